@@ -1,0 +1,89 @@
+# The language, the warnings and the tools that every target shares.
+include_guard(GLOBAL)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+# Line tables are what a stack trace needs; full debug information doubles compile time and size.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g -D_GLIBCXX_ASSERTIONS")
+
+find_program(RUNNEL_CCACHE ccache)
+if(RUNNEL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${RUNNEL_CCACHE}")
+endif()
+
+set(RUNNEL_IS_CLANG OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  set(RUNNEL_IS_CLANG ON)
+  find_program(RUNNEL_LLD NAMES ld.lld-19 ld.lld)
+  if(RUNNEL_LLD)
+    add_link_options(-fuse-ld=lld)
+  endif()
+endif()
+
+add_library(runnel_options INTERFACE)
+target_include_directories(runnel_options INTERFACE "${PROJECT_SOURCE_DIR}/src"
+                                                    "${PROJECT_BINARY_DIR}/include")
+target_compile_options(
+  runnel_options
+  INTERFACE -fno-omit-frame-pointer
+            -Wall
+            -Wextra
+            -Wpedantic
+            -Wshadow
+            -Wconversion
+            -Wno-sign-conversion # GCC's -Wconversion leaves it out for C++; both compilers must agree.
+            -Wnon-virtual-dtor
+            -Wold-style-cast
+            -Woverloaded-virtual
+            -Wcast-qual
+            -Wformat=2
+            -Wimplicit-fallthrough
+            -Wextra-semi
+            -Wundef
+            # Designated initialisers with default members are how options are passed here.
+            -Wno-missing-field-initializers)
+if(RUNNEL_IS_CLANG)
+  target_compile_options(
+    runnel_options INTERFACE -Wthread-safety -Wno-missing-designated-field-initializers
+                             -Wunreachable-code -Wloop-analysis -Wrange-loop-analysis)
+else()
+  # GCC 12 reports these falsely in inlined std::string and std::vector code.
+  target_compile_options(
+    runnel_options INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow
+                             -Wno-stringop-overread -Wno-array-bounds -Wno-dangling-pointer)
+endif()
+if(RUNNEL_WERROR)
+  target_compile_options(runnel_options INTERFACE -Werror)
+endif()
+
+# Floating point must give the same bits from both compilers: no fused multiply-add.
+add_library(runnel_pure_options INTERFACE)
+target_compile_options(runnel_pure_options INTERFACE -ffp-contract=off)
+
+if(RUNNEL_FUZZ)
+  if(NOT RUNNEL_IS_CLANG)
+    message(FATAL_ERROR "RUNNEL_FUZZ needs clang: configure with CMAKE_CXX_COMPILER=clang++-19")
+  endif()
+  if(RUNNEL_SANITIZE)
+    message(FATAL_ERROR "RUNNEL_FUZZ chooses its own sanitizers: leave RUNNEL_SANITIZE empty")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+elseif(RUNNEL_SANITIZE)
+  string(REPLACE ";" "," RUNNEL_SANITIZE_LIST "${RUNNEL_SANITIZE}")
+  add_compile_options(-fsanitize=${RUNNEL_SANITIZE_LIST} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${RUNNEL_SANITIZE_LIST})
+endif()
+
+# The one place that tells C++ the version: #include "generated/version.h".
+configure_file("${CMAKE_CURRENT_LIST_DIR}/version.h.in"
+               "${PROJECT_BINARY_DIR}/include/generated/version.h" @ONLY)

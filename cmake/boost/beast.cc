@@ -1,0 +1,3 @@
+// The one translation unit that holds the compiled part of Beast and of Asio's TLS layer.
+#include <boost/asio/ssl/impl/src.hpp>
+#include <boost/beast/src.hpp>

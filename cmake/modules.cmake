@@ -1,0 +1,22 @@
+# The law of the layers: every module, its level, its sources' compiler set and the edges it may have.
+#
+#   runnel_module(NAME LEVEL EDGES modules... [PURE])
+#
+# An edge must lead strictly downwards. `PURE` modules decide and never act: they are also built with
+# GCC, without floating-point contraction, and may include no header of the operating system.
+# `add_module()` in cmake/AddModule.cmake and tools/tidy both read this table and refuse anything else.
+runnel_module(base    0 EDGES PURE)
+runnel_module(env     1 EDGES base)
+runnel_module(json    1 EDGES base PURE)
+runnel_module(hash    1 EDGES base PURE)
+runnel_module(async   2 EDGES base env)
+runnel_module(model   2 EDGES base json hash PURE)
+runnel_module(http    3 EDGES base env json async)
+runnel_module(spec    3 EDGES base json model)
+runnel_module(sched   3 EDGES base model PURE)
+runnel_module(store   3 EDGES base env json hash model)
+runnel_module(brain   4 EDGES base json hash model sched PURE)
+runnel_module(agent   5 EDGES base env json async model)
+runnel_module(control 5 EDGES base env json hash async model http spec store brain)
+runnel_module(sim     5 EDGES base json hash model sched brain PURE)
+runnel_module(cli     7 EDGES base env json hash async model http spec store brain agent control sim)

@@ -1,0 +1,15 @@
+"""Runnel from Python."""
+
+from importlib import metadata
+from pathlib import Path
+
+
+def _read_version() -> str:
+    """The file VERSION of a source tree, else what the installed package says."""
+    source = Path(__file__).resolve().parents[2] / "VERSION"
+    if source.is_file():
+        return source.read_text(encoding="utf-8").strip()
+    return metadata.version("runnel")
+
+
+__version__ = _read_version()
