@@ -1,0 +1,193 @@
+#include "base/units.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+namespace runnel {
+namespace {
+
+constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kInt64Min = std::numeric_limits<std::int64_t>::min();
+
+std::int64_t millis_of(std::string_view text) { return MUST(parse_duration(text)).millis(); }
+std::int64_t bytes_of(std::string_view text) { return MUST(parse_bytes(text)).count(); }
+std::string error_of(std::string_view text) { return parse_duration(text).error().to_string(); }
+
+TEST(Duration, ReadsWhatPeopleWrite) {
+  EXPECT_EQ(millis_of("90s"), 90'000);
+  EXPECT_EQ(millis_of("1h30m"), 5'400'000);
+  EXPECT_EQ(millis_of("2d"), 172'800'000);
+  EXPECT_EQ(millis_of("500ms"), 500);
+  EXPECT_EQ(millis_of("1m500ms"), 60'500);
+  EXPECT_EQ(millis_of("0s"), 0);
+  EXPECT_EQ(millis_of("1.5h"), 5'400'000);
+  EXPECT_EQ(millis_of("0.25s"), 250);
+}
+
+TEST(Duration, RefusesABareNumberAndSaysBothReadings) {
+  const Error error = parse_duration("90").error();
+  EXPECT_EQ(error.code, Errc::kInvalid);
+  EXPECT_EQ(error.value, "90");
+  EXPECT_EQ(error.to_string(),
+            "'90' is not a length of time: it has no unit; write 90s for seconds or 90m for minutes");
+}
+
+TEST(Duration, RefusesWhatIsNotALengthOfTime) {
+  for (const char* text : {"", "s", "-1s", "1x", "1 s", "30m1h", "1s1s", "1h30", "1..5s", "1.s", ".5s",
+                           "1.0001s", "1h 30m", "1S", "0x10s", "1e3s", "+1s"}) {
+    const Result<Duration> read = parse_duration(text);
+    ASSERT_FALSE(read.ok()) << text;
+    EXPECT_EQ(read.error().code, Errc::kInvalid) << text;
+    EXPECT_FALSE(read.error().hint.empty()) << text;
+  }
+}
+
+TEST(Duration, RefusesWhatDoesNotFit) {
+  EXPECT_TRUE(parse_duration("100000000d").ok());
+  EXPECT_NE(error_of("100000001d").find("that fits"), std::string::npos);
+  EXPECT_FALSE(parse_duration("9223372036854775807ms").ok());
+  EXPECT_FALSE(parse_duration("99999999999999999999999999s").ok());
+}
+
+TEST(Duration, PrintsTheNaturalForm) {
+  EXPECT_EQ(to_string(Duration::seconds(90)), "90s");
+  EXPECT_EQ(to_string(Duration::minutes(90)), "1h30m");
+  EXPECT_EQ(to_string(Duration::minutes(2)), "2m");
+  EXPECT_EQ(to_string(Duration::millis(250)), "250ms");
+  EXPECT_EQ(to_string(Duration::millis(1500)), "1500ms");
+  EXPECT_EQ(to_string(Duration::millis(61'500)), "61s500ms");
+  EXPECT_EQ(to_string(Duration()), "0s");
+  EXPECT_EQ(to_string(Duration::hours(36)), "1d12h");
+  EXPECT_EQ(to_string(Duration::seconds(-90)), "-90s");
+}
+
+TEST(Duration, PrintAndReadIsTheIdentity) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20'000; ++i) {
+    const auto millis = static_cast<std::int64_t>(random() >> (12 + random() % 52));
+    const Duration duration = Duration::millis(millis);
+    if (duration > Duration::hours(24) * 100'000'000) continue;
+    const std::string text = to_string(duration);
+    ASSERT_EQ(MUST(parse_duration(text)), duration) << text;
+  }
+}
+
+TEST(Duration, PrintsTheExtremes) {
+  EXPECT_FALSE(to_string(Duration::millis(kInt64Max)).empty());
+  EXPECT_TRUE(to_string(Duration::millis(kInt64Min)).starts_with("-"));
+  EXPECT_TRUE(human(Duration::millis(kInt64Min)).starts_with("-"));
+}
+
+TEST(Duration, RoundsForPeople) {
+  EXPECT_EQ(human(Duration::millis(230)), "230 ms");
+  EXPECT_EQ(human(Duration::millis(3'210)), "3.2 s");
+  EXPECT_EQ(human(Duration::millis(59'949)), "59.9 s");
+  EXPECT_EQ(human(Duration::millis(59'950)), "1 min 00 s");
+  EXPECT_EQ(human(Duration::seconds(245)), "4 min 05 s");
+  EXPECT_EQ(human(Duration::minutes(64)), "1 h 04 min");
+  EXPECT_EQ(human(Duration::millis(86'399'999)), "1 d 00 h");
+  EXPECT_EQ(human(Duration::hours(51)), "2 d 03 h");
+  EXPECT_EQ(human(Duration()), "0 ms");
+}
+
+TEST(Duration, AddsAndCompares) {
+  EXPECT_EQ(Duration::seconds(1) + Duration::millis(5), Duration::millis(1005));
+  EXPECT_EQ(Duration::seconds(2) * 3, Duration::seconds(6));
+  EXPECT_LT(Duration::seconds(1) - Duration::seconds(2), Duration());
+  EXPECT_EQ(Time::from_millis(5) + Duration::millis(2), Time::from_millis(7));
+  EXPECT_EQ(Time::from_millis(5) - Time::from_millis(2), Duration::millis(3));
+}
+
+TEST(Bytes, ReadsDecimalAndBinaryUnits) {
+  EXPECT_EQ(bytes_of("24GB"), 24'000'000'000);
+  EXPECT_EQ(bytes_of("24GiB"), std::int64_t{24} << 30);
+  EXPECT_EQ(bytes_of("512M"), 512'000'000);
+  EXPECT_EQ(bytes_of("512Mi"), 512 << 20);
+  EXPECT_EQ(bytes_of("512mb"), 512'000'000);
+  EXPECT_EQ(bytes_of("1.5GiB"), 3 * (std::int64_t{1} << 29));
+  EXPECT_EQ(bytes_of("1.5 GiB"), 3 * (std::int64_t{1} << 29));
+  EXPECT_EQ(bytes_of("17B"), 17);
+  EXPECT_EQ(bytes_of("0"), 0);
+  EXPECT_EQ(bytes_of("3"), 3'000'000'000);
+  EXPECT_EQ(bytes_of("0.5"), 500'000'000);
+  EXPECT_EQ(bytes_of("0.3KiB"), 307);
+}
+
+TEST(Bytes, RefusesWhatIsNotAnAmount) {
+  for (const char* text : {"", "GB", "12 bananas", "-1GB", "1 GB ", "1  GB", "1,5GB", "1GBB", "0x1GB",
+                           "9000PiB", "99999999999999999999GB", "1.2.3GB", "1.GB", "nan"}) {
+    const Result<Bytes> read = parse_bytes(text);
+    ASSERT_FALSE(read.ok()) << text;
+    EXPECT_EQ(read.error().value, text);
+    EXPECT_FALSE(read.error().hint.empty()) << text;
+  }
+  EXPECT_EQ(parse_bytes("12 bananas").error().to_string(),
+            "'12 bananas' is not an amount of bytes; write 24GB, 24GiB or 512MB");
+}
+
+TEST(Bytes, PrintsTheLargestUnitThatDivides) {
+  EXPECT_EQ(to_string(Bytes::gibi(24)), "24GiB");
+  EXPECT_EQ(to_string(Bytes::count(1'500'000'000)), "1500MB");
+  EXPECT_EQ(to_string(Bytes::count(17)), "17B");
+  EXPECT_EQ(to_string(Bytes()), "0B");
+  EXPECT_EQ(to_string(Bytes::kibi(1)), "1KiB");
+}
+
+TEST(Bytes, PrintAndReadIsTheIdentity) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 20'000; ++i) {
+    std::int64_t count = static_cast<std::int64_t>(random() >> (1 + random() % 63));
+    if (i % 2 == 0) count -= count % 1'000'000;
+    const std::string text = to_string(Bytes::count(count));
+    ASSERT_EQ(bytes_of(text), count) << text;
+  }
+}
+
+TEST(Bytes, RoundsForPeople) {
+  EXPECT_EQ(human(Bytes::count(1023)), "1023 B");
+  EXPECT_EQ(human(Bytes::mebi(1536)), "1.5 GiB");
+  EXPECT_EQ(human(Bytes::gibi(24)), "24.0 GiB");
+  EXPECT_EQ(human(Bytes::gibi(512)), "512 GiB");
+  EXPECT_EQ(human(Bytes::count((std::int64_t{1} << 30) - 1)), "1.0 GiB");
+  EXPECT_EQ(human(Bytes::count(kInt64Max)), "8.0 EiB");
+  EXPECT_EQ(human(Bytes::count(-2048)), "-2.0 KiB");
+}
+
+TEST(Time, PrintsRfc3339) {
+  EXPECT_EQ(rfc3339(Time()), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(rfc3339(Time::from_millis(1'795'269'928'123)), "2026-11-21T14:05:28.123Z");
+  EXPECT_EQ(rfc3339(Time::from_millis(-1)), "1969-12-31T23:59:59.999Z");
+  EXPECT_EQ(rfc3339(Time::from_millis(kInt64Max)), "9999-12-31T23:59:59.999Z");
+  EXPECT_EQ(rfc3339(Time::from_millis(kInt64Min)), "0000-01-01T00:00:00.000Z");
+}
+
+TEST(Time, ReadsOffsetsAndFractions) {
+  EXPECT_EQ(MUST(parse_rfc3339("2026-11-21T14:05:28.123Z")), Time::from_millis(1'795'269'928'123));
+  EXPECT_EQ(MUST(parse_rfc3339("2026-11-21T15:35:28.123456+01:30")),
+            Time::from_millis(1'795'269'928'123));
+  EXPECT_EQ(MUST(parse_rfc3339("1969-12-31T23:00:00-01:00")), Time());
+  EXPECT_EQ(MUST(parse_rfc3339("1970-01-01t00:00:01.5z")), Time::from_millis(1500));
+}
+
+TEST(Time, RefusesWhatIsNotATime) {
+  for (const char* text :
+       {"", "2026-11-21", "2026-02-30T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z",
+        "2026-01-01T00:60:00Z", "2026-01-01T00:00:60Z", "2026-01-01T00:00:00", "2026-01-01T00:00:00.Z",
+        "2026-01-01T00:00:00+25:00", "2026-01-01T00:00:00Zx", "26-01-01T00:00:00Z"}) {
+    EXPECT_FALSE(parse_rfc3339(text).ok()) << text;
+  }
+}
+
+TEST(Time, PrintAndReadIsTheIdentity) {
+  std::mt19937_64 random(3);
+  std::uniform_int_distribution<std::int64_t> any(-62'167'219'200'000, 253'402'300'799'999);
+  for (int i = 0; i < 20'000; ++i) {
+    const Time time = Time::from_millis(any(random));
+    ASSERT_EQ(MUST(parse_rfc3339(rfc3339(time))), time) << rfc3339(time);
+  }
+}
+
+}  // namespace
+}  // namespace runnel

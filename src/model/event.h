@@ -1,0 +1,184 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/node.h"
+#include "model/refs.h"
+#include "model/report.h"
+#include "model/spec.h"
+#include "model/status.h"
+
+namespace runnel::model {
+
+// What happened. State is a fold over these, and nothing else changes it. Each event carries the
+// outcome, never the question: applying one decides nothing.
+
+struct JobSubmitted {
+  JobId job;
+  ProjectId project;
+  QueueId queue;
+  std::string owner;
+  std::string idempotency_key;
+  std::string body_hash;
+  std::shared_ptr<const JobSpec> spec;
+};
+
+struct JobChanged {
+  JobId job;
+  Status to = Status::kQueued;
+  std::string reason;  // One CamelCase word.
+  std::string message;
+  std::string actor;  // A user, or "runnel".
+};
+
+struct StepChanged {
+  JobId job;
+  StepIndex step;
+  Status to = Status::kQueued;
+  std::string reason;
+  std::string message;
+};
+
+// Tasks without a live attempt change together: [begin, end) ranges of indexes.
+struct TasksChanged {
+  JobId job;
+  StepIndex step;
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  Status to = Status::kQueued;
+  std::string reason;
+  std::string actor;
+};
+
+// One place of a lane: `ranks` processes on `node`.
+struct Place {
+  NodeId node;
+  std::int32_t ranks = 1;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+// An allocation is held for tasks of one step, one after the other: it is what counts against
+// capacity. A gang's lane has several places and one task at a time.
+struct LaneOpened {
+  LaneId lane;
+  JobId job;
+  StepIndex step;
+  std::vector<Place> places;
+  Resources per_place;     // What each place takes (cpus resolved for whole-node steps).
+  std::int32_t port = 0;   // For gangs: MASTER_PORT on the first place's node.
+};
+
+// Tasks bound to a lane, to be run in this order.
+struct LaneTask {
+  TaskIndex index;
+  AttemptNumber attempt;
+  std::vector<std::pair<std::string, std::string>> params;  // Drawn values, in the spec's order.
+  friend bool operator==(const LaneTask&, const LaneTask&) = default;
+};
+
+struct LaneExtended {
+  LaneId lane;
+  JobId job;
+  StepIndex step;
+  std::vector<LaneTask> tasks;
+};
+
+struct LaneClosed {
+  LaneId lane;
+  JobId job;
+};
+
+// The first rank of the attempt runs.
+struct AttemptRunning {
+  AttemptRef attempt;
+  LaneId lane;
+  Time started_at;
+};
+
+// One rank of a gang ended while others still run (never the last one: see AttemptEnded).
+struct RankEnded {
+  AttemptRef attempt;
+  std::int32_t rank = 0;
+  std::int32_t code = 0;
+  std::int32_t signal = 0;
+  Time ended_at;
+  EndCause cause = EndCause::kExited;
+};
+
+// The attempt is asked to end: TERM, grace, KILL.
+struct AttemptStopping {
+  AttemptRef attempt;
+  LaneId lane;
+  Status because = Status::kCancelled;  // kCancelled, kPaused, kFailed (a rank failed), kPreempted.
+  std::string actor;
+};
+
+struct RankExit {
+  std::int32_t rank = 0;
+  std::int32_t code = 0;
+  std::int32_t signal = 0;
+  friend bool operator==(const RankExit&, const RankExit&) = default;
+};
+
+// All ranks ended, or can never be heard of again. Carries what becomes of the task.
+struct AttemptEnded {
+  AttemptRef attempt;
+  LaneId lane;
+  Status to = Status::kSucceeded;  // The attempt's end state.
+  Time started_at;                 // Zero when it never ran.
+  Time ended_at;
+  std::vector<RankExit> exits;     // Ranks that did not end with 0 only; empty when all did.
+  std::int32_t first_failed = -1;  // Rank, or -1.
+  Fault fault = Fault::kNone;
+  std::string reason;   // CamelCase.
+  std::string message;
+  Status task = Status::kSucceeded;  // The task's state after this.
+  Time not_before;                   // kRecovering: earliest next attempt; zero: at once.
+  bool charged = false;              // Used one of retry.max.
+};
+
+struct NodeJoined {
+  NodeInfo node;
+  Incarnation incarnation;
+};
+
+struct NodeLeft {
+  NodeId node;
+  Incarnation incarnation;
+  std::string reason;
+};
+
+// The record of a finished job left the state for the archive.
+struct JobArchived {
+  JobId job;
+};
+
+// A user removed the record: job, logs and folders go.
+struct JobDeleted {
+  JobId job;
+  std::string actor;
+};
+
+// An idempotency key is older than 24 hours.
+struct KeyExpired {
+  std::string key;
+};
+
+using Event = std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened,
+                           LaneExtended, LaneClosed, AttemptRunning, RankEnded, AttemptStopping,
+                           AttemptEnded, NodeJoined, NodeLeft, JobArchived, JobDeleted, KeyExpired>;
+
+// "job.submitted", "attempt.ended": the `type` of an event's document.
+std::string_view type_of(const Event& event);
+// The job an event is about; empty for node events.
+JobId job_of(const Event& event);
+
+}  // namespace runnel::model

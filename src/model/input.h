@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "model/node.h"
+#include "model/report.h"
+#include "model/spec.h"
+
+namespace runnel::model {
+
+// A new job. The id was made by the caller (time-ordered), so that deciding stays pure.
+struct Submit {
+  JobId job;
+  ProjectId project = ProjectId("default");
+  QueueId queue = QueueId("default");
+  std::string owner;            // Who asked: a user name.
+  std::string idempotency_key;  // Empty: none.
+  std::string body_hash;        // Of the request, to tell a repeat from another body.
+  std::shared_ptr<const JobSpec> spec;
+};
+
+// A user's request about one job.
+struct JobRequest {
+  enum class Verb : std::uint8_t { kCancel, kHalt, kResume, kRetry, kDelete };
+  Verb verb = Verb::kCancel;
+  JobId job;
+  std::string actor;
+};
+
+// A node is there, with this incarnation of its runner. Attempts of an older incarnation are lost.
+struct NodeJoin {
+  NodeInfo node;
+  Incarnation incarnation;
+};
+
+// A node's lease is over, its runner died, or it said good-bye.
+struct NodeLost {
+  NodeId node;
+  Incarnation incarnation;
+  std::string reason;  // CamelCase: HeartbeatLost, RunnerLost, Rebooted, Left.
+};
+
+// What a node observed since its last report.
+struct NodeReport {
+  NodeId node;
+  Incarnation incarnation;
+  std::vector<RankReport> ranks;
+};
+
+// Time passed: whatever waited for `now` may go on.
+struct Wake {};
+
+using Input = std::variant<Submit, JobRequest, NodeJoin, NodeLost, NodeReport, Wake>;
+
+std::string_view to_string(JobRequest::Verb verb);
+
+}  // namespace runnel::model

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/ids.h"
+#include "model/resources.h"
+
+namespace runnel::model {
+
+// What a node says of itself when it joins.
+struct NodeInfo {
+  NodeId id;
+  std::string pool = "local";
+  std::string address = "127.0.0.1";
+  Resources capacity;
+  bool colocate = false;          // Several places of one gang may share this node.
+  bool spot = false;              // May be taken away at short notice.
+  std::int64_t price_micros = 0;  // Millionths of a dollar per hour.
+  std::int32_t port_first = 20'000;  // Ports that gangs may be given, [first, last].
+  std::int32_t port_last = 29'999;
+
+  friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
+};
+
+inline constexpr std::size_t kNodesMax = 10'000;
+
+}  // namespace runnel::model

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/refs.h"
+#include "model/report.h"
+#include "model/spec.h"
+
+namespace runnel::model {
+
+// What control wants of one node for one attempt: run these ranks, in this lane, in this order.
+//
+// Contract: idempotent; a node that has (or had, and has not been told to forget) the attempt
+//           changes nothing. Everything but secrets' values, paths of the home and the free choice of
+//           output files is decided here, purely.
+struct StartOrder {
+  AttemptRef attempt;
+  LaneId lane;             // Attempts of one lane run one after the other, in order of arrival.
+  std::int32_t first_rank = 0;   // Ranks first_rank .. first_rank+rank_count-1 run here.
+  std::int32_t rank_count = 1;
+  std::int32_t world_size = 1;
+  std::int32_t node_rank = 0;    // Which place of the gang this is.
+  std::int32_t num_nodes = 1;
+  std::int32_t port = 0;         // Gang's port; checked free by the node of rank 0.
+  std::vector<std::string> argv;  // Templates filled; argv[0] is looked up in PATH.
+  // Variables that do not depend on the node's paths or on the rank: own, torch, torchrun, threads,
+  // and the user's envs (already merged by the rule of precedence).
+  std::vector<std::pair<std::string, std::string>> env;
+  std::vector<SecretRef> secrets;
+  std::string workdir;
+  Bytes memory_max;       // Zero: no limit.
+  std::int64_t milli_cpus = 0;
+  Duration max_duration;  // Zero: no limit; the runner enforces it.
+  Duration grace;
+  Bytes max_log;
+  std::optional<CheckpointPolicy> checkpoint;
+  bool keep_task_dir = false;  // The step may try a task again: its folder has a lasting place.
+};
+
+enum class StopReason : std::uint8_t { kCancelled, kHalted, kRankFailed, kPreempted };
+
+struct StopOrder {
+  AttemptRef attempt;
+  Duration grace;
+  StopReason reason = StopReason::kCancelled;
+};
+
+// One message from control to a node. Sent after the batch behind it is durable.
+struct NodeOrders {
+  Epoch epoch;  // Older epochs than the newest seen are refused.
+  NodeId node;
+  Incarnation incarnation;
+  std::vector<StartOrder> start;
+  std::vector<StopOrder> stop;
+  std::vector<AttemptRef> forget;  // The end was recorded; drop the exit record.
+  std::vector<JobId> remove;       // The job was deleted: drop its folders.
+};
+
+// What a node has, told on joining and on request: everything it runs or holds an exit record of.
+struct NodeInventory {
+  NodeId node;
+  Incarnation incarnation;
+  std::vector<RankReport> ranks;
+};
+
+}  // namespace runnel::model

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <compare>
+#include <string>
+
+#include "base/ids.h"
+
+namespace runnel::model {
+
+// A task is (job, step, index); an attempt adds its number. These are the keys of everything.
+struct TaskRef {
+  JobId job;
+  StepIndex step;
+  TaskIndex index;
+  friend auto operator<=>(const TaskRef&, const TaskRef&) = default;
+};
+
+struct AttemptRef {
+  TaskRef task;
+  AttemptNumber attempt;
+  friend auto operator<=>(const AttemptRef&, const AttemptRef&) = default;
+};
+
+// "1h3f.../s0/t17/a2": for logs of ours and messages.
+std::string to_string(const TaskRef& task);
+std::string to_string(const AttemptRef& attempt);
+
+}  // namespace runnel::model

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "model/refs.h"
+
+namespace runnel::model {
+
+// Why a rank's process ended, as far as its runner knows.
+enum class EndCause : std::uint8_t {
+  kExited,       // By itself: see code and signal.
+  kStopped,      // After our stop order (TERM, grace, KILL).
+  kTimeout,      // max_duration was over.
+  kOutOfMemory,  // Over its memory limit.
+  kNotStarted,   // Never ran: the order was withdrawn, or exec failed (see message).
+  kPortBusy,     // Never ran: the gang's port was taken.
+  kVanished,     // The runner that had it is gone and left no exit record.
+};
+
+// What a node observed about one rank of one attempt.
+//
+// Contract: a report is idempotent; the same fact may arrive any number of times, in any order
+//           after later facts. `ended` is final: code/signal of a rank never change.
+struct RankReport {
+  AttemptRef attempt;
+  std::int32_t rank = 0;
+  bool ended = false;  // false: it runs.
+  Time started_at;     // Zero when it never ran.
+  Time ended_at;       // Zero while it runs.
+  std::int32_t code = 0;    // Exit code, or 0 when a signal ended it.
+  std::int32_t signal = 0;  // The signal that ended it, or 0.
+  EndCause cause = EndCause::kExited;
+  std::string message;  // A sentence when there is more to say ("python: command not found").
+
+  friend bool operator==(const RankReport&, const RankReport&) = default;
+};
+
+std::string_view to_string(EndCause cause);
+Result<EndCause> parse_end_cause(std::string_view word);
+
+}  // namespace runnel::model

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/units.h"
+
+namespace runnel::model {
+
+// An amount of machine: what a node has, what a rank asks for, what is free.
+//
+// Contract: amounts are never negative; subtract() CHECKs it. CPUs are thousandths of a core,
+//           memory is bytes, accelerators are whole devices by name ("H100").
+struct Resources {
+  std::int64_t milli_cpus = 0;
+  Bytes memory;
+  std::map<std::string, std::int64_t> accelerators;
+
+  // Whether `this` can be taken out of `free`.
+  bool fits_in(const Resources& free) const;
+  // How many times `this` fits into `free`, at most `limit`; `limit` when this asks for nothing.
+  std::int64_t times_in(const Resources& free, std::int64_t limit) const;
+  Resources times(std::int64_t factor) const;
+  void add(const Resources& other);
+  void subtract(const Resources& other);
+
+  // "2 cpus, 4 GiB, 1 H100": for people.
+  std::string describe() const;
+
+  friend bool operator==(const Resources&, const Resources&) = default;
+};
+
+}  // namespace runnel::model

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/resources.h"
+
+namespace runnel::model {
+
+// One parameter of a step. Numbers are kept as decimal text, exactly as the user wrote them.
+struct Parameter {
+  enum class Kind : std::uint8_t {
+    kChoice,      // `values`: a scalar (one value), a list, or {choice: [...]}.
+    kRange,       // {range: [low, high]}: all integers low..high, both included.
+    kUniform,     // {uniform: [low, high]}: a real number in [low, high).
+    kLogUniform,  // {loguniform: [low, high]}, 0 < low < high.
+  };
+  std::string name;
+  Kind kind = Kind::kChoice;
+  std::vector<std::string> values;
+  std::string low;
+  std::string high;
+
+  bool continuous() const { return kind == Kind::kUniform || kind == Kind::kLogUniform; }
+  friend bool operator==(const Parameter&, const Parameter&) = default;
+};
+
+// When a failed attempt is tried again. Lost nodes and preemption never use up `max`.
+struct RetryPolicy {
+  std::int32_t max = 0;                     // Attempts after the first that failures may cost.
+  std::vector<std::int32_t> on_exit_codes;  // Empty with empty on_events: any failure.
+  std::vector<std::string> on_events;       // node_fail, timeout, out_of_memory, failed.
+  Duration backoff_min;                     // Doubles per failure from here ...
+  Duration backoff_max;                     // ... to here.
+  friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
+};
+
+struct CheckpointPolicy {
+  std::string dir;                        // Inside the task's folder; kept over attempts.
+  Duration every;                         // Told to the task (RUNNEL_CHECKPOINT_EVERY, seconds).
+  std::optional<std::int32_t> exit_code;  // "I saved and want to go on": requeued, not failed.
+  friend bool operator==(const CheckpointPolicy&, const CheckpointPolicy&) = default;
+};
+
+// A secret by reference: the value never enters the model, an event, a log or a process listing.
+struct SecretRef {
+  std::string name;    // The variable in the task's environment.
+  std::string source;  // "env:NAME" (the submitting shell) or "file:/path".
+  friend bool operator==(const SecretRef&, const SecretRef&) = default;
+};
+
+struct StepSpec {
+  std::string name;
+  std::vector<StepIndex> depends_on;  // Earlier or later positions; the spec is acyclic.
+  std::vector<Parameter> params;
+  std::optional<std::int64_t> samples;  // Absent: the full grid.
+  std::int64_t task_count = 1;          // Derived: samples, or the size of the grid.
+
+  // Exactly one of the two is non-empty.
+  std::string run;                   // A script for `sh -ec`.
+  std::vector<std::string> command;  // argv without a shell.
+
+  std::int32_t num_nodes = 1;       // Places of the gang.
+  std::int32_t procs_per_node = 1;  // Processes (ranks) per place.
+  Resources resources;              // Per place. cpus already defaulted unless whole_node.
+  bool whole_node = false;          // resources.cpus was not given and the job has one task.
+  std::optional<std::int64_t> parallel;  // Most live tasks.
+  RetryPolicy retry;
+  std::optional<CheckpointPolicy> checkpoint;
+  Duration max_duration;  // Per attempt; zero: no limit.
+  Duration grace = Duration::seconds(30);
+  Bytes max_log = Bytes::gibi(1);
+  std::vector<std::pair<std::string, std::string>> envs;  // Sorted by name.
+  std::vector<SecretRef> secrets;
+
+  std::int32_t rank_count() const { return num_nodes * procs_per_node; }
+  friend bool operator==(const StepSpec&, const StepSpec&) = default;
+};
+
+// A validated job file. Made by `spec::` from YAML or by decode from JSON; never edited afterwards.
+struct JobSpec {
+  std::string name;
+  std::int32_t priority = 0;  // Higher first.
+  std::int64_t seed = 0;      // Feeds all draws.
+  std::string workdir;        // Absolute; used in place by a home.
+  std::vector<StepSpec> steps;
+  friend bool operator==(const JobSpec&, const JobSpec&) = default;
+};
+
+// Limits of a specification; each is checked by `spec::` and again by decode.
+inline constexpr std::int64_t kTasksPerStepMax = 100'000'000;
+inline constexpr std::size_t kStepsMax = 1'000;
+inline constexpr std::int32_t kRanksPerTaskMax = 100'000;
+inline constexpr std::size_t kParametersMax = 256;
+inline constexpr std::size_t kScriptBytesMax = 1 << 20;
+
+}  // namespace runnel::model
