@@ -1,0 +1,88 @@
+#!/bin/sh
+# Makes a bare Debian 12 machine ready: packages from tools/apt-packages.txt, then .venv from
+# python/requirements.lock. Idempotent: what is there already is left alone, and it says what it does.
+#
+#   tools/setup.sh            everything that building, testing and the demo need
+#   tools/setup.sh --bench    also the peers of `make bench`
+set -eu
+cd "$(dirname "$0")/.."
+
+venv=.venv
+lock=python/requirements.lock
+stamp=$venv/.runnel-setup
+lists=tools/apt-packages.txt
+
+say() { printf 'setup: %s\n' "$*"; }
+
+case "${1:-}" in
+  '') ;;
+  --bench) lists="$lists tools/apt-packages-bench.txt" ;;
+  *) say "unknown argument '$1': give none, or --bench" >&2; exit 2 ;;
+esac
+
+wanted() { cat $lists | sed 's/#.*//' | tr -s ' \n' '\n' | sed '/^$/d'; }
+
+# Names of the wanted packages that are not installed.
+missing_packages() {
+  wanted | sort -u >"$work/wanted"
+  dpkg-query -W -f='${db:Status-Abbrev} ${Package}\n' 2>/dev/null |
+    awk '$1 == "ii" {print $2}' | sort -u >"$work/installed"
+  comm -23 "$work/wanted" "$work/installed" | tr '\n' ' '
+}
+
+install_packages() {
+  missing=$(missing_packages)
+  if [ -z "$missing" ]; then
+    say "packages: all $(wc -l <"$work/wanted") are installed"
+    return
+  fi
+  if [ "$(id -u)" -ne 0 ]; then
+    say "packages are missing and you are not root. Run this one line as root, then \`make setup\` again:" >&2
+    printf '  apt-get update && apt-get install -y --no-install-recommends %s\n' "$missing" >&2
+    exit 2
+  fi
+  say "packages: installing $missing"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get -q -o DPkg::Lock::Timeout=600 update
+  # shellcheck disable=SC2086  # a list of words
+  apt-get -q -y -o DPkg::Lock::Timeout=600 install --no-install-recommends $missing
+}
+
+# Whether the venv holds exactly what the lock file says: fast, reads only the metadata.
+venv_is_complete() {
+  [ -x $venv/bin/python ] && [ -f $stamp ] && [ "$(cat $stamp)" = "$(sha256sum <$lock)" ] &&
+    $venv/bin/python tools/check_lock.py $lock
+}
+
+install_venv() {
+  if venv_is_complete; then
+    say "python: $venv matches $lock"
+    return
+  fi
+  if [ ! -x $venv/bin/python ]; then
+    say "python: creating $venv with $(/usr/bin/python3 --version)"
+    /usr/bin/python3 -m venv $venv
+  fi
+  say "python: installing $lock into $venv (torch with its CUDA libraries is several GB)"
+  $venv/bin/python -m pip install --disable-pip-version-check --progress-bar off --quiet \
+    --require-hashes -r $lock
+  $venv/bin/python tools/check_lock.py $lock
+  sha256sum <$lock >$stamp
+}
+
+# `import runnel` finds the sources: one line in one file, no build step.
+link_package() {
+  site=$($venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  line="$(pwd)/python"
+  if [ "$(cat "$site/runnel.pth" 2>/dev/null)" != "$line" ]; then
+    say "python: $site/runnel.pth -> $line"
+    printf '%s\n' "$line" >"$site/runnel.pth"
+  fi
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+install_packages
+install_venv
+link_package
+say "done"
