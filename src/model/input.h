@@ -31,10 +31,13 @@ struct JobRequest {
   std::string actor;
 };
 
-// A node is there, with this incarnation of its runner. Attempts of an older incarnation are lost.
+// A node is there, with this incarnation of its runner and everything it runs or holds an exit record
+// of (also records that an earlier incarnation left). Attempts that state has on an older incarnation
+// and that `ranks` does not mention are lost.
 struct NodeJoin {
   NodeInfo node;
   Incarnation incarnation;
+  std::vector<RankReport> ranks;
 };
 
 // A node's lease is over, its runner died, or it said good-bye.

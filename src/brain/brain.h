@@ -1,0 +1,74 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "brain/state.h"
+#include "model/event.h"
+#include "model/input.h"
+#include "model/order.h"
+
+namespace runnel::brain {
+
+struct Index;
+
+// What one input led to.
+struct Decision {
+  std::vector<model::Event> events;  // Empty: nothing changed, nothing needs to be stored.
+  std::optional<Error> refusal;      // The asker's answer when the input was refused.
+  JobId job;                         // Submit: the job; of a repeated key the first one's.
+  bool repeated = false;             // Submit: the key was seen before with the same body.
+};
+
+// The state machine of jobs, steps, tasks, attempts, lanes and nodes.
+//
+// Contract: decide() is a function of (state, input, now): same three, same events, on every machine.
+//           It folds its own events through apply() as it goes, so that each rule sees the outcome of
+//           the one before; afterwards state() is exactly what a replay of the events gives. Nothing
+//           of a decision may leave the process before its batch is durable; when it cannot be stored,
+//           the owner drops this brain and makes a new one from the log.
+//           `now` may not go back; a smaller one is taken as state().now.
+// Threads:  one at a time; no clock, chance, file, thread or socket inside.
+// Lifetime: the index is derived from the state, never stored, and no part of its hash.
+class Brain {
+ public:
+  explicit Brain(State state = {});
+  ~Brain();
+  Brain(Brain&&) noexcept;
+  Brain& operator=(Brain&&) noexcept;
+
+  Decision decide(const model::Input& input, Time now);
+  // Replay: folds events without deciding.
+  void replay(const std::vector<model::Event>& events, Time now);
+
+  const State& state() const { return state_; }
+  // When a Wake would change something; nothing when only other inputs can. The earliest of: a
+  // recovering task's back-off, a blocked request's patience, a key's expiry.
+  std::optional<Time> next_wake() const;
+
+ private:
+  State state_;
+  std::unique_ptr<Index> index_;
+};
+
+// Law 3. What should be on a node: every live attempt with its orders, in lane order. A node that
+// (re)joins gets all of it; between joins the reconciler sends what a batch's events touched.
+struct DesiredAttempt {
+  model::AttemptRef attempt;
+  std::optional<model::Status> stopping;
+};
+std::vector<DesiredAttempt> desired(const State& state, const NodeId& node);
+
+// The order that starts this live attempt's ranks on this node; nothing when it is not live or has no
+// place there. O(its lane).
+std::optional<model::StartOrder> start_order(const State& state, const model::AttemptRef& attempt,
+                                             const NodeId& node);
+// Why a stopping attempt is stopped, as an order; nothing when it is not stopping.
+std::optional<model::StopOrder> stop_order(const State& state, const model::AttemptRef& attempt);
+// The nodes an attempt has places on (empty when it is not live).
+std::vector<NodeId> nodes_of(const State& state, const model::AttemptRef& attempt);
+
+}  // namespace runnel::brain

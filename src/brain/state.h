@@ -1,0 +1,155 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "base/units.h"
+#include "model/event.h"
+#include "model/node.h"
+#include "model/refs.h"
+#include "model/spec.h"
+#include "model/status.h"
+
+namespace runnel::brain {
+
+// The attempt that a task has on a lane now.
+struct LiveAttempt {
+  AttemptNumber number;
+  LaneId lane;
+  model::Status status = model::Status::kStarting;
+  Time started_at;                        // Zero until it is known to run.
+  std::optional<model::Status> stopping;  // Why it was asked to end, once it was.
+  std::vector<std::pair<std::string, std::string>> params;
+  std::map<std::int32_t, model::RankExit> ended_ranks;
+  std::int32_t first_failed = -1;
+  model::EndCause first_failed_cause = model::EndCause::kExited;
+
+  friend bool operator==(const LiveAttempt&, const LiveAttempt&) = default;
+};
+
+// A task with something to remember: it is live, was retried, or failed.
+struct Task {
+  model::Status status = model::Status::kQueued;
+  AttemptNumber attempts;        // Numbers given so far.
+  std::int32_t charged = 0;      // Failures that used up retry.max.
+  std::int32_t losses = 0;       // Attempts lost through no fault of the task, since the last charge.
+  Time not_before;               // kRecovering: when it may start again.
+  std::int32_t exit_code = 0;    // Of the last attempt: its first failing rank's, 128+n for signal n.
+  std::string reason;            // Of the last change.
+  std::optional<LiveAttempt> live;
+
+  friend bool operator==(const Task&, const Task&) = default;
+};
+
+using StatusCounts = std::array<std::int64_t, model::kStatusCount>;
+
+// A step's tasks, of which most are ranges: `plain` holds by status the tasks that nothing was ever
+// remembered of (never attempted, or succeeded at the first attempt), `tasks` all others.
+struct Step {
+  model::Status status = model::Status::kQueued;
+  std::string reason;
+  std::map<model::Status, IntervalSet> plain;
+  std::map<TaskIndex, Task> tasks;
+  StatusCounts counts{};         // Of both, by status; the sum is task_count.
+  std::int32_t lanes = 0;        // Open now.
+  std::int64_t recent_millis = -1;  // Moving average of run times; -1: none ended yet.
+  Time ready_since;              // When its dependencies were met.
+  Time started_at;
+  Time ended_at;
+
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+struct Job {
+  JobId id;
+  ProjectId project;
+  QueueId queue;
+  std::string owner;
+  std::int64_t order = 0;  // Grows with each submission.
+  model::Status status = model::Status::kQueued;
+  std::string reason;
+  std::string message;
+  std::shared_ptr<const model::JobSpec> spec;
+  std::vector<Step> steps;  // As in spec->steps.
+  Time submitted_at;
+  Time started_at;
+  Time ended_at;
+  EventSeq first_event;  // Its history starts here.
+};
+
+// An allocation: the unit that counts against capacity.
+struct Lane {
+  LaneId id;
+  JobId job;
+  StepIndex step;
+  std::vector<model::Place> places;
+  model::Resources per_place;
+  std::int32_t port = 0;
+  std::deque<TaskIndex> queue;  // Bound tasks, the first one running.
+  Time opened_at;
+
+  friend bool operator==(const Lane&, const Lane&) = default;
+};
+
+struct Node {
+  model::NodeInfo info;
+  Incarnation incarnation;
+  bool up = false;
+  std::string reason;  // Why it is not.
+
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+struct KeyRecord {
+  std::string body_hash;
+  JobId job;
+  Time at;
+  friend bool operator==(const KeyRecord&, const KeyRecord&) = default;
+};
+
+// Everything that decisions rest on. A fold of events; see apply().
+struct State {
+  Time now;             // Of the last input; never goes back.
+  EventSeq last_event;  // Folded so far.
+  std::map<JobId, Job> jobs;
+  std::map<NodeId, Node> nodes;
+  std::map<LaneId, Lane> lanes;
+  std::map<std::string, KeyRecord> keys;
+  std::deque<JobId> finished;  // In order of their ends; the oldest are archived first.
+  LaneId last_lane;
+  std::int64_t last_order = 0;
+  std::int32_t last_port = 0;
+};
+
+inline constexpr std::size_t kFinishedJobsMax = 1'000;   // More are archived.
+inline constexpr std::size_t kUnfinishedJobsMax = 100'000;  // More are refused (kFull).
+inline constexpr std::size_t kKeysMax = 100'000;         // More are refused (kFull).
+inline constexpr Duration kKeyLife = Duration::hours(24);
+
+// Folds one event that happened at `now` into the state. Decides nothing; exact arithmetic only.
+// CHECKs that the event fits the state: a log that does not is damaged and was refused before.
+void apply(State& state, const model::Event& event, Time now);
+
+// The state as canonical JSON, and back. hash = SHA-256 of the text.
+std::string encode_state(const State& state);
+Result<State> decode_state(std::string_view text);
+
+const Step& step_of(const State& state, const JobId& job, StepIndex step);
+const model::StepSpec& spec_of(const State& state, const JobId& job, StepIndex step);
+// The status of any task, plain or not.
+model::Status status_of(const Step& step, TaskIndex index);
+// A task by reference, or null when it is plain or unknown.
+const Task* find_task(const State& state, const model::TaskRef& task);
+bool all_ended(const StatusCounts& counts);
+std::int64_t count_of(const StatusCounts& counts, model::Status status);
+
+}  // namespace runnel::brain

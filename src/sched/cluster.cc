@@ -1,0 +1,35 @@
+#include "sched/cluster.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace runnel::sched {
+
+void Cluster::join(Host host) {
+  CHECK(host.free.fits_in(host.capacity), "a host has more free than it has");
+  hosts_[host.id] = std::move(host);
+}
+
+void Cluster::leave(const NodeId& id) { hosts_.erase(id); }
+
+void Cluster::take(const NodeId& id, const model::Resources& amount) {
+  auto found = hosts_.find(id);
+  CHECK(found != hosts_.end(), "resources taken from a host that is not there");
+  CHECK(amount.fits_in(found->second.free), "a host would be oversubscribed");
+  found->second.free.subtract(amount);
+}
+
+void Cluster::give_back(const NodeId& id, const model::Resources& amount) {
+  auto found = hosts_.find(id);
+  if (found == hosts_.end()) return;
+  found->second.free.add(amount);
+  CHECK(found->second.free.fits_in(found->second.capacity), "more given back than was taken");
+}
+
+const Host* Cluster::find(const NodeId& id) const {
+  auto found = hosts_.find(id);
+  return found == hosts_.end() ? nullptr : &found->second;
+}
+
+}  // namespace runnel::sched

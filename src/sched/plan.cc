@@ -1,0 +1,118 @@
+#include "sched/plan.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+
+namespace runnel::sched {
+namespace {
+
+// What the first blocked request will use, and from when.
+struct Reservation {
+  std::set<NodeId> hosts;
+  std::optional<Time> starts;  // Absent: when it will start is not known.
+};
+
+void occupy(Cluster& cluster, const Placement& placement) {
+  for (const Placement::At& at : placement.at) cluster.take(at.node, at.per_place.times(at.places));
+}
+
+std::set<NodeId> hosts_of(const Placement& placement) {
+  std::set<NodeId> hosts;
+  for (const Placement::At& at : placement.at) hosts.insert(at.node);
+  return hosts;
+}
+
+// Gives back lanes in the order of their latest ends until the request fits.
+std::optional<Reservation> reserve_by_known_ends(const Request& request, Cluster future,
+                                                 std::vector<LaneEnd> running) {
+  std::erase_if(running, [](const LaneEnd& lane) { return !lane.by.has_value(); });
+  std::sort(running.begin(), running.end(), [](const LaneEnd& a, const LaneEnd& b) {
+    return *a.by != *b.by ? *a.by < *b.by : a.node < b.node;
+  });
+  for (const LaneEnd& lane : running) {
+    future.give_back(lane.node, lane.amount);
+    if (auto placement = place(request, future)) return Reservation{hosts_of(*placement), lane.by};
+  }
+  return std::nullopt;
+}
+
+Reservation reserve(const Request& request, const Cluster& cluster, const Snapshot& snapshot) {
+  std::vector<LaneEnd> running(snapshot.running.begin(), snapshot.running.end());
+  if (auto known = reserve_by_known_ends(request, cluster, running)) return *known;
+  Cluster idle = cluster;
+  for (const LaneEnd& lane : running) idle.give_back(lane.node, lane.amount);
+  if (auto placement = place(request, idle)) return Reservation{hosts_of(*placement), std::nullopt};
+  return Reservation{};  // Not feasible on what is up now: it holds nobody back.
+}
+
+bool patience_over(const Request& request, Time now) {
+  return now - request.waiting_since >= kBackfillPatience;
+}
+
+// Hosts that `request` must leave alone while `reservation` stands.
+std::set<NodeId> closed_to(const Request& request, const Request& blocked,
+                           const Reservation& reservation, Time now) {
+  const bool ends_in_time = !request.limit.is_zero() && reservation.starts.has_value() &&
+                            now + request.limit <= *reservation.starts;
+  if (ends_in_time || !patience_over(blocked, now)) return {};
+  return reservation.hosts;
+}
+
+class Planner {
+ public:
+  explicit Planner(const Snapshot& snapshot)
+      : snapshot_(snapshot), cluster_(*snapshot.cluster) {}
+
+  Plan run() {
+    const std::size_t depth =
+        std::min(snapshot_.queue.size(), static_cast<std::size_t>(kBackfillDepthMax));
+    for (std::size_t index = 0; index < depth && !full(); ++index) consider(index);
+    return std::move(plan_);
+  }
+
+ private:
+  bool full() const { return plan_.grants.size() >= static_cast<std::size_t>(kGrantsPerPlanMax); }
+
+  void consider(std::size_t index) {
+    const Request& request = snapshot_.queue[index];
+    const std::set<NodeId> closed =
+        head_.has_value()
+            ? closed_to(request, snapshot_.queue[*head_], reservation_, snapshot_.now)
+            : std::set<NodeId>{};
+    std::int64_t granted = 0;
+    while (granted < request.lanes_wanted && !full()) {
+      std::optional<Placement> placement = place(request, cluster_, closed);
+      if (!placement.has_value()) break;
+      occupy(cluster_, *placement);
+      plan_.grants.push_back({index, std::move(*placement)});
+      ++granted;
+    }
+    if (granted < request.lanes_wanted && !full()) block(index);
+  }
+
+  void block(std::size_t index) {
+    plan_.blocked.push_back(index);
+    if (head_.has_value()) return;
+    Reservation reservation = reserve(snapshot_.queue[index], cluster_, snapshot_);
+    if (reservation.hosts.empty()) return;
+    head_ = index;
+    reservation_ = std::move(reservation);
+  }
+
+  const Snapshot& snapshot_;
+  Cluster cluster_;  // As it will be with the grants made so far.
+  Plan plan_;
+  std::optional<std::size_t> head_;  // The first blocked request that can start some day.
+  Reservation reservation_;
+};
+
+}  // namespace
+
+Plan plan(const Snapshot& snapshot) {
+  CHECK(snapshot.cluster != nullptr, "a snapshot without a cluster");
+  return Planner(snapshot).run();
+}
+
+}  // namespace runnel::sched

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/resources.h"
+
+namespace runnel::sched {
+
+// The place of a request in the queue: higher priority first, then older job, then earlier step.
+struct QueueKey {
+  std::int64_t negative_priority = 0;
+  std::int64_t job_order = 0;  // Grows with each submission.
+  StepIndex step;
+  friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
+};
+
+// How much of a host's CPUs a place takes.
+enum class CpuShare : std::uint8_t { kAsAsked, kWholeHost };
+
+// One step's wish: up to `lanes_wanted` lanes, each of `places` places that start together.
+struct Request {
+  QueueKey key;
+  std::int32_t places = 1;
+  model::Resources per_place;
+  CpuShare cpu_share = CpuShare::kAsAsked;
+  std::int64_t lanes_wanted = 1;
+  Time waiting_since;
+  Duration limit;  // Each lane ends within this; zero: unknown.
+};
+
+}  // namespace runnel::sched
