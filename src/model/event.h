@@ -30,6 +30,8 @@ struct JobSubmitted {
   std::string idempotency_key;
   std::string body_hash;
   std::shared_ptr<const JobSpec> spec;
+  // By what the specifications say, not by where they are.
+  friend bool operator==(const JobSubmitted&, const JobSubmitted&);
 };
 
 struct JobChanged {
@@ -38,6 +40,7 @@ struct JobChanged {
   std::string reason;  // One CamelCase word.
   std::string message;
   std::string actor;  // A user, or "runnel".
+  friend bool operator==(const JobChanged&, const JobChanged&) = default;
 };
 
 struct StepChanged {
@@ -46,6 +49,7 @@ struct StepChanged {
   Status to = Status::kQueued;
   std::string reason;
   std::string message;
+  friend bool operator==(const StepChanged&, const StepChanged&) = default;
 };
 
 // Tasks without a live attempt change together: [begin, end) ranges of indexes.
@@ -56,6 +60,7 @@ struct TasksChanged {
   Status to = Status::kQueued;
   std::string reason;
   std::string actor;
+  friend bool operator==(const TasksChanged&, const TasksChanged&) = default;
 };
 
 // One place of a lane: `ranks` processes on `node`.
@@ -74,6 +79,7 @@ struct LaneOpened {
   std::vector<Place> places;
   Resources per_place;     // What each place takes (cpus resolved for whole-node steps).
   std::int32_t port = 0;   // For gangs: MASTER_PORT on the first place's node.
+  friend bool operator==(const LaneOpened&, const LaneOpened&) = default;
 };
 
 // Tasks bound to a lane, to be run in this order.
@@ -89,11 +95,13 @@ struct LaneExtended {
   JobId job;
   StepIndex step;
   std::vector<LaneTask> tasks;
+  friend bool operator==(const LaneExtended&, const LaneExtended&) = default;
 };
 
 struct LaneClosed {
   LaneId lane;
   JobId job;
+  friend bool operator==(const LaneClosed&, const LaneClosed&) = default;
 };
 
 // The first rank of the attempt runs.
@@ -101,6 +109,7 @@ struct AttemptRunning {
   AttemptRef attempt;
   LaneId lane;
   Time started_at;
+  friend bool operator==(const AttemptRunning&, const AttemptRunning&) = default;
 };
 
 // One rank of a gang ended while others still run (never the last one: see AttemptEnded).
@@ -111,6 +120,7 @@ struct RankEnded {
   std::int32_t signal = 0;
   Time ended_at;
   EndCause cause = EndCause::kExited;
+  friend bool operator==(const RankEnded&, const RankEnded&) = default;
 };
 
 // The attempt is asked to end: TERM, grace, KILL.
@@ -119,6 +129,7 @@ struct AttemptStopping {
   LaneId lane;
   Status because = Status::kCancelled;  // kCancelled, kPaused, kFailed (a rank failed), kPreempted.
   std::string actor;
+  friend bool operator==(const AttemptStopping&, const AttemptStopping&) = default;
 };
 
 struct RankExit {
@@ -143,33 +154,39 @@ struct AttemptEnded {
   Status task = Status::kSucceeded;  // The task's state after this.
   Time not_before;                   // kRecovering: earliest next attempt; zero: at once.
   bool charged = false;              // Used one of retry.max.
+  friend bool operator==(const AttemptEnded&, const AttemptEnded&) = default;
 };
 
 struct NodeJoined {
   NodeInfo node;
   Incarnation incarnation;
+  friend bool operator==(const NodeJoined&, const NodeJoined&) = default;
 };
 
 struct NodeLeft {
   NodeId node;
   Incarnation incarnation;
   std::string reason;
+  friend bool operator==(const NodeLeft&, const NodeLeft&) = default;
 };
 
 // The record of a finished job left the state for the archive.
 struct JobArchived {
   JobId job;
+  friend bool operator==(const JobArchived&, const JobArchived&) = default;
 };
 
 // A user removed the record: job, logs and folders go.
 struct JobDeleted {
   JobId job;
   std::string actor;
+  friend bool operator==(const JobDeleted&, const JobDeleted&) = default;
 };
 
 // An idempotency key is older than 24 hours.
 struct KeyExpired {
   std::string key;
+  friend bool operator==(const KeyExpired&, const KeyExpired&) = default;
 };
 
 using Event = std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened,

@@ -2,10 +2,12 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
 #include "model/node.h"
 #include "model/report.h"
 #include "model/spec.h"
@@ -21,6 +23,8 @@ struct Submit {
   std::string idempotency_key;  // Empty: none.
   std::string body_hash;        // Of the request, to tell a repeat from another body.
   std::shared_ptr<const JobSpec> spec;
+  // By what the specifications say, not by where they are.
+  friend bool operator==(const Submit&, const Submit&);
 };
 
 // A user's request about one job.
@@ -29,6 +33,7 @@ struct JobRequest {
   Verb verb = Verb::kCancel;
   JobId job;
   std::string actor;
+  friend bool operator==(const JobRequest&, const JobRequest&) = default;
 };
 
 // A node is there, with this incarnation of its runner and everything it runs or holds an exit record
@@ -38,6 +43,7 @@ struct NodeJoin {
   NodeInfo node;
   Incarnation incarnation;
   std::vector<RankReport> ranks;
+  friend bool operator==(const NodeJoin&, const NodeJoin&) = default;
 };
 
 // A node's lease is over, its runner died, or it said good-bye.
@@ -45,6 +51,7 @@ struct NodeLost {
   NodeId node;
   Incarnation incarnation;
   std::string reason;  // CamelCase: HeartbeatLost, RunnerLost, Rebooted, Left.
+  friend bool operator==(const NodeLost&, const NodeLost&) = default;
 };
 
 // What a node observed since its last report.
@@ -52,13 +59,21 @@ struct NodeReport {
   NodeId node;
   Incarnation incarnation;
   std::vector<RankReport> ranks;
+  friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
 
 // Time passed: whatever waited for `now` may go on.
-struct Wake {};
+struct Wake {
+  friend bool operator==(const Wake&, const Wake&) = default;
+};
 
 using Input = std::variant<Submit, JobRequest, NodeJoin, NodeLost, NodeReport, Wake>;
 
+// "cancel", "halt": the last word of an action's path.
 std::string_view to_string(JobRequest::Verb verb);
+Result<JobRequest::Verb> parse_verb(std::string_view word);
+
+// "submit", "node.report": the `type` of an input's document.
+std::string_view type_of(const Input& input);
 
 }  // namespace runnel::model

@@ -21,6 +21,7 @@ struct Resources {
   bool fits_in(const Resources& free) const;
   // How many times `this` fits into `free`, at most `limit`; `limit` when this asks for nothing.
   std::int64_t times_in(const Resources& free, std::int64_t limit) const;
+  // An amount beyond 64 bits stays at their most, which fits in nothing.
   Resources times(std::int64_t factor) const;
   void add(const Resources& other);
   void subtract(const Resources& other);
@@ -30,5 +31,11 @@ struct Resources {
 
   friend bool operator==(const Resources&, const Resources&) = default;
 };
+
+// What one place may have. With these, no sum over kNodesMax nodes nor product with kRanksPerTaskMax
+// places leaves 64 bits.
+inline constexpr std::int64_t kMilliCpusMax = 1'000'000'000;
+inline constexpr Bytes kMemoryMax = Bytes::gibi(65'536);
+inline constexpr std::int64_t kAcceleratorsMax = 1'000'000;
 
 }  // namespace runnel::model

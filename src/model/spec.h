@@ -92,11 +92,18 @@ struct JobSpec {
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
+// Whether two specifications that may be absent say the same.
+bool same_spec(const JobSpec* a, const JobSpec* b);
+
 // Limits of a specification; each is checked by `spec::` and again by decode.
 inline constexpr std::int64_t kTasksPerStepMax = 100'000'000;
 inline constexpr std::size_t kStepsMax = 1'000;
 inline constexpr std::int32_t kRanksPerTaskMax = 100'000;
 inline constexpr std::size_t kParametersMax = 256;
 inline constexpr std::size_t kScriptBytesMax = 1 << 20;
+inline constexpr std::size_t kNameBytesMax = 255;
+inline constexpr std::size_t kPathBytesMax = 4'095;
+inline constexpr std::size_t kEnvironmentMax = 10'000;  // Variables of one step.
+inline constexpr std::size_t kExitCodesMax = 256;
 
 }  // namespace runnel::model

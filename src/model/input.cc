@@ -1,0 +1,29 @@
+#include "model/input.h"
+
+#include "model/detail/words.h"
+
+namespace runnel::model {
+namespace {
+
+constexpr detail::Words<5> kVerbWords = {"cancel", "halt", "resume", "retry", "delete"};
+// In the order of the variant's alternatives.
+constexpr detail::Words<std::variant_size_v<Input>> kTypes = {
+    "submit", "request", "node.join", "node.lost", "node.report", "wake"};
+
+}  // namespace
+
+std::string_view to_string(JobRequest::Verb verb) { return detail::word_of(verb, kVerbWords); }
+
+Result<JobRequest::Verb> parse_verb(std::string_view word) {
+  return detail::parse_word<JobRequest::Verb>(word, kVerbWords, "something to ask of a job");
+}
+
+std::string_view type_of(const Input& input) { return kTypes[input.index()]; }
+
+bool operator==(const Submit& a, const Submit& b) {
+  return a.job == b.job && a.project == b.project && a.queue == b.queue && a.owner == b.owner &&
+         a.idempotency_key == b.idempotency_key && a.body_hash == b.body_hash &&
+         same_spec(a.spec.get(), b.spec.get());
+}
+
+}  // namespace runnel::model
