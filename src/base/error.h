@@ -10,20 +10,20 @@ namespace runnel {
 // One enum serves all modules, since every one of them ends at the same two places: a person's
 // terminal and a problem document (docs/design/errors.md).
 enum class Errc : std::uint8_t {
-  kInvalid,      // The request or file is wrong; repeating it cannot help (exit 2, HTTP 422).
-  kNotFound,     // No such job, file, node (exit 1, HTTP 404).
-  kConflict,     // The state does not allow it now (HTTP 409).
-  kPrecondition, // If-Match, epoch or incarnation is stale (HTTP 412).
-  kGone,         // A cursor too old (HTTP 410).
-  kUnsupported,  // Known but not in this version, or not on this machine (exit 2, HTTP 422).
-  kDenied,       // Not permitted (HTTP 403).
-  kFull,         // A named maximum or the disk is reached; goes on when there is room (HTTP 429).
-  kUnavailable,  // The peer is not there now; a retry may help (HTTP 503).
-  kTimeout,      // It took longer than its limit.
-  kCancelled,    // Stopped on request.
-  kCorrupt,      // Stored data is damaged (exit 1, HTTP 500).
-  kIo,           // The operating system refused (exit 1, HTTP 500).
-  kInternal,     // Ours.
+  kInvalid,       // The request or file is wrong; repeating it cannot help (exit 2, HTTP 422).
+  kNotFound,      // No such job, file, node (exit 1, HTTP 404).
+  kConflict,      // The state does not allow it now (HTTP 409).
+  kPrecondition,  // If-Match, epoch or incarnation is stale (HTTP 412).
+  kGone,          // A cursor too old (HTTP 410).
+  kUnsupported,   // Known but not in this version, or not on this machine (exit 2, HTTP 422).
+  kDenied,        // Not permitted (HTTP 403).
+  kFull,          // A named maximum or the disk is reached; goes on when there is room (HTTP 429).
+  kUnavailable,   // The peer is not there now; a retry may help (HTTP 503).
+  kTimeout,       // It took longer than its limit.
+  kCancelled,     // Stopped on request.
+  kCorrupt,       // Stored data is damaged (exit 1, HTTP 500).
+  kIo,            // The operating system refused (exit 1, HTTP 500).
+  kInternal,      // Ours.
 };
 
 // The stable lower-case word of a code, as it appears in problem documents: "invalid", "not-found".

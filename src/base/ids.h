@@ -19,7 +19,9 @@ class NamedText {
   const std::string& str() const { return text_; }
   bool empty() const { return text_.empty(); }
   friend auto operator<=>(const NamedText&, const NamedText&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const NamedText& id) { return out << id.text_; }
+  friend std::ostream& operator<<(std::ostream& out, const NamedText& id) {
+    return out << id.text_;
+  }
 
  private:
   std::string text_;
@@ -47,13 +49,13 @@ using NodeId = NamedText<struct NodeTag>;
 // One life of a node's runner: a new one whenever the machine boots or the runner starts anew.
 using Incarnation = NamedText<struct IncarnationTag>;
 
-using StepIndex = NamedInt<struct StepTag, std::int32_t>;      // Position in the job's step list.
-using TaskIndex = NamedInt<struct TaskTag, std::int64_t>;      // 0-based sample of a step.
+using StepIndex = NamedInt<struct StepTag, std::int32_t>;  // Position in the job's step list.
+using TaskIndex = NamedInt<struct TaskTag, std::int64_t>;  // 0-based sample of a step.
 using AttemptNumber = NamedInt<struct AttemptTag, std::int32_t>;  // From 1, grows with each retry.
-using LaneId = NamedInt<struct LaneTag, std::int64_t>;         // A held allocation; see model/lane.h.
-using Epoch = NamedInt<struct EpochTag, std::int64_t>;         // One reign of a control process.
-using EventSeq = NamedInt<struct EventSeqTag, std::int64_t>;   // 1-based place in the event log.
-using BatchSeq = NamedInt<struct BatchSeqTag, std::int64_t>;   // 1-based place of a batch.
+using LaneId = NamedInt<struct LaneTag, std::int64_t>;  // A held allocation; see model/lane.h.
+using Epoch = NamedInt<struct EpochTag, std::int64_t>;  // One reign of a control process.
+using EventSeq = NamedInt<struct EventSeqTag, std::int64_t>;  // 1-based place in the event log.
+using BatchSeq = NamedInt<struct BatchSeqTag, std::int64_t>;  // 1-based place of a batch.
 
 }  // namespace runnel
 

@@ -1,10 +1,10 @@
 #include "base/ids.h"
 
-#include <gtest/gtest.h>
-
 #include <sstream>
 #include <type_traits>
 #include <unordered_set>
+
+#include <gtest/gtest.h>
 
 namespace runnel {
 namespace {

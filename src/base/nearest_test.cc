@@ -1,13 +1,13 @@
 #include "base/nearest.h"
 
-#include <gtest/gtest.h>
-
 #include <array>
+
+#include <gtest/gtest.h>
 
 namespace runnel {
 namespace {
 
-constexpr std::array<std::string_view, 6> kFields = {"resources", "retry", "run",
+constexpr std::array<std::string_view, 6> kFields = {"resources",  "retry",  "run",
                                                      "depends_on", "params", "command"};
 
 TEST(Nearest, FindsTheWordThatWasMeant) {

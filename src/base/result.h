@@ -102,11 +102,12 @@ T must(Result<T>&& result, const char* expression, std::source_location where) {
 // One shape for TRY and CO_TRY. The variable carries a number, so that nested uses shadow nothing.
 #define RUNNEL_TRY_JOIN_(a, b) a##b
 #define RUNNEL_TRY_NAME_(number) RUNNEL_TRY_JOIN_(try_result_, number)
-#define RUNNEL_TRY_(leave, result, expression)                     \
-  __extension__({                                                  \
-    auto&& result = (expression);                                  \
-    if (!result.ok()) [[unlikely]] leave ::std::move(result).error(); \
-    ::std::move(result).value();                                   \
+#define RUNNEL_TRY_(leave, result, expression) \
+  __extension__({                              \
+    auto&& result = (expression);              \
+    if (!result.ok()) [[unlikely]]             \
+      leave ::std::move(result).error();       \
+    ::std::move(result).value();               \
   })
 
 // The value, or an early `return` of the error. A statement expression, which both compilers have:

@@ -1,11 +1,11 @@
 #include "base/result.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace runnel {
 namespace {

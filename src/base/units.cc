@@ -30,28 +30,28 @@ constexpr std::array<Unit, 5> kDurationUnits = {
 
 // What a person may write, in lower case. A bare number is GB.
 constexpr std::array<Unit, 22> kByteUnits = {{
-    {"pib", kKibi * kKibi * kKibi * kKibi * kKibi},
-    {"pi", kKibi * kKibi * kKibi * kKibi * kKibi},
-    {"pb", kKilo * kKilo * kKilo * kKilo * kKilo},
-    {"p", kKilo * kKilo * kKilo * kKilo * kKilo},
-    {"tib", kKibi * kKibi * kKibi * kKibi},
-    {"ti", kKibi * kKibi * kKibi * kKibi},
-    {"tb", kKilo * kKilo * kKilo * kKilo},
-    {"t", kKilo * kKilo * kKilo * kKilo},
-    {"gib", kKibi * kKibi * kKibi},
-    {"gi", kKibi * kKibi * kKibi},
-    {"gb", kKilo * kKilo * kKilo},
-    {"g", kKilo * kKilo * kKilo},
-    {"mib", kKibi * kKibi},
-    {"mi", kKibi * kKibi},
-    {"mb", kKilo * kKilo},
-    {"m", kKilo * kKilo},
+    {"pib", kKibi* kKibi* kKibi* kKibi* kKibi},
+    {"pi", kKibi* kKibi* kKibi* kKibi* kKibi},
+    {"pb", kKilo* kKilo* kKilo* kKilo* kKilo},
+    {"p", kKilo* kKilo* kKilo* kKilo* kKilo},
+    {"tib", kKibi* kKibi* kKibi* kKibi},
+    {"ti", kKibi* kKibi* kKibi* kKibi},
+    {"tb", kKilo* kKilo* kKilo* kKilo},
+    {"t", kKilo* kKilo* kKilo* kKilo},
+    {"gib", kKibi* kKibi* kKibi},
+    {"gi", kKibi* kKibi* kKibi},
+    {"gb", kKilo* kKilo* kKilo},
+    {"g", kKilo* kKilo* kKilo},
+    {"mib", kKibi* kKibi},
+    {"mi", kKibi* kKibi},
+    {"mb", kKilo* kKilo},
+    {"m", kKilo* kKilo},
     {"kib", kKibi},
     {"ki", kKibi},
     {"kb", kKilo},
     {"k", kKilo},
     {"b", 1},
-    {"", kKilo * kKilo * kKilo},
+    {"", kKilo* kKilo* kKilo},
 }};
 
 // What is printed, from large to small.
@@ -231,7 +231,8 @@ Result<Bytes> parse_bytes(std::string_view text) {
   const Unit* unit = find_unit(kByteUnits, lower(rest));
   if (unit == nullptr || text.ends_with(' ')) return not_bytes(text);
   const Wide bytes = Wide{amount->mantissa} * unit->size / amount->scale;
-  if (bytes > kInt64Max) return not_a("an amount of bytes that fits", text, "write at most 8000PiB");
+  if (bytes > kInt64Max)
+    return not_a("an amount of bytes that fits", text, "write at most 8000PiB");
   return Bytes::count(static_cast<std::int64_t>(bytes));
 }
 
@@ -337,15 +338,16 @@ std::optional<int> take_offset(std::string_view& text) {
 
 std::string rfc3339(Time time) {
   const std::int64_t millis = std::clamp(time.millis(), kTimeMin, kTimeMax);
-  const std::int64_t days = (millis - ((millis % kDayMillis) + kDayMillis) % kDayMillis) / kDayMillis;
+  const std::int64_t days =
+      (millis - ((millis % kDayMillis) + kDayMillis) % kDayMillis) / kDayMillis;
   const std::int64_t rest = millis - days * kDayMillis;
   const std::chrono::year_month_day date{sys_days{std::chrono::days{days}}};
   std::array<char, 64> buffer{};
-  const int length = std::snprintf(
-      buffer.data(), buffer.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", int{date.year()},
-      unsigned{date.month()}, unsigned{date.day()}, static_cast<int>(rest / 3'600'000),
-      static_cast<int>(rest / 60'000 % 60), static_cast<int>(rest / 1000 % 60),
-      static_cast<int>(rest % 1000));
+  const int length =
+      std::snprintf(buffer.data(), buffer.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
+                    int{date.year()}, unsigned{date.month()}, unsigned{date.day()},
+                    static_cast<int>(rest / 3'600'000), static_cast<int>(rest / 60'000 % 60),
+                    static_cast<int>(rest / 1000 % 60), static_cast<int>(rest % 1000));
   CHECK(length == 24, "a time with a four-digit year has 24 characters");
   return {buffer.data(), static_cast<std::size_t>(length)};
 }

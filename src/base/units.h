@@ -71,7 +71,9 @@ class Bytes {
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes(a.bytes_ + b.bytes_); }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes(a.bytes_ - b.bytes_); }
-  friend constexpr Bytes operator*(Bytes a, std::int64_t factor) { return Bytes(a.bytes_ * factor); }
+  friend constexpr Bytes operator*(Bytes a, std::int64_t factor) {
+    return Bytes(a.bytes_ * factor);
+  }
 
  private:
   explicit constexpr Bytes(std::int64_t bytes) : bytes_(bytes) {}

@@ -1,9 +1,9 @@
 #include "base/units.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
 #include <random>
+
+#include <gtest/gtest.h>
 
 namespace runnel {
 namespace {
@@ -11,8 +11,14 @@ namespace {
 constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kInt64Min = std::numeric_limits<std::int64_t>::min();
 
-std::int64_t millis_of(std::string_view text) { return MUST(parse_duration(text)).millis(); }
-std::int64_t bytes_of(std::string_view text) { return MUST(parse_bytes(text)).count(); }
+std::int64_t millis_of(std::string_view text) {
+  return MUST(parse_duration(text))
+  .millis();
+}
+std::int64_t bytes_of(std::string_view text) {
+  return MUST(parse_bytes(text))
+  .count();
+}
 std::string error_of(std::string_view text) { return parse_duration(text).error().to_string(); }
 
 TEST(Duration, ReadsWhatPeopleWrite) {
@@ -30,13 +36,14 @@ TEST(Duration, RefusesABareNumberAndSaysBothReadings) {
   const Error error = parse_duration("90").error();
   EXPECT_EQ(error.code, Errc::kInvalid);
   EXPECT_EQ(error.value, "90");
-  EXPECT_EQ(error.to_string(),
-            "'90' is not a length of time: it has no unit; write 90s for seconds or 90m for minutes");
+  EXPECT_EQ(
+      error.to_string(),
+      "'90' is not a length of time: it has no unit; write 90s for seconds or 90m for minutes");
 }
 
 TEST(Duration, RefusesWhatIsNotALengthOfTime) {
-  for (const char* text : {"", "s", "-1s", "1x", "1 s", "30m1h", "1s1s", "1h30", "1..5s", "1.s", ".5s",
-                           "1.0001s", "1h 30m", "1S", "0x10s", "1e3s", "+1s"}) {
+  for (const char* text : {"", "s", "-1s", "1x", "1 s", "30m1h", "1s1s", "1h30", "1..5s", "1.s",
+                           ".5s", "1.0001s", "1h 30m", "1S", "0x10s", "1e3s", "+1s"}) {
     const Result<Duration> read = parse_duration(text);
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_EQ(read.error().code, Errc::kInvalid) << text;
@@ -116,8 +123,9 @@ TEST(Bytes, ReadsDecimalAndBinaryUnits) {
 }
 
 TEST(Bytes, RefusesWhatIsNotAnAmount) {
-  for (const char* text : {"", "GB", "12 bananas", "-1GB", "1 GB ", "1  GB", "1,5GB", "1GBB", "0x1GB",
-                           "9000PiB", "99999999999999999999GB", "1.2.3GB", "1.GB", "nan"}) {
+  for (const char* text :
+       {"", "GB", "12 bananas", "-1GB", "1 GB ", "1  GB", "1,5GB", "1GBB", "0x1GB", "9000PiB",
+        "99999999999999999999GB", "1.2.3GB", "1.GB", "nan"}) {
     const Result<Bytes> read = parse_bytes(text);
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_EQ(read.error().value, text);
@@ -174,8 +182,9 @@ TEST(Time, ReadsOffsetsAndFractions) {
 TEST(Time, RefusesWhatIsNotATime) {
   for (const char* text :
        {"", "2026-11-21", "2026-02-30T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z",
-        "2026-01-01T00:60:00Z", "2026-01-01T00:00:60Z", "2026-01-01T00:00:00", "2026-01-01T00:00:00.Z",
-        "2026-01-01T00:00:00+25:00", "2026-01-01T00:00:00Zx", "26-01-01T00:00:00Z"}) {
+        "2026-01-01T00:60:00Z", "2026-01-01T00:00:60Z", "2026-01-01T00:00:00",
+        "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00+25:00", "2026-01-01T00:00:00Zx",
+        "26-01-01T00:00:00Z"}) {
     EXPECT_FALSE(parse_rfc3339(text).ok()) << text;
   }
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "json/value.h"
@@ -25,8 +26,8 @@ class Reader {
   Result<std::string> text(std::string_view key);
   Result<std::string> text_or(std::string_view key, std::string fallback);
   Result<bool> boolean_or(std::string_view key, bool fallback);
-  Result<const Value*> list(std::string_view key);       // never null when ok
-  Result<const Value*> object(std::string_view key);     // never null when ok
+  Result<const Value*> list(std::string_view key);    // never null when ok
+  Result<const Value*> object(std::string_view key);  // never null when ok
   // null when missing or JSON null.
   const Value* optional(std::string_view key);
   Result<void> finish() const;
@@ -35,6 +36,10 @@ class Reader {
 
  private:
   Reader(const Value& value, std::string path);
+
+  Result<const Value*> required(std::string_view key, Value::Kind kind);
+  Result<const Value*> optional_of(std::string_view key, Value::Kind kind);  // null when missing
+  Error unknown(const std::string& key) const;
 
   const Value* value_;
   std::string path_;

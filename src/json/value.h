@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -14,7 +16,7 @@ namespace runnel::json {
 // A JSON value of the kinds Runnel's own documents use: null, bool, integer, text, list, object.
 //
 // Contract: a fractional number is kept as `kDecimal`, its text as written, so that no value changes
-//           by being read and written. Accessors CHECK the kind; use the `get_*` functions of
+//           by being read and written. A value moved from is null. Accessors CHECK the kind; use the `get_*` functions of
 //           json/read.h for documents from outside. Objects keep their keys sorted: dump() is
 //           canonical.
 // Threads:  a value type.
@@ -25,7 +27,7 @@ class Value {
   using List = std::vector<Value>;
   using Object = std::map<std::string, Value, std::less<>>;
 
-  Value();                            // null
+  Value();  // null
   Value(const Value&);
   Value(Value&&) noexcept;
   Value& operator=(const Value&);
@@ -48,7 +50,7 @@ class Value {
 
   bool as_bool() const;
   std::int64_t as_int() const;
-  const std::string& as_text() const;     // Also the text of a decimal.
+  const std::string& as_text() const;  // Also the text of a decimal.
   const List& as_list() const;
   List& as_list();
   const Object& as_object() const;
@@ -64,23 +66,32 @@ class Value {
   // Two spaces per level, for people.
   std::string dump_pretty() const;
 
-  friend bool operator==(const Value&, const Value&) = default;
+  friend bool operator==(const Value& a, const Value& b);
 
  private:
-  std::int64_t number_ = 0;
-  std::string text_;
-  List list_;
-  Object object_;
-  Kind kind_ = Kind::kNull;
+  struct Decimal {
+    std::string text;
+    friend bool operator==(const Decimal&, const Decimal&) = default;
+  };
+  // In the order of Kind. The map is boxed: it alone would double the size of every value.
+  using State = std::variant<std::monostate, bool, std::int64_t, Decimal, std::string, List,
+                             std::unique_ptr<Object>>;
+
+  explicit Value(State state);
+
+  State state_;
 };
+
+// The word for a kind in messages: "an integer", "text".
+std::string_view describe(Value::Kind kind);
 
 struct ParseLimits {
   std::size_t bytes_max = std::size_t{64} << 20;
   int depth_max = 64;
 };
 
-// Reads one JSON document (RFC 8259). Duplicate keys, trailing text, invalid UTF-8, too deep and too
-// large are errors whose position is line:column of `where.line/column`; never throws.
+// Reads one JSON document (RFC 8259). Duplicate keys, integers beyond 64 bits, trailing text, invalid
+// UTF-8, too deep and too large are errors whose place is in `where.line/column`; never throws.
 Result<Value> parse(std::string_view text, const ParseLimits& limits = {});
 
 }  // namespace runnel::json

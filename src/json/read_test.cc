@@ -1,0 +1,91 @@
+#include "json/read.h"
+
+#include <gtest/gtest.h>
+
+namespace runnel::json {
+namespace {
+
+const Value kDocument = MUST(parse(
+    R"({"name":"fashion","count":3,"spot":true,"none":null,"items":[1],"inner":{"x":1},"half":0.5})"));
+
+Reader reader(std::string path = "") { return MUST(Reader::of(kDocument, std::move(path))); }
+
+TEST(Reader, ReadsEachKind) {
+  Reader in = reader();
+  EXPECT_EQ(MUST(in.text("name")), "fashion");
+  EXPECT_EQ(MUST(in.integer("count")), 3);
+  EXPECT_TRUE(MUST(in.boolean_or("spot", false)));
+  EXPECT_EQ(MUST(in.list("items"))->as_list().size(), 1U);
+  EXPECT_EQ(MUST(in.object("inner"))->as_object().size(), 1U);
+  EXPECT_EQ(in.optional("none"), nullptr);
+  EXPECT_EQ(in.optional("half")->as_text(), "0.5");
+  EXPECT_TRUE(in.finish().ok());
+}
+
+TEST(Reader, TakesTheFallbackForMissingAndNull) {
+  Reader in = reader();
+  EXPECT_EQ(MUST(in.integer_or("absent", 5)), 5);
+  EXPECT_EQ(MUST(in.text_or("none", "default")), "default");
+  EXPECT_FALSE(MUST(in.boolean_or("absent", false)));
+  EXPECT_EQ(MUST(in.integer_or("count", 5)), 3);
+  EXPECT_EQ(MUST(in.text_or("name", "x")), "fashion");
+}
+
+TEST(Reader, NamesTheMissingField) {
+  Reader in = reader("resources");
+  const Error error = in.integer("cpus").error();
+  EXPECT_EQ(error.code, Errc::kInvalid);
+  EXPECT_EQ(error.to_string(), "resources.cpus: this field is missing; it is an integer");
+  EXPECT_FALSE(in.text("none").ok());
+}
+
+TEST(Reader, NamesTheFieldOfAnotherKind) {
+  Reader in = reader("job");
+  EXPECT_EQ(in.integer("name").error().to_string(), "job.name: this must be an integer, not text");
+  EXPECT_EQ(in.integer("name").error().value, "fashion");
+  EXPECT_EQ(in.text("count").error().value, "3");
+  EXPECT_FALSE(in.integer("half").ok());
+  EXPECT_FALSE(in.integer_or("name", 1).ok());
+  EXPECT_FALSE(in.text_or("count", "").ok());
+  EXPECT_FALSE(in.boolean_or("count", true).ok());
+  EXPECT_FALSE(in.list("inner").ok());
+  EXPECT_FALSE(in.object("items").ok());
+}
+
+TEST(Reader, RefusesWhatNobodyAskedFor) {
+  Reader in = reader("job");
+  for (const char* key : {"names", "count", "spot", "none", "items", "inner", "half"}) {
+    (void)in.optional(key);
+  }
+  const Error error = in.finish().error();
+  EXPECT_EQ(error.to_string(), "job.name: there is no such field; did you mean 'names'?");
+}
+
+TEST(Reader, ListsTheKnownFieldsWhenNoneIsNear) {
+  const Value document = Value::object({{"zzzzzz", Value()}});
+  Reader in = MUST(Reader::of(document, ""));
+  EXPECT_EQ(in.finish().error().hint, "this object takes no fields");
+  (void)in.optional("cpus");
+  (void)in.optional("memory");
+  EXPECT_EQ(in.finish().error().to_string(),
+            "zzzzzz: there is no such field; known fields are cpus, memory");
+}
+
+TEST(Reader, ReadsOnlyObjects) {
+  const Value list = Value::list();
+  EXPECT_EQ(Reader::of(list, "steps").error().to_string(),
+            "steps: this must be an object, not a list");
+}
+
+TEST(Reader, ShortensLongValuesBetweenCharacters) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "é";
+  const Value document = Value::object({{"n", Value::text("x" + text)}});
+  Reader in = MUST(Reader::of(document, ""));
+  const Error error = in.integer("n").error();
+  EXPECT_LT(error.value.size(), 70U);
+  EXPECT_TRUE(error.value.ends_with("é..."));
+}
+
+}  // namespace
+}  // namespace runnel::json
