@@ -124,7 +124,7 @@ void Writer::open(bool is_object, char bracket) {
   separate();
   out_ += bracket;
   need_comma_ = false;
-  levels_[depth_++] = Level{.is_object = is_object};
+  levels_[depth_++] = Level{.is_object = is_object, .key_begin = 0, .key_size = 0};
 }
 
 void Writer::close(bool is_object, char bracket) {
@@ -160,8 +160,9 @@ void Writer::check_order(Level& level, std::size_t key_begin) const {
   const std::string_view text = out_;
   const std::string_view previous = text.substr(level.key_begin, level.key_size);
   const std::string_view key = text.substr(key_begin);
-  if (level.key_size > 0 && key.find('\\') == key.npos && previous.find('\\') == key.npos) {
-    CHECK(previous.substr(0, previous.size() - 1) < key.substr(0, key.size() - 1),
+  const bool ascending = previous.substr(0, previous.size() - 1) < key.substr(0, key.size() - 1);
+  if (level.key_size > 0 && !ascending) {
+    CHECK(key.find('\\') != key.npos || previous.find('\\') != key.npos,
           "the keys of an object are written in ascending order");
   }
   level.key_begin = key_begin;

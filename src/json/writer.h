@@ -50,9 +50,9 @@ class Writer {
 
   // An open object or list. The last key stands in `out_`, still escaped.
   struct Level {
-    bool is_object = false;
-    std::size_t key_begin = 0;
-    std::size_t key_size = 0;
+    bool is_object;
+    std::size_t key_begin;
+    std::size_t key_size;
   };
 
   void open(bool is_object, char bracket);
@@ -61,7 +61,7 @@ class Writer {
   void check_order(Level& level, std::size_t key_begin) const;
 
   std::string& out_;
-  std::array<Level, kDepthMax> levels_;
+  std::array<Level, kDepthMax> levels_;  // Set as they open: a writer is made for each event.
   std::size_t depth_ = 0;
   bool need_comma_ = false;
 };
