@@ -1,0 +1,72 @@
+#include "model/variables.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+
+namespace runnel::model {
+namespace {
+
+// Sorted.
+constexpr std::array<std::string_view, 22> kOwnVariables = {"RUNNEL_API",
+                                                            "RUNNEL_ATTEMPT",
+                                                            "RUNNEL_CHECKPOINT_DIR",
+                                                            "RUNNEL_CHECKPOINT_EVERY",
+                                                            "RUNNEL_GPUS_PER_NODE",
+                                                            "RUNNEL_JOB_DIR",
+                                                            "RUNNEL_JOB_ID",
+                                                            "RUNNEL_JOB_NAME",
+                                                            "RUNNEL_METRICS_FILE",
+                                                            "RUNNEL_NODE_IPS",
+                                                            "RUNNEL_NODE_RANK",
+                                                            "RUNNEL_NUM_NODES",
+                                                            "RUNNEL_PREEMPT_FILE",
+                                                            "RUNNEL_PROJECT",
+                                                            "RUNNEL_RESUME_FROM",
+                                                            "RUNNEL_STEP",
+                                                            "RUNNEL_TASK_COUNT",
+                                                            "RUNNEL_TASK_DIR",
+                                                            "RUNNEL_TASK_INDEX",
+                                                            "RUNNEL_TOKEN",
+                                                            "RUNNEL_TRIAL_ID",
+                                                            "RUNNEL_TRIAL_PARAMS"};
+static_assert(std::is_sorted(kOwnVariables.begin(), kOwnVariables.end()));
+
+bool sets(const StartOrder& order, std::string_view name) {
+  return std::any_of(order.env.begin(), order.env.end(),
+                     [&](const auto& variable) { return variable.first == name; });
+}
+
+}  // namespace
+
+bool is_own_variable(std::string_view name) {
+  if (name.starts_with("RUNNEL_VOLUME_")) return true;
+  return std::binary_search(kOwnVariables.begin(), kOwnVariables.end(), name);
+}
+
+std::vector<std::pair<std::string, std::string>> rank_variables(const StartOrder& order,
+                                                                std::int32_t rank) {
+  CHECK(rank >= order.first_rank, "a rank before those of its order");
+  CHECK(rank - order.first_rank < order.rank_count, "a rank after those of its order");
+  CHECK(order.num_nodes > 0, "an order without places");
+  CHECK(order.world_size % order.num_nodes == 0,
+        "the places of a gang have the same number of ranks");
+  const std::int32_t per_node = order.world_size / order.num_nodes;
+  const std::string node_rank = std::to_string(rank / per_node);
+  std::vector<std::pair<std::string, std::string>> variables = {{"RUNNEL_NODE_RANK", node_rank}};
+  if (order.world_size == 1) return variables;
+  const auto add = [&](const char* name, std::string value) {
+    if (!sets(order, name)) variables.emplace_back(name, std::move(value));
+  };
+  add("GROUP_RANK", node_rank);
+  // With one process on a node this is torchrun's to say: it starts the processes that have local ranks.
+  if (per_node > 1) add("LOCAL_RANK", std::to_string(rank % per_node));
+  add("NODE_RANK", node_rank);
+  // To a torchrun that a rank calls, every rank is a node of its own.
+  add("PET_NODE_RANK", std::to_string(rank));
+  add("RANK", std::to_string(rank));
+  return variables;
+}
+
+}  // namespace runnel::model

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/order.h"
+
+namespace runnel::model {
+
+// Environment variables of a task (docs/design/environment.md). Three hands fill them: the brain what
+// all ranks of an attempt share, rank_variables() what tells the ranks apart, the agent the paths.
+
+// Whether only Runnel gives this variable; what the user's envs say about it does not count. Any other
+// variable of ours gives way to the user's. RUNNEL_ names we do not give are the user's own
+// (RUNNEL_HOME for a task that calls us).
+bool is_own_variable(std::string_view name);
+
+// What the order's `env` lacks for one of its ranks: RUNNEL_NODE_RANK always and, in a gang, RANK,
+// LOCAL_RANK, GROUP_RANK, NODE_RANK and PET_NODE_RANK, but those that the order sets already.
+// CHECKs that the rank belongs to the order.
+std::vector<std::pair<std::string, std::string>> rank_variables(const StartOrder& order,
+                                                                std::int32_t rank);
+
+}  // namespace runnel::model
