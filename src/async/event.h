@@ -35,7 +35,7 @@ class Notifier {
  private:
   struct Waiter;
   struct Parking;
-  friend struct Parking;
+  void wake(Waiter& waiter);
 
   EventLoop& loop_;
   std::list<Waiter*> waiters_;

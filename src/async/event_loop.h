@@ -52,7 +52,7 @@ class EventLoop {
 
   Async<void> sleep(Duration length, StopToken token = {});
   // Once the descriptor can be read (or is at its end) or written (or is broken). The descriptor is
-  // borrowed and must stay open; one waiter per descriptor and direction.
+  // borrowed and must stay open; one wait per descriptor at a time.
   Async<void> readable(int descriptor, StopToken token = {});
   Async<void> writable(int descriptor, StopToken token = {});
 

@@ -45,9 +45,12 @@ class StopCallback {
   ~StopCallback();
 
  private:
-  friend struct detail::StopState;
-  std::shared_ptr<detail::StopState> state_;
-  std::list<std::function<void()>>::iterator place_;
+  friend class StopSource;
+
+  std::shared_ptr<detail::StopState> state_;  // Null when there is nothing to be told.
+  std::function<void()> action_;
+  std::list<StopCallback*>::iterator place_;
+  bool linked_ = false;
 };
 
 // The side that stops. Linked to a parent it stops when the parent does.
