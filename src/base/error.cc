@@ -1,7 +1,7 @@
 #include "base/error.h"
 
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 
 namespace runnel {
 
@@ -82,7 +82,8 @@ Errc code_of(int errno_value) {
 }  // namespace
 
 Error errno_error(std::string what, int errno_value) {
-  return Error(code_of(errno_value), std::move(what) + ": " + std::strerror(errno_value));
+  return Error(code_of(errno_value),
+               std::move(what) + ": " + std::generic_category().message(errno_value));
 }
 
 }  // namespace runnel

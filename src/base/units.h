@@ -83,7 +83,8 @@ class Bytes {
 // "90s", "1h30m", "2d", "500ms". A bare number is an error, since seconds and minutes are both
 // common. Errors carry value and hint, not field or place: the caller knows those.
 Result<Duration> parse_duration(std::string_view text);
-// "1h30m", "90s", "250ms", "0s": an exact form that parse_duration reads back; minutes from "2m" on.
+// "1h30m", "90s", "250ms", "0s": an exact form that parse_duration reads back; minutes from "2m"
+// on.
 std::string to_string(Duration duration);
 
 // "24GB" (10^9), "24GiB" (2^30), "512M" = MB, "1.5GiB"; a bare number is GB. Units in any case; a

@@ -21,8 +21,8 @@ struct FreeContext {
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 };
 
-// A thread's digest state. Looking up the algorithm and allocating the context cost more than hashing
-// a short text, so both are done once per thread.
+// A thread's digest state. Looking up the algorithm and allocating the context cost more than
+// hashing a short text, so both are done once per thread.
 class Sha256 {
  public:
   Sha256() : digest_(EVP_MD_fetch(nullptr, "SHA256", nullptr)), context_(EVP_MD_CTX_new()) {

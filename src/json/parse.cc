@@ -14,8 +14,8 @@ namespace {
 using boost::json::error_code;
 using boost::json::string_view;
 
-// Builds Values from the parser's events. What only we refuse (a key twice, an integer too large) is
-// kept in `message`; the error code then only stops the parser.
+// Builds Values from the parser's events. What only we refuse (a key twice, an integer too large)
+// is kept in `message`; the error code then only stops the parser.
 struct Handler {
   static constexpr std::size_t max_array_size = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t max_object_size = std::numeric_limits<std::size_t>::max();
@@ -137,7 +137,8 @@ SourcePosition position_of(std::string_view text, std::size_t offset) {
   return {"", static_cast<int>(line), static_cast<int>(offset - line_begin) + 1};
 }
 
-// Where our own refusal points to: the token when it stands in the document, else where reading was.
+// Where our own refusal points to: the token when it stands in the document, else where reading
+// was.
 std::size_t offset_of(std::string_view text, const char* place, std::size_t consumed) {
   const std::less<> before;
   const bool inside =

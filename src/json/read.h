@@ -13,8 +13,8 @@ namespace runnel::json {
 // Reads one object of a document that came from outside, with errors that name the field.
 //
 // Contract: each getter returns kInvalid naming `path.key` when the member is missing (without a
-//           fallback) or of another kind. finish() refuses members that nobody asked for, naming the
-//           nearest known one. The reader borrows the value, which must outlive it.
+//           fallback) or of another kind. finish() refuses members that nobody asked for, naming
+//           the nearest known one. The reader borrows the value, which must outlive it.
 // Threads:  none of its own.
 class Reader {
  public:

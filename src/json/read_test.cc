@@ -6,7 +6,8 @@ namespace runnel::json {
 namespace {
 
 const Value kDocument = MUST(parse(
-    R"({"name":"fashion","count":3,"spot":true,"none":null,"items":[1],"inner":{"x":1},"half":0.5})"));
+    R"({"name":"fashion","count":3,"spot":true,"none":null,"items":[1],"inner":{"x":1},)"
+    R"("half":0.5})"));
 
 Reader reader(std::string path = "") { return MUST(Reader::of(kDocument, std::move(path))); }
 

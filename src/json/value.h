@@ -15,10 +15,10 @@ namespace runnel::json {
 
 // A JSON value of the kinds Runnel's own documents use: null, bool, integer, text, list, object.
 //
-// Contract: a fractional number is kept as `kDecimal`, its text as written, so that no value changes
-//           by being read and written. A value moved from is null. Accessors CHECK the kind; use the `get_*` functions of
-//           json/read.h for documents from outside. Objects keep their keys sorted: dump() is
-//           canonical.
+// Contract: a fractional number is kept as `kDecimal`, its text as written, so that no value
+//           changes by being read and written. A value moved from is null. Accessors CHECK the
+//           kind; use json::Reader for documents from outside. Objects keep
+//           their keys sorted: dump() is canonical.
 // Threads:  a value type.
 // Why:      hides Boost.JSON, which parses, and keeps floats out of events (law 1).
 class Value {
@@ -90,8 +90,9 @@ struct ParseLimits {
   int depth_max = 64;
 };
 
-// Reads one JSON document (RFC 8259). Duplicate keys, integers beyond 64 bits, trailing text, invalid
-// UTF-8, too deep and too large are errors whose place is in `where.line/column`; never throws.
+// Reads one JSON document (RFC 8259). Duplicate keys, integers beyond 64 bits, trailing text,
+// invalid UTF-8, too deep and too large are errors whose place is in `where.line/column`; never
+// throws.
 Result<Value> parse(std::string_view text, const ParseLimits& limits = {});
 
 }  // namespace runnel::json

@@ -217,7 +217,7 @@ class Generator {
 
   std::string text() {
     static constexpr std::string_view kPieces[] = {
-        "a", "long plain text without escapes", "\"", "\\", "\n", "\x01", "é", "\U0001F600", "\x7f",
+        "a", "long plain text without escapes", "\"", "\\", "\n", "\x01", "\U0001F600", "\x7f", "\u00e9",
         ""};
     std::string out;
     for (unsigned count = pick(6); count > 0; --count) out += kPieces[pick(std::size(kPieces))];

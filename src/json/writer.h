@@ -12,8 +12,8 @@ namespace runnel::json {
 // Writes canonical JSON straight into a string: no tree, no allocation but the string's own.
 //
 // Contract: keys of an object are written in ascending byte order and at most kDepthMax levels are
-//           open (both CHECKed); begin/end calls are balanced. Text that is not UTF-8 is written with
-//           U+FFFD in place of each bad byte, since what is written must be readable again.
+//           open (both CHECKed); begin/end calls are balanced. Text that is not UTF-8 is written
+//           with U+FFFD in place of each bad byte, since what is written must be readable again.
 // Threads:  none of its own.
 // Why:      every event and every batch passes here; a tree per event costs ten times as much.
 class Writer {

@@ -1,0 +1,29 @@
+#include "env/clock.h"
+
+#include <time.h>
+
+#include "base/check.h"
+
+namespace runnel::env {
+namespace {
+
+std::int64_t millis_of(clockid_t id) {
+  timespec now{};
+  CHECK(clock_gettime(id, &now) == 0, "Linux has the realtime and the boottime clock");
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+class RealClock final : public Clock {
+ public:
+  Time wall() const override { return Time::from_millis(millis_of(CLOCK_REALTIME)); }
+  Duration boot() const override { return Duration::millis(millis_of(CLOCK_BOOTTIME)); }
+};
+
+}  // namespace
+
+Clock& real_clock() {
+  static RealClock clock;
+  return clock;
+}
+
+}  // namespace runnel::env

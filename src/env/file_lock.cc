@@ -1,0 +1,45 @@
+#include "env/file_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace runnel::env {
+namespace {
+
+// The pid in the file, "" while its holder has not written it yet.
+std::string holder_of(int file) {
+  std::array<char, 24> text;
+  const ssize_t size = ::pread(file, text.data(), text.size(), 0);
+  if (size <= 0) return {};
+  const auto end = std::find(text.begin(), text.begin() + size, '\n');
+  return {text.begin(), end};
+}
+
+Error is_held(const std::string& path, std::string holder) {
+  const std::string who = holder.empty() ? "another process" : "process " + holder;
+  Error error(Errc::kConflict, path + " is locked by " + who);
+  return error.with_value(std::move(holder));
+}
+
+}  // namespace
+
+Result<FileLock> FileLock::acquire(const std::string& path) {
+  detail::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.is_open()) return errno_error("open " + path, errno);
+  if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return is_held(path, holder_of(file.number()));
+    return errno_error("lock " + path, errno);
+  }
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  const bool written =
+      ::ftruncate(file.number(), 0) == 0 &&
+      ::pwrite(file.number(), pid.data(), pid.size(), 0) == static_cast<ssize_t>(pid.size());
+  if (!written) return errno_error("write " + path, errno);
+  return FileLock(std::move(file));
+}
+
+}  // namespace runnel::env

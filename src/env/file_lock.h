@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "env/detail/descriptor.h"
+
+namespace runnel::env {
+
+// The exclusive right to something on this machine, such as a home: flock() on a file.
+//
+// Contract: acquire() never waits; when another process holds the lock it fails with kConflict, and
+//           the error's `value` is the pid that the holder wrote into the file. The kernel frees
+//           the lock when the holder dies, however it dies. The file is never removed: a second
+//           process could lock the removed file and a third the new one.
+// Threads:  any; one owner.
+// Lifetime: held until destruction. Children started by exec do not inherit it.
+class FileLock {
+ public:
+  static Result<FileLock> acquire(const std::string& path);
+
+  FileLock(FileLock&&) noexcept = default;
+  FileLock& operator=(FileLock&&) noexcept = default;
+
+ private:
+  explicit FileLock(detail::Descriptor file) : file_(std::move(file)) {}
+
+  detail::Descriptor file_;
+};
+
+}  // namespace runnel::env

@@ -1,0 +1,77 @@
+#include "env/file_lock.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+
+namespace runnel::env {
+namespace {
+
+class FileLockTest : public ::testing::Test {
+ protected:
+  testing::TemporaryDirectory folder_;
+  std::string path_ = folder_.file("lock");
+};
+
+TEST_F(FileLockTest, ExcludesASecondHolderAndNamesTheFirst) {
+  const FileLock first = MUST(FileLock::acquire(path_));
+  const Error error = FileLock::acquire(path_).error();
+  EXPECT_EQ(error.code, Errc::kConflict);
+  EXPECT_EQ(error.value, std::to_string(::getpid()));
+  EXPECT_EQ(error.message, path_ + " is locked by process " + std::to_string(::getpid()));
+}
+
+TEST_F(FileLockTest, IsFreeAfterItsEndAndTheFileStays) {
+  {
+    const FileLock first = MUST(FileLock::acquire(path_));
+  }
+  EXPECT_TRUE(exists(path_));
+  const FileLock second = MUST(FileLock::acquire(path_));
+  EXPECT_EQ(MUST(read_file(path_)), std::to_string(::getpid()) + "\n");
+}
+
+TEST_F(FileLockTest, MovesWithItsOwner) {
+  std::optional<FileLock> kept;
+  {
+    FileLock lock = MUST(FileLock::acquire(path_));
+    kept = std::move(lock);
+  }
+  EXPECT_FALSE(FileLock::acquire(path_).ok());
+  kept.reset();
+  EXPECT_TRUE(FileLock::acquire(path_).ok());
+}
+
+TEST_F(FileLockTest, IsFreeWhenItsHolderIsKilled) {
+  std::array<int, 2> ready{};
+  ASSERT_EQ(::pipe(ready.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Result<FileLock> lock = FileLock::acquire(path_);
+    (void)!::write(ready[1], lock.ok() ? "y" : "n", 1);
+    for (;;) ::pause();
+  }
+  char answer = 0;
+  ASSERT_EQ(::read(ready[0], &answer, 1), 1);
+  EXPECT_EQ(answer, 'y');
+  EXPECT_EQ(FileLock::acquire(path_).error().value, std::to_string(child));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(FileLock::acquire(path_).ok());
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST_F(FileLockTest, SaysWhyItCannotBeMade) {
+  EXPECT_EQ(FileLock::acquire(folder_.file("absent/lock")).error().code, Errc::kNotFound);
+}
+
+}  // namespace
+}  // namespace runnel::env

@@ -1,0 +1,106 @@
+#include "env/file_system.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <sstream>
+
+#include "env/files.h"
+
+namespace runnel::env {
+namespace {
+
+constexpr std::array<std::string_view, 36> kNetworkNames = {
+    "9p",          "afs",          "beegfs",         "beegfs_nodev",
+    "ceph",        "cifs",         "coda",           "fuse.beegfs",
+    "fuse.ceph",   "fuse.cephfs",  "fuse.gcsfuse",   "fuse.glusterfs",
+    "fuse.goofys", "fuse.juicefs", "fuse.lustre",    "fuse.mountpoint-s3",
+    "fuse.rclone", "fuse.s3fs",    "fuse.seaweedfs", "fuse.sshfs",
+    "gfs2",        "glusterfs",    "gpfs",           "lustre",
+    "ncpfs",       "nfs",          "nfs4",           "ocfs2",
+    "orangefs",    "panfs",        "pvfs2",          "smb3",
+    "smbfs",       "vboxsf",       "virtiofs",       "wekafs"};
+
+static_assert(std::is_sorted(kNetworkNames.begin(), kNetworkNames.end()));
+
+struct Mount {
+  std::string point;
+  std::string type;
+};
+
+// Spaces and tabs in a mount point are written as "\040" and "\011".
+std::string unescape(std::string_view text) {
+  const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escaped = text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) &&
+                         is_octal(text[i + 2]) && is_octal(text[i + 3]);
+    if (!escaped) {
+      out += text[i];
+      continue;
+    }
+    out +=
+        static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + text[i + 3] - '0');
+    i += 3;
+  }
+  return out;
+}
+
+// "36 35 98:0 /root /point options optional... - type source options"; an empty point when it is
+// not of this form.
+Mount parse_mount(const std::string& line) {
+  std::istringstream words(line);
+  std::string word;
+  Mount mount;
+  for (int i = 0; i < 5; ++i) words >> word;
+  const std::string point = word;
+  while (words >> word && word != "-") {
+  }
+  if (words >> mount.type) mount.point = unescape(point);
+  return mount;
+}
+
+bool is_below(std::string_view path, std::string_view point) {
+  if (point == "/" || path == point) return true;
+  return !point.empty() && path.starts_with(point) && path[point.size()] == '/';
+}
+
+Locality locality_of(std::string_view name) {
+  const bool network = std::binary_search(kNetworkNames.begin(), kNetworkNames.end(), name);
+  return network ? Locality::kNetwork : Locality::kLocal;
+}
+
+}  // namespace
+
+FileSystem file_system_in(std::string_view mountinfo, std::string_view path) {
+  std::istringstream lines{std::string(mountinfo)};
+  Mount best;
+  for (std::string line; std::getline(lines, line);) {
+    Mount mount = parse_mount(line);
+    // Of equal ones the later is mounted above the earlier.
+    if (is_below(path, mount.point) && mount.point.size() >= best.point.size()) best = mount;
+  }
+  return {best.type, locality_of(best.type)};
+}
+
+Result<FileSystem> file_system_of(const std::string& path) {
+  std::error_code code;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, code);
+  if (code) return errno_error("resolve " + path, code.value());
+  const std::string absolute = std::filesystem::absolute(real, code).string();
+  if (code) return errno_error("resolve " + path, code.value());
+  return file_system_in(TRY(read_file("/proc/self/mountinfo")), absolute);
+}
+
+Result<Bytes> free_space(const std::string& path) {
+  struct statvfs info{};
+  if (::statvfs(path.c_str(), &info) != 0)
+    return errno_error("ask the free space of " + path, errno);
+  return Bytes::count(static_cast<std::int64_t>(info.f_bavail) *
+                      static_cast<std::int64_t>(info.f_frsize));
+}
+
+}  // namespace runnel::env

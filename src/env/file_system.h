@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace runnel::env {
+
+// Where the bytes of a path live. Network file systems break locks and fsync in ways that differ by
+// server and mount option, so a home refuses them.
+enum class Locality : std::uint8_t { kLocal, kNetwork };
+
+struct FileSystem {
+  std::string name;  // As in /proc/self/mountinfo: "ext4", "nfs4", "fuse.sshfs".
+  Locality locality = Locality::kLocal;
+
+  friend bool operator==(const FileSystem&, const FileSystem&) = default;
+};
+
+// The file system of the path, or of its nearest parent that exists.
+Result<FileSystem> file_system_of(const std::string& path);
+
+// The same decided from the text of a mountinfo file; `path` is absolute and without links.
+FileSystem file_system_in(std::string_view mountinfo, std::string_view path);
+
+// What an ordinary user may still write there.
+Result<Bytes> free_space(const std::string& path);
+
+}  // namespace runnel::env

@@ -1,0 +1,203 @@
+#include "env/files.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "env/detail/descriptor.h"
+#include "env/process.h"
+
+namespace runnel::env {
+namespace {
+
+using detail::Descriptor;
+
+mode_t file_mode(Access access) { return access == Access::kOwner ? 0600 : 0666; }
+mode_t directory_mode(Access access) { return access == Access::kOwner ? 0700 : 0777; }
+
+Error failed(const char* verb, const std::string& path) {
+  return errno_error(std::string(verb) + " " + path, errno);
+}
+
+Error failed(const char* verb, const std::string& path, const std::error_code& code) {
+  return errno_error(std::string(verb) + " " + path, code.value());
+}
+
+Result<Descriptor> open_file(const std::string& path, int flags, mode_t mode, const char* verb) {
+  const int number = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  if (number < 0) return failed(verb, path);
+  return Descriptor(number);
+}
+
+Result<void> write_all(const Descriptor& file, std::string_view text, const std::string& path) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file.number(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed("write", path);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Result<void> sync_file(const Descriptor& file, const std::string& path) {
+  if (::fsync(file.number()) != 0) return failed("sync", path);
+  return {};
+}
+
+Result<void> write_synced(const std::string& path, std::string_view text, Access access) {
+  const Descriptor file =
+      TRY(open_file(path, O_WRONLY | O_CREAT | O_EXCL, file_mode(access), "create"));
+  TRY(write_all(file, text, path));
+  return sync_file(file, path);
+}
+
+// Unlike any other name this process or another one writes beside `path`.
+std::string temporary_beside(const std::string& path) {
+  static std::atomic<std::uint64_t> count{0};
+  return path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(count.fetch_add(1));
+}
+
+Error too_large(const std::string& path, Bytes limit) {
+  return Error(Errc::kFull,
+               path + " is larger than the " + human(limit) + " that are read at most");
+}
+
+FileKind kind_of(mode_t mode) {
+  if (S_ISREG(mode)) return FileKind::kFile;
+  if (S_ISDIR(mode)) return FileKind::kDirectory;
+  if (S_ISLNK(mode)) return FileKind::kLink;
+  return FileKind::kOther;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, Bytes limit) {
+  const Descriptor file = TRY(open_file(path, O_RDONLY, 0, "open"));
+  struct stat info{};
+  if (::fstat(file.number(), &info) != 0) return failed("read", path);
+  const auto max = static_cast<std::size_t>(limit.count());
+  // One byte more than the file claims, so that the end is seen without a second read.
+  std::string text(std::min(max, static_cast<std::size_t>(info.st_size)) + 1, '\0');
+  std::size_t size = 0;
+  for (;;) {
+    const ssize_t got = ::read(file.number(), text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed("read", path);
+    size += static_cast<std::size_t>(got);
+    if (size > max) return too_large(path, limit);
+    if (got == 0) break;
+    if (size == text.size()) text.resize(2 * size + 4096);
+  }
+  text.resize(size);
+  return text;
+}
+
+Result<void> write_file_atomically(const std::string& path, std::string_view text, Access access) {
+  const std::string temporary = temporary_beside(path);
+  Result<void> written = write_synced(temporary, text, access);
+  if (written.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
+    written = failed("replace", path);
+  }
+  if (!written.ok()) {
+    ::unlink(temporary.c_str());
+    return written;
+  }
+  return sync_directory(parent_of(path));
+}
+
+Result<void> append_file(const std::string& path, std::string_view text) {
+  const int flags = O_WRONLY | O_CREAT | O_APPEND;
+  const Descriptor file = TRY(open_file(path, flags, file_mode(Access::kShared), "open"));
+  return write_all(file, text, path);
+}
+
+Result<void> copy_file(const std::string& from, const std::string& to) {
+  const Descriptor source = TRY(open_file(from, O_RDONLY, 0, "open"));
+  const int flags = O_WRONLY | O_CREAT | O_EXCL;
+  const Descriptor target = TRY(open_file(to, flags, file_mode(Access::kOwner), "create"));
+  std::array<char, 1 << 16> buffer;
+  for (;;) {
+    const ssize_t got = ::read(source.number(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed("read", from);
+    if (got == 0) return sync_file(target, to);
+    TRY(write_all(target, {buffer.data(), static_cast<std::size_t>(got)}, to));
+  }
+}
+
+Result<std::vector<std::string>> list_directory(const std::string& path) {
+  std::error_code code;
+  std::vector<std::string> names;
+  std::filesystem::directory_iterator entry(path, code);
+  for (; !code && entry != std::filesystem::directory_iterator(); entry.increment(code)) {
+    names.push_back(entry->path().filename().string());
+  }
+  if (code) return failed("list", path, code);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<void> make_directories(const std::string& path, Access access) {
+  if (::mkdir(path.c_str(), directory_mode(access)) == 0) return {};
+  if (errno == ENOENT && parent_of(path) != path) {
+    TRY(make_directories(parent_of(path), access));
+    if (::mkdir(path.c_str(), directory_mode(access)) == 0) return {};
+  }
+  struct stat info{};
+  const int reason = errno;
+  const bool is_there = ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  if (reason == EEXIST && is_there) return {};
+  return errno_error("make the folder " + path, reason);
+}
+
+Result<void> remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed("remove", path);
+  return {};
+}
+
+Result<void> remove_tree(const std::string& path) {
+  std::error_code code;
+  std::filesystem::remove_all(path, code);
+  if (code) return failed("remove", path, code);
+  return {};
+}
+
+bool exists(const std::string& path) { return file_info(path).ok(); }
+
+Result<FileInfo> file_info(const std::string& path) {
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) != 0) return failed("look at", path);
+  const std::int64_t modified =
+      std::int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
+  return FileInfo{kind_of(info.st_mode), Bytes::count(info.st_size), Time::from_millis(modified)};
+}
+
+Result<void> sync_directory(const std::string& path) {
+  const Descriptor directory = TRY(open_file(path, O_RDONLY | O_DIRECTORY, 0, "open"));
+  return sync_file(directory, path);
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t last = path.find_last_not_of('/');
+  const std::size_t slash = last == path.npos ? path.npos : path.rfind('/', last);
+  if (last == path.npos && !path.empty()) return "/";
+  if (slash == path.npos) return ".";
+  const std::size_t end = path.find_last_not_of('/', slash);
+  return end == path.npos ? "/" : path.substr(0, end + 1);
+}
+
+Result<std::string> make_temporary_directory(const std::string& prefix) {
+  std::string path = variable("TMPDIR").value_or("/tmp") + "/" + prefix + "XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) return failed("make a temporary folder", path);
+  return path;
+}
+
+}  // namespace runnel::env

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+
+// Files as whole values. Every path is a std::string; every error names what was tried and the
+// path. Functions, not an interface: what needs faults injected (the event log) has its own seam
+// above.
+namespace runnel::env {
+
+inline constexpr Bytes kReadFileMax = Bytes::mebi(64);
+
+// The whole file; kFull when it is larger than `limit`.
+Result<std::string> read_file(const std::string& path, Bytes limit = kReadFileMax);
+
+// Who may read what is written: the owner alone, or everybody the umask allows.
+enum class Access : std::uint8_t { kOwner, kShared };
+
+// Replaces the file by `text`, or leaves it as it was: a temporary beside it is written, synced and
+// renamed, and the folder synced. Durable when it returns.
+Result<void> write_file_atomically(const std::string& path, std::string_view text,
+                                   Access access = Access::kShared);
+
+// Adds `text` to the end of the file, which is made when missing. Not synced.
+Result<void> append_file(const std::string& path, std::string_view text);
+
+// Copies the bytes of one file to a new one and syncs it; kConflict when `to` is there.
+Result<void> copy_file(const std::string& from, const std::string& to);
+
+// The names in a folder in byte order, without "." and "..".
+Result<std::vector<std::string>> list_directory(const std::string& path);
+
+// Makes the folder and its missing parents; fine when it is there.
+Result<void> make_directories(const std::string& path, Access access = Access::kShared);
+
+// Removes a file; fine when it is not there.
+Result<void> remove_file(const std::string& path);
+
+// Removes a folder with all that is in it, without following links; fine when it is not there.
+Result<void> remove_tree(const std::string& path);
+
+bool exists(const std::string& path);
+
+enum class FileKind : std::uint8_t { kFile, kDirectory, kLink, kOther };
+
+struct FileInfo {
+  FileKind kind = FileKind::kFile;
+  Bytes size;
+  Time modified;
+};
+
+// Of the file itself, a link not followed.
+Result<FileInfo> file_info(const std::string& path);
+
+// Makes the names in a folder durable: after creating, renaming or removing one of them.
+Result<void> sync_directory(const std::string& path);
+
+// "a/b" of "a/b/c", "/" of "/c", "." of "c".
+std::string parent_of(const std::string& path);
+
+// A new, empty, private folder below $TMPDIR (or /tmp) whose name begins with `prefix`.
+Result<std::string> make_temporary_directory(const std::string& prefix);
+
+}  // namespace runnel::env

@@ -1,0 +1,166 @@
+#include "env/files.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "env/testing/temporary_directory.h"
+
+namespace runnel::env {
+namespace {
+
+class Files : public ::testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  std::vector<std::string> names() const { return MUST(list_directory(folder_.path())); }
+
+  testing::TemporaryDirectory folder_;
+};
+
+TEST_F(Files, WhatIsWrittenIsRead) {
+  const std::string text("binary \0 and \n newline", 22);
+  MUST(write_file_atomically(file("a"), text));
+  EXPECT_EQ(MUST(read_file(file("a"))), text);
+  MUST(write_file_atomically(file("a"), ""));
+  EXPECT_EQ(MUST(read_file(file("a"))), "");
+  EXPECT_EQ(names(), std::vector<std::string>{"a"});
+}
+
+TEST_F(Files, ReadingHasALimit) {
+  MUST(write_file_atomically(file("a"), std::string(100, 'x')));
+  EXPECT_EQ(MUST(read_file(file("a"), Bytes::count(100))).size(), 100U);
+  const Error error = read_file(file("a"), Bytes::count(99)).error();
+  EXPECT_EQ(error.code, Errc::kFull);
+  EXPECT_NE(error.message.find("99 B"), std::string::npos);
+}
+
+TEST_F(Files, ReadsFilesThatClaimToBeEmpty) {
+  EXPECT_NE(MUST(read_file("/proc/self/status")).find("Name:"), std::string::npos);
+  EXPECT_GT(MUST(read_file("/proc/self/mountinfo")).size(), 100U);
+}
+
+TEST_F(Files, ErrorsNameThePath) {
+  const Error error = read_file(file("absent")).error();
+  EXPECT_EQ(error.code, Errc::kNotFound);
+  EXPECT_EQ(error.message, "open " + file("absent") + ": No such file or directory");
+  EXPECT_FALSE(read_file(folder_.path()).ok());
+  EXPECT_FALSE(list_directory(file("absent")).ok());
+  EXPECT_FALSE(write_file_atomically(file("absent/b"), "x").ok());
+}
+
+TEST_F(Files, OwnerAccessHidesFromOthers) {
+  MUST(write_file_atomically(file("secret"), "x", Access::kOwner));
+  MUST(make_directories(file("private/inner"), Access::kOwner));
+  struct stat info{};
+  ASSERT_EQ(::stat(file("secret").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0600U);
+  ASSERT_EQ(::stat(file("private/inner").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0700U);
+}
+
+TEST_F(Files, AFailedReplacementLeavesTheOldFile) {
+  MUST(make_directories(file("target/inside")));
+  EXPECT_FALSE(write_file_atomically(file("target"), "x").ok());
+  EXPECT_EQ(names(), std::vector<std::string>{"target"});  // No temporary is left.
+}
+
+TEST_F(Files, AFullDiskLeavesTheOldFile) {
+  MUST(write_file_atomically(file("a"), "old"));
+  // A file size limit refuses the write half way, as a full disk does.
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit small{4096, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Result<void> written = write_file_atomically(file("a"), std::string(100'000, 'x'));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  std::signal(SIGXFSZ, previous);
+  EXPECT_FALSE(written.ok());
+  EXPECT_EQ(MUST(read_file(file("a"))), "old");
+  EXPECT_EQ(names(), std::vector<std::string>{"a"});
+}
+
+TEST_F(Files, ReadersSeeTheOldOrTheNewFileNeverAHalf) {
+  const std::string a(50'000, 'a');
+  const std::string b(50'000, 'b');
+  MUST(write_file_atomically(file("x"), a));
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    for (int i = 0; i < 20; ++i) MUST(write_file_atomically(file("x"), i % 2 == 0 ? b : a));
+    done = true;
+  });
+  while (!done) {
+    const std::string text = MUST(read_file(file("x")));
+    if (text != a && text != b) ADD_FAILURE() << "a half of " << text.size() << " bytes";
+  }
+  writer.join();
+}
+
+TEST_F(Files, AppendsToTheEnd) {
+  MUST(append_file(file("log"), "a\n"));
+  MUST(append_file(file("log"), "b\n"));
+  EXPECT_EQ(MUST(read_file(file("log"))), "a\nb\n");
+}
+
+TEST_F(Files, CopiesOnlyToANewFile) {
+  MUST(write_file_atomically(file("a"), std::string(200'000, 'x')));
+  MUST(copy_file(file("a"), file("b")));
+  EXPECT_EQ(MUST(read_file(file("b"))).size(), 200'000U);
+  EXPECT_EQ(copy_file(file("a"), file("b")).error().code, Errc::kConflict);
+  EXPECT_EQ(copy_file(file("absent"), file("c")).error().code, Errc::kNotFound);
+}
+
+TEST_F(Files, ListsNamesInOrder) {
+  for (const char* name : {"b", "a", "C"}) MUST(append_file(file(name), ""));
+  EXPECT_EQ(names(), (std::vector<std::string>{"C", "a", "b"}));
+}
+
+TEST_F(Files, MakesAndRemovesTrees) {
+  MUST(make_directories(file("a/b/c")));
+  MUST(make_directories(file("a/b/c")));
+  MUST(append_file(file("a/b/f"), "x"));
+  MUST(append_file(file("kept"), "x"));
+  ASSERT_EQ(::symlink(file("kept").c_str(), file("a/link").c_str()), 0);
+  EXPECT_EQ(make_directories(file("a/b/f")).error().code, Errc::kConflict);
+  EXPECT_FALSE(make_directories(file("a/b/f/g")).ok());
+  MUST(remove_tree(file("a")));
+  MUST(remove_tree(file("a")));
+  EXPECT_EQ(names(), std::vector<std::string>{"kept"});
+  MUST(remove_file(file("kept")));
+  MUST(remove_file(file("kept")));
+  EXPECT_FALSE(exists(file("kept")));
+}
+
+TEST_F(Files, TellsWhatAPathIs) {
+  MUST(append_file(file("a"), "12345"));
+  ASSERT_EQ(::symlink("nowhere", file("link").c_str()), 0);
+  EXPECT_EQ(MUST(file_info(file("a"))).kind, FileKind::kFile);
+  EXPECT_EQ(MUST(file_info(file("a"))).size, Bytes::count(5));
+  EXPECT_GT(MUST(file_info(file("a"))).modified, Time::from_millis(1'600'000'000'000));
+  EXPECT_EQ(MUST(file_info(folder_.path())).kind, FileKind::kDirectory);
+  EXPECT_EQ(MUST(file_info(file("link"))).kind, FileKind::kLink);
+  EXPECT_EQ(MUST(file_info("/dev/null")).kind, FileKind::kOther);
+  EXPECT_TRUE(exists(file("link")));
+  EXPECT_FALSE(exists(file("absent")));
+}
+
+TEST(ParentOf, FollowsTheRulesOfDirname) {
+  EXPECT_EQ(parent_of("a/b/c"), "a/b");
+  EXPECT_EQ(parent_of("/a"), "/");
+  EXPECT_EQ(parent_of("/"), "/");
+  EXPECT_EQ(parent_of("//"), "/");
+  EXPECT_EQ(parent_of("a"), ".");
+  EXPECT_EQ(parent_of(""), ".");
+  EXPECT_EQ(parent_of("a/b/"), "a");
+  EXPECT_EQ(parent_of("a//b"), "a");
+  EXPECT_EQ(parent_of("//a"), "/");
+}
+
+}  // namespace
+}  // namespace runnel::env

@@ -1,0 +1,166 @@
+#include "env/process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/check.h"
+#include "env/detail/descriptor.h"
+
+namespace runnel::env {
+namespace {
+
+using detail::Descriptor;
+
+// What the starting child tells us through the pipe before exec closes it.
+struct StartReport {
+  std::int64_t pid = 0;
+  int error = 0;  // errno of what failed, 0 while nothing has.
+};
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// All that the children need, made before the fork: between fork and exec only system calls are
+// safe.
+struct Launch {
+  std::vector<char*> argv;
+  std::vector<char*> environment;
+  const char* directory;
+  int null_device;
+  int log;
+  int report;
+};
+
+[[noreturn]] void give_up(int report) {
+  const StartReport message{::getpid(), errno};
+  (void)!::write(report, &message, sizeof message);
+  ::_exit(127);
+}
+
+void reset_signals() {
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// The pipe moves to 3, everything above is closed.
+int keep_only(int report) {
+  constexpr int kReport = 3;
+  if (report != kReport && ::dup3(report, kReport, O_CLOEXEC) < 0) return -1;
+  if (::close_range(kReport + 1, ~0U, 0) != 0) return -1;
+  return kReport;
+}
+
+[[noreturn]] void become(const Launch& launch) {
+  reset_signals();
+  const bool ready = ::dup2(launch.null_device, STDIN_FILENO) >= 0 &&
+                     ::dup2(launch.log, STDOUT_FILENO) >= 0 &&
+                     ::dup2(launch.log, STDERR_FILENO) >= 0 && ::chdir(launch.directory) == 0;
+  if (!ready) give_up(launch.report);
+  const int report = keep_only(launch.report);
+  if (report < 0) give_up(launch.report);
+  const StartReport started{::getpid(), 0};
+  (void)!::write(report, &started, sizeof started);
+  ::execve(launch.argv[0], launch.argv.data(), launch.environment.data());
+  give_up(report);
+}
+
+// In the first child: a session without a terminal, and a second child that does not lead it and so
+// can never get one. The first child ends at once, which makes the second an orphan.
+[[noreturn]] void detach(const Launch& launch) {
+  ::setsid();
+  const pid_t second = ::fork();
+  if (second < 0) give_up(launch.report);
+  if (second == 0) become(launch);
+  ::_exit(0);
+}
+
+// The last report before the pipe closed: by exec, or by death.
+StartReport read_report(int pipe) {
+  StartReport last;
+  last.error = ECHILD;
+  StartReport next;
+  for (;;) {
+    const ssize_t got = ::read(pipe, &next, sizeof next);
+    if (got < 0 && errno == EINTR) continue;
+    if (got != static_cast<ssize_t>(sizeof next)) return last;
+    last = next;
+  }
+}
+
+void reap(pid_t child) {
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// Descriptors 0 to 2 belong to the new process; ours must not sit there.
+Result<Descriptor> above_standard(Descriptor file, const std::string& what) {
+  if (!file.is_open()) return errno_error(what, errno);
+  if (file.number() > STDERR_FILENO) return file;
+  Descriptor moved(::fcntl(file.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!moved.is_open()) return errno_error(what, errno);
+  return moved;
+}
+
+}  // namespace
+
+std::optional<std::string> variable(const std::string& name) {
+  const char* value = ::getenv(name.c_str());
+  if (value == nullptr) return std::nullopt;
+  return std::string(value);
+}
+
+std::vector<std::string> environment() {
+  std::vector<std::string> out;
+  for (char** each = ::environ; each != nullptr && *each != nullptr; ++each)
+    out.emplace_back(*each);
+  return out;
+}
+
+Result<std::string> executable_path() {
+  std::array<char, 4096> path;
+  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+  if (size < 0) return errno_error("read /proc/self/exe", errno);
+  return std::string(path.data(), static_cast<std::size_t>(size));
+}
+
+Result<std::int64_t> spawn_detached(const DetachedProcess& process) {
+  CHECK(!process.argv.empty(), "a process has a file to run");
+  const Descriptor null_device =
+      TRY(above_standard(Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)), "open /dev/null"));
+  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+  const Descriptor log = TRY(above_standard(
+      Descriptor(::open(process.log_file.c_str(), flags, 0600)), "open " + process.log_file));
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno_error("make a pipe", errno);
+  const Descriptor reading(ends[0]);
+  Descriptor writing = TRY(above_standard(Descriptor(ends[1]), "make a pipe"));
+  const Launch launch{pointers_to(process.argv),
+                      pointers_to(process.environment),
+                      process.directory.c_str(),
+                      null_device.number(),
+                      log.number(),
+                      writing.number()};
+  const pid_t first = ::fork();
+  if (first < 0) return errno_error("start " + process.argv[0], errno);
+  if (first == 0) detach(launch);
+  writing.reset();
+  const StartReport report = read_report(reading.number());
+  reap(first);
+  if (report.error != 0) return errno_error("start " + process.argv[0], report.error);
+  return report.pid;
+}
+
+}  // namespace runnel::env

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace runnel::env {
+
+// A variable of this process's environment; nothing when it is not set.
+std::optional<std::string> variable(const std::string& name);
+
+// All of them, as "NAME=value".
+std::vector<std::string> environment();
+
+// The file this process was started from.
+Result<std::string> executable_path();
+
+struct DetachedProcess {
+  std::vector<std::string> argv;         // argv[0] is the path of the file; PATH is not searched.
+  std::vector<std::string> environment;  // "NAME=value"
+  std::string directory = "/";
+  std::string log_file;  // Standard output and error are added to it; it is made when missing.
+};
+
+// Starts a process that outlives this one: its own session, no terminal, no open file of ours, all
+// signals at their defaults, and no child of ours, so that nobody needs to wait for it. Returns its
+// pid once exec has succeeded.
+Result<std::int64_t> spawn_detached(const DetachedProcess& process);
+
+}  // namespace runnel::env

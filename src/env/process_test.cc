@@ -1,0 +1,116 @@
+#include "env/process.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+
+namespace runnel::env {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SpawnDetached : public ::testing::Test {
+ protected:
+  DetachedProcess shell(const std::string& script) const {
+    return {.argv = {"/bin/sh", "-c", script},
+            .environment = {"PATH=/usr/bin:/bin", "GREETING=hello"},
+            .directory = folder_.path(),
+            .log_file = folder_.file("log")};
+  }
+
+  // What the process has written once it says "done".
+  std::string log_when_done() const {
+    for (int i = 0; i < 500; ++i) {
+      const std::string text = read_file(folder_.file("log")).value_or("");
+      if (text.ends_with("done\n")) return text;
+      std::this_thread::sleep_for(10ms);
+    }
+    return "the process never said done";
+  }
+
+  testing::TemporaryDirectory folder_;
+};
+
+TEST_F(SpawnDetached, RunsWithTheGivenEnvironmentFolderAndLog) {
+  MUST(append_file(folder_.file("log"), "before\n"));
+  MUST(spawn_detached(shell("echo $GREETING; pwd >&2; echo ${HOME-none}; echo done")));
+  EXPECT_EQ(log_when_done(), "before\nhello\n" + folder_.path() + "\nnone\ndone\n");
+}
+
+TEST_F(SpawnDetached, ReturnsThePidOfAProcessThatIsNotOurChild) {
+  const std::int64_t pid = MUST(spawn_detached(shell("echo $$; echo done; sleep 30")));
+  EXPECT_EQ(log_when_done(), std::to_string(pid) + "\ndone\n");
+  EXPECT_EQ(::waitpid(static_cast<pid_t>(pid), nullptr, WNOHANG), -1);
+  EXPECT_NE(::getsid(static_cast<pid_t>(pid)), ::getsid(0));
+  ::kill(static_cast<pid_t>(pid), SIGKILL);
+}
+
+TEST_F(SpawnDetached, InheritsNoFileAndNoSignalSetting) {
+  const int leaked = ::open("/dev/null", O_RDONLY);  // Without close-on-exec.
+  std::signal(SIGUSR1, SIG_IGN);
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+  MUST(spawn_detached(
+      shell("for f in /proc/$$/fd/*; do case ${f##*/} in [0-2]) ;; *) readlink $f;; esac; done; "
+            "grep -E 'SigBlk|SigIgn' /proc/$$/status; readlink /proc/$$/fd/0; echo done")));
+  EXPECT_EQ(log_when_done(),
+            "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n/dev/null\ndone\n");
+  pthread_sigmask(SIG_UNBLOCK, &blocked, nullptr);
+  std::signal(SIGUSR1, SIG_DFL);
+  ::close(leaked);
+}
+
+TEST_F(SpawnDetached, ReportsWhatCannotBeRun) {
+  DetachedProcess process = shell("");
+  process.argv = {folder_.file("absent")};
+  const Error error = spawn_detached(process).error();
+  EXPECT_EQ(error.code, Errc::kNotFound);
+  EXPECT_EQ(error.message, "start " + folder_.file("absent") + ": No such file or directory");
+  process = shell("");
+  process.directory = folder_.file("absent");
+  EXPECT_EQ(spawn_detached(process).error().code, Errc::kNotFound);
+  process = shell("");
+  process.log_file = folder_.file("absent/log");
+  EXPECT_EQ(spawn_detached(process).error().code, Errc::kNotFound);
+}
+
+TEST_F(SpawnDetached, LeavesNothingOpenHere) {
+  const auto open_files = [] {
+    return MUST(list_directory("/proc/self/fd"))
+    .size();
+  };
+  const std::size_t before = open_files();
+  MUST(spawn_detached(shell("echo done")));
+  (void)log_when_done();
+  EXPECT_EQ(open_files(), before);
+}
+
+TEST(Environment, IsReadable) {
+  ASSERT_EQ(::setenv("RUNNEL_TEST_VARIABLE", "x=y", 1), 0);
+  EXPECT_EQ(variable("RUNNEL_TEST_VARIABLE"), "x=y");
+  const std::vector<std::string> all = environment();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "RUNNEL_TEST_VARIABLE=x=y"), 1);
+  ::unsetenv("RUNNEL_TEST_VARIABLE");
+  EXPECT_EQ(variable("RUNNEL_TEST_VARIABLE"), std::nullopt);
+}
+
+TEST(ExecutablePath, IsThisTest) {
+  const std::string path = MUST(executable_path());
+  EXPECT_TRUE(path.starts_with("/"));
+  EXPECT_TRUE(path.ends_with("env_test")) << path;
+}
+
+}  // namespace
+}  // namespace runnel::env

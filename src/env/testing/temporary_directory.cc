@@ -1,0 +1,10 @@
+#include "env/testing/temporary_directory.h"
+
+#include "env/files.h"
+
+namespace runnel::env::testing {
+
+TemporaryDirectory::TemporaryDirectory() : path_(MUST(make_temporary_directory("runnel-test-"))) {}
+TemporaryDirectory::~TemporaryDirectory() { (void)remove_tree(path_); }
+
+}  // namespace runnel::env::testing
