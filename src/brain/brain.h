@@ -45,9 +45,10 @@ class Brain {
   void replay(const std::vector<model::Event>& events, Time now);
 
   const State& state() const { return state_; }
-  // When a Wake would change something; nothing when only other inputs can. The earliest of: a
-  // recovering task's back-off, a blocked request's patience, a key's expiry.
-  std::optional<Time> next_wake() const;
+  // The earliest moment after `now` at which a Wake may change something; nothing when only other
+  // inputs can: a recovering task's back-off, tasks that waited too long behind another on their lane,
+  // the first waiting step's patience, a key's expiry.
+  std::optional<Time> next_wake(Time now) const;
 
  private:
   State state_;

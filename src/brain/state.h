@@ -39,12 +39,12 @@ struct LiveAttempt {
 // A task with something to remember: it is live, was retried, or failed.
 struct Task {
   model::Status status = model::Status::kQueued;
-  AttemptNumber attempts;        // Numbers given so far.
-  std::int32_t charged = 0;      // Failures that used up retry.max.
-  std::int32_t losses = 0;       // Attempts lost through no fault of the task, since the last charge.
-  Time not_before;               // kRecovering: when it may start again.
-  std::int32_t exit_code = 0;    // Of the last attempt: its first failing rank's, 128+n for signal n.
-  std::string reason;            // Of the last change.
+  AttemptNumber attempts;      // Numbers given so far.
+  std::int32_t charged = 0;    // Failures that used up retry.max.
+  std::int32_t losses = 0;     // Attempts lost through no fault of the task, since the last charge.
+  Time not_before;             // kRecovering: when it may start again.
+  std::int32_t exit_code = 0;  // Of the last attempt: its first failing rank's, 128+n for signal n.
+  std::string reason;          // Of the last change.
   std::optional<LiveAttempt> live;
 
   friend bool operator==(const Task&, const Task&) = default;
@@ -59,10 +59,10 @@ struct Step {
   std::string reason;
   std::map<model::Status, IntervalSet> plain;
   std::map<TaskIndex, Task> tasks;
-  StatusCounts counts{};         // Of both, by status; the sum is task_count.
-  std::int32_t lanes = 0;        // Open now.
+  StatusCounts counts{};            // Of both, by status; the sum is task_count.
+  std::int32_t lanes = 0;           // Open now.
   std::int64_t recent_millis = -1;  // Moving average of run times; -1: none ended yet.
-  Time ready_since;              // When its dependencies were met.
+  Time ready_since;                 // When its dependencies were met.
   Time started_at;
   Time ended_at;
 
@@ -96,6 +96,7 @@ struct Lane {
   std::int32_t port = 0;
   std::deque<TaskIndex> queue;  // Bound tasks, the first one running.
   Time opened_at;
+  Time progress_at;  // When its queue last began anew or lost its first task.
 
   friend bool operator==(const Lane&, const Lane&) = default;
 };
@@ -130,9 +131,9 @@ struct State {
   std::int32_t last_port = 0;
 };
 
-inline constexpr std::size_t kFinishedJobsMax = 1'000;   // More are archived.
+inline constexpr std::size_t kFinishedJobsMax = 1'000;      // More are archived.
 inline constexpr std::size_t kUnfinishedJobsMax = 100'000;  // More are refused (kFull).
-inline constexpr std::size_t kKeysMax = 100'000;         // More are refused (kFull).
+inline constexpr std::size_t kKeysMax = 100'000;            // More are refused (kFull).
 inline constexpr Duration kKeyLife = Duration::hours(24);
 
 // Folds one event that happened at `now` into the state. Decides nothing; exact arithmetic only.

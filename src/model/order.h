@@ -21,20 +21,20 @@ namespace runnel::model {
 //           output files is decided here, purely.
 struct StartOrder {
   AttemptRef attempt;
-  LaneId lane;             // Attempts of one lane run one after the other, in order of arrival.
-  std::int32_t first_rank = 0;   // Ranks first_rank .. first_rank+rank_count-1 run here.
+  LaneId lane;  // Attempts of one lane run one after the other, in order of arrival.
+  std::int32_t first_rank = 0;  // Ranks first_rank .. first_rank+rank_count-1 run here.
   std::int32_t rank_count = 1;
   std::int32_t world_size = 1;
-  std::int32_t node_rank = 0;    // Which place of the gang this is.
+  std::int32_t node_rank = 0;  // Which place of the gang this is.
   std::int32_t num_nodes = 1;
-  std::int32_t port = 0;         // Gang's port; checked free by the node of rank 0.
+  std::int32_t port = 0;          // Gang's port; checked free by the node of rank 0.
   std::vector<std::string> argv;  // Templates filled; argv[0] is looked up in PATH.
   // Variables that do not depend on the node's paths or on the rank: own, torch, torchrun, threads,
   // and the user's envs (already merged by the rule of precedence).
   std::vector<std::pair<std::string, std::string>> env;
   std::vector<SecretRef> secrets;
   std::string workdir;
-  Bytes memory_max;       // Zero: no limit.
+  Bytes memory_max;  // Zero: no limit.
   std::int64_t milli_cpus = 0;
   Duration max_duration;  // Zero: no limit; the runner enforces it.
   Duration grace;
@@ -43,7 +43,13 @@ struct StartOrder {
   bool keep_task_dir = false;  // The step may try a task again: its folder has a lasting place.
 };
 
-enum class StopReason : std::uint8_t { kCancelled, kHalted, kRankFailed, kPreempted };
+enum class StopReason : std::uint8_t {
+  kCancelled,
+  kHalted,
+  kRankFailed,
+  kPreempted,
+  kWithdrawn,  // Only if it has not started: it would wait too long here. A running one goes on.
+};
 
 struct StopOrder {
   AttemptRef attempt;

@@ -49,7 +49,8 @@ constexpr std::array kJobRows = {
 constexpr std::array kStepRows = {
     Row{kQueued, set(kRunning, kPaused) | kStepEnds},
     Row{kRunning, set(kPaused) | kJobEnds},
-    Row{kPaused, set(kQueued, kCancelled)},
+    // Skipped: what it depends on failed while it was held.
+    Row{kPaused, set(kQueued, kCancelled, kSkipped)},
 };
 constexpr std::array kTaskRows = {
     Row{kQueued, set(kAdmitted, kStarting, kPaused, kCancelled, kSkipped)},
@@ -60,7 +61,7 @@ constexpr std::array kTaskRows = {
     Row{kRunning, set(kCompleting, kQueued, kRecovering, kPaused) | kTaskEnds},
     Row{kCompleting, set(kQueued, kRecovering, kPaused) | kTaskEnds},
     Row{kRecovering, set(kStarting, kQueued, kPaused, kCancelled, kFailed)},
-    Row{kPaused, set(kQueued, kCancelled)},
+    Row{kPaused, set(kQueued, kCancelled, kSkipped)},
 };
 constexpr std::array kAttemptRows = {
     Row{kStarting, set(kRunning) | kAttemptEnds},

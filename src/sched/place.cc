@@ -62,8 +62,8 @@ std::optional<Placement> place(const Request& request, const Cluster& cluster,
   for (const Candidate& candidate : found) {
     if (missing == 0) break;
     const std::int64_t here = std::min(missing, candidate.places);
-    placement.at.push_back({candidate.host->id, static_cast<std::int32_t>(here),
-                            share_of(request, *candidate.host)});
+    placement.at.push_back(
+        {candidate.host->id, static_cast<std::int32_t>(here), share_of(request, *candidate.host)});
     missing -= here;
   }
   if (missing > 0) return std::nullopt;

@@ -62,8 +62,7 @@ std::set<NodeId> closed_to(const Request& request, const Request& blocked,
 
 class Planner {
  public:
-  explicit Planner(const Snapshot& snapshot)
-      : snapshot_(snapshot), cluster_(*snapshot.cluster) {}
+  explicit Planner(const Snapshot& snapshot) : snapshot_(snapshot), cluster_(*snapshot.cluster) {}
 
   Plan run() {
     const std::size_t depth =
@@ -78,9 +77,8 @@ class Planner {
   void consider(std::size_t index) {
     const Request& request = snapshot_.queue[index];
     const std::set<NodeId> closed =
-        head_.has_value()
-            ? closed_to(request, snapshot_.queue[*head_], reservation_, snapshot_.now)
-            : std::set<NodeId>{};
+        head_.has_value() ? closed_to(request, snapshot_.queue[*head_], reservation_, snapshot_.now)
+                          : std::set<NodeId>{};
     std::int64_t granted = 0;
     while (granted < request.lanes_wanted && !full()) {
       std::optional<Placement> placement = place(request, cluster_, closed);

@@ -38,8 +38,8 @@ struct Grant {
 };
 
 struct Plan {
-  std::vector<Grant> grants;           // To be opened in this order.
-  std::vector<std::size_t> blocked;    // Requests that wanted more and did not fit.
+  std::vector<Grant> grants;         // To be opened in this order.
+  std::vector<std::size_t> blocked;  // Requests that wanted more and did not fit.
 };
 
 // Decides which lanes to open now: strict order first, then backfill (EASY: Lifka, "The ANL/IBM SP

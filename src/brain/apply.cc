@@ -1,0 +1,357 @@
+#include <algorithm>
+#include <variant>
+
+#include "base/check.h"
+#include "brain/state.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Status;
+
+std::size_t slot(Status status) { return static_cast<std::size_t>(status); }
+
+void recount(Step& step, Status from, Status to, std::int64_t tasks = 1) {
+  step.counts[slot(from)] -= tasks;
+  step.counts[slot(to)] += tasks;
+  CHECK(step.counts[slot(from)] >= 0, "a step counts fewer than no tasks in a status");
+}
+
+Job& job_at(State& state, const JobId& id) {
+  auto found = state.jobs.find(id);
+  CHECK(found != state.jobs.end(), "an event names a job that is not in the state");
+  return found->second;
+}
+
+Step& step_at(State& state, const JobId& job, StepIndex step) {
+  Job& owner = job_at(state, job);
+  const auto index = static_cast<std::size_t>(step.value());
+  CHECK(index < owner.steps.size(), "an event names a step that the job does not have");
+  return owner.steps[index];
+}
+
+Task& live_task_at(Step& step, const model::AttemptRef& attempt) {
+  auto found = step.tasks.find(attempt.task.index);
+  CHECK(found != step.tasks.end(), "an event names an attempt of a task that is not live");
+  CHECK(found->second.live.has_value(), "an event names an attempt that already ended");
+  CHECK(found->second.live->number == attempt.attempt, "an event names another attempt");
+  return found->second;
+}
+
+// The part of a plain set inside [begin, end), as ranges.
+std::vector<IntervalSet::Range> overlap(const IntervalSet& set, std::int64_t begin,
+                                        std::int64_t end) {
+  std::vector<IntervalSet::Range> found;
+  for (const auto& [from, to] : set.ranges()) {
+    const std::int64_t low = std::max(from, begin);
+    const std::int64_t high = std::min(to, end);
+    if (low < high) found.emplace_back(low, high);
+  }
+  return found;
+}
+
+void change_plain(Step& step, std::int64_t begin, std::int64_t end, Status to) {
+  for (auto& [status, set] : step.plain) {
+    if (status == to || status == Status::kSucceeded) continue;
+    for (const auto& [low, high] : overlap(set, begin, end)) {
+      set.erase(low, high);
+      step.plain[to].insert(low, high);
+      recount(step, status, to, high - low);
+    }
+  }
+}
+
+void change_kept(Step& step, const IntervalSet::Range& range, const model::TasksChanged& event) {
+  auto task = step.tasks.lower_bound(TaskIndex(range.first));
+  for (; task != step.tasks.end() && task->first.value() < range.second; ++task) {
+    Task& kept = task->second;
+    CHECK(!kept.live.has_value(), "tasks with a live attempt cannot change as a range");
+    if (kept.status == event.to || kept.status == Status::kSucceeded) continue;
+    if (model::is_end(kept.status)) {  // Reopened by its user: a new budget.
+      kept.charged = 0;
+      kept.losses = 0;
+    }
+    recount(step, kept.status, event.to);
+    kept.status = event.to;
+    kept.reason = event.reason;
+    kept.not_before = Time();
+  }
+}
+
+Task take_for_lane(Step& step, TaskIndex index) {
+  auto kept = step.tasks.find(index);
+  if (kept != step.tasks.end()) return kept->second;
+  CHECK(step.plain[Status::kQueued].contains(index.value()), "a task is bound that is not waiting");
+  step.plain[Status::kQueued].erase(index.value());
+  return Task{};
+}
+
+void set_moments(Status to, Time now, Time& started_at, Time& ended_at) {
+  if (to == Status::kRunning && started_at == Time()) started_at = now;
+  ended_at = model::is_end(to) ? now : Time();
+}
+
+// Exponential moving average with weight 1/4, in integers.
+void learn_run_time(Step& step, Time started_at, Time ended_at) {
+  if (started_at == Time() || ended_at < started_at) return;
+  const std::int64_t millis = (ended_at - started_at).millis();
+  step.recent_millis = step.recent_millis < 0 ? millis : (step.recent_millis * 3 + millis + 3) / 4;
+}
+
+class Fold {
+ public:
+  Fold(State& state, Time now) : state_(state), now_(now) {}
+
+  void operator()(const model::JobSubmitted& event) {
+    Job job;
+    job.id = event.job;
+    job.project = event.project;
+    job.queue = event.queue;
+    job.owner = event.owner;
+    job.order = ++state_.last_order;
+    job.spec = event.spec;
+    job.submitted_at = now_;
+    job.first_event = state_.last_event;
+    for (const model::StepSpec& spec : event.spec->steps) job.steps.push_back(new_step(spec));
+    const bool added = state_.jobs.emplace(event.job, std::move(job)).second;
+    CHECK(added, "a job id was given twice");
+    if (event.idempotency_key.empty()) return;
+    state_.keys[event.idempotency_key] = KeyRecord{event.body_hash, event.job, now_};
+  }
+
+  void operator()(const model::JobChanged& event) {
+    Job& job = job_at(state_, event.job);
+    if (model::is_end(job.status)) std::erase(state_.finished, job.id);
+    job.status = event.to;
+    job.reason = event.reason;
+    job.message = event.message;
+    set_moments(event.to, now_, job.started_at, job.ended_at);
+    if (model::is_end(event.to)) state_.finished.push_back(job.id);
+  }
+
+  void operator()(const model::StepChanged& event) {
+    Step& step = step_at(state_, event.job, event.step);
+    step.status = event.to;
+    step.reason = event.reason;
+    set_moments(event.to, now_, step.started_at, step.ended_at);
+    if (event.to == Status::kSucceeded) mark_ready_dependents(job_at(state_, event.job));
+  }
+
+  void operator()(const model::TasksChanged& event) {
+    Step& step = step_at(state_, event.job, event.step);
+    for (const auto& range : event.ranges) {
+      change_plain(step, range.first, range.second, event.to);
+      change_kept(step, range, event);
+    }
+  }
+
+  void operator()(const model::LaneOpened& event) {
+    Lane lane{.id = event.lane,
+              .job = event.job,
+              .step = event.step,
+              .places = event.places,
+              .per_place = event.per_place,
+              .port = event.port,
+              .queue = {},
+              .opened_at = now_,
+              .progress_at = now_};
+    CHECK(event.lane > state_.last_lane, "a lane id was given twice");
+    state_.last_lane = event.lane;
+    if (event.port != 0) state_.last_port = event.port;
+    ++step_at(state_, event.job, event.step).lanes;
+    state_.lanes.emplace(event.lane, std::move(lane));
+  }
+
+  void operator()(const model::LaneExtended& event) {
+    Lane& lane = lane_at(event.lane);
+    if (lane.queue.empty()) lane.progress_at = now_;
+    Step& step = step_at(state_, event.job, event.step);
+    for (const model::LaneTask& bound : event.tasks) {
+      Task task = take_for_lane(step, bound.index);
+      CHECK(bound.attempt.value() == task.attempts.value() + 1, "attempt numbers must grow by one");
+      recount(step, task.status, Status::kStarting);
+      task.status = Status::kStarting;
+      task.attempts = bound.attempt;
+      task.not_before = Time();
+      task.live = LiveAttempt{};
+      task.live->number = bound.attempt;
+      task.live->lane = event.lane;
+      task.live->params = bound.params;
+      step.tasks[bound.index] = std::move(task);
+      lane.queue.push_back(bound.index);
+    }
+  }
+
+  void operator()(const model::LaneClosed& event) {
+    const Lane& lane = lane_at(event.lane);
+    CHECK(lane.queue.empty(), "a lane closed with tasks on it");
+    --step_at(state_, lane.job, lane.step).lanes;
+    state_.lanes.erase(event.lane);
+  }
+
+  void operator()(const model::AttemptRunning& event) {
+    Step& step = step_at(state_, event.attempt.task.job, event.attempt.task.step);
+    Task& task = live_task_at(step, event.attempt);
+    task.live->status = Status::kRunning;
+    task.live->started_at = event.started_at;
+    recount(step, task.status, Status::kRunning);
+    task.status = Status::kRunning;
+  }
+
+  void operator()(const model::RankEnded& event) {
+    Step& step = step_at(state_, event.attempt.task.job, event.attempt.task.step);
+    LiveAttempt& live = *live_task_at(step, event.attempt).live;
+    live.ended_ranks[event.rank] = model::RankExit{event.rank, event.code, event.signal};
+    const bool failed =
+        event.code != 0 || event.signal != 0 || event.cause != model::EndCause::kExited;
+    if (!failed || live.first_failed >= 0) return;
+    live.first_failed = event.rank;
+    live.first_failed_cause = event.cause;
+  }
+
+  void operator()(const model::AttemptStopping& event) {
+    Step& step = step_at(state_, event.attempt.task.job, event.attempt.task.step);
+    live_task_at(step, event.attempt).live->stopping = event.because;
+  }
+
+  void operator()(const model::AttemptEnded& event) {
+    Step& step = step_at(state_, event.attempt.task.job, event.attempt.task.step);
+    Task& task = live_task_at(step, event.attempt);
+    leave_lane(task.live->lane, event.attempt.task.index);
+    learn_run_time(step, event.started_at, event.ended_at);
+    task.live.reset();
+    if (event.charged) ++task.charged;
+    task.losses = lost(event) ? task.losses + 1 : 0;
+    task.not_before = event.not_before;
+    task.exit_code = exit_code_of(event);
+    task.reason = event.reason;
+    recount(step, task.status, event.task);
+    task.status = event.task;
+    const bool nothing_to_remember =
+        event.task == Status::kSucceeded && task.attempts == AttemptNumber(1);
+    if (!nothing_to_remember) return;
+    step.tasks.erase(event.attempt.task.index);
+    step.plain[Status::kSucceeded].insert(event.attempt.task.index.value());
+  }
+
+  void operator()(const model::NodeJoined& event) {
+    state_.nodes[event.node.id] = Node{event.node, event.incarnation, true, ""};
+  }
+
+  void operator()(const model::NodeLeft& event) {
+    auto found = state_.nodes.find(event.node);
+    CHECK(found != state_.nodes.end(), "a node left that never joined");
+    found->second.up = false;
+    found->second.reason = event.reason;
+  }
+
+  void operator()(const model::JobArchived& event) { drop(event.job); }
+  void operator()(const model::JobDeleted& event) { drop(event.job); }
+  void operator()(const model::KeyExpired& event) { state_.keys.erase(event.key); }
+
+ private:
+  Step new_step(const model::StepSpec& spec) const {
+    Step step;
+    step.plain[Status::kQueued] = IntervalSet::of(0, spec.task_count);
+    step.counts[slot(Status::kQueued)] = spec.task_count;
+    if (spec.depends_on.empty()) step.ready_since = now_;
+    return step;
+  }
+
+  void mark_ready_dependents(Job& job) const {
+    for (std::size_t index = 0; index < job.steps.size(); ++index) {
+      const auto& needs = job.spec->steps[index].depends_on;
+      const bool met = std::all_of(needs.begin(), needs.end(), [&](StepIndex need) {
+        return job.steps[static_cast<std::size_t>(need.value())].status == Status::kSucceeded;
+      });
+      if (met && job.steps[index].ready_since == Time()) job.steps[index].ready_since = now_;
+    }
+  }
+
+  Lane& lane_at(LaneId id) {
+    auto found = state_.lanes.find(id);
+    CHECK(found != state_.lanes.end(), "an event names a lane that is not open");
+    return found->second;
+  }
+
+  void leave_lane(LaneId id, TaskIndex index) {
+    Lane& lane = lane_at(id);
+    auto place = std::find(lane.queue.begin(), lane.queue.end(), index);
+    CHECK(place != lane.queue.end(), "an attempt ended that its lane does not have");
+    if (place == lane.queue.begin()) lane.progress_at = now_;
+    lane.queue.erase(place);
+  }
+
+  static bool lost(const model::AttemptEnded& event) {
+    return event.fault == model::Fault::kPlatform && !model::is_end(event.task);
+  }
+
+  static std::int32_t exit_code_of(const model::AttemptEnded& event) {
+    for (const model::RankExit& exit : event.exits) {
+      if (exit.rank == event.first_failed) return exit.signal != 0 ? 128 + exit.signal : exit.code;
+    }
+    return 0;
+  }
+
+  void drop(const JobId& id) {
+    const Job& job = job_at(state_, id);
+    CHECK(model::is_end(job.status), "an unfinished job cannot leave the state");
+    std::erase(state_.finished, id);
+    state_.jobs.erase(id);
+  }
+
+  State& state_;
+  Time now_;
+};
+
+}  // namespace
+
+void apply(State& state, const model::Event& event, Time now) {
+  CHECK(now >= state.now, "events must not go back in time");
+  state.now = now;
+  state.last_event = EventSeq(state.last_event.value() + 1);
+  std::visit(Fold(state, now), event);
+}
+
+const Step& step_of(const State& state, const JobId& job, StepIndex step) {
+  auto found = state.jobs.find(job);
+  CHECK(found != state.jobs.end(), "a step is asked for of a job that is not in the state");
+  return found->second.steps.at(static_cast<std::size_t>(step.value()));
+}
+
+const model::StepSpec& spec_of(const State& state, const JobId& job, StepIndex step) {
+  auto found = state.jobs.find(job);
+  CHECK(found != state.jobs.end(), "a spec is asked for of a job that is not in the state");
+  return found->second.spec->steps.at(static_cast<std::size_t>(step.value()));
+}
+
+model::Status status_of(const Step& step, TaskIndex index) {
+  auto kept = step.tasks.find(index);
+  if (kept != step.tasks.end()) return kept->second.status;
+  for (const auto& [status, set] : step.plain) {
+    if (set.contains(index.value())) return status;
+  }
+  CHECK(false, "a task index outside its step");
+  return Status::kQueued;
+}
+
+const Task* find_task(const State& state, const model::TaskRef& task) {
+  auto job = state.jobs.find(task.job);
+  if (job == state.jobs.end()) return nullptr;
+  const auto step = static_cast<std::size_t>(task.step.value());
+  if (step >= job->second.steps.size()) return nullptr;
+  auto kept = job->second.steps[step].tasks.find(task.index);
+  return kept == job->second.steps[step].tasks.end() ? nullptr : &kept->second;
+}
+
+bool all_ended(const StatusCounts& counts) {
+  for (int status = 0; status < model::kStatusCount; ++status) {
+    if (counts[static_cast<std::size_t>(status)] == 0) continue;
+    if (!model::is_end(static_cast<Status>(status))) return false;
+  }
+  return true;
+}
+
+std::int64_t count_of(const StatusCounts& counts, Status status) { return counts[slot(status)]; }
+
+}  // namespace runnel::brain

@@ -1,0 +1,18 @@
+#include <string>
+
+#include "brain/turn.h"
+
+namespace runnel::brain {
+
+void expire(Turn& turn) {
+  while (!turn.index().keys.empty()) {
+    const auto& [at, key] = *turn.index().keys.begin();
+    if (turn.now() - at < kKeyLife) break;
+    turn.emit(model::KeyExpired{std::string(key)});
+  }
+  while (turn.state().finished.size() > kFinishedJobsMax) {
+    turn.emit(model::JobArchived{turn.state().finished.front()});
+  }
+}
+
+}  // namespace runnel::brain

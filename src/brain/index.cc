@@ -1,0 +1,214 @@
+#include "brain/index.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "base/check.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Status;
+
+bool waits(const Task& task) {
+  return !task.live.has_value() &&
+         (task.status == Status::kQueued || task.status == Status::kRecovering);
+}
+
+std::int64_t left(std::int64_t has, std::int64_t used) {
+  return std::max<std::int64_t>(0, has - used);
+}
+
+// A node that rejoined smaller than what runs on it has nothing free, not less than nothing.
+model::Resources left_of(const model::Resources& capacity, const model::Resources& used) {
+  model::Resources free = capacity;
+  free.milli_cpus = left(free.milli_cpus, used.milli_cpus);
+  free.memory = Bytes::count(left(free.memory.count(), used.memory.count()));
+  for (auto& [name, count] : free.accelerators) {
+    auto taken = used.accelerators.find(name);
+    if (taken != used.accelerators.end()) count = left(count, taken->second);
+  }
+  return free;
+}
+
+template <typename... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <typename... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+}  // namespace
+
+sched::QueueKey queue_key(const Job& job, StepIndex step) {
+  return sched::QueueKey{-static_cast<std::int64_t>(job.spec->priority), job.order, step};
+}
+
+std::int64_t fresh_tasks(const Step& step) {
+  auto queued = step.plain.find(Status::kQueued);
+  return queued == step.plain.end() ? 0 : queued->second.size();
+}
+
+bool may_run(const Job& job, StepIndex step) {
+  const auto index = static_cast<std::size_t>(step.value());
+  if (model::is_end(job.status) || model::is_end(job.steps[index].status)) return false;
+  const auto& needs = job.spec->steps[index].depends_on;
+  return std::all_of(needs.begin(), needs.end(), [&](StepIndex need) {
+    return job.steps[static_cast<std::size_t>(need.value())].status == Status::kSucceeded;
+  });
+}
+
+Index Index::build(const State& state) {
+  Index index;
+  for (const auto& [id, lane] : state.lanes) {
+    index.open(lane, spec_of(state, lane.job, lane.step).procs_per_node);
+    index.crowd(state, id);
+  }
+  for (const auto& [id, node] : state.nodes) index.settle_host(state, id);
+  for (const auto& [id, job] : state.jobs) index.refresh_job(state, id);
+  for (const auto& [key, record] : state.keys) index.keys.emplace(record.at, key);
+  return index;
+}
+
+void Index::follow(const State& state, const model::Event& event) {
+  std::visit(
+      Overloaded{
+          [&](const model::JobSubmitted& what) {
+            refresh_job(state, what.job);
+            if (!what.idempotency_key.empty()) keys.emplace(state.now, what.idempotency_key);
+          },
+          [&](const model::JobChanged& what) { refresh_job(state, what.job); },
+          [&](const model::StepChanged& what) { refresh_job(state, what.job); },
+          [&](const model::TasksChanged& what) { refresh_job(state, what.job); },
+          [&](const model::LaneOpened& what) {
+            open(state.lanes.at(what.lane), spec_of(state, what.job, what.step).procs_per_node);
+            for (const model::Place& place : what.places) settle_host(state, place.node);
+            refresh(state, what.job, what.step);
+          },
+          [&](const model::LaneExtended& what) {
+            for (const model::LaneTask& task : what.tasks) {
+              refresh_task(state, model::TaskRef{what.job, what.step, task.index});
+            }
+            crowd(state, what.lane);
+            refresh(state, what.job, what.step);
+          },
+          [&](const model::LaneClosed& what) { close(state, what.lane); },
+          [&](const model::AttemptRunning&) {},
+          [&](const model::RankEnded&) {},
+          [&](const model::AttemptStopping& what) { crowd(state, what.lane); },
+          [&](const model::AttemptEnded& what) { refresh_attempt(state, what.attempt, what.lane); },
+          [&](const model::NodeJoined& what) { settle_host(state, what.node.id); },
+          [&](const model::NodeLeft& what) { settle_host(state, what.node); },
+          // A finished job has no task that waits, so nothing here knows it any more.
+          [&](const model::JobArchived&) {},
+          [&](const model::JobDeleted&) {},
+          [&](const model::KeyExpired& what) {
+            std::erase_if(keys, [&](const auto& entry) { return entry.second == what.key; });
+          },
+      },
+      event);
+}
+
+void Index::refresh_job(const State& state, const JobId& job) {
+  const Job& owner = state.jobs.at(job);
+  for (std::size_t position = 0; position < owner.steps.size(); ++position) {
+    const StepIndex step(static_cast<std::int32_t>(position));
+    for (const auto& [task, kept] : owner.steps[position].tasks) {
+      refresh_task(state, model::TaskRef{job, step, task});
+    }
+    refresh(state, job, step);
+  }
+}
+
+void Index::refresh_attempt(const State& state, const model::AttemptRef& attempt, LaneId lane) {
+  refresh_task(state, attempt.task);
+  crowd(state, lane);
+  refresh(state, attempt.task.job, attempt.task.step);
+}
+
+void Index::refresh_task(const State& state, const model::TaskRef& task) {
+  const StepKey step{task.job, task.step};
+  if (auto was = again_at_.find(task); was != again_at_.end()) {
+    again[step].erase({was->second, task.index});
+    backoffs.erase({was->second, step, task.index});
+    again_at_.erase(was);
+  }
+  const Task* kept = find_task(state, task);
+  if (kept == nullptr || !waits(*kept)) return;
+  again_at_[task] = kept->not_before;
+  again[step].insert({kept->not_before, task.index});
+  if (kept->not_before != Time()) backoffs.insert({kept->not_before, step, task.index});
+}
+
+void Index::refresh(const State& state, const JobId& job, StepIndex step) {
+  const StepKey key{job, step};
+  const Job& owner = state.jobs.at(job);
+  const auto position = static_cast<std::size_t>(step.value());
+  auto waiting = again.find(key);
+  if (waiting != again.end() && waiting->second.empty()) {
+    again.erase(waiting);
+    waiting = again.end();
+  }
+  const bool wants = fresh_tasks(owner.steps[position]) > 0 || waiting != again.end();
+  const auto& parallel = owner.spec->steps[position].parallel;
+  const bool room = !parallel.has_value() || owner.steps[position].lanes < *parallel;
+  const bool now_ready = wants && room && may_run(owner, step);
+  auto was = ready_at_.find(key);
+  if (!now_ready && was != ready_at_.end()) {
+    ready.erase(was->second);
+    ready_at_.erase(was);
+  } else if (now_ready && was == ready_at_.end()) {
+    const sched::QueueKey at = queue_key(owner, step);
+    ready[at] = key;
+    ready_at_[key] = at;
+  }
+}
+
+void Index::open(const Lane& lane, std::int32_t procs_per_node) {
+  CHECK(procs_per_node > 0, "a step with places of no processes");
+  Held& held = held_[lane.id];
+  held.step = StepKey{lane.job, lane.step};
+  for (const model::Place& place : lane.places) {
+    CHECK(place.ranks % procs_per_node == 0, "a place holds part of a node's processes");
+    lanes_on[place.node].insert(lane.id);
+    held.amounts[place.node].add(lane.per_place.times(place.ranks / procs_per_node));
+  }
+}
+
+void Index::close(const State& state, LaneId lane) {
+  const Held held = std::move(held_.at(lane));
+  held_.erase(lane);
+  for (const auto& [node, amount] : held.amounts) {
+    lanes_on[node].erase(lane);
+    settle_host(state, node);
+  }
+  crowd(state, lane);
+  refresh(state, held.step.job, held.step.step);
+}
+
+void Index::settle_host(const State& state, const NodeId& id) {
+  cluster.leave(id);
+  const Node& node = state.nodes.at(id);
+  if (!node.up) return;
+  model::Resources used;
+  for (LaneId lane : lanes_on[id]) used.add(held_.at(lane).amounts.at(id));
+  cluster.join(sched::Host{
+      id, node.info.pool, node.info.capacity, left_of(node.info.capacity, used),
+      node.info.colocate ? sched::Sharing::kColocate : sched::Sharing::kOnePlacePerGang});
+}
+
+void Index::crowd(const State& state, LaneId id) {
+  if (auto was = crowded_at_.find(id); was != crowded_at_.end()) {
+    crowded.erase({was->second, id});
+    crowded_at_.erase(was);
+  }
+  auto lane = state.lanes.find(id);
+  if (lane == state.lanes.end() || lane->second.queue.size() < 2) return;
+  // Those already asked back need no second asking.
+  const Step& step = step_of(state, lane->second.job, lane->second.step);
+  if (step.tasks.at(lane->second.queue.back()).live->stopping.has_value()) return;
+  crowded_at_[id] = lane->second.progress_at + kAheadPatience;
+  crowded.insert({crowded_at_[id], id});
+}
+
+}  // namespace runnel::brain

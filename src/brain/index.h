@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "brain/state.h"
+#include "sched/cluster.h"
+#include "sched/request.h"
+
+namespace runnel::brain {
+
+// One step of one job: the key of what follows.
+struct StepKey {
+  JobId job;
+  StepIndex step;
+  friend auto operator<=>(const StepKey&, const StepKey&) = default;
+};
+
+// How long a task bound behind another may wait on its lane without progress before it is withdrawn.
+inline constexpr Duration kAheadPatience = Duration::millis(300);
+
+// What decisions look up, derived from the state so that no input costs a walk over all jobs.
+//
+// Contract: follow() is called after each apply() with the same event; build() makes the same index
+//           from a state alone. Nothing in here is stored or hashed, and nothing depends on when it was
+//           built: what depends on time (which back-offs are over) is computed from `now` when asked.
+struct Index {
+  static Index build(const State& state);
+  void follow(const State& state, const model::Event& event);
+
+  // Looks at a step again: does it want lanes, which of its tasks wait?
+  void refresh(const State& state, const JobId& job, StepIndex step);
+
+  sched::Cluster cluster;
+  // Steps that may bind tasks now, in queue order.
+  std::map<sched::QueueKey, StepKey> ready;
+  // Tasks with a history that may be bound now or later: (not_before, task), per step.
+  std::map<StepKey, std::set<std::pair<Time, TaskIndex>>> again;
+  std::set<std::tuple<Time, StepKey, TaskIndex>> backoffs;
+  std::map<NodeId, std::set<LaneId>> lanes_on;
+  // Lanes with tasks behind the first one, by when these have waited long enough.
+  std::set<std::pair<Time, LaneId>> crowded;
+  std::set<std::pair<Time, std::string>> keys;
+
+ private:
+  void open(const Lane& lane, std::int32_t procs_per_node);
+  void close(const State& state, LaneId lane);
+  void settle_host(const State& state, const NodeId& node);
+  void crowd(const State& state, LaneId lane);
+  void refresh_task(const State& state, const model::TaskRef& task);
+  void refresh_job(const State& state, const JobId& job);
+  void refresh_attempt(const State& state, const model::AttemptRef& attempt, LaneId lane);
+
+  // What an open lane holds: the state has dropped a lane when its closing is followed.
+  struct Held {
+    StepKey step;
+    std::map<NodeId, model::Resources> amounts;
+  };
+  std::map<LaneId, Held> held_;
+  std::map<LaneId, Time> crowded_at_;
+  std::map<StepKey, sched::QueueKey> ready_at_;
+  std::map<model::TaskRef, Time> again_at_;
+};
+
+sched::QueueKey queue_key(const Job& job, StepIndex step);
+// Whether the step's dependencies are met and it is neither ended nor held.
+bool may_run(const Job& job, StepIndex step);
+// Tasks that were never attempted and wait.
+std::int64_t fresh_tasks(const Step& step);
+
+}  // namespace runnel::brain

@@ -1,0 +1,130 @@
+#include "brain/outcome.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/check.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::EndCause;
+using model::Fault;
+using model::Status;
+
+// A checkpoint exit that comes at once, again and again, must not spin.
+constexpr Duration kRequeueDelay = Duration::seconds(1);
+
+Duration doubled(Duration first, std::int32_t times, Duration most) {
+  Duration delay = first;
+  for (std::int32_t count = 0; count < times && delay < most; ++count) delay = delay * 2;
+  return std::min(delay, most);
+}
+
+Outcome stopped(Status because) {
+  switch (because) {
+    case Status::kPaused:
+      return {.attempt = Status::kCancelled, .task = Status::kPaused, .reason = "Halted"};
+    case Status::kPreempted:
+      return {.attempt = Status::kPreempted, .task = Status::kQueued, .reason = "Preempted"};
+    case Status::kQueued:
+      return {.attempt = Status::kCancelled, .task = Status::kQueued, .reason = "Rebalanced"};
+    default:
+      return {.attempt = Status::kCancelled, .task = Status::kCancelled, .reason = "Cancelled"};
+  }
+}
+
+Outcome lost(const Task& task, std::string reason, std::string message, Time now) {
+  Outcome outcome{.attempt = Status::kNodeFail,
+                  .task = Status::kRecovering,
+                  .fault = Fault::kPlatform,
+                  .reason = std::move(reason),
+                  .message = std::move(message)};
+  if (task.losses >= kLossesMax) {
+    outcome.task = Status::kFailed;
+    outcome.message += "; given up after " + std::to_string(kLossesMax) + " losses in a row";
+  } else if (task.losses > 0) {
+    outcome.not_before = now + doubled(Duration::seconds(1), task.losses - 1, kLossBackoffMax);
+  }
+  return outcome;
+}
+
+std::string_view event_word(Status attempt) {
+  if (attempt == Status::kTimeout) return "timeout";
+  if (attempt == Status::kOutOfMemory) return "out_of_memory";
+  return "failed";
+}
+
+bool may_retry(const model::RetryPolicy& retry, const Task& task, Status attempt,
+               std::int32_t code) {
+  if (task.charged >= retry.max) return false;
+  if (retry.on_exit_codes.empty() && retry.on_events.empty()) return true;
+  const auto& codes = retry.on_exit_codes;
+  if (attempt == Status::kFailed && std::find(codes.begin(), codes.end(), code) != codes.end()) {
+    return true;
+  }
+  const auto& words = retry.on_events;
+  return std::find(words.begin(), words.end(), event_word(attempt)) != words.end();
+}
+
+Outcome failed(const model::StepSpec& spec, const Task& task, Outcome outcome, std::int32_t code,
+               Time now) {
+  outcome.fault = Fault::kUser;
+  outcome.task = outcome.attempt;
+  if (!may_retry(spec.retry, task, outcome.attempt, code)) return outcome;
+  outcome.charged = true;
+  outcome.task = Status::kRecovering;
+  const Duration delay = doubled(spec.retry.backoff_min, task.charged, spec.retry.backoff_max);
+  outcome.not_before = delay.is_zero() ? Time() : now + delay;
+  return outcome;
+}
+
+Outcome exited(const model::StepSpec& spec, const Task& task, const Ending& ending, Time now) {
+  const std::int32_t code = ending.signal != 0 ? 128 + ending.signal : ending.code;
+  if (spec.checkpoint.has_value() && spec.checkpoint->exit_code == code) {
+    Outcome outcome{
+        .attempt = Status::kPreempted, .task = Status::kRecovering, .reason = "CheckpointExit"};
+    if (ending.ran_for < kRequeueDelay) outcome.not_before = now + kRequeueDelay;
+    return outcome;
+  }
+  const bool by_signal = ending.signal != 0;
+  Outcome outcome{.attempt = Status::kFailed,
+                  .reason = by_signal ? "Signalled" : "NonZeroExit",
+                  .message = by_signal ? "ended by signal " + std::to_string(ending.signal)
+                                       : "exited with code " + std::to_string(ending.code)};
+  if (!ending.message.empty()) outcome.message = ending.message;
+  return failed(spec, task, std::move(outcome), code, now);
+}
+
+}  // namespace
+
+Outcome outcome_of(const model::StepSpec& spec, const Task& task, const Ending& ending, Time now) {
+  if (ending.all_succeeded) return {.reason = "Completed"};
+  const bool by_request = ending.stopping.has_value() && *ending.stopping != Status::kFailed;
+  const bool withdrawn = by_request && *ending.stopping == Status::kQueued;
+  if (withdrawn && ending.cause == EndCause::kNotStarted) return stopped(Status::kQueued);
+  if (by_request && !withdrawn) return stopped(*ending.stopping);
+  switch (ending.cause) {
+    case EndCause::kVanished: return lost(task, "NodeFail", "its node or runner was lost", now);
+    case EndCause::kPortBusy: return lost(task, "PortBusy", "the gang's port was taken", now);
+    case EndCause::kNotStarted: return lost(task, "StartFailed", ending.message, now);
+    case EndCause::kStopped: return lost(task, "Stopped", "it was stopped without a request", now);
+    case EndCause::kTimeout:
+      return failed(spec, task,
+                    {.attempt = Status::kTimeout,
+                     .reason = "TimeLimit",
+                     .message = "ran longer than max_duration " + to_string(spec.max_duration)},
+                    124, now);
+    case EndCause::kOutOfMemory:
+      return failed(spec, task,
+                    {.attempt = Status::kOutOfMemory,
+                     .reason = "MemoryLimit",
+                     .message = "used more than its memory of " + to_string(spec.resources.memory)},
+                    137, now);
+    case EndCause::kExited: return exited(spec, task, ending, now);
+  }
+  CHECK(false, "an attempt ended for no known cause");
+  return {};
+}
+
+}  // namespace runnel::brain

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/units.h"
+#include "brain/state.h"
+#include "model/event.h"
+#include "model/spec.h"
+
+namespace runnel::brain {
+
+// Attempts a task may lose in a row through no fault of its own before it is given up: a bound against
+// a machine that eats every attempt.
+inline constexpr std::int32_t kLossesMax = 100;
+// After each loss in a row the next attempt waits longer, up to this.
+inline constexpr Duration kLossBackoffMax = Duration::seconds(60);
+
+// How an attempt ended, before anybody asked what becomes of its task.
+struct Ending {
+  model::EndCause cause =
+      model::EndCause::kExited;  // Of the first failing rank, or of the only one.
+  std::int32_t code = 0;
+  std::int32_t signal = 0;
+  std::optional<model::Status> stopping;
+  bool all_succeeded = false;  // Every rank left by itself with 0.
+  bool ran = false;
+  Duration ran_for;
+  std::string message;
+};
+
+struct Outcome {
+  model::Status attempt = model::Status::kSucceeded;
+  model::Status task = model::Status::kSucceeded;
+  model::Fault fault = model::Fault::kNone;
+  std::string reason;
+  std::string message;
+  Time not_before;
+  bool charged = false;
+};
+
+// What becomes of an attempt and its task: the whole retry policy in one pure function.
+Outcome outcome_of(const model::StepSpec& spec, const Task& task, const Ending& ending, Time now);
+
+}  // namespace runnel::brain

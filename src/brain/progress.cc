@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "brain/turn.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Status;
+
+bool any_of(const StatusCounts& counts, std::initializer_list<Status> statuses) {
+  return std::any_of(statuses.begin(), statuses.end(),
+                     [&](Status status) { return count_of(counts, status) > 0; });
+}
+
+bool any_failed(const StatusCounts& counts) {
+  return any_of(counts, {Status::kFailed, Status::kTimeout, Status::kOutOfMemory});
+}
+
+Status end_of_step(const StatusCounts& counts) {
+  if (any_failed(counts)) return Status::kFailed;
+  if (any_of(counts, {Status::kCancelled})) return Status::kCancelled;
+  if (any_of(counts, {Status::kSkipped})) return Status::kSkipped;
+  return Status::kSucceeded;
+}
+
+// What the step's status should be, by its tasks.
+Status derived_status(const Step& step) {
+  if (all_ended(step.counts)) return end_of_step(step.counts);
+  if (any_of(step.counts, {Status::kStarting, Status::kRunning})) return Status::kRunning;
+  const bool waiting = any_of(step.counts, {Status::kQueued, Status::kRecovering});
+  if (!waiting && any_of(step.counts, {Status::kPaused})) return Status::kPaused;
+  return step.status;  // Between two attempts nothing changes.
+}
+
+std::string failure_message(const Step& step) {
+  const std::int64_t failed = count_of(step.counts, Status::kFailed) +
+                              count_of(step.counts, Status::kTimeout) +
+                              count_of(step.counts, Status::kOutOfMemory);
+  if (failed == 0) return "";
+  for (const auto& [index, task] : step.tasks) {
+    if (!model::is_end(task.status) || task.status == Status::kSucceeded) continue;
+    return std::to_string(failed) + " task(s) failed, the first of them " +
+           std::to_string(index.value()) + " (" + task.reason + ")";
+  }
+  return std::to_string(failed) + " task(s) failed";
+}
+
+std::vector<StepIndex> dependents(const Job& job, StepIndex step) {
+  std::vector<StepIndex> found;
+  for (std::size_t position = 0; position < job.steps.size(); ++position) {
+    const auto& needs = job.spec->steps[position].depends_on;
+    if (std::find(needs.begin(), needs.end(), step) == needs.end()) continue;
+    found.push_back(StepIndex(static_cast<std::int32_t>(position)));
+  }
+  return found;
+}
+
+// A step whose dependency did not succeed never runs: all its waiting tasks are skipped.
+void skip_step(Turn& turn, const JobId& job, StepIndex step, const std::string& because) {
+  const std::int64_t tasks = spec_of(turn.state(), job, step).task_count;
+  turn.emit(
+      model::TasksChanged{job, step, {{0, tasks}}, Status::kSkipped, "DependencyFailed", "runnel"});
+  turn.emit(model::StepChanged{job, step, Status::kSkipped, "DependencyFailed",
+                               "step '" + because + "' did not succeed"});
+}
+
+void release_dependents(Turn& turn, const StepKey& ended) {
+  const Job& job = turn.state().jobs.at(ended.job);
+  const auto position = static_cast<std::size_t>(ended.step.value());
+  const bool succeeded = job.steps[position].status == Status::kSucceeded;
+  for (StepIndex next : dependents(job, ended.step)) {
+    const Step& step = job.steps[static_cast<std::size_t>(next.value())];
+    if (model::is_end(step.status)) continue;
+    // Halted tasks wait for their user; cancelled ones end by themselves.
+    const bool idle = !any_of(step.counts, {Status::kStarting, Status::kRunning});
+    if (!succeeded && idle && !any_of(step.counts, {Status::kCancelled})) {
+      skip_step(turn, ended.job, next, job.spec->steps[position].name);
+      release_dependents(turn, StepKey{ended.job, next});
+    }
+    turn.want_plan();
+  }
+}
+
+Status end_of_job(const Job& job) {
+  bool cancelled = false;
+  for (const Step& step : job.steps) {
+    if (step.status == Status::kFailed) return Status::kFailed;
+    cancelled = cancelled || step.status == Status::kCancelled;
+  }
+  return cancelled ? Status::kCancelled : Status::kSucceeded;
+}
+
+std::optional<Status> derived_job_status(const Job& job) {
+  bool ended = true;
+  bool running = false;
+  bool paused = false;
+  bool queued = false;
+  for (std::size_t position = 0; position < job.steps.size(); ++position) {
+    const Step& step = job.steps[position];
+    ended = ended && model::is_end(step.status);
+    running = running || any_of(step.counts, {Status::kStarting, Status::kRunning});
+    paused = paused || step.status == Status::kPaused;
+    queued = queued || (step.status == Status::kQueued &&
+                        may_run(job, StepIndex(static_cast<std::int32_t>(position))));
+  }
+  if (ended) return end_of_job(job);
+  if (running) return Status::kRunning;
+  if (paused && !queued) return Status::kPaused;
+  return std::nullopt;
+}
+
+std::string end_message(const Job& job) {
+  for (std::size_t position = 0; position < job.steps.size(); ++position) {
+    if (job.steps[position].status != Status::kFailed) continue;
+    return "step '" + job.spec->steps[position].name + "': " + failure_message(job.steps[position]);
+  }
+  return "";
+}
+
+std::string reason_of(Status status) {
+  switch (status) {
+    case Status::kSucceeded: return "Completed";
+    case Status::kFailed: return "TaskFailed";
+    case Status::kCancelled: return "Cancelled";
+    case Status::kPaused: return "Halted";
+    case Status::kRunning: return "Started";
+    case Status::kSkipped: return "DependencyFailed";
+    default: return "";
+  }
+}
+
+void progress_job(Turn& turn, const JobId& id) {
+  const Job& job = turn.state().jobs.at(id);
+  const std::optional<Status> to = derived_job_status(job);
+  if (!to.has_value() || *to == job.status) return;
+  CHECK(model::allowed(model::Level::kJob, job.status, *to), "a job would skip its state table");
+  const std::string message = model::is_end(*to) ? end_message(job) : "";
+  turn.emit(model::JobChanged{id, *to, reason_of(*to), message, "runnel"});
+}
+
+}  // namespace
+
+void progress_step(Turn& turn, const StepKey& key) {
+  if (!turn.state().jobs.contains(key.job)) return;
+  const Step& step = step_of(turn.state(), key.job, key.step);
+  const Status to = derived_status(step);
+  if (to != step.status) {
+    CHECK(model::allowed(model::Level::kStep, step.status, to),
+          "a step would skip its state table");
+    turn.emit(model::StepChanged{key.job, key.step, to, reason_of(to), failure_message(step)});
+    if (model::is_end(to)) release_dependents(turn, key);
+  }
+  progress_job(turn, key.job);
+}
+
+}  // namespace runnel::brain

@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "brain/outcome.h"
+#include "brain/turn.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::EndCause;
+using model::RankReport;
+using model::Status;
+
+// The node's ranks of a lane as [first, end); empty when it has no place there.
+std::pair<std::int32_t, std::int32_t> ranks_on(const Lane& lane, const NodeId& node) {
+  std::int32_t first = 0;
+  for (const model::Place& place : lane.places) {
+    if (place.node == node) return {first, first + place.ranks};
+    first += place.ranks;
+  }
+  return {0, 0};
+}
+
+std::int32_t rank_count(const Lane& lane) {
+  std::int32_t ranks = 0;
+  for (const model::Place& place : lane.places) ranks += place.ranks;
+  return ranks;
+}
+
+// The live attempt a report speaks of, or null when the report is stale, doubled or made up.
+const LiveAttempt* reported(const State& state, const NodeId& node, const RankReport& report) {
+  const Task* task = find_task(state, report.attempt.task);
+  if (task == nullptr || !task->live.has_value()) return nullptr;
+  if (task->live->number != report.attempt.attempt) return nullptr;
+  const auto [first, end] = ranks_on(state.lanes.at(task->live->lane), node);
+  if (report.rank < first || report.rank >= end) return nullptr;
+  if (task->live->ended_ranks.contains(report.rank)) return nullptr;
+  return &*task->live;
+}
+
+bool failed(const RankReport& report) {
+  return report.code != 0 || report.signal != 0 || report.cause != EndCause::kExited;
+}
+
+void rank_ended(Turn& turn, const RankReport& report, const LiveAttempt& live) {
+  const LaneId lane = live.lane;
+  const std::int32_t ranks = rank_count(turn.state().lanes.at(lane));
+  if (static_cast<std::int32_t>(live.ended_ranks.size()) + 1 == ranks) {
+    end_attempt(turn, report.attempt, report);
+    return;
+  }
+  const bool stop_others = failed(report) && !live.stopping.has_value();
+  turn.emit(model::RankEnded{report.attempt, report.rank, report.code, report.signal,
+                             report.ended_at, report.cause});
+  if (!stop_others) return;
+  turn.emit(model::AttemptStopping{report.attempt, lane, Status::kFailed, "runnel"});
+}
+
+void take_report(Turn& turn, const NodeId& node, const RankReport& report) {
+  const LiveAttempt* live = reported(turn.state(), node, report);
+  if (live == nullptr) return;
+  if (report.ended) {
+    rank_ended(turn, report, *live);
+  } else if (live->status == Status::kStarting) {
+    turn.emit(model::AttemptRunning{report.attempt, live->lane, report.started_at});
+  }
+}
+
+struct LiveRank {
+  model::AttemptRef attempt;
+  std::int32_t rank = 0;
+  friend auto operator<=>(const LiveRank&, const LiveRank&) = default;
+};
+
+// Every rank that the state has on the node and whose end is not known, in lane order.
+std::vector<LiveRank> live_ranks(const Turn& turn, const NodeId& node) {
+  std::vector<LiveRank> found;
+  auto lanes = turn.index().lanes_on.find(node);
+  if (lanes == turn.index().lanes_on.end()) return found;
+  for (LaneId id : lanes->second) {
+    const Lane& lane = turn.state().lanes.at(id);
+    const auto [first, end] = ranks_on(lane, node);
+    for (TaskIndex index : lane.queue) {
+      const model::TaskRef task{lane.job, lane.step, index};
+      const LiveAttempt& live = *find_task(turn.state(), task)->live;
+      for (std::int32_t rank = first; rank < end; ++rank) {
+        if (!live.ended_ranks.contains(rank)) found.push_back({{task, live.number}, rank});
+      }
+    }
+  }
+  return found;
+}
+
+RankReport vanished(const LiveRank& rank, Time now) {
+  RankReport report;
+  report.attempt = rank.attempt;
+  report.rank = rank.rank;
+  report.ended = true;
+  report.ended_at = now;
+  report.cause = EndCause::kVanished;
+  return report;
+}
+
+void lose(Turn& turn, const NodeId& node, const std::vector<LiveRank>& ranks) {
+  for (const LiveRank& rank : ranks) take_report(turn, node, vanished(rank, turn.now()));
+}
+
+std::vector<model::RankExit> bad_exits(const LiveAttempt& live, const RankReport& last) {
+  std::vector<model::RankExit> exits;
+  for (const auto& [rank, exit] : live.ended_ranks) {
+    if (exit.code != 0 || exit.signal != 0) exits.push_back(exit);
+  }
+  if (last.code != 0 || last.signal != 0) exits.push_back({last.rank, last.code, last.signal});
+  std::sort(exits.begin(), exits.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  return exits;
+}
+
+// The first failing rank decides; the last one only when no other failed before.
+Ending ending_of(const LiveAttempt& live, const RankReport& last) {
+  Ending ending;
+  ending.stopping = live.stopping;
+  ending.message = last.message;
+  ending.all_succeeded = live.first_failed < 0 && !failed(last);
+  if (live.first_failed >= 0) {
+    const model::RankExit& exit = live.ended_ranks.at(live.first_failed);
+    ending.cause = live.first_failed_cause;
+    ending.code = exit.code;
+    ending.signal = exit.signal;
+  } else {
+    ending.cause = last.cause;
+    ending.code = last.code;
+    ending.signal = last.signal;
+  }
+  const Time started = last.started_at != Time() ? last.started_at : live.started_at;
+  ending.ran = started != Time();
+  if (ending.ran && last.ended_at > started) ending.ran_for = last.ended_at - started;
+  return ending;
+}
+
+}  // namespace
+
+void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport& last) {
+  const Task* task = find_task(turn.state(), attempt.task);
+  CHECK(task != nullptr, "an attempt ends of a task that is not kept");
+  CHECK(task->live.has_value(), "an attempt ends twice");
+  const LiveAttempt& live = *task->live;
+  const model::StepSpec& spec = spec_of(turn.state(), attempt.task.job, attempt.task.step);
+  Outcome outcome = outcome_of(spec, *task, ending_of(live, last), turn.now());
+  model::AttemptEnded ended;
+  ended.attempt = attempt;
+  ended.lane = live.lane;
+  ended.to = outcome.attempt;
+  ended.started_at = live.started_at != Time() ? live.started_at : last.started_at;
+  ended.ended_at = last.ended_at;
+  ended.exits = bad_exits(live, last);
+  ended.first_failed = live.first_failed >= 0 ? live.first_failed : (failed(last) ? last.rank : -1);
+  ended.fault = outcome.fault;
+  ended.reason = std::move(outcome.reason);
+  ended.message = std::move(outcome.message);
+  ended.task = outcome.task;
+  ended.not_before = outcome.not_before;
+  ended.charged = outcome.charged;
+  const LaneId lane = live.lane;
+  turn.emit(std::move(ended));
+  turn.touch_lane(lane);
+  turn.touch_step(attempt.task.job, attempt.task.step);
+}
+
+void on_report(Turn& turn, const model::NodeReport& input) {
+  auto node = turn.state().nodes.find(input.node);
+  if (node == turn.state().nodes.end()) return;
+  // Fencing: a node that was given up, or an older life of it, has nothing to say.
+  if (!node->second.up || node->second.incarnation != input.incarnation) return;
+  for (const RankReport& report : input.ranks) take_report(turn, input.node, report);
+}
+
+void on_lost(Turn& turn, const model::NodeLost& input) {
+  auto node = turn.state().nodes.find(input.node);
+  if (node == turn.state().nodes.end() || !node->second.up) return;
+  if (node->second.incarnation != input.incarnation) return;
+  turn.emit(model::NodeLeft{input.node, input.incarnation, input.reason});
+  lose(turn, input.node, live_ranks(turn, input.node));
+  turn.want_plan();
+}
+
+void on_join(Turn& turn, const model::NodeJoin& input) {
+  auto known = turn.state().nodes.find(input.node.id);
+  const bool is_new = known == turn.state().nodes.end();
+  const bool new_life = is_new || known->second.incarnation != input.incarnation;
+  const bool changed = new_life || !known->second.up || known->second.info != input.node;
+  if (changed) turn.emit(model::NodeJoined{input.node, input.incarnation});
+  std::map<LiveRank, bool> told;
+  for (const RankReport& report : input.ranks) {
+    told[{report.attempt, report.rank}] = true;
+    take_report(turn, input.node.id, report);
+  }
+  if (new_life) {
+    std::vector<LiveRank> ranks = live_ranks(turn, input.node.id);
+    std::erase_if(ranks, [&](const LiveRank& rank) { return told.contains(rank); });
+    lose(turn, input.node.id, ranks);
+  }
+  if (changed) turn.want_plan();
+}
+
+}  // namespace runnel::brain

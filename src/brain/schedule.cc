@@ -1,0 +1,248 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "brain/sampling.h"
+#include "brain/turn.h"
+#include "sched/place.h"
+#include "sched/plan.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Status;
+
+// A lane holds tasks for about this long ahead, so that no round trip stands between two short ones,
+// and gives them back when a more urgent step wants its place.
+constexpr std::int64_t kAheadWindowMillis = 100;
+constexpr std::int64_t kAheadTasksMax = 256;
+// Retried tasks are counted no further than this: more than one plan can place anyway.
+constexpr std::int64_t kCountedAgainMax = 1'024;
+
+bool gang(const model::StepSpec& spec) { return spec.rank_count() > 1; }
+
+// Tasks of the step that may be bound now.
+std::int64_t waiting_tasks(const Turn& turn, const StepKey& key) {
+  const Step& step = step_of(turn.state(), key.job, key.step);
+  std::int64_t count = fresh_tasks(step);
+  auto again = turn.index().again.find(key);
+  if (again == turn.index().again.end()) return count;
+  std::int64_t looked_at = 0;
+  for (const auto& [not_before, index] : again->second) {
+    if (not_before > turn.now() || ++looked_at > kCountedAgainMax) break;
+    ++count;
+  }
+  return count;
+}
+
+// The next `count` tasks: those with a history first, in order of their back-offs, then fresh ones.
+std::vector<TaskIndex> next_tasks(const Turn& turn, const StepKey& key, std::int64_t count) {
+  std::vector<TaskIndex> found;
+  auto again = turn.index().again.find(key);
+  if (again != turn.index().again.end()) {
+    for (const auto& [not_before, index] : again->second) {
+      if (not_before > turn.now() || static_cast<std::int64_t>(found.size()) == count) break;
+      found.push_back(index);
+    }
+  }
+  const Step& step = step_of(turn.state(), key.job, key.step);
+  auto fresh = step.plain.find(Status::kQueued);
+  if (fresh == step.plain.end()) return found;
+  std::optional<std::int64_t> next = fresh->second.first();
+  while (next.has_value() && static_cast<std::int64_t>(found.size()) < count) {
+    found.push_back(TaskIndex(*next));
+    next = fresh->second.first_from(*next + 1);
+  }
+  return found;
+}
+
+// How many tasks a lane should hold, the running one included.
+std::int64_t ahead_of(const Turn& turn, const StepKey& key) {
+  const Step& step = step_of(turn.state(), key.job, key.step);
+  if (gang(spec_of(turn.state(), key.job, key.step)) || step.recent_millis < 0) return 1;
+  const std::int64_t by_time =
+      1 + kAheadWindowMillis / std::max<std::int64_t>(1, step.recent_millis);
+  // Near the end the rest is shared, so that no lane sits idle beside a long queue.
+  const std::int64_t share = waiting_tasks(turn, key) / (2 * std::max(1, step.lanes)) + 1;
+  return std::min({by_time, share, kAheadTasksMax});
+}
+
+void bind(Turn& turn, LaneId lane, const StepKey& key, std::int64_t count) {
+  const std::vector<TaskIndex> tasks = next_tasks(turn, key, count);
+  CHECK(!tasks.empty(), "a lane is extended although nothing waits");
+  const Job& job = turn.state().jobs.at(key.job);
+  const model::StepSpec& spec = spec_of(turn.state(), key.job, key.step);
+  model::LaneExtended event{lane, key.job, key.step, {}};
+  for (TaskIndex index : tasks) {
+    const Task* kept = find_task(turn.state(), {key.job, key.step, index});
+    const std::int32_t attempts = kept == nullptr ? 0 : kept->attempts.value();
+    event.tasks.push_back(
+        {index, AttemptNumber(attempts + 1), draw(spec, job.spec->seed, key.step, index)});
+  }
+  turn.emit(std::move(event));
+  turn.touch_step(key.job, key.step);
+}
+
+sched::Request request_of(const Turn& turn, const StepKey& key) {
+  const Job& job = turn.state().jobs.at(key.job);
+  const model::StepSpec& spec = spec_of(turn.state(), key.job, key.step);
+  const Step& step = step_of(turn.state(), key.job, key.step);
+  sched::Request request;
+  request.key = queue_key(job, key.step);
+  request.places = spec.num_nodes;
+  request.per_place = spec.resources;
+  request.cpu_share = spec.whole_node ? sched::CpuShare::kWholeHost : sched::CpuShare::kAsAsked;
+  request.lanes_wanted = waiting_tasks(turn, key);
+  if (spec.parallel.has_value()) {
+    request.lanes_wanted = std::min(request.lanes_wanted, *spec.parallel - step.lanes);
+  }
+  request.waiting_since = step.ready_since;
+  request.limit = spec.max_duration;
+  return request;
+}
+
+// Whether a step before this one in the queue waits for room and could use one of the lane's nodes.
+bool contended(const Turn& turn, const Lane& lane, const StepKey& key) {
+  const sched::QueueKey own = queue_key(turn.state().jobs.at(key.job), key.step);
+  int looked_at = 0;
+  for (const auto& [at, other] : turn.index().ready) {
+    if (!(at < own) || ++looked_at > sched::kBackfillDepthMax) return false;
+    const sched::Request request = request_of(turn, other);
+    if (request.lanes_wanted <= 0) continue;
+    for (const model::Place& place : lane.places) {
+      const sched::Host* host = turn.index().cluster.find(place.node);
+      if (host == nullptr) continue;
+      if (sched::share_of(request, *host).fits_in(host->capacity)) return true;
+    }
+  }
+  return false;
+}
+
+bool nodes_up(const Turn& turn, const Lane& lane) {
+  return std::all_of(lane.places.begin(), lane.places.end(), [&](const model::Place& place) {
+    return turn.index().cluster.find(place.node) != nullptr;
+  });
+}
+
+// Gives a lane that runs low its next tasks, or closes it when it is empty and gets none.
+void refill_lane(Turn& turn, LaneId id) {
+  auto found = turn.state().lanes.find(id);
+  if (found == turn.state().lanes.end()) return;
+  const Lane& lane = found->second;
+  const StepKey key{lane.job, lane.step};
+  const auto held = static_cast<std::int64_t>(lane.queue.size());
+  const std::int64_t waiting = waiting_tasks(turn, key);
+  const bool may_extend = waiting > 0 && may_run(turn.state().jobs.at(key.job), key.step) &&
+                          nodes_up(turn, lane) && !contended(turn, lane, key);
+  if (may_extend) {
+    const std::int64_t ahead = ahead_of(turn, key);
+    // Refilling at half keeps the number of events low.
+    if (held * 2 <= ahead && held < ahead) bind(turn, id, key, std::min(ahead - held, waiting));
+    return;
+  }
+  if (held > 0) return;
+  turn.emit(model::LaneClosed{id, key.job});
+  turn.want_plan();
+}
+
+// The next port of the first node's range that no live gang there uses.
+std::int32_t choose_port(const Turn& turn, const NodeId& node) {
+  const model::NodeInfo& info = turn.state().nodes.at(node).info;
+  const std::int32_t count = info.port_last - info.port_first + 1;
+  CHECK(count > 0, "a node without ports for gangs");
+  std::set<std::int32_t> taken;
+  for (LaneId lane : turn.index().lanes_on.at(node)) taken.insert(turn.state().lanes.at(lane).port);
+  const std::int32_t last = std::clamp(turn.state().last_port, info.port_first, info.port_last);
+  for (std::int32_t step = 1; step <= count; ++step) {
+    const std::int32_t port = info.port_first + (last - info.port_first + step) % count;
+    if (!taken.contains(port)) return port;
+  }
+  return 0;  // All in use: the node will report it busy and the gang waits.
+}
+
+void open_lane(Turn& turn, const StepKey& key, const sched::Placement& placement) {
+  const model::StepSpec& spec = spec_of(turn.state(), key.job, key.step);
+  model::LaneOpened event;
+  event.lane = LaneId(turn.state().last_lane.value() + 1);
+  event.job = key.job;
+  event.step = key.step;
+  for (const sched::Placement::At& at : placement.at) {
+    event.places.push_back({at.node, at.places * spec.procs_per_node});
+  }
+  event.per_place = placement.at.front().per_place;
+  if (gang(spec)) event.port = choose_port(turn, event.places.front().node);
+  const LaneId lane = event.lane;
+  turn.emit(std::move(event));
+  bind(turn, lane, key, 1);
+}
+
+std::vector<sched::LaneEnd> lane_ends(const Turn& turn) {
+  std::vector<sched::LaneEnd> ends;
+  for (const auto& [id, lane] : turn.state().lanes) {
+    const model::StepSpec& spec = spec_of(turn.state(), lane.job, lane.step);
+    std::optional<Time> by;
+    if (!spec.max_duration.is_zero()) by = lane.progress_at + spec.max_duration + spec.grace;
+    for (const model::Place& place : lane.places) {
+      ends.push_back({place.node, lane.per_place.times(place.ranks / spec.procs_per_node), by});
+    }
+  }
+  return ends;
+}
+
+// One plan over the head of the queue. Returns how many lanes it opened.
+std::size_t run_plan(Turn& turn) {
+  std::vector<StepKey> keys;
+  std::vector<sched::Request> queue;
+  for (const auto& [at, key] : turn.index().ready) {
+    if (queue.size() == static_cast<std::size_t>(sched::kBackfillDepthMax)) break;
+    sched::Request request = request_of(turn, key);
+    if (request.lanes_wanted <= 0) continue;  // Only back-offs that are not over.
+    queue.push_back(std::move(request));
+    keys.push_back(key);
+  }
+  if (queue.empty()) return 0;
+  const std::vector<sched::LaneEnd> running = lane_ends(turn);
+  const sched::Plan plan = sched::plan({&turn.index().cluster, queue, running, turn.now()});
+  for (const sched::Grant& grant : plan.grants) {
+    open_lane(turn, keys[grant.request], grant.placement);
+  }
+  return plan.grants.size();
+}
+
+}  // namespace
+
+void withdraw_crowded(Turn& turn) {
+  while (!turn.index().crowded.empty() && turn.index().crowded.begin()->first <= turn.now()) {
+    const Lane& lane = turn.state().lanes.at(turn.index().crowded.begin()->second);
+    std::vector<model::AttemptRef> behind;
+    for (std::size_t place = lane.queue.size(); place-- > 1;) {
+      const model::TaskRef task{lane.job, lane.step, lane.queue[place]};
+      const LiveAttempt& live = *find_task(turn.state(), task)->live;
+      if (!live.stopping.has_value()) behind.push_back({task, live.number});
+    }
+    CHECK(!behind.empty(), "a lane counts as crowded with nothing to withdraw");
+    const LaneId id = lane.id;
+    for (const model::AttemptRef& attempt : behind) {
+      turn.emit(model::AttemptStopping{attempt, id, Status::kQueued, "runnel"});
+    }
+  }
+}
+
+void settle(Turn& turn) {
+  for (;;) {
+    const std::set<LaneId> lanes = turn.take_lanes();
+    for (LaneId lane : lanes) refill_lane(turn, lane);
+    const std::set<StepKey> steps = turn.take_steps();
+    for (const StepKey& step : steps) progress_step(turn, step);
+    if (turn.take_plan_wanted()) {
+      if (run_plan(turn) >= static_cast<std::size_t>(sched::kGrantsPerPlanMax)) turn.want_plan();
+      continue;
+    }
+    if (lanes.empty() && steps.empty()) return;
+  }
+}
+
+}  // namespace runnel::brain

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <string>
+
+#include "base/check.h"
+#include "brain/turn.h"
+#include "sched/place.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Status;
+
+Error too_many(std::string what, std::size_t limit) {
+  return Error(Errc::kFull, "the home already has " + std::to_string(limit) + " " + std::move(what))
+      .with_hint("wait until some have ended, or cancel them: runnel ps, runnel cancel ID");
+}
+
+sched::Request lane_request(const model::StepSpec& spec) {
+  sched::Request request;
+  request.places = spec.num_nodes;
+  request.per_place = spec.resources;
+  request.cpu_share = spec.whole_node ? sched::CpuShare::kWholeHost : sched::CpuShare::kAsAsked;
+  return request;
+}
+
+// All nodes ever seen, also those that are down now: they may come back.
+sched::Cluster known_nodes(const State& state) {
+  sched::Cluster cluster;
+  for (const auto& [id, node] : state.nodes) {
+    cluster.join(sched::Host{
+        id, node.info.pool, node.info.capacity, node.info.capacity,
+        node.info.colocate ? sched::Sharing::kColocate : sched::Sharing::kOnePlacePerGang});
+  }
+  return cluster;
+}
+
+model::Resources largest(const State& state) {
+  model::Resources most;
+  for (const auto& [id, node] : state.nodes) {
+    most.milli_cpus = std::max(most.milli_cpus, node.info.capacity.milli_cpus);
+    most.memory = std::max(most.memory, node.info.capacity.memory);
+    for (const auto& [name, count] : node.info.capacity.accelerators) {
+      most.accelerators[name] = std::max(most.accelerators[name], count);
+    }
+  }
+  return most;
+}
+
+std::optional<Error> can_never_start(const State& state, const model::JobSpec& spec) {
+  if (state.nodes.empty()) return std::nullopt;
+  const sched::Cluster cluster = known_nodes(state);
+  for (const model::StepSpec& step : spec.steps) {
+    if (sched::feasible(lane_request(step), cluster)) continue;
+    const std::string places = step.num_nodes == 1
+                                   ? std::string("one place")
+                                   : std::to_string(step.num_nodes) + " places at once, each";
+    return Error(Errc::kInvalid,
+                 "step '" + step.name + "' needs " + places + " with " + step.resources.describe() +
+                     ", and " + std::to_string(state.nodes.size()) +
+                     " node(s) can never give that; the largest has " + largest(state).describe())
+        .with_field("steps." + step.name + ".resources")
+        .with_hint("ask for less, or declare larger nodes in nodes.yaml");
+  }
+  return std::nullopt;
+}
+
+// True when the key was seen before: the turn then holds the answer.
+bool answered_before(Turn& turn, const model::Submit& input) {
+  if (input.idempotency_key.empty()) return false;
+  auto seen = turn.state().keys.find(input.idempotency_key);
+  if (seen == turn.state().keys.end()) return false;
+  if (seen->second.body_hash != input.body_hash) {
+    turn.refusal = Error(Errc::kInvalid, "this idempotency key was used for another request")
+                       .with_field("Idempotency-Key")
+                       .with_value(input.idempotency_key)
+                       .with_hint("use a new key for a new request; keys are kept for 24 hours");
+    return true;
+  }
+  turn.answer = seen->second.job;
+  turn.repeated = true;
+  return true;
+}
+
+std::optional<Error> no_room(const State& state) {
+  if (state.jobs.size() - state.finished.size() >= kUnfinishedJobsMax) {
+    return too_many("unfinished jobs", kUnfinishedJobsMax);
+  }
+  if (state.keys.size() >= kKeysMax) {
+    return Error(Errc::kFull, "more than " + std::to_string(kKeysMax) +
+                                  " submissions with an idempotency key in 24 hours")
+        .with_hint("submit without Idempotency-Key, or try again later");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void on_submit(Turn& turn, const model::Submit& input) {
+  CHECK(input.spec != nullptr, "a submission without a specification");
+  if (answered_before(turn, input)) return;
+  if (turn.state().jobs.contains(input.job)) {
+    turn.refusal = Error(Errc::kConflict, "the job id is taken").with_value(input.job.str());
+    return;
+  }
+  turn.refusal = no_room(turn.state());
+  if (!turn.refusal.has_value()) turn.refusal = can_never_start(turn.state(), *input.spec);
+  if (turn.refusal.has_value()) return;
+  turn.answer = input.job;
+  turn.emit(model::JobSubmitted{input.job, input.project, input.queue, input.owner,
+                                input.idempotency_key, input.body_hash, input.spec});
+  turn.want_plan();
+}
+
+}  // namespace runnel::brain

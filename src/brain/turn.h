@@ -1,0 +1,76 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "brain/index.h"
+#include "brain/state.h"
+#include "model/event.h"
+#include "model/input.h"
+
+namespace runnel::brain {
+
+// One decision in the making.
+//
+// Contract: emit() is the only way to change anything: the event is folded into the state and the
+//           index at once, so the next rule sees it. Rules mark what they touched; settle() then draws
+//           the consequences in one fixed order.
+// Why:      a rule that looks at a half-changed state is the classic bug of schedulers; here there is
+//           no other state than the one a replay would have.
+class Turn {
+ public:
+  Turn(State& state, Index& index, Time now) : state_(state), index_(index), now_(now) {}
+
+  void emit(model::Event event) {
+    apply(state_, event, now_);
+    index_.follow(state_, event);
+    events_.push_back(std::move(event));
+  }
+
+  const State& state() const { return state_; }
+  const Index& index() const { return index_; }
+  Time now() const { return now_; }
+
+  void touch_step(const JobId& job, StepIndex step) { steps_.insert(StepKey{job, step}); }
+  void touch_lane(LaneId lane) { lanes_.insert(lane); }
+  // Room appeared, or somebody new wants room.
+  void want_plan() { plan_wanted_ = true; }
+
+  std::set<StepKey> take_steps() { return std::exchange(steps_, {}); }
+  std::set<LaneId> take_lanes() { return std::exchange(lanes_, {}); }
+  bool take_plan_wanted() { return std::exchange(plan_wanted_, false); }
+  std::vector<model::Event> take_events() { return std::move(events_); }
+
+  std::optional<Error> refusal;
+  JobId answer;  // The job a submission or request is about.
+  bool repeated = false;
+
+ private:
+  State& state_;
+  Index& index_;
+  Time now_;
+  std::vector<model::Event> events_;
+  std::set<StepKey> steps_;
+  std::set<LaneId> lanes_;
+  bool plan_wanted_ = false;
+};
+
+// The rules, one file each. None returns anything: what they decide is in the turn.
+void on_submit(Turn& turn, const model::Submit& input);       // submit.cc
+void on_request(Turn& turn, const model::JobRequest& input);  // request.cc
+void on_join(Turn& turn, const model::NodeJoin& input);       // report.cc
+void on_lost(Turn& turn, const model::NodeLost& input);       // report.cc
+void on_report(Turn& turn, const model::NodeReport& input);   // report.cc
+void expire(Turn& turn);                                      // housekeep.cc: keys, archive
+void settle(Turn& turn);                                      // schedule.cc
+void progress_step(Turn& turn, const StepKey& key);           // progress.cc
+void withdraw_crowded(Turn& turn);                            // schedule.cc
+
+// Ends one live attempt whose ranks have all ended or are lost. `last` completes the exits that the
+// live attempt already holds.
+void end_attempt(Turn& turn, const model::AttemptRef& attempt, const model::RankReport& last);
+
+}  // namespace runnel::brain
