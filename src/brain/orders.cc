@@ -1,0 +1,151 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "brain/brain.h"
+#include "brain/task_environment.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Status;
+using model::StopReason;
+
+// The attempt when it is live, else null.
+const LiveAttempt* find_live(const State& state, const model::AttemptRef& attempt) {
+  const Task* task = find_task(state, attempt.task);
+  if (task == nullptr || !task->live.has_value()) return nullptr;
+  return task->live->number == attempt.attempt ? &*task->live : nullptr;
+}
+
+const Lane& lane_of(const State& state, const LiveAttempt& live) {
+  const auto lane = state.lanes.find(live.lane);
+  CHECK(lane != state.lanes.end(), "a live attempt is on a lane that is not open");
+  return lane->second;
+}
+
+// The ranks of a gang that one node runs: those of its places, which follow each other.
+struct Share {
+  std::int32_t first_rank = 0;
+  std::int32_t rank_count = 0;
+};
+
+Share share_of(const Lane& lane, const NodeId& node) {
+  Share share;
+  for (const model::Place& place : lane.places) {
+    if (place.node == node) {
+      share.rank_count += place.ranks;
+    } else if (share.rank_count == 0) {
+      share.first_rank += place.ranks;
+    } else {
+      break;
+    }
+  }
+  return share;
+}
+
+std::vector<std::string> arguments_of(const TaskView& task) {
+  if (!task.step.run.empty()) return {"/bin/sh", "-ec", fill(task, task.step.run)};
+  std::vector<std::string> argv;
+  argv.reserve(task.step.command.size());
+  for (const std::string& argument : task.step.command) argv.push_back(fill(task, argument));
+  return argv;
+}
+
+// Whether what the first attempt leaves in its folder may be of use to a second.
+bool may_try_again(const model::StepSpec& step) {
+  return step.retry.max > 0 || step.checkpoint.has_value();
+}
+
+model::StartOrder order_of(const TaskView& task, const Share& share) {
+  const model::StepSpec& step = task.step;
+  CHECK(share.first_rank % step.procs_per_node == 0, "a place holds part of a node's processes");
+  model::StartOrder order;
+  order.attempt = task.attempt;
+  order.lane = task.lane.id;
+  order.first_rank = share.first_rank;
+  order.rank_count = share.rank_count;
+  order.world_size = step.rank_count();
+  order.node_rank = share.first_rank / step.procs_per_node;
+  order.num_nodes = step.num_nodes;
+  order.port = task.lane.port;
+  order.argv = arguments_of(task);
+  order.env = task_environment(task);
+  order.secrets = step.secrets;
+  order.workdir = task.job.spec->workdir;
+  order.memory_max = task.lane.per_place.memory;
+  order.milli_cpus = task.lane.per_place.milli_cpus;
+  order.max_duration = step.max_duration;
+  order.grace = step.grace;
+  order.max_log = step.max_log;
+  order.checkpoint = step.checkpoint;
+  order.keep_task_dir = may_try_again(step);
+  return order;
+}
+
+StopReason reason_of(Status stopping) {
+  switch (stopping) {
+    case Status::kPaused: return StopReason::kHalted;
+    case Status::kFailed: return StopReason::kRankFailed;
+    case Status::kPreempted: return StopReason::kPreempted;
+    case Status::kQueued: return StopReason::kWithdrawn;
+    default: return StopReason::kCancelled;
+  }
+}
+
+bool has_place_on(const Lane& lane, const NodeId& node) {
+  return std::any_of(lane.places.begin(), lane.places.end(),
+                     [&](const model::Place& place) { return place.node == node; });
+}
+
+void add_lane(const State& state, const Lane& lane, std::vector<DesiredAttempt>& out) {
+  for (const TaskIndex index : lane.queue) {
+    const model::TaskRef task{lane.job, lane.step, index};
+    const Task* kept = find_task(state, task);
+    CHECK(kept != nullptr, "a lane holds a task that its step does not remember");
+    CHECK(kept->live.has_value(), "a lane holds a task that is not live");
+    out.push_back({model::AttemptRef{task, kept->live->number}, kept->live->stopping});
+  }
+}
+
+}  // namespace
+
+std::vector<DesiredAttempt> desired(const State& state, const NodeId& node) {
+  std::vector<DesiredAttempt> out;
+  for (const auto& [id, lane] : state.lanes) {
+    if (has_place_on(lane, node)) add_lane(state, lane, out);
+  }
+  return out;
+}
+
+std::optional<model::StartOrder> start_order(const State& state, const model::AttemptRef& attempt,
+                                             const NodeId& node) {
+  const LiveAttempt* live = find_live(state, attempt);
+  if (live == nullptr) return std::nullopt;
+  const Lane& lane = lane_of(state, *live);
+  const Share share = share_of(lane, node);
+  if (share.rank_count == 0) return std::nullopt;
+  const Job& job = state.jobs.at(attempt.task.job);
+  const model::StepSpec& step = spec_of(state, attempt.task.job, attempt.task.step);
+  return order_of(TaskView{state, job, step, lane, attempt, live->params}, share);
+}
+
+std::optional<model::StopOrder> stop_order(const State& state, const model::AttemptRef& attempt) {
+  const LiveAttempt* live = find_live(state, attempt);
+  if (live == nullptr || !live->stopping.has_value()) return std::nullopt;
+  const Duration grace = spec_of(state, attempt.task.job, attempt.task.step).grace;
+  return model::StopOrder{attempt, grace, reason_of(*live->stopping)};
+}
+
+std::vector<NodeId> nodes_of(const State& state, const model::AttemptRef& attempt) {
+  const LiveAttempt* live = find_live(state, attempt);
+  if (live == nullptr) return {};
+  std::vector<NodeId> nodes;
+  for (const model::Place& place : lane_of(state, *live).places) {
+    if (std::find(nodes.begin(), nodes.end(), place.node) == nodes.end()) {
+      nodes.push_back(place.node);
+    }
+  }
+  return nodes;
+}
+
+}  // namespace runnel::brain

@@ -1,0 +1,188 @@
+#include "brain/task_environment.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/check.h"
+#include "json/writer.h"
+#include "model/template.h"
+#include "model/variables.h"
+
+namespace runnel::brain {
+namespace {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::size_t digits_from(std::string_view text, std::size_t at) {
+  while (at < text.size() && is_digit(text[at])) ++at;
+  return at;
+}
+
+// Whether the text is a number as JSON writes it (RFC 8259, section 6).
+bool is_json_number(std::string_view text) {
+  const std::size_t whole = text.starts_with('-') ? 1 : 0;
+  std::size_t at = digits_from(text, whole);
+  if (at == whole || (text[whole] == '0' && at - whole > 1)) return false;
+  if (at < text.size() && text[at] == '.') {
+    const std::size_t fraction = at + 1;
+    at = digits_from(text, fraction);
+    if (at == fraction) return false;
+  }
+  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    ++at;
+    if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
+    const std::size_t exponent = at;
+    at = digits_from(text, exponent);
+    if (at == exponent) return false;
+  }
+  return at == text.size();
+}
+
+// Values that read as numbers are numbers, so that a script can compute with what it gets.
+std::string params_json(Variables params) {
+  std::sort(params.begin(), params.end());
+  std::string text;
+  json::Writer out(text);
+  out.begin_object();
+  for (const auto& [name, value] : params) {
+    out.key(name);
+    is_json_number(value) ? out.raw(value) : out.text(value);
+  }
+  out.end_object();
+  return text;
+}
+
+// One line per node of the gang as the gang sees it: a shared node is repeated.
+std::string node_addresses(const TaskView& task) {
+  std::string text;
+  for (const model::Place& place : task.lane.places) {
+    const std::string& address = task.state.nodes.at(place.node).info.address;
+    for (std::int32_t rank = 0; rank < place.ranks; rank += task.step.procs_per_node) {
+      if (!text.empty()) text += '\n';
+      text += address;
+    }
+  }
+  return text;
+}
+
+std::int64_t devices_per_node(const TaskView& task) {
+  std::int64_t devices = 0;
+  for (const auto& [name, count] : task.lane.per_place.accelerators) devices += count;
+  return devices;
+}
+
+// "90", "0.5": seconds.
+std::string seconds_text(Duration duration) {
+  std::string text = std::to_string(duration.millis() / 1000);
+  if (duration.millis() % 1000 == 0) return text;
+  std::string fraction = std::to_string(1000 + duration.millis() % 1000).substr(1);
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  return text + "." + fraction;
+}
+
+void add_own(const TaskView& task, Variables& out) {
+  const std::string index = std::to_string(task.attempt.task.index.value());
+  out.emplace_back("RUNNEL_JOB_ID", task.job.id.str());
+  out.emplace_back("RUNNEL_JOB_NAME", task.job.spec->name);
+  out.emplace_back("RUNNEL_PROJECT", task.job.project.str());
+  out.emplace_back("RUNNEL_STEP", task.step.name);
+  out.emplace_back("RUNNEL_TASK_INDEX", index);
+  out.emplace_back("RUNNEL_TASK_COUNT", std::to_string(task.step.task_count));
+  out.emplace_back("RUNNEL_ATTEMPT", std::to_string(task.attempt.attempt.value()));
+  out.emplace_back("RUNNEL_NUM_NODES", std::to_string(task.step.num_nodes));
+  out.emplace_back("RUNNEL_NODE_IPS", node_addresses(task));
+  out.emplace_back("RUNNEL_GPUS_PER_NODE", std::to_string(devices_per_node(task)));
+  out.emplace_back("RUNNEL_TRIAL_ID", task.job.id.str() + "-" + task.step.name + "-" + index);
+  out.emplace_back("RUNNEL_TRIAL_PARAMS", params_json(task.params));
+  if (!task.step.checkpoint || task.step.checkpoint->every.is_zero()) return;
+  out.emplace_back("RUNNEL_CHECKPOINT_EVERY", seconds_text(task.step.checkpoint->every));
+}
+
+void add_threads(const TaskView& task, Variables& out) {
+  const std::int64_t cores = task.lane.per_place.milli_cpus / 1000 / task.step.procs_per_node;
+  const std::string threads = std::to_string(std::max<std::int64_t>(cores, 1));
+  for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
+    out.emplace_back(name, threads);
+  }
+}
+
+// Empty, not unset: an unset variable would show a task every device that others asked for.
+void add_devices(const TaskView& task, Variables& out) {
+  if (devices_per_node(task) > 0) return;
+  out.emplace_back("CUDA_VISIBLE_DEVICES", "");
+  out.emplace_back("HIP_VISIBLE_DEVICES", "");
+  out.emplace_back("NVIDIA_VISIBLE_DEVICES", "void");
+  out.emplace_back("ROCR_VISIBLE_DEVICES", "");
+}
+
+// Where the gang meets; the part that differs by rank is model::rank_variables()'s. A torchrun that a
+// rank calls sees each rank as a node, and starts one process per device when the rank has its node
+// for itself.
+void add_gang(const TaskView& task, Variables& out) {
+  const std::string world = std::to_string(task.step.rank_count());
+  const std::string address = task.state.nodes.at(task.lane.places.front().node).info.address;
+  const std::string port = std::to_string(task.lane.port);
+  const bool one_per_node = task.step.procs_per_node == 1;
+  const std::int64_t below = one_per_node ? std::max<std::int64_t>(devices_per_node(task), 1) : 1;
+  const bool bracketed = address.find(':') != std::string::npos;  // An IPv6 address.
+  out.emplace_back("MASTER_ADDR", address);
+  out.emplace_back("MASTER_PORT", port);
+  out.emplace_back("WORLD_SIZE", world);
+  out.emplace_back("LOCAL_WORLD_SIZE", std::to_string(task.step.procs_per_node));
+  out.emplace_back("PET_NNODES", world);
+  out.emplace_back("PET_NPROC_PER_NODE", std::to_string(below));
+  out.emplace_back("PET_MASTER_ADDR", address);
+  out.emplace_back("PET_MASTER_PORT", port);
+  out.emplace_back("PET_RDZV_ENDPOINT", (bracketed ? "[" + address + "]" : address) + ":" + port);
+}
+
+// The user's value takes the place of ours, but for what only we may say.
+void merge(const TaskView& task, Variables& out) {
+  const std::size_t ours = out.size();
+  for (const auto& [name, value] : task.step.envs) {
+    if (model::is_own_variable(name)) continue;
+    const auto end = out.begin() + static_cast<std::ptrdiff_t>(ours);
+    const auto same =
+        std::find_if(out.begin(), end, [&](const auto& v) { return v.first == name; });
+    if (same != end) {
+      same->second = fill(task, value);
+    } else {
+      out.emplace_back(name, fill(task, value));
+    }
+  }
+}
+
+std::optional<std::string> value_of(const TaskView& task, std::string_view name) {
+  for (const auto& [own, value] : task.params) {
+    if (own == name) return value;
+  }
+  if (name == model::kJobIdName) return task.job.id.str();
+  if (name == model::kJobNameName) return task.job.spec->name;
+  if (name == model::kTaskIndexName) return std::to_string(task.attempt.task.index.value());
+  if (name == model::kTaskCountName) return std::to_string(task.step.task_count);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string fill(const TaskView& task, std::string_view text) {
+  return model::fill_template(text, [&](std::string_view name) { return value_of(task, name); });
+}
+
+std::vector<std::pair<std::string, std::string>> task_environment(const TaskView& task) {
+  CHECK(!task.lane.places.empty(), "a lane without places");
+  CHECK(task.step.procs_per_node > 0, "a step with places of no processes");
+  Variables out;
+  out.reserve(32 + task.step.envs.size());
+  add_own(task, out);
+  add_threads(task, out);
+  add_devices(task, out);
+  if (task.step.rank_count() > 1) add_gang(task, out);
+  merge(task, out);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace runnel::brain
