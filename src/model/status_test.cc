@@ -130,7 +130,7 @@ TEST(Status, TheTableOfTasksIsTheOneAgreed) {
   const std::vector<Status> waiting = {kAdmitted, kStarting, kPaused, kCancelled, kSkipped};
   const std::vector<Status> admitted = {kQueued, kStarting, kPaused, kCancelled, kSkipped};
   const std::vector<Status> recovering = {kQueued, kStarting, kPaused, kFailed, kCancelled};
-  const std::vector<Status> paused = {kQueued, kSkipped, kCancelled};
+  const std::vector<Status> paused = {kQueued, kCancelled, kSkipped};
   EXPECT_EQ(next(Level::kTask, kQueued), waiting);
   EXPECT_EQ(next(Level::kTask, kAdmitted), admitted);
   EXPECT_EQ(next(Level::kTask, kStarting), with_ends({kRunning, kQueued, kRecovering, kPaused}));

@@ -1,0 +1,179 @@
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "sched/place.h"
+#include "sched/plan.h"
+
+namespace runnel::sched {
+namespace {
+
+Host host(const std::string& name, std::int64_t cpus, Sharing sharing = Sharing::kOnePlacePerGang) {
+  Host made;
+  made.id = NodeId(name);
+  made.capacity.milli_cpus = cpus * 1000;
+  made.free = made.capacity;
+  made.sharing = sharing;
+  return made;
+}
+
+Request request(std::int32_t places, std::int64_t cpus, std::int64_t order = 1,
+                std::int64_t lanes = 1) {
+  Request made;
+  made.key.job_order = order;
+  made.places = places;
+  made.per_place.milli_cpus = cpus * 1000;
+  made.lanes_wanted = lanes;
+  return made;
+}
+
+Cluster cluster_of(std::vector<Host> hosts) {
+  Cluster cluster;
+  for (Host& each : hosts) cluster.join(std::move(each));
+  return cluster;
+}
+
+Plan plan_of(const Cluster& cluster, const std::vector<Request>& queue, Time now = Time(),
+             const std::vector<LaneEnd>& running = {}) {
+  return plan({&cluster, queue, running, now});
+}
+
+TEST(Place, PacksTheFullestHostThatFits) {
+  Cluster cluster = cluster_of({host("a", 8), host("b", 8)});
+  model::Resources six;
+  six.milli_cpus = 6000;
+  cluster.take(NodeId("b"), six);
+  EXPECT_EQ(place(request(1, 2), cluster)->at[0].node, NodeId("b"));
+  EXPECT_EQ(place(request(1, 3), cluster)->at[0].node, NodeId("a"));
+  EXPECT_FALSE(place(request(1, 9), cluster).has_value());
+}
+
+TEST(Place, AGangTakesAllItsPlacesOrNone) {
+  const Cluster cluster = cluster_of({host("a", 2), host("b", 2), host("c", 1)});
+  EXPECT_EQ(place(request(2, 2), cluster)->at.size(), 2U);
+  EXPECT_FALSE(place(request(3, 2), cluster).has_value());
+  EXPECT_EQ(place(request(3, 1), cluster)->at.size(), 3U);
+}
+
+TEST(Place, OnlyAColocatingHostTakesTwoPlacesOfOneGang) {
+  EXPECT_FALSE(place(request(2, 1), cluster_of({host("a", 8)})).has_value());
+  const auto shared = place(request(2, 1), cluster_of({host("a", 8, Sharing::kColocate)}));
+  ASSERT_TRUE(shared.has_value());
+  EXPECT_EQ(shared->at[0].places, 2);
+}
+
+TEST(Place, AWholeHostRequestNeedsAnEmptyHost) {
+  Cluster cluster = cluster_of({host("a", 4)});
+  Request whole = request(1, 0);
+  whole.cpu_share = CpuShare::kWholeHost;
+  EXPECT_EQ(place(whole, cluster)->at[0].per_place.milli_cpus, 4000);
+  model::Resources one;
+  one.milli_cpus = 1;
+  cluster.take(NodeId("a"), one);
+  EXPECT_FALSE(place(whole, cluster).has_value());
+  EXPECT_TRUE(feasible(whole, cluster));
+}
+
+TEST(Place, NamedDevicesMustMatch) {
+  Host gpu = host("a", 4);
+  gpu.capacity.accelerators["H100"] = 2;
+  gpu.free = gpu.capacity;
+  const Cluster cluster = cluster_of({gpu});
+  Request wants = request(1, 1);
+  wants.per_place.accelerators["H100"] = 2;
+  EXPECT_TRUE(place(wants, cluster).has_value());
+  wants.per_place.accelerators["A100"] = 1;
+  EXPECT_FALSE(place(wants, cluster).has_value());
+}
+
+TEST(Cluster, RefusesToOversubscribe) {
+  Cluster cluster = cluster_of({host("a", 1)});
+  model::Resources two;
+  two.milli_cpus = 2000;
+  EXPECT_DEATH(cluster.take(NodeId("a"), two), "oversubscribed");
+}
+
+TEST(Plan, OlderFirstThenBackfillWhilePatienceLasts) {
+  Cluster cluster = cluster_of({host("a", 2), host("b", 1)});
+  std::vector<Request> queue = {request(1, 2, 1), request(2, 1, 2), request(1, 1, 3)};
+  const Plan made = plan_of(cluster, queue);
+  ASSERT_EQ(made.grants.size(), 2U);
+  EXPECT_EQ(made.grants[0].request, 0U);
+  EXPECT_EQ(made.grants[1].request, 2U) << "b is free, and the gang has waited for no time";
+  EXPECT_EQ(made.blocked, (std::vector<std::size_t>{1}));
+}
+
+TEST(Plan, AfterItsPatienceTheHostsAreKeptForTheBlockedGang) {
+  Cluster cluster = cluster_of({host("a", 1), host("b", 1)});
+  model::Resources one;
+  one.milli_cpus = 1000;
+  cluster.take(NodeId("a"), one);
+  const std::vector<LaneEnd> running = {{NodeId("a"), one, std::nullopt}};
+  std::vector<Request> queue = {request(2, 1, 1), request(1, 1, 2)};
+  const Time late = Time() + kBackfillPatience;
+  EXPECT_EQ(plan_of(cluster, queue, Time(), running).grants.size(), 1U);
+  EXPECT_EQ(plan_of(cluster, queue, late, running).grants.size(), 0U);
+}
+
+TEST(Plan, AShortRequestMayStillPassWhenItEndsInTime) {
+  Cluster cluster = cluster_of({host("a", 1), host("b", 1)});
+  model::Resources one;
+  one.milli_cpus = 1000;
+  cluster.take(NodeId("a"), one);
+  const Time late = Time() + kBackfillPatience;
+  const std::vector<LaneEnd> running = {{NodeId("a"), one, late + Duration::minutes(10)}};
+  std::vector<Request> queue = {request(2, 1, 1), request(1, 1, 2)};
+  queue[1].limit = Duration::minutes(5);
+  EXPECT_EQ(plan_of(cluster, queue, late, running).grants.size(), 1U);
+  queue[1].limit = Duration::minutes(11);
+  EXPECT_EQ(plan_of(cluster, queue, late, running).grants.size(), 0U);
+}
+
+TEST(Plan, AHopelessRequestHoldsNobodyBack) {
+  const Cluster cluster = cluster_of({host("a", 1)});
+  std::vector<Request> queue = {request(1, 64, 1), request(1, 1, 2)};
+  EXPECT_EQ(plan_of(cluster, queue, Time() + Duration::hours(1)).grants.size(), 1U);
+}
+
+// J26: whatever the queue looks like, nothing is granted that does not fit, and gangs are whole.
+TEST(Plan, RandomQueuesNeverOversubscribe) {
+  std::mt19937_64 random(7);
+  const auto pick = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)) + 1;
+  };
+  for (int round = 0; round < 2'000; ++round) {
+    std::vector<Host> hosts;
+    for (int each = 0; each < 5; ++each) {
+      hosts.push_back(host("n" + std::to_string(each), pick(8),
+                           pick(2) == 1 ? Sharing::kColocate : Sharing::kOnePlacePerGang));
+    }
+    Cluster cluster = cluster_of(hosts);
+    std::vector<Request> queue;
+    for (int each = 0; each < 6; ++each) {
+      queue.push_back(request(static_cast<std::int32_t>(pick(4)), pick(6), each + 1, pick(3)));
+    }
+    const Plan made = plan_of(cluster, queue, Time::from_millis(pick(120'000)));
+    for (const Grant& grant : made.grants) {
+      std::int32_t places = 0;
+      for (const Placement::At& at : grant.placement.at) {
+        cluster.take(at.node, at.per_place.times(at.places));  // CHECKs capacity.
+        places += at.places;
+      }
+      EXPECT_EQ(places, queue[grant.request].places);
+    }
+  }
+}
+
+TEST(Plan, TheSameSnapshotGivesTheSamePlan) {
+  const Cluster cluster = cluster_of({host("a", 4), host("b", 4), host("c", 4)});
+  std::vector<Request> queue = {request(2, 2, 1, 2), request(1, 1, 2, 5)};
+  const Plan first = plan_of(cluster, queue);
+  const Plan second = plan_of(cluster, queue);
+  ASSERT_EQ(first.grants.size(), second.grants.size());
+  for (std::size_t each = 0; each < first.grants.size(); ++each) {
+    EXPECT_EQ(first.grants[each].placement.at[0].node, second.grants[each].placement.at[0].node);
+  }
+}
+
+}  // namespace
+}  // namespace runnel::sched
