@@ -77,8 +77,8 @@ struct LaneOpened {
   JobId job;
   StepIndex step;
   std::vector<Place> places;
-  Resources per_place;     // What each place takes (cpus resolved for whole-node steps).
-  std::int32_t port = 0;   // For gangs: MASTER_PORT on the first place's node.
+  Resources per_place;    // What each place takes (cpus resolved for whole-node steps).
+  std::int32_t port = 0;  // For gangs: MASTER_PORT on the first place's node.
   friend bool operator==(const LaneOpened&, const LaneOpened&) = default;
 };
 
@@ -149,7 +149,7 @@ struct AttemptEnded {
   std::vector<RankExit> exits;     // Ranks that did not end with 0 only; empty when all did.
   std::int32_t first_failed = -1;  // Rank, or -1.
   Fault fault = Fault::kNone;
-  std::string reason;   // CamelCase.
+  std::string reason;  // CamelCase.
   std::string message;
   Status task = Status::kSucceeded;  // The task's state after this.
   Time not_before;                   // kRecovering: earliest next attempt; zero: at once.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/ids.h"
+#include "base/result.h"
 #include "model/resources.h"
 
 namespace runnel::model {
@@ -14,14 +15,17 @@ struct NodeInfo {
   std::string pool = "local";
   std::string address = "127.0.0.1";
   Resources capacity;
-  bool colocate = false;          // Several places of one gang may share this node.
-  bool spot = false;              // May be taken away at short notice.
-  std::int64_t price_micros = 0;  // Millionths of a dollar per hour.
+  bool colocate = false;             // Several places of one gang may share this node.
+  bool spot = false;                 // May be taken away at short notice.
+  std::int64_t price_micros = 0;     // Millionths of a dollar per hour.
   std::int32_t port_first = 20'000;  // Ports that gangs may be given, [first, last].
   std::int32_t port_last = 29'999;
 
   friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
 };
+
+// What a node says that cannot be: kInvalid naming the field.
+Result<void> check_node(const NodeInfo& node);
 
 inline constexpr std::size_t kNodesMax = 10'000;
 

@@ -28,9 +28,9 @@ enum class EndCause : std::uint8_t {
 struct RankReport {
   AttemptRef attempt;
   std::int32_t rank = 0;
-  bool ended = false;  // false: it runs.
-  Time started_at;     // Zero when it never ran.
-  Time ended_at;       // Zero while it runs.
+  bool ended = false;       // false: it runs.
+  Time started_at;          // Zero when it never ran.
+  Time ended_at;            // Zero while it runs.
   std::int32_t code = 0;    // Exit code, or 0 when a signal ended it.
   std::int32_t signal = 0;  // The signal that ended it, or 0.
   EndCause cause = EndCause::kExited;

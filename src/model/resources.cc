@@ -49,7 +49,24 @@ std::string cpus_text(std::int64_t milli) {
   return out + "." + fraction;
 }
 
+Result<void> check_amount(const std::string& field, std::int64_t amount, std::int64_t min,
+                          std::int64_t max) {
+  if (amount >= min && amount <= max) return {};
+  Error error(Errc::kInvalid,
+              "this must be from " + std::to_string(min) + " to " + std::to_string(max));
+  return error.with_field(field).with_value(std::to_string(amount));
+}
+
 }  // namespace
+
+Result<void> check_resources(const Resources& resources) {
+  TRY(check_amount("milli_cpus", resources.milli_cpus, 0, kMilliCpusMax));
+  TRY(check_amount("memory", resources.memory.count(), 0, kMemoryMax.count()));
+  for (const auto& [name, count] : resources.accelerators) {
+    TRY(check_amount("accelerators." + name, count, 0, kAcceleratorsMax));
+  }
+  return {};
+}
 
 bool Resources::fits_in(const Resources& free) const {
   if (milli_cpus > free.milli_cpus || memory > free.memory) return false;

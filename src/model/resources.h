@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "base/result.h"
 #include "base/units.h"
 
 namespace runnel::model {
@@ -37,5 +38,7 @@ struct Resources {
 inline constexpr std::int64_t kMilliCpusMax = 1'000'000'000;
 inline constexpr Bytes kMemoryMax = Bytes::gibi(65'536);
 inline constexpr std::int64_t kAcceleratorsMax = 1'000'000;
+// Whether each amount is within these: kInvalid naming the field.
+Result<void> check_resources(const Resources& resources);
 
 }  // namespace runnel::model

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
 #include "base/units.h"
 #include "model/resources.h"
 
@@ -65,10 +66,10 @@ struct StepSpec {
   std::string run;                   // A script for `sh -ec`.
   std::vector<std::string> command;  // argv without a shell.
 
-  std::int32_t num_nodes = 1;       // Places of the gang.
-  std::int32_t procs_per_node = 1;  // Processes (ranks) per place.
-  Resources resources;              // Per place. cpus already defaulted unless whole_node.
-  bool whole_node = false;          // resources.cpus was not given and the job has one task.
+  std::int32_t num_nodes = 1;            // Places of the gang.
+  std::int32_t procs_per_node = 1;       // Processes (ranks) per place.
+  Resources resources;                   // Per place. cpus already defaulted unless whole_node.
+  bool whole_node = false;               // resources.cpus was not given and the job has one task.
   std::optional<std::int64_t> parallel;  // Most live tasks.
   RetryPolicy retry;
   std::optional<CheckpointPolicy> checkpoint;
@@ -91,6 +92,11 @@ struct JobSpec {
   std::vector<StepSpec> steps;
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
+
+// What everyone may rely on: limits, acyclic dependencies, task_count, one of run and command.
+// kInvalid naming the field ("steps[2].retry.max"). Decoding asks it, so nothing enters the log that
+// could not be read back; `spec::` finds the same faults earlier and with their place in the file.
+Result<void> check_spec(const JobSpec& spec);
 
 // Whether two specifications that may be absent say the same.
 bool same_spec(const JobSpec* a, const JobSpec* b);

@@ -11,8 +11,8 @@ namespace runnel::model {
 // have and which changes it may make is the table behind `allowed()`.
 enum class Status : std::uint8_t {
   kQueued,
-  kAdmitted,    // Quota reserved.
-  kStarting,    // Placed: bound to a lane, its process is not known to run yet.
+  kAdmitted,  // Quota reserved.
+  kStarting,  // Placed: bound to a lane, its process is not known to run yet.
   kRunning,
   kCompleting,  // Outputs being stored.
   kPaused,      // Halted by its user; resume goes on.
@@ -20,12 +20,12 @@ enum class Status : std::uint8_t {
   kSucceeded,
   kFailed,
   kCancelled,
-  kSkipped,     // A dependency failed.
-  kPruned,      // A search stopped it.
+  kSkipped,  // A dependency failed.
+  kPruned,   // A search stopped it.
   kTimeout,
   kOutOfMemory,
-  kNodeFail,    // Attempts only: its node or runner is gone.
-  kPreempted,   // Attempts only.
+  kNodeFail,   // Attempts only: its node or runner is gone.
+  kPreempted,  // Attempts only.
 };
 inline constexpr int kStatusCount = 16;
 

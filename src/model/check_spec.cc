@@ -1,0 +1,334 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "model/fields.h"
+#include "model/spec.h"
+
+namespace runnel::model {
+namespace {
+
+constexpr std::int32_t kExitCodeMax = 255;
+constexpr std::array<std::string_view, 4> kRetryEvents = {"failed", "node_fail", "out_of_memory",
+                                                          "timeout"};
+
+Error invalid(std::string field, std::string message) {
+  return Error(Errc::kInvalid, std::move(message)).with_field(std::move(field));
+}
+
+Error invalid(std::string field, std::string message, std::string value) {
+  return invalid(std::move(field), std::move(message)).with_value(std::move(value));
+}
+
+template <typename Int>
+Result<void> check_within(const char* field, Int value, std::int64_t min, std::int64_t max) {
+  Result<std::int64_t> done =
+      detail::read_number(json::Value::integer(value), Number{.min = min, .max = max});
+  if (!done.ok()) return detail::inside(field, std::move(done).error());
+  return {};
+}
+
+Result<void> check_size(const char* field, std::size_t size, std::size_t max, const char* what) {
+  if (size <= max) return {};
+  return invalid(field, "this has " + std::to_string(size) + " " + what + "; the most is " +
+                            std::to_string(max));
+}
+
+// Text that reaches the operating system, which ends it at a NUL.
+Result<void> check_text(const char* field, const std::string& text, std::size_t bytes_max) {
+  TRY(check_size(field, text.size(), bytes_max, "bytes"));
+  if (text.find('\0') == std::string::npos) return {};
+  return invalid(field, "this holds a NUL byte, which no program can be given");
+}
+
+Result<void> check_name(const char* field, const std::string& name) {
+  if (name.empty()) return invalid(field, "this must not be empty");
+  return check_text(field, name, kNameBytesMax);
+}
+
+// Runs `check` on each item and tells the first error from outside the list.
+template <typename List, typename Check>
+Result<void> check_each(const char* field, const List& list, Check check) {
+  std::size_t index = 0;
+  for (const auto& item : list) {
+    Result<void> done = check(item);
+    if (!done.ok()) {
+      return detail::inside(field, detail::inside_item(index, std::move(done).error()));
+    }
+    ++index;
+  }
+  return {};
+}
+
+// A check for check_each: no two items may have the same key.
+template <typename Key>
+class Distinct {
+ public:
+  Result<void> operator()(const char* field, const Key& key, const std::string& shown) {
+    if (seen_.insert(key).second) return {};
+    return invalid(field, "'" + shown + "' stands here twice", shown);
+  }
+
+ private:
+  std::set<Key> seen_;
+};
+
+template <typename T>
+std::optional<T> parse_whole(const std::string& text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, value);
+  if (problem != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+Result<void> check_choice(const Parameter& parameter) {
+  if (parameter.values.empty()) return invalid("values", "a choice needs at least one value");
+  if (!parameter.low.empty()) return invalid("low", "a choice has no lower end");
+  if (!parameter.high.empty()) return invalid("high", "a choice has no upper end");
+  return check_each("values", parameter.values, [](const std::string& value) {
+    return check_text("", value, kScriptBytesMax);
+  });
+}
+
+Result<void> check_range(const Parameter& parameter) {
+  const auto low = parse_whole<std::int64_t>(parameter.low);
+  const auto high = parse_whole<std::int64_t>(parameter.high);
+  if (!low) return invalid("low", "a range begins at an integer", parameter.low);
+  if (!high) return invalid("high", "a range ends at an integer", parameter.high);
+  if (*low <= *high) return {};
+  return invalid("high", "a range must not end before it begins", parameter.high);
+}
+
+Result<void> check_interval(const Parameter& parameter) {
+  const auto low = parse_whole<double>(parameter.low);
+  const auto high = parse_whole<double>(parameter.high);
+  if (!low || !std::isfinite(*low)) {
+    return invalid("low", "this must be a finite number", parameter.low);
+  }
+  if (!high || !std::isfinite(*high)) {
+    return invalid("high", "this must be a finite number", parameter.high);
+  }
+  if (!(*low < *high)) return invalid("high", "this must be above the lower end", parameter.high);
+  if (parameter.kind == Parameter::Kind::kLogUniform && !(*low > 0)) {
+    return invalid("low", "a loguniform interval begins above 0", parameter.low);
+  }
+  return {};
+}
+
+Result<void> check_parameter(const Parameter& parameter) {
+  TRY(check_name("name", parameter.name));
+  if (parameter.kind == Parameter::Kind::kChoice) return check_choice(parameter);
+  if (!parameter.values.empty()) return invalid("values", "only a choice has values");
+  return parameter.continuous() ? check_interval(parameter) : check_range(parameter);
+}
+
+// The number of values of a checked discrete parameter; more than the limit is the limit plus one.
+std::int64_t value_count(const Parameter& parameter) {
+  if (parameter.kind == Parameter::Kind::kChoice) {
+    return static_cast<std::int64_t>(parameter.values.size());
+  }
+  const auto low = static_cast<std::uint64_t>(*parse_whole<std::int64_t>(parameter.low));
+  const auto high = static_cast<std::uint64_t>(*parse_whole<std::int64_t>(parameter.high));
+  const std::uint64_t steps = std::min<std::uint64_t>(high - low, kTasksPerStepMax);
+  return static_cast<std::int64_t>(steps) + 1;
+}
+
+Result<std::int64_t> grid_tasks(const std::vector<Parameter>& params) {
+  std::int64_t tasks = 1;
+  for (const Parameter& parameter : params) {
+    if (parameter.continuous()) {
+      return invalid("samples",
+                     "'" + parameter.name +
+                         "' is continuous, so the number of samples "
+                         "must be given",
+                     parameter.name);
+    }
+    // Both factors are at most kTasksPerStepMax + 1, far from 64 bits.
+    tasks *= value_count(parameter);
+    if (tasks > kTasksPerStepMax) {
+      return invalid("params", "the full grid has more than " + std::to_string(kTasksPerStepMax) +
+                                   " tasks; give samples");
+    }
+  }
+  return tasks;
+}
+
+Result<void> check_tasks(const StepSpec& step) {
+  TRY(check_size("params", step.params.size(), kParametersMax, "parameters"));
+  Distinct<std::string> distinct;
+  TRY(check_each("params", step.params, [&](const Parameter& parameter) -> Result<void> {
+    TRY(check_parameter(parameter));
+    return distinct("name", parameter.name, parameter.name);
+  }));
+  if (step.samples) TRY(check_within("samples", *step.samples, 1, kTasksPerStepMax));
+  const std::int64_t tasks = step.samples ? *step.samples : TRY(grid_tasks(step.params));
+  if (step.task_count == tasks) return {};
+  return invalid("task_count", "the step has " + std::to_string(tasks) + " tasks",
+                 std::to_string(step.task_count));
+}
+
+Result<void> check_program(const StepSpec& step) {
+  if (step.run.empty() == step.command.empty()) {
+    return invalid("run", step.run.empty() ? "a step needs run or command"
+                                           : "a step has run or command, not both");
+  }
+  TRY(check_text("run", step.run, kScriptBytesMax));
+  std::size_t bytes = 0;
+  for (const std::string& word : step.command) bytes += word.size() + 1;
+  TRY(check_size("command", bytes, kScriptBytesMax, "bytes"));
+  if (!step.command.empty() && step.command.front().empty()) {
+    return invalid("command", "the first word is the program and must not be empty");
+  }
+  return check_each("command", step.command,
+                    [](const std::string& word) { return check_text("", word, kScriptBytesMax); });
+}
+
+Result<void> check_places(const StepSpec& step) {
+  TRY(check_within("num_nodes", step.num_nodes, 1, kRanksPerTaskMax));
+  TRY(check_within("procs_per_node", step.procs_per_node, 1, kRanksPerTaskMax));
+  const std::int64_t ranks = std::int64_t{step.num_nodes} * step.procs_per_node;
+  if (ranks > kRanksPerTaskMax) {
+    return invalid("procs_per_node",
+                   "num_nodes times procs_per_node is at most " + std::to_string(kRanksPerTaskMax),
+                   std::to_string(ranks));
+  }
+  if (step.parallel) TRY(check_within("parallel", *step.parallel, 1, kInteger64Max));
+  Result<void> done = check_resources(step.resources);
+  if (!done.ok()) return detail::inside("resources", std::move(done).error());
+  return {};
+}
+
+Result<void> check_retry(const RetryPolicy& retry) {
+  TRY(check_within("max", retry.max, 0, std::numeric_limits<std::int32_t>::max()));
+  TRY(check_size("on_exit_codes", retry.on_exit_codes.size(), kExitCodesMax, "codes"));
+  TRY(check_each("on_exit_codes", retry.on_exit_codes,
+                 [](std::int32_t code) { return check_within("", code, 0, kExitCodeMax); }));
+  TRY(check_size("on_events", retry.on_events.size(), kRetryEvents.size(), "events"));
+  TRY(check_each("on_events", retry.on_events, [](const std::string& event) -> Result<void> {
+    const bool known =
+        std::find(kRetryEvents.begin(), kRetryEvents.end(), event) != kRetryEvents.end();
+    if (known) return {};
+    return invalid("", "this must be failed, node_fail, out_of_memory or timeout", event);
+  }));
+  TRY(check_within("backoff_min", retry.backoff_min.millis(), 0, kInteger64Max));
+  return check_within("backoff_max", retry.backoff_max.millis(), retry.backoff_min.millis(),
+                      kInteger64Max);
+}
+
+Result<void> check_checkpoint(const CheckpointPolicy& checkpoint) {
+  if (checkpoint.dir.empty()) return invalid("dir", "this must not be empty");
+  TRY(check_text("dir", checkpoint.dir, kPathBytesMax));
+  TRY(check_within("every", checkpoint.every.millis(), 0, kInteger64Max));
+  if (!checkpoint.exit_code) return {};
+  return check_within("exit_code", *checkpoint.exit_code, 1, kExitCodeMax);
+}
+
+Result<void> check_policies(const StepSpec& step) {
+  Result<void> retry = check_retry(step.retry);
+  if (!retry.ok()) return detail::inside("retry", std::move(retry).error());
+  if (step.checkpoint) {
+    Result<void> checkpoint = check_checkpoint(*step.checkpoint);
+    if (!checkpoint.ok()) return detail::inside("checkpoint", std::move(checkpoint).error());
+  }
+  TRY(check_within("max_duration", step.max_duration.millis(), 0, kInteger64Max));
+  TRY(check_within("grace", step.grace.millis(), 0, kInteger64Max));
+  return check_within("max_log", step.max_log.count(), 0, kInteger64Max);
+}
+
+Result<void> check_variable(const char* field, const std::string& name) {
+  TRY(check_name(field, name));
+  if (name.find('=') == std::string::npos) return {};
+  return invalid(field, "the name of a variable holds no '='", name);
+}
+
+Result<void> check_secret(const SecretRef& secret) {
+  TRY(check_variable("name", secret.name));
+  TRY(check_text("source", secret.source, kPathBytesMax));
+  const bool known = secret.source.starts_with("env:") || secret.source.starts_with("file:");
+  if (known) return {};
+  return invalid("source", "this must begin with env: or file:", secret.source);
+}
+
+Result<void> check_environment(const StepSpec& step) {
+  TRY(check_size("envs", step.envs.size(), kEnvironmentMax, "variables"));
+  TRY(check_size("secrets", step.secrets.size(), kEnvironmentMax, "secrets"));
+  const std::string* previous = nullptr;
+  for (const auto& [name, value] : step.envs) {
+    TRY(check_variable("envs", name));
+    TRY(check_text("envs", value, kScriptBytesMax));
+    if (previous != nullptr && *previous >= name) {
+      return invalid("envs", "variables stand once each, sorted by name", name);
+    }
+    previous = &name;
+  }
+  Distinct<std::string> distinct;
+  return check_each("secrets", step.secrets, [&](const SecretRef& secret) -> Result<void> {
+    TRY(check_secret(secret));
+    return distinct("name", secret.name, secret.name);
+  });
+}
+
+Result<void> check_dependencies(const StepSpec& step, std::size_t step_count) {
+  Distinct<StepIndex> distinct;
+  return check_each("depends_on", step.depends_on, [&](StepIndex other) -> Result<void> {
+    TRY(check_within("", other.value(), 0, static_cast<std::int64_t>(step_count) - 1));
+    return distinct("", other, std::to_string(other.value()));
+  });
+}
+
+Result<void> check_step(const StepSpec& step, std::size_t step_count) {
+  TRY(check_name("name", step.name));
+  TRY(check_program(step));
+  TRY(check_tasks(step));
+  TRY(check_places(step));
+  TRY(check_policies(step));
+  TRY(check_environment(step));
+  return check_dependencies(step, step_count);
+}
+
+// The order in which the steps can run, as far as there is one (Kahn, "Topological sorting of large
+// networks", CACM 1962): all of them exactly when no step waits for itself.
+std::size_t runnable_steps(const JobSpec& spec) {
+  std::vector<std::vector<std::size_t>> followers(spec.steps.size());
+  std::vector<std::size_t> waits(spec.steps.size());
+  for (std::size_t i = 0; i < spec.steps.size(); ++i) {
+    waits[i] = spec.steps[i].depends_on.size();
+    for (const StepIndex other : spec.steps[i].depends_on) {
+      followers[static_cast<std::size_t>(other.value())].push_back(i);
+    }
+  }
+  std::vector<std::size_t> ready;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    if (waits[i] == 0) ready.push_back(i);
+  }
+  for (std::size_t done = 0; done < ready.size(); ++done) {
+    for (const std::size_t follower : followers[ready[done]]) {
+      if (--waits[follower] == 0) ready.push_back(follower);
+    }
+  }
+  return ready.size();
+}
+
+}  // namespace
+
+Result<void> check_spec(const JobSpec& spec) {
+  TRY(check_text("name", spec.name, kNameBytesMax));
+  TRY(check_text("workdir", spec.workdir, kPathBytesMax));
+  if (spec.steps.empty()) return invalid("steps", "a job needs at least one step");
+  TRY(check_size("steps", spec.steps.size(), kStepsMax, "steps"));
+  Distinct<std::string> distinct;
+  TRY(check_each("steps", spec.steps, [&](const StepSpec& step) -> Result<void> {
+    TRY(check_step(step, spec.steps.size()));
+    return distinct("name", step.name, step.name);
+  }));
+  if (runnable_steps(spec) == spec.steps.size()) return {};
+  return invalid("steps", "some steps wait for each other in a circle");
+}
+
+}  // namespace runnel::model

@@ -1,0 +1,70 @@
+#include "model/codec.h"
+#include "model/detail/spec_records.h"
+#include "model/detail/variant_codec.h"
+
+namespace runnel::model {
+
+template <>
+struct Form<JobRequest::Verb> : WordForm<JobRequest::Verb, parse_verb> {};
+
+template <>
+struct Fields<Submit> {
+  static void visit(auto& visit, auto& input) {
+    visit("body_hash", input.body_hash);
+    visit("idempotency_key", input.idempotency_key);
+    visit("job", input.job, Required());
+    visit("owner", input.owner);
+    visit("project", input.project, Required());
+    visit("queue", input.queue, Required());
+    visit("spec", input.spec, Required());
+  }
+};
+
+template <>
+struct Fields<JobRequest> {
+  static void visit(auto& visit, auto& input) {
+    visit("action", input.verb, Required());
+    visit("actor", input.actor);
+    visit("job", input.job, Required());
+  }
+};
+
+template <>
+struct Fields<NodeJoin> {
+  static void visit(auto& visit, auto& input) {
+    visit("incarnation", input.incarnation, Required());
+    visit("node", input.node, Required());
+    visit("ranks", input.ranks);
+  }
+};
+
+template <>
+struct Fields<NodeLost> {
+  static void visit(auto& visit, auto& input) {
+    visit("incarnation", input.incarnation, Required());
+    visit("node", input.node, Required());
+    visit("reason", input.reason);
+  }
+};
+
+template <>
+struct Fields<NodeReport> {
+  static void visit(auto& visit, auto& input) {
+    visit("incarnation", input.incarnation, Required());
+    visit("node", input.node, Required());
+    visit("ranks", input.ranks);
+  }
+};
+
+template <>
+struct Fields<Wake> {
+  static void visit(auto&, auto&) {}
+};
+
+void encode(json::Writer& out, const Input& value) { detail::write_variant(out, value); }
+
+Result<Input> decode_input(const json::Value& value) { return detail::read_variant<Input>(value); }
+
+std::string encode_text(const Input& value) { return detail::text_of(value); }
+
+}  // namespace runnel::model

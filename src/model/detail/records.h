@@ -1,0 +1,79 @@
+#pragma once
+
+#include <limits>
+
+#include "model/fields.h"
+#include "model/node.h"
+#include "model/refs.h"
+#include "model/report.h"
+#include "model/resources.h"
+#include "model/spec.h"
+#include "model/status.h"
+
+// The stored form of what several documents hold.
+namespace runnel::model {
+
+template <>
+struct Form<Status> : WordForm<Status, parse_status> {};
+template <>
+struct Form<Fault> : WordForm<Fault, parse_fault> {};
+template <>
+struct Form<EndCause> : WordForm<EndCause, parse_end_cause> {};
+
+template <>
+struct Fields<Resources> {
+  static void visit(auto& visit, auto& resources) {
+    visit("accelerators", resources.accelerators, Number{.min = 1, .max = kAcceleratorsMax});
+    visit("memory", resources.memory, Number{.max = kMemoryMax.count()});
+    visit("milli_cpus", resources.milli_cpus, Number{.max = kMilliCpusMax});
+  }
+};
+
+template <>
+struct Fields<AttemptRef> {
+  static void visit(auto& visit, auto& ref) {
+    visit("job", ref.task.job, Required());
+    visit("number", ref.attempt, Number{.fallback = 1});
+    visit("step", ref.task.step);
+    visit("task", ref.task.index);
+  }
+};
+
+// What a process left with is stored as the node told it.
+constexpr Number kExitNumber = {.min = std::numeric_limits<std::int32_t>::min()};
+
+template <>
+struct Fields<RankReport> {
+  static void visit(auto& visit, auto& report) {
+    visit("attempt", report.attempt, Required());
+    visit("cause", report.cause);
+    visit("code", report.code, kExitNumber);
+    visit("ended", report.ended);
+    visit("ended_at", report.ended_at);
+    visit("message", report.message);
+    visit("rank", report.rank);
+    visit("signal", report.signal, kExitNumber);
+    visit("started_at", report.started_at);
+  }
+};
+
+template <>
+struct Fields<NodeInfo> {
+  static constexpr Number port_number(std::int64_t fallback) {
+    return {.min = 1, .max = 65'535, .fallback = fallback};
+  }
+  static void visit(auto& visit, auto& node) {
+    visit("address", node.address, Text{"127.0.0.1"});
+    visit("capacity", node.capacity);
+    visit("colocate", node.colocate);
+    visit("id", node.id, Required());
+    visit("pool", node.pool, Text{"local"});
+    visit("port_first", node.port_first, port_number(20'000));
+    visit("port_last", node.port_last, port_number(29'999));
+    visit("price_micros", node.price_micros);
+    visit("spot", node.spot);
+  }
+  static Result<void> check(const NodeInfo& node) { return check_node(node); }
+};
+
+}  // namespace runnel::model

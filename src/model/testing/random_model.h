@@ -1,0 +1,314 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/event.h"
+#include "model/input.h"
+
+namespace runnel::model {
+
+// Random values of the model, for tests, the simulator and fuzzers.
+//
+// Contract: the same seed gives the same values with every compiler. What it makes is legal: it can be
+//           stored and read back, and specifications pass check_spec(). Half of all fields hold their
+//           default, the others often an extreme.
+// Threads:  one at a time.
+// Why:      header only, so that binaries that link no test library can use it.
+class RandomModel {
+ public:
+  explicit RandomModel(std::uint64_t seed) : state_(seed) {}
+
+  // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): the same numbers everywhere.
+  std::uint64_t bits() {
+    state_ += 0x9E3779B97F4A7C15;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    return z ^ (z >> 31);
+  }
+  std::int64_t below(std::int64_t end) {
+    return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(end));
+  }
+  bool maybe() { return below(2) == 0; }
+
+  // Zero, something small, the most, or anything up to it.
+  std::int64_t amount(std::int64_t max) {
+    switch (below(4)) {
+      case 0: return 0;
+      case 1: return std::min<std::int64_t>(below(100), max);
+      case 2: return max;
+      default: return below(max);
+    }
+  }
+  std::int32_t count32() { return static_cast<std::int32_t>(amount(INT32_MAX)); }
+  std::int64_t count64() { return amount(INT64_MAX); }
+  Time time() { return Time::from_millis(count64()); }
+  Duration duration() { return Duration::millis(count64()); }
+
+  // Letters, what JSON escapes, and characters of two to four bytes.
+  std::string text() {
+    static constexpr const char* kPieces[] = {"a",    "Z",    "0",      "_",      " ",
+                                              "\"",   "\\",   "/",      "\n",     "\t",
+                                              "\x01", "\x7f", "\u00e9", "\u20ac", "\U0001F600"};
+    std::string out;
+    for (std::int64_t left = maybe() ? 0 : below(24); left > 0; --left) {
+      out += kPieces[below(std::size(kPieces))];
+    }
+    return out;
+  }
+  std::string word() {
+    std::string out = "w";
+    for (std::int64_t left = below(8); left > 0; --left) out += static_cast<char>('a' + below(26));
+    return out;
+  }
+  std::vector<std::string> words(std::int64_t most) {
+    std::vector<std::string> out;
+    for (std::int64_t left = below(most + 1); left > 0; --left) out.push_back(text());
+    return out;
+  }
+  // Distinct and ascending.
+  std::vector<std::string> names(std::int64_t most) {
+    std::set<std::string> out;
+    for (std::int64_t left = below(most + 1); left > 0; --left) out.insert(word());
+    return {out.begin(), out.end()};
+  }
+  Status status() { return static_cast<Status>(below(kStatusCount)); }
+
+  AttemptRef attempt() {
+    return {{JobId(word()), StepIndex(count32()), TaskIndex(count64())}, AttemptNumber(count32())};
+  }
+  Resources resources() {
+    Resources out;
+    out.milli_cpus = amount(kMilliCpusMax);
+    out.memory = Bytes::count(amount(kMemoryMax.count()));
+    for (const std::string& name : names(3))
+      out.accelerators[name] = 1 + amount(kAcceleratorsMax - 1);
+    return out;
+  }
+  NodeInfo node() {
+    NodeInfo out;
+    out.id = NodeId(word());
+    if (maybe()) out.pool = text();
+    if (maybe()) out.address = text();
+    out.capacity = resources();
+    out.colocate = maybe();
+    out.spot = maybe();
+    out.price_micros = count64();
+    if (maybe()) out.port_first = static_cast<std::int32_t>(1 + below(65'535));
+    out.port_last = static_cast<std::int32_t>(out.port_first + below(65'536 - out.port_first));
+    return out;
+  }
+  RankReport rank_report() {
+    RankReport out;
+    out.attempt = attempt();
+    out.rank = count32();
+    out.ended = maybe();
+    if (maybe()) out.started_at = time();
+    if (maybe()) out.ended_at = time();
+    out.code = exit_number();
+    out.signal = exit_number();
+    out.cause = cause();
+    out.message = text();
+    return out;
+  }
+  std::vector<RankReport> rank_reports() {
+    std::vector<RankReport> out;
+    for (std::int64_t left = below(4); left > 0; --left) out.push_back(rank_report());
+    return out;
+  }
+
+  JobSpec spec() {
+    JobSpec out;
+    out.name = text();
+    out.priority = static_cast<std::int32_t>(count64() - (maybe() ? INT32_MAX : 0));
+    out.seed = static_cast<std::int64_t>(maybe() ? bits() : 0);
+    if (maybe()) out.workdir = "/" + text();
+    const auto step_count = static_cast<std::int32_t>(1 + below(4));
+    for (std::int32_t i = 0; i < step_count; ++i) out.steps.push_back(step(i, step_count));
+    return out;
+  }
+  Event event() { return event(static_cast<std::size_t>(below(std::variant_size_v<Event>))); }
+  Input input() { return input(static_cast<std::size_t>(below(std::variant_size_v<Input>))); }
+  // The alternative with this index of the variant.
+  Event event(std::size_t index) {
+    return alternative<Event>(index, std::make_index_sequence<std::variant_size_v<Event>>());
+  }
+  Input input(std::size_t index) {
+    return alternative<Input>(index, std::make_index_sequence<std::variant_size_v<Input>>());
+  }
+
+ private:
+  std::int32_t exit_number() { return maybe() ? 0 : static_cast<std::int32_t>(bits()); }
+  EndCause cause() {
+    return static_cast<EndCause>(below(static_cast<std::int64_t>(EndCause::kVanished) + 1));
+  }
+  Fault fault() { return static_cast<Fault>(below(4)); }
+  std::shared_ptr<const JobSpec> shared_spec() { return std::make_shared<const JobSpec>(spec()); }
+
+  Parameter parameter(std::string name, bool continuous) {
+    Parameter out;
+    out.name = std::move(name);
+    const std::int64_t low = below(1000) - (continuous ? 0 : 500) + (continuous ? 1 : 0);
+    switch (below(continuous ? 4 : 2)) {
+      case 0:
+        out.values = words(4);
+        out.values.push_back(text());
+        return out;
+      case 1: out.kind = Parameter::Kind::kRange; break;
+      case 2: out.kind = Parameter::Kind::kUniform; break;
+      default: out.kind = Parameter::Kind::kLogUniform; break;
+    }
+    out.low = std::to_string(low);
+    out.high = std::to_string(low + 1 + below(10));
+    if (out.continuous() && maybe()) out.low += "e-3";
+    return out;
+  }
+  void add_tasks(StepSpec& step) {
+    if (maybe()) step.samples = 1 + amount(kTasksPerStepMax - 1);
+    for (std::string& name : names(3)) {
+      step.params.push_back(parameter(std::move(name), step.samples.has_value()));
+    }
+    step.task_count = step.samples.value_or(1);
+    if (step.samples) return;
+    for (const Parameter& each : step.params) {
+      step.task_count *= each.kind == Parameter::Kind::kRange
+                             ? std::stoll(each.high) - std::stoll(each.low) + 1
+                             : static_cast<std::int64_t>(each.values.size());
+    }
+  }
+  void add_program(StepSpec& step) {
+    if (maybe()) {
+      step.run = "echo " + text();
+    } else {
+      step.command = words(3);
+      step.command.insert(step.command.begin(), word());
+    }
+  }
+  RetryPolicy retry() {
+    RetryPolicy out;
+    out.max = count32();
+    while (maybe()) out.on_exit_codes.push_back(static_cast<std::int32_t>(below(256)));
+    if (maybe()) out.on_events = {"node_fail", "timeout"};
+    out.backoff_min = Duration::millis(amount(1'000'000));
+    out.backoff_max = out.backoff_min + Duration::millis(amount(1'000'000));
+    return out;
+  }
+  void add_policies(StepSpec& step) {
+    if (maybe()) step.retry = retry();
+    if (maybe()) step.parallel = 1 + below(100);
+    if (maybe()) step.max_duration = duration();
+    if (maybe()) step.grace = duration();
+    if (maybe()) step.max_log = Bytes::count(count64());
+    if (maybe()) step.checkpoint = CheckpointPolicy{word(), duration(), std::nullopt};
+    if (step.checkpoint && maybe()) step.checkpoint->exit_code = 85;
+  }
+  void add_environment(StepSpec& step) {
+    for (const std::string& name : names(4)) step.envs.emplace_back(name, text());
+    for (const std::string& name : names(2)) step.secrets.push_back({name, "env:" + word()});
+  }
+  StepSpec step(std::int32_t index, std::int32_t step_count) {
+    StepSpec out;
+    out.name = "step" + std::to_string(index);
+    // Dependencies lead to later positions, so that the specification is acyclic.
+    for (std::int32_t other = index + 1; other < step_count; ++other) {
+      if (maybe()) out.depends_on.emplace_back(other);
+    }
+    add_tasks(out);
+    add_program(out);
+    if (maybe()) out.num_nodes = static_cast<std::int32_t>(1 + below(300));
+    if (maybe()) out.procs_per_node = static_cast<std::int32_t>(1 + below(300));
+    if (maybe()) out.resources = resources();
+    out.whole_node = maybe();
+    add_policies(out);
+    add_environment(out);
+    return out;
+  }
+
+  void fill(JobSubmitted& out) {
+    out = {JobId(word()), ProjectId(word()), QueueId(word()), text(), text(),
+           text(),        shared_spec()};
+  }
+  void fill(JobChanged& out) { out = {JobId(word()), status(), text(), text(), text()}; }
+  void fill(StepChanged& out) {
+    out = {JobId(word()), StepIndex(count32()), status(), text(), text()};
+  }
+  void fill(TasksChanged& out) {
+    out = {JobId(word()), StepIndex(count32()), {}, status(), text(), text()};
+    for (std::int64_t begin = below(10); maybe(); begin += 20) {
+      out.ranges.emplace_back(begin, begin + 1 + below(10));
+    }
+  }
+  void fill(LaneOpened& out) {
+    out = {LaneId(count64()), JobId(word()), StepIndex(count32()), {}, resources(), 0};
+    while (maybe()) out.places.push_back({NodeId(word()), count32()});
+    out.port = static_cast<std::int32_t>(below(65'536));
+  }
+  void fill(LaneExtended& out) {
+    out = {LaneId(count64()), JobId(word()), StepIndex(count32()), {}};
+    while (maybe()) {
+      LaneTask& task = out.tasks.emplace_back();
+      task = {TaskIndex(count64()), AttemptNumber(count32()), {}};
+      while (maybe()) task.params.emplace_back(word(), text());
+    }
+  }
+  void fill(LaneClosed& out) { out = {LaneId(count64()), JobId(word())}; }
+  void fill(AttemptRunning& out) { out = {attempt(), LaneId(count64()), time()}; }
+  void fill(RankEnded& out) {
+    out = {attempt(), count32(), exit_number(), exit_number(), time(), cause()};
+  }
+  void fill(AttemptStopping& out) { out = {attempt(), LaneId(count64()), status(), text()}; }
+  void fill(AttemptEnded& out) {
+    out.attempt = attempt();
+    out.lane = LaneId(count64());
+    out.to = status();
+    out.started_at = time();
+    out.ended_at = time();
+    while (maybe()) out.exits.push_back({count32(), exit_number(), exit_number()});
+    out.first_failed = maybe() ? -1 : count32();
+    out.fault = fault();
+    out.reason = text();
+    out.message = text();
+    out.task = status();
+    out.not_before = time();
+    out.charged = maybe();
+  }
+  void fill(NodeJoined& out) { out = {node(), Incarnation(text())}; }
+  void fill(NodeLeft& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
+  void fill(JobArchived& out) { out = {JobId(word())}; }
+  void fill(JobDeleted& out) { out = {JobId(word()), text()}; }
+  void fill(KeyExpired& out) { out = {text()}; }
+
+  void fill(Submit& out) {
+    out = {JobId(word()), ProjectId(word()), QueueId(word()), text(), text(),
+           text(),        shared_spec()};
+  }
+  void fill(JobRequest& out) {
+    out = {static_cast<JobRequest::Verb>(below(5)), JobId(word()), text()};
+  }
+  void fill(NodeJoin& out) { out = {node(), Incarnation(text()), rank_reports()}; }
+  void fill(NodeLost& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
+  void fill(NodeReport& out) { out = {NodeId(word()), Incarnation(text()), rank_reports()}; }
+  void fill(Wake&) {}
+
+  template <typename Variant, std::size_t... I>
+  Variant alternative(std::size_t index, std::index_sequence<I...>) {
+    Variant out;
+    const auto choose = [&]<std::size_t Choice>() {
+      if (Choice == index) fill(out.template emplace<Choice>());
+    };
+    (choose.template operator()<I>(), ...);
+    return out;
+  }
+
+  std::uint64_t state_;
+};
+
+}  // namespace runnel::model
