@@ -1,0 +1,201 @@
+"""Runs clang-tidy-19 over our .cc files and remembers which are clean.
+
+usage: /usr/bin/python3 tools/clang_tidy.py [--build build/release] [--no-cache] [folders or files...]
+
+Most of a run's time goes into headers, so files of one module that declare different names are read
+as one translation unit; a group that does not compile as one is split. A file is skipped when it, all
+headers of ours that it includes, the checks and the compiler flags are as they were when it was clean.
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from os import cpu_count
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = ROOT / ".cache" / "clang-tidy"
+TIDY = "clang-tidy-19"
+GROUP_FILES_MAX = 12
+
+# Tests may copy, repeat and be slow; what can make them lie is still an error.
+TEST_CHECKS = (
+    "-*,bugprone-use-after-move,bugprone-unused-raii,bugprone-infinite-loop,bugprone-dangling-handle,"
+    "cppcoreguidelines-avoid-capturing-lambda-coroutines,cppcoreguidelines-no-suspend-with-lock,"
+    "misc-coroutine-hostile-raii,misc-redundant-expression,readability-identifier-naming"
+)
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+# A declaration at namespace level begins in the first column; what it declares stands before ( = { ;
+_DECLARED = re.compile(
+    r"^(?!namespace|using|extern|#|TEST)[A-Za-z_\[][^\n;={(]*?(?<!::)\b(\w+)\s*(?:\[[^\]]*\])?[({=;]", re.MULTILINE
+)
+_TEST_NAME = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\((\w+),\s*(\w+)", re.MULTILINE)
+
+
+@dataclass
+class Result:
+    files: list[Path]
+    output: str
+    compiled: bool
+
+    @property
+    def clean(self) -> bool:
+        return not self.output
+
+
+def is_test(path: Path) -> bool:
+    return path.name.endswith("_test.cc") or "testing" in path.parts
+
+
+@lru_cache(maxsize=None)
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=None)
+def included(path: Path) -> frozenset[Path]:
+    """Our own files that `path` includes, directly."""
+    found = (ROOT / "src" / name for name in _INCLUDE.findall(text_of(path)))
+    return frozenset(file for file in found if file.is_file())
+
+
+def closure(path: Path) -> list[Path]:
+    seen = {path}
+    todo = [path]
+    while todo:
+        new = included(todo.pop()) - seen
+        seen |= new
+        todo.extend(new)
+    return sorted(seen)
+
+
+def commands(build: Path) -> dict[Path, list[str]]:
+    """The compiler's options for each file, without input, output, launcher and -Werror."""
+    found = {}
+    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        words = shlex.split(entry["command"])
+        first = next(index for index, word in enumerate(words) if "clang++" in Path(word).name)
+        options = []
+        skip = False
+        for word in words[first + 1 :]:
+            if skip or word in ("-c", "-Werror"):
+                skip = False
+            elif word == "-o":
+                skip = True
+            elif word != entry["file"]:
+                options.append(word)
+        found[Path(entry["file"])] = options
+    return found
+
+
+def key(path: Path, options: list[str], salt: str) -> str:
+    digest = hashlib.sha256(salt.encode())
+    digest.update("\0".join(options).replace(str(ROOT), "").encode())
+    for file in closure(path):
+        digest.update(f"\0{file.relative_to(ROOT)}\0".encode())
+        digest.update(text_of(file).encode())
+    return digest.hexdigest()
+
+
+def declared_names(path: Path) -> set[str]:
+    text = text_of(path)
+    return set(_DECLARED.findall(text)) | {"_".join(pair) for pair in _TEST_NAME.findall(text)}
+
+
+def groups(files: list[Path], options: dict[Path, list[str]]) -> list[list[Path]]:
+    """Files with the same options that declare no name twice, largest groups first."""
+    found: list[tuple[tuple, set[str], list[Path]]] = []
+    for path in files:
+        kind = (is_test(path), path.relative_to(ROOT).parts[:2], *options[path])
+        names = declared_names(path)
+        for other_kind, other_names, members in found:
+            if kind == other_kind and len(members) < GROUP_FILES_MAX and not names & other_names:
+                other_names |= names
+                members.append(path)
+                break
+        else:
+            found.append((kind, names, [path]))
+    return sorted((members for _, _, members in found), key=len, reverse=True)
+
+
+def run_group(files: list[Path], options: list[str], work: Path) -> Result:
+    name = hashlib.sha256("\0".join(map(str, files)).encode()).hexdigest()[:16]
+    unit = work / f"{name}.cc"
+    unit.write_text("".join(f'#include "{path}"\n' for path in files), encoding="utf-8")
+    command = [TIDY, "--quiet", f"--config-file={ROOT}/.clang-tidy", str(unit)]
+    if is_test(files[0]):
+        command.append(f"--checks={TEST_CHECKS}")
+    done = subprocess.run([*command, "--", *options], capture_output=True, text=True)
+    compiled = "[clang-diagnostic-error]" not in done.stdout
+    output = done.stdout.replace(f"{ROOT}/", "").strip() if done.returncode else ""
+    if done.returncode and not output:
+        output = done.stderr.strip()
+    return Result(files, output, compiled)
+
+
+def check(files: list[Path], options: dict[Path, list[str]], work: Path) -> list[Result]:
+    """One result, or those of the halves where the files do not compile together."""
+    result = run_group(files, options[files[0]], work)
+    if result.compiled or len(files) == 1:
+        return [result]
+    middle = len(files) // 2
+    return check(files[:middle], options, work) + check(files[middle:], options, work)
+
+
+def salt() -> str:
+    version = subprocess.run([TIDY, "--version"], capture_output=True, text=True).stdout
+    return version + text_of(ROOT / ".clang-tidy") + TEST_CHECKS
+
+
+def selected(paths: list[Path], known: dict[Path, list[str]]) -> list[Path]:
+    wanted = [path.resolve() for path in paths] or [ROOT / name for name in ("src", "bench", "fuzz")]
+    return sorted(
+        path for path in known
+        if path.is_file() and any(path == folder or folder in path.parents for folder in wanted)
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
+    parser.add_argument("--no-cache", action="store_true", help="check also what was clean")
+    parser.add_argument("-j", "--jobs", type=int, default=cpu_count())
+    parser.add_argument("paths", nargs="*", type=Path)
+    arguments = parser.parse_args()
+    started = time.monotonic()
+
+    options = commands(arguments.build)
+    files = selected(arguments.paths, options)
+    common = salt()
+    keys = {path: key(path, options[path], common) for path in files}
+    CACHE.mkdir(parents=True, exist_ok=True)
+    stale = [path for path in files if arguments.no_cache or not (CACHE / keys[path]).exists()]
+
+    work = arguments.build / "clang-tidy"
+    work.mkdir(exist_ok=True)
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        nested = pool.map(lambda group: check(group, options, work), groups(stale, options))
+        results = [result for results in nested for result in results]
+    for result in results:
+        if result.clean:
+            for path in result.files:
+                (CACHE / keys[path]).touch()
+        else:
+            print(result.output, flush=True)
+    dirty = sum(len(result.files) for result in results if not result.clean)
+    print(f"clang-tidy: {len(files)} files, {len(stale)} checked in {len(results)} groups, "
+          f"{dirty} in groups with errors, {time.monotonic() - started:.0f} s")
+    return 1 if dirty else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,223 @@
+"""`make test`: every stage that must hold, each timed, and a table at the end.
+
+usage: /usr/bin/python3 tools/test.py [--only a,b] [--skip a,b] [--list]
+
+A stage that fails does not stop the others, so one run shows all failures. The output of a stage goes
+to build/logs/<stage>.log and, when the stage fails, its end to the screen. The last two lines are
+ctest's and pytest's own summaries.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "build" / "logs"
+SYSTEM_PYTHON = "/usr/bin/python3"
+PYTHON = ".venv/bin/python"
+JOBS = str(os.cpu_count())
+TAIL_LINES = 120
+
+FUZZ_SECONDS = 5
+SIM_SCHEDULES = 20000
+
+SANITIZER_ENV = {
+    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    "ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19",
+    "TSAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19",
+}
+
+
+@dataclass
+class Stage:
+    """`commands` is called when the stage begins, since it may depend on what was built before."""
+
+    name: str
+    budget_s: int
+    commands: Callable[[], list[list[str]]]
+    env: dict[str, str] = field(default_factory=dict)
+    skipped: str = ""  # Why there is nothing to do, when `commands` is empty.
+
+
+@dataclass
+class Outcome:
+    stage: Stage
+    seconds: float
+    failed: bool
+    note: str
+    log: str
+
+
+def fixed(*commands: list[str]) -> Callable[[], list[list[str]]]:
+    return lambda: list(commands)
+
+
+def build(preset: str, *targets: str) -> list[list[str]]:
+    command = ["cmake", "--build", "--preset", preset, "-j", JOBS]
+    return [["cmake", "--preset", preset], command + (["--target", *targets] if targets else [])]
+
+
+def ctest(preset: str) -> list[str]:
+    return ["ctest", "--preset", preset, "-j", JOBS, "--no-tests=error"]
+
+
+def when_present(path: str, command: list[str]) -> Callable[[], list[list[str]]]:
+    return lambda: [command] if (ROOT / path).exists() else []
+
+
+def fuzz_commands() -> list[list[str]]:
+    """Each fuzzer for a few seconds, from its seeds when there are some, into a scratch corpus."""
+    found = []
+    for binary in sorted((ROOT / "build" / "asan" / "fuzz").glob("*_fuzz")):
+        corpus = ROOT / "build" / "asan" / "corpus" / binary.name
+        corpus.mkdir(parents=True, exist_ok=True)
+        seeds = ROOT / "fuzz" / "corpus" / binary.name
+        command = [str(binary), f"-max_total_time={FUZZ_SECONDS}", "-timeout=10", "-rss_limit_mb=2048",
+                   "-print_final_stats=0", "-verbosity=0", f"-artifact_prefix={corpus.parent}/", str(corpus)]
+        found.append(command + ([str(seeds)] if seeds.is_dir() else []))
+    return found
+
+
+def pytest(*folders: str) -> Callable[[], list[list[str]]]:
+    def commands() -> list[list[str]]:
+        present = [folder for folder in folders if any((ROOT / folder).rglob("test_*.py"))]
+        return [[PYTHON, "-m", "pytest", *present]] if present else []
+
+    return commands
+
+
+def campaign() -> list[list[str]]:
+    binary = ROOT / "build" / "release" / "bin" / "sim_campaign"
+    return [[str(binary), "--schedules", str(SIM_SCHEDULES), "--jobs", JOBS]] if binary.exists() else []
+
+
+STAGES = [
+    Stage("setup", 240, fixed(["tools/setup.sh"])),
+    Stage("format", 20, fixed([SYSTEM_PYTHON, "tools/format.py"])),
+    Stage("tidy", 10, fixed([SYSTEM_PYTHON, "-m", "tools.tidy"])),
+    Stage("tools", 20, pytest("tools/tests")),
+    Stage("build", 420, lambda: build("release")),
+    Stage("link", 30, lambda: build("release", "link_tests")),
+    Stage("unit", 60, lambda: [ctest("release")]),
+    Stage("golden", 30, pytest("test/golden"), skipped="no test/golden/test_*.py"),
+    Stage("e2e", 180, pytest("test/e2e"), skipped="no test/e2e/test_*.py"),
+    Stage("sim", 60, campaign, skipped="no sim_campaign"),
+    Stage("clang-tidy", 360, fixed([SYSTEM_PYTHON, "tools/clang_tidy.py"])),
+    Stage("gcc", 240, lambda: [*build("gcc"), ctest("gcc")]),
+    Stage("asan", 420, lambda: [*build("asan"), ctest("asan")], env=SANITIZER_ENV),
+    Stage("tsan", 300, lambda: [*build("tsan"), ctest("tsan")], env=SANITIZER_ENV),
+    Stage("fuzz", 60, fuzz_commands, env=SANITIZER_ENV, skipped="no fuzzers"),
+]
+
+
+def run_command(command: list[str], env: dict[str, str], log) -> int:
+    log.write(f"$ {' '.join(command)}\n")
+    log.flush()
+    try:
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, **env}, stdin=subprocess.DEVNULL,
+                              stdout=log, stderr=subprocess.STDOUT)
+    except OSError as error:
+        log.write(f"{command[0]}: {error.strerror}\n")
+        return 127
+    return done.returncode
+
+
+def run_stage(stage: Stage) -> Outcome:
+    path = LOGS / f"{stage.name}.log"
+    started = time.monotonic()
+    commands = stage.commands()
+    failed = False
+    with path.open("w", encoding="utf-8") as log:
+        for command in commands:
+            # A fuzzer that fails must not hide the next one; everything else builds on what went before.
+            failed = run_command(command, stage.env, log) != 0 or failed
+            if failed and stage.name != "fuzz":
+                break
+    text = path.read_text(encoding="utf-8", errors="replace")
+    note = "" if commands else stage.skipped
+    return Outcome(stage, time.monotonic() - started, failed, note, text)
+
+
+def report(outcome: Outcome) -> None:
+    state = "FAILED" if outcome.failed else outcome.note or "ok"
+    if outcome.failed:
+        print("\n".join(outcome.log.splitlines()[-TAIL_LINES:]))
+    elif outcome.stage.name == "tidy":
+        print(outcome.log)
+    print(f"-- {outcome.stage.name}: {state}, {outcome.seconds:.1f} s", flush=True)
+
+
+def table(outcomes: list[Outcome]) -> str:
+    lines = ["", f"{'stage':<12} {'seconds':>8} {'budget':>7}  result"]
+    for outcome in outcomes:
+        result = "FAILED" if outcome.failed else outcome.note or "ok"
+        if outcome.seconds > outcome.stage.budget_s:
+            result += " (over its budget)"
+        lines.append(f"{outcome.stage.name:<12} {outcome.seconds:>8.1f} {outcome.stage.budget_s:>7}  {result}")
+    total = sum(outcome.seconds for outcome in outcomes)
+    budget = sum(outcome.stage.budget_s for outcome in outcomes)
+    lines.append(f"{'total':<12} {total:>8.1f} {budget:>7}  {total / 60:.1f} min")
+    return "\n".join(lines)
+
+
+def last_match(outcomes: list[Outcome], names: tuple[str, ...], pattern: str) -> str | None:
+    """The last line that matches, of the first named stage that ran."""
+    for name in names:
+        for outcome in outcomes:
+            found = re.findall(pattern, outcome.log, re.MULTILINE) if outcome.stage.name == name else []
+            if found:
+                return found[-1]
+    return None
+
+
+def summaries(outcomes: list[Outcome]) -> list[str]:
+    ctest_line = last_match(outcomes, ("unit",), r"^\d+% tests passed, .*$")
+    pytest_line = last_match(outcomes, ("e2e", "golden", "tools"), r"^=*\s*\d+ (?:passed|failed|error).* in .*$")
+    return [line for line in (ctest_line, pytest_line) if line]
+
+
+def chosen(only: str, skip: str) -> list[Stage]:
+    names = [stage.name for stage in STAGES]
+    for name in filter(None, f"{only},{skip}".split(",")):
+        if name not in names:
+            sys.exit(f"test: no stage '{name}'; the stages are {', '.join(names)}")
+    wanted = only.split(",") if only else names
+    return [stage for stage in STAGES if stage.name in wanted and stage.name not in skip.split(",")]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="run these stages, in their order")
+    parser.add_argument("--skip", default="", help="leave these stages out")
+    parser.add_argument("--list", action="store_true", help="print the stages and their budgets")
+    options = parser.parse_args()
+    stages = chosen(options.only, options.skip)
+    if options.list:
+        print("\n".join(f"{stage.name:<12} {stage.budget_s:>4} s" for stage in stages))
+        return 0
+
+    LOGS.mkdir(parents=True, exist_ok=True)
+    outcomes = []
+    for stage in stages:
+        print(f"-- {stage.name} ...", flush=True)
+        outcomes.append(run_stage(stage))
+        report(outcomes[-1])
+        if stage.name == "setup" and outcomes[-1].failed:
+            break  # Nothing else can work.
+    failed = [outcome.stage.name for outcome in outcomes if outcome.failed]
+    print(table(outcomes))
+    print(f"FAILED: {', '.join(failed)} (build/logs/)" if failed else "every stage holds")
+    print("\n".join(summaries(outcomes)), flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
