@@ -1,0 +1,24 @@
+#!/bin/sh
+# The long runs: 2,000,000 simulated schedules, then each fuzzer for FUZZ_SECONDS (600).
+set -eu
+cd "$(dirname "$0")/.."
+cmake --preset release >/dev/null
+cmake --build --preset release -j "$(nproc)"
+tools/sim.sh 2000000
+
+cmake --preset asan >/dev/null
+cmake --build --preset asan -j "$(nproc)"
+status=0
+for fuzzer in build/asan/fuzz/*_fuzz; do
+  [ -x "$fuzzer" ] || continue
+  name=$(basename "$fuzzer")
+  corpus=build/asan/corpus/$name
+  mkdir -p "$corpus"
+  seeds=fuzz/corpus/$name
+  [ -d "$seeds" ] || seeds=
+  echo "soak: $name for ${FUZZ_SECONDS:-600} s"
+  # shellcheck disable=SC2086  # no seeds, no argument
+  "$fuzzer" -max_total_time="${FUZZ_SECONDS:-600}" -timeout=10 -rss_limit_mb=4096 -verbosity=0 \
+    -artifact_prefix=build/asan/corpus/ "$corpus" $seeds || { echo "soak: $name has a finding"; status=1; }
+done
+exit $status
