@@ -48,7 +48,8 @@ struct Request {
   Headers headers;
   std::string body;
   Pairs params;
-  // Server side: stops when the server stops and, for a streamed reply, when the client is gone.
+  // Server side: stops when the server begins to stop; then whoever waits should answer soon. What
+  // streams has StreamWriter::gone() as well.
   async::StopToken stop;
 
   // The first parameter of that name; nullopt when absent, "" for `?follow`.

@@ -37,6 +37,7 @@ class Router {
   struct Node;
   struct Match;
   Match match(const std::string& path) const;
+  static Response not_allowed(const Request& request, const Match& found);
 
   std::unique_ptr<Node> root_;
 };

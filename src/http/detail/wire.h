@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "http/message.h"
+
+namespace runnel::http::detail {
+
+enum class ConnectionUse : std::uint8_t { kKeepAlive, kClose };
+enum class Framing : std::uint8_t { kChunked, kUntilClose };
+
+// The head of a response as bytes; a body of `length` follows. Line breaks in fields become spaces,
+// so that no handler can be made to write a header of its caller's.
+std::string response_head(int status, const Headers& headers, std::size_t length,
+                          ConnectionUse use);
+std::string stream_head(int status, const Headers& headers, Framing framing, ConnectionUse use);
+
+std::string chunk(std::string_view bytes);
+inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
+// A whole request as bytes.
+std::string request_bytes(const Request& request, std::string_view host);
+
+}  // namespace runnel::http::detail
