@@ -1,0 +1,222 @@
+#include "store/memory/memory_log.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "store/checks.h"
+
+namespace runnel::store {
+namespace {
+
+class MemoryLog final : public EventLog {
+ public:
+  explicit MemoryLog(std::shared_ptr<MemoryStorage> storage) : disk_(std::move(storage)) {}
+
+  Result<void> recover();
+
+  const OpenReport& open_report() const override { return report_; }
+  Head head() const override { return head_; }
+  Result<Epoch> acquire_lease() override;
+  Result<void> append(Epoch epoch, std::vector<Batch> batches,
+                      const ArchiveChange& archive) override;
+  Result<std::vector<Batch>> read(BatchSeq after, std::int64_t limit) override;
+  Result<Batch> find(EventSeq event) override;
+  Result<void> save_snapshot(Epoch epoch, const Snapshot& snapshot) override;
+  Result<std::optional<Snapshot>> load_snapshot() override;
+  Result<ArchiveEntry> archived(std::string_view key) override;
+  Result<ArchivePage> list_archive(const ArchiveQuery& query) override;
+  Result<std::vector<std::string>> archive_keys(std::string_view prefix,
+                                                std::int64_t limit) override;
+  Result<void> prune(Epoch epoch, BatchSeq through) override;
+
+ private:
+  void drop_torn_tail();
+  Result<void> fail(const std::vector<Batch>& batches);
+  void change_archive(const ArchiveChange& change);
+  Head head_at(std::int64_t seq) const;
+
+  std::shared_ptr<MemoryStorage> disk_;
+  OpenReport report_;
+  Head head_;
+  bool broken_ = false;
+};
+
+bool follows(const ArchiveEntry& entry, const PagePlace& place) {
+  return std::pair(entry.sort_key, entry.key) < std::pair(place.sort_key, place.key);
+}
+
+void MemoryLog::drop_torn_tail() {
+  if (disk_->torn_batches == 0) return;
+  report_.notices.push_back("An unfinished write at the end of the event log was dropped.");
+  for (; disk_->torn_batches > 0; --disk_->torn_batches) {
+    disk_->batches.erase(std::prev(disk_->batches.end()));
+  }
+}
+
+Result<void> MemoryLog::recover() {
+  drop_torn_tail();
+  head_ = disk_->base;
+  for (const auto& [seq, batch] : disk_->batches) {
+    TRY(verify_follows(batch, head_.last, head_.next_event, head_.hash));
+    head_ = head_at(seq);
+  }
+  head_.epoch = disk_->epoch;
+  return {};
+}
+
+// The head as it was after this batch, which is there or was the last to be pruned.
+Head MemoryLog::head_at(std::int64_t seq) const {
+  if (seq == disk_->base.last.value()) return disk_->base;
+  const Batch& batch = disk_->batches.at(seq);
+  return {batch.seq, batch.next_event(), batch.hash, batch.epoch};
+}
+
+Result<Epoch> MemoryLog::acquire_lease() {
+  disk_->epoch = Epoch(disk_->epoch.value() + 1);
+  head_.epoch = disk_->epoch;
+  return disk_->epoch;
+}
+
+Result<void> MemoryLog::fail(const std::vector<Batch>& batches) {
+  const AppendFault fault = std::exchange(disk_->next_append, AppendFault::kNone);
+  if (fault == AppendFault::kFull) return Error(Errc::kFull, "no space left on the disk");
+  broken_ = true;
+  if (fault == AppendFault::kTorn) {
+    disk_->torn_batches = static_cast<std::int64_t>(batches.size());
+    for (const Batch& batch : batches) disk_->batches.emplace(batch.seq.value(), batch);
+  }
+  return disk_->next_error;
+}
+
+void MemoryLog::change_archive(const ArchiveChange& change) {
+  for (const ArchiveEntry& entry : change.put) disk_->archive.insert_or_assign(entry.key, entry);
+  for (const std::string& key : change.remove) disk_->archive.erase(key);
+}
+
+Result<void> MemoryLog::append(Epoch epoch, std::vector<Batch> batches,
+                               const ArchiveChange& archive) {
+  if (broken_) return log_is_broken();
+  TRY(check_epoch(epoch, disk_->epoch));
+  Head next = TRY(chain_batches(head_, epoch, batches));
+  if (disk_->next_append != AppendFault::kNone) return fail(batches);
+  for (Batch& batch : batches) {
+    const std::int64_t seq = batch.seq.value();
+    CHECK(disk_->batches.emplace(seq, std::move(batch)).second, "a batch is written once");
+  }
+  change_archive(archive);
+  head_ = std::move(next);
+  return {};
+}
+
+Result<std::vector<Batch>> MemoryLog::read(BatchSeq after, std::int64_t limit) {
+  if (after < disk_->base.last) {
+    return pruned("batch " + std::to_string(after.value() + 1), disk_->base.last);
+  }
+  std::vector<Batch> out;
+  std::int64_t bytes = 0;
+  limit = std::min(limit, kReadBatchesMax);
+  for (auto next = disk_->batches.upper_bound(after.value()); next != disk_->batches.end();
+       ++next) {
+    const Batch& batch = next->second;
+    bytes += static_cast<std::int64_t>(batch.input.size() + batch.events.size());
+    const bool full = !out.empty() && bytes > kReadBytesMax.count();
+    if (full || static_cast<std::int64_t>(out.size()) >= limit) break;
+    const Head before = head_at(batch.seq.value() - 1);
+    TRY(verify_follows(batch, before.last, before.next_event, before.hash));
+    out.push_back(batch);
+  }
+  return out;
+}
+
+Result<Batch> MemoryLog::find(EventSeq event) {
+  if (event >= head_.next_event) return no_such_event(event, head_.next_event);
+  if (event < disk_->base.next_event) {
+    return pruned("event " + std::to_string(event.value()), disk_->base.last);
+  }
+  for (const auto& [seq, batch] : disk_->batches) {
+    if (event < batch.next_event()) return batch;
+  }
+  CHECK(false, "an event before the head is in a batch");
+  return Batch();
+}
+
+Result<void> MemoryLog::save_snapshot(Epoch epoch, const Snapshot& snapshot) {
+  TRY(check_epoch(epoch, disk_->epoch));
+  if (snapshot.through > head_.last) return not_in_log(snapshot.through, head_.last);
+  disk_->snapshots[snapshot.through.value()] = {snapshot.text, false};
+  while (disk_->snapshots.size() > static_cast<std::size_t>(kSnapshotsKept)) {
+    disk_->snapshots.erase(disk_->snapshots.begin());
+  }
+  return {};
+}
+
+Result<std::optional<Snapshot>> MemoryLog::load_snapshot() {
+  for (auto saved = disk_->snapshots.rbegin(); saved != disk_->snapshots.rend(); ++saved) {
+    if (saved->second.damaged) continue;
+    return std::optional(Snapshot{BatchSeq(saved->first), saved->second.text});
+  }
+  return std::optional<Snapshot>();
+}
+
+Result<ArchiveEntry> MemoryLog::archived(std::string_view key) {
+  const auto found = disk_->archive.find(std::string(key));
+  if (found == disk_->archive.end()) return no_such_key(key);
+  return found->second;
+}
+
+Result<ArchivePage> MemoryLog::list_archive(const ArchiveQuery& query) {
+  std::optional<PagePlace> place;
+  if (!query.page_token.empty()) place = TRY(parse_page_token(query.page_token));
+  std::vector<ArchiveEntry> all;
+  for (const auto& [key, entry] : disk_->archive) {
+    if (!entry.sort_key.starts_with(query.sort_prefix)) continue;
+    if (!place || follows(entry, *place)) all.push_back(entry);
+  }
+  std::sort(all.begin(), all.end(), [](const ArchiveEntry& a, const ArchiveEntry& b) {
+    return std::pair(a.sort_key, a.key) > std::pair(b.sort_key, b.key);
+  });
+  ArchivePage page;
+  const auto limit =
+      static_cast<std::size_t>(std::clamp<std::int64_t>(query.limit, 1, kArchivePageMax));
+  const bool more = all.size() > limit;
+  if (more) all.resize(limit);
+  if (more) page.next_token = page_token({all.back().sort_key, all.back().key});
+  page.entries = std::move(all);
+  return page;
+}
+
+Result<std::vector<std::string>> MemoryLog::archive_keys(std::string_view prefix,
+                                                         std::int64_t limit) {
+  std::vector<std::string> keys;
+  limit = std::min(limit, kArchivePageMax);
+  auto next = disk_->archive.lower_bound(std::string(prefix));
+  for (; next != disk_->archive.end() && next->first.starts_with(prefix); ++next) {
+    if (static_cast<std::int64_t>(keys.size()) >= limit) break;
+    keys.push_back(next->first);
+  }
+  return keys;
+}
+
+Result<void> MemoryLog::prune(Epoch epoch, BatchSeq through) {
+  TRY(check_epoch(epoch, disk_->epoch));
+  const bool covered = disk_->snapshots.size() == static_cast<std::size_t>(kSnapshotsKept) &&
+                       through.value() <= disk_->snapshots.begin()->first;
+  if (!covered) return not_covered(through);
+  if (through <= disk_->base.last) return {};
+  disk_->base = head_at(through.value());
+  disk_->batches.erase(disk_->batches.begin(), disk_->batches.upper_bound(through.value()));
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EventLog>> open_memory_log(std::shared_ptr<MemoryStorage> storage) {
+  CHECK(storage != nullptr, "a log in memory has a storage");
+  auto log = std::make_unique<MemoryLog>(std::move(storage));
+  TRY(log->recover());
+  return std::unique_ptr<EventLog>(std::move(log));
+}
+
+}  // namespace runnel::store
