@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "model/codec.h"
-#include "model/detail/spec_records.h"
+#include "model/spec_records.h"
 #include "model/detail/variant_codec.h"
 
 namespace runnel::model {
@@ -59,14 +59,6 @@ struct Fields<TasksChanged> {
           .with_field("ranges");
     }
     return {};
-  }
-};
-
-template <>
-struct Fields<Place> {
-  static void visit(auto& visit, auto& place) {
-    visit("node", place.node, Required());
-    visit("ranks", place.ranks, Number{.fallback = 1});
   }
 };
 
@@ -137,15 +129,6 @@ struct Fields<AttemptStopping> {
     visit("attempt", event.attempt, Required());
     visit("because", event.because, Required());
     visit("lane", event.lane, Required());
-  }
-};
-
-template <>
-struct Fields<RankExit> {
-  static void visit(auto& visit, auto& exit) {
-    visit("code", exit.code, kExitNumber);
-    visit("rank", exit.rank);
-    visit("signal", exit.signal, kExitNumber);
   }
 };
 

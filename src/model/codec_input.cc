@@ -1,5 +1,5 @@
 #include "model/codec.h"
-#include "model/detail/spec_records.h"
+#include "model/spec_records.h"
 #include "model/detail/variant_codec.h"
 
 namespace runnel::model {

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "model/codec.h"
-#include "model/detail/spec_records.h"
+#include "model/spec_records.h"
 
 namespace runnel::model {
 

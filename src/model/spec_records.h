@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "model/detail/records.h"
+#include "model/records.h"
 #include "model/detail/words.h"
 
 // The stored form of a specification.

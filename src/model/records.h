@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "model/event.h"
 #include "model/fields.h"
 #include "model/node.h"
 #include "model/refs.h"
@@ -10,7 +11,7 @@
 #include "model/spec.h"
 #include "model/status.h"
 
-// The stored form of what several documents hold.
+// The stored form of what several documents hold: events, inputs, and the brain's snapshot.
 namespace runnel::model {
 
 template <>
@@ -74,6 +75,23 @@ struct Fields<NodeInfo> {
     visit("spot", node.spot);
   }
   static Result<void> check(const NodeInfo& node) { return check_node(node); }
+};
+
+template <>
+struct Fields<Place> {
+  static void visit(auto& visit, auto& place) {
+    visit("node", place.node, Required());
+    visit("ranks", place.ranks, Number{.fallback = 1});
+  }
+};
+
+template <>
+struct Fields<RankExit> {
+  static void visit(auto& visit, auto& exit) {
+    visit("code", exit.code, kExitNumber);
+    visit("rank", exit.rank);
+    visit("signal", exit.signal, kExitNumber);
+  }
 };
 
 }  // namespace runnel::model
