@@ -1,0 +1,293 @@
+#include "spec/fields.h"
+
+#include <algorithm>
+
+namespace runnel::spec {
+namespace {
+
+Field planned(std::string_view name, std::string_view doc) {
+  return {.name = name, .doc = doc, .built = Built::kNotYet};
+}
+
+std::vector<Field> make_job_fields() {
+  return {
+      {.name = "name",
+       .form = Form::kText,
+       .doc = "What the job is called; the file's name without its ending by default."},
+      {.name = "priority", .form = Form::kInteger, .doc = "Higher goes first; 0 by default."},
+      {.name = "seed", .form = Form::kInteger, .doc = "Feeds every random draw; 0 by default."},
+      {.name = "workdir",
+       .form = Form::kText,
+       .doc = "Where the commands run, relative to the file; the file's folder by default."},
+      {.name = "steps",
+       .form = Form::kSteps,
+       .doc = "The steps by name. Without it the file is one step, with the step's fields at the "
+              "top."},
+      {.name = "apiVersion", .form = Form::kText, .doc = "`runnel/v1`, if given."},
+      {.name = "kind", .form = Form::kText, .doc = "`Job`, if given."},
+      planned("queue", "The queue that the job waits in."),
+      planned("project", "The tenant that the job belongs to."),
+      planned("file_mounts", "Files copied to each node."),
+      planned("compat", "Another system's dialect of environment variables."),
+      planned("any_of", "Alternatives to run on."),
+      planned("max_price", "The most dollars per hour."),
+  };
+}
+
+std::vector<Field> make_work_fields() {
+  return {
+      {.name = "run",
+       .form = Form::kLines,
+       .doc = "A shell script for `sh -e`, as one text or as a list of lines."},
+      {.name = "command",
+       .form = Form::kArguments,
+       .doc = "A program and its arguments, started without a shell; instead of `run`."},
+      {.name = "depends_on",
+       .form = Form::kTexts,
+       .doc = "The steps that must have succeeded before this one starts.",
+       .aliases = {"needs"}},
+      {.name = "params",
+       .form = Form::kParameters,
+       .doc = "Parameters by name: a value, a list, or a range; `{{name}}` stands for the value."},
+      {.name = "foreach",
+       .form = Form::kValues,
+       .doc = "A list of values, one task for each, named `{{item}}`."},
+      {.name = "samples",
+       .form = Form::kNatural,
+       .doc = "How many parameter sets to draw; without it the full grid."},
+      {.name = "parallel",
+       .form = Form::kNatural,
+       .doc = "The most tasks of the step at one time.",
+       .aliases = {"workers"},
+       .spread = Spread::kDefault},
+      planned("search", "Adaptive search over the parameters."),
+      planned("elastic", "The fewest and the most nodes."),
+  };
+}
+
+std::vector<Field> make_place_fields() {
+  return {
+      {.name = "num_nodes",
+       .form = Form::kNatural,
+       .doc = "Places of a gang, all started together; 1 by default.",
+       .spread = Spread::kDefault},
+      {.name = "procs_per_node",
+       .form = Form::kNatural,
+       .doc = "Processes at each place; 1 by default.",
+       .spread = Spread::kDefault},
+      {.name = "resources",
+       .form = Form::kResources,
+       .doc = "What each place needs.",
+       .spread = Spread::kDefault},
+      {.name = "retry",
+       .form = Form::kRetry,
+       .doc = "When a failed attempt is tried again.",
+       .spread = Spread::kDefault},
+      {.name = "checkpoint",
+       .form = Form::kCheckpoint,
+       .doc = "The folder that outlives an attempt.",
+       .spread = Spread::kDefault},
+      {.name = "max_duration",
+       .form = Form::kDuration,
+       .doc = "The longest an attempt may take; no limit by default.",
+       .spread = Spread::kDefault},
+      {.name = "grace",
+       .form = Form::kDuration,
+       .doc = "Time between SIGTERM and SIGKILL; 30s by default.",
+       .spread = Spread::kDefault},
+      {.name = "max_log",
+       .form = Form::kBytes,
+       .doc = "The most output kept of a rank, its head and its tail; 1GiB by default.",
+       .spread = Spread::kDefault},
+      {.name = "envs",
+       .form = Form::kTextMap,
+       .doc = "Environment variables; an empty one must be given at launch with -e.",
+       .spread = Spread::kDefault},
+      {.name = "secrets",
+       .form = Form::kSecrets,
+       .doc = "Variables given by reference: `env:NAME` or `file:/path`; a list takes each from "
+              "the shell.",
+       .spread = Spread::kDefault},
+      planned("ranks", "Resident MPI ranks."),
+      planned("volumes", "Data sets by name."),
+      planned("image", "A container image."),
+      planned("setup", "Commands before `run`."),
+      planned("spot", "Cheap capacity that may be taken away."),
+      planned("warn", "A signal before the end."),
+      planned("infra", "Where to run."),
+  };
+}
+
+std::vector<Field> joined(std::vector<Field> first, const std::vector<Field>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+}  // namespace
+
+const Field* FieldTable::find(std::string_view spelling) const {
+  if (spelling.empty()) return nullptr;
+  const auto matches = [&](const Field& field) {
+    return field.name == spelling || field.aliases[0] == spelling;
+  };
+  const auto found = std::find_if(fields.begin(), fields.end(), matches);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> FieldTable::built_names() const {
+  std::vector<std::string_view> names;
+  for (const Field& field : fields) {
+    if (field.built == Built::kYes) names.push_back(field.name);
+  }
+  return names;
+}
+
+const FieldTable& job_fields() {
+  static const FieldTable kTable{"a job file", make_job_fields()};
+  return kTable;
+}
+
+const FieldTable& step_fields() {
+  static const FieldTable kTable{"a step", joined(make_work_fields(), make_place_fields())};
+  return kTable;
+}
+
+const FieldTable& top_fields() {
+  static const FieldTable kTable{"a job file", joined(job_fields().fields, step_fields().fields)};
+  return kTable;
+}
+
+const FieldTable& resource_fields() {
+  static const FieldTable kTable{
+      "`resources`",
+      {{.name = "cpus",
+        .form = Form::kCpus,
+        .doc = "Cores, `0.5` or `16`; the whole node for a job of one task, else 1 a process."},
+       {.name = "memory", .form = Form::kBytes, .doc = "Main memory, `24GB` or `24GiB`."},
+       {.name = "accelerators",
+        .form = Form::kAccelerators,
+        .doc = "Devices by name and count, `H100:8`."},
+       planned("spot", "Cheap capacity that may be taken away."),
+       planned("infra", "Where to run."),
+       planned("any_of", "Alternatives to run on."),
+       planned("max_price", "The most dollars per hour."),
+       planned("disk", "Room on a local disk.")}};
+  return kTable;
+}
+
+const FieldTable& retry_fields() {
+  static const FieldTable kTable{
+      "`retry`",
+      {{.name = "max",
+        .form = Form::kNatural,
+        .doc = "How many more attempts failures may cost; a lost node or preemption costs none."},
+       {.name = "on_exit_codes", .form = Form::kIntegers, .doc = "Only after these exit codes."},
+       {.name = "on_events",
+        .form = Form::kTexts,
+        .doc = "Only after these: `node_fail`, `timeout`, `out_of_memory`, `failed`."},
+       {.name = "backoff",
+        .form = Form::kDurations,
+        .doc = "The wait before the next attempt, doubling from the first to the second: "
+               "`30s..10m`."}}};
+  return kTable;
+}
+
+const FieldTable& checkpoint_fields() {
+  static const FieldTable kTable{
+      "`checkpoint`",
+      {{.name = "dir",
+        .form = Form::kText,
+        .doc = "A folder inside the task's own, kept over its attempts; `checkpoint` by default."},
+       {.name = "every",
+        .form = Form::kDuration,
+        .doc = "How often the task should save; told to it in RUNNEL_CHECKPOINT_EVERY."},
+       {.name = "exit_code",
+        .form = Form::kInteger,
+        .doc = "The exit code that says: saved, start me again."},
+       planned("keep_best", "How many best checkpoints stay."),
+       planned("keep_latest", "How many latest checkpoints stay.")}};
+  return kTable;
+}
+
+const FieldTable& parameter_fields() {
+  static const FieldTable kTable{
+      "a parameter",
+      {{.name = "range",
+        .form = Form::kPair,
+        .doc = "All integers from low to high, both included."},
+       {.name = "uniform", .form = Form::kPair, .doc = "A real number, low <= x < high."},
+       {.name = "loguniform",
+        .form = Form::kPair,
+        .doc = "A real number whose logarithm is uniform, 0 < low <= x < high."},
+       {.name = "choice", .form = Form::kValues, .doc = "One of these values."}}};
+  return kTable;
+}
+
+const FieldTable& node_fields() {
+  static const FieldTable kTable{
+      "a node",
+      {{.name = "name", .form = Form::kText, .doc = "What the node is called."},
+       {.name = "pool",
+        .form = Form::kText,
+        .doc = "The set of like nodes it is in; `local` by default."},
+       {.name = "cpus", .form = Form::kCpus, .doc = "Cores it has."},
+       {.name = "memory", .form = Form::kBytes, .doc = "Main memory it has."},
+       {.name = "accelerators",
+        .form = Form::kAccelerators,
+        .doc = "Devices it has, `H100:8` or {H100: 8, L4: 1}."},
+       {.name = "spot",
+        .form = Form::kBoolean,
+        .doc = "Whether it may be taken away at short notice."},
+       {.name = "price", .form = Form::kMoney, .doc = "Dollars per hour."},
+       {.name = "colocate",
+        .form = Form::kBoolean,
+        .doc = "Whether several places of one gang may share it."}}};
+  return kTable;
+}
+
+const FieldTable& nodes_file_fields() {
+  static const FieldTable kTable{
+      "a nodes file", {{.name = "nodes", .form = Form::kNodes, .doc = "The nodes of this home."}}};
+  return kTable;
+}
+
+std::string_view our_word_for(std::string_view foreign) {
+  struct Pair {
+    std::string_view foreign;
+    std::string_view ours;
+  };
+  static constexpr std::array<Pair, 27> kWords = {{
+      {"gpus", "resources.accelerators"},
+      {"gpu", "resources.accelerators"},
+      {"cpu", "resources.cpus"},
+      {"cpus", "resources.cpus"},
+      {"mem", "resources.memory"},
+      {"memory", "resources.memory"},
+      {"accelerators", "resources.accelerators"},
+      {"env", "envs"},
+      {"environment", "envs"},
+      {"env_vars", "envs"},
+      {"commands", "run"},
+      {"script", "run"},
+      {"entrypoint", "run"},
+      {"cmd", "run"},
+      {"nodes", "num_nodes"},
+      {"replicas", "num_nodes"},
+      {"ntasks", "procs_per_node"},
+      {"timeout", "max_duration"},
+      {"time", "max_duration"},
+      {"time_limit", "max_duration"},
+      {"retries", "retry.max"},
+      {"cwd", "workdir"},
+      {"chdir", "workdir"},
+      {"working_dir", "workdir"},
+      {"array", "params"},
+      {"parameters", "params"},
+      {"partition", "queue"},
+  }};
+  const auto found = std::find_if(kWords.begin(), kWords.end(),
+                                  [&](const Pair& pair) { return pair.foreign == foreign; });
+  return found == kWords.end() ? std::string_view() : found->ours;
+}
+
+}  // namespace runnel::spec

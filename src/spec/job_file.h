@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/node.h"
+#include "model/spec.h"
+
+namespace runnel::spec {
+
+// What a job file is read with: everything that comes from outside the file.
+struct ParseContext {
+  std::string file = "job.yaml";  // As messages call it.
+  std::string workdir = "/";      // Absolute: the file's folder, or the caller's for `run -- CMD`.
+  // From -e and --env-file, already merged: they win over the file and are taken literally.
+  std::map<std::string, std::string> envs;
+  // Total capacity. A request that can never fit is refused; empty: no such check.
+  std::vector<model::NodeInfo> nodes;
+  std::vector<model::SecretRef> secrets;  // From --secret; every step gets them.
+  std::optional<std::string> name;        // -n
+  std::optional<std::int32_t> priority;   // --priority
+};
+
+// Either a job or the reasons why there is none.
+struct JobFileReport {
+  std::optional<model::JobSpec> spec;
+  std::vector<Error> errors;  // Sorted by place; empty exactly when there is a spec.
+};
+
+// Reads a job file: YAML 1.2, strictly. Nothing is ignored: an unknown field, a field of a later
+// version, a value out of its limits are errors with file:line:column, field, value and remedy.
+// kUnsupported for what is known and not built yet, kInvalid otherwise. Never throws, reads no file.
+JobFileReport parse_job_file_all(std::string_view text, const ParseContext& context);
+// The same with the first error alone.
+Result<model::JobSpec> parse_job_file(std::string_view text, const ParseContext& context);
+
+}  // namespace runnel::spec

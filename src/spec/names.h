@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace runnel::spec {
+
+inline constexpr std::size_t kNameMax = 100;
+
+// Letters, digits, `_`, `-`, `.`, beginning with a letter or digit, at most kNameMax bytes: jobs,
+// nodes, devices.
+bool is_name(std::string_view text);
+// The same without dots, since `{{best.STEP.name}}` splits at them.
+bool is_step_name(std::string_view text);
+// Letters, digits and `_`, not beginning with a digit: variables and parameters.
+bool is_identifier(std::string_view text);
+
+// The nearest text that is_name() allows, for a remedy; "" when nothing of it can stay.
+std::string as_name(std::string_view text);
+
+}  // namespace runnel::spec

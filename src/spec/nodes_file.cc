@@ -1,0 +1,132 @@
+#include "spec/nodes_file.h"
+
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+#include "spec/names.h"
+#include "spec/scalars.h"
+#include "spec/scope.h"
+#include "spec/yaml.h"
+
+namespace runnel::spec {
+namespace {
+
+// Reads the list of nodes; faults go to the scope.
+class NodesReader {
+ public:
+  explicit NodesReader(Diagnostics& faults) : scope_{faults, {}, {}} {}
+
+  std::vector<model::NodeInfo> run(const YamlNode& root) {
+    const Item item{&root, ""};
+    auto file = ObjectReader::open(scope_, item, nodes_file_fields());
+    if (!file) return {};
+    if (const auto nodes = file->take("nodes")) {
+      read_nodes(*nodes);
+    } else if (root.find("nodes") == nullptr) {
+      scope_.refuse(item, "`nodes` is missing", "",
+                    "write nodes: [{name: a, cpus: 4, memory: 16GB}]");
+    }
+    file->done();
+    return std::move(nodes_);
+  }
+
+ private:
+  void read_nodes(const Item& item) {
+    if (!item.node->is_list()) {
+      scope_.refuse(item, "`nodes` is a list, and this is " + std::string(kind_name(*item.node)),
+                    shown(*item.node), "write [{name: a, cpus: 4, memory: 16GB}]");
+      return;
+    }
+    const std::size_t count = item.node->items.size();
+    if (count == 0 || count > model::kNodesMax) {
+      scope_.refuse(item, std::to_string(count) + " nodes", std::to_string(count),
+                    "write from 1 to " + std::to_string(model::kNodesMax));
+      return;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      read_node({item.node->items[i].get(), item.path_of(std::to_string(i))});
+    }
+  }
+
+  void read_node(const Item& item) {
+    auto object = ObjectReader::open(scope_, item, node_fields());
+    if (!object) return;
+    model::NodeInfo node;
+    read_names(item, *object, node);
+    read_capacity(item, *object, node.capacity);
+    if (const auto spot = object->take("spot"))
+      node.spot = read_boolean(scope_, *spot).value_or(false);
+    if (const auto colocate = object->take("colocate")) {
+      node.colocate = read_boolean(scope_, *colocate).value_or(false);
+    }
+    if (const auto price = object->take("price")) {
+      node.price_micros = read_money(scope_, *price).value_or(0);
+    }
+    object->done();
+    nodes_.push_back(std::move(node));
+  }
+
+  void read_names(const Item& item, ObjectReader& object, model::NodeInfo& node) {
+    if (const auto name = object.take("name")) {
+      node.id = NodeId(read_name(*name));
+      const bool fresh = node.id.empty() || seen_.insert(node.id.str()).second;
+      if (!fresh) {
+        scope_.refuse(*name, "the node '" + node.id.str() + "' is listed twice", node.id.str(),
+                      "give each node a name of its own");
+      }
+    } else {
+      refuse_missing(item, "name", "a");
+    }
+    if (const auto pool = object.take("pool")) node.pool = read_name(*pool);
+  }
+
+  std::string read_name(const Item& item) {
+    const std::string text = read_verbatim(scope_, item).value_or("");
+    if (is_name(text) || !item.node->is_scalar()) return text;
+    scope_.refuse(item, "'" + shown(text) + "' cannot be a name", shown(text),
+                  "use letters, digits, '-', '_' and '.'");
+    return {};
+  }
+
+  void read_capacity(const Item& item, ObjectReader& object, model::Resources& capacity) {
+    if (const auto cpus = object.take("cpus")) {
+      capacity.milli_cpus = read_cpus(scope_, *cpus).value_or(0);
+    } else {
+      refuse_missing(item, "cpus", "4");
+    }
+    if (const auto memory = object.take("memory")) {
+      capacity.memory = read_bytes(scope_, *memory, Bytes::mebi(1)).value_or(Bytes());
+    } else {
+      refuse_missing(item, "memory", "16GB");
+    }
+    if (const auto devices = object.take("accelerators")) {
+      capacity.accelerators = read_accelerators(scope_, *devices).value_or(Accelerators());
+    }
+  }
+
+  void refuse_missing(const Item& item, const std::string& field, const std::string& example) {
+    if (item.node->find(field) != nullptr) return;  // There and empty: reported as such.
+    scope_.refuse(item, "`" + field + "` is missing", "", "add " + field + ": " + example);
+  }
+
+  Scope scope_;
+  std::set<std::string> seen_;
+  std::vector<model::NodeInfo> nodes_;
+};
+
+}  // namespace
+
+Result<std::vector<model::NodeInfo>> parse_nodes_file(std::string_view text,
+                                                      const std::string& file) {
+  const std::string_view source = without_byte_order_mark(text);
+  const YamlNodePtr root = TRY(read_yaml(source, file));
+  Diagnostics faults(file, source);
+  std::vector<model::NodeInfo> nodes = NodesReader(faults).run(*root);
+  std::vector<Error> errors = faults.take();
+  if (!errors.empty()) return std::move(errors.front());
+  CHECK(!nodes.empty(), "a nodes file without faults has a node");
+  return nodes;
+}
+
+}  // namespace runnel::spec

@@ -1,0 +1,103 @@
+#include "spec/run_flags.h"
+
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "spec/job_reader.h"
+#include "spec/names.h"
+#include "spec/scope.h"
+#include "spec/yaml.h"
+
+namespace runnel::spec {
+namespace {
+
+using Node = std::shared_ptr<YamlNode>;
+
+Node make(YamlNode::Kind kind, const char* flag) {
+  auto node = std::make_shared<YamlNode>();
+  node->kind = kind;
+  node->flag = flag;
+  return node;
+}
+
+Node scalar(std::string text, const char* flag) {
+  Node node = make(YamlNode::Kind::kScalar, flag);
+  node->quoted = true;
+  node->text = std::move(text);
+  return node;
+}
+
+void add(YamlNode& map, const char* key, Node value) {
+  const char* flag = value->flag.c_str();
+  Node name = scalar(key, flag);
+  map.members.push_back({std::move(name), std::move(value)});
+}
+
+// A field from a flag that may not have been given.
+void add_flag(YamlNode& map, const char* key, const std::optional<std::string>& value,
+              const char* flag) {
+  if (value) add(map, key, scalar(*value, flag));
+}
+
+std::string job_name(const std::string& program) {
+  const std::size_t slash = program.rfind('/');
+  const std::string name = as_name(program.substr(slash == std::string::npos ? 0 : slash + 1));
+  return name.empty() ? "main" : name;
+}
+
+Node command_node(const std::vector<std::string>& command) {
+  Node list = make(YamlNode::Kind::kList, "COMMAND");
+  for (const std::string& word : command) {
+    list->items.push_back(scalar(template_literal(word), "COMMAND"));
+  }
+  return list;
+}
+
+Node resources_node(const RunFlags& flags) {
+  Node resources = make(YamlNode::Kind::kMap, "run");
+  add_flag(*resources, "cpus", flags.cpus, "--cpus");
+  add_flag(*resources, "memory", flags.memory, "--memory");
+  add_flag(*resources, "accelerators", flags.gpus, "--gpus");
+  return resources;
+}
+
+Node job_node(const RunFlags& flags) {
+  Node job = make(YamlNode::Kind::kMap, "run");
+  add(*job, "name", scalar(job_name(flags.command.front()), "COMMAND"));
+  add(*job, "command", command_node(flags.command));
+  add(*job, "resources", resources_node(flags));
+  add_flag(*job, "num_nodes", flags.num_nodes, "--num-nodes");
+  add_flag(*job, "procs_per_node", flags.procs_per_node, "--procs-per-node");
+  add_flag(*job, "max_duration", flags.max_duration, "--max-duration");
+  add_flag(*job, "grace", flags.grace, "--grace");
+  add_flag(*job, "max_log", flags.max_log, "--max-log");
+  if (flags.retries) {
+    Node retry = make(YamlNode::Kind::kMap, "--retries");
+    add_flag(*retry, "max", flags.retries, "--retries");
+    add(*job, "retry", std::move(retry));
+  }
+  return job;
+}
+
+Error no_command() {
+  return Error(Errc::kInvalid, "there is no command to run")
+      .with_hint("write it after two dashes: runnel run -- python train.py");
+}
+
+}  // namespace
+
+Result<model::JobSpec> job_from_flags(const RunFlags& flags, const ParseContext& context) {
+  if (flags.command.empty() || flags.command.front().empty()) return no_command();
+  for (const std::string& word : flags.command) {
+    CHECK(word.find('\0') == std::string::npos, "an argument of a process holds no NUL");
+  }
+  const Node job = job_node(flags);
+  Diagnostics faults(context.file, "");
+  JobFileReport report = read_job(*job, faults, context);
+  if (report.spec) return std::move(*report.spec);
+  CHECK(!report.errors.empty(), "a job that was refused has a reason");
+  return std::move(report.errors.front());
+}
+
+}  // namespace runnel::spec

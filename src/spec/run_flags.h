@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "spec/job_file.h"
+
+namespace runnel::spec {
+
+// The flags of `runnel run [flags] -- COMMAND ARGUMENT...`, as typed. Absent: not given.
+struct RunFlags {
+  std::vector<std::string> command;           // Taken literally: braces mean nothing here.
+  std::optional<std::string> cpus;            // --cpus 4
+  std::optional<std::string> memory;          // --memory 8GB
+  std::optional<std::string> gpus;            // --gpus H100:8
+  std::optional<std::string> num_nodes;       // --num-nodes 2
+  std::optional<std::string> procs_per_node;  // --procs-per-node 2
+  std::optional<std::string> max_duration;    // --max-duration 2h
+  std::optional<std::string> grace;           // --grace 30s
+  std::optional<std::string> max_log;         // --max-log 1GiB
+  std::optional<std::string> retries;         // --retries 3
+};
+
+// A job of one step from flags, through the checks of a file; errors name the flag. Name, priority,
+// variables and secrets come with the context, whose `file` is not used; the job is called after its
+// program when it has no name.
+Result<model::JobSpec> job_from_flags(const RunFlags& flags, const ParseContext& context);
+
+}  // namespace runnel::spec

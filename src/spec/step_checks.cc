@@ -1,0 +1,312 @@
+#include "spec/step_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "base/check.h"
+#include "base/nearest.h"
+#include "model/template.h"
+
+namespace runnel::spec {
+namespace {
+
+constexpr std::array<std::string_view, 4> kTaskNames = {
+    model::kJobIdName, model::kJobNameName, model::kTaskIndexName, model::kTaskCountName};
+
+std::vector<std::string_view> template_names(const StepDraft& draft) {
+  std::vector<std::string_view> names(kTaskNames.begin(), kTaskNames.end());
+  for (const model::Parameter& parameter : draft.spec.params) names.push_back(parameter.name);
+  return names;
+}
+
+// Whether its author declared the parameter, even if it was refused: then it is not "unknown" as well.
+bool is_declared(const StepDraft& draft, std::string_view name) {
+  if (draft.foreach && name == "item") return true;
+  return draft.params && draft.params->node->is_map() && draft.params->node->find(name) != nullptr;
+}
+
+Error unknown_name(const StepDraft& draft, std::string_view name, const std::string& written) {
+  if (name.starts_with("best.")) {
+    return Error(Errc::kUnsupported,
+                 "'" + written + "' needs a search, which is not in this version")
+        .with_value(written)
+        .with_hint("write the value");
+  }
+  const std::vector<std::string_view> names = template_names(draft);
+  const std::string meant = nearest(name, names);
+  return Error(Errc::kInvalid, "'" + written + "' is not a parameter of this step")
+      .with_value(written)
+      .with_hint(meant.empty()
+                     ? "add it to `params`, or write {{{{ for two literal braces; the names are " +
+                           listed(names)
+                     : "did you mean `{{" + meant + "}}`?");
+}
+
+void check_name(const Scope& scope, const StepDraft& draft, const Item& item, std::string_view name,
+                std::string_view from_braces) {
+  if (model::is_task_name(name) || is_declared(draft, name)) return;
+  const std::string_view written = from_braces.substr(0, from_braces.find("}}") + 2);
+  scope.faults.report_inside(item, written, unknown_name(draft, name, shown(written)));
+}
+
+void check_text(const Scope& scope, const StepDraft& draft, const Item& item,
+                std::string_view text) {
+  for (const model::TemplatePart& part : model::scan_template(text)) {
+    if (scope.faults.full()) return;
+    const std::string_view rest = text.substr(part.offset);
+    if (part.kind == model::TemplatePart::Kind::kName) {
+      check_name(scope, draft, item, part.text, rest);
+    } else if (part.kind == model::TemplatePart::Kind::kOpen) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      scope.faults.report_inside(item, line,
+                                 Error(Errc::kInvalid, "'" + shown(line) + "' is not closed")
+                                     .with_value(shown(line))
+                                     .with_hint("write {{name}}, or {{{{ for two literal braces"));
+    }
+  }
+}
+
+// Finds circles in `depends_on`: depth first, each step once.
+class CircleFinder {
+ public:
+  CircleFinder(const Scope& scope, const std::vector<StepDraft>& drafts)
+      : scope_(scope), drafts_(drafts), marks_(drafts.size(), Mark::kNew) {}
+
+  void run() {
+    for (std::size_t i = 0; i < drafts_.size(); ++i) {
+      if (marks_[i] == Mark::kNew) visit(i);
+    }
+  }
+
+ private:
+  enum class Mark : std::uint8_t { kNew, kOnPath, kDone };
+
+  // At most kStepsMax deep.
+  void visit(std::size_t index) {
+    marks_[index] = Mark::kOnPath;
+    path_.push_back(index);
+    for (const StepIndex next : drafts_[index].spec.depends_on) {
+      const auto target = static_cast<std::size_t>(next.value());
+      CHECK(target < drafts_.size(), "a dependency is a position of the job");
+      if (marks_[target] == Mark::kOnPath) report(index, target);
+      if (marks_[target] == Mark::kNew) visit(target);
+    }
+    path_.pop_back();
+    marks_[index] = Mark::kDone;
+  }
+
+  void report(std::size_t from, std::size_t target) {
+    std::string circle;
+    const auto begin = std::find(path_.begin(), path_.end(), target);
+    for (auto step = begin; step != path_.end(); ++step) circle += name(*step) + " -> ";
+    circle += name(target);
+    const StepDraft& draft = drafts_[from];
+    const auto at = std::find_if(draft.depends_on.begin(), draft.depends_on.end(),
+                                 [&](const Item& item) { return item.node->text == name(target); });
+    CHECK(at != draft.depends_on.end(), "a link was read from a name");
+    scope_.refuse(*at, "the steps wait for each other in a circle: " + circle, name(target),
+                  "remove one of these dependencies");
+  }
+
+  const std::string& name(std::size_t index) const { return drafts_[index].spec.name; }
+
+  const Scope& scope_;
+  const std::vector<StepDraft>& drafts_;
+  std::vector<Mark> marks_;
+  std::vector<std::size_t> path_;
+};
+
+void link_step(const Scope& scope, StepDraft& draft,
+               const std::map<std::string_view, StepIndex>& positions) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, position] : positions) names.push_back(name);
+  for (const Item& item : draft.depends_on) {
+    if (scope.faults.full()) return;
+    const std::string& name = item.node->text;
+    const auto found = positions.find(name);
+    if (found == positions.end()) {
+      const std::string meant = nearest(name, names);
+      scope.refuse(
+          item, "there is no step '" + shown(name) + "'", shown(name),
+          meant.empty() ? "the steps are " + listed(names) : "did you mean `" + meant + "`?");
+      continue;
+    }
+    std::vector<StepIndex>& links = draft.spec.depends_on;
+    if (std::find(links.begin(), links.end(), found->second) != links.end()) {
+      scope.refuse(item, "the step '" + name + "' is listed twice", name, "keep one of the two");
+      continue;
+    }
+    links.push_back(found->second);
+  }
+  std::sort(draft.spec.depends_on.begin(), draft.spec.depends_on.end());
+}
+
+const Item& place_of_size(const StepDraft& draft) {
+  if (draft.num_nodes) return *draft.num_nodes;
+  if (draft.procs_per_node) return *draft.procs_per_node;
+  return draft.resources ? *draft.resources : draft.item;
+}
+
+// The value under `key` of `resources`, or `resources` itself.
+Item resource_item(const StepDraft& draft, std::string_view key) {
+  if (!draft.resources) return draft.item;
+  const YamlNode* node = draft.resources->node->find(key);
+  return node == nullptr ? *draft.resources : Item{node, draft.resources->path_of(key)};
+}
+
+std::string cpus_text(std::int64_t milli) {
+  std::string text = std::to_string(milli / 1000);
+  if (milli % 1000 == 0) return text;
+  const std::string decimals = std::to_string(1000 + milli % 1000).substr(1);
+  return text + "." + decimals.substr(0, decimals.find_last_not_of('0') + 1);
+}
+
+// What the largest node has of one resource.
+struct Largest {
+  std::int64_t amount = 0;
+  std::string node;
+};
+
+template <typename Amount>
+Largest largest(const std::vector<model::NodeInfo>& nodes, const Amount& amount_of) {
+  Largest result;
+  for (const model::NodeInfo& node : nodes) {
+    const std::int64_t amount = amount_of(node.capacity);
+    if (result.node.empty() || amount > result.amount) result = {amount, node.id.str()};
+  }
+  return result;
+}
+
+constexpr const char* kMoreNodes = ", or declare a larger node in nodes.yaml";
+
+// Whether each resource alone fits somewhere; says which does not.
+class AmountCheck {
+ public:
+  AmountCheck(const Scope& scope, const StepDraft& draft, const std::vector<model::NodeInfo>& nodes)
+      : scope_(scope), draft_(draft), nodes_(nodes) {}
+
+  bool run() {
+    const model::Resources& need = draft_.spec.resources;
+    const Largest cpus =
+        largest(nodes_, [](const model::Resources& has) { return has.milli_cpus; });
+    if (need.milli_cpus > cpus.amount) {
+      refuse("cpus", cpus_text(need.milli_cpus) + " cpus", cpus_text(cpus.amount), cpus.node);
+    }
+    const Largest memory =
+        largest(nodes_, [](const model::Resources& has) { return has.memory.count(); });
+    if (need.memory.count() > memory.amount) {
+      refuse("memory", to_string(need.memory), to_string(Bytes::count(memory.amount)), memory.node);
+    }
+    for (const auto& [device, count] : need.accelerators) check_device(device, count);
+    return fits_;
+  }
+
+ private:
+  void check_device(const std::string& device, std::int64_t count) {
+    const Largest most = largest(nodes_, [&](const model::Resources& has) {
+      const auto found = has.accelerators.find(device);
+      return found == has.accelerators.end() ? 0 : found->second;
+    });
+    if (most.amount == 0) return refuse_device(device);
+    if (count <= most.amount) return;
+    refuse("accelerators", device + ":" + std::to_string(count),
+           device + ":" + std::to_string(most.amount), most.node);
+  }
+
+  void refuse_device(const std::string& device) {
+    std::set<std::string_view> known;
+    for (const model::NodeInfo& node : nodes_) {
+      for (const auto& [name, count] : node.capacity.accelerators) known.insert(name);
+    }
+    fits_ = false;
+    scope_.refuse(resource_item(draft_, "accelerators"), "no node has the device '" + device + "'",
+                  device,
+                  known.empty() ? "declare a node that has it in nodes.yaml"
+                                : "the devices are " + listed({known.begin(), known.end()}));
+  }
+
+  void refuse(std::string_view key, const std::string& asked, const std::string& has,
+              const std::string& node) {
+    fits_ = false;
+    scope_.refuse(resource_item(draft_, key),
+                  asked + " is more than any node has: the largest, '" + node + "', has " + has,
+                  asked, "ask for " + has + " or less" + kMoreNodes);
+  }
+
+  const Scope& scope_;
+  const StepDraft& draft_;
+  const std::vector<model::NodeInfo>& nodes_;
+  bool fits_ = true;
+};
+
+// Places of the gang that the nodes can hold at one time, counted up to `needed`.
+std::int64_t places(const StepDraft& draft, const std::vector<model::NodeInfo>& nodes,
+                    std::int64_t needed) {
+  std::int64_t count = 0;
+  for (const model::NodeInfo& node : nodes) {
+    const bool several = node.colocate && !draft.spec.whole_node;
+    count += draft.spec.resources.times_in(node.capacity, several ? needed : 1);
+    if (count >= needed) return needed;
+  }
+  return count;
+}
+
+}  // namespace
+
+void check_templates(const Scope& scope, const StepDraft& draft) {
+  for (const Item& item : draft.script) check_text(scope, draft, item, item.node->text);
+  for (const auto& [name, env] : draft.envs) check_text(scope, draft, env.item, env.text);
+  if (draft.checkpoint_dir && draft.spec.checkpoint) {
+    check_text(scope, draft, *draft.checkpoint_dir, draft.spec.checkpoint->dir);
+  }
+}
+
+void link_steps(const Scope& scope, std::vector<StepDraft>& drafts) {
+  std::map<std::string_view, StepIndex> positions;
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    positions.emplace(drafts[i].spec.name, StepIndex(static_cast<std::int32_t>(i)));
+  }
+  for (StepDraft& draft : drafts) link_step(scope, draft, positions);
+  CircleFinder(scope, drafts).run();
+}
+
+void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts) {
+  for (StepDraft& draft : drafts) {
+    model::StepSpec& step = draft.spec;
+    const std::int64_t ranks = std::int64_t{step.num_nodes} * step.procs_per_node;
+    if (ranks > model::kRanksPerTaskMax) {
+      scope.refuse(place_of_size(draft),
+                   std::to_string(ranks) + " processes in one gang are more than " +
+                       std::to_string(model::kRanksPerTaskMax),
+                   std::to_string(ranks), "use fewer nodes or fewer processes per node");
+      continue;
+    }
+    if (draft.cpus_given) continue;
+    step.whole_node = drafts.size() == 1 && step.task_count == 1 && ranks == 1;
+    step.resources.milli_cpus = step.whole_node ? 0 : std::int64_t{1000} * step.procs_per_node;
+  }
+}
+
+void check_capacity(const Scope& scope, const StepDraft& draft,
+                    const std::vector<model::NodeInfo>& nodes) {
+  if (nodes.empty() || !AmountCheck(scope, draft, nodes).run()) return;
+  const std::int64_t needed = draft.spec.num_nodes;
+  const std::int64_t found = places(draft, nodes, needed);
+  if (found >= needed) return;
+  const std::string each = draft.spec.resources.describe();
+  if (found == 0) {
+    const Item& at = draft.resources ? *draft.resources : draft.item;
+    scope.refuse(at, "no node has all of " + each + " at once", each,
+                 std::string("ask for less") + kMoreNodes);
+    return;
+  }
+  scope.refuse(place_of_size(draft),
+               std::to_string(needed) + " places of " + each + " do not fit: the nodes hold " +
+                   std::to_string(found),
+               std::to_string(needed),
+               "ask for " + std::to_string(found) + " or less" + kMoreNodes);
+}
+
+}  // namespace runnel::spec

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "model/node.h"
+#include "model/spec.h"
+#include "spec/step_draft.h"
+
+namespace runnel::spec {
+
+// Checks that need a whole step or a whole job. Each reports what it finds.
+
+// Every `{{name}}` of the step's script, variables and folders names something that will have a value.
+void check_templates(const Scope& scope, const StepDraft& draft);
+
+// Turns the names of `depends_on` into positions; unknown names and circles are faults.
+void link_steps(const Scope& scope, std::vector<StepDraft>& drafts);
+
+// Fills in `cpus` where none was given, and bounds the ranks of a gang.
+void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts);
+
+// Whether the nodes, all free, could hold the step. No check without nodes.
+void check_capacity(const Scope& scope, const StepDraft& draft,
+                    const std::vector<model::NodeInfo>& nodes);
+
+}  // namespace runnel::spec
