@@ -1,0 +1,98 @@
+#include "agent/log_index.h"
+
+#include "agent/runner/wire.h"
+#include "base/check.h"
+
+namespace runnel::agent {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+constexpr std::size_t kChecksumAt = 60;
+
+template <typename Int>
+void put(std::string& out, Int value) {
+  const auto bits = static_cast<std::uint64_t>(value);
+  for (std::size_t i = 0; i < sizeof(Int); ++i) out.push_back(static_cast<char>(bits >> (8 * i)));
+}
+
+template <typename Int>
+Int take(std::string_view& in) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < sizeof(Int); ++i) {
+    bits |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(in[i])) << (8 * i);
+  }
+  in.remove_prefix(sizeof(Int));
+  return static_cast<Int>(bits);
+}
+
+std::string lane_file(const std::string& logs, std::uint32_t slot, std::int32_t rank,
+                      std::string_view suffix) {
+  std::string path = logs;
+  path.append("/").append(std::to_string(slot)).append(".").append(std::to_string(rank));
+  return path.append(suffix);
+}
+
+}  // namespace
+
+void append_record(std::string& out, const IndexRecord& record) {
+  const std::size_t start = out.size();
+  put(out, kVersion);
+  put(out, static_cast<std::uint8_t>(record.kind));
+  put(out, static_cast<std::uint8_t>(record.stream));
+  put(out, std::uint8_t{0});
+  put(out, record.slot);
+  put(out, record.rank);
+  put(out, record.step);
+  put(out, record.task);
+  put(out, record.attempt);
+  put(out, record.time);
+  put(out, record.first);
+  put(out, record.second);
+  out.resize(start + kChecksumAt, '\0');
+  put(out, checksum32(std::string_view(out).substr(start, kChecksumAt)));
+  CHECK(out.size() == start + kIndexRecordBytes, "an index record has one size");
+}
+
+std::optional<IndexRecord> parse_record(std::string_view bytes) {
+  if (bytes.size() < kIndexRecordBytes) return std::nullopt;
+  std::string_view sum = bytes.substr(kChecksumAt, 4);
+  if (take<std::uint32_t>(sum) != checksum32(bytes.substr(0, kChecksumAt))) return std::nullopt;
+  if (take<std::uint8_t>(bytes) != kVersion) return std::nullopt;
+  const auto kind = take<std::uint8_t>(bytes);
+  const auto stream = take<std::uint8_t>(bytes);
+  if (kind < 1 || kind > 3 || stream > 1) return std::nullopt;
+  take<std::uint8_t>(bytes);
+  IndexRecord record;
+  record.kind = static_cast<IndexRecord::Kind>(kind);
+  record.stream = static_cast<LogStream>(stream);
+  record.slot = take<std::uint32_t>(bytes);
+  record.rank = take<std::int32_t>(bytes);
+  record.step = take<std::int32_t>(bytes);
+  record.task = take<std::int64_t>(bytes);
+  record.attempt = take<std::int32_t>(bytes);
+  record.time = take<std::int64_t>(bytes);
+  record.first = take<std::int64_t>(bytes);
+  record.second = take<std::int64_t>(bytes);
+  return record;
+}
+
+std::string segment_path(const std::string& logs, std::uint32_t slot, std::int32_t rank,
+                         LogStream stream) {
+  return lane_file(logs, slot, rank, stream == LogStream::kOut ? ".out" : ".err");
+}
+
+std::string marks_path(const std::string& logs, std::uint32_t slot, std::int32_t rank) {
+  return lane_file(logs, slot, rank, ".marks");
+}
+
+std::string index_path(const std::string& logs) { return logs + "/index"; }
+
+std::string job_folder(const std::string& home, const JobId& job) {
+  return home + "/jobs/" + job.str();
+}
+
+std::string logs_folder(const std::string& home, const JobId& job) {
+  return job_folder(home, job) + "/logs";
+}
+
+}  // namespace runnel::agent

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/units.h"
+#include "model/refs.h"
+
+namespace runnel::agent {
+
+enum class LogStream : std::uint8_t { kOut, kErr };
+
+// One record of a job's `logs/index`: 64 bytes, appended by the runner, read by the log reader.
+//
+// An attempt's output lies in the segment files of its lane's slot, from the offsets in its kStart
+// record to those in its kEnd record (while it runs: to the ends of the files). kGap says which part
+// of a stream max_log has dropped; a later one of the same stream replaces the earlier.
+struct IndexRecord {
+  enum class Kind : std::uint8_t { kStart = 1, kEnd = 2, kGap = 3 };
+  Kind kind = Kind::kStart;
+  LogStream stream = LogStream::kOut;  // kGap only.
+  std::uint32_t slot = 0;
+  std::int32_t rank = 0;
+  std::int32_t step = 0;
+  std::int64_t task = 0;
+  std::int32_t attempt = 0;
+  std::int64_t time = 0;    // Milliseconds since 1970. kGap: max_log in bytes.
+  std::int64_t first = 0;   // kStart, kEnd: offset in .out. kGap: begin of the gap.
+  std::int64_t second = 0;  // kStart, kEnd: offset in .err. kGap: its end.
+
+  friend bool operator==(const IndexRecord&, const IndexRecord&) = default;
+};
+
+inline constexpr std::size_t kIndexRecordBytes = 64;
+
+void append_record(std::string& out, const IndexRecord& record);
+// Nothing when the bytes are torn or damaged.
+std::optional<IndexRecord> parse_record(std::string_view bytes);
+
+// "<logs>/3.0.out": slot 3, rank 0.
+std::string segment_path(const std::string& logs, std::uint32_t slot, std::int32_t rank,
+                         LogStream stream);
+std::string marks_path(const std::string& logs, std::uint32_t slot, std::int32_t rank);
+std::string index_path(const std::string& logs);
+
+// The folders of a job below the home.
+std::string job_folder(const std::string& home, const JobId& job);
+std::string logs_folder(const std::string& home, const JobId& job);
+
+}  // namespace runnel::agent

@@ -1,0 +1,148 @@
+#include "agent/runner/folders.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "agent/log_index.h"
+
+namespace runnel::agent {
+namespace {
+
+constexpr mode_t kFolderMode = 0755;
+
+bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+std::vector<std::string> entries_of(const std::string& folder) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(folder.c_str()), ::closedir);
+  while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
+}
+
+// The time of change that says "as we made it": any later change of the folder sets a real one.
+constexpr timespec kUntouched{1, 0};
+
+void mark_untouched(const std::string& folder) {
+  const timespec times[2] = {kUntouched, kUntouched};
+  ::utimensat(AT_FDCWD, folder.c_str(), times, 0);
+}
+
+bool untouched(const std::string& folder) {
+  struct stat status{};
+  return ::stat(folder.c_str(), &status) == 0 && status.st_mtim.tv_sec == kUntouched.tv_sec &&
+         status.st_mtim.tv_nsec == kUntouched.tv_nsec;
+}
+
+// All folders from `top` down to `folder`, which lies inside it.
+bool untouched_down_to(const std::string& top, std::string folder) {
+  while (folder.size() > top.size()) {
+    if (!untouched(folder)) return false;
+    folder.resize(folder.rfind('/'));
+  }
+  return untouched(top);
+}
+
+// Removes the folder if it holds nothing but empty folders.
+bool remove_empty(const std::string& folder) {
+  for (const std::string& name : entries_of(folder)) {
+    if (!remove_empty(folder + "/" + name)) return false;
+  }
+  return ::rmdir(folder.c_str()) == 0;
+}
+
+}  // namespace
+
+Result<void> make_folders(const std::string& path) {
+  if (::mkdir(path.c_str(), kFolderMode) == 0 || errno == EEXIST) return {};
+  if (errno != ENOENT) return errno_error("make the folder " + path, errno);
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos || slash == 0)
+    return errno_error("make the folder " + path, ENOENT);
+  TRY(make_folders(path.substr(0, slash)));
+  if (::mkdir(path.c_str(), kFolderMode) == 0 || errno == EEXIST) return {};
+  return errno_error("make the folder " + path, errno);
+}
+
+TaskFolders::TaskFolders(std::string home, const JobId& job) : job_(job_folder(home, job)) {}
+
+std::string TaskFolders::lasting_path(const model::AttemptRef& attempt) const {
+  return job_ + "/tasks/" + std::to_string(attempt.task.step.value()) + "." +
+         std::to_string(attempt.task.index.value());
+}
+
+std::string TaskFolders::lane_path(std::uint32_t slot) const {
+  return job_ + "/lanes/" + std::to_string(slot);
+}
+
+Result<TaskFolder> TaskFolders::take(std::uint32_t slot, const model::AttemptRef& attempt,
+                                     TaskFolderKind kind, const std::string& checkpoint_dir) {
+  const bool again = attempt.attempt.value() > 1;
+  if (kind == TaskFolderKind::kLasting || (again && exists(lasting_path(attempt)))) {
+    return take_lasting(attempt, checkpoint_dir);
+  }
+  return take_lane(slot, checkpoint_dir);
+}
+
+Result<TaskFolder> TaskFolders::take_lasting(const model::AttemptRef& attempt,
+                                             const std::string& checkpoint_dir) {
+  TaskFolder folder;
+  folder.path = lasting_path(attempt);
+  folder.checkpoint = folder.path + "/" + checkpoint_dir;
+  folder.resume = attempt.attempt.value() > 1 && !entries_of(folder.checkpoint).empty();
+  TRY(make_folders(folder.checkpoint));
+  return folder;
+}
+
+Result<TaskFolder> TaskFolders::take_lane(std::uint32_t slot, const std::string& checkpoint_dir) {
+  TaskFolder folder;
+  folder.of_lane = true;
+  folder.path = lane_path(slot);
+  folder.checkpoint = folder.path + "/" + checkpoint_dir;
+  if (exists(folder.checkpoint)) return folder;
+  // Another step used another name for its checkpoints.
+  remove_empty(folder.path);
+  TRY(make_folders(folder.checkpoint));
+  for (std::string path = folder.checkpoint; path.size() >= folder.path.size();
+       path.resize(path.rfind('/'))) {
+    mark_untouched(path);
+  }
+  return folder;
+}
+
+void TaskFolders::give_back(std::uint32_t slot, const model::AttemptRef& attempt,
+                            const TaskFolder& folder) {
+  if (!folder.of_lane || untouched_down_to(folder.path, folder.checkpoint)) return;
+  keep(lane_path(slot), attempt);
+}
+
+void TaskFolders::settle(std::uint32_t slot, const model::AttemptRef& attempt) {
+  const std::string lane = lane_path(slot);
+  if (exists(lane) && !remove_empty(lane)) keep(lane, attempt);
+}
+
+// A name is found even when the lasting folder is taken: what a task left is never thrown away.
+void TaskFolders::keep(const std::string& lane, const model::AttemptRef& attempt) {
+  const std::string lasting = lasting_path(attempt);
+  if (::rename(lane.c_str(), lasting.c_str()) == 0) return;
+  if (errno == ENOENT && make_folders(job_ + "/tasks").ok() &&
+      ::rename(lane.c_str(), lasting.c_str()) == 0) {
+    return;
+  }
+  const std::string other = lasting + ".a" + std::to_string(attempt.attempt.value());
+  if (::rename(lane.c_str(), other.c_str()) == 0) return;
+  remove_empty(lane);
+}
+
+void TaskFolders::remove_lanes() { remove_empty(job_ + "/lanes"); }
+
+}  // namespace runnel::agent

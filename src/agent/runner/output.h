@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "agent/log_index.h"
+#include "async/unique_fd.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "model/refs.h"
+
+namespace runnel::agent {
+
+// The two files that the ranks of one slot append to, one attempt after another.
+struct Segment {
+  async::UniqueFd out;
+  async::UniqueFd err;
+};
+
+// Where the output of one rank of one attempt lies. `gap` is what max_log has dropped so far.
+struct RankOutput {
+  std::uint32_t slot = 0;
+  std::int32_t rank = 0;
+  model::AttemptRef attempt;
+  std::int64_t begin[2] = {0, 0};  // By LogStream.
+  std::int64_t gap_begin[2] = {0, 0};
+  std::int64_t gap_end[2] = {0, 0};
+};
+
+// The output of a job: segment files, reused by the attempts of a lane, and the index of who wrote
+// where. No pipe and no copy: the processes hold the files themselves.
+//
+// Contract: a slot belongs to one lane at a time. begin() and end() collect index records; flush()
+//           writes them, before the process starts. A slot with a writer that could not be killed is
+//           never used again (give_slot(kSpoiled)).
+// Threads:  the runner's only.
+// Limits:   two open files per slot and rank, closed by close_files() when the job rests.
+// Why:      creating two files per task costs more than starting its process.
+class JobOutput {
+ public:
+  static Result<JobOutput> open(const std::string& home, const JobId& job);
+
+  enum class SlotState : std::uint8_t { kClean, kSpoiled };
+  std::uint32_t take_slot();
+  void give_slot(std::uint32_t slot, SlotState state);
+
+  // Opens (or goes on with) the files of the slot and rank; notes where the attempt begins.
+  Result<RankOutput> begin(std::uint32_t slot, std::int32_t rank, const model::AttemptRef& attempt,
+                           Time now);
+  int descriptor(const RankOutput& output, LogStream stream) const;
+  void end(RankOutput& output, Bytes max_log, Time now);
+  // Keeps head and tail of what is over max_log. Cheap when it is not.
+  void trim(RankOutput& output, Bytes max_log);
+  // An attempt of a dead runner: its end is where its files end now.
+  void end_vanished(std::uint32_t slot, std::int32_t rank, const model::AttemptRef& attempt,
+                    Time now);
+
+  Result<void> flush();
+  void close_files();
+
+ private:
+  enum class Slack : std::uint8_t { kSome, kNone };
+  Result<void> prepare();
+  Result<Segment*> segment(std::uint32_t slot, std::int32_t rank);
+  void cut(RankOutput& output, Bytes max_log, Slack slack);
+  void punch(RankOutput& output, LogStream stream, std::int64_t begin, std::int64_t end,
+             Bytes max_log);
+  void append(IndexRecord::Kind kind, const RankOutput& output, Time now, std::int64_t first,
+              std::int64_t second);
+
+  std::string logs_;
+  async::UniqueFd index_;
+  std::string pending_;
+  std::map<std::pair<std::uint32_t, std::int32_t>, Segment> segments_;
+  std::set<std::uint32_t> free_slots_;
+  std::uint32_t next_slot_ = 0;
+  bool can_punch_ = true;
+};
+
+}  // namespace runnel::agent

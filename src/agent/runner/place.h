@@ -1,0 +1,67 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/runner/folders.h"
+#include "agent/runner/memory_limit.h"
+#include "agent/runner/message.h"
+#include "agent/runner/output.h"
+#include "base/units.h"
+
+namespace runnel::agent {
+
+// One rank of a place that is queued or runs.
+struct RankRun {
+  enum class Phase : std::uint8_t {
+    kWaiting,  // No process yet.
+    kRunning,
+    kDraining,  // Its process ended; something of its tree still lives.
+    kEnded,
+  };
+  Phase phase = Phase::kWaiting;
+  RankFact fact;
+  pid_t pid = 0;     // Leader of its own session and process group.
+  Duration started;  // Boot clock.
+  Duration ended;
+  Duration drain_look;   // The next look whether it has drained ...
+  Duration drain_until;  // ... and when we give up on that.
+  bool has_output = false;
+  RankOutput output;
+  std::uint64_t news_turn = 0;  // Where its latest news waits to be sent, if they still do.
+  std::size_t news_at = 0;
+};
+
+// The ranks of one attempt on one node: they start together, share a task folder and a memory limit.
+struct Place {
+  std::uint64_t number = 0;  // Unique in the life of a runner.
+  PlaceStart start;
+  std::vector<RankRun> ranks;
+  std::uint32_t slot = 0;
+  TaskFolder folder;
+  std::optional<MemoryGroup> memory_group;
+  bool prepared = false;                  // Has slot, folder and output.
+  bool watched = false;                   // Its memory is watched.
+  bool killed = false;                    // SIGKILL was sent.
+  bool spoiled = false;                   // Something of it could not be killed.
+  std::optional<model::EndCause> forced;  // We end it, and why.
+  std::string forced_message;
+  // Boot clock; zero: none.
+  Duration timeout_at;
+  Duration kill_at;
+  Duration retry_at;
+  Duration retry_until;
+  Duration scheduled;  // Its place among the deadlines.
+
+  AttemptOnNode of() const { return {start.node, start.attempt}; }
+  bool over() const;
+  bool draining() const;
+  // The nearest of all that wait for a time; zero: none.
+  Duration deadline() const;
+};
+
+}  // namespace runnel::agent

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "async/unique_fd.h"
+#include "base/units.h"
+
+namespace runnel::agent {
+
+// Questions to /proc about processes. A process that is gone answers "nothing", never an error.
+
+// The children of this process, zombies included, as the kernel lists them.
+//
+// Contract: cheap (1 us): the file stays open. Falls back to reading all of /proc where the kernel
+//           has no such list.
+// Threads:  the thread that made it, which must be the main thread of the runner.
+class ChildList {
+ public:
+  ChildList();
+  std::vector<pid_t> read() const;
+
+ private:
+  async::UniqueFd file_;
+};
+
+std::vector<pid_t> children_of(pid_t pid);
+// All below `pid`, nearest first, without `pid` itself.
+std::vector<pid_t> descendants_of(pid_t pid);
+// Every process of the machine that we may see.
+std::vector<pid_t> all_processes();
+
+// The value of a variable in the environment the process was started with; "" when it has none.
+std::string environment_value(pid_t pid, std::string_view name);
+
+struct ProcessStat {
+  char state = '?';  // R S D Z T ...
+  pid_t parent = 0;
+  pid_t session = 0;
+  Duration started;  // Since boot, in clock ticks of 10 ms.
+};
+// False when there is no such process.
+bool read_stat(pid_t pid, ProcessStat& stat);
+
+// Resident memory: quick, counts shared pages in full.
+Bytes resident_memory(pid_t pid);
+// Proportional share of shared pages: exact and slow; falls back to resident_memory.
+Bytes proportional_memory(pid_t pid);
+
+// A random text that changes with each boot of the machine.
+std::string boot_id();
+
+// A whole small file of /proc, /sys or ours; "" when it cannot be read.
+std::string read_small_file(const std::string& path, std::size_t bytes_max = 1 << 20);
+
+}  // namespace runnel::agent

@@ -1,0 +1,188 @@
+#include "agent/runner/recovery.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "agent/log_index.h"
+#include "agent/runner/folders.h"
+#include "agent/runner/journal.h"
+#include "agent/runner/moment.h"
+#include "agent/runner/output.h"
+#include "agent/runner/process_tree.h"
+#include "agent/runner/strays.h"
+
+namespace runnel::agent {
+namespace {
+
+// The clock tick of /proc, and the longest a spawn is tried again.
+constexpr Duration kStartSlack = Duration::millis(20);
+constexpr Duration kStartLateMax = Duration::seconds(31);
+constexpr Duration kKillMax = Duration::seconds(5);
+constexpr useconds_t kLookEveryMicros = 5'000;
+
+// A process is the same one only with the same start.
+using Victims = std::map<pid_t, Duration>;
+
+bool lives(pid_t pid, Duration started) {
+  ProcessStat stat;
+  return read_stat(pid, stat) && stat.started == started && stat.state != 'Z';
+}
+
+void add_victim(Victims& victims, pid_t pid) {
+  ProcessStat stat;
+  if (pid != ::getpid() && read_stat(pid, stat) && stat.state != 'Z') victims[pid] = stat.started;
+}
+
+// The rank's own process, although its environment may no longer tell: some programs write over it.
+bool is_rank(const JournalRank& rank) {
+  ProcessStat stat;
+  if (rank.pid == 0 || !read_stat(rank.pid, stat)) return false;
+  return stat.session == rank.pid && stat.started + kStartSlack >= rank.started &&
+         stat.started <= rank.started + kStartLateMax;
+}
+
+void add_tree(Victims& victims, pid_t leader, const std::vector<pid_t>& all) {
+  add_victim(victims, leader);
+  for (const pid_t pid : descendants_of(leader)) add_victim(victims, pid);
+  for (const pid_t pid : all) {
+    if (::getsid(pid) == leader) add_victim(victims, pid);
+  }
+}
+
+Victims find_victims(const JournalContent& journal, const std::string& home_token) {
+  Victims victims;
+  const std::vector<pid_t> all = all_processes();
+  for (const pid_t pid : all) {
+    if (environment_value(pid, kAttemptKeyName).starts_with(home_token)) add_victim(victims, pid);
+  }
+  for (const auto& [key, rank] : journal.ranks) {
+    const bool open = rank.fact.state != RankFact::State::kEnded;
+    if (open && is_rank(rank)) add_tree(victims, rank.pid, all);
+  }
+  return victims;
+}
+
+void signal_all(const Victims& victims, int signal_number) {
+  for (const auto& [pid, started] : victims) {
+    if (lives(pid, started)) ::kill(pid, signal_number);
+  }
+}
+
+bool wait_gone(const Victims& victims, Duration limit) {
+  const Duration until = boot_now() + limit;
+  while (true) {
+    const bool any = std::any_of(victims.begin(), victims.end(), [](const auto& victim) {
+      return lives(victim.first, victim.second);
+    });
+    if (!any) return true;
+    if (boot_now() >= until) return false;
+    ::usleep(kLookEveryMicros);
+  }
+}
+
+// TERM, grace, KILL; again, since a dying process may have started another.
+bool end_left(const JournalContent& journal, const RecoveryOptions& options) {
+  Victims victims = find_victims(journal, options.home_token);
+  if (victims.empty()) return true;
+  signal_all(victims, SIGTERM);
+  signal_all(victims, SIGCONT);
+  wait_gone(victims, options.grace);
+  const Duration until = boot_now() + kKillMax;
+  while (boot_now() < until) {
+    victims = find_victims(journal, options.home_token);
+    if (victims.empty()) return true;
+    signal_all(victims, SIGKILL);
+    wait_gone(victims, Duration::seconds(1));
+  }
+  return false;
+}
+
+RankFact vanished(const JournalRank& rank, const std::string& message) {
+  RankFact fact = rank.fact;
+  fact.state = RankFact::State::kEnded;
+  fact.report.ended = true;
+  fact.report.ended_at = wall_now();
+  fact.report.cause = model::EndCause::kVanished;
+  fact.report.message = message;
+  return fact;
+}
+
+// What is known of the job's files: their owner is dead, so they end where they are.
+class Closer {
+ public:
+  explicit Closer(std::string home) : home_(std::move(home)) {}
+  ~Closer() {
+    for (auto& [job, output] : outputs_) {
+      if (output) (void)output->flush();
+      TaskFolders(home_, job).remove_lanes();
+    }
+  }
+  Closer(const Closer&) = delete;
+  Closer& operator=(const Closer&) = delete;
+
+  void close(const JournalRank& rank) {
+    const model::RankReport& report = rank.fact.report;
+    const JobId& job = report.attempt.task.job;
+    // A job that was deleted meanwhile gets no folders again.
+    if (::access(logs_folder(home_, job).c_str(), F_OK) != 0) return;
+    auto found = outputs_.find(job);
+    if (found == outputs_.end()) found = outputs_.emplace(job, open(job)).first;
+    if (found->second) {
+      found->second->end_vanished(rank.slot, report.rank, report.attempt, wall_now());
+    }
+    TaskFolders(home_, job).settle(rank.slot, report.attempt);
+  }
+
+ private:
+  std::unique_ptr<JobOutput> open(const JobId& job) const {
+    Result<JobOutput> output = JobOutput::open(home_, job);
+    return output.ok() ? std::make_unique<JobOutput>(std::move(*output)) : nullptr;
+  }
+
+  std::string home_;
+  std::map<JobId, std::unique_ptr<JobOutput>> outputs_;
+};
+
+Recovered damaged(const RecoveryOptions& options, const Error& error) {
+  Recovered recovered;
+  const std::string copy = options.journal + ".damaged";
+  ::rename(options.journal.c_str(), copy.c_str());
+  recovered.notice = error.to_string() + "; it was kept as " + copy;
+  end_left({}, options);
+  return recovered;
+}
+
+}  // namespace
+
+Recovered recover(const RecoveryOptions& options) {
+  const Result<JournalContent> read = read_journal(options.journal);
+  if (!read.ok() && read.error().code == Errc::kNotFound) return {};
+  if (!read.ok()) return damaged(options, read.error());
+  const JournalContent& journal = *read;
+  const bool same_boot = journal.boot == options.boot;
+  const bool any_open = std::any_of(journal.ranks.begin(), journal.ranks.end(), [](const auto& at) {
+    return at.second.fact.state != RankFact::State::kEnded;
+  });
+  Recovered recovered;
+  if (journal.ended_cleanly && same_boot && !any_open) recovered.incarnation = journal.incarnation;
+  if (!journal.ended_cleanly && same_boot && !end_left(journal, options)) {
+    recovered.notice = "a process that the dead runner had started could not be ended";
+  }
+  const std::string message = same_boot ? "the node's runner was killed; its exit code is not known"
+                                        : "the machine was restarted";
+  Closer closer(options.home);
+  for (const auto& [key, rank] : journal.ranks) {
+    const bool open = rank.fact.state != RankFact::State::kEnded;
+    if (open) closer.close(rank);
+    recovered.ended.push_back(open ? vanished(rank, message) : rank.fact);
+  }
+  return recovered;
+}
+
+}  // namespace runnel::agent

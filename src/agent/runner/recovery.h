@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/runner/message.h"
+#include "base/ids.h"
+#include "base/units.h"
+
+namespace runnel::agent {
+
+struct RecoveryOptions {
+  std::string home;
+  std::string journal;     // Path.
+  std::string boot;        // Boot id of the machine now.
+  std::string home_token;  // What RUNNEL_ATTEMPT_KEY of any runner of this home starts with.
+  Duration grace = Duration::seconds(2);  // Between TERM and KILL of what a dead runner left.
+};
+
+// What a runner finds of the one before it.
+struct Recovered {
+  std::vector<RankFact> ended;  // All ranks not forgotten: all ended now.
+  Incarnation incarnation;      // To go on with; empty: a new one, since something may be lost.
+  std::string notice;           // A sentence when something was wrong.
+};
+
+// Reads the journal of the runner before. Attempts with an exit record keep it. What still lives of the
+// others is found (by pid and start time, and by RUNNEL_ATTEMPT_KEY in any process of the machine), ended
+// and recorded as kVanished. After a reboot no process is touched.
+//
+// Blocks for at most grace plus a few seconds. Only one runner of a home may call it at a time.
+Recovered recover(const RecoveryOptions& options);
+
+}  // namespace runnel::agent

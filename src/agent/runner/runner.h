@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "base/units.h"
+
+namespace runnel::agent {
+
+struct RunnerOptions {
+  std::string home;
+  // Without an agent and with nothing that runs, the runner ends after ...
+  Duration idle_max = Duration::seconds(10);
+  // ... or after this when it holds exit records: they stay in its journal.
+  Duration idle_with_records_max = Duration::seconds(60);
+  Duration recovery_grace = Duration::seconds(2);
+};
+
+// The files of a home's runner.
+std::string runner_folder(const std::string& home);
+std::string runner_socket(const std::string& home);
+std::string runner_pid_file(const std::string& home);
+std::string runner_log_file(const std::string& home);
+
+// The runner: one process per home that starts attempts, keeps their exit records and outlives the
+// daemon. Returns the exit code of the process: 0 at its end or when another runner serves the home.
+//
+// Contract: takes over the process: signals, descriptors above 2, the child subreaper attribute. Its
+//           standard error is its log.
+// Threads:  one; it must be the only thread of the process.
+int runner_main(const RunnerOptions& options);
+
+}  // namespace runnel::agent

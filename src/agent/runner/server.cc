@@ -1,0 +1,173 @@
+#include "agent/runner/server.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/runner/moment.h"
+
+namespace runnel::agent {
+
+RunnerServer::RunnerServer(const RunnerOptions& options, Supervisor& supervisor,
+                           async::UniqueFd listener, async::UniqueFd signals,
+                           Incarnation incarnation, std::string notice)
+    : options_(options),
+      supervisor_(supervisor),
+      listener_(std::move(listener)),
+      signals_(std::move(signals)),
+      incarnation_(std::move(incarnation)),
+      notice_(std::move(notice)),
+      idle_since_(boot_now()) {}
+
+void RunnerServer::run() {
+  while (!finished()) wait_and_serve();
+}
+
+bool RunnerServer::idle_for(Duration limit) const {
+  return !agent_ && supervisor_.idle() && boot_now() >= idle_since_ + limit;
+}
+
+bool RunnerServer::finished() const {
+  if (ending_ && supervisor_.idle()) return true;
+  if (leave_when_idle_ && idle_for(Duration())) return true;
+  return idle_for(supervisor_.holds_records() ? options_.idle_with_records_max : options_.idle_max);
+}
+
+// Milliseconds until something is due, at most a second: boot time goes on while a machine sleeps,
+// poll's does not.
+int RunnerServer::wait_millis() const {
+  constexpr std::int64_t kWaitMax = 1'000;
+  const Duration now = boot_now();
+  std::int64_t wait = kWaitMax;
+  const Duration tick = supervisor_.next_tick();
+  if (!tick.is_zero()) wait = std::min(wait, (tick - now).millis());
+  if (agent_ && supervisor_.has_news() && !agent_->congested()) {
+    wait = std::min(wait, (news_at_ + kNewsEvery - now).millis());
+  }
+  return static_cast<int>(std::max<std::int64_t>(wait, 0));
+}
+
+void RunnerServer::wait_and_serve() {
+  const int agent = agent_ ? agent_->descriptor() : -1;
+  const bool to_write = agent_ && agent_->wants_to_write();
+  pollfd waits[] = {
+      {signals_.get(), POLLIN, 0},
+      {agent, static_cast<short>(POLLIN | (to_write ? POLLOUT : 0)), 0},
+      {listener_.get(), POLLIN, 0},
+      {newcomer_ ? newcomer_->descriptor() : -1, POLLIN, 0},
+  };
+  ::poll(waits, std::size(waits), wait_millis());
+  if (waits[0].revents != 0) take_signals();
+  if ((waits[1].revents & ~POLLOUT) != 0) hear(agent_);
+  if (waits[3].revents != 0) hear(newcomer_);
+  if (waits[2].revents != 0) take_newcomers();
+  supervisor_.tick();
+  supervisor_.flush();
+  tell_news();
+  if (agent_ || !supervisor_.idle()) idle_since_ = boot_now();
+}
+
+void RunnerServer::take_signals() {
+  signalfd_siginfo infos[16];
+  const ssize_t got = ::read(signals_.get(), infos, sizeof infos);
+  const std::size_t count = got > 0 ? static_cast<std::size_t>(got) / sizeof infos[0] : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (infos[i].ssi_signo != SIGTERM && infos[i].ssi_signo != SIGINT) continue;
+    ending_ = true;
+    supervisor_.end_all();
+  }
+  supervisor_.reap();
+}
+
+void RunnerServer::take_newcomers() {
+  async::UniqueFd socket(
+      ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket.valid()) newcomer_.emplace(std::move(socket));
+}
+
+void RunnerServer::hear(std::optional<Connection>& from) {
+  std::vector<Message> messages;
+  const Result<void> received = from->receive(messages);
+  for (Message& message : messages) take(from, message);
+  if (!received.ok()) from.reset();
+}
+
+void RunnerServer::take(std::optional<Connection>& from, Message& message) {
+  if (&from == &newcomer_) {
+    // Its first word; what it says after that belongs to the agent's connection.
+    const Hello* hello = std::get_if<Hello>(&message);
+    if (hello == nullptr || !newcomer_) return newcomer_.reset();
+    Connection connection = *std::move(newcomer_);
+    newcomer_.reset();
+    return welcome(std::move(connection), *hello);
+  }
+  if (auto* batch = std::get_if<StartBatch>(&message)) {
+    for (PlaceStart& place : batch->places) supervisor_.start(std::move(place));
+  } else if (const auto* stops = std::get_if<StopBatch>(&message)) {
+    for (const PlaceStop& stop : stops->stops) supervisor_.stop(stop);
+  } else if (const auto* forgets = std::get_if<ForgetBatch>(&message)) {
+    for (const AttemptOnNode& of : forgets->attempts) supervisor_.forget(of);
+  } else if (const auto* remove = std::get_if<RemoveJob>(&message)) {
+    supervisor_.remove_job(remove->job);
+  } else if (std::holds_alternative<Leave>(message)) {
+    leave_when_idle_ = true;
+  }
+}
+
+void RunnerServer::welcome(Connection newcomer, const Hello& hello) {
+  const auto refuse = [&newcomer](std::string reason) {
+    newcomer.send(Refused{std::move(reason)});
+    (void)newcomer.flush();
+  };
+  if (hello.version != kRunnerProtocolVersion) {
+    return refuse("this runner speaks version " + std::to_string(kRunnerProtocolVersion) +
+                  " of its protocol, the agent speaks " + std::to_string(hello.version));
+  }
+  if (hello.epoch < epoch_) {
+    return refuse("a control of the newer epoch " + std::to_string(epoch_.value()) +
+                  " has spoken to this runner");
+  }
+  epoch_ = hello.epoch;
+  leave_when_idle_ = false;
+  agent_.emplace(std::move(newcomer));
+  agent_->send(Welcome{kRunnerProtocolVersion, incarnation_, ::getpid(), notice_});
+  (void)supervisor_.take_news();  // All of it is in the inventory.
+  send_facts(FactsKind::kInventoryEnd, supervisor_.inventory());
+  tell_news();
+}
+
+void RunnerServer::tell_news() {
+  if (!agent_) {
+    (void)supervisor_.take_news();  // Whoever comes gets the inventory.
+    return;
+  }
+  const Duration now = boot_now();
+  const bool due = now >= news_at_ + kNewsEvery && !agent_->congested();
+  if (supervisor_.has_news() && due) {
+    news_at_ = now;
+    send_facts(FactsKind::kNews, supervisor_.take_news());
+  }
+  if (agent_->wants_to_write() && !agent_->flush().ok()) agent_.reset();
+}
+
+// In frames of a bounded size; the last one is of the given kind and there is always one.
+void RunnerServer::send_facts(FactsKind last, const std::vector<RankFact>& facts) {
+  std::size_t sent = 0;
+  do {
+    const std::size_t count = std::min(facts.size() - sent, kNewsFrame);
+    const auto begin = facts.begin() + static_cast<std::ptrdiff_t>(sent);
+    Facts frame;
+    frame.ranks.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+    sent += count;
+    const bool is_last = sent == facts.size();
+    frame.kind = is_last || last == FactsKind::kNews ? last : FactsKind::kInventory;
+    agent_->send(frame);
+  } while (sent < facts.size());
+}
+
+}  // namespace runnel::agent

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/runner/connection.h"
+#include "agent/runner/message.h"
+#include "agent/runner/runner.h"
+#include "agent/runner/supervisor.h"
+#include "async/unique_fd.h"
+#include "base/ids.h"
+#include "base/units.h"
+
+namespace runnel::agent {
+
+// The runner's loop: one poll() over the agent's connection, newcomers and signals.
+//
+// Contract: one agent at a time. A new one with the same or a newer epoch takes the place of the old;
+//           one with an older epoch is refused. News go out at once when the last are old enough, else
+//           together after kNewsEvery: one write for many short tasks. A newcomer says Hello alone and
+//           waits for the answer.
+// Threads:  the process's only one.
+class RunnerServer {
+ public:
+  static constexpr Duration kNewsEvery = Duration::millis(4);
+  static constexpr std::size_t kNewsFrame = 8'192;
+
+  RunnerServer(const RunnerOptions& options, Supervisor& supervisor, async::UniqueFd listener,
+               async::UniqueFd signals, Incarnation incarnation, std::string notice);
+  // Until there is nothing left to do.
+  void run();
+
+ private:
+  void wait_and_serve();
+  int wait_millis() const;
+  void take_signals();
+  void take_newcomers();
+  void hear(std::optional<Connection>& from);
+  void take(std::optional<Connection>& from, Message& message);
+  void welcome(Connection newcomer, const Hello& hello);
+  void tell_news();
+  void send_facts(FactsKind last, const std::vector<RankFact>& facts);
+  bool finished() const;
+  bool idle_for(Duration limit) const;
+
+  const RunnerOptions& options_;
+  Supervisor& supervisor_;
+  async::UniqueFd listener_;
+  async::UniqueFd signals_;
+  Incarnation incarnation_;
+  std::string notice_;
+  std::optional<Connection> agent_;
+  std::optional<Connection> newcomer_;  // Has not said Hello yet.
+  Epoch epoch_;
+  Duration news_at_;  // When news were last sent.
+  Duration idle_since_;
+  bool leave_when_idle_ = false;
+  bool ending_ = false;
+};
+
+}  // namespace runnel::agent

@@ -1,0 +1,69 @@
+#include "agent/runner/strays.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace runnel::agent {
+
+std::string Strays::key_of(Owner owner) const {
+  return key_ + ":" + std::to_string(owner.place) + ":" + std::to_string(owner.rank);
+}
+
+Strays::Owner Strays::parse_key(const std::string& value) const {
+  if (!value.starts_with(key_) || value.size() <= key_.size() || value[key_.size()] != ':') {
+    return {};
+  }
+  char* end = nullptr;
+  Owner owner;
+  owner.place = std::strtoull(value.c_str() + key_.size() + 1, &end, 10);
+  if (*end != ':') return {};
+  owner.rank = static_cast<std::int32_t>(std::strtol(end + 1, &end, 10));
+  return *end == '\0' ? owner : Owner();
+}
+
+Strays::Stray Strays::identify(pid_t pid, const World& world) const {
+  Stray stray;
+  stray.candidates = world.newest_place;
+  // The session first: it costs one call.
+  const pid_t session = ::getsid(pid);
+  if (session > 0) stray.owner = world.of_session(session);
+  if (stray.owner.place != 0) return stray;
+  const std::string key = environment_value(pid, kAttemptKeyName);
+  stray.detached = key == kDetachedKey;
+  stray.owner = parse_key(key);
+  return stray;
+}
+
+bool Strays::is_over(const Stray& stray, const World& world) {
+  if (stray.detached) return false;
+  if (stray.owner.place != 0) return !world.is_alive(stray.owner);
+  return world.oldest_place == 0 || world.oldest_place > stray.candidates;
+}
+
+void Strays::look(const World& world) {
+  const std::vector<pid_t> children = children_.read();
+  // The usual case: nobody but the leaders.
+  if (known_.empty() && children.size() <= world.leaders) return;
+  for (const pid_t pid : children) {
+    if (world.is_leader(pid)) continue;
+    auto found = known_.find(pid);
+    if (found == known_.end()) found = known_.emplace(pid, identify(pid, world)).first;
+    if (is_over(found->second, world)) ::kill(pid, SIGKILL);
+  }
+}
+
+bool Strays::any_of(Owner owner) const {
+  return std::any_of(known_.begin(), known_.end(),
+                     [&](const auto& entry) { return entry.second.owner == owner; });
+}
+
+void Strays::signal(Owner owner, int signal_number) const {
+  for (const auto& [pid, stray] : known_) {
+    if (stray.owner == owner) ::kill(pid, signal_number);
+  }
+}
+
+}  // namespace runnel::agent

@@ -1,0 +1,121 @@
+#include <unistd.h>
+
+#include <string_view>
+#include <utility>
+
+#include "agent/log_index.h"
+#include "agent/runner/moment.h"
+#include "agent/runner/supervisor.h"
+#include "base/check.h"
+
+namespace runnel::agent {
+namespace {
+
+// The value of a variable among "NAME=value" texts.
+std::string_view value_of(const std::vector<std::string>& env, std::string_view name) {
+  for (const std::string& entry : env) {
+    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) {
+      return std::string_view(entry).substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void Supervisor::spawn_waiting(Place& place) {
+  place.retry_at = {};
+  for (RankRun& rank : place.ranks) {
+    if (rank.phase == RankRun::Phase::kWaiting) spawn_rank(place, rank);
+  }
+}
+
+FoundProgram Supervisor::program_of(const PlaceStart& start) {
+  const std::string_view search_path = value_of(start.env, "PATH");
+  const std::string& name = start.argv.front();
+  if (program_.name == name && program_.search_path == search_path &&
+      program_.workdir == start.workdir && ::access(program_.file.c_str(), X_OK) == 0) {
+    return {program_.file, 0, {}};
+  }
+  FoundProgram found = find_program(name, std::string(search_path), start.workdir);
+  if (found.file.starts_with('/')) {
+    program_ = {name, std::string(search_path), start.workdir, found.file};
+  }
+  return found;
+}
+
+std::vector<std::string> Supervisor::own_variables(const Place& place, const RankRun& rank) const {
+  const TaskFolder& folder = place.folder;
+  std::vector<std::string> own;
+  own.reserve(6);
+  own.push_back("RUNNEL_JOB_DIR=" + job_folder(options_.home, place.start.attempt.task.job) +
+                "/shared");
+  own.push_back("RUNNEL_TASK_DIR=" + folder.path);
+  own.push_back("RUNNEL_CHECKPOINT_DIR=" + folder.checkpoint);
+  own.push_back("RUNNEL_METRICS_FILE=" + folder.path + "/metrics.jsonl");
+  own.push_back("RUNNEL_ATTEMPT_KEY=" + strays_.key_of({place.number, rank.fact.report.rank}));
+  if (folder.resume) own.push_back("RUNNEL_RESUME_FROM=" + folder.checkpoint);
+  return own;
+}
+
+void Supervisor::spawn_rank(Place& place, RankRun& rank) {
+  const PlaceStart& start = place.start;
+  FoundProgram program = program_of(start);
+  if (program.file.empty()) {
+    return not_spawned(place, rank, {.code = program.code, .message = std::move(program.message)});
+  }
+  const std::vector<std::string> own = own_variables(place, rank);
+  const auto at = static_cast<std::size_t>(rank.fact.report.rank - start.first_rank);
+  CHECK(at < start.rank_env.size(), "a rank outside of its place");
+  SpawnRequest request;
+  request.file = std::move(program.file);
+  request.argv = &start.argv;
+  request.env.reserve(start.env.size() + start.rank_env[at].size() + own.size());
+  for (const std::string& variable : start.env) request.env.push_back(&variable);
+  for (const std::string& variable : start.rank_env[at]) request.env.push_back(&variable);
+  for (const std::string& variable : own) request.env.push_back(&variable);
+  request.workdir = start.workdir.c_str();
+  const JobOutput& output = jobs_.at(start.attempt.task.job)->output;
+  request.input = null_.get();
+  request.output = output.descriptor(rank.output, LogStream::kOut);
+  request.error = output.descriptor(rank.output, LogStream::kErr);
+  if (options_.open_files) request.open_files = &*options_.open_files;
+  if (place.memory_group) request.memory_group = place.memory_group->processes.get();
+  rank.started = boot_now();
+  rank.fact.report.started_at = wall_now();
+  const SpawnOutcome outcome = spawn(request);
+  outcome.pid > 0 ? spawned(place, rank, outcome.pid) : not_spawned(place, rank, outcome);
+}
+
+void Supervisor::spawned(Place& place, RankRun& rank, pid_t pid) {
+  rank.pid = pid;
+  rank.phase = RankRun::Phase::kRunning;
+  rank.fact.state = RankFact::State::kRunning;
+  pids_[pid] = {&place, &rank};
+  ++live_leaders_;
+  journal_.process(place.number, rank.fact.report.rank, pid);
+  news(rank);
+}
+
+// A command that cannot run ends like the same command under a shell: 127 or 126 and a sentence, also
+// in its own output. What the machine lacks right now is tried again.
+void Supervisor::not_spawned(Place& place, RankRun& rank, const SpawnOutcome& outcome) {
+  const Duration now = boot_now();
+  if (outcome.try_again && now < place.retry_until) {
+    place.retry_at = now + kSpawnRetryEvery;
+    return;
+  }
+  JobOutput& output = jobs_.at(place.start.attempt.task.job)->output;
+  const std::string line = "runnel: " + outcome.message + "\n";
+  const int error = output.descriptor(rank.output, LogStream::kErr);
+  (void)!::write(error, line.data(), line.size());
+  model::RankReport& report = rank.fact.report;
+  report.cause = outcome.try_again ? model::EndCause::kNotStarted : model::EndCause::kExited;
+  report.code = outcome.code;
+  report.message = outcome.message;
+  report.ended_at = wall_now();
+  output.end(rank.output, place.start.max_log, report.ended_at);
+  record_end(place, rank);
+}
+
+}  // namespace runnel::agent
