@@ -131,14 +131,13 @@ EventLoop::~EventLoop() {
 void EventLoop::run() {
   CHECK(impl_->runner.exchange(std::this_thread::get_id()) == std::thread::id(),
         "run() of an event loop that runs already");
-  impl_->context.restart();
   impl_->context.run();
+  impl_->context.restart();  // After the run: a stop() that came before it must not be lost.
   impl_->runner.store(std::thread::id());
 }
 
-void EventLoop::run_driver(Async<void> driver) {
+void EventLoop::post_driver(Async<void> driver) {
   impl_->post([work = std::move(driver)]() mutable { run_to_end(std::move(work)); });
-  run();
 }
 
 void EventLoop::stop() { impl_->context.stop(); }

@@ -17,7 +17,7 @@ class Gate;
 
 // One thread's loop of timers, descriptors, signals and posted work.
 //
-// Contract: run() returns after stop(); it may be called again. Everything that needs the loop CHECKs
+// Contract: run() returns after stop(), also after one that came first; it may be called again. Everything that needs the loop CHECKs
 //           that it is on the loop's thread while the loop runs. Posted work runs in order.
 // Threads:  post() and stop() from any; the rest on the thread in run(), or before run().
 // Lifetime: outlives everything that uses it. Gates are closed before the loop is destroyed.
@@ -46,7 +46,8 @@ class EventLoop {
   template <typename T>
   Result<T> block_on(Async<T> work) {
     std::optional<Result<T>> result;
-    run_driver(drive(*this, std::move(work), result));
+    post_driver(drive(*this, std::move(work), result));
+    while (!result.has_value()) run();  // Somebody else's stop() does not end this.
     return *std::move(result);
   }
 
@@ -75,7 +76,7 @@ class EventLoop {
     loop.stop();
     co_return {};
   }
-  void run_driver(Async<void> driver);
+  void post_driver(Async<void> driver);
 
   std::unique_ptr<Impl> impl_;
 };

@@ -46,6 +46,24 @@ TEST_F(EventLoopTest, PostedWorkRunsInOrder) {
   EXPECT_EQ(order, "abcd");
 }
 
+TEST_F(EventLoopTest, AStopBeforeTheRunCountsAndEndsOnlyThatRun) {
+  loop().stop();
+  loop().run();
+  int value = 0;
+  loop().post([&] {
+    value = 1;
+    loop().stop();
+  });
+  loop().run();
+  EXPECT_EQ(value, 1);
+}
+
+TEST_F(EventLoopTest, BlockOnGoesOnThroughAStop) {
+  Timer timer(loop());
+  timer.start(Duration::millis(1), [&] { loop().stop(); });
+  EXPECT_TRUE(wait(loop().sleep(Duration::millis(10))).ok());
+}
+
 TEST_F(EventLoopTest, PostAndStopWorkFromOtherThreads) {
   constexpr int kPosts = 1000;
   int count = 0;
