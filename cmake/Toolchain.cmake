@@ -20,7 +20,11 @@ set(CMAKE_EXE_LINKER_FLAGS_CHECKED "")
 
 find_program(RUNNEL_CCACHE ccache)
 if(RUNNEL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${RUNNEL_CCACHE}")
+  # Paths relative to the build directory, so that build directories share objects; and what ccache asks
+  # for before it stores objects that used a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND}" -E env CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${RUNNEL_CCACHE}")
 endif()
 
 set(RUNNEL_IS_CLANG OFF)
@@ -38,6 +42,8 @@ target_include_directories(runnel_options INTERFACE "${PROJECT_SOURCE_DIR}/src"
 target_compile_options(
   runnel_options
   INTERFACE -fno-omit-frame-pointer
+            # Floating point must give the same bits from both compilers: no fused multiply-add.
+            -ffp-contract=off
             -Wall
             -Wextra
             -Wpedantic
@@ -68,9 +74,20 @@ if(RUNNEL_WERROR)
   target_compile_options(runnel_options INTERFACE -Werror)
 endif()
 
-# Floating point must give the same bits from both compilers: no fused multiply-add.
-add_library(runnel_pure_options INTERFACE)
-target_compile_options(runnel_pure_options INTERFACE -ffp-contract=off)
+# Tests are read once and run for milliseconds: no optimiser, and GoogleTest precompiled. Only tests use a
+# precompiled header, so that a missing include in our own code stays an error.
+function(runnel_add_test_options)
+  set(source "${PROJECT_BINARY_DIR}/test_options.cc")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "// Owns the precompiled header of all tests.\n")
+  add_library(runnel_test_options STATIC EXCLUDE_FROM_ALL "${source}")
+  target_link_libraries(runnel_test_options PUBLIC runnel_options GTest::gtest GTest::gmock)
+  target_compile_options(runnel_test_options PUBLIC -O0)
+  if(RUNNEL_IS_CLANG)
+    target_compile_options(runnel_test_options PUBLIC "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
+  target_compile_definitions(runnel_test_options PUBLIC RUNNEL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_precompile_headers(runnel_test_options PRIVATE <gtest/gtest.h> <gmock/gmock.h>)
+endfunction()
 
 if(RUNNEL_SANITIZE)
   string(REPLACE ";" "," RUNNEL_SANITIZE_LIST "${RUNNEL_SANITIZE}")

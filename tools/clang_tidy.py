@@ -84,17 +84,22 @@ def commands(build: Path) -> dict[Path, list[str]]:
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         words = shlex.split(entry["command"])
         first = next(index for index, word in enumerate(words) if "clang++" in Path(word).name)
-        options = []
-        skip = False
-        for word in words[first + 1 :]:
-            if skip or word in ("-c", "-Werror"):
-                skip = False
-            elif word == "-o":
-                skip = True
-            elif word != entry["file"]:
-                options.append(word)
-        found[Path(entry["file"])] = options
+        found[Path(entry["file"])] = reading_options(words[first + 1 :], entry["file"])
     return found
+
+
+def reading_options(words: list[str], source: str) -> list[str]:
+    """What matters for reading a file. -Xclang only ever carries the precompiled header of the tests."""
+    options = []
+    skip = False
+    for word in words:
+        if skip or word in ("-c", "-Werror", "-Winvalid-pch", source):
+            skip = False
+        elif word in ("-o", "-Xclang"):
+            skip = True
+        else:
+            options.append(word)
+    return options
 
 
 def key(path: Path, options: list[str], salt: str) -> str:

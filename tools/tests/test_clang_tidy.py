@@ -47,3 +47,8 @@ def test_key_follows_headers_options_and_checks(tree):
     header.write_text("long f();\n", encoding="utf-8")
     clang_tidy.text_of.cache_clear()
     assert clang_tidy.key(source, ["-O2"], "checks") != before
+
+
+def test_options_for_reading_leave_out_outputs_and_precompiled_headers():
+    words = "-O2 -Xclang -include-pch -Xclang /b/test.pch -Werror -o x.o -c a.cc -DX=1".split()
+    assert clang_tidy.reading_options(words, "a.cc") == ["-O2", "-DX=1"]
