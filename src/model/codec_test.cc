@@ -88,7 +88,9 @@ TEST(Codec, EveryMemberMatters) {
       json::Value::Object fewer = document.as_object();
       fewer.erase(key);
       const Result<Event> without = decode_event(json::Value::object(fewer));
-      if (without.ok()) EXPECT_NE(*without, event) << key << " of " << document.dump();
+      if (without.ok()) {
+        EXPECT_NE(*without, event) << key << " of " << document.dump();
+      }
       json::Value::Object more = document.as_object();
       more.emplace(key + "x", member);
       EXPECT_FALSE(decode_event(json::Value::object(more)).ok()) << key;

@@ -44,7 +44,9 @@ TEST(Resources, TimesInAgreesWithFitsIn) {
       const Resources one = of(cpus, Bytes::mebi(cpus / 3), {{"H100", devices}});
       const std::int64_t times = one.times_in(node, 50);
       EXPECT_TRUE(one.times(times).fits_in(node)) << one.describe();
-      if (times < 50) EXPECT_FALSE(one.times(times + 1).fits_in(node)) << one.describe();
+      if (times < 50) {
+        EXPECT_FALSE(one.times(times + 1).fits_in(node)) << one.describe();
+      }
     }
   }
 }

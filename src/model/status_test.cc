@@ -80,7 +80,9 @@ TEST(Status, EndsAreTheLastNine) {
 TEST(Status, NoEndIsLeft) {
   for (const Level level : kLevels) {
     for (const Status from : all()) {
-      if (is_end(from)) EXPECT_TRUE(next(level, from).empty()) << to_string(from);
+      if (is_end(from)) {
+        EXPECT_TRUE(next(level, from).empty()) << to_string(from);
+      }
     }
   }
 }
@@ -144,7 +146,9 @@ TEST(Status, OnlyARetryReopens) {
   using enum Status;
   for (const Level level : kLevels) {
     for (const Status status : all()) {
-      if (reopenable(level, status)) EXPECT_TRUE(is_end(status));
+      if (reopenable(level, status)) {
+        EXPECT_TRUE(is_end(status));
+      }
     }
     EXPECT_FALSE(reopenable(level, kSucceeded));
     EXPECT_FALSE(reopenable(Level::kAttempt, kFailed));

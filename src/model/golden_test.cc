@@ -1,0 +1,68 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/codec.h"
+
+namespace runnel::model {
+namespace {
+
+// Logs that older builds wrote. They must be read and written to the same bytes for ever: a hash chain
+// stands on them. Add files for new formats; never change these.
+std::vector<std::string> lines_of(const std::string& name) {
+  std::ifstream file(std::string(RUNNEL_SOURCE_DIR) + "/test/golden/log/" + name);
+  EXPECT_TRUE(file.is_open()) << name;
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+// Every line comes back byte for byte; returns the types that were met.
+template <typename Decode>
+std::set<std::string_view> replay(const std::string& name, Decode decode) {
+  std::set<std::string_view> types;
+  for (const std::string& line : lines_of(name)) {
+    const Result<json::Value> document = json::parse(line);
+    EXPECT_TRUE(document.ok()) << line;
+    if (!document.ok()) continue;
+    const auto value = decode(*document);
+    EXPECT_TRUE(value.ok()) << value.error().to_string() << "\n" << line;
+    if (!value.ok()) continue;
+    EXPECT_EQ(encode_text(*value), line);
+    types.insert(type_of(*value));
+  }
+  return types;
+}
+
+TEST(Golden, EventsOfVersion1) {
+  EXPECT_EQ(replay("events-v1.jsonl", decode_event).size(), 16u);
+}
+
+TEST(Golden, InputsOfVersion1) {
+  EXPECT_EQ(replay("inputs-v1.jsonl", decode_input).size(), 6u);
+}
+
+// What the first lines say, so that a change of meaning is noticed as well as one of spelling.
+TEST(Golden, VersionOneMeansWhatItMeant) {
+  const std::vector<std::string> lines = lines_of("events-v1.jsonl");
+  ASSERT_FALSE(lines.empty());
+  const Event event = decode_event(MUST(json::parse(lines[0]))).value();
+  const auto* submitted = std::get_if<JobSubmitted>(&event);
+  ASSERT_NE(submitted, nullptr);
+  const JobSpec& spec = *submitted->spec;
+  ASSERT_EQ(spec.steps.size(), 2u);
+  EXPECT_EQ(spec.steps[0].grace, Duration::seconds(30));
+  EXPECT_EQ(spec.steps[0].max_log, Bytes::gibi(1));
+  EXPECT_EQ(spec.steps[0].num_nodes, 1);
+  EXPECT_EQ(spec.steps[0].task_count, 1);
+  EXPECT_EQ(spec.steps[1].resources.milli_cpus, 1500);
+  EXPECT_EQ(spec.steps[1].depends_on, std::vector<StepIndex>{StepIndex(0)});
+  EXPECT_EQ(spec.steps[1].checkpoint->exit_code, 85);
+  EXPECT_EQ(spec.steps[1].envs[1].second, "caf\u00e9 \"x\"\n");
+}
+
+}  // namespace
+}  // namespace runnel::model
