@@ -119,6 +119,11 @@ Result<void> append_file(const std::string& path, std::string_view text) {
   return write_all(file, text, path);
 }
 
+Result<void> rename_file(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) return failed("rename", from + " to " + to);
+  return sync_directory(parent_of(to));
+}
+
 Result<void> copy_file(const std::string& from, const std::string& to) {
   const Descriptor source = TRY(open_file(from, O_RDONLY, 0, "open"));
   const int flags = O_WRONLY | O_CREAT | O_EXCL;

@@ -29,6 +29,9 @@ Result<void> write_file_atomically(const std::string& path, std::string_view tex
 // Adds `text` to the end of the file, which is made when missing. Not synced.
 Result<void> append_file(const std::string& path, std::string_view text);
 
+// Gives the file another name in the same file system, replacing what has it; synced.
+Result<void> rename_file(const std::string& from, const std::string& to);
+
 // Copies the bytes of one file to a new one and syncs it; kConflict when `to` is there.
 Result<void> copy_file(const std::string& from, const std::string& to);
 
