@@ -15,7 +15,7 @@ import shlex
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
 from os import cpu_count
@@ -38,6 +38,7 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _DECLARED = re.compile(
     r"^(?!namespace|using|extern|#|TEST)[A-Za-z_\[][^\n;={(]*?(?<!::)\b(\w+)\s*(?:\[[^\]]*\])?[({=;]", re.MULTILINE
 )
+_FINDING = re.compile(r"^(\S+?):\d+:\d+: (?:error|warning):", re.MULTILINE)
 _TEST_NAME = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\((\w+),\s*(\w+)", re.MULTILINE)
 
 
@@ -47,9 +48,12 @@ class Result:
     output: str
     compiled: bool
 
-    @property
-    def clean(self) -> bool:
-        return not self.output
+    def clean_files(self) -> list[Path]:
+        """Those that no finding stands in, nor in a header that they include."""
+        if not self.output:
+            return self.files
+        named = {(ROOT / name).resolve() for name in _FINDING.findall(self.output)}
+        return [path for path in self.files if named and not named & set(closure(path))]
 
 
 def is_test(path: Path) -> bool:
@@ -187,18 +191,19 @@ def main() -> int:
 
     work = arguments.build / "clang-tidy"
     work.mkdir(exist_ok=True)
+    dirty = 0
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        nested = pool.map(lambda group: check(group, options, work), groups(stale, options))
-        results = [result for results in nested for result in results]
-    for result in results:
-        if result.clean:
-            for path in result.files:
-                (CACHE / keys[path]).touch()
-        else:
-            print(result.output, flush=True)
-    dirty = sum(len(result.files) for result in results if not result.clean)
-    print(f"clang-tidy: {len(files)} files, {len(stale)} checked in {len(results)} groups, "
-          f"{dirty} in groups with errors, {time.monotonic() - started:.0f} s")
+        pending = [pool.submit(check, group, options, work) for group in groups(stale, options)]
+        for done in as_completed(pending):
+            for result in done.result():
+                clean = result.clean_files()
+                for path in clean:
+                    (CACHE / keys[path]).touch()
+                dirty += len(result.files) - len(clean)
+                if result.output:
+                    print(result.output, flush=True)
+    print(f"clang-tidy: {len(files)} files, {len(stale)} checked in {len(pending)} groups, "
+          f"{dirty} with errors, {time.monotonic() - started:.0f} s")
     return 1 if dirty else 0
 
 
