@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def violations(repository: Repository) -> list:
     checks = [*layers.CHECKS, *bans.CHECKS, *coroutines.CHECKS, *files.CHECKS, *lengths.CHECKS]
     found = {violation for check in checks for violation in check(repository)}
+    allowed = {source.path: source.allowances for source in repository.sources}
+    found = {item for item in found if (item.line, item.check) not in allowed.get(item.path, ())}
     return sorted(found, key=lambda violation: (violation.path, violation.line, violation.check))
 
 

@@ -57,7 +57,7 @@ BANS = (
         "use the _r form, or std::error_code's message"),
     Ban("regex", r"\bstd::(?:basic_)?regex\b", "parse by hand: std::regex is slow and recurses on its input"),
     Ban("assert", r"(?<![\w_])assert\s*\(", "use CHECK, which stays on in release builds", in_tests=True),
-    Ban("throw", r"\bthrow\b(?!\s*\()", "return an Error: no exception crosses a module border"),
+    Ban("throw", r"\bthrow\b(?!\s*[;(])", "return an Error: no exception crosses a module border"),
     Ban("delete", r"(?<!operator )(?<!= )\bdelete\b", "own it with std::unique_ptr"),
     Ban("detach", r"\.\s*detach\s*\(\s*\)", "join it: detached threads outlive what they use", in_tests=True),
     Ban("goto", r"\bgoto\b", "return from a function", in_tests=True),
@@ -84,12 +84,26 @@ def _applies(ban: Ban, source: Source, repository: Repository) -> bool:
     return not ban.pure_only or repository.is_pure(source)
 
 
+_TYPE_BEFORE = re.compile(r"([\w>&*])[ \t]+$")
+_NO_TYPE = re.compile(r"\b(?:return|co_return|co_await|co_yield|else|do|case|throw|and|or|not)[ \t]+$")
+
+
+def _declares(text: str, at: int) -> bool:
+    """Whether a type stands before the name: `Dice fork(int n);` declares a fork of our own."""
+    before = text[max(0, at - 40) : at]
+    line = before[before.rfind("\n") + 1 :]
+    is_call = re.match(r"\w+\s*\(", text[at:]) is not None
+    return is_call and bool(_TYPE_BEFORE.search(line)) and not _NO_TYPE.search(line)
+
+
 def check_bans(repository: Repository) -> Iterable[Violation]:
     for source in repository.sources:
         for ban in BANS:
             if not _applies(ban, source, repository):
                 continue
             for match in ban.regex.finditer(source.statements):
+                if _declares(source.statements, match.start()):
+                    continue
                 yield source.violation(match.start(), ban.name, f"`{match.group().strip()}`: {ban.cure}")
 
 

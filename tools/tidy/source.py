@@ -17,6 +17,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"]+)[>\"]", re.MULTILINE)
+_ALLOW = re.compile(r"tidy: allow\(([\w-]+)\) \S")
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 
 
@@ -94,6 +95,16 @@ class Source:
 
     def line_at(self, offset: int) -> int:
         return self.raw.count("\n", 0, offset) + 1
+
+    @cached_property
+    def allowances(self) -> set[tuple[int, str]]:
+        """Line and check of each `// tidy: allow(check) the reason`: it speaks for its line and the next."""
+        found = set()
+        for offset, text in self.comments:
+            for match in _ALLOW.finditer(text):
+                line = self.line_at(offset + match.start())
+                found |= {(line, match[1]), (line + 1, match[1])}
+        return found
 
     def violation(self, offset: int, check: str, message: str) -> Violation:
         return Violation(self.path, self.line_at(offset), check, message)
