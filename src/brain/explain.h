@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,14 @@ namespace runnel::brain {
 // Why one step is not running (or not running more), in one line, and what would change it.
 struct Wait {
   StepIndex step;
-  std::string reason;    // Slurm's words where they exist: Priority Resources Dependency BeginTime
-                         // ReqNodeNotAvail JobHeldUser; ours: GangIncomplete.
-  std::string message;   // "needs 4 H100, the largest node has 2": one sentence with the numbers.
-  std::string remedy;    // The smallest change that would start it now; may be empty.
-  std::int64_t position = 0;  // 1-based place in the queue of steps that want to start; 0: not queued.
+  // Slurm's words where they exist: Dependency JobHeldUser BeginTime JobArrayTaskLimit ReqNodeNotAvail
+  // Priority Resources; ours: GangIncomplete, and Running when nothing of it waits.
+  std::string reason;
+  std::string
+      message;         // "needs a node with 4 H100, and the largest node has 2 H100": one sentence.
+  std::string remedy;  // The smallest change that would start it now or sooner; may be empty.
+  // 1-based place in the queue of steps that want to start; 0: not queued.
+  std::int64_t position = 0;
   std::vector<JobId> blockers;  // Jobs that hold what it needs, or stand before it.
 };
 

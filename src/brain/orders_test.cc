@@ -20,14 +20,14 @@ std::vector<std::string> names_of(const std::vector<DesiredAttempt>& attempts) {
 }
 
 model::StepSpec gang_step(std::int32_t num_nodes, std::int32_t per_node) {
-  model::StepSpec spec = testing::step("train");
+  model::StepSpec spec = testing::plain_step("train");
   spec.num_nodes = num_nodes;
   spec.procs_per_node = per_node;
   return spec;
 }
 
 TEST(StartOrder, CarriesWhatTheStepSays) {
-  model::StepSpec spec = testing::step("train");
+  model::StepSpec spec = testing::plain_step("train");
   spec.resources = amount(2, Bytes::gibi(4));
   spec.max_duration = Duration::minutes(5);
   spec.grace = Duration::seconds(7);
@@ -35,7 +35,7 @@ TEST(StartOrder, CarriesWhatTheStepSays) {
   spec.secrets = {{"TOKEN", "env:TOKEN"}};
   Story story;
   const NodeId node = story.node("n1", amount(8));
-  const JobId job = story.submit(testing::job("fashion", {spec}));
+  const JobId job = story.submit(testing::job_of("fashion", {spec}));
   const auto attempt = story.running(job, 0, 0, node);
   const auto order = start_order(story.state(), attempt, node);
   ASSERT_TRUE(order.has_value());
@@ -55,13 +55,13 @@ TEST(StartOrder, CarriesWhatTheStepSays) {
 }
 
 TEST(StartOrder, KeepsTheFolderOfATaskThatMayBeTriedAgain) {
-  model::StepSpec retried = testing::step("a");
+  model::StepSpec retried = testing::plain_step("a");
   retried.retry.max = 1;
-  model::StepSpec saving = testing::step("b");
+  model::StepSpec saving = testing::plain_step("b");
   saving.checkpoint = model::CheckpointPolicy{.dir = "ckpt", .every = {}, .exit_code = {}};
   Story story;
   const NodeId node = story.node("n1", amount(8));
-  const JobId job = story.submit(testing::job("x", {retried, saving}));
+  const JobId job = story.submit(testing::job_of("x", {retried, saving}));
   EXPECT_TRUE(start_order(story.state(), story.running(job, 0, 0, node), node)->keep_task_dir);
   const auto order = start_order(story.state(), story.running(job, 1, 0, node), node);
   EXPECT_TRUE(order->keep_task_dir);
@@ -69,15 +69,15 @@ TEST(StartOrder, KeepsTheFolderOfATaskThatMayBeTriedAgain) {
 }
 
 TEST(StartOrder, FillsTemplatesInScriptsAndArguments) {
-  model::StepSpec script = testing::step("a");
+  model::StepSpec script = testing::plain_step("a");
   script.run = "train --lr {{lr}} --i {{ task.index }}/{{task.count}} {{{{x}} {{job.name}}";
   script.task_count = 9;
-  model::StepSpec command = testing::step("b");
+  model::StepSpec command = testing::plain_step("b");
   command.run.clear();
   command.command = {"echo", "{{item}}", "{{job.id}}-{{item}}"};
   Story story;
   const NodeId node = story.node("n1", amount(8));
-  const JobId job = story.submit(testing::job("fashion", {script, command}));
+  const JobId job = story.submit(testing::job_of("fashion", {script, command}));
   const auto first = story.bind(story.open(job, 0, {{node, 1}}), 4, {{"lr", "0.01"}});
   const auto second = story.bind(story.open(job, 1, {{node, 1}}), 0, {{"item", "a b"}});
   EXPECT_EQ(start_order(story.state(), first, node)->argv[2],
@@ -87,11 +87,11 @@ TEST(StartOrder, FillsTemplatesInScriptsAndArguments) {
 }
 
 TEST(StartOrder, AParameterMayBeNamedLikeATaskName) {
-  model::StepSpec spec = testing::step("a");
+  model::StepSpec spec = testing::plain_step("a");
   spec.run = "{{task.index}}";
   Story story;
   const NodeId node = story.node("n1", amount(8));
-  const JobId job = story.submit(testing::job("x", {spec}));
+  const JobId job = story.submit(testing::job_of("x", {spec}));
   const auto attempt = story.bind(story.open(job, 0, {{node, 1}}), 0, {{"task.index", "mine"}});
   EXPECT_EQ(start_order(story.state(), attempt, node)->argv[2], "mine");
 }
@@ -100,7 +100,7 @@ TEST(StartOrder, IsForLiveAttemptsOnTheirNodesOnly) {
   Story story;
   const NodeId node = story.node("n1", amount(8));
   const NodeId other = story.node("n2", amount(8));
-  const JobId job = story.submit(testing::job("x", {testing::step("a")}));
+  const JobId job = story.submit(testing::job_of("x", {testing::plain_step("a")}));
   const auto attempt = story.running(job, 0, 0, node);
   EXPECT_TRUE(start_order(story.state(), attempt, node).has_value());
   EXPECT_FALSE(start_order(story.state(), attempt, other).has_value());
@@ -116,7 +116,7 @@ TEST(StartOrder, GivesEachNodeItsRanks) {
   const NodeId a = story.node("a", amount(8));
   const NodeId b = story.node("b", amount(8));
   const NodeId c = story.node("c", amount(8));
-  const JobId job = story.submit(testing::job("x", {gang_step(3, 2)}));
+  const JobId job = story.submit(testing::job_of("x", {gang_step(3, 2)}));
   const auto attempt = story.bind(story.open(job, 0, {{c, 2}, {a, 2}, {b, 2}}, 20'001), 0);
   const auto ranks_on = [&](const NodeId& node) {
     const auto order = start_order(story.state(), attempt, node);
@@ -134,7 +134,7 @@ TEST(StartOrder, ASharedNodeRunsTheRanksOfAllItsPlaces) {
   Story story;
   const NodeId a = story.node("a", amount(8));
   const NodeId b = story.node("b", amount(8));
-  const JobId job = story.submit(testing::job("x", {gang_step(3, 2)}));
+  const JobId job = story.submit(testing::job_of("x", {gang_step(3, 2)}));
   const auto attempt = story.bind(story.open(job, 0, {{a, 2}, {b, 4}}, 20'001), 0);
   const auto order = start_order(story.state(), attempt, b);
   EXPECT_EQ(order->first_rank, 2);
@@ -154,9 +154,9 @@ TEST(StopOrder, SaysWhy) {
   for (const auto& [because, reason] : reasons) {
     Story story;
     const NodeId node = story.node("n1", amount(8));
-    model::StepSpec spec = testing::step("a");
+    model::StepSpec spec = testing::plain_step("a");
     spec.grace = Duration::seconds(9);
-    const JobId job = story.submit(testing::job("x", {spec}));
+    const JobId job = story.submit(testing::job_of("x", {spec}));
     const auto attempt = story.running(job, 0, 0, node);
     EXPECT_FALSE(stop_order(story.state(), attempt).has_value());
     story.stop(attempt, because);
@@ -175,9 +175,9 @@ TEST(Desired, HoldsEveryLiveAttemptInLaneOrder) {
   Story story;
   const NodeId a = story.node("a", amount(8));
   const NodeId b = story.node("b", amount(8));
-  model::StepSpec many = testing::step("many");
+  model::StepSpec many = testing::plain_step("many");
   many.task_count = 10;
-  const JobId job = story.submit(testing::job("x", {many, gang_step(2, 1)}));
+  const JobId job = story.submit(testing::job_of("x", {many, gang_step(2, 1)}));
   const LaneId first = story.open(job, 0, {{a, 1}});
   const LaneId second = story.open(job, 0, {{b, 1}});
   const LaneId gang = story.open(job, 1, {{b, 1}, {a, 1}}, 20'000);
@@ -196,13 +196,13 @@ TEST(Desired, HoldsEveryLiveAttemptInLaneOrder) {
 }
 
 TEST(StartOrder, IsCheap) {
-  model::StepSpec spec = testing::step("many");
+  model::StepSpec spec = testing::plain_step("many");
   spec.run = "python train.py --lr {{lr}} --width {{width}}";
   spec.task_count = 1000;
   for (int i = 0; i < 10; ++i) spec.envs.emplace_back("NAME" + std::to_string(i), "value");
   Story story;
   const NodeId node = story.node("a", amount(8));
-  const JobId job = story.submit(testing::job("x", {spec}));
+  const JobId job = story.submit(testing::job_of("x", {spec}));
   const auto attempt =
       story.bind(story.open(job, 0, {{node, 1}}), 7, {{"lr", "0.001"}, {"width", "64"}});
   constexpr int kOrders = 20'000;

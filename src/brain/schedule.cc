@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "brain/sampling.h"
 #include "brain/turn.h"
+#include "brain/wish.h"
 #include "sched/place.h"
 #include "sched/plan.h"
 
@@ -19,23 +20,15 @@ using model::Status;
 // and gives them back when a more urgent step wants its place.
 constexpr std::int64_t kAheadWindowMillis = 100;
 constexpr std::int64_t kAheadTasksMax = 256;
-// Retried tasks are counted no further than this: more than one plan can place anyway.
-constexpr std::int64_t kCountedAgainMax = 1'024;
 
 bool gang(const model::StepSpec& spec) { return spec.rank_count() > 1; }
 
-// Tasks of the step that may be bound now.
 std::int64_t waiting_tasks(const Turn& turn, const StepKey& key) {
-  const Step& step = step_of(turn.state(), key.job, key.step);
-  std::int64_t count = fresh_tasks(step);
-  auto again = turn.index().again.find(key);
-  if (again == turn.index().again.end()) return count;
-  std::int64_t looked_at = 0;
-  for (const auto& [not_before, index] : again->second) {
-    if (not_before > turn.now() || ++looked_at > kCountedAgainMax) break;
-    ++count;
-  }
-  return count;
+  return waiting_tasks(turn.state(), turn.index(), key, turn.now());
+}
+
+sched::Request request_of(const Turn& turn, const StepKey& key) {
+  return request_of(turn.state(), turn.index(), key, turn.now());
 }
 
 // The next `count` tasks: those with a history first, in order of their back-offs, then fresh ones.
@@ -84,24 +77,6 @@ void bind(Turn& turn, LaneId lane, const StepKey& key, std::int64_t count) {
   }
   turn.emit(std::move(event));
   turn.touch_step(key.job, key.step);
-}
-
-sched::Request request_of(const Turn& turn, const StepKey& key) {
-  const Job& job = turn.state().jobs.at(key.job);
-  const model::StepSpec& spec = spec_of(turn.state(), key.job, key.step);
-  const Step& step = step_of(turn.state(), key.job, key.step);
-  sched::Request request;
-  request.key = queue_key(job, key.step);
-  request.places = spec.num_nodes;
-  request.per_place = spec.resources;
-  request.cpu_share = spec.whole_node ? sched::CpuShare::kWholeHost : sched::CpuShare::kAsAsked;
-  request.lanes_wanted = waiting_tasks(turn, key);
-  if (spec.parallel.has_value()) {
-    request.lanes_wanted = std::min(request.lanes_wanted, *spec.parallel - step.lanes);
-  }
-  request.waiting_since = step.ready_since;
-  request.limit = spec.max_duration;
-  return request;
 }
 
 // Whether a step before this one in the queue waits for room and could use one of the lane's nodes.
@@ -179,19 +154,6 @@ void open_lane(Turn& turn, const StepKey& key, const sched::Placement& placement
   bind(turn, lane, key, 1);
 }
 
-std::vector<sched::LaneEnd> lane_ends(const Turn& turn) {
-  std::vector<sched::LaneEnd> ends;
-  for (const auto& [id, lane] : turn.state().lanes) {
-    const model::StepSpec& spec = spec_of(turn.state(), lane.job, lane.step);
-    std::optional<Time> by;
-    if (!spec.max_duration.is_zero()) by = lane.progress_at + spec.max_duration + spec.grace;
-    for (const model::Place& place : lane.places) {
-      ends.push_back({place.node, lane.per_place.times(place.ranks / spec.procs_per_node), by});
-    }
-  }
-  return ends;
-}
-
 // One plan over the head of the queue. Returns how many lanes it opened.
 std::size_t run_plan(Turn& turn) {
   std::vector<StepKey> keys;
@@ -204,7 +166,7 @@ std::size_t run_plan(Turn& turn) {
     keys.push_back(key);
   }
   if (queue.empty()) return 0;
-  const std::vector<sched::LaneEnd> running = lane_ends(turn);
+  const std::vector<sched::LaneEnd> running = lane_ends(turn.state());
   const sched::Plan plan = sched::plan({&turn.index().cluster, queue, running, turn.now()});
   for (const sched::Grant& grant : plan.grants) {
     open_lane(turn, keys[grant.request], grant.placement);

@@ -20,7 +20,7 @@ using Params = std::vector<std::pair<std::string, std::string>>;
 Map environment(Story& story, model::StepSpec spec, std::vector<model::Place> places,
                 Params params = {}) {
   const NodeId node = places.front().node;
-  const JobId job = story.submit(testing::job("fashion", {std::move(spec)}));
+  const JobId job = story.submit(testing::job_of("fashion", {std::move(spec)}));
   const auto attempt =
       story.bind(story.open(job, 0, std::move(places), 20'005), 0, std::move(params));
   const auto order = start_order(story.state(), attempt, node);
@@ -64,14 +64,14 @@ TEST(TaskEnvironment, OfASingleProcess) {
                         {"HIP_VISIBLE_DEVICES", ""},
                         {"NVIDIA_VISIBLE_DEVICES", "void"},
                         {"ROCR_VISIBLE_DEVICES", ""}};
-  EXPECT_EQ(environment(testing::step("train")), expected);
+  EXPECT_EQ(environment(testing::plain_step("train")), expected);
 }
 
 TEST(TaskEnvironment, OfAGang) {
   Story story;
   const NodeId a = node_at(story, "a", "10.0.0.1");
   const NodeId b = node_at(story, "b", "10.0.0.2");
-  model::StepSpec spec = testing::step("train");
+  model::StepSpec spec = testing::plain_step("train");
   spec.num_nodes = 2;
   spec.procs_per_node = 4;
   spec.resources = amount(18, Bytes(), {{"H100", 4}});
@@ -102,7 +102,7 @@ TEST(TaskEnvironment, ABareTorchrunStartsOneProcessPerDevice) {
   Story story;
   const NodeId a = node_at(story, "a", "10.0.0.1");
   const NodeId b = node_at(story, "b", "10.0.0.2");
-  model::StepSpec spec = testing::step("train");
+  model::StepSpec spec = testing::plain_step("train");
   spec.num_nodes = 2;
   spec.resources = amount(8, Bytes(), {{"H100", 8}});
   EXPECT_EQ(environment(story, spec, {{a, 1}, {b, 1}}).at("PET_NPROC_PER_NODE"), "8");
@@ -114,7 +114,7 @@ TEST(TaskEnvironment, ASharedNodeIsListedOncePerPlace) {
   Story story;
   const NodeId a = node_at(story, "a", "10.0.0.1");
   const NodeId b = node_at(story, "b", "10.0.0.2");
-  model::StepSpec spec = testing::step("train");
+  model::StepSpec spec = testing::plain_step("train");
   spec.num_nodes = 3;
   spec.procs_per_node = 2;
   const Map env = environment(story, spec, {{a, 4}, {b, 2}});
@@ -125,7 +125,7 @@ TEST(TaskEnvironment, ASharedNodeIsListedOncePerPlace) {
 TEST(TaskEnvironment, BracketsAnIpv6Endpoint) {
   Story story;
   const NodeId a = node_at(story, "a", "fd00::1");
-  model::StepSpec spec = testing::step("train");
+  model::StepSpec spec = testing::plain_step("train");
   spec.num_nodes = 2;
   const Map env = environment(story, spec, {{a, 2}});
   EXPECT_EQ(env.at("MASTER_ADDR"), "fd00::1");
@@ -133,7 +133,7 @@ TEST(TaskEnvironment, BracketsAnIpv6Endpoint) {
 }
 
 TEST(TaskEnvironment, ThreadsAreTheGrantedCoresByProcess) {
-  model::StepSpec spec = testing::step("train");
+  model::StepSpec spec = testing::plain_step("train");
   spec.resources = amount(6);
   EXPECT_EQ(environment(spec).at("OMP_NUM_THREADS"), "6");
   spec.resources.milli_cpus = 2500;
@@ -145,7 +145,7 @@ TEST(TaskEnvironment, ThreadsAreTheGrantedCoresByProcess) {
 }
 
 TEST(TaskEnvironment, TheUsersValueWinsExceptOverOurOwn) {
-  model::StepSpec spec = testing::step("train");
+  model::StepSpec spec = testing::plain_step("train");
   spec.envs = {
       {"CUDA_VISIBLE_DEVICES", "7"},    {"OMP_NUM_THREADS", "3"},    {"OTHER", "x"},
       {"RUNNEL_HOME", "/elsewhere"},    {"RUNNEL_JOB_ID", "forged"}, {"RUNNEL_TOKEN", "forged"},
@@ -162,7 +162,7 @@ TEST(TaskEnvironment, TheUsersValueWinsExceptOverOurOwn) {
 }
 
 TEST(TaskEnvironment, FillsTemplatesInTheUsersValues) {
-  model::StepSpec spec = testing::step("train");
+  model::StepSpec spec = testing::plain_step("train");
   spec.envs = {{"OUT", "out/{{lr}}/{{job.id}}"}, {"SHAPE", "{{{{x}}"}};
   const Map env = environment(spec, {{"lr", "0.1"}});
   EXPECT_EQ(env.at("OUT"), "out/0.1/job1");
@@ -170,7 +170,7 @@ TEST(TaskEnvironment, FillsTemplatesInTheUsersValues) {
 }
 
 std::string params_text(Params params) {
-  return environment(testing::step("train"), std::move(params)).at("RUNNEL_TRIAL_PARAMS");
+  return environment(testing::plain_step("train"), std::move(params)).at("RUNNEL_TRIAL_PARAMS");
 }
 
 TEST(TaskEnvironment, ParametersAreAJsonObjectWithNumbersAsNumbers) {
@@ -190,7 +190,7 @@ TEST(TaskEnvironment, OnlyWhatJsonCallsANumberIsOne) {
 }
 
 TEST(TaskEnvironment, TellsHowOftenToSave) {
-  model::StepSpec spec = testing::step("train");
+  model::StepSpec spec = testing::plain_step("train");
   const auto every = [&](Duration duration) {
     spec.checkpoint = model::CheckpointPolicy{.dir = "ckpt", .every = duration, .exit_code = {}};
     const Map env = environment(spec);
@@ -206,7 +206,7 @@ TEST(TaskEnvironment, TellsHowOftenToSave) {
 TEST(TaskEnvironment, TheIdSurvivesEveryRecoveryOnlyTheAttemptGrows) {
   Story story;
   const NodeId node = story.node("n1", amount(8));
-  const JobId job = story.submit(testing::job("x", {testing::step("a")}));
+  const JobId job = story.submit(testing::job_of("x", {testing::plain_step("a")}));
   const LaneId lane = story.open(job, 0, {{node, 1}});
   story.end(story.bind(lane, 0), model::Status::kNodeFail, model::Status::kRecovering);
   const auto order = start_order(story.state(), story.bind(lane, 0), node);

@@ -6,7 +6,7 @@ namespace runnel::brain::testing {
 
 using model::Status;
 
-model::StepSpec step(std::string name) {
+model::StepSpec plain_step(std::string name) {
   model::StepSpec spec;
   spec.name = std::move(name);
   spec.run = "true";
@@ -14,7 +14,7 @@ model::StepSpec step(std::string name) {
   return spec;
 }
 
-model::JobSpec job(std::string name, std::vector<model::StepSpec> steps) {
+model::JobSpec job_of(std::string name, std::vector<model::StepSpec> steps) {
   model::JobSpec spec;
   spec.name = std::move(name);
   spec.workdir = "/home/ada/project";

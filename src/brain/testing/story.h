@@ -12,8 +12,8 @@
 namespace runnel::brain::testing {
 
 // A step that runs `true` on one cpu, to be changed from there.
-model::StepSpec step(std::string name);
-model::JobSpec job(std::string name, std::vector<model::StepSpec> steps);
+model::StepSpec plain_step(std::string name);
+model::JobSpec job_of(std::string name, std::vector<model::StepSpec> steps);
 model::Resources amount(std::int64_t cpus, Bytes memory = Bytes::gibi(1),
                         std::map<std::string, std::int64_t> accelerators = {});
 

@@ -1,0 +1,473 @@
+#include "brain/explain_room.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/check.h"
+#include "brain/wish.h"
+#include "sched/place.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Resources;
+
+constexpr std::size_t kHoldersShown = 3;  // Jobs in a sentence; the rest is a number.
+constexpr std::size_t kBlockersMax = 16;  // Jobs in Wait::blockers.
+
+std::string quoted(const std::string& name) { return "'" + name + "'"; }
+
+// ---- amounts -------------------------------------------------------------------------------------
+
+std::int64_t device_count(const Resources& amount, const std::string& name) {
+  const auto found = amount.accelerators.find(name);
+  return found == amount.accelerators.end() ? 0 : found->second;
+}
+
+// What `free` lacks of `wanted`.
+Resources lack_of(const Resources& wanted, const Resources& free) {
+  Resources lack;
+  lack.milli_cpus = std::max<std::int64_t>(0, wanted.milli_cpus - free.milli_cpus);
+  lack.memory = std::max(Bytes(), wanted.memory - free.memory);
+  for (const auto& [name, count] : wanted.accelerators) {
+    const std::int64_t missing = count - device_count(free, name);
+    if (missing > 0) lack.accelerators[name] = missing;
+  }
+  return lack;
+}
+
+bool is_nothing(const Resources& amount) { return amount == Resources(); }
+
+// The parts of `amount` that `of` has too: "1 cpu" of "1 cpu, 4 GiB" where only cpus are lacking.
+Resources parts_of(const Resources& amount, const Resources& of) {
+  Resources parts;
+  if (of.milli_cpus > 0) parts.milli_cpus = amount.milli_cpus;
+  if (!of.memory.is_zero()) parts.memory = amount.memory;
+  for (const auto& [name, count] : of.accelerators) {
+    if (const std::int64_t here = device_count(amount, name); here > 0) {
+      parts.accelerators[name] = here;
+    }
+  }
+  return parts;
+}
+
+// Whether each part of `wanted` has at least something in `amount`.
+bool some_of_each(const Resources& wanted, const Resources& amount) {
+  if (wanted.milli_cpus > 0 && amount.milli_cpus == 0) return false;
+  if (!wanted.memory.is_zero() && amount.memory.is_zero()) return false;
+  return std::all_of(wanted.accelerators.begin(), wanted.accelerators.end(),
+                     [&](const auto& part) { return device_count(amount, part.first) > 0; });
+}
+
+// Devices are the scarcest, so a host that lacks one is further off than one that lacks cpus.
+std::tuple<std::int64_t, std::int64_t, std::int64_t> distance(const Resources& lack) {
+  std::int64_t devices = 0;
+  for (const auto& [name, count] : lack.accelerators) devices += count;
+  return {devices, lack.milli_cpus, lack.memory.count()};
+}
+
+// "4 cpus", or "a node to itself with 2.0 GiB".
+std::string place_text(const sched::Request& request) {
+  if (request.cpu_share == sched::CpuShare::kAsAsked) return request.per_place.describe();
+  Resources rest = request.per_place;
+  rest.milli_cpus = 0;
+  return is_nothing(rest) ? "all its cpus" : "all its cpus, " + rest.describe();
+}
+
+// "needs 2 cpus on a node", "needs 4 nodes at once with 2 cpus each".
+std::string need_text(const sched::Request& request) {
+  if (request.places == 1) return "needs a node with " + place_text(request);
+  return "needs " + std::to_string(request.places) + " nodes at once with " + place_text(request) +
+         " each";
+}
+
+// ---- clusters --------------------------------------------------------------------------------------
+
+sched::Host idle_host(const Node& node) {
+  return {node.info.id, node.info.pool, node.info.capacity, node.info.capacity,
+          node.info.colocate ? sched::Sharing::kColocate : sched::Sharing::kOnePlacePerGang};
+}
+
+// Every node ever seen, also those that are down, with nothing on them.
+sched::Cluster known_nodes(const State& state) {
+  sched::Cluster cluster;
+  for (const auto& [id, node] : state.nodes) cluster.join(idle_host(node));
+  return cluster;
+}
+
+sched::Cluster all_colocating(const sched::Cluster& cluster) {
+  sched::Cluster out;
+  for (const auto& [id, host] : cluster.hosts()) {
+    sched::Host shared = host;
+    shared.sharing = sched::Sharing::kColocate;
+    out.join(std::move(shared));
+  }
+  return out;
+}
+
+// How many places of the request the hosts hold, with what they have free or all they have.
+enum class Room : std::uint8_t { kFree, kCapacity };
+std::int64_t places_in(const sched::Request& request, const sched::Cluster& cluster, Room room) {
+  std::int64_t places = 0;
+  for (const auto& [id, host] : cluster.hosts()) {
+    const std::int64_t most = host.sharing == sched::Sharing::kColocate ? request.places : 1;
+    const Resources& amount = room == Room::kFree ? host.free : host.capacity;
+    places += sched::share_of(request, host).times_in(amount, most);
+  }
+  return places;
+}
+
+bool could_hold(const sched::Request& request, const sched::Host& host) {
+  return sched::share_of(request, host).fits_in(host.capacity);
+}
+
+// ---- it can never start on these nodes ---------------------------------------------------------------
+
+struct Shortage {
+  std::string largest;  // "has 2 H100"
+  std::string remedy;
+};
+
+Resources one_kind(const std::string& device, std::int64_t count) {
+  Resources amount;
+  if (count > 0) amount.accelerators[device] = count;
+  return amount;
+}
+
+std::string device_names(const sched::Cluster& cluster) {
+  std::map<std::string, std::int64_t> all;
+  for (const auto& [id, host] : cluster.hosts()) {
+    for (const auto& [name, count] : host.capacity.accelerators) all[name] += count;
+  }
+  std::string names;
+  for (const auto& [name, count] : all) names += (names.empty() ? "" : " or ") + name;
+  return names;
+}
+
+std::optional<Shortage> device_shortage(const Wish& wish, const sched::Cluster& cluster) {
+  for (const auto& [name, wanted] : wish.request.per_place.accelerators) {
+    std::int64_t largest = 0;
+    std::int64_t sum = 0;
+    for (const auto& [id, host] : cluster.hosts()) {
+      largest = std::max(largest, device_count(host.capacity, name));
+      sum += device_count(host.capacity, name);
+    }
+    if (largest >= wanted) continue;
+    if (largest == 0) {
+      const std::string others = device_names(cluster);
+      return Shortage{"no node has any " + name,
+                      others.empty() ? "leave accelerators out, or add a node that has " + name
+                                     : "ask for " + others + ", or add a node that has " + name};
+    }
+    Shortage shortage{"the largest node has " + one_kind(name, largest).describe(),
+                      "ask for " + one_kind(name, largest).describe()};
+    if (wish.request.places == 1 && sum >= wanted) {
+      const std::int64_t nodes = (wanted + largest - 1) / largest;
+      shortage.largest += " and all together " + std::to_string(sum);
+      shortage.remedy = "spread it: num_nodes: " + std::to_string(nodes) + " with " +
+                        one_kind(name, (wanted + nodes - 1) / nodes).describe() + " each";
+    }
+    return shortage;
+  }
+  return std::nullopt;
+}
+
+Shortage shortage_of(const Wish& wish, const sched::Cluster& cluster) {
+  if (auto devices = device_shortage(wish, cluster)) return *devices;
+  Resources largest;
+  for (const auto& [id, host] : cluster.hosts()) {
+    largest.milli_cpus = std::max(largest.milli_cpus, host.capacity.milli_cpus);
+    largest.memory = std::max(largest.memory, host.capacity.memory);
+  }
+  const Resources& wanted = wish.request.per_place;
+  Resources short_of;
+  if (wanted.milli_cpus > largest.milli_cpus) short_of.milli_cpus = largest.milli_cpus;
+  if (wanted.memory > largest.memory) short_of.memory = largest.memory;
+  if (is_nothing(short_of)) {
+    return {"no node has all of that together", "ask for less of one of them"};
+  }
+  return {"the largest node has " + short_of.describe(), "ask for " + short_of.describe()};
+}
+
+void explain_infeasible(const Wish& wish, const sched::Cluster& known, Wait& wait) {
+  const std::int64_t places = places_in(wish.request, known, Room::kCapacity);
+  if (places == 0) {
+    const Shortage shortage = shortage_of(wish, known);
+    wait.reason = "Resources";
+    wait.message = need_text(wish.request) + ", and " + shortage.largest;
+    wait.remedy = shortage.remedy;
+    return;
+  }
+  wait.reason = "GangIncomplete";
+  wait.message = need_text(wish.request) + ", and the cluster has room for " +
+                 std::to_string(places) + " of them";
+  wait.remedy = "num_nodes: " + std::to_string(places);
+  if (sched::feasible(wish.request, all_colocating(known))) {
+    wait.message += " as long as nodes hold one place each";
+    wait.remedy = "colocate: true in nodes.yaml, so that places share a node, or " + wait.remedy;
+  }
+}
+
+// ---- it needs a node that is down ------------------------------------------------------------------
+
+void explain_down(const Wish& wish, Wait& wait) {
+  std::string names;
+  std::string bring_back;
+  std::size_t down = 0;
+  for (const auto& [id, node] : wish.state.nodes) {
+    if (node.up || !could_hold(wish.request, idle_host(node))) continue;
+    if (++down > kHoldersShown) continue;
+    names += (names.empty() ? "" : ", ") + quoted(id.str()) + " (" + node.reason + ")";
+    bring_back += (bring_back.empty() ? "" : ", ") + quoted(id.str());
+  }
+  CHECK(down > 0, "a request needs nodes that are down, and none is");
+  const std::int64_t up = places_in(wish.request, wish.index.cluster, Room::kCapacity);
+  wait.reason = "ReqNodeNotAvail";
+  wait.message = need_text(wish.request) + "; " +
+                 (up == 0 ? "no node that is up has that"
+                          : "those that are up hold " + std::to_string(up) + " of them") +
+                 ", and down " + (down == 1 ? "is " : "are ") + names;
+  if (down > kHoldersShown) {
+    wait.message += " and " + std::to_string(down - kHoldersShown) + " more";
+  }
+  wait.remedy = "bring " + bring_back + " back";
+}
+
+// ---- others come first -----------------------------------------------------------------------------
+
+struct Rival {
+  StepKey key;
+  sched::Request request;
+};
+
+// Whether two requests want the same nodes.
+bool meet(const sched::Request& a, const sched::Request& b, const sched::Cluster& cluster) {
+  return std::any_of(cluster.hosts().begin(), cluster.hosts().end(), [&](const auto& entry) {
+    return could_hold(a, entry.second) && could_hold(b, entry.second);
+  });
+}
+
+// The steps before this one that wait for room on its nodes and can get it some day. Looks as deep as
+// the plan does.
+std::vector<Rival> rivals_of(const Wish& wish) {
+  std::vector<Rival> rivals;
+  int looked_at = 0;
+  for (const auto& [at, key] : wish.index.ready) {
+    if (!(at < wish.request.key) || ++looked_at > sched::kBackfillDepthMax) break;
+    const sched::Request request = request_of(wish.state, wish.index, key, wish.now);
+    if (request.lanes_wanted <= 0 || !meet(request, wish.request, wish.index.cluster)) continue;
+    if (sched::feasible(request, wish.index.cluster)) rivals.push_back({key, request});
+  }
+  return rivals;
+}
+
+std::string why_first(const Wish& wish, const Rival& rival) {
+  if (rival.key.job == wish.key.job) return "an earlier step of this job";
+  const std::int64_t theirs = -rival.request.key.negative_priority;
+  const std::int64_t ours = -wish.request.key.negative_priority;
+  if (theirs == ours) return "the older job at the same priority " + std::to_string(ours);
+  return "priority " + std::to_string(theirs) + " over " + std::to_string(ours);
+}
+
+void block_by(Wait& wait, const JobId& job) {
+  const bool known =
+      std::find(wait.blockers.begin(), wait.blockers.end(), job) != wait.blockers.end();
+  if (!known && wait.blockers.size() < kBlockersMax) wait.blockers.push_back(job);
+}
+
+void explain_priority(const Wish& wish, const std::vector<Rival>& rivals, Wait& wait) {
+  const Rival& first = rivals.front();
+  const bool fits = sched::place(wish.request, wish.index.cluster).has_value();
+  const std::string first_text = "step " +
+                                 quoted(spec_of(wish.state, first.key.job, first.key.step).name) +
+                                 " of " + first.key.job.str() + " (" + why_first(wish, first) + ")";
+  wait.reason = "Priority";
+  wait.message = need_text(wish.request) + "; ";
+  if (fits) {
+    wait.message += "there is room, and it is kept for " + first_text;
+  } else {
+    wait.message += counted(std::ssize(rivals), "step") +
+                    (rivals.size() == 1 ? " that wants the same nodes stands before it: "
+                                        : " that want the same nodes stand before it, first ") +
+                    first_text;
+  }
+  for (const Rival& rival : rivals) block_by(wait, rival.key.job);
+  const std::int64_t highest = -first.request.key.negative_priority;
+  if (first.key.job == wish.key.job || highest == std::numeric_limits<std::int32_t>::max()) return;
+  wait.remedy = "priority: " + std::to_string(highest + 1) +
+                (fits ? " would start it now" : " would put it first");
+}
+
+// ---- what it needs is in use -------------------------------------------------------------------------
+
+struct Holder {
+  JobId job;
+  std::map<NodeId, Resources> amounts;
+  std::optional<Time> until;  // When all of it is free at the latest, if that is known.
+  Resources sum() const {
+    Resources all;
+    for (const auto& [node, amount] : amounts) all.add(amount);
+    return all;
+  }
+};
+
+// Who holds something on the nodes that could hold a place of the request, in order of jobs.
+std::vector<Holder> holders_of(const Wish& wish, const std::optional<NodeId>& only) {
+  std::map<JobId, Holder> holders;
+  for (const auto& [id, lane] : wish.state.lanes) {
+    const std::int32_t per_node = spec_of(wish.state, lane.job, lane.step).procs_per_node;
+    const std::optional<Time> until = end_of_lane(wish.state, lane);
+    for (const model::Place& place : lane.places) {
+      const sched::Host* host = wish.index.cluster.find(place.node);
+      if (host == nullptr || !could_hold(wish.request, *host)) continue;
+      if (only.has_value() && place.node != *only) continue;
+      const auto [found, first] = holders.try_emplace(lane.job, Holder{lane.job, {}, until});
+      found->second.amounts[place.node].add(lane.per_place.times(place.ranks / per_node));
+      std::optional<Time>& all = found->second.until;
+      all = all && until ? std::optional(std::max(*all, *until)) : std::nullopt;
+    }
+  }
+  std::vector<Holder> out;
+  for (auto& [job, holder] : holders) out.push_back(std::move(holder));
+  return out;
+}
+
+std::string holders_text(const std::vector<Holder>& holders, const Resources& parts) {
+  std::string text;
+  for (std::size_t index = 0; index < holders.size() && index < kHoldersShown; ++index) {
+    text += (index == 0 ? "" : ", ") + holders[index].job.str() + " holds " +
+            parts_of(holders[index].sum(), parts).describe();
+  }
+  if (holders.size() > kHoldersShown) {
+    text += " and " +
+            counted(std::ssize(holders) - static_cast<std::ptrdiff_t>(kHoldersShown), "more job");
+  }
+  return text;
+}
+
+// When the request would fit if lanes only ended and none opened.
+std::optional<Time> room_by(const Wish& wish) {
+  std::vector<sched::LaneEnd> ends = lane_ends(wish.state);
+  std::erase_if(ends, [](const sched::LaneEnd& lane) { return !lane.by.has_value(); });
+  std::sort(ends.begin(), ends.end(), [](const sched::LaneEnd& a, const sched::LaneEnd& b) {
+    return *a.by != *b.by ? *a.by < *b.by : a.node < b.node;
+  });
+  sched::Cluster future = wish.index.cluster;
+  for (const sched::LaneEnd& lane : ends) {
+    future.give_back(lane.node, lane.amount);
+    if (sched::place(wish.request, future)) return lane.by;
+  }
+  return std::nullopt;
+}
+
+std::string room_by_text(const Wish& wish) {
+  const std::optional<Time> by = room_by(wish);
+  if (!by) return "; when that ends is not known, since max_duration is not set";
+  if (*by <= wish.now) return "; room is due now";
+  return "; there is room by " + rfc3339(*by) + " at the latest (in " + human(*by - wish.now) + ")";
+}
+
+// The job that, halted alone, makes room; the youngest of those that would do.
+std::optional<JobId> job_in_the_way(const Wish& wish, const std::vector<Holder>& holders) {
+  std::optional<JobId> found;
+  std::int64_t order = -1;
+  for (const Holder& holder : holders) {
+    sched::Cluster without = wish.index.cluster;
+    for (const auto& [node, amount] : holder.amounts) without.give_back(node, amount);
+    const Job& job = wish.state.jobs.at(holder.job);
+    if (!sched::place(wish.request, without) || job.order <= order) continue;
+    found = holder.job;
+    order = job.order;
+  }
+  return found;
+}
+
+std::string halt_remedy(const Wish& wish, const std::vector<Holder>& holders) {
+  const std::optional<JobId> job = job_in_the_way(wish, holders);
+  return job ? "runnel halt " + job->str() + " would make room" : "";
+}
+
+const sched::Host& closest_host(const Wish& wish) {
+  const sched::Host* closest = nullptr;
+  for (const auto& [id, host] : wish.index.cluster.hosts()) {
+    if (!could_hold(wish.request, host)) continue;
+    const auto lack = [&](const sched::Host& of) {
+      return distance(lack_of(sched::share_of(wish.request, of), of.free));
+    };
+    if (closest == nullptr || lack(host) < lack(*closest)) closest = &host;
+  }
+  CHECK(closest != nullptr, "a feasible request that no node could hold");
+  return *closest;
+}
+
+void explain_busy_node(const Wish& wish, Wait& wait) {
+  const sched::Host& host = closest_host(wish);
+  const Resources share = sched::share_of(wish.request, host);
+  const Resources lack = lack_of(share, host.free);
+  const std::vector<Holder> holders = holders_of(wish, host.id);
+  wait.reason = "Resources";
+  wait.message = need_text(wish.request) + "; " + quoted(host.id.str()) +
+                 " comes closest and lacks " + lack.describe();
+  if (!holders.empty()) wait.message += ": " + holders_text(holders, lack);
+  wait.message += room_by_text(wish);
+  for (const Holder& holder : holders) block_by(wait, holder.job);
+  const Resources left = parts_of(host.free, lack);
+  wait.remedy = some_of_each(lack, left) ? "ask for " + left.describe() + " and it starts now"
+                                         : halt_remedy(wish, holders_of(wish, std::nullopt));
+}
+
+void explain_busy_gang(const Wish& wish, Wait& wait) {
+  const std::int64_t places = places_in(wish.request, wish.index.cluster, Room::kFree);
+  CHECK(places < wish.request.places, "a gang that fits is said to wait for room");
+  const std::vector<Holder> holders = holders_of(wish, std::nullopt);
+  wait.reason = "GangIncomplete";
+  wait.message = need_text(wish.request) + ", all or none; there is room for " +
+                 std::to_string(places) + " now";
+  const std::string held = holders_text(holders, wish.request.per_place);
+  if (!held.empty()) wait.message += ": " + held;
+  wait.message += room_by_text(wish);
+  for (const Holder& holder : holders) block_by(wait, holder.job);
+  wait.remedy = places > 0 ? "num_nodes: " + std::to_string(places) + " would start now"
+                           : halt_remedy(wish, holders);
+}
+
+void explain_busy(const Wish& wish, Wait& wait) {
+  if (sched::place(wish.request, wish.index.cluster)) {
+    wait.reason = "Resources";
+    wait.message =
+        need_text(wish.request) + ", and there is room: it starts with the next decision";
+  } else if (wish.request.places > 1) {
+    explain_busy_gang(wish, wait);
+  } else {
+    explain_busy_node(wish, wait);
+  }
+}
+
+}  // namespace
+
+std::string counted(std::int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+void explain_room(const Wish& wish, Wait& wait) {
+  if (wish.state.nodes.empty()) {
+    wait.reason = "ReqNodeNotAvail";
+    wait.message = need_text(wish.request) + ", and no node has joined yet";
+    wait.remedy = "start one: runnel agent";
+    return;
+  }
+  if (!sched::feasible(wish.request, wish.index.cluster)) {
+    const sched::Cluster known = known_nodes(wish.state);
+    if (sched::feasible(wish.request, known)) return explain_down(wish, wait);
+    return explain_infeasible(wish, known, wait);
+  }
+  const std::vector<Rival> rivals = rivals_of(wish);
+  if (!rivals.empty()) return explain_priority(wish, rivals, wait);
+  explain_busy(wish, wait);
+}
+
+}  // namespace runnel::brain

@@ -1,0 +1,60 @@
+#include "brain/wish.h"
+
+#include <algorithm>
+
+namespace runnel::brain {
+namespace {
+
+// Retried tasks are counted no further than this: more than one plan can place anyway.
+constexpr std::int64_t kCountedAgainMax = 1'024;
+
+}  // namespace
+
+std::int64_t waiting_tasks(const State& state, const Index& index, const StepKey& key, Time now) {
+  std::int64_t count = fresh_tasks(step_of(state, key.job, key.step));
+  const auto again = index.again.find(key);
+  if (again == index.again.end()) return count;
+  std::int64_t looked_at = 0;
+  for (const auto& [not_before, task] : again->second) {
+    if (not_before > now || ++looked_at > kCountedAgainMax) break;
+    ++count;
+  }
+  return count;
+}
+
+sched::Request request_of(const State& state, const Index& index, const StepKey& key, Time now) {
+  const model::StepSpec& spec = spec_of(state, key.job, key.step);
+  const Step& step = step_of(state, key.job, key.step);
+  sched::Request request;
+  request.key = queue_key(state.jobs.at(key.job), key.step);
+  request.places = spec.num_nodes;
+  request.per_place = spec.resources;
+  request.cpu_share = spec.whole_node ? sched::CpuShare::kWholeHost : sched::CpuShare::kAsAsked;
+  request.lanes_wanted = waiting_tasks(state, index, key, now);
+  if (spec.parallel.has_value()) {
+    request.lanes_wanted = std::min(request.lanes_wanted, *spec.parallel - step.lanes);
+  }
+  request.waiting_since = step.ready_since;
+  request.limit = spec.max_duration;
+  return request;
+}
+
+std::optional<Time> end_of_lane(const State& state, const Lane& lane) {
+  const model::StepSpec& spec = spec_of(state, lane.job, lane.step);
+  if (spec.max_duration.is_zero()) return std::nullopt;
+  return lane.progress_at + spec.max_duration + spec.grace;
+}
+
+std::vector<sched::LaneEnd> lane_ends(const State& state) {
+  std::vector<sched::LaneEnd> ends;
+  for (const auto& [id, lane] : state.lanes) {
+    const std::int32_t per_node = spec_of(state, lane.job, lane.step).procs_per_node;
+    const std::optional<Time> by = end_of_lane(state, lane);
+    for (const model::Place& place : lane.places) {
+      ends.push_back({place.node, lane.per_place.times(place.ranks / per_node), by});
+    }
+  }
+  return ends;
+}
+
+}  // namespace runnel::brain
