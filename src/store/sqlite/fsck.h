@@ -15,6 +15,7 @@ struct FsckReport {
   BatchSeq last;                      // The last one whose chain holds.
   std::int64_t archive_entries = 0;   // Good ones.
   std::int64_t snapshots = 0;         // Good ones.
+  std::vector<std::string> notices;   // What opening will set right by itself.
   std::vector<std::string> problems;  // Full sentences; at most kFsckProblemsMax.
 
   bool sound() const { return problems.empty(); }

@@ -1,0 +1,201 @@
+#include "store/sqlite/fsck.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "store/sqlite/testing/sqlite_files.h"
+
+namespace runnel::store {
+namespace {
+
+class FsckTest : public SqliteFiles {
+ protected:
+  FsckReport fsck() { return MUST(fsck_sqlite_log(path_)); }
+  RepairReport repair() { return MUST(repair_sqlite_log(path_, clock_)); }
+
+  // All that a report says was dropped, as one text.
+  static std::string dropped(const RepairReport& report) {
+    std::string text;
+    for (const std::string& line : report.dropped) text += line + "\n";
+    return text;
+  }
+
+  std::vector<Batch> batches_after(std::int64_t seq) {
+    return MUST(log_->read(BatchSeq(seq), kReadBatchesMax));
+  }
+};
+
+TEST_F(FsckTest, ASoundLogHasNoProblems) {
+  make_log(7);
+  MUST(log_->save_snapshot(epoch_, {BatchSeq(3), "s"}));
+  close();
+  const FsckReport report = fsck();
+  EXPECT_TRUE(report.sound());
+  EXPECT_EQ(report.first, BatchSeq(1));
+  EXPECT_EQ(report.last, BatchSeq(7));
+  EXPECT_EQ(report.archive_entries, 7);
+  EXPECT_EQ(report.snapshots, 1);
+}
+
+TEST_F(FsckTest, NamesAllThatIsWrong) {
+  make_log(9);
+  MUST(log_->save_snapshot(epoch_, {BatchSeq(3), "s"}));
+  close();
+  tamper("UPDATE batch SET input = '{}' WHERE seq IN (4, 7)");
+  tamper("UPDATE archive SET sort_key = 'x' WHERE key = 'job-1002'");
+  tamper("UPDATE snapshot SET text = 'x'");
+  const FsckReport report = fsck();
+  ASSERT_EQ(report.problems.size(), 4U);
+  EXPECT_NE(report.problems[0].find("batch 4"), std::string::npos);
+  EXPECT_NE(report.problems[1].find("batch 7"), std::string::npos);
+  EXPECT_NE(report.problems[2].find("snapshot of batch 3"), std::string::npos);
+  EXPECT_NE(report.problems[3].find("job-1002"), std::string::npos);
+  EXPECT_EQ(report.last, BatchSeq(3));
+}
+
+TEST_F(FsckTest, ReportsABoundedNumberOfProblems) {
+  make_log(300);
+  close();
+  tamper("UPDATE batch SET now = now + 1");
+  EXPECT_EQ(fsck().problems.size(), kFsckProblemsMax);
+}
+
+TEST_F(FsckTest, ChangesNothing) {
+  make_log(5);
+  crash();
+  const std::string db = MUST(env::read_file(path_));
+  const std::string wal = MUST(env::read_file(path_ + "-wal"));
+  MUST(env::append_file(path_ + "-wal", wal.substr(32, 2000)));  // An unfinished write.
+  const FsckReport report = fsck();
+  EXPECT_TRUE(report.sound());
+  EXPECT_EQ(report.notices.size(), 1U);
+  EXPECT_EQ(report.last, BatchSeq(5));
+  EXPECT_EQ(MUST(env::read_file(path_)), db);
+  EXPECT_EQ(MUST(env::read_file(path_ + "-wal")).size(), wal.size() + 2000);
+}
+
+TEST_F(FsckTest, FindsWhatIsLaidOverTheStartOfThePages) {
+  make_log(100);
+  close();
+  std::string db = MUST(env::read_file(path_));
+  db.replace(2 * 4096, 4096, std::string(4096, '\xAA'));
+  MUST(env::write_file_atomically(path_, db));
+  EXPECT_FALSE(fsck().sound());
+  MUST(env::write_file_atomically(path_, "nonsense"));
+  EXPECT_EQ(fsck().problems.size(), 1U);
+}
+
+TEST_F(FsckTest, NeedsAFileOfAKnownFormat) {
+  EXPECT_EQ(fsck_sqlite_log(path_).error().code, Errc::kNotFound);
+  EXPECT_EQ(repair_sqlite_log(path_, clock_).error().code, Errc::kNotFound);
+  make_log(1);
+  close();
+  tamper("PRAGMA user_version = 9");
+  EXPECT_EQ(fsck_sqlite_log(path_).error().code, Errc::kUnsupported);
+  const std::string db = MUST(env::read_file(path_));
+  EXPECT_EQ(repair_sqlite_log(path_, clock_).error().code, Errc::kUnsupported);
+  EXPECT_EQ(MUST(env::read_file(path_)), db);
+}
+
+TEST_F(FsckTest, RepairKeepsTheBatchesBeforeTheFirstBadOne) {
+  make_log(9);
+  close();
+  tamper("UPDATE batch SET input = '{}' WHERE seq = 6");
+  const RepairReport report = repair();
+  EXPECT_EQ(report.first, BatchSeq(1));
+  EXPECT_EQ(report.last, BatchSeq(5));
+  EXPECT_NE(dropped(report).find("All batches from 6 on: batch 6 of the event log is damaged"),
+            std::string::npos);
+  EXPECT_NE(dropped(report).find("'job-1006'"), std::string::npos);
+  EXPECT_TRUE(env::exists(report.copy + "/log.db"));
+  EXPECT_TRUE(fsck().sound());
+  open();
+  EXPECT_EQ(batches_after(0), std::vector<Batch>(original_.begin(), original_.begin() + 5));
+  EXPECT_TRUE(log_->archived("job-1005").ok());
+  EXPECT_FALSE(log_->archived("job-1006").ok());
+  EXPECT_GT(MUST(log_->acquire_lease()), epoch_);
+}
+
+TEST_F(FsckTest, RepairPrefersASoundStateToAWholeHistory) {
+  make_log(12);
+  MUST(log_->save_snapshot(epoch_, {BatchSeq(4), "four"}));
+  MUST(log_->save_snapshot(epoch_, {BatchSeq(8), "eight"}));
+  close();
+  tamper("UPDATE batch SET input = '{}' WHERE seq = 6");
+  const RepairReport report = repair();
+  EXPECT_EQ(report.first, BatchSeq(9));
+  EXPECT_EQ(report.last, BatchSeq(12));
+  EXPECT_NE(dropped(report).find("The history of batches 1 to 8"), std::string::npos);
+  EXPECT_NE(dropped(report).find("The snapshot of batch 4"), std::string::npos);
+  EXPECT_TRUE(fsck().sound());
+  open();
+  EXPECT_EQ(MUST(log_->load_snapshot()), (Snapshot{BatchSeq(8), "eight"}));
+  EXPECT_EQ(batches_after(8), std::vector<Batch>(original_.begin() + 8, original_.end()));
+  EXPECT_EQ(log_->read(BatchSeq(3), 1).error().code, Errc::kGone);
+  EXPECT_TRUE(log_->archived("job-1012").ok());
+  append(1);
+}
+
+TEST_F(FsckTest, RepairOfAFileBeyondReadingStartsAnewWithAHigherEpoch) {
+  make_log(5);
+  close();
+  MUST(env::write_file_atomically(path_, "nothing of it is left"));
+  const RepairReport report = repair();
+  EXPECT_EQ(report.last, BatchSeq());
+  EXPECT_NE(dropped(report).find("Everything"), std::string::npos);
+  open();
+  EXPECT_EQ(log_->head().last, BatchSeq());
+  EXPECT_GT(MUST(log_->acquire_lease()), Epoch(1'000'000'000));
+  append(1);
+}
+
+TEST_F(FsckTest, RepairOfADamagedWriteAheadLogKeepsWhatIsBefore) {
+  make_log(10);
+  crash();
+  std::string wal = MUST(env::read_file(path_ + "-wal"));
+  wal[wal.size() / 2] = static_cast<char>(wal[wal.size() / 2] ^ 1);
+  MUST(env::write_file_atomically(path_ + "-wal", wal));
+  EXPECT_FALSE(fsck().sound());
+  EXPECT_EQ(try_open().error().code, Errc::kCorrupt);
+  const RepairReport report = repair();
+  EXPECT_NE(dropped(report).find("write-ahead log"), std::string::npos);
+  EXPECT_TRUE(env::exists(report.copy + "/log.db-wal"));
+  open();
+  EXPECT_GT(batches_after(0).size(), 2U);
+  EXPECT_TRUE(is_prefix(batches_after(0), original_));
+}
+
+TEST_F(FsckTest, RepairOfASoundLogDropsNothing) {
+  make_log(5);
+  crash();
+  const RepairReport report = repair();
+  EXPECT_TRUE(report.dropped.empty()) << dropped(report);
+  open();
+  EXPECT_EQ(batches_after(0), original_);
+}
+
+TEST_F(FsckTest, RepairAlwaysLeadsToASoundPrefix) {
+  make_log(30);
+  close();
+  const std::string db = MUST(env::read_file(path_));
+  std::mt19937 random(4);
+  for (int i = 0; i < 40; ++i) {
+    std::string flipped = db;
+    for (int flips = 0; flips < 3; ++flips) {
+      const std::size_t at = 100 + random() % (db.size() - 100);
+      flipped[at] = static_cast<char>(flipped[at] ^ (1 << random() % 8));
+    }
+    MUST(env::write_file_atomically(path_, flipped));
+    clock_.advance(Duration::seconds(1));
+    const Result<RepairReport> report = repair_sqlite_log(path_, clock_);
+    ASSERT_TRUE(report.ok()) << report.error().to_string();
+    ASSERT_TRUE(fsck().sound());
+    open();
+    ASSERT_TRUE(is_prefix(batches_after(0), original_));
+    close();
+  }
+}
+
+}  // namespace
+}  // namespace runnel::store

@@ -1,0 +1,320 @@
+#include "store/sqlite/sqlite_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "env/files.h"
+#include "store/checks.h"
+#include "store/sqlite/detail/copies.h"
+#include "store/sqlite/detail/open.h"
+#include "store/sqlite/detail/wal_scan.h"
+
+namespace runnel::store {
+namespace {
+
+using sqlite::Database;
+using sqlite::StoredEntry;
+using sqlite::StoredSnapshot;
+using sqlite::Tables;
+using sqlite::Transaction;
+
+std::string name_of(BatchSeq seq) { return "batch " + std::to_string(seq.value()); }
+
+Error damaged_entry(std::string_view key) {
+  Error error(Errc::kCorrupt, "the archive's record of '" + std::string(key) + "' is damaged");
+  return error.with_value(std::string(key));
+}
+
+class SqliteLog final : public EventLog {
+ public:
+  SqliteLog(sqlite::OpenDatabase opened, sqlite::Recovered recovered)
+      : database_(std::move(opened.database)),
+        tables_(std::move(opened.tables)),
+        meta_(std::move(recovered.meta)),
+        head_(std::move(recovered.head)),
+        snapshot_(std::move(recovered.snapshot)),
+        report_(std::move(recovered.report)) {}
+
+  const OpenReport& open_report() const override { return report_; }
+  Head head() const override { return head_; }
+  Result<Epoch> acquire_lease() override;
+  Result<void> append(Epoch epoch, std::vector<Batch> batches,
+                      const ArchiveChange& archive) override;
+  Result<std::vector<Batch>> read(BatchSeq after, std::int64_t limit) override;
+  Result<Batch> find(EventSeq event) override;
+  Result<void> save_snapshot(Epoch epoch, const Snapshot& snapshot) override;
+  Result<std::optional<Snapshot>> load_snapshot() override;
+  Result<ArchiveEntry> archived(std::string_view key) override;
+  Result<ArchivePage> list_archive(const ArchiveQuery& query) override;
+  Result<std::vector<std::string>> archive_keys(std::string_view prefix,
+                                                std::int64_t limit) override;
+  Result<void> prune(Epoch epoch, BatchSeq through) override;
+
+ private:
+  // Runs `change` in a transaction under a lease that is checked inside it.
+  template <typename Change>
+  Result<void> write(Epoch epoch, Change change);
+  template <typename Change>
+  Result<void> transact(Change change);
+  template <typename Change>
+  Result<void> in_transaction(Change change);
+  Result<void> insert(const std::vector<Batch>& batches, const ArchiveChange& archive);
+  Result<Head> head_at(BatchSeq seq);
+  Result<BatchSeq> last_beginning_at_or_before(EventSeq event);
+
+  Database database_;
+  Tables tables_;
+  sqlite::Meta meta_;
+  Head head_;
+  std::optional<Snapshot> snapshot_;  // As found by opening, until it is asked for.
+  OpenReport report_;
+  bool broken_ = false;
+};
+
+template <typename Change>
+Result<void> SqliteLog::transact(Change change) {
+  if (broken_) return log_is_broken();
+  Result<void> done = in_transaction(change);
+  if (done.ok()) return done;
+  const Errc code = done.error().code;
+  const bool nothing_happened =
+      code == Errc::kFull || code == Errc::kPrecondition || code == Errc::kUnavailable;
+  // After a failed sync it is unknown what the disk has, and a second sync would not tell.
+  if (!nothing_happened) broken_ = true;
+  return done;
+}
+
+template <typename Change>
+Result<void> SqliteLog::in_transaction(Change change) {
+  Transaction transaction = TRY(Transaction::begin(database_));
+  TRY(change());
+  return transaction.commit();
+}
+
+template <typename Change>
+Result<void> SqliteLog::write(Epoch epoch, Change change) {
+  return transact([&]() -> Result<void> {
+    TRY(check_epoch(epoch, TRY(tables_.meta()).epoch));
+    return change();
+  });
+}
+
+Result<Epoch> SqliteLog::acquire_lease() {
+  sqlite::Meta next = meta_;
+  TRY(transact([&]() -> Result<void> {
+    next = TRY(tables_.meta());
+    next.epoch = Epoch(std::max(next.epoch, head_.epoch).value() + 1);
+    return tables_.set_meta(next);
+  }));
+  meta_ = std::move(next);
+  head_.epoch = meta_.epoch;
+  return meta_.epoch;
+}
+
+Result<void> SqliteLog::insert(const std::vector<Batch>& batches, const ArchiveChange& archive) {
+  const BatchSeq last = batches.empty() ? head_.last : batches.back().seq;
+  for (const Batch& batch : batches) TRY(tables_.insert_batch(batch));
+  for (const ArchiveEntry& entry : archive.put) TRY(tables_.put_entry(entry, last));
+  for (const std::string& key : archive.remove) TRY(tables_.remove_entry(key));
+  return {};
+}
+
+Result<void> SqliteLog::append(Epoch epoch, std::vector<Batch> batches,
+                               const ArchiveChange& archive) {
+  TRY(check_epoch(epoch, meta_.epoch));
+  Head next = TRY(chain_batches(head_, epoch, batches));
+  TRY(write(epoch, [&] { return insert(batches, archive); }));
+  head_ = std::move(next);
+  return {};
+}
+
+// The head as it was after this batch, which is there or was the last to be pruned.
+Result<Head> SqliteLog::head_at(BatchSeq seq) {
+  if (seq == meta_.base.last) return meta_.base;
+  const std::optional<Batch> batch = TRY(tables_.batch(seq));
+  if (batch) return Head{batch->seq, batch->next_event(), batch->hash, batch->epoch};
+  Error error(Errc::kCorrupt, name_of(seq) + " of the event log is missing");
+  return error.with_value(std::to_string(seq.value()));
+}
+
+Result<std::vector<Batch>> SqliteLog::read(BatchSeq after, std::int64_t limit) {
+  if (after < meta_.base.last) return pruned(name_of(BatchSeq(after.value() + 1)), meta_.base.last);
+  std::vector<Batch> out;
+  if (after >= head_.last || limit <= 0) return out;
+  const auto count_max = static_cast<std::size_t>(std::min(limit, kReadBatchesMax));
+  std::size_t bytes = 0;
+  TRY(sqlite::verify_batches(tables_, TRY(head_at(after)),
+                             [&](Batch& batch, const Result<void>& verified) -> Result<bool> {
+                               TRY(Result<void>(verified));
+                               bytes += batch.input.size() + batch.events.size();
+                               if (!out.empty() &&
+                                   bytes > static_cast<std::size_t>(kReadBytesMax.count()))
+                                 return false;
+                               out.push_back(std::move(batch));
+                               return out.size() < count_max;
+                             }));
+  if (!out.empty()) return out;
+  Error error(Errc::kCorrupt,
+              name_of(BatchSeq(after.value() + 1)) + " of the event log is missing");
+  return error.with_value(std::to_string(after.value() + 1));
+}
+
+// Bisects over the batches: their first events grow with them.
+Result<BatchSeq> SqliteLog::last_beginning_at_or_before(EventSeq event) {
+  std::int64_t low = meta_.base.last.value() + 1;
+  std::int64_t high = head_.last.value();
+  while (low < high) {
+    const std::int64_t middle = low + (high - low + 1) / 2;
+    const std::optional<EventSeq> first = TRY(tables_.first_event(BatchSeq(middle)));
+    if (!first) {
+      return Error(Errc::kCorrupt, name_of(BatchSeq(middle)) + " of the event log is missing");
+    }
+    if (*first <= event) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return BatchSeq(low);
+}
+
+Result<Batch> SqliteLog::find(EventSeq event) {
+  if (event >= head_.next_event) return no_such_event(event, head_.next_event);
+  if (event < meta_.base.next_event) {
+    return pruned("event " + std::to_string(event.value()), meta_.base.last);
+  }
+  const BatchSeq seq = TRY(last_beginning_at_or_before(event));
+  std::vector<Batch> found = TRY(read(BatchSeq(seq.value() - 1), 1));
+  return std::move(found.front());
+}
+
+Result<void> SqliteLog::save_snapshot(Epoch epoch, const Snapshot& snapshot) {
+  if (snapshot.through > head_.last || snapshot.through < meta_.base.last) {
+    return not_in_log(snapshot.through, head_.last);
+  }
+  StoredSnapshot stored;
+  const Head at = TRY(head_at(snapshot.through));
+  stored.snapshot = snapshot;
+  stored.next_event = at.next_event;
+  stored.batch_hash = at.hash;
+  TRY(write(epoch, [&]() -> Result<void> {
+    TRY(tables_.insert_snapshot(stored));
+    return tables_.delete_older_snapshots();
+  }));
+  snapshot_.reset();
+  return {};
+}
+
+Result<std::optional<Snapshot>> SqliteLog::load_snapshot() {
+  if (snapshot_) return std::exchange(snapshot_, std::nullopt);
+  for (const BatchSeq through : TRY(tables_.snapshots())) {
+    std::optional<StoredSnapshot> stored = TRY(tables_.snapshot(through));
+    if (stored && stored->good) return std::optional(std::move(stored->snapshot));
+  }
+  return std::optional<Snapshot>();
+}
+
+Result<ArchiveEntry> SqliteLog::archived(std::string_view key) {
+  std::optional<StoredEntry> found = TRY(tables_.entry(key));
+  if (!found) return no_such_key(key);
+  if (!found->good) return damaged_entry(key);
+  return std::move(found->entry);
+}
+
+Result<ArchivePage> SqliteLog::list_archive(const ArchiveQuery& query) {
+  PagePlace place{sqlite::after_prefix(query.sort_prefix), ""};
+  if (!query.page_token.empty()) place = TRY(parse_page_token(query.page_token));
+  const auto limit = std::clamp<std::int64_t>(query.limit, 1, kArchivePageMax);
+  std::vector<StoredEntry> found =
+      TRY(tables_.entries_below(place.sort_key, place.key, query.sort_prefix, limit + 1));
+  ArchivePage page;
+  const bool more = found.size() > static_cast<std::size_t>(limit);
+  if (more) found.pop_back();
+  if (more) page.next_token = page_token({found.back().entry.sort_key, found.back().entry.key});
+  for (StoredEntry& each : found) {
+    if (!each.good) return damaged_entry(each.entry.key);
+    page.entries.push_back(std::move(each.entry));
+  }
+  return page;
+}
+
+Result<std::vector<std::string>> SqliteLog::archive_keys(std::string_view prefix,
+                                                         std::int64_t limit) {
+  return tables_.keys(prefix, std::clamp<std::int64_t>(limit, 0, kArchivePageMax));
+}
+
+Result<void> SqliteLog::prune(Epoch epoch, BatchSeq through) {
+  if (through <= meta_.base.last) return check_epoch(epoch, meta_.epoch);
+  const std::vector<BatchSeq> snapshots = TRY(tables_.snapshots());
+  const bool covered =
+      snapshots.size() == static_cast<std::size_t>(kSnapshotsKept) && through <= snapshots.back();
+  if (!covered) return not_covered(through);
+  sqlite::Meta next = meta_;
+  next.base = TRY(head_at(through));
+  TRY(write(epoch, [&]() -> Result<void> {
+    TRY(tables_.set_meta(next));
+    return tables_.delete_batches(through);
+  }));
+  meta_ = std::move(next);
+  return {};
+}
+
+// ---- opening ---------------------------------------------------------------------------------
+
+Result<sqlite::WalFindings> look_at_wal(const std::string& path) {
+  const sqlite::WalFindings findings = TRY(sqlite::scan_wal(path + "-wal"));
+  if (!findings.damage.empty()) return Error(Errc::kCorrupt, findings.damage);
+  return findings;
+}
+
+Result<std::unique_ptr<EventLog>> open_sound(const std::string& path) {
+  const sqlite::WalFindings wal = TRY(look_at_wal(path));
+  sqlite::OpenDatabase opened = TRY(sqlite::open_existing(path));
+  sqlite::Recovered recovered = TRY(sqlite::recover(opened.tables));
+  if (wal.unfinished_frames > 0) {
+    recovered.report.notices.push_back(
+        "An unfinished write at the end of the event log was dropped (" +
+        std::to_string(wal.unfinished_frames) +
+        " pages): nobody had been told of it. The log ends "
+        "at " +
+        name_of(recovered.head.last) + ".");
+    // So that the next opening does not find the same remains again.
+    TRY(opened.database.text("PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+  opened.database.on_close(sqlite::OnClose::kCheckpoint);
+  return std::unique_ptr<EventLog>(
+      std::make_unique<SqliteLog>(std::move(opened), std::move(recovered)));
+}
+
+// Creates the log where there is none. A write-ahead log without its database is what an accident
+// leaves.
+Result<void> create_if_missing(const std::string& path) {
+  if (env::exists(path)) return {};
+  if (!env::exists(path + "-wal")) return sqlite::create_database(path);
+  return Error(Errc::kCorrupt, "the event log's database " + path +
+                                   " is gone, and its write-ahead log is still there");
+}
+
+Error with_copy(Error damage, const std::string& path, const env::Clock& clock) {
+  const Result<std::string> copy =
+      sqlite::copy_damaged(path, clock.wall(), sqlite::Again::kUseTheLast);
+  const std::string kept =
+      copy.ok() ? "a copy is in " + *copy : "it could not be copied: " + copy.error().to_string();
+  return damage.with_hint(kept +
+                          "; `runnel fsck` tells all that is wrong, and `runnel fsck "
+                          "--repair` goes on with what is sound");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EventLog>> open_sqlite_log(const std::string& path,
+                                                  const env::Clock& clock) {
+  Result<void> created = create_if_missing(path);
+  Result<std::unique_ptr<EventLog>> log =
+      created.ok() ? open_sound(path) : Result<std::unique_ptr<EventLog>>(created.error());
+  if (log.ok() || log.error().code != Errc::kCorrupt) return log;
+  return with_copy(log.error(), path, clock);
+}
+
+}  // namespace runnel::store
