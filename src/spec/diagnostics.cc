@@ -37,6 +37,7 @@ std::vector<Error> Diagnostics::take() {
     const bool repeated = std::find(errors.begin(), errors.end(), error) != errors.end();
     if (!repeated) errors.push_back(std::move(error));
   }
+  CHECK(errors.size() <= kErrorsMax, "no more is given than was kept");
   faults_.clear();
   return errors;
 }

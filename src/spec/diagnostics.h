@@ -22,8 +22,8 @@ struct Item {
 
 // Collects what is wrong with one file, in the order of its lines.
 //
-// Contract: at most kErrorsMax are kept, the rest is dropped: nobody mends a hundred faults at once.
-//           `text` is the source without its byte order mark and outlives this object.
+// Contract: at most kErrorsMax are kept, the rest is dropped: nobody mends a hundred faults at
+//           once. `text` is the source without its byte order mark and outlives this object.
 // Threads:  none of its own.
 // Why:      `validate` shows every fault of a file, `run` the first; both read the file once.
 class Diagnostics {
@@ -32,8 +32,8 @@ class Diagnostics {
 
   Diagnostics(std::string file, std::string_view text) : file_(std::move(file)), text_(text) {}
 
-  // Adds the field and the place of `item` to the error and keeps it. What came from a flag is called
-  // by the flag's name.
+  // Adds the field and the place of `item` to the error and keeps it. What came from a flag is
+  // called by the flag's name.
   void report(const Item& item, Error error);
   // The same for a piece of text somewhere inside a scalar: the place is that of `piece`.
   void report_inside(const Item& item, std::string_view piece, Error error);

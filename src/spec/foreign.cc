@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
+
 namespace runnel::spec {
 namespace {
 
@@ -57,7 +59,9 @@ std::optional<ForeignFile> dstack(const YamlNode& root) {
   const bool known =
       std::find(kDstackTypes.begin(), kDstackTypes.end(), type->text) != kDstackTypes.end();
   if (!known) return std::nullopt;
-  return ForeignFile{"a dstack configuration", "`type`", key_of(root, "type")};
+  const YamlNode* at = key_of(root, "type");
+  CHECK(at != nullptr, "a value that was found has a key");
+  return ForeignFile{"a dstack configuration", "`type`", at};
 }
 
 std::optional<ForeignFile> skypilot(const YamlNode& root) {

@@ -1,5 +1,5 @@
-// The files below test/golden: every bad one with the lines that `runnel validate` prints for it, every
-// good one with its canonical JSON. UPDATE_GOLDEN=1 writes what is seen; read the difference.
+// The files below test/golden: every bad one with the lines that `runnel validate` prints for it,
+// every good one with its canonical JSON. UPDATE_GOLDEN=1 writes what is seen; read the difference.
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>

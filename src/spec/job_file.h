@@ -34,7 +34,8 @@ struct JobFileReport {
 
 // Reads a job file: YAML 1.2, strictly. Nothing is ignored: an unknown field, a field of a later
 // version, a value out of its limits are errors with file:line:column, field, value and remedy.
-// kUnsupported for what is known and not built yet, kInvalid otherwise. Never throws, reads no file.
+// kUnsupported for what is known and not built yet, kInvalid otherwise. Never throws, reads no
+// file.
 JobFileReport parse_job_file_all(std::string_view text, const ParseContext& context);
 // The same with the first error alone.
 Result<model::JobSpec> parse_job_file(std::string_view text, const ParseContext& context);

@@ -85,7 +85,8 @@ resources: {cpus: 2, memory: 1GB}
 num_nodes: 2
 grace: 5s
 steps:
-  own: {run: a, envs: {B: 3, C: 4}, secrets: {T: env:U}, resources: {cpus: 1}, num_nodes: 1, grace: 6s}
+  own:
+    {run: a, envs: {B: 3, C: 4}, secrets: {T: env:U}, resources: {cpus: 1}, num_nodes: 1, grace: 6s}
   default: {run: b}
 )");
   const model::StepSpec& own = job.steps[0];

@@ -73,6 +73,8 @@ class JobReader {
     std::vector<Error> errors = scope_.faults.take();
     if (!errors.empty()) return {std::nullopt, std::move(errors)};
     CHECK(!job_.steps.empty(), "a job without faults has a step");
+    CHECK(!job_.name.empty(), "a job has a name, if need be its file's");
+    CHECK(job_.workdir.starts_with('/'), "a job's folder is absolute");
     return {std::move(job_), {}};
   }
 
@@ -217,6 +219,7 @@ class JobReader {
                     "write from 1 to " + std::to_string(model::kStepsMax));
       return;
     }
+    CHECK(drafts_.empty(), "the steps are read once");
     std::size_t text = 0;
     for (const YamlMember& member : item.node->members) {
       read_step(item, member, defaults);

@@ -125,6 +125,7 @@ Result<std::vector<model::NodeInfo>> parse_nodes_file(std::string_view text,
   std::vector<model::NodeInfo> nodes = NodesReader(faults).run(*root);
   std::vector<Error> errors = faults.take();
   if (!errors.empty()) return std::move(errors.front());
+  CHECK(nodes.size() <= model::kNodesMax, "the list was bounded before it was read");
   CHECK(!nodes.empty(), "a nodes file without faults has a node");
   return nodes;
 }

@@ -85,6 +85,7 @@ bool read_range(Scope& scope, const Item& item, Parameter& parameter) {
                  (*pair)[0], "write the smaller number first");
     return false;
   }
+  CHECK(ends[1] - ends[0] >= 0, "the ends of a range are near enough to count it");
   parameter.kind = Parameter::Kind::kRange;
   parameter.low = std::to_string(ends[0]);
   parameter.high = std::to_string(ends[1]);
@@ -115,6 +116,7 @@ bool read_real(Scope& scope, const Item& item, Parameter::Kind kind, Parameter& 
                  "write a low above 0, or use `uniform`");
     return false;
   }
+  CHECK(parameter.values.empty(), "an interval has no values");
   parameter.kind = kind;
   parameter.low = ends[0];
   parameter.high = ends[1];
@@ -246,6 +248,7 @@ std::optional<std::int64_t> grid_cells(const std::vector<Parameter>& params) {
     CHECK(count > 0, "a parameter has a value");
     if (cells > kGridCellsMax / count) return std::nullopt;
     cells *= count;
+    CHECK(cells > 0, "the product was bounded before it was taken");
   }
   return cells;
 }

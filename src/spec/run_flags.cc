@@ -47,6 +47,7 @@ std::string job_name(const std::string& program) {
 }
 
 Node command_node(const std::vector<std::string>& command) {
+  CHECK(!command.empty(), "a job has a program");
   Node list = make(YamlNode::Kind::kList, "COMMAND");
   for (const std::string& word : command) {
     list->items.push_back(scalar(template_literal(word), "COMMAND"));

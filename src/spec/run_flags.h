@@ -24,8 +24,8 @@ struct RunFlags {
 };
 
 // A job of one step from flags, through the checks of a file; errors name the flag. Name, priority,
-// variables and secrets come with the context, whose `file` is not used; the job is called after its
-// program when it has no name.
+// variables and secrets come with the context, whose `file` is not used; the job is called after
+// its program when it has no name.
 Result<model::JobSpec> job_from_flags(const RunFlags& flags, const ParseContext& context);
 
 }  // namespace runnel::spec

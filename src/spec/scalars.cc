@@ -74,6 +74,7 @@ std::string allowed(Limits limits) {
 
 std::optional<std::int64_t> within(Scope& scope, const Item& item, std::string_view text,
                                    Limits limits) {
+  CHECK(limits.low <= limits.high, "a field has a value");
   const std::optional<std::int64_t> value = integer_of(text);
   if (!value) {
     scope.refuse(item, in_quotes(text) + " is not a whole number", shown(text), allowed(limits));
@@ -150,6 +151,7 @@ std::optional<std::int64_t> integer_of(std::string_view text) {
 }
 
 std::optional<std::int64_t> scaled_decimal(std::string_view text, int digits) {
+  CHECK(digits >= 0, "a decimal has no fewer than 0 digits after its point");
   constexpr std::int64_t kValueMax = 100'000'000'000'000'000;
   std::int64_t value = 0;
   int decimals = -1;  // Digits after the point; -1 before it.
@@ -277,6 +279,7 @@ namespace {
 
 std::optional<Duration> duration_of(Scope& scope, const Item& item, std::string_view text,
                                     Duration low) {
+  CHECK(low <= kDurationMax, "a field has a value");
   const Result<Duration> duration = parse_duration(text);
   if (!duration.ok()) {
     scope.refuse(item, duration.error());

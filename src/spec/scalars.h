@@ -10,7 +10,8 @@
 
 namespace runnel::spec {
 
-// Readers of single values. Each returns nothing after it has reported a fault: value, limit, remedy.
+// Readers of single values. Each returns nothing after it has reported a fault: value, limit,
+// remedy.
 //
 // `${NAME}` in a value is filled from the scope's variables, unless a reader says "verbatim".
 

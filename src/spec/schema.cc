@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "json/value.h"
 #include "spec/fields.h"
 
@@ -91,6 +92,8 @@ Value object_of(const FieldTable& table) {
   Value properties = Value::object();
   for (const Field& field : table.fields) {
     if (field.built == Built::kNotYet) continue;
+    CHECK(field.form != Form::kAny, "a field that is built says how it is written");
+    CHECK(!field.doc.empty(), "a field that is built says what it means");
     Value schema = schema_of(field.form);
     schema.set("description", Value::text(std::string(field.doc)));
     for (const std::string_view alias : field.aliases) {

@@ -66,7 +66,9 @@ void Scope::refuse(const Item& item, std::string message, std::string value,
 }
 
 ObjectReader::ObjectReader(Scope& scope, Item item, const FieldTable& table)
-    : scope_(scope), item_(std::move(item)), table_(table) {}
+    : scope_(scope), item_(std::move(item)), table_(table) {
+  CHECK(item_.node->is_map(), "only a mapping has members");
+}
 
 std::optional<ObjectReader> ObjectReader::open(Scope& scope, const Item& item,
                                                const FieldTable& table) {
@@ -86,6 +88,7 @@ std::optional<ObjectReader> ObjectReader::open(Scope& scope, const Item& item,
 
 void ObjectReader::admit(const YamlMember& member) {
   if (scope_.faults.full()) return;
+  CHECK(!member.key->is_map(), "a key is a scalar");
   const std::string& spelling = member.key->text;
   const std::string path = item_.path_of(shown(spelling));
   const Field* field = table_.find(spelling);

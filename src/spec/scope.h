@@ -9,7 +9,8 @@
 
 namespace runnel::spec {
 
-// What reading a value needs besides the value: where faults go, and which variables `${NAME}` names.
+// What reading a value needs besides the value: where faults go, and which variables `${NAME}`
+// names.
 struct Scope {
   Diagnostics& faults;
   std::map<std::string, std::string> variables;
@@ -30,9 +31,9 @@ std::string template_literal(std::string_view text);
 
 // Reads the members of one mapping, each by its name in the mapping's table.
 //
-// Contract: open() reports every key that is unknown, not built, empty or spelled twice. take() gives a
-//           value to its reader at most once; done() CHECKs that each built field was taken, so that
-//           no field is documented and then ignored.
+// Contract: open() reports every key that is unknown, not built, empty or spelled twice. take()
+//           gives a value to its reader at most once; done() CHECKs that each built field was
+//           taken, so that no field is documented and then ignored.
 // Lifetime: borrows the node, the table and the scope.
 class ObjectReader {
  public:

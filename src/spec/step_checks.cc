@@ -21,7 +21,8 @@ std::vector<std::string_view> template_names(const StepDraft& draft) {
   return names;
 }
 
-// Whether its author declared the parameter, even if it was refused: then it is not "unknown" as well.
+// Whether its author declared the parameter, even if it was refused: then it is not "unknown" as
+// well.
 bool is_declared(const StepDraft& draft, std::string_view name) {
   if (draft.foreach && name == "item") return true;
   return draft.params && draft.params->node->is_map() && draft.params->node->find(name) != nullptr;
@@ -47,6 +48,7 @@ Error unknown_name(const StepDraft& draft, std::string_view name, const std::str
 void check_name(const Scope& scope, const StepDraft& draft, const Item& item, std::string_view name,
                 std::string_view from_braces) {
   if (model::is_task_name(name) || is_declared(draft, name)) return;
+  CHECK(from_braces.starts_with("{{"), "a name stands in braces");
   const std::string_view written = from_braces.substr(0, from_braces.find("}}") + 2);
   scope.faults.report_inside(item, written, unknown_name(draft, name, shown(written)));
 }
@@ -85,14 +87,17 @@ class CircleFinder {
 
   // At most kStepsMax deep.
   void visit(std::size_t index) {
+    CHECK(marks_[index] == Mark::kNew, "each step is visited once");
     marks_[index] = Mark::kOnPath;
     path_.push_back(index);
+    CHECK(path_.size() <= drafts_.size(), "a path holds each step once");
     for (const StepIndex next : drafts_[index].spec.depends_on) {
       const auto target = static_cast<std::size_t>(next.value());
       CHECK(target < drafts_.size(), "a dependency is a position of the job");
       if (marks_[target] == Mark::kOnPath) report(index, target);
       if (marks_[target] == Mark::kNew) visit(target);
     }
+    CHECK(path_.back() == index, "a path shrinks in the order in which it grew");
     path_.pop_back();
     marks_[index] = Mark::kDone;
   }
@@ -100,6 +105,7 @@ class CircleFinder {
   void report(std::size_t from, std::size_t target) {
     std::string circle;
     const auto begin = std::find(path_.begin(), path_.end(), target);
+    CHECK(begin != path_.end(), "the step that closes a circle is on the path");
     for (auto step = begin; step != path_.end(); ++step) circle += name(*step) + " -> ";
     circle += name(target);
     const StepDraft& draft = drafts_[from];
@@ -268,6 +274,7 @@ void link_steps(const Scope& scope, std::vector<StepDraft>& drafts) {
   for (std::size_t i = 0; i < drafts.size(); ++i) {
     positions.emplace(drafts[i].spec.name, StepIndex(static_cast<std::int32_t>(i)));
   }
+  CHECK(positions.size() == drafts.size(), "the keys of a mapping are distinct");
   for (StepDraft& draft : drafts) link_step(scope, draft, positions);
   CircleFinder(scope, drafts).run();
 }
@@ -275,6 +282,8 @@ void link_steps(const Scope& scope, std::vector<StepDraft>& drafts) {
 void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts) {
   for (StepDraft& draft : drafts) {
     model::StepSpec& step = draft.spec;
+    CHECK(step.num_nodes >= 1, "a count that was refused left its default");
+    CHECK(step.procs_per_node >= 1, "a count that was refused left its default");
     const std::int64_t ranks = std::int64_t{step.num_nodes} * step.procs_per_node;
     if (ranks > model::kRanksPerTaskMax) {
       scope.refuse(place_of_size(draft),
@@ -294,6 +303,7 @@ void check_capacity(const Scope& scope, const StepDraft& draft,
   if (nodes.empty() || !AmountCheck(scope, draft, nodes).run()) return;
   const std::int64_t needed = draft.spec.num_nodes;
   const std::int64_t found = places(draft, nodes, needed);
+  CHECK(found <= needed, "places are counted up to what is needed");
   if (found >= needed) return;
   const std::string each = draft.spec.resources.describe();
   if (found == 0) {

@@ -10,7 +10,8 @@ namespace runnel::spec {
 
 // Checks that need a whole step or a whole job. Each reports what it finds.
 
-// Every `{{name}}` of the step's script, variables and folders names something that will have a value.
+// Every `{{name}}` of the step's script, variables and folders names something that will have a
+// value.
 void check_templates(const Scope& scope, const StepDraft& draft);
 
 // Turns the names of `depends_on` into positions; unknown names and circles are faults.

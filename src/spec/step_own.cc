@@ -75,6 +75,7 @@ void read_script(Scope& scope, ObjectReader& object, StepDraft& draft) {
 }
 
 void check_grid(Scope& scope, StepDraft& draft) {
+  CHECK(draft.spec.params.size() <= model::kParametersMax, "parameters were bounded");
   const std::optional<std::int64_t> cells = grid_cells(draft.spec.params);
   const Item at = draft.params ? *draft.params : draft.foreach ? *draft.foreach : draft.item;
   draft.spec.task_count = 1;
@@ -113,6 +114,9 @@ void read_grid(Scope& scope, ObjectReader& object, StepDraft& draft) {
       scope.refuse(*draft.foreach,
                    "`foreach` names its values {{item}}, and `params` has an `item` too", "item",
                    "rename the parameter");
+    } else if (draft.spec.params.size() >= model::kParametersMax) {
+      scope.refuse(*draft.foreach, "`foreach` is one parameter too many", "item",
+                   "use at most " + std::to_string(model::kParametersMax));
     } else if (auto parameter = read_foreach(scope, *draft.foreach)) {
       draft.spec.params.push_back(std::move(*parameter));
     }

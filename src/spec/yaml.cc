@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <unordered_set>
 #include <utility>
@@ -21,70 +22,121 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kShownKeyEnd = "...";
 constexpr std::size_t kShownKeyMax = 60;
-
-// Leaves yaml-cpp early; caught in read_yaml() and never outside.
-struct Refused {
-  TextFault fault;
-};
+constexpr std::string_view kOpenQuote = "illegal EOF in scalar";  // As the parser says elsewhere.
 
 std::string shown_key(const std::string& key) {
   if (key.size() <= kShownKeyMax) return key;
   return key.substr(0, kShownKeyMax).append(kShownKeyEnd);
 }
 
-// Builds the values of one document from the parser's events.
+Error tag_error(const std::string& tag) {
+  return Error(Errc::kInvalid, "the YAML tag '" + shown_key(tag) + "' is not allowed")
+      .with_value(shown_key(tag))
+      .with_hint("delete the tag; put quotes around what is text");
+}
+
+Error nul_error() {
+  return Error(Errc::kInvalid, "the text holds a NUL character")
+      .with_value("\\0")
+      .with_hint("remove the escape \\0");
+}
+
+Error self_alias_error() {
+  return Error(Errc::kInvalid, "the alias refers to the value that it is part of")
+      .with_hint("write the value out");
+}
+
+Error depth_error() {
+  return Error(Errc::kInvalid,
+               "values are nested more than " + std::to_string(kYamlDepthMax) + " deep")
+      .with_hint("flatten the file");
+}
+
+Error size_error(const std::string& limit) {
+  return Error(Errc::kInvalid,
+               "the file holds more than " + limit + " once its aliases are followed")
+      .with_hint("write fewer values, or a {range: [low, high]}");
+}
+
+Error key_kind_error(const YamlNode& key) {
+  return Error(Errc::kInvalid, "a key must be text, and this one is " + std::string(kind_name(key)))
+      .with_hint("put quotes around text that begins with '{' or '['");
+}
+
+Error merge_key_error() {
+  return Error(Errc::kInvalid, "'<<' is a YAML 1.1 merge key, and job files are YAML 1.2")
+      .with_value("<<")
+      .with_hint("write common fields once beside `steps`: they are defaults");
+}
+
+Error repeated_key_error(const std::string& key) {
+  return Error(Errc::kInvalid, "the key '" + shown_key(key) + "' is given twice")
+      .with_field(shown_key(key))
+      .with_value(shown_key(key))
+      .with_hint("keep one of the two");
+}
+
+Error documents_error() {
+  return Error(Errc::kUnsupported, "several documents in one file (`---`) are not in this version")
+      .with_value("---")
+      .with_hint("write one file with `steps`");
+}
+
+// Builds the values of the first document from the parser's events.
 //
-// Contract: throws Refused at the first fault. `take()` after the document ended.
+// Contract: keeps the first fault and ignores every event after it; a document after the first may
+//           only be empty. take() or fault() when the parser is done.
 // Why:      the parser's own nodes follow aliases without limit and resolve YAML 1.1 merge keys.
 class TreeBuilder : public YAML::EventHandler {
  public:
   explicit TreeBuilder(std::string_view text) : text_(text) {}
 
-  YamlNodePtr take() { return std::move(root_); }
+  const std::optional<TextFault>& fault() const { return fault_; }
+  // A null for a file without a document.
+  YamlNodePtr take() {
+    CHECK(!fault_.has_value(), "what was refused has no value");
+    return root_ == nullptr ? std::make_shared<YamlNode>() : std::move(root_);
+  }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
-  void OnDocumentEnd() override { CHECK(open_.empty(), "a document ends with all its values"); }
+  void OnDocumentStart(const YAML::Mark&) override { ++documents_; }
+  void OnDocumentEnd() override {
+    if (!fault_) CHECK(open_.empty(), "a document ends with all its values");
+  }
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (documents_ > 1 || !admit(mark, "")) return;
     add(leaf(YamlNode::Kind::kNull, mark), anchor);
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    refuse_tag(tag, mark);
+    if (!admit(mark, tag)) return;
     auto node = leaf(YamlNode::Kind::kScalar, mark);
     node->quoted = tag == "!";
     node->text = value;
     node->text_bytes = value.size();
-    if (value.find('\0') != std::string::npos) {
-      refuse(node->offset, Error(Errc::kInvalid, "the text holds a NUL character")
-                               .with_value("\\0")
-                               .with_hint("remove the escape \\0"));
-    }
+    if (value.find('\0') != std::string::npos) return refuse(node->offset, nul_error());
     if (node->quoted && !quote_is_closed(text_, node->offset)) {
-      refuse(node->offset, explain_yaml_error("illegal EOF in scalar", text_, node->offset));
+      return refuse(node->offset, explain_yaml_error(kOpenQuote, text_, node->offset));
     }
     add(std::move(node), anchor);
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    const std::size_t offset = offset_of(mark);
+    if (!admit(mark, "")) return;
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) {
-      refuse(offset, Error(Errc::kInvalid, "the alias refers to the value that it is part of")
-                         .with_hint("write the value out"));
-    }
-    add_value(found->second, offset);
+    if (found == anchors_.end()) return refuse(offset_of(mark), self_alias_error());
+    add_value(found->second, offset_of(mark));
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value style) override {
-    open(YamlNode::Kind::kList, mark, tag, anchor, style);
+    if (admit(mark, tag)) open(YamlNode::Kind::kList, mark, anchor, style);
   }
   void OnSequenceEnd() override { close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value style) override {
-    open(YamlNode::Kind::kMap, mark, tag, anchor, style);
+    if (admit(mark, tag)) open(YamlNode::Kind::kMap, mark, anchor, style);
   }
   void OnMapEnd() override { close(); }
 
@@ -98,53 +150,50 @@ class TreeBuilder : public YAML::EventHandler {
     std::unordered_set<std::string> keys;
   };
 
-  [[noreturn]] static void refuse(std::size_t offset, Error error) {
-    throw Refused{{offset, std::move(error)}};
+  void refuse(std::size_t offset, Error error) {
+    if (!fault_) fault_ = TextFault{offset, std::move(error)};
   }
 
   std::size_t offset_of(const YAML::Mark& mark) const {
     return mark.pos < 0 ? 0 : std::min(static_cast<std::size_t>(mark.pos), text_.size());
   }
 
-  void refuse_tag(const std::string& tag, const YAML::Mark& mark) const {
-    if (tag.empty() || tag == "?" || tag == "!") return;
-    refuse(offset_of(mark),
-           Error(Errc::kInvalid, "the YAML tag '" + shown_key(tag) + "' is not allowed")
-               .with_value(shown_key(tag))
-               .with_hint("delete the tag; put quotes around what is text"));
+  bool in_flow() const { return !open_.empty() && open_.back().flow; }
+
+  // Whether a value may begin here; keeps the fault if not.
+  bool admit(const YAML::Mark& mark, const std::string& tag) {
+    const std::size_t offset = offset_of(mark);
+    if (documents_ > 1) refuse(offset, documents_error());
+    if (!tag.empty() && tag != "?" && tag != "!") refuse(offset, tag_error(tag));
+    if (!in_flow() && offset < text_.size() && indented_by_tab(text_, offset)) {
+      refuse(*tab_near(text_, offset), tab_error());
+    }
+    return !fault_.has_value();
   }
 
   std::shared_ptr<YamlNode> leaf(YamlNode::Kind kind, const YAML::Mark& mark) const {
     auto node = std::make_shared<YamlNode>();
     node->kind = kind;
     node->offset = offset_of(mark);
-    const bool in_flow = !open_.empty() && open_.back().flow;
-    if (kind != YamlNode::Kind::kNull && !in_flow && indented_by_tab(text_, node->offset)) {
-      refuse(*tab_near(text_, node->offset), tab_error());
-    }
     return node;
   }
 
-  void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag,
-            YAML::anchor_t anchor, YAML::EmitterStyle::value style) {
-    refuse_tag(tag, mark);
-    const bool flow = style == YAML::EmitterStyle::Flow || (!open_.empty() && open_.back().flow);
+  void open(YamlNode::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor,
+            YAML::EmitterStyle::value style) {
+    if (open_.size() >= static_cast<std::size_t>(kYamlDepthMax)) {
+      return refuse(offset_of(mark), depth_error());
+    }
+    const bool flow = style == YAML::EmitterStyle::Flow || in_flow();
     open_.push_back({leaf(kind, mark), anchor, flow, nullptr, {}});
-    check_depth(open_.size(), open_.back().node->offset);
   }
 
   void close() {
+    if (fault_) return;
     CHECK(!open_.empty(), "the parser ends only what it began");
+    CHECK(open_.back().key == nullptr, "the parser gives every key a value");
     Open done = std::move(open_.back());
     open_.pop_back();
     add(std::move(done.node), done.anchor);
-  }
-
-  static void check_depth(std::size_t depth, std::size_t offset) {
-    if (depth <= static_cast<std::size_t>(kYamlDepthMax)) return;
-    refuse(offset, Error(Errc::kInvalid,
-                         "values are nested more than " + std::to_string(kYamlDepthMax) + " deep")
-                       .with_hint("flatten the file"));
   }
 
   void add(std::shared_ptr<YamlNode> node, YAML::anchor_t anchor) {
@@ -155,110 +204,59 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void add_value(const YamlNodePtr& value, std::size_t offset) {
-    check_depth(open_.size() + static_cast<std::size_t>(value->height), offset);
+    const std::size_t depth = open_.size() + static_cast<std::size_t>(value->height);
+    if (depth > static_cast<std::size_t>(kYamlDepthMax)) return refuse(offset, depth_error());
     if (open_.empty()) {
+      CHECK(root_ == nullptr, "a document has one value");
       root_ = value;
-    } else if (open_.back().node->is_list()) {
-      open_.back().node->items.push_back(value);
-      grow(*value, offset);
-    } else if (open_.back().key == nullptr) {
-      take_key(value, offset);
+      return;
+    }
+    Open& parent = open_.back();
+    if (parent.node->is_map() && parent.key == nullptr) return take_key(value, offset);
+    grow(*value, offset);
+    if (parent.node->is_list()) {
+      parent.node->items.push_back(value);
     } else {
-      open_.back().node->members.push_back({std::move(open_.back().key), value});
-      grow(*value, offset);
+      parent.node->members.push_back({std::exchange(parent.key, nullptr), value});
     }
   }
 
   // Counts aliases as if they were written out: that is what reading the tree will cost.
   void grow(const YamlNode& child, std::size_t offset) {
     YamlNode& parent = *open_.back().node;
+    CHECK(child.expanded <= kYamlNodesMax, "a value was counted when it was complete");
     parent.expanded += child.expanded;
     parent.text_bytes += child.text_bytes;
     parent.height = std::max(parent.height, child.height + 1);
-    if (parent.expanded > kYamlNodesMax)
-      refuse_size(offset, std::to_string(kYamlNodesMax) + " values");
-    if (parent.text_bytes > kYamlTextMax) {
-      refuse_size(offset, runnel::to_string(Bytes::count(kYamlTextMax)) + " of text");
+    if (parent.expanded > kYamlNodesMax) {
+      refuse(offset, size_error(std::to_string(kYamlNodesMax) + " values"));
     }
-  }
-
-  [[noreturn]] static void refuse_size(std::size_t offset, const std::string& limit) {
-    refuse(offset, Error(Errc::kInvalid,
-                         "the file holds more than " + limit + " once its aliases are followed")
-                       .with_hint("write fewer values, or a {range: [low, high]}"));
+    if (parent.text_bytes > kYamlTextMax) {
+      refuse(offset, size_error(runnel::to_string(Bytes::count(kYamlTextMax)) + " of text"));
+    }
   }
 
   void take_key(const YamlNodePtr& value, std::size_t offset) {
-    if (value->is_list() || value->is_map()) {
-      refuse(offset, Error(Errc::kInvalid,
-                           "a key must be text, and this one is " + std::string(kind_name(*value)))
-                         .with_hint("put quotes around text that begins with '{' or '['"));
-    }
     Open& map = open_.back();
-    if (value->text == "<<" && !value->quoted) {
-      refuse(offset,
-             Error(Errc::kInvalid, "'<<' is a YAML 1.1 merge key, and job files are YAML 1.2")
-                 .with_value("<<")
-                 .with_hint("write common fields once beside `steps`: they are defaults"));
-    }
+    if (value->is_list() || value->is_map()) return refuse(offset, key_kind_error(*value));
+    if (value->text == "<<" && !value->quoted) return refuse(offset, merge_key_error());
     if (!map.keys.insert(value->text).second) {
-      refuse(offset,
-             Error(Errc::kInvalid, "the key '" + shown_key(value->text) + "' is given twice")
-                 .with_field(shown_key(value->text))
-                 .with_value(shown_key(value->text))
-                 .with_hint("keep one of the two"));
+      return refuse(offset, repeated_key_error(value->text));
     }
     grow(*value, offset);
     map.key = value;
   }
 
   std::string_view text_;
+  int documents_ = 0;
   YamlNodePtr root_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, YamlNodePtr> anchors_;
+  std::optional<TextFault> fault_;
 };
 
-// Accepts an empty document and refuses any other; for what follows the first one.
-class EmptyOnly : public YAML::EventHandler {
- public:
-  void OnDocumentStart(const YAML::Mark&) override {}
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse(mark); }
-  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
-                const std::string&) override {
-    refuse(mark);
-  }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {
-    refuse(mark);
-  }
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {
-    refuse(mark);
-  }
-  void OnMapEnd() override {}
-
- private:
-  [[noreturn]] static void refuse(const YAML::Mark& mark) {
-    throw Refused{
-        {mark.pos < 0 ? 0 : static_cast<std::size_t>(mark.pos),
-         Error(Errc::kUnsupported, "several documents in one file (`---`) are not in this version")
-             .with_value("---")
-             .with_hint("write one file with `steps`")}};
-  }
-};
-
-YamlNodePtr parse_documents(std::string_view text) {
-  std::istringstream stream{std::string(text)};
-  YAML::Parser parser(stream);
-  TreeBuilder builder(text);
-  if (!parser.HandleNextDocument(builder)) return std::make_shared<YamlNode>();
-  EmptyOnly rest;
-  while (parser.HandleNextDocument(rest)) {
-  }
-  return builder.take();
+Error located(TextFault fault, std::string_view text, const std::string& file) {
+  return std::move(fault.error.at(position_at(text, fault.offset, file)));
 }
 
 TextFault fault_of(const YAML::Exception& thrown, std::string_view text) {
@@ -268,8 +266,19 @@ TextFault fault_of(const YAML::Exception& thrown, std::string_view text) {
   return {offset, explain_yaml_error(thrown.msg, text, offset)};
 }
 
-Error located(TextFault fault, std::string_view text, const std::string& file) {
-  return std::move(fault.error.at(position_at(text, fault.offset, file)));
+// Runs the parser over all documents; what it throws becomes a fault.
+std::optional<TextFault> parse(std::string_view text, TreeBuilder& builder) {
+  std::istringstream stream{std::string(text)};
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const YAML::Exception& thrown) {
+    return fault_of(thrown, text);
+  } catch (const std::exception& thrown) {
+    return TextFault{0, explain_yaml_error(thrown.what(), text, 0)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -307,21 +316,20 @@ SourcePosition position_at(std::string_view text, std::size_t offset, const std:
   position.line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
   position.column = static_cast<int>(line.size()) + 1 -
                     static_cast<int>(std::count_if(line.begin(), line.end(), continuation));
+  CHECK(position.line >= 1, "lines count from 1");
+  CHECK(position.column >= 1, "columns count from 1, whatever the bytes are");
   return position;
 }
 
 Result<YamlNodePtr> read_yaml(std::string_view text, const std::string& file) {
   text = without_byte_order_mark(text);
   if (auto fault = fault_of_text(text)) return located(std::move(*fault), text, file);
-  try {
-    return parse_documents(text);
-  } catch (const Refused& refused) {
-    return located(refused.fault, text, file);
-  } catch (const YAML::Exception& thrown) {
-    return located(fault_of(thrown, text), text, file);
-  } catch (const std::exception& thrown) {
-    return located({0, explain_yaml_error(thrown.what(), text, text.size())}, text, file);
-  }
+  TreeBuilder builder(text);
+  std::optional<TextFault> said = parse(text, builder);
+  // The builder saw its fault first: the parser goes on after it.
+  if (builder.fault()) return located(*builder.fault(), text, file);
+  if (said) return located(std::move(*said), text, file);
+  return builder.take();
 }
 
 }  // namespace runnel::spec

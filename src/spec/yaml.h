@@ -21,12 +21,12 @@ struct YamlMember {
 
 // A value of a YAML document, with its place.
 //
-// Contract: scalars keep their text as written (`12:00:00`, `on` and `010` are text; only an unquoted
-//           empty value, `~` and `null` are null). Keys of a mapping are distinct and in file order.
-//           No text holds a NUL. Acyclic and at most kYamlDepthMax deep.
+// Contract: scalars keep their text as written (`12:00:00`, `on` and `010` are text; only an
+//           unquoted empty value, `~` and `null` are null). Keys of a mapping are distinct and in
+//           file order. No text holds a NUL. Acyclic and at most kYamlDepthMax deep.
 // Threads:  immutable once built.
-// Why:      own values instead of yaml-cpp's: its header stays in one file, aliases stay bounded, and
-//           the flags of a command line can be checked by the same code as a file.
+// Why:      own values instead of yaml-cpp's: its header stays in one file, aliases stay bounded,
+//           and the flags of a command line can be checked by the same code as a file.
 struct YamlNode {
   enum class Kind : std::uint8_t { kNull, kScalar, kList, kMap };
   Kind kind = Kind::kNull;
@@ -60,8 +60,8 @@ inline constexpr int kYamlDepthMax = 64;
 std::string_view without_byte_order_mark(std::string_view text);
 
 // Reads one YAML 1.2 (core) document. Errors are kInvalid or kUnsupported with line and column of
-// `file`: not UTF-8, tabs as indentation, duplicate keys, tags, several documents, any of the maxima.
-// An empty file is a null. Never throws.
+// `file`: not UTF-8, tabs as indentation, duplicate keys, tags, several documents, any of the
+// maxima. An empty file is a null. Never throws.
 Result<YamlNodePtr> read_yaml(std::string_view text, const std::string& file);
 
 // The place of a byte: lines and columns from 1, columns in characters, not bytes.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/units.h"
 #include "spec/yaml.h"
 
@@ -61,6 +62,7 @@ bool is_forbidden_control(std::string_view text, std::size_t at) {
 }
 
 std::size_t line_start(std::string_view text, std::size_t offset) {
+  CHECK(offset <= text.size(), "a line begins inside the text");
   if (offset == 0) return 0;
   const std::size_t newline = text.rfind('\n', offset - 1);
   return newline == std::string_view::npos ? 0 : newline + 1;
@@ -68,6 +70,8 @@ std::size_t line_start(std::string_view text, std::size_t offset) {
 
 // The tab among the white space that begins the line at `start`, before byte `end`.
 std::optional<std::size_t> leading_tab(std::string_view text, std::size_t start, std::size_t end) {
+  CHECK(start <= end, "a line ends after it begins");
+  CHECK(end <= text.size(), "a line ends inside the text");
   for (std::size_t at = start; at < end; ++at) {
     if (text[at] == '\t') return at;
     if (text[at] != ' ') return std::nullopt;
