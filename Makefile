@@ -9,12 +9,9 @@ setup: ## Install packages and .venv on a Debian 12 machine (root for packages);
 	@tools/setup.sh
 
 build: setup ## Build the release preset; afterwards .venv/bin/runnel is the command
-	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@mkdir -p build/logs
+	@cmake --preset release >build/logs/configure.log 2>&1 || { cat build/logs/configure.log; exit 1; }
 	@cmake --build --preset release -j $(JOBS)
-
-build: | build/.exists
-build/.exists:
-	@mkdir -p build && touch $@
 
 demo: build ## Run the examples end to end and print one table
 	@examples/demo.sh
