@@ -77,9 +77,13 @@ void Index::follow(const State& state, const model::Event& event) {
             refresh_job(state, what.job);
             if (!what.idempotency_key.empty()) keys.emplace(state.now, what.idempotency_key);
           },
-          [&](const model::JobChanged& what) { refresh_job(state, what.job); },
-          [&](const model::StepChanged& what) { refresh_job(state, what.job); },
-          [&](const model::TasksChanged& what) { refresh_job(state, what.job); },
+          // Which tasks wait does not change with these; whether their steps may run does.
+          [&](const model::JobChanged& what) { refresh_steps(state, what.job); },
+          [&](const model::StepChanged& what) { refresh_steps(state, what.job); },
+          [&](const model::TasksChanged& what) {
+            refresh_tasks(state, what.job, what.step);
+            refresh(state, what.job, what.step);
+          },
           [&](const model::LaneOpened& what) {
             open(state.lanes.at(what.lane), spec_of(state, what.job, what.step).procs_per_node);
             for (const model::Place& place : what.places) settle_host(state, place.node);
@@ -110,13 +114,19 @@ void Index::follow(const State& state, const model::Event& event) {
 }
 
 void Index::refresh_job(const State& state, const JobId& job) {
-  const Job& owner = state.jobs.at(job);
-  for (std::size_t position = 0; position < owner.steps.size(); ++position) {
-    const StepIndex step(static_cast<std::int32_t>(position));
-    for (const auto& [task, kept] : owner.steps[position].tasks) {
-      refresh_task(state, model::TaskRef{job, step, task});
-    }
-    refresh(state, job, step);
+  const auto steps = static_cast<std::int32_t>(state.jobs.at(job).steps.size());
+  for (std::int32_t step = 0; step < steps; ++step) refresh_tasks(state, job, StepIndex(step));
+  refresh_steps(state, job);
+}
+
+void Index::refresh_steps(const State& state, const JobId& job) {
+  const auto steps = static_cast<std::int32_t>(state.jobs.at(job).steps.size());
+  for (std::int32_t step = 0; step < steps; ++step) refresh(state, job, StepIndex(step));
+}
+
+void Index::refresh_tasks(const State& state, const JobId& job, StepIndex step) {
+  for (const auto& [task, kept] : step_of(state, job, step).tasks) {
+    refresh_task(state, model::TaskRef{job, step, task});
   }
 }
 

@@ -20,14 +20,16 @@ struct StepKey {
   friend auto operator<=>(const StepKey&, const StepKey&) = default;
 };
 
-// How long a task bound behind another may wait on its lane without progress before it is withdrawn.
+// How long a task bound behind another may wait on its lane without progress before it is
+// withdrawn.
 inline constexpr Duration kAheadPatience = Duration::millis(300);
 
 // What decisions look up, derived from the state so that no input costs a walk over all jobs.
 //
 // Contract: follow() is called after each apply() with the same event; build() makes the same index
-//           from a state alone. Nothing in here is stored or hashed, and nothing depends on when it was
-//           built: what depends on time (which back-offs are over) is computed from `now` when asked.
+//           from a state alone. Nothing in here is stored or hashed, and nothing depends on when it
+//           was built: what depends on time (which back-offs are over) is computed from `now` when
+//           asked.
 struct Index {
   static Index build(const State& state);
   void follow(const State& state, const model::Event& event);
@@ -53,6 +55,8 @@ struct Index {
   void crowd(const State& state, LaneId lane);
   void refresh_task(const State& state, const model::TaskRef& task);
   void refresh_job(const State& state, const JobId& job);
+  void refresh_steps(const State& state, const JobId& job);
+  void refresh_tasks(const State& state, const JobId& job, StepIndex step);
   void refresh_attempt(const State& state, const model::AttemptRef& attempt, LaneId lane);
 
   // What an open lane holds: the state has dropped a lane when its closing is followed.

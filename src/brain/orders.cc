@@ -43,6 +43,15 @@ Share share_of(const Lane& lane, const NodeId& node) {
   return share;
 }
 
+// Whether every rank of the share is known to have ended: a node that comes back without them, in a new
+// life, must not run them again while the rest of the gang still ends.
+bool all_ranks_ended(const LiveAttempt& live, const Share& share) {
+  for (std::int32_t rank = 0; rank < share.rank_count; ++rank) {
+    if (!live.ended_ranks.contains(share.first_rank + rank)) return false;
+  }
+  return true;
+}
+
 std::vector<std::string> arguments_of(const TaskView& task) {
   if (!task.step.run.empty()) return {"/bin/sh", "-ec", fill(task, task.step.run)};
   std::vector<std::string> argv;
@@ -97,12 +106,14 @@ bool has_place_on(const Lane& lane, const NodeId& node) {
                      [&](const model::Place& place) { return place.node == node; });
 }
 
-void add_lane(const State& state, const Lane& lane, std::vector<DesiredAttempt>& out) {
+void add_lane(const State& state, const Lane& lane, const Share& share,
+              std::vector<DesiredAttempt>& out) {
   for (const TaskIndex index : lane.queue) {
     const model::TaskRef task{lane.job, lane.step, index};
     const Task* kept = find_task(state, task);
     CHECK(kept != nullptr, "a lane holds a task that its step does not remember");
     CHECK(kept->live.has_value(), "a lane holds a task that is not live");
+    if (all_ranks_ended(*kept->live, share)) continue;
     out.push_back({model::AttemptRef{task, kept->live->number}, kept->live->stopping});
   }
 }
@@ -112,7 +123,7 @@ void add_lane(const State& state, const Lane& lane, std::vector<DesiredAttempt>&
 std::vector<DesiredAttempt> desired(const State& state, const NodeId& node) {
   std::vector<DesiredAttempt> out;
   for (const auto& [id, lane] : state.lanes) {
-    if (has_place_on(lane, node)) add_lane(state, lane, out);
+    if (has_place_on(lane, node)) add_lane(state, lane, share_of(lane, node), out);
   }
   return out;
 }
@@ -123,7 +134,7 @@ std::optional<model::StartOrder> start_order(const State& state, const model::At
   if (live == nullptr) return std::nullopt;
   const Lane& lane = lane_of(state, *live);
   const Share share = share_of(lane, node);
-  if (share.rank_count == 0) return std::nullopt;
+  if (share.rank_count == 0 || all_ranks_ended(*live, share)) return std::nullopt;
   const Job& job = state.jobs.at(attempt.task.job);
   const model::StepSpec& step = spec_of(state, attempt.task.job, attempt.task.step);
   return order_of(TaskView{state, job, step, lane, attempt, live->params}, share);

@@ -1,0 +1,185 @@
+#include "brain/order_book.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+
+namespace runnel::brain {
+namespace {
+
+std::vector<NodeId> nodes_of(const std::vector<model::Place>& places) {
+  std::vector<NodeId> nodes;
+  for (const model::Place& place : places) {
+    if (std::find(nodes.begin(), nodes.end(), place.node) == nodes.end()) {
+      nodes.push_back(place.node);
+    }
+  }
+  return nodes;
+}
+
+bool is_up(const State& state, const NodeId& node) {
+  auto found = state.nodes.find(node);
+  return found != state.nodes.end() && found->second.up;
+}
+
+void add_start(model::NodeOrders& orders, const State& state, const model::AttemptRef& attempt) {
+  auto order = start_order(state, attempt, orders.node);
+  if (order) orders.start.push_back(*std::move(order));
+}
+
+void add_stop(model::NodeOrders& orders, const State& state, const model::AttemptRef& attempt) {
+  auto order = stop_order(state, attempt);
+  if (order) orders.stop.push_back(*std::move(order));
+}
+
+// Attempts of an inventory, and whether any of their ranks still runs.
+std::map<model::AttemptRef, bool> running_by_attempt(std::span<const model::RankReport> inventory) {
+  std::map<model::AttemptRef, bool> attempts;
+  for (const model::RankReport& rank : inventory) attempts[rank.attempt] |= !rank.ended;
+  return attempts;
+}
+
+}  // namespace
+
+// Sorts what one run of events calls for by node.
+class OrderBook::Collector {
+ public:
+  Collector(OrderBook& book, const State& state) : book_(book), state_(state) {}
+
+  void operator()(const model::LaneOpened& event) {
+    book_.lanes_[event.lane] = nodes_of(event.places);
+  }
+
+  void operator()(const model::LaneClosed& event) { closed_.push_back(event.lane); }
+
+  void operator()(const model::LaneExtended& event) {
+    for (const NodeId& node : nodes_of_lane(event.lane)) {
+      for (const model::LaneTask& task : event.tasks) {
+        const model::TaskRef ref{event.job, event.step, task.index};
+        add_start(to(node), state_, model::AttemptRef{ref, task.attempt});
+      }
+    }
+  }
+
+  void operator()(const model::AttemptStopping& event) {
+    for (const NodeId& node : nodes_of_lane(event.lane)) add_stop(to(node), state_, event.attempt);
+  }
+
+  void operator()(const model::AttemptEnded& event) {
+    for (const NodeId& node : nodes_of_lane(event.lane)) to(node).forget.push_back(event.attempt);
+  }
+
+  // Any node may have been one of the job's.
+  void operator()(const model::JobDeleted& event) {
+    for (const auto& [id, node] : state_.nodes) to(id).remove.push_back(event.job);
+  }
+
+  // The others ask nothing of a node.
+  template <typename Other>
+  void operator()(const Other& /*event*/) {}
+
+  std::vector<model::NodeOrders> take() {
+    for (const LaneId lane : closed_) book_.lanes_.erase(lane);
+    std::vector<model::NodeOrders> all;
+    for (auto& [node, orders] : orders_) {
+      if (is_up(state_, node) && !empty(orders)) all.push_back(std::move(orders));
+    }
+    return all;
+  }
+
+ private:
+  const std::vector<NodeId>& nodes_of_lane(LaneId lane) const {
+    auto found = book_.lanes_.find(lane);
+    CHECK(found != book_.lanes_.end(), "an event names a lane that never opened");
+    return found->second;
+  }
+
+  model::NodeOrders& to(const NodeId& node) {
+    auto found = orders_.find(node);
+    if (found != orders_.end()) return found->second;
+    return orders_.emplace(node, book_.orders_to(state_, node)).first->second;
+  }
+
+  OrderBook& book_;
+  const State& state_;
+  std::map<NodeId, model::NodeOrders> orders_;
+  std::vector<LaneId> closed_;  // Forgotten last: their attempts end in the same decision.
+};
+
+OrderBook::OrderBook(Epoch epoch, const State& state) : epoch_(epoch) {
+  for (const auto& [id, lane] : state.lanes) lanes_[id] = nodes_of(lane.places);
+}
+
+model::NodeOrders OrderBook::orders_to(const State& state, const NodeId& node) const {
+  model::NodeOrders orders;
+  orders.epoch = epoch_;
+  orders.node = node;
+  auto found = state.nodes.find(node);
+  if (found != state.nodes.end()) orders.incarnation = found->second.incarnation;
+  return orders;
+}
+
+std::vector<model::NodeOrders> OrderBook::after(const State& state,
+                                                std::span<const model::Event> events) {
+  Collector collector(*this, state);
+  for (const model::Event& event : events) std::visit(collector, event);
+  return collector.take();
+}
+
+model::NodeOrders OrderBook::on_join(const State& state, const NodeId& node,
+                                     std::span<const model::RankReport> inventory) const {
+  model::NodeOrders orders = orders_to(state, node);
+  std::map<model::AttemptRef, bool> there = running_by_attempt(inventory);
+  for (const DesiredAttempt& wanted : desired(state, node)) {
+    const bool missing = there.erase(wanted.attempt) == 0;
+    if (missing) add_start(orders, state, wanted.attempt);
+    if (wanted.stopping) add_stop(orders, state, wanted.attempt);
+  }
+  for (const auto& [attempt, running] : there) {
+    if (running) {
+      orders.stop.push_back({attempt, kUnwantedGrace, model::StopReason::kCancelled});
+    } else {
+      orders.forget.push_back(attempt);
+    }
+  }
+  return orders;
+}
+
+model::NodeOrders OrderBook::everything(const State& state, const NodeId& node) const {
+  model::NodeOrders orders = orders_to(state, node);
+  for (const DesiredAttempt& wanted : desired(state, node)) {
+    add_start(orders, state, wanted.attempt);
+    if (wanted.stopping) add_stop(orders, state, wanted.attempt);
+  }
+  return orders;
+}
+
+model::NodeOrders OrderBook::forget(const State& state, const NodeId& node,
+                                    std::vector<model::AttemptRef> attempts) const {
+  model::NodeOrders orders = orders_to(state, node);
+  orders.forget = std::move(attempts);
+  return orders;
+}
+
+bool is_live(const State& state, const model::AttemptRef& attempt) {
+  const Task* task = find_task(state, attempt.task);
+  return task != nullptr && task->live && task->live->number == attempt.attempt;
+}
+
+std::vector<model::AttemptRef> ended_unknown(const State& state,
+                                             std::span<const model::RankReport> ranks) {
+  std::vector<model::AttemptRef> unknown;
+  for (const model::RankReport& rank : ranks) {
+    if (rank.ended && !is_live(state, rank.attempt)) unknown.push_back(rank.attempt);
+  }
+  return unknown;
+}
+
+bool empty(const model::NodeOrders& orders) {
+  return orders.start.empty() && orders.stop.empty() && orders.forget.empty() &&
+         orders.remove.empty();
+}
+
+}  // namespace runnel::brain

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/units.h"
+
+namespace runnel::sim {
+
+// What will happen, in virtual time. Two things at one moment happen in the order they were
+// planned.
+class Agenda {
+ public:
+  explicit Agenda(Time start) : now_(start) {}
+
+  Time now() const { return now_; }
+  bool empty() const { return items_.empty(); }
+  void at(Time when, std::function<void()> what) {
+    CHECK(when >= now_, "something is planned for the past");
+    items_.push({when, next_++, std::move(what)});
+  }
+  void after(Duration delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
+
+  // Lets the next thing happen.
+  void step() {
+    CHECK(!items_.empty(), "nothing is planned any more");
+    Item item = std::move(const_cast<Item&>(items_.top()));  // Popped in the next line.
+    items_.pop();
+    now_ = item.when;
+    item.what();
+  }
+
+ private:
+  struct Item {
+    Time when;
+    std::uint64_t order = 0;
+    std::function<void()> what;
+    bool operator<(const Item& other) const {
+      return when != other.when ? when > other.when : order > other.order;
+    }
+  };
+
+  Time now_;
+  std::uint64_t next_ = 0;
+  std::priority_queue<Item> items_;
+};
+
+}  // namespace runnel::sim

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "brain/brain.h"
+#include "brain/order_book.h"
+#include "model/event.h"
+#include "model/input.h"
+#include "sim/agenda.h"
+#include "sim/dice.h"
+#include "sim/history.h"
+#include "sim/invariants.h"
+#include "sim/node.h"
+
+namespace runnel::sim {
+
+// What is on the simulated disk: survives every crash.
+struct DurableLog {
+  struct Batch {
+    model::Input input;
+    Time now;
+    std::vector<model::Event> events;
+  };
+  std::vector<Batch> batches;
+  std::vector<model::Event> events;  // All of them, flat.
+  std::int64_t epoch = 0;
+  std::uint64_t jobs_made = 0;
+  bool full = false;  // No append succeeds now.
+};
+
+// The home daemon of the simulation: the real brain and order book over a log that commits in
+// groups, node leases and a wake timer. Same rules as control::Controller: nothing leaves before
+// its batch is durable; a failed append drops the brain and folds it anew.
+class SimControl {
+ public:
+  using Reply = std::function<void(const brain::Decision&)>;
+  struct Wiring {
+    Agenda* agenda = nullptr;
+    DurableLog* log = nullptr;
+    Seen* seen = nullptr;  // The watcher's eyes.
+    Invariants* invariants = nullptr;
+    std::string* violation = nullptr;
+    std::function<void(std::size_t node, model::NodeOrders)> send;
+    std::map<NodeId, std::size_t>* node_index = nullptr;
+  };
+
+  SimControl(std::uint64_t seed, Wiring wiring);
+
+  void start();
+  bool up() const { return brain_ != nullptr; }
+  bool awake() const { return up() && agenda_.now() >= frozen_until_; }
+  const brain::State& state() const { return brain_->state(); }
+  // Whether the log holds all that was decided.
+  bool settled() const { return pending_.empty(); }
+
+  // From clients. False: nobody listens, or it answers nothing now.
+  bool submit(std::string key, std::shared_ptr<const model::JobSpec> spec, Reply reply);
+  bool request(model::JobRequest request, Reply reply);
+  // From nodes.
+  void receive(const Heartbeat& beat);
+
+  // Faults.
+  void crash(Duration down, bool torn);
+  void freeze(Duration lasts);
+  void jump_clock(Duration by) { skew_ = skew_ + by; }
+
+ private:
+  struct Pending {
+    DurableLog::Batch batch;
+    brain::Decision decision;
+    Reply reply;
+  };
+
+  void take(model::Input input, Reply reply);
+  void decide(model::Input input, Reply reply);
+  void begin_commit();
+  void finish_commit();
+  void fail_commit();
+  void publish(const DurableLog::Batch& batch, std::int64_t first_event);
+  void send(model::NodeOrders orders);
+  void arm_wake();
+  void check_leases();
+  void fold();
+  Time wall() const { return base_ + (agenda_.now() - started_); }
+  void later(Duration delay, std::function<void()> what);
+
+  Agenda& agenda_;
+  DurableLog& log_;
+  Seen& seen_;
+  Invariants& invariants_;
+  std::string& violation_;
+  std::function<void(std::size_t, model::NodeOrders)> send_;
+  std::map<NodeId, std::size_t>& node_index_;
+  Dice dice_;
+  Duration skew_;
+
+  std::unique_ptr<brain::Brain> brain_;
+  std::optional<brain::OrderBook> orders_;
+  std::vector<Pending> pending_;  // Decided, not durable; the first committing_ of them in flight.
+  std::size_t committing_ = 0;
+  std::int64_t life_ = 0;
+  std::int64_t sequence_ = 0;
+  Time frozen_until_;
+  Time now_max_;
+  Time base_;     // What the time was when this life began, and
+  Time started_;  // when that was by the clock since boot.
+  Time wake_at_;
+  std::map<NodeId, Time> heard_;             // By the observer's own clock, which no fault moves.
+  std::vector<std::function<void()>> held_;  // Arrived while frozen.
+};
+
+}  // namespace runnel::sim

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "model/event.h"
+
+namespace runnel::sim {
+
+// What clients saw, and nothing else: the material of the history check.
+struct Seen {
+  struct Answer {
+    std::string key;                 // Idempotency key of the submission.
+    JobId job;                       // What it was told.
+    std::int64_t log_size_then = 0;  // Events that had been shown to watchers when it was told.
+  };
+  std::vector<Answer> answers;
+  // Event number -> what the watcher was shown; numbers never repeat with other content.
+  std::map<std::int64_t, model::Event> watched;
+  std::string violation;  // Found while watching: a gap, a change of what was shown.
+  std::int64_t retries_asked = 0;
+};
+
+// Checks the promises a client can hold the service to, from what it saw and the final log alone:
+//  1. every answered job exists; one key, one job;
+//  2. what a watcher was shown is in the log, unchanged, without gaps (nothing was told too early);
+//  3. every shown state change is allowed by the public state table, and end states are final
+//  unless a
+//     retry was asked for;
+//  4. no task is shown to succeed twice, and no attempt to end twice.
+// Returns "" or the first broken promise. In the manner of Jepsen's checkers (Kingsbury).
+std::string check_history(const Seen& seen, const std::vector<model::Event>& log);
+
+}  // namespace runnel::sim

@@ -1,0 +1,323 @@
+#include "sim/node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace runnel::sim {
+namespace {
+
+constexpr Duration kBeatEvery = Duration::millis(1'000);
+constexpr Duration kReportDelay = Duration::millis(2);
+
+using model::AttemptRef;
+using model::EndCause;
+using model::RankReport;
+
+std::uint64_t mixed(std::uint64_t seed, const AttemptRef& attempt, std::int32_t rank) {
+  std::uint64_t mix = seed;
+  const auto stir = [&](std::uint64_t value) {
+    mix = Dice(mix ^ (value * 0x9E3779B97F4A7C15ULL)).next();
+  };
+  for (char letter : attempt.task.job.str()) stir(static_cast<unsigned char>(letter));
+  stir(static_cast<std::uint64_t>(attempt.task.step.value()) + 1);
+  stir(static_cast<std::uint64_t>(attempt.task.index.value()) + 1);
+  stir(static_cast<std::uint64_t>(attempt.attempt.value()) + 1);
+  stir(static_cast<std::uint64_t>(rank) + 1);
+  return mix;
+}
+
+// How a process would behave if nobody touched it.
+struct Fate {
+  Duration lasts;
+  std::int32_t code = 0;
+  std::int32_t signal = 0;
+  EndCause cause = EndCause::kExited;
+};
+
+Fate fate_of(std::uint64_t seed, const model::StartOrder& order, std::int32_t rank) {
+  Dice dice(mixed(seed, order.attempt, rank));
+  Fate fate;
+  fate.lasts = Duration::millis(dice.chance(500) ? dice.between(1, 20) : dice.between(20, 1'500));
+  if (dice.chance(50)) fate.lasts = Duration::millis(dice.between(1'500, 8'000));
+  if (dice.chance(120)) fate.code = dice.chance(500) ? 1 : 75;
+  if (dice.chance(30)) fate.signal = 11;
+  if (order.checkpoint.has_value() && dice.chance(200)) fate.code = 85;
+  if (fate.signal != 0) fate.code = 0;
+  if (order.memory_max.count() > 0 && dice.chance(20)) fate.cause = EndCause::kOutOfMemory;
+  if (order.port != 0 && dice.chance(20)) fate = {Duration(), 0, 0, EndCause::kPortBusy};
+  if (!order.max_duration.is_zero() && fate.lasts > order.max_duration) {
+    fate = {order.max_duration, 0, 15, EndCause::kTimeout};
+  }
+  return fate;
+}
+
+}  // namespace
+
+SimNode::SimNode(model::NodeInfo info, std::uint64_t seed, Wiring wiring)
+    : info_(std::move(info)),
+      seed_(seed),
+      agenda_(*wiring.agenda),
+      truth_(*wiring.truth),
+      send_(std::move(wiring.send)),
+      dice_(seed ^ mixed(seed, {{JobId(info_.id.str()), {}, {}}, {}}, 0)) {}
+
+void SimNode::start() {
+  new_life();
+  agenda_.after(Duration::millis(dice_.between(0, 100)), [this] { beat(); });
+}
+
+void SimNode::beat() {
+  if (awake()) report();
+  agenda_.after(kBeatEvery, [this] { beat(); });
+}
+
+void SimNode::report() {
+  send_(Heartbeat{info_, Incarnation(info_.id.str() + "." + std::to_string(life_)), inventory()});
+}
+
+void SimNode::report_soon() {
+  if (report_planned_) return;
+  report_planned_ = true;
+  later(kReportDelay, [this] {
+    report_planned_ = false;
+    if (awake()) report();
+  });
+}
+
+// Runs unless the runner's life is over by then.
+void SimNode::later(Duration delay, std::function<void()> what) {
+  agenda_.after(delay, [this, life = life_, what = std::move(what)] {
+    if (life == life_) what();
+  });
+}
+
+std::vector<RankReport> SimNode::inventory() const {
+  std::vector<RankReport> ranks = left_over_;
+  for (const auto& [ref, attempt] : attempts_) {
+    if (attempt.phase == Phase::kWaiting) continue;
+    for (const auto& [number, rank] : attempt.ranks) ranks.push_back(rank.report);
+  }
+  return ranks;
+}
+
+void SimNode::receive(const model::NodeOrders& orders) {
+  if (!up_) return;
+  if (!awake()) {
+    held_.push_back(orders);
+    return;
+  }
+  const bool stale =
+      orders.epoch < epoch_ || (orders.epoch == epoch_ && orders.sequence <= sequence_) ||
+      orders.incarnation != Incarnation(info_.id.str() + "." + std::to_string(life_));
+  if (stale) return;
+  epoch_ = orders.epoch;
+  sequence_ = orders.sequence;
+  for (const AttemptRef& attempt : orders.forget) forget(attempt);
+  for (const model::StartOrder& order : orders.start) take_start(order);
+  for (const model::StopOrder& order : orders.stop) take_stop(order);
+}
+
+void SimNode::take_start(const model::StartOrder& order) {
+  if (attempts_.contains(order.attempt)) return;
+  Attempt& attempt = attempts_[order.attempt];
+  attempt.order = order;
+  for (std::int32_t rank = 0; rank < order.rank_count; ++rank) {
+    RankReport report;
+    report.attempt = order.attempt;
+    report.rank = order.first_rank + rank;
+    attempt.ranks[report.rank] = Rank{false, report};
+  }
+  lanes_[order.lane].push_back(order.attempt);
+  run_next(order.lane);
+}
+
+void SimNode::run_next(LaneId lane) {
+  auto queue = lanes_.find(lane);
+  if (queue == lanes_.end()) return;
+  Attempt& front = attempts_.at(queue->second.front());
+  if (front.phase == Phase::kWaiting) run(front);
+}
+
+void SimNode::run(Attempt& attempt) {
+  attempt.phase = Phase::kRunning;
+  for (auto& [number, rank] : attempt.ranks) {
+    rank.report.started_at = agenda_.now();
+    const bool first = truth_.started.insert({attempt.order.attempt, number}).second;
+    if (!first) {
+      truth_.violation = "rank " + std::to_string(number) + " of " +
+                         model::to_string(attempt.order.attempt) + " was started twice";
+    }
+    plan_end(attempt, number);
+  }
+  report_soon();
+}
+
+void SimNode::plan_end(const Attempt& attempt, std::int32_t rank) {
+  const Fate fate = fate_of(seed_, attempt.order, rank);
+  later(fate.lasts, [this, ref = attempt.order.attempt, rank, fate] {
+    end_rank(ref, rank, fate.code, fate.signal, fate.cause);
+  });
+}
+
+void SimNode::end_rank(const AttemptRef& ref, std::int32_t number, std::int32_t code,
+                       std::int32_t signal, EndCause cause) {
+  auto found = attempts_.find(ref);
+  if (found == attempts_.end() || found->second.phase != Phase::kRunning) return;
+  Attempt& attempt = found->second;
+  Rank& rank = attempt.ranks.at(number);
+  if (rank.ended) return;
+  rank.ended = true;
+  rank.report.ended = true;
+  rank.report.ended_at = agenda_.now();
+  rank.report.code = code;
+  rank.report.signal = signal;
+  rank.report.cause = cause;
+  if (cause == EndCause::kExited && signal == 0) truth_.exited[{ref, number}] = code;
+  const bool all = std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
+                               [](const auto& entry) { return entry.second.ended; });
+  if (all) {
+    attempt.phase = Phase::kEnded;
+    leave_lane(attempt);
+  }
+  report_soon();
+}
+
+void SimNode::leave_lane(const Attempt& attempt) {
+  const LaneId lane = attempt.order.lane;
+  auto queue = lanes_.find(lane);
+  CHECK(queue != lanes_.end(), "an attempt ended without its lane");
+  std::erase(queue->second, attempt.order.attempt);
+  if (queue->second.empty()) {
+    lanes_.erase(queue);
+  } else {
+    run_next(lane);
+  }
+}
+
+void SimNode::end_unstarted(Attempt& attempt, EndCause cause) {
+  attempt.phase = Phase::kEnded;
+  for (auto& [number, rank] : attempt.ranks) {
+    rank.ended = true;
+    rank.report.ended = true;
+    rank.report.ended_at = agenda_.now();
+    rank.report.cause = cause;
+  }
+  leave_lane(attempt);
+  report_soon();
+}
+
+void SimNode::take_stop(const model::StopOrder& order) {
+  auto found = attempts_.find(order.attempt);
+  if (found == attempts_.end()) return;
+  Attempt& attempt = found->second;
+  if (attempt.phase == Phase::kWaiting) {
+    end_unstarted(attempt, EndCause::kNotStarted);
+    return;
+  }
+  if (attempt.phase == Phase::kEnded || order.reason == model::StopReason::kWithdrawn) return;
+  if (attempt.stopping) return;
+  attempt.stopping = true;
+  for (const auto& entry : attempt.ranks) {
+    const Duration takes = Duration::millis(dice_.between(0, order.grace.millis()));
+    later(takes, [this, ref = order.attempt, number = entry.first] {
+      end_rank(ref, number, 0, 15, EndCause::kStopped);
+    });
+  }
+}
+
+void SimNode::forget(const AttemptRef& ref) {
+  std::erase_if(left_over_, [&](const RankReport& report) { return report.attempt == ref; });
+  auto found = attempts_.find(ref);
+  if (found == attempts_.end()) return;
+  if (found->second.phase != Phase::kEnded) {
+    // Told to forget what it still has: control gave the attempt up. It must go, unheard.
+    Attempt& attempt = found->second;
+    attempt.phase = Phase::kEnded;
+    leave_lane(attempt);
+  }
+  attempts_.erase(ref);
+}
+
+void SimNode::new_life() {
+  ++life_;
+  report_planned_ = false;
+  epoch_ = Epoch();
+  sequence_ = 0;
+  lanes_.clear();
+  attempts_.clear();
+  held_.clear();
+}
+
+void SimNode::kill_runner() {
+  if (!up_) return;
+  std::vector<RankReport> records = left_over_;
+  for (auto& [ref, attempt] : attempts_) {
+    if (attempt.phase == Phase::kWaiting) continue;
+    for (auto& [number, rank] : attempt.ranks) {
+      if (!rank.ended) {
+        rank.report.ended = true;
+        rank.report.ended_at = agenda_.now();
+        rank.report.cause = EndCause::kVanished;
+      }
+      records.push_back(rank.report);
+    }
+  }
+  new_life();
+  left_over_ = std::move(records);
+}
+
+void SimNode::reboot(Duration down) {
+  if (!up_) return;
+  up_ = false;
+  left_over_.clear();
+  new_life();
+  agenda_.after(down, [this] { up_ = true; });
+}
+
+void SimNode::preempt(Duration gone) {
+  if (!up_) return;
+  Heartbeat bye{info_, Incarnation(info_.id.str() + "." + std::to_string(life_)), inventory()};
+  bye.good_bye = true;
+  send_(std::move(bye));
+  reboot(gone);
+}
+
+void SimNode::freeze(Duration lasts) {
+  if (!up_) return;
+  frozen_until_ = std::max(frozen_until_, agenda_.now() + lasts);
+  later(lasts, [this] {
+    if (!awake()) return;
+    for (const model::NodeOrders& orders : std::exchange(held_, {})) receive(orders);
+  });
+}
+
+// Reports about attempts that are not here, ranks that do not exist, lives that are over.
+void SimNode::lie() {
+  Heartbeat beat{info_, Incarnation(info_.id.str() + "." + std::to_string(life_)), inventory()};
+  for (int each = 0; each < 5; ++each) {
+    RankReport lie;
+    lie.attempt.task.job = JobId("j" + std::to_string(dice_.between(1, 6)));
+    lie.attempt.task.step = StepIndex(static_cast<std::int32_t>(dice_.between(-1, 4)));
+    lie.attempt.task.index = TaskIndex(dice_.between(-1, 30));
+    lie.attempt.attempt = AttemptNumber(static_cast<std::int32_t>(dice_.between(0, 3)));
+    lie.rank = static_cast<std::int32_t>(dice_.between(-1, 9));
+    // Only what is not here: about its own attempts nobody could tell a lie from the truth.
+    if (attempts_.contains(lie.attempt)) continue;
+    truth_.lied_about.insert(lie.attempt);
+    lie.ended = dice_.chance(700);
+    lie.code = static_cast<std::int32_t>(dice_.between(0, 1));
+    beat.ranks.push_back(lie);
+  }
+  if (dice_.chance(300)) beat.incarnation = Incarnation(info_.id.str() + ".0");
+  send_(std::move(beat));
+}
+
+std::string SimNode::describe() const {
+  std::string text = info_.id.str() + ": life " + std::to_string(life_) + ", holds";
+  for (const auto& [ref, attempt] : attempts_) text += " " + model::to_string(ref);
+  return text;
+}
+
+}  // namespace runnel::sim

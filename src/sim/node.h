@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/node.h"
+#include "model/order.h"
+#include "model/report.h"
+#include "sim/agenda.h"
+#include "sim/dice.h"
+
+namespace runnel::sim {
+
+// What a node sends: all it has, so that a lost message is made good by the next.
+struct Heartbeat {
+  model::NodeInfo node;
+  Incarnation incarnation;
+  std::vector<model::RankReport> ranks;
+  bool good_bye = false;
+};
+
+// What really happened, which nobody in the system knows: the measure of what the system believes.
+struct Truth {
+  std::set<std::pair<model::AttemptRef, std::int32_t>> started;  // (attempt, rank), anywhere.
+  std::map<std::pair<model::AttemptRef, std::int32_t>, std::int32_t> exited;  // By itself, code.
+  std::set<model::AttemptRef> lied_about;  // Nothing can be concluded about these.
+  std::string violation;                   // A rank that was started twice.
+};
+
+// A node with its runner: runs lanes in order, keeps exit records until told to forget, obeys only
+// newer orders. The same rules as the real agent and runner, over virtual processes.
+class SimNode {
+ public:
+  struct Wiring {
+    Agenda* agenda = nullptr;
+    Truth* truth = nullptr;
+    std::function<void(Heartbeat)> send;  // Into the network.
+  };
+
+  SimNode(model::NodeInfo info, std::uint64_t seed, Wiring wiring);
+
+  void start();
+  void receive(const model::NodeOrders& orders);
+
+  // Faults.
+  void kill_runner();
+  void reboot(Duration down);
+  void freeze(Duration lasts);
+  void preempt(Duration gone);
+  void lie();
+
+  bool idle() const { return attempts_.empty(); }
+  const model::NodeInfo& info() const { return info_; }
+  std::string describe() const;
+
+ private:
+  enum class Phase : std::uint8_t { kWaiting, kRunning, kEnded };
+  struct Rank {
+    bool ended = false;
+    model::RankReport report;
+  };
+  struct Attempt {
+    model::StartOrder order;
+    Phase phase = Phase::kWaiting;
+    std::map<std::int32_t, Rank> ranks;
+    bool stopping = false;
+  };
+  using LifeCount = std::int64_t;
+
+  void take_start(const model::StartOrder& order);
+  void take_stop(const model::StopOrder& order);
+  void forget(const model::AttemptRef& attempt);
+  void run_next(LaneId lane);
+  void run(Attempt& attempt);
+  void plan_end(const Attempt& attempt, std::int32_t rank);
+  void end_rank(const model::AttemptRef& attempt, std::int32_t rank, std::int32_t code,
+                std::int32_t signal, model::EndCause cause);
+  void end_unstarted(Attempt& attempt, model::EndCause cause);
+  void leave_lane(const Attempt& attempt);
+  void new_life();
+  void beat();
+  void report_soon();
+  void report();
+  std::vector<model::RankReport> inventory() const;
+  void later(Duration delay, std::function<void()> what);
+  bool awake() const { return up_ && agenda_.now() >= frozen_until_; }
+
+  model::NodeInfo info_;
+  std::uint64_t seed_;
+  Agenda& agenda_;
+  Truth& truth_;
+  std::function<void(Heartbeat)> send_;
+  Dice dice_;
+  LifeCount life_ = 0;
+  bool up_ = true;
+  bool report_planned_ = false;
+  Time frozen_until_;
+  Epoch epoch_;
+  std::int64_t sequence_ = 0;
+  std::map<model::AttemptRef, Attempt> attempts_;
+  std::map<LaneId, std::deque<model::AttemptRef>> lanes_;
+  std::vector<model::RankReport> left_over_;  // Records of the life before, until forgotten.
+  std::vector<model::NodeOrders> held_;       // Arrived while frozen.
+};
+
+}  // namespace runnel::sim

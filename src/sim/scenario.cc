@@ -1,0 +1,175 @@
+#include "sim/scenario.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/check.h"
+#include "sim/dice.h"
+
+namespace runnel::sim {
+namespace {
+
+constexpr std::int64_t kFaultWindowMillis = 20'000;
+
+constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
+    "control-crash", "control-freeze", "torn-tail", "disk-full", "runner-kill",
+    "node-reboot",   "node-freeze",    "partition", "storm",     "lying-node",
+    "preemption",    "client-crash",   "clock-jump"};
+
+Time start_of_time() { return Time::from_millis(1'700'000'000'000); }
+
+model::NodeInfo node_info(Dice& dice, std::size_t index) {
+  model::NodeInfo info;
+  info.id = NodeId("n" + std::to_string(index));
+  info.capacity.milli_cpus = dice.between(1, 4) * 1000;
+  info.capacity.memory = Bytes::gibi(dice.between(4, 16));
+  if (dice.chance(300)) info.capacity.accelerators["H100"] = dice.between(1, 4);
+  info.colocate = dice.chance(300);
+  return info;
+}
+
+model::RetryPolicy retry_policy(Dice& dice) {
+  model::RetryPolicy retry;
+  retry.max = static_cast<std::int32_t>(dice.between(0, 3));
+  if (dice.chance(300)) retry.on_exit_codes = {1, 75};
+  if (dice.chance(200)) retry.on_events = {"timeout", "failed"};
+  if (dice.chance(500)) {
+    retry.backoff_min = Duration::millis(dice.between(10, 2'000));
+    retry.backoff_max = Duration::millis(dice.between(2'000, 8'000));
+  }
+  return retry;
+}
+
+void make_gang(Dice& dice, model::StepSpec& step) {
+  step.num_nodes = static_cast<std::int32_t>(dice.between(2, 4));
+  step.procs_per_node = static_cast<std::int32_t>(dice.between(1, 2));
+  step.task_count = dice.between(1, 2);
+}
+
+model::StepSpec step_spec(Dice& dice, std::size_t position) {
+  model::StepSpec step;
+  step.name = "s" + std::to_string(position);
+  step.command = {"/bin/task"};
+  step.task_count = dice.chance(300) ? dice.between(10, 30) : dice.between(1, 10);
+  step.resources.milli_cpus = 1000 * (dice.chance(200) ? 2 : 1);
+  if (dice.chance(200)) make_gang(dice, step);
+  if (dice.chance(100) && step.num_nodes == 1) step.resources.accelerators["H100"] = 1;
+  if (step.task_count > 1) step.samples = step.task_count;
+  if (dice.chance(300)) step.parallel = dice.between(1, 4);
+  if (dice.chance(600)) step.retry = retry_policy(dice);
+  if (dice.chance(200)) {
+    step.checkpoint = model::CheckpointPolicy{"ckpt", Duration::seconds(1), 85};
+  }
+  if (dice.chance(200)) step.max_duration = Duration::millis(dice.between(500, 5'000));
+  step.grace = Duration::millis(dice.between(10, 500));
+  for (std::size_t earlier = 0; earlier < position; ++earlier) {
+    if (dice.chance(400)) step.depends_on.push_back(StepIndex(static_cast<std::int32_t>(earlier)));
+  }
+  return step;
+}
+
+std::shared_ptr<const model::JobSpec> job_spec(Dice& dice, std::size_t index) {
+  auto spec = std::make_shared<model::JobSpec>();
+  spec->name = "job" + std::to_string(index);
+  spec->workdir = "/";
+  spec->priority = static_cast<std::int32_t>(dice.chance(300) ? dice.between(1, 5) : 0);
+  const auto steps = static_cast<std::size_t>(dice.between(1, 4));
+  for (std::size_t step = 0; step < steps; ++step) spec->steps.push_back(step_spec(dice, step));
+  return spec;
+}
+
+std::int64_t task_count(const std::vector<std::shared_ptr<const model::JobSpec>>& jobs) {
+  std::int64_t tasks = 0;
+  for (const auto& job : jobs) {
+    for (const model::StepSpec& step : job->steps) tasks += step.task_count;
+  }
+  return tasks;
+}
+
+void add_wishes(Dice& dice, Scenario& scenario) {
+  using Verb = model::JobRequest::Verb;
+  for (std::size_t job = 0; job < scenario.jobs.size(); ++job) {
+    const Time at = start_of_time() + Duration::millis(dice.between(0, 5'000));
+    scenario.wishes.push_back({at, job, true, Verb::kCancel});
+    if (dice.chance(700)) continue;
+    const std::array<Verb, 5> verbs = {Verb::kCancel, Verb::kHalt, Verb::kResume, Verb::kRetry,
+                                       Verb::kHalt};
+    const Verb verb = dice.pick<Verb>(verbs);
+    const Time then = at + Duration::millis(dice.between(100, 8'000));
+    scenario.wishes.push_back({then, job, false, verb});
+    if (verb != Verb::kHalt && verb != Verb::kCancel) continue;
+    const Verb back = verb == Verb::kHalt ? Verb::kResume : Verb::kRetry;
+    scenario.wishes.push_back(
+        {then + Duration::millis(dice.between(500, 5'000)), job, false, back});
+  }
+}
+
+void add_faults(Dice& dice, Scenario& scenario) {
+  std::set<FaultKind> kinds;
+  const auto enough = static_cast<std::size_t>(dice.between(kFaultsMin, 9));
+  while (scenario.faults.size() < enough || kinds.size() < kFaultKindsMin) {
+    Fault fault;
+    fault.kind = static_cast<FaultKind>(dice.between(0, kFaultKinds - 1));
+    fault.at = start_of_time() + Duration::millis(dice.between(50, kFaultWindowMillis));
+    fault.lasts =
+        Duration::millis(dice.chance(500) ? dice.between(10, 500) : dice.between(500, 8'000));
+    fault.node = static_cast<std::size_t>(
+        dice.between(0, static_cast<std::int64_t>(scenario.nodes.size()) - 1));
+    kinds.insert(fault.kind);
+    scenario.faults.push_back(fault);
+    scenario.faults_end = std::max(scenario.faults_end, fault.at + fault.lasts);
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(FaultKind kind) {
+  const auto index = static_cast<std::size_t>(kind);
+  CHECK(index < kFaultWords.size(), "a fault kind without a word");
+  return kFaultWords[index];
+}
+
+Scenario scenario_of(std::uint64_t seed) {
+  Dice dice(seed);
+  Scenario scenario;
+  scenario.seed = seed;
+  const auto nodes = static_cast<std::size_t>(dice.between(kNodesMin, 10));
+  for (std::size_t node = 0; node < nodes; ++node) {
+    scenario.nodes.push_back(node_info(dice, node));
+  }
+  // Somebody can always run what anybody may ask for.
+  scenario.nodes[0].capacity.milli_cpus = 8'000;
+  scenario.nodes[0].capacity.accelerators["H100"] = 2;
+  scenario.nodes[0].colocate = true;
+  for (std::size_t node = 1; node < 4; ++node) {
+    scenario.nodes[node].capacity.milli_cpus = 4'000;
+  }
+  while (task_count(scenario.jobs) < kTasksMin) {
+    scenario.jobs.push_back(job_spec(dice, scenario.jobs.size()));
+  }
+  add_wishes(dice, scenario);
+  add_faults(dice, scenario);
+  return scenario;
+}
+
+std::string describe(const Scenario& scenario) {
+  const auto moment = [](Time at) {
+    return "  +" + std::to_string((at - start_of_time()).millis()) + " ms ";
+  };
+  std::string text = "seed " + std::to_string(scenario.seed) + ": " +
+                     std::to_string(scenario.nodes.size()) + " nodes, " +
+                     std::to_string(scenario.jobs.size()) + " jobs, " +
+                     std::to_string(task_count(scenario.jobs)) + " tasks\n";
+  for (const Wish& wish : scenario.wishes) {
+    text += moment(wish.at) + (wish.submit ? "submit" : std::string(model::to_string(wish.verb))) +
+            " job" + std::to_string(wish.job) + "\n";
+  }
+  for (const Fault& fault : scenario.faults) {
+    text += moment(fault.at) + std::string(to_string(fault.kind)) + " n" +
+            std::to_string(fault.node) + " for " + std::to_string(fault.lasts.millis()) + " ms\n";
+  }
+  return text;
+}
+
+}  // namespace runnel::sim

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/input.h"
+#include "model/node.h"
+#include "model/spec.h"
+
+namespace runnel::sim {
+
+// What can go wrong. Each kind strikes at its moment and, where it lasts, ends by itself.
+enum class FaultKind : std::uint8_t {
+  kControlCrash,   // kill -9 of the daemon; it comes back after `lasts`.
+  kControlFreeze,  // SIGSTOP of the daemon for `lasts`: clients and nodes wait or give up.
+  kTornTail,       // kill -9 in the middle of a commit: a part of the batches in flight is durable.
+  kDiskFull,       // No append succeeds for `lasts`.
+  kRunnerKill,   // kill -9 of a node's runner: exit records written before survive, processes die.
+  kNodeReboot,   // The node loses everything and is back after `lasts`.
+  kNodeFreeze,   // The node answers nothing for `lasts`; its processes go on.
+  kPartition,    // No message to or from the node for `lasts`.
+  kStorm,        // Messages to and from all nodes are lost, doubled and delayed for `lasts`.
+  kLyingNode,    // The node reports things about attempts it does not have.
+  kPreemption,   // The node says good-bye and is gone for `lasts`.
+  kClientCrash,  // A client dies between asking and hearing the answer, and asks again.
+  kClockJump,    // The daemon's wall clock jumps back or forth by up to an hour.
+};
+inline constexpr int kFaultKinds = 13;
+std::string_view to_string(FaultKind kind);
+
+struct Fault {
+  FaultKind kind = FaultKind::kControlCrash;
+  Time at;
+  Duration lasts;
+  std::size_t node = 0;  // Whom it strikes, where that matters.
+};
+
+// One thing a user does.
+struct Wish {
+  Time at;
+  std::size_t job = 0;  // Of the scenario's jobs.
+  bool submit = false;  // Else `verb` on the job.
+  model::JobRequest::Verb verb = model::JobRequest::Verb::kCancel;
+};
+
+// Everything a run rests on: nothing else is drawn from chance but what `seed` streams give.
+struct Scenario {
+  std::uint64_t seed = 0;
+  std::vector<model::NodeInfo> nodes;
+  std::vector<std::shared_ptr<const model::JobSpec>> jobs;
+  std::vector<Wish> wishes;
+  std::vector<Fault> faults;
+  Time faults_end;  // After this nothing goes wrong any more, so everything must come to its end.
+};
+
+inline constexpr std::size_t kNodesMin = 8;
+inline constexpr std::int64_t kTasksMin = 40;
+inline constexpr std::size_t kFaultsMin = 5;
+inline constexpr std::size_t kFaultKindsMin = 3;
+
+// At least kNodesMin nodes, kTasksMin tasks and kFaultsMin faults of kFaultKindsMin kinds.
+Scenario scenario_of(std::uint64_t seed);
+
+// One line per fault and wish: what a person reads to see what happened.
+std::string describe(const Scenario& scenario);
+
+}  // namespace runnel::sim

@@ -1,0 +1,287 @@
+#include "sim/world.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "brain/brain.h"
+#include "brain/explain.h"
+#include "hash/sha256.h"
+#include "model/codec.h"
+#include "sim/agenda.h"
+#include "sim/client.h"
+#include "sim/control.h"
+#include "sim/history.h"
+#include "sim/invariants.h"
+#include "sim/node.h"
+
+namespace runnel::sim {
+namespace {
+
+using model::Status;
+
+// After the last fault everything must have come to its end within this much virtual time.
+constexpr Duration kPatience = Duration::minutes(20);
+// More than any honest schedule needs: a bound against a loop of messages.
+constexpr std::int64_t kStepsMax = 2'000'000;
+
+struct Network {
+  Time storm_until;
+  std::vector<Time> cut_until;
+};
+
+class World {
+ public:
+  World(const Scenario& scenario, Hashing hashing)
+      : scenario_(scenario),
+        hashing_(hashing),
+        agenda_(Time::from_millis(1'700'000'000'000)),
+        dice_(scenario.seed ^ 0x5EED),
+        network_{Time(), std::vector<Time>(scenario.nodes.size())},
+        control_(scenario.seed, wiring()),
+        clients_(scenario, {&agenda_, &control_, &seen_}) {
+    for (std::size_t index = 0; index < scenario.nodes.size(); ++index) {
+      node_index_[scenario.nodes[index].id] = index;
+      nodes_.push_back(std::make_unique<SimNode>(
+          scenario.nodes[index], scenario.seed,
+          SimNode::Wiring{&agenda_, &truth_,
+                          [this, index](Heartbeat beat) { to_control(index, std::move(beat)); }}));
+    }
+  }
+
+  Verdict run() {
+    control_.start();
+    for (auto& node : nodes_) node->start();
+    for (const Fault& fault : scenario_.faults) {
+      agenda_.at(fault.at, [this, &fault] { strike(fault); });
+    }
+    clients_.start();
+    const Time last =
+        std::max(scenario_.faults_end, agenda_.now() + Duration::seconds(15)) + kPatience;
+    std::int64_t steps = 0;
+    while (violation_.empty() && agenda_.now() < last && !(after_faults() && quiet())) {
+      if (++steps > kStepsMax) violation_ = "no end after " + std::to_string(steps) + " steps";
+      agenda_.step();
+      if (!truth_.violation.empty()) violation_ = truth_.violation;
+    }
+    if (violation_.empty()) violation_ = check_end();
+    return verdict(steps);
+  }
+
+ private:
+  SimControl::Wiring wiring() {
+    return {
+        &agenda_,
+        &log_,
+        &seen_,
+        &invariants_,
+        &violation_,
+        [this](std::size_t node, model::NodeOrders orders) { to_node(node, std::move(orders)); },
+        &node_index_};
+  }
+
+  // How many copies of a message arrive, and when each does.
+  std::vector<Duration> copies(std::size_t node) {
+    if (agenda_.now() < network_.cut_until[node]) return {};
+    if (agenda_.now() >= network_.storm_until) return {Duration::millis(dice_.between(0, 3))};
+    std::vector<Duration> delays;
+    if (!dice_.chance(300)) delays.push_back(Duration::millis(dice_.between(0, 800)));
+    if (dice_.chance(300)) delays.push_back(Duration::millis(dice_.between(0, 2'000)));
+    return delays;
+  }
+
+  void to_control(std::size_t node, Heartbeat beat) {
+    for (Duration delay : copies(node)) {
+      agenda_.after(delay, [this, beat] { control_.receive(beat); });
+    }
+  }
+
+  void to_node(std::size_t node, model::NodeOrders orders) {
+    for (Duration delay : copies(node)) {
+      agenda_.after(delay, [this, node, orders] { nodes_[node]->receive(orders); });
+    }
+  }
+
+  void strike(const Fault& fault) {
+    cover(fault.kind);
+    SimNode& node = *nodes_[fault.node];
+    const Time until = agenda_.now() + fault.lasts;
+    switch (fault.kind) {
+      case FaultKind::kControlCrash: return control_.crash(fault.lasts, false);
+      case FaultKind::kTornTail: return control_.crash(fault.lasts, true);
+      case FaultKind::kControlFreeze: return control_.freeze(fault.lasts);
+      case FaultKind::kDiskFull:
+        log_.full = true;
+        return agenda_.after(fault.lasts, [this] { log_.full = false; });
+      case FaultKind::kRunnerKill: return node.kill_runner();
+      case FaultKind::kNodeReboot: return node.reboot(fault.lasts);
+      case FaultKind::kNodeFreeze: return node.freeze(fault.lasts);
+      case FaultKind::kPartition:
+        network_.cut_until[fault.node] = std::max(network_.cut_until[fault.node], until);
+        return;
+      case FaultKind::kStorm: network_.storm_until = std::max(network_.storm_until, until); return;
+      case FaultKind::kLyingNode: return node.lie();
+      case FaultKind::kPreemption: return node.preempt(fault.lasts);
+      case FaultKind::kClientCrash: return clients_.crash();
+      case FaultKind::kClockJump:
+        return control_.jump_clock(Duration::millis(dice_.between(-3'600'000, 3'600'000)));
+    }
+  }
+
+  void cover(FaultKind kind) {
+    if (!control_.up()) return;
+    for (const auto& [id, job] : control_.state().jobs) {
+      for (const brain::Step& step : job.steps) {
+        for (std::size_t status = 0; status < step.counts.size(); ++status) {
+          coverage_[static_cast<std::size_t>(kind)][status] += step.counts[status];
+        }
+      }
+    }
+  }
+
+  bool after_faults() const { return agenda_.now() >= scenario_.faults_end && clients_.done(); }
+
+  static bool settled(const brain::Job& job) {
+    return model::is_end(job.status) || job.status == Status::kPaused;
+  }
+
+  bool quiet() const {
+    if (!control_.awake() || !control_.settled() || log_.full) return false;
+    for (const auto& [id, job] : control_.state().jobs) {
+      if (!settled(job)) return false;
+    }
+    return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->idle(); });
+  }
+
+  std::string check_end() {
+    if (!control_.up()) return "the control is not back at the end";
+    for (const auto& [id, job] : control_.state().jobs) {
+      if (!settled(job)) return "job " + id.str() + " did not come to its end: " + why(id);
+    }
+    for (const auto& node : nodes_) {
+      if (!node->idle()) return "left behind on " + node->describe();
+    }
+    if (!clients_.done()) return "a client has no answer";
+    if (std::string broken = check_truth(); !broken.empty()) return broken;
+    if (std::string broken = check_history(seen_, log_.events); !broken.empty()) return broken;
+    return hashing_ == Hashing::kOn ? check_replay() : "";
+  }
+
+  std::string why(const JobId& job) const {
+    std::string text;
+    auto waits = brain::explain(control_.state(), job, agenda_.now());
+    if (!waits.ok()) return waits.error().message;
+    for (const brain::Wait& wait : waits.value()) text += wait.reason + ": " + wait.message + "; ";
+    return text;
+  }
+
+  // A task that counts as succeeded really left with 0, all its ranks of that attempt.
+  std::string check_truth() const {
+    for (const model::Event& event : log_.events) {
+      const auto* ended = std::get_if<model::AttemptEnded>(&event);
+      if (ended == nullptr || ended->task != Status::kSucceeded) continue;
+      if (truth_.lied_about.contains(ended->attempt)) continue;
+      const model::TaskRef& task = ended->attempt.task;
+      const std::int32_t ranks = brain::spec_of(control_.state(), task.job, task.step).rank_count();
+      for (std::int32_t rank = 0; rank < ranks; ++rank) {
+        auto exited = truth_.exited.find({ended->attempt, rank});
+        if (exited == truth_.exited.end() || exited->second != 0) {
+          return "attempt " + model::to_string(ended->attempt) + " counts as succeeded and did not";
+        }
+      }
+    }
+    return "";
+  }
+
+  // Deciding the inputs of the log again gives the same events, and folding them the same state.
+  std::string check_replay() const {
+    brain::Brain again;
+    for (const DurableLog::Batch& batch : log_.batches) {
+      const brain::Decision decision = again.decide(batch.input, batch.now);
+      if (text_of(decision.events) != text_of(batch.events)) return "a replay decided otherwise";
+    }
+    if (brain::encode_state(again.state()) != brain::encode_state(control_.state())) {
+      return "a replay led to another state";
+    }
+    return "";
+  }
+
+  static std::string text_of(const std::vector<model::Event>& events) {
+    std::string text;
+    for (const model::Event& event : events) text += model::encode_text(event) + "\n";
+    return text;
+  }
+
+  Verdict verdict(std::int64_t steps) const {
+    Verdict verdict{violation_, "", static_cast<std::int64_t>(log_.events.size()), steps,
+                    coverage_};
+    if (hashing_ == Hashing::kOn) verdict.log_hash = hash::sha256_hex(text_of(log_.events));
+    return verdict;
+  }
+
+  const Scenario& scenario_;
+  Hashing hashing_;
+  Agenda agenda_;
+  Dice dice_;
+  Network network_;
+  DurableLog log_;
+  Seen seen_;
+  Truth truth_;
+  Invariants invariants_;
+  Coverage coverage_{};
+  std::string violation_;
+  std::map<NodeId, std::size_t> node_index_;
+  std::vector<std::unique_ptr<SimNode>> nodes_;
+  SimControl control_;
+  Clients clients_;
+};
+
+// A broken CHECK of the code under test ends this schedule, not the campaign.
+[[noreturn]] void throw_check(const char* text) { throw std::logic_error(text); }
+
+}  // namespace
+
+Verdict run(const Scenario& scenario, Hashing hashing) {
+  set_check_handler(throw_check);
+  Verdict verdict;
+  try {
+    verdict = World(scenario, hashing).run();
+  } catch (const std::logic_error& broken) {
+    verdict.violation = broken.what();
+  }
+  set_check_handler(nullptr);
+  return verdict;
+}
+
+Scenario minimise(Scenario scenario) {
+  const auto breaks = [](const Scenario& candidate) {
+    return !run(candidate, Hashing::kOn).violation.empty();
+  };
+  for (bool smaller = true; smaller;) {
+    smaller = false;
+    for (std::size_t at = 0; at < scenario.faults.size(); ++at) {
+      Scenario candidate = scenario;
+      candidate.faults.erase(candidate.faults.begin() + static_cast<std::ptrdiff_t>(at));
+      if (!breaks(candidate)) continue;
+      scenario = std::move(candidate);
+      smaller = true;
+      break;
+    }
+    for (std::size_t at = 0; at < scenario.wishes.size(); ++at) {
+      Scenario candidate = scenario;
+      candidate.wishes.erase(candidate.wishes.begin() + static_cast<std::ptrdiff_t>(at));
+      if (!breaks(candidate)) continue;
+      scenario = std::move(candidate);
+      smaller = true;
+      break;
+    }
+  }
+  return scenario;
+}
+
+}  // namespace runnel::sim
