@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# The demo: a hello, a diamond of steps, a gang of two PyTorch processes on Fashion-MNIST, and a job
+# whose daemon and runner are killed again and again. Everything in a home of its own; one table at the end.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+PATH="$here/../.venv/bin:$PATH"
+RUNNEL_HOME=$(mktemp -d "${TMPDIR:-/tmp}/runnel-demo.XXXXXX")
+export PATH RUNNEL_HOME
+rows=()
+failed=0
+
+finish() {
+  local daemon runner
+  daemon=$(pid_of daemon_pid) || true
+  runner=$(pid_of runner_pid) || true
+  for pid in $daemon $runner; do kill "$pid" 2>/dev/null || true; done
+  rm -rf "$RUNNEL_HOME"
+}
+pid_of() { runnel home -o json 2>/dev/null | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"; }
+trap finish EXIT
+
+row() { # NAME WHAT START CODE RESULT
+  local took
+  took=$(awk -v a="$3" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f s", b - a }')
+  rows+=("$(printf '%-10s %-44s %8s  %-4s %s' "$1" "$2" "$took" "$([ "$4" = 0 ] && echo ok || echo FAIL)" "$5")")
+  [ "$4" = 0 ] || failed=1
+}
+
+run() { # NAME WHAT FILE
+  local start code=0 out
+  start=$(date +%s.%N)
+  echo "--- runnel run $3"
+  out=$(runnel run "$here/$3" | tee /dev/stderr) || code=$?
+  row "$1" "$2" "$start" "$code" "$(tail -n 1 <<<"$out")"
+}
+
+killed() { # A job that goes on whatever is killed under it.
+  local start job kills=0 status code=0
+  start=$(date +%s.%N)
+  echo "--- runnel up -f survivor.yaml, with daemon and runner killed at random"
+  job=$(runnel up -f "$here/survivor.yaml" -o name)
+  while status=$(runnel show "$job" -o json | sed -n 's/^  "status": "\(.*\)".*/\1/p'); [ "$status" = QUEUED ] || [ "$status" = RUNNING ]; do
+    kill -9 "$(pid_of "$([ $((RANDOM % 2)) = 0 ] && echo daemon_pid || echo runner_pid)")" 2>/dev/null && kills=$((kills + 1))
+    sleep "0.$((RANDOM % 6 + 3))"
+  done
+  runnel wait "$job" || code=$?
+  runnel show "$job"
+  row killer "120 tasks in 3 steps, kill -9 at random" "$start" "$code" "$kills kills, 0 tasks lost"
+}
+
+run hello "one command" hello.yaml
+run diamond "four steps, two of them at once" diamond.yaml
+run gang "2 PyTorch processes (gloo), Fashion-MNIST" fashion/gang.yaml
+killed
+echo
+printf '%-10s %-44s %8s  %-4s %s\n' DEMO WHAT TIME "" RESULT
+printf '%s\n' "${rows[@]}"
+exit $failed

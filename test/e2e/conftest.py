@@ -1,0 +1,119 @@
+"""One home per test, and the hands to drive the real binary in it.
+
+A test that leaves a process, a socket or a temporary file of its home behind fails.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = pathlib.Path(os.environ.get("RUNNEL_BINARY", ROOT / ".venv/bin/runnel"))
+
+
+class Runnel:
+    def __init__(self, folder):
+        self.home = folder / "home"
+        self.work = folder / "work"
+        self.work.mkdir()
+        self.env = dict(os.environ, RUNNEL_HOME=str(self.home))
+        for name in list(self.env):
+            if name.startswith("RUNNEL_") and name != "RUNNEL_HOME":
+                del self.env[name]
+
+    def start(self, *words, **options):
+        options.setdefault("cwd", self.work)
+        options.setdefault("env", self.env)
+        return subprocess.Popen(
+            [BINARY, *map(str, words)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+    def run(self, *words, code=0, timeout=120, **options):
+        process = self.start(*words, **options)
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise AssertionError(f"runnel {words} hangs\n{out}\n{err}\n{self.daemon_log()}") from None
+        if code is not None:
+            assert process.returncode == code, f"runnel {words}: {process.returncode}\n{out}\n{err}\n{self.daemon_log()}"
+        self.err = err
+        return out
+
+    def json(self, *words, **options):
+        return json.loads(self.run(*words, "-o", "json", **options))
+
+    def file(self, text, name="job.yaml"):
+        path = self.work / name
+        path.write_text(text)
+        return path
+
+    def up(self, text, **options):
+        return self.json("up", "-f", self.file(text), **options)["id"]
+
+    def job(self, job):
+        return self.json("show", job)
+
+    def wait(self, job, timeout=60):
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            document = self.job(job)
+            if document["status"] in ("SUCCEEDED", "FAILED", "CANCELLED"):
+                return document
+            time.sleep(0.05)
+        raise AssertionError(f"{job} does not end: {document}\n{self.run('explain', job)}\n{self.daemon_log()}")
+
+    def until(self, truth, timeout=30):
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            value = truth()
+            if value:
+                return value
+            time.sleep(0.02)
+        raise AssertionError("it did not become true: " + self.daemon_log())
+
+    def pids(self):
+        """Processes that belong to this home: daemon, runner and tasks."""
+        found = []
+        marks = (f"RUNNEL_HOME={self.home}".encode(), str(self.home).encode())
+        for folder in pathlib.Path("/proc").iterdir():
+            if not folder.name.isdigit() or int(folder.name) == os.getpid():
+                continue
+            try:
+                text = (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
+                state = (folder / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                continue
+            if state != "Z" and any(mark in text for mark in marks):
+                found.append(int(folder.name))
+        return found
+
+    def daemon_log(self):
+        path = self.home / "daemon.log"
+        return path.read_text()[-4000:] if path.exists() else "(no daemon log)"
+
+    def info(self):
+        return self.json("home")
+
+    def close(self):
+        self.until(lambda: not self.pids(), timeout=40)
+
+
+@pytest.fixture
+def runnel(tmp_path):
+    made = Runnel(tmp_path)
+    try:
+        yield made
+        made.close()
+    finally:
+        for pid in made.pids():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass

@@ -1,0 +1,304 @@
+"""The one path that must always work: a file or a command, now, attached."""
+
+import json
+import os
+import re
+import signal
+import time
+
+
+def test_hello(runnel):
+    assert runnel.run("run", "--", "echo", "hello") == "hello\n"
+
+
+def test_streams_stay_apart(runnel):
+    out = runnel.run("run", "--", "sh", "-c", "echo out; echo err >&2")
+    assert out == "out\n"
+    assert "err\n" in runnel.err
+
+
+def test_exit_code_of_a_single_task_is_passed_on(runnel):
+    runnel.run("run", "--", "sh", "-c", "exit 7", code=7)
+    runnel.run("run", "--", "sh", "-c", "kill -9 $$", code=137)
+    runnel.run("run", "--", "/no/such/program", code=127)
+
+
+def test_time_limit(runnel):
+    started = time.monotonic()
+    runnel.run("run", "--max-duration", "500ms", "--grace", "200ms", "--", "sleep", "60", code=124)
+    assert time.monotonic() - started < 20
+
+
+def test_a_script_stops_at_its_first_failing_line(runnel):
+    file = runnel.file("run:\n- cd /\n- pwd\n- false\n- echo never\n")
+    assert runnel.run("run", file, code=1) == "/\n"
+
+
+def test_diamond_runs_in_order(runnel):
+    file = runnel.file("""
+steps:
+  a: {run: echo a >> $RUNNEL_JOB_DIR/order}
+  b: {run: echo b >> $RUNNEL_JOB_DIR/order, depends_on: a}
+  c: {run: echo c >> $RUNNEL_JOB_DIR/order, depends_on: a}
+  d: {run: cat $RUNNEL_JOB_DIR/order, depends_on: [b, c]}
+""")
+    lines = runnel.run("run", file).split()
+    assert lines[0] == "a" and sorted(lines[1:]) == ["b", "c"]
+
+
+def test_a_failed_step_skips_its_dependents_only(runnel):
+    job = runnel.up("""
+steps:
+  a: {run: "true"}
+  b: {run: exit 3, depends_on: a}
+  c: {run: "true", depends_on: a}
+  d: {run: "true", depends_on: [b, c]}
+""")
+    document = runnel.wait(job)
+    assert document["status"] == "FAILED" and document["exit_code"] == 1
+    steps = {step["name"]: step["status"] for step in document["steps"]}
+    assert steps == {"a": "SUCCEEDED", "b": "FAILED", "c": "SUCCEEDED", "d": "SKIPPED"}
+
+
+def test_a_sweep_covers_its_grid(runnel):
+    job = runnel.up("""
+params: {lr: [0.1, 0.01], width: {range: [1, 3]}}
+resources: {cpus: 1}
+run: echo {{lr}} {{width}}
+""")
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    lines = sorted(re.sub(r"^\S+: ", "", line) for line in runnel.run("logs", job).splitlines())
+    assert lines == sorted(f"{lr} {width}" for lr in ("0.1", "0.01") for width in (1, 2, 3))
+
+
+def test_params_with_the_same_seed_are_the_same(runnel):
+    text = "params: {x: {uniform: [0, 1]}}\nsamples: 5\nseed: 7\nresources: {cpus: 1}\nrun: echo {{x}}\n"
+    plans = [runnel.run("plan", "-f", runnel.file(text)) for _ in range(2)]
+    assert plans[0] == plans[1]
+    job = runnel.up(text)
+    runnel.wait(job)
+    values = re.findall(r"0\.\d+", runnel.run("logs", job))
+    assert len(set(values)) == 5
+
+
+def test_retry_by_exit_code(runnel):
+    job = runnel.up("""
+retry: {max: 3, on_exit_codes: [75], backoff: 10ms..50ms}
+run: |
+  echo attempt $RUNNEL_ATTEMPT
+  test $RUNNEL_ATTEMPT -ge 3 || exit 75
+""")
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    task = runnel.json("show", job, "--task", "0")
+    assert len(task["attempts"]) == 3, task
+    assert "attempt 3" in runnel.run("logs", job, "--attempt", "3")
+
+
+def test_checkpoint_survives_attempts(runnel):
+    job = runnel.up("""
+checkpoint: {dir: ckpt, exit_code: 85}
+run: |
+  test -z "$RUNNEL_RESUME_FROM" || { cat $RUNNEL_RESUME_FROM/step; exit 0; }
+  echo saved > $RUNNEL_CHECKPOINT_DIR/step
+  exit 85
+""")
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert "saved" in runnel.run("logs", job)
+
+
+def test_environment(runnel):
+    out = runnel.run("run", "-e", "MINE=1", "--", "env")
+    names = {line.split("=", 1)[0] for line in out.splitlines()}
+    expected = {"RUNNEL_JOB_ID", "RUNNEL_JOB_NAME", "RUNNEL_JOB_DIR", "RUNNEL_TASK_DIR", "RUNNEL_ATTEMPT",
+                "RUNNEL_METRICS_FILE", "RUNNEL_CHECKPOINT_DIR", "RUNNEL_NODE_RANK", "RUNNEL_NUM_NODES",
+                "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "MINE", "PATH", "HOME"}
+    assert expected <= names, expected - names
+
+
+def test_a_gang_gets_its_ranks(runnel):
+    file = runnel.file("""
+num_nodes: 2
+procs_per_node: 1
+resources: {cpus: 1}
+run: echo $RANK of $WORLD_SIZE at $MASTER_ADDR:$MASTER_PORT
+""")
+    lines = sorted(runnel.run("run", file).splitlines())
+    assert len(lines) == 2
+    assert lines[0].startswith("0 of 2 at ") and lines[1].startswith("1 of 2 at ")
+
+
+def test_the_first_failing_rank_is_named(runnel):
+    job = runnel.up("""
+num_nodes: 2
+resources: {cpus: 1}
+grace: 1s
+run: |
+  test $RANK = 0 && sleep 60
+  exit 9
+""")
+    assert runnel.wait(job)["exit_code"] == 9
+    attempt = runnel.json("show", job, "--task", "0")["attempts"][0]
+    assert attempt["first_failed"] == 1, attempt
+
+
+def test_secrets_travel_by_reference(runnel):
+    file = runnel.file("secrets: [API_KEY]\nrun: test \"$API_KEY\" = hush\n")
+    runnel.run("run", file, env=dict(runnel.env, API_KEY="hush"))
+    runnel.run("validate", file, code=2)
+    for path in runnel.home.rglob("*"):
+        if path.is_file():
+            assert b"hush" not in path.read_bytes(), path
+
+
+def test_cancel_ends_the_whole_process_tree(runnel):
+    job = runnel.up("run: setsid sleep 987 & sleep 986; wait\ngrace: 1s\n")
+    runnel.until(lambda: "987" in ps() and "986" in ps())
+    runnel.run("cancel", job)
+    assert runnel.wait(job)["status"] == "CANCELLED"
+    runnel.until(lambda: "sleep 987" not in ps() and "sleep 986" not in ps())
+
+
+def ps():
+    return os.popen("ps -eo args").read()
+
+
+def test_halt_and_resume(runnel):
+    job = runnel.up("run: test $RUNNEL_ATTEMPT -ge 2 || sleep 60\ngrace: 1s\n")
+    runnel.until(lambda: runnel.job(job)["counts"].get("RUNNING"))
+    runnel.run("halt", job)
+    runnel.until(lambda: runnel.job(job)["status"] == "PAUSED")
+    runnel.run("resume", job)
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+
+
+def test_retry_runs_only_what_failed(runnel):
+    job = runnel.up("""
+params: {n: [1, 2, 3]}
+resources: {cpus: 1}
+run: |
+  echo {{n}} >> $RUNNEL_JOB_DIR/ran
+  test {{n}} != 2 || test -e go
+""")
+    assert runnel.wait(job)["status"] == "FAILED"
+    (runnel.work / "go").touch()
+    runnel.run("retry", job)
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    ran = (runnel.home / "jobs" / job / "shared/ran").read_text().split()
+    assert sorted(ran) == ["1", "2", "2", "3"]
+
+
+def test_delete_removes_the_record_and_the_logs(runnel):
+    job = runnel.up("run: echo hi\n")
+    runnel.wait(job)
+    runnel.run("delete", job)
+    runnel.run("show", job, code=1)
+    runnel.until(lambda: not (runnel.home / "jobs" / job).exists())
+
+
+def test_ctrl_c_halts_and_says_how_to_go_on(runnel):
+    process = runnel.start("run", "--grace", "1s", "--", "sh", "-c", "echo up; sleep 60")
+    assert process.stdout.readline() == "up\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    job = re.search(r"runnel resume (\w+)", err).group(1)
+    assert runnel.job(job)["status"] == "PAUSED"
+    runnel.run("cancel", job)
+
+
+def test_wait_and_status_codes(runnel):
+    fine = runnel.up("run: exit 0\n")
+    bad = runnel.up("run: exit 4\n")
+    runnel.run("wait", fine, code=0)
+    runnel.run("wait", bad, code=4)
+    runnel.run("wait", bad, "--status", code=100)
+    runnel.run("wait", "zzzzzz", "--status", code=102)
+    slow = runnel.up("run: sleep 60\n")
+    runnel.run("wait", slow, "--timeout", "100ms", code=124)
+    runnel.run("cancel", slow)
+    runnel.run("wait", slow, "--status", code=103)
+
+
+def test_logs_follow_live(runnel):
+    job = runnel.up("run: echo one; sleep 1; echo two\n")
+    process = runnel.start("logs", "-f", job)
+    assert process.stdout.readline() == "one\n"
+    assert process.stdout.readline() == "two\n"
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+def test_no_line_is_torn_or_lost(runnel):
+    job = runnel.up("""
+params: {n: {range: [0, 3]}}
+resources: {cpus: 1}
+command: [python3, -c, "for i in range(25000): print('task', {{n}}, 'line', i)"]
+""")
+    runnel.wait(job, timeout=120)
+    lines = runnel.run("logs", job).splitlines()
+    assert len(lines) == 100_000
+    assert len(set(lines)) == 100_000
+    assert all(re.fullmatch(r"\S+: task \d line \d+", line) for line in lines)
+
+
+def test_max_log_keeps_head_and_tail(runnel):
+    job = runnel.up("""
+max_log: 1MB
+command: [python3, -c, "import time\\nfor i in range(60):\\n  print(('%d ' % i) * 20000, flush=True)\\n  time.sleep(0.05)\\nprint('the end')"]
+""")
+    assert runnel.wait(job, timeout=120)["status"] == "SUCCEEDED"
+    out = runnel.run("logs", job)
+    assert out.startswith("0 0 0") and out.rstrip().endswith("the end")
+    assert "max_log" in out and len(out) < 3_000_000
+
+
+def test_events_tell_each_change_once(runnel):
+    job = runnel.up("run: 'true'\n")
+    runnel.wait(job)
+    events = [json.loads(line) for line in runnel.run("events", job, "-o", "json").splitlines()]
+    states = [event["to"] for event in events if event["type"] == "job.changed"]
+    assert states == ["RUNNING", "SUCCEEDED"]
+    assert [event["seq"] for event in events] == sorted({event["seq"] for event in events})
+
+
+def test_ids_may_be_shortened(runnel):
+    job = runnel.up("run: 'true'\n")
+    runnel.wait(job)
+    assert runnel.job(job[:8])["id"] == job
+
+
+def test_ps_and_explain(runnel):
+    blocker = runnel.up("run: sleep 60\n")
+    runnel.until(lambda: runnel.job(blocker)["counts"].get("RUNNING"))
+    waiting = runnel.up("run: 'true'\n")
+    assert waiting in runnel.run("ps")
+    assert "Resources" in runnel.run("explain", waiting) or "Priority" in runnel.run("explain", waiting)
+    runnel.run("cancel", blocker)
+    assert runnel.wait(waiting)["status"] == "SUCCEEDED"
+
+
+def test_a_real_log_is_decided_again_to_the_same(runnel):
+    job = runnel.up("params: {n: {range: [1, 50]}}\nresources: {cpus: 1}\nrun: 'true'\n")
+    runnel.wait(job)
+    assert "all to the same" in runnel.run("simulate", "--verify", runnel.home)
+
+
+def test_fsck_of_a_sound_home(runnel):
+    runnel.wait(runnel.up("run: 'true'\n"))
+    runnel.until(lambda: not runnel.pids(), timeout=40)
+    runnel.run("fsck")
+
+
+def test_a_home_of_a_newer_version_is_refused(runnel):
+    runnel.home.mkdir()
+    (runnel.home / "version").write_text("99\n")
+    runnel.run("run", "--", "true", code=2)
+    assert "newer" in runnel.err
+
+
+def test_two_daemons_cannot_share_a_home(runnel):
+    job = runnel.up("run: sleep 60\n")
+    second = runnel.start("daemon")
+    _, err = second.communicate(timeout=20)
+    assert second.returncode != 0, err
+    runnel.run("cancel", job)
