@@ -7,7 +7,7 @@ namespace runnel::agent {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
-constexpr std::size_t kChecksumAt = 60;
+constexpr std::size_t kChecksumAt = 92;
 
 template <typename Int>
 void put(std::string& out, Int value) {
@@ -38,19 +38,20 @@ void append_record(std::string& out, const IndexRecord& record) {
   const std::size_t start = out.size();
   put(out, kVersion);
   put(out, static_cast<std::uint8_t>(record.kind));
-  put(out, static_cast<std::uint8_t>(record.stream));
-  put(out, std::uint8_t{0});
+  put(out, std::uint16_t{0});
   put(out, record.slot);
   put(out, record.rank);
   put(out, record.step);
   put(out, record.task);
   put(out, record.attempt);
   put(out, record.time);
-  put(out, record.first);
-  put(out, record.second);
-  out.resize(start + kChecksumAt, '\0');
+  for (const auto& pair : {record.offset, record.gap_begin, record.gap_end}) {
+    put(out, pair[0]);
+    put(out, pair[1]);
+  }
+  put(out, record.max_log);
+  CHECK(out.size() == start + kChecksumAt, "an index record has one size");
   put(out, checksum32(std::string_view(out).substr(start, kChecksumAt)));
-  CHECK(out.size() == start + kIndexRecordBytes, "an index record has one size");
 }
 
 std::optional<IndexRecord> parse_record(std::string_view bytes) {
@@ -59,20 +60,21 @@ std::optional<IndexRecord> parse_record(std::string_view bytes) {
   if (take<std::uint32_t>(sum) != checksum32(bytes.substr(0, kChecksumAt))) return std::nullopt;
   if (take<std::uint8_t>(bytes) != kVersion) return std::nullopt;
   const auto kind = take<std::uint8_t>(bytes);
-  const auto stream = take<std::uint8_t>(bytes);
-  if (kind < 1 || kind > 3 || stream > 1) return std::nullopt;
-  take<std::uint8_t>(bytes);
+  if (kind < 1 || kind > 3) return std::nullopt;
+  take<std::uint16_t>(bytes);
   IndexRecord record;
   record.kind = static_cast<IndexRecord::Kind>(kind);
-  record.stream = static_cast<LogStream>(stream);
   record.slot = take<std::uint32_t>(bytes);
   record.rank = take<std::int32_t>(bytes);
   record.step = take<std::int32_t>(bytes);
   record.task = take<std::int64_t>(bytes);
   record.attempt = take<std::int32_t>(bytes);
   record.time = take<std::int64_t>(bytes);
-  record.first = take<std::int64_t>(bytes);
-  record.second = take<std::int64_t>(bytes);
+  for (auto* pair : {record.offset, record.gap_begin, record.gap_end}) {
+    pair[0] = take<std::int64_t>(bytes);
+    pair[1] = take<std::int64_t>(bytes);
+  }
+  record.max_log = take<std::int64_t>(bytes);
   return record;
 }
 

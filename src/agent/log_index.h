@@ -12,28 +12,29 @@ namespace runnel::agent {
 
 enum class LogStream : std::uint8_t { kOut, kErr };
 
-// One record of a job's `logs/index`: 64 bytes, appended by the runner, read by the log reader.
+// One record of a job's `logs/index`: 96 bytes, appended by the runner, read by the log reader.
 //
 // An attempt's output lies in the segment files of its lane's slot, from the offsets in its kStart
-// record to those in its kEnd record (while it runs: to the ends of the files). kGap says which part
-// of a stream max_log has dropped; a later one of the same stream replaces the earlier.
+// record to those in its kEnd record (while it runs: to the ends of the files). kGap and kEnd say
+// which part of each stream max_log has dropped so far.
 struct IndexRecord {
   enum class Kind : std::uint8_t { kStart = 1, kEnd = 2, kGap = 3 };
   Kind kind = Kind::kStart;
-  LogStream stream = LogStream::kOut;  // kGap only.
   std::uint32_t slot = 0;
   std::int32_t rank = 0;
   std::int32_t step = 0;
   std::int64_t task = 0;
   std::int32_t attempt = 0;
-  std::int64_t time = 0;    // Milliseconds since 1970. kGap: max_log in bytes.
-  std::int64_t first = 0;   // kStart, kEnd: offset in .out. kGap: begin of the gap.
-  std::int64_t second = 0;  // kStart, kEnd: offset in .err. kGap: its end.
+  std::int64_t time = 0;               // Milliseconds since 1970.
+  std::int64_t offset[2] = {0, 0};     // kStart, kEnd. By LogStream, as the next two.
+  std::int64_t gap_begin[2] = {0, 0};  // kGap, kEnd. Offsets in the segment.
+  std::int64_t gap_end[2] = {0, 0};
+  std::int64_t max_log = 0;  // Bytes.
 
   friend bool operator==(const IndexRecord&, const IndexRecord&) = default;
 };
 
-inline constexpr std::size_t kIndexRecordBytes = 64;
+inline constexpr std::size_t kIndexRecordBytes = 96;
 
 void append_record(std::string& out, const IndexRecord& record);
 // Nothing when the bytes are torn or damaged.

@@ -108,7 +108,10 @@ Result<TaskFolder> TaskFolders::take_lane(std::uint32_t slot, const std::string&
   folder.of_lane = true;
   folder.path = lane_path(slot);
   folder.checkpoint = folder.path + "/" + checkpoint_dir;
-  if (exists(folder.checkpoint)) return folder;
+  const auto ready = ready_.find(slot);
+  const bool as_wanted = ready != ready_.end() && ready->second == checkpoint_dir;
+  if (ready != ready_.end()) ready_.erase(ready);
+  if (as_wanted || exists(folder.checkpoint)) return folder;
   // Another step used another name for its checkpoints.
   remove_empty(folder.path);
   TRY(make_folders(folder.checkpoint));
@@ -121,7 +124,11 @@ Result<TaskFolder> TaskFolders::take_lane(std::uint32_t slot, const std::string&
 
 void TaskFolders::give_back(std::uint32_t slot, const model::AttemptRef& attempt,
                             const TaskFolder& folder) {
-  if (!folder.of_lane || untouched_down_to(folder.path, folder.checkpoint)) return;
+  if (!folder.of_lane) return;
+  if (untouched_down_to(folder.path, folder.checkpoint)) {
+    ready_[slot] = folder.checkpoint.substr(folder.path.size() + 1);
+    return;
+  }
   keep(lane_path(slot), attempt);
 }
 
@@ -143,6 +150,9 @@ void TaskFolders::keep(const std::string& lane, const model::AttemptRef& attempt
   remove_empty(lane);
 }
 
-void TaskFolders::remove_lanes() { remove_empty(job_ + "/lanes"); }
+void TaskFolders::remove_lanes() {
+  ready_.clear();
+  remove_empty(job_ + "/lanes");
+}
 
 }  // namespace runnel::agent

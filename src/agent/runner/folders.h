@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "agent/runner/message.h"
@@ -23,8 +24,9 @@ struct TaskFolder {
 // The folders that attempts of one job get: RUNNEL_TASK_DIR, kept over the attempts of a task.
 //
 // Contract: take() before the start, give_back() when nothing of the attempt lives. A lane's folder
-//           that came back as it was serves the next attempt; one in which something was left becomes
-//           the task's lasting folder, tasks/<step>.<index>. A second attempt finds that one.
+//           that came back as it was serves the next attempt; one in which something was left
+//           becomes the task's lasting folder, tasks/<step>.<index>. A second attempt finds that
+//           one.
 // Threads:  the runner's only.
 // Why:      making a folder costs as much as a fifth of a process, and most tasks leave it empty.
 class TaskFolders {
@@ -48,6 +50,8 @@ class TaskFolders {
   Result<TaskFolder> take_lane(std::uint32_t slot, const std::string& checkpoint_dir);
 
   std::string job_;  // The job's folder.
+  // Lanes' folders that came back untouched, with their folders for checkpoints.
+  std::map<std::uint32_t, std::string> ready_;
 };
 
 }  // namespace runnel::agent

@@ -42,10 +42,10 @@ Result<JournalContent> parse_journal(std::string_view bytes);
 // Exit records and pids, so that they survive a kill -9 of the runner.
 //
 // Contract: start() stands before the process exists, end() as soon as its exit is known. Records
-//           collect in memory until flush(), one write for all. A failed write (disk full) keeps them
-//           and the next flush tries again: blocked() tells, and nothing may be started meanwhile.
-//           Not synced: it survives the death of the process, not of the machine, whose attempts
-//           die with it.
+//           collect in memory until flush(), one write for all. A failed write (disk full) keeps
+//           them and the next flush tries again: blocked() tells, and nothing may be started
+//           meanwhile. Not synced: it survives the death of the process, not of the machine, whose
+//           attempts die with it.
 // Threads:  the runner's only.
 // Limits:   over_full() at kBytesMax, or at twice what it began with: then its owner rewrites it.
 class Journal {

@@ -18,8 +18,8 @@ namespace runnel::agent {
 
 // What agent and runner say to each other over the runner's socket (docs/design/runner.md).
 //
-// A frame is its body's length (4 bytes, little endian) and the body: one byte of type, then fields.
-// Lists travel whole: many starts in one frame, many reports in one frame.
+// A frame is its body's length (4 bytes, little endian) and the body: one byte of type, then
+// fields. Lists travel whole: many starts in one frame, many reports in one frame.
 
 inline constexpr std::uint32_t kRunnerProtocolVersion = 1;
 inline constexpr std::size_t kFrameHeaderBytes = 4;

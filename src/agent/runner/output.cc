@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "agent/runner/folders.h"
+#include "agent/runner/moment.h"
 #include "base/check.h"
 
 namespace runnel::agent {
@@ -72,55 +73,62 @@ std::uint32_t JobOutput::take_slot() {
 
 void JobOutput::give_slot(std::uint32_t slot, SlotState state) {
   CHECK(slot < next_slot_, "a slot is given back that was never taken");
-  bool spoiled = state == SlotState::kSpoiled;
-  for (auto entry = segments_.lower_bound({slot, 0});
-       entry != segments_.end() && entry->first.first == slot; ++entry) {
-    const Segment& segment = entry->second;
-    if (segment.out.valid() && size_of(segment.out.get()) > kSegmentBytesMax) spoiled = true;
-    if (segment.err.valid() && size_of(segment.err.get()) > kSegmentBytesMax) spoiled = true;
-  }
-  if (!spoiled) {
-    CHECK(free_slots_.insert(slot).second, "a slot is given back twice");
+  const auto first = segments_.lower_bound({slot, 0});
+  const auto last = segments_.lower_bound({slot + 1, 0});
+  const bool full = std::any_of(first, last, [](const auto& entry) {
+    const Segment& segment = entry.second;
+    return segment.size[0] > kSegmentBytesMax || segment.size[1] > kSegmentBytesMax;
+  });
+  if (full || state == SlotState::kSpoiled) {
+    segments_.erase(first, last);
     return;
   }
-  segments_.erase(segments_.lower_bound({slot, 0}), segments_.lower_bound({slot + 1, 0}));
+  CHECK(free_slots_.insert(slot).second, "a slot is given back twice");
 }
 
-Result<Segment*> JobOutput::segment(std::uint32_t slot, std::int32_t rank) {
+Result<Segment*> JobOutput::open_segment(std::uint32_t slot, std::int32_t rank) {
   Segment& segment = segments_[{slot, rank}];
-  if (segment.out.valid() && segment.err.valid()) return &segment;
-  const std::string out = segment_path(logs_, slot, rank, LogStream::kOut);
-  const std::string err = segment_path(logs_, slot, rank, LogStream::kErr);
-  segment.out = async::UniqueFd(::open(out.c_str(), kAppend, 0644));
-  if (!segment.out.valid()) return errno_error("open " + out, errno);
-  segment.err = async::UniqueFd(::open(err.c_str(), kAppend, 0644));
-  if (!segment.err.valid()) return errno_error("open " + err, errno);
+  for (const LogStream stream : {LogStream::kOut, LogStream::kErr}) {
+    async::UniqueFd& file = segment.files[as_index(stream)];
+    if (file.valid()) continue;
+    const std::string path = segment_path(logs_, slot, rank, stream);
+    file = async::UniqueFd(::open(path.c_str(), kAppend, 0644));
+    if (!file.valid()) return errno_error("open " + path, errno);
+    segment.size[as_index(stream)] = size_of(file.get());
+  }
   return &segment;
+}
+
+Segment& JobOutput::segment_of(const RankOutput& output) {
+  const auto found = segments_.find({output.slot, output.rank});
+  CHECK(found != segments_.end(), "an attempt's output has no files");
+  return found->second;
+}
+
+void JobOutput::measure(Segment& segment) {
+  for (std::size_t i = 0; i < 2; ++i) segment.size[i] = size_of(segment.files[i].get());
 }
 
 Result<RankOutput> JobOutput::begin(std::uint32_t slot, std::int32_t rank,
                                     const model::AttemptRef& attempt, Time now) {
-  Segment* files = TRY(segment(slot, rank));
+  const Segment* segment = TRY(open_segment(slot, rank));
   RankOutput output;
   output.slot = slot;
   output.rank = rank;
   output.attempt = attempt;
-  output.begin[0] = size_of(files->out.get());
-  output.begin[1] = size_of(files->err.get());
-  append(IndexRecord::Kind::kStart, output, now, output.begin[0], output.begin[1]);
+  for (std::size_t i = 0; i < 2; ++i) output.begin[i] = segment->size[i];
+  append(IndexRecord::Kind::kStart, output, now, output.begin, Bytes());
   return output;
 }
 
-int JobOutput::descriptor(const RankOutput& output, LogStream stream) const {
-  const auto found = segments_.find({output.slot, output.rank});
-  CHECK(found != segments_.end(), "an attempt's output has no files");
-  return stream == LogStream::kOut ? found->second.out.get() : found->second.err.get();
+int JobOutput::descriptor(const RankOutput& output, LogStream stream) {
+  return segment_of(output).files[as_index(stream)].get();
 }
 
 void JobOutput::end(RankOutput& output, Bytes max_log, Time now) {
   cut(output, max_log, Slack::kNone);
-  append(IndexRecord::Kind::kEnd, output, now, size_of(descriptor(output, LogStream::kOut)),
-         size_of(descriptor(output, LogStream::kErr)));
+  const Segment& segment = segment_of(output);
+  append(IndexRecord::Kind::kEnd, output, now, segment.size, max_log);
 }
 
 void JobOutput::trim(RankOutput& output, Bytes max_log) { cut(output, max_log, Slack::kSome); }
@@ -131,21 +139,20 @@ void JobOutput::end_vanished(std::uint32_t slot, std::int32_t rank,
   output.slot = slot;
   output.rank = rank;
   output.attempt = attempt;
-  const Result<Segment*> files = segment(slot, rank);
-  if (!files.ok()) return;
-  append(IndexRecord::Kind::kEnd, output, now, size_of((*files)->out.get()),
-         size_of((*files)->err.get()));
+  const Result<Segment*> segment = open_segment(slot, rank);
+  if (!segment.ok()) return;
+  append(IndexRecord::Kind::kEnd, output, now, (*segment)->size, Bytes());
 }
 
 // Each stream may use what the other leaves of max_log, and at least half of it. While the attempt
 // runs it may be over by a sixteenth, so that a steady writer does not cost a hole per look.
 void JobOutput::cut(RankOutput& output, Bytes max_log, Slack slack) {
+  Segment& segment = segment_of(output);
+  measure(segment);
   if (max_log.is_zero() || !can_punch_) return;
   const std::int64_t limit = max_log.count();
-  const std::int64_t size[2] = {
-      size_of(descriptor(output, LogStream::kOut)) - output.begin[0],
-      size_of(descriptor(output, LogStream::kErr)) - output.begin[1],
-  };
+  const std::int64_t size[2] = {segment.size[0] - output.begin[0],
+                                segment.size[1] - output.begin[1]};
   const std::int64_t over = slack == Slack::kSome ? limit / 16 : 0;
   const std::int64_t dropped =
       output.gap_end[0] - output.gap_begin[0] + output.gap_end[1] - output.gap_begin[1];
@@ -159,9 +166,11 @@ void JobOutput::cut(RankOutput& output, Bytes max_log, Slack slack) {
   }
 }
 
+// The gap is written down before it is made: a reader must not take the hole for output.
 void JobOutput::punch(RankOutput& output, LogStream stream, std::int64_t begin, std::int64_t end,
                       Bytes max_log) {
   const std::size_t self = as_index(stream);
+  const RankOutput before = output;
   std::int64_t& gap_begin = output.gap_begin[self];
   std::int64_t& gap_end = output.gap_end[self];
   if (gap_end > gap_begin) {
@@ -170,30 +179,20 @@ void JobOutput::punch(RankOutput& output, LogStream stream, std::int64_t begin, 
     if (begin == gap_begin && end == gap_end) return;
   }
   CHECK(begin < end, "a gap in the output is empty");
-  if (::fallocate(descriptor(output, stream), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin,
-                  end - begin) != 0) {
-    // The file system cannot: everything is kept, and nothing is said to be missing.
-    if (errno == EOPNOTSUPP || errno == ENOSYS) can_punch_ = false;
-    return;
-  }
   gap_begin = begin;
   gap_end = end;
-  IndexRecord record;
-  record.kind = IndexRecord::Kind::kGap;
-  record.stream = stream;
-  record.slot = output.slot;
-  record.rank = output.rank;
-  record.step = output.attempt.task.step.value();
-  record.task = output.attempt.task.index.value();
-  record.attempt = output.attempt.attempt.value();
-  record.time = max_log.count();
-  record.first = begin;
-  record.second = end;
-  append_record(pending_, record);
+  append(IndexRecord::Kind::kGap, output, wall_now(), output.begin, max_log);
+  const int file = segment_of(output).files[self].get();
+  constexpr int kPunch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  if (flush().ok() && ::fallocate(file, kPunch, begin, end - begin) == 0) return;
+  // The file system cannot: everything is kept, and nothing is said to be missing.
+  if (errno == EOPNOTSUPP || errno == ENOSYS) can_punch_ = false;
+  output = before;
+  append(IndexRecord::Kind::kGap, output, wall_now(), output.begin, max_log);
 }
 
 void JobOutput::append(IndexRecord::Kind kind, const RankOutput& output, Time now,
-                       std::int64_t first, std::int64_t second) {
+                       const std::int64_t (&offset)[2], Bytes max_log) {
   IndexRecord record;
   record.kind = kind;
   record.slot = output.slot;
@@ -202,8 +201,12 @@ void JobOutput::append(IndexRecord::Kind kind, const RankOutput& output, Time no
   record.task = output.attempt.task.index.value();
   record.attempt = output.attempt.attempt.value();
   record.time = now.millis();
-  record.first = first;
-  record.second = second;
+  for (std::size_t i = 0; i < 2; ++i) {
+    record.offset[i] = offset[i];
+    record.gap_begin[i] = output.gap_begin[i];
+    record.gap_end[i] = output.gap_end[i];
+  }
+  record.max_log = max_log.count();
   append_record(pending_, record);
 }
 

@@ -17,8 +17,8 @@ namespace runnel::agent {
 
 // The two files that the ranks of one slot append to, one attempt after another.
 struct Segment {
-  async::UniqueFd out;
-  async::UniqueFd err;
+  async::UniqueFd files[2];       // By LogStream.
+  std::int64_t size[2] = {0, 0};  // When an attempt last ended: the next begins there.
 };
 
 // Where the output of one rank of one attempt lies. `gap` is what max_log has dropped so far.
@@ -35,8 +35,8 @@ struct RankOutput {
 // where. No pipe and no copy: the processes hold the files themselves.
 //
 // Contract: a slot belongs to one lane at a time. begin() and end() collect index records; flush()
-//           writes them, before the process starts. A slot with a writer that could not be killed is
-//           never used again (give_slot(kSpoiled)).
+//           writes them, before the process starts. A slot with a writer that could not be killed
+//           is never used again (give_slot(kSpoiled)).
 // Threads:  the runner's only.
 // Limits:   two open files per slot and rank, closed by close_files() when the job rests.
 // Why:      creating two files per task costs more than starting its process.
@@ -51,7 +51,7 @@ class JobOutput {
   // Opens (or goes on with) the files of the slot and rank; notes where the attempt begins.
   Result<RankOutput> begin(std::uint32_t slot, std::int32_t rank, const model::AttemptRef& attempt,
                            Time now);
-  int descriptor(const RankOutput& output, LogStream stream) const;
+  int descriptor(const RankOutput& output, LogStream stream);
   void end(RankOutput& output, Bytes max_log, Time now);
   // Keeps head and tail of what is over max_log. Cheap when it is not.
   void trim(RankOutput& output, Bytes max_log);
@@ -65,12 +65,14 @@ class JobOutput {
  private:
   enum class Slack : std::uint8_t { kSome, kNone };
   Result<void> prepare();
-  Result<Segment*> segment(std::uint32_t slot, std::int32_t rank);
+  Result<Segment*> open_segment(std::uint32_t slot, std::int32_t rank);
+  Segment& segment_of(const RankOutput& output);
+  void measure(Segment& segment);
   void cut(RankOutput& output, Bytes max_log, Slack slack);
   void punch(RankOutput& output, LogStream stream, std::int64_t begin, std::int64_t end,
              Bytes max_log);
-  void append(IndexRecord::Kind kind, const RankOutput& output, Time now, std::int64_t first,
-              std::int64_t second);
+  void append(IndexRecord::Kind kind, const RankOutput& output, Time now,
+              const std::int64_t (&offset)[2], Bytes max_log);
 
   std::string logs_;
   async::UniqueFd index_;

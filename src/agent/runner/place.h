@@ -36,7 +36,8 @@ struct RankRun {
   std::size_t news_at = 0;
 };
 
-// The ranks of one attempt on one node: they start together, share a task folder and a memory limit.
+// The ranks of one attempt on one node: they start together, share a task folder and a memory
+// limit.
 struct Place {
   std::uint64_t number = 0;  // Unique in the life of a runner.
   PlaceStart start;

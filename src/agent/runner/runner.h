@@ -22,9 +22,11 @@ std::string runner_pid_file(const std::string& home);
 std::string runner_log_file(const std::string& home);
 
 // The runner: one process per home that starts attempts, keeps their exit records and outlives the
-// daemon. Returns the exit code of the process: 0 at its end or when another runner serves the home.
+// daemon. Returns the exit code of the process: 0 at its end or when another runner serves the
+// home.
 //
-// Contract: takes over the process: signals, descriptors above 2, the child subreaper attribute. Its
+// Contract: takes over the process: signals, descriptors above 2, the child subreaper attribute.
+// Its
 //           standard error is its log.
 // Threads:  one; it must be the only thread of the process.
 int runner_main(const RunnerOptions& options);

@@ -26,6 +26,8 @@ RunnerServer::RunnerServer(const RunnerOptions& options, Supervisor& supervisor,
 
 void RunnerServer::run() {
   while (!finished()) wait_and_serve();
+  news_at_ = {};
+  tell_news();
 }
 
 bool RunnerServer::idle_for(Duration limit) const {

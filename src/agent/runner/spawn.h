@@ -33,8 +33,8 @@ struct SpawnOutcome {
 // quarter faster than posix_spawn.
 //
 // Contract: everything is prepared before the vfork; the child makes system calls only. It leads a
-//           new session, has an empty signal mask and default handlers. All other descriptors of the
-//           caller must be close-on-exec.
+//           new session, has an empty signal mask and default handlers. All other descriptors of
+//           the caller must be close-on-exec.
 // Threads:  the caller's process must have one thread.
 SpawnOutcome spawn(const SpawnRequest& request);
 

@@ -141,8 +141,8 @@ Supervisor::Begun Supervisor::begin(Place& place) {
   return Begun::kYes;
 }
 
-// Slot, folder, output and records of the start, written down before a process exists. May be called
-// again after kFull: it goes on where it was.
+// Slot, folder, output and records of the start, written down before a process exists. May be
+// called again after kFull: it goes on where it was.
 Result<void> Supervisor::prepare(Place& place) {
   Job* job = TRY(job_of(place.start.attempt.task.job));
   if (!place.prepared) {

@@ -39,9 +39,9 @@ struct SupervisorOptions {
 // Starts attempts, ends them, and keeps what came of them until it is forgotten.
 //
 // Contract: attempts of one lane run one after another in the order of start(). Each fact about a
-//           rank appears once in take_news() and, until forget(), in inventory(). The caller must be
-//           a child subreaper, deliver SIGCHLD by reap(), time by tick(), and call flush() before
-//           it waits.
+//           rank appears once in take_news() and, until forget(), in inventory(). The caller must
+//           be a child subreaper, deliver SIGCHLD by reap(), time by tick(), and call flush()
+//           before it waits.
 // Threads:  the runner's only.
 // Limits:   kPlacesMax queued and running, kEndedMax records not forgotten: more is answered with
 //           kNotStarted.

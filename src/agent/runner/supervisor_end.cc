@@ -43,8 +43,8 @@ void Supervisor::kill_place(Place& place) {
   signal_place(place, SIGKILL);
 }
 
-// The whole tree of each rank: its process group, what left the group but is still below its leader,
-// and what became our child.
+// The whole tree of each rank: its process group, what left the group but is still below its
+// leader, and what became our child.
 void Supervisor::signal_place(Place& place, int signal_number) {
   for (const RankRun& rank : place.ranks) {
     if (rank.phase != RankRun::Phase::kRunning) continue;

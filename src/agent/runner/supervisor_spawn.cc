@@ -34,7 +34,7 @@ FoundProgram Supervisor::program_of(const PlaceStart& start) {
   const std::string_view search_path = value_of(start.env, "PATH");
   const std::string& name = start.argv.front();
   if (program_.name == name && program_.search_path == search_path &&
-      program_.workdir == start.workdir && ::access(program_.file.c_str(), X_OK) == 0) {
+      program_.workdir == start.workdir) {
     return {program_.file, 0, {}};
   }
   FoundProgram found = find_program(name, std::string(search_path), start.workdir);
@@ -75,7 +75,7 @@ void Supervisor::spawn_rank(Place& place, RankRun& rank) {
   for (const std::string& variable : start.rank_env[at]) request.env.push_back(&variable);
   for (const std::string& variable : own) request.env.push_back(&variable);
   request.workdir = start.workdir.c_str();
-  const JobOutput& output = jobs_.at(start.attempt.task.job)->output;
+  JobOutput& output = jobs_.at(start.attempt.task.job)->output;
   request.input = null_.get();
   request.output = output.descriptor(rank.output, LogStream::kOut);
   request.error = output.descriptor(rank.output, LogStream::kErr);
@@ -83,7 +83,13 @@ void Supervisor::spawn_rank(Place& place, RankRun& rank) {
   if (place.memory_group) request.memory_group = place.memory_group->processes.get();
   rank.started = boot_now();
   rank.fact.report.started_at = wall_now();
-  const SpawnOutcome outcome = spawn(request);
+  SpawnOutcome outcome = spawn(request);
+  if (outcome.pid <= 0 && !outcome.try_again && !std::exchange(program_.name, {}).empty()) {
+    // What was found before may have gone since.
+    FoundProgram again = program_of(start);
+    request.file = again.file.empty() ? request.file : std::move(again.file);
+    outcome = spawn(request);
+  }
   outcome.pid > 0 ? spawned(place, rank, outcome.pid) : not_spawned(place, rank, outcome);
 }
 
@@ -97,8 +103,8 @@ void Supervisor::spawned(Place& place, RankRun& rank, pid_t pid) {
   news(rank);
 }
 
-// A command that cannot run ends like the same command under a shell: 127 or 126 and a sentence, also
-// in its own output. What the machine lacks right now is tried again.
+// A command that cannot run ends like the same command under a shell: 127 or 126 and a sentence,
+// also in its own output. What the machine lacks right now is tried again.
 void Supervisor::not_spawned(Place& place, RankRun& rank, const SpawnOutcome& outcome) {
   const Duration now = boot_now();
   if (outcome.try_again && now < place.retry_until) {

@@ -1,0 +1,390 @@
+#include "agent/agent.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/hooks/environment.h"
+#include "agent/hooks/secrets.h"
+#include "agent/log_index.h"
+#include "agent/runner/strays.h"
+#include "base/check.h"
+#include "env/files.h"
+
+namespace runnel::agent {
+namespace {
+
+constexpr std::string_view kDefaultCheckpointDir = "checkpoint";
+
+// What the kernel hands to one program, and far more than a frame needs.
+constexpr std::size_t kOrderBytesMax = 8 << 20;
+
+// A runner that is started by a command inside a task does not belong to that task.
+std::vector<std::string> environment_of_runner(const std::vector<std::string>& environment) {
+  std::vector<std::string> own;
+  const std::string key = std::string(kAttemptKeyName) + "=";
+  for (const std::string& variable : environment) {
+    if (!variable.starts_with(key)) own.push_back(variable);
+  }
+  own.push_back(key + std::string(kDetachedKey));
+  return own;
+}
+
+std::size_t bytes_of(const std::vector<std::string>& texts) {
+  std::size_t bytes = 0;
+  for (const std::string& text : texts) bytes += text.size() + 8;
+  return bytes;
+}
+
+std::size_t bytes_of(const PlaceStart& place) {
+  std::size_t bytes = 1'024 + bytes_of(place.argv) + bytes_of(place.env);
+  for (const auto& env : place.rank_env) bytes += bytes_of(env);
+  return bytes;
+}
+
+bool has_zero_byte(const PlaceStart& place) {
+  const auto has = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  return std::any_of(place.argv.begin(), place.argv.end(), has) ||
+         std::any_of(place.env.begin(), place.env.end(), has);
+}
+
+}  // namespace
+
+Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, AgentEvents events)
+    : loop_(loop),
+      clock_(clock),
+      options_(std::move(options)),
+      events_(std::move(events)),
+      inherited_(inheritable(options_.environment)),
+      runner_(loop, {.home = options_.home,
+                     .epoch = options_.epoch,
+                     .command = options_.runner_command,
+                     .environment = environment_of_runner(options_.environment)}),
+      watch_(loop, clock, options_.home),
+      reader_(options_.home),
+      gate_(loop),
+      joined_(loop) {}
+
+Agent::~Agent() { CHECK(!files_, "an agent is destroyed before stop()"); }
+
+Async<void> Agent::start() {
+  CHECK(!files_, "an agent starts twice");
+  files_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-files"}));
+  Result<void> met = co_await meet_runner();
+  CO_TRY(std::move(met));
+  CO_TRY(loop_.spawn(gate_, keep_runner()));
+  CO_TRY(loop_.spawn(gate_, watch_.run(gate_.token())));
+  CO_TRY(loop_.spawn(gate_, watch_.run_polling(gate_.token())));
+  CO_TRY(loop_.spawn(gate_, drop_quiet_logs(gate_.token())));
+  Result<void> joined = co_await joined_.wait(gate_.token());
+  co_return joined;
+}
+
+Async<void> Agent::stop() {
+  runner_.send(Leave{});
+  // One turn, for the writer to take what was sent.
+  (void)co_await loop_.sleep(Duration::millis(1));
+  (void)co_await gate_.close();
+  if (files_) (void)co_await files_->stop();
+  files_.reset();
+  co_return {};
+}
+
+Async<void> Agent::meet_runner() {
+  Result<Welcome> reply = co_await runner_.connect(gate_.token());
+  Welcome welcome = CO_TRY(std::move(reply));
+  inventory_.clear();
+  incarnation_ = std::move(welcome.incarnation);
+  runner_pid_ = welcome.pid;
+  runner_notice_ = std::move(welcome.notice);
+  co_return {};
+}
+
+// Serves the connection, and makes a new one when it ends.
+Async<void> Agent::keep_runner() {
+  const async::StopToken stop = gate_.token();
+  while (!stop.stopped()) {
+    if (runner_.connected()) {
+      Result<void> ended = co_await runner_.serve(
+          stop, [this](Message message) { take_message(std::move(message)); });
+      CO_TRY(stop.check());
+      ready_ = false;
+      events_.on_runner_lost(ended.ok() ? "the runner has ended" : ended.error().to_string());
+    }
+    Result<void> met = co_await meet_runner();
+    CO_TRY(stop.check());
+    if (met.ok()) continue;
+    events_.on_runner_lost(met.error().to_string());
+    Result<void> slept = co_await loop_.sleep(kReconnectAfter, stop);
+    CO_TRY(std::move(slept));
+  }
+  co_return {};
+}
+
+void Agent::take_message(Message message) {
+  auto* facts = std::get_if<Facts>(&message);
+  if (facts == nullptr) return;
+  if (facts->kind == FactsKind::kNews) return take_news(std::move(*facts));
+  take_inventory(std::move(*facts));
+}
+
+void Agent::take_inventory(Facts facts) {
+  if (ready_ || inventory_.empty()) {
+    // The first frame of a new inventory: whatever was known before is told by it.
+    ready_ = false;
+    known_.clear();
+    waiting_.clear();
+    in_flight_ = 0;
+    for (auto& [job, use] : jobs_) use = {0, clock_.boot()};
+    for (const NodeId& node : options_.nodes) inventory_[node];
+  }
+  ForgetBatch strangers;
+  StopBatch unwanted;
+  for (RankFact& fact : facts.ranks) {
+    const auto node = inventory_.find(fact.node);
+    if (node == inventory_.end()) {
+      // Of a node that this home no longer has.
+      const AttemptOnNode of{fact.node, fact.report.attempt};
+      if (fact.state == RankFact::State::kEnded) strangers.attempts.push_back(of);
+      unwanted.stops.push_back({of, Duration::seconds(5), model::StopReason::kCancelled});
+      continue;
+    }
+    note(fact);
+    if (fact.state != RankFact::State::kQueued) node->second.push_back(std::move(fact.report));
+  }
+  if (!unwanted.stops.empty()) runner_.send(unwanted);
+  if (!strangers.attempts.empty()) runner_.send(strangers);
+  if (facts.kind == FactsKind::kInventoryEnd) finish_inventory();
+}
+
+void Agent::finish_inventory() {
+  ready_ = true;
+  for (auto& [node, ranks] : std::exchange(inventory_, {})) {
+    events_.on_join({node, incarnation_, std::move(ranks)});
+  }
+  joined_.open();
+}
+
+// An attempt that the runner has and we did not send.
+void Agent::note(const RankFact& fact) {
+  const AttemptOnNode of{fact.node, fact.report.attempt};
+  const auto [entry, is_new] = known_.try_emplace(of);
+  entry->second.handed_over = true;
+  if (fact.state == RankFact::State::kEnded) return;
+  if (entry->second.ranks_left++ > 0) return;
+  ++in_flight_;
+  job_goes_on(of.attempt.task.job, 1);
+}
+
+void Agent::take_news(Facts facts) {
+  std::map<NodeId, std::vector<model::RankReport>> reports;
+  for (RankFact& fact : facts.ranks) {
+    const auto known = known_.find({fact.node, fact.report.attempt});
+    if (known == known_.end() || fact.state == RankFact::State::kQueued) continue;
+    const bool ended = fact.state == RankFact::State::kEnded;
+    if (ended && known->second.ranks_left > 0 && --known->second.ranks_left == 0) {
+      CHECK(in_flight_ > 0, "more attempts ended than were handed over");
+      --in_flight_;
+      job_goes_on(fact.report.attempt.task.job, -1);
+    }
+    reports[fact.node].push_back(std::move(fact.report));
+  }
+  hand_over();
+  for (auto& [node, ranks] : reports) events_.on_reports(node, incarnation_, std::move(ranks));
+}
+
+Result<void> Agent::apply(model::NodeOrders orders) {
+  if (orders.epoch < options_.epoch) {
+    return Error(Errc::kPrecondition, "orders of the older epoch " +
+                                          std::to_string(orders.epoch.value()) + " are refused");
+  }
+  if (!ready_) return Error(Errc::kUnavailable, "the runner is not there; it will join again");
+  if (orders.incarnation != incarnation_) {
+    return Error(Errc::kPrecondition, "orders for an earlier life of the runner are dropped");
+  }
+  for (const model::StartOrder& order : orders.start) take_start(orders.node, order);
+  hand_over();
+  StopBatch stops;
+  for (const model::StopOrder& order : orders.stop) take_stop(orders.node, order, stops);
+  if (!stops.stops.empty()) runner_.send(stops);
+  ForgetBatch forgets;
+  for (const model::AttemptRef& attempt : orders.forget) {
+    if (known_.erase({orders.node, attempt}) > 0)
+      forgets.attempts.push_back({orders.node, attempt});
+  }
+  if (!forgets.attempts.empty()) runner_.send(forgets);
+  for (const JobId& job : orders.remove) {
+    runner_.send(RemoveJob{job});
+    (void)loop_.spawn(gate_, remove_folders(job));
+  }
+  return {};
+}
+
+void Agent::take_start(const NodeId& node, const model::StartOrder& order) {
+  const AttemptOnNode of{node, order.attempt};
+  if (known_.contains(of)) return;
+  Result<PlaceStart> place = place_of(node, order);
+  if (!place.ok()) return refuse(node, order, place.error().to_string());
+  if (waiting_.size() >= kWaitingMax) {
+    return refuse(node, order, "more than " + std::to_string(kWaitingMax) + " attempts wait here");
+  }
+  known_[of].ranks_left = order.rank_count;
+  job_begins(order.attempt.task.job);
+  waiting_.push_back(std::move(*place));
+}
+
+Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& order) const {
+  if (order.argv.empty() || order.rank_count < 1 || order.rank_count > 4'096) {
+    return Error(Errc::kInvalid,
+                 "an order without a command or with a number of ranks out of bounds");
+  }
+  const auto secrets = TRY(secret_values(options_.home, order.attempt.task.job, order.secrets));
+  RankEnvironments environments = rank_environments(order, inherited_, secrets);
+  PlaceStart place;
+  place.node = node;
+  place.attempt = order.attempt;
+  place.lane = order.lane;
+  place.first_rank = order.first_rank;
+  place.argv = order.argv;
+  place.env = std::move(environments.shared);
+  place.rank_env = std::move(environments.by_rank);
+  place.workdir = order.workdir.empty() ? "/" : order.workdir;
+  const bool lasting = order.keep_task_dir || order.num_nodes > 1;
+  place.task_folder = lasting ? TaskFolderKind::kLasting : TaskFolderKind::kLane;
+  const bool named = order.checkpoint && !order.checkpoint->dir.empty();
+  place.checkpoint_dir = named ? order.checkpoint->dir : std::string(kDefaultCheckpointDir);
+  place.memory_max = order.memory_max;
+  place.max_duration = order.max_duration;
+  place.grace = order.grace;
+  place.max_log = order.max_log;
+  place.port_check = order.first_rank == 0 ? order.port : 0;
+  if (bytes_of(place) > kOrderBytesMax) {
+    return Error(Errc::kInvalid, "command and environment take more than " +
+                                     to_string(Bytes::count(kOrderBytesMax)));
+  }
+  if (has_zero_byte(place)) {
+    return Error(Errc::kInvalid, "the command or a variable holds a zero byte");
+  }
+  return place;
+}
+
+void Agent::refuse(const NodeId& node, const model::StartOrder& order, const std::string& message) {
+  std::vector<model::RankReport> reports;
+  for (std::int32_t i = 0; i < order.rank_count; ++i) {
+    model::RankReport report;
+    report.attempt = order.attempt;
+    report.rank = order.first_rank + i;
+    report.ended = true;
+    report.ended_at = clock_.wall();
+    report.cause = model::EndCause::kNotStarted;
+    report.message = message;
+    reports.push_back(std::move(report));
+  }
+  // Later: control must not be called back while it hands us orders.
+  loop_.post([this, node, incarnation = incarnation_, reports = std::move(reports)]() mutable {
+    if (ready_) events_.on_reports(node, incarnation, std::move(reports));
+  });
+}
+
+void Agent::take_stop(const NodeId& node, const model::StopOrder& order, StopBatch& batch) {
+  const AttemptOnNode of{node, order.attempt};
+  const auto known = known_.find(of);
+  if (known == known_.end()) return;
+  if (known->second.handed_over) {
+    batch.stops.push_back({of, order.grace, order.reason});
+  } else {
+    withdraw(of);
+  }
+}
+
+// It waits here: the runner never hears of it.
+void Agent::withdraw(const AttemptOnNode& of) {
+  const auto place = std::find_if(waiting_.begin(), waiting_.end(), [&](const PlaceStart& start) {
+    return start.node == of.node && start.attempt == of.attempt;
+  });
+  CHECK(place != waiting_.end(), "an attempt neither waits nor was handed over");
+  model::StartOrder order;
+  order.attempt = of.attempt;
+  order.first_rank = place->first_rank;
+  order.rank_count = place->rank_count();
+  waiting_.erase(place);
+  known_.erase(of);
+  job_goes_on(of.attempt.task.job, -1);
+  refuse(of.node, order, "stopped before it started");
+}
+
+// In batches of a bounded size, as long as the runner has room.
+void Agent::hand_over() {
+  StartBatch batch;
+  std::size_t bytes = 0;
+  while (!waiting_.empty() && in_flight_ < kInFlightMax) {
+    PlaceStart& place = waiting_.front();
+    Known& known = known_.at({place.node, place.attempt});
+    known.handed_over = true;
+    ++in_flight_;
+    bytes += bytes_of(place);
+    batch.places.push_back(std::move(place));
+    waiting_.pop_front();
+    if (bytes < kBatchBytesMax) continue;
+    runner_.send(std::exchange(batch, {}));
+    bytes = 0;
+  }
+  if (!batch.places.empty()) runner_.send(batch);
+}
+
+void Agent::job_begins(const JobId& job) {
+  watch_.watch(job);
+  job_goes_on(job, 1);
+}
+
+void Agent::job_goes_on(const JobId& job, std::int32_t change) {
+  JobUse& use = jobs_[job];
+  use.attempts += change;
+  CHECK(use.attempts >= 0, "more attempts of a job ended than began");
+  if (use.attempts == 0) use.quiet_since = clock_.boot();
+  if (change > 0 && !watch_.watches(job)) watch_.watch(job);
+}
+
+// Watches of jobs that have nothing here any more.
+Async<void> Agent::drop_quiet_logs(async::StopToken stop) {
+  while (true) {
+    Result<void> slept = co_await loop_.sleep(kLogLinger, stop);
+    CO_TRY(std::move(slept));
+    const Duration now = clock_.boot();
+    for (auto use = jobs_.begin(); use != jobs_.end();) {
+      const bool quiet = use->second.attempts == 0 && use->second.quiet_since + kLogLinger <= now;
+      if (quiet) watch_.unwatch(use->first);
+      use = quiet ? jobs_.erase(use) : std::next(use);
+    }
+  }
+}
+
+// Out of sight at once, and then away, however long that takes.
+Async<void> Agent::remove_folders(JobId job) {
+  watch_.unwatch(job);
+  const std::string folder = job_folder(options_.home, job);
+  const std::string trash = options_.home + "/trash";
+  Result<void> removed = co_await files_->run([folder, trash, job]() -> Result<void> {
+    if (!env::exists(folder)) return {};
+    TRY(env::make_directories(trash));
+    const std::string doomed = trash + "/" + job.str();
+    TRY(env::remove_tree(doomed));
+    TRY(env::rename_file(folder, doomed));
+    return env::remove_tree(doomed);
+  });
+  co_return removed;
+}
+
+Async<LogPage> Agent::read_log(LogFilter filter, std::string cursor) {
+  CHECK(files_, "an agent's logs are read before start() or after stop()");
+  const Time now = clock_.wall();
+  Result<LogPage> page = co_await files_->run(
+      [this, filter, cursor, now] { return reader_.read(filter, cursor, now); });
+  co_return page;
+}
+
+Async<void> Agent::log_changed(JobId job, async::StopToken stop) {
+  Result<void> changed = co_await watch_.changed(std::move(job), std::move(stop));
+  co_return changed;
+}
+
+}  // namespace runnel::agent

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/log_reader.h"
+#include "agent/log_watch.h"
+#include "agent/runner/message.h"
+#include "agent/runner_client.h"
+#include "async/async.h"
+#include "async/event.h"
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "async/worker.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "env/clock.h"
+#include "model/node.h"
+#include "model/order.h"
+#include "model/report.h"
+
+namespace runnel::agent {
+
+struct AgentOptions {
+  std::string home;
+  std::vector<NodeId> nodes;  // All nodes of this home: they share one runner.
+  Epoch epoch;
+  // Starts a runner of this home: argv, argv[0] is the path of the file.
+  std::vector<std::string> runner_command;
+  // This process's environment, "NAME=value": what tasks inherit of it, inheritable() says.
+  std::vector<std::string> environment;
+};
+
+// What the agent tells control, on the loop.
+struct AgentEvents {
+  // The runner is there, for the first time or again: what it has of this node. Before any report.
+  std::function<void(model::NodeInventory)> on_join;
+  std::function<void(NodeId, Incarnation, std::vector<model::RankReport>)> on_reports;
+  // The connection ended; the agent looks for the runner, or starts one, and on_join follows.
+  std::function<void(std::string reason)> on_runner_lost;
+};
+
+// Carries out what control wants of this home's nodes, by the home's runner, and reports what comes
+// of it.
+//
+// Contract: apply() is idempotent. Orders of an older epoch are refused; those for another
+// incarnation
+//           or while the runner is away are dropped: on_join answers with all that is there, and
+//           control sends the difference. At most kInFlightMax attempts are handed to the runner at
+//           once, the others wait here in order.
+// Threads:  the loop's only; one worker, "agent-files", reads logs and removes folders.
+// Lifetime: start() .. stop(), which is awaited before destruction. The runner outlives the agent:
+// its
+//           attempts go on, and the next agent finds them.
+// Why:      everything that needs the home's files and the runner's socket, so that control stays
+// the
+//           same for a home, a server and a simulator.
+class Agent {
+ public:
+  static constexpr std::size_t kInFlightMax = 2'048;
+  static constexpr std::size_t kWaitingMax = 65'536;
+  static constexpr std::size_t kBatchBytesMax = 4 << 20;
+  static constexpr Duration kReconnectAfter = Duration::millis(200);
+  static constexpr Duration kLogLinger = Duration::seconds(5);
+
+  Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, AgentEvents events);
+  ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  // Returns when the runner has been found or started and on_join has told of each node.
+  Async<void> start();
+  Async<void> stop();
+  Result<void> apply(model::NodeOrders orders);
+
+  Async<LogPage> read_log(LogFilter filter, std::string cursor);
+  Async<void> log_changed(JobId job, async::StopToken stop);
+
+  std::int64_t runner_pid() const { return runner_pid_; }
+  const Incarnation& incarnation() const { return incarnation_; }
+  // A sentence when the runner had something to tell at its start.
+  const std::string& runner_notice() const { return runner_notice_; }
+
+ private:
+  // An attempt that waits here, was handed to the runner, or ended and is not forgotten.
+  struct Known {
+    std::int32_t ranks_left = 0;
+    bool handed_over = false;
+  };
+
+  Async<void> meet_runner();
+  Async<void> keep_runner();
+  void take_message(Message message);
+  void take_inventory(Facts facts);
+  void finish_inventory();
+  void take_news(Facts facts);
+  void note(const RankFact& fact);
+
+  void take_start(const NodeId& node, const model::StartOrder& order);
+  Result<PlaceStart> place_of(const NodeId& node, const model::StartOrder& order) const;
+  void refuse(const NodeId& node, const model::StartOrder& order, const std::string& message);
+  void take_stop(const NodeId& node, const model::StopOrder& order, StopBatch& batch);
+  void hand_over();
+  void withdraw(const AttemptOnNode& of);
+  Async<void> remove_folders(JobId job);
+  void job_begins(const JobId& job);
+  void job_goes_on(const JobId& job, std::int32_t change);
+  Async<void> drop_quiet_logs(async::StopToken stop);
+
+  async::EventLoop& loop_;
+  env::Clock& clock_;
+  const AgentOptions options_;
+  const AgentEvents events_;
+  const std::vector<std::string> inherited_;
+  RunnerClient runner_;
+  LogWatch watch_;
+  LogReader reader_;
+  std::unique_ptr<async::Worker> files_;
+  async::Gate gate_;
+
+  Incarnation incarnation_;
+  std::int64_t runner_pid_ = 0;
+  std::string runner_notice_;
+  bool ready_ = false;   // The inventory has been told.
+  async::Latch joined_;  // It has been told once.
+  std::map<AttemptOnNode, Known> known_;
+  std::deque<PlaceStart> waiting_;
+  std::size_t in_flight_ = 0;
+  std::map<NodeId, std::vector<model::RankReport>> inventory_;
+  struct JobUse {
+    std::int64_t attempts = 0;
+    Duration quiet_since;
+  };
+  std::map<JobId, JobUse> jobs_;
+};
+
+}  // namespace runnel::agent

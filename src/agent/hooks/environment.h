@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/order.h"
+
+namespace runnel::agent {
+
+// The daemon's own environment without what a task must not inherit: RUNNEL_* (the daemon's own),
+// what names the place of a process in a gang (RANK, WORLD_SIZE, MASTER_*, PET_* ...: a daemon may
+// have been started inside one), and PWD, OLDPWD, SHLVL and _ (of the shell that started it).
+std::vector<std::string> inheritable(const std::vector<std::string>& environment);
+
+// "NAME=value" texts: what all ranks of the order share, and what each adds. No name stands twice.
+struct RankEnvironments {
+  std::vector<std::string> shared;
+  std::vector<std::vector<std::string>> by_rank;  // rank_count entries.
+};
+
+// What the ranks of an order get, but for the paths, which the runner knows. From the weakest to
+// the strongest: inherited, PWD (the workdir), the order's (already merged with the user's envs),
+// ours by rank (left out where the order says otherwise), secrets. A variable that is the source of
+// one of the order's secrets is not inherited, nor are RUNNEL_ paths taken from anybody.
+RankEnvironments rank_environments(const model::StartOrder& order,
+                                   const std::vector<std::string>& inherited,
+                                   const std::vector<std::pair<std::string, std::string>>& secrets);
+
+}  // namespace runnel::agent

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "model/spec.h"
+
+namespace runnel::agent {
+
+// The values of a job's secrets, found at the start of each attempt.
+//
+// An "env:NAME" source was read in the submitting shell; its value waits in `<home>/secrets/<job>`,
+// a JSON object of the task's variable names, which control writes and wipes. A "file:/path" source
+// is read now, without its last newline. Values never appear in errors.
+Result<std::vector<std::pair<std::string, std::string>>> secret_values(
+    const std::string& home, const JobId& job, const std::vector<model::SecretRef>& secrets);
+
+inline constexpr std::int64_t kSecretBytesMax = 65'536;
+
+}  // namespace runnel::agent

@@ -1,0 +1,110 @@
+#include "agent/log_marker.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace runnel::agent {
+namespace {
+
+// The latest marks say how far each stream was seen; older ones are of no use for that.
+constexpr std::int64_t kTailOfMarks = 64 * 1024;
+constexpr Duration kSparse = Duration::seconds(1);
+
+struct OutputName {
+  std::uint32_t slot = 0;
+  std::int32_t rank = 0;
+  LogStream stream = LogStream::kOut;
+};
+
+// "3.0.out"
+std::optional<OutputName> parse_name(std::string_view name) {
+  OutputName parsed;
+  const char* end = name.data() + name.size();
+  const auto slot = std::from_chars(name.data(), end, parsed.slot);
+  if (slot.ec != std::errc() || slot.ptr == end || *slot.ptr != '.') return std::nullopt;
+  const auto rank = std::from_chars(slot.ptr + 1, end, parsed.rank);
+  if (rank.ec != std::errc()) return std::nullopt;
+  const std::string_view suffix(rank.ptr, static_cast<std::size_t>(end - rank.ptr));
+  if (suffix != ".out" && suffix != ".err") return std::nullopt;
+  parsed.stream = suffix == ".out" ? LogStream::kOut : LogStream::kErr;
+  return parsed;
+}
+
+}  // namespace
+
+LogMarker::Lane& LogMarker::lane_of(LaneKey key) {
+  const auto found = lanes_.find(key);
+  if (found != lanes_.end()) return found->second;
+  if (lanes_.size() >= kOpenMax) lanes_.clear();  // What was seen stands in the files.
+  Lane& lane = lanes_[key];
+  const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC;
+  lane.marks =
+      async::UniqueFd(::open(marks_path(logs_, key.first, key.second).c_str(), flags, 0644));
+  if (lane.marks.valid()) read_seen(lane);
+  return lane;
+}
+
+void LogMarker::read_seen(Lane& lane) {
+  struct stat status{};
+  if (::fstat(lane.marks.get(), &status) != 0) return;
+  const auto whole = static_cast<std::int64_t>(kMarkBytes);
+  lane.bytes = status.st_size / whole * whole;
+  // A torn tail would shift all that follow.
+  if (lane.bytes != status.st_size && ::ftruncate(lane.marks.get(), lane.bytes) != 0) return;
+  const std::int64_t begin = std::max<std::int64_t>(0, lane.bytes - kTailOfMarks) / whole * whole;
+  std::string text(static_cast<std::size_t>(lane.bytes - begin), '\0');
+  if (::pread(lane.marks.get(), text.data(), text.size(), begin) !=
+      static_cast<ssize_t>(text.size())) {
+    return;
+  }
+  for (const LogMark& mark : parse_marks(text)) {
+    lane.seen[static_cast<std::size_t>(mark.stream)] = mark.offset;
+    lane.latest = mark.time;
+  }
+}
+
+void LogMarker::note(Lane& lane, const LogMark& mark) {
+  const bool sparse = lane.bytes >= kMarksDenseMax && mark.time - lane.latest < kSparse;
+  if (sparse || lane.bytes >= kMarksBytesMax || !lane.marks.valid()) return;
+  std::string text;
+  append_mark(text, mark);
+  if (::write(lane.marks.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return;
+  }
+  lane.bytes += static_cast<std::int64_t>(text.size());
+  lane.latest = mark.time;
+}
+
+bool LogMarker::look(std::string_view name, Time now) {
+  const std::optional<OutputName> output = parse_name(name);
+  struct stat status{};
+  if (!output || ::stat((logs_ + "/" + std::string(name)).c_str(), &status) != 0) return false;
+  const LaneKey key{output->slot, output->rank};
+  Lane& lane = lane_of(key);
+  std::int64_t& seen = lane.seen[static_cast<std::size_t>(output->stream)];
+  if (status.st_size <= seen) return false;
+  seen = status.st_size;
+  note(lane, {now, output->stream, status.st_size});
+  return true;
+}
+
+bool LogMarker::look_all(Time now) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(logs_.c_str()), ::closedir);
+  std::vector<std::string> names;
+  while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
+    names.emplace_back(entry->d_name);
+  }
+  bool any = false;
+  for (const std::string& name : names) any = look(name, now) || any;
+  return any;
+}
+
+}  // namespace runnel::agent

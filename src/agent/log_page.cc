@@ -1,0 +1,167 @@
+#include "agent/log_page.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace runnel::agent {
+namespace {
+
+constexpr Duration kClockSlack = Duration::seconds(1);
+
+std::size_t as_index(LogStream stream) { return static_cast<std::size_t>(stream); }
+
+Time time_of(const timespec& at) {
+  return Time::from_millis(static_cast<std::int64_t>(at.tv_sec) * 1000 + at.tv_nsec / 1'000'000);
+}
+
+std::string read_at(int file, std::int64_t offset, std::size_t bytes) {
+  std::string text(bytes, '\0');
+  std::size_t had = 0;
+  while (had < bytes) {
+    const ssize_t got = ::pread(file, text.data() + had, bytes - had,
+                                static_cast<off_t>(offset) + static_cast<off_t>(had));
+    if (got <= 0) break;
+    had += static_cast<std::size_t>(got);
+  }
+  text.resize(had);
+  return text;
+}
+
+std::string read_whole(const std::string& path) {
+  const async::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status{};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) return {};
+  return read_at(file.get(), 0, static_cast<std::size_t>(std::min(status.st_size, kMarksBytesMax)));
+}
+
+}  // namespace
+
+std::int64_t LogSource::position(LogStream stream) const {
+  return start.offset[as_index(stream)] + at.read[as_index(stream)];
+}
+
+LogPageBuilder::File& LogPageBuilder::file_of(const LogSource& source, LogStream stream) {
+  const auto [entry, is_new] = files_.try_emplace({source.start.slot, source.start.rank, stream});
+  File& file = entry->second;
+  if (!is_new) return file;
+  const std::string path = segment_path(logs_, source.start.slot, source.start.rank, stream);
+  file.descriptor = async::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status{};
+  if (file.descriptor.valid() && ::fstat(file.descriptor.get(), &status) == 0) {
+    file.size = status.st_size;
+    file.changed = time_of(status.st_mtim);
+  }
+  return file;
+}
+
+std::vector<LogMark>& LogPageBuilder::marks_of(const LogSource& source) {
+  const auto [entry, is_new] = marks_.try_emplace({source.start.slot, source.start.rank});
+  std::vector<LogMark>& marks = entry->second;
+  if (is_new) {
+    marks = parse_marks(read_whole(marks_path(logs_, source.start.slot, source.start.rank)));
+  }
+  return marks;
+}
+
+std::int64_t LogPageBuilder::end_of(const LogSource& source, LogStream stream) {
+  // What the index says ended there is there, but for files that somebody removed.
+  const std::int64_t size = file_of(source, stream).size;
+  return source.end ? std::min(source.end->offset[as_index(stream)], size) : size;
+}
+
+// A line without its end waits for it, unless nothing more will come, or has come for a while.
+LogPageBuilder::Rest LogPageBuilder::rest_of(const LogSource& source, LogStream stream) {
+  if (source.end) return Rest::kTake;
+  return now_ - file_of(source, stream).changed >= LogReader::kPartialAfter ? Rest::kTake
+                                                                            : Rest::kWait;
+}
+
+LogPageBuilder::Drained LogPageBuilder::drain(LogSource& source) {
+  const std::int64_t end[2] = {end_of(source, LogStream::kOut), end_of(source, LogStream::kErr)};
+  const auto has_all = [&] {
+    return source.position(LogStream::kOut) >= end[0] && source.position(LogStream::kErr) >= end[1];
+  };
+  const Time last = source.end ? Time::from_millis(source.end->time) : now_;
+  if (has_all()) return Drained::kAll;
+  // Wall clocks may be set while an attempt runs: a little is allowed for on both sides.
+  const std::vector<LogMark>& marks = marks_of(source);
+  const Time first = Time::from_millis(source.start.time) - kClockSlack;
+  auto mark = std::lower_bound(marks.begin(), marks.end(), first,
+                               [](const LogMark& m, Time time) { return m.time < time; });
+  for (; mark != marks.end() && !has_all() && !full(); ++mark) {
+    if (mark->time > last + kClockSlack) break;
+    emit(source, mark->stream, std::min(mark->offset, end[as_index(mark->stream)]),
+         std::min(mark->time, last), Rest::kWait);
+  }
+  for (const LogStream stream : {LogStream::kOut, LogStream::kErr}) {
+    if (!full()) emit(source, stream, end[as_index(stream)], last, rest_of(source, stream));
+  }
+  return full() && !has_all() ? Drained::kPageFull : Drained::kAll;
+}
+
+// True when the position stood in the gap and has left it.
+bool LogPageBuilder::emit_gap(LogSource& source, LogStream stream, Time time) {
+  const std::size_t self = as_index(stream);
+  if (!source.gap || source.gap->gap_end[self] <= source.gap->gap_begin[self]) return false;
+  const std::int64_t position = source.position(stream);
+  if (position < source.gap->gap_begin[self] || position >= source.gap->gap_end[self]) return false;
+  const std::int64_t dropped = source.gap->gap_end[self] - position;
+  source.at.read[self] += dropped;
+  push(source, stream, time,
+       "\n[runnel: " + std::to_string(dropped) + " bytes dropped here: max_log is " +
+           to_string(Bytes::count(source.gap->max_log)) + "]\n");
+  return true;
+}
+
+void LogPageBuilder::emit(LogSource& source, LogStream stream, std::int64_t limit, Time time,
+                          Rest rest) {
+  const std::size_t self = as_index(stream);
+  while (!full() && source.position(stream) < limit) {
+    if (emit_gap(source, stream, time)) continue;
+    const std::int64_t position = source.position(stream);
+    std::int64_t stop = std::min(limit, position + static_cast<std::int64_t>(kLogPageBytes));
+    const bool before_gap = source.gap && source.gap->gap_begin[self] > position &&
+                            source.gap->gap_begin[self] <= stop &&
+                            source.gap->gap_end[self] > source.gap->gap_begin[self];
+    if (before_gap) stop = source.gap->gap_begin[self];
+    const bool takes_all = before_gap || (rest == Rest::kTake && stop == limit);
+    std::string bytes = read_at(file_of(source, stream).descriptor.get(), position,
+                                static_cast<std::size_t>(stop - position));
+    const std::size_t line_end = bytes.rfind('\n');
+    if (line_end != std::string::npos && !takes_all) bytes.resize(line_end + 1);
+    const bool waits = line_end == std::string::npos && !takes_all && bytes.size() < kLogPageBytes;
+    if (bytes.empty() || waits) return;
+    source.at.read[self] += static_cast<std::int64_t>(bytes.size());
+    push(source, stream, time, std::move(bytes));
+  }
+}
+
+void LogPageBuilder::push(const LogSource& source, LogStream stream, Time time, std::string bytes) {
+  CHECK(!bytes.empty(), "a piece of output is empty");
+  bytes_ += bytes.size();
+  LogPiece piece;
+  piece.attempt = {{job_, StepIndex(source.start.step), TaskIndex(source.start.task)},
+                   AttemptNumber(source.start.attempt)};
+  piece.rank = source.start.rank;
+  piece.stream = stream;
+  piece.arrived_at = time;
+  piece.bytes = std::move(bytes);
+  pieces_.push_back(std::move(piece));
+}
+
+void LogPageBuilder::skip_before(LogSource& source, Time since) {
+  if (Time::from_millis(source.start.time) >= since) return;
+  for (const LogMark& mark : marks_of(source)) {
+    const std::size_t self = as_index(mark.stream);
+    if (mark.time >= since) break;
+    const std::int64_t had = mark.offset - source.start.offset[self];
+    source.at.read[self] = std::max(source.at.read[self], had);
+  }
+}
+
+}  // namespace runnel::agent

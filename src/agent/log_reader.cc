@@ -1,0 +1,304 @@
+#include "agent/log_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <utility>
+
+#include "agent/log_cursor.h"
+#include "agent/log_page.h"
+#include "async/unique_fd.h"
+
+namespace runnel::agent {
+namespace {
+
+// Cursors of single pieces are told while they are short; then only the page's.
+constexpr std::size_t kOpenForPieceCursors = 32;
+
+// The records of a job's index, read in blocks.
+class IndexFile {
+ public:
+  explicit IndexFile(const std::string& logs) {
+    file_ = async::UniqueFd(::open(index_path(logs).c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat status{};
+    if (file_.valid() && ::fstat(file_.get(), &status) == 0) {
+      records_ = status.st_size / static_cast<std::int64_t>(kIndexRecordBytes);
+    }
+  }
+
+  std::int64_t records() const { return records_; }
+
+  // Nothing for a damaged record.
+  std::optional<IndexRecord> at(std::int64_t number) {
+    if (number < first_ || number >= first_ + count_) load(number);
+    if (number < first_ || number >= first_ + count_) return std::nullopt;
+    const auto offset = static_cast<std::size_t>(number - first_) * kIndexRecordBytes;
+    return parse_record(std::string_view(block_).substr(offset));
+  }
+
+ private:
+  static constexpr std::int64_t kBlock = 1'024;
+
+  void load(std::int64_t number) {
+    block_.resize(kBlock * kIndexRecordBytes);
+    const ssize_t got = ::pread(file_.get(), block_.data(), block_.size(),
+                                number * static_cast<std::int64_t>(kIndexRecordBytes));
+    first_ = number;
+    count_ = got > 0 ? got / static_cast<std::int64_t>(kIndexRecordBytes) : 0;
+  }
+
+  async::UniqueFd file_;
+  std::int64_t records_ = 0;
+  std::string block_;
+  std::int64_t first_ = 0;
+  std::int64_t count_ = 0;
+};
+
+bool wanted(const LogFilter& filter, const IndexRecord& record) {
+  if (filter.step && filter.step->value() != record.step) return false;
+  if (filter.task && filter.task->value() != record.task) return false;
+  if (filter.attempt && filter.attempt->value() != record.attempt) return false;
+  return !filter.rank || *filter.rank == record.rank;
+}
+
+bool same_run(const IndexRecord& a, const IndexRecord& b) {
+  return a.slot == b.slot && a.rank == b.rank && a.step == b.step && a.task == b.task &&
+         a.attempt == b.attempt;
+}
+
+bool has_gap(const IndexRecord& record) {
+  return record.gap_end[0] > record.gap_begin[0] || record.gap_end[1] > record.gap_begin[1];
+}
+
+// One call of read(): walks the index from the cursor and drains what it meets.
+class Walk {
+ public:
+  Walk(const std::string& logs, const LogFilter& filter, Time now)
+      : filter_(filter), index_(logs), page_(logs, filter.job, now) {}
+
+  Result<void> resume(const LogCursor& cursor) {
+    passed_ = cursor.records;
+    if (passed_ > index_.records()) return unknown();
+    for (const auto& [number, open] : cursor.open) {
+      const std::optional<IndexRecord> start = index_.at(number);
+      if (!start || start->kind != IndexRecord::Kind::kStart) return unknown();
+      LogSource source;
+      source.start = *start;
+      source.at = open;
+      if (open.gap_record >= 0) source.gap = index_.at(open.gap_record);
+      open_.emplace(number, std::move(source));
+    }
+    return {};
+  }
+
+  LogPage read() {
+    while (passed_ < index_.records() && pass(passed_)) {
+      ++passed_;
+      tell_cursors();
+    }
+    if (passed_ == index_.records()) drain_running();
+    return finish();
+  }
+
+  LogPage read_tail(std::int64_t lines) {
+    std::deque<LogSource> ended;
+    page_.no_limit();
+    for (; passed_ < index_.records(); ++passed_) {
+      std::optional<LogSource> over = collect(passed_);
+      if (!over || !has_output(*over)) continue;
+      ended.push_back(*std::move(over));
+      if (static_cast<std::int64_t>(ended.size()) > lines) ended.pop_front();
+    }
+    return last_lines(std::move(ended), lines);
+  }
+
+ private:
+  static Error unknown() {
+    return Error(Errc::kInvalid, "is not a place in this job's output")
+        .with_field("after")
+        .with_hint("read again from the beginning");
+  }
+
+  std::map<std::int64_t, LogSource>::iterator find(const IndexRecord& record) {
+    return std::find_if(open_.begin(), open_.end(),
+                        [&](const auto& entry) { return same_run(entry.second.start, record); });
+  }
+
+  void begin(std::int64_t number, const IndexRecord& record) {
+    LogSource source;
+    source.start = record;
+    if (filter_.since) page_.skip_before(source, *filter_.since);
+    open_.emplace(number, std::move(source));
+  }
+
+  // False: the page is full, and the record must be met again.
+  bool pass(std::int64_t number) {
+    const std::optional<IndexRecord> record = index_.at(number);
+    if (!record || !wanted(filter_, *record)) return true;
+    if (record->kind == IndexRecord::Kind::kStart) {
+      begin(number, *record);
+      return true;
+    }
+    const auto found = find(*record);
+    if (found == open_.end()) return true;
+    if (has_gap(*record)) found->second.gap = record;
+    if (record->kind == IndexRecord::Kind::kGap) {
+      found->second.at.gap_record = number;
+      return true;
+    }
+    found->second.end = record;
+    const bool too_old = filter_.since && Time::from_millis(record->time) < *filter_.since;
+    if (!too_old && page_.drain(found->second) == LogPageBuilder::Drained::kPageFull) {
+      found->second.end.reset();
+      return false;
+    }
+    open_.erase(found);
+    return true;
+  }
+
+  // As pass(), but hands out what ended instead of reading it.
+  std::optional<LogSource> collect(std::int64_t number) {
+    const std::optional<IndexRecord> record = index_.at(number);
+    if (!record || !wanted(filter_, *record)) return std::nullopt;
+    if (record->kind == IndexRecord::Kind::kStart) {
+      begin(number, *record);
+      return std::nullopt;
+    }
+    const auto found = find(*record);
+    if (found == open_.end()) return std::nullopt;
+    if (has_gap(*record)) found->second.gap = record;
+    if (record->kind == IndexRecord::Kind::kGap) {
+      found->second.at.gap_record = number;
+      return std::nullopt;
+    }
+    LogSource over = std::move(found->second);
+    over.end = record;
+    open_.erase(found);
+    if (filter_.since && Time::from_millis(record->time) < *filter_.since) return std::nullopt;
+    return over;
+  }
+
+  bool has_output(const LogSource& source) {
+    return page_.end_of(source, LogStream::kOut) > source.position(LogStream::kOut) ||
+           page_.end_of(source, LogStream::kErr) > source.position(LogStream::kErr);
+  }
+
+  void drain_running() {
+    for (auto& [number, source] : open_) {
+      if (page_.drain(source) == LogPageBuilder::Drained::kPageFull) break;
+      tell_cursors();
+    }
+  }
+
+  // Newest first, until there are lines enough; what is left in them of each is the end.
+  LogPage last_lines(std::deque<LogSource> ended, std::int64_t lines) {
+    std::vector<std::vector<LogPiece>> parts;
+    for (auto entry = open_.rbegin(); entry != open_.rend() && lines > 0; ++entry) {
+      lines -= take_last(entry->second, lines, parts);
+    }
+    // Those of which nothing is told are not told later either.
+    for (auto& [number, source] : open_) skip_to_end(source);
+    while (!ended.empty() && lines > 0) {
+      lines -= take_last(ended.back(), lines, parts);
+      ended.pop_back();
+    }
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+      std::move(part->begin(), part->end(), std::back_inserter(page_.pieces()));
+    }
+    return finish();
+  }
+
+  void skip_to_end(LogSource& source) {
+    if (source.at.read[0] != 0 || source.at.read[1] != 0) return;
+    for (const LogStream stream : {LogStream::kOut, LogStream::kErr}) {
+      const auto self = static_cast<std::size_t>(stream);
+      source.at.read[self] = page_.end_of(source, stream) - source.start.offset[self];
+    }
+  }
+
+  // The source's last lines, as pieces; returns how many lines that were.
+  std::int64_t take_last(LogSource& source, std::int64_t lines,
+                         std::vector<std::vector<LogPiece>>& parts) {
+    for (const LogStream stream : {LogStream::kOut, LogStream::kErr}) {
+      const auto self = static_cast<std::size_t>(stream);
+      const std::int64_t over = page_.end_of(source, stream) - source.position(stream) -
+                                static_cast<std::int64_t>(kTailBytesMax);
+      if (over > 0) source.at.read[self] += over;
+    }
+    page_.drain(source);
+    std::vector<LogPiece> pieces = page_.take();
+    std::int64_t count = 0;
+    std::size_t first = pieces.size();
+    while (first > 0 && count < lines) count += cut_to_last(pieces[--first].bytes, lines - count);
+    pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(first));
+    if (!pieces.empty()) parts.push_back(std::move(pieces));
+    return count;
+  }
+
+  // Keeps at most the last `lines` lines of the text; returns how many it has then.
+  static std::int64_t cut_to_last(std::string& text, std::int64_t lines) {
+    std::int64_t count = 0;
+    std::size_t at = text.size();
+    while (at > 0 && count < lines) {
+      const std::size_t before = at >= 2 ? text.rfind('\n', at - 2) : std::string::npos;
+      at = before == std::string::npos ? 0 : before + 1;
+      ++count;
+    }
+    text.erase(0, at);
+    return count;
+  }
+
+  std::string cursor_text() const {
+    LogCursor cursor;
+    cursor.records = passed_;
+    for (const auto& [number, source] : open_) cursor.open.emplace(number, source.at);
+    return to_string(cursor);
+  }
+
+  // Pieces told since the last call are followed by this place.
+  void tell_cursors() {
+    std::vector<LogPiece>& pieces = page_.pieces();
+    if (told_ == pieces.size() || open_.size() > kOpenForPieceCursors) return;
+    pieces.back().cursor = cursor_text();
+    told_ = pieces.size();
+  }
+
+  // A piece in the middle of a source's pieces takes the place after the one before: its reader
+  // gets it again.
+  LogPage finish() {
+    LogPage page;
+    page.cursor = cursor_text();
+    page.pieces = page_.take();
+    if (!page.pieces.empty()) page.pieces.back().cursor = page.cursor;
+    for (std::size_t i = 1; i < page.pieces.size(); ++i) {
+      if (page.pieces[i].cursor.empty()) page.pieces[i].cursor = page.pieces[i - 1].cursor;
+    }
+    return page;
+  }
+
+  const LogFilter& filter_;
+  IndexFile index_;
+  LogPageBuilder page_;
+  std::map<std::int64_t, LogSource> open_;
+  std::int64_t passed_ = 0;
+  std::size_t told_ = 0;
+};
+
+}  // namespace
+
+Result<LogPage> LogReader::read(const LogFilter& filter, const std::string& cursor, Time now) {
+  Walk walk(logs_folder(home_, filter.job), filter, now);
+  TRY(walk.resume(TRY(parse_log_cursor(cursor))));
+  if (cursor.empty() && filter.tail) {
+    return walk.read_tail(std::clamp<std::int64_t>(*filter.tail, 0, kTailLinesMax));
+  }
+  LogPage page = walk.read();
+  if (page.pieces.empty() && page.cursor == "0") page.cursor = cursor;
+  return page;
+}
+
+}  // namespace runnel::agent

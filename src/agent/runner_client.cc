@@ -1,0 +1,151 @@
+#include "agent/runner_client.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "agent/runner/runner.h"
+#include "async/socket.h"
+#include "async/together.h"
+#include "base/check.h"
+#include "env/files.h"
+#include "env/process.h"
+
+namespace runnel::agent {
+
+RunnerClient::RunnerClient(async::EventLoop& loop, RunnerClientOptions options)
+    : loop_(loop), options_(std::move(options)), has_output_(loop) {
+  CHECK(!options_.command.empty(), "nobody said how a runner is started");
+}
+
+Result<void> RunnerClient::start_runner() const {
+  TRY(env::make_directories(runner_folder(options_.home), env::Access::kOwner));
+  env::DetachedProcess process;
+  process.argv = options_.command;
+  process.environment = options_.environment;
+  process.log_file = runner_log_file(options_.home);
+  TRY(env::spawn_detached(process));
+  return {};
+}
+
+// A runner that is there answers at once; one that starts may have to clean up after a dead one
+// first.
+Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
+  Duration waited;
+  Duration next_start;
+  Duration pause = kRetryMin;
+  while (true) {
+    Result<async::UniqueFd> socket = async::connect_unix(runner_socket(options_.home));
+    if (socket.ok() || socket.error().code != Errc::kUnavailable) co_return socket;
+    if (waited >= options_.connect_max) co_return socket;
+    if (waited >= next_start) {
+      CO_TRY(start_runner());
+      next_start = waited + kRestartAfter;
+    }
+    Result<void> slept = co_await loop_.sleep(pause, stop);
+    CO_TRY(std::move(slept));
+    waited = waited + pause;
+    pause = std::min(pause * 2, kRetryMax);
+  }
+}
+
+Async<Welcome> RunnerClient::connect(async::StopToken stop) {
+  CHECK(!connected_, "a runner's client connects twice");
+  Result<async::UniqueFd> reached = co_await reach(stop);
+  stream_.emplace(loop_, CO_TRY(std::move(reached)));
+  in_.clear();
+  out_.clear();
+  taken_ = 0;
+  Result<Welcome> welcome = co_await greet(stop);
+  connected_ = welcome.ok();
+  if (!connected_) stream_.reset();
+  co_return welcome;
+}
+
+Async<Welcome> RunnerClient::greet(async::StopToken stop) {
+  const async::StopCallback interrupt(stop, [this] { stream_->interrupt(); });
+  std::string hello;
+  encode_frame(Hello{kRunnerProtocolVersion, options_.epoch}, hello);
+  Result<void> written = co_await stream_->write_all(hello);
+  CO_TRY(std::move(written));
+  while (true) {
+    std::optional<Message> message = CO_TRY(take_message());
+    if (!message) {
+      Result<void> filled = co_await fill();
+      CO_TRY(std::move(filled));
+      continue;
+    }
+    if (auto* refused = std::get_if<Refused>(&*message)) {
+      co_return Error(Errc::kPrecondition, "the runner refused: " + refused->reason);
+    }
+    auto* welcome = std::get_if<Welcome>(&*message);
+    if (welcome == nullptr) co_return Error(Errc::kCorrupt, "the runner did not say welcome");
+    co_return std::move(*welcome);
+  }
+}
+
+Async<void> RunnerClient::fill() {
+  std::array<char, 64 * 1024> buffer;
+  Result<std::size_t> read = co_await stream_->read_some(buffer);
+  const std::size_t count = CO_TRY(std::move(read));
+  if (count == 0) co_return Error(Errc::kUnavailable, "the runner has ended");
+  in_.erase(0, std::exchange(taken_, 0));
+  in_.append(buffer.data(), count);
+  co_return {};
+}
+
+Result<std::optional<Message>> RunnerClient::take_message() {
+  const std::string_view rest = std::string_view(in_).substr(taken_);
+  const std::size_t size = TRY(frame_size(rest));
+  if (size == 0) return std::optional<Message>();
+  Message message = TRY(decode_body(rest.substr(kFrameHeaderBytes, size - kFrameHeaderBytes)));
+  taken_ += size;
+  return std::optional<Message>(std::move(message));
+}
+
+Async<void> RunnerClient::serve(async::StopToken stop, std::function<void(Message)> on_message) {
+  CHECK(connected_, "serve() needs a connection");
+  std::vector<async::Stoppable<void>> both;
+  both.push_back(
+      [this, on_message](async::StopToken token) { return read_all(token, on_message); });
+  both.push_back([this](async::StopToken token) { return write_all(token); });
+  Result<async::Raced<void>> raced = co_await async::race<void>(loop_, std::move(both), stop);
+  connected_ = false;
+  stream_.reset();
+  async::Raced<void> ended = CO_TRY(std::move(raced));
+  co_return std::move(ended.result);
+}
+
+Async<void> RunnerClient::read_all(async::StopToken stop, std::function<void(Message)> on_message) {
+  const async::StopCallback interrupt(stop, [this] { stream_->interrupt(); });
+  while (true) {
+    std::optional<Message> message = CO_TRY(take_message());
+    if (message) {
+      on_message(*std::move(message));
+      continue;
+    }
+    Result<void> filled = co_await fill();
+    CO_TRY(std::move(filled));
+  }
+}
+
+Async<void> RunnerClient::write_all(async::StopToken stop) {
+  while (true) {
+    if (out_.empty()) {
+      Result<void> woken = co_await has_output_.wait(stop);
+      CO_TRY(std::move(woken));
+      continue;
+    }
+    const std::string batch = std::exchange(out_, {});
+    Result<void> written = co_await stream_->write_all(batch);
+    CO_TRY(std::move(written));
+  }
+}
+
+void RunnerClient::send(const Message& message) {
+  if (!connected_) return;
+  encode_frame(message, out_);
+  has_output_.notify_one();
+}
+
+}  // namespace runnel::agent

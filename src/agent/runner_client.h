@@ -1,0 +1,72 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/runner/message.h"
+#include "async/async.h"
+#include "async/event.h"
+#include "async/event_loop.h"
+#include "async/stop_token.h"
+#include "async/stream.h"
+#include "async/unique_fd.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+
+namespace runnel::agent {
+
+struct RunnerClientOptions {
+  std::string home;
+  Epoch epoch;
+  std::vector<std::string> command;      // Starts a runner: argv, argv[0] is the path of the file.
+  std::vector<std::string> environment;  // Of the runner itself, "NAME=value".
+  Duration connect_max = Duration::seconds(30);
+};
+
+// The agent's end of the runner's socket: finds the runner, or starts one, and passes messages.
+//
+// Contract: connect() returns with the runner's Welcome, and then serve() hands each message to
+//           `on_message` until the connection ends, which is its error. send() collects; what it
+//           took leaves in one write at the next turn of the loop. After an end, connect() may be
+//           called again.
+// Threads:  the loop's only.
+// Lifetime: connect() and serve() run in a gate that is closed before destruction.
+class RunnerClient {
+ public:
+  RunnerClient(async::EventLoop& loop, RunnerClientOptions options);
+
+  Async<Welcome> connect(async::StopToken stop);
+  Async<void> serve(async::StopToken stop, std::function<void(Message)> on_message);
+  void send(const Message& message);
+  bool connected() const { return connected_; }
+  // Bytes that the runner has not taken yet.
+  std::size_t backlog() const { return out_.size(); }
+
+ private:
+  // Between two attempts to reach the socket, doubling; and before a runner is started once more.
+  static constexpr Duration kRetryMin = Duration::millis(1);
+  static constexpr Duration kRetryMax = Duration::millis(32);
+  static constexpr Duration kRestartAfter = Duration::seconds(3);
+
+  Async<async::UniqueFd> reach(async::StopToken stop);
+  Result<void> start_runner() const;
+  Async<Welcome> greet(async::StopToken stop);
+  Async<void> fill();
+  Result<std::optional<Message>> take_message();
+  Async<void> read_all(async::StopToken stop, std::function<void(Message)> on_message);
+  Async<void> write_all(async::StopToken stop);
+
+  async::EventLoop& loop_;
+  const RunnerClientOptions options_;
+  std::optional<async::Stream> stream_;
+  async::Notifier has_output_;
+  std::string in_;
+  std::size_t taken_ = 0;  // Of in_: messages handed out already.
+  std::string out_;
+  bool connected_ = false;
+};
+
+}  // namespace runnel::agent
