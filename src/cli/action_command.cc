@@ -1,0 +1,104 @@
+#include <optional>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/pause.h"
+#include "cli/print.h"
+#include "cli/session.h"
+#include "env/clock.h"
+
+namespace runnel::cli {
+namespace {
+
+constexpr Duration kLook = Duration::millis(50);
+
+std::string verb_of(Command command) {
+  switch (command) {
+    case Command::kCancel: return "cancel";
+    case Command::kHalt: return "halt";
+    case Command::kResume: return "resume";
+    case Command::kRetry: return "retry";
+    default: return "";
+  }
+}
+
+Result<json::Value> act_on(Session& session, Command command, const std::string& job) {
+  if (command == Command::kDelete) return session.remove("/api/v1/jobs/" + job);
+  return session.post("/api/v1/jobs/" + job + ":" + verb_of(command));
+}
+
+bool settled(const std::string& status) {
+  return status == "SUCCEEDED" || status == "FAILED" || status == "CANCELLED" || status == "PAUSED";
+}
+
+// SkyPilot's codes, on request; else the job's own.
+int wait_code(const Arguments& arguments, const json::Value& job) {
+  const std::string status = text_of(job, "status");
+  if (!arguments.status)
+    return static_cast<int>(number_of(job, "exit_code", status == "PAUSED" ? 101 : 1));
+  if (status == "SUCCEEDED") return 0;
+  if (status == "CANCELLED") return 103;
+  return status == "FAILED" ? 100 : 101;
+}
+
+// The job once it has settled; nothing when the time is over.
+Result<std::optional<json::Value>> settle(Session& session, const std::string& job,
+                                          std::optional<Duration> until) {
+  for (;;) {
+    json::Value document = TRY(session.get("/api/v1/jobs/" + job));
+    if (settled(text_of(document, "status")))
+      return std::optional<json::Value>(std::move(document));
+    if (until.has_value() && env::real_clock().boot() >= *until)
+      return std::optional<json::Value>();
+    pause(kLook);
+  }
+}
+
+}  // namespace
+
+int act(const Arguments& arguments, const Home& home) {
+  Session session(home, Start::kIfAbsent);
+  if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  int code = 0;
+  for (const std::string& job : arguments.jobs) {
+    const Result<json::Value> answer = act_on(session, arguments.command, job);
+    if (!answer.ok()) {
+      code = fail(answer.error());
+    } else if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+      put(document(*answer, arguments.output));
+    } else if (answer->is_object()) {
+      say(text_of(*answer, "id") + " is " + text_of(*answer, "status"));
+    } else {
+      say(job + " is gone");
+    }
+  }
+  return code;
+}
+
+int wait_for_jobs(const Arguments& arguments, const Home& home) {
+  Session session(home, Start::kIfAbsent);
+  if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  std::optional<Duration> until;
+  if (arguments.timeout.has_value()) {
+    Result<Duration> patience = parse_duration(*arguments.timeout);
+    if (!patience.ok()) return fail(Error(patience.error()).with_field("--timeout"));
+    until = env::real_clock().boot() + *patience;
+  }
+  int worst = 0;
+  for (const std::string& job : arguments.jobs) {
+    const Result<std::optional<json::Value>> document = settle(session, job, until);
+    if (!document.ok()) {
+      const bool unknown = document.error().code == Errc::kNotFound && arguments.status;
+      const int code = fail(document.error());
+      return unknown ? 102 : code;
+    }
+    if (!document->has_value()) {
+      say("runnel: " + job + " has not ended after " + *arguments.timeout);
+      return arguments.status ? 101 : 124;
+    }
+    worst = std::max(worst, wait_code(arguments, **document));
+  }
+  return worst;
+}
+
+}  // namespace runnel::cli

@@ -1,0 +1,325 @@
+#include "cli/arguments.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "base/nearest.h"
+#include "generated/version.h"
+
+namespace runnel::cli {
+namespace {
+
+using Adder = std::function<void(CLI::App&, Arguments&)>;
+
+struct Definition {
+  Command command;
+  const char* name;
+  std::vector<std::string> aliases;
+  const char* help;
+  Adder add;
+};
+
+template <typename T>
+void optional_flag(CLI::App& app, const char* name, std::optional<T>& value, const char* help) {
+  app.add_option_function<T>(name, [&value](const T& given) { value = given; }, help);
+}
+
+void add_output(CLI::App& app, Arguments& arguments) {
+  const std::map<std::string, Output> words = {{"json", Output::kJson},
+                                               {"yaml", Output::kYaml},
+                                               {"wide", Output::kWide},
+                                               {"name", Output::kName},
+                                               {"table", Output::kHuman}};
+  app.add_option("-o,--output", arguments.output, "table, wide, json, yaml or name")
+      ->transform(CLI::CheckedTransformer(words, CLI::ignore_case).description(""));
+}
+
+void add_job_sources(CLI::App& app, Arguments& arguments) {
+  app.add_option("-e,--env", arguments.envs, "K=V for the tasks' environment (repeatable)")
+      ->allow_extra_args(false);
+  app.add_option("--env-file", arguments.env_files, "file of K=V lines")->allow_extra_args(false);
+  app.add_option("--secret", arguments.secrets, "NAME of a shell variable handed to the tasks")
+      ->allow_extra_args(false);
+  optional_flag(app, "-n,--name", arguments.name, "name of the job");
+  optional_flag(app, "--priority", arguments.priority, "higher goes first");
+}
+
+void add_run(CLI::App& app, Arguments& arguments) {
+  app.add_option("file", arguments.file, "job file, or nothing before -- COMMAND");
+  add_job_sources(app, arguments);
+  app.add_flag("-d,--detach", arguments.detach, "return at once and leave it running");
+  app.add_flag("--dry-run", arguments.dry_run, "show what would run, start nothing");
+  optional_flag(app, "--cpus", arguments.flags.cpus, "cores");
+  optional_flag(app, "--memory", arguments.flags.memory, "as 8GB or 8GiB");
+  optional_flag(app, "--gpus", arguments.flags.gpus, "as H100:8");
+  optional_flag(app, "--num-nodes", arguments.flags.num_nodes, "places of a gang");
+  optional_flag(app, "--procs-per-node", arguments.flags.procs_per_node, "processes per place");
+  optional_flag(app, "--max-duration", arguments.flags.max_duration, "time limit, as 2h");
+  optional_flag(app, "--grace", arguments.flags.grace, "between TERM and KILL, as 30s");
+  optional_flag(app, "--max-log", arguments.flags.max_log, "output kept per attempt, as 1GiB");
+  optional_flag(app, "--retries", arguments.flags.retries, "failures that are tried again");
+}
+
+void add_up(CLI::App& app, Arguments& arguments) {
+  app.add_option("-f,--file,file", arguments.file, "job file")->required();
+  add_job_sources(app, arguments);
+  app.add_flag("-y,--yes", arguments.yes, "accepted: nothing asks");
+  app.add_flag("-d,--detach", arguments.detach, "accepted: up always detaches");
+  app.add_flag("--dry-run", arguments.dry_run, "show what would run, start nothing");
+}
+
+void add_file(CLI::App& app, Arguments& arguments) {
+  app.add_option("-f,--file,file", arguments.file, "job file")->required();
+  add_job_sources(app, arguments);
+}
+
+void add_job(CLI::App& app, Arguments& arguments) {
+  app.add_option("job", arguments.jobs, "job id, or a unique beginning of one")->required();
+}
+
+void add_ps(CLI::App& app, Arguments& arguments) {
+  app.add_flag("-a,--all", arguments.all, "also jobs that have ended");
+  app.add_option("--limit", arguments.limit, "rows at most")->check(CLI::Range(1, 1000));
+  app.add_flag("-w,--watch", arguments.watch, "show again every second");
+}
+
+void add_show(CLI::App& app, Arguments& arguments) {
+  add_job(app, arguments);
+  app.add_flag("--tasks", arguments.tasks, "one row per task");
+  optional_flag(app, "--step", arguments.step, "only this step");
+  optional_flag(app, "--task", arguments.task, "one task with all its attempts");
+  app.add_option("--limit", arguments.limit, "rows at most")->check(CLI::Range(1, 1000));
+}
+
+void add_logs(CLI::App& app, Arguments& arguments) {
+  add_job(app, arguments);
+  app.add_flag("-f,--follow", arguments.follow, "go on until the job ends");
+  optional_flag(app, "--step", arguments.step, "only this step");
+  optional_flag(app, "--task", arguments.task, "only this task");
+  optional_flag(app, "--attempt", arguments.attempt, "only this attempt");
+  optional_flag(app, "--rank", arguments.rank, "only this rank");
+  optional_flag(app, "--tail", arguments.tail, "only the last N lines");
+  optional_flag(app, "--since", arguments.since, "only what is newer: 10m, or a time");
+}
+
+void add_events(CLI::App& app, Arguments& arguments) {
+  app.add_option("job", arguments.jobs, "only this job");
+  app.add_flag("-w,--watch,-f,--follow", arguments.watch, "go on as they happen");
+  app.add_option("--after", arguments.after, "only events with a larger number");
+  app.add_option("--limit", arguments.limit, "events at most")->check(CLI::Range(1, 1'000'000));
+}
+
+void add_wait(CLI::App& app, Arguments& arguments) {
+  add_job(app, arguments);
+  optional_flag(app, "--timeout", arguments.timeout, "give up after, as 10m (exit 124)");
+  app.add_flag("--status", arguments.status, "exit 100 failed, 101 not finished, 103 cancelled");
+}
+
+void add_simulate(CLI::App& app, Arguments& arguments) {
+  app.add_option("--verify", arguments.verify, "decide a home's log again and compare");
+  app.add_option("--schedules", arguments.schedules, "random schedules to run");
+  app.add_option("--seed", arguments.seed, "run one schedule and tell it");
+}
+
+const std::vector<Definition>& definitions() {
+  static const std::vector<Definition> all = {
+      {Command::kRun, "run", {}, "run a job file, or -- COMMAND, now and attached", add_run},
+      {Command::kUp,
+       "up",
+       {"launch", "submit", "apply", "train"},
+       "submit a job file, detached",
+       add_up},
+      {Command::kValidate, "validate", {}, "check a job file; start nothing", add_file},
+      {Command::kPlan, "plan", {}, "show what a job file would run", add_file},
+      {Command::kPs, "ps", {"queue", "squeue"}, "what runs", add_ps},
+      {Command::kShow, "show", {"describe", "status"}, "one job in full", add_show},
+      {Command::kLogs, "logs", {}, "output of tasks", add_logs},
+      {Command::kEvents, "events", {}, "what happened", add_events},
+      {Command::kCancel, "cancel", {"scancel", "stop", "down"}, "end a job for good", add_job},
+      {Command::kHalt, "halt", {}, "stop a job; resume goes on", add_job},
+      {Command::kResume, "resume", {}, "go on with a halted job", add_job},
+      {Command::kRetry, "retry", {"requeue"}, "run again what failed", add_job},
+      {Command::kDelete, "delete", {"rm"}, "remove the record and logs of ended jobs", add_job},
+      {Command::kWait, "wait", {}, "wait for jobs; exit with their code", add_wait},
+      {Command::kExplain, "explain", {}, "why does it not run yet", add_job},
+      {Command::kCheck,
+       "check",
+       {},
+       "is this machine fit for a home",
+       [](CLI::App&, Arguments&) {}},
+      {Command::kHome, "home", {}, "paths and processes of the home", [](CLI::App&, Arguments&) {}},
+      {Command::kFsck,
+       "fsck",
+       {},
+       "verify the home's log",
+       [](CLI::App& app, Arguments& arguments) {
+         app.add_flag("--repair", arguments.repair, "keep the longest valid part (a copy is made)");
+       }},
+      {Command::kSimulate,
+       "simulate",
+       {},
+       "run the scheduler against simulated disasters",
+       add_simulate},
+      {Command::kCompletion,
+       "completion",
+       {},
+       "shell completions",
+       [](CLI::App& app, Arguments& arguments) {
+         app.add_option("shell", arguments.shell, "bash or zsh")
+             ->check(CLI::IsMember({"bash", "zsh"}));
+       }},
+      {Command::kDaemon, "daemon", {}, "", [](CLI::App&, Arguments&) {}},
+      {Command::kRunner, "runner", {}, "", [](CLI::App&, Arguments&) {}},
+  };
+  return all;
+}
+
+struct Parser {
+  CLI::App app{"Runnel: from raw tables to a trained and evaluated model."};
+  Arguments arguments;
+  std::map<CLI::App*, Command> commands;
+
+  Parser() {
+    app.set_help_flag("-h,--help", "help for any command");
+    app.set_version_flag("--version", std::string(kVersion));
+    app.require_subcommand(0, 1);
+    app.add_option("--home", arguments.home, "home folder (RUNNEL_HOME, else ~/.runnel)");
+    app.add_flag("!--no-color", arguments.color, "plain text");
+    app.fallthrough();
+    add_group(app, definitions());
+    // `runnel job list` and its kind: every noun takes its verbs.
+    CLI::App* job = app.add_subcommand("job", "the same verbs, spelled as noun and verb");
+    job->require_subcommand(1);
+    job->group("");
+    add_group(*job, definitions());
+  }
+
+  void add_group(CLI::App& parent, const std::vector<Definition>& all) {
+    for (const Definition& each : all) {
+      CLI::App* command = parent.add_subcommand(each.name, each.help);
+      for (const std::string& alias : each.aliases) command->alias(alias);
+      if (each.command == Command::kPs) command->alias("list");
+      if (*each.help == '\0') command->group("");
+      add_output(*command, arguments);
+      each.add(*command, arguments);
+      commands[command] = each.command;
+    }
+  }
+
+  const CLI::App* chosen() const {
+    const CLI::App* at = &app;
+    while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+    return at;
+  }
+};
+
+// Splits `run flags -- COMMAND...` so that the command's own flags stay its own.
+std::vector<std::string> take_command(int argc, const char* const* argv,
+                                      std::vector<std::string>& command) {
+  std::vector<std::string> own;
+  bool after = false;
+  for (int at = 1; at < argc; ++at) {
+    if (!after && std::string(argv[at]) == "--") {
+      after = true;
+      continue;
+    }
+    (after ? command : own).emplace_back(argv[at]);
+  }
+  return own;
+}
+
+std::string nearest_command(const std::string& word) {
+  std::vector<std::string_view> names;
+  for (const Definition& each : definitions()) names.emplace_back(each.name);
+  return nearest(word, names);
+}
+
+std::string usage_error(const Parser& parser, const std::vector<std::string>& words,
+                        const std::string& what) {
+  std::string text = "runnel: " + what;
+  if (parser.chosen() == &parser.app && !words.empty() && words[0][0] != '-') {
+    text = "runnel: there is no command '" + words[0] + "'";
+    const std::string near = nearest_command(words[0]);
+    if (!near.empty()) text += "; did you mean '" + near + "'?";
+  }
+  return text + "\nrunnel --help lists the commands\n";
+}
+
+}  // namespace
+
+Parsed parse_arguments(int argc, const char* const* argv) {
+  Parser parser;
+  Parsed parsed;
+  std::vector<std::string> words = take_command(argc, argv, parser.arguments.flags.command);
+  const std::vector<std::string> typed = words;
+  std::reverse(words.begin(), words.end());
+  try {
+    parser.app.parse(words);
+  } catch (const CLI::CallForHelp&) {
+    parsed.text = parser.chosen()->help();
+    return parsed;
+  } catch (const CLI::CallForVersion&) {
+    parsed.text = std::string(kVersion) + "\n";
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    parsed.error = usage_error(parser, typed, error.what());
+    return parsed;
+  }
+  const CLI::App* chosen = parser.chosen();
+  auto found = parser.commands.find(const_cast<CLI::App*>(chosen));
+  if (found == parser.commands.end()) {
+    if (typed.empty()) {
+      parsed.text = parser.app.help();
+    } else {
+      parsed.error = usage_error(parser, typed, "which command?");
+    }
+    return parsed;
+  }
+  parser.arguments.command = found->second;
+  parsed.arguments = parser.arguments;
+  return parsed;
+}
+
+std::string completion_script(const std::string& shell) {
+  Parser parser;
+  std::string commands;
+  std::string cases;
+  for (const Definition& each : definitions()) {
+    if (*each.help == '\0') continue;
+    commands += std::string(commands.empty() ? "" : " ") + each.name;
+    std::string flags;
+    for (const CLI::Option* option : parser.app.get_subcommand(each.name)->get_options()) {
+      for (const std::string& name : option->get_lnames()) flags += " --" + name;
+    }
+    cases += std::string("    ") + each.name + ") words=\"" + flags.substr(flags.empty() ? 0 : 1) +
+             "\" ;;\n";
+  }
+  const std::string header =
+      shell == "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : std::string();
+  return header +
+         "_runnel() {\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} words=\"\"\n"
+         "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+         "    words=\"" +
+         commands +
+         "\"\n"
+         "  elif [ \"${current#-}\" != \"$current\" ]; then\n"
+         "    case ${COMP_WORDS[1]} in\n" +
+         cases +
+         "    esac\n"
+         "  else\n"
+         "    case ${COMP_WORDS[1]} in\n"
+         "    run|up|validate|plan) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+         "    *) words=$(runnel ps -a -o name 2>/dev/null) ;;\n"
+         "    esac\n"
+         "  fi\n"
+         "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+         "}\n"
+         "complete -F _runnel runnel\n";
+}
+
+}  // namespace runnel::cli

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "spec/run_flags.h"
+
+namespace runnel::cli {
+
+enum class Command : std::uint8_t {
+  kRun,
+  kUp,
+  kValidate,
+  kPlan,
+  kPs,
+  kShow,
+  kLogs,
+  kEvents,
+  kCancel,
+  kHalt,
+  kResume,
+  kRetry,
+  kDelete,
+  kWait,
+  kExplain,
+  kCheck,
+  kHome,
+  kFsck,
+  kSimulate,
+  kCompletion,
+  kDaemon,
+  kRunner,
+};
+
+enum class Output : std::uint8_t { kHuman, kWide, kJson, kYaml, kName };
+
+// Everything that can stand on the command line, parsed and nothing else done. Fields that a
+// command does not know keep their defaults.
+struct Arguments {
+  Command command = Command::kPs;
+  std::string home;  // --home; empty: RUNNEL_HOME, else ~/.runnel.
+  Output output = Output::kHuman;
+  bool color = true;
+
+  std::string file;      // run FILE, up -f, validate, plan.
+  spec::RunFlags flags;  // run -- CMD
+  std::optional<std::string> name;
+  std::optional<std::int32_t> priority;
+  std::vector<std::string> envs;  // K=V
+  std::vector<std::string> env_files;
+  std::vector<std::string> secrets;  // NAME: value from the shell.
+  bool detach = false;
+  bool dry_run = false;
+
+  std::vector<std::string> jobs;  // Ids or unique prefixes.
+  bool all = false;               // ps -a
+  bool tasks = false;             // show --tasks
+  bool yes = false;
+  bool follow = false;
+  bool watch = false;
+  std::optional<std::string> step;
+  std::optional<std::int64_t> task;
+  std::optional<std::int64_t> attempt;
+  std::optional<std::int64_t> rank;
+  std::optional<std::int64_t> tail;
+  std::optional<std::string> since;
+  std::int64_t after = 0;  // events --after
+  std::int64_t limit = 50;
+  std::optional<std::string> timeout;  // wait --timeout
+  bool status = false;                 // wait --status
+  bool repair = false;                 // fsck --repair
+  std::string verify;                  // simulate --verify HOME
+  std::int64_t schedules = 1'000;      // simulate
+  std::int64_t seed = 0;               // simulate --seed
+  std::string shell = "bash";          // completion
+};
+
+// What parsing led to: arguments, or text that was asked for (help), or a usage error (exit 2).
+struct Parsed {
+  std::optional<Arguments> arguments;
+  std::string text;   // Help or version, for stdout.
+  std::string error;  // For stderr; exit 2.
+};
+
+Parsed parse_arguments(int argc, const char* const* argv);
+
+// The words a shell completes, from the same definition as the parser: commands and their flags.
+std::string completion_script(const std::string& shell);
+
+}  // namespace runnel::cli

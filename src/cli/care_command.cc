@@ -1,0 +1,149 @@
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/job_source.h"
+#include "cli/print.h"
+#include "cli/session.h"
+#include "env/clock.h"
+#include "env/file_lock.h"
+#include "env/file_system.h"
+#include "env/files.h"
+#include "env/machine.h"
+#include "store/sqlite/fsck.h"
+
+namespace runnel::cli {
+namespace {
+
+// One line of `check`: what was looked at, how it is, and what to do where it is not well.
+struct Finding {
+  std::string what;
+  std::string found;
+  std::string remedy;  // Empty: fine.
+};
+
+Finding check_home_folder(const Home& home) {
+  const auto file_system = env::file_system_of(home.root);
+  if (!file_system.ok()) return {"home", home.root, file_system.error().to_string()};
+  const std::string found = home.root + " (" + file_system->name + ")";
+  if (file_system->locality == env::Locality::kNetwork) {
+    return {"home", found, "choose a folder on a local disk: export RUNNEL_HOME=DIR"};
+  }
+  return {"home", found, ""};
+}
+
+Finding check_space(const Home& home) {
+  constexpr Bytes kEnough = Bytes::mebi(100);
+  const auto space =
+      env::free_space(env::exists(home.root) ? home.root : env::parent_of(home.root));
+  if (!space.ok()) return {"disk", "unknown", space.error().to_string()};
+  const bool enough = *space >= kEnough;
+  return {"disk", human(*space) + " free", enough ? "" : "free some space, or move the home"};
+}
+
+Finding check_nodes(const Home& home) {
+  const auto nodes = nodes_of_home(home);
+  if (!nodes.ok()) return {"nodes", home.nodes_file(), nodes.error().to_string()};
+  std::string found;
+  for (const model::NodeInfo& node : *nodes) {
+    found += (found.empty() ? "" : "; ") + node.id.str() + ": " + node.capacity.describe();
+  }
+  return {"nodes", found, ""};
+}
+
+Finding check_program(const std::string& path) {
+  return {path, env::exists(path) ? "found" : "missing",
+          env::exists(path) ? "" : "install it: scripts (run:) need it"};
+}
+
+int print_findings(const Arguments& arguments, const std::vector<Finding>& findings) {
+  int code = 0;
+  json::Value::List list;
+  Table table({"WHAT", "FOUND", "REMEDY"});
+  for (const Finding& finding : findings) {
+    if (!finding.remedy.empty()) code = 1;
+    table.add({finding.what, finding.found, finding.remedy.empty() ? "fine" : finding.remedy});
+    json::Value item = json::Value::object();
+    item.set("what", json::Value::text(finding.what));
+    item.set("found", json::Value::text(finding.found));
+    item.set("remedy", json::Value::text(finding.remedy));
+    list.push_back(std::move(item));
+  }
+  if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+    put(document(json::Value::list(std::move(list)), arguments.output));
+  } else {
+    put(table.text(stdout_is_terminal()));
+  }
+  return code;
+}
+
+json::Value fsck_document(const store::FsckReport& report) {
+  const auto texts = [](const std::vector<std::string>& lines) {
+    json::Value::List list;
+    for (const std::string& line : lines) list.push_back(json::Value::text(line));
+    return json::Value::list(std::move(list));
+  };
+  json::Value out = json::Value::object();
+  out.set("batches", json::Value::integer(report.last.value()));
+  out.set("snapshots", json::Value::integer(report.snapshots));
+  out.set("archived_jobs", json::Value::integer(report.archive_entries));
+  out.set("notices", texts(report.notices));
+  out.set("problems", texts(report.problems));
+  return out;
+}
+
+int repair(const Home& home) {
+  const auto report = store::repair_sqlite_log(home.event_log(), env::real_clock());
+  if (!report.ok()) return fail(report.error());
+  say("the files as they were are in " + report->copy);
+  for (const std::string& line : report->dropped) say("dropped: " + line);
+  say("kept batches up to " + std::to_string(report->last.value()));
+  return 0;
+}
+
+}  // namespace
+
+int check(const Arguments& arguments, const Home& home) {
+  return print_findings(arguments, {check_home_folder(home), check_space(home), check_nodes(home),
+                                    check_program("/bin/sh")});
+}
+
+int show_home(const Arguments& arguments, const Home& home) {
+  Session session(home, Start::kIfAbsent);
+  if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  const Result<json::Value> info = session.get("/api/v1/home");
+  if (!info.ok()) return fail(info.error());
+  if (arguments.output == Output::kJson) {
+    put(document(*info, Output::kJson));
+  } else {
+    put(document(*info, Output::kYaml));
+  }
+  return 0;
+}
+
+int fsck(const Arguments& arguments, const Home& home) {
+  if (!env::exists(home.event_log())) {
+    say("the home " + home.root + " has no log yet");
+    return 0;
+  }
+  auto lock = env::FileLock::acquire(home.lock());
+  if (!lock.ok()) {
+    return fail(
+        Error(Errc::kConflict, "the home is in use by its daemon, process " + lock.error().value)
+            .with_hint("stop it first: kill " + lock.error().value));
+  }
+  const auto report = store::fsck_sqlite_log(home.event_log());
+  if (!report.ok()) return fail(report.error());
+  if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+    put(document(fsck_document(*report), arguments.output));
+  } else {
+    for (const std::string& line : report->notices) say("notice: " + line);
+    for (const std::string& line : report->problems) say("problem: " + line);
+    say(std::to_string(report->last.value()) + " batches" + (report->sound() ? ", all sound" : ""));
+  }
+  if (report->sound()) return 0;
+  if (arguments.repair) return repair(home);
+  say("nothing was changed; to keep the longest valid part: runnel fsck --repair");
+  return 1;
+}
+
+}  // namespace runnel::cli

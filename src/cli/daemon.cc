@@ -1,0 +1,196 @@
+#include "cli/daemon.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+
+#include "agent/runner/runner.h"
+#include "cli/commands.h"
+#include "cli/job_source.h"
+#include "cli/pause.h"
+#include "cli/print.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "env/process.h"
+#include "env/random.h"
+#include "generated/version.h"
+#include "http/message.h"
+#include "store/sqlite/sqlite_log.h"
+
+namespace runnel::cli {
+namespace {
+
+constexpr Duration kDrain = Duration::seconds(2);
+
+agent::AgentOptions agent_options(const Home& home, const std::vector<model::NodeInfo>& nodes,
+                                  Epoch epoch, std::string executable) {
+  agent::AgentOptions options;
+  options.home = home.root;
+  for (const model::NodeInfo& node : nodes) options.nodes.push_back(node.id);
+  options.epoch = epoch;
+  options.runner_command = {std::move(executable), "--home", home.root, "runner"};
+  options.environment = env::environment();
+  return options;
+}
+
+Async<http::Reply> handle(const http::Router* router, http::Request request) {
+  return router->handle(std::move(request));
+}
+
+}  // namespace
+
+Daemon::Daemon(async::EventLoop& loop, Home home, std::vector<model::NodeInfo> nodes)
+    : loop_(loop),
+      home_(std::move(home)),
+      nodes_(std::move(nodes)),
+      secrets_(home_.secrets()),
+      gate_(loop),
+      ending_(loop) {}
+
+Daemon::~Daemon() = default;
+
+void Daemon::end() {
+  ended_ = true;
+  ending_.notify_all();
+}
+
+control::HomeInfo Daemon::info() const {
+  control::HomeInfo info;
+  info.home = home_.root;
+  info.socket = home_.socket();
+  info.version = std::string(kVersion);
+  info.daemon_pid = ::getpid();
+  info.runner_pid = agent_->runner_pid();
+  info.notices = notices_;
+  return info;
+}
+
+Async<void> Daemon::open() {
+  const env::Clock& clock = env::real_clock();
+  const std::string path = home_.event_log();
+  control::ControllerOptions options;
+  options.salt = env::real_random().next();
+  options.on_dead = [this](const Error& error) {
+    say("runnel daemon: " + error.to_string());
+    end();
+  };
+  Result<std::unique_ptr<control::Controller>> opened = co_await control::Controller::open(
+      loop_, env::real_clock(), [path, &clock] { return store::open_sqlite_log(path, clock); },
+      secrets_, std::move(options));
+  controller_ = CO_TRY(std::move(opened));
+  notices_ = controller_->writer().notices();
+  glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, nodes_);
+  for (const model::NodeInfo& node : nodes_) controller_->attach(node.id, *glue_);
+  std::string executable = CO_TRY(env::executable_path());
+  agent_ = std::make_unique<agent::Agent>(
+      loop_, env::real_clock(),
+      agent_options(home_, nodes_, controller_->writer().epoch(), std::move(executable)),
+      glue_->events());
+  glue_->set_agent(agent_.get());
+  Result<void> started = co_await agent_->start();
+  CO_TRY(std::move(started));
+  logs_ = std::make_unique<LogGlue>(*agent_);
+  api_ = std::make_unique<control::Api>(
+      loop_, *controller_, *logs_, control::ApiHost{[this] { return info(); }, [this] { end(); }});
+  api_->add_routes(router_);
+  server_ = std::make_unique<http::Server>(loop_, [router = &router_](http::Request request) {
+    return handle(router, std::move(request));
+  });
+  co_return server_->listen_unix(home_.socket());
+}
+
+bool Daemon::idle() const { return server_->connections() == 0 && !controller_->unfinished(); }
+
+Async<void> Daemon::until_idle() {
+  while (!ended_) {
+    Result<async::Wake> woken = co_await ending_.wait_for(kLinger);
+    const async::Wake wake = CO_TRY(std::move(woken));
+    if (wake == async::Wake::kTimeout && idle()) co_return {};
+  }
+  co_return {};
+}
+
+Async<void> Daemon::close() {
+  if (server_ != nullptr) {
+    Result<void> stopped = co_await server_->stop(kDrain);
+    CO_TRY(std::move(stopped));
+    CO_TRY(env::remove_file(home_.socket()));
+  }
+  if (agent_ != nullptr) {
+    Result<void> stopped = co_await agent_->stop();
+    CO_TRY(std::move(stopped));
+  }
+  Result<void> left = co_await gate_.close();
+  CO_TRY(std::move(left));
+  if (controller_ != nullptr) {
+    for (const model::NodeInfo& node : nodes_) controller_->detach(node.id);
+    Result<void> stopped = co_await controller_->stop();
+    CO_TRY(std::move(stopped));
+  }
+  co_return {};
+}
+
+Async<void> Daemon::run() {
+  CO_TRY(loop_.on_signal(SIGTERM, [this] { end(); }));
+  CO_TRY(loop_.on_signal(SIGINT, [this] { end(); }));
+  Result<void> opened = co_await open();
+  if (opened.ok()) opened = co_await until_idle();
+  Result<void> closed = co_await close();
+  CO_TRY(std::move(opened));
+  co_return closed;
+}
+
+namespace {
+
+// A daemon that is about to end still holds the lock for a moment; a living one keeps it.
+constexpr Duration kLockPatience = Duration::seconds(5);
+constexpr Duration kLockAgain = Duration::millis(10);
+
+Result<env::FileLock> take_lock(const Home& home) {
+  const Duration begun = env::real_clock().boot();
+  for (;;) {
+    Result<env::FileLock> lock = env::FileLock::acquire(home.lock());
+    const bool held = !lock.ok() && lock.error().code == Errc::kConflict;
+    if (!held || env::real_clock().boot() - begun > kLockPatience) return lock;
+    pause(kLockAgain);
+  }
+}
+
+Result<void> serve(const Home& home) {
+  TRY(prepare_home(home));
+  Result<env::FileLock> lock = take_lock(home);
+  if (!lock.ok() && lock.error().code != Errc::kConflict) return lock.error();
+  if (!lock.ok()) {
+    return Error(Errc::kConflict,
+                 "another daemon, process " + lock.error().value + ", serves this home")
+        .with_value(home.root)
+        .with_hint("use it: runnel ps; or end it: kill " + lock.error().value);
+  }
+  const std::vector<model::NodeInfo> nodes = TRY(nodes_of_home(home));
+  std::unique_ptr<async::EventLoop> loop = TRY(async::EventLoop::create());
+  Daemon daemon(*loop, home, nodes);
+  return loop->block_on(daemon.run());
+}
+
+}  // namespace
+
+int run_daemon(const Home& home) {
+  const Result<void> served = serve(home);
+  if (served.ok()) return 0;
+  // Another daemon is there: whoever started us will find that one.
+  if (served.error().code == Errc::kConflict) return fail(served.error());
+  // Whoever started us waits for the socket or for this.
+  const Result<void> told =
+      env::write_file_atomically(home.failure(), http::problem(served.error()).body);
+  if (!told.ok()) say("runnel daemon: " + told.error().to_string());
+  return fail(served.error());
+}
+
+int run_runner(const Home& home) {
+  agent::RunnerOptions options;
+  options.home = home.root;
+  return agent::runner_main(options);
+}
+
+}  // namespace runnel::cli

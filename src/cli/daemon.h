@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/agent.h"
+#include "async/event.h"
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "cli/home.h"
+#include "cli/node_glue.h"
+#include "control/api.h"
+#include "control/controller.h"
+#include "env/file_lock.h"
+#include "http/router.h"
+#include "http/server.h"
+#include "model/node.h"
+
+namespace runnel::cli {
+
+// Without a connection and with nothing to do the daemon ends after this.
+inline constexpr Duration kLinger = Duration::seconds(2);
+
+// The home daemon: control and agent of one home in one process. The composition root that knows
+// both.
+//
+// Contract: run() opens the home, serves until there is nothing left to do and nobody is connected,
+// or
+//           until a signal or POST /api/v1/home:stop, and closes it again.
+// Threads:  the loop's; the log writer and the agent own their workers.
+// Lifetime: members are declared in the order of their use; stop() takes them down in reverse.
+class Daemon {
+ public:
+  Daemon(async::EventLoop& loop, Home home, std::vector<model::NodeInfo> nodes);
+  ~Daemon();
+
+  Async<void> run();
+
+ private:
+  Async<void> open();
+  Async<void> close();
+  Async<void> until_idle();
+  bool idle() const;
+  control::HomeInfo info() const;
+  void end();
+
+  async::EventLoop& loop_;
+  Home home_;
+  std::vector<model::NodeInfo> nodes_;
+  control::FileSecrets secrets_;
+  async::Gate gate_;
+  async::Notifier ending_;
+  bool ended_ = false;
+  std::vector<std::string> notices_;
+  std::unique_ptr<control::Controller> controller_;
+  std::unique_ptr<agent::Agent> agent_;
+  std::unique_ptr<NodeGlue> glue_;
+  std::unique_ptr<LogGlue> logs_;
+  std::unique_ptr<control::Api> api_;
+  http::Router router_;
+  std::unique_ptr<http::Server> server_;
+};
+
+}  // namespace runnel::cli

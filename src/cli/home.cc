@@ -1,0 +1,61 @@
+#include "cli/home.h"
+
+#include "cli/paths.h"
+#include "env/file_system.h"
+#include "env/files.h"
+#include "env/process.h"
+
+namespace runnel::cli {
+namespace {
+
+Result<void> refuse_network(const Home& home) {
+  const env::FileSystem file_system = TRY(env::file_system_of(home.root));
+  if (file_system.locality == env::Locality::kLocal) return {};
+  return Error(Errc::kUnsupported, "a home cannot be on " + file_system.name +
+                                       ": its locks and syncs cannot be trusted there")
+      .with_field("RUNNEL_HOME")
+      .with_value(home.root)
+      .with_hint("choose a folder on a local disk: export RUNNEL_HOME=/var/tmp/$USER/runnel");
+}
+
+Result<void> check_version(const Home& home) {
+  if (!env::exists(home.version())) {
+    return env::write_file_atomically(home.version(), std::to_string(kHomeVersion) + "\n");
+  }
+  const std::string text = TRY(env::read_file(home.version()));
+  const int version = std::atoi(text.c_str());
+  if (version >= 1 && version <= kHomeVersion) return {};
+  return Error(Errc::kUnsupported, "the home has version " + text.substr(0, text.find('\n')) +
+                                       ", and this build reads up to " +
+                                       std::to_string(kHomeVersion))
+      .with_field("RUNNEL_HOME")
+      .with_value(home.root)
+      .with_hint("use the newer runnel that wrote it, or another home: export RUNNEL_HOME=DIR");
+}
+
+}  // namespace
+
+Result<Home> find_home(const std::string& flag) {
+  std::string root = flag;
+  if (root.empty()) root = env::variable("RUNNEL_HOME").value_or("");
+  if (root.empty()) {
+    const std::string user_home = env::variable("HOME").value_or("");
+    if (user_home.empty()) {
+      return Error(Errc::kInvalid,
+                   "neither RUNNEL_HOME nor HOME is set, so there is no place for a home")
+          .with_field("RUNNEL_HOME")
+          .with_hint("export RUNNEL_HOME=DIR");
+    }
+    root = user_home + "/.runnel";
+  }
+  return Home { TRY(absolute_path(root)) };
+}
+
+Result<void> prepare_home(const Home& home) {
+  TRY(refuse_network(home));
+  TRY(env::make_directories(home.root, env::Access::kOwner));
+  TRY(check_version(home));
+  return {};
+}
+
+}  // namespace runnel::cli

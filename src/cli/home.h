@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace runnel::cli {
+
+// The layout of a home: the only place that knows it.
+struct Home {
+  std::string root;  // Absolute.
+
+  std::string socket() const { return root + "/daemon.sock"; }
+  std::string lock() const { return root + "/daemon.lock"; }
+  std::string daemon_log() const { return root + "/daemon.log"; }
+  std::string failure() const { return root + "/daemon.failed"; }  // Why the last start failed.
+  std::string event_log() const { return root + "/log"; }
+  std::string secrets() const { return root + "/secrets"; }
+  std::string nodes_file() const { return root + "/nodes.yaml"; }
+  std::string version() const { return root + "/version"; }
+};
+
+// The layout's version, written into each home.
+inline constexpr int kHomeVersion = 1;
+
+// --home, else RUNNEL_HOME, else ~/.runnel; made absolute. Touches nothing.
+Result<Home> find_home(const std::string& flag);
+
+// Makes the folders where they are missing. Refuses, with a remedy, a home on a network file
+// system, of a newer version, or that cannot be written.
+Result<void> prepare_home(const Home& home);
+
+}  // namespace runnel::cli

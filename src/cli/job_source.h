@@ -1,0 +1,32 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/arguments.h"
+#include "cli/home.h"
+#include "model/node.h"
+#include "model/spec.h"
+
+namespace runnel::cli {
+
+// What a command line asks to run, checked: nothing has started yet.
+struct JobSource {
+  model::JobSpec spec;
+  std::map<std::string, std::string> secret_values;
+};
+
+// Reads the job file, or makes a job of the flags, with -e, --env-file and --secret applied.
+// All errors of a file, not the first alone.
+struct JobSourceReport {
+  std::vector<Error> errors;  // Empty exactly when `source` is there.
+  std::optional<JobSource> source;
+};
+JobSourceReport read_job_source(const Arguments& arguments, const Home& home);
+
+// The nodes of this home: nodes.yaml, else one node `local` with the machine's size.
+Result<std::vector<model::NodeInfo>> nodes_of_home(const Home& home);
+
+}  // namespace runnel::cli

@@ -1,0 +1,114 @@
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/pause.h"
+#include "cli/print.h"
+#include "cli/session.h"
+#include "env/clock.h"
+
+namespace runnel::cli {
+namespace {
+
+std::int64_t counted(const json::Value& job, std::string_view status) {
+  const json::Value* counts = job.find("counts");
+  return counts == nullptr ? 0 : number_of(*counts, status);
+}
+
+std::string done_of(const json::Value& job) {
+  return std::to_string(counted(job, "SUCCEEDED")) + "/" + std::to_string(number_of(job, "tasks"));
+}
+
+std::string age_of(const json::Value& job) {
+  const auto since = parse_rfc3339(text_of(job, "submitted_at"));
+  if (!since.ok()) return "-";
+  return human(env::real_clock().wall() - *since);
+}
+
+std::string jobs_table(const json::Value& list, bool wide) {
+  std::vector<std::string> header = {"ID", "NAME", "STATUS", "DONE", "RUNNING", "FAILED", "AGE"};
+  if (wide) header.insert(header.end(), {"PRIORITY", "OWNER", "REASON"});
+  Table table(header);
+  const json::Value* jobs = list.find("jobs");
+  if (jobs == nullptr || !jobs->is_list()) return "";
+  for (const json::Value& job : jobs->as_list()) {
+    const std::int64_t failed =
+        counted(job, "FAILED") + counted(job, "TIMEOUT") + counted(job, "OUT_OF_MEMORY");
+    std::vector<std::string> row = {text_of(job, "id"),
+                                    text_of(job, "name"),
+                                    text_of(job, "status"),
+                                    done_of(job),
+                                    std::to_string(counted(job, "RUNNING")),
+                                    std::to_string(failed),
+                                    age_of(job)};
+    if (wide) {
+      row.insert(row.end(), {std::to_string(number_of(job, "priority")), text_of(job, "owner"),
+                             text_of(job, "reason", "-")});
+    }
+    table.add(row);
+  }
+  return table.text(stdout_is_terminal());
+}
+
+std::string names(const json::Value& list) {
+  std::string text;
+  const json::Value* jobs = list.find("jobs");
+  if (jobs == nullptr || !jobs->is_list()) return text;
+  for (const json::Value& job : jobs->as_list()) text += text_of(job, "id") + "\n";
+  return text;
+}
+
+int print_jobs(const Arguments& arguments, Session& session) {
+  std::string target = "/api/v1/jobs?limit=" + std::to_string(arguments.limit);
+  if (!arguments.all) target += "&filter=unfinished";
+  const Result<json::Value> list = session.get(target);
+  if (!list.ok()) return fail(list.error());
+  switch (arguments.output) {
+    case Output::kJson:
+    case Output::kYaml: put(document(*list, arguments.output)); break;
+    case Output::kName: put(names(*list)); break;
+    default: put(jobs_table(*list, arguments.output == Output::kWide));
+  }
+  return 0;
+}
+
+std::string wait_line(const json::Value& wait) {
+  std::string line =
+      text_of(wait, "step") + ": " + text_of(wait, "reason") + ": " + text_of(wait, "message");
+  const std::string remedy = text_of(wait, "remedy");
+  return line + (remedy.empty() ? "" : "; " + remedy) + "\n";
+}
+
+}  // namespace
+
+int list_jobs(const Arguments& arguments, const Home& home) {
+  Session session(home, Start::kIfAbsent);
+  if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  for (;;) {
+    if (arguments.watch && stdout_is_terminal()) put("\x1b[H\x1b[2J");
+    const int code = print_jobs(arguments, session);
+    if (!arguments.watch || code != 0) return code;
+    pause(Duration::seconds(1));
+  }
+}
+
+int explain(const Arguments& arguments, const Home& home) {
+  Session session(home, Start::kIfAbsent);
+  if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  for (const std::string& job : arguments.jobs) {
+    const Result<json::Value> waits = session.get("/api/v1/jobs/" + job + "/explain");
+    if (!waits.ok()) return fail(waits.error());
+    if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+      put(document(*waits, arguments.output));
+      continue;
+    }
+    const json::Value* list = waits->find("waits");
+    if (list == nullptr || !list->is_list() || list->as_list().empty()) {
+      put(job + ": nothing waits\n");
+      continue;
+    }
+    for (const json::Value& wait : list->as_list()) put(wait_line(wait));
+  }
+  return 0;
+}
+
+}  // namespace runnel::cli

@@ -1,0 +1,73 @@
+#include "cli/log_stream.h"
+
+#include <utility>
+
+#include "cli/interrupt.h"
+
+namespace runnel::cli {
+
+LineStream::LineStream(Session& session, std::string target, std::string cursor_key,
+                       std::string cursor_flag)
+    : session_(session),
+      target_(std::move(target)),
+      cursor_key_(std::move(cursor_key)),
+      cursor_flag_(std::move(cursor_flag)) {}
+
+LineStream::~LineStream() { wake_on_interrupt(nullptr); }
+
+std::string LineStream::target_now() const {
+  if (cursor_.empty()) return target_;
+  return target_ + (target_.find('?') == std::string::npos ? "?" : "&") + cursor_flag_ + "=" +
+         http::percent_encode(cursor_);
+}
+
+Result<void> LineStream::open() {
+  body_.reset();
+  lines_ = http::LineSplitter();
+  client_ = TRY(session_.stream_client());
+  wake_on_interrupt(client_.get());
+  http::Request request = http::Request::get(target_now());
+  request.headers.set("Accept", http::kJsonLinesType.data());
+  auto stream = client_->stream(request);
+  if (!stream.ok()) return stream.error();
+  if (stream->status() < 200 || stream->status() >= 300) {
+    http::Response response;
+    response.status = stream->status();
+    for (auto chunk = stream->next_chunk(); chunk.ok() && chunk->has_value();
+         chunk = stream->next_chunk()) {
+      response.body += **chunk;
+    }
+    return http::error_of(response);
+  }
+  body_.emplace(std::move(*stream));
+  return {};
+}
+
+Result<std::optional<json::Value>> LineStream::take_line() {
+  std::optional<std::string> line = lines_.next();
+  if (!line.has_value() || line->empty()) return std::optional<json::Value>();
+  json::Value document = TRY(json::parse(*line));
+  const json::Value* cursor = document.find(cursor_key_);
+  if (cursor != nullptr) cursor_ = cursor->is_text() ? cursor->as_text() : cursor->dump();
+  return std::optional<json::Value>(std::move(document));
+}
+
+Result<std::optional<json::Value>> LineStream::next(Duration patience) {
+  if (!body_.has_value()) TRY(open());
+  std::optional<json::Value> line = TRY(take_line());
+  if (line.has_value()) return line;
+  auto chunk = body_->next_chunk_for(patience);
+  if (!chunk.ok()) {
+    if (chunk.error().code != Errc::kUnavailable) return chunk.error();
+    body_.reset();  // The daemon is gone: the next call finds or starts another.
+    return std::optional<json::Value>();
+  }
+  if (!chunk->has_value()) {
+    ended_ = true;
+    return std::optional<json::Value>();
+  }
+  TRY(lines_.feed(**chunk));
+  return take_line();
+}
+
+}  // namespace runnel::cli

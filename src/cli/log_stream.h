@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/session.h"
+#include "http/event_stream.h"
+#include "json/value.h"
+
+namespace runnel::cli {
+
+// JSON lines of the API as they come, over a connection that is made again where it broke.
+//
+// Contract: next() gives one document, or nothing when `patience` passed without one, or ended() is
+//           true. After a break it goes on after the last cursor (`cursor_key` of the documents),
+//           so that no line is lost or told twice.
+class LineStream {
+ public:
+  LineStream(Session& session, std::string target, std::string cursor_key, std::string cursor_flag);
+  ~LineStream();
+
+  Result<std::optional<json::Value>> next(Duration patience);
+  bool ended() const { return ended_; }
+
+ private:
+  Result<void> open();
+  std::string target_now() const;
+  Result<std::optional<json::Value>> take_line();
+
+  Session& session_;
+  std::string target_;
+  std::string cursor_key_;
+  std::string cursor_flag_;
+  std::string cursor_;
+  std::unique_ptr<http::BlockingClient> client_;
+  std::optional<http::BlockingClient::BodyStream> body_;
+  http::LineSplitter lines_;
+  bool ended_ = false;
+};
+
+}  // namespace runnel::cli

@@ -1,0 +1,64 @@
+#include <cstring>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "generated/version.h"
+
+namespace runnel::cli {
+namespace {
+
+int dispatch(const Arguments& arguments, const Home& home) {
+  switch (arguments.command) {
+    case Command::kRun: return run_job(arguments, home);
+    case Command::kUp: return up(arguments, home);
+    case Command::kValidate: return validate(arguments, home);
+    case Command::kPlan: return plan(arguments, home);
+    case Command::kPs: return list_jobs(arguments, home);
+    case Command::kShow: return show(arguments, home);
+    case Command::kLogs: return logs(arguments, home);
+    case Command::kEvents: return events(arguments, home);
+    case Command::kCancel:
+    case Command::kHalt:
+    case Command::kResume:
+    case Command::kRetry:
+    case Command::kDelete: return act(arguments, home);
+    case Command::kWait: return wait_for_jobs(arguments, home);
+    case Command::kExplain: return explain(arguments, home);
+    case Command::kCheck: return check(arguments, home);
+    case Command::kHome: return show_home(arguments, home);
+    case Command::kFsck: return fsck(arguments, home);
+    case Command::kSimulate: return simulate(arguments, home);
+    case Command::kCompletion: put(completion_script(arguments.shell)); return 0;
+    case Command::kDaemon: return run_daemon(home);
+    case Command::kRunner: return run_runner(home);
+  }
+  return 2;
+}
+
+int run(int argc, char** argv) {
+  const Parsed parsed = parse_arguments(argc, argv);
+  if (!parsed.error.empty()) {
+    say(parsed.error.substr(0, parsed.error.size() - 1));
+    return 2;
+  }
+  if (!parsed.arguments.has_value()) {
+    put(parsed.text);
+    return 0;
+  }
+  const Result<Home> home = find_home(parsed.arguments->home);
+  if (!home.ok()) return fail(home.error());
+  return dispatch(*parsed.arguments, *home);
+}
+
+}  // namespace
+}  // namespace runnel::cli
+
+int main(int argc, char** argv) {
+  // Answered before anything is set up: scripts ask it often.
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
+    runnel::cli::put(std::string(runnel::kVersion) + "\n");
+    return 0;
+  }
+  return runnel::cli::run(argc, argv);
+}

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/agent.h"
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "control/controller.h"
+#include "control/log_source.h"
+#include "control/node_link.h"
+#include "model/node.h"
+
+namespace runnel::cli {
+
+// Ties control and agent of one process together: orders down, joins and reports up. Neither knows
+// the other; this is what a network connection does where they are apart.
+//
+// Threads:  the loop's only.
+// Lifetime: control, agent and gate outlive it; the gate is closed before it goes.
+class NodeGlue final : public control::NodeLink {
+ public:
+  NodeGlue(async::EventLoop& loop, async::Gate& gate, control::Controller& controller,
+           std::vector<model::NodeInfo> nodes)
+      : loop_(loop), gate_(gate), controller_(controller), nodes_(std::move(nodes)) {}
+
+  void set_agent(agent::Agent* agent) { agent_ = agent; }
+  void send(model::NodeOrders orders) override;
+  agent::AgentEvents events();
+
+ private:
+  void join(model::NodeInventory inventory);
+
+  async::EventLoop& loop_;
+  async::Gate& gate_;
+  control::Controller& controller_;
+  std::vector<model::NodeInfo> nodes_;
+  agent::Agent* agent_ = nullptr;
+};
+
+// The agent's files as the API's source of output.
+class LogGlue final : public control::LogSource {
+ public:
+  explicit LogGlue(agent::Agent& agent) : agent_(agent) {}
+  Async<control::LogPage> read(control::LogQuery query, std::string cursor) override;
+  Async<void> changed(JobId job, async::StopToken stop) override;
+
+ private:
+  agent::Agent& agent_;
+};
+
+}  // namespace runnel::cli

@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include "brain/sampling.h"
+#include "cli/commands.h"
+#include "cli/job_source.h"
+#include "cli/print.h"
+#include "model/codec.h"
+
+namespace runnel::cli {
+namespace {
+
+constexpr std::int64_t kShownTasks = 3;
+
+int fail_all(const std::vector<Error>& errors) {
+  int code = 1;
+  for (const Error& error : errors) code = fail(error);
+  return code;
+}
+
+std::string needs_of(const model::JobSpec& spec, const model::StepSpec& step) {
+  std::string text;
+  for (StepIndex need : step.depends_on) {
+    text += (text.empty() ? "" : ",") + spec.steps[static_cast<std::size_t>(need.value())].name;
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::string places_of(const model::StepSpec& step) {
+  if (step.rank_count() == 1) return "1";
+  return std::to_string(step.num_nodes) + "x" + std::to_string(step.procs_per_node);
+}
+
+std::string resources_of(const model::StepSpec& step) {
+  return step.whole_node ? "a whole node" : step.resources.describe();
+}
+
+std::string first_tasks(const model::JobSpec& spec, std::size_t position) {
+  const model::StepSpec& step = spec.steps[position];
+  std::string text;
+  if (step.params.empty()) return text;
+  for (std::int64_t index = 0; index < std::min(kShownTasks, step.task_count); ++index) {
+    text += "  " + step.name + " task " + std::to_string(index) + ":";
+    const auto params = brain::draw(step, spec.seed, StepIndex(static_cast<std::int32_t>(position)),
+                                    TaskIndex(index));
+    for (const auto& [name, value] : params) text += " " + name + "=" + value;
+    text += "\n";
+  }
+  if (step.task_count > kShownTasks) {
+    text += "  ... and " + std::to_string(step.task_count - kShownTasks) + " more\n";
+  }
+  return text;
+}
+
+std::string plan_text(const model::JobSpec& spec) {
+  Table table({"STEP", "TASKS", "RANKS", "EACH PLACE", "AFTER", "RETRIES"});
+  for (const model::StepSpec& step : spec.steps) {
+    table.add({step.name, std::to_string(step.task_count), places_of(step), resources_of(step),
+               needs_of(spec, step), std::to_string(step.retry.max)});
+  }
+  std::string text =
+      "job " + spec.name + " in " + spec.workdir + "\n" + table.text(stdout_is_terminal());
+  for (std::size_t position = 0; position < spec.steps.size(); ++position) {
+    text += first_tasks(spec, position);
+  }
+  return text;
+}
+
+}  // namespace
+
+int validate(const Arguments& arguments, const Home& home) {
+  const JobSourceReport read = read_job_source(arguments, home);
+  if (!read.source.has_value()) return fail_all(read.errors);
+  if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+    put(document(MUST(json::parse(model::encode_text(read.source->spec))), arguments.output));
+  } else {
+    say(arguments.file + ": fine");
+  }
+  return 0;
+}
+
+int plan(const Arguments& arguments, const Home& home) {
+  const JobSourceReport read = read_job_source(arguments, home);
+  if (!read.source.has_value()) return fail_all(read.errors);
+  if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+    put(document(MUST(json::parse(model::encode_text(read.source->spec))), arguments.output));
+  } else {
+    put(plan_text(read.source->spec));
+  }
+  return 0;
+}
+
+}  // namespace runnel::cli

@@ -1,0 +1,111 @@
+#include "cli/print.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace runnel::cli {
+namespace {
+
+void write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = ::write(file, text.data(), text.size());
+    if (wrote <= 0) return;  // A reader that left needs no more.
+    text.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+}
+
+// Letters that make a plain YAML scalar something else than text.
+bool needs_quotes(const std::string& text) {
+  if (text.empty() || text.front() == ' ' || text.back() == ' ') return true;
+  if (text.find_first_of(":#{}[],&*!|>'\"%@`\n\t\\") != std::string::npos) return true;
+  if (text.find_first_not_of("0123456789.+-eE") == std::string::npos) return true;
+  static const std::vector<std::string> words = {"null", "true", "false", "~",
+                                                 "yes",  "no",   "on",    "off"};
+  return std::find(words.begin(), words.end(), text) != words.end() || text.front() == '-';
+}
+
+void write_yaml(std::string& out, const json::Value& value, std::size_t depth);
+
+void write_yaml_members(std::string& out, const json::Value& value, std::size_t depth) {
+  for (const auto& [key, member] : value.as_object()) {
+    out += std::string(depth * 2, ' ') + key + ":";
+    write_yaml(out, member, depth + 1);
+  }
+}
+
+void write_yaml(std::string& out, const json::Value& value, std::size_t depth) {
+  if (value.is_object() && !value.as_object().empty()) {
+    out += "\n";
+    write_yaml_members(out, value, depth);
+  } else if (value.is_list() && !value.as_list().empty()) {
+    out += "\n";
+    for (const json::Value& item : value.as_list()) {
+      out += std::string(depth * 2, ' ') + "-";
+      write_yaml(out, item, depth + 1);
+    }
+  } else if (value.is_text()) {
+    const bool quoted = needs_quotes(value.as_text());
+    out += " " + (quoted ? value.dump() : value.as_text()) + "\n";
+  } else {
+    out += " " + value.dump() + "\n";
+  }
+}
+
+}  // namespace
+
+void say(std::string_view text) { write_all(STDERR_FILENO, std::string(text) + "\n"); }
+
+void put(std::string_view text) { write_all(STDOUT_FILENO, text); }
+
+int exit_code_of(const Error& error) {
+  return error.code == Errc::kInvalid || error.code == Errc::kUnsupported ? 2 : 1;
+}
+
+int fail(const Error& error) {
+  say(error.where.file.empty() ? "runnel: " + error.to_string() : error.to_string());
+  return exit_code_of(error);
+}
+
+std::string Table::text(bool aligned) const {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t cell = 0; cell < row.size(); ++cell) {
+      widths[cell] = std::max(widths[cell], row[cell].size());
+    }
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    for (std::size_t cell = 0; cell < row.size(); ++cell) {
+      const bool last = cell + 1 == row.size();
+      text += row[cell];
+      if (!last) text += aligned ? std::string(widths[cell] - row[cell].size() + 2, ' ') : "\t";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+bool stdout_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
+bool stderr_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
+
+std::string document(const json::Value& value, Output output) {
+  if (output != Output::kYaml) return value.dump_pretty() + "\n";
+  std::string text;
+  write_yaml(text, value, 0);
+  return text.substr(text.find_first_not_of("\n "));
+}
+
+std::string text_of(const json::Value& value, std::string_view key, std::string fallback) {
+  const json::Value* member = value.find(key);
+  return member != nullptr && member->is_text() ? member->as_text() : fallback;
+}
+
+std::int64_t number_of(const json::Value& value, std::string_view key, std::int64_t fallback) {
+  const json::Value* member = value.find(key);
+  return member != nullptr && member->is_int() ? member->as_int() : fallback;
+}
+
+}  // namespace runnel::cli

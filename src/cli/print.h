@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/arguments.h"
+#include "json/value.h"
+
+namespace runnel::cli {
+
+// stdout is data, stderr is talk.
+void say(std::string_view text);  // stderr, with a line end.
+void put(std::string_view text);  // stdout, as it is.
+
+// Prints an error to stderr and returns the exit code it deserves: 2 for what the user must mend,
+// else 1.
+int fail(const Error& error);
+int exit_code_of(const Error& error);
+
+// A table with aligned columns on a terminal, tab-separated lines in a pipe.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::string text(bool aligned) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+bool stdout_is_terminal();
+bool stderr_is_terminal();
+// The document in the form that was asked for: JSON or YAML.
+std::string document(const json::Value& value, Output output);
+
+// Members of documents, with fallbacks for what a document leaves out.
+std::string text_of(const json::Value& value, std::string_view key, std::string fallback = "");
+std::int64_t number_of(const json::Value& value, std::string_view key, std::int64_t fallback = 0);
+
+}  // namespace runnel::cli

@@ -1,0 +1,115 @@
+#include "cli/session.h"
+
+#include <map>
+#include <utility>
+
+#include "cli/pause.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "env/process.h"
+
+namespace runnel::cli {
+namespace {
+
+constexpr Duration kStartMax = Duration::seconds(30);  // A long log is folded before it listens.
+constexpr Duration kLookAgain = Duration::millis(1);
+constexpr int kAsksMax = 5;
+
+http::ClientOptions quick() {
+  http::ClientOptions options;
+  options.silence_max = Duration::minutes(2);  // A frozen daemon thaws; a dead one is told at once.
+  return options;
+}
+
+}  // namespace
+
+Session::Session(Home home, Start start)
+    : home_(std::move(home)),
+      start_(start),
+      client_(http::Endpoint::unix_socket(home_.socket()), quick()) {}
+
+bool Session::listening() { return client_.request(http::Request::get("/healthz")).ok(); }
+
+Result<void> Session::start_daemon() const {
+  TRY(prepare_home(home_));
+  TRY(env::remove_file(home_.failure()));
+  env::DetachedProcess daemon;
+  daemon.argv = { TRY(env::executable_path()), "--home", home_.root, "daemon" };
+  daemon.environment = env::environment();
+  daemon.log_file = home_.daemon_log();
+  TRY(env::spawn_detached(daemon));
+  return {};
+}
+
+Result<void> Session::wait_for_daemon() {
+  const Duration begun = env::real_clock().boot();
+  while (env::real_clock().boot() - begun < kStartMax) {
+    if (listening()) return {};
+    if (env::exists(home_.failure())) {
+      const std::string why = TRY(env::read_file(home_.failure()));
+      auto problem = json::parse(why);
+      if (problem.ok())
+        return http::error_of(http::Response{.status = 500, .headers = {}, .body = why});
+    }
+    pause(kLookAgain);
+  }
+  return Error(Errc::kTimeout, "the home daemon did not answer within " + human(kStartMax))
+      .with_value(home_.root)
+      .with_hint("see " + home_.daemon_log());
+}
+
+Result<void> Session::connect() {
+  if (listening()) return {};
+  if (start_ == Start::kNever) {
+    return Error(Errc::kUnavailable, "no daemon runs for this home").with_value(home_.root);
+  }
+  TRY(start_daemon());
+  return wait_for_daemon();
+}
+
+Result<http::Response> Session::ask(const http::Request& request, bool repeatable) {
+  for (int asks = 1;; ++asks) {
+    Result<http::Response> response = client_.request(request);
+    if (response.ok()) return response;
+    const Error& error = response.error();
+    const bool gone = error.code == Errc::kUnavailable || error.code == Errc::kNotFound;
+    if (!gone || !repeatable || asks == kAsksMax || start_ == Start::kNever) return error;
+    TRY(connect());
+  }
+}
+
+Result<json::Value> Session::get(const std::string& target) {
+  const http::Response response = TRY(ask(http::Request::get(target), true));
+  if (!response.success()) return http::error_of(response);
+  return json::parse(response.body);
+}
+
+Result<json::Value> Session::post(const std::string& target, const std::string& body,
+                                  const std::string& idempotency_key) {
+  http::Request request = http::Request::post(target, body);
+  if (!idempotency_key.empty()) request.headers.set("Idempotency-Key", idempotency_key);
+  // An action on a job that was done already is refused by its state, so that repeating it is safe
+  // too.
+  const http::Response response = TRY(ask(request, true));
+  if (!response.success()) return http::error_of(response);
+  if (response.body.empty()) return json::Value();
+  return json::parse(response.body);
+}
+
+Result<json::Value> Session::remove(const std::string& target) {
+  http::Request request = http::Request::get(target);
+  request.method = http::Method::kDelete;
+  const http::Response response = TRY(ask(request, true));
+  if (!response.success()) return http::error_of(response);
+  return json::Value();
+}
+
+Result<std::unique_ptr<http::BlockingClient>> Session::stream_client() {
+  TRY(connect());
+  http::ClientOptions options;
+  options.silence_max = Duration();
+  return std::make_unique<http::BlockingClient>(http::Endpoint::unix_socket(home_.socket()),
+                                                options);
+}
+
+}  // namespace runnel::cli

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cli/home.h"
+#include "http/blocking_client.h"
+#include "json/value.h"
+
+namespace runnel::cli {
+
+// Whether a command that finds no daemon may start one.
+enum class Start : std::uint8_t { kIfAbsent, kNever };
+
+// The CLI's side of the home daemon: finds it, starts it, asks it, and does so again when it died.
+//
+// Contract: get/post/remove answer with the document of a success; a problem document becomes its
+// Error.
+//           A daemon that is not there is started (once per call); a connection that breaks is made
+//           again, and the request repeated when that cannot do harm: GETs, and posts that carry an
+//           idempotency key.
+// Threads:  one.
+class Session {
+ public:
+  Session(Home home, Start start);
+
+  Result<void> connect();
+  Result<json::Value> get(const std::string& target);
+  Result<json::Value> post(const std::string& target, const std::string& body = {},
+                           const std::string& idempotency_key = {});
+  Result<json::Value> remove(const std::string& target);
+  // For streams: a client with no limit on silence, on a connection of its own.
+  Result<std::unique_ptr<http::BlockingClient>> stream_client();
+
+  const Home& home() const { return home_; }
+
+ private:
+  Result<http::Response> ask(const http::Request& request, bool repeatable);
+  Result<void> start_daemon() const;
+  Result<void> wait_for_daemon();
+  bool listening();
+
+  Home home_;
+  Start start_;
+  http::BlockingClient client_;
+};
+
+}  // namespace runnel::cli

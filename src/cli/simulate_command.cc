@@ -1,0 +1,101 @@
+#include <string>
+
+#include "brain/brain.h"
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "model/codec.h"
+#include "sim/campaign.h"
+#include "store/sqlite/sqlite_log.h"
+
+namespace runnel::cli {
+namespace {
+
+constexpr std::int64_t kBatchesPerRead = 1'000;
+
+Result<std::string> decided_again(brain::Brain& brain, const store::Batch& batch) {
+  const model::Input input = TRY(model::decode_input(TRY(json::parse(batch.input))));
+  const brain::Decision decision = brain.decide(input, batch.now);
+  std::string text = "[";
+  for (const model::Event& event : decision.events) {
+    text += (text.size() > 1 ? "," : "") + model::encode_text(event);
+  }
+  return text + "]";
+}
+
+struct Verified {
+  std::int64_t batches = 0;
+  std::int64_t events = 0;
+};
+
+Result<Verified> verify_log(store::EventLog& log) {
+  brain::Brain brain;
+  Verified verified;
+  BatchSeq after;
+  for (;;) {
+    const std::vector<store::Batch> batches = TRY(log.read(after, kBatchesPerRead));
+    if (batches.empty()) return verified;
+    for (const store::Batch& batch : batches) {
+      if (TRY(decided_again(brain, batch)) != batch.events) {
+        return Error(Errc::kCorrupt, "batch " + std::to_string(batch.seq.value()) +
+                                         " is decided otherwise by this build");
+      }
+      ++verified.batches;
+      verified.events += batch.event_count;
+      after = batch.seq;
+    }
+  }
+}
+
+// Works on a copy, so that a running daemon is not disturbed.
+Result<Verified> verify_home(const std::string& root) {
+  const Home home = TRY(find_home(root));
+  const std::string folder = TRY(env::make_temporary_directory("runnel-verify-"));
+  Result<Verified> verified = [&]() -> Result<Verified> {
+    for (const char* suffix : {"", "-wal"}) {
+      const std::string from = home.event_log() + suffix;
+      if (env::exists(from)) TRY(env::copy_file(from, folder + "/log" + suffix));
+    }
+    auto log = TRY(store::open_sqlite_log(folder + "/log", env::real_clock()));
+    return verify_log(*log);
+  }();
+  TRY(env::remove_tree(folder));
+  return verified;
+}
+
+int one_schedule(std::uint64_t seed) {
+  const sim::Scenario scenario = sim::scenario_of(seed);
+  const sim::Verdict verdict = sim::run(scenario, sim::Hashing::kOn);
+  put(sim::describe(scenario));
+  put("events " + std::to_string(verdict.events) + ", log hash " + verdict.log_hash + "\n");
+  if (verdict.violation.empty()) return 0;
+  put(sim::report({seed, verdict.violation}) + "\n");
+  return 1;
+}
+
+int campaign(std::int64_t schedules) {
+  sim::Campaign campaign;
+  campaign.add(1, schedules);
+  put(sim::coverage_table(campaign.coverage));
+  put(std::to_string(campaign.schedules) + " schedules, " + std::to_string(campaign.events) +
+      " events, " + std::to_string(campaign.failures.size()) + " violations\n");
+  for (const sim::Failure& failure : campaign.failures) put(sim::report(failure) + "\n");
+  return campaign.failures.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int simulate(const Arguments& arguments, const Home&) {
+  if (!arguments.verify.empty()) {
+    const Result<Verified> verified = verify_home(arguments.verify);
+    if (!verified.ok()) return fail(verified.error());
+    put(std::to_string(verified->batches) + " batches with " + std::to_string(verified->events) +
+        " events were decided again, all to the same\n");
+    return 0;
+  }
+  if (arguments.seed != 0) return one_schedule(static_cast<std::uint64_t>(arguments.seed));
+  return campaign(arguments.schedules);
+}
+
+}  // namespace runnel::cli

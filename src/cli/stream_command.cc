@@ -1,0 +1,136 @@
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/log_stream.h"
+#include "cli/print.h"
+#include "cli/session.h"
+
+namespace runnel::cli {
+namespace {
+
+constexpr Duration kLook = Duration::seconds(1);
+constexpr std::int64_t kEventsPage = 1'000;
+
+std::string logs_target(const Arguments& arguments, const std::string& job) {
+  std::string target = "/api/v1/jobs/" + job + "/logs?follow=" + (arguments.follow ? "1" : "0");
+  if (arguments.step) target += "&step=" + *arguments.step;
+  if (arguments.task) target += "&task=" + std::to_string(*arguments.task);
+  if (arguments.attempt) target += "&attempt=" + std::to_string(*arguments.attempt);
+  if (arguments.rank) target += "&rank=" + std::to_string(*arguments.rank);
+  if (arguments.tail) target += "&tail=" + std::to_string(*arguments.tail);
+  if (arguments.since) target += "&since=" + *arguments.since;
+  return target;
+}
+
+// "train/3: " before a line when a job has more than one task, with attempt and rank where they
+// tell more.
+std::string prefix_of(const json::Value& line) {
+  std::string prefix = text_of(line, "step") + "/" + std::to_string(number_of(line, "task"));
+  const std::int64_t attempt = number_of(line, "attempt", 1);
+  const std::int64_t rank = number_of(line, "rank");
+  if (attempt > 1) prefix += "#" + std::to_string(attempt);
+  if (rank > 0) prefix += "." + std::to_string(rank);
+  return prefix + ": ";
+}
+
+// Copies a stream's documents out until it ends or Ctrl-C, which just leaves.
+template <typename Print>
+int copy(LineStream& stream, Print print) {
+  while (!stream.ended()) {
+    auto line = stream.next(kLook);
+    if (interrupts() > 0) return 130;
+    if (!line.ok()) return fail(line.error());
+    if (line->has_value()) print(**line);
+  }
+  return 0;
+}
+
+std::int64_t rank_total(const json::Value& job) {
+  std::int64_t ranks = 0;
+  const json::Value* steps = job.find("steps");
+  if (steps == nullptr || !steps->is_list()) return 1;
+  for (const json::Value& step : steps->as_list()) {
+    ranks += number_of(step, "tasks", 1) * number_of(step, "ranks", 1);
+  }
+  return ranks;
+}
+
+int copy_logs(const Arguments& arguments, Session& session, const std::string& job) {
+  const Result<json::Value> known = session.get("/api/v1/jobs/" + job);
+  if (!known.ok()) return fail(known.error());
+  const bool many = rank_total(*known) > 1 && !arguments.task.has_value();
+  LineStream stream(session, logs_target(arguments, job), "cursor", "cursor");
+  return copy(stream, [&](const json::Value& line) {
+    if (arguments.output == Output::kJson) {
+      put(line.dump() + "\n");
+    } else if (text_of(line, "stream") == "stderr") {
+      say((many ? prefix_of(line) : "") + text_of(line, "msg"));
+    } else {
+      put((many ? prefix_of(line) : "") + text_of(line, "msg") + "\n");
+    }
+  });
+}
+
+std::string event_line(const json::Value& event) {
+  std::string line = std::to_string(number_of(event, "seq")) + "\t" + text_of(event, "time") +
+                     "\t" + text_of(event, "type");
+  for (const auto& [key, value] : event.as_object()) {
+    if (key == "seq" || key == "time" || key == "type" || key == "spec") continue;
+    line += "\t" + key + "=" + (value.is_text() ? value.as_text() : value.dump());
+  }
+  return line + "\n";
+}
+
+void print_event(const Arguments& arguments, const json::Value& event) {
+  put(arguments.output == Output::kJson ? event.dump() + "\n" : event_line(event));
+}
+
+int page_events(const Arguments& arguments, Session& session, const std::string& base) {
+  std::int64_t after = arguments.after;
+  std::int64_t left = arguments.limit;
+  while (left > 0) {
+    const std::string target = base + "?after=" + std::to_string(after) +
+                               "&limit=" + std::to_string(std::min(left, kEventsPage));
+    const Result<json::Value> page = session.get(target);
+    if (!page.ok()) return fail(page.error());
+    const json::Value* list = page->find("events");
+    const std::int64_t through = number_of(*page, "through", after);
+    if (list != nullptr && list->is_list()) {
+      for (const json::Value& event : list->as_list()) print_event(arguments, event);
+      left -= static_cast<std::int64_t>(list->as_list().size());
+    }
+    if (through <= after) return 0;
+    after = through;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int logs(const Arguments& arguments, const Home& home) {
+  Session session(home, Start::kIfAbsent);
+  if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  watch_interrupts();
+  for (const std::string& job : arguments.jobs) {
+    const int code = copy_logs(arguments, session, job);
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
+int events(const Arguments& arguments, const Home& home) {
+  Session session(home, Start::kIfAbsent);
+  if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  const std::string base = arguments.jobs.empty()
+                               ? "/api/v1/events"
+                               : "/api/v1/jobs/" + arguments.jobs.front() + "/events";
+  if (!arguments.watch) return page_events(arguments, session, base);
+  watch_interrupts();
+  std::string target = base + "?watch=1&limit=1000";
+  if (arguments.after > 0) target += "&after=" + std::to_string(arguments.after);
+  LineStream stream(session, target, "seq", "after");
+  return copy(stream, [&](const json::Value& event) { print_event(arguments, event); });
+}
+
+}  // namespace runnel::cli

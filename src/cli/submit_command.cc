@@ -1,0 +1,91 @@
+#include <utility>
+
+#include "cli/attach.h"
+#include "cli/commands.h"
+#include "cli/job_source.h"
+#include "cli/print.h"
+#include "cli/session.h"
+#include "env/process.h"
+#include "env/random.h"
+#include "json/writer.h"
+#include "model/codec.h"
+
+namespace runnel::cli {
+namespace {
+
+std::string submission_body(const JobSource& source) {
+  std::string body;
+  json::Writer out(body);
+  out.begin_object();
+  out.field("owner", env::variable("USER").value_or(""));
+  if (!source.secret_values.empty()) {
+    out.key("secrets").begin_object();
+    for (const auto& [name, value] : source.secret_values) out.field(name, value);
+    out.end_object();
+  }
+  model::encode(out.key("spec"), source.spec);
+  out.end_object();
+  return body;
+}
+
+// One per submission: whoever dies in between, asking again starts nothing twice.
+std::string new_key() {
+  env::Random& random = env::real_random();
+  return "cli-" + std::to_string(random.next()) + std::to_string(random.next());
+}
+
+Result<json::Value> submit(Session& session, const JobSource& source) {
+  TRY(session.connect());
+  return session.post("/api/v1/jobs", submission_body(source), new_key());
+}
+
+int fail_all(const std::vector<Error>& errors) {
+  int code = 1;
+  for (const Error& error : errors) code = fail(error);
+  return code;
+}
+
+void print_submitted(const Arguments& arguments, const json::Value& job) {
+  const std::string id = text_of(job, "id");
+  if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+    put(document(job, arguments.output));
+    return;
+  }
+  put(id + "\n");
+  if (arguments.output == Output::kName) return;
+  say("follow it:   runnel logs -f " + id + "\nlook at it:  runnel show " + id +
+      "\nend it:      runnel cancel " + id);
+}
+
+}  // namespace
+
+int up(const Arguments& arguments, const Home& home) {
+  if (arguments.dry_run) return plan(arguments, home);
+  JobSourceReport read = read_job_source(arguments, home);
+  if (!read.source.has_value()) return fail_all(read.errors);
+  Session session(home, Start::kIfAbsent);
+  const Result<json::Value> job = submit(session, *read.source);
+  if (!job.ok()) return fail(job.error());
+  print_submitted(arguments, *job);
+  return 0;
+}
+
+int run_job(const Arguments& arguments, const Home& home) {
+  if (arguments.dry_run) return plan(arguments, home);
+  if (arguments.detach) return up(arguments, home);
+  JobSourceReport read = read_job_source(arguments, home);
+  if (!read.source.has_value()) return fail_all(read.errors);
+  Session session(home, Start::kIfAbsent);
+  const Result<json::Value> job = submit(session, *read.source);
+  if (!job.ok()) return fail(job.error());
+  const std::string id = text_of(*job, "id");
+  const Result<int> code = attach(session, id);
+  if (!code.ok()) return fail(code.error());
+  if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+    const Result<json::Value> end = session.get("/api/v1/jobs/" + id);
+    if (end.ok()) put(document(*end, arguments.output));
+  }
+  return *code;
+}
+
+}  // namespace runnel::cli
