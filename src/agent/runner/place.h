@@ -25,7 +25,7 @@ struct RankRun {
   };
   Phase phase = Phase::kWaiting;
   RankFact fact;
-  pid_t pid = 0;     // Leader of its own session and process group.
+  pid_t pid = 0;     // Leader of its own process group.
   Duration started;  // Boot clock.
   Duration ended;
   Duration drain_look;   // The next look whether it has drained ...

@@ -154,7 +154,7 @@ bool read_stat(pid_t pid, ProcessStat& stat) {
   if (words.size() <= kStartTime) return false;
   std::int64_t ticks = 0;
   stat.state = words[0].front();
-  if (!parse_number(words[1], stat.parent) || !parse_number(words[3], stat.session)) return false;
+  if (!parse_number(words[1], stat.parent) || !parse_number(words[2], stat.group)) return false;
   if (!parse_number(words[kStartTime], ticks)) return false;
   stat.started = Duration::millis(ticks * 1000 / ::sysconf(_SC_CLK_TCK));
   return true;

@@ -40,7 +40,7 @@ std::string environment_value(pid_t pid, std::string_view name);
 struct ProcessStat {
   char state = '?';  // R S D Z T ...
   pid_t parent = 0;
-  pid_t session = 0;
+  pid_t group = 0;
   Duration started;  // Since boot, in clock ticks of 10 ms.
 };
 // False when there is no such process.

@@ -43,7 +43,7 @@ void add_victim(Victims& victims, pid_t pid) {
 bool is_rank(const JournalRank& rank) {
   ProcessStat stat;
   if (rank.pid == 0 || !read_stat(rank.pid, stat)) return false;
-  return stat.session == rank.pid && stat.started + kStartSlack >= rank.started &&
+  return stat.group == rank.pid && stat.started + kStartSlack >= rank.started &&
          stat.started <= rank.started + kStartLateMax;
 }
 
@@ -51,7 +51,7 @@ void add_tree(Victims& victims, pid_t leader, const std::vector<pid_t>& all) {
   add_victim(victims, leader);
   for (const pid_t pid : descendants_of(leader)) add_victim(victims, pid);
   for (const pid_t pid : all) {
-    if (::getsid(pid) == leader) add_victim(victims, pid);
+    if (::getpgid(pid) == leader) add_victim(victims, pid);
   }
 }
 

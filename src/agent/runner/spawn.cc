@@ -44,7 +44,7 @@ struct ChildPlan {
 // Runs in the child on the parent's memory: system calls only.
 [[noreturn]] void become(const ChildPlan& plan, ChildFailure& failure) {
   const SpawnRequest& request = *plan.request;
-  ::setsid();
+  ::setpgid(0, 0);
   if (request.memory_group >= 0 && ::write(request.memory_group, "0", 1) < 0) {
     leave_child(failure, Step::kGroup);
   }

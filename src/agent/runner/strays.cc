@@ -27,9 +27,9 @@ Strays::Owner Strays::parse_key(const std::string& value) const {
 Strays::Stray Strays::identify(pid_t pid, const World& world) const {
   Stray stray;
   stray.candidates = world.newest_place;
-  // The session first: it costs one call.
-  const pid_t session = ::getsid(pid);
-  if (session > 0) stray.owner = world.of_session(session);
+  // The group first: it costs one call.
+  const pid_t group = ::getpgid(pid);
+  if (group > 0) stray.owner = world.of_group(group);
   if (stray.owner.place != 0) return stray;
   const std::string key = environment_value(pid, kAttemptKeyName);
   stray.detached = key == kDetachedKey;

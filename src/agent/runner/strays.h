@@ -21,7 +21,7 @@ inline constexpr std::string_view kDetachedKey = "detached";
 //
 // Contract: look() finds new ones and kills those whose attempt is over; one of a living attempt is
 //           left alone. Whose it is, is told by RUNNEL_ATTEMPT_KEY in its environment or by its
-//           session. One that tells neither may belong to any attempt that lived when it was first
+//           process group. One that tells neither may belong to any attempt that lived when it was first
 //           seen, and is killed when the last of these is over.
 //           A process with kDetachedKey there is never touched: a daemon of Runnel itself, started
 //           by a command inside a task.
@@ -41,7 +41,7 @@ class Strays {
   struct World {
     std::function<bool(pid_t)> is_leader;    // A rank's own process.
     std::function<bool(Owner)> is_alive;     // That rank's process still runs.
-    std::function<Owner(pid_t)> of_session;  // The rank whose session this is; place 0: none.
+    std::function<Owner(pid_t)> of_group;    // The rank whose group this is; place 0: none.
     std::uint64_t newest_place = 0;          // The youngest place started so far.
     std::uint64_t oldest_place = 0;          // The oldest that lives; 0: none.
     std::size_t leaders = 0;                 // How many leaders are alive or not reaped.

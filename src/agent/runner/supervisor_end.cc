@@ -146,8 +146,8 @@ void Supervisor::look_for_strays() {
     const RankRun* rank = rank_at(owner);
     return rank != nullptr && rank->phase == RankRun::Phase::kRunning;
   };
-  world.of_session = [this](pid_t session) {
-    const auto found = pids_.find(session);
+  world.of_group = [this](pid_t group) {
+    const auto found = pids_.find(group);
     if (found == pids_.end()) return Strays::Owner{};
     return Strays::Owner{found->second.place->number, found->second.rank->fact.report.rank};
   };
