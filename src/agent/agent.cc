@@ -41,10 +41,19 @@ std::size_t bytes_of(const PlaceStart& place) {
   return bytes;
 }
 
-bool has_zero_byte(const PlaceStart& place) {
-  const auto has = [](const std::string& text) { return text.find('\0') != std::string::npos; };
-  return std::any_of(place.argv.begin(), place.argv.end(), has) ||
-         std::any_of(place.env.begin(), place.env.end(), has);
+// "./ckpt//" is "ckpt".
+std::string plain_path(std::string_view path) {
+  std::string plain = path.starts_with('/') ? "/" : "";
+  while (!path.empty()) {
+    const std::size_t slash = path.find('/');
+    const std::string_view part = path.substr(0, slash);
+    if (!part.empty() && part != ".") {
+      if (!plain.empty() && plain.back() != '/') plain += '/';
+      plain += part;
+    }
+    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+  }
+  return plain;
 }
 
 }  // namespace
@@ -233,10 +242,7 @@ void Agent::take_start(const NodeId& node, const model::StartOrder& order) {
 }
 
 Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& order) const {
-  if (order.argv.empty() || order.rank_count < 1 || order.rank_count > 4'096) {
-    return Error(Errc::kInvalid,
-                 "an order without a command or with a number of ranks out of bounds");
-  }
+  if (order.rank_count < 1) return Error(Errc::kInvalid, "an order without ranks");
   const auto secrets = TRY(secret_values(options_.home, order.attempt.task.job, order.secrets));
   RankEnvironments environments = rank_environments(order, inherited_, secrets);
   PlaceStart place;
@@ -251,7 +257,8 @@ Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& 
   const bool lasting = order.keep_task_dir || order.num_nodes > 1;
   place.task_folder = lasting ? TaskFolderKind::kLasting : TaskFolderKind::kLane;
   const bool named = order.checkpoint && !order.checkpoint->dir.empty();
-  place.checkpoint_dir = named ? order.checkpoint->dir : std::string(kDefaultCheckpointDir);
+  place.checkpoint_dir = named ? plain_path(order.checkpoint->dir) : "";
+  if (place.checkpoint_dir.empty()) place.checkpoint_dir = kDefaultCheckpointDir;
   place.memory_max = order.memory_max;
   place.max_duration = order.max_duration;
   place.grace = order.grace;
@@ -261,9 +268,7 @@ Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& 
     return Error(Errc::kInvalid, "command and environment take more than " +
                                      to_string(Bytes::count(kOrderBytesMax)));
   }
-  if (has_zero_byte(place)) {
-    return Error(Errc::kInvalid, "the command or a variable holds a zero byte");
-  }
+  TRY(check_place(place));
   return place;
 }
 

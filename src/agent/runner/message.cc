@@ -1,5 +1,6 @@
 #include "agent/runner/message.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -29,12 +30,10 @@ void encode_texts(Encoder& out, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) out.text(text);
 }
 
-// Text for the kernel: a zero byte would cut it short silently.
 std::vector<std::string> decode_texts(Decoder& in, std::size_t entries_max) {
   std::vector<std::string> texts(in.count(entries_max));
   for (std::string& text : texts) {
     text = in.text();
-    if (text.find('\0') != std::string::npos) in.fail();
   }
   return texts;
 }
@@ -73,10 +72,17 @@ bool stays_inside(std::string_view path) {
   if (path.empty() || path.front() == '/') return false;
   while (!path.empty()) {
     const std::size_t slash = path.find('/');
-    if (!is_path_part(path.substr(0, slash))) return false;
+    if (!is_path_part(path.substr(0, slash)) || slash + 1 == path.size()) return false;
     path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
   }
   return true;
+}
+
+// A zero byte would cut a text for the kernel short silently.
+bool has_bad_text(const std::vector<std::string>& texts) {
+  return std::any_of(texts.begin(), texts.end(), [](const std::string& text) {
+    return text.size() > Decoder::kTextBytesMax || text.find('\0') != std::string::npos;
+  });
 }
 
 PlaceStart decode_place(Decoder& in) {
@@ -97,9 +103,7 @@ PlaceStart decode_place(Decoder& in) {
   place.grace = decode_duration(in);
   place.max_log = decode_bytes(in);
   place.port_check = static_cast<std::int32_t>(in.integer_in(0, 65'535));
-  if (place.argv.empty() || place.rank_env.empty()) in.fail();
-  if (!is_path_part(place.attempt.task.job.str())) in.fail();
-  if (!stays_inside(place.checkpoint_dir)) in.fail();
+  if (!check_place(place).ok()) in.fail();
   return place;
 }
 
@@ -189,6 +193,39 @@ Message decode_type(Decoder& in, std::uint8_t type) {
 }
 
 }  // namespace
+
+Result<void> check_place(const PlaceStart& place) {
+  const auto invalid = [](std::string sentence) {
+    return Error(Errc::kInvalid, std::move(sentence));
+  };
+  if (place.argv.empty()) return invalid("the command is empty");
+  if (place.argv.size() > kArgumentsMax || place.env.size() > kArgumentsMax) {
+    return invalid("more than " + std::to_string(kArgumentsMax) + " arguments or variables");
+  }
+  if (place.rank_env.empty() || place.rank_env.size() > kRanksPerPlaceMax) {
+    return invalid("a node runs 1 to " + std::to_string(kRanksPerPlaceMax) +
+                   " ranks of an attempt");
+  }
+  if (!is_path_part(place.attempt.task.job.str()))
+    return invalid("the job's id is no name of a folder");
+  if (!stays_inside(place.checkpoint_dir)) {
+    return invalid("checkpoint.dir must be a folder inside the task's own: '" +
+                   place.checkpoint_dir + "' is not");
+  }
+  if (place.workdir.size() > kNameBytesMax || place.node.str().size() > kNameBytesMax) {
+    return invalid("workdir is longer than " + std::to_string(kNameBytesMax) + " bytes");
+  }
+  if (place.checkpoint_dir.size() > kNameBytesMax) return invalid("checkpoint.dir is too long");
+  if (has_bad_text(place.argv) || has_bad_text(place.env)) {
+    return invalid("an argument or variable holds a zero byte, or more than " +
+                   std::to_string(Decoder::kTextBytesMax) + " bytes");
+  }
+  for (const auto& env : place.rank_env) {
+    if (env.size() > kArgumentsMax || has_bad_text(env))
+      return invalid("a rank's variables are too many or too long");
+  }
+  return {};
+}
 
 void encode(Encoder& out, const model::AttemptRef& attempt) {
   out.text(attempt.task.job.str()).integer(attempt.task.step.value());

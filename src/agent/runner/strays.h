@@ -21,10 +21,9 @@ inline constexpr std::string_view kDetachedKey = "detached";
 //
 // Contract: look() finds new ones and kills those whose attempt is over; one of a living attempt is
 //           left alone. Whose it is, is told by RUNNEL_ATTEMPT_KEY in its environment or by its
-//           process group. One that tells neither may belong to any attempt that lived when it was first
-//           seen, and is killed when the last of these is over.
-//           A process with kDetachedKey there is never touched: a daemon of Runnel itself, started
-//           by a command inside a task.
+//           process group. One that tells neither may belong to any attempt that lived when it was
+//           first seen, and is killed when the last of these is over. A process with kDetachedKey
+//           there is never touched: a daemon of Runnel itself, started by a command inside a task.
 // Threads:  the runner's only.
 // Why:      a subreaper gets such processes for free, so nothing is left behind without cgroups.
 class Strays {
@@ -39,12 +38,12 @@ class Strays {
   explicit Strays(std::string key) : key_(std::move(key)) {}
 
   struct World {
-    std::function<bool(pid_t)> is_leader;    // A rank's own process.
-    std::function<bool(Owner)> is_alive;     // That rank's process still runs.
-    std::function<Owner(pid_t)> of_group;    // The rank whose group this is; place 0: none.
-    std::uint64_t newest_place = 0;          // The youngest place started so far.
-    std::uint64_t oldest_place = 0;          // The oldest that lives; 0: none.
-    std::size_t leaders = 0;                 // How many leaders are alive or not reaped.
+    std::function<bool(pid_t)> is_leader;  // A rank's own process.
+    std::function<bool(Owner)> is_alive;   // That rank's process still runs.
+    std::function<Owner(pid_t)> of_group;  // The rank whose group this is; place 0: none.
+    std::uint64_t newest_place = 0;        // The youngest place started so far.
+    std::uint64_t oldest_place = 0;        // The oldest that lives; 0: none.
+    std::size_t leaders = 0;               // How many leaders are alive or not reaped.
   };
   void look(const World& world);
   // It was reaped.

@@ -1,0 +1,371 @@
+#include "agent/agent.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "agent/log_index.h"
+#include "agent/runner/journal.h"
+#include "agent/runner/runner.h"
+#include "agent/testing/runner_process.h"
+#include "env/process.h"
+
+namespace runnel::agent {
+namespace {
+
+using model::EndCause;
+using testing::TemporaryHome;
+
+// An agent on a loop of its own, with a runner of its own, and control's part played by the test.
+class AgentHarness {
+ public:
+  explicit AgentHarness(const std::string& home, std::vector<NodeId> nodes = {NodeId("local")},
+                        Epoch epoch = Epoch(1))
+      : loop_(MUST(async::EventLoop::create())) {
+    AgentOptions options;
+    options.home = home;
+    options.nodes = std::move(nodes);
+    options.epoch = epoch;
+    options.runner_command = { MUST(env::executable_path()), testing::kRunnerArgument, home };
+    options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "INHERITED=yes", "RANK=7"};
+    AgentEvents events;
+    events.on_join = [this](model::NodeInventory inventory) {
+      joins.push_back(std::move(inventory));
+    };
+    events.on_reports = [this](NodeId, Incarnation, std::vector<model::RankReport> ranks) {
+      for (model::RankReport& rank : ranks) take(std::move(rank));
+    };
+    events.on_runner_lost = [this](std::string reason) { losses.push_back(std::move(reason)); };
+    agent_ =
+        std::make_unique<Agent>(*loop_, env::real_clock(), std::move(options), std::move(events));
+    started = loop_->block_on(agent_->start());
+  }
+  ~AgentHarness() { (void)loop_->block_on(agent_->stop()); }
+
+  Agent& agent() { return *agent_; }
+  async::EventLoop& loop() { return *loop_; }
+
+  Result<void> apply(std::function<void(model::NodeOrders&)> fill,
+                     const NodeId& node = NodeId("local")) {
+    model::NodeOrders orders;
+    orders.epoch = Epoch(1);
+    orders.node = node;
+    orders.incarnation = agent_->incarnation();
+    fill(orders);
+    return agent_->apply(std::move(orders));
+  }
+  Result<void> start(model::StartOrder order) {
+    return apply([&](model::NodeOrders& orders) { orders.start.push_back(std::move(order)); });
+  }
+
+  bool wait(std::function<bool()> done, Duration limit = Duration::seconds(60)) {
+    const Duration until = env::real_clock().boot() + limit;
+    while (!done() && env::real_clock().boot() < until) {
+      (void)loop_->block_on(loop_->sleep(Duration::millis(2)));
+    }
+    return done();
+  }
+  const model::RankReport& end_of(const model::AttemptRef& attempt, std::int32_t rank = 0) {
+    const auto key = std::pair(attempt, rank);
+    EXPECT_TRUE(wait([&] { return ends.contains(key); })) << to_string(attempt);
+    return ends[key];
+  }
+  LogPage read_log(LogFilter filter, std::string cursor = {}) {
+    return MUST(loop_->block_on(agent_->read_log(std::move(filter), std::move(cursor))));
+  }
+
+  Result<void> started;
+  std::vector<model::NodeInventory> joins;
+  std::vector<std::string> losses;
+  std::map<std::pair<model::AttemptRef, std::int32_t>, model::RankReport> ends;
+  std::map<model::AttemptRef, int> reports;
+
+ private:
+  void take(model::RankReport rank) {
+    ++reports[rank.attempt];
+    if (rank.ended) ends[{rank.attempt, rank.rank}] = std::move(rank);
+  }
+
+  std::unique_ptr<async::EventLoop> loop_;
+  std::unique_ptr<Agent> agent_;
+};
+
+model::StartOrder order_of(const std::string& script, std::int64_t task = 0,
+                           std::int64_t lane = 1) {
+  model::StartOrder order;
+  order.attempt = {{JobId("job"), StepIndex(0), TaskIndex(task)}, AttemptNumber(1)};
+  order.lane = LaneId(lane);
+  order.argv = {"/bin/sh", "-ec", script};
+  order.env = {{"RUNNEL_JOB_ID", "job"}};
+  order.workdir = "/";
+  order.grace = Duration::seconds(20);
+  order.max_log = Bytes::gibi(1);
+  return order;
+}
+
+class AgentTest : public ::testing::Test {
+ protected:
+  ~AgentTest() override {
+    // The runner is nobody's child: ended here, for the next test.
+    const std::string pid = testing::read_text(runner_pid_file(home_.path()));
+    if (pid.empty()) return;
+    ::kill(static_cast<pid_t>(std::stol(pid)), SIGTERM);
+    for (int i = 0; i < 2'000 && std::filesystem::exists(runner_pid_file(home_.path())); ++i) {
+      ::usleep(5'000);
+    }
+  }
+  std::string text_of(AgentHarness& harness, const LogFilter& filter) {
+    std::string text;
+    for (const LogPiece& piece : harness.read_log(filter).pieces) text += piece.bytes;
+    return text;
+  }
+  LogFilter all() const {
+    LogFilter filter;
+    filter.job = JobId("job");
+    return filter;
+  }
+
+  TemporaryHome home_;
+};
+
+TEST_F(AgentTest, StartsARunnerAndRunsAnAttempt) {
+  AgentHarness control(home_.path());
+  ASSERT_TRUE(control.started.ok());
+  ASSERT_EQ(control.joins.size(), 1U);
+  EXPECT_EQ(control.joins[0].node, NodeId("local"));
+  EXPECT_TRUE(control.joins[0].ranks.empty());
+  EXPECT_GT(control.agent().runner_pid(), 1);
+  const model::StartOrder order = order_of("echo $INHERITED-$RANK-$RUNNEL_JOB_ID; exit 4");
+  ASSERT_TRUE(control.start(order).ok());
+  EXPECT_EQ(control.end_of(order.attempt).code, 4);
+  EXPECT_EQ(text_of(control, all()), "yes--job\n");
+}
+
+TEST_F(AgentTest, IsIdempotent) {
+  AgentHarness control(home_.path());
+  const model::StartOrder order = order_of("echo once");
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(control.start(order).ok());
+  control.end_of(order.attempt);
+  ASSERT_TRUE(control.start(order).ok());
+  const model::StartOrder other = order_of("true", 1);
+  ASSERT_TRUE(control.start(other).ok());
+  control.end_of(other.attempt);
+  EXPECT_EQ(text_of(control, all()), "once\n");
+}
+
+TEST_F(AgentTest, RefusesOldEpochsAndOtherIncarnations) {
+  AgentHarness control(home_.path(), {NodeId("local")}, Epoch(5));
+  model::NodeOrders orders;
+  orders.node = NodeId("local");
+  orders.epoch = Epoch(4);
+  orders.incarnation = control.agent().incarnation();
+  EXPECT_EQ(control.agent().apply(orders).error().code, Errc::kPrecondition);
+  orders.epoch = Epoch(5);
+  orders.incarnation = Incarnation("another");
+  EXPECT_EQ(control.agent().apply(orders).error().code, Errc::kPrecondition);
+  orders.incarnation = control.agent().incarnation();
+  EXPECT_TRUE(control.agent().apply(orders).ok());
+}
+
+TEST_F(AgentTest, StopsWhatRunsAndWhatWaits) {
+  AgentHarness control(home_.path());
+  const model::StartOrder runs = order_of("echo up; sleep 1000", 0);
+  const model::StartOrder waits = order_of("echo never", 1);
+  ASSERT_TRUE(control.start(runs).ok());
+  ASSERT_TRUE(control.start(waits).ok());
+  ASSERT_TRUE(control.wait([&] { return control.reports.contains(runs.attempt); }));
+  ASSERT_TRUE(control
+                  .apply([&](model::NodeOrders& orders) {
+                    for (const model::StartOrder* order : {&waits, &runs}) {
+                      orders.stop.push_back(
+                          {order->attempt, Duration::seconds(5), model::StopReason::kCancelled});
+                    }
+                  })
+                  .ok());
+  EXPECT_EQ(control.end_of(runs.attempt).cause, EndCause::kStopped);
+  EXPECT_EQ(control.end_of(waits.attempt).cause, EndCause::kNotStarted);
+  EXPECT_EQ(control.end_of(waits.attempt).started_at, Time());
+}
+
+TEST_F(AgentTest, ANewAgentFindsWhatTheOldOneStarted) {
+  const std::string go = home_.path() + "/go";
+  const model::StartOrder lives =
+      order_of("while [ ! -e " + go + " ]; do sleep 0.01; done; exit 8", 0, 1);
+  const model::StartOrder done = order_of("exit 3", 1, 2);
+  Incarnation first;
+  {
+    AgentHarness control(home_.path());
+    first = control.agent().incarnation();
+    ASSERT_TRUE(control.start(lives).ok());
+    ASSERT_TRUE(control.start(done).ok());
+    control.end_of(done.attempt);
+    ASSERT_TRUE(control.wait([&] { return control.reports.contains(lives.attempt); }));
+  }
+  AgentHarness control(home_.path());
+  EXPECT_EQ(control.agent().incarnation(), first);
+  ASSERT_EQ(control.joins.at(0).ranks.size(), 2U);
+  for (const model::RankReport& rank : control.joins[0].ranks) {
+    EXPECT_EQ(rank.ended, rank.attempt == done.attempt);
+    if (rank.ended) EXPECT_EQ(rank.code, 3);
+  }
+  ASSERT_TRUE(control.start(lives).ok()) << "control may repeat itself";
+  std::ofstream(go) << "go";
+  EXPECT_EQ(control.end_of(lives.attempt).code, 8);
+}
+
+TEST_F(AgentTest, AKilledRunnerIsReplacedAndItsAttemptsAreTold) {
+  AgentHarness control(home_.path());
+  const Incarnation first = control.agent().incarnation();
+  const model::StartOrder order = order_of("sleep 1000");
+  ASSERT_TRUE(control.start(order).ok());
+  ASSERT_TRUE(control.wait([&] { return control.reports.contains(order.attempt); }));
+  ::kill(static_cast<pid_t>(control.agent().runner_pid()), SIGKILL);
+  ASSERT_TRUE(control.wait([&] { return control.joins.size() == 2; }));
+  EXPECT_GE(control.losses.size(), 1U);
+  EXPECT_NE(control.agent().incarnation(), first);
+  ASSERT_EQ(control.joins[1].ranks.size(), 1U);
+  EXPECT_EQ(control.joins[1].ranks[0].cause, EndCause::kVanished);
+  EXPECT_EQ(control.joins[1].incarnation, control.agent().incarnation());
+  model::StartOrder again = order_of("exit 2");
+  again.attempt.attempt = AttemptNumber(2);
+  ASSERT_TRUE(control.start(again).ok());
+  EXPECT_EQ(control.end_of(again.attempt).code, 2);
+}
+
+TEST_F(AgentTest, ForgetsOnOrder) {
+  AgentHarness control(home_.path());
+  const model::StartOrder order = order_of("true");
+  ASSERT_TRUE(control.start(order).ok());
+  control.end_of(order.attempt);
+  ASSERT_TRUE(
+      control.apply([&](model::NodeOrders& orders) { orders.forget.push_back(order.attempt); })
+          .ok());
+  const pid_t runner = static_cast<pid_t>(control.agent().runner_pid());
+  ASSERT_TRUE(control.wait([&] {
+    return MUST(read_journal(runner_folder(home_.path()) + "/journal"))
+    .ranks.empty();
+  }));
+  EXPECT_TRUE(testing::process_lives(runner));
+}
+
+TEST_F(AgentTest, SeveralNodesShareTheRunner) {
+  const NodeId a("a");
+  const NodeId b("b");
+  AgentHarness control(home_.path(), {a, b});
+  ASSERT_EQ(control.joins.size(), 2U);
+  model::StartOrder gang = order_of("echo $RANK of $WORLD_SIZE on $RUNNEL_NODE_RANK");
+  gang.num_nodes = 2;
+  gang.world_size = 2;
+  gang.env.emplace_back("WORLD_SIZE", "2");
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    gang.first_rank = rank;
+    gang.node_rank = rank;
+    ASSERT_TRUE(control
+                    .apply([&](model::NodeOrders& orders) { orders.start.push_back(gang); },
+                           rank == 0 ? a : b)
+                    .ok());
+  }
+  EXPECT_EQ(control.end_of(gang.attempt, 0).code, 0);
+  EXPECT_EQ(control.end_of(gang.attempt, 1).code, 0);
+  LogFilter filter = all();
+  filter.rank = 1;
+  EXPECT_EQ(text_of(control, filter), "1 of 2 on 1\n");
+}
+
+TEST_F(AgentTest, TellsOfOutputAtOnce) {
+  AgentHarness control(home_.path());
+  const std::string go = home_.path() + "/go";
+  const model::StartOrder order = order_of("echo first; while [ ! -e " + go +
+                                           " ]; do sleep 0.01; done; echo second >&2; sleep 1000");
+  ASSERT_TRUE(control.start(order).ok());
+  LogPage page;
+  ASSERT_TRUE(control.wait([&] {
+    (void)control.loop().block_on(control.agent().log_changed(JobId("job"), {}));
+    page = control.read_log(all());
+    return !page.pieces.empty();
+  }));
+  EXPECT_EQ(page.pieces[0].bytes, "first\n");
+  EXPECT_EQ(page.pieces[0].stream, LogStream::kOut);
+  std::ofstream(go) << "go";
+  LogPage next;
+  ASSERT_TRUE(control.wait([&] {
+    (void)control.loop().block_on(control.agent().log_changed(JobId("job"), {}));
+    next = control.read_log(all(), page.cursor);
+    return !next.pieces.empty();
+  }));
+  EXPECT_EQ(next.pieces[0].bytes, "second\n");
+  EXPECT_EQ(next.pieces[0].stream, LogStream::kErr);
+  EXPECT_GE(next.pieces[0].arrived_at, page.pieces[0].arrived_at);
+}
+
+TEST_F(AgentTest, SaysWhyAnOrderCannotBeCarriedOut) {
+  AgentHarness control(home_.path());
+  model::StartOrder secret = order_of("true", 0);
+  secret.secrets = {{"TOKEN", "env:MY_TOKEN"}};
+  model::StartOrder outside = order_of("true", 1);
+  outside.checkpoint = model::CheckpointPolicy{.dir = "../elsewhere"};
+  model::StartOrder zero = order_of(std::string("a\0b", 3), 2);
+  model::StartOrder empty = order_of("true", 3);
+  empty.argv.clear();
+  for (const model::StartOrder& order : {secret, outside, zero, empty}) {
+    ASSERT_TRUE(control.start(order).ok());
+    EXPECT_EQ(control.end_of(order.attempt).cause, EndCause::kNotStarted);
+    EXPECT_FALSE(control.end_of(order.attempt).message.empty());
+  }
+  EXPECT_TRUE(control.losses.empty()) << "the runner never saw any of it";
+  model::StartOrder odd = order_of("echo $RUNNEL_CHECKPOINT_DIR", 4);
+  odd.checkpoint = model::CheckpointPolicy{.dir = "./a//b/"};
+  ASSERT_TRUE(control.start(odd).ok());
+  EXPECT_EQ(control.end_of(odd.attempt).code, 0);
+  EXPECT_NE(text_of(control, all()).find("/a/b\n"), std::string::npos);
+}
+
+TEST_F(AgentTest, RemovesAJobsFolders) {
+  AgentHarness control(home_.path());
+  const model::StartOrder order =
+      order_of("echo x > $RUNNEL_JOB_DIR/file; echo y > $RUNNEL_TASK_DIR/file");
+  ASSERT_TRUE(control.start(order).ok());
+  EXPECT_EQ(control.end_of(order.attempt).code, 0);
+  const std::string folder = job_folder(home_.path(), JobId("job"));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/shared/file"));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/tasks/0.0/file"));
+  ASSERT_TRUE(
+      control.apply([](model::NodeOrders& orders) { orders.remove.emplace_back("job"); }).ok());
+  EXPECT_TRUE(control.wait([&] {
+    return !std::filesystem::exists(folder) &&
+           !std::filesystem::exists(home_.path() + "/trash/job");
+  }));
+}
+
+TEST_F(AgentTest, KeepsABoundedNumberAtTheRunner) {
+  AgentHarness control(home_.path());
+  constexpr int kTasks = Agent::kInFlightMax + 300;
+  ASSERT_TRUE(control
+                  .apply([&](model::NodeOrders& orders) {
+                    for (int task = 0; task < kTasks; ++task) {
+                      model::StartOrder order = order_of("", task, task % 2);
+                      order.argv = {"/bin/true"};
+                      orders.start.push_back(std::move(order));
+                    }
+                  })
+                  .ok());
+  // One that still waits here is withdrawn here.
+  const model::AttemptRef last{{JobId("job"), StepIndex(0), TaskIndex(kTasks - 1)},
+                               AttemptNumber(1)};
+  ASSERT_TRUE(control
+                  .apply([&](model::NodeOrders& orders) {
+                    orders.stop.push_back({last, Duration(), model::StopReason::kWithdrawn});
+                  })
+                  .ok());
+  EXPECT_TRUE(control.wait([&] { return control.ends.size() == kTasks; }, Duration::seconds(110)));
+  EXPECT_EQ(control.ends.at({last, 0}).cause, EndCause::kNotStarted);
+}
+
+}  // namespace
+}  // namespace runnel::agent

@@ -1,0 +1,57 @@
+#include "agent/hooks/secrets.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "agent/testing/runner_process.h"
+
+namespace runnel::agent {
+namespace {
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+class SecretsTest : public ::testing::Test {
+ protected:
+  Result<Values> values(const std::vector<model::SecretRef>& secrets) {
+    return secret_values(home_.path(), JobId("job"), secrets);
+  }
+  void write(const std::string& name, const std::string& text) {
+    std::filesystem::create_directories(home_.path() + "/secrets");
+    std::ofstream(home_.path() + "/" + name, std::ios::binary) << text;
+  }
+
+  testing::TemporaryHome home_;
+};
+
+TEST_F(SecretsTest, NoneNeedNoFile) { EXPECT_EQ(MUST(values({})), Values()); }
+
+TEST_F(SecretsTest, ComeFromTheJobsValuesAndFromFiles) {
+  write("secrets/job", R"({"TOKEN":"a \"b\"\nc"})");
+  write("cert", "line 1\nline 2\n");
+  EXPECT_EQ(MUST(values({{"TOKEN", "env:MY_TOKEN"}, {"CERT", "file:" + home_.path() + "/cert"}})),
+            (Values{{"TOKEN", "a \"b\"\nc"}, {"CERT", "line 1\nline 2"}}));
+}
+
+TEST_F(SecretsTest, AMissingOneIsNamedWithoutAnyValue) {
+  write("secrets/job", R"({"OTHER":"hush"})");
+  const Result<Values> missing = values({{"TOKEN", "env:MY_TOKEN"}});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().to_string(),
+            "secrets.TOKEN: the secret TOKEN has no value any more; submit the job again");
+  EXPECT_FALSE(values({{"CERT", "file:/no/such/file"}}).ok());
+  EXPECT_FALSE(values({{"TOKEN", "env:X"}, {"OTHER", "env:Y"}}).ok());
+}
+
+TEST_F(SecretsTest, DamageAndSizeAreErrors) {
+  write("secrets/job", "{");
+  EXPECT_FALSE(values({{"TOKEN", "env:MY_TOKEN"}}).ok());
+  write("huge", std::string(100'000, 'x'));
+  EXPECT_FALSE(values({{"BIG", "file:" + home_.path() + "/huge"}}).ok());
+  write("zero", std::string("a\0b", 3));
+  EXPECT_FALSE(values({{"ZERO", "file:" + home_.path() + "/zero"}}).ok());
+}
+
+}  // namespace
+}  // namespace runnel::agent

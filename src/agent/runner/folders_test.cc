@@ -1,0 +1,141 @@
+#include "agent/runner/folders.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "agent/log_index.h"
+#include "agent/testing/runner_process.h"
+
+namespace runnel::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryHome;
+
+model::AttemptRef attempt_of(std::int64_t task, std::int32_t attempt = 1) {
+  return {{JobId("job"), StepIndex(3), TaskIndex(task)}, AttemptNumber(attempt)};
+}
+
+class FoldersTest : public ::testing::Test {
+ protected:
+  FoldersTest() : folders_(home_.path(), JobId("job")) {}
+
+  TaskFolder take(const model::AttemptRef& attempt, TaskFolderKind kind = TaskFolderKind::kLane) {
+    return MUST(folders_.take(0, attempt, kind, "ckpt"));
+  }
+  std::string job() const { return job_folder(home_.path(), JobId("job")); }
+  static void leave(const std::string& path) { std::ofstream(path) << "x"; }
+
+  TemporaryHome home_;
+  TaskFolders folders_;
+};
+
+TEST_F(FoldersTest, AnUntouchedLaneFolderServesTheNext) {
+  const TaskFolder first = take(attempt_of(1));
+  EXPECT_TRUE(first.of_lane);
+  EXPECT_EQ(first.path, job() + "/lanes/0");
+  EXPECT_EQ(first.checkpoint, job() + "/lanes/0/ckpt");
+  EXPECT_TRUE(fs::is_directory(first.checkpoint));
+  folders_.give_back(0, attempt_of(1), first);
+  const TaskFolder second = take(attempt_of(2));
+  EXPECT_EQ(second.path, first.path);
+  EXPECT_FALSE(fs::exists(job() + "/tasks"));
+}
+
+TEST_F(FoldersTest, WhateverIsLeftMakesItTheTasks) {
+  int task = 0;
+  for (const char* name : {"/file", "/ckpt/state", "/.hidden"}) {
+    const TaskFolder folder = take(attempt_of(++task));
+    leave(folder.path + name);
+    folders_.give_back(0, attempt_of(task), folder);
+    EXPECT_TRUE(fs::exists(job() + "/tasks/3." + std::to_string(task) + name)) << name;
+    EXPECT_FALSE(fs::exists(job() + "/lanes/0")) << name;
+  }
+}
+
+TEST_F(FoldersTest, EvenWhatWasRemovedAgainIsNoticed) {
+  const TaskFolder folder = take(attempt_of(1));
+  leave(folder.path + "/brief");
+  fs::remove(folder.path + "/brief");
+  folders_.give_back(0, attempt_of(1), folder);
+  EXPECT_TRUE(fs::is_directory(take(attempt_of(2)).checkpoint));
+}
+
+TEST_F(FoldersTest, ATaskMayRemoveItsFolder) {
+  const TaskFolder folder = take(attempt_of(1));
+  fs::remove_all(folder.path);
+  folders_.give_back(0, attempt_of(1), folder);
+  EXPECT_TRUE(fs::is_directory(take(attempt_of(2)).checkpoint));
+}
+
+TEST_F(FoldersTest, ASecondAttemptFindsWhatTheFirstLeft) {
+  const TaskFolder first = take(attempt_of(1));
+  EXPECT_FALSE(first.resume);
+  leave(first.checkpoint + "/state");
+  folders_.give_back(0, attempt_of(1), first);
+  const TaskFolder second = take(attempt_of(1, 2));
+  EXPECT_EQ(second.path, job() + "/tasks/3.1");
+  EXPECT_TRUE(second.resume);
+  EXPECT_TRUE(fs::exists(second.checkpoint + "/state"));
+  const TaskFolder other = take(attempt_of(2, 2));
+  EXPECT_TRUE(other.of_lane) << "its first attempt left nothing";
+  EXPECT_FALSE(other.resume);
+}
+
+TEST_F(FoldersTest, ALastingFolderIsKeptAsItIs) {
+  const TaskFolder folder = take(attempt_of(1), TaskFolderKind::kLasting);
+  EXPECT_EQ(folder.path, job() + "/tasks/3.1");
+  folders_.give_back(0, attempt_of(1), folder);
+  EXPECT_TRUE(fs::is_directory(folder.checkpoint));
+  EXPECT_FALSE(take(attempt_of(1, 2), TaskFolderKind::kLasting).resume) << "nothing to resume from";
+}
+
+TEST_F(FoldersTest, StepsMayNameTheirCheckpointsDifferently) {
+  folders_.give_back(0, attempt_of(1), take(attempt_of(1)));
+  const TaskFolder other = MUST(folders_.take(0, attempt_of(2), TaskFolderKind::kLane, "deep/er"));
+  EXPECT_TRUE(fs::is_directory(job() + "/lanes/0/deep/er"));
+  EXPECT_FALSE(fs::exists(job() + "/lanes/0/ckpt"));
+  leave(other.checkpoint + "/state");
+  folders_.give_back(0, attempt_of(2), other);
+  EXPECT_TRUE(fs::exists(job() + "/tasks/3.2/deep/er/state"));
+}
+
+TEST_F(FoldersTest, WhatADeadRunnersAttemptLeftIsKept) {
+  leave(take(attempt_of(1)).checkpoint + "/state");
+  TaskFolders next(home_.path(), JobId("job"));
+  next.settle(0, attempt_of(1));
+  EXPECT_TRUE(fs::exists(job() + "/tasks/3.1/ckpt/state"));
+  next.settle(5, attempt_of(2));
+  EXPECT_FALSE(fs::exists(job() + "/tasks/3.2"));
+}
+
+TEST_F(FoldersTest, NothingIsOverwritten) {
+  const TaskFolder lasting = take(attempt_of(1), TaskFolderKind::kLasting);
+  leave(lasting.path + "/old");
+  const TaskFolder lane = MUST(folders_.take(1, attempt_of(9), TaskFolderKind::kLane, "ckpt"));
+  leave(lane.path + "/new");
+  folders_.give_back(1, attempt_of(1), lane);
+  EXPECT_TRUE(fs::exists(job() + "/tasks/3.1/old"));
+  EXPECT_TRUE(fs::exists(job() + "/tasks/3.1.a1/new"));
+}
+
+TEST_F(FoldersTest, EmptyLanesGoAndOthersStay) {
+  folders_.give_back(0, attempt_of(1), take(attempt_of(1)));
+  folders_.remove_lanes();
+  EXPECT_FALSE(fs::exists(job() + "/lanes"));
+  leave(take(attempt_of(2)).path + "/used");
+  folders_.remove_lanes();
+  EXPECT_TRUE(fs::exists(job() + "/lanes/0/used"));
+}
+
+TEST_F(FoldersTest, MakesAllThatIsMissing) {
+  EXPECT_TRUE(make_folders(home_.path() + "/a/b/c").ok());
+  EXPECT_TRUE(make_folders(home_.path() + "/a/b/c").ok());
+  leave(home_.path() + "/file");
+  EXPECT_FALSE(make_folders(home_.path() + "/file/below").ok());
+}
+
+}  // namespace
+}  // namespace runnel::agent

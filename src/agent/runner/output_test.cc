@@ -1,0 +1,158 @@
+#include "agent/runner/output.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "agent/testing/runner_process.h"
+
+namespace runnel::agent {
+namespace {
+
+using testing::read_text;
+using testing::TemporaryHome;
+
+model::AttemptRef attempt_of(std::int64_t task) {
+  return {{JobId("job"), StepIndex(0), TaskIndex(task)}, AttemptNumber(1)};
+}
+
+class OutputTest : public ::testing::Test {
+ protected:
+  JobOutput open() { return MUST(JobOutput::open(home_.path(), JobId("job"))); }
+  std::string logs() const { return logs_folder(home_.path(), JobId("job")); }
+  static void write(JobOutput& output, const RankOutput& rank, LogStream stream,
+                    const std::string& text) {
+    ASSERT_EQ(::write(output.descriptor(rank, stream), text.data(), text.size()),
+              static_cast<ssize_t>(text.size()));
+  }
+  std::vector<IndexRecord> index() const {
+    const std::string text = read_text(index_path(logs()));
+    std::vector<IndexRecord> records;
+    for (std::size_t at = 0; at + kIndexRecordBytes <= text.size(); at += kIndexRecordBytes) {
+      const auto record = parse_record(std::string_view(text).substr(at));
+      EXPECT_TRUE(record.has_value()) << at;
+      if (record) records.push_back(*record);
+    }
+    return records;
+  }
+
+  TemporaryHome home_;
+};
+
+TEST_F(OutputTest, AttemptsOfASlotFollowEachOtherInItsFiles) {
+  JobOutput output = open();
+  const std::uint32_t slot = output.take_slot();
+  for (int task = 0; task < 3; ++task) {
+    RankOutput rank = MUST(output.begin(slot, 0, attempt_of(task), Time::from_millis(task)));
+    write(output, rank, LogStream::kOut, "out " + std::to_string(task) + "\n");
+    if (task == 1) write(output, rank, LogStream::kErr, "err\n");
+    output.end(rank, Bytes::gibi(1), Time::from_millis(task + 10));
+  }
+  ASSERT_TRUE(output.flush().ok());
+  EXPECT_EQ(read_text(segment_path(logs(), 0, 0, LogStream::kOut)), "out 0\nout 1\nout 2\n");
+  const std::vector<IndexRecord> records = index();
+  ASSERT_EQ(records.size(), 6U);
+  EXPECT_EQ(records[2].kind, IndexRecord::Kind::kStart);
+  EXPECT_EQ(records[2].offset[0], 6);
+  EXPECT_EQ(records[3].kind, IndexRecord::Kind::kEnd);
+  EXPECT_EQ(records[3].offset[0], 12);
+  EXPECT_EQ(records[3].offset[1], 4);
+  EXPECT_EQ(records[3].time, 11);
+  EXPECT_EQ(records[4].offset[1], 4);
+}
+
+TEST_F(OutputTest, SlotsAreReusedLowestFirst) {
+  JobOutput output = open();
+  EXPECT_EQ(output.take_slot(), 0U);
+  EXPECT_EQ(output.take_slot(), 1U);
+  EXPECT_EQ(output.take_slot(), 2U);
+  output.give_slot(2, JobOutput::SlotState::kClean);
+  output.give_slot(0, JobOutput::SlotState::kClean);
+  EXPECT_EQ(output.take_slot(), 0U);
+  output.give_slot(1, JobOutput::SlotState::kSpoiled);
+  EXPECT_EQ(output.take_slot(), 2U);
+  EXPECT_EQ(output.take_slot(), 3U) << "a spoiled slot never comes back";
+}
+
+TEST_F(OutputTest, ANewRunnerTakesNewSlots) {
+  {
+    JobOutput output = open();
+    for (int i = 0; i < 3; ++i) {
+      MUST(output.begin(output.take_slot(), 0, attempt_of(i), Time()));
+    }
+  }
+  EXPECT_EQ(open().take_slot(), 3U);
+}
+
+TEST_F(OutputTest, ATornIndexIsMadeWhole) {
+  {
+    JobOutput output = open();
+    RankOutput rank = MUST(output.begin(output.take_slot(), 0, attempt_of(0), Time()));
+    output.end(rank, Bytes(), Time());
+    ASSERT_TRUE(output.flush().ok());
+  }
+  std::filesystem::resize_file(index_path(logs()), kIndexRecordBytes + 17);
+  JobOutput output = open();
+  output.end_vanished(0, 0, attempt_of(0), Time::from_millis(5));
+  ASSERT_TRUE(output.flush().ok());
+  const std::vector<IndexRecord> records = index();
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[1].kind, IndexRecord::Kind::kEnd);
+  EXPECT_EQ(records[1].time, 5);
+}
+
+TEST_F(OutputTest, TheMiddleIsDroppedAndTheRestStays) {
+  JobOutput output = open();
+  RankOutput rank = MUST(output.begin(output.take_slot(), 0, attempt_of(0), Time()));
+  const Bytes max_log = Bytes::kibi(64);
+  // Three times the limit on one stream, a little on the other.
+  const std::string line(1023, 'a');
+  for (int i = 0; i < 192; ++i) write(output, rank, LogStream::kOut, line + "\n");
+  write(output, rank, LogStream::kErr, std::string(4096, 'e'));
+  output.trim(rank, max_log);
+  EXPECT_GT(rank.gap_end[0], rank.gap_begin[0]);
+  const std::int64_t first_gap = rank.gap_end[0];
+  for (int i = 0; i < 192; ++i) write(output, rank, LogStream::kOut, line + "\n");
+  output.end(rank, max_log, Time());
+  ASSERT_TRUE(output.flush().ok());
+  EXPECT_GT(rank.gap_end[0], first_gap);
+  const std::int64_t kept = 384 * 1024 - (rank.gap_end[0] - rank.gap_begin[0]) + 4096;
+  EXPECT_LE(kept, max_log.count());
+  EXPECT_GE(kept, max_log.count() / 2);
+  EXPECT_EQ(rank.gap_end[1], rank.gap_begin[1]) << "the small stream is whole";
+  const std::string text = read_text(segment_path(logs(), 0, 0, LogStream::kOut));
+  EXPECT_EQ(text.size(), 384U * 1024) << "offsets do not change";
+  EXPECT_EQ(text.find('\0'), static_cast<std::size_t>(rank.gap_begin[0]));
+  EXPECT_EQ(text.rfind('\0') + 1, static_cast<std::size_t>(rank.gap_end[0]));
+  const IndexRecord last = index().back();
+  EXPECT_EQ(last.kind, IndexRecord::Kind::kEnd);
+  EXPECT_EQ(last.gap_begin[0], rank.gap_begin[0]);
+  EXPECT_EQ(last.gap_end[0], rank.gap_end[0]);
+}
+
+TEST_F(OutputTest, UnderTheLimitNothingIsDropped) {
+  JobOutput output = open();
+  RankOutput rank = MUST(output.begin(output.take_slot(), 0, attempt_of(0), Time()));
+  write(output, rank, LogStream::kOut, std::string(60'000, 'a'));
+  write(output, rank, LogStream::kErr, std::string(5'536, 'a'));
+  output.end(rank, Bytes::kibi(64), Time());
+  EXPECT_EQ(rank.gap_end[0], 0);
+  EXPECT_EQ(rank.gap_end[1], 0);
+}
+
+TEST_F(OutputTest, ALimitCountsFromTheAttemptsOwnBeginning) {
+  JobOutput output = open();
+  const std::uint32_t slot = output.take_slot();
+  for (int task = 0; task < 4; ++task) {
+    RankOutput rank = MUST(output.begin(slot, 0, attempt_of(task), Time()));
+    write(output, rank, LogStream::kOut, std::string(50'000, 'a'));
+    output.end(rank, Bytes::kibi(64), Time());
+    EXPECT_EQ(rank.gap_end[0], 0) << task;
+  }
+}
+
+}  // namespace
+}  // namespace runnel::agent
