@@ -7,7 +7,7 @@ namespace runnel::async::detail {
 void escaped_exception() {
   std::string what = "an exception of unknown type escaped a coroutine";
   try {
-    throw;
+    std::rethrow_exception(std::current_exception());
   } catch (const std::exception& exception) {
     what = std::string("an exception escaped a coroutine: ") + exception.what();
   } catch (...) {

@@ -17,8 +17,8 @@ class Gate;
 
 // One thread's loop of timers, descriptors, signals and posted work.
 //
-// Contract: run() returns after stop(), also after one that came first; it may be called again. Everything that needs the loop CHECKs
-//           that it is on the loop's thread while the loop runs. Posted work runs in order.
+// Contract: run() returns after stop(), also after one that came first; it may be called again.
+//           What needs the loop CHECKs that it is on its thread. Posted work runs in order.
 // Threads:  post() and stop() from any; the rest on the thread in run(), or before run().
 // Lifetime: outlives everything that uses it. Gates are closed before the loop is destroyed.
 // Why:      Boost.Asio is behind it, so that no user of this module compiles Asio.

@@ -34,8 +34,8 @@ class Stream {
   class WriteAll;
   WriteAll write_all(std::string_view bytes);  // `bytes` stay valid until the await returns.
   // Returns when the peer is gone: a Unix peer has closed both directions, a TCP peer has ended its
-  // output (which of the two it meant cannot be told), or the connection broke. Reads nothing. Stopping the
-  // token also breaks off a pending read or write.
+  // output (which of the two it meant cannot be told), or the connection broke. Reads nothing.
+  // Stopping the token also breaks off a pending read or write.
   Async<void> hangup(StopToken token);
 
   void interrupt();

@@ -34,8 +34,8 @@ struct WorkerOptions {
 // A named thread that runs blocking functions one after another and resumes their callers on the
 // loop: SQLite commits, fsyncs, name resolution.
 //
-// Contract: functions run in the order of run(), one at a time. kFull when `queued_max` wait already,
-//           kCancelled after stop(). stop() runs what is queued, then ends the thread.
+// Contract: functions run in the order of run(), one at a time. kFull when `queued_max` wait
+//           already, kCancelled after stop(). stop() runs what is queued, then ends the thread.
 // Threads:  run() and stop() on the loop; the function on the worker's thread only, so what it
 //           touches must be its own, or left alone by the loop until the await returns.
 // Lifetime: stop() is awaited before destruction (CHECKed).

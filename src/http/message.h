@@ -88,9 +88,11 @@ class StreamWriter {
   virtual async::StopToken gone() const = 0;
 };
 
-// A reply whose body is produced over time: SSE, JSON lines, log bytes. `body` is called once, after
-// the head was sent; it must not be a capturing lambda that is a coroutine (call one with copies).
-// An error of the body ends the connection without the final chunk: the client sees it is cut.
+// A reply whose body is produced over time: SSE, JSON lines, log bytes.
+//
+// Contract: `body` is called once, after the head was sent; it must not be a capturing lambda that
+//           is a coroutine (call one with copies). An error of the body ends the connection without
+//           the final chunk: the client sees that it is cut.
 struct StreamResponse {
   int status = 200;
   Headers headers;

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "async/gate.h"
+#include "async/together.h"
 #include "base/check.h"
 
 namespace runnel::http::detail {
@@ -18,6 +19,14 @@ constexpr std::size_t kWritePiece = std::size_t{64} << 10;  // The unit in which
 constexpr std::size_t kJoinedBodyMax = std::size_t{16} << 10;  // Sent in one piece with its head.
 constexpr std::size_t kDrainMax = std::size_t{32} << 20;       // Of a refused request's rest.
 constexpr Duration kDrainTime = Duration::seconds(2);
+
+// The two halves of a streamed reply: when the body has ended the watch does too.
+Async<void> produce(const StreamResponse& response, StreamWriter& writer,
+                    async::StopSource& ended) {
+  Result<void> produced = co_await response.body(writer);
+  ended.stop();
+  co_return produced;
+}
 
 Async<void> watch_peer(async::Stream& stream, async::StopSource& gone, async::StopToken ended) {
   Result<void> left = co_await stream.hangup(std::move(ended));
@@ -221,12 +230,11 @@ Async<void> Connection::answer_stream(const StreamResponse& response) {
 
   async::StopSource gone(host_.stopping);
   async::StopSource ended;
-  async::Gate watching(host_.loop);
-  MUST(host_.loop.spawn(watching, watch_peer(stream_, gone, ended.token())));
   Writer writer(*this, gone, framing);
-  Result<void> produced = co_await response.body(writer);
-  ended.stop();
-  MUST(co_await watching.close());
+  std::vector<Async<void>> halves;
+  halves.push_back(produce(response, writer, ended));
+  halves.push_back(watch_peer(stream_, gone, ended.token()));
+  Result<void> produced = co_await async::when_all(host_.loop, std::move(halves));
   CO_TRY(std::move(produced));
   if (framing == Framing::kUntilClose) co_return {};
   co_return co_await send(kLastChunk);

@@ -18,7 +18,7 @@
 
 namespace runnel::http::detail {
 
-// Counts a server's ticks. Deadlines are ticks, so that a request costs no timer and no clock, and a
+// Counts a server's ticks. Deadlines are ticks: a request costs no timer and no clock, and a
 // process that was suspended does not find all its clients late.
 struct TickClock {
   Duration length;

@@ -19,8 +19,9 @@ struct ParserLimits {
 // Requests out of bytes, without I/O.
 //
 // Contract: feed() takes what belongs to the current request and returns how many bytes it took;
-//           what it leaves must be offered again with more behind it. After done(), take() gives the
-//           request and begins the next; it fails for a target that cannot be decoded. An error is final; failure_status() is its HTTP status.
+//           what it leaves must be offered again with more behind it. After done(), take() gives
+//           the request and begins the next; it fails for a target that cannot be decoded. An error
+//           is final; failure_status() is its HTTP status.
 // Why:      Beast's parser behind our own types: it is fuzzed and compiled in one file.
 class RequestParser {
  public:

@@ -66,16 +66,15 @@ std::string Served::talk(const std::string& bytes) {
 }
 
 RawClient::RawClient(const Endpoint& endpoint) {
-  async::UniqueFd socket = endpoint.is_unix() ? MUST(async::connect_unix(endpoint.unix_path))
-                                              : MUST(async::connect_tcp(endpoint.host, endpoint.port));
-                                              int flags = ::fcntl(socket.get(), F_GETFL);
-                                              CHECK(::fcntl(socket.get(), F_SETFL,
-                                                            flags & ~O_NONBLOCK) == 0,
-                                                    "a blocking socket");
-                                              descriptor_ = socket.release();
-                                              pollfd state{descriptor_, POLLOUT, 0};
-                                              CHECK(::poll(&state, 1, 5000) == 1,
-                                                    "a connected socket");
+  Result<async::UniqueFd> connected = endpoint.is_unix()
+                                          ? async::connect_unix(endpoint.unix_path)
+                                          : async::connect_tcp(endpoint.host, endpoint.port);
+  async::UniqueFd socket = MUST(std::move(connected));
+  int flags = ::fcntl(socket.get(), F_GETFL);
+  CHECK(::fcntl(socket.get(), F_SETFL, flags & ~O_NONBLOCK) == 0, "a blocking socket");
+  descriptor_ = socket.release();
+  pollfd state{descriptor_, POLLOUT, 0};
+  CHECK(::poll(&state, 1, 5000) == 1, "a connected socket");
 }
 
 RawClient::~RawClient() { ::close(descriptor_); }
