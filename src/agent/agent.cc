@@ -6,7 +6,6 @@
 #include "agent/hooks/environment.h"
 #include "agent/hooks/secrets.h"
 #include "agent/log_index.h"
-#include "agent/runner/strays.h"
 #include "base/check.h"
 #include "env/files.h"
 
@@ -17,17 +16,6 @@ constexpr std::string_view kDefaultCheckpointDir = "checkpoint";
 
 // What the kernel hands to one program, and far more than a frame needs.
 constexpr std::size_t kOrderBytesMax = 8 << 20;
-
-// A runner that is started by a command inside a task does not belong to that task.
-std::vector<std::string> environment_of_runner(const std::vector<std::string>& environment) {
-  std::vector<std::string> own;
-  const std::string key = std::string(kAttemptKeyName) + "=";
-  for (const std::string& variable : environment) {
-    if (!variable.starts_with(key)) own.push_back(variable);
-  }
-  own.push_back(key + std::string(kDetachedKey));
-  return own;
-}
 
 std::size_t bytes_of(const std::vector<std::string>& texts) {
   std::size_t bytes = 0;
@@ -67,7 +55,7 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
       runner_(loop, {.home = options_.home,
                      .epoch = options_.epoch,
                      .command = options_.runner_command,
-                     .environment = environment_of_runner(options_.environment)}),
+                     .environment = detached_environment(options_.environment)}),
       watch_(loop, clock, options_.home),
       reader_(options_.home),
       gate_(loop),

@@ -1,7 +1,6 @@
 #include "agent/log_marker.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,8 @@
 #include <memory>
 #include <optional>
 #include <vector>
+
+#include "agent/runner/open_file.h"
 
 namespace runnel::agent {
 namespace {
@@ -45,9 +46,7 @@ LogMarker::Lane& LogMarker::lane_of(LaneKey key) {
   if (found != lanes_.end()) return found->second;
   if (lanes_.size() >= kOpenMax) lanes_.clear();  // What was seen stands in the files.
   Lane& lane = lanes_[key];
-  const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC;
-  lane.marks =
-      async::UniqueFd(::open(marks_path(logs_, key.first, key.second).c_str(), flags, 0644));
+  lane.marks = open_to_append(marks_path(logs_, key.first, key.second));
   if (lane.marks.valid()) read_seen(lane);
   return lane;
 }

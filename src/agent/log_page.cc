@@ -1,11 +1,11 @@
 #include "agent/log_page.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "agent/runner/open_file.h"
 #include "base/check.h"
 
 namespace runnel::agent {
@@ -33,7 +33,7 @@ std::string read_at(int file, std::int64_t offset, std::size_t bytes) {
 }
 
 std::string read_whole(const std::string& path) {
-  const async::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const async::UniqueFd file = open_to_read(path);
   struct stat status{};
   if (!file.valid() || ::fstat(file.get(), &status) != 0) return {};
   return read_at(file.get(), 0, static_cast<std::size_t>(std::min(status.st_size, kMarksBytesMax)));
@@ -50,7 +50,7 @@ LogPageBuilder::File& LogPageBuilder::file_of(const LogSource& source, LogStream
   File& file = entry->second;
   if (!is_new) return file;
   const std::string path = segment_path(logs_, source.start.slot, source.start.rank, stream);
-  file.descriptor = async::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  file.descriptor = open_to_read(path);
   struct stat status{};
   if (file.descriptor.valid() && ::fstat(file.descriptor.get(), &status) == 0) {
     file.size = status.st_size;

@@ -1,6 +1,5 @@
 #include "agent/log_reader.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 
 #include "agent/log_cursor.h"
 #include "agent/log_page.h"
+#include "agent/runner/open_file.h"
 #include "async/unique_fd.h"
 
 namespace runnel::agent {
@@ -23,7 +23,7 @@ constexpr std::size_t kOpenForPieceCursors = 32;
 class IndexFile {
  public:
   explicit IndexFile(const std::string& logs) {
-    file_ = async::UniqueFd(::open(index_path(logs).c_str(), O_RDONLY | O_CLOEXEC));
+    file_ = open_to_read(index_path(logs));
     struct stat status{};
     if (file_.valid() && ::fstat(file_.get(), &status) == 0) {
       records_ = status.st_size / static_cast<std::int64_t>(kIndexRecordBytes);

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "agent/hooks/environment.h"
 #include "cli/pause.h"
 #include "env/clock.h"
 #include "env/files.h"
@@ -35,7 +36,7 @@ Result<void> Session::start_daemon() const {
   TRY(env::remove_file(home_.failure()));
   env::DetachedProcess daemon;
   daemon.argv = { TRY(env::executable_path()), "--home", home_.root, "daemon" };
-  daemon.environment = env::environment();
+  daemon.environment = agent::detached_environment(env::environment());
   daemon.log_file = home_.daemon_log();
   TRY(env::spawn_detached(daemon));
   return {};

@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "agent/runner/strays.h"
 #include "base/check.h"
 #include "model/variables.h"
 
@@ -69,6 +70,15 @@ std::vector<std::string> inheritable(const std::vector<std::string>& environment
     if (is_inherited(name_of(variable))) kept.push_back(variable);
   }
   return kept;
+}
+
+std::vector<std::string> detached_environment(const std::vector<std::string>& environment) {
+  std::vector<std::string> own;
+  for (const std::string& variable : environment) {
+    if (name_of(variable) != kAttemptKeyName) own.push_back(variable);
+  }
+  own.push_back(joined(std::string(kAttemptKeyName), std::string(kDetachedKey)));
+  return own;
 }
 
 RankEnvironments rank_environments(

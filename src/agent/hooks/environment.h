@@ -13,6 +13,10 @@ namespace runnel::agent {
 // have been started inside one), and PWD, OLDPWD, SHLVL and _ (of the shell that started it).
 std::vector<std::string> inheritable(const std::vector<std::string>& environment);
 
+// For a daemon or a runner, which a command inside a task may have to start: it does not belong to
+// that task, and does not end with it.
+std::vector<std::string> detached_environment(const std::vector<std::string>& environment);
+
 // "NAME=value" texts: what all ranks of the order share, and what each adds. No name stands twice.
 struct RankEnvironments {
   std::vector<std::string> shared;

@@ -40,6 +40,11 @@ TEST(Inheritable, LeavesOutWhatBelongsToTheDaemon) {
   EXPECT_EQ(kept, (Texts{"PATH=/bin", "HOME=/root", "CONDA_PREFIX=/c", "LANG=", "nonsense"}));
 }
 
+TEST(DetachedEnvironment, DoesNotBelongToATask) {
+  EXPECT_EQ(detached_environment({"A=1", "RUNNEL_ATTEMPT_KEY=h1.2:3:0", "RUNNEL_ATTEMPT=2"}),
+            (Texts{"A=1", "RUNNEL_ATTEMPT=2", "RUNNEL_ATTEMPT_KEY=detached"}));
+}
+
 TEST(RankEnvironments, TheOrderIsStrongerThanWhatIsInherited) {
   model::StartOrder order = order_of();
   order.env = {{"A", "ours"}, {"OMP_NUM_THREADS", "2"}};

@@ -12,12 +12,12 @@
 
 #include "agent/runner/folders.h"
 #include "agent/runner/moment.h"
+#include "agent/runner/open_file.h"
 #include "base/check.h"
 
 namespace runnel::agent {
 namespace {
 
-constexpr int kAppend = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY;
 // A file's offsets stay far below what file systems take: then the slot is left.
 constexpr std::int64_t kSegmentBytesMax = 1LL << 40;
 
@@ -54,7 +54,7 @@ Result<JobOutput> JobOutput::open(const std::string& home, const JobId& job) {
 Result<void> JobOutput::prepare() {
   TRY(make_folders(logs_));
   const std::string path = index_path(logs_);
-  index_ = async::UniqueFd(::open(path.c_str(), kAppend, 0644));
+  index_ = open_to_append(path);
   if (!index_.valid()) return errno_error("open " + path, errno);
   // A record cut off by a full disk and a kill is dropped, so that all others stay aligned.
   const std::int64_t size = size_of(index_.get());
@@ -92,7 +92,7 @@ Result<Segment*> JobOutput::open_segment(std::uint32_t slot, std::int32_t rank) 
     async::UniqueFd& file = segment.files[as_index(stream)];
     if (file.valid()) continue;
     const std::string path = segment_path(logs_, slot, rank, stream);
-    file = async::UniqueFd(::open(path.c_str(), kAppend, 0644));
+    file = open_to_append(path);
     if (!file.valid()) return errno_error("open " + path, errno);
     segment.size[as_index(stream)] = size_of(file.get());
   }

@@ -1,11 +1,12 @@
 #include "agent/runner/process_tree.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <memory>
+
+#include "agent/runner/open_file.h"
 
 namespace runnel::agent {
 namespace {
@@ -87,13 +88,13 @@ Bytes kilobytes_field(std::string_view text, std::string_view name) {
 }  // namespace
 
 std::string read_small_file(const std::string& path, std::size_t bytes_max) {
-  const async::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const async::UniqueFd file = open_to_read(path);
   return file.valid() ? read_all(file.get(), bytes_max) : std::string();
 }
 
 ChildList::ChildList() {
   const std::string path = "/proc/self/task/" + std::to_string(::getpid()) + "/children";
-  file_ = async::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  file_ = open_to_read(path);
 }
 
 std::vector<pid_t> ChildList::read() const {

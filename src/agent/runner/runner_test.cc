@@ -278,6 +278,22 @@ TEST_F(RunnerTest, KillsDaemonsWhenTheirAttemptHasEnded) {
   for (const char* name : {"a", "b", "c", "d"}) EXPECT_TRUE(wait_gone(wait_pid(name))) << name;
 }
 
+TEST_F(RunnerTest, ADaemonOfOursDoesNotBelongToTheTaskThatStartedIt) {
+  RunnerProcess runner(home_.path());
+  TestAgent agent(home_.path());
+  const PlaceStart place =
+      shell("(RUNNEL_ATTEMPT_KEY=detached setsid sh -c 'echo $$ > " + file("daemon") +
+            "; exec sleep 1000' &); while [ ! -s " + file("daemon") + " ]; do sleep 0.01; done");
+  agent.start(place);
+  EXPECT_EQ(agent.wait_end(place).code, 0);
+  const PlaceStart other = shell("true", 1);
+  agent.start(other);
+  agent.wait_end(other);
+  const pid_t daemon = wait_pid("daemon");
+  EXPECT_TRUE(process_lives(daemon));
+  ::kill(daemon, SIGKILL);
+}
+
 TEST_F(RunnerTest, LeavesTheDaemonsOfALivingAttemptAlone) {
   RunnerProcess runner(home_.path());
   TestAgent agent(home_.path());

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string_view>
+#include <system_error>
 
 #include "base/check.h"
 
@@ -81,7 +81,7 @@ std::vector<char*> pointers(const std::vector<const std::string*>& texts) {
 }
 
 std::string sentence(std::string what, int error) {
-  return what.append(": ").append(std::strerror(error));
+  return what.append(": ").append(std::generic_category().message(error));
 }
 
 std::string too_long(const SpawnRequest& request) {

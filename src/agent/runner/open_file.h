@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "async/unique_fd.h"
+
+namespace runnel::agent {
+
+// Files that are read or written at places, not as a whole. Not valid: errno says why.
+async::UniqueFd open_to_read(const std::string& path);
+// Made when it is missing; every write goes to its end.
+async::UniqueFd open_to_append(const std::string& path);
+
+}  // namespace runnel::agent
