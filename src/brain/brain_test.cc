@@ -327,6 +327,20 @@ TEST(Brain, CancelEndsEverythingOnce) {
   EXPECT_TRUE(desk.request(job, Verb::kCancel).refusal.has_value());
 }
 
+TEST(Brain, AHaltedJobOfWhichSomeFailedIsCancelledAsFailed) {
+  Desk desk;
+  desk.join("a", 1);
+  const JobId job = desk.submit({step("many", 3)});
+  desk.ended("a", Desk::ref(job, 0, 0), 1);
+  desk.request(job, Verb::kHalt);
+  desk.ended("a", Desk::ref(job, 0, 1), 0, 0, EndCause::kStopped);
+  EXPECT_EQ(desk.job_status(job), Status::kPaused);
+  desk.request(job, Verb::kCancel);
+  EXPECT_EQ(desk.step_status(job, 0), Status::kFailed);
+  EXPECT_EQ(desk.job_status(job), Status::kFailed);
+  EXPECT_EQ(desk.count(job, 0, Status::kCancelled), 2);
+}
+
 TEST(Brain, AJobThatWaitsIsCancelledAtOnce) {
   Desk desk;
   const JobId job = desk.submit({step("many", 3)});

@@ -44,13 +44,14 @@ struct Row {
 constexpr std::array kJobRows = {
     Row{kQueued, set(kRunning, kPaused) | kJobEnds},
     Row{kRunning, set(kPaused) | kJobEnds},
-    Row{kPaused, set(kQueued, kCancelled)},
+    // Failed: cancelled while it was held, after some of it had failed.
+    Row{kPaused, set(kQueued, kFailed, kCancelled)},
 };
 constexpr std::array kStepRows = {
     Row{kQueued, set(kRunning, kPaused) | kStepEnds},
     Row{kRunning, set(kPaused) | kJobEnds},
-    // Skipped: what it depends on failed while it was held.
-    Row{kPaused, set(kQueued, kCancelled, kSkipped)},
+    // Skipped: what it depends on failed while it was held. Failed: as a job.
+    Row{kPaused, set(kQueued, kFailed, kCancelled, kSkipped)},
 };
 constexpr std::array kTaskRows = {
     Row{kQueued, set(kAdmitted, kStarting, kPaused, kCancelled, kSkipped)},
@@ -81,7 +82,8 @@ constexpr Table table_of(const std::array<Row, N>& rows) {
 // Indexed by Level.
 constexpr std::array<Table, 4> kNext = {table_of(kJobRows), table_of(kStepRows),
                                         table_of(kTaskRows), table_of(kAttemptRows)};
-// What an explicit retry may reopen, by Level. Success stands, and a pruned task is the search's word.
+// What an explicit retry may reopen, by Level. Success stands, and a pruned task is the search's
+// word.
 constexpr std::array<Set, 4> kReopenable = {
     set(kFailed, kCancelled), set(kFailed, kCancelled, kSkipped),
     set(kFailed, kCancelled, kSkipped, kTimeout, kOutOfMemory), Set{0}};

@@ -1,0 +1,326 @@
+#include <concepts>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "brain/state.h"
+#include "brain/state_check.h"
+#include "json/read.h"
+#include "json/value.h"
+#include "json/writer.h"
+#include "model/spec_records.h"
+
+// The snapshot's form: docs/design/brain.md, "Snapshots". What follows from the rest (counts, open
+// lanes of a step) is not stored, so a snapshot cannot contradict itself there.
+namespace runnel::model {
+
+// [begin, end) pairs, ascending, none touching the next.
+template <>
+struct Form<IntervalSet> {
+  static void write(json::Writer& out, const IntervalSet& set) {
+    Form<std::vector<IntervalSet::Range>>::write(out, set.ranges());
+  }
+  static Result<void> read(const json::Value& json, IntervalSet& set) {
+    std::vector<IntervalSet::Range> ranges;
+    TRY(Form<std::vector<IntervalSet::Range>>::read(json, ranges));
+    std::int64_t free_from = 0;
+    for (const auto& [begin, end] : ranges) {
+      if (begin < free_from || begin >= end) {
+        return Error(Errc::kInvalid, "ranges must ascend and leave gaps between them");
+      }
+      set.insert(begin, end);
+      free_from = end + 1;
+    }
+    return {};
+  }
+};
+
+// Statuses without tasks are left out: whether one ever had any is not part of the state.
+template <>
+struct Form<std::map<Status, IntervalSet>> {
+  static void write(json::Writer& out, const std::map<Status, IntervalSet>& sets) {
+    out.begin_list();
+    for (const auto& entry : sets) {
+      if (!entry.second.empty()) Form<std::pair<Status, IntervalSet>>::write(out, entry);
+    }
+    out.end_list();
+  }
+  static Result<void> read(const json::Value& json, std::map<Status, IntervalSet>& sets) {
+    std::vector<std::pair<Status, IntervalSet>> entries;
+    TRY((Form<std::vector<std::pair<Status, IntervalSet>>>::read(json, entries)));
+    for (auto& [status, set] : entries) {
+      if (set.empty()) return Error(Errc::kInvalid, "a status without tasks is left out");
+      if (!sets.empty() && sets.rbegin()->first >= status) {
+        return Error(Errc::kInvalid, "statuses must stand in their order");
+      }
+      sets.emplace_hint(sets.end(), status, std::move(set));
+    }
+    return {};
+  }
+};
+
+template <typename T>
+struct Form<std::deque<T>> {
+  static void write(json::Writer& out, const std::deque<T>& values) {
+    out.begin_list();
+    for (const T& value : values) Form<T>::write(out, value);
+    out.end_list();
+  }
+  static Result<void> read(const json::Value& json, std::deque<T>& values) {
+    std::vector<T> items;
+    TRY(Form<std::vector<T>>::read(json, items));
+    values.assign(items.begin(), items.end());
+    return {};
+  }
+};
+
+// Values that hold their own key.
+inline const JobId& key_of(const brain::Job& job) { return job.id; }
+inline const NodeId& key_of(const brain::Node& node) { return node.info.id; }
+inline LaneId key_of(const brain::Lane& lane) { return lane.id; }
+inline std::int32_t key_of(const RankExit& exit) { return exit.rank; }
+
+template <typename Key, typename T>
+concept HoldsItsKey = requires(const T& value) {
+  { key_of(value) } -> std::convertible_to<Key>;
+};
+
+namespace detail {
+
+// Adds items whose keys must ascend.
+template <typename Map, typename Item, typename Add>
+Result<void> read_ascending(const json::Value& json, Map& map, Add add) {
+  std::vector<Item> items;
+  TRY(Form<std::vector<Item>>::read(json, items));
+  for (Item& item : items) {
+    const std::size_t before = map.size();
+    const auto added = add(map, std::move(item));
+    if (map.size() == before || std::next(added) != map.end()) {
+      return Error(Errc::kInvalid, "what stands in a list by its key must ascend");
+    }
+  }
+  return {};
+}
+
+}  // namespace detail
+
+// A map whose values hold their keys, as the list of the values.
+template <typename Key, typename T>
+  requires HoldsItsKey<Key, T>
+struct Form<std::map<Key, T>> {
+  using Map = std::map<Key, T>;
+  static void write(json::Writer& out, const Map& map) {
+    out.begin_list();
+    for (const auto& [key, value] : map) {
+      CHECK(key == key_of(value), "a value stands under another key than its own");
+      Form<T>::write(out, value);
+    }
+    out.end_list();
+  }
+  static Result<void> read(const json::Value& json, Map& map) {
+    return detail::read_ascending<Map, T>(json, map, [](Map& to, T value) {
+      const Key key(key_of(value));
+      return to.try_emplace(key, std::move(value)).first;
+    });
+  }
+};
+
+// Any other map, as the list of its pairs.
+template <typename Key, typename T>
+  requires(!HoldsItsKey<Key, T>)
+struct Form<std::map<Key, T>> {
+  using Map = std::map<Key, T>;
+  using Item = std::pair<Key, T>;
+  static void write(json::Writer& out, const Map& map) {
+    out.begin_list();
+    for (const auto& [key, value] : map) {
+      out.begin_list();
+      Form<Key>::write(out, key);
+      Form<T>::write(out, value);
+      out.end_list();
+    }
+    out.end_list();
+  }
+  static Result<void> read(const json::Value& json, Map& map) {
+    return detail::read_ascending<Map, Item>(
+        json, map, [](Map& to, Item item) { return to.insert(std::move(item)).first; });
+  }
+};
+
+template <>
+struct Fields<brain::LiveAttempt> {
+  static void visit(auto& visit, auto& live) {
+    visit("ended_ranks", live.ended_ranks);
+    visit("first_failed", live.first_failed, Number{.min = -1, .fallback = -1});
+    visit("first_failed_cause", live.first_failed_cause);
+    visit("lane", live.lane, Required());
+    visit("number", live.number, Number{.fallback = 1});
+    visit("params", live.params);
+    visit("started_at", live.started_at);
+    visit("status", live.status);
+    visit("stopping", live.stopping);
+  }
+};
+
+template <>
+struct Fields<brain::Task> {
+  static void visit(auto& visit, auto& task) {
+    visit("attempts", task.attempts, Number{.fallback = 1});
+    visit("charged", task.charged);
+    visit("exit_code", task.exit_code, kExitNumber);
+    visit("live", task.live);
+    visit("losses", task.losses);
+    visit("not_before", task.not_before);
+    visit("reason", task.reason);
+    visit("status", task.status);
+  }
+};
+
+template <>
+struct Fields<brain::Step> {
+  static void visit(auto& visit, auto& step) {
+    visit("ended_at", step.ended_at);
+    visit("plain", step.plain, Required());
+    visit("ready_since", step.ready_since);
+    visit("reason", step.reason);
+    visit("recent_millis", step.recent_millis, Number{.min = -1, .fallback = -1});
+    visit("started_at", step.started_at);
+    visit("status", step.status);
+    visit("tasks", step.tasks);
+  }
+};
+
+template <>
+struct Fields<brain::Job> {
+  static void visit(auto& visit, auto& job) {
+    visit("ended_at", job.ended_at);
+    visit("first_event", job.first_event);
+    visit("id", job.id, Required());
+    visit("message", job.message);
+    visit("order", job.order, Required());
+    visit("owner", job.owner);
+    visit("project", job.project, Required());
+    visit("queue", job.queue, Required());
+    visit("reason", job.reason);
+    visit("spec", job.spec, Required());
+    visit("started_at", job.started_at);
+    visit("status", job.status);
+    visit("steps", job.steps, Required());
+    visit("submitted_at", job.submitted_at);
+  }
+};
+
+template <>
+struct Fields<brain::Lane> {
+  static void visit(auto& visit, auto& lane) {
+    visit("id", lane.id, Required());
+    visit("job", lane.job, Required());
+    visit("opened_at", lane.opened_at);
+    visit("per_place", lane.per_place);
+    visit("places", lane.places, Required());
+    visit("port", lane.port, Number{.max = 65'535});
+    visit("progress_at", lane.progress_at);
+    visit("queue", lane.queue);
+    visit("step", lane.step);
+  }
+};
+
+template <>
+struct Fields<brain::Node> {
+  static void visit(auto& visit, auto& node) {
+    visit("incarnation", node.incarnation, Required());
+    visit("info", node.info, Required());
+    visit("reason", node.reason);
+    visit("up", node.up);
+  }
+};
+
+template <>
+struct Fields<brain::KeyRecord> {
+  static void visit(auto& visit, auto& record) {
+    visit("at", record.at);
+    visit("body_hash", record.body_hash);
+    visit("job", record.job, Required());
+  }
+};
+
+template <>
+struct Fields<brain::State> {
+  static void visit(auto& visit, auto& state) {
+    visit("finished", state.finished);
+    visit("jobs", state.jobs);
+    visit("keys", state.keys);
+    visit("lanes", state.lanes);
+    visit("last_event", state.last_event);
+    visit("last_lane", state.last_lane);
+    visit("last_order", state.last_order);
+    visit("last_port", state.last_port, Number{.max = 65'535});
+    visit("nodes", state.nodes);
+    visit("now", state.now);
+  }
+};
+
+}  // namespace runnel::model
+
+namespace runnel::brain {
+namespace {
+
+constexpr std::int64_t kStateVersion = 1;
+// A state of kUnfinishedJobsMax small jobs has about 100 MB.
+constexpr std::size_t kStateBytesMax = std::size_t{1} << 30;
+
+void count(Step& step) {
+  step.counts = {};
+  for (const auto& [status, set] : step.plain) {
+    step.counts[static_cast<std::size_t>(status)] += set.size();
+  }
+  for (const auto& [index, task] : step.tasks) ++step.counts[static_cast<std::size_t>(task.status)];
+}
+
+// What is not stored because it follows from the rest.
+void derive(State& state) {
+  for (auto& [id, job] : state.jobs) {
+    for (Step& step : job.steps) count(step);
+  }
+  for (const auto& [id, lane] : state.lanes) {
+    ++state.jobs.at(lane.job).steps.at(static_cast<std::size_t>(lane.step.value())).lanes;
+  }
+}
+
+Result<void> check_version(json::Reader& reader) {
+  const std::int64_t version = TRY(reader.integer("version"));
+  if (version == kStateVersion) return {};
+  Error error(Errc::kUnsupported, "this snapshot is of version " + std::to_string(version) +
+                                      "; this build reads version " +
+                                      std::to_string(kStateVersion));
+  return error.with_field("version").with_hint("use the newer runnel that wrote it");
+}
+
+}  // namespace
+
+std::string encode_state(const State& state) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object();
+  model::write_fields(out, state);
+  out.field("version", kStateVersion);
+  out.end_object();
+  return text;
+}
+
+Result<State> decode_state(std::string_view text) {
+  const json::Value document = TRY(json::parse(text, {.bytes_max = kStateBytesMax}));
+  json::Reader reader = TRY(json::Reader::of(document, ""));
+  TRY(check_version(reader));
+  State state = TRY(model::read_fields<State>(reader));
+  TRY(check_state(state));
+  derive(state);
+  return state;
+}
+
+}  // namespace runnel::brain

@@ -1,0 +1,369 @@
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "brain/brain.h"
+#include "brain/state_check.h"
+#include "brain/testing/desk.h"
+#include "json/value.h"
+#include "model/codec.h"
+#include "model/testing/random_model.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Status;
+using testing::Desk;
+using testing::step;
+
+// What a control and its nodes could do in some order: a state like a real one, from a seed.
+class RandomDay {
+ public:
+  explicit RandomDay(std::uint64_t seed) : random_(seed) {}
+
+  Desk& run(int inputs) {
+    desk_.colocate = random_.maybe();
+    desk_.join("n1", 4);
+    for (int i = 0; i < inputs; ++i) {
+      desk_.pass(Duration::millis(random_.below(400)));
+      next();
+    }
+    return desk_;
+  }
+
+ private:
+  void next() {
+    switch (random_.below(8)) {
+      case 0: return submit();
+      case 1: return request();
+      case 2: return lose_and_rejoin();
+      case 3: return desk_.wake();
+      default: return report();
+    }
+  }
+
+  void submit() {
+    auto first = step("first", 1 + random_.below(20));
+    first.retry.max = static_cast<std::int32_t>(random_.below(3));
+    first.retry.backoff_min = first.retry.backoff_max = Duration::millis(random_.below(2'000));
+    first.params = {{.name = "x", .values = {"1", "\"2\"", "\n"}}};
+    first.samples = first.task_count;
+    auto second = step("second", 1, {0});
+    second.num_nodes = static_cast<std::int32_t>(1 + random_.below(3));
+    second.procs_per_node = static_cast<std::int32_t>(1 + random_.below(2));
+    model::Submit input;
+    auto spec = std::make_shared<model::JobSpec>();
+    spec->name = random_.text();
+    spec->steps = {first, second};
+    spec->priority = static_cast<std::int32_t>(random_.below(3)) - 1;
+    input.job = JobId("j" + std::to_string(++jobs_));
+    if (random_.maybe()) input.idempotency_key = "key" + std::to_string(random_.below(10));
+    input.body_hash = "same";
+    input.owner = random_.text();
+    input.spec = spec;
+    desk_.decide(input);
+  }
+
+  void request() {
+    if (jobs_ == 0) return;
+    const JobId job("j" + std::to_string(1 + random_.below(jobs_)));
+    desk_.request(job, static_cast<model::JobRequest::Verb>(random_.below(5)));
+  }
+
+  void lose_and_rejoin() {
+    const std::string life = std::to_string(life_);
+    desk_.lose("n1", life);
+    if (random_.maybe()) desk_.wake();
+    desk_.join("n1", 2 + random_.below(6), std::to_string(++life_));
+  }
+
+  void report() {
+    const std::vector<DesiredAttempt> wanted = desired(desk_.brain.state(), NodeId("n1"));
+    if (wanted.empty()) return desk_.wake();
+    const auto pick = static_cast<std::size_t>(random_.below(std::ssize(wanted)));
+    const model::AttemptRef attempt = wanted[pick].attempt;
+    const auto order = start_order(desk_.brain.state(), attempt, NodeId("n1"));
+    const int rank = static_cast<int>(random_.below(order->world_size));
+    auto fact = Desk::end_of(attempt, static_cast<int>(random_.below(2)), desk_.now, rank);
+    fact.ended = random_.below(4) != 0;
+    desk_.report("n1", fact, std::to_string(life_));
+  }
+
+  model::RandomModel random_;
+  Desk desk_;
+  int jobs_ = 0;
+  int life_ = 1;
+};
+
+// A few of everything that a snapshot can hold.
+Desk& rich_desk(Desk& desk) {
+  desk.colocate = true;
+  desk.join("a", 4);
+  desk.join("gone", 2);
+  desk.lose("gone");
+  auto sweep = step("sweep", 6);
+  sweep.params = {{.name = "lr", .kind = model::Parameter::Kind::kUniform, .low = "0", .high = "1"},
+                  {.name = "net", .values = {"a", "b"}}};
+  sweep.retry.max = 2;
+  sweep.retry.backoff_min = sweep.retry.backoff_max = Duration::minutes(5);
+  sweep.parallel = 2;
+  auto gang = step("gang");
+  gang.num_nodes = 2;
+  gang.grace = Duration::seconds(5);
+  const JobId first = desk.submit({sweep, step("after", 3, {0})});
+  const JobId second = desk.submit({gang}, 5);
+  desk.running("a", Desk::ref(first, 0, 0));
+  desk.pass(Duration::seconds(2));
+  desk.ended("a", Desk::ref(first, 0, 0), 7);
+  desk.ended("a", Desk::ref(first, 0, 1));
+  desk.running("a", Desk::ref(second, 0, 0));
+  desk.ended("a", Desk::ref(second, 0, 0), 3, 1);
+  const JobId third = desk.submit({step("quick")});
+  desk.request(third, model::JobRequest::Verb::kCancel);
+  model::Submit keyed;
+  keyed.job = JobId("keyed");
+  keyed.idempotency_key = "key-1";
+  keyed.body_hash = "abc";
+  keyed.owner = "ada";
+  auto spec = std::make_shared<model::JobSpec>();
+  spec->name = "keyed";
+  spec->steps = {step("wide", 1'000'000)};
+  keyed.spec = spec;
+  desk.decide(keyed);
+  desk.request(keyed.job, model::JobRequest::Verb::kHalt);
+  return desk;
+}
+
+TEST(StateCodec, AnEmptyStateIsOneLine) {
+  EXPECT_EQ(encode_state(State()), R"({"version":1})");
+  EXPECT_EQ(encode_state(MUST(decode_state(R"({"version":1})"))), R"({"version":1})");
+}
+
+TEST(StateCodec, EveryDayReadsBackAsItself) {
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    RandomDay day(seed);
+    Desk& desk = day.run(60);
+    const std::string text = encode_state(desk.brain.state());
+    const Result<State> read = decode_state(text);
+    ASSERT_TRUE(read.ok()) << seed << ": " << read.error().to_string();
+    ASSERT_EQ(encode_state(*read), text) << seed;
+    for (const auto& [id, job] : desk.brain.state().jobs) {
+      const Job& copy = read->jobs.at(id);
+      ASSERT_EQ(*copy.spec, *job.spec);
+      for (std::size_t index = 0; index < job.steps.size(); ++index) {
+        ASSERT_EQ(copy.steps[index].counts, job.steps[index].counts) << seed;
+        ASSERT_EQ(copy.steps[index].lanes, job.steps[index].lanes) << seed;
+        ASSERT_EQ(copy.steps[index].tasks, job.steps[index].tasks) << seed;
+      }
+    }
+    ASSERT_EQ(read->lanes, desk.brain.state().lanes) << seed;
+    ASSERT_EQ(read->nodes, desk.brain.state().nodes) << seed;
+    ASSERT_EQ(read->keys, desk.brain.state().keys) << seed;
+  }
+}
+
+// A brain that woke from a snapshot decides what the one that never slept decides.
+TEST(StateCodec, ABrainGoesOnFromASnapshotAsIfNothingHadHappened) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    RandomDay day(seed);
+    Desk& desk = day.run(40);
+    Brain woken(MUST(decode_state(encode_state(desk.brain.state()))));
+    for (int later = 0; later < 20; ++later) {
+      desk.pass(Duration::millis(300));
+      const auto wanted = desired(desk.brain.state(), NodeId("n1"));
+      model::Input input = model::Wake{};
+      if (!wanted.empty()) {
+        const Incarnation life = desk.brain.state().nodes.at(NodeId("n1")).incarnation;
+        input = model::NodeReport{
+            NodeId("n1"), life, {Desk::end_of(wanted.front().attempt, 0, desk.now)}};
+      }
+      const Decision mine = woken.decide(input, desk.now);
+      ASSERT_EQ(mine.events, desk.decide(input).events) << seed;
+    }
+    ASSERT_EQ(encode_state(woken.state()), encode_state(desk.brain.state())) << seed;
+  }
+}
+
+TEST(StateCodec, AReplicaThatOnlyFoldedHasTheSameText) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    RandomDay day(seed);
+    Desk& desk = day.run(60);
+    ASSERT_EQ(encode_state(desk.replica()), encode_state(desk.brain.state())) << seed;
+  }
+}
+
+TEST(StateCodec, AMillionTasksTakeALine) {
+  Desk desk;
+  const JobId job = desk.submit({step("wide", 1'000'000)});
+  const std::string text = encode_state(desk.brain.state());
+  EXPECT_LT(text.size(), 600u);
+  EXPECT_EQ(MUST(decode_state(text)).jobs.at(job).steps[0].counts[0], 1'000'000);
+}
+
+TEST(StateCodec, AThousandFinishedJobsAreSmallAndQuick) {
+  Desk desk;
+  desk.join("a", 1);
+  for (int i = 0; i < 1'000; ++i) {
+    const JobId job = desk.submit({step("one")});
+    desk.ended("a", Desk::ref(job, 0, 0));
+  }
+  const std::string text = encode_state(desk.brain.state());
+  EXPECT_LT(text.size() / 1'000, 600u);
+  const std::clock_t begin = std::clock();
+  const State read = MUST(decode_state(text));
+  const double millis = 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_EQ(read.finished.size(), 1'000u);
+  // 100 ms with optimisation at the most; the bound leaves room for sanitizers.
+  EXPECT_LT(millis, 2'000);
+  RecordProperty("decode_millis", std::to_string(millis));
+  RecordProperty("bytes", std::to_string(text.size()));
+}
+
+// ---- the golden snapshot
+// -------------------------------------------------------------------------
+
+std::string golden_path() {
+  return std::string(RUNNEL_SOURCE_DIR) + "/test/golden/log/state-v1.json";
+}
+
+std::string golden_text() {
+  std::ifstream file(golden_path());
+  std::stringstream text;
+  text << file.rdbuf();
+  std::string line = text.str();
+  if (line.ends_with('\n')) line.pop_back();
+  return line;
+}
+
+// A snapshot that an old build wrote opens in every new one. This file is never written again: a
+// new version gets a file of its own beside it.
+TEST(StateCodec, OpensTheSnapshotOfVersionOne) {
+  const Result<State> read = decode_state(golden_text());
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(encode_state(*read), golden_text());
+  EXPECT_EQ(read->jobs.size(), 4u);
+  EXPECT_EQ(read->nodes.size(), 2u);
+  EXPECT_FALSE(read->lanes.empty());
+  EXPECT_EQ(read->finished.size(), 1u);
+  EXPECT_EQ(read->keys.at("key-1").job, JobId("keyed"));
+}
+
+// ---- what is refused
+// -----------------------------------------------------------------------------
+
+// The rich state's text with one change to its document.
+Result<State> changed(const std::function<void(json::Value&)>& change) {
+  Desk desk;
+  json::Value document = MUST(json::parse(encode_state(rich_desk(desk).brain.state())));
+  change(document);
+  return decode_state(document.dump());
+}
+
+json::Value& member(json::Value& object, std::string_view key) {
+  return object.as_object().find(key)->second;
+}
+
+json::Value& item(json::Value& document, std::string_view list, std::size_t index) {
+  return member(document, list).as_list()[index];
+}
+
+json::Value& step_at(json::Value& document, std::size_t job, std::size_t step) {
+  return member(item(document, "jobs", job), "steps").as_list()[step];
+}
+
+TEST(StateCodec, TheRichStateIsSound) {
+  const auto read = changed([](json::Value&) {});
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_TRUE(check_state(*read).ok());
+}
+
+TEST(StateCodec, RefusesWhatIsNoSnapshot) {
+  for (const char* text : {"", "{}", "[]", "null", R"({"version":"1"})", R"({"version":1,"x":0})",
+                           R"({"version":1,"now":-1})", R"({"version":1,"jobs":{}})",
+                           R"({"version":1,"last_port":70000})",
+                           R"({"version":1} )"
+                           "x"}) {
+    EXPECT_FALSE(decode_state(text).ok()) << text;
+  }
+}
+
+TEST(StateCodec, RefusesANewerVersionAndSaysSo) {
+  const auto read = decode_state(R"({"later":true,"version":2})");
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, Errc::kUnsupported);
+  EXPECT_EQ(read.error().field, "version");
+}
+
+TEST(StateCodec, NamesTheFieldThatIsWrong) {
+  const auto read = changed([](json::Value& document) {
+    step_at(document, 0, 1).set("status", json::Value::text("QUEUEED"));
+  });
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().field, "jobs[0].steps[1].status");
+  EXPECT_EQ(read.error().hint, "did you mean QUEUED?");
+}
+
+struct Damage {
+  const char* says;
+  std::function<void(json::Value&)> change;
+};
+
+TEST(StateCodec, RefusesStatesThatNoFoldCouldGive) {
+  const auto pop = [](json::Value& list) { list.as_list().pop_back(); };
+  const std::vector<Damage> damages = {
+      {"each of its", [&](auto& doc) { pop(member(step_at(doc, 0, 1), "plain")); }},
+      {"each of its",
+       [](auto& doc) {
+         auto& tasks = member(step_at(doc, 0, 0), "tasks").as_list();
+         tasks.erase(tasks.begin());
+       }},
+      {"other steps", [&](auto& doc) { pop(member(item(doc, "jobs", 0), "steps")); }},
+      {"counts as finished",
+       [](auto& doc) { member(doc, "finished").as_list()[0] = json::Value::text("job1"); }},
+      {"does not name each", [&](auto& doc) { pop(member(doc, "finished")); }},
+      {"not open", [&](auto& doc) { member(doc, "lanes").as_list().clear(); }},
+      {"a node nobody knows", [&](auto& doc) { member(doc, "nodes").as_list().clear(); }},
+      {"other ranks", [](auto& doc) { item(doc, "lanes", 0).set("places", json::Value::list()); }},
+      {"of a step that is not there",
+       [](auto& doc) { item(doc, "lanes", 0).set("step", json::Value::integer(9)); }},
+      {"after the last one opened",
+       [](auto& doc) { doc.set("last_lane", json::Value::integer(0)); }},
+      {"after the last one submitted",
+       [](auto& doc) { doc.set("last_order", json::Value::integer(1)); }},
+      {"does not hold it",
+       [](auto& doc) { item(doc, "lanes", 0).set("queue", json::Value::list()); }},
+      {"must ascend",
+       [](auto& doc) {
+         auto& jobs = member(doc, "jobs").as_list();
+         std::swap(jobs[0], jobs[1]);
+       }},
+      {"must ascend",
+       [](auto& doc) {
+         auto& nodes = member(doc, "nodes").as_list();
+         nodes[1] = nodes[0];
+       }},
+  };
+  for (const Damage& damage : damages) {
+    const auto read = changed(damage.change);
+    ASSERT_FALSE(read.ok()) << damage.says;
+    EXPECT_NE(read.error().message.find(damage.says), std::string::npos)
+        << read.error().to_string();
+  }
+}
+
+TEST(StateCodec, RefusesRangesThatOverlapOrTouch) {
+  for (const char* ranges : {"[[0,5],[5,9]]", "[[0,5],[3,9]]", "[[5,5]]", "[[4,2]]", "[[-1,2]]",
+                             "[[0]]", "[[6,9],[0,5]]", "[]"}) {
+    const auto read = changed([&](json::Value& document) {
+      member(step_at(document, 0, 1), "plain").as_list()[0].as_list()[1] =
+          MUST(json::parse(ranges));
+    });
+    EXPECT_FALSE(read.ok()) << ranges;
+  }
+}
+
+}  // namespace
+}  // namespace runnel::brain
