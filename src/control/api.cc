@@ -1,0 +1,89 @@
+#include "control/api.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace runnel::control {
+namespace {
+
+constexpr std::string_view kRoot = "/api/v1";
+constexpr std::string_view kInProject = "/api/v1/projects/{project}";
+constexpr std::size_t kProjectBytesMax = 63;
+
+bool is_project_letter(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '-';
+}
+
+}  // namespace
+
+const std::vector<Api::Route>& Api::routes() {
+  using enum http::Method;
+  static const std::vector<Route> table = {
+      {{kPost, "/jobs", "Submit a job; answers when it is durable"}, &Api::submit},
+      {{kGet, "/jobs", "List jobs, newest first"}, &Api::list_jobs},
+      {{kGet, "/jobs/{id}", "One job; any unique prefix of its id"}, &Api::get_job},
+      {{kDelete, "/jobs/{id}", "Remove the record, logs and folders of an ended job"},
+       &Api::remove},
+      {{kPost, "/jobs/{id}:cancel", "Stop a job for good"}, &Api::cancel},
+      {{kPost, "/jobs/{id}:halt", "Stop a job and keep what it needs to go on"}, &Api::halt},
+      {{kPost, "/jobs/{id}:resume", "Go on with a halted job"}, &Api::resume},
+      {{kPost, "/jobs/{id}:retry", "Run again what failed of an ended job"}, &Api::retry},
+      {{kGet, "/jobs/{id}/tasks", "List the tasks of a job"}, &Api::list_tasks},
+      {{kGet, "/jobs/{id}/tasks/{step}/{index}", "One task with its attempts"}, &Api::get_task},
+      {{kGet, "/jobs/{id}/events", "What happened to a job; watch=1 goes on"}, &Api::job_events},
+      {{kGet, "/jobs/{id}/logs", "Output of a job's tasks; follow=1 goes on"}, &Api::read_logs},
+      {{kGet, "/jobs/{id}/explain", "Why a job is not running"}, &Api::explain},
+      {{kGet, "/events", "What happened; watch=1 goes on"}, &Api::all_events},
+      {{kGet, "/nodes", "Nodes and what is free on them"}, &Api::list_nodes},
+  };
+  return table;
+}
+
+const std::vector<Api::Route>& Api::service_routes() {
+  using enum http::Method;
+  static const std::vector<Route> table = {
+      {{kGet, "/api/v1/home", "Paths and processes of this home"}, &Api::get_home},
+      {{kPost, "/api/v1/home:stop", "End the daemon; attempts go on"}, &Api::stop_home},
+      {{kGet, "/healthz", "Whether the process answers"}, &Api::health},
+      {{kGet, "/readyz", "Whether requests can be accepted"}, &Api::ready},
+      {{kGet, "/version", "The version of this build"}, &Api::version},
+      {{kGet, "/openapi.json", "This API as an OpenAPI document"}, &Api::openapi},
+  };
+  return table;
+}
+
+void Api::add(http::Router& router, std::string_view prefix, const Route& route) {
+  const Handle handle = route.handle;
+  CHECK(handle != nullptr, "an operation without a handler");
+  CHECK(route.operation.path.front() == '/', "a path begins with a slash");
+  router.add(route.operation.method, std::string(prefix) + std::string(route.operation.path),
+             [this, handle](http::Request request) { return (this->*handle)(std::move(request)); });
+}
+
+void Api::add_routes(http::Router& router) {
+  for (const Route& route : routes()) {
+    add(router, kRoot, route);
+    add(router, kInProject, route);
+  }
+  for (const Route& route : service_routes()) add(router, "", route);
+}
+
+Result<ProjectId> project_of(const http::Request& request) {
+  for (const auto& [name, value] : request.params) {
+    if (name != "project") continue;
+    const bool letters = std::all_of(value.begin(), value.end(), is_project_letter);
+    if (!value.empty() && letters && value.size() <= kProjectBytesMax) return ProjectId(value);
+    return Error(Errc::kInvalid, "this cannot be the name of a project")
+        .with_field("project")
+        .with_value(value)
+        .with_hint("names have 1 to 63 of a-z, 0-9 and '-'");
+  }
+  return ProjectId("default");
+}
+
+http::Response with_version(http::Response response, EventSeq version) {
+  response.headers.set("ETag", "\"" + std::to_string(version.value()) + "\"");
+  return response;
+}
+
+}  // namespace runnel::control

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "async/async.h"
+#include "async/event_loop.h"
+#include "control/controller.h"
+#include "control/job_document.h"
+#include "control/log_source.h"
+#include "control/query.h"
+#include "http/message.h"
+#include "http/router.h"
+#include "model/codec.h"
+
+namespace runnel::control {
+
+// What a home tells of itself.
+struct HomeInfo {
+  std::string home;  // Its folder.
+  std::string socket;
+  std::string version;
+  std::int64_t daemon_pid = 0;
+  std::int64_t runner_pid = 0;       // 0: not known now.
+  std::vector<std::string> notices;  // What opening set right; sentences for a person.
+};
+
+// What the composition root lends to the API.
+struct ApiHost {
+  std::function<HomeInfo()> info;
+  std::function<void()> stop;  // Begin to end the daemon, after the answer has left.
+};
+
+// One thing that can be asked. The table of all of them makes the routes and /openapi.json.
+struct Operation {
+  http::Method method = http::Method::kGet;
+  std::string_view path;  // Below /api/v1, and again below /api/v1/projects/{project}.
+  std::string_view summary;
+};
+
+// The HTTP API of conventions section 6 on a Controller.
+//
+// Contract: add_routes() registers everything once. Answers leave when all they rest on is durable;
+//           errors become problem documents. A list costs as much as its page.
+// Threads:  the loop's only.
+// Lifetime: controller, logs and host outlive the server that has these routes; the server is
+// stopped
+//           before the controller.
+class Api {
+ public:
+  Api(async::EventLoop& loop, Controller& controller, LogSource& logs, ApiHost host)
+      : loop_(loop), controller_(controller), logs_(logs), host_(std::move(host)) {}
+
+  void add_routes(http::Router& router);
+
+ private:
+  using Handle = Async<http::Reply> (Api::*)(http::Request);
+  struct Route {
+    Operation operation;
+    Handle handle;
+  };
+  static const std::vector<Route>& routes();
+  static const std::vector<Route>& service_routes();
+  void add(http::Router& router, std::string_view prefix, const Route& route);
+
+  // api_jobs.cc
+  Async<http::Reply> submit(http::Request request);
+  Async<http::Reply> get_job(http::Request request);
+  Async<http::Reply> cancel(http::Request request);
+  Async<http::Reply> halt(http::Request request);
+  Async<http::Reply> resume(http::Request request);
+  Async<http::Reply> retry(http::Request request);
+  Async<http::Reply> remove(http::Request request);
+  Async<http::Reply> call(http::Request request, model::JobRequest::Verb verb);
+  Async<http::Reply> explain(http::Request request);
+  // Of the job of the path: its whole id.
+  Async<JobId> job_of_path(std::string prefix);
+  Async<std::string> document_of(JobId job, JobView view);
+
+  // api_list.cc
+  Async<http::Reply> list_jobs(http::Request request);
+
+  // api_tasks.cc
+  Async<http::Reply> list_tasks(http::Request request);
+  Async<http::Reply> get_task(http::Request request);
+  Async<std::string> history_of(model::TaskRef task, EventSeq first, EventSeq last);
+
+  // api_events.cc
+  Async<http::Reply> all_events(http::Request request);
+  Async<http::Reply> job_events(http::Request request);
+  Async<http::Reply> events(http::Request request, JobId job);
+  Async<void> watch(EventQuery query, bool until_end, StreamForm form, http::StreamWriter& out);
+
+  // api_logs.cc
+  Async<http::Reply> read_logs(http::Request request);
+  Result<LogQuery> log_query(const http::Request& request, const JobId& job) const;
+  Async<void> stream_logs(LogQuery query, std::string cursor, Flag follow, StreamForm form,
+                          bool raw, http::StreamWriter& out);
+  Async<void> more_output(JobId job, async::StopToken stop);
+  bool is_over(const JobId& job) const;
+
+  // api_service.cc
+  Async<http::Reply> list_nodes(http::Request request);
+  Async<http::Reply> get_home(http::Request request);
+  Async<http::Reply> stop_home(http::Request request);
+  Async<http::Reply> health(http::Request request);
+  Async<http::Reply> ready(http::Request request);
+  Async<http::Reply> version(http::Request request);
+  Async<http::Reply> openapi(http::Request request);
+
+  async::EventLoop& loop_;
+  Controller& controller_;
+  LogSource& logs_;
+  ApiHost host_;
+};
+
+// The project of a path below /projects/{project}; "default" for the short form.
+Result<ProjectId> project_of(const http::Request& request);
+
+// The step that a parameter names: by its name, or by its position.
+Result<StepIndex> find_step(const model::JobSpec& spec, const std::string& text);
+
+http::Response with_version(http::Response response, EventSeq version);
+
+}  // namespace runnel::control

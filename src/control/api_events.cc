@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "control/api.h"
+#include "http/event_stream.h"
+
+namespace runnel::control {
+namespace {
+
+constexpr std::int64_t kSeqMax = std::numeric_limits<std::int64_t>::max();
+constexpr Duration kHeartbeat = Duration::seconds(15);
+
+Result<EventQuery> read_query(const http::Request& request) {
+  TRY(known_only(request, {"after", "limit", "watch", "until"}));
+  EventQuery query;
+  std::int64_t after = TRY(whole_of(request, "after", 0, kSeqMax));
+  // A browser or SSE client that reconnects says where it was in this header.
+  const auto last_id = request.headers.find("last-event-id");
+  if (last_id && request.query_value("after") == std::nullopt) {
+    http::Request resumed = http::Request::get("/");
+    resumed.query.emplace_back("after", std::string(*last_id));
+    after = TRY(whole_of(resumed, "after", 0, kSeqMax));
+  }
+  query.after = EventSeq(after);
+  query.limit = static_cast<std::size_t>(TRY(limit_of(request)));
+  return query;
+}
+
+std::string encode(const EventPage& page, StreamForm form) {
+  std::string text;
+  for (const EventRecord& event : page.events) {
+    if (form == StreamForm::kJsonLines) {
+      text += event.document + "\n";
+    } else {
+      text += http::encode_sse({std::to_string(event.seq.value()), "", event.document});
+    }
+  }
+  return text;
+}
+
+// A page of history as one document.
+std::string encode_list(const EventPage& page) {
+  std::string text = "{\"events\":[";
+  for (std::size_t at = 0; at < page.events.size(); ++at) {
+    if (at > 0) text += ",";
+    text += page.events[at].document;
+  }
+  text += "],\"through\":" + std::to_string(page.through.value()) + "}";
+  return text;
+}
+
+}  // namespace
+
+Async<http::Reply> Api::all_events(http::Request request) {
+  return events(std::move(request), JobId());
+}
+
+Async<http::Reply> Api::job_events(http::Request request) {
+  Result<JobId> found = co_await job_of_path(request.param("id"));
+  JobId job = CO_TRY(std::move(found));
+  co_return co_await events(std::move(request), std::move(job));
+}
+
+// One list, or with `watch` a stream that goes on; `until=end` ends the stream with the job.
+Async<http::Reply> Api::events(http::Request request, JobId job) {
+  EventQuery query = CO_TRY(read_query(request));
+  query.job = std::move(job);
+  const Flag watched = CO_TRY(flag_of(request, "watch"));
+  auto live = controller_.state().jobs.find(query.job);
+  if (live != controller_.state().jobs.end()) {  // Nothing of a job lies before its submission.
+    query.after = std::max(query.after, EventSeq(live->second.first_event.value() - 1));
+  }
+  // A cursor that is too old or too new is told here: a stream could only break.
+  EventQuery first = query;
+  Result<EventPage> read = co_await controller_.events().read(std::move(first));
+  const EventPage page = CO_TRY(std::move(read));
+  if (watched == Flag::kOff) co_return http::Response::json_text(encode_list(page));
+  const StreamForm form = stream_form_of(request);
+  const bool until_end = text_of(request, "until") == "end";
+  co_return http::StreamResponse::of(
+      std::string(form == StreamForm::kJsonLines ? http::kJsonLinesType : http::kEventStreamType),
+      [this, query, until_end, form](http::StreamWriter& out) {
+        return watch(query, until_end, form, out);
+      });
+}
+
+Async<void> Api::watch(EventQuery query, bool until_end, StreamForm form, http::StreamWriter& out) {
+  EventHub& hub = controller_.events();
+  for (;;) {
+    const bool over = until_end && is_over(query.job);
+    const EventSeq last = hub.last();
+    Result<EventPage> read = co_await hub.read(query);
+    const EventPage page = CO_TRY(std::move(read));
+    query.after = page.through;
+    Result<void> written = co_await out.write(encode(page, form));
+    CO_TRY(std::move(written));
+    if (page.through < last) continue;
+    if (over) co_return {};
+    Result<async::Wake> woken = co_await hub.changed(query.after, kHeartbeat, out.gone());
+    const async::Wake wake = CO_TRY(std::move(woken));
+    if (wake == async::Wake::kNotified || form == StreamForm::kJsonLines) continue;
+    written = co_await out.write(http::sse_heartbeat());
+    CO_TRY(std::move(written));
+  }
+}
+
+}  // namespace runnel::control

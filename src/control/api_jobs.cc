@@ -1,0 +1,256 @@
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/nearest.h"
+#include "brain/explain.h"
+#include "control/api.h"
+#include "control/job_document.h"
+#include "json/value.h"
+
+namespace runnel::control {
+namespace {
+
+using Verb = model::JobRequest::Verb;
+
+constexpr std::size_t kKeyBytesMax = 255;
+
+std::string_view content_type(const http::Request& request) {
+  const std::string_view type = request.headers.find("content-type").value_or("application/json");
+  return type.substr(0, type.find(';'));
+}
+
+Result<Submission> read_body(const http::Request& request) {
+  const std::string_view type = content_type(request);
+  if (type == "application/json") {
+    TRY(known_only(request, {}));
+    return read_submission(request.body);
+  }
+  if (type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml") {
+    TRY(known_only(request, {"workdir", "file", "owner"}));
+    return read_job_file(request.body, text_of(request, "workdir"), text_of(request, "file"),
+                         text_of(request, "owner"));
+  }
+  return Error(Errc::kInvalid, "a job comes as JSON or as YAML")
+      .with_field("Content-Type")
+      .with_value(std::string(type))
+      .with_hint("send application/json with {\"spec\": ...}, or application/yaml");
+}
+
+Result<std::string> key_of(const http::Request& request) {
+  std::string key(request.headers.find("idempotency-key").value_or(""));
+  if (key.size() <= kKeyBytesMax) return key;
+  return Error(Errc::kInvalid, "is longer than " + std::to_string(kKeyBytesMax) + " bytes")
+      .with_field("Idempotency-Key");
+}
+
+// The version that If-Match asks for: "7" with its quotes, or "*" for any.
+Result<std::optional<EventSeq>> version_of(const http::Request& request) {
+  const std::string_view text = request.headers.find("if-match").value_or("*");
+  if (text == "*") return std::optional<EventSeq>();
+  std::string_view digits = text;
+  if (digits.size() > 2 && digits.front() == '"' && digits.back() == '"') {
+    digits = digits.substr(1, digits.size() - 2);
+  }
+  std::int64_t version = 0;
+  auto [rest, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), version);
+  if (failure == std::errc() && rest == digits.data() + digits.size()) {
+    return std::optional(EventSeq(version));
+  }
+  return Error(Errc::kInvalid, "is not the version of a job")
+      .with_field("If-Match")
+      .with_value(std::string(text))
+      .with_hint("send the ETag of the job's document");
+}
+
+http::Response created(const std::string& document, const JobId& job, EventSeq version) {
+  http::Response response = http::Response::json_text(document, 201);
+  response.headers.set("Location", "/api/v1/jobs/" + job.str());
+  return with_version(std::move(response), version);
+}
+
+void write_blockers(json::Value& wait, const std::vector<JobId>& blockers) {
+  if (blockers.empty()) return;
+  json::Value::List ids;
+  for (const JobId& job : blockers) ids.push_back(json::Value::text(job.str()));
+  wait.set("blockers", json::Value::list(std::move(ids)));
+}
+
+json::Value wait_document(const model::JobSpec& spec, const brain::Wait& wait) {
+  json::Value out = json::Value::object();
+  out.set("message", json::Value::text(wait.message));
+  if (wait.position > 0) out.set("position", json::Value::integer(wait.position));
+  out.set("reason", json::Value::text(wait.reason));
+  if (!wait.remedy.empty()) out.set("remedy", json::Value::text(wait.remedy));
+  const auto step = static_cast<std::size_t>(wait.step.value());
+  out.set("step", json::Value::text(spec.steps.at(step).name));
+  write_blockers(out, wait.blockers);
+  return out;
+}
+
+Result<std::string> explanation(const LogWriter& writer, const JobId& job) {
+  json::Value out = json::Value::object();
+  out.set("id", json::Value::text(job.str()));
+  json::Value::List waits;
+  auto found = writer.state().jobs.find(job);
+  if (found != writer.state().jobs.end()) {
+    out.set("status", json::Value::text(std::string(model::to_string(found->second.status))));
+    for (const brain::Wait& wait : TRY(brain::explain(writer.state(), job, writer.now()))) {
+      waits.push_back(wait_document(*found->second.spec, wait));
+    }
+  }
+  out.set("waits", json::Value::list(std::move(waits)));
+  return out.dump();
+}
+
+}  // namespace
+
+Result<StepIndex> find_step(const model::JobSpec& spec, const std::string& text) {
+  std::vector<std::string_view> names;
+  for (std::size_t at = 0; at < spec.steps.size(); ++at) {
+    const StepIndex step(static_cast<std::int32_t>(at));
+    if (spec.steps[at].name == text || std::to_string(at) == text) return step;
+    names.push_back(spec.steps[at].name);
+  }
+  const std::string near = nearest(text, names);
+  return Error(Errc::kNotFound, "the job has no such step")
+      .with_field("step")
+      .with_value(text)
+      .with_hint(near.empty() ? "give a step's name, or its position from 0"
+                              : "did you mean '" + near + "'?");
+}
+
+Async<JobId> Api::job_of_path(std::string prefix) {
+  return controller_.find_job(std::move(prefix));
+}
+
+Async<http::Reply> Api::submit(http::Request request) {
+  const ProjectId project = CO_TRY(project_of(request));
+  std::string key = CO_TRY(key_of(request));
+  Submission submission = CO_TRY(read_body(request));
+  request.body = std::string();
+  Result<Answer> taken =
+      co_await controller_.submit(std::move(submission), project, std::move(key));
+  Answer answer = CO_TRY(std::move(taken));
+  if (answer.outcome.refusal) co_return *std::move(answer.outcome.refusal);
+  const JobId job = answer.outcome.job;
+  if (answer.document.empty()) {  // A repeat of a submission whose job has left the state.
+    Result<std::string> archived = co_await document_of(job, JobView::kFull);
+    answer.document = CO_TRY(std::move(archived));
+  }
+  co_return created(answer.document, job, answer.version);
+}
+
+// The document of a job in the state, or its record in the archive.
+Async<std::string> Api::document_of(JobId job, JobView view) {
+  Result<std::string> live =
+      co_await controller_.answer<std::string>([job, view](const LogWriter& writer) {
+        auto found = writer.state().jobs.find(job);
+        if (found == writer.state().jobs.end()) return Result<std::string>(std::string());
+        return Result<std::string>(job_document(found->second, writer.version_of(job), view));
+      });
+  std::string document = CO_TRY(std::move(live));
+  if (!document.empty()) co_return document;
+  Result<store::ArchiveEntry> entry = co_await controller_.writer().read<store::ArchiveEntry>(
+      [job](store::EventLog& log) { return log.archived(job.str()); });
+  co_return CO_TRY(std::move(entry))
+  .text;
+}
+
+Async<http::Reply> Api::get_job(http::Request request) {
+  CO_TRY(known_only(request, {"include"}));
+  const bool spec = text_of(request, "include") == "spec";
+  Result<JobId> found = co_await job_of_path(request.param("id"));
+  const JobId job = CO_TRY(std::move(found));
+  Result<std::string> read = co_await document_of(job, spec ? JobView::kWithSpec : JobView::kFull);
+  const std::string document = CO_TRY(std::move(read));
+  const json::Value parsed = CO_TRY(json::parse(document));
+  const json::Value* project = parsed.find("project");
+  const ProjectId wanted = CO_TRY(project_of(request));
+  if (project != nullptr && project->as_text() != wanted.str()) {
+    co_return Error(Errc::kNotFound, "there is no job " + job.str() + " in this project")
+        .with_field("project")
+        .with_value(wanted.str());
+  }
+  const json::Value* seq = parsed.find("resource_version");
+  CHECK(seq != nullptr, "a job's document without its version");
+  const EventSeq version(seq->as_int());
+  http::Response response = with_version(http::Response::json_text(document), version);
+  if (request.headers.find("if-none-match") == response.headers.find("etag")) {
+    response.status = 304;
+    response.body.clear();
+  }
+  co_return response;
+}
+
+Async<http::Reply> Api::cancel(http::Request request) {
+  return call(std::move(request), Verb::kCancel);
+}
+
+Async<http::Reply> Api::halt(http::Request request) {
+  return call(std::move(request), Verb::kHalt);
+}
+
+Async<http::Reply> Api::resume(http::Request request) {
+  return call(std::move(request), Verb::kResume);
+}
+
+Async<http::Reply> Api::retry(http::Request request) {
+  return call(std::move(request), Verb::kRetry);
+}
+
+Async<http::Reply> Api::call(http::Request request, Verb verb) {
+  CO_TRY(known_only(request, {}));
+  CallBody body = CO_TRY(read_call(request.body));
+  JobCall wanted;
+  wanted.verb = verb;
+  wanted.actor = std::move(body.actor);
+  wanted.secrets = std::move(body.secrets);
+  wanted.version = CO_TRY(version_of(request));
+  Result<JobId> found = co_await job_of_path(request.param("id"));
+  wanted.job = CO_TRY(std::move(found));
+  const JobId job = wanted.job;
+  if (controller_.state().jobs.count(job) == 0) {
+    co_return Error(Errc::kConflict, "job " + job.str() + " ended long ago and was archived")
+        .with_value(job.str())
+        .with_hint("submit it anew");
+  }
+  Result<Answer> called = co_await controller_.call(std::move(wanted));
+  const Answer answer = CO_TRY(std::move(called));
+  if (answer.outcome.refusal) co_return *answer.outcome.refusal;
+  co_return with_version(http::Response::json_text(answer.document), answer.version);
+}
+
+Async<http::Reply> Api::remove(http::Request request) {
+  CO_TRY(known_only(request, {"actor"}));
+  JobCall wanted;
+  wanted.verb = Verb::kDelete;
+  wanted.actor = text_of(request, "actor");
+  wanted.version = CO_TRY(version_of(request));
+  Result<JobId> found = co_await job_of_path(request.param("id"));
+  wanted.job = CO_TRY(std::move(found));
+  const JobId job = wanted.job;
+  json::Value deleted = json::Value::object();
+  deleted.set("deleted", json::Value::boolean(true));
+  deleted.set("id", json::Value::text(job.str()));
+  if (controller_.state().jobs.count(job) == 0) {
+    Result<void> removed = co_await controller_.remove_archived(job);
+    CO_TRY(std::move(removed));
+    co_return http::Response::json(deleted);
+  }
+  Result<Answer> called = co_await controller_.call(std::move(wanted));
+  const Answer answer = CO_TRY(std::move(called));
+  if (answer.outcome.refusal) co_return *answer.outcome.refusal;
+  co_return http::Response::json(deleted);
+}
+
+Async<http::Reply> Api::explain(http::Request request) {
+  CO_TRY(known_only(request, {}));
+  Result<JobId> found = co_await job_of_path(request.param("id"));
+  const JobId job = CO_TRY(std::move(found));
+  Result<std::string> text = co_await controller_.answer<std::string>(
+      [job](const LogWriter& writer) { return explanation(writer, job); });
+  co_return http::Response::json_text(CO_TRY(std::move(text)));
+}
+
+}  // namespace runnel::control

@@ -1,0 +1,144 @@
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "async/together.h"
+#include "control/api.h"
+#include "control/log_lines.h"
+#include "http/event_stream.h"
+
+namespace runnel::control {
+namespace {
+
+constexpr std::int64_t kTailMax = 1'000'000;
+constexpr Duration kOutputPatience = Duration::seconds(15);
+
+template <typename Id>
+Result<std::optional<Id>> id_of(const http::Request& request, std::string_view name) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
+  if (text_of(request, name).empty()) return std::optional<Id>();
+  const std::int64_t value = TRY(whole_of(request, name, 0, kMax));
+  return std::optional(Id(static_cast<std::int32_t>(value)));
+}
+
+Result<bool> wants_raw(const http::Request& request) {
+  const std::string format = text_of(request, "format");
+  if (format.empty() || format == "json") return false;
+  if (format == "raw") return true;
+  return Error(Errc::kInvalid, "is no format of logs")
+      .with_field("format")
+      .with_value(format)
+      .with_hint("write format=json or format=raw");
+}
+
+std::string encode(const LogPage& page, StreamForm form, bool raw,
+                   const std::vector<std::string>& step_names) {
+  std::string text;
+  for (const LogPiece& piece : page.pieces) {
+    if (raw) {
+      text += piece.bytes;
+      continue;
+    }
+    const auto step = static_cast<std::size_t>(piece.attempt.task.step.value());
+    const std::string name = step < step_names.size() ? step_names[step] : std::to_string(step);
+    const std::string lines = json_lines(piece, name);
+    if (form == StreamForm::kJsonLines) {
+      text += lines;
+    } else {
+      text += http::encode_sse({piece.cursor, "", lines.substr(0, lines.size() - 1)});
+    }
+  }
+  return text;
+}
+
+std::string_view type_of(StreamForm form, bool raw) {
+  if (raw) return "text/plain; charset=utf-8";
+  return form == StreamForm::kJsonLines ? http::kJsonLinesType : http::kEventStreamType;
+}
+
+}  // namespace
+
+Result<LogQuery> Api::log_query(const http::Request& request, const JobId& job) const {
+  TRY(known_only(
+      request, {"step", "task", "attempt", "rank", "follow", "tail", "since", "format", "cursor"}));
+  LogQuery query;
+  query.job = job;
+  query.task = TRY(id_of<TaskIndex>(request, "task"));
+  query.attempt = TRY(id_of<AttemptNumber>(request, "attempt"));
+  query.rank = TRY(id_of<std::int32_t>(request, "rank"));
+  query.since = TRY(since_of(request, controller_.writer().now()));
+  if (!text_of(request, "tail").empty()) query.tail = TRY(whole_of(request, "tail", 0, kTailMax));
+  const std::string step = text_of(request, "step");
+  if (step.empty()) return query;
+  auto live = controller_.state().jobs.find(job);
+  if (live != controller_.state().jobs.end()) {
+    query.step = TRY(find_step(*live->second.spec, step));
+  } else {
+    query.step = TRY(id_of<StepIndex>(request, "step"));  // Names left the state with the job.
+  }
+  return query;
+}
+
+Async<http::Reply> Api::read_logs(http::Request request) {
+  Result<JobId> found = co_await job_of_path(request.param("id"));
+  const JobId job = CO_TRY(std::move(found));
+  const LogQuery query = CO_TRY(log_query(request, job));
+  const Flag follow = CO_TRY(flag_of(request, "follow"));
+  const bool raw = CO_TRY(wants_raw(request));
+  const StreamForm form = stream_form_of(request);
+  std::string cursor = text_of(request, "cursor");
+  const auto last_id = request.headers.find("last-event-id");
+  if (cursor.empty() && last_id) cursor = *last_id;
+  co_return http::StreamResponse::of(
+      std::string(type_of(form, raw)),
+      [this, query, cursor, follow, form, raw](http::StreamWriter& out) {
+        return stream_logs(query, cursor, follow, form, raw, out);
+      });
+}
+
+bool Api::is_over(const JobId& job) const {
+  auto found = controller_.state().jobs.find(job);
+  return found == controller_.state().jobs.end() || model::is_end(found->second.status);
+}
+
+Async<void> Api::stream_logs(LogQuery query, std::string cursor, Flag follow, StreamForm form,
+                             bool raw, http::StreamWriter& out) {
+  std::vector<std::string> step_names;
+  auto live = controller_.state().jobs.find(query.job);
+  if (live != controller_.state().jobs.end()) {
+    for (const model::StepSpec& step : live->second.spec->steps) step_names.push_back(step.name);
+  }
+  for (;;) {
+    // Asked before reading: what a job wrote before it ended is there when it has ended.
+    const bool over = is_over(query.job);
+    Result<LogPage> read = co_await logs_.read(query, cursor);
+    LogPage page = CO_TRY(std::move(read));
+    cursor = std::move(page.cursor);
+    Result<void> written = co_await out.write(encode(page, form, raw, step_names));
+    CO_TRY(std::move(written));
+    if (!page.pieces.empty()) continue;
+    if (over || follow == Flag::kOff) co_return {};
+    Result<void> more = co_await more_output(query.job, out.gone());
+    if (!more.ok() && more.error().code != Errc::kTimeout) co_return more;
+    if (!more.ok() && !raw && form == StreamForm::kServerSentEvents) {
+      written = co_await out.write(http::sse_heartbeat());
+      CO_TRY(std::move(written));
+    }
+  }
+}
+
+// Returns when there may be more output, or a job has ended.
+Async<void> Api::more_output(JobId job, async::StopToken stop) {
+  std::vector<async::Stoppable<void>> either;
+  either.push_back([this, job](async::StopToken lost) { return logs_.changed(job, lost); });
+  either.push_back([this](async::StopToken lost) { return controller_.any_job_ended(lost); });
+  either.push_back([this](async::StopToken lost) { return loop_.sleep(kOutputPatience, lost); });
+  Result<async::Raced<void>> raced = co_await async::race(loop_, std::move(either), stop);
+  const async::Raced<void> first = CO_TRY(std::move(raced));
+  if (first.winner == 2 && first.result.ok()) {
+    co_return Error(Errc::kTimeout, "nothing was written for a while");
+  }
+  co_return first.result;
+}
+
+}  // namespace runnel::control

@@ -1,0 +1,160 @@
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include "control/api.h"
+#include "control/task_history.h"
+#include "control/task_walk.h"
+
+namespace runnel::control {
+namespace {
+
+constexpr std::int64_t kBatchesPerTurn = 200;  // Then a commit may go first.
+
+Error only_the_record(const JobId& job) {
+  return Error(Errc::kGone, "job " + job.str() + " ended long ago: its tasks are no longer listed")
+      .with_hint("its record and its events are kept: runnel show, runnel events");
+}
+
+Result<const brain::Job*> live_job(const LogWriter& writer, const JobId& job) {
+  auto found = writer.state().jobs.find(job);
+  if (found == writer.state().jobs.end()) return only_the_record(job);
+  return &found->second;
+}
+
+// What a page of tasks is asked with; steps are resolved against the job.
+struct TaskRequest {
+  std::string step;
+  std::optional<model::Status> status;
+  TaskPlace from;
+  std::int64_t limit = kPageDefault;
+};
+
+Result<TaskRequest> read_request(const http::Request& request) {
+  TRY(known_only(request, {"step", "status", "limit", "page_token"}));
+  TaskRequest wanted;
+  wanted.step = text_of(request, "step");
+  wanted.status = TRY(status_of(request, "status"));
+  wanted.limit = TRY(limit_of(request));
+  const std::string token = text_of(request, "page_token");
+  if (!token.empty()) wanted.from = TRY(TaskPlace::parse(token));
+  return wanted;
+}
+
+Result<std::string> page_of(const LogWriter& writer, const JobId& id, const TaskRequest& wanted) {
+  const brain::Job* job = TRY(live_job(writer, id));
+  TaskFilter filter;
+  filter.status = wanted.status;
+  if (!wanted.step.empty()) filter.step = TRY(find_step(*job->spec, wanted.step));
+  return task_page(*job, filter, wanted.from, wanted.limit);
+}
+
+Result<TaskPlace> place_of(const brain::Job& job, const std::string& step,
+                           const std::string& index) {
+  const StepIndex at = TRY(find_step(*job.spec, step));
+  const std::int64_t count = job.spec->steps[static_cast<std::size_t>(at.value())].task_count;
+  std::int64_t number = -1;
+  const char* end = index.data() + index.size();
+  auto [rest, failure] = std::from_chars(index.data(), end, number);
+  if (failure == std::errc() && rest == end && number >= 0 && number < count) {
+    return TaskPlace{at, TaskIndex(number)};
+  }
+  return Error(Errc::kNotFound, "the step has no such task")
+      .with_field("index")
+      .with_value(index)
+      .with_hint("its tasks are 0 to " + std::to_string(count - 1));
+}
+
+// One task as the state knows it, and where its history lies in the log.
+struct TaskNow {
+  std::string document;
+  model::TaskRef task;
+  EventSeq first;
+  EventSeq last;
+};
+
+Result<TaskNow> task_now(const LogWriter& writer, const JobId& id, const std::string& step,
+                         const std::string& index) {
+  const brain::Job* job = TRY(live_job(writer, id));
+  const TaskPlace place = TRY(place_of(*job, step, index));
+  return TaskNow{task_document(*job, place),
+                 {id, place.step, place.index},
+                 job->first_event,
+                 writer.version_of(id)};
+}
+
+// Parsing a batch costs a hundred times what looking for these words does.
+bool may_concern(const store::Batch& batch, const model::TaskRef& task) {
+  if (batch.events.find(task.job.str()) == std::string::npos) return false;
+  if (batch.events.find("\"lane.opened\"") != std::string::npos) return true;
+  if (task.index == TaskIndex(0)) return true;  // A default, which is left out.
+  const std::string index = std::to_string(task.index.value());
+  return batch.events.find("\"task\":" + index) != std::string::npos ||
+         batch.events.find("\"index\":" + index) != std::string::npos;
+}
+
+Result<void> fold(const store::Batch& batch, const model::TaskRef& task, TaskHistory& history) {
+  if (!may_concern(batch, task)) return {};
+  for (const model::Event& event : TRY(events_of(batch))) history.add(event, batch.now);
+  return {};
+}
+
+// Folds some batches; returns the last one read, or nothing when `last` was reached.
+Result<std::optional<BatchSeq>> fold_some(store::EventLog& log, BatchSeq after, EventSeq last,
+                                          const model::TaskRef& task, TaskHistory& history) {
+  BatchSeq at = after;
+  for (const store::Batch& batch : TRY(log.read(after, kBatchesPerTurn))) {
+    if (batch.first_event > last) return std::optional<BatchSeq>();
+    TRY(fold(batch, task, history));
+    at = batch.seq;
+  }
+  return at == after ? std::optional<BatchSeq>() : std::optional(at);
+}
+
+}  // namespace
+
+Async<http::Reply> Api::list_tasks(http::Request request) {
+  const TaskRequest wanted = CO_TRY(read_request(request));
+  Result<JobId> found = co_await job_of_path(request.param("id"));
+  const JobId job = CO_TRY(std::move(found));
+  Result<std::string> page = co_await controller_.answer<std::string>(
+      [&job, &wanted](const LogWriter& writer) { return page_of(writer, job, wanted); });
+  co_return http::Response::json_text(CO_TRY(std::move(page)));
+}
+
+Async<std::string> Api::history_of(model::TaskRef task, EventSeq first, EventSeq last) {
+  // Shared: the worker folds into it while this frame is suspended.
+  TaskHistory history(task);
+  LogWriter& writer = controller_.writer();
+  Result<store::Batch> begin =
+      co_await writer.read<store::Batch>([first](store::EventLog& log) { return log.find(first); });
+  std::optional<BatchSeq> at = BatchSeq(CO_TRY(std::move(begin)).seq.value() - 1);
+  while (at) {
+    Result<std::optional<BatchSeq>> read = co_await writer.read<std::optional<BatchSeq>>(
+        [&history, &task, &at, last](store::EventLog& log) {
+          return fold_some(log, *at, last, task, history);
+        });
+    at = CO_TRY(std::move(read));
+  }
+  co_return history.document();
+}
+
+Async<http::Reply> Api::get_task(http::Request request) {
+  CO_TRY(known_only(request, {}));
+  Result<JobId> found = co_await job_of_path(request.param("id"));
+  const JobId job = CO_TRY(std::move(found));
+  const std::string step = request.param("step");
+  const std::string index = request.param("index");
+  Result<TaskNow> now =
+      co_await controller_.answer<TaskNow>([&job, &step, &index](const LogWriter& writer) {
+        return task_now(writer, job, step, index);
+      });
+  const TaskNow task = CO_TRY(std::move(now));
+  Result<std::string> history = co_await history_of(task.task, task.first, task.last);
+  std::string text = CO_TRY(std::move(history));
+  text.pop_back();  // Its closing brace: the task comes after "attempts" and "dropped".
+  text += ",\"task\":" + task.document + "}";
+  co_return http::Response::json_text(std::move(text));
+}
+
+}  // namespace runnel::control

@@ -1,0 +1,468 @@
+// The API over a real Unix socket: what a client sees.
+#include "control/api.h"
+
+#include <gtest/gtest.h>
+
+#include "async/together.h"
+#include "control/testing/home.h"
+#include "env/files.h"
+#include "http/blocking_client.h"
+#include "http/client.h"
+#include "http/event_stream.h"
+#include "http/server.h"
+#include "json/value.h"
+
+namespace runnel::control {
+namespace {
+
+using testing::Home;
+using testing::PaperNode;
+using testing::step;
+
+// Output that a test writes.
+class PaperLogs final : public LogSource {
+ public:
+  explicit PaperLogs(async::EventLoop& loop) : grown_(loop) {}
+
+  void write(const JobId& job, const std::string& bytes) {
+    LogPiece piece;
+    piece.attempt = {{job, StepIndex(0), TaskIndex(0)}, AttemptNumber(1)};
+    piece.bytes = bytes;
+    piece.cursor = std::to_string(pieces_.size() + 1);
+    pieces_.push_back(std::move(piece));
+    grown_.notify_all();
+  }
+
+  Async<LogPage> read(LogQuery query, std::string cursor) override {
+    last_query = query;
+    const std::size_t from = cursor.empty() ? 0 : std::stoul(cursor);
+    LogPage page;
+    page.cursor = cursor;
+    if (from >= pieces_.size()) co_return page;
+    page.pieces.push_back(pieces_[from]);
+    page.cursor = pieces_[from].cursor;
+    co_return page;
+  }
+  Async<void> changed(JobId, async::StopToken stop) override {
+    return grown_.wait(std::move(stop));
+  }
+
+  LogQuery last_query;
+
+ private:
+  std::vector<LogPiece> pieces_;
+  async::Notifier grown_;
+};
+
+class ApiTest : public ::testing::Test {
+ protected:
+  ApiTest() : folder_(MUST(env::make_temporary_directory("runnel-api-"))) {
+    home_.open();
+    node_ =
+        std::make_unique<PaperNode>(*home_.loop, home_.control(), "n1", PaperNode::Manner::kSilent);
+    EXPECT_TRUE(home_.wait(node_->join(4)).ok());
+    logs_ = std::make_unique<PaperLogs>(*home_.loop);
+    ApiHost host;
+    host.info = [] {
+      return HomeInfo{"/home/x/.runnel", "/home/x/.runnel/sock", "1.2.3", 7, 8, {"a notice"}};
+    };
+    host.stop = [this] { stop_asked_ = true; };
+    api_ = std::make_unique<Api>(*home_.loop, home_.control(), *logs_, std::move(host));
+    api_->add_routes(router_);
+    server_ = std::make_unique<http::Server>(
+        *home_.loop, [this](http::Request request) { return router_.handle(std::move(request)); });
+    EXPECT_TRUE(server_->listen_unix(folder_ + "/sock").ok());
+    client_ =
+        std::make_unique<http::Client>(*home_.loop, http::Endpoint::unix_socket(folder_ + "/sock"));
+  }
+  ~ApiTest() override {
+    client_.reset();
+    EXPECT_TRUE(home_.wait(server_->stop(Duration::seconds(1))).ok());
+    EXPECT_TRUE(home_.wait(node_->stop()).ok());
+    home_.stop();
+    EXPECT_TRUE(env::remove_tree(folder_).ok());
+  }
+
+  http::Response ask(http::Request request) {
+    auto response = home_.wait(client_->request(std::move(request)));
+    EXPECT_TRUE(response.ok()) << response.error().to_string();
+    return response.ok() ? *response : http::Response();
+  }
+  http::Response get(const std::string& target) { return ask(http::Request::get(target)); }
+  json::Value get_json(const std::string& target, int status = 200) {
+    const http::Response response = get(target);
+    EXPECT_EQ(response.status, status) << response.body;
+    return MUST(json::parse(response.body));
+  }
+  http::Response post(const std::string& target, const std::string& body = "") {
+    return ask(http::Request::post(target, body));
+  }
+  static std::string body_of(std::vector<model::StepSpec> steps, const std::string& more = "") {
+    const Submission made = testing::submission(std::move(steps));
+    return "{\"spec\":" + model::encode_text(*made.spec) + more + "}";
+  }
+  std::string submit(std::vector<model::StepSpec> steps) {
+    const http::Response response = post("/api/v1/jobs", body_of(std::move(steps)));
+    EXPECT_EQ(response.status, 201) << response.body;
+    return MUST(json::parse(response.body))
+    .find("id")->as_text();
+  }
+  void end_all(int code) {
+    std::vector<model::RankReport> ends;
+    for (const model::StartOrder& order : node_->started) {
+      ends.push_back(node_->ended(order.attempt, code));
+    }
+    node_->started.clear();
+    EXPECT_TRUE(home_.wait(node_->report(std::move(ends))).ok());
+  }
+  // Reads a stream until `enough` says so, or it ends; true when it ended by itself.
+  bool stream(const std::string& target, std::function<bool(const std::string&)> enough,
+              const std::string& accept = "") {
+    http::Request request = http::Request::get(target);
+    if (!accept.empty()) request.headers.set("Accept", accept);
+    streamed_.clear();
+    async::StopSource stop;
+    auto response = home_.wait(client_->stream(
+        std::move(request),
+        [this, &enough](std::string_view bytes) -> Result<void> {
+          streamed_ += bytes;
+          if (enough(streamed_)) return Error(Errc::kCancelled, "enough");
+          return {};
+        },
+        stop.token()));
+    return response.ok();
+  }
+
+  std::string folder_;
+  Home home_;
+  std::unique_ptr<PaperNode> node_;
+  std::unique_ptr<PaperLogs> logs_;
+  http::Router router_;
+  std::unique_ptr<Api> api_;
+  std::unique_ptr<http::Server> server_;
+  std::unique_ptr<http::Client> client_;
+  std::string streamed_;
+  bool stop_asked_ = false;
+};
+
+TEST_F(ApiTest, CreatesAJobAndShowsIt) {
+  const http::Response created =
+      post("/api/v1/jobs", body_of({step("a", 3)}, ",\"owner\":\"ann\""));
+  ASSERT_EQ(created.status, 201) << created.body;
+  const json::Value job = MUST(json::parse(created.body));
+  const std::string id = job.find("id")->as_text();
+  EXPECT_EQ(created.headers.find("Location"), "/api/v1/jobs/" + id);
+  EXPECT_EQ(job.find("owner")->as_text(), "ann");
+  const http::Response shown = get("/api/v1/jobs/" + id);
+  EXPECT_EQ(shown.headers.find("ETag"), created.headers.find("ETag"));
+  EXPECT_EQ(shown.body, created.body);
+  EXPECT_EQ(get("/api/v1/projects/default/jobs/" + id).body, created.body);
+  EXPECT_EQ(get("/api/v1/projects/other/jobs/" + id).status, 404);
+  EXPECT_NE(get("/api/v1/jobs/" + id + "?include=spec").body.find("\"spec\""), std::string::npos);
+  http::Request again = http::Request::get("/api/v1/jobs/" + id);
+  again.headers.set("If-None-Match", std::string(*shown.headers.find("ETag")));
+  EXPECT_EQ(ask(again).status, 304);
+}
+
+TEST_F(ApiTest, TakesAJobFile) {
+  http::Request request = http::Request::post("/api/v1/jobs?workdir=/tmp&file=hello.yaml");
+  request.headers.set("Content-Type", "application/yaml");
+  request.body = "name: hello\nresources: {cpus: 1}\nrun: echo hello\n";
+  const http::Response created = ask(request);
+  ASSERT_EQ(created.status, 201) << created.body;
+  request.body = "run: echo hello\nunknown: 7\n";
+  const http::Response refused = ask(request);
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_NE(refused.body.find("hello.yaml"), std::string::npos);
+  request.headers.set("Content-Type", "text/html");
+  EXPECT_EQ(ask(request).status, 422);
+}
+
+TEST_F(ApiTest, AnswersARepeatedKeyWithTheSameJob) {
+  http::Request request = http::Request::post("/api/v1/jobs", body_of({step("a")}));
+  request.headers.set("Idempotency-Key", "k1");
+  const http::Response first = ask(request);
+  const http::Response second = ask(request);
+  EXPECT_EQ(first.status, 201);
+  EXPECT_EQ(second.status, 201);
+  EXPECT_EQ(first.headers.find("Location"), second.headers.find("Location"));
+  request.body = body_of({step("b")});
+  const http::Response other = ask(request);
+  EXPECT_EQ(other.status, 422);
+  EXPECT_EQ(http::error_of(other).field, "Idempotency-Key");
+}
+
+TEST_F(ApiTest, RefusesBadBodiesAsProblems) {
+  for (const char* body : {"", "{", "[]", "{}", "{\"spec\":{}}", "{\"spec\":{\"steps\":[]}}"}) {
+    const http::Response refused = post("/api/v1/jobs", body);
+    EXPECT_EQ(refused.status, 422) << body;
+    EXPECT_EQ(refused.headers.find("content-type"), "application/problem+json");
+  }
+  EXPECT_EQ(post("/api/v1/jobs?limit=1", body_of({step("a")})).status, 422);
+  EXPECT_EQ(get("/api/v1/jobs?limit=0").status, 422);
+  EXPECT_EQ(get("/api/v1/jobs/train").status, 404);
+  EXPECT_EQ(get("/api/v1/nothing").status, 404);
+  EXPECT_EQ(get("/api/v1/projects/No_Such/jobs").status, 422);
+}
+
+TEST_F(ApiTest, SaysThatTheDiskIsFull) {
+  home_.watch.full = true;
+  const http::Response refused = post("/api/v1/jobs", body_of({step("a")}));
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_TRUE(refused.headers.has("Retry-After"));
+  EXPECT_NE(refused.body.find("nothing was accepted"), std::string::npos);
+  EXPECT_TRUE(get_json("/api/v1/jobs").find("jobs")->as_list().empty());
+  home_.watch.full = false;
+  EXPECT_EQ(post("/api/v1/jobs", body_of({step("a")})).status, 201);
+}
+
+TEST_F(ApiTest, ListsNewestFirstPageByPage) {
+  std::vector<std::string> ids;
+  for (int job = 0; job < 7; ++job) ids.push_back(submit({step("a")}));
+  std::vector<std::string> seen;
+  std::string token;
+  for (int page = 0; page < 10; ++page) {
+    const json::Value list = get_json("/api/v1/jobs?limit=3&page_token=" + token);
+    for (const json::Value& job : list.find("jobs")->as_list()) {
+      EXPECT_EQ(job.find("steps"), nullptr);
+      seen.push_back(job.find("id")->as_text());
+    }
+    const json::Value* next = list.find("next_page_token");
+    if (next == nullptr) break;
+    token = next->as_text();
+  }
+  std::reverse(ids.begin(), ids.end());
+  EXPECT_EQ(seen, ids);
+}
+
+TEST_F(ApiTest, ListsWhatAFilterLeaves) {
+  submit({step("a")});
+  end_all(0);
+  const std::string open = submit({step("a")});
+  const auto ids = [this](const std::string& filter) {
+    return get_json("/api/v1/jobs?filter=" + filter).find("jobs")->as_list().size();
+  };
+  EXPECT_EQ(ids("unfinished"), 1U);
+  EXPECT_EQ(ids("ended"), 1U);
+  EXPECT_EQ(ids("succeeded"), 1U);
+  EXPECT_EQ(ids("FAILED"), 0U);
+  EXPECT_EQ(get("/api/v1/jobs?filter=lost").status, 422);
+  EXPECT_EQ(get("/api/v1/jobs?order_by=name").status, 422);
+}
+
+TEST_F(ApiTest, MergesTheArchiveIntoListsAndLookUps) {
+  // Two jobs of an earlier life, one older and one newer than a live one.
+  store::ArchiveEntry old;
+  old.key = "000000000aaa";
+  old.sort_key = "default/000000000aaa";
+  old.text =
+      "{\"id\":\"000000000aaa\",\"project\":\"default\",\"resource_version\":5,"
+      "\"status\":\"FAILED\",\"steps\":[]}";
+  home_.watch.storage->archive[old.key] = old;
+  const std::string live = submit({step("a")});
+  const json::Value list = get_json("/api/v1/jobs");
+  const auto& rows = list.find("jobs")->as_list();
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].find("id")->as_text(), live);
+  EXPECT_EQ(rows[1].find("id")->as_text(), old.key);
+  EXPECT_EQ(get("/api/v1/jobs/000000000a").body, old.text);
+  EXPECT_EQ(get_json("/api/v1/jobs?filter=unfinished").find("jobs")->as_list().size(), 1U);
+  const json::Value first = get_json("/api/v1/jobs?limit=1");
+  const std::string token = first.find("next_page_token")->as_text();
+  const json::Value second = get_json("/api/v1/jobs?limit=1&page_token=" + token);
+  EXPECT_EQ(second.find("jobs")->as_list().front().find("id")->as_text(), old.key);
+  EXPECT_EQ(get("/api/v1/jobs/000000000aaa/tasks").status, 410);
+  EXPECT_EQ(post("/api/v1/jobs/000000000aaa:retry").status, 409);
+  EXPECT_EQ(ask([] {
+              http::Request request = http::Request::get("/api/v1/jobs/000000000aaa");
+              request.method = http::Method::kDelete;
+              return request;
+            }())
+                .status,
+            200);
+  EXPECT_EQ(get("/api/v1/jobs/000000000aaa").status, 404);
+  EXPECT_EQ(node_->removed, std::vector<JobId>{JobId(old.key)});
+}
+
+TEST_F(ApiTest, CancelsAndRetriesUnderAVersion) {
+  const std::string id = submit({step("a")});
+  end_all(3);
+  const http::Response failed = get("/api/v1/jobs/" + id);
+  EXPECT_NE(failed.body.find("\"exit_code\":3"), std::string::npos);
+  EXPECT_EQ(post("/api/v1/jobs/" + id + ":cancel").status, 409);
+  http::Request retry = http::Request::post("/api/v1/jobs/" + id + ":retry");
+  retry.headers.set("If-Match", "\"1\"");
+  EXPECT_EQ(ask(retry).status, 412);
+  retry.headers.set("If-Match", std::string(*failed.headers.find("ETag")));
+  const http::Response retried = ask(retry);
+  EXPECT_EQ(retried.status, 200) << retried.body;
+  EXPECT_EQ(post("/api/v1/jobs/" + id + "/cancel", "{\"actor\":\"ann\"}").status, 200);
+  const http::Response events = get("/api/v1/jobs/" + id + "/events?limit=1000");
+  EXPECT_NE(events.body.find("\"actor\":\"ann\""), std::string::npos);
+}
+
+TEST_F(ApiTest, ListsTasksByStepAndStatus) {
+  const std::string id = submit({step("first", 100'000), step("second", 2)});
+  const json::Value page = get_json("/api/v1/jobs/" + id + "/tasks?step=second");
+  EXPECT_EQ(page.find("tasks")->as_list().size(), 2U);
+  EXPECT_EQ(get_json("/api/v1/jobs/" + id + "/tasks?status=queued&limit=5")
+                .find("tasks")
+                ->as_list()
+                .size(),
+            5U);
+  const http::Response wrong = get("/api/v1/jobs/" + id + "/tasks?step=secnd");
+  EXPECT_EQ(wrong.status, 404);
+  EXPECT_NE(wrong.body.find("'second'"), std::string::npos);
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "/tasks?page_token=x").status, 422);
+}
+
+TEST_F(ApiTest, TellsTheAttemptsOfATask) {
+  const std::string id = submit({step("a", 2)});
+  end_all(5);
+  const json::Value task = get_json("/api/v1/jobs/" + id + "/tasks/a/1");
+  ASSERT_EQ(task.find("attempts")->as_list().size(), 1U);
+  EXPECT_EQ(task.find("attempts")->as_list()[0].find("exit_code")->as_int(), 5);
+  EXPECT_EQ(task.find("task")->find("status")->as_text(), "FAILED");
+  EXPECT_EQ(task.find("task")->find("index")->as_int(), 1);
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "/tasks/a/2").status, 404);
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "/tasks/a/x").status, 404);
+}
+
+TEST_F(ApiTest, ListsEventsFromACursor) {
+  submit({step("a")});
+  const json::Value all = get_json("/api/v1/events");
+  const auto& events = all.find("events")->as_list();
+  ASSERT_GE(events.size(), 3U);
+  EXPECT_EQ(events[0].find("seq")->as_int(), 1);
+  EXPECT_EQ(events[0].find("type")->as_text(), "node.joined");
+  const json::Value rest = get_json("/api/v1/events?after=1&limit=1");
+  EXPECT_EQ(rest.find("events")->as_list().front().find("seq")->as_int(), 2);
+  EXPECT_EQ(rest.find("through")->as_int(), 2);
+  EXPECT_EQ(get("/api/v1/events?after=999999").status, 410);
+  EXPECT_EQ(get("/api/v1/events?after=x").status, 422);
+}
+
+TEST_F(ApiTest, ReadsHistoryFromBeforeARestart) {
+  const std::string id = submit({step("a")});
+  home_.clock.advance(Duration::millis(1));
+  submit({step("b")});
+  const EventQuery query{EventSeq(0), JobId(id), 100};
+  const EventPage recent = MUST(home_.wait(home_.control().events().read(query)));
+  const EventPage stored = MUST(home_.wait(home_.writer().read<EventPage>(
+      [query](store::EventLog& log) { return read_events(log, query, 100); })));
+  ASSERT_EQ(recent.events.size(), stored.events.size());
+  for (std::size_t at = 0; at < stored.events.size(); ++at) {
+    EXPECT_EQ(recent.events[at].document, stored.events[at].document);
+  }
+}
+
+TEST_F(ApiTest, WatchesAJobToItsEnd) {
+  const std::string id = submit({step("a")});
+  async::Timer later(*home_.loop);
+  async::Gate gate(*home_.loop);
+  later.start(Duration::millis(20), [this, &gate] {
+    const model::RankReport end = node_->ended(node_->started.front().attempt, 0);
+    EXPECT_TRUE(home_.loop->spawn(gate, node_->report({end})).ok());
+  });
+  const bool over = stream("/api/v1/jobs/" + id + "/events?watch=1&until=end",
+                           [](const std::string&) { return false; });
+  EXPECT_TRUE(over);
+  EXPECT_NE(streamed_.find("\"to\":\"SUCCEEDED\""), std::string::npos);
+  EXPECT_TRUE(home_.wait(gate.close()).ok());
+}
+
+TEST_F(ApiTest, WatchesAsServerSentEventsWithCursors) {
+  submit({step("a")});
+  stream(
+      "/api/v1/events?watch=1&after=1",
+      [](const std::string& text) { return text.find("job.submitted") != std::string::npos; },
+      std::string(http::kEventStreamType));
+  http::SseSplitter splitter;
+  ASSERT_TRUE(splitter.feed(streamed_).ok());
+  const auto event = splitter.next();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->id, "2");
+  EXPECT_TRUE(json::parse(event->data).ok());
+}
+
+TEST_F(ApiTest, FollowsOutputUntilTheJobEnds) {
+  const std::string id = submit({step("a")});
+  logs_->write(JobId(id), "first\n");
+  async::Timer later(*home_.loop);
+  async::Timer last(*home_.loop);
+  async::Gate gate(*home_.loop);
+  later.start(Duration::millis(10), [this, &id] { logs_->write(JobId(id), "second\n"); });
+  last.start(Duration::millis(30), [this, &gate] {
+    const model::RankReport end = node_->ended(node_->started.front().attempt, 0);
+    EXPECT_TRUE(home_.loop->spawn(gate, node_->report({end})).ok());
+  });
+  EXPECT_TRUE(stream("/api/v1/jobs/" + id + "/logs?follow=1&format=raw",
+                     [](const std::string&) { return false; }));
+  EXPECT_EQ(streamed_, "first\nsecond\n");
+  EXPECT_TRUE(
+      stream("/api/v1/jobs/" + id + "/logs?cursor=1", [](const std::string&) { return false; }));
+  EXPECT_NE(streamed_.find("\"msg\":\"second\""), std::string::npos);
+  EXPECT_EQ(streamed_.find("\"msg\":\"first\""), std::string::npos);
+  EXPECT_TRUE(home_.wait(gate.close()).ok());
+}
+
+TEST_F(ApiTest, AsksForTheOutputThatWasMeant) {
+  const std::string id = submit({step("a"), step("b")});
+  EXPECT_EQ(
+      get("/api/v1/jobs/" + id + "/logs?step=b&task=3&attempt=2&rank=1&tail=10&since=10m").status,
+      200);
+  EXPECT_EQ(logs_->last_query.step, StepIndex(1));
+  EXPECT_EQ(logs_->last_query.task, TaskIndex(3));
+  EXPECT_EQ(logs_->last_query.attempt, AttemptNumber(2));
+  EXPECT_EQ(logs_->last_query.rank, 1);
+  EXPECT_EQ(logs_->last_query.tail, 10);
+  EXPECT_EQ(logs_->last_query.since, home_.clock.wall() - Duration::minutes(10));
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?format=xml").status, 422);
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?step=c").status, 404);
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?since=soon").status, 422);
+}
+
+TEST_F(ApiTest, ExplainsWaiting) {
+  const std::string id = submit({step("a"), step("b", 1)});
+  submit({step("big", 40)});
+  const json::Value doc = get_json("/api/v1/jobs/" + id + "/explain");
+  EXPECT_EQ(doc.find("id")->as_text(), id);
+  EXPECT_TRUE(doc.find("waits")->is_list());
+}
+
+TEST_F(ApiTest, ShowsNodesAndWhatIsUsed) {
+  submit({step("a", 3)});
+  const json::Value doc = get_json("/api/v1/nodes");
+  ASSERT_EQ(doc.find("nodes")->as_list().size(), 1U);
+  const json::Value& node = doc.find("nodes")->as_list().front();
+  EXPECT_EQ(node.find("id")->as_text(), "n1");
+  EXPECT_EQ(node.find("capacity")->find("milli_cpus")->as_int(), 4000);
+  EXPECT_EQ(node.find("used")->find("milli_cpus")->as_int(), 3000);
+}
+
+TEST_F(ApiTest, TellsOfItselfAndStops) {
+  const json::Value home = get_json("/api/v1/home");
+  EXPECT_EQ(home.find("home")->as_text(), "/home/x/.runnel");
+  EXPECT_EQ(home.find("daemon_pid")->as_int(), 7);
+  EXPECT_EQ(home.find("runner_pid")->as_int(), 8);
+  EXPECT_EQ(home.find("notices")->as_list().front().as_text(), "a notice");
+  EXPECT_EQ(get_json("/version").find("version")->as_text(), "1.2.3");
+  EXPECT_EQ(get_json("/healthz").find("status")->as_text(), "ok");
+  EXPECT_EQ(get_json("/readyz").find("status")->as_text(), "ready");
+  EXPECT_EQ(post("/api/v1/home:stop").status, 202);
+  EXPECT_TRUE(stop_asked_);
+}
+
+TEST_F(ApiTest, DescribesEveryRoute) {
+  const json::Value doc = get_json("/openapi.json");
+  const json::Value* paths = doc.find("paths");
+  for (const char* path : {"/api/v1/jobs", "/api/v1/jobs/{id}:cancel", "/healthz", "/api/v1/home",
+                           "/api/v1/projects/{project}/jobs/{id}/tasks/{step}/{index}"}) {
+    EXPECT_NE(paths->find(path), nullptr) << path;
+  }
+  EXPECT_NE(paths->find("/api/v1/jobs")->find("post"), nullptr);
+  EXPECT_NE(paths->find("/api/v1/jobs")->find("get"), nullptr);
+}
+
+}  // namespace
+}  // namespace runnel::control

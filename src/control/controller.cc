@@ -1,0 +1,375 @@
+#include "control/controller.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "base/check.h"
+#include "control/job_document.h"
+
+namespace runnel::control {
+namespace {
+
+constexpr std::size_t kFilesQueueMax = 1'024;
+constexpr std::size_t kMatchesShownMax = 10;
+
+using Verb = model::JobRequest::Verb;
+
+Error no_such_job(const std::string& prefix) {
+  return Error(Errc::kNotFound, "there is no job '" + prefix + "'")
+      .with_field("id")
+      .with_value(prefix)
+      .with_hint("list them: runnel ps -a");
+}
+
+Error ambiguous(const std::string& prefix, const std::vector<std::string>& matches) {
+  std::string list;
+  for (const std::string& match : matches) list += (list.empty() ? "" : ", ") + match;
+  return Error(Errc::kConflict, "several jobs begin with '" + prefix + "': " + list)
+      .with_field("id")
+      .with_value(prefix)
+      .with_hint("give more of the id");
+}
+
+std::vector<std::string> matches_in(const brain::State& state, const std::string& prefix) {
+  std::vector<std::string> matches;
+  for (auto job = state.jobs.lower_bound(JobId(prefix)); job != state.jobs.end(); ++job) {
+    if (job->first.str().compare(0, prefix.size(), prefix) != 0) break;
+    if (matches.size() >= kMatchesShownMax) break;
+    matches.push_back(job->first.str());
+  }
+  return matches;
+}
+
+}  // namespace
+
+Controller::Controller(async::EventLoop& loop, env::Clock& clock, Secrets& secrets,
+                       ControllerOptions options)
+    : loop_(loop),
+      clock_(clock),
+      secrets_(secrets),
+      options_(std::move(options)),
+      wiped_(loop),
+      job_ended_(loop),
+      wake_(loop),
+      gate_(loop) {}
+
+Controller::~Controller() { CHECK(writer_ == nullptr, "a controller was destroyed before stop()"); }
+
+Async<std::unique_ptr<Controller>> Controller::open(async::EventLoop& loop, env::Clock& clock,
+                                                    LogOpener opener, Secrets& secrets,
+                                                    ControllerOptions options) {
+  std::unique_ptr<Controller> controller(new Controller(loop, clock, secrets, std::move(options)));
+  Result<void> started = co_await controller->start(std::move(opener));
+  if (started.ok()) co_return controller;
+  Result<void> stopped = co_await controller->stop();
+  CHECK(stopped.ok(), "stopping a controller that did not start failed");
+  co_return std::move(started).error();
+}
+
+Async<void> Controller::start(LogOpener opener) {
+  Result<std::unique_ptr<LogWriter>> writer =
+      co_await LogWriter::open(loop_, clock_, std::move(opener), options_.log);
+  writer_ = CO_TRY(std::move(writer));
+  files_ = CO_TRY(async::Worker::create(loop_, {"runnel-files", kFilesQueueMax}));
+  hub_ = std::make_unique<EventHub>(loop_, *writer_);
+  book_.emplace(writer_->epoch(), state());
+  ids_.emplace(options_.salt, state().now);
+  writer_->observe(*this);
+  arm_wake();
+  co_return co_await sweep_secrets();
+}
+
+Async<void> Controller::stop() {
+  wake_.cancel();
+  Result<void> closed = co_await gate_.close();
+  CO_TRY(std::move(closed));
+  if (files_ != nullptr) {
+    Result<void> stopped = co_await files_->stop();
+    CO_TRY(std::move(stopped));
+  }
+  if (writer_ == nullptr) co_return {};
+  Result<void> stopped = co_await writer_->stop();
+  hub_.reset();
+  writer_.reset();
+  co_return stopped;
+}
+
+// --- Users.
+
+Async<Answer> Controller::submit(Submission submission, ProjectId project, std::string key) {
+  CHECK(submission.spec != nullptr, "a submission without a specification");
+  model::Submit input;
+  input.job = ids_->next(writer_->now());
+  input.project = std::move(project);
+  input.owner = std::move(submission.owner);
+  input.idempotency_key = std::move(key);
+  input.body_hash = std::move(submission.fingerprint);
+  input.spec = std::move(submission.spec);
+  const JobId job = input.job;
+  const bool secrets = !submission.secrets.empty();
+  if (secrets) {
+    Result<void> kept = co_await keep_secrets(job, std::move(submission.secrets));
+    CO_TRY(std::move(kept));
+  }
+  Answer answer;
+  Witness witness = document_into(answer);
+  Result<Outcome> outcome = co_await writer_->decide(std::move(input), std::move(witness));
+  const bool taken = outcome.ok() && !outcome->refusal && !outcome->repeated;
+  if (secrets && !taken) {
+    Result<void> wiped = co_await wipe_secrets(job);
+    CO_TRY(std::move(wiped));
+  }
+  answer.outcome = CO_TRY(std::move(outcome));
+  co_return answer;
+}
+
+// The answer's document is made when its input is decided: made later, it would have to wait for
+// whatever was decided after it.
+Witness Controller::document_into(Answer& answer) const {
+  return [this, &answer](const Outcome& outcome) {
+    auto job = state().jobs.find(outcome.job);
+    if (job == state().jobs.end()) return;
+    answer.version = writer_->version_of(outcome.job);
+    answer.document = job_document(job->second, answer.version);
+  };
+}
+
+Async<void> Controller::remove_archived(JobId job) {
+  Result<void> removed = co_await writer_->remove_archived(job);
+  CO_TRY(std::move(removed));
+  const model::Event deleted = model::JobDeleted{job, ""};
+  for (model::NodeOrders& orders : book_->after(state(), std::span(&deleted, 1))) {
+    send(std::move(orders));
+  }
+  co_return {};
+}
+
+Result<void> Controller::check_call(const JobCall& call) const {
+  auto job = state().jobs.find(call.job);
+  if (job == state().jobs.end()) return {};
+  const EventSeq version = writer_->version_of(call.job);
+  if (call.version && *call.version != version) {
+    return Error(Errc::kPrecondition,
+                 "the job changed meanwhile: it is at version " + std::to_string(version.value()))
+        .with_field("If-Match")
+        .with_value(std::to_string(call.version->value()))
+        .with_hint("read it again, then decide");
+  }
+  const model::JobSpec& spec = *job->second.spec;
+  const bool starts = call.verb == Verb::kResume || call.verb == Verb::kRetry;
+  if (!starts || !has_secrets(spec)) return {};
+  if (call.secrets.empty() && with_secrets_.count(call.job) != 0) return {};
+  return check_secrets(spec, call.secrets);
+}
+
+Async<Answer> Controller::call(JobCall call) {
+  CO_TRY(check_call(call));
+  const bool secrets = !call.secrets.empty();
+  if (secrets) {
+    Result<void> kept = co_await keep_secrets(call.job, std::move(call.secrets));
+    CO_TRY(std::move(kept));
+  }
+  const JobId job = call.job;
+  model::Input input = model::JobRequest{call.verb, call.job, std::move(call.actor)};
+  Answer answer;
+  Witness witness = document_into(answer);
+  Result<Outcome> outcome = co_await writer_->decide(std::move(input), std::move(witness));
+  const bool taken = outcome.ok() && !outcome->refusal;
+  if (secrets && !taken && has_ended(job)) {
+    Result<void> wiped = co_await wipe_secrets(job);
+    CO_TRY(std::move(wiped));
+  }
+  answer.outcome = CO_TRY(std::move(outcome));
+  co_return answer;
+}
+
+Async<JobId> Controller::find_job(std::string prefix) {
+  if (!is_job_id_prefix(prefix)) co_return no_such_job(prefix);
+  if (state().jobs.count(JobId(prefix)) != 0) co_return JobId(prefix);
+  Result<std::vector<std::string>> archived = co_await writer_->read<std::vector<std::string>>(
+      [prefix](store::EventLog& log) { return log.archive_keys(prefix, kMatchesShownMax); });
+  std::vector<std::string> matches = CO_TRY(std::move(archived));
+  for (std::string& live : matches_in(state(), prefix)) matches.push_back(std::move(live));
+  std::sort(matches.begin(), matches.end());
+  matches.erase(std::unique(matches.begin(), matches.end()), matches.end());
+  if (matches.empty()) co_return no_such_job(prefix);
+  if (matches.size() > 1) co_return ambiguous(prefix, matches);
+  co_return JobId(matches.front());
+}
+
+bool Controller::unfinished() const {
+  if (!state().lanes.empty()) return true;
+  if (state().jobs.size() == state().finished.size()) return false;
+  return std::any_of(state().jobs.begin(), state().jobs.end(), [](const auto& entry) {
+    const model::Status status = entry.second.status;
+    return !model::is_end(status) && status != model::Status::kPaused;
+  });
+}
+
+// --- Nodes.
+
+namespace {
+
+// What a node tells of attempts that are over for the state.
+std::vector<model::RankReport> stale_ranks(const brain::State& state,
+                                           const std::vector<model::RankReport>& ranks) {
+  std::vector<model::RankReport> stale;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(stale),
+               [&](const model::RankReport& rank) { return !brain::is_live(state, rank.attempt); });
+  return stale;
+}
+
+}  // namespace
+
+void Controller::attach(const NodeId& node, NodeLink& link) { links_[node] = &link; }
+
+void Controller::detach(const NodeId& node) { links_.erase(node); }
+
+void Controller::send(model::NodeOrders orders) {
+  if (brain::empty(orders)) return;
+  CHECK(orders.epoch == writer_->epoch(), "orders of another reign");
+  orders.sequence = ++sequence_;
+  auto link = links_.find(orders.node);
+  if (link != links_.end()) link->second->send(std::move(orders));
+}
+
+Async<void> Controller::on_join(model::NodeJoin join) {
+  const NodeId node = join.node.id;
+  const std::vector<model::RankReport> inventory = join.ranks;
+  Result<Outcome> outcome = co_await writer_->decide(std::move(join));
+  const Outcome decided = CO_TRY(std::move(outcome));
+  if (decided.refusal) co_return *decided.refusal;
+  // The state may be ahead of the log again: what it wants of the node leaves when it is durable.
+  Result<model::NodeOrders> difference = co_await answer<model::NodeOrders>(
+      [this, &node, &inventory](const LogWriter& writer) -> Result<model::NodeOrders> {
+        return book_->on_join(writer.state(), node, inventory);
+      });
+  send(CO_TRY(std::move(difference)));
+  co_return {};
+}
+
+Async<void> Controller::on_report(model::NodeReport report) {
+  const NodeId node = report.node;
+  // What the state does not know any more at this point ended in an earlier decision.
+  const std::vector<model::RankReport> ranks = stale_ranks(state(), report.ranks);
+  Result<Outcome> outcome = co_await writer_->decide(std::move(report));
+  const Outcome decided = CO_TRY(std::move(outcome));
+  if (decided.refusal) co_return *decided.refusal;
+  if (ranks.empty()) co_return {};
+  Result<model::NodeOrders> forgotten = co_await answer<model::NodeOrders>(
+      [this, &node, &ranks](const LogWriter& writer) -> Result<model::NodeOrders> {
+        return book_->forget(writer.state(), node, brain::ended_unknown(writer.state(), ranks));
+      });
+  send(CO_TRY(std::move(forgotten)));
+  co_return {};
+}
+
+Async<void> Controller::on_lost(model::NodeLost lost) {
+  Result<Outcome> outcome = co_await writer_->decide(std::move(lost));
+  const Outcome decided = CO_TRY(std::move(outcome));
+  if (decided.refusal) co_return *decided.refusal;
+  co_return {};
+}
+
+// --- Durable events.
+
+void Controller::on_durable(std::vector<DurableBatch> batches) {
+  CHECK(!batches.empty(), "a commit of nothing");
+  hub_->publish(batches);
+  std::vector<model::Event> events;
+  for (DurableBatch& batch : batches) {
+    notice_ends(batch);
+    std::move(batch.events.begin(), batch.events.end(), std::back_inserter(events));
+  }
+  for (model::NodeOrders& orders : book_->after(state(), events)) send(std::move(orders));
+  arm_wake();
+}
+
+void Controller::notice_ends(const DurableBatch& batch) {
+  for (const model::Event& event : batch.events) {
+    const auto* changed = std::get_if<model::JobChanged>(&event);
+    if (changed == nullptr || !model::is_end(changed->to)) continue;
+    job_ended_.notify_all();
+    if (with_secrets_.count(changed->job) != 0) wipe_later(changed->job);
+  }
+}
+
+// Orders were made from a state that may have known more than was kept: what that left out is sent
+// now.
+void Controller::on_rolled_back() {
+  book_.emplace(writer_->epoch(), state());
+  for (const auto& [node, link] : links_) send(book_->everything(state(), node));
+  arm_wake();
+}
+
+void Controller::on_dead(const Error& error) {
+  wake_.cancel();
+  if (options_.on_dead) options_.on_dead(error);
+}
+
+void Controller::arm_wake() {
+  if (gate_.closed()) return;
+  const Time now = writer_->now();
+  const std::optional<Time> next = writer_->brain().next_wake(now);
+  if (!next) return wake_.cancel();
+  const Duration delay = std::clamp(*next - now, kWakeDelayMin, kWakeDelayMax);
+  wake_.start(delay, [this] {
+    Result<void> begun = loop_.spawn(gate_, wake());
+    (void)begun;  // Stopping.
+  });
+}
+
+Async<void> Controller::wake() {
+  Result<Outcome> outcome = co_await writer_->decide(model::Wake{});
+  (void)outcome;  // Void when it could not be kept: the time is still over at the next one.
+  arm_wake();
+  co_return {};
+}
+
+// --- Secrets.
+
+bool Controller::has_ended(const JobId& job) const {
+  auto found = state().jobs.find(job);
+  return found == state().jobs.end() || model::is_end(found->second.status);
+}
+
+Async<void> Controller::keep_secrets(JobId job, SecretValues values) {
+  while (wiping_.count(job) != 0) {  // Or what is stored now would be wiped.
+    Result<void> woken = co_await wiped_.wait(gate_.token());
+    CO_TRY(std::move(woken));
+  }
+  CHECK(!values.empty(), "secrets without values are kept");
+  with_secrets_.insert(job);
+  Result<void> kept =
+      co_await files_->run([this, &job, &values] { return secrets_.put(job, values); });
+  co_return kept;
+}
+
+Async<void> Controller::wipe_secrets(JobId job) {
+  with_secrets_.erase(job);
+  wiping_.insert(job);
+  Result<void> wiped = co_await files_->run([this, &job] { return secrets_.wipe(job); });
+  wiping_.erase(job);
+  wiped_.notify_all();
+  co_return wiped;
+}
+
+// Of jobs that ended, or were never taken, when the process before us died.
+Async<void> Controller::sweep_secrets() {
+  Result<std::vector<JobId>> stored = co_await files_->run([this] { return secrets_.jobs(); });
+  for (const JobId& job : CO_TRY(std::move(stored))) {
+    with_secrets_.insert(job);
+    if (!has_ended(job)) continue;
+    Result<void> wiped = co_await wipe_secrets(job);
+    CO_TRY(std::move(wiped));
+  }
+  co_return {};
+}
+
+void Controller::wipe_later(const JobId& job) {
+  wiping_.insert(job);
+  Result<void> begun = loop_.spawn(gate_, wipe_secrets(job));
+  if (!begun.ok()) wiping_.erase(job);  // Stopping: the next start sweeps.
+}
+
+}  // namespace runnel::control

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "async/async.h"
+#include "async/event.h"
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "async/worker.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "brain/order_book.h"
+#include "control/event_hub.h"
+#include "control/job_id.h"
+#include "control/log_writer.h"
+#include "control/node_link.h"
+#include "control/secrets.h"
+#include "control/submission.h"
+#include "env/clock.h"
+#include "model/input.h"
+
+namespace runnel::control {
+
+struct ControllerOptions {
+  LogWriterOptions log;
+  std::uint64_t salt = 0;  // See JobIdMaker.
+  // Called once when nothing can be decided any more: the process should say why and end.
+  std::function<void(const Error&)> on_dead;
+};
+
+// What somebody wants of one job.
+struct JobCall {
+  model::JobRequest::Verb verb = model::JobRequest::Verb::kCancel;
+  JobId job;
+  std::string actor;
+  SecretValues secrets;             // Resume and retry: the old ones were wiped when the job ended.
+  std::optional<EventSeq> version;  // If-Match.
+};
+
+// What became of a user's request, with the job's document as it was decided; "" when it has left
+// the state.
+struct Answer {
+  Outcome outcome;
+  std::string document;
+  EventSeq version;
+};
+
+// Control: inputs go down to the brain, durable events come back as orders to nodes and as history.
+//
+// Contract: what submit(), call() and on_*() return is durable. A node's link gets, after each
+// commit,
+//           what its events call for, and the full difference when the node joins. Values of
+//           secrets are stored before the job is and wiped when it ends.
+// Threads:  loop only; it owns the log writer's two threads and one named "runnel-files".
+// Lifetime: open() .. stop(), which is awaited before destruction. Links are detached before that;
+//           clock, secrets and loop outlive it. Callers have returned before stop() ends.
+class Controller final : private DurableObserver {
+ public:
+  static Async<std::unique_ptr<Controller>> open(async::EventLoop& loop, env::Clock& clock,
+                                                 LogOpener opener, Secrets& secrets,
+                                                 ControllerOptions options = {});
+  ~Controller() override;
+  Async<void> stop();
+
+  // --- Users.
+
+  // `key`: the Idempotency-Key, or "".
+  Async<Answer> submit(Submission submission, ProjectId project, std::string key);
+  Async<Answer> call(JobCall call);
+  // Removes the record of a job that has left the state, and its folders.
+  Async<void> remove_archived(JobId job);
+  // The one job whose id begins with `prefix`, in the state or in the archive. kNotFound, or
+  // kConflict naming several.
+  Async<JobId> find_job(std::string prefix);
+
+  // Returns when a job has ended, whichever.
+  Async<void> any_job_ended(async::StopToken stop) { return job_ended_.wait(std::move(stop)); }
+
+  // Makes an answer from the state and gives it out once all that it rests on is durable.
+  template <typename T>
+  Async<T> answer(std::function<Result<T>(const LogWriter&)> build) {
+    for (;;) {
+      Result<T> made = build(*writer_);
+      Result<Settled> settled = co_await writer_->settled();
+      const Settled outcome = CO_TRY(std::move(settled));
+      if (outcome == Settled::kDurable) co_return made;
+    }
+  }
+
+  // --- Nodes.
+
+  // Orders for `node` go to `link` from now on; it replaces an earlier one.
+  void attach(const NodeId& node, NodeLink& link);
+  void detach(const NodeId& node);
+  // A node's join is awaited before its reports are given.
+  Async<void> on_join(model::NodeJoin join);
+  Async<void> on_report(model::NodeReport report);
+  Async<void> on_lost(model::NodeLost lost);
+
+  // Whether there is anything left to do: a job that has not ended and is not halted.
+  // O(unfinished).
+  bool unfinished() const;
+  LogWriter& writer() { return *writer_; }
+  const brain::State& state() const { return writer_->state(); }
+  EventHub& events() { return *hub_; }
+  env::Clock& clock() { return clock_; }
+
+ private:
+  static constexpr Duration kWakeDelayMin = Duration::millis(5);
+  static constexpr Duration kWakeDelayMax = Duration::seconds(30);  // The time of day may jump.
+
+  Controller(async::EventLoop& loop, env::Clock& clock, Secrets& secrets,
+             ControllerOptions options);
+  Async<void> start(LogOpener opener);
+
+  void on_durable(std::vector<DurableBatch> batches) override;
+  void on_rolled_back() override;
+  void on_dead(const Error& error) override;
+
+  void send(model::NodeOrders orders);
+  void arm_wake();
+  Async<void> wake();
+
+  Result<void> check_call(const JobCall& call) const;
+  Witness document_into(Answer& answer) const;
+  void notice_ends(const DurableBatch& batch);
+  Async<void> keep_secrets(JobId job, SecretValues values);
+  Async<void> wipe_secrets(JobId job);
+  Async<void> sweep_secrets();
+  void wipe_later(const JobId& job);
+  bool has_ended(const JobId& job) const;
+
+  async::EventLoop& loop_;
+  env::Clock& clock_;
+  Secrets& secrets_;
+  const ControllerOptions options_;
+
+  std::unique_ptr<LogWriter> writer_;
+  std::unique_ptr<EventHub> hub_;
+  std::unique_ptr<async::Worker> files_;
+  std::optional<brain::OrderBook> book_;
+  std::int64_t sequence_ = 0;  // Of the messages to nodes.
+  std::optional<JobIdMaker> ids_;
+  std::map<NodeId, NodeLink*> links_;
+
+  std::set<JobId> with_secrets_;  // Jobs that have values stored.
+  std::set<JobId> wiping_;
+  async::Notifier wiped_;
+
+  async::Notifier job_ended_;
+  async::Timer wake_;
+  async::Gate gate_;
+};
+
+}  // namespace runnel::control

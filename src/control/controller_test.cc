@@ -1,0 +1,312 @@
+#include "control/controller.h"
+
+#include <gtest/gtest.h>
+
+#include "async/together.h"
+#include "control/testing/home.h"
+
+namespace runnel::control {
+namespace {
+
+using model::Status;
+using testing::Home;
+using testing::PaperNode;
+using testing::step;
+using Manner = PaperNode::Manner;
+using Verb = model::JobRequest::Verb;
+
+class ControllerTest : public ::testing::Test {
+ protected:
+  ControllerTest() { home_.open(); }
+  ~ControllerTest() override {
+    while (!nodes_.empty()) drop_node();
+  }
+
+  PaperNode& node(Manner manner, std::int64_t cpus = 4, const std::string& name = "n1") {
+    nodes_.push_back(std::make_unique<PaperNode>(*home_.loop, home_.control(), name, manner));
+    EXPECT_TRUE(home_.wait(nodes_.back()->join(cpus)).ok());
+    return *nodes_.back();
+  }
+  void drop_node() {
+    EXPECT_TRUE(home_.wait(nodes_.back()->stop()).ok());
+    nodes_.pop_back();
+  }
+  bool ended(const JobId& job) { return model::is_end(home_.status(job)); }
+
+  Home home_;
+  std::vector<std::unique_ptr<PaperNode>> nodes_;
+};
+
+TEST_F(ControllerTest, RunsAJobToItsEnd) {
+  PaperNode& worker = node(Manner::kEcho);
+  const JobId job = home_.submit({step("a", 25), step("b")});
+  home_.until([&] { return ended(job); });
+  EXPECT_EQ(home_.status(job), Status::kSucceeded);
+  EXPECT_EQ(worker.forgotten.size(), 26U);
+  EXPECT_EQ(worker.epoch, Epoch(1));
+  EXPECT_FALSE(home_.control().unfinished());
+}
+
+TEST_F(ControllerTest, GivesAFailureWithItsDocument) {
+  node(Manner::kEcho).code_of = [](const model::AttemptRef&) { return 42; };
+  const JobId job = home_.submit({step("a")});
+  home_.until([&] { return ended(job); });
+  EXPECT_EQ(home_.status(job), Status::kFailed);
+}
+
+TEST_F(ControllerTest, OrdersLeaveOnlyWhenTheirBatchIsDurable) {
+  PaperNode& worker = node(Manner::kSilent);
+  home_.watch.full = true;
+  auto refused = home_.wait(
+      home_.control().submit(testing::submission({step("a")}), ProjectId("default"), ""));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(worker.started.empty());
+  home_.watch.full = false;
+  home_.submit({step("a")});
+  EXPECT_EQ(worker.started.size(), 1U);
+}
+
+TEST_F(ControllerTest, StopsWhatIsCancelledAndHalted) {
+  PaperNode& worker = node(Manner::kSilent);
+  const JobId job = home_.submit({step("a")});
+  ASSERT_EQ(worker.started.size(), 1U);
+  const model::AttemptRef attempt = worker.started.front().attempt;
+  ASSERT_TRUE(home_.wait(worker.report({worker.running(attempt)})).ok());
+  auto halted = home_.call(Verb::kHalt, job);
+  ASSERT_TRUE(halted.ok());
+  EXPECT_FALSE(halted->outcome.refusal);
+  ASSERT_EQ(worker.stopped.size(), 1U);
+  EXPECT_EQ(worker.stopped.front().reason, model::StopReason::kHalted);
+  EXPECT_TRUE(home_.control().unfinished());  // Its attempt is still ending.
+  model::RankReport end = worker.ended(attempt, 0);
+  end.signal = 15;
+  end.cause = model::EndCause::kStopped;
+  ASSERT_TRUE(home_.wait(worker.report({end})).ok());
+  EXPECT_EQ(home_.status(job), Status::kPaused);
+  EXPECT_FALSE(home_.control().unfinished());
+  ASSERT_TRUE(home_.call(Verb::kResume, job).ok());
+  EXPECT_EQ(worker.started.size(), 2U);
+}
+
+TEST_F(ControllerTest, AnswersWithTheDocumentAsItWasDecided) {
+  auto answer = home_.wait(
+      home_.control().submit(testing::submission({step("a")}), ProjectId("default"), "key"));
+  ASSERT_TRUE(answer.ok());
+  EXPECT_NE(answer->document.find(answer->outcome.job.str()), std::string::npos);
+  auto again = home_.wait(
+      home_.control().submit(testing::submission({step("a")}), ProjectId("default"), "key"));
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE(again->outcome.repeated);
+  EXPECT_EQ(again->outcome.job, answer->outcome.job);
+  EXPECT_EQ(again->document, answer->document);
+  auto other = home_.wait(home_.control().submit(testing::submission({step("a")}, "other"),
+                                                 ProjectId("default"), "key"));
+  ASSERT_TRUE(other.ok());
+  ASSERT_TRUE(other->outcome.refusal);
+  EXPECT_EQ(other->outcome.refusal->code, Errc::kInvalid);
+}
+
+TEST_F(ControllerTest, RefusesACallOnAnOlderVersion) {
+  auto answer = home_.wait(
+      home_.control().submit(testing::submission({step("a")}), ProjectId("default"), ""));
+  JobCall stale;
+  stale.verb = Verb::kCancel;
+  stale.job = answer->outcome.job;
+  stale.version = EventSeq(answer->version.value() + 1);
+  auto refused = home_.wait(home_.control().call(stale));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Errc::kPrecondition);
+  stale.version = answer->version;
+  EXPECT_TRUE(home_.wait(home_.control().call(stale)).ok());
+  EXPECT_EQ(home_.status(stale.job), Status::kCancelled);
+}
+
+TEST_F(ControllerTest, GivesANodeThatJoinsWhatItLacks) {
+  const JobId job = home_.submit({step("a", 2)});
+  PaperNode& worker = node(Manner::kSilent);
+  ASSERT_EQ(
+      std::set<model::AttemptRef>({worker.started.at(0).attempt, worker.started.at(1).attempt})
+          .size(),
+      2U);
+  const model::AttemptRef first = worker.started.at(0).attempt;
+  worker.started.clear();
+  model::AttemptRef stray = first;
+  stray.task.job = JobId("0000000000zz");
+  const std::vector<model::RankReport> inventory = {worker.running(first), worker.running(stray)};
+  ASSERT_TRUE(home_.wait(worker.join(4, inventory)).ok());
+  ASSERT_EQ(worker.stopped.size(), 1U);
+  EXPECT_EQ(worker.stopped.front().attempt, stray);
+  for (const model::StartOrder& order : worker.started) EXPECT_NE(order.attempt, first);
+  EXPECT_EQ(home_.status(job), Status::kRunning);
+}
+
+TEST_F(ControllerTest, ForgetsAgainWhatIsReportedAgain) {
+  PaperNode& worker = node(Manner::kSilent);
+  home_.submit({step("a")});
+  const model::AttemptRef attempt = worker.started.front().attempt;
+  ASSERT_TRUE(home_.wait(worker.report({worker.ended(attempt, 0)})).ok());
+  EXPECT_EQ(worker.forgotten, std::vector<model::AttemptRef>{attempt});
+  ASSERT_TRUE(home_.wait(worker.report({worker.ended(attempt, 0)})).ok());
+  EXPECT_EQ(worker.forgotten.size(), 2U);
+}
+
+TEST_F(ControllerTest, RetriesAfterItsBackOffWithoutBeingAsked) {
+  PaperNode& worker = node(Manner::kSilent);
+  model::StepSpec again = step("a");
+  again.retry.max = 1;
+  again.retry.backoff_min = Duration::millis(20);
+  again.retry.backoff_max = Duration::millis(20);
+  home_.submit({again});
+  const model::AttemptRef attempt = worker.started.front().attempt;
+  ASSERT_TRUE(home_.wait(worker.report({worker.ended(attempt, 1)})).ok());
+  EXPECT_EQ(worker.started.size(), 1U);
+  home_.clock.advance(Duration::seconds(1));
+  home_.until([&] { return worker.started.size() == 2U; });
+}
+
+TEST_F(ControllerTest, GoesOnWhereAKilledOneStopped) {
+  PaperNode& worker = node(Manner::kSilent);
+  const JobId job = home_.submit({step("a", 2)});
+  const model::AttemptRef first = worker.started.at(0).attempt;
+  drop_node();
+  home_.crash();
+  home_.open();
+  EXPECT_EQ(home_.writer().epoch(), Epoch(2));
+  PaperNode& same = *nodes_.emplace_back(
+      std::make_unique<PaperNode>(*home_.loop, home_.control(), "n1", Manner::kSilent));
+  ASSERT_TRUE(home_.wait(same.join(4, {same.running(first)})).ok());
+  ASSERT_EQ(same.started.size(), 1U);  // The other one alone.
+  EXPECT_EQ(same.epoch, Epoch(2));
+  ASSERT_TRUE(
+      home_.wait(same.report({same.ended(first, 0), same.ended(same.started.front().attempt, 0)}))
+          .ok());
+  EXPECT_EQ(home_.status(job), Status::kSucceeded);
+}
+
+TEST_F(ControllerTest, FindsJobsByTheirBeginning) {
+  const JobId first = home_.submit({step("a")});
+  home_.clock.advance(Duration::hours(24 * 365 * 20));  // Another beginning.
+  const JobId second = home_.submit({step("a")});
+  auto& control = home_.control();
+  EXPECT_EQ(MUST(home_.wait(control.find_job(first.str()))), first);
+  std::size_t shared = 0;
+  while (first.str()[shared] == second.str()[shared]) ++shared;
+  EXPECT_EQ(MUST(home_.wait(control.find_job(second.str().substr(0, shared + 1)))), second);
+  auto both = home_.wait(control.find_job(first.str().substr(0, shared)));
+  ASSERT_FALSE(both.ok());
+  EXPECT_EQ(both.error().code, Errc::kConflict);
+  EXPECT_NE(both.error().message.find(second.str()), std::string::npos);
+  for (const char* none : {"zzzzzzzzzzzz", "train", "", "../../etc"}) {
+    auto missing = home_.wait(control.find_job(none));
+    ASSERT_FALSE(missing.ok());
+    EXPECT_EQ(missing.error().code, Errc::kNotFound);
+  }
+}
+
+TEST_F(ControllerTest, RemovesAJobsFoldersWithItsRecord) {
+  PaperNode& worker = node(Manner::kEcho);
+  const JobId job = home_.submit({step("a")});
+  home_.until([&] { return ended(job); });
+  ASSERT_TRUE(home_.call(Verb::kDelete, job).ok());
+  EXPECT_EQ(worker.removed, std::vector<JobId>{job});
+  EXPECT_EQ(home_.control().state().jobs.count(job), 0U);
+}
+
+TEST_F(ControllerTest, EndsWhenAnotherTakesTheLog) {
+  auto other = MUST(store::open_memory_log(home_.watch.storage));
+  ASSERT_TRUE(other->acquire_lease().ok());
+  auto refused = home_.wait(
+      home_.control().submit(testing::submission({step("a")}), ProjectId("default"), ""));
+  EXPECT_FALSE(refused.ok());
+  home_.until([&] { return home_.deaths.size() == 1U; });
+}
+
+TEST_F(ControllerTest, SendsWhatAVoidDecisionLeftOut) {
+  // An attempt is bound durably, its end is decided and lost: the node must be told to run it.
+  PaperNode& worker = node(Manner::kSilent);
+  home_.submit({step("a")});
+  const model::AttemptRef attempt = worker.started.front().attempt;
+  worker.started.clear();
+  home_.watch.full = true;
+  auto cancelled = home_.call(Verb::kCancel, attempt.task.job);
+  ASSERT_FALSE(cancelled.ok());
+  ASSERT_TRUE(home_.wait(home_.writer().settled()).ok());
+  home_.watch.full = false;
+  ASSERT_EQ(worker.started.size(), 1U);
+  EXPECT_EQ(worker.started.front().attempt, attempt);
+  EXPECT_TRUE(worker.stopped.empty());
+}
+
+// --- Secrets.
+
+class SecretsTest : public ControllerTest {
+ protected:
+  static Submission with_secret() {
+    model::StepSpec only = step("a");
+    only.secrets = {{"TOKEN", "env:TOKEN"}};
+    Submission made = testing::submission({only});
+    made.secrets["TOKEN"] = "s3cret";
+    return made;
+  }
+  Result<Answer> submit(Submission submission, const std::string& key = "") {
+    return home_.wait(home_.control().submit(std::move(submission), ProjectId("default"), key));
+  }
+};
+
+TEST_F(SecretsTest, AreStoredApartAndWipedWhenTheJobEnds) {
+  PaperNode& worker = node(Manner::kSilent);
+  const JobId job = MUST(submit(with_secret()))
+  .outcome.job;
+  ASSERT_EQ(home_.secrets.kept().count(job), 1U);
+  for (const auto& [seq, batch] : home_.watch.storage->batches) {
+    EXPECT_EQ(batch.input.find("s3cret"), std::string::npos);
+    EXPECT_EQ(batch.events.find("s3cret"), std::string::npos);
+  }
+  ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 0)})).ok());
+  home_.until([&] { return home_.secrets.kept().empty(); });
+}
+
+TEST_F(SecretsTest, AreNotKeptOfARefusedOrRepeatedSubmission) {
+  const JobId job = MUST(submit(with_secret(), "key"))
+  .outcome.job;
+  EXPECT_TRUE(MUST(submit(with_secret(), "key")).outcome.repeated);
+  Submission other = with_secret();
+  other.fingerprint = "other";
+  EXPECT_TRUE(MUST(submit(std::move(other), "key")).outcome.refusal);
+  home_.watch.full = true;
+  EXPECT_FALSE(submit(with_secret()).ok());
+  home_.watch.full = false;
+  ASSERT_EQ(home_.secrets.kept().size(), 1U);
+  EXPECT_EQ(home_.secrets.kept().begin()->first, job);
+}
+
+TEST_F(SecretsTest, AreAskedForAgainByARetry) {
+  PaperNode& worker = node(Manner::kSilent);
+  const JobId job = MUST(submit(with_secret()))
+  .outcome.job;
+  ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 1)})).ok());
+  home_.until([&] { return home_.secrets.kept().empty(); });
+  JobCall retry;
+  retry.verb = Verb::kRetry;
+  retry.job = job;
+  auto refused = home_.wait(home_.control().call(retry));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().field, "secrets.TOKEN");
+  retry.secrets["TOKEN"] = "again";
+  ASSERT_TRUE(home_.wait(home_.control().call(retry)).ok());
+  EXPECT_EQ(home_.secrets.kept().at(job).at("TOKEN"), "again");
+  EXPECT_EQ(worker.started.size(), 2U);
+}
+
+TEST_F(SecretsTest, AreSweptWhenTheProcessBeforeDiedAtTheWrongMoment) {
+  ASSERT_TRUE(home_.secrets.put(JobId("00000000000a"), {{"TOKEN", "x"}}).ok());
+  const JobId job = MUST(submit(with_secret()))
+  .outcome.job;
+  home_.crash();
+  home_.open();
+  ASSERT_EQ(home_.secrets.kept().size(), 1U);
+  EXPECT_EQ(home_.secrets.kept().begin()->first, job);
+}
+
+}  // namespace
+}  // namespace runnel::control

@@ -1,0 +1,235 @@
+// The documents that answers are made of: jobs, tasks, their history, exit codes.
+#include <gtest/gtest.h>
+
+#include "brain/testing/desk.h"
+#include "control/exit_code.h"
+#include "control/job_document.h"
+#include "control/task_history.h"
+#include "control/task_walk.h"
+#include "json/value.h"
+
+namespace runnel::control {
+namespace {
+
+using brain::testing::Desk;
+using brain::testing::step;
+using model::EndCause;
+using model::Status;
+using Verb = model::JobRequest::Verb;
+
+json::Value parse(const std::string& text) { return MUST(json::parse(text)); }
+
+class DocumentsTest : public ::testing::Test {
+ protected:
+  const brain::Job& job(const JobId& id) const { return desk_.brain.state().jobs.at(id); }
+  json::Value document(const JobId& id, JobView view = JobView::kFull) const {
+    return parse(job_document(job(id), EventSeq(7), view));
+  }
+  std::vector<std::int64_t> walk(const JobId& id, TaskFilter filter, TaskPlace from = {}) const {
+    std::vector<std::int64_t> found;
+    TaskWalk walk(job(id), filter, from);
+    while (auto place = walk.next()) found.push_back(place->index.value());
+    return found;
+  }
+
+  Desk desk_;
+};
+
+TEST_F(DocumentsTest, TellAQueuedJobWithoutInventingTimes) {
+  const JobId id = desk_.submit({step("a", 3), step("b", 1, {0})});
+  const json::Value doc = document(id);
+  EXPECT_EQ(doc.find("id")->as_text(), id.str());
+  EXPECT_EQ(doc.find("status")->as_text(), "QUEUED");
+  EXPECT_EQ(doc.find("tasks")->as_int(), 4);
+  EXPECT_EQ(doc.find("resource_version")->as_int(), 7);
+  EXPECT_EQ(doc.find("counts")->find("QUEUED")->as_int(), 4);
+  EXPECT_EQ(doc.find("exit_code"), nullptr);
+  EXPECT_EQ(doc.find("started_at"), nullptr);
+  EXPECT_EQ(doc.find("submitted_at")->as_text(), rfc3339(desk_.now));
+  const auto& steps = doc.find("steps")->as_list();
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[1].find("depends_on")->as_list().front().as_text(), "a");
+  EXPECT_EQ(steps[0].find("depends_on"), nullptr);
+}
+
+TEST_F(DocumentsTest, AreCanonicalInEveryView) {
+  desk_.join("n1", 2);
+  const JobId id = desk_.submit({step("a", 3), step("b", 1, {0})});
+  desk_.ended("n1", Desk::ref(id, 0, 0), 3);
+  desk_.request(id, Verb::kCancel);
+  for (const JobView view : {JobView::kRow, JobView::kFull, JobView::kWithSpec}) {
+    const std::string text = job_document(job(id), EventSeq(1), view);
+    EXPECT_EQ(parse(text).dump(), text);
+  }
+  EXPECT_EQ(document(id, JobView::kRow).find("steps"), nullptr);
+  EXPECT_NE(document(id, JobView::kWithSpec).find("spec"), nullptr);
+  EXPECT_EQ(parse(bare_record(id, EventSeq(1))).find("id")->as_text(), id.str());
+}
+
+TEST_F(DocumentsTest, PassTheExitCodeOfAJobWithOneTaskOn) {
+  desk_.join("n1", 4);
+  const JobId good = desk_.submit({step("a")});
+  const JobId bad = desk_.submit({step("a")});
+  const JobId killed = desk_.submit({step("a")});
+  const JobId late = desk_.submit({step("a")});
+  EXPECT_EQ(exit_code_of(job(good)), std::nullopt);
+  desk_.ended("n1", Desk::ref(good, 0, 0), 0);
+  desk_.ended("n1", Desk::ref(bad, 0, 0), 42);
+  model::RankReport signalled = Desk::end_of(Desk::ref(killed, 0, 0), 0, desk_.now);
+  signalled.signal = 9;
+  desk_.report("n1", signalled);
+  model::RankReport timeout =
+      Desk::end_of(Desk::ref(late, 0, 0), 0, desk_.now, 0, EndCause::kTimeout);
+  timeout.signal = 15;
+  desk_.report("n1", timeout);
+  EXPECT_EQ(exit_code_of(job(good)), 0);
+  EXPECT_EQ(exit_code_of(job(bad)), 42);
+  EXPECT_EQ(exit_code_of(job(killed)), 137);
+  EXPECT_EQ(exit_code_of(job(late)), 124);
+}
+
+TEST_F(DocumentsTest, GiveOneForAnyFailureOfSeveralTasks) {
+  desk_.join("n1", 4);
+  const JobId id = desk_.submit({step("a", 2)});
+  desk_.ended("n1", Desk::ref(id, 0, 0), 42);
+  desk_.ended("n1", Desk::ref(id, 0, 1), 0);
+  EXPECT_EQ(exit_code_of(job(id)), 1);
+}
+
+TEST_F(DocumentsTest, GiveOneForAJobCancelledBeforeItRan) {
+  const JobId id = desk_.submit({step("a")});
+  desk_.request(id, Verb::kCancel);
+  EXPECT_EQ(exit_code_of(job(id)), 1);
+}
+
+TEST_F(DocumentsTest, WalkTasksThatAreOnlyRanges) {
+  const JobId id = desk_.submit({step("a", 1'000'000), step("b", 2)});
+  TaskWalk all(job(id), {}, {StepIndex(0), TaskIndex(999'999)});
+  EXPECT_EQ(all.next(), (TaskPlace{StepIndex(0), TaskIndex(999'999)}));
+  EXPECT_EQ(all.next(), (TaskPlace{StepIndex(1), TaskIndex(0)}));
+  EXPECT_EQ(all.next(), (TaskPlace{StepIndex(1), TaskIndex(1)}));
+  EXPECT_EQ(all.place(), std::nullopt);
+  EXPECT_EQ(all.next(), std::nullopt);
+}
+
+TEST_F(DocumentsTest, WalkByStatusThroughRangesAndKeptTasks) {
+  desk_.join("n1", 8);
+  model::StepSpec many = step("a", 20);
+  many.parallel = 8;
+  const JobId id = desk_.submit({many});
+  desk_.ended("n1", Desk::ref(id, 0, 1), 1);
+  desk_.ended("n1", Desk::ref(id, 0, 3), 0);
+  desk_.ended("n1", Desk::ref(id, 0, 5), 1);
+  EXPECT_EQ(walk(id, {StepIndex(0), Status::kFailed}), (std::vector<std::int64_t>{1, 5}));
+  EXPECT_EQ(walk(id, {{}, Status::kSucceeded}), (std::vector<std::int64_t>{3}));
+  EXPECT_EQ(walk(id, {{}, Status::kFailed}, {StepIndex(0), TaskIndex(2)}),
+            (std::vector<std::int64_t>{5}));
+  EXPECT_EQ(walk(id, {StepIndex(0), {}}).size(), 20U);
+}
+
+TEST_F(DocumentsTest, PageTasksToTheirEnd) {
+  const JobId id = desk_.submit({step("a", 25), step("b", 5)});
+  std::vector<std::string> seen;
+  TaskPlace from;
+  for (int page = 0; page < 10; ++page) {
+    const json::Value doc = parse(task_page(job(id), {}, from, 7));
+    for (const json::Value& task : doc.find("tasks")->as_list()) {
+      seen.push_back(task.find("step")->as_text() + std::to_string(task.find("index")->as_int()));
+    }
+    const json::Value* token = doc.find("next_page_token");
+    if (token == nullptr) break;
+    from = MUST(TaskPlace::parse(token->as_text()));
+  }
+  ASSERT_EQ(seen.size(), 30U);
+  EXPECT_EQ(seen.front(), "a0");
+  EXPECT_EQ(seen.back(), "b4");
+}
+
+TEST_F(DocumentsTest, RefuseAPageTokenThatIsNone) {
+  for (const char* token :
+       {"", "1", "a.b", "1.", ".1", "1.2.3", "-1.2", "1.99999999999999999999"}) {
+    EXPECT_FALSE(TaskPlace::parse(token).ok()) << token;
+  }
+  const TaskPlace place{StepIndex(3), TaskIndex(1'000'000)};
+  EXPECT_EQ(MUST(TaskPlace::parse(place.token())), place);
+}
+
+TEST_F(DocumentsTest, TellATaskWithItsParameters) {
+  model::StepSpec sweep = step("a", 4);
+  sweep.samples.reset();
+  model::Parameter rate;
+  rate.name = "rate";
+  rate.values = {"1", "2"};
+  model::Parameter width = rate;
+  width.name = "alpha";
+  sweep.params = {rate, width};
+  const JobId id = desk_.submit({sweep});
+  const json::Value doc = parse(task_document(job(id), {StepIndex(0), TaskIndex(3)}));
+  EXPECT_EQ(doc.find("params")->find("rate")->as_text(), "2");
+  EXPECT_EQ(doc.find("params")->find("alpha")->as_text(), "2");
+  EXPECT_EQ(doc.find("status")->as_text(), "QUEUED");
+  EXPECT_EQ(doc.find("attempts")->as_int(), 0);
+}
+
+TEST_F(DocumentsTest, TellEveryAttemptOfARetriedTask) {
+  desk_.join("n1", 1);
+  model::StepSpec again = step("a");
+  again.retry.max = 2;
+  const JobId id = desk_.submit({again});
+  desk_.running("n1", Desk::ref(id, 0, 0, 1));
+  desk_.ended("n1", Desk::ref(id, 0, 0, 1), 3);
+  desk_.pass(Duration::minutes(10));
+  desk_.wake();
+  desk_.ended("n1", Desk::ref(id, 0, 0, 2), 0);
+  TaskHistory history({id, StepIndex(0), TaskIndex(0)});
+  for (const model::Event& event : desk_.history) history.add(event, desk_.now);
+  const json::Value doc = parse(history.document());
+  const auto& attempts = doc.find("attempts")->as_list();
+  ASSERT_EQ(attempts.size(), 2U);
+  EXPECT_EQ(attempts[0].find("exit_code")->as_int(), 3);
+  EXPECT_EQ(attempts[0].find("exits")->as_list().front().find("exit")->as_text(), "3:0");
+  EXPECT_EQ(attempts[0].find("first_failed_rank")->as_int(), 0);
+  EXPECT_EQ(attempts[0].find("fault")->as_text(), "user");
+  EXPECT_EQ(attempts[0].find("nodes")->as_list().front().as_text(), "n1");
+  EXPECT_EQ(attempts[1].find("exit_code")->as_int(), 0);
+  EXPECT_EQ(attempts[1].find("status")->as_text(), "SUCCEEDED");
+}
+
+TEST_F(DocumentsTest, TellWhichRankOfAGangFailedFirst) {
+  desk_.join("n1", 2);
+  model::StepSpec gang = step("gang");
+  gang.procs_per_node = 3;
+  const JobId id = desk_.submit({gang});
+  const model::AttemptRef attempt = Desk::ref(id, 0, 0);
+  desk_.ended("n1", attempt, 5, 2);
+  desk_.ended("n1", attempt, 0, 0);
+  model::RankReport killed = Desk::end_of(attempt, 0, desk_.now, 1, EndCause::kStopped);
+  killed.signal = 15;
+  desk_.report("n1", killed);
+  TaskHistory history(attempt.task);
+  for (const model::Event& event : desk_.history) history.add(event, desk_.now);
+  const json::Value doc = parse(history.document());
+  const json::Value& only = doc.find("attempts")->as_list().front();
+  EXPECT_EQ(only.find("first_failed_rank")->as_int(), 2);
+  EXPECT_EQ(only.find("exit_code")->as_int(), 5);
+  EXPECT_EQ(only.find("highest_code")->as_int(), 143);
+  EXPECT_EQ(exit_code_of(job(id)), 5);
+}
+
+TEST_F(DocumentsTest, ForgetOldAttemptsOfATaskThatHadTooMany) {
+  TaskHistory history({JobId("a"), StepIndex(0), TaskIndex(0)});
+  const auto attempts = static_cast<int>(TaskHistory::kAttemptsShownMax) + 5;
+  for (int number = 1; number <= attempts; ++number) {
+    history.add(
+        model::LaneExtended{
+            LaneId(1), JobId("a"), StepIndex(0), {{TaskIndex(0), AttemptNumber(number), {}}}},
+        desk_.now);
+  }
+  const json::Value doc = parse(history.document());
+  EXPECT_EQ(doc.find("attempts")->as_list().size(), TaskHistory::kAttemptsShownMax);
+  EXPECT_EQ(doc.find("attempts")->as_list().front().find("attempt")->as_int(), 6);
+  EXPECT_EQ(doc.find("dropped")->as_int(), 5);
+}
+
+}  // namespace
+}  // namespace runnel::control

@@ -1,0 +1,142 @@
+#include "control/job_document.h"
+
+#include <algorithm>
+#include <array>
+
+#include "control/exit_code.h"
+#include "model/codec.h"
+
+namespace runnel::control {
+namespace {
+
+using model::Status;
+
+constexpr std::size_t kStatuses = model::kStatusCount;
+
+// Statuses in the order of their words, as canonical JSON wants its keys.
+const std::array<Status, kStatuses>& statuses_by_word() {
+  static const std::array<Status, kStatuses> sorted = [] {
+    std::array<Status, kStatuses> all{};
+    for (std::size_t slot = 0; slot < kStatuses; ++slot) all[slot] = static_cast<Status>(slot);
+    std::sort(all.begin(), all.end(),
+              [](Status a, Status b) { return model::to_string(a) < model::to_string(b); });
+    return all;
+  }();
+  return sorted;
+}
+
+void write_counts(json::Writer& out, const brain::StatusCounts& counts) {
+  out.key("counts").begin_object();
+  for (const Status status : statuses_by_word()) {
+    const std::int64_t count = brain::count_of(counts, status);
+    if (count != 0) out.field(model::to_string(status), count);
+  }
+  out.end_object();
+}
+
+void write_time(json::Writer& out, std::string_view key, Time time) {
+  if (time != Time()) out.field(key, rfc3339(time));
+}
+
+void write_text(json::Writer& out, std::string_view key, const std::string& text) {
+  if (!text.empty()) out.field(key, text);
+}
+
+void write_needs(json::Writer& out, const model::JobSpec& spec, const model::StepSpec& step) {
+  if (step.depends_on.empty()) return;
+  out.key("depends_on").begin_list();
+  for (const StepIndex need : step.depends_on) {
+    out.text(spec.steps.at(static_cast<std::size_t>(need.value())).name);
+  }
+  out.end_list();
+}
+
+void write_step(json::Writer& out, const model::JobSpec& job, const model::StepSpec& spec,
+                const brain::Step& step) {
+  out.begin_object();
+  write_counts(out, step.counts);
+  write_needs(out, job, spec);
+  write_time(out, "ended_at", step.ended_at);
+  out.field("lanes", step.lanes);
+  out.field("name", spec.name);
+  out.field("ranks", spec.rank_count());
+  write_text(out, "reason", step.reason);
+  if (step.recent_millis >= 0) out.field("recent_ms", step.recent_millis);
+  write_time(out, "started_at", step.started_at);
+  out.field("status", model::to_string(step.status));
+  out.field("tasks", spec.task_count);
+  out.end_object();
+}
+
+void write_steps(json::Writer& out, const brain::Job& job) {
+  out.key("steps").begin_list();
+  for (std::size_t index = 0; index < job.steps.size(); ++index) {
+    write_step(out, *job.spec, job.spec->steps[index], job.steps[index]);
+  }
+  out.end_list();
+}
+
+brain::StatusCounts all_counts(const brain::Job& job) {
+  brain::StatusCounts sum{};
+  for (const brain::Step& step : job.steps) {
+    for (std::size_t slot = 0; slot < kStatuses; ++slot) sum[slot] += step.counts[slot];
+  }
+  return sum;
+}
+
+std::int64_t task_count(const brain::Job& job) {
+  std::int64_t count = 0;
+  for (const model::StepSpec& step : job.spec->steps) count += step.task_count;
+  return count;
+}
+
+}  // namespace
+
+void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobView view) {
+  CHECK(job.spec != nullptr, "a job without a specification");
+  CHECK(job.steps.size() == job.spec->steps.size(),
+        "a job whose steps are not its specification's");
+  out.begin_object();
+  write_counts(out, all_counts(job));
+  write_time(out, "ended_at", job.ended_at);
+  if (auto code = exit_code_of(job)) out.field("exit_code", *code);
+  out.field("first_event", job.first_event.value());
+  out.field("id", job.id.str());
+  write_text(out, "message", job.message);
+  out.field("name", job.spec->name);
+  write_text(out, "owner", job.owner);
+  out.field("priority", job.spec->priority);
+  out.field("project", job.project.str());
+  out.field("queue", job.queue.str());
+  write_text(out, "reason", job.reason);
+  out.field("resource_version", version.value());
+  if (view == JobView::kWithSpec) model::encode(out.key("spec"), *job.spec);
+  write_time(out, "started_at", job.started_at);
+  out.field("status", model::to_string(job.status));
+  if (view != JobView::kRow) write_steps(out, job);
+  write_time(out, "submitted_at", job.submitted_at);
+  out.field("tasks", task_count(job));
+  write_text(out, "workdir", job.spec->workdir);
+  out.end_object();
+}
+
+std::string job_document(const brain::Job& job, EventSeq version, JobView view) {
+  std::string text;
+  json::Writer out(text);
+  write_job(out, job, version, view);
+  return text;
+}
+
+std::string bare_record(const JobId& id, EventSeq version) {
+  CHECK(!id.empty(), "a record needs the id of its job");
+  std::string text;
+  json::Writer out(text);
+  out.begin_object();
+  out.field("id", id.str());
+  out.field("message", "ended together with so many jobs that only its id was kept");
+  out.field("resource_version", version.value());
+  out.end_object();
+  return text;
+}
+
+}  // namespace runnel::control

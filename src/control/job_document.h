@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/ids.h"
+#include "brain/state.h"
+#include "json/writer.h"
+
+namespace runnel::control {
+
+// How much of a job its document tells.
+enum class JobView : std::uint8_t {
+  kRow,       // No steps: one line of a list, whatever the job's size.
+  kFull,      // With steps. What the archive keeps.
+  kWithSpec,  // With the specification as well.
+};
+
+// The document of a job as GET answers it and as the archive keeps it: canonical JSON. Members that
+// say nothing (no start yet, no message) are left out. O(steps), never O(tasks).
+void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobView view);
+std::string job_document(const brain::Job& job, EventSeq version, JobView view = JobView::kFull);
+
+// The record of a job that left the state before anybody could write its document: what little an
+// ending event tells.
+std::string bare_record(const JobId& id, EventSeq version);
+
+}  // namespace runnel::control

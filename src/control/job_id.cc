@@ -1,0 +1,39 @@
+#include "control/job_id.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/check.h"
+#include "hash/xxh3.h"
+
+namespace runnel::control {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789abcdefghjkmnpqrstvwxyz";
+constexpr std::size_t kTimeDigits = 9;  // 45 bits of milliseconds: until the year 3084.
+
+void append_digits(std::string& text, std::uint64_t value, std::size_t count) {
+  for (std::size_t digit = count; digit > 0; --digit) {
+    text += kDigits[(value >> (5 * (digit - 1))) & 31U];
+  }
+}
+
+}  // namespace
+
+JobId JobIdMaker::next(Time now) {
+  last_ = std::max(now, last_ + Duration::millis(1));
+  CHECK(last_.millis() > 0, "a job id needs a time after 1970");
+  const auto millis = static_cast<std::uint64_t>(last_.millis());
+  std::string text;
+  append_digits(text, millis, kTimeDigits);
+  append_digits(text, hash::xxh3(text, salt_), kJobIdDigits - kTimeDigits);
+  return JobId(std::move(text));
+}
+
+bool is_job_id_prefix(std::string_view text) {
+  if (text.empty() || text.size() > kJobIdDigits) return false;
+  return std::all_of(text.begin(), text.end(),
+                     [](char letter) { return kDigits.find(letter) != std::string_view::npos; });
+}
+
+}  // namespace runnel::control

@@ -1,0 +1,410 @@
+#include "control/log_writer.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+#include "json/writer.h"
+#include "model/codec.h"
+
+namespace runnel::control {
+namespace {
+
+constexpr std::size_t kWorkerQueueMax = 4'096;
+
+// What an asker is told whose input could not be kept.
+Error nothing_accepted(const Error& cause) {
+  Error error = cause;
+  error.message = "nothing was accepted: " + cause.message;
+  if (cause.code == Errc::kFull) {
+    error.with_hint("free some space on the disk of the home; work goes on by itself then");
+  }
+  return error;
+}
+
+Error too_busy(std::size_t inputs) {
+  return Error(Errc::kFull, std::to_string(inputs) + " requests wait for the disk")
+      .with_hint("try again in a second");
+}
+
+// Errors after which opening the log again cannot help, or must not.
+bool hopeless(const Error& error) {
+  return error.code == Errc::kCorrupt || error.code == Errc::kPrecondition ||
+         error.code == Errc::kUnsupported;
+}
+
+}  // namespace
+
+// Suspends a coroutine until its ticket is settled.
+struct LogWriter::Parked {
+  Ticket& ticket;
+  Group* group;  // Null: there is nothing to wait for.
+
+  bool await_ready() const { return group == nullptr; }
+  void await_suspend(std::coroutine_handle<> waiting) const {
+    ticket.waiting = waiting;
+    group->tickets.push_back(&ticket);
+  }
+  void await_resume() const {}
+};
+
+LogWriter::LogWriter(async::EventLoop& loop, env::Clock& clock, LogOpener opener,
+                     LogWriterOptions options)
+    : loop_(loop),
+      clock_(clock),
+      opener_(std::move(opener)),
+      options_(options),
+      work_(loop),
+      phase_changed_(loop),
+      retry_(loop),
+      gate_(loop) {}
+
+LogWriter::~LogWriter() { CHECK(stopped_, "a log writer was destroyed before stop()"); }
+
+Async<std::unique_ptr<LogWriter>> LogWriter::open(async::EventLoop& loop, env::Clock& clock,
+                                                  LogOpener opener, LogWriterOptions options) {
+  std::unique_ptr<LogWriter> writer(new LogWriter(loop, clock, std::move(opener), options));
+  Result<void> started = co_await writer->start();
+  if (started.ok()) co_return writer;
+  Result<void> stopped = co_await writer->stop();
+  CHECK(stopped.ok(), "stopping a log writer that did not start failed");
+  co_return std::move(started).error();
+}
+
+Async<void> LogWriter::start() {
+  worker_ = CO_TRY(async::Worker::create(loop_, {"runnel-log", kWorkerQueueMax}));
+  stopped_ = false;
+  encoder_ = CO_TRY(async::Worker::create(loop_, {"runnel-snap", kWorkerQueueMax}));
+  Result<void> opened = co_await worker_->run([this] { return open_log(); });
+  CO_TRY(std::move(opened));
+  last_batch_ = recovered_->head.last;
+  events_since_snapshot_ = recovered_->events_since_snapshot;
+  last_commit_ = clock_.boot() - options_.commit_interval_min;
+  opened_at_ = std::max(state().now, clock_.wall());
+  opened_boot_ = clock_.boot();
+  co_return loop_.spawn(gate_, run_commits());
+}
+
+Result<void> LogWriter::open_log() {
+  log_ = TRY(opener_());
+  notices_ = log_->open_report().notices;
+  epoch_ = TRY(log_->acquire_lease());
+  recovered_ = std::make_unique<Recovered>(TRY(recover(*log_)));
+  return {};
+}
+
+Async<void> LogWriter::stop() {
+  if (stopped_) co_return {};
+  stopped_ = true;
+  retry_.cancel();
+  Result<void> closed = co_await gate_.close();
+  CO_TRY(std::move(closed));
+  CHECK(committing_ == nullptr, "a commit outlives the gate");
+  CHECK(group_.tickets.empty(), "somebody waits for a commit that will not come");
+  phase_changed_.notify_all();
+  if (recovered_ != nullptr && phase_ == Phase::kOpen && events_since_snapshot_ > 0) {
+    brain::State copy = state();
+    Result<void> saved = co_await save_snapshot(std::move(copy), last_batch_);
+    (void)saved;  // Only the next start takes longer.
+  }
+  Result<void> ended = co_await worker_->run([this] { log_.reset(); });
+  CO_TRY(std::move(ended));
+  ended = co_await worker_->stop();
+  CO_TRY(std::move(ended));
+  if (encoder_ == nullptr) co_return {};
+  co_return co_await encoder_->stop();
+}
+
+Time LogWriter::now() const {
+  return std::max(state().now, opened_at_ + (clock_.boot() - opened_boot_));
+}
+
+Error LogWriter::log_is_away() {
+  return Error(Errc::kUnavailable, "the event log is being opened anew")
+      .with_hint("try again in a second");
+}
+
+LogWriter::Asker LogWriter::asker_of(const model::Input& input) {
+  const bool node = std::holds_alternative<model::NodeJoin>(input) ||
+                    std::holds_alternative<model::NodeReport>(input) ||
+                    std::holds_alternative<model::NodeLost>(input);
+  return node ? Asker::kNode : Asker::kUser;
+}
+
+// --- Deciding.
+
+Async<Outcome> LogWriter::decide(model::Input input, Witness witness) {
+  const Asker asker = asker_of(input);
+  for (;;) {
+    if (must_wait()) {
+      Result<void> admitted = co_await admit(asker);
+      CO_TRY(std::move(admitted));
+    }
+    Ticket ticket;
+    decide_now(input, ticket);
+    if (witness) witness(ticket.outcome);
+    co_await Parked{ticket, undurable()};
+    if (!ticket.failure) co_return std::move(ticket.outcome);
+    if (asker == Asker::kUser) co_return *std::move(ticket.failure);
+  }
+}
+
+Async<Settled> LogWriter::settled() {
+  while (phase_ == Phase::kRebuilding) {
+    Result<void> woken = co_await phase_changed_.wait(gate_.token());
+    CO_TRY(std::move(woken));
+    if (phase_ != Phase::kRebuilding && phase_ != Phase::kDead) co_return Settled::kRolledBack;
+  }
+  if (phase_ == Phase::kDead) co_return phase_error_;
+  Ticket ticket;
+  co_await Parked{ticket, undurable()};
+  co_return ticket.failure ? Settled::kRolledBack : Settled::kDurable;
+}
+
+bool LogWriter::must_wait() const { return stopped_ || phase_ != Phase::kOpen || full(); }
+
+Async<void> LogWriter::admit(Asker asker) {
+  for (;;) {
+    if (stopped_) co_return async::cancelled_error();
+    if (phase_ == Phase::kDead) co_return phase_error_;
+    if (phase_ == Phase::kWaiting && asker == Asker::kUser) co_return phase_error_;
+    if (phase_ == Phase::kOpen && !full()) co_return {};
+    if (phase_ == Phase::kOpen && asker == Asker::kUser) co_return too_busy(kPendingInputsMax);
+    if (asker == Asker::kNode) ++waiting_reports_;
+    Result<void> woken = co_await phase_changed_.wait(gate_.token());
+    if (asker == Asker::kNode) --waiting_reports_;
+    CO_TRY(std::move(woken));
+  }
+}
+
+bool LogWriter::full() const {
+  const std::size_t inputs = group_.inputs + (committing_ != nullptr ? committing_->inputs : 0);
+  const std::size_t bytes = group_.bytes + (committing_ != nullptr ? committing_->bytes : 0);
+  return inputs >= kPendingInputsMax || bytes >= kPendingBytesMax;
+}
+
+// The youngest group that holds events which are not durable, if any.
+LogWriter::Group* LogWriter::undurable() { return group_.inputs > 0 ? &group_ : committing_; }
+
+void LogWriter::decide_now(const model::Input& input, Ticket& ticket) {
+  CHECK(phase_ == Phase::kOpen, "an input is decided while the brain is not there");
+  brain::Decision decision = recovered_->brain.decide(input, now());
+  ticket.outcome = {std::move(decision.refusal), std::move(decision.job), decision.repeated,
+                    state().last_event};
+  if (!decision.events.empty()) collect(input, std::move(decision.events));
+}
+
+void LogWriter::collect(const model::Input& input, std::vector<model::Event> events) {
+  const auto count = static_cast<std::int64_t>(events.size());
+  CHECK(count > 0, "a batch without events is not kept");
+  DurableBatch durable;
+  durable.first_event = EventSeq(state().last_event.value() - count + 1);
+  durable.now = state().now;
+  durable.events = std::move(events);
+  store::Batch batch;
+  batch.events = "[";
+  for (const model::Event& event : durable.events) {
+    if (durable.ends.size() > 0) batch.events += ',';
+    const std::size_t begin = batch.events.size();
+    json::Writer out(batch.events);
+    model::encode(out, event);
+    durable.json.append(batch.events, begin);
+    durable.ends.push_back(durable.json.size());
+  }
+  batch.events += ']';
+  CHECK(durable.first_event.value() > 0, "the state has folded fewer events than were decided");
+  batch.seq = last_batch_ = BatchSeq(last_batch_.value() + 1);
+  batch.first_event = durable.first_event;
+  batch.event_count = count;
+  batch.epoch = epoch_;
+  batch.now = durable.now;
+  batch.input = model::encode_text(input);
+  follow(durable);
+  events_since_snapshot_ += count;
+  group_.bytes += 2 * batch.events.size() + batch.input.size();
+  ++group_.inputs;
+  group_.batches.push_back(std::move(batch));
+  group_.durable.push_back(std::move(durable));
+  work_.notify_all();
+}
+
+void LogWriter::follow(const DurableBatch& batch) {
+  JobRecords& records = recovered_->records;
+  std::int64_t seq = batch.first_event.value();
+  for (const model::Event& event : batch.events) {
+    records.follow(state(), event, EventSeq(seq++));
+    const auto* archived = std::get_if<model::JobArchived>(&event);
+    if (archived != nullptr) group_.archive.put.push_back(records.take_record(archived->job));
+  }
+  records.settle(state());
+}
+
+// --- Committing.
+
+Async<void> LogWriter::run_commits() {
+  while (!gate_.token().stopped() || group_.inputs > 0) {
+    if (group_.inputs == 0) {
+      Result<void> woken = co_await work_.wait(gate_.token());
+      if (!woken.ok()) continue;  // Stopping: what was decided is committed first.
+    }
+    Result<void> paced = co_await pace();
+    (void)paced;  // Stopping: commit at once.
+    if (group_.inputs == 0) continue;
+    Result<void> committed = co_await commit();
+    CO_TRY(std::move(committed));
+  }
+  co_return {};
+}
+
+// Waits until the last commit began long enough ago.
+Async<void> LogWriter::pace() {
+  const Duration passed = clock_.boot() - last_commit_;
+  if (passed >= options_.commit_interval_min) co_return {};
+  co_return co_await loop_.sleep(options_.commit_interval_min - passed, gate_.token());
+}
+
+Async<void> LogWriter::commit() {
+  CHECK(committing_ == nullptr, "two commits run at once");
+  CHECK(phase_ == Phase::kOpen, "a commit begins while the brain is not there");
+  Group group = std::exchange(group_, {});
+  CHECK(group.batches.size() == group.inputs, "a group has other batches than inputs");
+  committing_ = &group;
+  last_commit_ = clock_.boot();
+  std::optional<brain::State> keep = state_to_keep();
+  const BatchSeq through = last_batch_;
+  Result<void> stored = co_await worker_->run([this, &group]() -> Result<void> {
+    if (log_ == nullptr) return log_is_away();
+    return log_->append(epoch_, std::move(group.batches), group.archive);
+  });
+  committing_ = nullptr;
+  if (!stored.ok()) {
+    phase_ = Phase::kRebuilding;
+    phase_error_ = nothing_accepted(stored.error());
+    settle_tickets(group, phase_error_);
+    co_return co_await roll_back(std::move(stored).error());
+  }
+  finish(group);
+  if (!keep) co_return {};
+  snapshot_running_ = true;
+  Result<void> begun = loop_.spawn(gate_, save_snapshot(*std::move(keep), through));
+  if (!begun.ok()) snapshot_running_ = false;  // Stopping: stop() keeps one.
+  co_return {};
+}
+
+void LogWriter::finish(Group& group) {
+  CHECK(group.durable.size() == group.inputs, "a group has other batches than inputs");
+  if (observer_ != nullptr) observer_->on_durable(std::move(group.durable));
+  settle_tickets(group, std::nullopt);
+  phase_changed_.notify_all();
+}
+
+void LogWriter::settle_tickets(Group& group, const std::optional<Error>& failure) {
+  for (Ticket* ticket : group.tickets) {
+    CHECK(ticket->waiting, "a ticket is settled that nobody waits with");
+    ticket->failure = failure;
+    loop_.resume_soon(ticket->waiting);
+  }
+  group.tickets.clear();
+}
+
+// --- When the log takes nothing.
+
+Async<void> LogWriter::roll_back(Error error) {
+  CHECK(phase_ == Phase::kRebuilding, "a roll-back that nobody announced");
+  // What was decided meanwhile stands on what was not kept.
+  Group dependent = std::exchange(group_, {});
+  settle_tickets(dependent, phase_error_);
+  Result<Recovered> recovered = co_await rebuild(std::move(error));
+  if (!recovered.ok()) {
+    die(std::move(recovered).error());
+    co_return {};
+  }
+  *recovered_ = std::move(recovered).value();
+  CHECK(group_.inputs == 0, "something was decided while the brain was being made anew");
+  last_batch_ = recovered_->head.last;
+  events_since_snapshot_ = recovered_->events_since_snapshot;
+  if (observer_ != nullptr) observer_->on_rolled_back();
+  go_on();
+  co_return {};
+}
+
+Async<Recovered> LogWriter::rebuild(Error error) {
+  for (;;) {
+    if (hopeless(error)) co_return error;
+    const bool reopen = error.code != Errc::kFull;
+    Result<Recovered> recovered = co_await worker_->run([this, reopen]() -> Result<Recovered> {
+      if (reopen) {
+        log_.reset();  // Before the new one: two cannot be open at once.
+        log_ = TRY(opener_());
+      }
+      return recover(*log_);
+    });
+    if (recovered.ok()) co_return recovered;
+    error = std::move(recovered).error();
+    Result<void> slept = co_await loop_.sleep(options_.retry_after, gate_.token());
+    CO_TRY(std::move(slept));
+  }
+}
+
+void LogWriter::go_on() {
+  if (waiting_reports_ == 0) {
+    phase_ = Phase::kOpen;
+  } else {
+    phase_ = Phase::kWaiting;
+    retry_.start(options_.retry_after, [this] {
+      phase_ = Phase::kOpen;
+      phase_changed_.notify_all();
+    });
+  }
+  phase_changed_.notify_all();
+}
+
+void LogWriter::die(Error error) {
+  phase_ = Phase::kDead;
+  phase_error_ = std::move(error);
+  phase_changed_.notify_all();
+  if (observer_ != nullptr && !stopped_) observer_->on_dead(phase_error_);
+}
+
+// --- Snapshots and the archive.
+
+// A copy of the state when a snapshot is due. Called when a commit begins: everything decided is in
+// it.
+std::optional<brain::State> LogWriter::state_to_keep() {
+  CHECK(group_.inputs == 0, "a snapshot would hold what is not in the commit");
+  if (snapshot_running_ || events_since_snapshot_ < options_.snapshot_every_events) {
+    return std::nullopt;
+  }
+  events_since_snapshot_ = 0;
+  return state();
+}
+
+Async<void> LogWriter::save_snapshot(brain::State state, BatchSeq through) {
+  CHECK(through.value() > 0, "a snapshot before the first batch");
+  Result<std::string> text =
+      co_await encoder_->run([&state] { return brain::encode_state(state); });
+  Result<void> saved;
+  if (text.ok()) {
+    store::Snapshot snapshot{through, std::move(text).value()};
+    saved = co_await worker_->run([this, &snapshot]() -> Result<void> {
+      if (log_ == nullptr) return log_is_away();
+      return log_->save_snapshot(epoch_, snapshot);
+    });
+  }
+  snapshot_running_ = false;
+  co_return text.ok() ? saved : Result<void>(text.error());
+}
+
+Async<void> LogWriter::remove_archived(JobId job) {
+  store::ArchiveChange change;
+  change.remove.push_back(job.str());
+  Result<void> removed = co_await worker_->run([this, &change]() -> Result<void> {
+    if (log_ == nullptr) return log_is_away();
+    return log_->append(epoch_, {}, change);
+  });
+  if (removed.ok()) co_return removed;
+  co_return nothing_accepted(removed.error());
+}
+
+}  // namespace runnel::control

@@ -1,0 +1,227 @@
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "async/async.h"
+#include "async/event.h"
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "async/worker.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "brain/brain.h"
+#include "control/recovery.h"
+#include "env/clock.h"
+#include "model/event.h"
+#include "model/input.h"
+#include "store/event_log.h"
+
+namespace runnel::control {
+
+// Opens the event log: at first, and anew after a failure that left it unusable. Called on the
+// log's own thread.
+using LogOpener = std::function<Result<std::unique_ptr<store::EventLog>>()>;
+
+struct LogWriterOptions {
+  // Two commits begin at least so far apart, so that a busy home groups its inputs instead of
+  // waiting for the disk 10,000 times a second.
+  Duration commit_interval_min = Duration::millis(5);
+  std::int64_t snapshot_every_events = 50'000;
+  Duration retry_after =
+      Duration::seconds(1);  // Of what nodes reported, when the disk took nothing.
+};
+
+// What became of one input.
+struct Outcome {
+  std::optional<Error> refusal;  // The input is durable all the same, if it had events.
+  JobId job;                     // See brain::Decision.
+  bool repeated = false;
+  EventSeq last_event;  // The newest event when it was decided.
+};
+
+using Witness = std::function<void(const Outcome&)>;
+
+// One decision that the log keeps.
+struct DurableBatch {
+  EventSeq first_event;
+  Time now;
+  std::vector<model::Event> events;
+  std::string json;               // The canonical documents of the events, one after another.
+  std::vector<std::size_t> ends;  // Where each of them ends in `json`.
+};
+
+enum class Settled : std::uint8_t { kDurable, kRolledBack };
+
+// Who rests on durable events: the reconciler and the watchers.
+class DurableObserver {
+ public:
+  virtual ~DurableObserver() = default;
+  // Batches in order, without a gap; state() is the one after them or a later one.
+  virtual void on_durable(std::vector<DurableBatch> batches) = 0;
+  // Events that were decided but could not be kept are void: state() was replaced by what rests on
+  // durable events only.
+  virtual void on_rolled_back() = 0;
+  // Nothing can be decided any more (another process holds the log, or it is damaged).
+  virtual void on_dead(const Error& error) = 0;
+};
+
+// The one owner of the brain and of the event log.
+//
+// Contract: decide() takes inputs in order, decides each at once, and returns when its batch is
+//           durable. Batches that gather during a commit become durable together. When a commit
+//           fails, nothing of it was accepted: every asker in it gets the error, the brain is made
+//           anew from the log, and what nodes reported (join, report, lost) is decided again until
+//           it can be kept. settled() returns when all that state() rests on is durable: an answer
+//           made from state() leaves after it.
+// Limits:   kPendingInputsMax inputs and kPendingBytesMax of them wait for the disk; at either one
+// a
+//           user's request is kFull and a node's report waits.
+// Threads:  loop only; the log is used on the worker "runnel-log" alone, snapshots are encoded on
+//           "runnel-snap".
+// Lifetime: stop() is awaited before destruction; the observer outlives us.
+// Why:      law 2. One disk write per input would be 200 inputs a second, and one per 5 ms is
+// 10,000.
+class LogWriter {
+ public:
+  static constexpr std::size_t kPendingInputsMax = 4'096;
+  static constexpr std::size_t kPendingBytesMax = std::size_t{64} << 20;
+
+  static Async<std::unique_ptr<LogWriter>> open(async::EventLoop& loop, env::Clock& clock,
+                                                LogOpener opener, LogWriterOptions options = {});
+  ~LogWriter();
+  LogWriter(const LogWriter&) = delete;
+  LogWriter& operator=(const LogWriter&) = delete;
+
+  // Before the first input.
+  void observe(DurableObserver& observer) {
+    CHECK(observer_ == nullptr, "a log writer has one observer");
+    observer_ = &observer;
+  }
+
+  // `witness` is called when the input was decided, before anything is durable: it may look at
+  // state() to prepare the answer that leaves when decide() returns. A node's input may be decided
+  // twice.
+  Async<Outcome> decide(model::Input input, Witness witness = {});
+  // kRolledBack: what state() showed is void and it was replaced; look again.
+  Async<Settled> settled();
+  // Commits what was decided, keeps a snapshot and ends the threads.
+  Async<void> stop();
+
+  const brain::Brain& brain() const { return recovered_->brain; }
+  const brain::State& state() const { return brain().state(); }
+  EventSeq version_of(const JobId& job) const { return recovered_->records.version_of(job); }
+  Epoch epoch() const { return epoch_; }
+  Time now() const;
+  // Sentences about what opening set right.
+  const std::vector<std::string>& notices() const { return notices_; }
+  bool healthy() const { return phase_ == Phase::kOpen; }
+
+  // Calls `function(log)` on the log's thread, between commits: for reading history and the
+  // archive.
+  template <typename T>
+  Async<T> read(std::function<Result<T>(store::EventLog&)> function) {
+    Result<T> answer = co_await worker_->run([this, &function]() -> Result<T> {
+      if (log_ == nullptr) return log_is_away();
+      return function(*log_);
+    });
+    co_return answer;
+  }
+  // Removes the record of an archived job.
+  Async<void> remove_archived(JobId job);
+
+ private:
+  enum class Phase : std::uint8_t {
+    kOpen,        // Inputs are decided.
+    kRebuilding,  // A commit failed; the brain is being made anew.
+    kWaiting,     // It is there, reports are waiting, and the disk is tried again soon.
+    kDead,
+  };
+  // Who asks: a user is told at once, a node's report is kept.
+  enum class Asker : std::uint8_t { kUser, kNode };
+
+  // Someone who waits for a group to become durable. Lives in the waiting coroutine's frame.
+  struct Ticket {
+    Outcome outcome;
+    std::optional<Error> failure;
+    std::coroutine_handle<> waiting;
+  };
+  struct Parked;
+  // What becomes durable together.
+  struct Group {
+    std::vector<store::Batch> batches;
+    std::vector<DurableBatch> durable;
+    store::ArchiveChange archive;
+    std::vector<Ticket*> tickets;
+    std::size_t inputs = 0;
+    std::size_t bytes = 0;
+    std::int64_t events = 0;
+  };
+
+  LogWriter(async::EventLoop& loop, env::Clock& clock, LogOpener opener, LogWriterOptions options);
+
+  static Error log_is_away();
+  static Asker asker_of(const model::Input& input);
+  Async<void> start();
+  Result<void> open_log();
+  bool must_wait() const;
+  Async<void> admit(Asker asker);
+  void decide_now(const model::Input& input, Ticket& ticket);
+  void collect(const model::Input& input, std::vector<model::Event> events);
+  void follow(const DurableBatch& batch);
+  bool full() const;
+  Group* undurable();
+
+  Async<void> run_commits();
+  Async<void> pace();
+  Async<void> commit();
+  void finish(Group& group);
+  void settle_tickets(Group& group, const std::optional<Error>& failure);
+  Async<void> roll_back(Error error);
+  Async<Recovered> rebuild(Error error);
+  void go_on();
+  void die(Error error);
+  std::optional<brain::State> state_to_keep();
+  Async<void> save_snapshot(brain::State state, BatchSeq through);
+
+  async::EventLoop& loop_;
+  env::Clock& clock_;
+  const LogOpener opener_;
+  const LogWriterOptions options_;
+  DurableObserver* observer_ = nullptr;
+
+  std::unique_ptr<async::Worker> worker_;
+  std::unique_ptr<async::Worker> encoder_;
+  std::unique_ptr<store::EventLog> log_;  // The worker's.
+  Epoch epoch_;
+  // From here time is counted by the clock since boot: a time of day that is set back would stop
+  // every back-off until it has caught up.
+  Time opened_at_;
+  Duration opened_boot_;
+  std::vector<std::string> notices_;
+
+  std::unique_ptr<Recovered> recovered_;
+  BatchSeq last_batch_;                     // Decided.
+  std::int64_t events_since_snapshot_ = 0;  // Decided since one was last begun.
+  bool snapshot_running_ = false;
+
+  Phase phase_ = Phase::kOpen;
+  Error phase_error_;
+  Group group_;  // Gathers for the next commit.
+  Group* committing_ = nullptr;
+  std::size_t waiting_reports_ = 0;
+  Duration last_commit_;  // Boot time at which it began.
+  async::Notifier work_;
+  async::Notifier phase_changed_;
+  async::Timer retry_;
+  async::Gate gate_;
+  bool stopped_ = true;
+};
+
+}  // namespace runnel::control

@@ -1,0 +1,376 @@
+#include "control/log_writer.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "async/together.h"
+#include "brain/state.h"
+#include "control/testing/home.h"
+
+namespace runnel::control {
+namespace {
+
+using testing::LogWatch;
+using Verb = model::JobRequest::Verb;
+
+model::Input submit_input(const std::string& id) {
+  model::Submit input;
+  input.job = JobId(id);
+  input.spec = testing::submission({testing::step("only")}).spec;
+  return input;
+}
+
+model::Input cancel_input(const std::string& id) {
+  return model::JobRequest{Verb::kCancel, JobId(id), "tester"};
+}
+
+model::Input join_input(const std::string& node) {
+  model::NodeJoin join;
+  join.node.id = NodeId(node);
+  join.node.capacity.milli_cpus = 4000;
+  join.node.capacity.memory = Bytes::gibi(4);
+  join.incarnation = Incarnation("1");
+  return join;
+}
+
+class Watcher final : public DurableObserver {
+ public:
+  void on_durable(std::vector<DurableBatch> batches) override {
+    for (DurableBatch& batch : batches) seen.push_back(std::move(batch));
+  }
+  void on_rolled_back() override { ++rollbacks; }
+  void on_dead(const Error& error) override { deaths.push_back(error); }
+
+  std::vector<DurableBatch> seen;
+  int rollbacks = 0;
+  std::vector<Error> deaths;
+};
+
+class LogWriterTest : public ::testing::Test {
+ protected:
+  LogWriterTest() : loop_(MUST(async::EventLoop::create())) {
+    options_.commit_interval_min = Duration();
+    options_.retry_after = Duration::millis(5);
+    open();
+  }
+  ~LogWriterTest() override {
+    if (writer_ != nullptr) close();
+  }
+
+  void open() {
+    auto opened =
+        loop_->block_on(LogWriter::open(*loop_, clock_, testing::watched_opener(watch_), options_));
+    ASSERT_TRUE(opened.ok()) << opened.error().to_string();
+    writer_ = std::move(opened).value();
+    writer_->observe(watcher_);
+  }
+  void close() {
+    EXPECT_TRUE(loop_->block_on(writer_->stop()).ok());
+    writer_.reset();
+  }
+  Result<Outcome> decide(model::Input input) {
+    return loop_->block_on(writer_->decide(std::move(input)));
+  }
+  std::string state_text() const { return brain::encode_state(writer_->state()); }
+
+  std::unique_ptr<async::EventLoop> loop_;
+  env::testing::ManualClock clock_;
+  LogWatch watch_;
+  LogWriterOptions options_;
+  Watcher watcher_;
+  std::unique_ptr<LogWriter> writer_;
+};
+
+TEST_F(LogWriterTest, AnswersWhenTheBatchIsInTheLog) {
+  auto outcome = decide(submit_input("a"));
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->job, JobId("a"));
+  EXPECT_EQ(watch_.storage->batches.size(), 1U);
+  ASSERT_EQ(watcher_.seen.size(), 1U);
+  EXPECT_EQ(watcher_.seen.front().first_event, EventSeq(1));
+  EXPECT_EQ(watcher_.seen.front().ends.size(), watcher_.seen.front().events.size());
+}
+
+TEST_F(LogWriterTest, KeepsNoBatchOfAnInputThatChangesNothing) {
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  auto refused = decide(cancel_input("unknown"));
+  ASSERT_TRUE(refused.ok());
+  ASSERT_TRUE(refused->refusal);
+  EXPECT_EQ(refused->refusal->code, Errc::kNotFound);
+  EXPECT_EQ(watch_.storage->batches.size(), 1U);
+}
+
+TEST_F(LogWriterTest, CommitsWhatGathersDuringACommitTogether) {
+  std::vector<Async<Outcome>> works;
+  for (int job = 0; job < 200; ++job) {
+    works.push_back(writer_->decide(submit_input("job" + std::to_string(job))));
+  }
+  auto all = loop_->block_on(async::when_all(*loop_, std::move(works)));
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(watch_.storage->batches.size(), 200U);
+  EXPECT_LE(watch_.appends, 3);
+}
+
+TEST_F(LogWriterTest, StartsCommitsNoFasterThanItsInterval) {
+  close();
+  options_.commit_interval_min = Duration::millis(50);
+  open();
+  ASSERT_TRUE(decide(submit_input("a")).ok());  // Idle: at once, whatever the clock says.
+  const int before = watch_.appends;
+  std::vector<Async<Outcome>> works;
+  works.push_back(writer_->decide(submit_input("b")));
+  works.push_back(writer_->decide(submit_input("c")));
+  ASSERT_TRUE(loop_->block_on(async::when_all(*loop_, std::move(works))).ok());
+  EXPECT_EQ(watch_.appends, before + 1);
+}
+
+TEST_F(LogWriterTest, RefusalsWaitForWhatTheyRestOn) {
+  // The second submission is refused because of the first, which the disk does not take.
+  watch_.full = true;
+  std::vector<Async<Outcome>> works;
+  works.push_back(writer_->decide(submit_input("a")));
+  works.push_back(writer_->decide(submit_input("a")));
+  auto all = loop_->block_on(async::when_all(*loop_, std::move(works)));
+  ASSERT_FALSE(all.ok());
+  EXPECT_EQ(all.error().code, Errc::kFull);
+  watch_.full = false;
+  auto again = decide(submit_input("a"));
+  ASSERT_TRUE(again.ok());
+  EXPECT_FALSE(again->refusal);
+}
+
+TEST_F(LogWriterTest, AcceptsNothingWhenTheDiskIsFullAndGoesOnAfterwards) {
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  const std::string before = state_text();
+  watch_.full = true;
+  auto refused = decide(submit_input("b"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Errc::kFull);
+  EXPECT_NE(refused.error().message.find("nothing was accepted"), std::string::npos);
+  EXPECT_NE(refused.error().hint.find("free some space"), std::string::npos);
+  // The asker hears before the brain has been made anew.
+  auto settled = loop_->block_on(writer_->settled());
+  ASSERT_TRUE(settled.ok());
+  EXPECT_EQ(state_text(), before);
+  EXPECT_EQ(watcher_.rollbacks, 1);
+  watch_.full = false;
+  ASSERT_TRUE(decide(submit_input("b")).ok());
+  EXPECT_EQ(writer_->state().jobs.size(), 2U);
+  EXPECT_EQ(watch_.openings, 1);
+}
+
+TEST_F(LogWriterTest, KeepsWhatNodesReportUntilThereIsRoom) {
+  watch_.full = true;
+  std::optional<Result<Outcome>> joined;
+  async::Gate gate(*loop_);
+  struct Wait {
+    static Async<void> run(LogWriter& writer, std::optional<Result<Outcome>>& out) {
+      model::Input input = join_input("n1");
+      out.emplace(co_await writer.decide(std::move(input)));
+      co_return {};
+    }
+  };
+  ASSERT_TRUE(loop_->spawn(gate, Wait::run(*writer_, joined)).ok());
+  ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(60))).ok());
+  EXPECT_FALSE(joined.has_value());
+  EXPECT_GE(watcher_.rollbacks, 2);  // It was tried again, and again in vain.
+  EXPECT_FALSE(writer_->healthy());
+  auto user = decide(submit_input("a"));  // Is told at once.
+  ASSERT_FALSE(user.ok());
+  EXPECT_EQ(user.error().code, Errc::kFull);
+  watch_.full = false;
+  ASSERT_TRUE(loop_->block_on(gate.close()).ok());
+  ASSERT_TRUE(joined.has_value());
+  EXPECT_TRUE(joined->ok());
+  EXPECT_EQ(writer_->state().nodes.size(), 1U);
+  EXPECT_TRUE(writer_->healthy());
+}
+
+TEST_F(LogWriterTest, OpensTheLogAnewAfterAnIoError) {
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  watch_.storage->next_append = store::AppendFault::kTorn;
+  auto failed = decide(submit_input("b"));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code, Errc::kIo);
+  auto next = decide(submit_input("c"));
+  ASSERT_TRUE(next.ok()) << next.error().to_string();
+  EXPECT_EQ(watch_.openings, 2);
+  EXPECT_EQ(writer_->state().jobs.count(JobId("b")), 0U);
+  EXPECT_EQ(writer_->state().jobs.count(JobId("c")), 1U);
+}
+
+TEST_F(LogWriterTest, TriesToOpenUntilItCan) {
+  watch_.broken = true;
+  EXPECT_FALSE(decide(submit_input("a")).ok());
+  ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(30))).ok());
+  EXPECT_FALSE(writer_->healthy());
+  watch_.broken = false;
+  auto next = decide(submit_input("b"));  // Waits for the log to be there.
+  ASSERT_TRUE(next.ok()) << next.error().to_string();
+}
+
+TEST_F(LogWriterTest, DiesWhenAnotherHoldsTheLog) {
+  auto other = MUST(store::open_memory_log(watch_.storage));
+  ASSERT_TRUE(other->acquire_lease().ok());
+  auto refused = decide(submit_input("a"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Errc::kPrecondition);
+  EXPECT_FALSE(decide(join_input("n1")).ok());
+  EXPECT_FALSE(loop_->block_on(writer_->settled()).ok());
+  ASSERT_EQ(watcher_.deaths.size(), 1U);
+  EXPECT_EQ(watcher_.deaths.front().code, Errc::kPrecondition);
+}
+
+TEST_F(LogWriterTest, RefusesTheDamagedLogByItsBatch) {
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  close();
+  watch_.storage->snapshots.clear();
+  watch_.storage->batches.begin()->second.events = "[{\"type\":\"nonsense\"}]";
+  auto opened =
+      loop_->block_on(LogWriter::open(*loop_, clock_, testing::watched_opener(watch_), options_));
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code, Errc::kCorrupt);
+}
+
+TEST_F(LogWriterTest, FoldsTheSameStateAfterACrashWithEachOpening) {
+  ASSERT_TRUE(decide(join_input("n1")).ok());
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  ASSERT_TRUE(decide(cancel_input("a")).ok());
+  const std::string before = state_text();
+  const EventSeq version = writer_->version_of(JobId("a"));
+  auto left = std::make_shared<store::MemoryStorage>(*watch_.storage);
+  close();
+  watch_.storage = left;  // As a kill leaves it: without the snapshot that close() kept.
+  open();
+  EXPECT_EQ(state_text(), before);
+  EXPECT_EQ(writer_->version_of(JobId("a")), version);
+  EXPECT_EQ(writer_->epoch(), Epoch(2));
+}
+
+TEST_F(LogWriterTest, SnapshotsOnAStopAndOpensFromIt) {
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  const std::string before = state_text();
+  close();
+  ASSERT_EQ(watch_.storage->snapshots.size(), 1U);
+  open();
+  EXPECT_EQ(state_text(), before);
+  close();
+  EXPECT_EQ(watch_.snapshots, 1);  // Nothing happened since the last one.
+}
+
+TEST_F(LogWriterTest, SnapshotsEverySoManyEvents) {
+  close();
+  options_.snapshot_every_events = 10;
+  open();
+  for (int job = 0; job < 40; ++job) {
+    ASSERT_TRUE(decide(submit_input("job" + std::to_string(job))).ok());
+  }
+  ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(20))).ok());
+  EXPECT_GE(watch_.snapshots, 3);
+  const std::string before = state_text();
+  auto left = std::make_shared<store::MemoryStorage>(*watch_.storage);
+  close();
+  watch_.storage = left;
+  open();
+  EXPECT_EQ(state_text(), before);
+}
+
+TEST_F(LogWriterTest, ArchivesTheRecordOfTheOldestFinishedJob) {
+  const auto count = static_cast<int>(brain::kFinishedJobsMax) + 1;
+  for (int job = 0; job < count; ++job) {
+    const std::string id = "job" + std::to_string(10'000 + job);
+    ASSERT_TRUE(decide(submit_input(id)).ok());
+    ASSERT_TRUE(decide(cancel_input(id)).ok());
+  }
+  ASSERT_EQ(watch_.storage->archive.size(), 1U);
+  const store::ArchiveEntry& entry = watch_.storage->archive.begin()->second;
+  EXPECT_EQ(entry.key, "job10000");
+  EXPECT_EQ(entry.sort_key, "default/job10000");
+  EXPECT_NE(entry.text.find("\"status\":\"CANCELLED\""), std::string::npos);
+  EXPECT_NE(entry.text.find("\"steps\":["), std::string::npos);
+}
+
+TEST_F(LogWriterTest, ArchivesRecordsThatAnEarlierProcessFinished) {
+  const auto count = static_cast<int>(brain::kFinishedJobsMax);
+  for (int job = 0; job < count; ++job) {
+    const std::string id = "job" + std::to_string(10'000 + job);
+    ASSERT_TRUE(decide(submit_input(id)).ok());
+    ASSERT_TRUE(decide(cancel_input(id)).ok());
+  }
+  close();
+  open();
+  ASSERT_TRUE(decide(submit_input("z")).ok());
+  ASSERT_TRUE(decide(cancel_input("z")).ok());
+  ASSERT_EQ(watch_.storage->archive.size(), 1U);
+  EXPECT_NE(watch_.storage->archive.begin()->second.text.find("CANCELLED"), std::string::npos);
+}
+
+TEST_F(LogWriterTest, NeverGoesBackInTime) {
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  const Time before = writer_->state().now;
+  clock_.set_wall(before - Duration::hours(5));
+  ASSERT_TRUE(decide(submit_input("b")).ok());
+  EXPECT_GE(writer_->state().now, before);
+}
+
+TEST_F(LogWriterTest, CommitsWhatWasDecidedBeforeAStop) {
+  std::vector<Async<Outcome>> works;
+  works.push_back(writer_->decide(submit_input("a")));
+  auto all = async::when_all(*loop_, std::move(works));
+  async::Gate gate(*loop_);
+  struct Both {
+    static Async<void> run(Async<std::vector<Outcome>> work, bool& ok) {
+      Result<std::vector<Outcome>> done = co_await std::move(work);
+      ok = done.ok();
+      co_return {};
+    }
+  };
+  bool ok = false;
+  ASSERT_TRUE(loop_->spawn(gate, Both::run(std::move(all), ok)).ok());
+  ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration())).ok());
+  close();
+  ASSERT_TRUE(loop_->block_on(gate.close()).ok());
+  EXPECT_TRUE(ok);
+  EXPECT_EQ(watch_.storage->batches.size(), 1U);
+}
+
+// Random requests while the disk fails at random: what was acknowledged is there after a crash,
+// what was refused is not, and the state is the fold of the log.
+class LogWriterChaos : public LogWriterTest, public ::testing::WithParamInterface<int> {};
+
+TEST_P(LogWriterChaos, KeepsWhatItAcknowledgedAndNothingElse) {
+  std::mt19937 random(static_cast<unsigned>(GetParam()));
+  std::set<std::string> accepted;
+  std::set<std::string> refused;
+  for (int round = 0; round < 60; ++round) {
+    const unsigned fault = random() % 6;
+    if (fault == 0) watch_.storage->next_append = store::AppendFault::kFull;
+    if (fault == 1) watch_.storage->next_append = store::AppendFault::kTorn;
+    if (fault == 2) watch_.storage->next_append = store::AppendFault::kIo;
+    const std::string id = "job" + std::to_string(round);
+    auto outcome = decide(submit_input(id));
+    (outcome.ok() && !outcome->refusal ? accepted : refused).insert(id);
+    if (random() % 8 != 0) continue;
+    auto left = std::make_shared<store::MemoryStorage>(*watch_.storage);
+    close();
+    watch_.storage = left;
+    open();
+  }
+  const std::string live = state_text();
+  close();
+  auto log = MUST(store::open_memory_log(watch_.storage));
+  const Recovered recovered = MUST(recover(*log));
+  EXPECT_EQ(brain::encode_state(recovered.brain.state()), live);
+  for (const std::string& id : accepted) {
+    EXPECT_EQ(recovered.brain.state().jobs.count(JobId(id)), 1U) << id;
+  }
+  for (const std::string& id : refused) {
+    EXPECT_EQ(recovered.brain.state().jobs.count(JobId(id)), 0U) << id;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, LogWriterChaos, ::testing::Range(1, 9));
+
+}  // namespace
+}  // namespace runnel::control

@@ -1,0 +1,141 @@
+#include "control/recovery.h"
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/check.h"
+#include "control/job_document.h"
+#include "json/value.h"
+#include "model/codec.h"
+
+namespace runnel::control {
+namespace {
+
+Error not_understood(const store::Batch& batch, const Error& cause) {
+  return Error(Errc::kCorrupt, "batch " + std::to_string(batch.seq.value()) +
+                                   " of the event log is not understood: " + cause.to_string())
+      .with_value(std::to_string(batch.seq.value()))
+      .with_hint("runnel fsck tells what can be saved");
+}
+
+Result<std::vector<model::Event>> decode_events(const store::Batch& batch) {
+  const json::Value list = TRY(json::parse(batch.events));
+  if (!list.is_list()) return Error(Errc::kCorrupt, "its events are not a list");
+  std::vector<model::Event> events;
+  events.reserve(list.as_list().size());
+  for (const json::Value& event : list.as_list()) events.push_back(TRY(model::decode_event(event)));
+  if (std::ssize(events) != batch.event_count) {
+    return Error(Errc::kCorrupt, "it does not hold as many events as it says");
+  }
+  return events;
+}
+
+Result<void> replay(Recovered& into, const store::Batch& batch) {
+  const std::vector<model::Event> events = TRY(events_of(batch));
+  into.brain.replay(events, batch.now);
+  std::int64_t seq = batch.first_event.value();
+  for (const model::Event& event : events) {
+    into.records.follow(into.brain.state(), event, EventSeq(seq++));
+  }
+  into.records.settle(into.brain.state());
+  into.events_since_snapshot += batch.event_count;
+  return {};
+}
+
+Result<brain::State> snapshot_state(const std::optional<store::Snapshot>& snapshot) {
+  if (!snapshot) return brain::State();
+  auto state = brain::decode_state(snapshot->text);
+  if (state.ok()) return state;
+  return Error(Errc::kCorrupt, "the snapshot at batch " +
+                                   std::to_string(snapshot->through.value()) +
+                                   " is not understood: " + state.error().to_string())
+      .with_hint("runnel fsck tells what can be saved");
+}
+
+store::ArchiveEntry entry_of(const brain::Job& job, EventSeq version) {
+  return {job.id.str(), archive_sort_key(job.project, job.id), job_document(job, version)};
+}
+
+}  // namespace
+
+JobRecords::JobRecords(const brain::State& state) : floor_(state.last_event) {
+  for (const JobId& id : state.finished) {
+    records_[id] = entry_of(state.jobs.at(id), floor_);
+  }
+}
+
+void JobRecords::on_job_changed(const model::JobChanged& event) {
+  if (model::is_end(event.to)) {
+    ended_.push_back(event.job);
+  } else {
+    records_.erase(event.job);
+  }
+}
+
+void JobRecords::follow(const brain::State& state, const model::Event& event, EventSeq seq) {
+  CHECK(seq > floor_, "an event is followed that the snapshot holds already");
+  if (const auto* changed = std::get_if<model::JobChanged>(&event)) on_job_changed(*changed);
+  if (std::holds_alternative<model::JobDeleted>(event)) records_.erase(model::job_of(event));
+  const JobId job = model::job_of(event);
+  if (job.empty()) return;
+  if (state.jobs.count(job) != 0) {
+    versions_[job] = seq;
+  } else {
+    versions_.erase(job);
+  }
+}
+
+void JobRecords::settle(const brain::State& state) {
+  for (const JobId& id : ended_) {
+    auto job = state.jobs.find(id);
+    if (job == state.jobs.end() || !model::is_end(job->second.status)) continue;
+    records_[id] = entry_of(job->second, version_of(id));
+  }
+  ended_.clear();
+}
+
+EventSeq JobRecords::version_of(const JobId& job) const {
+  auto known = versions_.find(job);
+  return known != versions_.end() ? known->second : floor_;
+}
+
+store::ArchiveEntry JobRecords::take_record(const JobId& job) {
+  CHECK(!job.empty(), "a job without an id is archived");
+  auto record = records_.extract(job);
+  if (record) return std::move(record.mapped());
+  return {job.str(), archive_sort_key(ProjectId("default"), job),
+          bare_record(job, version_of(job))};
+}
+
+std::string archive_sort_key(const ProjectId& project, const JobId& job) {
+  return project.str() + "/" + job.str();
+}
+
+Result<std::vector<model::Event>> events_of(const store::Batch& batch) {
+  auto events = decode_events(batch);
+  if (events.ok()) return events;
+  return not_understood(batch, events.error());
+}
+
+Result<Recovered> recover(store::EventLog& log) {
+  const std::optional<store::Snapshot> snapshot = TRY(log.load_snapshot());
+  brain::State state = TRY(snapshot_state(snapshot));
+  JobRecords records(state);
+  Recovered recovered{brain::Brain(std::move(state)), std::move(records), log.head(), 0};
+  BatchSeq at = snapshot ? snapshot->through : BatchSeq(0);
+  while (at < recovered.head.last) {
+    const std::vector<store::Batch> batches = TRY(log.read(at, store::kReadBatchesMax));
+    if (batches.empty()) {
+      return Error(Errc::kCorrupt, "the event log ends before its last batch")
+          .with_value(std::to_string(at.value()));
+    }
+    for (const store::Batch& batch : batches) TRY(replay(recovered, batch));
+    at = batches.back().seq;
+  }
+  CHECK(recovered.brain.state().last_event.value() + 1 == recovered.head.next_event.value(),
+        "the state has not folded every event of the log");
+  return recovered;
+}
+
+}  // namespace runnel::control

@@ -1,0 +1,222 @@
+#include "control/recovery.h"
+
+#include <gtest/gtest.h>
+
+#include "brain/testing/desk.h"
+#include "json/value.h"
+#include "model/codec.h"
+#include "store/memory/memory_log.h"
+
+namespace runnel::control {
+namespace {
+
+using brain::testing::Desk;
+using brain::testing::step;
+using Verb = model::JobRequest::Verb;
+
+// A log that is written the way the log writer does, without one.
+class RecoveryTest : public ::testing::Test {
+ protected:
+  RecoveryTest() { reopen(); }
+
+  void reopen() {
+    log_ = MUST(store::open_memory_log(storage_));
+    epoch_ = MUST(log_->acquire_lease());
+  }
+
+  // Stores what the desk decided last, as one batch.
+  void store_last() {
+    if (desk_.last.empty()) return;
+    const store::Head head = log_->head();
+    store::Batch batch;
+    batch.seq = BatchSeq(head.last.value() + 1);
+    batch.first_event = head.next_event;
+    batch.event_count = std::ssize(desk_.last);
+    batch.epoch = epoch_;
+    batch.now = desk_.now;
+    batch.input = model::encode_text(model::Input(model::Wake{}));
+    json::Writer out(batch.events);
+    out.begin_list();
+    for (const model::Event& event : desk_.last) model::encode(out, event);
+    out.end_list();
+    ASSERT_TRUE(log_->append(epoch_, {batch}).ok());
+  }
+  JobId submit(std::vector<model::StepSpec> steps) {
+    const JobId job = desk_.submit(std::move(steps));
+    store_last();
+    return job;
+  }
+  void cancel(const JobId& job) {
+    desk_.request(job, Verb::kCancel);
+    store_last();
+  }
+  void snapshot() {
+    ASSERT_TRUE(
+        log_->save_snapshot(epoch_, {log_->head().last, brain::encode_state(desk_.brain.state())})
+            .ok());
+  }
+
+  std::shared_ptr<store::MemoryStorage> storage_ = std::make_shared<store::MemoryStorage>();
+  std::unique_ptr<store::EventLog> log_;
+  Epoch epoch_;
+  Desk desk_;
+};
+
+TEST_F(RecoveryTest, FindsNothingInANewLog) {
+  const Recovered found = MUST(recover(*log_));
+  EXPECT_TRUE(found.brain.state().jobs.empty());
+  EXPECT_EQ(found.head.last, BatchSeq(0));
+  EXPECT_EQ(found.events_since_snapshot, 0);
+}
+
+TEST_F(RecoveryTest, FoldsEveryBatch) {
+  const JobId job = submit({step("a", 3)});
+  cancel(job);
+  const Recovered found = MUST(recover(*log_));
+  EXPECT_EQ(brain::encode_state(found.brain.state()), brain::encode_state(desk_.brain.state()));
+  EXPECT_EQ(found.events_since_snapshot, found.brain.state().last_event.value());
+  EXPECT_EQ(found.records.version_of(job), found.brain.state().last_event);
+}
+
+TEST_F(RecoveryTest, GoesOnFromASnapshot) {
+  const JobId old = submit({step("a")});
+  snapshot();
+  const EventSeq floor = desk_.brain.state().last_event;
+  const JobId young = submit({step("b")});
+  const Recovered found = MUST(recover(*log_));
+  EXPECT_EQ(brain::encode_state(found.brain.state()), brain::encode_state(desk_.brain.state()));
+  EXPECT_EQ(found.events_since_snapshot, 1);
+  EXPECT_EQ(found.records.version_of(old), floor);
+  EXPECT_GT(found.records.version_of(young), floor);
+}
+
+TEST_F(RecoveryTest, NeedsNoBatchBeforeTheSnapshot) {
+  for (int job = 0; job < 3; ++job) submit({step("a")});
+  snapshot();
+  submit({step("b")});
+  snapshot();
+  ASSERT_TRUE(log_->prune(epoch_, BatchSeq(2)).ok());
+  const Recovered found = MUST(recover(*log_));
+  EXPECT_EQ(found.brain.state().jobs.size(), 4U);
+}
+
+TEST_F(RecoveryTest, NamesTheBatchThatIsNotUnderstood) {
+  submit({step("a")});
+  store::Batch batch;
+  batch.seq = BatchSeq(log_->head().last.value() + 1);
+  batch.first_event = log_->head().next_event;
+  batch.event_count = 1;
+  batch.epoch = epoch_;
+  batch.now = desk_.now;
+  batch.input = "{}";
+  batch.events = R"([{"type":"job.teleported"}])";
+  ASSERT_TRUE(log_->append(epoch_, {batch}).ok());
+  auto found = recover(*log_);
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, Errc::kCorrupt);
+  EXPECT_EQ(found.error().value, std::to_string(batch.seq.value()));
+  EXPECT_NE(found.error().hint.find("fsck"), std::string::npos);
+}
+
+TEST_F(RecoveryTest, RefusesABatchThatHoldsFewerEventsThanItSays) {
+  store::Batch batch;
+  batch.seq = BatchSeq(1);
+  batch.event_count = 2;
+  batch.events = "[]";
+  EXPECT_FALSE(events_of(batch).ok());
+  batch.event_count = 0;
+  EXPECT_TRUE(events_of(batch).ok());
+  batch.events = "{}";
+  EXPECT_FALSE(events_of(batch).ok());
+  batch.events = "[";
+  EXPECT_FALSE(events_of(batch).ok());
+}
+
+TEST_F(RecoveryTest, RefusesASnapshotThatIsNotUnderstood) {
+  submit({step("a")});
+  ASSERT_TRUE(log_->save_snapshot(epoch_, {log_->head().last, "{\"what\":1}"}).ok());
+  auto found = recover(*log_);
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, Errc::kCorrupt);
+  EXPECT_NE(found.error().message.find("snapshot"), std::string::npos);
+}
+
+class JobRecordsTest : public ::testing::Test {
+ protected:
+  void follow_last() {
+    const brain::State& state = desk_.brain.state();
+    std::int64_t seq = state.last_event.value() - std::ssize(desk_.last);
+    for (const model::Event& event : desk_.last) records_.follow(state, event, EventSeq(++seq));
+    records_.settle(state);
+  }
+
+  Desk desk_;
+  JobRecords records_;
+};
+
+TEST_F(JobRecordsTest, KeepTheDocumentOfAJobFromItsEnd) {
+  const JobId job = desk_.submit({step("a")});
+  follow_last();
+  EXPECT_EQ(records_.finished(), 0U);
+  desk_.request(job, Verb::kCancel);
+  follow_last();
+  ASSERT_EQ(records_.finished(), 1U);
+  const store::ArchiveEntry entry = records_.take_record(job);
+  EXPECT_EQ(entry.key, job.str());
+  EXPECT_EQ(entry.sort_key, "default/" + job.str());
+  EXPECT_EQ(MUST(json::parse(entry.text)).find("status")->as_text(), "CANCELLED");
+  EXPECT_EQ(records_.finished(), 0U);
+}
+
+TEST_F(JobRecordsTest, DropTheDocumentOfAJobThatIsRetried) {
+  const JobId job = desk_.submit({step("a")});
+  follow_last();
+  desk_.request(job, Verb::kCancel);
+  follow_last();
+  desk_.request(job, Verb::kRetry);
+  follow_last();
+  EXPECT_EQ(records_.finished(), 0U);
+}
+
+TEST_F(JobRecordsTest, DropTheDocumentOfAJobThatIsDeleted) {
+  const JobId job = desk_.submit({step("a")});
+  follow_last();
+  desk_.request(job, Verb::kCancel);
+  follow_last();
+  desk_.request(job, Verb::kDelete);
+  follow_last();
+  EXPECT_EQ(records_.finished(), 0U);
+}
+
+TEST_F(JobRecordsTest, HaveOneForEachFinishedJobOfASnapshot) {
+  const JobId ended = desk_.submit({step("a")});
+  desk_.request(ended, Verb::kCancel);
+  desk_.submit({step("b")});
+  JobRecords again(desk_.brain.state());
+  EXPECT_EQ(again.finished(), 1U);
+  EXPECT_EQ(again.version_of(ended), desk_.brain.state().last_event);
+}
+
+TEST_F(JobRecordsTest, GrowTheVersionOfTheJobsThatEventsConcern) {
+  desk_.join("n1", 1);
+  follow_last();
+  const JobId first = desk_.submit({step("a")});
+  follow_last();
+  const EventSeq before = records_.version_of(first);
+  const JobId second = desk_.submit({step("a")});
+  follow_last();
+  EXPECT_EQ(records_.version_of(first), before);
+  EXPECT_GT(records_.version_of(second), before);
+  desk_.ended("n1", Desk::ref(first, 0, 0));
+  follow_last();
+  EXPECT_GT(records_.version_of(first), before);
+}
+
+TEST_F(JobRecordsTest, KeepAtLeastTheIdOfAJobNobodyTookDown) {
+  const store::ArchiveEntry entry = records_.take_record(JobId("0000000000aa"));
+  EXPECT_EQ(entry.key, "0000000000aa");
+  EXPECT_EQ(MUST(json::parse(entry.text)).find("id")->as_text(), "0000000000aa");
+}
+
+}  // namespace
+}  // namespace runnel::control

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace runnel::control {
+
+// The values of a job's secrets by the name of the variable they become.
+using SecretValues = std::map<std::string, std::string>;
+
+inline constexpr std::size_t kSecretBytesMax = 65'536;
+inline constexpr std::size_t kSecretsMax = 1'000;
+
+// Keeps the values of jobs' secrets until the jobs end, apart from everything that is logged.
+//
+// Contract: put() is durable when it returns and replaces what was there; wipe() is idempotent.
+//           Values never appear in errors.
+// Threads:  blocking; one call at a time, on the log writer's worker.
+// Why:      an event is for ever, a secret is not: values never enter inputs, events or answers.
+class Secrets {
+ public:
+  virtual ~Secrets() = default;
+  virtual Result<void> put(const JobId& job, const SecretValues& values) = 0;
+  virtual Result<void> wipe(const JobId& job) = 0;
+  // The jobs that have values now.
+  virtual Result<std::vector<JobId>> jobs() = 0;
+};
+
+// One file per job below `<home>/secrets`, named by the id, mode 0600: {"NAME":"value",...}.
+class FileSecrets final : public Secrets {
+ public:
+  explicit FileSecrets(std::string folder) : folder_(std::move(folder)) {}
+  Result<void> put(const JobId& job, const SecretValues& values) override;
+  Result<void> wipe(const JobId& job) override;
+  Result<std::vector<JobId>> jobs() override;
+
+ private:
+  std::string path_of(const JobId& job) const;
+  std::string folder_;
+};
+
+}  // namespace runnel::control

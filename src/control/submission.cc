@@ -1,0 +1,131 @@
+#include "control/submission.h"
+
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+#include "hash/sha256.h"
+#include "json/read.h"
+#include "json/value.h"
+#include "model/codec.h"
+#include "spec/job_file.h"
+
+namespace runnel::control {
+namespace {
+
+std::set<std::string> names_of(const model::JobSpec& spec) {
+  std::set<std::string> names;
+  for (const model::StepSpec& step : spec.steps) {
+    for (const model::SecretRef& secret : step.secrets) names.insert(secret.name);
+  }
+  return names;
+}
+
+Result<SecretValues> read_values(const json::Value& json) {
+  if (!json.is_object()) {
+    return Error(Errc::kInvalid, "must be an object of names and values").with_field("secrets");
+  }
+  if (json.as_object().size() > kSecretsMax) {
+    return Error(Errc::kFull, "has more than " + std::to_string(kSecretsMax) + " values")
+        .with_field("secrets");
+  }
+  SecretValues values;
+  for (const auto& [name, value] : json.as_object()) {
+    if (!value.is_text()) {
+      return Error(Errc::kInvalid, "must be text").with_field("secrets." + name);
+    }
+    if (value.as_text().size() > kSecretBytesMax) {
+      return Error(Errc::kFull, "is longer than " + std::to_string(kSecretBytesMax) + " bytes")
+          .with_field("secrets." + name);
+    }
+    values[name] = value.as_text();
+  }
+  return values;
+}
+
+std::string fingerprint_of(const Submission& submission) {
+  CHECK(submission.spec != nullptr, "a submission without a specification");
+  std::string text = model::encode_text(*submission.spec);
+  text += '\n';
+  text += submission.owner;
+  return hash::sha256_hex(text);
+}
+
+Result<json::Value> parse_body(std::string_view body) {
+  auto json = json::parse(body);
+  if (json.ok()) return json;
+  Error error = std::move(json).error();
+  error.where.file = "request body";
+  return error;
+}
+
+}  // namespace
+
+bool has_secrets(const model::JobSpec& spec) { return !names_of(spec).empty(); }
+
+Result<void> check_secrets(const model::JobSpec& spec, const SecretValues& values) {
+  const std::set<std::string> names = names_of(spec);
+  for (const std::string& name : names) {
+    if (values.count(name) != 0) continue;
+    return Error(Errc::kInvalid, "the secret has no value")
+        .with_field("secrets." + name)
+        .with_hint("send its value beside the specification; it is kept until the job ends");
+  }
+  for (const auto& [name, value] : values) {
+    if (names.count(name) != 0) continue;
+    return Error(Errc::kInvalid, "no step of the job names this secret")
+        .with_field("secrets." + name)
+        .with_hint("leave it out, or name it under 'secrets' of a step");
+  }
+  return {};
+}
+
+Result<CallBody> read_call(std::string_view json_body) {
+  CallBody call;
+  if (json_body.empty()) return call;
+  const json::Value json = TRY(parse_body(json_body));
+  json::Reader reader = TRY(json::Reader::of(json, ""));
+  call.actor = TRY(reader.text_or("actor", ""));
+  const json::Value* secrets = reader.optional("secrets");
+  TRY(reader.finish());
+  if (secrets != nullptr) call.secrets = TRY(read_values(*secrets));
+  return call;
+}
+
+Result<Submission> read_submission(std::string_view json_body) {
+  const json::Value json = TRY(parse_body(json_body));
+  json::Reader reader = TRY(json::Reader::of(json, ""));
+  const json::Value* spec = TRY(reader.object("spec"));
+  const json::Value* secrets = reader.optional("secrets");
+  Submission submission;
+  submission.owner = TRY(reader.text_or("owner", ""));
+  TRY(reader.finish());
+  submission.spec =
+      std::make_shared<const model::JobSpec>(TRY(model::decode_job_spec(*spec, "spec")));
+  if (secrets != nullptr) submission.secrets = TRY(read_values(*secrets));
+  TRY(check_secrets(*submission.spec, submission.secrets));
+  submission.fingerprint = fingerprint_of(submission);
+  return submission;
+}
+
+Result<Submission> read_job_file(std::string_view yaml_body, const std::string& workdir,
+                                 const std::string& file, const std::string& owner) {
+  spec::ParseContext context;
+  if (!file.empty()) context.file = file;
+  if (workdir.empty() || workdir.front() != '/') {
+    return Error(Errc::kInvalid, "a job file needs the absolute path of its folder")
+        .with_field("workdir")
+        .with_value(workdir)
+        .with_hint("add ?workdir=/path/of/the/folder");
+  }
+  context.workdir = workdir;
+  Submission submission;
+  submission.owner = owner;
+  submission.spec =
+      std::make_shared<const model::JobSpec>(TRY(spec::parse_job_file(yaml_body, context)));
+  TRY(check_secrets(*submission.spec, submission.secrets));
+  submission.fingerprint = fingerprint_of(submission);
+  return submission;
+}
+
+}  // namespace runnel::control

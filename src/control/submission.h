@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "control/secrets.h"
+#include "model/spec.h"
+
+namespace runnel::control {
+
+// A job as somebody asks for it.
+struct Submission {
+  std::shared_ptr<const model::JobSpec> spec;
+  SecretValues secrets;
+  std::string owner;
+  // Tells a repeat of a request from another one. Made without the values of secrets: a digest in
+  // the log would let a guess of them be checked.
+  std::string fingerprint;
+};
+
+// Reads {"spec": {...}, "secrets": {NAME: value}, "owner"} and checks that exactly the secrets
+// which the specification names have values.
+Result<Submission> read_submission(std::string_view json_body);
+
+// Reads a job file. Its folder is where relative paths begin and the default of its workdir; `file`
+// names it in errors. Such a body has no place for the values of secrets.
+Result<Submission> read_job_file(std::string_view yaml_body, const std::string& workdir,
+                                 const std::string& file, const std::string& owner);
+
+// What a request about a job may say.
+struct CallBody {
+  std::string actor;
+  SecretValues secrets;
+};
+// {"actor"?, "secrets"?: {NAME: value}}, or nothing at all.
+Result<CallBody> read_call(std::string_view json_body);
+
+// Whether any step refers to a secret.
+bool has_secrets(const model::JobSpec& spec);
+// That exactly the secrets the specification names have values.
+Result<void> check_secrets(const model::JobSpec& spec, const SecretValues& values);
+
+}  // namespace runnel::control

@@ -1,0 +1,131 @@
+#include "control/submission.h"
+
+#include <gtest/gtest.h>
+
+#include "env/files.h"
+#include "json/value.h"
+#include "model/codec.h"
+
+namespace runnel::control {
+namespace {
+
+model::JobSpec spec_with_secret() {
+  model::JobSpec spec;
+  spec.name = "job";
+  spec.workdir = "/tmp";
+  model::StepSpec step;
+  step.name = "only";
+  step.run = "true";
+  step.resources.milli_cpus = 1000;
+  step.secrets = {{"TOKEN", "env:TOKEN"}};
+  spec.steps = {step};
+  return spec;
+}
+
+std::string body(const std::string& more) {
+  return "{\"spec\":" + model::encode_text(spec_with_secret()) + more + "}";
+}
+
+TEST(Submission, ReadsSpecSecretsAndOwner) {
+  const Submission read =
+      MUST(read_submission(body(",\"secrets\":{\"TOKEN\":\"s3cret\"},\"owner\":\"ann\"")));
+  EXPECT_EQ(read.spec->name, "job");
+  EXPECT_EQ(read.owner, "ann");
+  EXPECT_EQ(read.secrets.at("TOKEN"), "s3cret");
+  EXPECT_TRUE(has_secrets(*read.spec));
+}
+
+TEST(Submission, TellsRepeatsByEverythingButTheValuesOfSecrets) {
+  const auto print = [](const std::string& more) {
+    return MUST(read_submission(body(more)))
+    .fingerprint;
+  };
+  const std::string first = print(",\"secrets\":{\"TOKEN\":\"one\"}");
+  EXPECT_EQ(first, print(",\"secrets\":{\"TOKEN\":\"two\"}"));
+  EXPECT_NE(first, print(",\"secrets\":{\"TOKEN\":\"one\"},\"owner\":\"ann\""));
+  EXPECT_EQ(first.find("one"), std::string::npos);
+}
+
+TEST(Submission, NamesTheFieldOfEachFault) {
+  const auto field = [](const std::string& text) {
+    auto read = read_submission(text);
+    EXPECT_FALSE(read.ok()) << text;
+    return read.ok() ? std::string() : read.error().field;
+  };
+  EXPECT_EQ(field("{}"), "spec");
+  EXPECT_EQ(field("{\"spec\":7}"), "spec");
+  EXPECT_EQ(field(body("")), "secrets.TOKEN");
+  EXPECT_EQ(field(body(",\"secrets\":{\"TOKEN\":7}")), "secrets.TOKEN");
+  EXPECT_EQ(field(body(",\"secrets\":7")), "secrets");
+  EXPECT_EQ(field(body(",\"secrets\":{\"TOKEN\":\"x\",\"OTHER\":\"x\"}")), "secrets.OTHER");
+  EXPECT_EQ(field(body(",\"secrets\":{\"TOKEN\":\"x\"},\"ownr\":\"ann\"")), "ownr");
+}
+
+TEST(Submission, NeverShowsAValueInAnError) {
+  const std::string huge(kSecretBytesMax + 1, 's');
+  for (const std::string& more :
+       {",\"secrets\":{\"TOKEN\":\"" + huge + "\"}",
+        std::string(",\"secrets\":{\"TOKEN\":\"ssss\",\"OTHER\":\"ssss\"}")}) {
+    auto read = read_submission(body(more));
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.error().to_string().find("ssss"), std::string::npos);
+  }
+}
+
+TEST(Submission, PlacesASyntaxErrorInTheBody) {
+  auto read = read_submission("{\"spec\":\n  nonsense}");
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().where.line, 2);
+}
+
+TEST(Submission, ReadsAJobFile) {
+  const Submission read = MUST(read_job_file("run: echo hello\n", "/tmp", "hello.yaml", "ann"));
+  ASSERT_EQ(read.spec->steps.size(), 1U);
+  EXPECT_EQ(read.owner, "ann");
+  auto relative = read_job_file("run: echo hello\n", "here", "hello.yaml", "");
+  ASSERT_FALSE(relative.ok());
+  EXPECT_EQ(relative.error().field, "workdir");
+  auto bad = read_job_file("rum: echo hello\n", "/tmp", "hello.yaml", "");
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.error().where.file, "hello.yaml");
+}
+
+TEST(CallBody, MayBeEmptyOrHoldAnActorAndSecrets) {
+  EXPECT_TRUE(MUST(read_call("")).actor.empty());
+  const CallBody call = MUST(read_call("{\"actor\":\"ann\",\"secrets\":{\"A\":\"x\"}}"));
+  EXPECT_EQ(call.actor, "ann");
+  EXPECT_EQ(call.secrets.size(), 1U);
+  EXPECT_FALSE(read_call("[]").ok());
+  EXPECT_FALSE(read_call("{\"user\":\"ann\"}").ok());
+}
+
+class FileSecretsTest : public ::testing::Test {
+ protected:
+  FileSecretsTest() : folder_(MUST(env::make_temporary_directory("runnel-secrets-"))) {}
+  ~FileSecretsTest() override { EXPECT_TRUE(env::remove_tree(folder_).ok()); }
+
+  std::string folder_;
+};
+
+TEST_F(FileSecretsTest, KeepsValuesUntilTheyAreWiped) {
+  FileSecrets secrets(folder_ + "/secrets");
+  EXPECT_TRUE(MUST(secrets.jobs()).empty());
+  const JobId job("0123456789ab");
+  ASSERT_TRUE(secrets.put(job, {{"TOKEN", "s3\"cret"}}).ok());
+  EXPECT_EQ(MUST(secrets.jobs()), std::vector<JobId>{job});
+  const std::string text = MUST(env::read_file(folder_ + "/secrets/" + job.str()));
+  EXPECT_EQ(MUST(json::parse(text)).find("TOKEN")->as_text(), "s3\"cret");
+  ASSERT_TRUE(secrets.wipe(job).ok());
+  ASSERT_TRUE(secrets.wipe(job).ok());
+  EXPECT_TRUE(MUST(secrets.jobs()).empty());
+}
+
+TEST_F(FileSecretsTest, RemovesWhatACrashLeftHalfWritten) {
+  FileSecrets secrets(folder_);
+  ASSERT_TRUE(env::write_file_atomically(folder_ + "/0123456789ab.tmp", "{").ok());
+  EXPECT_TRUE(MUST(secrets.jobs()).empty());
+  EXPECT_TRUE(MUST(env::list_directory(folder_)).empty());
+}
+
+}  // namespace
+}  // namespace runnel::control

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "control/controller.h"
+#include "control/node_link.h"
+#include "control/secrets.h"
+#include "control/testing/watched_log.h"
+#include "env/testing/manual_clock.h"
+#include "model/input.h"
+#include "model/spec.h"
+
+namespace runnel::control::testing {
+
+// Secrets that a test can look at.
+class MemorySecrets final : public Secrets {
+ public:
+  Result<void> put(const JobId& job, const SecretValues& values) override;
+  Result<void> wipe(const JobId& job) override;
+  Result<std::vector<JobId>> jobs() override;
+  std::map<JobId, SecretValues> kept() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<JobId, SecretValues> values_;
+};
+
+// A node that runs nothing: it says what a real one would, at once or when told to.
+//
+// Contract: keeps what it was ordered. With `echo` each start is answered with "it ran and ended"
+// with
+//           the code that `code_of` gives, in one report per message.
+// Lifetime: settle() or the home's stop() before destruction.
+class PaperNode final : public NodeLink {
+ public:
+  enum class Manner : std::uint8_t { kSilent, kEcho };
+
+  PaperNode(async::EventLoop& loop, Controller& controller, std::string name, Manner manner);
+  ~PaperNode() override;
+
+  void send(model::NodeOrders orders) override;
+  Async<void> join(std::int64_t cpus, std::vector<model::RankReport> inventory = {});
+  Async<void> report(std::vector<model::RankReport> ranks);
+  Async<void> stop();
+
+  model::RankReport running(const model::AttemptRef& attempt, int rank = 0) const;
+  model::RankReport ended(const model::AttemptRef& attempt, int code, int rank = 0) const;
+
+  std::vector<model::StartOrder> started;
+  std::vector<model::StopOrder> stopped;
+  std::vector<model::AttemptRef> forgotten;
+  std::vector<JobId> removed;
+  Epoch epoch;
+  std::function<int(const model::AttemptRef&)> code_of;
+  bool colocate = false;
+  std::string life = "1";
+
+ private:
+  async::EventLoop& loop_;
+  Controller& controller_;
+  NodeId id_;
+  Manner manner_;
+  async::Gate gate_;
+};
+
+// One step of `tasks` tasks on one CPU each.
+model::StepSpec step(std::string name, std::int64_t tasks = 1);
+Submission submission(std::vector<model::StepSpec> steps, std::string name = "job");
+
+// A control on a log in memory with a clock that stands still: what a test of control begins with.
+class Home {
+ public:
+  Home();
+  ~Home();
+
+  // Opens the controller; again after stop() or crash().
+  void open();
+  void stop();
+  // What a kill leaves behind: the log as it is. Nothing is committed or kept any more.
+  void crash();
+
+  Controller& control() { return *controller_; }
+  LogWriter& writer() { return controller_->writer(); }
+  JobId submit(std::vector<model::StepSpec> steps);
+  Result<Answer> call(model::JobRequest::Verb verb, const JobId& job);
+  model::Status status(const JobId& job);
+  // Turns the loop until `condition` holds; fails the test after ten seconds.
+  void until(std::function<bool()> condition);
+
+  template <typename T>
+  Result<T> wait(Async<T> work) {
+    return loop->block_on(std::move(work));
+  }
+
+  std::unique_ptr<async::EventLoop> loop;
+  env::testing::ManualClock clock;
+  LogWatch watch;
+  MemorySecrets secrets;
+  ControllerOptions options;
+  std::vector<Error> deaths;
+
+ private:
+  std::unique_ptr<Controller> controller_;
+};
+
+}  // namespace runnel::control::testing

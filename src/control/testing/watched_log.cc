@@ -1,0 +1,62 @@
+#include "control/testing/watched_log.h"
+
+namespace runnel::control::testing {
+namespace {
+
+class WatchedLog final : public store::EventLog {
+ public:
+  WatchedLog(LogWatch& watch, std::unique_ptr<store::EventLog> log)
+      : watch_(watch), log_(std::move(log)) {}
+
+  const store::OpenReport& open_report() const override { return log_->open_report(); }
+  store::Head head() const override { return log_->head(); }
+  Result<Epoch> acquire_lease() override { return log_->acquire_lease(); }
+
+  Result<void> append(Epoch epoch, std::vector<store::Batch> batches,
+                      const store::ArchiveChange& archive) override {
+    const std::lock_guard<std::mutex> wait(watch_.held);
+    if (watch_.full) return Error(Errc::kFull, "the disk is full");
+    if (watch_.broken) return Error(Errc::kIo, "the disk is gone");
+    TRY(log_->append(epoch, std::move(batches), archive));
+    ++watch_.appends;
+    return {};
+  }
+
+  Result<std::vector<store::Batch>> read(BatchSeq after, std::int64_t limit) override {
+    return log_->read(after, limit);
+  }
+  Result<store::Batch> find(EventSeq event) override { return log_->find(event); }
+  Result<void> save_snapshot(Epoch epoch, const store::Snapshot& snapshot) override {
+    ++watch_.snapshots;
+    return log_->save_snapshot(epoch, snapshot);
+  }
+  Result<std::optional<store::Snapshot>> load_snapshot() override { return log_->load_snapshot(); }
+  Result<store::ArchiveEntry> archived(std::string_view key) override {
+    return log_->archived(key);
+  }
+  Result<store::ArchivePage> list_archive(const store::ArchiveQuery& query) override {
+    return log_->list_archive(query);
+  }
+  Result<std::vector<std::string>> archive_keys(std::string_view prefix,
+                                                std::int64_t limit) override {
+    return log_->archive_keys(prefix, limit);
+  }
+  Result<void> prune(Epoch epoch, BatchSeq through) override { return log_->prune(epoch, through); }
+
+ private:
+  LogWatch& watch_;
+  std::unique_ptr<store::EventLog> log_;
+};
+
+}  // namespace
+
+LogOpener watched_opener(LogWatch& watch) {
+  return [&watch]() -> Result<std::unique_ptr<store::EventLog>> {
+    if (watch.broken) return Error(Errc::kIo, "the disk is gone");
+    ++watch.openings;
+    return std::unique_ptr<store::EventLog>(
+        std::make_unique<WatchedLog>(watch, TRY(store::open_memory_log(watch.storage))));
+  };
+}
+
+}  // namespace runnel::control::testing
