@@ -43,6 +43,7 @@ Error broken(const ErrorCode& error) {
 }
 
 bool hung_up(int descriptor, short also) {
+  if (descriptor < 0) return true;  // It could not be registered: nothing will ever come.
   pollfd state{descriptor, also, 0};
   if (::poll(&state, 1, 0) < 0) return true;
   return (state.revents & (POLLHUP | POLLERR | also)) != 0;

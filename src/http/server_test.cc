@@ -25,7 +25,7 @@ using testing::Served;
 
 Async<Reply> echo(Request request) {
   if (request.path == "/fail") co_return Error(Errc::kConflict, "planned").with_field("a.b");
-  if (request.path == "/empty") co_return Response{.status = 204};
+  if (request.path == "/empty") co_return Response{.status = 204, .body = "forbidden here"};
   Response response = Response::text(request.body.empty() ? request.path : request.body);
   response.headers.add("X-Method", std::string(to_string(request.method)));
   co_return response;

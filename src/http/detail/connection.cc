@@ -211,11 +211,12 @@ ConnectionUse Connection::use() const {
 
 Async<void> Connection::answer_plain(const Response& response) {
   std::string bytes = response_head(response.status, response.headers, response.body.size(), use());
+  bool with_body = !exchange_.head_only && may_have_body(response.status);
   bool joined = response.body.size() <= kJoinedBodyMax;
-  if (!exchange_.head_only && joined) bytes += response.body;
+  if (with_body && joined) bytes += response.body;
   Result<void> sent = co_await send(bytes);
   CO_TRY(std::move(sent));
-  if (exchange_.head_only || joined) co_return {};
+  if (!with_body || joined) co_return {};
   co_return co_await send(response.body);
 }
 

@@ -36,14 +36,14 @@ std::string head_start(int status, const Headers& headers, ConnectionUse use) {
   return out;
 }
 
-bool has_length(int status) { return status >= 200 && status != 204; }
-
 }  // namespace
+
+bool may_have_body(int status) { return status >= 200 && status != 204 && status != 304; }
 
 std::string response_head(int status, const Headers& headers, std::size_t length,
                           ConnectionUse use) {
   std::string out = head_start(status, headers, use);
-  if (has_length(status)) append_field(out, "Content-Length", std::to_string(length));
+  if (may_have_body(status)) append_field(out, "Content-Length", std::to_string(length));
   out.append("\r\n");
   return out;
 }

@@ -11,6 +11,9 @@ namespace runnel::http::detail {
 enum class ConnectionUse : std::uint8_t { kKeepAlive, kClose };
 enum class Framing : std::uint8_t { kChunked, kUntilClose };
 
+// Some statuses forbid a body: the client would take it for the next response.
+bool may_have_body(int status);
+
 // The head of a response as bytes; a body of `length` follows. Line breaks in fields become spaces,
 // so that no handler can be made to write a header of its caller's.
 std::string response_head(int status, const Headers& headers, std::size_t length,
