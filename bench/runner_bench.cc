@@ -1,5 +1,5 @@
-// How fast the runner starts and ends processes, against a bare vfork + exec + wait loop with as many in
-// flight. Pairs are interleaved, since a machine's speed drifts.
+// How fast the runner starts and ends processes, against a bare vfork + exec + wait loop with as
+// many in flight. Pairs are interleaved, since a machine's speed drifts.
 //
 //   runner_bench [tasks per run] [pairs] [in flight]
 #include <poll.h>
@@ -144,9 +144,9 @@ double median(std::vector<double> values) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int tasks = argc > 1 ? std::atoi(argv[1]) : 10'000;
-  const int pairs = argc > 2 ? std::atoi(argv[2]) : 7;
-  const int in_flight = argc > 3 ? std::atoi(argv[3]) : 2;
+  const int tasks = argc > 1 ? std::stoi(argv[1]) : 10'000;
+  const int pairs = argc > 2 ? std::stoi(argv[2]) : 7;
+  const int in_flight = argc > 3 ? std::stoi(argv[3]) : 2;
   char folder[] = "/tmp/runner_bench.XXXXXX";
   const std::string home = ::mkdtemp(folder);
   const pid_t pid = start_runner(home);

@@ -1,6 +1,6 @@
-// Arbitrary bytes as a stored event, input or specification. Whatever is read must be written to text
-// that is read back as the same, and written to the same text again: else a log would change by being
-// copied, and its hash chain with it.
+// Arbitrary bytes as a stored event, input or specification. Whatever is read must be written to
+// text that is read back as the same, and written to the same text again: else a log would change
+// by being copied, and its hash chain with it.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

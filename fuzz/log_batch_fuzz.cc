@@ -6,7 +6,8 @@
 #include "store/batch.h"
 #include "store/checks.h"
 
-// A batch that decodes is the one text it was decoded from; nothing else decodes, and nothing crashes.
+// A batch that decodes is the one text it was decoded from; nothing else decodes, and nothing
+// crashes.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const runnel::Result<runnel::store::Batch> batch = runnel::store::parse_batch(text);

@@ -24,8 +24,8 @@ std::size_t bytes_of(const std::vector<std::string>& texts) {
 }
 
 std::size_t bytes_of(const PlaceStart& place) {
-  std::size_t bytes = 1'024 + bytes_of(place.argv) + bytes_of(place.env);
-  for (const auto& env : place.rank_env) bytes += bytes_of(env);
+  std::size_t bytes = 1'024 + bytes_of(place.argv) + place.env.bytes().size();
+  for (const TextBlock& env : place.rank_env) bytes += env.bytes().size();
   return bytes;
 }
 
@@ -232,7 +232,7 @@ void Agent::take_start(const NodeId& node, const model::StartOrder& order) {
 Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& order) const {
   if (order.rank_count < 1) return Error(Errc::kInvalid, "an order without ranks");
   const auto secrets = TRY(secret_values(options_.home, order.attempt.task.job, order.secrets));
-  RankEnvironments environments = rank_environments(order, inherited_, secrets);
+  RankEnvironments environments = TRY(rank_environments(order, inherited_, secrets));
   PlaceStart place;
   place.node = node;
   place.attempt = order.attempt;

@@ -132,5 +132,31 @@ TEST_F(AsyncTest, AwaitingTwiceEndsTheProcess) {
   EXPECT_DEATH({ (void)wait(await_twice(answer(1))); }, "awaited twice");
 }
 
+Async<void> sleep_long(EventLoop& loop) {
+  Result<void> slept = co_await loop.sleep(Duration::hours(1));
+  co_return slept;
+}
+
+TEST_F(AsyncTest, DroppingWorkThatRunsEndsTheProcess) {
+  EXPECT_DEATH(
+      {
+        Async<void> work = sleep_long(loop());
+        std::move(work).operator co_await().await_suspend(std::noop_coroutine()).resume();
+      },
+      "dropped while it ran");
+}
+
+Async<int> fail_late(EventLoop& loop, std::shared_ptr<int> held) {
+  Result<void> slept = co_await loop.sleep(Duration::millis(1));
+  CO_TRY(std::move(slept));
+  co_return Error(Errc::kIo, std::to_string(held.use_count()));
+}
+
+TEST_F(AsyncTest, AnErrorAfterASuspensionFreesEverything) {
+  auto held = std::make_shared<int>(1);
+  EXPECT_EQ(wait(add(answer(1), fail_late(loop(), held))).error().message, "2");
+  EXPECT_EQ(held.use_count(), 1);
+}
+
 }  // namespace
 }  // namespace runnel::async

@@ -1,6 +1,7 @@
 #include "async/socket.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -118,6 +119,49 @@ TEST_F(SocketTest, TcpListensOnAFreePortAndRefusesATakenOne) {
   EXPECT_EQ(listen_tcp("127.0.0.1", port).error().code, Errc::kConflict);
   EXPECT_EQ(listen_tcp("localhost", 0).error().code, Errc::kInvalid);
   EXPECT_EQ(connect_tcp("not-an-address", 1).error().code, Errc::kInvalid);
+}
+
+TEST_F(SocketTest, TheModeDoesNotDependOnTheUmask) {
+  mode_t before = ::umask(0);
+  UniqueFd listener = MUST(listen_unix(path()));
+  ::umask(before);
+  struct stat status{};
+  ASSERT_EQ(::stat(path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+TEST_F(SocketTest, ALongNameIsCheckedBeforeAnythingIsCreated) {
+  std::string deep = long_path();
+  std::string name = deep + std::string(100, 'x');
+  EXPECT_EQ(listen_unix(name).error().code, Errc::kInvalid);
+  EXPECT_EQ(connect_unix(name).error().code, Errc::kInvalid);
+  EXPECT_TRUE(fs::is_empty(fs::path(deep).parent_path()));
+}
+
+TEST_F(SocketTest, ConnectResultTellsWhyATcpConnectionFailed) {
+  std::uint16_t closed = 0;
+  {
+    UniqueFd listener = MUST(listen_tcp("127.0.0.1", 0));
+    closed = MUST(local_port(listener.get()));
+  }
+  Result<UniqueFd> attempt = connect_tcp("127.0.0.1", closed);
+  if (!attempt.ok()) {
+    EXPECT_EQ(attempt.error().code, Errc::kUnavailable);
+    return;
+  }
+  pollfd state{attempt->get(), POLLOUT, 0};
+  ASSERT_EQ(::poll(&state, 1, 5000), 1);
+  EXPECT_EQ(connect_result(attempt->get()).error().code, Errc::kUnavailable);
+}
+
+TEST_F(SocketTest, ADeadSocketBehindALongPathIsReplacedToo) {
+  std::string deep = long_path();
+  {
+    UniqueFd dead = MUST(listen_unix(deep));
+  }
+  UniqueFd alive = MUST(listen_unix(deep));
+  EXPECT_TRUE(connect_unix(deep).ok());
+  EXPECT_EQ(listen_unix(deep).error().code, Errc::kConflict);
 }
 
 }  // namespace

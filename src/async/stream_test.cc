@@ -4,7 +4,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
+#include <memory>
+#include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -58,6 +62,12 @@ Async<std::size_t> count_to_end(Stream& stream) {
     if (count == 0) co_return total;
     total += count;
   }
+}
+
+Async<void> count_to_end_ignoring(Stream& stream) {
+  Result<std::size_t> counted = co_await count_to_end(stream);
+  CO_TRY(std::move(counted));
+  co_return {};
 }
 
 TEST_F(StreamTest, ReadsWhatIsThereWaitsForWhatComesAndSeesTheEnd) {
@@ -154,6 +164,68 @@ TEST_F(StreamTest, AcceptWaitsAndIsCancelled) {
   StopSource source;
   timer.start(Duration::millis(3), [&] { source.stop(); });
   EXPECT_EQ(wait(listener.accept(source.token())).error().code, Errc::kCancelled);
+}
+
+// Echoes everything, and ends its output when its input ends.
+Async<void> echo_all(Stream& stream) {
+  std::array<char, 3000> buffer;
+  while (true) {
+    Result<std::size_t> read = co_await stream.read_some(buffer);
+    std::size_t count = CO_TRY(std::move(read));
+    if (count == 0) break;
+    Result<void> written = co_await stream.write_all(std::string_view(buffer.data(), count));
+    CO_TRY(std::move(written));
+  }
+  ::shutdown(stream.descriptor(), SHUT_WR);
+  co_return {};
+}
+
+Async<void> send_in_pieces(Stream& stream, std::string bytes, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::string_view rest = bytes;
+  while (!rest.empty()) {
+    std::string_view piece = rest.substr(0, 1 + random() % 20'000);
+    Result<void> written = co_await stream.write_all(piece);
+    CO_TRY(std::move(written));
+    rest.remove_prefix(piece.size());
+  }
+  ::shutdown(stream.descriptor(), SHUT_WR);
+  co_return {};
+}
+
+Async<std::string> collect(Stream& stream) {
+  std::array<char, 7000> buffer;
+  std::string all;
+  while (true) {
+    Result<std::size_t> read = co_await stream.read_some(buffer);
+    std::size_t count = CO_TRY(std::move(read));
+    if (count == 0) co_return all;
+    all.append(buffer.data(), count);
+  }
+}
+
+TEST_F(StreamTest, BytesSurviveBothDirectionsAtOnce) {
+  Stream far(loop(), std::move(far_));
+  std::mt19937 random(1);
+  std::string bytes(std::size_t{3} << 20, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  Gate gate(loop());
+  MUST(loop().spawn(gate, echo_all(far)));
+  MUST(loop().spawn(gate, send_in_pieces(*near_, bytes, 2)));
+  std::string back = wait(collect(*near_)).value();
+  MUST(wait(gate.close()));
+  EXPECT_TRUE(back == bytes) << back.size() << " of " << bytes.size() << " bytes";
+}
+
+TEST_F(StreamTest, DestroyingAStreamThatIsReadEndsTheProcess) {
+  EXPECT_DEATH(
+      {
+        Gate gate(loop());
+        (void)loop().spawn(gate, count_to_end_ignoring(*near_));
+        settle();
+        near_.reset();
+      },
+      "destroyed while it was read");
 }
 
 }  // namespace

@@ -108,5 +108,37 @@ TEST_F(RaceTest, WhenAllOfNothingAndOfVoid) {
   EXPECT_EQ(wait(when_all(loop(), std::move(works))).error().code, Errc::kFull);
 }
 
+Async<int> sum_of_race(EventLoop& loop, Stoppable<int> fast, Stoppable<int> slow) {
+  std::vector<Stoppable<int>> runners;
+  runners.push_back(std::move(fast));
+  runners.push_back(std::move(slow));
+  Result<Raced<int>> raced = co_await race<int>(loop, std::move(runners));
+  Raced<int> outcome = CO_TRY(std::move(raced));
+  co_return outcome.result;
+}
+
+TEST_F(RaceTest, RacesNestInsideEachOther) {
+  std::vector<Async<int>> works;
+  works.push_back(sum_of_race(loop(), after(1, 10), after(3'600'000, 0)));
+  works.push_back(sum_of_race(loop(), after(3'600'000, 0), after(2, 20)));
+  Stoppable<int> nested = [this](StopToken) {
+    return sum_of_race(loop(), after(3, 30), after(3'600'000, 0));
+  };
+  works.push_back(with_timeout<int>(loop(), Duration::hours(1), nested));
+  EXPECT_EQ(wait(when_all(loop(), std::move(works))).value(), (std::vector<int>{10, 20, 30}));
+}
+
+TEST_F(RaceTest, AStoppedParentLetsNothingWin) {
+  StopSource parent;
+  parent.stop();
+  Result<int> stopped =
+      wait(with_timeout<int>(loop(), Duration::hours(1), after(1, 5), parent.token()));
+  EXPECT_EQ(stopped.error().code, Errc::kCancelled);
+}
+
+TEST_F(RaceTest, ARaceOfNobodyEndsTheProcess) {
+  EXPECT_DEATH({ (void)wait(race<int>(loop(), {})); }, "needs a runner");
+}
+
 }  // namespace
 }  // namespace runnel::async

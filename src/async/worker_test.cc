@@ -123,5 +123,31 @@ TEST_F(WorkerTest, DestroyingARunningOneEndsTheProcess) {
       "before its stop");
 }
 
+Async<void> add_on(Worker& worker, std::int64_t& sum, std::int64_t value) {
+  // `sum` belongs to the worker's thread: only functions that run there touch it.
+  Result<void> done = co_await worker.run([&sum, value] { sum += value; });
+  co_return done;
+}
+
+TEST_F(WorkerTest, TwoWorkersServeManyCallersWithoutLocksOfTheirs) {
+  make(4096);
+  std::unique_ptr<Worker> other = MUST(Worker::create(loop(), {.name = "other"}));
+  std::int64_t first = 0;
+  std::int64_t second = 0;
+  Gate gate(loop());
+  for (int i = 1; i <= 1000; ++i) {
+    MUST(loop().spawn(gate, add_on(*worker_, first, i)));
+    MUST(loop().spawn(gate, add_on(*other, second, 2 * i)));
+  }
+  MUST(wait(gate.close()));
+  MUST(wait(other->stop()));
+  EXPECT_EQ(wait(worker_->run([&first] { return first; })).value(), 500'500);
+  EXPECT_EQ(second, 1'001'000);
+}
+
+TEST_F(WorkerTest, ANameTooLongForTheKernelEndsTheProcess) {
+  EXPECT_DEATH({ (void)Worker::create(loop(), {.name = "sixteen-bytes-xx"}); }, "15 bytes");
+}
+
 }  // namespace
 }  // namespace runnel::async

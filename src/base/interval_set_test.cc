@@ -1,5 +1,7 @@
 #include "base/interval_set.h"
 
+#include <algorithm>
+#include <limits>
 #include <random>
 #include <set>
 
@@ -137,6 +139,91 @@ TEST_P(IntervalSetProperty, BehavesAsASetOfIntegers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, IntervalSetProperty, testing::Range(0U, 8U));
+
+// Every subset of a small universe, as a bit mask and as a set.
+constexpr std::int64_t kUniverse = 6;
+
+IntervalSet set_of(unsigned mask) {
+  IntervalSet set;
+  for (std::int64_t value = 0; value < kUniverse; ++value) {
+    if ((mask >> value & 1U) != 0) set.insert(value);
+  }
+  return set;
+}
+
+unsigned mask_of(const IntervalSet& set) {
+  unsigned mask = 0;
+  for (const std::int64_t value : members(set.ranges())) mask |= 1U << value;
+  return mask;
+}
+
+unsigned mask_of_range(std::int64_t begin, std::int64_t end) {
+  unsigned mask = 0;
+  for (std::int64_t value = begin; value < end; ++value) mask |= 1U << value;
+  return mask;
+}
+
+TEST(IntervalSetExhaustive, InsertAndEraseOfEveryRangeInEverySubset) {
+  for (unsigned mask = 0; mask < 1U << kUniverse; ++mask) {
+    for (std::int64_t begin = 0; begin <= kUniverse; ++begin) {
+      for (std::int64_t end = begin; end <= kUniverse; ++end) {
+        IntervalSet inserted = set_of(mask);
+        IntervalSet erased = inserted;
+        inserted.insert(begin, end);
+        erased.erase(begin, end);
+        ASSERT_EQ(mask_of(inserted), mask | mask_of_range(begin, end));
+        ASSERT_EQ(mask_of(erased), mask & ~mask_of_range(begin, end));
+        ASSERT_TRUE(is_canonical(inserted));
+        ASSERT_TRUE(is_canonical(erased));
+      }
+    }
+  }
+}
+
+TEST(IntervalSetExhaustive, TakingSplitsEverySubsetInOrder) {
+  for (unsigned mask = 0; mask < 1U << kUniverse; ++mask) {
+    for (std::int64_t count = 0; count <= kUniverse + 1; ++count) {
+      IntervalSet rest = set_of(mask);
+      const std::vector<std::int64_t> all = members(rest.ranges());
+      const std::vector<std::int64_t> taken = members(rest.take(count));
+      const auto expected = std::min<std::size_t>(all.size(), static_cast<std::size_t>(count));
+      ASSERT_EQ(taken,
+                std::vector<std::int64_t>(all.begin(), all.begin() + std::int64_t(expected)));
+      std::vector<std::int64_t> joined = taken;
+      for (const std::int64_t value : members(rest.ranges())) joined.push_back(value);
+      ASSERT_EQ(joined, all);
+    }
+  }
+}
+
+TEST(IntervalSetExhaustive, EqualSetsHaveEqualRanges) {
+  for (unsigned a = 0; a < 1U << kUniverse; ++a) {
+    for (unsigned b = 0; b < 1U << kUniverse; ++b) {
+      ASSERT_EQ(set_of(a) == set_of(b), a == b);
+    }
+  }
+}
+
+TEST(IntervalSet, ReachesTheLargestIntegers) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  IntervalSet set = IntervalSet::of(kMax - 5, kMax);
+  EXPECT_EQ(set.size(), 5);
+  EXPECT_TRUE(set.contains(kMax - 1));
+  EXPECT_FALSE(set.contains(kMax));
+  set.erase(kMax - 3);
+  EXPECT_EQ(set.first_from(kMax - 3), kMax - 2);
+  EXPECT_EQ(set.take(kMax).size(), 2U);
+  EXPECT_TRUE(set.empty());
+}
+
+TEST(IntervalSet, ManyHolesCostWhatTheyAre) {
+  IntervalSet set = IntervalSet::of(0, 100'000);
+  for (std::int64_t value = 1; value < 100'000; value += 2) set.erase(value);
+  EXPECT_EQ(set.size(), 50'000);
+  EXPECT_EQ(set.ranges().size(), 50'000U);
+  set.insert(0, 100'000);
+  EXPECT_EQ(set.ranges().size(), 1U);
+}
 
 }  // namespace
 }  // namespace runnel

@@ -1,9 +1,9 @@
 #include "base/result.h"
 
-#include <algorithm>
-#include <cerrno>
+#include <coroutine>
+#include <initializer_list>
 #include <memory>
-#include <vector>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -96,36 +96,72 @@ TEST(Check, EvaluatesItsMessageOnlyOnFailure) {
   EXPECT_EQ(evaluated, 0);
 }
 
-TEST(Error, ReadsAsOneSentenceForAPerson) {
-  Error error(Errc::kInvalid, "'12 bananas' is not an amount of bytes");
-  EXPECT_EQ(error.to_string(), "'12 bananas' is not an amount of bytes");
-  error.with_field("resources.memory").with_hint("write 24GB or 24GiB").at({"job.yaml", 3, 7});
-  EXPECT_EQ(error.to_string(),
-            "job.yaml:3:7: resources.memory: '12 bananas' is not an amount of bytes; write 24GB or "
-            "24GiB");
-  error.at({"job.yaml", 0, 0});
-  EXPECT_TRUE(error.to_string().starts_with("job.yaml: resources.memory"));
+// A coroutine that runs at once and keeps what it returned: the smallest thing CO_TRY works in.
+struct Immediate {
+  struct promise_type {
+    Immediate get_return_object() {
+      return Immediate(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_value(Result<int> value) { returned.emplace(std::move(value)); }
+    void unhandled_exception() { CHECK(false, "nothing throws here"); }
+
+    std::optional<Result<int>> returned;
+  };
+
+  explicit Immediate(std::coroutine_handle<promise_type> handle) : coroutine(handle) {}
+  Immediate(const Immediate&) = delete;
+  Immediate& operator=(const Immediate&) = delete;
+  ~Immediate() { coroutine.destroy(); }
+
+  Result<int> result() const { return *coroutine.promise().returned; }
+
+  std::coroutine_handle<promise_type> coroutine;
+};
+
+Immediate quarter_in_a_coroutine(int value) {
+  const int once = CO_TRY(half(value));
+  CO_TRY(must_be_even(once));
+  co_return CO_TRY(half(once));
 }
 
-TEST(Error, EveryCodeHasItsOwnWord) {
-  std::vector<std::string_view> words;
-  for (int code = 0; code <= static_cast<int>(Errc::kInternal); ++code) {
-    const std::string_view word = to_string(static_cast<Errc>(code));
-    EXPECT_EQ(std::count(words.begin(), words.end(), word), 0) << word;
-    words.push_back(word);
-  }
-  EXPECT_EQ(words.size(), 14U);
+TEST(CoTry, ReturnsEarlyFromACoroutine) {
+  EXPECT_EQ(MUST(quarter_in_a_coroutine(12).result()), 3);
+  EXPECT_EQ(quarter_in_a_coroutine(5).result().error().value, "5");
+  EXPECT_EQ(quarter_in_a_coroutine(6).result().error().value, "3");
 }
 
-TEST(Error, KnowsTheKindOfAnErrno) {
-  EXPECT_EQ(errno_error("open /x", ENOENT).code, Errc::kNotFound);
-  EXPECT_EQ(errno_error("open /x", EACCES).code, Errc::kDenied);
-  EXPECT_EQ(errno_error("write /x", ENOSPC).code, Errc::kFull);
-  EXPECT_EQ(errno_error("connect /x", ECONNREFUSED).code, Errc::kUnavailable);
-  EXPECT_EQ(errno_error("mkdir /x", EEXIST).code, Errc::kConflict);
-  EXPECT_EQ(errno_error("connect /x", ETIMEDOUT).code, Errc::kTimeout);
-  EXPECT_EQ(errno_error("read /x", EIO).code, Errc::kIo);
-  EXPECT_EQ(errno_error("open /x", ENOENT).message, "open /x: No such file or directory");
+TEST(Try, WorksInLoopsLambdasAndConditions) {
+  const auto sum_of_halves = [](std::initializer_list<int> values) -> Result<int> {
+    int sum = 0;
+    for (const int value : values) {
+      if (TRY(half(value)) > 0) sum += TRY(half(value));
+    }
+    return sum;
+  };
+  EXPECT_EQ(MUST(sum_of_halves({2, 4, -6})), 3);
+  EXPECT_EQ(sum_of_halves({2, 3, 5}).error().value, "3");
+}
+
+TEST(Try, MovesANamedResult) {
+  const auto unwrap = [](Result<std::unique_ptr<int>> result) -> Result<int> {
+    const std::unique_ptr<int> owned = TRY(std::move(result));
+    return *owned;
+  };
+  EXPECT_EQ(MUST(unwrap(boxed(4))), 2);
+  EXPECT_EQ(unwrap(boxed(3)).error().code, Errc::kInvalid);
+}
+
+TEST(Try, EvaluatesItsExpressionOnce) {
+  int calls = 0;
+  const auto count = [&]() -> Result<int> { return ++calls; };
+  const auto use = [&]() -> Result<int> {
+    return TRY(count())
+    +TRY(count());
+  };
+  EXPECT_EQ(MUST(use()), 3);
+  EXPECT_EQ(calls, 2);
 }
 
 }  // namespace

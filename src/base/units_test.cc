@@ -198,5 +198,125 @@ TEST(Time, PrintAndReadIsTheIdentity) {
   }
 }
 
+TEST(Bytes, EveryUnitInEveryWritingHasItsSize) {
+  struct Row {
+    const char* unit;
+    std::int64_t size;
+  };
+  const Row rows[] = {{"B", 1},
+                      {"K", 1000},
+                      {"KB", 1000},
+                      {"kb", 1000},
+                      {"Ki", 1024},
+                      {"KiB", 1024},
+                      {"M", 1'000'000},
+                      {"MB", 1'000'000},
+                      {"Mi", 1 << 20},
+                      {"MiB", 1 << 20},
+                      {"mib", 1 << 20},
+                      {"G", 1'000'000'000},
+                      {"GB", 1'000'000'000},
+                      {"Gi", 1 << 30},
+                      {"GiB", 1 << 30},
+                      {"T", 1'000'000'000'000},
+                      {"TB", 1'000'000'000'000},
+                      {"Ti", std::int64_t{1} << 40},
+                      {"TiB", std::int64_t{1} << 40},
+                      {"P", 1'000'000'000'000'000},
+                      {"PB", 1'000'000'000'000'000},
+                      {"Pi", std::int64_t{1} << 50},
+                      {"PiB", std::int64_t{1} << 50}};
+  for (const Row& row : rows) {
+    EXPECT_EQ(bytes_of(std::string("1") + row.unit), row.size) << row.unit;
+    EXPECT_EQ(bytes_of(std::string("7 ") + row.unit), 7 * row.size) << row.unit;
+    const std::int64_t most = kInt64Max / row.size;
+    EXPECT_EQ(bytes_of(std::to_string(most - 9) + row.unit), (most - 9) * row.size) << row.unit;
+    if (row.size == 1) continue;
+    EXPECT_FALSE(parse_bytes(std::to_string(most + 1) + row.unit).ok()) << row.unit;
+  }
+}
+
+TEST(Bytes, FractionsAreExactToTheByte) {
+  EXPECT_EQ(bytes_of("0.000000001GB"), 1);
+  EXPECT_EQ(bytes_of("1.999999999GB"), 1'999'999'999);
+  EXPECT_EQ(bytes_of("0.5B"), 0);
+  EXPECT_FALSE(parse_bytes("0.00000000001GB").ok());  // More digits than are read.
+}
+
+TEST(Bytes, HumanFormNeverReachesTheNextUnit) {
+  for (int shift = 10; shift < 60; ++shift) {
+    for (std::int64_t off = -2; off <= 2; ++off) {
+      const std::string text = human(Bytes::count((std::int64_t{1} << shift) + off));
+      EXPECT_EQ(text.find("1024 "), std::string::npos) << text;
+      EXPECT_LE(text.size(), 8U) << text;
+    }
+  }
+}
+
+TEST(Duration, HumanFormNeverReachesTheNextUnit) {
+  std::mt19937_64 random(9);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string text =
+        human(Duration::millis(static_cast<std::int64_t>(random() >> (20 + i % 40))));
+    EXPECT_EQ(text.find("60 s"), std::string::npos) << text;
+    EXPECT_EQ(text.find("60 min"), std::string::npos) << text;
+    EXPECT_EQ(text.find(" 24 h"), std::string::npos) << text;
+    EXPECT_EQ(text.find("1000 ms"), std::string::npos) << text;
+  }
+}
+
+// Any text is either refused with a hint, or reads as something that prints and reads the same.
+TEST(Units, NoTextIsReadTwoWays) {
+  constexpr std::string_view kLetters = "0123456789.dhmsGiBMK T-+:Z";
+  std::mt19937 random(11);
+  int read = 0;
+  for (int i = 0; i < 50'000; ++i) {
+    std::string text;
+    for (std::size_t size = random() % 8; size > 0; --size)
+      text += kLetters[random() % kLetters.size()];
+    if (const Result<Duration> duration = parse_duration(text); duration.ok()) {
+      ASSERT_EQ(MUST(parse_duration(to_string(*duration))), *duration) << text;
+      ++read;
+    } else {
+      ASSERT_FALSE(duration.error().hint.empty()) << text;
+    }
+    if (const Result<Bytes> bytes = parse_bytes(text); bytes.ok()) {
+      ASSERT_EQ(MUST(parse_bytes(to_string(*bytes))), *bytes) << text;
+      ++read;
+    } else {
+      ASSERT_FALSE(bytes.error().hint.empty()) << text;
+    }
+  }
+  EXPECT_GT(read, 500);
+}
+
+bool is_leap(int year) { return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0; }
+
+int days_in(int month, int year) {
+  constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  return month == 2 && is_leap(year) ? 29 : kDays[month - 1];
+}
+
+std::string padded(int value, std::size_t width) {
+  const std::string digits = std::to_string(value);
+  return std::string(width - digits.size(), '0') + digits;
+}
+
+// Counts the days of 450 years one by one.
+TEST(Time, KnowsTheCalendar) {
+  std::int64_t day = 0;
+  for (int year = 1970; year < 2420; ++year) {
+    for (int month = 1; month <= 12; ++month) {
+      const std::string prefix = padded(year, 4) + "-" + padded(month, 2) + "-";
+      for (int date = 1; date <= days_in(month, year); ++date, ++day) {
+        const std::string text = prefix + padded(date, 2) + "T00:00:00.000Z";
+        ASSERT_EQ(rfc3339(Time::from_millis(day * 86'400'000)), text);
+      }
+      const std::string beyond = prefix + padded(days_in(month, year) + 1, 2) + "T00:00:00Z";
+      ASSERT_FALSE(parse_rfc3339(beyond).ok()) << beyond;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace runnel

@@ -25,12 +25,13 @@ struct Decision {
 
 // The state machine of jobs, steps, tasks, attempts, lanes and nodes.
 //
-// Contract: decide() is a function of (state, input, now): same three, same events, on every machine.
-//           It folds its own events through apply() as it goes, so that each rule sees the outcome of
-//           the one before; afterwards state() is exactly what a replay of the events gives. Nothing
-//           of a decision may leave the process before its batch is durable; when it cannot be stored,
-//           the owner drops this brain and makes a new one from the log.
-//           `now` may not go back; a smaller one is taken as state().now.
+// Contract: decide() is a function of (state, input, now): same three, same events, on every
+// machine.
+//           It folds its own events through apply() as it goes, so that each rule sees the outcome
+//           of the one before; afterwards state() is exactly what a replay of the events gives.
+//           Nothing of a decision may leave the process before its batch is durable; when it cannot
+//           be stored, the owner drops this brain and makes a new one from the log. `now` may not
+//           go back; a smaller one is taken as state().now.
 // Threads:  one at a time; no clock, chance, file, thread or socket inside.
 // Lifetime: the index is derived from the state, never stored, and no part of its hash.
 class Brain {
@@ -46,8 +47,8 @@ class Brain {
 
   const State& state() const { return state_; }
   // The earliest moment after `now` at which a Wake may change something; nothing when only other
-  // inputs can: a recovering task's back-off, tasks that waited too long behind another on their lane,
-  // the first waiting step's patience, a key's expiry.
+  // inputs can: a recovering task's back-off, tasks that waited too long behind another on their
+  // lane, the first waiting step's patience, a key's expiry.
   std::optional<Time> next_wake(Time now) const;
 
  private:
@@ -63,8 +64,8 @@ struct DesiredAttempt {
 };
 std::vector<DesiredAttempt> desired(const State& state, const NodeId& node);
 
-// The order that starts this live attempt's ranks on this node; nothing when it is not live or has no
-// place there. O(its lane).
+// The order that starts this live attempt's ranks on this node; nothing when it is not live or has
+// no place there. O(its lane).
 std::optional<model::StartOrder> start_order(const State& state, const model::AttemptRef& attempt,
                                              const NodeId& node);
 // Why a stopping attempt is stopped, as an order; nothing when it is not stopping.

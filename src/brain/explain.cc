@@ -41,7 +41,8 @@ std::int64_t unfinished_tasks(const Step& step) {
   return count;
 }
 
-// ---- it is not its turn, whatever the cluster has ------------------------------------------------------
+// ---- it is not its turn, whatever the cluster has
+// ------------------------------------------------------
 
 bool explain_hold(const Question& ask, Wait& wait) {
   const std::int64_t paused = count_of(ask.step().counts, Status::kPaused);
@@ -73,7 +74,8 @@ bool explain_dependency(const Question& ask, Wait& wait) {
   return true;
 }
 
-// ---- all that waits is being waited for on purpose -----------------------------------------------------
+// ---- all that waits is being waited for on purpose
+// -----------------------------------------------------
 
 bool explain_running(const Question& ask, Wait& wait) {
   const std::int64_t waiting = count_of(ask.step().counts, Status::kQueued) +

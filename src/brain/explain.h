@@ -12,8 +12,8 @@ namespace runnel::brain {
 // Why one step is not running (or not running more), in one line, and what would change it.
 struct Wait {
   StepIndex step;
-  // Slurm's words where they exist: Dependency JobHeldUser BeginTime JobArrayTaskLimit ReqNodeNotAvail
-  // Priority Resources; ours: GangIncomplete, and Running when nothing of it waits.
+  // Slurm's words where they exist: Dependency JobHeldUser BeginTime JobArrayTaskLimit
+  // ReqNodeNotAvail Priority Resources; ours: GangIncomplete, and Running when nothing of it waits.
   std::string reason;
   std::string
       message;         // "needs a node with 4 H100, and the largest node has 2 H100": one sentence.

@@ -21,7 +21,8 @@ constexpr std::size_t kBlockersMax = 16;  // Jobs in Wait::blockers.
 
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
-// ---- amounts -------------------------------------------------------------------------------------
+// ---- amounts
+// -------------------------------------------------------------------------------------
 
 std::int64_t device_count(const Resources& amount, const std::string& name) {
   const auto found = amount.accelerators.find(name);
@@ -85,7 +86,8 @@ std::string need_text(const sched::Request& request) {
          " each";
 }
 
-// ---- clusters --------------------------------------------------------------------------------------
+// ---- clusters
+// --------------------------------------------------------------------------------------
 
 sched::Host idle_host(const Node& node) {
   return {node.info.id, node.info.pool, node.info.capacity, node.info.capacity,
@@ -125,7 +127,8 @@ bool could_hold(const sched::Request& request, const sched::Host& host) {
   return sched::share_of(request, host).fits_in(host.capacity);
 }
 
-// ---- it can never start on these nodes ---------------------------------------------------------------
+// ---- it can never start on these nodes
+// ---------------------------------------------------------------
 
 struct Shortage {
   std::string largest;  // "has 2 H100"
@@ -212,7 +215,8 @@ void explain_infeasible(const Wish& wish, const sched::Cluster& known, Wait& wai
   }
 }
 
-// ---- it needs a node that is down ------------------------------------------------------------------
+// ---- it needs a node that is down
+// ------------------------------------------------------------------
 
 void explain_down(const Wish& wish, Wait& wait) {
   std::string names;
@@ -237,7 +241,8 @@ void explain_down(const Wish& wish, Wait& wait) {
   wait.remedy = "bring " + bring_back + " back";
 }
 
-// ---- others come first -----------------------------------------------------------------------------
+// ---- others come first
+// -----------------------------------------------------------------------------
 
 struct Rival {
   StepKey key;
@@ -251,8 +256,8 @@ bool meet(const sched::Request& a, const sched::Request& b, const sched::Cluster
   });
 }
 
-// The steps before this one that wait for room on its nodes and can get it some day. Looks as deep as
-// the plan does.
+// The steps before this one that wait for room on its nodes and can get it some day. Looks as deep
+// as the plan does.
 std::vector<Rival> rivals_of(const Wish& wish) {
   std::vector<Rival> rivals;
   int looked_at = 0;
@@ -302,7 +307,8 @@ void explain_priority(const Wish& wish, const std::vector<Rival>& rivals, Wait& 
                 (fits ? " would start it now" : " would put it first");
 }
 
-// ---- what it needs is in use -------------------------------------------------------------------------
+// ---- what it needs is in use
+// -------------------------------------------------------------------------
 
 struct Holder {
   JobId job;

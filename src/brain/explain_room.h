@@ -20,8 +20,9 @@ struct Wish {
   Time now;
 };
 
-// Why there is no lane for it: reason, message, remedy and blockers. Says in this order whether it can
-// start on the nodes that are up at all, whether others come first, and who holds what it needs.
+// Why there is no lane for it: reason, message, remedy and blockers. Says in this order whether it
+// can start on the nodes that are up at all, whether others come first, and who holds what it
+// needs.
 void explain_room(const Wish& wish, Wait& wait);
 
 // "1 task", "3 tasks".

@@ -52,7 +52,8 @@ void expect(const Wait& wait, const std::string& reason, const std::string& mess
   EXPECT_EQ(wait.blockers, blockers);
 }
 
-// ---- the step is not meant to run yet ----------------------------------------------------------------
+// ---- the step is not meant to run yet
+// ----------------------------------------------------------------
 
 TEST(Explain, ADependencyThatHasNotFinished) {
   Desk desk;
@@ -103,7 +104,8 @@ TEST(Explain, TheParallelCap) {
          "parallel: 3");
 }
 
-// ---- the cluster cannot hold it ------------------------------------------------------------------------
+// ---- the cluster cannot hold it
+// ------------------------------------------------------------------------
 
 TEST(Explain, NoNodeAtAll) {
   Desk desk;
@@ -209,7 +211,8 @@ TEST(Explain, AGangThatMissesNodesThatAreDown) {
          "bring 'b', 'c', 'd' back");
 }
 
-// ---- others come first ---------------------------------------------------------------------------------
+// ---- others come first
+// ---------------------------------------------------------------------------------
 
 TEST(Explain, AJobOfHigherPriority) {
   Desk desk;
@@ -282,7 +285,8 @@ TEST(Explain, StepsBeforeItOnOtherNodesAreNotInItsWay) {
   EXPECT_EQ(wait.position, 2) << "the place in the queue counts all";
 }
 
-// ---- what it needs is in use -----------------------------------------------------------------------------
+// ---- what it needs is in use
+// -----------------------------------------------------------------------------
 
 TEST(Explain, ANodeThatOthersUseUntilAKnownTime) {
   Desk desk;
@@ -367,7 +371,8 @@ TEST(Explain, AGangForWhichNoNodeIsFree) {
   EXPECT_EQ(wait.blockers, (std::vector<JobId>{holder}));
 }
 
-// ---- nothing to explain ----------------------------------------------------------------------------------
+// ---- nothing to explain
+// ----------------------------------------------------------------------------------
 
 TEST(Explain, AStepOfWhichNothingWaits) {
   Desk desk;

@@ -43,8 +43,8 @@ Share share_of(const Lane& lane, const NodeId& node) {
   return share;
 }
 
-// Whether every rank of the share is known to have ended: a node that comes back without them, in a new
-// life, must not run them again while the rest of the gang still ends.
+// Whether every rank of the share is known to have ended: a node that comes back without them, in a
+// new life, must not run them again while the rest of the gang still ends.
 bool all_ranks_ended(const LiveAttempt& live, const Share& share) {
   for (std::int32_t rank = 0; rank < share.rank_count; ++rank) {
     if (!live.ended_ranks.contains(share.first_rank + rank)) return false;

@@ -11,8 +11,8 @@
 
 namespace runnel::brain {
 
-// Attempts a task may lose in a row through no fault of its own before it is given up: a bound against
-// a machine that eats every attempt.
+// Attempts a task may lose in a row through no fault of its own before it is given up: a bound
+// against a machine that eats every attempt.
 inline constexpr std::int32_t kLossesMax = 100;
 // After each loss in a row the next attempt waits longer, up to this.
 inline constexpr Duration kLossBackoffMax = Duration::seconds(60);

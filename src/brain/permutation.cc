@@ -6,8 +6,8 @@ namespace runnel::brain {
 namespace {
 
 constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / the golden ratio.
-// Four rounds would do for large domains. On small ones they lean: of 5 positions one came up a third
-// too often. With eight the lean is below what 20,000 permutations can show.
+// Four rounds would do for large domains. On small ones they lean: of 5 positions one came up a
+// third too often. With eight the lean is below what 20,000 permutations can show.
 constexpr std::uint64_t kRounds = 8;
 
 // Half the bits of the smallest even number of bits that can tell `size` positions apart.
@@ -47,7 +47,8 @@ std::uint64_t permute(std::uint64_t position, std::uint64_t size, std::uint64_t 
   CHECK(size <= kPermutationMax, "a permutation of more than 2^62 positions");
   if (size == 1) return 0;
   const std::uint32_t bits = half_bits(size);
-  // At least a quarter of the network's domain is inside, so this ends after four passes on average.
+  // At least a quarter of the network's domain is inside, so this ends after four passes on
+  // average.
   do {
     position = feistel(position, bits, key);
   } while (position >= size);

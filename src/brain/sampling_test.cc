@@ -209,7 +209,8 @@ TEST(GridSize, RefusesWhatIsTooLargeToRunWhole) {
   EXPECT_FALSE(grid_size({range("a", "-9223372036854775808", "9223372036854775807")}).ok());
 }
 
-// ---- ranges too large to be written down -----------------------------------------------------------
+// ---- ranges too large to be written down
+// -----------------------------------------------------------
 
 TEST(Sampling, DrawsFromTheLargestRanges) {
   const auto step = sampled({range("a", "-9223372036854775808", "9223372036854775807"),

@@ -16,8 +16,8 @@ namespace {
 
 using model::Status;
 
-// A lane holds tasks for about this long ahead, so that no round trip stands between two short ones,
-// and gives them back when a more urgent step wants its place.
+// A lane holds tasks for about this long ahead, so that no round trip stands between two short
+// ones, and gives them back when a more urgent step wants its place.
 constexpr std::int64_t kAheadWindowMillis = 100;
 constexpr std::int64_t kAheadTasksMax = 256;
 

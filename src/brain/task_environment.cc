@@ -117,9 +117,9 @@ void add_devices(const TaskView& task, Variables& out) {
   out.emplace_back("ROCR_VISIBLE_DEVICES", "");
 }
 
-// Where the gang meets; the part that differs by rank is model::rank_variables()'s. A torchrun that a
-// rank calls sees each rank as a node, and starts one process per device when the rank has its node
-// for itself.
+// Where the gang meets; the part that differs by rank is model::rank_variables()'s. A torchrun that
+// a rank calls sees each rank as a node, and starts one process per device when the rank has its
+// node for itself.
 void add_gang(const TaskView& task, Variables& out) {
   const std::string world = std::to_string(task.step.rank_count());
   const std::string address = task.state.nodes.at(task.lane.places.front().node).info.address;

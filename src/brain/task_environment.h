@@ -24,8 +24,9 @@ struct TaskView {
 // A text of the step with its `{{references}}` filled.
 std::string fill(const TaskView& task, std::string_view text);
 
-// The variables that all ranks of the attempt share, sorted by name: ours, and the user's envs, which
-// win except over the variables that model::is_own_variable() names (docs/design/environment.md).
+// The variables that all ranks of the attempt share, sorted by name: ours, and the user's envs,
+// which win except over the variables that model::is_own_variable() names
+// (docs/design/environment.md).
 std::vector<std::pair<std::string, std::string>> task_environment(const TaskView& task);
 
 }  // namespace runnel::brain

@@ -16,9 +16,10 @@ namespace runnel::brain {
 // One decision in the making.
 //
 // Contract: emit() is the only way to change anything: the event is folded into the state and the
-//           index at once, so the next rule sees it. Rules mark what they touched; settle() then draws
-//           the consequences in one fixed order.
-// Why:      a rule that looks at a half-changed state is the classic bug of schedulers; here there is
+//           index at once, so the next rule sees it. Rules mark what they touched; settle() then
+//           draws the consequences in one fixed order.
+// Why:      a rule that looks at a half-changed state is the classic bug of schedulers; here there
+// is
 //           no other state than the one a replay would have.
 class Turn {
  public:

@@ -1,5 +1,7 @@
 #include "cli/home.h"
 
+#include <charconv>
+
 #include "cli/paths.h"
 #include "env/file_system.h"
 #include "env/files.h"
@@ -23,7 +25,8 @@ Result<void> check_version(const Home& home) {
     return env::write_file_atomically(home.version(), std::to_string(kHomeVersion) + "\n");
   }
   const std::string text = TRY(env::read_file(home.version()));
-  const int version = std::atoi(text.c_str());
+  int version = 0;
+  std::from_chars(text.data(), text.data() + text.size(), version);
   if (version >= 1 && version <= kHomeVersion) return {};
   return Error(Errc::kUnsupported, "the home has version " + text.substr(0, text.find('\n')) +
                                        ", and this build reads up to " +

@@ -185,7 +185,7 @@ TEST_F(ControllerTest, GoesOnWhereAKilledOneStopped) {
 
 TEST_F(ControllerTest, FindsJobsByTheirBeginning) {
   const JobId first = home_.submit({step("a")});
-  home_.clock.advance(Duration::hours(24 * 365 * 20));  // Another beginning.
+  home_.clock.advance(Duration::hours(24 * 365));  // Another beginning.
   const JobId second = home_.submit({step("a")});
   auto& control = home_.control();
   EXPECT_EQ(MUST(home_.wait(control.find_job(first.str()))), first);

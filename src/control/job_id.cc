@@ -30,6 +30,15 @@ JobId JobIdMaker::next(Time now) {
   return JobId(std::move(text));
 }
 
+Time time_of(const JobId& id) {
+  if (id.str().size() != kJobIdDigits || !is_job_id_prefix(id.str())) return Time();
+  std::int64_t millis = 0;
+  for (const char letter : id.str().substr(0, kTimeDigits)) {
+    millis = millis * 32 + static_cast<std::int64_t>(kDigits.find(letter));
+  }
+  return Time::from_millis(millis);
+}
+
 bool is_job_id_prefix(std::string_view text) {
   if (text.empty() || text.size() > kJobIdDigits) return false;
   return std::all_of(text.begin(), text.end(),

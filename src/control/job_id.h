@@ -31,6 +31,9 @@ class JobIdMaker {
 
 inline constexpr std::size_t kJobIdDigits = 12;
 
+// The time that an id of a job was made at, or was made to look like; zero for any other text.
+Time time_of(const JobId& id);
+
 // Whether the text could be an id or a shortened one: 1 to 12 of the digits used.
 bool is_job_id_prefix(std::string_view text);
 

@@ -35,6 +35,14 @@ TEST(JobIdMaker, GoesOnAfterTheNewestTimeOfTheLog) {
   EXPECT_LT(old, after.next(kNow - Duration::hours(1)));
 }
 
+TEST(JobIdMaker, IdsTellTheirTime) {
+  JobIdMaker maker(7, Time());
+  EXPECT_EQ(time_of(maker.next(kNow)), kNow);
+  EXPECT_EQ(time_of(maker.next(kNow)), kNow + Duration::millis(1));  // Ahead of the clock.
+  EXPECT_EQ(time_of(JobId("job1")), Time());
+  EXPECT_EQ(time_of(JobId()), Time());
+}
+
 TEST(JobIdMaker, SaltsKeepHomesApart) {
   std::set<JobId> ids;
   for (std::uint64_t salt = 0; salt < 100; ++salt) ids.insert(JobIdMaker(salt, Time()).next(kNow));

@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/check.h"
+
 namespace runnel::env {
 namespace {
 
@@ -39,6 +41,7 @@ Result<FileLock> FileLock::acquire(const std::string& path) {
       ::ftruncate(file.number(), 0) == 0 &&
       ::pwrite(file.number(), pid.data(), pid.size(), 0) == static_cast<ssize_t>(pid.size());
   if (!written) return errno_error("write " + path, errno);
+  CHECK(file.is_open(), "a lock is held by its open file");
   return FileLock(std::move(file));
 }
 

@@ -1,5 +1,7 @@
 #include "env/file_lock.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +73,39 @@ TEST_F(FileLockTest, IsFreeWhenItsHolderIsKilled) {
 
 TEST_F(FileLockTest, SaysWhyItCannotBeMade) {
   EXPECT_EQ(FileLock::acquire(folder_.file("absent/lock")).error().code, Errc::kNotFound);
+}
+
+TEST_F(FileLockTest, TheHolderIsUnknownUntilItHasSignedIn) {
+  MUST(append_file(path_, ""));
+  const int other = ::open(path_.c_str(), O_RDWR);
+  ASSERT_EQ(::flock(other, LOCK_EX), 0);
+  const Error error = FileLock::acquire(path_).error();
+  EXPECT_EQ(error.message, path_ + " is locked by another process");
+  EXPECT_EQ(error.value, "");
+  ::close(other);
+}
+
+TEST_F(FileLockTest, AShorterPidReplacesALongerOne) {
+  MUST(append_file(path_, "123456789012\nrubbish"));
+  const FileLock lock = MUST(FileLock::acquire(path_));
+  EXPECT_EQ(MUST(read_file(path_)), std::to_string(::getpid()) + "\n");
+}
+
+TEST_F(FileLockTest, AChildThatRunsAnotherProgramDoesNotKeepIt) {
+  pid_t child = 0;
+  {
+    const FileLock lock = MUST(FileLock::acquire(path_));
+    child = ::fork();
+    if (child == 0) {
+      ::execl("/bin/sleep", "sleep", "30", nullptr);
+      ::_exit(127);
+    }
+    // The child holds a copy of the open file until it has become another program.
+    while (MUST(read_file("/proc/" + std::to_string(child) + "/comm")) != "sleep\n") ::usleep(1000);
+  }
+  EXPECT_TRUE(FileLock::acquire(path_).ok());
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 }  // namespace

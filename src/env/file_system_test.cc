@@ -50,5 +50,41 @@ TEST(FreeSpace, IsKnownForWhatExists) {
   EXPECT_EQ(free_space("/no/such").error().code, Errc::kNotFound);
 }
 
+// One line of mountinfo for a file system of this type at "/x".
+std::string mounted(const std::string& type) {
+  return "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 0:9 / /x rw,nosuid shared:7 - " + type +
+         " source rw\n";
+}
+
+TEST(FileSystem, KnowsTheNetworkOnes) {
+  for (const char* type : {"nfs", "nfs4", "lustre", "cifs", "smb3", "ceph", "beegfs", "gpfs", "9p",
+                           "fuse.sshfs", "fuse.s3fs", "fuse.glusterfs", "fuse.juicefs", "wekafs"}) {
+    EXPECT_EQ(file_system_in(mounted(type), "/x/y"), (FileSystem{type, Locality::kNetwork}))
+        << type;
+  }
+}
+
+TEST(FileSystem, KnowsTheLocalOnes) {
+  for (const char* type : {"ext4", "xfs", "btrfs", "tmpfs", "overlay", "zfs", "f2fs", "ext2",
+                           "bcachefs", "fuseblk", "fuse.fuse-overlayfs", "vfat"}) {
+    EXPECT_EQ(file_system_in(mounted(type), "/x/y"), (FileSystem{type, Locality::kLocal})) << type;
+  }
+}
+
+TEST(FileSystem, OfTextThatIsNoTableIsUnknownAndLocal) {
+  for (const char* text :
+       {"", "\n\n", "1 2 3", "a b c d e f g", "1 0 8:1 / / rw -", " - - - - - -"}) {
+    EXPECT_EQ(file_system_in(text, "/x"), (FileSystem{"", Locality::kLocal})) << text;
+  }
+}
+
+TEST(FileSystem, ReadsEscapesInMountPoints) {
+  const std::string table =
+      "1 0 8:1 / /a\\011b\\134c rw - nfs s rw\n2 0 8:1 / /d\\04 rw - nfs s rw\n";
+  EXPECT_EQ(file_system_in(table, "/a\tb\\c/d").name, "nfs");
+  EXPECT_EQ(file_system_in(table, "/d\\04").name, "nfs");
+  EXPECT_EQ(file_system_in(table, "/a").name, "");
+}
+
 }  // namespace
 }  // namespace runnel::env

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/check.h"
 #include "env/detail/descriptor.h"
 #include "env/process.h"
 
@@ -42,6 +43,7 @@ Result<void> write_all(const Descriptor& file, std::string_view text, const std:
     const ssize_t written = ::write(file.number(), text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return failed("write", path);
+    CHECK(static_cast<std::size_t>(written) <= text.size(), "no more is written than there is");
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return {};
@@ -83,6 +85,7 @@ Result<std::string> read_file(const std::string& path, Bytes limit) {
   const Descriptor file = TRY(open_file(path, O_RDONLY, 0, "open"));
   struct stat info{};
   if (::fstat(file.number(), &info) != 0) return failed("read", path);
+  CHECK(limit >= Bytes(), "a limit is not negative");
   const auto max = static_cast<std::size_t>(limit.count());
   // One byte more than the file claims, so that the end is seen without a second read.
   std::string text(std::min(max, static_cast<std::size_t>(info.st_size)) + 1, '\0');
@@ -120,6 +123,7 @@ Result<void> append_file(const std::string& path, std::string_view text) {
 }
 
 Result<void> rename_file(const std::string& from, const std::string& to) {
+  CHECK(from != to, "a file is renamed to another name");
   if (::rename(from.c_str(), to.c_str()) != 0) return failed("rename", from + " to " + to);
   return sync_directory(parent_of(to));
 }
@@ -200,6 +204,7 @@ std::string parent_of(const std::string& path) {
 }
 
 Result<std::string> make_temporary_directory(const std::string& prefix) {
+  CHECK(prefix.find('/') == prefix.npos, "a prefix is a part of one name");
   std::string path = variable("TMPDIR").value_or("/tmp") + "/" + prefix + "XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) return failed("make a temporary folder", path);
   return path;

@@ -1,9 +1,11 @@
 #include "env/files.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -160,6 +162,96 @@ TEST(ParentOf, FollowsTheRulesOfDirname) {
   EXPECT_EQ(parent_of("a/b/"), "a");
   EXPECT_EQ(parent_of("a//b"), "a");
   EXPECT_EQ(parent_of("//a"), "/");
+}
+
+TEST_F(Files, RenamesOverWhatIsThere) {
+  MUST(append_file(file("a"), "new"));
+  MUST(append_file(file("b"), "old"));
+  MUST(rename_file(file("a"), file("b")));
+  EXPECT_EQ(MUST(read_file(file("b"))), "new");
+  EXPECT_EQ(names(), std::vector<std::string>{"b"});
+  const Error error = rename_file(file("absent"), file("c")).error();
+  EXPECT_EQ(error.code, Errc::kNotFound);
+  EXPECT_NE(error.message.find(file("absent") + " to " + file("c")), std::string::npos);
+}
+
+TEST_F(Files, ReplacingKeepsReadersOfTheOldFile) {
+  MUST(write_file_atomically(file("a"), "old"));
+  const int reader = ::open(file("a").c_str(), O_RDONLY);
+  MUST(write_file_atomically(file("a"), "new"));
+  std::array<char, 4> text{};
+  EXPECT_EQ(::read(reader, text.data(), text.size()), 3);
+  EXPECT_STREQ(text.data(), "old");
+  ::close(reader);
+}
+
+TEST_F(Files, WritesEverySizeAndReadsItBack) {
+  for (const std::size_t size : {0U, 1U, 4095U, 4096U, 4097U, 100'000U}) {
+    std::string text(size, '\0');
+    for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i * 31);
+    MUST(write_file_atomically(file("a"), text));
+    ASSERT_EQ(MUST(read_file(file("a"))), text) << size;
+    ASSERT_EQ(MUST(file_info(file("a"))).size, Bytes::count(static_cast<std::int64_t>(size)));
+  }
+}
+
+TEST_F(Files, ManyWritersOfOneFileLeaveOneOfTheirTexts) {
+  std::vector<std::thread> writers;
+  for (char name = 'a'; name < 'e'; ++name) {
+    writers.emplace_back([this, name] {
+      for (int i = 0; i < 5; ++i) {
+        MUST(write_file_atomically(file("x"), std::string(10'000, name)));
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  const std::string text = MUST(read_file(file("x")));
+  EXPECT_EQ(text, std::string(10'000, text[0]));
+  EXPECT_EQ(names(), std::vector<std::string>{"x"});
+}
+
+TEST_F(Files, ManyMakersOfOneFolderAllSucceed) {
+  std::vector<std::thread> makers;
+  for (int i = 0; i < 4; ++i) {
+    makers.emplace_back([this] { MUST(make_directories(file("a/b/c/d/e"))); });
+  }
+  for (std::thread& maker : makers) maker.join();
+  EXPECT_TRUE(exists(file("a/b/c/d/e")));
+}
+
+TEST_F(Files, TemporaryFoldersArePrivateAndDistinct) {
+  const std::string first = MUST(make_temporary_directory("runnel-test-"));
+  const std::string second = MUST(make_temporary_directory("runnel-test-"));
+  EXPECT_NE(first, second);
+  struct stat info{};
+  ASSERT_EQ(::stat(first.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0700U);
+  MUST(remove_tree(first));
+  MUST(remove_tree(second));
+}
+
+TEST_F(Files, RemovingIsOfTheNamedThingOnly) {
+  MUST(make_directories(file("folder")));
+  EXPECT_FALSE(remove_file(file("folder")).ok());
+  MUST(append_file(file("one"), "x"));
+  MUST(remove_tree(file("one")));
+  EXPECT_FALSE(exists(file("one")));
+  EXPECT_TRUE(exists(file("folder")));
+}
+
+TEST_F(Files, SyncingNeedsAFolder) {
+  MUST(sync_directory(folder_.path()));
+  MUST(append_file(file("a"), "x"));
+  EXPECT_FALSE(sync_directory(file("a")).ok());
+  EXPECT_EQ(sync_directory(file("absent")).error().code, Errc::kNotFound);
+}
+
+using FilesDeathTest = Files;
+
+TEST_F(FilesDeathTest, MisuseIsOurBug) {
+  EXPECT_DEATH((void)read_file(file("a"), Bytes::count(-1)), "not negative");
+  EXPECT_DEATH((void)rename_file(file("a"), file("a")), "another name");
+  EXPECT_DEATH((void)make_temporary_directory("a/b"), "part of one name");
 }
 
 }  // namespace

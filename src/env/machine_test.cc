@@ -80,5 +80,49 @@ TEST(RealMachine, IsKnown) {
   EXPECT_FALSE(MUST(hostname()).empty());
 }
 
+TEST_F(Machine, ReadsLimitsThroughEveryGroupOnTheWayUp) {
+  write("proc/self/cgroup", "0::/a/b/c/d\n");
+  write("sys/fs/cgroup/a/b/c/d/cpu.max", "400000 100000\n");
+  write("sys/fs/cgroup/a/b/c/cpu.max", "150000 100000\n");
+  write("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+  write("sys/fs/cgroup/a/memory.max", "3221225472\n");
+  write("sys/fs/cgroup/a/b/memory.max", "4294967296\n");
+  EXPECT_LE(capacity().milli_cpus, 1500);
+  EXPECT_EQ(capacity().memory, Bytes::gibi(3));
+}
+
+TEST_F(Machine, ATinyQuotaIsStillSomething) {
+  write("sys/fs/cgroup/user/session/cpu.max", "1 100000\n");
+  EXPECT_EQ(capacity().milli_cpus, 1);
+}
+
+TEST_F(Machine, IgnoresWhatItCannotRead) {
+  for (const char* text :
+       {"", "nonsense\n", "0\n", "max\n", "-5 100000\n", "100000 0\n", "100000 x\n"}) {
+    write("sys/fs/cgroup/user/session/cpu.max", text);
+    EXPECT_GE(capacity().milli_cpus, 1000) << text;
+  }
+  for (const char* text : {"", "nonsense\n", "max\n"}) {
+    write("sys/fs/cgroup/user/session/memory.max", text);
+    EXPECT_EQ(capacity().memory, Bytes::gibi(16)) << text;
+  }
+  for (const char* text : {"", "nonsense\n", "0:x\n", "::\n", ":::\n"}) {
+    write("proc/self/cgroup", text);
+    EXPECT_EQ(capacity().memory, Bytes::gibi(16)) << text;
+  }
+}
+
+TEST_F(Machine, WithoutAnyGroupFileIsTheHardware) {
+  MUST(remove_file(root_.file("proc/self/cgroup")));
+  EXPECT_EQ(capacity().memory, Bytes::gibi(16));
+}
+
+TEST_F(Machine, MemoryOfAnotherProgramsGroupDoesNotCount) {
+  write("proc/self/cgroup", "4:memory:/ours\n5:devices:/theirs\n");
+  write("sys/fs/cgroup/devices/theirs/memory.limit_in_bytes", "1\n");
+  write("sys/fs/cgroup/memory/theirs/memory.limit_in_bytes", "1\n");
+  EXPECT_EQ(capacity().memory, Bytes::gibi(16));
+}
+
 }  // namespace
 }  // namespace runnel::env

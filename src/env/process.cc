@@ -138,6 +138,9 @@ Result<std::string> executable_path() {
 
 Result<std::int64_t> spawn_detached(const DetachedProcess& process) {
   CHECK(!process.argv.empty(), "a process has a file to run");
+  CHECK(process.argv[0].find('/') != std::string::npos,
+        "the file to run is a path: PATH is not searched");
+  CHECK(!process.log_file.empty(), "a process without a terminal has a log file");
   const Descriptor null_device =
       TRY(above_standard(Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)), "open /dev/null"));
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
@@ -160,6 +163,7 @@ Result<std::int64_t> spawn_detached(const DetachedProcess& process) {
   const StartReport report = read_report(reading.number());
   reap(first);
   if (report.error != 0) return errno_error("start " + process.argv[0], report.error);
+  CHECK(report.pid > 1, "a started process has told its pid");
   return report.pid;
 }
 

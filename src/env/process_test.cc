@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -110,6 +111,55 @@ TEST(ExecutablePath, IsThisTest) {
   const std::string path = MUST(executable_path());
   EXPECT_TRUE(path.starts_with("/"));
   EXPECT_TRUE(path.ends_with("env_test")) << path;
+}
+
+TEST_F(SpawnDetached, PassesArgumentsUntouched) {
+  DetachedProcess process = shell("for a in \"$@\"; do printf '<%s>\\n' \"$a\"; done; echo done");
+  for (const char* argument : {"name", "two words", "$HOME", "*", "", "\"'\\"}) {
+    process.argv.emplace_back(argument);
+  }
+  MUST(spawn_detached(process));
+  EXPECT_EQ(log_when_done(), "<two words>\n<$HOME>\n<*>\n<>\n<\"'\\>\ndone\n");
+}
+
+TEST_F(SpawnDetached, ManyThreadsMayStartProcesses) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([this, i] {
+      DetachedProcess process = shell("echo done");
+      process.log_file = folder_.file("log" + std::to_string(i));
+      for (int n = 0; n < 3; ++n) MUST(spawn_detached(process));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < 4; ++i) {
+    std::string text;
+    for (int n = 0; n < 500 && text.size() < 15; ++n) {
+      text = read_file(folder_.file("log" + std::to_string(i))).value_or("");
+      std::this_thread::sleep_for(10ms);
+    }
+    EXPECT_EQ(text, "done\ndone\ndone\n");
+  }
+}
+
+TEST_F(SpawnDetached, AFileThatMayNotRunIsDenied) {
+  MUST(append_file(folder_.file("script"), "#!/bin/sh\necho done\n"));
+  DetachedProcess process = shell("");
+  process.argv = {folder_.file("script")};
+  EXPECT_EQ(spawn_detached(process).error().code, Errc::kDenied);
+}
+
+using SpawnDetachedDeathTest = SpawnDetached;
+
+TEST_F(SpawnDetachedDeathTest, MisuseIsOurBug) {
+  DetachedProcess process = shell("");
+  process.log_file.clear();
+  EXPECT_DEATH((void)spawn_detached(process), "log file");
+  process = shell("");
+  process.argv = {"sh"};
+  EXPECT_DEATH((void)spawn_detached(process), "PATH is not searched");
+  process.argv.clear();
+  EXPECT_DEATH((void)spawn_detached(process), "file to run");
 }
 
 }  // namespace

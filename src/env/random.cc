@@ -29,6 +29,8 @@ Random& real_random() {
 
 std::string random_hex(Random& random, std::size_t digits) {
   constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr std::size_t kDigitsMax = 1024;
+  CHECK(digits <= kDigitsMax, "ids and tokens are short");
   std::string text(digits, '0');
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < digits; ++i) {

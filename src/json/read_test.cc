@@ -5,9 +5,9 @@
 namespace runnel::json {
 namespace {
 
-const Value kDocument = MUST(parse(
-    R"({"name":"fashion","count":3,"spot":true,"none":null,"items":[1],"inner":{"x":1},)"
-    R"("half":0.5})"));
+const Value kDocument =
+    MUST(parse(R"({"name":"fashion","count":3,"spot":true,"none":null,"items":[1],"inner":{"x":1},)"
+               R"("half":0.5})"));
 
 Reader reader(std::string path = "") { return MUST(Reader::of(kDocument, std::move(path))); }
 
@@ -86,6 +86,80 @@ TEST(Reader, ShortensLongValuesBetweenCharacters) {
   const Error error = in.integer("n").error();
   EXPECT_LT(error.value.size(), 70U);
   EXPECT_TRUE(error.value.ends_with("é..."));
+}
+
+// One member of each kind.
+const Value kKinds = MUST(
+    parse(R"({"bool":true,"decimal":1.5,"int":1,"list":[],"null":null,"object":{},"text":"t"})"));
+
+// Which members a getter takes, and what it says of the others.
+template <typename Get>
+void expect_takes(const char* only, Get get) {
+  for (const auto& [key, member] : kKinds.as_object()) {
+    Reader in = MUST(Reader::of(kKinds, "doc"));
+    const auto result = get(in, key);
+    EXPECT_EQ(result.ok(), key == only) << key;
+    if (result.ok()) continue;
+    EXPECT_EQ(result.error().code, Errc::kInvalid) << key;
+    EXPECT_EQ(result.error().field, "doc." + key);
+  }
+}
+
+TEST(ReaderMatrix, EachGetterTakesItsKindAlone) {
+  expect_takes("int", [](Reader& in, std::string_view key) { return in.integer(key); });
+  expect_takes("text", [](Reader& in, std::string_view key) { return in.text(key); });
+  expect_takes("list", [](Reader& in, std::string_view key) { return in.list(key); });
+  expect_takes("object", [](Reader& in, std::string_view key) { return in.object(key); });
+}
+
+TEST(ReaderMatrix, AFallbackIsForTheMissingAndNotForTheWrong) {
+  for (const auto& [key, member] : kKinds.as_object()) {
+    Reader in = MUST(Reader::of(kKinds, ""));
+    EXPECT_EQ(in.integer_or(key, 7).ok(), key == "int" || key == "null") << key;
+    EXPECT_EQ(in.text_or(key, "x").ok(), key == "text" || key == "null") << key;
+    EXPECT_EQ(in.boolean_or(key, true).ok(), key == "bool" || key == "null") << key;
+  }
+}
+
+TEST(ReaderMatrix, SaysWhatItFoundInWords) {
+  Reader in = MUST(Reader::of(kKinds, ""));
+  EXPECT_EQ(in.text("bool").error().message, "this must be text, not true or false");
+  EXPECT_EQ(in.text("decimal").error().message, "this must be text, not a number");
+  EXPECT_EQ(in.text("int").error().message, "this must be text, not an integer");
+  EXPECT_EQ(in.text("list").error().message, "this must be text, not a list");
+  EXPECT_EQ(in.text("object").error().message, "this must be text, not an object");
+  EXPECT_EQ(in.text("null").error().message, "this field is missing; it is text");
+  EXPECT_EQ(in.list("text").error().message, "this must be a list, not text");
+}
+
+TEST(Reader, PathsJoinWithDots) {
+  EXPECT_EQ(MUST(Reader::of(kKinds, "")).path_of("a"), "a");
+  EXPECT_EQ(MUST(Reader::of(kKinds, "a.b")).path_of("c"), "a.b.c");
+}
+
+TEST(Reader, NestedReadersNameTheWholePath) {
+  const Value document = MUST(parse(R"({"resources":{"memory":{"amount":"x"}}})"));
+  Reader outer = MUST(Reader::of(document, ""));
+  Reader middle = MUST(Reader::of(*MUST(outer.object("resources")), outer.path_of("resources")));
+  Reader inner = MUST(Reader::of(*MUST(middle.object("memory")), middle.path_of("memory")));
+  EXPECT_EQ(inner.integer("amount").error().to_string(),
+            "resources.memory.amount: this must be an integer, not text");
+}
+
+TEST(Reader, AskingTwiceIsFine) {
+  Reader in = MUST(Reader::of(kKinds, ""));
+  for (const auto& [key, member] : kKinds.as_object()) {
+    (void)in.optional(key);
+    (void)in.optional(key);
+  }
+  EXPECT_TRUE(in.finish().ok());
+}
+
+TEST(Reader, FinishNamesTheFirstUnknownInOrder) {
+  const Value document = MUST(parse(R"({"zeta":1,"alpha":2,"known":3})"));
+  Reader in = MUST(Reader::of(document, ""));
+  (void)in.integer("known");
+  EXPECT_EQ(in.finish().error().field, "alpha");
 }
 
 }  // namespace

@@ -216,9 +216,11 @@ class Generator {
   unsigned pick(unsigned bound) { return static_cast<unsigned>(random_() % bound); }
 
   std::string text() {
-    static constexpr std::string_view kPieces[] = {
-        "a", "long plain text without escapes", "\"", "\\", "\n", "\x01", "\U0001F600", "\x7f", "\u00e9",
-        ""};
+    static constexpr std::string_view kPieces[] = {"a",          "long plain text without escapes",
+                                                   "\"",         "\\",
+                                                   "\n",         "\x01",
+                                                   "\U0001F600", "\x7f",
+                                                   "\u00e9",     ""};
     std::string out;
     for (unsigned count = pick(6); count > 0; --count) out += kPieces[pick(std::size(kPieces))];
     if (pick(10) == 0) out += '\0';
@@ -263,6 +265,59 @@ TEST(Parse, SurvivesDamagedDocuments) {
       ASSERT_GE(value.error().where.line, 1);
     }
   }
+}
+
+TEST(Value, DescribesItsKindInWords) {
+  EXPECT_EQ(describe(Value::Kind::kNull), "null");
+  EXPECT_EQ(describe(Value::Kind::kBool), "true or false");
+  EXPECT_EQ(describe(Value::Kind::kInt), "an integer");
+  EXPECT_EQ(describe(Value::Kind::kDecimal), "a number");
+  EXPECT_EQ(describe(Value::Kind::kText), "text");
+  EXPECT_EQ(describe(Value::Kind::kList), "a list");
+  EXPECT_EQ(describe(Value::Kind::kObject), "an object");
+}
+
+TEST(Value, CopiesAndMovesOfEveryKindAreEqual) {
+  Generator generator(7);
+  for (int i = 0; i < 500; ++i) {
+    const Value original = generator.value(4);
+    const Value copy = original;
+    ASSERT_EQ(copy, original);
+    ASSERT_EQ(copy.kind(), original.kind());
+    Value source = copy;
+    Value moved = std::move(source);
+    ASSERT_EQ(moved, original);
+    ASSERT_TRUE(source.is_null());  // NOLINT: the state after a move is part of the contract.
+    Value assigned = generator.value(2);
+    assigned = moved;
+    ASSERT_EQ(assigned, original);
+    assigned = std::move(moved);
+    ASSERT_EQ(assigned, original);
+  }
+}
+
+TEST(Value, ValuesOfDifferentTextAreDifferent) {
+  Generator generator(8);
+  for (int i = 0; i < 500; ++i) {
+    const Value a = generator.value(3);
+    const Value b = generator.value(3);
+    ASSERT_EQ(a == b, a.dump() == b.dump()) << a.dump() << " " << b.dump();
+  }
+}
+
+TEST(Value, AListMayGrowFromItself) {
+  Value list = read("[[1],[2]]");
+  list.as_list().push_back(list.as_list()[0]);
+  list.as_list().push_back(Value(list));
+  EXPECT_EQ(list.dump(), "[[1],[2],[1],[[1],[2],[1]]]");
+}
+
+TEST(Value, SetReplaces) {
+  Value object = Value::object();
+  object.set("b", Value::integer(1));
+  object.set("a", Value::integer(2));
+  object.set("b", Value::text("x"));
+  EXPECT_EQ(object.dump(), R"({"a":2,"b":"x"})");
 }
 
 }  // namespace

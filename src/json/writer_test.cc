@@ -1,6 +1,7 @@
 #include "json/writer.h"
 
 #include <limits>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -115,6 +116,89 @@ TEST(Writer, APrefixSortsBeforeTheLongerKey) {
   Writer(out).begin_object().field("a", 1).field("a!", 2).field("ab", 3).end_object();
   EXPECT_EQ(out, R"({"a":1,"a!":2,"ab":3})");
   EXPECT_EQ(MUST(parse(out)).dump(), out);
+}
+
+// The rules of RFC 8259 byte by byte, without speed: the oracle for ASCII.
+std::string escaped_by_definition(std::string_view text) {
+  constexpr std::string_view kNamed = "\"\\\b\f\n\r\t";
+  constexpr std::string_view kNames = "\"\\bfnrt";
+  std::string out = "\"";
+  for (const char c : text) {
+    const std::size_t named = kNamed.find(c);
+    if (named != kNamed.npos) {
+      out += '\\';
+      out += kNames[named];
+    } else if (c < 0x20) {
+      out += "\\u00";
+      out += "01"[c >> 4];
+      out += "0123456789abcdef"[c & 15];
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+TEST(WriterProperty, EscapesAsTheDefinitionSays) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 5000; ++i) {
+    std::string text(random() % 40, 'x');
+    for (char& c : text) {
+      if (random() % 4 == 0) c = static_cast<char>(random() % 128);
+    }
+    ASSERT_EQ(text_of(text), escaped_by_definition(text));
+  }
+}
+
+TEST(WriterProperty, AnyBytesBecomeReadableText) {
+  std::mt19937 random(4);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes(random() % 12, 'x');
+    for (char& c : bytes) c = static_cast<char>(random());
+    const std::string written = text_of(bytes);
+    const Result<Value> read = parse(written);
+    ASSERT_TRUE(read.ok()) << written;
+    ASSERT_EQ(read->dump(), written);
+  }
+}
+
+TEST(Writer, ReplacesOneBadByteAtATime) {
+  const std::string mark = "\xEF\xBF\xBD";
+  EXPECT_EQ(text_of("\xff\xfe"), "\"" + mark + mark + "\"");
+  EXPECT_EQ(text_of("\xe2\x82"
+                    "a"),
+            "\"" + mark + mark + "a\"");
+  EXPECT_EQ(text_of("\xc3\xa9\xff\xc3\xa9"), "\"\xc3\xa9" + mark + "\xc3\xa9\"");
+  EXPECT_EQ(text_of("\xff\n"), "\"" + mark + "\\n\"");
+}
+
+TEST(Writer, ManyObjectsInAListEachHaveTheirOwnOrder) {
+  std::string out;
+  Writer writer(out);
+  writer.begin_list();
+  for (int i = 0; i < 3; ++i) {
+    writer.begin_object().field("b", i).key("c").begin_object().field("a", i).end_object();
+    writer.field("d", i).end_object();
+  }
+  writer.end_list();
+  EXPECT_EQ(out,
+            R"([{"b":0,"c":{"a":0},"d":0},{"b":1,"c":{"a":1},"d":1},{"b":2,"c":{"a":2},"d":2}])");
+}
+
+TEST(Writer, TakesEveryKindOfNumber) {
+  std::string out;
+  Writer writer(out);
+  writer.begin_object();
+  writer.field("a", std::int8_t{-1}).field("b", std::uint8_t{2}).field("c", std::size_t{3});
+  writer.field("d", 4LL).field("e", 'A');
+  writer.end_object();
+  EXPECT_EQ(out, R"({"a":-1,"b":2,"c":3,"d":4,"e":65})");
+}
+
+TEST(Writer, EscapedKeysAreWrittenWhateverTheirOrder) {
+  std::string out;
+  Writer(out).begin_object().field("a\n", 1).field("a\x01", 2).end_object();
+  EXPECT_EQ(out, R"({"a\n":1,"a\u0001":2})");
 }
 
 }  // namespace

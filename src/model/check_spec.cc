@@ -133,8 +133,13 @@ std::int64_t value_count(const Parameter& parameter) {
   if (parameter.kind == Parameter::Kind::kChoice) {
     return static_cast<std::int64_t>(parameter.values.size());
   }
-  const auto low = static_cast<std::uint64_t>(*parse_whole<std::int64_t>(parameter.low));
-  const auto high = static_cast<std::uint64_t>(*parse_whole<std::int64_t>(parameter.high));
+  const auto first = parse_whole<std::int64_t>(parameter.low);
+  const auto last = parse_whole<std::int64_t>(parameter.high);
+  CHECK(first.has_value(), "a range that was checked has no lower end");
+  CHECK(last.has_value(), "a range that was checked has no upper end");
+  CHECK(*first <= *last, "a range that was checked is empty");
+  const auto low = static_cast<std::uint64_t>(*first);
+  const auto high = static_cast<std::uint64_t>(*last);
   const std::uint64_t steps = std::min<std::uint64_t>(high - low, kTasksPerStepMax);
   return static_cast<std::int64_t>(steps) + 1;
 }
@@ -151,6 +156,7 @@ Result<std::int64_t> grid_tasks(const std::vector<Parameter>& params) {
     }
     // Both factors are at most kTasksPerStepMax + 1, far from 64 bits.
     tasks *= value_count(parameter);
+    CHECK(tasks > 0, "a checked parameter has no value");
     if (tasks > kTasksPerStepMax) {
       return invalid("params", "the full grid has more than " + std::to_string(kTasksPerStepMax) +
                                    " tasks; give samples");
@@ -308,6 +314,7 @@ std::size_t runnable_steps(const JobSpec& spec) {
     if (waits[i] == 0) ready.push_back(i);
   }
   for (std::size_t done = 0; done < ready.size(); ++done) {
+    CHECK(ready.size() <= waits.size(), "a step is ready twice");
     for (const std::size_t follower : followers[ready[done]]) {
       if (--waits[follower] == 0) ready.push_back(follower);
     }

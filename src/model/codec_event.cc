@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "model/codec.h"
-#include "model/spec_records.h"
 #include "model/detail/variant_codec.h"
+#include "model/spec_records.h"
 
 namespace runnel::model {
 

@@ -1,6 +1,6 @@
 #include "model/codec.h"
-#include "model/spec_records.h"
 #include "model/detail/variant_codec.h"
+#include "model/spec_records.h"
 
 namespace runnel::model {
 

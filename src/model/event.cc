@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/check.h"
+
 namespace runnel::model {
 namespace {
 
@@ -27,7 +29,10 @@ struct JobOf {
 
 }  // namespace
 
-std::string_view type_of(const Event& event) { return kTypes[event.index()]; }
+std::string_view type_of(const Event& event) {
+  CHECK(!event.valueless_by_exception(), "an event holds nothing");
+  return kTypes[event.index()];
+}
 
 bool operator==(const JobSubmitted& a, const JobSubmitted& b) {
   return a.job == b.job && a.project == b.project && a.queue == b.queue && a.owner == b.owner &&

@@ -70,6 +70,7 @@ Result<void> Decoder::finish() {
 }
 
 void Decoder::note(std::string_view key, Result<void> done) {
+  CHECK(!key.empty(), "a field without a name");
   if (error_ || done.ok()) return;
   error_ = detail::inside(key, std::move(done).error());
 }

@@ -30,11 +30,12 @@ namespace runnel::model {
 //     }
 //   };
 //
-// with the keys in ascending byte order (the writer checks it). A field that holds its default is left
-// out. Defaults are part of the stored format: they stand in the list as literals and stay what they
-// are when a default in a header changes. A `static Result<void> check(const Place&)` is optional and
-// is asked after reading.
-// Why: two hand-written directions drift apart, and the second one is noticed when a log is replayed.
+// with the keys in ascending byte order (the writer checks it). A field that holds its default is
+// left out. Defaults are part of the stored format: they stand in the list as literals and stay
+// what they are when a default in a header changes. A `static Result<void> check(const Place&)` is
+// optional and is asked after reading.
+// Why: two hand-written directions drift apart, and the second one is noticed when a log is
+// replayed.
 template <typename T>
 struct Fields;
 

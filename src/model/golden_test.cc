@@ -1,17 +1,17 @@
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <set>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "model/codec.h"
 
 namespace runnel::model {
 namespace {
 
-// Logs that older builds wrote. They must be read and written to the same bytes for ever: a hash chain
-// stands on them. Add files for new formats; never change these.
+// Logs that older builds wrote. They must be read and written to the same bytes for ever: a hash
+// chain stands on them. Add files for new formats; never change these.
 std::vector<std::string> lines_of(const std::string& name) {
   std::ifstream file(std::string(RUNNEL_SOURCE_DIR) + "/test/golden/log/" + name);
   EXPECT_TRUE(file.is_open()) << name;
@@ -37,13 +37,9 @@ std::set<std::string_view> replay(const std::string& name, Decode decode) {
   return types;
 }
 
-TEST(Golden, EventsOfVersion1) {
-  EXPECT_EQ(replay("events-v1.jsonl", decode_event).size(), 16u);
-}
+TEST(Golden, EventsOfVersion1) { EXPECT_EQ(replay("events-v1.jsonl", decode_event).size(), 16u); }
 
-TEST(Golden, InputsOfVersion1) {
-  EXPECT_EQ(replay("inputs-v1.jsonl", decode_input).size(), 6u);
-}
+TEST(Golden, InputsOfVersion1) { EXPECT_EQ(replay("inputs-v1.jsonl", decode_input).size(), 6u); }
 
 // What the first lines say, so that a change of meaning is noticed as well as one of spelling.
 TEST(Golden, VersionOneMeansWhatItMeant) {

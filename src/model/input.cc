@@ -18,7 +18,10 @@ Result<JobRequest::Verb> parse_verb(std::string_view word) {
   return detail::parse_word<JobRequest::Verb>(word, kVerbWords, "something to ask of a job");
 }
 
-std::string_view type_of(const Input& input) { return kTypes[input.index()]; }
+std::string_view type_of(const Input& input) {
+  CHECK(!input.valueless_by_exception(), "an input holds nothing");
+  return kTypes[input.index()];
+}
 
 bool operator==(const Submit& a, const Submit& b) {
   return a.job == b.job && a.project == b.project && a.queue == b.queue && a.owner == b.owner &&

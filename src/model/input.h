@@ -36,9 +36,9 @@ struct JobRequest {
   friend bool operator==(const JobRequest&, const JobRequest&) = default;
 };
 
-// A node is there, with this incarnation of its runner and everything it runs or holds an exit record
-// of (also records that an earlier incarnation left). Attempts that state has on an older incarnation
-// and that `ranks` does not mention are lost.
+// A node is there, with this incarnation of its runner and everything it runs or holds an exit
+// record of (also records that an earlier incarnation left). Attempts that state has on an older
+// incarnation and that `ranks` does not mention are lost.
 struct NodeJoin {
   NodeInfo node;
   Incarnation incarnation;

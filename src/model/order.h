@@ -17,8 +17,8 @@ namespace runnel::model {
 // What control wants of one node for one attempt: run these ranks, in this lane, in this order.
 //
 // Contract: idempotent; a node that has (or had, and has not been told to forget) the attempt
-//           changes nothing. Everything but secrets' values, paths of the home and the free choice of
-//           output files is decided here, purely.
+//           changes nothing. Everything but secrets' values, paths of the home and the free choice
+//           of output files is decided here, purely.
 struct StartOrder {
   AttemptRef attempt;
   LaneId lane;  // Attempts of one lane run one after the other, in order of arrival.

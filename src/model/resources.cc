@@ -37,11 +37,13 @@ std::int64_t count_of(const std::map<std::string, std::int64_t>& accelerators,
 
 // How often `amount` is in `free`, at most `limit`.
 std::int64_t quotient(std::int64_t amount, std::int64_t free, std::int64_t limit) {
+  CHECK(amount >= 0, "an amount is negative");
   return amount == 0 ? limit : std::min(limit, std::max<std::int64_t>(free, 0) / amount);
 }
 
 // "2", "0.5", "1.25": thousandths without trailing zeros.
 std::string cpus_text(std::int64_t milli) {
+  CHECK(milli >= 0, "an amount is negative");
   std::string out = std::to_string(milli / 1000);
   if (milli % 1000 == 0) return out;
   std::string fraction = std::to_string(1000 + milli % 1000).substr(1);

@@ -33,8 +33,8 @@ struct Resources {
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
-// What one place may have. With these, no sum over kNodesMax nodes nor product with kRanksPerTaskMax
-// places leaves 64 bits.
+// What one place may have. With these, no sum over kNodesMax nodes nor product with
+// kRanksPerTaskMax places leaves 64 bits.
 inline constexpr std::int64_t kMilliCpusMax = 1'000'000'000;
 inline constexpr Bytes kMemoryMax = Bytes::gibi(65'536);
 inline constexpr std::int64_t kAcceleratorsMax = 1'000'000;

@@ -94,8 +94,9 @@ struct JobSpec {
 };
 
 // What everyone may rely on: limits, acyclic dependencies, task_count, one of run and command.
-// kInvalid naming the field ("steps[2].retry.max"). Decoding asks it, so nothing enters the log that
-// could not be read back; `spec::` finds the same faults earlier and with their place in the file.
+// kInvalid naming the field ("steps[2].retry.max"). Decoding asks it, so nothing enters the log
+// that could not be read back; `spec::` finds the same faults earlier and with their place in the
+// file.
 Result<void> check_spec(const JobSpec& spec);
 
 // Whether two specifications that may be absent say the same.

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "model/records.h"
 #include "model/detail/words.h"
+#include "model/records.h"
 
 // The stored form of a specification.
 namespace runnel::model {

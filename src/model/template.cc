@@ -42,7 +42,8 @@ class Scanner {
     const std::size_t escapes = (end - at) / 4;
     const std::size_t rest = (end - at) % 4;
     if (escapes > 0) {
-      // Half of the escaped braces are shown: the first half joins the text before, the rest is left out.
+      // Half of the escaped braces are shown: the first half joins the text before, the rest is
+      // left out.
       add_text(begin_, at + 2 * escapes);
       begin_ = at + 4 * escapes;
     }

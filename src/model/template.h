@@ -10,13 +10,13 @@
 
 namespace runnel::model {
 
-// The one place that knows how `{{name}}` is written: spec:: checks references with it when a file is
-// read, brain:: fills them when an attempt starts. Names: the step's own parameters, `item` (of
+// The one place that knows how `{{name}}` is written: spec:: checks references with it when a file
+// is read, brain:: fills them when an attempt starts. Names: the step's own parameters, `item` (of
 // foreach), and those of kTaskNames.
 //
-// In a run of opening braces each four stand for two that are meant as such; of what is left, the last
-// two open a reference: `{{{{x}}` is the text `{{x}}`, and `{"lr":{{lr}}}` needs no escape. Spaces and
-// tabs around the name do not count. Closing braces outside a reference are text.
+// In a run of opening braces each four stand for two that are meant as such; of what is left, the
+// last two open a reference: `{{{{x}}` is the text `{{x}}`, and `{"lr":{{lr}}}` needs no escape.
+// Spaces and tabs around the name do not count. Closing braces outside a reference are text.
 struct TemplatePart {
   enum class Kind : std::uint8_t {
     kText,  // As it is to appear.
@@ -39,8 +39,8 @@ inline constexpr std::string_view kTaskIndexName = "task.index";
 inline constexpr std::string_view kTaskCountName = "task.count";
 bool is_task_name(std::string_view name);
 
-// The text with every reference replaced by what `value_of` gives for its name. A reference without a
-// value and an open one stay as they are written: spec:: refused them, and a fill cannot fail.
+// The text with every reference replaced by what `value_of` gives for its name. A reference without
+// a value and an open one stay as they are written: spec:: refused them, and a fill cannot fail.
 using TemplateValues = std::function<std::optional<std::string>(std::string_view name)>;
 std::string fill_template(std::string_view text, const TemplateValues& value_of);
 

@@ -60,7 +60,8 @@ std::vector<std::pair<std::string, std::string>> rank_variables(const StartOrder
     if (!sets(order, name)) variables.emplace_back(name, std::move(value));
   };
   add("GROUP_RANK", node_rank);
-  // With one process on a node this is torchrun's to say: it starts the processes that have local ranks.
+  // With one process on a node this is torchrun's to say: it starts the processes that have local
+  // ranks.
   if (per_node > 1) add("LOCAL_RANK", std::to_string(rank % per_node));
   add("NODE_RANK", node_rank);
   // To a torchrun that a rank calls, every rank is a node of its own.

@@ -9,11 +9,12 @@
 
 namespace runnel::model {
 
-// Environment variables of a task (docs/design/environment.md). Three hands fill them: the brain what
-// all ranks of an attempt share, rank_variables() what tells the ranks apart, the agent the paths.
+// Environment variables of a task (docs/design/environment.md). Three hands fill them: the brain
+// what all ranks of an attempt share, rank_variables() what tells the ranks apart, the agent the
+// paths.
 
-// Whether only Runnel gives this variable; what the user's envs say about it does not count. Any other
-// variable of ours gives way to the user's. RUNNEL_ names we do not give are the user's own
+// Whether only Runnel gives this variable; what the user's envs say about it does not count. Any
+// other variable of ours gives way to the user's. RUNNEL_ names we do not give are the user's own
 // (RUNNEL_HOME for a task that calls us).
 bool is_own_variable(std::string_view name);
 

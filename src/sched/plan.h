@@ -14,8 +14,9 @@ namespace runnel::sched {
 inline constexpr int kBackfillDepthMax = 128;
 // Lanes one plan opens; the rest follows with the next input.
 inline constexpr int kGrantsPerPlanMax = 256;
-// For this long younger requests may pass a blocked one; then the hosts it needs are kept for it, so
-// it starts after at most this wait plus the longest lane then running (the bound against starvation).
+// For this long younger requests may pass a blocked one; then the hosts it needs are kept for it,
+// so it starts after at most this wait plus the longest lane then running (the bound against
+// starvation).
 inline constexpr Duration kBackfillPatience = Duration::seconds(60);
 
 // When a running lane will have ended at the latest.
@@ -44,7 +45,8 @@ struct Plan {
 
 // Decides which lanes to open now: strict order first, then backfill (EASY: Lifka, "The ANL/IBM SP
 // Scheduling System", 1995, section 3): a younger request may start when it cannot delay the first
-// blocked one, or while that one's patience lasts. Pure and deterministic; the snapshot is not changed.
+// blocked one, or while that one's patience lasts. Pure and deterministic; the snapshot is not
+// changed.
 Plan plan(const Snapshot& snapshot);
 
 }  // namespace runnel::sched

@@ -1,9 +1,10 @@
+#include "sched/plan.h"
+
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "sched/place.h"
-#include "sched/plan.h"
 
 namespace runnel::sched {
 namespace {

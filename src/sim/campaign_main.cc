@@ -30,7 +30,7 @@ Options parse(int argc, char** argv) {
   Options options;
   for (int at = 1; at + 1 < argc; at += 2) {
     const std::string flag = argv[at];
-    const std::int64_t value = std::atoll(argv[at + 1]);
+    const std::int64_t value = std::stoll(argv[at + 1]);
     if (flag == "--schedules") options.schedules = value;
     if (flag == "--first" || flag == "--seed") options.first = static_cast<std::uint64_t>(value);
     if (flag == "--seed") options.one = true;

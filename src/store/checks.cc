@@ -50,6 +50,8 @@ Result<Head> chain_batches(const Head& head, Epoch epoch, std::vector<Batch>& ba
   Head next = head;
   for (Batch& batch : batches) {
     CHECK(batch.event_count >= 0, "a batch has no negative number of events");
+    CHECK(!batch.input.empty(), "a batch has the text of its input");
+    CHECK(!batch.events.empty(), "a batch has the text of its events");
     TRY(check_follows(next, epoch, batch));
     TRY(check_size(batch));
     batch.hash = chained_hash(next.hash, batch);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <string_view>
 
 #include "agent/runner/strays.h"
@@ -41,26 +40,39 @@ bool is_inherited(std::string_view name) {
   return !std::binary_search(kNotInherited.begin(), kNotInherited.end(), name);
 }
 
-// Adds each name once: what comes first is the stronger.
-class Layers {
+bool is_by_runner(std::string_view name) {
+  return std::binary_search(kByRunner.begin(), kByRunner.end(), name);
+}
+
+bool has_zero(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+Error holds_zero(std::string_view name) {
+  return Error(Errc::kInvalid, "the variable " + std::string(name) + " holds a zero byte");
+}
+
+// The names that are taken, borrowed from the order: what is weaker is left out.
+class Names {
  public:
-  void add(const std::string& name, const std::string& value) {
-    if (take(name)) out_.push_back(joined(name, value));
+  void take(std::string_view name) { names_.push_back(name); }
+  void sort() { std::sort(names_.begin(), names_.end()); }
+  bool has(std::string_view name) const {
+    return std::binary_search(names_.begin(), names_.end(), name);
   }
-  void add(const std::string& variable) {
-    if (take(name_of(variable))) out_.push_back(variable);
-  }
-  bool take(std::string_view name) {
-    if (std::binary_search(kByRunner.begin(), kByRunner.end(), name)) return false;
-    return names_.insert(std::string(name)).second;
-  }
-  bool has(std::string_view name) const { return names_.contains(name); }
-  std::vector<std::string> result() { return std::move(out_); }
 
  private:
-  std::set<std::string, std::less<>> names_;
-  std::vector<std::string> out_;
+  std::vector<std::string_view> names_;
 };
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+Result<void> add(TextBlock& block, const Variables& variables, const Names& stronger) {
+  for (const auto& [name, value] : variables) {
+    if (is_by_runner(name) || stronger.has(name)) continue;
+    if (has_zero(name) || has_zero(value)) return holds_zero(name);
+    block.push_back(name, value);
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -81,30 +93,39 @@ std::vector<std::string> detached_environment(const std::vector<std::string>& en
   return own;
 }
 
-RankEnvironments rank_environments(
-    const model::StartOrder& order, const std::vector<std::string>& inherited,
-    const std::vector<std::pair<std::string, std::string>>& secrets) {
+Result<RankEnvironments> rank_environments(const model::StartOrder& order,
+                                           const std::vector<std::string>& inherited,
+                                           const Variables& secrets) {
   CHECK(order.rank_count > 0, "an order starts at least one rank");
   RankEnvironments environments;
-  Layers layers;
-  for (const auto& [name, value] : secrets) layers.add(name, value);
-  // The ranks' own names are taken before anything weaker could use them.
-  const Layers stronger = layers;
+  TRY(add(environments.shared, secrets, Names()));
+  Names taken;
+  for (const auto& [name, value] : secrets) taken.take(name);
+  taken.sort();
+  // Rank variables differ in value only, so those of the first rank name them all.
+  std::vector<Variables> by_rank;
   for (std::int32_t i = 0; i < order.rank_count; ++i) {
-    std::vector<std::string>& own = environments.by_rank.emplace_back();
-    for (const auto& [name, value] : model::rank_variables(order, order.first_rank + i)) {
-      if (!stronger.has(name)) own.push_back(joined(name, value));
-      layers.take(name);
-    }
+    by_rank.push_back(model::rank_variables(order, order.first_rank + i));
+    TRY(add(environments.by_rank.emplace_back(), by_rank.back(), taken));
   }
-  for (const auto& [name, value] : order.env) layers.add(name, value);
-  // The source of a secret is hidden, unless the task gets it under that name.
+  for (const auto& [name, value] : by_rank.front()) taken.take(name);
+  taken.sort();
+  TRY(add(environments.shared, order.env, taken));
+  for (const auto& [name, value] : order.env) taken.take(name);
+  // The source of a secret is hidden.
   for (const model::SecretRef& secret : order.secrets) {
-    if (secret.source.starts_with(kEnvSource)) layers.take(secret.source.substr(kEnvSource.size()));
+    const std::string_view source = secret.source;
+    if (source.starts_with(kEnvSource)) taken.take(source.substr(kEnvSource.size()));
   }
-  layers.add("PWD", order.workdir);
-  for (const std::string& variable : inherited) layers.add(variable);
-  environments.shared = layers.result();
+  taken.sort();
+  if (has_zero(order.workdir)) return holds_zero("PWD");
+  if (!taken.has("PWD")) environments.shared.push_back("PWD", order.workdir);
+  taken.take("PWD");
+  taken.sort();
+  for (const std::string& variable : inherited) {
+    const std::string_view name = name_of(variable);
+    if (!taken.has(name) && !is_by_runner(name)) environments.shared.push_back(variable);
+  }
   return environments;
 }
 

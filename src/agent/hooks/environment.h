@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "agent/runner/text_block.h"
+#include "base/result.h"
 #include "model/order.h"
 
 namespace runnel::agent {
@@ -17,18 +19,19 @@ std::vector<std::string> inheritable(const std::vector<std::string>& environment
 // that task, and does not end with it.
 std::vector<std::string> detached_environment(const std::vector<std::string>& environment);
 
-// "NAME=value" texts: what all ranks of the order share, and what each adds. No name stands twice.
+// What all ranks of an order share, and what each adds. No name stands twice.
 struct RankEnvironments {
-  std::vector<std::string> shared;
-  std::vector<std::vector<std::string>> by_rank;  // rank_count entries.
+  TextBlock shared;
+  std::vector<TextBlock> by_rank;  // rank_count entries.
 };
 
 // What the ranks of an order get, but for the paths, which the runner knows. From the weakest to
 // the strongest: inherited, PWD (the workdir), the order's (already merged with the user's envs),
 // ours by rank (left out where the order says otherwise), secrets. A variable that is the source of
-// one of the order's secrets is not inherited, nor are RUNNEL_ paths taken from anybody.
-RankEnvironments rank_environments(const model::StartOrder& order,
-                                   const std::vector<std::string>& inherited,
-                                   const std::vector<std::pair<std::string, std::string>>& secrets);
+// one of the order's secrets is not inherited, nor are RUNNEL_ paths taken from anybody. kInvalid
+// when a variable holds a zero byte.
+Result<RankEnvironments> rank_environments(
+    const model::StartOrder& order, const std::vector<std::string>& inherited,
+    const std::vector<std::pair<std::string, std::string>>& secrets);
 
 }  // namespace runnel::agent

@@ -24,11 +24,11 @@ model::StartOrder order_of(std::int32_t ranks = 1, std::int32_t nodes = 1) {
 // The environment of one rank; a name that stands twice is a failure.
 std::map<std::string, std::string> of_rank(const RankEnvironments& all, std::size_t rank) {
   std::map<std::string, std::string> env;
-  Texts texts = all.shared;
-  texts.insert(texts.end(), all.by_rank.at(rank).begin(), all.by_rank.at(rank).end());
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
-    EXPECT_TRUE(env.emplace(text.substr(0, equals), text.substr(equals + 1)).second) << text;
+  for (const TextBlock& block : {all.shared, all.by_rank.at(rank)}) {
+    for (const std::string_view text : block.texts()) {
+      const std::size_t equals = text.find('=');
+      EXPECT_TRUE(env.emplace(text.substr(0, equals), text.substr(equals + 1)).second) << text;
+    }
   }
   return env;
 }
@@ -48,7 +48,7 @@ TEST(DetachedEnvironment, DoesNotBelongToATask) {
 TEST(RankEnvironments, TheOrderIsStrongerThanWhatIsInherited) {
   model::StartOrder order = order_of();
   order.env = {{"A", "ours"}, {"OMP_NUM_THREADS", "2"}};
-  const auto env = of_rank(rank_environments(order, {"A=theirs", "B=inherited"}, {}), 0);
+  const auto env = of_rank(MUST(rank_environments(order, {"A=theirs", "B=inherited"}, {})), 0);
   EXPECT_EQ(env.at("A"), "ours");
   EXPECT_EQ(env.at("B"), "inherited");
   EXPECT_EQ(env.at("PWD"), "/work");
@@ -61,7 +61,7 @@ TEST(RankEnvironments, RanksDiffer) {
   order.first_rank = 2;
   order.node_rank = 1;
   order.env = {{"WORLD_SIZE", "4"}};
-  const RankEnvironments all = rank_environments(order, {"RUNNEL_NODE_RANK=9"}, {});
+  const RankEnvironments all = MUST(rank_environments(order, {"RUNNEL_NODE_RANK=9"}, {}));
   ASSERT_EQ(all.by_rank.size(), 2U);
   const auto first = of_rank(all, 0);
   const auto second = of_rank(all, 1);
@@ -75,7 +75,7 @@ TEST(RankEnvironments, RanksDiffer) {
 
 TEST(RankEnvironments, WithOneProcessPerNodeLocalRankIsTorchruns) {
   model::StartOrder order = order_of(1, 2);
-  const auto env = of_rank(rank_environments(order, {}, {}), 0);
+  const auto env = of_rank(MUST(rank_environments(order, {}, {})), 0);
   EXPECT_EQ(env.at("RANK"), "0");
   EXPECT_FALSE(env.contains("LOCAL_RANK"));
 }
@@ -83,7 +83,7 @@ TEST(RankEnvironments, WithOneProcessPerNodeLocalRankIsTorchruns) {
 TEST(RankEnvironments, TheUsersValueWinsOverOursByRank) {
   model::StartOrder order = order_of(2);
   order.env = {{"RANK", "mine"}};
-  const RankEnvironments all = rank_environments(order, {}, {});
+  const RankEnvironments all = MUST(rank_environments(order, {}, {}));
   EXPECT_EQ(of_rank(all, 0).at("RANK"), "mine");
   EXPECT_EQ(of_rank(all, 1).at("RANK"), "mine");
 }
@@ -92,10 +92,10 @@ TEST(RankEnvironments, SecretsComeInAndTheirSourcesStayOut) {
   model::StartOrder order = order_of();
   order.secrets = {{"TOKEN", "env:MY_TOKEN"}, {"KEY", "env:KEY"}, {"CERT", "file:/cert"}};
   order.env = {{"TOKEN", "not this"}};
-  const auto env =
-      of_rank(rank_environments(order, {"MY_TOKEN=leak", "KEY=stale", "OTHER=1"},
-                                {{"TOKEN", "secret"}, {"KEY", "fresh"}, {"CERT", "pem"}}),
-              0);
+  const Texts inherited = {"MY_TOKEN=leak", "KEY=stale", "OTHER=1"};
+  const std::vector<std::pair<std::string, std::string>> values = {
+      {"TOKEN", "secret"}, {"KEY", "fresh"}, {"CERT", "pem"}};
+  const auto env = of_rank(MUST(rank_environments(order, inherited, values)), 0);
   EXPECT_EQ(env.at("TOKEN"), "secret");
   EXPECT_EQ(env.at("KEY"), "fresh");
   EXPECT_EQ(env.at("CERT"), "pem");
@@ -103,10 +103,21 @@ TEST(RankEnvironments, SecretsComeInAndTheirSourcesStayOut) {
   EXPECT_EQ(env.at("OTHER"), "1");
 }
 
+TEST(RankEnvironments, AZeroByteIsAnErrorThatNamesTheVariable) {
+  model::StartOrder order = order_of();
+  order.env = {{"A", std::string("b\0c", 3)}};
+  const Result<RankEnvironments> bad = rank_environments(order, {}, {});
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.error().message, "the variable A holds a zero byte");
+  order.env.clear();
+  order.workdir = std::string("/a\0b", 4);
+  EXPECT_FALSE(rank_environments(order, {}, {}).ok());
+}
+
 TEST(RankEnvironments, TheRunnersNamesAreTheRunners) {
   model::StartOrder order = order_of();
   order.env = {{"RUNNEL_TASK_DIR", "/etc"}, {"RUNNEL_ATTEMPT_KEY", "detached"}};
-  const auto env = of_rank(rank_environments(order, {}, {}), 0);
+  const auto env = of_rank(MUST(rank_environments(order, {}, {})), 0);
   EXPECT_FALSE(env.contains("RUNNEL_TASK_DIR"));
   EXPECT_FALSE(env.contains("RUNNEL_ATTEMPT_KEY"));
 }

@@ -38,6 +38,13 @@ std::vector<std::string> decode_texts(Decoder& in, std::size_t entries_max) {
   return texts;
 }
 
+TextBlock decode_block(Decoder& in) {
+  const std::string_view bytes = in.text();
+  if (TextBlock::valid(bytes)) return TextBlock::of_bytes(std::string(bytes));
+  in.fail();
+  return {};
+}
+
 void encode(Encoder& out, const AttemptOnNode& of) {
   out.text(of.node.str());
   encode(out, of.attempt);
@@ -53,9 +60,9 @@ void encode(Encoder& out, const PlaceStart& place) {
   encode(out, place.attempt);
   out.integer(place.lane.value()).integer(place.first_rank);
   encode_texts(out, place.argv);
-  encode_texts(out, place.env);
+  out.text(place.env.bytes());
   out.natural(place.rank_env.size());
-  for (const auto& env : place.rank_env) encode_texts(out, env);
+  for (const TextBlock& env : place.rank_env) out.text(env.bytes());
   out.text(place.workdir).byte(static_cast<std::uint8_t>(place.task_folder));
   out.text(place.checkpoint_dir).integer(place.memory_max.count());
   out.integer(place.max_duration.millis()).integer(place.grace.millis());
@@ -92,9 +99,9 @@ PlaceStart decode_place(Decoder& in) {
   place.lane = LaneId(in.integer());
   place.first_rank = static_cast<std::int32_t>(in.integer_in(0, 1 << 24));
   place.argv = decode_texts(in, kArgumentsMax);
-  place.env = decode_texts(in, kArgumentsMax);
+  place.env = decode_block(in);
   place.rank_env.resize(in.count(kRanksPerPlaceMax));
-  for (auto& env : place.rank_env) env = decode_texts(in, kArgumentsMax);
+  for (TextBlock& env : place.rank_env) env = decode_block(in);
   place.workdir = decode_name(in);
   place.task_folder = decode_enum(in, TaskFolderKind::kLasting);
   place.checkpoint_dir = decode_name(in);
@@ -199,8 +206,8 @@ Result<void> check_place(const PlaceStart& place) {
     return Error(Errc::kInvalid, std::move(sentence));
   };
   if (place.argv.empty()) return invalid("the command is empty");
-  if (place.argv.size() > kArgumentsMax || place.env.size() > kArgumentsMax) {
-    return invalid("more than " + std::to_string(kArgumentsMax) + " arguments or variables");
+  if (place.argv.size() > kArgumentsMax) {
+    return invalid("more than " + std::to_string(kArgumentsMax) + " arguments");
   }
   if (place.rank_env.empty() || place.rank_env.size() > kRanksPerPlaceMax) {
     return invalid("a node runs 1 to " + std::to_string(kRanksPerPlaceMax) +
@@ -216,13 +223,14 @@ Result<void> check_place(const PlaceStart& place) {
     return invalid("workdir is longer than " + std::to_string(kNameBytesMax) + " bytes");
   }
   if (place.checkpoint_dir.size() > kNameBytesMax) return invalid("checkpoint.dir is too long");
-  if (has_bad_text(place.argv) || has_bad_text(place.env)) {
-    return invalid("an argument or variable holds a zero byte, or more than " +
+  if (has_bad_text(place.argv)) {
+    return invalid("an argument holds a zero byte, or more than " +
                    std::to_string(Decoder::kTextBytesMax) + " bytes");
   }
-  for (const auto& env : place.rank_env) {
-    if (env.size() > kArgumentsMax || has_bad_text(env))
-      return invalid("a rank's variables are too many or too long");
+  for (const TextBlock& env : place.rank_env) {
+    if (env.bytes().size() + place.env.bytes().size() <= Decoder::kTextBytesMax) continue;
+    return invalid("the environment takes more than " + std::to_string(Decoder::kTextBytesMax) +
+                   " bytes");
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "agent/runner/text_block.h"
 #include "agent/runner/wire.h"
 #include "base/ids.h"
 #include "base/result.h"
@@ -42,8 +43,8 @@ struct PlaceStart {
   LaneId lane;
   std::int32_t first_rank = 0;
   std::vector<std::string> argv;
-  std::vector<std::string> env;                    // "NAME=value"; the same for all ranks.
-  std::vector<std::vector<std::string>> rank_env;  // One list per rank; at least one rank.
+  TextBlock env;                    // "NAME=value"; the same for all ranks.
+  std::vector<TextBlock> rank_env;  // One per rank; at least one rank.
   std::string workdir;
   TaskFolderKind task_folder = TaskFolderKind::kLane;
   std::string checkpoint_dir;  // Inside the task's folder.

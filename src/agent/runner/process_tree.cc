@@ -100,6 +100,13 @@ ChildList::ChildList() {
 std::vector<pid_t> ChildList::read() const {
   if (!file_.valid()) return children_by_parent(::getpid());
   std::vector<pid_t> pids;
+  char buffer[4096];
+  const ssize_t got = ::pread(file_.get(), buffer, sizeof buffer, 0);
+  // All of a short list comes in one read.
+  if (got >= 0 && static_cast<std::size_t>(got) < sizeof buffer - 16) {
+    append_pids(std::string_view(buffer, static_cast<std::size_t>(got)), pids);
+    return pids;
+  }
   if (::lseek(file_.get(), 0, SEEK_SET) == 0) append_pids(read_all(file_.get(), 1 << 20), pids);
   return pids;
 }

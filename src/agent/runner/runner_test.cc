@@ -82,8 +82,8 @@ TEST_F(RunnerTest, GivesTheProcessACleanStart) {
       "readlink /proc/self/fd/0; ls /proc/self/fd | tr '\\n' ' '; echo; "
       "grep -E 'SigBlk|SigIgn|SigCgt' /proc/self/status; pwd; echo $A-$B; "
       "ps -o sid=,pgid=,pid= -p $$ | tr -s ' '");
-  place.env.emplace_back("A=one");
-  place.rank_env[0].emplace_back("B=two");
+  place.env.push_back("A=one");
+  place.rank_env[0].push_back("B=two");
   place.workdir = home_.path();
   agent.start(place);
   EXPECT_EQ(agent.wait_end(place).code, 0);

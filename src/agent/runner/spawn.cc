@@ -72,14 +72,6 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return list;
 }
 
-std::vector<char*> pointers(const std::vector<const std::string*>& texts) {
-  std::vector<char*> list;
-  list.reserve(texts.size() + 1);
-  for (const std::string* text : texts) list.push_back(const_cast<char*>(text->c_str()));
-  list.push_back(nullptr);
-  return list;
-}
-
 std::string sentence(std::string what, int error) {
   return what.append(": ").append(std::generic_category().message(error));
 }
@@ -143,12 +135,14 @@ std::string in_folder(std::string_view folder, const std::string& name,
 SpawnOutcome spawn(const SpawnRequest& request) {
   CHECK(request.argv != nullptr, "a process needs an argument list");
   CHECK(!request.argv->empty(), "a process needs at least its own name");
+  CHECK(!request.env.empty(), "an environment ends with a null pointer");
+  CHECK(request.env.back() == nullptr, "an environment ends with a null pointer");
   CHECK(request.output > STDERR_FILENO, "the standard descriptors of the runner are taken");
   const std::vector<char*> argv = pointers(*request.argv);
-  const std::vector<char*> env = pointers(request.env);
   sigset_t no_signals;
   ::sigemptyset(&no_signals);
-  const ChildPlan plan{request.file.c_str(), argv.data(), env.data(), &request, &no_signals};
+  const ChildPlan plan{request.file.c_str(), argv.data(), request.env.data(), &request,
+                       &no_signals};
   ChildFailure failure;
   const pid_t pid = vfork_and_become(plan, failure);
   if (pid < 0) return {.message = sentence("cannot start a process", errno), .try_again = true};

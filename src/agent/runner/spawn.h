@@ -12,7 +12,7 @@ namespace runnel::agent {
 struct SpawnRequest {
   std::string file;  // What find_program() found.
   const std::vector<std::string>* argv = nullptr;
-  std::vector<const std::string*> env;  // "NAME=value" each.
+  std::vector<char*> env;  // "NAME=value" each; null ends it.
   const char* workdir = "/";
   int input = -1;  // Become descriptors 0, 1 and 2.
   int output = -1;

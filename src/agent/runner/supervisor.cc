@@ -170,6 +170,8 @@ Result<void> Supervisor::prepare(Place& place) {
 
 Result<void> Supervisor::flush_for(Place& place) {
   TRY(journal_.flush());
+  pids_at_ = {};
+  end_unwritten_ = false;
   return jobs_.at(place.start.attempt.task.job)->output.flush();
 }
 
@@ -202,6 +204,7 @@ void Supervisor::record_end(Place& place, RankRun& rank) {
   rank.fact.state = RankFact::State::kEnded;
   rank.fact.report.ended = true;
   journal_.end(place.number, rank.fact);
+  end_unwritten_ = true;
   news(rank);
   Ended& entry = ended_[place.of()];
   entry.number = place.number;
@@ -265,6 +268,7 @@ void Supervisor::forget(const AttemptOnNode& of) {
   // While ranks of it live, it is too early: their ends are yet to come.
   if (found == ended_.end() || places_.contains(of)) return;
   journal_.forget(found->second.number);
+  end_unwritten_ = true;
   ended_.erase(found);
 }
 
@@ -308,8 +312,12 @@ std::vector<RankFact> Supervisor::inventory() const {
 
 void Supervisor::flush() {
   run_lanes();
-  // Errors are met again, and answered, where the next place starts.
-  (void)journal_.flush();
+  // Errors are met again, and answered, where the next place starts. Pids alone may wait for more.
+  if (end_unwritten_ || pids_at_ <= boot_now()) {
+    (void)journal_.flush();
+    pids_at_ = {};
+    end_unwritten_ = false;
+  }
   for (auto& [id, job] : jobs_) (void)job->output.flush();
   const bool all_forgotten = places_.empty() && ended_.empty();
   if (journal_.over_full() || (all_forgotten && journal_.bytes() > kJournalRestMax)) {

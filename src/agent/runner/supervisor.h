@@ -59,6 +59,8 @@ class Supervisor {
   static constexpr Duration kJobIdleMax = Duration::seconds(5);
   static constexpr int kBeginsPerTurn = 64;
   static constexpr std::size_t kJournalRestMax = 64 * 1024;
+  // A pid may be written this late: without it the process is found by its environment.
+  static constexpr Duration kPidsWithin = Duration::millis(50);
 
   Supervisor(SupervisorOptions options, Journal journal);
 
@@ -131,7 +133,7 @@ class Supervisor {
   void spawned(Place& place, RankRun& rank, pid_t pid);
   void not_spawned(Place& place, RankRun& rank, const SpawnOutcome& outcome);
   FoundProgram program_of(const PlaceStart& start);
-  std::vector<std::string> own_variables(const Place& place, const RankRun& rank) const;
+  TextBlock own_variables(const Place& place, const RankRun& rank) const;
 
   // Ending them.
   void end_place(Place& place, model::EndCause cause, std::string message, Duration grace);
@@ -180,6 +182,8 @@ class Supervisor {
   std::size_t live_leaders_ = 0;
   Duration look_at_;  // Next look at logs and memory of what runs.
   Duration disk_retry_at_;
+  Duration pids_at_;  // When pids are written that nothing else has taken along; zero: none wait.
+  bool end_unwritten_ = false;  // The journal has more than pids to write.
   bool sweep_needed_ = false;
   // The last program looked up: the tasks of a step all run the same.
   struct {

@@ -9,20 +9,6 @@
 #include "base/check.h"
 
 namespace runnel::agent {
-namespace {
-
-// The value of a variable among "NAME=value" texts.
-std::string_view value_of(const std::vector<std::string>& env, std::string_view name) {
-  for (const std::string& entry : env) {
-    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) {
-      return std::string_view(entry).substr(name.size() + 1);
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
 void Supervisor::spawn_waiting(Place& place) {
   place.retry_at = {};
   for (RankRun& rank : place.ranks) {
@@ -31,7 +17,7 @@ void Supervisor::spawn_waiting(Place& place) {
 }
 
 FoundProgram Supervisor::program_of(const PlaceStart& start) {
-  const std::string_view search_path = value_of(start.env, "PATH");
+  const std::string_view search_path = start.env.value_of("PATH");
   const std::string& name = start.argv.front();
   if (program_.name == name && program_.search_path == search_path &&
       program_.workdir == start.workdir) {
@@ -44,17 +30,16 @@ FoundProgram Supervisor::program_of(const PlaceStart& start) {
   return found;
 }
 
-std::vector<std::string> Supervisor::own_variables(const Place& place, const RankRun& rank) const {
+TextBlock Supervisor::own_variables(const Place& place, const RankRun& rank) const {
   const TaskFolder& folder = place.folder;
-  std::vector<std::string> own;
-  own.reserve(6);
-  own.push_back("RUNNEL_JOB_DIR=" + job_folder(options_.home, place.start.attempt.task.job) +
-                "/shared");
-  own.push_back("RUNNEL_TASK_DIR=" + folder.path);
-  own.push_back("RUNNEL_CHECKPOINT_DIR=" + folder.checkpoint);
-  own.push_back("RUNNEL_METRICS_FILE=" + folder.path + "/metrics.jsonl");
-  own.push_back("RUNNEL_ATTEMPT_KEY=" + strays_.key_of({place.number, rank.fact.report.rank}));
-  if (folder.resume) own.push_back("RUNNEL_RESUME_FROM=" + folder.checkpoint);
+  TextBlock own;
+  own.push_back("RUNNEL_JOB_DIR",
+                job_folder(options_.home, place.start.attempt.task.job) + "/shared");
+  own.push_back("RUNNEL_TASK_DIR", folder.path);
+  own.push_back("RUNNEL_CHECKPOINT_DIR", folder.checkpoint);
+  own.push_back("RUNNEL_METRICS_FILE", folder.path + "/metrics.jsonl");
+  own.push_back(kAttemptKeyName, strays_.key_of({place.number, rank.fact.report.rank}));
+  if (folder.resume) own.push_back("RUNNEL_RESUME_FROM", folder.checkpoint);
   return own;
 }
 
@@ -64,16 +49,16 @@ void Supervisor::spawn_rank(Place& place, RankRun& rank) {
   if (program.file.empty()) {
     return not_spawned(place, rank, {.code = program.code, .message = std::move(program.message)});
   }
-  const std::vector<std::string> own = own_variables(place, rank);
+  const TextBlock own = own_variables(place, rank);
   const auto at = static_cast<std::size_t>(rank.fact.report.rank - start.first_rank);
   CHECK(at < start.rank_env.size(), "a rank outside of its place");
   SpawnRequest request;
   request.file = std::move(program.file);
   request.argv = &start.argv;
-  request.env.reserve(start.env.size() + start.rank_env[at].size() + own.size());
-  for (const std::string& variable : start.env) request.env.push_back(&variable);
-  for (const std::string& variable : start.rank_env[at]) request.env.push_back(&variable);
-  for (const std::string& variable : own) request.env.push_back(&variable);
+  start.env.append_pointers(request.env);
+  start.rank_env[at].append_pointers(request.env);
+  own.append_pointers(request.env);
+  request.env.push_back(nullptr);
   request.workdir = start.workdir.c_str();
   JobOutput& output = jobs_.at(start.attempt.task.job)->output;
   request.input = null_.get();
@@ -100,6 +85,7 @@ void Supervisor::spawned(Place& place, RankRun& rank, pid_t pid) {
   pids_[pid] = {&place, &rank};
   ++live_leaders_;
   journal_.process(place.number, rank.fact.report.rank, pid);
+  if (pids_at_.is_zero()) pids_at_ = boot_now() + kPidsWithin;
   news(rank);
 }
 

@@ -27,6 +27,7 @@ Duration Supervisor::next_tick() const {
   if (!deadlines_.empty()) consider(deadlines_.begin()->first);
   if (!running_.empty()) consider(look_at_);
   if (!blocked_lanes_.empty()) consider(disk_retry_at_);
+  consider(pids_at_);
   for (const auto& [id, job] : jobs_) {
     if (job->places == 0) consider(job->idle_since + kJobIdleMax);
   }

@@ -24,10 +24,11 @@ inline model::StepSpec step(std::string name, std::int64_t tasks = 1,
   return spec;
 }
 
-// A brain with a clock and the hands to feed it: what a control and its agents would do, one line each.
+// A brain with a clock and the hands to feed it: what a control and its agents would do, one line
+// each.
 //
-// Every decision is also replayed into a second state, so each test proves on the way that a fold of
-// the events is the state that decided.
+// Every decision is also replayed into a second state, so each test proves on the way that a fold
+// of the events is the state that decided.
 class Desk {
  public:
   Desk() { replica_.now = now; }

@@ -9,9 +9,9 @@
 #include "model/detail/words.h"
 #include "model/fields.h"
 
-// A variant of records as one object whose `type`, the word of type_of(), says which it is. The member
-// `type` stands last: a key that sorts after it would need another place for it, and the writer, which
-// checks the order, says so at the first test.
+// A variant of records as one object whose `type`, the word of type_of(), says which it is. The
+// member `type` stands last: a key that sorts after it would need another place for it, and the
+// writer, which checks the order, says so at the first test.
 namespace runnel::model::detail {
 
 template <typename Variant>

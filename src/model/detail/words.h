@@ -26,6 +26,7 @@ std::string_view word_of(Enum value, const Words<N>& words) {
 template <typename Enum, std::size_t N>
 Result<Enum> parse_word(std::string_view word, const Words<N>& words, const char* what) {
   for (std::size_t at = 0; at < N; ++at) {
+    CHECK(!words[at].empty(), "a value of an enum has no word");
     if (words[at] == word) return static_cast<Enum>(at);
   }
   Error error(Errc::kInvalid, "'" + std::string(word) + "' is not " + what);

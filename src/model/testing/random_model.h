@@ -17,9 +17,9 @@ namespace runnel::model {
 
 // Random values of the model, for tests, the simulator and fuzzers.
 //
-// Contract: the same seed gives the same values with every compiler. What it makes is legal: it can be
-//           stored and read back, and specifications pass check_spec(). Half of all fields hold their
-//           default, the others often an extreme.
+// Contract: the same seed gives the same values with every compiler. What it makes is legal: it can
+//           be stored and read back, and specifications pass check_spec(). Half of all fields hold
+//           their default, the others often an extreme.
 // Threads:  one at a time.
 // Why:      header only, so that binaries that link no test library can use it.
 class RandomModel {

@@ -51,6 +51,7 @@ void MemoryLog::drop_torn_tail() {
   if (disk_->torn_batches == 0) return;
   report_.notices.push_back("An unfinished write at the end of the event log was dropped.");
   for (; disk_->torn_batches > 0; --disk_->torn_batches) {
+    CHECK(!disk_->batches.empty(), "a torn append left the batches it counts");
     disk_->batches.erase(std::prev(disk_->batches.end()));
   }
 }
@@ -69,7 +70,9 @@ Result<void> MemoryLog::recover() {
 // The head as it was after this batch, which is there or was the last to be pruned.
 Head MemoryLog::head_at(std::int64_t seq) const {
   if (seq == disk_->base.last.value()) return disk_->base;
-  const Batch& batch = disk_->batches.at(seq);
+  const auto found = disk_->batches.find(seq);
+  CHECK(found != disk_->batches.end(), "recovery has seen that no batch is missing");
+  const Batch& batch = found->second;
   return {batch.seq, batch.next_event(), batch.hash, batch.epoch};
 }
 

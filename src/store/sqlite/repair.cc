@@ -126,6 +126,7 @@ Epoch Repair::next_epoch(const Plan& plan) const {
 Result<void> Repair::copy_batches(Tables& target, const Plan& plan) {
   return source_->tables.each_batch(plan.base.last, [&](const Batch& batch) -> Result<bool> {
     if (batch.seq > plan.end.last) return false;
+    CHECK(batch.seq > plan.base.last, "what is dropped is not copied");
     TRY(target.insert_batch(batch));
     return batch.seq < plan.end.last;
   });
@@ -166,6 +167,7 @@ Result<void> Repair::fill(Tables& target, const Plan& plan) {
   sqlite::Meta meta;
   meta.base = plan.base;
   meta.epoch = next_epoch(plan);
+  CHECK(meta.epoch >= plan.end.epoch, "a repaired log grants no epoch a second time");
   TRY(target.set_meta(meta));
   if (!source_) return {};
   TRY(copy_batches(target, plan));

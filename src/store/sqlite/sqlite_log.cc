@@ -108,6 +108,7 @@ Result<Epoch> SqliteLog::acquire_lease() {
     return tables_.set_meta(next);
   }));
   meta_ = std::move(next);
+  CHECK(meta_.epoch > head_.epoch, "each reign has a greater epoch");
   head_.epoch = meta_.epoch;
   return meta_.epoch;
 }
@@ -125,6 +126,7 @@ Result<void> SqliteLog::append(Epoch epoch, std::vector<Batch> batches,
   TRY(check_epoch(epoch, meta_.epoch));
   Head next = TRY(chain_batches(head_, epoch, batches));
   TRY(write(epoch, [&] { return insert(batches, archive); }));
+  CHECK(next.next_event >= head_.next_event, "events are numbered upwards");
   head_ = std::move(next);
   return {};
 }
@@ -186,6 +188,7 @@ Result<Batch> SqliteLog::find(EventSeq event) {
   }
   const BatchSeq seq = TRY(last_beginning_at_or_before(event));
   std::vector<Batch> found = TRY(read(BatchSeq(seq.value() - 1), 1));
+  CHECK(found.size() == 1, "reading one batch gives one or an error");
   return std::move(found.front());
 }
 
@@ -195,6 +198,7 @@ Result<void> SqliteLog::save_snapshot(Epoch epoch, const Snapshot& snapshot) {
   }
   StoredSnapshot stored;
   const Head at = TRY(head_at(snapshot.through));
+  CHECK(at.last == snapshot.through, "a snapshot carries the hash of its own batch");
   stored.snapshot = snapshot;
   stored.next_event = at.next_event;
   stored.batch_hash = at.hash;
@@ -252,6 +256,7 @@ Result<void> SqliteLog::prune(Epoch epoch, BatchSeq through) {
   if (!covered) return not_covered(through);
   sqlite::Meta next = meta_;
   next.base = TRY(head_at(through));
+  CHECK(next.base.last > meta_.base.last, "pruning only ever drops more");
   TRY(write(epoch, [&]() -> Result<void> {
     TRY(tables_.set_meta(next));
     return tables_.delete_batches(through);

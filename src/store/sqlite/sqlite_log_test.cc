@@ -255,7 +255,7 @@ TEST_F(SqliteLogTest, AFlippedByteInTheDatabaseNeverGivesWrongData) {
     }
     log = Error();
   }
-  EXPECT_GT(found, 50);
+  EXPECT_GT(found, 20);
 }
 
 TEST_F(SqliteLogTest, ACutDatabaseIsDamaged) {

@@ -73,6 +73,7 @@ Query& Query::bind(std::string_view text) {
 }
 
 Result<bool> Query::step() {
+  CHECK(bound_ == sqlite3_bind_parameter_count(statement_), "every parameter is bound");
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
@@ -84,9 +85,13 @@ Result<void> Query::run() {
   return {};
 }
 
-std::int64_t Query::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+std::int64_t Query::integer(int column) const {
+  CHECK(column < sqlite3_data_count(statement_), "a row has the column that is asked for");
+  return sqlite3_column_int64(statement_, column);
+}
 
 std::string Query::text(int column) const {
+  CHECK(column < sqlite3_data_count(statement_), "a row has the column that is asked for");
   const void* data = sqlite3_column_blob(statement_, column);
   const int size = sqlite3_column_bytes(statement_, column);
   if (data == nullptr) return {};
@@ -126,6 +131,8 @@ Result<void> Database::execute(const char* sql) {
   return {};
 }
 
+bool Database::in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
+
 Result<Statement> Database::prepare(const char* sql) {
   sqlite3_stmt* statement = nullptr;
   const int code = sqlite3_prepare_v3(connection_.get(), sql, -1, SQLITE_PREPARE_PERSISTENT,
@@ -149,6 +156,7 @@ Result<std::string> Database::text(const char* sql) {
 }
 
 Result<Transaction> Transaction::begin(Database& database) {
+  CHECK(!database.in_transaction(), "transactions do not nest");
   TRY(database.execute("BEGIN IMMEDIATE"));
   return Transaction(database);
 }

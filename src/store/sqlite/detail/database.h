@@ -72,6 +72,7 @@ class Database {
   static Result<Database> open(const std::string& path, Mode mode);
 
   void on_close(OnClose what);
+  bool in_transaction() const;
   Result<void> execute(const char* sql);
   Result<Statement> prepare(const char* sql);
   // The first column of the first row: for pragmas.

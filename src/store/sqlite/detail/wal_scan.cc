@@ -49,7 +49,7 @@ Pair pair_at(std::string_view bytes, std::size_t at) {
 
 struct Frame {
   bool of_this_generation = false;
-  bool whole = false;    // The checksum holds, given the one before.
+  bool whole = false;    // SQLite takes it: the checksum holds, given the one before, and the salt.
   bool commits = false;  // The last of a transaction.
 };
 
@@ -67,6 +67,7 @@ class WalReader {
 
   std::vector<Frame> frames() const {
     std::vector<Frame> frames;
+    CHECK(header_holds(), "frames are read by the page size of a good header");
     const std::size_t frame_size = kFrameHeaderSize + page_size();
     Pair previous = pair_at(wal_, 24);
     std::size_t at = kHeaderSize;
@@ -74,9 +75,13 @@ class WalReader {
       const std::string_view header = wal_.substr(at, kFrameHeaderSize);
       const std::string_view page = wal_.substr(at + kFrameHeaderSize, page_size());
       const Pair stored = pair_at(header, 16);
-      const bool whole = add(add(previous, header.substr(0, 8)), page) == stored;
-      const bool ours = pair_at(header, 8) == pair_at(wal_, 16);
-      frames.push_back({ours, ours && whole, big_endian(header, 4) != 0});
+      const bool sum_holds = add(add(previous, header.substr(0, 8)), page) == stored;
+      const bool salt_holds = pair_at(header, 8) == pair_at(wal_, 16);
+      // Frames of an earlier generation chain among themselves, but not to a whole one of this.
+      const bool follows_whole = frames.empty() || frames.back().whole;
+      frames.push_back({.of_this_generation = salt_holds || (sum_holds && follows_whole),
+                        .whole = sum_holds && salt_holds,
+                        .commits = big_endian(header, 4) != 0});
       previous = stored;
     }
     // A frame cut by the end of the file.
@@ -103,13 +108,15 @@ std::size_t accepted(std::span<const Frame> frames) {
   return count;
 }
 
-// Whether a transaction that began after another one had been synced stands behind the first bad
-// frame: a whole frame right after a commit, of this generation.
-bool has_later_transaction(std::span<const Frame> frames, std::size_t first_bad) {
-  for (std::size_t i = first_bad; i + 1 < frames.size(); ++i) {
-    if (frames[i].of_this_generation && frames[i].commits && frames[i + 1].whole) return true;
+// Whether the first bad frame stands before the last transaction: behind it there is more than one
+// end of a transaction, or a whole frame behind such an end.
+bool is_before_last_transaction(std::span<const Frame> frames, std::size_t first_bad) {
+  int ends = 0;
+  for (const Frame& frame : frames.subspan(first_bad)) {
+    if (ends > 0 && frame.whole) return true;
+    if (frame.of_this_generation && frame.commits) ++ends;
   }
-  return false;
+  return ends > 1;
 }
 
 WalFindings judge(std::span<const Frame> frames) {
@@ -121,7 +128,8 @@ WalFindings judge(std::span<const Frame> frames) {
   for (const Frame& frame : frames.subspan(static_cast<std::size_t>(findings.committed_frames))) {
     if (frame.of_this_generation) ++findings.unfinished_frames;
   }
-  if (has_later_transaction(frames, whole)) {
+  CHECK(findings.committed_frames <= static_cast<std::int64_t>(whole), "only whole frames commit");
+  if (is_before_last_transaction(frames, whole)) {
     findings.damage = "the write-ahead log of the event log is damaged at frame " +
                       std::to_string(whole + 1) + ", before its last transaction";
   }

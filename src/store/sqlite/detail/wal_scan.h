@@ -18,7 +18,7 @@ struct WalFindings {
 // section 4), and tells what SQLite drops without a word: the frames of an unfinished transaction,
 // which is right, and whole transactions behind a damaged frame, which are acknowledged work.
 //
-// Why a damaged frame with a later transaction is damage: each commit is synced before the next
+// Why a damaged frame before the last transaction is damage: each commit is synced before the next
 // transaction begins, so the disk had all of what is before. A damaged last transaction cannot be
 // told from one that a power loss cut, and counts as unfinished.
 Result<WalFindings> scan_wal(const std::string& wal_path);

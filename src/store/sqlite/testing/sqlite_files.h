@@ -24,7 +24,7 @@ class SqliteFiles : public ::testing::Test {
   void close() { log_.reset(); }
 
   void append(std::int64_t count) {
-    if (epoch_ == Epoch()) epoch_ = MUST(log_->acquire_lease());
+    if (epoch_ == Epoch() || epoch_ != log_->head().epoch) epoch_ = MUST(log_->acquire_lease());
     MUST(log_->append(epoch_, testing::next_batches(*log_, epoch_, count)));
   }
 

@@ -1,0 +1,149 @@
+// What control costs per task: a job of many tasks whose node says at once that each has ended.
+//
+//   control_bench [tasks] [sqlite|memory] [cpus]
+//
+// Prints tasks per second and CPU time per task of the whole process: brain, log writer, event log.
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "control/controller.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "store/memory/memory_log.h"
+#include "store/sqlite/sqlite_log.h"
+
+namespace runnel {
+namespace {
+
+using control::Controller;
+
+class NoSecrets final : public control::Secrets {
+ public:
+  Result<void> put(const JobId&, const control::SecretValues&) override { return {}; }
+  Result<void> wipe(const JobId&) override { return {}; }
+  Result<std::vector<JobId>> jobs() override { return std::vector<JobId>(); }
+};
+
+// Ends what it is told to start, one report per message.
+class EchoNode final : public control::NodeLink {
+ public:
+  EchoNode(async::EventLoop& loop, Controller& controller)
+      : loop_(loop), controller_(controller), gate_(loop) {}
+
+  void send(model::NodeOrders orders) override {
+    model::NodeReport report{orders.node, orders.incarnation, {}};
+    for (const model::StartOrder& order : orders.start) {
+      model::RankReport end;
+      end.attempt = order.attempt;
+      end.ended = true;
+      end.started_at = end.ended_at = controller_.clock().wall();
+      report.ranks.push_back(std::move(end));
+    }
+    if (!report.ranks.empty()) {
+      (void)loop_.spawn(gate_, controller_.on_report(std::move(report)));
+    }
+  }
+  Async<void> stop() { return gate_.close(); }
+
+ private:
+  async::EventLoop& loop_;
+  Controller& controller_;
+  async::Gate gate_;
+};
+
+control::Submission job_of(std::int64_t tasks) {
+  auto spec = std::make_shared<model::JobSpec>();
+  spec->name = "bench";
+  spec->workdir = "/";
+  model::StepSpec step;
+  step.name = "only";
+  step.command = {"/bin/true"};
+  step.resources.milli_cpus = 1000;
+  step.task_count = tasks;
+  step.samples = tasks;
+  spec->steps = {step};
+  control::Submission submission;
+  submission.spec = std::move(spec);
+  return submission;
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+struct Bench {
+  async::EventLoop& loop;
+  Controller& controller;
+
+  Async<void> run(std::int64_t tasks, std::int64_t cpus) {
+    EchoNode node(loop, controller);
+    controller.attach(NodeId("n1"), node);
+    model::NodeJoin join;
+    join.node.id = NodeId("n1");
+    join.node.capacity.milli_cpus = cpus * 1000;
+    join.node.capacity.memory = Bytes::gibi(8);
+    join.incarnation = Incarnation("1");
+    Result<void> joined = co_await controller.on_join(std::move(join));
+    CO_TRY(std::move(joined));
+    const auto begin = std::chrono::steady_clock::now();
+    const double cpu = cpu_seconds();
+    Result<control::Answer> submitted =
+        co_await controller.submit(job_of(tasks), ProjectId("default"), "");
+    CO_TRY(std::move(submitted));
+    while (controller.unfinished()) {
+      Result<void> slept = co_await loop.sleep(Duration::millis(1));
+      CO_TRY(std::move(slept));
+    }
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+    const double used = cpu_seconds() - cpu;
+    std::printf("%lld tasks on %lld cpus: %.3f s, %.0f tasks/s, %.1f us CPU per task\n",
+                static_cast<long long>(tasks), static_cast<long long>(cpus), wall.count(),
+                static_cast<double>(tasks) / wall.count(), used * 1e6 / static_cast<double>(tasks));
+    controller.detach(NodeId("n1"));
+    Result<void> stopped = co_await node.stop();
+    co_return stopped;
+  }
+};
+
+Result<void> run(std::int64_t tasks, const std::string& kind, std::int64_t cpus) {
+  auto loop = TRY(async::EventLoop::create());
+  const std::string folder = TRY(env::make_temporary_directory("control-bench-"));
+  auto storage = std::make_shared<store::MemoryStorage>();
+  control::LogOpener opener = [&]() -> Result<std::unique_ptr<store::EventLog>> {
+    if (kind == "memory") return store::open_memory_log(storage);
+    return store::open_sqlite_log(folder + "/events.db", env::real_clock());
+  };
+  NoSecrets secrets;
+  auto controller =
+      TRY(loop->block_on(Controller::open(*loop, env::real_clock(), std::move(opener), secrets)));
+  Bench bench{*loop, *controller};
+  Result<void> done = loop->block_on(bench.run(tasks, cpus));
+  TRY(loop->block_on(controller->stop()));
+  TRY(env::remove_tree(folder));
+  return done;
+}
+
+}  // namespace
+}  // namespace runnel
+
+int main(int argc, char** argv) {
+  const std::int64_t tasks = argc > 1 ? std::stoll(argv[1]) : 10'000;
+  const std::string kind = argc > 2 ? argv[2] : "sqlite";
+  const std::int64_t cpus = argc > 3 ? std::stoll(argv[3]) : 2;
+  auto done = runnel::run(tasks, kind, cpus);
+  if (done.ok()) return 0;
+  std::fprintf(stderr, "%s\n", done.error().to_string().c_str());
+  return 1;
+}

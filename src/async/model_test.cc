@@ -1,0 +1,261 @@
+// Generated operations against small models: whatever the order of waits, wake-ups and stops,
+// nothing is lost, doubled or overtaken.
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "async/channel.h"
+#include "async/gate.h"
+#include "async/stop_token.h"
+#include "async/testing/loop_test.h"
+
+namespace runnel::async {
+namespace {
+
+constexpr int kSeeds = 20;
+
+using Random = std::mt19937;
+
+int pick(Random& random, int count) {
+  return static_cast<int>(random() % static_cast<std::uint32_t>(count));
+}
+
+class ModelTest : public testing::LoopTest {};
+
+// --- Notifier: a queue of waiters ----------------------------------------------------------------
+
+enum class Fate : std::uint8_t { kWaiting, kNotified, kStopped };
+
+Async<void> wait_for_fate(Notifier& notifier, Fate& fate, StopToken token) {
+  Result<void> woken = co_await notifier.wait(std::move(token));
+  fate = woken.ok() ? Fate::kNotified : Fate::kStopped;
+  co_return {};
+}
+
+struct NotifierModel {
+  explicit NotifierModel(EventLoop& loop) : notifier(loop), gate(loop) {}
+
+  void add_waiter(EventLoop& loop) {
+    seen.push_back(std::make_unique<Fate>(Fate::kWaiting));
+    expected.push_back(Fate::kWaiting);
+    stops.push_back(std::make_unique<StopSource>());
+    queue.push_back(seen.size() - 1);
+    MUST(loop.spawn(gate, wait_for_fate(notifier, *seen.back(), stops.back()->token())));
+  }
+  void notify_one() {
+    notifier.notify_one();
+    if (queue.empty()) return;
+    expected[queue.front()] = Fate::kNotified;
+    queue.pop_front();
+  }
+  void notify_all() {
+    notifier.notify_all();
+    for (std::size_t waiter : queue) expected[waiter] = Fate::kNotified;
+    queue.clear();
+  }
+  void stop(std::size_t waiter) {
+    stops[waiter]->stop();
+    if (expected[waiter] != Fate::kWaiting) return;
+    expected[waiter] = Fate::kStopped;
+    std::erase(queue, waiter);
+  }
+  void step(EventLoop& loop, Random& random) {
+    int choice = pick(random, 10);
+    if (choice < 5) add_waiter(loop);
+    if (choice == 5 || choice == 6) notify_one();
+    if (choice == 7) notify_all();
+    if (choice >= 8 && !stops.empty()) stop(random() % stops.size());
+  }
+  std::vector<Fate> fates() const {
+    std::vector<Fate> all;
+    for (const auto& fate : seen) all.push_back(*fate);
+    return all;
+  }
+
+  Notifier notifier;
+  Gate gate;
+  std::vector<std::unique_ptr<Fate>> seen;
+  std::vector<Fate> expected;
+  std::vector<std::unique_ptr<StopSource>> stops;
+  std::deque<std::size_t> queue;  // Who waits, oldest first.
+};
+
+// The model knows a waiter as soon as it was spawned, so each step lets it begin to wait.
+Async<void> drive_notifier(EventLoop& loop, NotifierModel& model, Random& random) {
+  for (int i = 0; i < 200; ++i) {
+    model.step(loop, random);
+    Result<void> turned = co_await loop.sleep(Duration());
+    CO_TRY(std::move(turned));
+    EXPECT_EQ(model.fates(), model.expected) << "step " << i;
+  }
+  model.notify_all();
+  co_return {};
+}
+
+TEST_F(ModelTest, ANotifierIsAQueueOfWaiters) {
+  for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    NotifierModel model(loop());
+    MUST(wait(drive_notifier(loop(), model, random)));
+    MUST(wait(model.gate.close()));
+    EXPECT_EQ(model.fates(), model.expected);
+    if (HasFailure()) return;
+  }
+}
+
+// --- Channel: everything sent is received once, in its sender's order ----------------------------
+
+struct Item {
+  int sender = 0;
+  int number = 0;
+};
+
+struct ChannelWorld {
+  ChannelWorld(EventLoop& owner, std::size_t items_max) : loop(owner), channel(owner, items_max) {}
+
+  EventLoop& loop;
+  Channel<Item> channel;
+  std::map<int, std::vector<int>> sent;
+  std::map<int, std::vector<int>> received;
+  std::size_t most_queued = 0;
+};
+
+Async<void> send_some(ChannelWorld& world, int sender, std::uint32_t seed, StopToken token) {
+  Random random(seed);
+  for (int number = 0; number < 40; ++number) {
+    Result<void> done = co_await world.channel.send({sender, number}, token);
+    if (!done.ok()) co_return done;
+    world.sent[sender].push_back(number);
+    world.most_queued = std::max(world.most_queued, world.channel.size());
+    if (pick(random, 4) != 0) continue;
+    Result<void> slept = co_await world.loop.sleep(Duration());
+    CO_TRY(std::move(slept));
+  }
+  co_return {};
+}
+
+Async<void> receive_some(ChannelWorld& world, std::uint32_t seed) {
+  Random random(seed);
+  while (true) {
+    Result<std::optional<Item>> next = co_await world.channel.receive();
+    std::optional<Item> item = CO_TRY(std::move(next));
+    if (!item.has_value()) co_return {};
+    world.received[item->sender].push_back(item->number);
+    if (pick(random, 3) != 0) continue;
+    Result<void> slept = co_await world.loop.sleep(Duration());
+    CO_TRY(std::move(slept));
+  }
+}
+
+TEST_F(ModelTest, AChannelLosesAndDoublesNothing) {
+  for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    std::size_t items_max = 1 + random() % 5;
+    ChannelWorld world(loop(), items_max);
+    Gate senders(loop());
+    Gate receivers(loop());
+    StopSource stop;
+    for (int i = 0; i < 4; ++i) {
+      // Some senders are stopped at some point; what they had sent must arrive all the same.
+      StopToken token = i % 2 == 0 ? StopToken() : stop.token();
+      MUST(loop().spawn(senders, send_some(world, i, seed + 100, token)));
+    }
+    Timer timer(loop());
+    timer.start(Duration::millis(static_cast<std::int64_t>(random() % 3)), [&] { stop.stop(); });
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      MUST(loop().spawn(receivers, receive_some(world, seed + 200 + i)));
+    }
+    MUST(wait(senders.close()));
+    world.channel.close();
+    MUST(wait(receivers.close()));
+    EXPECT_EQ(world.sent[0].size(), 40u);
+    EXPECT_LE(world.most_queued, items_max);
+    for (auto& [sender, numbers] : world.received) std::sort(numbers.begin(), numbers.end());
+    EXPECT_EQ(world.received, world.sent);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(ModelTest, OneReceiverSeesEachSendersOrder) {
+  ChannelWorld world(loop(), 2);
+  Gate senders(loop());
+  Gate receivers(loop());
+  for (int i = 0; i < 5; ++i) MUST(loop().spawn(senders, send_some(world, i, 7, {})));
+  MUST(loop().spawn(receivers, receive_some(world, 8)));
+  MUST(wait(senders.close()));
+  world.channel.close();
+  MUST(wait(receivers.close()));
+  EXPECT_EQ(world.received, world.sent);
+}
+
+// --- Stop sources: a tree ------------------------------------------------------------------------
+
+TEST(StopModel, ATreeOfSourcesStopsDownwardsOnly) {
+  for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
+    Random random(seed);
+    std::vector<std::unique_ptr<StopSource>> sources;
+    std::vector<std::size_t> parents;  // Its own index for a root.
+    std::vector<bool> expected;
+    for (int step = 0; step < 200; ++step) {
+      if (sources.empty() || pick(random, 4) != 0) {
+        bool root = sources.empty() || pick(random, 5) == 0;
+        std::size_t parent = root ? sources.size() : random() % sources.size();
+        sources.push_back(root ? std::make_unique<StopSource>()
+                               : std::make_unique<StopSource>(sources[parent]->token()));
+        parents.push_back(parent);
+        expected.push_back(!root && expected[parent]);
+      } else {
+        std::size_t stopped = random() % sources.size();
+        sources[stopped]->stop();
+        expected[stopped] = true;
+        // Parents come before their children, so one pass is enough.
+        for (std::size_t i = 0; i < parents.size(); ++i) {
+          if (expected[parents[i]]) expected[i] = true;
+        }
+      }
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        ASSERT_EQ(sources[i]->stopped(), expected[i]) << "seed " << seed << " step " << step;
+      }
+    }
+  }
+}
+
+// --- Timers: in the order of their times ---------------------------------------------------------
+
+TEST_F(ModelTest, TimersRunInTheOrderOfTheirTimesAndOnlyIfNotCancelled) {
+  for (std::uint32_t seed = 0; seed < 5; ++seed) {
+    Random random(seed);
+    std::vector<std::unique_ptr<Timer>> timers;
+    std::vector<std::pair<int, int>> expected;  // Delay, index.
+    std::vector<int> ran;
+    for (int i = 0; i < 30; ++i) {
+      int delay = 5 * (1 + pick(random, 6));
+      timers.push_back(std::make_unique<Timer>(loop()));
+      timers.back()->start(Duration::millis(delay), [&ran, i] { ran.push_back(i); });
+      if (pick(random, 3) == 0) {
+        timers.back()->cancel();
+      } else {
+        expected.emplace_back(delay, i);
+      }
+    }
+    MUST(wait(loop().sleep(Duration::millis(60))));
+    std::sort(expected.begin(), expected.end());
+    std::vector<int> order;
+    for (const auto& [delay, index] : expected) order.push_back(index);
+    // Within one delay the start order decides, since each was started later than the one before.
+    EXPECT_EQ(ran, order) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace runnel::async

@@ -1,0 +1,61 @@
+#include "cli/arguments.h"
+
+#include <initializer_list>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace runnel::cli {
+namespace {
+
+Parsed parse(std::initializer_list<const char*> words) {
+  std::vector<const char*> argv = {"runnel"};
+  argv.insert(argv.end(), words);
+  return parse_arguments(static_cast<int>(argv.size()), argv.data());
+}
+
+TEST(Arguments, WhatFollowsTheDashesIsTheCommandsOwn) {
+  const Parsed parsed = parse({"run", "--cpus", "2", "--", "python", "-o", "json", "--cpus"});
+  ASSERT_TRUE(parsed.arguments.has_value()) << parsed.error;
+  EXPECT_EQ(parsed.arguments->command, Command::kRun);
+  EXPECT_EQ(parsed.arguments->flags.cpus, "2");
+  EXPECT_EQ(parsed.arguments->flags.command,
+            (std::vector<std::string>{"python", "-o", "json", "--cpus"}));
+  EXPECT_EQ(parsed.arguments->output, Output::kHuman);
+}
+
+TEST(Arguments, TheWordsOfOtherSystemsAreKnown) {
+  EXPECT_EQ(parse({"launch", "-f", "x.yaml"}).arguments->command, Command::kUp);
+  EXPECT_EQ(parse({"squeue"}).arguments->command, Command::kPs);
+  EXPECT_EQ(parse({"scancel", "id"}).arguments->command, Command::kCancel);
+  EXPECT_EQ(parse({"describe", "id"}).arguments->command, Command::kShow);
+  EXPECT_EQ(parse({"job", "list"}).arguments->command, Command::kPs);
+}
+
+TEST(Arguments, AnUnknownCommandGetsTheNearestOne) {
+  EXPECT_NE(parse({"cancle", "id"}).error.find("did you mean 'cancel'"), std::string::npos);
+}
+
+TEST(Arguments, MissingAndWrongOnesAreUsageErrors) {
+  EXPECT_FALSE(parse({"show"}).error.empty());
+  EXPECT_FALSE(parse({"ps", "--limit", "0"}).error.empty());
+  EXPECT_FALSE(parse({"ps", "-o", "xml"}).error.empty());
+  EXPECT_FALSE(parse({"ps", "--nonsense"}).error.empty());
+}
+
+TEST(Arguments, HelpIsText) {
+  EXPECT_NE(parse({"--help"}).text.find("explain"), std::string::npos);
+  EXPECT_NE(parse({}).text.find("explain"), std::string::npos);
+  EXPECT_NE(parse({"logs", "--help"}).text.find("--follow"), std::string::npos);
+}
+
+TEST(Arguments, CompletionKnowsEveryCommand) {
+  const std::string script = completion_script("bash");
+  for (const char* word : {"explain", "validate", "--follow", "complete -F"}) {
+    EXPECT_NE(script.find(word), std::string::npos) << word;
+  }
+  EXPECT_EQ(script.find("daemon"), std::string::npos) << "hidden commands stay hidden";
+}
+
+}  // namespace
+}  // namespace runnel::cli

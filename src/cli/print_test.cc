@@ -1,0 +1,43 @@
+#include "cli/print.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/progress.h"
+
+namespace runnel::cli {
+namespace {
+
+json::Value parsed(const std::string& text) { return MUST(json::parse(text)); }
+
+TEST(Print, TablesAreAlignedOrTabbed) {
+  Table table({"A", "LONG"});
+  table.add({"value", "x"});
+  EXPECT_EQ(table.text(true), "A      LONG\nvalue  x\n");
+  EXPECT_EQ(table.text(false), "A\tLONG\nvalue\tx\n");
+}
+
+TEST(Print, DocumentsAsYaml) {
+  const json::Value value =
+      parsed(R"({"a":1,"b":"plain","c":"12","d":["x",{"y":true}],"e":{},"f":"- no"})");
+  EXPECT_EQ(document(value, Output::kYaml),
+            "a: 1\nb: plain\nc: \"12\"\nd:\n  - x\n  -\n    y: true\ne: {}\nf: \"- no\"\n");
+}
+
+TEST(Print, UsageErrorsExitWithTwo) {
+  EXPECT_EQ(exit_code_of(Error(Errc::kInvalid, "x")), 2);
+  EXPECT_EQ(exit_code_of(Error(Errc::kUnsupported, "x")), 2);
+  EXPECT_EQ(exit_code_of(Error(Errc::kNotFound, "x")), 1);
+}
+
+TEST(Progress, TellsCountsRateAndEta) {
+  const json::Value step = parsed(
+      R"({"name":"train","tasks":100,"status":"RUNNING","counts":{"SUCCEEDED":50,"RUNNING":2,"FAILED":1}})");
+  EXPECT_EQ(progress_line(step, Duration::seconds(10)),
+            "train            50/100  2 running  1 failed  5.0/s  ETA 10 s");
+  const json::Value done =
+      parsed(R"({"name":"train","tasks":1,"status":"SUCCEEDED","counts":{"SUCCEEDED":1}})");
+  EXPECT_EQ(progress_line(done, Duration::seconds(1)), "train            1/1  SUCCEEDED");
+}
+
+}  // namespace
+}  // namespace runnel::cli
