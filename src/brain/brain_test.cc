@@ -334,6 +334,7 @@ TEST(Brain, AHaltedJobOfWhichSomeFailedIsCancelledAsFailed) {
   desk.ended("a", Desk::ref(job, 0, 0), 1);
   desk.request(job, Verb::kHalt);
   desk.ended("a", Desk::ref(job, 0, 1), 0, 0, EndCause::kStopped);
+  desk.ended("a", Desk::ref(job, 0, 2), 0, 0, EndCause::kNotStarted);  // It was bound ahead.
   EXPECT_EQ(desk.job_status(job), Status::kPaused);
   desk.request(job, Verb::kCancel);
   EXPECT_EQ(desk.step_status(job, 0), Status::kFailed);

@@ -81,8 +81,11 @@ model::StartOrder order_of(const TaskView& task, const Share& share) {
   order.env = task_environment(task);
   order.secrets = step.secrets;
   order.workdir = task.job.spec->workdir;
-  order.memory_max = task.lane.per_place.memory;
-  order.milli_cpus = task.lane.per_place.milli_cpus;
+  // A shared node runs all its places under one limit.
+  const model::Resources granted =
+      task.lane.per_place.times(share.rank_count / step.procs_per_node);
+  order.memory_max = granted.memory;
+  order.milli_cpus = granted.milli_cpus;
   order.max_duration = step.max_duration;
   order.grace = step.grace;
   order.max_log = step.max_log;

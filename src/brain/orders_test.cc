@@ -134,13 +134,17 @@ TEST(StartOrder, ASharedNodeRunsTheRanksOfAllItsPlaces) {
   Story story;
   const NodeId a = story.node("a", amount(8));
   const NodeId b = story.node("b", amount(8));
-  const JobId job = story.submit(testing::job_of("x", {gang_step(3, 2)}));
+  model::StepSpec spec = gang_step(3, 2);
+  spec.resources = amount(2, Bytes::gibi(1));
+  const JobId job = story.submit(testing::job_of("x", {spec}));
   const auto attempt = story.bind(story.open(job, 0, {{a, 2}, {b, 4}}, 20'001), 0);
   const auto order = start_order(story.state(), attempt, b);
   EXPECT_EQ(order->first_rank, 2);
   EXPECT_EQ(order->rank_count, 4);
   EXPECT_EQ(order->node_rank, 1);
   EXPECT_EQ(order->num_nodes, 3);
+  EXPECT_EQ(order->memory_max, Bytes::gibi(2)) << "one limit for both places";
+  EXPECT_EQ(order->milli_cpus, 4'000);
   EXPECT_EQ(nodes_of(story.state(), attempt), (std::vector<NodeId>{a, b}));
 }
 

@@ -33,7 +33,7 @@ TEST(Progress, TellsCountsRateAndEta) {
   const json::Value step = parsed(
       R"({"name":"train","tasks":100,"status":"RUNNING","counts":{"SUCCEEDED":50,"RUNNING":2,"FAILED":1}})");
   EXPECT_EQ(progress_line(step, Duration::seconds(10)),
-            "train            50/100  2 running  1 failed  5.0/s  ETA 10 s");
+            "train            50/100  2 running  1 failed  5.0/s  ETA 10.0 s");
   const json::Value done =
       parsed(R"({"name":"train","tasks":1,"status":"SUCCEEDED","counts":{"SUCCEEDED":1}})");
   EXPECT_EQ(progress_line(done, Duration::seconds(1)), "train            1/1  SUCCEEDED");

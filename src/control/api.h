@@ -93,6 +93,7 @@ class Api {
   Async<http::Reply> all_events(http::Request request);
   Async<http::Reply> job_events(http::Request request);
   Async<http::Reply> events(http::Request request, JobId job);
+  Async<EventSeq> first_event_of(JobId job);
   Async<void> watch(EventQuery query, bool until_end, StreamForm form, http::StreamWriter& out);
 
   // api_logs.cc

@@ -4,6 +4,7 @@
 
 #include "control/api.h"
 #include "http/event_stream.h"
+#include "json/value.h"
 
 namespace runnel::control {
 namespace {
@@ -62,14 +63,22 @@ Async<http::Reply> Api::job_events(http::Request request) {
   co_return co_await events(std::move(request), std::move(job));
 }
 
+// Of an archived job its record tells; a record that does not is read from the log's beginning.
+Async<EventSeq> Api::first_event_of(JobId job) {
+  Result<std::string> read = co_await document_of(std::move(job), JobView::kRow);
+  const json::Value document = CO_TRY(json::parse(CO_TRY(std::move(read))));
+  const json::Value* first = document.find("first_event");
+  co_return EventSeq(first != nullptr && first->is_int() ? first->as_int() : 1);
+}
+
 // One list, or with `watch` a stream that goes on; `until=end` ends the stream with the job.
 Async<http::Reply> Api::events(http::Request request, JobId job) {
   EventQuery query = CO_TRY(read_query(request));
   query.job = std::move(job);
   const Flag watched = CO_TRY(flag_of(request, "watch"));
-  auto live = controller_.state().jobs.find(query.job);
-  if (live != controller_.state().jobs.end()) {  // Nothing of a job lies before its submission.
-    query.after = std::max(query.after, EventSeq(live->second.first_event.value() - 1));
+  if (!query.job.empty()) {  // Nothing of a job lies before its submission.
+    Result<EventSeq> first = co_await first_event_of(query.job);
+    query.after = std::max(query.after, EventSeq(CO_TRY(std::move(first)).value() - 1));
   }
   // A cursor that is too old or too new is told here: a stream could only break.
   EventQuery first = query;
@@ -88,7 +97,12 @@ Async<http::Reply> Api::events(http::Request request, JobId job) {
 Async<void> Api::watch(EventQuery query, bool until_end, StreamForm form, http::StreamWriter& out) {
   EventHub& hub = controller_.events();
   for (;;) {
-    const bool over = until_end && is_over(query.job);
+    bool over = until_end && is_over(query.job);
+    if (over) {  // The state may know of an end whose event is not published yet.
+      Result<Settled> settled = co_await controller_.writer().settled();
+      const Settled outcome = CO_TRY(std::move(settled));
+      over = outcome == Settled::kDurable && is_over(query.job);
+    }
     const EventSeq last = hub.last();
     Result<EventPage> read = co_await hub.read(query);
     const EventPage page = CO_TRY(std::move(read));

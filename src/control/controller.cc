@@ -56,6 +56,7 @@ Controller::Controller(async::EventLoop& loop, env::Clock& clock, Secrets& secre
       options_(std::move(options)),
       wiped_(loop),
       job_ended_(loop),
+      joined_(loop),
       wake_(loop),
       gate_(loop) {}
 
@@ -239,10 +240,19 @@ void Controller::send(model::NodeOrders orders) {
   if (link != links_.end()) link->second->send(std::move(orders));
 }
 
+Async<Outcome> Controller::decide_join(model::NodeJoin join) {
+  const NodeId node = join.node.id;
+  ++joining_[node];
+  Result<Outcome> outcome = co_await writer_->decide(std::move(join));
+  if (--joining_[node] == 0) joining_.erase(node);
+  joined_.notify_all();
+  co_return outcome;
+}
+
 Async<void> Controller::on_join(model::NodeJoin join) {
   const NodeId node = join.node.id;
   const std::vector<model::RankReport> inventory = join.ranks;
-  Result<Outcome> outcome = co_await writer_->decide(std::move(join));
+  Result<Outcome> outcome = co_await decide_join(std::move(join));
   const Outcome decided = CO_TRY(std::move(outcome));
   if (decided.refusal) co_return *decided.refusal;
   // The state may be ahead of the log again: what it wants of the node leaves when it is durable.
@@ -256,6 +266,10 @@ Async<void> Controller::on_join(model::NodeJoin join) {
 
 Async<void> Controller::on_report(model::NodeReport report) {
   const NodeId node = report.node;
+  while (joining_.count(node) != 0) {  // Decided before the join, it would be of no known node.
+    Result<void> joined = co_await joined_.wait(gate_.token());
+    CO_TRY(std::move(joined));
+  }
   // What the state does not know any more at this point ended in an earlier decision.
   const std::vector<model::RankReport> ranks = stale_ranks(state(), report.ranks);
   Result<Outcome> outcome = co_await writer_->decide(std::move(report));

@@ -101,7 +101,7 @@ class Controller final : private DurableObserver {
   // Orders for `node` go to `link` from now on; it replaces an earlier one.
   void attach(const NodeId& node, NodeLink& link);
   void detach(const NodeId& node);
-  // A node's join is awaited before its reports are given.
+  // A report that comes after its node's join is decided after it, whatever the disk does.
   Async<void> on_join(model::NodeJoin join);
   Async<void> on_report(model::NodeReport report);
   Async<void> on_lost(model::NodeLost lost);
@@ -127,6 +127,7 @@ class Controller final : private DurableObserver {
   void on_dead(const Error& error) override;
 
   void send(model::NodeOrders orders);
+  Async<Outcome> decide_join(model::NodeJoin join);
   void arm_wake();
   Async<void> wake();
 
@@ -157,6 +158,8 @@ class Controller final : private DurableObserver {
   async::Notifier wiped_;
 
   async::Notifier job_ended_;
+  std::map<NodeId, int> joining_;  // Joins that are not durable yet.
+  async::Notifier joined_;
   async::Timer wake_;
   async::Gate gate_;
 };

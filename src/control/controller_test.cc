@@ -42,6 +42,8 @@ TEST_F(ControllerTest, RunsAJobToItsEnd) {
   const JobId job = home_.submit({step("a", 25), step("b")});
   home_.until([&] { return ended(job); });
   EXPECT_EQ(home_.status(job), Status::kSucceeded);
+  // The last end is known when it is decided, and told to the node when it is durable.
+  home_.until([&] { return worker.forgotten.size() >= 26U; });
   EXPECT_EQ(worker.forgotten.size(), 26U);
   EXPECT_EQ(worker.epoch, Epoch(1));
   EXPECT_FALSE(home_.control().unfinished());
@@ -180,6 +182,21 @@ TEST_F(ControllerTest, GoesOnWhereAKilledOneStopped) {
   ASSERT_TRUE(
       home_.wait(same.report({same.ended(first, 0), same.ended(same.started.front().attempt, 0)}))
           .ok());
+  EXPECT_EQ(home_.status(job), Status::kSucceeded);
+}
+
+TEST_F(ControllerTest, DecidesAReportAfterTheJoinBeforeIt) {
+  PaperNode& worker = node(Manner::kSilent);
+  const JobId job = home_.submit({step("a")});
+  const model::AttemptRef attempt = worker.started.front().attempt;
+  worker.life = "2";  // The runner began anew and found its attempt.
+  home_.watch.full = true;
+  std::vector<Async<void>> both;
+  both.push_back(worker.join(4, {worker.running(attempt)}));
+  both.push_back(worker.report({worker.ended(attempt, 0)}));
+  async::Timer later(*home_.loop);
+  later.start(Duration::millis(20), [this] { home_.watch.full = false; });
+  ASSERT_TRUE(home_.wait(async::when_all(*home_.loop, std::move(both))).ok());
   EXPECT_EQ(home_.status(job), Status::kSucceeded);
 }
 

@@ -60,6 +60,7 @@ TEST_F(FileLockTest, IsFreeWhenItsHolderIsKilled) {
     (void)!::write(ready[1], lock.ok() ? "y" : "n", 1);
     for (;;) ::pause();
   }
+  ASSERT_GT(child, 0);
   char answer = 0;
   ASSERT_EQ(::read(ready[0], &answer, 1), 1);
   EXPECT_EQ(answer, 'y');
@@ -100,6 +101,7 @@ TEST_F(FileLockTest, AChildThatRunsAnotherProgramDoesNotKeepIt) {
       ::execl("/bin/sleep", "sleep", "30", nullptr);
       ::_exit(127);
     }
+    ASSERT_GT(child, 0);
     // The child holds a copy of the open file until it has become another program.
     while (MUST(read_file("/proc/" + std::to_string(child) + "/comm")) != "sleep\n") ::usleep(1000);
   }

@@ -82,10 +82,10 @@ FileKind kind_of(mode_t mode) {
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, Bytes limit) {
+  CHECK(limit >= Bytes(), "a limit is not negative");
   const Descriptor file = TRY(open_file(path, O_RDONLY, 0, "open"));
   struct stat info{};
   if (::fstat(file.number(), &info) != 0) return failed("read", path);
-  CHECK(limit >= Bytes(), "a limit is not negative");
   const auto max = static_cast<std::size_t>(limit.count());
   // One byte more than the file claims, so that the end is seen without a second read.
   std::string text(std::min(max, static_cast<std::size_t>(info.st_size)) + 1, '\0');

@@ -22,6 +22,7 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kShownKeyEnd = "...";
 constexpr std::size_t kShownKeyMax = 60;
+constexpr std::string_view kBadStart = "unknown token";
 constexpr std::string_view kOpenQuote = "illegal EOF in scalar";  // As the parser says elsewhere.
 
 std::string shown_key(const std::string& key) {
@@ -98,7 +99,14 @@ class TreeBuilder : public YAML::EventHandler {
     return root_ == nullptr ? std::make_shared<YamlNode>() : std::move(root_);
   }
 
-  void OnDocumentStart(const YAML::Mark&) override { ++documents_; }
+  // The parser gives one empty document after the other when it cannot go on, as before a comma.
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    const std::size_t offset = offset_of(mark);
+    const bool stuck = documents_ > 0 && offset <= document_;
+    if (stuck) refuse(offset, explain_yaml_error(kBadStart, text_, offset));
+    document_ = offset;
+    ++documents_;
+  }
   void OnDocumentEnd() override {
     if (!fault_) CHECK(open_.empty(), "a document ends with all its values");
   }
@@ -248,7 +256,8 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   std::string_view text_;
-  int documents_ = 0;
+  std::size_t documents_ = 0;
+  std::size_t document_ = 0;  // Where the latest one began.
   YamlNodePtr root_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, YamlNodePtr> anchors_;
@@ -271,7 +280,7 @@ std::optional<TextFault> parse(std::string_view text, TreeBuilder& builder) {
   std::istringstream stream{std::string(text)};
   try {
     YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(builder)) {
+    while (!builder.fault() && parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& thrown) {
     return fault_of(thrown, text);

@@ -152,6 +152,16 @@ TEST(Yaml, OneDocument) {
   EXPECT_NE(error_of("a: 1\n---\nx\n").find("several documents"), std::string::npos);
 }
 
+TEST(Yaml, AParserThatCannotGoOnIsStopped) {
+  for (const char* text : {",run: a\n", ",", "a: 1\n---\n,b\n", "{a: 1}}\n", "[1]]\n", "---\n,"}) {
+    EXPECT_EQ(error_of(text).substr(0, 7), "f.yaml:") << text << " -> " << error_of(text);
+  }
+  EXPECT_EQ(
+      error_of(",run: a\n"),
+      "f.yaml:1:1: not valid YAML: a value cannot begin with this character; put quotes around "
+      "the text, or write it below `run: |`");
+}
+
 TEST(Yaml, KeysAreDistinctTexts) {
   EXPECT_NE(error_of("{a: 1, 'a': 2}").find("given twice"), std::string::npos);
   EXPECT_NE(error_of("{[a]: 1}").find("a key must be text"), std::string::npos);

@@ -38,6 +38,7 @@ class Crash : public SqliteFiles {
     EXPECT_EQ(::pipe(pipe.data()), 0);
     const pid_t child = ::fork();
     if (child == 0) write_forever(pipe[1]);
+    CHECK(child > 0, "the machine starts a process; -1 would mean every process");
     ::close(pipe[1]);
     std::this_thread::sleep_for(moment);
     ::kill(child, SIGKILL);
