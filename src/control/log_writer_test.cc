@@ -125,6 +125,68 @@ TEST_F(LogWriterTest, StartsCommitsNoFasterThanItsInterval) {
   EXPECT_EQ(watch_.appends, before + 1);
 }
 
+// Counts what becomes of many inputs.
+struct Tally {
+  int taken = 0;
+  int full = 0;
+
+  static Async<void> ask(LogWriter& writer, model::Input input, Tally& tally) {
+    Result<Outcome> outcome = co_await writer.decide(std::move(input));
+    if (outcome.ok()) ++tally.taken;
+    if (!outcome.ok() && outcome.error().code == Errc::kFull) ++tally.full;
+    co_return {};
+  }
+};
+
+TEST_F(LogWriterTest, RefusesUsersAndKeepsReportsWhenTooManyWaitForTheDisk) {
+  const int most = static_cast<int>(LogWriter::kPendingInputsMax);
+  Tally users;
+  Tally nodes;
+  std::vector<Async<void>> works;
+  for (int job = 0; job < most + 50; ++job) {
+    works.push_back(Tally::ask(*writer_, submit_input("job" + std::to_string(job)), users));
+  }
+  works.push_back(Tally::ask(*writer_, join_input("n1"), nodes));
+  async::Timer later(*loop_);
+  watch_.held.lock();  // The disk does not answer for a while.
+  later.start(Duration::millis(30), [this] { watch_.held.unlock(); });
+  ASSERT_TRUE(loop_->block_on(async::when_all(*loop_, std::move(works))).ok());
+  EXPECT_EQ(users.taken, most);
+  EXPECT_EQ(users.full, 50);
+  EXPECT_EQ(nodes.taken, 1);
+}
+
+TEST_F(LogWriterTest, SettlesWhenWhatStateShowsIsDurable) {
+  EXPECT_EQ(MUST(loop_->block_on(writer_->settled())), Settled::kDurable);  // There is nothing.
+  watch_.held.lock();
+  Tally tally;
+  async::Gate gate(*loop_);
+  ASSERT_TRUE(loop_->spawn(gate, Tally::ask(*writer_, submit_input("a"), tally)).ok());
+  ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(5))).ok());
+  ASSERT_EQ(writer_->state().jobs.size(), 1U);  // Decided, and not durable.
+  EXPECT_EQ(watch_.appends, 0);
+  async::Timer later(*loop_);
+  later.start(Duration::millis(10), [this] { watch_.held.unlock(); });
+  EXPECT_EQ(MUST(loop_->block_on(writer_->settled())), Settled::kDurable);
+  EXPECT_EQ(watch_.appends, 1);
+  ASSERT_TRUE(loop_->block_on(gate.close()).ok());
+}
+
+TEST_F(LogWriterTest, SaysThatWhatStateShowedIsVoid) {
+  watch_.full = true;
+  watch_.held.lock();
+  Tally tally;
+  async::Gate gate(*loop_);
+  ASSERT_TRUE(loop_->spawn(gate, Tally::ask(*writer_, submit_input("a"), tally)).ok());
+  ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(5))).ok());
+  ASSERT_EQ(writer_->state().jobs.size(), 1U);
+  async::Timer later(*loop_);
+  later.start(Duration::millis(10), [this] { watch_.held.unlock(); });
+  EXPECT_EQ(MUST(loop_->block_on(writer_->settled())), Settled::kRolledBack);
+  ASSERT_TRUE(loop_->block_on(gate.close()).ok());
+  EXPECT_EQ(tally.full, 1);
+}
+
 TEST_F(LogWriterTest, RefusalsWaitForWhatTheyRestOn) {
   // The second submission is refused because of the first, which the disk does not take.
   watch_.full = true;
@@ -239,7 +301,7 @@ TEST_F(LogWriterTest, FoldsTheSameStateAfterACrashWithEachOpening) {
   ASSERT_TRUE(decide(cancel_input("a")).ok());
   const std::string before = state_text();
   const EventSeq version = writer_->version_of(JobId("a"));
-  auto left = std::make_shared<store::MemoryStorage>(*watch_.storage);
+  auto left = testing::left_by_kill(*loop_, *writer_, watch_);
   close();
   watch_.storage = left;  // As a kill leaves it: without the snapshot that close() kept.
   open();
@@ -274,7 +336,7 @@ TEST_F(LogWriterTest, SnapshotsEverySoManyEvents) {
     ASSERT_GE(watch_.snapshots, round);
   }
   const std::string before = state_text();
-  auto left = std::make_shared<store::MemoryStorage>(*watch_.storage);
+  auto left = testing::left_by_kill(*loop_, *writer_, watch_);
   close();
   watch_.storage = left;
   open();
@@ -357,7 +419,7 @@ TEST_P(LogWriterChaos, KeepsWhatItAcknowledgedAndNothingElse) {
     auto outcome = decide(submit_input(id));
     (outcome.ok() && !outcome->refusal ? accepted : refused).insert(id);
     if (random() % 8 != 0) continue;
-    auto left = std::make_shared<store::MemoryStorage>(*watch_.storage);
+    auto left = testing::left_by_kill(*loop_, *writer_, watch_);
     close();
     watch_.storage = left;
     open();

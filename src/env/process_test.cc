@@ -65,7 +65,7 @@ TEST_F(SpawnDetached, InheritsNoFileAndNoSignalSetting) {
   pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
   MUST(spawn_detached(
       shell("for f in /proc/$$/fd/*; do case ${f##*/} in [0-2]) ;; *) readlink $f;; esac; done; "
-            "grep -E 'SigBlk|SigIgn' /proc/$$/status; readlink /proc/$$/fd/0; echo done")));
+            "grep -E 'SigBlk|SigIgn' /proc/self/status; readlink /proc/$$/fd/0; echo done")));
   EXPECT_EQ(log_when_done(),
             "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n/dev/null\ndone\n");
   pthread_sigmask(SIG_UNBLOCK, &blocked, nullptr);

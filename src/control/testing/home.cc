@@ -143,11 +143,7 @@ void Home::stop() {
 // The log is copied before the stop, and the copy is what comes after: what stop() still writes is
 // lost.
 void Home::crash() {
-  auto left = std::make_shared<store::MemoryStorage>();
-  {
-    const std::lock_guard<std::mutex> still(watch.held);
-    *left = *watch.storage;
-  }
+  auto left = left_by_kill(*loop, writer(), watch);
   stop();
   watch.storage = left;
 }

@@ -1,5 +1,7 @@
 #include "control/testing/watched_log.h"
 
+#include "base/check.h"
+
 namespace runnel::control::testing {
 namespace {
 
@@ -49,6 +51,19 @@ class WatchedLog final : public store::EventLog {
 };
 
 }  // namespace
+
+std::shared_ptr<store::MemoryStorage> left_by_kill(async::EventLoop& loop, LogWriter& writer,
+                                                   const LogWatch& watch) {
+  auto left = std::make_shared<store::MemoryStorage>();
+  const std::function<Result<bool>(store::EventLog&)> copy = [&](store::EventLog&) {
+    *left = *watch.storage;
+    return Result<bool>(true);
+  };
+  while (!loop.block_on(writer.read<bool>(copy)).ok()) {  // The log is being opened anew.
+    CHECK(loop.block_on(loop.sleep(Duration::millis(1))).ok(), "a sleep without a token was cut");
+  }
+  return left;
+}
 
 LogOpener watched_opener(LogWatch& watch) {
   return [&watch]() -> Result<std::unique_ptr<store::EventLog>> {

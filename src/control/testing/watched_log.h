@@ -31,4 +31,8 @@ struct LogWatch {
 // An opener of memory logs that share `watch`, which outlives them.
 LogOpener watched_opener(LogWatch& watch);
 
+// The log as a kill would leave it now. Copied on the log's own thread, which writes it.
+std::shared_ptr<store::MemoryStorage> left_by_kill(async::EventLoop& loop, LogWriter& writer,
+                                                   const LogWatch& watch);
+
 }  // namespace runnel::control::testing
