@@ -246,7 +246,9 @@ void SimControl::publish(const DurableLog::Batch& batch, std::int64_t first_even
 void SimControl::send(model::NodeOrders orders) {
   if (brain::empty(orders)) return;
   orders.sequence = ++sequence_;
-  send_(node_index_.at(orders.node), std::move(orders));
+  // Named first: the order in which arguments are made differs between compilers.
+  const std::size_t node = node_index_.at(orders.node);
+  send_(node, std::move(orders));
 }
 
 void SimControl::arm_wake() {
