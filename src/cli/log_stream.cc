@@ -47,6 +47,7 @@ Result<std::optional<json::Value>> LineStream::take_line() {
   std::optional<std::string> line = lines_.next();
   if (!line.has_value() || line->empty()) return std::optional<json::Value>();
   json::Value document = TRY(json::parse(*line));
+  breaks_ = 0;
   const json::Value* cursor = document.find(cursor_key_);
   if (cursor != nullptr) cursor_ = cursor->is_text() ? cursor->as_text() : cursor->dump();
   return std::optional<json::Value>(std::move(document));
@@ -59,6 +60,11 @@ Result<std::optional<json::Value>> LineStream::next(Duration patience) {
   auto chunk = body_->next_chunk_for(patience);
   if (!chunk.ok()) {
     if (chunk.error().code != Errc::kUnavailable) return chunk.error();
+    if (++breaks_ == kBreaksMax) {
+      return Error(Errc::kUnavailable, "the home daemon ended " + std::to_string(kBreaksMax) +
+                                           " times in a row while it was asked")
+          .with_hint("see " + session_.home().daemon_log());
+    }
     body_.reset();  // The daemon is gone: the next call finds or starts another.
     return std::optional<json::Value>();
   }

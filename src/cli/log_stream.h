@@ -19,6 +19,9 @@ namespace runnel::cli {
 //           so that no line is lost or told twice.
 class LineStream {
  public:
+  // A daemon that dies so often in a row will not live the next time either.
+  static constexpr int kBreaksMax = 20;
+
   LineStream(Session& session, std::string target, std::string cursor_key, std::string cursor_flag);
   ~LineStream();
 
@@ -38,6 +41,7 @@ class LineStream {
   std::unique_ptr<http::BlockingClient> client_;
   std::optional<http::BlockingClient::BodyStream> body_;
   http::LineSplitter lines_;
+  int breaks_ = 0;  // In a row, without a document in between.
   bool ended_ = false;
 };
 
