@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "env/detail/descriptor.h"
+#include "env/signals.h"
 
 namespace runnel::env {
 namespace {
@@ -49,7 +50,7 @@ struct Launch {
 }
 
 void reset_signals() {
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  restore_default_signals();
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -22,6 +22,7 @@
 #include "agent/runner/server.h"
 #include "agent/runner/supervisor.h"
 #include "async/socket.h"
+#include "env/signals.h"
 
 namespace runnel::agent {
 namespace {
@@ -38,7 +39,7 @@ void log_line(const std::string& text) {
 // Every signal at its default and blocked: those we serve arrive by the descriptor, and children
 // start with an empty mask.
 Result<async::UniqueFd> take_over_signals() {
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  env::restore_default_signals();
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
