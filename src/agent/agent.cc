@@ -367,10 +367,10 @@ Async<void> Agent::remove_folders(JobId job) {
   co_return removed;
 }
 
-Async<LogPage> Agent::read_log(LogFilter filter, std::string cursor) {
+Async<model::LogPage> Agent::read_log(model::LogFilter filter, std::string cursor) {
   CHECK(files_, "an agent's logs are read before start() or after stop()");
   const Time now = clock_.wall();
-  Result<LogPage> page = co_await files_->run(
+  Result<model::LogPage> page = co_await files_->run(
       [this, filter, cursor, now] { return reader_.read(filter, cursor, now); });
   co_return page;
 }

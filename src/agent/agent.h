@@ -78,7 +78,7 @@ class Agent {
   Async<void> stop();
   Result<void> apply(model::NodeOrders orders);
 
-  Async<LogPage> read_log(LogFilter filter, std::string cursor);
+  Async<model::LogPage> read_log(model::LogFilter filter, std::string cursor);
   Async<void> log_changed(JobId job, async::StopToken stop);
 
   std::int64_t runner_pid() const { return runner_pid_; }

@@ -76,7 +76,7 @@ class AgentHarness {
     EXPECT_TRUE(wait([&] { return ends.contains(key); })) << to_string(attempt);
     return ends[key];
   }
-  LogPage read_log(LogFilter filter, std::string cursor = {}) {
+  model::LogPage read_log(model::LogFilter filter, std::string cursor = {}) {
     return MUST(loop_->block_on(agent_->read_log(std::move(filter), std::move(cursor))));
   }
 
@@ -120,13 +120,13 @@ class AgentTest : public ::testing::Test {
       ::usleep(5'000);
     }
   }
-  std::string text_of(AgentHarness& harness, const LogFilter& filter) {
+  std::string text_of(AgentHarness& harness, const model::LogFilter& filter) {
     std::string text;
-    for (const LogPiece& piece : harness.read_log(filter).pieces) text += piece.bytes;
+    for (const model::LogPiece& piece : harness.read_log(filter).pieces) text += piece.bytes;
     return text;
   }
-  LogFilter all() const {
-    LogFilter filter;
+  model::LogFilter all() const {
+    model::LogFilter filter;
     filter.job = JobId("job");
     return filter;
   }
@@ -273,7 +273,7 @@ TEST_F(AgentTest, SeveralNodesShareTheRunner) {
   }
   EXPECT_EQ(control.end_of(gang.attempt, 0).code, 0);
   EXPECT_EQ(control.end_of(gang.attempt, 1).code, 0);
-  LogFilter filter = all();
+  model::LogFilter filter = all();
   filter.rank = 1;
   EXPECT_EQ(text_of(control, filter), "1 of 2 on 1\n");
 }
@@ -284,23 +284,23 @@ TEST_F(AgentTest, TellsOfOutputAtOnce) {
   const model::StartOrder order = order_of("echo first; while [ ! -e " + go +
                                            " ]; do sleep 0.01; done; echo second >&2; sleep 1000");
   ASSERT_TRUE(control.start(order).ok());
-  LogPage page;
+  model::LogPage page;
   ASSERT_TRUE(control.wait([&] {
     (void)control.loop().block_on(control.agent().log_changed(JobId("job"), {}));
     page = control.read_log(all());
     return !page.pieces.empty();
   }));
   EXPECT_EQ(page.pieces[0].bytes, "first\n");
-  EXPECT_EQ(page.pieces[0].stream, LogStream::kOut);
+  EXPECT_EQ(page.pieces[0].stream, model::LogStream::kOut);
   std::ofstream(go) << "go";
-  LogPage next;
+  model::LogPage next;
   ASSERT_TRUE(control.wait([&] {
     (void)control.loop().block_on(control.agent().log_changed(JobId("job"), {}));
     next = control.read_log(all(), page.cursor);
     return !next.pieces.empty();
   }));
   EXPECT_EQ(next.pieces[0].bytes, "second\n");
-  EXPECT_EQ(next.pieces[0].stream, LogStream::kErr);
+  EXPECT_EQ(next.pieces[0].stream, model::LogStream::kErr);
   EXPECT_GE(next.pieces[0].arrived_at, page.pieces[0].arrived_at);
 }
 

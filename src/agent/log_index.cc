@@ -79,8 +79,8 @@ std::optional<IndexRecord> parse_record(std::string_view bytes) {
 }
 
 std::string segment_path(const std::string& logs, std::uint32_t slot, std::int32_t rank,
-                         LogStream stream) {
-  return lane_file(logs, slot, rank, stream == LogStream::kOut ? ".out" : ".err");
+                         model::LogStream stream) {
+  return lane_file(logs, slot, rank, stream == model::LogStream::kOut ? ".out" : ".err");
 }
 
 std::string marks_path(const std::string& logs, std::uint32_t slot, std::int32_t rank) {

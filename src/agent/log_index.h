@@ -6,11 +6,10 @@
 #include <string_view>
 
 #include "base/units.h"
+#include "model/log.h"
 #include "model/refs.h"
 
 namespace runnel::agent {
-
-enum class LogStream : std::uint8_t { kOut, kErr };
 
 // One record of a job's `logs/index`: 96 bytes, appended by the runner, read by the log reader.
 //
@@ -42,7 +41,7 @@ std::optional<IndexRecord> parse_record(std::string_view bytes);
 
 // "<logs>/3.0.out": slot 3, rank 0.
 std::string segment_path(const std::string& logs, std::uint32_t slot, std::int32_t rank,
-                         LogStream stream);
+                         model::LogStream stream);
 std::string marks_path(const std::string& logs, std::uint32_t slot, std::int32_t rank);
 std::string index_path(const std::string& logs);
 

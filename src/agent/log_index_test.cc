@@ -47,15 +47,16 @@ TEST(LogIndex, DamageIsSeen) {
 }
 
 TEST(LogIndex, NamesFiles) {
-  EXPECT_EQ(segment_path("/l", 3, 0, LogStream::kOut), "/l/3.0.out");
-  EXPECT_EQ(segment_path("/l", 3, 12, LogStream::kErr), "/l/3.12.err");
+  EXPECT_EQ(segment_path("/l", 3, 0, model::LogStream::kOut), "/l/3.0.out");
+  EXPECT_EQ(segment_path("/l", 3, 12, model::LogStream::kErr), "/l/3.12.err");
   EXPECT_EQ(marks_path("/l", 3, 0), "/l/3.0.marks");
   EXPECT_EQ(logs_folder("/home", JobId("j")), "/home/jobs/j/logs");
 }
 
 TEST(LogMarks, AreReadAsTheyWereWritten) {
-  const LogMark out{Time::from_millis(1'700'000'000'000), LogStream::kOut, 123};
-  const LogMark err{Time::from_millis(1'700'000'000'005), LogStream::kErr, std::int64_t{1} << 41};
+  const LogMark out{Time::from_millis(1'700'000'000'000), model::LogStream::kOut, 123};
+  const LogMark err{Time::from_millis(1'700'000'000'005), model::LogStream::kErr,
+                    std::int64_t{1} << 41};
   std::string bytes;
   append_mark(bytes, out);
   append_mark(bytes, err);

@@ -22,7 +22,7 @@ constexpr Duration kSparse = Duration::seconds(1);
 struct OutputName {
   std::uint32_t slot = 0;
   std::int32_t rank = 0;
-  LogStream stream = LogStream::kOut;
+  model::LogStream stream = model::LogStream::kOut;
 };
 
 // "3.0.out"
@@ -35,7 +35,7 @@ std::optional<OutputName> parse_name(std::string_view name) {
   if (rank.ec != std::errc()) return std::nullopt;
   const std::string_view suffix(rank.ptr, static_cast<std::size_t>(end - rank.ptr));
   if (suffix != ".out" && suffix != ".err") return std::nullopt;
-  parsed.stream = suffix == ".out" ? LogStream::kOut : LogStream::kErr;
+  parsed.stream = suffix == ".out" ? model::LogStream::kOut : model::LogStream::kErr;
   return parsed;
 }
 

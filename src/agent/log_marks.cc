@@ -42,7 +42,7 @@ std::vector<LogMark> parse_marks(std::string_view bytes) {
     mark.time = Time::from_millis(static_cast<std::int64_t>(take(in, 8)));
     mark.offset = static_cast<std::int64_t>(take(in, 8));
     const std::uint64_t stream = take(in, 4);
-    mark.stream = stream == 0 ? LogStream::kOut : LogStream::kErr;
+    mark.stream = stream == 0 ? model::LogStream::kOut : model::LogStream::kErr;
     if (take(in, 4) == sum && stream <= 1) marks.push_back(mark);
   }
   return marks;

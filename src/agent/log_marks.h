@@ -18,7 +18,7 @@ namespace runnel::agent {
 //      `--since`.
 struct LogMark {
   Time time;
-  LogStream stream = LogStream::kOut;
+  model::LogStream stream = model::LogStream::kOut;
   std::int64_t offset = 0;
   friend bool operator==(const LogMark&, const LogMark&) = default;
 };

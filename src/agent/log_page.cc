@@ -13,7 +13,7 @@ namespace {
 
 constexpr Duration kClockSlack = Duration::seconds(1);
 
-std::size_t as_index(LogStream stream) { return static_cast<std::size_t>(stream); }
+std::size_t as_index(model::LogStream stream) { return static_cast<std::size_t>(stream); }
 
 Time time_of(const timespec& at) {
   return Time::from_millis(static_cast<std::int64_t>(at.tv_sec) * 1000 + at.tv_nsec / 1'000'000);
@@ -41,11 +41,11 @@ std::string read_whole(const std::string& path) {
 
 }  // namespace
 
-std::int64_t LogSource::position(LogStream stream) const {
+std::int64_t LogSource::position(model::LogStream stream) const {
   return start.offset[as_index(stream)] + at.read[as_index(stream)];
 }
 
-LogPageBuilder::File& LogPageBuilder::file_of(const LogSource& source, LogStream stream) {
+LogPageBuilder::File& LogPageBuilder::file_of(const LogSource& source, model::LogStream stream) {
   const auto [entry, is_new] = files_.try_emplace({source.start.slot, source.start.rank, stream});
   File& file = entry->second;
   if (!is_new) return file;
@@ -68,23 +68,25 @@ std::vector<LogMark>& LogPageBuilder::marks_of(const LogSource& source) {
   return marks;
 }
 
-std::int64_t LogPageBuilder::end_of(const LogSource& source, LogStream stream) {
+std::int64_t LogPageBuilder::end_of(const LogSource& source, model::LogStream stream) {
   // What the index says ended there is there, but for files that somebody removed.
   const std::int64_t size = file_of(source, stream).size;
   return source.end ? std::min(source.end->offset[as_index(stream)], size) : size;
 }
 
 // A line without its end waits for it, unless nothing more will come, or has come for a while.
-LogPageBuilder::Rest LogPageBuilder::rest_of(const LogSource& source, LogStream stream) {
+LogPageBuilder::Rest LogPageBuilder::rest_of(const LogSource& source, model::LogStream stream) {
   if (source.end) return Rest::kTake;
   return now_ - file_of(source, stream).changed >= LogReader::kPartialAfter ? Rest::kTake
                                                                             : Rest::kWait;
 }
 
 LogPageBuilder::Drained LogPageBuilder::drain(LogSource& source) {
-  const std::int64_t end[2] = {end_of(source, LogStream::kOut), end_of(source, LogStream::kErr)};
+  const std::int64_t end[2] = {end_of(source, model::LogStream::kOut),
+                               end_of(source, model::LogStream::kErr)};
   const auto has_all = [&] {
-    return source.position(LogStream::kOut) >= end[0] && source.position(LogStream::kErr) >= end[1];
+    return source.position(model::LogStream::kOut) >= end[0] &&
+           source.position(model::LogStream::kErr) >= end[1];
   };
   const Time last = source.end ? Time::from_millis(source.end->time) : now_;
   if (has_all()) return Drained::kAll;
@@ -98,14 +100,14 @@ LogPageBuilder::Drained LogPageBuilder::drain(LogSource& source) {
     emit(source, mark->stream, std::min(mark->offset, end[as_index(mark->stream)]),
          std::min(mark->time, last), Rest::kWait);
   }
-  for (const LogStream stream : {LogStream::kOut, LogStream::kErr}) {
+  for (const model::LogStream stream : {model::LogStream::kOut, model::LogStream::kErr}) {
     if (!full()) emit(source, stream, end[as_index(stream)], last, rest_of(source, stream));
   }
   return full() && !has_all() ? Drained::kPageFull : Drained::kAll;
 }
 
 // True when the position stood in the gap and has left it.
-bool LogPageBuilder::emit_gap(LogSource& source, LogStream stream, Time time) {
+bool LogPageBuilder::emit_gap(LogSource& source, model::LogStream stream, Time time) {
   const std::size_t self = as_index(stream);
   if (!source.gap || source.gap->gap_end[self] <= source.gap->gap_begin[self]) return false;
   const std::int64_t position = source.position(stream);
@@ -118,13 +120,13 @@ bool LogPageBuilder::emit_gap(LogSource& source, LogStream stream, Time time) {
   return true;
 }
 
-void LogPageBuilder::emit(LogSource& source, LogStream stream, std::int64_t limit, Time time,
+void LogPageBuilder::emit(LogSource& source, model::LogStream stream, std::int64_t limit, Time time,
                           Rest rest) {
   const std::size_t self = as_index(stream);
   while (!full() && source.position(stream) < limit) {
     if (emit_gap(source, stream, time)) continue;
     const std::int64_t position = source.position(stream);
-    std::int64_t stop = std::min(limit, position + static_cast<std::int64_t>(kLogPageBytes));
+    std::int64_t stop = std::min(limit, position + static_cast<std::int64_t>(model::kLogPageBytes));
     const bool before_gap = source.gap && source.gap->gap_begin[self] > position &&
                             source.gap->gap_begin[self] <= stop &&
                             source.gap->gap_end[self] > source.gap->gap_begin[self];
@@ -134,17 +136,19 @@ void LogPageBuilder::emit(LogSource& source, LogStream stream, std::int64_t limi
                                 static_cast<std::size_t>(stop - position));
     const std::size_t line_end = bytes.rfind('\n');
     if (line_end != std::string::npos && !takes_all) bytes.resize(line_end + 1);
-    const bool waits = line_end == std::string::npos && !takes_all && bytes.size() < kLogPageBytes;
+    const bool waits =
+        line_end == std::string::npos && !takes_all && bytes.size() < model::kLogPageBytes;
     if (bytes.empty() || waits) return;
     source.at.read[self] += static_cast<std::int64_t>(bytes.size());
     push(source, stream, time, std::move(bytes));
   }
 }
 
-void LogPageBuilder::push(const LogSource& source, LogStream stream, Time time, std::string bytes) {
+void LogPageBuilder::push(const LogSource& source, model::LogStream stream, Time time,
+                          std::string bytes) {
   CHECK(!bytes.empty(), "a piece of output is empty");
   bytes_ += bytes.size();
-  LogPiece piece;
+  model::LogPiece piece;
   piece.attempt = {{job_, StepIndex(source.start.step), TaskIndex(source.start.task)},
                    AttemptNumber(source.start.attempt)};
   piece.rank = source.start.rank;

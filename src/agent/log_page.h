@@ -24,7 +24,7 @@ struct LogSource {
   std::optional<IndexRecord> end;  // Absent: it runs.
   LogCursor::Open at;
 
-  std::int64_t position(LogStream stream) const;
+  std::int64_t position(model::LogStream stream) const;
 };
 
 // Turns sources into pieces, in the order in which their output arrived, until a page is full.
@@ -43,10 +43,10 @@ class LogPageBuilder {
   // Skips what arrived before `since`.
   void skip_before(LogSource& source, Time since);
   // Where the stream of this source ends now.
-  std::int64_t end_of(const LogSource& source, LogStream stream);
+  std::int64_t end_of(const LogSource& source, model::LogStream stream);
 
-  std::vector<LogPiece> take() { return std::exchange(pieces_, {}); }
-  std::vector<LogPiece>& pieces() { return pieces_; }
+  std::vector<model::LogPiece> take() { return std::exchange(pieces_, {}); }
+  std::vector<model::LogPiece>& pieces() { return pieces_; }
   bool full() const { return bytes_ >= limit_; }
   void no_limit() { limit_ = SIZE_MAX; }
 
@@ -58,21 +58,21 @@ class LogPageBuilder {
   };
   enum class Rest : std::uint8_t { kWait, kTake };
 
-  File& file_of(const LogSource& source, LogStream stream);
+  File& file_of(const LogSource& source, model::LogStream stream);
   std::vector<LogMark>& marks_of(const LogSource& source);
-  void emit(LogSource& source, LogStream stream, std::int64_t limit, Time time, Rest rest);
-  bool emit_gap(LogSource& source, LogStream stream, Time time);
-  void push(const LogSource& source, LogStream stream, Time time, std::string bytes);
-  Rest rest_of(const LogSource& source, LogStream stream);
+  void emit(LogSource& source, model::LogStream stream, std::int64_t limit, Time time, Rest rest);
+  bool emit_gap(LogSource& source, model::LogStream stream, Time time);
+  void push(const LogSource& source, model::LogStream stream, Time time, std::string bytes);
+  Rest rest_of(const LogSource& source, model::LogStream stream);
 
   std::string logs_;
   JobId job_;
   Time now_;
-  std::map<std::tuple<std::uint32_t, std::int32_t, LogStream>, File> files_;
+  std::map<std::tuple<std::uint32_t, std::int32_t, model::LogStream>, File> files_;
   std::map<std::pair<std::uint32_t, std::int32_t>, std::vector<LogMark>> marks_;
-  std::vector<LogPiece> pieces_;
+  std::vector<model::LogPiece> pieces_;
   std::size_t bytes_ = 0;
-  std::size_t limit_ = kLogPageBytes;
+  std::size_t limit_ = model::kLogPageBytes;
 };
 
 }  // namespace runnel::agent

@@ -58,7 +58,7 @@ class IndexFile {
   std::int64_t count_ = 0;
 };
 
-bool wanted(const LogFilter& filter, const IndexRecord& record) {
+bool wanted(const model::LogFilter& filter, const IndexRecord& record) {
   if (filter.step && filter.step->value() != record.step) return false;
   if (filter.task && filter.task->value() != record.task) return false;
   if (filter.attempt && filter.attempt->value() != record.attempt) return false;
@@ -77,7 +77,7 @@ bool has_gap(const IndexRecord& record) {
 // One call of read(): walks the index from the cursor and drains what it meets.
 class Walk {
  public:
-  Walk(const std::string& logs, const LogFilter& filter, Time now)
+  Walk(const std::string& logs, const model::LogFilter& filter, Time now)
       : filter_(filter), index_(logs), page_(logs, filter.job, now) {}
 
   Result<void> resume(const LogCursor& cursor) {
@@ -95,7 +95,7 @@ class Walk {
     return {};
   }
 
-  LogPage read() {
+  model::LogPage read() {
     while (passed_ < index_.records() && pass(passed_)) {
       ++passed_;
       tell_cursors();
@@ -104,7 +104,7 @@ class Walk {
     return finish();
   }
 
-  LogPage read_tail(std::int64_t lines) {
+  model::LogPage read_tail(std::int64_t lines) {
     std::deque<LogSource> ended;
     page_.no_limit();
     for (; passed_ < index_.records(); ++passed_) {
@@ -183,8 +183,8 @@ class Walk {
   }
 
   bool has_output(const LogSource& source) {
-    return page_.end_of(source, LogStream::kOut) > source.position(LogStream::kOut) ||
-           page_.end_of(source, LogStream::kErr) > source.position(LogStream::kErr);
+    return page_.end_of(source, model::LogStream::kOut) > source.position(model::LogStream::kOut) ||
+           page_.end_of(source, model::LogStream::kErr) > source.position(model::LogStream::kErr);
   }
 
   void drain_running() {
@@ -195,8 +195,8 @@ class Walk {
   }
 
   // Newest first, until there are lines enough; what is left in them of each is the end.
-  LogPage last_lines(std::deque<LogSource> ended, std::int64_t lines) {
-    std::vector<std::vector<LogPiece>> parts;
+  model::LogPage last_lines(std::deque<LogSource> ended, std::int64_t lines) {
+    std::vector<std::vector<model::LogPiece>> parts;
     for (auto entry = open_.rbegin(); entry != open_.rend() && lines > 0; ++entry) {
       lines -= take_last(entry->second, lines, parts);
     }
@@ -214,7 +214,7 @@ class Walk {
 
   void skip_to_end(LogSource& source) {
     if (source.at.read[0] != 0 || source.at.read[1] != 0) return;
-    for (const LogStream stream : {LogStream::kOut, LogStream::kErr}) {
+    for (const model::LogStream stream : {model::LogStream::kOut, model::LogStream::kErr}) {
       const auto self = static_cast<std::size_t>(stream);
       source.at.read[self] = page_.end_of(source, stream) - source.start.offset[self];
     }
@@ -222,15 +222,15 @@ class Walk {
 
   // The source's last lines, as pieces; returns how many lines that were.
   std::int64_t take_last(LogSource& source, std::int64_t lines,
-                         std::vector<std::vector<LogPiece>>& parts) {
-    for (const LogStream stream : {LogStream::kOut, LogStream::kErr}) {
+                         std::vector<std::vector<model::LogPiece>>& parts) {
+    for (const model::LogStream stream : {model::LogStream::kOut, model::LogStream::kErr}) {
       const auto self = static_cast<std::size_t>(stream);
       const std::int64_t over = page_.end_of(source, stream) - source.position(stream) -
                                 static_cast<std::int64_t>(kTailBytesMax);
       if (over > 0) source.at.read[self] += over;
     }
     page_.drain(source);
-    std::vector<LogPiece> pieces = page_.take();
+    std::vector<model::LogPiece> pieces = page_.take();
     std::int64_t count = 0;
     std::size_t first = pieces.size();
     while (first > 0 && count < lines) count += cut_to_last(pieces[--first].bytes, lines - count);
@@ -261,7 +261,7 @@ class Walk {
 
   // Pieces told since the last call are followed by this place.
   void tell_cursors() {
-    std::vector<LogPiece>& pieces = page_.pieces();
+    std::vector<model::LogPiece>& pieces = page_.pieces();
     if (told_ == pieces.size() || open_.size() > kOpenForPieceCursors) return;
     pieces.back().cursor = cursor_text();
     told_ = pieces.size();
@@ -269,8 +269,8 @@ class Walk {
 
   // A piece in the middle of a source's pieces takes the place after the one before: its reader
   // gets it again.
-  LogPage finish() {
-    LogPage page;
+  model::LogPage finish() {
+    model::LogPage page;
     page.cursor = cursor_text();
     page.pieces = page_.take();
     if (!page.pieces.empty()) page.pieces.back().cursor = page.cursor;
@@ -280,7 +280,7 @@ class Walk {
     return page;
   }
 
-  const LogFilter& filter_;
+  const model::LogFilter& filter_;
   IndexFile index_;
   LogPageBuilder page_;
   std::map<std::int64_t, LogSource> open_;
@@ -290,13 +290,14 @@ class Walk {
 
 }  // namespace
 
-Result<LogPage> LogReader::read(const LogFilter& filter, const std::string& cursor, Time now) {
+Result<model::LogPage> LogReader::read(const model::LogFilter& filter, const std::string& cursor,
+                                       Time now) {
   Walk walk(logs_folder(home_, filter.job), filter, now);
   TRY(walk.resume(TRY(parse_log_cursor(cursor))));
   if (cursor.empty() && filter.tail) {
     return walk.read_tail(std::clamp<std::int64_t>(*filter.tail, 0, kTailLinesMax));
   }
-  LogPage page = walk.read();
+  model::LogPage page = walk.read();
   if (page.pieces.empty() && page.cursor == "0") page.cursor = cursor;
   return page;
 }

@@ -39,7 +39,7 @@ class LogReaderTest : public ::testing::Test {
     MUST(output_.flush());
     return output;
   }
-  void write(const RankOutput& rank, LogStream stream, const std::string& text) {
+  void write(const RankOutput& rank, model::LogStream stream, const std::string& text) {
     ASSERT_GT(::write(output_.descriptor(rank, stream), text.data(), text.size()), 0);
   }
   void end(RankOutput& rank, Bytes max_log = Bytes::gibi(1)) {
@@ -48,7 +48,7 @@ class LogReaderTest : public ::testing::Test {
   }
   void mark() { marker_.look_all(Time::from_millis(++time_)); }
 
-  LogPage read(const std::string& cursor = {}, std::int64_t now = kNow) {
+  model::LogPage read(const std::string& cursor = {}, std::int64_t now = kNow) {
     return MUST(reader_.read(filter_, cursor, Time::from_millis(now)));
   }
   // All pages, one text per attempt, rank and stream; `order` is everything as it came.
@@ -56,10 +56,10 @@ class LogReaderTest : public ::testing::Test {
     std::map<std::string, std::string> texts;
     std::string cursor;
     for (int pages = 0; pages < 10'000; ++pages) {
-      const LogPage page = read(cursor);
-      for (const LogPiece& piece : page.pieces) {
+      const model::LogPage page = read(cursor);
+      for (const model::LogPiece& piece : page.pieces) {
         texts[std::to_string(piece.attempt.task.index.value()) + "/" + std::to_string(piece.rank) +
-              (piece.stream == LogStream::kOut ? "/out" : "/err")] += piece.bytes;
+              (piece.stream == model::LogStream::kOut ? "/out" : "/err")] += piece.bytes;
         if (order != nullptr) *order += piece.bytes;
       }
       if (page.pieces.empty()) return texts;
@@ -73,7 +73,7 @@ class LogReaderTest : public ::testing::Test {
   LogReader reader_;
   JobOutput output_;
   LogMarker marker_;
-  LogFilter filter_;
+  model::LogFilter filter_;
   std::int64_t time_ = 1'700'000'000'000;
 };
 
@@ -86,13 +86,13 @@ TEST_F(LogReaderTest, AJobWithoutOutputIsEmpty) {
 TEST_F(LogReaderTest, TellsAttemptsApart) {
   RankOutput a = begin(1, 0);
   RankOutput b = begin(2, 1);
-  write(a, LogStream::kOut, "a1\n");
-  write(b, LogStream::kOut, "b1\n");
-  write(b, LogStream::kErr, "b2");
+  write(a, model::LogStream::kOut, "a1\n");
+  write(b, model::LogStream::kOut, "b1\n");
+  write(b, model::LogStream::kErr, "b2");
   end(b);
   RankOutput c = begin(3, 1);
-  write(c, LogStream::kOut, "c1\n");
-  write(a, LogStream::kOut, "a2\n");
+  write(c, model::LogStream::kOut, "c1\n");
+  write(a, model::LogStream::kOut, "a2\n");
   end(a);
   end(c);
   const auto texts = read_all();
@@ -105,19 +105,19 @@ TEST_F(LogReaderTest, TellsAttemptsApart) {
 TEST_F(LogReaderTest, FollowsARunningAttemptByWholeLines) {
   RankOutput a = begin(1, 0);
   EXPECT_TRUE(read({}, time_).pieces.empty());
-  write(a, LogStream::kOut, "one\ntw");
-  LogPage page = read({}, 0);
+  write(a, model::LogStream::kOut, "one\ntw");
+  model::LogPage page = read({}, 0);
   ASSERT_EQ(page.pieces.size(), 1U);
   EXPECT_EQ(page.pieces[0].bytes, "one\n");
   EXPECT_TRUE(read(page.cursor, 0).pieces.empty()) << "the rest of the line is still to come";
-  write(a, LogStream::kOut, "o\nthree");
+  write(a, model::LogStream::kOut, "o\nthree");
   page = read(page.cursor, 0);
   ASSERT_EQ(page.pieces.size(), 1U);
   EXPECT_EQ(page.pieces[0].bytes, "two\n");
-  const LogPage waited = read(page.cursor, kNow);
+  const model::LogPage waited = read(page.cursor, kNow);
   ASSERT_EQ(waited.pieces.size(), 1U) << "after a second it is told as it is";
   EXPECT_EQ(waited.pieces[0].bytes, "three");
-  write(a, LogStream::kOut, "!\n");
+  write(a, model::LogStream::kOut, "!\n");
   end(a);
   page = read(waited.cursor, 0);
   ASSERT_EQ(page.pieces.size(), 1U);
@@ -128,7 +128,7 @@ TEST_F(LogReaderTest, FollowsARunningAttemptByWholeLines) {
 TEST_F(LogReaderTest, GoesOnFromAnyCursor) {
   std::vector<RankOutput> lanes = {begin(0, 0), begin(1, 1), begin(2, 2)};
   for (int i = 0; i < 20'000; ++i) {
-    write(lanes[static_cast<std::size_t>(i % 3)], LogStream::kOut,
+    write(lanes[static_cast<std::size_t>(i % 3)], model::LogStream::kOut,
           "line " + std::to_string(i) + " of some length to fill a page or two\n");
   }
   end(lanes[1]);
@@ -138,18 +138,18 @@ TEST_F(LogReaderTest, GoesOnFromAnyCursor) {
     lines += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   EXPECT_EQ(lines, 20'000U) << "nothing twice, nothing missing";
   // From the cursor of any piece the rest follows.
-  const LogPage first = read();
+  const model::LogPage first = read();
   ASSERT_GT(first.pieces.size(), 0U);
-  const LogPage rest = read(first.pieces.back().cursor);
+  const model::LogPage rest = read(first.pieces.back().cursor);
   EXPECT_NE(rest.pieces.at(0).bytes, first.pieces.back().bytes);
 }
 
 TEST_F(LogReaderTest, PutsTheStreamsInTheOrderOfTheirMarks) {
   RankOutput a = begin(1, 0);
   for (int i = 0; i < 3; ++i) {
-    write(a, LogStream::kOut, "out " + std::to_string(i) + "\n");
+    write(a, model::LogStream::kOut, "out " + std::to_string(i) + "\n");
     mark();
-    write(a, LogStream::kErr, "err " + std::to_string(i) + "\n");
+    write(a, model::LogStream::kErr, "err " + std::to_string(i) + "\n");
     mark();
   }
   end(a);
@@ -161,11 +161,11 @@ TEST_F(LogReaderTest, PutsTheStreamsInTheOrderOfTheirMarks) {
 
 TEST_F(LogReaderTest, ALineIsWholeEvenAcrossMarks) {
   RankOutput a = begin(1, 0);
-  write(a, LogStream::kOut, "half ");
+  write(a, model::LogStream::kOut, "half ");
   mark();
-  write(a, LogStream::kErr, "between\n");
+  write(a, model::LogStream::kErr, "between\n");
   mark();
-  write(a, LogStream::kOut, "whole\n");
+  write(a, model::LogStream::kOut, "whole\n");
   mark();
   end(a);
   std::string order;
@@ -177,8 +177,8 @@ TEST_F(LogReaderTest, Filters) {
   for (int task = 0; task < 4; ++task) {
     RankOutput zero = begin(task, 0, 0);
     RankOutput one = begin(task, 0, 1);
-    write(zero, LogStream::kOut, "zero\n");
-    write(one, LogStream::kOut, "one\n");
+    write(zero, model::LogStream::kOut, "zero\n");
+    write(one, model::LogStream::kOut, "one\n");
     end(zero);
     end(one);
   }
@@ -196,14 +196,14 @@ TEST_F(LogReaderTest, Filters) {
 
 TEST_F(LogReaderTest, SinceSkipsWhatArrivedEarlier) {
   RankOutput old = begin(0, 0);
-  write(old, LogStream::kOut, "old\n");
+  write(old, model::LogStream::kOut, "old\n");
   mark();
   end(old);
   RankOutput a = begin(1, 0);
-  write(a, LogStream::kOut, "early\n");
+  write(a, model::LogStream::kOut, "early\n");
   mark();
   const Time since = Time::from_millis(++time_);
-  write(a, LogStream::kOut, "late\n");
+  write(a, model::LogStream::kOut, "late\n");
   mark();
   end(a);
   filter_.since = since;
@@ -214,18 +214,18 @@ TEST_F(LogReaderTest, TheTailIsTheLastLines) {
   for (int task = 0; task < 5; ++task) {
     RankOutput a = begin(task, 0);
     for (int i = 0; i < 3; ++i) {
-      write(a, LogStream::kOut, std::to_string(task) + "." + std::to_string(i) + "\n");
+      write(a, model::LogStream::kOut, std::to_string(task) + "." + std::to_string(i) + "\n");
     }
     end(a);
   }
   RankOutput silent = begin(5, 0);
   end(silent);
   RankOutput running = begin(6, 0);
-  write(running, LogStream::kOut, "run 1\nrun 2\n");
+  write(running, model::LogStream::kOut, "run 1\nrun 2\n");
   const auto tail = [&](std::int64_t lines) {
     filter_.tail = lines;
     std::string text;
-    for (const LogPiece& piece : read().pieces) text += piece.bytes;
+    for (const model::LogPiece& piece : read().pieces) text += piece.bytes;
     return text;
   };
   EXPECT_EQ(tail(0), "");
@@ -236,9 +236,9 @@ TEST_F(LogReaderTest, TheTailIsTheLastLines) {
   const std::string all = tail(1'000);
   EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 17);
   filter_.tail = 1;
-  const LogPage page = read();
-  write(running, LogStream::kOut, "run 3\n");
-  const LogPage next = read(page.cursor);
+  const model::LogPage page = read();
+  write(running, model::LogStream::kOut, "run 3\n");
+  const model::LogPage next = read(page.cursor);
   ASSERT_EQ(next.pieces.size(), 1U);
   EXPECT_EQ(next.pieces[0].bytes, "run 3\n");
 }
@@ -246,7 +246,7 @@ TEST_F(LogReaderTest, TheTailIsTheLastLines) {
 TEST_F(LogReaderTest, SaysWhereMaxLogDroppedSomething) {
   RankOutput a = begin(1, 0);
   for (int i = 0; i < 300; ++i) {
-    write(a, LogStream::kOut, std::to_string(1'000 + i) + std::string(1019, '.') + "\n");
+    write(a, model::LogStream::kOut, std::to_string(1'000 + i) + std::string(1019, '.') + "\n");
   }
   end(a, Bytes::kibi(100));
   const std::string text = read_all().at("1/0/out");
@@ -261,11 +261,11 @@ TEST_F(LogReaderTest, SaysWhereMaxLogDroppedSomething) {
 
 TEST_F(LogReaderTest, ALongLineComesInParts) {
   RankOutput a = begin(1, 0);
-  const std::string line(3 * kLogPageBytes + 17, 'x');
-  write(a, LogStream::kOut, line);
-  const LogPage page = read({}, 0);
+  const std::string line(3 * model::kLogPageBytes + 17, 'x');
+  write(a, model::LogStream::kOut, line);
+  const model::LogPage page = read({}, 0);
   ASSERT_EQ(page.pieces.size(), 1U);
-  EXPECT_EQ(page.pieces[0].bytes.size(), kLogPageBytes);
+  EXPECT_EQ(page.pieces[0].bytes.size(), model::kLogPageBytes);
   end(a);
   EXPECT_EQ(read_all().at("1/0/out"), line);
 }
@@ -274,7 +274,7 @@ TEST_F(LogReaderTest, RefusesCursorsOfOtherPlaces) {
   RankOutput a = begin(1, 0);
   end(a);
   for (const char* cursor : {"nonsense", "99", "2;1.0.0", "2;0.0.0.5"}) {
-    const Result<LogPage> page = reader_.read(filter_, cursor, Time());
+    const Result<model::LogPage> page = reader_.read(filter_, cursor, Time());
     ASSERT_FALSE(page.ok()) << cursor;
     EXPECT_EQ(page.error().code, Errc::kInvalid);
   }
@@ -282,10 +282,10 @@ TEST_F(LogReaderTest, RefusesCursorsOfOtherPlaces) {
 
 TEST_F(LogReaderTest, SurvivesADamagedRecord) {
   RankOutput a = begin(1, 0);
-  write(a, LogStream::kOut, "a\n");
+  write(a, model::LogStream::kOut, "a\n");
   end(a);
   RankOutput b = begin(2, 0);
-  write(b, LogStream::kOut, "b\n");
+  write(b, model::LogStream::kOut, "b\n");
   end(b);
   const std::string path = index_path(logs_folder(home_.path(), JobId("job")));
   FILE* file = std::fopen(path.c_str(), "r+");
@@ -298,14 +298,14 @@ TEST_F(LogReaderTest, SurvivesADamagedRecord) {
 TEST_F(LogReaderTest, ReadsAHundredThousandShortAttempts) {
   for (int task = 0; task < 100'000; ++task) {
     RankOutput a = MUST(output_.begin(0, 0, attempt_of(task), Time::from_millis(1)));
-    write(a, LogStream::kOut, "x\n");
+    write(a, model::LogStream::kOut, "x\n");
     output_.end(a, Bytes::gibi(1), Time::from_millis(2));
   }
   MUST(output_.flush());
   std::size_t lines = 0;
   std::string cursor;
   while (true) {
-    const LogPage page = read(cursor);
+    const model::LogPage page = read(cursor);
     if (page.pieces.empty()) break;
     lines += page.pieces.size();
     cursor = page.cursor;
@@ -321,17 +321,18 @@ class LogMarkerTest : public LogReaderTest {};
 TEST_F(LogMarkerTest, NotesGrowthOnceAndGoesOnWhereAnotherEnded) {
   RankOutput a = begin(1, 0);
   EXPECT_FALSE(marker_.look("0.0.out", Time::from_millis(5)));
-  write(a, LogStream::kOut, "x");
+  write(a, model::LogStream::kOut, "x");
   EXPECT_TRUE(marker_.look("0.0.out", Time::from_millis(6)));
   EXPECT_FALSE(marker_.look("0.0.out", Time::from_millis(7)));
-  write(a, LogStream::kErr, "yy");
+  write(a, model::LogStream::kErr, "yy");
   LogMarker next(logs_folder(home_.path(), JobId("job")));
   EXPECT_FALSE(next.look("0.0.out", Time::from_millis(8)));
   EXPECT_TRUE(next.look_all(Time::from_millis(9)));
   const std::string text =
       testing::read_text(marks_path(logs_folder(home_.path(), JobId("job")), 0, 0));
-  EXPECT_EQ(parse_marks(text), (std::vector<LogMark>{{Time::from_millis(6), LogStream::kOut, 1},
-                                                     {Time::from_millis(9), LogStream::kErr, 2}}));
+  EXPECT_EQ(parse_marks(text),
+            (std::vector<LogMark>{{Time::from_millis(6), model::LogStream::kOut, 1},
+                                  {Time::from_millis(9), model::LogStream::kErr, 2}}));
 }
 
 TEST_F(LogMarkerTest, IgnoresWhatIsNoOutput) {

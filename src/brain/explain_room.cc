@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "brain/hosts.h"
 #include "brain/wish.h"
 #include "sched/place.h"
 
@@ -88,18 +89,6 @@ std::string need_text(const sched::Request& request) {
 
 // ---- clusters
 // --------------------------------------------------------------------------------------
-
-sched::Host idle_host(const Node& node) {
-  return {node.info.id, node.info.pool, node.info.capacity, node.info.capacity,
-          node.info.colocate ? sched::Sharing::kColocate : sched::Sharing::kOnePlacePerGang};
-}
-
-// Every node ever seen, also those that are down, with nothing on them.
-sched::Cluster known_nodes(const State& state) {
-  sched::Cluster cluster;
-  for (const auto& [id, node] : state.nodes) cluster.join(idle_host(node));
-  return cluster;
-}
 
 sched::Cluster all_colocating(const sched::Cluster& cluster) {
   sched::Cluster out;

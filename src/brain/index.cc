@@ -1,9 +1,11 @@
 #include "brain/index.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "base/check.h"
+#include "brain/hosts.h"
 
 namespace runnel::brain {
 namespace {
@@ -202,9 +204,9 @@ void Index::settle_host(const State& state, const NodeId& id) {
   if (!node.up) return;
   model::Resources used;
   for (LaneId lane : lanes_on[id]) used.add(held_.at(lane).amounts.at(id));
-  cluster.join(sched::Host{
-      id, node.info.pool, node.info.capacity, left_of(node.info.capacity, used),
-      node.info.colocate ? sched::Sharing::kColocate : sched::Sharing::kOnePlacePerGang});
+  sched::Host host = idle_host(node);
+  host.free = left_of(node.info.capacity, used);
+  cluster.join(std::move(host));
 }
 
 void Index::crowd(const State& state, LaneId id) {

@@ -2,7 +2,9 @@
 #include <string>
 
 #include "base/check.h"
+#include "brain/hosts.h"
 #include "brain/turn.h"
+#include "brain/wish.h"
 #include "sched/place.h"
 
 namespace runnel::brain {
@@ -13,25 +15,6 @@ using model::Status;
 Error too_many(std::string what, std::size_t limit) {
   return Error(Errc::kFull, "the home already has " + std::to_string(limit) + " " + std::move(what))
       .with_hint("wait until some have ended, or cancel them: runnel ps, runnel cancel ID");
-}
-
-sched::Request lane_request(const model::StepSpec& spec) {
-  sched::Request request;
-  request.places = spec.num_nodes;
-  request.per_place = spec.resources;
-  request.cpu_share = spec.whole_node ? sched::CpuShare::kWholeHost : sched::CpuShare::kAsAsked;
-  return request;
-}
-
-// All nodes ever seen, also those that are down now: they may come back.
-sched::Cluster known_nodes(const State& state) {
-  sched::Cluster cluster;
-  for (const auto& [id, node] : state.nodes) {
-    cluster.join(sched::Host{
-        id, node.info.pool, node.info.capacity, node.info.capacity,
-        node.info.colocate ? sched::Sharing::kColocate : sched::Sharing::kOnePlacePerGang});
-  }
-  return cluster;
 }
 
 model::Resources largest(const State& state) {
@@ -50,7 +33,7 @@ std::optional<Error> can_never_start(const State& state, const model::JobSpec& s
   if (state.nodes.empty()) return std::nullopt;
   const sched::Cluster cluster = known_nodes(state);
   for (const model::StepSpec& step : spec.steps) {
-    if (sched::feasible(lane_request(step), cluster)) continue;
+    if (sched::feasible(lane_of(step), cluster)) continue;
     const std::string places = step.num_nodes == 1
                                    ? std::string("one place")
                                    : std::to_string(step.num_nodes) + " places at once, each";

@@ -22,14 +22,19 @@ std::int64_t waiting_tasks(const State& state, const Index& index, const StepKey
   return count;
 }
 
-sched::Request request_of(const State& state, const Index& index, const StepKey& key, Time now) {
-  const model::StepSpec& spec = spec_of(state, key.job, key.step);
-  const Step& step = step_of(state, key.job, key.step);
+sched::Request lane_of(const model::StepSpec& spec) {
   sched::Request request;
-  request.key = queue_key(state.jobs.at(key.job), key.step);
   request.places = spec.num_nodes;
   request.per_place = spec.resources;
   request.cpu_share = spec.whole_node ? sched::CpuShare::kWholeHost : sched::CpuShare::kAsAsked;
+  return request;
+}
+
+sched::Request request_of(const State& state, const Index& index, const StepKey& key, Time now) {
+  const model::StepSpec& spec = spec_of(state, key.job, key.step);
+  const Step& step = step_of(state, key.job, key.step);
+  sched::Request request = lane_of(spec);
+  request.key = queue_key(state.jobs.at(key.job), key.step);
   request.lanes_wanted = waiting_tasks(state, index, key, now);
   if (spec.parallel.has_value()) {
     request.lanes_wanted = std::min(request.lanes_wanted, *spec.parallel - step.lanes);

@@ -18,6 +18,9 @@ namespace runnel::brain {
 // reaches.
 std::int64_t waiting_tasks(const State& state, const Index& index, const StepKey& key, Time now);
 
+// One lane of the step, whoever wants it.
+sched::Request lane_of(const model::StepSpec& spec);
+
 // The step's wish. lanes_wanted is 0 when only back-offs that are not over are left, or `parallel`
 // is reached.
 sched::Request request_of(const State& state, const Index& index, const StepKey& key, Time now);

@@ -36,20 +36,8 @@ void NodeGlue::join(model::NodeInventory inventory) {
   CHECK(false, "the agent speaks of a node that the home does not have");
 }
 
-Async<control::LogPage> LogGlue::read(control::LogQuery query, std::string cursor) {
-  agent::LogFilter filter{query.job,  query.step,  query.task, query.attempt,
-                          query.rank, query.since, query.tail};
-  Result<agent::LogPage> read = co_await agent_.read_log(std::move(filter), std::move(cursor));
-  agent::LogPage page = CO_TRY(std::move(read));
-  control::LogPage out;
-  out.cursor = std::move(page.cursor);
-  for (agent::LogPiece& piece : page.pieces) {
-    const auto stream = piece.stream == agent::LogStream::kErr ? control::OutputStream::kErr
-                                                               : control::OutputStream::kOut;
-    out.pieces.push_back({piece.attempt, piece.rank, stream, piece.arrived_at,
-                          std::move(piece.bytes), std::move(piece.cursor)});
-  }
-  co_return out;
+Async<model::LogPage> LogGlue::read(model::LogFilter filter, std::string cursor) {
+  return agent_.read_log(std::move(filter), std::move(cursor));
 }
 
 Async<void> LogGlue::changed(JobId job, async::StopToken stop) {

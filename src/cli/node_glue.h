@@ -42,7 +42,7 @@ class NodeGlue final : public control::NodeLink {
 class LogGlue final : public control::LogSource {
  public:
   explicit LogGlue(agent::Agent& agent) : agent_(agent) {}
-  Async<control::LogPage> read(control::LogQuery query, std::string cursor) override;
+  Async<model::LogPage> read(model::LogFilter filter, std::string cursor) override;
   Async<void> changed(JobId job, async::StopToken stop) override;
 
  private:

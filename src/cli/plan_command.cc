@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::int64_t kShownTasks = 3;
 
-int fail_all(const std::vector<Error>& errors) {
-  int code = 1;
-  for (const Error& error : errors) code = fail(error);
-  return code;
-}
-
 std::string needs_of(const model::JobSpec& spec, const model::StepSpec& step) {
   std::string text;
   for (StepIndex need : step.depends_on) {
@@ -69,7 +63,7 @@ std::string plan_text(const model::JobSpec& spec) {
 
 int validate(const Arguments& arguments, const Home& home) {
   const JobSourceReport read = read_job_source(arguments, home);
-  if (!read.source.has_value()) return fail_all(read.errors);
+  if (!read.source.has_value()) return fail(read.errors);
   if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
     put(document(MUST(json::parse(model::encode_text(read.source->spec))), arguments.output));
   } else {
@@ -80,7 +74,7 @@ int validate(const Arguments& arguments, const Home& home) {
 
 int plan(const Arguments& arguments, const Home& home) {
   const JobSourceReport read = read_job_source(arguments, home);
-  if (!read.source.has_value()) return fail_all(read.errors);
+  if (!read.source.has_value()) return fail(read.errors);
   if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
     put(document(MUST(json::parse(model::encode_text(read.source->spec))), arguments.output));
   } else {

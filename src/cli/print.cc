@@ -68,6 +68,12 @@ int fail(const Error& error) {
   return exit_code_of(error);
 }
 
+int fail(const std::vector<Error>& errors) {
+  int code = 1;
+  for (const Error& error : errors) code = fail(error);
+  return code;
+}
+
 std::string Table::text(bool aligned) const {
   std::vector<std::size_t> widths;
   for (const auto& row : rows_) {

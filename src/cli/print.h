@@ -17,6 +17,7 @@ void put(std::string_view text);  // stdout, as it is.
 // Prints an error to stderr and returns the exit code it deserves: 2 for what the user must mend,
 // else 1.
 int fail(const Error& error);
+int fail(const std::vector<Error>& errors);  // The code of the last.
 int exit_code_of(const Error& error);
 
 // A table with aligned columns on a terminal, tab-separated lines in a pipe.

@@ -39,12 +39,6 @@ Result<json::Value> submit(Session& session, const JobSource& source) {
   return session.post("/api/v1/jobs", submission_body(source), new_key());
 }
 
-int fail_all(const std::vector<Error>& errors) {
-  int code = 1;
-  for (const Error& error : errors) code = fail(error);
-  return code;
-}
-
 void print_submitted(const Arguments& arguments, const json::Value& job) {
   const std::string id = text_of(job, "id");
   if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
@@ -62,7 +56,7 @@ void print_submitted(const Arguments& arguments, const json::Value& job) {
 int up(const Arguments& arguments, const Home& home) {
   if (arguments.dry_run) return plan(arguments, home);
   JobSourceReport read = read_job_source(arguments, home);
-  if (!read.source.has_value()) return fail_all(read.errors);
+  if (!read.source.has_value()) return fail(read.errors);
   Session session(home, Start::kIfAbsent);
   const Result<json::Value> job = submit(session, *read.source);
   if (!job.ok()) return fail(job.error());
@@ -74,7 +68,7 @@ int run_job(const Arguments& arguments, const Home& home) {
   if (arguments.dry_run) return plan(arguments, home);
   if (arguments.detach) return up(arguments, home);
   JobSourceReport read = read_job_source(arguments, home);
-  if (!read.source.has_value()) return fail_all(read.errors);
+  if (!read.source.has_value()) return fail(read.errors);
   Session session(home, Start::kIfAbsent);
   const Result<json::Value> job = submit(session, *read.source);
   if (!job.ok()) return fail(job.error());

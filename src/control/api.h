@@ -98,8 +98,8 @@ class Api {
 
   // api_logs.cc
   Async<http::Reply> read_logs(http::Request request);
-  Result<LogQuery> log_query(const http::Request& request, const JobId& job) const;
-  Async<void> stream_logs(LogQuery query, std::string cursor, Flag follow, StreamForm form,
+  Result<model::LogFilter> log_query(const http::Request& request, const JobId& job) const;
+  Async<void> stream_logs(model::LogFilter query, std::string cursor, Flag follow, StreamForm form,
                           bool raw, http::StreamWriter& out);
   Async<void> more_output(JobId job, async::StopToken stop);
   bool is_over(const JobId& job) const;

@@ -31,10 +31,10 @@ Result<bool> wants_raw(const http::Request& request) {
       .with_hint("write format=json or format=raw");
 }
 
-std::string encode(const LogPage& page, StreamForm form, bool raw,
+std::string encode(const model::LogPage& page, StreamForm form, bool raw,
                    const std::vector<std::string>& step_names) {
   std::string text;
-  for (const LogPiece& piece : page.pieces) {
+  for (const model::LogPiece& piece : page.pieces) {
     if (raw) {
       text += piece.bytes;
       continue;
@@ -58,10 +58,10 @@ std::string_view type_of(StreamForm form, bool raw) {
 
 }  // namespace
 
-Result<LogQuery> Api::log_query(const http::Request& request, const JobId& job) const {
+Result<model::LogFilter> Api::log_query(const http::Request& request, const JobId& job) const {
   TRY(known_only(
       request, {"step", "task", "attempt", "rank", "follow", "tail", "since", "format", "cursor"}));
-  LogQuery query;
+  model::LogFilter query;
   query.job = job;
   query.task = TRY(id_of<TaskIndex>(request, "task"));
   query.attempt = TRY(id_of<AttemptNumber>(request, "attempt"));
@@ -82,7 +82,7 @@ Result<LogQuery> Api::log_query(const http::Request& request, const JobId& job) 
 Async<http::Reply> Api::read_logs(http::Request request) {
   Result<JobId> found = co_await job_of_path(request.param("id"));
   const JobId job = CO_TRY(std::move(found));
-  const LogQuery query = CO_TRY(log_query(request, job));
+  const model::LogFilter query = CO_TRY(log_query(request, job));
   const Flag follow = CO_TRY(flag_of(request, "follow"));
   const bool raw = CO_TRY(wants_raw(request));
   const StreamForm form = stream_form_of(request);
@@ -101,8 +101,8 @@ bool Api::is_over(const JobId& job) const {
   return found == controller_.state().jobs.end() || model::is_end(found->second.status);
 }
 
-Async<void> Api::stream_logs(LogQuery query, std::string cursor, Flag follow, StreamForm form,
-                             bool raw, http::StreamWriter& out) {
+Async<void> Api::stream_logs(model::LogFilter query, std::string cursor, Flag follow,
+                             StreamForm form, bool raw, http::StreamWriter& out) {
   std::vector<std::string> step_names;
   auto live = controller_.state().jobs.find(query.job);
   if (live != controller_.state().jobs.end()) {
@@ -111,8 +111,8 @@ Async<void> Api::stream_logs(LogQuery query, std::string cursor, Flag follow, St
   for (;;) {
     // Asked before reading: what a job wrote before it ended is there when it has ended.
     const bool over = is_over(query.job);
-    Result<LogPage> read = co_await logs_.read(query, cursor);
-    LogPage page = CO_TRY(std::move(read));
+    Result<model::LogPage> read = co_await logs_.read(query, cursor);
+    model::LogPage page = CO_TRY(std::move(read));
     cursor = std::move(page.cursor);
     Result<void> written = co_await out.write(encode(page, form, raw, step_names));
     CO_TRY(std::move(written));

@@ -25,7 +25,7 @@ class PaperLogs final : public LogSource {
   explicit PaperLogs(async::EventLoop& loop) : grown_(loop) {}
 
   void write(const JobId& job, const std::string& bytes) {
-    LogPiece piece;
+    model::LogPiece piece;
     piece.attempt = {{job, StepIndex(0), TaskIndex(0)}, AttemptNumber(1)};
     piece.bytes = bytes;
     piece.cursor = std::to_string(pieces_.size() + 1);
@@ -33,10 +33,10 @@ class PaperLogs final : public LogSource {
     grown_.notify_all();
   }
 
-  Async<LogPage> read(LogQuery query, std::string cursor) override {
+  Async<model::LogPage> read(model::LogFilter query, std::string cursor) override {
     last_query = query;
     const std::size_t from = cursor.empty() ? 0 : std::stoul(cursor);
-    LogPage page;
+    model::LogPage page;
     page.cursor = cursor;
     if (from >= pieces_.size()) co_return page;
     page.pieces.push_back(pieces_[from]);
@@ -47,10 +47,10 @@ class PaperLogs final : public LogSource {
     return grown_.wait(std::move(stop));
   }
 
-  LogQuery last_query;
+  model::LogFilter last_query;
 
  private:
-  std::vector<LogPiece> pieces_;
+  std::vector<model::LogPiece> pieces_;
   async::Notifier grown_;
 };
 

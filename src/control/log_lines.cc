@@ -5,7 +5,7 @@
 namespace runnel::control {
 namespace {
 
-void write_line(std::string& text, const LogPiece& piece, std::string_view step,
+void write_line(std::string& text, const model::LogPiece& piece, std::string_view step,
                 std::string_view line, bool last) {
   json::Writer out(text);
   out.begin_object();
@@ -17,7 +17,7 @@ void write_line(std::string& text, const LogPiece& piece, std::string_view step,
   out.field("msg", folded(line));
   out.field("rank", piece.rank);
   out.field("step", step);
-  out.field("stream", piece.stream == OutputStream::kErr ? "stderr" : "stdout");
+  out.field("stream", piece.stream == model::LogStream::kErr ? "stderr" : "stdout");
   out.field("task", piece.attempt.task.index.value());
   out.field("ts", rfc3339(piece.arrived_at));
   out.end_object();
@@ -32,7 +32,7 @@ std::string_view folded(std::string_view line) {
   return over == std::string_view::npos ? line : line.substr(over + 1);
 }
 
-std::string json_lines(const LogPiece& piece, std::string_view step_name) {
+std::string json_lines(const model::LogPiece& piece, std::string_view step_name) {
   std::string text;
   std::string_view rest = piece.bytes;
   while (!rest.empty()) {

@@ -12,7 +12,7 @@ namespace runnel::control {
 // written over with carriage returns (a progress bar) the last version is told. Bytes that are not
 // UTF-8 become U+FFFD. The last line carries the cursor: a reader that comes back after an earlier
 // one gets the piece again.
-std::string json_lines(const LogPiece& piece, std::string_view step_name);
+std::string json_lines(const model::LogPiece& piece, std::string_view step_name);
 
 // A line without what was written over, and without its end.
 std::string_view folded(std::string_view line);

@@ -54,10 +54,10 @@ TEST(Query, NamesTheNearestParameter) {
 }
 
 TEST(LogLines, SplitsFoldsAndMarksTheCursor) {
-  LogPiece piece;
+  model::LogPiece piece;
   piece.attempt = {{JobId("a"), StepIndex(0), TaskIndex(3)}, AttemptNumber(2)};
   piece.rank = 1;
-  piece.stream = OutputStream::kErr;
+  piece.stream = model::LogStream::kErr;
   piece.arrived_at = Time::from_millis(1'700'000'000'000);
   piece.bytes = "one\n10%\r50%\r100%\r\n\xff last";
   piece.cursor = "c7";

@@ -65,7 +65,7 @@ void Clients::submit(std::size_t wish) {
         if (state.generation != born || answer.refusal.has_value()) return;
         state.answered = true;
         ids_[job] = answer.job;
-        seen_.answers.push_back({key, answer.job, 0});
+        seen_.answers.push_back({key, answer.job});
       });
 }
 

@@ -93,7 +93,6 @@ class StateCheck {
 }  // namespace
 
 std::string check_history(const Seen& seen, const std::vector<model::Event>& log) {
-  if (!seen.violation.empty()) return seen.violation;
   if (std::string broken = check_answers(seen, log); !broken.empty()) return broken;
   if (std::string broken = check_watched(seen, log); !broken.empty()) return broken;
   StateCheck states;

@@ -13,15 +13,12 @@ namespace runnel::sim {
 // What clients saw, and nothing else: the material of the history check.
 struct Seen {
   struct Answer {
-    std::string key;                 // Idempotency key of the submission.
-    JobId job;                       // What it was told.
-    std::int64_t log_size_then = 0;  // Events that had been shown to watchers when it was told.
+    std::string key;  // Idempotency key of the submission.
+    JobId job;        // What it was told.
   };
   std::vector<Answer> answers;
   // Event number -> what the watcher was shown; numbers never repeat with other content.
   std::map<std::int64_t, model::Event> watched;
-  std::string violation;  // Found while watching: a gap, a change of what was shown.
-  std::int64_t retries_asked = 0;
 };
 
 // Checks the promises a client can hold the service to, from what it saw and the final log alone:

@@ -75,14 +75,14 @@ model::AttemptEnded ended(const std::string& job, model::Status task) {
 
 TEST(History, MissesNoLostJob) {
   Seen seen;
-  seen.answers.push_back({"key", JobId("gone"), 0});
+  seen.answers.push_back({"key", JobId("gone")});
   EXPECT_NE(check_history(seen, {submitted("other")}), "");
 }
 
 TEST(History, MissesNoDoubleJob) {
   Seen seen;
-  seen.answers.push_back({"key", JobId("a"), 0});
-  seen.answers.push_back({"key", JobId("b"), 0});
+  seen.answers.push_back({"key", JobId("a")});
+  seen.answers.push_back({"key", JobId("b")});
   EXPECT_NE(check_history(seen, {submitted("a"), submitted("b")}), "");
 }
 

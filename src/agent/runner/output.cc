@@ -26,7 +26,7 @@ std::int64_t size_of(int file) {
   return ::fstat(file, &status) == 0 ? status.st_size : 0;
 }
 
-std::size_t as_index(LogStream stream) { return static_cast<std::size_t>(stream); }
+std::size_t as_index(model::LogStream stream) { return static_cast<std::size_t>(stream); }
 
 // One more than the highest slot that has a file.
 std::uint32_t first_unused_slot(const std::string& logs) {
@@ -88,7 +88,7 @@ void JobOutput::give_slot(std::uint32_t slot, SlotState state) {
 
 Result<Segment*> JobOutput::open_segment(std::uint32_t slot, std::int32_t rank) {
   Segment& segment = segments_[{slot, rank}];
-  for (const LogStream stream : {LogStream::kOut, LogStream::kErr}) {
+  for (const model::LogStream stream : {model::LogStream::kOut, model::LogStream::kErr}) {
     async::UniqueFd& file = segment.files[as_index(stream)];
     if (file.valid()) continue;
     const std::string path = segment_path(logs_, slot, rank, stream);
@@ -121,7 +121,7 @@ Result<RankOutput> JobOutput::begin(std::uint32_t slot, std::int32_t rank,
   return output;
 }
 
-int JobOutput::descriptor(const RankOutput& output, LogStream stream) {
+int JobOutput::descriptor(const RankOutput& output, model::LogStream stream) {
   return segment_of(output).files[as_index(stream)].get();
 }
 
@@ -157,7 +157,7 @@ void JobOutput::cut(RankOutput& output, Bytes max_log, Slack slack) {
   const std::int64_t dropped =
       output.gap_end[0] - output.gap_begin[0] + output.gap_end[1] - output.gap_begin[1];
   if (size[0] + size[1] - dropped <= limit + over) return;
-  for (const LogStream stream : {LogStream::kOut, LogStream::kErr}) {
+  for (const model::LogStream stream : {model::LogStream::kOut, model::LogStream::kErr}) {
     const std::size_t self = as_index(stream);
     const std::int64_t share = limit - std::min(size[1 - self], limit / 2);
     if (size[self] <= share) continue;
@@ -167,8 +167,8 @@ void JobOutput::cut(RankOutput& output, Bytes max_log, Slack slack) {
 }
 
 // The gap is written down before it is made: a reader must not take the hole for output.
-void JobOutput::punch(RankOutput& output, LogStream stream, std::int64_t begin, std::int64_t end,
-                      Bytes max_log) {
+void JobOutput::punch(RankOutput& output, model::LogStream stream, std::int64_t begin,
+                      std::int64_t end, Bytes max_log) {
   const std::size_t self = as_index(stream);
   const RankOutput before = output;
   std::int64_t& gap_begin = output.gap_begin[self];

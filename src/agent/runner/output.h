@@ -51,7 +51,7 @@ class JobOutput {
   // Opens (or goes on with) the files of the slot and rank; notes where the attempt begins.
   Result<RankOutput> begin(std::uint32_t slot, std::int32_t rank, const model::AttemptRef& attempt,
                            Time now);
-  int descriptor(const RankOutput& output, LogStream stream);
+  int descriptor(const RankOutput& output, model::LogStream stream);
   void end(RankOutput& output, Bytes max_log, Time now);
   // Keeps head and tail of what is over max_log. Cheap when it is not.
   void trim(RankOutput& output, Bytes max_log);
@@ -69,7 +69,7 @@ class JobOutput {
   Segment& segment_of(const RankOutput& output);
   void measure(Segment& segment);
   void cut(RankOutput& output, Bytes max_log, Slack slack);
-  void punch(RankOutput& output, LogStream stream, std::int64_t begin, std::int64_t end,
+  void punch(RankOutput& output, model::LogStream stream, std::int64_t begin, std::int64_t end,
              Bytes max_log);
   void append(IndexRecord::Kind kind, const RankOutput& output, Time now,
               const std::int64_t (&offset)[2], Bytes max_log);

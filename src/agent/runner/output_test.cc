@@ -23,7 +23,7 @@ class OutputTest : public ::testing::Test {
  protected:
   JobOutput open() { return MUST(JobOutput::open(home_.path(), JobId("job"))); }
   std::string logs() const { return logs_folder(home_.path(), JobId("job")); }
-  static void write(JobOutput& output, const RankOutput& rank, LogStream stream,
+  static void write(JobOutput& output, const RankOutput& rank, model::LogStream stream,
                     const std::string& text) {
     ASSERT_EQ(::write(output.descriptor(rank, stream), text.data(), text.size()),
               static_cast<ssize_t>(text.size()));
@@ -47,12 +47,12 @@ TEST_F(OutputTest, AttemptsOfASlotFollowEachOtherInItsFiles) {
   const std::uint32_t slot = output.take_slot();
   for (int task = 0; task < 3; ++task) {
     RankOutput rank = MUST(output.begin(slot, 0, attempt_of(task), Time::from_millis(task)));
-    write(output, rank, LogStream::kOut, "out " + std::to_string(task) + "\n");
-    if (task == 1) write(output, rank, LogStream::kErr, "err\n");
+    write(output, rank, model::LogStream::kOut, "out " + std::to_string(task) + "\n");
+    if (task == 1) write(output, rank, model::LogStream::kErr, "err\n");
     output.end(rank, Bytes::gibi(1), Time::from_millis(task + 10));
   }
   ASSERT_TRUE(output.flush().ok());
-  EXPECT_EQ(read_text(segment_path(logs(), 0, 0, LogStream::kOut)), "out 0\nout 1\nout 2\n");
+  EXPECT_EQ(read_text(segment_path(logs(), 0, 0, model::LogStream::kOut)), "out 0\nout 1\nout 2\n");
   const std::vector<IndexRecord> records = index();
   ASSERT_EQ(records.size(), 6U);
   EXPECT_EQ(records[2].kind, IndexRecord::Kind::kStart);
@@ -110,12 +110,12 @@ TEST_F(OutputTest, TheMiddleIsDroppedAndTheRestStays) {
   const Bytes max_log = Bytes::kibi(64);
   // Three times the limit on one stream, a little on the other.
   const std::string line(1023, 'a');
-  for (int i = 0; i < 192; ++i) write(output, rank, LogStream::kOut, line + "\n");
-  write(output, rank, LogStream::kErr, std::string(4096, 'e'));
+  for (int i = 0; i < 192; ++i) write(output, rank, model::LogStream::kOut, line + "\n");
+  write(output, rank, model::LogStream::kErr, std::string(4096, 'e'));
   output.trim(rank, max_log);
   EXPECT_GT(rank.gap_end[0], rank.gap_begin[0]);
   const std::int64_t first_gap = rank.gap_end[0];
-  for (int i = 0; i < 192; ++i) write(output, rank, LogStream::kOut, line + "\n");
+  for (int i = 0; i < 192; ++i) write(output, rank, model::LogStream::kOut, line + "\n");
   output.end(rank, max_log, Time());
   ASSERT_TRUE(output.flush().ok());
   EXPECT_GT(rank.gap_end[0], first_gap);
@@ -123,7 +123,7 @@ TEST_F(OutputTest, TheMiddleIsDroppedAndTheRestStays) {
   EXPECT_LE(kept, max_log.count());
   EXPECT_GE(kept, max_log.count() / 2);
   EXPECT_EQ(rank.gap_end[1], rank.gap_begin[1]) << "the small stream is whole";
-  const std::string text = read_text(segment_path(logs(), 0, 0, LogStream::kOut));
+  const std::string text = read_text(segment_path(logs(), 0, 0, model::LogStream::kOut));
   EXPECT_EQ(text.size(), 384U * 1024) << "offsets do not change";
   EXPECT_EQ(text.find('\0'), static_cast<std::size_t>(rank.gap_begin[0]));
   EXPECT_EQ(text.rfind('\0') + 1, static_cast<std::size_t>(rank.gap_end[0]));
@@ -136,8 +136,8 @@ TEST_F(OutputTest, TheMiddleIsDroppedAndTheRestStays) {
 TEST_F(OutputTest, UnderTheLimitNothingIsDropped) {
   JobOutput output = open();
   RankOutput rank = MUST(output.begin(output.take_slot(), 0, attempt_of(0), Time()));
-  write(output, rank, LogStream::kOut, std::string(60'000, 'a'));
-  write(output, rank, LogStream::kErr, std::string(5'536, 'a'));
+  write(output, rank, model::LogStream::kOut, std::string(60'000, 'a'));
+  write(output, rank, model::LogStream::kErr, std::string(5'536, 'a'));
   output.end(rank, Bytes::kibi(64), Time());
   EXPECT_EQ(rank.gap_end[0], 0);
   EXPECT_EQ(rank.gap_end[1], 0);
@@ -148,7 +148,7 @@ TEST_F(OutputTest, ALimitCountsFromTheAttemptsOwnBeginning) {
   const std::uint32_t slot = output.take_slot();
   for (int task = 0; task < 4; ++task) {
     RankOutput rank = MUST(output.begin(slot, 0, attempt_of(task), Time()));
-    write(output, rank, LogStream::kOut, std::string(50'000, 'a'));
+    write(output, rank, model::LogStream::kOut, std::string(50'000, 'a'));
     output.end(rank, Bytes::kibi(64), Time());
     EXPECT_EQ(rank.gap_end[0], 0) << task;
   }

@@ -40,10 +40,10 @@ class RunnerTest : public ::testing::Test {
  protected:
   std::string logs() const { return logs_folder(home_.path(), JobId("job")); }
   std::string out(std::uint32_t slot = 0, std::int32_t rank = 0) const {
-    return read_text(segment_path(logs(), slot, rank, LogStream::kOut));
+    return read_text(segment_path(logs(), slot, rank, model::LogStream::kOut));
   }
   std::string err(std::uint32_t slot = 0, std::int32_t rank = 0) const {
-    return read_text(segment_path(logs(), slot, rank, LogStream::kErr));
+    return read_text(segment_path(logs(), slot, rank, model::LogStream::kErr));
   }
   std::string file(const std::string& name) const { return home_.path() + "/" + name; }
   pid_t wait_pid(const std::string& name) const {
@@ -637,7 +637,7 @@ TEST_F(RunnerTest, KeepsUpWithManyShortAttempts) {
   EXPECT_EQ(agent.ended(), static_cast<std::size_t>(kTasks));
   std::cout << kTasks << " attempts in two lanes: " << kTasks / seconds << " per s\n";
   EXPECT_EQ(read_text(index_path(logs())).size(), 2U * kTasks * kIndexRecordBytes);
-  EXPECT_FALSE(std::filesystem::exists(segment_path(logs(), 2, 0, LogStream::kOut)))
+  EXPECT_FALSE(std::filesystem::exists(segment_path(logs(), 2, 0, model::LogStream::kOut)))
       << "two lanes need two slots";
 }
 

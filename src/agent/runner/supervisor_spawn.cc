@@ -62,8 +62,8 @@ void Supervisor::spawn_rank(Place& place, RankRun& rank) {
   request.workdir = start.workdir.c_str();
   JobOutput& output = jobs_.at(start.attempt.task.job)->output;
   request.input = null_.get();
-  request.output = output.descriptor(rank.output, LogStream::kOut);
-  request.error = output.descriptor(rank.output, LogStream::kErr);
+  request.output = output.descriptor(rank.output, model::LogStream::kOut);
+  request.error = output.descriptor(rank.output, model::LogStream::kErr);
   if (options_.open_files) request.open_files = &*options_.open_files;
   if (place.memory_group) request.memory_group = place.memory_group->processes.get();
   rank.started = boot_now();
@@ -99,7 +99,7 @@ void Supervisor::not_spawned(Place& place, RankRun& rank, const SpawnOutcome& ou
   }
   JobOutput& output = jobs_.at(place.start.attempt.task.job)->output;
   const std::string line = "runnel: " + outcome.message + "\n";
-  const int error = output.descriptor(rank.output, LogStream::kErr);
+  const int error = output.descriptor(rank.output, model::LogStream::kErr);
   (void)!::write(error, line.data(), line.size());
   model::RankReport& report = rank.fact.report;
   report.cause = outcome.try_again ? model::EndCause::kNotStarted : model::EndCause::kExited;

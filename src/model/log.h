@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/refs.h"
+
+// Tasks' output on its way from the machine that has it to those who read it.
+namespace runnel::model {
+
+enum class LogStream : std::uint8_t { kOut, kErr };
+
+// Which output of a job is wanted. Absent: all.
+struct LogFilter {
+  JobId job;
+  std::optional<StepIndex> step;
+  std::optional<TaskIndex> task;
+  std::optional<AttemptNumber> attempt;
+  std::optional<std::int32_t> rank;
+  std::optional<Time> since;         // Nothing that arrived earlier, as exactly as marks tell.
+  std::optional<std::int64_t> tail;  // Only with an empty cursor: the last lines of what is there.
+};
+
+// Output of one stream of one rank, a run of whole lines wherever it can be.
+struct LogPiece {
+  AttemptRef attempt;
+  std::int32_t rank = 0;
+  LogStream stream = LogStream::kOut;
+  Time arrived_at;
+  std::string bytes;
+  std::string cursor;  // Reading on from here gives what follows this piece.
+};
+
+struct LogPage {
+  std::vector<LogPiece> pieces;
+  std::string cursor;  // Where to read on; the one that was given when there was nothing.
+};
+
+inline constexpr std::size_t kLogPageBytes = std::size_t{256} << 10;
+
+}  // namespace runnel::model
