@@ -36,11 +36,13 @@ void SimControl::later(Duration delay, std::function<void()> what) {
 }
 
 void SimControl::fold() {
-  brain_ = std::make_unique<brain::Brain>();
-  for (const DurableLog::Batch& batch : log_.batches) {
+  brain_ = std::make_unique<brain::Brain>(folded_);
+  for (; folded_batches_ < log_.batches.size(); ++folded_batches_) {
+    const DurableLog::Batch& batch = log_.batches[folded_batches_];
     brain_->replay(batch.events, batch.now);
     now_max_ = std::max(now_max_, batch.now);
   }
+  folded_ = brain_->state();
   orders_.emplace(Epoch(log_.epoch), brain_->state());
   invariants_.restart(log_.events);
 }
@@ -51,6 +53,8 @@ void SimControl::start() {
   ++log_.epoch;
   sequence_ = 0;
   now_max_ = Time();
+  folded_ = {};
+  folded_batches_ = 0;
   fold();
   // From here on time is counted by a clock that nobody can set.
   base_ = std::max(now_max_, agenda_.now() + skew_);
@@ -216,7 +220,7 @@ void SimControl::finish_commit() {
   begin_commit();
 }
 
-// Nothing of what was decided since may leave: forget it all and fold the log again.
+// Nothing of what was decided since may leave: forget it all and go back to what is durable.
 void SimControl::fail_commit() {
   std::vector<Pending> lost = std::exchange(pending_, {});
   committing_ = 0;

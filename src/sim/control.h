@@ -36,7 +36,7 @@ struct DurableLog {
 
 // The home daemon of the simulation: the real brain and order book over a log that commits in
 // groups, node leases and a wake timer. Same rules as control::Controller: nothing leaves before
-// its batch is durable; a failed append drops the brain and folds it anew.
+// its batch is durable; a failed append drops the brain and goes back to what is durable.
 class SimControl {
  public:
   using Reply = std::function<void(const brain::Decision&)>;
@@ -100,6 +100,8 @@ class SimControl {
   Dice dice_;
   Duration skew_;
 
+  brain::State folded_;  // What the first folded_batches_ of the log amount to.
+  std::size_t folded_batches_ = 0;
   std::unique_ptr<brain::Brain> brain_;
   std::optional<brain::OrderBook> orders_;
   std::vector<Pending> pending_;  // Decided, not durable; the first committing_ of them in flight.

@@ -4,7 +4,6 @@
 #include <utility>
 #include <variant>
 
-#include "model/codec.h"
 #include "model/status.h"
 
 namespace runnel::sim {
@@ -37,8 +36,7 @@ std::string check_watched(const Seen& seen, const std::vector<model::Event>& log
     if (number > static_cast<std::int64_t>(log.size())) {
       return "event " + std::to_string(number) + " was shown and is not in the log";
     }
-    if (model::encode_text(log[static_cast<std::size_t>(number - 1)]) !=
-        model::encode_text(event)) {
+    if (log[static_cast<std::size_t>(number - 1)] != event) {
       return "event " + std::to_string(number) + " was shown with other content";
     }
   }
