@@ -1,8 +1,8 @@
 // What control costs per task: a job of many tasks whose node says at once that each has ended.
 //
-//   control_bench [tasks] [sqlite|memory] [cpus]
+//   control_bench [tasks] [sqlite|memory] [cpus] [home]
 //
-// Prints tasks per second and CPU time per task of the whole process: brain, log writer, event log.
+// With a home (whose daemon is down) the log is the home's and stays. Prints tasks per second and CPU time per task of the whole process: brain, log writer, event log.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -117,13 +117,15 @@ struct Bench {
   }
 };
 
-Result<void> run(std::int64_t tasks, const std::string& kind, std::int64_t cpus) {
+Result<void> run(std::int64_t tasks, const std::string& kind, std::int64_t cpus,
+                 const std::string& home) {
   auto loop = TRY(async::EventLoop::create());
-  const std::string folder = TRY(env::make_temporary_directory("control-bench-"));
+  const std::string scratch = TRY(env::make_temporary_directory("control-bench-"));
+  const std::string path = (home.empty() ? scratch : home) + "/log";
   auto storage = std::make_shared<store::MemoryStorage>();
   control::LogOpener opener = [&]() -> Result<std::unique_ptr<store::EventLog>> {
     if (kind == "memory") return store::open_memory_log(storage);
-    return store::open_sqlite_log(folder + "/events.db", env::real_clock());
+    return store::open_sqlite_log(path, env::real_clock());
   };
   NoSecrets secrets;
   auto controller =
@@ -131,7 +133,7 @@ Result<void> run(std::int64_t tasks, const std::string& kind, std::int64_t cpus)
   Bench bench{*loop, *controller};
   Result<void> done = loop->block_on(bench.run(tasks, cpus));
   TRY(loop->block_on(controller->stop()));
-  TRY(env::remove_tree(folder));
+  TRY(env::remove_tree(scratch));
   return done;
 }
 
@@ -142,7 +144,8 @@ int main(int argc, char** argv) {
   const std::int64_t tasks = argc > 1 ? std::stoll(argv[1]) : 10'000;
   const std::string kind = argc > 2 ? argv[2] : "sqlite";
   const std::int64_t cpus = argc > 3 ? std::stoll(argv[3]) : 2;
-  auto done = runnel::run(tasks, kind, cpus);
+  const std::string home = argc > 4 ? argv[4] : "";
+  auto done = runnel::run(tasks, kind, cpus, home);
   if (done.ok()) return 0;
   std::fprintf(stderr, "%s\n", done.error().to_string().c_str());
   return 1;

@@ -27,7 +27,7 @@ constexpr std::size_t kRequestsMax = 64;
 struct Heard {
   std::vector<std::string> requests;
   int failure = 0;
-  friend bool operator==(const Heard&, const Heard&) = default;
+  bool operator==(const Heard&) const = default;
 };
 
 Async<Reply> parse_body(Request request) {
@@ -90,7 +90,8 @@ Heard hear(std::string_view bytes, std::size_t cut) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   std::size_t cut = std::size_t{1} + data[0] % 64;
-  std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  // Ended, since a broken line may be refused at once or when it is whole.
+  std::string bytes = std::string(reinterpret_cast<const char*>(data) + 1, size - 1) + "\r\n\r\n";
   Heard whole = hear(bytes, bytes.size());
   Heard pieces = hear(bytes, cut);
   // A refusal may come earlier in pieces or in whole (a limit met before a syntax error), so only

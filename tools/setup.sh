@@ -7,16 +7,14 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-venv=.venv
-lock=python/requirements.lock
-stamp=$venv/.runnel-setup
 lists=tools/apt-packages.txt
+bench=
 
 say() { printf 'setup: %s\n' "$*"; }
 
 case "${1:-}" in
   '') ;;
-  --bench) lists="$lists tools/apt-packages-bench.txt" ;;
+  --bench) lists="$lists tools/apt-packages-bench.txt" bench=yes ;;
   *) say "unknown argument '$1': give none, or --bench" >&2; exit 2 ;;
 esac
 
@@ -49,13 +47,14 @@ install_packages() {
 }
 
 # Whether the venv holds exactly what the lock file says: fast, reads only the metadata.
-venv_is_complete() {
-  [ -x $venv/bin/python ] && [ -f $stamp ] && [ "$(cat $stamp)" = "$(sha256sum <$lock)" ] &&
-    $venv/bin/python tools/check_lock.py $lock
+venv_is_complete() { # VENV LOCK
+  [ -x "$1/bin/python" ] && [ -f "$1/.runnel-setup" ] &&
+    [ "$(cat "$1/.runnel-setup")" = "$(sha256sum <"$2")" ] && "$1/bin/python" tools/check_lock.py "$2"
 }
 
-install_venv() {
-  if venv_is_complete; then
+install_venv() { # VENV LOCK
+  venv=$1 lock=$2 stamp=$1/.runnel-setup
+  if venv_is_complete "$venv" "$lock"; then
     say "python: $venv matches $lock"
     return
   fi
@@ -63,7 +62,7 @@ install_venv() {
     say "python: creating $venv with $(/usr/bin/python3 --version)"
     /usr/bin/python3 -m venv $venv
   fi
-  say "python: installing $lock into $venv (torch with its CUDA libraries is several GB)"
+  say "python: installing $lock into $venv"
   $venv/bin/python -m pip install --disable-pip-version-check --progress-bar off --quiet \
     --require-hashes -r $lock
   $venv/bin/python tools/check_lock.py $lock
@@ -72,7 +71,7 @@ install_venv() {
 
 # `import runnel` finds the sources: one line in one file, no build step.
 link_package() {
-  site=$($venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   line="$(pwd)/python"
   if [ "$(cat "$site/runnel.pth" 2>/dev/null)" != "$line" ]; then
     say "python: $site/runnel.pth -> $line"
@@ -83,6 +82,7 @@ link_package() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 install_packages
-install_venv
+install_venv .venv python/requirements.lock # Torch with its CUDA libraries is several GB.
 link_package
+[ -z "$bench" ] || install_venv build/bench-venv python/requirements-bench.lock
 say "done"

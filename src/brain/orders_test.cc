@@ -1,4 +1,3 @@
-#include <ctime>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -197,27 +196,6 @@ TEST(Desired, HoldsEveryLiveAttemptInLaneOrder) {
   EXPECT_EQ(desired(story.state(), a)[1].stopping, Status::kPaused);
   EXPECT_EQ(desired(story.state(), a)[0].stopping, std::nullopt);
   EXPECT_TRUE(desired(story.state(), NodeId("nowhere")).empty());
-}
-
-TEST(StartOrder, IsCheap) {
-  model::StepSpec spec = testing::plain_step("many");
-  spec.run = "python train.py --lr {{lr}} --width {{width}}";
-  spec.task_count = 1000;
-  for (int i = 0; i < 10; ++i) spec.envs.emplace_back("NAME" + std::to_string(i), "value");
-  Story story;
-  const NodeId node = story.node("a", amount(8));
-  const JobId job = story.submit(testing::job_of("x", {spec}));
-  const auto attempt =
-      story.bind(story.open(job, 0, {{node, 1}}), 7, {{"lr", "0.001"}, {"width", "64"}});
-  constexpr int kOrders = 20'000;
-  const std::clock_t begin = std::clock();
-  for (int i = 0; i < kOrders; ++i) {
-    ASSERT_TRUE(start_order(story.state(), attempt, node).has_value());
-  }
-  const double micros = 1e6 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC / kOrders;
-  // 6 us with optimisation; the bound leaves room for sanitizers.
-  EXPECT_LT(micros, 200);
-  RecordProperty("micros_per_order", std::to_string(micros));
 }
 
 }  // namespace

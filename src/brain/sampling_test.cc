@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <ctime>
 #include <map>
 #include <set>
 
@@ -230,19 +229,15 @@ TEST(Sampling, DrawsFromTheLargestRanges) {
   EXPECT_EQ(used.size(), 2u);
 }
 
-TEST(Sampling, AMillionDrawsOfAHugeGridAreDistinctAndCheap) {
+TEST(Sampling, AMillionDrawsOfAHugeGridAreDistinct) {
   std::vector<Parameter> params;
   for (int i = 0; i < 4; ++i) params.push_back(range("p" + std::to_string(i), "0", "999999999"));
   const auto step = sampled(std::move(params), 1'000'000);
   std::set<Drawn> seen;
-  const std::clock_t begin = std::clock();
   for (std::int64_t task = 0; task < 20'000; ++task) {
     const Drawn drawn = draw(step, 1, StepIndex(0), TaskIndex(task * 50));
     ASSERT_TRUE(seen.insert(drawn).second);
   }
-  const double micros = 1e6 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC / 20'000;
-  EXPECT_LT(micros, 200);
-  RecordProperty("micros_per_draw", std::to_string(micros));
 }
 
 // ---- real numbers ------------------------------------------------------------------------------

@@ -181,19 +181,6 @@ TEST(BlockingClient, ABodyOverItsLimitIsFull) {
   EXPECT_EQ(MUST(client.request(Request::get("/x"))).body, "/x");
 }
 
-TEST(BlockingClient, ANewConnectionCostsLittle) {
-  Served served(serve);
-  constexpr int kRounds = 200;
-  auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < kRounds; ++i) {
-    BlockingClient client(served.unix_endpoint());
-    ASSERT_TRUE(client.request(Request::get("/x")).ok());
-  }
-  auto each = (std::chrono::steady_clock::now() - start) / kRounds;
-  // The aim is far below a millisecond; the bound leaves room for sanitizers and busy machines.
-  EXPECT_LT(each, std::chrono::milliseconds(20));
-}
-
 // --- The client on a loop ------------------------------------------------------------------------
 
 class ClientTest : public async::testing::LoopTest {

@@ -114,6 +114,7 @@ Result<std::size_t> RequestParser::feed(std::string_view bytes) {
   CHECK(!done(), "a parser is fed before its request was taken");
   // Some clients end a body with an empty line that is not counted (RFC 9112, 2.2).
   if (!started() && bytes.starts_with("\r\n")) return std::size_t{2};
+  if (!started() && bytes == "\r") return std::size_t{0};  // Its other half is on the way.
   ErrorCode error;
   std::size_t taken = put(*reader_, bytes, error);
   if (error == beast::error::body_limit) {

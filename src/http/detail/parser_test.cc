@@ -45,6 +45,15 @@ TEST(RequestParser, ReadsARequestInAnyPieces) {
   }
 }
 
+TEST(RequestParser, SkipsEmptyLinesBeforeARequestHoweverCut) {
+  const std::string bytes = "\r\n\r\n" + kPost;
+  for (std::size_t size = 1; size <= bytes.size(); ++size) {
+    RequestParser parser({});
+    EXPECT_EQ(feed_all(parser, bytes, size).value(), "") << size;
+    EXPECT_EQ(MUST(parser.take()).body, "hello") << size;
+  }
+}
+
 TEST(RequestParser, LeavesTheNextRequestAlone) {
   RequestParser parser({});
   std::string two = kPost + "\r\n" + kPost;
