@@ -107,10 +107,11 @@ void add_logs(CLI::App& app, Arguments& arguments) {
 }
 
 void add_events(CLI::App& app, Arguments& arguments) {
-  app.add_option("job", arguments.jobs, "only this job");
+  app.add_option("job", arguments.jobs, "only this job")->expected(0, 1);
   app.add_flag("-w,--watch,-f,--follow", arguments.watch, "go on as they happen");
   app.add_option("--after", arguments.after, "only events with a larger number");
-  app.add_option("--limit", arguments.limit, "events at most")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--limit", arguments.events_max, "events at most; all without it")
+      ->check(CLI::Range(1, 1'000'000'000));
 }
 
 void add_wait(CLI::App& app, Arguments& arguments) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <limits>
 #include <string>
 
 #include "cli/commands.h"
@@ -88,7 +90,7 @@ void print_event(const Arguments& arguments, const json::Value& event) {
 
 int page_events(const Arguments& arguments, Session& session, const std::string& base) {
   std::int64_t after = arguments.after;
-  std::int64_t left = arguments.limit;
+  std::int64_t left = arguments.events_max.value_or(std::numeric_limits<std::int64_t>::max());
   while (left > 0) {
     const std::string target = base + "?after=" + std::to_string(after) +
                                "&limit=" + std::to_string(std::min(left, kEventsPage));

@@ -101,8 +101,13 @@ class Runnel:
     def info(self):
         return self.json("home")
 
+    def left_over(self):
+        """Sockets and unfinished files in the home."""
+        return [str(path) for path in self.home.rglob("*") if path.is_socket() or ".tmp-" in path.name or path.suffix == ".new"]
+
     def close(self):
         self.until(lambda: not self.pids(), timeout=40)
+        assert not self.left_over()
 
 
 @pytest.fixture
