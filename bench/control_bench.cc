@@ -2,7 +2,8 @@
 //
 //   control_bench [tasks] [sqlite|memory] [cpus] [home]
 //
-// With a home (whose daemon is down) the log is the home's and stays. Prints tasks per second and CPU time per task of the whole process: brain, log writer, event log.
+// With a home (whose daemon is down) the log is the home's and stays.
+// Prints tasks per second and CPU time per task of the whole process: brain, log writer, event log.
 #include <sys/resource.h>
 
 #include <chrono>

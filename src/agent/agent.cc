@@ -178,7 +178,10 @@ void Agent::take_news(Facts facts) {
     const auto known = known_.find({fact.node, fact.report.attempt});
     if (known == known_.end() || fact.state == RankFact::State::kQueued) continue;
     const bool ended = fact.state == RankFact::State::kEnded;
-    if (ended && known->second.ranks_left > 0 && --known->second.ranks_left == 0) {
+    std::int32_t& left = known->second.ranks_left;
+    const bool last = ended && left == 1;
+    if (ended && left > 0) --left;
+    if (last) {
       CHECK(in_flight_ > 0, "more attempts ended than were handed over");
       --in_flight_;
       job_goes_on(fact.report.attempt.task.job, -1);
@@ -189,7 +192,7 @@ void Agent::take_news(Facts facts) {
   for (auto& [node, ranks] : reports) events_.on_reports(node, incarnation_, std::move(ranks));
 }
 
-Result<void> Agent::apply(model::NodeOrders orders) {
+Result<void> Agent::apply(const model::NodeOrders& orders) {
   if (orders.epoch < options_.epoch) {
     return Error(Errc::kPrecondition, "orders of the older epoch " +
                                           std::to_string(orders.epoch.value()) + " are refused");

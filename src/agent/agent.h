@@ -76,7 +76,7 @@ class Agent {
   // Returns when the runner has been found or started and on_join has told of each node.
   Async<void> start();
   Async<void> stop();
-  Result<void> apply(model::NodeOrders orders);
+  Result<void> apply(const model::NodeOrders& orders);
 
   Async<model::LogPage> read_log(model::LogFilter filter, std::string cursor);
   Async<void> log_changed(JobId job, async::StopToken stop);

@@ -28,8 +28,9 @@ struct OutputName {
 // "3.0.out"
 std::optional<OutputName> parse_name(std::string_view name) {
   OutputName parsed;
-  const char* end = name.data() + name.size();
-  const auto slot = std::from_chars(name.data(), end, parsed.slot);
+  const char* begin = name.data();
+  const char* end = begin + name.size();
+  const auto slot = std::from_chars(begin, end, parsed.slot);
   if (slot.ec != std::errc() || slot.ptr == end || *slot.ptr != '.') return std::nullopt;
   const auto rank = std::from_chars(slot.ptr + 1, end, parsed.rank);
   if (rank.ec != std::errc()) return std::nullopt;

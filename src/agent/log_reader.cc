@@ -90,7 +90,7 @@ class Walk {
       source.start = *start;
       source.at = open;
       if (open.gap_record >= 0) source.gap = index_.at(open.gap_record);
-      open_.emplace(number, std::move(source));
+      open_.emplace(number, source);
     }
     return {};
   }
@@ -132,7 +132,7 @@ class Walk {
     LogSource source;
     source.start = record;
     if (filter_.since) page_.skip_before(source, *filter_.since);
-    open_.emplace(number, std::move(source));
+    open_.emplace(number, source);
   }
 
   // False: the page is full, and the record must be met again.
@@ -175,7 +175,7 @@ class Walk {
       found->second.at.gap_record = number;
       return std::nullopt;
     }
-    LogSource over = std::move(found->second);
+    LogSource over = found->second;
     over.end = record;
     open_.erase(found);
     if (filter_.since && Time::from_millis(record->time) < *filter_.since) return std::nullopt;
@@ -206,9 +206,9 @@ class Walk {
       lines -= take_last(ended.back(), lines, parts);
       ended.pop_back();
     }
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-      std::move(part->begin(), part->end(), std::back_inserter(page_.pieces()));
-    }
+    std::reverse(parts.begin(), parts.end());
+    for (auto& part : parts)
+      std::move(part.begin(), part.end(), std::back_inserter(page_.pieces()));
     return finish();
   }
 

@@ -327,6 +327,7 @@ std::vector<Holder> holders_of(const Wish& wish, const std::optional<NodeId>& on
     }
   }
   std::vector<Holder> out;
+  out.reserve(holders.size());
   for (auto& [job, holder] : holders) out.push_back(std::move(holder));
   return out;
 }

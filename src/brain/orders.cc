@@ -90,6 +90,7 @@ model::StartOrder order_of(const TaskView& task, const Share& share) {
   order.grace = step.grace;
   order.max_log = step.max_log;
   order.checkpoint = step.checkpoint;
+  if (order.checkpoint.has_value()) order.checkpoint->dir = fill(task, step.checkpoint->dir);
   order.keep_task_dir = may_try_again(step);
   return order;
 }

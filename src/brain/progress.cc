@@ -54,7 +54,7 @@ std::vector<StepIndex> dependents(const Job& job, StepIndex step) {
   for (std::size_t position = 0; position < job.steps.size(); ++position) {
     const auto& needs = job.spec->steps[position].depends_on;
     if (std::find(needs.begin(), needs.end(), step) == needs.end()) continue;
-    found.push_back(StepIndex(static_cast<std::int32_t>(position)));
+    found.emplace_back(static_cast<std::int32_t>(position));
   }
   return found;
 }

@@ -2,15 +2,18 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/job_state.h"
 #include "cli/pause.h"
 #include "cli/print.h"
 #include "cli/session.h"
+#include "cli/target.h"
 #include "env/clock.h"
 
 namespace runnel::cli {
 namespace {
 
 constexpr Duration kLook = Duration::millis(50);
+constexpr int kTimedOut = 124;  // As timeout(1).
 
 std::string verb_of(Command command) {
   switch (command) {
@@ -23,31 +26,22 @@ std::string verb_of(Command command) {
 }
 
 Result<json::Value> act_on(Session& session, Command command, const std::string& job) {
-  if (command == Command::kDelete) return session.remove("/api/v1/jobs/" + job);
-  return session.post("/api/v1/jobs/" + job + ":" + verb_of(command));
-}
-
-bool settled(const std::string& status) {
-  return status == "SUCCEEDED" || status == "FAILED" || status == "CANCELLED" || status == "PAUSED";
+  if (command == Command::kDelete) return session.remove(job_target(job));
+  return session.post(job_target(job, ":" + verb_of(command)));
 }
 
 // SkyPilot's codes, on request; else the job's own.
 int wait_code(const Arguments& arguments, const json::Value& job) {
-  const std::string status = text_of(job, "status");
-  if (!arguments.status)
-    return static_cast<int>(number_of(job, "exit_code", status == "PAUSED" ? 101 : 1));
-  if (status == "SUCCEEDED") return 0;
-  if (status == "CANCELLED") return 103;
-  return status == "FAILED" ? 100 : 101;
+  if (arguments.status) return status_code(job);
+  return static_cast<int>(number_of(job, "exit_code", has_ended(job) ? 1 : kStatusNotFinished));
 }
 
 // The job once it has settled; nothing when the time is over.
 Result<std::optional<json::Value>> settle(Session& session, const std::string& job,
                                           std::optional<Duration> until) {
   for (;;) {
-    json::Value document = TRY(session.get("/api/v1/jobs/" + job));
-    if (settled(text_of(document, "status")))
-      return std::optional<json::Value>(std::move(document));
+    json::Value document = TRY(session.get(job_target(job)));
+    if (has_settled(document)) return std::optional<json::Value>(std::move(document));
     if (until.has_value() && env::real_clock().boot() >= *until)
       return std::optional<json::Value>();
     pause(kLook);
@@ -64,7 +58,7 @@ int act(const Arguments& arguments, const Home& home) {
     const Result<json::Value> answer = act_on(session, arguments.command, job);
     if (!answer.ok()) {
       code = fail(answer.error());
-    } else if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+    } else if (is_document(arguments.output)) {
       put(document(*answer, arguments.output));
     } else if (answer->is_object()) {
       say(text_of(*answer, "id") + " is " + text_of(*answer, "status"));
@@ -90,11 +84,11 @@ int wait_for_jobs(const Arguments& arguments, const Home& home) {
     if (!document.ok()) {
       const bool unknown = document.error().code == Errc::kNotFound && arguments.status;
       const int code = fail(document.error());
-      return unknown ? 102 : code;
+      return unknown ? kStatusNotFound : code;
     }
     if (!document->has_value()) {
       say("runnel: " + job + " has not ended after " + *arguments.timeout);
-      return arguments.status ? 101 : 124;
+      return arguments.status ? kStatusNotFinished : kTimedOut;
     }
     worst = std::max(worst, wait_code(arguments, **document));
   }

@@ -95,6 +95,11 @@ void add_show(CLI::App& app, Arguments& arguments) {
   app.add_option("--limit", arguments.limit, "rows at most")->check(CLI::Range(1, 1000));
 }
 
+void add_status(CLI::App& app, Arguments& arguments, const std::string& instead) {
+  app.add_flag("--status", arguments.status,
+               "exit 100 failed, 101 not finished, 102 not found, 103 cancelled" + instead);
+}
+
 void add_logs(CLI::App& app, Arguments& arguments) {
   add_job(app, arguments);
   app.add_flag("-f,--follow", arguments.follow, "go on until the job ends");
@@ -104,6 +109,7 @@ void add_logs(CLI::App& app, Arguments& arguments) {
   optional_flag(app, "--rank", arguments.rank, "only this rank");
   optional_flag(app, "--tail", arguments.tail, "only the last N lines");
   optional_flag(app, "--since", arguments.since, "only what is newer: 10m, or a time");
+  add_status(app, arguments, " and print nothing");
 }
 
 void add_events(CLI::App& app, Arguments& arguments) {
@@ -117,7 +123,12 @@ void add_events(CLI::App& app, Arguments& arguments) {
 void add_wait(CLI::App& app, Arguments& arguments) {
   add_job(app, arguments);
   optional_flag(app, "--timeout", arguments.timeout, "give up after, as 10m (exit 124)");
-  app.add_flag("--status", arguments.status, "exit 100 failed, 101 not finished, 103 cancelled");
+  add_status(app, arguments, "");
+}
+
+void add_delete(CLI::App& app, Arguments& arguments) {
+  add_job(app, arguments);
+  app.add_flag("-y,--yes", arguments.yes, "accepted: nothing asks");
 }
 
 void add_simulate(CLI::App& app, Arguments& arguments) {
@@ -127,7 +138,7 @@ void add_simulate(CLI::App& app, Arguments& arguments) {
 }
 
 const std::vector<Definition>& definitions() {
-  static const std::vector<Definition> all = {
+  static const std::vector<Definition> kAll = {
       {Command::kRun, "run", {}, "run a job file, or -- COMMAND, now and attached", add_run},
       {Command::kUp,
        "up",
@@ -144,7 +155,7 @@ const std::vector<Definition>& definitions() {
       {Command::kHalt, "halt", {}, "stop a job; resume goes on", add_job},
       {Command::kResume, "resume", {}, "go on with a halted job", add_job},
       {Command::kRetry, "retry", {"requeue"}, "run again what failed", add_job},
-      {Command::kDelete, "delete", {"rm"}, "remove the record and logs of ended jobs", add_job},
+      {Command::kDelete, "delete", {"rm"}, "remove the record and logs of ended jobs", add_delete},
       {Command::kWait, "wait", {}, "wait for jobs; exit with their code", add_wait},
       {Command::kExplain, "explain", {}, "why does it not run yet", add_job},
       {Command::kCheck,
@@ -176,7 +187,7 @@ const std::vector<Definition>& definitions() {
       {Command::kDaemon, "daemon", {}, "", [](CLI::App&, Arguments&) {}},
       {Command::kRunner, "runner", {}, "", [](CLI::App&, Arguments&) {}},
   };
-  return all;
+  return kAll;
 }
 
 struct Parser {
@@ -189,7 +200,7 @@ struct Parser {
     app.set_version_flag("--version", std::string(kVersion));
     app.require_subcommand(0, 1);
     app.add_option("--home", arguments.home, "home folder (RUNNEL_HOME, else ~/.runnel)");
-    app.add_flag("!--no-color", arguments.color, "plain text");
+    app.add_flag_callback("--no-color", [] {}, "accepted: the output has no colours");
     app.fallthrough();
     add_group(app, definitions());
     // `runnel job list` and its kind: every noun takes its verbs.

@@ -43,7 +43,6 @@ struct Arguments {
   Command command = Command::kPs;
   std::string home;  // --home; empty: RUNNEL_HOME, else ~/.runnel.
   Output output = Output::kHuman;
-  bool color = true;
 
   std::string file;      // run FILE, up -f, validate, plan.
   spec::RunFlags flags;  // run -- CMD
@@ -67,11 +66,11 @@ struct Arguments {
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> tail;
   std::optional<std::string> since;
-  std::int64_t after = 0;  // events --after
+  std::int64_t after = 0;   // events --after
   std::int64_t limit = 50;  // Rows of a list.
   std::optional<std::int64_t> events_max;
   std::optional<std::string> timeout;  // wait --timeout
-  bool status = false;                 // wait --status
+  bool status = false;                 // wait --status, logs --status
   bool repair = false;                 // fsck --repair
   std::string verify;                  // simulate --verify HOME
   std::int64_t schedules = 1'000;      // simulate

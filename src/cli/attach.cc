@@ -4,10 +4,12 @@
 #include <string>
 
 #include "cli/interrupt.h"
+#include "cli/job_state.h"
 #include "cli/log_stream.h"
 #include "cli/pause.h"
 #include "cli/print.h"
 #include "cli/progress.h"
+#include "cli/target.h"
 #include "env/clock.h"
 
 namespace runnel::cli {
@@ -16,16 +18,12 @@ namespace {
 constexpr Duration kDrawEvery = Duration::millis(200);
 constexpr int kInterrupted = 130;
 
-bool ended(const std::string& status) {
-  return status == "SUCCEEDED" || status == "FAILED" || status == "CANCELLED";
-}
-
 class Attachment {
  public:
   Attachment(Session& session, std::string job)
       : session_(session),
         job_(std::move(job)),
-        stream_(session, "/api/v1/jobs/" + job_ + "/logs?follow=1", "cursor", "cursor"),
+        stream_(session, job_target(job_, "/logs?follow=1"), "cursor", "cursor"),
         progress_(stderr_is_terminal()) {}
 
   Result<int> run() {
@@ -46,7 +44,7 @@ class Attachment {
   }
 
  private:
-  Result<json::Value> document() { return session_.get("/api/v1/jobs/" + job_); }
+  Result<json::Value> document() { return session_.get(job_target(job_)); }
 
   void print(const json::Value& line) {
     progress_.clear();
@@ -68,20 +66,20 @@ class Attachment {
   Result<int> interrupted() {
     progress_.clear();
     say("runnel: halting " + job_ + "; press Ctrl-C again to cancel it");
-    auto halted = session_.post("/api/v1/jobs/" + job_ + ":halt");
+    auto halted = session_.post(job_target(job_, ":halt"));
     if (!halted.ok() && halted.error().code != Errc::kConflict) return halted.error();
     bool cancelled = false;
     for (;;) {
-      const std::string status = text_of(TRY(document()), "status");
-      if (ended(status)) break;
-      if (status == "PAUSED") {
+      const json::Value job = TRY(document());
+      if (has_ended(job)) break;
+      if (has_settled(job)) {
         say("runnel: halted; go on with: runnel resume " + job_);
         break;
       }
       if (interrupts() > 1 && !cancelled) {
         cancelled = true;
         say("runnel: cancelling " + job_);
-        auto answer = session_.post("/api/v1/jobs/" + job_ + ":cancel");
+        auto answer = session_.post(job_target(job_, ":cancel"));
         if (!answer.ok() && answer.error().code != Errc::kConflict) return answer.error();
       }
       pause(Duration::millis(50));

@@ -40,6 +40,12 @@ Finding check_space(const Home& home) {
   return {"disk", human(*space) + " free", enough ? "" : "free some space, or move the home"};
 }
 
+Finding check_layout(const Home& home) {
+  const auto readable = check_version(home);
+  if (!readable.ok()) return {"version", readable.error().message, readable.error().hint};
+  return {"version", "up to " + std::to_string(kHomeVersion) + " is read", ""};
+}
+
 Finding check_nodes(const Home& home) {
   const auto nodes = nodes_of_home(home);
   if (!nodes.ok()) return {"nodes", home.nodes_file(), nodes.error().to_string()};
@@ -68,7 +74,7 @@ int print_findings(const Arguments& arguments, const std::vector<Finding>& findi
     item.set("remedy", json::Value::text(finding.remedy));
     list.push_back(std::move(item));
   }
-  if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+  if (is_document(arguments.output)) {
     put(document(json::Value::list(std::move(list)), arguments.output));
   } else {
     put(table.text(stdout_is_terminal()));
@@ -76,24 +82,45 @@ int print_findings(const Arguments& arguments, const std::vector<Finding>& findi
   return code;
 }
 
+json::Value list_of(const std::vector<std::string>& lines) {
+  json::Value::List list;
+  for (const std::string& line : lines) list.push_back(json::Value::text(line));
+  return json::Value::list(std::move(list));
+}
+
 json::Value fsck_document(const store::FsckReport& report) {
-  const auto texts = [](const std::vector<std::string>& lines) {
-    json::Value::List list;
-    for (const std::string& line : lines) list.push_back(json::Value::text(line));
-    return json::Value::list(std::move(list));
-  };
   json::Value out = json::Value::object();
   out.set("batches", json::Value::integer(report.last.value()));
   out.set("snapshots", json::Value::integer(report.snapshots));
   out.set("archived_jobs", json::Value::integer(report.archive_entries));
-  out.set("notices", texts(report.notices));
-  out.set("problems", texts(report.problems));
+  out.set("notices", list_of(report.notices));
+  out.set("problems", list_of(report.problems));
   return out;
 }
 
-int repair(const Home& home) {
+json::Value repair_document(const store::FsckReport& found, const store::RepairReport& report) {
+  json::Value out = json::Value::object();
+  out.set("problems", list_of(found.problems));
+  out.set("batches", json::Value::integer(report.last.value()));
+  out.set("copy", json::Value::text(report.copy));
+  out.set("dropped", list_of(report.dropped));
+  return out;
+}
+
+void print_fsck(const store::FsckReport& report) {
+  for (const std::string& line : report.notices) say("notice: " + line);
+  for (const std::string& line : report.problems) say("problem: " + line);
+  say(std::to_string(report.last.value()) + " batches" + (report.sound() ? ", all sound" : ""));
+}
+
+int repair(const Arguments& arguments, const Home& home, const store::FsckReport& found) {
   const auto report = store::repair_sqlite_log(home.event_log(), env::real_clock());
   if (!report.ok()) return fail(report.error());
+  if (is_document(arguments.output)) {
+    put(document(repair_document(found, *report), arguments.output));
+    return 0;
+  }
+  print_fsck(found);
   say("the files as they were are in " + report->copy);
   for (const std::string& line : report->dropped) say("dropped: " + line);
   say("kept batches up to " + std::to_string(report->last.value()));
@@ -103,8 +130,8 @@ int repair(const Home& home) {
 }  // namespace
 
 int check(const Arguments& arguments, const Home& home) {
-  return print_findings(arguments, {check_home_folder(home), check_space(home), check_nodes(home),
-                                    check_program("/bin/sh")});
+  return print_findings(arguments, {check_home_folder(home), check_layout(home), check_space(home),
+                                    check_nodes(home), check_program("/bin/sh")});
 }
 
 int show_home(const Arguments& arguments, const Home& home) {
@@ -125,6 +152,7 @@ int fsck(const Arguments& arguments, const Home& home) {
     say("the home " + home.root + " has no log yet");
     return 0;
   }
+  if (auto readable = check_version(home); !readable.ok()) return fail(readable.error());
   auto lock = env::FileLock::acquire(home.lock());
   if (!lock.ok()) {
     return fail(
@@ -133,15 +161,13 @@ int fsck(const Arguments& arguments, const Home& home) {
   }
   const auto report = store::fsck_sqlite_log(home.event_log());
   if (!report.ok()) return fail(report.error());
-  if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+  if (arguments.repair && !report->sound()) return repair(arguments, home, *report);
+  if (is_document(arguments.output)) {
     put(document(fsck_document(*report), arguments.output));
   } else {
-    for (const std::string& line : report->notices) say("notice: " + line);
-    for (const std::string& line : report->problems) say("problem: " + line);
-    say(std::to_string(report->last.value()) + " batches" + (report->sound() ? ", all sound" : ""));
+    print_fsck(*report);
   }
   if (report->sound()) return 0;
-  if (arguments.repair) return repair(home);
   say("nothing was changed; to keep the longest valid part: runnel fsck --repair");
   return 1;
 }

@@ -20,10 +20,15 @@ Result<void> refuse_network(const Home& home) {
       .with_hint("choose a folder on a local disk: export RUNNEL_HOME=/var/tmp/$USER/runnel");
 }
 
+Result<void> stamp_version(const Home& home) {
+  if (env::exists(home.version())) return {};
+  return env::write_file_atomically(home.version(), std::to_string(kHomeVersion) + "\n");
+}
+
+}  // namespace
+
 Result<void> check_version(const Home& home) {
-  if (!env::exists(home.version())) {
-    return env::write_file_atomically(home.version(), std::to_string(kHomeVersion) + "\n");
-  }
+  if (!env::exists(home.version())) return {};
   const std::string text = TRY(env::read_file(home.version()));
   int version = 0;
   std::from_chars(text.data(), text.data() + text.size(), version);
@@ -35,8 +40,6 @@ Result<void> check_version(const Home& home) {
       .with_value(home.root)
       .with_hint("use the newer runnel that wrote it, or another home: export RUNNEL_HOME=DIR");
 }
-
-}  // namespace
 
 Result<Home> find_home(const std::string& flag) {
   std::string root = flag;
@@ -58,7 +61,7 @@ Result<void> prepare_home(const Home& home) {
   TRY(refuse_network(home));
   TRY(env::make_directories(home.root, env::Access::kOwner));
   TRY(check_version(home));
-  return {};
+  return stamp_version(home);
 }
 
 }  // namespace runnel::cli

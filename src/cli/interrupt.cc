@@ -22,7 +22,6 @@ void watch_interrupts() {
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
 }
 
 void wake_on_interrupt(http::BlockingClient* client) { waiting = client; }

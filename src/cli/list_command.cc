@@ -4,6 +4,7 @@
 #include "cli/pause.h"
 #include "cli/print.h"
 #include "cli/session.h"
+#include "cli/target.h"
 #include "env/clock.h"
 
 namespace runnel::cli {
@@ -95,9 +96,9 @@ int explain(const Arguments& arguments, const Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   for (const std::string& job : arguments.jobs) {
-    const Result<json::Value> waits = session.get("/api/v1/jobs/" + job + "/explain");
+    const Result<json::Value> waits = session.get(job_target(job, "/explain"));
     if (!waits.ok()) return fail(waits.error());
-    if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+    if (is_document(arguments.output)) {
       put(document(*waits, arguments.output));
       continue;
     }

@@ -3,31 +3,33 @@
 #include <utility>
 
 #include "cli/interrupt.h"
+#include "cli/target.h"
 
 namespace runnel::cli {
 
 LineStream::LineStream(Session& session, std::string target, std::string cursor_key,
-                       std::string cursor_flag)
+                       std::string cursor_flag, std::string after)
     : session_(session),
       target_(std::move(target)),
       cursor_key_(std::move(cursor_key)),
-      cursor_flag_(std::move(cursor_flag)) {}
+      cursor_flag_(std::move(cursor_flag)),
+      cursor_(std::move(after)) {}
 
 LineStream::~LineStream() { wake_on_interrupt(nullptr); }
 
 std::string LineStream::target_now() const {
-  if (cursor_.empty()) return target_;
-  return target_ + (target_.find('?') == std::string::npos ? "?" : "&") + cursor_flag_ + "=" +
-         http::percent_encode(cursor_);
+  return cursor_.empty() ? target_ : with_query(target_, cursor_flag_, cursor_);
 }
 
 Result<void> LineStream::open() {
   body_.reset();
   lines_ = http::LineSplitter();
+  repeats_.broke();
+  wake_on_interrupt(nullptr);  // Or a signal would wake a client that is no more.
   client_ = TRY(session_.stream_client());
   wake_on_interrupt(client_.get());
   http::Request request = http::Request::get(target_now());
-  request.headers.set("Accept", http::kJsonLinesType.data());
+  request.headers.set("Accept", std::string(http::kJsonLinesType));
   auto stream = client_->stream(request);
   if (!stream.ok()) return stream.error();
   if (stream->status() < 200 || stream->status() >= 300) {
@@ -50,6 +52,7 @@ Result<std::optional<json::Value>> LineStream::take_line() {
   breaks_ = 0;
   const json::Value* cursor = document.find(cursor_key_);
   if (cursor != nullptr) cursor_ = cursor->is_text() ? cursor->as_text() : cursor->dump();
+  if (repeats_.told_before(document, cursor != nullptr)) return std::optional<json::Value>();
   return std::optional<json::Value>(std::move(document));
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/repeats.h"
 #include "cli/session.h"
 #include "http/event_stream.h"
 #include "json/value.h"
@@ -22,7 +23,9 @@ class LineStream {
   // A daemon that dies so often in a row will not live the next time either.
   static constexpr int kBreaksMax = 20;
 
-  LineStream(Session& session, std::string target, std::string cursor_key, std::string cursor_flag);
+  // `after`: where to begin; empty: at the beginning.
+  LineStream(Session& session, std::string target, std::string cursor_key, std::string cursor_flag,
+             std::string after = "");
   ~LineStream();
 
   Result<std::optional<json::Value>> next(Duration patience);
@@ -38,6 +41,7 @@ class LineStream {
   std::string cursor_key_;
   std::string cursor_flag_;
   std::string cursor_;
+  Repeats repeats_;
   std::unique_ptr<http::BlockingClient> client_;
   std::optional<http::BlockingClient::BodyStream> body_;
   http::LineSplitter lines_;

@@ -64,7 +64,7 @@ std::string plan_text(const model::JobSpec& spec) {
 int validate(const Arguments& arguments, const Home& home) {
   const JobSourceReport read = read_job_source(arguments, home);
   if (!read.source.has_value()) return fail(read.errors);
-  if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+  if (is_document(arguments.output)) {
     put(document(MUST(json::parse(model::encode_text(read.source->spec))), arguments.output));
   } else {
     say(arguments.file + ": fine");
@@ -75,7 +75,7 @@ int validate(const Arguments& arguments, const Home& home) {
 int plan(const Arguments& arguments, const Home& home) {
   const JobSourceReport read = read_job_source(arguments, home);
   if (!read.source.has_value()) return fail(read.errors);
-  if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+  if (is_document(arguments.output)) {
     put(document(MUST(json::parse(model::encode_text(read.source->spec))), arguments.output));
   } else {
     put(plan_text(read.source->spec));

@@ -104,6 +104,11 @@ std::string document(const json::Value& value, Output output) {
   return text.substr(text.find_first_not_of("\n "));
 }
 
+std::string stream_item(const json::Value& value, Output output) {
+  if (output == Output::kYaml) return "---\n" + document(value, output);
+  return value.dump() + "\n";
+}
+
 std::string text_of(const json::Value& value, std::string_view key, std::string fallback) {
   const json::Value* member = value.find(key);
   return member != nullptr && member->is_text() ? member->as_text() : fallback;

@@ -33,8 +33,15 @@ class Table {
 
 bool stdout_is_terminal();
 bool stderr_is_terminal();
+// Whether the data themselves were asked for, as JSON or YAML, and not what a person reads.
+inline bool is_document(Output output) {
+  return output == Output::kJson || output == Output::kYaml;
+}
 // The document in the form that was asked for: JSON or YAML.
 std::string document(const json::Value& value, Output output);
+
+// One of a stream of documents: a line of JSON, or a YAML document with its marker.
+std::string stream_item(const json::Value& value, Output output);
 
 // Members of documents, with fallbacks for what a document leaves out.
 std::string text_of(const json::Value& value, std::string_view key, std::string fallback = "");

@@ -3,6 +3,8 @@
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/session.h"
+#include "cli/target.h"
+#include "http/message.h"
 
 namespace runnel::cli {
 namespace {
@@ -61,14 +63,15 @@ std::string tasks_text(const json::Value& page) {
 }
 
 std::string target_of(const Arguments& arguments, const std::string& job) {
-  const std::string base = "/api/v1/jobs/" + job;
   if (arguments.task.has_value()) {
-    return base + "/tasks/" + arguments.step.value_or("0") + "/" + std::to_string(*arguments.task);
+    const std::string step = http::percent_encode(arguments.step.value_or("0"));
+    return job_target(job, "/tasks/" + step + "/" + std::to_string(*arguments.task));
   }
-  if (!arguments.tasks && !arguments.step.has_value()) return base;
-  std::string target = base + "/tasks?limit=" + std::to_string(arguments.limit);
-  if (arguments.step.has_value()) target += "&step=" + *arguments.step;
-  return target;
+  if (!arguments.tasks && !arguments.step.has_value()) return job_target(job);
+  std::string target =
+      with_query(job_target(job, "/tasks"), "limit", std::to_string(arguments.limit));
+  if (!arguments.step.has_value()) return target;
+  return with_query(std::move(target), "step", *arguments.step);
 }
 
 std::string human_text(const Arguments& arguments, const json::Value& value) {
@@ -85,8 +88,8 @@ int show(const Arguments& arguments, const Home& home) {
   for (const std::string& job : arguments.jobs) {
     const Result<json::Value> value = session.get(target_of(arguments, job));
     if (!value.ok()) return fail(value.error());
-    const bool as_document = arguments.output == Output::kJson || arguments.output == Output::kYaml;
-    put(as_document ? document(*value, arguments.output) : human_text(arguments, *value));
+    put(is_document(arguments.output) ? document(*value, arguments.output)
+                                      : human_text(arguments, *value));
   }
   return 0;
 }

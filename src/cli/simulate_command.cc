@@ -64,6 +64,18 @@ Result<Verified> verify_home(const std::string& root) {
   return verified;
 }
 
+void print_verified(const Arguments& arguments, const Verified& verified) {
+  if (is_document(arguments.output)) {
+    json::Value out = json::Value::object();
+    out.set("batches", json::Value::integer(verified.batches));
+    out.set("events", json::Value::integer(verified.events));
+    put(document(out, arguments.output));
+    return;
+  }
+  put(std::to_string(verified.batches) + " batches with " + std::to_string(verified.events) +
+      " events were decided again, all to the same\n");
+}
+
 int one_schedule(std::uint64_t seed) {
   const sim::Scenario scenario = sim::scenario_of(seed);
   const sim::Verdict verdict = sim::run(scenario, sim::Hashing::kOn);
@@ -74,9 +86,25 @@ int one_schedule(std::uint64_t seed) {
   return 1;
 }
 
-int campaign(std::int64_t schedules) {
+json::Value campaign_document(const sim::Campaign& campaign) {
+  json::Value::List violations;
+  for (const sim::Failure& failure : campaign.failures) {
+    violations.push_back(json::Value::text(sim::report(failure)));
+  }
+  json::Value out = json::Value::object();
+  out.set("schedules", json::Value::integer(campaign.schedules));
+  out.set("events", json::Value::integer(campaign.events));
+  out.set("violations", json::Value::list(std::move(violations)));
+  return out;
+}
+
+int campaign(const Arguments& arguments) {
   sim::Campaign campaign;
-  campaign.add(1, schedules);
+  campaign.add(1, arguments.schedules);
+  if (is_document(arguments.output)) {
+    put(document(campaign_document(campaign), arguments.output));
+    return campaign.failures.empty() ? 0 : 1;
+  }
   put(sim::coverage_table(campaign.coverage));
   put(std::to_string(campaign.schedules) + " schedules, " + std::to_string(campaign.events) +
       " events, " + std::to_string(campaign.failures.size()) + " violations\n");
@@ -90,12 +118,11 @@ int simulate(const Arguments& arguments, const Home&) {
   if (!arguments.verify.empty()) {
     const Result<Verified> verified = verify_home(arguments.verify);
     if (!verified.ok()) return fail(verified.error());
-    put(std::to_string(verified->batches) + " batches with " + std::to_string(verified->events) +
-        " events were decided again, all to the same\n");
+    print_verified(arguments, *verified);
     return 0;
   }
   if (arguments.seed != 0) return one_schedule(static_cast<std::uint64_t>(arguments.seed));
-  return campaign(arguments.schedules);
+  return campaign(arguments);
 }
 
 }  // namespace runnel::cli

@@ -4,9 +4,11 @@
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/job_state.h"
 #include "cli/log_stream.h"
 #include "cli/print.h"
 #include "cli/session.h"
+#include "cli/target.h"
 
 namespace runnel::cli {
 namespace {
@@ -15,13 +17,16 @@ constexpr Duration kLook = Duration::seconds(1);
 constexpr std::int64_t kEventsPage = 1'000;
 
 std::string logs_target(const Arguments& arguments, const std::string& job) {
-  std::string target = "/api/v1/jobs/" + job + "/logs?follow=" + (arguments.follow ? "1" : "0");
-  if (arguments.step) target += "&step=" + *arguments.step;
-  if (arguments.task) target += "&task=" + std::to_string(*arguments.task);
-  if (arguments.attempt) target += "&attempt=" + std::to_string(*arguments.attempt);
-  if (arguments.rank) target += "&rank=" + std::to_string(*arguments.rank);
-  if (arguments.tail) target += "&tail=" + std::to_string(*arguments.tail);
-  if (arguments.since) target += "&since=" + *arguments.since;
+  std::string target = job_target(job, arguments.follow ? "/logs?follow=1" : "/logs?follow=0");
+  const auto add = [&target](const char* name, const std::string& value) {
+    target = with_query(std::move(target), name, value);
+  };
+  if (arguments.step) add("step", *arguments.step);
+  if (arguments.task) add("task", std::to_string(*arguments.task));
+  if (arguments.attempt) add("attempt", std::to_string(*arguments.attempt));
+  if (arguments.rank) add("rank", std::to_string(*arguments.rank));
+  if (arguments.tail) add("tail", std::to_string(*arguments.tail));
+  if (arguments.since) add("since", *arguments.since);
   return target;
 }
 
@@ -59,13 +64,17 @@ std::int64_t rank_total(const json::Value& job) {
 }
 
 int copy_logs(const Arguments& arguments, Session& session, const std::string& job) {
-  const Result<json::Value> known = session.get("/api/v1/jobs/" + job);
-  if (!known.ok()) return fail(known.error());
+  const Result<json::Value> known = session.get(job_target(job));
+  if (!known.ok()) {
+    const int code = fail(known.error());
+    return arguments.status && known.error().code == Errc::kNotFound ? kStatusNotFound : code;
+  }
+  if (arguments.status) return status_code(*known);
   const bool many = rank_total(*known) > 1 && !arguments.task.has_value();
   LineStream stream(session, logs_target(arguments, job), "cursor", "cursor");
   return copy(stream, [&](const json::Value& line) {
-    if (arguments.output == Output::kJson) {
-      put(line.dump() + "\n");
+    if (is_document(arguments.output)) {
+      put(stream_item(line, arguments.output));
     } else if (text_of(line, "stream") == "stderr") {
       say((many ? prefix_of(line) : "") + text_of(line, "msg"));
     } else {
@@ -85,7 +94,7 @@ std::string event_line(const json::Value& event) {
 }
 
 void print_event(const Arguments& arguments, const json::Value& event) {
-  put(arguments.output == Output::kJson ? event.dump() + "\n" : event_line(event));
+  put(is_document(arguments.output) ? stream_item(event, arguments.output) : event_line(event));
 }
 
 int page_events(const Arguments& arguments, Session& session, const std::string& base) {
@@ -124,14 +133,12 @@ int logs(const Arguments& arguments, const Home& home) {
 int events(const Arguments& arguments, const Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
-  const std::string base = arguments.jobs.empty()
-                               ? "/api/v1/events"
-                               : "/api/v1/jobs/" + arguments.jobs.front() + "/events";
+  const std::string base =
+      arguments.jobs.empty() ? "/api/v1/events" : job_target(arguments.jobs.front(), "/events");
   if (!arguments.watch) return page_events(arguments, session, base);
   watch_interrupts();
-  std::string target = base + "?watch=1&limit=1000";
-  if (arguments.after > 0) target += "&after=" + std::to_string(arguments.after);
-  LineStream stream(session, target, "seq", "after");
+  LineStream stream(session, base + "?watch=1&limit=1000", "seq", "after",
+                    std::to_string(arguments.after));
   return copy(stream, [&](const json::Value& event) { print_event(arguments, event); });
 }
 

@@ -5,6 +5,7 @@
 #include "cli/job_source.h"
 #include "cli/print.h"
 #include "cli/session.h"
+#include "cli/target.h"
 #include "env/process.h"
 #include "env/random.h"
 #include "json/writer.h"
@@ -41,7 +42,7 @@ Result<json::Value> submit(Session& session, const JobSource& source) {
 
 void print_submitted(const Arguments& arguments, const json::Value& job) {
   const std::string id = text_of(job, "id");
-  if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
+  if (is_document(arguments.output)) {
     put(document(job, arguments.output));
     return;
   }
@@ -75,8 +76,8 @@ int run_job(const Arguments& arguments, const Home& home) {
   const std::string id = text_of(*job, "id");
   const Result<int> code = attach(session, id);
   if (!code.ok()) return fail(code.error());
-  if (arguments.output == Output::kJson || arguments.output == Output::kYaml) {
-    const Result<json::Value> end = session.get("/api/v1/jobs/" + id);
+  if (is_document(arguments.output)) {
+    const Result<json::Value> end = session.get(job_target(id));
     if (end.ok()) put(document(*end, arguments.output));
   }
   return *code;

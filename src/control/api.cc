@@ -18,7 +18,7 @@ bool is_project_letter(char letter) {
 
 const std::vector<Api::Route>& Api::routes() {
   using enum http::Method;
-  static const std::vector<Route> table = {
+  static const std::vector<Route> kTable = {
       {{kPost, "/jobs", "Submit a job; answers when it is durable"}, &Api::submit},
       {{kGet, "/jobs", "List jobs, newest first"}, &Api::list_jobs},
       {{kGet, "/jobs/{id}", "One job; any unique prefix of its id"}, &Api::get_job},
@@ -36,12 +36,12 @@ const std::vector<Api::Route>& Api::routes() {
       {{kGet, "/events", "What happened; watch=1 goes on"}, &Api::all_events},
       {{kGet, "/nodes", "Nodes and what is free on them"}, &Api::list_nodes},
   };
-  return table;
+  return kTable;
 }
 
 const std::vector<Api::Route>& Api::service_routes() {
   using enum http::Method;
-  static const std::vector<Route> table = {
+  static const std::vector<Route> kTable = {
       {{kGet, "/api/v1/home", "Paths and processes of this home"}, &Api::get_home},
       {{kPost, "/api/v1/home:stop", "End the daemon; attempts go on"}, &Api::stop_home},
       {{kGet, "/healthz", "Whether the process answers"}, &Api::health},
@@ -49,7 +49,7 @@ const std::vector<Api::Route>& Api::service_routes() {
       {{kGet, "/version", "The version of this build"}, &Api::version},
       {{kGet, "/openapi.json", "This API as an OpenAPI document"}, &Api::openapi},
   };
-  return table;
+  return kTable;
 }
 
 void Api::add(http::Router& router, std::string_view prefix, const Route& route) {

@@ -210,7 +210,7 @@ Async<http::Reply> Api::call(http::Request request, Verb verb) {
   Result<JobId> found = co_await job_of_path(request.param("id"));
   wanted.job = CO_TRY(std::move(found));
   const JobId job = wanted.job;
-  if (controller_.state().jobs.count(job) == 0) {
+  if (!controller_.state().jobs.contains(job)) {
     co_return Error(Errc::kConflict, "job " + job.str() + " ended long ago and was archived")
         .with_value(job.str())
         .with_hint("submit it anew");
@@ -233,7 +233,7 @@ Async<http::Reply> Api::remove(http::Request request) {
   json::Value deleted = json::Value::object();
   deleted.set("deleted", json::Value::boolean(true));
   deleted.set("id", json::Value::text(job.str()));
-  if (controller_.state().jobs.count(job) == 0) {
+  if (!controller_.state().jobs.contains(job)) {
     Result<void> removed = co_await controller_.remove_archived(job);
     CO_TRY(std::move(removed));
     co_return http::Response::json(deleted);

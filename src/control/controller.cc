@@ -165,7 +165,7 @@ Result<void> Controller::check_call(const JobCall& call) const {
   const model::JobSpec& spec = *job->second.spec;
   const bool starts = call.verb == Verb::kResume || call.verb == Verb::kRetry;
   if (!starts || !has_secrets(spec)) return {};
-  if (call.secrets.empty() && with_secrets_.count(call.job) != 0) return {};
+  if (call.secrets.empty() && with_secrets_.contains(call.job)) return {};
   return check_secrets(spec, call.secrets);
 }
 
@@ -192,7 +192,7 @@ Async<Answer> Controller::call(JobCall call) {
 
 Async<JobId> Controller::find_job(std::string prefix) {
   if (!is_job_id_prefix(prefix)) co_return no_such_job(prefix);
-  if (state().jobs.count(JobId(prefix)) != 0) co_return JobId(prefix);
+  if (state().jobs.contains(JobId(prefix))) co_return JobId(prefix);
   Result<std::vector<std::string>> archived = co_await writer_->read<std::vector<std::string>>(
       [prefix](store::EventLog& log) { return log.archive_keys(prefix, kMatchesShownMax); });
   std::vector<std::string> matches = CO_TRY(std::move(archived));
@@ -266,7 +266,7 @@ Async<void> Controller::on_join(model::NodeJoin join) {
 
 Async<void> Controller::on_report(model::NodeReport report) {
   const NodeId node = report.node;
-  while (joining_.count(node) != 0) {  // Decided before the join, it would be of no known node.
+  while (joining_.contains(node)) {  // Decided before the join, it would be of no known node.
     Result<void> joined = co_await joined_.wait(gate_.token());
     CO_TRY(std::move(joined));
   }
@@ -310,7 +310,7 @@ void Controller::notice_ends(const DurableBatch& batch) {
     const auto* changed = std::get_if<model::JobChanged>(&event);
     if (changed == nullptr || !model::is_end(changed->to)) continue;
     job_ended_.notify_all();
-    if (with_secrets_.count(changed->job) != 0) wipe_later(changed->job);
+    if (with_secrets_.contains(changed->job)) wipe_later(changed->job);
   }
 }
 
@@ -354,7 +354,7 @@ bool Controller::has_ended(const JobId& job) const {
 }
 
 Async<void> Controller::keep_secrets(JobId job, SecretValues values) {
-  while (wiping_.count(job) != 0) {  // Or what is stored now would be wiped.
+  while (wiping_.contains(job)) {  // Or what is stored now would be wiped.
     Result<void> woken = co_await wiped_.wait(gate_.token());
     CO_TRY(std::move(woken));
   }

@@ -15,14 +15,14 @@ constexpr std::size_t kStatuses = model::kStatusCount;
 
 // Statuses in the order of their words, as canonical JSON wants its keys.
 const std::array<Status, kStatuses>& statuses_by_word() {
-  static const std::array<Status, kStatuses> sorted = [] {
+  static const std::array<Status, kStatuses> kSorted = [] {
     std::array<Status, kStatuses> all{};
     for (std::size_t slot = 0; slot < kStatuses; ++slot) all[slot] = static_cast<Status>(slot);
     std::sort(all.begin(), all.end(),
               [](Status a, Status b) { return model::to_string(a) < model::to_string(b); });
     return all;
   }();
-  return sorted;
+  return kSorted;
 }
 
 void write_counts(json::Writer& out, const brain::StatusCounts& counts) {

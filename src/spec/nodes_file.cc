@@ -82,7 +82,7 @@ class NodesReader {
   }
 
   std::string read_name(const Item& item) {
-    const std::string text = read_verbatim(scope_, item).value_or("");
+    std::string text = read_verbatim(scope_, item).value_or("");
     if (is_name(text) || !item.node->is_scalar()) return text;
     scope_.refuse(item, "'" + shown(text) + "' cannot be a name", shown(text),
                   "use letters, digits, '-', '_' and '.'");

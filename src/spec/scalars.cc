@@ -31,6 +31,7 @@ std::optional<std::string> variable(const Scope& scope, const Item& item, const 
   const auto found = scope.variables.find(name);
   if (found != scope.variables.end()) return found->second;
   std::vector<std::string_view> known;
+  known.reserve(scope.variables.size());
   for (const auto& [candidate, value] : scope.variables) known.push_back(candidate);
   const std::string meant = nearest(name, known);
   scope.faults.report_inside(

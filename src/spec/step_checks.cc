@@ -127,6 +127,7 @@ class CircleFinder {
 void link_step(const Scope& scope, StepDraft& draft,
                const std::map<std::string_view, StepIndex>& positions) {
   std::vector<std::string_view> names;
+  names.reserve(positions.size());
   for (const auto& [name, position] : positions) names.push_back(name);
   for (const Item& item : draft.depends_on) {
     if (scope.faults.full()) return;

@@ -73,7 +73,7 @@ Result<void> make_folders(const std::string& path) {
   return errno_error("make the folder " + path, errno);
 }
 
-TaskFolders::TaskFolders(std::string home, const JobId& job) : job_(job_folder(home, job)) {}
+TaskFolders::TaskFolders(const std::string& home, const JobId& job) : job_(job_folder(home, job)) {}
 
 std::string TaskFolders::lasting_path(const model::AttemptRef& attempt) const {
   return job_ + "/tasks/" + std::to_string(attempt.task.step.value()) + "." +

@@ -31,7 +31,7 @@ struct TaskFolder {
 // Why:      making a folder costs as much as a fifth of a process, and most tasks leave it empty.
 class TaskFolders {
  public:
-  TaskFolders(std::string home, const JobId& job);
+  TaskFolders(const std::string& home, const JobId& job);
 
   Result<TaskFolder> take(std::uint32_t slot, const model::AttemptRef& attempt, TaskFolderKind kind,
                           const std::string& checkpoint_dir);

@@ -106,7 +106,7 @@ TEST_F(RunnerTest, TellsOfSignals) {
 
 TEST_F(RunnerTest, SaysWhyACommandCannotRun) {
 #if defined(__has_feature) && __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "ThreadSanitizer makes a fork of vfork, and the parent cannot see why exec failed";
+  GTEST_SKIP() << "ThreadSanitizer makes a fork of vfork, which cannot tell why exec failed";
 #endif
   RunnerProcess runner(home_.path());
   TestAgent agent(home_.path());

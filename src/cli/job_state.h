@@ -1,0 +1,20 @@
+#pragma once
+
+#include "json/value.h"
+
+namespace runnel::cli {
+
+// What a job's document says of its state.
+
+bool has_ended(const json::Value& job);
+// Ended, or halted: it does not go on by itself.
+bool has_settled(const json::Value& job);
+
+// SkyPilot's exit codes of `logs --status` and `wait --status`.
+inline constexpr int kStatusFailed = 100;
+inline constexpr int kStatusNotFinished = 101;
+inline constexpr int kStatusNotFound = 102;
+inline constexpr int kStatusCancelled = 103;
+int status_code(const json::Value& job);
+
+}  // namespace runnel::cli

@@ -1,0 +1,16 @@
+#include "cli/target.h"
+
+#include "http/message.h"
+
+namespace runnel::cli {
+
+std::string job_target(std::string_view job, std::string_view rest) {
+  return "/api/v1/jobs/" + http::percent_encode(job) + std::string(rest);
+}
+
+std::string with_query(std::string target, std::string_view name, std::string_view value) {
+  target += target.find('?') == std::string::npos ? '?' : '&';
+  return target.append(name).append("=").append(http::percent_encode(value));
+}
+
+}  // namespace runnel::cli
