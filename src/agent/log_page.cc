@@ -134,7 +134,7 @@ void LogPageBuilder::emit(LogSource& source, model::LogStream stream, std::int64
     const bool takes_all = before_gap || (rest == Rest::kTake && stop == limit);
     std::string bytes = read_at(file_of(source, stream).descriptor.get(), position,
                                 static_cast<std::size_t>(stop - position));
-    const std::size_t line_end = bytes.rfind('\n');
+    const std::size_t line_end = bytes.find_last_of("\n\r");  // A progress bar never says \n.
     if (line_end != std::string::npos && !takes_all) bytes.resize(line_end + 1);
     const bool waits =
         line_end == std::string::npos && !takes_all && bytes.size() < model::kLogPageBytes;

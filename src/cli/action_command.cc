@@ -30,6 +30,14 @@ Result<json::Value> act_on(Session& session, Command command, const std::string&
   return session.post(job_target(job, ":" + verb_of(command)));
 }
 
+std::string outcome_of(Command command, const std::string& job, const json::Value& answer) {
+  if (command == Command::kDelete) return job + " is gone";
+  const std::string id = text_of(answer, "id");
+  if (command == Command::kCancel && !has_ended(answer)) return id + " is being cancelled";
+  if (command == Command::kHalt && !has_settled(answer)) return id + " is being halted";
+  return id + " is " + text_of(answer, "status");
+}
+
 // SkyPilot's codes, on request; else the job's own.
 int wait_code(const Arguments& arguments, const json::Value& job) {
   if (arguments.status) return status_code(job);
@@ -60,10 +68,8 @@ int act(const Arguments& arguments, const Home& home) {
       code = fail(answer.error());
     } else if (is_document(arguments.output)) {
       put(document(*answer, arguments.output));
-    } else if (answer->is_object()) {
-      say(text_of(*answer, "id") + " is " + text_of(*answer, "status"));
     } else {
-      say(job + " is gone");
+      say(outcome_of(arguments.command, job, *answer));
     }
   }
   return code;
@@ -90,6 +96,7 @@ int wait_for_jobs(const Arguments& arguments, const Home& home) {
       say("runnel: " + job + " has not ended after " + *arguments.timeout);
       return arguments.status ? kStatusNotFinished : kTimedOut;
     }
+    if (is_document(arguments.output)) put(stream_item(**document, arguments.output));
     worst = std::max(worst, wait_code(arguments, **document));
   }
   return worst;

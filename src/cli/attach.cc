@@ -1,12 +1,11 @@
 #include "cli/attach.h"
 
-#include <cstdio>
 #include <string>
 
 #include "cli/interrupt.h"
 #include "cli/job_state.h"
 #include "cli/log_stream.h"
-#include "cli/pause.h"
+#include "cli/output_line.h"
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/target.h"
@@ -16,88 +15,91 @@ namespace runnel::cli {
 namespace {
 
 constexpr Duration kDrawEvery = Duration::millis(200);
+// How often a silent job is looked at, in case somebody else has halted it.
+constexpr Duration kLookEvery = Duration::seconds(1);
 constexpr int kInterrupted = 130;
 
 class Attachment {
  public:
-  Attachment(Session& session, std::string job)
+  Attachment(Session& session, std::string job, bool many, Output output)
       : session_(session),
         job_(std::move(job)),
+        many_(many),
+        output_(output),
         stream_(session, job_target(job_, "/logs?follow=1"), "cursor", "cursor"),
         progress_(stderr_is_terminal()) {}
 
   Result<int> run() {
-    const Duration begun = env::real_clock().boot();
+    const Duration begun = now();
+    Duration looked = begun;
     while (!stream_.ended()) {
-      if (interrupts() > 0) return interrupted();
       auto line = stream_.next(kDrawEvery);
-      if (interrupts() > 0) return interrupted();
-      if (!line.ok()) return line.error();
-      if (line->has_value()) {
-        print(**line);
-      } else if (stderr_is_terminal() && !stream_.ended()) {
-        progress_.draw(TRY(document()), env::real_clock().boot() - begun);
+      TRY(obey_interrupts());
+      if (!line.ok() && interrupts() == 0) return line.error();
+      if (line.ok() && line->has_value()) {
+        progress_.clear();
+        print_output(**line, output_, many_);
+        continue;
       }
+      if (!stderr_is_terminal() && now() - looked < kLookEvery) continue;
+      looked = now();
+      const json::Value job = TRY(document());
+      if (has_settled(job) && !has_ended(job)) return halted();
+      if (!stream_.ended() && obeyed_ == 0) progress_.draw(job, now() - begun);
     }
     progress_.clear();
-    return exit_code(TRY(document()));
+    return ending(TRY(document()));
   }
 
  private:
+  static Duration now() { return env::real_clock().boot(); }
   Result<json::Value> document() { return session_.get(job_target(job_)); }
 
-  void print(const json::Value& line) {
-    progress_.clear();
-    const std::string text = text_of(line, "msg") + "\n";
-    if (text_of(line, "stream") == "stderr") {
-      say(text_of(line, "msg"));
-    } else {
-      put(text);
+  // The first Ctrl-C halts the job with its grace, the second cancels it. What the tasks still have
+  // to say is shown meanwhile.
+  Result<void> obey_interrupts() {
+    while (obeyed_ < interrupts() && obeyed_ < 2) {
+      progress_.clear();
+      const bool first = ++obeyed_ == 1;
+      say(first ? "runnel: halting " + job_ + "; press Ctrl-C again to cancel it"
+                : "runnel: cancelling " + job_);
+      auto answer = session_.post(job_target(job_, first ? ":halt" : ":cancel"));
+      if (!answer.ok() && answer.error().code != Errc::kConflict) return answer.error();
     }
+    return {};
   }
 
-  static int exit_code(const json::Value& document) {
-    const std::string message = text_of(document, "message");
-    if (!message.empty()) say("runnel: " + text_of(document, "status") + ": " + message);
-    return static_cast<int>(number_of(document, "exit_code", 1));
+  int halted() {
+    progress_.clear();
+    say("runnel: " + job_ + " is halted; go on with: runnel resume " + job_);
+    return obeyed_ > 0 ? kInterrupted : kStatusNotFinished;
   }
 
-  // The job is halted with its grace and can be resumed; a second Ctrl-C cancels it.
-  Result<int> interrupted() {
-    progress_.clear();
-    say("runnel: halting " + job_ + "; press Ctrl-C again to cancel it");
-    auto halted = session_.post(job_target(job_, ":halt"));
-    if (!halted.ok() && halted.error().code != Errc::kConflict) return halted.error();
-    bool cancelled = false;
-    for (;;) {
-      const json::Value job = TRY(document());
-      if (has_ended(job)) break;
-      if (has_settled(job)) {
-        say("runnel: halted; go on with: runnel resume " + job_);
-        break;
-      }
-      if (interrupts() > 1 && !cancelled) {
-        cancelled = true;
-        say("runnel: cancelling " + job_);
-        auto answer = session_.post(job_target(job_, ":cancel"));
-        if (!answer.ok() && answer.error().code != Errc::kConflict) return answer.error();
-      }
-      pause(Duration::millis(50));
+  int ending(const json::Value& job) {
+    if (!has_ended(job)) return halted();
+    const std::string status = text_of(job, "status");
+    if (status != "SUCCEEDED") {
+      const std::string message = text_of(job, "message");
+      say("runnel: " + job_ + " " + status + (message.empty() ? "" : ": " + message));
+      say("look at it:  runnel show --tasks " + job_ + "\nrun again:   runnel retry " + job_);
     }
-    return kInterrupted;
+    return obeyed_ > 0 ? kInterrupted : static_cast<int>(number_of(job, "exit_code", 1));
   }
 
   Session& session_;
   std::string job_;
+  bool many_;
+  Output output_;
   LineStream stream_;
   Progress progress_;
+  int obeyed_ = 0;  // Interrupts that were acted on.
 };
 
 }  // namespace
 
-Result<int> attach(Session& session, const std::string& job) {
+Result<int> attach(Session& session, const json::Value& job, Output output) {
   watch_interrupts();
-  return Attachment(session, job).run();
+  return Attachment(session, text_of(job, "id"), has_many_ranks(job), output).run();
 }
 
 }  // namespace runnel::cli

@@ -1,15 +1,16 @@
 #pragma once
 
-#include <string>
-
 #include "base/result.h"
+#include "cli/arguments.h"
 #include "cli/session.h"
+#include "json/value.h"
 
 namespace runnel::cli {
 
-// Follows a job until it ends: output goes to stdout and stderr as the tasks wrote it, progress to
-// a terminal. A daemon that dies meanwhile is started again and the job goes on. Ctrl-C halts the
-// job (exit 130), twice cancels it. Returns the exit code of the job.
-Result<int> attach(Session& session, const std::string& job);
+// Follows a job, given by its document, until it ends: output goes to stdout and stderr as the
+// tasks wrote it, progress to a terminal. A daemon that dies meanwhile is started again and the job
+// goes on. Ctrl-C halts the job (exit 130), twice cancels it. Returns the exit code of the job; 101
+// when another has halted it.
+Result<int> attach(Session& session, const json::Value& job, Output output);
 
 }  // namespace runnel::cli

@@ -46,6 +46,7 @@ int run(int argc, char** argv) {
     put(parsed.text);
     return 0;
   }
+  print_errors_as(parsed.arguments->output);
   const Result<Home> home = find_home(parsed.arguments->home);
   if (!home.ok()) return fail(home.error());
   return dispatch(*parsed.arguments, *home);

@@ -67,7 +67,7 @@ int validate(const Arguments& arguments, const Home& home) {
   if (is_document(arguments.output)) {
     put(document(MUST(json::parse(model::encode_text(read.source->spec))), arguments.output));
   } else {
-    say(arguments.file + ": fine");
+    say((arguments.file.empty() ? "the command" : arguments.file) + ": fine");
   }
   return 0;
 }

@@ -3,17 +3,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
 
 namespace runnel::cli {
 namespace {
 
-void write_all(int file, std::string_view text) {
+// The errno of what failed, or 0.
+int write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t wrote = ::write(file, text.data(), text.size());
-    if (wrote <= 0) return;  // A reader that left needs no more.
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return errno;
     text.remove_prefix(static_cast<std::size_t>(wrote));
   }
+  return 0;
 }
 
 // Letters that make a plain YAML scalar something else than text.
@@ -53,17 +58,50 @@ void write_yaml(std::string& out, const json::Value& value, std::size_t depth) {
   }
 }
 
+// Set once by main().
+Output errors_as = Output::kHuman;
+
+json::Value error_document(const Error& error) {
+  json::Value inner = json::Value::object();
+  inner.set("code", json::Value::text(std::string(to_string(error.code))));
+  inner.set("message", json::Value::text(error.message));
+  if (!error.field.empty()) inner.set("field", json::Value::text(error.field));
+  if (!error.value.empty()) inner.set("value", json::Value::text(error.value));
+  if (!error.hint.empty()) inner.set("hint", json::Value::text(error.hint));
+  if (!error.where.file.empty()) {
+    inner.set("file", json::Value::text(error.where.file));
+    inner.set("line", json::Value::integer(error.where.line));
+    inner.set("column", json::Value::integer(error.where.column));
+  }
+  json::Value out = json::Value::object();
+  out.set("error", std::move(inner));
+  return out;
+}
+
 }  // namespace
 
-void say(std::string_view text) { write_all(STDERR_FILENO, std::string(text) + "\n"); }
+void say(std::string_view text) { put_error(std::string(text) + "\n"); }
 
-void put(std::string_view text) { write_all(STDOUT_FILENO, text); }
+void put_error(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
+
+void put(std::string_view text) {
+  const int error = write_all(STDOUT_FILENO, text);
+  if (error == 0) return;
+  // What was asked for did not arrive, and nothing that follows will.
+  if (error != EPIPE) {
+    say("runnel: standard output: " + std::system_category().message(error));
+  }
+  std::_Exit(1);
+}
 
 int exit_code_of(const Error& error) {
   return error.code == Errc::kInvalid || error.code == Errc::kUnsupported ? 2 : 1;
 }
 
+void print_errors_as(Output output) { errors_as = output; }
+
 int fail(const Error& error) {
+  if (is_document(errors_as)) put(document(error_document(error), errors_as));
   say(error.where.file.empty() ? "runnel: " + error.to_string() : error.to_string());
   return exit_code_of(error);
 }

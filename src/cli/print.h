@@ -11,12 +11,15 @@
 namespace runnel::cli {
 
 // stdout is data, stderr is talk.
-void say(std::string_view text);  // stderr, with a line end.
-void put(std::string_view text);  // stdout, as it is.
+void say(std::string_view text);        // stderr, with a line end.
+void put_error(std::string_view text);  // stderr, as it is.
+void put(std::string_view text);        // stdout, as it is; ends the process when it cannot.
 
 // Prints an error to stderr and returns the exit code it deserves: 2 for what the user must mend,
 // else 1.
 int fail(const Error& error);
+// With JSON or YAML an error is also a document {"error": ...} on stdout: the tool spoke, no job.
+void print_errors_as(Output output);
 int fail(const std::vector<Error>& errors);  // The code of the last.
 int exit_code_of(const Error& error);
 

@@ -1,5 +1,8 @@
 #include "cli/progress.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -25,6 +28,15 @@ std::string rate_and_eta(std::int64_t done, std::int64_t tasks, Duration running
   return std::string(text) + "  ETA " + human(Duration::millis(left));
 }
 
+Screen screen_of_stderr() {
+  winsize size{};
+  Screen screen;
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return screen;
+  if (size.ws_col > 1) screen.columns = size.ws_col;
+  if (size.ws_row > 3) screen.rows = size.ws_row;
+  return screen;
+}
+
 }  // namespace
 
 std::string progress_line(const json::Value& step, Duration running) {
@@ -48,10 +60,22 @@ void Progress::draw(const json::Value& job, Duration since_start) {
   clear();
   const json::Value* steps = job.find("steps");
   if (steps == nullptr || !steps->is_list()) return;
-  for (const json::Value& step : steps->as_list()) {
-    say(progress_line(step, since_start));
-    ++lines_;
+  const Screen screen = screen_of_stderr();
+  const json::Value::List& all = steps->as_list();
+  const std::size_t shown = std::min(all.size(), screen.rows - 2);
+  for (std::size_t at = 0; at < shown; ++at) {
+    draw_line(progress_line(all[at], since_start), screen);
   }
+  if (shown < all.size()) {
+    draw_line("... and " + std::to_string(all.size() - shown) + " steps more", screen);
+  }
+}
+
+void Progress::draw_line(std::string line, const Screen& screen) {
+  // A line that wraps would be two to wipe out.
+  if (line.size() >= screen.columns) line.resize(screen.columns - 1);
+  say(line);
+  ++lines_;
 }
 
 void Progress::clear() {

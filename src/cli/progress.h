@@ -7,7 +7,12 @@
 
 namespace runnel::cli {
 
-// A line per step on a terminal, drawn again in place; nothing in a pipe.
+struct Screen {
+  std::size_t columns = 80;
+  std::size_t rows = 24;
+};
+
+// A line per step on a terminal, as many as fit, drawn again in place; nothing in a pipe.
 //
 // Threads: one. clear() before anything else is printed, so that output and progress do not mix.
 class Progress {
@@ -17,6 +22,8 @@ class Progress {
   void clear();
 
  private:
+  void draw_line(std::string line, const Screen& screen);
+
   bool terminal_;
   int lines_ = 0;
 };

@@ -102,7 +102,7 @@ Result<json::Value> Session::remove(const std::string& target) {
   request.method = http::Method::kDelete;
   const http::Response response = TRY(ask(request, true));
   if (!response.success()) return http::error_of(response);
-  return json::Value();
+  return response.body.empty() ? json::Value() : json::parse(response.body);
 }
 
 Result<std::unique_ptr<http::BlockingClient>> Session::stream_client() {

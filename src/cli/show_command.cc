@@ -54,12 +54,15 @@ std::string tasks_text(const json::Value& page) {
   const json::Value* tasks = page.find("tasks");
   if (tasks != nullptr && tasks->is_list()) {
     for (const json::Value& task : tasks->as_list()) {
+      const json::Value* code = task.find("exit_code");
       table.add({text_of(task, "step"), std::to_string(number_of(task, "index")),
                  text_of(task, "status"), std::to_string(number_of(task, "attempts")),
-                 std::to_string(number_of(task, "exit_code")), text_of(task, "reason", "-")});
+                 code == nullptr ? "-" : code->dump(), text_of(task, "reason", "-")});
     }
   }
-  return table.text(stdout_is_terminal());
+  std::string text = table.text(stdout_is_terminal());
+  if (!text_of(page, "next_page_token").empty()) say("there are more: --limit N, up to 1000");
+  return text;
 }
 
 std::string target_of(const Arguments& arguments, const std::string& job) {
@@ -85,11 +88,19 @@ std::string human_text(const Arguments& arguments, const json::Value& value) {
 int show(const Arguments& arguments, const Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  json::Value::List all;
   for (const std::string& job : arguments.jobs) {
-    const Result<json::Value> value = session.get(target_of(arguments, job));
+    Result<json::Value> value = session.get(target_of(arguments, job));
     if (!value.ok()) return fail(value.error());
-    put(is_document(arguments.output) ? document(*value, arguments.output)
-                                      : human_text(arguments, *value));
+    all.push_back(*std::move(value));
+  }
+  if (is_document(arguments.output)) {
+    put(document(all.size() == 1 ? all[0] : json::Value::list(all), arguments.output));
+    return 0;
+  }
+  for (const json::Value& value : all) {
+    put(arguments.output == Output::kName ? text_of(value, "id") + "\n"
+                                          : human_text(arguments, value));
   }
   return 0;
 }

@@ -51,6 +51,12 @@ Result<Verified> verify_log(store::EventLog& log) {
 // Works on a copy, so that a running daemon is not disturbed.
 Result<Verified> verify_home(const std::string& root) {
   const Home home = TRY(find_home(root));
+  if (!env::exists(home.event_log())) {
+    return Error(Errc::kNotFound, "there is no home with a log in " + home.root)
+        .with_field("--verify")
+        .with_value(root)
+        .with_hint("name the folder that `runnel home` shows");
+  }
   const std::string folder = TRY(env::make_temporary_directory("runnel-verify-"));
   Result<Verified> verified = [&]() -> Result<Verified> {
     for (const char* suffix : {"", "-wal"}) {

@@ -6,6 +6,7 @@
 #include "cli/interrupt.h"
 #include "cli/job_state.h"
 #include "cli/log_stream.h"
+#include "cli/output_line.h"
 #include "cli/print.h"
 #include "cli/session.h"
 #include "cli/target.h"
@@ -30,17 +31,6 @@ std::string logs_target(const Arguments& arguments, const std::string& job) {
   return target;
 }
 
-// "train/3: " before a line when a job has more than one task, with attempt and rank where they
-// tell more.
-std::string prefix_of(const json::Value& line) {
-  std::string prefix = text_of(line, "step") + "/" + std::to_string(number_of(line, "task"));
-  const std::int64_t attempt = number_of(line, "attempt", 1);
-  const std::int64_t rank = number_of(line, "rank");
-  if (attempt > 1) prefix += "#" + std::to_string(attempt);
-  if (rank > 0) prefix += "." + std::to_string(rank);
-  return prefix + ": ";
-}
-
 // Copies a stream's documents out until it ends or Ctrl-C, which just leaves.
 template <typename Print>
 int copy(LineStream& stream, Print print) {
@@ -53,16 +43,6 @@ int copy(LineStream& stream, Print print) {
   return 0;
 }
 
-std::int64_t rank_total(const json::Value& job) {
-  std::int64_t ranks = 0;
-  const json::Value* steps = job.find("steps");
-  if (steps == nullptr || !steps->is_list()) return 1;
-  for (const json::Value& step : steps->as_list()) {
-    ranks += number_of(step, "tasks", 1) * number_of(step, "ranks", 1);
-  }
-  return ranks;
-}
-
 int copy_logs(const Arguments& arguments, Session& session, const std::string& job) {
   const Result<json::Value> known = session.get(job_target(job));
   if (!known.ok()) {
@@ -70,24 +50,35 @@ int copy_logs(const Arguments& arguments, Session& session, const std::string& j
     return arguments.status && known.error().code == Errc::kNotFound ? kStatusNotFound : code;
   }
   if (arguments.status) return status_code(*known);
-  const bool many = rank_total(*known) > 1 && !arguments.task.has_value();
+  const bool many = has_many_ranks(*known) && !arguments.task.has_value();
   LineStream stream(session, logs_target(arguments, job), "cursor", "cursor");
-  return copy(stream, [&](const json::Value& line) {
-    if (is_document(arguments.output)) {
-      put(stream_item(line, arguments.output));
-    } else if (text_of(line, "stream") == "stderr") {
-      say((many ? prefix_of(line) : "") + text_of(line, "msg"));
-    } else {
-      put((many ? prefix_of(line) : "") + text_of(line, "msg") + "\n");
-    }
-  });
+  return copy(stream, [&](const json::Value& line) { print_output(line, arguments.output, many); });
+}
+
+// "1m7z.../train/3#2": what an event is about, as far as it names it.
+std::string subject_of(const json::Value& event) {
+  const json::Value* attempt = event.find("attempt");
+  const json::Value& of = attempt != nullptr && attempt->is_object() ? *attempt : event;
+  std::string subject = text_of(of, "job");
+  if (subject.empty()) subject = text_of(event, "node", text_of(event, "queue", "-"));
+  if (&of == &event && event.find("step") == nullptr) return subject;
+  subject += "/" + std::to_string(number_of(of, "step"));
+  if (&of == &event) return subject;
+  return subject + "/" + std::to_string(number_of(of, "task")) + "#" +
+         std::to_string(number_of(of, "attempt", 1));
+}
+
+bool is_machinery(std::string_view key) {
+  return key == "seq" || key == "time" || key == "type" || key == "spec" || key == "attempt" ||
+         key == "job" || key == "step" || key == "body_hash" || key == "idempotency_key" ||
+         key == "started_at" || key == "ended_at";
 }
 
 std::string event_line(const json::Value& event) {
   std::string line = std::to_string(number_of(event, "seq")) + "\t" + text_of(event, "time") +
-                     "\t" + text_of(event, "type");
+                     "\t" + text_of(event, "type") + "\t" + subject_of(event);
   for (const auto& [key, value] : event.as_object()) {
-    if (key == "seq" || key == "time" || key == "type" || key == "spec") continue;
+    if (is_machinery(key)) continue;
     line += "\t" + key + "=" + (value.is_text() ? value.as_text() : value.dump());
   }
   return line + "\n";

@@ -74,11 +74,11 @@ int run_job(const Arguments& arguments, const Home& home) {
   const Result<json::Value> job = submit(session, *read.source);
   if (!job.ok()) return fail(job.error());
   const std::string id = text_of(*job, "id");
-  const Result<int> code = attach(session, id);
+  const Result<int> code = attach(session, *job, arguments.output);
   if (!code.ok()) return fail(code.error());
   if (is_document(arguments.output)) {
     const Result<json::Value> end = session.get(job_target(id));
-    if (end.ok()) put(document(*end, arguments.output));
+    if (end.ok()) put(stream_item(*end, arguments.output));
   }
   return *code;
 }

@@ -66,4 +66,7 @@ class Writer {
   bool need_comma_ = false;
 };
 
+// Whether text is UTF-8 throughout (Unicode, table 3-7).
+bool is_utf8(std::string_view text);
+
 }  // namespace runnel::json

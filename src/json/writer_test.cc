@@ -201,5 +201,15 @@ TEST(Writer, EscapedKeysAreWrittenWhateverTheirOrder) {
   EXPECT_EQ(out, R"({"a\n":1,"a\u0001":2})");
 }
 
+TEST(IsUtf8, KnowsWhatIsAndWhatIsNot) {
+  for (const char* good : {"", "plain", "gr\xc3\xbc\xc3\x9f", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    EXPECT_TRUE(is_utf8(good)) << good;
+  }
+  for (const char* bad :
+       {"\xff", "\xc3", "a\xc3(", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
+    EXPECT_FALSE(is_utf8(bad)) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace runnel::json
