@@ -39,6 +39,16 @@ void add_output(CLI::App& app, Arguments& arguments) {
 }
 
 void add_job_sources(CLI::App& app, Arguments& arguments) {
+  // They win over what a file says.
+  optional_flag(app, "--cpus", arguments.flags.cpus, "cores");
+  optional_flag(app, "--memory", arguments.flags.memory, "as 8GB or 8GiB");
+  optional_flag(app, "--gpus", arguments.flags.gpus, "as H100:8");
+  optional_flag(app, "--num-nodes", arguments.flags.num_nodes, "places of a gang");
+  optional_flag(app, "--procs-per-node", arguments.flags.procs_per_node, "processes per place");
+  optional_flag(app, "--max-duration", arguments.flags.max_duration, "time limit, as 2h");
+  optional_flag(app, "--grace", arguments.flags.grace, "between TERM and KILL, as 30s");
+  optional_flag(app, "--max-log", arguments.flags.max_log, "output kept per attempt, as 1GiB");
+  optional_flag(app, "--retries", arguments.flags.retries, "failures that are tried again");
   app.add_option("-e,--env", arguments.envs, "K=V for the tasks' environment (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--env-file", arguments.env_files, "file of K=V lines")->allow_extra_args(false);
@@ -53,15 +63,6 @@ void add_run(CLI::App& app, Arguments& arguments) {
   add_job_sources(app, arguments);
   app.add_flag("-d,--detach", arguments.detach, "return at once and leave it running");
   app.add_flag("--dry-run", arguments.dry_run, "show what would run, start nothing");
-  optional_flag(app, "--cpus", arguments.flags.cpus, "cores");
-  optional_flag(app, "--memory", arguments.flags.memory, "as 8GB or 8GiB");
-  optional_flag(app, "--gpus", arguments.flags.gpus, "as H100:8");
-  optional_flag(app, "--num-nodes", arguments.flags.num_nodes, "places of a gang");
-  optional_flag(app, "--procs-per-node", arguments.flags.procs_per_node, "processes per place");
-  optional_flag(app, "--max-duration", arguments.flags.max_duration, "time limit, as 2h");
-  optional_flag(app, "--grace", arguments.flags.grace, "between TERM and KILL, as 30s");
-  optional_flag(app, "--max-log", arguments.flags.max_log, "output kept per attempt, as 1GiB");
-  optional_flag(app, "--retries", arguments.flags.retries, "failures that are tried again");
 }
 
 void add_up(CLI::App& app, Arguments& arguments) {

@@ -55,6 +55,7 @@ Result<spec::ParseContext> context_of(const Arguments& arguments, const Home& ho
   context.envs = TRY(given_envs(arguments));
   context.nodes = TRY(nodes_of_home(home));
   context.name = arguments.name;
+  context.flags = arguments.flags;
   if (arguments.priority) context.priority = static_cast<std::int32_t>(*arguments.priority);
   for (const std::string& name : arguments.secrets)
     context.secrets.push_back({name, "env:" + name});

@@ -31,7 +31,7 @@ JobFileReport parse_job_file_all(std::string_view text, const ParseContext& cont
     faults.report({foreign->at, ""}, foreign_error(foreign->what, foreign->marker));
     return {std::nullopt, faults.take()};
   }
-  return read_job(**root, faults, context);
+  return read_job(*with_flags(*std::move(root), context.flags), faults, context);
 }
 
 Result<model::JobSpec> parse_job_file(std::string_view text, const ParseContext& context) {

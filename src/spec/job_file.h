@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "model/node.h"
 #include "model/spec.h"
+#include "spec/run_flags.h"
 
 namespace runnel::spec {
 
@@ -24,6 +25,7 @@ struct ParseContext {
   std::vector<model::SecretRef> secrets;  // From --secret; every step gets them.
   std::optional<std::string> name;        // -n
   std::optional<std::int32_t> priority;   // --priority
+  RunFlags flags;                         // --cpus and its kind: they win over the file.
 };
 
 // Either a job or the reasons why there is none.

@@ -1,9 +1,11 @@
 #include "spec/run_flags.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "base/check.h"
+#include "spec/job_file.h"
 #include "spec/job_reader.h"
 #include "spec/names.h"
 #include "spec/scope.h"
@@ -63,11 +65,11 @@ Node resources_node(const RunFlags& flags) {
   return resources;
 }
 
-Node job_node(const RunFlags& flags) {
+// What the flags say of any step.
+Node fields_node(const RunFlags& flags) {
   Node job = make(YamlNode::Kind::kMap, "run");
-  add(*job, "name", scalar(job_name(flags.command.front()), "COMMAND"));
-  add(*job, "command", command_node(flags.command));
-  add(*job, "resources", resources_node(flags));
+  Node resources = resources_node(flags);
+  if (!resources->members.empty()) add(*job, "resources", std::move(resources));
   add_flag(*job, "num_nodes", flags.num_nodes, "--num-nodes");
   add_flag(*job, "procs_per_node", flags.procs_per_node, "--procs-per-node");
   add_flag(*job, "max_duration", flags.max_duration, "--max-duration");
@@ -81,12 +83,59 @@ Node job_node(const RunFlags& flags) {
   return job;
 }
 
+Node job_node(const RunFlags& flags) {
+  Node job = fields_node(flags);
+  add(*job, "name", scalar(job_name(flags.command.front()), "COMMAND"));
+  add(*job, "command", command_node(flags.command));
+  return job;
+}
+
+enum class Missing : std::uint8_t { kAdd, kLeaveOut };
+
+// `map` with the members of `flags` in place of its own; what it lacks is added or left out.
+YamlNodePtr merged(const YamlNode& map, const YamlNode& flags, Missing missing) {
+  CHECK(map.is_map() && flags.is_map(), "only mappings are merged");
+  auto out = std::make_shared<YamlNode>(map);
+  for (const YamlMember& flag : flags.members) {
+    const auto own =
+        std::find_if(out->members.begin(), out->members.end(),
+                     [&](const YamlMember& each) { return each.key->text == flag.key->text; });
+    if (own == out->members.end()) {
+      if (missing == Missing::kAdd) out->members.push_back(flag);
+    } else if (own->value->is_map() && flag.value->is_map()) {
+      own->value = merged(*own->value, *flag.value, Missing::kAdd);
+    } else {
+      own->value = flag.value;
+    }
+  }
+  return out;
+}
+
+// A step's own fields hide those of the job, and so must give way too.
+YamlNodePtr steps_with(const YamlNode& steps, const YamlNode& flags) {
+  auto out = std::make_shared<YamlNode>(steps);
+  for (YamlMember& step : out->members) {
+    if (step.value->is_map()) step.value = merged(*step.value, flags, Missing::kLeaveOut);
+  }
+  return out;
+}
+
 Error no_command() {
   return Error(Errc::kInvalid, "there is no command to run")
       .with_hint("write it after two dashes: runnel run -- python train.py");
 }
 
 }  // namespace
+
+YamlNodePtr with_flags(YamlNodePtr document, const RunFlags& flags) {
+  const Node fields = fields_node(flags);
+  if (fields->members.empty() || !document->is_map()) return document;
+  auto job = std::make_shared<YamlNode>(*merged(*document, *fields, Missing::kAdd));
+  for (YamlMember& member : job->members) {
+    if (member.key->text == "steps") member.value = steps_with(*member.value, *fields);
+  }
+  return job;
+}
 
 Result<model::JobSpec> job_from_flags(const RunFlags& flags, const ParseContext& context) {
   if (flags.command.empty() || flags.command.front().empty()) return no_command();

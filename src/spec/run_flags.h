@@ -5,11 +5,15 @@
 #include <vector>
 
 #include "base/result.h"
-#include "spec/job_file.h"
+#include "model/spec.h"
+#include "spec/yaml.h"
 
 namespace runnel::spec {
 
-// The flags of `runnel run [flags] -- COMMAND ARGUMENT...`, as typed. Absent: not given.
+struct ParseContext;
+
+// The flags of `runnel run [flags] FILE` and `runnel run [flags] -- COMMAND ARGUMENT...`, as typed.
+// Absent: not given.
 struct RunFlags {
   std::vector<std::string> command;           // Taken literally: braces mean nothing here.
   std::optional<std::string> cpus;            // --cpus 4
@@ -27,5 +31,9 @@ struct RunFlags {
 // variables and secrets come with the context, whose `file` is not used; the job is called after
 // its program when it has no name.
 Result<model::JobSpec> job_from_flags(const RunFlags& flags, const ParseContext& context);
+
+// A job file's document with the flags in place of what it says, in the job and in each step. The
+// command of the flags is not used.
+YamlNodePtr with_flags(YamlNodePtr document, const RunFlags& flags);
 
 }  // namespace runnel::spec

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/template.h"
+#include "spec/job_file.h"
 
 namespace runnel::spec {
 namespace {
@@ -103,6 +104,53 @@ TEST(RunFlags, TheCommandIsLiteral) {
         step.command[i], [](std::string_view) -> std::optional<std::string> { return "WRONG"; });
     EXPECT_EQ(filled, flags.command[i]);
   }
+}
+
+// ---- flags over a file
+
+model::JobSpec file_with(const RunFlags& flags, const char* text) {
+  ParseContext context;
+  context.flags = flags;
+  return MUST(parse_job_file(text, context));
+}
+
+TEST(FlagsOverAFile, WinInTheJobAndInEachStep) {
+  RunFlags flags;
+  flags.cpus = "2";
+  flags.max_duration = "1m";
+  flags.retries = "0";
+  const model::JobSpec job =
+      file_with(flags,
+                "resources: {cpus: 8, memory: 1GB}\n"
+                "max_duration: 9h\n"
+                "retry: {max: 5, on_exit_codes: 3}\n"
+                "steps:\n"
+                "  a: {run: x}\n"
+                "  b: {run: y, resources: {memory: 2GB}, max_duration: 3h}\n");
+  for (const model::StepSpec& step : job.steps) {
+    EXPECT_EQ(step.resources.milli_cpus, 2000) << step.name;
+    EXPECT_EQ(step.max_duration, Duration::seconds(60)) << step.name;
+    EXPECT_EQ(step.retry.max, 0) << step.name;
+    EXPECT_EQ(step.retry.on_exit_codes, std::vector<std::int32_t>{3}) << step.name;
+  }
+  EXPECT_EQ(job.steps[0].resources.memory, Bytes::count(1'000'000'000));
+  EXPECT_EQ(job.steps[1].resources.memory, Bytes::count(2'000'000'000));
+}
+
+TEST(FlagsOverAFile, AddWhatItLeavesOut) {
+  RunFlags flags;
+  flags.num_nodes = "2";
+  flags.gpus = "H100:1";
+  const model::JobSpec job = file_with(flags, "run: x\n");
+  EXPECT_EQ(job.steps[0].num_nodes, 2);
+  EXPECT_EQ(job.steps[0].resources.accelerators.at("H100"), 1);
+}
+
+TEST(FlagsOverAFile, ErrorsNameTheFlag) {
+  ParseContext context;
+  context.flags.max_duration = "90";
+  const Error error = parse_job_file("run: x\nmax_duration: 1h\n", context).error();
+  EXPECT_NE(error.to_string().find("--max-duration"), std::string::npos) << error.to_string();
 }
 
 }  // namespace
