@@ -33,7 +33,8 @@ class AgentHarness {
     options.nodes = std::move(nodes);
     options.epoch = epoch;
     options.runner_command = { MUST(env::executable_path()), testing::kRunnerArgument, home };
-    options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "INHERITED=yes", "RANK=7"};
+    options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "TZ=UTC", "OTHERS=secret",
+                           "RANK=7"};
     AgentEvents events;
     events.on_join = [this](model::NodeInventory inventory) {
       joins.push_back(std::move(inventory));
@@ -141,10 +142,10 @@ TEST_F(AgentTest, StartsARunnerAndRunsAnAttempt) {
   EXPECT_EQ(control.joins[0].node, NodeId("local"));
   EXPECT_TRUE(control.joins[0].ranks.empty());
   EXPECT_GT(control.agent().runner_pid(), 1);
-  const model::StartOrder order = order_of("echo $INHERITED-$RANK-$RUNNEL_JOB_ID; exit 4");
+  const model::StartOrder order = order_of("echo $TZ-$OTHERS-$RANK-$RUNNEL_JOB_ID; exit 4");
   ASSERT_TRUE(control.start(order).ok());
   EXPECT_EQ(control.end_of(order.attempt).code, 4);
-  EXPECT_EQ(text_of(control, all()), "yes--job\n");
+  EXPECT_EQ(text_of(control, all()), "UTC---job\n");
 }
 
 TEST_F(AgentTest, IsIdempotent) {

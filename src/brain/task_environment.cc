@@ -154,6 +154,16 @@ void merge(const TaskView& task, Variables& out) {
   }
 }
 
+// The submitter's shell has the last word on nothing: neither ours nor the user's `envs`.
+void add_shell(const TaskView& task, Variables& out) {
+  const auto end = out.end() - out.begin();
+  for (const auto& variable : task.job.spec->environment) {
+    const auto taken = std::any_of(out.begin(), out.begin() + end,
+                                   [&](const auto& v) { return v.first == variable.first; });
+    if (!taken && !model::is_own_variable(variable.first)) out.push_back(variable);
+  }
+}
+
 std::optional<std::string> value_of(const TaskView& task, std::string_view name) {
   for (const auto& [own, value] : task.params) {
     if (own == name) return value;
@@ -175,12 +185,13 @@ std::vector<std::pair<std::string, std::string>> task_environment(const TaskView
   CHECK(!task.lane.places.empty(), "a lane without places");
   CHECK(task.step.procs_per_node > 0, "a step with places of no processes");
   Variables out;
-  out.reserve(32 + task.step.envs.size());
+  out.reserve(32 + task.step.envs.size() + task.job.spec->environment.size());
   add_own(task, out);
   add_threads(task, out);
   add_devices(task, out);
   if (task.step.rank_count() > 1) add_gang(task, out);
   merge(task, out);
+  add_shell(task, out);
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -161,6 +161,26 @@ TEST(TaskEnvironment, TheUsersValueWinsExceptOverOurOwn) {
   EXPECT_FALSE(env.contains("RUNNEL_VOLUME_DATA"));
 }
 
+TEST(TaskEnvironment, TheSubmittersShellIsTheWeakest) {
+  Story story;
+  const NodeId node = story.node("n1", amount(4));
+  model::StepSpec step = testing::plain_step("train");
+  step.envs = {{"LANG", "of the file"}};
+  model::JobSpec spec = testing::job_of("x", {step});
+  spec.environment = {{"LANG", "of the shell"},
+                      {"OMP_NUM_THREADS", "99"},
+                      {"PATH", "{{raw}}"},
+                      {"RUNNEL_JOB_ID", "forged"}};
+  const JobId job = story.submit(std::move(spec));
+  const auto order =
+      start_order(story.state(), story.bind(story.open(job, 0, {{node, 1}}), 0), node);
+  const Map map(order->env.begin(), order->env.end());
+  EXPECT_EQ(map.at("LANG"), "of the file");
+  EXPECT_EQ(map.at("OMP_NUM_THREADS"), "1");
+  EXPECT_EQ(map.at("PATH"), "{{raw}}") << "no template: it was never written for us";
+  EXPECT_EQ(map.at("RUNNEL_JOB_ID"), "job1");
+}
+
 TEST(TaskEnvironment, FillsTemplatesInTheUsersValues) {
   model::StepSpec spec = testing::plain_step("train");
   spec.envs = {{"OUT", "out/{{lr}}/{{job.id}}"}, {"SHAPE", "{{{{x}}"}};

@@ -49,7 +49,8 @@ void add_job_sources(CLI::App& app, Arguments& arguments) {
   optional_flag(app, "--grace", arguments.flags.grace, "between TERM and KILL, as 30s");
   optional_flag(app, "--max-log", arguments.flags.max_log, "output kept per attempt, as 1GiB");
   optional_flag(app, "--retries", arguments.flags.retries, "failures that are tried again");
-  app.add_option("-e,--env", arguments.envs, "K=V for the tasks' environment (repeatable)")
+  app.add_option("-e,--env", arguments.envs,
+                 "K=V, or K for its value in this shell, for the tasks (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--env-file", arguments.env_files, "file of K=V lines")->allow_extra_args(false);
   app.add_option("--secret", arguments.secrets, "NAME of a shell variable handed to the tasks")

@@ -35,8 +35,8 @@ class Attachment {
     while (!stream_.ended()) {
       auto line = stream_.next(kDrawEvery);
       TRY(obey_interrupts());
-      if (!line.ok() && interrupts() == 0) return line.error();
-      if (line.ok() && line->has_value()) {
+      if (!line.ok()) return line.error();
+      if (line->has_value()) {
         progress_.clear();
         print_output(**line, output_, many_);
         continue;

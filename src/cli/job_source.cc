@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/paths.h"
+#include "cli/shell_environment.h"
 #include "env/files.h"
 #include "env/machine.h"
 #include "env/process.h"
@@ -19,13 +20,26 @@ Error bad_env(const std::string& text, const std::string& where) {
   return Error(Errc::kInvalid, "'" + text + "' is not of the form NAME=value")
       .with_field(where)
       .with_value(text)
-      .with_hint("write NAME=value");
+      .with_hint("write NAME=value, or NAME for its value in this shell");
+}
+
+Error unset_env(const std::string& name, const std::string& where) {
+  return Error(Errc::kInvalid, "the variable " + name + " is not set in this shell")
+      .with_field(where)
+      .with_value(name)
+      .with_hint("export " + name + "=..., or write " + name + "=value");
 }
 
 Result<void> add_env(std::map<std::string, std::string>& envs, const std::string& text,
                      const std::string& where) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) return bad_env(text, where);
+  if (text.empty() || equals == 0) return bad_env(text, where);
+  if (equals == std::string::npos) {  // As docker's -e NAME: the value it has in this shell.
+    std::optional<std::string> value = env::variable(text);
+    if (!value.has_value()) return unset_env(text, where);
+    envs[text] = *std::move(value);
+    return {};
+  }
   envs[text.substr(0, equals)] = text.substr(equals + 1);
   return {};
 }
@@ -143,6 +157,7 @@ JobSourceReport read_job_source(const Arguments& arguments, const Home& home) {
   }
   report.errors = std::move(read->errors);
   if (!read->spec.has_value()) return report;
+  read->spec->environment = shell_environment(env::environment());
   auto values = secret_values(*read->spec);
   if (values.ok()) {
     report.source = JobSource{std::move(*read->spec), std::move(*values)};

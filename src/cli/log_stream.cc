@@ -61,6 +61,10 @@ Result<std::optional<json::Value>> LineStream::next(Duration patience) {
   std::optional<json::Value> line = TRY(take_line());
   if (line.has_value()) return line;
   auto chunk = body_->next_chunk_for(patience);
+  if (!chunk.ok() && chunk.error().code == Errc::kCancelled) {
+    body_.reset();  // Ctrl-C woke us: whoever asks goes on with a new connection, or does not.
+    return std::optional<json::Value>();
+  }
   if (!chunk.ok()) {
     if (chunk.error().code != Errc::kUnavailable) return chunk.error();
     if (++breaks_ == kBreaksMax) {

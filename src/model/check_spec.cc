@@ -261,18 +261,24 @@ Result<void> check_secret(const SecretRef& secret) {
   return invalid("source", "this must begin with env: or file:", secret.source);
 }
 
-Result<void> check_environment(const StepSpec& step) {
-  TRY(check_size("envs", step.envs.size(), kEnvironmentMax, "variables"));
-  TRY(check_size("secrets", step.secrets.size(), kEnvironmentMax, "secrets"));
+Result<void> check_variables(const char* field,
+                             const std::vector<std::pair<std::string, std::string>>& variables) {
+  TRY(check_size(field, variables.size(), kEnvironmentMax, "variables"));
   const std::string* previous = nullptr;
-  for (const auto& [name, value] : step.envs) {
-    TRY(check_variable("envs", name));
-    TRY(check_text("envs", value, kScriptBytesMax));
+  for (const auto& [name, value] : variables) {
+    TRY(check_variable(field, name));
+    TRY(check_text(field, value, kScriptBytesMax));
     if (previous != nullptr && *previous >= name) {
-      return invalid("envs", "variables stand once each, sorted by name", name);
+      return invalid(field, "variables stand once each, sorted by name", name);
     }
     previous = &name;
   }
+  return {};
+}
+
+Result<void> check_environment(const StepSpec& step) {
+  TRY(check_variables("envs", step.envs));
+  TRY(check_size("secrets", step.secrets.size(), kEnvironmentMax, "secrets"));
   Distinct<std::string> distinct;
   return check_each("secrets", step.secrets, [&](const SecretRef& secret) -> Result<void> {
     TRY(check_secret(secret));
@@ -327,6 +333,7 @@ std::size_t runnable_steps(const JobSpec& spec) {
 Result<void> check_spec(const JobSpec& spec) {
   TRY(check_text("name", spec.name, kNameBytesMax));
   TRY(check_text("workdir", spec.workdir, kPathBytesMax));
+  TRY(check_variables("environment", spec.environment));
   if (spec.steps.empty()) return invalid("steps", "a job needs at least one step");
   TRY(check_size("steps", spec.steps.size(), kStepsMax, "steps"));
   Distinct<std::string> distinct;

@@ -90,6 +90,7 @@ struct Fields<StepSpec> {
 template <>
 struct Fields<JobSpec> {
   static void visit(auto& visit, auto& spec) {
+    visit("environment", spec.environment, AsObject());
     visit("name", spec.name);
     visit("priority", spec.priority, kAnyNumber);
     visit("seed", spec.seed, kAnyNumber);

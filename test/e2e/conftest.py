@@ -29,9 +29,8 @@ class Runnel:
     def start(self, *words, **options):
         options.setdefault("cwd", self.work)
         options.setdefault("env", self.env)
-        return subprocess.Popen(
-            [BINARY, *map(str, words)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+        options.setdefault("stdout", subprocess.PIPE)
+        return subprocess.Popen([BINARY, *map(str, words)], stderr=subprocess.PIPE, text=True, **options)
 
     def run(self, *words, code=0, timeout=120, **options):
         process = self.start(*words, **options)

@@ -4,7 +4,10 @@ import json
 import os
 import re
 import signal
+import subprocess
 import time
+
+from conftest import BINARY
 
 
 def test_hello(runnel):
@@ -42,7 +45,7 @@ steps:
   c: {run: echo c >> $RUNNEL_JOB_DIR/order, depends_on: a}
   d: {run: cat $RUNNEL_JOB_DIR/order, depends_on: [b, c]}
 """)
-    lines = runnel.run("run", file).split()
+    lines = [line.removeprefix("d/0: ") for line in runnel.run("run", file).splitlines()]
     assert lines[0] == "a" and sorted(lines[1:]) == ["b", "c"]
 
 
@@ -115,6 +118,81 @@ def test_environment(runnel):
     assert expected <= names, expected - names
 
 
+def test_tasks_see_the_shell_that_submitted_them_and_nobody_elses(runnel):
+    tool = runnel.work / "bin" / "mytool"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\necho mytool $GIVEN ${VIRTUAL_ENV-none} ${SECRET-none}\n")
+    tool.chmod(0o755)
+    runnel.run("run", "--", "true", env=dict(runnel.env, SECRET="leak", VIRTUAL_ENV="/first"))
+    env = dict(runnel.env, PATH=f"{tool.parent}:{runnel.env['PATH']}", GIVEN="given")
+    env.pop("VIRTUAL_ENV", None)
+    assert runnel.run("run", "-e", "GIVEN", "--", "mytool", env=env) == "mytool given none none\n"
+
+
+def test_output_is_byte_for_byte(runnel):
+    every = bytes(range(256)) * 2000
+    code = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 2000)"
+    process = subprocess.run([BINARY, "run", "--", "python3", "-c", code], capture_output=True, env=runnel.env)
+    assert process.stdout == every
+    job = runnel.run("ps", "-a", "-o", "name").split()[0]
+    assert subprocess.run([BINARY, "logs", job], capture_output=True, env=runnel.env).stdout == every
+
+
+def test_a_progress_bar_is_seen_as_it_goes(runnel):
+    code = "import time\nfor i in range(40): print(f'\\repoch {i}', end='', flush=True); time.sleep(0.1)"
+    process = runnel.start("run", "--", "python3", "-c", code)
+    begin = time.monotonic()
+    assert process.stdout.read(10).strip().startswith("epoch 0")
+    assert time.monotonic() - begin < 3.5, "only when it was over"
+    assert process.communicate()[0].endswith("epoch 39")
+
+
+def test_what_a_task_says_while_it_is_halted_is_shown(runnel):
+    script = "trap 'echo saving; sleep 0.5; echo saved; exit 85' TERM; echo up; while :; do sleep 0.1; done"
+    process = runnel.start("run", "--", "sh", "-c", script)
+    assert process.stdout.readline() == "up\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert out == "saving\nsaved\n"
+    assert "runnel resume" in err
+    assert process.returncode == 130
+
+
+def test_sigterm_ends_the_client_and_not_the_job(runnel):
+    process = runnel.start("run", "--", "sh", "-c", "echo up; sleep 1; echo done")
+    assert process.stdout.readline() == "up\n"
+    process.terminate()
+    process.communicate(timeout=30)
+    job = runnel.run("ps", "-a", "-o", "name").split()[0]
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+
+
+def test_flags_win_over_the_file(runnel):
+    file = runnel.file("run: sleep 30\nmax_duration: 1h\ngrace: 1s\n")
+    runnel.run("run", "--max-duration", "1s", file, code=124)
+
+
+def test_the_tool_speaks_as_a_document_too(runnel):
+    error = json.loads(runnel.run("show", "50%", "-o", "json", code=1))["error"]
+    assert error["code"] == "not-found" and error["value"] == "50%"
+    assert runnel.run("logs", "nothing", "--status", code=102) == ""
+    assert runnel.run("ps", code=1, stdout=open("/dev/full", "w")) is None
+    lines = [json.loads(line) for line in runnel.run("run", "-o", "json", "--", "echo", "hi").splitlines()]
+    assert [lines[0]["msg"], lines[-1]["status"]] == ["hi", "SUCCEEDED"]
+
+
+def test_watching_goes_on_where_it_was_after_a_kill(runnel):
+    job = runnel.up("run: sleep 2\n")
+    watch = runnel.start("events", "--watch", "--after", "2", "-o", "json", job)
+    time.sleep(0.5)
+    os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    runnel.wait(job)
+    time.sleep(0.5)
+    watch.send_signal(signal.SIGINT)
+    numbers = [json.loads(line)["seq"] for line in watch.communicate(timeout=30)[0].splitlines()]
+    assert numbers == sorted(set(numbers)) and numbers[0] > 2
+
+
 def test_a_gang_gets_its_ranks(runnel):
     file = runnel.file("""
 num_nodes: 2
@@ -124,7 +202,7 @@ run: echo $RANK of $WORLD_SIZE at $MASTER_ADDR:$MASTER_PORT
 """)
     lines = sorted(runnel.run("run", file).splitlines())
     assert len(lines) == 2
-    assert lines[0].startswith("0 of 2 at ") and lines[1].startswith("1 of 2 at ")
+    assert "/0.1: 1 of 2 at " in lines[0] and "/0: 0 of 2 at " in lines[1]
 
 
 def test_the_first_failing_rank_is_named(runnel):

@@ -11,11 +11,11 @@
 namespace runnel::agent {
 namespace {
 
-constexpr std::array<std::string_view, 12> kNotInherited = {
-    "GROUP_RANK",  "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR",
-    "MASTER_PORT", "NODE_RANK",  "OLDPWD",           "PWD",
-    "RANK",        "SHLVL",      "WORLD_SIZE",       "_"};
-static_assert(std::is_sorted(kNotInherited.begin(), kNotInherited.end()));
+// What a program may expect of any machine; the rest belongs to whoever happened to start the
+// daemon.
+constexpr std::array<std::string_view, 8> kInherited = {"HOME",  "LANG",   "LOGNAME", "PATH",
+                                                        "SHELL", "TMPDIR", "TZ",      "USER"};
+static_assert(std::is_sorted(kInherited.begin(), kInherited.end()));
 
 // The runner sets these: it chooses the folders.
 constexpr std::array<std::string_view, 6> kByRunner = {
@@ -36,8 +36,7 @@ std::string joined(const std::string& name, const std::string& value) {
 }
 
 bool is_inherited(std::string_view name) {
-  if (name.empty() || name.starts_with("RUNNEL_") || name.starts_with("PET_")) return false;
-  return !std::binary_search(kNotInherited.begin(), kNotInherited.end(), name);
+  return std::binary_search(kInherited.begin(), kInherited.end(), name);
 }
 
 bool is_by_runner(std::string_view name) {

@@ -10,9 +10,8 @@
 
 namespace runnel::agent {
 
-// The daemon's own environment without what a task must not inherit: RUNNEL_* (the daemon's own),
-// what names the place of a process in a gang (RANK, WORLD_SIZE, MASTER_*, PET_* ...: a daemon may
-// have been started inside one), and PWD, OLDPWD, SHLVL and _ (of the shell that started it).
+// The few variables of the daemon's own environment that tasks get where nobody says otherwise:
+// HOME, LANG, LOGNAME, PATH, SHELL, TMPDIR, TZ and USER. All others belong to whoever started it.
 std::vector<std::string> inheritable(const std::vector<std::string>& environment);
 
 // For a daemon or a runner, which a command inside a task may have to start: it does not belong to
