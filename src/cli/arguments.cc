@@ -248,8 +248,36 @@ std::vector<std::string> take_command(int argc, const char* const* argv,
 
 std::string nearest_command(const std::string& word) {
   std::vector<std::string_view> names;
-  for (const Definition& each : definitions()) names.emplace_back(each.name);
+  for (const Definition& each : definitions()) {
+    names.emplace_back(each.name);
+    names.insert(names.end(), each.aliases.begin(), each.aliases.end());
+  }
   return nearest(word, names);
+}
+
+// The flag of the command that comes nearest to one of the words; "" when all are known or strange.
+std::string meant_flag(const CLI::App& command, const std::vector<std::string>& words) {
+  std::vector<std::string> known;
+  for (const CLI::App* at = &command; at != nullptr; at = at->get_parent()) {
+    for (const CLI::Option* option : at->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  }
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  for (const std::string& word : words) {
+    const std::string typed = word.substr(0, word.find('='));
+    if (!typed.starts_with("--") || std::find(names.begin(), names.end(), typed) != names.end()) {
+      continue;
+    }
+    const std::string near = nearest(typed, names);
+    if (!near.empty()) return "there is no " + typed + "; did you mean " + near + "?";
+  }
+  return "";
+}
+
+std::string help_of(const Parser& parser) {
+  const CLI::App* chosen = parser.chosen();
+  return chosen == &parser.app ? "runnel --help" : "runnel " + chosen->get_name() + " --help";
 }
 
 std::string usage_error(const Parser& parser, const std::vector<std::string>& words,
@@ -259,8 +287,11 @@ std::string usage_error(const Parser& parser, const std::vector<std::string>& wo
     text = "runnel: there is no command '" + words[0] + "'";
     const std::string near = nearest_command(words[0]);
     if (!near.empty()) text += "; did you mean '" + near + "'?";
+    return text + "\nrunnel --help lists the commands\n";
   }
-  return text + "\nrunnel --help lists the commands\n";
+  const std::string meant = meant_flag(*parser.chosen(), words);
+  if (!meant.empty()) text = "runnel: " + meant;
+  return text + "\n" + help_of(parser) + " lists what can be written here\n";
 }
 
 }  // namespace
@@ -269,6 +300,8 @@ Parsed parse_arguments(int argc, const char* const* argv) {
   Parser parser;
   Parsed parsed;
   std::vector<std::string> words = take_command(argc, argv, parser.arguments.flags.command);
+  if (words.size() == 1 && words[0] == "help") words[0] = "--help";
+  if (words.size() == 1 && (words[0] == "version" || words[0] == "-v")) words[0] = "--version";
   const std::vector<std::string> typed = words;
   std::reverse(words.begin(), words.end());
   try {

@@ -57,5 +57,29 @@ TEST(Arguments, CompletionKnowsEveryCommand) {
   EXPECT_EQ(script.find("daemon"), std::string::npos) << "hidden commands stay hidden";
 }
 
+TEST(Arguments, NearMissesGetAHint) {
+  EXPECT_NE(parse({"run", "--num_nodes", "2", "a.yaml"}).error.find("did you mean --num-nodes"),
+            std::string::npos);
+  EXPECT_NE(parse({"run", "--gpu=1", "a.yaml"}).error.find("did you mean --gpus"),
+            std::string::npos);
+  EXPECT_NE(parse({"squeu"}).error.find("did you mean 'squeue'"), std::string::npos);
+  EXPECT_NE(parse({"ps", "--xyzzy"}).error.find("runnel ps --help"), std::string::npos);
+}
+
+TEST(Arguments, HelpAndVersionAreAlsoWords) {
+  EXPECT_FALSE(parse({"help"}).text.empty());
+  EXPECT_EQ(parse({"version"}).text, parse({"--version"}).text);
+  EXPECT_EQ(parse({"-v"}).text, parse({"--version"}).text);
+}
+
+TEST(Arguments, FlagsOfResourcesGoWithFilesToo) {
+  for (const char* command : {"run", "up", "plan", "validate"}) {
+    const Parsed parsed = parse({command, "a.yaml", "--cpus", "2", "--retries", "0"});
+    ASSERT_TRUE(parsed.arguments.has_value()) << command << parsed.error;
+    EXPECT_EQ(parsed.arguments->flags.cpus, "2");
+    EXPECT_EQ(parsed.arguments->flags.retries, "0");
+  }
+}
+
 }  // namespace
 }  // namespace runnel::cli
