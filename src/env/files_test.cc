@@ -239,6 +239,14 @@ TEST_F(Files, RemovingIsOfTheNamedThingOnly) {
   EXPECT_TRUE(exists(file("folder")));
 }
 
+TEST_F(Files, RemovingATreeFollowsNoLink) {
+  MUST(make_directories(file("elsewhere/empty")));
+  MUST(make_directories(file("tree")));
+  ASSERT_EQ(::symlink(file("elsewhere").c_str(), file("tree/link").c_str()), 0);
+  MUST(remove_tree(file("tree")));
+  EXPECT_TRUE(exists(file("elsewhere/empty")));
+}
+
 TEST_F(Files, SyncingNeedsAFolder) {
   MUST(sync_directory(folder_.path()));
   MUST(append_file(file("a"), "x"));

@@ -19,14 +19,28 @@ constexpr mode_t kFolderMode = 0755;
 
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-std::vector<std::string> entries_of(const std::string& folder) {
+using OpenFolder = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+// Null when `name` is no folder, or a link to one: what a task links to is not ours.
+OpenFolder open_folder(int parent, const std::string& name) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  const int folder = ::openat(parent, name.c_str(), kFlags);
+  return {folder < 0 ? nullptr : ::fdopendir(folder), ::closedir};
+}
+
+std::vector<std::string> names_in(DIR* folder) {
   std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(folder.c_str()), ::closedir);
-  while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
+  while (const dirent* entry = ::readdir(folder)) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
   }
   return names;
+}
+
+// By what the path names: a checkpoint folder may be a link to another disk.
+bool holds_something(const std::string& path) {
+  const OpenFolder dir(::opendir(path.c_str()), ::closedir);
+  return dir && !names_in(dir.get()).empty();
 }
 
 // The time of change that says "as we made it": any later change of the folder sets a real one.
@@ -52,13 +66,20 @@ bool untouched_down_to(const std::string& top, std::string folder) {
   return untouched(top);
 }
 
-// Removes the folder if it holds nothing but empty folders.
-bool remove_empty(const std::string& folder) {
-  for (const std::string& name : entries_of(folder)) {
-    if (!remove_empty(folder + "/" + name)) return false;
+// Deeper folders count as something left: each level takes a descriptor and a part of the stack.
+constexpr int kDepthMax = 64;
+
+bool remove_empty_in(int parent, const std::string& name, int depth) {
+  const OpenFolder folder = open_folder(parent, name);
+  if (!folder || depth == kDepthMax) return false;
+  for (const std::string& entry : names_in(folder.get())) {
+    if (!remove_empty_in(::dirfd(folder.get()), entry, depth + 1)) return false;
   }
-  return ::rmdir(folder.c_str()) == 0;
+  return ::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0;
 }
+
+// Removes the folder if it holds nothing but empty folders. A link in it is something.
+bool remove_empty(const std::string& folder) { return remove_empty_in(AT_FDCWD, folder, 0); }
 
 }  // namespace
 
@@ -98,7 +119,7 @@ Result<TaskFolder> TaskFolders::take_lasting(const model::AttemptRef& attempt,
   TaskFolder folder;
   folder.path = lasting_path(attempt);
   folder.checkpoint = folder.path + "/" + checkpoint_dir;
-  folder.resume = attempt.attempt.value() > 1 && !entries_of(folder.checkpoint).empty();
+  folder.resume = attempt.attempt.value() > 1 && holds_something(folder.checkpoint);
   TRY(make_folders(folder.checkpoint));
   return folder;
 }
@@ -137,7 +158,8 @@ void TaskFolders::settle(std::uint32_t slot, const model::AttemptRef& attempt) {
   if (exists(lane) && !remove_empty(lane)) keep(lane, attempt);
 }
 
-// A name is found even when the lasting folder is taken: what a task left is never thrown away.
+// A name is found even when the lasting folder is taken: no file that a task left is thrown away,
+// only empty folders may be.
 void TaskFolders::keep(const std::string& lane, const model::AttemptRef& attempt) {
   const std::string lasting = lasting_path(attempt);
   if (::rename(lane.c_str(), lasting.c_str()) == 0) return;

@@ -111,6 +111,34 @@ TEST_F(FoldersTest, WhatADeadRunnersAttemptLeftIsKept) {
   EXPECT_FALSE(fs::exists(job() + "/tasks/3.2"));
 }
 
+TEST_F(FoldersTest, WhatADeadRunnersAttemptLinkedToIsNotTouched) {
+  fs::create_directories(home_.path() + "/data/tree/empty");
+  const TaskFolder folder = take(attempt_of(1));
+  fs::create_directory_symlink(home_.path() + "/data/tree", folder.path + "/link");
+  TaskFolders(home_.path(), JobId("job")).settle(0, attempt_of(1));
+  EXPECT_TRUE(fs::is_directory(home_.path() + "/data/tree/empty"));
+  EXPECT_TRUE(fs::is_symlink(job() + "/tasks/3.1/link")) << "a link is something that was left";
+}
+
+TEST_F(FoldersTest, ALinkInTheLanesPlaceIsNotFollowed) {
+  fs::create_directories(home_.path() + "/data/tree/empty");
+  const TaskFolder folder = take(attempt_of(1));
+  fs::remove_all(folder.path);
+  fs::create_directory_symlink(home_.path() + "/data/tree", folder.path);
+  TaskFolders next(home_.path(), JobId("job"));
+  next.remove_lanes();
+  next.settle(0, attempt_of(1));
+  EXPECT_TRUE(fs::is_directory(home_.path() + "/data/tree/empty"));
+}
+
+TEST_F(FoldersTest, ADeepTreeIsKept) {
+  std::string deep = take(attempt_of(1)).path;
+  for (int i = 0; i < 100; ++i) deep += "/d";
+  fs::create_directories(deep);
+  TaskFolders(home_.path(), JobId("job")).settle(0, attempt_of(1));
+  EXPECT_TRUE(fs::is_directory(job() + "/tasks/3.1/d/d"));
+}
+
 TEST_F(FoldersTest, NothingIsOverwritten) {
   const TaskFolder lasting = take(attempt_of(1), TaskFolderKind::kLasting);
   leave(lasting.path + "/old");
