@@ -16,6 +16,7 @@
 
 #include "agent/log_index.h"
 #include "agent/runner/journal.h"
+#include "agent/runner/report_text.h"
 #include "agent/testing/runner_process.h"
 
 namespace runnel::agent {
@@ -149,6 +150,35 @@ TEST_F(RunnerTest, SaysWhyACommandCannotRun) {
   PlaceStart huge = place_of({"/bin/echo", std::string(200'000, 'x')}, task++);
   agent.start(huge);
   EXPECT_NE(agent.wait_end(huge).message.find("put the script into a file"), std::string::npos);
+}
+
+TEST_F(RunnerTest, ACommandOfAnyLengthIsToldShort) {
+  RunnerProcess runner(home_.path());
+  TestAgent agent(home_.path());
+  const PlaceStart place = place_of({std::string(70'000, 'x')});
+  agent.start(place);
+  const model::RankReport end = agent.wait_end(place);
+  EXPECT_EQ(end.code, 127);
+  EXPECT_LE(end.message.size(), kReportTextMax);
+  EXPECT_TRUE(end.message.ends_with("..."));
+}
+
+TEST_F(RunnerTest, TellsMoreLongReportsThanFitAFrame) {
+  constexpr std::int64_t kTasks = 4'000;
+  RunnerProcess runner(home_.path());
+  const PlaceStart last = place_of({"/"}, kTasks);
+  {
+    TestAgent agent(home_.path());
+    StartBatch batch;
+    for (std::int64_t task = 0; task < kTasks; ++task) {
+      batch.places.push_back(place_of({"/" + std::string(2'000, 'x')}, task));
+    }
+    agent.send(batch);
+    agent.start(last);
+    agent.wait_end(last);
+  }
+  TestAgent agent(home_.path());
+  EXPECT_EQ(agent.inventory().size(), static_cast<std::size_t>(kTasks + 1));
 }
 
 TEST_F(RunnerTest, RunsTheAttemptsOfALaneInOrder) {

@@ -12,6 +12,28 @@
 #include "agent/runner/moment.h"
 
 namespace runnel::agent {
+namespace {
+
+// What the fact takes in a frame at most.
+std::size_t bytes_of(const RankFact& fact) {
+  constexpr std::size_t kNumbers = 128;
+  const model::RankReport& report = fact.report;
+  return kNumbers + fact.node.str().size() + report.attempt.task.job.str().size() +
+         report.message.size();
+}
+
+// Where the frame ends that begins with `first`: one fact at least, so that frames come to an end.
+std::size_t frame_end(const std::vector<RankFact>& facts, std::size_t first) {
+  std::size_t end = first;
+  std::size_t bytes = 0;
+  while (end < facts.size() && end - first < RunnerServer::kNewsFrame &&
+         bytes < RunnerServer::kNewsFrameBytes) {
+    bytes += bytes_of(facts[end++]);
+  }
+  return end;
+}
+
+}  // namespace
 
 RunnerServer::RunnerServer(const RunnerOptions& options, Supervisor& supervisor,
                            async::UniqueFd listener, async::UniqueFd signals,
@@ -161,11 +183,13 @@ void RunnerServer::tell_news() {
 void RunnerServer::send_facts(FactsKind last, const std::vector<RankFact>& facts) {
   std::size_t sent = 0;
   do {
-    const std::size_t count = std::min(facts.size() - sent, kNewsFrame);
-    const auto begin = facts.begin() + static_cast<std::ptrdiff_t>(sent);
+    const std::size_t end = frame_end(facts, sent);
+    const auto at = [&facts](std::size_t i) {
+      return facts.begin() + static_cast<std::ptrdiff_t>(i);
+    };
     Facts frame;
-    frame.ranks.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
-    sent += count;
+    frame.ranks.assign(at(sent), at(end));
+    sent = end;
     const bool is_last = sent == facts.size();
     frame.kind = is_last || last == FactsKind::kNews ? last : FactsKind::kInventory;
     agent_->send(frame);

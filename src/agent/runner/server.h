@@ -26,6 +26,7 @@ class RunnerServer {
  public:
   static constexpr Duration kNewsEvery = Duration::millis(4);
   static constexpr std::size_t kNewsFrame = 8'192;
+  static constexpr std::size_t kNewsFrameBytes = 4 << 20;
 
   RunnerServer(const RunnerOptions& options, Supervisor& supervisor, async::UniqueFd listener,
                async::UniqueFd signals, Incarnation incarnation, std::string notice);

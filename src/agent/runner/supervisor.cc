@@ -8,6 +8,7 @@
 #include "agent/log_index.h"
 #include "agent/runner/moment.h"
 #include "agent/runner/port.h"
+#include "agent/runner/report_text.h"
 #include "base/check.h"
 
 namespace runnel::agent {
@@ -72,7 +73,7 @@ void Supervisor::refuse(PlaceStart start, std::string message) {
     fact.report.ended = true;
     fact.report.ended_at = wall_now();
     fact.report.cause = model::EndCause::kNotStarted;
-    fact.report.message = message;
+    fact.report.message = report_text(message);
     news_.push_back(std::move(fact));
   }
 }
@@ -203,6 +204,7 @@ void Supervisor::record_end(Place& place, RankRun& rank) {
   rank.phase = RankRun::Phase::kEnded;
   rank.fact.state = RankFact::State::kEnded;
   rank.fact.report.ended = true;
+  rank.fact.report.message = report_text(std::move(rank.fact.report.message));
   journal_.end(place.number, rank.fact);
   end_unwritten_ = true;
   news(rank);
