@@ -11,7 +11,7 @@ bool Place::over() const {
 
 bool Place::draining() const {
   return std::any_of(ranks.begin(), ranks.end(),
-                     [](const RankRun& rank) { return rank.phase == RankRun::Phase::kDraining; });
+                     [](const RankRun& rank) { return rank.leader_gone(); });
 }
 
 Duration Place::deadline() const {
@@ -23,7 +23,7 @@ Duration Place::deadline() const {
   consider(kill_at);
   consider(retry_at);
   for (const RankRun& rank : ranks) {
-    if (rank.phase == RankRun::Phase::kDraining) consider(rank.drain_look);
+    if (rank.leader_gone()) consider(rank.drain_look);
   }
   return nearest;
 }

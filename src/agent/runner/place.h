@@ -20,20 +20,26 @@ struct RankRun {
   enum class Phase : std::uint8_t {
     kWaiting,  // No process yet.
     kRunning,
-    kDraining,  // Its process ended; something of its tree still lives.
+    kLeaving,   // Its process ended, being told to; the rest of its tree has the grace to.
+    kDraining,  // Its process ended; something of its tree still lives, and is killed.
     kEnded,
   };
   Phase phase = Phase::kWaiting;
   RankFact fact;
   pid_t pid = 0;     // Leader of its own process group.
   Duration started;  // Boot clock.
-  Duration ended;
+  bool group_is_gone = false;
   Duration drain_look;   // The next look whether it has drained ...
-  Duration drain_until;  // ... and when we give up on that.
+  Duration drain_until;  // ... and, when it is killed, when we give up on that.
   bool has_output = false;
   RankOutput output;
   std::uint64_t news_turn = 0;  // Where its latest news waits to be sent, if they still do.
   std::size_t news_at = 0;
+
+  // Its processes may go on.
+  bool lives() const { return phase == Phase::kRunning || phase == Phase::kLeaving; }
+  // Its own process has ended, and it ends with the last of the others.
+  bool leader_gone() const { return phase == Phase::kLeaving || phase == Phase::kDraining; }
 };
 
 // The ranks of one attempt on one node: they start together, share a task folder and a memory
@@ -47,7 +53,6 @@ struct Place {
   std::optional<MemoryGroup> memory_group;
   bool prepared = false;                  // Has slot, folder and output.
   bool watched = false;                   // Its memory is watched.
-  bool killed = false;                    // SIGKILL was sent.
   bool spoiled = false;                   // Something of it could not be killed.
   std::optional<model::EndCause> forced;  // We end it, and why.
   std::string forced_message;
@@ -58,6 +63,8 @@ struct Place {
   Duration retry_until;
   Duration scheduled;  // Its place among the deadlines.
 
+  // We end it, and what it started still has time to end by itself.
+  bool in_grace() const { return !kill_at.is_zero(); }
   AttemptOnNode of() const { return {start.node, start.attempt}; }
   bool over() const;
   bool draining() const;

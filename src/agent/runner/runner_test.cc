@@ -50,6 +50,12 @@ class RunnerTest : public ::testing::Test {
   pid_t wait_pid(const std::string& name) const {
     return static_cast<pid_t>(std::stol(wait_text(file(name), 2)));
   }
+  // A script that runs the program twice, once in a session of its own, and goes on after that.
+  PlaceStart two_programs(const std::string& program) const {
+    std::ofstream(file("program")) << program;
+    const std::string run = "sh " + file("program") + " ";
+    return shell("setsid " + run + file("session") + " & " + run + file("group") + "; echo next");
+  }
   static bool wait_gone(pid_t pid) {
     for (int i = 0; i < 2'000 && process_lives(pid); ++i) ::usleep(5'000);
     return !process_lives(pid);
@@ -238,6 +244,43 @@ TEST_F(RunnerTest, StopsAWholeTreeThatListens) {
   EXPECT_EQ(out(), "bye\n");
   EXPECT_FALSE(process_lives(child));
   EXPECT_FALSE(process_lives(session));
+}
+
+// The shell of a script dies of TERM at once; what it started has the grace all the same.
+TEST_F(RunnerTest, AScriptsProgramsHaveTheGrace) {
+  RunnerProcess runner(home_.path());
+  TestAgent agent(home_.path());
+  const PlaceStart place = two_programs(
+      "trap 'sleep 1; echo saved; exit 0' TERM; echo $$ > $1; while :; do sleep 0.01; done");
+  agent.start(place);
+  wait_pid("session");
+  wait_pid("group");
+  agent.stop(place, Duration::seconds(30));
+  const model::RankReport end = agent.wait_end(place);
+  EXPECT_EQ(end.cause, EndCause::kStopped);
+  EXPECT_EQ(end.signal, SIGTERM);
+  EXPECT_EQ(out(), "saved\nsaved\n");
+  EXPECT_GE((end.ended_at - end.started_at).millis(), 1'000) << "it ends with its last process";
+}
+
+TEST_F(RunnerTest, AScriptsProgramsAreKilledAfterTheGrace) {
+  RunnerProcess runner(home_.path());
+  TestAgent agent(home_.path());
+  const PlaceStart place = two_programs("trap '' TERM; echo $$ > $1; while :; do sleep 0.01; done");
+  agent.start(place);
+  const pid_t session = wait_pid("session");
+  const pid_t group = wait_pid("group");
+  agent.stop(place, Duration::millis(500));
+  const model::RankReport end = agent.wait_end(place, 0, Duration::seconds(20));
+  EXPECT_EQ(end.signal, SIGTERM) << "of the leader";
+  EXPECT_GE((end.ended_at - end.started_at).millis(), 500);
+  EXPECT_FALSE(process_lives(session));
+  EXPECT_FALSE(process_lives(group));
+  // The slot is used again: nothing of the attempt is left that could write to it.
+  const PlaceStart next = shell("echo next", 1);
+  agent.start(next);
+  EXPECT_EQ(agent.wait_end(next).code, 0);
+  EXPECT_EQ(out(), "next\n");
 }
 
 TEST_F(RunnerTest, KillsWhatDoesNotListenAfterTheGrace) {

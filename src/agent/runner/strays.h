@@ -39,7 +39,7 @@ class Strays {
 
   struct World {
     std::function<bool(pid_t)> is_leader;  // A rank's own process.
-    std::function<bool(Owner)> is_alive;   // That rank's process still runs.
+    std::function<bool(Owner)> is_alive;   // That rank's processes may go on.
     std::function<Owner(pid_t)> of_group;  // The rank whose group this is; place 0: none.
     std::uint64_t newest_place = 0;        // The youngest place started so far.
     std::uint64_t oldest_place = 0;        // The oldest that lives; 0: none.

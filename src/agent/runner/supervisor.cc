@@ -225,11 +225,14 @@ void Supervisor::news(RankRun& rank) {
 }
 
 void Supervisor::finish_rank(Place& place, RankRun& rank) {
-  CHECK(rank.phase == RankRun::Phase::kDraining, "a rank finishes that did not end");
+  CHECK(rank.leader_gone(), "a rank finishes that did not end");
   const auto found = pids_.find(rank.pid);
   if (found != pids_.end() && found->second.rank == &rank) pids_.erase(found);
+  model::RankReport& report = rank.fact.report;
+  // What had a grace has ended with the last of its processes, not with the first.
+  if (place.forced) report.ended_at = report.started_at + (boot_now() - rank.started);
   JobOutput& output = jobs_.at(place.start.attempt.task.job)->output;
-  output.end(rank.output, place.start.max_log, rank.fact.report.ended_at);
+  output.end(rank.output, place.start.max_log, report.ended_at);
   record_end(place, rank);
 }
 

@@ -145,7 +145,7 @@ class Supervisor {
   void settle();
   void look_for_strays();
   bool settle_draining();
-  bool drained(const Place& place, const RankRun& rank) const;
+  bool drained(const Place& place, RankRun& rank) const;
 
   // Time.
   void reschedule(Place& place);

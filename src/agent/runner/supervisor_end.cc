@@ -38,20 +38,27 @@ void Supervisor::end_place(Place& place, model::EndCause cause, std::string mess
 }
 
 void Supervisor::kill_place(Place& place) {
-  place.killed = true;
   place.kill_at = {};
   signal_place(place, SIGKILL);
+  for (RankRun& rank : place.ranks) {
+    if (rank.phase != RankRun::Phase::kLeaving) continue;
+    rank.phase = RankRun::Phase::kDraining;
+    rank.drain_until = boot_now() + kDrainMax;
+    sweep_needed_ = true;
+  }
 }
 
 // The whole tree of each rank: its process group, what left the group but is still below its
 // leader, and what became our child.
 void Supervisor::signal_place(Place& place, int signal_number) {
   for (const RankRun& rank : place.ranks) {
-    if (rank.phase != RankRun::Phase::kRunning) continue;
-    const std::vector<pid_t> below = descendants_of(rank.pid);
-    ::kill(-rank.pid, signal_number);
-    for (const pid_t pid : below) {
-      if (::getpgid(pid) != rank.pid) ::kill(pid, signal_number);
+    if (!rank.lives()) continue;
+    if (!rank.group_is_gone) {
+      const std::vector<pid_t> below = descendants_of(rank.pid);
+      ::kill(-rank.pid, signal_number);
+      for (const pid_t pid : below) {
+        if (::getpgid(pid) != rank.pid) ::kill(pid, signal_number);
+      }
     }
     strays_.signal({place.number, rank.fact.report.rank}, signal_number);
   }
@@ -85,7 +92,8 @@ void Supervisor::reap() {
 void Supervisor::process_ended(pid_t pid) {
   const auto found = pids_.find(pid);
   const bool leader = found != pids_.end() && found->second.rank->phase == RankRun::Phase::kRunning;
-  if (leader) ::kill(-pid, SIGKILL);
+  // A shell dies of TERM at once; its child may be saving its state.
+  if (leader && !found->second.place->in_grace()) ::kill(-pid, SIGKILL);
   int status = 0;
   ::waitpid(pid, &status, 0);
   strays_.ended(pid);
@@ -99,7 +107,7 @@ void Supervisor::leader_ended(Place& place, RankRun& rank, int status) {
   --live_leaders_;
   const Duration now = boot_now();
   model::RankReport& report = rank.fact.report;
-  rank.phase = RankRun::Phase::kDraining;
+  rank.phase = place.in_grace() ? RankRun::Phase::kLeaving : RankRun::Phase::kDraining;
   rank.drain_look = now + kDrainLookEvery;
   rank.drain_until = now + kDrainMax;
   report.ended_at = report.started_at + (now - rank.started);
@@ -144,7 +152,7 @@ void Supervisor::look_for_strays() {
   };
   world.is_alive = [&](Strays::Owner owner) {
     const RankRun* rank = rank_at(owner);
-    return rank != nullptr && rank->phase == RankRun::Phase::kRunning;
+    return rank != nullptr && rank->lives();
   };
   world.of_group = [this](pid_t group) {
     const auto found = pids_.find(group);
@@ -164,7 +172,7 @@ bool Supervisor::settle_draining() {
   for (const std::uint64_t number : numbers) {
     Place& place = *by_number_.at(number);
     for (RankRun& rank : place.ranks) {
-      if (rank.phase == RankRun::Phase::kDraining && drained(place, rank)) finish_rank(place, rank);
+      if (rank.leader_gone() && drained(place, rank)) finish_rank(place, rank);
     }
     if (!place.draining()) draining_.erase(number);
     if (place.over()) {
@@ -177,9 +185,13 @@ bool Supervisor::settle_draining() {
   return any_over;
 }
 
-bool Supervisor::drained(const Place& place, const RankRun& rank) const {
-  if (strays_.any_of({place.number, rank.fact.report.rank})) return false;
-  return ::kill(-rank.pid, SIGKILL) != 0 && errno == ESRCH;
+// The number of a group that is gone may become another's: it is not signalled again.
+bool Supervisor::drained(const Place& place, RankRun& rank) const {
+  const int signal_number = rank.phase == RankRun::Phase::kLeaving ? 0 : SIGKILL;
+  if (!rank.group_is_gone) {
+    rank.group_is_gone = ::kill(-rank.pid, signal_number) != 0 && errno == ESRCH;
+  }
+  return rank.group_is_gone && !strays_.any_of({place.number, rank.fact.report.rank});
 }
 
 }  // namespace runnel::agent

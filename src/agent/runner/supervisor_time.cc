@@ -51,10 +51,10 @@ void Supervisor::tick() {
 void Supervisor::place_due(Place& place, Duration now) {
   const auto is_due = [now](Duration at) { return !at.is_zero() && at <= now; };
   for (RankRun& rank : place.ranks) {
-    if (rank.phase != RankRun::Phase::kDraining || rank.drain_look > now) continue;
+    if (!rank.leader_gone() || rank.drain_look > now) continue;
     rank.drain_look = now + kDrainLookEvery;
     sweep_needed_ = true;
-    if (rank.drain_until > now) continue;
+    if (rank.phase == RankRun::Phase::kLeaving || rank.drain_until > now) continue;
     place.spoiled = true;
     finish_rank(place, rank);
   }
@@ -77,7 +77,7 @@ void Supervisor::look_at_running(Duration now) {
     Place& place = *by_number_.at(number);
     JobOutput& output = jobs_.at(place.start.attempt.task.job)->output;
     for (RankRun& rank : place.ranks) {
-      if (rank.phase == RankRun::Phase::kRunning) output.trim(rank.output, place.start.max_log);
+      if (rank.lives()) output.trim(rank.output, place.start.max_log);
     }
     if (place.watched) watch_memory(place);
   }
