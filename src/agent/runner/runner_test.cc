@@ -686,14 +686,34 @@ TEST_F(RunnerTest, ToldToEndItEndsItsAttempts) {
   const PlaceStart queued = shell("sleep 1000", 1);
   {
     TestAgent agent(home_.path());
-    agent.start(place);
-    agent.start(queued);
+    agent.send(StartBatch{{place, queued}});
     agent.wait_running(place);
     ::kill(runner.pid(), SIGTERM);
     EXPECT_EQ(agent.wait_end(place).cause, EndCause::kVanished);
     EXPECT_EQ(agent.wait_end(queued).cause, EndCause::kVanished);
   }
   EXPECT_EQ(runner.wait_exit(Duration::seconds(30)), 0);
+}
+
+TEST_F(RunnerTest, ToldToEndItStartsNothingMore) {
+  RunnerProcess runner(home_.path());
+  const PlaceStart slow = shell("trap '' TERM; touch " + file("up") + "; sleep 1000", 0);
+  const PlaceStart late = shell("sleep 1000", 1, 1);
+  {
+    TestAgent agent(home_.path());
+    PlaceStart stubborn = slow;
+    stubborn.grace = Duration::seconds(2);
+    agent.start(stubborn);
+    while (!std::filesystem::exists(file("up"))) agent.hear(Duration::millis(5));
+    ::kill(runner.pid(), SIGTERM);
+    ::usleep(200'000);
+    agent.start(late);
+    EXPECT_EQ(agent.wait_end(slow).cause, EndCause::kVanished);
+  }
+  EXPECT_EQ(runner.wait_exit(Duration::seconds(10)), 0);
+  RunnerProcess next(home_.path());
+  TestAgent agent(home_.path());
+  for (const RankFact& fact : agent.inventory()) EXPECT_NE(fact.report.attempt, late.attempt);
 }
 
 TEST_F(RunnerTest, KeepsUpWithManyShortAttempts) {

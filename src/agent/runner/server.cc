@@ -131,7 +131,7 @@ void RunnerServer::take(std::optional<Connection>& from, Message& message) {
     return welcome(std::move(connection), *hello);
   }
   if (auto* batch = std::get_if<StartBatch>(&message)) {
-    for (PlaceStart& place : batch->places) supervisor_.start(std::move(place));
+    take_starts(std::move(*batch));
   } else if (const auto* stops = std::get_if<StopBatch>(&message)) {
     for (const PlaceStop& stop : stops->stops) supervisor_.stop(stop);
   } else if (const auto* forgets = std::get_if<ForgetBatch>(&message)) {
@@ -141,6 +141,13 @@ void RunnerServer::take(std::optional<Connection>& from, Message& message) {
   } else if (std::holds_alternative<Leave>(message)) {
     leave_when_idle_ = true;
   }
+}
+
+// Told to end, it drops them, or it never would: the runner that comes next lacks them, and control
+// sends them to that one.
+void RunnerServer::take_starts(StartBatch batch) {
+  if (ending_) return;
+  for (PlaceStart& place : batch.places) supervisor_.start(std::move(place));
 }
 
 void RunnerServer::welcome(Connection newcomer, const Hello& hello) {

@@ -40,6 +40,7 @@ class RunnerServer {
   void take_newcomers();
   void hear(std::optional<Connection>& from);
   void take(std::optional<Connection>& from, Message& message);
+  void take_starts(StartBatch batch);
   void welcome(Connection newcomer, const Hello& hello);
   void tell_news();
   void send_facts(FactsKind last, const std::vector<RankFact>& facts);
