@@ -90,7 +90,8 @@ bool LogMarker::look(std::string_view name, Time now) {
   const LaneKey key{output->slot, output->rank};
   Lane& lane = lane_of(key);
   std::int64_t& seen = lane.seen[static_cast<std::size_t>(output->stream)];
-  if (status.st_size <= seen) return false;
+  // Shorter than before: its attempt has emptied it and begins anew.
+  if (status.st_size == seen) return false;
   seen = status.st_size;
   note(lane, {now, output->stream, status.st_size});
   return true;

@@ -16,8 +16,7 @@ namespace runnel::agent {
 // Notes for one job when the files of its output grew.
 //
 // Contract: look() compares a file with what was seen before (by an earlier marker as well) and
-// adds
-//           a mark if it grew; true then. Errors cost marks, never output.
+//           adds a mark if its size is another; true then. Errors cost marks, never output.
 // Threads:  none of its own; a few system calls per look.
 // Limits:   kMarksDenseMax and kMarksBytesMax per segment; kOpenMax open files.
 class LogMarker {

@@ -69,9 +69,10 @@ std::vector<LogMark>& LogPageBuilder::marks_of(const LogSource& source) {
 }
 
 std::int64_t LogPageBuilder::end_of(const LogSource& source, model::LogStream stream) {
-  // What the index says ended there is there, but for files that somebody removed.
+  // What the index says ended there is there, but for files that somebody removed or emptied.
   const std::int64_t size = file_of(source, stream).size;
-  return source.end ? std::min(source.end->offset[as_index(stream)], size) : size;
+  const std::int64_t end = source.end ? std::min(source.end->offset[as_index(stream)], size) : size;
+  return std::max(end, source.start.offset[as_index(stream)]);
 }
 
 // A line without its end waits for it, unless nothing more will come, or has come for a while.
@@ -163,8 +164,8 @@ void LogPageBuilder::skip_before(LogSource& source, Time since) {
   for (const LogMark& mark : marks_of(source)) {
     const std::size_t self = as_index(mark.stream);
     if (mark.time >= since) break;
-    const std::int64_t had = mark.offset - source.start.offset[self];
-    source.at.read[self] = std::max(source.at.read[self], had);
+    // The latest counts: an attempt that empties its output begins anew.
+    source.at.read[self] = std::max<std::int64_t>(0, mark.offset - source.start.offset[self]);
   }
 }
 

@@ -145,8 +145,9 @@ class Walk {
     }
     const auto found = find(*record);
     if (found == open_.end()) return true;
-    if (has_gap(*record)) found->second.gap = record;
-    if (record->kind == IndexRecord::Kind::kGap) {
+    const bool tells_gap = record->kind == IndexRecord::Kind::kGap;
+    if (tells_gap || has_gap(*record)) found->second.gap = record;
+    if (tells_gap) {
       found->second.at.gap_record = number;
       return true;
     }
@@ -170,8 +171,9 @@ class Walk {
     }
     const auto found = find(*record);
     if (found == open_.end()) return std::nullopt;
-    if (has_gap(*record)) found->second.gap = record;
-    if (record->kind == IndexRecord::Kind::kGap) {
+    const bool tells_gap = record->kind == IndexRecord::Kind::kGap;
+    if (tells_gap || has_gap(*record)) found->second.gap = record;
+    if (tells_gap) {
       found->second.at.gap_record = number;
       return std::nullopt;
     }

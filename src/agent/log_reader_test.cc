@@ -42,6 +42,10 @@ class LogReaderTest : public ::testing::Test {
   void write(const RankOutput& rank, model::LogStream stream, const std::string& text) {
     ASSERT_GT(::write(output_.descriptor(rank, stream), text.data(), text.size()), 0);
   }
+  // As a process does that opens its output by name.
+  void empty(const RankOutput& rank, model::LogStream stream) {
+    ASSERT_EQ(::ftruncate(output_.descriptor(rank, stream), 0), 0);
+  }
   void end(RankOutput& rank, Bytes max_log = Bytes::gibi(1)) {
     output_.end(rank, max_log, Time::from_millis(++time_));
     MUST(output_.flush());
@@ -123,6 +127,40 @@ TEST_F(LogReaderTest, FollowsARunningAttemptByWholeLines) {
   ASSERT_EQ(page.pieces.size(), 1U);
   EXPECT_EQ(page.pieces[0].bytes, "!\n");
   EXPECT_TRUE(read(page.cursor, 0).pieces.empty());
+}
+
+TEST_F(LogReaderTest, AnAttemptThatEmptiesASharedFileIsNotTakenForAnother) {
+  RankOutput a = begin(1, 0);
+  write(a, model::LogStream::kOut, "a\n");
+  write(a, model::LogStream::kErr, "lost\n");
+  end(a);
+  RankOutput b = begin(2, 0);
+  write(b, model::LogStream::kOut, "b\n");
+  empty(b, model::LogStream::kErr);
+  const std::string cursor = read().cursor;
+  const std::string text = std::string(300, 'x') + "\n";
+  write(b, model::LogStream::kErr, text);
+  end(b);
+  const auto texts = read_all();
+  EXPECT_EQ(texts.at("1/0/out"), "a\n");
+  EXPECT_FALSE(texts.contains("1/0/err"));
+  EXPECT_EQ(texts.at("2/0/out"), "b\n");
+  EXPECT_EQ(texts.at("2/0/err"), text);
+  EXPECT_EQ(read(cursor).pieces.size(), 1U) << "who followed it is told the rest";
+}
+
+TEST_F(LogReaderTest, AnAttemptMayEmptyWhatIsItsOwn) {
+  RankOutput a = begin(1, kAloneSlots);
+  write(a, model::LogStream::kErr, "much that is old\n");
+  const std::string cursor = read().cursor;
+  empty(a, model::LogStream::kErr);
+  filter_.tail = 5;
+  EXPECT_TRUE(read(read().cursor).pieces.empty()) << "its cursors stay cursors";
+  filter_.tail.reset();
+  EXPECT_TRUE(read(cursor).pieces.empty());
+  write(a, model::LogStream::kErr, "new\n");
+  end(a);
+  EXPECT_EQ(read_all().at("1/0/err"), "new\n");
 }
 
 TEST_F(LogReaderTest, GoesOnFromAnyCursor) {
@@ -319,20 +357,35 @@ TEST_F(LogReaderTest, ReadsAHundredThousandShortAttempts) {
 class LogMarkerTest : public LogReaderTest {};
 
 TEST_F(LogMarkerTest, NotesGrowthOnceAndGoesOnWhereAnotherEnded) {
-  RankOutput a = begin(1, 0);
-  EXPECT_FALSE(marker_.look("0.0.out", Time::from_millis(5)));
+  RankOutput a = begin(1, kAloneSlots);
+  const std::string name = std::to_string(kAloneSlots) + ".0.out";
+  EXPECT_FALSE(marker_.look(name, Time::from_millis(5)));
   write(a, model::LogStream::kOut, "x");
-  EXPECT_TRUE(marker_.look("0.0.out", Time::from_millis(6)));
-  EXPECT_FALSE(marker_.look("0.0.out", Time::from_millis(7)));
+  EXPECT_TRUE(marker_.look(name, Time::from_millis(6)));
+  EXPECT_FALSE(marker_.look(name, Time::from_millis(7)));
   write(a, model::LogStream::kErr, "yy");
   LogMarker next(logs_folder(home_.path(), JobId("job")));
-  EXPECT_FALSE(next.look("0.0.out", Time::from_millis(8)));
+  EXPECT_FALSE(next.look(name, Time::from_millis(8)));
   EXPECT_TRUE(next.look_all(Time::from_millis(9)));
   const std::string text =
-      testing::read_text(marks_path(logs_folder(home_.path(), JobId("job")), 0, 0));
+      testing::read_text(marks_path(logs_folder(home_.path(), JobId("job")), kAloneSlots, 0));
   EXPECT_EQ(parse_marks(text),
             (std::vector<LogMark>{{Time::from_millis(6), model::LogStream::kOut, 1},
                                   {Time::from_millis(9), model::LogStream::kErr, 2}}));
+}
+
+TEST_F(LogMarkerTest, NotesThatAFileWasEmptied) {
+  RankOutput a = begin(1, kAloneSlots);
+  write(a, model::LogStream::kOut, "much that is old\n");
+  mark();
+  empty(a, model::LogStream::kOut);
+  write(a, model::LogStream::kOut, "new\n");
+  EXPECT_TRUE(marker_.look_all(Time::from_millis(++time_)));
+  filter_.since = Time::from_millis(++time_);
+  write(a, model::LogStream::kOut, "newer\n");
+  mark();
+  end(a);
+  EXPECT_EQ(read_all().at("1/0/out"), "newer\n");
 }
 
 TEST_F(LogMarkerTest, IgnoresWhatIsNoOutput) {

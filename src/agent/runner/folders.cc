@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/log_index.h"
+#include "agent/runner/output.h"
 
 namespace runnel::agent {
 namespace {
@@ -147,7 +148,11 @@ void TaskFolders::give_back(std::uint32_t slot, const model::AttemptRef& attempt
                             const TaskFolder& folder) {
   if (!folder.of_lane) return;
   if (untouched_down_to(folder.path, folder.checkpoint)) {
-    ready_[slot] = folder.checkpoint.substr(folder.path.size() + 1);
+    if (is_alone(slot)) {
+      remove_empty(folder.path);  // Nobody gets such a slot again.
+    } else {
+      ready_[slot] = folder.checkpoint.substr(folder.path.size() + 1);
+    }
     return;
   }
   keep(lane_path(slot), attempt);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "agent/runner/folders.h"
 #include "agent/runner/moment.h"
@@ -28,18 +29,34 @@ std::int64_t size_of(int file) {
 
 std::size_t as_index(model::LogStream stream) { return static_cast<std::size_t>(stream); }
 
-// One more than the highest slot that has a file.
-std::uint32_t first_unused_slot(const std::string& logs) {
-  std::uint32_t next = 0;
+// One more than the highest slot below `limit` that has a file, and `first` at least.
+std::uint32_t first_unused_slot(const std::string& logs, std::uint32_t first, std::uint32_t limit) {
+  std::uint32_t next = first;
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(logs.c_str()), ::closedir);
   while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
     char* end = nullptr;
     const unsigned long slot = std::strtoul(entry->d_name, &end, 10);
-    if (end != entry->d_name && *end == '.' && slot < UINT32_MAX) {
+    if (end != entry->d_name && *end == '.' && slot < limit) {
       next = std::max(next, static_cast<std::uint32_t>(slot) + 1);
     }
   }
   return next;
+}
+
+Result<void> write_head(int file, const std::string& path) {
+  const ssize_t wrote = ::write(file, kSharedHead.data(), kSharedHead.size());
+  if (wrote == static_cast<ssize_t>(kSharedHead.size())) return {};
+  const int reason = wrote < 0 ? errno : ENOSPC;
+  // A part of a head is none: the next try writes it whole.
+  (void)!::ftruncate(file, 0);
+  return errno_error("write " + path, reason);
+}
+
+bool has_head(int file) {
+  char bytes[kSharedHead.size()];
+  const ssize_t got = ::pread(file, bytes, sizeof bytes, 0);
+  return got == static_cast<ssize_t>(sizeof bytes) &&
+         std::string_view(bytes, sizeof bytes) == kSharedHead;
 }
 
 }  // namespace
@@ -62,24 +79,28 @@ Result<void> JobOutput::prepare() {
   if (torn != 0 && ::ftruncate(index_.get(), size - torn) != 0) {
     return errno_error("repair " + path, errno);
   }
-  next_slot_ = first_unused_slot(logs_);
+  next_slot_ = first_unused_slot(logs_, 0, kAloneSlots);
+  next_alone_slot_ = first_unused_slot(logs_, kAloneSlots, UINT32_MAX);
   return {};
 }
 
-std::uint32_t JobOutput::take_slot() {
+std::uint32_t JobOutput::take_slot(SlotUse use) {
+  if (use == SlotUse::kAlone || !share_) return next_alone_slot_++;
   if (free_slots_.empty()) return next_slot_++;
   return free_slots_.extract(free_slots_.begin()).value();
 }
 
 void JobOutput::give_slot(std::uint32_t slot, SlotState state) {
-  CHECK(slot < next_slot_, "a slot is given back that was never taken");
+  CHECK(slot < (is_alone(slot) ? next_alone_slot_ : next_slot_),
+        "a slot is given back that was never taken");
   const auto first = segments_.lower_bound({slot, 0});
   const auto last = segments_.lower_bound({slot + 1, 0});
-  const bool full = std::any_of(first, last, [](const auto& entry) {
+  const bool used_up = std::any_of(first, last, [](const auto& entry) {
     const Segment& segment = entry.second;
-    return segment.size[0] > kSegmentBytesMax || segment.size[1] > kSegmentBytesMax;
+    return segment.emptied || segment.size[0] > kSegmentBytesMax ||
+           segment.size[1] > kSegmentBytesMax;
   });
-  if (full || state == SlotState::kSpoiled) {
+  if (used_up || is_alone(slot) || state == SlotState::kSpoiled) {
     segments_.erase(first, last);
     return;
   }
@@ -92,8 +113,10 @@ Result<Segment*> JobOutput::open_segment(std::uint32_t slot, std::int32_t rank) 
     async::UniqueFd& file = segment.files[as_index(stream)];
     if (file.valid()) continue;
     const std::string path = segment_path(logs_, slot, rank, stream);
-    file = open_to_append(path);
-    if (!file.valid()) return errno_error("open " + path, errno);
+    async::UniqueFd opened = open_to_append(path);
+    if (!opened.valid()) return errno_error("open " + path, errno);
+    if (!is_alone(slot) && size_of(opened.get()) == 0) TRY(write_head(opened.get(), path));
+    file = std::move(opened);
     segment.size[as_index(stream)] = size_of(file.get());
   }
   return &segment;
@@ -105,8 +128,19 @@ Segment& JobOutput::segment_of(const RankOutput& output) {
   return found->second;
 }
 
-void JobOutput::measure(Segment& segment) {
-  for (std::size_t i = 0; i < 2; ++i) segment.size[i] = size_of(segment.files[i].get());
+// A stream that its attempt has made shorter than its gap lacks nothing any more.
+void JobOutput::measure(RankOutput& output, Bytes max_log) {
+  Segment& segment = segment_of(output);
+  bool gap_is_gone = false;
+  for (std::size_t i = 0; i < 2; ++i) {
+    segment.size[i] = size_of(segment.files[i].get());
+    if (segment.size[i] >= output.gap_end[i]) continue;
+    output.gap_begin[i] = output.gap_end[i] = 0;
+    gap_is_gone = true;
+  }
+  if (gap_is_gone) {
+    append(IndexRecord::Kind::kGap, output, wall_now(), output.begin, max_log);
+  }
 }
 
 Result<RankOutput> JobOutput::begin(std::uint32_t slot, std::int32_t rank,
@@ -127,8 +161,43 @@ int JobOutput::descriptor(const RankOutput& output, model::LogStream stream) {
 
 void JobOutput::end(RankOutput& output, Bytes max_log, Time now) {
   cut(output, max_log, Slack::kNone);
+  end_in_index(output, max_log, now);
+}
+
+void JobOutput::end_in_index(RankOutput& output, Bytes max_log, Time now) {
   const Segment& segment = segment_of(output);
+  const bool shared = !is_alone(output.slot);
+  const bool emptied[2] = {shared && !has_head(segment.files[0].get()),
+                           shared && !has_head(segment.files[1].get())};
+  if (emptied[0] || emptied[1]) return end_apart(output, emptied, max_log, now);
   append(IndexRecord::Kind::kEnd, output, now, segment.size, max_log);
+}
+
+// The attempt has emptied a file that it shared: all that is there is its own, and what others had
+// is lost. The file becomes that of a slot of its own, so that nobody else is credited with it.
+void JobOutput::end_apart(RankOutput& output, const bool (&emptied)[2], Bytes max_log, Time now) {
+  Segment& segment = segment_of(output);
+  RankOutput apart = output;
+  apart.slot = take_slot(SlotUse::kAlone);
+  std::int64_t end[2] = {segment.size[0], segment.size[1]};
+  std::int64_t apart_end[2] = {0, 0};
+  for (const model::LogStream stream : {model::LogStream::kOut, model::LogStream::kErr}) {
+    const std::size_t self = as_index(stream);
+    RankOutput& has_none = emptied[self] ? output : apart;
+    has_none.gap_begin[self] = has_none.gap_end[self] = 0;
+    apart.begin[self] = 0;
+    if (!emptied[self]) continue;
+    apart_end[self] = std::exchange(end[self], output.begin[self]);
+    const std::string path = segment_path(logs_, output.slot, output.rank, stream);
+    ::rename(path.c_str(), segment_path(logs_, apart.slot, output.rank, stream).c_str());
+    // An empty one in its place: the slot stays taken, and old records find nothing there.
+    segment.files[self] = open_to_append(path);
+  }
+  segment.emptied = true;
+  share_ = false;
+  append(IndexRecord::Kind::kEnd, output, now, end, max_log);
+  append(IndexRecord::Kind::kStart, apart, now, apart.begin, Bytes());
+  append(IndexRecord::Kind::kEnd, apart, now, apart_end, max_log);
 }
 
 void JobOutput::trim(RankOutput& output, Bytes max_log) { cut(output, max_log, Slack::kSome); }
@@ -139,20 +208,18 @@ void JobOutput::end_vanished(std::uint32_t slot, std::int32_t rank,
   output.slot = slot;
   output.rank = rank;
   output.attempt = attempt;
-  const Result<Segment*> segment = open_segment(slot, rank);
-  if (!segment.ok()) return;
-  append(IndexRecord::Kind::kEnd, output, now, (*segment)->size, Bytes());
+  if (open_segment(slot, rank).ok()) end_in_index(output, Bytes(), now);
 }
 
 // Each stream may use what the other leaves of max_log, and at least half of it. While the attempt
 // runs it may be over by a sixteenth, so that a steady writer does not cost a hole per look.
 void JobOutput::cut(RankOutput& output, Bytes max_log, Slack slack) {
-  Segment& segment = segment_of(output);
-  measure(segment);
+  measure(output, max_log);
   if (max_log.is_zero() || !can_punch_) return;
+  const Segment& segment = segment_of(output);
   const std::int64_t limit = max_log.count();
-  const std::int64_t size[2] = {segment.size[0] - output.begin[0],
-                                segment.size[1] - output.begin[1]};
+  const std::int64_t size[2] = {std::max<std::int64_t>(0, segment.size[0] - output.begin[0]),
+                                std::max<std::int64_t>(0, segment.size[1] - output.begin[1])};
   const std::int64_t over = slack == Slack::kSome ? limit / 16 : 0;
   const std::int64_t dropped =
       output.gap_end[0] - output.gap_begin[0] + output.gap_end[1] - output.gap_begin[1];
@@ -219,7 +286,5 @@ Result<void> JobOutput::flush() {
   }
   return {};
 }
-
-void JobOutput::close_files() { segments_.clear(); }
 
 }  // namespace runnel::agent

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "agent/log_index.h"
@@ -15,10 +16,19 @@
 
 namespace runnel::agent {
 
+// What a file begins with that attempts share: one without it was emptied by one of them.
+inline constexpr std::string_view kSharedHead =
+    "# Output of several attempts: \"runnel logs\" tells them apart.\n";
+
+// Slots from here on belong to one attempt each, for good; it may do with its files what it likes.
+inline constexpr std::uint32_t kAloneSlots = 1'000'000'000;
+inline bool is_alone(std::uint32_t slot) { return slot >= kAloneSlots; }
+
 // The two files that the ranks of one slot append to, one attempt after another.
 struct Segment {
   async::UniqueFd files[2];       // By LogStream.
   std::int64_t size[2] = {0, 0};  // When an attempt last ended: the next begins there.
+  bool emptied = false;           // Something other than its end was done to it.
 };
 
 // Where the output of one rank of one attempt lies. `gap` is what max_log has dropped so far.
@@ -36,16 +46,19 @@ struct RankOutput {
 //
 // Contract: a slot belongs to one lane at a time. begin() and end() collect index records; flush()
 //           writes them, before the process starts. A slot with a writer that could not be killed
-//           is never used again (give_slot(kSpoiled)).
+//           is never used again (give_slot(kSpoiled)), nor is one whose files an attempt emptied:
+//           what is there then is that attempt's, and stands in the index as such.
 // Threads:  the runner's only.
-// Limits:   two open files per slot and rank, closed by close_files() when the job rests.
-// Why:      creating two files per task costs more than starting its process.
+// Limits:   two open files per slot and rank, for as long as the job has attempts.
+// Why:      creating two files per task costs more than starting its process. An attempt that is
+//           known to open its output by name gets its own all the same (SlotUse::kAlone).
 class JobOutput {
  public:
   static Result<JobOutput> open(const std::string& home, const JobId& job);
 
+  enum class SlotUse : std::uint8_t { kShared, kAlone };
   enum class SlotState : std::uint8_t { kClean, kSpoiled };
-  std::uint32_t take_slot();
+  std::uint32_t take_slot(SlotUse use);
   void give_slot(std::uint32_t slot, SlotState state);
 
   // Opens (or goes on with) the files of the slot and rank; notes where the attempt begins.
@@ -67,7 +80,9 @@ class JobOutput {
   Result<void> prepare();
   Result<Segment*> open_segment(std::uint32_t slot, std::int32_t rank);
   Segment& segment_of(const RankOutput& output);
-  void measure(Segment& segment);
+  void measure(RankOutput& output, Bytes max_log);
+  void end_in_index(RankOutput& output, Bytes max_log, Time now);
+  void end_apart(RankOutput& output, const bool (&emptied)[2], Bytes max_log, Time now);
   void cut(RankOutput& output, Bytes max_log, Slack slack);
   void punch(RankOutput& output, model::LogStream stream, std::int64_t begin, std::int64_t end,
              Bytes max_log);
@@ -80,6 +95,8 @@ class JobOutput {
   std::map<std::pair<std::uint32_t, std::int32_t>, Segment> segments_;
   std::set<std::uint32_t> free_slots_;
   std::uint32_t next_slot_ = 0;
+  std::uint32_t next_alone_slot_ = kAloneSlots;
+  bool share_ = true;  // No attempt has emptied what others share.
   bool can_punch_ = true;
 };
 

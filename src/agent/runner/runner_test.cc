@@ -16,6 +16,7 @@
 
 #include "agent/log_index.h"
 #include "agent/runner/journal.h"
+#include "agent/runner/output.h"
 #include "agent/runner/report_text.h"
 #include "agent/testing/runner_process.h"
 
@@ -40,11 +41,12 @@ __attribute__((constructor)) void become_runner_if_asked(int argc, char** argv) 
 class RunnerTest : public ::testing::Test {
  protected:
   std::string logs() const { return logs_folder(home_.path(), JobId("job")); }
-  std::string out(std::uint32_t slot = 0, std::int32_t rank = 0) const {
-    return read_text(segment_path(logs(), slot, rank, model::LogStream::kOut));
-  }
-  std::string err(std::uint32_t slot = 0, std::int32_t rank = 0) const {
-    return read_text(segment_path(logs(), slot, rank, model::LogStream::kErr));
+  std::string out() const { return text_of(model::LogStream::kOut); }
+  std::string err() const { return text_of(model::LogStream::kErr); }
+  // What the attempts of the first lane wrote, one after another.
+  std::string text_of(model::LogStream stream) const {
+    const std::string text = read_text(segment_path(logs(), 0, 0, stream));
+    return text.empty() ? text : text.substr(kSharedHead.size());
   }
   std::string file(const std::string& name) const { return home_.path() + "/" + name; }
   pid_t wait_pid(const std::string& name) const {
@@ -86,7 +88,7 @@ TEST_F(RunnerTest, GivesTheProcessACleanStart) {
   RunnerProcess runner(home_.path());
   TestAgent agent(home_.path());
   PlaceStart place = shell(
-      "readlink /proc/self/fd/0; ls /proc/self/fd | tr '\\n' ' '; echo; "
+      "(cd /proc/$$; readlink fd/0; ls fd | tr '\\n' ' '); echo; "
       "grep -E 'SigBlk|SigIgn|SigCgt' /proc/self/status; pwd; echo $A-$B; "
       "ps -o sid=,pgid=,pid= -p $$ | tr -s ' '");
   place.env.push_back("A=one");
@@ -95,7 +97,7 @@ TEST_F(RunnerTest, GivesTheProcessACleanStart) {
   agent.start(place);
   EXPECT_EQ(agent.wait_end(place).code, 0);
   const std::string text = out();
-  EXPECT_TRUE(text.starts_with("/dev/null\n0 1 2 3 \n")) << text;
+  EXPECT_TRUE(text.starts_with("/dev/null\n0 1 2 \n")) << text;
   EXPECT_NE(text.find("SigBlk:\t0000000000000000"), std::string::npos) << text;
   EXPECT_NE(text.find("SigIgn:\t0000000000000000"), std::string::npos) << text;
   EXPECT_NE(text.find(home_.path() + "\none-two\n"), std::string::npos) << text;
@@ -441,9 +443,48 @@ TEST_F(RunnerTest, KeepsHeadAndTailOfTooMuchOutput) {
   const auto last = parse_record(std::string_view(index).substr(2 * kIndexRecordBytes));
   ASSERT_TRUE(last.has_value());
   EXPECT_EQ(last->kind, IndexRecord::Kind::kEnd);
-  const std::int64_t kept = last->offset[0] - (last->gap_end[0] - last->gap_begin[0]);
+  const auto head = static_cast<std::int64_t>(kSharedHead.size());
+  const std::int64_t kept = last->offset[0] - head - (last->gap_end[0] - last->gap_begin[0]);
   EXPECT_EQ(kept, Bytes::mebi(1).count());
   EXPECT_EQ(last->max_log, Bytes::mebi(1).count());
+}
+
+TEST_F(RunnerTest, AScriptThatOpensItsOutputByNameHarmsNobodyElses) {
+  RunnerProcess runner(home_.path());
+  TestAgent agent(home_.path());
+  const PlaceStart before = shell("echo one; echo two >&2", 0);
+  const PlaceStart opens = shell("echo mine > /dev/stderr; echo own > /dev/stdout", 1);
+  const PlaceStart after = shell("echo three; echo four >&2", 2);
+  for (const PlaceStart& place : {before, opens, after}) {
+    agent.start(place);
+    EXPECT_EQ(agent.wait_end(place).code, 0);
+  }
+  EXPECT_EQ(out(), "one\nthree\n");
+  EXPECT_EQ(err(), "two\nfour\n");
+  EXPECT_EQ(read_text(segment_path(logs(), kAloneSlots, 0, model::LogStream::kOut)), "own\n");
+  EXPECT_EQ(read_text(segment_path(logs(), kAloneSlots, 0, model::LogStream::kErr)), "mine\n");
+  const std::string lanes = job_folder(home_.path(), JobId("job")) + "/lanes/";
+  EXPECT_FALSE(std::filesystem::exists(lanes + std::to_string(kAloneSlots)));
+}
+
+// Where the command itself does not say it, the first attempt that does so is noticed.
+TEST_F(RunnerTest, AProgramThatOpensItsOutputByNameIsNotCreditedToAnother) {
+  RunnerProcess runner(home_.path());
+  TestAgent agent(home_.path());
+  std::ofstream(file("hidden")) << "echo mine > /dev/stderr";
+  const PlaceStart before = shell("echo two >&2", 0);
+  const PlaceStart opens = shell("sh " + file("hidden"), 1);
+  const PlaceStart after = shell("echo four >&2", 2);
+  for (const PlaceStart& place : {before, opens, after}) {
+    agent.start(place);
+    EXPECT_EQ(agent.wait_end(place).code, 0);
+  }
+  EXPECT_EQ(err(), "");
+  const auto apart = [&](std::uint32_t slot) {
+    return read_text(segment_path(logs(), slot, 0, model::LogStream::kErr));
+  };
+  EXPECT_EQ(apart(kAloneSlots), "mine\n");
+  EXPECT_EQ(apart(kAloneSlots + 1), "four\n") << "from then on nobody shares";
 }
 
 TEST_F(RunnerTest, ToldAPortIsTaken) {

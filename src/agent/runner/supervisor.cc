@@ -8,6 +8,7 @@
 #include "agent/log_index.h"
 #include "agent/runner/moment.h"
 #include "agent/runner/port.h"
+#include "agent/runner/reopened_output.h"
 #include "agent/runner/report_text.h"
 #include "base/check.h"
 
@@ -149,7 +150,9 @@ Result<void> Supervisor::prepare(Place& place) {
   if (!place.prepared) {
     place.prepared = true;
     ++job->places;
-    place.slot = job->output.take_slot();
+    place.slot =
+        job->output.take_slot(names_own_output(place.start.argv) ? JobOutput::SlotUse::kAlone
+                                                                 : JobOutput::SlotUse::kShared);
     lend_memory(place);
   }
   if (place.folder.path.empty()) {
