@@ -1,6 +1,8 @@
 #include "agent/agent.h"
 
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -14,6 +16,7 @@
 #include "agent/runner/journal.h"
 #include "agent/runner/runner.h"
 #include "agent/testing/runner_process.h"
+#include "async/socket.h"
 #include "env/process.h"
 
 namespace runnel::agent {
@@ -146,6 +149,25 @@ TEST_F(AgentTest, StartsARunnerAndRunsAnAttempt) {
   ASSERT_TRUE(control.start(order).ok());
   EXPECT_EQ(control.end_of(order.attempt).code, 4);
   EXPECT_EQ(text_of(control, all()), "UTC---job\n");
+}
+
+// It takes the connection and ends, as one does that was reached after its last look.
+TEST_F(AgentTest, GoesOnToTheNextWhenTheRunnerItReachedIsEnding) {
+  std::filesystem::create_directories(runner_folder(home_.path()));
+  const std::string path = runner_socket(home_.path());
+  async::UniqueFd listener = MUST(async::listen_unix(path));
+  const pid_t ending = ::fork();
+  if (ending == 0) {
+    const int connection = ::accept(listener.get(), nullptr, nullptr);
+    ::unlink(path.c_str());
+    ::close(connection);
+    ::_exit(0);
+  }
+  listener.reset();
+  AgentHarness control(home_.path());
+  ::waitpid(ending, nullptr, 0);
+  EXPECT_TRUE(control.started.ok()) << control.started.error().to_string();
+  EXPECT_EQ(control.joins.size(), 1U);
 }
 
 TEST_F(AgentTest, IsIdempotent) {

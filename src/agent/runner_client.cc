@@ -49,17 +49,24 @@ Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
   }
 }
 
+// A runner that ends closes its listener last: one that was reached may not answer any more.
 Async<Welcome> RunnerClient::connect(async::StopToken stop) {
   CHECK(!connected_, "a runner's client connects twice");
-  Result<async::UniqueFd> reached = co_await reach(stop);
-  stream_.emplace(loop_, CO_TRY(std::move(reached)));
-  in_.clear();
-  out_.clear();
-  taken_ = 0;
-  Result<Welcome> welcome = co_await greet(stop);
-  connected_ = welcome.ok();
-  if (!connected_) stream_.reset();
-  co_return welcome;
+  for (int meetings = 1;; ++meetings) {
+    Result<async::UniqueFd> reached = co_await reach(stop);
+    stream_.emplace(loop_, CO_TRY(std::move(reached)));
+    in_.clear();
+    out_.clear();
+    taken_ = 0;
+    Result<Welcome> welcome = co_await greet(stop);
+    connected_ = welcome.ok();
+    if (connected_) co_return welcome;
+    stream_.reset();
+    const bool ended = welcome.error().code == Errc::kUnavailable;
+    if (!ended || meetings == kMeetingsMax) co_return welcome;
+    Result<void> slept = co_await loop_.sleep(kRetryMax, stop);
+    CO_TRY(std::move(slept));
+  }
 }
 
 Async<Welcome> RunnerClient::greet(async::StopToken stop) {

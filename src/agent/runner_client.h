@@ -28,10 +28,10 @@ struct RunnerClientOptions {
 
 // The agent's end of the runner's socket: finds the runner, or starts one, and passes messages.
 //
-// Contract: connect() returns with the runner's Welcome, and then serve() hands each message to
-//           `on_message` until the connection ends, which is its error. send() collects; what it
-//           took leaves in one write at the next turn of the loop. After an end, connect() may be
-//           called again.
+// Contract: connect() returns with the runner's Welcome (where the one it reached is just ending,
+//           of the next), and then serve() hands each message to `on_message` until the connection
+//           ends, which is its error. send() collects; what it took leaves in one write at the next
+//           turn of the loop. After an end, connect() may be called again.
 // Threads:  the loop's only.
 // Lifetime: connect() and serve() run in a gate that is closed before destruction.
 class RunnerClient {
@@ -42,14 +42,13 @@ class RunnerClient {
   Async<void> serve(async::StopToken stop, std::function<void(Message)> on_message);
   void send(const Message& message);
   bool connected() const { return connected_; }
-  // Bytes that the runner has not taken yet.
-  std::size_t backlog() const { return out_.size(); }
 
  private:
   // Between two attempts to reach the socket, doubling; and before a runner is started once more.
   static constexpr Duration kRetryMin = Duration::millis(1);
   static constexpr Duration kRetryMax = Duration::millis(32);
   static constexpr Duration kRestartAfter = Duration::seconds(3);
+  static constexpr int kMeetingsMax = 10;
 
   Async<async::UniqueFd> reach(async::StopToken stop);
   Result<void> start_runner() const;
