@@ -6,6 +6,7 @@
 #include "agent/hooks/environment.h"
 #include "cli/pause.h"
 #include "env/clock.h"
+#include "env/file_lock.h"
 #include "env/files.h"
 #include "env/process.h"
 
@@ -31,27 +32,36 @@ Session::Session(Home home, Start start)
 
 bool Session::listening() { return client_.request(http::Request::get("/healthz")).ok(); }
 
-Result<void> Session::start_daemon() const {
+Result<std::int64_t> Session::start_daemon() const {
   TRY(prepare_home(home_));
   TRY(env::remove_file(home_.failure()));
   env::DetachedProcess daemon;
   daemon.argv = { TRY(env::executable_path()), "--home", home_.root, "daemon" };
   daemon.environment = agent::detached_environment(env::environment());
   daemon.log_file = home_.daemon_log();
-  TRY(env::spawn_detached(daemon));
-  return {};
+  return env::spawn_detached(daemon);
 }
 
-Result<void> Session::wait_for_daemon() {
+// One that ended without a word has crashed, unless it made way for another: that one has the lock.
+Result<void> Session::look_for_failure(std::int64_t pid) const {
+  const bool runs = env::process_runs(pid);
+  if (env::exists(home_.failure())) {
+    const std::string why = TRY(env::read_file(home_.failure()));
+    auto problem = json::parse(why);
+    if (problem.ok())
+      return http::error_of(http::Response{.status = 500, .headers = {}, .body = why});
+  }
+  if (runs || !env::FileLock::acquire(home_.lock()).ok()) return {};
+  return Error(Errc::kUnavailable, "the home daemon ended as soon as it was started")
+      .with_value(home_.root)
+      .with_hint("see " + home_.daemon_log());
+}
+
+Result<void> Session::wait_for_daemon(std::int64_t pid) {
   const Duration begun = env::real_clock().boot();
   while (env::real_clock().boot() - begun < kStartMax) {
     if (listening()) return {};
-    if (env::exists(home_.failure())) {
-      const std::string why = TRY(env::read_file(home_.failure()));
-      auto problem = json::parse(why);
-      if (problem.ok())
-        return http::error_of(http::Response{.status = 500, .headers = {}, .body = why});
-    }
+    TRY(look_for_failure(pid));
     pause(kLookAgain);
   }
   return Error(Errc::kTimeout, "the home daemon did not answer within " + human(kStartMax))
@@ -64,8 +74,7 @@ Result<void> Session::connect() {
   if (start_ == Start::kNever) {
     return Error(Errc::kUnavailable, "no daemon runs for this home").with_value(home_.root);
   }
-  TRY(start_daemon());
-  return wait_for_daemon();
+  return wait_for_daemon(TRY(start_daemon()));
 }
 
 Result<http::Response> Session::ask(const http::Request& request, bool repeatable) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -37,8 +38,9 @@ class Session {
 
  private:
   Result<http::Response> ask(const http::Request& request, bool repeatable);
-  Result<void> start_daemon() const;
-  Result<void> wait_for_daemon();
+  Result<std::int64_t> start_daemon() const;
+  Result<void> wait_for_daemon(std::int64_t pid);
+  Result<void> look_for_failure(std::int64_t pid) const;
   bool listening();
 
   Home home_;

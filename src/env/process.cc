@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "env/detail/descriptor.h"
+#include "env/files.h"
 #include "env/signals.h"
 
 namespace runnel::env {
@@ -166,6 +167,14 @@ Result<std::int64_t> spawn_detached(const DetachedProcess& process) {
   if (report.error != 0) return errno_error("start " + process.argv[0], report.error);
   CHECK(report.pid > 1, "a started process has told its pid");
   return report.pid;
+}
+
+bool process_runs(std::int64_t pid) {
+  const Result<std::string> stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  if (!stat.ok()) return false;
+  // "12 (any name) Z ...": the name may hold anything but ends with the last bracket.
+  const std::size_t name_end = stat->rfind(") ");
+  return name_end != std::string::npos && stat->substr(name_end + 2, 1) != "Z";
 }
 
 }  // namespace runnel::env

@@ -31,4 +31,7 @@ struct DetachedProcess {
 // pid once exec has succeeded.
 Result<std::int64_t> spawn_detached(const DetachedProcess& process);
 
+// Whether a process of this number runs: false when it has ended, whether or not somebody waited.
+bool process_runs(std::int64_t pid);
+
 }  // namespace runnel::env

@@ -162,5 +162,15 @@ TEST_F(SpawnDetachedDeathTest, MisuseIsOurBug) {
   EXPECT_DEATH((void)spawn_detached(process), "file to run");
 }
 
+TEST(ProcessRuns, UntilItEnds) {
+  EXPECT_TRUE(process_runs(::getpid()));
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  while (process_runs(child)) ::usleep(1'000);
+  EXPECT_EQ(::kill(child, 0), 0) << "nobody has waited for it";
+  ::waitpid(child, nullptr, 0);
+  EXPECT_FALSE(process_runs(child));
+}
+
 }  // namespace
 }  // namespace runnel::env

@@ -1,0 +1,84 @@
+"""What users' commands and badly timed kills do to a home, seen from the outside."""
+
+import fcntl
+import os
+import pathlib
+import shutil
+import signal
+
+
+def daemons(runnel):
+    found = []
+    for pid in runnel.pids():
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if b"daemon" in words:
+            found.append(pid)
+    return found
+
+
+def test_a_command_of_any_length_ends_with_a_sentence(runnel):
+    job = runnel.up("command: [" + "x" * 70_000 + "]\n")
+    assert runnel.wait(job)["status"] == "FAILED"
+    assert len(runnel.run("show", job)) < 20_000
+
+
+def test_a_script_has_its_grace(runnel):
+    job = runnel.up(
+        "run: |\n"
+        "  echo begins\n"
+        "  sh -c 'trap \"sleep 2; echo saved; exit 0\" TERM; touch $RUNNEL_JOB_DIR/up; while :; do sleep 0.1; done'\n"
+        "  echo goes on\n")
+    runnel.until((runnel.home / "jobs" / job / "shared/up").exists)
+    runnel.run("cancel", job)
+    runnel.wait(job)
+    assert runnel.run("logs", job).split("\n")[-2:] == ["saved", ""]
+
+
+def test_output_survives_scripts_that_open_stderr_by_name(runnel):
+    names = "abcdefgh"
+    job = runnel.up(f"""
+resources: {{cpus: 1}}
+steps:
+  quiet:
+    params: {{x: [{", ".join(names)}]}}
+    run: echo quiet-{{{{x}}}} >&2
+  loud:
+    depends_on: quiet
+    params: {{x: [{", ".join(names)}]}}
+    run: echo loud-{{{{x}}}} > /dev/stderr
+""")
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    runnel.run("logs", job)
+    said = sorted(line.split()[-1] for line in runnel.err.splitlines())
+    assert said == sorted(f"{step}-{name}" for step in ("quiet", "loud") for name in names)
+
+
+def test_a_deleted_jobs_files_go_although_the_daemon_was_killed(runnel):
+    kept = runnel.up("run: echo kept\n")
+    deleted = runnel.up("run: echo deleted\n")
+    for job in (kept, deleted):
+        runnel.wait(job)
+    jobs = runnel.home / "jobs"
+    copy = runnel.work / "copy"
+    shutil.copytree(jobs / deleted, copy)
+    runnel.run("delete", deleted)
+    runnel.until(lambda: not (jobs / deleted).exists())
+    os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    # As if the kill had come before the removal, and in the midst of another.
+    shutil.copytree(copy, jobs / deleted)
+    shutil.copytree(copy, runnel.home / "trash" / "half")
+    runnel.run("ps")
+    runnel.until(lambda: not (jobs / deleted).exists() and not (runnel.home / "trash").exists())
+    assert runnel.run("logs", kept) == "kept\n"
+
+
+def test_a_daemon_that_dies_at_its_start_is_missed_at_once(runnel):
+    runnel.home.mkdir()
+    with open(runnel.home / "daemon.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        asker = runnel.start("ps")
+        for pid in runnel.until(lambda: daemons(runnel)):
+            os.kill(pid, signal.SIGKILL)
+    _, err = asker.communicate(timeout=10)
+    assert asker.returncode != 0
+    assert "daemon.log" in err
