@@ -29,6 +29,16 @@ std::size_t bytes_of(const PlaceStart& place) {
   return bytes;
 }
 
+std::string trash_folder(const std::string& home) { return home + "/trash"; }
+
+Result<std::vector<JobId>> jobs_with_folders(const std::string& home) {
+  std::vector<JobId> jobs;
+  const std::string folder = jobs_folder(home);
+  if (!env::exists(folder)) return jobs;
+  for (std::string& name : TRY(env::list_directory(folder))) jobs.emplace_back(std::move(name));
+  return jobs;
+}
+
 // "./ckpt//" is "ckpt".
 std::string plain_path(std::string_view path) {
   std::string plain = path.starts_with('/') ? "/" : "";
@@ -66,6 +76,7 @@ Agent::~Agent() { CHECK(!files_, "an agent is destroyed before stop()"); }
 Async<void> Agent::start() {
   CHECK(!files_, "an agent starts twice");
   files_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-files"}));
+  removals_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-removals"}));
   Result<void> met = co_await meet_runner();
   CO_TRY(std::move(met));
   CO_TRY(loop_.spawn(gate_, keep_runner()));
@@ -81,8 +92,10 @@ Async<void> Agent::stop() {
   // One turn, for the writer to take what was sent.
   (void)co_await loop_.sleep(Duration::millis(1));
   (void)co_await gate_.close();
-  if (files_) (void)co_await files_->stop();
-  files_.reset();
+  for (std::unique_ptr<async::Worker>* worker : {&removals_, &files_}) {
+    if (*worker) (void)co_await (*worker)->stop();
+    worker->reset();
+  }
   co_return {};
 }
 
@@ -159,6 +172,7 @@ void Agent::finish_inventory() {
     events_.on_join({node, incarnation_, std::move(ranks)});
   }
   joined_.open();
+  (void)loop_.spawn(gate_, sweep());
 }
 
 // An attempt that the runner has and we did not send.
@@ -197,6 +211,7 @@ Result<void> Agent::apply(const model::NodeOrders& orders) {
     return Error(Errc::kPrecondition, "orders of the older epoch " +
                                           std::to_string(orders.epoch.value()) + " are refused");
   }
+  for (const JobId& job : orders.remove) (void)loop_.spawn(gate_, remove_job(job));
   if (!ready_) return Error(Errc::kUnavailable, "the runner is not there; it will join again");
   if (orders.incarnation != incarnation_) {
     return Error(Errc::kPrecondition, "orders for an earlier life of the runner are dropped");
@@ -212,10 +227,6 @@ Result<void> Agent::apply(const model::NodeOrders& orders) {
       forgets.attempts.push_back({orders.node, attempt});
   }
   if (!forgets.attempts.empty()) runner_.send(forgets);
-  for (const JobId& job : orders.remove) {
-    runner_.send(RemoveJob{job});
-    (void)loop_.spawn(gate_, remove_folders(job));
-  }
   return {};
 }
 
@@ -355,11 +366,12 @@ Async<void> Agent::drop_quiet_logs(async::StopToken stop) {
 }
 
 // Out of sight at once, and then away, however long that takes.
-Async<void> Agent::remove_folders(JobId job) {
+Async<void> Agent::remove_job(JobId job) {
+  runner_.send(RemoveJob{job});
   watch_.unwatch(job);
   const std::string folder = job_folder(options_.home, job);
-  const std::string trash = options_.home + "/trash";
-  Result<void> removed = co_await files_->run([folder, trash, job]() -> Result<void> {
+  const std::string trash = trash_folder(options_.home);
+  Result<void> removed = co_await removals_->run([folder, trash, job]() -> Result<void> {
     if (!env::exists(folder)) return {};
     TRY(env::make_directories(trash));
     const std::string doomed = trash + "/" + job.str();
@@ -368,6 +380,26 @@ Async<void> Agent::remove_folders(JobId job) {
     return env::remove_tree(doomed);
   });
   co_return removed;
+}
+
+// What an agent that was killed, or was not there, should have removed: an order to remove is sent
+// once.
+Async<void> Agent::sweep() {
+  CHECK(removals_, "an agent sweeps before start() or after stop()");
+  Result<std::vector<JobId>> listed =
+      co_await removals_->run([home = options_.home] { return jobs_with_folders(home); });
+  std::vector<JobId> here = CO_TRY(std::move(listed));
+  Result<std::vector<JobId>> asked = co_await events_.leftovers(std::move(here));
+  const std::vector<JobId> unknown = CO_TRY(std::move(asked));
+  for (const JobId& job : unknown) {
+    CO_TRY(gate_.token().check());
+    const auto use = jobs_.find(job);
+    if (use != jobs_.end() && use->second.attempts > 0) continue;
+    (void)co_await remove_job(job);
+  }
+  Result<void> emptied = co_await removals_->run(
+      [trash = trash_folder(options_.home)] { return env::remove_tree(trash); });
+  co_return emptied;
 }
 
 Async<model::LogPage> Agent::read_log(model::LogFilter filter, std::string cursor) {

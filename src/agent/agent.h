@@ -43,23 +43,24 @@ struct AgentEvents {
   std::function<void(NodeId, Incarnation, std::vector<model::RankReport>)> on_reports;
   // The connection ended; the agent looks for the runner, or starts one, and on_join follows.
   std::function<void(std::string reason)> on_runner_lost;
+  // Of the jobs whose files are here, those that control knows no more.
+  std::function<Async<std::vector<JobId>>(std::vector<JobId>)> leftovers;
 };
 
 // Carries out what control wants of this home's nodes, by the home's runner, and reports what comes
 // of it.
 //
 // Contract: apply() is idempotent. Orders of an older epoch are refused; those for another
-// incarnation
-//           or while the runner is away are dropped: on_join answers with all that is there, and
-//           control sends the difference. At most kInFlightMax attempts are handed to the runner at
-//           once, the others wait here in order.
-// Threads:  the loop's only; one worker, "agent-files", reads logs and removes folders.
+//           incarnation or while the runner is away are dropped: on_join answers with all that is
+//           there, and control sends the difference. Files of deleted jobs go in any case, at the
+//           order or, when that was lost, after the next join. At most kInFlightMax attempts are
+//           handed to the runner at once, the others wait here in order.
+// Threads:  the loop's only; two workers: "agent-files" reads logs, "agent-removals" removes
+//           folders, however long that takes.
 // Lifetime: start() .. stop(), which is awaited before destruction. The runner outlives the agent:
-// its
-//           attempts go on, and the next agent finds them.
+//           its attempts go on, and the next agent finds them.
 // Why:      everything that needs the home's files and the runner's socket, so that control stays
-// the
-//           same for a home, a server and a simulator.
+//           the same for a home, a server and a simulator.
 class Agent {
  public:
   static constexpr std::size_t kInFlightMax = 2'048;
@@ -107,7 +108,8 @@ class Agent {
   void take_stop(const NodeId& node, const model::StopOrder& order, StopBatch& batch);
   void hand_over();
   void withdraw(const AttemptOnNode& of);
-  Async<void> remove_folders(JobId job);
+  Async<void> remove_job(JobId job);
+  Async<void> sweep();
   void job_begins(const JobId& job);
   void job_goes_on(const JobId& job, std::int32_t change);
   Async<void> drop_quiet_logs(async::StopToken stop);
@@ -121,6 +123,7 @@ class Agent {
   LogWatch watch_;
   LogReader reader_;
   std::unique_ptr<async::Worker> files_;
+  std::unique_ptr<async::Worker> removals_;
   async::Gate gate_;
 
   Incarnation incarnation_;

@@ -29,7 +29,7 @@ using testing::TemporaryHome;
 class AgentHarness {
  public:
   explicit AgentHarness(const std::string& home, std::vector<NodeId> nodes = {NodeId("local")},
-                        Epoch epoch = Epoch(1))
+                        Epoch epoch = Epoch(1), std::vector<JobId> unknown = {})
       : loop_(MUST(async::EventLoop::create())) {
     AgentOptions options;
     options.home = home;
@@ -46,6 +46,10 @@ class AgentHarness {
       for (model::RankReport& rank : ranks) take(std::move(rank));
     };
     events.on_runner_lost = [this](std::string reason) { losses.push_back(std::move(reason)); };
+    events.leftovers = [this, unknown](std::vector<JobId> here) {
+      asked = std::move(here);
+      return answer(unknown);
+    };
     agent_ =
         std::make_unique<Agent>(*loop_, env::real_clock(), std::move(options), std::move(events));
     started = loop_->block_on(agent_->start());
@@ -87,10 +91,12 @@ class AgentHarness {
   Result<void> started;
   std::vector<model::NodeInventory> joins;
   std::vector<std::string> losses;
+  std::vector<JobId> asked;  // About leftovers.
   std::map<std::pair<model::AttemptRef, std::int32_t>, model::RankReport> ends;
   std::map<model::AttemptRef, int> reports;
 
  private:
+  static Async<std::vector<JobId>> answer(std::vector<JobId> jobs) { co_return jobs; }
   void take(model::RankReport rank) {
     ++reports[rank.attempt];
     if (rank.ended) ends[{rank.attempt, rank.rank}] = std::move(rank);
@@ -364,6 +370,31 @@ TEST_F(AgentTest, RemovesAJobsFolders) {
     return !std::filesystem::exists(folder) &&
            !std::filesystem::exists(home_.path() + "/trash/job");
   }));
+}
+
+TEST_F(AgentTest, RemovesWhatAnEarlierAgentShouldHave) {
+  const auto folder = [&](const char* job) { return job_folder(home_.path(), JobId(job)); };
+  for (const std::string& path : {folder("deleted"), folder("kept"), home_.path() + "/trash/old"}) {
+    std::filesystem::create_directories(path + "/shared");
+    std::ofstream(path + "/shared/file") << "x";
+  }
+  AgentHarness control(home_.path(), {NodeId("local")}, Epoch(1), {JobId("deleted")});
+  EXPECT_TRUE(control.wait([&] { return !std::filesystem::exists(home_.path() + "/trash"); }));
+  EXPECT_EQ(control.asked, (std::vector<JobId>{JobId("deleted"), JobId("kept")}));
+  EXPECT_FALSE(std::filesystem::exists(folder("deleted")));
+  EXPECT_TRUE(std::filesystem::exists(folder("kept") + "/shared/file"));
+}
+
+TEST_F(AgentTest, RemovesAJobsFoldersWhileTheRunnerIsAway) {
+  AgentHarness control(home_.path());
+  const std::string folder = job_folder(home_.path(), JobId("job"));
+  std::filesystem::create_directories(folder + "/shared");
+  ::kill(static_cast<pid_t>(control.agent().runner_pid()), SIGKILL);
+  EXPECT_TRUE(control.wait([&] { return !control.losses.empty(); }));
+  const Result<void> applied =
+      control.apply([](model::NodeOrders& orders) { orders.remove.emplace_back("job"); });
+  EXPECT_EQ(applied.error().code, Errc::kUnavailable) << "the other orders are dropped";
+  EXPECT_TRUE(control.wait([&] { return !std::filesystem::exists(folder); }));
 }
 
 TEST_F(AgentTest, KeepsABoundedNumberAtTheRunner) {

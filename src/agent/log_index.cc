@@ -89,8 +89,10 @@ std::string marks_path(const std::string& logs, std::uint32_t slot, std::int32_t
 
 std::string index_path(const std::string& logs) { return logs + "/index"; }
 
+std::string jobs_folder(const std::string& home) { return home + "/jobs"; }
+
 std::string job_folder(const std::string& home, const JobId& job) {
-  return home + "/jobs/" + job.str();
+  return jobs_folder(home) + "/" + job.str();
 }
 
 std::string logs_folder(const std::string& home, const JobId& job) {

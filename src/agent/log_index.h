@@ -45,7 +45,8 @@ std::string segment_path(const std::string& logs, std::uint32_t slot, std::int32
 std::string marks_path(const std::string& logs, std::uint32_t slot, std::int32_t rank);
 std::string index_path(const std::string& logs);
 
-// The folders of a job below the home.
+// The folders of all jobs and of one below the home.
+std::string jobs_folder(const std::string& home);
 std::string job_folder(const std::string& home, const JobId& job);
 std::string logs_folder(const std::string& home, const JobId& job);
 

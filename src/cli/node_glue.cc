@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "control/leftovers.h"
 
 namespace runnel::cli {
 
@@ -22,6 +23,9 @@ agent::AgentEvents NodeGlue::events() {
     (void)begun;  // Closing: the runner keeps what it reported.
   };
   events.on_runner_lost = [](const std::string&) {};  // The next join tells what is lost.
+  events.leftovers = [this](std::vector<JobId> jobs) {
+    return control::leftovers(&controller_, std::move(jobs));
+  };
   return events;
 }
 
