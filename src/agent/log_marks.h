@@ -13,9 +13,8 @@ namespace runnel::agent {
 // "At this time the stream had grown to this offset": one entry of a `<slot>.<rank>.marks` file.
 //
 // Why: processes write to files themselves, so that nobody sees when a line was written. What the
-// agent
-//      sees of it, every few milliseconds, puts standard output and error in order and answers
-//      `--since`.
+//      agent sees of it, every few milliseconds, puts standard output and error in order and
+//      answers `--since`.
 struct LogMark {
   Time time;
   model::LogStream stream = model::LogStream::kOut;

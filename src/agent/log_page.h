@@ -30,8 +30,8 @@ struct LogSource {
 // Turns sources into pieces, in the order in which their output arrived, until a page is full.
 //
 // Contract: drain() emits what the source has (whole lines only, while it runs) and moves its
-// position;
-//           it says whether the page had room for all. Files stay open for the life of this object.
+//           position; it says whether the page had room for all. Files stay open for the life of
+//           this object.
 // Threads:  blocking.
 class LogPageBuilder {
  public:

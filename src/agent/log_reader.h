@@ -15,12 +15,11 @@ inline constexpr std::size_t kTailBytesMax = std::size_t{8} << 20;
 // The output of jobs, read from the files that the processes wrote and the runner's index.
 //
 // Contract: read() yields what lies behind the cursor, about model::kLogPageBytes at a time; an
-// empty page
-//           when there is nothing more now. Attempts that ended come whole, in the order of their
-//           ends; of those that run, what is there. A piece ends at the end of a line, unless the
-//           attempt ended, the line is longer than a page, or its rest has been kPartialAfter in
-//           coming. A cursor is plain text that outlives everything but the job. kInvalid for text
-//           that is no cursor of this job.
+//           empty page when there is nothing more now. Attempts that ended come whole, in the order
+//           of their ends; of those that run, what is there. A piece ends at the end of a line,
+//           unless the attempt ended, the line is longer than a page, or its rest has been
+//           kPartialAfter in coming. A cursor is plain text that outlives everything but the job.
+//           kInvalid for text that is no cursor of this job.
 // Threads:  blocking; one call at a time.
 // Why:      reads what it needs and keeps nothing: a job may have a million attempts.
 class LogReader {

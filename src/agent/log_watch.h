@@ -22,8 +22,7 @@ namespace runnel::agent {
 // Sees output arrive: notes the time and wakes those who follow a job's log.
 //
 // Contract: watch() before a job's first attempt starts, unwatch() some time after the last ended.
-// The
-//           first output after a pause is seen at once, a stream of it every kEvery. Where the
+//           The first output after a pause is seen at once, a stream of it every kEvery. Where the
 //           kernel has no watches left, the job's files are looked at every kPollEvery instead.
 // Threads:  the loop's only.
 // Lifetime: run() and run_polling() are spawned once, in a gate that is closed before destruction.

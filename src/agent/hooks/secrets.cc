@@ -1,6 +1,7 @@
 #include "agent/hooks/secrets.h"
 
 #include <string_view>
+#include <utility>
 
 #include "env/files.h"
 #include "json/value.h"
@@ -43,10 +44,9 @@ Result<std::vector<std::pair<std::string, std::string>>> secret_values(
   json::Value values;
   if (env::exists(path)) values = TRY(json::parse(TRY(env::read_file(path))));
   for (const model::SecretRef& secret : secrets) {
-    std::string value = secret.source.starts_with(kFileSource) ? TRY(from_file(secret))
-                                                               : TRY(from_values(secret, values));
-                                                               found.emplace_back(secret.name,
-                                                                                  std::move(value));
+    const bool in_file = secret.source.starts_with(kFileSource);
+    Result<std::string> value = in_file ? from_file(secret) : from_values(secret, values);
+    found.emplace_back(secret.name, TRY(std::move(value)));
   }
   return found;
 }

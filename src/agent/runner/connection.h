@@ -14,12 +14,10 @@ namespace runnel::agent {
 // One end of the socket between agent and runner: frames in, frames out, never blocking.
 //
 // Contract: any error or end of the peer is an Error from receive() or flush(); the owner then
-// drops
-//           the connection.
+//           drops the connection.
 // Threads:  none of its own.
 // Limits:   reads at most kReadMax per receive(), so that a fast peer does not starve the rest.
-// What
-//           the peer does not read collects: congested() asks the owner to hold back.
+//           What the peer does not read collects: congested() asks the owner to hold back.
 class Connection {
  public:
   static constexpr std::size_t kReadMax = 4 << 20;

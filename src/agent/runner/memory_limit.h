@@ -27,9 +27,8 @@ struct MemoryGroup {
 // Lends memory cgroups where one can be made, and says so where not: then the caller watches.
 //
 // Contract: probes once, at the first use. A group that comes back empty is lent again: dying
-// groups
-//           cost the kernel memory for long. Groups carry the home's token, so that those of a dead
-//           runner are found and removed (remove_left()).
+//           groups cost the kernel memory for long. Groups carry the home's token, so that those of
+//           a dead runner are found and removed (remove_left()).
 // Threads:  the runner's only.
 class MemoryGroups {
  public:

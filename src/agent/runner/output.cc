@@ -85,6 +85,7 @@ Result<void> JobOutput::prepare() {
 }
 
 std::uint32_t JobOutput::take_slot(SlotUse use) {
+  CHECK(next_alone_slot_ < UINT32_MAX, "a job has used up its slots");
   if (use == SlotUse::kAlone || !share_) return next_alone_slot_++;
   if (free_slots_.empty()) return next_slot_++;
   return free_slots_.extract(free_slots_.begin()).value();
@@ -176,6 +177,7 @@ void JobOutput::end_in_index(RankOutput& output, Bytes max_log, Time now) {
 // The attempt has emptied a file that it shared: all that is there is its own, and what others had
 // is lost. The file becomes that of a slot of its own, so that nobody else is credited with it.
 void JobOutput::end_apart(RankOutput& output, const bool (&emptied)[2], Bytes max_log, Time now) {
+  CHECK(!is_alone(output.slot), "nobody lost what an attempt had alone");
   Segment& segment = segment_of(output);
   RankOutput apart = output;
   apart.slot = take_slot(SlotUse::kAlone);

@@ -73,7 +73,6 @@ class JobOutput {
                     Time now);
 
   Result<void> flush();
-  void close_files();
 
  private:
   enum class Slack : std::uint8_t { kSome, kNone };

@@ -26,8 +26,7 @@ std::string runner_log_file(const std::string& home);
 // home.
 //
 // Contract: takes over the process: signals, descriptors above 2, the child subreaper attribute.
-// Its
-//           standard error is its log.
+//           Its standard error is its log.
 // Threads:  one; it must be the only thread of the process.
 int runner_main(const RunnerOptions& options);
 

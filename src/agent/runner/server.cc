@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "agent/runner/moment.h"
+#include "base/check.h"
 
 namespace runnel::agent {
 namespace {
@@ -191,6 +192,7 @@ void RunnerServer::send_facts(FactsKind last, const std::vector<RankFact>& facts
   std::size_t sent = 0;
   do {
     const std::size_t end = frame_end(facts, sent);
+    CHECK(end > sent || facts.empty(), "a frame takes one report at least");
     const auto at = [&facts](std::size_t i) {
       return facts.begin() + static_cast<std::ptrdiff_t>(i);
     };

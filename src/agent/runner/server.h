@@ -17,10 +17,9 @@ namespace runnel::agent {
 // The runner's loop: one poll() over the agent's connection, newcomers and signals.
 //
 // Contract: one agent at a time. A new one with the same or a newer epoch takes the place of the
-// old;
-//           one with an older epoch is refused. News go out at once when the last are old enough,
-//           else together after kNewsEvery: one write for many short tasks. A newcomer says Hello
-//           alone and waits for the answer.
+//           old; one with an older epoch is refused. News go out at once when the last are old
+//           enough, else together after kNewsEvery: one write for many short tasks. A newcomer says
+//           Hello alone and waits for the answer.
 // Threads:  the process's only one.
 class RunnerServer {
  public:

@@ -187,6 +187,7 @@ bool Supervisor::settle_draining() {
 
 // The number of a group that is gone may become another's: it is not signalled again.
 bool Supervisor::drained(const Place& place, RankRun& rank) const {
+  CHECK(rank.pid > 1, "a rank that ended never had a process of its own");
   const int signal_number = rank.phase == RankRun::Phase::kLeaving ? 0 : SIGKILL;
   if (!rank.group_is_gone) {
     rank.group_is_gone = ::kill(-rank.pid, signal_number) != 0 && errno == ESRCH;
