@@ -54,6 +54,12 @@ std::string plain_path(std::string_view path) {
   return plain;
 }
 
+std::vector<std::string> inherited_by_tasks(const AgentOptions& options) {
+  std::vector<std::string> variables = inheritable(options.environment);
+  if (!options.api.empty()) variables.push_back("RUNNEL_API=" + options.api);
+  return variables;
+}
+
 }  // namespace
 
 Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, AgentEvents events)
@@ -61,7 +67,7 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
       clock_(clock),
       options_(std::move(options)),
       events_(std::move(events)),
-      inherited_(inheritable(options_.environment)),
+      inherited_(inherited_by_tasks(options_)),
       runner_(loop, {.home = options_.home,
                      .epoch = options_.epoch,
                      .command = options_.runner_command,

@@ -32,6 +32,8 @@ struct AgentOptions {
   Epoch epoch;
   // Starts a runner of this home: argv, argv[0] is the path of the file.
   std::vector<std::string> runner_command;
+  std::string
+      api;  // RUNNEL_API: where a task finds the service, "unix:/home/me/.runnel/daemon.sock"
   // This process's environment, "NAME=value": what tasks inherit of it, inheritable() says.
   std::vector<std::string> environment;
 };

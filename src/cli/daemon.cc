@@ -31,6 +31,7 @@ agent::AgentOptions agent_options(const Home& home, const std::vector<model::Nod
   options.epoch = epoch;
   options.runner_command = {std::move(executable), "--home", home.root, "runner"};
   options.environment = env::environment();
+  options.api = "unix:" + home.socket();
   return options;
 }
 

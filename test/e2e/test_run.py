@@ -113,7 +113,7 @@ def test_environment(runnel):
     out = runnel.run("run", "-e", "MINE=1", "--", "env")
     names = {line.split("=", 1)[0] for line in out.splitlines()}
     expected = {"RUNNEL_JOB_ID", "RUNNEL_JOB_NAME", "RUNNEL_JOB_DIR", "RUNNEL_TASK_DIR", "RUNNEL_ATTEMPT",
-                "RUNNEL_METRICS_FILE", "RUNNEL_CHECKPOINT_DIR", "RUNNEL_NODE_RANK", "RUNNEL_NUM_NODES",
+                "RUNNEL_METRICS_FILE", "RUNNEL_API", "RUNNEL_CHECKPOINT_DIR", "RUNNEL_NODE_RANK", "RUNNEL_NUM_NODES",
                 "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "MINE", "PATH", "HOME"}
     assert expected <= names, expected - names
 
@@ -127,6 +127,23 @@ def test_tasks_see_the_shell_that_submitted_them_and_nobody_elses(runnel):
     env = dict(runnel.env, PATH=f"{tool.parent}:{runnel.env['PATH']}", GIVEN="given")
     env.pop("VIRTUAL_ENV", None)
     assert runnel.run("run", "-e", "GIVEN", "--", "mytool", env=env) == "mytool given none none\n"
+
+
+def test_the_path_of_a_tasks_folder_stays_true(runnel):
+    file = runnel.file("""
+parallel: 1
+steps:
+  make:
+    params: {n: {range: [1, 4]}}
+    run: |
+      echo model {{n}} > $RUNNEL_TASK_DIR/model
+      echo $RUNNEL_TASK_DIR/model > $RUNNEL_JOB_DIR/path{{n}}
+  use:
+    depends_on: make
+    params: {n: {range: [1, 4]}}
+    run: test "$(cat $(cat $RUNNEL_JOB_DIR/path{{n}}))" = "model {{n}}"
+""")
+    runnel.run("run", file)
 
 
 def test_output_is_byte_for_byte(runnel):

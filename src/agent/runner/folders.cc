@@ -112,7 +112,10 @@ Result<TaskFolder> TaskFolders::take(std::uint32_t slot, const model::AttemptRef
   if (kind == TaskFolderKind::kLasting || (again && exists(lasting_path(attempt)))) {
     return take_lasting(attempt, checkpoint_dir);
   }
-  return take_lane(slot, checkpoint_dir);
+  TRY(make_ready(slot, checkpoint_dir));
+  const std::string lasting = lasting_path(attempt);
+  if (!move_folder(lane_path(slot), lasting)) return take_lasting(attempt, checkpoint_dir);
+  return TaskFolder{.path = lasting, .checkpoint = lasting + "/" + checkpoint_dir, .of_lane = true};
 }
 
 Result<TaskFolder> TaskFolders::take_lasting(const model::AttemptRef& attempt,
@@ -125,56 +128,40 @@ Result<TaskFolder> TaskFolders::take_lasting(const model::AttemptRef& attempt,
   return folder;
 }
 
-Result<TaskFolder> TaskFolders::take_lane(std::uint32_t slot, const std::string& checkpoint_dir) {
-  TaskFolder folder;
-  folder.of_lane = true;
-  folder.path = lane_path(slot);
-  folder.checkpoint = folder.path + "/" + checkpoint_dir;
+Result<void> TaskFolders::make_ready(std::uint32_t slot, const std::string& checkpoint_dir) {
   const auto ready = ready_.find(slot);
   const bool as_wanted = ready != ready_.end() && ready->second == checkpoint_dir;
   if (ready != ready_.end()) ready_.erase(ready);
-  if (as_wanted || exists(folder.checkpoint)) return folder;
+  const std::string folder = lane_path(slot);
+  std::string path = folder + "/" + checkpoint_dir;
+  if (as_wanted || exists(path)) return {};
   // Another step used another name for its checkpoints.
-  remove_empty(folder.path);
-  TRY(make_folders(folder.checkpoint));
-  for (std::string path = folder.checkpoint; path.size() >= folder.path.size();
-       path.resize(path.rfind('/'))) {
-    mark_untouched(path);
-  }
-  return folder;
+  remove_empty(folder);
+  TRY(make_folders(path));
+  for (; path.size() >= folder.size(); path.resize(path.rfind('/'))) mark_untouched(path);
+  return {};
 }
 
-void TaskFolders::give_back(std::uint32_t slot, const model::AttemptRef& attempt,
-                            const TaskFolder& folder) {
-  if (!folder.of_lane) return;
-  if (untouched_down_to(folder.path, folder.checkpoint)) {
-    if (is_alone(slot)) {
-      remove_empty(folder.path);  // Nobody gets such a slot again.
-    } else {
-      ready_[slot] = folder.checkpoint.substr(folder.path.size() + 1);
-    }
-    return;
+// False when something is there already, or the disk says no.
+bool TaskFolders::move_folder(const std::string& from, const std::string& to) const {
+  if (::rename(from.c_str(), to.c_str()) == 0) return true;
+  return errno == ENOENT && make_folders(job_ + "/tasks").ok() &&
+         ::rename(from.c_str(), to.c_str()) == 0;
+}
+
+void TaskFolders::give_back(std::uint32_t slot, const TaskFolder& folder) {
+  if (!folder.of_lane || !untouched_down_to(folder.path, folder.checkpoint)) return;
+  // A slot of its own is not given out again.
+  if (!is_alone(slot) && move_folder(folder.path, lane_path(slot))) {
+    ready_[slot] = folder.checkpoint.substr(folder.path.size() + 1);
+  } else {
+    remove_empty(folder.path);
   }
-  keep(lane_path(slot), attempt);
 }
 
 void TaskFolders::settle(std::uint32_t slot, const model::AttemptRef& attempt) {
-  const std::string lane = lane_path(slot);
-  if (exists(lane) && !remove_empty(lane)) keep(lane, attempt);
-}
-
-// A name is found even when the lasting folder is taken: no file that a task left is thrown away,
-// only empty folders may be.
-void TaskFolders::keep(const std::string& lane, const model::AttemptRef& attempt) {
-  const std::string lasting = lasting_path(attempt);
-  if (::rename(lane.c_str(), lasting.c_str()) == 0) return;
-  if (errno == ENOENT && make_folders(job_ + "/tasks").ok() &&
-      ::rename(lane.c_str(), lasting.c_str()) == 0) {
-    return;
-  }
-  const std::string other = lasting + ".a" + std::to_string(attempt.attempt.value());
-  if (::rename(lane.c_str(), other.c_str()) == 0) return;
-  remove_empty(lane);
+  remove_empty(lane_path(slot));
+  remove_empty(lasting_path(attempt));
 }
 
 void TaskFolders::remove_lanes() {

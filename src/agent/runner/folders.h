@@ -18,25 +18,25 @@ struct TaskFolder {
   std::string path;        // RUNNEL_TASK_DIR
   std::string checkpoint;  // RUNNEL_CHECKPOINT_DIR, exists and lies inside.
   bool resume = false;     // An earlier attempt left something in `checkpoint`.
-  bool of_lane = false;    // The lane's ready folder.
+  bool of_lane = false;    // Was the lane's ready folder, and is again when nothing was left in it.
 };
 
 // The folders that attempts of one job get: RUNNEL_TASK_DIR, kept over the attempts of a task.
 //
-// Contract: take() before the start, give_back() when nothing of the attempt lives. A lane's folder
-//           that came back as it was serves the next attempt; one in which something was left
-//           becomes the task's lasting folder, tasks/<step>.<index>. A second attempt finds that
-//           one.
+// Contract: take() before the start, give_back() when nothing of the attempt lives. A task's folder
+//           is tasks/<step>.<index> from its first attempt on, so that a path that a task has
+//           written down stays true; one that came back as it was is gone afterwards.
 // Threads:  the runner's only.
-// Why:      making a folder costs as much as a fifth of a process, and most tasks leave it empty.
+// Why:      making and removing a folder costs ten times as much as renaming one, and most tasks
+//           leave theirs empty: between tasks it waits as lanes/<slot>.
 class TaskFolders {
  public:
   TaskFolders(const std::string& home, const JobId& job);
 
   Result<TaskFolder> take(std::uint32_t slot, const model::AttemptRef& attempt, TaskFolderKind kind,
                           const std::string& checkpoint_dir);
-  void give_back(std::uint32_t slot, const model::AttemptRef& attempt, const TaskFolder& folder);
-  // Of a runner that died: keeps what was left, removes what was not used.
+  void give_back(std::uint32_t slot, const TaskFolder& folder);
+  // Of a runner that died: removes what was not used.
   void settle(std::uint32_t slot, const model::AttemptRef& attempt);
   // The job rests: empty lane folders go.
   void remove_lanes();
@@ -44,10 +44,11 @@ class TaskFolders {
  private:
   std::string lasting_path(const model::AttemptRef& attempt) const;
   std::string lane_path(std::uint32_t slot) const;
-  void keep(const std::string& lane, const model::AttemptRef& attempt);
   Result<TaskFolder> take_lasting(const model::AttemptRef& attempt,
                                   const std::string& checkpoint_dir);
-  Result<TaskFolder> take_lane(std::uint32_t slot, const std::string& checkpoint_dir);
+  // Sees to it that the lane's folder waits, with one for checkpoints in it.
+  Result<void> make_ready(std::uint32_t slot, const std::string& checkpoint_dir);
+  bool move_folder(const std::string& from, const std::string& to) const;
 
   std::string job_;  // The job's folder.
   // Lanes' folders that came back untouched, with their folders for checkpoints.

@@ -35,13 +35,15 @@ class FoldersTest : public ::testing::Test {
 TEST_F(FoldersTest, AnUntouchedLaneFolderServesTheNext) {
   const TaskFolder first = take(attempt_of(1));
   EXPECT_TRUE(first.of_lane);
-  EXPECT_EQ(first.path, job() + "/lanes/0");
-  EXPECT_EQ(first.checkpoint, job() + "/lanes/0/ckpt");
+  EXPECT_EQ(first.path, job() + "/tasks/3.1");
+  EXPECT_EQ(first.checkpoint, job() + "/tasks/3.1/ckpt");
   EXPECT_TRUE(fs::is_directory(first.checkpoint));
-  folders_.give_back(0, attempt_of(1), first);
+  folders_.give_back(0, first);
+  EXPECT_FALSE(fs::exists(first.path));
+  EXPECT_TRUE(fs::is_directory(job() + "/lanes/0/ckpt"));
   const TaskFolder second = take(attempt_of(2));
-  EXPECT_EQ(second.path, first.path);
-  EXPECT_FALSE(fs::exists(job() + "/tasks"));
+  EXPECT_EQ(second.path, job() + "/tasks/3.2");
+  EXPECT_FALSE(fs::exists(job() + "/lanes/0")) << "moved, not made";
 }
 
 TEST_F(FoldersTest, WhateverIsLeftMakesItTheTasks) {
@@ -49,7 +51,7 @@ TEST_F(FoldersTest, WhateverIsLeftMakesItTheTasks) {
   for (const char* name : {"/file", "/ckpt/state", "/.hidden"}) {
     const TaskFolder folder = take(attempt_of(++task));
     leave(folder.path + name);
-    folders_.give_back(0, attempt_of(task), folder);
+    folders_.give_back(0, folder);
     EXPECT_TRUE(fs::exists(job() + "/tasks/3." + std::to_string(task) + name)) << name;
     EXPECT_FALSE(fs::exists(job() + "/lanes/0")) << name;
   }
@@ -59,14 +61,14 @@ TEST_F(FoldersTest, EvenWhatWasRemovedAgainIsNoticed) {
   const TaskFolder folder = take(attempt_of(1));
   leave(folder.path + "/brief");
   fs::remove(folder.path + "/brief");
-  folders_.give_back(0, attempt_of(1), folder);
+  folders_.give_back(0, folder);
   EXPECT_TRUE(fs::is_directory(take(attempt_of(2)).checkpoint));
 }
 
 TEST_F(FoldersTest, ATaskMayRemoveItsFolder) {
   const TaskFolder folder = take(attempt_of(1));
   fs::remove_all(folder.path);
-  folders_.give_back(0, attempt_of(1), folder);
+  folders_.give_back(0, folder);
   EXPECT_TRUE(fs::is_directory(take(attempt_of(2)).checkpoint));
 }
 
@@ -74,7 +76,7 @@ TEST_F(FoldersTest, ASecondAttemptFindsWhatTheFirstLeft) {
   const TaskFolder first = take(attempt_of(1));
   EXPECT_FALSE(first.resume);
   leave(first.checkpoint + "/state");
-  folders_.give_back(0, attempt_of(1), first);
+  folders_.give_back(0, first);
   const TaskFolder second = take(attempt_of(1, 2));
   EXPECT_EQ(second.path, job() + "/tasks/3.1");
   EXPECT_TRUE(second.resume);
@@ -87,18 +89,18 @@ TEST_F(FoldersTest, ASecondAttemptFindsWhatTheFirstLeft) {
 TEST_F(FoldersTest, ALastingFolderIsKeptAsItIs) {
   const TaskFolder folder = take(attempt_of(1), TaskFolderKind::kLasting);
   EXPECT_EQ(folder.path, job() + "/tasks/3.1");
-  folders_.give_back(0, attempt_of(1), folder);
+  folders_.give_back(0, folder);
   EXPECT_TRUE(fs::is_directory(folder.checkpoint));
   EXPECT_FALSE(take(attempt_of(1, 2), TaskFolderKind::kLasting).resume) << "nothing to resume from";
 }
 
 TEST_F(FoldersTest, StepsMayNameTheirCheckpointsDifferently) {
-  folders_.give_back(0, attempt_of(1), take(attempt_of(1)));
+  folders_.give_back(0, take(attempt_of(1)));
   const TaskFolder other = MUST(folders_.take(0, attempt_of(2), TaskFolderKind::kLane, "deep/er"));
-  EXPECT_TRUE(fs::is_directory(job() + "/lanes/0/deep/er"));
-  EXPECT_FALSE(fs::exists(job() + "/lanes/0/ckpt"));
+  EXPECT_TRUE(fs::is_directory(job() + "/tasks/3.2/deep/er"));
+  EXPECT_FALSE(fs::exists(job() + "/tasks/3.2/ckpt"));
   leave(other.checkpoint + "/state");
-  folders_.give_back(0, attempt_of(2), other);
+  folders_.give_back(0, other);
   EXPECT_TRUE(fs::exists(job() + "/tasks/3.2/deep/er/state"));
 }
 
@@ -140,22 +142,21 @@ TEST_F(FoldersTest, ADeepTreeIsKept) {
 }
 
 TEST_F(FoldersTest, NothingIsOverwritten) {
-  const TaskFolder lasting = take(attempt_of(1), TaskFolderKind::kLasting);
-  leave(lasting.path + "/old");
-  const TaskFolder lane = MUST(folders_.take(1, attempt_of(9), TaskFolderKind::kLane, "ckpt"));
-  leave(lane.path + "/new");
-  folders_.give_back(1, attempt_of(1), lane);
-  EXPECT_TRUE(fs::exists(job() + "/tasks/3.1/old"));
-  EXPECT_TRUE(fs::exists(job() + "/tasks/3.1.a1/new"));
+  leave(take(attempt_of(1), TaskFolderKind::kLasting).path + "/old");
+  const TaskFolder again = take(attempt_of(1));
+  EXPECT_EQ(again.path, job() + "/tasks/3.1");
+  EXPECT_FALSE(again.of_lane);
+  EXPECT_TRUE(fs::exists(again.path + "/old"));
+  EXPECT_EQ(take(attempt_of(2)).path, job() + "/tasks/3.2") << "the lane's folder still waits";
 }
 
 TEST_F(FoldersTest, EmptyLanesGoAndOthersStay) {
-  folders_.give_back(0, attempt_of(1), take(attempt_of(1)));
+  folders_.give_back(0, take(attempt_of(1)));
   folders_.remove_lanes();
   EXPECT_FALSE(fs::exists(job() + "/lanes"));
   leave(take(attempt_of(2)).path + "/used");
   folders_.remove_lanes();
-  EXPECT_TRUE(fs::exists(job() + "/lanes/0/used"));
+  EXPECT_TRUE(fs::exists(job() + "/tasks/3.2/used"));
 }
 
 TEST_F(FoldersTest, MakesAllThatIsMissing) {

@@ -32,8 +32,8 @@ inline constexpr std::size_t kNameBytesMax = 4'096;
 
 // Where an attempt's RUNNEL_TASK_DIR is.
 enum class TaskFolderKind : std::uint8_t {
-  kLane,     // The lane's ready folder; it becomes the task's own when something is left in it.
-  kLasting,  // The task's own from the start: it may be tried again, or several places share it.
+  kLane,     // Gone at the end when nothing was left in it.
+  kLasting,  // Stays, even empty: the task may be tried again, or several places share the folder.
 };
 
 // The ranks of one attempt on one node: what the runner needs to start them together.

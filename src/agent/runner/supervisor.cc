@@ -186,7 +186,7 @@ void Supervisor::unprepare(Place& place) {
   if (place.memory_group) memory_groups_.give_back(*std::move(place.memory_group));
   place.memory_group.reset();
   if (!place.folder.path.empty()) {
-    job.folders.give_back(place.slot, place.start.attempt, place.folder);
+    job.folders.give_back(place.slot, place.folder);
   }
   job.output.give_slot(
       place.slot, place.spoiled ? JobOutput::SlotState::kSpoiled : JobOutput::SlotState::kClean);
