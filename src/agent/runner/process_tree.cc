@@ -136,9 +136,31 @@ std::vector<pid_t> descendants_of(pid_t pid) {
 
 std::vector<pid_t> all_processes() { return numeric_entries("/proc"); }
 
-std::string environment_value(pid_t pid, std::string_view name) {
+namespace {
+
+// Not so threads of the kernel and zombies, which never have an environment.
+bool has_program(pid_t pid) {
+  char target[1];
+  return ::readlink(proc_path(pid, "exe").c_str(), target, sizeof target) >= 0;
+}
+
+// In the middle of an exec a process shows no environment for some microseconds.
+std::string environment_of(pid_t pid) {
   constexpr std::size_t kEnvironmentMax = 4 << 20;
-  const std::string text = read_small_file(proc_path(pid, "environ"), kEnvironmentMax);
+  constexpr int kLooks = 10;
+  std::string text;
+  for (int look = 0; look < kLooks && text.empty(); ++look) {
+    if (look == 1 && !has_program(pid)) break;
+    if (look > 0) ::usleep(100);
+    text = read_small_file(proc_path(pid, "environ"), kEnvironmentMax);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string environment_value(pid_t pid, std::string_view name) {
+  const std::string text = environment_of(pid);
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\0');
