@@ -35,6 +35,7 @@ Decision Brain::decide(const model::Input& input, Time now) {
   withdraw_crowded(turn);
   settle(turn);
   expire(turn);
+  if (turn.planned()) planned_at_ = turn.now();
   return Decision{turn.take_events(), std::move(turn.refusal), std::move(turn.answer),
                   turn.repeated};
 }
@@ -49,17 +50,21 @@ void Brain::replay(const std::vector<model::Event>& events, Time now) {
 std::optional<Time> Brain::next_wake(Time now) const {
   std::optional<Time> earliest;
   const auto consider = [&](Time at) {
-    if (at > now) earliest = earliest.has_value() ? std::min(*earliest, at) : at;
+    at = std::max(at, now);
+    earliest = earliest.has_value() ? std::min(*earliest, at) : at;
   };
-  // What was due before has been looked at by the input at `now`; only room can help it.
-  const auto backoff = index_->backoffs.lower_bound({now + Duration::millis(1), {}, {}});
+  // A plan has looked at what was due until planned_at_: since then only room can help it.
+  const auto backoff = index_->backoffs.lower_bound({planned_at_ + Duration::millis(1), {}, {}});
   if (backoff != index_->backoffs.end()) consider(std::get<0>(*backoff));
-  if (!index_->crowded.empty()) consider(index_->crowded.begin()->first);
-  if (!index_->keys.empty()) consider(index_->keys.begin()->first + kKeyLife);
   if (!index_->ready.empty()) {
     const StepKey& head = index_->ready.begin()->second;
-    consider(step_of(state_, head.job, head.step).ready_since + sched::kBackfillPatience);
+    const Time patient_until =
+        step_of(state_, head.job, head.step).ready_since + sched::kBackfillPatience;
+    if (patient_until > planned_at_) consider(patient_until);
   }
+  // These leave with the first input after their time, whatever it is.
+  if (!index_->crowded.empty()) consider(index_->crowded.begin()->first);
+  if (!index_->keys.empty()) consider(index_->keys.begin()->first + kKeyLife);
   return earliest;
 }
 

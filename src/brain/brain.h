@@ -46,14 +46,16 @@ class Brain {
   void replay(const std::vector<model::Event>& events, Time now);
 
   const State& state() const { return state_; }
-  // The earliest moment after `now` at which a Wake may change something; nothing when only other
-  // inputs can: a recovering task's back-off, tasks that waited too long behind another on their
-  // lane, the first waiting step's patience, a key's expiry.
+  // When a Wake may change something next, `now` when that moment is over and nobody has looked
+  // since; nothing when only other inputs can. A recovering task's back-off, tasks that waited too
+  // long behind another on their lane, the first waiting step's patience, a key's expiry.
   std::optional<Time> next_wake(Time now) const;
 
  private:
   State state_;
   std::unique_ptr<Index> index_;
+  // Of the last plan: most inputs make none, and what became due since is seen by none of those.
+  Time planned_at_;
 };
 
 // Law 3. What should be on a node: every live attempt with its orders, in lane order. A node that

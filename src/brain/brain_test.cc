@@ -98,6 +98,25 @@ TEST(Brain, TasksStuckBehindALongOneAreWithdrawnAndRunElsewhere) {
   EXPECT_EQ(task->losses, 0);
 }
 
+TEST(Brain, BindsNothingBehindATaskThatTakesLong) {
+  Desk desk;
+  desk.join("a", 1);
+  const JobId job = desk.submit({step("many", 100)});
+  desk.ended("a", Desk::ref(job, 0, 0));
+  const Lane& lane = desk.brain.state().lanes.begin()->second;
+  desk.pass(Duration::millis(400));
+  EXPECT_EQ(desk.brain.next_wake(desk.now), desk.now);
+  desk.wake();
+  while (lane.queue.size() > 1) {
+    const Task* behind = find_task(desk.brain.state(), {job, StepIndex(0), lane.queue.back()});
+    desk.ended("a", {{job, StepIndex(0), lane.queue.back()}, behind->live->number}, 0, 0,
+               EndCause::kNotStarted);
+    EXPECT_TRUE(desk.all<model::LaneExtended>(desk.last).empty()) << "it would be withdrawn again";
+  }
+  desk.ended("a", Desk::ref(job, 0, lane.queue.front().value()));
+  EXPECT_FALSE(desk.all<model::LaneExtended>(desk.last).empty());
+}
+
 TEST(Brain, DiamondRunsInOrderAndOverlaps) {
   Desk desk;
   desk.join("a", 4);
@@ -128,6 +147,50 @@ TEST(Brain, AFailedStepLeavesItsDependentsSkippedAndItsSiblingsFinished) {
   desk.ended("a", Desk::ref(job, 2, 0));
   EXPECT_EQ(desk.step_status(job, 2), Status::kSucceeded);
   EXPECT_EQ(desk.job_status(job), Status::kFailed);
+}
+
+model::StepSpec retried(Duration backoff) {
+  auto spec = step("one");
+  spec.retry.max = 2;
+  spec.retry.backoff_min = backoff;
+  spec.retry.backoff_max = backoff;
+  return spec;
+}
+
+TEST(Brain, ARetryThatIsOverdueWantsAWakeAtOnce) {
+  Desk desk;
+  desk.join("a", 1);
+  const JobId job = desk.submit({retried(Duration::millis(1))});
+  desk.ended("a", Desk::ref(job, 0, 0), 1);
+  desk.pass(Duration::millis(5));
+  EXPECT_EQ(desk.brain.next_wake(desk.now), desk.now);
+  desk.report("a", Desk::end_of(Desk::ref(job, 0, 0), 1, desk.now));
+  EXPECT_EQ(desk.brain.next_wake(desk.now), desk.now) << "a report plans nothing";
+  desk.wake();
+  EXPECT_EQ(desk.task_status(job, 0, 0), Status::kStarting);
+}
+
+TEST(Brain, ARetryThatWaitsForRoomWantsNoWake) {
+  Desk desk;
+  desk.join("a", 1);
+  const JobId job = desk.submit({retried(Duration::millis(1))});
+  desk.ended("a", Desk::ref(job, 0, 0), 1);
+  desk.lose("a");
+  desk.pass(Duration::minutes(2));
+  desk.wake();
+  EXPECT_EQ(desk.task_status(job, 0, 0), Status::kRecovering);
+  EXPECT_EQ(desk.brain.next_wake(desk.now), std::nullopt);
+}
+
+TEST(Brain, WhatBecameDueBeforeAReplayWantsAWakeAtOnce) {
+  Desk desk;
+  desk.join("a", 1);
+  const JobId job = desk.submit({retried(Duration::seconds(4))});
+  desk.ended("a", Desk::ref(job, 0, 0), 1);
+  desk.pass(Duration::seconds(6));
+  Brain again(desk.brain.state());
+  EXPECT_EQ(again.next_wake(desk.now), desk.now);
+  EXPECT_EQ(again.decide(model::Wake{}, desk.now).events.size(), 2U) << "a lane and its task";
 }
 
 TEST(Brain, RetriesWithBackoffUntilTheBudgetIsUsed) {

@@ -102,6 +102,11 @@ bool nodes_up(const Turn& turn, const Lane& lane) {
   });
 }
 
+// Whether what would be bound behind the lane's running task would be withdrawn at once.
+bool stands_still(const Turn& turn, const Lane& lane) {
+  return !lane.queue.empty() && lane.progress_at + kAheadPatience <= turn.now();
+}
+
 // Gives a lane that runs low its next tasks, or closes it when it is empty and gets none.
 void refill_lane(Turn& turn, LaneId id) {
   auto found = turn.state().lanes.find(id);
@@ -111,7 +116,8 @@ void refill_lane(Turn& turn, LaneId id) {
   const auto held = static_cast<std::int64_t>(lane.queue.size());
   const std::int64_t waiting = waiting_tasks(turn, key);
   const bool may_extend = waiting > 0 && may_run(turn.state().jobs.at(key.job), key.step) &&
-                          nodes_up(turn, lane) && !contended(turn, lane, key);
+                          nodes_up(turn, lane) && !stands_still(turn, lane) &&
+                          !contended(turn, lane, key);
   if (may_extend) {
     const std::int64_t ahead = ahead_of(turn, key);
     // Refilling at half keeps the number of events low.

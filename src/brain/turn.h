@@ -42,7 +42,12 @@ class Turn {
 
   std::set<StepKey> take_steps() { return std::exchange(steps_, {}); }
   std::set<LaneId> take_lanes() { return std::exchange(lanes_, {}); }
-  bool take_plan_wanted() { return std::exchange(plan_wanted_, false); }
+  bool take_plan_wanted() {
+    planned_ = planned_ || plan_wanted_;
+    return std::exchange(plan_wanted_, false);
+  }
+  // Whether a plan has looked at all that is due now.
+  bool planned() const { return planned_; }
   std::vector<model::Event> take_events() { return std::move(events_); }
 
   std::optional<Error> refusal;
@@ -57,6 +62,7 @@ class Turn {
   std::set<StepKey> steps_;
   std::set<LaneId> lanes_;
   bool plan_wanted_ = false;
+  bool planned_ = false;
 };
 
 // The rules, one file each. None returns anything: what they decide is in the turn.

@@ -319,7 +319,7 @@ void Controller::notice_ends(const DurableBatch& batch) {
 void Controller::on_rolled_back() {
   book_.emplace(writer_->epoch(), state());
   for (const auto& [node, link] : links_) send(book_->everything(state(), node));
-  arm_wake();
+  arm_wake(options_.log.retry_after);  // What is due meets the same disk.
 }
 
 void Controller::on_dead(const Error& error) {
@@ -327,12 +327,15 @@ void Controller::on_dead(const Error& error) {
   if (options_.on_dead) options_.on_dead(error);
 }
 
-void Controller::arm_wake() {
+void Controller::arm_wake(Duration least) {
   if (gate_.closed()) return;
   const Time now = writer_->now();
   const std::optional<Time> next = writer_->brain().next_wake(now);
   if (!next) return wake_.cancel();
-  const Duration delay = std::clamp(*next - now, kWakeDelayMin, kWakeDelayMax);
+  const Duration delay = std::clamp(*next - now, least, kWakeDelayMax);
+  // One that rings before that arms the next; put off by every commit, it might never ring.
+  if (wake_.active() && wake_at_ <= clock_.boot() + delay) return;
+  wake_at_ = clock_.boot() + delay;
   wake_.start(delay, [this] {
     Result<void> begun = loop_.spawn(gate_, wake());
     (void)begun;  // Stopping.
@@ -341,8 +344,7 @@ void Controller::arm_wake() {
 
 Async<void> Controller::wake() {
   Result<Outcome> outcome = co_await writer_->decide(model::Wake{});
-  (void)outcome;  // Void when it could not be kept: the time is still over at the next one.
-  arm_wake();
+  arm_wake(outcome.ok() ? kWakeDelayMin : options_.log.retry_after);
   co_return {};
 }
 

@@ -128,7 +128,7 @@ class Controller final : private DurableObserver {
 
   void send(model::NodeOrders orders);
   Async<Outcome> decide_join(model::NodeJoin join);
-  void arm_wake();
+  void arm_wake(Duration least = kWakeDelayMin);
   Async<void> wake();
 
   Result<void> check_call(const JobCall& call) const;
@@ -161,6 +161,7 @@ class Controller final : private DurableObserver {
   std::map<NodeId, int> joining_;  // Joins that are not durable yet.
   async::Notifier joined_;
   async::Timer wake_;
+  Duration wake_at_;  // When it rings, by the clock since boot, while it is active.
   async::Gate gate_;
 };
 

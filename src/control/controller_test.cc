@@ -166,6 +166,41 @@ TEST_F(ControllerTest, RetriesAfterItsBackOffWithoutBeingAsked) {
   home_.until([&] { return worker.started.size() == 2U; });
 }
 
+TEST_F(ControllerTest, RetriesWhatBecameDueWhileItWasDead) {
+  PaperNode& worker = node(Manner::kSilent);
+  model::StepSpec again = step("a");
+  again.retry.max = 1;
+  again.retry.backoff_min = Duration::seconds(4);
+  again.retry.backoff_max = Duration::seconds(4);
+  const JobId job = home_.submit({again});
+  ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started.front().attempt, 1)})).ok());
+  drop_node();
+  home_.crash();
+  home_.clock.advance(Duration::seconds(6));
+  home_.open();
+  EXPECT_EQ(home_.status(job), Status::kRunning);
+  PaperNode& same = *nodes_.emplace_back(
+      std::make_unique<PaperNode>(*home_.loop, home_.control(), "n1", Manner::kSilent));
+  ASSERT_TRUE(home_.wait(same.join(4)).ok());
+  home_.until([&] { return same.started.size() == 1U; });
+}
+
+TEST_F(ControllerTest, WakesAgainWhenTheDiskTookNothing) {
+  PaperNode& worker = node(Manner::kSilent);
+  model::StepSpec again = step("a");
+  again.retry.max = 1;
+  again.retry.backoff_min = Duration::millis(20);
+  again.retry.backoff_max = Duration::millis(20);
+  home_.submit({again});
+  ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started.front().attempt, 1)})).ok());
+  home_.watch.full = true;
+  home_.clock.advance(Duration::seconds(1));
+  const int tried = home_.watch.refused;
+  home_.until([&] { return home_.watch.refused > tried; });
+  home_.watch.full = false;
+  home_.until([&] { return worker.started.size() == 2U; });
+}
+
 TEST_F(ControllerTest, GoesOnWhereAKilledOneStopped) {
   PaperNode& worker = node(Manner::kSilent);
   const JobId job = home_.submit({step("a", 2)});

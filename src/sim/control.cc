@@ -11,6 +11,10 @@ namespace {
 constexpr Duration kLease = Duration::millis(3'000);
 constexpr Duration kLeaseCheck = Duration::millis(500);
 constexpr Duration kRetryAppend = Duration::millis(200);
+constexpr Duration kWakeDelayMin = Duration::millis(5);
+constexpr Duration kWakeDelayMax = Duration::seconds(30);
+// How late may be looked at what was due, when nothing stands in the way.
+constexpr Duration kOverdueSlack = Duration::millis(1'000);
 
 }  // namespace
 
@@ -59,13 +63,14 @@ void SimControl::start() {
   // From here on time is counted by a clock that nobody can set.
   base_ = std::max(now_max_, agenda_.now() + skew_);
   started_ = agenda_.now();
+  troubled_at_ = agenda_.now();
   for (std::size_t number = seen_.watched.size(); number < log_.events.size(); ++number) {
     seen_.watched.try_emplace(static_cast<std::int64_t>(number) + 1, log_.events[number]);
   }
   for (const auto& [id, node] : brain_->state().nodes) {
     if (node.up) heard_[id] = agenda_.now();
   }
-  later(Duration(), [this] { decide(model::Wake{}, nullptr); });
+  arm_wake(kWakeDelayMin);
   later(kLeaseCheck, [this] { check_leases(); });
 }
 
@@ -100,6 +105,7 @@ void SimControl::freeze(Duration lasts) {
   frozen_until_ = std::max(frozen_until_, agenda_.now() + lasts);
   agenda_.after(lasts, [this, life = life_] {
     if (life != life_ || !awake()) return;
+    troubled_at_ = agenda_.now();
     for (auto& what : std::exchange(held_, {})) {
       if (life == life_) what();
     }
@@ -184,7 +190,6 @@ void SimControl::decide(model::Input input, Reply reply) {
     pending_.push_back({std::move(batch), std::move(decision), std::move(reply)});
     begin_commit();
   }
-  arm_wake();
 }
 
 void SimControl::begin_commit() {
@@ -217,6 +222,7 @@ void SimControl::finish_commit() {
     at += static_cast<std::int64_t>(each.batch.events.size());
     if (each.reply != nullptr) each.reply(each.decision);
   }
+  arm_wake(kWakeDelayMin);
   begin_commit();
 }
 
@@ -224,6 +230,7 @@ void SimControl::finish_commit() {
 void SimControl::fail_commit() {
   std::vector<Pending> lost = std::exchange(pending_, {});
   committing_ = 0;
+  troubled_at_ = agenda_.now();
   fold();
   for (Pending& each : lost) {
     if (each.reply == nullptr) continue;
@@ -232,7 +239,7 @@ void SimControl::fail_commit() {
     each.reply(refused);
   }
   // What nodes said is said again by their next heartbeats.
-  later(kRetryAppend, [this] { decide(model::Wake{}, nullptr); });
+  arm_wake(kRetryAppend);
 }
 
 void SimControl::publish(const DurableLog::Batch& batch, std::int64_t first_event) {
@@ -255,17 +262,23 @@ void SimControl::send(model::NodeOrders orders) {
   send_(node, std::move(orders));
 }
 
-void SimControl::arm_wake() {
-  const std::optional<Time> next = brain_->next_wake(now_max_);
+// As control::Controller does: after each commit, each Wake and each start, and only then.
+void SimControl::arm_wake(Duration least) {
+  const Time now = std::max(now_max_, wall());
+  const std::optional<Time> next = brain_->next_wake(now);
   if (!next.has_value()) return;
-  // The wall clock may have jumped: what matters is how far away it looks now.
-  const Duration delay = std::max(Duration::millis(1), *next - wall());
-  const Time at = agenda_.now() + std::min(delay, Duration::seconds(60));
-  if (wake_at_ > agenda_.now() && wake_at_ <= at) return;
+  const Time at = agenda_.now() + std::clamp(*next - now, least, kWakeDelayMax);
+  if (wake_at_ > agenda_.now() && wake_at_ <= at) return;  // It arms the next one.
   wake_at_ = at;
   later(at - agenda_.now(), [this, at] {
     if (wake_at_ == at) wake_at_ = Time();
-    decide(model::Wake{}, nullptr);
+    wake();
+  });
+}
+
+void SimControl::wake() {
+  decide(model::Wake{}, [this](const brain::Decision& decision) {
+    arm_wake(decision.refusal.has_value() ? kRetryAppend : kWakeDelayMin);
   });
 }
 
@@ -279,7 +292,14 @@ void SimControl::check_leases() {
     const brain::Node& known = brain_->state().nodes.at(node);
     decide(model::NodeLost{node, known.incarnation, "HeartbeatLost"}, nullptr);
   }
+  check_overdue();
   later(kLeaseCheck, [this] { check_leases(); });
+}
+
+void SimControl::check_overdue() {
+  CHECK(awake(), "a control that sleeps is asked what it missed");
+  if (agenda_.now() - troubled_at_ < kOverdueSlack || !settled() || !violation_.empty()) return;
+  violation_ = check_nothing_overdue(brain_->state(), std::max(now_max_, wall()), kOverdueSlack);
 }
 
 }  // namespace runnel::sim

@@ -84,8 +84,10 @@ class SimControl {
   void fail_commit();
   void publish(const DurableLog::Batch& batch, std::int64_t first_event);
   void send(model::NodeOrders orders);
-  void arm_wake();
+  void arm_wake(Duration least);
+  void wake();
   void check_leases();
+  void check_overdue();
   void fold();
   Time wall() const { return base_ + (agenda_.now() - started_); }
   void later(Duration delay, std::function<void()> what);
@@ -113,6 +115,7 @@ class SimControl {
   Time base_;     // What the time was when this life began, and
   Time started_;  // when that was by the clock since boot.
   Time wake_at_;
+  Time troubled_at_;                         // When it last could not do what it should.
   std::map<NodeId, Time> heard_;             // By the observer's own clock, which no fault moves.
   std::vector<std::function<void()>> held_;  // Arrived while frozen.
 };

@@ -34,4 +34,8 @@ class Invariants {
 // Capacity, whole gangs, `parallel`, counts: of a state alone.
 std::string check_state(const brain::State& state);
 
+// Time must not pass unnoticed: what was due `slack` ago has been looked at, so that a Wake at
+// `now` would neither start such a retry nor withdraw tasks from such a lane.
+std::string check_nothing_overdue(const brain::State& state, Time now, Duration slack);
+
 }  // namespace runnel::sim

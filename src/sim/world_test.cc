@@ -5,12 +5,16 @@
 #include <gtest/gtest.h>
 
 #include "brain/brain.h"
+#include "brain/testing/desk.h"
 #include "sim/campaign.h"
 #include "sim/history.h"
 #include "sim/invariants.h"
 
 namespace runnel::sim {
 namespace {
+
+using brain::testing::Desk;
+using brain::testing::step;
 
 TEST(Scenario, IsAsLargeAsAScheduleMustBe) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -153,6 +157,24 @@ TEST(Invariants, MissNoNodeOverItsCapacity) {
   EXPECT_EQ(check_state(state), "");
   state.nodes.at(NodeId("n")).info.capacity.milli_cpus = 500;
   EXPECT_NE(check_state(state), "");
+}
+
+TEST(Invariants, MissNoRetryThatNobodyLookedAt) {
+  Desk desk;
+  desk.join("n", 1);
+  auto spec = step("s");
+  spec.retry.max = 1;
+  spec.retry.backoff_min = Duration::millis(5);
+  spec.retry.backoff_max = Duration::millis(5);
+  const JobId job = desk.submit({spec});
+  desk.ended("n", Desk::ref(job, 0, 0), 1);
+  desk.pass(Duration::millis(900));
+  EXPECT_EQ(check_nothing_overdue(desk.brain.state(), desk.now, Duration::seconds(1)), "");
+  desk.pass(Duration::millis(200));
+  EXPECT_NE(check_nothing_overdue(desk.brain.state(), desk.now, Duration::seconds(1)), "");
+  desk.lose("n");
+  EXPECT_EQ(check_nothing_overdue(desk.brain.state(), desk.now, Duration::seconds(1)), "")
+      << "it waits for room";
 }
 
 }  // namespace

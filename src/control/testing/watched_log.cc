@@ -17,7 +17,10 @@ class WatchedLog final : public store::EventLog {
   Result<void> append(Epoch epoch, std::vector<store::Batch> batches,
                       const store::ArchiveChange& archive) override {
     const std::lock_guard<std::mutex> wait(watch_.held);
-    if (watch_.full) return Error(Errc::kFull, "the disk is full");
+    if (watch_.full) {
+      ++watch_.refused;
+      return Error(Errc::kFull, "the disk is full");
+    }
     if (watch_.broken) return Error(Errc::kIo, "the disk is gone");
     TRY(log_->append(epoch, std::move(batches), archive));
     ++watch_.appends;
