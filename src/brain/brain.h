@@ -70,8 +70,10 @@ std::vector<DesiredAttempt> desired(const State& state, const NodeId& node);
 // no place there. O(its lane).
 std::optional<model::StartOrder> start_order(const State& state, const model::AttemptRef& attempt,
                                              const NodeId& node);
-// Why a stopping attempt is stopped, as an order; nothing when it is not stopping.
-std::optional<model::StopOrder> stop_order(const State& state, const model::AttemptRef& attempt);
+// The order that stops an attempt for a durable reason; nothing when its job is not there any more.
+// The reason is the caller's: the state may know one that is not durable yet.
+std::optional<model::StopOrder> stop_order(const State& state, const model::AttemptRef& attempt,
+                                           model::Status because);
 // The nodes an attempt has places on (empty when it is not live).
 std::vector<NodeId> nodes_of(const State& state, const model::AttemptRef& attempt);
 

@@ -29,8 +29,9 @@ void add_start(model::NodeOrders& orders, const State& state, const model::Attem
   if (order) orders.start.push_back(*std::move(order));
 }
 
-void add_stop(model::NodeOrders& orders, const State& state, const model::AttemptRef& attempt) {
-  auto order = stop_order(state, attempt);
+void add_stop(model::NodeOrders& orders, const State& state, const model::AttemptRef& attempt,
+              model::Status because) {
+  auto order = stop_order(state, attempt, because);
   if (order) orders.stop.push_back(*std::move(order));
 }
 
@@ -64,7 +65,9 @@ class OrderBook::Collector {
   }
 
   void operator()(const model::AttemptStopping& event) {
-    for (const NodeId& node : nodes_of_lane(event.lane)) add_stop(to(node), state_, event.attempt);
+    for (const NodeId& node : nodes_of_lane(event.lane)) {
+      add_stop(to(node), state_, event.attempt, event.because);
+    }
   }
 
   void operator()(const model::AttemptEnded& event) {
@@ -135,7 +138,7 @@ model::NodeOrders OrderBook::on_join(const State& state, const NodeId& node,
   for (const DesiredAttempt& wanted : desired(state, node)) {
     const bool missing = there.erase(wanted.attempt) == 0;
     if (missing) add_start(orders, state, wanted.attempt);
-    if (wanted.stopping) add_stop(orders, state, wanted.attempt);
+    if (wanted.stopping) add_stop(orders, state, wanted.attempt, *wanted.stopping);
   }
   for (const auto& [attempt, running] : there) {
     if (running) {
@@ -151,7 +154,7 @@ model::NodeOrders OrderBook::everything(const State& state, const NodeId& node) 
   model::NodeOrders orders = orders_to(state, node);
   for (const DesiredAttempt& wanted : desired(state, node)) {
     add_start(orders, state, wanted.attempt);
-    if (wanted.stopping) add_stop(orders, state, wanted.attempt);
+    if (wanted.stopping) add_stop(orders, state, wanted.attempt, *wanted.stopping);
   }
   return orders;
 }

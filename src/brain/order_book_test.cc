@@ -73,6 +73,30 @@ TEST_F(OrdersTest, StopsBothPlacesOfACancelledGang) {
   }
 }
 
+TEST_F(OrdersTest, StopsForTheReasonThatIsDurableAndNotForALaterOne) {
+  desk_.join("n1", 1);
+  const JobId job = desk_.submit({testing::step("a")});
+  after_all();
+  desk_.request(job, Verb::kHalt);
+  const std::vector<model::Event> durable = desk_.last;
+  desk_.request(job, Verb::kCancel);  // Decided; the disk may still refuse it.
+  const auto orders = book_.after(state(), durable);
+  ASSERT_EQ(orders.size(), 1U);
+  ASSERT_EQ(orders[0].stop.size(), 1U);
+  EXPECT_EQ(orders[0].stop[0].reason, model::StopReason::kHalted);
+}
+
+TEST_F(OrdersTest, StopsNothingOfAJobThatWasDeletedSince) {
+  desk_.join("n1", 1);
+  const JobId job = desk_.submit({testing::step("a")});
+  after_all();
+  desk_.request(job, Verb::kCancel);
+  const std::vector<model::Event> durable = desk_.last;
+  desk_.ended("n1", Desk::ref(job, 0, 0));
+  desk_.request(job, Verb::kDelete);
+  EXPECT_TRUE(book_.after(state(), durable).empty());
+}
+
 TEST_F(OrdersTest, ForgetsAnAttemptWhoseLaneClosedWithIt) {
   desk_.join("n1", 1);
   const JobId job = desk_.submit({testing::step("a")});

@@ -144,11 +144,11 @@ std::optional<model::StartOrder> start_order(const State& state, const model::At
   return order_of(TaskView{state, job, step, lane, attempt, live->params}, share);
 }
 
-std::optional<model::StopOrder> stop_order(const State& state, const model::AttemptRef& attempt) {
-  const LiveAttempt* live = find_live(state, attempt);
-  if (live == nullptr || !live->stopping.has_value()) return std::nullopt;
+std::optional<model::StopOrder> stop_order(const State& state, const model::AttemptRef& attempt,
+                                           Status because) {
+  if (!state.jobs.contains(attempt.task.job)) return std::nullopt;
   const Duration grace = spec_of(state, attempt.task.job, attempt.task.step).grace;
-  return model::StopOrder{attempt, grace, reason_of(*live->stopping)};
+  return model::StopOrder{attempt, grace, reason_of(because)};
 }
 
 std::vector<NodeId> nodes_of(const State& state, const model::AttemptRef& attempt) {

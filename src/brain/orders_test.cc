@@ -161,15 +161,13 @@ TEST(StopOrder, SaysWhy) {
     spec.grace = Duration::seconds(9);
     const JobId job = story.submit(testing::job_of("x", {spec}));
     const auto attempt = story.running(job, 0, 0, node);
-    EXPECT_FALSE(stop_order(story.state(), attempt).has_value());
     story.stop(attempt, because);
-    const auto order = stop_order(story.state(), attempt);
+    const auto order = stop_order(story.state(), attempt, because);
     ASSERT_TRUE(order.has_value());
     EXPECT_EQ(order->attempt, attempt);
     EXPECT_EQ(order->grace, Duration::seconds(9));
     EXPECT_EQ(order->reason, reason);
     story.end(attempt, Status::kCancelled, Status::kCancelled);
-    EXPECT_FALSE(stop_order(story.state(), attempt).has_value());
     EXPECT_TRUE(nodes_of(story.state(), attempt).empty());
   }
 }
