@@ -166,6 +166,23 @@ TEST_F(FsckTest, RepairOfADamagedWriteAheadLogKeepsWhatIsBefore) {
   EXPECT_TRUE(is_prefix(batches_after(0), original_));
 }
 
+TEST_F(FsckTest, RepairGoesOnWhereOneWasInterrupted) {
+  make_log(5);
+  crash();
+  const std::string staged = path_ + ".repaired";
+  MUST(env::write_file_atomically(staged, MUST(env::read_file(path_))));
+  MUST(env::write_file_atomically(staged + "-wal", MUST(env::read_file(path_ + "-wal"))));
+  MUST(env::write_file_atomically(staged + "-shm", std::string(32'768, 'x')));
+  for (int time = 0; time < 2; ++time) {
+    const auto report = repair_sqlite_log(path_, clock_);
+    ASSERT_TRUE(report.ok()) << report.error().to_string();
+    EXPECT_TRUE(report->dropped.empty()) << dropped(*report);
+  }
+  EXPECT_FALSE(env::exists(staged + "-wal"));
+  open();
+  EXPECT_EQ(batches_after(0), original_);
+}
+
 TEST_F(FsckTest, RepairOfASoundLogDropsNothing) {
   make_log(5);
   crash();

@@ -176,7 +176,8 @@ Result<void> Repair::fill(Tables& target, const Plan& plan) {
 }
 
 Result<void> Repair::build(const std::string& staged, const Plan& plan) {
-  TRY(env::remove_file(staged));
+  // What an interrupted repair left; an old write-ahead log would be taken for the new database's.
+  for (const char* suffix : {"", "-wal", "-shm"}) TRY(env::remove_file(staged + suffix));
   TRY(sqlite::create_database(staged));
   OpenDatabase opened = TRY(sqlite::open_existing(staged));
   sqlite::Transaction transaction = TRY(sqlite::Transaction::begin(opened.database));
