@@ -1,9 +1,12 @@
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <random>
@@ -15,6 +18,19 @@
 #include "store/sqlite/testing/sqlite_files.h"
 
 // What only whole processes and file systems can show: kill -9 and a full disk.
+namespace {
+
+std::atomic<bool> no_space_at_sync{false};
+
+}  // namespace
+
+// In place of the C library's, for SQLite too: a disk that finds out late that it is full.
+extern "C" int fdatasync(int file) {
+  if (!no_space_at_sync) return static_cast<int>(::syscall(SYS_fdatasync, file));
+  errno = ENOSPC;
+  return -1;
+}
+
 namespace runnel::store {
 namespace {
 
@@ -120,6 +136,20 @@ TEST_F(Crash, AFullDiskRefusesWholeAppendsAndGoesOnWhenThereIsRoom) {
   ASSERT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) == kNoDisk) GTEST_SKIP() << "this machine lends no namespaces";
   EXPECT_EQ(WEXITSTATUS(status), kPassed);
+}
+
+TEST_F(Crash, ASyncWithoutSpaceIsNoRefusal) {
+  make_log(3);
+  no_space_at_sync = true;
+  const Result<void> appended = log_->append(epoch_, testing::next_batches(*log_, epoch_, 1));
+  no_space_at_sync = false;
+  ASSERT_FALSE(appended.ok());
+  EXPECT_EQ(appended.error().code, Errc::kIo) << "the batch is written, and may be found again";
+  EXPECT_FALSE(log_->append(epoch_, testing::next_batches(*log_, epoch_, 1)).ok());
+  close();
+  open();
+  EXPECT_TRUE(is_prefix(original_, MUST(log_->read(BatchSeq(), kReadBatchesMax))));
+  append(1);
 }
 
 }  // namespace

@@ -12,7 +12,14 @@ namespace {
 
 constexpr int kBusyMillis = 2000;  // Another process reads, or a checkpoint runs; both are short.
 
+// A sync that fails for want of space is no refusal: what it was to make durable is written, and
+// may be found there by the next who opens.
+bool is_failed_sync(int extended) {
+  return extended == SQLITE_IOERR_FSYNC || extended == SQLITE_IOERR_DIR_FSYNC;
+}
+
 bool is_disk_full(sqlite3* connection, int code) {
+  if (is_failed_sync(sqlite3_extended_errcode(connection))) return false;
   const int system = sqlite3_system_errno(connection);
   return code == SQLITE_FULL || (code == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT));
 }
