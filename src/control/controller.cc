@@ -48,6 +48,23 @@ Time newest_time(const brain::State& state) {
 
 }  // namespace
 
+// Marks a job for as long as a call about it is not decided.
+class Controller::Undecided {
+ public:
+  Undecided(std::multiset<JobId>& jobs, const JobId& job) : jobs_(jobs), at_(jobs.insert(job)) {}
+  ~Undecided() { end(); }
+  Undecided(const Undecided&) = delete;
+  Undecided& operator=(const Undecided&) = delete;
+
+  void end() {
+    if (at_) jobs_.erase(*std::exchange(at_, std::nullopt));
+  }
+
+ private:
+  std::multiset<JobId>& jobs_;
+  std::optional<std::multiset<JobId>::iterator> at_;
+};
+
 Controller::Controller(async::EventLoop& loop, env::Clock& clock, Secrets& secrets,
                        ControllerOptions options)
     : loop_(loop),
@@ -169,20 +186,30 @@ Result<void> Controller::check_call(const JobCall& call) const {
   return check_secrets(spec, call.secrets);
 }
 
-Async<Answer> Controller::call(JobCall call) {
-  CO_TRY(check_call(call));
-  const bool secrets = !call.secrets.empty();
-  if (secrets) {
+Async<Outcome> Controller::keep_and_decide(JobCall call, Witness witness) {
+  if (!call.secrets.empty()) {
     Result<void> kept = co_await keep_secrets(call.job, std::move(call.secrets));
     CO_TRY(std::move(kept));
   }
-  const JobId job = call.job;
   model::Input input = model::JobRequest{call.verb, call.job, std::move(call.actor)};
+  co_return co_await writer_->decide(std::move(input), std::move(witness));
+}
+
+Async<Answer> Controller::call(JobCall call) {
+  CO_TRY(check_call(call));
+  const JobId job = call.job;
+  const bool deletes = call.verb == Verb::kDelete;
+  Undecided undecided(undecided_, job);
   Answer answer;
-  Witness witness = document_into(answer);
-  Result<Outcome> outcome = co_await writer_->decide(std::move(input), std::move(witness));
+  Witness document = document_into(answer);
+  Result<Outcome> outcome =
+      co_await keep_and_decide(std::move(call), [&undecided, &document](const Outcome& decided) {
+        undecided.end();
+        document(decided);
+      });
+  undecided.end();
   const bool taken = outcome.ok() && !outcome->refusal;
-  if (secrets && !taken && has_ended(job)) {
+  if ((!taken || deletes) && left_over(job)) {
     Result<void> wiped = co_await wipe_secrets(job);
     CO_TRY(std::move(wiped));
   }
@@ -310,7 +337,7 @@ void Controller::notice_ends(const DurableBatch& batch) {
     const auto* changed = std::get_if<model::JobChanged>(&event);
     if (changed == nullptr || !model::is_end(changed->to)) continue;
     job_ended_.notify_all();
-    if (with_secrets_.contains(changed->job)) wipe_later(changed->job);
+    if (left_over(changed->job)) wipe_later(changed->job);
   }
 }
 
@@ -353,6 +380,10 @@ Async<void> Controller::wake() {
 bool Controller::has_ended(const JobId& job) const {
   auto found = state().jobs.find(job);
   return found == state().jobs.end() || model::is_end(found->second.status);
+}
+
+bool Controller::left_over(const JobId& job) const {
+  return with_secrets_.contains(job) && has_ended(job) && !undecided_.contains(job);
 }
 
 Async<void> Controller::keep_secrets(JobId job, SecretValues values) {

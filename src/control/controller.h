@@ -132,6 +132,7 @@ class Controller final : private DurableObserver {
   Async<void> wake();
 
   Result<void> check_call(const JobCall& call) const;
+  Async<Outcome> keep_and_decide(JobCall call, Witness witness);
   Witness document_into(Answer& answer) const;
   void notice_ends(const DurableBatch& batch);
   Async<void> keep_secrets(JobId job, SecretValues values);
@@ -139,6 +140,8 @@ class Controller final : private DurableObserver {
   Async<void> sweep_secrets();
   void wipe_later(const JobId& job);
   bool has_ended(const JobId& job) const;
+  // Whether values of the job's secrets are stored that nobody needs any more.
+  bool left_over(const JobId& job) const;
 
   async::EventLoop& loop_;
   env::Clock& clock_;
@@ -153,7 +156,9 @@ class Controller final : private DurableObserver {
   std::optional<JobIdMaker> ids_;
   std::map<NodeId, NodeLink*> links_;
 
-  std::set<JobId> with_secrets_;  // Jobs that have values stored.
+  class Undecided;
+  std::multiset<JobId> undecided_;  // Jobs of calls whose values may be stored before the decision.
+  std::set<JobId> with_secrets_;    // Jobs that have values stored.
   std::set<JobId> wiping_;
   async::Notifier wiped_;
 

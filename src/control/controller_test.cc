@@ -300,6 +300,11 @@ class SecretsTest : public ControllerTest {
     made.secrets["TOKEN"] = "s3cret";
     return made;
   }
+  static Async<void> take(Async<Answer> call) {
+    Result<Answer> answer = co_await std::move(call);
+    CO_TRY(std::move(answer));
+    co_return {};
+  }
   Result<Answer> submit(Submission submission, const std::string& key = "") {
     return home_.wait(home_.control().submit(std::move(submission), ProjectId("default"), key));
   }
@@ -348,6 +353,59 @@ TEST_F(SecretsTest, AreAskedForAgainByARetry) {
   ASSERT_TRUE(home_.wait(home_.control().call(retry)).ok());
   EXPECT_EQ(home_.secrets.kept().at(job).at("TOKEN"), "again");
   EXPECT_EQ(worker.started.size(), 2U);
+}
+
+// Runs what a test began while `first`, and then `second`, is held back for a moment.
+class HeldBack {
+ public:
+  HeldBack(async::EventLoop& loop, std::mutex& first, std::mutex& second)
+      : first_(first), second_(second), first_timer_(loop), second_timer_(loop) {
+    first_.lock();
+    second_.lock();
+    first_timer_.start(Duration::millis(30), [this] { first_.unlock(); });
+    second_timer_.start(Duration::millis(90), [this] { second_.unlock(); });
+  }
+
+ private:
+  std::mutex& first_;
+  std::mutex& second_;
+  async::Timer first_timer_;
+  async::Timer second_timer_;
+};
+
+TEST_F(SecretsTest, AreKeptByARetryThatIsDecidedBeforeTheEndIsDurable) {
+  PaperNode& worker = node(Manner::kSilent);
+  const JobId job = MUST(submit(with_secret()))
+  .outcome.job;
+  JobCall retry;
+  retry.verb = Verb::kRetry;
+  retry.job = job;
+  std::mutex unused;
+  const HeldBack back(*home_.loop, home_.watch.held, unused);
+  std::vector<Async<void>> both;
+  both.push_back(worker.report({worker.ended(worker.started[0].attempt, 1)}));
+  both.push_back(take(home_.control().call(retry)));
+  ASSERT_TRUE(home_.wait(async::when_all(*home_.loop, std::move(both))).ok());
+  EXPECT_EQ(worker.started.size(), 2U);
+  EXPECT_EQ(home_.secrets.kept().count(job), 1U);
+}
+
+TEST_F(SecretsTest, OfARetryAreNotWipedByTheEndBeforeIt) {
+  PaperNode& worker = node(Manner::kSilent);
+  const JobId job = MUST(submit(with_secret()))
+  .outcome.job;
+  JobCall retry;
+  retry.verb = Verb::kRetry;
+  retry.job = job;
+  retry.secrets["TOKEN"] = "new";
+  const HeldBack back(*home_.loop, home_.watch.held, home_.secrets.held);
+  std::vector<Async<void>> both;
+  both.push_back(worker.report({worker.ended(worker.started[0].attempt, 1)}));
+  both.push_back(take(home_.control().call(retry)));
+  ASSERT_TRUE(home_.wait(async::when_all(*home_.loop, std::move(both))).ok());
+  EXPECT_EQ(worker.started.size(), 2U);
+  ASSERT_EQ(home_.secrets.kept().count(job), 1U);
+  EXPECT_EQ(home_.secrets.kept().at(job).at("TOKEN"), "new");
 }
 
 TEST_F(SecretsTest, AreSweptWhenTheProcessBeforeDiedAtTheWrongMoment) {

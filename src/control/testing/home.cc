@@ -7,6 +7,7 @@
 namespace runnel::control::testing {
 
 Result<void> MemorySecrets::put(const JobId& job, const SecretValues& values) {
+  const std::lock_guard<std::mutex> wait(held);
   const std::lock_guard<std::mutex> lock(mutex_);
   values_[job] = values;
   return {};

@@ -28,6 +28,8 @@ class MemorySecrets final : public Secrets {
   Result<std::vector<JobId>> jobs() override;
   std::map<JobId, SecretValues> kept() const;
 
+  std::mutex held;  // Blocks put() while it is held.
+
  private:
   mutable std::mutex mutex_;
   std::map<JobId, SecretValues> values_;
