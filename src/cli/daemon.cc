@@ -23,11 +23,17 @@ namespace {
 
 constexpr Duration kDrain = Duration::seconds(2);
 
+std::vector<NodeId> ids_of(const std::vector<model::NodeInfo>& nodes) {
+  std::vector<NodeId> ids;
+  for (const model::NodeInfo& node : nodes) ids.push_back(node.id);
+  return ids;
+}
+
 agent::AgentOptions agent_options(const Home& home, const std::vector<model::NodeInfo>& nodes,
                                   Epoch epoch, std::string executable) {
   agent::AgentOptions options;
   options.home = home.root;
-  for (const model::NodeInfo& node : nodes) options.nodes.push_back(node.id);
+  options.nodes = ids_of(nodes);
   options.epoch = epoch;
   options.runner_command = {std::move(executable), "--home", home.root, "runner"};
   options.environment = env::environment();
@@ -83,6 +89,9 @@ Async<void> Daemon::open() {
   notices_ = controller_->writer().notices();
   glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, nodes_);
   for (const model::NodeInfo& node : nodes_) controller_->attach(node.id, *glue_);
+  // Before anything is started again elsewhere: the agent ends what the runner still has of them.
+  Result<void> kept = co_await controller_->keep_nodes(ids_of(nodes_));
+  CO_TRY(std::move(kept));
   std::string executable = CO_TRY(env::executable_path());
   agent_ = std::make_unique<agent::Agent>(
       loop_, env::real_clock(),

@@ -318,6 +318,19 @@ Async<void> Controller::on_lost(model::NodeLost lost) {
   co_return {};
 }
 
+Async<void> Controller::keep_nodes(std::vector<NodeId> nodes) {
+  std::vector<model::NodeLost> gone;
+  for (const auto& [id, node] : state().nodes) {
+    if (!node.up || std::find(nodes.begin(), nodes.end(), id) != nodes.end()) continue;
+    gone.push_back({id, node.incarnation, "Left"});
+  }
+  for (model::NodeLost& node : gone) {
+    Result<void> left = co_await on_lost(std::move(node));
+    CO_TRY(std::move(left));
+  }
+  co_return {};
+}
+
 // --- Durable events.
 
 void Controller::on_durable(std::vector<DurableBatch> batches) {

@@ -105,6 +105,8 @@ class Controller final : private DurableObserver {
   Async<void> on_join(model::NodeJoin join);
   Async<void> on_report(model::NodeReport report);
   Async<void> on_lost(model::NodeLost lost);
+  // Ends the membership of every node that is not among `nodes`: nobody will speak for it any more.
+  Async<void> keep_nodes(std::vector<NodeId> nodes);
 
   // Whether there is anything left to do: a job that has not ended and is not halted.
   // O(unfinished).

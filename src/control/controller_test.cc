@@ -235,6 +235,21 @@ TEST_F(ControllerTest, DecidesAReportAfterTheJoinBeforeIt) {
   EXPECT_EQ(home_.status(job), Status::kSucceeded);
 }
 
+TEST_F(ControllerTest, TakesTheWorkOfANodeThatTheHomeNoLongerHas) {
+  PaperNode& gone = node(Manner::kSilent, 4, "gone");
+  const JobId job = home_.submit({step("a")});
+  ASSERT_EQ(gone.started.size(), 1U);
+  drop_node();
+  ASSERT_TRUE(home_.wait(home_.control().keep_nodes({NodeId("n1")})).ok());
+  EXPECT_EQ(home_.control().state().nodes.at(NodeId("gone")).up, false);
+  EXPECT_EQ(home_.control().state().nodes.at(NodeId("gone")).reason, "Left");
+  PaperNode& other = node(Manner::kSilent);
+  ASSERT_FALSE(other.started.empty());
+  EXPECT_EQ(other.started.front().attempt.task.job, job);
+  ASSERT_TRUE(home_.wait(home_.control().keep_nodes({NodeId("n1")})).ok());
+  EXPECT_TRUE(home_.control().state().nodes.at(NodeId("n1")).up);
+}
+
 TEST_F(ControllerTest, FindsJobsByTheirBeginning) {
   const JobId first = home_.submit({step("a")});
   home_.clock.advance(Duration::hours(24 * 365));  // Another beginning.

@@ -26,6 +26,7 @@ SimControl::SimControl(std::uint64_t seed, Wiring wiring)
       violation_(*wiring.violation),
       send_(std::move(wiring.send)),
       node_index_(*wiring.node_index),
+      declared_(*wiring.declared),
       dice_(seed ^ 0xC0117201ULL) {}
 
 void SimControl::later(Duration delay, std::function<void()> what) {
@@ -67,10 +68,8 @@ void SimControl::start() {
   for (std::size_t number = seen_.watched.size(); number < log_.events.size(); ++number) {
     seen_.watched.try_emplace(static_cast<std::int64_t>(number) + 1, log_.events[number]);
   }
-  for (const auto& [id, node] : brain_->state().nodes) {
-    if (node.up) heard_[id] = agenda_.now();
-  }
   arm_wake(kWakeDelayMin);
+  later(Duration(), [this] { keep_nodes(); });
   later(kLeaseCheck, [this] { check_leases(); });
 }
 
@@ -147,6 +146,7 @@ void SimControl::receive(const Heartbeat& beat) {
     return;
   }
   const NodeId node = beat.node.id;
+  if (!declared_.contains(node)) return;  // Nobody speaks for it any more.
   if (beat.good_bye) {
     decide(model::NodeReport{node, beat.incarnation, beat.ranks}, nullptr);
     decide(model::NodeLost{node, beat.incarnation, "Left"}, nullptr);
@@ -280,6 +280,19 @@ void SimControl::wake() {
   decide(model::Wake{}, [this](const brain::Decision& decision) {
     arm_wake(decision.refusal.has_value() ? kRetryAppend : kWakeDelayMin);
   });
+}
+
+// A home has no lease for a node that it does not know to be there: only its file tells.
+void SimControl::keep_nodes() {
+  std::vector<model::NodeLost> gone;
+  for (const auto& [id, node] : brain_->state().nodes) {
+    if (node.up && !declared_.contains(id)) gone.push_back({id, node.incarnation, "Left"});
+  }
+  for (model::NodeLost& node : gone) {
+    decide(std::move(node), [this](const brain::Decision& decision) {
+      if (decision.refusal.has_value()) later(kRetryAppend, [this] { keep_nodes(); });
+    });
+  }
 }
 
 void SimControl::check_leases() {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ class SimControl {
     std::string* violation = nullptr;
     std::function<void(std::size_t node, model::NodeOrders)> send;
     std::map<NodeId, std::size_t>* node_index = nullptr;
+    const std::set<NodeId>* declared =
+        nullptr;  // The nodes of the home's file, read at each start.
   };
 
   SimControl(std::uint64_t seed, Wiring wiring);
@@ -86,6 +89,7 @@ class SimControl {
   void send(model::NodeOrders orders);
   void arm_wake(Duration least);
   void wake();
+  void keep_nodes();
   void check_leases();
   void check_overdue();
   void fold();
@@ -99,6 +103,7 @@ class SimControl {
   std::string& violation_;
   std::function<void(std::size_t, model::NodeOrders)> send_;
   std::map<NodeId, std::size_t>& node_index_;
+  const std::set<NodeId>& declared_;
   Dice dice_;
   Duration skew_;
 

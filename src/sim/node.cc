@@ -273,7 +273,14 @@ void SimNode::reboot(Duration down) {
   up_ = false;
   left_over_.clear();
   new_life();
-  agenda_.after(down, [this] { up_ = true; });
+  agenda_.after(down, [this] { up_ = !removed_; });
+}
+
+void SimNode::remove() {
+  removed_ = true;
+  up_ = false;
+  left_over_.clear();
+  new_life();
 }
 
 void SimNode::preempt(Duration gone) {

@@ -52,6 +52,7 @@ class SimNode {
   void reboot(Duration down);
   void freeze(Duration lasts);
   void preempt(Duration gone);
+  void remove();
   void lie();
 
   bool idle() const { return attempts_.empty(); }
@@ -98,6 +99,7 @@ class SimNode {
   Dice dice_;
   LifeCount life_ = 0;
   bool up_ = true;
+  bool removed_ = false;
   bool report_planned_ = false;
   Time frozen_until_;
   Epoch epoch_;

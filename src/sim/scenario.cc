@@ -13,9 +13,13 @@ namespace {
 constexpr std::int64_t kFaultWindowMillis = 20'000;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
-    "control-crash", "control-freeze", "torn-tail", "disk-full", "runner-kill",
-    "node-reboot",   "node-freeze",    "partition", "storm",     "lying-node",
-    "preemption",    "client-crash",   "clock-jump"};
+    "control-crash", "control-freeze", "torn-tail",  "disk-full",   "runner-kill",
+    "node-reboot",   "node-freeze",    "partition",  "storm",       "lying-node",
+    "preemption",    "client-crash",   "clock-jump", "node-removed"};
+
+// Of these there is always enough for what anybody may ask.
+constexpr std::size_t kLastingNodes = 4;
+static_assert(kLastingNodes < kNodesMin, "no node can be removed");
 
 Time start_of_time() { return Time::from_millis(1'700'000'000'000); }
 
@@ -116,6 +120,7 @@ void add_faults(Dice& dice, Scenario& scenario) {
         Duration::millis(dice.chance(500) ? dice.between(10, 500) : dice.between(500, 8'000));
     fault.node = static_cast<std::size_t>(
         dice.between(0, static_cast<std::int64_t>(scenario.nodes.size()) - 1));
+    if (fault.kind == FaultKind::kNodeRemoved) fault.node = std::max(fault.node, kLastingNodes);
     kinds.insert(fault.kind);
     scenario.faults.push_back(fault);
     scenario.faults_end = std::max(scenario.faults_end, fault.at + fault.lasts);
@@ -142,7 +147,7 @@ Scenario scenario_of(std::uint64_t seed) {
   scenario.nodes[0].capacity.milli_cpus = 8'000;
   scenario.nodes[0].capacity.accelerators["H100"] = 2;
   scenario.nodes[0].colocate = true;
-  for (std::size_t node = 1; node < 4; ++node) {
+  for (std::size_t node = 1; node < kLastingNodes; ++node) {
     scenario.nodes[node].capacity.milli_cpus = 4'000;
   }
   while (task_count(scenario.jobs) < kTasksMin) {

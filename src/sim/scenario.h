@@ -29,8 +29,9 @@ enum class FaultKind : std::uint8_t {
   kPreemption,   // The node says good-bye and is gone for `lasts`.
   kClientCrash,  // A client dies between asking and hearing the answer, and asks again.
   kClockJump,    // The daemon's wall clock jumps back or forth by up to an hour.
+  kNodeRemoved,  // The node is gone for good: the home's file lacks it when the daemon comes back.
 };
-inline constexpr int kFaultKinds = 13;
+inline constexpr int kFaultKinds = 14;
 std::string_view to_string(FaultKind kind);
 
 struct Fault {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -47,6 +48,7 @@ class World {
         clients_(scenario, {&agenda_, &control_, &seen_}) {
     for (std::size_t index = 0; index < scenario.nodes.size(); ++index) {
       node_index_[scenario.nodes[index].id] = index;
+      declared_.insert(scenario.nodes[index].id);
       nodes_.push_back(std::make_unique<SimNode>(
           scenario.nodes[index], scenario.seed,
           SimNode::Wiring{&agenda_, &truth_,
@@ -82,7 +84,8 @@ class World {
         &invariants_,
         &violation_,
         [this](std::size_t node, model::NodeOrders orders) { to_node(node, std::move(orders)); },
-        &node_index_};
+        &node_index_,
+        &declared_};
   }
 
   // How many copies of a message arrive, and when each does.
@@ -128,6 +131,10 @@ class World {
       case FaultKind::kLyingNode: return node.lie();
       case FaultKind::kPreemption: return node.preempt(fault.lasts);
       case FaultKind::kClientCrash: return clients_.crash();
+      case FaultKind::kNodeRemoved:
+        node.remove();
+        declared_.erase(node.info().id);
+        return control_.crash(fault.lasts, false);
       case FaultKind::kClockJump:
         return control_.jump_clock(Duration::millis(dice_.between(-3'600'000, 3'600'000)));
     }
@@ -236,6 +243,7 @@ class World {
   Coverage coverage_{};
   std::string violation_;
   std::map<NodeId, std::size_t> node_index_;
+  std::set<NodeId> declared_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
   SimControl control_;
   Clients clients_;
