@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/check.h"
 #include "model/status.h"
 
 namespace runnel::sim {
@@ -24,9 +25,11 @@ std::string padded(std::string_view text, std::size_t width) {
 
 }  // namespace
 
-void Campaign::add(std::uint64_t first, std::int64_t count) {
+void Campaign::add(std::uint64_t first, std::int64_t count, std::atomic<std::uint64_t>* running) {
+  CHECK(count >= 0, "fewer than no schedules");
   for (std::int64_t each = 0; each < count && failures.size() < kFailuresMax; ++each) {
     const std::uint64_t seed = first + static_cast<std::uint64_t>(each);
+    if (running != nullptr) *running = seed;
     const Hashing hashing = seed % kHashEvery == 0 ? Hashing::kOn : Hashing::kOff;
     const Verdict verdict = run(scenario_of(seed), hashing);
     ++schedules;

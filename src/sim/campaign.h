@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,7 +27,8 @@ struct Campaign {
   Coverage coverage{};
   std::vector<Failure> failures;  // At most kFailuresMax; the campaign ends when they are reached.
 
-  void add(std::uint64_t first, std::int64_t count);
+  // `running` is told each seed before it begins, for those who find us dead.
+  void add(std::uint64_t first, std::int64_t count, std::atomic<std::uint64_t>* running = nullptr);
   void merge(const Campaign& other);
 };
 

@@ -1,9 +1,11 @@
 // Runs a campaign of simulated schedules over the machine's cores:
 //   sim_campaign [--schedules N] [--first SEED] [--jobs N] [--seconds N] [--seed SEED] [--hashes N]
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -98,7 +100,22 @@ bool receive_campaign(const std::string& text, Campaign& campaign) {
   return true;
 }
 
-Campaign work(const Options& options, int worker) {
+// The seed that a worker runs, in memory that outlives it; zero before the first.
+using Running = std::atomic<std::uint64_t>;
+
+Running* share_running() {
+  void* memory =
+      mmap(nullptr, sizeof(Running), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : new (memory) Running(0);
+}
+
+struct Worker {
+  pid_t process = 0;
+  int pipe = -1;
+  Running* running = nullptr;
+};
+
+Campaign work(const Options& options, int worker, Running* running) {
   constexpr std::int64_t kSlice = 50;
   Campaign campaign;
   const double end = now() + static_cast<double>(options.seconds);
@@ -107,33 +124,50 @@ Campaign work(const Options& options, int worker) {
     if (options.seconds > 0 && now() > end) break;
     if (campaign.failures.size() >= runnel::sim::kFailuresMax) break;
     campaign.add(options.first + static_cast<std::uint64_t>(done),
-                 std::min(kSlice, options.schedules - done));
+                 std::min(kSlice, options.schedules - done), running);
   }
   return campaign;
 }
 
-// Forks one worker per core; a worker that dies is a failure of the campaign.
+bool begin(const Options& options, int number, Worker& worker) {
+  int ends[2];
+  worker.running = share_running();
+  if (worker.running == nullptr || pipe(ends) != 0) return false;
+  worker.process = fork();
+  if (worker.process < 0) return false;
+  if (worker.process == 0) {
+    close(ends[0]);
+    send_campaign(ends[1], work(options, number, worker.running));
+    _exit(0);
+  }
+  close(ends[1]);
+  worker.pipe = ends[0];
+  return true;
+}
+
+// Takes what the worker found; that it died is a finding about the seed it died of.
+void finish(const Worker& worker, Campaign& total) {
+  Campaign campaign;
+  const bool whole = receive_campaign(read_all(worker.pipe), campaign);
+  int status = 0;
+  waitpid(worker.process, &status, 0);
+  if (!whole || status != 0) {
+    const std::string how = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                                : "exit " + std::to_string(WEXITSTATUS(status));
+    campaign = Campaign();
+    campaign.failures.push_back({*worker.running, "the worker died of " + how});
+  }
+  total.merge(campaign);
+}
+
+// One worker per core.
 bool run_workers(const Options& options, Campaign& total) {
-  std::vector<int> pipes;
-  for (int worker = 0; worker < options.jobs; ++worker) {
-    int ends[2];
-    if (pipe(ends) != 0) return false;
-    if (fork() == 0) {
-      close(ends[0]);
-      send_campaign(ends[1], work(options, worker));
-      _exit(0);
-    }
-    close(ends[1]);
-    pipes.push_back(ends[0]);
+  std::vector<Worker> workers(static_cast<std::size_t>(options.jobs));
+  for (int number = 0; number < options.jobs; ++number) {
+    if (!begin(options, number, workers[static_cast<std::size_t>(number)])) return false;
   }
-  bool fine = true;
-  for (int pipe : pipes) {
-    Campaign campaign;
-    fine = receive_campaign(read_all(pipe), campaign) && fine;
-    total.merge(campaign);
-  }
-  for (int status = 0; wait(&status) > 0;) fine = fine && status == 0;
-  return fine;
+  for (const Worker& worker : workers) finish(worker, total);
+  return true;
 }
 
 int tell_one(std::uint64_t seed) {
@@ -173,9 +207,15 @@ int main(int argc, char** argv) {
       static_cast<long long>(total.schedules), static_cast<long long>(total.events),
       static_cast<long long>(total.inputs), took, static_cast<double>(total.schedules) / took,
       static_cast<double>(total.events) / took);
+  // All of them first: looking for the smallest schedule may end as the schedule did.
   for (const auto& failure : total.failures) {
-    std::printf("VIOLATION %s\n", runnel::sim::report(failure).c_str());
+    std::printf("VIOLATION seed %llu: %s\n", static_cast<unsigned long long>(failure.seed),
+                failure.violation.c_str());
   }
-  if (!fine) std::printf("a worker died\n");
+  std::fflush(stdout);
+  for (const auto& failure : total.failures) {
+    std::printf("%s\n", runnel::sim::report(failure).c_str());
+  }
+  if (!fine) std::printf("a worker did not start\n");
   return fine && total.failures.empty() ? 0 : 1;
 }
