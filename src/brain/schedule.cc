@@ -172,7 +172,7 @@ std::size_t run_plan(Turn& turn) {
     keys.push_back(key);
   }
   if (queue.empty()) return 0;
-  const std::vector<sched::LaneEnd> running = lane_ends(turn.state());
+  const auto running = [&turn] { return lane_ends(turn.state()); };
   const sched::Plan plan = sched::plan({&turn.index().cluster, queue, running, turn.now()});
   for (const sched::Grant& grant : plan.grants) {
     open_lane(turn, keys[grant.request], grant.placement);

@@ -1,7 +1,9 @@
 #include "sched/plan.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "base/check.h"
 
@@ -26,20 +28,21 @@ std::set<NodeId> hosts_of(const Placement& placement) {
 
 // Gives back lanes in the order of their latest ends until the request fits.
 std::optional<Reservation> reserve_by_known_ends(const Request& request, Cluster future,
-                                                 std::vector<LaneEnd> running) {
-  std::erase_if(running, [](const LaneEnd& lane) { return !lane.by.has_value(); });
-  std::sort(running.begin(), running.end(), [](const LaneEnd& a, const LaneEnd& b) {
-    return *a.by != *b.by ? *a.by < *b.by : a.node < b.node;
-  });
+                                                 const std::vector<LaneEnd>& running) {
+  // Lanes that end together on one node keep their order.
+  std::multimap<std::pair<Time, NodeId>, const LaneEnd*> ends;
   for (const LaneEnd& lane : running) {
-    future.give_back(lane.node, lane.amount);
-    if (auto placement = place(request, future)) return Reservation{hosts_of(*placement), lane.by};
+    if (lane.by.has_value()) ends.emplace(std::pair(*lane.by, lane.node), &lane);
+  }
+  for (const auto& [at, lane] : ends) {
+    future.give_back(lane->node, lane->amount);
+    if (auto placement = place(request, future)) return Reservation{hosts_of(*placement), lane->by};
   }
   return std::nullopt;
 }
 
-Reservation reserve(const Request& request, const Cluster& cluster, const Snapshot& snapshot) {
-  std::vector<LaneEnd> running(snapshot.running.begin(), snapshot.running.end());
+Reservation reserve(const Request& request, const Cluster& cluster,
+                    const std::vector<LaneEnd>& running) {
   if (auto known = reserve_by_known_ends(request, cluster, running)) return *known;
   Cluster idle = cluster;
   for (const LaneEnd& lane : running) idle.give_back(lane.node, lane.amount);
@@ -93,7 +96,7 @@ class Planner {
   void block(std::size_t index) {
     plan_.blocked.push_back(index);
     if (head_.has_value()) return;
-    Reservation reservation = reserve(snapshot_.queue[index], cluster_, snapshot_);
+    Reservation reservation = reserve(snapshot_.queue[index], cluster_, snapshot_.running());
     if (reservation.hosts.empty()) return;
     head_ = index;
     reservation_ = std::move(reservation);
@@ -110,6 +113,7 @@ class Planner {
 
 Plan plan(const Snapshot& snapshot) {
   CHECK(snapshot.cluster != nullptr, "a snapshot without a cluster");
+  CHECK(snapshot.running, "a snapshot that does not tell what runs");
   return Planner(snapshot).run();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -29,7 +30,8 @@ struct LaneEnd {
 struct Snapshot {
   const Cluster* cluster = nullptr;
   std::span<const Request> queue;  // In order of QueueKey.
-  std::span<const LaneEnd> running;
+  // What all lanes hold: asked only when something is blocked, since it costs a walk over them.
+  std::function<std::vector<LaneEnd>()> running;
   Time now;
 };
 

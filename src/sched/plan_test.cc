@@ -36,7 +36,7 @@ Cluster cluster_of(std::vector<Host> hosts) {
 
 Plan plan_of(const Cluster& cluster, const std::vector<Request>& queue, Time now = Time(),
              const std::vector<LaneEnd>& running = {}) {
-  return plan({&cluster, queue, running, now});
+  return plan({&cluster, queue, [&] { return running; }, now});
 }
 
 TEST(Place, PacksTheFullestHostThatFits) {
@@ -128,6 +128,21 @@ TEST(Plan, AShortRequestMayStillPassWhenItEndsInTime) {
   EXPECT_EQ(plan_of(cluster, queue, late, running).grants.size(), 1U);
   queue[1].limit = Duration::minutes(11);
   EXPECT_EQ(plan_of(cluster, queue, late, running).grants.size(), 0U);
+}
+
+TEST(Plan, LooksAtWhatRunsOnlyForTheBlocked) {
+  const Cluster cluster = cluster_of({host("a", 1), host("b", 1)});
+  int asked = 0;
+  const auto running = [&asked] {
+    ++asked;
+    return std::vector<LaneEnd>{};
+  };
+  const std::vector<Request> fitting = {request(1, 1, 1), request(1, 1, 2)};
+  EXPECT_EQ(plan({&cluster, fitting, running, Time()}).grants.size(), 2U);
+  EXPECT_EQ(asked, 0);
+  const std::vector<Request> blocked = {request(1, 2, 1), request(1, 2, 2)};
+  EXPECT_EQ(plan({&cluster, blocked, running, Time()}).blocked.size(), 2U);
+  EXPECT_GT(asked, 0);
 }
 
 TEST(Plan, AHopelessRequestHoldsNobodyBack) {
