@@ -59,7 +59,14 @@ Victims find_victims(const JournalContent& journal, const std::string& home_toke
   Victims victims;
   const std::vector<pid_t> all = all_processes();
   for (const pid_t pid : all) {
-    if (environment_value(pid, kAttemptKeyName).starts_with(home_token)) add_victim(victims, pid);
+    if (!environment_value(pid, kAttemptKeyName).starts_with(home_token)) continue;
+    // With its group: the journal may not have heard of a leader yet, and some of those that it
+    // started may have dropped the environment.
+    if (::getpgid(pid) == pid) {
+      add_tree(victims, pid, all);
+    } else {
+      add_victim(victims, pid);
+    }
   }
   for (const auto& [key, rank] : journal.ranks) {
     const bool open = rank.fact.state != RankFact::State::kEnded;
