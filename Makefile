@@ -26,7 +26,7 @@ bench: build ## Compare with bare loops and other systems (installs the peers)
 sim: build ## 200,000 simulated schedules
 	@tools/sim.sh 200000 $(ARGS)
 
-soak: build ## Long runs: 2,000,000 schedules and 10 minutes of each fuzzer
+soak: build ## Long runs: 2,000,000 schedules, planted bugs, 100 kills, 10 minutes of each fuzzer
 	@tools/soak.sh
 
 lint: setup ## Format check, our own tidy and clang-tidy

@@ -1,6 +1,6 @@
 """`make test`: every stage that must hold, each timed, and a table at the end.
 
-usage: /usr/bin/python3 tools/test.py [--only a,b] [--skip a,b] [--all] [--list]
+usage: /usr/bin/python3 tools/test.py [--only a,b] [--skip a,b] [--list]
 
 A stage that fails does not stop the others, so one run shows all failures. The output of a stage goes
 to build/logs/<stage>.log and, when the stage fails, its end to the screen. The last two lines are
@@ -46,7 +46,6 @@ class Stage:
     commands: Callable[[], list[list[str]]]
     env: dict[str, str] = field(default_factory=dict)
     skipped: str = ""  # Why there is nothing to do, when `commands` is empty.
-    default: bool = True  # False: only with --all or --only.
 
 
 @dataclass
@@ -101,6 +100,13 @@ def campaign() -> list[list[str]]:
     return [[str(binary), "--schedules", str(SIM_SCHEDULES), "--jobs", JOBS]] if binary.exists() else []
 
 
+def asan() -> list[list[str]]:
+    """All unit tests, the simulator and the whole product, under ASan and UBSan."""
+    campaign = ["build/asan/bin/sim_campaign", "--schedules", "200", "--jobs", JOBS]
+    product = ["env", "RUNNEL_BINARY=build/asan/bin/runnel", PYTHON, "-m", "pytest", "test/e2e/test_run.py"]
+    return [*build("asan"), ctest("asan"), campaign, product]
+
+
 def gcc() -> list[list[str]]:
     """The pure modules, and that the simulator's logs have the same hashes from both compilers."""
     found = [*build("gcc"), ctest("gcc")]
@@ -113,21 +119,19 @@ def gcc() -> list[list[str]]:
 
 STAGES = [
     Stage("setup", 150, fixed(["tools/setup.sh"])),
-    Stage("format", 20, fixed([SYSTEM_PYTHON, "tools/format.py"])),
+    Stage("format", 10, fixed([SYSTEM_PYTHON, "tools/format.py"])),
     Stage("tidy", 10, fixed([SYSTEM_PYTHON, "-m", "tools.tidy"])),
-    Stage("tools", 15, pytest("tools/tests")),
-    Stage("build", 400, lambda: build("release")),
-    Stage("link", 20, lambda: build("release", "link_tests")),
+    Stage("tools", 10, pytest("tools/tests")),
+    Stage("build", 390, lambda: build("release")),
+    Stage("link", 10, lambda: build("release", "link_tests")),
     Stage("unit", 40, lambda: [ctest("release")]),
-    Stage("golden", 20, pytest("test/golden"), skipped="no test/golden/test_*.py"),
-    Stage("e2e", 180, pytest("test/e2e"), skipped="no test/e2e/test_*.py"),
-    Stage("sim", 40, campaign, skipped="no sim_campaign"),
-    # The stages that are not run by default have not been through the whole tree: see docs/claims.md.
-    Stage("clang-tidy", 300, fixed([SYSTEM_PYTHON, "tools/clang_tidy.py"]), default=False),
-    Stage("gcc", 200, gcc),
-    Stage("asan", 360, lambda: [*build("asan"), ctest("asan")], env=SANITIZER_ENV, default=False),
-    Stage("tsan", 240, lambda: [*build("tsan"), ctest("tsan")], env=SANITIZER_ENV, default=False),
-    Stage("fuzz", 60, fuzz_commands, env=SANITIZER_ENV, skipped="no fuzzers", default=False),
+    Stage("e2e", 160, pytest("test/e2e"), skipped="no test/e2e/test_*.py"),
+    Stage("sim", 60, campaign, skipped="no sim_campaign"),
+    Stage("clang-tidy", 240, fixed([SYSTEM_PYTHON, "tools/clang_tidy.py"])),
+    Stage("gcc", 190, gcc),
+    Stage("asan", 460, asan, env=SANITIZER_ENV),
+    Stage("tsan", 300, lambda: [*build("tsan"), ctest("tsan")], env=SANITIZER_ENV),
+    Stage("fuzz", 50, fuzz_commands, env=SANITIZER_ENV, skipped="no fuzzers"),
 ]
 
 
@@ -193,16 +197,16 @@ def last_match(outcomes: list[Outcome], names: tuple[str, ...], pattern: str) ->
 
 def summaries(outcomes: list[Outcome]) -> list[str]:
     ctest_line = last_match(outcomes, ("unit",), r"^\d+% tests passed, .*$")
-    pytest_line = last_match(outcomes, ("e2e", "golden", "tools"), r"^=*\s*\d+ (?:passed|failed|error).* in .*$")
+    pytest_line = last_match(outcomes, ("e2e", "tools"), r"^=*\s*\d+ (?:passed|failed|error).* in .*$")
     return [line for line in (ctest_line, pytest_line) if line]
 
 
-def chosen(only: str, skip: str, everything: bool) -> list[Stage]:
+def chosen(only: str, skip: str) -> list[Stage]:
     names = [stage.name for stage in STAGES]
     for name in filter(None, f"{only},{skip}".split(",")):
         if name not in names:
             sys.exit(f"test: no stage '{name}'; the stages are {', '.join(names)}")
-    wanted = only.split(",") if only else [stage.name for stage in STAGES if stage.default or everything]
+    wanted = only.split(",") if only else names
     return [stage for stage in STAGES if stage.name in wanted and stage.name not in skip.split(",")]
 
 
@@ -210,10 +214,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="run these stages, in their order")
     parser.add_argument("--skip", default="", help="leave these stages out")
-    parser.add_argument("--all", action="store_true", help="also the stages that are not run by default")
     parser.add_argument("--list", action="store_true", help="print the stages and their budgets")
     options = parser.parse_args()
-    stages = chosen(options.only, options.skip, options.all)
+    stages = chosen(options.only, options.skip)
     if options.list:
         print("\n".join(f"{stage.name:<12} {stage.budget_s:>4} s" for stage in stages))
         return 0

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/check.h"
 #include "cli/interrupt.h"
 #include "cli/job_state.h"
 #include "cli/log_stream.h"
@@ -27,7 +28,9 @@ class Attachment {
         many_(many),
         output_(output),
         stream_(session, job_target(job_, "/logs?follow=1"), "cursor", "cursor"),
-        progress_(stderr_is_terminal()) {}
+        progress_(stderr_is_terminal()) {
+    CHECK(!job_.empty(), "a job that was accepted has an id");
+  }
 
   Result<int> run() {
     const Duration begun = now();

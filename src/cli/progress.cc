@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/check.h"
 #include "cli/print.h"
 
 namespace runnel::cli {
@@ -72,6 +73,7 @@ void Progress::draw(const json::Value& job, Duration since_start) {
 }
 
 void Progress::draw_line(std::string line, const Screen& screen) {
+  CHECK(screen.columns > 1, "a screen without room for a letter");
   // A line that wraps would be two to wipe out.
   if (line.size() >= screen.columns) line.resize(screen.columns - 1);
   say(line);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace runnel::cli {
 namespace {
 
@@ -20,6 +22,7 @@ std::string source_of(const json::Value& line) {
 bool Repeats::told_before(const json::Value& line, bool has_cursor) {
   const auto entry = sources_.try_emplace(source_of(line)).first;
   Source& source = entry->second;
+  CHECK(source.read >= 0 && source.told >= 0, "lines of output are counted below zero");
   const bool before = ++source.read <= source.told;
   source.told = std::max(source.told, source.read);
   if (has_cursor) {

@@ -1,3 +1,6 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "cli/attach.h"
@@ -52,6 +55,13 @@ void print_submitted(const Arguments& arguments, const json::Value& job) {
       "\nend it:      runnel cancel " + id);
 }
 
+// A task may run later, again or elsewhere, so it reads nothing; who sends something should know.
+void tell_of_unread_input() {
+  int waiting = 0;
+  if (::isatty(STDIN_FILENO) == 1 || ::ioctl(STDIN_FILENO, FIONREAD, &waiting) != 0) return;
+  if (waiting > 0) say("runnel: standard input is not passed to tasks; let them read a file");
+}
+
 }  // namespace
 
 int up(const Arguments& arguments, const Home& home) {
@@ -68,6 +78,7 @@ int up(const Arguments& arguments, const Home& home) {
 int run_job(const Arguments& arguments, const Home& home) {
   if (arguments.dry_run) return plan(arguments, home);
   if (arguments.detach) return up(arguments, home);
+  tell_of_unread_input();
   JobSourceReport read = read_job_source(arguments, home);
   if (!read.source.has_value()) return fail(read.errors);
   Session session(home, Start::kIfAbsent);

@@ -103,5 +103,23 @@ TEST(Problem, AForeignErrorPageBecomesAGenericError) {
             Error(Errc::kGone, "d"));
 }
 
+TEST(Percent, CarriesEveryByteAndRefusesHalfEscapes) {
+  std::string every;
+  for (int byte = 0; byte < 256; ++byte) every += static_cast<char>(byte);
+  EXPECT_EQ(MUST(percent_decode(percent_encode(every))), every);
+  for (const char* bad : {"%", "a%4", "%zz", "%-1"}) {
+    EXPECT_EQ(percent_decode(bad).error().code, Errc::kInvalid) << bad;
+    EXPECT_EQ(percent_decode(bad).error().value, bad);
+  }
+}
+
+TEST(Request, FindsItsParametersByName) {
+  Request request = Request::get("/x?a=1&a=2");
+  EXPECT_EQ(request.query_value("a"), "1") << "the first counts";
+  request.params.emplace_back("id", "7");
+  EXPECT_EQ(request.param("id"), "7");
+  EXPECT_DEATH((void)request.param("task"), "no such parameter");
+}
+
 }  // namespace
 }  // namespace runnel::http

@@ -211,5 +211,18 @@ TEST(IsUtf8, KnowsWhatIsAndWhatIsNot) {
   }
 }
 
+TEST(IsUtf8, SaysWhetherTheWriterReplacesAnything) {
+  const std::string replacement = "\xEF\xBF\xBD";
+  for (int first = 0x20; first < 256; ++first) {
+    for (int second = 0x20; second < 256; ++second) {
+      const std::string text = {static_cast<char>(first), static_cast<char>(second)};
+      std::string out;
+      Writer(out).text(text);
+      ASSERT_EQ(is_utf8(text), out.find(replacement) == std::string::npos)
+          << first << " " << second;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace runnel::json

@@ -63,6 +63,20 @@ TEST(CheckSpec, Jobs) {
             "steps");
 }
 
+TEST(CheckSpec, TheShellsVariablesStandOnceEachAndSorted) {
+  using Variables = std::vector<std::pair<std::string, std::string>>;
+  const auto with = [](Variables variables) {
+    return fault([&](JobSpec& spec) { spec.environment = std::move(variables); });
+  };
+  EXPECT_EQ(with({{"HOME", "/root"}, {"PATH", ""}}), "");
+  EXPECT_EQ(with({{"PATH", "/a"}, {"HOME", "/root"}}), "environment");
+  EXPECT_EQ(with({{"PATH", "/a"}, {"PATH", "/b"}}), "environment");
+  EXPECT_EQ(with({{"", "x"}}), "environment");
+  EXPECT_EQ(with({{"A=B", "x"}}), "environment");
+  EXPECT_EQ(with({{"A", std::string("x\0y", 3)}}), "environment");
+  EXPECT_EQ(with({{"A", std::string(kScriptBytesMax + 1, 'x')}}), "environment");
+}
+
 TEST(CheckSpec, Dependencies) {
   EXPECT_EQ(step_fault([](StepSpec& step) { step.depends_on = {StepIndex(2)}; }),
             "steps[1].depends_on[0]");

@@ -217,5 +217,25 @@ TEST(CodecDeathTest, WhatCouldNotBeReadBackIsNeverWritten) {
   EXPECT_DEATH(encode_text(Event(JobSubmitted{.job = JobId("j")})), "without its specification");
 }
 
+// What was stored before jobs kept their submitter's shell is read as a job without one.
+TEST(Codec, TheShellsVariablesAreAnObjectAndMayBeMissing) {
+  JobSpec spec;
+  spec.name = "x";
+  spec.steps = {StepSpec{.name = "s", .run = "true"}};
+  const std::string without = encode_text(spec);
+  EXPECT_EQ(without.find("environment"), std::string::npos) << without;
+  const auto read = [](const std::string& text) {
+    const std::string event = "{\"job\":\"j\",\"project\":\"p\",\"queue\":\"q\",\"spec\":" + text +
+                              ",\"type\":\"job.submitted\"}";
+    return *std::get<JobSubmitted>(MUST(decode_event(parsed(event)))).spec;
+  };
+  EXPECT_TRUE(read(without).environment.empty());
+  spec.environment = {{"HOME", "/root"}, {"PATH", "/bin"}};
+  const std::string with = encode_text(spec);
+  EXPECT_NE(with.find("\"environment\":{\"HOME\":\"/root\",\"PATH\":\"/bin\"}"), std::string::npos)
+      << with;
+  EXPECT_EQ(read(with), spec);
+}
+
 }  // namespace
 }  // namespace runnel::model

@@ -13,7 +13,7 @@ import time
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BINARY = pathlib.Path(os.environ.get("RUNNEL_BINARY", ROOT / ".venv/bin/runnel"))
+BINARY = pathlib.Path(os.environ.get("RUNNEL_BINARY", ROOT / ".venv/bin/runnel")).absolute()
 
 
 class Runnel:

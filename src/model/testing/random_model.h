@@ -131,6 +131,9 @@ class RandomModel {
     out.priority = static_cast<std::int32_t>(count64() - (maybe() ? INT32_MAX : 0));
     out.seed = static_cast<std::int64_t>(maybe() ? bits() : 0);
     if (maybe()) out.workdir = "/" + text();
+    if (maybe()) {
+      for (const std::string& name : names(3)) out.environment.emplace_back(name, text());
+    }
     const auto step_count = static_cast<std::int32_t>(1 + below(4));
     for (std::int32_t i = 0; i < step_count; ++i) out.steps.push_back(step(i, step_count));
     return out;
