@@ -35,7 +35,7 @@ run() { # NAME WHAT FILE
 }
 
 killed() { # A job that goes on whatever is killed under it.
-  local start job kills=0 status code=0
+  local start job kills=0 status code=0 done
   start=$(date +%s.%N)
   echo "--- runnel up -f survivor.yaml, with daemon and runner killed at random"
   job=$(runnel up -f "$here/survivor.yaml" -o name)
@@ -45,7 +45,9 @@ killed() { # A job that goes on whatever is killed under it.
   done
   runnel wait "$job" || code=$?
   runnel show "$job"
-  row killer "120 tasks in 3 steps, kill -9 at random" "$start" "$code" "$kills kills, 0 tasks lost"
+  done=$(runnel show "$job" -o json | sed -n '/^  "counts"/,/}/s/.*"SUCCEEDED": *\([0-9]*\).*/\1/p')
+  [ "${done:-0}" = 120 ] || code=1
+  row killer "120 tasks in 3 steps, kill -9 at random" "$start" "$code" "$kills kills, ${done:-0} of 120 tasks done"
 }
 
 run hello "one command" hello.yaml
