@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "brain/hosts.h"
+#include "brain/places.h"
 
 namespace runnel::brain {
 namespace {
@@ -63,12 +64,12 @@ bool may_run(const Job& job, StepIndex step) {
 Index Index::build(const State& state) {
   Index index;
   for (const auto& [id, lane] : state.lanes) {
-    index.open(lane, spec_of(state, lane.job, lane.step).procs_per_node);
+    index.open(state, lane);
     index.crowd(state, id);
   }
   for (const auto& [id, node] : state.nodes) index.settle_host(state, id);
   for (const auto& [id, job] : state.jobs) index.refresh_job(state, id);
-  for (const auto& [key, record] : state.keys) index.keys.emplace(record.at, key);
+  for (const auto& [key, record] : state.keys) index.keep_key(key, record.at);
   return index;
 }
 
@@ -77,7 +78,7 @@ void Index::follow(const State& state, const model::Event& event) {
       Overloaded{
           [&](const model::JobSubmitted& what) {
             refresh_job(state, what.job);
-            if (!what.idempotency_key.empty()) keys.emplace(state.now, what.idempotency_key);
+            if (!what.idempotency_key.empty()) keep_key(what.idempotency_key, state.now);
           },
           // Which tasks wait does not change with these; whether their steps may run does.
           [&](const model::JobChanged& what) { refresh_steps(state, what.job); },
@@ -87,7 +88,7 @@ void Index::follow(const State& state, const model::Event& event) {
             refresh(state, what.job, what.step);
           },
           [&](const model::LaneOpened& what) {
-            open(state.lanes.at(what.lane), spec_of(state, what.job, what.step).procs_per_node);
+            open(state, state.lanes.at(what.lane));
             for (const model::Place& place : what.places) settle_host(state, place.node);
             refresh(state, what.job, what.step);
           },
@@ -108,9 +109,7 @@ void Index::follow(const State& state, const model::Event& event) {
           // A finished job has no task that waits, so nothing here knows it any more.
           [&](const model::JobArchived&) {},
           [&](const model::JobDeleted&) {},
-          [&](const model::KeyExpired& what) {
-            std::erase_if(keys, [&](const auto& entry) { return entry.second == what.key; });
-          },
+          [&](const model::KeyExpired& what) { drop_key(what.key); },
       },
       event);
 }
@@ -176,14 +175,25 @@ void Index::refresh(const State& state, const JobId& job, StepIndex step) {
   }
 }
 
-void Index::open(const Lane& lane, std::int32_t procs_per_node) {
-  CHECK(procs_per_node > 0, "a step with places of no processes");
+void Index::keep_key(const std::string& key, Time at) {
+  drop_key(key);
+  keyed_at_[key] = at;
+  keys.emplace(at, key);
+}
+
+void Index::drop_key(const std::string& key) {
+  const auto known = keyed_at_.find(key);
+  if (known == keyed_at_.end()) return;
+  keys.erase({known->second, key});
+  keyed_at_.erase(known);
+}
+
+void Index::open(const State& state, const Lane& lane) {
   Held& held = held_[lane.id];
   held.step = StepKey{lane.job, lane.step};
   for (const model::Place& place : lane.places) {
-    CHECK(place.ranks % procs_per_node == 0, "a place holds part of a node's processes");
     lanes_on[place.node].insert(lane.id);
-    held.amounts[place.node].add(lane.per_place.times(place.ranks / procs_per_node));
+    held.amounts[place.node].add(held_by(state, lane, place));
   }
 }
 

@@ -49,10 +49,12 @@ struct Index {
   std::set<std::pair<Time, std::string>> keys;
 
  private:
-  void open(const Lane& lane, std::int32_t procs_per_node);
+  void open(const State& state, const Lane& lane);
   void close(const State& state, LaneId lane);
   void settle_host(const State& state, const NodeId& node);
   void crowd(const State& state, LaneId lane);
+  void keep_key(const std::string& key, Time at);
+  void drop_key(const std::string& key);
   void refresh_task(const State& state, const model::TaskRef& task);
   void refresh_job(const State& state, const JobId& job);
   void refresh_steps(const State& state, const JobId& job);
@@ -65,6 +67,7 @@ struct Index {
     std::map<NodeId, model::Resources> amounts;
   };
   std::map<LaneId, Held> held_;
+  std::map<std::string, Time> keyed_at_;
   std::map<LaneId, Time> crowded_at_;
   std::map<StepKey, sched::QueueKey> ready_at_;
   std::map<model::TaskRef, Time> again_at_;

@@ -1,23 +1,13 @@
 #include "brain/order_book.h"
 
-#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "base/check.h"
+#include "brain/places.h"
 
 namespace runnel::brain {
 namespace {
-
-std::vector<NodeId> nodes_of(const std::vector<model::Place>& places) {
-  std::vector<NodeId> nodes;
-  for (const model::Place& place : places) {
-    if (std::find(nodes.begin(), nodes.end(), place.node) == nodes.end()) {
-      nodes.push_back(place.node);
-    }
-  }
-  return nodes;
-}
 
 bool is_up(const State& state, const NodeId& node) {
   auto found = state.nodes.find(node);
@@ -79,9 +69,17 @@ class OrderBook::Collector {
     for (const auto& [id, node] : state_.nodes) to(id).remove.push_back(event.job);
   }
 
-  // The others ask nothing of a node.
-  template <typename Other>
-  void operator()(const Other& /*event*/) {}
+  // These ask nothing of a node; one that joined or left is told by on_join() or not at all.
+  void operator()(const model::JobSubmitted&) {}
+  void operator()(const model::JobChanged&) {}
+  void operator()(const model::StepChanged&) {}
+  void operator()(const model::TasksChanged&) {}
+  void operator()(const model::AttemptRunning&) {}
+  void operator()(const model::RankEnded&) {}
+  void operator()(const model::NodeJoined&) {}
+  void operator()(const model::NodeLeft&) {}
+  void operator()(const model::JobArchived&) {}
+  void operator()(const model::KeyExpired&) {}
 
   std::vector<model::NodeOrders> take() {
     for (const LaneId lane : closed_) book_.lanes_.erase(lane);

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "brain/brain.h"
+#include "brain/places.h"
 #include "brain/task_environment.h"
 
 namespace runnel::brain {
@@ -21,26 +22,6 @@ const Lane& lane_of(const State& state, const LiveAttempt& live) {
   const auto lane = state.lanes.find(live.lane);
   CHECK(lane != state.lanes.end(), "a live attempt is on a lane that is not open");
   return lane->second;
-}
-
-// The ranks of a gang that one node runs: those of its places, which follow each other.
-struct Share {
-  std::int32_t first_rank = 0;
-  std::int32_t rank_count = 0;
-};
-
-Share share_of(const Lane& lane, const NodeId& node) {
-  Share share;
-  for (const model::Place& place : lane.places) {
-    if (place.node == node) {
-      share.rank_count += place.ranks;
-    } else if (share.rank_count == 0) {
-      share.first_rank += place.ranks;
-    } else {
-      break;
-    }
-  }
-  return share;
 }
 
 // Whether every rank of the share is known to have ended: a node that comes back without them, in a
@@ -105,11 +86,6 @@ StopReason reason_of(Status stopping) {
   }
 }
 
-bool has_place_on(const Lane& lane, const NodeId& node) {
-  return std::any_of(lane.places.begin(), lane.places.end(),
-                     [&](const model::Place& place) { return place.node == node; });
-}
-
 void add_lane(const State& state, const Lane& lane, const Share& share,
               std::vector<DesiredAttempt>& out) {
   for (const TaskIndex index : lane.queue) {
@@ -127,7 +103,8 @@ void add_lane(const State& state, const Lane& lane, const Share& share,
 std::vector<DesiredAttempt> desired(const State& state, const NodeId& node) {
   std::vector<DesiredAttempt> out;
   for (const auto& [id, lane] : state.lanes) {
-    if (has_place_on(lane, node)) add_lane(state, lane, share_of(lane, node), out);
+    const Share share = share_of(lane, node);
+    if (share.rank_count > 0) add_lane(state, lane, share, out);
   }
   return out;
 }
@@ -154,13 +131,7 @@ std::optional<model::StopOrder> stop_order(const State& state, const model::Atte
 std::vector<NodeId> nodes_of(const State& state, const model::AttemptRef& attempt) {
   const LiveAttempt* live = find_live(state, attempt);
   if (live == nullptr) return {};
-  std::vector<NodeId> nodes;
-  for (const model::Place& place : lane_of(state, *live).places) {
-    if (std::find(nodes.begin(), nodes.end(), place.node) == nodes.end()) {
-      nodes.push_back(place.node);
-    }
-  }
-  return nodes;
+  return nodes_of(lane_of(state, *live).places);
 }
 
 }  // namespace runnel::brain

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "brain/outcome.h"
+#include "brain/places.h"
 #include "brain/turn.h"
 
 namespace runnel::brain {
@@ -14,16 +15,6 @@ namespace {
 using model::EndCause;
 using model::RankReport;
 using model::Status;
-
-// The node's ranks of a lane as [first, end); empty when it has no place there.
-std::pair<std::int32_t, std::int32_t> ranks_on(const Lane& lane, const NodeId& node) {
-  std::int32_t first = 0;
-  for (const model::Place& place : lane.places) {
-    if (place.node == node) return {first, first + place.ranks};
-    first += place.ranks;
-  }
-  return {0, 0};
-}
 
 std::int32_t rank_count(const Lane& lane) {
   std::int32_t ranks = 0;
@@ -36,8 +27,8 @@ const LiveAttempt* reported(const State& state, const NodeId& node, const RankRe
   const Task* task = find_task(state, report.attempt.task);
   if (task == nullptr || !task->live.has_value()) return nullptr;
   if (task->live->number != report.attempt.attempt) return nullptr;
-  const auto [first, end] = ranks_on(state.lanes.at(task->live->lane), node);
-  if (report.rank < first || report.rank >= end) return nullptr;
+  const Share share = share_of(state.lanes.at(task->live->lane), node);
+  if (report.rank < share.first_rank || report.rank >= share.end()) return nullptr;
   if (task->live->ended_ranks.contains(report.rank)) return nullptr;
   return &*task->live;
 }
@@ -83,11 +74,11 @@ std::vector<LiveRank> live_ranks(const Turn& turn, const NodeId& node) {
   if (lanes == turn.index().lanes_on.end()) return found;
   for (LaneId id : lanes->second) {
     const Lane& lane = turn.state().lanes.at(id);
-    const auto [first, end] = ranks_on(lane, node);
+    const Share share = share_of(lane, node);
     for (TaskIndex index : lane.queue) {
       const model::TaskRef task{lane.job, lane.step, index};
       const LiveAttempt& live = *find_task(turn.state(), task)->live;
-      for (std::int32_t rank = first; rank < end; ++rank) {
+      for (std::int32_t rank = share.first_rank; rank < share.end(); ++rank) {
         if (!live.ended_ranks.contains(rank)) found.push_back({{task, live.number}, rank});
       }
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "brain/places.h"
+
 namespace runnel::brain {
 namespace {
 
@@ -53,10 +55,9 @@ std::optional<Time> end_of_lane(const State& state, const Lane& lane) {
 std::vector<sched::LaneEnd> lane_ends(const State& state) {
   std::vector<sched::LaneEnd> ends;
   for (const auto& [id, lane] : state.lanes) {
-    const std::int32_t per_node = spec_of(state, lane.job, lane.step).procs_per_node;
     const std::optional<Time> by = end_of_lane(state, lane);
     for (const model::Place& place : lane.places) {
-      ends.push_back({place.node, lane.per_place.times(place.ranks / per_node), by});
+      ends.push_back({place.node, held_by(state, lane, place), by});
     }
   }
   return ends;

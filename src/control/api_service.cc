@@ -1,6 +1,7 @@
 #include <map>
 #include <utility>
 
+#include "brain/places.h"
 #include "control/api.h"
 #include "json/value.h"
 
@@ -31,7 +32,7 @@ std::map<NodeId, Use> use_of(const brain::State& state) {
   for (const auto& [id, lane] : state.lanes) {
     for (const model::Place& place : lane.places) {
       Use& use = uses[place.node];
-      use.held.add(lane.per_place);
+      use.held.add(brain::held_by(state, lane, place));
       ++use.lanes;
     }
   }

@@ -60,8 +60,9 @@ struct StopOrder {
 // One message from control to a node. Sent after the batch behind it is durable.
 struct NodeOrders {
   Epoch epoch;  // Older epochs than the newest seen are refused.
-  // Grows with each message of an epoch: a node drops what is not newer than the last it took, so a
-  // late or doubled message can never start again what has ended and been forgotten.
+  // Grows with each message of an epoch. Where messages can be late or doubled, a node drops what
+  // is not newer than the last it took, so that none can start again what has ended and been
+  // forgotten; within one process, as in a home, they come once and in order.
   std::int64_t sequence = 0;
   NodeId node;
   Incarnation incarnation;

@@ -58,7 +58,7 @@ constexpr std::array kTaskRows = {
     Row{kAdmitted, set(kQueued, kStarting, kPaused, kCancelled, kSkipped)},
     // An attempt may end before anyone heard that it ran.
     Row{kStarting, set(kRunning, kQueued, kRecovering, kPaused) | kTaskEnds},
-    // Back to QUEUED: it left with its checkpoint code.
+    // Back to QUEUED: it was asked back, or its node was wanted for something else.
     Row{kRunning, set(kCompleting, kQueued, kRecovering, kPaused) | kTaskEnds},
     Row{kCompleting, set(kQueued, kRecovering, kPaused) | kTaskEnds},
     Row{kRecovering, set(kStarting, kQueued, kPaused, kCancelled, kFailed)},

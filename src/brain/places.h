@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "brain/state.h"
+#include "model/event.h"
+
+// What the places of a lane say: who runs which ranks of its gang, and what that takes.
+namespace runnel::brain {
+
+// The ranks of a gang that one node runs: those of its places, which follow each other.
+struct Share {
+  std::int32_t first_rank = 0;
+  std::int32_t rank_count = 0;
+
+  std::int32_t end() const { return first_rank + rank_count; }
+};
+
+// Empty when the lane has no place on the node.
+Share share_of(const Lane& lane, const NodeId& node);
+
+// Each node once, in the order of the places.
+std::vector<NodeId> nodes_of(const std::vector<model::Place>& places);
+
+// What a place takes of its node: an amount for each of the gang's places there.
+model::Resources held_by(const State& state, const Lane& lane, const model::Place& place);
+
+}  // namespace runnel::brain

@@ -1,0 +1,50 @@
+#include "brain/places.h"
+
+#include <gtest/gtest.h>
+
+#include "brain/testing/desk.h"
+
+namespace runnel::brain {
+namespace {
+
+using testing::Desk;
+
+Lane lane_on(std::vector<model::Place> places) {
+  Lane lane;
+  lane.places = std::move(places);
+  return lane;
+}
+
+TEST(Places, GiveEachNodeTheRanksThatFollowThoseBefore) {
+  const Lane lane = lane_on({{NodeId("a"), 2}, {NodeId("b"), 4}, {NodeId("c"), 2}});
+  EXPECT_EQ(share_of(lane, NodeId("a")).first_rank, 0);
+  EXPECT_EQ(share_of(lane, NodeId("a")).end(), 2);
+  EXPECT_EQ(share_of(lane, NodeId("b")).first_rank, 2);
+  EXPECT_EQ(share_of(lane, NodeId("b")).end(), 6);
+  EXPECT_EQ(share_of(lane, NodeId("c")).end(), 8);
+  EXPECT_EQ(share_of(lane, NodeId("d")).rank_count, 0);
+}
+
+TEST(Places, OfOneNodeThatFollowEachOtherAreOneShare) {
+  const Lane lane = lane_on({{NodeId("a"), 1}, {NodeId("b"), 1}, {NodeId("b"), 2}});
+  EXPECT_EQ(share_of(lane, NodeId("b")).first_rank, 1);
+  EXPECT_EQ(share_of(lane, NodeId("b")).rank_count, 3);
+  EXPECT_EQ(nodes_of(lane.places), (std::vector<NodeId>{NodeId("a"), NodeId("b")}));
+}
+
+TEST(Places, TakeAnAmountForEachOfTheGangsPlaces) {
+  Desk desk;
+  desk.colocate = true;
+  desk.join("a", 8);
+  model::StepSpec gang = testing::step("gang");
+  gang.num_nodes = 3;
+  gang.procs_per_node = 2;
+  desk.submit({gang});
+  const Lane& lane = desk.brain.state().lanes.begin()->second;
+  ASSERT_EQ(lane.places.size(), 1U);
+  EXPECT_EQ(lane.places[0].ranks, 6);
+  EXPECT_EQ(held_by(desk.brain.state(), lane, lane.places[0]).milli_cpus, 3'000);
+}
+
+}  // namespace
+}  // namespace runnel::brain
