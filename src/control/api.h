@@ -77,8 +77,9 @@ class Api {
   Async<http::Reply> remove(http::Request request);
   Async<http::Reply> call(http::Request request, model::JobRequest::Verb verb);
   Async<http::Reply> explain(http::Request request);
-  // Of the job of the path: its whole id.
-  Async<JobId> job_of_path(std::string prefix);
+  // The whole id of the path's job, which is one of the path's project.
+  Async<JobId> job_of_path(const http::Request& request);
+  Async<ProjectId> project_of_job(JobId job);
   Async<std::string> document_of(JobId job, JobView view);
 
   // api_list.cc

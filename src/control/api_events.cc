@@ -58,7 +58,7 @@ Async<http::Reply> Api::all_events(http::Request request) {
 }
 
 Async<http::Reply> Api::job_events(http::Request request) {
-  Result<JobId> found = co_await job_of_path(request.param("id"));
+  Result<JobId> found = co_await job_of_path(request);
   JobId job = CO_TRY(std::move(found));
   co_return co_await events(std::move(request), std::move(job));
 }

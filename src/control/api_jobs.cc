@@ -7,6 +7,7 @@
 #include "control/api.h"
 #include "control/job_document.h"
 #include "json/value.h"
+#include "json/writer.h"
 
 namespace runnel::control {
 namespace {
@@ -39,9 +40,14 @@ Result<Submission> read_body(const http::Request& request) {
 
 Result<std::string> key_of(const http::Request& request) {
   std::string key(request.headers.find("idempotency-key").value_or(""));
-  if (key.size() <= kKeyBytesMax) return key;
-  return Error(Errc::kInvalid, "is longer than " + std::to_string(kKeyBytesMax) + " bytes")
-      .with_field("Idempotency-Key");
+  if (key.size() > kKeyBytesMax) {
+    return Error(Errc::kInvalid, "is longer than " + std::to_string(kKeyBytesMax) + " bytes")
+        .with_field("Idempotency-Key");
+  }
+  if (!json::is_utf8(key)) {
+    return Error(Errc::kInvalid, "is not UTF-8 text").with_field("Idempotency-Key");
+  }
+  return key;
 }
 
 // The version that If-Match asks for: "7" with its quotes, or "*" for any.
@@ -120,8 +126,24 @@ Result<StepIndex> find_step(const model::JobSpec& spec, const std::string& text)
                               : "did you mean '" + near + "'?");
 }
 
-Async<JobId> Api::job_of_path(std::string prefix) {
-  return controller_.find_job(std::move(prefix));
+Async<JobId> Api::job_of_path(const http::Request& request) {
+  const ProjectId wanted = CO_TRY(project_of(request));
+  Result<JobId> found = co_await controller_.find_job(request.param("id"));
+  const JobId job = CO_TRY(std::move(found));
+  Result<ProjectId> project = co_await project_of_job(job);
+  if (CO_TRY(std::move(project)) == wanted) co_return job;
+  co_return Error(Errc::kNotFound, "there is no job " + job.str() + " in this project")
+      .with_field("project")
+      .with_value(wanted.str());
+}
+
+Async<ProjectId> Api::project_of_job(JobId job) {
+  const auto live = controller_.state().jobs.find(job);
+  if (live != controller_.state().jobs.end()) co_return live->second.project;
+  Result<store::ArchiveEntry> read = co_await controller_.writer().read<store::ArchiveEntry>(
+      [&job](store::EventLog& log) { return log.archived(job.str()); });
+  const store::ArchiveEntry entry = CO_TRY(std::move(read));
+  co_return project_of_sort_key(entry.sort_key);
 }
 
 Async<http::Reply> Api::submit(http::Request request) {
@@ -160,18 +182,11 @@ Async<std::string> Api::document_of(JobId job, JobView view) {
 Async<http::Reply> Api::get_job(http::Request request) {
   CO_TRY(known_only(request, {"include"}));
   const bool spec = text_of(request, "include") == "spec";
-  Result<JobId> found = co_await job_of_path(request.param("id"));
+  Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
   Result<std::string> read = co_await document_of(job, spec ? JobView::kWithSpec : JobView::kFull);
   const std::string document = CO_TRY(std::move(read));
   const json::Value parsed = CO_TRY(json::parse(document));
-  const json::Value* project = parsed.find("project");
-  const ProjectId wanted = CO_TRY(project_of(request));
-  if (project != nullptr && project->as_text() != wanted.str()) {
-    co_return Error(Errc::kNotFound, "there is no job " + job.str() + " in this project")
-        .with_field("project")
-        .with_value(wanted.str());
-  }
   const json::Value* seq = parsed.find("resource_version");
   CHECK(seq != nullptr, "a job's document without its version");
   const EventSeq version(seq->as_int());
@@ -207,7 +222,7 @@ Async<http::Reply> Api::call(http::Request request, Verb verb) {
   wanted.actor = std::move(body.actor);
   wanted.secrets = std::move(body.secrets);
   wanted.version = CO_TRY(version_of(request));
-  Result<JobId> found = co_await job_of_path(request.param("id"));
+  Result<JobId> found = co_await job_of_path(request);
   wanted.job = CO_TRY(std::move(found));
   const JobId job = wanted.job;
   if (!controller_.state().jobs.contains(job)) {
@@ -227,7 +242,7 @@ Async<http::Reply> Api::remove(http::Request request) {
   wanted.verb = Verb::kDelete;
   wanted.actor = text_of(request, "actor");
   wanted.version = CO_TRY(version_of(request));
-  Result<JobId> found = co_await job_of_path(request.param("id"));
+  Result<JobId> found = co_await job_of_path(request);
   wanted.job = CO_TRY(std::move(found));
   const JobId job = wanted.job;
   json::Value deleted = json::Value::object();
@@ -246,7 +261,7 @@ Async<http::Reply> Api::remove(http::Request request) {
 
 Async<http::Reply> Api::explain(http::Request request) {
   CO_TRY(known_only(request, {}));
-  Result<JobId> found = co_await job_of_path(request.param("id"));
+  Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
   Result<std::string> text = co_await controller_.answer<std::string>(
       [job](const LogWriter& writer) { return explanation(writer, job); });

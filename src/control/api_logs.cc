@@ -80,7 +80,7 @@ Result<model::LogFilter> Api::log_query(const http::Request& request, const JobI
 }
 
 Async<http::Reply> Api::read_logs(http::Request request) {
-  Result<JobId> found = co_await job_of_path(request.param("id"));
+  Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
   const model::LogFilter query = CO_TRY(log_query(request, job));
   const Flag follow = CO_TRY(flag_of(request, "follow"));

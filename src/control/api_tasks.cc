@@ -115,7 +115,7 @@ Result<std::optional<BatchSeq>> fold_some(store::EventLog& log, BatchSeq after, 
 
 Async<http::Reply> Api::list_tasks(http::Request request) {
   const TaskRequest wanted = CO_TRY(read_request(request));
-  Result<JobId> found = co_await job_of_path(request.param("id"));
+  Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
   Result<std::string> page = co_await controller_.answer<std::string>(
       [&job, &wanted](const LogWriter& writer) { return page_of(writer, job, wanted); });
@@ -141,7 +141,7 @@ Async<std::string> Api::history_of(model::TaskRef task, EventSeq first, EventSeq
 
 Async<http::Reply> Api::get_task(http::Request request) {
   CO_TRY(known_only(request, {}));
-  Result<JobId> found = co_await job_of_path(request.param("id"));
+  Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
   const std::string step = request.param("step");
   const std::string index = request.param("index");

@@ -157,7 +157,10 @@ TEST_F(ApiTest, CreatesAJobAndShowsIt) {
   EXPECT_EQ(shown.headers.find("ETag"), created.headers.find("ETag"));
   EXPECT_EQ(shown.body, created.body);
   EXPECT_EQ(get("/api/v1/projects/default/jobs/" + id).body, created.body);
-  EXPECT_EQ(get("/api/v1/projects/other/jobs/" + id).status, 404);
+  for (const char* rest : {"", "/explain", "/tasks", "/tasks/a/0", "/events", "/logs"}) {
+    EXPECT_EQ(get("/api/v1/projects/default/jobs/" + id + rest).status, 200) << rest;
+    EXPECT_EQ(get("/api/v1/projects/other/jobs/" + id + rest).status, 404) << rest;
+  }
   EXPECT_NE(get("/api/v1/jobs/" + id + "?include=spec").body.find("\"spec\""), std::string::npos);
   http::Request again = http::Request::get("/api/v1/jobs/" + id);
   again.headers.set("If-None-Match", std::string(*shown.headers.find("ETag")));
@@ -203,6 +206,37 @@ TEST_F(ApiTest, RefusesBadBodiesAsProblems) {
   EXPECT_EQ(get("/api/v1/jobs/train").status, 404);
   EXPECT_EQ(get("/api/v1/nothing").status, 404);
   EXPECT_EQ(get("/api/v1/projects/No_Such/jobs").status, 422);
+}
+
+TEST_F(ApiTest, ChangesNothingThroughAnotherProject) {
+  const std::string id = submit({step("a")});
+  EXPECT_EQ(post("/api/v1/projects/other/jobs/" + id + ":cancel", "").status, 404);
+  http::Request remove = http::Request::get("/api/v1/projects/other/jobs/" + id);
+  remove.method = http::Method::kDelete;
+  EXPECT_EQ(ask(remove).status, 404);
+  EXPECT_EQ(post("/api/v1/jobs/" + id + ":cancel", "").status, 200);
+}
+
+TEST_F(ApiTest, RefusesTextThatALogCouldNotKeep) {
+  http::Request request = http::Request::post("/api/v1/jobs");
+  request.headers.set("Content-Type", "application/json");
+  request.headers.set("Idempotency-Key", "caf\xE9");
+  request.body = body_of({step("a")});
+  EXPECT_EQ(ask(request).status, 422);
+  request.headers.set("Idempotency-Key", "caf\xC3\xA9");
+  EXPECT_EQ(ask(request).status, 201);
+  EXPECT_EQ(get("/api/v1/jobs?filter=caf%E9").status, 422);
+}
+
+TEST_F(ApiTest, CountsEachPlaceOfAGangThatSharesANode) {
+  node_->colocate = true;
+  ASSERT_TRUE(home_.wait(node_->join(4)).ok());
+  model::StepSpec gang = step("gang");
+  gang.num_nodes = 3;
+  ASSERT_EQ(post("/api/v1/jobs", body_of({gang})).status, 201);
+  const json::Value nodes = get_json("/api/v1/nodes");
+  const json::Value& used = *nodes.find("nodes")->as_list().front().find("used");
+  EXPECT_EQ(used.find("milli_cpus")->as_int(), 3'000);
 }
 
 TEST_F(ApiTest, SaysThatTheDiskIsFull) {

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/nearest.h"
 #include "http/event_stream.h"
+#include "json/writer.h"
 
 namespace runnel::control {
 namespace {
@@ -77,6 +78,10 @@ Result<std::optional<Time>> since_of(const http::Request& request, Time now) {
 
 Result<void> known_only(const http::Request& request, std::vector<std::string_view> names) {
   for (const auto& [name, value] : request.query) {
+    if (!json::is_utf8(value)) {
+      // It would be another text when it is read from the log again.
+      return bad(name, "", "is not UTF-8 text", "send it as UTF-8, with its bytes in %XX");
+    }
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::string near = nearest(name, names);
     return bad(

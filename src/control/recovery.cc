@@ -43,14 +43,29 @@ Result<void> replay(Recovered& into, const store::Batch& batch) {
   return {};
 }
 
-Result<brain::State> snapshot_state(const std::optional<store::Snapshot>& snapshot) {
-  if (!snapshot) return brain::State();
-  auto state = brain::decode_state(snapshot->text);
-  if (state.ok()) return state;
-  return Error(Errc::kCorrupt, "the snapshot at batch " +
-                                   std::to_string(snapshot->through.value()) +
-                                   " is not understood: " + state.error().to_string())
+Error not_understood(const store::Snapshot& snapshot, const Error& cause) {
+  return Error(Errc::kCorrupt,
+               "the snapshot at batch " + std::to_string(snapshot.through.value()) +
+                   " is not understood and what was before it is gone: " + cause.to_string())
       .with_hint("runnel fsck tells what can be saved");
+}
+
+// Where the fold begins.
+struct Start {
+  brain::State state;
+  BatchSeq after;
+};
+
+// At the newest snapshot. One that is not understood only saves time as long as the log still has
+// all batches; that of a newer build is not ours to do without.
+Result<Start> start_of(store::EventLog& log) {
+  const std::optional<store::Snapshot> snapshot = TRY(log.load_snapshot());
+  if (!snapshot) return Start();
+  Result<brain::State> state = brain::decode_state(snapshot->text);
+  if (state.ok()) return Start{std::move(state).value(), snapshot->through};
+  if (state.error().code == Errc::kUnsupported) return std::move(state).error();
+  if (log.read(BatchSeq(0), 1).ok()) return Start();
+  return not_understood(*snapshot, state.error());
 }
 
 store::ArchiveEntry entry_of(const brain::Job& job, EventSeq version) {
@@ -112,6 +127,10 @@ std::string archive_sort_key(const ProjectId& project, const JobId& job) {
   return project.str() + "/" + job.str();
 }
 
+ProjectId project_of_sort_key(const std::string& sort_key) {
+  return ProjectId(sort_key.substr(0, sort_key.find('/')));
+}
+
 Result<std::vector<model::Event>> events_of(const store::Batch& batch) {
   auto events = decode_events(batch);
   if (events.ok()) return events;
@@ -119,11 +138,10 @@ Result<std::vector<model::Event>> events_of(const store::Batch& batch) {
 }
 
 Result<Recovered> recover(store::EventLog& log) {
-  const std::optional<store::Snapshot> snapshot = TRY(log.load_snapshot());
-  brain::State state = TRY(snapshot_state(snapshot));
-  JobRecords records(state);
-  Recovered recovered{brain::Brain(std::move(state)), std::move(records), log.head(), 0};
-  BatchSeq at = snapshot ? snapshot->through : BatchSeq(0);
+  Start start = TRY(start_of(log));
+  JobRecords records(start.state);
+  Recovered recovered{brain::Brain(std::move(start.state)), std::move(records), log.head(), 0};
+  BatchSeq at = start.after;
   while (at < recovered.head.last) {
     const std::vector<store::Batch> batches = TRY(log.read(at, store::kReadBatchesMax));
     if (batches.empty()) {

@@ -50,6 +50,7 @@ class JobRecords {
 
 // Where a job stands in the archive's lists: newest first, project by project.
 std::string archive_sort_key(const ProjectId& project, const JobId& job);
+ProjectId project_of_sort_key(const std::string& sort_key);
 
 // What a log folds to.
 struct Recovered {

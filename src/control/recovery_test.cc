@@ -132,13 +132,38 @@ TEST_F(RecoveryTest, RefusesABatchThatHoldsFewerEventsThanItSays) {
   EXPECT_FALSE(events_of(batch).ok());
 }
 
-TEST_F(RecoveryTest, RefusesASnapshotThatIsNotUnderstood) {
+TEST_F(RecoveryTest, BeginsAnewWhenTheSnapshotIsNotUnderstood) {
   submit({step("a")});
   ASSERT_TRUE(log_->save_snapshot(epoch_, {log_->head().last, "{\"what\":1}"}).ok());
+  const Recovered found = MUST(recover(*log_));
+  EXPECT_EQ(brain::encode_state(found.brain.state()), brain::encode_state(desk_.brain.state()));
+}
+
+TEST_F(RecoveryTest, RefusesASnapshotThatIsNotUnderstoodAndAllThatIsLeft) {
+  submit({step("a")});
+  snapshot();
+  submit({step("b")});
+  for (int time = 0; time < 2; ++time) {
+    ASSERT_TRUE(log_->save_snapshot(epoch_, {log_->head().last, "{\"what\":1}"}).ok());
+    submit({step("c")});
+  }
+  ASSERT_TRUE(log_->prune(epoch_, BatchSeq(1)).ok());
   auto found = recover(*log_);
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().code, Errc::kCorrupt);
   EXPECT_NE(found.error().message.find("snapshot"), std::string::npos);
+}
+
+TEST_F(RecoveryTest, LeavesTheSnapshotOfANewerBuildAlone) {
+  submit({step("a")});
+  std::string newer = brain::encode_state(desk_.brain.state());
+  const std::size_t version = newer.find("\"version\":");
+  ASSERT_NE(version, std::string::npos);
+  newer.insert(version + std::string_view("\"version\":").size(), "9");
+  ASSERT_TRUE(log_->save_snapshot(epoch_, {log_->head().last, newer}).ok());
+  auto found = recover(*log_);
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, Errc::kUnsupported);
 }
 
 class JobRecordsTest : public ::testing::Test {
