@@ -23,14 +23,16 @@ struct Rules {
 
 }  // namespace
 
-Brain::Brain(State state)
-    : state_(std::move(state)), index_(std::make_unique<Index>(Index::build(state_))) {}
+Brain::Brain(State state, Limits limits)
+    : state_(std::move(state)),
+      limits_(limits),
+      index_(std::make_unique<Index>(Index::build(state_))) {}
 Brain::~Brain() = default;
 Brain::Brain(Brain&&) noexcept = default;
 Brain& Brain::operator=(Brain&&) noexcept = default;
 
 Decision Brain::decide(const model::Input& input, Time now) {
-  Turn turn(state_, *index_, std::max(now, state_.now));
+  Turn turn(state_, *index_, limits_, std::max(now, state_.now));
   std::visit(Rules{turn}, input);
   withdraw_crowded(turn);
   settle(turn);
@@ -64,7 +66,7 @@ std::optional<Time> Brain::next_wake(Time now) const {
   }
   // These leave with the first input after their time, whatever it is.
   if (!index_->crowded.empty()) consider(index_->crowded.begin()->first);
-  if (!index_->keys.empty()) consider(index_->keys.begin()->first + kKeyLife);
+  if (!index_->keys.empty()) consider(index_->keys.begin()->first + limits_.key_life);
   return earliest;
 }
 

@@ -26,7 +26,8 @@ struct Decision {
 // The state machine of jobs, steps, tasks, attempts, lanes and nodes.
 //
 // Contract: decide() is a function of (state, input, now): same three, same events, on every
-// machine.
+// machine,
+//           under the same limits.
 //           It folds its own events through apply() as it goes, so that each rule sees the outcome
 //           of the one before; afterwards state() is exactly what a replay of the events gives.
 //           Nothing of a decision may leave the process before its batch is durable; when it cannot
@@ -36,7 +37,7 @@ struct Decision {
 // Lifetime: the index is derived from the state, never stored, and no part of its hash.
 class Brain {
  public:
-  explicit Brain(State state = {});
+  explicit Brain(State state = {}, Limits limits = {});
   ~Brain();
   Brain(Brain&&) noexcept;
   Brain& operator=(Brain&&) noexcept;
@@ -53,6 +54,7 @@ class Brain {
 
  private:
   State state_;
+  Limits limits_;
   std::unique_ptr<Index> index_;
   // Of the last plan: most inputs make none, and what became due since is seen by none of those.
   Time planned_at_;

@@ -491,11 +491,11 @@ TEST(Brain, WhatCanNeverStartIsRefused) {
 TEST(Brain, OldFinishedJobsAreArchived) {
   Desk desk;
   desk.join("a", 1);
-  for (std::size_t count = 0; count < kFinishedJobsMax + 2; ++count) {
+  for (std::size_t count = 0; count < Limits().finished_jobs + 2; ++count) {
     const JobId job = desk.submit({step("one")});
     desk.ended("a", Desk::ref(job, 0, 0));
   }
-  EXPECT_EQ(desk.brain.state().jobs.size(), kFinishedJobsMax);
+  EXPECT_EQ(desk.brain.state().jobs.size(), Limits().finished_jobs);
   EXPECT_EQ(desk.all<model::JobArchived>(desk.history).size(), 2U);
 }
 

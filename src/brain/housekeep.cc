@@ -7,10 +7,10 @@ namespace runnel::brain {
 void expire(Turn& turn) {
   while (!turn.index().keys.empty()) {
     const auto& [at, key] = *turn.index().keys.begin();
-    if (turn.now() - at < kKeyLife) break;
+    if (turn.now() - at < turn.limits().key_life) break;
     turn.emit(model::KeyExpired{std::string(key)});
   }
-  while (turn.state().finished.size() > kFinishedJobsMax) {
+  while (turn.state().finished.size() > turn.limits().finished_jobs) {
     turn.emit(model::JobArchived{turn.state().finished.front()});
   }
 }

@@ -131,10 +131,14 @@ struct State {
   std::int32_t last_port = 0;
 };
 
-inline constexpr std::size_t kFinishedJobsMax = 1'000;      // More are archived.
 inline constexpr std::size_t kUnfinishedJobsMax = 100'000;  // More are refused (kFull).
 inline constexpr std::size_t kKeysMax = 100'000;            // More are refused (kFull).
-inline constexpr Duration kKeyLife = Duration::hours(24);
+
+// Where a simulation has less patience than a home.
+struct Limits {
+  std::size_t finished_jobs = 1'000;  // More are archived.
+  Duration key_life = Duration::hours(24);
+};
 
 // Folds one event that happened at `now` into the state. Decides nothing; exact arithmetic only.
 // CHECKs that the event fits the state: a log that does not is damaged and was refused before.

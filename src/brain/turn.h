@@ -23,7 +23,8 @@ namespace runnel::brain {
 //           no other state than the one a replay would have.
 class Turn {
  public:
-  Turn(State& state, Index& index, Time now) : state_(state), index_(index), now_(now) {}
+  Turn(State& state, Index& index, const Limits& limits, Time now)
+      : state_(state), index_(index), limits_(limits), now_(now) {}
 
   void emit(model::Event event) {
     apply(state_, event, now_);
@@ -33,6 +34,7 @@ class Turn {
 
   const State& state() const { return state_; }
   const Index& index() const { return index_; }
+  const Limits& limits() const { return limits_; }
   Time now() const { return now_; }
 
   void touch_step(const JobId& job, StepIndex step) { steps_.insert(StepKey{job, step}); }
@@ -57,6 +59,7 @@ class Turn {
  private:
   State& state_;
   Index& index_;
+  const Limits& limits_;
   Time now_;
   std::vector<model::Event> events_;
   std::set<StepKey> steps_;

@@ -347,7 +347,7 @@ TEST_F(LogWriterTest, SnapshotsEverySoManyEvents) {
 }
 
 TEST_F(LogWriterTest, ArchivesTheRecordOfTheOldestFinishedJob) {
-  const auto count = static_cast<int>(brain::kFinishedJobsMax) + 1;
+  const auto count = static_cast<int>(brain::Limits().finished_jobs) + 1;
   for (int job = 0; job < count; ++job) {
     const std::string id = "job" + std::to_string(10'000 + job);
     ASSERT_TRUE(decide(submit_input(id)).ok());
@@ -362,7 +362,7 @@ TEST_F(LogWriterTest, ArchivesTheRecordOfTheOldestFinishedJob) {
 }
 
 TEST_F(LogWriterTest, ArchivesRecordsThatAnEarlierProcessFinished) {
-  const auto count = static_cast<int>(brain::kFinishedJobsMax);
+  const auto count = static_cast<int>(brain::Limits().finished_jobs);
   for (int job = 0; job < count; ++job) {
     const std::string id = "job" + std::to_string(10'000 + job);
     ASSERT_TRUE(decide(submit_input(id)).ok());

@@ -18,7 +18,6 @@ class Agenda {
   explicit Agenda(Time start) : now_(start) {}
 
   Time now() const { return now_; }
-  bool empty() const { return items_.empty(); }
   void at(Time when, std::function<void()> what) {
     CHECK(when >= now_, "something is planned for the past");
     items_.push({when, next_++, std::move(what)});

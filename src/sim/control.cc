@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/overdue.h"
 
 namespace runnel::sim {
 namespace {
@@ -16,9 +17,24 @@ constexpr Duration kWakeDelayMax = Duration::seconds(30);
 // How late may be looked at what was due, when nothing stands in the way.
 constexpr Duration kOverdueSlack = Duration::millis(1'000);
 
+brain::Decision disk_is_full() {
+  brain::Decision refused;
+  refused.refusal = Error(Errc::kFull, "the disk is full");
+  return refused;
+}
+
+std::vector<model::RankReport> stale_ranks(const brain::State& state,
+                                           const std::vector<model::RankReport>& ranks) {
+  std::vector<model::RankReport> stale;
+  for (const model::RankReport& rank : ranks) {
+    if (!brain::is_live(state, rank.attempt)) stale.push_back(rank);
+  }
+  return stale;
+}
+
 }  // namespace
 
-SimControl::SimControl(std::uint64_t seed, Wiring wiring)
+SimControl::SimControl(const Scenario& scenario, Wiring wiring)
     : agenda_(*wiring.agenda),
       log_(*wiring.log),
       seen_(*wiring.seen),
@@ -27,7 +43,8 @@ SimControl::SimControl(std::uint64_t seed, Wiring wiring)
       send_(std::move(wiring.send)),
       node_index_(*wiring.node_index),
       declared_(*wiring.declared),
-      dice_(seed ^ 0xC0117201ULL) {}
+      dice_(scenario.seed ^ 0xC0117201ULL),
+      limits_(scenario.limits) {}
 
 void SimControl::later(Duration delay, std::function<void()> what) {
   agenda_.after(delay, [this, life = life_, what = std::move(what)] {
@@ -41,7 +58,7 @@ void SimControl::later(Duration delay, std::function<void()> what) {
 }
 
 void SimControl::fold() {
-  brain_ = std::make_unique<brain::Brain>(folded_);
+  brain_ = std::make_unique<brain::Brain>(folded_, limits_);
   for (; folded_batches_ < log_.batches.size(); ++folded_batches_) {
     const DurableLog::Batch& batch = log_.batches[folded_batches_];
     brain_->replay(batch.events, batch.now);
@@ -52,6 +69,18 @@ void SimControl::fold() {
   invariants_.restart(log_.events);
 }
 
+// A state as it was at some moment, by way of its text.
+void SimControl::read_snapshot() {
+  brain::Brain brain({}, limits_);
+  const auto batches = static_cast<std::int64_t>(log_.batches.size());
+  folded_batches_ = static_cast<std::size_t>(dice_.between(0, batches));
+  for (std::size_t at = 0; at < folded_batches_; ++at) {
+    brain.replay(log_.batches[at].events, log_.batches[at].now);
+  }
+  folded_ = MUST(brain::decode_state(brain::encode_state(brain.state())));
+  now_max_ = folded_.now;
+}
+
 void SimControl::start() {
   CHECK(!up(), "a control is started twice");
   ++life_;
@@ -60,6 +89,7 @@ void SimControl::start() {
   now_max_ = Time();
   folded_ = {};
   folded_batches_ = 0;
+  if (dice_.chance(250)) read_snapshot();
   fold();
   // From here on time is counted by a clock that nobody can set.
   base_ = std::max(now_max_, agenda_.now() + skew_);
@@ -92,6 +122,9 @@ void SimControl::crash(Duration down, bool torn) {
   committing_ = 0;
   held_.clear();
   heard_.clear();
+  linked_.clear();
+  again_.clear();
+  waiting_ = false;
   frozen_until_ = Time();
   wake_at_ = Time();
   agenda_.after(down, [this] {
@@ -130,12 +163,14 @@ bool SimControl::request(model::JobRequest request, Reply reply) {
 }
 
 void SimControl::take(model::Input input, Reply reply) {
-  if (awake()) {
-    decide(std::move(input), std::move(reply));
-  } else {
+  if (!awake()) {
     held_.push_back([this, input = std::move(input), reply = std::move(reply)]() mutable {
-      decide(std::move(input), std::move(reply));
+      take(std::move(input), std::move(reply));
     });
+  } else if (waiting_) {
+    reply(disk_is_full());
+  } else {
+    decide(std::move(input), std::move(reply));
   }
 }
 
@@ -148,31 +183,76 @@ void SimControl::receive(const Heartbeat& beat) {
   const NodeId node = beat.node.id;
   if (!declared_.contains(node)) return;  // Nobody speaks for it any more.
   if (beat.good_bye) {
-    decide(model::NodeReport{node, beat.incarnation, beat.ranks}, nullptr);
-    decide(model::NodeLost{node, beat.incarnation, "Left"}, nullptr);
+    decide_told({model::NodeReport{node, beat.incarnation, beat.ranks}, nullptr});
+    decide_told({model::NodeLost{node, beat.incarnation, "Left"}, nullptr});
     heard_.erase(node);
     return;
   }
-  auto known = brain_->state().nodes.find(node);
-  const bool joins = known == brain_->state().nodes.end() || !known->second.up ||
-                     known->second.incarnation != beat.incarnation;
   heard_[node] = agenda_.now();
+  const auto known = brain_->state().nodes.find(node);
+  const bool joins = !linked_.contains(node) || known == brain_->state().nodes.end() ||
+                     !known->second.up || known->second.incarnation != beat.incarnation;
   if (joins) {
-    decide(model::NodeJoin{beat.node, beat.incarnation, beat.ranks}, nullptr);
+    join(beat);
   } else {
-    decide(model::NodeReport{node, beat.incarnation, beat.ranks}, nullptr);
+    report(beat);
   }
-  // The difference between desired and observed as it is now, sent when all it rests on is durable.
-  auto found = brain_->state().nodes.find(node);
-  const bool known_life = found != brain_->state().nodes.end() && found->second.up &&
-                          found->second.incarnation == beat.incarnation;
-  if (!known_life) return;
-  model::NodeOrders orders = orders_->on_join(brain_->state(), node, beat.ranks);
-  if (brain::empty(orders)) return;
+}
+
+void SimControl::join(const Heartbeat& beat) {
+  linked_.insert(beat.node.id);
+  decide_told(
+      {model::NodeJoin{beat.node, beat.incarnation, beat.ranks},
+       [this, node = beat.node.id, ranks = beat.ranks](const brain::Decision&) {
+         answer([this, node, ranks] { return orders_->on_join(brain_->state(), node, ranks); });
+       }});
+}
+
+void SimControl::report(const Heartbeat& beat) {
+  // What the state does not know any more at this point ended in an earlier decision.
+  std::vector<model::RankReport> stale = stale_ranks(brain_->state(), beat.ranks);
+  Reply forget;
+  if (!stale.empty()) {
+    forget = [this, node = beat.node.id, stale = std::move(stale)](const brain::Decision&) {
+      answer([this, node, stale] {
+        return orders_->forget(brain_->state(), node, brain::ended_unknown(brain_->state(), stale));
+      });
+    };
+  }
+  decide_told({model::NodeReport{beat.node.id, beat.incarnation, beat.ranks}, std::move(forget)});
+}
+
+// Until the disk takes it.
+void SimControl::decide_told(Told told) {
+  if (waiting_) {
+    again_.push_back(std::move(told));
+    return;
+  }
+  model::Input input = told.input;
+  decide(std::move(input), [this, told = std::move(told)](const brain::Decision& decision) {
+    if (decision.refusal.has_value()) {
+      again_.push_back(told);
+    } else if (told.durable != nullptr) {
+      told.durable(decision);
+    }
+  });
+}
+
+void SimControl::decide_again() {
+  waiting_ = false;
+  for (Told& told : std::exchange(again_, {})) decide_told(std::move(told));
+}
+
+// Sends what is made of the state as it is now, once all that it rests on is durable.
+void SimControl::answer(std::function<model::NodeOrders()> build) {
+  model::NodeOrders orders = build();
+  if (pending_.empty()) return send(std::move(orders));
   pending_.push_back({{model::Wake{}, now_max_, {}},
                       {},
-                      [this, orders = std::move(orders)](const brain::Decision& decision) {
-                        if (!decision.refusal.has_value()) send(orders);
+                      [this, build = std::move(build),
+                       orders = std::move(orders)](const brain::Decision& decision) {
+                        if (decision.refusal.has_value()) return answer(build);
+                        send(orders);
                       }});
   begin_commit();
 }
@@ -181,15 +261,17 @@ void SimControl::decide(model::Input input, Reply reply) {
   now_max_ = std::max(now_max_, wall());
   brain::Decision decision = brain_->decide(input, now_max_);
   if (!decision.events.empty()) {
-    std::string broken = invariants_.after(decision.events, brain_->state());
+    std::string broken = invariants_.after(input, decision.events, brain_->state());
     if (!broken.empty() && violation_.empty()) violation_ = std::move(broken);
   }
   // An answer without events may rest on batches in flight: it waits in line behind them.
-  if (!decision.events.empty() || reply != nullptr) {
-    DurableLog::Batch batch{std::move(input), now_max_, decision.events};
-    pending_.push_back({std::move(batch), std::move(decision), std::move(reply)});
-    begin_commit();
+  if (decision.events.empty() && pending_.empty()) {
+    if (reply != nullptr) reply(decision);
+    return;
   }
+  DurableLog::Batch batch{std::move(input), now_max_, decision.events};
+  pending_.push_back({std::move(batch), std::move(decision), std::move(reply)});
+  begin_commit();
 }
 
 void SimControl::begin_commit() {
@@ -233,12 +315,14 @@ void SimControl::fail_commit() {
   troubled_at_ = agenda_.now();
   fold();
   for (Pending& each : lost) {
-    if (each.reply == nullptr) continue;
-    brain::Decision refused;
-    refused.refusal = Error(Errc::kFull, "the disk is full");
-    each.reply(refused);
+    if (each.reply != nullptr) each.reply(disk_is_full());
   }
-  // What nodes said is said again by their next heartbeats.
+  waiting_ = !again_.empty();
+  if (waiting_) later(kRetryAppend, [this] { decide_again(); });
+  // Orders were made from a state that may have known more than was kept.
+  for (const NodeId& node : std::set<NodeId>(linked_)) {  // A message that is lost ends its link.
+    send(orders_->everything(brain_->state(), node));
+  }
   arm_wake(kRetryAppend);
 }
 
@@ -277,7 +361,7 @@ void SimControl::arm_wake(Duration least) {
 }
 
 void SimControl::wake() {
-  decide(model::Wake{}, [this](const brain::Decision& decision) {
+  take(model::Wake{}, [this](const brain::Decision& decision) {
     arm_wake(decision.refusal.has_value() ? kRetryAppend : kWakeDelayMin);
   });
 }
@@ -288,11 +372,7 @@ void SimControl::keep_nodes() {
   for (const auto& [id, node] : brain_->state().nodes) {
     if (node.up && !declared_.contains(id)) gone.push_back({id, node.incarnation, "Left"});
   }
-  for (model::NodeLost& node : gone) {
-    decide(std::move(node), [this](const brain::Decision& decision) {
-      if (decision.refusal.has_value()) later(kRetryAppend, [this] { keep_nodes(); });
-    });
-  }
+  for (model::NodeLost& node : gone) decide_told({std::move(node), nullptr});
 }
 
 void SimControl::check_leases() {
@@ -302,8 +382,10 @@ void SimControl::check_leases() {
   }
   for (const NodeId& node : lost) {
     heard_.erase(node);
-    const brain::Node& known = brain_->state().nodes.at(node);
-    decide(model::NodeLost{node, known.incarnation, "HeartbeatLost"}, nullptr);
+    const auto found = brain_->state().nodes.find(node);
+    if (found == brain_->state().nodes.end()) continue;  // Its join waits for the disk.
+    const brain::Node& known = found->second;
+    decide_told({model::NodeLost{node, known.incarnation, "HeartbeatLost"}, nullptr});
   }
   check_overdue();
   later(kLeaseCheck, [this] { check_leases(); });

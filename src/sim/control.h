@@ -18,6 +18,7 @@
 #include "sim/history.h"
 #include "sim/invariants.h"
 #include "sim/node.h"
+#include "sim/scenario.h"
 
 namespace runnel::sim {
 
@@ -36,8 +37,10 @@ struct DurableLog {
 };
 
 // The home daemon of the simulation: the real brain and order book over a log that commits in
-// groups, node leases and a wake timer. Same rules as control::Controller: nothing leaves before
-// its batch is durable; a failed append drops the brain and goes back to what is durable.
+// groups, node leases and a wake timer. Same rules as control::Controller and LogWriter: nothing
+// leaves before its batch is durable; a failed append drops the brain and goes back to what is
+// durable, and what nodes said is decided again; a node gets the full difference when it joins and
+// otherwise what events call for, no more, so that an order that is forgotten stays forgotten.
 class SimControl {
  public:
   using Reply = std::function<void(const brain::Decision&)>;
@@ -53,7 +56,7 @@ class SimControl {
         nullptr;  // The nodes of the home's file, read at each start.
   };
 
-  SimControl(std::uint64_t seed, Wiring wiring);
+  SimControl(const Scenario& scenario, Wiring wiring);
 
   void start();
   bool up() const { return brain_ != nullptr; }
@@ -67,6 +70,8 @@ class SimControl {
   bool request(model::JobRequest request, Reply reply);
   // From nodes.
   void receive(const Heartbeat& beat);
+  // A message to the node was lost: its connection is gone, and it joins again.
+  void lose_link(const NodeId& node) { linked_.erase(node); }
 
   // Faults.
   void crash(Duration down, bool torn);
@@ -80,7 +85,19 @@ class SimControl {
     Reply reply;
   };
 
+  // What a node said, until it is durable.
+  struct Told {
+    model::Input input;
+    Reply durable;
+  };
+
   void take(model::Input input, Reply reply);
+  void decide_told(Told told);
+  void decide_again();
+  void join(const Heartbeat& beat);
+  void report(const Heartbeat& beat);
+  void answer(std::function<model::NodeOrders()> build);
+  void read_snapshot();
   void decide(model::Input input, Reply reply);
   void begin_commit();
   void finish_commit();
@@ -105,6 +122,7 @@ class SimControl {
   std::map<NodeId, std::size_t>& node_index_;
   const std::set<NodeId>& declared_;
   Dice dice_;
+  const brain::Limits limits_;
   Duration skew_;
 
   brain::State folded_;  // What the first folded_batches_ of the log amount to.
@@ -121,6 +139,9 @@ class SimControl {
   Time started_;  // when that was by the clock since boot.
   Time wake_at_;
   Time troubled_at_;                         // When it last could not do what it should.
+  std::vector<Told> again_;                  // Waits for the disk to be tried again.
+  bool waiting_ = false;                     // It does, and users are refused.
+  std::set<NodeId> linked_;                  // Joined in this life, and lost no message since.
   std::map<NodeId, Time> heard_;             // By the observer's own clock, which no fault moves.
   std::vector<std::function<void()>> held_;  // Arrived while frozen.
 };

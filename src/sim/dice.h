@@ -31,8 +31,6 @@ class Dice {
   const T& pick(std::span<const T> from) {
     return from[static_cast<std::size_t>(between(0, static_cast<std::int64_t>(from.size()) - 1))];
   }
-  // An independent stream: what one part rolls does not disturb another.
-  Dice fork() { return Dice(next()); }
 
  private:
   std::uint64_t state_;

@@ -13,18 +13,20 @@ using model::Level;
 using model::Status;
 
 std::string check_answers(const Seen& seen, const std::vector<model::Event>& log) {
-  std::map<JobId, int> submitted;
+  std::map<JobId, std::string> key_of;
+  std::set<std::string> taken;  // Keys, until they expire.
   for (const model::Event& event : log) {
-    if (const auto* what = std::get_if<model::JobSubmitted>(&event)) ++submitted[what->job];
+    if (const auto* expired = std::get_if<model::KeyExpired>(&event)) taken.erase(expired->key);
+    const auto* what = std::get_if<model::JobSubmitted>(&event);
+    if (what == nullptr) continue;
+    key_of[what->job] = what->idempotency_key;
+    if (what->idempotency_key.empty() || taken.insert(what->idempotency_key).second) continue;
+    return "key " + what->idempotency_key + " made two jobs";
   }
-  std::map<std::string, JobId> by_key;
   for (const Seen::Answer& answer : seen.answers) {
-    if (submitted[answer.job] != 1)
-      return "answered job " + answer.job.str() + " is not in the log";
-    auto [known, added] = by_key.emplace(answer.key, answer.job);
-    if (!added && known->second != answer.job) {
-      return "key " + answer.key + " was answered with two jobs";
-    }
+    const auto job = key_of.find(answer.job);
+    if (job == key_of.end()) return "answered job " + answer.job.str() + " is not in the log";
+    if (job->second != answer.key) return "key " + answer.key + " was answered with another's job";
   }
   return "";
 }
@@ -51,16 +53,14 @@ class StateCheck {
   }
 
  private:
-  template <typename Other>
-  std::string see(const Other&) {
-    return "";
-  }
   std::string see(const model::JobSubmitted& what) {
     jobs_[what.job] = Status::kQueued;
     return "";
   }
   std::string see(const model::JobChanged& what) {
-    Status& status = jobs_[what.job];
+    const auto known = jobs_.find(what.job);
+    if (known == jobs_.end()) return "job " + what.job.str() + " changed and is not there";
+    Status& status = known->second;
     const bool reopened = what.reason == "Retried" && model::reopenable(Level::kJob, status) &&
                           what.to == Status::kQueued;
     if (!reopened && !model::allowed(Level::kJob, status, what.to)) {
@@ -81,6 +81,29 @@ class StateCheck {
       return "task " + to_string(what.attempt.task) + " succeeded twice";
     }
     return "";
+  }
+
+  std::string see(const model::JobArchived& what) { return leave(what.job); }
+  std::string see(const model::JobDeleted& what) { return leave(what.job); }
+  // invariants.h follows these as they are decided.
+  std::string see(const model::StepChanged&) { return ""; }
+  std::string see(const model::TasksChanged&) { return ""; }
+  std::string see(const model::LaneOpened&) { return ""; }
+  std::string see(const model::LaneExtended&) { return ""; }
+  std::string see(const model::LaneClosed&) { return ""; }
+  std::string see(const model::AttemptRunning&) { return ""; }
+  std::string see(const model::RankEnded&) { return ""; }
+  std::string see(const model::AttemptStopping&) { return ""; }
+  std::string see(const model::NodeJoined&) { return ""; }
+  std::string see(const model::NodeLeft&) { return ""; }
+  std::string see(const model::KeyExpired&) { return ""; }  // check_answers() does.
+
+  std::string leave(const JobId& job) {
+    const auto known = jobs_.find(job);
+    if (known == jobs_.end()) return "job " + job.str() + " left and was not there";
+    const bool ended = model::is_end(known->second);
+    jobs_.erase(known);
+    return ended ? "" : "job " + job.str() + " left before its end";
   }
 
   std::map<JobId, Status> jobs_;

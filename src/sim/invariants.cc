@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <utility>
 #include <variant>
 
 #include "base/check.h"
-#include "brain/brain.h"
-#include "brain/index.h"
+#include "brain/places.h"
 
 namespace runnel::sim {
 namespace {
@@ -23,9 +24,8 @@ const model::StepSpec& spec_at(const std::map<JobId, std::shared_ptr<const model
 std::string check_capacity(const brain::State& state) {
   std::map<NodeId, model::Resources> used;
   for (const auto& [id, lane] : state.lanes) {
-    const std::int32_t procs = brain::spec_of(state, lane.job, lane.step).procs_per_node;
     for (const model::Place& place : lane.places) {
-      used[place.node].add(lane.per_place.times(place.ranks / procs));
+      used[place.node].add(brain::held_by(state, lane, place));
     }
   }
   for (const auto& [node, amount] : used) {
@@ -70,63 +70,49 @@ std::string check_step(const model::StepSpec& spec, const brain::Step& step) {
   return "";
 }
 
-// What has been due for long enough that somebody must have looked at it.
-struct Overdue {
-  std::set<model::TaskRef> retries;
-  std::set<LaneId> crowded;
-};
-
-void add_retries(const brain::Job& job, StepIndex index, Time due, Overdue& overdue) {
-  const brain::Step& step = job.steps[static_cast<std::size_t>(index.value())];
-  if (brain::count_of(step.counts, Status::kRecovering) == 0) return;
-  for (const auto& [task, kept] : step.tasks) {
-    if (kept.status != Status::kRecovering || kept.not_before > due) continue;
-    overdue.retries.insert(model::TaskRef{job.id, index, task});
+// The exit code of the rank that failed first; 128 + n for signal n.
+std::int32_t code_of(const model::AttemptEnded& ended) {
+  for (const model::RankExit& exit : ended.exits) {
+    if (exit.rank == ended.first_failed) return exit.signal != 0 ? 128 + exit.signal : exit.code;
   }
+  return 0;
 }
 
-Overdue overdue_at(const brain::State& state, Time due) {
-  Overdue overdue;
-  for (const auto& [id, job] : state.jobs) {
-    for (std::size_t step = 0; step < job.steps.size(); ++step) {
-      add_retries(job, StepIndex(static_cast<std::int32_t>(step)), due, overdue);
-    }
-  }
-  for (const auto& [id, lane] : state.lanes) {
-    const bool crowded = lane.queue.size() > 1 && lane.progress_at + brain::kAheadPatience <= due;
-    if (crowded) overdue.crowded.insert(id);
-  }
-  return overdue;
+// Whether the policy names this kind of failure; one without conditions names all.
+bool is_retried(const model::RetryPolicy& retry, const model::AttemptEnded& ended) {
+  if (retry.on_exit_codes.empty() && retry.on_events.empty()) return true;
+  const bool left_by_itself = ended.to == Status::kFailed;
+  const std::string word = ended.to == Status::kTimeout       ? "timeout"
+                           : ended.to == Status::kOutOfMemory ? "out_of_memory"
+                                                              : "failed";
+  const auto& words = retry.on_events;
+  const auto& codes = retry.on_exit_codes;
+  return std::find(words.begin(), words.end(), word) != words.end() ||
+         (left_by_itself && std::find(codes.begin(), codes.end(), code_of(ended)) != codes.end());
 }
 
-// What of the overdue the event of a Wake acts upon; "" when nothing.
-std::string acts_on(const model::Event& event, const Overdue& overdue) {
-  if (const auto* stopping = std::get_if<model::AttemptStopping>(&event)) {
-    if (!overdue.crowded.contains(stopping->lane)) return "";
-    return "attempt " + model::to_string(stopping->attempt) + " should have been withdrawn";
-  }
-  const auto* bound = std::get_if<model::LaneExtended>(&event);
-  if (bound == nullptr) return "";
-  for (const model::LaneTask& task : bound->tasks) {
-    const model::TaskRef ref{bound->job, bound->step, task.index};
-    if (!overdue.retries.contains(ref)) continue;
-    return "task " + model::to_string(ref) + " should have been tried";
-  }
-  return "";
+// The status that an event gives tasks by a user's wish, and of which job; else nothing.
+std::optional<std::pair<JobId, Status>> wished(const model::Event& event) {
+  const auto* tasks = std::get_if<model::TasksChanged>(&event);
+  if (tasks != nullptr) return std::pair(tasks->job, tasks->to);
+  const auto* stopping = std::get_if<model::AttemptStopping>(&event);
+  if (stopping != nullptr) return std::pair(stopping->attempt.task.job, stopping->because);
+  return std::nullopt;
+}
+
+// Nothing is paused or cancelled but by a user's wish.
+std::string check_wish(const model::Input& input, const model::Event& event) {
+  const auto wish = wished(event);
+  if (!wish || (wish->second != Status::kPaused && wish->second != Status::kCancelled)) return "";
+  const auto verb = wish->second == Status::kPaused ? model::JobRequest::Verb::kHalt
+                                                    : model::JobRequest::Verb::kCancel;
+  const auto* request = std::get_if<model::JobRequest>(&input);
+  if (request != nullptr && request->verb == verb && request->job == wish->first) return "";
+  return "job " + wish->first.str() + " has tasks become " + std::string(to_string(wish->second)) +
+         " though nobody asked";
 }
 
 }  // namespace
-
-std::string check_nothing_overdue(const brain::State& state, Time now, Duration slack) {
-  CHECK(slack > Duration(), "nobody can look at something in the moment it becomes due");
-  const Overdue overdue = overdue_at(state, now - slack);
-  if (overdue.retries.empty() && overdue.crowded.empty()) return "";
-  brain::Brain probe(state);  // Rarely needed: a copy is not cheap.
-  for (const model::Event& event : probe.decide(model::Wake{}, now).events) {
-    if (std::string late = acts_on(event, overdue); !late.empty()) return late + " by now";
-  }
-  return "";
-}
 
 std::string check_state(const brain::State& state) {
   if (std::string broken = check_capacity(state); !broken.empty()) return broken;
@@ -142,8 +128,10 @@ std::string check_state(const brain::State& state) {
   return "";
 }
 
-std::string Invariants::after(const std::vector<model::Event>& events, const brain::State& state) {
+std::string Invariants::after(const model::Input& input, const std::vector<model::Event>& events,
+                              const brain::State& state) {
   for (const model::Event& event : events) {
+    if (std::string broken = check_wish(input, event); !broken.empty()) return broken;
     if (std::string broken = see(event); !broken.empty()) return broken;
   }
   return check_state(state);
@@ -159,22 +147,129 @@ void Invariants::restart(const std::vector<model::Event>& durable) {
 }
 
 std::string Invariants::see(const model::Event& event) {
-  if (const auto* what = std::get_if<model::JobSubmitted>(&event)) {
-    specs_[what->job] = what->spec;
-  } else if (const auto* change = std::get_if<model::TasksChanged>(&event)) {
-    return move_range(*change);
-  } else if (const auto* bound = std::get_if<model::LaneExtended>(&event)) {
-    for (const model::LaneTask& task : bound->tasks) {
-      std::string broken =
-          move_task({bound->job, bound->step, task.index}, Status::kStarting, false);
-      if (!broken.empty()) return broken;
+  return std::visit([this](const auto& what) { return on(what); }, event);
+}
+
+std::string Invariants::on(const model::JobSubmitted& event) {
+  specs_[event.job] = event.spec;
+  return "";
+}
+
+std::string Invariants::on(const model::StepChanged& event) {
+  Status& status = steps_.try_emplace({event.job, event.step}, Status::kQueued).first->second;
+  const bool reopened = event.reason == "Retried" && model::reopenable(Level::kStep, status);
+  if (!reopened && !model::allowed(Level::kStep, status, event.to)) {
+    return "step " + std::to_string(event.step.value()) + " of " + event.job.str() + " went from " +
+           std::string(to_string(status)) + " to " + std::string(to_string(event.to));
+  }
+  status = event.to;
+  return "";
+}
+
+std::string Invariants::on(const model::TasksChanged& event) {
+  const bool reopened = event.reason == "Retried";
+  for (const auto& [begin, end] : event.ranges) {
+    for (std::int64_t index = begin; index < end; ++index) {
+      const model::TaskRef task{event.job, event.step, TaskIndex(index)};
+      auto known = tasks_.find(task);
+      const Status now = known == tasks_.end() ? Status::kQueued : known->second;
+      if (now == event.to || now == Status::kSucceeded) continue;
+      if (reopened) charged_.erase(task);
+      if (std::string broken = move_task(task, event.to, reopened); !broken.empty()) return broken;
     }
-  } else if (const auto* runs = std::get_if<model::AttemptRunning>(&event)) {
-    return move_task(runs->attempt.task, Status::kRunning, false);
-  } else if (const auto* ended = std::get_if<model::AttemptEnded>(&event)) {
-    return end_attempt(*ended);
   }
   return "";
+}
+
+std::string Invariants::on(const model::LaneOpened& event) {
+  std::vector<NodeId>& nodes = lanes_[event.lane];
+  for (const model::Place& place : event.places) nodes.push_back(place.node);
+  return check_start(event.lane, event.job, event.step);
+}
+
+std::string Invariants::on(const model::LaneExtended& event) {
+  for (const model::LaneTask& task : event.tasks) {
+    std::string broken = move_task({event.job, event.step, task.index}, Status::kStarting, false);
+    if (!broken.empty()) return broken;
+  }
+  return check_start(event.lane, event.job, event.step);
+}
+
+std::string Invariants::on(const model::LaneClosed& event) {
+  lanes_.erase(event.lane);
+  return "";
+}
+
+std::string Invariants::on(const model::AttemptRunning& event) {
+  return move_task(event.attempt.task, Status::kRunning, false);
+}
+
+std::string Invariants::on(const model::AttemptStopping& event) {
+  stopping_[event.attempt] = event.because;
+  return "";
+}
+
+std::string Invariants::on(const model::AttemptEnded& event) {
+  if (std::string broken = check_stop(event); !broken.empty()) return broken;
+  if (std::string broken = check_retry(event); !broken.empty()) return broken;
+  stopping_.erase(event.attempt);
+  if (event.charged) ++charged_[event.attempt.task];
+  return move_task(event.attempt.task, event.task, false);
+}
+
+std::string Invariants::on(const model::NodeJoined& event) {
+  up_.insert(event.node.id);
+  return "";
+}
+
+std::string Invariants::on(const model::NodeLeft& event) {
+  up_.erase(event.node);
+  return "";
+}
+
+// Nothing starts before what it needs has succeeded, nor on a node that is not there.
+std::string Invariants::check_start(LaneId lane, const JobId& job, StepIndex step) const {
+  for (StepIndex need : spec_at(specs_, job, step).depends_on) {
+    const auto known = steps_.find({job, need});
+    if (known != steps_.end() && known->second == Status::kSucceeded) continue;
+    return "step " + std::to_string(step.value()) + " of " + job.str() + " starts before step " +
+           std::to_string(need.value()) + " has succeeded";
+  }
+  for (const NodeId& node : lanes_.at(lane)) {
+    if (!up_.contains(node)) return "work is given to node " + node.str() + ", which is down";
+  }
+  return "";
+}
+
+// A task is paused or cancelled by its attempt's end only when that was asked for.
+std::string Invariants::check_stop(const model::AttemptEnded& ended) const {
+  if (ended.task != Status::kPaused && ended.task != Status::kCancelled) return "";
+  const auto asked = stopping_.find(ended.attempt);
+  if (asked != stopping_.end() && asked->second == ended.task) return "";
+  return "attempt " + model::to_string(ended.attempt) + " left its task " +
+         std::string(to_string(ended.task)) + " though nobody asked";
+}
+
+// What the job file promises about failures, told once more and in other words than the brain's.
+std::string Invariants::check_retry(const model::AttemptEnded& ended) const {
+  const model::TaskRef& task = ended.attempt.task;
+  const model::StepSpec& spec = spec_at(specs_, task.job, task.step);
+  const auto used = charged_.find(task);
+  const bool budget_left = (used == charged_.end() ? 0 : used->second) < spec.retry.max;
+  const bool again = ended.task == Status::kRecovering;
+  const std::string name = "task " + model::to_string(task);
+  if (ended.charged && !budget_left) return name + " is over its retry budget";
+  if (ended.charged && ended.fault == model::Fault::kPlatform) {
+    return name + " was charged for the platform's fault";
+  }
+  if (ended.fault == model::Fault::kUser) {
+    if (again != ended.charged) return name + " is tried again for free, or pays for nothing";
+    if (again == (budget_left && is_retried(spec.retry, ended))) return "";
+    return name + (again ? " is tried again against its policy" : " failed with budget left");
+  }
+  if (!again || ended.fault == model::Fault::kPlatform) return "";
+  const bool saved = spec.checkpoint.has_value() && spec.checkpoint->exit_code == code_of(ended);
+  return saved ? "" : name + " is tried again though nothing was wrong";
 }
 
 std::string Invariants::move_task(const model::TaskRef& task, Status to, bool reopened) {
@@ -187,33 +282,6 @@ std::string Invariants::move_task(const model::TaskRef& task, Status to, bool re
   }
   status = to;
   return "";
-}
-
-std::string Invariants::move_range(const model::TasksChanged& change) {
-  const bool reopened = change.reason == "Retried";
-  for (const auto& [begin, end] : change.ranges) {
-    for (std::int64_t index = begin; index < end; ++index) {
-      const model::TaskRef task{change.job, change.step, TaskIndex(index)};
-      auto known = tasks_.find(task);
-      const Status now = known == tasks_.end() ? Status::kQueued : known->second;
-      if (now == change.to || now == Status::kSucceeded) continue;
-      if (reopened) charged_.erase(task);
-      if (std::string broken = move_task(task, change.to, reopened); !broken.empty()) return broken;
-    }
-  }
-  return "";
-}
-
-std::string Invariants::end_attempt(const model::AttemptEnded& ended) {
-  const model::TaskRef& task = ended.attempt.task;
-  if (ended.charged) {
-    const std::int32_t most = spec_at(specs_, task.job, task.step).retry.max;
-    if (++charged_[task] > most)
-      return "task " + model::to_string(task) + " is over its retry budget";
-    if (ended.fault == model::Fault::kPlatform)
-      return "a task was charged for the platform's fault";
-  }
-  return move_task(task, ended.task, false);
 }
 
 }  // namespace runnel::sim

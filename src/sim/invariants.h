@@ -1,41 +1,64 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "brain/state.h"
 #include "model/event.h"
+#include "model/input.h"
 
 namespace runnel::sim {
 
 // Facts that hold after every decision, whatever went wrong before it.
 //
-// Contract: after() gets the events of one decision and the state they led to; it returns "" or the
-//           first broken fact. It keeps its own small record of statuses, so a state that lies
-//           about its past is caught. restart() is called when a control came back with what was
-//           durable.
+// Contract: after() gets an input, the events of its decision and the state they led to; it returns
+//           "" or the first broken fact. It keeps its own small record of what it saw, so a state
+//           that lies about its past is caught. restart() is called when a control came back with
+//           what was durable.
 class Invariants {
  public:
-  std::string after(const std::vector<model::Event>& events, const brain::State& state);
+  std::string after(const model::Input& input, const std::vector<model::Event>& events,
+                    const brain::State& state);
   void restart(const std::vector<model::Event>& durable);
 
  private:
   std::string see(const model::Event& event);
+  std::string on(const model::JobSubmitted& event);
+  std::string on(const model::JobChanged&) { return ""; }  // See history.h.
+  std::string on(const model::StepChanged& event);
+  std::string on(const model::TasksChanged& event);
+  std::string on(const model::LaneOpened& event);
+  std::string on(const model::LaneExtended& event);
+  std::string on(const model::LaneClosed& event);
+  std::string on(const model::AttemptRunning& event);
+  std::string on(const model::RankEnded&) { return ""; }  // Its attempt's end tells.
+  std::string on(const model::AttemptStopping& event);
+  std::string on(const model::AttemptEnded& event);
+  std::string on(const model::NodeJoined& event);
+  std::string on(const model::NodeLeft& event);
+  std::string on(const model::JobArchived&) { return ""; }  // See history.h.
+  std::string on(const model::JobDeleted&) { return ""; }   // See history.h.
+  std::string on(const model::KeyExpired&) { return ""; }   // See history.h.
+
+  std::string check_start(LaneId lane, const JobId& job, StepIndex step) const;
+  std::string check_stop(const model::AttemptEnded& ended) const;
+  std::string check_retry(const model::AttemptEnded& ended) const;
   std::string move_task(const model::TaskRef& task, model::Status to, bool reopened);
-  std::string move_range(const model::TasksChanged& change);
-  std::string end_attempt(const model::AttemptEnded& ended);
 
   std::map<model::TaskRef, model::Status> tasks_;
   std::map<model::TaskRef, std::int32_t> charged_;
+  std::map<std::pair<JobId, StepIndex>, model::Status> steps_;
   std::map<JobId, std::shared_ptr<const model::JobSpec>> specs_;
+  std::map<model::AttemptRef, model::Status> stopping_;
+  std::map<LaneId, std::vector<NodeId>> lanes_;
+  std::set<NodeId> up_;
 };
 
 // Capacity, whole gangs, `parallel`, counts: of a state alone.
 std::string check_state(const brain::State& state);
-
-// Time must not pass unnoticed: what was due `slack` ago has been looked at, so that a Wake at
-// `now` would neither start such a retry nor withdraw tasks from such a lane.
-std::string check_nothing_overdue(const brain::State& state, Time now, Duration slack);
 
 }  // namespace runnel::sim

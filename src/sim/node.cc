@@ -104,7 +104,7 @@ std::vector<RankReport> SimNode::inventory() const {
 
 void SimNode::receive(const model::NodeOrders& orders) {
   if (!up_) return;
-  if (!awake()) {
+  if (!awake() || !held_.empty()) {  // In the order in which they came.
     held_.push_back(orders);
     return;
   }
@@ -294,7 +294,7 @@ void SimNode::preempt(Duration gone) {
 void SimNode::freeze(Duration lasts) {
   if (!up_) return;
   frozen_until_ = std::max(frozen_until_, agenda_.now() + lasts);
-  later(lasts, [this] {
+  agenda_.after(lasts, [this] {
     if (!awake()) return;
     for (const model::NodeOrders& orders : std::exchange(held_, {})) receive(orders);
   });

@@ -97,8 +97,8 @@ void add_wishes(Dice& dice, Scenario& scenario) {
     const Time at = start_of_time() + Duration::millis(dice.between(0, 5'000));
     scenario.wishes.push_back({at, job, true, Verb::kCancel});
     if (dice.chance(700)) continue;
-    const std::array<Verb, 5> verbs = {Verb::kCancel, Verb::kHalt, Verb::kResume, Verb::kRetry,
-                                       Verb::kHalt};
+    const std::array<Verb, 6> verbs = {Verb::kCancel, Verb::kHalt, Verb::kResume,
+                                       Verb::kRetry,  Verb::kHalt, Verb::kDelete};
     const Verb verb = dice.pick<Verb>(verbs);
     const Time then = at + Duration::millis(dice.between(100, 8'000));
     scenario.wishes.push_back({then, job, false, verb});
@@ -155,6 +155,10 @@ Scenario scenario_of(std::uint64_t seed) {
   }
   add_wishes(dice, scenario);
   add_faults(dice, scenario);
+  if (dice.chance(300)) {
+    scenario.limits.finished_jobs = static_cast<std::size_t>(dice.between(0, 2));
+    scenario.limits.key_life = Duration::millis(dice.between(1'000, 20'000));
+  }
   return scenario;
 }
 

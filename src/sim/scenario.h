@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "brain/state.h"
 #include "model/input.h"
 #include "model/node.h"
 #include "model/spec.h"
@@ -56,6 +57,7 @@ struct Scenario {
   std::vector<std::shared_ptr<const model::JobSpec>> jobs;
   std::vector<Wish> wishes;
   std::vector<Fault> faults;
+  brain::Limits limits;
   Time faults_end;  // After this nothing goes wrong any more, so everything must come to its end.
 };
 

@@ -34,6 +34,7 @@ constexpr std::int64_t kStepsMax = 2'000'000;
 struct Network {
   Time storm_until;
   std::vector<Time> cut_until;
+  std::vector<Time> arrival;  // Of the last message to each node.
 };
 
 class World {
@@ -43,8 +44,9 @@ class World {
         hashing_(hashing),
         agenda_(Time::from_millis(1'700'000'000'000)),
         dice_(scenario.seed ^ 0x5EED),
-        network_{Time(), std::vector<Time>(scenario.nodes.size())},
-        control_(scenario.seed, wiring()),
+        network_{Time(), std::vector<Time>(scenario.nodes.size()),
+                 std::vector<Time>(scenario.nodes.size())},
+        control_(scenario, wiring()),
         clients_(scenario, {&agenda_, &control_, &seen_}) {
     for (std::size_t index = 0; index < scenario.nodes.size(); ++index) {
       node_index_[scenario.nodes[index].id] = index;
@@ -104,14 +106,21 @@ class World {
     }
   }
 
+  // One stream: what comes, comes in order; what is lost ends it.
   void to_node(std::size_t node, model::NodeOrders orders) {
-    for (Duration delay : copies(node)) {
-      agenda_.after(delay, [this, node, orders] { nodes_[node]->receive(orders); });
+    const std::vector<Duration> delays = copies(node);
+    if (delays.empty()) control_.lose_link(orders.node);
+    for (Duration delay : delays) {
+      network_.arrival[node] = std::max(network_.arrival[node], agenda_.now() + delay);
+      agenda_.at(network_.arrival[node], [this, node, orders] { nodes_[node]->receive(orders); });
     }
   }
 
   void strike(const Fault& fault) {
     cover(fault.kind);
+    if (hashing_ == Hashing::kOn && control_.up() && violation_.empty()) {
+      violation_ = check_explained();  // Too slow for every schedule.
+    }
     SimNode& node = *nodes_[fault.node];
     const Time until = agenda_.now() + fault.lasts;
     switch (fault.kind) {
@@ -174,7 +183,9 @@ class World {
       if (!node->idle()) return "left behind on " + node->describe();
     }
     if (!clients_.done()) return "a client has no answer";
+    if (std::string broken = check_explained(); !broken.empty()) return broken;
     if (std::string broken = check_truth(); !broken.empty()) return broken;
+    if (std::string broken = check_exit_codes(); !broken.empty()) return broken;
     if (std::string broken = check_history(seen_, log_.events); !broken.empty()) return broken;
     return hashing_ == Hashing::kOn ? check_replay() : "";
   }
@@ -187,14 +198,55 @@ class World {
     return text;
   }
 
+  // Whoever asks why a job is not done is told, step by step.
+  std::string check_explained() const {
+    for (const auto& [id, job] : control_.state().jobs) {
+      auto waits = brain::explain(control_.state(), id, agenda_.now());
+      if (!waits.ok()) return "job " + id.str() + " is not explained: " + waits.error().message;
+      std::size_t unfinished = 0;
+      for (const brain::Step& step : job.steps) unfinished += model::is_end(step.status) ? 0 : 1;
+      if (!model::is_end(job.status) && waits->size() != unfinished) {
+        return "job " + id.str() + " has steps that wait for no reason";
+      }
+      for (const brain::Wait& wait : *waits) {
+        if (wait.reason.empty() || wait.message.empty()) {
+          return "a step of job " + id.str() + " waits without a reason";
+        }
+      }
+    }
+    return "";
+  }
+
+  // The exit code that a failure is told with is the one that the process left with.
+  std::string check_exit_codes() const {
+    for (const model::Event& event : log_.events) {
+      const auto* ended = std::get_if<model::AttemptEnded>(&event);
+      if (ended == nullptr || ended->to != Status::kFailed) continue;
+      if (truth_.lied_about.contains(ended->attempt)) continue;
+      for (const model::RankExit& exit : ended->exits) {
+        const auto exited = truth_.exited.find({ended->attempt, exit.rank});
+        if (exit.signal != 0 || (exited != truth_.exited.end() && exited->second == exit.code)) {
+          continue;
+        }
+        return "attempt " + model::to_string(ended->attempt) + " is told to have left with " +
+               std::to_string(exit.code) + " and did not";
+      }
+    }
+    return "";
+  }
+
   // A task that counts as succeeded really left with 0, all its ranks of that attempt.
   std::string check_truth() const {
+    std::map<JobId, std::shared_ptr<const model::JobSpec>> specs;
     for (const model::Event& event : log_.events) {
+      const auto* submitted = std::get_if<model::JobSubmitted>(&event);
+      if (submitted != nullptr) specs[submitted->job] = submitted->spec;
       const auto* ended = std::get_if<model::AttemptEnded>(&event);
       if (ended == nullptr || ended->task != Status::kSucceeded) continue;
       if (truth_.lied_about.contains(ended->attempt)) continue;
       const model::TaskRef& task = ended->attempt.task;
-      const std::int32_t ranks = brain::spec_of(control_.state(), task.job, task.step).rank_count();
+      const auto step = static_cast<std::size_t>(task.step.value());
+      const std::int32_t ranks = specs.at(task.job)->steps.at(step).rank_count();
       for (std::int32_t rank = 0; rank < ranks; ++rank) {
         auto exited = truth_.exited.find({ended->attempt, rank});
         if (exited == truth_.exited.end() || exited->second != 0) {
@@ -207,7 +259,7 @@ class World {
 
   // Deciding the inputs of the log again gives the same events, and folding them the same state.
   std::string check_replay() const {
-    brain::Brain again;
+    brain::Brain again({}, scenario_.limits);
     for (const DurableLog::Batch& batch : log_.batches) {
       const brain::Decision decision = again.decide(batch.input, batch.now);
       if (text_of(decision.events) != text_of(batch.events)) return "a replay decided otherwise";

@@ -9,6 +9,7 @@
 #include "sim/campaign.h"
 #include "sim/history.h"
 #include "sim/invariants.h"
+#include "sim/overdue.h"
 
 namespace runnel::sim {
 namespace {
@@ -84,10 +85,23 @@ TEST(History, MissesNoLostJob) {
 }
 
 TEST(History, MissesNoDoubleJob) {
+  auto first = submitted("a");
+  auto second = submitted("b");
+  first.idempotency_key = second.idempotency_key = "key";
+  EXPECT_EQ(check_history({}, {first}), "");
+  EXPECT_NE(check_history({}, {first, second}), "");
+  EXPECT_EQ(check_history({}, {first, model::KeyExpired{"key"}, second}), "");
   Seen seen;
-  seen.answers.push_back({"key", JobId("a")});
-  seen.answers.push_back({"key", JobId("b")});
-  EXPECT_NE(check_history(seen, {submitted("a"), submitted("b")}), "");
+  seen.answers.push_back({"other key", JobId("a")});
+  EXPECT_NE(check_history(seen, {first}), "");
+}
+
+TEST(History, MissesNothingOfAJobThatHasLeft) {
+  const model::JobChanged done{JobId("a"), model::Status::kSucceeded, "Completed", "", "runnel"};
+  const model::JobArchived left{JobId("a")};
+  EXPECT_EQ(check_history({}, {submitted("a"), done, left}), "");
+  EXPECT_NE(check_history({}, {submitted("a"), left}), "");
+  EXPECT_NE(check_history({}, {submitted("a"), done, left, done}), "");
 }
 
 TEST(History, MissesNothingToldTooEarly) {
@@ -119,25 +133,107 @@ TEST(History, MissesNoEndThatIsLeft) {
   EXPECT_NE(check_history({}, {submitted("a"), done, again}), "");
 }
 
-TEST(Invariants, MissNoBudgetThatIsExceeded) {
-  Invariants invariants;
-  brain::State state;
-  EXPECT_EQ(invariants.after({submitted("a")}, state), "");
-  const model::LaneExtended bound{
-      LaneId(1), JobId("a"), StepIndex(0), {{TaskIndex(0), AttemptNumber(1), {}}}};
-  auto charged = ended("a", model::Status::kRecovering);
-  charged.charged = true;
-  EXPECT_NE(invariants.after({bound, charged}, state), "");
+// One job "a" of one step on one node, and the events that follow.
+class InvariantsTest : public ::testing::Test {
+ protected:
+  using Events = std::vector<model::Event>;
+
+  InvariantsTest() {
+    spec_ = std::make_shared<model::JobSpec>(*submitted("a").spec);
+    spec_->steps[0].retry.max = 1;
+  }
+
+  std::string see(const Events& events, const model::Input& input = model::Wake{}) {
+    auto job = submitted("a");
+    job.spec = spec_;
+    model::NodeJoined node;
+    node.node.id = NodeId("n");
+    Events all = {node, job};
+    all.insert(all.end(), events.begin(), events.end());
+    return Invariants().after(input, all, {});
+  }
+  static model::LaneOpened lane(int number, int step = 0) {
+    model::LaneOpened event;
+    event.lane = LaneId(number);
+    event.job = JobId("a");
+    event.step = StepIndex(step);
+    event.places = {{NodeId("n"), 1}};
+    return event;
+  }
+  static model::LaneExtended bound(int attempt = 1) {
+    return {LaneId(1), JobId("a"), StepIndex(0), {{TaskIndex(0), AttemptNumber(attempt), {}}}};
+  }
+  static model::AttemptEnded failed(model::Status task, bool charged) {
+    auto event = ended("a", task);
+    event.to = model::Status::kFailed;
+    event.fault = model::Fault::kUser;
+    event.charged = charged;
+    event.first_failed = 0;
+    event.exits = {{0, 85, 0}};
+    return event;
+  }
+
+  std::shared_ptr<model::JobSpec> spec_;
+};
+
+using model::Status;
+
+TEST_F(InvariantsTest, MissNoBudgetThatIsExceeded) {
+  const auto again = failed(Status::kRecovering, true);
+  EXPECT_EQ(see({lane(1), bound(), again}), "");
+  EXPECT_NE(see({lane(1), bound(), again, bound(2), again}), "");
+  EXPECT_EQ(see({lane(1), bound(), again, bound(2), failed(Status::kFailed, false)}), "");
 }
 
-TEST(Invariants, MissNoEndThatIsLeft) {
-  Invariants invariants;
-  brain::State state;
-  const model::LaneExtended bound{
-      LaneId(1), JobId("a"), StepIndex(0), {{TaskIndex(0), AttemptNumber(1), {}}}};
-  EXPECT_EQ(invariants.after({submitted("a"), bound, ended("a", model::Status::kSucceeded)}, state),
-            "");
-  EXPECT_NE(invariants.after({bound}, state), "");
+TEST_F(InvariantsTest, MissNoFailureThatIsForgivenOrNot) {
+  EXPECT_NE(see({lane(1), bound(), failed(Status::kFailed, false)}), "") << "budget is left";
+  EXPECT_NE(see({lane(1), bound(), failed(Status::kRecovering, false)}), "") << "for free";
+  spec_->steps[0].retry.on_exit_codes = {75};
+  EXPECT_EQ(see({lane(1), bound(), failed(Status::kFailed, false)}), "") << "not one of its codes";
+  EXPECT_NE(see({lane(1), bound(), failed(Status::kRecovering, true)}), "");
+}
+
+TEST_F(InvariantsTest, KnowACheckpointFromAnExcuse) {
+  auto saved = failed(Status::kRecovering, false);
+  saved.to = Status::kPreempted;
+  saved.fault = model::Fault::kNone;
+  EXPECT_NE(see({lane(1), bound(), saved}), "");
+  spec_->steps[0].checkpoint = model::CheckpointPolicy{"ckpt", Duration::seconds(1), 85};
+  EXPECT_EQ(see({lane(1), bound(), saved}), "");
+}
+
+TEST_F(InvariantsTest, MissNoEndThatIsLeft) {
+  const auto success = ended("a", Status::kSucceeded);
+  EXPECT_EQ(see({lane(1), bound(), success}), "");
+  EXPECT_NE(see({lane(1), bound(), success, bound(2)}), "");
+}
+
+TEST_F(InvariantsTest, MissNoStepBeforeWhatItNeeds) {
+  model::StepSpec after = spec_->steps[0];
+  after.depends_on = {StepIndex(0)};
+  spec_->steps.push_back(after);
+  const model::StepChanged runs{JobId("a"), StepIndex(0), Status::kRunning, "", ""};
+  const model::StepChanged done{JobId("a"), StepIndex(0), Status::kSucceeded, "", ""};
+  EXPECT_EQ(see({runs, done, lane(1, 1)}), "");
+  EXPECT_NE(see({runs, lane(1, 1)}), "");
+  EXPECT_NE(see({runs, done, runs}), "") << "a step does not leave its end";
+}
+
+TEST_F(InvariantsTest, MissNoWorkForANodeThatIsDown) {
+  EXPECT_NE(see({model::NodeLeft{NodeId("n"), Incarnation("1"), "Left"}, lane(1)}), "");
+  EXPECT_NE(see({lane(1), model::NodeLeft{NodeId("n"), Incarnation("1"), "Left"}, bound()}), "");
+}
+
+TEST_F(InvariantsTest, MissNoPauseThatNobodyAskedFor) {
+  const model::TasksChanged paused{JobId("a"), StepIndex(0), {{0, 1}}, Status::kPaused, "", ""};
+  const model::JobRequest halt{model::JobRequest::Verb::kHalt, JobId("a"), "ann"};
+  EXPECT_EQ(see({paused}, halt), "");
+  EXPECT_NE(see({paused}), "");
+  EXPECT_NE(see({paused}, model::JobRequest{model::JobRequest::Verb::kHalt, JobId("b"), ""}), "");
+  const model::AttemptStopping asked{ended("a", Status::kPaused).attempt, LaneId(1),
+                                     Status::kPaused, "ann"};
+  EXPECT_EQ(see({lane(1), bound(), asked, ended("a", Status::kPaused)}, halt), "");
+  EXPECT_NE(see({lane(1), bound(), ended("a", Status::kPaused)}, halt), "");
 }
 
 TEST(Invariants, MissNoNodeOverItsCapacity) {

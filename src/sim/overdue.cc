@@ -1,0 +1,73 @@
+#include "sim/overdue.h"
+
+#include <set>
+#include <variant>
+
+#include "base/check.h"
+#include "brain/brain.h"
+#include "brain/index.h"
+
+namespace runnel::sim {
+namespace {
+
+using model::Status;
+
+// What has been due for long enough that somebody must have looked at it.
+struct Overdue {
+  std::set<model::TaskRef> retries;
+  std::set<LaneId> crowded;
+};
+
+void add_retries(const brain::Job& job, StepIndex index, Time due, Overdue& overdue) {
+  const brain::Step& step = job.steps[static_cast<std::size_t>(index.value())];
+  if (brain::count_of(step.counts, Status::kRecovering) == 0) return;
+  for (const auto& [task, kept] : step.tasks) {
+    if (kept.status != Status::kRecovering || kept.not_before > due) continue;
+    overdue.retries.insert(model::TaskRef{job.id, index, task});
+  }
+}
+
+Overdue overdue_at(const brain::State& state, Time due) {
+  Overdue overdue;
+  for (const auto& [id, job] : state.jobs) {
+    for (std::size_t step = 0; step < job.steps.size(); ++step) {
+      add_retries(job, StepIndex(static_cast<std::int32_t>(step)), due, overdue);
+    }
+  }
+  for (const auto& [id, lane] : state.lanes) {
+    const bool crowded = lane.queue.size() > 1 && lane.progress_at + brain::kAheadPatience <= due;
+    if (crowded) overdue.crowded.insert(id);
+  }
+  return overdue;
+}
+
+// What of the overdue the event of a Wake acts upon; "" when nothing.
+std::string acts_on(const model::Event& event, const Overdue& overdue) {
+  if (const auto* stopping = std::get_if<model::AttemptStopping>(&event)) {
+    if (!overdue.crowded.contains(stopping->lane)) return "";
+    return "attempt " + model::to_string(stopping->attempt) + " should have been withdrawn";
+  }
+  const auto* bound = std::get_if<model::LaneExtended>(&event);
+  if (bound == nullptr) return "";
+  for (const model::LaneTask& task : bound->tasks) {
+    const model::TaskRef ref{bound->job, bound->step, task.index};
+    if (!overdue.retries.contains(ref)) continue;
+    return "task " + model::to_string(ref) + " should have been tried";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string check_nothing_overdue(const brain::State& state, Time now, Duration slack) {
+  CHECK(slack > Duration(), "nobody can look at something in the moment it becomes due");
+  const Overdue overdue = overdue_at(state, now - slack);
+  if (overdue.retries.empty() && overdue.crowded.empty()) return "";
+  brain::Brain probe(state);  // Rarely needed: a copy is not cheap.
+  for (const model::Event& event : probe.decide(model::Wake{}, now).events) {
+    if (std::string late = acts_on(event, overdue); !late.empty()) return late + " by now";
+  }
+  return "";
+}
+
+}  // namespace runnel::sim
