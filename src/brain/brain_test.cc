@@ -193,6 +193,20 @@ TEST(Brain, WhatBecameDueBeforeAReplayWantsAWakeAtOnce) {
   EXPECT_EQ(again.decide(model::Wake{}, desk.now).events.size(), 2U) << "a lane and its task";
 }
 
+TEST(Brain, ARetryTakesRoomElsewhereWhileItsLaneGoesOn) {
+  Desk desk;
+  desk.join("a", 1);
+  auto spec = step("many", 3);
+  spec.retry = {.max = 1, .on_exit_codes = {}, .on_events = {}};
+  const JobId job = desk.submit({spec});
+  desk.ended("a", Desk::ref(job, 0, 0));
+  ASSERT_EQ(desk.brain.state().lanes.begin()->second.queue.size(), 2U) << "bound ahead";
+  desk.join("b", 1);
+  desk.ended("a", Desk::ref(job, 0, 1), 1);
+  EXPECT_EQ(desk.task_status(job, 0, 1), Status::kStarting) << "at once, on b";
+  EXPECT_EQ(desk.brain.state().lanes.size(), 2U);
+}
+
 TEST(Brain, RetriesWithBackoffUntilTheBudgetIsUsed) {
   Desk desk;
   desk.join("a", 1);

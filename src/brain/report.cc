@@ -160,6 +160,9 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   turn.emit(std::move(ended));
   turn.touch_lane(lane);
   turn.touch_step(attempt.task.job, attempt.task.step);
+  // Its lane may go on with another task while there is room for this one elsewhere.
+  const bool waits = outcome.task == Status::kRecovering || outcome.task == Status::kQueued;
+  if (waits && outcome.not_before <= turn.now()) turn.want_plan();
 }
 
 void on_report(Turn& turn, const model::NodeReport& input) {

@@ -192,7 +192,7 @@ void SimControl::receive(const Heartbeat& beat) {
   const auto known = brain_->state().nodes.find(node);
   const bool joins = !linked_.contains(node) || known == brain_->state().nodes.end() ||
                      !known->second.up || known->second.incarnation != beat.incarnation;
-  if (joins) {
+  if (joins && !beat.is_report) {
     join(beat);
   } else {
     report(beat);

@@ -318,6 +318,7 @@ void SimNode::lie() {
     beat.ranks.push_back(lie);
   }
   if (dice_.chance(300)) beat.incarnation = Incarnation(info_.id.str() + ".0");
+  beat.is_report = true;
   send_(std::move(beat));
 }
 

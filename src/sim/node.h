@@ -22,6 +22,9 @@ struct Heartbeat {
   Incarnation incarnation;
   std::vector<model::RankReport> ranks;
   bool good_bye = false;
+  // News, not an inventory: a node does not join by it. What a joining node has is its runner's
+  // journal; one that lied there would be believed until it joins again.
+  bool is_report = false;
 };
 
 // What really happened, which nobody in the system knows: the measure of what the system believes.
