@@ -103,13 +103,12 @@ TEST(Problem, AForeignErrorPageBecomesAGenericError) {
             Error(Errc::kGone, "d"));
 }
 
-TEST(Percent, CarriesEveryByteAndRefusesHalfEscapes) {
+TEST(Percent, CarriesEveryByteButNulAndRefusesHalfEscapes) {
   std::string every;
-  for (int byte = 0; byte < 256; ++byte) every += static_cast<char>(byte);
+  for (int byte = 1; byte < 256; ++byte) every += static_cast<char>(byte);
   EXPECT_EQ(MUST(percent_decode(percent_encode(every))), every);
-  for (const char* bad : {"%", "a%4", "%zz", "%-1"}) {
+  for (const char* bad : {"%", "a%4", "%zz", "%-1", "%00"}) {
     EXPECT_EQ(percent_decode(bad).error().code, Errc::kInvalid) << bad;
-    EXPECT_EQ(percent_decode(bad).error().value, bad);
   }
 }
 

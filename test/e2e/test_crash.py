@@ -65,7 +65,7 @@ def check(runnel, job, timeout=180):
     done = [event for event in ended if event["to"] == "SUCCEEDED"]
     assert len(done) == TASKS, "each task succeeded once"
     failed = [event for event in ended if event["to"] == "FAILED"]
-    never_ran = [event for event in ended if "started_at" not in event and event["to"] == "QUEUED"]
+    never_ran = [event for event in ended if "started_at" not in event and event["reason"] == "Rebalanced"]
     assert len(done) + len(lost) + len(failed) + len(never_ran) == len(ended), "an end without a cause"
     assert len(outputs(runnel, job)) <= TASKS + len(lost), "what ran again has its cause"
     return lost, failed
