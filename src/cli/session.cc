@@ -16,6 +16,7 @@ namespace {
 constexpr Duration kStartMax = Duration::seconds(30);  // A long log is folded before it listens.
 constexpr Duration kLookAgain = Duration::millis(1);
 constexpr int kAsksMax = 5;
+constexpr int kStartsMax = 5;  // A daemon that ends so often at its start has crashed.
 
 http::ClientOptions quick() {
   http::ClientOptions options;
@@ -74,7 +75,12 @@ Result<void> Session::connect() {
   if (start_ == Start::kNever) {
     return Error(Errc::kUnavailable, "no daemon runs for this home").with_value(home_.root);
   }
-  return wait_for_daemon(TRY(start_daemon()));
+  // Ours may have made way for another that was killed then: that is no reason to give up.
+  for (int starts = 1;; ++starts) {
+    Result<void> ready = wait_for_daemon(TRY(start_daemon()));
+    const bool gone = !ready.ok() && ready.error().code == Errc::kUnavailable;
+    if (!gone || starts == kStartsMax) return ready;
+  }
 }
 
 Result<http::Response> Session::ask(const http::Request& request, bool repeatable) {
