@@ -36,6 +36,10 @@ SANITIZER_ENV = {
     "TSAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19",
 }
 
+# ThreadSanitizer makes a fork of each vfork, so that a child is not yet what its parent believes; and the
+# runner, which has one thread, has nothing to show it.
+WITHOUT_RUNNER = {"GTEST_FILTER": "-RunnerTest.*"}
+
 
 @dataclass
 class Stage:
@@ -127,10 +131,10 @@ STAGES = [
     Stage("unit", 40, lambda: [ctest("release")]),
     Stage("e2e", 160, pytest("test/e2e"), skipped="no test/e2e/test_*.py"),
     Stage("sim", 60, campaign, skipped="no sim_campaign"),
-    Stage("clang-tidy", 240, fixed([SYSTEM_PYTHON, "tools/clang_tidy.py"])),
-    Stage("gcc", 190, gcc),
+    Stage("clang-tidy", 200, fixed([SYSTEM_PYTHON, "tools/clang_tidy.py"])),
+    Stage("gcc", 250, gcc),
     Stage("asan", 460, asan, env=SANITIZER_ENV),
-    Stage("tsan", 300, lambda: [*build("tsan"), ctest("tsan")], env=SANITIZER_ENV),
+    Stage("tsan", 280, lambda: [*build("tsan"), ctest("tsan")], env={**SANITIZER_ENV, **WITHOUT_RUNNER}),
     Stage("fuzz", 50, fuzz_commands, env=SANITIZER_ENV, skipped="no fuzzers"),
 ]
 

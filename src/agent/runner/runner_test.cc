@@ -113,8 +113,6 @@ TEST_F(RunnerTest, TellsOfSignals) {
   EXPECT_EQ(end.signal, SIGSEGV);
 }
 
-// ThreadSanitizer makes a fork of vfork, which cannot tell why exec failed.
-#if !defined(__has_feature) || !__has_feature(thread_sanitizer)
 TEST_F(RunnerTest, SaysWhyACommandCannotRun) {
   RunnerProcess runner(home_.path());
   TestAgent agent(home_.path());
@@ -158,7 +156,6 @@ TEST_F(RunnerTest, SaysWhyACommandCannotRun) {
   agent.start(huge);
   EXPECT_NE(agent.wait_end(huge).message.find("put the script into a file"), std::string::npos);
 }
-#endif
 
 TEST_F(RunnerTest, ACommandOfAnyLengthIsToldShort) {
   RunnerProcess runner(home_.path());
@@ -171,8 +168,6 @@ TEST_F(RunnerTest, ACommandOfAnyLengthIsToldShort) {
   EXPECT_TRUE(end.message.ends_with("..."));
 }
 
-// ThreadSanitizer makes a fork of vfork, and thousands of forks take minutes.
-#if !defined(__has_feature) || !__has_feature(thread_sanitizer)
 TEST_F(RunnerTest, TellsMoreLongReportsThanFitAFrame) {
   constexpr std::int64_t kTasks = 4'000;
   RunnerProcess runner(home_.path());
@@ -190,7 +185,6 @@ TEST_F(RunnerTest, TellsMoreLongReportsThanFitAFrame) {
   TestAgent agent(home_.path());
   EXPECT_EQ(agent.inventory().size(), static_cast<std::size_t>(kTasks + 1));
 }
-#endif
 
 TEST_F(RunnerTest, RunsTheAttemptsOfALaneInOrder) {
   RunnerProcess runner(home_.path());
