@@ -25,6 +25,7 @@ constexpr Duration kDrain = Duration::seconds(2);
 
 std::vector<NodeId> ids_of(const std::vector<model::NodeInfo>& nodes) {
   std::vector<NodeId> ids;
+  ids.reserve(nodes.size());
   for (const model::NodeInfo& node : nodes) ids.push_back(node.id);
   return ids;
 }

@@ -9,7 +9,7 @@ namespace runnel::cli {
 
 void NodeGlue::send(model::NodeOrders orders) {
   if (agent_ == nullptr) return;  // It joins later and gets the whole difference.
-  const Result<void> applied = agent_->apply(std::move(orders));
+  const Result<void> applied = agent_->apply(orders);
   // Only a daemon that lost its reign is refused, and that one is about to end.
   (void)applied;
 }

@@ -26,9 +26,9 @@ bool needs_quotes(const std::string& text) {
   if (text.empty() || text.front() == ' ' || text.back() == ' ') return true;
   if (text.find_first_of(":#{}[],&*!|>'\"%@`\n\t\\") != std::string::npos) return true;
   if (text.find_first_not_of("0123456789.+-eE") == std::string::npos) return true;
-  static const std::vector<std::string> words = {"null", "true", "false", "~",
-                                                 "yes",  "no",   "on",    "off"};
-  return std::find(words.begin(), words.end(), text) != words.end() || text.front() == '-';
+  static const std::vector<std::string> kWords = {"null", "true", "false", "~",
+                                                  "yes",  "no",   "on",    "off"};
+  return std::find(kWords.begin(), kWords.end(), text) != kWords.end() || text.front() == '-';
 }
 
 void write_yaml(std::string& out, const json::Value& value, std::size_t depth);
@@ -147,7 +147,7 @@ std::string stream_item(const json::Value& value, Output output) {
   return value.dump() + "\n";
 }
 
-std::string text_of(const json::Value& value, std::string_view key, std::string fallback) {
+std::string text_of(const json::Value& value, std::string_view key, const std::string& fallback) {
   const json::Value* member = value.find(key);
   return member != nullptr && member->is_text() ? member->as_text() : fallback;
 }

@@ -47,7 +47,8 @@ std::string document(const json::Value& value, Output output);
 std::string stream_item(const json::Value& value, Output output);
 
 // Members of documents, with fallbacks for what a document leaves out.
-std::string text_of(const json::Value& value, std::string_view key, std::string fallback = "");
+std::string text_of(const json::Value& value, std::string_view key,
+                    const std::string& fallback = "");
 std::int64_t number_of(const json::Value& value, std::string_view key, std::int64_t fallback = 0);
 
 }  // namespace runnel::cli

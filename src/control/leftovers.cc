@@ -16,7 +16,7 @@ constexpr std::size_t kAskedAtOnce = 256;
 std::vector<JobId> not_in_state(const brain::State& state, const std::vector<JobId>& jobs) {
   std::vector<JobId> absent;
   std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(absent),
-               [&](const JobId& job) { return state.jobs.count(job) == 0; });
+               [&](const JobId& job) { return !state.jobs.contains(job); });
   return absent;
 }
 

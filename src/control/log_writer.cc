@@ -205,7 +205,7 @@ void LogWriter::collect(const model::Input& input, std::vector<model::Event> eve
   store::Batch batch;
   batch.events = "[";
   for (const model::Event& event : durable.events) {
-    if (durable.ends.size() > 0) batch.events += ',';
+    if (!durable.ends.empty()) batch.events += ',';
     const std::size_t begin = batch.events.size();
     json::Writer out(batch.events);
     model::encode(out, event);
@@ -384,16 +384,17 @@ Async<void> LogWriter::save_snapshot(brain::State state, BatchSeq through) {
   CHECK(through.value() > 0, "a snapshot before the first batch");
   Result<std::string> text =
       co_await encoder_->run([&state] { return brain::encode_state(state); });
-  Result<void> saved;
-  if (text.ok()) {
-    store::Snapshot snapshot{through, std::move(text).value()};
-    saved = co_await worker_->run([this, &snapshot]() -> Result<void> {
-      if (log_ == nullptr) return log_is_away();
-      return log_->save_snapshot(epoch_, snapshot);
-    });
+  if (!text.ok()) {
+    snapshot_running_ = false;
+    co_return text.error();
   }
+  store::Snapshot snapshot{through, std::move(text).value()};
+  Result<void> saved = co_await worker_->run([this, &snapshot]() -> Result<void> {
+    if (log_ == nullptr) return log_is_away();
+    return log_->save_snapshot(epoch_, snapshot);
+  });
   snapshot_running_ = false;
-  co_return text.ok() ? saved : Result<void>(text.error());
+  co_return saved;
 }
 
 Async<void> LogWriter::remove_archived(JobId job) {

@@ -144,7 +144,8 @@ void SimControl::freeze(Duration lasts) {
   });
 }
 
-bool SimControl::submit(std::string key, std::shared_ptr<const model::JobSpec> spec, Reply reply) {
+bool SimControl::submit(const std::string& key, std::shared_ptr<const model::JobSpec> spec,
+                        Reply reply) {
   if (!up()) return false;
   model::Submit input;
   input.job = JobId("j" + std::to_string(++log_.jobs_made));
@@ -164,7 +165,7 @@ bool SimControl::request(model::JobRequest request, Reply reply) {
 
 void SimControl::take(model::Input input, Reply reply) {
   if (!awake()) {
-    held_.push_back([this, input = std::move(input), reply = std::move(reply)]() mutable {
+    held_.emplace_back([this, input = std::move(input), reply = std::move(reply)]() mutable {
       take(std::move(input), std::move(reply));
     });
   } else if (waiting_) {
@@ -177,7 +178,7 @@ void SimControl::take(model::Input input, Reply reply) {
 void SimControl::receive(const Heartbeat& beat) {
   if (!up()) return;
   if (!awake()) {
-    held_.push_back([this, beat] { receive(beat); });
+    held_.emplace_back([this, beat] { receive(beat); });
     return;
   }
   const NodeId node = beat.node.id;

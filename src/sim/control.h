@@ -66,7 +66,7 @@ class SimControl {
   bool settled() const { return pending_.empty(); }
 
   // From clients. False: nobody listens, or it answers nothing now.
-  bool submit(std::string key, std::shared_ptr<const model::JobSpec> spec, Reply reply);
+  bool submit(const std::string& key, std::shared_ptr<const model::JobSpec> spec, Reply reply);
   bool request(model::JobRequest request, Reply reply);
   // From nodes.
   void receive(const Heartbeat& beat);

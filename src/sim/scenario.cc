@@ -68,7 +68,7 @@ model::StepSpec step_spec(Dice& dice, std::size_t position) {
   if (dice.chance(200)) step.max_duration = Duration::millis(dice.between(500, 5'000));
   step.grace = Duration::millis(dice.between(10, 500));
   for (std::size_t earlier = 0; earlier < position; ++earlier) {
-    if (dice.chance(400)) step.depends_on.push_back(StepIndex(static_cast<std::int32_t>(earlier)));
+    if (dice.chance(400)) step.depends_on.emplace_back(static_cast<std::int32_t>(earlier));
   }
   return step;
 }

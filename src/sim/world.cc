@@ -54,7 +54,7 @@ class World {
       nodes_.push_back(std::make_unique<SimNode>(
           scenario.nodes[index], scenario.seed,
           SimNode::Wiring{&agenda_, &truth_,
-                          [this, index](Heartbeat beat) { to_control(index, std::move(beat)); }}));
+                          [this, index](const Heartbeat& beat) { to_control(index, beat); }}));
     }
   }
 
@@ -79,15 +79,14 @@ class World {
 
  private:
   SimControl::Wiring wiring() {
-    return {
-        &agenda_,
-        &log_,
-        &seen_,
-        &invariants_,
-        &violation_,
-        [this](std::size_t node, model::NodeOrders orders) { to_node(node, std::move(orders)); },
-        &node_index_,
-        &declared_};
+    return {&agenda_,
+            &log_,
+            &seen_,
+            &invariants_,
+            &violation_,
+            [this](std::size_t node, const model::NodeOrders& orders) { to_node(node, orders); },
+            &node_index_,
+            &declared_};
   }
 
   // How many copies of a message arrive, and when each does.
@@ -100,14 +99,14 @@ class World {
     return delays;
   }
 
-  void to_control(std::size_t node, Heartbeat beat) {
+  void to_control(std::size_t node, const Heartbeat& beat) {
     for (Duration delay : copies(node)) {
       agenda_.after(delay, [this, beat] { control_.receive(beat); });
     }
   }
 
   // One stream: what comes, comes in order; what is lost ends it.
-  void to_node(std::size_t node, model::NodeOrders orders) {
+  void to_node(std::size_t node, const model::NodeOrders& orders) {
     const std::vector<Duration> delays = copies(node);
     if (delays.empty()) control_.lose_link(orders.node);
     for (Duration delay : delays) {

@@ -59,7 +59,7 @@ struct ChildPlan {
 }
 
 __attribute__((noinline)) pid_t vfork_and_become(const ChildPlan& plan, ChildFailure& failure) {
-  const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+  const pid_t pid = ::vfork();  // NOLINT(*insecureAPI.vfork,bugprone-unsafe-functions)
   if (pid == 0) become(plan, failure);
   return pid;
 }
