@@ -66,13 +66,13 @@ bool has_secrets(const model::JobSpec& spec) { return !names_of(spec).empty(); }
 Result<void> check_secrets(const model::JobSpec& spec, const SecretValues& values) {
   const std::set<std::string> names = names_of(spec);
   for (const std::string& name : names) {
-    if (values.count(name) != 0) continue;
+    if (values.contains(name)) continue;
     return Error(Errc::kInvalid, "the secret has no value")
         .with_field("secrets." + name)
         .with_hint("send its value beside the specification; it is kept until the job ends");
   }
   for (const auto& [name, value] : values) {
-    if (names.count(name) != 0) continue;
+    if (names.contains(name)) continue;
     return Error(Errc::kInvalid, "no step of the job names this secret")
         .with_field("secrets." + name)
         .with_hint("leave it out, or name it under 'secrets' of a step");
