@@ -72,13 +72,12 @@ def test_a_deleted_jobs_files_go_although_the_daemon_was_killed(runnel):
     assert runnel.run("logs", kept) == "kept\n"
 
 
-def test_a_daemon_that_dies_at_its_start_is_missed_at_once(runnel):
+def test_a_daemon_that_dies_at_its_start_is_missed_and_another_started(runnel):
     runnel.home.mkdir()
     with open(runnel.home / "daemon.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         asker = runnel.start("ps")
         for pid in runnel.until(lambda: daemons(runnel)):
             os.kill(pid, signal.SIGKILL)
-    _, err = asker.communicate(timeout=10)
-    assert asker.returncode != 0
-    assert "daemon.log" in err
+    _, err = asker.communicate(timeout=10)  # Not the 30 s that a slow one may take.
+    assert asker.returncode == 0, err
