@@ -11,6 +11,8 @@ import random
 import signal
 import time
 
+import pytest
+
 CRASHES = int(os.environ.get("RUNNEL_CRASHES", "3"))
 FREEZES = int(os.environ.get("RUNNEL_FREEZES", "1"))
 FREEZE_S = float(os.environ.get("RUNNEL_FREEZE_S", "3"))
@@ -97,22 +99,9 @@ def test_kill_daemon_and_client(runnel):
         check_failure(runnel, failed)
 
 
-def test_kill_the_runner(runnel):
-    dice = random.Random(11)
-    left = CRASHES
-    while left > 0:
-        job = runnel.up(JOB)
-        while left > 0:
-            time.sleep(dice.uniform(0.1, 0.6))
-            if runnel.job(job)["status"] in ("SUCCEEDED", "FAILED"):
-                break
-            kill(runnel.info()["runner_pid"])
-            left -= 1
-        check(runnel, job)
-
-
-def test_kill_daemon_and_runner_at_once(runnel):
-    dice = random.Random(13)
+@pytest.mark.parametrize(("victims", "seed"), [(["runner_pid"], 11), (["daemon_pid", "runner_pid"], 13)])
+def test_kill_the_runner_alone_or_with_the_daemon(runnel, victims, seed):
+    dice = random.Random(seed)
     left = CRASHES
     while left > 0:
         job = runnel.up(JOB)
@@ -121,8 +110,8 @@ def test_kill_daemon_and_runner_at_once(runnel):
             if runnel.job(job)["status"] in ("SUCCEEDED", "FAILED"):
                 break
             info = runnel.info()
-            kill(info["daemon_pid"])
-            kill(info["runner_pid"])
+            for victim in victims:
+                kill(info[victim])
             left -= 1
         check(runnel, job)
 
