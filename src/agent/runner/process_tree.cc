@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <memory>
 
@@ -35,6 +36,13 @@ std::vector<std::string_view> words_of(std::string_view text) {
     text.remove_prefix(end + 1);
   }
   return words;
+}
+
+// The fields of /proc/PID/stat from the third on. The second, the name of the program, stands in
+// parentheses and may hold anything, parentheses included.
+std::string_view after_name(std::string_view stat) {
+  const std::size_t name_end = stat.rfind(')');
+  return name_end == std::string_view::npos ? std::string_view() : stat.substr(name_end + 1);
 }
 
 void append_pids(std::string_view text, std::vector<pid_t>& pids) {
@@ -138,29 +146,30 @@ std::vector<pid_t> all_processes() { return numeric_entries("/proc"); }
 
 namespace {
 
-// Not so threads of the kernel and zombies, which never have an environment.
-bool has_program(pid_t pid) {
+// Whether a process that just showed no environment may have one all the same. Not so one that is
+// gone, a zombie, a thread of the kernel, one that was started with none. In the middle of an exec
+// the kernel hides everything, as it does for good of a program that nobody may look into.
+bool may_have_environment(pid_t pid) {
   char target[1];
-  return ::readlink(proc_path(pid, "exe").c_str(), target, sizeof target) >= 0;
-}
-
-// In the middle of an exec a process shows no environment for some microseconds.
-std::string environment_of(pid_t pid) {
-  constexpr std::size_t kEnvironmentMax = 4 << 20;
-  constexpr int kLooks = 10;
-  std::string text;
-  for (int look = 0; look < kLooks && text.empty(); ++look) {
-    if (look == 1 && !has_program(pid)) break;
-    if (look > 0) ::usleep(100);
-    text = read_small_file(proc_path(pid, "environ"), kEnvironmentMax);
+  if (::readlink(proc_path(pid, "exe").c_str(), target, sizeof target) < 0 && errno != EACCES) {
+    return false;
   }
-  return text;
+  const std::string text = read_small_file(proc_path(pid, "stat"), 4096);
+  const auto words = words_of(after_name(text));
+  constexpr std::size_t kCodeStart = 23;
+  constexpr std::size_t kEnvironmentStart = 47;
+  if (words.size() <= kEnvironmentStart + 1 || words[0] == "Z") return false;
+  // 0 until the new program's image is complete, 1 when we may not know.
+  if (words[kCodeStart] == "0" || words[kCodeStart] == "1") return true;
+  return words[kEnvironmentStart] != words[kEnvironmentStart + 1];
 }
 
 }  // namespace
 
-std::string environment_value(pid_t pid, std::string_view name) {
-  const std::string text = environment_of(pid);
+std::optional<std::string> environment_value(pid_t pid, std::string_view name) {
+  constexpr std::size_t kEnvironmentMax = 4 << 20;
+  const std::string text = read_small_file(proc_path(pid, "environ"), kEnvironmentMax);
+  if (text.empty() && may_have_environment(pid)) return std::nullopt;
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\0');
@@ -171,15 +180,12 @@ std::string environment_value(pid_t pid, std::string_view name) {
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);
   }
-  return {};
+  return "";
 }
 
 bool read_stat(pid_t pid, ProcessStat& stat) {
   const std::string text = read_small_file(proc_path(pid, "stat"), 4096);
-  // The name of the program stands in parentheses and may hold anything, parentheses included.
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return false;
-  const auto words = words_of(std::string_view(text).substr(name_end + 1));
+  const auto words = words_of(after_name(text));
   constexpr std::size_t kStartTime = 19;
   if (words.size() <= kStartTime) return false;
   std::int64_t ticks = 0;

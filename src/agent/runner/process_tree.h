@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,9 @@ std::vector<pid_t> descendants_of(pid_t pid);
 std::vector<pid_t> all_processes();
 
 // The value of a variable in the environment the process was started with; "" when it has none.
-std::string environment_value(pid_t pid, std::string_view name);
+// Nothing while that cannot be told: in the middle of an exec, when it has given up one environment
+// and shows none yet, and always of a program that we may not look into.
+std::optional<std::string> environment_value(pid_t pid, std::string_view name);
 
 struct ProcessStat {
   char state = '?';  // R S D Z T ...

@@ -23,6 +23,7 @@ namespace {
 // The clock tick of /proc, and the longest a spawn is tried again.
 constexpr Duration kStartSlack = Duration::millis(20);
 constexpr Duration kStartLateMax = Duration::seconds(31);
+constexpr Duration kSilentMax = Duration::millis(50);
 constexpr Duration kKillMax = Duration::seconds(5);
 constexpr useconds_t kLookEveryMicros = 5'000;
 
@@ -55,11 +56,29 @@ void add_tree(Victims& victims, pid_t leader, const std::vector<pid_t>& all) {
   }
 }
 
+// Those of `pids` whose environment says that they are of attempts of this home.
+std::vector<pid_t> of_home(std::vector<pid_t> pids, const std::string& home_token) {
+  std::vector<pid_t> found;
+  // One in the middle of an exec tells a moment later; strangers that we may not look into never
+  // do.
+  const Duration until = boot_now() + kSilentMax;
+  while (true) {
+    std::vector<pid_t> silent;
+    for (const pid_t pid : pids) {
+      const std::optional<std::string> key = environment_value(pid, kAttemptKeyName);
+      if (!key) silent.push_back(pid);
+      if (key && key->starts_with(home_token)) found.push_back(pid);
+    }
+    if (silent.empty() || boot_now() >= until) return found;
+    pids = std::move(silent);
+    ::usleep(kLookEveryMicros);
+  }
+}
+
 Victims find_victims(const JournalContent& journal, const std::string& home_token) {
   Victims victims;
   const std::vector<pid_t> all = all_processes();
-  for (const pid_t pid : all) {
-    if (!environment_value(pid, kAttemptKeyName).starts_with(home_token)) continue;
+  for (const pid_t pid : of_home(all, home_token)) {
     // With its group: the journal may not have heard of a leader yet, and some of those that it
     // started may have dropped the environment.
     if (::getpgid(pid) == pid) {

@@ -24,21 +24,23 @@ Strays::Owner Strays::parse_key(const std::string& value) const {
   return *end == '\0' ? owner : Owner();
 }
 
-Strays::Stray Strays::identify(pid_t pid, const World& world) const {
-  Stray stray;
-  stray.candidates = world.newest_place;
+void Strays::identify(pid_t pid, const World& world, Stray& stray) const {
   // The group first: it costs one call.
   const pid_t group = ::getpgid(pid);
   if (group > 0) stray.owner = world.of_group(group);
-  if (stray.owner.place != 0) return stray;
-  const std::string key = environment_value(pid, kAttemptKeyName);
+  if (stray.owner.place != 0) {
+    stray.silent_since = {};
+    return;
+  }
+  const std::optional<std::string> key = environment_value(pid, kAttemptKeyName);
+  if (!key && world.now - stray.silent_since < kSilentMax) return;
+  stray.silent_since = {};
   stray.detached = key == kDetachedKey;
-  stray.owner = parse_key(key);
-  return stray;
+  stray.owner = parse_key(key.value_or(""));
 }
 
 bool Strays::is_over(const Stray& stray, const World& world) {
-  if (stray.detached) return false;
+  if (stray.detached || !stray.silent_since.is_zero()) return false;
   if (stray.owner.place != 0) return !world.is_alive(stray.owner);
   return world.oldest_place == 0 || world.oldest_place > stray.candidates;
 }
@@ -49,15 +51,22 @@ void Strays::look(const World& world) {
   if (known_.empty() && children.size() <= world.leaders) return;
   for (const pid_t pid : children) {
     if (world.is_leader(pid)) continue;
-    auto found = known_.find(pid);
-    if (found == known_.end()) found = known_.emplace(pid, identify(pid, world)).first;
-    if (is_over(found->second, world)) ::kill(pid, SIGKILL);
+    const auto [found, is_new] = known_.try_emplace(pid);
+    Stray& stray = found->second;
+    if (is_new) {
+      stray.candidates = world.newest_place;
+      stray.silent_since = world.now;
+    }
+    if (!stray.silent_since.is_zero()) identify(pid, world, stray);
+    if (is_over(stray, world)) ::kill(pid, SIGKILL);
   }
 }
 
 bool Strays::any_of(Owner owner) const {
-  return std::any_of(known_.begin(), known_.end(),
-                     [&](const auto& entry) { return entry.second.owner == owner; });
+  return std::any_of(known_.begin(), known_.end(), [&](const auto& entry) {
+    const Stray& stray = entry.second;
+    return stray.silent_since.is_zero() ? stray.owner == owner : stray.candidates >= owner.place;
+  });
 }
 
 void Strays::signal(Owner owner, int signal_number) const {

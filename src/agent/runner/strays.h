@@ -22,8 +22,10 @@ inline constexpr std::string_view kDetachedKey = "detached";
 // Contract: look() finds new ones and kills those whose attempt is over; one of a living attempt is
 //           left alone. Whose it is, is told by RUNNEL_ATTEMPT_KEY in its environment or by its
 //           process group. One that tells neither may belong to any attempt that lived when it was
-//           first seen, and is killed when the last of these is over. A process with kDetachedKey
-//           there is never touched: a daemon of Runnel itself, started by a command inside a task.
+//           first seen, and is killed when the last of these is over. One in the middle of an exec
+//           cannot be asked: it is for at most kSilentMax, at each look. A process with
+//           kDetachedKey there is never touched: a daemon of Runnel itself, started by a command
+//           inside a task.
 // Threads:  the runner's only.
 // Why:      a subreaper gets such processes for free, so nothing is left behind without cgroups.
 class Strays {
@@ -44,11 +46,13 @@ class Strays {
     std::uint64_t newest_place = 0;        // The youngest place started so far.
     std::uint64_t oldest_place = 0;        // The oldest that lives; 0: none.
     std::size_t leaders = 0;               // How many leaders are alive or not reaped.
+    Duration now;                          // boot_now(), never zero.
   };
   void look(const World& world);
   // It was reaped.
   void ended(pid_t pid) { known_.erase(pid); }
   bool empty() const { return known_.empty(); }
+  // Some that are known to be of `owner`, or may yet turn out to be.
   bool any_of(Owner owner) const;
   void signal(Owner owner, int signal_number) const;
 
@@ -61,8 +65,10 @@ class Strays {
     Owner owner;                   // place 0: not known.
     std::uint64_t candidates = 0;  // Not known: the youngest place it may belong to.
     bool detached = false;
+    Duration silent_since;  // Could not be asked yet; zero: it was, or never will tell.
   };
-  Stray identify(pid_t pid, const World& world) const;
+  static constexpr Duration kSilentMax = Duration::seconds(1);
+  void identify(pid_t pid, const World& world, Stray& stray) const;
   static bool is_over(const Stray& stray, const World& world);
 
   std::string key_;

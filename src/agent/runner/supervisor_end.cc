@@ -162,6 +162,7 @@ void Supervisor::look_for_strays() {
   world.newest_place = running_.empty() ? 0 : *running_.rbegin();
   world.oldest_place = running_.empty() ? 0 : *running_.begin();
   world.leaders = live_leaders_;
+  world.now = boot_now();
   strays_.look(world);
 }
 
