@@ -7,6 +7,7 @@
 
 #include "brain/brain.h"
 #include "brain/testing/story.h"
+#include "model/variables.h"
 
 namespace runnel::brain {
 namespace {
@@ -159,6 +160,29 @@ TEST(TaskEnvironment, TheUsersValueWinsExceptOverOurOwn) {
   EXPECT_EQ(env.at("RUNNEL_JOB_ID"), "job1");
   EXPECT_FALSE(env.contains("RUNNEL_TOKEN"));
   EXPECT_FALSE(env.contains("RUNNEL_VOLUME_DATA"));
+}
+
+// What the user is told of is what we would have given: no name more, no name less.
+TEST(TaskEnvironment, EveryVariableThatAnEnvMayReplaceIsKnown) {
+  model::StepSpec alone = testing::plain_step("train");
+  model::StepSpec gang = testing::plain_step("train");
+  gang.procs_per_node = 2;
+  for (model::StepSpec* const each : {&alone, &gang}) {
+    model::StepSpec& step = *each;
+    std::vector<std::string> ours;
+    for (const auto& [name, value] : environment(step)) {
+      if (!model::is_own_variable(name)) ours.push_back(name);
+    }
+    model::StartOrder order;
+    order.world_size = order.rank_count = step.rank_count();
+    for (const auto& [name, value] : model::rank_variables(order, 0)) {
+      if (!model::is_own_variable(name)) ours.push_back(name);
+    }
+    std::sort(ours.begin(), ours.end());
+    for (const std::string& name : ours) step.envs.emplace_back(name, "mine");
+    step.envs.emplace_back("ZZZ", "theirs");
+    EXPECT_EQ(model::replaced_variables(step), ours) << step.rank_count() << " ranks";
+  }
 }
 
 TEST(TaskEnvironment, TheSubmittersShellIsTheWeakest) {

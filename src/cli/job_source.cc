@@ -1,12 +1,15 @@
 #include "cli/job_source.h"
 
+#include <set>
 #include <utility>
 
 #include "cli/paths.h"
+#include "cli/print.h"
 #include "cli/shell_environment.h"
 #include "env/files.h"
 #include "env/machine.h"
 #include "env/process.h"
+#include "model/variables.h"
 #include "spec/job_file.h"
 #include "spec/nodes_file.h"
 #include "spec/run_flags.h"
@@ -126,6 +129,18 @@ Result<spec::JobFileReport> report_of(const Arguments& arguments, const Home& ho
   return report;
 }
 
+// The user's value counts; nobody should have to guess why a gang does not meet.
+void tell_of_replaced_variables(const model::JobSpec& spec) {
+  std::set<std::string> told;
+  for (const model::StepSpec& step : spec.steps) {
+    for (const std::string& name : model::replaced_variables(step)) {
+      if (told.insert(name).second) {
+        say("runnel: warning: envs." + name + " takes the place of the value that Runnel gives");
+      }
+    }
+  }
+}
+
 // A file that cannot be read is the user's to mend, like one that cannot be understood.
 Error as_usage(Error error) {
   if (error.code == Errc::kNotFound || error.code == Errc::kDenied) error.code = Errc::kInvalid;
@@ -160,6 +175,7 @@ JobSourceReport read_job_source(const Arguments& arguments, const Home& home) {
   read->spec->environment = shell_environment(env::environment());
   auto values = secret_values(*read->spec);
   if (values.ok()) {
+    tell_of_replaced_variables(*read->spec);
     report.source = JobSource{std::move(*read->spec), std::move(*values)};
   } else {
     report.errors.push_back(values.error());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/check.h"
 
@@ -33,6 +34,24 @@ constexpr std::array<std::string_view, 22> kOwnVariables = {"RUNNEL_API",
                                                             "RUNNEL_TRIAL_PARAMS"};
 static_assert(std::is_sorted(kOwnVariables.begin(), kOwnVariables.end()));
 
+constexpr std::array<std::string_view, 3> kThreadVariables = {"MKL_NUM_THREADS", "OMP_NUM_THREADS",
+                                                              "OPENBLAS_NUM_THREADS"};
+
+// Given to tasks that asked for no accelerator.
+constexpr std::array<std::string_view, 4> kDeviceVariables = {
+    "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES"};
+
+constexpr std::array<std::string_view, 14> kGangVariables = {
+    "GROUP_RANK",  "LOCAL_RANK",    "LOCAL_WORLD_SIZE",   "MASTER_ADDR",
+    "MASTER_PORT", "NODE_RANK",     "PET_MASTER_ADDR",    "PET_MASTER_PORT",
+    "PET_NNODES",  "PET_NODE_RANK", "PET_NPROC_PER_NODE", "PET_RDZV_ENDPOINT",
+    "RANK",        "WORLD_SIZE"};
+
+bool holds(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 bool sets(const StartOrder& order, std::string_view name) {
   return std::any_of(order.env.begin(), order.env.end(),
                      [&](const auto& variable) { return variable.first == name; });
@@ -43,6 +62,17 @@ bool sets(const StartOrder& order, std::string_view name) {
 bool is_own_variable(std::string_view name) {
   if (name.starts_with("RUNNEL_VOLUME_")) return true;
   return std::binary_search(kOwnVariables.begin(), kOwnVariables.end(), name);
+}
+
+std::vector<std::string> replaced_variables(const StepSpec& step) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : step.envs) {
+    const bool ours = holds(kThreadVariables, name) ||
+                      (step.resources.accelerators.empty() && holds(kDeviceVariables, name)) ||
+                      (step.rank_count() > 1 && holds(kGangVariables, name));
+    if (ours) names.push_back(name);
+  }
+  return names;
 }
 
 std::vector<std::pair<std::string, std::string>> rank_variables(const StartOrder& order,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/order.h"
+#include "model/spec.h"
 
 namespace runnel::model {
 
@@ -17,6 +18,9 @@ namespace runnel::model {
 // other variable of ours gives way to the user's. RUNNEL_ names we do not give are the user's own
 // (RUNNEL_HOME for a task that calls us).
 bool is_own_variable(std::string_view name);
+
+// The variables in the step's `envs` that take the place of a value that we would give, in order.
+std::vector<std::string> replaced_variables(const StepSpec& step);
 
 // What the order's `env` lacks for one of its ranks: RUNNEL_NODE_RANK always and, in a gang, RANK,
 // LOCAL_RANK, GROUP_RANK, NODE_RANK and PET_NODE_RANK, but those that the order sets already.

@@ -1,6 +1,9 @@
 #include "model/variables.h"
 
+#include <algorithm>
 #include <map>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -36,6 +39,34 @@ TEST(OwnVariables, TheRestIsTheUsers) {
                            "RUNNEL_JOB_IDS", "runnel_job_id", "PATH"}) {
     EXPECT_FALSE(is_own_variable(name)) << name;
   }
+}
+
+StepSpec step_with(std::vector<std::string> names) {
+  StepSpec step;
+  std::sort(names.begin(), names.end());
+  for (std::string& name : names) step.envs.emplace_back(std::move(name), "x");
+  return step;
+}
+
+TEST(ReplacedVariables, ThreadsAreAlwaysOursToGive) {
+  EXPECT_EQ(replaced_variables(step_with({"OMP_NUM_THREADS", "PATH", "RUNNEL_HOME"})),
+            std::vector<std::string>{"OMP_NUM_THREADS"});
+  EXPECT_TRUE(replaced_variables(step_with({"NCCL_DEBUG", "OMP_PROC_BIND"})).empty());
+}
+
+TEST(ReplacedVariables, DevicesAreWhereNoneWereAskedFor) {
+  StepSpec step = step_with({"CUDA_VISIBLE_DEVICES"});
+  EXPECT_EQ(replaced_variables(step), std::vector<std::string>{"CUDA_VISIBLE_DEVICES"});
+  step.resources.accelerators["H100"] = 1;
+  EXPECT_TRUE(replaced_variables(step).empty());
+}
+
+TEST(ReplacedVariables, RanksAreInAGangOnly) {
+  StepSpec step = step_with({"MASTER_PORT", "PET_NNODES", "RANK", "WORLD_SIZE"});
+  EXPECT_TRUE(replaced_variables(step).empty()) << "one process forms no gang";
+  step.num_nodes = 2;
+  EXPECT_EQ(replaced_variables(step),
+            (std::vector<std::string>{"MASTER_PORT", "PET_NNODES", "RANK", "WORLD_SIZE"}));
 }
 
 TEST(RankVariables, ASingleProcessSeesNoGang) {
