@@ -1,5 +1,6 @@
 #include "env/file_system.h"
 
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 
 #include "env/files.h"
 
@@ -25,6 +27,17 @@ constexpr std::array<std::string_view, 36> kNetworkNames = {
     "smbfs",       "vboxsf",       "virtiofs",       "wekafs"};
 
 static_assert(std::is_sorted(kNetworkNames.begin(), kNetworkNames.end()));
+
+// linux/magic.h, and the documents of those that are not there.
+constexpr std::array<std::pair<std::uint32_t, std::string_view>, 20> kNumbers = {{
+    {0x0000'6969, "nfs"},      {0x0000'517b, "smbfs"}, {0xff53'4d42, "cifs"},
+    {0xfe53'4d42, "smb3"},     {0x0102'1997, "9p"},    {0x0bd0'0bd0, "lustre"},
+    {0x00c3'6400, "ceph"},     {0x5346'414f, "afs"},   {0x7375'7245, "coda"},
+    {0x0116'1970, "gfs2"},     {0x7461'636f, "ocfs2"}, {0x4750'4653, "gpfs"},
+    {0x2003'0528, "orangefs"}, {0x0000'ef53, "ext4"},  {0x5846'5342, "xfs"},
+    {0x9123'683e, "btrfs"},    {0x0102'1994, "tmpfs"}, {0x794c'7630, "overlay"},
+    {0x6573'5546, "fuse"},     {0x0000'9fa0, "proc"},
+}};
 
 struct Mount {
   std::string point;
@@ -73,6 +86,18 @@ Locality locality_of(std::string_view name) {
   return network ? Locality::kNetwork : Locality::kLocal;
 }
 
+// Of the path, or of its nearest parent that exists.
+Result<std::uint32_t> file_system_number(std::filesystem::path path) {
+  struct statfs info{};
+  while (::statfs(path.c_str(), &info) != 0) {
+    if (errno != ENOENT || !path.has_relative_path()) {
+      return errno_error("ask the file system of " + path.string(), errno);
+    }
+    path = path.parent_path();
+  }
+  return static_cast<std::uint32_t>(info.f_type);
+}
+
 }  // namespace
 
 FileSystem file_system_in(std::string_view mountinfo, std::string_view path) {
@@ -92,7 +117,20 @@ Result<FileSystem> file_system_of(const std::string& path) {
   if (code) return errno_error("resolve " + path, code.value());
   const std::string absolute = std::filesystem::absolute(real, code).string();
   if (code) return errno_error("resolve " + path, code.value());
-  return file_system_in(TRY(read_file("/proc/self/mountinfo")), absolute);
+  FileSystem found = file_system_in(TRY(read_file("/proc/self/mountinfo")), absolute);
+  if (!found.name.empty()) return found;
+  return file_system_of_number(TRY(file_system_number(absolute)));
+}
+
+FileSystem file_system_of_number(std::uint32_t number) {
+  const auto known = std::find_if(kNumbers.begin(), kNumbers.end(),
+                                  [number](const auto& entry) { return entry.first == number; });
+  if (known != kNumbers.end()) {
+    return {std::string(known->second), locality_of(known->second)};
+  }
+  std::ostringstream name;
+  name << "0x" << std::hex << number;
+  return {name.str(), Locality::kLocal};
 }
 
 Result<Bytes> free_space(const std::string& path) {

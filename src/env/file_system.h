@@ -24,7 +24,11 @@ struct FileSystem {
 Result<FileSystem> file_system_of(const std::string& path);
 
 // The same decided from the text of a mountinfo file; `path` is absolute and without links.
+// Without a name when no line tells, as in a chroot, whose own root is no mount point.
 FileSystem file_system_in(std::string_view mountinfo, std::string_view path);
+
+// The same by the number that statfs(2) gives; one that is not known is named "0x...".
+FileSystem file_system_of_number(std::uint32_t number);
 
 // What an ordinary user may still write there.
 Result<Bytes> free_space(const std::string& path);

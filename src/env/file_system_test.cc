@@ -37,6 +37,18 @@ TEST(FileSystem, TheLaterOfTwoMountsCounts) {
   EXPECT_EQ(of("/twice/a"), (FileSystem{"tmpfs", Locality::kLocal}));
 }
 
+TEST(FileSystem, NoLineTellsOfAChroot) {
+  EXPECT_EQ(file_system_in("27 22 0:42 / /proc rw - proc proc rw\n", "/root/.runnel").name, "");
+}
+
+TEST(FileSystem, IsKnownByNumberWhereNoLineTells) {
+  EXPECT_EQ(file_system_of_number(0x6969), (FileSystem{"nfs", Locality::kNetwork}));
+  EXPECT_EQ(file_system_of_number(0x0bd00bd0), (FileSystem{"lustre", Locality::kNetwork}));
+  EXPECT_EQ(file_system_of_number(0xff534d42), (FileSystem{"cifs", Locality::kNetwork}));
+  EXPECT_EQ(file_system_of_number(0xef53), (FileSystem{"ext4", Locality::kLocal}));
+  EXPECT_EQ(file_system_of_number(0xbee), (FileSystem{"0xbee", Locality::kLocal}));
+}
+
 TEST(FileSystem, OfAPathThatDoesNotExistYet) {
   const FileSystem root = MUST(file_system_of("/"));
   EXPECT_FALSE(root.name.empty());
