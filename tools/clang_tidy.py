@@ -2,9 +2,10 @@
 
 usage: /usr/bin/python3 tools/clang_tidy.py [--build build/release] [--no-cache] [folders or files...]
 
-Most of a run's time goes into headers, so files of one module that declare different names are read
-as one translation unit; a group that does not compile as one is split. A file is skipped when it, all
-headers of ours that it includes, the checks and the compiler flags are as they were when it was clean.
+Most of a run's time goes into headers, so files that declare different names are read as one
+translation unit, with the compiler's options of all of them; a group that does not compile as one is
+split. A file is skipped when it, all headers of ours that it includes, the checks and the compiler's
+options are as they were when it was clean.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache" / "clang-tidy"
 TIDY = "clang-tidy-19"
-GROUP_FILES_MAX = 12
+GROUP_FILES_MAX = 40
 
 # Tests may copy, repeat and be slow; what can make them lie is still an error.
 TEST_CHECKS = (
@@ -83,23 +84,28 @@ def closure(path: Path) -> list[Path]:
 
 
 def commands(build: Path) -> dict[Path, list[str]]:
-    """The compiler's options for each file, without input, output, launcher and -Werror."""
-    found = {}
+    """For each file of ours the compiler's options of all production files, or of all tests."""
+    kinds: dict[bool, dict[str, None]] = {False: {}, True: {}}
+    sources = []
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        source = Path(entry["file"])
+        if build.resolve() in source.parents:  # The owner of the tests' precompiled header.
+            continue
         words = shlex.split(entry["command"])
         first = next(index for index, word in enumerate(words) if "clang++" in Path(word).name)
-        found[Path(entry["file"])] = reading_options(words[first + 1 :], entry["file"])
-    return found
+        sources.append(source)
+        kinds[is_test(source)].update(dict.fromkeys(reading_options(words[first + 1 :], entry["file"])))
+    return {source: list(kinds[is_test(source)]) for source in sources}
 
 
 def reading_options(words: list[str], source: str) -> list[str]:
-    """What matters for reading a file. -Xclang only ever carries the precompiled header of the tests."""
+    """What matters for reading a file, each a single word: no input, output, launcher or -Werror."""
     options = []
     skip = False
     for word in words:
         if skip or word in ("-c", "-Werror", "-Winvalid-pch", source):
             skip = False
-        elif word in ("-o", "-Xclang"):
+        elif word in ("-o", "-Xclang"):  # -Xclang only ever carries the precompiled header of the tests.
             skip = True
         else:
             options.append(word)
@@ -120,11 +126,11 @@ def declared_names(path: Path) -> set[str]:
     return set(_DECLARED.findall(text)) | {"_".join(pair) for pair in _TEST_NAME.findall(text)}
 
 
-def groups(files: list[Path], options: dict[Path, list[str]]) -> list[list[Path]]:
-    """Files with the same options that declare no name twice, largest groups first."""
-    found: list[tuple[tuple, set[str], list[Path]]] = []
+def groups(files: list[Path]) -> list[list[Path]]:
+    """Production files or tests that declare no name twice, largest groups first."""
+    found: list[tuple[bool, set[str], list[Path]]] = []
     for path in files:
-        kind = (is_test(path), path.relative_to(ROOT).parts[:2], *options[path])
+        kind = is_test(path)
         names = declared_names(path)
         for other_kind, other_names, members in found:
             if kind == other_kind and len(members) < GROUP_FILES_MAX and not names & other_names:
@@ -193,7 +199,7 @@ def main() -> int:
     work.mkdir(exist_ok=True)
     dirty = 0
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        pending = [pool.submit(check, group, options, work) for group in groups(stale, options)]
+        pending = [pool.submit(check, group, options, work) for group in groups(stale)]
         for done in as_completed(pending):
             for result in done.result():
                 clean = result.clean_files()

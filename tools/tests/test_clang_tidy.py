@@ -1,5 +1,6 @@
 """How files are grouped into units and when a file counts as changed."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -26,14 +27,34 @@ def test_files_that_declare_a_name_twice_are_kept_apart(tree):
     one = put(tree, "a/one.cc", "namespace runnel::a {\nnamespace {\nconstexpr int kSize = 1;\n}\n}\n")
     two = put(tree, "a/two.cc", "namespace runnel::a {\nnamespace {\nconstexpr int kSize = 2;\n}\n}\n")
     three = put(tree, "a/three.cc", "namespace runnel::a {\nint Size::get() const { return 3; }\n}\n")
-    options = {path: ["-O2"] for path in (one, two, three)}
-    assert clang_tidy.groups([one, two, three], options) == [[one, three], [two]]
+    assert clang_tidy.groups([one, two, three]) == [[one, three], [two]]
 
 
-def test_tests_other_modules_and_other_options_are_kept_apart(tree):
-    files = [put(tree, name, "") for name in ("a/one.cc", "a/one_test.cc", "b/two.cc", "a/three.cc")]
-    options = {path: ["-O2"] for path in files} | {files[3]: ["-O0"]}
-    assert [len(group) for group in clang_tidy.groups(files, options)] == [1, 1, 1, 1]
+def test_tests_and_production_files_are_kept_apart(tree):
+    one, test, two = (put(tree, name, "") for name in ("a/one.cc", "a/one_test.cc", "b/two.cc"))
+    assert clang_tidy.groups([one, test, two]) == [[one, two], [test]]
+
+
+def test_all_files_of_a_kind_are_read_with_the_options_of_all(tree):
+    build = tree / "build" / "release"
+    build.mkdir(parents=True)
+    compiled = {
+        "src/a/one.cc": "-DONE -O2",
+        "src/b/two.cc": "-DTWO -O2",
+        "src/a/one_test.cc": "-DTEST",
+        "build/release/pch.hxx.cxx": "-DHEADER",
+    }
+    entries = [
+        {"file": str(tree / name), "command": f"ccache clang++-19 {options} -o x.o -c {tree / name}"}
+        for name, options in compiled.items()
+    ]
+    (build / "compile_commands.json").write_text(json.dumps(entries), encoding="utf-8")
+    production = ["-DONE", "-O2", "-DTWO"]
+    assert clang_tidy.commands(build) == {
+        tree / "src/a/one.cc": production,
+        tree / "src/b/two.cc": production,
+        tree / "src/a/one_test.cc": ["-DTEST"],
+    }
 
 
 def test_key_follows_headers_options_and_checks(tree):
