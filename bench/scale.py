@@ -83,7 +83,7 @@ def past():
     bench = ROOT / "build/release/bin/control_bench"
     with Home() as home:
         home.stop()
-        subprocess.run([bench, str(VERY_MANY), "sqlite", "2", str(home.path)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([bench, str(VERY_MANY), "sqlite", "64", str(home.path)], check=True, stdout=subprocess.DEVNULL)
         first = home.seconds("ps")
         again = []
         for _ in range(5):
