@@ -7,7 +7,7 @@ namespace runnel::agent {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
-constexpr std::size_t kChecksumAt = 92;
+constexpr std::size_t kIndexChecksumAt = 92;
 
 template <typename Int>
 void put(std::string& out, Int value) {
@@ -50,14 +50,15 @@ void append_record(std::string& out, const IndexRecord& record) {
     put(out, pair[1]);
   }
   put(out, record.max_log);
-  CHECK(out.size() == start + kChecksumAt, "an index record has one size");
-  put(out, checksum32(std::string_view(out).substr(start, kChecksumAt)));
+  CHECK(out.size() == start + kIndexChecksumAt, "an index record has one size");
+  put(out, checksum32(std::string_view(out).substr(start, kIndexChecksumAt)));
 }
 
 std::optional<IndexRecord> parse_record(std::string_view bytes) {
   if (bytes.size() < kIndexRecordBytes) return std::nullopt;
-  std::string_view sum = bytes.substr(kChecksumAt, 4);
-  if (take<std::uint32_t>(sum) != checksum32(bytes.substr(0, kChecksumAt))) return std::nullopt;
+  std::string_view sum = bytes.substr(kIndexChecksumAt, 4);
+  if (take<std::uint32_t>(sum) != checksum32(bytes.substr(0, kIndexChecksumAt)))
+    return std::nullopt;
   if (take<std::uint8_t>(bytes) != kVersion) return std::nullopt;
   const auto kind = take<std::uint8_t>(bytes);
   if (kind < 1 || kind > 3) return std::nullopt;

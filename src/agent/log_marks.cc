@@ -6,7 +6,7 @@
 namespace runnel::agent {
 namespace {
 
-constexpr std::size_t kChecksumAt = 20;
+constexpr std::size_t kMarkChecksumAt = 20;
 
 void put(std::string& out, std::uint64_t bits, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) out.push_back(static_cast<char>(bits >> (8 * i)));
@@ -28,7 +28,7 @@ void append_mark(std::string& out, const LogMark& mark) {
   put(out, static_cast<std::uint64_t>(mark.time.millis()), 8);
   put(out, static_cast<std::uint64_t>(mark.offset), 8);
   put(out, static_cast<std::uint64_t>(mark.stream), 4);
-  put(out, checksum32(std::string_view(out).substr(start, kChecksumAt)), 4);
+  put(out, checksum32(std::string_view(out).substr(start, kMarkChecksumAt)), 4);
   CHECK(out.size() == start + kMarkBytes, "a mark has one size");
 }
 
@@ -37,7 +37,7 @@ std::vector<LogMark> parse_marks(std::string_view bytes) {
   marks.reserve(bytes.size() / kMarkBytes);
   for (; bytes.size() >= kMarkBytes; bytes.remove_prefix(kMarkBytes)) {
     std::string_view in = bytes;
-    const std::uint32_t sum = checksum32(in.substr(0, kChecksumAt));
+    const std::uint32_t sum = checksum32(in.substr(0, kMarkChecksumAt));
     LogMark mark;
     mark.time = Time::from_millis(static_cast<std::int64_t>(take(in, 8)));
     mark.offset = static_cast<std::int64_t>(take(in, 8));

@@ -15,13 +15,10 @@
 namespace runnel::agent {
 namespace {
 
+using testing::attempt_of;
 using testing::TemporaryHome;
 
 constexpr std::int64_t kNow = 4'000'000'000'000;  // Long after any file of this test was written.
-
-model::AttemptRef attempt_of(std::int64_t task, std::int32_t attempt = 1) {
-  return {{JobId("job"), StepIndex(0), TaskIndex(task)}, AttemptNumber(attempt)};
-}
 
 // Writes as a runner and its processes do, reads as control does.
 class LogReaderTest : public ::testing::Test {

@@ -27,7 +27,7 @@ model::StepSpec wants(std::int64_t cpus, std::map<std::string, std::int64_t> acc
   return spec;
 }
 
-model::StepSpec gang(std::int32_t num_nodes, std::int64_t cpus) {
+model::StepSpec gang_of(std::int32_t num_nodes, std::int64_t cpus) {
   model::StepSpec spec = wants(cpus);
   spec.num_nodes = num_nodes;
   return spec;
@@ -167,19 +167,19 @@ TEST(Explain, AcceleratorsThatNoNodeHas) {
 
 TEST(Explain, AGangThatFitsOnlyIfNodesAreShared) {
   Desk desk;
-  const JobId job = desk.submit({gang(3, 1)});
+  const JobId job = desk.submit({gang_of(3, 1)});
   desk.join("a", 4);
   desk.join("b", 4);
   expect(wait_of(desk, job), "GangIncomplete",
          "needs 3 nodes at once with 1 cpu each, and the cluster has room for 2 of them as long as "
          "nodes hold one place each",
          "colocate: true in nodes.yaml, so that places share a node, or num_nodes: 2");
-  EXPECT_EQ(desk.job_status(desk.submit({gang(2, 1)})), Status::kRunning) << "the remedy helps";
+  EXPECT_EQ(desk.job_status(desk.submit({gang_of(2, 1)})), Status::kRunning) << "the remedy helps";
 }
 
 TEST(Explain, AGangLargerThanTheCluster) {
   Desk desk;
-  const JobId job = desk.submit({gang(3, 4)});
+  const JobId job = desk.submit({gang_of(3, 4)});
   desk.join("a", 4);
   desk.join("b", 4);
   expect(wait_of(desk, job), "GangIncomplete",
@@ -204,7 +204,7 @@ TEST(Explain, AGangThatMissesNodesThatAreDown) {
   Desk desk;
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) desk.join(name, 2);
   for (const char* name : {"b", "c", "d", "e", "f"}) desk.lose(name);
-  const JobId job = desk.submit({gang(2, 2)});
+  const JobId job = desk.submit({gang_of(2, 2)});
   expect(wait_of(desk, job), "ReqNodeNotAvail",
          "needs 2 nodes at once with 2 cpus each; those that are up hold 1 of them, and down are "
          "'b' (HeartbeatLost), 'c' (HeartbeatLost), 'd' (HeartbeatLost) and 2 more",
@@ -351,20 +351,20 @@ TEST(Explain, AGangForWhichOnlySomeNodesAreFree) {
   desk.join("a", 2);
   desk.join("b", 2);
   const JobId holder = desk.submit({wants(2)});
-  const JobId job = desk.submit({gang(2, 2)});
+  const JobId job = desk.submit({gang_of(2, 2)});
   expect(wait_of(desk, job), "GangIncomplete",
          "needs 2 nodes at once with 2 cpus each, all or none; there is room for 1 now: job1 holds "
          "2 cpus; when that ends is not known, since max_duration is not set",
          "num_nodes: 1 would start now", {holder});
-  EXPECT_EQ(desk.job_status(desk.submit({gang(1, 2)})), Status::kRunning) << "the remedy helps";
+  EXPECT_EQ(desk.job_status(desk.submit({gang_of(1, 2)})), Status::kRunning) << "the remedy helps";
 }
 
 TEST(Explain, AGangForWhichNoNodeIsFree) {
   Desk desk;
   desk.join("a", 2);
   desk.join("b", 2);
-  const JobId holder = desk.submit({gang(2, 1)});
-  const JobId job = desk.submit({gang(2, 2)});
+  const JobId holder = desk.submit({gang_of(2, 1)});
+  const JobId job = desk.submit({gang_of(2, 2)});
   const Wait wait = wait_of(desk, job);
   EXPECT_EQ(wait.reason, "GangIncomplete");
   EXPECT_EQ(wait.remedy, "runnel halt job1 would make room");

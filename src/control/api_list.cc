@@ -57,7 +57,7 @@ Result<JobFilter> read_filter(const http::Request& request) {
   return JobFilter{JobFilter::Kind::kOneStatus, *status};
 }
 
-Result<ListRequest> read_request(const http::Request& request) {
+Result<ListRequest> read_list_request(const http::Request& request) {
   TRY(known_only(request, {"limit", "page_token", "filter", "order_by"}));
   ListRequest wanted;
   wanted.project = TRY(project_of(request));
@@ -152,7 +152,7 @@ std::string merge(Rows live, Rows archived, std::int64_t limit) {
 }  // namespace
 
 Async<http::Reply> Api::list_jobs(http::Request request) {
-  const ListRequest wanted = CO_TRY(read_request(request));
+  const ListRequest wanted = CO_TRY(read_list_request(request));
   Result<Rows> read = co_await controller_.answer<Rows>(
       [&wanted](const LogWriter& writer) { return live_rows(writer, wanted); });
   Rows live = CO_TRY(std::move(read));

@@ -30,7 +30,7 @@ struct TaskRequest {
   std::int64_t limit = kPageDefault;
 };
 
-Result<TaskRequest> read_request(const http::Request& request) {
+Result<TaskRequest> read_task_request(const http::Request& request) {
   TRY(known_only(request, {"step", "status", "limit", "page_token"}));
   TaskRequest wanted;
   wanted.step = text_of(request, "step");
@@ -114,7 +114,7 @@ Result<std::optional<BatchSeq>> fold_some(store::EventLog& log, BatchSeq after, 
 }  // namespace
 
 Async<http::Reply> Api::list_tasks(http::Request request) {
-  const TaskRequest wanted = CO_TRY(read_request(request));
+  const TaskRequest wanted = CO_TRY(read_task_request(request));
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
   Result<std::string> page = co_await controller_.answer<std::string>(

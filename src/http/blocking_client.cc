@@ -23,14 +23,10 @@ namespace runnel::http {
 
 namespace {
 
-constexpr std::size_t kInputMax = std::size_t{128} << 10;
-
 int poll_timeout(Duration patience) {
   if (patience.is_zero()) return -1;
   return static_cast<int>(std::min<std::int64_t>(patience.millis(), 1'000'000'000));
 }
-
-bool may_repeat(Method method) { return method == Method::kGet || method == Method::kHead; }
 
 }  // namespace
 
@@ -64,7 +60,7 @@ struct BlockingClient::Impl {
   async::UniqueFd cancel_event;
   async::UniqueFd socket;
   detail::ResponseParser parser;
-  detail::InputBuffer input{kInputMax};
+  detail::InputBuffer input{detail::kResponseInputMax};
   bool streaming = false;
 };
 
@@ -161,7 +157,7 @@ Result<void> BlockingClient::Impl::exchange(const Request& request) {
   Result<void> answered = attempt(request);
   bool closed_meanwhile =
       !answered.ok() && answered.error().code == Errc::kUnavailable && kept && !parser.started();
-  if (closed_meanwhile && may_repeat(request.method)) {
+  if (closed_meanwhile && detail::may_repeat(request.method)) {
     TRY(connect());
     answered = attempt(request);
   }

@@ -16,8 +16,6 @@ namespace runnel::http {
 
 namespace {
 
-constexpr std::size_t kInputMax = std::size_t{128} << 10;
-
 using OnChunk = std::function<Result<void>(std::string_view)>;
 
 Async<void> wait_connected(async::EventLoop& loop, int descriptor, async::StopToken stop) {
@@ -25,8 +23,6 @@ Async<void> wait_connected(async::EventLoop& loop, int descriptor, async::StopTo
   CO_TRY(std::move(ready));
   co_return async::connect_result(descriptor);
 }
-
-bool may_repeat(Method method) { return method == Method::kGet || method == Method::kHead; }
 
 }  // namespace
 
@@ -48,7 +44,7 @@ struct Client::Impl {
   ClientOptions options;
   std::unique_ptr<async::Stream> stream;  // Null: not connected.
   detail::ResponseParser parser;
-  detail::InputBuffer input{kInputMax};
+  detail::InputBuffer input{detail::kResponseInputMax};
   async::Timer silence;
   bool busy = false;
   bool timed_out = false;
@@ -137,7 +133,7 @@ Async<Response> Client::Impl::exchange(Request request, OnChunk on_chunk, async:
   });
   Result<void> answered = co_await attempt(request);
   bool closed_meanwhile = !answered.ok() && kept && !parser.started() && !timed_out;
-  if (closed_meanwhile && may_repeat(request.method) && !stop.stopped()) {
+  if (closed_meanwhile && detail::may_repeat(request.method) && !stop.stopped()) {
     Result<void> connected = co_await connect(stop);
     CO_TRY(std::move(connected));
     answered = co_await attempt(request);

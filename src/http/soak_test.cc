@@ -57,13 +57,13 @@ Async<Reply> events(Request request) {
 
 Async<Reply> endless(Request) { co_return StreamResponse::of("text/plain", send_without_end); }
 
-Async<Reply> echo(Request request) { co_return Response::text(std::move(request.body)); }
+Async<Reply> echo_body(Request request) { co_return Response::text(std::move(request.body)); }
 
 Router make_router() {
   Router router;
   router.get("/events", events);
   router.get("/endless", endless);
-  router.post("/echo", echo);
+  router.post("/echo", echo_body);
   return router;
 }
 

@@ -8,7 +8,7 @@ namespace runnel::model {
 namespace {
 
 // In the order of the variant's alternatives.
-constexpr std::array<std::string_view, std::variant_size_v<Event>> kTypes = {
+constexpr std::array<std::string_view, std::variant_size_v<Event>> kEventTypes = {
     "job.submitted", "job.changed",      "step.changed",  "tasks.changed",
     "lane.opened",   "lane.extended",    "lane.closed",   "attempt.running",
     "rank.ended",    "attempt.stopping", "attempt.ended", "node.joined",
@@ -31,7 +31,7 @@ struct JobOf {
 
 std::string_view type_of(const Event& event) {
   CHECK(!event.valueless_by_exception(), "an event holds nothing");
-  return kTypes[event.index()];
+  return kEventTypes[event.index()];
 }
 
 bool operator==(const JobSubmitted& a, const JobSubmitted& b) {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr detail::Words<5> kVerbWords = {"cancel", "halt", "resume", "retry", "delete"};
 // In the order of the variant's alternatives.
-constexpr detail::Words<std::variant_size_v<Input>> kTypes = {
+constexpr detail::Words<std::variant_size_v<Input>> kInputTypes = {
     "submit", "request", "node.join", "node.lost", "node.report", "wake"};
 
 }  // namespace
@@ -20,7 +20,7 @@ Result<JobRequest::Verb> parse_verb(std::string_view word) {
 
 std::string_view type_of(const Input& input) {
   CHECK(!input.valueless_by_exception(), "an input holds nothing");
-  return kTypes[input.index()];
+  return kInputTypes[input.index()];
 }
 
 bool operator==(const Submit& a, const Submit& b) {

@@ -5,7 +5,7 @@
 namespace runnel::spec {
 namespace {
 
-std::string error_of(std::string_view text) {
+std::string nodes_error_of(std::string_view text) {
   const auto nodes = parse_nodes_file(text, "nodes.yaml");
   return nodes.ok() ? "no error" : nodes.error().to_string();
 }
@@ -41,32 +41,33 @@ nodes:
 }
 
 TEST(NodesFile, SaysWhatIsWrongWhere) {
-  EXPECT_EQ(error_of(""),
+  EXPECT_EQ(nodes_error_of(""),
             "nodes.yaml:1:1: a nodes file is a mapping, and this is nothing; write fields such as "
             "`nodes: ...`");
-  EXPECT_EQ(error_of("nodes: []"), "nodes.yaml:1:8: nodes: 0 nodes; write from 1 to 10000");
-  EXPECT_EQ(error_of("nodes: {a: 1}").substr(0, 62),
+  EXPECT_EQ(nodes_error_of("nodes: []"), "nodes.yaml:1:8: nodes: 0 nodes; write from 1 to 10000");
+  EXPECT_EQ(nodes_error_of("nodes: {a: 1}").substr(0, 62),
             "nodes.yaml:1:8: nodes: `nodes` is a list, and this is a mappin");
-  EXPECT_EQ(error_of("nods: []"),
+  EXPECT_EQ(nodes_error_of("nods: []"),
             "nodes.yaml:1:1: nods: 'nods' is not a field of a nodes file; did you mean `nodes`?");
-  EXPECT_EQ(error_of("nodes: [{name: a, memory: 1GB}]"),
+  EXPECT_EQ(nodes_error_of("nodes: [{name: a, memory: 1GB}]"),
             "nodes.yaml:1:9: nodes.0: `cpus` is missing; add cpus: 4");
-  EXPECT_EQ(error_of("nodes: [{cpus: 1, memory: 1GB}]"),
+  EXPECT_EQ(nodes_error_of("nodes: [{cpus: 1, memory: 1GB}]"),
             "nodes.yaml:1:9: nodes.0: `name` is missing; add name: a");
-  EXPECT_EQ(error_of("nodes: [{name: a, cpus: 1, memory: 1XB}]").substr(0, 52),
+  EXPECT_EQ(nodes_error_of("nodes: [{name: a, cpus: 1, memory: 1XB}]").substr(0, 52),
             "nodes.yaml:1:36: nodes.0.memory: '1XB' is not an amo");
-  EXPECT_EQ(error_of("nodes: [{name: a, cpus: 1, memory: 1GB, gpus: 8}]"),
+  EXPECT_EQ(nodes_error_of("nodes: [{name: a, cpus: 1, memory: 1GB, gpus: 8}]"),
             "nodes.yaml:1:41: nodes.0.gpus: 'gpus' is not a field of a node; did you mean "
             "`accelerators`?");
   EXPECT_EQ(
-      error_of("nodes:\n- {name: a, cpus: 1, memory: 1GB}\n- {name: a, cpus: 1, memory: 1GB}\n"),
+      nodes_error_of(
+          "nodes:\n- {name: a, cpus: 1, memory: 1GB}\n- {name: a, cpus: 1, memory: 1GB}\n"),
       "nodes.yaml:3:10: nodes.1.name: the node 'a' is listed twice; give each node a name of its "
       "own");
-  EXPECT_EQ(error_of("nodes: [{name: a b, cpus: 1, memory: 1GB}]").substr(0, 40),
+  EXPECT_EQ(nodes_error_of("nodes: [{name: a b, cpus: 1, memory: 1GB}]").substr(0, 40),
             "nodes.yaml:1:16: nodes.0.name: 'a b' can");
-  EXPECT_EQ(error_of("nodes: [{name: a, cpus: 1, memory: 1GB, spot: maybe}]").substr(0, 60),
+  EXPECT_EQ(nodes_error_of("nodes: [{name: a, cpus: 1, memory: 1GB, spot: maybe}]").substr(0, 60),
             "nodes.yaml:1:47: nodes.0.spot: 'maybe' is neither true nor f");
-  EXPECT_EQ(error_of("nodes: [a]").substr(0, 50),
+  EXPECT_EQ(nodes_error_of("nodes: [a]").substr(0, 50),
             "nodes.yaml:1:9: nodes.0: a node is a mapping, and ");
 }
 

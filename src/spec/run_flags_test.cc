@@ -8,7 +8,7 @@
 namespace runnel::spec {
 namespace {
 
-std::string error_of(const RunFlags& flags, const ParseContext& context = {}) {
+std::string flags_error_of(const RunFlags& flags, const ParseContext& context = {}) {
   const Result<model::JobSpec> job = job_from_flags(flags, context);
   return job.ok() ? "no error" : job.error().to_string();
 }
@@ -64,19 +64,19 @@ TEST(RunFlags, ReadEveryFlag) {
 
 TEST(RunFlags, ErrorsNameTheFlag) {
   RunFlags flags;
-  EXPECT_EQ(error_of(flags),
+  EXPECT_EQ(flags_error_of(flags),
             "there is no command to run; write it after two dashes: runnel run -- python train.py");
   flags.command = {"a"};
   flags.memory = "lots";
-  EXPECT_EQ(error_of(flags),
+  EXPECT_EQ(flags_error_of(flags),
             "--memory: 'lots' is not an amount of bytes; write 24GB, 24GiB or 512MB");
   flags.memory.reset();
   flags.max_duration = "90";
-  EXPECT_EQ(error_of(flags).substr(0, 56),
+  EXPECT_EQ(flags_error_of(flags).substr(0, 56),
             "--max-duration: '90' is not a length of time: it has no ");
   flags.max_duration.reset();
   flags.gpus = "8";
-  EXPECT_EQ(error_of(flags),
+  EXPECT_EQ(flags_error_of(flags),
             "--gpus: '8' does not name a device; write a name and a count, such as H100:8");
 }
 
@@ -90,7 +90,8 @@ TEST(RunFlags, CapacityIsCheckedToo) {
   node.capacity.milli_cpus = 2000;
   node.capacity.memory = Bytes::gibi(1);
   context.nodes = {node};
-  EXPECT_EQ(error_of(flags, context).substr(0, 40), "--cpus: 9 cpus is more than any node has");
+  EXPECT_EQ(flags_error_of(flags, context).substr(0, 40),
+            "--cpus: 9 cpus is more than any node has");
 }
 
 TEST(RunFlags, TheCommandIsLiteral) {

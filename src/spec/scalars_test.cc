@@ -32,7 +32,7 @@ class Reading {
 };
 
 template <typename Reader>
-std::string error_of(const char* text, const Reader& reader) {
+std::string reader_error_of(const char* text, const Reader& reader) {
   Reading reading(text);
   EXPECT_FALSE(reading(reader).has_value()) << text;
   return reading.error();
@@ -76,23 +76,23 @@ TEST(Scalars, Counts) {
   EXPECT_EQ(Reading("4")(kCount), 4);
   EXPECT_EQ(Reading("'4'")(kCount), 4);
   EXPECT_EQ(Reading("${N}")(kCount), 3);
-  EXPECT_EQ(error_of("4+", kCount), "the range '4+' is not in this version");
-  EXPECT_EQ(error_of("4..", kCount), "the range '4..' is not in this version");
-  EXPECT_EQ(error_of("4..8", kCount), "the range '4..8' is not in this version");
-  EXPECT_EQ(error_of("0", kCount), "0 is too small");
-  EXPECT_EQ(error_of("101", kCount), "101 is too large");
-  EXPECT_EQ(error_of("1.5", kCount), "'1.5' is not a whole number");
-  EXPECT_EQ(error_of("[1]", kCount), "one value belongs here, and this is a list");
+  EXPECT_EQ(reader_error_of("4+", kCount), "the range '4+' is not in this version");
+  EXPECT_EQ(reader_error_of("4..", kCount), "the range '4..' is not in this version");
+  EXPECT_EQ(reader_error_of("4..8", kCount), "the range '4..8' is not in this version");
+  EXPECT_EQ(reader_error_of("0", kCount), "0 is too small");
+  EXPECT_EQ(reader_error_of("101", kCount), "101 is too large");
+  EXPECT_EQ(reader_error_of("1.5", kCount), "'1.5' is not a whole number");
+  EXPECT_EQ(reader_error_of("[1]", kCount), "one value belongs here, and this is a list");
 }
 
 TEST(Scalars, Cpus) {
   EXPECT_EQ(Reading("0.5")(read_cpus), 500);
   EXPECT_EQ(Reading("16+")(read_cpus), 16'000);
   EXPECT_EQ(Reading("16..")(read_cpus), 16'000);
-  EXPECT_EQ(error_of("0", read_cpus), "'0' is not a number of cpus");
-  EXPECT_EQ(error_of("500m", read_cpus), "'500m' is not a number of cpus");
-  EXPECT_EQ(error_of("0.0001", read_cpus), "'0.0001' is not a number of cpus");
-  EXPECT_EQ(error_of("1..2", read_cpus), "the range '1..2' is not in this version");
+  EXPECT_EQ(reader_error_of("0", read_cpus), "'0' is not a number of cpus");
+  EXPECT_EQ(reader_error_of("500m", read_cpus), "'500m' is not a number of cpus");
+  EXPECT_EQ(reader_error_of("0.0001", read_cpus), "'0.0001' is not a number of cpus");
+  EXPECT_EQ(reader_error_of("1..2", read_cpus), "the range '1..2' is not in this version");
 }
 
 TEST(Scalars, Memory) {
@@ -100,43 +100,45 @@ TEST(Scalars, Memory) {
   EXPECT_EQ(Reading("24GiB+")(kMemory), Bytes::gibi(24));
   EXPECT_EQ(Reading("24GiB..")(kMemory), Bytes::gibi(24));
   EXPECT_EQ(Reading("2")(kMemory), Bytes::count(2'000'000'000));
-  EXPECT_EQ(error_of("1KB", kMemory), "'1KB' is too little");
-  EXPECT_EQ(error_of("1000PB", kMemory), "'1000PB' is too much");
-  EXPECT_EQ(error_of("-1GB", kMemory), "'-1GB' is not an amount of bytes");
+  EXPECT_EQ(reader_error_of("1KB", kMemory), "'1KB' is too little");
+  EXPECT_EQ(reader_error_of("1000PB", kMemory), "'1000PB' is too much");
+  EXPECT_EQ(reader_error_of("-1GB", kMemory), "'-1GB' is not an amount of bytes");
 }
 
 TEST(Scalars, Times) {
   EXPECT_EQ(Reading("1h30m")(kTime), Duration::minutes(90));
-  EXPECT_EQ(error_of("90", kTime), "'90' is not a length of time: it has no unit");
-  EXPECT_EQ(error_of("10ms", kTime), "'10ms' is too short");
-  EXPECT_EQ(error_of("50000d", kTime), "'50000d' is too long");
+  EXPECT_EQ(reader_error_of("90", kTime), "'90' is not a length of time: it has no unit");
+  EXPECT_EQ(reader_error_of("10ms", kTime), "'10ms' is too short");
+  EXPECT_EQ(reader_error_of("50000d", kTime), "'50000d' is too long");
   const DurationRange range = *Reading("30s..10m")(read_durations);
   EXPECT_EQ(range.low, Duration::seconds(30));
   EXPECT_EQ(range.high, Duration::minutes(10));
   EXPECT_EQ(Reading("30s")(read_durations)->high, Duration::seconds(30));
-  EXPECT_EQ(error_of("30s..", read_durations), "'' is not a length of time");
-  EXPECT_EQ(error_of("30..60", read_durations), "'30' is not a length of time: it has no unit");
+  EXPECT_EQ(reader_error_of("30s..", read_durations), "'' is not a length of time");
+  EXPECT_EQ(reader_error_of("30..60", read_durations),
+            "'30' is not a length of time: it has no unit");
 }
 
 TEST(Scalars, Booleans) {
   EXPECT_EQ(Reading("true")(read_boolean), true);
   EXPECT_EQ(Reading("False")(read_boolean), false);
-  EXPECT_EQ(error_of("yes", read_boolean), "'yes' is neither true nor false");
+  EXPECT_EQ(reader_error_of("yes", read_boolean), "'yes' is neither true nor false");
 }
 
 TEST(Scalars, Devices) {
   EXPECT_EQ(Reading("H100:8")(read_accelerators), (Accelerators{{"H100", 8}}));
   EXPECT_EQ(Reading("H100")(read_accelerators), (Accelerators{{"H100", 1}}));
   EXPECT_EQ(Reading("{H100: 8, L4: 1}")(read_accelerators), (Accelerators{{"H100", 8}, {"L4", 1}}));
-  EXPECT_EQ(error_of("8", read_accelerators), "'8' does not name a device");
-  EXPECT_EQ(error_of("A100:0.5", read_accelerators),
+  EXPECT_EQ(reader_error_of("8", read_accelerators), "'8' does not name a device");
+  EXPECT_EQ(reader_error_of("A100:0.5", read_accelerators),
             "the fraction '0.5' of a device is not in this version");
-  EXPECT_EQ(error_of("24GB+:1", read_accelerators),
+  EXPECT_EQ(reader_error_of("24GB+:1", read_accelerators),
             "a device by its memory '24GB+' is not in this version");
-  EXPECT_EQ(error_of("H100:1..2", read_accelerators), "the range '1..2' is not in this version");
-  EXPECT_EQ(error_of("H100:0", read_accelerators), "0 is too small");
-  EXPECT_EQ(error_of("'H 100:1'", read_accelerators), "'H 100' is not the name of a device");
-  EXPECT_EQ(error_of("[H100:1, L4:1]", read_accelerators),
+  EXPECT_EQ(reader_error_of("H100:1..2", read_accelerators),
+            "the range '1..2' is not in this version");
+  EXPECT_EQ(reader_error_of("H100:0", read_accelerators), "0 is too small");
+  EXPECT_EQ(reader_error_of("'H 100:1'", read_accelerators), "'H 100' is not the name of a device");
+  EXPECT_EQ(reader_error_of("[H100:1, L4:1]", read_accelerators),
             "a list of alternatives is not in this version");
 }
 
@@ -144,14 +146,14 @@ TEST(Scalars, VariablesAreFilledOnce) {
   EXPECT_EQ(Reading("a-${N}-${WORD}")(read_text), "a-3-a b");
   EXPECT_EQ(Reading("$N $ $$ $${N} ${")(read_text), "$N $ $$ ${N} ${");
   EXPECT_EQ(Reading("${N}")(read_verbatim), "${N}");
-  EXPECT_EQ(error_of("${M}", read_text), "'${M}' is not declared in `envs`");
-  EXPECT_EQ(error_of("${}", read_text), "'${}' is not declared in `envs`");
+  EXPECT_EQ(reader_error_of("${M}", read_text), "'${M}' is not declared in `envs`");
+  EXPECT_EQ(reader_error_of("${}", read_text), "'${}' is not declared in `envs`");
 }
 
 TEST(Scalars, Money) {
   EXPECT_EQ(Reading("2.5")(read_money), 2'500'000);
   EXPECT_EQ(Reading("0")(read_money), 0);
-  EXPECT_EQ(error_of("$2", read_money), "'$2' is not an amount of dollars");
+  EXPECT_EQ(reader_error_of("$2", read_money), "'$2' is not an amount of dollars");
 }
 
 TEST(Names, OfJobsStepsAndVariables) {

@@ -7,7 +7,7 @@ namespace {
 
 YamlNodePtr read(std::string_view text) { return MUST(read_yaml(text, "f.yaml")); }
 
-std::string error_of(std::string_view text) {
+std::string yaml_error_of(std::string_view text) {
   const Result<YamlNodePtr> result = read_yaml(text, "f.yaml");
   return result.ok() ? "no error" : result.error().to_string();
 }
@@ -77,7 +77,7 @@ TEST(Yaml, AByteOrderMarkDoesNotCount) {
   const std::string text = "\xEF\xBB\xBFname: a\n";
   EXPECT_EQ(outline(*read(text)), "{name:a}");
   EXPECT_EQ(without_byte_order_mark(text), "name: a\n");
-  EXPECT_EQ(error_of("\xEF\xBB\xBFname: [\n").substr(0, 9), "f.yaml:2:");
+  EXPECT_EQ(yaml_error_of("\xEF\xBB\xBFname: [\n").substr(0, 9), "f.yaml:2:");
 }
 
 TEST(Yaml, TabsAreFineWhereTheyDoNotIndent) {
@@ -89,31 +89,32 @@ TEST(Yaml, TabsAreFineWhereTheyDoNotIndent) {
 TEST(Yaml, TabsThatIndentAreRefusedAtTheTab) {
   const std::string expected =
       ": a tab indents this line, and YAML allows only spaces there; indent with spaces";
-  EXPECT_EQ(error_of("a:\n\tb: 1\n"), "f.yaml:2:1" + expected);
-  EXPECT_EQ(error_of("a:\n  b: 1\n  \tc: 1\n"), "f.yaml:3:3" + expected);
-  EXPECT_EQ(error_of("a:\n\t- b\n"), "f.yaml:2:1" + expected);
-  EXPECT_EQ(error_of("a: |\n\tb\n"), "f.yaml:2:1" + expected);
+  EXPECT_EQ(yaml_error_of("a:\n\tb: 1\n"), "f.yaml:2:1" + expected);
+  EXPECT_EQ(yaml_error_of("a:\n  b: 1\n  \tc: 1\n"), "f.yaml:3:3" + expected);
+  EXPECT_EQ(yaml_error_of("a:\n\t- b\n"), "f.yaml:2:1" + expected);
+  EXPECT_EQ(yaml_error_of("a: |\n\tb\n"), "f.yaml:2:1" + expected);
 }
 
 TEST(Yaml, QuotesMustClose) {
   for (const char* text : {"a: \"b\n", "a: 'b\n", "a: 'b''\n", "a: \"b\\\"\n", "[\"a\", \"b]\n"}) {
-    EXPECT_NE(error_of(text).find("quoted text is not closed"), std::string::npos)
-        << text << " -> " << error_of(text);
+    EXPECT_NE(yaml_error_of(text).find("quoted text is not closed"), std::string::npos)
+        << text << " -> " << yaml_error_of(text);
   }
   EXPECT_EQ(outline(*read("['a''b', \"a\\\"b\", \"\", '']")), "['a'b' 'a\"b' '' '']");
 }
 
 TEST(Yaml, TextThatNoProgramCanBeGivenIsRefused) {
-  EXPECT_NE(error_of("a: \"x\\0y\"\n").find("NUL"), std::string::npos);
-  EXPECT_NE(error_of(std::string("a: x\0y\n", 7)).find("0x00"), std::string::npos);
-  EXPECT_NE(error_of("a: x\x1By\n").find("0x1B"), std::string::npos);
-  EXPECT_NE(error_of("a: x\ry\n").find("0x0D"), std::string::npos);
+  EXPECT_NE(yaml_error_of("a: \"x\\0y\"\n").find("NUL"), std::string::npos);
+  EXPECT_NE(yaml_error_of(std::string("a: x\0y\n", 7)).find("0x00"), std::string::npos);
+  EXPECT_NE(yaml_error_of("a: x\x1By\n").find("0x1B"), std::string::npos);
+  EXPECT_NE(yaml_error_of("a: x\ry\n").find("0x0D"), std::string::npos);
 }
 
 TEST(Yaml, OnlyUtf8IsText) {
   for (const char* bytes : {"\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\xFF",
                             "\x80", "\xE0\x80\x80", "\xF0\x80\x80\x80", "\xF5\x80\x80\x80"}) {
-    EXPECT_NE(error_of(std::string("a: ") + bytes).find("not UTF-8"), std::string::npos) << bytes;
+    EXPECT_NE(yaml_error_of(std::string("a: ") + bytes).find("not UTF-8"), std::string::npos)
+        << bytes;
   }
   EXPECT_EQ(outline(*read("a: \xF0\x9F\x98\x80\xED\x9F\xBF\xEE\x80\x80")),
             "{a:\xF0\x9F\x98\x80\xED\x9F\xBF\xEE\x80\x80}");
@@ -124,10 +125,10 @@ TEST(Yaml, AliasesAreBoundedByValuesAndByText) {
   for (int i = 0; i < 999; ++i) wide += ",x";
   wide += "]\nb: [*a";
   for (int i = 0; i < 300; ++i) wide += ",*a";
-  EXPECT_NE(error_of(wide + "]\n").find("more than 250000 values"), std::string::npos);
+  EXPECT_NE(yaml_error_of(wide + "]\n").find("more than 250000 values"), std::string::npos);
   std::string heavy = "a: &a " + std::string(1 << 20, 'x') + "\nb: [*a";
   for (int i = 0; i < 20; ++i) heavy += ",*a";
-  EXPECT_NE(error_of(heavy + "]\n").find("more than 16MiB of text"), std::string::npos);
+  EXPECT_NE(yaml_error_of(heavy + "]\n").find("more than 16MiB of text"), std::string::npos);
 }
 
 TEST(Yaml, DepthIsBoundedAlsoThroughAliases) {
@@ -136,47 +137,48 @@ TEST(Yaml, DepthIsBoundedAlsoThroughAliases) {
     const std::string n = std::to_string(i);
     chain += "a" + n + ": &a" + n + " [*a" + std::to_string(i - 1) + "]\n";
   }
-  EXPECT_NE(error_of(chain).find("nested more than 64 deep"), std::string::npos);
-  EXPECT_NE(error_of(std::string(5000, '[')).find("nested more than 64 deep"), std::string::npos);
+  EXPECT_NE(yaml_error_of(chain).find("nested more than 64 deep"), std::string::npos);
+  EXPECT_NE(yaml_error_of(std::string(5000, '[')).find("nested more than 64 deep"),
+            std::string::npos);
   std::string lists;
   for (int i = 0; i < 5000; ++i) lists += "- ";
-  EXPECT_NE(error_of(lists).find("nested more than 64 deep"), std::string::npos);
-  EXPECT_EQ(error_of(std::string(60, '[') + std::string(60, ']')), "no error");
+  EXPECT_NE(yaml_error_of(lists).find("nested more than 64 deep"), std::string::npos);
+  EXPECT_EQ(yaml_error_of(std::string(60, '[') + std::string(60, ']')), "no error");
 }
 
 TEST(Yaml, OneDocument) {
   EXPECT_EQ(outline(*read("---\na: 1\n...\n")), "{a:1}");
   EXPECT_EQ(outline(*read("a: 1\n---\n")), "{a:1}") << "an empty document after it is nothing";
-  EXPECT_NE(error_of("a: 1\n---\nb: 2\n").find("several documents"), std::string::npos);
-  EXPECT_NE(error_of("a: 1\n---\n- x\n").find("several documents"), std::string::npos);
-  EXPECT_NE(error_of("a: 1\n---\nx\n").find("several documents"), std::string::npos);
+  EXPECT_NE(yaml_error_of("a: 1\n---\nb: 2\n").find("several documents"), std::string::npos);
+  EXPECT_NE(yaml_error_of("a: 1\n---\n- x\n").find("several documents"), std::string::npos);
+  EXPECT_NE(yaml_error_of("a: 1\n---\nx\n").find("several documents"), std::string::npos);
 }
 
 TEST(Yaml, AParserThatCannotGoOnIsStopped) {
   for (const char* text : {",run: a\n", ",", "a: 1\n---\n,b\n", "{a: 1}}\n", "[1]]\n", "---\n,"}) {
-    EXPECT_EQ(error_of(text).substr(0, 7), "f.yaml:") << text << " -> " << error_of(text);
+    EXPECT_EQ(yaml_error_of(text).substr(0, 7), "f.yaml:") << text << " -> " << yaml_error_of(text);
   }
   EXPECT_EQ(
-      error_of(",run: a\n"),
+      yaml_error_of(",run: a\n"),
       "f.yaml:1:1: not valid YAML: a value cannot begin with this character; put quotes around "
       "the text, or write it below `run: |`");
 }
 
 TEST(Yaml, KeysAreDistinctTexts) {
-  EXPECT_NE(error_of("{a: 1, 'a': 2}").find("given twice"), std::string::npos);
-  EXPECT_NE(error_of("{[a]: 1}").find("a key must be text"), std::string::npos);
-  EXPECT_NE(error_of("{{x}}: 1").find("a key must be text"), std::string::npos);
+  EXPECT_NE(yaml_error_of("{a: 1, 'a': 2}").find("given twice"), std::string::npos);
+  EXPECT_NE(yaml_error_of("{[a]: 1}").find("a key must be text"), std::string::npos);
+  EXPECT_NE(yaml_error_of("{{x}}: 1").find("a key must be text"), std::string::npos);
   EXPECT_EQ(outline(*read("{1: a, true: b, \"<<\": c}")), "{1:a true:b <<:c}");
 }
 
 TEST(Yaml, WhatTheParserSaysIsPutInWords) {
   EXPECT_EQ(
-      error_of("run: @x\n"),
+      yaml_error_of("run: @x\n"),
       "f.yaml:1:6: not valid YAML: a value cannot begin with this character; put quotes around "
       "the text, or write it below `run: |`");
-  EXPECT_EQ(error_of("a: \"\\q\"\n").substr(0, 33), "f.yaml:1:7: not valid YAML: an un");
-  EXPECT_EQ(error_of("%YAML 3.0\n---\na: 1\n").substr(0, 7), "f.yaml:");
-  EXPECT_EQ(error_of("a: 1\n]\n").substr(0, 9), "f.yaml:2:");
+  EXPECT_EQ(yaml_error_of("a: \"\\q\"\n").substr(0, 33), "f.yaml:1:7: not valid YAML: an un");
+  EXPECT_EQ(yaml_error_of("%YAML 3.0\n---\na: 1\n").substr(0, 7), "f.yaml:");
+  EXPECT_EQ(yaml_error_of("a: 1\n]\n").substr(0, 9), "f.yaml:2:");
 }
 
 }  // namespace

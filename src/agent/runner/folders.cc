@@ -11,14 +11,13 @@
 #include <vector>
 
 #include "agent/log_index.h"
+#include "agent/runner/open_file.h"
 #include "agent/runner/output.h"
 
 namespace runnel::agent {
 namespace {
 
 constexpr mode_t kFolderMode = 0755;
-
-bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 using OpenFolder = std::unique_ptr<DIR, int (*)(DIR*)>;
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "agent/runner/open_file.h"
 #include "agent/runner/process_tree.h"
 #include "base/check.h"
 
@@ -17,8 +18,6 @@ namespace runnel::agent {
 namespace {
 
 constexpr std::string_view kMountV1 = "/sys/fs/cgroup/memory";
-
-bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 Result<void> write_value(const std::string& path, std::string_view value) {
   const async::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));

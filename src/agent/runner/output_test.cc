@@ -13,14 +13,11 @@ namespace runnel::agent {
 namespace {
 
 using SlotUse = JobOutput::SlotUse;
+using testing::attempt_of;
 using testing::read_text;
 using testing::TemporaryHome;
 
 constexpr auto kHead = static_cast<std::int64_t>(kSharedHead.size());
-
-model::AttemptRef attempt_of(std::int64_t task) {
-  return {{JobId("job"), StepIndex(0), TaskIndex(task)}, AttemptNumber(1)};
-}
 
 class OutputTest : public ::testing::Test {
  protected:

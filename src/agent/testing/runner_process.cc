@@ -43,6 +43,10 @@ void become_runner(int argc, char** argv) {
                        .recovery_grace = Duration::millis(500)}));
 }
 
+model::AttemptRef attempt_of(std::int64_t task, std::int32_t attempt) {
+  return {{JobId("job"), StepIndex(0), TaskIndex(task)}, AttemptNumber(attempt)};
+}
+
 TemporaryHome::TemporaryHome() {
   std::string name = std::filesystem::temp_directory_path() / "runnel_agent.XXXXXX";
   path_ = ::mkdtemp(name.data());

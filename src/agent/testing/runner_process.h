@@ -31,6 +31,9 @@ class TemporaryHome {
   std::string path_;
 };
 
+// Of the first step of a job named "job".
+model::AttemptRef attempt_of(std::int64_t task, std::int32_t attempt = 1);
+
 // A real runner: this binary once more. Killed and waited for on destruction.
 class RunnerProcess {
  public:

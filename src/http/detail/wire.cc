@@ -38,6 +38,8 @@ std::string head_start(int status, const Headers& headers, ConnectionUse use) {
 
 }  // namespace
 
+bool may_repeat(Method method) { return method == Method::kGet || method == Method::kHead; }
+
 bool may_have_body(int status) { return status >= 200 && status != 204 && status != 304; }
 
 std::string response_head(int status, const Headers& headers, std::size_t length,

@@ -23,6 +23,12 @@ std::string stream_head(int status, const Headers& headers, Framing framing, Con
 std::string chunk(std::string_view bytes);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
+// Whether a request may be sent again when the connection was found closed: it changes nothing.
+bool may_repeat(Method method);
+
+// The most of a response that waits to be parsed.
+inline constexpr std::size_t kResponseInputMax = std::size_t{128} << 10;
+
 // A whole request as bytes.
 std::string request_bytes(const Request& request, std::string_view host);
 

@@ -34,8 +34,6 @@ class Check {
   Head base_;
 };
 
-std::string name_of(BatchSeq seq) { return "batch " + std::to_string(seq.value()); }
-
 void Check::problem(std::string text) {
   if (report_.problems.size() + 1 < kFsckProblemsMax) {
     report_.problems.push_back(std::move(text));
@@ -91,13 +89,13 @@ Result<void> Check::check_batches(sqlite::Tables& tables) {
 Result<void> Check::check_snapshot(sqlite::Tables& tables, BatchSeq through) {
   const std::optional<StoredSnapshot> stored = TRY(tables.snapshot(through));
   if (!stored || !stored->good) {
-    problem("the snapshot of " + name_of(through) + " is damaged");
+    problem("the snapshot of " + sqlite::name_of(through) + " is damaged");
     return {};
   }
   if (through != base_.last) {
     const std::optional<Batch> batch = TRY(tables.batch(through));
     if (!batch || batch->hash != stored->batch_hash) {
-      problem("the snapshot of " + name_of(through) + " does not fit that batch");
+      problem("the snapshot of " + sqlite::name_of(through) + " does not fit that batch");
       return {};
     }
   }

@@ -53,8 +53,6 @@ class Repair {
   RepairReport report_;
 };
 
-std::string name_of(BatchSeq seq) { return "batch " + std::to_string(seq.value()); }
-
 std::string range_of(std::int64_t first, std::int64_t last) {
   if (first == last) return "batch " + std::to_string(first);
   return "batches " + std::to_string(first) + " to " + std::to_string(last);
@@ -83,7 +81,7 @@ Result<void> Repair::look() {
     if (stored.ok() && stored->has_value() && (**stored).good) {
       snapshots_.push_back(std::move(**stored));
     } else {
-      report_.dropped.push_back("The snapshot of " + name_of(through) + ": it is damaged.");
+      report_.dropped.push_back("The snapshot of " + sqlite::name_of(through) + ": it is damaged.");
     }
   }
   return {};
@@ -138,7 +136,7 @@ Result<void> Repair::copy_snapshots(Tables& target, const Plan& plan) {
     if (through >= plan.base.last && through <= plan.end.last) {
       TRY(target.insert_snapshot(snapshot));
     } else {
-      report_.dropped.push_back("The snapshot of " + name_of(through) +
+      report_.dropped.push_back("The snapshot of " + sqlite::name_of(through) +
                                 ": that batch is not kept.");
     }
   }
@@ -202,7 +200,7 @@ void Repair::tell_batches(const Plan& plan) {
   const std::int64_t base = plan.base.last.value();
   if (base >= first) {
     report_.dropped.push_back("The history of " + range_of(first, base) + ": the snapshot of " +
-                              name_of(plan.base.last) + " holds the state they led to.");
+                              sqlite::name_of(plan.base.last) + " holds the state they led to.");
   }
   if (plan.stopped_by) {
     report_.dropped.push_back("All batches from " + std::to_string(plan.end.last.value() + 1) +

@@ -19,8 +19,6 @@ using sqlite::StoredSnapshot;
 using sqlite::Tables;
 using sqlite::Transaction;
 
-std::string name_of(BatchSeq seq) { return "batch " + std::to_string(seq.value()); }
-
 Error damaged_entry(std::string_view key) {
   Error error(Errc::kCorrupt, "the archive's record of '" + std::string(key) + "' is damaged");
   return error.with_value(std::string(key));
@@ -136,12 +134,13 @@ Result<Head> SqliteLog::head_at(BatchSeq seq) {
   if (seq == meta_.base.last) return meta_.base;
   const std::optional<Batch> batch = TRY(tables_.batch(seq));
   if (batch) return Head{batch->seq, batch->next_event(), batch->hash, batch->epoch};
-  Error error(Errc::kCorrupt, name_of(seq) + " of the event log is missing");
+  Error error(Errc::kCorrupt, sqlite::name_of(seq) + " of the event log is missing");
   return error.with_value(std::to_string(seq.value()));
 }
 
 Result<std::vector<Batch>> SqliteLog::read(BatchSeq after, std::int64_t limit) {
-  if (after < meta_.base.last) return pruned(name_of(BatchSeq(after.value() + 1)), meta_.base.last);
+  if (after < meta_.base.last)
+    return pruned(sqlite::name_of(BatchSeq(after.value() + 1)), meta_.base.last);
   std::vector<Batch> out;
   if (after >= head_.last || limit <= 0) return out;
   const auto count_max = static_cast<std::size_t>(std::min(limit, kReadBatchesMax));
@@ -158,7 +157,7 @@ Result<std::vector<Batch>> SqliteLog::read(BatchSeq after, std::int64_t limit) {
                              }));
   if (!out.empty()) return out;
   Error error(Errc::kCorrupt,
-              name_of(BatchSeq(after.value() + 1)) + " of the event log is missing");
+              sqlite::name_of(BatchSeq(after.value() + 1)) + " of the event log is missing");
   return error.with_value(std::to_string(after.value() + 1));
 }
 
@@ -170,7 +169,8 @@ Result<BatchSeq> SqliteLog::last_beginning_at_or_before(EventSeq event) {
     const std::int64_t middle = low + (high - low + 1) / 2;
     const std::optional<EventSeq> first = TRY(tables_.first_event(BatchSeq(middle)));
     if (!first) {
-      return Error(Errc::kCorrupt, name_of(BatchSeq(middle)) + " of the event log is missing");
+      return Error(Errc::kCorrupt,
+                   sqlite::name_of(BatchSeq(middle)) + " of the event log is missing");
     }
     if (*first <= event) {
       low = middle;
@@ -283,7 +283,7 @@ Result<std::unique_ptr<EventLog>> open_sound(const std::string& path) {
         std::to_string(wal.unfinished_frames) +
         " pages): nobody had been told of it. The log ends "
         "at " +
-        name_of(recovered.head.last) + ".");
+        sqlite::name_of(recovered.head.last) + ".");
     // So that the next opening does not find the same remains again.
     TRY(opened.database.text("PRAGMA wal_checkpoint(TRUNCATE)"));
   }

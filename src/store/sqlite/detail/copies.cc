@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kFolderPrefix = "damaged-";
 constexpr int kSameSecondMax = 100;  // Copies within one second; more are refused.
 
-std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // "damaged-20261121T140528Z": sorts by time and is easy to type.
 std::string folder_name(Time now) {
@@ -41,7 +41,7 @@ Time modified(const std::string& path) {
 
 // Whether the copy is whole and was made after the last change of the files.
 bool is_current(const std::string& path, const std::string& folder) {
-  const Time copied = modified(folder + "/" + name_of(path));
+  const Time copied = modified(folder + "/" + file_name(path));
   return copied >= std::max(modified(path), modified(path + "-wal")) && copied > Time();
 }
 
@@ -54,7 +54,7 @@ std::string last_copy(const std::string& path) {
   std::string last;
   for (const std::string& name : names) {
     const bool is_copy =
-        name.starts_with(kFolderPrefix) && env::exists(parent + "/" + name + "/" + name_of(path));
+        name.starts_with(kFolderPrefix) && env::exists(parent + "/" + name + "/" + file_name(path));
     if (is_copy) last = parent + "/" + name;
   }
   return last;
@@ -66,7 +66,7 @@ Result<std::string> copy_damaged(const std::string& path, Time now, Again again)
   const std::string folder = TRY(make_folder(path, now));
   for (const char* suffix : {"-wal", ""}) {
     if (!env::exists(path + suffix)) continue;
-    TRY(env::copy_file(path + suffix, folder + "/" + name_of(path) + suffix));
+    TRY(env::copy_file(path + suffix, folder + "/" + file_name(path) + suffix));
   }
   TRY(env::sync_directory(folder));
   TRY(env::sync_directory(env::parent_of(path)));

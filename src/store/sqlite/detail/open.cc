@@ -79,8 +79,6 @@ Result<void> check_marks(Database& database) {
   return {};
 }
 
-std::string name_of(BatchSeq seq) { return "batch " + std::to_string(seq.value()); }
-
 // The newest snapshot whose checksum holds. What it has to skip is told.
 Result<std::optional<StoredSnapshot>> newest_snapshot(Tables& tables, OpenReport& report) {
   for (const BatchSeq through : TRY(tables.snapshots())) {

@@ -34,6 +34,8 @@ std::int64_t checksum_of(const ArchiveEntry& entry, BatchSeq batch) {
 
 }  // namespace
 
+std::string name_of(BatchSeq seq) { return "batch " + std::to_string(seq.value()); }
+
 Result<Tables> Tables::prepare(Database& db) {
   Tables out;
   out.meta_ = TRY(db.prepare("SELECT * FROM meta WHERE id = 1"));

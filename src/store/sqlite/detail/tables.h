@@ -12,6 +12,9 @@
 
 namespace runnel::store::sqlite {
 
+// How messages name a batch: "batch 12".
+std::string name_of(BatchSeq seq);
+
 // The one row about the log as a whole. It carries a checksum, as do snapshots and archive entries;
 // batches have their chain.
 struct Meta {
