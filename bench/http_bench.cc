@@ -82,6 +82,7 @@ void ask_many(const Endpoint& endpoint, int count) {
 
 void ask_from_threads(const Endpoint& endpoint, int threads, int count) {
   std::vector<std::thread> running;
+  running.reserve(static_cast<std::size_t>(threads));
   for (int t = 0; t < threads; ++t) {
     running.emplace_back([&endpoint, threads, count] { ask_many(endpoint, count / threads); });
   }

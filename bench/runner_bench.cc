@@ -34,10 +34,10 @@ double now() {
 }
 
 pid_t start_bare() {
-  static char* const argv[] = {const_cast<char*>("/bin/true"), nullptr};
-  const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+  static char* const kArgv[] = {const_cast<char*>("/bin/true"), nullptr};
+  const pid_t pid = ::vfork();  // NOLINT(*insecureAPI.vfork,bugprone-unsafe-functions)
   if (pid == 0) {
-    ::execve(argv[0], argv, environ);
+    ::execve(kArgv[0], kArgv, environ);
     ::_exit(127);
   }
   return pid;

@@ -127,16 +127,15 @@ STAGES = [
     Stage("format", 10, fixed([SYSTEM_PYTHON, "tools/format.py"])),
     Stage("tidy", 10, fixed([SYSTEM_PYTHON, "-m", "tools.tidy"])),
     Stage("tools", 10, pytest("tools/tests")),
-    Stage("build", 390, lambda: build("release")),
+    Stage("build", 420, lambda: build("release")),
     Stage("link", 10, lambda: build("release", "link_tests")),
     Stage("unit", 40, lambda: [ctest("release")]),
-    Stage("e2e", 160, pytest("test/e2e"), skipped="no test/e2e/test_*.py"),
-    Stage("sim", 60, campaign, skipped="no sim_campaign"),
-    # Cold it takes more than 10 minutes of two cores, and has not been through the tree as it is: docs/claims.md.
-    Stage("clang-tidy", 200, fixed([SYSTEM_PYTHON, "tools/clang_tidy.py"]), default=False),
-    Stage("gcc", 250, gcc),
-    Stage("asan", 460, asan, env=SANITIZER_ENV),
-    Stage("tsan", 280, lambda: [*build("tsan"), ctest("tsan")], env={**SANITIZER_ENV, **WITHOUT_RUNNER}),
+    Stage("e2e", 150, pytest("test/e2e"), skipped="no test/e2e/test_*.py"),
+    Stage("sim", 50, campaign, skipped="no sim_campaign"),
+    Stage("clang-tidy", 420, fixed([SYSTEM_PYTHON, "tools/clang_tidy.py"])),
+    Stage("gcc", 150, gcc),
+    Stage("asan", 400, asan, env=SANITIZER_ENV),
+    Stage("tsan", 220, lambda: [*build("tsan"), ctest("tsan")], env={**SANITIZER_ENV, **WITHOUT_RUNNER}),
     Stage("fuzz", 50, fuzz_commands, env=SANITIZER_ENV, skipped="no fuzzers"),
 ]
 

@@ -113,9 +113,9 @@ Result<std::optional<Message>> RunnerClient::take_message() {
 Async<void> RunnerClient::serve(async::StopToken stop, std::function<void(Message)> on_message) {
   CHECK(connected_, "serve() needs a connection");
   std::vector<async::Stoppable<void>> both;
-  both.push_back(
+  both.emplace_back(
       [this, on_message](async::StopToken token) { return read_all(token, on_message); });
-  both.push_back([this](async::StopToken token) { return write_all(token); });
+  both.emplace_back([this](async::StopToken token) { return write_all(token); });
   Result<async::Raced<void>> raced = co_await async::race<void>(loop_, std::move(both), stop);
   connected_ = false;
   stream_.reset();

@@ -54,7 +54,10 @@ class [[nodiscard]] Result {
     return std::move(*std::get_if<1>(&state_));
   }
 
-  T value_or(T fallback) const& { return ok() ? value() : std::move(fallback); }
+  T value_or(T fallback) const& {
+    if (ok()) return value();
+    return fallback;
+  }
 
  private:
   std::string error_text() const { return ok() ? std::string() : error().to_string(); }

@@ -18,7 +18,7 @@ const LiveAttempt* find_live(const State& state, const model::AttemptRef& attemp
   return task->live->number == attempt.attempt ? &*task->live : nullptr;
 }
 
-const Lane& lane_of(const State& state, const LiveAttempt& live) {
+const Lane& lane_held_by(const State& state, const LiveAttempt& live) {
   const auto lane = state.lanes.find(live.lane);
   CHECK(lane != state.lanes.end(), "a live attempt is on a lane that is not open");
   return lane->second;
@@ -113,7 +113,7 @@ std::optional<model::StartOrder> start_order(const State& state, const model::At
                                              const NodeId& node) {
   const LiveAttempt* live = find_live(state, attempt);
   if (live == nullptr) return std::nullopt;
-  const Lane& lane = lane_of(state, *live);
+  const Lane& lane = lane_held_by(state, *live);
   const Share share = share_of(lane, node);
   if (share.rank_count == 0 || all_ranks_ended(*live, share)) return std::nullopt;
   const Job& job = state.jobs.at(attempt.task.job);
@@ -131,7 +131,7 @@ std::optional<model::StopOrder> stop_order(const State& state, const model::Atte
 std::vector<NodeId> nodes_of(const State& state, const model::AttemptRef& attempt) {
   const LiveAttempt* live = find_live(state, attempt);
   if (live == nullptr) return {};
-  return nodes_of(lane_of(state, *live).places);
+  return nodes_of(lane_held_by(state, *live).places);
 }
 
 }  // namespace runnel::brain

@@ -46,7 +46,7 @@ std::vector<TaskIndex> next_tasks(const Turn& turn, const StepKey& key, std::int
   if (fresh == step.plain.end()) return found;
   std::optional<std::int64_t> next = fresh->second.first();
   while (next.has_value() && static_cast<std::int64_t>(found.size()) < count) {
-    found.push_back(TaskIndex(*next));
+    found.emplace_back(*next);
     next = fresh->second.first_from(*next + 1);
   }
   return found;

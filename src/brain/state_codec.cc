@@ -123,7 +123,7 @@ struct Form<std::map<Key, T>> {
     out.end_list();
   }
   static Result<void> read(const json::Value& json, Map& map) {
-    return detail::read_ascending<Map, T>(json, map, [](Map& to, T value) {
+    return detail::read_ascending<Map, T>(json, map, [](Map& to, T&& value) {
       const Key key(key_of(value));
       return to.try_emplace(key, std::move(value)).first;
     });

@@ -130,9 +130,9 @@ Async<void> Api::stream_logs(model::LogFilter query, std::string cursor, Flag fo
 // Returns when there may be more output, or a job has ended.
 Async<void> Api::more_output(JobId job, async::StopToken stop) {
   std::vector<async::Stoppable<void>> either;
-  either.push_back([this, job](async::StopToken lost) { return logs_.changed(job, lost); });
-  either.push_back([this](async::StopToken lost) { return controller_.any_job_ended(lost); });
-  either.push_back([this](async::StopToken lost) { return loop_.sleep(kOutputPatience, lost); });
+  either.emplace_back([this, job](async::StopToken lost) { return logs_.changed(job, lost); });
+  either.emplace_back([this](async::StopToken lost) { return controller_.any_job_ended(lost); });
+  either.emplace_back([this](async::StopToken lost) { return loop_.sleep(kOutputPatience, lost); });
   Result<async::Raced<void>> raced = co_await async::race(loop_, std::move(either), stop);
   const async::Raced<void> first = CO_TRY(std::move(raced));
   if (first.winner == 2 && first.result.ok()) {

@@ -143,8 +143,8 @@ Async<http::Reply> Api::get_task(http::Request request) {
   CO_TRY(known_only(request, {}));
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
-  const std::string step = request.param("step");
-  const std::string index = request.param("index");
+  const std::string& step = request.param("step");
+  const std::string& index = request.param("index");
   Result<TaskNow> now =
       co_await controller_.answer<TaskNow>([&job, &step, &index](const LogWriter& writer) {
         return task_now(writer, job, step, index);

@@ -94,7 +94,7 @@ void JobRecords::follow(const brain::State& state, const model::Event& event, Ev
   if (std::holds_alternative<model::JobDeleted>(event)) records_.erase(model::job_of(event));
   const JobId job = model::job_of(event);
   if (job.empty()) return;
-  if (state.jobs.count(job) != 0) {
+  if (state.jobs.contains(job)) {
     versions_[job] = seq;
   } else {
     versions_.erase(job);

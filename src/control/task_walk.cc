@@ -14,8 +14,9 @@ using model::Status;
 
 template <typename Int>
 bool parse_whole(std::string_view text, Int& value) {
-  const char* end = text.data() + text.size();
-  auto [rest, failure] = std::from_chars(text.data(), end, value);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  auto [rest, failure] = std::from_chars(begin, end, value);
   return failure == std::errc() && rest == end && value >= 0;
 }
 

@@ -127,14 +127,14 @@ std::string Request::target() const {
   return out.empty() ? "/" : out;
 }
 
-Request Request::get(std::string target) {
+Request Request::get(std::string_view target) {
   Request request;
   MUST(parse_target(target, request));
   return request;
 }
 
-Request Request::post(std::string target, std::string json_body) {
-  Request request = get(std::move(target));
+Request Request::post(std::string_view target, std::string json_body) {
+  Request request = get(target);
   request.method = Method::kPost;
   if (!json_body.empty()) request.headers.add("Content-Type", "application/json");
   request.body = std::move(json_body);

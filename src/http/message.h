@@ -59,8 +59,8 @@ struct Request {
   // Path and query as they stand in a request line.
   std::string target() const;
 
-  static Request get(std::string target);
-  static Request post(std::string target, std::string json_body = {});
+  static Request get(std::string_view target);
+  static Request post(std::string_view target, std::string json_body = {});
 };
 
 struct Response {

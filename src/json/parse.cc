@@ -17,10 +17,12 @@ using boost::json::string_view;
 // Builds Values from the parser's events. What only we refuse (a key twice, an integer too large)
 // is kept in `message`; the error code then only stops the parser.
 struct Handler {
+  // NOLINTBEGIN(readability-identifier-naming): the parser asks for these names.
   static constexpr std::size_t max_array_size = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t max_object_size = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t max_string_size = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t max_key_size = std::numeric_limits<std::size_t>::max();
+  // NOLINTEND(readability-identifier-naming)
 
   // One open list or object, with the key whose value comes next.
   struct Level {

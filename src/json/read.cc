@@ -80,7 +80,8 @@ Result<std::string> Reader::text(std::string_view key) {
 
 Result<std::string> Reader::text_or(std::string_view key, std::string fallback) {
   const Value* found = TRY(optional_of(key, Value::Kind::kText));
-  return found == nullptr ? std::move(fallback) : found->as_text();
+  if (found == nullptr) return fallback;
+  return found->as_text();
 }
 
 Result<bool> Reader::boolean_or(std::string_view key, bool fallback) {

@@ -82,16 +82,16 @@ struct Integer;
 template <std::integral T>
   requires(!std::same_as<T, bool>)
 struct Integer<T> {
-  static constexpr std::int64_t max = std::numeric_limits<T>::max();
-  static constexpr std::int64_t min = std::numeric_limits<T>::min();
+  static constexpr std::int64_t kMax = std::numeric_limits<T>::max();
+  static constexpr std::int64_t kMin = std::numeric_limits<T>::min();
   static std::int64_t to(T value) { return value; }
   static T from(std::int64_t value) { return static_cast<T>(value); }
 };
 
 template <typename Tag, typename Int>
 struct Integer<NamedInt<Tag, Int>> {
-  static constexpr std::int64_t max = Integer<Int>::max;
-  static constexpr std::int64_t min = Integer<Int>::min;
+  static constexpr std::int64_t kMax = Integer<Int>::kMax;
+  static constexpr std::int64_t kMin = Integer<Int>::kMin;
   static std::int64_t to(NamedInt<Tag, Int> value) { return value.value(); }
   static NamedInt<Tag, Int> from(std::int64_t value) {
     return NamedInt<Tag, Int>(static_cast<Int>(value));
@@ -99,8 +99,8 @@ struct Integer<NamedInt<Tag, Int>> {
 };
 
 struct Integer64 {
-  static constexpr std::int64_t max = kInteger64Max;
-  static constexpr std::int64_t min = kInteger64Min;
+  static constexpr std::int64_t kMax = kInteger64Max;
+  static constexpr std::int64_t kMin = kInteger64Min;
 };
 
 template <>
@@ -122,7 +122,7 @@ struct Integer<Bytes> : Integer64 {
 };
 
 template <typename T>
-concept IsInteger = requires { Integer<T>::max; };
+concept IsInteger = requires { Integer<T>::kMax; };
 
 template <typename T>
 concept IsText = std::same_as<T, std::string> || requires(const T& value) {
@@ -140,8 +140,8 @@ bool is_default(const T& value) {
 
 template <IsInteger T>
 Result<void> read_integer(const json::Value& json, Number rule, T& value) {
-  rule.min = std::max(rule.min, Integer<T>::min);
-  rule.max = std::min(rule.max, Integer<T>::max);
+  rule.min = std::max(rule.min, Integer<T>::kMin);
+  rule.max = std::min(rule.max, Integer<T>::kMax);
   value = Integer<T>::from(TRY(read_number(json, rule)));
   return {};
 }

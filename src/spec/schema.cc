@@ -20,7 +20,7 @@ Value typed(std::string_view type) {
   return Value::object({{"type", Value::text(std::string(type))}});
 }
 
-Value any_type(std::vector<std::string_view> types) {
+Value any_type(const std::vector<std::string_view>& types) {
   Value::List names;
   for (const std::string_view type : types) names.push_back(Value::text(std::string(type)));
   return Value::object({{"type", Value::list(std::move(names))}});
@@ -110,7 +110,7 @@ std::string_view written(Form form) {
   switch (form) {
     case Form::kText: return "text";
     case Form::kBoolean: return "`true`, `false`";
-    case Form::kInteger: return "whole number";
+    case Form::kInteger:
     case Form::kNatural: return "whole number";
     case Form::kIntegers: return "number, or list";
     case Form::kCpus: return "`0.5`, `16`, `16+`";

@@ -64,7 +64,7 @@ void Supervisor::start(PlaceStart start) {
 }
 
 // Not recorded: the agent is told, and if it does not hear it, it asks again.
-void Supervisor::refuse(PlaceStart start, std::string message) {
+void Supervisor::refuse(const PlaceStart& start, const std::string& message) {
   for (std::int32_t i = 0; i < start.rank_count(); ++i) {
     RankFact fact;
     fact.node = start.node;
@@ -80,7 +80,7 @@ void Supervisor::refuse(PlaceStart start, std::string message) {
 }
 
 // Every rank that has no process yet never gets one.
-void Supervisor::withdraw(Place& place, std::string message, model::EndCause cause) {
+void Supervisor::withdraw(Place& place, const std::string& message, model::EndCause cause) {
   for (RankRun& rank : place.ranks) {
     if (rank.phase != RankRun::Phase::kWaiting) continue;
     rank.fact.report.cause = cause;
@@ -346,7 +346,7 @@ Result<void> Supervisor::rewrite_journal() {
       if (rank.pid != 0) fresh.process(number, rank.fact.report.rank, rank.pid);
     }
   }
-  const Result<void> committed = fresh.commit();
+  Result<void> committed = fresh.commit();
   if (!committed.ok()) {
     fresh.remove();
     return committed;

@@ -114,8 +114,8 @@ class Supervisor {
   };
 
   // Life of a place.
-  void refuse(PlaceStart start, std::string message);
-  void withdraw(Place& place, std::string message, model::EndCause cause);
+  void refuse(const PlaceStart& start, const std::string& message);
+  void withdraw(Place& place, const std::string& message, model::EndCause cause);
   void run_lanes();
   void advance(const LaneKey& key);
   enum class Begun : std::uint8_t { kYes, kLater };

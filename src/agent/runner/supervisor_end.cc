@@ -66,6 +66,7 @@ void Supervisor::signal_place(Place& place, int signal_number) {
 
 void Supervisor::end_all() {
   std::vector<Place*> all;
+  all.reserve(places_.size());
   for (const auto& [of, place] : places_) all.push_back(place.get());
   for (Place* place : all) {
     const std::string reason = "the node's runner was told to end";

@@ -96,16 +96,6 @@ void PaperNode::send(model::NodeOrders orders) {
   (void)begun;  // Stopping.
 }
 
-model::StepSpec step(std::string name, std::int64_t tasks) {
-  model::StepSpec spec;
-  spec.name = std::move(name);
-  spec.command = {"/bin/true"};
-  spec.resources.milli_cpus = 1000;
-  spec.task_count = tasks;
-  if (tasks > 1) spec.samples = tasks;
-  return spec;
-}
-
 Submission submission(std::vector<model::StepSpec> steps, std::string name) {
   auto spec = std::make_shared<model::JobSpec>();
   spec->name = std::move(name);

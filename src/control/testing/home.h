@@ -10,6 +10,7 @@
 
 #include "async/event_loop.h"
 #include "async/gate.h"
+#include "brain/testing/desk.h"
 #include "control/controller.h"
 #include "control/node_link.h"
 #include "control/secrets.h"
@@ -73,8 +74,7 @@ class PaperNode final : public NodeLink {
   async::Gate gate_;
 };
 
-// One step of `tasks` tasks on one CPU each.
-model::StepSpec step(std::string name, std::int64_t tasks = 1);
+using brain::testing::step;
 Submission submission(std::vector<model::StepSpec> steps, std::string name = "job");
 
 // A control on a log in memory with a clock that stands still: what a test of control begins with.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 #include "base/check.h"
@@ -49,7 +50,7 @@ bool follows(const ArchiveEntry& entry, const PagePlace& place) {
 
 void MemoryLog::drop_torn_tail() {
   if (disk_->torn_batches == 0) return;
-  report_.notices.push_back("An unfinished write at the end of the event log was dropped.");
+  report_.notices.emplace_back("An unfinished write at the end of the event log was dropped.");
   for (; disk_->torn_batches > 0; --disk_->torn_batches) {
     CHECK(!disk_->batches.empty(), "a torn append left the batches it counts");
     disk_->batches.erase(std::prev(disk_->batches.end()));
@@ -156,9 +157,9 @@ Result<void> MemoryLog::save_snapshot(Epoch epoch, const Snapshot& snapshot) {
 }
 
 Result<std::optional<Snapshot>> MemoryLog::load_snapshot() {
-  for (auto saved = disk_->snapshots.rbegin(); saved != disk_->snapshots.rend(); ++saved) {
-    if (saved->second.damaged) continue;
-    return std::optional(Snapshot{BatchSeq(saved->first), saved->second.text});
+  for (const auto& [through, saved] : std::views::reverse(disk_->snapshots)) {
+    if (saved.damaged) continue;
+    return std::optional(Snapshot{BatchSeq(through), saved.text});
   }
   return std::optional<Snapshot>();
 }

@@ -38,7 +38,7 @@ void Check::problem(std::string text) {
   if (report_.problems.size() + 1 < kFsckProblemsMax) {
     report_.problems.push_back(std::move(text));
   } else if (report_.problems.size() < kFsckProblemsMax) {
-    report_.problems.push_back("There are more problems.");
+    report_.problems.emplace_back("There are more problems.");
   }
 }
 
@@ -52,7 +52,8 @@ Result<void> Check::check_wal(const std::string& path) {
   const sqlite::WalFindings wal = TRY(sqlite::scan_wal(path + "-wal"));
   if (!wal.damage.empty()) problem(wal.damage);
   if (wal.unfinished_frames > 0) {
-    report_.notices.push_back("There is an unfinished write at the end, which opening will drop.");
+    report_.notices.emplace_back(
+        "There is an unfinished write at the end, which opening will drop.");
   }
   return {};
 }

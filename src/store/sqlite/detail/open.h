@@ -39,7 +39,7 @@ Result<Recovered> recover(Tables& tables);
 // one claims.
 template <typename Visit>
 Result<void> verify_batches(Tables& tables, Head start, Visit visit) {
-  return tables.each_batch(start.last, [&](Batch batch) -> Result<bool> {
+  return tables.each_batch(start.last, [&](Batch&& batch) -> Result<bool> {
     const Result<void> verified = verify_follows(batch, start.last, start.next_event, start.hash);
     start = {batch.seq, batch.next_event(), batch.hash, batch.epoch};
     return visit(batch, verified);
