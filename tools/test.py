@@ -1,6 +1,6 @@
 """`make test`: every stage that must hold, each timed, and a table at the end.
 
-usage: /usr/bin/python3 tools/test.py [--only a,b] [--skip a,b] [--all] [--list]
+usage: /usr/bin/python3 tools/test.py [--only a,b] [--skip a,b] [--list]
 
 A stage that fails does not stop the others, so one run shows all failures. The output of a stage goes
 to build/logs/<stage>.log and, when the stage fails, its end to the screen. The last two lines are
@@ -50,7 +50,6 @@ class Stage:
     commands: Callable[[], list[list[str]]]
     env: dict[str, str] = field(default_factory=dict)
     skipped: str = ""  # Why there is nothing to do, when `commands` is empty.
-    default: bool = True  # False: only with --all or --only.
 
 
 @dataclass
@@ -206,12 +205,12 @@ def summaries(outcomes: list[Outcome]) -> list[str]:
     return [line for line in (ctest_line, pytest_line) if line]
 
 
-def chosen(only: str, skip: str, everything: bool) -> list[Stage]:
+def chosen(only: str, skip: str) -> list[Stage]:
     names = [stage.name for stage in STAGES]
     for name in filter(None, f"{only},{skip}".split(",")):
         if name not in names:
             sys.exit(f"test: no stage '{name}'; the stages are {', '.join(names)}")
-    wanted = only.split(",") if only else [stage.name for stage in STAGES if stage.default or everything]
+    wanted = only.split(",") if only else names
     return [stage for stage in STAGES if stage.name in wanted and stage.name not in skip.split(",")]
 
 
@@ -219,10 +218,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="run these stages, in their order")
     parser.add_argument("--skip", default="", help="leave these stages out")
-    parser.add_argument("--all", action="store_true", help="also the stages that are not run by default")
     parser.add_argument("--list", action="store_true", help="print the stages and their budgets")
     options = parser.parse_args()
-    stages = chosen(options.only, options.skip, options.all)
+    stages = chosen(options.only, options.skip)
     if options.list:
         print("\n".join(f"{stage.name:<12} {stage.budget_s:>4} s" for stage in stages))
         return 0

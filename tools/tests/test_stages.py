@@ -57,10 +57,10 @@ def test_last_lines_are_the_summaries_of_ctest_and_pytest():
 
 
 def test_stages_are_chosen_by_name():
-    assert [item.name for item in driver.chosen("e2e,unit", "", False)] == ["unit", "e2e"]
-    assert "asan" not in [item.name for item in driver.chosen("", "asan,tsan", True)]
+    assert [item.name for item in driver.chosen("e2e,unit", "")] == ["unit", "e2e"]
+    assert "asan" not in [item.name for item in driver.chosen("", "asan,tsan")]
     with pytest.raises(SystemExit, match="no stage 'nosuch'"):
-        driver.chosen("nosuch", "", False)
+        driver.chosen("nosuch", "")
 
 
 def test_budgets_fit_into_what_is_promised():
