@@ -42,9 +42,9 @@ void Supervisor::start(PlaceStart start) {
   const PlaceKey key{start.node, start.attempt};
   if (places_.contains(key) || ended_.contains(key)) return;
   if (places_.size() >= kPlacesMax || ended_.size() >= kEndedMax) {
-    return refuse(std::move(start), "the node's runner is full: " + std::to_string(kPlacesMax) +
-                                        " attempts wait or " + std::to_string(kEndedMax) +
-                                        " exit records were never collected");
+    return refuse(start, "the node's runner is full: " + std::to_string(kPlacesMax) +
+                             " attempts wait or " + std::to_string(kEndedMax) +
+                             " exit records were never collected");
   }
   auto place = std::make_unique<Place>();
   place->number = next_number_++;

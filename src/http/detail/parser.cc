@@ -41,8 +41,8 @@ std::uint32_t limit_of(Bytes bytes) {
 }
 
 // What requests and responses share: fields and body go to plain strings.
-template <bool kIsRequest>
-class ReaderBase : public beast::basic_parser<kIsRequest> {
+template <bool IsRequest>
+class ReaderBase : public beast::basic_parser<IsRequest> {
  public:
   Headers headers;
   std::string body;
