@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "agent/runner/open_file.h"
 #include "agent/runner/process_tree.h"
 #include "agent/runner/wire.h"
 #include "base/check.h"
@@ -127,7 +128,7 @@ Result<JournalContent> parse_journal(std::string_view bytes) {
 }
 
 Result<JournalContent> read_journal(const std::string& path) {
-  if (::access(path.c_str(), F_OK) != 0) return Error(Errc::kNotFound, "there is no journal");
+  if (!exists(path)) return Error(Errc::kNotFound, "there is no journal");
   return parse_journal(read_small_file(path, Journal::kReadMax));
 }
 

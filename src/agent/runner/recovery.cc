@@ -13,6 +13,7 @@
 #include "agent/runner/folders.h"
 #include "agent/runner/journal.h"
 #include "agent/runner/moment.h"
+#include "agent/runner/open_file.h"
 #include "agent/runner/output.h"
 #include "agent/runner/process_tree.h"
 #include "agent/runner/strays.h"
@@ -156,7 +157,7 @@ class Closer {
     const model::RankReport& report = rank.fact.report;
     const JobId& job = report.attempt.task.job;
     // A job that was deleted meanwhile gets no folders again.
-    if (::access(logs_folder(home_, job).c_str(), F_OK) != 0) return;
+    if (!exists(logs_folder(home_, job))) return;
     auto found = outputs_.find(job);
     if (found == outputs_.end()) found = outputs_.emplace(job, open(job)).first;
     if (found->second) {
