@@ -161,6 +161,7 @@ function(_runnel_add_test NAME TESTS TESTING)
   add_executable(${target} ${TESTS})
   target_link_libraries(${target} PRIVATE runnel_${NAME} ${TESTING} runnel_test_options GTest::gtest_main)
   target_precompile_headers(${target} REUSE_FROM runnel_test_options)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
   if(RUNNEL_TEST_PER_CASE)
     gtest_discover_tests(${target} TEST_PREFIX "${NAME}." DISCOVERY_TIMEOUT 60
                          PROPERTIES LABELS ${NAME} TIMEOUT 120)

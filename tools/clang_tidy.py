@@ -88,14 +88,22 @@ def commands(build: Path) -> dict[Path, list[str]]:
     kinds: dict[bool, dict[str, None]] = {False: {}, True: {}}
     sources = []
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
-        source = Path(entry["file"])
-        if build.resolve() in source.parents:  # The owner of the tests' precompiled header.
-            continue
+        found = compiled_files(Path(entry["file"]), build.resolve())
         words = shlex.split(entry["command"])
         first = next(index for index, word in enumerate(words) if "clang++" in Path(word).name)
-        sources.append(source)
-        kinds[is_test(source)].update(dict.fromkeys(reading_options(words[first + 1 :], entry["file"])))
+        sources.extend(found)
+        for source in found[:1]:
+            kinds[is_test(source)].update(dict.fromkeys(reading_options(words[first + 1 :], entry["file"])))
     return {source: list(kinds[is_test(source)]) for source in sources}
+
+
+def compiled_files(source: Path, build: Path) -> list[Path]:
+    """Our files that a compile command reads: the one it names, or those of a unit that CMake wrote."""
+    if build not in source.parents:
+        return [source]
+    if "Unity" not in source.parts:  # The owner of the tests' precompiled header.
+        return []
+    return [Path(name) for name in _INCLUDE.findall(text_of(source))]
 
 
 def reading_options(words: list[str], source: str) -> list[str]:

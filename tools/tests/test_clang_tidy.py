@@ -41,9 +41,12 @@ def test_all_files_of_a_kind_are_read_with_the_options_of_all(tree):
     compiled = {
         "src/a/one.cc": "-DONE -O2",
         "src/b/two.cc": "-DTWO -O2",
-        "src/a/one_test.cc": "-DTEST",
+        "build/release/a_test.dir/Unity/unity_0_cxx.cxx": "-DTEST",
         "build/release/pch.hxx.cxx": "-DHEADER",
     }
+    unit = build / "a_test.dir" / "Unity" / "unity_0_cxx.cxx"
+    unit.parent.mkdir(parents=True)
+    unit.write_text(f'#include "{tree}/src/a/one_test.cc"\n', encoding="utf-8")
     entries = [
         {"file": str(tree / name), "command": f"ccache clang++-19 {options} -o x.o -c {tree / name}"}
         for name, options in compiled.items()
