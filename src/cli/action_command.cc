@@ -6,8 +6,11 @@
 #include "cli/pause.h"
 #include "cli/print.h"
 #include "cli/session.h"
+#include "cli/shell_secrets.h"
 #include "cli/target.h"
 #include "env/clock.h"
+#include "json/writer.h"
+#include "model/codec.h"
 
 namespace runnel::cli {
 namespace {
@@ -25,9 +28,26 @@ std::string verb_of(Command command) {
   }
 }
 
+// What a job used was wiped when it ended: its retry brings what this shell has.
+Result<std::string> retry_body(Session& session, const std::string& job) {
+  const json::Value document = TRY(session.get(job_target(job, "?include=spec")));
+  const json::Value* spec = document.find("spec");
+  std::string body;
+  if (spec == nullptr || !can_be_retried(document)) return body;
+  const model::JobSpec read = TRY(model::decode_job_spec(*spec, "spec"));
+  const ShellSecrets secrets = TRY(shell_secrets(read, "retry"));
+  json::Writer out(body);
+  out.begin_object();
+  write_secrets(out, secrets);
+  out.end_object();
+  return body;
+}
+
 Result<json::Value> act_on(Session& session, Command command, const std::string& job) {
   if (command == Command::kDelete) return session.remove(job_target(job));
-  return session.post(job_target(job, ":" + verb_of(command)));
+  std::string body;
+  if (command == Command::kRetry) body = TRY(retry_body(session, job));
+  return session.post(job_target(job, ":" + verb_of(command)), body);
 }
 
 std::string outcome_of(Command command, const std::string& job, const json::Value& answer) {

@@ -1,5 +1,6 @@
 #include "cli/job_source.h"
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -84,26 +85,6 @@ Result<spec::ParseContext> context_of(const Arguments& arguments, const Home& ho
   return context;
 }
 
-// Values of `env:` references come from this shell; `file:` ones are read where the task starts.
-Result<std::map<std::string, std::string>> secret_values(const model::JobSpec& spec) {
-  std::map<std::string, std::string> values;
-  for (const model::StepSpec& step : spec.steps) {
-    for (const model::SecretRef& secret : step.secrets) {
-      if (!secret.source.starts_with("env:")) continue;
-      const std::string variable = secret.source.substr(4);
-      std::optional<std::string> value = env::variable(variable);
-      if (!value.has_value()) {
-        return Error(Errc::kInvalid, "the secret " + secret.name + " is not set in this shell")
-            .with_field("secrets." + secret.name)
-            .with_value(secret.source)
-            .with_hint("export " + variable + "=... and submit again");
-      }
-      values[secret.name] = std::move(*value);
-    }
-  }
-  return values;
-}
-
 Result<spec::JobFileReport> report_of(const Arguments& arguments, const Home& home) {
   const spec::ParseContext context = TRY(context_of(arguments, home));
   if (!arguments.file.empty()) {
@@ -173,12 +154,12 @@ JobSourceReport read_job_source(const Arguments& arguments, const Home& home) {
   report.errors = std::move(read->errors);
   if (!read->spec.has_value()) return report;
   read->spec->environment = shell_environment(env::environment());
-  auto values = secret_values(*read->spec);
-  if (values.ok()) {
+  auto secrets = shell_secrets(*read->spec, "submit");
+  if (secrets.ok()) {
     tell_of_replaced_variables(*read->spec);
-    report.source = JobSource{std::move(*read->spec), std::move(*values)};
+    report.source = JobSource{std::move(*read->spec), std::move(*secrets)};
   } else {
-    report.errors.push_back(values.error());
+    report.errors.push_back(secrets.error());
   }
   return report;
 }

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "cli/arguments.h"
 #include "cli/home.h"
+#include "cli/shell_secrets.h"
 #include "model/node.h"
 #include "model/spec.h"
 
@@ -15,7 +15,7 @@ namespace runnel::cli {
 // What a command line asks to run, checked: nothing has started yet.
 struct JobSource {
   model::JobSpec spec;
-  std::map<std::string, std::string> secret_values;
+  ShellSecrets secrets;
 };
 
 // Reads the job file, or makes a job of the flags, with -e, --env-file and --secret applied.

@@ -13,6 +13,10 @@ bool has_settled(const json::Value& job) {
   return has_ended(job) || text_of(job, "status") == "PAUSED";
 }
 
+bool can_be_retried(const json::Value& job) {
+  return has_ended(job) && text_of(job, "status") != "SUCCEEDED";
+}
+
 int status_code(const json::Value& job) {
   if (!has_ended(job)) return kStatusNotFinished;
   const std::string status = text_of(job, "status");

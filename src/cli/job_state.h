@@ -9,6 +9,8 @@ namespace runnel::cli {
 bool has_ended(const json::Value& job);
 // Ended, or halted: it does not go on by itself.
 bool has_settled(const json::Value& job);
+// Ended, and not well: there is something to run again.
+bool can_be_retried(const json::Value& job);
 
 // SkyPilot's exit codes of `logs --status` and `wait --status`.
 inline constexpr int kStatusFailed = 100;

@@ -22,11 +22,7 @@ std::string submission_body(const JobSource& source) {
   json::Writer out(body);
   out.begin_object();
   out.field("owner", env::variable("USER").value_or(""));
-  if (!source.secret_values.empty()) {
-    out.key("secrets").begin_object();
-    for (const auto& [name, value] : source.secret_values) out.field(name, value);
-    out.end_object();
-  }
+  write_secrets(out, source.secrets);
   model::encode(out.key("spec"), source.spec);
   out.end_object();
   return body;

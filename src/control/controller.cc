@@ -181,7 +181,8 @@ Result<void> Controller::check_call(const JobCall& call) const {
   }
   const model::JobSpec& spec = *job->second.spec;
   const bool starts = call.verb == Verb::kResume || call.verb == Verb::kRetry;
-  if (!starts || !has_secrets(spec)) return {};
+  const bool refused = job->second.status == model::Status::kSucceeded;  // Whatever it brings.
+  if (!starts || refused || !needs_values(spec)) return {};
   if (call.secrets.empty() && with_secrets_.contains(call.job)) return {};
   return check_secrets(spec, call.secrets);
 }

@@ -312,7 +312,7 @@ class SecretsTest : public ControllerTest {
     model::StepSpec only = step("a");
     only.secrets = {{"TOKEN", "env:TOKEN"}};
     Submission made = testing::submission({only});
-    made.secrets["TOKEN"] = "s3cret";
+    made.secrets["env:TOKEN"] = "s3cret";
     return made;
   }
   static Async<void> take(Async<Answer> call) {
@@ -363,11 +363,25 @@ TEST_F(SecretsTest, AreAskedForAgainByARetry) {
   retry.job = job;
   auto refused = home_.wait(home_.control().call(retry));
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().field, "secrets.TOKEN");
-  retry.secrets["TOKEN"] = "again";
+  EXPECT_EQ(refused.error().field, "secrets.env:TOKEN");
+  retry.secrets["env:TOKEN"] = "again";
   ASSERT_TRUE(home_.wait(home_.control().call(retry)).ok());
-  EXPECT_EQ(home_.secrets.kept().at(job).at("TOKEN"), "again");
+  EXPECT_EQ(home_.secrets.kept().at(job).at("env:TOKEN"), "again");
   EXPECT_EQ(worker.started.size(), 2U);
+}
+
+TEST_F(SecretsTest, AreNotAskedForByARetryThatIsRefusedAnyway) {
+  PaperNode& worker = node(Manner::kSilent);
+  const JobId job = MUST(submit(with_secret()))
+  .outcome.job;
+  ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 0)})).ok());
+  home_.until([&] { return home_.secrets.kept().empty(); });
+  JobCall retry;
+  retry.verb = Verb::kRetry;
+  retry.job = job;
+  const Answer answer = MUST(home_.wait(home_.control().call(retry)));
+  ASSERT_TRUE(answer.outcome.refusal.has_value());
+  EXPECT_EQ(answer.outcome.refusal->field, "status");
 }
 
 // Runs what a test began while `first`, and then `second`, is held back for a moment.
@@ -412,7 +426,7 @@ TEST_F(SecretsTest, OfARetryAreNotWipedByTheEndBeforeIt) {
   JobCall retry;
   retry.verb = Verb::kRetry;
   retry.job = job;
-  retry.secrets["TOKEN"] = "new";
+  retry.secrets["env:TOKEN"] = "new";
   const HeldBack back(*home_.loop, home_.watch.held, home_.secrets.held);
   std::vector<Async<void>> both;
   both.push_back(worker.report({worker.ended(worker.started[0].attempt, 1)}));
@@ -420,11 +434,11 @@ TEST_F(SecretsTest, OfARetryAreNotWipedByTheEndBeforeIt) {
   ASSERT_TRUE(home_.wait(async::when_all(*home_.loop, std::move(both))).ok());
   EXPECT_EQ(worker.started.size(), 2U);
   ASSERT_EQ(home_.secrets.kept().count(job), 1U);
-  EXPECT_EQ(home_.secrets.kept().at(job).at("TOKEN"), "new");
+  EXPECT_EQ(home_.secrets.kept().at(job).at("env:TOKEN"), "new");
 }
 
 TEST_F(SecretsTest, AreSweptWhenTheProcessBeforeDiedAtTheWrongMoment) {
-  ASSERT_TRUE(home_.secrets.put(JobId("00000000000a"), {{"TOKEN", "x"}}).ok());
+  ASSERT_TRUE(home_.secrets.put(JobId("00000000000a"), {{"env:TOKEN", "x"}}).ok());
   const JobId job = MUST(submit(with_secret()))
   .outcome.job;
   home_.crash();

@@ -21,7 +21,7 @@ Result<void> FileSecrets::put(const JobId& job, const SecretValues& values) {
   std::string text;
   json::Writer out(text);
   out.begin_object();
-  for (const auto& [name, value] : values) out.field(name, value);
+  for (const auto& [source, value] : values) out.field(source, value);
   out.end_object();
   return env::write_file_atomically(path_of(job), text, env::Access::kOwner);
 }

@@ -9,7 +9,8 @@
 
 namespace runnel::control {
 
-// The values of a job's secrets by the name of the variable they become.
+// The values of a job's secrets by their sources, "env:NAME": what two steps call by one name may
+// be two secrets.
 using SecretValues = std::map<std::string, std::string>;
 
 inline constexpr std::size_t kSecretBytesMax = 65'536;
@@ -30,7 +31,7 @@ class Secrets {
   virtual Result<std::vector<JobId>> jobs() = 0;
 };
 
-// One file per job below `<home>/secrets`, named by the id, mode 0600: {"NAME":"value",...}.
+// One file per job below `<home>/secrets`, named by the id, mode 0600: {"env:NAME":"value",...}.
 class FileSecrets final : public Secrets {
  public:
   explicit FileSecrets(std::string folder) : folder_(std::move(folder)) {}

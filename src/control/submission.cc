@@ -8,37 +8,41 @@
 #include "json/read.h"
 #include "json/value.h"
 #include "model/codec.h"
+#include "model/variables.h"
 #include "spec/job_file.h"
 
 namespace runnel::control {
 namespace {
 
-std::set<std::string> names_of(const model::JobSpec& spec) {
-  std::set<std::string> names;
+// The "env:NAME" sources of all steps.
+std::set<std::string> sources_of(const model::JobSpec& spec) {
+  std::set<std::string> sources;
   for (const model::StepSpec& step : spec.steps) {
-    for (const model::SecretRef& secret : step.secrets) names.insert(secret.name);
+    for (const model::SecretRef& secret : step.secrets) {
+      if (!model::shell_variable(secret).empty()) sources.insert(secret.source);
+    }
   }
-  return names;
+  return sources;
 }
 
 Result<SecretValues> read_values(const json::Value& json) {
   if (!json.is_object()) {
-    return Error(Errc::kInvalid, "must be an object of names and values").with_field("secrets");
+    return Error(Errc::kInvalid, "must be an object of sources and values").with_field("secrets");
   }
   if (json.as_object().size() > kSecretsMax) {
     return Error(Errc::kFull, "has more than " + std::to_string(kSecretsMax) + " values")
         .with_field("secrets");
   }
   SecretValues values;
-  for (const auto& [name, value] : json.as_object()) {
+  for (const auto& [source, value] : json.as_object()) {
     if (!value.is_text()) {
-      return Error(Errc::kInvalid, "must be text").with_field("secrets." + name);
+      return Error(Errc::kInvalid, "must be text").with_field("secrets." + source);
     }
     if (value.as_text().size() > kSecretBytesMax) {
       return Error(Errc::kFull, "is longer than " + std::to_string(kSecretBytesMax) + " bytes")
-          .with_field("secrets." + name);
+          .with_field("secrets." + source);
     }
-    values[name] = value.as_text();
+    values[source] = value.as_text();
   }
   return values;
 }
@@ -61,21 +65,21 @@ Result<json::Value> parse_body(std::string_view body) {
 
 }  // namespace
 
-bool has_secrets(const model::JobSpec& spec) { return !names_of(spec).empty(); }
+bool needs_values(const model::JobSpec& spec) { return !sources_of(spec).empty(); }
 
 Result<void> check_secrets(const model::JobSpec& spec, const SecretValues& values) {
-  const std::set<std::string> names = names_of(spec);
-  for (const std::string& name : names) {
-    if (values.contains(name)) continue;
+  const std::set<std::string> sources = sources_of(spec);
+  for (const std::string& source : sources) {
+    if (values.contains(source)) continue;
     return Error(Errc::kInvalid, "the secret has no value")
-        .with_field("secrets." + name)
+        .with_field("secrets." + source)
         .with_hint("send its value beside the specification; it is kept until the job ends");
   }
-  for (const auto& [name, value] : values) {
-    if (names.contains(name)) continue;
-    return Error(Errc::kInvalid, "no step of the job names this secret")
-        .with_field("secrets." + name)
-        .with_hint("leave it out, or name it under 'secrets' of a step");
+  for (const auto& [source, value] : values) {
+    if (sources.contains(source)) continue;
+    return Error(Errc::kInvalid, "no step of the job has a secret from this source")
+        .with_field("secrets." + source)
+        .with_hint("leave it out, or name it under 'secrets' of a step; values go by 'env:NAME'");
   }
   return {};
 }

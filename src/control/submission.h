@@ -20,8 +20,8 @@ struct Submission {
   std::string fingerprint;
 };
 
-// Reads {"spec": {...}, "secrets": {NAME: value}, "owner"} and checks that exactly the secrets
-// which the specification names have values.
+// Reads {"spec": {...}, "secrets": {"env:NAME": value}, "owner"} and checks that exactly the values
+// which the specification refers to are there.
 Result<Submission> read_submission(std::string_view json_body);
 
 // Reads a job file. Its folder is where relative paths begin and the default of its workdir; `file`
@@ -34,12 +34,12 @@ struct CallBody {
   std::string actor;
   SecretValues secrets;
 };
-// {"actor"?, "secrets"?: {NAME: value}}, or nothing at all.
+// {"actor"?, "secrets"?: {"env:NAME": value}}, or nothing at all.
 Result<CallBody> read_call(std::string_view json_body);
 
-// Whether any step refers to a secret.
-bool has_secrets(const model::JobSpec& spec);
-// That exactly the secrets the specification names have values.
+// Whether any step refers to a value of the submitting shell; a file is read where the task starts.
+bool needs_values(const model::JobSpec& spec);
+// That exactly the values which the specification refers to are there.
 Result<void> check_secrets(const model::JobSpec& spec, const SecretValues& values);
 
 }  // namespace runnel::control

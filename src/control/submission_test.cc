@@ -28,11 +28,11 @@ std::string body(const std::string& more) {
 
 TEST(Submission, ReadsSpecSecretsAndOwner) {
   const Submission read =
-      MUST(read_submission(body(",\"secrets\":{\"TOKEN\":\"s3cret\"},\"owner\":\"ann\"")));
+      MUST(read_submission(body(",\"secrets\":{\"env:TOKEN\":\"s3cret\"},\"owner\":\"ann\"")));
   EXPECT_EQ(read.spec->name, "job");
   EXPECT_EQ(read.owner, "ann");
-  EXPECT_EQ(read.secrets.at("TOKEN"), "s3cret");
-  EXPECT_TRUE(has_secrets(*read.spec));
+  EXPECT_EQ(read.secrets.at("env:TOKEN"), "s3cret");
+  EXPECT_TRUE(needs_values(*read.spec));
 }
 
 TEST(Submission, TellsRepeatsByEverythingButTheValuesOfSecrets) {
@@ -40,9 +40,9 @@ TEST(Submission, TellsRepeatsByEverythingButTheValuesOfSecrets) {
     return MUST(read_submission(body(more)))
     .fingerprint;
   };
-  const std::string first = print(",\"secrets\":{\"TOKEN\":\"one\"}");
-  EXPECT_EQ(first, print(",\"secrets\":{\"TOKEN\":\"two\"}"));
-  EXPECT_NE(first, print(",\"secrets\":{\"TOKEN\":\"one\"},\"owner\":\"ann\""));
+  const std::string first = print(",\"secrets\":{\"env:TOKEN\":\"one\"}");
+  EXPECT_EQ(first, print(",\"secrets\":{\"env:TOKEN\":\"two\"}"));
+  EXPECT_NE(first, print(",\"secrets\":{\"env:TOKEN\":\"one\"},\"owner\":\"ann\""));
   EXPECT_EQ(first.find("one"), std::string::npos);
 }
 
@@ -54,18 +54,33 @@ TEST(Submission, NamesTheFieldOfEachFault) {
   };
   EXPECT_EQ(field("{}"), "spec");
   EXPECT_EQ(field("{\"spec\":7}"), "spec");
-  EXPECT_EQ(field(body("")), "secrets.TOKEN");
-  EXPECT_EQ(field(body(",\"secrets\":{\"TOKEN\":7}")), "secrets.TOKEN");
+  EXPECT_EQ(field(body("")), "secrets.env:TOKEN");
+  EXPECT_EQ(field(body(",\"secrets\":{\"env:TOKEN\":7}")), "secrets.env:TOKEN");
   EXPECT_EQ(field(body(",\"secrets\":7")), "secrets");
-  EXPECT_EQ(field(body(",\"secrets\":{\"TOKEN\":\"x\",\"OTHER\":\"x\"}")), "secrets.OTHER");
-  EXPECT_EQ(field(body(",\"secrets\":{\"TOKEN\":\"x\"},\"ownr\":\"ann\"")), "ownr");
+  EXPECT_EQ(field(body(",\"secrets\":{\"env:TOKEN\":\"x\",\"OTHER\":\"x\"}")), "secrets.OTHER");
+  EXPECT_EQ(field(body(",\"secrets\":{\"env:TOKEN\":\"x\"},\"ownr\":\"ann\"")), "ownr");
+}
+
+// Two steps may call two secrets by one name, and a file is read where the task starts.
+TEST(Submission, NeedsAValueForEachVariableOfTheShellAndForNoFile) {
+  model::JobSpec spec = spec_with_secret();
+  spec.steps.push_back(spec.steps[0]);
+  spec.steps[0].secrets = {{"TOKEN", "env:FIRST"}, {"CERT", "file:/etc/cert"}};
+  spec.steps[1].secrets = {{"TOKEN", "env:SECOND"}};
+  EXPECT_TRUE(check_secrets(spec, {{"env:FIRST", "1"}, {"env:SECOND", "2"}}).ok());
+  EXPECT_EQ(check_secrets(spec, {{"env:FIRST", "1"}}).error().field, "secrets.env:SECOND");
+  spec.steps[0].secrets = {{"CERT", "file:/etc/cert"}};
+  spec.steps[1].secrets = {};
+  EXPECT_FALSE(needs_values(spec));
+  EXPECT_TRUE(check_secrets(spec, {}).ok());
+  EXPECT_FALSE(check_secrets(spec, {{"file:/etc/cert", "1"}}).ok());
 }
 
 TEST(Submission, NeverShowsAValueInAnError) {
   const std::string huge(kSecretBytesMax + 1, 's');
   for (const std::string& more :
-       {",\"secrets\":{\"TOKEN\":\"" + huge + "\"}",
-        std::string(",\"secrets\":{\"TOKEN\":\"ssss\",\"OTHER\":\"ssss\"}")}) {
+       {",\"secrets\":{\"env:TOKEN\":\"" + huge + "\"}",
+        std::string(",\"secrets\":{\"env:TOKEN\":\"ssss\",\"OTHER\":\"ssss\"}")}) {
     auto read = read_submission(body(more));
     ASSERT_FALSE(read.ok());
     EXPECT_EQ(read.error().to_string().find("ssss"), std::string::npos);
@@ -92,7 +107,7 @@ TEST(Submission, ReadsAJobFile) {
 
 TEST(CallBody, MayBeEmptyOrHoldAnActorAndSecrets) {
   EXPECT_TRUE(MUST(read_call("")).actor.empty());
-  const CallBody call = MUST(read_call("{\"actor\":\"ann\",\"secrets\":{\"A\":\"x\"}}"));
+  const CallBody call = MUST(read_call("{\"actor\":\"ann\",\"secrets\":{\"env:A\":\"x\"}}"));
   EXPECT_EQ(call.actor, "ann");
   EXPECT_EQ(call.secrets.size(), 1U);
   EXPECT_FALSE(read_call("[]").ok());
@@ -111,10 +126,10 @@ TEST_F(FileSecretsTest, KeepsValuesUntilTheyAreWiped) {
   FileSecrets secrets(folder_ + "/secrets");
   EXPECT_TRUE(MUST(secrets.jobs()).empty());
   const JobId job("0123456789ab");
-  ASSERT_TRUE(secrets.put(job, {{"TOKEN", "s3\"cret"}}).ok());
+  ASSERT_TRUE(secrets.put(job, {{"env:TOKEN", "s3\"cret"}}).ok());
   EXPECT_EQ(MUST(secrets.jobs()), std::vector<JobId>{job});
   const std::string text = MUST(env::read_file(folder_ + "/secrets/" + job.str()));
-  EXPECT_EQ(MUST(json::parse(text)).find("TOKEN")->as_text(), "s3\"cret");
+  EXPECT_EQ(MUST(json::parse(text)).find("env:TOKEN")->as_text(), "s3\"cret");
   ASSERT_TRUE(secrets.wipe(job).ok());
   ASSERT_TRUE(secrets.wipe(job).ok());
   EXPECT_TRUE(MUST(secrets.jobs()).empty());

@@ -75,6 +75,12 @@ std::vector<std::string> replaced_variables(const StepSpec& step) {
   return names;
 }
 
+std::string_view shell_variable(const SecretRef& secret) {
+  constexpr std::string_view kShell = "env:";
+  const std::string_view source = secret.source;
+  return source.starts_with(kShell) ? source.substr(kShell.size()) : std::string_view();
+}
+
 std::vector<std::pair<std::string, std::string>> rank_variables(const StartOrder& order,
                                                                 std::int32_t rank) {
   CHECK(rank >= order.first_rank, "a rank before those of its order");

@@ -22,6 +22,9 @@ bool is_own_variable(std::string_view name);
 // The variables in the step's `envs` that take the place of a value that we would give, in order.
 std::vector<std::string> replaced_variables(const StepSpec& step);
 
+// NAME of a secret from "env:NAME", a variable of the submitting shell; "" of one from a file.
+std::string_view shell_variable(const SecretRef& secret);
+
 // What the order's `env` lacks for one of its ranks: RUNNEL_NODE_RANK always and, in a gang, RANK,
 // LOCAL_RANK, GROUP_RANK, NODE_RANK and PET_NODE_RANK, but those that the order sets already.
 // CHECKs that the rank belongs to the order.

@@ -110,6 +110,11 @@ TEST(RankVariables, GiveWayToTheUsersOwn) {
   EXPECT_EQ(variables.at("RUNNEL_NODE_RANK"), "1");
 }
 
+TEST(ShellVariable, IsWhatTheSourceNames) {
+  EXPECT_EQ(shell_variable({"TOKEN", "env:MY_TOKEN"}), "MY_TOKEN");
+  EXPECT_EQ(shell_variable({"TOKEN", "file:/env:x"}), "");
+}
+
 TEST(RankVariablesDeathTest, ARankOfAnotherOrderIsOurBug) {
   StartOrder order = gang(2, 2);
   order.first_rank = 2;

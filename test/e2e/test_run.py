@@ -245,6 +245,34 @@ def test_secrets_travel_by_reference(runnel):
             assert b"hush-4711" not in path.read_bytes(), path
 
 
+def test_a_secret_in_a_file_is_read_where_the_task_starts(runnel):
+    secret = runnel.file("from-a-file\n", "token")
+    out = runnel.run("run", runnel.file(f"secrets: {{TOKEN: 'file:{secret}'}}\nrun: echo $TOKEN\n"))
+    assert out == "from-a-file\n"
+
+
+def test_two_steps_may_mean_two_secrets_by_one_name(runnel):
+    file = runnel.file("""
+steps:
+  a: {secrets: {TOKEN: env:AAA}, run: echo $TOKEN}
+  b: {secrets: {TOKEN: env:BBB}, run: echo $TOKEN, depends_on: a}
+""")
+    out = runnel.run("run", file, env=dict(runnel.env, AAA="first", BBB="second"))
+    assert out.splitlines() == ["a/0: first", "b/0: second"]
+
+
+def test_a_retry_takes_its_secrets_from_the_shell_again(runnel):
+    file = runnel.file("secrets: [SEC]\nrun: test $SEC = right\n")
+    runnel.run("run", file, env=dict(runnel.env, SEC="wrong"), code=1)
+    job = runnel.json("ps", "-a")["jobs"][0]["id"]
+    runnel.run("retry", job, code=2)
+    assert "export SEC=... and retry again" in runnel.err
+    runnel.run("retry", job, env=dict(runnel.env, SEC="right"))
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    runnel.run("retry", job, code=1)
+    assert "only a failed or cancelled job can be retried" in runnel.err
+
+
 def test_cancel_ends_the_whole_process_tree(runnel):
     job = runnel.up("run: setsid sleep 987 & sleep 986; wait\ngrace: 1s\n")
     runnel.until(lambda: "987" in ps() and "986" in ps())

@@ -23,8 +23,6 @@ constexpr std::array<std::string_view, 6> kByRunner = {
     "RUNNEL_METRICS_FILE", "RUNNEL_RESUME_FROM",    "RUNNEL_TASK_DIR"};
 static_assert(std::is_sorted(kByRunner.begin(), kByRunner.end()));
 
-constexpr std::string_view kEnvSource = "env:";
-
 std::string_view name_of(std::string_view variable) {
   return variable.substr(0, variable.find('='));
 }
@@ -113,8 +111,7 @@ Result<RankEnvironments> rank_environments(const model::StartOrder& order,
   for (const auto& [name, value] : order.env) taken.take(name);
   // The source of a secret is hidden.
   for (const model::SecretRef& secret : order.secrets) {
-    const std::string_view source = secret.source;
-    if (source.starts_with(kEnvSource)) taken.take(source.substr(kEnvSource.size()));
+    taken.take(model::shell_variable(secret));
   }
   taken.sort();
   if (has_zero(order.workdir)) return holds_zero("PWD");

@@ -27,7 +27,9 @@ Result<std::string> from_file(const model::SecretRef& secret) {
 }
 
 Result<std::string> from_values(const model::SecretRef& secret, const json::Value& values) {
-  const json::Value* value = values.is_object() ? values.find(secret.name) : nullptr;
+  const json::Value* value = values.is_object() ? values.find(secret.source) : nullptr;
+  // Files of 0.1 go by the name of the variable.
+  if (value == nullptr && values.is_object()) value = values.find(secret.name);
   if (value == nullptr || !value->is_text()) {
     return missing(secret, "has no value any more; submit the job again");
   }

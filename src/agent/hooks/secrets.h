@@ -13,8 +13,8 @@ namespace runnel::agent {
 // The values of a job's secrets, found at the start of each attempt.
 //
 // An "env:NAME" source was read in the submitting shell; its value waits in `<home>/secrets/<job>`,
-// a JSON object of the task's variable names, which control writes and wipes. A "file:/path" source
-// is read now, without its last newline. Values never appear in errors.
+// a JSON object by source, which control writes and wipes. A "file:/path" source is read now,
+// without its last newline. Values never appear in errors.
 Result<std::vector<std::pair<std::string, std::string>>> secret_values(
     const std::string& home, const JobId& job, const std::vector<model::SecretRef>& secrets);
 

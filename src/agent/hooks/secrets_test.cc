@@ -28,14 +28,25 @@ class SecretsTest : public ::testing::Test {
 TEST_F(SecretsTest, NoneNeedNoFile) { EXPECT_EQ(MUST(values({})), Values()); }
 
 TEST_F(SecretsTest, ComeFromTheJobsValuesAndFromFiles) {
-  write("secrets/job", R"({"TOKEN":"a \"b\"\nc"})");
+  write("secrets/job", R"({"env:MY_TOKEN":"a \"b\"\nc"})");
   write("cert", "line 1\nline 2\n");
   EXPECT_EQ(MUST(values({{"TOKEN", "env:MY_TOKEN"}, {"CERT", "file:" + home_.path() + "/cert"}})),
             (Values{{"TOKEN", "a \"b\"\nc"}, {"CERT", "line 1\nline 2"}}));
 }
 
+TEST_F(SecretsTest, OneNameMayHaveAnotherSourceInAnotherStep) {
+  write("secrets/job", R"({"env:FIRST":"1","env:SECOND":"2"})");
+  EXPECT_EQ(MUST(values({{"TOKEN", "env:FIRST"}})), (Values{{"TOKEN", "1"}}));
+  EXPECT_EQ(MUST(values({{"TOKEN", "env:SECOND"}})), (Values{{"TOKEN", "2"}}));
+}
+
+TEST_F(SecretsTest, AreFoundByNameInTheFilesOfEarlierBuilds) {
+  write("secrets/job", R"({"TOKEN":"1"})");
+  EXPECT_EQ(MUST(values({{"TOKEN", "env:MY_TOKEN"}})), (Values{{"TOKEN", "1"}}));
+}
+
 TEST_F(SecretsTest, AMissingOneIsNamedWithoutAnyValue) {
-  write("secrets/job", R"({"OTHER":"hush"})");
+  write("secrets/job", R"({"env:Y":"hush"})");
   const Result<Values> missing = values({{"TOKEN", "env:MY_TOKEN"}});
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().to_string(),
