@@ -123,9 +123,6 @@ class Api {
 // The project of a path below /projects/{project}; "default" for the short form.
 Result<ProjectId> project_of(const http::Request& request);
 
-// The step that a parameter names: by its name, or by its position.
-Result<StepIndex> find_step(const model::JobSpec& spec, const std::string& text);
-
 http::Response with_version(http::Response response, EventSeq version);
 
 }  // namespace runnel::control

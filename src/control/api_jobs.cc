@@ -1,8 +1,6 @@
-#include <algorithm>
 #include <charconv>
 #include <utility>
 
-#include "base/nearest.h"
 #include "brain/explain.h"
 #include "control/api.h"
 #include "control/job_document.h"
@@ -110,21 +108,6 @@ Result<std::string> explanation(const LogWriter& writer, const JobId& job) {
 }
 
 }  // namespace
-
-Result<StepIndex> find_step(const model::JobSpec& spec, const std::string& text) {
-  std::vector<std::string_view> names;
-  for (std::size_t at = 0; at < spec.steps.size(); ++at) {
-    const StepIndex step(static_cast<std::int32_t>(at));
-    if (spec.steps[at].name == text || std::to_string(at) == text) return step;
-    names.push_back(spec.steps[at].name);
-  }
-  const std::string near = nearest(text, names);
-  return Error(Errc::kNotFound, "the job has no such step")
-      .with_field("step")
-      .with_value(text)
-      .with_hint(near.empty() ? "give a step's name, or its position from 0"
-                              : "did you mean '" + near + "'?");
-}
 
 Async<JobId> Api::job_of_path(const http::Request& request) {
   const ProjectId wanted = CO_TRY(project_of(request));

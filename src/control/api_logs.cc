@@ -4,13 +4,13 @@
 
 #include "async/together.h"
 #include "control/api.h"
+#include "control/find_step.h"
 #include "control/log_lines.h"
 #include "http/event_stream.h"
 
 namespace runnel::control {
 namespace {
 
-constexpr std::int64_t kTailMax = 1'000'000;
 constexpr Duration kOutputPatience = Duration::seconds(15);
 
 template <typename Id>

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "control/api.h"
+#include "control/find_step.h"
 #include "control/task_history.h"
 #include "control/task_walk.h"
 
@@ -59,8 +60,8 @@ Result<TaskPlace> place_of(const brain::Job& job, const std::string& step,
   if (failure == std::errc() && rest == end && number >= 0 && number < count) {
     return TaskPlace{at, TaskIndex(number)};
   }
-  return Error(Errc::kNotFound, "the step has no such task")
-      .with_field("index")
+  return Error(Errc::kNotFound, "the step has no task '" + index + "'")
+      .with_field("task")
       .with_value(index)
       .with_hint("its tasks are 0 to " + std::to_string(count - 1));
 }

@@ -16,6 +16,7 @@ namespace runnel::control {
 
 inline constexpr std::int64_t kPageDefault = 50;
 inline constexpr std::int64_t kPageMax = 1'000;
+inline constexpr std::int64_t kTailMax = 1'000'000;  // Lines.
 
 // Parameters of a request's query, each with an error that names it. A parameter that is missing or
 // empty is the default; one that nobody knows is refused by known_only().
