@@ -1,9 +1,10 @@
 #include "cli/job_source.h"
 
-#include <map>
 #include <set>
 #include <utility>
 
+#include "cli/given_envs.h"
+#include "cli/named_file.h"
 #include "cli/paths.h"
 #include "cli/print.h"
 #include "cli/shell_environment.h"
@@ -18,59 +19,13 @@
 namespace runnel::cli {
 namespace {
 
-constexpr Bytes kJobFileMax = Bytes::mebi(16);  // spec:: has the real limit and the better message.
-
-Error bad_env(const std::string& text, const std::string& where) {
-  return Error(Errc::kInvalid, "'" + text + "' is not of the form NAME=value")
-      .with_field(where)
-      .with_value(text)
-      .with_hint("write NAME=value, or NAME for its value in this shell");
-}
-
-Error unset_env(const std::string& name, const std::string& where) {
-  return Error(Errc::kInvalid, "the variable " + name + " is not set in this shell")
-      .with_field(where)
-      .with_value(name)
-      .with_hint("export " + name + "=..., or write " + name + "=value");
-}
-
-Result<void> add_env(std::map<std::string, std::string>& envs, const std::string& text,
-                     const std::string& where) {
-  const std::size_t equals = text.find('=');
-  if (text.empty() || equals == 0) return bad_env(text, where);
-  if (equals == std::string::npos) {  // As docker's -e NAME: the value it has in this shell.
-    std::optional<std::string> value = env::variable(text);
-    if (!value.has_value()) return unset_env(text, where);
-    envs[text] = *std::move(value);
-    return {};
-  }
-  envs[text.substr(0, equals)] = text.substr(equals + 1);
-  return {};
-}
-
-Result<void> add_env_file(std::map<std::string, std::string>& envs, const std::string& path) {
-  const std::string text = TRY(env::read_file(path));
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (line.empty() || line[0] == '#') continue;
-    TRY(add_env(envs, line, path));
-  }
-  return {};
-}
-
-Result<std::map<std::string, std::string>> given_envs(const Arguments& arguments) {
-  std::map<std::string, std::string> envs;
-  for (const std::string& path : arguments.env_files) TRY(add_env_file(envs, path));
-  for (const std::string& text : arguments.envs) TRY(add_env(envs, text, "--env"));
-  return envs;
-}
+// spec:: has the real limits and the better messages.
+constexpr Bytes kJobFileMax = Bytes::mebi(16);
+constexpr Bytes kNodesFileMax = Bytes::mebi(16);
 
 Result<spec::ParseContext> context_of(const Arguments& arguments, const Home& home) {
   spec::ParseContext context;
-  context.envs = TRY(given_envs(arguments));
+  context.envs = TRY(given_envs(arguments.env_files, arguments.envs));
   context.nodes = TRY(nodes_of_home(home));
   context.name = arguments.name;
   context.flags = arguments.flags;
@@ -93,7 +48,7 @@ Result<spec::JobFileReport> report_of(const Arguments& arguments, const Home& ho
           .with_value(arguments.file)
           .with_hint("runnel run " + arguments.file + ", or runnel run -- COMMAND");
     }
-    const std::string text = TRY(env::read_file(arguments.file, kJobFileMax));
+    const std::string text = TRY(read_named_file("--file", arguments.file, kJobFileMax));
     return spec::parse_job_file_all(text, context);
   }
   if (arguments.flags.command.empty()) {
@@ -122,17 +77,11 @@ void tell_of_replaced_variables(const model::JobSpec& spec) {
   }
 }
 
-// A file that cannot be read is the user's to mend, like one that cannot be understood.
-Error as_usage(Error error) {
-  if (error.code == Errc::kNotFound || error.code == Errc::kDenied) error.code = Errc::kInvalid;
-  return error;
-}
-
 }  // namespace
 
 Result<std::vector<model::NodeInfo>> nodes_of_home(const Home& home) {
   if (env::exists(home.nodes_file())) {
-    const std::string text = TRY(env::read_file(home.nodes_file()));
+    const std::string text = TRY(read_named_file("nodes", home.nodes_file(), kNodesFileMax));
     return spec::parse_nodes_file(text, home.nodes_file());
   }
   const env::MachineCapacity machine = TRY(env::machine_capacity());
@@ -148,7 +97,7 @@ JobSourceReport read_job_source(const Arguments& arguments, const Home& home) {
   JobSourceReport report;
   Result<spec::JobFileReport> read = report_of(arguments, home);
   if (!read.ok()) {
-    report.errors.push_back(as_usage(read.error()));
+    report.errors.push_back(read.error());
     return report;
   }
   report.errors = std::move(read->errors);
