@@ -2,16 +2,24 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
 #include "base/nearest.h"
+#include "cli/flag_value.h"
+#include "control/query.h"
 #include "generated/version.h"
+#include "spec/job_file.h"
 
 namespace runnel::cli {
 namespace {
+
+constexpr std::int64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kLast = std::numeric_limits<std::int32_t>::max();  // Of tasks and the like.
+constexpr std::int64_t kRowsMax = 1'000'000;
 
 using Adder = std::function<void(CLI::App&, Arguments&)>;
 
@@ -28,14 +36,35 @@ void optional_flag(CLI::App& app, const char* name, std::optional<T>& value, con
   app.add_option_function<T>(name, [&value](const T& given) { value = given; }, help);
 }
 
+// An option whose text is taken by `take`, a Result<void>(text). Only a check can say in words of
+// its own why not, so the check takes it.
+template <typename Take>
+CLI::Option* parsed_option(CLI::App& app, const std::string& name, const char* help,
+                           const Take& take) {
+  const auto check = [take](const std::string& text) {
+    const Result<void> taken = take(text);
+    return taken.ok() ? std::string() : Error(taken.error()).with_field("").to_string();
+  };
+  const auto nothing_more = [](const std::string&) {};
+  return app.add_option_function<std::string>(name, nothing_more, help)->check(check);
+}
+
+template <typename Number>
+void number_flag(CLI::App& app, const std::string& name, Number& value, Limits limits,
+                 const char* help) {
+  const auto take = [&value, name, limits](const std::string& text) -> Result<void> {
+    value = TRY(parse_number(name, text, limits));
+    return {};
+  };
+  parsed_option(app, name, help, take)->type_name("N");
+}
+
 void add_output(CLI::App& app, Arguments& arguments) {
-  const std::map<std::string, Output> words = {{"json", Output::kJson},
-                                               {"yaml", Output::kYaml},
-                                               {"wide", Output::kWide},
-                                               {"name", Output::kName},
-                                               {"table", Output::kHuman}};
-  app.add_option("-o,--output", arguments.output, "table, wide, json, yaml or name")
-      ->transform(CLI::CheckedTransformer(words, CLI::ignore_case).description(""));
+  const auto take = [&arguments](const std::string& text) -> Result<void> {
+    arguments.output = TRY(parse_output(text));
+    return {};
+  };
+  parsed_option(app, "-o,--output", "table, wide, json, yaml or name", take);
 }
 
 void add_job_sources(CLI::App& app, Arguments& arguments) {
@@ -56,7 +85,8 @@ void add_job_sources(CLI::App& app, Arguments& arguments) {
   app.add_option("--secret", arguments.secrets, "NAME of a shell variable handed to the tasks")
       ->allow_extra_args(false);
   optional_flag(app, "-n,--name", arguments.name, "name of the job");
-  optional_flag(app, "--priority", arguments.priority, "higher goes first");
+  number_flag(app, "--priority", arguments.priority, {-spec::kPriorityMax, spec::kPriorityMax},
+              "higher goes first");
 }
 
 void add_run(CLI::App& app, Arguments& arguments) {
@@ -85,7 +115,7 @@ void add_job(CLI::App& app, Arguments& arguments) {
 
 void add_ps(CLI::App& app, Arguments& arguments) {
   app.add_flag("-a,--all", arguments.all, "also jobs that have ended");
-  app.add_option("--limit", arguments.limit, "rows at most")->check(CLI::Range(1, 1000));
+  number_flag(app, "--limit", arguments.limit, {1, kRowsMax}, "rows at most");
   app.add_flag("-w,--watch", arguments.watch, "show again every second");
 }
 
@@ -93,8 +123,8 @@ void add_show(CLI::App& app, Arguments& arguments) {
   add_job(app, arguments);
   app.add_flag("--tasks", arguments.tasks, "one row per task");
   optional_flag(app, "--step", arguments.step, "only this step");
-  optional_flag(app, "--task", arguments.task, "one task with all its attempts");
-  app.add_option("--limit", arguments.limit, "rows at most")->check(CLI::Range(1, 1000));
+  number_flag(app, "--task", arguments.task, {0, kLast}, "one task with all its attempts");
+  number_flag(app, "--limit", arguments.limit, {1, kRowsMax}, "rows at most");
 }
 
 void add_status(CLI::App& app, Arguments& arguments, const std::string& instead) {
@@ -106,10 +136,10 @@ void add_logs(CLI::App& app, Arguments& arguments) {
   add_job(app, arguments);
   app.add_flag("-f,--follow", arguments.follow, "go on until the job ends");
   optional_flag(app, "--step", arguments.step, "only this step");
-  optional_flag(app, "--task", arguments.task, "only this task");
-  optional_flag(app, "--attempt", arguments.attempt, "only this attempt");
-  optional_flag(app, "--rank", arguments.rank, "only this rank");
-  optional_flag(app, "--tail", arguments.tail, "only the last N lines");
+  number_flag(app, "--task", arguments.task, {0, kLast}, "only this task");
+  number_flag(app, "--attempt", arguments.attempt, {1, kLast}, "only this attempt");
+  number_flag(app, "--rank", arguments.rank, {0, kLast}, "only this rank");
+  number_flag(app, "--tail", arguments.tail, {0, control::kTailMax}, "only the last N lines");
   optional_flag(app, "--since", arguments.since, "only what is newer: 10m, or a time");
   add_status(app, arguments, " and print nothing");
 }
@@ -117,9 +147,9 @@ void add_logs(CLI::App& app, Arguments& arguments) {
 void add_events(CLI::App& app, Arguments& arguments) {
   app.add_option("job", arguments.jobs, "only this job")->expected(0, 1);
   app.add_flag("-w,--watch,-f,--follow", arguments.watch, "go on as they happen");
-  app.add_option("--after", arguments.after, "only events with a larger number");
-  app.add_option("--limit", arguments.events_max, "events at most; all without it")
-      ->check(CLI::Range(1, 1'000'000'000));
+  number_flag(app, "--after", arguments.after, {0, kNumberMax}, "only events with a larger number");
+  number_flag(app, "--limit", arguments.events_max, {1, kNumberMax},
+              "events at most; all without it");
 }
 
 void add_wait(CLI::App& app, Arguments& arguments) {
@@ -135,8 +165,9 @@ void add_delete(CLI::App& app, Arguments& arguments) {
 
 void add_simulate(CLI::App& app, Arguments& arguments) {
   app.add_option("--verify", arguments.verify, "decide a home's log again and compare");
-  app.add_option("--schedules", arguments.schedules, "random schedules to run");
-  app.add_option("--seed", arguments.seed, "run one schedule and tell it");
+  number_flag(app, "--schedules", arguments.schedules, {1, 1'000'000'000},
+              "random schedules to run");
+  number_flag(app, "--seed", arguments.seed, {0, kNumberMax}, "run one schedule and tell it");
 }
 
 const std::vector<Definition>& definitions() {

@@ -47,7 +47,7 @@ struct Arguments {
   std::string file;      // run FILE, up -f, validate, plan.
   spec::RunFlags flags;  // run -- CMD
   std::optional<std::string> name;
-  std::optional<std::int32_t> priority;
+  std::optional<std::int64_t> priority;
   std::vector<std::string> envs;  // K=V
   std::vector<std::string> env_files;
   std::vector<std::string> secrets;  // NAME: value from the shell.
@@ -74,7 +74,7 @@ struct Arguments {
   bool repair = false;                 // fsck --repair
   std::string verify;                  // simulate --verify HOME
   std::int64_t schedules = 1'000;      // simulate
-  std::int64_t seed = 0;               // simulate --seed
+  std::optional<std::int64_t> seed;    // simulate --seed
   std::string shell = "bash";          // completion
 };
 

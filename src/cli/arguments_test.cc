@@ -43,6 +43,24 @@ TEST(Arguments, MissingAndWrongOnesAreUsageErrors) {
   EXPECT_FALSE(parse({"ps", "--nonsense"}).error.empty());
 }
 
+TEST(Arguments, AWrongValueIsNamedWithWhatItMayBe) {
+  EXPECT_NE(
+      parse({"simulate", "--schedules", "-1"}).error.find("'-1' is not a whole number from 1"),
+      std::string::npos);
+  EXPECT_FALSE(parse({"simulate", "--schedules", "0"}).error.empty());
+  EXPECT_NE(parse({"logs", "id", "--tail", "many"}).error.find("--tail: 'many' is not"),
+            std::string::npos);
+  EXPECT_NE(parse({"run", "--priority", "high", "a.yaml"}).error.find("from -1000000 to 1000000"),
+            std::string::npos);
+  EXPECT_NE(parse({"ps", "-o", "xml"}).error.find("--output: 'xml' is not a form of output"),
+            std::string::npos);
+}
+
+TEST(Arguments, ASeedOfZeroIsASeed) {
+  EXPECT_EQ(parse({"simulate", "--seed", "0"}).arguments->seed, 0);
+  EXPECT_EQ(parse({"simulate"}).arguments->seed, std::nullopt);
+}
+
 TEST(Arguments, HelpIsText) {
   EXPECT_NE(parse({"--help"}).text.find("explain"), std::string::npos);
   EXPECT_NE(parse({}).text.find("explain"), std::string::npos);

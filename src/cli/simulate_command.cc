@@ -1,5 +1,6 @@
 #include <string>
 
+#include "base/check.h"
 #include "brain/brain.h"
 #include "cli/commands.h"
 #include "cli/print.h"
@@ -52,7 +53,7 @@ Result<Verified> verify_log(store::EventLog& log) {
 Result<Verified> verify_home(const std::string& root) {
   const Home home = TRY(find_home(root));
   if (!env::exists(home.event_log())) {
-    return Error(Errc::kNotFound, "there is no home with a log in " + home.root)
+    return Error(Errc::kInvalid, "there is no home with a log in " + home.root)
         .with_field("--verify")
         .with_value(root)
         .with_hint("name the folder that `runnel home` shows");
@@ -82,14 +83,34 @@ void print_verified(const Arguments& arguments, const Verified& verified) {
       " events were decided again, all to the same\n");
 }
 
-int one_schedule(std::uint64_t seed) {
-  const sim::Scenario scenario = sim::scenario_of(seed);
+std::string report_of(std::int64_t seed, const sim::Verdict& verdict) {
+  return sim::report({static_cast<std::uint64_t>(seed), verdict.violation});
+}
+
+json::Value schedule_document(std::int64_t seed, const sim::Scenario& scenario,
+                              const sim::Verdict& verdict) {
+  json::Value out = json::Value::object();
+  out.set("seed", json::Value::integer(seed));
+  out.set("schedule", json::Value::text(sim::describe(scenario)));
+  out.set("events", json::Value::integer(verdict.events));
+  out.set("log_hash", json::Value::text(verdict.log_hash));
+  if (verdict.violation.empty()) return out;
+  out.set("violation", json::Value::text(report_of(seed, verdict)));
+  return out;
+}
+
+int one_schedule(const Arguments& arguments, std::int64_t seed) {
+  const sim::Scenario scenario = sim::scenario_of(static_cast<std::uint64_t>(seed));
   const sim::Verdict verdict = sim::run(scenario, sim::Hashing::kOn);
+  const int code = verdict.violation.empty() ? 0 : 1;
+  if (is_document(arguments.output)) {
+    put(document(schedule_document(seed, scenario, verdict), arguments.output));
+    return code;
+  }
   put(sim::describe(scenario));
   put("events " + std::to_string(verdict.events) + ", log hash " + verdict.log_hash + "\n");
-  if (verdict.violation.empty()) return 0;
-  put(sim::report({seed, verdict.violation}) + "\n");
-  return 1;
+  if (code != 0) put(report_of(seed, verdict) + "\n");
+  return code;
 }
 
 json::Value campaign_document(const sim::Campaign& campaign) {
@@ -105,6 +126,7 @@ json::Value campaign_document(const sim::Campaign& campaign) {
 }
 
 int campaign(const Arguments& arguments) {
+  CHECK(arguments.schedules > 0, "a campaign without schedules passed the parser");
   sim::Campaign campaign;
   campaign.add(1, arguments.schedules);
   if (is_document(arguments.output)) {
@@ -127,7 +149,7 @@ int simulate(const Arguments& arguments, const Home&) {
     print_verified(arguments, *verified);
     return 0;
   }
-  if (arguments.seed != 0) return one_schedule(static_cast<std::uint64_t>(arguments.seed));
+  if (arguments.seed.has_value()) return one_schedule(arguments, *arguments.seed);
   return campaign(arguments);
 }
 

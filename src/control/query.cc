@@ -21,6 +21,12 @@ Error bad(std::string_view name, std::string_view value, std::string message, st
       .with_hint(std::move(hint));
 }
 
+// `fault` as "is not a moment", after the value.
+Error bad_value(std::string_view name, const std::string& value, const std::string& fault,
+                std::string hint) {
+  return bad(name, value, "'" + value + "' " + fault, std::move(hint));
+}
+
 }  // namespace
 
 std::string text_of(const http::Request& request, std::string_view name) {
@@ -36,8 +42,8 @@ Result<std::int64_t> whole_of(const http::Request& request, std::string_view nam
   const char* end = text.data() + text.size();
   auto [rest, failure] = std::from_chars(text.data(), end, value);
   if (failure != std::errc() || rest != end || value < 0 || value > max) {
-    return bad(name, text, "is not a whole number from 0 to " + std::to_string(max),
-               "give such a number, or leave the parameter out");
+    return bad_value(name, text, "is not a whole number from 0 to " + std::to_string(max),
+                     "give such a number, or leave the parameter out");
   }
   return value;
 }
@@ -45,15 +51,16 @@ Result<std::int64_t> whole_of(const http::Request& request, std::string_view nam
 Result<std::int64_t> limit_of(const http::Request& request) {
   const std::int64_t limit = TRY(whole_of(request, "limit", kPageDefault, kPageMax));
   if (limit > 0) return limit;
-  return bad("limit", "0", "a page holds at least one entry",
-             "give 1 to " + std::to_string(kPageMax));
+  return bad_value("limit", "0", "is no limit: a page holds at least one entry",
+                   "give 1 to " + std::to_string(kPageMax));
 }
 
 Result<Flag> flag_of(const http::Request& request, std::string_view name) {
   auto value = request.query_value(name);
   if (!value || *value == "0" || *value == "false") return Flag::kOff;
   if (value->empty() || *value == "1" || *value == "true") return Flag::kOn;
-  return bad(name, *value, "is neither 1 nor 0", "write ?" + std::string(name) + "=1");
+  return bad_value(name, std::string(*value), "is neither 1 nor 0",
+                   "write ?" + std::string(name) + "=1");
 }
 
 Result<std::optional<model::Status>> status_of(const http::Request& request,
@@ -72,8 +79,8 @@ Result<std::optional<Time>> since_of(const http::Request& request, Time now) {
   if (text.empty()) return std::optional<Time>();
   if (auto ago = parse_duration(text); ago.ok()) return std::optional(now - *ago);
   if (auto moment = parse_rfc3339(text); moment.ok()) return std::optional(*moment);
-  return bad("since", text, "is neither a length of time nor a moment",
-             "write 10m, 2h30m or 2026-11-21T14:05:28Z");
+  return bad_value("since", text, "is neither a length of time nor a moment",
+                   "write 10m, 2h30m or 2026-11-21T14:05:28Z");
 }
 
 Result<void> known_only(const http::Request& request, std::vector<std::string_view> names) {

@@ -43,7 +43,9 @@ TEST(Query, ReadsSinceAsAgeOrMoment) {
   const Time now = Time::from_millis(1'700'000'000'000);
   EXPECT_EQ(MUST(since_of(ask({{"since", "10m"}}), now)), now - Duration::minutes(10));
   EXPECT_EQ(MUST(since_of(ask({{"since", rfc3339(now)}}), now)), now);
-  EXPECT_FALSE(since_of(ask({{"since", "yesterday"}}), now).ok());
+  EXPECT_EQ(since_of(ask({{"since", "yesterday"}}), now).error().to_string(),
+            "since: 'yesterday' is neither a length of time nor a moment; "
+            "write 10m, 2h30m or 2026-11-21T14:05:28Z");
 }
 
 TEST(Query, NamesTheNearestParameter) {

@@ -15,7 +15,6 @@
 namespace runnel::spec {
 namespace {
 
-constexpr std::int64_t kPriorityMax = 1'000'000;
 constexpr const char* kFallbackName = "main";
 // Text of a whole job: defaults are copied into each step, so a small file can ask for a huge job.
 constexpr std::size_t kJobTextMax = std::size_t{16} << 20;
@@ -162,7 +161,7 @@ class JobReader {
     }
     const std::string better = as_name(name);
     scope_.refuse(
-        item, "'" + shown(name) + "' cannot be a name", shown(name),
+        item, "'" + shown(name) + "' " + name_fault(name, "cannot be a name"), shown(name),
         "use letters, digits, '-', '_' and '.'" + (better.empty() ? "" : ", such as " + better));
   }
 
@@ -239,8 +238,9 @@ class JobReader {
     draft.spec.name = name;
     draft.item = {member.key.get(), steps.path_of(shown(name))};
     if (!is_step_name(name)) {
-      scope_.refuse(draft.item, "'" + shown(name) + "' cannot be the name of a step", shown(name),
-                    "use letters, digits, '-' and '_'");
+      scope_.refuse(draft.item,
+                    "'" + shown(name) + "' " + name_fault(name, "cannot be the name of a step"),
+                    shown(name), "use letters, digits, '-' and '_'");
     }
     Scope scope = scope_;  // A step's variables are its own.
     const Item value{member.value.get(), draft.item.path};

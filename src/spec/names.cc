@@ -28,6 +28,12 @@ bool is_identifier(std::string_view text) {
                      [](char c) { return is_alphanumeric(c) || c == '_'; });
 }
 
+std::string name_fault(std::string_view text, const std::string& rule) {
+  if (text.size() <= kNameMax) return rule;
+  return "has " + std::to_string(text.size()) + " bytes, and a name at most " +
+         std::to_string(kNameMax);
+}
+
 std::string as_name(std::string_view text) {
   std::string name;
   for (const char c : text.substr(0, kNameMax)) {

@@ -15,6 +15,10 @@ bool is_step_name(std::string_view text);
 // Letters, digits and `_`, not beginning with a digit: variables and parameters.
 bool is_identifier(std::string_view text);
 
+// What is wrong with a text that is_name() refuses: `rule`, as "cannot be a name", unless the fault
+// is its length.
+std::string name_fault(std::string_view text, const std::string& rule);
+
 // The nearest text that is_name() allows, for a remedy; "" when nothing of it can stay.
 std::string as_name(std::string_view text);
 

@@ -84,8 +84,8 @@ class NodesReader {
   std::string read_name(const Item& item) {
     std::string text = read_verbatim(scope_, item).value_or("");
     if (is_name(text) || !item.node->is_scalar()) return text;
-    scope_.refuse(item, "'" + shown(text) + "' cannot be a name", shown(text),
-                  "use letters, digits, '-', '_' and '.'");
+    scope_.refuse(item, "'" + shown(text) + "' " + name_fault(text, "cannot be a name"),
+                  shown(text), "use letters, digits, '-', '_' and '.'");
     return {};
   }
 
