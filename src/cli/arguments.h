@@ -66,8 +66,8 @@ struct Arguments {
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> tail;
   std::optional<std::string> since;
-  std::int64_t after = 0;   // events --after
-  std::int64_t limit = 50;  // Rows of a list.
+  std::optional<std::int64_t> after;  // events --after
+  std::int64_t limit = 50;            // Rows of a list.
   std::optional<std::int64_t> events_max;
   std::optional<std::string> timeout;  // wait --timeout
   bool status = false;                 // wait --status, logs --status

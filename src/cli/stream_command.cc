@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "cli/commands.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr Duration kLook = Duration::seconds(1);
 constexpr std::int64_t kEventsPage = 1'000;
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
 std::string logs_target(const Arguments& arguments, const std::string& job) {
   std::string target = job_target(job, arguments.follow ? "/logs?follow=1" : "/logs?follow=0");
@@ -31,14 +33,16 @@ std::string logs_target(const Arguments& arguments, const std::string& job) {
   return target;
 }
 
-// Copies a stream's documents out until it ends or Ctrl-C, which just leaves.
+// Copies a stream's documents out until it ends, there were `most`, or Ctrl-C, which just leaves.
 template <typename Print>
-int copy(LineStream& stream, Print print) {
-  while (!stream.ended()) {
+int copy(LineStream& stream, std::int64_t most, Print print) {
+  for (std::int64_t printed = 0; printed < most && !stream.ended();) {
     auto line = stream.next(kLook);
     if (interrupts() > 0) return 130;
     if (!line.ok()) return fail(line.error());
-    if (line->has_value()) print(**line);
+    if (!line->has_value()) continue;
+    print(**line);
+    ++printed;
   }
   return 0;
 }
@@ -52,7 +56,8 @@ int copy_logs(const Arguments& arguments, Session& session, const std::string& j
   if (arguments.status) return status_code(*known);
   const bool many = has_many_ranks(*known) && !arguments.task.has_value();
   LineStream stream(session, logs_target(arguments, job), "cursor", "cursor");
-  return copy(stream, [&](const json::Value& line) { print_output(line, arguments.output, many); });
+  return copy(stream, kUnlimited,
+              [&](const json::Value& line) { print_output(line, arguments.output, many); });
 }
 
 // "1m7z.../train/3#2": what an event is about, as far as it names it.
@@ -89,20 +94,20 @@ void print_event(const Arguments& arguments, const json::Value& event) {
 }
 
 int page_events(const Arguments& arguments, Session& session, const std::string& base) {
-  std::int64_t after = arguments.after;
-  std::int64_t left = arguments.events_max.value_or(std::numeric_limits<std::int64_t>::max());
+  std::optional<std::int64_t> after = arguments.after;  // None: from the oldest that is kept.
+  std::int64_t left = arguments.events_max.value_or(kUnlimited);
   while (left > 0) {
-    const std::string target = base + "?after=" + std::to_string(after) +
-                               "&limit=" + std::to_string(std::min(left, kEventsPage));
+    std::string target = with_query(base, "limit", std::to_string(std::min(left, kEventsPage)));
+    if (after) target = with_query(std::move(target), "after", std::to_string(*after));
     const Result<json::Value> page = session.get(target);
     if (!page.ok()) return fail(page.error());
     const json::Value* list = page->find("events");
-    const std::int64_t through = number_of(*page, "through", after);
+    const std::int64_t through = number_of(*page, "through");
     if (list != nullptr && list->is_list()) {
       for (const json::Value& event : list->as_list()) print_event(arguments, event);
       left -= static_cast<std::int64_t>(list->as_list().size());
     }
-    if (through <= after) return 0;
+    if (after && through <= *after) return 0;
     after = through;
   }
   return 0;
@@ -129,8 +134,9 @@ int events(const Arguments& arguments, const Home& home) {
   if (!arguments.watch) return page_events(arguments, session, base);
   watch_interrupts();
   LineStream stream(session, base + "?watch=1&limit=1000", "seq", "after",
-                    std::to_string(arguments.after));
-  return copy(stream, [&](const json::Value& event) { print_event(arguments, event); });
+                    arguments.after ? std::to_string(*arguments.after) : "");
+  return copy(stream, arguments.events_max.value_or(kUnlimited),
+              [&](const json::Value& event) { print_event(arguments, event); });
 }
 
 }  // namespace runnel::cli

@@ -95,6 +95,7 @@ class Api {
   Async<http::Reply> job_events(http::Request request);
   Async<http::Reply> events(http::Request request, JobId job);
   Async<EventSeq> first_event_of(JobId job);
+  Async<EventSeq> beginning();
   Async<void> watch(EventQuery query, bool until_end, StreamForm form, http::StreamWriter& out);
 
   // api_logs.cc

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "control/api.h"
@@ -12,20 +13,17 @@ namespace {
 constexpr std::int64_t kSeqMax = std::numeric_limits<std::int64_t>::max();
 constexpr Duration kHeartbeat = Duration::seconds(15);
 
-Result<EventQuery> read_query(const http::Request& request) {
-  TRY(known_only(request, {"after", "limit", "watch", "until"}));
-  EventQuery query;
-  std::int64_t after = TRY(whole_of(request, "after", 0, kSeqMax));
+// The cursor that the request gives, if any.
+Result<std::optional<EventSeq>> cursor_of(const http::Request& request) {
+  if (!text_of(request, "after").empty()) {
+    return std::optional(EventSeq(TRY(whole_of(request, "after", 0, kSeqMax))));
+  }
   // A browser or SSE client that reconnects says where it was in this header.
   const auto last_id = request.headers.find("last-event-id");
-  if (last_id && request.query_value("after") == std::nullopt) {
-    http::Request resumed = http::Request::get("/");
-    resumed.query.emplace_back("after", std::string(*last_id));
-    after = TRY(whole_of(resumed, "after", 0, kSeqMax));
-  }
-  query.after = EventSeq(after);
-  query.limit = static_cast<std::size_t>(TRY(limit_of(request)));
-  return query;
+  if (!last_id) return std::optional<EventSeq>();
+  http::Request resumed = http::Request::get("/");
+  resumed.query.emplace_back("after", std::string(*last_id));
+  return std::optional(EventSeq(TRY(whole_of(resumed, "after", 0, kSeqMax))));
 }
 
 std::string encode(const EventPage& page, StreamForm form) {
@@ -71,11 +69,25 @@ Async<EventSeq> Api::first_event_of(JobId job) {
   co_return EventSeq(first != nullptr && first->is_int() ? first->as_int() : 1);
 }
 
+// Before the oldest event that is kept: what is older was pruned or lost in a repair.
+Async<EventSeq> Api::beginning() {
+  Result<EventSeq> oldest = co_await controller_.events().oldest();
+  co_return EventSeq(CO_TRY(std::move(oldest)).value() - 1);
+}
+
 // One list, or with `watch` a stream that goes on; `until=end` ends the stream with the job.
 Async<http::Reply> Api::events(http::Request request, JobId job) {
-  EventQuery query = CO_TRY(read_query(request));
+  CO_TRY(known_only(request, {"after", "limit", "watch", "until"}));
+  const std::optional<EventSeq> given = CO_TRY(cursor_of(request));
+  EventQuery query;
   query.job = std::move(job);
+  query.limit = static_cast<std::size_t>(CO_TRY(limit_of(request)));
   const Flag watched = CO_TRY(flag_of(request, "watch"));
+  query.after = given.value_or(EventSeq());
+  if (!given) {
+    Result<EventSeq> begin = co_await beginning();
+    query.after = CO_TRY(std::move(begin));
+  }
   if (!query.job.empty()) {  // Nothing of a job lies before its submission.
     Result<EventSeq> first = co_await first_event_of(query.job);
     query.after = std::max(query.after, EventSeq(CO_TRY(std::move(first)).value() - 1));

@@ -100,6 +100,13 @@ Result<void> fold(const store::Batch& batch, const model::TaskRef& task, TaskHis
   return {};
 }
 
+// The batch before those that may tell of events from `first` on; what was pruned tells nothing.
+Result<BatchSeq> before(store::EventLog& log, EventSeq first) {
+  const store::Head base = log.base();
+  if (first < base.next_event) return base.last;
+  return BatchSeq(TRY(log.find(first)).seq.value() - 1);
+}
+
 // Folds some batches; returns the last one read, or nothing when `last` was reached.
 Result<std::optional<BatchSeq>> fold_some(store::EventLog& log, BatchSeq after, EventSeq last,
                                           const model::TaskRef& task, TaskHistory& history) {
@@ -127,9 +134,9 @@ Async<std::string> Api::history_of(model::TaskRef task, EventSeq first, EventSeq
   // Shared: the worker folds into it while this frame is suspended.
   TaskHistory history(task);
   LogWriter& writer = controller_.writer();
-  Result<store::Batch> begin =
-      co_await writer.read<store::Batch>([first](store::EventLog& log) { return log.find(first); });
-  std::optional<BatchSeq> at = BatchSeq(CO_TRY(std::move(begin)).seq.value() - 1);
+  Result<BatchSeq> begin =
+      co_await writer.read<BatchSeq>([first](store::EventLog& log) { return before(log, first); });
+  std::optional<BatchSeq> at = CO_TRY(std::move(begin));
   while (at) {
     Result<std::optional<BatchSeq>> read = co_await writer.read<std::optional<BatchSeq>>(
         [&history, &task, &at, last](store::EventLog& log) {
@@ -144,10 +151,8 @@ Async<http::Reply> Api::get_task(http::Request request) {
   CO_TRY(known_only(request, {}));
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
-  const std::string& step = request.param("step");
-  const std::string& index = request.param("index");
-  Result<TaskNow> now =
-      co_await controller_.answer<TaskNow>([&job, &step, &index](const LogWriter& writer) {
+  Result<TaskNow> now = co_await controller_.answer<TaskNow>(
+      [job, step = request.param("step"), index = request.param("index")](const LogWriter& writer) {
         return task_now(writer, job, step, index);
       });
   const TaskNow task = CO_TRY(std::move(now));

@@ -19,6 +19,16 @@ Error cursor_ahead(EventSeq after, EventSeq last) {
       .with_hint("list again, then watch from there");
 }
 
+Error no_longer_kept(EventSeq after, EventSeq oldest) {
+  const std::string begin = std::to_string(oldest.value() - 1);
+  return Error(Errc::kGone, "event " + std::to_string(after.value() + 1) +
+                                " is no longer kept: the oldest is " +
+                                std::to_string(oldest.value()))
+      .with_field("after")
+      .with_value(std::to_string(after.value()))
+      .with_hint("begin there: runnel events --after " + begin);
+}
+
 // Most batches are of other jobs, and looking for the id costs a hundredth of parsing.
 bool may_concern(const store::Batch& batch, const JobId& job) {
   return job.empty() || batch.events.find(job.str()) != std::string::npos;
@@ -76,6 +86,11 @@ Async<EventPage> EventHub::read(EventQuery query) {
       [query](store::EventLog& log) { return read_events(log, query, kBatchesPerRead); });
 }
 
+Async<EventSeq> EventHub::oldest() {
+  co_return co_await writer_.read<EventSeq>(
+      [](store::EventLog& log) -> Result<EventSeq> { return log.base().next_event; });
+}
+
 Async<async::Wake> EventHub::changed(EventSeq after, Duration patience, async::StopToken stop) {
   if (ring_.last() > after) co_return async::Wake::kNotified;
   co_return co_await grown_.wait_for(patience, std::move(stop));
@@ -88,6 +103,8 @@ Result<EventPage> read_events(store::EventLog& log, const EventQuery& query,
   page.through = query.after;
   const EventSeq next(query.after.value() + 1);
   if (next >= log.head().next_event) return page;
+  const EventSeq oldest = log.base().next_event;
+  if (next < oldest) return no_longer_kept(query.after, oldest);
   const store::Batch first = TRY(log.find(next));
   if (!TRY(add_batch(first, query, page))) return page;
   BatchSeq at = first.seq;

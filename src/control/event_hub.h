@@ -29,6 +29,8 @@ class EventHub {
   EventSeq last() const { return ring_.last(); }
 
   Async<EventPage> read(EventQuery query);
+  // The oldest event that is kept, or that will be the first.
+  Async<EventSeq> oldest();
   // Returns once there are events after `after`, or when `patience` is over.
   Async<async::Wake> changed(EventSeq after, Duration patience, async::StopToken stop);
 

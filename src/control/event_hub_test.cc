@@ -120,6 +120,12 @@ TEST_F(EventHubTest, SaysThatACursorIsNoLongerKept) {
   auto read = home_.wait(home_.control().events().read({EventSeq(0), JobId(), 10}));
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().code, Errc::kGone);
+  const EventSeq oldest = MUST(home_.wait(home_.control().events().oldest()));
+  EXPECT_GT(oldest, EventSeq(1));
+  const EventSeq before(oldest.value() - 1);
+  EXPECT_EQ(read.error().hint,
+            "begin there: runnel events --after " + std::to_string(before.value()));
+  EXPECT_EQ(stored({before, JobId(), 10}, 10).events.front().seq, oldest);
 }
 
 TEST_F(EventHubTest, WakesWhoWaitsWhenSomethingHappened) {

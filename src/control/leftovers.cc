@@ -20,9 +20,9 @@ std::vector<JobId> not_in_state(const brain::State& state, const std::vector<Job
   return absent;
 }
 
-// When the log's first decision was made; nothing while there is none.
+// When the oldest decision that is kept was made; nothing while there is none.
 Result<std::optional<Time>> beginning_of(store::EventLog& log) {
-  const std::vector<store::Batch> first = TRY(log.read(BatchSeq(), 1));
+  const std::vector<store::Batch> first = TRY(log.read(log.base().last, 1));
   if (first.empty()) return std::optional<Time>();
   return std::optional(first.front().now);
 }

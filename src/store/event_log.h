@@ -81,6 +81,8 @@ class EventLog {
 
   virtual const OpenReport& open_report() const = 0;
   virtual Head head() const = 0;
+  // Where the log begins: after the newest batch that is no longer kept, batch 0 while all are.
+  virtual Head base() const = 0;
 
   // Begins a new reign: an epoch greater than all before, durable when it returns. What holds an
   // earlier one can append no more.

@@ -239,6 +239,7 @@ TYPED_TEST(EventLogTest, ASnapshotIsOfABatchThatIsThere) {
 TYPED_TEST(EventLogTest, PrunesOnlyWhatTwoSnapshotsCover) {
   this->append(10);
   EXPECT_EQ(this->log_->prune(this->epoch_, BatchSeq(1)).error().code, Errc::kPrecondition);
+  EXPECT_EQ(this->log_->base().next_event, EventSeq(1));
   MUST(this->log_->save_snapshot(this->epoch_, {BatchSeq(4), "four"}));
   EXPECT_EQ(this->log_->prune(this->epoch_, BatchSeq(1)).error().code, Errc::kPrecondition);
   MUST(this->log_->save_snapshot(this->epoch_, {BatchSeq(8), "eight"}));
@@ -247,6 +248,8 @@ TYPED_TEST(EventLogTest, PrunesOnlyWhatTwoSnapshotsCover) {
   MUST(this->log_->prune(this->epoch_, BatchSeq(4)));
   MUST(this->log_->prune(this->epoch_, BatchSeq(2)));  // Already gone.
   for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(this->log_->base().last, BatchSeq(4));
+    EXPECT_EQ(this->log_->base().next_event, EventSeq(9));
     EXPECT_EQ(this->log_->read(BatchSeq(3), 10).error().code, Errc::kGone);
     EXPECT_EQ(this->log_->find(EventSeq(8)).error().code, Errc::kGone);
     EXPECT_EQ(MUST(this->log_->find(EventSeq(9))).seq, BatchSeq(5));

@@ -12,6 +12,7 @@ class WatchedLog final : public store::EventLog {
 
   const store::OpenReport& open_report() const override { return log_->open_report(); }
   store::Head head() const override { return log_->head(); }
+  store::Head base() const override { return log_->base(); }
   Result<Epoch> acquire_lease() override { return log_->acquire_lease(); }
 
   Result<void> append(Epoch epoch, std::vector<store::Batch> batches,

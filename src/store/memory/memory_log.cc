@@ -19,6 +19,7 @@ class MemoryLog final : public EventLog {
 
   const OpenReport& open_report() const override { return report_; }
   Head head() const override { return head_; }
+  Head base() const override { return disk_->base; }
   Result<Epoch> acquire_lease() override;
   Result<void> append(Epoch epoch, std::vector<Batch> batches,
                       const ArchiveChange& archive) override;

@@ -36,6 +36,7 @@ class SqliteLog final : public EventLog {
 
   const OpenReport& open_report() const override { return report_; }
   Head head() const override { return head_; }
+  Head base() const override { return meta_.base; }
   Result<Epoch> acquire_lease() override;
   Result<void> append(Epoch epoch, std::vector<Batch> batches,
                       const ArchiveChange& archive) override;
