@@ -82,16 +82,18 @@ int act(const Arguments& arguments, const Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   int code = 0;
+  json::Value::List answers;
   for (const std::string& job : arguments.jobs) {
-    const Result<json::Value> answer = act_on(session, arguments.command, job);
+    Result<json::Value> answer = act_on(session, arguments.command, job);
     if (!answer.ok()) {
-      code = fail(answer.error());
-    } else if (is_document(arguments.output)) {
-      put(document(*answer, arguments.output));
+      code = complain(answer.error());
+      answers.push_back(error_document(answer.error()));
     } else {
-      say(outcome_of(arguments.command, job, *answer));
+      if (!is_document(arguments.output)) say(outcome_of(arguments.command, job, *answer));
+      answers.push_back(*std::move(answer));
     }
   }
+  if (is_document(arguments.output)) put(document_of_all(std::move(answers), arguments.output));
   return code;
 }
 

@@ -1,10 +1,12 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/pages.h"
 #include "cli/pause.h"
 #include "cli/print.h"
 #include "cli/session.h"
 #include "cli/target.h"
+#include "cli/wait_line.h"
 #include "env/clock.h"
 
 namespace runnel::cli {
@@ -59,9 +61,8 @@ std::string names(const json::Value& list) {
 }
 
 int print_jobs(const Arguments& arguments, Session& session) {
-  std::string target = "/api/v1/jobs?limit=" + std::to_string(arguments.limit);
-  if (!arguments.all) target += "&filter=unfinished";
-  const Result<json::Value> list = session.get(target);
+  const std::string target = arguments.all ? "/api/v1/jobs" : "/api/v1/jobs?filter=unfinished";
+  const Result<json::Value> list = read_pages(session, target, "jobs", arguments.limit);
   if (!list.ok()) return fail(list.error());
   switch (arguments.output) {
     case Output::kJson:
@@ -69,14 +70,18 @@ int print_jobs(const Arguments& arguments, Session& session) {
     case Output::kName: put(names(*list)); break;
     default: put(jobs_table(*list, arguments.output == Output::kWide));
   }
+  tell_of_more(*list, arguments.limit);
   return 0;
 }
 
-std::string wait_line(const json::Value& wait) {
-  std::string line =
-      text_of(wait, "step") + ": " + text_of(wait, "reason") + ": " + text_of(wait, "message");
-  const std::string remedy = text_of(wait, "remedy");
-  return line + (remedy.empty() ? "" : "; " + remedy) + "\n";
+std::string waits_text(const std::string& job, const json::Value& explanation) {
+  const json::Value* waits = explanation.find("waits");
+  if (waits == nullptr || !waits->is_list() || waits->as_list().empty()) {
+    return job + ": nothing waits\n";
+  }
+  std::string text;
+  for (const json::Value& wait : waits->as_list()) text += wait_line(wait) + "\n";
+  return text;
 }
 
 }  // namespace
@@ -95,20 +100,15 @@ int list_jobs(const Arguments& arguments, const Home& home) {
 int explain(const Arguments& arguments, const Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  json::Value::List all;
+  std::string text;
   for (const std::string& job : arguments.jobs) {
-    const Result<json::Value> waits = session.get(job_target(job, "/explain"));
+    Result<json::Value> waits = session.get(job_target(job, "/explain"));
     if (!waits.ok()) return fail(waits.error());
-    if (is_document(arguments.output)) {
-      put(document(*waits, arguments.output));
-      continue;
-    }
-    const json::Value* list = waits->find("waits");
-    if (list == nullptr || !list->is_list() || list->as_list().empty()) {
-      put(job + ": nothing waits\n");
-      continue;
-    }
-    for (const json::Value& wait : list->as_list()) put(wait_line(wait));
+    text += waits_text(job, *waits);
+    all.push_back(*std::move(waits));
   }
+  put(is_document(arguments.output) ? document_of_all(std::move(all), arguments.output) : text);
   return 0;
 }
 

@@ -2,7 +2,9 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/job_state.h"
 #include "cli/print.h"
+#include "cli/target.h"
 #include "generated/version.h"
 
 namespace runnel::cli {
@@ -49,6 +51,10 @@ int run(int argc, char** argv) {
   print_errors_as(parsed.arguments->output);
   const Result<Home> home = find_home(parsed.arguments->home);
   if (!home.ok()) return fail(home.error());
+  if (const auto named = check_jobs(parsed.arguments->jobs); !named.ok()) {
+    const int code = fail(named.error());
+    return parsed.arguments->status ? kStatusNotFound : code;
+  }
   return dispatch(*parsed.arguments, *home);
 }
 

@@ -59,6 +59,12 @@ std::string plan_text(const model::JobSpec& spec) {
   return text;
 }
 
+std::string step_names(const model::JobSpec& spec) {
+  std::string text;
+  for (const model::StepSpec& step : spec.steps) text += step.name + "\n";
+  return text;
+}
+
 }  // namespace
 
 int validate(const Arguments& arguments, const Home& home) {
@@ -78,7 +84,8 @@ int plan(const Arguments& arguments, const Home& home) {
   if (is_document(arguments.output)) {
     put(document(MUST(json::parse(model::encode_text(read.source->spec))), arguments.output));
   } else {
-    put(plan_text(read.source->spec));
+    const model::JobSpec& spec = read.source->spec;
+    put(arguments.output == Output::kName ? step_names(spec) : plan_text(spec));
   }
   return 0;
 }

@@ -6,6 +6,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
+#include <utility>
+
+#include "base/check.h"
 
 namespace runnel::cli {
 namespace {
@@ -61,7 +64,7 @@ void write_yaml(std::string& out, const json::Value& value, std::size_t depth) {
 // Set once by main().
 Output errors_as = Output::kHuman;
 
-json::Value error_document(const Error& error) {
+json::Value members_of(const Error& error) {
   json::Value inner = json::Value::object();
   inner.set("code", json::Value::text(std::string(to_string(error.code))));
   inner.set("message", json::Value::text(error.message));
@@ -73,9 +76,7 @@ json::Value error_document(const Error& error) {
     inner.set("line", json::Value::integer(error.where.line));
     inner.set("column", json::Value::integer(error.where.column));
   }
-  json::Value out = json::Value::object();
-  out.set("error", std::move(inner));
-  return out;
+  return inner;
 }
 
 }  // namespace
@@ -100,15 +101,30 @@ int exit_code_of(const Error& error) {
 
 void print_errors_as(Output output) { errors_as = output; }
 
-int fail(const Error& error) {
-  if (is_document(errors_as)) put(document(error_document(error), errors_as));
+json::Value error_document(const Error& error) {
+  json::Value out = json::Value::object();
+  out.set("error", members_of(error));
+  return out;
+}
+
+int complain(const Error& error) {
   say(error.where.file.empty() ? "runnel: " + error.to_string() : error.to_string());
   return exit_code_of(error);
 }
 
+int fail(const Error& error) { return fail(std::vector<Error>{error}); }
+
 int fail(const std::vector<Error>& errors) {
+  CHECK(!errors.empty(), "a failure without an error");
+  if (is_document(errors_as)) {
+    json::Value out = error_document(errors.front());
+    json::Value::List all;
+    for (const Error& error : errors) all.push_back(members_of(error));
+    if (all.size() > 1) out.set("errors", json::Value::list(std::move(all)));
+    put(document(out, errors_as));
+  }
   int code = 1;
-  for (const Error& error : errors) code = fail(error);
+  for (const Error& error : errors) code = complain(error);
   return code;
 }
 
@@ -140,6 +156,12 @@ std::string document(const json::Value& value, Output output) {
   std::string text;
   write_yaml(text, value, 0);
   return text.substr(text.find_first_not_of("\n "));
+}
+
+std::string document_of_all(json::Value::List answers, Output output) {
+  CHECK(!answers.empty(), "a command about nothing");
+  if (answers.size() == 1) return document(answers.front(), output);
+  return document(json::Value::list(std::move(answers)), output);
 }
 
 std::string stream_item(const json::Value& value, Output output) {

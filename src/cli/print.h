@@ -17,10 +17,14 @@ void put(std::string_view text);        // stdout, as it is; ends the process wh
 
 // Prints an error to stderr and returns the exit code it deserves: 2 for what the user must mend,
 // else 1.
+int complain(const Error& error);
+// Does so as the end of a command. With JSON or YAML it is also the command's document on stdout,
+// {"error": ...}: the tool spoke, no job. Several are one document, {"error": the first, "errors":
+// all}, and the code is that of the last.
 int fail(const Error& error);
-// With JSON or YAML an error is also a document {"error": ...} on stdout: the tool spoke, no job.
+int fail(const std::vector<Error>& errors);
 void print_errors_as(Output output);
-int fail(const std::vector<Error>& errors);  // The code of the last.
+json::Value error_document(const Error& error);
 int exit_code_of(const Error& error);
 
 // A table with aligned columns on a terminal, tab-separated lines in a pipe.
@@ -42,6 +46,9 @@ inline bool is_document(Output output) {
 }
 // The document in the form that was asked for: JSON or YAML.
 std::string document(const json::Value& value, Output output);
+
+// One document of what was asked about one thing or several: the answer itself, or their list.
+std::string document_of_all(json::Value::List answers, Output output);
 
 // One of a stream of documents: a line of JSON, or a YAML document with its marker.
 std::string stream_item(const json::Value& value, Output output);

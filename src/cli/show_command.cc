@@ -1,6 +1,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/pages.h"
 #include "cli/print.h"
 #include "cli/session.h"
 #include "cli/target.h"
@@ -60,9 +61,26 @@ std::string tasks_text(const json::Value& page) {
                  code == nullptr ? "-" : code->dump(), text_of(task, "reason", "-")});
     }
   }
-  std::string text = table.text(stdout_is_terminal());
-  if (!text_of(page, "next_page_token").empty()) say("there are more: --limit N, up to 1000");
+  return table.text(stdout_is_terminal());
+}
+
+// "train/3"
+std::string task_name(const json::Value& task) {
+  return text_of(task, "step") + "/" + std::to_string(number_of(task, "index"));
+}
+
+// The ids of what is shown, a line each: the job, or its tasks.
+std::string names_text(const json::Value& value) {
+  if (const json::Value* task = value.find("task")) return task_name(*task) + "\n";
+  const json::Value* tasks = value.find("tasks");
+  if (tasks == nullptr || !tasks->is_list()) return text_of(value, "id") + "\n";
+  std::string text;
+  for (const json::Value& task : tasks->as_list()) text += task_name(task) + "\n";
   return text;
+}
+
+bool wants_list(const Arguments& arguments) {
+  return !arguments.task.has_value() && (arguments.tasks || arguments.step.has_value());
 }
 
 std::string target_of(const Arguments& arguments, const std::string& job) {
@@ -70,17 +88,22 @@ std::string target_of(const Arguments& arguments, const std::string& job) {
     const std::string step = http::percent_encode(arguments.step.value_or("0"));
     return job_target(job, "/tasks/" + step + "/" + std::to_string(*arguments.task));
   }
-  if (!arguments.tasks && !arguments.step.has_value()) return job_target(job);
-  std::string target =
-      with_query(job_target(job, "/tasks"), "limit", std::to_string(arguments.limit));
+  if (!wants_list(arguments)) return job_target(job);
+  std::string target = job_target(job, "/tasks");
   if (!arguments.step.has_value()) return target;
   return with_query(std::move(target), "step", *arguments.step);
 }
 
 std::string human_text(const Arguments& arguments, const json::Value& value) {
+  if (arguments.output == Output::kName) return names_text(value);
   if (arguments.task.has_value()) return document(value, Output::kYaml);
-  if (arguments.tasks || arguments.step.has_value()) return tasks_text(value);
-  return job_text(value);
+  return wants_list(arguments) ? tasks_text(value) : job_text(value);
+}
+
+Result<json::Value> read(Session& session, const Arguments& arguments, const std::string& job) {
+  const std::string target = target_of(arguments, job);
+  if (!wants_list(arguments)) return session.get(target);
+  return read_pages(session, target, "tasks", arguments.limit);
 }
 
 }  // namespace
@@ -90,17 +113,17 @@ int show(const Arguments& arguments, const Home& home) {
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   json::Value::List all;
   for (const std::string& job : arguments.jobs) {
-    Result<json::Value> value = session.get(target_of(arguments, job));
+    Result<json::Value> value = read(session, arguments, job);
     if (!value.ok()) return fail(value.error());
     all.push_back(*std::move(value));
   }
   if (is_document(arguments.output)) {
-    put(document(all.size() == 1 ? all[0] : json::Value::list(all), arguments.output));
+    put(document_of_all(std::move(all), arguments.output));
     return 0;
   }
   for (const json::Value& value : all) {
-    put(arguments.output == Output::kName ? text_of(value, "id") + "\n"
-                                          : human_text(arguments, value));
+    put(human_text(arguments, value));
+    tell_of_more(value, arguments.limit);
   }
   return 0;
 }

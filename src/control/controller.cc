@@ -14,13 +14,6 @@ constexpr std::size_t kMatchesShownMax = 10;
 
 using Verb = model::JobRequest::Verb;
 
-Error no_such_job(const std::string& prefix) {
-  return Error(Errc::kNotFound, "there is no job '" + prefix + "'")
-      .with_field("id")
-      .with_value(prefix)
-      .with_hint("list them: runnel ps -a");
-}
-
 Error ambiguous(const std::string& prefix, const std::vector<std::string>& matches) {
   std::string list;
   for (const std::string& match : matches) list += (list.empty() ? "" : ", ") + match;

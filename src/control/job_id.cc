@@ -1,7 +1,6 @@
 #include "control/job_id.h"
 
 #include <algorithm>
-#include <string>
 
 #include "base/check.h"
 #include "hash/xxh3.h"
@@ -37,6 +36,13 @@ Time time_of(const JobId& id) {
     millis = millis * 32 + static_cast<std::int64_t>(kDigits.find(letter));
   }
   return Time::from_millis(millis);
+}
+
+Error no_such_job(const std::string& text) {
+  return Error(Errc::kNotFound, "there is no job '" + text + "'")
+      .with_field("id")
+      .with_value(text)
+      .with_hint("list them: runnel ps -a");
 }
 
 bool is_job_id_prefix(std::string_view text) {

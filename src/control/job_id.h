@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "base/ids.h"
 #include "base/units.h"
 
@@ -36,5 +38,8 @@ Time time_of(const JobId& id);
 
 // Whether the text could be an id or a shortened one: 1 to 12 of the digits used.
 bool is_job_id_prefix(std::string_view text);
+
+// What is said of a text that names no job.
+Error no_such_job(const std::string& text);
 
 }  // namespace runnel::control

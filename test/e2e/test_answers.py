@@ -1,0 +1,78 @@
+"""What the tool answers: one document, whole lists, and words for what cannot be."""
+
+import sqlite3
+
+
+def test_what_cannot_be_an_id_names_no_job(runnel):
+    runnel.run("run", "--", "true")
+    for words in (["wait"], ["show"], ["cancel"], ["logs"], ["events"], ["explain"], ["delete"]):
+        for job in ("", "a/b", "nonsense", "0" * 13):
+            runnel.run(*words, job, code=1, timeout=20)
+            assert f"there is no job '{job}'; list them: runnel ps -a" in runnel.err
+    runnel.run("wait", "a/b", "--status", code=102)
+
+
+def test_several_answers_are_one_document(runnel):
+    ids = [runnel.up("run: sleep 60\ngrace: 100ms\n") for _ in range(2)]
+    assert [each["id"] for each in runnel.json("explain", *ids)] == ids
+    assert [each["id"] for each in runnel.json("halt", *ids)] == ids
+    answers = runnel.json("cancel", ids[0], "zzzzzzzzzzzz", code=1)
+    assert answers[0]["id"] == ids[0] and answers[1]["error"]["code"] == "not-found"
+    assert runnel.json("cancel", ids[1])["id"] == ids[1]
+    for job in ids:
+        runnel.wait(job)
+    assert [each["deleted"] for each in runnel.json("delete", *ids)] == [True, True]
+    faults = runnel.json("validate", "-f", runnel.file("name: a b\nrum: x\n"), code=2)
+    assert len(faults["errors"]) > 1 and faults["error"] == faults["errors"][0]
+
+
+def test_lists_are_whole_or_say_that_they_are_not(runnel):
+    job = runnel.up("params: {n: {range: [1, 1500]}}\nparallel: 1\nrun: sleep 60\ngrace: 100ms\n")
+    runnel.run("cancel", job)
+    assert len(runnel.json("show", job, "--tasks", "--limit", "1500")["tasks"]) == 1500
+    assert "next_page_token" in runnel.json("show", job, "--tasks", "--limit", "1200")
+    assert len(runnel.run("show", job, "--tasks", "--limit", "1200", "-o", "name").splitlines()) == 1200
+    assert "there are more than these 1200; raise --limit" in runnel.err
+    runnel.run("run", "--", "true")
+    assert len(runnel.run("ps", "-a", "--limit", "1", "-o", "name").splitlines()) == 1
+    assert "there are more than these 1; raise --limit" in runnel.err
+    assert len(runnel.run("ps", "-a", "-o", "name").splitlines()) == 2
+    assert "there are more" not in runnel.err
+
+
+def test_names_are_names(runnel):
+    file = runnel.file("steps: {a: {run: 'true'}, b: {run: 'true'}}")
+    assert runnel.run("plan", "-f", file, "-o", "name") == "a\nb\n"
+    job = runnel.up(file.read_text())
+    assert runnel.run("show", job, "-o", "name") == job + "\n"
+    assert runnel.run("show", job, "--tasks", "-o", "name") == "a/0\nb/0\n"
+    assert runnel.run("show", job, "--step", "b", "--task", "0", "-o", "name") == "b/0\n"
+    runnel.wait(job)
+
+
+def test_watching_stops_at_its_limit(runnel):
+    runnel.run("run", "--", "true")
+    assert len(runnel.run("events", "--watch", "--limit", "3", timeout=20).splitlines()) == 3
+
+
+def test_what_a_repair_kept_is_told(runnel):
+    runnel.run("run", "--", "true")
+    job = runnel.up("run: exit 3\n")
+    runnel.wait(job)
+    for _ in range(2):  # Each end keeps a snapshot; the newer goes on without what lies before it.
+        runnel.until(lambda: not runnel.pids())
+        runnel.run("run", "--", "true")
+    runnel.until(lambda: not runnel.pids())
+    with sqlite3.connect(runnel.home / "log") as log:
+        log.execute("UPDATE batch SET input = '{}' WHERE seq = 1")
+    log.close()
+    runnel.run("fsck", code=1)
+    runnel.run("fsck", "--repair")
+    oldest = int(runnel.run("events").split("\t", 1)[0])
+    assert oldest > 1
+    runnel.run("events", "--after", "0", code=1)
+    assert f"runnel events --after {oldest - 1}" in runnel.err
+    runnel.run("events", job)
+    task = runnel.json("show", job, "--task", "0")["task"]
+    assert task["status"] == "FAILED" and task["exit_code"] == 3
+    assert runnel.json("events", "--watch", "--limit", "1")["seq"] == oldest
