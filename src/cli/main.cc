@@ -5,6 +5,7 @@
 #include "cli/job_state.h"
 #include "cli/print.h"
 #include "cli/target.h"
+#include "env/standard_streams.h"
 #include "generated/version.h"
 
 namespace runnel::cli {
@@ -62,6 +63,7 @@ int run(int argc, char** argv) {
 }  // namespace runnel::cli
 
 int main(int argc, char** argv) {
+  runnel::env::open_standard_streams();
   // Answered before anything is set up: scripts ask it often.
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
     runnel::cli::put(std::string(runnel::kVersion) + "\n");
