@@ -391,6 +391,17 @@ TEST(Brain, HaltPausesAndResumeGoesOn) {
   EXPECT_EQ(task->charged, 0);
 }
 
+TEST(Brain, WhatCannotBeResumedIsToldWhatItCan) {
+  Desk desk;
+  desk.join("a", 2);
+  const JobId good = desk.submit({step("a")});
+  const JobId bad = desk.submit({step("a")});
+  desk.ended("a", Desk::ref(good, 0, 0), 0);
+  desk.ended("a", Desk::ref(bad, 0, 0), 3);
+  EXPECT_EQ(desk.request(good, Verb::kResume).refusal->hint, "runnel show " + good.str());
+  EXPECT_EQ(desk.request(bad, Verb::kResume).refusal->hint, "runnel retry " + bad.str());
+}
+
 TEST(Brain, CancelEndsEverythingOnce) {
   Desk desk;
   desk.join("a", 1);

@@ -31,6 +31,10 @@ StepIndex step_index(std::size_t position) {
 
 bool unfinished(Status status) { return !model::is_end(status); }
 
+bool can_be_retried(const Job& job) {
+  return model::is_end(job.status) && job.status != Status::kSucceeded;
+}
+
 void stop_live_attempts(Turn& turn, const JobId& job, StepIndex step, Status because,
                         const std::string& actor) {
   std::vector<std::pair<model::AttemptRef, LaneId>> live;
@@ -106,9 +110,8 @@ void resume(Turn& turn, const Job& job, const std::string& actor) {
     return;
   }
   if (job.status != Status::kPaused) {
-    turn.refusal = not_now(
-        job, "only a halted job can be resumed",
-        model::is_end(job.status) ? "runnel retry " + job.id.str() : "runnel show " + job.id.str());
+    const std::string then = can_be_retried(job) ? "runnel retry " : "runnel show ";
+    turn.refusal = not_now(job, "only a halted job can be resumed", then + job.id.str());
     return;
   }
   for (std::size_t position = 0; position < job.steps.size(); ++position) {
@@ -129,7 +132,7 @@ void resume(Turn& turn, const Job& job, const std::string& actor) {
 bool worth_retrying(Status status) { return model::is_end(status) && status != Status::kSucceeded; }
 
 void retry(Turn& turn, const Job& job, const std::string& actor) {
-  if (!model::is_end(job.status) || job.status == Status::kSucceeded) {
+  if (!can_be_retried(job)) {
     turn.refusal = not_now(job, "only a failed or cancelled job can be retried",
                            "runnel show " + job.id.str());
     return;
