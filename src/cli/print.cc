@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "cli/yaml_text.h"
 
 namespace runnel::cli {
 namespace {
@@ -24,21 +25,11 @@ int write_all(int file, std::string_view text) {
   return 0;
 }
 
-// Letters that make a plain YAML scalar something else than text.
-bool needs_quotes(const std::string& text) {
-  if (text.empty() || text.front() == ' ' || text.back() == ' ') return true;
-  if (text.find_first_of(":#{}[],&*!|>'\"%@`\n\t\\") != std::string::npos) return true;
-  if (text.find_first_not_of("0123456789.+-eE") == std::string::npos) return true;
-  static const std::vector<std::string> kWords = {"null", "true", "false", "~",
-                                                  "yes",  "no",   "on",    "off"};
-  return std::find(kWords.begin(), kWords.end(), text) != kWords.end() || text.front() == '-';
-}
-
 void write_yaml(std::string& out, const json::Value& value, std::size_t depth);
 
 void write_yaml_members(std::string& out, const json::Value& value, std::size_t depth) {
   for (const auto& [key, member] : value.as_object()) {
-    out += std::string(depth * 2, ' ') + key + ":";
+    out += std::string(depth * 2, ' ') + yaml_text(key) + ":";
     write_yaml(out, member, depth + 1);
   }
 }
@@ -54,8 +45,7 @@ void write_yaml(std::string& out, const json::Value& value, std::size_t depth) {
       write_yaml(out, item, depth + 1);
     }
   } else if (value.is_text()) {
-    const bool quoted = needs_quotes(value.as_text());
-    out += " " + (quoted ? value.dump() : value.as_text()) + "\n";
+    out += " " + yaml_text(value.as_text()) + "\n";
   } else {
     out += " " + value.dump() + "\n";
   }

@@ -18,9 +18,10 @@ TEST(Print, TablesAreAlignedOrTabbed) {
 
 TEST(Print, DocumentsAsYaml) {
   const json::Value value =
-      parsed(R"({"a":1,"b":"plain","c":"12","d":["x",{"y":true}],"e":{},"f":"- no"})");
+      parsed(R"({"a":1,"b":"plain","c":"12","d":["x",{"t":true}],"e":{},"f":"- no","on":"True"})");
   EXPECT_EQ(document(value, Output::kYaml),
-            "a: 1\nb: plain\nc: \"12\"\nd:\n  - x\n  -\n    y: true\ne: {}\nf: \"- no\"\n");
+            "a: 1\nb: plain\nc: \"12\"\nd:\n  - x\n  -\n    t: true\ne: {}\nf: \"- no\"\n\"on\": "
+            "\"True\"\n");
 }
 
 TEST(Print, UsageErrorsExitWithTwo) {

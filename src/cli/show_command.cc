@@ -100,7 +100,8 @@ std::string human_text(const Arguments& arguments, const json::Value& value) {
   return wants_list(arguments) ? tasks_text(value) : job_text(value);
 }
 
-Result<json::Value> read(Session& session, const Arguments& arguments, const std::string& job) {
+Result<json::Value> read_shown(Session& session, const Arguments& arguments,
+                               const std::string& job) {
   const std::string target = target_of(arguments, job);
   if (!wants_list(arguments)) return session.get(target);
   return read_pages(session, target, "tasks", arguments.limit);
@@ -113,7 +114,7 @@ int show(const Arguments& arguments, const Home& home) {
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   json::Value::List all;
   for (const std::string& job : arguments.jobs) {
-    Result<json::Value> value = read(session, arguments, job);
+    Result<json::Value> value = read_shown(session, arguments, job);
     if (!value.ok()) return fail(value.error());
     all.push_back(*std::move(value));
   }
