@@ -10,6 +10,7 @@
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/target.h"
+#include "cli/waits.h"
 #include "env/clock.h"
 
 namespace runnel::cli {
@@ -48,7 +49,9 @@ class Attachment {
       looked = now();
       const json::Value job = TRY(document());
       if (has_settled(job) && !has_ended(job)) return halted();
-      if (!stream_.ended() && obeyed_ == 0) progress_.draw(job, now() - begun);
+      if (stream_.ended() || obeyed_ > 0) continue;
+      tell_of_waits(job);
+      progress_.draw(job, now() - begun);
     }
     progress_.clear();
     return ending(TRY(document()));
@@ -72,6 +75,18 @@ class Attachment {
     return {};
   }
 
+  // Nothing runs and nothing is said: whoever waits should know for what.
+  void tell_of_waits(const json::Value& job) {
+    if (has_ended(job) || is_active(job) || now() - explained_ < kLookEvery) return;
+    explained_ = now();
+    const Result<json::Value> explanation = session_.get(job_target(job_, "/explain"));
+    if (!explanation.ok()) return;  // The stream of output tells what is wrong with the daemon.
+    for (const std::string& line : waits_.news(*explanation)) {
+      progress_.clear();
+      say("runnel: " + line);
+    }
+  }
+
   int halted() {
     progress_.clear();
     say("runnel: " + job_ + " is halted; go on with: runnel resume " + job_);
@@ -82,8 +97,11 @@ class Attachment {
     if (!has_ended(job)) return halted();
     const std::string status = text_of(job, "status");
     if (status != "SUCCEEDED") {
+      std::string line = "runnel: " + job_ + " " + status;
       const std::string message = text_of(job, "message");
-      say("runnel: " + job_ + " " + status + (message.empty() ? "" : ": " + message));
+      if (!message.empty()) line += ": " + message;
+      const std::string failure = first_failure(job);
+      say(failure.empty() ? line : line + "; " + failure);
       say("look at it:  runnel show --tasks " + job_ + "\nrun again:   runnel retry " + job_);
     }
     return obeyed_ > 0 ? kInterrupted : static_cast<int>(number_of(job, "exit_code", 1));
@@ -95,6 +113,8 @@ class Attachment {
   Output output_;
   LineStream stream_;
   Progress progress_;
+  Waits waits_;
+  Duration explained_ = now();
   int obeyed_ = 0;  // Interrupts that were acted on.
 };
 

@@ -13,8 +13,24 @@ bool has_settled(const json::Value& job) {
   return has_ended(job) || text_of(job, "status") == "PAUSED";
 }
 
+bool is_active(const json::Value& job) {
+  const json::Value* counts = job.find("counts");
+  if (counts == nullptr) return false;
+  return number_of(*counts, "STARTING") + number_of(*counts, "RUNNING") +
+             number_of(*counts, "COMPLETING") >
+         0;
+}
+
 bool can_be_retried(const json::Value& job) {
   return has_ended(job) && text_of(job, "status") != "SUCCEEDED";
+}
+
+std::string first_failure(const json::Value& job) {
+  const json::Value* failure = job.find("first_failure");
+  if (failure == nullptr) return "";
+  return text_of(*failure, "step") + "/" + std::to_string(number_of(*failure, "task")) +
+         " ended with exit code " + std::to_string(number_of(*failure, "exit_code")) + " (" +
+         text_of(*failure, "reason", "no reason is known") + ")";
 }
 
 int status_code(const json::Value& job) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "json/value.h"
 
 namespace runnel::cli {
@@ -9,8 +11,12 @@ namespace runnel::cli {
 bool has_ended(const json::Value& job);
 // Ended, or halted: it does not go on by itself.
 bool has_settled(const json::Value& job);
+// Some task of it starts, runs or stores what it made.
+bool is_active(const json::Value& job);
 // Ended, and not well: there is something to run again.
 bool can_be_retried(const json::Value& job);
+// "train/3 ended with exit code 7 (NonZeroExit)": the first task that failed; "" without one.
+std::string first_failure(const json::Value& job);
 
 // SkyPilot's exit codes of `logs --status` and `wait --status`.
 inline constexpr int kStatusFailed = 100;

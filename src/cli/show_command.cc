@@ -1,6 +1,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/job_state.h"
 #include "cli/pages.h"
 #include "cli/print.h"
 #include "cli/session.h"
@@ -33,6 +34,9 @@ std::string job_text(const json::Value& job) {
   add_line(text, job, "status", "status");
   add_line(text, job, "reason", "reason");
   add_line(text, job, "message", "message");
+  if (const std::string failure = first_failure(job); !failure.empty()) {
+    text += "failure     " + failure + "\n";
+  }
   add_line(text, job, "owner", "owner");
   add_line(text, job, "submitted", "submitted_at");
   add_line(text, job, "started", "started_at");

@@ -83,7 +83,7 @@ void print_verified(const Arguments& arguments, const Verified& verified) {
       " events were decided again, all to the same\n");
 }
 
-std::string report_of(std::int64_t seed, const sim::Verdict& verdict) {
+std::string violation_text(std::int64_t seed, const sim::Verdict& verdict) {
   return sim::report({static_cast<std::uint64_t>(seed), verdict.violation});
 }
 
@@ -95,7 +95,7 @@ json::Value schedule_document(std::int64_t seed, const sim::Scenario& scenario,
   out.set("events", json::Value::integer(verdict.events));
   out.set("log_hash", json::Value::text(verdict.log_hash));
   if (verdict.violation.empty()) return out;
-  out.set("violation", json::Value::text(report_of(seed, verdict)));
+  out.set("violation", json::Value::text(violation_text(seed, verdict)));
   return out;
 }
 
@@ -109,7 +109,7 @@ int one_schedule(const Arguments& arguments, std::int64_t seed) {
   }
   put(sim::describe(scenario));
   put("events " + std::to_string(verdict.events) + ", log hash " + verdict.log_hash + "\n");
-  if (code != 0) put(report_of(seed, verdict) + "\n");
+  if (code != 0) put(violation_text(seed, verdict) + "\n");
   return code;
 }
 

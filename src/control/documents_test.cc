@@ -96,6 +96,19 @@ TEST_F(DocumentsTest, GiveOneForAnyFailureOfSeveralTasks) {
   EXPECT_EQ(exit_code_of(job(id)), 1);
 }
 
+TEST_F(DocumentsTest, NameTheFirstTaskThatFailed) {
+  desk_.join("n1", 4);
+  const JobId id = desk_.submit({step("a"), step("b", 3)});
+  desk_.ended("n1", Desk::ref(id, 0, 0), 0);
+  desk_.ended("n1", Desk::ref(id, 1, 2), 7);
+  desk_.ended("n1", Desk::ref(id, 1, 1), 42);
+  EXPECT_EQ(document(id).find("first_failure"), nullptr) << "it may yet be another";
+  desk_.ended("n1", Desk::ref(id, 1, 0), 0);
+  EXPECT_EQ(document(id).find("first_failure")->dump(),
+            R"({"exit_code":42,"reason":"NonZeroExit","step":"b","task":1})");
+  EXPECT_EQ(document(id, JobView::kRow).find("first_failure"), nullptr);
+}
+
 TEST_F(DocumentsTest, GiveOneForAJobCancelledBeforeItRan) {
   const JobId id = desk_.submit({step("a")});
   desk_.request(id, Verb::kCancel);

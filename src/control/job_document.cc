@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "control/exit_code.h"
+#include "control/first_failure.h"
 #include "model/codec.h"
 
 namespace runnel::control {
@@ -76,6 +78,17 @@ void write_steps(json::Writer& out, const brain::Job& job) {
   out.end_list();
 }
 
+void write_first_failure(json::Writer& out, const brain::Job& job) {
+  const std::optional<FirstFailure> failure = first_failure(job);
+  if (!failure) return;
+  out.key("first_failure").begin_object();
+  out.field("exit_code", failure->exit_code);
+  write_text(out, "reason", failure->reason);
+  out.field("step", job.spec->steps.at(static_cast<std::size_t>(failure->step.value())).name);
+  out.field("task", failure->task.value());
+  out.end_object();
+}
+
 brain::StatusCounts all_counts(const brain::Job& job) {
   brain::StatusCounts sum{};
   for (const brain::Step& step : job.steps) {
@@ -101,6 +114,7 @@ void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobVi
   write_time(out, "ended_at", job.ended_at);
   if (auto code = exit_code_of(job)) out.field("exit_code", *code);
   out.field("first_event", job.first_event.value());
+  if (view != JobView::kRow) write_first_failure(out, job);
   out.field("id", job.id.str());
   write_text(out, "message", job.message);
   out.field("name", job.spec->name);

@@ -1,6 +1,9 @@
 """What the tool answers: one document, whole lists, and words for what cannot be."""
 
 import sqlite3
+import subprocess
+
+from conftest import BINARY
 
 
 def test_what_cannot_be_an_id_names_no_job(runnel):
@@ -53,6 +56,36 @@ def test_names_are_names(runnel):
 def test_watching_stops_at_its_limit(runnel):
     runnel.run("run", "--", "true")
     assert len(runnel.run("events", "--watch", "--limit", "3", timeout=20).splitlines()) == 3
+
+
+def test_a_run_that_waits_says_once_for_what(runnel):
+    secret = runnel.work / "late"
+    process = runnel.start("run", runnel.file(f"secrets: {{TOKEN: 'file:{secret}'}}\nrun: echo $TOKEN\n"))
+    line = process.stderr.readline()
+    if "Resources" in line:  # A busy machine takes long to decide.
+        line = process.stderr.readline()
+    assert "job: BeginTime: task 0 tries again" in line and "(StartFailed)" in line, line
+    secret.write_text("here\n")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0 and out == "here\n"
+    assert "BeginTime" not in err, "it was told once"
+
+
+def test_a_failure_names_its_exit_code(runnel):
+    file = runnel.file("steps: {a: {run: 'true'}, train: {run: exit 7}}")
+    runnel.run("run", file, code=1)
+    assert "train/0 ended with exit code 7 (NonZeroExit)" in runnel.err
+    job = runnel.json("ps", "-a")["jobs"][0]["id"]
+    assert "failure     train/0 ended with exit code 7 (NonZeroExit)" in runnel.run("show", job)
+
+
+def test_closed_standard_streams_write_nowhere(runnel):
+    runnel.run("run", "--", "true")
+    for closed in ("0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"):
+        command = f"{BINARY} run -- sh -c 'echo out; echo err >&2' {closed}"
+        assert subprocess.run(["sh", "-c", command], cwd=runnel.work, env=runnel.env).returncode == 0
+    runnel.until(lambda: not runnel.pids())
+    runnel.run("fsck")
 
 
 def test_what_a_repair_kept_is_told(runnel):
