@@ -25,7 +25,7 @@ Finding check_home_folder(const Home& home) {
   const auto file_system = env::file_system_of(home.root);
   if (!file_system.ok()) return {"home", home.root, file_system.error().to_string()};
   const std::string found = home.root + " (" + file_system->name + ")";
-  if (file_system->locality == env::Locality::kNetwork) {
+  if (file_system->locality != env::Locality::kLocal) {
     return {"home", found, "choose a folder on a local disk: export RUNNEL_HOME=DIR"};
   }
   return {"home", found, ""};

@@ -13,7 +13,9 @@ namespace {
 Result<void> refuse_network(const Home& home) {
   const env::FileSystem file_system = TRY(env::file_system_of(home.root));
   if (file_system.locality == env::Locality::kLocal) return {};
+  const bool unknown = file_system.locality == env::Locality::kUnknown;
   return Error(Errc::kUnsupported, "a home cannot be on " + file_system.name +
+                                       (unknown ? ", which may be a network file system" : "") +
                                        ": its locks and syncs cannot be trusted there")
       .with_field("RUNNEL_HOME")
       .with_value(home.root)

@@ -29,14 +29,20 @@ constexpr std::array<std::string_view, 36> kNetworkNames = {
 static_assert(std::is_sorted(kNetworkNames.begin(), kNetworkNames.end()));
 
 // linux/magic.h, and the documents of those that are not there.
-constexpr std::array<std::pair<std::uint32_t, std::string_view>, 20> kNumbers = {{
-    {0x0000'6969, "nfs"},      {0x0000'517b, "smbfs"}, {0xff53'4d42, "cifs"},
-    {0xfe53'4d42, "smb3"},     {0x0102'1997, "9p"},    {0x0bd0'0bd0, "lustre"},
-    {0x00c3'6400, "ceph"},     {0x5346'414f, "afs"},   {0x7375'7245, "coda"},
-    {0x0116'1970, "gfs2"},     {0x7461'636f, "ocfs2"}, {0x4750'4653, "gpfs"},
-    {0x2003'0528, "orangefs"}, {0x0000'ef53, "ext4"},  {0x5846'5342, "xfs"},
-    {0x9123'683e, "btrfs"},    {0x0102'1994, "tmpfs"}, {0x794c'7630, "overlay"},
-    {0x6573'5546, "fuse"},     {0x0000'9fa0, "proc"},
+constexpr std::array<std::pair<std::uint32_t, std::string_view>, 37> kNumbers = {{
+    {0x0000'6969, "nfs"},      {0x0000'517b, "smbfs"},  {0xff53'4d42, "cifs"},
+    {0xfe53'4d42, "smb3"},     {0x0102'1997, "9p"},     {0x0bd0'0bd0, "lustre"},
+    {0x00c3'6400, "ceph"},     {0x5346'414f, "afs"},    {0x7375'7245, "coda"},
+    {0x0116'1970, "gfs2"},     {0x7461'636f, "ocfs2"},  {0x4750'4653, "gpfs"},
+    {0x2003'0528, "orangefs"}, {0x0000'ef53, "ext4"},   {0x5846'5342, "xfs"},
+    {0x9123'683e, "btrfs"},    {0x0102'1994, "tmpfs"},  {0x794c'7630, "overlay"},
+    {0x6573'5546, "fuse"},     {0x0000'9fa0, "proc"},   {0x1983'0326, "beegfs"},
+    {0x6b41'4653, "afs"},      {0x786f'4256, "vboxsf"}, {0xaad7'aaea, "panfs"},
+    {0x0000'564c, "ncpfs"},    {0x2fc1'2fc1, "zfs"},    {0xf2f5'2010, "f2fs"},
+    {0xca45'1a4e, "bcachefs"}, {0x3153'464a, "jfs"},    {0x5265'4973, "reiserfs"},
+    {0x0000'4d44, "vfat"},     {0x2011'bab0, "exfat"},  {0x5346'544e, "ntfs"},
+    {0x7366'746e, "ntfs3"},    {0x8584'58f6, "ramfs"},  {0x0000'f15f, "ecryptfs"},
+    {0x6175'6673, "aufs"},
 }};
 
 struct Mount {
@@ -82,6 +88,7 @@ bool is_below(std::string_view path, std::string_view point) {
 }
 
 Locality locality_of(std::string_view name) {
+  if (name == "fuse") return Locality::kUnknown;  // Without a word of what serves it.
   const bool network = std::binary_search(kNetworkNames.begin(), kNetworkNames.end(), name);
   return network ? Locality::kNetwork : Locality::kLocal;
 }
@@ -130,7 +137,7 @@ FileSystem file_system_of_number(std::uint32_t number) {
   }
   std::ostringstream name;
   name << "0x" << std::hex << number;
-  return {name.str(), Locality::kLocal};
+  return {name.str(), Locality::kUnknown};
 }
 
 Result<Bytes> free_space(const std::string& path) {

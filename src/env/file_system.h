@@ -10,8 +10,8 @@
 namespace runnel::env {
 
 // Where the bytes of a path live. Network file systems break locks and fsync in ways that differ by
-// server and mount option, so a home refuses them.
-enum class Locality : std::uint8_t { kLocal, kNetwork };
+// server and mount option, so a home refuses them, and what may be one.
+enum class Locality : std::uint8_t { kLocal, kNetwork, kUnknown };
 
 struct FileSystem {
   std::string name;  // As in /proc/self/mountinfo: "ext4", "nfs4", "fuse.sshfs".
@@ -27,7 +27,8 @@ Result<FileSystem> file_system_of(const std::string& path);
 // Without a name when no line tells, as in a chroot, whose own root is no mount point.
 FileSystem file_system_in(std::string_view mountinfo, std::string_view path);
 
-// The same by the number that statfs(2) gives; one that is not known is named "0x...".
+// The same by the number that statfs(2) gives; one that is not known is named "0x...". All of FUSE
+// has one number, so what serves it is unknown.
 FileSystem file_system_of_number(std::uint32_t number);
 
 // What an ordinary user may still write there.

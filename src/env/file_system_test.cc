@@ -46,7 +46,16 @@ TEST(FileSystem, IsKnownByNumberWhereNoLineTells) {
   EXPECT_EQ(file_system_of_number(0x0bd00bd0), (FileSystem{"lustre", Locality::kNetwork}));
   EXPECT_EQ(file_system_of_number(0xff534d42), (FileSystem{"cifs", Locality::kNetwork}));
   EXPECT_EQ(file_system_of_number(0xef53), (FileSystem{"ext4", Locality::kLocal}));
-  EXPECT_EQ(file_system_of_number(0xbee), (FileSystem{"0xbee", Locality::kLocal}));
+  EXPECT_EQ(file_system_of_number(0x19830326), (FileSystem{"beegfs", Locality::kNetwork}));
+  EXPECT_EQ(file_system_of_number(0x6b414653), (FileSystem{"afs", Locality::kNetwork}));
+  EXPECT_EQ(file_system_of_number(0x786f4256), (FileSystem{"vboxsf", Locality::kNetwork}));
+  EXPECT_EQ(file_system_of_number(0x2fc12fc1), (FileSystem{"zfs", Locality::kLocal}));
+}
+
+TEST(FileSystem, WhatIsNotKnownIsNotTakenForLocal) {
+  EXPECT_EQ(file_system_of_number(0x65735546), (FileSystem{"fuse", Locality::kUnknown}));
+  EXPECT_EQ(file_system_of_number(0xbee), (FileSystem{"0xbee", Locality::kUnknown}));
+  EXPECT_EQ(file_system_in("1 0 8:1 / /x rw - fuse f rw\n", "/x").locality, Locality::kUnknown);
 }
 
 TEST(FileSystem, OfAPathThatDoesNotExistYet) {
