@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "agent/log_index.h"
-#include "agent/runner/open_file.h"
 #include "agent/runner/output.h"
+#include "env/files.h"
 
 namespace runnel::agent {
 namespace {
@@ -108,7 +108,7 @@ std::string TaskFolders::lane_path(std::uint32_t slot) const {
 Result<TaskFolder> TaskFolders::take(std::uint32_t slot, const model::AttemptRef& attempt,
                                      TaskFolderKind kind, const std::string& checkpoint_dir) {
   const bool again = attempt.attempt.value() > 1;
-  if (kind == TaskFolderKind::kLasting || (again && exists(lasting_path(attempt)))) {
+  if (kind == TaskFolderKind::kLasting || (again && env::exists(lasting_path(attempt)))) {
     return take_lasting(attempt, checkpoint_dir);
   }
   TRY(make_ready(slot, checkpoint_dir));
@@ -133,7 +133,7 @@ Result<void> TaskFolders::make_ready(std::uint32_t slot, const std::string& chec
   if (ready != ready_.end()) ready_.erase(ready);
   const std::string folder = lane_path(slot);
   std::string path = folder + "/" + checkpoint_dir;
-  if (as_wanted || exists(path)) return {};
+  if (as_wanted || env::exists(path)) return {};
   // Another step used another name for its checkpoints.
   remove_empty(folder);
   TRY(make_folders(path));

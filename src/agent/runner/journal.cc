@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <utility>
 
-#include "agent/runner/open_file.h"
 #include "agent/runner/process_tree.h"
 #include "agent/runner/wire.h"
 #include "base/check.h"
+#include "env/files.h"
 
 namespace runnel::agent {
 namespace {
@@ -128,7 +128,7 @@ Result<JournalContent> parse_journal(std::string_view bytes) {
 }
 
 Result<JournalContent> read_journal(const std::string& path) {
-  if (!exists(path)) return Error(Errc::kNotFound, "there is no journal");
+  if (!env::exists(path)) return Error(Errc::kNotFound, "there is no journal");
   return parse_journal(read_small_file(path, Journal::kReadMax));
 }
 

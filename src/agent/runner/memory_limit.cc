@@ -10,9 +10,9 @@
 #include <memory>
 #include <utility>
 
-#include "agent/runner/open_file.h"
 #include "agent/runner/process_tree.h"
 #include "base/check.h"
+#include "env/files.h"
 
 namespace runnel::agent {
 namespace {
@@ -48,7 +48,7 @@ std::string own_group(std::string_view middle) {
 // Where the unified hierarchy is mounted: alone, or beside version 1.
 std::string mount_v2() {
   for (const char* path : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
-    if (exists(std::string(path) + "/cgroup.controllers")) return path;
+    if (env::exists(std::string(path) + "/cgroup.controllers")) return path;
   }
   return {};
 }
@@ -92,7 +92,7 @@ void MemoryGroups::probe() {
 
 bool MemoryGroups::probe_v1() {
   parent_ = std::string(kMountV1) + own_group(":memory:");
-  if (!exists(parent_ + "/memory.limit_in_bytes")) return false;
+  if (!env::exists(parent_ + "/memory.limit_in_bytes")) return false;
   way_ = MemoryWay::kGroupV1;
   Result<MemoryGroup> group = take(Bytes::gibi(1));
   if (group.ok()) give_back(std::move(*group));
@@ -129,9 +129,9 @@ Result<void> MemoryGroups::set_limit(const MemoryGroup& group, Bytes limit) cons
   if (way_ == MemoryWay::kGroupV2) return write_value(group.path + "/memory.max", value);
   // Memory plus swap may never be under memory alone: lift it first, then set both.
   const std::string with_swap = group.path + "/memory.memsw.limit_in_bytes";
-  if (exists(with_swap)) TRY(write_value(with_swap, "-1"));
+  if (env::exists(with_swap)) TRY(write_value(with_swap, "-1"));
   TRY(write_value(group.path + "/memory.limit_in_bytes", value));
-  if (exists(with_swap)) TRY(write_value(with_swap, value));
+  if (env::exists(with_swap)) TRY(write_value(with_swap, value));
   return {};
 }
 

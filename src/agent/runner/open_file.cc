@@ -1,7 +1,6 @@
 #include "agent/runner/open_file.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 namespace runnel::agent {
 
@@ -13,7 +12,5 @@ async::UniqueFd open_to_append(const std::string& path) {
   constexpr int kFlags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY;
   return async::UniqueFd(::open(path.c_str(), kFlags, 0644));
 }
-
-bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 }  // namespace runnel::agent

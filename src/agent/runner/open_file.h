@@ -11,6 +11,4 @@ async::UniqueFd open_to_read(const std::string& path);
 // Made when it is missing; every write goes to its end.
 async::UniqueFd open_to_append(const std::string& path);
 
-bool exists(const std::string& path);
-
 }  // namespace runnel::agent

@@ -1,6 +1,7 @@
 #include "agent/runner/process_tree.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -181,6 +182,12 @@ std::optional<std::string> environment_value(pid_t pid, std::string_view name) {
     rest.remove_prefix(end + 1);
   }
   return "";
+}
+
+std::optional<uid_t> owner_of(pid_t pid) {
+  struct stat info{};
+  if (::stat(("/proc/" + std::to_string(pid)).c_str(), &info) != 0) return std::nullopt;
+  return info.st_uid;
 }
 
 bool read_stat(pid_t pid, ProcessStat& stat) {

@@ -40,6 +40,10 @@ std::vector<pid_t> all_processes();
 // and shows none yet, and always of a program that we may not look into.
 std::optional<std::string> environment_value(pid_t pid, std::string_view name);
 
+// The user whose process it is now, root for one that nobody may look into; nothing when it is
+// gone.
+std::optional<uid_t> owner_of(pid_t pid);
+
 struct ProcessStat {
   char state = '?';  // R S D Z T ...
   pid_t parent = 0;

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/runner/moment.h"
+
 namespace runnel::agent {
 namespace {
 
@@ -39,23 +41,49 @@ class Child {
   pid_t pid_;
 };
 
+constexpr Duration kPatience = Duration::seconds(60);
+
+// Waits until it is true, and fails with `what` when it does not become so.
+template <typename Truth>
+void wait_until(const char* what, Truth truth) {
+  const Duration end = boot_now() + kPatience;
+  while (!truth()) {
+    ASSERT_LT(boot_now(), end) << what << " did not become true within " << human(kPatience);
+    ::usleep(100);
+  }
+}
+
 // Whoever reads "" there takes a process of an attempt for a stranger's.
 TEST(ProcessTree, AProcessThatExecsAgainAndAgainNeverSeemsToHaveNoEnvironment) {
   const Child child("[ $1 -gt 0 ] || kill -STOP $$; exec /bin/sh -c \"$0\" \"$0\" $(($1 - 1))",
                     "1000", "ROUND=first");
-  while (environment_value(child.pid(), "ROUND") != "first") ::usleep(100);
+  ASSERT_NO_FATAL_FAILURE(wait_until("that the child has its environment", [&] {
+    return environment_value(child.pid(), "ROUND") == "first";
+  }));
+  const Duration end = boot_now() + kPatience;
   int looks = 0;
   for (; !child.is_stopped(); ++looks) {
     const std::optional<std::string> value = environment_value(child.pid(), "ROUND");
     ASSERT_TRUE(!value || *value == "first") << "'" << *value << "' at look " << looks;
+    ASSERT_LT(boot_now(), end) << "the child still execs after " << looks << " looks";
   }
   EXPECT_GT(looks, 100);
 }
 
 TEST(ProcessTree, AnEmptyEnvironmentIsNotTakenForAnExec) {
   const Child child("kill -STOP $$", "", nullptr);
-  while (!child.is_stopped()) ::usleep(100);
+  ASSERT_NO_FATAL_FAILURE(wait_until("that the child stops", [&] { return child.is_stopped(); }));
   EXPECT_EQ(environment_value(child.pid(), "ROUND"), "");
+}
+
+TEST(ProcessTree, AProcessHasAnOwnerWhileItIsThere) {
+  pid_t gone = 0;
+  {
+    const Child child("kill -STOP $$", "", nullptr);
+    gone = child.pid();
+    EXPECT_EQ(owner_of(gone), ::geteuid());
+  }
+  EXPECT_EQ(owner_of(gone), std::nullopt);
 }
 
 TEST(ProcessTree, NoProcessHasNoEnvironment) {

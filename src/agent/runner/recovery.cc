@@ -13,10 +13,10 @@
 #include "agent/runner/folders.h"
 #include "agent/runner/journal.h"
 #include "agent/runner/moment.h"
-#include "agent/runner/open_file.h"
 #include "agent/runner/output.h"
 #include "agent/runner/process_tree.h"
 #include "agent/runner/strays.h"
+#include "env/files.h"
 
 namespace runnel::agent {
 namespace {
@@ -24,7 +24,7 @@ namespace {
 // The clock tick of /proc, and the longest a spawn is tried again.
 constexpr Duration kStartSlack = Duration::millis(20);
 constexpr Duration kStartLateMax = Duration::seconds(31);
-constexpr Duration kSilentMax = Duration::millis(50);
+constexpr Duration kAnswerMax = Duration::seconds(1);  // As Strays::kSilentMax.
 constexpr Duration kKillMax = Duration::seconds(5);
 constexpr useconds_t kLookEveryMicros = 5'000;
 
@@ -60,14 +60,14 @@ void add_tree(Victims& victims, pid_t leader, const std::vector<pid_t>& all) {
 // Those of `pids` whose environment says that they are of attempts of this home.
 std::vector<pid_t> of_home(std::vector<pid_t> pids, const std::string& home_token) {
   std::vector<pid_t> found;
-  // One in the middle of an exec tells a moment later; strangers that we may not look into never
-  // do.
-  const Duration until = boot_now() + kSilentMax;
+  // One in the middle of an exec tells a moment later, or many on a busy machine. Another user's,
+  // which we may not look into, never does.
+  const Duration until = boot_now() + kAnswerMax;
   while (true) {
     std::vector<pid_t> silent;
     for (const pid_t pid : pids) {
       const std::optional<std::string> key = environment_value(pid, kAttemptKeyName);
-      if (!key) silent.push_back(pid);
+      if (!key && owner_of(pid) == ::geteuid()) silent.push_back(pid);
       if (key && key->starts_with(home_token)) found.push_back(pid);
     }
     if (silent.empty() || boot_now() >= until) return found;
@@ -157,7 +157,7 @@ class Closer {
     const model::RankReport& report = rank.fact.report;
     const JobId& job = report.attempt.task.job;
     // A job that was deleted meanwhile gets no folders again.
-    if (!exists(logs_folder(home_, job))) return;
+    if (!env::exists(logs_folder(home_, job))) return;
     auto found = outputs_.find(job);
     if (found == outputs_.end()) found = outputs_.emplace(job, open(job)).first;
     if (found->second) {
