@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "brain/sampling.h"
+#include "search/sampling.h"
 #include "brain/turn.h"
 #include "brain/wish.h"
 #include "sched/place.h"
@@ -73,7 +73,7 @@ void bind(Turn& turn, LaneId lane, const StepKey& key, std::int64_t count) {
     const Task* kept = find_task(turn.state(), {key.job, key.step, index});
     const std::int32_t attempts = kept == nullptr ? 0 : kept->attempts.value();
     event.tasks.push_back(
-        {index, AttemptNumber(attempts + 1), draw(spec, job.spec->seed, key.step, index)});
+        {index, AttemptNumber(attempts + 1), search::draw(spec, job.spec->seed, key.step, index)});
   }
   turn.emit(std::move(event));
   turn.touch_step(key.job, key.step);

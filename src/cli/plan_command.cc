@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "brain/sampling.h"
+#include "search/sampling.h"
 #include "cli/commands.h"
 #include "cli/job_source.h"
 #include "cli/print.h"

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <map>
 
-#include "brain/sampling.h"
+#include "search/sampling.h"
 #include "control/exit_code.h"
 #include "json/writer.h"
 
@@ -32,7 +32,7 @@ void write_params(json::Writer& out, const brain::Job& job, const TaskPlace& pla
   const model::StepSpec& spec = spec_at(job, place.step);
   if (spec.params.empty()) return;
   std::map<std::string, std::string> sorted;
-  for (auto& [name, value] : brain::draw(spec, job.spec->seed, place.step, place.index)) {
+  for (auto& [name, value] : search::draw(spec, job.spec->seed, place.step, place.index)) {
     sorted[name] = std::move(value);
   }
   out.key("params").begin_object();

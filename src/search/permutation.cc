@@ -1,8 +1,8 @@
-#include "brain/permutation.h"
+#include "search/permutation.h"
 
 #include "base/check.h"
 
-namespace runnel::brain {
+namespace runnel::search {
 namespace {
 
 constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / the golden ratio.
@@ -55,4 +55,4 @@ std::uint64_t permute(std::uint64_t position, std::uint64_t size, std::uint64_t 
   return position;
 }
 
-}  // namespace runnel::brain
+}  // namespace runnel::search

@@ -1,4 +1,4 @@
-#include "brain/sampling.h"
+#include "search/sampling.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace runnel::brain {
+namespace runnel::search {
 namespace {
 
 using model::Parameter;
@@ -299,4 +299,4 @@ TEST(SamplingDeathTest, ATaskOutsideTheGridIsOurBug) {
 }
 
 }  // namespace
-}  // namespace runnel::brain
+}  // namespace runnel::search

@@ -1,11 +1,11 @@
-#include "brain/permutation.h"
+#include "search/permutation.h"
 
 #include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace runnel::brain {
+namespace runnel::search {
 namespace {
 
 TEST(Permutation, ReachesEveryPositionOnce) {
@@ -70,4 +70,4 @@ TEST(PermutationDeathTest, APositionOutsideIsOurBug) {
 }
 
 }  // namespace
-}  // namespace runnel::brain
+}  // namespace runnel::search

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace runnel::brain {
+namespace runnel::search {
 
 // Scrambles 64 bits so that each input bit sways each output bit; a bijection (the finaliser of
 // SplitMix64: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
@@ -17,4 +17,4 @@ std::uint64_t permute(std::uint64_t position, std::uint64_t size, std::uint64_t 
 
 inline constexpr std::uint64_t kPermutationMax = std::uint64_t{1} << 62;
 
-}  // namespace runnel::brain
+}  // namespace runnel::search

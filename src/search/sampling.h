@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "model/spec.h"
 
-namespace runnel::brain {
+namespace runnel::search {
 
 // The number of distinct combinations of a step's discrete parameters (1 when it has none).
 // kInvalid when it is more than model::kTasksPerStepMax: such a step needs `samples`.
@@ -36,4 +36,4 @@ std::vector<std::pair<std::string, std::string>> draw(const model::StepSpec& ste
                                                       std::int64_t seed, StepIndex step_index,
                                                       TaskIndex task);
 
-}  // namespace runnel::brain
+}  // namespace runnel::search

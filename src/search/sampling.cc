@@ -1,4 +1,4 @@
-#include "brain/sampling.h"
+#include "search/sampling.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "brain/permutation.h"
+#include "search/permutation.h"
 
-namespace runnel::brain {
+namespace runnel::search {
 namespace {
 
 using model::Parameter;
@@ -189,4 +189,4 @@ std::vector<std::pair<std::string, std::string>> draw(const model::StepSpec& ste
   return Drawing(step, key, static_cast<std::uint64_t>(task.value())).run();
 }
 
-}  // namespace runnel::brain
+}  // namespace runnel::search
