@@ -14,7 +14,7 @@
 namespace runnel::cli {
 namespace {
 
-constexpr Duration kLook = Duration::seconds(1);
+constexpr Duration kLineWithin = Duration::seconds(1);
 constexpr std::int64_t kEventsPage = 1'000;
 
 std::string logs_target(const Arguments& arguments, const std::string& job) {
@@ -35,7 +35,7 @@ std::string logs_target(const Arguments& arguments, const std::string& job) {
 template <typename Print>
 int copy(LineStream& stream, Print print) {
   while (!stream.ended()) {
-    auto line = stream.next(kLook);
+    auto line = stream.next(kLineWithin);
     if (interrupts() > 0) return 130;
     if (!line.ok()) return fail(line.error());
     if (line->has_value()) print(**line);

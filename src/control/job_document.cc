@@ -34,10 +34,6 @@ void write_counts(json::Writer& out, const brain::StatusCounts& counts) {
   out.end_object();
 }
 
-void write_time(json::Writer& out, std::string_view key, Time time) {
-  if (time != Time()) out.field(key, rfc3339(time));
-}
-
 void write_text(json::Writer& out, std::string_view key, const std::string& text) {
   if (!text.empty()) out.field(key, text);
 }
@@ -91,6 +87,10 @@ std::int64_t task_count(const brain::Job& job) {
 }
 
 }  // namespace
+
+void write_time(json::Writer& out, std::string_view key, Time time) {
+  if (time != Time()) out.field(key, rfc3339(time));
+}
 
 void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobView view) {
   CHECK(job.spec != nullptr, "a job without a specification");
