@@ -1,11 +1,10 @@
 #include "search/sampling.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 
 #include "base/check.h"
+#include "search/decimal.h"
 #include "search/permutation.h"
 
 namespace runnel::search {
@@ -17,24 +16,14 @@ __extension__ using Wide = unsigned __int128;
 // What a random number is for; each use of each parameter has its own key.
 enum class Use : std::uint8_t { kCells, kSlice, kPoint };
 
-template <typename Number>
-Number number_of(const std::string& text) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, value);
-  CHECK(problem == std::errc(), "a bound of a parameter is no number in a checked spec");
-  CHECK(stop == end, "a bound of a parameter has trailing text in a checked spec");
-  return value;
-}
-
 // The values of a discrete parameter, by position.
-struct Axis {
+struct Positions {
   std::uint64_t size = 1;
   std::uint64_t low = 0;   // Ranges: the first integer, in two's complement.
   std::uint64_t span = 0;  // Ranges: the last one minus the first.
 };
 
-Axis axis_of(const Parameter& parameter) {
+Positions positions_of(const Parameter& parameter) {
   if (parameter.kind == Parameter::Kind::kChoice) {
     CHECK(!parameter.values.empty(), "a choice without values in a checked spec");
     return {.size = parameter.values.size()};
@@ -48,26 +37,21 @@ Axis axis_of(const Parameter& parameter) {
           .span = span};
 }
 
-std::string value_at(const Parameter& parameter, const Axis& axis, std::uint64_t position) {
-  CHECK(position < axis.size, "a position outside its parameter");
+std::string value_at(const Parameter& parameter, const Positions& positions,
+                     std::uint64_t position) {
+  CHECK(position < positions.size, "a position outside its parameter");
   if (parameter.kind == Parameter::Kind::kChoice) return parameter.values[position];
   // Of more integers than there are positions, each position stands for the first of its share.
   const std::uint64_t offset =
-      axis.span < kPermutationMax
+      positions.span < kPermutationMax
           ? position
-          : static_cast<std::uint64_t>((Wide{position} * (Wide{axis.span} + 1)) / kPermutationMax);
-  return std::to_string(static_cast<std::int64_t>(axis.low + offset));
+          : static_cast<std::uint64_t>((Wide{position} * (Wide{positions.span} + 1)) /
+                                       kPermutationMax);
+  return std::to_string(static_cast<std::int64_t>(positions.low + offset));
 }
 
 // Whether a * b is at most `most`; both are at least 1.
 bool product_fits(std::uint64_t a, std::uint64_t b, std::uint64_t most) { return a <= most / b; }
-
-std::string shortest(double value) {
-  std::array<char, 32> buffer{};
-  const auto [end, problem] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  CHECK(problem == std::errc(), "the shortest text of a double has at most 24 characters");
-  return {buffer.data(), end};
-}
 
 // The point of [low, high) that `share` of 0 to 1 means.
 double point_of(const Parameter& parameter, double share) {
@@ -104,7 +88,7 @@ class Drawing {
  private:
   struct Member {
     std::size_t index = 0;
-    Axis axis;
+    Positions positions;
   };
 
   std::uint64_t key_of(Use use, std::uint64_t number) const {
@@ -118,14 +102,14 @@ class Drawing {
     std::uint64_t cells = 1;
     for (std::size_t index = step_.params.size(); index-- > 0;) {
       if (step_.params[index].continuous()) continue;
-      const Axis axis = axis_of(step_.params[index]);
-      if (!product_fits(cells, axis.size, kPermutationMax)) {
+      const Positions positions = positions_of(step_.params[index]);
+      if (!product_fits(cells, positions.size, kPermutationMax)) {
         draw_part(part, cells);
         part.clear();
         cells = 1;
       }
-      cells *= axis.size;
-      part.push_back({index, axis});
+      cells *= positions.size;
+      part.push_back({index, positions});
     }
     draw_part(part, cells);
   }
@@ -136,8 +120,8 @@ class Drawing {
     std::uint64_t cell = step_.samples ? permuted_cell(part.front().index, cells) : task_;
     for (const Member& member : part) {
       values_[member.index] =
-          value_at(step_.params[member.index], member.axis, cell % member.axis.size);
-      cell /= member.axis.size;
+          value_at(step_.params[member.index], member.positions, cell % member.positions.size);
+      cell /= member.positions.size;
     }
     CHECK(step_.samples || cell == 0, "a task index outside the grid of its step");
   }
@@ -168,14 +152,14 @@ Result<std::int64_t> grid_size(const std::vector<Parameter>& params) {
   std::uint64_t cells = 1;
   for (const Parameter& parameter : params) {
     if (parameter.continuous()) continue;
-    const Axis axis = axis_of(parameter);
-    if (!product_fits(cells, axis.size, static_cast<std::uint64_t>(model::kTasksPerStepMax))) {
+    const Positions positions = positions_of(parameter);
+    if (!product_fits(cells, positions.size, static_cast<std::uint64_t>(model::kTasksPerStepMax))) {
       return Error(Errc::kInvalid, "the full grid has more than " +
                                        std::to_string(model::kTasksPerStepMax) + " tasks")
           .with_field("params." + parameter.name)
           .with_hint("say how many to draw with samples");
     }
-    cells *= axis.size;
+    cells *= positions.size;
   }
   return static_cast<std::int64_t>(cells);
 }

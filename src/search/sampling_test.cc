@@ -8,31 +8,18 @@
 
 #include <gtest/gtest.h>
 
+#include "search/testing/parameters.h"
+
 namespace runnel::search {
 namespace {
 
 using model::Parameter;
 using Drawn = std::vector<std::pair<std::string, std::string>>;
 
-Parameter choice(std::string name, std::vector<std::string> values) {
-  return {.name = std::move(name), .kind = Parameter::Kind::kChoice, .values = std::move(values)};
-}
-
-Parameter between(Parameter::Kind kind, std::string name, std::string low, std::string high) {
-  return {.name = std::move(name), .kind = kind, .low = std::move(low), .high = std::move(high)};
-}
-
-Parameter range(std::string name, std::string low, std::string high) {
-  return between(Parameter::Kind::kRange, std::move(name), std::move(low), std::move(high));
-}
-
-Parameter uniform(std::string name, std::string low, std::string high) {
-  return between(Parameter::Kind::kUniform, std::move(name), std::move(low), std::move(high));
-}
-
-Parameter loguniform(std::string name, std::string low, std::string high) {
-  return between(Parameter::Kind::kLogUniform, std::move(name), std::move(low), std::move(high));
-}
+using testing::choice;
+using testing::loguniform;
+using testing::range;
+using testing::uniform;
 
 std::vector<Parameter> grid_of_four_times_eight() {
   std::vector<Parameter> params;

@@ -40,6 +40,8 @@ class Space {
 
   const std::vector<Axis>& axes() const { return axes_; }
   std::size_t size() const { return axes_.size(); }
+  // How many values the axis can have; 0 where they are not counted.
+  double cells(std::size_t axis) const;
   // Whether the axis takes part, given the coordinates of its ancestors.
   bool active(const Point& point, std::size_t axis) const;
   // The point with its coordinates moved to the nearest possible value and NaN where they take no
@@ -60,8 +62,13 @@ class Space {
   double from_unit(std::size_t axis, double unit) const;
 
  private:
+  double nearest(std::size_t axis, double value) const;
+  std::string text(std::size_t axis, double value) const;
+  Result<double> value(std::size_t axis, const std::string& text) const;
+
   std::vector<model::Parameter> params_;
   std::vector<Axis> axes_;
+  std::vector<std::size_t> parents_first_;  // All axes.
 };
 
 }  // namespace runnel::search
