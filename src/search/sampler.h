@@ -47,7 +47,8 @@ struct SamplerSetup {
   std::uint64_t seed = 0;
 };
 
-// By the specification's method; kAuto decides by space, objectives and budget (docs/search/auto.md).
+// By the specification's method; kAuto decides by space, objectives and budget
+// (docs/search/auto.md). Only random, grid and NSGA-II take several objectives.
 std::unique_ptr<Sampler> make_sampler(const SamplerSetup& setup);
 // Which method kAuto stands for.
 model::SearchSpec::Method chosen_method(const model::SearchSpec& search, const Space& space);
