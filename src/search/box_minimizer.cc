@@ -13,8 +13,8 @@ namespace {
 
 using Values = std::vector<double>;
 
-constexpr std::size_t kMemory = 8;    // Steps that shape the next direction.
-constexpr int kTriesMax = 12;         // Of one step, each at most half as long as the one before.
+constexpr std::size_t kStepsRemembered = 8;  // Steps that shape the next direction.
+constexpr int kShorterSteps = 12;     // Of one step, each at most half as long as the one before.
 constexpr double kEnoughGain = 1e-4;  // Share of the gain that the gradient promises.
 constexpr double kLeastGain = 1e-10;  // Relative; less is the end.
 constexpr double kFirstLength = 0.1;  // Of the first step, while nothing is known of curvature.
@@ -53,7 +53,7 @@ class Descent {
     if (!(slope < 0)) return false;
     const double length = std::sqrt(dot(direction, direction));
     double share = pairs_.empty() ? std::min(1.0, kFirstLength / length) : 1;
-    for (int tries = 0; tries < kTriesMax; ++tries, share /= 2) {
+    for (int tries = 0; tries < kShorterSteps; ++tries, share /= 2) {
       if (const auto gain = try_step(direction, share)) {
         return *gain > kLeastGain * (1 + std::abs(value_));
       }
@@ -134,7 +134,7 @@ class Descent {
     const double curvature = dot(moved, turned);
     if (!(curvature > 1e-12 * dot(turned, turned))) return;
     pairs_.push_back({std::move(moved), std::move(turned), curvature});
-    if (pairs_.size() > kMemory) pairs_.pop_front();
+    if (pairs_.size() > kStepsRemembered) pairs_.pop_front();
   }
 
   const SmoothFunction& function_;

@@ -41,9 +41,11 @@ double squared_distance(const std::vector<Coordinate>& kinds, const Row& weights
   return sum;
 }
 
+}  // namespace
+
 // What the observations say under one belief, the lower triangle of every matrix.
-struct Fit {
-  Fit(const GpData& data, const GpBelief& belief);
+struct GpFit {
+  GpFit(const GpData& data, const GpBelief& belief);
 
   double loss() const {
     const double n = static_cast<double>(values.size());
@@ -58,7 +60,7 @@ struct Fit {
   GpVector solved;
 };
 
-Fit::Fit(const GpData& data, const GpBelief& belief)
+GpFit::GpFit(const GpData& data, const GpBelief& belief)
     : values(Eigen::Map<const GpVector>(data.values.data(),
                                         static_cast<Eigen::Index>(data.values.size()))),
       kernel(GpMatrix::Zero(values.size(), values.size())),
@@ -80,6 +82,8 @@ Fit::Fit(const GpData& data, const GpBelief& belief)
   CHECK(factor.info() == Eigen::Success, "the noise does not keep a kernel definite");
   solved = factor.solve(values);
 }
+
+namespace {
 
 // ---- the prior ---------------------------------------------------------------------------------
 
@@ -129,7 +133,7 @@ Row packed(const GpBelief& belief) {
 }
 
 // Half the trace of (K^-1 - a a') dK for each entry of the belief; equation 5.9.
-void add_slopes(const GpData& data, const GpBelief& belief, const Fit& fit, Row& gradient) {
+void add_slopes(const GpData& data, const GpBelief& belief, const GpFit& fit, Row& gradient) {
   const Eigen::Index n = fit.values.size();
   GpMatrix inverse = GpMatrix::Identity(n, n);
   fit.lower.triangularView<Eigen::Lower>().solveInPlace(inverse);
@@ -158,7 +162,7 @@ void add_slopes(const GpData& data, const GpBelief& belief, const Fit& fit, Row&
 
 double posterior_loss(const GpData& data, const Row& at, Row& gradient) {
   const GpBelief belief = unpacked(at);
-  const Fit fit(data, belief);
+  const GpFit fit(data, belief);
   double loss = fit.loss();
   std::ranges::fill(gradient, 0.0);
   add_slopes(data, belief, fit, gradient);
@@ -210,7 +214,7 @@ struct GaussianProcess::State {
   GpBelief belief;
   Row weights;
   double signal;
-  Fit fit;
+  GpFit fit;
 };
 
 GaussianProcess::GaussianProcess(GpData data, GpBelief belief)

@@ -9,6 +9,7 @@
 #include "search/improvement_search.h"
 #include "search/permutation.h"
 #include "search/running_trials.h"
+#include "search/target_scale.h"
 #include "search/trial_memory.h"
 
 namespace runnel::search {
@@ -79,22 +80,29 @@ class GpSampler : public Sampler {
     return best;
   }
 
-  std::vector<double> values() const {
-    std::vector<double> complete;
+  // The values of complete trials, in order.
+  std::vector<double> complete_values() const {
+    std::vector<double> values;
     for (const EndedTrial* trial : trials()) {
-      if (trial->grade.kind == Outcome::Kind::kComplete) complete.push_back(trial->grade.value);
+      if (trial->grade.kind == Outcome::Kind::kComplete) values.push_back(trial->grade.value);
     }
-    std::ranges::sort(complete);
-    const double median = complete[complete.size() / 2];
+    std::ranges::sort(values);
+    return values;
+  }
+
+  std::vector<double> values() const {
+    const std::vector<double> complete = complete_values();
+    const TargetScale scale(complete);
     std::vector<double> values;
     for (const EndedTrial* trial : trials()) {
       double value = trial->grade.value;
-      if (trial->grade.kind == Outcome::Kind::kPruned)
-        value = std::clamp(value, median, complete.back());
       if (trial->grade.kind == Outcome::Kind::kFailed) value = complete.back();
-      values.push_back(value);
+      if (trial->grade.kind == Outcome::Kind::kPruned) {
+        value = std::clamp(value, complete[complete.size() / 2], complete.back());
+      }
+      values.push_back(scale.scaled(value));
     }
-    return values;
+    return standardized(std::move(values));
   }
 
   GpData observations() const {
@@ -102,14 +110,6 @@ class GpSampler : public Sampler {
     for (const EndedTrial* trial : trials()) {
       data.points.push_back(gp_coordinates(space_, trial->units));
     }
-    double mean = 0;
-    for (const double value : data.values) mean += value / static_cast<double>(data.values.size());
-    double variance = 0;
-    for (const double value : data.values) {
-      variance += (value - mean) * (value - mean) / static_cast<double>(data.values.size());
-    }
-    const double deviation = variance > 0 ? std::sqrt(variance) : 1;
-    for (double& value : data.values) value = (value - mean) / deviation;
     return data;
   }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr int kCandidatesOverAll = 400;
 constexpr int kCandidatesPerAnchor = 24;
 constexpr std::size_t kStartsOfAKind = 3;  // That are improved.
-constexpr int kRounds = 2;                 // Of intervals and counted axes in turn.
+constexpr int kImprovingRounds = 2;        // Of intervals and counted axes in turn.
 constexpr int kSlopeSteps = 30;
 constexpr int kOtherValues = 6;  // Tried per counted axis and round.
 
@@ -138,7 +138,7 @@ ImprovementSearch::Candidate ImprovementSearch::with_other_values(Candidate from
 
 ImprovementSearch::Candidate ImprovementSearch::improved(Candidate candidate,
                                                          RandomStream& stream) const {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kImprovingRounds; ++round) {
     Candidate moved = along_slope(candidate);
     if (moved.score > candidate.score) candidate = std::move(moved);
     const double before = candidate.score;
