@@ -95,6 +95,7 @@ void measure(const char* name, SearchSpec::Method method) {
     std::printf("  %7lld: %8.1f us", static_cast<long long>(trials), study.median_micros());
   }
   std::printf("\n");
+  std::fflush(stdout);  // The next row takes a while.
 }
 
 }  // namespace

@@ -46,6 +46,17 @@ std::vector<double> gaps_of(const std::vector<double>& centers) {
   return gaps;
 }
 
+// The logarithm of the sum of what these are logarithms of.
+double log_sum(const std::vector<double>& logs) {
+  constexpr double kNothing = 40;  // What is so much less than the highest adds no digit.
+  const double highest = *std::ranges::max_element(logs);
+  double sum = 0;
+  for (const double log : logs) {
+    if (log > highest - kNothing) sum += std::exp(log - highest);
+  }
+  return highest + std::log(sum);
+}
+
 }  // namespace
 
 Parzen::Parzen(const Space& space, const std::vector<const UnitPoint*>& centers)
@@ -74,6 +85,7 @@ void Parzen::add_interval(std::size_t axis, Column& column) const {
     const double mass =
         width * kNormalMass * (absent ? 1 : inner_mass(column.centers[kernel], width));
     column.sharpness.push_back(absent ? 0 : 1 / width);
+    column.offset.push_back(absent ? 0 : column.centers[kernel] / width);
     column.log_peak.push_back(absent ? 0 : -std::log(mass));
   }
 }
@@ -114,32 +126,31 @@ Point Parzen::draw(RandomStream& stream) const {
   return from_units(space_, units);
 }
 
+void Parzen::add_logs(std::size_t axis, double at, std::vector<double>& logs) const {
+  const Column& column = columns_[axis];
+  if (is_choice(space_, axis)) {
+    for (std::size_t kernel = 0; kernel < kernels_; ++kernel) {
+      logs[kernel] +=
+          column.centers[kernel] == at ? column.log_same[kernel] : column.log_other[kernel];
+    }
+    return;
+  }
+  for (std::size_t kernel = 0; kernel < kernels_; ++kernel) {
+    const double distance = at * column.sharpness[kernel] - column.offset[kernel];
+    logs[kernel] += column.log_peak[kernel] - distance * distance / 2;
+  }
+}
+
 double Parzen::log_density(const UnitPoint& units) const {
   std::vector<double> logs(kernels_, 0.0);
   double uniform = 0;
   for (std::size_t axis = 0; axis < space_.size(); ++axis) {
-    const double at = units[axis];
-    if (std::isnan(at)) continue;
-    const Column& column = columns_[axis];
-    if (is_choice(space_, axis)) {
-      uniform -= std::log(space_.cells(axis));
-      for (std::size_t kernel = 0; kernel < kernels_; ++kernel) {
-        logs[kernel] +=
-            column.centers[kernel] == at ? column.log_same[kernel] : column.log_other[kernel];
-      }
-      continue;
-    }
-    for (std::size_t kernel = 0; kernel < kernels_; ++kernel) {
-      const double center = column.sharpness[kernel] == 0 ? 0 : column.centers[kernel];
-      const double distance = (at - center) * column.sharpness[kernel];
-      logs[kernel] += column.log_peak[kernel] - distance * distance / 2;
-    }
+    if (std::isnan(units[axis])) continue;
+    if (is_choice(space_, axis)) uniform -= std::log(space_.cells(axis));
+    add_logs(axis, units[axis], logs);
   }
-  double highest = uniform;
-  for (const double log : logs) highest = std::max(highest, log);
-  double sum = std::exp(uniform - highest);
-  for (const double log : logs) sum += std::exp(log - highest);
-  return highest + std::log(sum / static_cast<double>(kernels_ + 1));
+  logs.push_back(uniform);
+  return log_sum(logs) - std::log(static_cast<double>(logs.size()));
 }
 
 }  // namespace runnel::search

@@ -29,8 +29,9 @@ class Parzen {
   struct Column {
     std::vector<double> centers;  // NaN: says nothing here.
     std::vector<double> widths;   // On the unit scale; none for a choice.
-    // An interval's log density is log_peak - (distance * sharpness)^2 / 2.
+    // An interval's log density at x is log_peak - (x * sharpness - offset)^2 / 2.
     std::vector<double> sharpness;
+    std::vector<double> offset;
     std::vector<double> log_peak;
     // A choice's is log_same or log_other.
     double keeps = 0;
@@ -40,6 +41,7 @@ class Parzen {
 
   void add_interval(std::size_t axis, Column& column) const;
   void add_choice(std::size_t axis, Column& column) const;
+  void add_logs(std::size_t axis, double at, std::vector<double>& logs) const;
   double draw_coordinate(std::size_t axis, std::size_t kernel, RandomStream& stream) const;
 
   const Space& space_;
