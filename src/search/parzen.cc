@@ -78,6 +78,9 @@ void Parzen::add_interval(std::size_t axis, Column& column) const {
   const double half_cell = cells > 0 ? 0.5 / cells : 0;
   const double least = 1 / std::min(kSharpest, static_cast<double>(kernels_ + 1));
   column.widths = gaps_of(column.centers);
+  for (auto* values : {&column.sharpness, &column.offset, &column.log_peak}) {
+    values->reserve(kernels_);
+  }
   for (std::size_t kernel = 0; kernel < kernels_; ++kernel) {
     double& width = column.widths[kernel];
     width = std::clamp(width, std::max(least, half_cell), 1.0);
@@ -120,6 +123,7 @@ double Parzen::draw_coordinate(std::size_t axis, std::size_t kernel, RandomStrea
 Point Parzen::draw(RandomStream& stream) const {
   const std::size_t kernel = stream.below(kernels_ + 1);  // The last one is the uniform one.
   UnitPoint units;
+  units.reserve(space_.size());
   for (std::size_t axis = 0; axis < space_.size(); ++axis) {
     units.push_back(draw_coordinate(axis, kernel, stream));
   }
