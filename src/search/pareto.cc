@@ -11,13 +11,22 @@ namespace {
 
 using Front = std::vector<std::size_t>;
 
-// In this order nobody is dominated by one that comes later.
-Front in_lexicographic_order(const std::vector<Values>& values) {
-  Front order(values.size());
+// The positions 0 .. count-1 by their key; of equal ones the lower first.
+template <typename Key>
+Front sorted_by(std::size_t count, Key key) {
+  Front order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (key(a) < key(b)) return true;
+    return !(key(b) < key(a)) && a < b;
+  });
   return order;
+}
+
+// Nobody is dominated by one that comes later.
+Front in_lexicographic_order(const std::vector<Values>& values) {
+  return sorted_by(values.size(),
+                   [&](std::size_t position) -> const Values& { return values[position]; });
 }
 
 // The last ones are the likeliest to dominate: of two objectives, the very last one does if any.
@@ -31,10 +40,7 @@ void add_crowding(const std::vector<Values>& values, const Front& front, std::si
                   std::vector<double>& distances) {
   // Halves, since the difference of two finite numbers need not be one.
   const auto half = [&](std::size_t member) { return values[front[member]][objective] / 2; };
-  Front order(front.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return half(a) < half(b); });
+  const Front order = sorted_by(front.size(), half);
   const double spread = half(order.back()) - half(order.front());
   if (spread <= 0) return;
   distances[order.front()] = std::numeric_limits<double>::infinity();
