@@ -22,10 +22,7 @@ std::vector<std::int64_t> rung_steps(const model::PrunerSpec& spec) {
 }
 
 Asha::Asha(const model::PrunerSpec& spec, Type type, std::size_t first_rung)
-    : type_(type),
-      eta_(static_cast<std::size_t>(spec.eta)),
-      max_step_(spec.max_step),
-      steps_(rung_steps(spec)) {
+    : type_(type), max_step_(spec.max_step), steps_(rung_steps(spec)) {
   CHECK(first_rung <= steps_.size(), "a bracket that begins after the last rung");
   steps_.erase(steps_.begin(), steps_.begin() + static_cast<std::ptrdiff_t>(first_rung));
   rungs_.assign(steps_.size(), Rung(spec.eta));
@@ -53,14 +50,8 @@ Verdict Asha::reported(std::int64_t trial, std::int64_t step, double value) {
 }
 
 Verdict Asha::judged(Rung& rung, const Standing& standing) const {
-  if (type_ == Type::kStopping) {
-    const bool goes_on = rung.entered() < eta_ || rung.among_best(standing);
-    return goes_on ? Verdict::kGoOn : Verdict::kStop;
-  }
-  if (rung.has_place() && rung.among_best(standing)) {
-    rung.go_on();
-    return Verdict::kGoOn;
-  }
+  if (rung.among_best(standing)) return Verdict::kGoOn;
+  if (type_ == Type::kStopping) return rung.is_first(standing) ? Verdict::kGoOn : Verdict::kStop;
   rung.wait(standing);
   return Verdict::kPause;
 }
@@ -95,7 +86,6 @@ void Asha::promoted(std::int64_t trial) {
   Rung& rung = rungs_[progress.passed - 1];
   CHECK(rung.among_best({progress.value, trial}), "a trial was promoted that is not promotable");
   rung.leave({progress.value, trial});
-  rung.go_on();
   progress.verdict = Verdict::kGoOn;
 }
 

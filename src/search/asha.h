@@ -20,19 +20,20 @@ std::vector<std::int64_t> rung_steps(const model::PrunerSpec& spec);
 //
 //   kPromotion  Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020,
 //               algorithm 2. A trial that comes to a rung of n entries, itself included, goes on
-//               when it is among the floor(n / eta) best and fewer than these went on; otherwise it
-//               is paused, and promotable as soon as both hold. So the first eta - 1 of each rung
-//               are paused.
+//               when it is among the floor(n / eta) best; otherwise it is paused, and promotable as
+//               soon as it is. So the first eta - 1 of each rung are paused. As better ones may
+//               come later, somewhat more than one in eta go on; holding these back would leave the
+//               best of a study paused for ever at its end (bench/pruning_bench.cc).
 //   kStopping   For trials that cannot be paused (Klein et al., "Model-based Asynchronous
 //               Hyperparameter and Neural Architecture Search", 2020, section 3): a trial that is
-//               not among the floor(n / eta) best when it comes is stopped for good. The first
-//               eta - 1 of each rung go on.
+//               not among the floor(n / eta) best when it comes is stopped for good. Of the first
+//               eta - 1 those go on that are the best so far.
 //
 // Contract: as Pruner. A report that passes several rungs enters each with its value and is judged
-//           at the highest; the lower ones do not count it as one that went on. At max_step and
-//           later nothing is judged: such a trial goes on. A trial that was told to pause or stop
-//           may still report while it ends: it hears the same again, and nothing changes. A report
-//           of a trial that ended is our bug. What ended trials had reached keeps its place.
+//           at the highest. At max_step and later nothing is judged: such a trial goes on. A trial
+//           that was told to pause or stop may still report while it ends: it hears the same again,
+//           and nothing changes. A report of a trial that ended is our bug. What ended trials had
+//           reached keeps its place.
 // Cost:     O(log n) a call and O(rungs) for promotable(), with n trials; at most 63 rungs.
 class Asha final : public Pruner {
  public:
@@ -67,7 +68,6 @@ class Asha final : public Pruner {
   std::size_t rungs_to(std::int64_t step) const;
 
   Type type_;
-  std::size_t eta_;
   std::int64_t max_step_;
   std::vector<std::int64_t> steps_;  // Ascending, one for each rung.
   std::vector<Rung> rungs_;

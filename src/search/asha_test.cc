@@ -126,14 +126,25 @@ TEST(Asha, WithoutAnEndRungsGoOn) {
 
 // ---- stopping ----------------------------------------------------------------------------------
 
-TEST(Asha, StoppingLetsTheFirstOnesPass) {
+TEST(Asha, StoppingLetsTheBestOfTheFirstPass) {
   Asha asha({.min_step = 1, .max_step = 64, .eta = 4}, Type::kStopping);
-  EXPECT_EQ(asha.reported(0, 1, 10), Verdict::kGoOn);
-  EXPECT_EQ(asha.reported(1, 1, 20), Verdict::kGoOn);
-  EXPECT_EQ(asha.reported(2, 1, 30), Verdict::kGoOn);
+  EXPECT_EQ(asha.reported(0, 1, 20), Verdict::kGoOn);
+  EXPECT_EQ(asha.reported(1, 1, 30), Verdict::kStop);
+  EXPECT_EQ(asha.reported(2, 1, 10), Verdict::kGoOn);
   EXPECT_EQ(asha.reported(3, 1, 11), Verdict::kStop);
   EXPECT_EQ(asha.reported(4, 1, 9), Verdict::kGoOn);
   EXPECT_EQ(asha.reported(5, 1, 9), Verdict::kStop);  // As good, but later.
+  EXPECT_EQ(asha.reported(6, 1, 40), Verdict::kStop);
+  EXPECT_EQ(asha.reported(7, 1, 9.5), Verdict::kStop);  // The third of 8, of which 2 are best.
+  EXPECT_EQ(asha.reported(8, 1, 8), Verdict::kGoOn);
+}
+
+// Of two one goes on; a better third does too, although one of three is among the best.
+TEST(Asha, ABetterOneThatComesLateGoesOnToo) {
+  Asha asha(halving(), Type::kPromotion);
+  EXPECT_EQ(asha.reported(0, 1, 5), Verdict::kPause);
+  EXPECT_EQ(asha.reported(1, 1, 4), Verdict::kGoOn);
+  EXPECT_EQ(asha.reported(2, 1, 3), Verdict::kGoOn);
 }
 
 TEST(Asha, StoppingNeverPauses) {

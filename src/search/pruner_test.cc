@@ -87,13 +87,12 @@ class PlainRungs {
   bool may_go_on(std::int64_t rung, const Standing& standing) const {
     const Level& level = rungs_.at(rung);
     const auto better = std::distance(level.entered.begin(), level.entered.lower_bound(standing));
-    return static_cast<std::size_t>(better) < places(rung) && level.went_on.size() < places(rung);
+    return static_cast<std::size_t>(better) < places(rung);
   }
 
   void go_on(std::int64_t rung, std::int64_t trial) {
     auto& went_on = rungs_.at(rung).went_on;
     EXPECT_TRUE(went_on.insert(trial).second) << "went on twice from rung " << rung;
-    EXPECT_LE(went_on.size(), places(rung)) << "too many went on from rung " << rung;
   }
 
   void unpause(std::int64_t trial) {

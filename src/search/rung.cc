@@ -24,11 +24,6 @@ bool Rung::among_best(const Standing& standing) const {
   return best() > 0 && !(last_best_ < standing);
 }
 
-void Rung::go_on() {
-  CHECK(has_place(), "more trials go on from a rung than it lets");
-  ++went_on_;
-}
-
 void Rung::wait(const Standing& standing) {
   CHECK(entered_.contains(standing), "a trial waits at a rung that it did not enter");
   waiting_.insert(standing);
@@ -37,8 +32,7 @@ void Rung::wait(const Standing& standing) {
 void Rung::leave(const Standing& standing) { waiting_.erase(standing); }
 
 std::optional<Standing> Rung::promotable() const {
-  if (!has_place() || waiting_.empty()) return std::nullopt;
-  if (!among_best(*waiting_.begin())) return std::nullopt;
+  if (waiting_.empty() || !among_best(*waiting_.begin())) return std::nullopt;
   return *waiting_.begin();
 }
 

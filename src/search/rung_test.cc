@@ -27,19 +27,15 @@ TEST(Rung, KnowsItsBestAtEveryMoment) {
   }
 }
 
-TEST(Rung, LetsNoMoreGoOnThanThereAreBest) {
-  Rung rung(2);
-  rung.enter({5, 0});
-  EXPECT_FALSE(rung.has_place());
-  rung.enter({4, 1});
-  EXPECT_TRUE(rung.has_place());
-  rung.go_on();
-  rung.enter({3, 2});  // Better than who went on, and too late for now.
-  rung.wait({3, 2});
-  EXPECT_TRUE(rung.among_best({3, 2}));
-  EXPECT_EQ(rung.promotable(), std::nullopt);
-  rung.enter({9, 3});
-  EXPECT_EQ(rung.promotable(), (Standing{3, 2}));
+TEST(Rung, KnowsTheFirst) {
+  Rung rung(4);
+  rung.enter({5, 3});
+  EXPECT_TRUE(rung.is_first({5, 3}));
+  rung.enter({5, 7});
+  EXPECT_FALSE(rung.is_first({5, 7}));
+  rung.enter({5, 1});
+  EXPECT_TRUE(rung.is_first({5, 1}));
+  EXPECT_FALSE(rung.is_first({5, 3}));
 }
 
 TEST(Rung, PromotesTheFirstOfThoseWhoWait) {
@@ -60,7 +56,6 @@ TEST(RungDeathTest, BrokenContracts) {
   Rung rung(2);
   rung.enter({1, 1});
   EXPECT_DEATH(rung.enter({1, 1}), "entered a rung twice");
-  EXPECT_DEATH(rung.go_on(), "more trials go on");
   EXPECT_DEATH(rung.wait({2, 2}), "did not enter");
   EXPECT_DEATH(Rung(1), "everyone goes on");
 }
