@@ -8,13 +8,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/check.h"
 #include "search/permutation.h"
 #include "search/pruner.h"
 
@@ -166,7 +166,7 @@ void print_curves(std::uint64_t study) {
   }
 }
 
-// Every trial reports at the first rung and waits; every 4th is promoted. Nobody ends.
+// Every trial reports once, and the best of those that wait are promoted.
 void cost() {
   for (const Rule& rule : kRules) {
     if (!rule.kind) continue;

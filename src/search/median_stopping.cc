@@ -1,6 +1,5 @@
 #include "search/median_stopping.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -38,7 +37,6 @@ Verdict MedianStopping::reported(std::int64_t trial, std::int64_t step, double v
   const std::int64_t judgement = (step - min_step_) / every_;
   if (judgement <= progress.judged) return Verdict::kGoOn;
 
-  progress.best = progress.count == 0 ? value : std::min(progress.best, value);
   progress.count += 1;
   progress.average += value / progress.count - progress.average / progress.count;
   progress.judged = judgement;
@@ -51,7 +49,7 @@ Verdict MedianStopping::reported(std::int64_t trial, std::int64_t step, double v
 
 Verdict MedianStopping::judged(const Progress& progress, const RunningMedian& others) const {
   if (ended_ < startup_trials_ || others.count() == 0) return Verdict::kGoOn;
-  return progress.best > others.median() ? Verdict::kStop : Verdict::kGoOn;
+  return progress.average > others.median() ? Verdict::kStop : Verdict::kGoOn;
 }
 
 void MedianStopping::ended(std::int64_t trial) {

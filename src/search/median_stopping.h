@@ -13,10 +13,12 @@ namespace runnel::search {
 // Stops a trial that does worse than the middle one of the others did by the same step (Golovin et
 // al., "Google Vizier: A Service for Black-Box Optimization", KDD 2017, section 3.2.2).
 //
-// Judged steps are min_step + k * every, below max_step when that is known. At each of them a
-// trial's best value so far is held against the median of the running averages that the others had
-// there; the averages are those of the judged reports up to that step. It is stopped when it is
-// worse, once startup_trials have ended. Nothing is ever paused.
+// Judged steps are min_step + k * every, below max_step when that is known. At each of them the
+// average of a trial's judged reports so far is held against the median of what these averages were
+// for the others. It is stopped when it is worse, once startup_trials have ended. Nothing is ever
+// paused. Unlike in the paper, a trial's average and not its best is compared, so that one lucky
+// report does not carry it on, and with running and stopped trials too, so that the few which ended
+// are not the measure: both leave less regret for the same steps (bench/pruning_bench.cc).
 //
 // Contract: as Pruner. A report counts for the last judged step that it reached; those that it
 //           jumped over get nothing of it. The others are all that reported for that step before,
@@ -38,7 +40,6 @@ class MedianStopping final : public Pruner {
     std::int64_t judged = -1;  // The last judgement that it reached; they count from 0.
     double count = 0;          // Of its reports.
     double average = 0;
-    double best = 0;
     bool stopped = false;
     bool ended = false;
   };

@@ -50,22 +50,31 @@ TEST(MedianStopping, WaitsForTheFirstOnesToEnd) {
   EXPECT_EQ(pruner.reported(2, 10, 9), Verdict::kStop);
 }
 
-TEST(MedianStopping, ComparesTheBestWithTheAveragesOfOthers) {
+TEST(MedianStopping, ComparesAverages) {
   MedianStopping pruner(median_spec(1));
   (void)pruner.reported(0, 10, 8);
   (void)pruner.reported(0, 20, 2);  // An average of 5 here.
   pruner.ended(0);
   EXPECT_EQ(pruner.reported(1, 10, 8), Verdict::kGoOn);
-  EXPECT_EQ(pruner.reported(1, 20, 5), Verdict::kGoOn);
+  EXPECT_EQ(pruner.reported(1, 20, 2), Verdict::kGoOn);
   EXPECT_EQ(pruner.reported(2, 10, 7), Verdict::kGoOn);
-  EXPECT_EQ(pruner.reported(2, 20, 6), Verdict::kStop);  // 5 and 6.5 are the others'.
+  EXPECT_EQ(pruner.reported(2, 20, 4), Verdict::kStop);  // 5.5, although 4 is a good value here.
 }
 
 TEST(MedianStopping, AWorseReportAfterAGoodOneIsForgiven) {
   MedianStopping pruner(median_spec(1));
   run_to_end(pruner, 0, 3);
   EXPECT_EQ(pruner.reported(1, 10, 1), Verdict::kGoOn);
-  EXPECT_EQ(pruner.reported(1, 20, 100), Verdict::kGoOn);
+  EXPECT_EQ(pruner.reported(1, 20, 5), Verdict::kGoOn);
+}
+
+// Those that run and those that were stopped are others too.
+TEST(MedianStopping, ComparesWithAllThatReported) {
+  MedianStopping pruner(median_spec(1));
+  run_to_end(pruner, 0, 1);
+  EXPECT_EQ(pruner.reported(1, 10, 5), Verdict::kStop);
+  EXPECT_EQ(pruner.reported(2, 10, 3), Verdict::kGoOn);  // The middle between 1 and 5.
+  EXPECT_EQ(pruner.reported(3, 10, 3.5), Verdict::kStop);
 }
 
 TEST(MedianStopping, AReportCountsForTheLastStepItReached) {
