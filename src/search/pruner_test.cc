@@ -235,15 +235,30 @@ TEST(Pruner, RandomSequencesReachEveryVerdict) {
   EXPECT_GT(promotions, 150);
 }
 
+TEST(Pruner, IsWhatTheSpecificationSays) {
+  PrunerSpec spec{.min_step = 2, .max_step = 50, .eta = 5, .every = 3};
+  EXPECT_EQ(make_pruner(spec, true)->next_step(0, 2), 10);
+  EXPECT_EQ(make_pruner(spec, true)->reported(0, 2, 1), Verdict::kPause);
+  EXPECT_EQ(make_pruner(spec, false)->reported(0, 2, 1), Verdict::kGoOn);
+  spec.kind = PrunerSpec::Kind::kMedian;
+  EXPECT_EQ(make_pruner(spec, true)->next_step(0, 2), 5);
+  spec.kind = PrunerSpec::Kind::kHyperband;
+  std::set<std::optional<std::int64_t>> first_steps;
+  for (std::int64_t trial = 0; trial < 100; ++trial) {
+    first_steps.insert(make_pruner(spec, true)->next_step(trial, 0));
+  }
+  EXPECT_EQ(first_steps, (std::set<std::optional<std::int64_t>>{std::nullopt, 2, 10}));
+}
+
 TEST(Pruner, ToldAgainJudgesTheSame) {
-  using Kind = PrunerSpec::Kind;
-  for (const Kind kind : {Kind::kAsha, Kind::kHyperband, Kind::kMedian}) {
+  using Rule = PrunerSpec::Kind;
+  for (const Rule rule : {Rule::kAsha, Rule::kHyperband, Rule::kMedian}) {
     for (std::uint64_t key = 0; key < kSequences; ++key) {
       const bool can_pause = key % 2 == 0;
-      const Verdict never = can_pause && kind != Kind::kMedian ? Verdict::kStop : Verdict::kPause;
-      const auto pruner = make_pruner(spec_of(kind, key), can_pause);
+      const Verdict never = can_pause && rule != Rule::kMedian ? Verdict::kStop : Verdict::kPause;
+      const auto pruner = make_pruner(spec_of(rule, key), can_pause);
       const auto calls = random_calls(*pruner, key);
-      const auto again = make_pruner(spec_of(kind, key), can_pause);
+      const auto again = make_pruner(spec_of(rule, key), can_pause);
       tell_again(*again, calls);
       EXPECT_EQ(again->promotable(), pruner->promotable());
       for (const Call& call : calls) EXPECT_NE(call.verdict, never);
