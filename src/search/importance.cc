@@ -123,6 +123,7 @@ std::vector<double> importances(const std::vector<Axis>& axes, const std::vector
                                 const std::vector<double>& values) {
   CHECK(points.size() == values.size(), "trials without a value, or values without a trial");
   std::vector<double> shares;
+  shares.reserve(axes.size());
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     shares.push_back(influence(axes[axis], sample_of(axes, axis, points, values)));
   }
