@@ -3,6 +3,8 @@
 from importlib import metadata
 from pathlib import Path
 
+from runnel.metrics import params, report
+
 
 def _read_version() -> str:
     """The file VERSION of a source tree, else what the installed package says."""
@@ -12,4 +14,5 @@ def _read_version() -> str:
     return metadata.version("runnel")
 
 
+__all__ = ["params", "report"]
 __version__ = _read_version()

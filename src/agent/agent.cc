@@ -6,6 +6,7 @@
 #include "agent/hooks/environment.h"
 #include "agent/hooks/secrets.h"
 #include "agent/log_index.h"
+#include "agent/metrics_reader.h"
 #include "base/check.h"
 #include "env/files.h"
 
@@ -27,6 +28,13 @@ std::size_t bytes_of(const PlaceStart& place) {
   std::size_t bytes = 1'024 + bytes_of(place.argv) + place.env.bytes().size();
   for (const TextBlock& env : place.rank_env) bytes += env.bytes().size();
   return bytes;
+}
+
+std::vector<model::MetricReport> joined(std::vector<model::MetricReport> first,
+                                        std::vector<model::MetricReport> second) {
+  first.insert(first.end(), std::make_move_iterator(second.begin()),
+               std::make_move_iterator(second.end()));
+  return first;
 }
 
 std::string trash_folder(const std::string& home) { return home + "/trash"; }
@@ -74,6 +82,10 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
                      .environment = detached_environment(options_.environment)}),
       watch_(loop, clock, options_.home),
       reader_(options_.home),
+      metrics_(loop, options_.home,
+               [this](const NodeId& node, std::vector<model::MetricReport> metrics) {
+                 if (ready_) events_.on_reports({node, incarnation_, {}, std::move(metrics)});
+               }),
       gate_(loop),
       joined_(loop) {}
 
@@ -88,6 +100,7 @@ Async<void> Agent::start() {
   CO_TRY(loop_.spawn(gate_, keep_runner()));
   CO_TRY(loop_.spawn(gate_, watch_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, watch_.run_polling(gate_.token())));
+  CO_TRY(loop_.spawn(gate_, metrics_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, drop_quiet_logs(gate_.token())));
   Result<void> joined = co_await joined_.wait(gate_.token());
   co_return joined;
@@ -150,8 +163,9 @@ void Agent::take_inventory(Facts facts) {
     known_.clear();
     waiting_.clear();
     in_flight_ = 0;
+    metrics_.forget_all();
     for (auto& [job, use] : jobs_) use = {0, clock_.boot()};
-    for (const NodeId& node : options_.nodes) inventory_[node];
+    for (const NodeId& node : options_.nodes) inventory_[node] = {node, incarnation_, {}, {}};
   }
   ForgetBatch strangers;
   StopBatch unwanted;
@@ -165,7 +179,9 @@ void Agent::take_inventory(Facts facts) {
       continue;
     }
     note(fact);
-    if (fact.state != RankFact::State::kQueued) node->second.push_back(std::move(fact.report));
+    if (fact.state == RankFact::State::kQueued) continue;
+    take_metrics(fact, node->second.metrics);
+    node->second.ranks.push_back(std::move(fact.report));
   }
   if (!unwanted.stops.empty()) runner_.send(unwanted);
   if (!strangers.attempts.empty()) runner_.send(strangers);
@@ -174,11 +190,21 @@ void Agent::take_inventory(Facts facts) {
 
 void Agent::finish_inventory() {
   ready_ = true;
-  for (auto& [node, ranks] : std::exchange(inventory_, {})) {
-    events_.on_join({node, incarnation_, std::move(ranks)});
+  for (auto& [node, inventory] : std::exchange(inventory_, {})) {
+    events_.on_join(std::move(inventory));
   }
   joined_.open();
   (void)loop_.spawn(gate_, sweep());
+}
+
+// Of attempts from before our time nobody told which are trials: all of them are looked at, and
+// those that ended while nobody looked.
+void Agent::take_metrics(const RankFact& fact, std::vector<model::MetricReport>& metrics) {
+  if (fact.report.rank != 0) return;
+  const AttemptOnNode of{fact.node, fact.report.attempt};
+  metrics_.follow(of);
+  if (fact.state != RankFact::State::kEnded) return;
+  metrics = joined(std::move(metrics), metrics_.finish(of));
 }
 
 // An attempt that the runner has and we did not send.
@@ -193,7 +219,7 @@ void Agent::note(const RankFact& fact) {
 }
 
 void Agent::take_news(Facts facts) {
-  std::map<NodeId, std::vector<model::RankReport>> reports;
+  std::map<NodeId, model::NodeReport> reports;
   for (RankFact& fact : facts.ranks) {
     const auto known = known_.find({fact.node, fact.report.attempt});
     if (known == known_.end() || fact.state == RankFact::State::kQueued) continue;
@@ -206,10 +232,19 @@ void Agent::take_news(Facts facts) {
       --in_flight_;
       job_goes_on(fact.report.attempt.task.job, -1);
     }
-    reports[fact.node].push_back(std::move(fact.report));
+    model::NodeReport& report = reports[fact.node];
+    if (ended && fact.report.rank == 0) {
+      report.metrics =
+          joined(std::move(report.metrics), metrics_.finish({fact.node, fact.report.attempt}));
+    }
+    report.ranks.push_back(std::move(fact.report));
   }
   hand_over();
-  for (auto& [node, ranks] : reports) events_.on_reports(node, incarnation_, std::move(ranks));
+  for (auto& [node, report] : reports) {
+    report.node = node;
+    report.incarnation = incarnation_;
+    events_.on_reports(std::move(report));
+  }
 }
 
 Result<void> Agent::apply(const model::NodeOrders& orders) {
@@ -245,6 +280,7 @@ void Agent::take_start(const NodeId& node, const model::StartOrder& order) {
     return refuse(node, order, "more than " + std::to_string(kWaitingMax) + " attempts wait here");
   }
   known_[of].ranks_left = order.rank_count;
+  if (order.follow_metrics && order.first_rank == 0) metrics_.follow(of);
   job_begins(order.attempt.task.job);
   waiting_.push_back(std::move(*place));
 }
@@ -294,7 +330,7 @@ void Agent::refuse(const NodeId& node, const model::StartOrder& order, const std
   }
   // Later: control must not be called back while it hands us orders.
   loop_.post([this, node, incarnation = incarnation_, reports = std::move(reports)]() mutable {
-    if (ready_) events_.on_reports(node, incarnation, std::move(reports));
+    if (ready_) events_.on_reports({node, incarnation, std::move(reports), {}});
   });
 }
 
@@ -321,6 +357,7 @@ void Agent::withdraw(const AttemptOnNode& of) {
   order.rank_count = place->rank_count();
   waiting_.erase(place);
   known_.erase(of);
+  metrics_.forget(of);
   job_goes_on(of.attempt.task.job, -1);
   refuse(of.node, order, "stopped before it started");
 }
@@ -413,6 +450,13 @@ Async<model::LogPage> Agent::read_log(model::LogFilter filter, std::string curso
   const Time now = clock_.wall();
   Result<model::LogPage> page = co_await files_->run(
       [this, filter, cursor, now] { return reader_.read(filter, cursor, now); });
+  co_return page;
+}
+
+Async<model::MetricPage> Agent::read_metrics(model::MetricFilter filter) {
+  CHECK(files_, "an agent's metrics are read before start() or after stop()");
+  Result<model::MetricPage> page =
+      co_await files_->run([this, filter] { return agent::read_metrics(options_.home, filter); });
   co_return page;
 }
 

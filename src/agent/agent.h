@@ -9,6 +9,7 @@
 
 #include "agent/log_reader.h"
 #include "agent/log_watch.h"
+#include "agent/metrics_watch.h"
 #include "agent/runner/message.h"
 #include "agent/runner_client.h"
 #include "async/async.h"
@@ -20,6 +21,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "env/clock.h"
+#include "model/input.h"
 #include "model/node.h"
 #include "model/order.h"
 #include "model/report.h"
@@ -42,7 +44,7 @@ struct AgentOptions {
 struct AgentEvents {
   // The runner is there, for the first time or again: what it has of this node. Before any report.
   std::function<void(model::NodeInventory)> on_join;
-  std::function<void(NodeId, Incarnation, std::vector<model::RankReport>)> on_reports;
+  std::function<void(model::NodeReport)> on_reports;
   // The connection ended; the agent looks for the runner, or starts one, and on_join follows.
   std::function<void(std::string reason)> on_runner_lost;
   // Of the jobs whose files are here, those that control knows no more.
@@ -83,6 +85,7 @@ class Agent {
 
   Async<model::LogPage> read_log(model::LogFilter filter, std::string cursor);
   Async<void> log_changed(JobId job, async::StopToken stop);
+  Async<model::MetricPage> read_metrics(model::MetricFilter filter);
 
   std::int64_t runner_pid() const { return runner_pid_; }
   const Incarnation& incarnation() const { return incarnation_; }
@@ -102,6 +105,7 @@ class Agent {
   void take_inventory(Facts facts);
   void finish_inventory();
   void take_news(Facts facts);
+  void take_metrics(const RankFact& fact, std::vector<model::MetricReport>& metrics);
   void note(const RankFact& fact);
 
   void take_start(const NodeId& node, const model::StartOrder& order);
@@ -124,6 +128,7 @@ class Agent {
   RunnerClient runner_;
   LogWatch watch_;
   LogReader reader_;
+  MetricsWatch metrics_;
   std::unique_ptr<async::Worker> files_;
   std::unique_ptr<async::Worker> removals_;
   async::Gate gate_;
@@ -136,7 +141,7 @@ class Agent {
   std::map<AttemptOnNode, Known> known_;
   std::deque<PlaceStart> waiting_;
   std::size_t in_flight_ = 0;
-  std::map<NodeId, std::vector<model::RankReport>> inventory_;
+  std::map<NodeId, model::NodeInventory> inventory_;
   struct JobUse {
     std::int64_t attempts = 0;
     Duration quiet_since;

@@ -42,8 +42,9 @@ class AgentHarness {
     events.on_join = [this](model::NodeInventory inventory) {
       joins.push_back(std::move(inventory));
     };
-    events.on_reports = [this](NodeId, Incarnation, std::vector<model::RankReport> ranks) {
-      for (model::RankReport& rank : ranks) take(std::move(rank));
+    events.on_reports = [this](model::NodeReport report) {
+      metrics.insert(metrics.end(), report.metrics.begin(), report.metrics.end());
+      for (model::RankReport& rank : report.ranks) take(std::move(rank));
     };
     events.on_runner_lost = [this](std::string reason) { losses.push_back(std::move(reason)); };
     events.leftovers = [this, unknown](std::vector<JobId> here) {
@@ -91,6 +92,7 @@ class AgentHarness {
   Result<void> started;
   std::vector<model::NodeInventory> joins;
   std::vector<std::string> losses;
+  std::vector<model::MetricReport> metrics;
   std::vector<JobId> asked;  // About leftovers.
   std::map<std::pair<model::AttemptRef, std::int32_t>, model::RankReport> ends;
   std::map<model::AttemptRef, int> reports;

@@ -13,8 +13,6 @@ namespace {
 
 constexpr Duration kClockSlack = Duration::seconds(1);
 
-std::size_t as_index(model::LogStream stream) { return static_cast<std::size_t>(stream); }
-
 Time time_of(const timespec& at) {
   return Time::from_millis(static_cast<std::int64_t>(at.tv_sec) * 1000 + at.tv_nsec / 1'000'000);
 }
@@ -42,7 +40,7 @@ std::string read_whole(const std::string& path) {
 }  // namespace
 
 std::int64_t LogSource::position(model::LogStream stream) const {
-  return start.offset[as_index(stream)] + at.read[as_index(stream)];
+  return start.offset[model::index_of(stream)] + at.read[model::index_of(stream)];
 }
 
 LogPageBuilder::File& LogPageBuilder::file_of(const LogSource& source, model::LogStream stream) {
@@ -71,8 +69,9 @@ std::vector<LogMark>& LogPageBuilder::marks_of(const LogSource& source) {
 std::int64_t LogPageBuilder::end_of(const LogSource& source, model::LogStream stream) {
   // What the index says ended there is there, but for files that somebody removed or emptied.
   const std::int64_t size = file_of(source, stream).size;
-  const std::int64_t end = source.end ? std::min(source.end->offset[as_index(stream)], size) : size;
-  return std::max(end, source.start.offset[as_index(stream)]);
+  const std::int64_t end =
+      source.end ? std::min(source.end->offset[model::index_of(stream)], size) : size;
+  return std::max(end, source.start.offset[model::index_of(stream)]);
 }
 
 // A line without its end waits for it, unless nothing more will come, or has come for a while.
@@ -98,18 +97,18 @@ LogPageBuilder::Drained LogPageBuilder::drain(LogSource& source) {
                                [](const LogMark& m, Time time) { return m.time < time; });
   for (; mark != marks.end() && !has_all() && !full(); ++mark) {
     if (mark->time > last + kClockSlack) break;
-    emit(source, mark->stream, std::min(mark->offset, end[as_index(mark->stream)]),
+    emit(source, mark->stream, std::min(mark->offset, end[model::index_of(mark->stream)]),
          std::min(mark->time, last), Rest::kWait);
   }
   for (const model::LogStream stream : {model::LogStream::kOut, model::LogStream::kErr}) {
-    if (!full()) emit(source, stream, end[as_index(stream)], last, rest_of(source, stream));
+    if (!full()) emit(source, stream, end[model::index_of(stream)], last, rest_of(source, stream));
   }
   return full() && !has_all() ? Drained::kPageFull : Drained::kAll;
 }
 
 // True when the position stood in the gap and has left it.
 bool LogPageBuilder::emit_gap(LogSource& source, model::LogStream stream, Time time) {
-  const std::size_t self = as_index(stream);
+  const std::size_t self = model::index_of(stream);
   if (!source.gap || source.gap->gap_end[self] <= source.gap->gap_begin[self]) return false;
   const std::int64_t position = source.position(stream);
   if (position < source.gap->gap_begin[self] || position >= source.gap->gap_end[self]) return false;
@@ -123,7 +122,7 @@ bool LogPageBuilder::emit_gap(LogSource& source, model::LogStream stream, Time t
 
 void LogPageBuilder::emit(LogSource& source, model::LogStream stream, std::int64_t limit, Time time,
                           Rest rest) {
-  const std::size_t self = as_index(stream);
+  const std::size_t self = model::index_of(stream);
   while (!full() && source.position(stream) < limit) {
     if (emit_gap(source, stream, time)) continue;
     const std::int64_t position = source.position(stream);
@@ -162,7 +161,7 @@ void LogPageBuilder::push(const LogSource& source, model::LogStream stream, Time
 void LogPageBuilder::skip_before(LogSource& source, Time since) {
   if (Time::from_millis(source.start.time) >= since) return;
   for (const LogMark& mark : marks_of(source)) {
-    const std::size_t self = as_index(mark.stream);
+    const std::size_t self = model::index_of(mark.stream);
     if (mark.time >= since) break;
     // The latest counts: an attempt that empties its output begins anew.
     source.at.read[self] = std::max<std::int64_t>(0, mark.offset - source.start.offset[self]);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "base/check.h"
@@ -61,6 +62,23 @@ void change_plain(Step& step, std::int64_t begin, std::int64_t end, Status to) {
   }
 }
 
+bool is_asked(const Study& study, TaskIndex index) {
+  return index.value() < static_cast<std::int64_t>(study.trials.size());
+}
+
+void unpark(Study& study, TaskIndex index) {
+  if (!is_asked(study, index)) return;
+  Trial& trial = study.trials[static_cast<std::size_t>(index.value())];
+  if (std::exchange(trial.parked, false)) --study.parked;
+}
+
+// Its trial will come to another end.
+void forget_end(Study& study, TaskIndex index) {
+  if (!is_asked(study, index)) return;
+  study.trials[static_cast<std::size_t>(index.value())].told.reset();
+  std::erase(study.history, Study::Moment{Study::Moment::What::kTold, index.value()});
+}
+
 void change_kept(Step& step, const IntervalSet::Range& range, const model::TasksChanged& event) {
   auto task = step.tasks.lower_bound(TaskIndex(range.first));
   for (; task != step.tasks.end() && task->first.value() < range.second; ++task) {
@@ -70,7 +88,9 @@ void change_kept(Step& step, const IntervalSet::Range& range, const model::Tasks
     if (model::is_end(kept.status)) {  // Reopened by its user: a new budget.
       kept.charged = 0;
       kept.losses = 0;
+      if (step.study) forget_end(*step.study, task->first);
     }
+    if (step.study) unpark(*step.study, task->first);
     recount(step, kept.status, event.to);
     kept.status = event.to;
     kept.reason = event.reason;
@@ -249,11 +269,53 @@ class Fold {
   void operator()(const model::JobDeleted& event) { drop(event.job); }
   void operator()(const model::KeyExpired& event) { state_.keys.erase(event.key); }
 
+  void operator()(const model::TrialAsked& event) {
+    Study& study = study_at(event.job, event.step);
+    CHECK(event.trial.value() == static_cast<std::int64_t>(study.trials.size()),
+          "trials are asked for in the order of their numbers");
+    if (study.trials.empty()) study.begun_at = now_;
+    study.trials.push_back({event.params, {}, false, std::nullopt});
+    study.history.push_back({Study::Moment::What::kAsked, event.trial.value()});
+  }
+
+  void operator()(const model::TrialReported& event) {
+    const model::TaskRef& task = event.attempt.task;
+    Trial& trial = trial_at(task.job, task.step, task.index);
+    CHECK(trial.reports.empty() || trial.reports.back().at < event.at, "a trial's steps must grow");
+    trial.reports.push_back({event.at, event.values});
+    study_at(task.job, task.step)
+        .history.push_back({Study::Moment::What::kReported, task.index.value()});
+  }
+
+  void operator()(const model::TrialParked& event) {
+    Trial& trial = trial_at(event.job, event.step, event.trial);
+    CHECK(!trial.parked, "a trial is parked twice");
+    trial.parked = true;
+    ++study_at(event.job, event.step).parked;
+  }
+
+  void operator()(const model::TrialPromoted& event) {
+    Study& study = study_at(event.job, event.step);
+    unpark(study, event.trial);
+    study.history.push_back({Study::Moment::What::kPromoted, event.trial.value()});
+  }
+
+  void operator()(const model::TrialTold& event) {
+    Study& study = study_at(event.job, event.step);
+    Trial& trial = trial_at(event.job, event.step, event.trial);
+    CHECK(!trial.told, "a trial is told twice");
+    unpark(study, event.trial);
+    trial.told = event.end;
+    study.best = event.best;
+    study.history.push_back({Study::Moment::What::kTold, event.trial.value()});
+  }
+
  private:
   Step new_step(const model::StepSpec& spec) const {
     Step step;
     step.plain[Status::kQueued] = IntervalSet::of(0, spec.task_count);
     step.counts[slot(Status::kQueued)] = spec.task_count;
+    if (spec.search) step.study.emplace();
     if (spec.depends_on.empty()) step.ready_since = now_;
     return step;
   }
@@ -266,6 +328,19 @@ class Fold {
       });
       if (met && job.steps[index].ready_since == Time()) job.steps[index].ready_since = now_;
     }
+  }
+
+  Study& study_at(const JobId& job, StepIndex step) {
+    std::optional<Study>& study = step_at(state_, job, step).study;
+    CHECK(study.has_value(), "an event names a trial of a step without a search");
+    return *study;
+  }
+
+  Trial& trial_at(const JobId& job, StepIndex step, TaskIndex trial) {
+    Study& study = study_at(job, step);
+    const auto index = static_cast<std::size_t>(trial.value());
+    CHECK(index < study.trials.size(), "an event names a trial that was never asked for");
+    return study.trials[index];
   }
 
   Lane& lane_at(LaneId id) {

@@ -35,6 +35,7 @@ Decision Brain::decide(const model::Input& input, Time now) {
   Turn turn(state_, *index_, limits_, std::max(now, state_.now));
   std::visit(Rules{turn}, input);
   withdraw_crowded(turn);
+  stop_asking(turn);
   settle(turn);
   expire(turn);
   if (turn.planned()) planned_at_ = turn.now();
@@ -66,6 +67,7 @@ std::optional<Time> Brain::next_wake(Time now) const {
   }
   // These leave with the first input after their time, whatever it is.
   if (!index_->crowded.empty()) consider(index_->crowded.begin()->first);
+  if (!index_->deadlines.empty()) consider(index_->deadlines.begin()->first);
   if (!index_->keys.empty()) consider(index_->keys.begin()->first + limits_.key_life);
   return earliest;
 }

@@ -4,6 +4,13 @@
 
 namespace runnel::brain {
 
+void stop_asking(Turn& turn) {
+  for (const auto& [at, key] : turn.index().deadlines) {
+    if (at > turn.now()) return;
+    turn.touch_step(key.job, key.step);
+  }
+}
+
 void expire(Turn& turn) {
   while (!turn.index().keys.empty()) {
     const auto& [at, key] = *turn.index().keys.begin();

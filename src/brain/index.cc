@@ -81,7 +81,11 @@ void Index::follow(const State& state, const model::Event& event) {
             if (!what.idempotency_key.empty()) keep_key(what.idempotency_key, state.now);
           },
           // Which tasks wait does not change with these; whether their steps may run does.
-          [&](const model::JobChanged& what) { refresh_steps(state, what.job); },
+          [&](const model::JobChanged& what) {
+            refresh_steps(state, what.job);
+            // An ended job asks for nothing; a reopened one has forgotten ends that were told.
+            drop_searchers(state.jobs.at(what.job));
+          },
           [&](const model::StepChanged& what) { refresh_steps(state, what.job); },
           [&](const model::TasksChanged& what) {
             refresh_tasks(state, what.job, what.step);
@@ -110,6 +114,11 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::JobArchived&) {},
           [&](const model::JobDeleted&) {},
           [&](const model::KeyExpired& what) { drop_key(what.key); },
+          [&](const model::TrialAsked& what) { refresh_deadline(state, {what.job, what.step}); },
+          [&](const model::TrialReported&) {},
+          [&](const model::TrialParked&) {},
+          [&](const model::TrialPromoted&) {},
+          [&](const model::TrialTold&) {},
       },
       event);
 }
@@ -160,6 +169,7 @@ void Index::refresh(const State& state, const JobId& job, StepIndex step) {
     again.erase(waiting);
     waiting = again.end();
   }
+  refresh_deadline(state, key);
   const bool wants = fresh_tasks(owner.steps[position]) > 0 || waiting != again.end();
   const auto& parallel = owner.spec->steps[position].parallel;
   const bool room = !parallel.has_value() || owner.steps[position].lanes < *parallel;
@@ -173,6 +183,36 @@ void Index::refresh(const State& state, const JobId& job, StepIndex step) {
     ready[at] = key;
     ready_at_[key] = at;
   }
+}
+
+Searcher& Index::searcher(const State& state, const StepKey& key) {
+  auto found = searchers_.find(key);
+  if (found == searchers_.end()) {
+    found = searchers_.try_emplace(key, state.jobs.at(key.job).spec, key.step).first;
+  }
+  found->second.catch_up(*step_of(state, key.job, key.step).study);
+  return found->second;
+}
+
+void Index::drop_searchers(const Job& job) {
+  if (!model::is_end(job.status) && job.status != Status::kQueued) return;
+  const auto first = searchers_.lower_bound({job.id, StepIndex(0)});
+  auto end = first;
+  while (end != searchers_.end() && end->first.job == job.id) ++end;
+  searchers_.erase(first, end);
+}
+
+void Index::refresh_deadline(const State& state, const StepKey& key) {
+  if (auto was = deadline_at_.find(key); was != deadline_at_.end()) {
+    deadlines.erase({was->second, key});
+    deadline_at_.erase(was);
+  }
+  const Step& step = step_of(state, key.job, key.step);
+  if (!step.study || step.study->trials.empty() || fresh_tasks(step) == 0) return;
+  const Duration limit = spec_of(state, key.job, key.step).search->max_duration;
+  if (limit.is_zero()) return;
+  deadline_at_[key] = step.study->begun_at + limit;
+  deadlines.insert({deadline_at_[key], key});
 }
 
 void Index::keep_key(const std::string& key, Time at) {

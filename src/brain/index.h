@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "brain/searcher.h"
 #include "brain/state.h"
 #include "sched/cluster.h"
 #include "sched/request.h"
@@ -37,6 +38,9 @@ struct Index {
   // Looks at a step again: does it want lanes, which of its tasks wait?
   void refresh(const State& state, const JobId& job, StepIndex step);
 
+  // The search of a step that has one, told of everything in the state. Made when first asked for.
+  Searcher& searcher(const State& state, const StepKey& key);
+
   sched::Cluster cluster;
   // Steps that may bind tasks now, in queue order.
   std::map<sched::QueueKey, StepKey> ready;
@@ -47,6 +51,8 @@ struct Index {
   // Lanes with tasks behind the first one, by when these have waited long enough.
   std::set<std::pair<Time, LaneId>> crowded;
   std::set<std::pair<Time, std::string>> keys;
+  // Searches that have more to ask for, by when they must stop asking.
+  std::set<std::pair<Time, StepKey>> deadlines;
 
  private:
   void open(const State& state, const Lane& lane);
@@ -59,6 +65,8 @@ struct Index {
   void refresh_job(const State& state, const JobId& job);
   void refresh_steps(const State& state, const JobId& job);
   void refresh_tasks(const State& state, const JobId& job, StepIndex step);
+  void refresh_deadline(const State& state, const StepKey& key);
+  void drop_searchers(const Job& job);
   void refresh_attempt(const State& state, const model::AttemptRef& attempt, LaneId lane);
 
   // What an open lane holds: the state has dropped a lane when its closing is followed.
@@ -70,6 +78,8 @@ struct Index {
   std::map<std::string, Time> keyed_at_;
   std::map<LaneId, Time> crowded_at_;
   std::map<StepKey, sched::QueueKey> ready_at_;
+  std::map<StepKey, Time> deadline_at_;
+  std::map<StepKey, Searcher> searchers_;
   std::map<model::TaskRef, Time> again_at_;
 };
 

@@ -80,6 +80,12 @@ class OrderBook::Collector {
   void operator()(const model::NodeLeft&) {}
   void operator()(const model::JobArchived&) {}
   void operator()(const model::KeyExpired&) {}
+  // What they call for is in the events beside them.
+  void operator()(const model::TrialAsked&) {}
+  void operator()(const model::TrialReported&) {}
+  void operator()(const model::TrialParked&) {}
+  void operator()(const model::TrialPromoted&) {}
+  void operator()(const model::TrialTold&) {}
 
   std::vector<model::NodeOrders> take() {
     for (const LaneId lane : closed_) book_.lanes_.erase(lane);

@@ -43,7 +43,7 @@ std::vector<std::string> arguments_of(const TaskView& task) {
 
 // Whether what the first attempt leaves in its folder may be of use to a second.
 bool may_try_again(const model::StepSpec& step) {
-  return step.retry.max > 0 || step.checkpoint.has_value();
+  return step.retry.max > 0 || step.checkpoint.has_value() || step.search.has_value();
 }
 
 model::StartOrder order_of(const TaskView& task, const Share& share) {
@@ -73,6 +73,7 @@ model::StartOrder order_of(const TaskView& task, const Share& share) {
   order.checkpoint = step.checkpoint;
   if (order.checkpoint.has_value()) order.checkpoint->dir = fill(task, step.checkpoint->dir);
   order.keep_task_dir = may_try_again(step);
+  order.follow_metrics = step.search.has_value();
   return order;
 }
 

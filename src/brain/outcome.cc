@@ -25,6 +25,8 @@ Outcome stopped(Status because) {
   switch (because) {
     case Status::kPaused:
       return {.attempt = Status::kCancelled, .task = Status::kPaused, .reason = "Halted"};
+    case Status::kPruned:
+      return {.attempt = Status::kCancelled, .task = Status::kPruned, .reason = "Pruned"};
     case Status::kPreempted:
       return {.attempt = Status::kPreempted, .task = Status::kQueued, .reason = "Preempted"};
     case Status::kQueued:

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "brain/trials.h"
 #include "brain/turn.h"
 
 namespace runnel::brain {
@@ -20,8 +21,15 @@ bool any_failed(const StatusCounts& counts) {
   return any_of(counts, {Status::kFailed, Status::kTimeout, Status::kOutOfMemory});
 }
 
-Status end_of_step(const StatusCounts& counts) {
-  if (any_failed(counts)) return Status::kFailed;
+Status end_of_step(const Step& step) {
+  const StatusCounts& counts = step.counts;
+  if (step.study) {
+    // A search is there to find one; what was tried and failed is in its numbers.
+    if (any_of(counts, {Status::kCancelled})) return Status::kCancelled;
+    if (step.study->best < 0 && !any_of(counts, {Status::kSkipped})) return Status::kFailed;
+  } else if (any_failed(counts)) {
+    return Status::kFailed;
+  }
   if (any_of(counts, {Status::kCancelled})) return Status::kCancelled;
   if (any_of(counts, {Status::kSkipped})) return Status::kSkipped;
   return Status::kSucceeded;
@@ -29,7 +37,7 @@ Status end_of_step(const StatusCounts& counts) {
 
 // What the step's status should be, by its tasks.
 Status derived_status(const Step& step) {
-  if (all_ended(step.counts)) return end_of_step(step.counts);
+  if (all_ended(step.counts)) return end_of_step(step);
   if (any_of(step.counts, {Status::kStarting, Status::kRunning})) return Status::kRunning;
   const bool waiting = any_of(step.counts, {Status::kQueued, Status::kRecovering});
   if (!waiting && any_of(step.counts, {Status::kPaused})) return Status::kPaused;
@@ -40,7 +48,8 @@ std::string failure_message(const Step& step) {
   const std::int64_t failed = count_of(step.counts, Status::kFailed) +
                               count_of(step.counts, Status::kTimeout) +
                               count_of(step.counts, Status::kOutOfMemory);
-  if (failed == 0) return "";
+  if (step.study && step.study->best >= 0) return "";
+  if (failed == 0) return step.study && all_ended(step.counts) ? "no trial gave a value" : "";
   for (const auto& [index, task] : step.tasks) {
     if (!model::is_end(task.status) || task.status == Status::kSucceeded) continue;
     return std::to_string(failed) + " task(s) failed, the first of them " +
@@ -121,7 +130,7 @@ std::string end_message(const Job& job) {
   return "";
 }
 
-std::string reason_of(Status status) {
+std::string reason_for(Status status) {
   switch (status) {
     case Status::kSucceeded: return "Completed";
     case Status::kFailed: return "TaskFailed";
@@ -139,19 +148,20 @@ void progress_job(Turn& turn, const JobId& id) {
   if (!to.has_value() || *to == job.status) return;
   CHECK(model::allowed(model::Level::kJob, job.status, *to), "a job would skip its state table");
   const std::string message = model::is_end(*to) ? end_message(job) : "";
-  turn.emit(model::JobChanged{id, *to, reason_of(*to), message, "runnel"});
+  turn.emit(model::JobChanged{id, *to, reason_for(*to), message, "runnel"});
 }
 
 }  // namespace
 
 void progress_step(Turn& turn, const StepKey& key) {
   if (!turn.state().jobs.contains(key.job)) return;
+  steer_search(turn, key);
   const Step& step = step_of(turn.state(), key.job, key.step);
   const Status to = derived_status(step);
   if (to != step.status) {
     CHECK(model::allowed(model::Level::kStep, step.status, to),
           "a step would skip its state table");
-    turn.emit(model::StepChanged{key.job, key.step, to, reason_of(to), failure_message(step)});
+    turn.emit(model::StepChanged{key.job, key.step, to, reason_for(to), failure_message(step)});
     if (model::is_end(to)) release_dependents(turn, key);
   }
   progress_job(turn, key.job);

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "brain/outcome.h"
 #include "brain/places.h"
+#include "brain/trials.h"
 #include "brain/turn.h"
 
 namespace runnel::brain {
@@ -142,6 +143,7 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   const LiveAttempt& live = *task->live;
   const model::StepSpec& spec = spec_of(turn.state(), attempt.task.job, attempt.task.step);
   Outcome outcome = outcome_of(spec, *task, ending_of(live, last), turn.now());
+  judge_result(turn, attempt, outcome);
   model::AttemptEnded ended;
   ended.attempt = attempt;
   ended.lane = live.lane;
@@ -158,6 +160,8 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   ended.charged = outcome.charged;
   const LaneId lane = live.lane;
   turn.emit(std::move(ended));
+  tell_trial(turn, attempt.task);
+  promote_trials(turn, {attempt.task.job, attempt.task.step});
   turn.touch_lane(lane);
   turn.touch_step(attempt.task.job, attempt.task.step);
   // Its lane may go on with another task while there is room for this one elsewhere.
@@ -170,7 +174,9 @@ void on_report(Turn& turn, const model::NodeReport& input) {
   if (node == turn.state().nodes.end()) return;
   // Fencing: a node that was given up, or an older life of it, has nothing to say.
   if (!node->second.up || node->second.incarnation != input.incarnation) return;
+  for (const model::MetricReport& report : input.metrics) take_metric(turn, input.node, report);
   for (const RankReport& report : input.ranks) take_report(turn, input.node, report);
+  obey_verdicts(turn);
 }
 
 void on_lost(Turn& turn, const model::NodeLost& input) {
@@ -188,11 +194,13 @@ void on_join(Turn& turn, const model::NodeJoin& input) {
   const bool new_life = is_new || known->second.incarnation != input.incarnation;
   const bool changed = new_life || !known->second.up || known->second.info != input.node;
   if (changed) turn.emit(model::NodeJoined{input.node, input.incarnation});
+  for (const model::MetricReport& report : input.metrics) take_metric(turn, input.node.id, report);
   std::map<LiveRank, bool> told;
   for (const RankReport& report : input.ranks) {
     told[{report.attempt, report.rank}] = true;
     take_report(turn, input.node.id, report);
   }
+  obey_verdicts(turn);
   if (new_life) {
     std::vector<LiveRank> ranks = live_ranks(turn, input.node.id);
     std::erase_if(ranks, [&](const LiveRank& rank) { return told.contains(rank); });

@@ -102,6 +102,17 @@ std::int64_t ending_attempts(const Job& job) {
   return count;
 }
 
+// Parked trials are the search's to bring back.
+Ranges without_parked(const Step& step, const Ranges& ranges) {
+  if (!step.study || step.study->parked == 0) return ranges;
+  IntervalSet left;
+  for (const auto& [begin, end] : ranges) left.insert(begin, end);
+  for (std::size_t i = 0; i < step.study->trials.size(); ++i) {
+    if (step.study->trials[i].parked) left.erase(static_cast<std::int64_t>(i));
+  }
+  return left.ranges();
+}
+
 void resume(Turn& turn, const Job& job, const std::string& actor) {
   const std::int64_t ending = ending_attempts(job);
   if (ending > 0) {
@@ -115,8 +126,9 @@ void resume(Turn& turn, const Job& job, const std::string& actor) {
     return;
   }
   for (std::size_t position = 0; position < job.steps.size(); ++position) {
-    Ranges paused =
-        idle_tasks(job.steps[position], [](Status status) { return status == Status::kPaused; });
+    Ranges paused = without_parked(
+        job.steps[position],
+        idle_tasks(job.steps[position], [](Status status) { return status == Status::kPaused; }));
     if (paused.empty()) continue;
     const StepIndex step = step_index(position);
     turn.emit(
@@ -129,7 +141,17 @@ void resume(Turn& turn, const Job& job, const std::string& actor) {
   turn.want_plan();
 }
 
-bool worth_retrying(Status status) { return model::is_end(status) && status != Status::kSucceeded; }
+bool worth_retrying(Status status) { return model::reopenable(model::Level::kTask, status); }
+
+// The step that failed although no task of it can be tried again: a search that pruned all trials.
+const model::StepSpec* beyond_retry(const Job& job) {
+  for (std::size_t position = 0; position < job.steps.size(); ++position) {
+    const Step& step = job.steps[position];
+    if (step.status != Status::kFailed || !idle_tasks(step, worth_retrying).empty()) continue;
+    return &job.spec->steps[position];
+  }
+  return nullptr;
+}
 
 void retry(Turn& turn, const Job& job, const std::string& actor) {
   if (!can_be_retried(job)) {
@@ -137,8 +159,15 @@ void retry(Turn& turn, const Job& job, const std::string& actor) {
                            "runnel show " + job.id.str());
     return;
   }
+  if (const model::StepSpec* step = beyond_retry(job)) {
+    turn.refusal = not_now(job, "no trial of step '" + step->name + "' can be tried again",
+                           "submit it again, with more trials or another search");
+    return;
+  }
   turn.emit(model::JobChanged{job.id, Status::kQueued, "Retried", "", actor});
   for (std::size_t position = 0; position < job.steps.size(); ++position) {
+    // A search that found something has succeeded, whatever became of some trials.
+    if (job.steps[position].status == Status::kSucceeded) continue;
     Ranges again = idle_tasks(job.steps[position], worth_retrying);
     if (again.empty()) continue;
     const StepIndex step = step_index(position);

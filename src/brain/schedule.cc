@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "brain/sampling.h"
+#include "brain/trials.h"
 #include "brain/turn.h"
 #include "brain/wish.h"
 #include "sched/place.h"
@@ -22,6 +22,13 @@ constexpr std::int64_t kAheadWindowMillis = 100;
 constexpr std::int64_t kAheadTasksMax = 256;
 
 bool gang(const model::StepSpec& spec) { return spec.rank_count() > 1; }
+
+bool learns(const model::StepSpec& spec) {
+  using Method = model::SearchSpec::Method;
+  if (!spec.search) return false;
+  const bool blind = spec.search->method == Method::kGrid || spec.search->method == Method::kRandom;
+  return !blind || spec.search->pruner.has_value();
+}
 
 std::int64_t waiting_tasks(const Turn& turn, const StepKey& key) {
   return waiting_tasks(turn.state(), turn.index(), key, turn.now());
@@ -55,7 +62,9 @@ std::vector<TaskIndex> next_tasks(const Turn& turn, const StepKey& key, std::int
 // How many tasks a lane should hold, the running one included.
 std::int64_t ahead_of(const Turn& turn, const StepKey& key) {
   const Step& step = step_of(turn.state(), key.job, key.step);
-  if (gang(spec_of(turn.state(), key.job, key.step)) || step.recent_millis < 0) return 1;
+  const model::StepSpec& spec = spec_of(turn.state(), key.job, key.step);
+  // A trial that is asked for early knows less.
+  if (gang(spec) || learns(spec) || step.recent_millis < 0) return 1;
   const std::int64_t by_time =
       1 + kAheadWindowMillis / std::max<std::int64_t>(1, step.recent_millis);
   // Near the end the rest is shared, so that no lane sits idle beside a long queue.
@@ -66,14 +75,11 @@ std::int64_t ahead_of(const Turn& turn, const StepKey& key) {
 void bind(Turn& turn, LaneId lane, const StepKey& key, std::int64_t count) {
   const std::vector<TaskIndex> tasks = next_tasks(turn, key, count);
   CHECK(!tasks.empty(), "a lane is extended although nothing waits");
-  const Job& job = turn.state().jobs.at(key.job);
-  const model::StepSpec& spec = spec_of(turn.state(), key.job, key.step);
   model::LaneExtended event{lane, key.job, key.step, {}};
   for (TaskIndex index : tasks) {
     const Task* kept = find_task(turn.state(), {key.job, key.step, index});
     const std::int32_t attempts = kept == nullptr ? 0 : kept->attempts.value();
-    event.tasks.push_back(
-        {index, AttemptNumber(attempts + 1), draw(spec, job.spec->seed, key.step, index)});
+    event.tasks.push_back({index, AttemptNumber(attempts + 1), params_of(turn, key, index)});
   }
   turn.emit(std::move(event));
   turn.touch_step(key.job, key.step);

@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "base/units.h"
+#include "brain/study.h"
 #include "model/event.h"
 #include "model/node.h"
 #include "model/refs.h"
@@ -62,6 +63,7 @@ struct Step {
   StatusCounts counts{};            // Of both, by status; the sum is task_count.
   std::int32_t lanes = 0;           // Open now.
   std::int64_t recent_millis = -1;  // Moving average of run times; -1: none ended yet.
+  std::optional<Study> study;       // Of a step with a search.
   Time ready_since;                 // When its dependencies were met.
   Time started_at;
   Time ended_at;

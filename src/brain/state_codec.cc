@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <concepts>
 #include <deque>
 #include <iterator>
@@ -14,6 +15,20 @@
 #include "json/value.h"
 #include "json/writer.h"
 #include "model/spec_records.h"
+
+namespace runnel::brain {
+
+constexpr model::detail::Words<4> kMomentWords = {"asked", "reported", "promoted", "told"};
+
+static std::string_view to_string(Study::Moment::What what) {
+  return model::detail::word_of(what, kMomentWords);
+}
+
+static Result<Study::Moment::What> parse_moment(std::string_view word) {
+  return model::detail::parse_word<Study::Moment::What>(word, kMomentWords, "a moment of a study");
+}
+
+}  // namespace runnel::brain
 
 // The snapshot's form: docs/design/brain.md, "Snapshots". What follows from the rest (counts, open
 // lanes of a step) is not stored, so a snapshot cannot contradict itself there.
@@ -182,6 +197,46 @@ struct Fields<brain::Task> {
 };
 
 template <>
+struct Form<brain::Study::Moment::What>
+    : WordForm<brain::Study::Moment::What, brain::parse_moment> {};
+
+template <>
+struct Fields<brain::Study::Moment> {
+  static void visit(auto& visit, auto& moment) {
+    visit("trial", moment.trial);
+    visit("what", moment.what);
+  }
+};
+
+template <>
+struct Fields<brain::TrialReport> {
+  static void visit(auto& visit, auto& report) {
+    visit("at", report.at, kAnyNumber);
+    visit("values", report.values);
+  }
+};
+
+template <>
+struct Fields<brain::Trial> {
+  static void visit(auto& visit, auto& trial) {
+    visit("params", trial.params);
+    visit("parked", trial.parked);
+    visit("reports", trial.reports);
+    visit("told", trial.told);
+  }
+};
+
+template <>
+struct Fields<brain::Study> {
+  static void visit(auto& visit, auto& study) {
+    visit("begun_at", study.begun_at);
+    visit("best", study.best, Number{.min = -1, .fallback = -1});
+    visit("history", study.history);
+    visit("trials", study.trials);
+  }
+};
+
+template <>
 struct Fields<brain::Step> {
   static void visit(auto& visit, auto& step) {
     visit("ended_at", step.ended_at);
@@ -191,6 +246,7 @@ struct Fields<brain::Step> {
     visit("recent_millis", step.recent_millis, Number{.min = -1, .fallback = -1});
     visit("started_at", step.started_at);
     visit("status", step.status);
+    visit("study", step.study);
     visit("tasks", step.tasks);
   }
 };
@@ -280,6 +336,9 @@ void count(Step& step) {
     step.counts[static_cast<std::size_t>(status)] += set.size();
   }
   for (const auto& [index, task] : step.tasks) ++step.counts[static_cast<std::size_t>(task.status)];
+  if (!step.study) return;
+  step.study->parked = std::count_if(step.study->trials.begin(), step.study->trials.end(),
+                                     [](const Trial& trial) { return trial.parked; });
 }
 
 // What is not stored because it follows from the rest.

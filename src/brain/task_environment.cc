@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "json/value.h"
 #include "json/writer.h"
 #include "model/template.h"
 #include "model/variables.h"
@@ -13,33 +14,6 @@ namespace {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-std::size_t digits_from(std::string_view text, std::size_t at) {
-  while (at < text.size() && is_digit(text[at])) ++at;
-  return at;
-}
-
-// Whether the text is a number as JSON writes it (RFC 8259, section 6).
-bool is_json_number(std::string_view text) {
-  const std::size_t whole = text.starts_with('-') ? 1 : 0;
-  std::size_t at = digits_from(text, whole);
-  if (at == whole || (text[whole] == '0' && at - whole > 1)) return false;
-  if (at < text.size() && text[at] == '.') {
-    const std::size_t fraction = at + 1;
-    at = digits_from(text, fraction);
-    if (at == fraction) return false;
-  }
-  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
-    ++at;
-    if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
-    const std::size_t exponent = at;
-    at = digits_from(text, exponent);
-    if (at == exponent) return false;
-  }
-  return at == text.size();
-}
-
 // Values that read as numbers are numbers, so that a script can compute with what it gets.
 std::string params_json(Variables params) {
   std::sort(params.begin(), params.end());
@@ -48,7 +22,7 @@ std::string params_json(Variables params) {
   out.begin_object();
   for (const auto& [name, value] : params) {
     out.key(name);
-    is_json_number(value) ? out.raw(value) : out.text(value);
+    json::is_number(value) ? out.raw(value) : out.text(value);
   }
   out.end_object();
   return text;
@@ -164,10 +138,33 @@ void add_shell(const TaskView& task, Variables& out) {
   }
 }
 
+// `best.STEP.name`: the parameter of the search's best trial; empty when a condition left it out.
+std::optional<std::string> best_value(const Job& job, std::string_view name) {
+  const std::optional<model::BestName> best = model::parse_best(name);
+  if (!best) return std::nullopt;
+  for (std::size_t i = 0; i < job.steps.size(); ++i) {
+    const std::optional<Study>& study = job.steps[i].study;
+    if (job.spec->steps[i].name != best->step || !study || study->best < 0) continue;
+    for (const auto& [own, value] :
+         study->trials.at(static_cast<std::size_t>(study->best)).params) {
+      if (own == best->name) return value;
+    }
+    return std::string();
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> value_of(const TaskView& task, std::string_view name) {
   for (const auto& [own, value] : task.params) {
     if (own == name) return value;
   }
+  // Declared, and left out by a condition.
+  const auto& declared = task.step.params;
+  if (task.step.search && std::any_of(declared.begin(), declared.end(),
+                                      [&](const auto& each) { return each.name == name; })) {
+    return std::string();
+  }
+  if (name.starts_with(model::kBestPrefix)) return best_value(task.job, name);
   if (name == model::kJobIdName) return task.job.id.str();
   if (name == model::kJobNameName) return task.job.spec->name;
   if (name == model::kTaskIndexName) return std::to_string(task.attempt.task.index.value());

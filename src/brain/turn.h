@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -42,6 +43,23 @@ class Turn {
   // Room appeared, or somebody new wants room.
   void want_plan() { plan_wanted_ = true; }
 
+  // The search of a step, told of everything so far.
+  Searcher& searcher(const StepKey& key) { return index_.searcher(state_, key); }
+
+  // An attempt's last report that lacks what its search looks at: to be named when it ends.
+  void hear(const model::MetricReport& report) {
+    std::vector<std::string>& names = heard_[report.attempt];
+    for (const auto& [name, value] : report.values) names.push_back(name);
+  }
+  std::vector<std::string> heard(const model::AttemptRef& attempt) const {
+    const auto found = heard_.find(attempt);
+    return found == heard_.end() ? std::vector<std::string>() : found->second;
+  }
+
+  // A report of this attempt was judged in this turn.
+  void judged(const model::AttemptRef& attempt) { judged_.insert(attempt); }
+  std::set<model::AttemptRef> take_judged() { return std::exchange(judged_, {}); }
+
   std::set<StepKey> take_steps() { return std::exchange(steps_, {}); }
   std::set<LaneId> take_lanes() { return std::exchange(lanes_, {}); }
   bool take_plan_wanted() {
@@ -64,6 +82,8 @@ class Turn {
   std::vector<model::Event> events_;
   std::set<StepKey> steps_;
   std::set<LaneId> lanes_;
+  std::map<model::AttemptRef, std::vector<std::string>> heard_;
+  std::set<model::AttemptRef> judged_;
   bool plan_wanted_ = false;
   bool planned_ = false;
 };
@@ -74,10 +94,11 @@ void on_request(Turn& turn, const model::JobRequest& input);  // request.cc
 void on_join(Turn& turn, const model::NodeJoin& input);       // report.cc
 void on_lost(Turn& turn, const model::NodeLost& input);       // report.cc
 void on_report(Turn& turn, const model::NodeReport& input);   // report.cc
-void expire(Turn& turn);                                      // housekeep.cc: keys, archive
-void settle(Turn& turn);                                      // schedule.cc
-void progress_step(Turn& turn, const StepKey& key);           // progress.cc
-void withdraw_crowded(Turn& turn);                            // schedule.cc
+void stop_asking(Turn& turn);                        // housekeep.cc: searches whose time is over
+void expire(Turn& turn);                             // housekeep.cc: keys, archive
+void settle(Turn& turn);                             // schedule.cc
+void progress_step(Turn& turn, const StepKey& key);  // progress.cc
+void withdraw_crowded(Turn& turn);                   // schedule.cc
 
 // Ends one live attempt whose ranks have all ended or are lost. `last` completes the exits that the
 // live attempt already holds.

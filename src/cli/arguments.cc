@@ -144,6 +144,16 @@ void add_logs(CLI::App& app, Arguments& arguments) {
   add_status(app, arguments, " and print nothing");
 }
 
+void add_metrics(CLI::App& app, Arguments& arguments) {
+  app.add_option("job", arguments.jobs, "job id, or a unique beginning of one")
+      ->required()
+      ->expected(1);
+  optional_flag(app, "--step", arguments.step, "only this step");
+  optional_flag(app, "--task", arguments.task, "only this task");
+  optional_flag(app, "--metric", arguments.metric, "only this metric");
+  app.add_flag("--csv", arguments.csv, "task,metric,step,value");
+}
+
 void add_events(CLI::App& app, Arguments& arguments) {
   app.add_option("job", arguments.jobs, "only this job")->expected(0, 1);
   app.add_flag("-w,--watch,-f,--follow", arguments.watch, "go on as they happen");
@@ -183,6 +193,7 @@ const std::vector<Definition>& definitions() {
       {Command::kPs, "ps", {"queue", "squeue"}, "what runs", add_ps},
       {Command::kShow, "show", {"describe", "status"}, "one job in full", add_show},
       {Command::kLogs, "logs", {}, "output of tasks", add_logs},
+      {Command::kMetrics, "metrics", {}, "what tasks reported, with its course", add_metrics},
       {Command::kEvents, "events", {}, "what happened", add_events},
       {Command::kCancel, "cancel", {"scancel", "stop", "down"}, "end a job for good", add_job},
       {Command::kHalt, "halt", {}, "stop a job; resume goes on", add_job},

@@ -18,6 +18,7 @@ enum class Command : std::uint8_t {
   kPs,
   kShow,
   kLogs,
+  kMetrics,
   kEvents,
   kCancel,
   kHalt,
@@ -66,6 +67,8 @@ struct Arguments {
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> tail;
   std::optional<std::string> since;
+  std::optional<std::string> metric;  // metrics --metric
+  bool csv = false;                   // metrics --csv
   std::optional<std::int64_t> after;  // events --after
   std::int64_t limit = 50;            // Rows of a list.
   std::optional<std::int64_t> events_max;

@@ -6,17 +6,17 @@
 namespace runnel::cli {
 namespace {
 
-std::atomic<int> count = 0;
-std::atomic<http::BlockingClient*> waiting = nullptr;
+std::atomic<int> times = 0;
+std::atomic<http::BlockingClient*> waiting_client = nullptr;
 
 void on_interrupt(int) {
-  ++count;
-  if (http::BlockingClient* client = waiting.load()) client->cancel();
+  ++times;
+  if (http::BlockingClient* client = waiting_client.load()) client->cancel();
 }
 
 }  // namespace
 
-int interrupts() { return count; }
+int interrupts() { return times; }
 
 void watch_interrupts() {
   struct sigaction action = {};
@@ -24,6 +24,6 @@ void watch_interrupts() {
   sigaction(SIGINT, &action, nullptr);
 }
 
-void wake_on_interrupt(http::BlockingClient* client) { waiting = client; }
+void wake_on_interrupt(http::BlockingClient* client) { waiting_client = client; }
 
 }  // namespace runnel::cli

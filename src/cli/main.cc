@@ -20,6 +20,7 @@ int dispatch(const Arguments& arguments, const Home& home) {
     case Command::kPs: return list_jobs(arguments, home);
     case Command::kShow: return show(arguments, home);
     case Command::kLogs: return logs(arguments, home);
+    case Command::kMetrics: return metrics(arguments, home);
     case Command::kEvents: return events(arguments, home);
     case Command::kCancel:
     case Command::kHalt:

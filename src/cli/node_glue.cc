@@ -17,9 +17,8 @@ void NodeGlue::send(model::NodeOrders orders) {
 agent::AgentEvents NodeGlue::events() {
   agent::AgentEvents events;
   events.on_join = [this](model::NodeInventory inventory) { join(std::move(inventory)); };
-  events.on_reports = [this](NodeId node, Incarnation life, std::vector<model::RankReport> ranks) {
-    const Result<void> begun = loop_.spawn(
-        gate_, controller_.on_report({std::move(node), std::move(life), std::move(ranks)}));
+  events.on_reports = [this](model::NodeReport report) {
+    const Result<void> begun = loop_.spawn(gate_, controller_.on_report(std::move(report)));
     (void)begun;  // Closing: the runner keeps what it reported.
   };
   events.on_runner_lost = [](const std::string&) {};  // The next join tells what is lost.
@@ -32,7 +31,8 @@ agent::AgentEvents NodeGlue::events() {
 void NodeGlue::join(model::NodeInventory inventory) {
   for (const model::NodeInfo& node : nodes_) {
     if (node.id != inventory.node) continue;
-    model::NodeJoin input{node, inventory.incarnation, std::move(inventory.ranks)};
+    model::NodeJoin input{node, inventory.incarnation, std::move(inventory.ranks),
+                          std::move(inventory.metrics)};
     const Result<void> begun = loop_.spawn(gate_, controller_.on_join(std::move(input)));
     (void)begun;
     return;
@@ -42,6 +42,10 @@ void NodeGlue::join(model::NodeInventory inventory) {
 
 Async<model::LogPage> LogGlue::read(model::LogFilter filter, std::string cursor) {
   return agent_.read_log(std::move(filter), std::move(cursor));
+}
+
+Async<model::MetricPage> LogGlue::read_metrics(model::MetricFilter filter) {
+  return agent_.read_metrics(std::move(filter));
 }
 
 Async<void> LogGlue::changed(JobId job, async::StopToken stop) {

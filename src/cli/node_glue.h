@@ -44,6 +44,7 @@ class LogGlue final : public control::LogSource {
   explicit LogGlue(agent::Agent& agent) : agent_(agent) {}
   Async<model::LogPage> read(model::LogFilter filter, std::string cursor) override;
   Async<void> changed(JobId job, async::StopToken stop) override;
+  Async<model::MetricPage> read_metrics(model::MetricFilter filter) override;
 
  private:
   agent::Agent& agent_;

@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "brain/sampling.h"
 #include "cli/commands.h"
 #include "cli/job_source.h"
 #include "cli/print.h"
 #include "model/codec.h"
+#include "search/sampling.h"
 
 namespace runnel::cli {
 namespace {
@@ -28,14 +28,25 @@ std::string resources_of(const model::StepSpec& step) {
   return step.whole_node ? "a whole node" : step.resources.describe();
 }
 
+std::string search_text(const model::StepSpec& step) {
+  const model::SearchSpec& search = *step.search;
+  std::string text = "  " + step.name + " looks for";
+  for (const model::Objective& objective : search.objectives) {
+    text += (objective.maximize ? " the most " : " the least ") + objective.metric;
+  }
+  return text + " over " + std::to_string(step.params.size()) + " parameter(s), at most " +
+         std::to_string(search.max_trials) + " trials\n";
+}
+
 std::string first_tasks(const model::JobSpec& spec, std::size_t position) {
   const model::StepSpec& step = spec.steps[position];
   std::string text;
+  if (step.search) return search_text(step);
   if (step.params.empty()) return text;
   for (std::int64_t index = 0; index < std::min(kShownTasks, step.task_count); ++index) {
     text += "  " + step.name + " task " + std::to_string(index) + ":";
-    const auto params = brain::draw(step, spec.seed, StepIndex(static_cast<std::int32_t>(position)),
-                                    TaskIndex(index));
+    const auto params = search::draw(
+        step, spec.seed, StepIndex(static_cast<std::int32_t>(position)), TaskIndex(index));
     for (const auto& [name, value] : params) text += " " + name + "=" + value;
     text += "\n";
   }

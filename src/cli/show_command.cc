@@ -27,6 +27,26 @@ std::string counts_of(const json::Value& step) {
   return text;
 }
 
+std::string members_text(const json::Value* object) {
+  std::string text;
+  if (object == nullptr || !object->is_object()) return text;
+  for (const auto& [name, value] : object->as_object()) {
+    text +=
+        (text.empty() ? "" : " ") + name + "=" + (value.is_text() ? value.as_text() : value.dump());
+  }
+  return text;
+}
+
+// "best of search: trial 3, accuracy=0.91 with lr=0.01 width=64"
+std::string best_text(const json::Value& step) {
+  const json::Value* search = step.find("search");
+  const json::Value* best = search == nullptr ? nullptr : search->find("best");
+  if (best == nullptr) return "";
+  return "best of " + text_of(step, "name") + ": trial " +
+         std::to_string(number_of(*best, "trial")) + ", " + members_text(best->find("values")) +
+         " with " + members_text(best->find("params")) + "\n";
+}
+
 std::string job_text(const json::Value& job) {
   std::string text;
   add_line(text, job, "job", "id");
@@ -51,7 +71,9 @@ std::string job_text(const json::Value& job) {
     table.add({text_of(step, "name"), text_of(step, "status"),
                std::to_string(number_of(step, "tasks")), counts_of(step)});
   }
-  return text + "\n" + table.text(stdout_is_terminal());
+  text += "\n" + table.text(stdout_is_terminal());
+  for (const json::Value& step : steps->as_list()) text += best_text(step);
+  return text;
 }
 
 std::string tasks_text(const json::Value& page) {

@@ -15,7 +15,7 @@
 namespace runnel::cli {
 namespace {
 
-constexpr Duration kLook = Duration::seconds(1);
+constexpr Duration kLineWithin = Duration::seconds(1);
 constexpr std::int64_t kEventsPage = 1'000;
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
@@ -37,7 +37,7 @@ std::string logs_target(const Arguments& arguments, const std::string& job) {
 template <typename Print>
 int copy(LineStream& stream, std::int64_t most, Print print) {
   for (std::int64_t printed = 0; printed < most && !stream.ended();) {
-    auto line = stream.next(kLook);
+    auto line = stream.next(kLineWithin);
     if (interrupts() > 0) return 130;
     if (!line.ok()) return fail(line.error());
     if (!line->has_value()) continue;

@@ -32,6 +32,7 @@ const std::vector<Api::Route>& Api::routes() {
       {{kGet, "/jobs/{id}/tasks/{step}/{index}", "One task with its attempts"}, &Api::get_task},
       {{kGet, "/jobs/{id}/events", "What happened to a job; watch=1 goes on"}, &Api::job_events},
       {{kGet, "/jobs/{id}/logs", "Output of a job's tasks; follow=1 goes on"}, &Api::read_logs},
+      {{kGet, "/jobs/{id}/metrics", "What a job's tasks reported"}, &Api::read_metrics},
       {{kGet, "/jobs/{id}/explain", "Why a job is not running"}, &Api::explain},
       {{kGet, "/events", "What happened; watch=1 goes on"}, &Api::all_events},
       {{kGet, "/nodes", "Nodes and what is free on them"}, &Api::list_nodes},

@@ -105,6 +105,12 @@ class Api {
                           bool raw, http::StreamWriter& out);
   Async<void> more_output(JobId job, async::StopToken stop);
   bool is_over(const JobId& job) const;
+  // By position; none of a job that left the state.
+  std::vector<std::string> step_names(const JobId& job) const;
+
+  // api_metrics.cc
+  Async<http::Reply> read_metrics(http::Request request);
+  Result<model::MetricFilter> metric_query(const http::Request& request, const JobId& job) const;
 
   // api_service.cc
   Async<http::Reply> list_nodes(http::Request request);

@@ -103,18 +103,14 @@ bool Api::is_over(const JobId& job) const {
 
 Async<void> Api::stream_logs(model::LogFilter query, std::string cursor, Flag follow,
                              StreamForm form, bool raw, http::StreamWriter& out) {
-  std::vector<std::string> step_names;
-  auto live = controller_.state().jobs.find(query.job);
-  if (live != controller_.state().jobs.end()) {
-    for (const model::StepSpec& step : live->second.spec->steps) step_names.push_back(step.name);
-  }
+  const std::vector<std::string> names = step_names(query.job);
   for (;;) {
     // Asked before reading: what a job wrote before it ended is there when it has ended.
     const bool over = is_over(query.job);
     Result<model::LogPage> read = co_await logs_.read(query, cursor);
     model::LogPage page = CO_TRY(std::move(read));
     cursor = std::move(page.cursor);
-    Result<void> written = co_await out.write(encode(page, form, raw, step_names));
+    Result<void> written = co_await out.write(encode(page, form, raw, names));
     CO_TRY(std::move(written));
     if (!page.pieces.empty()) continue;
     if (over || follow == Flag::kOff) co_return {};
@@ -125,6 +121,14 @@ Async<void> Api::stream_logs(model::LogFilter query, std::string cursor, Flag fo
       CO_TRY(std::move(written));
     }
   }
+}
+
+std::vector<std::string> Api::step_names(const JobId& job) const {
+  std::vector<std::string> names;
+  const auto live = controller_.state().jobs.find(job);
+  if (live == controller_.state().jobs.end()) return names;
+  for (const model::StepSpec& step : live->second.spec->steps) names.push_back(step.name);
+  return names;
 }
 
 // Returns when there may be more output, or a job has ended.

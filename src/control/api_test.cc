@@ -43,6 +43,12 @@ class PaperLogs final : public LogSource {
     page.cursor = pieces_[from].cursor;
     co_return page;
   }
+  Async<model::MetricPage> read_metrics(model::MetricFilter filter) override {
+    model::MetricSample sample{3, {{"accuracy", "0.5"}, {"loss", "nan"}}};
+    model::MetricPage page;
+    page.series.push_back({filter.step.value_or(StepIndex(0)), TaskIndex(7), {sample}, 1});
+    co_return page;
+  }
   Async<void> changed(JobId, async::StopToken stop) override {
     return grown_.wait(std::move(stop));
   }
@@ -454,6 +460,17 @@ TEST_F(ApiTest, AsksForTheOutputThatWasMeant) {
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?format=xml").status, 422);
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?step=c").status, 404);
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?since=soon").status, 422);
+}
+
+TEST_F(ApiTest, TellsWhatTasksReported) {
+  const std::string id = submit({step("a"), step("b")});
+  const http::Response answer = get("/api/v1/jobs/" + id + "/metrics?step=b");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body,
+            R"({"series":[{"bad_lines":1,"samples":[{"step":3,"values":{"accuracy":0.5,)"
+            R"("loss":"nan"}}],"step":"b","task":7}]})");
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "/metrics?step=c").status, 404);
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "/metrics?task=x").status, 422);
 }
 
 TEST_F(ApiTest, ExplainsWaiting) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
 #include "control/exit_code.h"
 #include "control/first_failure.h"
+#include "json/value.h"
 #include "model/codec.h"
 
 namespace runnel::control {
@@ -36,10 +38,6 @@ void write_counts(json::Writer& out, const brain::StatusCounts& counts) {
   out.end_object();
 }
 
-void write_time(json::Writer& out, std::string_view key, Time time) {
-  if (time != Time()) out.field(key, rfc3339(time));
-}
-
 void write_text(json::Writer& out, std::string_view key, const std::string& text) {
   if (!text.empty()) out.field(key, text);
 }
@@ -53,6 +51,34 @@ void write_needs(json::Writer& out, const model::JobSpec& spec, const model::Ste
   out.end_list();
 }
 
+void write_best(json::Writer& out, const model::SearchSpec& search, const brain::Study& study) {
+  const brain::Trial& best = study.trials.at(static_cast<std::size_t>(study.best));
+  out.key("best").begin_object();
+  out.key("params").begin_object();
+  for (const auto& [name, value] : std::map(best.params.begin(), best.params.end())) {
+    out.field(name, value);
+  }
+  out.end_object();
+  out.field("step", best.reports.back().at);
+  out.field("trial", study.best);
+  write_values(out, search, best.reports.back());
+  out.end_object();
+}
+
+void write_search(json::Writer& out, const model::SearchSpec& search, const brain::Study& study) {
+  out.key("search").begin_object();
+  out.field("asked", static_cast<std::int64_t>(study.trials.size()));
+  if (study.best >= 0) write_best(out, search, study);
+  out.key("objectives").begin_list();
+  for (const model::Objective& objective : search.objectives) {
+    out.begin_object().field("metric", objective.metric);
+    out.field("mode", objective.maximize ? "max" : "min").end_object();
+  }
+  out.end_list();
+  out.field("parked", study.parked);
+  out.end_object();
+}
+
 void write_step(json::Writer& out, const model::JobSpec& job, const model::StepSpec& spec,
                 const brain::Step& step) {
   out.begin_object();
@@ -64,6 +90,7 @@ void write_step(json::Writer& out, const model::JobSpec& job, const model::StepS
   out.field("ranks", spec.rank_count());
   write_text(out, "reason", step.reason);
   if (step.recent_millis >= 0) out.field("recent_ms", step.recent_millis);
+  if (step.study) write_search(out, *spec.search, *step.study);
   write_time(out, "started_at", step.started_at);
   out.field("status", model::to_string(step.status));
   out.field("tasks", spec.task_count);
@@ -104,6 +131,23 @@ std::int64_t task_count(const brain::Job& job) {
 }
 
 }  // namespace
+
+void write_time(json::Writer& out, std::string_view key, Time time) {
+  if (time != Time()) out.field(key, rfc3339(time));
+}
+
+void write_values(json::Writer& out, const model::SearchSpec& search,
+                  const brain::TrialReport& report) {
+  std::map<std::string_view, std::string_view> values;
+  for (std::size_t i = 0; i < search.objectives.size(); ++i) {
+    values[search.objectives[i].metric] = report.values.at(i);
+  }
+  out.key("values").begin_object();
+  for (const auto& [metric, value] : values) {
+    json::is_number(value) ? out.key(metric).raw(value) : out.field(metric, value);
+  }
+  out.end_object();
+}
 
 void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobView view) {
   CHECK(job.spec != nullptr, "a job without a specification");

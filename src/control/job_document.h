@@ -16,6 +16,13 @@ enum class JobView : std::uint8_t {
   kWithSpec,  // With the specification as well.
 };
 
+// A moment that came; nothing for one that did not.
+void write_time(json::Writer& out, std::string_view key, Time time);
+
+// `values`: an objective's value by its metric, a number where it is one.
+void write_values(json::Writer& out, const model::SearchSpec& search,
+                  const brain::TrialReport& report);
+
 // The document of a job as GET answers it and as the archive keeps it: canonical JSON. Members that
 // say nothing (no start yet, no message) are left out. O(steps), never O(tasks).
 void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobView view);

@@ -6,10 +6,11 @@
 #include "async/stop_token.h"
 #include "base/ids.h"
 #include "model/log.h"
+#include "model/metrics.h"
 
 namespace runnel::control {
 
-// Where tasks' output can be read.
+// Where tasks' output and metrics can be read.
 //
 // Contract: read() yields what lies behind the cursor ("" is the beginning; `tail` and `since`
 // apply
@@ -25,6 +26,8 @@ class LogSource {
   virtual ~LogSource() = default;
   virtual Async<model::LogPage> read(model::LogFilter query, std::string cursor) = 0;
   virtual Async<void> changed(JobId job, async::StopToken stop) = 0;
+  // A page of what tasks reported to $RUNNEL_METRICS_FILE.
+  virtual Async<model::MetricPage> read_metrics(model::MetricFilter filter) = 0;
 };
 
 }  // namespace runnel::control

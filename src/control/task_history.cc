@@ -4,14 +4,11 @@
 #include <variant>
 
 #include "control/exit_code.h"
+#include "control/job_document.h"
 #include "json/writer.h"
 
 namespace runnel::control {
 namespace {
-
-void write_time(json::Writer& out, std::string_view key, Time time) {
-  if (time != Time()) out.field(key, rfc3339(time));
-}
 
 void write_exits(json::Writer& out, const std::vector<model::RankExit>& exits) {
   out.key("exits").begin_list();

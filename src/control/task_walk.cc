@@ -3,9 +3,11 @@
 #include <charconv>
 #include <map>
 
-#include "brain/sampling.h"
 #include "control/exit_code.h"
+#include "control/job_document.h"
 #include "json/writer.h"
+#include "search/sampling.h"
+#include "search/space.h"
 
 namespace runnel::control {
 namespace {
@@ -28,15 +30,36 @@ const model::StepSpec& spec_at(const brain::Job& job, StepIndex step) {
   return job.spec->steps.at(static_cast<std::size_t>(step.value()));
 }
 
+// By name. A trial that was not asked for has none yet.
+std::map<std::string, std::string> params_of(const brain::Job& job, const model::StepSpec& spec,
+                                             const TaskPlace& place) {
+  const std::optional<brain::Study>& study = step_at(job, place.step).study;
+  search::Texts params;
+  if (!study) {
+    params = search::draw(spec, job.spec->seed, place.step, place.index);
+  } else if (place.index.value() < static_cast<std::int64_t>(study->trials.size())) {
+    params = study->trials[static_cast<std::size_t>(place.index.value())].params;
+  }
+  return {std::make_move_iterator(params.begin()), std::make_move_iterator(params.end())};
+}
+
 void write_params(json::Writer& out, const brain::Job& job, const TaskPlace& place) {
   const model::StepSpec& spec = spec_at(job, place.step);
   if (spec.params.empty()) return;
-  std::map<std::string, std::string> sorted;
-  for (auto& [name, value] : brain::draw(spec, job.spec->seed, place.step, place.index)) {
-    sorted[name] = std::move(value);
-  }
+  const std::map<std::string, std::string> sorted = params_of(job, spec, place);
   out.key("params").begin_object();
   for (const auto& [name, value] : sorted) out.field(name, value);
+  out.end_object();
+}
+
+// What a trial told last, as far as its search used it.
+void write_report(json::Writer& out, const brain::Job& job, const TaskPlace& place) {
+  const std::optional<brain::Study>& study = step_at(job, place.step).study;
+  const auto index = static_cast<std::size_t>(place.index.value());
+  if (!study || index >= study->trials.size() || study->trials[index].reports.empty()) return;
+  const brain::TrialReport& report = study->trials[index].reports.back();
+  out.key("report").begin_object().field("step", report.at);
+  write_values(out, *spec_at(job, place.step).search, report);
   out.end_object();
 }
 
@@ -67,6 +90,7 @@ void write_task(json::Writer& out, const brain::Job& job, const TaskPlace& place
   if (task.not_before != Time()) out.field("not_before", rfc3339(task.not_before));
   write_params(out, job, place);
   if (!task.reason.empty()) out.field("reason", task.reason);
+  write_report(out, job, place);
   if (task.live && task.live->started_at != Time()) {
     out.field("started_at", rfc3339(task.live->started_at));
   }

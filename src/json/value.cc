@@ -22,22 +22,6 @@ bool take(std::string_view& text, std::string_view any_of) {
   return true;
 }
 
-// RFC 8259, section 6.
-bool is_number(std::string_view text) {
-  take(text, "-");
-  if (take(text, "0")) {
-    if (!text.empty() && is_digit(text[0])) return false;
-  } else if (!take_digits(text)) {
-    return false;
-  }
-  if (take(text, ".") && !take_digits(text)) return false;
-  if (take(text, "eE")) {
-    take(text, "+-");
-    if (!take_digits(text)) return false;
-  }
-  return text.empty();
-}
-
 void write(Writer& writer, const Value& value);
 
 void write_list(Writer& writer, const Value::List& items) {
@@ -112,6 +96,21 @@ void write_pretty(std::string& out, const Value& value, std::size_t level) {
 }
 
 }  // namespace
+
+bool is_number(std::string_view text) {
+  take(text, "-");
+  if (take(text, "0")) {
+    if (!text.empty() && is_digit(text[0])) return false;
+  } else if (!take_digits(text)) {
+    return false;
+  }
+  if (take(text, ".") && !take_digits(text)) return false;
+  if (take(text, "eE")) {
+    take(text, "+-");
+    if (!take_digits(text)) return false;
+  }
+  return text.empty();
+}
 
 Value::Value() = default;
 Value::~Value() = default;

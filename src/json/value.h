@@ -82,6 +82,9 @@ class Value {
   State state_;
 };
 
+// Whether the text is a number as JSON writes it (RFC 8259, section 6).
+bool is_number(std::string_view text);
+
 // The word for a kind in messages: "an integer", "text".
 std::string_view describe(Value::Kind kind);
 

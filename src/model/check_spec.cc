@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <limits>
-#include <optional>
 #include <set>
 #include <string_view>
 
-#include "model/fields.h"
+#include "model/detail/check_tasks.h"
+#include "model/detail/checks.h"
 #include "model/spec.h"
 
 namespace runnel::model {
@@ -17,167 +15,13 @@ constexpr std::int32_t kExitCodeMax = 255;
 constexpr std::array<std::string_view, 4> kRetryEvents = {"failed", "node_fail", "out_of_memory",
                                                           "timeout"};
 
-Error invalid(std::string field, std::string message) {
-  return Error(Errc::kInvalid, std::move(message)).with_field(std::move(field));
-}
-
-Error invalid(std::string field, std::string message, std::string value) {
-  return invalid(std::move(field), std::move(message)).with_value(std::move(value));
-}
-
-template <typename Int>
-Result<void> check_within(const char* field, Int value, std::int64_t min, std::int64_t max) {
-  Result<std::int64_t> done =
-      detail::read_number(json::Value::integer(value), Number{.min = min, .max = max});
-  if (!done.ok()) return detail::inside(field, std::move(done).error());
-  return {};
-}
-
-Result<void> check_size(const char* field, std::size_t size, std::size_t max, const char* what) {
-  if (size <= max) return {};
-  return invalid(field, "this has " + std::to_string(size) + " " + what + "; the most is " +
-                            std::to_string(max));
-}
-
-// Text that reaches the operating system, which ends it at a NUL.
-Result<void> check_text(const char* field, const std::string& text, std::size_t bytes_max) {
-  TRY(check_size(field, text.size(), bytes_max, "bytes"));
-  if (text.find('\0') == std::string::npos) return {};
-  return invalid(field, "this holds a NUL byte, which no program can be given");
-}
-
-Result<void> check_name(const char* field, const std::string& name) {
-  if (name.empty()) return invalid(field, "this must not be empty");
-  return check_text(field, name, kNameBytesMax);
-}
-
-// Runs `check` on each item and tells the first error from outside the list.
-template <typename List, typename Check>
-Result<void> check_each(const char* field, const List& list, Check check) {
-  std::size_t index = 0;
-  for (const auto& item : list) {
-    Result<void> done = check(item);
-    if (!done.ok()) {
-      return detail::inside(field, detail::inside_item(index, std::move(done).error()));
-    }
-    ++index;
-  }
-  return {};
-}
-
-// A check for check_each: no two items may have the same key.
-template <typename Key>
-class Distinct {
- public:
-  Result<void> operator()(const char* field, const Key& key, const std::string& shown) {
-    if (seen_.insert(key).second) return {};
-    return invalid(field, "'" + shown + "' stands here twice", shown);
-  }
-
- private:
-  std::set<Key> seen_;
-};
-
-template <typename T>
-std::optional<T> parse_whole(const std::string& text) {
-  T value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, value);
-  if (problem != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
-Result<void> check_choice(const Parameter& parameter) {
-  if (parameter.values.empty()) return invalid("values", "a choice needs at least one value");
-  if (!parameter.low.empty()) return invalid("low", "a choice has no lower end");
-  if (!parameter.high.empty()) return invalid("high", "a choice has no upper end");
-  return check_each("values", parameter.values, [](const std::string& value) {
-    return check_text("", value, kScriptBytesMax);
-  });
-}
-
-Result<void> check_range(const Parameter& parameter) {
-  const auto low = parse_whole<std::int64_t>(parameter.low);
-  const auto high = parse_whole<std::int64_t>(parameter.high);
-  if (!low) return invalid("low", "a range begins at an integer", parameter.low);
-  if (!high) return invalid("high", "a range ends at an integer", parameter.high);
-  if (*low <= *high) return {};
-  return invalid("high", "a range must not end before it begins", parameter.high);
-}
-
-Result<void> check_interval(const Parameter& parameter) {
-  const auto low = parse_whole<double>(parameter.low);
-  const auto high = parse_whole<double>(parameter.high);
-  if (!low || !std::isfinite(*low)) {
-    return invalid("low", "this must be a finite number", parameter.low);
-  }
-  if (!high || !std::isfinite(*high)) {
-    return invalid("high", "this must be a finite number", parameter.high);
-  }
-  if (!(*low < *high)) return invalid("high", "this must be above the lower end", parameter.high);
-  if (parameter.kind == Parameter::Kind::kLogUniform && !(*low > 0)) {
-    return invalid("low", "a loguniform interval begins above 0", parameter.low);
-  }
-  return {};
-}
-
-Result<void> check_parameter(const Parameter& parameter) {
-  TRY(check_name("name", parameter.name));
-  if (parameter.kind == Parameter::Kind::kChoice) return check_choice(parameter);
-  if (!parameter.values.empty()) return invalid("values", "only a choice has values");
-  return parameter.continuous() ? check_interval(parameter) : check_range(parameter);
-}
-
-// The number of values of a checked discrete parameter; more than the limit is the limit plus one.
-std::int64_t value_count(const Parameter& parameter) {
-  if (parameter.kind == Parameter::Kind::kChoice) {
-    return static_cast<std::int64_t>(parameter.values.size());
-  }
-  const auto first = parse_whole<std::int64_t>(parameter.low);
-  const auto last = parse_whole<std::int64_t>(parameter.high);
-  CHECK(first.has_value(), "a range that was checked has no lower end");
-  CHECK(last.has_value(), "a range that was checked has no upper end");
-  CHECK(*first <= *last, "a range that was checked is empty");
-  const auto low = static_cast<std::uint64_t>(*first);
-  const auto high = static_cast<std::uint64_t>(*last);
-  const std::uint64_t steps = std::min<std::uint64_t>(high - low, kTasksPerStepMax);
-  return static_cast<std::int64_t>(steps) + 1;
-}
-
-Result<std::int64_t> grid_tasks(const std::vector<Parameter>& params) {
-  std::int64_t tasks = 1;
-  for (const Parameter& parameter : params) {
-    if (parameter.continuous()) {
-      return invalid("samples",
-                     "'" + parameter.name +
-                         "' is continuous, so the number of samples "
-                         "must be given",
-                     parameter.name);
-    }
-    // Both factors are at most kTasksPerStepMax + 1, far from 64 bits.
-    tasks *= value_count(parameter);
-    CHECK(tasks > 0, "a checked parameter has no value");
-    if (tasks > kTasksPerStepMax) {
-      return invalid("params", "the full grid has more than " + std::to_string(kTasksPerStepMax) +
-                                   " tasks; give samples");
-    }
-  }
-  return tasks;
-}
-
-Result<void> check_tasks(const StepSpec& step) {
-  TRY(check_size("params", step.params.size(), kParametersMax, "parameters"));
-  Distinct<std::string> distinct;
-  TRY(check_each("params", step.params, [&](const Parameter& parameter) -> Result<void> {
-    TRY(check_parameter(parameter));
-    return distinct("name", parameter.name, parameter.name);
-  }));
-  if (step.samples) TRY(check_within("samples", *step.samples, 1, kTasksPerStepMax));
-  const std::int64_t tasks = step.samples ? *step.samples : TRY(grid_tasks(step.params));
-  if (step.task_count == tasks) return {};
-  return invalid("task_count", "the step has " + std::to_string(tasks) + " tasks",
-                 std::to_string(step.task_count));
-}
+using detail::check_each;
+using detail::check_name;
+using detail::check_size;
+using detail::check_text;
+using detail::check_within;
+using detail::Distinct;
+using detail::invalid;
 
 Result<void> check_program(const StepSpec& step) {
   if (step.run.empty() == step.command.empty()) {
@@ -297,7 +141,7 @@ Result<void> check_dependencies(const StepSpec& step, std::size_t step_count) {
 Result<void> check_step(const StepSpec& step, std::size_t step_count) {
   TRY(check_name("name", step.name));
   TRY(check_program(step));
-  TRY(check_tasks(step));
+  TRY(detail::check_tasks(step));
   TRY(check_places(step));
   TRY(check_policies(step));
   TRY(check_environment(step));

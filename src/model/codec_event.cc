@@ -7,6 +7,16 @@
 
 namespace runnel::model {
 
+namespace {
+
+void visit_trial(auto& visit, auto& event) {
+  visit("job", event.job, Required());
+  visit("step", event.step);
+  visit("trial", event.trial);
+}
+
+}  // namespace
+
 template <>
 struct Fields<JobSubmitted> {
   static void visit(auto& visit, auto& event) {
@@ -178,6 +188,46 @@ struct Fields<JobDeleted> {
   static void visit(auto& visit, auto& event) {
     visit("actor", event.actor);
     visit("job", event.job, Required());
+  }
+};
+
+template <>
+struct Fields<TrialAsked> {
+  static void visit(auto& visit, auto& event) {
+    visit("job", event.job, Required());
+    visit("params", event.params);
+    visit("step", event.step);
+    visit("trial", event.trial);
+  }
+};
+
+template <>
+struct Fields<TrialReported> {
+  static void visit(auto& visit, auto& event) {
+    visit("at", event.at, kAnyNumber);
+    visit("attempt", event.attempt, Required());
+    visit("results", event.values);
+  }
+};
+
+template <>
+struct Fields<TrialParked> {
+  static void visit(auto& visit, auto& event) { visit_trial(visit, event); }
+};
+
+template <>
+struct Fields<TrialPromoted> {
+  static void visit(auto& visit, auto& event) { visit_trial(visit, event); }
+};
+
+template <>
+struct Fields<TrialTold> {
+  static void visit(auto& visit, auto& event) {
+    visit("best", event.best, Number{.min = -1, .fallback = -1});
+    visit("end", event.end);
+    visit("job", event.job, Required());
+    visit("step", event.step);
+    visit("trial", event.trial);
   }
 };
 

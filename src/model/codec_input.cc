@@ -33,6 +33,7 @@ template <>
 struct Fields<NodeJoin> {
   static void visit(auto& visit, auto& input) {
     visit("incarnation", input.incarnation, Required());
+    visit("metrics", input.metrics);
     visit("node", input.node, Required());
     visit("ranks", input.ranks);
   }
@@ -51,6 +52,7 @@ template <>
 struct Fields<NodeReport> {
   static void visit(auto& visit, auto& input) {
     visit("incarnation", input.incarnation, Required());
+    visit("metrics", input.metrics);
     visit("node", input.node, Required());
     visit("ranks", input.ranks);
   }

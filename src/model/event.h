@@ -127,7 +127,7 @@ struct RankEnded {
 struct AttemptStopping {
   AttemptRef attempt;
   LaneId lane;
-  Status because = Status::kCancelled;  // kCancelled, kPaused, kFailed (a rank failed), kPreempted.
+  Status because = Status::kCancelled;  // Or kPaused, kFailed (a rank failed), kPreempted, kPruned.
   std::string actor;
   friend bool operator==(const AttemptStopping&, const AttemptStopping&) = default;
 };
@@ -170,6 +170,52 @@ struct NodeLeft {
   friend bool operator==(const NodeLeft&, const NodeLeft&) = default;
 };
 
+// A search asks for its next trial: the step's task with this index has these parameters from now
+// on, whatever becomes of its attempts.
+struct TrialAsked {
+  JobId job;
+  StepIndex step;
+  TaskIndex trial;  // How many were asked before.
+  std::vector<std::pair<std::string, std::string>> params;
+  friend bool operator==(const TrialAsked&, const TrialAsked&) = default;
+};
+
+// A report that a decision rests on: one that a pruner judges, or an attempt's last.
+struct TrialReported {
+  AttemptRef attempt;
+  std::int64_t at = 0;              // The step of the training.
+  std::vector<std::string> values;  // One per objective.
+  friend bool operator==(const TrialReported&, const TrialReported&) = default;
+};
+
+// The trial gives its place to others, and may be promoted later.
+struct TrialParked {
+  JobId job;
+  StepIndex step;
+  TaskIndex trial;
+  friend bool operator==(const TrialParked&, const TrialParked&) = default;
+};
+
+// A parked trial goes on before new ones.
+struct TrialPromoted {
+  JobId job;
+  StepIndex step;
+  TaskIndex trial;
+  friend bool operator==(const TrialPromoted&, const TrialPromoted&) = default;
+};
+
+enum class TrialEnd : std::uint8_t { kComplete, kPruned, kFailed };
+
+// What came of a trial; `best` is the search's best trial now, -1 while there is none.
+struct TrialTold {
+  JobId job;
+  StepIndex step;
+  TaskIndex trial;
+  TrialEnd end = TrialEnd::kComplete;
+  std::int64_t best = -1;
+  friend bool operator==(const TrialTold&, const TrialTold&) = default;
+};
+
 // The record of a finished job left the state for the archive.
 struct JobArchived {
   JobId job;
@@ -191,7 +237,8 @@ struct KeyExpired {
 
 using Event = std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened,
                            LaneExtended, LaneClosed, AttemptRunning, RankEnded, AttemptStopping,
-                           AttemptEnded, NodeJoined, NodeLeft, JobArchived, JobDeleted, KeyExpired>;
+                           AttemptEnded, NodeJoined, NodeLeft, JobArchived, JobDeleted, KeyExpired,
+                           TrialAsked, TrialReported, TrialParked, TrialPromoted, TrialTold>;
 
 // "job.submitted", "attempt.ended": the `type` of an event's document.
 std::string_view type_of(const Event& event);

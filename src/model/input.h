@@ -43,6 +43,7 @@ struct NodeJoin {
   NodeInfo node;
   Incarnation incarnation;
   std::vector<RankReport> ranks;
+  std::vector<MetricReport> metrics;
   friend bool operator==(const NodeJoin&, const NodeJoin&) = default;
 };
 
@@ -54,11 +55,12 @@ struct NodeLost {
   friend bool operator==(const NodeLost&, const NodeLost&) = default;
 };
 
-// What a node observed since its last report.
+// What a node observed since its last report. Metrics come before the ends of their ranks.
 struct NodeReport {
   NodeId node;
   Incarnation incarnation;
   std::vector<RankReport> ranks;
+  std::vector<MetricReport> metrics;
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
 

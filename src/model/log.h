@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,8 @@
 namespace runnel::model {
 
 enum class LogStream : std::uint8_t { kOut, kErr };
+// Where tables keep what belongs to a stream.
+constexpr std::size_t index_of(LogStream stream) { return static_cast<std::size_t>(stream); }
 
 // Which output of a job is wanted. Absent: all.
 struct LogFilter {

@@ -40,7 +40,8 @@ struct StartOrder {
   Duration grace;
   Bytes max_log;
   std::optional<CheckpointPolicy> checkpoint;
-  bool keep_task_dir = false;  // The step may try a task again: its folder has a lasting place.
+  bool follow_metrics = false;  // A trial: its reports are told.
+  bool keep_task_dir = false;   // The step may try a task again: its folder has a lasting place.
 };
 
 enum class StopReason : std::uint8_t {
@@ -77,6 +78,7 @@ struct NodeInventory {
   NodeId node;
   Incarnation incarnation;
   std::vector<RankReport> ranks;
+  std::vector<MetricReport> metrics;
 };
 
 }  // namespace runnel::model

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "model/detail/words.h"
 #include "model/event.h"
 #include "model/fields.h"
 #include "model/node.h"
@@ -20,6 +21,17 @@ template <>
 struct Form<Fault> : WordForm<Fault, parse_fault> {};
 template <>
 struct Form<EndCause> : WordForm<EndCause, parse_end_cause> {};
+
+constexpr detail::Words<3> kTrialEndWords = {"complete", "pruned", "failed"};
+
+inline std::string_view to_string(TrialEnd end) { return detail::word_of(end, kTrialEndWords); }
+
+inline Result<TrialEnd> parse_trial_end(std::string_view word) {
+  return detail::parse_word<TrialEnd>(word, kTrialEndWords, "an end of a trial");
+}
+
+template <>
+struct Form<TrialEnd> : WordForm<TrialEnd, parse_trial_end> {};
 
 template <>
 struct Fields<Resources> {
@@ -55,6 +67,16 @@ struct Fields<RankReport> {
     visit("rank", report.rank);
     visit("signal", report.signal, kExitNumber);
     visit("started_at", report.started_at);
+  }
+};
+
+template <>
+struct Fields<MetricReport> {
+  static void visit(auto& visit, auto& report) {
+    visit("attempt", report.attempt, Required());
+    visit("last", report.last);
+    visit("step", report.step);
+    visit("values", report.values, AsObject());
   }
 };
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -38,6 +40,20 @@ struct RankReport {
 
   friend bool operator==(const RankReport&, const RankReport&) = default;
 };
+
+// What an attempt reported of its training, as far as a search needs it.
+//
+// Contract: as a rank's report: the same one may arrive again. The last one of an attempt arrives
+//           with the end of its rank 0, or before.
+struct MetricReport {
+  AttemptRef attempt;
+  std::int64_t step = 0;
+  // Ascending by name; decimal text, or nan, inf, -inf.
+  std::vector<std::pair<std::string, std::string>> values;
+  bool last = false;
+  friend bool operator==(const MetricReport&, const MetricReport&) = default;
+};
+inline constexpr std::size_t kMetricsMax = 1'000;  // Of one report.
 
 std::string_view to_string(EndCause cause);
 Result<EndCause> parse_end_cause(std::string_view word);

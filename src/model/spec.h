@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "model/resources.h"
+#include "model/search_spec.h"
 
 namespace runnel::model {
 
@@ -21,11 +22,20 @@ struct Parameter {
     kUniform,     // {uniform: [low, high]}: a real number in [low, high).
     kLogUniform,  // {loguniform: [low, high]}, 0 < low < high.
   };
+  // Takes part only when the choice `parameter` takes part and has one of `values`.
+  struct Condition {
+    std::string parameter;
+    std::vector<std::string> values;
+    friend bool operator==(const Condition&, const Condition&) = default;
+  };
   std::string name;
   Kind kind = Kind::kChoice;
   std::vector<std::string> values;
   std::string low;
   std::string high;
+  std::string step;  // kUniform: only low, low + step, ... up to high; empty: all.
+  bool log = false;  // kRange: searched on a logarithmic scale; low is at least 1.
+  std::optional<Condition> when;
 
   bool continuous() const { return kind == Kind::kUniform || kind == Kind::kLogUniform; }
   friend bool operator==(const Parameter&, const Parameter&) = default;
@@ -60,7 +70,8 @@ struct StepSpec {
   std::vector<StepIndex> depends_on;  // Earlier or later positions; the spec is acyclic.
   std::vector<Parameter> params;
   std::optional<std::int64_t> samples;  // Absent: the full grid.
-  std::int64_t task_count = 1;          // Derived: samples, or the size of the grid.
+  std::optional<SearchSpec> search;     // Adaptive; without `samples`.
+  std::int64_t task_count = 1;          // Derived: samples, max_trials, or the size of the grid.
 
   // Exactly one of the two is non-empty.
   std::string run;                   // A script for `sh -ec`.

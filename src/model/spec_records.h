@@ -21,14 +21,95 @@ inline Result<Parameter::Kind> parse_parameter_kind(std::string_view word) {
 template <>
 struct Form<Parameter::Kind> : WordForm<Parameter::Kind, parse_parameter_kind> {};
 
+constexpr detail::Words<8> kSearchMethodWords = {"auto",   "grid", "random", "tpe",
+                                                 "cma-es", "gp",   "nsga2",  "pbt"};
+constexpr detail::Words<3> kPrunerKindWords = {"asha", "hyperband", "median"};
+
+inline std::string_view to_string(SearchSpec::Method method) {
+  return detail::word_of(method, kSearchMethodWords);
+}
+
+inline Result<SearchSpec::Method> parse_search_method(std::string_view word) {
+  return detail::parse_word<SearchSpec::Method>(word, kSearchMethodWords, "a method of search");
+}
+
+inline std::string_view to_string(PrunerSpec::Kind kind) {
+  return detail::word_of(kind, kPrunerKindWords);
+}
+
+inline Result<PrunerSpec::Kind> parse_pruner_kind(std::string_view word) {
+  return detail::parse_word<PrunerSpec::Kind>(word, kPrunerKindWords, "a pruner");
+}
+
+template <>
+struct Form<SearchSpec::Method> : WordForm<SearchSpec::Method, parse_search_method> {};
+template <>
+struct Form<PrunerSpec::Kind> : WordForm<PrunerSpec::Kind, parse_pruner_kind> {};
+
+template <>
+struct Fields<Parameter::Condition> {
+  static void visit(auto& visit, auto& condition) {
+    visit("parameter", condition.parameter, Required());
+    visit("values", condition.values);
+  }
+};
+
 template <>
 struct Fields<Parameter> {
   static void visit(auto& visit, auto& parameter) {
     visit("high", parameter.high);
     visit("kind", parameter.kind);
+    visit("log", parameter.log);
     visit("low", parameter.low);
     visit("name", parameter.name, Required());
+    visit("step", parameter.step);
     visit("values", parameter.values);
+    visit("when", parameter.when);
+  }
+};
+
+template <>
+struct Fields<Objective> {
+  static void visit(auto& visit, auto& objective) {
+    visit("maximize", objective.maximize);
+    visit("metric", objective.metric, Required());
+  }
+};
+
+template <>
+struct Fields<PrunerSpec> {
+  static void visit(auto& visit, auto& pruner) {
+    visit("eta", pruner.eta, Number{.min = 2, .fallback = 4});
+    visit("every", pruner.every, Number{.min = 1, .fallback = 1});
+    visit("kind", pruner.kind);
+    visit("max_step", pruner.max_step);
+    visit("min_step", pruner.min_step, Number{.min = 1, .fallback = 1});
+    visit("startup_trials", pruner.startup_trials, Number{.min = 1, .fallback = 5});
+  }
+};
+
+template <>
+struct Fields<PopulationSpec> {
+  static constexpr Number kPercent = {.min = 1, .max = 50, .fallback = 25};
+
+  static void visit(auto& visit, auto& population) {
+    visit("every", population.every, Number{.min = 1, .fallback = 1});
+    visit("quantile_percent", population.quantile_percent, kPercent);
+    visit("resample_percent", population.resample_percent, Number{.max = 100, .fallback = 25});
+  }
+};
+
+template <>
+struct Fields<SearchSpec> {
+  static void visit(auto& visit, auto& search) {
+    visit("budget_micros", search.budget_micros);
+    visit("max_duration", search.max_duration);
+    visit("max_trials", search.max_trials, Number{.min = 1});
+    visit("method", search.method);
+    visit("objectives", search.objectives, Required());
+    visit("population", search.population);
+    visit("pruner", search.pruner);
+    visit("start", search.start);
   }
 };
 
@@ -81,6 +162,7 @@ struct Fields<StepSpec> {
     visit("retry", step.retry);
     visit("run", step.run);
     visit("samples", step.samples);
+    visit("search", step.search);
     visit("secrets", step.secrets);
     visit("task_count", step.task_count, kOne);
     visit("whole_node", step.whole_node);

@@ -54,7 +54,8 @@ constexpr std::array kStepRows = {
     Row{kPaused, set(kQueued, kFailed, kCancelled, kSkipped)},
 };
 constexpr std::array kTaskRows = {
-    Row{kQueued, set(kAdmitted, kStarting, kPaused, kCancelled, kSkipped)},
+    // Pruned: a search that ended before it started, or that paused it and goes on without it.
+    Row{kQueued, set(kAdmitted, kStarting, kPaused, kCancelled, kSkipped, kPruned)},
     Row{kAdmitted, set(kQueued, kStarting, kPaused, kCancelled, kSkipped)},
     // An attempt may end before anyone heard that it ran.
     Row{kStarting, set(kRunning, kQueued, kRecovering, kPaused) | kTaskEnds},
@@ -62,7 +63,7 @@ constexpr std::array kTaskRows = {
     Row{kRunning, set(kCompleting, kQueued, kRecovering, kPaused) | kTaskEnds},
     Row{kCompleting, set(kQueued, kRecovering, kPaused) | kTaskEnds},
     Row{kRecovering, set(kStarting, kQueued, kPaused, kCancelled, kFailed)},
-    Row{kPaused, set(kQueued, kCancelled, kSkipped)},
+    Row{kPaused, set(kQueued, kCancelled, kSkipped, kPruned)},
 };
 constexpr std::array kAttemptRows = {
     Row{kStarting, set(kRunning) | kAttemptEnds},

@@ -129,10 +129,11 @@ TEST(Status, TheTableOfTasksIsTheOneAgreed) {
     std::sort(more.begin(), more.end());
     return more;
   };
-  const std::vector<Status> waiting = {kAdmitted, kStarting, kPaused, kCancelled, kSkipped};
+  const std::vector<Status> waiting = {kAdmitted,  kStarting, kPaused,
+                                       kCancelled, kSkipped,  kPruned};
   const std::vector<Status> admitted = {kQueued, kStarting, kPaused, kCancelled, kSkipped};
   const std::vector<Status> recovering = {kQueued, kStarting, kPaused, kFailed, kCancelled};
-  const std::vector<Status> paused = {kQueued, kCancelled, kSkipped};
+  const std::vector<Status> paused = {kQueued, kCancelled, kSkipped, kPruned};
   EXPECT_EQ(next(Level::kTask, kQueued), waiting);
   EXPECT_EQ(next(Level::kTask, kAdmitted), admitted);
   EXPECT_EQ(next(Level::kTask, kStarting), with_ends({kRunning, kQueued, kRecovering, kPaused}));

@@ -80,6 +80,14 @@ std::string_view as_written(std::string_view text, const TemplatePart& name) {
 
 std::vector<TemplatePart> scan_template(std::string_view text) { return Scanner(text).run(); }
 
+std::optional<BestName> parse_best(std::string_view name) {
+  if (!name.starts_with(kBestPrefix)) return std::nullopt;
+  name.remove_prefix(kBestPrefix.size());
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size()) return std::nullopt;
+  return BestName{name.substr(0, dot), name.substr(dot + 1)};
+}
+
 bool is_task_name(std::string_view name) {
   return std::find(kTaskNames.begin(), kTaskNames.end(), name) != kTaskNames.end();
 }

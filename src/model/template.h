@@ -39,6 +39,15 @@ inline constexpr std::string_view kTaskIndexName = "task.index";
 inline constexpr std::string_view kTaskCountName = "task.count";
 bool is_task_name(std::string_view name);
 
+// `best.STEP.name`: a parameter of the best trial of another step's search.
+inline constexpr std::string_view kBestPrefix = "best.";
+struct BestName {
+  std::string_view step;
+  std::string_view name;
+};
+// Nothing when the text has another form.
+std::optional<BestName> parse_best(std::string_view name);
+
 // The text with every reference replaced by what `value_of` gives for its name. A reference without
 // a value and an open one stay as they are written: spec:: refused them, and a fill cannot fail.
 using TemplateValues = std::function<std::optional<std::string>(std::string_view name)>;

@@ -184,7 +184,7 @@ void SimControl::receive(const Heartbeat& beat) {
   const NodeId node = beat.node.id;
   if (!declared_.contains(node)) return;  // Nobody speaks for it any more.
   if (beat.good_bye) {
-    decide_told({model::NodeReport{node, beat.incarnation, beat.ranks}, nullptr});
+    decide_told({model::NodeReport{node, beat.incarnation, beat.ranks, beat.metrics}, nullptr});
     decide_told({model::NodeLost{node, beat.incarnation, "Left"}, nullptr});
     heard_.erase(node);
     return;
@@ -203,7 +203,7 @@ void SimControl::receive(const Heartbeat& beat) {
 void SimControl::join(const Heartbeat& beat) {
   linked_.insert(beat.node.id);
   decide_told(
-      {model::NodeJoin{beat.node, beat.incarnation, beat.ranks},
+      {model::NodeJoin{beat.node, beat.incarnation, beat.ranks, beat.metrics},
        [this, node = beat.node.id, ranks = beat.ranks](const brain::Decision&) {
          answer([this, node, ranks] { return orders_->on_join(brain_->state(), node, ranks); });
        }});
@@ -220,7 +220,8 @@ void SimControl::report(const Heartbeat& beat) {
       });
     };
   }
-  decide_told({model::NodeReport{beat.node.id, beat.incarnation, beat.ranks}, std::move(forget)});
+  decide_told({model::NodeReport{beat.node.id, beat.incarnation, beat.ranks, beat.metrics},
+               std::move(forget)});
 }
 
 // Until the disk takes it.

@@ -97,6 +97,11 @@ class StateCheck {
   std::string see(const model::NodeJoined&) { return ""; }
   std::string see(const model::NodeLeft&) { return ""; }
   std::string see(const model::KeyExpired&) { return ""; }  // check_answers() does.
+  std::string see(const model::TrialAsked&) { return ""; }
+  std::string see(const model::TrialReported&) { return ""; }
+  std::string see(const model::TrialParked&) { return ""; }
+  std::string see(const model::TrialPromoted&) { return ""; }
+  std::string see(const model::TrialTold&) { return ""; }
 
   std::string leave(const JobId& job) {
     const auto known = jobs_.find(job);

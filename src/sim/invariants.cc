@@ -96,6 +96,8 @@ std::optional<std::pair<JobId, Status>> wished(const model::Event& event) {
   const auto* tasks = std::get_if<model::TasksChanged>(&event);
   if (tasks != nullptr) return std::pair(tasks->job, tasks->to);
   const auto* stopping = std::get_if<model::AttemptStopping>(&event);
+  // A search parks its trials by itself: see trial_check.h.
+  if (stopping != nullptr && stopping->actor == "search") return std::nullopt;
   if (stopping != nullptr) return std::pair(stopping->attempt.task.job, stopping->because);
   return std::nullopt;
 }
@@ -174,7 +176,10 @@ std::string Invariants::on(const model::TasksChanged& event) {
       auto known = tasks_.find(task);
       const Status now = known == tasks_.end() ? Status::kQueued : known->second;
       if (now == event.to || now == Status::kSucceeded) continue;
-      if (reopened) charged_.erase(task);
+      if (reopened) {
+        charged_.erase(task);
+        trials_.reopen(task);
+      }
       if (std::string broken = move_task(task, event.to, reopened); !broken.empty()) return broken;
     }
   }
@@ -215,6 +220,23 @@ std::string Invariants::on(const model::AttemptEnded& event) {
   stopping_.erase(event.attempt);
   if (event.charged) ++charged_[event.attempt.task];
   return move_task(event.attempt.task, event.task, false);
+}
+
+std::string Invariants::on(const model::TrialAsked& event) {
+  return trials_.on(event, spec_at(specs_, event.job, event.step));
+}
+
+std::string Invariants::on(const model::TrialReported& event) {
+  const model::TaskRef& task = event.attempt.task;
+  return trials_.on(event, spec_at(specs_, task.job, task.step));
+}
+
+std::string Invariants::on(const model::TrialParked& event) {
+  return trials_.on(event, spec_at(specs_, event.job, event.step));
+}
+
+std::string Invariants::on(const model::TrialTold& event) {
+  return trials_.on(event, spec_at(specs_, event.job, event.step));
 }
 
 std::string Invariants::on(const model::NodeJoined& event) {
@@ -261,6 +283,10 @@ std::string Invariants::check_retry(const model::AttemptEnded& ended) const {
   if (ended.charged && !budget_left) return name + " is over its retry budget";
   if (ended.charged && ended.fault == model::Fault::kPlatform) {
     return name + " was charged for the platform's fault";
+  }
+  // What a trial left out the next attempt would leave out as well.
+  if (spec.search && ended.reason.starts_with("Metric")) {
+    return again ? name + " is tried again for its metric" : "";
   }
   if (ended.fault == model::Fault::kUser) {
     if (again != ended.charged) return name + " is tried again for free, or pays for nothing";

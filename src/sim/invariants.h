@@ -10,6 +10,7 @@
 #include "brain/state.h"
 #include "model/event.h"
 #include "model/input.h"
+#include "sim/trial_check.h"
 
 namespace runnel::sim {
 
@@ -43,6 +44,11 @@ class Invariants {
   std::string on(const model::JobArchived&) { return ""; }  // See history.h.
   std::string on(const model::JobDeleted&) { return ""; }   // See history.h.
   std::string on(const model::KeyExpired&) { return ""; }   // See history.h.
+  std::string on(const model::TrialAsked& event);
+  std::string on(const model::TrialReported& event);
+  std::string on(const model::TrialParked& event);
+  std::string on(const model::TrialPromoted& event) { return trials_.on(event); }
+  std::string on(const model::TrialTold& event);
 
   std::string check_start(LaneId lane, const JobId& job, StepIndex step) const;
   std::string check_stop(const model::AttemptEnded& ended) const;
@@ -56,6 +62,7 @@ class Invariants {
   std::map<model::AttemptRef, model::Status> stopping_;
   std::map<LaneId, std::vector<NodeId>> lanes_;
   std::set<NodeId> up_;
+  TrialCheck trials_;
 };
 
 // Capacity, whole gangs, `parallel`, counts: of a state alone.

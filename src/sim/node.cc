@@ -10,6 +10,7 @@ namespace {
 
 constexpr Duration kBeatEvery = Duration::millis(1'000);
 constexpr Duration kReportDelay = Duration::millis(2);
+constexpr std::int32_t kReportStream = 1'000'000;  // Where other streams have their rank.
 
 using model::AttemptRef;
 using model::EndCause;
@@ -73,9 +74,11 @@ void SimNode::beat() {
   agenda_.after(kBeatEvery, [this] { beat(); });
 }
 
-void SimNode::report() {
-  send_(Heartbeat{info_, Incarnation(info_.id.str() + "." + std::to_string(life_)), inventory()});
+Heartbeat SimNode::heartbeat() const {
+  return {info_, Incarnation(info_.id.str() + "." + std::to_string(life_)), inventory(), metrics()};
 }
+
+void SimNode::report() { send_(heartbeat()); }
 
 void SimNode::report_soon() {
   if (report_planned_) return;
@@ -100,6 +103,14 @@ std::vector<RankReport> SimNode::inventory() const {
     for (const auto& [number, rank] : attempt.ranks) ranks.push_back(rank.report);
   }
   return ranks;
+}
+
+std::vector<model::MetricReport> SimNode::metrics() const {
+  std::vector<model::MetricReport> all = left_metrics_;
+  for (const auto& [ref, attempt] : attempts_) {
+    all.insert(all.end(), attempt.metrics.begin(), attempt.metrics.end());
+  }
+  return all;
 }
 
 void SimNode::receive(const model::NodeOrders& orders) {
@@ -151,7 +162,32 @@ void SimNode::run(Attempt& attempt) {
     }
     plan_end(attempt, number);
   }
+  if (attempt.order.follow_metrics && attempt.ranks.contains(0)) plan_reports(attempt);
   report_soon();
+}
+
+// Up to four, in time; some trials never report, some a loss that is no number.
+void SimNode::plan_reports(const Attempt& attempt) {
+  Dice dice(mixed(seed_, attempt.order.attempt, kReportStream));
+  const Duration lasts = fate_of(seed_, attempt.order, 0).lasts;
+  const std::int64_t count = dice.between(0, 4);
+  for (std::int64_t step = 1; step <= count; ++step) {
+    const std::string value = dice.chance(20) ? "nan" : std::to_string(dice.between(-500, 500));
+    model::MetricReport report{attempt.order.attempt, step, {{"loss", value}}, false};
+    later(Duration::millis(lasts.millis() * step / (count + 1)), [this, report] {
+      const auto found = attempts_.find(report.attempt);
+      if (found == attempts_.end() || found->second.phase != Phase::kRunning) return;
+      if (found->second.ranks.at(0).ended) return;
+      found->second.metrics.push_back(report);
+      report_soon();
+    });
+  }
+}
+
+void SimNode::close_metrics(Attempt& attempt) {
+  if (attempt.metrics.empty() || attempt.metrics.back().last) return;
+  attempt.metrics.push_back(attempt.metrics.back());
+  attempt.metrics.back().last = true;
 }
 
 void SimNode::plan_end(const Attempt& attempt, std::int32_t rank) {
@@ -174,6 +210,7 @@ void SimNode::end_rank(const AttemptRef& ref, std::int32_t number, std::int32_t 
   rank.report.code = code;
   rank.report.signal = signal;
   rank.report.cause = cause;
+  if (number == 0) close_metrics(attempt);
   if (cause == EndCause::kExited && signal == 0) truth_.exited[{ref, number}] = code;
   const bool all = std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
                                [](const auto& entry) { return entry.second.ended; });
@@ -229,6 +266,7 @@ void SimNode::take_stop(const model::StopOrder& order) {
 
 void SimNode::forget(const AttemptRef& ref) {
   std::erase_if(left_over_, [&](const RankReport& report) { return report.attempt == ref; });
+  std::erase_if(left_metrics_, [&](const auto& report) { return report.attempt == ref; });
   auto found = attempts_.find(ref);
   if (found == attempts_.end()) return;
   if (found->second.phase != Phase::kEnded) {
@@ -253,6 +291,7 @@ void SimNode::new_life() {
 void SimNode::kill_runner() {
   if (!up_) return;
   std::vector<RankReport> records = left_over_;
+  std::vector<model::MetricReport> files = left_metrics_;
   for (auto& [ref, attempt] : attempts_) {
     if (attempt.phase == Phase::kWaiting) continue;
     for (auto& [number, rank] : attempt.ranks) {
@@ -263,15 +302,19 @@ void SimNode::kill_runner() {
       }
       records.push_back(rank.report);
     }
+    close_metrics(attempt);
+    files.insert(files.end(), attempt.metrics.begin(), attempt.metrics.end());
   }
   new_life();
   left_over_ = std::move(records);
+  left_metrics_ = std::move(files);
 }
 
 void SimNode::reboot(Duration down) {
   if (!up_) return;
   up_ = false;
   left_over_.clear();
+  left_metrics_.clear();
   new_life();
   agenda_.after(down, [this] { up_ = !removed_; });
 }
@@ -280,12 +323,13 @@ void SimNode::remove() {
   removed_ = true;
   up_ = false;
   left_over_.clear();
+  left_metrics_.clear();
   new_life();
 }
 
 void SimNode::preempt(Duration gone) {
   if (!up_) return;
-  Heartbeat bye{info_, Incarnation(info_.id.str() + "." + std::to_string(life_)), inventory()};
+  Heartbeat bye = heartbeat();
   bye.good_bye = true;
   send_(std::move(bye));
   reboot(gone);
@@ -302,7 +346,7 @@ void SimNode::freeze(Duration lasts) {
 
 // Reports about attempts that are not here, ranks that do not exist, lives that are over.
 void SimNode::lie() {
-  Heartbeat beat{info_, Incarnation(info_.id.str() + "." + std::to_string(life_)), inventory()};
+  Heartbeat beat = heartbeat();
   for (int each = 0; each < 5; ++each) {
     RankReport lie;
     lie.attempt.task.job = JobId("j" + std::to_string(dice_.between(1, 6)));

@@ -21,6 +21,7 @@ struct Heartbeat {
   model::NodeInfo node;
   Incarnation incarnation;
   std::vector<model::RankReport> ranks;
+  std::vector<model::MetricReport> metrics;
   bool good_bye = false;
   // News, not an inventory: a node does not join by it. What a joining node has is its runner's
   // journal; one that lied there would be believed until it joins again.
@@ -72,6 +73,7 @@ class SimNode {
     model::StartOrder order;
     Phase phase = Phase::kWaiting;
     std::map<std::int32_t, Rank> ranks;
+    std::vector<model::MetricReport> metrics;  // Of a trial: its file.
     bool stopping = false;
   };
   using LifeCount = std::int64_t;
@@ -81,6 +83,9 @@ class SimNode {
   void forget(const model::AttemptRef& attempt);
   void run_next(LaneId lane);
   void run(Attempt& attempt);
+  void plan_reports(const Attempt& attempt);
+  void close_metrics(Attempt& attempt);
+  Heartbeat heartbeat() const;
   void plan_end(const Attempt& attempt, std::int32_t rank);
   void end_rank(const model::AttemptRef& attempt, std::int32_t rank, std::int32_t code,
                 std::int32_t signal, model::EndCause cause);
@@ -91,6 +96,7 @@ class SimNode {
   void report_soon();
   void report();
   std::vector<model::RankReport> inventory() const;
+  std::vector<model::MetricReport> metrics() const;
   void later(Duration delay, std::function<void()> what);
   bool awake() const { return up_ && agenda_.now() >= frozen_until_; }
 
@@ -110,7 +116,8 @@ class SimNode {
   std::map<model::AttemptRef, Attempt> attempts_;
   std::map<LaneId, std::deque<model::AttemptRef>> lanes_;
   std::vector<model::RankReport> left_over_;  // Records of the life before, until forgotten.
-  std::vector<model::NodeOrders> held_;       // Arrived while frozen.
+  std::vector<model::MetricReport> left_metrics_;
+  std::vector<model::NodeOrders> held_;  // Arrived while frozen.
 };
 
 }  // namespace runnel::sim

@@ -11,6 +11,7 @@ namespace runnel::sim {
 namespace {
 
 constexpr std::int64_t kFaultWindowMillis = 20'000;
+constexpr std::uint64_t kSearchStream = 0x5EA2C4;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
     "control-crash", "control-freeze", "torn-tail",  "disk-full",   "runner-kill",
@@ -73,13 +74,43 @@ model::StepSpec step_spec(Dice& dice, std::size_t position) {
   return step;
 }
 
-std::shared_ptr<const model::JobSpec> job_spec(Dice& dice, std::size_t index) {
+model::Parameter between(std::string name, std::string low, std::string high) {
+  return {.name = std::move(name),
+          .kind = model::Parameter::Kind::kUniform,
+          .low = std::move(low),
+          .high = std::move(high)};
+}
+
+// The tasks of the step become the trials of a search.
+void make_search(Dice& dice, model::StepSpec& step) {
+  using Method = model::SearchSpec::Method;
+  // A Gaussian process thinks as long as a whole schedule takes: rarely.
+  constexpr std::array kMethods = {Method::kRandom, Method::kTpe, Method::kCmaEs, Method::kNsga2};
+  step.samples.reset();
+  step.params = {between("x", "0", "1"), between("y", "-5", "5")};
+  model::SearchSpec& search = step.search.emplace();
+  search.method = dice.chance(5) ? Method::kGp : dice.pick<Method>(kMethods);
+  search.objectives = {{"loss", dice.chance(500)}};
+  search.max_trials = step.task_count;
+  if (dice.chance(200)) search.max_duration = Duration::millis(dice.between(100, 5'000));
+  if (dice.chance(300)) return;
+  model::PrunerSpec& pruner = search.pruner.emplace();
+  pruner.kind =
+      dice.chance(700) ? model::PrunerSpec::Kind::kAsha : model::PrunerSpec::Kind::kMedian;
+  pruner.eta = static_cast<std::int32_t>(dice.between(2, 4));
+  pruner.startup_trials = static_cast<std::int32_t>(dice.between(1, 3));
+}
+
+std::shared_ptr<const model::JobSpec> job_spec(Dice& dice, Dice& searches, std::size_t index) {
   auto spec = std::make_shared<model::JobSpec>();
   spec->name = "job" + std::to_string(index);
   spec->workdir = "/";
   spec->priority = static_cast<std::int32_t>(dice.chance(300) ? dice.between(1, 5) : 0);
   const auto steps = static_cast<std::size_t>(dice.between(1, 4));
-  for (std::size_t step = 0; step < steps; ++step) spec->steps.push_back(step_spec(dice, step));
+  for (std::size_t step = 0; step < steps; ++step) {
+    spec->steps.push_back(step_spec(dice, step));
+    if (searches.chance(250)) make_search(searches, spec->steps.back());
+  }
   return spec;
 }
 
@@ -137,6 +168,7 @@ std::string_view to_string(FaultKind kind) {
 
 Scenario scenario_of(std::uint64_t seed) {
   Dice dice(seed);
+  Dice searches(seed ^ kSearchStream);
   Scenario scenario;
   scenario.seed = seed;
   const auto nodes = static_cast<std::size_t>(dice.between(kNodesMin, 10));
@@ -151,7 +183,7 @@ Scenario scenario_of(std::uint64_t seed) {
     scenario.nodes[node].capacity.milli_cpus = 4'000;
   }
   while (task_count(scenario.jobs) < kTasksMin) {
-    scenario.jobs.push_back(job_spec(dice, scenario.jobs.size()));
+    scenario.jobs.push_back(job_spec(dice, searches, scenario.jobs.size()));
   }
   add_wishes(dice, scenario);
   add_faults(dice, scenario);

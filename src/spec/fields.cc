@@ -60,7 +60,9 @@ std::vector<Field> make_work_fields() {
        .doc = "The most tasks of the step at one time.",
        .aliases = {"workers"},
        .spread = Spread::kDefault},
-      planned("search", "Adaptive search over the parameters."),
+      {.name = "search",
+       .form = Form::kSearch,
+       .doc = "Adaptive search over the parameters: each task is a trial."},
       planned("elastic", "The fewest and the most nodes."),
   };
 }
@@ -209,6 +211,63 @@ const FieldTable& checkpoint_fields() {
   return kTable;
 }
 
+const FieldTable& search_fields() {
+  static const FieldTable kTable{
+      "`search`",
+      {{.name = "method",
+        .form = Form::kText,
+        .doc = "`auto` (by space and budget, the default), `grid`, `random`, `tpe`, `cma-es`, "
+               "`gp`, `nsga2`."},
+       {.name = "metric", .form = Form::kText, .doc = "The metric that trials report."},
+       {.name = "mode", .form = Form::kText, .doc = "`min` or `max`: which values are better."},
+       {.name = "objectives",
+        .form = Form::kModes,
+        .doc = "Several metrics in place of `metric` and `mode`: `{accuracy: max, seconds: min}`."},
+       {.name = "max_trials",
+        .form = Form::kNatural,
+        .doc = "The most parameter sets tried; a grid's size by default."},
+       {.name = "max_duration",
+        .form = Form::kDuration,
+        .doc = "No trial begins later than this after the first one; no limit by default."},
+       {.name = "parallel", .form = Form::kNatural, .doc = "The most trials at one time."},
+       {.name = "pruner",
+        .form = Form::kPruner,
+        .doc = "When a trial that does badly ends early: `asha`, `hyperband`, `median`, or a "
+               "mapping."},
+       {.name = "start",
+        .form = Form::kPoints,
+        .doc = "Parameter sets to try first; what is left out is suggested."},
+       planned("budget", "The most dollars for all trials."),
+       planned("population", "How population-based training goes on from its best."),
+       planned("from", "Earlier studies to learn from.")}};
+  return kTable;
+}
+
+const FieldTable& pruner_fields() {
+  static const FieldTable kTable{
+      "`pruner`",
+      {{.name = "method",
+        .form = Form::kText,
+        .doc = "`asha` (the default), `hyperband`, `median`."},
+       {.name = "min_step",
+        .form = Form::kNatural,
+        .doc = "The first step of the reports that is judged; 1 by default."},
+       {.name = "max_step",
+        .form = Form::kNatural,
+        .doc = "The last step of a whole trial; `hyperband` needs it."},
+       {.name = "eta",
+        .form = Form::kNatural,
+        .doc = "One in so many goes on to the next rung, which is so many times further; 4 by "
+               "default."},
+       {.name = "every",
+        .form = Form::kNatural,
+        .doc = "`median`: steps between two judgements; 1 by default."},
+       {.name = "startup_trials",
+        .form = Form::kNatural,
+        .doc = "`median`: trials that end before any is judged; 5 by default."}}};
+  return kTable;
+}
+
 const FieldTable& parameter_fields() {
   static const FieldTable kTable{
       "a parameter",
@@ -219,7 +278,17 @@ const FieldTable& parameter_fields() {
        {.name = "loguniform",
         .form = Form::kPair,
         .doc = "A real number whose logarithm is uniform, 0 < low <= x < high."},
-       {.name = "choice", .form = Form::kValues, .doc = "One of these values."}}};
+       {.name = "choice", .form = Form::kValues, .doc = "One of these values."},
+       {.name = "log",
+        .form = Form::kBoolean,
+        .doc = "`range` in a search: on a logarithmic scale."},
+       {.name = "step",
+        .form = Form::kMoney,
+        .doc = "`uniform` in a search: only low, low + step, and so on."},
+       {.name = "when",
+        .form = Form::kCondition,
+        .doc = "In a search: takes part only with these values of an earlier choice, "
+               "`{optimizer: sgd}`; `{{name}}` is empty otherwise."}}};
   return kTable;
 }
 

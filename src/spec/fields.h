@@ -32,6 +32,11 @@ enum class Form : std::uint8_t {
   kResources,
   kRetry,
   kCheckpoint,
+  kSearch,
+  kPruner,
+  kModes,      // {metric: min}
+  kCondition,  // {parameter: values}
+  kPoints,     // [{parameter: value}]
   kSteps,
   kNodes,
   kAny,  // Of fields that are not built yet.
@@ -72,6 +77,8 @@ const FieldTable& top_fields();  // Both, as they may stand at the top of a file
 const FieldTable& resource_fields();
 const FieldTable& retry_fields();
 const FieldTable& checkpoint_fields();
+const FieldTable& search_fields();
+const FieldTable& pruner_fields();
 const FieldTable& parameter_fields();  // {range: ...} and its kind.
 const FieldTable& node_fields();
 const FieldTable& nodes_file_fields();

@@ -67,6 +67,7 @@ class JobReader {
     if (auto top = ObjectReader::open(scope_, root_, top_fields())) read_top(*top);
     link_steps(scope_, drafts_);
     settle_resources(scope_, drafts_);
+    check_templates(scope_, drafts_);
     for (StepDraft& draft : drafts_) finish(draft);
     if (scope_.faults.ok()) assemble();
     std::vector<Error> errors = scope_.faults.take();
@@ -263,7 +264,6 @@ class JobReader {
   }
 
   void finish(StepDraft& draft) {
-    check_templates(scope_, draft);
     merge_envs(draft);
     merge_secrets(draft);
     check_capacity(scope_, draft, context_.nodes);

@@ -135,6 +135,86 @@ bool read_values(Scope& scope, const Item& item, Parameter& parameter) {
   return !items.empty() && (!item.node->is_list() || items.size() == item.node->items.size());
 }
 
+// What a parameter may say besides its values when it is searched.
+struct SearchedParts {
+  std::optional<Item> log;
+  std::optional<Item> step;
+  std::optional<Item> when;
+};
+
+bool read_log(Scope& scope, const Item& item, Parameter& parameter) {
+  const std::optional<bool> log = read_boolean(scope, item);
+  if (!log) return false;
+  parameter.log = *log;
+  if (!*log) return true;
+  if (parameter.kind != Parameter::Kind::kRange) {
+    scope.refuse(item, "`log` belongs to `range`", "true", "use `loguniform` for real numbers");
+    return false;
+  }
+  if (*integer_of(parameter.low) >= 1) return true;
+  scope.refuse(item, "a logarithm needs numbers above 0, and low is " + parameter.low,
+               parameter.low, "begin at 1 or above, or leave `log` out");
+  return false;
+}
+
+bool read_step(Scope& scope, const Item& item, Parameter& parameter) {
+  const std::optional<std::string> text = read_text(scope, item);
+  if (!text) return false;
+  const std::optional<std::string> step = decimal_text(*text);
+  if (!step || number_of(*step) <= 0 || parameter.kind != Parameter::Kind::kUniform) {
+    scope.refuse(item, "`step` is a number above 0 and belongs to `uniform`", shown(*text),
+                 "write {uniform: [0, 1], step: 0.1}");
+    return false;
+  }
+  parameter.step = *step;
+  return true;
+}
+
+bool read_condition(Scope& scope, const Item& item, Parameter& parameter) {
+  if (!item.node->is_map() || item.node->members.size() != 1) {
+    scope.refuse(item, "`when` is a mapping of one earlier choice to its values", shown(*item.node),
+                 "write {optimizer: [sgd, adam]}");
+    return false;
+  }
+  const YamlMember& member = item.node->members.front();
+  Parameter::Condition& when = parameter.when.emplace();
+  when.parameter = member.key->text;
+  const Item at{member.value.get(), item.path_of(shown(when.parameter))};
+  for (const Item& value : texts_of(scope, at)) when.values.push_back(value.node->text);
+  return !when.values.empty();
+}
+
+bool read_searched_parts(Scope& scope, const SearchedParts& parts, Parameter& parameter) {
+  return (!parts.log || read_log(scope, *parts.log, parameter)) &&
+         (!parts.step || read_step(scope, *parts.step, parameter)) &&
+         (!parts.when || read_condition(scope, *parts.when, parameter));
+}
+
+// The choice that a condition names must come first and have its values.
+bool check_condition(Scope& scope, const Item& item, const Parameter& parameter,
+                     const std::vector<Parameter>& earlier) {
+  if (!parameter.when) return true;
+  const auto choice = std::find_if(earlier.begin(), earlier.end(), [&](const Parameter& other) {
+    return other.name == parameter.when->parameter && other.kind == Parameter::Kind::kChoice;
+  });
+  if (choice == earlier.end()) {
+    scope.refuse(item,
+                 "`when` names '" + shown(parameter.when->parameter) +
+                     "', which is no choice above this one",
+                 shown(parameter.when->parameter), "name a choice that stands earlier in `params`");
+    return false;
+  }
+  for (const std::string& value : parameter.when->values) {
+    if (std::find(choice->values.begin(), choice->values.end(), value) != choice->values.end()) {
+      continue;
+    }
+    scope.refuse(item, "'" + shown(value) + "' is no value of '" + choice->name + "'", shown(value),
+                 "its values are " + listed({choice->values.begin(), choice->values.end()}));
+    return false;
+  }
+  return true;
+}
+
 bool read_object(Scope& scope, const Item& item, Parameter& parameter) {
   std::optional<ObjectReader> object = ObjectReader::open(scope, item, parameter_fields());
   if (!object) return false;
@@ -142,6 +222,7 @@ bool read_object(Scope& scope, const Item& item, Parameter& parameter) {
   const std::optional<Item> uniform = object->take("uniform");
   const std::optional<Item> loguniform = object->take("loguniform");
   const std::optional<Item> choice = object->take("choice");
+  const SearchedParts parts{object->take("log"), object->take("step"), object->take("when")};
   object->done();
   const int given =
       range.has_value() + uniform.has_value() + loguniform.has_value() + choice.has_value();
@@ -154,10 +235,12 @@ bool read_object(Scope& scope, const Item& item, Parameter& parameter) {
     }
     return false;
   }
-  if (range) return read_range(scope, *range, parameter);
-  if (uniform) return read_real(scope, *uniform, Parameter::Kind::kUniform, parameter);
-  if (loguniform) return read_real(scope, *loguniform, Parameter::Kind::kLogUniform, parameter);
-  return read_values(scope, *choice, parameter);
+  bool read = false;
+  if (range) read = read_range(scope, *range, parameter);
+  if (uniform) read = read_real(scope, *uniform, Parameter::Kind::kUniform, parameter);
+  if (loguniform) read = read_real(scope, *loguniform, Parameter::Kind::kLogUniform, parameter);
+  if (choice) read = read_values(scope, *choice, parameter);
+  return read && read_searched_parts(scope, parts, parameter);
 }
 
 bool read_parameter(Scope& scope, const Item& item, Parameter& parameter) {
@@ -212,7 +295,9 @@ std::vector<Parameter> read_parameters(Scope& scope, const Item& item) {
     Parameter parameter;
     parameter.name = member.key->text;
     const Item at{member.value.get(), item.path_of(shown(member.key->text))};
-    if (read_parameter(scope, at, parameter)) params.push_back(std::move(parameter));
+    const bool fine =
+        read_parameter(scope, at, parameter) && check_condition(scope, at, parameter, params);
+    if (fine) params.push_back(std::move(parameter));
   }
   return params;
 }
@@ -227,6 +312,50 @@ std::optional<Parameter> read_foreach(Scope& scope, const Item& item) {
   }
   if (!read_values(scope, item, parameter)) return std::nullopt;
   return parameter;
+}
+
+namespace {
+
+bool is_possible(const Parameter& parameter, const std::string& text) {
+  if (parameter.kind == Parameter::Kind::kChoice) {
+    return std::find(parameter.values.begin(), parameter.values.end(), text) !=
+           parameter.values.end();
+  }
+  const std::optional<std::string> number = decimal_text(text);
+  if (!number) return false;
+  if (parameter.kind == Parameter::Kind::kRange && !integer_of(text)) return false;
+  const double value = number_of(*number);
+  return number_of(parameter.low) <= value && value <= number_of(parameter.high);
+}
+
+}  // namespace
+
+std::optional<std::vector<std::pair<std::string, std::string>>> read_point(
+    Scope& scope, const Item& item, const std::vector<Parameter>& params) {
+  if (!item.node->is_map()) {
+    scope.refuse(item, "a mapping of parameters to values belongs here", shown(*item.node),
+                 "write {lr: 0.01}");
+    return std::nullopt;
+  }
+  std::vector<std::pair<std::string, std::string>> point;
+  for (const YamlMember& member : item.node->members) {
+    const Item at{member.value.get(), item.path_of(shown(member.key->text))};
+    const std::optional<std::string> value = read_text(scope, at);
+    if (!value) return std::nullopt;
+    const auto parameter = std::find_if(params.begin(), params.end(), [&](const Parameter& each) {
+      return each.name == member.key->text;
+    });
+    if (parameter == params.end() || !is_possible(*parameter, *value)) {
+      scope.refuse(at,
+                   parameter == params.end()
+                       ? "'" + shown(member.key->text) + "' is not a parameter of this step"
+                       : "'" + shown(*value) + "' is not possible for '" + parameter->name + "'",
+                   shown(*value), "use the names and values of `params`");
+      return std::nullopt;
+    }
+    point.emplace_back(member.key->text, *value);
+  }
+  return point;
 }
 
 std::int64_t value_count(const Parameter& parameter) {

@@ -17,6 +17,10 @@ std::vector<model::Parameter> read_parameters(Scope& scope, const Item& item);
 // `foreach`: a grid of one parameter named `item`.
 std::optional<model::Parameter> read_foreach(Scope& scope, const Item& item);
 
+// A mapping of parameters of a search to values that are possible.
+std::optional<std::vector<std::pair<std::string, std::string>>> read_point(
+    Scope& scope, const Item& item, const std::vector<model::Parameter>& params);
+
 // How many values a discrete parameter has; 1 for a continuous one, which spans no grid.
 std::int64_t value_count(const model::Parameter& parameter);
 // The cells of the grid, or nothing when there are more than kGridCellsMax.

@@ -81,6 +81,11 @@ Value schema_of(Form form) {
     case Form::kResources: return object_of(resource_fields());
     case Form::kRetry: return object_of(retry_fields());
     case Form::kCheckpoint: return object_of(checkpoint_fields());
+    case Form::kSearch: return object_of(search_fields());
+    case Form::kPruner: return either({typed("string"), object_of(pruner_fields())});
+    case Form::kModes: return map_of(typed("string"));
+    case Form::kCondition: return map_of(either({scalar(), list_of(scalar())}));
+    case Form::kPoints: return list_of(map_of(scalar()));
     case Form::kSteps: return map_of(object_of(step_fields()));
     case Form::kNodes: return list_of(object_of(node_fields()));
     case Form::kAny: break;
@@ -130,7 +135,12 @@ std::string_view written(Form form) {
     case Form::kResources:
     case Form::kRetry:
     case Form::kCheckpoint:
+    case Form::kSearch:
     case Form::kSteps: return "mapping";
+    case Form::kPruner: return "name, or mapping";
+    case Form::kModes: return "`{metric: max}`";
+    case Form::kCondition: return "`{parameter: value}`";
+    case Form::kPoints: return "list of mappings";
     case Form::kNodes: return "list of mappings";
     case Form::kAny: break;
   }
@@ -173,6 +183,7 @@ std::string job_file_reference() {
          table_text("`resources`", resource_fields()) + table_text("`retry`", retry_fields()) +
          table_text("`checkpoint`", checkpoint_fields()) +
          table_text("A parameter's mapping", parameter_fields()) +
+         table_text("`search`", search_fields()) + table_text("`pruner`", pruner_fields()) +
          table_text("A node of `nodes.yaml`", node_fields());
 }
 

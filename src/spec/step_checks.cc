@@ -29,12 +29,6 @@ bool is_declared(const StepDraft& draft, std::string_view name) {
 }
 
 Error unknown_name(const StepDraft& draft, std::string_view name, const std::string& written) {
-  if (name.starts_with("best.")) {
-    return Error(Errc::kUnsupported,
-                 "'" + written + "' needs a search, which is not in this version")
-        .with_value(written)
-        .with_hint("write the value");
-  }
   const std::vector<std::string_view> names = template_names(draft);
   const std::string meant = nearest(name, names);
   return Error(Errc::kInvalid, "'" + written + "' is not a parameter of this step")
@@ -45,30 +39,105 @@ Error unknown_name(const StepDraft& draft, std::string_view name, const std::str
                      : "did you mean `{{" + meant + "}}`?");
 }
 
-void check_name(const Scope& scope, const StepDraft& draft, const Item& item, std::string_view name,
-                std::string_view from_braces) {
-  if (model::is_task_name(name) || is_declared(draft, name)) return;
-  CHECK(from_braces.starts_with("{{"), "a name stands in braces");
-  const std::string_view written = from_braces.substr(0, from_braces.find("}}") + 2);
-  scope.faults.report_inside(item, written, unknown_name(draft, name, shown(written)));
-}
+// Every `{{name}}` of one step.
+class TemplateCheck {
+ public:
+  TemplateCheck(const Scope& scope, const std::vector<StepDraft>& drafts, const StepDraft& draft)
+      : scope_(scope), drafts_(drafts), draft_(draft) {}
 
-void check_text(const Scope& scope, const StepDraft& draft, const Item& item,
-                std::string_view text) {
-  for (const model::TemplatePart& part : model::scan_template(text)) {
-    if (scope.faults.full()) return;
-    const std::string_view rest = text.substr(part.offset);
-    if (part.kind == model::TemplatePart::Kind::kName) {
-      check_name(scope, draft, item, part.text, rest);
-    } else if (part.kind == model::TemplatePart::Kind::kOpen) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      scope.faults.report_inside(item, line,
-                                 Error(Errc::kInvalid, "'" + shown(line) + "' is not closed")
-                                     .with_value(shown(line))
-                                     .with_hint("write {{name}}, or {{{{ for two literal braces"));
+  void run() const {
+    for (const Item& item : draft_.script) check_text(item, item.node->text);
+    for (const auto& [name, env] : draft_.envs) check_text(env.item, env.text);
+    if (draft_.checkpoint_dir && draft_.spec.checkpoint) {
+      check_text(*draft_.checkpoint_dir, draft_.spec.checkpoint->dir);
     }
   }
-}
+
+ private:
+  void check_text(const Item& item, std::string_view text) const {
+    for (const model::TemplatePart& part : model::scan_template(text)) {
+      if (scope_.faults.full()) return;
+      const std::string_view rest = text.substr(part.offset);
+      if (part.kind == model::TemplatePart::Kind::kName) {
+        check_name(item, part.text, rest);
+      } else if (part.kind == model::TemplatePart::Kind::kOpen) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        scope_.faults.report_inside(
+            item, line,
+            Error(Errc::kInvalid, "'" + shown(line) + "' is not closed")
+                .with_value(shown(line))
+                .with_hint("write {{name}}, or {{{{ for two literal braces"));
+      }
+    }
+  }
+
+  void check_name(const Item& item, std::string_view name, std::string_view from_braces) const {
+    if (model::is_task_name(name) || is_declared(draft_, name)) return;
+    CHECK(from_braces.starts_with("{{"), "a name stands in braces");
+    const std::string_view written = from_braces.substr(0, from_braces.find("}}") + 2);
+    std::optional<Error> fault = name.starts_with(model::kBestPrefix)
+                                     ? check_best(name, shown(written))
+                                     : unknown_name(draft_, name, shown(written));
+    if (fault) scope_.faults.report_inside(item, written, std::move(*fault));
+  }
+
+  // The step must have a search, be over by then, and have the parameter.
+  std::optional<Error> check_best(std::string_view name, const std::string& written) const {
+    const auto fault = [&](std::string message, std::string hint) {
+      return Error(Errc::kInvalid, "'" + written + "' " + std::move(message))
+          .with_value(written)
+          .with_hint(std::move(hint));
+    };
+    const std::optional<model::BestName> best = model::parse_best(name);
+    if (!best) return fault("is not of the form {{best.STEP.PARAMETER}}", "write all three parts");
+    const auto step = std::find_if(drafts_.begin(), drafts_.end(), [&](const StepDraft& each) {
+      return each.spec.name == best->step;
+    });
+    if (step == drafts_.end() || !step->spec.search) {
+      return fault("needs a step with `search` of that name", searched_steps());
+    }
+    const StepIndex at(static_cast<std::int32_t>(step - drafts_.begin()));
+    if (!waits_for(draft_, at)) {
+      return fault("is known only when step '" + step->spec.name + "' is over",
+                   "add it to depends_on");
+    }
+    if (is_declared(*step, best->name)) return std::nullopt;
+    std::vector<std::string_view> names;
+    for (const model::Parameter& parameter : step->spec.params) names.push_back(parameter.name);
+    const std::string meant = nearest(best->name, names);
+    return fault(
+        "names no parameter of step '" + step->spec.name + "'",
+        meant.empty() ? "its parameters are " + listed(names) : "did you mean `" + meant + "`?");
+  }
+
+  std::string searched_steps() const {
+    std::vector<std::string_view> names;
+    for (const StepDraft& each : drafts_) {
+      if (each.spec.search) names.push_back(each.spec.name);
+    }
+    return names.empty() ? "no step of this file has a search"
+                         : "the searches are " + listed(names);
+  }
+
+  // Whether `draft` waits for the step, directly or through others. Circles end at kStepsMax.
+  bool waits_for(const StepDraft& draft, StepIndex step) const {
+    std::set<StepIndex> seen;
+    std::vector<StepIndex> todo = draft.spec.depends_on;
+    while (!todo.empty()) {
+      const StepIndex next = todo.back();
+      todo.pop_back();
+      if (next == step) return true;
+      if (!seen.insert(next).second) continue;
+      const auto& further = drafts_[static_cast<std::size_t>(next.value())].spec.depends_on;
+      todo.insert(todo.end(), further.begin(), further.end());
+    }
+    return false;
+  }
+
+  const Scope& scope_;
+  const std::vector<StepDraft>& drafts_;
+  const StepDraft& draft_;
+};
 
 // Finds circles in `depends_on`: depth first, each step once.
 class CircleFinder {
@@ -262,12 +331,8 @@ std::int64_t places(const StepDraft& draft, const std::vector<model::NodeInfo>& 
 
 }  // namespace
 
-void check_templates(const Scope& scope, const StepDraft& draft) {
-  for (const Item& item : draft.script) check_text(scope, draft, item, item.node->text);
-  for (const auto& [name, env] : draft.envs) check_text(scope, draft, env.item, env.text);
-  if (draft.checkpoint_dir && draft.spec.checkpoint) {
-    check_text(scope, draft, *draft.checkpoint_dir, draft.spec.checkpoint->dir);
-  }
+void check_templates(const Scope& scope, const std::vector<StepDraft>& drafts) {
+  for (const StepDraft& draft : drafts) TemplateCheck(scope, drafts, draft).run();
 }
 
 void link_steps(const Scope& scope, std::vector<StepDraft>& drafts) {

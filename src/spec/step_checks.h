@@ -11,8 +11,8 @@ namespace runnel::spec {
 // Checks that need a whole step or a whole job. Each reports what it finds.
 
 // Every `{{name}}` of the step's script, variables and folders names something that will have a
-// value.
-void check_templates(const Scope& scope, const StepDraft& draft);
+// value: `{{best.STEP.name}}` needs a search that is over by then. After link_steps().
+void check_templates(const Scope& scope, const std::vector<StepDraft>& drafts);
 
 // Turns the names of `depends_on` into positions; unknown names and circles are faults.
 void link_steps(const Scope& scope, std::vector<StepDraft>& drafts);

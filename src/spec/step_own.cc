@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "spec/parameters.h"
 #include "spec/scalars.h"
+#include "spec/search.h"
 #include "spec/step_draft.h"
 
 namespace runnel::spec {
@@ -103,6 +104,16 @@ void check_grid(Scope& scope, StepDraft& draft) {
   draft.spec.task_count = *cells;
 }
 
+// What a parameter says that only a search understands.
+void refuse_searched(Scope& scope, const StepDraft& draft) {
+  for (const model::Parameter& parameter : draft.spec.params) {
+    if (!parameter.log && parameter.step.empty() && !parameter.when) continue;
+    const Item at{draft.params->node->find(parameter.name), draft.params->path_of(parameter.name)};
+    scope.refuse(at, "only a search understands `log`, `step` and `when`", parameter.name,
+                 "add `search`, or use range, uniform, loguniform or choice alone");
+  }
+}
+
 void read_grid(Scope& scope, ObjectReader& object, StepDraft& draft) {
   draft.params = object.take("params");
   draft.foreach = object.take("foreach");
@@ -124,6 +135,9 @@ void read_grid(Scope& scope, ObjectReader& object, StepDraft& draft) {
   if (draft.samples) {
     draft.spec.samples = read_count(scope, *draft.samples, {1, model::kTasksPerStepMax});
   }
+  const std::optional<Item> search = object.take("search");
+  if (search) return read_search(scope, *search, draft);
+  refuse_searched(scope, draft);
   check_grid(scope, draft);
 }
 

@@ -16,6 +16,7 @@ THIRD_PARTY = {
     "boost/": (),
     "openssl/": ("hash", "http"),
     "xxhash.h": ("hash",),
+    "Eigen/": ("search",),
     "yaml-cpp/": ("spec",),
     "sqlite3.h": ("store",),
     "CLI/": ("cli",),

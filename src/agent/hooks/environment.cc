@@ -41,8 +41,6 @@ bool is_by_runner(std::string_view name) {
   return std::binary_search(kByRunner.begin(), kByRunner.end(), name);
 }
 
-bool has_zero(std::string_view text) { return text.find('\0') != std::string_view::npos; }
-
 Error holds_zero(std::string_view name) {
   return Error(Errc::kInvalid, "the variable " + std::string(name) + " holds a zero byte");
 }

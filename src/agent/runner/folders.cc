@@ -57,6 +57,11 @@ bool untouched(const std::string& folder) {
          status.st_mtim.tv_nsec == kUntouched.tv_nsec;
 }
 
+std::string in_job(const std::string& job, const model::TaskRef& task) {
+  return job + "/tasks/" + std::to_string(task.step.value()) + "." +
+         std::to_string(task.index.value());
+}
+
 // All folders from `top` down to `folder`, which lies inside it.
 bool untouched_down_to(const std::string& top, std::string folder) {
   while (folder.size() > top.size()) {
@@ -94,11 +99,14 @@ Result<void> make_folders(const std::string& path) {
   return errno_error("make the folder " + path, errno);
 }
 
+std::string task_folder(const std::string& home, const model::TaskRef& task) {
+  return in_job(job_folder(home, task.job), task);
+}
+
 TaskFolders::TaskFolders(const std::string& home, const JobId& job) : job_(job_folder(home, job)) {}
 
 std::string TaskFolders::lasting_path(const model::AttemptRef& attempt) const {
-  return job_ + "/tasks/" + std::to_string(attempt.task.step.value()) + "." +
-         std::to_string(attempt.task.index.value());
+  return in_job(job_, attempt.task);
 }
 
 std::string TaskFolders::lane_path(std::uint32_t slot) const {

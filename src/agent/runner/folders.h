@@ -13,6 +13,9 @@ namespace runnel::agent {
 // Makes the folder and all above it that are missing; an existing one is fine.
 Result<void> make_folders(const std::string& path);
 
+// RUNNEL_TASK_DIR of a task, from its first attempt on.
+std::string task_folder(const std::string& home, const model::TaskRef& task);
+
 // What an attempt is told about its folder.
 struct TaskFolder {
   std::string path;        // RUNNEL_TASK_DIR

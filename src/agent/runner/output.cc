@@ -27,8 +27,6 @@ std::int64_t size_of(int file) {
   return ::fstat(file, &status) == 0 ? status.st_size : 0;
 }
 
-std::size_t as_index(model::LogStream stream) { return static_cast<std::size_t>(stream); }
-
 // One more than the highest slot below `limit` that has a file, and `first` at least.
 std::uint32_t first_unused_slot(const std::string& logs, std::uint32_t first, std::uint32_t limit) {
   std::uint32_t next = first;
@@ -111,14 +109,14 @@ void JobOutput::give_slot(std::uint32_t slot, SlotState state) {
 Result<Segment*> JobOutput::open_segment(std::uint32_t slot, std::int32_t rank) {
   Segment& segment = segments_[{slot, rank}];
   for (const model::LogStream stream : {model::LogStream::kOut, model::LogStream::kErr}) {
-    async::UniqueFd& file = segment.files[as_index(stream)];
+    async::UniqueFd& file = segment.files[model::index_of(stream)];
     if (file.valid()) continue;
     const std::string path = segment_path(logs_, slot, rank, stream);
     async::UniqueFd opened = open_to_append(path);
     if (!opened.valid()) return errno_error("open " + path, errno);
     if (!is_alone(slot) && size_of(opened.get()) == 0) TRY(write_head(opened.get(), path));
     file = std::move(opened);
-    segment.size[as_index(stream)] = size_of(file.get());
+    segment.size[model::index_of(stream)] = size_of(file.get());
   }
   return &segment;
 }
@@ -157,7 +155,7 @@ Result<RankOutput> JobOutput::begin(std::uint32_t slot, std::int32_t rank,
 }
 
 int JobOutput::descriptor(const RankOutput& output, model::LogStream stream) {
-  return segment_of(output).files[as_index(stream)].get();
+  return segment_of(output).files[model::index_of(stream)].get();
 }
 
 void JobOutput::end(RankOutput& output, Bytes max_log, Time now) {
@@ -184,7 +182,7 @@ void JobOutput::end_apart(RankOutput& output, const bool (&emptied)[2], Bytes ma
   std::int64_t end[2] = {segment.size[0], segment.size[1]};
   std::int64_t apart_end[2] = {0, 0};
   for (const model::LogStream stream : {model::LogStream::kOut, model::LogStream::kErr}) {
-    const std::size_t self = as_index(stream);
+    const std::size_t self = model::index_of(stream);
     RankOutput& has_none = emptied[self] ? output : apart;
     has_none.gap_begin[self] = has_none.gap_end[self] = 0;
     apart.begin[self] = 0;
@@ -227,7 +225,7 @@ void JobOutput::cut(RankOutput& output, Bytes max_log, Slack slack) {
       output.gap_end[0] - output.gap_begin[0] + output.gap_end[1] - output.gap_begin[1];
   if (size[0] + size[1] - dropped <= limit + over) return;
   for (const model::LogStream stream : {model::LogStream::kOut, model::LogStream::kErr}) {
-    const std::size_t self = as_index(stream);
+    const std::size_t self = model::index_of(stream);
     const std::int64_t share = limit - std::min(size[1 - self], limit / 2);
     if (size[self] <= share) continue;
     const std::int64_t begin = output.begin[self];
@@ -238,7 +236,7 @@ void JobOutput::cut(RankOutput& output, Bytes max_log, Slack slack) {
 // The gap is written down before it is made: a reader must not take the hole for output.
 void JobOutput::punch(RankOutput& output, model::LogStream stream, std::int64_t begin,
                       std::int64_t end, Bytes max_log) {
-  const std::size_t self = as_index(stream);
+  const std::size_t self = model::index_of(stream);
   const RankOutput before = output;
   std::int64_t& gap_begin = output.gap_begin[self];
   std::int64_t& gap_end = output.gap_end[self];

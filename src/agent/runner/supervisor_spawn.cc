@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/log_index.h"
+#include "agent/metrics_file.h"
 #include "agent/runner/moment.h"
 #include "agent/runner/supervisor.h"
 #include "base/check.h"
@@ -37,7 +38,7 @@ TextBlock Supervisor::own_variables(const Place& place, const RankRun& rank) con
                 job_folder(options_.home, place.start.attempt.task.job) + "/shared");
   own.push_back("RUNNEL_TASK_DIR", folder.path);
   own.push_back("RUNNEL_CHECKPOINT_DIR", folder.checkpoint);
-  own.push_back("RUNNEL_METRICS_FILE", folder.path + "/metrics.jsonl");
+  own.push_back("RUNNEL_METRICS_FILE", metrics_path(folder.path));
   own.push_back(kAttemptKeyName, strays_.key_of({place.number, rank.fact.report.rank}));
   if (folder.resume) own.push_back("RUNNEL_RESUME_FROM", folder.checkpoint);
   return own;

@@ -6,11 +6,8 @@
 #include "base/check.h"
 
 namespace runnel::agent {
-namespace {
 
 bool has_zero(std::string_view text) { return text.find('\0') != std::string_view::npos; }
-
-}  // namespace
 
 TextBlock TextBlock::of_bytes(std::string bytes) {
   CHECK(valid(bytes), "a block of texts lacks its last zero byte");

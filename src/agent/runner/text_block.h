@@ -8,6 +8,9 @@
 
 namespace runnel::agent {
 
+// Such a text ends early for the kernel.
+bool has_zero(std::string_view text);
+
 // Texts for the kernel, one after another in one piece of memory, each with its zero byte: an
 // environment, as execve() wants it.
 //

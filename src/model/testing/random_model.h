@@ -125,6 +125,18 @@ class RandomModel {
     return out;
   }
 
+  std::vector<MetricReport> metrics() {
+    std::vector<MetricReport> out;
+    for (std::int64_t left = below(3); left > 0; --left) {
+      MetricReport& report = out.emplace_back();
+      report.attempt = attempt();
+      report.step = count64();
+      for (const std::string& name : names(3)) report.values.emplace_back(name, text());
+      report.last = maybe();
+    }
+    return out;
+  }
+
   JobSpec spec() {
     JobSpec out;
     out.name = text();
@@ -180,12 +192,29 @@ class RandomModel {
       step.params.push_back(parameter(std::move(name), step.samples.has_value()));
     }
     step.task_count = step.samples.value_or(1);
-    if (step.samples) return;
+    if (step.samples && !step.params.empty() && maybe()) add_search(step);
+    if (step.samples || step.search) return;
     for (const Parameter& each : step.params) {
       step.task_count *= each.kind == Parameter::Kind::kRange
                              ? std::stoll(each.high) - std::stoll(each.low) + 1
                              : static_cast<std::int64_t>(each.values.size());
     }
+  }
+  // In place of the samples.
+  void add_search(StepSpec& step) {
+    step.samples.reset();
+    step.task_count = 1 + amount(kTasksPerStepMax - 1);
+    SearchSpec& search = step.search.emplace();
+    search.max_trials = step.task_count;
+    search.method = maybe() ? SearchSpec::Method::kAuto : SearchSpec::Method::kTpe;
+    search.objectives.push_back({word(), maybe()});
+    search.budget_micros = amount(1'000'000);
+    if (maybe()) search.max_duration = duration();
+    if (!maybe()) return;
+    search.pruner.emplace();
+    search.pruner->kind = maybe() ? PrunerSpec::Kind::kAsha : PrunerSpec::Kind::kMedian;
+    search.pruner->min_step = 1 + below(10);
+    search.pruner->eta = static_cast<std::int32_t>(2 + below(3));
   }
   void add_program(StepSpec& step) {
     if (maybe()) {
@@ -288,6 +317,19 @@ class RandomModel {
   void fill(JobArchived& out) { out = {JobId(word())}; }
   void fill(JobDeleted& out) { out = {JobId(word()), text()}; }
   void fill(KeyExpired& out) { out = {text()}; }
+  void fill(TrialAsked& out) {
+    out = {JobId(word()), StepIndex(count32()), TaskIndex(count64()), {}};
+    while (maybe()) out.params.emplace_back(word(), text());
+  }
+  void fill(TrialReported& out) { out = {attempt(), count64(), words(3)}; }
+  void fill(TrialParked& out) { out = {JobId(word()), StepIndex(count32()), TaskIndex(count64())}; }
+  void fill(TrialPromoted& out) {
+    out = {JobId(word()), StepIndex(count32()), TaskIndex(count64())};
+  }
+  void fill(TrialTold& out) {
+    out = {JobId(word()), StepIndex(count32()), TaskIndex(count64()),
+           static_cast<TrialEnd>(below(3)), below(100) - 1};
+  }
 
   void fill(Submit& out) {
     out = {JobId(word()), ProjectId(word()), QueueId(word()), text(), text(),
@@ -296,9 +338,11 @@ class RandomModel {
   void fill(JobRequest& out) {
     out = {static_cast<JobRequest::Verb>(below(5)), JobId(word()), text()};
   }
-  void fill(NodeJoin& out) { out = {node(), Incarnation(text()), rank_reports()}; }
+  void fill(NodeJoin& out) { out = {node(), Incarnation(text()), rank_reports(), metrics()}; }
   void fill(NodeLost& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
-  void fill(NodeReport& out) { out = {NodeId(word()), Incarnation(text()), rank_reports()}; }
+  void fill(NodeReport& out) {
+    out = {NodeId(word()), Incarnation(text()), rank_reports(), metrics()};
+  }
   void fill(Wake&) {}
 
   template <typename Variant, std::size_t... I>

@@ -1,0 +1,151 @@
+#include "agent/metrics_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "agent/runner/open_file.h"
+#include "async/unique_fd.h"
+#include "json/value.h"
+
+namespace runnel::agent {
+namespace {
+
+constexpr std::array<std::string_view, 3> kOwnMembers = {"rank", "step", "ts"};
+
+// What Python writes for numbers that are none, and what they are called here.
+struct Unusual {
+  std::string_view written;
+  std::string_view text;
+};
+constexpr std::array<Unusual, 3> kUnusual = {
+    {{"NaN", "nan"}, {"-Infinity", "-inf"}, {"Infinity", "inf"}}};
+
+// The line with bare NaN and Infinity in quotes, as JSON has no such numbers.
+std::string quoted(std::string_view line) {
+  std::string out;
+  bool in_text = false;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::string_view rest = line.substr(at);
+    const auto unusual = std::find_if(kUnusual.begin(), kUnusual.end(), [&](const Unusual& each) {
+      return !in_text && rest.starts_with(each.written);
+    });
+    if (unusual != kUnusual.end()) {
+      out.append("\"").append(unusual->text).append("\"");
+      at += unusual->written.size();
+      continue;
+    }
+    if (line[at] == '"') in_text = !in_text;
+    const std::size_t taken = in_text && line[at] == '\\' ? 2 : 1;
+    out.append(rest.substr(0, taken));
+    at += taken;
+  }
+  return out;
+}
+
+bool is_unusual(std::string_view text) {
+  return std::any_of(kUnusual.begin(), kUnusual.end(),
+                     [&](const Unusual& each) { return each.text == text; });
+}
+
+// The text of a metric's value; empty when it is none.
+std::string text_of(const json::Value& value) {
+  if (value.is_int()) return std::to_string(value.as_int());
+  if (value.kind() == json::Value::Kind::kDecimal) return value.as_text();
+  return value.is_text() && is_unusual(value.as_text()) ? value.as_text() : "";
+}
+
+}  // namespace
+
+Result<MetricSample> parse_metric_line(std::string_view line, std::int64_t next_step) {
+  Result<json::Value> json = json::parse(line);
+  if (!json.ok()) json = json::parse(quoted(line));
+  const json::Value object = TRY(std::move(json));
+  if (!object.is_object()) return Error(Errc::kInvalid, "a line of metrics is a JSON object");
+  MetricSample sample;
+  sample.step = next_step;
+  if (const json::Value* step = object.find("step"); step != nullptr) {
+    if (!step->is_int() || step->as_int() < 0) {
+      return Error(Errc::kInvalid, "`step` is a whole number from 0 on").with_field("step");
+    }
+    sample.step = step->as_int();
+  }
+  for (const auto& [name, value] : object.as_object()) {
+    const bool own = std::find(kOwnMembers.begin(), kOwnMembers.end(), name) != kOwnMembers.end();
+    std::string text = own ? "" : text_of(value);
+    if (!text.empty()) sample.values.emplace_back(name, std::move(text));
+  }
+  if (sample.values.empty()) return Error(Errc::kInvalid, "the line holds no number");
+  return sample;
+}
+
+// Whether there was anything. Most looks find nothing new, and cost no more than asking for the
+// size.
+bool MetricsFile::fill() {
+  const async::UniqueFd file = open_to_read(path_);
+  struct stat info = {};
+  if (!file.valid() || ::fstat(file.get(), &info) != 0 || info.st_size <= offset_) return false;
+  const std::size_t added =
+      std::min(static_cast<std::size_t>(info.st_size - offset_), kReadBytesMax);
+  const std::size_t had = pending_.size();
+  pending_.resize(had + added);
+  const ssize_t got = ::pread(file.get(), pending_.data() + had, added, offset_);
+  pending_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  offset_ += std::max<ssize_t>(got, 0);
+  return got > 0;
+}
+
+std::vector<MetricSample> MetricsFile::read() {
+  std::vector<MetricSample> samples;
+  if (fill()) take_lines(samples);
+  return samples;
+}
+
+std::vector<MetricSample> MetricsFile::read_to_end() {
+  std::vector<MetricSample> samples;
+  while (fill()) take_lines(samples);
+  if (!pending_.empty() && !skipping_) take_line(pending_, samples);
+  pending_.clear();
+  return samples;
+}
+
+void MetricsFile::take_lines(std::vector<MetricSample>& samples) {
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t end = pending_.find('\n', begin);
+    if (end == std::string::npos) break;
+    if (!skipping_) take_line(std::string_view(pending_).substr(begin, end - begin), samples);
+    skipping_ = false;
+    begin = end + 1;
+  }
+  pending_.erase(0, begin);
+  if (pending_.size() <= kLineBytesMax) return;
+  if (!skipping_) ++bad_lines_;
+  skipping_ = true;
+  pending_.clear();
+}
+
+void MetricsFile::take_line(std::string_view line, std::vector<MetricSample>& samples) {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  Result<MetricSample> sample = line.size() > kLineBytesMax
+                                    ? Result<MetricSample>(Error(Errc::kFull, "too long"))
+                                    : parse_metric_line(line, next_step_);
+  if (!sample.ok()) {
+    ++bad_lines_;
+    return;
+  }
+  step_ = sample->step;
+  next_step_ = step_ + 1;
+  for (const auto& [name, value] : sample->values) {
+    if (latest_.size() < kNamesMax || latest_.contains(name)) latest_[name] = value;
+  }
+  samples.push_back(std::move(*sample));
+}
+
+MetricSample MetricsFile::latest() const { return {step_, {latest_.begin(), latest_.end()}}; }
+
+std::string metrics_path(const std::string& task_folder) { return task_folder + "/metrics.jsonl"; }
+
+}  // namespace runnel::agent

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/metrics.h"
+
+namespace runnel::agent {
+
+using model::MetricSample;
+
+// A line of $RUNNEL_METRICS_FILE: a JSON object whose numbers are metrics. `step` says when and is
+// `next_step` where it is missing; `ts` and `rank` are the writer's own, texts other than nan and
+// inf are passed over. Python's bare NaN and Infinity are understood. kInvalid saying what is
+// wrong.
+Result<MetricSample> parse_metric_line(std::string_view line, std::int64_t next_step);
+
+// Follows one task's $RUNNEL_METRICS_FILE as it grows, over all attempts of the task.
+//
+// Contract: each whole line is read once. A line that is no sample, or longer than kLineBytesMax,
+//           is counted and passed over. A file that is not there yet is empty.
+// Threads:  one at a time.
+class MetricsFile {
+ public:
+  static constexpr std::size_t kLineBytesMax = std::size_t{64} << 10;
+  static constexpr std::size_t kReadBytesMax = std::size_t{1} << 20;  // In one call.
+  static constexpr std::size_t kNamesMax = 1'000;
+
+  explicit MetricsFile(std::string path) : path_(std::move(path)) {}
+
+  // What was added since the last call, at most kReadBytesMax of it.
+  std::vector<MetricSample> read();
+  // The same to the file's end, its last line whether it is ended or not.
+  std::vector<MetricSample> read_to_end();
+
+  // The step of the last line, and the last value of every metric.
+  MetricSample latest() const;
+  bool empty() const { return latest_.empty(); }
+  std::int64_t bad_lines() const { return bad_lines_; }
+
+ private:
+  bool fill();
+  void take_lines(std::vector<MetricSample>& samples);
+  void take_line(std::string_view line, std::vector<MetricSample>& samples);
+
+  std::string path_;
+  std::int64_t offset_ = 0;
+  std::string pending_;    // Of a line that is not whole yet.
+  bool skipping_ = false;  // In a line that is too long.
+  std::int64_t next_step_ = 0;
+  std::int64_t step_ = 0;
+  std::map<std::string, std::string> latest_;
+  std::int64_t bad_lines_ = 0;
+};
+
+// Where the attempts of a task keep it.
+std::string metrics_path(const std::string& task_folder);
+
+}  // namespace runnel::agent

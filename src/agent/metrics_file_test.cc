@@ -1,0 +1,93 @@
+#include "agent/metrics_file.h"
+
+#include <gtest/gtest.h>
+
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+
+namespace runnel::agent {
+namespace {
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+TEST(MetricLine, HoldsNumbersByNameAndPassesOverTheRest) {
+  const MetricSample sample = MUST(parse_metric_line(
+      R"({"step": 3, "loss": 0.250, "epoch": 1, "ts": 17.5, "rank": 0, "note": "x", "ok": true})",
+      9));
+  EXPECT_EQ(sample.step, 3);
+  EXPECT_EQ(sample.values, (Values{{"epoch", "1"}, {"loss", "0.250"}}));
+}
+
+TEST(MetricLine, CountsStepsWhereNoneIsGiven) {
+  EXPECT_EQ(MUST(parse_metric_line(R"({"loss": 1})", 4)).step, 4);
+}
+
+TEST(MetricLine, UnderstandsWhatPythonWritesForNoNumber) {
+  const MetricSample sample = MUST(parse_metric_line(
+      R"({"a": NaN, "b": -Infinity, "c": Infinity, "d": "nan", "NaN \" Infinity": 2})", 0));
+  EXPECT_EQ(
+      sample.values,
+      (Values{{"NaN \" Infinity", "2"}, {"a", "nan"}, {"b", "-inf"}, {"c", "inf"}, {"d", "nan"}}));
+}
+
+TEST(MetricLine, RefusesWhatIsNoReport) {
+  for (const char* line : {"", "3", "[1]", "{", R"({"note": "x"})", R"({"step": -1, "a": 1})",
+                           R"({"step": 1.5, "a": 1})", R"({"a": 1, "a": 2})"}) {
+    EXPECT_FALSE(parse_metric_line(line, 0).ok()) << line;
+  }
+}
+
+class MetricsFileTest : public ::testing::Test {
+ protected:
+  void write(std::string_view text) { MUST(env::append_file(path_, text)); }
+
+  env::testing::TemporaryDirectory folder_;
+  const std::string path_ = folder_.path() + "/metrics.jsonl";
+  MetricsFile file_{path_};
+};
+
+TEST_F(MetricsFileTest, IsEmptyUntilItIsThere) {
+  EXPECT_TRUE(file_.read().empty());
+  EXPECT_TRUE(file_.empty());
+}
+
+TEST_F(MetricsFileTest, ReadsEachWholeLineOnce) {
+  write("{\"loss\": 3}\n{\"loss\": 2}\n{\"lo");
+  EXPECT_EQ(file_.read().size(), 2U);
+  EXPECT_TRUE(file_.read().empty());
+  write("ss\": 1}\n");
+  const std::vector<MetricSample> samples = file_.read();
+  ASSERT_EQ(samples.size(), 1U);
+  EXPECT_EQ(samples[0].step, 2);
+  EXPECT_EQ(samples[0].values, (Values{{"loss", "1"}}));
+}
+
+TEST_F(MetricsFileTest, ReadsALastLineWithoutItsEnd) {
+  write("{\"loss\": 3}\n{\"loss\": 2}");
+  EXPECT_EQ(file_.read_to_end().size(), 2U);
+}
+
+TEST_F(MetricsFileTest, KnowsTheLastValueOfEveryMetric) {
+  write("{\"step\": 1, \"loss\": 3}\n{\"step\": 2, \"accuracy\": 0.5}\n");
+  (void)file_.read_to_end();
+  EXPECT_EQ(file_.latest(), (MetricSample{2, {{"accuracy", "0.5"}, {"loss", "3"}}}));
+}
+
+TEST_F(MetricsFileTest, PassesOverALineThatIsTooLong) {
+  write("{\"loss\": 1}\n{\"note\": \"" + std::string(std::size_t{1} << 20, 'x') +
+        "\"}\n{\"loss\": 2}\n");
+  std::size_t samples = 0;
+  for (int look = 0; look < 4; ++look) samples += file_.read().size();
+  EXPECT_EQ(samples, 2U);
+  EXPECT_EQ(file_.bad_lines(), 1);
+  EXPECT_EQ(file_.latest().values, (Values{{"loss", "2"}}));
+}
+
+TEST_F(MetricsFileTest, CountsLinesThatAreNone) {
+  write("loss=3\n\n{\"loss\": 1}\n");
+  EXPECT_EQ(file_.read_to_end().size(), 1U);
+  EXPECT_EQ(file_.bad_lines(), 1);
+}
+
+}  // namespace
+}  // namespace runnel::agent

@@ -1,0 +1,136 @@
+#include "brain/searcher.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/check.h"
+#include "search/permutation.h"
+
+namespace runnel::brain {
+namespace {
+
+std::uint64_t seed_of(const model::JobSpec& job, StepIndex step) {
+  return search::derive(search::scramble(static_cast<std::uint64_t>(job.seed)),
+                        static_cast<std::uint64_t>(step.value()));
+}
+
+std::unique_ptr<search::Pruner> pruner_of(const model::StepSpec& step) {
+  if (!step.search->pruner) return nullptr;
+  return search::make_pruner(*step.search->pruner, step.checkpoint.has_value());
+}
+
+// The values of a report, all finite; empty when one is not.
+std::vector<double> values_of(const model::SearchSpec& search, const TrialReport& report) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < search.objectives.size(); ++i) {
+    const std::optional<double> value = value_of(search.objectives[i], report.values.at(i));
+    if (!value) return {};
+    values.push_back(*value);
+  }
+  return values;
+}
+
+search::Outcome::Kind kind_of(model::TrialEnd end) {
+  switch (end) {
+    case model::TrialEnd::kComplete: return search::Outcome::Kind::kComplete;
+    case model::TrialEnd::kPruned: return search::Outcome::Kind::kPruned;
+    case model::TrialEnd::kFailed: return search::Outcome::Kind::kFailed;
+  }
+  CHECK(false, "a trial ended in no known way");
+  return search::Outcome::Kind::kFailed;
+}
+
+}  // namespace
+
+std::optional<double> value_of(const model::Objective& objective, const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, value);
+  if (problem != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
+  return objective.maximize ? -value : value;
+}
+
+Searcher::Searcher(std::shared_ptr<const model::JobSpec> job, StepIndex step)
+    : job_(std::move(job)),
+      spec_(job_->steps.at(static_cast<std::size_t>(step.value()))),
+      space_(spec_.params),
+      sampler_(search::make_sampler({&*spec_.search, &space_, seed_of(*job_, step)})),
+      pruner_(pruner_of(spec_)) {}
+
+void Searcher::catch_up(const Study& study) {
+  CHECK(told_ <= study.history.size(), "a searcher was told more than its study has");
+  for (; told_ < study.history.size(); ++told_) {
+    const auto& [what, number] = study.history[told_];
+    const Trial& trial = study.trials.at(static_cast<std::size_t>(number));
+    switch (what) {
+      case Study::Moment::What::kAsked: tell_asked(trial, number); break;
+      case Study::Moment::What::kReported: tell_reported(trial, number); break;
+      case Study::Moment::What::kPromoted: pruner_->promoted(number); break;
+      case Study::Moment::What::kTold: tell_told(trial, number); break;
+    }
+  }
+}
+
+void Searcher::tell_asked(const Trial& trial, std::int64_t number) {
+  Result<search::Point> point = space_.point(trial.params);
+  CHECK(point.ok(), "a trial was asked for with parameters outside of its space");
+  sampler_->asked(number, *point);
+}
+
+// The pruner hears of the reports that it asked for; the last report of an attempt may be another.
+void Searcher::tell_reported(const Trial& trial, std::int64_t number) {
+  std::size_t& seen = reports_seen_[number];
+  const TrialReport& report = trial.reports.at(seen++);
+  verdicts_[number] = search::Verdict::kGoOn;
+  if (!pruner_) return;
+  const std::int64_t before = seen > 1 ? trial.reports[seen - 2].at : -1;
+  const std::optional<std::int64_t> next = pruner_->next_step(number, before);
+  if (!next || report.at < *next) return;
+  const std::vector<double> values = values_of(*spec_.search, report);
+  // A loss that is no number will not become one: it is the worst there is.
+  verdicts_[number] = values.empty() ? search::Verdict::kStop
+                                     : pruner_->reported(number, report.at, values.front());
+}
+
+void Searcher::tell_told(const Trial& trial, std::int64_t number) {
+  search::Outcome outcome;
+  outcome.kind = kind_of(*trial.told);
+  if (outcome.kind != search::Outcome::Kind::kFailed && !trial.reports.empty()) {
+    outcome.step = trial.reports.back().at;
+    outcome.values = values_of(*spec_.search, trial.reports.back());
+  }
+  if (pruner_) pruner_->ended(number);
+  sampler_->told(number, outcome);
+  reports_seen_.erase(number);
+  verdicts_.erase(number);
+}
+
+search::Texts Searcher::suggest(const Study& study) {
+  const auto number = study.trials.size();
+  const auto& start = spec_.search->start;
+  search::Point point = sampler_->suggest(static_cast<std::int64_t>(number));
+  if (number >= start.size()) return space_.texts(point);
+  Result<search::Point> wanted = space_.partial_point(start[number]);
+  CHECK(wanted.ok(), "a checked search starts outside of its space");
+  for (std::size_t axis = 0; axis < point.size(); ++axis) {
+    if (!std::isnan((*wanted)[axis])) point[axis] = (*wanted)[axis];
+  }
+  return space_.texts(space_.repaired(std::move(point)));
+}
+
+std::optional<std::int64_t> Searcher::next_judged(const Study& study, std::int64_t trial) const {
+  if (!pruner_) return std::nullopt;
+  const auto& reports = study.trials.at(static_cast<std::size_t>(trial)).reports;
+  return pruner_->next_step(trial, reports.empty() ? -1 : reports.back().at);
+}
+
+search::Verdict Searcher::verdict(std::int64_t trial) const {
+  const auto found = verdicts_.find(trial);
+  return found == verdicts_.end() ? search::Verdict::kGoOn : found->second;
+}
+
+std::optional<std::int64_t> Searcher::promotable() const {
+  return pruner_ ? pruner_->promotable() : std::nullopt;
+}
+
+}  // namespace runnel::brain

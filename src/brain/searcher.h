@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "brain/study.h"
+#include "model/spec.h"
+#include "search/pruner.h"
+#include "search/sampler.h"
+#include "search/space.h"
+
+namespace runnel::brain {
+
+// The sampler and the pruner of one study, told of it so far.
+//
+// Contract: derived from the specification and the study alone: made at any time and told the
+//           study's history, it answers as one that followed it from the start. catch_up() comes
+//           before any question.
+// Lifetime: shares the specification.
+class Searcher {
+ public:
+  Searcher(std::shared_ptr<const model::JobSpec> job, StepIndex step);
+
+  // Tells what the study's history has more than at the last time.
+  void catch_up(const Study& study);
+
+  // The parameters of the next trial: the user's first, then the sampler's.
+  search::Texts suggest(const Study& study);
+  // From which step on a trial's next report is judged; nothing when none will be.
+  std::optional<std::int64_t> next_judged(const Study& study, std::int64_t trial) const;
+  // Of the trial's last report.
+  search::Verdict verdict(std::int64_t trial) const;
+  // A parked trial that should go on.
+  std::optional<std::int64_t> promotable() const;
+
+ private:
+  void tell_asked(const Trial& trial, std::int64_t number);
+  void tell_reported(const Trial& trial, std::int64_t number);
+  void tell_told(const Trial& trial, std::int64_t number);
+
+  std::shared_ptr<const model::JobSpec> job_;
+  const model::StepSpec& spec_;
+  search::Space space_;
+  std::unique_ptr<search::Sampler> sampler_;
+  std::unique_ptr<search::Pruner> pruner_;
+  std::size_t told_ = 0;                              // Moments of the history.
+  std::map<std::int64_t, std::size_t> reports_seen_;  // Of trials that go on.
+  std::map<std::int64_t, search::Verdict> verdicts_;
+};
+
+// A reported value as searches compare them: smaller is better; nothing when it is no finite
+// number.
+std::optional<double> value_of(const model::Objective& objective, const std::string& text);
+
+}  // namespace runnel::brain

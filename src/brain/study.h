@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/event.h"
+
+namespace runnel::brain {
+
+// What a trial told on its way, as far as decisions used it.
+struct TrialReport {
+  std::int64_t at = 0;              // The step of the training.
+  std::vector<std::string> values;  // One per objective, as reported.
+  friend bool operator==(const TrialReport&, const TrialReport&) = default;
+};
+
+// A trial that was asked for. Its task has the same index.
+struct Trial {
+  std::vector<std::pair<std::string, std::string>> params;
+  std::vector<TrialReport> reports;  // Their steps grow.
+  bool parked = false;               // Paused by the search, not by a user.
+  std::optional<model::TrialEnd> told;
+  friend bool operator==(const Trial&, const Trial&) = default;
+};
+
+// The search of a step, docs/design/search.md.
+struct Study {
+  // What samplers and pruners were told, in which order: with it they can be told again.
+  struct Moment {
+    enum class What : std::uint8_t { kAsked, kReported, kPromoted, kTold };
+    What what = What::kAsked;
+    std::int64_t trial = 0;
+    friend bool operator==(const Moment&, const Moment&) = default;
+  };
+  std::vector<Trial> trials;  // By index.
+  std::vector<Moment> history;
+  std::int64_t best = -1;   // The best trial, -1 while none gave a value.
+  std::int64_t parked = 0;  // How many are; follows from the trials.
+  Time begun_at;            // When the first trial was asked for.
+
+  friend bool operator==(const Study&, const Study&) = default;
+};
+
+}  // namespace runnel::brain

@@ -1,0 +1,267 @@
+#include "brain/trials.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/check.h"
+#include "base/nearest.h"
+#include "brain/places.h"
+#include "search/sampling.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Status;
+using model::TrialEnd;
+
+const model::SearchSpec& search_of(const Turn& turn, const StepKey& key) {
+  return *spec_of(turn.state(), key.job, key.step).search;
+}
+
+const Study& study_of(const Turn& turn, const StepKey& key) {
+  return *step_of(turn.state(), key.job, key.step).study;
+}
+
+const Trial& trial_of(const Turn& turn, const StepKey& key, TaskIndex index) {
+  return study_of(turn, key).trials.at(static_cast<std::size_t>(index.value()));
+}
+
+// The live attempt that the report is of, when rank 0 runs on the node and nobody asked it to end.
+const LiveAttempt* reporting(const Turn& turn, const NodeId& node,
+                             const model::MetricReport& report) {
+  const Task* task = find_task(turn.state(), report.attempt.task);
+  if (task == nullptr || !task->live || task->live->number != report.attempt.attempt)
+    return nullptr;
+  const Share share = share_of(turn.state().lanes.at(task->live->lane), node);
+  if (share.rank_count == 0 || share.first_rank != 0) return nullptr;
+  return &*task->live;
+}
+
+// The objectives' values, in their order; nothing when one is missing.
+std::optional<std::vector<std::string>> objective_values(const model::SearchSpec& search,
+                                                         const model::MetricReport& report) {
+  std::vector<std::string> values;
+  for (const model::Objective& objective : search.objectives) {
+    const auto found =
+        std::find_if(report.values.begin(), report.values.end(),
+                     [&](const auto& each) { return each.first == objective.metric; });
+    if (found == report.values.end()) return std::nullopt;
+    values.push_back(found->second);
+  }
+  return values;
+}
+
+bool is_new(const Trial& trial, const model::MetricReport& report) {
+  return trial.reports.empty() || trial.reports.back().at < report.step;
+}
+
+void obey(Turn& turn, const StepKey& key, const model::AttemptRef& attempt, LaneId lane,
+          search::Verdict verdict) {
+  if (verdict == search::Verdict::kGoOn) return;
+  const bool park = verdict == search::Verdict::kPause;
+  if (park) turn.emit(model::TrialParked{key.job, key.step, attempt.task.index});
+  const Status because = park ? Status::kPaused : Status::kPruned;
+  turn.emit(model::AttemptStopping{attempt, lane, because, "search"});
+}
+
+// What trials are compared by, smaller first: whole ones come before those that were stopped, of
+// these the ones that came furthest.
+struct Standing {
+  bool stopped = false;
+  std::int64_t not_reached = 0;
+  std::vector<double> values;
+  friend auto operator<=>(const Standing&, const Standing&) = default;
+};
+
+// Nothing for a trial that gave no finite value.
+std::optional<Standing> standing_of(const model::SearchSpec& search, const Trial& trial,
+                                    TrialEnd end) {
+  if (end == TrialEnd::kFailed || trial.reports.empty()) return std::nullopt;
+  Standing standing{end == TrialEnd::kPruned, 0, {}};
+  if (standing.stopped) standing.not_reached = -trial.reports.back().at;
+  for (std::size_t i = 0; i < search.objectives.size(); ++i) {
+    const auto value = value_of(search.objectives[i], trial.reports.back().values.at(i));
+    if (!value) return std::nullopt;
+    standing.values.push_back(*value);
+  }
+  return standing;
+}
+
+std::int64_t best_after(const Turn& turn, const StepKey& key, TaskIndex index, TrialEnd end) {
+  const Study& study = study_of(turn, key);
+  const model::SearchSpec& search = search_of(turn, key);
+  const auto standing = standing_of(search, trial_of(turn, key, index), end);
+  if (!standing) return study.best;
+  if (study.best < 0) return index.value();
+  const Trial& best = study.trials.at(static_cast<std::size_t>(study.best));
+  const auto least = standing_of(search, best, *best.told);
+  CHECK(least.has_value(), "the best trial of a search has no value");
+  return *standing < *least ? index.value() : study.best;
+}
+
+bool limit_over(const Turn& turn, const StepKey& key) {
+  const Duration limit = search_of(turn, key).max_duration;
+  const Study& study = study_of(turn, key);
+  if (limit.is_zero() || study.trials.empty()) return false;
+  return turn.now() - study.begun_at >= limit;
+}
+
+void prune_fresh(Turn& turn, const StepKey& key) {
+  const Step& step = step_of(turn.state(), key.job, key.step);
+  const auto queued = step.plain.find(Status::kQueued);
+  if (queued == step.plain.end() || queued->second.empty()) return;
+  turn.emit(model::TasksChanged{key.job, key.step, queued->second.ranges(), Status::kPruned,
+                                "SearchEnded", "search"});
+}
+
+void prune_parked(Turn& turn, const StepKey& key) {
+  for (std::size_t i = 0; i < study_of(turn, key).trials.size(); ++i) {
+    if (!study_of(turn, key).trials[i].parked) continue;
+    const TaskIndex index(static_cast<std::int64_t>(i));
+    turn.emit(model::TasksChanged{key.job,
+                                  key.step,
+                                  {{index.value(), index.value() + 1}},
+                                  Status::kPruned,
+                                  "SearchEnded",
+                                  "search"});
+    tell_trial(turn, {key.job, key.step, index});
+  }
+}
+
+}  // namespace
+
+void promote_trials(Turn& turn, const StepKey& key) {
+  const Step& step = step_of(turn.state(), key.job, key.step);
+  if (!step.study || !may_run(turn.state().jobs.at(key.job), key.step)) return;
+  for (;;) {
+    const std::optional<std::int64_t> trial = turn.searcher(key).promotable();
+    if (!trial) return;
+    const model::TaskRef task{key.job, key.step, TaskIndex(*trial)};
+    const bool parked = trial_of(turn, key, task.index).parked;
+    // While its attempt is still ending it is not there to go on; its end leads here again.
+    if (parked && find_task(turn.state(), task)->live) return;
+    turn.emit(model::TrialPromoted{key.job, key.step, task.index});
+    // What the pruner would have paused had it not ended, failed or been cancelled just then.
+    if (!parked) continue;
+    turn.emit(model::TasksChanged{
+        key.job, key.step, {{*trial, *trial + 1}}, Status::kQueued, "Promoted", "search"});
+    turn.want_plan();
+  }
+}
+
+namespace {
+
+bool nothing_goes_on(const Step& step) {
+  constexpr Status kGoingOn[] = {Status::kQueued,  Status::kAdmitted,   Status::kStarting,
+                                 Status::kRunning, Status::kCompleting, Status::kRecovering};
+  const bool idle = std::all_of(std::begin(kGoingOn), std::end(kGoingOn),
+                                [&](Status status) { return count_of(step.counts, status) == 0; });
+  return idle && count_of(step.counts, Status::kPaused) == step.study->parked;
+}
+
+std::string missing(const model::SearchSpec& search, const std::vector<std::string>& heard) {
+  const std::string& metric = search.objectives.front().metric;
+  if (heard.empty()) {
+    return "it never reported '" + metric + "': call runnel.report(step=, " + metric +
+           "=), or append a JSON line to $RUNNEL_METRICS_FILE";
+  }
+  const std::vector<std::string_view> names(heard.begin(), heard.end());
+  const std::string meant = nearest(metric, names);
+  std::string known;
+  for (const std::string& name : heard) known += (known.empty() ? "'" : ", '") + name + "'";
+  return "it never reported '" + metric + "', only " + known +
+         (meant.empty() ? "" : "; did you mean '" + meant + "'?");
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> params_of(Turn& turn, const StepKey& key,
+                                                           TaskIndex index) {
+  const Step& step = step_of(turn.state(), key.job, key.step);
+  const std::int64_t seed = turn.state().jobs.at(key.job).spec->seed;
+  if (!step.study) {
+    return search::draw(spec_of(turn.state(), key.job, key.step), seed, key.step, index);
+  }
+  const auto asked = static_cast<std::int64_t>(step.study->trials.size());
+  if (index.value() == asked) {
+    turn.emit(model::TrialAsked{key.job, key.step, index, turn.searcher(key).suggest(*step.study)});
+  }
+  return trial_of(turn, key, index).params;
+}
+
+void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& report) {
+  const LiveAttempt* live = reporting(turn, node, report);
+  if (live == nullptr) return;
+  const StepKey key{report.attempt.task.job, report.attempt.task.step};
+  if (!spec_of(turn.state(), key.job, key.step).search) return;
+  const auto values = objective_values(search_of(turn, key), report);
+  if (!values) {
+    if (report.last) turn.hear(report);
+    return;
+  }
+  const TaskIndex index = report.attempt.task.index;
+  if (!is_new(trial_of(turn, key, index), report)) return;
+  const std::optional<std::int64_t> next =
+      live->stopping ? std::nullopt
+                     : turn.searcher(key).next_judged(study_of(turn, key), index.value());
+  const bool judged = next && report.step >= *next;
+  if (!judged && !report.last) return;
+  turn.emit(model::TrialReported{report.attempt, report.step, *values});
+  if (judged) turn.judged(report.attempt);
+}
+
+void obey_verdicts(Turn& turn) {
+  for (const model::AttemptRef& attempt : turn.take_judged()) {
+    const Task* task = find_task(turn.state(), attempt.task);
+    if (task == nullptr || !task->live || task->live->number != attempt.attempt) continue;
+    if (task->live->stopping) continue;
+    const StepKey key{attempt.task.job, attempt.task.step};
+    obey(turn, key, attempt, task->live->lane,
+         turn.searcher(key).verdict(attempt.task.index.value()));
+    promote_trials(turn, key);
+  }
+}
+
+void judge_result(const Turn& turn, const model::AttemptRef& attempt, Outcome& outcome) {
+  const StepKey key{attempt.task.job, attempt.task.step};
+  if (!spec_of(turn.state(), key.job, key.step).search) return;
+  const Trial& trial = trial_of(turn, key, attempt.task.index);
+  if (outcome.task == Status::kPaused && trial.parked) outcome.reason = "Parked";
+  if (outcome.task != Status::kSucceeded) return;
+  const model::SearchSpec& search = search_of(turn, key);
+  const auto fail = [&](std::string reason, std::string message) {
+    outcome.attempt = outcome.task = Status::kFailed;
+    outcome.fault = model::Fault::kUser;
+    outcome.reason = std::move(reason);
+    outcome.message = std::move(message);
+  };
+  if (trial.reports.empty()) return fail("MetricMissing", missing(search, turn.heard(attempt)));
+  for (std::size_t i = 0; i < search.objectives.size(); ++i) {
+    const std::string& value = trial.reports.back().values.at(i);
+    if (value_of(search.objectives[i], value)) continue;
+    return fail("MetricNotFinite", "its last '" + search.objectives[i].metric + "' is " + value);
+  }
+}
+
+void tell_trial(Turn& turn, const model::TaskRef& task) {
+  const StepKey key{task.job, task.step};
+  const Step& step = step_of(turn.state(), key.job, key.step);
+  if (!step.study) return;
+  const Status status = status_of(step, task.index);
+  if (!model::is_end(status) || trial_of(turn, key, task.index).told) return;
+  TrialEnd end = TrialEnd::kFailed;
+  if (status == Status::kSucceeded) end = TrialEnd::kComplete;
+  if (status == Status::kPruned) end = TrialEnd::kPruned;
+  turn.emit(
+      model::TrialTold{key.job, key.step, task.index, end, best_after(turn, key, task.index, end)});
+}
+
+void steer_search(Turn& turn, const StepKey& key) {
+  const Step& step = step_of(turn.state(), key.job, key.step);
+  if (!step.study || model::is_end(step.status)) return;
+  promote_trials(turn, key);
+  if (limit_over(turn, key)) prune_fresh(turn, key);
+  if (step.study->parked > 0 && nothing_goes_on(step)) prune_parked(turn, key);
+}
+
+}  // namespace runnel::brain

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "brain/outcome.h"
+#include "brain/turn.h"
+#include "model/report.h"
+
+// The rules of searches: docs/design/search.md.
+namespace runnel::brain {
+
+// The parameters of a task that is bound: those it has, or the search's next suggestion.
+std::vector<std::pair<std::string, std::string>> params_of(Turn& turn, const StepKey& key,
+                                                           TaskIndex index);
+
+// What a node heard a trial report. Others than those of live trials are passed over.
+void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& report);
+
+// Stops or parks the trials whose reports of this turn were judged so, unless they ended in it.
+void obey_verdicts(Turn& turn);
+
+// A trial whose program succeeded without a value has failed all the same.
+void judge_result(const Turn& turn, const model::AttemptRef& attempt, Outcome& outcome);
+
+// The task came to its end: tells the search.
+void tell_trial(Turn& turn, const model::TaskRef& task);
+
+// Queues the parked trials that should go on before new ones.
+void promote_trials(Turn& turn, const StepKey& key);
+
+// Promotes what should go on, and ends a search that has nothing more to ask for.
+void steer_search(Turn& turn, const StepKey& key);
+
+}  // namespace runnel::brain

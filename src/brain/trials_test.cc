@@ -1,0 +1,230 @@
+#include "brain/trials.h"
+
+#include <gtest/gtest.h>
+
+#include "brain/testing/desk.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Status;
+using testing::Desk;
+using Reports = std::vector<model::RankReport>;
+
+constexpr const char* kNode = "n1";
+
+// A search of the least loss over one number.
+model::StepSpec search_step(std::int64_t trials, bool pruned = false, bool keeps = false) {
+  model::StepSpec step = testing::step("search", trials);
+  step.samples.reset();
+  step.params = {{.name = "x", .kind = model::Parameter::Kind::kUniform, .low = "0", .high = "1"}};
+  model::SearchSpec& search = step.search.emplace();
+  search.method = model::SearchSpec::Method::kTpe;
+  search.objectives = {{"loss", false}};
+  search.max_trials = trials;
+  if (pruned) search.pruner = model::PrunerSpec{.eta = 2};
+  if (keeps) step.checkpoint = model::CheckpointPolicy{"ckpt", Duration(), std::nullopt};
+  return step;
+}
+
+class TrialsTest : public ::testing::Test {
+ protected:
+  JobId begin(model::StepSpec step, std::int64_t cpus = 1) {
+    desk_.join(kNode, cpus);
+    job_ = desk_.submit({std::move(step)});
+    return job_;
+  }
+  model::MetricReport metric(std::int64_t trial, std::int64_t at, std::string value,
+                             bool last = false, int attempt = 1) const {
+    return {Desk::ref(job_, 0, trial, attempt), at, {{"loss", std::move(value)}}, last};
+  }
+  void told(std::vector<model::MetricReport> metrics, Reports ranks = {}) {
+    desk_.decide(
+        model::NodeReport{NodeId(kNode), Incarnation("1"), std::move(ranks), std::move(metrics)});
+  }
+  void ends(std::int64_t trial, std::string value, int attempt = 1, std::int64_t at = 10) {
+    told({metric(trial, at, std::move(value), true, attempt)},
+         {Desk::end_of(Desk::ref(job_, 0, trial, attempt), 0, desk_.now)});
+  }
+  const Study& study() const { return *step_of(desk_.brain.state(), job_, StepIndex(0)).study; }
+  Status status(std::int64_t trial) const { return desk_.task_status(job_, 0, trial); }
+
+  Desk desk_;
+  JobId job_;
+};
+
+TEST_F(TrialsTest, AsksOnlyForWhatHasRoom) {
+  begin(search_step(4), 2);
+  EXPECT_EQ(study().trials.size(), 2U);
+  EXPECT_EQ(study().trials[0].params.front().first, "x");
+  EXPECT_NE(study().trials[0].params, study().trials[1].params);
+}
+
+TEST_F(TrialsTest, FindsTheBestAndSucceeds) {
+  begin(search_step(3));
+  ends(0, "0.5");
+  ends(1, "0.2");
+  ends(2, "0.9");
+  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(study().best, 1);
+}
+
+TEST_F(TrialsTest, GivesTheBestParametersToTheNextStep) {
+  desk_.join(kNode, 1);
+  model::StepSpec train = testing::step("train", 1, {0});
+  train.command = {"/bin/echo", "{{best.search.x}}"};
+  job_ = desk_.submit({search_step(1), train});
+  ends(0, "0.5");
+  const auto order = start_order(desk_.brain.state(), Desk::ref(job_, 1, 0), NodeId(kNode));
+  ASSERT_TRUE(order.has_value());
+  EXPECT_EQ(order->argv.at(1), study().trials[0].params.front().second);
+}
+
+TEST_F(TrialsTest, FailsATrialWithoutItsMetric) {
+  begin(search_step(1));
+  model::MetricReport other = metric(0, 1, "0.5", true);
+  other.values = {{"los", "0.5"}};
+  told({other}, {Desk::end_of(Desk::ref(job_, 0, 0), 0, desk_.now)});
+  EXPECT_EQ(status(0), Status::kFailed);
+  EXPECT_EQ(desk_.job_status(job_), Status::kFailed);
+  const auto ends = desk_.all<model::AttemptEnded>(desk_.last);
+  ASSERT_EQ(ends.size(), 1U);
+  EXPECT_EQ(ends[0].reason, "MetricMissing");
+  EXPECT_NE(ends[0].message.find("did you mean 'los'"), std::string::npos) << ends[0].message;
+}
+
+TEST_F(TrialsTest, FailsATrialWhoseLastValueIsNoNumber) {
+  begin(search_step(2));
+  ends(0, "nan");
+  ends(1, "3");
+  EXPECT_EQ(status(0), Status::kFailed);
+  EXPECT_EQ(study().best, 1);
+  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+}
+
+TEST_F(TrialsTest, KeepsOnlyReportsThatDecisionsUse) {
+  begin(search_step(1));
+  told({metric(0, 1, "3"), metric(0, 2, "2")});
+  EXPECT_TRUE(study().trials[0].reports.empty());
+  ends(0, "1", 1, 3);
+  EXPECT_EQ(study().trials[0].reports.size(), 1U);
+}
+
+TEST_F(TrialsTest, StopsWhatIsWorseThanTheRest) {
+  begin(search_step(3, true), 1);
+  ends(0, "1");
+  told({metric(1, 1, "50")});
+  EXPECT_EQ(desk_.all<model::AttemptStopping>(desk_.last).size(), 1U);
+  desk_.ended(kNode, Desk::ref(job_, 0, 1), 0, 0, model::EndCause::kStopped);
+  EXPECT_EQ(status(1), Status::kPruned);
+  // Its place went to the next one.
+  EXPECT_EQ(status(2), Status::kStarting);
+}
+
+TEST_F(TrialsTest, ParksWhatHasACheckpointAndBringsItBack) {
+  begin(search_step(3, true, true), 1);
+  told({metric(0, 1, "5")});
+  desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+  EXPECT_EQ(status(0), Status::kPaused);
+  EXPECT_EQ(desk_.job_status(job_), Status::kRunning);
+  told({metric(1, 1, "9")});
+  desk_.ended(kNode, Desk::ref(job_, 0, 1), 0, 0, model::EndCause::kStopped);
+  // One of two at the first rung goes on, before the third begins.
+  EXPECT_EQ(status(0), Status::kStarting);
+  EXPECT_EQ(status(2), Status::kQueued);
+  EXPECT_EQ(study().trials[0].params, find_task(desk_.brain.state(), {job_, {}, {}})->live->params);
+}
+
+TEST_F(TrialsTest, PrunesWhatIsParkedWhenNothingElseGoesOn) {
+  begin(search_step(1, true, true), 1);
+  told({metric(0, 1, "5")});
+  desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+  EXPECT_EQ(status(0), Status::kPruned);
+  EXPECT_TRUE(model::is_end(desk_.job_status(job_)));
+}
+
+TEST_F(TrialsTest, AResumedJobLeavesParkedTrialsToTheSearch) {
+  begin(search_step(3, true, true), 1);
+  told({metric(0, 1, "5")});
+  desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+  desk_.request(job_, model::JobRequest::Verb::kHalt);
+  desk_.ended(kNode, Desk::ref(job_, 0, 1), 0, 0, model::EndCause::kStopped);
+  ASSERT_EQ(desk_.job_status(job_), Status::kPaused);
+  desk_.request(job_, model::JobRequest::Verb::kResume);
+  EXPECT_EQ(status(0), Status::kPaused);
+  EXPECT_EQ(status(1), Status::kStarting);
+}
+
+TEST_F(TrialsTest, AsksForNothingAfterItsTime) {
+  model::StepSpec step = search_step(5);
+  step.search->max_duration = Duration::seconds(10);
+  begin(step);
+  ends(0, "1");
+  desk_.pass(Duration::seconds(11));
+  EXPECT_LE(*desk_.brain.next_wake(desk_.now), desk_.now);
+  desk_.wake();
+  EXPECT_EQ(desk_.count(job_, 0, Status::kPruned), 3);
+  ends(1, "2");
+  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+}
+
+TEST_F(TrialsTest, ARepeatedReportChangesNothing) {
+  begin(search_step(3, true), 1);
+  ends(0, "1");
+  told({metric(1, 1, "0.5")});
+  told({metric(1, 1, "0.5")});
+  EXPECT_TRUE(desk_.last.empty());
+}
+
+TEST_F(TrialsTest, AReopenedTrialIsToldAgain) {
+  begin(search_step(1));
+  desk_.ended(kNode, Desk::ref(job_, 0, 0), 3);
+  ASSERT_EQ(desk_.job_status(job_), Status::kFailed);
+  desk_.request(job_, model::JobRequest::Verb::kRetry);
+  ends(0, "4", 2);
+  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(study().best, 0);
+}
+
+TEST_F(TrialsTest, ASearchThatPrunedAllItsTrialsCannotBeRetried) {
+  begin(search_step(1, true, true));
+  told({metric(0, 1, "nan")});
+  desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+  ASSERT_EQ(desk_.job_status(job_), Status::kFailed);
+  const Decision retried = desk_.request(job_, model::JobRequest::Verb::kRetry);
+  ASSERT_TRUE(retried.refusal.has_value());
+  EXPECT_NE(retried.refusal->to_string().find("step 'search'"), std::string::npos);
+  EXPECT_EQ(desk_.job_status(job_), Status::kFailed);
+}
+
+TEST_F(TrialsTest, RetryLeavesASearchAloneThatFoundSomething) {
+  desk_.join(kNode, 1);
+  model::StepSpec train = testing::step("train", 1, {0});
+  job_ = desk_.submit({search_step(2), train});
+  ends(0, "nan");
+  ends(1, "0.5");
+  desk_.ended(kNode, Desk::ref(job_, 1, 0), 3);
+  ASSERT_EQ(desk_.job_status(job_), Status::kFailed);
+  desk_.request(job_, model::JobRequest::Verb::kRetry);
+  EXPECT_EQ(status(0), Status::kFailed);
+  EXPECT_EQ(desk_.task_status(job_, 1, 0), Status::kStarting);
+}
+
+TEST_F(TrialsTest, ASnapshotTellsTheSameSearch) {
+  begin(search_step(6, true, true), 2);
+  told({metric(0, 1, "5"), metric(1, 1, "4")});
+  const std::string text = encode_state(desk_.brain.state());
+  Result<State> read = decode_state(text);
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(encode_state(*read), text);
+  Brain again(*std::move(read));
+  const model::Input next = model::NodeReport{
+      NodeId(kNode),
+      Incarnation("1"),
+      {Desk::end_of(Desk::ref(job_, 0, 0), 0, desk_.now, 0, model::EndCause::kStopped)},
+      {}};
+  EXPECT_EQ(again.decide(next, desk_.now).events, desk_.decide(next).events);
+}
+
+}  // namespace
+}  // namespace runnel::brain

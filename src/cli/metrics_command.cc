@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "cli/session.h"
+#include "cli/sparkline.h"
+#include "cli/target.h"
+#include "http/message.h"
+
+namespace runnel::cli {
+namespace {
+
+// One metric of one task.
+struct Curve {
+  std::string task;
+  std::string metric;
+  std::vector<std::int64_t> steps;
+  std::vector<std::string> values;
+};
+
+std::string value_text(const json::Value& value) {
+  return value.is_int() ? std::to_string(value.as_int()) : value.as_text();
+}
+
+double number_of_text(const std::string& text) {
+  double value = std::nan("");
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+const json::Value::List& list_of(const json::Value& value, std::string_view key) {
+  static const json::Value::List kNone;
+  const json::Value* found = value.find(key);
+  return found != nullptr && found->is_list() ? found->as_list() : kNone;
+}
+
+void add_curves(const json::Value& series, const std::optional<std::string>& only,
+                std::vector<Curve>& curves) {
+  const std::string task =
+      text_of(series, "step") + "/" + std::to_string(number_of(series, "task"));
+  std::map<std::string, Curve> by_metric;
+  for (const json::Value& sample : list_of(series, "samples")) {
+    const json::Value* values = sample.find("values");
+    if (values == nullptr || !values->is_object()) continue;
+    for (const auto& [metric, value] : values->as_object()) {
+      if (only && *only != metric) continue;
+      Curve& curve = by_metric.try_emplace(metric, Curve{task, metric, {}, {}}).first->second;
+      curve.steps.push_back(number_of(sample, "step"));
+      curve.values.push_back(value_text(value));
+    }
+  }
+  for (auto& [metric, curve] : by_metric) curves.push_back(std::move(curve));
+}
+
+std::string table_of(const std::vector<Curve>& curves) {
+  Table table({"TASK", "METRIC", "REPORTS", "STEP", "LAST", "MIN", "MAX", "CURVE"});
+  for (const Curve& curve : curves) {
+    std::vector<double> numbers;
+    for (const std::string& value : curve.values) numbers.push_back(number_of_text(value));
+    const auto by_number = [&](const std::string& a, const std::string& b) {
+      return number_of_text(a) < number_of_text(b);
+    };
+    const auto [least, most] =
+        std::minmax_element(curve.values.begin(), curve.values.end(), by_number);
+    table.add({curve.task, curve.metric, std::to_string(curve.values.size()),
+               std::to_string(curve.steps.back()), curve.values.back(), *least, *most,
+               sparkline(numbers)});
+  }
+  return table.text(stdout_is_terminal());
+}
+
+std::string csv_of(const std::vector<Curve>& curves) {
+  std::string text = "task,metric,step,value\n";
+  for (const Curve& curve : curves) {
+    for (std::size_t i = 0; i < curve.values.size(); ++i) {
+      text += curve.task + "," + curve.metric + "," + std::to_string(curve.steps[i]) + "," +
+              curve.values[i] + "\n";
+    }
+  }
+  return text;
+}
+
+void warn_of_bad_lines(const json::Value& series) {
+  const std::int64_t bad = number_of(series, "bad_lines");
+  if (bad == 0) return;
+  say(text_of(series, "step") + "/" + std::to_string(number_of(series, "task")) + ": " +
+      std::to_string(bad) +
+      " line(s) of its metrics file are no JSON object of numbers, or too long");
+}
+
+std::string target_of(const Arguments& arguments, const std::string& token) {
+  std::string target = with_query(job_target(arguments.jobs.front(), "/metrics"), "limit", "1000");
+  if (arguments.step) target = with_query(std::move(target), "step", *arguments.step);
+  if (arguments.task)
+    target = with_query(std::move(target), "task", std::to_string(*arguments.task));
+  return token.empty() ? target : with_query(std::move(target), "page_token", token);
+}
+
+// All pages as one list of series.
+Result<json::Value::List> all_series(Session& session, const Arguments& arguments) {
+  json::Value::List all;
+  std::string token;
+  do {
+    const json::Value page = TRY(session.get(target_of(arguments, token)));
+    for (const json::Value& series : list_of(page, "series")) all.push_back(series);
+    token = text_of(page, "next_page_token");
+  } while (!token.empty());
+  return all;
+}
+
+}  // namespace
+
+int metrics(const Arguments& arguments, const Home& home) {
+  Session session(home, Start::kIfAbsent);
+  if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  Result<json::Value::List> series = all_series(session, arguments);
+  if (!series.ok()) return fail(series.error());
+  if (is_document(arguments.output)) {
+    put(document(json::Value::object({{"series", json::Value::list(*series)}}), arguments.output));
+    return 0;
+  }
+  std::vector<Curve> curves;
+  for (const json::Value& each : *series) {
+    warn_of_bad_lines(each);
+    add_curves(each, arguments.metric, curves);
+  }
+  put(arguments.csv ? csv_of(curves) : table_of(curves));
+  return 0;
+}
+
+}  // namespace runnel::cli

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+
+// Tasks' metrics on their way from the machine that has them to those who read them.
+namespace runnel::model {
+
+// One report of a task.
+struct MetricSample {
+  std::int64_t step = 0;
+  // Ascending by name; decimal text, or nan, inf, -inf.
+  std::vector<std::pair<std::string, std::string>> values;
+  friend bool operator==(const MetricSample&, const MetricSample&) = default;
+};
+
+// Whose metrics are wanted, in order of step and task, from `from` on.
+struct MetricFilter {
+  JobId job;
+  std::optional<StepIndex> step;
+  std::optional<TaskIndex> task;
+  std::pair<StepIndex, TaskIndex> from;
+  std::size_t series_max = 50;
+};
+
+// What one task reported over all its attempts.
+struct MetricSeries {
+  StepIndex step;
+  TaskIndex task;
+  std::vector<MetricSample> samples;  // At most kSamplesMax, evenly spaced, the last one kept.
+  std::int64_t bad_lines = 0;         // Of its file that were none.
+};
+
+struct MetricPage {
+  std::vector<MetricSeries> series;
+  std::optional<std::pair<StepIndex, TaskIndex>> next;  // Where the following page begins.
+};
+
+inline constexpr std::size_t kSamplesMax = 1'000;
+
+}  // namespace runnel::model

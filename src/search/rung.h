@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+
+#include "search/standing.h"
+
+namespace runnel::search {
+
+// What trials had reached when they came to one step, and which of them wait there to go on.
+//
+// Contract: of n that entered, the best are the first floor(n / eta); with fewer than eta there are
+//           none. Who entered stays and is counted, whatever becomes of it. Everything is O(log n).
+class Rung {
+ public:
+  explicit Rung(std::int32_t eta);
+
+  void enter(const Standing& standing);
+  bool among_best(const Standing& standing) const;
+
+  // Whether none that entered stands before it.
+  bool is_first(const Standing& standing) const { return !(*entered_.begin() < standing); }
+
+  void wait(const Standing& standing);
+  // It waits no longer, if it did.
+  void leave(const Standing& standing);
+  // The first of those who wait, when it is among the best.
+  std::optional<Standing> promotable() const;
+
+ private:
+  std::size_t best() const { return entered_.size() / eta_; }
+
+  std::size_t eta_;
+  std::set<Standing> entered_;
+  Standing last_best_;  // Of entered_; means something when best() > 0.
+  std::set<Standing> waiting_;
+};
+
+}  // namespace runnel::search

@@ -1,0 +1,78 @@
+#include "sim/trial_check.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace runnel::sim {
+namespace {
+
+std::string name_of(const model::TaskRef& task) { return "trial " + model::to_string(task); }
+
+double number_of(const std::string& text) {
+  double value = std::nan("");
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+std::string TrialCheck::on(const model::TrialAsked& event, const model::StepSpec& spec) {
+  const std::string name = name_of({event.job, event.step, event.trial});
+  if (!spec.search) return name + " is asked for in a step without a search";
+  if (event.trial.value() != asked_[{event.job, event.step}]++) return name + " is out of order";
+  return event.trial.value() < spec.search->max_trials ? "" : name + " is over max_trials";
+}
+
+std::string TrialCheck::on(const model::TrialReported& event, const model::StepSpec& spec) {
+  const model::TaskRef& task = event.attempt.task;
+  if (event.values.size() != spec.search->objectives.size())
+    return name_of(task) + " lacks a value";
+  const auto before = last_.find(task);
+  if (before != last_.end() && before->second.first >= event.at) {
+    return name_of(task) + " reported step " + std::to_string(event.at) + " again";
+  }
+  last_[task] = {event.at, event.values.front()};
+  return "";
+}
+
+std::string TrialCheck::on(const model::TrialParked& event, const model::StepSpec& spec) {
+  const model::TaskRef task{event.job, event.step, event.trial};
+  if (!spec.checkpoint) return name_of(task) + " is parked and cannot go on later";
+  return parked_.insert(task).second ? "" : name_of(task) + " is parked twice";
+}
+
+std::string TrialCheck::on(const model::TrialPromoted& event) {
+  parked_.erase({event.job, event.step, event.trial});
+  return "";
+}
+
+std::string TrialCheck::on(const model::TrialTold& event, const model::StepSpec& spec) {
+  const model::TaskRef task{event.job, event.step, event.trial};
+  if (!told_.insert(task).second) return name_of(task) + " is told twice";
+  parked_.erase(task);
+  auto& results = results_[{event.job, event.step}];
+  if (last_.contains(task) && event.end != model::TrialEnd::kFailed) {
+    const auto& [at, text] = last_[task];
+    const bool pruned = event.end == model::TrialEnd::kPruned;
+    const double value =
+        spec.search->objectives.front().maximize ? -number_of(text) : number_of(text);
+    if (std::isfinite(value)) results[event.trial] = {pruned, pruned ? -at : 0, value};
+  }
+  const auto least =
+      std::min_element(results.begin(), results.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (least == results.end()) return event.best == -1 ? "" : "a search without values has a best";
+  // Of equals, any: who came first is not told here.
+  const auto named = results.find(TaskIndex(event.best));
+  if (named != results.end() && named->second == least->second) return "";
+  return "the best of " + event.job.str() + " is " +
+         name_of({event.job, event.step, least->first}) + ", not " + std::to_string(event.best);
+}
+
+void TrialCheck::reopen(const model::TaskRef& task) {
+  told_.erase(task);
+  parked_.erase(task);
+}
+
+}  // namespace runnel::sim

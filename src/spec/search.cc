@@ -1,0 +1,228 @@
+#include "spec/search.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/check.h"
+#include "base/nearest.h"
+#include "spec/parameters.h"
+#include "spec/scalars.h"
+
+namespace runnel::spec {
+namespace {
+
+using model::PrunerSpec;
+using model::SearchSpec;
+using Method = SearchSpec::Method;
+
+constexpr std::int64_t kStepMax = std::numeric_limits<std::int64_t>::max();
+
+template <typename T>
+struct Word {
+  std::string_view word;
+  T meaning;
+};
+
+constexpr std::array<Word<Method>, 7> kMethods = {{{"auto", Method::kAuto},
+                                                   {"grid", Method::kGrid},
+                                                   {"random", Method::kRandom},
+                                                   {"tpe", Method::kTpe},
+                                                   {"cma-es", Method::kCmaEs},
+                                                   {"gp", Method::kGp},
+                                                   {"nsga2", Method::kNsga2}}};
+constexpr std::array<Word<PrunerSpec::Kind>, 3> kPruners = {
+    {{"asha", PrunerSpec::Kind::kAsha},
+     {"hyperband", PrunerSpec::Kind::kHyperband},
+     {"median", PrunerSpec::Kind::kMedian}}};
+constexpr std::array<Word<bool>, 2> kModes = {{{"min", false}, {"max", true}}};
+
+template <typename T, std::size_t N>
+std::optional<T> read_word(Scope& scope, const Item& item, const std::array<Word<T>, N>& words,
+                           const char* what) {
+  const std::optional<std::string> text = read_text(scope, item);
+  if (!text) return std::nullopt;
+  std::vector<std::string_view> known;
+  for (const auto& [word, meaning] : words) {
+    if (word == *text) return meaning;
+    known.push_back(word);
+  }
+  const std::string meant = nearest(*text, known);
+  scope.refuse(item, "'" + shown(*text) + "' is not " + what, shown(*text),
+               meant.empty() ? "write one of " + listed(known) : "did you mean `" + meant + "`?");
+  return std::nullopt;
+}
+
+std::optional<bool> read_mode(Scope& scope, const Item& item) {
+  return read_word(scope, item, kModes, "a mode");
+}
+
+void read_objectives(Scope& scope, const Item& item, SearchSpec& search) {
+  if (!item.node->is_map() || item.node->members.empty() ||
+      item.node->members.size() > model::kObjectivesMax) {
+    scope.refuse(item,
+                 "`objectives` is a mapping of 1 to " + std::to_string(model::kObjectivesMax) +
+                     " metrics to min or max",
+                 shown(*item.node), "write {accuracy: max, seconds: min}");
+    return;
+  }
+  for (const YamlMember& member : item.node->members) {
+    const Item at{member.value.get(), item.path_of(shown(member.key->text))};
+    const std::optional<bool> maximize = read_mode(scope, at);
+    search.objectives.push_back({member.key->text, maximize.value_or(false)});
+  }
+}
+
+// `metric` with `mode`, or `objectives`.
+void read_goal(Scope& scope, ObjectReader& object, SearchSpec& search) {
+  const std::optional<Item> metric = object.take("metric");
+  const std::optional<Item> mode = object.take("mode");
+  const std::optional<Item> objectives = object.take("objectives");
+  if (objectives) {
+    read_objectives(scope, *objectives, search);
+    if (metric) {
+      scope.refuse(*metric, "`metric` and `objectives` are both given", shown(*metric->node),
+                   "keep one of them");
+    }
+    return;
+  }
+  if (!metric || !mode) {
+    scope.refuse(object.item(), metric ? "`mode` is missing" : "`metric` is missing", "",
+                 metric ? "say `mode: min` or `mode: max`"
+                        : "say what trials report and whether more is better: metric: accuracy, "
+                          "mode: max");
+    return;
+  }
+  const std::optional<std::string> name = read_text(scope, *metric);
+  const std::optional<bool> maximize = read_mode(scope, *mode);
+  if (name) search.objectives.push_back({*name, maximize.value_or(false)});
+}
+
+void read_pruner_fields(Scope& scope, ObjectReader& object, PrunerSpec& pruner) {
+  const auto natural = [&](std::string_view name, std::int64_t fallback, Limits limits) {
+    const std::optional<Item> item = object.take(name);
+    return item ? read_integer(scope, *item, limits).value_or(fallback) : fallback;
+  };
+  if (const auto method = object.take("method")) {
+    pruner.kind = read_word(scope, *method, kPruners, "a pruner").value_or(pruner.kind);
+  }
+  pruner.min_step = natural("min_step", 1, {1, kStepMax});
+  pruner.max_step = natural("max_step", 0, {pruner.min_step, kStepMax});
+  pruner.eta = static_cast<std::int32_t>(natural("eta", 4, {2, 16}));
+  pruner.every = natural("every", 1, {1, kStepMax});
+  pruner.startup_trials =
+      static_cast<std::int32_t>(natural("startup_trials", 5, {1, model::kTasksPerStepMax}));
+}
+
+void read_pruner(Scope& scope, const Item& item, SearchSpec& search) {
+  PrunerSpec pruner;
+  if (item.node->is_map()) {
+    std::optional<ObjectReader> object = ObjectReader::open(scope, item, pruner_fields());
+    if (!object) return;
+    read_pruner_fields(scope, *object, pruner);
+    object->done();
+  } else {
+    pruner.kind = read_word(scope, item, kPruners, "a pruner").value_or(pruner.kind);
+  }
+  if (pruner.kind == PrunerSpec::Kind::kHyperband && pruner.max_step == 0) {
+    scope.refuse(item, "`hyperband` shares its budget out by `max_step`, which is missing", "",
+                 "write {method: hyperband, max_step: 27}, the last step of a whole trial");
+    return;
+  }
+  if (search.objectives.size() > 1) {
+    scope.refuse(item, "trials can be stopped early by one objective only", shown(*item.node),
+                 "remove `pruner`, or keep one objective");
+    return;
+  }
+  search.pruner = pruner;
+}
+
+void read_start(Scope& scope, const Item& item, const StepDraft& draft, SearchSpec& search) {
+  if (!item.node->is_list() || item.node->items.size() > model::kStartPointsMax) {
+    scope.refuse(item,
+                 "`start` is a list of at most " + std::to_string(model::kStartPointsMax) +
+                     " mappings of parameters to values",
+                 shown(*item.node), "write [{lr: 0.01}]");
+    return;
+  }
+  for (std::size_t i = 0; i < item.node->items.size(); ++i) {
+    const Item at{item.node->items[i].get(), item.path_of(std::to_string(i))};
+    if (auto point = read_point(scope, at, draft.spec.params)) search.start.push_back(*point);
+  }
+}
+
+// The methods that can look for several things at once.
+bool knows_several(Method method) {
+  return method == Method::kAuto || method == Method::kGrid || method == Method::kRandom ||
+         method == Method::kNsga2;
+}
+
+void read_method(Scope& scope, ObjectReader& object, SearchSpec& search) {
+  const std::optional<Item> method = object.take("method");
+  if (!method) return;
+  search.method = read_word(scope, *method, kMethods, "a method of search").value_or(Method::kAuto);
+  if (search.objectives.size() > 1 && !knows_several(search.method)) {
+    scope.refuse(*method, "this method looks for one objective only", shown(*method->node),
+                 "use `nsga2`, `random`, `grid` or `auto`, or keep one objective");
+  }
+}
+
+// A grid knows by itself how many trials it has.
+void read_trials(Scope& scope, ObjectReader& object, const StepDraft& draft, SearchSpec& search) {
+  const std::optional<Item> item = object.take("max_trials");
+  if (item) search.max_trials = read_count(scope, *item, {1, model::kTasksPerStepMax}).value_or(1);
+  if (search.method != Method::kGrid) {
+    if (item) return;
+    scope.refuse(object.item(), "`max_trials` is missing", "",
+                 "say how many parameter sets may be tried, such as max_trials: 50");
+    search.max_trials = 1;
+    return;
+  }
+  const std::vector<model::Parameter>& params = draft.spec.params;
+  const auto real = std::find_if(params.begin(), params.end(),
+                                 [](const auto& parameter) { return parameter.continuous(); });
+  const std::optional<std::int64_t> cells = grid_cells(params);
+  if (real != params.end() || !cells || *cells > model::kTasksPerStepMax) {
+    scope.refuse(object.item(), "a grid is tried whole, and this one is too large to be", "",
+                 "use `choice` or `range` for all parameters, or another method");
+    search.max_trials = 1;
+    return;
+  }
+  search.max_trials = item ? std::min(search.max_trials, *cells) : *cells;
+}
+
+void read_fields(Scope& scope, ObjectReader& object, StepDraft& draft, SearchSpec& search) {
+  read_goal(scope, object, search);
+  read_method(scope, object, search);
+  read_trials(scope, object, draft, search);
+  if (const auto limit = object.take("max_duration")) {
+    search.max_duration = read_duration(scope, *limit, Duration::millis(1)).value_or(Duration());
+  }
+  if (const auto parallel = object.take("parallel")) {
+    draft.spec.parallel = read_count(scope, *parallel, {1, model::kTasksPerStepMax});
+  }
+  if (const auto pruner = object.take("pruner")) read_pruner(scope, *pruner, search);
+  if (const auto start = object.take("start")) read_start(scope, *start, draft, search);
+}
+
+}  // namespace
+
+void read_search(Scope& scope, const Item& item, StepDraft& draft) {
+  std::optional<ObjectReader> object = ObjectReader::open(scope, item, search_fields());
+  if (!object) return;
+  SearchSpec& search = draft.spec.search.emplace();
+  read_fields(scope, *object, draft, search);
+  object->done();
+  if (draft.samples) {
+    scope.refuse(*draft.samples, "`samples` and `search` are both given",
+                 shown(*draft.samples->node), "keep `search`, which says max_trials");
+  }
+  if (draft.spec.params.empty() && !draft.params) {
+    scope.refuse(item, "a search needs parameters, and `params` is missing", "",
+                 "write params: {lr: {loguniform: [1e-4, 0.1]}}");
+  }
+  CHECK(search.max_trials >= 1, "a count that was refused left its default");
+  draft.spec.task_count = search.max_trials;
+}
+
+}  // namespace runnel::spec

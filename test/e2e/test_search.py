@@ -1,0 +1,144 @@
+"""Searches end to end: real trials, their metrics file, early stopping, crashes."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+PARABOLA = """
+name: parabola
+steps:
+  search:
+    params: {x: {uniform: [-5, 5]}, y: {uniform: [-5, 5]}}
+    search: {metric: loss, mode: min, max_trials: 30, method: tpe}
+    resources: {cpus: 0.5}
+    run: |
+      awk 'BEGIN { printf "{\\"step\\": 1, \\"loss\\": %.6f}\\n", ({{x}} - 1)^2 + ({{y}} + 2)^2 }' >> "$RUNNEL_METRICS_FILE"
+  use:
+    depends_on: search
+    resources: {cpus: 0.5}
+    run: echo "x={{best.search.x}} y={{best.search.y}}"
+"""
+
+# Trial i reports ten losses around i, the lowest being best, and goes on where its checkpoint is.
+LADDER = """
+name: ladder
+params: {level: {range: [1, 40]}}
+search: {metric: loss, mode: min, max_trials: 12, method: random, pruner: {method: asha, eta: 2, max_step: 8}, parallel: 2}
+checkpoint: {dir: ckpt}
+resources: {cpus: 0.5}
+run: |
+  at=$(cat "$RUNNEL_CHECKPOINT_DIR/at" 2>/dev/null || echo 0)
+  echo "from $at"
+  while [ "$at" -lt 8 ]; do
+    at=$((at + 1))
+    echo "{\\"step\\": $at, \\"loss\\": $(( {{level}} * 10 - at ))}" >> "$RUNNEL_METRICS_FILE"
+    echo "$at" > "$RUNNEL_CHECKPOINT_DIR/at.new" && mv "$RUNNEL_CHECKPOINT_DIR/at.new" "$RUNNEL_CHECKPOINT_DIR/at"
+    sleep 0.1
+  done
+"""
+
+
+def search_of(document, step="search"):
+    return next(each["search"] for each in document["steps"] if each["name"] == step)
+
+
+def test_a_search_finds_and_hands_over_its_best(runnel):
+    out = runnel.run("run", runnel.file(PARABOLA))
+    job = runnel.json("ps", "-a")["jobs"][0]["id"]
+    best = search_of(runnel.job(job))["best"]
+    assert best["values"]["loss"] < 6
+    assert f"x={best['params']['x']} y={best['params']['y']}" in out
+    tasks = runnel.json("show", job, "--tasks", "--step", "search", "--limit", "100")["tasks"]
+    assert min(task["report"]["values"]["loss"] for task in tasks) == best["values"]["loss"]
+    assert len({json.dumps(task["params"]) for task in tasks}) == 30
+
+
+def test_metrics_as_table_csv_and_json(runnel):
+    job = runnel.up(PARABOLA)
+    runnel.wait(job)
+    rows = list(csv.DictReader(io.StringIO(runnel.run("metrics", job, "--csv"))))
+    assert len(rows) == 30 and rows[0]["metric"] == "loss"
+    assert float(rows[7]["value"]) == runnel.json("metrics", job, "--task", "7")["series"][0]["samples"][0]["values"]["loss"]
+    assert "CURVE" in runnel.run("metrics", job)
+
+
+def test_asha_parks_and_promotes_from_the_checkpoint(runnel):
+    job = runnel.up(LADDER)
+    document = runnel.wait(job, timeout=90)
+    assert document["status"] == "SUCCEEDED"
+    events = [json.loads(line) for line in runnel.run("events", job, "-o", "json").splitlines()]
+    kinds = [event["event"]["type"] if "event" in event else event["type"] for event in events]
+    assert "trial.parked" in kinds and "trial.promoted" in kinds
+    levels = {task["index"]: int(task["params"]["level"]) for task in runnel.json("show", job, "--tasks")["tasks"] if "params" in task}
+    best = search_of(document, "ladder")["best"]
+    assert levels[best["trial"]] == min(levels.values())
+    # Whoever was promoted went on where it had stopped.
+    again = [task for task in runnel.json("show", job, "--tasks")["tasks"] if task["attempts"] > 1]
+    assert again
+    for task in again:
+        assert "from 0" not in runnel.run("logs", job, "--task", task["index"], "--attempt", task["attempts"])
+
+
+def test_a_killed_daemon_loses_no_trial(runnel):
+    job = runnel.up(LADDER)
+    for _ in range(4):
+        runnel.until(lambda: runnel.job(job)["status"] in ("RUNNING", "SUCCEEDED"))
+        os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    document = runnel.wait(job, timeout=90)
+    assert document["status"] == "SUCCEEDED"
+    assert search_of(document, "ladder")["asked"] == 12
+    assert "all to the same" in runnel.run("simulate", "--verify", runnel.home)
+
+
+@pytest.mark.parametrize("line, reason, words", [
+    ("", "MetricMissing", "never reported 'loss'"),
+    ('{"los": 3}', "MetricMissing", "did you mean 'los'"),
+    ('{"loss": NaN}', "MetricNotFinite", "'loss' is nan"),
+    ("loss=3", "MetricMissing", "never reported 'loss'"),
+])
+def test_trials_without_a_value_fail_and_say_why(runnel, line, reason, words):
+    job = runnel.up(f"""
+name: bad
+params: {{x: [1, 2]}}
+search: {{metric: loss, mode: min, max_trials: 2, method: grid}}
+run: |
+  echo '{line}' >> "$RUNNEL_METRICS_FILE"
+""")
+    document = runnel.wait(job)
+    assert document["status"] == "FAILED" and "no trial gave a value" in document["message"] or "task(s) failed" in document["message"]
+    task = runnel.json("show", job, "--task", "0")
+    assert task["task"]["reason"] == reason
+    assert words in json.dumps(task)
+
+
+def test_report_from_python(runnel, tmp_path):
+    script = runnel.work / "trial.py"
+    script.write_text("import runnel\nfor step in range(3):\n    runnel.report(step=step, loss=float(runnel.params()['x']) + step, lr=float('nan'))\n")
+    runnel.env["PYTHONPATH"] = str(ROOT / "python")
+    job = runnel.up(f"""
+name: python
+params: {{x: [1, 2]}}
+search: {{metric: loss, mode: min, method: grid}}
+envs: {{PYTHONPATH: {ROOT / 'python'}}}
+run: {sys.executable} trial.py
+""")
+    document = runnel.wait(job)
+    best = search_of(document, "python")["best"]
+    assert best["params"] == {"x": "1"} and best["values"]["loss"] == 3.0
+    samples = runnel.json("metrics", job, "--task", "1")["series"][0]["samples"]
+    assert samples[-1] == {"step": 2, "values": {"loss": 4.0, "lr": "nan"}}
+
+
+def test_report_outside_of_runnel_does_nothing():
+    code = "import runnel; assert not runnel.report(step=1, loss=0.5)"
+    env = {name: value for name, value in os.environ.items() if not name.startswith("RUNNEL_")}
+    subprocess.run([sys.executable, "-c", code], check=True, env=dict(env, PYTHONPATH=str(ROOT / "python")))
