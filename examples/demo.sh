@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The demo: a hello, a diamond of steps, a gang of two PyTorch processes on Fashion-MNIST, and a job
-# whose daemon and runner are killed again and again. Everything in a home of its own; one table at the end.
+# The demo: a hello, a diamond of steps, a whole project on Fashion-MNIST (search, a gang of two PyTorch
+# processes, batch inference), and a job whose daemon and runner are killed again and again. Everything in a home of its own; one table at the end.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 PATH="$here/../.venv/bin:$PATH"
@@ -52,7 +52,7 @@ killed() { # A job that goes on whatever is killed under it.
 
 run hello "one command" hello.yaml
 run diamond "four steps, two of them at once" diamond.yaml
-run gang "2 PyTorch processes (gloo), Fashion-MNIST" fashion/gang.yaml
+run quickstart "prepare, search, train as a gang, infer, report" quickstart.yaml
 killed
 echo
 printf '%-10s %-44s %8s  %-4s %s\n' DEMO WHAT TIME "" RESULT

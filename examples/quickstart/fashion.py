@@ -25,6 +25,9 @@ def raw(name):
 
 
 def network(width, dropout):
+    """Two convolutions of `width` and twice as many channels, then two layers; images are 1 x 28 x 28."""
     return nn.Sequential(
-        nn.Flatten(), nn.Linear(784, width), nn.ReLU(), nn.Dropout(dropout),
-        nn.Linear(width, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, len(CLASSES)))
+        nn.Conv2d(1, width, 5, stride=2, padding=2), nn.ReLU(),
+        nn.Conv2d(width, 2 * width, 3, stride=2, padding=1), nn.ReLU(),
+        nn.Flatten(), nn.Dropout(dropout), nn.Linear(2 * width * 7 * 7, 128), nn.ReLU(),
+        nn.Linear(128, len(CLASSES)))

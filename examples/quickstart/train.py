@@ -64,7 +64,7 @@ def arguments():
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--lr", type=float, default=0.1)
     parser.add_argument("--momentum", type=float, default=0.9)
-    parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--width", type=int, default=16)
     parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--out", type=pathlib.Path)
     return parser.parse_args()
@@ -78,7 +78,8 @@ def main():
     torch.manual_seed(0)
     plain = network(options.width, options.dropout)
     model = nn.parallel.DistributedDataParallel(plain) if dist.is_initialized() else plain
-    optimiser = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=options.momentum)
+    optimiser = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=options.momentum,
+                                weight_decay=5e-4)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, options.epochs)
 
     checkpoint = pathlib.Path(os.environ.get("RUNNEL_CHECKPOINT_DIR", ".")) / "state.pt"

@@ -143,6 +143,7 @@ class Fold {
     Job& job = job_at(state_, event.job);
     if (model::is_end(job.status)) std::erase(state_.finished, job.id);
     job.status = event.to;
+    if (event.to == Status::kQueued || model::is_end(event.to)) job.halted = false;
     job.reason = event.reason;
     job.message = event.message;
     set_moments(event.to, now_, job.started_at, job.ended_at);
@@ -268,6 +269,8 @@ class Fold {
   void operator()(const model::JobArchived& event) { drop(event.job); }
   void operator()(const model::JobDeleted& event) { drop(event.job); }
   void operator()(const model::KeyExpired& event) { state_.keys.erase(event.key); }
+
+  void operator()(const model::JobHalted& event) { job_at(state_, event.job).halted = true; }
 
   void operator()(const model::TrialAsked& event) {
     Study& study = study_at(event.job, event.step);

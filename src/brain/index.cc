@@ -115,6 +115,7 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::JobDeleted&) {},
           [&](const model::KeyExpired& what) { drop_key(what.key); },
           [&](const model::TrialAsked& what) { refresh_deadline(state, {what.job, what.step}); },
+          [&](const model::JobHalted&) {},
           [&](const model::TrialReported&) {},
           [&](const model::TrialParked&) {},
           [&](const model::TrialPromoted&) {},

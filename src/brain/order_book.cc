@@ -81,6 +81,7 @@ class OrderBook::Collector {
   void operator()(const model::JobArchived&) {}
   void operator()(const model::KeyExpired&) {}
   // What they call for is in the events beside them.
+  void operator()(const model::JobHalted&) {}
   void operator()(const model::TrialAsked&) {}
   void operator()(const model::TrialReported&) {}
   void operator()(const model::TrialParked&) {}

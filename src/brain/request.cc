@@ -89,6 +89,7 @@ void halt(Turn& turn, const Job& job, const std::string& actor) {
     turn.refusal = not_now(job, "it has ended and cannot be halted", "runnel show " + job.id.str());
     return;
   }
+  if (!job.halted) turn.emit(model::JobHalted{job.id, actor});
   stop_job(turn, job, Status::kPaused, "Halted", actor);
 }
 
@@ -129,13 +130,14 @@ void resume(Turn& turn, const Job& job, const std::string& actor) {
     Ranges paused = without_parked(
         job.steps[position],
         idle_tasks(job.steps[position], [](Status status) { return status == Status::kPaused; }));
-    if (paused.empty()) continue;
     const StepIndex step = step_index(position);
-    turn.emit(
-        model::TasksChanged{job.id, step, std::move(paused), Status::kQueued, "Resumed", actor});
-    if (job.steps[position].status == Status::kPaused) {
-      turn.emit(model::StepChanged{job.id, step, Status::kQueued, "Resumed", ""});
+    if (!paused.empty()) {
+      turn.emit(
+          model::TasksChanged{job.id, step, std::move(paused), Status::kQueued, "Resumed", actor});
     }
+    if (job.steps[position].status != Status::kPaused) continue;
+    turn.emit(model::StepChanged{job.id, step, Status::kQueued, "Resumed", ""});
+    turn.touch_step(job.id, step);  // A search may have only parked trials left.
   }
   turn.emit(model::JobChanged{job.id, Status::kQueued, "Resumed", "", actor});
   turn.want_plan();

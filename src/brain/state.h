@@ -80,6 +80,7 @@ struct Job {
   model::Status status = model::Status::kQueued;
   std::string reason;
   std::string message;
+  bool halted = false;  // By a user, until it is resumed or ends.
   std::shared_ptr<const model::JobSpec> spec;
   std::vector<Step> steps;  // As in spec->steps.
   Time submitted_at;

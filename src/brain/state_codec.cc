@@ -256,6 +256,7 @@ struct Fields<brain::Job> {
   static void visit(auto& visit, auto& job) {
     visit("ended_at", job.ended_at);
     visit("first_event", job.first_event);
+    visit("halted", job.halted);
     visit("id", job.id, Required());
     visit("message", job.message);
     visit("order", job.order, Required());

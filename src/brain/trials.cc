@@ -132,7 +132,8 @@ void prune_parked(Turn& turn, const StepKey& key) {
 
 void promote_trials(Turn& turn, const StepKey& key) {
   const Step& step = step_of(turn.state(), key.job, key.step);
-  if (!step.study || !may_run(turn.state().jobs.at(key.job), key.step)) return;
+  const Job& job = turn.state().jobs.at(key.job);
+  if (!step.study || job.halted || !may_run(job, key.step)) return;
   for (;;) {
     const std::optional<std::int64_t> trial = turn.searcher(key).promotable();
     if (!trial) return;
@@ -258,7 +259,7 @@ void tell_trial(Turn& turn, const model::TaskRef& task) {
 
 void steer_search(Turn& turn, const StepKey& key) {
   const Step& step = step_of(turn.state(), key.job, key.step);
-  if (!step.study || model::is_end(step.status)) return;
+  if (!step.study || model::is_end(step.status) || turn.state().jobs.at(key.job).halted) return;
   promote_trials(turn, key);
   if (limit_over(turn, key)) prune_fresh(turn, key);
   if (step.study->parked > 0 && nothing_goes_on(step)) prune_parked(turn, key);

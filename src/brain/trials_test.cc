@@ -186,6 +186,20 @@ TEST_F(TrialsTest, AReopenedTrialIsToldAgain) {
   EXPECT_EQ(study().best, 0);
 }
 
+TEST_F(TrialsTest, AHaltedSearchPromotesNothing) {
+  begin(search_step(2, true, true));
+  told({metric(0, 1, "5")});
+  desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+  told({metric(1, 1, "9")});  // Now trial 0 may go on, as soon as there is room.
+  desk_.request(job_, model::JobRequest::Verb::kHalt);
+  desk_.ended(kNode, Desk::ref(job_, 0, 1), 0, 0, model::EndCause::kStopped);
+  desk_.wake();
+  EXPECT_EQ(desk_.job_status(job_), Status::kPaused);
+  EXPECT_EQ(desk_.count(job_, 0, Status::kPaused), 2);
+  desk_.request(job_, model::JobRequest::Verb::kResume);
+  EXPECT_EQ(status(0), Status::kStarting);
+}
+
 TEST_F(TrialsTest, ASearchThatPrunedAllItsTrialsCannotBeRetried) {
   begin(search_step(1, true, true));
   told({metric(0, 1, "nan")});

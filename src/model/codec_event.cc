@@ -192,6 +192,14 @@ struct Fields<JobDeleted> {
 };
 
 template <>
+struct Fields<JobHalted> {
+  static void visit(auto& visit, auto& event) {
+    visit("actor", event.actor);
+    visit("job", event.job, Required());
+  }
+};
+
+template <>
 struct Fields<TrialAsked> {
   static void visit(auto& visit, auto& event) {
     visit("job", event.job, Required());

@@ -170,6 +170,13 @@ struct NodeLeft {
   friend bool operator==(const NodeLeft&, const NodeLeft&) = default;
 };
 
+// A user wants the job to rest until it is resumed. What becomes of its tasks is in other events.
+struct JobHalted {
+  JobId job;
+  std::string actor;
+  friend bool operator==(const JobHalted&, const JobHalted&) = default;
+};
+
 // A search asks for its next trial: the step's task with this index has these parameters from now
 // on, whatever becomes of its attempts.
 struct TrialAsked {
@@ -238,7 +245,8 @@ struct KeyExpired {
 using Event = std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened,
                            LaneExtended, LaneClosed, AttemptRunning, RankEnded, AttemptStopping,
                            AttemptEnded, NodeJoined, NodeLeft, JobArchived, JobDeleted, KeyExpired,
-                           TrialAsked, TrialReported, TrialParked, TrialPromoted, TrialTold>;
+                           TrialAsked, TrialReported, TrialParked, TrialPromoted, TrialTold,
+                           JobHalted>;
 
 // "job.submitted", "attempt.ended": the `type` of an event's document.
 std::string_view type_of(const Event& event);

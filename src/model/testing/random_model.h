@@ -317,6 +317,7 @@ class RandomModel {
   void fill(JobArchived& out) { out = {JobId(word())}; }
   void fill(JobDeleted& out) { out = {JobId(word()), text()}; }
   void fill(KeyExpired& out) { out = {text()}; }
+  void fill(JobHalted& out) { out = {JobId(word()), text()}; }
   void fill(TrialAsked& out) {
     out = {JobId(word()), StepIndex(count32()), TaskIndex(count64()), {}};
     while (maybe()) out.params.emplace_back(word(), text());
