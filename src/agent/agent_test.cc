@@ -159,6 +159,54 @@ TEST_F(AgentTest, StartsARunnerAndRunsAnAttempt) {
   EXPECT_EQ(text_of(control, all()), "UTC---job\n");
 }
 
+TEST_F(AgentTest, TellsWhatATrialReportedBeforeItsEnd) {
+  AgentHarness control(home_.path());
+  ASSERT_TRUE(control.started.ok());
+  model::StartOrder order =
+      order_of(R"(echo '{"step": 1, "loss": 3}' >> "$RUNNEL_METRICS_FILE"; sleep 0.3; )"
+               R"(echo '{"step": 2, "loss": 2}' >> "$RUNNEL_METRICS_FILE")");
+  order.follow_metrics = order.keep_task_dir = true;
+  ASSERT_TRUE(control.start(order).ok());
+  (void)control.end_of(order.attempt);
+  ASSERT_GE(control.metrics.size(), 3U);
+  EXPECT_EQ(control.metrics.front().step, 1);
+  EXPECT_FALSE(control.metrics.front().last);
+  EXPECT_EQ(control.metrics.back(), (model::MetricReport{order.attempt, 2, {{"loss", "2"}}, true}));
+}
+
+TEST_F(AgentTest, TellsNothingOfTasksThatNobodySearches) {
+  AgentHarness control(home_.path());
+  ASSERT_TRUE(control.started.ok());
+  const model::StartOrder order =
+      order_of(R"(echo '{"loss": 3}' >> "$RUNNEL_METRICS_FILE"; sleep 0.1)");
+  ASSERT_TRUE(control.start(order).ok());
+  (void)control.end_of(order.attempt);
+  EXPECT_TRUE(control.metrics.empty());
+  model::MetricFilter filter;
+  filter.job = JobId("job");
+  const model::MetricPage page =
+      MUST(control.loop().block_on(control.agent().read_metrics(filter)));
+  ASSERT_EQ(page.series.size(), 1U);
+  EXPECT_EQ(page.series[0].samples, (std::vector<model::MetricSample>{{0, {{"loss", "3"}}}}));
+}
+
+TEST_F(AgentTest, TellsOnJoiningWhatATrialReportedWhileNobodyLooked) {
+  model::StartOrder order =
+      order_of(R"(sleep 0.5; echo '{"step": 7, "loss": 2}' >> "$RUNNEL_METRICS_FILE")");
+  order.follow_metrics = order.keep_task_dir = true;
+  {
+    AgentHarness control(home_.path());
+    ASSERT_TRUE(control.start(order).ok());
+    ASSERT_TRUE(control.wait([&] { return control.reports.contains(order.attempt); }));
+  }
+  ::usleep(900'000);
+  AgentHarness again(home_.path(), {NodeId("local")}, Epoch(2));
+  ASSERT_EQ(again.joins.size(), 1U);
+  ASSERT_FALSE(again.joins[0].metrics.empty());
+  EXPECT_EQ(again.joins[0].metrics.back().step, 7);
+  EXPECT_TRUE(again.joins[0].metrics.back().last);
+}
+
 // It takes the connection and ends, as one does that was reached after its last look.
 TEST_F(AgentTest, GoesOnToTheNextWhenTheRunnerItReachedIsEnding) {
   std::filesystem::create_directories(runner_folder(home_.path()));

@@ -47,7 +47,7 @@ std::vector<model::MetricReport> MetricsWatch::finish(const AttemptOnNode& of) {
 
 Async<void> MetricsWatch::run(async::StopToken stop) {
   while (true) {
-    Result<void> slept = co_await loop_.sleep(kEvery, stop);
+    Result<void> slept = co_await loop_.sleep(files_.empty() ? kIdleEvery : kEvery, stop);
     CO_TRY(std::move(slept));
     std::map<NodeId, std::vector<model::MetricReport>> told;
     for (auto& [of, file] : files_) {

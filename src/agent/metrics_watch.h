@@ -26,6 +26,7 @@ namespace runnel::agent {
 class MetricsWatch {
  public:
   static constexpr Duration kEvery = Duration::millis(20);
+  static constexpr Duration kIdleEvery = Duration::millis(200);  // While nothing is followed.
   static constexpr std::size_t kReportsMax = 256;
 
   using Tell = std::function<void(const NodeId&, std::vector<model::MetricReport>)>;

@@ -242,11 +242,11 @@ struct KeyExpired {
   friend bool operator==(const KeyExpired&, const KeyExpired&) = default;
 };
 
-using Event = std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened,
-                           LaneExtended, LaneClosed, AttemptRunning, RankEnded, AttemptStopping,
-                           AttemptEnded, NodeJoined, NodeLeft, JobArchived, JobDeleted, KeyExpired,
-                           TrialAsked, TrialReported, TrialParked, TrialPromoted, TrialTold,
-                           JobHalted>;
+using Event =
+    std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened, LaneExtended,
+                 LaneClosed, AttemptRunning, RankEnded, AttemptStopping, AttemptEnded, NodeJoined,
+                 NodeLeft, JobArchived, JobDeleted, KeyExpired, TrialAsked, TrialReported,
+                 TrialParked, TrialPromoted, TrialTold, JobHalted>;
 
 // "job.submitted", "attempt.ended": the `type` of an event's document.
 std::string_view type_of(const Event& event);
