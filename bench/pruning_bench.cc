@@ -55,6 +55,7 @@ Curve curve_of(std::uint64_t study, std::uint64_t trial) {
 
 std::vector<Curve> curves_of(std::uint64_t study) {
   std::vector<Curve> curves;
+  curves.reserve(kTrials);
   for (std::uint64_t trial = 0; trial < kTrials; ++trial) curves.push_back(curve_of(study, trial));
   return curves;
 }

@@ -23,7 +23,7 @@ std::unique_ptr<search::Pruner> pruner_of(const model::StepSpec& step) {
 std::vector<double> values_of(const model::SearchSpec& search, const TrialReport& report) {
   std::vector<double> values;
   for (std::size_t i = 0; i < search.objectives.size(); ++i) {
-    const std::optional<double> value = value_of(search.objectives[i], report.values.at(i));
+    const std::optional<double> value = comparable_value(search.objectives[i], report.values.at(i));
     if (!value) return {};
     values.push_back(*value);
   }
@@ -42,7 +42,7 @@ search::Outcome::Kind kind_of(model::TrialEnd end) {
 
 }  // namespace
 
-std::optional<double> value_of(const model::Objective& objective, const std::string& text) {
+std::optional<double> comparable_value(const model::Objective& objective, const std::string& text) {
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, problem] = std::from_chars(text.data(), end, value);

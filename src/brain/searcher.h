@@ -56,6 +56,6 @@ class Searcher {
 
 // A reported value as searches compare them: smaller is better; nothing when it is no finite
 // number.
-std::optional<double> value_of(const model::Objective& objective, const std::string& text);
+std::optional<double> comparable_value(const model::Objective& objective, const std::string& text);
 
 }  // namespace runnel::brain

@@ -16,15 +16,16 @@
 #include "json/writer.h"
 #include "model/spec_records.h"
 
+// Not in an unnamed namespace: a codec template is made of them.
 namespace runnel::brain {
 
 constexpr model::detail::Words<4> kMomentWords = {"asked", "reported", "promoted", "told"};
 
-static std::string_view to_string(Study::Moment::What what) {
+std::string_view to_string(Study::Moment::What what) {
   return model::detail::word_of(what, kMomentWords);
 }
 
-static Result<Study::Moment::What> parse_moment(std::string_view word) {
+Result<Study::Moment::What> parse_moment(std::string_view word) {
   return model::detail::parse_word<Study::Moment::What>(word, kMomentWords, "a moment of a study");
 }
 

@@ -80,7 +80,7 @@ std::optional<Standing> standing_of(const model::SearchSpec& search, const Trial
   Standing standing{end == TrialEnd::kPruned, 0, {}};
   if (standing.stopped) standing.not_reached = -trial.reports.back().at;
   for (std::size_t i = 0; i < search.objectives.size(); ++i) {
-    const auto value = value_of(search.objectives[i], trial.reports.back().values.at(i));
+    const auto value = comparable_value(search.objectives[i], trial.reports.back().values.at(i));
     if (!value) return std::nullopt;
     standing.values.push_back(*value);
   }
@@ -239,7 +239,7 @@ void judge_result(const Turn& turn, const model::AttemptRef& attempt, Outcome& o
   if (trial.reports.empty()) return fail("MetricMissing", missing(search, turn.heard(attempt)));
   for (std::size_t i = 0; i < search.objectives.size(); ++i) {
     const std::string& value = trial.reports.back().values.at(i);
-    if (value_of(search.objectives[i], value)) continue;
+    if (comparable_value(search.objectives[i], value)) continue;
     return fail("MetricNotFinite", "its last '" + search.objectives[i].metric + "' is " + value);
   }
 }

@@ -62,6 +62,7 @@ std::string table_of(const std::vector<Curve>& curves) {
   Table table({"TASK", "METRIC", "REPORTS", "STEP", "LAST", "MIN", "MAX", "CURVE"});
   for (const Curve& curve : curves) {
     std::vector<double> numbers;
+    numbers.reserve(curve.values.size());
     for (const std::string& value : curve.values) numbers.push_back(number_of_text(value));
     const auto by_number = [&](const std::string& a, const std::string& b) {
       return number_of_text(a) < number_of_text(b);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "base/check.h"
@@ -94,9 +95,9 @@ class Descent {
     for (std::size_t i = 0; i < at_.size(); ++i) direction[i] = -gradient_[i];
     release(direction);
     Values shares;
-    for (auto pair = pairs_.rbegin(); pair != pairs_.rend(); ++pair) {
-      shares.push_back(dot(pair->moved, direction) / pair->curvature);
-      add_scaled(direction, -shares.back(), pair->turned);
+    for (const Pair& pair : std::ranges::reverse_view(pairs_)) {
+      shares.push_back(dot(pair.moved, direction) / pair.curvature);
+      add_scaled(direction, -shares.back(), pair.turned);
     }
     if (!pairs_.empty()) {
       const Pair& last = pairs_.back();

@@ -136,6 +136,7 @@ class CmaEsSampler : public Sampler {
 
   void learn() {
     std::vector<std::vector<double>> ranked;
+    ranked.reserve(generation_.size());
     for (const Ranked& trial : generation_) ranked.push_back(numbers_of(trial.units));
     const Recombination constants(space_.size(), generation_.size());
     for (std::size_t rank = 0; constants.weights[rank] > 0; ++rank) {

@@ -14,8 +14,9 @@ namespace runnel::search {
 template <typename Number>
 std::optional<Number> parsed(std::string_view text) {
   Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, value);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [stop, problem] = std::from_chars(begin, end, value);
   if (problem != std::errc() || stop != end) return std::nullopt;
   return value;
 }

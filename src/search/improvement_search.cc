@@ -53,6 +53,7 @@ ImprovementSearch::Candidate ImprovementSearch::scored(const UnitPoint& units) c
 
 std::vector<ImprovementSearch::Candidate> ImprovementSearch::over_all(RandomStream& stream) const {
   std::vector<Candidate> found;
+  found.reserve(kCandidatesOverAll);
   for (int drawn = 0; drawn < kCandidatesOverAll; ++drawn) {
     found.push_back(scored(to_units(space_, random_point(space_, stream))));
   }

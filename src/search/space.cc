@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/check.h"
 #include "search/decimal.h"
@@ -67,8 +68,8 @@ std::size_t depth(const std::vector<Axis>& axes, std::size_t axis) {
 }
 
 std::vector<std::size_t> by_depth(const std::vector<Axis>& axes) {
-  std::vector<std::size_t> order;
-  for (std::size_t axis = 0; axis < axes.size(); ++axis) order.push_back(axis);
+  std::vector<std::size_t> order(axes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {},
                     [&](std::size_t axis) { return std::pair(depth(axes, axis), axis); });
   return order;
@@ -134,7 +135,8 @@ Point Space::repaired(Point point) const {
     } else if (!std::isnan(value)) {
       value = nearest(axis, value);
     } else if (axes_[axis].kind == Axis::Kind::kCategorical) {
-      value = static_cast<double>((axes_[axis].count - 1) / 2);
+      const std::int64_t middle = (axes_[axis].count - 1) / 2;
+      value = static_cast<double>(middle);
     } else {
       value = from_unit(axis, 0.5);
     }

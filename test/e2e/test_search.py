@@ -41,7 +41,7 @@ run: |
   while [ "$at" -lt 8 ]; do
     at=$((at + 1))
     echo "{\\"step\\": $at, \\"loss\\": $(( {{level}} * 10 - at ))}" >> "$RUNNEL_METRICS_FILE"
-    echo "$at" > "$RUNNEL_CHECKPOINT_DIR/at.new" && mv "$RUNNEL_CHECKPOINT_DIR/at.new" "$RUNNEL_CHECKPOINT_DIR/at"
+    echo "$at" > "$RUNNEL_CHECKPOINT_DIR/at.part" && mv "$RUNNEL_CHECKPOINT_DIR/at.part" "$RUNNEL_CHECKPOINT_DIR/at"
     sleep 0.1
   done
 """
