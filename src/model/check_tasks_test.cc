@@ -1,0 +1,105 @@
+#include "model/detail/check_tasks.h"
+
+#include <gtest/gtest.h>
+
+namespace runnel::model::detail {
+namespace {
+
+using Method = SearchSpec::Method;
+
+Parameter choice(std::string name, std::vector<std::string> values) {
+  return {.name = std::move(name), .values = std::move(values)};
+}
+
+Parameter interval(std::string name) {
+  return {.name = std::move(name), .kind = Parameter::Kind::kUniform, .low = "0", .high = "1"};
+}
+
+StepSpec searching(std::vector<Parameter> params, std::int64_t trials = 4) {
+  StepSpec step;
+  step.params = std::move(params);
+  step.task_count = trials;
+  step.search = SearchSpec{.objectives = {{"loss", false}}, .max_trials = trials};
+  return step;
+}
+
+// The field that is at fault; "" when none is.
+std::string fault_of(const StepSpec& step) {
+  const Result<void> checked = check_tasks(step);
+  return checked.ok() ? "" : checked.error().field;
+}
+
+TEST(CheckTasks, ASearchNeedsParametersAnObjectiveAndTrials) {
+  EXPECT_EQ(fault_of(searching({interval("x")})), "");
+  EXPECT_EQ(fault_of(searching({})), "params");
+  StepSpec step = searching({interval("x")});
+  step.search->objectives.clear();
+  EXPECT_EQ(fault_of(step), "search.objectives");
+  step = searching({interval("x")}, 0);
+  EXPECT_EQ(fault_of(step), "search.max_trials");
+  step = searching({interval("x")});
+  step.task_count = 5;
+  EXPECT_EQ(fault_of(step), "task_count");
+  step = searching({interval("x")});
+  step.samples = 4;
+  EXPECT_EQ(fault_of(step), "samples");
+}
+
+TEST(CheckTasks, AConditionLooksBackAtAChoice) {
+  Parameter momentum = interval("momentum");
+  momentum.when = Parameter::Condition{"optimizer", {"sgd"}};
+  EXPECT_EQ(fault_of(searching({choice("optimizer", {"sgd", "adam"}), momentum})), "");
+  EXPECT_EQ(fault_of(searching({momentum, choice("optimizer", {"sgd"})})), "params[0].when");
+  EXPECT_EQ(fault_of(searching({choice("optimizer", {"adam"}), momentum})),
+            "params[1].when[0].values");
+  EXPECT_EQ(fault_of(searching({interval("optimizer"), momentum})), "params[1].when");
+}
+
+TEST(CheckTasks, OnlyASearchUnderstandsStepsLogarithmsAndConditions) {
+  StepSpec step;
+  step.params = {{.name = "n", .kind = Parameter::Kind::kRange, .low = "1", .high = "4"}};
+  step.task_count = 4;
+  EXPECT_EQ(fault_of(step), "");
+  step.params[0].log = true;
+  EXPECT_EQ(fault_of(step), "params[0].log");
+  EXPECT_EQ(fault_of(searching(step.params)), "");
+  step.params[0].low = "0";
+  EXPECT_EQ(fault_of(searching(step.params)), "params[0].low");
+}
+
+TEST(CheckTasks, SeveralObjectivesNeedAMethodThatKnowsThem) {
+  StepSpec step = searching({interval("x")});
+  step.search->objectives = {{"loss", false}, {"seconds", false}};
+  for (const Method method : {Method::kAuto, Method::kRandom, Method::kNsga2}) {
+    step.search->method = method;
+    EXPECT_EQ(fault_of(step), "");
+  }
+  for (const Method method : {Method::kTpe, Method::kCmaEs, Method::kGp}) {
+    step.search->method = method;
+    EXPECT_EQ(fault_of(step), "search.objectives");
+  }
+  step.search->method = Method::kAuto;
+  step.search->pruner.emplace();
+  EXPECT_EQ(fault_of(step), "search.pruner");
+}
+
+TEST(CheckTasks, AGridIsNoLargerThanItsCells) {
+  StepSpec step = searching({choice("x", {"1", "2"}), choice("y", {"1", "2"})});
+  step.search->method = Method::kGrid;
+  EXPECT_EQ(fault_of(step), "");
+  step.search->max_trials = step.task_count = 5;
+  EXPECT_EQ(fault_of(step), "search.max_trials");
+}
+
+TEST(CheckTasks, AHyperbandKnowsItsLastStep) {
+  StepSpec step = searching({interval("x")});
+  step.search->pruner = PrunerSpec{.kind = PrunerSpec::Kind::kHyperband};
+  EXPECT_EQ(fault_of(step), "search.pruner.max_step");
+  step.search->pruner->max_step = 27;
+  EXPECT_EQ(fault_of(step), "");
+  step.search->pruner->eta = 1;
+  EXPECT_EQ(fault_of(step), "search.pruner.eta");
+}
+
+}  // namespace
+}  // namespace runnel::model::detail
