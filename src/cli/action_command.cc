@@ -15,7 +15,7 @@
 namespace runnel::cli {
 namespace {
 
-constexpr Duration kLookEvery = Duration::millis(50);
+constexpr Duration kAskEvery = Duration::millis(50);
 constexpr int kTimedOut = 124;  // As timeout(1).
 
 std::string verb_of(Command command) {
@@ -72,7 +72,7 @@ Result<std::optional<json::Value>> settle(Session& session, const std::string& j
     if (has_settled(document)) return std::optional<json::Value>(std::move(document));
     if (until.has_value() && env::real_clock().boot() >= *until)
       return std::optional<json::Value>();
-    pause(kLookEvery);
+    pause(kAskEvery);
   }
 }
 
