@@ -12,10 +12,10 @@
 namespace runnel::agent {
 namespace {
 
-using Place = std::pair<StepIndex, TaskIndex>;
+using TaskKey = std::pair<StepIndex, TaskIndex>;
 
 // "3.17"; nothing for what is no task's folder.
-std::optional<Place> place_of(const std::string& name) {
+std::optional<TaskKey> place_of(const std::string& name) {
   std::int32_t step = 0;
   std::int64_t task = 0;
   const char* const end = name.data() + name.size();
@@ -23,11 +23,11 @@ std::optional<Place> place_of(const std::string& name) {
   if (bad_step != std::errc() || dot == end || *dot != '.') return std::nullopt;
   const auto [stop, bad_task] = std::from_chars(dot + 1, end, task);
   if (bad_task != std::errc() || stop != end) return std::nullopt;
-  return Place(StepIndex(step), TaskIndex(task));
+  return TaskKey(StepIndex(step), TaskIndex(task));
 }
 
-Result<std::vector<Place>> tasks_with_folders(const std::string& folder) {
-  std::vector<Place> places;
+Result<std::vector<TaskKey>> tasks_with_folders(const std::string& folder) {
+  std::vector<TaskKey> places;
   if (!env::exists(folder)) return places;
   for (const std::string& name : TRY(env::list_directory(folder))) {
     if (const auto place = place_of(name)) places.push_back(*place);
@@ -36,7 +36,7 @@ Result<std::vector<Place>> tasks_with_folders(const std::string& folder) {
   return places;
 }
 
-bool wanted(const model::MetricFilter& filter, const Place& place) {
+bool wanted(const model::MetricFilter& filter, const TaskKey& place) {
   return place >= filter.from && (!filter.step || *filter.step == place.first) &&
          (!filter.task || *filter.task == place.second);
 }
@@ -55,7 +55,7 @@ std::vector<model::MetricSample> thinned(std::vector<model::MetricSample> sample
 
 Result<model::MetricPage> read_metrics(const std::string& home, const model::MetricFilter& filter) {
   model::MetricPage page;
-  for (const Place& place : TRY(tasks_with_folders(job_folder(home, filter.job) + "/tasks"))) {
+  for (const TaskKey& place : TRY(tasks_with_folders(job_folder(home, filter.job) + "/tasks"))) {
     if (!wanted(filter, place)) continue;
     if (page.series.size() == filter.series_max) {
       page.next = place;

@@ -170,7 +170,7 @@ void Index::refresh(const State& state, const JobId& job, StepIndex step) {
     again.erase(waiting);
     waiting = again.end();
   }
-  refresh_deadline(state, key);
+  if (owner.steps[position].study) refresh_deadline(state, key);
   const bool wants = fresh_tasks(owner.steps[position]) > 0 || waiting != again.end();
   const auto& parallel = owner.spec->steps[position].parallel;
   const bool room = !parallel.has_value() || owner.steps[position].lanes < *parallel;

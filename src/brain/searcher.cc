@@ -1,9 +1,9 @@
 #include "brain/searcher.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "base/check.h"
+#include "search/decimal.h"
 #include "search/permutation.h"
 
 namespace runnel::brain {
@@ -19,17 +19,6 @@ std::unique_ptr<search::Pruner> pruner_of(const model::StepSpec& step) {
   return search::make_pruner(*step.search->pruner, step.checkpoint.has_value());
 }
 
-// The values of a report, all finite; empty when one is not.
-std::vector<double> values_of(const model::SearchSpec& search, const TrialReport& report) {
-  std::vector<double> values;
-  for (std::size_t i = 0; i < search.objectives.size(); ++i) {
-    const std::optional<double> value = comparable_value(search.objectives[i], report.values.at(i));
-    if (!value) return {};
-    values.push_back(*value);
-  }
-  return values;
-}
-
 search::Outcome::Kind kind_of(model::TrialEnd end) {
   switch (end) {
     case model::TrialEnd::kComplete: return search::Outcome::Kind::kComplete;
@@ -43,11 +32,19 @@ search::Outcome::Kind kind_of(model::TrialEnd end) {
 }  // namespace
 
 std::optional<double> comparable_value(const model::Objective& objective, const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, value);
-  if (problem != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
-  return objective.maximize ? -value : value;
+  const std::optional<double> value = search::parsed<double>(text);
+  if (!value || !std::isfinite(*value)) return std::nullopt;
+  return objective.maximize ? -*value : *value;
+}
+
+std::vector<double> values_of(const model::SearchSpec& search, const TrialReport& report) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < search.objectives.size(); ++i) {
+    const std::optional<double> value = comparable_value(search.objectives[i], report.values.at(i));
+    if (!value) return {};
+    values.push_back(*value);
+  }
+  return values;
 }
 
 Searcher::Searcher(std::shared_ptr<const model::JobSpec> job, StepIndex step)

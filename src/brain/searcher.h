@@ -58,4 +58,8 @@ class Searcher {
 // number.
 std::optional<double> comparable_value(const model::Objective& objective, const std::string& text);
 
+// The values of a report as comparable_value() gives them, one per objective; empty when one is
+// none.
+std::vector<double> values_of(const model::SearchSpec& search, const TrialReport& report);
+
 }  // namespace runnel::brain

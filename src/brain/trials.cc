@@ -79,11 +79,8 @@ std::optional<Standing> standing_of(const model::SearchSpec& search, const Trial
   if (end == TrialEnd::kFailed || trial.reports.empty()) return std::nullopt;
   Standing standing{end == TrialEnd::kPruned, 0, {}};
   if (standing.stopped) standing.not_reached = -trial.reports.back().at;
-  for (std::size_t i = 0; i < search.objectives.size(); ++i) {
-    const auto value = comparable_value(search.objectives[i], trial.reports.back().values.at(i));
-    if (!value) return std::nullopt;
-    standing.values.push_back(*value);
-  }
+  standing.values = values_of(search, trial.reports.back());
+  if (standing.values.empty()) return std::nullopt;
   return standing;
 }
 

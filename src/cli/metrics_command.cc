@@ -95,7 +95,7 @@ void warn_of_bad_lines(const json::Value& series) {
       " line(s) of its metrics file are no JSON object of numbers, or too long");
 }
 
-std::string target_of(const Arguments& arguments, const std::string& token) {
+std::string metrics_target(const Arguments& arguments, const std::string& token) {
   std::string target = with_query(job_target(arguments.jobs.front(), "/metrics"), "limit", "1000");
   if (arguments.step) target = with_query(std::move(target), "step", *arguments.step);
   if (arguments.task)
@@ -108,7 +108,7 @@ Result<json::Value::List> all_series(Session& session, const Arguments& argument
   json::Value::List all;
   std::string token;
   do {
-    const json::Value page = TRY(session.get(target_of(arguments, token)));
+    const json::Value page = TRY(session.get(metrics_target(arguments, token)));
     for (const json::Value& series : list_of(page, "series")) all.push_back(series);
     token = text_of(page, "next_page_token");
   } while (!token.empty());

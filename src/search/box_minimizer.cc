@@ -12,7 +12,7 @@
 namespace runnel::search {
 namespace {
 
-using Values = std::vector<double>;
+using Coordinates = std::vector<double>;
 
 constexpr std::size_t kStepsRemembered = 8;  // Steps that shape the next direction.
 constexpr int kShorterSteps = 12;     // Of one step, each at most half as long as the one before.
@@ -20,32 +20,32 @@ constexpr double kEnoughGain = 1e-4;  // Share of the gain that the gradient pro
 constexpr double kLeastGain = 1e-10;  // Relative; less is the end.
 constexpr double kFirstLength = 0.1;  // Of the first step, while nothing is known of curvature.
 
-double dot(const Values& a, const Values& b) {
+double dot(const Coordinates& a, const Coordinates& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
   return sum;
 }
 
-Values difference(const Values& a, const Values& b) {
-  Values result(a.size());
+Coordinates difference(const Coordinates& a, const Coordinates& b) {
+  Coordinates result(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) result[i] = a[i] - b[i];
   return result;
 }
 
-void add_scaled(Values& to, double factor, const Values& what) {
+void add_scaled(Coordinates& to, double factor, const Coordinates& what) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * what[i];
 }
 
 class Descent {
  public:
-  Descent(const SmoothFunction& function, Values start, const Box& box)
+  Descent(const SmoothFunction& function, Coordinates start, const Box& box)
       : function_(function), box_(box), at_(clamped(std::move(start))), gradient_(at_.size()) {
     value_ = function_(at_, gradient_);
   }
 
   // Whether it is worth going on.
   bool step() {
-    Values direction = newton_direction();
+    Coordinates direction = newton_direction();
     if (dot(direction, gradient_) >= 0) {
       pairs_.clear();
       direction = newton_direction();
@@ -66,12 +66,12 @@ class Descent {
 
  private:
   struct Pair {
-    Values moved;
-    Values turned;
+    Coordinates moved;
+    Coordinates turned;
     double curvature = 0;
   };
 
-  Values clamped(Values values) const {
+  Coordinates clamped(Coordinates values) const {
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = std::clamp(values[i], box_.low[i], box_.high[i]);
     }
@@ -83,18 +83,18 @@ class Descent {
            (at_[i] >= box_.high[i] && gradient_[i] < 0);
   }
 
-  void release(Values& direction) const {
+  void release(Coordinates& direction) const {
     for (std::size_t i = 0; i < direction.size(); ++i) {
       if (held(i)) direction[i] = 0;
     }
   }
 
   // The two-loop recursion.
-  Values newton_direction() const {
-    Values direction(at_.size());
+  Coordinates newton_direction() const {
+    Coordinates direction(at_.size());
     for (std::size_t i = 0; i < at_.size(); ++i) direction[i] = -gradient_[i];
     release(direction);
-    Values shares;
+    Coordinates shares;
     for (const Pair& pair : std::ranges::reverse_view(pairs_)) {
       shares.push_back(dot(pair.moved, direction) / pair.curvature);
       add_scaled(direction, -shares.back(), pair.turned);
@@ -114,12 +114,12 @@ class Descent {
   }
 
   // Goes there if it is low enough, and says what that gained.
-  std::optional<double> try_step(const Values& direction, double share) {
-    Values next = at_;
+  std::optional<double> try_step(const Coordinates& direction, double share) {
+    Coordinates next = at_;
     add_scaled(next, share, direction);
     next = clamped(std::move(next));
-    Values moved = difference(next, at_);
-    Values gradient(at_.size());
+    Coordinates moved = difference(next, at_);
+    Coordinates gradient(at_.size());
     const double value = function_(next, gradient);
     const double promised = dot(moved, gradient_);
     if (!(value <= value_ + kEnoughGain * promised)) return std::nullopt;
@@ -131,7 +131,7 @@ class Descent {
     return gain;
   }
 
-  void remember(Values moved, Values turned) {
+  void remember(Coordinates moved, Coordinates turned) {
     const double curvature = dot(moved, turned);
     if (!(curvature > 1e-12 * dot(turned, turned))) return;
     pairs_.push_back({std::move(moved), std::move(turned), curvature});
@@ -140,8 +140,8 @@ class Descent {
 
   const SmoothFunction& function_;
   const Box& box_;
-  Values at_;
-  Values gradient_;
+  Coordinates at_;
+  Coordinates gradient_;
   double value_ = 0;
   std::deque<Pair> pairs_;
 };

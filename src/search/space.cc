@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "search/decimal.h"
+#include "search/scale.h"
 
 namespace runnel::search {
 namespace {
@@ -106,13 +107,7 @@ double Space::cells(std::size_t axis) const {
 }
 
 bool Space::active(const Point& point, std::size_t axis) const {
-  const Axis& self = axes_[axis];
-  if (!self.parent) return true;
-  const double picked = point[*self.parent];
-  return active(point, *self.parent) &&
-         std::ranges::any_of(self.parent_picks, [picked](std::int64_t pick) {
-           return static_cast<double>(pick) == picked;
-         });
+  return takes_part(axes_, point, axis);
 }
 
 double Space::nearest(std::size_t axis, double value) const {

@@ -230,12 +230,12 @@ void SimControl::decide_told(Told told) {
     again_.push_back(std::move(told));
     return;
   }
-  model::Input input = told.input;
-  decide(std::move(input), [this, told = std::move(told)](const brain::Decision& decision) {
+  const auto kept = std::make_shared<const Told>(std::move(told));
+  decide(kept->input, [this, kept](const brain::Decision& decision) {
     if (decision.refusal.has_value()) {
-      again_.push_back(told);
-    } else if (told.durable != nullptr) {
-      told.durable(decision);
+      again_.push_back(*kept);
+    } else if (kept->durable != nullptr) {
+      kept->durable(decision);
     }
   });
 }

@@ -54,7 +54,7 @@ class World {
       nodes_.push_back(std::make_unique<SimNode>(
           scenario.nodes[index], scenario.seed,
           SimNode::Wiring{&agenda_, &truth_,
-                          [this, index](const Heartbeat& beat) { to_control(index, beat); }}));
+                          [this, index](Heartbeat beat) { to_control(index, std::move(beat)); }}));
     }
   }
 
@@ -79,14 +79,15 @@ class World {
 
  private:
   SimControl::Wiring wiring() {
-    return {&agenda_,
-            &log_,
-            &seen_,
-            &invariants_,
-            &violation_,
-            [this](std::size_t node, const model::NodeOrders& orders) { to_node(node, orders); },
-            &node_index_,
-            &declared_};
+    return {
+        &agenda_,
+        &log_,
+        &seen_,
+        &invariants_,
+        &violation_,
+        [this](std::size_t node, model::NodeOrders orders) { to_node(node, std::move(orders)); },
+        &node_index_,
+        &declared_};
   }
 
   // How many copies of a message arrive, and when each does.
@@ -99,19 +100,21 @@ class World {
     return delays;
   }
 
-  void to_control(std::size_t node, const Heartbeat& beat) {
+  void to_control(std::size_t node, Heartbeat beat) {
+    const auto sent = std::make_shared<const Heartbeat>(std::move(beat));
     for (Duration delay : copies(node)) {
-      agenda_.after(delay, [this, beat] { control_.receive(beat); });
+      agenda_.after(delay, [this, sent] { control_.receive(*sent); });
     }
   }
 
   // One stream: what comes, comes in order; what is lost ends it.
-  void to_node(std::size_t node, const model::NodeOrders& orders) {
+  void to_node(std::size_t node, model::NodeOrders orders) {
+    const auto sent = std::make_shared<const model::NodeOrders>(std::move(orders));
     const std::vector<Duration> delays = copies(node);
-    if (delays.empty()) control_.lose_link(orders.node);
+    if (delays.empty()) control_.lose_link(sent->node);
     for (Duration delay : delays) {
       network_.arrival[node] = std::max(network_.arrival[node], agenda_.now() + delay);
-      agenda_.at(network_.arrival[node], [this, node, orders] { nodes_[node]->receive(orders); });
+      agenda_.at(network_.arrival[node], [this, node, sent] { nodes_[node]->receive(*sent); });
     }
   }
 
