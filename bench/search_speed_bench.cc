@@ -18,6 +18,7 @@ constexpr std::int64_t kMeasured = 300;  // Trials per figure; the median of the
 
 std::vector<Parameter> ten_dimensions() {
   std::vector<Parameter> params;
+  params.reserve(10);
   for (int axis = 0; axis < 6; ++axis) {
     params.push_back({.name = "u" + std::to_string(axis),
                       .kind = Parameter::Kind::kUniform,

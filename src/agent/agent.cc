@@ -271,6 +271,18 @@ Result<void> Agent::apply(const model::NodeOrders& orders) {
   return {};
 }
 
+void Agent::kill_all(const NodeId& node) {
+  std::vector<AttemptOnNode> doomed;
+  for (const auto& [of, known] : known_) {
+    if (of.node == node && known.ranks_left > 0) doomed.push_back(of);
+  }
+  StopBatch stops;
+  for (const AttemptOnNode& of : doomed) {
+    take_stop(node, {of.attempt, Duration(), model::StopReason::kCancelled}, stops);
+  }
+  if (!stops.stops.empty()) runner_.send(stops);
+}
+
 void Agent::take_start(const NodeId& node, const model::StartOrder& order) {
   const AttemptOnNode of{node, order.attempt};
   if (known_.contains(of)) return;

@@ -82,6 +82,8 @@ class Agent {
   Async<void> start();
   Async<void> stop();
   Result<void> apply(const model::NodeOrders& orders);
+  // Kills whatever still runs for the node: it is gone.
+  void kill_all(const NodeId& node);
 
   Async<model::LogPage> read_log(model::LogFilter filter, std::string cursor);
   Async<void> log_changed(JobId job, async::StopToken stop);

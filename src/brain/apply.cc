@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "brain/places.h"
 #include "brain/state.h"
 
 namespace runnel::brain {
@@ -179,7 +180,10 @@ class Fold {
     CHECK(event.lane > state_.last_lane, "a lane id was given twice");
     state_.last_lane = event.lane;
     if (event.port != 0) state_.last_port = event.port;
-    ++step_at(state_, event.job, event.step).lanes;
+    for (const model::Place& place : event.places) lane.rate = lane.rate + rate_at(lane, place);
+    Step& step = step_at(state_, event.job, event.step);
+    set_rate(step, step.rate + lane.rate);
+    ++step.lanes;
     state_.lanes.emplace(event.lane, std::move(lane));
   }
 
@@ -206,7 +210,9 @@ class Fold {
   void operator()(const model::LaneClosed& event) {
     const Lane& lane = lane_at(event.lane);
     CHECK(lane.queue.empty(), "a lane closed with tasks on it");
-    --step_at(state_, lane.job, lane.step).lanes;
+    Step& step = step_at(state_, lane.job, lane.step);
+    set_rate(step, step.rate - lane.rate);
+    --step.lanes;
     state_.lanes.erase(event.lane);
   }
 
@@ -256,13 +262,21 @@ class Fold {
   }
 
   void operator()(const model::NodeJoined& event) {
-    state_.nodes[event.node.id] = Node{event.node, event.incarnation, true, ""};
+    state_.nodes[event.node.id] = Node{event.node, event.incarnation, true, {}, ""};
   }
 
   void operator()(const model::NodeLeft& event) {
     auto found = state_.nodes.find(event.node);
     CHECK(found != state_.nodes.end(), "a node left that never joined");
     found->second.up = false;
+    found->second.leaves_at = Time();
+    found->second.reason = event.reason;
+  }
+
+  void operator()(const model::NodeLeaving& event) {
+    auto found = state_.nodes.find(event.node);
+    CHECK(found != state_.nodes.end(), "a node leaves that never joined");
+    found->second.leaves_at = event.leaves_at;
     found->second.reason = event.reason;
   }
 
@@ -314,6 +328,20 @@ class Fold {
   }
 
  private:
+  model::Rate rate_at(const Lane& lane, const model::Place& place) const {
+    const auto node = state_.nodes.find(place.node);
+    CHECK(node != state_.nodes.end(), "a lane opened on a node that never joined");
+    return model::rate_of(node->second.info, held_by(state_, lane, place));
+  }
+
+  // From now on the step's lanes cost this much together.
+  void set_rate(Step& step, const model::Rate& rate) const {
+    if (rate == step.rate) return;
+    step.spent = spent_by(step, now_);
+    step.accrued_at = now_;
+    step.rate = rate;
+  }
+
   Step new_step(const model::StepSpec& spec) const {
     Step step;
     step.plain[Status::kQueued] = IntervalSet::of(0, spec.task_count);
@@ -389,6 +417,10 @@ void apply(State& state, const model::Event& event, Time now) {
   state.now = now;
   state.last_event = EventSeq(state.last_event.value() + 1);
   std::visit(Fold(state, now), event);
+}
+
+model::Cost spent_by(const Step& step, Time now) {
+  return step.spent + model::cost_of(step.rate, now - step.accrued_at);
 }
 
 const Step& step_of(const State& state, const JobId& job, StepIndex step) {

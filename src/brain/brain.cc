@@ -18,6 +18,7 @@ struct Rules {
   void operator()(const model::NodeJoin& input) const { on_join(turn, input); }
   void operator()(const model::NodeLost& input) const { on_lost(turn, input); }
   void operator()(const model::NodeReport& input) const { on_report(turn, input); }
+  void operator()(const model::NodeNotice& input) const { on_notice(turn, input); }
   void operator()(const model::Wake&) const { turn.want_plan(); }
 };
 
@@ -34,6 +35,7 @@ Brain& Brain::operator=(Brain&&) noexcept = default;
 Decision Brain::decide(const model::Input& input, Time now) {
   Turn turn(state_, *index_, limits_, std::max(now, state_.now));
   std::visit(Rules{turn}, input);
+  leave(turn);
   withdraw_crowded(turn);
   stop_asking(turn);
   settle(turn);
@@ -67,6 +69,7 @@ std::optional<Time> Brain::next_wake(Time now) const {
   }
   // These leave with the first input after their time, whatever it is.
   if (!index_->crowded.empty()) consider(index_->crowded.begin()->first);
+  if (!index_->leaving.empty()) consider(index_->leaving.begin()->first);
   if (!index_->deadlines.empty()) consider(index_->deadlines.begin()->first);
   if (!index_->keys.empty()) consider(index_->keys.begin()->first + limits_.key_life);
   return earliest;

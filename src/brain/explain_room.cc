@@ -105,15 +105,9 @@ enum class Room : std::uint8_t { kFree, kCapacity };
 std::int64_t places_in(const sched::Request& request, const sched::Cluster& cluster, Room room) {
   std::int64_t places = 0;
   for (const auto& [id, host] : cluster.hosts()) {
-    const std::int64_t most = host.sharing == sched::Sharing::kColocate ? request.places : 1;
-    const Resources& amount = room == Room::kFree ? host.free : host.capacity;
-    places += sched::share_of(request, host).times_in(amount, most);
+    places += sched::places_in(request, host, room == Room::kFree ? host.free : host.capacity);
   }
   return places;
-}
-
-bool could_hold(const sched::Request& request, const sched::Host& host) {
-  return sched::share_of(request, host).fits_in(host.capacity);
 }
 
 // ---- it can never start on these nodes
@@ -185,7 +179,19 @@ Shortage shortage_of(const Wish& wish, const sched::Cluster& cluster) {
   return {"the largest node has " + short_of.describe(), "ask for " + short_of.describe()};
 }
 
+// Whether it is only that it keeps off nodes that may be taken away.
+bool explain_spot(const Wish& wish, const sched::Cluster& known, Wait& wait) {
+  sched::Request bold = wish.request;
+  bold.spot_use = sched::SpotUse::kPreferred;
+  if (wish.request.spot_use == bold.spot_use || !sched::feasible(bold, known)) return false;
+  wait.reason = "Resources";
+  wait.message = need_text(wish.request) + ", and those that have it are spot nodes";
+  wait.remedy = "resources: {spot: true}, if it can bear to be moved";
+  return true;
+}
+
 void explain_infeasible(const Wish& wish, const sched::Cluster& known, Wait& wait) {
+  if (explain_spot(wish, known, wait)) return;
   const std::int64_t places = places_in(wish.request, known, Room::kCapacity);
   if (places == 0) {
     const Shortage shortage = shortage_of(wish, known);
@@ -212,7 +218,7 @@ void explain_down(const Wish& wish, Wait& wait) {
   std::string bring_back;
   std::size_t down = 0;
   for (const auto& [id, node] : wish.state.nodes) {
-    if (node.up || !could_hold(wish.request, idle_host(node))) continue;
+    if (node.takes_work() || !sched::could_hold(wish.request, idle_host(node))) continue;
     if (++down > kHoldersShown) continue;
     names += (names.empty() ? "" : ", ") + quoted(id.str()) + " (" + node.reason + ")";
     bring_back += (bring_back.empty() ? "" : ", ") + quoted(id.str());
@@ -241,7 +247,7 @@ struct Rival {
 // Whether two requests want the same nodes.
 bool meet(const sched::Request& a, const sched::Request& b, const sched::Cluster& cluster) {
   return std::any_of(cluster.hosts().begin(), cluster.hosts().end(), [&](const auto& entry) {
-    return could_hold(a, entry.second) && could_hold(b, entry.second);
+    return sched::could_hold(a, entry.second) && sched::could_hold(b, entry.second);
   });
 }
 
@@ -318,7 +324,7 @@ std::vector<Holder> holders_of(const Wish& wish, const std::optional<NodeId>& on
     const std::optional<Time> until = end_of_lane(wish.state, lane);
     for (const model::Place& place : lane.places) {
       const sched::Host* host = wish.index.cluster.find(place.node);
-      if (host == nullptr || !could_hold(wish.request, *host)) continue;
+      if (host == nullptr || !sched::could_hold(wish.request, *host)) continue;
       if (only.has_value() && place.node != *only) continue;
       const auto [found, first] = holders.try_emplace(lane.job, Holder{lane.job, {}, until});
       found->second.amounts[place.node].add(lane.per_place.times(place.ranks / per_node));
@@ -390,7 +396,7 @@ std::string halt_remedy(const Wish& wish, const std::vector<Holder>& holders) {
 const sched::Host& closest_host(const Wish& wish) {
   const sched::Host* closest = nullptr;
   for (const auto& [id, host] : wish.index.cluster.hosts()) {
-    if (!could_hold(wish.request, host)) continue;
+    if (!sched::could_hold(wish.request, host)) continue;
     const auto lack = [&](const sched::Host& of) {
       return distance(lack_of(sched::share_of(wish.request, of), of.free));
     };

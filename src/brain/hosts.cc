@@ -3,8 +3,12 @@
 namespace runnel::brain {
 
 sched::Host idle_host(const Node& node) {
-  return {node.info.id, node.info.pool, node.info.capacity, node.info.capacity,
-          node.info.colocate ? sched::Sharing::kColocate : sched::Sharing::kOnePlacePerGang};
+  return {node.info.id,
+          node.info.pool,
+          node.info.capacity,
+          node.info.capacity,
+          node.info.colocate ? sched::Sharing::kColocate : sched::Sharing::kOnePlacePerGang,
+          node.info.spot ? sched::Tenure::kSpot : sched::Tenure::kLasting};
 }
 
 sched::Cluster known_nodes(const State& state) {

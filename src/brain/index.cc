@@ -67,7 +67,7 @@ Index Index::build(const State& state) {
     index.open(state, lane);
     index.crowd(state, id);
   }
-  for (const auto& [id, node] : state.nodes) index.settle_host(state, id);
+  for (const auto& [id, node] : state.nodes) index.settle_node(state, id);
   for (const auto& [id, job] : state.jobs) index.refresh_job(state, id);
   for (const auto& [key, record] : state.keys) index.keep_key(key, record.at);
   return index;
@@ -108,8 +108,9 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::RankEnded&) {},
           [&](const model::AttemptStopping& what) { crowd(state, what.lane); },
           [&](const model::AttemptEnded& what) { refresh_attempt(state, what.attempt, what.lane); },
-          [&](const model::NodeJoined& what) { settle_host(state, what.node.id); },
-          [&](const model::NodeLeft& what) { settle_host(state, what.node); },
+          [&](const model::NodeJoined& what) { settle_node(state, what.node.id); },
+          [&](const model::NodeLeft& what) { settle_node(state, what.node); },
+          [&](const model::NodeLeaving& what) { settle_node(state, what.node); },
           // A finished job has no task that waits, so nothing here knows it any more.
           [&](const model::JobArchived&) {},
           [&](const model::JobDeleted&) {},
@@ -249,10 +250,22 @@ void Index::close(const State& state, LaneId lane) {
   refresh(state, held.step.job, held.step.step);
 }
 
+void Index::settle_node(const State& state, const NodeId& id) {
+  settle_host(state, id);
+  if (auto was = leaving_at_.find(id); was != leaving_at_.end()) {
+    leaving.erase({was->second, id});
+    leaving_at_.erase(was);
+  }
+  const Node& node = state.nodes.at(id);
+  if (!node.up || node.leaves_at == Time()) return;
+  leaving_at_[id] = node.leaves_at;
+  leaving.insert({node.leaves_at, id});
+}
+
 void Index::settle_host(const State& state, const NodeId& id) {
   cluster.leave(id);
   const Node& node = state.nodes.at(id);
-  if (!node.up) return;
+  if (!node.takes_work()) return;
   model::Resources used;
   for (LaneId lane : lanes_on[id]) used.add(held_.at(lane).amounts.at(id));
   sched::Host host = idle_host(node);

@@ -51,12 +51,15 @@ struct Index {
   // Lanes with tasks behind the first one, by when these have waited long enough.
   std::set<std::pair<Time, LaneId>> crowded;
   std::set<std::pair<Time, std::string>> keys;
+  // Nodes that will be taken away, by when.
+  std::set<std::pair<Time, NodeId>> leaving;
   // Searches that have more to ask for, by when they must stop asking.
   std::set<std::pair<Time, StepKey>> deadlines;
 
  private:
   void open(const State& state, const Lane& lane);
   void close(const State& state, LaneId lane);
+  void settle_node(const State& state, const NodeId& node);
   void settle_host(const State& state, const NodeId& node);
   void crowd(const State& state, LaneId lane);
   void keep_key(const std::string& key, Time at);
@@ -79,6 +82,7 @@ struct Index {
   std::map<LaneId, Time> crowded_at_;
   std::map<StepKey, sched::QueueKey> ready_at_;
   std::map<StepKey, Time> deadline_at_;
+  std::map<NodeId, Time> leaving_at_;
   std::map<StepKey, Searcher> searchers_;
   std::map<model::TaskRef, Time> again_at_;
 };

@@ -78,6 +78,7 @@ class OrderBook::Collector {
   void operator()(const model::RankEnded&) {}
   void operator()(const model::NodeJoined&) {}
   void operator()(const model::NodeLeft&) {}
+  void operator()(const model::NodeLeaving&) {}
   void operator()(const model::JobArchived&) {}
   void operator()(const model::KeyExpired&) {}
   // What they call for is in the events beside them.

@@ -99,6 +99,18 @@ void add_lane(const State& state, const Lane& lane, const Share& share,
   }
 }
 
+// Until the first of the attempt's nodes is taken away; nothing when none will be.
+std::optional<Duration> time_left(const State& state, const model::AttemptRef& attempt) {
+  std::optional<Duration> left;
+  for (const NodeId& id : nodes_of(state, attempt)) {
+    const Node& node = state.nodes.at(id);
+    if (node.leaves_at == Time()) continue;
+    const Duration here = std::max(Duration(), node.leaves_at - state.now);
+    left = left ? std::min(*left, here) : here;
+  }
+  return left;
+}
+
 }  // namespace
 
 std::vector<DesiredAttempt> desired(const State& state, const NodeId& node) {
@@ -126,7 +138,9 @@ std::optional<model::StopOrder> stop_order(const State& state, const model::Atte
                                            Status because) {
   if (!state.jobs.contains(attempt.task.job)) return std::nullopt;
   const Duration grace = spec_of(state, attempt.task.job, attempt.task.step).grace;
-  return model::StopOrder{attempt, grace, reason_of(because)};
+  const bool preempted = because == Status::kPreempted;
+  return model::StopOrder{attempt, preempted ? time_left(state, attempt).value_or(grace) : grace,
+                          reason_of(because)};
 }
 
 std::vector<NodeId> nodes_of(const State& state, const model::AttemptRef& attempt) {

@@ -96,7 +96,7 @@ bool contended(const Turn& turn, const Lane& lane, const StepKey& key) {
     for (const model::Place& place : lane.places) {
       const sched::Host* host = turn.index().cluster.find(place.node);
       if (host == nullptr) continue;
-      if (sched::share_of(request, *host).fits_in(host->capacity)) return true;
+      if (sched::could_hold(request, *host)) return true;
     }
   }
   return false;

@@ -14,6 +14,7 @@
 #include "base/interval_set.h"
 #include "base/units.h"
 #include "brain/study.h"
+#include "model/cost.h"
 #include "model/event.h"
 #include "model/node.h"
 #include "model/refs.h"
@@ -62,6 +63,9 @@ struct Step {
   std::map<TaskIndex, Task> tasks;
   StatusCounts counts{};            // Of both, by status; the sum is task_count.
   std::int32_t lanes = 0;           // Open now.
+  model::Rate rate;                 // Of the open lanes together.
+  model::Cost spent;                // By all lanes up to `accrued_at`; see spent_by().
+  Time accrued_at;                  // When the rate last changed.
   std::int64_t recent_millis = -1;  // Moving average of run times; -1: none ended yet.
   std::optional<Study> study;       // Of a step with a search.
   Time ready_since;                 // When its dependencies were met.
@@ -98,6 +102,7 @@ struct Lane {
   model::Resources per_place;
   std::int32_t port = 0;
   std::deque<TaskIndex> queue;  // Bound tasks, the first one running.
+  model::Rate rate;             // What it costs, from its nodes' prices when it was opened.
   Time opened_at;
   Time progress_at;  // When its queue last began anew or lost its first task.
 
@@ -108,7 +113,11 @@ struct Node {
   model::NodeInfo info;
   Incarnation incarnation;
   bool up = false;
-  std::string reason;  // Why it is not.
+  Time leaves_at;      // It is up, and will be taken away then; zero: nobody said so.
+  std::string reason;  // Why it is not up, or will not be.
+
+  // Whether it may be given work.
+  bool takes_work() const { return up && leaves_at == Time(); }
 
   friend bool operator==(const Node&, const Node&) = default;
 };
@@ -157,6 +166,8 @@ const model::StepSpec& spec_of(const State& state, const JobId& job, StepIndex s
 model::Status status_of(const Step& step, TaskIndex index);
 // A task by reference, or null when it is plain or unknown.
 const Task* find_task(const State& state, const model::TaskRef& task);
+// What the step has cost up to `now`, its open lanes included.
+model::Cost spent_by(const Step& step, Time now);
 bool all_ended(const StatusCounts& counts);
 std::int64_t count_of(const StatusCounts& counts, model::Status status);
 

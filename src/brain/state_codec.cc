@@ -238,13 +238,31 @@ struct Fields<brain::Study> {
 };
 
 template <>
+struct Fields<model::Rate> {
+  static void visit(auto& visit, auto& rate) {
+    visit("list", rate.list);
+    visit("paid", rate.paid);
+  }
+};
+
+template <>
+struct Fields<model::Cost> {
+  static void visit(auto& visit, auto& cost) {
+    visit("list", cost.list);
+    visit("paid", cost.paid);
+  }
+};
+
+template <>
 struct Fields<brain::Step> {
   static void visit(auto& visit, auto& step) {
+    visit("accrued_at", step.accrued_at);
     visit("ended_at", step.ended_at);
     visit("plain", step.plain, Required());
     visit("ready_since", step.ready_since);
     visit("reason", step.reason);
     visit("recent_millis", step.recent_millis, Number{.min = -1, .fallback = -1});
+    visit("spent", step.spent);
     visit("started_at", step.started_at);
     visit("status", step.status);
     visit("study", step.study);
@@ -284,6 +302,7 @@ struct Fields<brain::Lane> {
     visit("port", lane.port, Number{.max = 65'535});
     visit("progress_at", lane.progress_at);
     visit("queue", lane.queue);
+    visit("rate", lane.rate);
     visit("step", lane.step);
   }
 };
@@ -293,6 +312,7 @@ struct Fields<brain::Node> {
   static void visit(auto& visit, auto& node) {
     visit("incarnation", node.incarnation, Required());
     visit("info", node.info, Required());
+    visit("leaves_at", node.leaves_at);
     visit("reason", node.reason);
     visit("up", node.up);
   }
@@ -349,7 +369,9 @@ void derive(State& state) {
     for (Step& step : job.steps) count(step);
   }
   for (const auto& [id, lane] : state.lanes) {
-    ++state.jobs.at(lane.job).steps.at(static_cast<std::size_t>(lane.step.value())).lanes;
+    Step& step = state.jobs.at(lane.job).steps.at(static_cast<std::size_t>(lane.step.value()));
+    ++step.lanes;
+    step.rate = step.rate + lane.rate;
   }
 }
 

@@ -94,6 +94,8 @@ void on_request(Turn& turn, const model::JobRequest& input);  // request.cc
 void on_join(Turn& turn, const model::NodeJoin& input);       // report.cc
 void on_lost(Turn& turn, const model::NodeLost& input);       // report.cc
 void on_report(Turn& turn, const model::NodeReport& input);   // report.cc
+void on_notice(Turn& turn, const model::NodeNotice& input);   // leave.cc
+void leave(Turn& turn);                              // leave.cc: nodes whose notice is over
 void stop_asking(Turn& turn);                        // housekeep.cc: searches whose time is over
 void expire(Turn& turn);                             // housekeep.cc: keys, archive
 void settle(Turn& turn);                             // schedule.cc

@@ -29,6 +29,7 @@ sched::Request lane_of(const model::StepSpec& spec) {
   request.places = spec.num_nodes;
   request.per_place = spec.resources;
   request.cpu_share = spec.whole_node ? sched::CpuShare::kWholeHost : sched::CpuShare::kAsAsked;
+  request.spot_use = spec.spot ? sched::SpotUse::kPreferred : sched::SpotUse::kNever;
   return request;
 }
 

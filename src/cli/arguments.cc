@@ -173,6 +173,12 @@ void add_delete(CLI::App& app, Arguments& arguments) {
   app.add_flag("-y,--yes", arguments.yes, "accepted: nothing asks");
 }
 
+void add_preempt(CLI::App& app, Arguments& arguments) {
+  app.add_option("node", arguments.node, "the node's name")->required();
+  app.add_option("--notice", arguments.notice, "time to save and end, as 30s");
+  app.add_option("--away", arguments.away, "how long it is gone then, as 60s");
+}
+
 void add_simulate(CLI::App& app, Arguments& arguments) {
   app.add_option("--verify", arguments.verify, "decide a home's log again and compare");
   number_flag(app, "--schedules", arguments.schedules, {1, 1'000'000'000},
@@ -190,6 +196,25 @@ const std::vector<Definition>& definitions() {
        add_up},
       {Command::kValidate, "validate", {}, "check a job file; start nothing", add_file},
       {Command::kPlan, "plan", {}, "show what a job file would run", add_file},
+      {Command::kImport,
+       "import",
+       {},
+       "print another system's file as a job file",
+       [](CLI::App& app, Arguments& arguments) {
+         app.add_option("-f,--file,file", arguments.file, "the file, such as a Hyper recipe")
+             ->required();
+       }},
+      {Command::kPrices,
+       "prices",
+       {},
+       "the table of prices in force",
+       [](CLI::App&, Arguments&) {}},
+      {Command::kNodes, "nodes", {}, "the nodes of the home", [](CLI::App&, Arguments&) {}},
+      {Command::kPreempt,
+       "preempt",
+       {},
+       "take a node away for a while, as a cloud does with spot capacity",
+       add_preempt},
       {Command::kPs, "ps", {"queue", "squeue"}, "what runs", add_ps},
       {Command::kShow, "show", {"describe", "status"}, "one job in full", add_show},
       {Command::kLogs, "logs", {}, "output of tasks", add_logs},

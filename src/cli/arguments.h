@@ -15,6 +15,10 @@ enum class Command : std::uint8_t {
   kUp,
   kValidate,
   kPlan,
+  kImport,
+  kPrices,
+  kNodes,
+  kPreempt,
   kPs,
   kShow,
   kLogs,
@@ -45,7 +49,7 @@ struct Arguments {
   std::string home;  // --home; empty: RUNNEL_HOME, else ~/.runnel.
   Output output = Output::kHuman;
 
-  std::string file;      // run FILE, up -f, validate, plan.
+  std::string file;      // run FILE, up -f, validate, plan, import.
   spec::RunFlags flags;  // run -- CMD
   std::optional<std::string> name;
   std::optional<std::int64_t> priority;
@@ -74,11 +78,14 @@ struct Arguments {
   std::optional<std::int64_t> events_max;
   std::optional<std::string> timeout;  // wait --timeout
   bool status = false;                 // wait --status, logs --status
-  bool repair = false;                 // fsck --repair
-  std::string verify;                  // simulate --verify HOME
-  std::int64_t schedules = 1'000;      // simulate
-  std::optional<std::int64_t> seed;    // simulate --seed
-  std::string shell = "bash";          // completion
+  std::string node;                    // preempt
+  std::string notice = "30s";
+  std::string away = "60s";
+  bool repair = false;               // fsck --repair
+  std::string verify;                // simulate --verify HOME
+  std::int64_t schedules = 1'000;    // simulate
+  std::optional<std::int64_t> seed;  // simulate --seed
+  std::string shell = "bash";        // completion
 };
 
 // What parsing led to: arguments, or text that was asked for (help), or a usage error (exit 2).

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "cli/cost_text.h"
 #include "cli/interrupt.h"
 #include "cli/job_state.h"
 #include "cli/log_stream.h"
@@ -104,6 +105,8 @@ class Attachment {
       say(failure.empty() ? line : line + "; " + failure);
       say("look at it:  runnel show --tasks " + job_ + "\nrun again:   runnel retry " + job_);
     }
+    const std::string cost = cost_text(job, env::real_clock().wall());
+    if (!cost.empty() && stderr_is_terminal()) say("runnel: cost " + cost);
     return obeyed_ > 0 ? kInterrupted : static_cast<int>(number_of(job, "exit_code", 1));
   }
 

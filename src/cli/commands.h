@@ -7,16 +7,20 @@ namespace runnel::cli {
 
 // One function per command, each returning the exit code of the process. They print their own
 // errors.
-int run_job(const Arguments& arguments, const Home& home);    // run (submit_command.cc)
-int up(const Arguments& arguments, const Home& home);         // up
-int validate(const Arguments& arguments, const Home& home);   // validate (plan_command.cc)
-int plan(const Arguments& arguments, const Home& home);       // plan
-int list_jobs(const Arguments& arguments, const Home& home);  // ps (list_command.cc)
-int show(const Arguments& arguments, const Home& home);       // show (show_command.cc)
-int logs(const Arguments& arguments, const Home& home);       // logs (stream_command.cc)
-int metrics(const Arguments& arguments, const Home& home);    // metrics (metrics_command.cc)
-int events(const Arguments& arguments, const Home& home);     // events
-int act(const Arguments& arguments, const Home& home);        // cancel, halt, resume, retry, delete
+int run_job(const Arguments& arguments, const Home& home);       // run (submit_command.cc)
+int up(const Arguments& arguments, const Home& home);            // up
+int validate(const Arguments& arguments, const Home& home);      // validate (plan_command.cc)
+int plan(const Arguments& arguments, const Home& home);          // plan
+int import_job(const Arguments& arguments, const Home& home);    // import (plan_command.cc)
+int show_prices(const Arguments& arguments);                     // prices (prices_command.cc)
+int list_nodes(const Arguments& arguments, const Home& home);    // nodes (nodes_command.cc)
+int preempt_node(const Arguments& arguments, const Home& home);  // preempt
+int list_jobs(const Arguments& arguments, const Home& home);     // ps (list_command.cc)
+int show(const Arguments& arguments, const Home& home);          // show (show_command.cc)
+int logs(const Arguments& arguments, const Home& home);          // logs (stream_command.cc)
+int metrics(const Arguments& arguments, const Home& home);       // metrics (metrics_command.cc)
+int events(const Arguments& arguments, const Home& home);        // events
+int act(const Arguments& arguments, const Home& home);  // cancel, halt, resume, retry, delete
 int wait_for_jobs(const Arguments& arguments, const Home& home);  // wait (action_command.cc)
 int explain(const Arguments& arguments, const Home& home);        // explain (list_command.cc)
 int check(const Arguments& arguments, const Home& home);          // check (care_command.cc)

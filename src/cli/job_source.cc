@@ -6,13 +6,13 @@
 #include "cli/given_envs.h"
 #include "cli/named_file.h"
 #include "cli/paths.h"
+#include "cli/prices.h"
 #include "cli/print.h"
 #include "cli/shell_environment.h"
 #include "env/files.h"
 #include "env/machine.h"
 #include "env/process.h"
 #include "model/variables.h"
-#include "spec/job_file.h"
 #include "spec/nodes_file.h"
 #include "spec/run_flags.h"
 
@@ -40,8 +40,10 @@ Result<spec::ParseContext> context_of(const Arguments& arguments, const Home& ho
   return context;
 }
 
-Result<spec::JobFileReport> report_of(const Arguments& arguments, const Home& home) {
-  const spec::ParseContext context = TRY(context_of(arguments, home));
+Result<spec::JobFileReport> report_of(const Arguments& arguments, const Home& home,
+                                      Purpose purpose) {
+  spec::ParseContext context = TRY(context_of(arguments, home));
+  context.look_only = purpose == Purpose::kLook;
   if (!arguments.file.empty()) {
     if (!arguments.flags.command.empty()) {
       return Error(Errc::kInvalid, "give either a job file or a command, not both")
@@ -80,9 +82,10 @@ void tell_of_replaced_variables(const model::JobSpec& spec) {
 }  // namespace
 
 Result<std::vector<model::NodeInfo>> nodes_of_home(const Home& home) {
+  const std::vector<model::InstanceType> types = TRY(instance_types());
   if (env::exists(home.nodes_file())) {
     const std::string text = TRY(read_named_file("nodes", home.nodes_file(), kNodesFileMax));
-    return spec::parse_nodes_file(text, home.nodes_file());
+    return spec::parse_nodes_file(text, home.nodes_file(), types);
   }
   const env::MachineCapacity machine = TRY(env::machine_capacity());
   model::NodeInfo local;
@@ -90,17 +93,29 @@ Result<std::vector<model::NodeInfo>> nodes_of_home(const Home& home) {
   local.capacity.milli_cpus = machine.milli_cpus;
   local.capacity.memory = machine.memory;
   local.colocate = true;
+  model::price_as(local, types);
   return std::vector<model::NodeInfo>{local};
 }
 
-JobSourceReport read_job_source(const Arguments& arguments, const Home& home) {
+void tell_notes(const std::vector<Error>& notes) {
+  for (const Error& note : notes) say("warning: " + note.to_string());
+}
+
+Result<spec::ImportReport> read_foreign_file(const Arguments& arguments, const Home& home) {
+  spec::ParseContext context = TRY(context_of(arguments, home));
+  context.look_only = true;
+  return spec::import_file(TRY(read_named_file("--file", arguments.file, kJobFileMax)), context);
+}
+
+JobSourceReport read_job_source(const Arguments& arguments, const Home& home, Purpose purpose) {
   JobSourceReport report;
-  Result<spec::JobFileReport> read = report_of(arguments, home);
+  Result<spec::JobFileReport> read = report_of(arguments, home, purpose);
   if (!read.ok()) {
     report.errors.push_back(read.error());
     return report;
   }
   report.errors = std::move(read->errors);
+  tell_notes(read->notes);
   if (!read->spec.has_value()) return report;
   read->spec->environment = shell_environment(env::environment());
   auto secrets = shell_secrets(*read->spec, "submit");

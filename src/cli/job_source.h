@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "cli/shell_secrets.h"
 #include "model/node.h"
 #include "model/spec.h"
+#include "spec/job_file.h"
 
 namespace runnel::cli {
 
@@ -24,7 +26,15 @@ struct JobSourceReport {
   std::vector<Error> errors;  // Empty exactly when `source` is there.
   std::optional<JobSource> source;
 };
-JobSourceReport read_job_source(const Arguments& arguments, const Home& home);
+// Whether to start it: `validate` and `plan` only look, and a recipe for other machines passes.
+enum class Purpose : std::uint8_t { kStart, kLook };
+JobSourceReport read_job_source(const Arguments& arguments, const Home& home, Purpose purpose);
+
+// Another system's file as a job file of ours, with what could not be carried.
+Result<spec::ImportReport> read_foreign_file(const Arguments& arguments, const Home& home);
+
+// A line of warning for each note, with its place.
+void tell_notes(const std::vector<Error>& notes);
 
 // The nodes of this home: nodes.yaml, else one node `local` with the machine's size.
 Result<std::vector<model::NodeInfo>> nodes_of_home(const Home& home);

@@ -17,6 +17,10 @@ int dispatch(const Arguments& arguments, const Home& home) {
     case Command::kUp: return up(arguments, home);
     case Command::kValidate: return validate(arguments, home);
     case Command::kPlan: return plan(arguments, home);
+    case Command::kImport: return import_job(arguments, home);
+    case Command::kPrices: return show_prices(arguments);
+    case Command::kNodes: return list_nodes(arguments, home);
+    case Command::kPreempt: return preempt_node(arguments, home);
     case Command::kPs: return list_jobs(arguments, home);
     case Command::kShow: return show(arguments, home);
     case Command::kLogs: return logs(arguments, home);

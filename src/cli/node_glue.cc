@@ -28,6 +28,23 @@ agent::AgentEvents NodeGlue::events() {
   return events;
 }
 
+Async<void> NodeGlue::preempt(control::Preemption what) {
+  Result<void> given = co_await controller_.give_notice(what.node, what.notice);
+  CO_TRY(std::move(given));
+  co_return loop_.spawn(gate_, take_away(std::move(what)));
+}
+
+Async<void> NodeGlue::take_away(control::Preemption what) {
+  Result<void> slept = co_await loop_.sleep(what.notice, gate_.token());
+  CO_TRY(std::move(slept));
+  CHECK(agent_ != nullptr, "a node is taken away before its agent is there");
+  agent_->kill_all(what.node);
+  slept = co_await loop_.sleep(what.away, gate_.token());
+  CO_TRY(std::move(slept));
+  join({what.node, agent_->incarnation(), {}, {}});
+  co_return {};
+}
+
 void NodeGlue::join(model::NodeInventory inventory) {
   for (const model::NodeInfo& node : nodes_) {
     if (node.id != inventory.node) continue;

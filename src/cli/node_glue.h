@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "async/event_loop.h"
 #include "async/gate.h"
+#include "control/api.h"
 #include "control/controller.h"
 #include "control/log_source.h"
 #include "control/node_link.h"
@@ -27,8 +28,12 @@ class NodeGlue final : public control::NodeLink {
   void set_agent(agent::Agent* agent) { agent_ = agent; }
   void send(model::NodeOrders orders) override;
   agent::AgentEvents events();
+  // Gives the notice, and brings the node back when its time is over. A daemon that starts
+  // meanwhile brings it back at once.
+  Async<void> preempt(control::Preemption what);
 
  private:
+  Async<void> take_away(control::Preemption what);
   void join(model::NodeInventory inventory);
 
   async::EventLoop& loop_;

@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#include "cli/cost_text.h"
 #include "cli/job_source.h"
+#include "cli/prices.h"
 #include "cli/print.h"
 #include "model/codec.h"
 #include "search/sampling.h"
@@ -56,11 +58,20 @@ std::string first_tasks(const model::JobSpec& spec, std::size_t position) {
   return text;
 }
 
-std::string plan_text(const model::JobSpec& spec) {
-  Table table({"STEP", "TASKS", "RANKS", "EACH PLACE", "AFTER", "RETRIES"});
+// The cheapest machine to rent for a place, and its price.
+std::string rented_as(const model::StepSpec& step, const std::vector<model::InstanceType>& types) {
+  const model::InstanceType* type = model::cheapest_for(types, step.resources);
+  if (type == nullptr) return "-";
+  const bool spot = step.spot && type->spot_price_micros > 0;
+  return type->name + " $" + price_text(spot ? type->spot_price_micros : type->price_micros) +
+         (spot ? "/h spot" : "/h");
+}
+
+std::string plan_text(const model::JobSpec& spec, const std::vector<model::InstanceType>& types) {
+  Table table({"STEP", "TASKS", "RANKS", "EACH PLACE", "RENTED AS", "AFTER", "RETRIES"});
   for (const model::StepSpec& step : spec.steps) {
     table.add({step.name, std::to_string(step.task_count), places_of(step), resources_of(step),
-               needs_of(spec, step), std::to_string(step.retry.max)});
+               rented_as(step, types), needs_of(spec, step), std::to_string(step.retry.max)});
   }
   std::string text =
       "job " + spec.name + " in " + spec.workdir + "\n" + table.text(stdout_is_terminal());
@@ -79,7 +90,7 @@ std::string step_names(const model::JobSpec& spec) {
 }  // namespace
 
 int validate(const Arguments& arguments, const Home& home) {
-  const JobSourceReport read = read_job_source(arguments, home);
+  const JobSourceReport read = read_job_source(arguments, home, Purpose::kLook);
   if (!read.source.has_value()) return fail(read.errors);
   if (is_document(arguments.output)) {
     put(document(MUST(json::parse(model::encode_text(read.source->spec))), arguments.output));
@@ -90,14 +101,34 @@ int validate(const Arguments& arguments, const Home& home) {
 }
 
 int plan(const Arguments& arguments, const Home& home) {
-  const JobSourceReport read = read_job_source(arguments, home);
+  const JobSourceReport read = read_job_source(arguments, home, Purpose::kLook);
   if (!read.source.has_value()) return fail(read.errors);
   if (is_document(arguments.output)) {
     put(document(MUST(json::parse(model::encode_text(read.source->spec))), arguments.output));
   } else {
     const model::JobSpec& spec = read.source->spec;
-    put(arguments.output == Output::kName ? step_names(spec) : plan_text(spec));
+    const Result<std::vector<model::InstanceType>> types = instance_types();
+    if (!types.ok()) return fail(types.error());
+    put(arguments.output == Output::kName ? step_names(spec) : plan_text(spec, *types));
   }
+  return 0;
+}
+
+int import_job(const Arguments& arguments, const Home& home) {
+  const Result<spec::ImportReport> read = read_foreign_file(arguments, home);
+  if (!read.ok()) return fail(read.error());
+  if (!read->errors.empty()) return fail(read->errors);
+  if (is_document(arguments.output)) {
+    json::Value answer = json::Value::object();
+    answer.set("text", json::Value::text(read->text));
+    json::Value::List notes;
+    for (const Error& note : read->notes) notes.push_back(json::Value::text(note.to_string()));
+    answer.set("not_carried", json::Value::list(std::move(notes)));
+    put(document(answer, arguments.output));
+    return 0;
+  }
+  tell_notes(read->notes);
+  put(read->text);
   return 0;
 }
 

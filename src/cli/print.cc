@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "cli/yaml_text.h"
+#include "spec/yaml_scalar.h"
 
 namespace runnel::cli {
 namespace {
@@ -29,7 +29,7 @@ void write_yaml(std::string& out, const json::Value& value, std::size_t depth);
 
 void write_yaml_members(std::string& out, const json::Value& value, std::size_t depth) {
   for (const auto& [key, member] : value.as_object()) {
-    out += std::string(depth * 2, ' ') + yaml_text(key) + ":";
+    out += std::string(depth * 2, ' ') + spec::yaml_scalar(key) + ":";
     write_yaml(out, member, depth + 1);
   }
 }
@@ -45,7 +45,7 @@ void write_yaml(std::string& out, const json::Value& value, std::size_t depth) {
       write_yaml(out, item, depth + 1);
     }
   } else if (value.is_text()) {
-    out += " " + yaml_text(value.as_text()) + "\n";
+    out += " " + spec::yaml_scalar(value.as_text()) + "\n";
   } else {
     out += " " + value.dump() + "\n";
   }

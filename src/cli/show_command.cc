@@ -1,11 +1,13 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/cost_text.h"
 #include "cli/job_state.h"
 #include "cli/pages.h"
 #include "cli/print.h"
 #include "cli/session.h"
 #include "cli/target.h"
+#include "env/clock.h"
 #include "http/message.h"
 
 namespace runnel::cli {
@@ -62,6 +64,8 @@ std::string job_text(const json::Value& job) {
   add_line(text, job, "started", "started_at");
   add_line(text, job, "ended", "ended_at");
   add_line(text, job, "workdir", "workdir");
+  const std::string cost = cost_text(job, env::real_clock().wall());
+  if (!cost.empty()) text += "cost        " + cost + "\n";
   const json::Value* code = job.find("exit_code");
   if (code != nullptr) text += "exit code   " + code->dump() + "\n";
   const json::Value* steps = job.find("steps");

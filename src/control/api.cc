@@ -36,6 +36,8 @@ const std::vector<Api::Route>& Api::routes() {
       {{kGet, "/jobs/{id}/explain", "Why a job is not running"}, &Api::explain},
       {{kGet, "/events", "What happened; watch=1 goes on"}, &Api::all_events},
       {{kGet, "/nodes", "Nodes and what is free on them"}, &Api::list_nodes},
+      {{kPost, "/nodes/{name}:preempt", "Take a node away for a while, with a notice"},
+       &Api::preempt_node},
   };
   return kTable;
 }

@@ -30,9 +30,20 @@ struct HomeInfo {
 };
 
 // What the composition root lends to the API.
+// A node of the home is taken away as a cloud takes back spot capacity: `notice` to save and end,
+// then it is gone for `away`.
+struct Preemption {
+  NodeId node;
+  Duration notice;
+  Duration away;
+};
+inline constexpr Duration kNoticeDefault = Duration::seconds(30);
+inline constexpr Duration kAwayDefault = Duration::seconds(60);
+
 struct ApiHost {
   std::function<HomeInfo()> info;
   std::function<void()> stop;  // Begin to end the daemon, after the answer has left.
+  std::function<Async<void>(Preemption)> preempt;  // Returns when the notice is durable.
 };
 
 // One thing that can be asked. The table of all of them makes the routes and /openapi.json.
@@ -114,6 +125,7 @@ class Api {
 
   // api_service.cc
   Async<http::Reply> list_nodes(http::Request request);
+  Async<http::Reply> preempt_node(http::Request request);
   Async<http::Reply> get_home(http::Request request);
   Async<http::Reply> stop_home(http::Request request);
   Async<http::Reply> health(http::Request request);

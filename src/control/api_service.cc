@@ -39,13 +39,27 @@ std::map<NodeId, Use> use_of(const brain::State& state) {
   return uses;
 }
 
+// Prices in dollars per hour; nothing for a node that has none.
+void add_prices(Value& out, const model::NodeInfo& node) {
+  if (!node.instance.empty()) out.set("instance", Value::text(node.instance));
+  if (node.price_micros > 0) {
+    out.set("price", Value::decimal(model::dollars(node.price_micros * 1'000)));
+  }
+  out.set("spot", Value::boolean(node.spot));
+  if (node.spot_price_micros > 0) {
+    out.set("spot_price", Value::decimal(model::dollars(node.spot_price_micros * 1'000)));
+  }
+}
+
 Value node_document(const brain::Node& node, const Use& use) {
   Value out = Value::object();
+  add_prices(out, node.info);
   out.set("address", Value::text(node.info.address));
   out.set("capacity", resources_document(node.info.capacity));
   out.set("id", Value::text(node.info.id.str()));
   out.set("incarnation", Value::text(node.incarnation.str()));
   out.set("lanes", Value::integer(use.lanes));
+  if (node.leaves_at != Time()) out.set("leaves_at", Value::text(rfc3339(node.leaves_at)));
   out.set("pool", Value::text(node.info.pool));
   if (!node.reason.empty()) out.set("reason", Value::text(node.reason));
   out.set("up", Value::boolean(node.up));
@@ -127,6 +141,21 @@ Async<http::Reply> Api::list_nodes(http::Request request) {
   Result<std::string> text = co_await controller_.answer<std::string>(
       [](const LogWriter& writer) { return nodes_document(writer); });
   co_return http::Response::json_text(CO_TRY(std::move(text)));
+}
+
+Async<http::Reply> Api::preempt_node(http::Request request) {
+  CO_TRY(known_only(request, {"notice", "away"}));
+  const Preemption preemption {
+    NodeId(request.param("name")), CO_TRY(duration_of(request, "notice", kNoticeDefault))
+    , CO_TRY(duration_of(request, "away", kAwayDefault))
+  };
+  Result<void> given = co_await host_.preempt(preemption);
+  CO_TRY(std::move(given));
+  Value out = Value::object();
+  out.set("away_ms", Value::integer(preemption.away.millis()));
+  out.set("node", Value::text(preemption.node.str()));
+  out.set("notice_ms", Value::integer(preemption.notice.millis()));
+  co_return http::Response::json(out, 202);
 }
 
 Async<http::Reply> Api::get_home(http::Request) {

@@ -73,6 +73,10 @@ class ApiTest : public ::testing::Test {
       return HomeInfo{"/home/x/.runnel", "/home/x/.runnel/sock", "1.2.3", 7, 8, {"a notice"}};
     };
     host.stop = [this] { stop_asked_ = true; };
+    host.preempt = [this](Preemption what) {
+      preempted_ = what;
+      return home_.control().give_notice(what.node, what.notice);
+    };
     api_ = std::make_unique<Api>(*home_.loop, home_.control(), *logs_, std::move(host));
     api_->add_routes(router_);
     server_ = std::make_unique<http::Server>(
@@ -149,6 +153,7 @@ class ApiTest : public ::testing::Test {
   std::unique_ptr<http::Client> client_;
   std::string streamed_;
   bool stop_asked_ = false;
+  Preemption preempted_;
 };
 
 TEST_F(ApiTest, CreatesAJobAndShowsIt) {
@@ -243,6 +248,20 @@ TEST_F(ApiTest, CountsEachPlaceOfAGangThatSharesANode) {
   const json::Value nodes = get_json("/api/v1/nodes");
   const json::Value& used = *nodes.find("nodes")->as_list().front().find("used");
   EXPECT_EQ(used.find("milli_cpus")->as_int(), 3'000);
+}
+
+TEST_F(ApiTest, TakesANodeAwayWithANotice) {
+  EXPECT_EQ(post("/api/v1/nodes/n1:preempt?notice=90s&away=0s").status, 202);
+  EXPECT_EQ(preempted_.notice, Duration::seconds(90));
+  EXPECT_EQ(preempted_.away, Duration());
+  const json::Value nodes = get_json("/api/v1/nodes");
+  const json::Value& node = nodes.find("nodes")->as_list().front();
+  EXPECT_NE(node.find("leaves_at"), nullptr);
+  EXPECT_EQ(node.find("reason")->as_text(), "Preempted");
+  EXPECT_EQ(post("/api/v1/nodes/n1:preempt").status, 202) << "told twice is told once";
+  EXPECT_EQ(post("/api/v1/nodes/n2:preempt").status, 404);
+  EXPECT_EQ(post("/api/v1/nodes/n1:preempt?notice=soon").status, 422);
+  EXPECT_EQ(post("/api/v1/nodes/n1:preempt?notices=1s").status, 422);
 }
 
 TEST_F(ApiTest, SaysThatTheDiskIsFull) {

@@ -312,10 +312,28 @@ Async<void> Controller::on_lost(model::NodeLost lost) {
   co_return {};
 }
 
+Async<void> Controller::give_notice(NodeId node, Duration notice) {
+  const auto known = state().nodes.find(node);
+  if (known == state().nodes.end() || !known->second.up) {
+    co_return Error(known == state().nodes.end() ? Errc::kNotFound : Errc::kConflict,
+                    "the node '" + node.str() + "' is not here")
+        .with_field("node")
+        .with_value(node.str())
+        .with_hint("runnel nodes lists them");
+  }
+  model::NodeNotice input{node, known->second.incarnation, clock_.wall() + notice, "Preempted"};
+  Result<Outcome> outcome = co_await writer_->decide(std::move(input));
+  const Outcome decided = CO_TRY(std::move(outcome));
+  if (decided.refusal) co_return *decided.refusal;
+  co_return {};
+}
+
 Async<void> Controller::keep_nodes(std::vector<NodeId> nodes) {
   std::vector<model::NodeLost> gone;
   for (const auto& [id, node] : state().nodes) {
-    if (!node.up || std::find(nodes.begin(), nodes.end(), id) != nodes.end()) continue;
+    const bool kept = std::find(nodes.begin(), nodes.end(), id) != nodes.end();
+    // Whoever gave a node notice, and would have brought it back, is gone.
+    if (!node.up || (kept && node.leaves_at == Time())) continue;
     gone.push_back({id, node.incarnation, "Left"});
   }
   for (model::NodeLost& node : gone) {

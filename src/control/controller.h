@@ -105,6 +105,8 @@ class Controller final : private DurableObserver {
   Async<void> on_join(model::NodeJoin join);
   Async<void> on_report(model::NodeReport report);
   Async<void> on_lost(model::NodeLost lost);
+  // The node will be taken away after `notice`: what runs there is asked to save and end.
+  Async<void> give_notice(NodeId node, Duration notice);
   // Ends the membership of every node that is not among `nodes`: nobody will speak for it any more.
   Async<void> keep_nodes(std::vector<NodeId> nodes);
 

@@ -250,6 +250,24 @@ TEST_F(ControllerTest, TakesTheWorkOfANodeThatTheHomeNoLongerHas) {
   EXPECT_TRUE(home_.control().state().nodes.at(NodeId("n1")).up);
 }
 
+TEST_F(ControllerTest, EndsANoticeWhoseGiverIsGone) {
+  PaperNode& worker = node(Manner::kSilent);
+  const JobId job = home_.submit({step("a")});
+  auto& control = home_.control();
+  ASSERT_TRUE(home_.wait(control.give_notice(NodeId("n1"), Duration::hours(1))).ok());
+  ASSERT_EQ(worker.stopped.size(), 1U) << "what runs there is asked to end";
+  EXPECT_FALSE(control.state().nodes.at(NodeId("n1")).takes_work());
+  // A daemon that starts again would wait an hour for somebody who no longer is.
+  ASSERT_TRUE(home_.wait(control.keep_nodes({NodeId("n1")})).ok());
+  EXPECT_FALSE(control.state().nodes.at(NodeId("n1")).up);
+  ASSERT_TRUE(home_.wait(worker.join(1)).ok());
+  EXPECT_TRUE(control.state().nodes.at(NodeId("n1")).takes_work());
+  EXPECT_EQ(home_.status(job), Status::kRunning);
+  const auto unknown = home_.wait(control.give_notice(NodeId("n9"), Duration()));
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().code, Errc::kNotFound);
+}
+
 TEST_F(ControllerTest, FindsJobsByTheirBeginning) {
   const JobId first = home_.submit({step("a")});
   home_.clock.advance(Duration::hours(24 * 365));  // Another beginning.

@@ -52,6 +52,35 @@ TEST_F(DocumentsTest, TellAQueuedJobWithoutInventingTimes) {
   EXPECT_EQ(steps[0].find("depends_on"), nullptr);
 }
 
+TEST_F(DocumentsTest, TellWhatAJobCosts) {
+  model::NodeJoin join;
+  join.node.id = NodeId("n1");
+  join.node.capacity.milli_cpus = 2'000;
+  join.node.capacity.memory = Bytes::gibi(8);
+  join.node.price_micros = 360'000;
+  join.incarnation = Incarnation("1");
+  desk_.decide(join);
+  const JobId id = desk_.submit({step("a"), step("b")});
+  desk_.running("n1", Desk::ref(id, 0, 0));
+  desk_.running("n1", Desk::ref(id, 1, 0));
+  desk_.pass(Duration::seconds(10));
+  desk_.ended("n1", Desk::ref(id, 0, 0));
+  const json::Value doc = document(id);
+  const json::Value& cost = *doc.find("cost");
+  EXPECT_EQ(cost.find("as_of")->as_text(), rfc3339(desk_.now));
+  EXPECT_EQ(cost.find("spent")->dump(), "0.001000") << "both up to now, half a node each";
+  EXPECT_EQ(cost.find("spent_per_hour")->dump(), "0.180000") << "the one that goes on";
+  EXPECT_EQ(cost.find("list")->dump(), "0.001000");
+  EXPECT_EQ(doc.find("steps")->as_list()[0].find("cost")->find("spent")->dump(), "0.000500");
+  EXPECT_NE(document(id, JobView::kRow).find("cost"), nullptr);
+}
+
+TEST_F(DocumentsTest, SayNothingOfCostWithoutAPrice) {
+  desk_.join("n1", 2);
+  const JobId id = desk_.submit({step("a")});
+  EXPECT_EQ(document(id).find("cost"), nullptr);
+}
+
 TEST_F(DocumentsTest, AreCanonicalInEveryView) {
   desk_.join("n1", 2);
   const JobId id = desk_.submit({step("a", 3), step("b", 1, {0})});

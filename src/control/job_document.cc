@@ -42,6 +42,35 @@ void write_text(json::Writer& out, std::string_view key, const std::string& text
   if (!text.empty()) out.field(key, text);
 }
 
+void write_money(json::Writer& out, std::string_view key, std::int64_t nanos) {
+  out.key(key).raw(model::dollars(nanos));
+}
+
+// Dollars up to the last change of what the job holds, and how many an hour it holds now: what has
+// been spent since then follows. Nothing when its nodes have no price.
+void write_cost(json::Writer& out, const model::Cost& spent, const model::Rate& rate, Time at) {
+  if (spent == model::Cost() && rate == model::Rate()) return;
+  out.key("cost").begin_object();
+  write_time(out, "as_of", at);
+  write_money(out, "list", spent.list);
+  write_money(out, "list_per_hour", rate.list);
+  write_money(out, "spent", spent.paid);
+  write_money(out, "spent_per_hour", rate.paid);
+  out.end_object();
+}
+
+void write_job_cost(json::Writer& out, const brain::Job& job) {
+  model::Rate rate;
+  Time at;
+  for (const brain::Step& step : job.steps) {
+    rate = rate + step.rate;
+    at = std::max(at, step.accrued_at);
+  }
+  model::Cost spent;
+  for (const brain::Step& step : job.steps) spent = spent + brain::spent_by(step, at);
+  write_cost(out, spent, rate, at);
+}
+
 void write_needs(json::Writer& out, const model::JobSpec& spec, const model::StepSpec& step) {
   if (step.depends_on.empty()) return;
   out.key("depends_on").begin_list();
@@ -82,6 +111,7 @@ void write_search(json::Writer& out, const model::SearchSpec& search, const brai
 void write_step(json::Writer& out, const model::JobSpec& job, const model::StepSpec& spec,
                 const brain::Step& step) {
   out.begin_object();
+  write_cost(out, step.spent, step.rate, step.accrued_at);
   write_counts(out, step.counts);
   write_needs(out, job, spec);
   write_time(out, "ended_at", step.ended_at);
@@ -154,6 +184,7 @@ void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobVi
   CHECK(job.steps.size() == job.spec->steps.size(),
         "a job whose steps are not its specification's");
   out.begin_object();
+  write_job_cost(out, job);
   write_counts(out, all_counts(job));
   write_time(out, "ended_at", job.ended_at);
   if (auto code = exit_code_of(job)) out.field("exit_code", *code);

@@ -55,6 +55,17 @@ Result<std::int64_t> limit_of(const http::Request& request) {
                    "give 1 to " + std::to_string(kPageMax));
 }
 
+Result<Duration> duration_of(const http::Request& request, std::string_view name,
+                             Duration fallback) {
+  constexpr Duration kMost = Duration::hours(24 * 7);
+  const std::string text = text_of(request, name);
+  if (text.empty()) return fallback;
+  const Result<Duration> value = parse_duration(text);
+  if (value.ok() && *value >= Duration() && *value <= kMost) return *value;
+  return bad_value(name, text, "is not a length of time up to a week",
+                   "write one such as 30s, or leave the parameter out");
+}
+
 Result<Flag> flag_of(const http::Request& request, std::string_view name) {
   auto value = request.query_value(name);
   if (!value || *value == "0" || *value == "false") return Flag::kOff;

@@ -30,6 +30,9 @@ Result<std::optional<model::Status>> status_of(const http::Request& request, std
 // "10m" before `now`, or "2026-11-21T14:05:28Z".
 Result<std::optional<Time>> since_of(const http::Request& request, Time now);
 std::string text_of(const http::Request& request, std::string_view name);
+// "30s", of at most a week.
+Result<Duration> duration_of(const http::Request& request, std::string_view name,
+                             Duration fallback);
 
 // Refuses a parameter that is none of these, naming the nearest.
 Result<void> known_only(const http::Request& request, std::vector<std::string_view> names);

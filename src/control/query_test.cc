@@ -25,6 +25,17 @@ TEST(Query, ReadsLimits) {
   }
 }
 
+TEST(Query, ReadsLengthsOfTime) {
+  EXPECT_EQ(MUST(duration_of(ask({}), "notice", Duration::seconds(3))), Duration::seconds(3));
+  EXPECT_EQ(MUST(duration_of(ask({{"notice", "2m"}}), "notice", {})), Duration::minutes(2));
+  EXPECT_EQ(MUST(duration_of(ask({{"notice", "0s"}}), "notice", {})), Duration());
+  for (const char* bad : {"12", "-1s", "8d", "soon"}) {
+    const auto length = duration_of(ask({{"notice", bad}}), "notice", {});
+    ASSERT_FALSE(length.ok()) << bad;
+    EXPECT_EQ(length.error().field, "notice");
+  }
+}
+
 TEST(Query, ReadsFlags) {
   EXPECT_EQ(MUST(flag_of(ask({}), "watch")), Flag::kOff);
   EXPECT_EQ(MUST(flag_of(ask({{"watch", ""}}), "watch")), Flag::kOn);

@@ -179,6 +179,16 @@ struct Fields<NodeLeft> {
 };
 
 template <>
+struct Fields<NodeLeaving> {
+  static void visit(auto& visit, auto& event) {
+    visit("incarnation", event.incarnation, Required());
+    visit("leaves_at", event.leaves_at);
+    visit("node", event.node, Required());
+    visit("reason", event.reason);
+  }
+};
+
+template <>
 struct Fields<JobArchived> {
   static void visit(auto& visit, auto& event) { visit("job", event.job, Required()); }
 };

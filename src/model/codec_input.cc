@@ -49,6 +49,16 @@ struct Fields<NodeLost> {
 };
 
 template <>
+struct Fields<NodeNotice> {
+  static void visit(auto& visit, auto& input) {
+    visit("incarnation", input.incarnation, Required());
+    visit("leaves_at", input.leaves_at);
+    visit("node", input.node, Required());
+    visit("reason", input.reason);
+  }
+};
+
+template <>
 struct Fields<NodeReport> {
   static void visit(auto& visit, auto& input) {
     visit("incarnation", input.incarnation, Required());

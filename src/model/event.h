@@ -170,6 +170,15 @@ struct NodeLeft {
   friend bool operator==(const NodeLeft&, const NodeLeft&) = default;
 };
 
+// The node will be taken away: it gets no more work.
+struct NodeLeaving {
+  NodeId node;
+  Incarnation incarnation;
+  Time leaves_at;
+  std::string reason;
+  friend bool operator==(const NodeLeaving&, const NodeLeaving&) = default;
+};
+
 // A user wants the job to rest until it is resumed. What becomes of its tasks is in other events.
 struct JobHalted {
   JobId job;
@@ -246,7 +255,7 @@ using Event =
     std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened, LaneExtended,
                  LaneClosed, AttemptRunning, RankEnded, AttemptStopping, AttemptEnded, NodeJoined,
                  NodeLeft, JobArchived, JobDeleted, KeyExpired, TrialAsked, TrialReported,
-                 TrialParked, TrialPromoted, TrialTold, JobHalted>;
+                 TrialParked, TrialPromoted, TrialTold, JobHalted, NodeLeaving>;
 
 // "job.submitted", "attempt.ended": the `type` of an event's document.
 std::string_view type_of(const Event& event);

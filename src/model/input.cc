@@ -8,7 +8,7 @@ namespace {
 constexpr detail::Words<5> kVerbWords = {"cancel", "halt", "resume", "retry", "delete"};
 // In the order of the variant's alternatives.
 constexpr detail::Words<std::variant_size_v<Input>> kInputTypes = {
-    "submit", "request", "node.join", "node.lost", "node.report", "wake"};
+    "submit", "request", "node.join", "node.lost", "node.report", "wake", "node.notice"};
 
 }  // namespace
 

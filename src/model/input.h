@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "model/node.h"
 #include "model/report.h"
 #include "model/spec.h"
@@ -55,6 +56,16 @@ struct NodeLost {
   friend bool operator==(const NodeLost&, const NodeLost&) = default;
 };
 
+// A node will be taken away: a cloud wants its spot capacity back. Its attempts are asked to save
+// and end, and it gets no more.
+struct NodeNotice {
+  NodeId node;
+  Incarnation incarnation;
+  Time leaves_at;      // From then on it counts as gone.
+  std::string reason;  // CamelCase: Preempted.
+  friend bool operator==(const NodeNotice&, const NodeNotice&) = default;
+};
+
 // What a node observed since its last report. Metrics come before the ends of their ranks.
 struct NodeReport {
   NodeId node;
@@ -69,7 +80,7 @@ struct Wake {
   friend bool operator==(const Wake&, const Wake&) = default;
 };
 
-using Input = std::variant<Submit, JobRequest, NodeJoin, NodeLost, NodeReport, Wake>;
+using Input = std::variant<Submit, JobRequest, NodeJoin, NodeLost, NodeReport, Wake, NodeNotice>;
 
 // "cancel", "halt": the last word of an action's path.
 std::string_view to_string(JobRequest::Verb verb);

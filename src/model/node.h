@@ -15,10 +15,12 @@ struct NodeInfo {
   std::string pool = "local";
   std::string address = "127.0.0.1";
   Resources capacity;
-  bool colocate = false;             // Several places of one gang may share this node.
-  bool spot = false;                 // May be taken away at short notice.
-  std::int64_t price_micros = 0;     // Millionths of a dollar per hour.
-  std::int32_t port_first = 20'000;  // Ports that gangs may be given, [first, last].
+  bool colocate = false;               // Several places of one gang may share this node.
+  bool spot = false;                   // May be taken away at short notice.
+  std::string instance;                // The rented type it is, or is priced as; may be empty.
+  std::int64_t price_micros = 0;       // Millionths of a dollar per hour, if it could not be taken.
+  std::int64_t spot_price_micros = 0;  // What it costs as spot; 0: the same.
+  std::int32_t port_first = 20'000;    // Ports that gangs may be given, [first, last].
   std::int32_t port_last = 29'999;
 
   friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
@@ -28,5 +30,6 @@ struct NodeInfo {
 Result<void> check_node(const NodeInfo& node);
 
 inline constexpr std::size_t kNodesMax = 10'000;
+inline constexpr std::int64_t kPriceMicrosMax = 1'000'000'000'000;  // A million dollars an hour.
 
 }  // namespace runnel::model

@@ -90,11 +90,13 @@ struct Fields<NodeInfo> {
     visit("capacity", node.capacity);
     visit("colocate", node.colocate);
     visit("id", node.id, Required());
+    visit("instance", node.instance);
     visit("pool", node.pool, Text{"local"});
     visit("port_first", node.port_first, port_number(20'000));
     visit("port_last", node.port_last, port_number(29'999));
     visit("price_micros", node.price_micros);
     visit("spot", node.spot);
+    visit("spot_price_micros", node.spot_price_micros);
   }
   static Result<void> check(const NodeInfo& node) { return check_node(node); }
 };

@@ -77,10 +77,11 @@ struct StepSpec {
   std::string run;                   // A script for `sh -ec`.
   std::vector<std::string> command;  // argv without a shell.
 
-  std::int32_t num_nodes = 1;            // Places of the gang.
-  std::int32_t procs_per_node = 1;       // Processes (ranks) per place.
-  Resources resources;                   // Per place. cpus already defaulted unless whole_node.
-  bool whole_node = false;               // resources.cpus was not given and the job has one task.
+  std::int32_t num_nodes = 1;       // Places of the gang.
+  std::int32_t procs_per_node = 1;  // Processes (ranks) per place.
+  Resources resources;              // Per place. cpus already defaulted unless whole_node.
+  bool whole_node = false;          // resources.cpus was not given and the job has one task.
+  bool spot = false;                // May run on nodes that can be taken away, and prefers them.
   std::optional<std::int64_t> parallel;  // Most live tasks.
   RetryPolicy retry;
   std::optional<CheckpointPolicy> checkpoint;

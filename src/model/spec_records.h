@@ -164,6 +164,7 @@ struct Fields<StepSpec> {
     visit("samples", step.samples);
     visit("search", step.search);
     visit("secrets", step.secrets);
+    visit("spot", step.spot);
     visit("task_count", step.task_count, kOne);
     visit("whole_node", step.whole_node);
   }

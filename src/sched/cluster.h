@@ -12,6 +12,9 @@ namespace runnel::sched {
 // Whether several places of one gang may share a host.
 enum class Sharing : std::uint8_t { kOnePlacePerGang, kColocate };
 
+// Whether a host may be taken away at short notice.
+enum class Tenure : std::uint8_t { kLasting, kSpot };
+
 // A node as placement sees it.
 struct Host {
   NodeId id;
@@ -19,6 +22,7 @@ struct Host {
   model::Resources capacity;
   model::Resources free;
   Sharing sharing = Sharing::kOnePlacePerGang;
+  Tenure tenure = Tenure::kLasting;
 };
 
 // The hosts that are up, and what is free on each.

@@ -23,17 +23,12 @@ Leftover leftover_of(const Host& host) {
   return {devices, host.free.milli_cpus, host.free.memory.count()};
 }
 
-std::int64_t room_for(const Request& request, const Host& host) {
-  const std::int64_t most = host.sharing == Sharing::kColocate ? request.places : 1;
-  return share_of(request, host).times_in(host.free, most);
-}
-
 std::vector<Candidate> candidates(const Request& request, const Cluster& cluster,
                                   const std::set<NodeId>& closed) {
   std::vector<Candidate> found;
   for (const auto& [id, host] : cluster.hosts()) {
     if (closed.contains(id)) continue;
-    const std::int64_t places = room_for(request, host);
+    const std::int64_t places = places_in(request, host, host.free);
     if (places > 0) found.push_back({&host, places, leftover_of(host)});
   }
   return found;
@@ -47,12 +42,23 @@ model::Resources share_of(const Request& request, const Host& host) {
   return share;
 }
 
+std::int64_t places_in(const Request& request, const Host& host, const model::Resources& amount) {
+  if (host.tenure == Tenure::kSpot && request.spot_use == SpotUse::kNever) return 0;
+  const std::int64_t most = host.sharing == Sharing::kColocate ? request.places : 1;
+  return share_of(request, host).times_in(amount, most);
+}
+
+bool could_hold(const Request& request, const Host& host) {
+  return places_in(request, host, host.capacity) > 0;
+}
+
 std::optional<Placement> place(const Request& request, const Cluster& cluster,
                                const std::set<NodeId>& closed) {
   CHECK(request.places > 0, "a request without places");
   std::vector<Candidate> found = candidates(request, cluster, closed);
   std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
-    // A gang prefers few hosts; among equals the fullest host.
+    // Who may use cheap hosts does; a gang prefers few hosts; among equals the fullest host.
+    if (a.host->tenure != b.host->tenure) return a.host->tenure == Tenure::kSpot;
     if (a.places != b.places) return a.places > b.places;
     if (a.leftover != b.leftover) return a.leftover < b.leftover;
     return a.host->id < b.host->id;

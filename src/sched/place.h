@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <vector>
@@ -20,13 +21,19 @@ struct Placement {
 };
 
 // Places one lane of `request` by best fit: the hosts left fullest first, so that large holes stay
-// for large requests (PACK); nothing when the whole gang does not fit. Hosts in `closed` are not
+// for large requests (PACK), spot hosts before others when it may use them; nothing when the whole
+// gang does not fit. Hosts in `closed` are not
 // used. Deterministic: ties go to the smaller node id.
 std::optional<Placement> place(const Request& request, const Cluster& cluster,
                                const std::set<NodeId>& closed = {});
 
 // The same on an idle cluster: can it ever start?
 bool feasible(const Request& request, const Cluster& cluster);
+
+// Whether the host, all of it free, could hold a place of the request.
+bool could_hold(const Request& request, const Host& host);
+// How many places of the request go into `amount` of the host: its capacity, or what is free.
+std::int64_t places_in(const Request& request, const Host& host, const model::Resources& amount);
 
 // What one place of the request takes from this host.
 model::Resources share_of(const Request& request, const Host& host);

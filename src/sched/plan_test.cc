@@ -49,6 +49,22 @@ TEST(Place, PacksTheFullestHostThatFits) {
   EXPECT_FALSE(place(request(1, 9), cluster).has_value());
 }
 
+TEST(Place, SpotHostsAreForThoseThatMayUseThemAndPreferThem) {
+  Host cheap = host("a", 8);
+  cheap.tenure = Tenure::kSpot;
+  const Cluster both = cluster_of({cheap, host("b", 2)});
+  Request wary = request(1, 2);
+  EXPECT_EQ(place(wary, both)->at[0].node, NodeId("b"));
+  EXPECT_FALSE(could_hold(wary, cheap));
+  EXPECT_FALSE(feasible(request(1, 8), both));
+  Request bold = request(2, 2);
+  bold.spot_use = SpotUse::kPreferred;
+  const auto placed = place(bold, both);
+  ASSERT_EQ(placed->at.size(), 2U);
+  EXPECT_EQ(placed->at[0].node, NodeId("a")) << "first the cheap one, though the other is fuller";
+  EXPECT_EQ(placed->at[1].node, NodeId("b")) << "and the rest where there is room";
+}
+
 TEST(Place, AGangTakesAllItsPlacesOrNone) {
   const Cluster cluster = cluster_of({host("a", 2), host("b", 2), host("c", 1)});
   EXPECT_EQ(place(request(2, 2), cluster)->at.size(), 2U);

@@ -20,12 +20,16 @@ struct QueueKey {
 // How much of a host's CPUs a place takes.
 enum class CpuShare : std::uint8_t { kAsAsked, kWholeHost };
 
+// Which hosts a place may use: spot hosts are for those alone that said they can bear to lose one.
+enum class SpotUse : std::uint8_t { kNever, kPreferred };
+
 // One step's wish: up to `lanes_wanted` lanes, each of `places` places that start together.
 struct Request {
   QueueKey key;
   std::int32_t places = 1;
   model::Resources per_place;
   CpuShare cpu_share = CpuShare::kAsAsked;
+  SpotUse spot_use = SpotUse::kNever;
   std::int64_t lanes_wanted = 1;
   Time waiting_since;
   Duration limit;  // Each lane ends within this; zero: unknown.

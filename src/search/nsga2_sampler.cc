@@ -75,6 +75,7 @@ class Nsga2Sampler : public Sampler {
   // Best first: by front, then the lonelier, then the earlier.
   void rank() {
     std::vector<Values> all;
+    all.reserve(population_.size());
     for (const Member& member : population_) all.push_back(member.values);
     std::vector<std::size_t> order;
     for (const std::vector<std::size_t>& front : nondominated_fronts(all)) {
@@ -82,6 +83,7 @@ class Nsga2Sampler : public Sampler {
       order.insert(order.end(), sorted.begin(), sorted.end());
     }
     std::vector<Member> ranked;
+    ranked.reserve(order.size());
     for (const std::size_t i : order) ranked.push_back(std::move(population_[i]));
     population_ = std::move(ranked);
   }
@@ -95,6 +97,7 @@ class Nsga2Sampler : public Sampler {
       return std::tuple(-distances[place], population_[front[place]].number);
     });
     std::vector<std::size_t> sorted;
+    sorted.reserve(places.size());
     for (const std::size_t place : places) sorted.push_back(front[place]);
     return sorted;
   }

@@ -70,6 +70,8 @@ class SimControl {
   bool request(model::JobRequest request, Reply reply);
   // From nodes.
   void receive(const Heartbeat& beat);
+  // A cloud wants the node back.
+  void give_notice(const NodeId& node, Duration notice);
   // A message to the node was lost: its connection is gone, and it joins again.
   void lose_link(const NodeId& node) { linked_.erase(node); }
 

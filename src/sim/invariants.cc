@@ -249,6 +249,12 @@ std::string Invariants::on(const model::NodeLeft& event) {
   return "";
 }
 
+// It runs what it has, and gets nothing more.
+std::string Invariants::on(const model::NodeLeaving& event) {
+  up_.erase(event.node);
+  return "";
+}
+
 // Nothing starts before what it needs has succeeded, nor on a node that is not there.
 std::string Invariants::check_start(LaneId lane, const JobId& job, StepIndex step) const {
   for (StepIndex need : spec_at(specs_, job, step).depends_on) {
@@ -258,7 +264,8 @@ std::string Invariants::check_start(LaneId lane, const JobId& job, StepIndex ste
            std::to_string(need.value()) + " has succeeded";
   }
   for (const NodeId& node : lanes_.at(lane)) {
-    if (!up_.contains(node)) return "work is given to node " + node.str() + ", which is down";
+    if (!up_.contains(node))
+      return "work is given to node " + node.str() + ", which is down or leaving";
   }
   return "";
 }

@@ -41,6 +41,7 @@ class Invariants {
   std::string on(const model::AttemptEnded& event);
   std::string on(const model::NodeJoined& event);
   std::string on(const model::NodeLeft& event);
+  std::string on(const model::NodeLeaving& event);
   std::string on(const model::JobArchived&) { return ""; }  // See history.h.
   std::string on(const model::JobDeleted&) { return ""; }   // See history.h.
   std::string on(const model::KeyExpired&) { return ""; }   // See history.h.

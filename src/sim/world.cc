@@ -140,7 +140,7 @@ class World {
         return;
       case FaultKind::kStorm: network_.storm_until = std::max(network_.storm_until, until); return;
       case FaultKind::kLyingNode: return node.lie();
-      case FaultKind::kPreemption: return node.preempt(fault.lasts);
+      case FaultKind::kPreemption: return preempt(node, fault.lasts);
       case FaultKind::kClientCrash: return clients_.crash();
       case FaultKind::kNodeRemoved:
         node.remove();
@@ -149,6 +149,14 @@ class World {
       case FaultKind::kClockJump:
         return control_.jump_clock(Duration::millis(dice_.between(-3'600'000, 3'600'000)));
     }
+  }
+
+  // With a notice, or without.
+  void preempt(SimNode& node, Duration gone) {
+    if (dice_.chance(500)) return node.preempt(gone);
+    const Duration notice = Duration::millis(dice_.between(0, 5'000));
+    control_.give_notice(node.info().id, notice);
+    agenda_.after(notice, [&node, gone] { node.preempt(gone); });
   }
 
   void cover(FaultKind kind) {

@@ -31,6 +31,11 @@ void Diagnostics::report_inside(const Item& item, std::string_view piece, Error 
   keep(item, found == std::string_view::npos ? item.node->offset : found, std::move(error));
 }
 
+void Diagnostics::keep_placed(Error error) {
+  CHECK(error.where.known(), "the error says where it stands");
+  faults_.emplace(0, std::move(error));
+}
+
 std::vector<Error> Diagnostics::take() {
   std::vector<Error> errors;
   for (auto& [offset, error] : faults_) {

@@ -37,6 +37,8 @@ class Diagnostics {
   void report(const Item& item, Error error);
   // The same for a piece of text somewhere inside a scalar: the place is that of `piece`.
   void report_inside(const Item& item, std::string_view piece, Error error);
+  // Keeps an error that knows its place already: the YAML reader's.
+  void keep_placed(Error error);
 
   bool ok() const { return faults_.empty(); }
   bool full() const { return faults_.size() >= kErrorsMax; }  // Looking further is in vain.

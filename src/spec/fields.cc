@@ -114,7 +114,6 @@ std::vector<Field> make_place_fields() {
       planned("volumes", "Data sets by name."),
       planned("image", "A container image."),
       planned("setup", "Commands before `run`."),
-      planned("spot", "Cheap capacity that may be taken away."),
       planned("warn", "A signal before the end."),
       planned("infra", "Where to run."),
   };
@@ -169,7 +168,10 @@ const FieldTable& resource_fields() {
        {.name = "accelerators",
         .form = Form::kAccelerators,
         .doc = "Devices by name and count, `H100:8`."},
-       planned("spot", "Cheap capacity that may be taken away."),
+       {.name = "spot",
+        .form = Form::kBoolean,
+        .doc = "Whether it may run on nodes that can be taken away, which it then prefers; "
+               "false by default."},
        planned("infra", "Where to run."),
        planned("any_of", "Alternatives to run on."),
        planned("max_price", "The most dollars per hour."),
@@ -307,7 +309,17 @@ const FieldTable& node_fields() {
        {.name = "spot",
         .form = Form::kBoolean,
         .doc = "Whether it may be taken away at short notice."},
-       {.name = "price", .form = Form::kMoney, .doc = "Dollars per hour."},
+       {.name = "instance",
+        .form = Form::kText,
+        .doc = "The rented type that it is, by its name in the table of prices; the cheapest that "
+               "holds it by default."},
+       {.name = "price",
+        .form = Form::kMoney,
+        .doc =
+            "Dollars per hour; that of `instance` by default, 0 for a machine that is paid for."},
+       {.name = "spot_price",
+        .form = Form::kMoney,
+        .doc = "Dollars per hour as a spot node; that of `instance` by default."},
        {.name = "colocate",
         .form = Form::kBoolean,
         .doc = "Whether several places of one gang may share it."}}};
@@ -325,7 +337,9 @@ std::string_view our_word_for(std::string_view foreign) {
     std::string_view foreign;
     std::string_view ours;
   };
-  static constexpr std::array<Pair, 27> kWords = {{
+  static constexpr std::array<Pair, 29> kWords = {{
+      {"spot", "resources.spot"},
+      {"use_spot", "resources.spot"},
       {"gpus", "resources.accelerators"},
       {"gpu", "resources.accelerators"},
       {"cpu", "resources.cpus"},

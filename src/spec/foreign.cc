@@ -22,8 +22,7 @@ struct Marker {
   std::string_view shown;
 };
 
-constexpr std::array<Marker, 10> kTopMarkers = {{
-    {"experiments", "a Hyper recipe", "`experiments`"},
+constexpr std::array<Marker, 9> kTopMarkers = {{
     {"framework", "an FfDL manifest", "`framework`"},
     {"learners", "an FfDL manifest", "`learners`"},
     {"data_stores", "an FfDL manifest", "`data_stores`"},

@@ -59,6 +59,16 @@ std::vector<fs::path> files_in(const char* folder) {
   return files;
 }
 
+std::vector<fs::path> recipes() {
+  std::vector<fs::path> files;
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(RUNNEL_SOURCE_DIR) / "examples" / "hyper")) {
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 std::string test_name(const testing::TestParamInfo<fs::path>& info) {
   std::string name = "f" + info.param.stem().string();
   std::replace_if(name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
@@ -105,6 +115,40 @@ TEST_P(GoodFile, BecomesItsModel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, GoodFile, testing::ValuesIn(files_in("good")), test_name);
+
+// Hyper's three documented kinds of recipes and their twins without GPUs: what `runnel import`
+// prints.
+class Recipe : public testing::TestWithParam<fs::path> {};
+
+TEST_P(Recipe, IsImported) {
+  ParseContext context = context_for(GetParam());
+  context.look_only = true;
+  const std::string text = read_file(GetParam());
+  const ImportReport report = import_file(text, context);
+  ASSERT_TRUE(report.errors.empty()) << lines_of(report.errors);
+  fs::path golden = kFolder / "recipes" / GetParam().filename();
+  expect_golden(golden.replace_extension(".txt"), report.text + lines_of(report.notes));
+  const JobFileReport as_recipe = parse_job_file_all(text, context);
+  context.nodes.clear();  // What our own form asks of machines is no note.
+  const JobFileReport as_job = parse_job_file_all(report.text, context);
+  ASSERT_TRUE(as_job.spec.has_value()) << lines_of(as_job.errors);
+  EXPECT_EQ(*as_recipe.spec, *as_job.spec) << "both forms say the same";
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, Recipe, testing::ValuesIn(recipes()), test_name);
+
+TEST(Golden, ARecipeIsRefusedWhereNoMachineCanRunIt) {
+  const fs::path recipe = recipes().front().parent_path() / "multi_gpu.yaml";
+  const JobFileReport report = parse_job_file_all(read_file(recipe), context_for(recipe));
+  ASSERT_EQ(report.errors.size(), 1u);
+  EXPECT_EQ(report.errors[0].field, "experiments.imagenet.hardware.gpu");
+}
+
+TEST(Golden, AJobFileOfOursIsNotImported) {
+  const ImportReport report = import_file("run: true", {});
+  ASSERT_EQ(report.errors.size(), 1u);
+  EXPECT_EQ(report.errors[0].message, "this is a job file of Runnel already");
+}
 
 TEST(Golden, EveryExampleIsValid) {
   std::size_t count = 0;

@@ -28,20 +28,34 @@ struct ParseContext {
   std::optional<std::string> name;        // -n
   std::optional<std::int32_t> priority;   // --priority
   RunFlags flags;                         // --cpus and its kind: they win over the file.
+  // Whether to look only: then what another system's file asks of machines that are not among
+  // `nodes` is noted and not refused.
+  bool look_only = false;
 };
 
 // Either a job or the reasons why there is none.
 struct JobFileReport {
   std::optional<model::JobSpec> spec;
   std::vector<Error> errors;  // Sorted by place; empty exactly when there is a spec.
+  // What another system's file says and the job cannot carry, and what happens instead.
+  std::vector<Error> notes;
 };
 
-// Reads a job file: YAML 1.2, strictly. Nothing is ignored: an unknown field, a field of a later
-// version, a value out of its limits are errors with file:line:column, field, value and remedy.
-// kUnsupported for what is known and not built yet, kInvalid otherwise. Never throws, reads no
-// file.
+// Reads a job file, or a Hyper recipe as one: YAML 1.2, strictly. Nothing is ignored: an unknown
+// field, a field of a later version, a value out of its limits are errors with file:line:column,
+// field, value and remedy. kUnsupported for what is known and not built yet, kInvalid otherwise.
+// Never throws, reads no file.
 JobFileReport parse_job_file_all(std::string_view text, const ParseContext& context);
 // The same with the first error alone.
 Result<model::JobSpec> parse_job_file(std::string_view text, const ParseContext& context);
+
+// Another system's file as a job file of ours.
+struct ImportReport {
+  std::string text;           // Empty when there are errors.
+  std::vector<Error> errors;  // As of JobFileReport.
+  std::vector<Error> notes;
+};
+// kInvalid for a file that is ours already, kUnsupported for one that cannot be read yet.
+ImportReport import_file(std::string_view text, const ParseContext& context);
 
 }  // namespace runnel::spec

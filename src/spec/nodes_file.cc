@@ -1,9 +1,12 @@
 #include "spec/nodes_file.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "base/check.h"
+#include "base/nearest.h"
+#include "spec/capacity.h"
 #include "spec/names.h"
 #include "spec/scalars.h"
 #include "spec/scope.h"
@@ -15,7 +18,8 @@ namespace {
 // Reads the list of nodes; faults go to the scope.
 class NodesReader {
  public:
-  explicit NodesReader(Diagnostics& faults) : scope_{faults, {}, {}} {}
+  NodesReader(Diagnostics& faults, const std::vector<model::InstanceType>& types)
+      : scope_{faults, {}, {}}, types_(types) {}
 
   std::vector<model::NodeInfo> run(const YamlNode& root) {
     const Item item{&root, ""};
@@ -54,17 +58,38 @@ class NodesReader {
     if (!object) return;
     model::NodeInfo node;
     read_names(item, *object, node);
-    read_capacity(item, *object, node.capacity);
+    node.capacity = read_capacity(scope_, *object);
     if (const auto spot = object->take("spot"))
       node.spot = read_boolean(scope_, *spot).value_or(false);
     if (const auto colocate = object->take("colocate")) {
       node.colocate = read_boolean(scope_, *colocate).value_or(false);
     }
-    if (const auto price = object->take("price")) {
-      node.price_micros = read_money(scope_, *price).value_or(0);
-    }
+    read_price(*object, node);
     object->done();
     nodes_.push_back(std::move(node));
+  }
+
+  void read_price(ObjectReader& object, model::NodeInfo& node) {
+    const auto instance = object.take("instance");
+    if (instance) node.instance = read_instance(*instance);
+    const auto price = object.take("price");
+    if (!price) model::price_as(node, types_);
+    if (price) node.price_micros = read_money(scope_, *price).value_or(0);
+    if (const auto spot = object.take("spot_price")) {
+      node.spot_price_micros = read_money(scope_, *spot).value_or(0);
+    }
+  }
+
+  std::string read_instance(const Item& item) {
+    std::string name = read_verbatim(scope_, item).value_or("");
+    std::vector<std::string_view> known;
+    for (const model::InstanceType& type : types_) known.emplace_back(type.name);
+    const bool found = std::find(known.begin(), known.end(), name) != known.end();
+    if (found || known.empty() || name.empty()) return name;
+    const std::string near = nearest(name, known);
+    scope_.refuse(item, "'" + shown(name) + "' is not in the table of prices", shown(name),
+                  near.empty() ? "the types are " + listed(known) : "did you mean " + near + "?");
+    return {};
   }
 
   void read_names(const Item& item, ObjectReader& object, model::NodeInfo& node) {
@@ -76,7 +101,7 @@ class NodesReader {
                       "give each node a name of its own");
       }
     } else {
-      refuse_missing(item, "name", "a");
+      refuse_missing(scope_, item, "name", "a");
     }
     if (const auto pool = object.take("pool")) node.pool = read_name(*pool);
   }
@@ -89,40 +114,20 @@ class NodesReader {
     return {};
   }
 
-  void read_capacity(const Item& item, ObjectReader& object, model::Resources& capacity) {
-    if (const auto cpus = object.take("cpus")) {
-      capacity.milli_cpus = read_cpus(scope_, *cpus).value_or(0);
-    } else {
-      refuse_missing(item, "cpus", "4");
-    }
-    if (const auto memory = object.take("memory")) {
-      capacity.memory = read_bytes(scope_, *memory, Bytes::mebi(1)).value_or(Bytes());
-    } else {
-      refuse_missing(item, "memory", "16GB");
-    }
-    if (const auto devices = object.take("accelerators")) {
-      capacity.accelerators = read_accelerators(scope_, *devices).value_or(Accelerators());
-    }
-  }
-
-  void refuse_missing(const Item& item, const std::string& field, const std::string& example) {
-    if (item.node->find(field) != nullptr) return;  // There and empty: reported as such.
-    scope_.refuse(item, "`" + field + "` is missing", "", "add " + field + ": " + example);
-  }
-
   Scope scope_;
+  const std::vector<model::InstanceType>& types_;
   std::set<std::string> seen_;
   std::vector<model::NodeInfo> nodes_;
 };
 
 }  // namespace
 
-Result<std::vector<model::NodeInfo>> parse_nodes_file(std::string_view text,
-                                                      const std::string& file) {
+Result<std::vector<model::NodeInfo>> parse_nodes_file(
+    std::string_view text, const std::string& file, const std::vector<model::InstanceType>& types) {
   const std::string_view source = without_byte_order_mark(text);
   const YamlNodePtr root = TRY(read_yaml(source, file));
   Diagnostics faults(file, source);
-  std::vector<model::NodeInfo> nodes = NodesReader(faults).run(*root);
+  std::vector<model::NodeInfo> nodes = NodesReader(faults, types).run(*root);
   std::vector<Error> errors = faults.take();
   if (!errors.empty()) return std::move(errors.front());
   CHECK(nodes.size() <= model::kNodesMax, "the list was bounded before it was read");

@@ -71,5 +71,44 @@ TEST(NodesFile, SaysWhatIsWrongWhere) {
             "nodes.yaml:1:9: nodes.0: a node is a mapping, and ");
 }
 
+const std::vector<model::InstanceType>& price_list() {
+  static const std::vector<model::InstanceType> kTypes = [] {
+    model::InstanceType small{"small", {}, 100'000, 30'000};
+    small.capacity.milli_cpus = 4'000;
+    small.capacity.memory = Bytes::gibi(16);
+    model::InstanceType large = small;
+    large.name = "large";
+    large.capacity.milli_cpus = 64'000;
+    large.price_micros = 2'000'000;
+    return std::vector<model::InstanceType>{small, large};
+  }();
+  return kTypes;
+}
+
+model::NodeInfo priced(const std::string& fields) {
+  const std::string text = "nodes: [{name: a, cpus: 4, memory: 16GB" + fields + "}]";
+  return MUST(parse_nodes_file(text, "nodes.yaml", price_list()))
+  .front();
+}
+
+TEST(NodesFile, ANodeIsPricedAsWhatItIs) {
+  EXPECT_EQ(priced("").instance, "small");
+  EXPECT_EQ(priced("").price_micros, 100'000);
+  EXPECT_EQ(priced("").spot_price_micros, 30'000);
+  EXPECT_EQ(priced(", instance: large").price_micros, 2'000'000);
+  EXPECT_EQ(priced(", price: 0").price_micros, 0) << "a machine that is paid for";
+  EXPECT_EQ(priced(", price: 0").instance, "");
+  EXPECT_EQ(priced(", spot_price: 0.01").spot_price_micros, 10'000);
+}
+
+TEST(NodesFile, AnUnknownInstanceIsNamedWithTheNearest) {
+  const auto nodes = parse_nodes_file("nodes: [{name: a, cpus: 1, memory: 1GB, instance: lrge}]",
+                                      "nodes.yaml", price_list());
+  ASSERT_FALSE(nodes.ok());
+  EXPECT_EQ(nodes.error().to_string(),
+            "nodes.yaml:1:51: nodes.0.instance: 'lrge' is not in the table of prices; did you mean "
+            "large?");
+}
+
 }  // namespace
 }  // namespace runnel::spec

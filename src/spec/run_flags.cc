@@ -9,37 +9,27 @@
 #include "spec/job_reader.h"
 #include "spec/names.h"
 #include "spec/scope.h"
-#include "spec/yaml.h"
+#include "spec/yaml_build.h"
 
 namespace runnel::spec {
 namespace {
 
-using Node = std::shared_ptr<YamlNode>;
-
-Node make(YamlNode::Kind kind, const char* flag) {
-  auto node = std::make_shared<YamlNode>();
-  node->kind = kind;
-  node->flag = flag;
-  return node;
+YamlNode flag_named(const char* flag) {
+  YamlNode origin;
+  origin.flag = flag;
+  return origin;
 }
 
-Node scalar(std::string text, const char* flag) {
-  Node node = make(YamlNode::Kind::kScalar, flag);
-  node->quoted = true;
-  node->text = std::move(text);
-  return node;
-}
+YamlDraft make(YamlNode::Kind kind, const char* flag) { return new_yaml(kind, flag_named(flag)); }
 
-void add(YamlNode& map, const char* key, Node value) {
-  const char* flag = value->flag.c_str();
-  Node name = scalar(key, flag);
-  map.members.push_back({std::move(name), std::move(value)});
+YamlDraft scalar(std::string text, const char* flag) {
+  return new_yaml_text(std::move(text), flag_named(flag));
 }
 
 // A field from a flag that may not have been given.
 void add_flag(YamlNode& map, const char* key, const std::optional<std::string>& value,
               const char* flag) {
-  if (value) add(map, key, scalar(*value, flag));
+  if (value) add_yaml(map, key, scalar(*value, flag));
 }
 
 std::string job_name(const std::string& program) {
@@ -48,17 +38,17 @@ std::string job_name(const std::string& program) {
   return name.empty() ? "main" : name;
 }
 
-Node command_node(const std::vector<std::string>& command) {
+YamlDraft command_node(const std::vector<std::string>& command) {
   CHECK(!command.empty(), "a job has a program");
-  Node list = make(YamlNode::Kind::kList, "COMMAND");
+  YamlDraft list = make(YamlNode::Kind::kList, "COMMAND");
   for (const std::string& word : command) {
     list->items.push_back(scalar(template_literal(word), "COMMAND"));
   }
   return list;
 }
 
-Node resources_node(const RunFlags& flags) {
-  Node resources = make(YamlNode::Kind::kMap, "run");
+YamlDraft resources_node(const RunFlags& flags) {
+  YamlDraft resources = make(YamlNode::Kind::kMap, "run");
   add_flag(*resources, "cpus", flags.cpus, "--cpus");
   add_flag(*resources, "memory", flags.memory, "--memory");
   add_flag(*resources, "accelerators", flags.gpus, "--gpus");
@@ -66,27 +56,27 @@ Node resources_node(const RunFlags& flags) {
 }
 
 // What the flags say of any step.
-Node fields_node(const RunFlags& flags) {
-  Node job = make(YamlNode::Kind::kMap, "run");
-  Node resources = resources_node(flags);
-  if (!resources->members.empty()) add(*job, "resources", std::move(resources));
+YamlDraft fields_node(const RunFlags& flags) {
+  YamlDraft job = make(YamlNode::Kind::kMap, "run");
+  YamlDraft resources = resources_node(flags);
+  if (!resources->members.empty()) add_yaml(*job, "resources", std::move(resources));
   add_flag(*job, "num_nodes", flags.num_nodes, "--num-nodes");
   add_flag(*job, "procs_per_node", flags.procs_per_node, "--procs-per-node");
   add_flag(*job, "max_duration", flags.max_duration, "--max-duration");
   add_flag(*job, "grace", flags.grace, "--grace");
   add_flag(*job, "max_log", flags.max_log, "--max-log");
   if (flags.retries) {
-    Node retry = make(YamlNode::Kind::kMap, "--retries");
+    YamlDraft retry = make(YamlNode::Kind::kMap, "--retries");
     add_flag(*retry, "max", flags.retries, "--retries");
-    add(*job, "retry", std::move(retry));
+    add_yaml(*job, "retry", std::move(retry));
   }
   return job;
 }
 
-Node job_node(const RunFlags& flags) {
-  Node job = fields_node(flags);
-  add(*job, "name", scalar(job_name(flags.command.front()), "COMMAND"));
-  add(*job, "command", command_node(flags.command));
+YamlDraft job_node(const RunFlags& flags) {
+  YamlDraft job = fields_node(flags);
+  add_yaml(*job, "name", scalar(job_name(flags.command.front()), "COMMAND"));
+  add_yaml(*job, "command", command_node(flags.command));
   return job;
 }
 
@@ -128,7 +118,7 @@ Error no_command() {
 }  // namespace
 
 YamlNodePtr with_flags(YamlNodePtr document, const RunFlags& flags) {
-  const Node fields = fields_node(flags);
+  const YamlDraft fields = fields_node(flags);
   if (fields->members.empty() || !document->is_map()) return document;
   auto job = std::make_shared<YamlNode>(*merged(*document, *fields, Missing::kAdd));
   for (YamlMember& member : job->members) {
@@ -142,7 +132,7 @@ Result<model::JobSpec> job_from_flags(const RunFlags& flags, const ParseContext&
   for (const std::string& word : flags.command) {
     CHECK(word.find('\0') == std::string::npos, "an argument of a process holds no NUL");
   }
-  const Node job = job_node(flags);
+  const YamlDraft job = job_node(flags);
   Diagnostics faults(context.file, "");
   JobFileReport report = read_job(*job, faults, context);
   if (report.spec) return std::move(*report.spec);

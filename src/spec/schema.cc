@@ -140,7 +140,7 @@ std::string_view written(Form form) {
     case Form::kPruner: return "name, or mapping";
     case Form::kModes: return "`{metric: max}`";
     case Form::kCondition: return "`{parameter: value}`";
-    case Form::kPoints: return "list of mappings";
+    case Form::kPoints:
     case Form::kNodes: return "list of mappings";
     case Form::kAny: break;
   }

@@ -317,6 +317,16 @@ class AmountCheck {
   bool fits_ = true;
 };
 
+// The nodes that the step may use.
+std::vector<model::NodeInfo> usable(const StepDraft& draft,
+                                    const std::vector<model::NodeInfo>& nodes) {
+  std::vector<model::NodeInfo> found;
+  for (const model::NodeInfo& node : nodes) {
+    if (draft.spec.spot || !node.spot) found.push_back(node);
+  }
+  return found;
+}
+
 // Places of the gang that the nodes can hold at one time, counted up to `needed`.
 std::int64_t places(const StepDraft& draft, const std::vector<model::NodeInfo>& nodes,
                     std::int64_t needed) {
@@ -365,8 +375,16 @@ void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts) {
 }
 
 void check_capacity(const Scope& scope, const StepDraft& draft,
-                    const std::vector<model::NodeInfo>& nodes) {
-  if (nodes.empty() || !AmountCheck(scope, draft, nodes).run()) return;
+                    const std::vector<model::NodeInfo>& all) {
+  if (all.empty()) return;
+  const std::vector<model::NodeInfo> nodes = usable(draft, all);
+  if (nodes.empty()) {
+    const Item& at = draft.resources ? *draft.resources : draft.item;
+    scope.refuse(at, "all nodes are spot nodes, which may be taken away at short notice", "",
+                 "write resources: {spot: true}, if the step can bear that");
+    return;
+  }
+  if (!AmountCheck(scope, draft, nodes).run()) return;
   const std::int64_t needed = draft.spec.num_nodes;
   const std::int64_t found = places(draft, nodes, needed);
   CHECK(found <= needed, "places are counted up to what is needed");

@@ -166,6 +166,10 @@ void read_resources(Scope& scope, const Item& item, StepDraft& draft) {
                                  .with_hint("ask for one, such as H100:8"));
     }
   }
+  draft.spec.spot = false;
+  if (const auto spot = object->take("spot")) {
+    draft.spec.spot = read_boolean(scope, *spot).value_or(false);
+  }
   object->done();
 }
 

@@ -26,6 +26,10 @@ class Runnel:
             if name.startswith("RUNNEL_") and name != "RUNNEL_HOME":
                 del self.env[name]
 
+    def use_python_of_the_project(self):
+        """Lets `python3` in a job be the one that has the packages of the examples."""
+        self.env["PATH"] = f"{ROOT / '.venv/bin'}:{self.env['PATH']}"
+
     def start(self, *words, **options):
         options.setdefault("cwd", self.work)
         options.setdefault("env", self.env)

@@ -18,9 +18,9 @@ constexpr std::array<std::string_view, 8> kInherited = {"HOME",  "LANG",   "LOGN
 static_assert(std::is_sorted(kInherited.begin(), kInherited.end()));
 
 // The runner sets these: it chooses the folders.
-constexpr std::array<std::string_view, 6> kByRunner = {
-    "RUNNEL_ATTEMPT_KEY",  "RUNNEL_CHECKPOINT_DIR", "RUNNEL_JOB_DIR",
-    "RUNNEL_METRICS_FILE", "RUNNEL_RESUME_FROM",    "RUNNEL_TASK_DIR"};
+constexpr std::array<std::string_view, 7> kByRunner = {
+    "RUNNEL_ATTEMPT_KEY",  "RUNNEL_CHECKPOINT_DIR", "RUNNEL_JOB_DIR", "RUNNEL_METRICS_FILE",
+    "RUNNEL_PREEMPT_FILE", "RUNNEL_RESUME_FROM",    "RUNNEL_TASK_DIR"};
 static_assert(std::is_sorted(kByRunner.begin(), kByRunner.end()));
 
 std::string_view name_of(std::string_view variable) {

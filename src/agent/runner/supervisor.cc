@@ -8,6 +8,7 @@
 #include "agent/log_index.h"
 #include "agent/runner/moment.h"
 #include "agent/runner/port.h"
+#include "agent/runner/preempt_file.h"
 #include "agent/runner/reopened_output.h"
 #include "agent/runner/report_text.h"
 #include "base/check.h"
@@ -158,6 +159,8 @@ Result<void> Supervisor::prepare(Place& place) {
   if (place.folder.path.empty()) {
     place.folder = TRY(job->folders.take(place.slot, place.start.attempt, place.start.task_folder,
                                          place.start.checkpoint_dir));
+    // A runner that died may have left it.
+    if (place.start.attempt.attempt.value() > 1) remove_preempt_file(place.folder.path);
   }
   for (RankRun& rank : place.ranks) {
     const Time now = wall_now();
@@ -186,6 +189,7 @@ void Supervisor::unprepare(Place& place) {
   if (place.memory_group) memory_groups_.give_back(*std::move(place.memory_group));
   place.memory_group.reset();
   if (!place.folder.path.empty()) {
+    if (place.forced) remove_preempt_file(place.folder.path);
     job.folders.give_back(place.slot, place.folder);
   }
   job.output.give_slot(
@@ -260,9 +264,11 @@ void Supervisor::stop(const PlaceStop& stop) {
   Place& place = *found->second;
   const bool queued = !running_.contains(place.number);
   if (!queued) {
-    if (stop.reason != model::StopReason::kWithdrawn) {
-      end_place(place, model::EndCause::kStopped, {}, stop.grace);
+    if (stop.reason == model::StopReason::kWithdrawn) return;
+    if (stop.reason == model::StopReason::kPreempted && !place.forced) {
+      write_preempt_file(place.folder.path, wall_now() + stop.grace);
     }
+    end_place(place, model::EndCause::kStopped, {}, stop.grace);
     return;
   }
   Lane& lane = lanes_.at({place.start.node, place.start.lane});

@@ -6,6 +6,7 @@
 #include "agent/log_index.h"
 #include "agent/metrics_file.h"
 #include "agent/runner/moment.h"
+#include "agent/runner/preempt_file.h"
 #include "agent/runner/supervisor.h"
 #include "base/check.h"
 
@@ -39,6 +40,7 @@ TextBlock Supervisor::own_variables(const Place& place, const RankRun& rank) con
   own.push_back("RUNNEL_TASK_DIR", folder.path);
   own.push_back("RUNNEL_CHECKPOINT_DIR", folder.checkpoint);
   own.push_back("RUNNEL_METRICS_FILE", metrics_path(folder.path));
+  own.push_back("RUNNEL_PREEMPT_FILE", preempt_path(folder.path));
   own.push_back(kAttemptKeyName, strays_.key_of({place.number, rank.fact.report.rank}));
   if (folder.resume) own.push_back("RUNNEL_RESUME_FROM", folder.checkpoint);
   return own;

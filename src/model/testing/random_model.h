@@ -101,7 +101,9 @@ class RandomModel {
     out.capacity = resources();
     out.colocate = maybe();
     out.spot = maybe();
-    out.price_micros = count64();
+    if (maybe()) out.instance = word();
+    out.price_micros = count64() % (kPriceMicrosMax + 1);
+    if (maybe()) out.spot_price_micros = count64() % (kPriceMicrosMax + 1);
     if (maybe()) out.port_first = static_cast<std::int32_t>(1 + below(65'535));
     out.port_last = static_cast<std::int32_t>(out.port_first + below(65'536 - out.port_first));
     return out;
@@ -314,6 +316,7 @@ class RandomModel {
   }
   void fill(NodeJoined& out) { out = {node(), Incarnation(text())}; }
   void fill(NodeLeft& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
+  void fill(NodeLeaving& out) { out = {NodeId(word()), Incarnation(text()), time(), text()}; }
   void fill(JobArchived& out) { out = {JobId(word())}; }
   void fill(JobDeleted& out) { out = {JobId(word()), text()}; }
   void fill(KeyExpired& out) { out = {text()}; }
@@ -345,6 +348,7 @@ class RandomModel {
     out = {NodeId(word()), Incarnation(text()), rank_reports(), metrics()};
   }
   void fill(Wake&) {}
+  void fill(NodeNotice& out) { out = {NodeId(word()), Incarnation(text()), time(), text()}; }
 
   template <typename Variant, std::size_t... I>
   Variant alternative(std::size_t index, std::index_sequence<I...>) {

@@ -2,10 +2,10 @@
 
 #include <string>
 
-namespace runnel::cli {
+namespace runnel::spec {
 
 // A text as a YAML scalar that every reader, of 1.1 as of 1.2, takes for that text: plain where it
 // can be, in double quotes otherwise.
-std::string yaml_text(const std::string& text);
+std::string yaml_scalar(const std::string& text);
 
-}  // namespace runnel::cli
+}  // namespace runnel::spec

@@ -1,4 +1,4 @@
-#include "cli/yaml_text.h"
+#include "spec/yaml_scalar.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "json/value.h"
 
-namespace runnel::cli {
+namespace runnel::spec {
 namespace {
 
 // What is a value or a mark of its own, in small letters.
@@ -34,10 +34,10 @@ bool is_structure(char c) {
 
 }  // namespace
 
-std::string yaml_text(const std::string& text) {
+std::string yaml_scalar(const std::string& text) {
   const bool plain = !is_word(text) && !begins_as_another(text.front()) && text.back() != ' ' &&
                      std::none_of(text.begin(), text.end(), is_structure);
   return plain ? text : json::Value::text(text).dump();
 }
 
-}  // namespace runnel::cli
+}  // namespace runnel::spec

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/units.h"
+#include "json/value.h"
+
+namespace runnel::cli {
+
+// "0.096" for 96'000 millionths of a dollar, without zeros at the end.
+std::string price_text(std::int64_t micros);
+// "2" or "0.5" for thousandths.
+std::string thousandths(std::int64_t thousandths);
+
+// What a job or a step has cost up to `now`, from its document: "$0.0256", with what it costs an
+// hour while it runs and what spot nodes saved. "" when its nodes have no price.
+std::string cost_text(const json::Value& document, Time now);
+
+}  // namespace runnel::cli

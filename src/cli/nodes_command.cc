@@ -1,0 +1,99 @@
+#include "base/check.h"
+#include "cli/commands.h"
+#include "cli/cost_text.h"
+#include "cli/print.h"
+#include "cli/session.h"
+#include "cli/target.h"
+#include "http/message.h"
+
+namespace runnel::cli {
+namespace {
+
+bool flag(const json::Value& node, std::string_view key) {
+  const json::Value* value = node.find(key);
+  return value != nullptr && value->dump() == "true";
+}
+
+std::string state_of(const json::Value& node) {
+  const std::string reason = text_of(node, "reason");
+  if (!flag(node, "up")) return "down (" + reason + ")";
+  const std::string leaves = text_of(node, "leaves_at");
+  return leaves.empty() ? "up" : "leaving at " + leaves + " (" + reason + ")";
+}
+
+// "1.5/4": used of all.
+std::string cpus_of(const json::Value& node) {
+  const json::Value* used = node.find("used");
+  const json::Value* all = node.find("capacity");
+  if (used == nullptr || all == nullptr) return "-";
+  return thousandths(number_of(*used, "milli_cpus")) + "/" +
+         thousandths(number_of(*all, "milli_cpus"));
+}
+
+std::string memory_of(const json::Value& node) {
+  const json::Value* all = node.find("capacity");
+  return all == nullptr ? "-" : to_string(Bytes::count(number_of(*all, "memory")));
+}
+
+std::string price_of(const json::Value& node) {
+  const bool is_spot = flag(node, "spot");
+  const json::Value* price = node.find("price");
+  const json::Value* cheap = node.find("spot_price");
+  const json::Value* paid = is_spot && cheap != nullptr ? cheap : price;
+  return paid == nullptr ? "-" : "$" + paid->dump() + (is_spot ? "/h spot" : "/h");
+}
+
+std::string nodes_table(const json::Value& answer) {
+  Table table({"NODE", "POOL", "STATE", "CPUS USED", "MEMORY", "LANES", "PRICE", "AS"});
+  const json::Value* nodes = answer.find("nodes");
+  if (nodes == nullptr || !nodes->is_list()) return "";
+  for (const json::Value& node : nodes->as_list()) {
+    table.add({text_of(node, "id"), text_of(node, "pool"), state_of(node), cpus_of(node),
+               memory_of(node), std::to_string(number_of(node, "lanes")), price_of(node),
+               text_of(node, "instance", "-")});
+  }
+  return table.text(stdout_is_terminal());
+}
+
+std::string names_of(const json::Value& answer) {
+  std::string text;
+  const json::Value* nodes = answer.find("nodes");
+  if (nodes == nullptr || !nodes->is_list()) return text;
+  for (const json::Value& node : nodes->as_list()) text += text_of(node, "id") + "\n";
+  return text;
+}
+
+}  // namespace
+
+int list_nodes(const Arguments& arguments, const Home& home) {
+  Session session(home, Start::kIfAbsent);
+  if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  const Result<json::Value> answer = session.get("/api/v1/nodes");
+  if (!answer.ok()) return fail(answer.error());
+  if (is_document(arguments.output)) {
+    put(document(*answer, arguments.output));
+  } else {
+    put(arguments.output == Output::kName ? names_of(*answer) : nodes_table(*answer));
+  }
+  return 0;
+}
+
+int preempt_node(const Arguments& arguments, const Home& home) {
+  CHECK(!arguments.node.empty(), "the command line names a node");
+  Session session(home, Start::kIfAbsent);
+  if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  std::string target = "/api/v1/nodes/" + http::percent_encode(arguments.node) +
+                       ":preempt?notice=" + http::percent_encode(arguments.notice) +
+                       "&away=" + http::percent_encode(arguments.away);
+  const Result<json::Value> answer = session.post(target);
+  if (!answer.ok()) return fail(answer.error());
+  if (is_document(arguments.output)) {
+    put(document(*answer, arguments.output));
+  } else {
+    say("node " + arguments.node + " has its notice: it is gone in " + arguments.notice +
+        ", and back " + arguments.away + " later");
+  }
+  return 0;
+}
+
+}  // namespace runnel::cli

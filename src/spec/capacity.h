@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "model/resources.h"
+#include "spec/scope.h"
+
+namespace runnel::spec {
+
+// Reads `cpus` and `memory`, which a machine must have, and `accelerators`.
+model::Resources read_capacity(Scope& scope, ObjectReader& object);
+
+// Reports a field that a mapping needs and does not have; one that is there and empty was reported.
+void refuse_missing(const Scope& scope, const Item& item, const std::string& field,
+                    const std::string& example);
+
+}  // namespace runnel::spec

@@ -1,0 +1,91 @@
+"""Nodes that are taken away with a notice: what runs there saves, ends and goes on, and nothing is charged."""
+
+import pathlib
+import re
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+NODES = """nodes:
+  - {name: steady, cpus: 1, memory: 4GB, price: 0.1}
+  - {name: spot-1, cpus: 1, memory: 4GB, price: 0.1, spot_price: 0.03, spot: true, pool: spot}
+  - {name: spot-2, cpus: 1, memory: 4GB, price: 0.1, spot_price: 0.03, spot: true, pool: spot}
+"""
+
+
+def with_spot_nodes(runnel):
+    runnel.home.mkdir()
+    (runnel.home / "nodes.yaml").write_text(NODES)
+
+
+def attempts(runnel, job):
+    return runnel.json("show", job, "--task", "0")["attempts"]
+
+
+def test_a_notice_is_heard_and_costs_no_retry(runnel):
+    with_spot_nodes(runnel)
+    job = runnel.up("""
+resources: {spot: true, cpus: 1}
+run: |
+  echo attempt $RUNNEL_ATTEMPT
+  [ ! -e "$RUNNEL_PREEMPT_FILE" ]
+  if [ "$RUNNEL_ATTEMPT" = 1 ]; then
+    trap 'echo told; cat "$RUNNEL_PREEMPT_FILE"; exit 7' TERM
+    while :; do sleep 0.02; done
+  fi
+""")
+    runnel.until(lambda: "attempt 1" in runnel.run("logs", job))
+    runnel.run("preempt", "spot-1", "--notice", "20s", "--away", "1s")
+    document = runnel.wait(job)
+    assert document["status"] == "SUCCEEDED", "an exit with 7 and without retries would have failed"
+    log = runnel.run("logs", job)
+    assert re.search(r"attempt 1\ntold\n20\d\d-\d\d-\d\dT[0-9:.]+Z\nattempt 2\n", log), log
+    assert [attempt["status"] for attempt in attempts(runnel, job)] == ["PREEMPTED", "SUCCEEDED"]
+
+
+def test_a_node_comes_back(runnel):
+    with_spot_nodes(runnel)
+    runnel.run("preempt", "spot-1", "--notice", "300ms", "--away", "500ms")
+    states = runnel.run("nodes")
+    assert re.search(r"spot-1\tspot\tleaving at .* \(Preempted\)", states), states
+    runnel.until(lambda: "spot-1\tspot\tdown (Preempted)" in runnel.run("nodes"))
+    runnel.until(lambda: "spot-1\tspot\tup" in runnel.run("nodes"))
+    runnel.run("preempt", "nobody", code=1)
+    assert "the node 'nobody' is not here" in runnel.err
+    runnel.run("preempt", "spot-1", "--notice", "12", code=2)
+    assert "notice" in runnel.err
+
+
+def test_who_ignores_the_notice_is_ended_with_it(runnel):
+    with_spot_nodes(runnel)
+    job = runnel.up("""
+resources: {spot: true, cpus: 1}
+run: |
+  trap '' TERM
+  echo attempt $RUNNEL_ATTEMPT
+  if [ "$RUNNEL_ATTEMPT" = 1 ]; then while :; do sleep 0.05; done; fi
+""")
+    runnel.until(lambda: "attempt 1" in runnel.run("logs", job))
+    runnel.run("preempt", "spot-1", "--notice", "1s", "--away", "1s")
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+
+
+def test_training_on_spot_equals_the_unbroken_run(runnel):
+    with_spot_nodes(runnel)
+    runnel.use_python_of_the_project()
+    alone = runnel.json("up", "-f", EXAMPLES / "spot.yaml", "--name", "alone")["id"]
+    runnel.wait(alone, timeout=120)
+    job = runnel.json("up", "-f", EXAMPLES / "spot.yaml")["id"]
+    for saved, notice in ((40, "0s"), (120, "2s"), (200, "0s")):
+        runnel.until(lambda: f"saved step {saved}" in runnel.run("logs", job), timeout=60)
+        used = {each["id"] for each in runnel.json("nodes")["nodes"] if each["lanes"]}
+        runnel.run("preempt", used.pop(), "--notice", notice, "--away", "1s")
+    assert runnel.wait(job, timeout=120)["status"] == "SUCCEEDED"
+    log = runnel.run("logs", job)
+    told = [int(step) for step in re.findall(r"told to go after step (\d+)", log)]
+    begun = [int(step) for step in re.findall(r"begins at step (\d+)", log)]
+    assert len(begun) == 4 and begun[2:3] == told, "no step is lost after a notice"
+    assert begun[1] >= 40 and begun[3] >= 200, "without one, what came after the last save"
+    loss = re.search(r"final loss (\S+)", log)[1]
+    assert loss == re.search(r"final loss (\S+)", runnel.run("logs", alone))[1]
+    cost = runnel.json("show", job)["cost"]
+    assert 0 < cost["spent"] < 0.31 * cost["list"], "spot nodes were preferred"
+    assert re.search(r"spot saved \$\S+ \(70 %\)", runnel.run("show", job))
