@@ -26,11 +26,11 @@ row() { # NAME WHAT START CODE RESULT
   [ "$4" = 0 ] || failed=1
 }
 
-run() { # NAME WHAT FILE
+run() { # NAME WHAT FILE FLAGS
   local start code=0 out
   start=$(date +%s.%N)
-  echo "--- runnel run $3"
-  out=$(runnel run "$here/$3" | tee /dev/stderr) || code=$?
+  echo "--- runnel run ${*:4} $3"
+  out=$(runnel run "${@:4}" "$here/$3" | tee /dev/stderr) || code=$?
   row "$1" "$2" "$start" "$code" "$(tail -n 1 <<<"$out")"
 }
 
@@ -52,7 +52,7 @@ killed() { # A job that goes on whatever is killed under it.
 
 run hello "one command" hello.yaml
 run diamond "four steps, two of them at once" diamond.yaml
-run quickstart "prepare, search, train as a gang, infer, report" quickstart.yaml
+run quickstart "prepare, search, train as a gang, infer, report" quickstart.yaml --chaos
 killed
 echo
 printf '%-10s %-44s %8s  %-4s %s\n' DEMO WHAT TIME "" RESULT

@@ -3,6 +3,7 @@
 from importlib import metadata
 from pathlib import Path
 
+from runnel.client import ServiceError, get, job, reports
 from runnel.metrics import params, report
 
 
@@ -14,5 +15,5 @@ def _read_version() -> str:
     return metadata.version("runnel")
 
 
-__all__ = ["params", "report"]
+__all__ = ["ServiceError", "get", "job", "params", "report", "reports"]
 __version__ = _read_version()

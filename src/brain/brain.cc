@@ -41,6 +41,7 @@ Decision Brain::decide(const model::Input& input, Time now) {
   settle(turn);
   expire(turn);
   if (turn.planned()) planned_at_ = turn.now();
+  looked_at_ = turn.now();
   return Decision{turn.take_events(), std::move(turn.refusal), std::move(turn.answer),
                   turn.repeated};
 }
@@ -70,7 +71,9 @@ std::optional<Time> Brain::next_wake(Time now) const {
   // These leave with the first input after their time, whatever it is.
   if (!index_->crowded.empty()) consider(index_->crowded.begin()->first);
   if (!index_->leaving.empty()) consider(index_->leaving.begin()->first);
-  if (!index_->deadlines.empty()) consider(index_->deadlines.begin()->first);
+  // Each decision looks at those that are over; what was asked to end for it takes its grace.
+  const auto deadline = index_->deadlines.lower_bound({looked_at_ + Duration::millis(1), {}});
+  if (deadline != index_->deadlines.end()) consider(deadline->first);
   if (!index_->keys.empty()) consider(index_->keys.begin()->first + limits_.key_life);
   return earliest;
 }

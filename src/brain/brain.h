@@ -58,6 +58,7 @@ class Brain {
   std::unique_ptr<Index> index_;
   // Of the last plan: most inputs make none, and what became due since is seen by none of those.
   Time planned_at_;
+  Time looked_at_;  // The last decision's moment.
 };
 
 // Law 3. What should be on a node: every live attempt with its orders, in lane order. A node that

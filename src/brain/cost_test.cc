@@ -66,16 +66,21 @@ TEST(Cost, ASnapshotGoesOnCounting) {
   desk.running("a", Desk::ref(job, 0, 0));
   desk.pass(Duration::seconds(30));
   const State again = MUST(decode_state(encode_state(desk.brain.state())));
-  EXPECT_EQ(step_of(again, job, StepIndex(0)), only_step(desk, job));
+  const Step& step = step_of(again, job, StepIndex(0));
+  EXPECT_EQ(step.rate, only_step(desk, job).rate);
+  EXPECT_EQ(spent_by(step, desk.now), spent_by(only_step(desk, job), desk.now));
 }
 
 TEST(Spot, NodesAreForThoseWhoSaidSo) {
   Desk desk;
-  join_priced(desk, "spot", true);
   const JobId wary = desk.submit({step("wary")});
+  join_priced(desk, "spot", true);
   EXPECT_TRUE(desk.brain.state().lanes.empty());
   const auto waits = explain(desk.brain.state(), wary, desk.now);
   EXPECT_EQ(waits->at(0).remedy, "resources: {spot: true}, if it can bear to be moved");
+  desk.submit({step("late")});
+  ASSERT_TRUE(desk.last_refusal.has_value());
+  EXPECT_EQ(desk.last_refusal->field, "steps.late.resources.spot");
   join_priced(desk, "lasting", false);
   EXPECT_EQ(desk.brain.state().lanes.begin()->second.places[0].node, NodeId("lasting"));
   auto bold = step("bold");

@@ -1,12 +1,19 @@
 #include <string>
+#include <vector>
 
+#include "brain/trials.h"
 #include "brain/turn.h"
 
 namespace runnel::brain {
 
 void stop_asking(Turn& turn) {
+  std::vector<StepKey> over;
   for (const auto& [at, key] : turn.index().deadlines) {
-    if (at > turn.now()) return;
+    if (at > turn.now()) break;
+    over.push_back(key);
+  }
+  for (const StepKey& key : over) {
+    steer_search(turn, key);
     turn.touch_step(key.job, key.step);
   }
 }

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "base/muldiv.h"
 #include "brain/hosts.h"
 #include "brain/places.h"
 
@@ -204,17 +205,40 @@ void Index::drop_searchers(const Job& job) {
   searchers_.erase(first, end);
 }
 
+namespace {
+
+// When the open lanes will have spent the search's budget.
+std::optional<Time> budget_end(const Step& step, const model::SearchSpec& search) {
+  if (search.budget_micros == 0 || step.rate.paid == 0) return std::nullopt;
+  constexpr std::int64_t kMillisPerHour = 3'600'000;
+  const std::int64_t left =
+      std::max<std::int64_t>(0, search.budget_micros * 1'000 - step.spent.paid);
+  Duration lasts = Duration::millis(muldiv(left, kMillisPerHour, step.rate.paid));
+  if (model::cost_of(step.rate, lasts).paid < left) lasts = lasts + Duration::millis(1);
+  return step.accrued_at + lasts;
+}
+
+std::optional<Time> search_end(const Step& step, const model::SearchSpec& search) {
+  const bool asks = !step.study->trials.empty() && fresh_tasks(step) > 0;
+  std::optional<Time> end = budget_end(step, search);
+  if (!asks || search.max_duration.is_zero()) return end;
+  const Time last = step.study->begun_at + search.max_duration;
+  return end ? std::min(*end, last) : last;
+}
+
+}  // namespace
+
 void Index::refresh_deadline(const State& state, const StepKey& key) {
   if (auto was = deadline_at_.find(key); was != deadline_at_.end()) {
     deadlines.erase({was->second, key});
     deadline_at_.erase(was);
   }
   const Step& step = step_of(state, key.job, key.step);
-  if (!step.study || step.study->trials.empty() || fresh_tasks(step) == 0) return;
-  const Duration limit = spec_of(state, key.job, key.step).search->max_duration;
-  if (limit.is_zero()) return;
-  deadline_at_[key] = step.study->begun_at + limit;
-  deadlines.insert({deadline_at_[key], key});
+  if (!step.study || model::is_end(step.status)) return;
+  const auto end = search_end(step, *spec_of(state, key.job, key.step).search);
+  if (!end) return;
+  deadline_at_[key] = *end;
+  deadlines.insert({*end, key});
 }
 
 void Index::keep_key(const std::string& key, Time at) {

@@ -34,7 +34,8 @@ Map environment(Story& story, model::StepSpec spec, std::vector<model::Place> pl
 Map environment(model::StepSpec spec, Params params = {}) {
   Story story;
   const NodeId node = story.node("n1", amount(16, Bytes::gibi(8), {{"H100", 8}}));
-  return environment(story, std::move(spec), {{node, 1}}, std::move(params));
+  const std::int32_t ranks = spec.procs_per_node;
+  return environment(story, std::move(spec), {{node, ranks}}, std::move(params));
 }
 
 NodeId node_at(Story& story, std::string name, std::string address) {

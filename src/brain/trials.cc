@@ -103,6 +103,12 @@ bool limit_over(const Turn& turn, const StepKey& key) {
   return turn.now() - study.begun_at >= limit;
 }
 
+bool budget_spent(const Turn& turn, const StepKey& key) {
+  const std::int64_t micros = search_of(turn, key).budget_micros;
+  const Step& step = step_of(turn.state(), key.job, key.step);
+  return micros > 0 && spent_by(step, turn.now()).paid >= micros * 1'000;
+}
+
 void prune_fresh(Turn& turn, const StepKey& key) {
   const Step& step = step_of(turn.state(), key.job, key.step);
   const auto queued = step.plain.find(Status::kQueued);
@@ -125,12 +131,51 @@ void prune_parked(Turn& turn, const StepKey& key) {
   }
 }
 
+// Whoever waits for another attempt would cost more.
+std::vector<TaskIndex> waiting_trials(const Step& step) {
+  std::vector<TaskIndex> waiting;
+  for (const auto& [index, task] : step.tasks) {
+    const bool waits = task.status == Status::kQueued || task.status == Status::kRecovering;
+    if (waits && !task.live) waiting.push_back(index);
+  }
+  return waiting;
+}
+
+std::vector<std::pair<model::AttemptRef, LaneId>> going_on(const StepKey& key, const Step& step) {
+  std::vector<std::pair<model::AttemptRef, LaneId>> found;
+  for (const auto& [index, task] : step.tasks) {
+    if (!task.live) continue;
+    const auto& stopping = task.live->stopping;
+    if (stopping && *stopping != Status::kQueued) continue;
+    found.emplace_back(model::AttemptRef{{key.job, key.step, index}, task.live->number},
+                       task.live->lane);
+  }
+  return found;
+}
+
+// What runs is asked to end: the sum goes over the budget by one grace at most.
+void stop_spending(Turn& turn, const StepKey& key) {
+  const Step& step = step_of(turn.state(), key.job, key.step);
+  for (const TaskIndex index : waiting_trials(step)) {
+    turn.emit(model::TasksChanged{key.job,
+                                  key.step,
+                                  {{index.value(), index.value() + 1}},
+                                  Status::kPruned,
+                                  "BudgetSpent",
+                                  "search"});
+    tell_trial(turn, {key.job, key.step, index});
+  }
+  for (const auto& [attempt, lane] : going_on(key, step)) {
+    turn.emit(model::AttemptStopping{attempt, lane, Status::kPruned, "search"});
+  }
+}
+
 }  // namespace
 
 void promote_trials(Turn& turn, const StepKey& key) {
   const Step& step = step_of(turn.state(), key.job, key.step);
   const Job& job = turn.state().jobs.at(key.job);
-  if (!step.study || job.halted || !may_run(job, key.step)) return;
+  if (!step.study || job.halted || !may_run(job, key.step) || budget_spent(turn, key)) return;
   for (;;) {
     const std::optional<std::int64_t> trial = turn.searcher(key).promotable();
     if (!trial) return;
@@ -258,7 +303,9 @@ void steer_search(Turn& turn, const StepKey& key) {
   const Step& step = step_of(turn.state(), key.job, key.step);
   if (!step.study || model::is_end(step.status) || turn.state().jobs.at(key.job).halted) return;
   promote_trials(turn, key);
-  if (limit_over(turn, key)) prune_fresh(turn, key);
+  const bool spent = budget_spent(turn, key);
+  if (spent || limit_over(turn, key)) prune_fresh(turn, key);
+  if (spent) stop_spending(turn, key);
   if (step.study->parked > 0 && nothing_goes_on(step)) prune_parked(turn, key);
 }
 

@@ -46,6 +46,16 @@ class TrialsTest : public ::testing::Test {
     told({metric(trial, at, std::move(value), true, attempt)},
          {Desk::end_of(Desk::ref(job_, 0, trial, attempt), 0, desk_.now)});
   }
+  // A node of one core that costs a tenth of a cent a second.
+  void join_priced() {
+    model::NodeJoin join;
+    join.node.id = NodeId(kNode);
+    join.node.capacity.milli_cpus = 1'000;
+    join.node.capacity.memory = Bytes::gibi(8);
+    join.node.price_micros = 3'600'000;
+    join.incarnation = Incarnation("1");
+    desk_.decide(join);
+  }
   const Study& study() const { return *step_of(desk_.brain.state(), job_, StepIndex(0)).study; }
   Status status(std::int64_t trial) const { return desk_.task_status(job_, 0, trial); }
 
@@ -166,6 +176,44 @@ TEST_F(TrialsTest, AsksForNothingAfterItsTime) {
   EXPECT_EQ(desk_.count(job_, 0, Status::kPruned), 3);
   ends(1, "2");
   EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+}
+
+TEST_F(TrialsTest, SpendsNoMoreThanItsBudget) {
+  join_priced();
+  model::StepSpec step = search_step(5);
+  step.search->budget_micros = 15'000;
+  job_ = desk_.submit({step});
+  desk_.running(kNode, Desk::ref(job_, 0, 0));
+  desk_.pass(Duration::seconds(10));
+  ends(0, "1");
+  EXPECT_EQ(study().trials.size(), 2U) << "a cent was spent, half of one is left";
+  EXPECT_EQ(desk_.brain.next_wake(desk_.now), desk_.now + Duration::seconds(5));
+  desk_.running(kNode, Desk::ref(job_, 0, 1));
+  desk_.pass(Duration::seconds(5));
+  desk_.wake();
+  EXPECT_EQ(desk_.count(job_, 0, Status::kPruned), 3) << "those that were never asked for";
+  ASSERT_EQ(desk_.all<model::AttemptStopping>(desk_.last).size(), 1U);
+  EXPECT_EQ(desk_.brain.next_wake(desk_.now).value_or(desk_.now + Duration::hours(1)),
+            desk_.now + Duration::hours(1))
+      << "nobody waits for what is over";
+  told({metric(1, 3, "0.5")},
+       {Desk::end_of(Desk::ref(job_, 0, 1), 143, desk_.now, 0, model::EndCause::kStopped)});
+  EXPECT_EQ(status(1), Status::kPruned);
+  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(study().best, 0) << "of those that ended whole";
+}
+
+TEST_F(TrialsTest, AFailedTrialIsNotTriedAgainForMoreThanTheBudget) {
+  join_priced();
+  model::StepSpec step = search_step(1);
+  step.search->budget_micros = 5'000;
+  step.retry.max = 3;
+  job_ = desk_.submit({step});
+  desk_.running(kNode, Desk::ref(job_, 0, 0));
+  desk_.pass(Duration::seconds(5));
+  desk_.ended(kNode, Desk::ref(job_, 0, 0), 1);
+  EXPECT_EQ(status(0), Status::kPruned);
+  EXPECT_TRUE(model::is_end(desk_.job_status(job_)));
 }
 
 TEST_F(TrialsTest, ARepeatedReportChangesNothing) {

@@ -93,6 +93,8 @@ void add_run(CLI::App& app, Arguments& arguments) {
   app.add_option("file", arguments.file, "job file, or nothing before -- COMMAND");
   add_job_sources(app, arguments);
   app.add_flag("-d,--detach", arguments.detach, "return at once and leave it running");
+  app.add_flag("--chaos", arguments.chaos,
+               "kill a process of each step with `retry` once, to see that the job survives it");
   app.add_flag("--dry-run", arguments.dry_run, "show what would run, start nothing");
 }
 

@@ -58,6 +58,7 @@ struct Arguments {
   std::vector<std::string> secrets;  // NAME: value from the shell.
   bool detach = false;
   bool dry_run = false;
+  bool chaos = false;  // run --chaos
 
   std::vector<std::string> jobs;  // Ids or unique prefixes.
   bool all = false;               // ps -a

@@ -24,8 +24,9 @@ constexpr int kInterrupted = 130;
 
 class Attachment {
  public:
-  Attachment(Session& session, std::string job, bool many, Output output)
+  Attachment(Session& session, std::string job, bool many, Output output, Chaos* chaos)
       : session_(session),
+        chaos_(chaos),
         job_(std::move(job)),
         many_(many),
         output_(output),
@@ -40,6 +41,7 @@ class Attachment {
     while (!stream_.ended()) {
       auto line = stream_.next(kDrawEvery);
       TRY(obey_interrupts());
+      strike();
       if (!line.ok()) return line.error();
       if (line->has_value()) {
         progress_.clear();
@@ -74,6 +76,15 @@ class Attachment {
       if (!answer.ok() && answer.error().code != Errc::kConflict) return answer.error();
     }
     return {};
+  }
+
+  void strike() {
+    if (chaos_ == nullptr || now() - struck_ < kLookEvery) return;
+    struck_ = now();
+    const std::string told = chaos_->look(struck_);
+    if (told.empty()) return;
+    progress_.clear();
+    say("runnel: " + told);
   }
 
   // Nothing runs and nothing is said: whoever waits should know for what.
@@ -111,6 +122,7 @@ class Attachment {
   }
 
   Session& session_;
+  Chaos* chaos_;
   std::string job_;
   bool many_;
   Output output_;
@@ -118,14 +130,15 @@ class Attachment {
   Progress progress_;
   Waits waits_;
   Duration explained_ = now();
+  Duration struck_ = now();
   int obeyed_ = 0;  // Interrupts that were acted on.
 };
 
 }  // namespace
 
-Result<int> attach(Session& session, const json::Value& job, Output output) {
+Result<int> attach(Session& session, const json::Value& job, Output output, Chaos* chaos) {
   watch_interrupts();
-  return Attachment(session, text_of(job, "id"), has_many_ranks(job), output).run();
+  return Attachment(session, text_of(job, "id"), has_many_ranks(job), output, chaos).run();
 }
 
 }  // namespace runnel::cli

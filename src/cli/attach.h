@@ -2,6 +2,7 @@
 
 #include "base/result.h"
 #include "cli/arguments.h"
+#include "cli/chaos.h"
 #include "cli/session.h"
 #include "json/value.h"
 
@@ -11,6 +12,7 @@ namespace runnel::cli {
 // tasks wrote it, progress to a terminal. A daemon that dies meanwhile is started again and the job
 // goes on. Ctrl-C halts the job (exit 130), twice cancels it. Returns the exit code of the job; 101
 // when another has halted it.
-Result<int> attach(Session& session, const json::Value& job, Output output);
+// With `chaos` something of the job is killed meanwhile; may be null.
+Result<int> attach(Session& session, const json::Value& job, Output output, Chaos* chaos);
 
 }  // namespace runnel::cli

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/session.h"
+#include "cli/short_number.h"
 #include "cli/sparkline.h"
 #include "cli/target.h"
 #include "http/message.h"
@@ -70,8 +71,8 @@ std::string table_of(const std::vector<Curve>& curves) {
     const auto [least, most] =
         std::minmax_element(curve.values.begin(), curve.values.end(), by_number);
     table.add({curve.task, curve.metric, std::to_string(curve.values.size()),
-               std::to_string(curve.steps.back()), curve.values.back(), *least, *most,
-               sparkline(numbers)});
+               std::to_string(curve.steps.back()), short_number(curve.values.back()),
+               short_number(*least), short_number(*most), sparkline(numbers)});
   }
   return table.text(stdout_is_terminal());
 }

@@ -6,6 +6,7 @@
 #include "cli/pages.h"
 #include "cli/print.h"
 #include "cli/session.h"
+#include "cli/short_number.h"
 #include "cli/target.h"
 #include "env/clock.h"
 #include "http/message.h"
@@ -33,8 +34,8 @@ std::string members_text(const json::Value* object) {
   std::string text;
   if (object == nullptr || !object->is_object()) return text;
   for (const auto& [name, value] : object->as_object()) {
-    text +=
-        (text.empty() ? "" : " ") + name + "=" + (value.is_text() ? value.as_text() : value.dump());
+    text += (text.empty() ? "" : " ") + name + "=" +
+            short_number(value.is_text() ? value.as_text() : value.dump());
   }
   return text;
 }

@@ -81,7 +81,9 @@ int run_job(const Arguments& arguments, const Home& home) {
   const Result<json::Value> job = submit(session, *read.source);
   if (!job.ok()) return fail(job.error());
   const std::string id = text_of(*job, "id");
-  const Result<int> code = attach(session, *job, arguments.output);
+  Chaos chaos(read.source->spec, id, env::real_random());
+  const Result<int> code =
+      attach(session, *job, arguments.output, arguments.chaos ? &chaos : nullptr);
   if (!code.ok()) return fail(code.error());
   if (is_document(arguments.output)) {
     const Result<json::Value> end = session.get(job_target(id));

@@ -62,7 +62,8 @@ constexpr std::array kTaskRows = {
     // Back to QUEUED: it was asked back, or its node was wanted for something else.
     Row{kRunning, set(kCompleting, kQueued, kRecovering, kPaused) | kTaskEnds},
     Row{kCompleting, set(kQueued, kRecovering, kPaused) | kTaskEnds},
-    Row{kRecovering, set(kStarting, kQueued, kPaused, kCancelled, kFailed)},
+    // Pruned: of a search that may spend nothing more.
+    Row{kRecovering, set(kStarting, kQueued, kPaused, kCancelled, kFailed, kPruned)},
     Row{kPaused, set(kQueued, kCancelled, kSkipped, kPruned)},
 };
 constexpr std::array kAttemptRows = {

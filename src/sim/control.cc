@@ -369,6 +369,7 @@ void SimControl::wake() {
 }
 
 void SimControl::give_notice(const NodeId& node, Duration notice) {
+  CHECK(notice >= Duration(), "a notice of the past");
   if (!awake()) return;  // Nobody hears it.
   const auto known = brain_->state().nodes.find(node);
   if (known == brain_->state().nodes.end()) return;

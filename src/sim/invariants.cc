@@ -114,6 +114,20 @@ std::string check_wish(const model::Input& input, const model::Event& event) {
          " though nobody asked";
 }
 
+// Nothing is asked for by a search whose budget is spent.
+std::string check_budgets(const std::vector<model::Event>& events, const brain::State& state) {
+  for (const model::Event& event : events) {
+    const auto* asked = std::get_if<model::TrialAsked>(&event);
+    if (asked == nullptr) continue;
+    const std::int64_t micros =
+        brain::spec_of(state, asked->job, asked->step).search->budget_micros;
+    const brain::Step& step = brain::step_of(state, asked->job, asked->step);
+    if (micros == 0 || brain::spent_by(step, state.now).paid < micros * 1'000) continue;
+    return "job " + asked->job.str() + " asks for a trial with its budget spent";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string check_state(const brain::State& state) {
@@ -136,6 +150,7 @@ std::string Invariants::after(const model::Input& input, const std::vector<model
     if (std::string broken = check_wish(input, event); !broken.empty()) return broken;
     if (std::string broken = see(event); !broken.empty()) return broken;
   }
+  if (std::string broken = check_budgets(events, state); !broken.empty()) return broken;
   return check_state(state);
 }
 

@@ -153,6 +153,7 @@ class World {
 
   // With a notice, or without.
   void preempt(SimNode& node, Duration gone) {
+    CHECK(gone > Duration(), "a node that is taken away is gone for a while");
     if (dice_.chance(500)) return node.preempt(gone);
     const Duration notice = Duration::millis(dice_.between(0, 5'000));
     control_.give_notice(node.info().id, notice);

@@ -231,6 +231,10 @@ const FieldTable& search_fields() {
        {.name = "max_duration",
         .form = Form::kDuration,
         .doc = "No trial begins later than this after the first one; no limit by default."},
+       {.name = "budget",
+        .form = Form::kMoney,
+        .doc = "The most dollars for all trials, at the nodes' prices; then what runs is ended. No "
+               "limit by default."},
        {.name = "parallel", .form = Form::kNatural, .doc = "The most trials at one time."},
        {.name = "pruner",
         .form = Form::kPruner,
@@ -239,7 +243,6 @@ const FieldTable& search_fields() {
        {.name = "start",
         .form = Form::kPoints,
         .doc = "Parameter sets to try first; what is left out is suggested."},
-       planned("budget", "The most dollars for all trials."),
        planned("population", "How population-based training goes on from its best."),
        planned("from", "Earlier studies to learn from.")}};
   return kTable;

@@ -322,13 +322,13 @@ std::optional<DurationRange> read_durations(Scope& scope, const Item& item) {
   return DurationRange{*low, *high};
 }
 
-std::optional<std::int64_t> read_money(Scope& scope, const Item& item) {
+std::optional<std::int64_t> read_money(Scope& scope, const Item& item, const std::string& what) {
   const std::optional<std::string> text = read_text(scope, item);
   if (!text) return std::nullopt;
   const std::optional<std::int64_t> micros = scaled_decimal(*text, 6);
   if (!micros) {
     scope.refuse(item, in_quotes(*text) + " is not an amount of dollars", shown(*text),
-                 "write dollars per hour, such as 2.5");
+                 "write " + what + ", such as 2.5");
   }
   return micros;
 }

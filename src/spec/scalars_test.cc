@@ -151,9 +151,10 @@ TEST(Scalars, VariablesAreFilledOnce) {
 }
 
 TEST(Scalars, Money) {
-  EXPECT_EQ(Reading("2.5")(read_money), 2'500'000);
-  EXPECT_EQ(Reading("0")(read_money), 0);
-  EXPECT_EQ(reader_error_of("$2", read_money), "'$2' is not an amount of dollars");
+  const auto reader = [](Scope& scope, const Item& item) { return read_money(scope, item); };
+  EXPECT_EQ(Reading("2.5")(reader), 2'500'000);
+  EXPECT_EQ(Reading("0")(reader), 0);
+  EXPECT_EQ(reader_error_of("$2", reader), "'$2' is not an amount of dollars");
 }
 
 TEST(Names, OfJobsStepsAndVariables) {

@@ -198,6 +198,9 @@ void read_fields(Scope& scope, ObjectReader& object, StepDraft& draft, SearchSpe
   if (const auto limit = object.take("max_duration")) {
     search.max_duration = read_duration(scope, *limit, Duration::millis(1)).value_or(Duration());
   }
+  if (const auto budget = object.take("budget")) {
+    search.budget_micros = read_money(scope, *budget, "dollars").value_or(0);
+  }
   if (const auto parallel = object.take("parallel")) {
     draft.spec.parallel = read_count(scope, *parallel, {1, model::kTasksPerStepMax});
   }

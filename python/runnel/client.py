@@ -1,0 +1,75 @@
+"""The service as Python sees it: documents of jobs and what their tasks reported."""
+
+import http.client
+import json
+import os
+import pathlib
+import socket
+from urllib.parse import quote
+
+
+class ServiceError(RuntimeError):
+    """The service refused: `status` is that of HTTP, the text is its sentence with the remedy."""
+
+    def __init__(self, status: int, text: str):
+        super().__init__(text)
+        self.status = status
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str):
+        super().__init__("localhost")
+        self._path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.connect(self._path)
+
+
+def _socket_path() -> str:
+    api = os.environ.get("RUNNEL_API", "")
+    if api.startswith("unix:"):
+        return api.removeprefix("unix:")
+    home = os.environ.get("RUNNEL_HOME") or pathlib.Path.home() / ".runnel"
+    return str(pathlib.Path(home) / "daemon.sock")
+
+
+def get(path: str) -> dict:
+    """The document at `path` below /api/v1, such as "jobs" or "nodes".
+
+    Inside of a task the service is $RUNNEL_API, elsewhere the daemon of $RUNNEL_HOME. Raises ServiceError
+    when it refuses, ConnectionError or FileNotFoundError when it is not there (any `runnel` command starts it).
+    """
+    connection = _UnixConnection(_socket_path())
+    try:
+        connection.request("GET", f"/api/v1/{path}")
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        if answer.status >= 300:
+            problem = json.loads(text) if text.startswith("{") else {}
+            raise ServiceError(answer.status, problem.get("detail") or text)
+        return json.loads(text)
+    finally:
+        connection.close()
+
+
+def job(id: str | None = None) -> dict:
+    """A job's document: `status`, `steps` with their counts and best trials, `cost`. By default the job that this
+    task belongs to. Raises as get() does, KeyError outside of a task without an id."""
+    return get(f"jobs/{quote(id or os.environ['RUNNEL_JOB_ID'])}")
+
+
+def reports(step: str | None = None, job: str | None = None) -> list[dict]:
+    """What the tasks of a job reported, in the order of its steps and tasks: one {"step", "task", "samples"} each, a
+    sample being {"step", "values"}. `step` names one step of the job; the job is this task's by default."""
+    path = f"jobs/{quote(job or os.environ['RUNNEL_JOB_ID'])}/metrics?limit=1000"
+    if step is not None:
+        path += f"&step={quote(step)}"
+    series = []
+    token = ""
+    while True:
+        page = get(path + (f"&page_token={quote(token)}" if token else ""))
+        series += page["series"]
+        token = page.get("next_page_token", "")
+        if not token:
+            return series

@@ -1,0 +1,45 @@
+#include "cli/chaos.h"
+
+#include <csignal>
+#include <utility>
+
+#include "base/check.h"
+#include "env/process_list.h"
+
+namespace runnel::cli {
+namespace {
+
+constexpr Duration kStrikeMin = Duration::seconds(1);
+constexpr std::uint64_t kStrikeSpreadMillis = 9'000;
+
+}  // namespace
+
+Chaos::Chaos(const model::JobSpec& spec, std::string job, env::Random& random)
+    : job_(std::move(job)), random_(random) {
+  CHECK(!job_.empty(), "chaos strikes a job that there is");
+  for (const model::StepSpec& step : spec.steps) {
+    if (step.retry.max > 0) steps_[step.name] = std::nullopt;
+  }
+}
+
+std::string Chaos::look(Duration now) {
+  for (auto& [step, strike_at] : steps_) {
+    if (strike_at && now < *strike_at) continue;
+    const std::vector<std::int64_t> pids =
+        env::processes_with({"RUNNEL_JOB_ID=" + job_, "RUNNEL_STEP=" + step});
+    if (pids.empty()) continue;
+    if (!strike_at) {
+      const std::uint64_t wait = random_.next() % kStrikeSpreadMillis;
+      strike_at = now + kStrikeMin + Duration::millis(static_cast<std::int64_t>(wait));
+      continue;
+    }
+    const std::int64_t pid = pids[random_.next() % pids.size()];
+    if (::kill(static_cast<pid_t>(pid), SIGKILL) != 0) continue;
+    std::string told = "chaos: killed process " + std::to_string(pid) + " of step " + step;
+    steps_.erase(step);
+    return told;
+  }
+  return "";
+}
+
+}  // namespace runnel::cli

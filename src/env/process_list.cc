@@ -1,0 +1,42 @@
+#include "env/process_list.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "env/files.h"
+
+namespace runnel::env {
+namespace {
+
+bool holds(std::string_view environment, std::string_view variable) {
+  for (std::size_t at = environment.find(variable); at != std::string_view::npos;
+       at = environment.find(variable, at + 1)) {
+    const std::size_t end = at + variable.size();
+    const bool begins = at == 0 || environment[at - 1] == '\0';
+    if (begins && (end == environment.size() || environment[end] == '\0')) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> processes_with(const std::vector<std::string>& variables) {
+  std::vector<std::int64_t> found;
+  const Result<std::vector<std::string>> names = list_directory("/proc");
+  if (!names.ok()) return found;
+  for (const std::string& name : *names) {
+    std::int64_t pid = 0;
+    const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (failure != std::errc() || end != name.data() + name.size()) continue;
+    const Result<std::string> environment = read_file("/proc/" + name + "/environ");
+    if (!environment.ok()) continue;
+    const bool all = std::all_of(variables.begin(), variables.end(), [&](const std::string& each) {
+      return holds(*environment, each);
+    });
+    if (all) found.push_back(pid);
+  }
+  return found;
+}
+
+}  // namespace runnel::env

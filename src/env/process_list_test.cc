@@ -1,0 +1,52 @@
+#include "env/process_list.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "env/process.h"
+
+namespace runnel::env {
+namespace {
+
+std::int64_t sleeper(const std::string& mark) {
+  DetachedProcess process;
+  process.argv = {"/bin/sleep", "30"};
+  process.environment = {"RUNNEL_TEST_MARK=" + mark, "RUNNEL_TEST_OTHER=1"};
+  process.log_file = "/dev/null";
+  return MUST(spawn_detached(process));
+}
+
+TEST(ProcessList, FindsThoseThatBeganWithAllOfTheVariables) {
+  const std::string mark = "p" + std::to_string(::getpid());
+  const std::int64_t one = sleeper(mark);
+  const std::int64_t two = sleeper(mark + "2");
+  EXPECT_EQ(processes_with({"RUNNEL_TEST_MARK=" + mark}), std::vector<std::int64_t>{one})
+      << "whole values, not beginnings";
+  EXPECT_EQ(processes_with({"RUNNEL_TEST_MARK=" + mark + "2", "RUNNEL_TEST_OTHER=1"}),
+            std::vector<std::int64_t>{two});
+  EXPECT_TRUE(processes_with({"RUNNEL_TEST_MARK=" + mark, "RUNNEL_TEST_OTHER=2"}).empty());
+  EXPECT_TRUE(processes_with({"TEST_MARK=" + mark}).empty());
+  for (const std::int64_t pid : {one, two}) ::kill(static_cast<pid_t>(pid), SIGKILL);
+}
+
+TEST(ProcessList, LeavesOutThoseThatHaveEnded) {
+  const std::string mark = "e" + std::to_string(::getpid());
+  const std::int64_t one = sleeper(mark);
+  ASSERT_EQ(processes_with({"RUNNEL_TEST_MARK=" + mark}).size(), 1u);
+  ::kill(static_cast<pid_t>(one), SIGKILL);
+  while (process_runs(one)) ::usleep(1'000);
+  EXPECT_TRUE(processes_with({"RUNNEL_TEST_MARK=" + mark}).empty());
+}
+
+TEST(ProcessList, TheProcessItselfIsOneOfThem) {
+  const std::vector<std::int64_t> all = processes_with({});
+  EXPECT_NE(std::find(all.begin(), all.end(), ::getpid()), all.end());
+  EXPECT_TRUE(processes_with({"RUNNEL_TEST_MARK=nobody has this"}).empty());
+}
+
+}  // namespace
+}  // namespace runnel::env

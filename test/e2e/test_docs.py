@@ -1,0 +1,35 @@
+"""What the documents show works: every job file in them is checked, those of the pages about searching are run."""
+
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+METHODS = sorted((ROOT / "docs" / "search").glob("*.md"))
+
+
+def job_files(page):
+    """The YAML blocks of a page that are whole job files."""
+    blocks = re.findall(r"^```yaml\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    return [block for block in blocks if re.search(r"^(run|command|steps):", block, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if job_files(page)], ids=lambda page: page.stem)
+def test_a_job_file_of_a_guide_is_valid(runnel, page):
+    for number, block in enumerate(job_files(page)):
+        # What only a larger machine or another shell has: its size, and what is given at launch.
+        file = runnel.file(re.sub(r"num_nodes: \d+", "num_nodes: 1", block), f"{page.stem}-{number}.yaml")
+        given = re.findall(r"(\w+): \"\"", block)
+        runnel.run("validate", "-f", file, *(word for name in given for word in ("-e", f"{name}=x")))
+
+
+@pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)
+def test_a_search_of_a_page_runs(runnel, page):
+    for block in job_files(page):
+        job = runnel.up(block)
+        document = runnel.wait(job)
+        assert document["status"] == "SUCCEEDED", runnel.run("show", "--tasks", job)
+        assert document["steps"][0]["search"]["best"]["params"]
+    assert job_files(page) or page.stem == "auto"
