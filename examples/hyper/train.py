@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import time
 
 import numpy
 
@@ -53,21 +54,28 @@ def main():
     parser.add_argument("--lr", type=float, default=0.1)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--report", action="store_true", help="tell a search the error and the seconds it took")
     parser.add_argument("--out", help="write the result to the job's folder under this name")
     given = parser.parse_args()
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     average = averager(world)
     weights = numpy.zeros((PIXELS, CLASSES), numpy.float32)
     x, y = images("train", IMAGES)
+    begun = time.monotonic()
     x, y = x[rank::world], y[rank::world]
     for _ in range(given.epochs):
         for begin in range(0, len(x), given.batch_size):
             batch = slice(begin, begin + given.batch_size)
             weights -= given.lr * average(gradient(weights, x[batch], y[batch]))
+    took = time.monotonic() - begun
     x, y = images("t10k", 2_000)
     accuracy = float(((x @ weights).argmax(1) == y).mean())
     if rank == 0:
         print(f"accuracy {accuracy:.4f} with lr {given.lr} and batches of {given.batch_size}")
+    if given.report:
+        import runnel
+
+        runnel.report(error=1 - accuracy, seconds=took)
     if given.out:
         name = f"{given.out}-{os.environ['RUNNEL_TASK_INDEX']}.json"
         result = json.dumps({"accuracy": accuracy, "lr": given.lr, "batch_size": given.batch_size})

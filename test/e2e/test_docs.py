@@ -33,3 +33,21 @@ def test_a_search_of_a_page_runs(runnel, page):
         assert document["status"] == "SUCCEEDED", runnel.run("show", "--tasks", job)
         assert document["steps"][0]["search"]["best"]["params"]
     assert job_files(page) or page.stem == "auto"
+
+
+def test_the_first_project_is_done_as_its_guide_says(runnel):
+    runnel.use_python_of_the_project()
+    text = (ROOT / "docs" / "guides" / "first-project.md").read_text()
+    for name, content in re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        runnel.file(content, name)
+    commands = [line for block in re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+                for line in block.splitlines()]
+    assert len(commands) == 8
+    job = None
+    for command in commands:
+        output = runnel.run(*command.replace("ID", job or "ID").split()[1:])
+        if command.startswith("runnel run"):
+            assert re.search(r"train/0.*: y = [12]\.\d\d x \+ [01]\.\d\d, loss 0\.0", output), output
+            job = runnel.json("ps", "-a")["jobs"][0]["id"]
+    assert "loss 0.0" in output
+    assert "best of search: trial" in runnel.run("show", job)
