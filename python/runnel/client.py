@@ -8,6 +8,9 @@ import socket
 from urllib.parse import quote
 
 
+TIMEOUT_S = 60
+
+
 class ServiceError(RuntimeError):
     """The service refused: `status` is that of HTTP, the text is its sentence with the remedy."""
 
@@ -18,11 +21,12 @@ class ServiceError(RuntimeError):
 
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, path: str):
-        super().__init__("localhost")
+        super().__init__("localhost", timeout=TIMEOUT_S)
         self._path = path
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
 
 
@@ -30,6 +34,8 @@ def _socket_path() -> str:
     api = os.environ.get("RUNNEL_API", "")
     if api.startswith("unix:"):
         return api.removeprefix("unix:")
+    if api:
+        raise ValueError(f"RUNNEL_API is {api!r}; this version speaks unix:PATH only")
     home = os.environ.get("RUNNEL_HOME") or pathlib.Path.home() / ".runnel"
     return str(pathlib.Path(home) / "daemon.sock")
 
@@ -56,15 +62,15 @@ def get(path: str) -> dict:
 def job(id: str | None = None) -> dict:
     """A job's document: `status`, `steps` with their counts and best trials, `cost`. By default the job that this
     task belongs to. Raises as get() does, KeyError outside of a task without an id."""
-    return get(f"jobs/{quote(id or os.environ['RUNNEL_JOB_ID'])}")
+    return get(f"jobs/{quote(id or os.environ['RUNNEL_JOB_ID'], safe='')}")
 
 
 def reports(step: str | None = None, job: str | None = None) -> list[dict]:
     """What the tasks of a job reported, in the order of its steps and tasks: one {"step", "task", "samples"} each, a
     sample being {"step", "values"}. `step` names one step of the job; the job is this task's by default."""
-    path = f"jobs/{quote(job or os.environ['RUNNEL_JOB_ID'])}/metrics?limit=1000"
+    path = f"jobs/{quote(job or os.environ['RUNNEL_JOB_ID'], safe='')}/metrics?limit=1000"
     if step is not None:
-        path += f"&step={quote(step)}"
+        path += f"&step={quote(step, safe='')}"
     series = []
     token = ""
     while True:

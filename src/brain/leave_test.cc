@@ -103,6 +103,22 @@ TEST(Leave, AnEarlierLifeOrAnUnknownNodeIsNotMeant) {
   EXPECT_TRUE(desk.brain.state().nodes.at(NodeId("a")).takes_work());
 }
 
+TEST(Leave, AJoinForgetsTheNoticeAndKeepsWhatWasAskedToEnd) {
+  Desk desk;
+  desk.join("a", 1);
+  const JobId job = desk.submit({step("one")});
+  desk.running("a", Desk::ref(job, 0, 0));
+  give_notice(desk, "a", Duration::seconds(30));
+  model::RankReport there;
+  there.attempt = Desk::ref(job, 0, 0);
+  there.started_at = desk.now;
+  desk.rejoin("a", "1", {there});
+  EXPECT_TRUE(desk.brain.state().nodes.at(NodeId("a")).takes_work());
+  EXPECT_EQ(desk.brain.state().lanes.size(), 1U) << "no second attempt beside the first";
+  desk.ended("a", Desk::ref(job, 0, 0), 143, 0, EndCause::kStopped);
+  EXPECT_EQ(desk.all<model::AttemptEnded>(desk.last).front().to, Status::kPreempted);
+}
+
 TEST(Leave, ANewLifeForgetsTheNotice) {
   Desk desk;
   desk.join("a", 1);

@@ -192,7 +192,9 @@ void on_join(Turn& turn, const model::NodeJoin& input) {
   auto known = turn.state().nodes.find(input.node.id);
   const bool is_new = known == turn.state().nodes.end();
   const bool new_life = is_new || known->second.incarnation != input.incarnation;
-  const bool changed = new_life || !known->second.up || known->second.info != input.node;
+  // Who joins anew has no notice any more: whoever gave it, and would take the node away, is gone.
+  const bool changed = new_life || !known->second.up || known->second.info != input.node ||
+                       known->second.leaves_at != Time();
   if (changed) turn.emit(model::NodeJoined{input.node, input.incarnation});
   for (const model::MetricReport& report : input.metrics) take_metric(turn, input.node.id, report);
   std::map<LiveRank, bool> told;

@@ -107,6 +107,7 @@ class Attachment {
 
   int ending(const json::Value& job) {
     if (!has_ended(job)) return halted();
+    if (chaos_ != nullptr && !chaos_->spared().empty()) say("runnel: " + chaos_->spared());
     const std::string status = text_of(job, "status");
     if (status != "SUCCEEDED") {
       std::string line = "runnel: " + job_ + " " + status;

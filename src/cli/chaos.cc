@@ -20,13 +20,15 @@ Chaos::Chaos(const model::JobSpec& spec, std::string job, env::Random& random)
   for (const model::StepSpec& step : spec.steps) {
     if (step.retry.max > 0) steps_[step.name] = std::nullopt;
   }
+  any_ = !steps_.empty();
 }
 
 std::string Chaos::look(Duration now) {
   for (auto& [step, strike_at] : steps_) {
     if (strike_at && now < *strike_at) continue;
+    // A task's own process: one that it started may not matter to it.
     const std::vector<std::int64_t> pids =
-        env::processes_with({"RUNNEL_JOB_ID=" + job_, "RUNNEL_STEP=" + step});
+        env::first_of(env::processes_with({"RUNNEL_JOB_ID=" + job_, "RUNNEL_STEP=" + step}));
     if (pids.empty()) continue;
     if (!strike_at) {
       const std::uint64_t wait = random_.next() % kStrikeSpreadMillis;
@@ -40,6 +42,13 @@ std::string Chaos::look(Duration now) {
     return told;
   }
   return "";
+}
+
+std::string Chaos::spared() const {
+  std::string names;
+  for (const auto& [step, strike_at] : steps_) names += (names.empty() ? "" : ", ") + step;
+  if (!names.empty()) return "chaos: nothing was killed of " + names + ", which ended too soon";
+  return any_ ? "" : "chaos: nothing was killed, since no step has `retry`";
 }
 
 }  // namespace runnel::cli

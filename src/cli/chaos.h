@@ -22,11 +22,15 @@ class Chaos {
   // nothing.
   std::string look(Duration now);
 
+  // At the end: which steps were not put to the test, for the user; "" when all were.
+  std::string spared() const;
+
  private:
   std::string job_;
   env::Random& random_;
   // Steps that were not struck yet, with the moment to strike once something of them was seen.
   std::map<std::string, std::optional<Duration>> steps_;
+  bool any_ = false;  // There was a step to strike.
 };
 
 }  // namespace runnel::cli

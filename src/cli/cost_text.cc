@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "base/check.h"
 #include "cli/print.h"
@@ -16,9 +17,7 @@ std::string decimal(std::int64_t units, std::size_t digits) {
   std::string text = std::to_string(units);
   if (text.size() <= digits) text.insert(0, digits + 1 - text.size(), '0');
   text.insert(text.size() - digits, ".");
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
+  return without_zeros(std::move(text));
 }
 
 double number(const json::Value& cost, std::string_view key) {
@@ -34,6 +33,13 @@ std::string money(double dollars) {
 }
 
 }  // namespace
+
+std::string without_zeros(std::string number) {
+  if (number.find('.') == std::string::npos) return number;
+  number.erase(number.find_last_not_of('0') + 1);
+  if (number.back() == '.') number.pop_back();
+  return number;
+}
 
 std::string price_text(std::int64_t micros) { return decimal(micros, 6); }
 std::string thousandths(std::int64_t thousandths) { return decimal(thousandths, 3); }

@@ -16,6 +16,8 @@ TEST(CostText, NumbersWithoutNeedlessZeros) {
   EXPECT_EQ(price_text(0), "0");
   EXPECT_EQ(price_text(12'000'000), "12");
   EXPECT_EQ(thousandths(2'500), "2.5");
+  EXPECT_EQ(without_zeros("100.000000"), "100");
+  EXPECT_EQ(without_zeros("100"), "100");
 }
 
 TEST(CostText, OfAJobThatEnded) {

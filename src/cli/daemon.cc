@@ -104,8 +104,9 @@ Async<void> Daemon::open() {
   logs_ = std::make_unique<LogGlue>(*agent_);
   api_ = std::make_unique<control::Api>(
       loop_, *controller_, *logs_,
-      control::ApiHost{[this] { return info(); }, [this] { end(); },
-                       [this](control::Preemption what) { return glue_->preempt(what); }});
+      control::ApiHost{
+          [this] { return info(); }, [this] { end(); },
+          [this](control::Preemption what) { return glue_->preempt(std::move(what)); }});
   api_->add_routes(router_);
   server_ = std::make_unique<http::Server>(loop_, [router = &router_](http::Request request) {
     return handle(router, std::move(request));

@@ -1,11 +1,18 @@
 #include "cli/node_glue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 #include "control/leftovers.h"
 
 namespace runnel::cli {
+
+namespace {
+
+constexpr Duration kReaped = Duration::millis(500);
+
+}  // namespace
 
 void NodeGlue::send(model::NodeOrders orders) {
   if (agent_ == nullptr) return;  // It joins later and gets the whole difference.
@@ -39,7 +46,8 @@ Async<void> NodeGlue::take_away(control::Preemption what) {
   CO_TRY(std::move(slept));
   CHECK(agent_ != nullptr, "a node is taken away before its agent is there");
   agent_->kill_all(what.node);
-  slept = co_await loop_.sleep(what.away, gate_.token());
+  // What was killed is reaped and told before anything else may run there.
+  slept = co_await loop_.sleep(std::max(what.away, kReaped), gate_.token());
   CO_TRY(std::move(slept));
   join({what.node, agent_->incarnation(), {}, {}});
   co_return {};

@@ -40,7 +40,8 @@ std::string price_of(const json::Value& node) {
   const json::Value* price = node.find("price");
   const json::Value* cheap = node.find("spot_price");
   const json::Value* paid = is_spot && cheap != nullptr ? cheap : price;
-  return paid == nullptr ? "-" : "$" + paid->dump() + (is_spot ? "/h spot" : "/h");
+  if (paid == nullptr) return "-";
+  return "$" + without_zeros(paid->dump()) + (is_spot ? "/h spot" : "/h");
 }
 
 std::string nodes_table(const json::Value& answer) {

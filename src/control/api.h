@@ -29,7 +29,6 @@ struct HomeInfo {
   std::vector<std::string> notices;  // What opening set right; sentences for a person.
 };
 
-// What the composition root lends to the API.
 // A node of the home is taken away as a cloud takes back spot capacity: `notice` to save and end,
 // then it is gone for `away`.
 struct Preemption {
@@ -40,6 +39,7 @@ struct Preemption {
 inline constexpr Duration kNoticeDefault = Duration::seconds(30);
 inline constexpr Duration kAwayDefault = Duration::seconds(60);
 
+// What the composition root lends to the API.
 struct ApiHost {
   std::function<HomeInfo()> info;
   std::function<void()> stop;  // Begin to end the daemon, after the answer has left.

@@ -145,10 +145,10 @@ Async<http::Reply> Api::list_nodes(http::Request request) {
 
 Async<http::Reply> Api::preempt_node(http::Request request) {
   CO_TRY(known_only(request, {"notice", "away"}));
-  const Preemption preemption {
-    NodeId(request.param("name")), CO_TRY(duration_of(request, "notice", kNoticeDefault))
-    , CO_TRY(duration_of(request, "away", kAwayDefault))
-  };
+  Preemption preemption;
+  preemption.node = NodeId(request.param("name"));
+  preemption.notice = CO_TRY(duration_of(request, "notice", kNoticeDefault));
+  preemption.away = CO_TRY(duration_of(request, "away", kAwayDefault));
   Result<void> given = co_await host_.preempt(preemption);
   CO_TRY(std::move(given));
   Value out = Value::object();

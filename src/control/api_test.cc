@@ -258,7 +258,7 @@ TEST_F(ApiTest, TakesANodeAwayWithANotice) {
   const json::Value& node = nodes.find("nodes")->as_list().front();
   EXPECT_NE(node.find("leaves_at"), nullptr);
   EXPECT_EQ(node.find("reason")->as_text(), "Preempted");
-  EXPECT_EQ(post("/api/v1/nodes/n1:preempt").status, 202) << "told twice is told once";
+  EXPECT_EQ(post("/api/v1/nodes/n1:preempt").status, 409) << "it is told already";
   EXPECT_EQ(post("/api/v1/nodes/n2:preempt").status, 404);
   EXPECT_EQ(post("/api/v1/nodes/n1:preempt?notice=soon").status, 422);
   EXPECT_EQ(post("/api/v1/nodes/n1:preempt?notices=1s").status, 422);

@@ -321,7 +321,17 @@ Async<void> Controller::give_notice(NodeId node, Duration notice) {
         .with_value(node.str())
         .with_hint("runnel nodes lists them");
   }
-  model::NodeNotice input{node, known->second.incarnation, clock_.wall() + notice, "Preempted"};
+  if (known->second.leaves_at != Time()) {
+    co_return Error(Errc::kConflict, "the node '" + node.str() +
+                                         "' has its notice already: it goes at " +
+                                         rfc3339(known->second.leaves_at))
+        .with_field("node")
+        .with_value(node.str())
+        .with_hint("wait until it is back: runnel nodes");
+  }
+  // What is killed at the end of the notice is heard to end before the node counts as gone.
+  const Time leaves_at = clock_.wall() + notice + kLastWords;
+  model::NodeNotice input{node, known->second.incarnation, leaves_at, "Preempted"};
   Result<Outcome> outcome = co_await writer_->decide(std::move(input));
   const Outcome decided = CO_TRY(std::move(outcome));
   if (decided.refusal) co_return *decided.refusal;
@@ -331,9 +341,7 @@ Async<void> Controller::give_notice(NodeId node, Duration notice) {
 Async<void> Controller::keep_nodes(std::vector<NodeId> nodes) {
   std::vector<model::NodeLost> gone;
   for (const auto& [id, node] : state().nodes) {
-    const bool kept = std::find(nodes.begin(), nodes.end(), id) != nodes.end();
-    // Whoever gave a node notice, and would have brought it back, is gone.
-    if (!node.up || (kept && node.leaves_at == Time())) continue;
+    if (!node.up || std::find(nodes.begin(), nodes.end(), id) != nodes.end()) continue;
     gone.push_back({id, node.incarnation, "Left"});
   }
   for (model::NodeLost& node : gone) {

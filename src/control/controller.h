@@ -105,7 +105,8 @@ class Controller final : private DurableObserver {
   Async<void> on_join(model::NodeJoin join);
   Async<void> on_report(model::NodeReport report);
   Async<void> on_lost(model::NodeLost lost);
-  // The node will be taken away after `notice`: what runs there is asked to save and end.
+  // The node will be taken away after `notice`: what runs there is asked to save and end. kConflict
+  // for one that is not there or was told already.
   Async<void> give_notice(NodeId node, Duration notice);
   // Ends the membership of every node that is not among `nodes`: nobody will speak for it any more.
   Async<void> keep_nodes(std::vector<NodeId> nodes);
@@ -120,6 +121,7 @@ class Controller final : private DurableObserver {
 
  private:
   static constexpr Duration kWakeDelayMin = Duration::millis(5);
+  static constexpr Duration kLastWords = Duration::millis(300);
   static constexpr Duration kWakeDelayMax = Duration::seconds(30);  // The time of day may jump.
 
   Controller(async::EventLoop& loop, env::Clock& clock, Secrets& secrets,

@@ -19,6 +19,18 @@ bool holds(std::string_view environment, std::string_view variable) {
   return false;
 }
 
+// 0 when it has ended.
+std::int64_t parent_process(std::int64_t pid) {
+  const Result<std::string> stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  if (!stat.ok()) return 0;
+  // "pid (name) state parent ...": the name may hold anything.
+  const std::size_t name_end = stat->rfind(')');
+  if (name_end == std::string::npos || stat->size() < name_end + 5) return 0;
+  std::int64_t parent = 0;
+  std::from_chars(stat->data() + name_end + 4, stat->data() + stat->size(), parent);
+  return parent;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> processes_with(const std::vector<std::string>& variables) {
@@ -37,6 +49,17 @@ std::vector<std::int64_t> processes_with(const std::vector<std::string>& variabl
     if (all) found.push_back(pid);
   }
   return found;
+}
+
+std::vector<std::int64_t> first_of(const std::vector<std::int64_t>& pids) {
+  std::vector<std::int64_t> first;
+  for (const std::int64_t pid : pids) {
+    const std::int64_t parent = parent_process(pid);
+    if (parent > 0 && std::find(pids.begin(), pids.end(), parent) == pids.end()) {
+      first.push_back(pid);
+    }
+  }
+  return first;
 }
 
 }  // namespace runnel::env

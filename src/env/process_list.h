@@ -11,4 +11,7 @@ namespace runnel::env {
 // left out. Reads /proc.
 std::vector<std::int64_t> processes_with(const std::vector<std::string>& variables);
 
+// Those among them that none of the others has started.
+std::vector<std::int64_t> first_of(const std::vector<std::int64_t>& pids);
+
 }  // namespace runnel::env

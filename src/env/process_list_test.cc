@@ -33,6 +33,33 @@ TEST(ProcessList, FindsThoseThatBeganWithAllOfTheVariables) {
   for (const std::int64_t pid : {one, two}) ::kill(static_cast<pid_t>(pid), SIGKILL);
 }
 
+TEST(ProcessList, AnEmptyValueIsAValue) {
+  DetachedProcess process;
+  const std::string name = "RUNNEL_TEST_EMPTY_" + std::to_string(::getpid());
+  process.argv = {"/bin/sleep", "30"};
+  process.environment = {name + "=", "RUNNEL_TEST_LAST=" + name + "="};
+  process.log_file = "/dev/null";
+  const std::int64_t pid = MUST(spawn_detached(process));
+  EXPECT_EQ(processes_with({name + "="}), std::vector<std::int64_t>{pid});
+  EXPECT_TRUE(processes_with({name + "=1"}).empty());
+  EXPECT_TRUE(processes_with({name}).empty()) << "a name is not a variable";
+  ::kill(static_cast<pid_t>(pid), SIGKILL);
+}
+
+TEST(ProcessList, TellsWhoWasFirst) {
+  const std::string mark = "f" + std::to_string(::getpid());
+  DetachedProcess shell;
+  shell.argv = {"/bin/sh", "-c", "sleep 30 & sleep 30 & wait"};
+  shell.environment = {"RUNNEL_TEST_MARK=" + mark, "PATH=/usr/bin:/bin"};
+  shell.log_file = "/dev/null";
+  const std::int64_t first = MUST(spawn_detached(shell));
+  std::vector<std::int64_t> all;
+  while (all.size() < 3) all = processes_with({"RUNNEL_TEST_MARK=" + mark});
+  EXPECT_EQ(first_of(all), std::vector<std::int64_t>{first});
+  EXPECT_TRUE(first_of({}).empty());
+  for (const std::int64_t pid : all) ::kill(static_cast<pid_t>(pid), SIGKILL);
+}
+
 TEST(ProcessList, LeavesOutThoseThatHaveEnded) {
   const std::string mark = "e" + std::to_string(::getpid());
   const std::int64_t one = sleeper(mark);

@@ -377,13 +377,11 @@ void SimControl::give_notice(const NodeId& node, Duration notice) {
   decide_told({model::NodeNotice{node, known->second.incarnation, at, "Preempted"}, nullptr});
 }
 
-// A home has no lease for a node that it does not know to be there: only its file tells. Whoever
-// gave a node notice, and would bring it back, is gone too.
+// A home has no lease for a node that it does not know to be there: only its file tells.
 void SimControl::keep_nodes() {
   std::vector<model::NodeLost> gone;
   for (const auto& [id, node] : brain_->state().nodes) {
-    const bool stays = declared_.contains(id) && node.leaves_at == Time();
-    if (node.up && !stays) gone.push_back({id, node.incarnation, "Left"});
+    if (node.up && !declared_.contains(id)) gone.push_back({id, node.incarnation, "Left"});
   }
   for (model::NodeLost& node : gone) decide_told({std::move(node), nullptr});
 }

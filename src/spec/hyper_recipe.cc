@@ -222,17 +222,17 @@ class RecipeReader {
       return nullptr;
     }
     const std::optional<std::string> text = read_verbatim(scope_, *range);
-    const std::string how = sampling ? read_verbatim(scope_, *sampling).value_or("") : "uniform";
-    if (!text) return nullptr;
+    const auto how = sampling ? read_verbatim(scope_, *sampling) : std::string("uniform");
+    if (!text || !how) return nullptr;
     const std::optional<Ends> ends = ends_of(*text);
     if (!ends) {
       scope_.refuse(*range, "'" + shown(*text) + "' is not a range", shown(*text),
                     "write two numbers with a dash between them, such as 0.1-0.3");
       return nullptr;
     }
-    if (how == "discrete") return range_of(*range->node, "range", *ends);
-    if (how == "uniform") return range_of(*range->node, "uniform", *ends);
-    scope_.refuse(*sampling, "'" + shown(how) + "' is not a way of sampling a range", shown(how),
+    if (*how == "discrete") return range_of(*range->node, "range", *ends);
+    if (*how == "uniform") return range_of(*range->node, "uniform", *ends);
+    scope_.refuse(*sampling, "'" + shown(*how) + "' is not a way of sampling a range", shown(*how),
                   "write discrete or uniform");
     return nullptr;
   }

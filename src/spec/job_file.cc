@@ -100,7 +100,9 @@ ImportReport import_file(std::string_view text, const ParseContext& context) {
                            .with_hint("run it: runnel run " + context.file));
     return {"", read.faults.take(), {}};
   }
-  JobFileReport report = read_recipe(read.root, read.faults, source, context);
+  ParseContext anywhere = context;  // What machines there are does not change what it says.
+  anywhere.nodes.clear();
+  JobFileReport report = read_recipe(read.root, read.faults, source, anywhere);
   if (!report.spec) return {"", std::move(report.errors), {}};
   Diagnostics faults(context.file, source);
   Diagnostics notes(context.file, source);

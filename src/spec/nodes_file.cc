@@ -83,6 +83,7 @@ class NodesReader {
   std::string read_instance(const Item& item) {
     std::string name = read_verbatim(scope_, item).value_or("");
     std::vector<std::string_view> known;
+    known.reserve(types_.size());
     for (const model::InstanceType& type : types_) known.emplace_back(type.name);
     const bool found = std::find(known.begin(), known.end(), name) != known.end();
     if (found || known.empty() || name.empty()) return name;

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "model/node.h"
 #include "model/resources.h"
 #include "spec/names.h"
 
@@ -326,9 +327,12 @@ std::optional<std::int64_t> read_money(Scope& scope, const Item& item, const std
   const std::optional<std::string> text = read_text(scope, item);
   if (!text) return std::nullopt;
   const std::optional<std::int64_t> micros = scaled_decimal(*text, 6);
-  if (!micros) {
-    scope.refuse(item, in_quotes(*text) + " is not an amount of dollars", shown(*text),
-                 "write " + what + ", such as 2.5");
+  if (!micros || *micros > model::kPriceMicrosMax) {
+    scope.refuse(item,
+                 in_quotes(*text) +
+                     (micros ? " is more than a million dollars" : " is not an amount of dollars"),
+                 shown(*text), "write " + what + ", such as 2.5");
+    return std::nullopt;
   }
   return micros;
 }

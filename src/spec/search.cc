@@ -199,7 +199,12 @@ void read_fields(Scope& scope, ObjectReader& object, StepDraft& draft, SearchSpe
     search.max_duration = read_duration(scope, *limit, Duration::millis(1)).value_or(Duration());
   }
   if (const auto budget = object.take("budget")) {
-    search.budget_micros = read_money(scope, *budget, "dollars").value_or(0);
+    const auto micros = read_money(scope, *budget, "dollars");
+    search.budget_micros = micros.value_or(0);
+    if (micros == 0) {
+      scope.refuse(*budget, "a search without money asks for nothing", "0",
+                   "write dollars, such as 2.5, or leave `budget` out");
+    }
   }
   if (const auto parallel = object.take("parallel")) {
     draft.spec.parallel = read_count(scope, *parallel, {1, model::kTasksPerStepMax});

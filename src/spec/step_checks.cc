@@ -327,6 +327,19 @@ std::vector<model::NodeInfo> usable(const StepDraft& draft,
   return found;
 }
 
+// Where nothing has a price, a budget would be no limit.
+void check_budget(const Scope& scope, const StepDraft& draft,
+                  const std::vector<model::NodeInfo>& nodes) {
+  if (!draft.spec.search || draft.spec.search->budget_micros == 0) return;
+  for (const model::NodeInfo& node : nodes) {
+    if (node.price_micros > 0) continue;
+    scope.refuse(
+        draft.item, "`budget` is no limit on node '" + node.id.str() + "', which has no price",
+        node.id.str(), "write its `price` into nodes.yaml, or use max_trials, max_duration");
+    return;
+  }
+}
+
 // Places of the gang that the nodes can hold at one time, counted up to `needed`.
 std::int64_t places(const StepDraft& draft, const std::vector<model::NodeInfo>& nodes,
                     std::int64_t needed) {
@@ -384,6 +397,7 @@ void check_capacity(const Scope& scope, const StepDraft& draft,
                  "write resources: {spot: true}, if the step can bear that");
     return;
   }
+  check_budget(scope, draft, nodes);
   if (!AmountCheck(scope, draft, nodes).run()) return;
   const std::int64_t needed = draft.spec.num_nodes;
   const std::int64_t found = places(draft, nodes, needed);
