@@ -181,9 +181,7 @@ Shortage shortage_of(const Wish& wish, const sched::Cluster& cluster) {
 
 // Whether it is only that it keeps off nodes that may be taken away.
 bool explain_spot(const Wish& wish, const sched::Cluster& known, Wait& wait) {
-  sched::Request bold = wish.request;
-  bold.spot_use = sched::SpotUse::kPreferred;
-  if (wish.request.spot_use == bold.spot_use || !sched::feasible(bold, known)) return false;
+  if (!lacks_only_spot(wish.request, known)) return false;
   wait.reason = "Resources";
   wait.message = need_text(wish.request) + ", and those that have it are spot nodes";
   wait.remedy = "resources: {spot: true}, if it can bear to be moved";

@@ -1,5 +1,7 @@
 #include "brain/hosts.h"
 
+#include "sched/place.h"
+
 namespace runnel::brain {
 
 sched::Host idle_host(const Node& node) {
@@ -9,6 +11,12 @@ sched::Host idle_host(const Node& node) {
           node.info.capacity,
           node.info.colocate ? sched::Sharing::kColocate : sched::Sharing::kOnePlacePerGang,
           node.info.spot ? sched::Tenure::kSpot : sched::Tenure::kLasting};
+}
+
+bool lacks_only_spot(sched::Request request, const sched::Cluster& cluster) {
+  if (request.spot_use == sched::SpotUse::kPreferred) return false;
+  request.spot_use = sched::SpotUse::kPreferred;
+  return sched::feasible(request, cluster);
 }
 
 sched::Cluster known_nodes(const State& state) {

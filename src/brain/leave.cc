@@ -9,18 +9,13 @@ namespace {
 
 using model::Status;
 
-// One that was only asked back from its lane may have begun meanwhile: it must end as well.
-bool may_go_on(const LiveAttempt& live) {
-  return !live.stopping.has_value() || *live.stopping == Status::kQueued;
-}
-
 void ask_to_end(Turn& turn, LaneId id) {
   const Lane& lane = turn.state().lanes.at(id);
   std::vector<model::AttemptRef> attempts;
   for (const TaskIndex index : lane.queue) {
     const model::TaskRef task{lane.job, lane.step, index};
     const LiveAttempt& live = *find_task(turn.state(), task)->live;
-    if (may_go_on(live)) attempts.push_back({task, live.number});
+    if (live.goes_on()) attempts.push_back({task, live.number});
   }
   for (const model::AttemptRef& attempt : attempts) {
     turn.emit(model::AttemptStopping{attempt, id, Status::kPreempted, "runnel"});

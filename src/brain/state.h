@@ -35,6 +35,10 @@ struct LiveAttempt {
   std::int32_t first_failed = -1;
   model::EndCause first_failed_cause = model::EndCause::kExited;
 
+  // Whether nobody asked it to end. One that was only asked back from its lane may have begun
+  // meanwhile, and then goes on.
+  bool goes_on() const { return !stopping.has_value() || *stopping == model::Status::kQueued; }
+
   friend bool operator==(const LiveAttempt&, const LiveAttempt&) = default;
 };
 

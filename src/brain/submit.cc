@@ -29,18 +29,12 @@ model::Resources largest(const State& state) {
   return most;
 }
 
-bool needs_spot(const model::StepSpec& step, const sched::Cluster& cluster) {
-  sched::Request bold = lane_of(step);
-  bold.spot_use = sched::SpotUse::kPreferred;
-  return sched::feasible(bold, cluster);
-}
-
 std::optional<Error> can_never_start(const State& state, const model::JobSpec& spec) {
   if (state.nodes.empty()) return std::nullopt;
   const sched::Cluster cluster = known_nodes(state);
   for (const model::StepSpec& step : spec.steps) {
     if (sched::feasible(lane_of(step), cluster)) continue;
-    if (needs_spot(step, cluster)) {
+    if (lacks_only_spot(lane_of(step), cluster)) {
       return Error(Errc::kInvalid, "step '" + step.name + "' needs " + step.resources.describe() +
                                        ", and only spot nodes have that")
           .with_field("steps." + step.name + ".resources.spot")

@@ -144,9 +144,7 @@ std::vector<TaskIndex> waiting_trials(const Step& step) {
 std::vector<std::pair<model::AttemptRef, LaneId>> going_on(const StepKey& key, const Step& step) {
   std::vector<std::pair<model::AttemptRef, LaneId>> found;
   for (const auto& [index, task] : step.tasks) {
-    if (!task.live) continue;
-    const auto& stopping = task.live->stopping;
-    if (stopping && *stopping != Status::kQueued) continue;
+    if (!task.live || !task.live->goes_on()) continue;
     found.emplace_back(model::AttemptRef{{key.job, key.step, index}, task.live->number},
                        task.live->lane);
   }

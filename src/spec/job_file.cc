@@ -54,10 +54,11 @@ void use_recipe_fields(std::vector<Error>& errors) {
   for (Error& error : errors) error.field = recipe_field(error.field);
 }
 
-JobFileReport read_recipe(const YamlNodePtr& recipe, Diagnostics& faults, std::string_view source,
-                          const ParseContext& context) {
+// `translated` gets the recipe as the values of a job file.
+JobFileReport read_recipe(const YamlNode& recipe, Diagnostics& faults, std::string_view source,
+                          const ParseContext& context, YamlNodePtr& translated) {
   Diagnostics notes(context.file, source);
-  const YamlNodePtr translated = job_of_recipe(*recipe, faults, notes);
+  translated = job_of_recipe(recipe, faults, notes);
   if (!faults.ok()) return {std::nullopt, faults.take(), {}};
   const YamlNodePtr job = with_flags(translated, context.flags);
   ParseContext reading = context;
@@ -79,7 +80,10 @@ JobFileReport parse_job_file_all(std::string_view text, const ParseContext& cont
   const std::string_view source = without_byte_order_mark(text);
   Source read = read_source(source, context.file);
   if (read.root == nullptr) return {std::nullopt, read.faults.take(), {}};
-  if (is_recipe(*read.root)) return read_recipe(read.root, read.faults, source, context);
+  YamlNodePtr translated;
+  if (is_recipe(*read.root)) {
+    return read_recipe(*read.root, read.faults, source, context, translated);
+  }
   return read_job(*with_flags(std::move(read.root), context.flags), read.faults, context);
 }
 
@@ -102,11 +106,10 @@ ImportReport import_file(std::string_view text, const ParseContext& context) {
   }
   ParseContext anywhere = context;  // What machines there are does not change what it says.
   anywhere.nodes.clear();
-  JobFileReport report = read_recipe(read.root, read.faults, source, anywhere);
+  YamlNodePtr translated;
+  JobFileReport report = read_recipe(*read.root, read.faults, source, anywhere, translated);
   if (!report.spec) return {"", std::move(report.errors), {}};
-  Diagnostics faults(context.file, source);
-  Diagnostics notes(context.file, source);
-  return {write_yaml(*job_of_recipe(*read.root, faults, notes)), {}, std::move(report.notes)};
+  return {write_yaml(*translated), {}, std::move(report.notes)};
 }
 
 }  // namespace runnel::spec
