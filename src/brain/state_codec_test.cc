@@ -1,4 +1,3 @@
-#include <ctime>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -203,7 +202,7 @@ TEST(StateCodec, AMillionTasksTakeALine) {
   EXPECT_EQ(MUST(decode_state(text)).jobs.at(job).steps[0].counts[0], 1'000'000);
 }
 
-TEST(StateCodec, AThousandFinishedJobsAreSmallAndQuick) {
+TEST(StateCodec, AThousandFinishedJobsAreSmall) {
   Desk desk;
   desk.join("a", 1);
   for (int i = 0; i < 1'000; ++i) {
@@ -212,14 +211,7 @@ TEST(StateCodec, AThousandFinishedJobsAreSmallAndQuick) {
   }
   const std::string text = encode_state(desk.brain.state());
   EXPECT_LT(text.size() / 1'000, 600u);
-  const std::clock_t begin = std::clock();
-  const State read = MUST(decode_state(text));
-  const double millis = 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  EXPECT_EQ(read.finished.size(), 1'000u);
-  // 100 ms with optimisation at the most; the bound leaves room for sanitizers.
-  EXPECT_LT(millis, 2'000);
-  RecordProperty("decode_millis", std::to_string(millis));
-  RecordProperty("bytes", std::to_string(text.size()));
+  EXPECT_EQ(MUST(decode_state(text)).finished.size(), 1'000u);
 }
 
 // ---- the golden snapshot
