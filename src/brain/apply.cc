@@ -174,6 +174,7 @@ class Fold {
               .places = event.places,
               .per_place = event.per_place,
               .port = event.port,
+              .lease = event.lease,
               .queue = {},
               .opened_at = now_,
               .progress_at = now_};
@@ -215,6 +216,8 @@ class Fold {
     --step.lanes;
     state_.lanes.erase(event.lane);
   }
+
+  void operator()(const model::LaneRenewed& event) { lane_at(event.lane).progress_at = now_; }
 
   void operator()(const model::AttemptRunning& event) {
     Step& step = step_at(state_, event.attempt.task.job, event.attempt.task.step);

@@ -19,6 +19,7 @@ struct Rules {
   void operator()(const model::NodeLost& input) const { on_lost(turn, input); }
   void operator()(const model::NodeReport& input) const { on_report(turn, input); }
   void operator()(const model::NodeNotice& input) const { on_notice(turn, input); }
+  void operator()(const model::TrialCall& input) const { on_trial_call(turn, input); }
   void operator()(const model::Wake&) const { turn.want_plan(); }
 };
 
@@ -36,6 +37,7 @@ Decision Brain::decide(const model::Input& input, Time now) {
   Turn turn(state_, *index_, limits_, std::max(now, state_.now));
   std::visit(Rules{turn}, input);
   leave(turn);
+  end_silent(turn);
   withdraw_crowded(turn);
   stop_asking(turn);
   settle(turn);
@@ -43,7 +45,7 @@ Decision Brain::decide(const model::Input& input, Time now) {
   if (turn.planned()) planned_at_ = turn.now();
   looked_at_ = turn.now();
   return Decision{turn.take_events(), std::move(turn.refusal), std::move(turn.answer),
-                  turn.repeated};
+                  turn.repeated, std::move(turn.called)};
 }
 
 void Brain::replay(const std::vector<model::Event>& events, Time now) {
@@ -70,6 +72,7 @@ std::optional<Time> Brain::next_wake(Time now) const {
   }
   // These leave with the first input after their time, whatever it is.
   if (!index_->crowded.empty()) consider(index_->crowded.begin()->first);
+  if (!index_->leases.empty()) consider(index_->leases.begin()->first);
   if (!index_->leaving.empty()) consider(index_->leaving.begin()->first);
   // Each decision looks at those that are over; what was asked to end for it takes its grace.
   const auto deadline = index_->deadlines.lower_bound({looked_at_ + Duration::millis(1), {}});

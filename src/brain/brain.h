@@ -17,10 +17,11 @@ struct Index;
 
 // What one input led to.
 struct Decision {
-  std::vector<model::Event> events;  // Empty: nothing changed, nothing needs to be stored.
-  std::optional<Error> refusal;      // The asker's answer when the input was refused.
-  JobId job;                         // Submit: the job; of a repeated key the first one's.
-  bool repeated = false;             // Submit: the key was seen before with the same body.
+  std::vector<model::Event> events;          // Empty: nothing changed, nothing needs to be stored.
+  std::optional<Error> refusal;              // The asker's answer when the input was refused.
+  JobId job;                                 // Submit: the job; of a repeated key the first one's.
+  bool repeated = false;                     // Submit: the key was seen before with the same body.
+  std::optional<model::AttemptRef> attempt;  // TrialCall: the one it is about; ask: none is left.
 };
 
 // The state machine of jobs, steps, tasks, attempts, lanes and nodes.

@@ -114,6 +114,17 @@ bool explain_parallel(const Question& ask, Wait& wait) {
   return true;
 }
 
+// Its trials are run by somebody else.
+bool explain_outside(const Question& ask, Wait& wait) {
+  if (!ask.spec().outside()) return false;
+  const std::int64_t waiting = waiting_tasks(ask.state, ask.index, ask.key(), ask.now);
+  wait.reason = "NotAsked";
+  wait.message = counted(waiting, "trial") + (waiting == 1 ? " waits" : " wait") +
+                 " to be asked for: nothing runs them here";
+  wait.remedy = "runnel study ask " + ask.job.id.str();
+  return true;
+}
+
 std::int64_t position_of(const Question& ask, const sched::QueueKey& own) {
   std::int64_t position = 1;
   for (const auto& [at, key] : ask.index.ready) {
@@ -126,7 +137,7 @@ std::int64_t position_of(const Question& ask, const sched::QueueKey& own) {
 Wait explain_step(const Question& ask) {
   Wait wait{.step = ask.position, .reason = {}, .message = {}, .remedy = {}, .blockers = {}};
   if (explain_hold(ask, wait) || explain_dependency(ask, wait) || explain_running(ask, wait) ||
-      explain_backoff(ask, wait) || explain_parallel(ask, wait)) {
+      explain_backoff(ask, wait) || explain_parallel(ask, wait) || explain_outside(ask, wait)) {
     return wait;
   }
   const sched::Request request = request_of(ask.state, ask.index, ask.key(), ask.now);

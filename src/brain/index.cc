@@ -67,6 +67,7 @@ Index Index::build(const State& state) {
   for (const auto& [id, lane] : state.lanes) {
     index.open(state, lane);
     index.crowd(state, id);
+    index.lease(state, id);
   }
   for (const auto& [id, node] : state.nodes) index.settle_node(state, id);
   for (const auto& [id, job] : state.jobs) index.refresh_job(state, id);
@@ -102,12 +103,17 @@ void Index::follow(const State& state, const model::Event& event) {
               refresh_task(state, model::TaskRef{what.job, what.step, task.index});
             }
             crowd(state, what.lane);
+            lease(state, what.lane);
             refresh(state, what.job, what.step);
           },
+          [&](const model::LaneRenewed& what) { lease(state, what.lane); },
           [&](const model::LaneClosed& what) { close(state, what.lane); },
           [&](const model::AttemptRunning&) {},
           [&](const model::RankEnded&) {},
-          [&](const model::AttemptStopping& what) { crowd(state, what.lane); },
+          [&](const model::AttemptStopping& what) {
+            crowd(state, what.lane);
+            lease(state, what.lane);
+          },
           [&](const model::AttemptEnded& what) { refresh_attempt(state, what.attempt, what.lane); },
           [&](const model::NodeJoined& what) { settle_node(state, what.node.id); },
           [&](const model::NodeLeft& what) { settle_node(state, what.node); },
@@ -146,6 +152,7 @@ void Index::refresh_tasks(const State& state, const JobId& job, StepIndex step) 
 void Index::refresh_attempt(const State& state, const model::AttemptRef& attempt, LaneId lane) {
   refresh_task(state, attempt.task);
   crowd(state, lane);
+  lease(state, lane);
   refresh(state, attempt.task.job, attempt.task.step);
 }
 
@@ -176,7 +183,8 @@ void Index::refresh(const State& state, const JobId& job, StepIndex step) {
   const bool wants = fresh_tasks(owner.steps[position]) > 0 || waiting != again.end();
   const auto& parallel = owner.spec->steps[position].parallel;
   const bool room = !parallel.has_value() || owner.steps[position].lanes < *parallel;
-  const bool now_ready = wants && room && may_run(owner, step);
+  const bool run_here = !owner.spec->steps[position].outside();
+  const bool now_ready = run_here && wants && room && may_run(owner, step);
   auto was = ready_at_.find(key);
   if (!now_ready && was != ready_at_.end()) {
     ready.erase(was->second);
@@ -271,6 +279,7 @@ void Index::close(const State& state, LaneId lane) {
     settle_host(state, node);
   }
   crowd(state, lane);
+  lease(state, lane);
   refresh(state, held.step.job, held.step.step);
 }
 
@@ -295,6 +304,20 @@ void Index::settle_host(const State& state, const NodeId& id) {
   sched::Host host = idle_host(node);
   host.free = left_of(node.info.capacity, used);
   cluster.join(std::move(host));
+}
+
+void Index::lease(const State& state, LaneId id) {
+  released.erase(id);
+  if (auto was = leased_until_.find(id); was != leased_until_.end()) {
+    leases.erase({was->second, id});
+    leased_until_.erase(was);
+  }
+  const auto lane = state.lanes.find(id);
+  if (lane == state.lanes.end() || !lane->second.outside() || lane->second.queue.empty()) return;
+  leased_until_[id] = lane->second.progress_at + lane->second.lease;
+  leases.insert({leased_until_[id], id});
+  const Step& step = step_of(state, lane->second.job, lane->second.step);
+  if (step.tasks.at(lane->second.queue.front()).live->stopping) released.insert(id);
 }
 
 void Index::crowd(const State& state, LaneId id) {

@@ -55,6 +55,10 @@ struct Index {
   std::set<std::pair<Time, NodeId>> leaving;
   // Searches that have more to ask for, by when they must stop asking.
   std::set<std::pair<Time, StepKey>> deadlines;
+  // Lanes that somebody outside holds, by when these have been silent for too long.
+  std::set<std::pair<Time, LaneId>> leases;
+  // Of these the ones whose attempt was asked to end: nobody else will end it.
+  std::set<LaneId> released;
 
  private:
   void open(const State& state, const Lane& lane);
@@ -62,6 +66,7 @@ struct Index {
   void settle_node(const State& state, const NodeId& node);
   void settle_host(const State& state, const NodeId& node);
   void crowd(const State& state, LaneId lane);
+  void lease(const State& state, LaneId lane);
   void keep_key(const std::string& key, Time at);
   void drop_key(const std::string& key);
   void refresh_task(const State& state, const model::TaskRef& task);
@@ -80,6 +85,7 @@ struct Index {
   std::map<LaneId, Held> held_;
   std::map<std::string, Time> keyed_at_;
   std::map<LaneId, Time> crowded_at_;
+  std::map<LaneId, Time> leased_until_;
   std::map<StepKey, sched::QueueKey> ready_at_;
   std::map<StepKey, Time> deadline_at_;
   std::map<NodeId, Time> leaving_at_;

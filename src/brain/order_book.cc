@@ -74,6 +74,7 @@ class OrderBook::Collector {
   void operator()(const model::JobChanged&) {}
   void operator()(const model::StepChanged&) {}
   void operator()(const model::TasksChanged&) {}
+  void operator()(const model::LaneRenewed&) {}
   void operator()(const model::AttemptRunning&) {}
   void operator()(const model::RankEnded&) {}
   void operator()(const model::NodeJoined&) {}

@@ -107,7 +107,10 @@ Outcome outcome_of(const model::StepSpec& spec, const Task& task, const Ending& 
   if (withdrawn && ending.cause == EndCause::kNotStarted) return stopped(Status::kQueued);
   if (by_request && !withdrawn) return stopped(*ending.stopping);
   switch (ending.cause) {
-    case EndCause::kVanished: return lost(task, "NodeFail", "its node or runner was lost", now);
+    case EndCause::kVanished: {
+      const std::string& why = ending.message;
+      return lost(task, "NodeFail", why.empty() ? "its node or runner was lost" : why, now);
+    }
     case EndCause::kPortBusy: return lost(task, "PortBusy", "the gang's port was taken", now);
     case EndCause::kNotStarted: return lost(task, "StartFailed", ending.message, now);
     case EndCause::kStopped: return lost(task, "Stopped", "it was stopped without a request", now);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "brain/trials.h"
+#include "brain/bind.h"
 #include "brain/turn.h"
 #include "brain/wish.h"
 #include "sched/place.h"
@@ -38,27 +38,6 @@ sched::Request request_of(const Turn& turn, const StepKey& key) {
   return request_of(turn.state(), turn.index(), key, turn.now());
 }
 
-// The next `count` tasks: those with a history first, in order of their back-offs, then fresh ones.
-std::vector<TaskIndex> next_tasks(const Turn& turn, const StepKey& key, std::int64_t count) {
-  std::vector<TaskIndex> found;
-  auto again = turn.index().again.find(key);
-  if (again != turn.index().again.end()) {
-    for (const auto& [not_before, index] : again->second) {
-      if (not_before > turn.now() || static_cast<std::int64_t>(found.size()) == count) break;
-      found.push_back(index);
-    }
-  }
-  const Step& step = step_of(turn.state(), key.job, key.step);
-  auto fresh = step.plain.find(Status::kQueued);
-  if (fresh == step.plain.end()) return found;
-  std::optional<std::int64_t> next = fresh->second.first();
-  while (next.has_value() && static_cast<std::int64_t>(found.size()) < count) {
-    found.emplace_back(*next);
-    next = fresh->second.first_from(*next + 1);
-  }
-  return found;
-}
-
 // How many tasks a lane should hold, the running one included.
 std::int64_t ahead_of(const Turn& turn, const StepKey& key) {
   const Step& step = step_of(turn.state(), key.job, key.step);
@@ -70,19 +49,6 @@ std::int64_t ahead_of(const Turn& turn, const StepKey& key) {
   // Near the end the rest is shared, so that no lane sits idle beside a long queue.
   const std::int64_t share = waiting_tasks(turn, key) / (2 * std::max(1, step.lanes)) + 1;
   return std::min({by_time, share, kAheadTasksMax});
-}
-
-void bind(Turn& turn, LaneId lane, const StepKey& key, std::int64_t count) {
-  const std::vector<TaskIndex> tasks = next_tasks(turn, key, count);
-  CHECK(!tasks.empty(), "a lane is extended although nothing waits");
-  model::LaneExtended event{lane, key.job, key.step, {}};
-  for (TaskIndex index : tasks) {
-    const Task* kept = find_task(turn.state(), {key.job, key.step, index});
-    const std::int32_t attempts = kept == nullptr ? 0 : kept->attempts.value();
-    event.tasks.push_back({index, AttemptNumber(attempts + 1), params_of(turn, key, index)});
-  }
-  turn.emit(std::move(event));
-  turn.touch_step(key.job, key.step);
 }
 
 // Whether a step before this one in the queue waits for room and could use one of the lane's nodes.
@@ -121,9 +87,9 @@ void refill_lane(Turn& turn, LaneId id) {
   const StepKey key{lane.job, lane.step};
   const auto held = static_cast<std::int64_t>(lane.queue.size());
   const std::int64_t waiting = waiting_tasks(turn, key);
-  const bool may_extend = waiting > 0 && may_run(turn.state().jobs.at(key.job), key.step) &&
-                          nodes_up(turn, lane) && !stands_still(turn, lane) &&
-                          !contended(turn, lane, key);
+  const bool may_extend =
+      !lane.outside() && waiting > 0 && may_run(turn.state().jobs.at(key.job), key.step) &&
+      nodes_up(turn, lane) && !stands_still(turn, lane) && !contended(turn, lane, key);
   if (may_extend) {
     const std::int64_t ahead = ahead_of(turn, key);
     // Refilling at half keeps the number of events low.
@@ -207,6 +173,7 @@ void withdraw_crowded(Turn& turn) {
 
 void settle(Turn& turn) {
   for (;;) {
+    end_released(turn);
     const std::set<LaneId> lanes = turn.take_lanes();
     for (LaneId lane : lanes) refill_lane(turn, lane);
     const std::set<StepKey> steps = turn.take_steps();

@@ -105,10 +105,14 @@ struct Lane {
   std::vector<model::Place> places;
   model::Resources per_place;
   std::int32_t port = 0;
+  Duration lease;               // Of one without places: how long its holder may be silent.
   std::deque<TaskIndex> queue;  // Bound tasks, the first one running.
   model::Rate rate;             // What it costs, from its nodes' prices when it was opened.
   Time opened_at;
-  Time progress_at;  // When its queue last began anew or lost its first task.
+  Time progress_at;  // When its queue last began anew or lost its first task, or it was renewed.
+
+  // Whether somebody outside holds it.
+  bool outside() const { return places.empty(); }
 
   friend bool operator==(const Lane&, const Lane&) = default;
 };

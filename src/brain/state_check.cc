@@ -113,6 +113,9 @@ class Checker {
 
   Result<void> check_places(const Lane& lane, const model::StepSpec& spec,
                             const std::string& name) const {
+    if (spec.outside()) {
+      return lane.outside() ? Result<void>() : damaged(name + " has a place for what is not run");
+    }
     std::int64_t ranks = 0;
     for (const model::Place& place : lane.places) {
       if (!state_.nodes.contains(place.node)) return damaged(name + " is on a node nobody knows");

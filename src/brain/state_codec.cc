@@ -296,6 +296,7 @@ struct Fields<brain::Lane> {
   static void visit(auto& visit, auto& lane) {
     visit("id", lane.id, Required());
     visit("job", lane.job, Required());
+    visit("lease", lane.lease);
     visit("opened_at", lane.opened_at);
     visit("per_place", lane.per_place);
     visit("places", lane.places, Required());

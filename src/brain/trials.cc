@@ -26,15 +26,12 @@ const Trial& trial_of(const Turn& turn, const StepKey& key, TaskIndex index) {
   return study_of(turn, key).trials.at(static_cast<std::size_t>(index.value()));
 }
 
-// The live attempt that the report is of, when rank 0 runs on the node and nobody asked it to end.
-const LiveAttempt* reporting(const Turn& turn, const NodeId& node,
-                             const model::MetricReport& report) {
+// Whether the report is of a live attempt whose rank 0 runs on the node.
+bool is_reporting(const Turn& turn, const NodeId& node, const model::MetricReport& report) {
   const Task* task = find_task(turn.state(), report.attempt.task);
-  if (task == nullptr || !task->live || task->live->number != report.attempt.attempt)
-    return nullptr;
+  if (task == nullptr || !task->live || task->live->number != report.attempt.attempt) return false;
   const Share share = share_of(turn.state().lanes.at(task->live->lane), node);
-  if (share.rank_count == 0 || share.first_rank != 0) return nullptr;
-  return &*task->live;
+  return share.rank_count > 0 && share.first_rank == 0;
 }
 
 // The objectives' values, in their order; nothing when one is missing.
@@ -51,8 +48,8 @@ std::optional<std::vector<std::string>> objective_values(const model::SearchSpec
   return values;
 }
 
-bool is_new(const Trial& trial, const model::MetricReport& report) {
-  return trial.reports.empty() || trial.reports.back().at < report.step;
+bool is_new(const Trial& trial, const TrialReport& report) {
+  return trial.reports.empty() || trial.reports.back().at < report.at;
 }
 
 void obey(Turn& turn, const StepKey& key, const model::AttemptRef& attempt, LaneId lane,
@@ -231,8 +228,7 @@ std::vector<std::pair<std::string, std::string>> params_of(Turn& turn, const Ste
 }
 
 void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& report) {
-  const LiveAttempt* live = reporting(turn, node, report);
-  if (live == nullptr) return;
+  if (!is_reporting(turn, node, report)) return;
   const StepKey key{report.attempt.task.job, report.attempt.task.step};
   if (!spec_of(turn.state(), key.job, key.step).search) return;
   const auto values = objective_values(search_of(turn, key), report);
@@ -240,15 +236,21 @@ void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& repo
     if (report.last) turn.hear(report);
     return;
   }
-  const TaskIndex index = report.attempt.task.index;
+  take_values(turn, report.attempt, {report.step, *values}, report.last ? Last::kYes : Last::kNo);
+}
+
+void take_values(Turn& turn, const model::AttemptRef& attempt, TrialReport report, Last last) {
+  const StepKey key{attempt.task.job, attempt.task.step};
+  const TaskIndex index = attempt.task.index;
   if (!is_new(trial_of(turn, key, index), report)) return;
   const std::optional<std::int64_t> next =
-      live->stopping ? std::nullopt
-                     : turn.searcher(key).next_judged(study_of(turn, key), index.value());
-  const bool judged = next && report.step >= *next;
-  if (!judged && !report.last) return;
-  turn.emit(model::TrialReported{report.attempt, report.step, *values});
-  if (judged) turn.judged(report.attempt);
+      find_task(turn.state(), attempt.task)->live->stopping
+          ? std::nullopt
+          : turn.searcher(key).next_judged(study_of(turn, key), index.value());
+  const bool judged = next && report.at >= *next;
+  if (!judged && last == Last::kNo) return;
+  turn.emit(model::TrialReported{attempt, report.at, std::move(report.values)});
+  if (judged) turn.judged(attempt);
 }
 
 void obey_verdicts(Turn& turn) {

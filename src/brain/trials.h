@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,12 @@ std::vector<std::pair<std::string, std::string>> params_of(Turn& turn, const Ste
 
 // What a node heard a trial report. Others than those of live trials are passed over.
 void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& report);
+
+// Whether a report is the last one of its attempt.
+enum class Last : std::uint8_t { kNo, kYes };
+
+// What a live attempt of a trial reported: kept when a pruner judges it, or when it is the last.
+void take_values(Turn& turn, const model::AttemptRef& attempt, TrialReport report, Last last);
 
 // Stops or parks the trials whose reports of this turn were judged so, unless they ended in it.
 void obey_verdicts(Turn& turn);

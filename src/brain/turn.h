@@ -71,7 +71,8 @@ class Turn {
   std::vector<model::Event> take_events() { return std::move(events_); }
 
   std::optional<Error> refusal;
-  JobId answer;  // The job a submission or request is about.
+  JobId answer;                             // The job a submission or request is about.
+  std::optional<model::AttemptRef> called;  // The attempt that a TrialCall is about.
   bool repeated = false;
 
  private:
@@ -89,16 +90,19 @@ class Turn {
 };
 
 // The rules, one file each. None returns anything: what they decide is in the turn.
-void on_submit(Turn& turn, const model::Submit& input);       // submit.cc
-void on_request(Turn& turn, const model::JobRequest& input);  // request.cc
-void on_join(Turn& turn, const model::NodeJoin& input);       // report.cc
-void on_lost(Turn& turn, const model::NodeLost& input);       // report.cc
-void on_report(Turn& turn, const model::NodeReport& input);   // report.cc
-void on_notice(Turn& turn, const model::NodeNotice& input);   // leave.cc
-void leave(Turn& turn);                              // leave.cc: nodes whose notice is over
-void stop_asking(Turn& turn);                        // housekeep.cc: searches whose time is over
-void expire(Turn& turn);                             // housekeep.cc: keys, archive
-void settle(Turn& turn);                             // schedule.cc
+void on_submit(Turn& turn, const model::Submit& input);         // submit.cc
+void on_request(Turn& turn, const model::JobRequest& input);    // request.cc
+void on_join(Turn& turn, const model::NodeJoin& input);         // report.cc
+void on_lost(Turn& turn, const model::NodeLost& input);         // report.cc
+void on_report(Turn& turn, const model::NodeReport& input);     // report.cc
+void on_notice(Turn& turn, const model::NodeNotice& input);     // leave.cc
+void on_trial_call(Turn& turn, const model::TrialCall& input);  // outside.cc
+void leave(Turn& turn);         // leave.cc: nodes whose notice is over
+void stop_asking(Turn& turn);   // housekeep.cc: searches whose time is over
+void expire(Turn& turn);        // housekeep.cc: keys, archive
+void end_silent(Turn& turn);    // outside.cc: trials whose asker was not heard of
+void end_released(Turn& turn);  // outside.cc: trials that were stopped, which no node will end
+void settle(Turn& turn);        // schedule.cc
 void progress_step(Turn& turn, const StepKey& key);  // progress.cc
 void withdraw_crowded(Turn& turn);                   // schedule.cc
 

@@ -23,7 +23,15 @@ using detail::check_within;
 using detail::Distinct;
 using detail::invalid;
 
+// What only a step that is run on nodes can have.
+Result<void> check_outside(const StepSpec& step) {
+  if (step.rank_count() != 1) return invalid("num_nodes", "nothing is run, so nothing has ranks");
+  if (step.checkpoint) return invalid("checkpoint", "nothing is run that could be resumed");
+  return {};
+}
+
 Result<void> check_program(const StepSpec& step) {
+  if (step.outside()) return check_outside(step);
   if (step.run.empty() == step.command.empty()) {
     return invalid("run", step.run.empty() ? "a step needs run or command"
                                            : "a step has run or command, not both");

@@ -77,6 +77,7 @@ struct Fields<LaneOpened> {
   static void visit(auto& visit, auto& event) {
     visit("job", event.job, Required());
     visit("lane", event.lane, Required());
+    visit("lease", event.lease);
     visit("per_place", event.per_place);
     visit("places", event.places);
     visit("port", event.port, Number{.max = 65'535});
@@ -105,6 +106,14 @@ struct Fields<LaneExtended> {
 
 template <>
 struct Fields<LaneClosed> {
+  static void visit(auto& visit, auto& event) {
+    visit("job", event.job, Required());
+    visit("lane", event.lane, Required());
+  }
+};
+
+template <>
+struct Fields<LaneRenewed> {
   static void visit(auto& visit, auto& event) {
     visit("job", event.job, Required());
     visit("lane", event.lane, Required());

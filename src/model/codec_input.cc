@@ -5,6 +5,8 @@
 namespace runnel::model {
 
 template <>
+struct Form<TrialCall::Verb> : WordForm<TrialCall::Verb, parse_trial_verb> {};
+template <>
 struct Form<JobRequest::Verb> : WordForm<JobRequest::Verb, parse_verb> {};
 
 template <>
@@ -26,6 +28,23 @@ struct Fields<JobRequest> {
     visit("action", input.verb, Required());
     visit("actor", input.actor);
     visit("job", input.job, Required());
+  }
+};
+
+template <>
+struct Fields<TrialCall> {
+  static void visit(auto& visit, auto& input) {
+    visit("action", input.verb, Required());
+    visit("actor", input.actor);
+    visit("at", input.at);
+    visit("attempt", input.attempt, Number{.fallback = 1});
+    visit("end", input.end);
+    visit("job", input.job, Required());
+    visit("lease", input.lease);
+    visit("message", input.message);
+    visit("results", input.values);
+    visit("step", input.step);
+    visit("trial", input.trial);
   }
 };
 

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, std::variant_size_v<Event>> kEventTypes =
     "lane.extended", "lane.closed", "attempt.running", "rank.ended",    "attempt.stopping",
     "attempt.ended", "node.joined", "node.left",       "job.archived",  "job.deleted",
     "key.expired",   "trial.asked", "trial.reported",  "trial.parked",  "trial.promoted",
-    "trial.told",    "job.halted",  "node.leaving"};
+    "trial.told",    "job.halted",  "node.leaving",    "lane.renewed"};
 
 struct JobOf {
   template <typename T>
@@ -41,6 +41,9 @@ bool operator==(const JobSubmitted& a, const JobSubmitted& b) {
          same_spec(a.spec.get(), b.spec.get());
 }
 
-JobId job_of(const Event& event) { return std::visit(JobOf{}, event); }
+JobId job_of(const Event& event) {
+  CHECK(!event.valueless_by_exception(), "an event holds nothing");
+  return std::visit(JobOf{}, event);
+}
 
 }  // namespace runnel::model

@@ -79,6 +79,8 @@ struct LaneOpened {
   std::vector<Place> places;
   Resources per_place;    // What each place takes (cpus resolved for whole-node steps).
   std::int32_t port = 0;  // For gangs: MASTER_PORT on the first place's node.
+  // Of a lane without places, which is held by somebody outside: how long they may be silent.
+  Duration lease;
   friend bool operator==(const LaneOpened&, const LaneOpened&) = default;
 };
 
@@ -102,6 +104,13 @@ struct LaneClosed {
   LaneId lane;
   JobId job;
   friend bool operator==(const LaneClosed&, const LaneClosed&) = default;
+};
+
+// Who holds a lane without places was heard of.
+struct LaneRenewed {
+  LaneId lane;
+  JobId job;
+  friend bool operator==(const LaneRenewed&, const LaneRenewed&) = default;
 };
 
 // The first rank of the attempt runs.
@@ -255,7 +264,7 @@ using Event =
     std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened, LaneExtended,
                  LaneClosed, AttemptRunning, RankEnded, AttemptStopping, AttemptEnded, NodeJoined,
                  NodeLeft, JobArchived, JobDeleted, KeyExpired, TrialAsked, TrialReported,
-                 TrialParked, TrialPromoted, TrialTold, JobHalted, NodeLeaving>;
+                 TrialParked, TrialPromoted, TrialTold, JobHalted, NodeLeaving, LaneRenewed>;
 
 // "job.submitted", "attempt.ended": the `type` of an event's document.
 std::string_view type_of(const Event& event);

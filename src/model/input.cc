@@ -6,9 +6,11 @@ namespace runnel::model {
 namespace {
 
 constexpr detail::Words<5> kVerbWords = {"cancel", "halt", "resume", "retry", "delete"};
+constexpr detail::Words<3> kTrialVerbWords = {"ask", "report", "tell"};
 // In the order of the variant's alternatives.
 constexpr detail::Words<std::variant_size_v<Input>> kInputTypes = {
-    "submit", "request", "node.join", "node.lost", "node.report", "wake", "node.notice"};
+    "submit",      "request", "node.join",   "node.lost",
+    "node.report", "wake",    "node.notice", "trial.call"};
 
 }  // namespace
 
@@ -16,6 +18,12 @@ std::string_view to_string(JobRequest::Verb verb) { return detail::word_of(verb,
 
 Result<JobRequest::Verb> parse_verb(std::string_view word) {
   return detail::parse_word<JobRequest::Verb>(word, kVerbWords, "something to ask of a job");
+}
+
+std::string_view to_string(TrialCall::Verb verb) { return detail::word_of(verb, kTrialVerbWords); }
+
+Result<TrialCall::Verb> parse_trial_verb(std::string_view word) {
+  return detail::parse_word<TrialCall::Verb>(word, kTrialVerbWords, "something to ask of a trial");
 }
 
 std::string_view type_of(const Input& input) {

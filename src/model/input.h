@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "model/event.h"
 #include "model/node.h"
 #include "model/report.h"
 #include "model/spec.h"
@@ -36,6 +37,31 @@ struct JobRequest {
   std::string actor;
   friend bool operator==(const JobRequest&, const JobRequest&) = default;
 };
+
+// Somebody outside asks a search for a trial, or speaks of one that they were given. Only of steps
+// whose trials are run outside: StepSpec::outside().
+struct TrialCall {
+  enum class Verb : std::uint8_t {
+    kAsk,     // For the next trial.
+    kReport,  // A value on the way; also says that the asker is still there.
+    kTell,    // What came of it.
+  };
+  Verb verb = Verb::kAsk;
+  JobId job;
+  StepIndex step;
+  Duration lease;         // kAsk: an asker silent for longer is lost. kLeaseMin to kLeaseMax.
+  TaskIndex trial;        // kReport, kTell: as it was given,
+  AttemptNumber attempt;  //                 with its attempt.
+  std::int64_t at = 0;    // kReport: the step of the training, at least 0.
+  std::vector<std::string> values;     // kReport, kTell: one per objective, or none (kTell).
+  TrialEnd end = TrialEnd::kComplete;  // kTell.
+  std::string message;                 // kTell, kFailed: why.
+  std::string actor;
+  friend bool operator==(const TrialCall&, const TrialCall&) = default;
+};
+inline constexpr Duration kLeaseMin = Duration::seconds(1);
+inline constexpr Duration kLeaseMax = Duration::hours(24 * 7);
+inline constexpr Duration kLeaseDefault = Duration::minutes(10);
 
 // A node is there, with this incarnation of its runner and everything it runs or holds an exit
 // record of (also records that an earlier incarnation left). Attempts that state has on an older
@@ -80,11 +106,15 @@ struct Wake {
   friend bool operator==(const Wake&, const Wake&) = default;
 };
 
-using Input = std::variant<Submit, JobRequest, NodeJoin, NodeLost, NodeReport, Wake, NodeNotice>;
+using Input =
+    std::variant<Submit, JobRequest, NodeJoin, NodeLost, NodeReport, Wake, NodeNotice, TrialCall>;
 
 // "cancel", "halt": the last word of an action's path.
 std::string_view to_string(JobRequest::Verb verb);
 Result<JobRequest::Verb> parse_verb(std::string_view word);
+// "ask", "report", "tell".
+std::string_view to_string(TrialCall::Verb verb);
+Result<TrialCall::Verb> parse_trial_verb(std::string_view word);
 
 // "submit", "node.report": the `type` of an input's document.
 std::string_view type_of(const Input& input);

@@ -73,7 +73,7 @@ struct StepSpec {
   std::optional<SearchSpec> search;     // Adaptive; without `samples`.
   std::int64_t task_count = 1;          // Derived: samples, max_trials, or the size of the grid.
 
-  // Exactly one of the two is non-empty.
+  // At most one of the two is non-empty; both are empty when outside().
   std::string run;                   // A script for `sh -ec`.
   std::vector<std::string> command;  // argv without a shell.
 
@@ -92,6 +92,8 @@ struct StepSpec {
   std::vector<SecretRef> secrets;
 
   std::int32_t rank_count() const { return num_nodes * procs_per_node; }
+  // Its trials are asked for and told by somebody else, and no node runs them.
+  bool outside() const { return search && run.empty() && command.empty(); }
   friend bool operator==(const StepSpec&, const StepSpec&) = default;
 };
 

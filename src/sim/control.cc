@@ -163,6 +163,12 @@ bool SimControl::request(model::JobRequest request, Reply reply) {
   return true;
 }
 
+bool SimControl::call(model::TrialCall call, Reply reply) {
+  if (!up()) return false;
+  take(std::move(call), std::move(reply));
+  return true;
+}
+
 void SimControl::take(model::Input input, Reply reply) {
   if (!awake()) {
     held_.emplace_back([this, input = std::move(input), reply = std::move(reply)]() mutable {

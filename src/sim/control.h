@@ -68,6 +68,7 @@ class SimControl {
   // From clients. False: nobody listens, or it answers nothing now.
   bool submit(const std::string& key, std::shared_ptr<const model::JobSpec> spec, Reply reply);
   bool request(model::JobRequest request, Reply reply);
+  bool call(model::TrialCall call, Reply reply);
   // From nodes.
   void receive(const Heartbeat& beat);
   // A cloud wants the node back.

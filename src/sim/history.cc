@@ -45,6 +45,23 @@ std::string check_watched(const Seen& seen, const std::vector<model::Event>& log
   return "";
 }
 
+std::string check_tells(const Seen& seen, const std::vector<model::Event>& log) {
+  std::map<model::AttemptRef, Status> ends;
+  for (const model::Event& event : log) {
+    const auto* ended = std::get_if<model::AttemptEnded>(&event);
+    if (ended != nullptr) ends[ended->attempt] = ended->to;
+  }
+  for (const Seen::Tell& tell : seen.tells) {
+    const auto ended = ends.find(tell.attempt);
+    const std::string name = "attempt " + to_string(tell.attempt);
+    if (ended == ends.end()) return name + " was told and has not ended";
+    if (ended->second == Status::kNodeFail) return name + " was told and counts as lost";
+    const bool failed = tell.end == model::TrialEnd::kFailed;
+    if (failed && ended->second == Status::kSucceeded) return name + " failed and succeeded";
+  }
+  return "";
+}
+
 // Follows jobs and attempts through what was shown.
 class StateCheck {
  public:
@@ -90,6 +107,7 @@ class StateCheck {
   std::string see(const model::TasksChanged&) { return ""; }
   std::string see(const model::LaneOpened&) { return ""; }
   std::string see(const model::LaneExtended&) { return ""; }
+  std::string see(const model::LaneRenewed&) { return ""; }
   std::string see(const model::LaneClosed&) { return ""; }
   std::string see(const model::AttemptRunning&) { return ""; }
   std::string see(const model::RankEnded&) { return ""; }
@@ -123,6 +141,7 @@ class StateCheck {
 std::string check_history(const Seen& seen, const std::vector<model::Event>& log) {
   if (std::string broken = check_answers(seen, log); !broken.empty()) return broken;
   if (std::string broken = check_watched(seen, log); !broken.empty()) return broken;
+  if (std::string broken = check_tells(seen, log); !broken.empty()) return broken;
   StateCheck states;
   for (const model::Event& event : log) {
     if (std::string broken = states.take(event); !broken.empty()) return broken;

@@ -17,6 +17,11 @@ struct Seen {
     JobId job;        // What it was told.
   };
   std::vector<Answer> answers;
+  struct Tell {
+    model::AttemptRef attempt;
+    model::TrialEnd end = model::TrialEnd::kComplete;
+  };
+  std::vector<Tell> tells;  // Of trials run outside, that were taken.
   // Event number -> what the watcher was shown; numbers never repeat with other content.
   std::map<std::int64_t, model::Event> watched;
 };
@@ -27,7 +32,8 @@ struct Seen {
 //  3. every shown state change is allowed by the public state table, and end states are final
 //  unless a
 //     retry was asked for;
-//  4. no task is shown to succeed twice, and no attempt to end twice.
+//  4. no task is shown to succeed twice, and no attempt to end twice;
+//  5. what was told of a trial and taken is in the log, as the end of that attempt.
 // Returns "" or the first broken promise. In the manner of Jepsen's checkers (Kingsbury).
 std::string check_history(const Seen& seen, const std::vector<model::Event>& log);
 

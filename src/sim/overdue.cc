@@ -16,6 +16,7 @@ using model::Status;
 struct Overdue {
   std::set<model::TaskRef> retries;
   std::set<LaneId> crowded;
+  std::set<LaneId> silent;  // Whose holder should have been given up.
 };
 
 void add_retries(const brain::Job& job, StepIndex index, Time due, Overdue& overdue) {
@@ -37,6 +38,7 @@ Overdue overdue_at(const brain::State& state, Time due) {
   for (const auto& [id, lane] : state.lanes) {
     const bool crowded = lane.queue.size() > 1 && lane.progress_at + brain::kAheadPatience <= due;
     if (crowded) overdue.crowded.insert(id);
+    if (lane.outside() && lane.progress_at + lane.lease <= due) overdue.silent.insert(id);
   }
   return overdue;
 }
@@ -46,6 +48,10 @@ std::string acts_on(const model::Event& event, const Overdue& overdue) {
   if (const auto* stopping = std::get_if<model::AttemptStopping>(&event)) {
     if (!overdue.crowded.contains(stopping->lane)) return "";
     return "attempt " + model::to_string(stopping->attempt) + " should have been withdrawn";
+  }
+  if (const auto* ended = std::get_if<model::AttemptEnded>(&event)) {
+    if (!overdue.silent.contains(ended->lane)) return "";
+    return "attempt " + model::to_string(ended->attempt) + " should have been given up";
   }
   const auto* bound = std::get_if<model::LaneExtended>(&event);
   if (bound == nullptr) return "";
@@ -62,7 +68,7 @@ std::string acts_on(const model::Event& event, const Overdue& overdue) {
 std::string check_nothing_overdue(const brain::State& state, Time now, Duration slack) {
   CHECK(slack > Duration(), "nobody can look at something in the moment it becomes due");
   const Overdue overdue = overdue_at(state, now - slack);
-  if (overdue.retries.empty() && overdue.crowded.empty()) return "";
+  if (overdue.retries.empty() && overdue.crowded.empty() && overdue.silent.empty()) return "";
   brain::Brain probe(state);  // Rarely needed: a copy is not cheap.
   for (const model::Event& event : probe.decide(model::Wake{}, now).events) {
     if (std::string late = acts_on(event, overdue); !late.empty()) return late + " by now";

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kFaultWindowMillis = 20'000;
 constexpr std::uint64_t kSearchStream = 0x5EA2C4;
+constexpr std::uint64_t kOutsideStream = 0x0075DE;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
     "control-crash", "control-freeze", "torn-tail",  "disk-full",   "runner-kill",
@@ -103,7 +104,23 @@ void make_search(Dice& dice, model::StepSpec& step) {
   pruner.startup_trials = static_cast<std::int32_t>(dice.between(1, 3));
 }
 
-std::shared_ptr<const model::JobSpec> job_spec(Dice& dice, Dice& searches, std::size_t index) {
+// Somebody else runs its trials.
+void make_outside(model::StepSpec& step) {
+  CHECK(step.search.has_value(), "only a search can be asked for its trials");
+  step.command.clear();
+  step.num_nodes = step.procs_per_node = 1;
+  step.checkpoint.reset();
+}
+
+// Chances of their own, so that one kind of scenario does not change with another.
+struct Chances {
+  Dice common;
+  Dice searches;
+  Dice outside;
+};
+
+std::shared_ptr<const model::JobSpec> job_spec(Chances& chances, std::size_t index) {
+  Dice& dice = chances.common;
   auto spec = std::make_shared<model::JobSpec>();
   spec->name = "job" + std::to_string(index);
   spec->workdir = "/";
@@ -111,7 +128,9 @@ std::shared_ptr<const model::JobSpec> job_spec(Dice& dice, Dice& searches, std::
   const auto steps = static_cast<std::size_t>(dice.between(1, 4));
   for (std::size_t step = 0; step < steps; ++step) {
     spec->steps.push_back(step_spec(dice, step));
-    if (searches.chance(250)) make_search(searches, spec->steps.back());
+    if (!chances.searches.chance(250)) continue;
+    make_search(chances.searches, spec->steps.back());
+    if (chances.outside.chance(150)) make_outside(spec->steps.back());
   }
   return spec;
 }
@@ -169,8 +188,8 @@ std::string_view to_string(FaultKind kind) {
 }
 
 Scenario scenario_of(std::uint64_t seed) {
-  Dice dice(seed);
-  Dice searches(seed ^ kSearchStream);
+  Chances chances{Dice(seed), Dice(seed ^ kSearchStream), Dice(seed ^ kOutsideStream)};
+  Dice& dice = chances.common;
   Scenario scenario;
   scenario.seed = seed;
   const auto nodes = static_cast<std::size_t>(dice.between(kNodesMin, 10));
@@ -185,7 +204,7 @@ Scenario scenario_of(std::uint64_t seed) {
     scenario.nodes[node].capacity.milli_cpus = 4'000;
   }
   while (task_count(scenario.jobs) < kTasksMin) {
-    scenario.jobs.push_back(job_spec(dice, searches, scenario.jobs.size()));
+    scenario.jobs.push_back(job_spec(chances, scenario.jobs.size()));
   }
   add_wishes(dice, scenario);
   add_faults(dice, scenario);

@@ -15,6 +15,7 @@
 #include "hash/sha256.h"
 #include "model/codec.h"
 #include "sim/agenda.h"
+#include "sim/asker.h"
 #include "sim/client.h"
 #include "sim/control.h"
 #include "sim/history.h"
@@ -47,7 +48,8 @@ class World {
         network_{Time(), std::vector<Time>(scenario.nodes.size()),
                  std::vector<Time>(scenario.nodes.size())},
         control_(scenario, wiring()),
-        clients_(scenario, {&agenda_, &control_, &seen_}) {
+        clients_(scenario, {&agenda_, &control_, &seen_}),
+        askers_(scenario, {&agenda_, &control_, &seen_, &truth_}) {
     for (std::size_t index = 0; index < scenario.nodes.size(); ++index) {
       node_index_[scenario.nodes[index].id] = index;
       declared_.insert(scenario.nodes[index].id);
@@ -65,6 +67,7 @@ class World {
       agenda_.at(fault.at, [this, &fault] { strike(fault); });
     }
     clients_.start();
+    askers_.start();
     const Time last =
         std::max(scenario_.faults_end, agenda_.now() + Duration::seconds(15)) + kPatience;
     std::int64_t steps = 0;
@@ -141,7 +144,7 @@ class World {
       case FaultKind::kStorm: network_.storm_until = std::max(network_.storm_until, until); return;
       case FaultKind::kLyingNode: return node.lie();
       case FaultKind::kPreemption: return preempt(node, fault.lasts);
-      case FaultKind::kClientCrash: return clients_.crash();
+      case FaultKind::kClientCrash: askers_.crash(); return clients_.crash();
       case FaultKind::kNodeRemoved:
         node.remove();
         declared_.erase(node.info().id);
@@ -310,6 +313,7 @@ class World {
   std::vector<std::unique_ptr<SimNode>> nodes_;
   SimControl control_;
   Clients clients_;
+  Askers askers_;
 };
 
 // A broken CHECK of the code under test ends this schedule, not the campaign.

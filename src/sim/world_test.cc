@@ -51,6 +51,17 @@ TEST(World, TheSameSeedGivesTheSameLog) {
   EXPECT_NE(run(scenario_of(7), Hashing::kOn).log_hash, run(scenario_of(8), Hashing::kOn).log_hash);
 }
 
+TEST(World, AskersFindTheirTrials) {
+  std::int64_t outside = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    for (const auto& job : scenario_of(seed).jobs) {
+      for (const model::StepSpec& each : job->steps)
+        outside += each.outside() ? each.task_count : 0;
+    }
+  }
+  EXPECT_GT(outside, 200) << "too few trials are run outside for the campaign to say much";
+}
+
 TEST(World, EveryFaultKindStrikes) {
   std::set<FaultKind> kinds;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -125,6 +136,19 @@ TEST(History, MissesNoSecondSuccess) {
   EXPECT_EQ(check_history({}, {submitted("a"), once}), "");
   EXPECT_NE(check_history({}, {submitted("a"), once, twice}), "");
   EXPECT_NE(check_history({}, {submitted("a"), once, once}), "");
+}
+
+TEST(History, MissesNoTellThatIsForgotten) {
+  const auto whole = ended("a", model::Status::kSucceeded);
+  auto lost = whole;
+  lost.to = lost.task = model::Status::kNodeFail;
+  Seen seen;
+  seen.tells.push_back({whole.attempt, model::TrialEnd::kComplete});
+  EXPECT_NE(check_history(seen, {submitted("a")}), "") << "taken, and not in the log";
+  EXPECT_EQ(check_history(seen, {submitted("a"), whole}), "");
+  EXPECT_NE(check_history(seen, {submitted("a"), lost}), "") << "taken, and lost all the same";
+  seen.tells.back().end = model::TrialEnd::kFailed;
+  EXPECT_NE(check_history(seen, {submitted("a"), whole}), "") << "a failure that succeeded";
 }
 
 TEST(History, MissesNoEndThatIsLeft) {

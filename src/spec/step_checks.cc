@@ -371,6 +371,11 @@ void link_steps(const Scope& scope, std::vector<StepDraft>& drafts) {
 void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts) {
   for (StepDraft& draft : drafts) {
     model::StepSpec& step = draft.spec;
+    if (step.outside()) {  // What the job gives its other steps.
+      step.num_nodes = step.procs_per_node = 1;
+      step.checkpoint.reset();
+      continue;
+    }
     CHECK(step.num_nodes >= 1, "a count that was refused left its default");
     CHECK(step.procs_per_node >= 1, "a count that was refused left its default");
     const std::int64_t ranks = std::int64_t{step.num_nodes} * step.procs_per_node;
@@ -390,6 +395,12 @@ void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts) {
 void check_capacity(const Scope& scope, const StepDraft& draft,
                     const std::vector<model::NodeInfo>& all) {
   if (all.empty()) return;
+  if (draft.spec.outside()) {
+    if (draft.spec.search->budget_micros == 0) return;
+    scope.refuse(draft.item, "nothing is run here, so nothing is spent of `budget`", "",
+                 "remove search.budget, or add run: COMMAND");
+    return;
+  }
   const std::vector<model::NodeInfo> nodes = usable(draft, all);
   if (nodes.empty()) {
     const Item& at = draft.resources ? *draft.resources : draft.item;

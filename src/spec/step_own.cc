@@ -58,6 +58,19 @@ void read_command(Scope& scope, const Item& item, StepDraft& draft) {
   }
 }
 
+// A search without a program gives its trials to whoever asks.
+void refuse_what_runs(Scope& scope, const Item& item) {
+  for (const std::string name : {"num_nodes", "procs_per_node", "resources", "checkpoint",
+                                 "max_duration", "grace", "max_log", "envs", "secrets"}) {
+    const YamlNode* field = item.node->find(name);
+    if (field == nullptr) continue;
+    scope.refuse({field, item.path_of(name)},
+                 "nothing is run here: a search without `run` and `command` gives its trials to "
+                 "whoever asks",
+                 shown(*field), "remove `" + name + "`, or add run: COMMAND");
+  }
+}
+
 void read_script(Scope& scope, ObjectReader& object, StepDraft& draft) {
   const std::optional<Item> run = object.take("run");
   const std::optional<Item> command = object.take("command");
@@ -71,6 +84,7 @@ void read_script(Scope& scope, ObjectReader& object, StepDraft& draft) {
   const YamlNode& node = *object.item().node;
   // A field that is there and was refused has its own message.
   if (run || command || node.find("run") != nullptr || node.find("command") != nullptr) return;
+  if (node.find("search") != nullptr) return refuse_what_runs(scope, object.item());
   scope.refuse(draft.item, "there is nothing to run", "",
                "add `run: COMMAND` or `command: [program, argument]`");
 }

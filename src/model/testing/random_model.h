@@ -317,6 +317,7 @@ class RandomModel {
   void fill(NodeJoined& out) { out = {node(), Incarnation(text())}; }
   void fill(NodeLeft& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
   void fill(NodeLeaving& out) { out = {NodeId(word()), Incarnation(text()), time(), text()}; }
+  void fill(LaneRenewed& out) { out = {LaneId(count64()), JobId(word())}; }
   void fill(JobArchived& out) { out = {JobId(word())}; }
   void fill(JobDeleted& out) { out = {JobId(word()), text()}; }
   void fill(KeyExpired& out) { out = {text()}; }
@@ -341,6 +342,19 @@ class RandomModel {
   }
   void fill(JobRequest& out) {
     out = {static_cast<JobRequest::Verb>(below(5)), JobId(word()), text()};
+  }
+  void fill(TrialCall& out) {
+    out.verb = static_cast<TrialCall::Verb>(below(3));
+    out.job = JobId(word());
+    out.step = StepIndex(count32());
+    out.lease = duration();
+    out.trial = TaskIndex(count64());
+    out.attempt = AttemptNumber(count32());
+    out.at = count64();
+    out.values = words(3);
+    out.end = static_cast<TrialEnd>(below(3));
+    out.message = text();
+    out.actor = text();
   }
   void fill(NodeJoin& out) { out = {node(), Incarnation(text()), rank_reports(), metrics()}; }
   void fill(NodeLost& out) { out = {NodeId(word()), Incarnation(text()), text()}; }

@@ -1,0 +1,273 @@
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "brain/explain.h"
+#include "brain/testing/desk.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Status;
+using model::TrialCall;
+using model::TrialEnd;
+using testing::Desk;
+
+model::StepSpec outside_step(std::int64_t trials, bool pruned = false) {
+  model::StepSpec spec = testing::step("tune", trials);
+  spec.command.clear();
+  spec.samples.reset();
+  model::Parameter x;
+  x.name = "x";
+  x.kind = model::Parameter::Kind::kUniform;
+  x.low = "0";
+  x.high = "1";
+  spec.params = {x};
+  model::SearchSpec& search = spec.search.emplace();
+  search.method = model::SearchSpec::Method::kRandom;
+  search.objectives = {{"loss", false}};
+  search.max_trials = trials;
+  if (pruned) search.pruner = model::PrunerSpec{.eta = 2};
+  return spec;
+}
+
+class OutsideTest : public ::testing::Test {
+ protected:
+  void study(std::int64_t trials, bool pruned = false) {
+    job = desk.submit({outside_step(trials, pruned)});
+  }
+
+  Decision ask(Duration lease = Duration::seconds(60)) {
+    TrialCall call;
+    call.job = job;
+    call.lease = lease;
+    return desk.decide(call);
+  }
+  model::AttemptRef asked() { return ask().attempt.value(); }
+
+  Decision tell(const model::AttemptRef& attempt, std::vector<std::string> values,
+                TrialEnd end = TrialEnd::kComplete) {
+    TrialCall call = about(attempt, TrialCall::Verb::kTell);
+    call.values = std::move(values);
+    call.end = end;
+    return desk.decide(call);
+  }
+  Decision report(const model::AttemptRef& attempt, std::int64_t at, std::string value) {
+    TrialCall call = about(attempt, TrialCall::Verb::kReport);
+    call.at = at;
+    call.values = {std::move(value)};
+    return desk.decide(call);
+  }
+
+  static TrialCall about(const model::AttemptRef& attempt, TrialCall::Verb verb) {
+    TrialCall call;
+    call.verb = verb;
+    call.job = attempt.task.job;
+    call.step = attempt.task.step;
+    call.trial = attempt.task.index;
+    call.attempt = attempt.attempt;
+    return call;
+  }
+
+  const Step& step() const { return step_of(desk.brain.state(), job, StepIndex(0)); }
+  Status status(std::int64_t trial) const { return status_of(step(), TaskIndex(trial)); }
+
+  Desk desk;
+  JobId job;
+};
+
+TEST_F(OutsideTest, NeedsNoNode) {
+  study(2);
+  const model::AttemptRef first = asked();
+  EXPECT_EQ(first.task.index, TaskIndex(0));
+  EXPECT_EQ(status(0), Status::kRunning);
+  EXPECT_FALSE(tell(first, {"0.5"}).refusal);
+  EXPECT_EQ(status(0), Status::kSucceeded);
+  EXPECT_FALSE(tell(asked(), {"0.25"}).refusal);
+  EXPECT_EQ(step().status, Status::kSucceeded);
+  EXPECT_EQ(step().study->best, 1);
+  EXPECT_TRUE(desk.brain.state().lanes.empty());
+  EXPECT_FALSE(ask().attempt) << "none is left";
+}
+
+TEST_F(OutsideTest, AsksAtOnceAreAnsweredWithDifferentTrials) {
+  study(3);
+  EXPECT_EQ(asked().task.index, TaskIndex(0));
+  EXPECT_EQ(asked().task.index, TaskIndex(1));
+  EXPECT_EQ(asked().task.index, TaskIndex(2));
+  const Decision none = ask();
+  EXPECT_FALSE(none.attempt);
+  EXPECT_FALSE(none.refusal);
+  EXPECT_TRUE(none.events.empty());
+}
+
+TEST_F(OutsideTest, ATrialWhoseAskerIsSilentGoesToTheNextWithItsParameters) {
+  study(1);
+  const model::AttemptRef lost = asked();
+  const auto params = step().study->trials[0].params;
+  desk.pass(Duration::seconds(59));
+  desk.wake();
+  EXPECT_EQ(status(0), Status::kRunning);
+  EXPECT_EQ(desk.brain.next_wake(desk.now), desk.now + Duration::seconds(1));
+  desk.pass(Duration::seconds(1));
+  const model::AttemptRef again = asked();
+  EXPECT_EQ(again.task, lost.task);
+  EXPECT_EQ(again.attempt, AttemptNumber(2));
+  EXPECT_EQ(step().study->trials[0].params, params);
+  const Decision late = tell(lost, {"0.5"});
+  ASSERT_TRUE(late.refusal);
+  EXPECT_EQ(late.refusal->code, Errc::kConflict);
+  EXPECT_FALSE(tell(again, {"0.75"}).refusal);
+  EXPECT_EQ(step().study->trials[0].reports.back().values.front(), "0.75");
+}
+
+TEST_F(OutsideTest, AReportKeepsTheLease) {
+  study(1);
+  const model::AttemptRef attempt = asked();
+  for (int i = 1; i <= 5; ++i) {
+    desk.pass(Duration::seconds(50));
+    EXPECT_FALSE(report(attempt, i, "1").refusal);
+  }
+  EXPECT_FALSE(tell(attempt, {"1"}).refusal);
+  EXPECT_EQ(status(0), Status::kSucceeded);
+}
+
+TEST_F(OutsideTest, ManyReportsAreFewEvents) {
+  study(1);
+  const model::AttemptRef attempt = asked();
+  std::size_t events = 0;
+  for (int i = 1; i <= 600; ++i) {
+    desk.pass(Duration::millis(100));
+    events += report(attempt, i, "1").events.size();
+  }
+  EXPECT_LE(events, 4u);
+}
+
+TEST_F(OutsideTest, ToldTwiceIsToldOnce) {
+  study(2);
+  const model::AttemptRef attempt = asked();
+  EXPECT_FALSE(tell(attempt, {"0.5"}).repeated);
+  const Decision again = tell(attempt, {"0.5"});
+  EXPECT_FALSE(again.refusal);
+  EXPECT_TRUE(again.repeated);
+  EXPECT_TRUE(again.events.empty());
+  EXPECT_TRUE(tell(attempt, {"0.6"}).refusal) << "another value";
+  EXPECT_TRUE(tell(attempt, {}, TrialEnd::kFailed).refusal) << "another end";
+}
+
+TEST_F(OutsideTest, AFailedTrialFollowsTheRetryPolicy) {
+  model::StepSpec spec = outside_step(1);
+  spec.retry.max = 1;
+  job = desk.submit({spec});
+  const model::AttemptRef first = asked();
+  EXPECT_FALSE(tell(first, {}, TrialEnd::kFailed).refusal);
+  EXPECT_TRUE(tell(first, {}, TrialEnd::kFailed).repeated);
+  const model::AttemptRef second = asked();
+  EXPECT_EQ(second.attempt, AttemptNumber(2));
+  EXPECT_FALSE(tell(second, {}, TrialEnd::kFailed).refusal);
+  EXPECT_EQ(status(0), Status::kFailed);
+  EXPECT_EQ(step().status, Status::kFailed);
+}
+
+TEST_F(OutsideTest, AValueThatIsNoNumberFailsTheTrial) {
+  study(1);
+  EXPECT_FALSE(tell(asked(), {"nan"}).refusal);
+  EXPECT_EQ(status(0), Status::kFailed);
+}
+
+TEST_F(OutsideTest, WrongValuesAreRefusedAndTheTrialGoesOn) {
+  study(1);
+  const model::AttemptRef attempt = asked();
+  EXPECT_EQ(tell(attempt, {"1", "2"}).refusal->code, Errc::kInvalid);
+  EXPECT_EQ(tell(attempt, {}).refusal->code, Errc::kInvalid);
+  EXPECT_EQ(status(0), Status::kRunning);
+  EXPECT_FALSE(report(attempt, 1, "0.5").refusal);
+}
+
+TEST_F(OutsideTest, TrialsThatNobodyAskedForAreNotThere) {
+  study(2);
+  const model::AttemptRef attempt = asked();
+  EXPECT_EQ(tell(Desk::ref(job, 0, 1), {"1"}).refusal->code, Errc::kNotFound);
+  EXPECT_EQ(tell({attempt.task, AttemptNumber(2)}, {"1"}).refusal->code, Errc::kNotFound);
+  EXPECT_EQ(tell({attempt.task, AttemptNumber(0)}, {"1"}).refusal->code, Errc::kNotFound);
+}
+
+TEST_F(OutsideTest, APrunedTrialIsToldSoAtItsReport) {
+  study(8, true);
+  const model::AttemptRef good = asked();
+  const model::AttemptRef bad = asked();
+  EXPECT_FALSE(report(good, 1, "1").repeated);
+  EXPECT_EQ(status(0), Status::kRunning);
+  report(bad, 1, "2");
+  EXPECT_EQ(status(1), Status::kPruned);
+  EXPECT_TRUE(report(bad, 2, "2").repeated) << "it is over";
+  EXPECT_TRUE(tell(bad, {"2"}).repeated);
+  EXPECT_EQ(step().study->trials[1].told, TrialEnd::kPruned);
+}
+
+TEST_F(OutsideTest, AnAskerMayPrune) {
+  study(2);
+  const model::AttemptRef attempt = asked();
+  report(attempt, 3, "7");
+  EXPECT_FALSE(tell(attempt, {}, TrialEnd::kPruned).refusal);
+  EXPECT_EQ(status(0), Status::kPruned);
+}
+
+TEST_F(OutsideTest, ParallelHoldsForAskersToo) {
+  model::StepSpec spec = outside_step(3);
+  spec.parallel = 1;
+  job = desk.submit({spec});
+  const model::AttemptRef attempt = asked();
+  EXPECT_FALSE(ask().attempt);
+  tell(attempt, {"1"});
+  EXPECT_TRUE(ask().attempt);
+}
+
+TEST_F(OutsideTest, HaltAndCancelEndWhatIsHeld) {
+  study(2);
+  const model::AttemptRef attempt = asked();
+  desk.request(job, model::JobRequest::Verb::kHalt);
+  EXPECT_EQ(status(0), Status::kPaused);
+  EXPECT_EQ(ask().refusal->code, Errc::kConflict);
+  EXPECT_EQ(tell(attempt, {"1"}).refusal->code, Errc::kConflict);
+  desk.request(job, model::JobRequest::Verb::kResume);
+  const model::AttemptRef again = asked();
+  EXPECT_EQ(again.task, attempt.task);
+  desk.request(job, model::JobRequest::Verb::kCancel);
+  EXPECT_EQ(status(0), Status::kCancelled);
+  EXPECT_EQ(desk.brain.state().jobs.at(job).status, Status::kCancelled);
+  EXPECT_TRUE(desk.brain.state().lanes.empty());
+}
+
+TEST_F(OutsideTest, WaitsForTheStepsBeforeIt) {
+  desk.join("a", 1);
+  model::StepSpec after = outside_step(1);
+  after.depends_on = {StepIndex(0)};
+  job = desk.submit({testing::step("prepare"), after});
+  TrialCall call;
+  call.job = job;
+  call.step = StepIndex(1);
+  call.lease = Duration::seconds(60);
+  EXPECT_EQ(desk.decide(call).refusal->code, Errc::kConflict);
+  desk.ended("a", Desk::ref(job, 0, 0));
+  EXPECT_TRUE(desk.decide(call).attempt);
+}
+
+TEST_F(OutsideTest, AStepThatIsRunHereCannotBeAsked) {
+  model::StepSpec spec = outside_step(1);
+  spec.command = {"/bin/true"};
+  job = desk.submit({spec});
+  EXPECT_EQ(ask().refusal->code, Errc::kConflict);
+}
+
+TEST_F(OutsideTest, WhoAsksWhyIsToldToAsk) {
+  study(2);
+  const auto waits = explain(desk.brain.state(), job, desk.now);
+  ASSERT_TRUE(waits.ok());
+  EXPECT_EQ(waits->front().reason, "NotAsked");
+  EXPECT_EQ(waits->front().remedy, "runnel study ask " + job.str());
+}
+
+}  // namespace
+}  // namespace runnel::brain
