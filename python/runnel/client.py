@@ -4,11 +4,17 @@ import http.client
 import json
 import os
 import pathlib
+import shutil
 import socket
+import subprocess
+import sys
+import time
 from urllib.parse import quote
 
 
 TIMEOUT_S = 60
+# How long a daemon that is not there is waited for; it is back in well under a second.
+PATIENCE_S = 30
 
 
 class ServiceError(RuntimeError):
@@ -40,20 +46,47 @@ def _socket_path() -> str:
     return str(pathlib.Path(home) / "daemon.sock")
 
 
+def _start_daemon() -> None:
+    """Any command does so; this one changes nothing else."""
+    binary = pathlib.Path(sys.executable).with_name("runnel")
+    found = str(binary) if binary.exists() else shutil.which("runnel")
+    if found:
+        subprocess.run([found, "home"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+
 def get(path: str) -> dict:
     """The document at `path` below /api/v1, such as "jobs" or "nodes".
 
     Inside of a task the service is $RUNNEL_API, elsewhere the daemon of $RUNNEL_HOME. Raises ServiceError
     when it refuses, ConnectionError or FileNotFoundError when it is not there (any `runnel` command starts it).
     """
+    return _request("GET", path)
+
+
+def call(method: str, path: str, body: bytes = b"", headers: dict | None = None) -> dict:
+    """As get(), for requests that may be said again: a daemon that is not there, or dies before it answers, is
+    started, and asked again, for PATIENCE_S."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return _request(method, path, body, headers)
+        except (ConnectionError, FileNotFoundError, http.client.HTTPException):
+            if time.monotonic() > end:
+                raise
+            _start_daemon()
+            time.sleep(0.05)
+
+
+def _request(method: str, path: str, body: bytes = b"", headers: dict | None = None) -> dict:
     connection = _UnixConnection(_socket_path())
     try:
-        connection.request("GET", f"/api/v1/{path}")
+        connection.request(method, f"/api/v1/{path}", body or None, headers or {})
         answer = connection.getresponse()
         text = answer.read().decode()
         if answer.status >= 300:
             problem = json.loads(text) if text.startswith("{") else {}
-            raise ServiceError(answer.status, problem.get("detail") or text)
+            said = [problem.get("detail") or text, problem.get("hint", "")]
+            raise ServiceError(answer.status, "; ".join(part for part in said if part))
         return json.loads(text)
     finally:
         connection.close()

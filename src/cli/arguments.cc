@@ -156,6 +156,45 @@ void add_metrics(CLI::App& app, Arguments& arguments) {
   app.add_flag("--csv", arguments.csv, "task,metric,step,value");
 }
 
+void add_study(CLI::App& app, Arguments& arguments) {
+  // As one text: a list would take the number of the trial as well.
+  const auto take = [&arguments](const std::string& text) { arguments.jobs = {text}; };
+  app.add_option_function<std::string>("job", take,
+                                       "the study's job: its id, or a unique beginning of one")
+      ->required();
+  optional_flag(app, "--step", arguments.step, "which search, when the job has several");
+}
+
+void add_study_show(CLI::App& app, Arguments& arguments) {
+  add_study(app, arguments);
+  number_flag(app, "--limit", arguments.limit, {1, kRowsMax}, "rows at most");
+}
+
+void add_study_ask(CLI::App& app, Arguments& arguments) {
+  add_study(app, arguments);
+  optional_flag(app, "--lease", arguments.lease,
+                "how long you may be silent before the trial goes to another, as 10m");
+}
+
+void add_trial(CLI::App& app, Arguments& arguments) {
+  add_study(app, arguments);
+  number_flag(app, "trial", arguments.task, {0, kLast}, "the trial's number");
+  app.get_option("trial")->required();
+  number_flag(app, "--attempt", arguments.attempt, {1, kLast}, "as `ask` answered; the last one");
+  app.add_option("--value", arguments.values, "the metric's value (one per objective)")
+      ->allow_extra_args(false);
+}
+
+void add_study_report(CLI::App& app, Arguments& arguments) {
+  add_trial(app, arguments);
+  number_flag(app, "--at", arguments.at, {0, kNumberMax}, "the step of the training");
+}
+
+void add_study_tell(CLI::App& app, Arguments& arguments) {
+  add_trial(app, arguments);
+  app.add_option("--state", arguments.state, "complete, pruned or failed");
+}
+
 void add_events(CLI::App& app, Arguments& arguments) {
   app.add_option("job", arguments.jobs, "only this job")->expected(0, 1);
   app.add_flag("-w,--watch,-f,--follow", arguments.watch, "go on as they happen");
@@ -261,6 +300,30 @@ const std::vector<Definition>& definitions() {
   return kAll;
 }
 
+const std::vector<Definition>& study_definitions() {
+  static const std::vector<Definition> kAll = {
+      {Command::kUp, "create", {}, "submit a job file with a search", add_up},
+      {Command::kStudyList,
+       "list",
+       {"ls"},
+       "the searches of the newest jobs",
+       [](CLI::App& app, Arguments& arguments) {
+         number_flag(app, "--limit", arguments.limit, {1, 1'000}, "jobs looked at");
+       }},
+      {Command::kStudyShow,
+       "show",
+       {},
+       "a study's trials, and which parameters matter",
+       add_study_show},
+      {Command::kStudyBest, "best", {}, "the best trial", add_study},
+      {Command::kStudyAsk, "ask", {}, "take the next trial, to be run by you", add_study_ask},
+      {Command::kStudyReport, "report", {}, "a value on the way", add_study_report},
+      {Command::kStudyTell, "tell", {}, "what came of a trial that you took", add_study_tell},
+      {Command::kStudyExport, "export", {}, "all trials as CSV, or -o json", add_study},
+  };
+  return kAll;
+}
+
 struct Parser {
   CLI::App app{"Runnel: from raw tables to a trained and evaluated model."};
   Arguments arguments;
@@ -279,6 +342,10 @@ struct Parser {
     job->require_subcommand(1);
     job->group("");
     add_group(*job, definitions());
+    CLI::App* study =
+        app.add_subcommand("study", "searches: create, list, show, best, ask, tell, export");
+    study->require_subcommand(1);
+    add_group(*study, study_definitions());
   }
 
   void add_group(CLI::App& parent, const std::vector<Definition>& all) {
@@ -345,8 +412,11 @@ std::string meant_flag(const CLI::App& command, const std::vector<std::string>& 
 }
 
 std::string help_of(const Parser& parser) {
-  const CLI::App* chosen = parser.chosen();
-  return chosen == &parser.app ? "runnel --help" : "runnel " + chosen->get_name() + " --help";
+  std::string words;
+  for (const CLI::App* at = parser.chosen(); at != &parser.app; at = at->get_parent()) {
+    words = at->get_name() + " " + words;
+  }
+  return "runnel " + words + "--help";
 }
 
 std::string usage_error(const Parser& parser, const std::vector<std::string>& words,

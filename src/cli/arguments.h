@@ -23,6 +23,13 @@ enum class Command : std::uint8_t {
   kShow,
   kLogs,
   kMetrics,
+  kStudyList,
+  kStudyShow,
+  kStudyBest,
+  kStudyAsk,
+  kStudyReport,
+  kStudyTell,
+  kStudyExport,
   kEvents,
   kCancel,
   kHalt,
@@ -74,6 +81,10 @@ struct Arguments {
   std::optional<std::string> since;
   std::optional<std::string> metric;  // metrics --metric
   bool csv = false;                   // metrics --csv
+  std::optional<std::string> lease;   // study ask --lease
+  std::vector<std::string> values;    // study tell --value, of each objective
+  std::int64_t at = 0;                // study report --at, the step of the training
+  std::string state = "complete";     // study tell --state
   std::optional<std::int64_t> after;  // events --after
   std::int64_t limit = 50;            // Rows of a list.
   std::optional<std::int64_t> events_max;

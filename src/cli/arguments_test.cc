@@ -32,6 +32,21 @@ TEST(Arguments, TheWordsOfOtherSystemsAreKnown) {
   EXPECT_EQ(parse({"job", "list"}).arguments->command, Command::kPs);
 }
 
+TEST(Arguments, AStudyHasVerbsOfItsOwn) {
+  EXPECT_EQ(parse({"study", "create", "-f", "x.yaml"}).arguments->command, Command::kUp);
+  EXPECT_EQ(parse({"study", "list"}).arguments->command, Command::kStudyList);
+  const Parsed told = parse({"study", "tell", "id", "3", "--value", "-0.5", "--value", "2"});
+  ASSERT_TRUE(told.arguments.has_value()) << told.error;
+  EXPECT_EQ(told.arguments->command, Command::kStudyTell);
+  EXPECT_EQ(told.arguments->jobs, std::vector<std::string>{"id"});
+  EXPECT_EQ(told.arguments->task, 3);
+  EXPECT_EQ(told.arguments->values, (std::vector<std::string>{"-0.5", "2"}));
+  EXPECT_NE(parse({"study", "tell", "id"}).error.find("runnel study tell --help"),
+            std::string::npos);
+  EXPECT_FALSE(parse({"study", "tell", "id", "first"}).error.empty());
+  EXPECT_FALSE(parse({"study"}).error.empty());
+}
+
 TEST(Arguments, AnUnknownCommandGetsTheNearestOne) {
   EXPECT_NE(parse({"cancle", "id"}).error.find("did you mean 'cancel'"), std::string::npos);
 }

@@ -19,6 +19,7 @@ int list_jobs(const Arguments& arguments, const Home& home);     // ps (list_com
 int show(const Arguments& arguments, const Home& home);          // show (show_command.cc)
 int logs(const Arguments& arguments, const Home& home);          // logs (stream_command.cc)
 int metrics(const Arguments& arguments, const Home& home);       // metrics (metrics_command.cc)
+int study(const Arguments& arguments, const Home& home);         // study (study_command.cc)
 int events(const Arguments& arguments, const Home& home);        // events
 int act(const Arguments& arguments, const Home& home);  // cancel, halt, resume, retry, delete
 int wait_for_jobs(const Arguments& arguments, const Home& home);  // wait (action_command.cc)

@@ -25,6 +25,13 @@ int dispatch(const Arguments& arguments, const Home& home) {
     case Command::kShow: return show(arguments, home);
     case Command::kLogs: return logs(arguments, home);
     case Command::kMetrics: return metrics(arguments, home);
+    case Command::kStudyList:
+    case Command::kStudyShow:
+    case Command::kStudyBest:
+    case Command::kStudyAsk:
+    case Command::kStudyReport:
+    case Command::kStudyTell:
+    case Command::kStudyExport: return study(arguments, home);
     case Command::kEvents: return events(arguments, home);
     case Command::kCancel:
     case Command::kHalt:

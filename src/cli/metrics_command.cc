@@ -25,20 +25,10 @@ struct Curve {
   std::vector<std::string> values;
 };
 
-std::string value_text(const json::Value& value) {
-  return value.is_int() ? std::to_string(value.as_int()) : value.as_text();
-}
-
 double number_of_text(const std::string& text) {
   double value = std::nan("");
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
-}
-
-const json::Value::List& list_of(const json::Value& value, std::string_view key) {
-  static const json::Value::List kNone;
-  const json::Value* found = value.find(key);
-  return found != nullptr && found->is_list() ? found->as_list() : kNone;
 }
 
 void add_curves(const json::Value& series, const std::optional<std::string>& only,
@@ -46,14 +36,14 @@ void add_curves(const json::Value& series, const std::optional<std::string>& onl
   const std::string task =
       text_of(series, "step") + "/" + std::to_string(number_of(series, "task"));
   std::map<std::string, Curve> by_metric;
-  for (const json::Value& sample : list_of(series, "samples")) {
+  for (const json::Value& sample : list_at(series, "samples")) {
     const json::Value* values = sample.find("values");
     if (values == nullptr || !values->is_object()) continue;
     for (const auto& [metric, value] : values->as_object()) {
       if (only && *only != metric) continue;
       Curve& curve = by_metric.try_emplace(metric, Curve{task, metric, {}, {}}).first->second;
       curve.steps.push_back(number_of(sample, "step"));
-      curve.values.push_back(value_text(value));
+      curve.values.push_back(scalar_text(value));
     }
   }
   for (auto& [metric, curve] : by_metric) curves.push_back(std::move(curve));
@@ -110,7 +100,7 @@ Result<json::Value::List> all_series(Session& session, const Arguments& argument
   std::string token;
   do {
     const json::Value page = TRY(session.get(metrics_target(arguments, token)));
-    for (const json::Value& series : list_of(page, "series")) all.push_back(series);
+    for (const json::Value& series : list_at(page, "series")) all.push_back(series);
     token = text_of(page, "next_page_token");
   } while (!token.empty());
   return all;

@@ -169,4 +169,14 @@ std::int64_t number_of(const json::Value& value, std::string_view key, std::int6
   return member != nullptr && member->is_int() ? member->as_int() : fallback;
 }
 
+const json::Value::List& list_at(const json::Value& value, std::string_view key) {
+  static const json::Value::List kNone;
+  const json::Value* found = value.find(key);
+  return found != nullptr && found->is_list() ? found->as_list() : kNone;
+}
+
+std::string scalar_text(const json::Value& value) {
+  return value.is_int() ? std::to_string(value.as_int()) : value.as_text();
+}
+
 }  // namespace runnel::cli

@@ -57,5 +57,9 @@ std::string stream_item(const json::Value& value, Output output);
 std::string text_of(const json::Value& value, std::string_view key,
                     const std::string& fallback = "");
 std::int64_t number_of(const json::Value& value, std::string_view key, std::int64_t fallback = 0);
+// Empty when there is none.
+const json::Value::List& list_at(const json::Value& value, std::string_view key);
+// A number as it is written, or a text.
+std::string scalar_text(const json::Value& value);
 
 }  // namespace runnel::cli

@@ -123,6 +123,19 @@ class Api {
   Async<http::Reply> read_metrics(http::Request request);
   Result<model::MetricFilter> metric_query(const http::Request& request, const JobId& job) const;
 
+  // api_trials.cc
+  Async<http::Reply> list_trials(http::Request request);
+  Async<http::Reply> importance(http::Request request);
+  // Makes a document of a study that is in the state; `step` is the request's.
+  using StudyView = std::function<std::string(const brain::Job&, StepIndex)>;
+  Async<http::Reply> view_study(http::Request request, StudyView view);
+  Async<http::Reply> ask_trial(http::Request request);
+  Async<http::Reply> report_trial(http::Request request);
+  Async<http::Reply> tell_trial(http::Request request);
+  Async<http::Reply> call_trial(http::Request request, model::TrialCall::Verb verb);
+  Result<model::TrialCall> read_trial_call(const http::Request& request, const JobId& id,
+                                           model::TrialCall::Verb verb) const;
+
   // api_service.cc
   Async<http::Reply> list_nodes(http::Request request);
   Async<http::Reply> preempt_node(http::Request request);

@@ -492,6 +492,101 @@ TEST_F(ApiTest, TellsWhatTasksReported) {
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/metrics?task=x").status, 422);
 }
 
+// --- Studies whose trials a client runs.
+
+class StudyApiTest : public ApiTest {
+ protected:
+  StudyApiTest() {
+    model::StepSpec tune = step("tune", 3);
+    tune.command.clear();
+    tune.samples.reset();
+    model::Parameter x;
+    x.name = "x";
+    x.kind = model::Parameter::Kind::kUniform;
+    x.low = "0";
+    x.high = "1";
+    tune.params = {x};
+    tune.search.emplace();
+    tune.search->method = model::SearchSpec::Method::kRandom;
+    tune.search->objectives = {{"loss", false}};
+    tune.search->max_trials = 3;
+    study_ = home_.submit({tune});
+  }
+
+  std::string path(const std::string& rest) const {
+    return "/api/v1/jobs/" + study_.str() + "/" + rest;
+  }
+  json::Value post_json(const std::string& rest, const std::string& body, int status = 200) {
+    const http::Response response = post(path(rest), body);
+    EXPECT_EQ(response.status, status) << response.body;
+    return MUST(json::parse(response.body));
+  }
+  static std::string text(const json::Value& value, std::string_view key) {
+    const json::Value* found = value.find(key);
+    return found == nullptr ? "(none)" : found->dump();
+  }
+
+  JobId study_;
+};
+
+TEST_F(StudyApiTest, GivesTrialsAndTakesWhatCameOfThem) {
+  const json::Value trial = post_json("trials:ask", "");
+  EXPECT_EQ(text(trial, "trial"), "0");
+  EXPECT_EQ(text(trial, "attempt"), "1");
+  EXPECT_EQ(text(trial, "status"), "\"RUNNING\"");
+  EXPECT_EQ(text(trial, "stop"), "false");
+  ASSERT_NE(trial.find("params")->find("x"), nullptr);
+  const json::Value told = post_json("trials/0:tell", R"({"value": 0.5})");
+  EXPECT_EQ(text(told, "status"), "\"SUCCEEDED\"");
+  EXPECT_EQ(text(told, "stop"), "true");
+  EXPECT_EQ(text(told, "best"), "true");
+  EXPECT_EQ(told.find("values")->find("loss")->dump(), "0.5");
+  EXPECT_EQ(post_json("trials/0:tell", R"({"value": 0.5})").dump(), told.dump()) << "said again";
+  post_json("trials/0:tell", R"({"value": 0.75})", 409);
+}
+
+TEST_F(StudyApiTest, SaysWhenNoTrialIsLeft) {
+  for (int i = 0; i < 3; ++i) post_json("trials:ask", R"({"lease": "60s"})");
+  const json::Value none = post_json("trials:ask", "{}");
+  EXPECT_EQ(none.dump(), R"({"finished":false,"running":3,"trial":null})");
+  for (int i = 0; i < 3; ++i) {
+    post_json("trials/" + std::to_string(i) + ":tell", R"({"value": 1})");
+  }
+  EXPECT_EQ(post_json("trials:ask", "").dump(), R"({"finished":true,"running":0,"trial":null})");
+}
+
+TEST_F(StudyApiTest, ListsTrialsPageByPage) {
+  for (int i = 0; i < 3; ++i) post_json("trials:ask", "");
+  post_json("trials/1:report", R"({"step": 4, "metrics": {"loss": 7}})");
+  const json::Value page = get_json(path("trials?limit=2"));
+  EXPECT_EQ(page.find("trials")->as_list().size(), 2u);
+  const json::Value rest =
+      get_json(path("trials?page_token=") + page.find("next_page_token")->as_text());
+  EXPECT_EQ(rest.find("trials")->as_list().size(), 1u);
+  EXPECT_EQ(rest.find("next_page_token"), nullptr);
+  EXPECT_EQ(get_json(path("importance")).dump(), R"({"importance":[{"name":"x","share":0}]})");
+}
+
+TEST_F(StudyApiTest, GivesTheTrialOfASilentAskerToTheNext) {
+  post_json("trials:ask", "");
+  home_.clock.advance(model::kLeaseDefault);
+  const json::Value again = post_json("trials:ask", "");
+  EXPECT_EQ(text(again, "trial"), "0") << "its first asker was silent";
+  EXPECT_EQ(text(again, "attempt"), "2");
+  post_json("trials/0:tell", R"({"attempt": 1, "value": 1})", 409);
+  post_json("trials/0:tell", R"({"attempt": 2, "value": 1})");
+}
+
+TEST_F(StudyApiTest, NamesWhatIsWrong) {
+  EXPECT_EQ(text(post_json("trials/0:tell", R"({"value": 1})", 404), "field"), "\"trial\"");
+  EXPECT_EQ(text(post_json("trials/one:tell", R"({"value": 1})", 422), "field"), "\"trial\"");
+  EXPECT_EQ(text(post_json("trials:ask?step=train", "", 404), "field"), "\"step\"");
+  EXPECT_EQ(text(post_json("trials:ask", R"({"lease": "1ms"})", 422), "field"), "\"lease\"");
+  const JobId plain = home_.submit({step("a")});
+  EXPECT_EQ(post("/api/v1/jobs/" + plain.str() + "/trials:ask").status, 404);
+  EXPECT_EQ(get("/api/v1/jobs/" + plain.str() + "/trials").status, 404);
+}
+
 TEST_F(ApiTest, ExplainsWaiting) {
   const std::string id = submit({step("a"), step("b", 1)});
   submit({step("big", 40)});

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "control/job_document.h"
+#include "control/trial_document.h"
 
 namespace runnel::control {
 namespace {
@@ -207,6 +208,20 @@ Async<Answer> Controller::call(JobCall call) {
     Result<void> wiped = co_await wipe_secrets(job);
     CO_TRY(std::move(wiped));
   }
+  answer.outcome = CO_TRY(std::move(outcome));
+  co_return answer;
+}
+
+Async<Answer> Controller::call_trial(model::TrialCall call) {
+  Answer answer;
+  const JobId id = call.job;
+  const StepIndex step = call.step;
+  Result<Outcome> outcome =
+      co_await writer_->decide(std::move(call), [this, &answer, id, step](const Outcome& decided) {
+        const auto job = state().jobs.find(id);
+        if (decided.refusal || job == state().jobs.end()) return;
+        answer.document = trial_answer(job->second, step, decided.attempt);
+      });
   answer.outcome = CO_TRY(std::move(outcome));
   co_return answer;
 }

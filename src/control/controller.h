@@ -85,6 +85,8 @@ class Controller final : private DurableObserver {
   // Returns when a job has ended, whichever.
   Async<void> any_job_ended(async::StopToken stop) { return job_ended_.wait(std::move(stop)); }
 
+  // The answer's document is the trial's, as trial_answer() makes it.
+  Async<Answer> call_trial(model::TrialCall call);
   // Makes an answer from the state and gives it out once all that it rests on is durable.
   template <typename T>
   Async<T> answer(std::function<Result<T>(const LogWriter&)> build) {

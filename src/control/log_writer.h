@@ -44,6 +44,7 @@ struct Outcome {
   JobId job;                     // See brain::Decision.
   bool repeated = false;
   EventSeq last_event;  // The newest event when it was decided.
+  std::optional<model::AttemptRef> attempt;
 };
 
 using Witness = std::function<void(const Outcome&)>;

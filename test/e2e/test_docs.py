@@ -2,6 +2,8 @@
 
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -23,6 +25,17 @@ def test_a_job_file_of_a_guide_is_valid(runnel, page):
         file = runnel.file(re.sub(r"num_nodes: \d+", "num_nodes: 1", block), f"{page.stem}-{number}.yaml")
         given = re.findall(r"(\w+): \"\"", block)
         runnel.run("validate", "-f", file, *(word for name in given for word in ("-e", f"{name}=x")))
+
+
+def test_the_python_of_the_search_guide_runs(runnel):
+    text = (ROOT / "docs" / "guides" / "search.md").read_text()
+    source, = [block for block in re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+               if "create_study" in block]
+    env = {**runnel.env, "PYTHONPATH": str(ROOT / "python")}
+    runnel.run("home")
+    done = subprocess.run([sys.executable, "-c", source], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert runnel.json("study", "list")["studies"][0]["asked"] == 40
 
 
 @pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)

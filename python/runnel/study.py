@@ -1,0 +1,230 @@
+"""Searches whose trials this process runs: ask for one, tell what came of it, or optimize() a function.
+
+The words are Optuna's; the space is written as in a job file, and the study lives in the home (or the service of
+$RUNNEL_API), so that any number of processes and languages can work on it and none of them can lose it.
+"""
+
+import json
+import math
+import os
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from runnel import client
+
+LEASE = "10m"
+WAIT_S = 0.5
+
+
+class TrialPruned(Exception):
+    """Raised by an objective to end its trial early: `if trial.should_prune(): raise runnel.TrialPruned()`."""
+
+
+class Trial:
+    """One parameter set that was asked for.
+
+    number: its place in the study, from 0. attempt: from 1; more than 1 when somebody had it before and was lost.
+    params: values by name; a parameter that takes no part has none. Threads: one at a time.
+    """
+
+    def __init__(self, study: "Study", document: dict):
+        self.number: int = document["trial"]
+        self.attempt: int = document["attempt"]
+        self.params: dict[str, Any] = document["params"]
+        self._study = study
+        self._stop = False
+
+    def suggest_float(self, name: str, low: float, high: float, *, step: float | None = None,
+                      log: bool = False) -> float:
+        """The study's value of `name`; ValueError when it is not from `low` to `high`, KeyError when unknown."""
+        return float(self._between(name, low, high))
+
+    def suggest_int(self, name: str, low: int, high: int, *, step: int = 1, log: bool = False) -> int:
+        """As suggest_float()."""
+        return int(self._between(name, low, high))
+
+    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
+        """The choice that the study has for `name`; ValueError when it is none of `choices`."""
+        value = self._value(name)
+        for choice in choices:
+            if choice == value or str(choice) == str(value):
+                return choice
+        raise ValueError(f"'{name}' is {value!r}, which is none of {list(choices)!r}; the study's space decides")
+
+    def report(self, value: float | Mapping[str, float], step: int) -> None:
+        """A value on the way, at `step` of the training: the pruner judges it, and the lease is renewed."""
+        answer = self._study._speak(self, "report", {"step": int(step), **_values(value)})
+        self._stop = answer["stop"]
+
+    def should_prune(self) -> bool:
+        """Whether the last report() was answered with the end of the trial."""
+        return self._stop
+
+    def _value(self, name: str) -> Any:
+        if name not in self.params:
+            raise KeyError(f"the study has no '{name}' for this trial; it has {sorted(self.params)}")
+        return self.params[name]
+
+    def _between(self, name: str, low: float, high: float) -> float:
+        value = self._value(name)
+        if not low <= value <= high:
+            raise ValueError(f"'{name}' is {value!r}, not from {low} to {high}; the study's space decides")
+        return value
+
+
+class Study:
+    """A search that is asked. Made by create_study() or load_study(). Threads: any."""
+
+    def __init__(self, id: str, step: str | None = None):
+        self.id = id
+        self.step = step
+
+    def ask(self, lease: str = LEASE) -> Trial | None:
+        """The next trial, for whoever runs it: others get others. None when none is left to give now: see finished.
+
+        lease: how long this process may be silent before its trial goes to another; report() and tell() speak.
+        """
+        document = self._post("trials:ask", {"lease": lease})
+        return None if document["trial"] is None else Trial(self, document)
+
+    def tell(self, trial: Trial | int, value: float | Sequence[float] | Mapping[str, float] | None = None,
+             state: str = "complete", message: str = "") -> dict:
+        """What came of a trial: its value, one per objective, or by name. Saying the same again changes nothing.
+
+        state: "complete", "pruned" or "failed". Raises ServiceError (409) when the trial has another end, or went to
+        somebody else because its asker was silent.
+        """
+        body = {"state": state, "message": message, **({} if value is None else _values(value))}
+        return self._speak(trial, "tell", body)
+
+    def optimize(self, objective: Callable[[Trial], float | Sequence[float]], n_trials: int | None = None, *,
+                 lease: str = LEASE, catch: tuple[type[Exception], ...] = ()) -> None:
+        """Asks, calls `objective` and tells, until the study has ended or this process has run `n_trials`.
+
+        Waits while others hold the last trials. TrialPruned ends a trial early. Any other exception tells that the
+        trial failed, and is raised unless `catch` names it.
+        """
+        done = 0
+        while n_trials is None or done < n_trials:
+            trial = self.ask(lease)
+            if trial is None:
+                if self.finished:
+                    return
+                time.sleep(WAIT_S)
+                continue
+            self._run(objective, trial, catch)
+            done += 1
+
+    @property
+    def finished(self) -> bool:
+        """Whether no trial will be given any more."""
+        return self._document()["status"] in ("SUCCEEDED", "FAILED", "CANCELLED", "SKIPPED")
+
+    @property
+    def trials(self) -> list[dict]:
+        """All that were asked for: {"trial", "params", "status", "values", "reports", "best", "attempt"} each."""
+        found: list[dict] = []
+        token = ""
+        while True:
+            page = client.call("GET", self._path("trials", limit=1000, **({"page_token": token} if token else {})))
+            found += page["trials"]
+            token = page.get("next_page_token", "")
+            if not token:
+                return found
+
+    @property
+    def best_trial(self) -> dict:
+        """{"trial", "params", "values", "step"}; ValueError while no trial has given a value."""
+        best = self._document()["search"].get("best")
+        if best is None:
+            raise ValueError("no trial has given a value yet")
+        return best
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        number = self.best_trial["trial"]
+        return client.call("GET", self._path("trials", limit=1, page_token=number))["trials"][0]["params"]
+
+    @property
+    def best_value(self) -> float:
+        """Of the first objective."""
+        name = self._document()["search"]["objectives"][0]["metric"]
+        return self.best_trial["values"][name]
+
+    @property
+    def importances(self) -> dict[str, float]:
+        """How much each parameter decides about the first objective, the largest first; they add up to 1."""
+        return {share["name"]: share["share"] for share in client.call("GET", self._path("importance"))["importance"]}
+
+    def _run(self, objective: Callable, trial: Trial, catch: tuple[type[Exception], ...]) -> None:
+        try:
+            value = objective(trial)
+        except TrialPruned:
+            self.tell(trial, state="pruned")
+        except Exception as error:
+            self.tell(trial, state="failed", message=f"{type(error).__name__}: {error}"[:1000])
+            if not isinstance(error, catch):
+                raise
+        else:
+            self.tell(trial, value)
+
+    def _document(self) -> dict:
+        for step in client.call("GET", f"jobs/{quote(self.id, safe='')}")["steps"]:
+            if "search" in step and self.step in (None, step["name"]):
+                return step
+        raise KeyError(f"job {self.id} has no search {self.step or ''}")
+
+    def _path(self, rest: str, **query: Any) -> str:
+        if self.step is not None:
+            query["step"] = self.step
+        return f"jobs/{quote(self.id, safe='')}/{rest}" + (f"?{urlencode(query)}" if query else "")
+
+    def _post(self, rest: str, body: dict) -> dict:
+        return client.call("POST", self._path(rest), json.dumps(body).encode(), {"Content-Type": "application/json"})
+
+    def _speak(self, trial: Trial | int, verb: str, body: dict) -> dict:
+        if isinstance(trial, Trial):
+            return self._post(f"trials/{trial.number}:{verb}", {"attempt": trial.attempt, **body})
+        return self._post(f"trials/{trial}:{verb}", body)
+
+
+def create_study(params: Mapping[str, Any], *, n_trials: int, metric: str = "value", direction: str = "minimize",
+                 objectives: Mapping[str, str] | None = None, name: str = "study", seed: int = 0,
+                 **search: Any) -> Study:
+    """A new study.
+
+    params: as in a job file: {"lr": {"loguniform": [1e-5, 0.1]}, "layers": {"range": [1, 6]}, "kind": ["a", "b"]}.
+    direction: "minimize" or "maximize", of `metric`; or objectives: {"accuracy": "max", "seconds": "min"}.
+    search: what else the job file's `search` takes: method="tpe", pruner="asha", start=[{...}], max_duration="1h".
+    Raises ServiceError with the sentence that `runnel validate` would print.
+    """
+    if direction not in ("minimize", "maximize"):
+        raise ValueError(f"direction is {direction!r}; write 'minimize' or 'maximize'")
+    goal = {"objectives": dict(objectives)} if objectives else {"metric": metric, "mode": direction[:3]}
+    job = {"name": name, "seed": seed, "params": dict(params), "search": {**goal, "max_trials": n_trials, **search}}
+    headers = {"Content-Type": "application/yaml", "Idempotency-Key": uuid.uuid4().hex}
+    query = urlencode({"workdir": os.getcwd(), "owner": os.environ.get("USER", "")})
+    return Study(client.call("POST", f"jobs?{query}", json.dumps(job).encode(), headers)["id"])
+
+
+def load_study(id: str, step: str | None = None) -> Study:
+    """The study of a job: its id, and the step's name when it has several searches."""
+    study = Study(client.call("GET", f"jobs/{quote(id, safe='')}")["id"], step)
+    study._document()
+    return study
+
+
+def _values(value: float | Sequence[float] | Mapping[str, float]) -> dict:
+    if isinstance(value, Mapping):
+        return {"metrics": {name: _number(each) for name, each in value.items()}}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return {"values": [_number(each) for each in value]}
+    return {"value": _number(value)}
+
+
+def _number(value: Any) -> float | int | str:
+    number = float(value)
+    return number if math.isfinite(number) else str(number)

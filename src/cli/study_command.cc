@@ -1,0 +1,146 @@
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "cli/session.h"
+#include "cli/study_text.h"
+#include "cli/target.h"
+#include "json/value.h"
+
+namespace runnel::cli {
+namespace {
+
+using Call = Result<json::Value> (*)(Session&, const Arguments&);
+using Render = std::string (*)(const json::Value&, const Arguments&);
+
+std::string study_target(const Arguments& arguments, const std::string& rest) {
+  CHECK(arguments.jobs.size() == 1, "a study's command names one job");
+  std::string target = job_target(arguments.jobs.front(), rest);
+  return arguments.step ? with_query(std::move(target), "step", *arguments.step) : target;
+}
+
+std::string trial_target(const Arguments& arguments, const std::string& verb) {
+  return study_target(arguments, "/trials/" + std::to_string(arguments.task.value_or(0)) + verb);
+}
+
+// One command: what it asks, and how a person reads the answer.
+int answer(const Arguments& arguments, const Home& home, Call call, Render render) {
+  Session session(home, Start::kIfAbsent);
+  if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  const Result<json::Value> got = call(session, arguments);
+  if (!got.ok()) return fail(got.error());
+  put(is_document(arguments.output) ? document(*got, arguments.output) : render(*got, arguments));
+  return 0;
+}
+
+bool is_search(const json::Value& step) { return step.find("search") != nullptr; }
+
+// A row per search of each job; a job's searches stand in its own document.
+Result<json::Value> studies(Session& session, const Arguments& arguments) {
+  const json::Value page =
+      TRY(session.get(with_query("/api/v1/jobs", "limit", std::to_string(arguments.limit))));
+  json::Value::List found;
+  for (const json::Value& row : list_at(page, "jobs")) {
+    const json::Value job = TRY(session.get(job_target(text_of(row, "id"), "")));
+    for (const json::Value& step : list_at(job, "steps")) {
+      if (!is_search(step)) continue;
+      json::Value study = *step.find("search");
+      study.set("id", json::Value::text(text_of(job, "id")));
+      study.set("max_trials", json::Value::integer(number_of(step, "tasks")));
+      study.set("name", json::Value::text(text_of(job, "name")));
+      study.set("status", json::Value::text(text_of(step, "status")));
+      study.set("step", json::Value::text(text_of(step, "name")));
+      found.push_back(std::move(study));
+    }
+  }
+  return json::Value::object({{"studies", json::Value::list(std::move(found))}});
+}
+
+Result<json::Value> all_trials(Session& session, const Arguments& arguments) {
+  json::Value::List all;
+  std::string token;
+  do {
+    std::string target = with_query(study_target(arguments, "/trials"), "limit", "1000");
+    if (!token.empty()) target = with_query(std::move(target), "page_token", token);
+    const json::Value page = TRY(session.get(target));
+    for (const json::Value& trial : list_at(page, "trials")) all.push_back(trial);
+    token = text_of(page, "next_page_token");
+  } while (!token.empty());
+  const json::Value shares = TRY(session.get(study_target(arguments, "/importance")));
+  json::Value out = shares;
+  out.set("trials", json::Value::list(std::move(all)));
+  return out;
+}
+
+Result<json::Value> best_trial(Session& session, const Arguments& arguments) {
+  const json::Value job = TRY(session.get(job_target(arguments.jobs.front(), "")));
+  const json::Value* only = nullptr;
+  for (const json::Value& step : list_at(job, "steps")) {
+    if (!is_search(step) || (arguments.step && *arguments.step != text_of(step, "name"))) continue;
+    if (only != nullptr) {
+      return Error(Errc::kInvalid, "the job has several searches")
+          .with_field("--step")
+          .with_hint("name one: --step " + text_of(step, "name"));
+    }
+    only = &step;
+  }
+  if (only == nullptr) {
+    return Error(Errc::kNotFound, "job " + text_of(job, "id") + " has no such search")
+        .with_hint("list them: runnel study list");
+  }
+  if (const json::Value* best = only->find("search")->find("best")) return *best;
+  return Error(Errc::kNotFound, "no trial has given a value yet")
+      .with_hint("runnel study show " + text_of(job, "id"));
+}
+
+Result<json::Value> ask(Session& session, const Arguments& arguments) {
+  json::Value body = json::Value::object();
+  if (arguments.lease) body.set("lease", json::Value::text(*arguments.lease));
+  return session.post(study_target(arguments, "/trials:ask"), body.dump());
+}
+
+// What was typed is read where everything else is: "nan" and numbers alike.
+json::Value typed_value(const std::string& text) {
+  return json::is_number(text) ? json::Value::decimal(text) : json::Value::text(text);
+}
+
+json::Value told(const Arguments& arguments) {
+  json::Value body = json::Value::object();
+  if (arguments.attempt) body.set("attempt", json::Value::integer(*arguments.attempt));
+  if (!arguments.values.empty()) {
+    json::Value::List values;
+    for (const std::string& value : arguments.values) values.push_back(typed_value(value));
+    body.set("values", json::Value::list(std::move(values)));
+  }
+  return body;
+}
+
+Result<json::Value> report(Session& session, const Arguments& arguments) {
+  json::Value body = told(arguments);
+  body.set("step", json::Value::integer(arguments.at));
+  return session.post(trial_target(arguments, ":report"), body.dump());
+}
+
+Result<json::Value> tell(Session& session, const Arguments& arguments) {
+  json::Value body = told(arguments);
+  body.set("state", json::Value::text(arguments.state));
+  return session.post(trial_target(arguments, ":tell"), body.dump());
+}
+
+}  // namespace
+
+int study(const Arguments& arguments, const Home& home) {
+  switch (arguments.command) {
+    case Command::kStudyShow: return answer(arguments, home, all_trials, trials_table);
+    case Command::kStudyExport: return answer(arguments, home, all_trials, trials_csv);
+    case Command::kStudyBest: return answer(arguments, home, best_trial, best_text);
+    case Command::kStudyAsk: return answer(arguments, home, ask, trial_text);
+    case Command::kStudyReport: return answer(arguments, home, report, trial_text);
+    case Command::kStudyTell: return answer(arguments, home, tell, trial_text);
+    default: return answer(arguments, home, studies, studies_table);
+  }
+}
+
+}  // namespace runnel::cli

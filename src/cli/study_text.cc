@@ -1,0 +1,160 @@
+#include "cli/study_text.h"
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "cli/print.h"
+#include "cli/short_number.h"
+
+namespace runnel::cli {
+namespace {
+
+// "accuracy=0.91 seconds=12".
+std::string values_text(const json::Value& owner, std::string_view key) {
+  const json::Value* values = owner.find(key);
+  std::string text;
+  if (values == nullptr || !values->is_object()) return text;
+  for (const auto& [name, value] : values->as_object()) {
+    text += (text.empty() ? "" : " ") + name + "=" + short_number(scalar_text(value));
+  }
+  return text;
+}
+
+std::string or_dash(std::string text) { return text.empty() ? "-" : std::move(text); }
+
+// The names of all trials' params or values, in their order.
+std::vector<std::string> columns(const json::Value& answer, std::string_view key) {
+  std::set<std::string> names;
+  for (const json::Value& trial : list_at(answer, "trials")) {
+    const json::Value* members = trial.find(key);
+    if (members == nullptr || !members->is_object()) continue;
+    for (const auto& [name, value] : members->as_object()) names.insert(name);
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string cell(const json::Value& trial, std::string_view key, const std::string& name) {
+  const json::Value* members = trial.find(key);
+  const json::Value* value = members == nullptr ? nullptr : members->find(name);
+  return value == nullptr ? "" : scalar_text(*value);
+}
+
+bool is_best(const json::Value& trial) {
+  const json::Value* best = trial.find("best");
+  return best != nullptr && best->dump() == "true";
+}
+
+std::string importance_line(const json::Value& answer) {
+  std::string text;
+  for (const json::Value& share : list_at(answer, "importance")) {
+    const json::Value* part = share.find("share");
+    if (part == nullptr || scalar_text(*part) == "0") continue;
+    text += (text.empty() ? "importance: " : ", ") + text_of(share, "name") + " " +
+            short_number(scalar_text(*part));
+  }
+  return text.empty() ? text : text + "\n";
+}
+
+// A field of a CSV line (RFC 4180).
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text)
+    quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string studies_table(const json::Value& answer, const Arguments& arguments) {
+  Table table({"ID", "NAME", "STEP", "STATUS", "TRIALS", "BEST", "VALUES"});
+  std::string names;
+  for (const json::Value& study : list_at(answer, "studies")) {
+    const json::Value* best = study.find("best");
+    names += text_of(study, "id") + "\n";
+    table.add({text_of(study, "id"), text_of(study, "name"), text_of(study, "step"),
+               text_of(study, "status"),
+               std::to_string(number_of(study, "asked")) + "/" +
+                   std::to_string(number_of(study, "max_trials")),
+               best != nullptr ? std::to_string(number_of(*best, "trial")) : "-",
+               best != nullptr ? values_text(*best, "values") : "-"});
+  }
+  return arguments.output == Output::kName ? names : table.text(stdout_is_terminal());
+}
+
+std::string trials_table(const json::Value& answer, const Arguments& arguments) {
+  const std::vector<std::string> values = columns(answer, "values");
+  const std::vector<std::string> params = columns(answer, "params");
+  std::vector<std::string> header = {"TRIAL", "STATUS"};
+  header.insert(header.end(), values.begin(), values.end());
+  header.insert(header.end(), params.begin(), params.end());
+  Table table(header);
+  std::int64_t rows = 0;
+  for (const json::Value& trial : list_at(answer, "trials")) {
+    if (++rows > arguments.limit) break;
+    const std::string mark = is_best(trial) ? " (best)" : "";
+    std::vector<std::string> row = {std::to_string(number_of(trial, "trial")) + mark,
+                                    text_of(trial, "status")};
+    for (const std::string& name : values)
+      row.push_back(or_dash(short_number(cell(trial, "values", name))));
+    for (const std::string& name : params)
+      row.push_back(or_dash(short_number(cell(trial, "params", name))));
+    table.add(std::move(row));
+  }
+  const auto count = static_cast<std::int64_t>(list_at(answer, "trials").size());
+  if (count > arguments.limit) {
+    say("the first " + std::to_string(arguments.limit) + " of " + std::to_string(count) +
+        " trials; --limit shows more, `study export` all");
+  }
+  return table.text(stdout_is_terminal()) + importance_line(answer);
+}
+
+std::string trials_csv(const json::Value& answer, const Arguments&) {
+  const std::vector<std::string> values = columns(answer, "values");
+  const std::vector<std::string> params = columns(answer, "params");
+  std::string text = "trial,status";
+  for (const std::string& name : values) text += "," + csv_field("value_" + name);
+  for (const std::string& name : params) text += "," + csv_field("param_" + name);
+  text += "\n";
+  for (const json::Value& trial : list_at(answer, "trials")) {
+    text += std::to_string(number_of(trial, "trial")) + "," + text_of(trial, "status");
+    for (const std::string& name : values) text += "," + csv_field(cell(trial, "values", name));
+    for (const std::string& name : params) text += "," + csv_field(cell(trial, "params", name));
+    text += "\n";
+  }
+  return text;
+}
+
+std::string best_text(const json::Value& best, const Arguments&) {
+  std::string text = "trial " + std::to_string(number_of(best, "trial")) + ": " +
+                     values_text(best, "values") + "\n";
+  const json::Value* params = best.find("params");
+  if (params == nullptr) return text;
+  for (const auto& [name, value] : params->as_object()) {
+    text += "  " + name + " = " + scalar_text(value) + "\n";
+  }
+  return text;
+}
+
+std::string trial_text(const json::Value& trial, const Arguments& arguments) {
+  if (number_of(trial, "trial", -1) < 0) {
+    const bool finished = trial.find("finished")->dump() == "true";
+    return finished
+               ? "no trial is left: the search has ended\n"
+               : "no trial is left to ask for: " + std::to_string(number_of(trial, "running")) +
+                     " are held; one comes back when its asker is silent for its lease\n";
+  }
+  std::string text = "trial " + std::to_string(number_of(trial, "trial")) + ", attempt " +
+                     std::to_string(number_of(trial, "attempt"));
+  const json::Value* params = trial.find("params");
+  text += arguments.command == Command::kStudyAsk ? "" : ": " + text_of(trial, "status");
+  text += "\n";
+  if (arguments.command != Command::kStudyAsk || params == nullptr) return text;
+  for (const auto& [name, value] : params->as_object()) {
+    text += "  " + name + " = " + scalar_text(value) + "\n";
+  }
+  return text;
+}
+
+}  // namespace runnel::cli

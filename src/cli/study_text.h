@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "cli/arguments.h"
+#include "json/value.h"
+
+namespace runnel::cli {
+
+// What a person reads of the answers about studies. A value that a trial does not have is "-".
+
+// {"studies": [...]}: a row for each; only their ids with -o name.
+std::string studies_table(const json::Value& answer, const Arguments& arguments);
+// {"trials": [...], "importance": [...]}: a row for each up to --limit, then what matters.
+std::string trials_table(const json::Value& answer, const Arguments& arguments);
+// The same as CSV (RFC 4180), all rows: trial, status, value_*, param_*.
+std::string trials_csv(const json::Value& answer, const Arguments& arguments);
+// A best trial as a job's document has it.
+std::string best_text(const json::Value& best, const Arguments& arguments);
+// The answer to ask, report and tell.
+std::string trial_text(const json::Value& trial, const Arguments& arguments);
+
+}  // namespace runnel::cli

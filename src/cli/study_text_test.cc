@@ -1,0 +1,90 @@
+#include "cli/study_text.h"
+
+#include <gtest/gtest.h>
+
+#include "json/value.h"
+
+namespace runnel::cli {
+namespace {
+
+json::Value parsed(const char* text) { return MUST(json::parse(text)); }
+
+json::Value two_trials() {
+  return parsed(R"({
+    "importance": [{"name": "lr", "share": 0.75}, {"name": "kind", "share": 0.25}],
+    "trials": [
+      {"best": false, "params": {"kind": "a,b", "lr": 0.1}, "status": "FAILED", "trial": 0},
+      {"best": true, "params": {"kind": "say \"c\"", "lr": 0.123456789}, "status": "SUCCEEDED",
+       "trial": 1, "values": {"loss": 0.5}}]})");
+}
+
+TEST(StudyText, TrialsAreRowsAndTheBestIsMarked) {
+  EXPECT_EQ(trials_table(two_trials(), {}),
+            "TRIAL\tSTATUS\tloss\tkind\tlr\n"
+            "0\tFAILED\t-\ta,b\t0.1\n"
+            "1 (best)\tSUCCEEDED\t0.5\tsay \"c\"\t0.123457\n"
+            "importance: lr 0.75, kind 0.25\n");
+}
+
+TEST(StudyText, ATableEndsAtItsLimit) {
+  Arguments arguments;
+  arguments.limit = 1;
+  const std::string table = trials_table(two_trials(), arguments);
+  EXPECT_NE(table.find("\n0\t"), std::string::npos);
+  EXPECT_EQ(table.find("\n1 "), std::string::npos);
+}
+
+TEST(StudyText, CsvQuotesWhatItMustAndKeepsAllDigits) {
+  EXPECT_EQ(trials_csv(two_trials(), {}),
+            "trial,status,value_loss,param_kind,param_lr\n"
+            "0,FAILED,,\"a,b\",0.1\n"
+            "1,SUCCEEDED,0.5,\"say \"\"c\"\"\",0.123456789\n");
+}
+
+TEST(StudyText, NothingIsSaidToMatterWhileNothingIsKnown) {
+  const json::Value answer =
+      parsed(R"({"importance": [{"name": "lr", "share": 0}], "trials": []})");
+  EXPECT_EQ(trials_table(answer, {}), "TRIAL\tSTATUS\n");
+}
+
+TEST(StudyText, AStudyIsARow) {
+  const json::Value answer = parsed(R"({"studies": [
+    {"asked": 3, "best": {"trial": 2, "values": {"loss": 0.25}}, "id": "j1", "max_trials": 9,
+     "name": "a", "status": "RUNNING", "step": "tune"},
+    {"asked": 0, "id": "j2", "max_trials": 5, "name": "b", "status": "QUEUED", "step": "b"}]})");
+  EXPECT_EQ(studies_table(answer, {}),
+            "ID\tNAME\tSTEP\tSTATUS\tTRIALS\tBEST\tVALUES\n"
+            "j1\ta\ttune\tRUNNING\t3/9\t2\tloss=0.25\n"
+            "j2\tb\tb\tQUEUED\t0/5\t-\t-\n");
+  Arguments names;
+  names.output = Output::kName;
+  EXPECT_EQ(studies_table(answer, names), "j1\nj2\n");
+}
+
+TEST(StudyText, TheBestIsToldWithItsParameters) {
+  const json::Value best =
+      parsed(R"({"params": {"lr": "0.1", "n": "3"}, "trial": 7, "values": {"loss": 0.5}})");
+  EXPECT_EQ(best_text(best, {}), "trial 7: loss=0.5\n  lr = 0.1\n  n = 3\n");
+}
+
+TEST(StudyText, WhoAsksGetsParametersAndWhoTellsAState) {
+  const json::Value trial =
+      parsed(R"({"attempt": 2, "params": {"x": 0.5}, "status": "RUNNING", "trial": 3})");
+  Arguments arguments;
+  arguments.command = Command::kStudyAsk;
+  EXPECT_EQ(trial_text(trial, arguments), "trial 3, attempt 2\n  x = 0.5\n");
+  arguments.command = Command::kStudyTell;
+  EXPECT_EQ(trial_text(trial, arguments), "trial 3, attempt 2: RUNNING\n");
+}
+
+TEST(StudyText, WhoGetsNoTrialIsToldWhy) {
+  Arguments arguments;
+  arguments.command = Command::kStudyAsk;
+  const json::Value held = parsed(R"({"finished": false, "running": 4, "trial": null})");
+  EXPECT_NE(trial_text(held, arguments).find("4 are held"), std::string::npos);
+  const json::Value over = parsed(R"({"finished": true, "running": 0, "trial": null})");
+  EXPECT_NE(trial_text(over, arguments).find("has ended"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace runnel::cli

@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "brain/importance.h"
+#include "control/api.h"
+#include "control/find_step.h"
+#include "control/trial_call.h"
+#include "control/trial_document.h"
+#include "json/writer.h"
+#include "search/decimal.h"
+
+namespace runnel::control {
+namespace {
+
+using model::TrialCall;
+
+// The step that is meant: the one that is named, or the job's only search.
+Result<StepIndex> study_of(const model::JobSpec& spec, const std::string& name) {
+  if (!name.empty()) {
+    const StepIndex step = TRY(find_step(spec, name));
+    if (spec.steps.at(static_cast<std::size_t>(step.value())).search) return step;
+    return Error(Errc::kInvalid, "step '" + name + "' is no search and has no trials")
+        .with_field("step")
+        .with_value(name);
+  }
+  std::optional<StepIndex> only;
+  for (std::size_t at = 0; at < spec.steps.size(); ++at) {
+    if (!spec.steps[at].search) continue;
+    if (only) {
+      return Error(Errc::kInvalid, "the job has several searches")
+          .with_field("step")
+          .with_hint("name one: step=" + spec.steps[at].name);
+    }
+    only = StepIndex(static_cast<std::int32_t>(at));
+  }
+  if (only) return *only;
+  return Error(Errc::kNotFound, "job '" + spec.name + "' has no search, and so no trials")
+      .with_hint("a study is a step with `search`");
+}
+
+Result<TaskIndex> trial_of_path(const http::Request& request) {
+  const std::string text(request.param("trial"));
+  std::int64_t index = -1;
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (failure == std::errc() && rest == text.data() + text.size() && index >= 0) {
+    return TaskIndex(index);
+  }
+  return Error(Errc::kInvalid, "is not the number of a trial").with_field("trial").with_value(text);
+}
+
+AttemptNumber last_attempt(const brain::Job& job, StepIndex step, TaskIndex trial) {
+  const auto& tasks = job.steps.at(static_cast<std::size_t>(step.value())).tasks;
+  const auto kept = tasks.find(trial);
+  return kept == tasks.end() ? AttemptNumber(1) : kept->second.attempts;
+}
+
+std::string trials_document(const brain::Job& job, StepIndex step, std::int64_t from,
+                            std::int64_t limit) {
+  const brain::Step& owner = job.steps.at(static_cast<std::size_t>(step.value()));
+  const auto count = static_cast<std::int64_t>(owner.study->trials.size());
+  const std::int64_t end = std::min(count, from + limit);
+  std::string text;
+  json::Writer out(text);
+  out.begin_object();
+  if (end < count) out.field("next_page_token", std::to_string(end));
+  out.key("trials").begin_list();
+  for (std::int64_t at = from; at < end; ++at) write_trial(out, job, step, TaskIndex(at));
+  out.end_list().end_object();
+  return text;
+}
+
+std::string importance_document(const brain::Job& job, StepIndex step) {
+  const auto at = static_cast<std::size_t>(step.value());
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().key("importance").begin_list();
+  for (const auto& [name, share] :
+       brain::importance_of(job.spec->steps[at], *job.steps[at].study)) {
+    const double shown = std::round(share * 1e4) / 1e4;
+    out.begin_object().field("name", name).key("share").raw(search::shortest(shown)).end_object();
+  }
+  out.end_list().end_object();
+  return text;
+}
+
+Error archived(const JobId& job) {
+  return Error(Errc::kNotFound,
+               "job " + job.str() + " ended long ago and keeps its best trial only")
+      .with_value(job.str())
+      .with_hint("runnel show " + job.str());
+}
+
+}  // namespace
+
+Async<http::Reply> Api::view_study(http::Request request, StudyView view) {
+  Result<JobId> found = co_await job_of_path(request);
+  const JobId job = CO_TRY(std::move(found));
+  Result<std::string> text = co_await controller_.answer<std::string>(
+      [job, view, name = text_of(request, "step")](const LogWriter& writer) {
+        const auto live = writer.state().jobs.find(job);
+        if (live == writer.state().jobs.end()) return Result<std::string>(archived(job));
+        const Result<StepIndex> step = study_of(*live->second.spec, name);
+        if (!step.ok()) return Result<std::string>(step.error());
+        return Result<std::string>(view(live->second, *step));
+      });
+  co_return http::Response::json_text(CO_TRY(std::move(text)));
+}
+
+Async<http::Reply> Api::list_trials(http::Request request) {
+  CO_TRY(known_only(request, {"step", "limit", "page_token"}));
+  const std::int64_t limit = CO_TRY(limit_of(request));
+  const std::int64_t from = CO_TRY(whole_of(request, "page_token", 0, model::kTasksPerStepMax));
+  co_return co_await view_study(std::move(request),
+                                [from, limit](const brain::Job& job, StepIndex step) {
+                                  return trials_document(job, step, from, limit);
+                                });
+}
+
+Async<http::Reply> Api::importance(http::Request request) {
+  CO_TRY(known_only(request, {"step"}));
+  co_return co_await view_study(std::move(request), importance_document);
+}
+
+Async<http::Reply> Api::ask_trial(http::Request request) {
+  return call_trial(std::move(request), TrialCall::Verb::kAsk);
+}
+
+Async<http::Reply> Api::report_trial(http::Request request) {
+  return call_trial(std::move(request), TrialCall::Verb::kReport);
+}
+
+Async<http::Reply> Api::tell_trial(http::Request request) {
+  return call_trial(std::move(request), TrialCall::Verb::kTell);
+}
+
+Result<TrialCall> Api::read_trial_call(const http::Request& request, const JobId& id,
+                                       TrialCall::Verb verb) const {
+  TRY(known_only(request, {"step"}));
+  const auto job = controller_.state().jobs.find(id);
+  if (job == controller_.state().jobs.end()) return archived(id);
+  const StepIndex step = TRY(study_of(*job->second.spec, text_of(request, "step")));
+  const auto& search = *job->second.spec->steps.at(static_cast<std::size_t>(step.value())).search;
+  TrialCall call;
+  switch (verb) {
+    case TrialCall::Verb::kAsk: call = TRY(read_ask(request.body)); break;
+    case TrialCall::Verb::kReport: call = TRY(read_report(request.body, search)); break;
+    case TrialCall::Verb::kTell: call = TRY(read_tell(request.body, search)); break;
+  }
+  call.job = id;
+  call.step = step;
+  if (verb == TrialCall::Verb::kAsk) return call;
+  call.trial = TRY(trial_of_path(request));
+  if (call.attempt == AttemptNumber(0)) call.attempt = last_attempt(job->second, step, call.trial);
+  return call;
+}
+
+Async<http::Reply> Api::call_trial(http::Request request, TrialCall::Verb verb) {
+  Result<JobId> found = co_await job_of_path(request);
+  const JobId job = CO_TRY(std::move(found));
+  TrialCall call = CO_TRY(read_trial_call(request, job, verb));
+  Result<Answer> called = co_await controller_.call_trial(std::move(call));
+  Answer answer = CO_TRY(std::move(called));
+  if (answer.outcome.refusal) co_return *std::move(answer.outcome.refusal);
+  co_return http::Response::json_text(std::move(answer.document));
+}
+
+}  // namespace runnel::control

@@ -1,0 +1,104 @@
+#include "control/trial_document.h"
+
+#include <map>
+#include <string_view>
+
+#include "base/check.h"
+#include "control/job_document.h"
+#include "json/value.h"
+#include "model/status.h"
+
+namespace runnel::control {
+namespace {
+
+const brain::Step& searching_step(const brain::Job& job, StepIndex step) {
+  return job.steps.at(static_cast<std::size_t>(step.value()));
+}
+
+const model::StepSpec& searching_spec(const brain::Job& job, StepIndex step) {
+  return job.spec->steps.at(static_cast<std::size_t>(step.value()));
+}
+
+void write_params(json::Writer& out, const brain::Trial& trial) {
+  out.key("params").begin_object();
+  for (const auto& [name, value] : std::map(trial.params.begin(), trial.params.end())) {
+    json::is_number(value) ? out.key(name).raw(value) : out.field(name, value);
+  }
+  out.end_object();
+}
+
+void write_reports(json::Writer& out, const model::SearchSpec& search, const brain::Trial& trial) {
+  out.key("reports").begin_list();
+  for (const brain::TrialReport& report : trial.reports) {
+    out.begin_object().field("step", report.at);
+    write_values(out, search, report);
+    out.end_object();
+  }
+  out.end_list();
+}
+
+std::int32_t attempts_of(const brain::Step& step, TaskIndex trial) {
+  const auto kept = step.tasks.find(trial);
+  return kept == step.tasks.end() ? 1 : kept->second.attempts.value();
+}
+
+void write_members(json::Writer& out, const brain::Job& job, StepIndex at, TaskIndex index) {
+  const brain::Step& step = searching_step(job, at);
+  const model::StepSpec& spec = searching_spec(job, at);
+  CHECK(step.study.has_value() && spec.search.has_value(), "only searches have trials");
+  const brain::Trial& trial = step.study->trials.at(static_cast<std::size_t>(index.value()));
+  out.field("attempt", attempts_of(step, index));
+  out.field("best", step.study->best == index.value());
+  out.field("id", job.id.str());
+  write_params(out, trial);
+  write_reports(out, *spec.search, trial);
+  out.field("status", model::to_string(brain::status_of(step, index)));
+  out.field("step", spec.name);
+}
+
+bool is_over(const brain::Step& step, const model::AttemptRef& attempt) {
+  const auto kept = step.tasks.find(attempt.task.index);
+  if (kept == step.tasks.end()) return true;
+  return !kept->second.live || kept->second.live->number != attempt.attempt;
+}
+
+void write_result(json::Writer& out, const brain::Job& job, StepIndex step, TaskIndex trial) {
+  out.field("trial", trial.value());
+  const auto& reports =
+      searching_step(job, step).study->trials.at(static_cast<std::size_t>(trial.value())).reports;
+  if (!reports.empty()) write_values(out, *searching_spec(job, step).search, reports.back());
+}
+
+// Whether nobody will ever get a trial of it any more.
+bool is_finished(const brain::Job& job, StepIndex step) {
+  return model::is_end(job.status) || model::is_end(searching_step(job, step).status);
+}
+
+}  // namespace
+
+void write_trial(json::Writer& out, const brain::Job& job, StepIndex step, TaskIndex trial) {
+  out.begin_object();
+  write_members(out, job, step, trial);
+  write_result(out, job, step, trial);
+  out.end_object();
+}
+
+std::string trial_answer(const brain::Job& job, StepIndex step,
+                         const std::optional<model::AttemptRef>& attempt) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object();
+  if (attempt) {
+    write_members(out, job, step, attempt->task.index);
+    out.field("stop", is_over(searching_step(job, step), *attempt));
+    write_result(out, job, step, attempt->task.index);
+  } else {
+    out.field("finished", is_finished(job, step));
+    out.field("running", static_cast<std::int64_t>(searching_step(job, step).lanes));
+    out.key("trial").raw("null");
+  }
+  out.end_object();
+  return text;
+}
+
+}  // namespace runnel::control

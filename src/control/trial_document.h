@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
+#include "brain/state.h"
+#include "json/writer.h"
+
+namespace runnel::control {
+
+// A trial of a study: its parameters, what became of it, its values. Numbers are JSON numbers.
+void write_trial(json::Writer& out, const brain::Job& job, StepIndex step, TaskIndex trial);
+
+// The answer to a call about a trial: the trial, and `stop` when the attempt spoken of is over.
+// Without an attempt nobody got one: {"trial": null, "finished": none will come, "running"}.
+std::string trial_answer(const brain::Job& job, StepIndex step,
+                         const std::optional<model::AttemptRef>& attempt);
+
+}  // namespace runnel::control

@@ -1,0 +1,186 @@
+"""Searches whose trials somebody else runs: askers that crash, repeat themselves, and share one study."""
+
+import csv
+import io
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TRIALS = int(os.environ.get("RUNNEL_TRIALS", "120"))
+ASKERS = 4
+
+STUDY = """
+name: parabola
+params: {x: {uniform: [-5, 5]}, y: {uniform: [-5, 5]}, kind: [a, b]}
+search: {metric: loss, mode: min, max_trials: %d}
+"""
+
+# Asks, and one time in ten dies before it tells; its parent starts the next.
+ASKER = """
+import os, random, sys, time
+import runnel
+study = runnel.load_study(sys.argv[1])
+dice = random.Random(int(sys.argv[2]))
+while not study.finished:
+    trial = study.ask(lease="2s")
+    if trial is None:
+        time.sleep(0.1)
+        continue
+    print("asked", trial.number, trial.attempt, trial.params["x"], flush=True)
+    if dice.random() < 0.1:
+        os._exit(9)
+    answer = study.tell(trial, {"loss": trial.params["x"] ** 2 + trial.params["y"] ** 2})
+    print("told", trial.number, trial.attempt, answer["status"], flush=True)
+"""
+
+
+@pytest.fixture
+def python(runnel):
+    """Runs Python source with the home of the test."""
+    def start(source, *words):
+        env = {**runnel.env, "PYTHONPATH": str(ROOT / "python")}
+        return subprocess.Popen([sys.executable, "-c", source, *map(str, words)], env=env, cwd=runnel.work,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return start
+
+
+def create(runnel, trials):
+    return runnel.json("study", "create", runnel.file(STUDY % trials))["id"]
+
+
+def asked_and_told(lines):
+    asked = [tuple(line.split()[1:]) for line in lines if line.startswith("asked")]
+    told = [tuple(line.split()[1:]) for line in lines if line.startswith("told")]
+    return asked, told
+
+
+def test_four_askers_that_crash_lose_no_trial_and_tell_none_twice(runnel, python):
+    study = create(runnel, TRIALS)
+    lines, crashes = [], []
+
+    def ask_until_done(number):
+        life = 0
+        while True:
+            life += 1
+            process = python(ASKER, study, number * 1000 + life)
+            out, err = process.communicate(timeout=300)
+            lines.extend(out.splitlines())
+            if process.returncode == 0:
+                return
+            assert process.returncode == 9, err
+            crashes.append(number)
+
+    threads = [threading.Thread(target=ask_until_done, args=(number,)) for number in range(ASKERS)]
+    for thread in threads:
+        thread.start()
+    # The daemon dies in the middle of it, too.
+    for _ in range(3):
+        time.sleep(0.5)
+        os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    for thread in threads:
+        thread.join()
+
+    asked, told = asked_and_told(lines)
+    assert crashes, "nobody crashed, so nothing was shown"
+    assert len(told) == TRIALS and len({number for number, *_ in told}) == TRIALS
+    assert all(status == "SUCCEEDED" for *_, status in told)
+    # Who was lost is tried again with what it had.
+    params = {}
+    for number, attempt, x in asked:
+        assert params.setdefault(number, x) == x
+    assert any(int(attempt) > 1 for _, attempt, _ in told)
+    trials = runnel.json("study", "show", study)["trials"]
+    assert [trial["trial"] for trial in trials] == list(range(TRIALS))
+    best = min(trials, key=lambda trial: trial["values"]["loss"])
+    assert runnel.json("study", "best", study)["trial"] == best["trial"]
+    assert runnel.job(study)["status"] == "SUCCEEDED"
+
+
+def test_a_shell_can_drive_a_search(runnel):
+    study = create(runnel, 3)
+    for number in range(3):
+        trial = runnel.json("study", "ask", study)
+        assert trial["trial"] == number and set(trial["params"]) == {"x", "y", "kind"}
+        runnel.run("study", "report", study, number, "--at", 1, "--value", 9)
+        assert "SUCCEEDED" in runnel.run("study", "tell", study, number, "--value", number + 0.5)
+        assert "SUCCEEDED" in runnel.run("study", "tell", study, number, "--value", number + 0.5)
+        runnel.run("study", "tell", study, number, "--value", 7, code=1)
+        assert "takes no other end" in runnel.err
+    assert "the search has ended" in runnel.run("study", "ask", study)
+    assert runnel.run("study", "best", study).startswith("trial 0: loss=0.5")
+    rows = list(csv.DictReader(io.StringIO(runnel.run("study", "export", study))))
+    assert [row["value_loss"] for row in rows] == ["0.5", "1.5", "2.5"]
+    assert [row["status"] for row in rows] == ["SUCCEEDED"] * 3
+    assert "parabola" in runnel.run("study", "list")
+
+
+def test_what_is_said_wrongly_is_refused_and_loses_nothing(runnel):
+    study = create(runnel, 2)
+    runnel.json("study", "ask", study)
+    for words, said in [(("tell", study, 0), "value"),
+                        (("tell", study, 0, "--value", 1, "--value", 2), "2 value(s)"),
+                        (("tell", study, 1, "--value", 1), "was not given"),
+                        (("tell", study, 0, "--value", 1, "--state", "done"), "complete, pruned or failed"),
+                        (("tell", study, 0, "--value", 1, "--attempt", 7), "attempt 7"),
+                        (("ask", study, "--lease", "1ms"), "lease"),
+                        (("ask", study, "--lease", "soon"), "lease"),
+                        (("ask", study, "--step", "train"), "no step 'train'")]:
+        assert runnel.run("study", *words, code=None) == ""
+        assert said in runnel.err, runnel.err
+    assert "RUNNING" in runnel.run("study", "show", study)
+    runnel.run("study", "tell", study, 0, "--value", "nan")
+    assert runnel.json("study", "show", study)["trials"][0]["status"] == "FAILED"
+    runnel.run("cancel", study)
+    assert runnel.job(study)["status"] == "CANCELLED"
+
+
+def test_trials_that_a_node_runs_are_not_given_away(runnel):
+    job = runnel.up("name: a\nparams: {x: {uniform: [0, 1]}}\n"
+                    "search: {metric: loss, mode: min, max_trials: 1}\nrun: sleep 30")
+    runnel.run("study", "ask", job, code=1)
+    assert "only a search without `run`" in runnel.err
+    runnel.run("cancel", job)
+
+
+OPTUNA_SHAPED = """
+import runnel
+def objective(trial):
+    x = trial.suggest_float("x", -5, 5)
+    for step in range(1, 10):
+        trial.report({"loss": x * x + 1 / step}, step)
+        if trial.should_prune():
+            raise runnel.TrialPruned()
+    if trial.number == 2:
+        raise ArithmeticError("on purpose")
+    return x * x
+study = runnel.create_study({"x": {"uniform": [-5, 5]}, "kind": ["a", "b"]}, n_trials=16, metric="loss", seed=5,
+                            pruner={"method": "asha", "eta": 2, "max_step": 9})
+study.optimize(objective, catch=(ArithmeticError,))
+states = [trial["status"] for trial in study.trials]
+assert states[2] in ("FAILED", "PRUNED"), states
+assert "PRUNED" in states and "SUCCEEDED" in states, states
+assert study.best_value == min(t["values"]["loss"] for t in study.trials if t["status"] == "SUCCEEDED")
+assert set(study.best_params) == {"x", "kind"}
+shares = study.importances
+assert shares["x"] >= shares["kind"]
+try:
+    runnel.create_study({"x": {"unifrm": [0, 1]}}, n_trials=2)
+except runnel.ServiceError as error:
+    assert "unifrm" in str(error)
+else:
+    raise AssertionError("a wrong space was taken")
+"""
+
+
+def test_a_function_is_optimized_as_with_optuna(runnel, python):
+    process = python(OPTUNA_SHAPED)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert runnel.json("study", "list")["studies"][0]["max_trials"] == 16
