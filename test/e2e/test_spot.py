@@ -1,7 +1,10 @@
 """Nodes that are taken away with a notice: what runs there saves, ends and goes on, and nothing is charged."""
 
+import collections
+import os
 import pathlib
 import re
+import time
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 NODES = """nodes:
@@ -89,3 +92,38 @@ def test_training_on_spot_equals_the_unbroken_run(runnel):
     cost = runnel.json("show", job)["cost"]
     assert 0 < cost["spent"] < 0.31 * cost["list"], "spot nodes were preferred"
     assert re.search(r"spot saved \$\S+ \(70 %\)", runnel.run("show", job))
+
+
+FITS = int(os.environ.get("RUNNEL_FITS", "256"))  # A square: 4096 is the full-size run.
+
+
+def test_a_large_search_under_preemption_tries_every_combination_once(runnel):
+    with_spot_nodes(runnel)
+    side = round(FITS ** 0.25)
+    job = runnel.up(f"""
+params: {{a: {{range: [1, {side}]}}, b: {{range: [1, {side}]}}, c: {{range: [1, {side}]}}, d: {{range: [1, {side}]}}}}
+search: {{metric: loss, mode: min, method: grid, max_trials: {side ** 4}}}
+resources: {{spot: true, cpus: 0.25}}
+run: |
+  echo {{{{a}}}} {{{{b}}}} {{{{c}}}} {{{{d}}}} >> "$RUNNEL_JOB_DIR/$RUNNEL_TASK_INDEX.fit"
+  echo "{{\\"loss\\": $(( ({{{{a}}}} - 2) * ({{{{a}}}} - 2) + ({{{{b}}}} - 3) * ({{{{b}}}} - 3) + {{{{c}}}} + {{{{d}}}} ))}}" >> "$RUNNEL_METRICS_FILE"
+""")
+    taken = 0
+    while runnel.job(job)["status"] not in ("SUCCEEDED", "FAILED"):
+        runnel.run("preempt", f"spot-{taken % 2 + 1}", "--notice", "20ms", "--away", "100ms", code=None)
+        taken += 1
+        time.sleep(0.5)
+    document = runnel.wait(job)
+    assert document["status"] == "SUCCEEDED" and taken > 0
+    assert document["counts"] == {"SUCCEEDED": side ** 4}
+    shared = pathlib.Path(runnel.home / "jobs" / job / "shared")
+    fits = [tuple(path.read_text().split("\n")[0].split()) for path in shared.glob("*.fit")]
+    assert len(set(fits)) == len(fits) == side ** 4
+    trials = runnel.json("study", "export", job)["trials"]
+    assert collections.Counter(trial["status"] for trial in trials) == {"SUCCEEDED": side ** 4}
+    # Who was taken away ran again, and nobody else.
+    again = {trial["trial"] for trial in trials if trial["attempt"] > 1}
+    twice = {int(path.stem) for path in shared.glob("*.fit") if path.read_text().count("\n") > 1}
+    assert twice <= again
+    best = runnel.json("study", "best", job)
+    assert best["params"] == {"a": "2", "b": "3", "c": "1", "d": "1"} and best["values"]["loss"] == 2
