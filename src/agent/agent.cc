@@ -7,6 +7,7 @@
 #include "agent/hooks/secrets.h"
 #include "agent/log_index.h"
 #include "agent/metrics_reader.h"
+#include "agent/usage_reader.h"
 #include "base/check.h"
 #include "env/files.h"
 
@@ -470,6 +471,19 @@ Async<model::MetricPage> Agent::read_metrics(model::MetricFilter filter) {
   Result<model::MetricPage> page =
       co_await files_->run([this, filter] { return agent::read_metrics(options_.home, filter); });
   co_return page;
+}
+
+Async<std::vector<model::TaskUsage>> Agent::read_usage(JobId job, Duration window) {
+  CHECK(files_, "an agent's usage is read before start() or after stop()");
+  const auto sample = [job]() -> Result<UsageSample> { return sample_usage(job); };
+  Result<UsageSample> first = co_await files_->run(sample);
+  const UsageSample before = CO_TRY(std::move(first));
+  const Duration begun = clock_.boot();
+  Result<void> slept = co_await loop_.sleep(window, gate_.token());
+  CO_TRY(std::move(slept));
+  Result<UsageSample> second = co_await files_->run(sample);
+  const UsageSample after = CO_TRY(std::move(second));
+  co_return usage_between(before, after, std::max(window, clock_.boot() - begun));
 }
 
 Async<void> Agent::log_changed(JobId job, async::StopToken stop) {

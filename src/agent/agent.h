@@ -25,6 +25,7 @@
 #include "model/node.h"
 #include "model/order.h"
 #include "model/report.h"
+#include "model/usage.h"
 
 namespace runnel::agent {
 
@@ -88,6 +89,8 @@ class Agent {
   Async<model::LogPage> read_log(model::LogFilter filter, std::string cursor);
   Async<void> log_changed(JobId job, async::StopToken stop);
   Async<model::MetricPage> read_metrics(model::MetricFilter filter);
+  // What the job's attempts use here, watched for `window`.
+  Async<std::vector<model::TaskUsage>> read_usage(JobId job, Duration window);
 
   std::int64_t runner_pid() const { return runner_pid_; }
   const Incarnation& incarnation() const { return incarnation_; }

@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "cli/flag_value.h"
 #include "control/query.h"
+#include "env/files.h"
 #include "generated/version.h"
 #include "spec/job_file.h"
 
@@ -99,7 +100,8 @@ void add_run(CLI::App& app, Arguments& arguments) {
 }
 
 void add_up(CLI::App& app, Arguments& arguments) {
-  app.add_option("-f,--file,file", arguments.file, "job file")->required();
+  app.add_option("-f,--file", arguments.file, "job file; snark.yml without one");
+  app.add_option("job-file", arguments.given, "job file, or with -f the job's name");
   add_job_sources(app, arguments);
   app.add_flag("-y,--yes", arguments.yes, "accepted: nothing asks");
   app.add_flag("-d,--detach", arguments.detach, "accepted: up always detaches");
@@ -116,6 +118,8 @@ void add_job(CLI::App& app, Arguments& arguments) {
 }
 
 void add_ps(CLI::App& app, Arguments& arguments) {
+  app.add_option("job", arguments.jobs, "this job's running tasks and what they use")
+      ->expected(0, 1);
   app.add_flag("-a,--all", arguments.all, "also jobs that have ended");
   number_flag(app, "--limit", arguments.limit, {1, kRowsMax}, "rows at most");
   app.add_flag("-w,--watch", arguments.watch, "show again every second");
@@ -433,6 +437,20 @@ std::string usage_error(const Parser& parser, const std::vector<std::string>& wo
   return text + "\n" + help_of(parser) + " lists what can be written here\n";
 }
 
+// `up FILE`, `up -f FILE`, and Hyper's `up [NAME] [-f FILE]`.
+std::string settle_file(Arguments& arguments) {
+  if (arguments.command != Command::kUp) return "";
+  if (arguments.file.empty()) {
+    arguments.file = arguments.given.empty() ? "snark.yml" : arguments.given;
+    const bool there = !arguments.given.empty() || env::exists(arguments.file);
+    return there ? ""
+                 : "runnel: which job file? There is no snark.yml here\n"
+                   "runnel up --help lists what can be written here\n";
+  }
+  if (!arguments.given.empty() && !arguments.name) arguments.name = arguments.given;
+  return "";
+}
+
 }  // namespace
 
 Parsed parse_arguments(int argc, const char* const* argv) {
@@ -466,6 +484,8 @@ Parsed parse_arguments(int argc, const char* const* argv) {
     return parsed;
   }
   parser.arguments.command = found->second;
+  parsed.error = settle_file(parser.arguments);
+  if (!parsed.error.empty()) return parsed;
   parsed.arguments = parser.arguments;
   return parsed;
 }

@@ -57,6 +57,7 @@ struct Arguments {
   Output output = Output::kHuman;
 
   std::string file;      // run FILE, up -f, validate, plan, import.
+  std::string given;     // up: what stands without a flag.
   spec::RunFlags flags;  // run -- CMD
   std::optional<std::string> name;
   std::optional<std::int64_t> priority;

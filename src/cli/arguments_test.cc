@@ -32,6 +32,16 @@ TEST(Arguments, TheWordsOfOtherSystemsAreKnown) {
   EXPECT_EQ(parse({"job", "list"}).arguments->command, Command::kPs);
 }
 
+TEST(Arguments, UpTakesAFileOrAsHyperDoesANameAndAFile) {
+  EXPECT_EQ(parse({"up", "x.yaml"}).arguments->file, "x.yaml");
+  EXPECT_EQ(parse({"up", "-f", "x.yaml"}).arguments->file, "x.yaml");
+  const Parsed both = parse({"up", "train", "-f", "x.yaml"});
+  EXPECT_EQ(both.arguments->file, "x.yaml");
+  EXPECT_EQ(both.arguments->name, "train");
+  EXPECT_EQ(parse({"up", "train", "-f", "x.yaml", "-n", "mine"}).arguments->name, "mine");
+  EXPECT_NE(parse({"up"}).error.find("snark.yml"), std::string::npos) << "there is none here";
+}
+
 TEST(Arguments, AStudyHasVerbsOfItsOwn) {
   EXPECT_EQ(parse({"study", "create", "-f", "x.yaml"}).arguments->command, Command::kUp);
   EXPECT_EQ(parse({"study", "list"}).arguments->command, Command::kStudyList);

@@ -1,3 +1,5 @@
+#include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include "cli/commands.h"
@@ -60,6 +62,41 @@ std::string names(const json::Value& list) {
   return text;
 }
 
+// "98 %" of a core, "12 MiB"; a machine without GPUs has no number for them.
+std::string percent_of(const json::Value& task, std::string_view key) {
+  const json::Value* value = task.find(key);
+  if (value == nullptr || value->is_null()) return "nan";
+  const std::string text = scalar_text(*value);
+  return std::to_string(std::llround(std::strtod(text.c_str(), nullptr) * 100)) + " %";
+}
+
+std::string bytes_of(const json::Value& task, std::string_view key) {
+  const json::Value* value = task.find(key);
+  return value == nullptr || value->is_null() ? "nan" : to_string(Bytes::count(value->as_int()));
+}
+
+std::string tasks_table(const json::Value& answer) {
+  Table table({"NAME", "STATE", "NODE", "CPU", "RAM", "GPU", "GPU RAM"});
+  for (const json::Value& task : list_at(answer, "tasks")) {
+    std::string nodes;
+    for (const json::Value& node : list_at(task, "nodes")) {
+      nodes += (nodes.empty() ? "" : ",") + node.as_text();
+    }
+    table.add({text_of(task, "step") + "/" + std::to_string(number_of(task, "task")),
+               text_of(task, "status"), nodes.empty() ? "-" : nodes, percent_of(task, "cpus"),
+               bytes_of(task, "memory"), percent_of(task, "gpu"), bytes_of(task, "gpu_memory")});
+  }
+  return table.text(stdout_is_terminal());
+}
+
+// One job's running tasks.
+int print_tasks(const Arguments& arguments, Session& session) {
+  const Result<json::Value> answer = session.get(job_target(arguments.jobs.front(), "/usage"));
+  if (!answer.ok()) return fail(answer.error());
+  put(is_document(arguments.output) ? document(*answer, arguments.output) : tasks_table(*answer));
+  return 0;
+}
+
 int print_jobs(const Arguments& arguments, Session& session) {
   const std::string target = arguments.all ? "/api/v1/jobs" : "/api/v1/jobs?filter=unfinished";
   const Result<json::Value> list = read_pages(session, target, "jobs", arguments.limit);
@@ -91,7 +128,8 @@ int list_jobs(const Arguments& arguments, const Home& home) {
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   for (;;) {
     if (arguments.watch && stdout_is_terminal()) put("\x1b[H\x1b[2J");
-    const int code = print_jobs(arguments, session);
+    const int code =
+        arguments.jobs.empty() ? print_jobs(arguments, session) : print_tasks(arguments, session);
     if (!arguments.watch || code != 0) return code;
     pause(Duration::seconds(1));
   }

@@ -73,6 +73,11 @@ Async<model::MetricPage> LogGlue::read_metrics(model::MetricFilter filter) {
   return agent_.read_metrics(std::move(filter));
 }
 
+Async<std::vector<model::TaskUsage>> LogGlue::read_usage(JobId job) {
+  constexpr Duration kWindow = Duration::millis(500);  // The kernel counts in hundredths.
+  return agent_.read_usage(std::move(job), kWindow);
+}
+
 Async<void> LogGlue::changed(JobId job, async::StopToken stop) {
   return agent_.log_changed(std::move(job), std::move(stop));
 }

@@ -50,6 +50,7 @@ class LogGlue final : public control::LogSource {
   Async<model::LogPage> read(model::LogFilter filter, std::string cursor) override;
   Async<void> changed(JobId job, async::StopToken stop) override;
   Async<model::MetricPage> read_metrics(model::MetricFilter filter) override;
+  Async<std::vector<model::TaskUsage>> read_usage(JobId job) override;
 
  private:
   agent::Agent& agent_;

@@ -33,6 +33,7 @@ const std::vector<Api::Route>& Api::routes() {
       {{kGet, "/jobs/{id}/events", "What happened to a job; watch=1 goes on"}, &Api::job_events},
       {{kGet, "/jobs/{id}/logs", "Output of a job's tasks; follow=1 goes on"}, &Api::read_logs},
       {{kGet, "/jobs/{id}/metrics", "What a job's tasks reported"}, &Api::read_metrics},
+      {{kGet, "/jobs/{id}/usage", "What a job's running tasks use"}, &Api::read_usage},
       {{kGet, "/jobs/{id}/trials", "The trials of a search"}, &Api::list_trials},
       {{kGet, "/jobs/{id}/importance", "How much each parameter of a search matters"},
        &Api::importance},

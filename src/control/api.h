@@ -121,6 +121,7 @@ class Api {
 
   // api_metrics.cc
   Async<http::Reply> read_metrics(http::Request request);
+  Async<http::Reply> read_usage(http::Request request);
   Result<model::MetricFilter> metric_query(const http::Request& request, const JobId& job) const;
 
   // api_trials.cc

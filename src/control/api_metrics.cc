@@ -1,10 +1,12 @@
 #include <utility>
 
+#include "brain/places.h"
 #include "control/api.h"
 #include "control/find_step.h"
 #include "control/task_walk.h"
 #include "json/value.h"
 #include "json/writer.h"
+#include "search/decimal.h"
 
 namespace runnel::control {
 namespace {
@@ -43,6 +45,53 @@ std::string metrics_document(const model::MetricPage& page, const std::vector<st
   return text;
 }
 
+// Thousandths as a decimal: 1250 is 1.25.
+std::string cores(std::int64_t milli_cpus) {
+  return search::shortest(static_cast<double>(milli_cpus) / 1'000);
+}
+
+const model::TaskUsage* find_usage(const std::vector<model::TaskUsage>& uses,
+                                   const std::string& step, TaskIndex task,
+                                   const brain::LiveAttempt& live) {
+  for (const model::TaskUsage& use : uses) {
+    if (use.step == step && use.task == task && use.attempt == live.number) return &use;
+  }
+  return nullptr;
+}
+
+void write_usage(json::Writer& out, const brain::Lane& lane, const std::string& step,
+                 TaskIndex task, const brain::LiveAttempt& live, const model::TaskUsage* use) {
+  out.begin_object().field("attempt", live.number.value());
+  out.key("cpus").raw(use == nullptr ? "null" : cores(use->milli_cpus));
+  out.key("gpu").raw("null");
+  out.key("gpu_memory").raw("null");
+  out.key("memory").raw(use == nullptr ? "null" : std::to_string(use->memory.count()));
+  out.key("nodes").begin_list();
+  for (const NodeId& node : brain::nodes_of(lane.places)) out.text(node.str());
+  out.end_list();
+  out.field("processes", use == nullptr ? 0 : use->processes);
+  out.field("status", model::to_string(live.status)).field("step", step);
+  out.field("task", task.value()).end_object();
+}
+
+// A row for each live task, in the order of steps and tasks.
+std::string usage_document(const brain::State& state, const brain::Job& job,
+                           const std::vector<model::TaskUsage>& uses) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().key("tasks").begin_list();
+  for (std::size_t at = 0; at < job.steps.size(); ++at) {
+    const std::string& step = job.spec->steps[at].name;
+    for (const auto& [task, kept] : job.steps[at].tasks) {
+      if (!kept.live) continue;
+      write_usage(out, state.lanes.at(kept.live->lane), step, task, *kept.live,
+                  find_usage(uses, step, task, *kept.live));
+    }
+  }
+  out.end_list().end_object();
+  return text;
+}
+
 }  // namespace
 
 Result<model::MetricFilter> Api::metric_query(const http::Request& request,
@@ -75,6 +124,21 @@ Async<http::Reply> Api::read_metrics(http::Request request) {
   Result<model::MetricPage> read = co_await logs_.read_metrics(filter);
   const model::MetricPage page = CO_TRY(std::move(read));
   co_return http::Response::json_text(metrics_document(page, step_names(job)));
+}
+
+Async<http::Reply> Api::read_usage(http::Request request) {
+  CO_TRY(known_only(request, {}));
+  Result<JobId> found = co_await job_of_path(request);
+  const JobId job = CO_TRY(std::move(found));
+  Result<std::vector<model::TaskUsage>> read = co_await logs_.read_usage(job);
+  const std::vector<model::TaskUsage> uses = CO_TRY(std::move(read));
+  Result<std::string> text =
+      co_await controller_.answer<std::string>([job, uses](const LogWriter& writer) {
+        const auto live = writer.state().jobs.find(job);
+        if (live == writer.state().jobs.end()) return Result<std::string>("{\"tasks\":[]}");
+        return Result<std::string>(usage_document(writer.state(), live->second, uses));
+      });
+  co_return http::Response::json_text(CO_TRY(std::move(text)));
 }
 
 }  // namespace runnel::control

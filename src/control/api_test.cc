@@ -49,6 +49,14 @@ class PaperLogs final : public LogSource {
     page.series.push_back({filter.step.value_or(StepIndex(0)), TaskIndex(7), {sample}, 1});
     co_return page;
   }
+  Async<std::vector<model::TaskUsage>> read_usage(JobId) override {
+    co_return std::vector<model::TaskUsage>{{.step = "a",
+                                             .task = TaskIndex(0),
+                                             .attempt = AttemptNumber(1),
+                                             .processes = 2,
+                                             .milli_cpus = 1'250,
+                                             .memory = Bytes::mebi(3)}};
+  }
   Async<void> changed(JobId, async::StopToken stop) override {
     return grown_.wait(std::move(stop));
   }
@@ -577,6 +585,33 @@ TEST_F(StudyApiTest, GivesTheTrialOfASilentAskerToTheNext) {
   post_json("trials/0:tell", R"({"attempt": 2, "value": 1})");
 }
 
+TEST_F(StudyApiTest, OfSeveralSearchesOneIsNamed) {
+  const auto& spec = home_.control().state().jobs.at(study_).spec->steps.front();
+  model::StepSpec other = spec;
+  other.name = "again";
+  const JobId two = home_.submit({spec, other});
+  const std::string base = "/api/v1/jobs/" + two.str() + "/trials";
+  const json::Value asked = MUST(json::parse(post(base + ":ask", "").body));
+  EXPECT_EQ(text(asked, "field"), "\"step\"") << asked.dump();
+  const json::Value named = MUST(json::parse(post(base + ":ask?step=again", "").body));
+  EXPECT_EQ(text(named, "step"), "\"again\"");
+  EXPECT_EQ(get_json(base + "?step=tune").find("trials")->as_list().size(), 0u);
+  EXPECT_EQ(get_json(base + "?step=1").find("trials")->as_list().size(), 1u);
+  EXPECT_EQ(get_json(base + "?page_token=9&step=1").find("trials")->as_list().size(), 0u);
+}
+
+TEST_F(StudyApiTest, TellsWhichParametersMatter) {
+  for (int i = 0; i < 3; ++i) post_json("trials:ask", "");
+  for (int i = 0; i < 3; ++i) {
+    const json::Value trial =
+        get_json(path("trials")).find("trials")->as_list().at(static_cast<std::size_t>(i));
+    post_json("trials/" + std::to_string(i) + ":tell",
+              "{\"value\": " + trial.find("params")->find("x")->dump() + "}");
+  }
+  const json::Value shares = get_json(path("importance"));
+  EXPECT_EQ(shares.find("importance")->as_list().size(), 1u);
+}
+
 TEST_F(StudyApiTest, NamesWhatIsWrong) {
   EXPECT_EQ(text(post_json("trials/0:tell", R"({"value": 1})", 404), "field"), "\"trial\"");
   EXPECT_EQ(text(post_json("trials/one:tell", R"({"value": 1})", 422), "field"), "\"trial\"");
@@ -585,6 +620,19 @@ TEST_F(StudyApiTest, NamesWhatIsWrong) {
   const JobId plain = home_.submit({step("a")});
   EXPECT_EQ(post("/api/v1/jobs/" + plain.str() + "/trials:ask").status, 404);
   EXPECT_EQ(get("/api/v1/jobs/" + plain.str() + "/trials").status, 404);
+}
+
+TEST_F(ApiTest, TellsWhatTasksUse) {
+  const JobId job = home_.submit({step("a", 2)});
+  home_.until([&] { return node_->started.size() == 2; });
+  const json::Value usage = get_json("/api/v1/jobs/" + job.str() + "/usage");
+  const auto& tasks = usage.find("tasks")->as_list();
+  ASSERT_EQ(tasks.size(), 2u);
+  EXPECT_EQ(tasks[0].find("cpus")->dump(), "1.25");
+  EXPECT_EQ(tasks[0].find("memory")->dump(), std::to_string(Bytes::mebi(3).count()));
+  EXPECT_EQ(tasks[0].find("gpu")->dump(), "null") << "this machine has none";
+  EXPECT_EQ(tasks[0].find("nodes")->dump(), R"(["n1"])");
+  EXPECT_EQ(tasks[1].find("cpus")->dump(), "null") << "nobody has seen it yet";
 }
 
 TEST_F(ApiTest, ExplainsWaiting) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/check.h"
 #include "brain/importance.h"
 #include "control/api.h"
 #include "control/find_step.h"
@@ -60,6 +61,7 @@ std::string trials_document(const brain::Job& job, StepIndex step, std::int64_t 
                             std::int64_t limit) {
   const brain::Step& owner = job.steps.at(static_cast<std::size_t>(step.value()));
   const auto count = static_cast<std::int64_t>(owner.study->trials.size());
+  CHECK(limit > 0 && from >= 0, "a page begins and has room");
   const std::int64_t end = std::min(count, from + limit);
   std::string text;
   json::Writer out(text);

@@ -1,16 +1,18 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "async/async.h"
 #include "async/stop_token.h"
 #include "base/ids.h"
 #include "model/log.h"
 #include "model/metrics.h"
+#include "model/usage.h"
 
 namespace runnel::control {
 
-// Where tasks' output and metrics can be read.
+// Where tasks' output and metrics can be read, and what they use.
 //
 // Contract: read() yields what lies behind the cursor ("" is the beginning; `tail` and `since`
 // apply
@@ -28,6 +30,8 @@ class LogSource {
   virtual Async<void> changed(JobId job, async::StopToken stop) = 0;
   // A page of what tasks reported to $RUNNEL_METRICS_FILE.
   virtual Async<model::MetricPage> read_metrics(model::MetricFilter filter) = 0;
+  // What a job's attempts use now; takes as long as it must watch them.
+  virtual Async<std::vector<model::TaskUsage>> read_usage(JobId job) = 0;
 };
 
 }  // namespace runnel::control

@@ -46,6 +46,8 @@ void write_members(json::Writer& out, const brain::Job& job, StepIndex at, TaskI
   const brain::Step& step = searching_step(job, at);
   const model::StepSpec& spec = searching_spec(job, at);
   CHECK(step.study.has_value() && spec.search.has_value(), "only searches have trials");
+  CHECK(index.value() < static_cast<std::int64_t>(step.study->trials.size()),
+        "a trial is shown that nobody asked for");
   const brain::Trial& trial = step.study->trials.at(static_cast<std::size_t>(index.value()));
   out.field("attempt", attempts_of(step, index));
   out.field("best", step.study->best == index.value());

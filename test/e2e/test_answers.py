@@ -2,6 +2,7 @@
 
 import sqlite3
 import subprocess
+import time
 
 from conftest import BINARY
 
@@ -109,3 +110,20 @@ def test_what_a_repair_kept_is_told(runnel):
     task = runnel.json("show", job, "--task", "0")["task"]
     assert task["status"] == "FAILED" and task["exit_code"] == 3
     assert runnel.json("events", "--watch", "--limit", "1")["seq"] == oldest
+
+
+def test_ps_of_a_job_shows_what_its_tasks_use(runnel):
+    job = runnel.up("""
+steps:
+  spin: {resources: {cpus: 0.5}, run: "while :; do :; done"}
+  rest: {resources: {cpus: 0.5}, run: sleep 60}
+""")
+    runnel.until(lambda: len(runnel.json("ps", job)["tasks"]) == 2)
+    time.sleep(0.5)
+    rest, spin = sorted(runnel.json("ps", job)["tasks"], key=lambda task: task["step"])
+    assert spin["cpus"] > 0.3 and rest["cpus"] < 0.2
+    assert spin["memory"] > 100_000 and spin["gpu"] is None
+    table = runnel.run("ps", job).splitlines()
+    assert table[0].split("\t") == ["NAME", "STATE", "NODE", "CPU", "RAM", "GPU", "GPU RAM"]
+    assert table[1].startswith("spin/0\tRUNNING\t") and table[1].endswith("\tnan\tnan")
+    runnel.run("cancel", job)

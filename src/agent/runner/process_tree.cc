@@ -167,21 +167,37 @@ bool may_have_environment(pid_t pid) {
 
 }  // namespace
 
-std::optional<std::string> environment_value(pid_t pid, std::string_view name) {
-  constexpr std::size_t kEnvironmentMax = 4 << 20;
-  const std::string text = read_small_file(proc_path(pid, "environ"), kEnvironmentMax);
-  if (text.empty() && may_have_environment(pid)) return std::nullopt;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\0');
-    const std::string_view entry = rest.substr(0, end);
+namespace {
+
+constexpr std::size_t kEnvironmentMax = 4 << 20;
+
+std::string value_in(std::string_view environment, std::string_view name) {
+  while (!environment.empty()) {
+    const std::size_t end = environment.find('\0');
+    const std::string_view entry = environment.substr(0, end);
     if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
       return std::string(entry.substr(name.size() + 1));
     }
     if (end == std::string_view::npos) break;
-    rest.remove_prefix(end + 1);
+    environment.remove_prefix(end + 1);
   }
   return "";
+}
+
+}  // namespace
+
+std::optional<std::string> environment_value(pid_t pid, std::string_view name) {
+  const std::string text = read_small_file(proc_path(pid, "environ"), kEnvironmentMax);
+  if (text.empty() && may_have_environment(pid)) return std::nullopt;
+  return value_in(text, name);
+}
+
+std::vector<std::string> environment_values(pid_t pid, const std::vector<std::string_view>& names) {
+  const std::string text = read_small_file(proc_path(pid, "environ"), kEnvironmentMax);
+  std::vector<std::string> values;
+  values.reserve(names.size());
+  for (const std::string_view name : names) values.push_back(value_in(text, name));
+  return values;
 }
 
 std::optional<uid_t> owner_of(pid_t pid) {
@@ -189,6 +205,14 @@ std::optional<uid_t> owner_of(pid_t pid) {
   if (::stat(("/proc/" + std::to_string(pid)).c_str(), &info) != 0) return std::nullopt;
   return info.st_uid;
 }
+
+namespace {
+
+Duration from_ticks(std::int64_t ticks) {
+  return Duration::millis(ticks * 1'000 / ::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace
 
 bool read_stat(pid_t pid, ProcessStat& stat) {
   const std::string text = read_small_file(proc_path(pid, "stat"), 4096);
@@ -199,7 +223,11 @@ bool read_stat(pid_t pid, ProcessStat& stat) {
   stat.state = words[0].front();
   if (!parse_number(words[1], stat.parent) || !parse_number(words[2], stat.group)) return false;
   if (!parse_number(words[kStartTime], ticks)) return false;
-  stat.started = Duration::millis(ticks * 1000 / ::sysconf(_SC_CLK_TCK));
+  stat.started = from_ticks(ticks);
+  std::int64_t user = 0;
+  std::int64_t system = 0;
+  if (!parse_number(words[11], user) || !parse_number(words[12], system)) return false;
+  stat.cpu = from_ticks(user + system);
   return true;
 }
 

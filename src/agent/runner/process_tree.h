@@ -39,6 +39,8 @@ std::vector<pid_t> all_processes();
 // Nothing while that cannot be told: in the middle of an exec, when it has given up one environment
 // and shows none yet, and always of a program that we may not look into.
 std::optional<std::string> environment_value(pid_t pid, std::string_view name);
+// The values of several, "" for each that it does not have or does not show.
+std::vector<std::string> environment_values(pid_t pid, const std::vector<std::string_view>& names);
 
 // The user whose process it is now, root for one that nobody may look into; nothing when it is
 // gone.
@@ -49,6 +51,7 @@ struct ProcessStat {
   pid_t parent = 0;
   pid_t group = 0;
   Duration started;  // Since boot, in clock ticks of 10 ms.
+  Duration cpu;      // Used so far, by all its threads; in clock ticks as well.
 };
 // False when there is no such process.
 bool read_stat(pid_t pid, ProcessStat& stat);

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/usage.h"
+
+namespace runnel::agent {
+
+// The processes of a job's attempts at one moment, as /proc has them: found by the environment that
+// they were started with, so whoever has thrown that away is not counted.
+struct UsageSample {
+  struct Process {
+    model::TaskUsage of;  // Whose it is.
+    Duration cpu;         // Since its start, in ticks of 10 ms.
+    Bytes memory;
+  };
+  std::map<pid_t, Process> processes;
+};
+
+// Reads /proc. Threads: any.
+UsageSample sample_usage(const JobId& job);
+
+// What was used between two samples that lie `window` apart, by step, task and attempt. Processes
+// that ended meanwhile are left out.
+std::vector<model::TaskUsage> usage_between(const UsageSample& before, const UsageSample& after,
+                                            Duration window);
+
+}  // namespace runnel::agent
