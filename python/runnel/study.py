@@ -193,17 +193,22 @@ class Study:
 
 def create_study(params: Mapping[str, Any], *, n_trials: int, metric: str = "value", direction: str = "minimize",
                  objectives: Mapping[str, str] | None = None, name: str = "study", seed: int = 0,
-                 **search: Any) -> Study:
+                 earlier: "Study | Sequence[Mapping[str, Any]] | None" = None, **search: Any) -> Study:
     """A new study.
 
     params: as in a job file: {"lr": {"loguniform": [1e-5, 0.1]}, "layers": {"range": [1, 6]}, "kind": ["a", "b"]}.
     direction: "minimize" or "maximize", of `metric`; or objectives: {"accuracy": "max", "seconds": "min"}.
+    earlier: a study to learn from, or trials: [{"params": {...}, "values": {...}}]. Their parameters must be
+        possible here.
     search: what else the job file's `search` takes: method="tpe", pruner="asha", start=[{...}], max_duration="1h".
     Raises ServiceError with the sentence that `runnel validate` would print.
     """
     if direction not in ("minimize", "maximize"):
         raise ValueError(f"direction is {direction!r}; write 'minimize' or 'maximize'")
     goal = {"objectives": dict(objectives)} if objectives else {"metric": metric, "mode": direction[:3]}
+    trials = earlier.trials if isinstance(earlier, Study) else earlier or []
+    search["from"] = [{"params": trial["params"], "values": trial["values"]}
+                      for trial in trials if trial.get("status", "SUCCEEDED") == "SUCCEEDED"]
     job = {"name": name, "seed": seed, "params": dict(params), "search": {**goal, "max_trials": n_trials, **search}}
     headers = {"Content-Type": "application/yaml", "Idempotency-Key": uuid.uuid4().hex}
     query = urlencode({"workdir": os.getcwd(), "owner": os.environ.get("USER", "")})

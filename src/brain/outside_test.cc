@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -252,6 +253,25 @@ TEST_F(OutsideTest, WaitsForTheStepsBeforeIt) {
   EXPECT_EQ(desk.decide(call).refusal->code, Errc::kConflict);
   desk.ended("a", Desk::ref(job, 0, 0));
   EXPECT_TRUE(desk.decide(call).attempt);
+}
+
+TEST_F(OutsideTest, LearnsFromEarlierStudies) {
+  model::StepSpec spec = outside_step(10);
+  spec.search->method = model::SearchSpec::Method::kTpe;
+  for (int i = 0; i < 60; ++i) {
+    const double x = i / 60.0;
+    spec.search->from.push_back({{{"x", std::to_string(x)}}, {std::to_string(std::abs(x - 0.8))}});
+  }
+  spec.search->from.push_back({{{"x", "7"}}, {"0"}});    // Not possible here.
+  spec.search->from.push_back({{{"x", "0"}}, {"nan"}});  // Nothing to learn.
+  job = desk.submit({spec});
+  for (int i = 0; i < 10; ++i) {
+    const model::AttemptRef attempt = asked();
+    const std::string x = step().study->trials.back().params.front().second;
+    EXPECT_NEAR(std::stod(x), 0.8, 0.2) << "trial " << i;
+    tell(attempt, {std::to_string(std::abs(std::stod(x) - 0.8))});
+  }
+  EXPECT_EQ(step().study->trials.size(), 10u) << "the earlier ones are not the study's";
 }
 
 TEST_F(OutsideTest, AStepThatIsRunHereCannotBeAsked) {

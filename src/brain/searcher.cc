@@ -52,7 +52,23 @@ Searcher::Searcher(std::shared_ptr<const model::JobSpec> job, StepIndex step)
       spec_(job_->steps.at(static_cast<std::size_t>(step.value()))),
       space_(spec_.params),
       sampler_(search::make_sampler({&*spec_.search, &space_, seed_of(*job_, step)})),
-      pruner_(pruner_of(spec_)) {}
+      pruner_(pruner_of(spec_)) {
+  tell_earlier();
+}
+
+// They are the sampler's first trials, and the study's follow. A grid has no use for them: a
+// number there is a place in the grid.
+void Searcher::tell_earlier() {
+  const model::SearchSpec::Method method = search::chosen_method(*spec_.search, space_);
+  if (method == model::SearchSpec::Method::kGrid) return;
+  for (const model::EarlierTrial& trial : spec_.search->from) {
+    const Result<search::Point> point = space_.point(trial.params);
+    const std::vector<double> values = values_of(*spec_.search, {0, trial.values});
+    if (!point.ok() || values.empty()) continue;
+    sampler_->asked(earlier_, *point);
+    sampler_->told(earlier_++, {.values = values});
+  }
+}
 
 void Searcher::catch_up(const Study& study) {
   CHECK(told_ <= study.history.size(), "a searcher was told more than its study has");
@@ -71,7 +87,7 @@ void Searcher::catch_up(const Study& study) {
 void Searcher::tell_asked(const Trial& trial, std::int64_t number) {
   Result<search::Point> point = space_.point(trial.params);
   CHECK(point.ok(), "a trial was asked for with parameters outside of its space");
-  sampler_->asked(number, *point);
+  sampler_->asked(earlier_ + number, *point);
 }
 
 // The pruner hears of the reports that it asked for; the last report of an attempt may be another.
@@ -97,7 +113,7 @@ void Searcher::tell_told(const Trial& trial, std::int64_t number) {
     outcome.values = values_of(*spec_.search, trial.reports.back());
   }
   if (pruner_) pruner_->ended(number);
-  sampler_->told(number, outcome);
+  sampler_->told(earlier_ + number, outcome);
   reports_seen_.erase(number);
   verdicts_.erase(number);
 }
@@ -105,7 +121,7 @@ void Searcher::tell_told(const Trial& trial, std::int64_t number) {
 search::Texts Searcher::suggest(const Study& study) {
   const auto number = study.trials.size();
   const auto& start = spec_.search->start;
-  search::Point point = sampler_->suggest(static_cast<std::int64_t>(number));
+  search::Point point = sampler_->suggest(earlier_ + static_cast<std::int64_t>(number));
   if (number >= start.size()) return space_.texts(point);
   Result<search::Point> wanted = space_.partial_point(start[number]);
   CHECK(wanted.ok(), "a checked search starts outside of its space");

@@ -40,6 +40,7 @@ class Searcher {
   std::optional<std::int64_t> promotable() const;
 
  private:
+  void tell_earlier();
   void tell_asked(const Trial& trial, std::int64_t number);
   void tell_reported(const Trial& trial, std::int64_t number);
   void tell_told(const Trial& trial, std::int64_t number);
@@ -49,6 +50,7 @@ class Searcher {
   search::Space space_;
   std::unique_ptr<search::Sampler> sampler_;
   std::unique_ptr<search::Pruner> pruner_;
+  std::int64_t earlier_ = 0;                          // Trials of other studies, told first.
   std::size_t told_ = 0;                              // Moments of the history.
   std::map<std::int64_t, std::size_t> reports_seen_;  // Of trials that go on.
   std::map<std::int64_t, search::Verdict> verdicts_;

@@ -90,9 +90,15 @@ void add_job_sources(CLI::App& app, Arguments& arguments) {
               "higher goes first");
 }
 
+void add_from(CLI::App& app, Arguments& arguments) {
+  optional_flag(app, "--from", arguments.from,
+                "an earlier study to learn from: its id, or a file of `study export -o json`");
+}
+
 void add_run(CLI::App& app, Arguments& arguments) {
   app.add_option("file", arguments.file, "job file, or nothing before -- COMMAND");
   add_job_sources(app, arguments);
+  add_from(app, arguments);
   app.add_flag("-d,--detach", arguments.detach, "return at once and leave it running");
   app.add_flag("--chaos", arguments.chaos,
                "kill a process of each step with `retry` once, to see that the job survives it");
@@ -103,6 +109,7 @@ void add_up(CLI::App& app, Arguments& arguments) {
   app.add_option("-f,--file", arguments.file, "job file; snark.yml without one");
   app.add_option("job-file", arguments.given, "job file, or with -f the job's name");
   add_job_sources(app, arguments);
+  add_from(app, arguments);
   app.add_flag("-y,--yes", arguments.yes, "accepted: nothing asks");
   app.add_flag("-d,--detach", arguments.detach, "accepted: up always detaches");
   app.add_flag("--dry-run", arguments.dry_run, "show what would run, start nothing");

@@ -56,9 +56,10 @@ struct Arguments {
   std::string home;  // --home; empty: RUNNEL_HOME, else ~/.runnel.
   Output output = Output::kHuman;
 
-  std::string file;      // run FILE, up -f, validate, plan, import.
-  std::string given;     // up: what stands without a flag.
-  spec::RunFlags flags;  // run -- CMD
+  std::string file;                 // run FILE, up -f, validate, plan, import.
+  std::string given;                // up: what stands without a flag.
+  std::optional<std::string> from;  // run, up, study create: an earlier study.
+  spec::RunFlags flags;             // run -- CMD
   std::optional<std::string> name;
   std::optional<std::int64_t> priority;
   std::vector<std::string> envs;  // K=V

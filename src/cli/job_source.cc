@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/earlier_study.h"
 #include "cli/given_envs.h"
 #include "cli/named_file.h"
 #include "cli/paths.h"
@@ -117,6 +118,10 @@ JobSourceReport read_job_source(const Arguments& arguments, const Home& home, Pu
   report.errors = std::move(read->errors);
   tell_notes(read->notes);
   if (!read->spec.has_value()) return report;
+  if (const auto learnt = learn_from(arguments, home, *read->spec); !learnt.ok()) {
+    report.errors.push_back(learnt.error());
+    return report;
+  }
   read->spec->environment = shell_environment(env::environment());
   auto secrets = shell_secrets(*read->spec, "submit");
   if (secrets.ok()) {

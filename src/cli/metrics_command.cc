@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/pages.h"
 #include "cli/print.h"
 #include "cli/session.h"
 #include "cli/short_number.h"
@@ -86,24 +87,11 @@ void warn_of_bad_lines(const json::Value& series) {
       " line(s) of its metrics file are no JSON object of numbers, or too long");
 }
 
-std::string metrics_target(const Arguments& arguments, const std::string& token) {
-  std::string target = with_query(job_target(arguments.jobs.front(), "/metrics"), "limit", "1000");
+std::string metrics_target(const Arguments& arguments) {
+  std::string target = job_target(arguments.jobs.front(), "/metrics");
   if (arguments.step) target = with_query(std::move(target), "step", *arguments.step);
-  if (arguments.task)
-    target = with_query(std::move(target), "task", std::to_string(*arguments.task));
-  return token.empty() ? target : with_query(std::move(target), "page_token", token);
-}
-
-// All pages as one list of series.
-Result<json::Value::List> all_series(Session& session, const Arguments& arguments) {
-  json::Value::List all;
-  std::string token;
-  do {
-    const json::Value page = TRY(session.get(metrics_target(arguments, token)));
-    for (const json::Value& series : list_at(page, "series")) all.push_back(series);
-    token = text_of(page, "next_page_token");
-  } while (!token.empty());
-  return all;
+  if (!arguments.task) return target;
+  return with_query(std::move(target), "task", std::to_string(*arguments.task));
 }
 
 }  // namespace
@@ -111,14 +99,15 @@ Result<json::Value::List> all_series(Session& session, const Arguments& argument
 int metrics(const Arguments& arguments, const Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
-  Result<json::Value::List> series = all_series(session, arguments);
-  if (!series.ok()) return fail(series.error());
+  const Result<json::Value> answer =
+      read_pages(session, metrics_target(arguments), "series", kAllRows);
+  if (!answer.ok()) return fail(answer.error());
   if (is_document(arguments.output)) {
-    put(document(json::Value::object({{"series", json::Value::list(*series)}}), arguments.output));
+    put(document(*answer, arguments.output));
     return 0;
   }
   std::vector<Curve> curves;
-  for (const json::Value& each : *series) {
+  for (const json::Value& each : list_at(*answer, "series")) {
     warn_of_bad_lines(each);
     add_curves(each, arguments.metric, curves);
   }

@@ -14,6 +14,9 @@ namespace runnel::cli {
 Result<json::Value> read_pages(Session& session, const std::string& target, const std::string& key,
                                std::int64_t limit);
 
+// All of them: what a study or a job's metrics are made of.
+inline constexpr std::int64_t kAllRows = std::int64_t{1} << 40;
+
 // Tells whoever got a list that `limit` has cut.
 void tell_of_more(const json::Value& pages, std::int64_t limit);
 

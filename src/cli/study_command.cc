@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "cli/commands.h"
+#include "cli/pages.h"
 #include "cli/print.h"
 #include "cli/session.h"
 #include "cli/study_text.h"
@@ -38,39 +39,33 @@ int answer(const Arguments& arguments, const Home& home, Call call, Render rende
 bool is_search(const json::Value& step) { return step.find("search") != nullptr; }
 
 // A row per search of each job; a job's searches stand in its own document.
+json::Value study_row(const json::Value& job, const json::Value& step) {
+  json::Value study = *step.find("search");
+  study.set("id", json::Value::text(text_of(job, "id")));
+  study.set("max_trials", json::Value::integer(number_of(step, "tasks")));
+  study.set("name", json::Value::text(text_of(job, "name")));
+  study.set("status", json::Value::text(text_of(step, "status")));
+  study.set("step", json::Value::text(text_of(step, "name")));
+  return study;
+}
+
 Result<json::Value> studies(Session& session, const Arguments& arguments) {
-  const json::Value page =
-      TRY(session.get(with_query("/api/v1/jobs", "limit", std::to_string(arguments.limit))));
+  const json::Value jobs = TRY(read_pages(session, "/api/v1/jobs", "jobs", arguments.limit));
   json::Value::List found;
-  for (const json::Value& row : list_at(page, "jobs")) {
+  for (const json::Value& row : list_at(jobs, "jobs")) {
     const json::Value job = TRY(session.get(job_target(text_of(row, "id"), "")));
     for (const json::Value& step : list_at(job, "steps")) {
-      if (!is_search(step)) continue;
-      json::Value study = *step.find("search");
-      study.set("id", json::Value::text(text_of(job, "id")));
-      study.set("max_trials", json::Value::integer(number_of(step, "tasks")));
-      study.set("name", json::Value::text(text_of(job, "name")));
-      study.set("status", json::Value::text(text_of(step, "status")));
-      study.set("step", json::Value::text(text_of(step, "name")));
-      found.push_back(std::move(study));
+      if (is_search(step)) found.push_back(study_row(job, step));
     }
   }
   return json::Value::object({{"studies", json::Value::list(std::move(found))}});
 }
 
 Result<json::Value> all_trials(Session& session, const Arguments& arguments) {
-  json::Value::List all;
-  std::string token;
-  do {
-    std::string target = with_query(study_target(arguments, "/trials"), "limit", "1000");
-    if (!token.empty()) target = with_query(std::move(target), "page_token", token);
-    const json::Value page = TRY(session.get(target));
-    for (const json::Value& trial : list_at(page, "trials")) all.push_back(trial);
-    token = text_of(page, "next_page_token");
-  } while (!token.empty());
+  json::Value out =
+      TRY(read_pages(session, study_target(arguments, "/trials"), "trials", kAllRows));
   const json::Value shares = TRY(session.get(study_target(arguments, "/importance")));
-  json::Value out = shares;
-  out.set("trials", json::Value::list(std::move(all)));
+  out.set("importance", json::Value::list(list_at(shares, "importance")));
   return out;
 }
 

@@ -186,6 +186,12 @@ Result<void> check_fields(const StepSpec& step, const SearchSpec& search) {
   TRY(check_within("max_duration", search.max_duration.millis(), 0, kInteger64Max));
   TRY(check_within("budget_micros", search.budget_micros, 0, kPriceMicrosMax));
   TRY(check_size("start", search.start.size(), kStartPointsMax, "points"));
+  TRY(check_size("from", search.from.size(), kEarlierTrialsMax, "trials"));
+  TRY(check_each("from", search.from, [&](const EarlierTrial& trial) -> Result<void> {
+    if (trial.values.size() == search.objectives.size()) return {};
+    return invalid("values", "an earlier trial has a value for each objective",
+                   std::to_string(trial.values.size()));
+  }));
   TRY(check_method(step, search));
   if (!search.pruner) return {};
   Result<void> pruner = check_pruner(*search.pruner);

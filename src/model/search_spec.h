@@ -42,6 +42,13 @@ struct PopulationSpec {
   friend bool operator==(const PopulationSpec&, const PopulationSpec&) = default;
 };
 
+// A trial of an earlier study that ended whole.
+struct EarlierTrial {
+  std::vector<std::pair<std::string, std::string>> params;
+  std::vector<std::string> values;  // One per objective, decimal text.
+  friend bool operator==(const EarlierTrial&, const EarlierTrial&) = default;
+};
+
 // The `search` of a step: its tasks are trials of an adaptive search over its parameters.
 struct SearchSpec {
   enum class Method : std::uint8_t {
@@ -63,10 +70,14 @@ struct SearchSpec {
   std::optional<PopulationSpec> population;  // With kPbt only.
   // Tried first, in this order; a parameter that is left out is suggested.
   std::vector<std::vector<std::pair<std::string, std::string>>> start;
+  // What samplers learn from before the first trial. Those that do not fit the parameters are
+  // passed over.
+  std::vector<EarlierTrial> from;
   friend bool operator==(const SearchSpec&, const SearchSpec&) = default;
 };
 
 inline constexpr std::size_t kObjectivesMax = 8;
 inline constexpr std::size_t kStartPointsMax = 1'000;
+inline constexpr std::size_t kEarlierTrialsMax = 10'000;
 
 }  // namespace runnel::model

@@ -100,9 +100,18 @@ struct Fields<PopulationSpec> {
 };
 
 template <>
+struct Fields<EarlierTrial> {
+  static void visit(auto& visit, auto& trial) {
+    visit("params", trial.params);
+    visit("values", trial.values);
+  }
+};
+
+template <>
 struct Fields<SearchSpec> {
   static void visit(auto& visit, auto& search) {
     visit("budget_micros", search.budget_micros);
+    visit("from", search.from);
     visit("max_duration", search.max_duration);
     visit("max_trials", search.max_trials, Number{.min = 1});
     visit("method", search.method);

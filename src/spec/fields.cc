@@ -243,8 +243,20 @@ const FieldTable& search_fields() {
        {.name = "start",
         .form = Form::kPoints,
         .doc = "Parameter sets to try first; what is left out is suggested."},
-       planned("population", "How population-based training goes on from its best."),
-       planned("from", "Earlier studies to learn from.")}};
+       {.name = "from",
+        .form = Form::kEarlier,
+        .doc = "Trials of earlier studies to learn from: "
+               "`[{params: {lr: 0.1}, values: {loss: 0.3}}]`; `--from` takes them from a study or "
+               "its export."},
+       planned("population", "How population-based training goes on from its best.")}};
+  return kTable;
+}
+
+const FieldTable& earlier_fields() {
+  static const FieldTable kTable{
+      "an earlier trial",
+      {{.name = "params", .form = Form::kTextMap, .doc = "What was tried, by parameter."},
+       {.name = "values", .form = Form::kTextMap, .doc = "What came of it, by metric."}}};
   return kTable;
 }
 

@@ -37,6 +37,7 @@ enum class Form : std::uint8_t {
   kModes,      // {metric: min}
   kCondition,  // {parameter: values}
   kPoints,     // [{parameter: value}]
+  kEarlier,    // [{params: {parameter: value}, values: {metric: value}}]
   kSteps,
   kNodes,
   kAny,  // Of fields that are not built yet.
@@ -78,6 +79,7 @@ const FieldTable& resource_fields();
 const FieldTable& retry_fields();
 const FieldTable& checkpoint_fields();
 const FieldTable& search_fields();
+const FieldTable& earlier_fields();
 const FieldTable& pruner_fields();
 const FieldTable& parameter_fields();  // {range: ...} and its kind.
 const FieldTable& node_fields();

@@ -86,6 +86,7 @@ Value schema_of(Form form) {
     case Form::kModes: return map_of(typed("string"));
     case Form::kCondition: return map_of(either({scalar(), list_of(scalar())}));
     case Form::kPoints: return list_of(map_of(scalar()));
+    case Form::kEarlier: return list_of(object_of(earlier_fields()));
     case Form::kSteps: return map_of(object_of(step_fields()));
     case Form::kNodes: return list_of(object_of(node_fields()));
     case Form::kAny: break;
@@ -141,6 +142,7 @@ std::string_view written(Form form) {
     case Form::kModes: return "`{metric: max}`";
     case Form::kCondition: return "`{parameter: value}`";
     case Form::kPoints:
+    case Form::kEarlier:
     case Form::kNodes: return "list of mappings";
     case Form::kAny: break;
   }

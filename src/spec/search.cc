@@ -151,6 +151,57 @@ void read_start(Scope& scope, const Item& item, const StepDraft& draft, SearchSp
   }
 }
 
+// The values of an earlier trial in the order of the objectives.
+std::vector<std::string> read_results(Scope& scope, const Item& item, const SearchSpec& search) {
+  std::vector<std::string> values;
+  for (const model::Objective& objective : search.objectives) {
+    const YamlNode* found = item.node->is_map() ? item.node->find(objective.metric) : nullptr;
+    const Item at{found, item.path_of(objective.metric)};
+    const std::optional<std::string> value = found == nullptr ? std::nullopt : read_text(scope, at);
+    if (found == nullptr) {
+      scope.refuse(item, "`values` lacks the metric '" + objective.metric + "'", shown(*item.node),
+                   "write values: {" + objective.metric + ": 0.3}");
+      return {};
+    }
+    if (!value) return {};
+    values.push_back(*value);
+  }
+  return values;
+}
+
+std::optional<model::EarlierTrial> read_earlier(Scope& scope, const Item& item,
+                                                const StepDraft& draft, const SearchSpec& search) {
+  std::optional<ObjectReader> object = ObjectReader::open(scope, item, earlier_fields());
+  if (!object) return std::nullopt;
+  const std::optional<Item> params = object->take("params");
+  const std::optional<Item> values = object->take("values");
+  object->done();
+  if (!params || !values) {
+    scope.refuse(item, "an earlier trial has `params` and `values`", "",
+                 "write {params: {lr: 0.1}, values: {loss: 0.3}}");
+    return std::nullopt;
+  }
+  auto point = read_point(scope, *params, draft.spec.params);
+  std::vector<std::string> results = read_results(scope, *values, search);
+  if (!point || results.empty()) return std::nullopt;
+  return model::EarlierTrial{*std::move(point), std::move(results)};
+}
+
+void read_from(Scope& scope, const Item& item, const StepDraft& draft, SearchSpec& search) {
+  if (!item.node->is_list() || item.node->items.size() > model::kEarlierTrialsMax) {
+    scope.refuse(
+        item, "`from` is a list of at most " + std::to_string(model::kEarlierTrialsMax) + " trials",
+        shown(*item.node),
+        "write [{params: {lr: 0.1}, values: {loss: 0.3}}], or use "
+        "--from ID");
+    return;
+  }
+  for (std::size_t i = 0; i < item.node->items.size(); ++i) {
+    const Item at{item.node->items[i].get(), item.path_of(std::to_string(i))};
+    if (auto trial = read_earlier(scope, at, draft, search)) search.from.push_back(*trial);
+  }
+}
+
 // The methods that can look for several things at once.
 bool knows_several(Method method) {
   return method == Method::kAuto || method == Method::kGrid || method == Method::kRandom ||
@@ -211,6 +262,7 @@ void read_fields(Scope& scope, ObjectReader& object, StepDraft& draft, SearchSpe
   }
   if (const auto pruner = object.take("pruner")) read_pruner(scope, *pruner, search);
   if (const auto start = object.take("start")) read_start(scope, *start, draft, search);
+  if (const auto from = object.take("from")) read_from(scope, *from, draft, search);
 }
 
 }  // namespace

@@ -170,6 +170,10 @@ assert study.best_value == min(t["values"]["loss"] for t in study.trials if t["s
 assert set(study.best_params) == {"x", "kind"}
 shares = study.importances
 assert shares["x"] >= shares["kind"]
+second = runnel.create_study({"x": {"uniform": [-5, 5]}, "kind": ["a", "b"]}, n_trials=12, metric="loss",
+                             earlier=study, method="tpe")
+second.optimize(lambda trial: trial.params["x"] ** 2)
+assert second.best_value <= study.best_value * 4 + 0.1, (second.best_value, study.best_value)
 try:
     runnel.create_study({"x": {"unifrm": [0, 1]}}, n_trials=2)
 except runnel.ServiceError as error:
@@ -183,4 +187,24 @@ def test_a_function_is_optimized_as_with_optuna(runnel, python):
     process = python(OPTUNA_SHAPED)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
-    assert runnel.json("study", "list")["studies"][0]["max_trials"] == 16
+    assert [each["max_trials"] for each in runnel.json("study", "list")["studies"]] == [12, 16]
+
+
+def test_a_study_learns_from_another_and_from_its_export(runnel, python):
+    old = create(runnel, 12)
+    for number in range(12):
+        params = runnel.json("study", "ask", old)["params"]
+        runnel.run("study", "tell", old, number, "--value", (params["x"] - 1) ** 2 + (params["y"] + 2) ** 2)
+    (runnel.work / "old.json").write_text(runnel.run("study", "export", old, "-o", "json"))
+    file = runnel.file(STUDY % 2)
+    for source in (old, "old.json"):
+        new = runnel.json("study", "create", file, "--from", source)["id"]
+        assert "learns from 12 earlier trials" in runnel.err
+        spec = runnel.json("show", new)["steps"][0]
+        assert spec["search"]["asked"] == 0
+        runnel.run("cancel", new)
+    runnel.run("study", "create", file, "--from", "job.yaml", code=2)
+    assert "not JSON" in runnel.err
+    runnel.run("delete", "-y", old)
+    runnel.run("study", "create", file, "--from", old, code=None)
+    assert "there is no job" in runnel.err

@@ -212,6 +212,7 @@ class RandomModel {
     search.objectives.push_back({word(), maybe()});
     search.budget_micros = amount(1'000'000);
     if (maybe()) search.max_duration = duration();
+    while (maybe()) search.from.push_back({{{word(), text()}}, {"0.5"}});
     if (!maybe()) return;
     search.pruner.emplace();
     search.pruner->kind = maybe() ? PrunerSpec::Kind::kAsha : PrunerSpec::Kind::kMedian;

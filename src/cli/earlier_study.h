@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/arguments.h"
+#include "cli/home.h"
+#include "json/value.h"
+#include "model/spec.h"
+
+namespace runnel::cli {
+
+// What a search can learn from trials of an earlier study: those that ended whole, whose parameters
+// are possible in the new one, with all its metrics.
+struct EarlierStudy {
+  std::vector<model::EarlierTrial> trials;
+  std::int64_t passed_over = 0;
+};
+
+// Of a document with a list `trials`, as `study export -o json` prints it. kInvalid for others.
+Result<EarlierStudy> earlier_study(const json::Value& document, const model::StepSpec& step);
+
+// Gives the job's search what --from names: a file, or else a study of this home.
+Result<void> learn_from(const Arguments& arguments, const Home& home, model::JobSpec& spec);
+
+}  // namespace runnel::cli
