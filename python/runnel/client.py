@@ -47,10 +47,10 @@ def _socket_path() -> str:
 
 
 def _start_daemon() -> None:
-    """Any command does so; this one changes nothing else."""
-    binary = pathlib.Path(sys.executable).with_name("runnel")
-    found = str(binary) if binary.exists() else shutil.which("runnel")
-    if found:
+    """Any command does so; this one changes nothing else. Who serves $RUNNEL_API is not ours to start."""
+    beside = pathlib.Path(sys.executable).with_name("runnel")
+    found = shutil.which("runnel") or (str(beside) if beside.exists() else None)
+    if found and not os.environ.get("RUNNEL_API"):
         subprocess.run([found, "home"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 

@@ -5,11 +5,14 @@ $RUNNEL_API), so that any number of processes and languages can work on it and n
 """
 
 import json
+import contextlib
 import math
 import os
+import re
+import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -21,6 +24,10 @@ WAIT_S = 0.5
 
 class TrialPruned(Exception):
     """Raised by an objective to end its trial early: `if trial.should_prune(): raise runnel.TrialPruned()`."""
+
+
+class _TakenAway(client.ServiceError):
+    """The trial is somebody else's now, or its job was ended."""
 
 
 class Trial:
@@ -36,10 +43,14 @@ class Trial:
         self.params: dict[str, Any] = document["params"]
         self._study = study
         self._stop = False
+        self._last: dict = {}  # Its last report, which is its result when it is pruned.
 
     def suggest_float(self, name: str, low: float, high: float, *, step: float | None = None,
                       log: bool = False) -> float:
-        """The study's value of `name`; ValueError when it is not from `low` to `high`, KeyError when unknown."""
+        """The study's value of `name`; ValueError when it is no number from `low` to `high`, KeyError when unknown.
+
+        step and log are the space's to say, and are taken so that code written for Optuna runs.
+        """
         return float(self._between(name, low, high))
 
     def suggest_int(self, name: str, low: int, high: int, *, step: int = 1, log: bool = False) -> int:
@@ -50,14 +61,14 @@ class Trial:
         """The choice that the study has for `name`; ValueError when it is none of `choices`."""
         value = self._value(name)
         for choice in choices:
-            if choice == value or str(choice) == str(value):
+            if choice == value or _spelled(choice) == _spelled(value):
                 return choice
         raise ValueError(f"'{name}' is {value!r}, which is none of {list(choices)!r}; the study's space decides")
 
     def report(self, value: float | Mapping[str, float], step: int) -> None:
         """A value on the way, at `step` of the training: the pruner judges it, and the lease is renewed."""
-        answer = self._study._speak(self, "report", {"step": int(step), **_values(value)})
-        self._stop = answer["stop"]
+        self._last = {"step": int(step), **_values(value)}
+        self._stop = self._study._speak(self, "report", self._last)["stop"]
 
     def should_prune(self) -> bool:
         """Whether the last report() was answered with the end of the trial."""
@@ -70,7 +81,7 @@ class Trial:
 
     def _between(self, name: str, low: float, high: float) -> float:
         value = self._value(name)
-        if not low <= value <= high:
+        if not isinstance(value, int | float) or not low <= value <= high:
             raise ValueError(f"'{name}' is {value!r}, not from {low} to {high}; the study's space decides")
         return value
 
@@ -87,25 +98,29 @@ class Study:
 
         lease: how long this process may be silent before its trial goes to another; report() and tell() speak.
         """
-        document = self._post("trials:ask", {"lease": lease})
+        # With the same word a repeat is answered with the same trial: a daemon that died has lost none.
+        headers = {"Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
+        document = client.call("POST", self._path("trials:ask"), json.dumps({"lease": lease}).encode(), headers)
         return None if document["trial"] is None else Trial(self, document)
 
     def tell(self, trial: Trial | int, value: float | Sequence[float] | Mapping[str, float] | None = None,
-             state: str = "complete", message: str = "") -> dict:
+             state: str = "complete", message: str = "", step: int = 0) -> dict:
         """What came of a trial: its value, one per objective, or by name. Saying the same again changes nothing.
 
-        state: "complete", "pruned" or "failed". Raises ServiceError (409) when the trial has another end, or went to
+        state: "complete", "pruned" or "failed". step: of the training. Raises ServiceError (409) when the trial has another end, or went to
         somebody else because its asker was silent.
         """
-        body = {"state": state, "message": message, **({} if value is None else _values(value))}
+        body = {"state": state, "message": message, "step": step, **({} if value is None else _values(value))}
         return self._speak(trial, "tell", body)
 
     def optimize(self, objective: Callable[[Trial], float | Sequence[float]], n_trials: int | None = None, *,
                  lease: str = LEASE, catch: tuple[type[Exception], ...] = ()) -> None:
         """Asks, calls `objective` and tells, until the study has ended or this process has run `n_trials`.
 
-        Waits while others hold the last trials. TrialPruned ends a trial early. Any other exception tells that the
-        trial failed, and is raised unless `catch` names it.
+        Waits while others hold the last trials. TrialPruned ends a trial early. Any other exception, and a value
+        that is no number, tells that the trial failed, and is raised unless `catch` names it. A thread renews the
+        lease, so an objective may take as long as it takes. A trial that was taken away (its job was halted or
+        cancelled) is passed over.
         """
         done = 0
         while n_trials is None or done < n_trials:
@@ -115,7 +130,8 @@ class Study:
                     return
                 time.sleep(WAIT_S)
                 continue
-            self._run(objective, trial, catch)
+            with self._kept(trial, lease), contextlib.suppress(_TakenAway):
+                self._run(objective, trial, catch)
             done += 1
 
     @property
@@ -125,7 +141,7 @@ class Study:
 
     @property
     def trials(self) -> list[dict]:
-        """All that were asked for: {"trial", "params", "status", "values", "reports", "best", "attempt"} each."""
+        """All that were asked for: {"trial", "params", "status", "values", "best", "attempt"} each."""
         found: list[dict] = []
         token = ""
         while True:
@@ -161,15 +177,35 @@ class Study:
 
     def _run(self, objective: Callable, trial: Trial, catch: tuple[type[Exception], ...]) -> None:
         try:
-            value = objective(trial)
+            body = {"state": "complete", **_values(objective(trial))}
         except TrialPruned:
-            self.tell(trial, state="pruned")
+            body = {"state": "pruned", **trial._last}
+        except _TakenAway:
+            raise
         except Exception as error:
-            self.tell(trial, state="failed", message=f"{type(error).__name__}: {error}"[:1000])
-            if not isinstance(error, catch):
-                raise
-        else:
-            self.tell(trial, value)
+            self._speak(trial, "tell", {"state": "failed", "message": f"{type(error).__name__}: {error}"[:1000]})
+            if isinstance(error, catch):
+                return
+            raise
+        self._speak(trial, "tell", body)
+
+    @contextlib.contextmanager
+    def _kept(self, trial: Trial, lease: str) -> Iterator[None]:
+        """Says three times per lease that somebody is there."""
+        done = threading.Event()
+
+        def renew() -> None:
+            while not done.wait(_seconds(lease) / 3):
+                with contextlib.suppress(client.ServiceError, OSError):
+                    self._speak(trial, "report", {})
+
+        thread = threading.Thread(target=renew, name="runnel-lease", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
     def _document(self) -> dict:
         for step in client.call("GET", f"jobs/{quote(self.id, safe='')}")["steps"]:
@@ -186,9 +222,11 @@ class Study:
         return client.call("POST", self._path(rest), json.dumps(body).encode(), {"Content-Type": "application/json"})
 
     def _speak(self, trial: Trial | int, verb: str, body: dict) -> dict:
-        if isinstance(trial, Trial):
-            return self._post(f"trials/{trial.number}:{verb}", {"attempt": trial.attempt, **body})
-        return self._post(f"trials/{trial}:{verb}", body)
+        number, who = (trial.number, {"attempt": trial.attempt}) if isinstance(trial, Trial) else (trial, {})
+        try:
+            return self._post(f"trials/{number}:{verb}", {**who, **body})
+        except client.ServiceError as error:
+            raise _TakenAway(error.status, str(error)) if error.status == 409 else error from None
 
 
 def create_study(params: Mapping[str, Any], *, n_trials: int, metric: str = "value", direction: str = "minimize",
@@ -228,6 +266,16 @@ def _values(value: float | Sequence[float] | Mapping[str, float]) -> dict:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return {"values": [_number(each) for each in value]}
     return {"value": _number(value)}
+
+
+def _spelled(value: Any) -> str:
+    """As a job file spells it: True is true, None is null."""
+    return json.dumps(value) if value is None or isinstance(value, bool) else str(value)
+
+
+def _seconds(lease: str) -> float:
+    units = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+    return sum(float(count) * units[unit] for count, unit in re.findall(r"([0-9.]+)(ms|s|m|h|d)", lease)) or 1
 
 
 def _number(value: Any) -> float | int | str:

@@ -175,6 +175,7 @@ class Fold {
               .per_place = event.per_place,
               .port = event.port,
               .lease = event.lease,
+              .holder = event.holder,
               .queue = {},
               .opened_at = now_,
               .progress_at = now_};
@@ -446,6 +447,13 @@ model::Status status_of(const Step& step, TaskIndex index) {
   }
   CHECK(false, "a task index outside its step");
   return Status::kQueued;
+}
+
+AttemptNumber attempts_of(const Step& step, TaskIndex index) {
+  const auto kept = step.tasks.find(index);
+  if (kept != step.tasks.end()) return kept->second.attempts;
+  // What was done at the first is not remembered; what never began is in no other way.
+  return AttemptNumber(status_of(step, index) == Status::kSucceeded ? 1 : 0);
 }
 
 const Task* find_task(const State& state, const model::TaskRef& task) {

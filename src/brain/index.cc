@@ -226,8 +226,12 @@ std::optional<Time> budget_end(const Step& step, const model::SearchSpec& search
   return step.accrued_at + lasts;
 }
 
-std::optional<Time> search_end(const Step& step, const model::SearchSpec& search) {
-  const bool asks = !step.study->trials.empty() && fresh_tasks(step) > 0;
+std::optional<Time> search_end(const Step& step, const model::StepSpec& spec) {
+  const model::SearchSpec& search = *spec.search;
+  // One that is run outside may wait for ever for somebody to ask for it.
+  const bool waits =
+      fresh_tasks(step) > 0 || (spec.outside() && count_of(step.counts, Status::kRecovering) > 0);
+  const bool asks = !step.study->trials.empty() && waits;
   std::optional<Time> end = budget_end(step, search);
   if (!asks || search.max_duration.is_zero()) return end;
   const Time last = step.study->begun_at + search.max_duration;
@@ -243,7 +247,7 @@ void Index::refresh_deadline(const State& state, const StepKey& key) {
   }
   const Step& step = step_of(state, key.job, key.step);
   if (!step.study || model::is_end(step.status)) return;
-  const auto end = search_end(step, *spec_of(state, key.job, key.step).search);
+  const auto end = search_end(step, spec_of(state, key.job, key.step));
   if (!end) return;
   deadline_at_[key] = *end;
   deadlines.insert({*end, key});

@@ -2,9 +2,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "brain/bind.h"
+#include "brain/searcher.h"
 #include "brain/trials.h"
 #include "brain/turn.h"
 #include "brain/wish.h"
@@ -51,12 +53,33 @@ std::optional<Error> why_nobody_asks(const Job& job, const TrialCall& input) {
                   "runnel explain " + job.id.str());
 }
 
+// By attempts: a lane whose attempt has just ended is still there until the turn is settled.
 bool all_held(const Turn& turn, const StepKey& key) {
   const auto& parallel = spec_of(turn.state(), key.job, key.step).parallel;
-  return parallel && step_of(turn.state(), key.job, key.step).lanes >= *parallel;
+  const StatusCounts& counts = step_of(turn.state(), key.job, key.step).counts;
+  return parallel &&
+         count_of(counts, Status::kStarting) + count_of(counts, Status::kRunning) >= *parallel;
+}
+
+// What the asker was given when it asked with the same word, if it still has it.
+std::optional<AttemptRef> held_by_asker(const Turn& turn, const TrialCall& input) {
+  if (input.holder.empty()) return std::nullopt;
+  for (const auto& [until, id] : turn.index().leases) {
+    const Lane& lane = turn.state().lanes.at(id);
+    const bool of_study = lane.job == input.job && lane.step == input.step;
+    if (!of_study || lane.holder != input.holder) continue;
+    const model::TaskRef task{lane.job, lane.step, lane.queue.front()};
+    return AttemptRef{task, find_task(turn.state(), task)->live->number};
+  }
+  return std::nullopt;
 }
 
 void ask(Turn& turn, const Job& job, const TrialCall& input) {
+  turn.called = held_by_asker(turn, input);
+  if (turn.called) {
+    turn.repeated = true;
+    return;
+  }
   end_silent(turn);  // What they had is asked for now.
   turn.refusal = why_nobody_asks(job, input);
   const StepKey key = key_of(input);
@@ -67,6 +90,7 @@ void ask(Turn& turn, const Job& job, const TrialCall& input) {
   opened.job = key.job;
   opened.step = key.step;
   opened.lease = input.lease;
+  opened.holder = input.holder;
   const LaneId lane = opened.lane;
   turn.emit(std::move(opened));
   bind(turn, lane, key, 1);
@@ -79,10 +103,12 @@ void ask(Turn& turn, const Job& job, const TrialCall& input) {
 
 std::optional<Error> check_values(const Turn& turn, const TrialCall& input) {
   const auto& objectives = spec_of(turn.state(), input.job, input.step).search->objectives;
-  const bool told = input.verb == TrialCall::Verb::kTell;
-  const bool known = input.end != TrialEnd::kComplete || !trial_of(turn, input).reports.empty();
   if (input.values.size() == objectives.size()) return {};
-  if (told && input.values.empty() && known) return {};
+  // A report may only say that its asker is there; an end without a value rests on the last report.
+  const bool needs_none = input.verb == TrialCall::Verb::kReport ||
+                          input.end != TrialEnd::kComplete ||
+                          !trial_of(turn, input).reports.empty();
+  if (input.values.empty() && needs_none) return {};
   std::string names;
   for (const model::Objective& each : objectives)
     names += (names.empty() ? "" : ", ") + each.metric;
@@ -94,8 +120,7 @@ std::optional<Error> check_values(const Turn& turn, const TrialCall& input) {
 }
 
 AttemptNumber attempts_given(const Turn& turn, const TrialCall& input) {
-  const Task* task = find_task(turn.state(), attempt_of(input).task);
-  return task == nullptr ? AttemptNumber(1) : task->attempts;  // Done at the first, and forgotten.
+  return attempts_of(step_of(turn.state(), input.job, input.step), input.trial);
 }
 
 std::optional<Error> check_given(const Turn& turn, const TrialCall& input) {
@@ -119,29 +144,46 @@ const LiveAttempt* held(const Turn& turn, const AttemptRef& attempt) {
 }
 
 Error taken_away(const Turn& turn, const TrialCall& input) {
-  const Step& step = step_of(turn.state(), input.job, input.step);
-  if (input.attempt < attempts_given(turn, input)) {
+  const Status status = status_of(step_of(turn.state(), input.job, input.step), input.trial);
+  const bool given_again = input.attempt < attempts_given(turn, input);
+  if (given_again || status == Status::kRecovering) {
     return conflict(name_of(input) +
-                        " was given to somebody else: its asker was silent for longer "
-                        "than the lease",
+                        " was taken away: its asker was silent for longer than the "
+                        "lease, and it " +
+                        (given_again ? "was given to somebody else" : "waits for who asks next"),
                     "report more often than the lease, or ask with a longer one; ask for another");
   }
-  return conflict(name_of(input) + " is " +
-                      std::string(model::to_string(status_of(step, input.trial))) +
-                      " and takes no other end",
-                  "runnel study show " + input.job.str());
+  return conflict(
+      name_of(input) + " is " + std::string(model::to_string(status)) + " and takes no other end",
+      "runnel study show " + input.job.str());
+}
+
+// Whether the values are those of the trial's last report: as numbers where they are some.
+bool same_values(const Turn& turn, const TrialCall& input) {
+  const Trial& trial = trial_of(turn, input);
+  const auto& search = *spec_of(turn.state(), input.job, input.step).search;
+  if (input.values.empty()) return true;
+  if (trial.reports.empty()) return false;
+  const TrialReport& last = trial.reports.back();
+  const std::vector<double> now = values_of(search, {0, input.values});
+  return last.values == input.values || (!now.empty() && now == values_of(search, last));
 }
 
 // Of the last attempt, which has ended: whether that is what the call says.
 bool said_before(const Turn& turn, const TrialCall& input) {
   const Trial& trial = trial_of(turn, input);
-  if (!trial.told) {  // It failed and is tried again, or its asker was given up.
-    const Task* task = find_task(turn.state(), attempt_of(input).task);
-    return input.end == TrialEnd::kFailed && task != nullptr && task->losses == 0;
+  const Task* task = find_task(turn.state(), attempt_of(input).task);
+  if (task != nullptr && task->losses > 0) return false;   // Its asker was given up.
+  if (!trial.told) return input.end == TrialEnd::kFailed;  // It failed and is tried again.
+  switch (*trial.told) {
+    case TrialEnd::kComplete: return input.end == TrialEnd::kComplete && same_values(turn, input);
+    // By the search, before its asker knew, or by the same words.
+    case TrialEnd::kPruned: return input.end != TrialEnd::kFailed;
+    case TrialEnd::kFailed: break;
   }
-  if (*trial.told == TrialEnd::kPruned) return true;  // By the search, or by the same words.
-  if (input.values.empty() || trial.reports.empty()) return *trial.told == input.end;
-  return trial.reports.back().values == input.values;
+  const bool for_its_value = task != nullptr && task->reason.starts_with("Metric");
+  if (for_its_value) return input.end == TrialEnd::kComplete && same_values(turn, input);
+  return input.end == TrialEnd::kFailed && task != nullptr && task->status == Status::kFailed;
 }
 
 void late(Turn& turn, const TrialCall& input) {
@@ -164,6 +206,7 @@ void report(Turn& turn, const TrialCall& input) {
   const LiveAttempt* live = held(turn, attempt_of(input));
   if (live == nullptr) return late(turn, input);
   renew(turn, live->lane);
+  if (input.values.empty()) return;
   take_values(turn, attempt_of(input), {input.at, input.values}, Last::kNo);
   obey_verdicts(turn);
 }
@@ -226,6 +269,14 @@ void on_trial_call(Turn& turn, const TrialCall& input) {
   turn.called = attempt_of(input);
   if (input.verb == TrialCall::Verb::kReport) return report(turn, input);
   tell(turn, input);
+}
+
+void on_recovered(Turn& turn) {
+  std::vector<std::pair<LaneId, JobId>> held;
+  for (const auto& [until, id] : turn.index().leases) {
+    held.emplace_back(id, turn.state().lanes.at(id).job);
+  }
+  for (const auto& [lane, job] : held) turn.emit(model::LaneRenewed{lane, job});
 }
 
 void end_silent(Turn& turn) {

@@ -157,6 +157,85 @@ TEST_F(OutsideTest, ToldTwiceIsToldOnce) {
   EXPECT_TRUE(tell(attempt, {}, TrialEnd::kFailed).refusal) << "another end";
 }
 
+TEST_F(OutsideTest, TheSameEndIsTheSameWhateverItsDigits) {
+  study(3);
+  const model::AttemptRef whole = asked();
+  tell(whole, {"0.5"});
+  EXPECT_TRUE(tell(whole, {"0.50"}).repeated);
+  EXPECT_TRUE(tell(whole, {"0.5"}, TrialEnd::kFailed).refusal);
+  EXPECT_TRUE(tell(whole, {"0.5"}, TrialEnd::kPruned).refusal);
+  const model::AttemptRef failed = asked();
+  tell(failed, {}, TrialEnd::kFailed);
+  EXPECT_TRUE(tell(failed, {"3"}, TrialEnd::kFailed).repeated);
+  EXPECT_TRUE(tell(failed, {"3"}).refusal);
+  const model::AttemptRef empty = asked();
+  tell(empty, {"nan"});
+  EXPECT_TRUE(tell(empty, {"nan"}).repeated);
+  EXPECT_TRUE(tell(empty, {"1"}).refusal);
+}
+
+TEST_F(OutsideTest, WhoAsksAgainWithTheSameWordGetsWhatItHolds) {
+  study(3);
+  TrialCall call;
+  call.job = job;
+  call.lease = Duration::seconds(60);
+  call.holder = "a word";
+  const Decision first = desk.decide(call);
+  const Decision again = desk.decide(call);
+  EXPECT_EQ(again.attempt, first.attempt);
+  EXPECT_TRUE(again.repeated);
+  EXPECT_TRUE(again.events.empty());
+  tell(*first.attempt, {"1"});
+  EXPECT_NE(desk.decide(call).attempt, first.attempt) << "it holds nothing any more";
+  EXPECT_NE(ask().attempt->task, first.attempt->task);
+}
+
+TEST_F(OutsideTest, AnAskAtTheEndOfALeaseGetsTheTrialUnderParallel) {
+  model::StepSpec spec = outside_step(1);
+  spec.parallel = 1;
+  job = desk.submit({spec});
+  EXPECT_TRUE(ask().attempt);
+  desk.pass(Duration::seconds(60));
+  EXPECT_TRUE(ask().attempt) << "nobody has looked since it ended";
+}
+
+TEST_F(OutsideTest, ASearchWhoseTimeIsOverWaitsForNobody) {
+  model::StepSpec spec = outside_step(1);
+  spec.search->max_duration = Duration::seconds(100);
+  job = desk.submit({spec});
+  EXPECT_TRUE(ask().attempt);
+  desk.pass(Duration::seconds(60));
+  desk.wake();
+  EXPECT_EQ(status(0), Status::kRecovering);
+  desk.pass(Duration::seconds(40));
+  EXPECT_EQ(desk.brain.next_wake(desk.now), desk.now);
+  desk.wake();
+  EXPECT_EQ(status(0), Status::kPruned);
+  EXPECT_TRUE(model::is_end(step().status));
+}
+
+TEST_F(OutsideTest, AControlThatWasAwayCountsNobodyAsSilent) {
+  study(2);
+  const model::AttemptRef one = asked();
+  const model::AttemptRef two = asked();
+  desk.pass(Duration::seconds(600));
+  desk.decide(model::Recovered());
+  desk.pass(Duration::seconds(59));
+  desk.wake();
+  EXPECT_FALSE(tell(one, {"1"}).refusal);
+  EXPECT_FALSE(tell(two, {"1"}).refusal);
+  EXPECT_TRUE(desk.decide(model::Recovered()).events.empty()) << "nobody holds anything";
+}
+
+TEST_F(OutsideTest, AReportWithoutAValueKeepsTheLease) {
+  study(1);
+  const model::AttemptRef attempt = asked();
+  desk.pass(Duration::seconds(50));
+  EXPECT_FALSE(desk.decide(about(attempt, TrialCall::Verb::kReport)).refusal);
+  desk.pass(Duration::seconds(50));
+  EXPECT_FALSE(tell(attempt, {"1"}).refusal);
+}
+
 TEST_F(OutsideTest, AFailedTrialFollowsTheRetryPolicy) {
   model::StepSpec spec = outside_step(1);
   spec.retry.max = 1;
@@ -211,8 +290,14 @@ TEST_F(OutsideTest, AnAskerMayPrune) {
   study(2);
   const model::AttemptRef attempt = asked();
   report(attempt, 3, "7");
-  EXPECT_FALSE(tell(attempt, {}, TrialEnd::kPruned).refusal);
+  TrialCall call = about(attempt, TrialCall::Verb::kTell);
+  call.end = TrialEnd::kPruned;
+  call.at = 3;
+  call.values = {"7"};
+  EXPECT_FALSE(desk.decide(call).refusal);
   EXPECT_EQ(status(0), Status::kPruned);
+  EXPECT_EQ(step().study->trials[0].reports.back(), (TrialReport{3, {"7"}}));
+  EXPECT_EQ(step().study->best, 0) << "of those that came furthest";
 }
 
 TEST_F(OutsideTest, ParallelHoldsForAskersToo) {

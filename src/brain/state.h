@@ -105,7 +105,8 @@ struct Lane {
   std::vector<model::Place> places;
   model::Resources per_place;
   std::int32_t port = 0;
-  Duration lease;               // Of one without places: how long its holder may be silent.
+  Duration lease;               // Of one without places: how long its holder may be silent,
+  std::string holder;           // and its word for itself.
   std::deque<TaskIndex> queue;  // Bound tasks, the first one running.
   model::Rate rate;             // What it costs, from its nodes' prices when it was opened.
   Time opened_at;
@@ -172,6 +173,8 @@ const Step& step_of(const State& state, const JobId& job, StepIndex step);
 const model::StepSpec& spec_of(const State& state, const JobId& job, StepIndex step);
 // The status of any task, plain or not.
 model::Status status_of(const Step& step, TaskIndex index);
+// How often the task was begun.
+AttemptNumber attempts_of(const Step& step, TaskIndex index);
 // A task by reference, or null when it is plain or unknown.
 const Task* find_task(const State& state, const model::TaskRef& task);
 // What the step has cost up to `now`, its open lanes included.

@@ -294,6 +294,7 @@ struct Fields<brain::Job> {
 template <>
 struct Fields<brain::Lane> {
   static void visit(auto& visit, auto& lane) {
+    visit("holder", lane.holder);
     visit("id", lane.id, Required());
     visit("job", lane.job, Required());
     visit("lease", lane.lease);

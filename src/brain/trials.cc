@@ -148,18 +148,22 @@ std::vector<std::pair<model::AttemptRef, LaneId>> going_on(const StepKey& key, c
   return found;
 }
 
-// What runs is asked to end: the sum goes over the budget by one grace at most.
-void stop_spending(Turn& turn, const StepKey& key) {
-  const Step& step = step_of(turn.state(), key.job, key.step);
-  for (const TaskIndex index : waiting_trials(step)) {
+void prune_waiting(Turn& turn, const StepKey& key, const std::string& reason) {
+  for (const TaskIndex index : waiting_trials(step_of(turn.state(), key.job, key.step))) {
     turn.emit(model::TasksChanged{key.job,
                                   key.step,
                                   {{index.value(), index.value() + 1}},
                                   Status::kPruned,
-                                  "BudgetSpent",
+                                  reason,
                                   "search"});
     tell_trial(turn, {key.job, key.step, index});
   }
+}
+
+// What runs is asked to end: the sum goes over the budget by one grace at most.
+void stop_spending(Turn& turn, const StepKey& key) {
+  prune_waiting(turn, key, "BudgetSpent");
+  const Step& step = step_of(turn.state(), key.job, key.step);
   for (const auto& [attempt, lane] : going_on(key, step)) {
     turn.emit(model::AttemptStopping{attempt, lane, Status::kPruned, "search"});
   }
@@ -304,7 +308,12 @@ void steer_search(Turn& turn, const StepKey& key) {
   if (!step.study || model::is_end(step.status) || turn.state().jobs.at(key.job).halted) return;
   promote_trials(turn, key);
   const bool spent = budget_spent(turn, key);
-  if (spent || limit_over(turn, key)) prune_fresh(turn, key);
+  const bool over = limit_over(turn, key);
+  if (spent || over) prune_fresh(turn, key);
+  // Nobody may ever ask for it again.
+  if (over && spec_of(turn.state(), key.job, key.step).outside()) {
+    prune_waiting(turn, key, "SearchEnded");
+  }
   if (spent) stop_spending(turn, key);
   if (step.study->parked > 0 && nothing_goes_on(step)) prune_parked(turn, key);
 }

@@ -97,6 +97,7 @@ void on_lost(Turn& turn, const model::NodeLost& input);         // report.cc
 void on_report(Turn& turn, const model::NodeReport& input);     // report.cc
 void on_notice(Turn& turn, const model::NodeNotice& input);     // leave.cc
 void on_trial_call(Turn& turn, const model::TrialCall& input);  // outside.cc
+void on_recovered(Turn& turn);                                  // outside.cc
 void leave(Turn& turn);         // leave.cc: nodes whose notice is over
 void stop_asking(Turn& turn);   // housekeep.cc: searches whose time is over
 void expire(Turn& turn);        // housekeep.cc: keys, archive

@@ -204,6 +204,8 @@ void add_study_report(CLI::App& app, Arguments& arguments) {
 void add_study_tell(CLI::App& app, Arguments& arguments) {
   add_trial(app, arguments);
   app.add_option("--state", arguments.state, "complete, pruned or failed");
+  optional_flag(app, "--message", arguments.message, "why it failed");
+  number_flag(app, "--at", arguments.at, {0, kNumberMax}, "the step of the training");
 }
 
 void add_events(CLI::App& app, Arguments& arguments) {
@@ -449,10 +451,15 @@ std::string settle_file(Arguments& arguments) {
   if (arguments.command != Command::kUp) return "";
   if (arguments.file.empty()) {
     arguments.file = arguments.given.empty() ? "snark.yml" : arguments.given;
-    const bool there = !arguments.given.empty() || env::exists(arguments.file);
-    return there ? ""
-                 : "runnel: which job file? There is no snark.yml here\n"
-                   "runnel up --help lists what can be written here\n";
+    const bool there = env::exists(arguments.file);
+    if (!there && !arguments.given.empty() && env::exists("snark.yml")) {
+      arguments.file = "snark.yml";
+      if (!arguments.name) arguments.name = arguments.given;
+    }
+    return there || !arguments.given.empty()
+               ? ""
+               : "runnel: which job file? There is no snark.yml here\n"
+                 "runnel up --help lists what can be written here\n";
   }
   if (!arguments.given.empty() && !arguments.name) arguments.name = arguments.given;
   return "";

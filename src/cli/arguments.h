@@ -81,14 +81,15 @@ struct Arguments {
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> tail;
   std::optional<std::string> since;
-  std::optional<std::string> metric;  // metrics --metric
-  bool csv = false;                   // metrics --csv
-  std::optional<std::string> lease;   // study ask --lease
-  std::vector<std::string> values;    // study tell --value, of each objective
-  std::int64_t at = 0;                // study report --at, the step of the training
-  std::string state = "complete";     // study tell --state
-  std::optional<std::int64_t> after;  // events --after
-  std::int64_t limit = 50;            // Rows of a list.
+  std::optional<std::string> metric;   // metrics --metric
+  bool csv = false;                    // metrics --csv
+  std::optional<std::string> lease;    // study ask --lease
+  std::vector<std::string> values;     // study tell --value, of each objective
+  std::int64_t at = 0;                 // study report --at, the step of the training
+  std::string state = "complete";      // study tell --state
+  std::optional<std::string> message;  // study tell --message
+  std::optional<std::int64_t> after;   // events --after
+  std::int64_t limit = 50;             // Rows of a list.
   std::optional<std::int64_t> events_max;
   std::optional<std::string> timeout;  // wait --timeout
   bool status = false;                 // wait --status, logs --status

@@ -5,7 +5,7 @@
 namespace runnel::cli {
 namespace {
 
-json::Value parsed(const std::string& text) { return MUST(json::parse(text)); }
+json::Value document_of(const std::string& text) { return MUST(json::parse(text)); }
 
 model::StepSpec searching() {
   model::StepSpec step;
@@ -33,7 +33,7 @@ std::string trial(const std::string& params, const std::string& values,
 }
 
 EarlierStudy read(const std::string& trials) {
-  return MUST(earlier_study(parsed("{\"trials\": [" + trials + "]}"), searching()));
+  return MUST(earlier_study(document_of("{\"trials\": [" + trials + "]}"), searching()));
 }
 
 TEST(EarlierStudy, TakesWholeTrialsInTheOrderOfTheParameters) {
@@ -64,7 +64,7 @@ TEST(EarlierStudy, PassesOverWhatDoesNotFit) {
 
 TEST(EarlierStudy, OtherDocumentsAreRefused) {
   for (const char* text : {"[]", "{}", R"({"trials": 3})", "null"}) {
-    const auto refused = earlier_study(parsed(text), searching());
+    const auto refused = earlier_study(document_of(text), searching());
     ASSERT_FALSE(refused.ok()) << text;
     EXPECT_EQ(refused.error().field, "--from");
     EXPECT_NE(refused.error().hint.find("study export"), std::string::npos);

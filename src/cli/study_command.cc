@@ -120,6 +120,8 @@ Result<json::Value> report(Session& session, const Arguments& arguments) {
 
 Result<json::Value> tell(Session& session, const Arguments& arguments) {
   json::Value body = told(arguments);
+  if (arguments.message) body.set("message", json::Value::text(*arguments.message));
+  body.set("step", json::Value::integer(arguments.at));
   body.set("state", json::Value::text(arguments.state));
   return session.post(trial_target(arguments, ":tell"), body.dump());
 }

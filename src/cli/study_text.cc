@@ -143,7 +143,9 @@ std::string trial_text(const json::Value& trial, const Arguments& arguments) {
     return finished
                ? "no trial is left: the search has ended\n"
                : "no trial is left to ask for: " + std::to_string(number_of(trial, "running")) +
-                     " are held; one comes back when its asker is silent for its lease\n";
+                     " are held and " + std::to_string(number_of(trial, "waiting")) +
+                     " wait. One comes back when its asker is silent for its lease, and after "
+                     "its second loss waits for up to a minute\n";
   }
   std::string text = "trial " + std::to_string(number_of(trial, "trial")) + ", attempt " +
                      std::to_string(number_of(trial, "attempt"));

@@ -7,10 +7,10 @@
 namespace runnel::cli {
 namespace {
 
-json::Value parsed(const char* text) { return MUST(json::parse(text)); }
+json::Value answer_of(const char* text) { return MUST(json::parse(text)); }
 
 json::Value two_trials() {
-  return parsed(R"({
+  return answer_of(R"({
     "importance": [{"name": "lr", "share": 0.75}, {"name": "kind", "share": 0.25}],
     "trials": [
       {"best": false, "params": {"kind": "a,b", "lr": 0.1}, "status": "FAILED", "trial": 0},
@@ -43,12 +43,12 @@ TEST(StudyText, CsvQuotesWhatItMustAndKeepsAllDigits) {
 
 TEST(StudyText, NothingIsSaidToMatterWhileNothingIsKnown) {
   const json::Value answer =
-      parsed(R"({"importance": [{"name": "lr", "share": 0}], "trials": []})");
+      answer_of(R"({"importance": [{"name": "lr", "share": 0}], "trials": []})");
   EXPECT_EQ(trials_table(answer, {}), "TRIAL\tSTATUS\n");
 }
 
 TEST(StudyText, AStudyIsARow) {
-  const json::Value answer = parsed(R"({"studies": [
+  const json::Value answer = answer_of(R"({"studies": [
     {"asked": 3, "best": {"trial": 2, "values": {"loss": 0.25}}, "id": "j1", "max_trials": 9,
      "name": "a", "status": "RUNNING", "step": "tune"},
     {"asked": 0, "id": "j2", "max_trials": 5, "name": "b", "status": "QUEUED", "step": "b"}]})");
@@ -63,13 +63,13 @@ TEST(StudyText, AStudyIsARow) {
 
 TEST(StudyText, TheBestIsToldWithItsParameters) {
   const json::Value best =
-      parsed(R"({"params": {"lr": "0.1", "n": "3"}, "trial": 7, "values": {"loss": 0.5}})");
+      answer_of(R"({"params": {"lr": "0.1", "n": "3"}, "trial": 7, "values": {"loss": 0.5}})");
   EXPECT_EQ(best_text(best, {}), "trial 7: loss=0.5\n  lr = 0.1\n  n = 3\n");
 }
 
 TEST(StudyText, WhoAsksGetsParametersAndWhoTellsAState) {
   const json::Value trial =
-      parsed(R"({"attempt": 2, "params": {"x": 0.5}, "status": "RUNNING", "trial": 3})");
+      answer_of(R"({"attempt": 2, "params": {"x": 0.5}, "status": "RUNNING", "trial": 3})");
   Arguments arguments;
   arguments.command = Command::kStudyAsk;
   EXPECT_EQ(trial_text(trial, arguments), "trial 3, attempt 2\n  x = 0.5\n");
@@ -80,9 +80,10 @@ TEST(StudyText, WhoAsksGetsParametersAndWhoTellsAState) {
 TEST(StudyText, WhoGetsNoTrialIsToldWhy) {
   Arguments arguments;
   arguments.command = Command::kStudyAsk;
-  const json::Value held = parsed(R"({"finished": false, "running": 4, "trial": null})");
-  EXPECT_NE(trial_text(held, arguments).find("4 are held"), std::string::npos);
-  const json::Value over = parsed(R"({"finished": true, "running": 0, "trial": null})");
+  const json::Value held =
+      answer_of(R"({"finished": false, "running": 4, "trial": null, "waiting": 1})");
+  EXPECT_NE(trial_text(held, arguments).find("4 are held and 1 wait"), std::string::npos);
+  const json::Value over = answer_of(R"({"finished": true, "running": 0, "trial": null})");
   EXPECT_NE(trial_text(over, arguments).find("has ended"), std::string::npos);
 }
 

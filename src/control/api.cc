@@ -35,6 +35,7 @@ const std::vector<Api::Route>& Api::routes() {
       {{kGet, "/jobs/{id}/metrics", "What a job's tasks reported"}, &Api::read_metrics},
       {{kGet, "/jobs/{id}/usage", "What a job's running tasks use"}, &Api::read_usage},
       {{kGet, "/jobs/{id}/trials", "The trials of a search"}, &Api::list_trials},
+      {{kGet, "/jobs/{id}/trials/{trial}", "One trial with its reports"}, &Api::get_trial},
       {{kGet, "/jobs/{id}/importance", "How much each parameter of a search matters"},
        &Api::importance},
       {{kPost, "/jobs/{id}/trials:ask", "The next trial of a search that is run outside"},

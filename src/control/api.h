@@ -126,6 +126,7 @@ class Api {
 
   // api_trials.cc
   Async<http::Reply> list_trials(http::Request request);
+  Async<http::Reply> get_trial(http::Request request);
   Async<http::Reply> importance(http::Request request);
   // Makes a document of a study that is in the state; `step` is the request's.
   using StudyView = std::function<std::string(const brain::Job&, StepIndex)>;
@@ -152,6 +153,9 @@ class Api {
   LogSource& logs_;
   ApiHost host_;
 };
+
+// The request's Idempotency-Key; "" for none.
+Result<std::string> key_of(const http::Request& request);
 
 // The project of a path below /projects/{project}; "default" for the short form.
 Result<ProjectId> project_of(const http::Request& request);

@@ -36,18 +36,6 @@ Result<Submission> read_body(const http::Request& request) {
       .with_hint("send application/json with {\"spec\": ...}, or application/yaml");
 }
 
-Result<std::string> key_of(const http::Request& request) {
-  std::string key(request.headers.find("idempotency-key").value_or(""));
-  if (key.size() > kKeyBytesMax) {
-    return Error(Errc::kInvalid, "is longer than " + std::to_string(kKeyBytesMax) + " bytes")
-        .with_field("Idempotency-Key");
-  }
-  if (!json::is_utf8(key)) {
-    return Error(Errc::kInvalid, "is not UTF-8 text").with_field("Idempotency-Key");
-  }
-  return key;
-}
-
 // The version that If-Match asks for: "7" with its quotes, or "*" for any.
 Result<std::optional<EventSeq>> version_of(const http::Request& request) {
   const std::string_view text = request.headers.find("if-match").value_or("*");
@@ -108,6 +96,18 @@ Result<std::string> explanation(const LogWriter& writer, const JobId& job) {
 }
 
 }  // namespace
+
+Result<std::string> key_of(const http::Request& request) {
+  std::string key(request.headers.find("idempotency-key").value_or(""));
+  if (key.size() > kKeyBytesMax) {
+    return Error(Errc::kInvalid, "is longer than " + std::to_string(kKeyBytesMax) + " bytes")
+        .with_field("Idempotency-Key");
+  }
+  if (!json::is_utf8(key)) {
+    return Error(Errc::kInvalid, "is not UTF-8 text").with_field("Idempotency-Key");
+  }
+  return key;
+}
 
 Async<JobId> Api::job_of_path(const http::Request& request) {
   const ProjectId wanted = CO_TRY(project_of(request));

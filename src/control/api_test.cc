@@ -556,11 +556,12 @@ TEST_F(StudyApiTest, GivesTrialsAndTakesWhatCameOfThem) {
 TEST_F(StudyApiTest, SaysWhenNoTrialIsLeft) {
   for (int i = 0; i < 3; ++i) post_json("trials:ask", R"({"lease": "60s"})");
   const json::Value none = post_json("trials:ask", "{}");
-  EXPECT_EQ(none.dump(), R"({"finished":false,"running":3,"trial":null})");
+  EXPECT_EQ(none.dump(), R"({"finished":false,"running":3,"trial":null,"waiting":0})");
   for (int i = 0; i < 3; ++i) {
     post_json("trials/" + std::to_string(i) + ":tell", R"({"value": 1})");
   }
-  EXPECT_EQ(post_json("trials:ask", "").dump(), R"({"finished":true,"running":0,"trial":null})");
+  EXPECT_EQ(post_json("trials:ask", "").dump(),
+            R"({"finished":true,"running":0,"trial":null,"waiting":0})");
 }
 
 TEST_F(StudyApiTest, ListsTrialsPageByPage) {
@@ -572,6 +573,9 @@ TEST_F(StudyApiTest, ListsTrialsPageByPage) {
       get_json(path("trials?page_token=") + page.find("next_page_token")->as_text());
   EXPECT_EQ(rest.find("trials")->as_list().size(), 1u);
   EXPECT_EQ(rest.find("next_page_token"), nullptr);
+  EXPECT_EQ(get_json(path("trials/1")).find("reports")->as_list().size(), 0u)
+      << "nobody judges it, and it is not the last";
+  EXPECT_EQ(text(get_json(path("trials/7"), 404), "field"), "\"trial\"");
   EXPECT_EQ(get_json(path("importance")).dump(), R"({"importance":[{"name":"x","share":0}]})");
 }
 

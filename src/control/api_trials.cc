@@ -51,12 +51,6 @@ Result<TaskIndex> trial_of_path(const http::Request& request) {
   return Error(Errc::kInvalid, "is not the number of a trial").with_field("trial").with_value(text);
 }
 
-AttemptNumber last_attempt(const brain::Job& job, StepIndex step, TaskIndex trial) {
-  const auto& tasks = job.steps.at(static_cast<std::size_t>(step.value())).tasks;
-  const auto kept = tasks.find(trial);
-  return kept == tasks.end() ? AttemptNumber(1) : kept->second.attempts;
-}
-
 std::string trials_document(const brain::Job& job, StepIndex step, std::int64_t from,
                             std::int64_t limit) {
   const brain::Step& owner = job.steps.at(static_cast<std::size_t>(step.value()));
@@ -94,6 +88,21 @@ Error archived(const JobId& job) {
       .with_hint("runnel show " + job.str());
 }
 
+Result<std::string> one_trial(const brain::State& state, const JobId& id, const std::string& name,
+                              TaskIndex trial) {
+  const auto job = state.jobs.find(id);
+  if (job == state.jobs.end()) return archived(id);
+  const StepIndex step = TRY(study_of(*job->second.spec, name));
+  const auto& study = job->second.steps.at(static_cast<std::size_t>(step.value())).study;
+  if (trial.value() < static_cast<std::int64_t>(study->trials.size())) {
+    return trial_document(job->second, step, trial);
+  }
+  return Error(Errc::kNotFound, "nobody has asked for trial " + std::to_string(trial.value()))
+      .with_field("trial")
+      .with_value(std::to_string(trial.value()))
+      .with_hint("list them: runnel study show " + id.str());
+}
+
 }  // namespace
 
 Async<http::Reply> Api::view_study(http::Request request, StudyView view) {
@@ -118,6 +127,18 @@ Async<http::Reply> Api::list_trials(http::Request request) {
                                 [from, limit](const brain::Job& job, StepIndex step) {
                                   return trials_document(job, step, from, limit);
                                 });
+}
+
+Async<http::Reply> Api::get_trial(http::Request request) {
+  CO_TRY(known_only(request, {"step"}));
+  const TaskIndex trial = CO_TRY(trial_of_path(request));
+  Result<JobId> found = co_await job_of_path(request);
+  const JobId job = CO_TRY(std::move(found));
+  Result<std::string> text = co_await controller_.answer<std::string>(
+      [job, trial, name = text_of(request, "step")](const LogWriter& writer) {
+        return one_trial(writer.state(), job, name, trial);
+      });
+  co_return http::Response::json_text(CO_TRY(std::move(text)));
 }
 
 Async<http::Reply> Api::importance(http::Request request) {
@@ -152,9 +173,17 @@ Result<TrialCall> Api::read_trial_call(const http::Request& request, const JobId
   }
   call.job = id;
   call.step = step;
-  if (verb == TrialCall::Verb::kAsk) return call;
+  if (verb == TrialCall::Verb::kAsk) {
+    call.holder = TRY(key_of(request));
+    return call;
+  }
   call.trial = TRY(trial_of_path(request));
-  if (call.attempt == AttemptNumber(0)) call.attempt = last_attempt(job->second, step, call.trial);
+  const auto& trials = job->second.steps.at(static_cast<std::size_t>(step.value())).study->trials;
+  const bool known = call.trial.value() < static_cast<std::int64_t>(trials.size());
+  if (known && call.attempt == AttemptNumber(0)) {
+    call.attempt = brain::attempts_of(job->second.steps.at(static_cast<std::size_t>(step.value())),
+                                      call.trial);
+  }
   return call;
 }
 

@@ -93,6 +93,8 @@ Async<void> Controller::start(LogOpener opener) {
   book_.emplace(writer_->epoch(), state());
   ids_.emplace(options_.salt, newest_time(state()));
   writer_->observe(*this);
+  // Before anything is due: who was silent may have spoken to nobody.
+  CO_TRY(loop_.spawn(gate_, tell_recovered()));
   arm_wake();
   co_return co_await sweep_secrets();
 }
@@ -139,6 +141,13 @@ Async<Answer> Controller::submit(Submission submission, ProjectId project, std::
   }
   answer.outcome = CO_TRY(std::move(outcome));
   co_return answer;
+}
+
+// A full disk does not keep the control from opening.
+Async<void> Controller::tell_recovered() {
+  Result<Outcome> told = co_await writer_->decide(model::Recovered());
+  CO_TRY(std::move(told));
+  co_return {};
 }
 
 // The answer's document is made when its input is decided: made later, it would have to wait for

@@ -141,6 +141,7 @@ class Controller final : private DurableObserver {
 
   Result<void> check_call(const JobCall& call) const;
   Async<Outcome> keep_and_decide(JobCall call, Witness witness);
+  Async<void> tell_recovered();
   Witness document_into(Answer& answer) const;
   void notice_ends(const DurableBatch& batch);
   Async<void> keep_secrets(JobId job, SecretValues values);

@@ -1,5 +1,7 @@
 #include "control/trial_call.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 #include <vector>
@@ -24,12 +26,31 @@ Error invalid(std::string field, std::string what, std::string hint) {
       .with_hint(std::move(hint));
 }
 
-// A number as it was written, or a text such as "nan": what is no number is judged where it counts.
+constexpr std::size_t kNumberBytesMax = 64;
+
+// What JSON has no number for: a trial that came to it has failed, and says so by this.
+bool is_no_number(std::string_view text) {
+  constexpr std::array<std::string_view, 7> kWords = {"nan",  "NaN",      "inf",      "+inf",
+                                                      "-inf", "Infinity", "-Infinity"};
+  return std::find(kWords.begin(), kWords.end(), text) != kWords.end();
+}
+
+// A number as it was written, or nan and its kind.
 Result<std::string> value_text(const json::Value& value, const std::string& field) {
   if (value.is_int()) return std::to_string(value.as_int());
   const bool number = value.kind() == json::Value::Kind::kDecimal;
-  if ((number || value.is_text()) && value.as_text().size() <= 64) return value.as_text();
-  return invalid(field, "is not a number", "write a number, such as 0.25");
+  if (number && value.as_text().size() <= kNumberBytesMax) return value.as_text();
+  if (value.is_text() && is_no_number(value.as_text())) return value.as_text();
+  return Result<std::string>(invalid(field, "is not a number", "write a number, such as 0.25")
+                                 .with_value(value.dump().substr(0, kNumberBytesMax)));
+}
+
+Result<std::string> read_actor(json::Reader& reader) {
+  std::string actor = TRY(reader.text_or("actor", ""));
+  if (actor.size() <= model::kNameBytesMax) return actor;
+  return Result<std::string>(
+      invalid("actor", "is longer than " + std::to_string(model::kNameBytesMax) + " bytes",
+              "say who asks"));
 }
 
 Result<std::string> named_value(const json::Value& metrics, const model::Objective& objective) {
@@ -110,7 +131,7 @@ Result<TrialCall> read_ask(std::string_view json_body) {
   json::Reader reader = TRY(json::Reader::of(json, ""));
   TrialCall call;
   call.verb = TrialCall::Verb::kAsk;
-  call.actor = TRY(reader.text_or("actor", ""));
+  call.actor = TRY(read_actor(reader));
   const std::string lease = TRY(reader.text_or("lease", to_string(model::kLeaseDefault)));
   TRY(reader.finish());
   const Result<Duration> read = parse_duration(lease);
@@ -131,7 +152,7 @@ Result<TrialCall> read_report(std::string_view json_body, const model::SearchSpe
   json::Reader reader = TRY(json::Reader::of(json, ""));
   TrialCall call;
   call.verb = TrialCall::Verb::kReport;
-  call.actor = TRY(reader.text_or("actor", ""));
+  call.actor = TRY(read_actor(reader));
   call.attempt = TRY(read_attempt(reader));
   call.at = TRY(read_training_step(reader));
   call.values = TRY(read_values(reader, search));
@@ -144,7 +165,7 @@ Result<TrialCall> read_tell(std::string_view json_body, const model::SearchSpec&
   json::Reader reader = TRY(json::Reader::of(json, ""));
   TrialCall call;
   call.verb = TrialCall::Verb::kTell;
-  call.actor = TRY(reader.text_or("actor", ""));
+  call.actor = TRY(read_actor(reader));
   call.attempt = TRY(read_attempt(reader));
   call.end = TRY(read_state(reader));
   call.at = TRY(read_training_step(reader));

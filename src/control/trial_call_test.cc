@@ -73,6 +73,10 @@ TEST(TrialCallBody, AWrongMetricIsNamedWithTheNearest) {
 TEST(TrialCallBody, WhatIsNoFiniteNumberIsPassedOn) {
   EXPECT_EQ(MUST(read_tell(R"({"value": "nan"})", one())).values.front(), "nan");
   EXPECT_EQ(MUST(read_tell(R"({"value": "-inf"})", one())).values.front(), "-inf");
+  const Error typed = refused(read_tell(R"({"value": "0,5"})", one()));
+  EXPECT_EQ(typed.field, "value");
+  EXPECT_EQ(typed.value, "\"0,5\"");
+  EXPECT_EQ(refused(read_ask(R"({"actor": ")" + std::string(300, 'a') + "\"}")).field, "actor");
   EXPECT_EQ(refused(read_tell(R"({"value": [1]})", one())).field, "value");
   EXPECT_EQ(refused(read_tell(R"({"value": true})", one())).field, "value");
   const std::string long_text(100, '7');

@@ -37,23 +37,24 @@ void write_reports(json::Writer& out, const model::SearchSpec& search, const bra
   out.end_list();
 }
 
-std::int32_t attempts_of(const brain::Step& step, TaskIndex trial) {
-  const auto kept = step.tasks.find(trial);
-  return kept == step.tasks.end() ? 1 : kept->second.attempts.value();
-}
+enum class Reports : std::uint8_t { kNone, kAll };
 
-void write_members(json::Writer& out, const brain::Job& job, StepIndex at, TaskIndex index) {
+void write_members(json::Writer& out, const brain::Job& job, StepIndex at, TaskIndex index,
+                   Reports reports) {
   const brain::Step& step = searching_step(job, at);
   const model::StepSpec& spec = searching_spec(job, at);
   CHECK(step.study.has_value() && spec.search.has_value(), "only searches have trials");
   CHECK(index.value() < static_cast<std::int64_t>(step.study->trials.size()),
         "a trial is shown that nobody asked for");
   const brain::Trial& trial = step.study->trials.at(static_cast<std::size_t>(index.value()));
-  out.field("attempt", attempts_of(step, index));
+  out.field("attempt", brain::attempts_of(step, index).value());
   out.field("best", step.study->best == index.value());
   out.field("id", job.id.str());
   write_params(out, trial);
-  write_reports(out, *spec.search, trial);
+  const auto kept = step.tasks.find(index);
+  const bool known = kept != step.tasks.end() && !kept->second.reason.empty();
+  if (known) out.field("reason", kept->second.reason);
+  if (reports == Reports::kAll) write_reports(out, *spec.search, trial);
   out.field("status", model::to_string(brain::status_of(step, index)));
   out.field("step", spec.name);
 }
@@ -80,9 +81,19 @@ bool is_finished(const brain::Job& job, StepIndex step) {
 
 void write_trial(json::Writer& out, const brain::Job& job, StepIndex step, TaskIndex trial) {
   out.begin_object();
-  write_members(out, job, step, trial);
+  write_members(out, job, step, trial, Reports::kNone);
   write_result(out, job, step, trial);
   out.end_object();
+}
+
+std::string trial_document(const brain::Job& job, StepIndex step, TaskIndex trial) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object();
+  write_members(out, job, step, trial, Reports::kAll);
+  write_result(out, job, step, trial);
+  out.end_object();
+  return text;
 }
 
 std::string trial_answer(const brain::Job& job, StepIndex step,
@@ -91,13 +102,17 @@ std::string trial_answer(const brain::Job& job, StepIndex step,
   json::Writer out(text);
   out.begin_object();
   if (attempt) {
-    write_members(out, job, step, attempt->task.index);
+    write_members(out, job, step, attempt->task.index, Reports::kNone);
     out.field("stop", is_over(searching_step(job, step), *attempt));
     write_result(out, job, step, attempt->task.index);
   } else {
     out.field("finished", is_finished(job, step));
-    out.field("running", static_cast<std::int64_t>(searching_step(job, step).lanes));
+    out.field("running",
+              brain::count_of(searching_step(job, step).counts, model::Status::kRunning));
     out.key("trial").raw("null");
+    const brain::StatusCounts& counts = searching_step(job, step).counts;
+    out.field("waiting", brain::count_of(counts, model::Status::kQueued) +
+                             brain::count_of(counts, model::Status::kRecovering));
   }
   out.end_object();
   return text;

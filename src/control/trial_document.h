@@ -12,9 +12,12 @@ namespace runnel::control {
 
 // A trial of a study: its parameters, what became of it, its values. Numbers are JSON numbers.
 void write_trial(json::Writer& out, const brain::Job& job, StepIndex step, TaskIndex trial);
+// The same with all of its reports that the study keeps: those that a pruner judged, and the last.
+std::string trial_document(const brain::Job& job, StepIndex step, TaskIndex trial);
 
 // The answer to a call about a trial: the trial, and `stop` when the attempt spoken of is over.
-// Without an attempt nobody got one: {"trial": null, "finished": none will come, "running"}.
+// Without an attempt nobody got one: {"trial": null, "finished": none will come, "running",
+// "waiting": for another attempt, or for `parallel`}.
 std::string trial_answer(const brain::Job& job, StepIndex step,
                          const std::optional<model::AttemptRef>& attempt);
 

@@ -75,6 +75,7 @@ struct Fields<TasksChanged> {
 template <>
 struct Fields<LaneOpened> {
   static void visit(auto& visit, auto& event) {
+    visit("holder", event.holder);
     visit("job", event.job, Required());
     visit("lane", event.lane, Required());
     visit("lease", event.lease);

@@ -39,6 +39,7 @@ struct Fields<TrialCall> {
     visit("at", input.at);
     visit("attempt", input.attempt, Number{.fallback = 1});
     visit("end", input.end);
+    visit("holder", input.holder);
     visit("job", input.job, Required());
     visit("lease", input.lease);
     visit("message", input.message);
@@ -85,6 +86,11 @@ struct Fields<NodeReport> {
     visit("node", input.node, Required());
     visit("ranks", input.ranks);
   }
+};
+
+template <>
+struct Fields<Recovered> {
+  static void visit(auto&, auto&) {}
 };
 
 template <>

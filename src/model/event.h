@@ -81,6 +81,7 @@ struct LaneOpened {
   std::int32_t port = 0;  // For gangs: MASTER_PORT on the first place's node.
   // Of a lane without places, which is held by somebody outside: how long they may be silent.
   Duration lease;
+  std::string holder;  // Its word for itself, by which it may ask again; empty: none.
   friend bool operator==(const LaneOpened&, const LaneOpened&) = default;
 };
 

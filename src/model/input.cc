@@ -9,8 +9,8 @@ constexpr detail::Words<5> kVerbWords = {"cancel", "halt", "resume", "retry", "d
 constexpr detail::Words<3> kTrialVerbWords = {"ask", "report", "tell"};
 // In the order of the variant's alternatives.
 constexpr detail::Words<std::variant_size_v<Input>> kInputTypes = {
-    "submit",      "request", "node.join",   "node.lost",
-    "node.report", "wake",    "node.notice", "trial.call"};
+    "submit", "request",     "node.join",  "node.lost", "node.report",
+    "wake",   "node.notice", "trial.call", "recovered"};
 
 }  // namespace
 

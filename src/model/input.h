@@ -50,10 +50,11 @@ struct TrialCall {
   JobId job;
   StepIndex step;
   Duration lease;         // kAsk: an asker silent for longer is lost. kLeaseMin to kLeaseMax.
+  std::string holder;     // kAsk: who asks again with the same word gets what it holds.
   TaskIndex trial;        // kReport, kTell: as it was given,
   AttemptNumber attempt;  //                 with its attempt.
   std::int64_t at = 0;    // kReport: the step of the training, at least 0.
-  std::vector<std::string> values;     // kReport, kTell: one per objective, or none (kTell).
+  std::vector<std::string> values;     // kReport, kTell: one per objective, or none.
   TrialEnd end = TrialEnd::kComplete;  // kTell.
   std::string message;                 // kTell, kFailed: why.
   std::string actor;
@@ -101,13 +102,18 @@ struct NodeReport {
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
 
+// The control is back from the log: whoever spoke meanwhile could not be heard.
+struct Recovered {
+  friend bool operator==(const Recovered&, const Recovered&) = default;
+};
+
 // Time passed: whatever waited for `now` may go on.
 struct Wake {
   friend bool operator==(const Wake&, const Wake&) = default;
 };
 
-using Input =
-    std::variant<Submit, JobRequest, NodeJoin, NodeLost, NodeReport, Wake, NodeNotice, TrialCall>;
+using Input = std::variant<Submit, JobRequest, NodeJoin, NodeLost, NodeReport, Wake, NodeNotice,
+                           TrialCall, Recovered>;
 
 // "cancel", "halt": the last word of an action's path.
 std::string_view to_string(JobRequest::Verb verb);

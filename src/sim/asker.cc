@@ -35,6 +35,10 @@ std::vector<std::pair<JobId, StepIndex>> studies(const brain::State& state) {
 
 }  // namespace
 
+Askers::Asker Askers::successor(const Asker& before) {
+  return {.life = before.life + 1, .asked = before.asked + 1};
+}
+
 Askers::Askers(const Scenario& scenario, Wiring wiring)
     : agenda_(*wiring.agenda),
       control_(*wiring.control),
@@ -48,7 +52,7 @@ void Askers::start() {
 }
 
 void Askers::crash() {
-  for (Asker& asker : askers_) asker = {.life = asker.life + 1};
+  for (Asker& asker : askers_) asker = successor(asker);
 }
 
 void Askers::live(std::size_t who) {
@@ -58,7 +62,7 @@ void Askers::live(std::size_t who) {
   if (asker.telling) return tell(who);
   if (!asker.has) return ask(who);
   if (dice_.chance(100)) {
-    asker = {.life = asker.life + 1};
+    asker = successor(asker);
   } else if (dice_.chance(600)) {
     report(who);
   } else {
@@ -73,11 +77,13 @@ void Askers::ask(std::size_t who) {
   TrialCall call;
   std::tie(call.job, call.step) = dice_.pick<std::pair<JobId, StepIndex>>(open);
   call.lease = kAskerLease;
+  call.holder = "asker" + std::to_string(who) + "." + std::to_string(askers_[who].asked);
   control_.call(std::move(call), [this, who, born = ++askers_[who].life](const auto& answer) {
     Asker& asker = askers_[who];
     if (asker.life != born || answer.refusal || !answer.attempt) return;
     asker.has = answer.attempt;
     asker.at = 0;
+    ++asker.asked;
   });
 }
 
@@ -111,7 +117,8 @@ void Askers::report(std::size_t who) {
   control_.call(std::move(call), [this, who, born = asker.life](const auto& answer) {
     // Taken away, or ended by the search: on to the next.
     if (askers_[who].life != born || !(answer.refusal || answer.repeated)) return;
-    if (!answer.refusal || answer.refusal->code == Errc::kConflict) askers_[who].has.reset();
+    if (!answer.refusal || answer.refusal->code == Errc::kConflict)
+      askers_[who] = successor(askers_[who]);
   });
 }
 
@@ -134,7 +141,7 @@ void Askers::tell(std::size_t who) {
     const bool later = answer.refusal && answer.refusal->code == Errc::kUnavailable;
     if (later) return;
     if (!answer.refusal) seen_.tells.push_back({attempt, end});
-    if (askers_[who].life == born) askers_[who] = {.life = born + 1};
+    if (askers_[who].life == born) askers_[who] = successor(askers_[who]);
   });
 }
 

@@ -39,8 +39,10 @@ class Askers {
     std::optional<model::TrialCall> telling;  // Said again until it is answered.
     std::int64_t at = 0;                      // The last step of its training.
     std::int64_t life = 0;                    // Answers to a dead one are heard by nobody.
+    std::int64_t asked = 0;                   // Its word changes with each trial that it got.
   };
 
+  static Asker successor(const Asker& before);
   void live(std::size_t who);
   void ask(std::size_t who);
   void report(std::size_t who);

@@ -98,6 +98,7 @@ void SimControl::start() {
   for (std::size_t number = seen_.watched.size(); number < log_.events.size(); ++number) {
     seen_.watched.try_emplace(static_cast<std::int64_t>(number) + 1, log_.events[number]);
   }
+  later(Duration(), [this] { decide_told({model::Recovered(), nullptr}); });
   arm_wake(kWakeDelayMin);
   later(Duration(), [this] { keep_nodes(); });
   later(kLeaseCheck, [this] { check_leases(); });

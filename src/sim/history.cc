@@ -58,6 +58,8 @@ std::string check_tells(const Seen& seen, const std::vector<model::Event>& log) 
     if (ended->second == Status::kNodeFail) return name + " was told and counts as lost";
     const bool failed = tell.end == model::TrialEnd::kFailed;
     if (failed && ended->second == Status::kSucceeded) return name + " failed and succeeded";
+    const bool pruned = tell.end == model::TrialEnd::kPruned;
+    if (pruned && ended->second != Status::kCancelled) return name + " was pruned and was not";
   }
   return "";
 }

@@ -51,7 +51,7 @@ TEST(World, TheSameSeedGivesTheSameLog) {
   EXPECT_NE(run(scenario_of(7), Hashing::kOn).log_hash, run(scenario_of(8), Hashing::kOn).log_hash);
 }
 
-TEST(World, AskersFindTheirTrials) {
+TEST(Scenario, HasTrialsThatAreRunOutside) {
   std::int64_t outside = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     for (const auto& job : scenario_of(seed).jobs) {

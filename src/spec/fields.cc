@@ -62,7 +62,8 @@ std::vector<Field> make_work_fields() {
        .spread = Spread::kDefault},
       {.name = "search",
        .form = Form::kSearch,
-       .doc = "Adaptive search over the parameters: each task is a trial."},
+       .doc = "Adaptive search over the parameters: each task is a trial. Without `run` and "
+              "`command` its trials are given to whoever asks: `runnel study ask`."},
       planned("elastic", "The fewest and the most nodes."),
   };
 }

@@ -12,6 +12,8 @@ import time
 
 import pytest
 
+from conftest import BINARY
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRIALS = int(os.environ.get("RUNNEL_TRIALS", "120"))
 ASKERS = 4
@@ -45,7 +47,7 @@ while not study.finished:
 def python(runnel):
     """Runs Python source with the home of the test."""
     def start(source, *words):
-        env = {**runnel.env, "PYTHONPATH": str(ROOT / "python")}
+        env = {**runnel.env, "PYTHONPATH": str(ROOT / "python"), "PATH": f"{BINARY.parent}:{runnel.env['PATH']}"}
         return subprocess.Popen([sys.executable, "-c", source, *map(str, words)], env=env, cwd=runnel.work,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return start
@@ -129,6 +131,7 @@ def test_what_is_said_wrongly_is_refused_and_loses_nothing(runnel):
                         (("tell", study, 1, "--value", 1), "was not given"),
                         (("tell", study, 0, "--value", 1, "--state", "done"), "complete, pruned or failed"),
                         (("tell", study, 0, "--value", 1, "--attempt", 7), "attempt 7"),
+                        (("tell", study, 0, "--value", "0,5"), "is not a number"),
                         (("ask", study, "--lease", "1ms"), "lease"),
                         (("ask", study, "--lease", "soon"), "lease"),
                         (("ask", study, "--step", "train"), "no step 'train'")]:
@@ -188,6 +191,44 @@ def test_a_function_is_optimized_as_with_optuna(runnel, python):
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert [each["max_trials"] for each in runnel.json("study", "list")["studies"]] == [12, 16]
+
+
+LONG_AND_WRONG = """
+import time
+import runnel
+study = runnel.create_study({"flag": [True, False], "x": {"uniform": [0, 1]}}, n_trials=6, metric="loss")
+def objective(trial):
+    assert trial.suggest_categorical("flag", [True, False]) in (True, False)
+    trial.report({"loss": 0.25}, 7)
+    if trial.number == 0:
+        return "abc"
+    if trial.number == 1:
+        time.sleep(2.5)          # Longer than the lease, which a thread renews.
+    if trial.number == 2:
+        raise runnel.TrialPruned()
+    return trial.params["x"]
+study.optimize(objective, n_trials=4, lease="1s", catch=(ValueError,))
+trials = study.trials
+assert [t["status"] for t in trials] == ["FAILED", "SUCCEEDED", "PRUNED", "SUCCEEDED"], trials
+assert [t["attempt"] for t in trials] == [1, 1, 1, 1], trials
+assert trials[2]["values"] == {"loss": 0.25}, trials[2]
+print(study.id, flush=True)
+def taken(trial):
+    import subprocess
+    subprocess.run(["runnel", "cancel", study.id], check=True)
+    trial.report({"loss": 1}, 1)
+    if trial.should_prune():
+        raise runnel.TrialPruned()
+    return 0
+study.optimize(taken)
+assert study.finished
+"""
+
+
+def test_an_objective_may_be_long_wrong_or_taken_away(runnel, python):
+    process = python(LONG_AND_WRONG)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, out + err
 
 
 def test_a_study_learns_from_another_and_from_its_export(runnel, python):

@@ -285,6 +285,9 @@ class RandomModel {
     out = {LaneId(count64()), JobId(word()), StepIndex(count32()), {}, resources(), 0};
     while (maybe()) out.places.push_back({NodeId(word()), count32()});
     out.port = static_cast<std::int32_t>(below(65'536));
+    if (maybe()) return;
+    out.lease = duration();
+    out.holder = text();
   }
   void fill(LaneExtended& out) {
     out = {LaneId(count64()), JobId(word()), StepIndex(count32()), {}};
@@ -349,6 +352,7 @@ class RandomModel {
     out.job = JobId(word());
     out.step = StepIndex(count32());
     out.lease = duration();
+    out.holder = text();
     out.trial = TaskIndex(count64());
     out.attempt = AttemptNumber(count32());
     out.at = count64();
@@ -363,6 +367,7 @@ class RandomModel {
     out = {NodeId(word()), Incarnation(text()), rank_reports(), metrics()};
   }
   void fill(Wake&) {}
+  void fill(Recovered&) {}
   void fill(NodeNotice& out) { out = {NodeId(word()), Incarnation(text()), time(), text()}; }
 
   template <typename Variant, std::size_t... I>
