@@ -266,6 +266,32 @@ json::Value& step_at(json::Value& document, std::size_t job, std::size_t step) {
   return member(item(document, "jobs", job), "steps").as_list()[step];
 }
 
+TEST(StateCodec, KeepsWhatSomebodyOutsideHolds) {
+  Desk desk;
+  auto tune = step("tune", 3);
+  tune.command.clear();
+  tune.samples.reset();
+  tune.params = {{.name = "lr", .kind = model::Parameter::Kind::kUniform, .low = "0", .high = "1"}};
+  tune.search = model::SearchSpec{.method = model::SearchSpec::Method::kRandom,
+                                  .objectives = {{"loss", false}},
+                                  .max_trials = 3};
+  model::TrialCall ask;
+  ask.job = desk.submit({tune});
+  ask.lease = Duration::seconds(90);
+  ask.holder = "somebody";
+  ASSERT_TRUE(desk.decide(ask).attempt);
+  const std::string text = encode_state(desk.brain.state());
+  const State read = MUST(decode_state(text));
+  EXPECT_EQ(encode_state(read), text);
+  ASSERT_EQ(read.lanes.size(), 1u);
+  EXPECT_EQ(read.lanes.begin()->second, desk.brain.state().lanes.begin()->second);
+  EXPECT_EQ(read.lanes.begin()->second.lease, Duration::seconds(90));
+  EXPECT_EQ(read.lanes.begin()->second.holder, "somebody");
+  EXPECT_TRUE(check_state(read).ok());
+  Brain again(MUST(decode_state(text)));
+  EXPECT_EQ(again.next_wake(desk.now), desk.brain.next_wake(desk.now));
+}
+
 TEST(StateCodec, TheRichStateIsSound) {
   const auto read = changed([](json::Value&) {});
   ASSERT_TRUE(read.ok()) << read.error().to_string();

@@ -589,6 +589,34 @@ TEST_F(StudyApiTest, GivesTheTrialOfASilentAskerToTheNext) {
   post_json("trials/0:tell", R"({"attempt": 2, "value": 1})");
 }
 
+TEST_F(StudyApiTest, AnswersARepeatedAskWithTheSameTrial) {
+  const auto ask_as = [&](const std::string& key) {
+    http::Request request = http::Request::post(path("trials:ask"), "");
+    request.headers.set("Idempotency-Key", key);
+    return MUST(json::parse(ask(std::move(request)).body));
+  };
+  const json::Value first = ask_as("one");
+  EXPECT_EQ(ask_as("one").dump(), first.dump());
+  EXPECT_EQ(text(ask_as("two"), "trial"), "1");
+  home_.stop();
+  home_.open();
+  EXPECT_EQ(home_.control().state().lanes.size(), 2u);
+  EXPECT_EQ(home_.status(study_), model::Status::kRunning);
+}
+
+TEST_F(StudyApiTest, AReportMaySayNoMoreThanThatSomebodyIsThere) {
+  post_json("trials:ask", R"({"lease": "60s"})");
+  for (int i = 0; i < 3; ++i) {
+    home_.clock.advance(Duration::seconds(50));
+    EXPECT_EQ(text(post_json("trials/0:report", "{}"), "stop"), "false");
+  }
+  const json::Value told =
+      post_json("trials/0:tell", R"({"state": "pruned", "step": 7, "value": 2})");
+  EXPECT_EQ(text(told, "status"), "\"PRUNED\"");
+  EXPECT_EQ(get_json(path("trials/0")).find("reports")->dump(),
+            R"([{"step":7,"values":{"loss":2}}])");
+}
+
 TEST_F(StudyApiTest, OfSeveralSearchesOneIsNamed) {
   const auto& spec = home_.control().state().jobs.at(study_).spec->steps.front();
   model::StepSpec other = spec;

@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/check.h"
 #include "model/detail/check_tasks.h"
 #include "model/detail/checks.h"
 #include "model/spec.h"
@@ -25,6 +26,7 @@ using detail::invalid;
 
 // What only a step that is run on nodes can have.
 Result<void> check_outside(const StepSpec& step) {
+  CHECK(step.search.has_value(), "only the trials of a search can be run by somebody else");
   if (step.rank_count() != 1) return invalid("num_nodes", "nothing is run, so nothing has ranks");
   if (step.checkpoint) return invalid("checkpoint", "nothing is run that could be resumed");
   return {};

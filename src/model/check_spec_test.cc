@@ -52,6 +52,24 @@ TEST(CheckSpec, AcceptsWhatIsRight) {
   }
 }
 
+// A search whose trials somebody else runs.
+TEST(CheckSpec, WhatNobodyRunsHereHasNeitherRanksNorCheckpoints) {
+  const auto outside = [](const std::function<void(StepSpec&)>& change) {
+    return step_fault([&](StepSpec& step) {
+      step.command.clear();
+      step.params = {interval(Parameter::Kind::kUniform, "0", "1")};
+      step.search = SearchSpec{.objectives = {{"loss", false}}, .max_trials = 4};
+      step.task_count = 4;
+      change(step);
+    });
+  };
+  EXPECT_EQ(outside([](StepSpec&) {}), "");
+  EXPECT_EQ(outside([](StepSpec& step) { step.num_nodes = 2; }), "steps[1].num_nodes");
+  EXPECT_EQ(outside([](StepSpec& step) { step.procs_per_node = 2; }), "steps[1].num_nodes");
+  EXPECT_EQ(outside([](StepSpec& step) { step.checkpoint.emplace(); }), "steps[1].checkpoint");
+  EXPECT_EQ(outside([](StepSpec& step) { step.search.reset(); }), "steps[1].run");
+}
+
 TEST(CheckSpec, Jobs) {
   EXPECT_EQ(fault([](JobSpec& spec) { spec.steps.clear(); }), "steps");
   EXPECT_EQ(fault([](JobSpec& spec) { spec.name = std::string(256, 'n'); }), "name");

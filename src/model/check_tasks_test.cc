@@ -91,6 +91,16 @@ TEST(CheckTasks, AGridIsNoLargerThanItsCells) {
   EXPECT_EQ(fault_of(step), "search.max_trials");
 }
 
+TEST(CheckTasks, AnEarlierTrialHasAValueForEachObjective) {
+  StepSpec step = searching({interval("x")});
+  step.search->from = {{{{"x", "0.5"}}, {"1"}}};
+  EXPECT_EQ(fault_of(step), "");
+  step.search->from.push_back({{{"x", "0.5"}}, {"1", "2"}});
+  EXPECT_EQ(fault_of(step), "search.from[1].values");
+  step.search->from.assign(kEarlierTrialsMax + 1, {{{"x", "0.5"}}, {"1"}});
+  EXPECT_EQ(fault_of(step), "search.from");
+}
+
 TEST(CheckTasks, AHyperbandKnowsItsLastStep) {
   StepSpec step = searching({interval("x")});
   step.search->pruner = PrunerSpec{.kind = PrunerSpec::Kind::kHyperband};
