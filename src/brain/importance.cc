@@ -25,6 +25,7 @@ std::vector<std::pair<std::string, double>> importance_of(const model::StepSpec&
   }
   const std::vector<double> shares = search::importances(space.axes(), points, values);
   std::vector<std::pair<std::string, double>> named;
+  named.reserve(shares.size());
   for (std::size_t axis = 0; axis < shares.size(); ++axis) {
     named.emplace_back(spec.params[axis].name, shares[axis]);
   }

@@ -42,7 +42,7 @@ Result<StepIndex> study_of(const model::JobSpec& spec, const std::string& name) 
 }
 
 Result<TaskIndex> trial_of_path(const http::Request& request) {
-  const std::string text(request.param("trial"));
+  const std::string& text = request.param("trial");
   std::int64_t index = -1;
   const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), index);
   if (failure == std::errc() && rest == text.data() + text.size() && index >= 0) {

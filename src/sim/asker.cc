@@ -102,8 +102,10 @@ std::vector<std::string> Askers::values_for(const model::AttemptRef& attempt) {
   const auto& job = control_.state().jobs.find(attempt.task.job);
   if (job == control_.state().jobs.end()) return {};
   const auto step = static_cast<std::size_t>(attempt.task.step.value());
+  const std::size_t objectives = job->second.spec->steps[step].search->objectives.size();
   std::vector<std::string> values;
-  for (std::size_t i = 0; i < job->second.spec->steps[step].search->objectives.size(); ++i) {
+  values.reserve(objectives);
+  for (std::size_t i = 0; i < objectives; ++i) {
     values.push_back(dice_.chance(20) ? "nan" : std::to_string(dice_.between(-1'000, 1'000)));
   }
   return values;
