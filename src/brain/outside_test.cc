@@ -36,14 +36,14 @@ model::StepSpec outside_step(std::int64_t trials, bool pruned = false) {
 class OutsideTest : public ::testing::Test {
  protected:
   void study(std::int64_t trials, bool pruned = false) {
-    job = desk.submit({outside_step(trials, pruned)});
+    job_ = desk_.submit({outside_step(trials, pruned)});
   }
 
   Decision ask(Duration lease = Duration::seconds(60)) {
     TrialCall call;
-    call.job = job;
+    call.job = job_;
     call.lease = lease;
-    return desk.decide(call);
+    return desk_.decide(call);
   }
   model::AttemptRef asked() { return ask().attempt.value(); }
 
@@ -52,13 +52,13 @@ class OutsideTest : public ::testing::Test {
     TrialCall call = about(attempt, TrialCall::Verb::kTell);
     call.values = std::move(values);
     call.end = end;
-    return desk.decide(call);
+    return desk_.decide(call);
   }
   Decision report(const model::AttemptRef& attempt, std::int64_t at, std::string value) {
     TrialCall call = about(attempt, TrialCall::Verb::kReport);
     call.at = at;
     call.values = {std::move(value)};
-    return desk.decide(call);
+    return desk_.decide(call);
   }
 
   static TrialCall about(const model::AttemptRef& attempt, TrialCall::Verb verb) {
@@ -71,11 +71,11 @@ class OutsideTest : public ::testing::Test {
     return call;
   }
 
-  const Step& step() const { return step_of(desk.brain.state(), job, StepIndex(0)); }
+  const Step& step() const { return step_of(desk_.brain.state(), job_, StepIndex(0)); }
   Status status(std::int64_t trial) const { return status_of(step(), TaskIndex(trial)); }
 
-  Desk desk;
-  JobId job;
+  Desk desk_;
+  JobId job_;
 };
 
 TEST_F(OutsideTest, NeedsNoNode) {
@@ -88,7 +88,7 @@ TEST_F(OutsideTest, NeedsNoNode) {
   EXPECT_FALSE(tell(asked(), {"0.25"}).refusal);
   EXPECT_EQ(step().status, Status::kSucceeded);
   EXPECT_EQ(step().study->best, 1);
-  EXPECT_TRUE(desk.brain.state().lanes.empty());
+  EXPECT_TRUE(desk_.brain.state().lanes.empty());
   EXPECT_FALSE(ask().attempt) << "none is left";
 }
 
@@ -107,11 +107,11 @@ TEST_F(OutsideTest, ATrialWhoseAskerIsSilentGoesToTheNextWithItsParameters) {
   study(1);
   const model::AttemptRef lost = asked();
   const auto params = step().study->trials[0].params;
-  desk.pass(Duration::seconds(59));
-  desk.wake();
+  desk_.pass(Duration::seconds(59));
+  desk_.wake();
   EXPECT_EQ(status(0), Status::kRunning);
-  EXPECT_EQ(desk.brain.next_wake(desk.now), desk.now + Duration::seconds(1));
-  desk.pass(Duration::seconds(1));
+  EXPECT_EQ(desk_.brain.next_wake(desk_.now), desk_.now + Duration::seconds(1));
+  desk_.pass(Duration::seconds(1));
   const model::AttemptRef again = asked();
   EXPECT_EQ(again.task, lost.task);
   EXPECT_EQ(again.attempt, AttemptNumber(2));
@@ -127,7 +127,7 @@ TEST_F(OutsideTest, AReportKeepsTheLease) {
   study(1);
   const model::AttemptRef attempt = asked();
   for (int i = 1; i <= 5; ++i) {
-    desk.pass(Duration::seconds(50));
+    desk_.pass(Duration::seconds(50));
     EXPECT_FALSE(report(attempt, i, "1").refusal);
   }
   EXPECT_FALSE(tell(attempt, {"1"}).refusal);
@@ -139,7 +139,7 @@ TEST_F(OutsideTest, ManyReportsAreFewEvents) {
   const model::AttemptRef attempt = asked();
   std::size_t events = 0;
   for (int i = 1; i <= 600; ++i) {
-    desk.pass(Duration::millis(100));
+    desk_.pass(Duration::millis(100));
     events += report(attempt, i, "1").events.size();
   }
   EXPECT_LE(events, 4u);
@@ -177,39 +177,39 @@ TEST_F(OutsideTest, TheSameEndIsTheSameWhateverItsDigits) {
 TEST_F(OutsideTest, WhoAsksAgainWithTheSameWordGetsWhatItHolds) {
   study(3);
   TrialCall call;
-  call.job = job;
+  call.job = job_;
   call.lease = Duration::seconds(60);
   call.holder = "a word";
-  const Decision first = desk.decide(call);
-  const Decision again = desk.decide(call);
+  const Decision first = desk_.decide(call);
+  const Decision again = desk_.decide(call);
   EXPECT_EQ(again.attempt, first.attempt);
   EXPECT_TRUE(again.repeated);
   EXPECT_TRUE(again.events.empty());
   tell(*first.attempt, {"1"});
-  EXPECT_NE(desk.decide(call).attempt, first.attempt) << "it holds nothing any more";
+  EXPECT_NE(desk_.decide(call).attempt, first.attempt) << "it holds nothing any more";
   EXPECT_NE(ask().attempt->task, first.attempt->task);
 }
 
 TEST_F(OutsideTest, AnAskAtTheEndOfALeaseGetsTheTrialUnderParallel) {
   model::StepSpec spec = outside_step(1);
   spec.parallel = 1;
-  job = desk.submit({spec});
+  job_ = desk_.submit({spec});
   EXPECT_TRUE(ask().attempt);
-  desk.pass(Duration::seconds(60));
+  desk_.pass(Duration::seconds(60));
   EXPECT_TRUE(ask().attempt) << "nobody has looked since it ended";
 }
 
 TEST_F(OutsideTest, ASearchWhoseTimeIsOverWaitsForNobody) {
   model::StepSpec spec = outside_step(1);
   spec.search->max_duration = Duration::seconds(100);
-  job = desk.submit({spec});
+  job_ = desk_.submit({spec});
   EXPECT_TRUE(ask().attempt);
-  desk.pass(Duration::seconds(60));
-  desk.wake();
+  desk_.pass(Duration::seconds(60));
+  desk_.wake();
   EXPECT_EQ(status(0), Status::kRecovering);
-  desk.pass(Duration::seconds(40));
-  EXPECT_EQ(desk.brain.next_wake(desk.now), desk.now);
-  desk.wake();
+  desk_.pass(Duration::seconds(40));
+  EXPECT_EQ(desk_.brain.next_wake(desk_.now), desk_.now);
+  desk_.wake();
   EXPECT_EQ(status(0), Status::kPruned);
   EXPECT_TRUE(model::is_end(step().status));
 }
@@ -218,28 +218,28 @@ TEST_F(OutsideTest, AControlThatWasAwayCountsNobodyAsSilent) {
   study(2);
   const model::AttemptRef one = asked();
   const model::AttemptRef two = asked();
-  desk.pass(Duration::seconds(600));
-  desk.decide(model::Recovered());
-  desk.pass(Duration::seconds(59));
-  desk.wake();
+  desk_.pass(Duration::seconds(600));
+  desk_.decide(model::Recovered());
+  desk_.pass(Duration::seconds(59));
+  desk_.wake();
   EXPECT_FALSE(tell(one, {"1"}).refusal);
   EXPECT_FALSE(tell(two, {"1"}).refusal);
-  EXPECT_TRUE(desk.decide(model::Recovered()).events.empty()) << "nobody holds anything";
+  EXPECT_TRUE(desk_.decide(model::Recovered()).events.empty()) << "nobody holds anything";
 }
 
 TEST_F(OutsideTest, AReportWithoutAValueKeepsTheLease) {
   study(1);
   const model::AttemptRef attempt = asked();
-  desk.pass(Duration::seconds(50));
-  EXPECT_FALSE(desk.decide(about(attempt, TrialCall::Verb::kReport)).refusal);
-  desk.pass(Duration::seconds(50));
+  desk_.pass(Duration::seconds(50));
+  EXPECT_FALSE(desk_.decide(about(attempt, TrialCall::Verb::kReport)).refusal);
+  desk_.pass(Duration::seconds(50));
   EXPECT_FALSE(tell(attempt, {"1"}).refusal);
 }
 
 TEST_F(OutsideTest, AFailedTrialFollowsTheRetryPolicy) {
   model::StepSpec spec = outside_step(1);
   spec.retry.max = 1;
-  job = desk.submit({spec});
+  job_ = desk_.submit({spec});
   const model::AttemptRef first = asked();
   EXPECT_FALSE(tell(first, {}, TrialEnd::kFailed).refusal);
   EXPECT_TRUE(tell(first, {}, TrialEnd::kFailed).repeated);
@@ -268,7 +268,7 @@ TEST_F(OutsideTest, WrongValuesAreRefusedAndTheTrialGoesOn) {
 TEST_F(OutsideTest, TrialsThatNobodyAskedForAreNotThere) {
   study(2);
   const model::AttemptRef attempt = asked();
-  EXPECT_EQ(tell(Desk::ref(job, 0, 1), {"1"}).refusal->code, Errc::kNotFound);
+  EXPECT_EQ(tell(Desk::ref(job_, 0, 1), {"1"}).refusal->code, Errc::kNotFound);
   EXPECT_EQ(tell({attempt.task, AttemptNumber(2)}, {"1"}).refusal->code, Errc::kNotFound);
   EXPECT_EQ(tell({attempt.task, AttemptNumber(0)}, {"1"}).refusal->code, Errc::kNotFound);
 }
@@ -294,7 +294,7 @@ TEST_F(OutsideTest, AnAskerMayPrune) {
   call.end = TrialEnd::kPruned;
   call.at = 3;
   call.values = {"7"};
-  EXPECT_FALSE(desk.decide(call).refusal);
+  EXPECT_FALSE(desk_.decide(call).refusal);
   EXPECT_EQ(status(0), Status::kPruned);
   EXPECT_EQ(step().study->trials[0].reports.back(), (TrialReport{3, {"7"}}));
   EXPECT_EQ(step().study->best, 0) << "of those that came furthest";
@@ -303,7 +303,7 @@ TEST_F(OutsideTest, AnAskerMayPrune) {
 TEST_F(OutsideTest, ParallelHoldsForAskersToo) {
   model::StepSpec spec = outside_step(3);
   spec.parallel = 1;
-  job = desk.submit({spec});
+  job_ = desk_.submit({spec});
   const model::AttemptRef attempt = asked();
   EXPECT_FALSE(ask().attempt);
   tell(attempt, {"1"});
@@ -313,31 +313,31 @@ TEST_F(OutsideTest, ParallelHoldsForAskersToo) {
 TEST_F(OutsideTest, HaltAndCancelEndWhatIsHeld) {
   study(2);
   const model::AttemptRef attempt = asked();
-  desk.request(job, model::JobRequest::Verb::kHalt);
+  desk_.request(job_, model::JobRequest::Verb::kHalt);
   EXPECT_EQ(status(0), Status::kPaused);
   EXPECT_EQ(ask().refusal->code, Errc::kConflict);
   EXPECT_EQ(tell(attempt, {"1"}).refusal->code, Errc::kConflict);
-  desk.request(job, model::JobRequest::Verb::kResume);
+  desk_.request(job_, model::JobRequest::Verb::kResume);
   const model::AttemptRef again = asked();
   EXPECT_EQ(again.task, attempt.task);
-  desk.request(job, model::JobRequest::Verb::kCancel);
+  desk_.request(job_, model::JobRequest::Verb::kCancel);
   EXPECT_EQ(status(0), Status::kCancelled);
-  EXPECT_EQ(desk.brain.state().jobs.at(job).status, Status::kCancelled);
-  EXPECT_TRUE(desk.brain.state().lanes.empty());
+  EXPECT_EQ(desk_.brain.state().jobs.at(job_).status, Status::kCancelled);
+  EXPECT_TRUE(desk_.brain.state().lanes.empty());
 }
 
 TEST_F(OutsideTest, WaitsForTheStepsBeforeIt) {
-  desk.join("a", 1);
+  desk_.join("a", 1);
   model::StepSpec after = outside_step(1);
   after.depends_on = {StepIndex(0)};
-  job = desk.submit({testing::step("prepare"), after});
+  job_ = desk_.submit({testing::step("prepare"), after});
   TrialCall call;
-  call.job = job;
+  call.job = job_;
   call.step = StepIndex(1);
   call.lease = Duration::seconds(60);
-  EXPECT_EQ(desk.decide(call).refusal->code, Errc::kConflict);
-  desk.ended("a", Desk::ref(job, 0, 0));
-  EXPECT_TRUE(desk.decide(call).attempt);
+  EXPECT_EQ(desk_.decide(call).refusal->code, Errc::kConflict);
+  desk_.ended("a", Desk::ref(job_, 0, 0));
+  EXPECT_TRUE(desk_.decide(call).attempt);
 }
 
 TEST_F(OutsideTest, LearnsFromEarlierStudies) {
@@ -349,7 +349,7 @@ TEST_F(OutsideTest, LearnsFromEarlierStudies) {
   }
   spec.search->from.push_back({{{"x", "7"}}, {"0"}});    // Not possible here.
   spec.search->from.push_back({{{"x", "0"}}, {"nan"}});  // Nothing to learn.
-  job = desk.submit({spec});
+  job_ = desk_.submit({spec});
   for (int i = 0; i < 10; ++i) {
     const model::AttemptRef attempt = asked();
     const std::string x = step().study->trials.back().params.front().second;
@@ -362,16 +362,16 @@ TEST_F(OutsideTest, LearnsFromEarlierStudies) {
 TEST_F(OutsideTest, AStepThatIsRunHereCannotBeAsked) {
   model::StepSpec spec = outside_step(1);
   spec.command = {"/bin/true"};
-  job = desk.submit({spec});
+  job_ = desk_.submit({spec});
   EXPECT_EQ(ask().refusal->code, Errc::kConflict);
 }
 
 TEST_F(OutsideTest, WhoAsksWhyIsToldToAsk) {
   study(2);
-  const auto waits = explain(desk.brain.state(), job, desk.now);
+  const auto waits = explain(desk_.brain.state(), job_, desk_.now);
   ASSERT_TRUE(waits.ok());
   EXPECT_EQ(waits->front().reason, "NotAsked");
-  EXPECT_EQ(waits->front().remedy, "runnel study ask " + job.str());
+  EXPECT_EQ(waits->front().remedy, "runnel study ask " + job_.str());
 }
 
 }  // namespace
