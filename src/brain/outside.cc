@@ -39,6 +39,12 @@ Error conflict(std::string what, std::string hint) {
   return Error(Errc::kConflict, std::move(what)).with_hint(std::move(hint));
 }
 
+// The attempt of the one trial that a lane of somebody outside holds.
+AttemptRef attempt_on(const Turn& turn, const Lane& lane) {
+  const model::TaskRef task{lane.job, lane.step, lane.queue.front()};
+  return {task, find_task(turn.state(), task)->live->number};
+}
+
 // --- Asking.
 
 std::optional<Error> why_nobody_asks(const Job& job, const TrialCall& input) {
@@ -67,9 +73,7 @@ std::optional<AttemptRef> held_by_asker(const Turn& turn, const TrialCall& input
   for (const auto& [until, id] : turn.index().leases) {
     const Lane& lane = turn.state().lanes.at(id);
     const bool of_study = lane.job == input.job && lane.step == input.step;
-    if (!of_study || lane.holder != input.holder) continue;
-    const model::TaskRef task{lane.job, lane.step, lane.queue.front()};
-    return AttemptRef{task, find_task(turn.state(), task)->live->number};
+    if (of_study && lane.holder == input.holder) return attempt_on(turn, lane);
   }
   return std::nullopt;
 }
@@ -94,8 +98,7 @@ void ask(Turn& turn, const Job& job, const TrialCall& input) {
   const LaneId lane = opened.lane;
   turn.emit(std::move(opened));
   bind(turn, lane, key, 1);
-  const model::TaskRef task{key.job, key.step, turn.state().lanes.at(lane).queue.front()};
-  turn.called = AttemptRef{task, find_task(turn.state(), task)->attempts};
+  turn.called = attempt_on(turn, turn.state().lanes.at(lane));
   turn.emit(model::AttemptRunning{*turn.called, lane, turn.now()});
 }
 
@@ -216,9 +219,8 @@ void end_outside(Turn& turn, LaneId id, model::EndCause cause, std::string messa
   const Lane& lane = turn.state().lanes.at(id);
   CHECK(lane.outside(), "a node ends what runs on it");
   CHECK(lane.queue.size() == 1, "a lane that somebody outside holds has one trial");
-  const model::TaskRef task{lane.job, lane.step, lane.queue.front()};
   model::RankReport last;
-  last.attempt = {task, find_task(turn.state(), task)->live->number};
+  last.attempt = attempt_on(turn, lane);
   last.ended = true;
   last.ended_at = turn.now();
   last.code = code;

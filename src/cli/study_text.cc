@@ -21,6 +21,17 @@ std::string values_text(const json::Value& owner, std::string_view key) {
   return text;
 }
 
+// A line for each parameter.
+std::string params_text(const json::Value& owner) {
+  const json::Value* params = owner.find("params");
+  std::string text;
+  if (params == nullptr) return text;
+  for (const auto& [name, value] : params->as_object()) {
+    text += "  " + name + " = " + scalar_text(value) + "\n";
+  }
+  return text;
+}
+
 std::string or_dash(std::string text) { return text.empty() ? "-" : std::move(text); }
 
 // The names of all trials' params or values, in their order.
@@ -127,14 +138,8 @@ std::string trials_csv(const json::Value& answer, const Arguments&) {
 }
 
 std::string best_text(const json::Value& best, const Arguments&) {
-  std::string text = "trial " + std::to_string(number_of(best, "trial")) + ": " +
-                     values_text(best, "values") + "\n";
-  const json::Value* params = best.find("params");
-  if (params == nullptr) return text;
-  for (const auto& [name, value] : params->as_object()) {
-    text += "  " + name + " = " + scalar_text(value) + "\n";
-  }
-  return text;
+  return "trial " + std::to_string(number_of(best, "trial")) + ": " + values_text(best, "values") +
+         "\n" + params_text(best);
 }
 
 std::string trial_text(const json::Value& trial, const Arguments& arguments) {
@@ -149,14 +154,8 @@ std::string trial_text(const json::Value& trial, const Arguments& arguments) {
   }
   std::string text = "trial " + std::to_string(number_of(trial, "trial")) + ", attempt " +
                      std::to_string(number_of(trial, "attempt"));
-  const json::Value* params = trial.find("params");
-  text += arguments.command == Command::kStudyAsk ? "" : ": " + text_of(trial, "status");
-  text += "\n";
-  if (arguments.command != Command::kStudyAsk || params == nullptr) return text;
-  for (const auto& [name, value] : params->as_object()) {
-    text += "  " + name + " = " + scalar_text(value) + "\n";
-  }
-  return text;
+  if (arguments.command == Command::kStudyAsk) return text + "\n" + params_text(trial);
+  return text + ": " + text_of(trial, "status") + "\n";
 }
 
 }  // namespace runnel::cli

@@ -129,7 +129,7 @@ class Api {
   Async<http::Reply> get_trial(http::Request request);
   Async<http::Reply> importance(http::Request request);
   // Makes a document of a study that is in the state; `step` is the request's.
-  using StudyView = std::function<std::string(const brain::Job&, StepIndex)>;
+  using StudyView = std::function<Result<std::string>(const brain::Job&, StepIndex)>;
   Async<http::Reply> view_study(http::Request request, StudyView view);
   Async<http::Reply> ask_trial(http::Request request);
   Async<http::Reply> report_trial(http::Request request);

@@ -88,19 +88,15 @@ Error archived(const JobId& job) {
       .with_hint("runnel show " + job.str());
 }
 
-Result<std::string> one_trial(const brain::State& state, const JobId& id, const std::string& name,
-                              TaskIndex trial) {
-  const auto job = state.jobs.find(id);
-  if (job == state.jobs.end()) return archived(id);
-  const StepIndex step = TRY(study_of(*job->second.spec, name));
-  const auto& study = job->second.steps.at(static_cast<std::size_t>(step.value())).study;
+Result<std::string> one_trial(const brain::Job& job, StepIndex step, TaskIndex trial) {
+  const auto& study = job.steps.at(static_cast<std::size_t>(step.value())).study;
   if (trial.value() < static_cast<std::int64_t>(study->trials.size())) {
-    return trial_document(job->second, step, trial);
+    return trial_document(job, step, trial);
   }
   return Error(Errc::kNotFound, "nobody has asked for trial " + std::to_string(trial.value()))
       .with_field("trial")
       .with_value(std::to_string(trial.value()))
-      .with_hint("list them: runnel study show " + id.str());
+      .with_hint("list them: runnel study show " + job.id.str());
 }
 
 }  // namespace
@@ -114,7 +110,7 @@ Async<http::Reply> Api::view_study(http::Request request, StudyView view) {
         if (live == writer.state().jobs.end()) return Result<std::string>(archived(job));
         const Result<StepIndex> step = study_of(*live->second.spec, name);
         if (!step.ok()) return Result<std::string>(step.error());
-        return Result<std::string>(view(live->second, *step));
+        return view(live->second, *step);
       });
   co_return http::Response::json_text(CO_TRY(std::move(text)));
 }
@@ -132,13 +128,9 @@ Async<http::Reply> Api::list_trials(http::Request request) {
 Async<http::Reply> Api::get_trial(http::Request request) {
   CO_TRY(known_only(request, {"step"}));
   const TaskIndex trial = CO_TRY(trial_of_path(request));
-  Result<JobId> found = co_await job_of_path(request);
-  const JobId job = CO_TRY(std::move(found));
-  Result<std::string> text = co_await controller_.answer<std::string>(
-      [job, trial, name = text_of(request, "step")](const LogWriter& writer) {
-        return one_trial(writer.state(), job, name, trial);
-      });
-  co_return http::Response::json_text(CO_TRY(std::move(text)));
+  co_return co_await view_study(std::move(request), [trial](const brain::Job& job, StepIndex step) {
+    return one_trial(job, step, trial);
+  });
 }
 
 Async<http::Reply> Api::importance(http::Request request) {
