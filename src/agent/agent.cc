@@ -7,6 +7,7 @@
 #include "agent/hooks/secrets.h"
 #include "agent/log_index.h"
 #include "agent/metrics_reader.h"
+#include "agent/runner/folders.h"
 #include "agent/usage_reader.h"
 #include "base/check.h"
 #include "env/files.h"
@@ -63,6 +64,18 @@ std::string plain_path(std::string_view path) {
   return plain;
 }
 
+std::string checkpoint_dir(std::string_view named) {
+  std::string plain = plain_path(named);
+  return plain.empty() ? std::string(kDefaultCheckpointDir) : plain;
+}
+
+CheckpointCopy copy_of(const std::string& home, const PlaceStart& place,
+                       const model::CheckpointSource& source) {
+  const std::string own = task_folder(home, place.attempt.task);
+  return {task_folder(home, source.task) + "/" + checkpoint_dir(source.dir),
+          own + "/" + place.checkpoint_dir, own, source.number};
+}
+
 std::vector<std::string> inherited_by_tasks(const AgentOptions& options) {
   std::vector<std::string> variables = inheritable(options.environment);
   if (!options.api.empty()) variables.push_back("RUNNEL_API=" + options.api);
@@ -95,6 +108,7 @@ Agent::~Agent() { CHECK(!files_, "an agent is destroyed before stop()"); }
 Async<void> Agent::start() {
   CHECK(!files_, "an agent starts twice");
   files_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-files"}));
+  copies_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-copies"}));
   removals_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-removals"}));
   Result<void> met = co_await meet_runner();
   CO_TRY(std::move(met));
@@ -112,7 +126,7 @@ Async<void> Agent::stop() {
   // One turn, for the writer to take what was sent.
   (void)co_await loop_.sleep(Duration::millis(1));
   (void)co_await gate_.close();
-  for (std::unique_ptr<async::Worker>* worker : {&removals_, &files_}) {
+  for (std::unique_ptr<async::Worker>* worker : {&removals_, &copies_, &files_}) {
     if (*worker) (void)co_await (*worker)->stop();
     worker->reset();
   }
@@ -163,6 +177,7 @@ void Agent::take_inventory(Facts facts) {
     ready_ = false;
     known_.clear();
     waiting_.clear();
+    preparing_.clear();
     in_flight_ = 0;
     metrics_.forget_all();
     for (auto& [job, use] : jobs_) use = {0, clock_.boot()};
@@ -289,13 +304,46 @@ void Agent::take_start(const NodeId& node, const model::StartOrder& order) {
   if (known_.contains(of)) return;
   Result<PlaceStart> place = place_of(node, order);
   if (!place.ok()) return refuse(node, order, place.error().to_string());
-  if (waiting_.size() >= kWaitingMax) {
+  if (waiting_.size() + preparing_.size() >= kWaitingMax) {
     return refuse(node, order, "more than " + std::to_string(kWaitingMax) + " attempts wait here");
   }
   known_[of].ranks_left = order.rank_count;
   if (order.follow_metrics && order.first_rank == 0) metrics_.follow(of);
   job_begins(order.attempt.task.job);
-  waiting_.push_back(std::move(*place));
+  if (!order.checkpoint_from) {
+    waiting_.push_back(std::move(*place));
+    return;
+  }
+  CheckpointCopy copy = copy_of(options_.home, *place, *order.checkpoint_from);
+  preparing_[of] = {std::move(*place), ++preparations_};
+  (void)loop_.spawn(gate_, prepare(of, preparations_, std::move(copy)));
+}
+
+// Whoever was withdrawn meanwhile, or told anew, has another preparation or none.
+Async<void> Agent::prepare(AttemptOnNode of, std::int64_t preparation, CheckpointCopy copy) {
+  const Result<void> made = co_await copied(std::move(copy));
+  CO_TRY(gate_.token().check());
+  const auto found = preparing_.find(of);
+  if (found == preparing_.end() || found->second.preparation != preparation) co_return {};
+  PlaceStart place = std::move(found->second.place);
+  preparing_.erase(found);
+  if (made.ok()) {
+    waiting_.push_back(std::move(place));
+    if (ready_) hand_over();
+  } else {
+    give_up(place, made.error().to_string());
+  }
+  co_return {};
+}
+
+Async<void> Agent::copied(CheckpointCopy copy) {
+  for (int tries = 1;; ++tries) {
+    Result<void> made = co_await copies_->run([copy] { return copy_checkpoint(copy); });
+    const bool again = !made.ok() && made.error().code == Errc::kUnavailable;
+    if (!again || tries == kCopiesMax) co_return made;
+    Result<void> slept = co_await loop_.sleep(kCopyAgainAfter, gate_.token());
+    CO_TRY(std::move(slept));
+  }
 }
 
 Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& order) const {
@@ -313,9 +361,7 @@ Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& 
   place.workdir = order.workdir.empty() ? "/" : order.workdir;
   const bool lasting = order.keep_task_dir || order.num_nodes > 1;
   place.task_folder = lasting ? TaskFolderKind::kLasting : TaskFolderKind::kLane;
-  const bool named = order.checkpoint && !order.checkpoint->dir.empty();
-  place.checkpoint_dir = named ? plain_path(order.checkpoint->dir) : "";
-  if (place.checkpoint_dir.empty()) place.checkpoint_dir = kDefaultCheckpointDir;
+  place.checkpoint_dir = checkpoint_dir(order.checkpoint ? order.checkpoint->dir : "");
   place.memory_max = order.memory_max;
   place.max_duration = order.max_duration;
   place.grace = order.grace;
@@ -358,21 +404,39 @@ void Agent::take_stop(const NodeId& node, const model::StopOrder& order, StopBat
   }
 }
 
-// It waits here: the runner never hears of it.
-void Agent::withdraw(const AttemptOnNode& of) {
+std::optional<PlaceStart> Agent::take_waiting(const AttemptOnNode& of) {
+  std::optional<PlaceStart> taken;
+  if (const auto found = preparing_.find(of); found != preparing_.end()) {
+    taken = std::move(found->second.place);
+    preparing_.erase(found);
+    return taken;
+  }
   const auto place = std::find_if(waiting_.begin(), waiting_.end(), [&](const PlaceStart& start) {
     return start.node == of.node && start.attempt == of.attempt;
   });
-  CHECK(place != waiting_.end(), "an attempt neither waits nor was handed over");
-  model::StartOrder order;
-  order.attempt = of.attempt;
-  order.first_rank = place->first_rank;
-  order.rank_count = place->rank_count();
+  if (place == waiting_.end()) return taken;
+  taken = std::move(*place);
   waiting_.erase(place);
+  return taken;
+}
+
+// It waits here: the runner never hears of it.
+void Agent::withdraw(const AttemptOnNode& of) {
+  const std::optional<PlaceStart> place = take_waiting(of);
+  CHECK(place.has_value(), "an attempt neither waits nor was handed over");
+  give_up(*place, "stopped before it started");
+}
+
+void Agent::give_up(const PlaceStart& place, const std::string& message) {
+  const AttemptOnNode of{place.node, place.attempt};
+  model::StartOrder order;
+  order.attempt = place.attempt;
+  order.first_rank = place.first_rank;
+  order.rank_count = place.rank_count();
   known_.erase(of);
   metrics_.forget(of);
   job_goes_on(of.attempt.task.job, -1);
-  refuse(of.node, order, "stopped before it started");
+  refuse(of.node, order, message);
 }
 
 // In batches of a bounded size, as long as the runner has room.

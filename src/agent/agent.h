@@ -4,9 +4,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/hooks/checkpoint_copy.h"
 #include "agent/log_reader.h"
 #include "agent/log_watch.h"
 #include "agent/metrics_watch.h"
@@ -60,8 +62,8 @@ struct AgentEvents {
 //           there, and control sends the difference. Files of deleted jobs go in any case, at the
 //           order or, when that was lost, after the next join. At most kInFlightMax attempts are
 //           handed to the runner at once, the others wait here in order.
-// Threads:  the loop's only; two workers: "agent-files" reads logs, "agent-removals" removes
-//           folders, however long that takes.
+// Threads:  the loop's only; three workers: "agent-files" reads logs, "agent-copies" copies
+//           checkpoints and "agent-removals" removes folders, however long that takes.
 // Lifetime: start() .. stop(), which is awaited before destruction. The runner outlives the agent:
 //           its attempts go on, and the next agent finds them.
 // Why:      everything that needs the home's files and the runner's socket, so that control stays
@@ -72,6 +74,8 @@ class Agent {
   static constexpr std::size_t kWaitingMax = 65'536;
   static constexpr std::size_t kBatchBytesMax = 4 << 20;
   static constexpr Duration kReconnectAfter = Duration::millis(200);
+  static constexpr Duration kCopyAgainAfter = Duration::millis(100);
+  static constexpr int kCopiesMax = 100;  // Of a checkpoint that is being written.
   static constexpr Duration kLogLinger = Duration::seconds(5);
 
   Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, AgentEvents events);
@@ -117,8 +121,12 @@ class Agent {
   Result<PlaceStart> place_of(const NodeId& node, const model::StartOrder& order) const;
   void refuse(const NodeId& node, const model::StartOrder& order, const std::string& message);
   void take_stop(const NodeId& node, const model::StopOrder& order, StopBatch& batch);
+  Async<void> prepare(AttemptOnNode of, std::int64_t preparation, CheckpointCopy copy);
+  Async<void> copied(CheckpointCopy copy);
+  std::optional<PlaceStart> take_waiting(const AttemptOnNode& of);
   void hand_over();
   void withdraw(const AttemptOnNode& of);
+  void give_up(const PlaceStart& place, const std::string& message);
   Async<void> remove_job(JobId job);
   Async<void> sweep();
   void job_begins(const JobId& job);
@@ -135,6 +143,7 @@ class Agent {
   LogReader reader_;
   MetricsWatch metrics_;
   std::unique_ptr<async::Worker> files_;
+  std::unique_ptr<async::Worker> copies_;
   std::unique_ptr<async::Worker> removals_;
   async::Gate gate_;
 
@@ -145,6 +154,13 @@ class Agent {
   async::Latch joined_;  // It has been told once.
   std::map<AttemptOnNode, Known> known_;
   std::deque<PlaceStart> waiting_;
+  // Whose folders are made ready before they wait.
+  struct Preparing {
+    PlaceStart place;
+    std::int64_t preparation = 0;  // One of an earlier life of the runner must not end this one.
+  };
+  std::map<AttemptOnNode, Preparing> preparing_;
+  std::int64_t preparations_ = 0;
   std::size_t in_flight_ = 0;
   std::map<NodeId, model::NodeInventory> inventory_;
   struct JobUse {

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/log_index.h"
+#include "agent/runner/folders.h"
 #include "agent/runner/journal.h"
 #include "agent/runner/runner.h"
 #include "agent/testing/runner_process.h"
@@ -172,6 +173,50 @@ TEST_F(AgentTest, TellsWhatATrialReportedBeforeItsEnd) {
   EXPECT_EQ(control.metrics.front().step, 1);
   EXPECT_FALSE(control.metrics.front().last);
   EXPECT_EQ(control.metrics.back(), (model::MetricReport{order.attempt, 2, {{"loss", "2"}}, true}));
+}
+
+model::StartOrder saving_order() {
+  model::StartOrder order = order_of(R"(echo good > "$RUNNEL_CHECKPOINT_DIR/model")");
+  order.keep_task_dir = true;
+  return order;
+}
+
+// The second attempt of another task, which goes on from what the donor saved.
+model::StartOrder order_after(const model::StartOrder& donor, const std::string& script) {
+  model::StartOrder order = order_of(script, 7, 7);
+  const model::TaskRef& task = donor.attempt.task;
+  order.attempt.attempt = AttemptNumber(2);
+  order.keep_task_dir = true;
+  order.checkpoint_from = model::CheckpointSource{task, "", 1};
+  return order;
+}
+
+TEST_F(AgentTest, BeginsWithTheCheckpointOfAnotherTask) {
+  AgentHarness control(home_.path());
+  ASSERT_TRUE(control.started.ok());
+  const model::StartOrder donor = saving_order();
+  ASSERT_TRUE(control.start(donor).ok());
+  EXPECT_EQ(control.end_of(donor.attempt).code, 0);
+  const model::StartOrder member = order_after(donor, R"(cat "$RUNNEL_RESUME_FROM/model")");
+  ASSERT_TRUE(control.start(member).ok());
+  EXPECT_EQ(control.end_of(member.attempt).code, 0);
+  EXPECT_EQ(text_of(control, all()), "good\n");
+}
+
+TEST_F(AgentTest, AnAttemptWhoseCheckpointCannotBeCopiedHasNotStarted) {
+  AgentHarness control(home_.path());
+  ASSERT_TRUE(control.started.ok());
+  const model::StartOrder donor = saving_order();
+  ASSERT_TRUE(control.start(donor).ok());
+  EXPECT_EQ(control.end_of(donor.attempt).code, 0);
+  const model::StartOrder member = order_after(donor, "true");
+  const std::string folder = task_folder(home_.path(), member.attempt.task);
+  std::filesystem::create_directories(std::filesystem::path(folder).parent_path());
+  std::ofstream(folder) << "in the way";
+  ASSERT_TRUE(control.start(member).ok());
+  const model::RankReport end = control.end_of(member.attempt);
+  EXPECT_EQ(end.cause, EndCause::kNotStarted);
+  EXPECT_NE(end.message.find("make the folder"), std::string::npos) << end.message;
 }
 
 TEST_F(AgentTest, TellsNothingOfTasksThatNobodySearches) {

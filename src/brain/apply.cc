@@ -295,7 +295,7 @@ class Fold {
     CHECK(event.trial.value() == static_cast<std::int64_t>(study.trials.size()),
           "trials are asked for in the order of their numbers");
     if (study.trials.empty()) study.begun_at = now_;
-    study.trials.push_back({event.params, {}, false, std::nullopt});
+    study.trials.push_back({.params = event.params});
     study.history.push_back({Study::Moment::What::kAsked, event.trial.value()});
   }
 
@@ -319,6 +319,14 @@ class Fold {
     Study& study = study_at(event.job, event.step);
     unpark(study, event.trial);
     study.history.push_back({Study::Moment::What::kPromoted, event.trial.value()});
+  }
+
+  void operator()(const model::TrialMoved& event) {
+    Trial& trial = trial_at(event.job, event.step, event.trial);
+    trial.moves.push_back(
+        {event.donor.value(), event.at, std::exchange(trial.params, event.params)});
+    study_at(event.job, event.step)
+        .history.push_back({Study::Moment::What::kMoved, event.trial.value()});
   }
 
   void operator()(const model::TrialTold& event) {

@@ -127,6 +127,7 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::TrialReported&) {},
           [&](const model::TrialParked&) {},
           [&](const model::TrialPromoted&) {},
+          [&](const model::TrialMoved&) {},
           [&](const model::TrialTold&) {},
       },
       event);

@@ -88,6 +88,7 @@ class OrderBook::Collector {
   void operator()(const model::TrialReported&) {}
   void operator()(const model::TrialParked&) {}
   void operator()(const model::TrialPromoted&) {}
+  void operator()(const model::TrialMoved&) {}
   void operator()(const model::TrialTold&) {}
 
   std::vector<model::NodeOrders> take() {

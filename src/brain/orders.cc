@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "brain/brain.h"
 #include "brain/places.h"
+#include "brain/population.h"
 #include "brain/task_environment.h"
 
 namespace runnel::brain {
@@ -77,6 +78,23 @@ model::StartOrder order_of(const TaskView& task, const Share& share) {
   return order;
 }
 
+// The folder's name is the donor's own, should it depend on parameters.
+std::optional<model::CheckpointSource> source_of(const TaskView& task) {
+  auto source = checkpoint_source(task.state, task.attempt.task);
+  if (!source) return std::nullopt;
+  CHECK(task.step.checkpoint.has_value(), "a population that keeps no checkpoints");
+  const Study& study = *step_of(task.state, task.job.id, task.attempt.task.step).study;
+  const auto donor = static_cast<std::size_t>(source->task.index.value());
+  const TaskView view{task.state,
+                      task.job,
+                      task.step,
+                      task.lane,
+                      {source->task, task.attempt.attempt},
+                      study.trials.at(donor).params};
+  source->dir = fill(view, task.step.checkpoint->dir);
+  return source;
+}
+
 StopReason reason_of(Status stopping) {
   switch (stopping) {
     case Status::kPaused: return StopReason::kHalted;
@@ -131,7 +149,10 @@ std::optional<model::StartOrder> start_order(const State& state, const model::At
   if (share.rank_count == 0 || all_ranks_ended(*live, share)) return std::nullopt;
   const Job& job = state.jobs.at(attempt.task.job);
   const model::StepSpec& step = spec_of(state, attempt.task.job, attempt.task.step);
-  return order_of(TaskView{state, job, step, lane, attempt, live->params}, share);
+  const TaskView task{state, job, step, lane, attempt, live->params};
+  model::StartOrder order = order_of(task, share);
+  order.checkpoint_from = source_of(task);
+  return order;
 }
 
 std::optional<model::StopOrder> stop_order(const State& state, const model::AttemptRef& attempt,

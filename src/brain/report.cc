@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "brain/outcome.h"
 #include "brain/places.h"
+#include "brain/population.h"
 #include "brain/trials.h"
 #include "brain/turn.h"
 
@@ -161,6 +162,7 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   const LaneId lane = live.lane;
   turn.emit(std::move(ended));
   tell_trial(turn, attempt.task);
+  move_member(turn, attempt.task);
   promote_trials(turn, {attempt.task.job, attempt.task.step});
   turn.touch_lane(lane);
   turn.touch_step(attempt.task.job, attempt.task.step);

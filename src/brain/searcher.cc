@@ -1,6 +1,7 @@
 #include "brain/searcher.h"
 
 #include <cmath>
+#include <limits>
 
 #include "base/check.h"
 #include "search/decimal.h"
@@ -53,6 +54,8 @@ Searcher::Searcher(std::shared_ptr<const model::JobSpec> job, StepIndex step)
       space_(spec_.params),
       sampler_(search::make_sampler({&*spec_.search, &space_, seed_of(*job_, step)})),
       pruner_(pruner_of(spec_)) {
+  const auto& population = spec_.search->population;
+  if (population) population_.emplace(*population, space_.axes(), seed_of(*job_, step));
   tell_earlier();
 }
 
@@ -78,16 +81,32 @@ void Searcher::catch_up(const Study& study) {
     switch (what) {
       case Study::Moment::What::kAsked: tell_asked(trial, number); break;
       case Study::Moment::What::kReported: tell_reported(trial, number); break;
-      case Study::Moment::What::kPromoted: pruner_->promoted(number); break;
+      case Study::Moment::What::kPromoted:
+        if (pruner_) pruner_->promoted(number);
+        break;
+      case Study::Moment::What::kMoved: tell_moved(trial, number); break;
       case Study::Moment::What::kTold: tell_told(trial, number); break;
     }
   }
 }
 
+// Its parameters were those that its first move left.
 void Searcher::tell_asked(const Trial& trial, std::int64_t number) {
-  Result<search::Point> point = space_.point(trial.params);
+  const auto& params = trial.moves.empty() ? trial.params : trial.moves.front().left;
+  Result<search::Point> point = space_.point(params);
   CHECK(point.ok(), "a trial was asked for with parameters outside of its space");
   sampler_->asked(earlier_ + number, *point);
+  if (population_) population_->moved(number, *std::move(point));
+}
+
+void Searcher::tell_moved(const Trial& trial, std::int64_t number) {
+  CHECK(population_.has_value(), "a trial of no population has moved");
+  const std::size_t seen = ++moves_seen_[number];
+  const auto& params = seen < trial.moves.size() ? trial.moves[seen].left : trial.params;
+  Result<search::Point> point = space_.point(params);
+  CHECK(point.ok(), "a member has moved outside of its space");
+  population_->moved(number, *std::move(point));
+  exploits_.erase(number);
 }
 
 // The pruner hears of the reports that it asked for; the last report of an attempt may be another.
@@ -95,14 +114,28 @@ void Searcher::tell_reported(const Trial& trial, std::int64_t number) {
   std::size_t& seen = reports_seen_[number];
   const TrialReport& report = trial.reports.at(seen++);
   verdicts_[number] = search::Verdict::kGoOn;
-  if (!pruner_) return;
+  exploits_.erase(number);
   const std::int64_t before = seen > 1 ? trial.reports[seen - 2].at : -1;
-  const std::optional<std::int64_t> next = pruner_->next_step(number, before);
-  if (!next || report.at < *next) return;
+  const std::optional<std::int64_t> next = judged_after(number, before);
+  if (next && report.at >= *next) judge(report, number);
+}
+
+// A loss that is no number will not become one: it is the worst there is.
+void Searcher::judge(const TrialReport& report, std::int64_t number) {
   const std::vector<double> values = values_of(*spec_.search, report);
-  // A loss that is no number will not become one: it is the worst there is.
+  if (population_) {
+    const double value = values.empty() ? std::numeric_limits<double>::max() : values.front();
+    auto exploit = population_->reported(number, report.at, value);
+    if (exploit) exploits_[number] = *std::move(exploit);
+    return;
+  }
   verdicts_[number] = values.empty() ? search::Verdict::kStop
                                      : pruner_->reported(number, report.at, values.front());
+}
+
+std::optional<std::int64_t> Searcher::judged_after(std::int64_t trial, std::int64_t step) const {
+  if (population_) return population_->next_step(trial, step);
+  return pruner_ ? pruner_->next_step(trial, step) : std::nullopt;
 }
 
 void Searcher::tell_told(const Trial& trial, std::int64_t number) {
@@ -113,9 +146,12 @@ void Searcher::tell_told(const Trial& trial, std::int64_t number) {
     outcome.values = values_of(*spec_.search, trial.reports.back());
   }
   if (pruner_) pruner_->ended(number);
+  if (population_) population_->ended(number);
   sampler_->told(earlier_ + number, outcome);
   reports_seen_.erase(number);
+  moves_seen_.erase(number);
   verdicts_.erase(number);
+  exploits_.erase(number);
 }
 
 search::Texts Searcher::suggest(const Study& study) {
@@ -132,14 +168,19 @@ search::Texts Searcher::suggest(const Study& study) {
 }
 
 std::optional<std::int64_t> Searcher::next_judged(const Study& study, std::int64_t trial) const {
-  if (!pruner_) return std::nullopt;
   const auto& reports = study.trials.at(static_cast<std::size_t>(trial)).reports;
-  return pruner_->next_step(trial, reports.empty() ? -1 : reports.back().at);
+  return judged_after(trial, reports.empty() ? -1 : reports.back().at);
 }
 
 search::Verdict Searcher::verdict(std::int64_t trial) const {
   const auto found = verdicts_.find(trial);
   return found == verdicts_.end() ? search::Verdict::kGoOn : found->second;
+}
+
+std::optional<Searcher::Move> Searcher::move(std::int64_t trial) const {
+  const auto found = exploits_.find(trial);
+  if (found == exploits_.end()) return std::nullopt;
+  return Move{found->second.donor, space_.texts(found->second.point)};
 }
 
 std::optional<std::int64_t> Searcher::promotable() const {

@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "brain/study.h"
 #include "model/spec.h"
+#include "search/population.h"
 #include "search/pruner.h"
 #include "search/sampler.h"
 #include "search/space.h"
@@ -36,24 +37,37 @@ class Searcher {
   std::optional<std::int64_t> next_judged(const Study& study, std::int64_t trial) const;
   // Of the trial's last report.
   search::Verdict verdict(std::int64_t trial) const;
-  // A parked trial that should go on.
+  // Whether the trials are a population, and where the trial should go on by its last report.
+  bool is_population() const { return population_.has_value(); }
+  struct Move {
+    std::int64_t donor = 0;
+    search::Texts params;
+  };
+  std::optional<Move> move(std::int64_t trial) const;
+  // A parked trial that should go on. Of a population: brain/population.h.
   std::optional<std::int64_t> promotable() const;
 
  private:
   void tell_earlier();
   void tell_asked(const Trial& trial, std::int64_t number);
   void tell_reported(const Trial& trial, std::int64_t number);
+  void tell_moved(const Trial& trial, std::int64_t number);
   void tell_told(const Trial& trial, std::int64_t number);
+  void judge(const TrialReport& report, std::int64_t number);
+  std::optional<std::int64_t> judged_after(std::int64_t trial, std::int64_t step) const;
 
   std::shared_ptr<const model::JobSpec> job_;
   const model::StepSpec& spec_;
   search::Space space_;
   std::unique_ptr<search::Sampler> sampler_;
   std::unique_ptr<search::Pruner> pruner_;
+  std::optional<search::Population> population_;      // In place of a pruner.
   std::int64_t earlier_ = 0;                          // Trials of other studies, told first.
   std::size_t told_ = 0;                              // Moments of the history.
   std::map<std::int64_t, std::size_t> reports_seen_;  // Of trials that go on.
+  std::map<std::int64_t, std::size_t> moves_seen_;
   std::map<std::int64_t, search::Verdict> verdicts_;
+  std::map<std::int64_t, search::Exploit> exploits_;
 };
 
 // A reported value as searches compare them: smaller is better; nothing when it is no finite

@@ -19,7 +19,7 @@
 // Not in an unnamed namespace: a codec template is made of them.
 namespace runnel::brain {
 
-constexpr model::detail::Words<4> kMomentWords = {"asked", "reported", "promoted", "told"};
+constexpr model::detail::Words<5> kMomentWords = {"asked", "reported", "promoted", "told", "moved"};
 
 std::string_view to_string(Study::Moment::What what) {
   return model::detail::word_of(what, kMomentWords);
@@ -218,8 +218,18 @@ struct Fields<brain::TrialReport> {
 };
 
 template <>
+struct Fields<brain::TrialMove> {
+  static void visit(auto& visit, auto& move) {
+    visit("at", move.at, kAnyNumber);
+    visit("donor", move.donor);
+    visit("left", move.left);
+  }
+};
+
+template <>
 struct Fields<brain::Trial> {
   static void visit(auto& visit, auto& trial) {
+    visit("moves", trial.moves);
     visit("params", trial.params);
     visit("parked", trial.parked);
     visit("reports", trial.reports);

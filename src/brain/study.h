@@ -19,11 +19,20 @@ struct TrialReport {
   friend bool operator==(const TrialReport&, const TrialReport&) = default;
 };
 
+// A member of a population left its way for another's.
+struct TrialMove {
+  std::int64_t donor = 0;                                 // From whose checkpoint it went on.
+  std::int64_t at = 0;                                    // Its own last step before.
+  std::vector<std::pair<std::string, std::string>> left;  // Its parameters until then.
+  friend bool operator==(const TrialMove&, const TrialMove&) = default;
+};
+
 // A trial that was asked for. Its task has the same index.
 struct Trial {
   std::vector<std::pair<std::string, std::string>> params;
   std::vector<TrialReport> reports;  // Their steps grow.
-  bool parked = false;               // Paused by the search, not by a user.
+  std::vector<TrialMove> moves;
+  bool parked = false;  // Paused by the search, not by a user.
   std::optional<model::TrialEnd> told;
   friend bool operator==(const Trial&, const Trial&) = default;
 };
@@ -32,7 +41,7 @@ struct Trial {
 struct Study {
   // What samplers and pruners were told, in which order: with it they can be told again.
   struct Moment {
-    enum class What : std::uint8_t { kAsked, kReported, kPromoted, kTold };
+    enum class What : std::uint8_t { kAsked, kReported, kPromoted, kTold, kMoved };
     What what = What::kAsked;
     std::int64_t trial = 0;
     friend bool operator==(const Moment&, const Moment&) = default;

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/nearest.h"
 #include "brain/places.h"
+#include "brain/population.h"
 #include "search/sampling.h"
 
 namespace runnel::brain {
@@ -93,6 +94,11 @@ std::int64_t best_after(const Turn& turn, const StepKey& key, TaskIndex index, T
   return *standing < *least ? index.value() : study.best;
 }
 
+std::optional<std::int64_t> next_promoted(Turn& turn, const StepKey& key) {
+  if (turn.searcher(key).is_population()) return next_member(turn, key);
+  return turn.searcher(key).promotable();
+}
+
 bool limit_over(const Turn& turn, const StepKey& key) {
   const Duration limit = search_of(turn, key).max_duration;
   const Study& study = study_of(turn, key);
@@ -176,7 +182,7 @@ void promote_trials(Turn& turn, const StepKey& key) {
   const Job& job = turn.state().jobs.at(key.job);
   if (!step.study || job.halted || !may_run(job, key.step) || budget_spent(turn, key)) return;
   for (;;) {
-    const std::optional<std::int64_t> trial = turn.searcher(key).promotable();
+    const std::optional<std::int64_t> trial = next_promoted(turn, key);
     if (!trial) return;
     const model::TaskRef task{key.job, key.step, TaskIndex(*trial)};
     const bool parked = trial_of(turn, key, task.index).parked;
@@ -263,8 +269,12 @@ void obey_verdicts(Turn& turn) {
     if (task == nullptr || !task->live || task->live->number != attempt.attempt) continue;
     if (task->live->stopping) continue;
     const StepKey key{attempt.task.job, attempt.task.step};
-    obey(turn, key, attempt, task->live->lane,
-         turn.searcher(key).verdict(attempt.task.index.value()));
+    if (turn.searcher(key).is_population()) {
+      steer_member(turn, key, attempt);
+    } else {
+      obey(turn, key, attempt, task->live->lane,
+           turn.searcher(key).verdict(attempt.task.index.value()));
+    }
     promote_trials(turn, key);
   }
 }

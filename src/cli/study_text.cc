@@ -67,6 +67,22 @@ std::string importance_line(const json::Value& answer) {
   return text.empty() ? text : text + "\n";
 }
 
+// "3@20 1@40": from trial 3 at its own step 20, then from trial 1.
+std::string moves_text(const json::Value& trial) {
+  std::string text;
+  for (const json::Value& move : list_at(trial, "moves")) {
+    text += (text.empty() ? "" : " ") + std::to_string(number_of(move, "from")) + "@" +
+            std::to_string(number_of(move, "step"));
+  }
+  return text;
+}
+
+bool any_moved(const json::Value& answer) {
+  const auto& trials = list_at(answer, "trials");
+  return std::any_of(trials.begin(), trials.end(),
+                     [](const json::Value& trial) { return !moves_text(trial).empty(); });
+}
+
 // A field of a CSV line (RFC 4180).
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -100,6 +116,8 @@ std::string trials_table(const json::Value& answer, const Arguments& arguments) 
   std::vector<std::string> header = {"TRIAL", "STATUS"};
   header.insert(header.end(), values.begin(), values.end());
   header.insert(header.end(), params.begin(), params.end());
+  const bool moved = any_moved(answer);
+  if (moved) header.emplace_back("WENT ON FROM");
   Table table(header);
   std::int64_t rows = 0;
   for (const json::Value& trial : list_at(answer, "trials")) {
@@ -111,6 +129,7 @@ std::string trials_table(const json::Value& answer, const Arguments& arguments) 
       row.push_back(or_dash(short_number(cell(trial, "values", name))));
     for (const std::string& name : params)
       row.push_back(or_dash(short_number(cell(trial, "params", name))));
+    if (moved) row.push_back(or_dash(moves_text(trial)));
     table.add(std::move(row));
   }
   const auto count = static_cast<std::int64_t>(list_at(answer, "trials").size());

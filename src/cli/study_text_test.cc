@@ -18,6 +18,16 @@ json::Value two_trials() {
        "trial": 1, "values": {"loss": 0.5}}]})");
 }
 
+TEST(StudyText, AMemberOfAPopulationSaysFromWhomItHasWhatItKnows) {
+  const std::string table = trials_table(answer_of(R"({"trials": [
+      {"params": {"lr": 0.1}, "status": "RUNNING", "trial": 0},
+      {"moves": [{"from": 0, "step": 20}, {"from": 2, "step": 40}], "params": {"lr": 0.2},
+       "status": "RUNNING", "trial": 1}]})"),
+                                         {});
+  EXPECT_NE(table.find("WENT ON FROM"), std::string::npos) << table;
+  EXPECT_NE(table.find("0@20 2@40"), std::string::npos) << table;
+}
+
 TEST(StudyText, TrialsAreRowsAndTheBestIsMarked) {
   EXPECT_EQ(trials_table(two_trials(), {}),
             "TRIAL\tSTATUS\tloss\tkind\tlr\n"

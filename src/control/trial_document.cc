@@ -37,6 +37,16 @@ void write_reports(json::Writer& out, const model::SearchSpec& search, const bra
   out.end_list();
 }
 
+// From whom a member of a population went on, at which step of its own.
+void write_moves(json::Writer& out, const brain::Trial& trial) {
+  if (trial.moves.empty()) return;
+  out.key("moves").begin_list();
+  for (const brain::TrialMove& move : trial.moves) {
+    out.begin_object().field("from", move.donor).field("step", move.at).end_object();
+  }
+  out.end_list();
+}
+
 enum class Reports : std::uint8_t { kNone, kAll };
 
 void write_members(json::Writer& out, const brain::Job& job, StepIndex at, TaskIndex index,
@@ -50,6 +60,7 @@ void write_members(json::Writer& out, const brain::Job& job, StepIndex at, TaskI
   out.field("attempt", brain::attempts_of(step, index).value());
   out.field("best", step.study->best == index.value());
   out.field("id", job.id.str());
+  write_moves(out, trial);
   write_params(out, trial);
   const auto kept = step.tasks.find(index);
   const bool known = kept != step.tasks.end() && !kept->second.reason.empty();

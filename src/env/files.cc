@@ -142,6 +142,26 @@ Result<void> copy_file(const std::string& from, const std::string& to) {
   }
 }
 
+Result<void> copy_tree(const std::string& from, const std::string& to) {
+  using Options = std::filesystem::copy_options;
+  std::error_code code;
+  std::filesystem::copy(from, to, Options::recursive | Options::copy_symlinks, code);
+  if (code) return failed("copy", from, code);
+  return {};
+}
+
+Result<void> exchange_files(const std::string& one, const std::string& other) {
+  if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) return {};
+  return errno_error("exchange " + one + " and " + other, errno);
+}
+
+Result<std::string> real_path(const std::string& path) {
+  std::error_code code;
+  const std::filesystem::path real = std::filesystem::canonical(path, code);
+  if (code) return failed("find", path, code);
+  return real.string();
+}
+
 Result<std::vector<std::string>> list_directory(const std::string& path) {
   std::error_code code;
   std::vector<std::string> names;

@@ -35,6 +35,15 @@ Result<void> rename_file(const std::string& from, const std::string& to);
 // Copies the bytes of one file to a new one and syncs it; kConflict when `to` is there.
 Result<void> copy_file(const std::string& from, const std::string& to);
 
+// Copies a folder with all that is in it, links as links; `to` must not be there. Not synced.
+Result<void> copy_tree(const std::string& from, const std::string& to);
+
+// Two names in one file system change places at once. kNotFound when one of them is not there.
+Result<void> exchange_files(const std::string& one, const std::string& other);
+
+// The path without links, "." and "..". kNotFound when it leads nowhere.
+Result<std::string> real_path(const std::string& path);
+
 // The names in a folder in byte order, without "." and "..".
 Result<std::vector<std::string>> list_directory(const std::string& path);
 

@@ -247,6 +247,35 @@ TEST_F(Files, RemovingATreeFollowsNoLink) {
   EXPECT_TRUE(exists(file("elsewhere/empty")));
 }
 
+TEST_F(Files, CopyingATreeKeepsLinksAndNeedsAFreeName) {
+  MUST(make_directories(file("tree/deep")));
+  MUST(append_file(file("tree/deep/a"), "x"));
+  ASSERT_EQ(::symlink("deep/a", file("tree/link").c_str()), 0);
+  MUST(copy_tree(file("tree"), file("copy")));
+  EXPECT_EQ(MUST(read_file(file("copy/deep/a"))), "x");
+  EXPECT_EQ(MUST(file_info(file("copy/link"))).kind, FileKind::kLink);
+  EXPECT_FALSE(copy_tree(file("absent"), file("other")).ok());
+  EXPECT_FALSE(exists(file("other")));
+}
+
+TEST_F(Files, ExchangedNamesHoldEachOthersContent) {
+  MUST(make_directories(file("one")));
+  MUST(append_file(file("one/a"), "x"));
+  MUST(append_file(file("other"), "y"));
+  MUST(exchange_files(file("one"), file("other")));
+  EXPECT_EQ(MUST(read_file(file("one"))), "y");
+  EXPECT_EQ(MUST(read_file(file("other/a"))), "x");
+  EXPECT_EQ(exchange_files(file("one"), file("absent")).error().code, Errc::kNotFound);
+  EXPECT_TRUE(exists(file("one")));
+}
+
+TEST_F(Files, ARealPathHasNoLinks) {
+  MUST(make_directories(file("there")));
+  ASSERT_EQ(::symlink(file("there").c_str(), file("link").c_str()), 0);
+  EXPECT_EQ(MUST(real_path(file("link/../link"))), MUST(real_path(file("there"))));
+  EXPECT_EQ(real_path(file("absent")).error().code, Errc::kNotFound);
+}
+
 TEST_F(Files, SyncingNeedsAFolder) {
   MUST(sync_directory(folder_.path()));
   MUST(append_file(file("a"), "x"));

@@ -143,11 +143,24 @@ Result<void> check_condition(const Parameter& parameter, const std::vector<Param
   return invalid("when", "no earlier parameter has this name", parameter.when->parameter);
 }
 
+// Members go on from each other's checkpoints, and the population judges in place of a pruner.
+Result<void> check_population(const StepSpec& step, const SearchSpec& search) {
+  const PopulationSpec& population = *search.population;
+  TRY(check_within("every", population.every, 1, kInteger64Max));
+  TRY(check_within("max_step", population.max_step, 0, kInteger64Max));
+  TRY(check_within("quantile_percent", population.quantile_percent, 1, 50));
+  TRY(check_within("resample_percent", population.resample_percent, 0, 100));
+  if (search.pruner) return invalid("pruner", "a population ends nobody early");
+  if (!step.checkpoint) return invalid("population", "this needs `checkpoint`");
+  return {};
+}
+
 Result<void> check_method(const StepSpec& step, const SearchSpec& search) {
   using Method = SearchSpec::Method;
   if (search.population.has_value() != (search.method == Method::kPbt)) {
     return invalid("population", "this belongs to the method pbt, and to no other");
   }
+  if (search.population) TRY(check_population(step, search));
   const bool several = search.objectives.size() > 1;
   const bool knows_several = search.method == Method::kAuto || search.method == Method::kGrid ||
                              search.method == Method::kRandom || search.method == Method::kNsga2;

@@ -249,6 +249,18 @@ struct Fields<TrialPromoted> {
 };
 
 template <>
+struct Fields<TrialMoved> {
+  static void visit(auto& visit, auto& event) {
+    visit("at", event.at, kAnyNumber);
+    visit("donor", event.donor);
+    visit("job", event.job, Required());
+    visit("params", event.params);
+    visit("step", event.step);
+    visit("trial", event.trial);
+  }
+};
+
+template <>
 struct Fields<TrialTold> {
   static void visit(auto& visit, auto& event) {
     visit("best", event.best, Number{.min = -1, .fallback = -1});

@@ -230,6 +230,17 @@ struct TrialPromoted {
   friend bool operator==(const TrialPromoted&, const TrialPromoted&) = default;
 };
 
+// A member of a population goes on from the checkpoint of another one, with these parameters.
+struct TrialMoved {
+  JobId job;
+  StepIndex step;
+  TaskIndex trial;
+  TaskIndex donor;
+  std::int64_t at = 0;  // The step of its last report.
+  std::vector<std::pair<std::string, std::string>> params;
+  friend bool operator==(const TrialMoved&, const TrialMoved&) = default;
+};
+
 enum class TrialEnd : std::uint8_t { kComplete, kPruned, kFailed };
 
 // What came of a trial; `best` is the search's best trial now, -1 while there is none.
@@ -261,11 +272,11 @@ struct KeyExpired {
   friend bool operator==(const KeyExpired&, const KeyExpired&) = default;
 };
 
-using Event =
-    std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened, LaneExtended,
-                 LaneClosed, AttemptRunning, RankEnded, AttemptStopping, AttemptEnded, NodeJoined,
-                 NodeLeft, JobArchived, JobDeleted, KeyExpired, TrialAsked, TrialReported,
-                 TrialParked, TrialPromoted, TrialTold, JobHalted, NodeLeaving, LaneRenewed>;
+using Event = std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened,
+                           LaneExtended, LaneClosed, AttemptRunning, RankEnded, AttemptStopping,
+                           AttemptEnded, NodeJoined, NodeLeft, JobArchived, JobDeleted, KeyExpired,
+                           TrialAsked, TrialReported, TrialParked, TrialPromoted, TrialTold,
+                           JobHalted, NodeLeaving, LaneRenewed, TrialMoved>;
 
 // "job.submitted", "attempt.ended": the `type` of an event's document.
 std::string_view type_of(const Event& event);

@@ -14,6 +14,13 @@
 
 namespace runnel::model {
 
+// A task begins with what another one of its job has saved.
+struct CheckpointSource {
+  TaskRef task;
+  std::string dir;          // Its checkpoint.dir, filled.
+  std::int64_t number = 1;  // The task's first, second, ... such beginning: each is made once.
+};
+
 // What control wants of one node for one attempt: run these ranks, in this lane, in this order.
 //
 // Contract: idempotent; a node that has (or had, and has not been told to forget) the attempt
@@ -40,6 +47,7 @@ struct StartOrder {
   Duration grace;
   Bytes max_log;
   std::optional<CheckpointPolicy> checkpoint;
+  std::optional<CheckpointSource> checkpoint_from;
   bool follow_metrics = false;  // A trial: its reports are told.
   bool keep_task_dir = false;   // The step may try a task again: its folder has a lasting place.
 };

@@ -34,9 +34,10 @@ struct PrunerSpec {
 };
 
 // Population-based training: at every `every` steps the worst part of the population goes on from
-// the checkpoint of one of the best, with parameters near to it.
+// the checkpoint of one of the best, with parameters near to it. max_trials is its size.
 struct PopulationSpec {
   std::int64_t every = 1;
+  std::int64_t max_step = 0;  // Of a whole member: there nobody moves any more; 0: not known.
   std::int32_t quantile_percent = 25;  // Of the population, at each end. 1 to 50.
   std::int32_t resample_percent = 25;  // Chance of a parameter to be drawn anew.
   friend bool operator==(const PopulationSpec&, const PopulationSpec&) = default;

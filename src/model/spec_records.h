@@ -94,6 +94,7 @@ struct Fields<PopulationSpec> {
 
   static void visit(auto& visit, auto& population) {
     visit("every", population.every, Number{.min = 1, .fallback = 1});
+    visit("max_step", population.max_step);
     visit("quantile_percent", population.quantile_percent, kPercent);
     visit("resample_percent", population.resample_percent, Number{.max = 100, .fallback = 25});
   }

@@ -33,7 +33,9 @@ Population::Population(const model::PopulationSpec& spec, std::vector<Axis> axes
 std::optional<std::int64_t> Population::next_step(std::int64_t /*trial*/, std::int64_t step) const {
   const std::int64_t last = step - step % spec_.every;
   if (last > std::numeric_limits<std::int64_t>::max() - spec_.every) return std::nullopt;
-  return last + spec_.every;
+  const std::int64_t next = last + spec_.every;
+  if (spec_.max_step > 0 && next >= spec_.max_step) return std::nullopt;
+  return next;
 }
 
 std::optional<Exploit> Population::reported(std::int64_t trial, std::int64_t step, double value) {
@@ -42,6 +44,7 @@ std::optional<Exploit> Population::reported(std::int64_t trial, std::int64_t ste
   CHECK(found != members_.end(), "a report of a trial that is no member");
   Member& member = found->second;
   if (step / spec_.every <= member.judged_step / spec_.every) return std::nullopt;
+  if (spec_.max_step > 0 && step >= spec_.max_step) return std::nullopt;
   forget_report(trial, member);
   member.judged_step = step;
   member.value = value;

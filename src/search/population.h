@@ -25,7 +25,7 @@ struct Exploit {
 // Each member is judged by its latest report; of n that have one, quantile_percent of n, rounded
 // down but at least one, are the worst and as many the best. One that reports and is among the
 // worst takes over a random one of the best and explores from its point. A member that is alone is
-// left in peace.
+// left in peace. A report at max_step or after it is not judged.
 //
 // Contract: a function of its construction and of the calls of moved(), reported() and ended(), in
 //           their order. moved() comes before a member's first report. Values are finite and

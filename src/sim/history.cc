@@ -123,6 +123,7 @@ class StateCheck {
   std::string see(const model::TrialReported&) { return ""; }
   std::string see(const model::TrialParked&) { return ""; }
   std::string see(const model::TrialPromoted&) { return ""; }
+  std::string see(const model::TrialMoved&) { return ""; }
   std::string see(const model::TrialTold&) { return ""; }
 
   std::string leave(const JobId& job) {

@@ -250,6 +250,10 @@ std::string Invariants::on(const model::TrialParked& event) {
   return trials_.on(event, spec_at(specs_, event.job, event.step));
 }
 
+std::string Invariants::on(const model::TrialMoved& event) {
+  return trials_.on(event, spec_at(specs_, event.job, event.step));
+}
+
 std::string Invariants::on(const model::TrialTold& event) {
   return trials_.on(event, spec_at(specs_, event.job, event.step));
 }

@@ -51,6 +51,7 @@ class Invariants {
   std::string on(const model::TrialReported& event);
   std::string on(const model::TrialParked& event);
   std::string on(const model::TrialPromoted& event) { return trials_.on(event); }
+  std::string on(const model::TrialMoved& event);
   std::string on(const model::TrialTold& event);
 
   std::string check_start(LaneId lane, const JobId& job, StepIndex step) const;

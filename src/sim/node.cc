@@ -166,14 +166,17 @@ void SimNode::run(Attempt& attempt) {
   report_soon();
 }
 
-// Up to four, in time; some trials never report, some a loss that is no number.
+// Up to four, in time; some trials never report, some a loss that is no number. With a checkpoint
+// an attempt goes on near to where the one before ended.
 void SimNode::plan_reports(const Attempt& attempt) {
   Dice dice(mixed(seed_, attempt.order.attempt, kReportStream));
   const Duration lasts = fate_of(seed_, attempt.order, 0).lasts;
   const std::int64_t count = dice.between(0, 4);
+  const std::int64_t attempts_before = attempt.order.attempt.attempt.value() - 1;
+  const std::int64_t done = attempt.order.checkpoint ? 2 * attempts_before : 0;
   for (std::int64_t step = 1; step <= count; ++step) {
     const std::string value = dice.chance(20) ? "nan" : std::to_string(dice.between(-500, 500));
-    model::MetricReport report{attempt.order.attempt, step, {{"loss", value}}, false};
+    model::MetricReport report{attempt.order.attempt, done + step, {{"loss", value}}, false};
     later(Duration::millis(lasts.millis() * step / (count + 1)), [this, report] {
       const auto found = attempts_.find(report.attempt);
       if (found == attempts_.end() || found->second.phase != Phase::kRunning) return;

@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kFaultWindowMillis = 20'000;
 constexpr std::uint64_t kSearchStream = 0x5EA2C4;
 constexpr std::uint64_t kOutsideStream = 0x0075DE;
+constexpr std::uint64_t kPopulationStream = 0x909;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
     "control-crash", "control-freeze", "torn-tail",  "disk-full",   "runner-kill",
@@ -104,6 +105,19 @@ void make_search(Dice& dice, model::StepSpec& step) {
   pruner.startup_trials = static_cast<std::int32_t>(dice.between(1, 3));
 }
 
+// A search whose trials train each other.
+void make_population(Dice& dice, model::StepSpec& step) {
+  CHECK(step.search.has_value(), "only a search has a population");
+  model::SearchSpec& search = *step.search;
+  search.method = model::SearchSpec::Method::kPbt;
+  search.pruner.reset();
+  model::PopulationSpec& population = search.population.emplace();
+  population.every = dice.between(1, 3);
+  population.max_step = dice.chance(500) ? dice.between(4, 12) : 0;
+  population.quantile_percent = static_cast<std::int32_t>(dice.between(10, 50));
+  if (!step.checkpoint) step.checkpoint = model::CheckpointPolicy{"ckpt", {}, std::nullopt};
+}
+
 // Somebody else runs its trials.
 void make_outside(model::StepSpec& step) {
   CHECK(step.search.has_value(), "only a search can be asked for its trials");
@@ -117,6 +131,7 @@ struct Chances {
   Dice common;
   Dice searches;
   Dice outside;
+  Dice populations;
 };
 
 std::shared_ptr<const model::JobSpec> job_spec(Chances& chances, std::size_t index) {
@@ -130,7 +145,11 @@ std::shared_ptr<const model::JobSpec> job_spec(Chances& chances, std::size_t ind
     spec->steps.push_back(step_spec(dice, step));
     if (!chances.searches.chance(250)) continue;
     make_search(chances.searches, spec->steps.back());
-    if (chances.outside.chance(150)) make_outside(spec->steps.back());
+    if (chances.outside.chance(150)) {
+      make_outside(spec->steps.back());
+    } else if (chances.populations.chance(200)) {
+      make_population(chances.populations, spec->steps.back());
+    }
   }
   return spec;
 }
@@ -188,7 +207,8 @@ std::string_view to_string(FaultKind kind) {
 }
 
 Scenario scenario_of(std::uint64_t seed) {
-  Chances chances{Dice(seed), Dice(seed ^ kSearchStream), Dice(seed ^ kOutsideStream)};
+  Chances chances{Dice(seed), Dice(seed ^ kSearchStream), Dice(seed ^ kOutsideStream),
+                  Dice(seed ^ kPopulationStream)};
   Dice& dice = chances.common;
   Scenario scenario;
   scenario.seed = seed;

@@ -47,6 +47,22 @@ std::string TrialCheck::on(const model::TrialPromoted& event) {
   return "";
 }
 
+// The donor may have changed, or ended, since the member was judged: only who never reported, or is
+// the member itself, cannot be right.
+std::string TrialCheck::on(const model::TrialMoved& event, const model::StepSpec& spec) {
+  const model::TaskRef task{event.job, event.step, event.trial};
+  const model::TaskRef donor{event.job, event.step, event.donor};
+  if (!spec.search->population) return name_of(task) + " moved and is of no population";
+  if (event.donor == event.trial) return name_of(task) + " goes on from itself";
+  if (!last_.contains(donor)) return name_of(donor) + " is a donor and never reported";
+  const auto last = last_.find(task);
+  if (last == last_.end() || last->second.first != event.at) {
+    return name_of(task) + " moved at a step that is not its last";
+  }
+  if (told_.contains(task)) return name_of(task) + " moved after its end";
+  return event.params.size() == spec.params.size() ? "" : name_of(task) + " lost a parameter";
+}
+
 std::string TrialCheck::on(const model::TrialTold& event, const model::StepSpec& spec) {
   const model::TaskRef task{event.job, event.step, event.trial};
   if (!told_.insert(task).second) return name_of(task) + " is told twice";

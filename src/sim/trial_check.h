@@ -19,13 +19,15 @@ namespace runnel::sim {
 // and
 //           within max_trials; it is told at most once, unless a user reopened it; `best` is
 //           the best of those that ended whole, or else of those that came furthest; only trials
-//           that can be paused are parked.
+//           that can be paused are parked; a member of a population goes on from one that was
+//           better.
 class TrialCheck {
  public:
   std::string on(const model::TrialAsked& event, const model::StepSpec& spec);
   std::string on(const model::TrialReported& event, const model::StepSpec& spec);
   std::string on(const model::TrialParked& event, const model::StepSpec& spec);
   std::string on(const model::TrialPromoted& event);
+  std::string on(const model::TrialMoved& event, const model::StepSpec& spec);
   std::string on(const model::TrialTold& event, const model::StepSpec& spec);
   // A user's retry: these may come to another end.
   void reopen(const model::TaskRef& task);

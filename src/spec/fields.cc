@@ -220,7 +220,7 @@ const FieldTable& search_fields() {
       {{.name = "method",
         .form = Form::kText,
         .doc = "`auto` (by space and budget, the default), `grid`, `random`, `tpe`, `cma-es`, "
-               "`gp`, `nsga2`."},
+               "`gp`, `nsga2`, `pbt`."},
        {.name = "metric", .form = Form::kText, .doc = "The metric that trials report."},
        {.name = "mode", .form = Form::kText, .doc = "`min` or `max`: which values are better."},
        {.name = "objectives",
@@ -249,7 +249,27 @@ const FieldTable& search_fields() {
         .doc = "Trials of earlier studies to learn from: "
                "`[{params: {lr: 0.1}, values: {loss: 0.3}}]`; `--from` takes them from a study or "
                "its export."},
-       planned("population", "How population-based training goes on from its best.")}};
+       {.name = "population",
+        .form = Form::kPopulation,
+        .doc = "`pbt`: how members go on from the checkpoints of the best."}}};
+  return kTable;
+}
+
+const FieldTable& population_fields() {
+  static const FieldTable kTable{
+      "`population`",
+      {{.name = "every",
+        .form = Form::kNatural,
+        .doc = "Steps of the reports between two judgements; 1 by default."},
+       {.name = "max_step",
+        .form = Form::kNatural,
+        .doc = "The last step of a whole member; nobody is judged from there on."},
+       {.name = "quantile_percent",
+        .form = Form::kNatural,
+        .doc = "So many of the population are the worst, and as many the best; 25 by default."},
+       {.name = "resample_percent",
+        .form = Form::kNatural,
+        .doc = "The chance of a parameter to be drawn anew instead of moved; 25 by default."}}};
   return kTable;
 }
 

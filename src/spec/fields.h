@@ -34,6 +34,7 @@ enum class Form : std::uint8_t {
   kCheckpoint,
   kSearch,
   kPruner,
+  kPopulation,
   kModes,      // {metric: min}
   kCondition,  // {parameter: values}
   kPoints,     // [{parameter: value}]
@@ -81,6 +82,7 @@ const FieldTable& checkpoint_fields();
 const FieldTable& search_fields();
 const FieldTable& earlier_fields();
 const FieldTable& pruner_fields();
+const FieldTable& population_fields();
 const FieldTable& parameter_fields();  // {range: ...} and its kind.
 const FieldTable& node_fields();
 const FieldTable& nodes_file_fields();

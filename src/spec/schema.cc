@@ -82,6 +82,7 @@ Value schema_of(Form form) {
     case Form::kRetry: return object_of(retry_fields());
     case Form::kCheckpoint: return object_of(checkpoint_fields());
     case Form::kSearch: return object_of(search_fields());
+    case Form::kPopulation: return object_of(population_fields());
     case Form::kPruner: return either({typed("string"), object_of(pruner_fields())});
     case Form::kModes: return map_of(typed("string"));
     case Form::kCondition: return map_of(either({scalar(), list_of(scalar())}));
@@ -138,6 +139,7 @@ std::string_view written(Form form) {
     case Form::kCheckpoint:
     case Form::kSearch:
     case Form::kSteps: return "mapping";
+    case Form::kPopulation: return "mapping";
     case Form::kPruner: return "name, or mapping";
     case Form::kModes: return "`{metric: max}`";
     case Form::kCondition: return "`{parameter: value}`";
@@ -186,6 +188,7 @@ std::string job_file_reference() {
          table_text("`checkpoint`", checkpoint_fields()) +
          table_text("A parameter's mapping", parameter_fields()) +
          table_text("`search`", search_fields()) + table_text("`pruner`", pruner_fields()) +
+         table_text("`population`", population_fields()) +
          table_text("A node of `nodes.yaml`", node_fields());
 }
 

@@ -24,13 +24,14 @@ struct Word {
   T meaning;
 };
 
-constexpr std::array<Word<Method>, 7> kMethods = {{{"auto", Method::kAuto},
+constexpr std::array<Word<Method>, 8> kMethods = {{{"auto", Method::kAuto},
                                                    {"grid", Method::kGrid},
                                                    {"random", Method::kRandom},
                                                    {"tpe", Method::kTpe},
                                                    {"cma-es", Method::kCmaEs},
                                                    {"gp", Method::kGp},
-                                                   {"nsga2", Method::kNsga2}}};
+                                                   {"nsga2", Method::kNsga2},
+                                                   {"pbt", Method::kPbt}}};
 constexpr std::array<Word<PrunerSpec::Kind>, 3> kPruners = {
     {{"asha", PrunerSpec::Kind::kAsha},
      {"hyperband", PrunerSpec::Kind::kHyperband},
@@ -98,10 +99,15 @@ void read_goal(Scope& scope, ObjectReader& object, SearchSpec& search) {
   if (name) search.objectives.push_back({*name, maximize.value_or(false)});
 }
 
+std::int64_t read_natural(Scope& scope, ObjectReader& object, std::string_view name,
+                          std::int64_t fallback, Limits limits) {
+  const std::optional<Item> item = object.take(name);
+  return item ? read_integer(scope, *item, limits).value_or(fallback) : fallback;
+}
+
 void read_pruner_fields(Scope& scope, ObjectReader& object, PrunerSpec& pruner) {
   const auto natural = [&](std::string_view name, std::int64_t fallback, Limits limits) {
-    const std::optional<Item> item = object.take(name);
-    return item ? read_integer(scope, *item, limits).value_or(fallback) : fallback;
+    return read_natural(scope, object, name, fallback, limits);
   };
   if (const auto method = object.take("method")) {
     pruner.kind = read_word(scope, *method, kPruners, "a pruner").value_or(pruner.kind);
@@ -135,6 +141,51 @@ void read_pruner(Scope& scope, const Item& item, SearchSpec& search) {
     return;
   }
   search.pruner = pruner;
+}
+
+void read_population_fields(Scope& scope, ObjectReader& object, model::PopulationSpec& population) {
+  const auto percent = [&](std::string_view name, std::int32_t fallback, Limits limits) {
+    return static_cast<std::int32_t>(read_natural(scope, object, name, fallback, limits));
+  };
+  population.every = read_natural(scope, object, "every", population.every, {1, kStepMax});
+  population.max_step = read_natural(scope, object, "max_step", 0, {1, kStepMax});
+  population.quantile_percent = percent("quantile_percent", population.quantile_percent, {1, 50});
+  population.resample_percent = percent("resample_percent", population.resample_percent, {0, 100});
+}
+
+// What population-based training needs, and nothing that would end a member early.
+void check_population(Scope& scope, const Item& search, ObjectReader& object,
+                      const StepDraft& draft) {
+  if (const auto pruner = object.take("pruner")) {
+    scope.refuse(*pruner, "a population ends nobody early: the worst go on from the best", "",
+                 "remove `pruner`, or use another method");
+  }
+  if (draft.spec.search->max_trials < 2) {
+    scope.refuse(search, "a population has at least two members", "",
+                 "say how many in `max_trials`, such as max_trials: 8");
+  }
+  if (draft.spec.checkpoint) return;
+  scope.refuse(search,
+               "members of a population go on from each other's checkpoints, and the step "
+               "keeps none",
+               "", "write checkpoint: {dir: ckpt}, and save there before each report");
+}
+
+void read_population(Scope& scope, const Item& search, ObjectReader& object, StepDraft& draft) {
+  const std::optional<Item> item = object.take("population");
+  if (draft.spec.search->method != Method::kPbt) {
+    if (!item) return;
+    scope.refuse(*item, "`population` belongs to the method `pbt`", "",
+                 "write method: pbt, or remove `population`");
+    return;
+  }
+  model::PopulationSpec& population = draft.spec.search->population.emplace();
+  check_population(scope, search, object, draft);
+  if (!item) return;
+  std::optional<ObjectReader> fields = ObjectReader::open(scope, *item, population_fields());
+  if (!fields) return;
+  read_population_fields(scope, *fields, population);
+  fields->done();
 }
 
 void read_start(Scope& scope, const Item& item, const StepDraft& draft, SearchSpec& search) {
@@ -260,7 +311,9 @@ void read_fields(Scope& scope, ObjectReader& object, StepDraft& draft, SearchSpe
   if (const auto parallel = object.take("parallel")) {
     draft.spec.parallel = read_count(scope, *parallel, {1, model::kTasksPerStepMax});
   }
-  if (const auto pruner = object.take("pruner")) read_pruner(scope, *pruner, search);
+  if (search.method != Method::kPbt) {
+    if (const auto pruner = object.take("pruner")) read_pruner(scope, *pruner, search);
+  }
   if (const auto start = object.take("start")) read_start(scope, *start, draft, search);
   if (const auto from = object.take("from")) read_from(scope, *from, draft, search);
 }
@@ -272,6 +325,7 @@ void read_search(Scope& scope, const Item& item, StepDraft& draft) {
   if (!object) return;
   SearchSpec& search = draft.spec.search.emplace();
   read_fields(scope, *object, draft, search);
+  read_population(scope, item, *object, draft);
   object->done();
   if (draft.samples) {
     scope.refuse(*draft.samples, "`samples` and `search` are both given",

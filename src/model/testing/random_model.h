@@ -332,6 +332,14 @@ class RandomModel {
   }
   void fill(TrialReported& out) { out = {attempt(), count64(), words(3)}; }
   void fill(TrialParked& out) { out = {JobId(word()), StepIndex(count32()), TaskIndex(count64())}; }
+  void fill(TrialMoved& out) {
+    out.job = JobId(word());
+    out.step = StepIndex(count32());
+    out.trial = TaskIndex(count64());
+    out.donor = TaskIndex(count64());
+    out.at = count64();
+    while (maybe()) out.params.emplace_back(word(), text());
+  }
   void fill(TrialPromoted& out) {
     out = {JobId(word()), StepIndex(count32()), TaskIndex(count64())};
   }

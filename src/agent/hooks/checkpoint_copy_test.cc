@@ -1,0 +1,107 @@
+#include "agent/hooks/checkpoint_copy.h"
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "agent/testing/runner_process.h"
+#include "env/files.h"
+
+namespace runnel::agent {
+namespace {
+
+class CheckpointCopyTest : public ::testing::Test {
+ protected:
+  CheckpointCopyTest() {
+    write("donor/ckpt/model", "good");
+    write("donor/ckpt/parts/1", "one");
+    write("member/ckpt/model", "bad");
+    write("member/ckpt/own", "left over");
+  }
+
+  void write(const std::string& name, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(at(name)).parent_path());
+    MUST(env::write_file_atomically(at(name), text));
+  }
+  std::string at(const std::string& name) const { return home_.path() + "/" + name; }
+  std::string text(const std::string& name) const {
+    return env::read_file(at(name)).value_or("nothing");
+  }
+  CheckpointCopy copy(std::int64_t number = 1) const {
+    return {at("donor/ckpt"), at("member/ckpt"), at("member"), number};
+  }
+
+  testing::TemporaryHome home_;
+};
+
+TEST_F(CheckpointCopyTest, TakesTheWholePlace) {
+  ASSERT_TRUE(copy_checkpoint(copy()).ok());
+  EXPECT_EQ(text("member/ckpt/model"), "good");
+  EXPECT_EQ(text("member/ckpt/parts/1"), "one");
+  EXPECT_FALSE(env::exists(at("member/ckpt/own")));
+  EXPECT_EQ(text("donor/ckpt/model"), "good");
+  EXPECT_FALSE(env::exists(at("member/ckpt.copied")));
+}
+
+TEST_F(CheckpointCopyTest, IsMadeOnce) {
+  ASSERT_TRUE(copy_checkpoint(copy(1)).ok());
+  write("member/ckpt/model", "better");
+  ASSERT_TRUE(copy_checkpoint(copy(1)).ok());
+  EXPECT_EQ(text("member/ckpt/model"), "better");
+  ASSERT_TRUE(copy_checkpoint(copy(2)).ok());
+  EXPECT_EQ(text("member/ckpt/model"), "good");
+}
+
+TEST_F(CheckpointCopyTest, GoesOnAfterADeathInBetween) {
+  write("member/ckpt.copied/model", "half");
+  ASSERT_TRUE(copy_checkpoint(copy()).ok());
+  EXPECT_EQ(text("member/ckpt/model"), "good");
+  EXPECT_FALSE(env::exists(at("member/ckpt.copied")));
+}
+
+TEST_F(CheckpointCopyTest, OfNothingLeavesWhatIsThere) {
+  std::filesystem::remove_all(at("donor/ckpt"));
+  ASSERT_TRUE(copy_checkpoint(copy()).ok());
+  EXPECT_EQ(text("member/ckpt/model"), "bad");
+}
+
+TEST_F(CheckpointCopyTest, FollowsALinkToAnotherDisk) {
+  std::filesystem::rename(at("member/ckpt"), at("disk"));
+  std::filesystem::create_directory_symlink(at("disk"), at("member/ckpt"));
+  ASSERT_TRUE(copy_checkpoint(copy()).ok());
+  EXPECT_EQ(text("disk/model"), "good");
+  EXPECT_TRUE(std::filesystem::is_symlink(at("member/ckpt")));
+}
+
+// The donor saves two files that belong together, again and again; a copy has them of one saving.
+TEST_F(CheckpointCopyTest, NeverTakesHalfOfASaving) {
+  write("donor/ckpt/a", "0");
+  write("donor/ckpt/b", "0");
+  std::atomic<bool> over = false;
+  std::thread donor([&] {
+    for (int saved = 1; !over; ++saved) {
+      write("donor/ckpt/a", std::to_string(saved));
+      write("donor/ckpt/b", std::to_string(saved));
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    }
+  });
+  int made = 0;
+  for (std::int64_t number = 1; number <= 60; ++number) {
+    const Result<void> copied = copy_checkpoint(copy(number));
+    if (!copied.ok()) continue;  // It changed meanwhile.
+    ++made;
+    // A copy may begin between the two files of one saving.
+    const int a = std::stoi(text("member/ckpt/a"));
+    const int b = std::stoi(text("member/ckpt/b"));
+    EXPECT_TRUE(a == b || a == b + 1) << a << " and " << b;
+  }
+  over = true;
+  donor.join();
+  EXPECT_GT(made, 10);
+}
+
+}  // namespace
+}  // namespace runnel::agent

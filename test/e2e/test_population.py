@@ -1,0 +1,52 @@
+"""Population-based training with real training: members go on from the checkpoints of better ones, whatever dies."""
+
+import os
+import pathlib
+import re
+import signal
+import time
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+BEGUN = re.compile(r"goes on after epoch (\d+) with a learning rate of (\S+)")
+
+
+def begun(runnel, job, trial):
+    """Per attempt of a member: after which epoch it went on, and with which learning rate."""
+    lines = runnel.run("logs", job, "--task", str(trial["trial"]))
+    return [(int(epoch), float(rate)) for epoch, rate in BEGUN.findall(lines)]
+
+
+def check(runnel, job):
+    trials = runnel.json("study", "show", job)["trials"]
+    assert len(trials) == 6 and {trial["status"] for trial in trials} == {"SUCCEEDED"}
+    moved = [trial for trial in trials if trial.get("moves")]
+    assert moved, "nobody was among the worst"
+    for trial in moved:
+        attempts = begun(runnel, job, trial)
+        epoch, rate = attempts[-1]
+        assert rate == float(f"{trial['params']['lr']:.6g}"), "it goes on with the parameters that the study names"
+        assert epoch >= 2, "it goes on from what its donor has saved"
+        assert len({rate for _, rate in attempts}) > 1
+    return trials
+
+
+def test_the_worst_go_on_from_the_best(runnel):
+    runnel.use_python_of_the_project()
+    job = runnel.json("up", "-f", EXAMPLES / "population.yaml")["id"]
+    assert runnel.wait(job, timeout=180)["status"] == "SUCCEEDED", runnel.run("logs", job)
+    trials = check(runnel, job)
+    errors = sorted(trial["values"]["error"] for trial in trials)
+    assert errors[0] < 0.25 and errors[3] < 0.3, "most members end near to the best"
+    assert "WENT ON FROM" in runnel.run("study", "show", job)
+    moves = [line for line in runnel.run("events", job, "-o", "json").splitlines() if '"type":"trial.moved"' in line]
+    assert len(moves) == sum(len(trial.get("moves", [])) for trial in trials)
+
+
+def test_a_population_survives_the_death_of_the_daemon(runnel):
+    runnel.use_python_of_the_project()
+    job = runnel.json("up", "-f", EXAMPLES / "population.yaml")["id"]
+    for _ in range(6):
+        time.sleep(1.5)
+        os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    assert runnel.wait(job, timeout=180)["status"] == "SUCCEEDED", runnel.run("logs", job)
+    check(runnel, job)
