@@ -9,6 +9,7 @@
 
 #include "agent/log_reader.h"
 #include "agent/log_watch.h"
+#include "agent/metric_plan.h"
 #include "agent/metrics_watch.h"
 #include "agent/runner/message.h"
 #include "agent/runner_client.h"
@@ -115,6 +116,7 @@ class Agent {
 
   void take_start(const NodeId& node, const model::StartOrder& order);
   Result<PlaceStart> place_of(const NodeId& node, const model::StartOrder& order) const;
+  Result<void> follow_metrics(const AttemptOnNode& of, const model::StartOrder& order);
   void refuse(const NodeId& node, const model::StartOrder& order, const std::string& message);
   void take_stop(const NodeId& node, const model::StopOrder& order, StopBatch& batch);
   void hand_over();
@@ -133,6 +135,7 @@ class Agent {
   RunnerClient runner_;
   LogWatch watch_;
   LogReader reader_;
+  MetricPlans plans_;
   MetricsWatch metrics_;
   std::unique_ptr<async::Worker> files_;
   std::unique_ptr<async::Worker> removals_;

@@ -40,7 +40,9 @@ struct StartOrder {
   Duration grace;
   Bytes max_log;
   std::optional<CheckpointPolicy> checkpoint;
-  bool follow_metrics = false;  // A trial: its reports are told.
+  MetricSources metrics;  // Besides the file of metrics.
+  // Of a trial, whose reports are told: what its search looks at. Empty: nothing is told.
+  std::vector<std::string> objectives;
   bool keep_task_dir = false;   // The step may try a task again: its folder has a lasting place.
 };
 

@@ -34,6 +34,8 @@ enum class Form : std::uint8_t {
   kCheckpoint,
   kSearch,
   kPruner,
+  kMetrics,
+  kLogPatterns,  // A pattern, a list of patterns, or groups of them.
   kModes,      // {metric: min}
   kCondition,  // {parameter: values}
   kPoints,     // [{parameter: value}]
@@ -78,6 +80,8 @@ const FieldTable& top_fields();  // Both, as they may stand at the top of a file
 const FieldTable& resource_fields();
 const FieldTable& retry_fields();
 const FieldTable& checkpoint_fields();
+const FieldTable& metric_source_fields();
+const FieldTable& log_pattern_fields();
 const FieldTable& search_fields();
 const FieldTable& earlier_fields();
 const FieldTable& pruner_fields();

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/log_index.h"
+#include "agent/log_page.h"
+#include "extract/log_extractor.h"
+#include "model/metrics.h"
+#include "model/refs.h"
+
+namespace runnel::agent {
+
+// The metrics that rank 0 of one attempt prints.
+//
+// Contract: knows of the output what the index's records say that it is given. read() looks at what
+//           was added since, about model::kLogPageBytes of it; read_to_end() at the rest, of more
+//           than kLastBytesMax of a stream at the last so many.
+// Threads:  blocking; one at a time.
+class OutputMetrics {
+ public:
+  static constexpr std::int64_t kLastBytesMax = std::int64_t{64} << 20;
+
+  OutputMetrics(std::string logs, JobId job, const extract::Patterns& patterns);
+
+  // A record of this attempt's rank 0.
+  void take(const IndexRecord& record);
+  // How far the output goes now is settled before `then` is called, which may take more records:
+  // the next attempt of a lane writes to the same files once the end of this one is recorded.
+  template <typename Then>
+  std::size_t read(std::vector<model::MetricSample>& samples, Then then) {
+    LogPageBuilder page(logs_, job_, Time());
+    measure(page);
+    const std::size_t known = parts_.size();
+    then();
+    return drain(page, known, samples);
+  }
+  // Returns how many bytes that were.
+  std::size_t read_to_end(std::vector<model::MetricSample>& samples);
+
+ private:
+  void measure(LogPageBuilder& page);
+  std::size_t drain(LogPageBuilder& page, std::size_t parts,
+                    std::vector<model::MetricSample>& samples);
+  void skip_to_last();
+
+  std::string logs_;
+  JobId job_;
+  std::vector<LogSource> parts_;
+  std::array<extract::LogExtractor, 2> streams_;
+};
+
+// Whether both are of one attempt's rank 0.
+bool is_output_of(const model::AttemptRef& attempt, const IndexRecord& record);
+
+// The same while the attempt runs and the index grows.
+class FollowedOutput {
+ public:
+  // `from`: the index's record from which on the attempt can be found.
+  FollowedOutput(std::string logs, model::AttemptRef attempt, const extract::Patterns& patterns,
+                 std::int64_t from);
+
+  void look(std::vector<model::MetricSample>& samples);
+  void finish(std::vector<model::MetricSample>& samples);
+
+ private:
+  void take_records();
+
+  std::string logs_;
+  model::AttemptRef attempt_;
+  std::int64_t next_record_;
+  OutputMetrics metrics_;
+};
+
+}  // namespace runnel::agent
