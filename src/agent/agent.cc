@@ -204,8 +204,9 @@ void Agent::finish_inventory() {
 void Agent::take_metrics(const RankFact& fact, std::vector<model::MetricReport>& metrics) {
   if (fact.report.rank != 0) return;
   const AttemptOnNode of{fact.node, fact.report.attempt};
-  metrics_.follow(of, plans_.find(of.attempt.task.job, of.attempt.task.step),
-                  MetricsWatch::Begun::kPerhaps);
+  MetricPlanPtr plan = plans_.find(of.attempt.task.job, of.attempt.task.step);
+  if (plan && plan->objectives.empty()) return;
+  metrics_.follow(of, std::move(plan), MetricsWatch::Begun::kPerhaps);
   if (fact.state != RankFact::State::kEnded) return;
   metrics = joined(std::move(metrics), metrics_.finish(of));
 }

@@ -66,7 +66,8 @@ std::vector<model::MetricSample> AttemptMetrics::finish() {
   std::vector<model::MetricSample> samples = file_.read_to_end();
   if (!plan_) return samples;
   if (output_) output_->finish(samples);
-  if (events_) events_->read_to_end(samples);
+  while (events_ && events_->read(samples)) {
+  }
   return chosen(std::move(samples));
 }
 

@@ -17,19 +17,12 @@ constexpr std::string_view kEventFile = "tfevents";
 
 }  // namespace
 
-void EventFolder::read(std::vector<model::MetricSample>& samples) {
+bool EventFolder::read(std::vector<model::MetricSample>& samples) {
   std::size_t entries = 0;
   find("", 0, entries);
-  for (auto& [name, file] : files_) read_file(name, file, samples);
-}
-
-void EventFolder::read_to_end(std::vector<model::MetricSample>& samples) {
-  std::size_t entries = 0;
-  find("", 0, entries);
-  for (auto& [name, file] : files_) {
-    while (read_file(name, file, samples)) {
-    }
-  }
+  bool any = false;
+  for (auto& [name, file] : files_) any = read_file(name, file, samples) || any;
+  return any;
 }
 
 std::int64_t EventFolder::bad_records() const {
@@ -54,7 +47,6 @@ void EventFolder::find(const std::string& folder, int depth, std::size_t& entrie
   }
 }
 
-// Whether there was anything.
 bool EventFolder::read_file(const std::string& name, File& file,
                             std::vector<model::MetricSample>& samples) {
   const async::UniqueFd descriptor = open_to_read(path_ + "/" + name);

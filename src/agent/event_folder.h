@@ -15,8 +15,8 @@ namespace runnel::agent {
 // The scalars in the TensorBoard files below a folder, as they grow.
 //
 // Contract: read() looks for files and reads what was added to each, at most kReadBytesMax;
-//           read_to_end() all of it. Tags in a subfolder carry its path. A folder that is not there
-//           is empty; links are not followed.
+//           and returns whether there was anything. Tags in a subfolder carry its path. A folder
+//           that is not there is empty; links are not followed.
 // Threads:  blocking; one at a time.
 // Limits:   files beyond kFilesMax, folders deeper than kDepthMax and names beyond kEntriesMax are
 //           not looked at.
@@ -29,8 +29,7 @@ class EventFolder {
 
   explicit EventFolder(std::string path) : path_(std::move(path)) {}
 
-  void read(std::vector<model::MetricSample>& samples);
-  void read_to_end(std::vector<model::MetricSample>& samples);
+  bool read(std::vector<model::MetricSample>& samples);
   std::int64_t bad_records() const;
 
  private:

@@ -1,5 +1,9 @@
 #include "agent/metric_plan.h"
 
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "agent/log_index.h"
@@ -65,8 +69,8 @@ Result<void> write_plan(const std::string& home, const JobId& job, StepIndex ste
 
 Result<MetricPlanPtr> compiled(StoredMetricPlan stored) {
   extract::Patterns patterns = TRY(extract::compile(stored.sources.log));
-  return std::make_shared<const MetricPlan>(MetricPlan{
-      std::move(stored.sources), std::move(stored.objectives), std::move(patterns)});
+  return std::make_shared<const MetricPlan>(
+      MetricPlan{std::move(stored.sources), std::move(stored.objectives), std::move(patterns)});
 }
 
 }  // namespace
@@ -78,6 +82,20 @@ MetricPlanPtr load_metric_plan(const std::string& home, const JobId& job, StepIn
   if (!stored.ok()) return nullptr;
   Result<MetricPlanPtr> plan = compiled(*std::move(stored));
   return plan.ok() ? *std::move(plan) : nullptr;
+}
+
+Result<std::vector<StepIndex>> steps_with_plans(const std::string& home, const JobId& job) {
+  std::vector<StepIndex> steps;
+  const std::string folder = plan_folder(home, job);
+  if (!env::exists(folder)) return steps;
+  for (const std::string& name : TRY(env::list_directory(folder))) {
+    std::int32_t step = 0;
+    const char* const end = name.data() + name.size();
+    const auto [dot, problem] = std::from_chars(name.data(), end, step);
+    if (problem == std::errc() && std::string_view(dot, end) == ".json") steps.emplace_back(step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
 }
 
 Result<MetricPlanPtr> MetricPlans::keep(const JobId& job, StepIndex step,

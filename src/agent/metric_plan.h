@@ -25,6 +25,9 @@ using MetricPlanPtr = std::shared_ptr<const MetricPlan>;
 // The plan that lies in the job's folder; null when the step has none, or none that can be read.
 MetricPlanPtr load_metric_plan(const std::string& home, const JobId& job, StepIndex step);
 
+// The steps of a job that have plans, in order.
+Result<std::vector<StepIndex>> steps_with_plans(const std::string& home, const JobId& job);
+
 // The plans of a home's steps, each in a file of its job's folder.
 //
 // Contract: keep() writes the plan before it returns, once per step: whoever comes after this

@@ -37,9 +37,9 @@ void OutputMetrics::take(const IndexRecord& record) {
     parts_.push_back(part);
     return;
   }
-  const auto part =
-      std::find_if(parts_.rbegin(), parts_.rend(),
-                   [&](const LogSource& each) { return each.start.slot == record.slot; });
+  const auto part = std::find_if(parts_.rbegin(), parts_.rend(), [&](const LogSource& each) {
+    return each.start.slot == record.slot;
+  });
   if (part == parts_.rend()) return;
   if (record.kind == IndexRecord::Kind::kEnd) part->end = record;
   if (has_gap(record)) part->gap = record;
@@ -65,20 +65,15 @@ std::size_t OutputMetrics::drain(LogPageBuilder& page, std::size_t parts,
   return bytes;
 }
 
-std::size_t OutputMetrics::read_to_end(std::vector<model::MetricSample>& samples) {
-  skip_to_last();
-  std::size_t bytes = 0;
-  while (const std::size_t more = read(samples, [] {})) bytes += more;
+void OutputMetrics::end(std::vector<model::MetricSample>& samples) {
   for (extract::LogExtractor& stream : streams_) stream.end(samples);
-  return bytes;
 }
 
 void OutputMetrics::skip_to_last() {
   LogPageBuilder page(logs_, job_, Time());
   for (LogSource& part : parts_) {
     for (const model::LogStream stream : kStreams) {
-      const std::int64_t over =
-          page.end_of(part, stream) - part.position(stream) - kLastBytesMax;
+      const std::int64_t over = page.end_of(part, stream) - part.position(stream) - kLastBytesMax;
       if (over <= 0) continue;
       part.at.read[model::index_of(stream)] += over;
       streams_[model::index_of(stream)].skip_line();
@@ -99,7 +94,10 @@ void FollowedOutput::look(std::vector<model::MetricSample>& samples) {
 
 void FollowedOutput::finish(std::vector<model::MetricSample>& samples) {
   take_records();
-  metrics_.read_to_end(samples);
+  metrics_.skip_to_last();
+  while (metrics_.read(samples) > 0) {
+  }
+  metrics_.end(samples);
 }
 
 void FollowedOutput::take_records() {

@@ -17,8 +17,7 @@ namespace runnel::agent {
 // The metrics that rank 0 of one attempt prints.
 //
 // Contract: knows of the output what the index's records say that it is given. read() looks at what
-//           was added since, about model::kLogPageBytes of it; read_to_end() at the rest, of more
-//           than kLastBytesMax of a stream at the last so many.
+//           was added since, about model::kLogPageBytes of it, and returns how much that was.
 // Threads:  blocking; one at a time.
 class OutputMetrics {
  public:
@@ -38,14 +37,18 @@ class OutputMetrics {
     then();
     return drain(page, known, samples);
   }
-  // Returns how many bytes that were.
-  std::size_t read_to_end(std::vector<model::MetricSample>& samples);
+  std::size_t read(std::vector<model::MetricSample>& samples) {
+    return read(samples, [] {});
+  }
+  // Passes over what lies more than kLastBytesMax before the end of a stream.
+  void skip_to_last();
+  // Nothing more will come.
+  void end(std::vector<model::MetricSample>& samples);
 
  private:
   void measure(LogPageBuilder& page);
   std::size_t drain(LogPageBuilder& page, std::size_t parts,
                     std::vector<model::MetricSample>& samples);
-  void skip_to_last();
 
   std::string logs_;
   JobId job_;
@@ -56,7 +59,8 @@ class OutputMetrics {
 // Whether both are of one attempt's rank 0.
 bool is_output_of(const model::AttemptRef& attempt, const IndexRecord& record);
 
-// The same while the attempt runs and the index grows.
+// The same while the attempt runs and the index grows. At the end only the last kLastBytesMax of
+// what is unread are looked at, so that whoever comes late is not held up.
 class FollowedOutput {
  public:
   // `from`: the index's record from which on the attempt can be found.

@@ -16,8 +16,8 @@ namespace runnel::extract {
 //
 // Contract: a record that is not whole yet waits. One whose bytes are damaged is counted and passed
 //           over; after a damaged length reading goes on at the next header that is sound. Records
-//           over kRecordBytesMax hold images or graphs and are passed over: take_skip() says how many
-//           of the following bytes need not be read. How the file was cut changes no value.
+//           over kRecordBytesMax hold images or graphs and are passed over: take_skip() says how
+//           many of the following bytes need not be read. How the file was cut changes no value.
 // Threads:  one at a time.
 class EventReader {
  public:

@@ -110,14 +110,18 @@ TEST(EventReader, ReadsTensorsOfOneNumber) {
     const Read all = read(record(event));
     return all.samples.empty() ? std::string("none") : all.samples[0].values[0].second;
   };
-  EXPECT_EQ(one(tensor(1, "t", [](auto& out) {
-              out.add_enum(1, 1);
-              out.add_bytes(4, std::string("\0\0\x80\x3e", 4));  // 0.25
-            })), "0.25");
-  EXPECT_EQ(one(tensor(1, "t", [](auto& out) {
-              out.add_enum(1, 2);
-              out.add_bytes(4, std::string("\0\0\0\0\0\0\xd0\x3f", 8));
-            })), "0.25");
+  EXPECT_EQ(one(tensor(1, "t",
+                       [](auto& out) {
+                         out.add_enum(1, 1);
+                         out.add_bytes(4, std::string("\0\0\x80\x3e", 4));  // 0.25
+                       })),
+            "0.25");
+  EXPECT_EQ(one(tensor(1, "t",
+                       [](auto& out) {
+                         out.add_enum(1, 2);
+                         out.add_bytes(4, std::string("\0\0\0\0\0\0\xd0\x3f", 8));
+                       })),
+            "0.25");
   const float floats[] = {0.5F, 1.5F};
   EXPECT_EQ(one(tensor(1, "t", [&](auto& out) { out.add_packed_float(5, floats, floats + 1); })),
             "0.5");

@@ -11,10 +11,10 @@ constexpr char kEscape = '\x1b';
 std::string_view after_command(std::string_view text) {
   text.remove_prefix(1);
   if (!text.starts_with('[')) return text.substr(std::min<std::size_t>(1, text.size()));
-  const auto last = std::find_if(text.begin() + 1, text.end(),
-                                 [](char c) { return c >= '@' && c <= '~'; });
-  return last == text.end() ? std::string_view() : text.substr(
-      static_cast<std::size_t>(last - text.begin()) + 1);
+  const auto last =
+      std::find_if(text.begin() + 1, text.end(), [](char c) { return c >= '@' && c <= '~'; });
+  return last == text.end() ? std::string_view()
+                            : text.substr(static_cast<std::size_t>(last - text.begin()) + 1);
 }
 
 void strip_commands(std::string& line) {

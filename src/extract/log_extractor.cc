@@ -11,8 +11,7 @@ Result<Patterns> compile(const std::vector<model::LogPattern>& specs) {
   for (const model::LogPattern& spec : specs) {
     Result<Pattern> pattern = Pattern::create(spec);
     if (!pattern.ok()) {
-      return Error(pattern.error())
-          .with_field("[" + std::to_string(patterns->size()) + "].regex");
+      return Error(pattern.error()).with_field("[" + std::to_string(patterns->size()) + "].regex");
     }
     patterns->push_back(*std::move(pattern));
   }

@@ -15,14 +15,17 @@ using Values = std::vector<std::pair<std::string, std::string>>;
 constexpr std::string_view kCaffe =
     "I0713 10:20:30.000001 77 solver.cpp:330] Iteration 0, Testing net (#0)\n"
     "I0713 10:20:31.000001 77 solver.cpp:397]     Test net output #0: accuracy = 0.1\n"
-    "I0713 10:20:31.000002 77 solver.cpp:397]     Test net output #1: loss = 2.302 (* 1 = 2.302 loss)\n"
-    "I0713 10:20:31.500001 77 solver.cpp:218] Iteration 0 (0 iter/s, 0.1s/100 iters), loss = 2.301\n"
+    "I0713 10:20:31.000002 77 solver.cpp:397]     Test net output #1: loss = 2.302 (* 1 = 2.302 "
+    "loss)\n"
+    "I0713 10:20:31.500001 77 solver.cpp:218] Iteration 0 (0 iter/s, 0.1s/100 iters), loss = "
+    "2.301\n"
     "I0713 10:20:31.500002 77 sgd_solver.cpp:105] Iteration 0, lr = 0.01\n"
     "I0713 10:20:35.500001 77 solver.cpp:218] Iteration 100 (25 iter/s, 4s/100 iters), loss = 0.5\n"
     "I0713 10:20:35.500002 77 sgd_solver.cpp:105] Iteration 100, lr = 0.009\n"
     "I0713 10:20:36.000001 77 solver.cpp:330] Iteration 100, Testing net (#0)\n"
     "I0713 10:20:37.000001 77 solver.cpp:397]     Test net output #0: accuracy = 0.9375\n"
-    "I0713 10:20:37.000002 77 solver.cpp:397]     Test net output #1: loss = nan (* 1 = nan loss)\n";
+    "I0713 10:20:37.000002 77 solver.cpp:397]     Test net output #1: loss = nan (* 1 = nan "
+    "loss)\n";
 
 std::vector<MetricSample> extracted(const std::vector<LogPattern>& patterns, std::string_view log,
                                     std::size_t piece = SIZE_MAX) {
@@ -53,11 +56,10 @@ const std::vector<LogPattern> kByLine = {
     {"test", "Test net output #%{INT}: accuracy = %{FLOAT:accuracy}"},
     {"test", "Test net output #%{INT}: loss = %{FLOAT:loss}"}};
 
-const std::map<std::string, Course> kCourses = {
-    {"test/accuracy", {{0, "0.1"}, {100, "0.9375"}}},
-    {"test/loss", {{0, "2.302"}, {100, "nan"}}},
-    {"train/loss", {{0, "2.301"}, {100, "0.5"}}},
-    {"train/lr", {{0, "0.01"}, {100, "0.009"}}}};
+const std::map<std::string, Course> kCourses = {{"test/accuracy", {{0, "0.1"}, {100, "0.9375"}}},
+                                                {"test/loss", {{0, "2.302"}, {100, "nan"}}},
+                                                {"train/loss", {{0, "2.301"}, {100, "0.5"}}},
+                                                {"train/lr", {{0, "0.01"}, {100, "0.009"}}}};
 
 TEST(LogExtractor, FindsTrainAndTestInALogOfCaffe) {
   EXPECT_EQ(courses(extracted(kByLine, kCaffe)), kCourses);
@@ -103,9 +105,10 @@ TEST(LogExtractor, JoinsWhatIsSaidOfOneStep) {
 TEST(LogExtractor, ReadsEachStateOfAProgressBarInColours) {
   const std::vector<LogPattern> patterns = {{"", "^%{INT:step}% loss=%{FLOAT:loss}$"}};
   const Course expected = {{1, "0.5"}, {2, "0.25"}};
-  EXPECT_EQ(courses(extracted(patterns, "\x1b[2K\r\x1b[1;32m1%\x1b[0m loss=0.5\r2% loss=0.25\r\n",
-                              3)).at("loss"),
-            expected);
+  EXPECT_EQ(
+      courses(extracted(patterns, "\x1b[2K\r\x1b[1;32m1%\x1b[0m loss=0.5\r2% loss=0.25\r\n", 3))
+          .at("loss"),
+      expected);
 }
 
 TEST(LogExtractor, TakesNoStepThatIsNoNumberAndNoValueThatIsNone) {

@@ -9,11 +9,11 @@ namespace {
 
 TEST(MetricNumber, IsWrittenAsJsonWantsIt) {
   const std::pair<const char*, const char*> cases[] = {
-      {"3", "3"},         {"+3", "3"},         {"-3", "-3"},          {"007", "7"},
-      {"0", "0"},         {"-0", "-0"},        {".5", "0.5"},         {"5.", "5"},
+      {"3", "3"},           {"+3", "3"},        {"-3", "-3"},           {"007", "7"},
+      {"0", "0"},           {"-0", "-0"},       {".5", "0.5"},          {"5.", "5"},
       {"0.2500", "0.2500"}, {"1e-05", "1e-05"}, {"-1.5E+3", "-1.5E+3"}, {"0x1F", "31"},
-      {"NaN", "nan"},     {"-nan", "nan"},     {"inf", "inf"},        {"-Infinity", "-inf"},
-      {"INF", "inf"},     {"5.e3", "5e3"}};
+      {"NaN", "nan"},       {"-nan", "nan"},    {"inf", "inf"},         {"-Infinity", "-inf"},
+      {"INF", "inf"},       {"5.e3", "5e3"}};
   for (const auto& [printed, text] : cases) {
     EXPECT_EQ(metric_number(printed, Digits::kDecimal), text) << printed;
   }

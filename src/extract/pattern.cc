@@ -22,7 +22,7 @@ Error bad_regex(const re2::RE2& regex, const std::string& written) {
   const bool ours = written.find(regex.error_arg()) != std::string::npos;
   return Error(Errc::kInvalid, "the pattern is no regular expression: " + regex.error())
       .with_value(ours && !regex.error_arg().empty() ? regex.error_arg() : written)
-      .with_hint("mend it; `\\` before a character means that character itself");
+      .with_hint("put `\\` before a character that means itself");
 }
 
 Error no_field(const std::string& written) {
@@ -61,8 +61,7 @@ Result<Pattern> Pattern::create(const model::LogPattern& spec) {
     const auto kind = known == expanded.fields.end() ? Expanded::Kind::kNumber : known->second;
     if (kind == Expanded::Kind::kText) continue;
     const std::string metric = spec.group.empty() ? name : spec.group + "/" + name;
-    const Digits digits =
-        kind == Expanded::Kind::kHexNumber ? Digits::kHex : Digits::kDecimal;
+    const Digits digits = kind == Expanded::Kind::kHexNumber ? Digits::kHex : Digits::kDecimal;
     pattern.fields_.push_back({name, metric, group, digits, name == spec.step});
   }
   if (pattern.fields_.empty()) return no_field(spec.regex);

@@ -18,8 +18,10 @@ Error refusal_of(const std::string& regex) {
 }
 
 TEST(Pattern, ReadsNumbersByMacrosAndByGroups) {
-  const Pattern pattern = pattern_of(R"(Iteration %{INT:step}, loss = %{FLOAT:loss}\s+(?P<lr>\S+))");
-  const auto found = pattern.find("I0713 12:00:00.000001 77 x.cpp:1] Iteration 120, loss = .5 1e-3");
+  const Pattern pattern =
+      pattern_of(R"(Iteration %{INT:step}, loss = %{FLOAT:loss}\s+(?P<lr>\S+))");
+  const auto found =
+      pattern.find("I0713 12:00:00.000001 77 x.cpp:1] Iteration 120, loss = .5 1e-3");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->step, 120);
   EXPECT_EQ(found->values, (Values{{"loss", "0.5"}, {"lr", "1e-3"}}));
@@ -47,14 +49,15 @@ TEST(Pattern, KnowsEveryMacro) {
   for (const char* stamp : {"I0713 10:20:30.123456", "W20260713 10:20:30.123456"}) {
     EXPECT_TRUE(pattern_of("^%{GLOG_STAMP} %{INT:v}$").find(std::string(stamp) + " 3")) << stamp;
   }
-  for (const char* stamp : {"2026-07-13 10:20:30,123", "2026-07-13T10:20:30Z", "2026-07-13T10:20:30+02:00"}) {
+  for (const char* stamp :
+       {"2026-07-13 10:20:30,123", "2026-07-13T10:20:30Z", "2026-07-13T10:20:30+02:00"}) {
     EXPECT_TRUE(pattern_of("^%{TIMESTAMP:t} %{INT:v}$").find(std::string(stamp) + " 3")) << stamp;
   }
 }
 
 TEST(Pattern, PassesOverTextInAField) {
-  const auto found = pattern_of("%{TIMESTAMP:t} (?P<name>[a-z]+) %{INT:v}")
-                         .find("2026-07-13 10:20:30 loss 3");
+  const auto found =
+      pattern_of("%{TIMESTAMP:t} (?P<name>[a-z]+) %{INT:v}").find("2026-07-13 10:20:30 loss 3");
   EXPECT_EQ(found->values, (Values{{"v", "3"}}));
 }
 
@@ -73,7 +76,8 @@ TEST(Pattern, SaysWhatIsWrongWithARegularExpression) {
   EXPECT_EQ(refusal_of("%{FLOAT:x} [a").message,
             "the pattern is no regular expression: missing ]: [a");
   EXPECT_EQ(refusal_of("%{FLOAT:x} [a").value, "[a");
-  EXPECT_NE(refusal_of("(a%{FLOAT:x})(?=b)").message.find("invalid perl operator"), std::string::npos);
+  EXPECT_NE(refusal_of("(a%{FLOAT:x})(?=b)").message.find("invalid perl operator"),
+            std::string::npos);
   EXPECT_EQ(refusal_of("%{INT:x} %{INT:x}").message, "the field 'x' stands twice in the pattern");
   EXPECT_EQ(refusal_of("%{INT:x}((a{100}){100}){100}").value, "{100}");
   EXPECT_NE(refusal_of("%{INT:x}[\\x{100}-\\x{10ffff}]{1000}").message.find("too large"),

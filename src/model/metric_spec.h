@@ -9,10 +9,10 @@ namespace runnel::model {
 
 // A regular expression whose named fields are metrics of the output of rank 0.
 struct LogPattern {
-  std::string group;           // Its metrics are group/field; empty: the field's name alone.
-  std::string regex;           // RE2's, with macros as in `%{FLOAT:loss}`.
-  std::int32_t lines = 1;      // How many lines it looks at together.
-  std::string step = "step";   // The field that is the step.
+  std::string group;          // Its metrics are group/field; empty: the field's name alone.
+  std::string regex;          // RE2's, with macros as in `%{FLOAT:loss}`.
+  std::int32_t lines = 1;     // How many lines it looks at together.
+  std::string step = "step";  // The field that is the step.
   friend bool operator==(const LogPattern&, const LogPattern&) = default;
 };
 

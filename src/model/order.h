@@ -43,7 +43,7 @@ struct StartOrder {
   MetricSources metrics;  // Besides the file of metrics.
   // Of a trial, whose reports are told: what its search looks at. Empty: nothing is told.
   std::vector<std::string> objectives;
-  bool keep_task_dir = false;   // The step may try a task again: its folder has a lasting place.
+  bool keep_task_dir = false;  // The step may try a task again: its folder has a lasting place.
 };
 
 enum class StopReason : std::uint8_t {

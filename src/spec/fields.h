@@ -36,10 +36,10 @@ enum class Form : std::uint8_t {
   kPruner,
   kMetrics,
   kLogPatterns,  // A pattern, a list of patterns, or groups of them.
-  kModes,      // {metric: min}
-  kCondition,  // {parameter: values}
-  kPoints,     // [{parameter: value}]
-  kEarlier,    // [{params: {parameter: value}, values: {metric: value}}]
+  kModes,        // {metric: min}
+  kCondition,    // {parameter: values}
+  kPoints,       // [{parameter: value}]
+  kEarlier,      // [{params: {parameter: value}, values: {metric: value}}]
   kSteps,
   kNodes,
   kAny,  // Of fields that are not built yet.

@@ -89,11 +89,11 @@ void add_groups(Scope& scope, const Item& item, std::vector<PatternDraft>& patte
       continue;
     }
     const std::string better = as_name(group);
-    scope.refuse({member.key.get(), value.path},
-                 "'" + shown(group) + "' " + name_fault(group, "cannot be the name of a group"),
-                 shown(group),
-                 "use letters, digits, '-', '_' and '.'" +
-                     (better.empty() ? "" : ", such as " + better));
+    scope.refuse(
+        {member.key.get(), value.path},
+        "'" + shown(group) + "' " + name_fault(group, "cannot be the name of a group"),
+        shown(group),
+        "use letters, digits, '-', '_' and '.'" + (better.empty() ? "" : ", such as " + better));
   }
 }
 
@@ -104,8 +104,7 @@ void check_step_field(Scope& scope, const PatternDraft& draft,
   if (!draft.step) return;
   const std::string& step = draft.pattern.step;
   const auto catches = [&](const extract::Pattern& each) { return each.has_field(step); };
-  if (compiled.size() < patterns.size() ||
-      std::any_of(compiled.begin(), compiled.end(), catches)) {
+  if (compiled.size() < patterns.size() || std::any_of(compiled.begin(), compiled.end(), catches)) {
     return;
   }
   scope.refuse(*draft.step, "no pattern has the field '" + shown(step) + "'", shown(step),
