@@ -4,6 +4,7 @@
 
 #include "agent/log_index.h"
 #include "agent/runner/folders.h"
+#include "base/check.h"
 
 namespace runnel::agent {
 namespace {
@@ -78,6 +79,7 @@ std::optional<model::MetricSample> AttemptMetrics::latest() const {
 }
 
 std::vector<model::MetricSample> AttemptMetrics::chosen(std::vector<model::MetricSample> samples) {
+  CHECK(plan_ != nullptr, "without a plan everything is told");
   latest_.take(samples);
   std::erase_if(samples, [&](const model::MetricSample& sample) {
     return std::none_of(plan_->objectives.begin(), plan_->objectives.end(),

@@ -137,6 +137,56 @@ TEST_F(AttemptMetricsTest, LooksAtTheEndOfWhatIsTooMuch) {
   EXPECT_EQ(metrics.finish(), std::vector<MetricSample>{kSecond});
 }
 
+// The runner gives an attempt that emptied its output a slot of its own when it ends.
+TEST_F(AttemptMetricsTest, ReadsWhatAnAttemptThatEmptiedItsOutputHas) {
+  AttemptMetrics metrics(home_.path(), attempt_, plan(), 0);
+  note(IndexRecord::Kind::kStart, 0, 100);
+  note(IndexRecord::Kind::kEnd, 0, 100);
+  print("at 1: loss=3\n", LogStream::kOut, 9);
+  for (const auto kind : {IndexRecord::Kind::kStart, IndexRecord::Kind::kEnd}) {
+    IndexRecord apart;
+    apart.kind = kind;
+    apart.slot = 9;
+    apart.attempt = 1;
+    apart.offset[0] = kind == IndexRecord::Kind::kEnd ? 13 : 0;
+    std::string bytes;
+    append_record(bytes, apart);
+    MUST(env::append_file(index_path(logs_), bytes));
+  }
+  EXPECT_EQ(metrics.finish(), std::vector<MetricSample>{kFirst});
+}
+
+TEST_F(AttemptMetricsTest, TellsOnlyWhatItsSearchLooksAt) {
+  AttemptMetrics metrics(home_.path(), attempt_, plan({"lr"}), 0);
+  note(IndexRecord::Kind::kStart, 0, 0);
+  print("at 1: loss=3\nat 2: loss=2\nlr=1\n");
+  const MetricSample with_rate = {2, {{"loss", "2"}, {"lr", "1"}}};
+  EXPECT_EQ(metrics.finish(), std::vector<MetricSample>{with_rate});
+}
+
+TEST_F(AttemptMetricsTest, LooksAtEventFilesNowAndThen) {
+  AttemptMetrics metrics(home_.path(), attempt_, plan(), 0);
+  EXPECT_TRUE(metrics.look().empty());
+  const std::string board = task_folder(home_.path(), attempt_.task) + "/tb";
+  MUST(env::make_directories(board));
+  MUST(env::copy_file(kEvents, board + "/tfevents"));
+  std::size_t told = 0;
+  for (int i = 0; i < AttemptMetrics::kEventsEvery; ++i) told += metrics.look().size();
+  EXPECT_EQ(told, 4U);
+  EXPECT_EQ(metrics.latest()->step, 30);
+}
+
+TEST_F(AttemptMetricsTest, WithoutAPlanThereIsTheFileAlone) {
+  AttemptMetrics metrics(home_.path(), attempt_, nullptr, 0);
+  EXPECT_FALSE(metrics.latest());
+  note(IndexRecord::Kind::kStart, 0, 0);
+  print("at 1: loss=3\n");
+  MUST(env::append_file(metrics_path(task_folder(home_.path(), attempt_.task)), "{\"mine\": 1}\n"));
+  EXPECT_EQ(metrics.look(), (std::vector<MetricSample>{{0, {{"mine", "1"}}}}));
+  EXPECT_EQ(metrics.latest(), (MetricSample{0, {{"mine", "1"}}}));
+  EXPECT_TRUE(metrics.finish().empty());
+}
+
 TEST_F(AttemptMetricsTest, JoinsAllSourcesForThoseWhoReadLater) {
   plan();
   MUST(env::append_file(metrics_path(task_folder(home_.path(), attempt_.task)),

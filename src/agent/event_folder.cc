@@ -8,6 +8,7 @@
 
 #include "agent/runner/open_file.h"
 #include "async/unique_fd.h"
+#include "base/check.h"
 #include "env/files.h"
 
 namespace runnel::agent {
@@ -53,6 +54,7 @@ bool EventFolder::read_file(const std::string& name, File& file,
   struct stat info = {};
   if (!descriptor.valid() || ::fstat(descriptor.get(), &info) != 0) return false;
   if (info.st_size <= file.offset) return false;
+  CHECK(file.offset >= 0, "a file is read before its beginning");
   std::string bytes(std::min(static_cast<std::size_t>(info.st_size - file.offset), kReadBytesMax),
                     '\0');
   const ssize_t got = ::pread(descriptor.get(), bytes.data(), bytes.size(), file.offset);

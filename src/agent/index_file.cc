@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "agent/runner/open_file.h"
+#include "base/check.h"
 
 namespace runnel::agent {
 namespace {
@@ -28,6 +29,7 @@ std::optional<IndexRecord> IndexFile::at(std::int64_t number) {
 }
 
 void IndexFile::load(std::int64_t number) {
+  CHECK(number >= 0, "an index has no record below zero");
   const std::int64_t wanted = std::clamp<std::int64_t>(records_ - number, 1, kBlock);
   block_.resize(static_cast<std::size_t>(wanted * kRecord));
   const ssize_t got = ::pread(file_.get(), block_.data(), block_.size(), number * kRecord);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/log_index.h"
+#include "base/check.h"
 #include "env/files.h"
 #include "json/value.h"
 #include "json/writer.h"
@@ -56,6 +57,7 @@ Result<StoredMetricPlan> read_plan(const std::string& path) {
 // starts then writes it again.
 Result<void> write_plan(const std::string& home, const JobId& job, StepIndex step,
                         const StoredMetricPlan& plan) {
+  CHECK(!plan.sources.empty(), "a plan without sources is kept");
   const std::string path = plan_path(home, job, step);
   const Result<StoredMetricPlan> there = read_plan(path);
   if (there.ok() && *there == plan) return {};

@@ -17,6 +17,7 @@
 #include "agent/output_metrics.h"
 #include "agent/runner/folders.h"
 #include "agent/sample_keeper.h"
+#include "base/check.h"
 #include "env/files.h"
 
 namespace runnel::agent {
@@ -106,6 +107,7 @@ Result<std::set<TaskKey>> tasks_of_page(const std::string& home, const Printed& 
   std::set<TaskKey> places = TRY(tasks_with_folders(folder, filter));
   for (const auto& [place, outputs] : printed.tasks) places.insert(place);
   if (!printed.more) return places;
+  CHECK(!printed.tasks.empty(), "tasks follow none");
   const TaskKey& last = printed.tasks.rbegin()->first;
   places.erase(places.upper_bound(last), places.end());
   next = TaskKey(last.first, TaskIndex(last.second.value() + 1));

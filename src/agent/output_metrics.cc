@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/index_file.h"
+#include "base/check.h"
 
 namespace runnel::agent {
 namespace {
@@ -31,6 +32,7 @@ OutputMetrics::OutputMetrics(std::string logs, JobId job, const extract::Pattern
       streams_{extract::LogExtractor(patterns), extract::LogExtractor(patterns)} {}
 
 void OutputMetrics::take(const IndexRecord& record) {
+  CHECK(record.rank == 0, "metrics are looked for in the output of rank 0");
   if (record.kind == IndexRecord::Kind::kStart) {
     LogSource part;
     part.start = record;
@@ -54,6 +56,7 @@ void OutputMetrics::measure(LogPageBuilder& page) {
 
 std::size_t OutputMetrics::drain(LogPageBuilder& page, std::size_t parts,
                                  std::vector<model::MetricSample>& samples) {
+  CHECK(parts <= parts_.size(), "a part of the output is lost");
   for (std::size_t i = 0; i < parts && !page.full(); ++i) {
     if (!is_done(parts_[i])) page.drain_apart(parts_[i]);
   }
@@ -86,7 +89,9 @@ FollowedOutput::FollowedOutput(std::string logs, model::AttemptRef attempt,
     : logs_(std::move(logs)),
       attempt_(std::move(attempt)),
       next_record_(from),
-      metrics_(logs_, attempt_.task.job, patterns) {}
+      metrics_(logs_, attempt_.task.job, patterns) {
+  CHECK(from >= 0, "an index has no record below zero");
+}
 
 void FollowedOutput::look(std::vector<model::MetricSample>& samples) {
   metrics_.read(samples, [this] { take_records(); });

@@ -21,7 +21,7 @@ namespace runnel::agent {
 // Threads:  blocking; one at a time.
 class OutputMetrics {
  public:
-  static constexpr std::int64_t kLastBytesMax = std::int64_t{64} << 20;
+  static constexpr std::int64_t kLastBytesMax = std::int64_t{16} << 20;
 
   OutputMetrics(std::string logs, JobId job, const extract::Patterns& patterns);
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/check.h"
 #include "extract/sample.h"
 
 namespace runnel::agent {
@@ -18,6 +19,7 @@ std::string names_of(const model::MetricSample& sample) {
 // Evenly, from the back, so that the last is among them.
 template <typename Item>
 void thin(std::vector<Item>& items, std::size_t most) {
+  CHECK(most >= 1, "of every kind something is kept");
   const std::size_t every = (items.size() + most - 1) / most;
   if (every <= 1) return;
   std::size_t kept = 0;
@@ -64,6 +66,7 @@ void SampleKeeper::add(Kind& kind, Kept sample) {
 }
 
 void SampleKeeper::halve(Kind& kind) {
+  CHECK(!kind.last_is_extra || kind.every > 1, "where all are kept none is extra");
   std::vector<Kept> kept;
   for (std::size_t i = 0; i < kind.kept.size(); i += 2) kept.push_back(std::move(kind.kept[i]));
   kind.last_is_extra = kind.kept.size() % 2 == 0;

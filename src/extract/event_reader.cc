@@ -21,6 +21,7 @@ constexpr std::uint64_t kLengthMax = std::uint64_t{1} << 48;
 
 template <typename Int>
 Int little_endian(std::string_view bytes) {
+  CHECK(bytes.size() >= sizeof(Int), "a number is cut short");
   Int value = 0;
   for (std::size_t i = sizeof(Int); i-- > 0;) {
     value = static_cast<Int>(value << 8 | static_cast<std::uint8_t>(bytes[i]));
@@ -58,6 +59,7 @@ void EventReader::add(std::string_view bytes, std::vector<MetricSample>& samples
   while (const std::size_t taken = take_record(std::string_view(pending_).substr(done), samples)) {
     done += taken;
   }
+  CHECK(done <= pending_.size(), "more is done with than there was");
   pending_.erase(0, done);
 }
 
@@ -85,6 +87,7 @@ std::size_t EventReader::take_record(std::string_view bytes, std::vector<MetricS
 }
 
 std::size_t EventReader::pass_over(std::size_t size, std::size_t available) {
+  CHECK(size > kRecordBytesMax, "a record that can be read is passed over");
   const std::size_t here = std::min(size, available);
   skip_ = static_cast<std::int64_t>(size - here);
   return here;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace runnel::extract {
 namespace {
 
@@ -9,6 +11,7 @@ constexpr char kEscape = '\x1b';
 
 // The text behind a command to the terminal: ESC [ parameters letter, or ESC and one character.
 std::string_view after_command(std::string_view text) {
+  CHECK(text.starts_with(kEscape), "a command to the terminal begins with ESC");
   text.remove_prefix(1);
   if (!text.starts_with('[')) return text.substr(std::min<std::size_t>(1, text.size()));
   const auto last =
@@ -51,6 +54,7 @@ void LineSplitter::skip_line() {
 
 void LineSplitter::keep(std::string_view part) {
   if (skipping_) return;
+  CHECK(line_.size() <= kLineBytesMax, "a line is longer than its most");
   line_.append(part.substr(0, kLineBytesMax - line_.size()));
 }
 

@@ -18,8 +18,10 @@ Result<Patterns> compile(const std::vector<model::LogPattern>& specs) {
   return Patterns(std::move(patterns));
 }
 
-LogExtractor::LogExtractor(Patterns patterns)
-    : patterns_(std::move(patterns)), looks_(patterns_->size()) {}
+LogExtractor::LogExtractor(Patterns patterns) : patterns_(std::move(patterns)) {
+  CHECK(patterns_ != nullptr, "metrics are looked for without patterns");
+  looks_.resize(patterns_->size());
+}
 
 void LogExtractor::add(std::string_view bytes, std::vector<MetricSample>& samples) {
   lines_.add(bytes, [&](std::string_view line) { take_line(line, samples); });
@@ -36,6 +38,7 @@ void LogExtractor::skip_line() {
 
 // Steps first: whoever tells the step may stand behind whoever needs it.
 void LogExtractor::take_line(std::string_view line, std::vector<MetricSample>& samples) {
+  CHECK(!line.empty(), "a blank line is looked at");
   std::vector<std::pair<std::size_t, Pattern::Found>> all;
   for (std::size_t i = 0; i < patterns_->size(); ++i) {
     std::optional<Pattern::Found> found = find((*patterns_)[i], looks_[i], line);
@@ -55,6 +58,7 @@ std::optional<Pattern::Found> LogExtractor::find(const Pattern& pattern, Look& l
   if (pattern.lines() == 1) return pattern.find(line);
   look.lines.emplace_back(line);
   if (look.lines.size() > pattern.lines()) look.lines.pop_front();
+  CHECK(look.lines.size() <= pattern.lines(), "a pattern looks at more lines than it says");
   std::string text;
   for (const std::string& each : look.lines) text.append(text.empty() ? "" : "\n").append(each);
   std::optional<Pattern::Found> found = pattern.find(text);

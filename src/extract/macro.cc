@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "base/check.h"
 #include "base/nearest.h"
 
 namespace runnel::extract {
@@ -62,6 +63,8 @@ bool is_field(std::string_view name) {
 
 // `written` is the macro with its braces.
 Result<void> add_macro(std::string_view written, Expanded& out) {
+  CHECK(written.starts_with("%{"), "a macro begins with its braces");
+  CHECK(written.ends_with('}'), "a macro ends with its braces");
   const std::string_view inside = written.substr(2, written.size() - 3);
   const std::string_view name = inside.substr(0, inside.find(':'));
   const auto macro = std::find_if(kMacros.begin(), kMacros.end(),

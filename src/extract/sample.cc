@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/check.h"
 #include "model/report.h"
 
 namespace runnel::extract {
@@ -25,6 +26,8 @@ bool joins(const MetricSample& last, const MetricSample& sample) {
 }  // namespace
 
 void append_sample(std::vector<MetricSample>& samples, MetricSample sample) {
+  CHECK(!sample.values.empty(), "a sample says nothing");
+  CHECK(sample.step >= 0, "a sample is of a step below zero");
   if (samples.empty() || !joins(samples.back(), sample)) {
     samples.push_back(std::move(sample));
     return;
