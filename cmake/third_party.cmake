@@ -21,6 +21,7 @@ find_package(SQLite3 REQUIRED)
 find_package(GTest REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+find_library(RUNNEL_RE2 re2 REQUIRED) # Its pkg-config file adds flags that no precompiled header has.
 
 # Asio and Beast compiled once, so that the files which include them stay cheap.
 function(runnel_add_boost_network)
@@ -45,6 +46,7 @@ runnel_third_party(json Boost::json)
 runnel_third_party(hash OpenSSL::Crypto PkgConfig::xxhash)
 runnel_third_party(async runnel_asio)
 runnel_third_party(http runnel_beast)
+runnel_third_party(extract ${RUNNEL_RE2} Boost::headers) # protozero is headers of the system's folder.
 runnel_third_party(spec yaml-cpp)
 runnel_third_party(search Eigen3::Eigen)
 runnel_third_party(store SQLite::SQLite3)

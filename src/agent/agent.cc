@@ -96,6 +96,7 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
                      .environment = detached_environment(options_.environment)}),
       watch_(loop, clock, options_.home),
       reader_(options_.home),
+      plans_(options_.home),
       metrics_(loop, options_.home,
                [this](const NodeId& node, std::vector<model::MetricReport> metrics) {
                  if (ready_) events_.on_reports({node, incarnation_, {}, std::move(metrics)});
@@ -218,7 +219,9 @@ void Agent::finish_inventory() {
 void Agent::take_metrics(const RankFact& fact, std::vector<model::MetricReport>& metrics) {
   if (fact.report.rank != 0) return;
   const AttemptOnNode of{fact.node, fact.report.attempt};
-  metrics_.follow(of);
+  MetricPlanPtr plan = plans_.find(of.attempt.task.job, of.attempt.task.step);
+  if (plan && plan->objectives.empty()) return;
+  metrics_.follow(of, std::move(plan), MetricsWatch::Begun::kPerhaps);
   if (fact.state != RankFact::State::kEnded) return;
   metrics = joined(std::move(metrics), metrics_.finish(of));
 }
@@ -307,8 +310,11 @@ void Agent::take_start(const NodeId& node, const model::StartOrder& order) {
   if (waiting_.size() + preparing_.size() >= kWaitingMax) {
     return refuse(node, order, "more than " + std::to_string(kWaitingMax) + " attempts wait here");
   }
+  if (order.first_rank == 0) {
+    const Result<void> followed = follow_metrics(of, order);
+    if (!followed.ok()) return refuse(node, order, followed.error().to_string());
+  }
   known_[of].ranks_left = order.rank_count;
-  if (order.follow_metrics && order.first_rank == 0) metrics_.follow(of);
   job_begins(order.attempt.task.job);
   if (!order.checkpoint_from) {
     waiting_.push_back(std::move(*place));
@@ -344,6 +350,15 @@ Async<void> Agent::copied(CheckpointCopy copy) {
     Result<void> slept = co_await loop_.sleep(kCopyAgainAfter, gate_.token());
     CO_TRY(std::move(slept));
   }
+}
+
+// Only a search waits for reports; of other steps the plan is kept for those who read them later.
+Result<void> Agent::follow_metrics(const AttemptOnNode& of, const model::StartOrder& order) {
+  const model::TaskRef& task = order.attempt.task;
+  MetricPlanPtr plan = TRY(plans_.keep(task.job, task.step, order.metrics, order.objectives));
+  if (order.objectives.empty()) return {};
+  metrics_.follow(of, std::move(plan), MetricsWatch::Begun::kNotYet);
+  return {};
 }
 
 Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& order) const {

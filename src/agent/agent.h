@@ -11,6 +11,7 @@
 #include "agent/hooks/checkpoint_copy.h"
 #include "agent/log_reader.h"
 #include "agent/log_watch.h"
+#include "agent/metric_plan.h"
 #include "agent/metrics_watch.h"
 #include "agent/runner/message.h"
 #include "agent/runner_client.h"
@@ -119,6 +120,7 @@ class Agent {
 
   void take_start(const NodeId& node, const model::StartOrder& order);
   Result<PlaceStart> place_of(const NodeId& node, const model::StartOrder& order) const;
+  Result<void> follow_metrics(const AttemptOnNode& of, const model::StartOrder& order);
   void refuse(const NodeId& node, const model::StartOrder& order, const std::string& message);
   void take_stop(const NodeId& node, const model::StopOrder& order, StopBatch& batch);
   Async<void> prepare(AttemptOnNode of, std::int64_t preparation, CheckpointCopy copy);
@@ -141,6 +143,7 @@ class Agent {
   RunnerClient runner_;
   LogWatch watch_;
   LogReader reader_;
+  MetricPlans plans_;
   MetricsWatch metrics_;
   std::unique_ptr<async::Worker> files_;
   std::unique_ptr<async::Worker> copies_;

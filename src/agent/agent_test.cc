@@ -166,7 +166,8 @@ TEST_F(AgentTest, TellsWhatATrialReportedBeforeItsEnd) {
   model::StartOrder order =
       order_of(R"(echo '{"step": 1, "loss": 3}' >> "$RUNNEL_METRICS_FILE"; sleep 0.3; )"
                R"(echo '{"step": 2, "loss": 2}' >> "$RUNNEL_METRICS_FILE")");
-  order.follow_metrics = order.keep_task_dir = true;
+  order.objectives = {"loss"};
+  order.keep_task_dir = true;
   ASSERT_TRUE(control.start(order).ok());
   (void)control.end_of(order.attempt);
   ASSERT_GE(control.metrics.size(), 3U);
@@ -238,7 +239,8 @@ TEST_F(AgentTest, TellsNothingOfTasksThatNobodySearches) {
 TEST_F(AgentTest, TellsOnJoiningWhatATrialReportedWhileNobodyLooked) {
   model::StartOrder order =
       order_of(R"(sleep 0.5; echo '{"step": 7, "loss": 2}' >> "$RUNNEL_METRICS_FILE")");
-  order.follow_metrics = order.keep_task_dir = true;
+  order.objectives = {"loss"};
+  order.keep_task_dir = true;
   {
     AgentHarness control(home_.path());
     ASSERT_TRUE(control.start(order).ok());

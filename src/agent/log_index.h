@@ -33,6 +33,11 @@ struct IndexRecord {
   friend bool operator==(const IndexRecord&, const IndexRecord&) = default;
 };
 
+// Whether it says that something was dropped.
+inline bool has_gap(const IndexRecord& record) {
+  return record.gap_end[0] > record.gap_begin[0] || record.gap_end[1] > record.gap_begin[1];
+}
+
 inline constexpr std::size_t kIndexRecordBytes = 96;
 
 void append_record(std::string& out, const IndexRecord& record);

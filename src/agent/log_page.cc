@@ -106,6 +106,12 @@ LogPageBuilder::Drained LogPageBuilder::drain(LogSource& source) {
   return full() && !has_all() ? Drained::kPageFull : Drained::kAll;
 }
 
+void LogPageBuilder::drain_apart(LogSource& source) {
+  for (const model::LogStream stream : {model::LogStream::kOut, model::LogStream::kErr}) {
+    if (!full()) emit(source, stream, end_of(source, stream), Time(), Rest::kTake);
+  }
+}
+
 // True when the position stood in the gap and has left it.
 bool LogPageBuilder::emit_gap(LogSource& source, model::LogStream stream, Time time) {
   const std::size_t self = model::index_of(stream);

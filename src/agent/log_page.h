@@ -40,6 +40,9 @@ class LogPageBuilder {
 
   enum class Drained : std::uint8_t { kAll, kPageFull };
   Drained drain(LogSource& source);
+  // The same for readers who take each stream by itself and unfinished lines as they come: looks
+  // for no order between the two.
+  void drain_apart(LogSource& source);
   // Skips what arrived before `since`.
   void skip_before(LogSource& source, Time since);
   // Where the stream of this source ends now.

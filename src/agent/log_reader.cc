@@ -8,6 +8,7 @@
 #include <deque>
 #include <utility>
 
+#include "agent/index_file.h"
 #include "agent/log_cursor.h"
 #include "agent/log_page.h"
 #include "agent/runner/open_file.h"
@@ -19,45 +20,6 @@ namespace {
 // Cursors of single pieces are told while they are short; then only the page's.
 constexpr std::size_t kOpenForPieceCursors = 32;
 
-// The records of a job's index, read in blocks.
-class IndexFile {
- public:
-  explicit IndexFile(const std::string& logs) {
-    file_ = open_to_read(index_path(logs));
-    struct stat status{};
-    if (file_.valid() && ::fstat(file_.get(), &status) == 0) {
-      records_ = status.st_size / static_cast<std::int64_t>(kIndexRecordBytes);
-    }
-  }
-
-  std::int64_t records() const { return records_; }
-
-  // Nothing for a damaged record.
-  std::optional<IndexRecord> at(std::int64_t number) {
-    if (number < first_ || number >= first_ + count_) load(number);
-    if (number < first_ || number >= first_ + count_) return std::nullopt;
-    const auto offset = static_cast<std::size_t>(number - first_) * kIndexRecordBytes;
-    return parse_record(std::string_view(block_).substr(offset));
-  }
-
- private:
-  static constexpr std::int64_t kBlock = 1'024;
-
-  void load(std::int64_t number) {
-    block_.resize(kBlock * kIndexRecordBytes);
-    const ssize_t got = ::pread(file_.get(), block_.data(), block_.size(),
-                                number * static_cast<std::int64_t>(kIndexRecordBytes));
-    first_ = number;
-    count_ = got > 0 ? got / static_cast<std::int64_t>(kIndexRecordBytes) : 0;
-  }
-
-  async::UniqueFd file_;
-  std::int64_t records_ = 0;
-  std::string block_;
-  std::int64_t first_ = 0;
-  std::int64_t count_ = 0;
-};
-
 bool wanted(const model::LogFilter& filter, const IndexRecord& record) {
   if (filter.step && filter.step->value() != record.step) return false;
   if (filter.task && filter.task->value() != record.task) return false;
@@ -68,10 +30,6 @@ bool wanted(const model::LogFilter& filter, const IndexRecord& record) {
 bool same_run(const IndexRecord& a, const IndexRecord& b) {
   return a.slot == b.slot && a.rank == b.rank && a.step == b.step && a.task == b.task &&
          a.attempt == b.attempt;
-}
-
-bool has_gap(const IndexRecord& record) {
-  return record.gap_end[0] > record.gap_begin[0] || record.gap_end[1] > record.gap_begin[1];
 }
 
 // One call of read(): walks the index from the cursor and drains what it meets.

@@ -2,11 +2,22 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
+#include "agent/event_folder.h"
+#include "agent/index_file.h"
 #include "agent/log_index.h"
+#include "agent/metric_plan.h"
 #include "agent/metrics_file.h"
+#include "agent/output_metrics.h"
 #include "agent/runner/folders.h"
+#include "agent/sample_keeper.h"
+#include "base/check.h"
 #include "env/files.h"
 
 namespace runnel::agent {
@@ -26,46 +37,165 @@ std::optional<TaskKey> place_of(const std::string& name) {
   return TaskKey(StepIndex(step), TaskIndex(task));
 }
 
-Result<std::vector<TaskKey>> tasks_with_folders(const std::string& folder) {
-  std::vector<TaskKey> places;
-  if (!env::exists(folder)) return places;
-  for (const std::string& name : TRY(env::list_directory(folder))) {
-    if (const auto place = place_of(name)) places.push_back(*place);
-  }
-  std::sort(places.begin(), places.end());
-  return places;
-}
-
-bool wanted(const model::MetricFilter& filter, const TaskKey& place) {
+bool is_wanted(const model::MetricFilter& filter, const TaskKey& place) {
   return place >= filter.from && (!filter.step || *filter.step == place.first) &&
          (!filter.task || *filter.task == place.second);
 }
 
-std::vector<model::MetricSample> thinned(std::vector<model::MetricSample> samples) {
-  const std::size_t every = (samples.size() + model::kSamplesMax - 1) / model::kSamplesMax;
-  if (every <= 1) return samples;
-  std::vector<model::MetricSample> kept;
-  for (std::size_t i = (samples.size() - 1) % every; i < samples.size(); i += every) {
-    kept.push_back(std::move(samples[i]));
+Result<std::set<TaskKey>> tasks_with_folders(const std::string& folder,
+                                             const model::MetricFilter& filter) {
+  std::set<TaskKey> places;
+  if (!env::exists(folder)) return places;
+  for (const std::string& name : TRY(env::list_directory(folder))) {
+    const auto place = place_of(name);
+    if (place && is_wanted(filter, *place)) places.insert(*place);
   }
-  return kept;
+  return places;
 }
+
+using Plans = std::map<StepIndex, MetricPlanPtr>;
+
+// The plans of the steps that are wanted.
+Result<Plans> plans_of(const std::string& home, const model::MetricFilter& filter) {
+  Plans plans;
+  for (const StepIndex step : TRY(steps_with_plans(home, filter.job))) {
+    if (step < filter.from.first || (filter.step && *filter.step != step)) continue;
+    if (MetricPlanPtr plan = load_metric_plan(home, filter.job, step)) plans[step] = plan;
+  }
+  return plans;
+}
+
+// Where rank 0 of each attempt of a task wrote.
+using Outputs = std::map<AttemptNumber, std::vector<IndexRecord>>;
+
+bool is_printed(const Plans& plans, StepIndex step) {
+  const auto plan = plans.find(step);
+  return plan != plans.end() && !plan->second->patterns->empty();
+}
+
+struct Printed {
+  std::map<TaskKey, Outputs> tasks;
+  bool more = false;  // Behind the last of them.
+};
+
+// Of the first tasks that are wanted, as many as a page has: a job may have a million.
+Printed printed_by(const std::string& logs, const Plans& plans, const model::MetricFilter& filter) {
+  Printed printed;
+  const bool any = std::any_of(plans.begin(), plans.end(),
+                               [&](const auto& plan) { return is_printed(plans, plan.first); });
+  if (!any) return printed;
+  IndexFile index(logs);
+  for (std::int64_t i = 0; i < index.records(); ++i) {
+    const std::optional<IndexRecord> record = index.at(i);
+    if (!record || record->rank != 0 || !is_printed(plans, StepIndex(record->step))) continue;
+    const TaskKey place(StepIndex(record->step), TaskIndex(record->task));
+    const bool begins = record->kind == IndexRecord::Kind::kStart;
+    if (!is_wanted(filter, place) || (!begins && !printed.tasks.contains(place))) continue;
+    printed.tasks[place][AttemptNumber(record->attempt)].push_back(*record);
+    if (printed.tasks.size() <= filter.series_max) continue;
+    printed.tasks.erase(std::prev(printed.tasks.end()));
+    printed.more = true;
+  }
+  return printed;
+}
+
+// The tasks that this page is about, and in `next` where the following one begins.
+Result<std::set<TaskKey>> tasks_of_page(const std::string& home, const Printed& printed,
+                                        const model::MetricFilter& filter,
+                                        std::optional<TaskKey>& next) {
+  const std::string folder = job_folder(home, filter.job) + "/tasks";
+  std::set<TaskKey> places = TRY(tasks_with_folders(folder, filter));
+  for (const auto& [place, outputs] : printed.tasks) places.insert(place);
+  if (!printed.more) return places;
+  CHECK(!printed.tasks.empty(), "tasks follow none");
+  const TaskKey& last = printed.tasks.rbegin()->first;
+  places.erase(places.upper_bound(last), places.end());
+  next = TaskKey(last.first, TaskIndex(last.second.value() + 1));
+  return places;
+}
+
+// In the order in which sources of one step are told.
+enum Source : std::size_t { kFile, kOutput, kEvents };
+
+// Reads all sources of one task.
+class SeriesReader {
+ public:
+  SeriesReader(const std::string& home, model::TaskRef task)
+      : home_(home), task_(std::move(task)), folder_(task_folder(home, task_)) {}
+
+  void read_file() {
+    MetricsFile file(metrics_path(folder_));
+    keeper_.take(kFile, file.read_to_end());
+    series_.bad_lines = file.bad_lines();
+  }
+
+  void read_events(const MetricPlan& plan) {
+    if (plan.sources.tensorboard.empty()) return;
+    EventFolder events(folder_ + "/" + plan.sources.tensorboard);
+    std::vector<model::MetricSample> samples;
+    while (events.read(samples)) keeper_.take(kEvents, std::exchange(samples, {}));
+    series_.bad_records = events.bad_records();
+  }
+
+  // Returns how many bytes that were.
+  std::size_t read_outputs(const MetricPlan& plan, const Outputs& attempts) {
+    std::size_t bytes = 0;
+    for (const auto& [attempt, records] : attempts) bytes += read_output(plan, records);
+    return bytes;
+  }
+
+  model::MetricSeries finish() && {
+    series_.step = task_.step;
+    series_.task = task_.index;
+    series_.samples = std::move(keeper_).finish();
+    return std::move(series_);
+  }
+
+ private:
+  std::size_t read_output(const MetricPlan& plan, const std::vector<IndexRecord>& records) {
+    OutputMetrics output(logs_folder(home_, task_.job), task_.job, plan.patterns);
+    for (const IndexRecord& record : records) output.take(record);
+    std::vector<model::MetricSample> samples;
+    std::size_t bytes = 0;
+    while (const std::size_t more = output.read(samples)) {
+      bytes += more;
+      keeper_.take(kOutput, std::exchange(samples, {}));
+    }
+    output.end(samples);
+    keeper_.take(kOutput, std::move(samples));
+    return bytes;
+  }
+
+  const std::string& home_;
+  model::TaskRef task_;
+  std::string folder_;
+  SampleKeeper keeper_;
+  model::MetricSeries series_;
+};
 
 }  // namespace
 
 Result<model::MetricPage> read_metrics(const std::string& home, const model::MetricFilter& filter) {
   model::MetricPage page;
-  for (const TaskKey& place : TRY(tasks_with_folders(job_folder(home, filter.job) + "/tasks"))) {
-    if (!wanted(filter, place)) continue;
-    if (page.series.size() == filter.series_max) {
+  const Plans plans = TRY(plans_of(home, filter));
+  const Printed printed = printed_by(logs_folder(home, filter.job), plans, filter);
+  std::size_t bytes = 0;
+  for (const TaskKey& place : TRY(tasks_of_page(home, printed, filter, page.next))) {
+    if (page.series.size() == filter.series_max || bytes > kMetricBytesMax) {
       page.next = place;
       break;
     }
-    const model::TaskRef task{filter.job, place.first, place.second};
-    MetricsFile file(metrics_path(task_folder(home, task)));
-    std::vector<model::MetricSample> samples = thinned(file.read_to_end());
-    if (samples.empty() && file.bad_lines() == 0) continue;
-    page.series.push_back({place.first, place.second, std::move(samples), file.bad_lines()});
+    SeriesReader reader(home, {filter.job, place.first, place.second});
+    reader.read_file();
+    if (const auto plan = plans.find(place.first); plan != plans.end()) {
+      reader.read_events(*plan->second);
+      const auto outputs = printed.tasks.find(place);
+      if (outputs != printed.tasks.end())
+        bytes += reader.read_outputs(*plan->second, outputs->second);
+    }
+    model::MetricSeries series = std::move(reader).finish();
+    const bool silent = series.samples.empty() && series.bad_lines + series.bad_records == 0;
+    if (!silent) page.series.push_back(std::move(series));
   }
   return page;
 }

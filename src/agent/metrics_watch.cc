@@ -1,9 +1,10 @@
 #include "agent/metrics_watch.h"
 
+#include <optional>
 #include <utility>
 
+#include "agent/index_file.h"
 #include "agent/log_index.h"
-#include "agent/runner/folders.h"
 
 namespace runnel::agent {
 namespace {
@@ -28,30 +29,35 @@ std::vector<model::MetricReport> reports_of(const model::AttemptRef& attempt,
 MetricsWatch::MetricsWatch(async::EventLoop& loop, std::string home, Tell tell)
     : loop_(loop), home_(std::move(home)), tell_(std::move(tell)) {}
 
-void MetricsWatch::follow(const AttemptOnNode& of) {
-  files_.try_emplace(of, metrics_path(task_folder(home_, of.attempt.task)));
+void MetricsWatch::follow(const AttemptOnNode& of, MetricPlanPtr plan, Begun begun) {
+  const bool printed = plan && !plan->patterns->empty();
+  // Of an attempt that has not begun the index holds nothing yet, and may hold a million others.
+  const std::int64_t from = printed && begun == Begun::kNotYet
+                                ? IndexFile(logs_folder(home_, of.attempt.task.job)).records()
+                                : 0;
+  followed_.try_emplace(of, home_, of.attempt, std::move(plan), from);
 }
 
 std::vector<model::MetricReport> MetricsWatch::finish(const AttemptOnNode& of) {
-  const auto found = files_.find(of);
-  if (found == files_.end()) return {};
-  MetricsFile& file = found->second;
-  std::vector<model::MetricReport> reports = reports_of(of.attempt, file.read_to_end());
-  if (!file.empty()) {
-    reports.push_back(report_of(of.attempt, file.latest()));
+  const auto found = followed_.find(of);
+  if (found == followed_.end()) return {};
+  AttemptMetrics& metrics = found->second;
+  std::vector<model::MetricReport> reports = reports_of(of.attempt, metrics.finish());
+  if (std::optional<MetricSample> latest = metrics.latest()) {
+    reports.push_back(report_of(of.attempt, *std::move(latest)));
     reports.back().last = true;
   }
-  files_.erase(found);
+  followed_.erase(found);
   return reports;
 }
 
 Async<void> MetricsWatch::run(async::StopToken stop) {
   while (true) {
-    Result<void> slept = co_await loop_.sleep(files_.empty() ? kIdleEvery : kEvery, stop);
+    Result<void> slept = co_await loop_.sleep(followed_.empty() ? kIdleEvery : kEvery, stop);
     CO_TRY(std::move(slept));
     std::map<NodeId, std::vector<model::MetricReport>> told;
-    for (auto& [of, file] : files_) {
-      std::vector<model::MetricReport> reports = reports_of(of.attempt, file.read());
+    for (auto& [of, metrics] : followed_) {
+      std::vector<model::MetricReport> reports = reports_of(of.attempt, metrics.look());
       std::vector<model::MetricReport>& all = told[of.node];
       all.insert(all.end(), std::make_move_iterator(reports.begin()),
                  std::make_move_iterator(reports.end()));

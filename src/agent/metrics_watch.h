@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "agent/metrics_file.h"
+#include "agent/attempt_metrics.h"
+#include "agent/metric_plan.h"
 #include "agent/runner/message.h"
 #include "async/async.h"
 #include "async/event_loop.h"
@@ -15,7 +17,7 @@
 
 namespace runnel::agent {
 
-// Passes on what running trials report to their files.
+// Passes on what running trials report, wherever they do.
 //
 // Contract: what an attempt reported is told within kEvery, and before its end: whoever hears of
 //           the end asks finish() first. Told again after a restart; a report says by its step
@@ -33,18 +35,21 @@ class MetricsWatch {
 
   MetricsWatch(async::EventLoop& loop, std::string home, Tell tell);
 
-  void follow(const AttemptOnNode& of);
+  // Whether the attempt may have begun to write before now.
+  enum class Begun : std::uint8_t { kNotYet, kPerhaps };
+  // `plan` may be null: then there is only its file.
+  void follow(const AttemptOnNode& of, MetricPlanPtr plan, Begun begun);
   // What is left to tell, the last of it marked as such; nothing when it is not followed.
   std::vector<model::MetricReport> finish(const AttemptOnNode& of);
-  void forget(const AttemptOnNode& of) { files_.erase(of); }
-  void forget_all() { files_.clear(); }
+  void forget(const AttemptOnNode& of) { followed_.erase(of); }
+  void forget_all() { followed_.clear(); }
   Async<void> run(async::StopToken stop);
 
  private:
   async::EventLoop& loop_;
   std::string home_;
   Tell tell_;
-  std::map<AttemptOnNode, MetricsFile> files_;
+  std::map<AttemptOnNode, AttemptMetrics> followed_;
 };
 
 }  // namespace runnel::agent

@@ -74,7 +74,11 @@ model::StartOrder order_of(const TaskView& task, const Share& share) {
   order.checkpoint = step.checkpoint;
   if (order.checkpoint.has_value()) order.checkpoint->dir = fill(task, step.checkpoint->dir);
   order.keep_task_dir = may_try_again(step);
-  order.follow_metrics = step.search.has_value();
+  order.metrics = step.metrics;
+  if (!step.search) return order;
+  for (const model::Objective& each : step.search->objectives) {
+    order.objectives.push_back(each.metric);
+  }
   return order;
 }
 

@@ -53,6 +53,17 @@ TEST(StartOrder, CarriesWhatTheStepSays) {
   EXPECT_FALSE(order->keep_task_dir);
 }
 
+TEST(StartOrder, SaysWhereMetricsAreAndWhatASearchLooksAt) {
+  model::StepSpec spec = testing::plain_step("train");
+  spec.metrics = {{{"train", "%{FLOAT:loss}"}}, "tb"};
+  Story story;
+  const NodeId node = story.node("n1", amount(8));
+  const JobId job = story.submit(testing::job_of("fashion", {spec}));
+  const auto order = start_order(story.state(), story.running(job, 0, 0, node), node);
+  EXPECT_EQ(order->metrics, spec.metrics);
+  EXPECT_TRUE(order->objectives.empty());
+}
+
 TEST(StartOrder, KeepsTheFolderOfATaskThatMayBeTriedAgain) {
   model::StepSpec retried = testing::plain_step("a");
   retried.retry.max = 1;

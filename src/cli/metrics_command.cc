@@ -79,12 +79,17 @@ std::string csv_of(const std::vector<Curve>& curves) {
   return text;
 }
 
-void warn_of_bad_lines(const json::Value& series) {
-  const std::int64_t bad = number_of(series, "bad_lines");
+void warn_of(const json::Value& series, const char* count, const std::string& what) {
+  const std::int64_t bad = number_of(series, count);
   if (bad == 0) return;
   say(text_of(series, "step") + "/" + std::to_string(number_of(series, "task")) + ": " +
-      std::to_string(bad) +
-      " line(s) of its metrics file are no JSON object of numbers, or too long");
+      std::to_string(bad) + what);
+}
+
+void warn_of_bad(const json::Value& series) {
+  warn_of(series, "bad_lines",
+          " line(s) of its metrics file are no JSON object of numbers, or too long");
+  warn_of(series, "bad_records", " record(s) of its TensorBoard files are damaged");
 }
 
 std::string metrics_target(const Arguments& arguments) {
@@ -108,7 +113,7 @@ int metrics(const Arguments& arguments, const Home& home) {
   }
   std::vector<Curve> curves;
   for (const json::Value& each : list_at(*answer, "series")) {
-    warn_of_bad_lines(each);
+    warn_of_bad(each);
     add_curves(each, arguments.metric, curves);
   }
   put(arguments.csv ? csv_of(curves) : table_of(curves));

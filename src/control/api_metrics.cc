@@ -34,6 +34,7 @@ std::string metrics_document(const model::MetricPage& page, const std::vector<st
   for (const model::MetricSeries& series : page.series) {
     out.begin_object();
     out.field("bad_lines", series.bad_lines);
+    out.field("bad_records", series.bad_records);
     out.key("samples").begin_list();
     for (const model::MetricSample& sample : series.samples) write_sample(out, sample);
     out.end_list();

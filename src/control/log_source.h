@@ -28,7 +28,7 @@ class LogSource {
   virtual ~LogSource() = default;
   virtual Async<model::LogPage> read(model::LogFilter query, std::string cursor) = 0;
   virtual Async<void> changed(JobId job, async::StopToken stop) = 0;
-  // A page of what tasks reported to $RUNNEL_METRICS_FILE.
+  // A page of what tasks reported: to $RUNNEL_METRICS_FILE, in their output, to TensorBoard.
   virtual Async<model::MetricPage> read_metrics(model::MetricFilter filter) = 0;
   // What a job's attempts use now; takes as long as it must watch them.
   virtual Async<std::vector<model::TaskUsage>> read_usage(JobId job) = 0;

@@ -29,6 +29,7 @@ Result<void> check_outside(const StepSpec& step) {
   CHECK(step.search.has_value(), "only the trials of a search can be run by somebody else");
   if (step.rank_count() != 1) return invalid("num_nodes", "nothing is run, so nothing has ranks");
   if (step.checkpoint) return invalid("checkpoint", "nothing is run that could be resumed");
+  if (!step.metrics.empty()) return invalid("metrics", "nothing is run that could print any");
   return {};
 }
 
@@ -89,6 +90,22 @@ Result<void> check_checkpoint(const CheckpointPolicy& checkpoint) {
   return check_within("exit_code", *checkpoint.exit_code, 1, kExitCodeMax);
 }
 
+Result<void> check_log_pattern(const LogPattern& pattern) {
+  TRY(check_text("group", pattern.group, kNameBytesMax));
+  if (pattern.regex.empty()) return invalid("regex", "this must not be empty");
+  TRY(check_text("regex", pattern.regex, kLogPatternBytesMax));
+  TRY(check_name("step", pattern.step));
+  return check_within("lines", pattern.lines, 1, kLogPatternLinesMax);
+}
+
+Result<void> check_metrics(const MetricSources& metrics) {
+  TRY(check_size("log", metrics.log.size(), kLogPatternsMax, "patterns"));
+  TRY(check_each("log", metrics.log, check_log_pattern));
+  TRY(check_text("tensorboard", metrics.tensorboard, kPathBytesMax));
+  if (metrics.tensorboard.empty() || stays_inside(metrics.tensorboard)) return {};
+  return invalid("tensorboard", "this must be a folder inside the task's own", metrics.tensorboard);
+}
+
 Result<void> check_policies(const StepSpec& step) {
   Result<void> retry = check_retry(step.retry);
   if (!retry.ok()) return detail::inside("retry", std::move(retry).error());
@@ -96,6 +113,8 @@ Result<void> check_policies(const StepSpec& step) {
     Result<void> checkpoint = check_checkpoint(*step.checkpoint);
     if (!checkpoint.ok()) return detail::inside("checkpoint", std::move(checkpoint).error());
   }
+  Result<void> metrics = check_metrics(step.metrics);
+  if (!metrics.ok()) return detail::inside("metrics", std::move(metrics).error());
   TRY(check_within("max_duration", step.max_duration.millis(), 0, kInteger64Max));
   TRY(check_within("grace", step.grace.millis(), 0, kInteger64Max));
   return check_within("max_log", step.max_log.count(), 0, kInteger64Max);
@@ -183,6 +202,16 @@ std::size_t runnable_steps(const JobSpec& spec) {
 }
 
 }  // namespace
+
+bool stays_inside(std::string_view dir) {
+  if (dir.empty() || dir.size() > kPathBytesMax || dir.starts_with('/')) return false;
+  while (!dir.empty()) {
+    const std::size_t slash = std::min(dir.find('/'), dir.size());
+    if (dir.substr(0, slash) == "..") return false;
+    dir.remove_prefix(std::min(slash + 1, dir.size()));
+  }
+  return true;
+}
 
 Result<void> check_spec(const JobSpec& spec) {
   TRY(check_text("name", spec.name, kNameBytesMax));

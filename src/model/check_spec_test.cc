@@ -95,6 +95,30 @@ TEST(CheckSpec, TheShellsVariablesStandOnceEachAndSorted) {
   EXPECT_EQ(with({{"A", std::string(kScriptBytesMax + 1, 'x')}}), "environment");
 }
 
+std::string metrics_fault(const MetricSources& metrics) {
+  return step_fault([&](StepSpec& step) { step.metrics = metrics; });
+}
+
+TEST(CheckSpec, Metrics) {
+  EXPECT_EQ(metrics_fault({{{"train", "a", 16, "at"}, {"", "b"}}, "out/tb"}), "");
+  EXPECT_EQ(metrics_fault({{{"train", ""}}, ""}), "steps[1].metrics.log[0].regex");
+  EXPECT_EQ(metrics_fault({{{"", "a"}, {"", std::string(kLogPatternBytesMax + 1, 'a')}}, ""}),
+            "steps[1].metrics.log[1].regex");
+  EXPECT_EQ(metrics_fault({{{"", "a", 0}}, ""}), "steps[1].metrics.log[0].lines");
+  EXPECT_EQ(metrics_fault({{{"", "a", 17}}, ""}), "steps[1].metrics.log[0].lines");
+  EXPECT_EQ(metrics_fault({{{"", "a", 1, ""}}, ""}), "steps[1].metrics.log[0].step");
+  EXPECT_EQ(metrics_fault({{{std::string(300, 'g'), "a"}}, ""}), "steps[1].metrics.log[0].group");
+  EXPECT_EQ(metrics_fault({std::vector<LogPattern>(33, {"", "a"}), ""}), "steps[1].metrics.log");
+}
+
+TEST(CheckSpec, TensorBoardStaysInTheTasksFolder) {
+  for (const char* folder : {"/tb", "..", "a/../b", "../tb"}) {
+    EXPECT_EQ(metrics_fault({{}, folder}), "steps[1].metrics.tensorboard") << folder;
+  }
+  for (const char* folder : {"tb", "./tb", "a..b/tb/"})
+    EXPECT_EQ(metrics_fault({{}, folder}), "") << folder;
+}
+
 TEST(CheckSpec, Dependencies) {
   EXPECT_EQ(step_fault([](StepSpec& step) { step.depends_on = {StepIndex(2)}; }),
             "steps[1].depends_on[0]");

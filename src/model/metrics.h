@@ -32,8 +32,10 @@ struct MetricFilter {
 struct MetricSeries {
   StepIndex step;
   TaskIndex task;
-  std::vector<MetricSample> samples;  // At most kSamplesMax, evenly spaced, the last one kept.
-  std::int64_t bad_lines = 0;         // Of its file that were none.
+  // At most kSamplesMax, fairly shared and evenly spaced; of each kind the last one is kept.
+  std::vector<MetricSample> samples;
+  std::int64_t bad_lines = 0;    // Of its file that were none.
+  std::int64_t bad_records = 0;  // Of its TensorBoard files that were damaged.
 };
 
 struct MetricPage {

@@ -48,8 +48,10 @@ struct StartOrder {
   Bytes max_log;
   std::optional<CheckpointPolicy> checkpoint;
   std::optional<CheckpointSource> checkpoint_from;
-  bool follow_metrics = false;  // A trial: its reports are told.
-  bool keep_task_dir = false;   // The step may try a task again: its folder has a lasting place.
+  MetricSources metrics;  // Besides the file of metrics.
+  // Of a trial, whose reports are told: what its search looks at. Empty: nothing is told.
+  std::vector<std::string> objectives;
+  bool keep_task_dir = false;  // The step may try a task again: its folder has a lasting place.
 };
 
 enum class StopReason : std::uint8_t {

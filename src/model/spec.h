@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "model/metric_spec.h"
 #include "model/resources.h"
 #include "model/search_spec.h"
 
@@ -85,6 +87,7 @@ struct StepSpec {
   std::optional<std::int64_t> parallel;  // Most live tasks.
   RetryPolicy retry;
   std::optional<CheckpointPolicy> checkpoint;
+  MetricSources metrics;  // Besides the file of metrics that every task has.
   Duration max_duration;  // Per attempt; zero: no limit.
   Duration grace = Duration::seconds(30);
   Bytes max_log = Bytes::gibi(1);
@@ -114,6 +117,9 @@ struct JobSpec {
 // that could not be read back; `spec::` finds the same faults earlier and with their place in the
 // file.
 Result<void> check_spec(const JobSpec& spec);
+
+// Whether a path is relative and has no `..`.
+bool stays_inside(std::string_view dir);
 
 // Whether two specifications that may be absent say the same.
 bool same_spec(const JobSpec* a, const JobSpec* b);

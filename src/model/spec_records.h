@@ -144,6 +144,24 @@ struct Fields<CheckpointPolicy> {
 };
 
 template <>
+struct Fields<LogPattern> {
+  static void visit(auto& visit, auto& pattern) {
+    visit("group", pattern.group);
+    visit("lines", pattern.lines, Number{.min = 1, .max = kLogPatternLinesMax, .fallback = 1});
+    visit("regex", pattern.regex, Required());
+    visit("step", pattern.step, Text{"step"});
+  }
+};
+
+template <>
+struct Fields<MetricSources> {
+  static void visit(auto& visit, auto& sources) {
+    visit("log", sources.log);
+    visit("tensorboard", sources.tensorboard);
+  }
+};
+
+template <>
 struct Fields<SecretRef> {
   static void visit(auto& visit, auto& secret) {
     visit("name", secret.name, Required());
@@ -163,6 +181,7 @@ struct Fields<StepSpec> {
     visit("grace", step.grace, Number{.fallback = 30'000});
     visit("max_duration", step.max_duration);
     visit("max_log", step.max_log, Number{.fallback = 1'073'741'824});
+    visit("metrics", step.metrics);
     visit("name", step.name, Required());
     visit("num_nodes", step.num_nodes, kOne);
     visit("parallel", step.parallel);

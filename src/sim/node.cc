@@ -162,7 +162,7 @@ void SimNode::run(Attempt& attempt) {
     }
     plan_end(attempt, number);
   }
-  if (attempt.order.follow_metrics && attempt.ranks.contains(0)) plan_reports(attempt);
+  if (!attempt.order.objectives.empty() && attempt.ranks.contains(0)) plan_reports(attempt);
   report_soon();
 }
 

@@ -90,6 +90,10 @@ std::vector<Field> make_place_fields() {
        .form = Form::kCheckpoint,
        .doc = "The folder that outlives an attempt.",
        .spread = Spread::kDefault},
+      {.name = "metrics",
+       .form = Form::kMetrics,
+       .doc = "Where metrics are found besides $RUNNEL_METRICS_FILE.",
+       .spread = Spread::kDefault},
       {.name = "max_duration",
        .form = Form::kDuration,
        .doc = "The longest an attempt may take; no limit by default.",
@@ -211,6 +215,36 @@ const FieldTable& checkpoint_fields() {
         .doc = "The exit code that says: saved, start me again."},
        planned("keep_best", "How many best checkpoints stay."),
        planned("keep_latest", "How many latest checkpoints stay.")}};
+  return kTable;
+}
+
+const FieldTable& metric_source_fields() {
+  static const FieldTable kTable{
+      "`metrics`",
+      {{.name = "log",
+        .form = Form::kLogPatterns,
+        .doc = "Patterns for the output of rank 0, such as `loss = %{FLOAT:loss}`: one, a list, or "
+               "by group, `{train: ..., test: ...}`, whose metrics are `train/loss`."},
+       {.name = "tensorboard",
+        .form = Form::kText,
+        .doc = "A folder inside the task's own, `$RUNNEL_TASK_DIR`, whose event files are read."}}};
+  return kTable;
+}
+
+const FieldTable& log_pattern_fields() {
+  static const FieldTable kTable{
+      "a pattern",
+      {{.name = "regex",
+        .form = Form::kText,
+        .doc = "A regular expression (RE2) whose named fields are metrics: `%{FLOAT:loss}`, also "
+               "`INT`, `INT_ANY`, `HEX`; `TIMESTAMP` and `GLOG_STAMP` only match; or "
+               "`(?P<loss>...)`."},
+       {.name = "lines",
+        .form = Form::kNatural,
+        .doc = "How many lines it looks at together, with `\\n` between them; 1 by default."},
+       {.name = "step",
+        .form = Form::kText,
+        .doc = "The field that is the step, here or in an earlier line; `step` by default."}}};
   return kTable;
 }
 

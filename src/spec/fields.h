@@ -35,10 +35,12 @@ enum class Form : std::uint8_t {
   kSearch,
   kPruner,
   kPopulation,
-  kModes,      // {metric: min}
-  kCondition,  // {parameter: values}
-  kPoints,     // [{parameter: value}]
-  kEarlier,    // [{params: {parameter: value}, values: {metric: value}}]
+  kMetrics,
+  kLogPatterns,  // A pattern, a list of patterns, or groups of them.
+  kModes,        // {metric: min}
+  kCondition,    // {parameter: values}
+  kPoints,       // [{parameter: value}]
+  kEarlier,      // [{params: {parameter: value}, values: {metric: value}}]
   kSteps,
   kNodes,
   kAny,  // Of fields that are not built yet.
@@ -79,6 +81,8 @@ const FieldTable& top_fields();  // Both, as they may stand at the top of a file
 const FieldTable& resource_fields();
 const FieldTable& retry_fields();
 const FieldTable& checkpoint_fields();
+const FieldTable& metric_source_fields();
+const FieldTable& log_pattern_fields();
 const FieldTable& search_fields();
 const FieldTable& earlier_fields();
 const FieldTable& pruner_fields();

@@ -23,6 +23,7 @@ std::size_t text_size(const StepDraft& draft) {
   std::size_t size = draft.spec.run.size();
   for (const std::string& word : draft.spec.command) size += word.size();
   for (const auto& [name, env] : draft.envs) size += name.size() + env.text.size();
+  for (const model::LogPattern& pattern : draft.spec.metrics.log) size += pattern.regex.size();
   for (const model::Parameter& parameter : draft.spec.params) {
     for (const std::string& value : parameter.values) size += value.size();
   }

@@ -55,6 +55,11 @@ Value natural() {
                  typed("string")});
 }
 
+// A pattern by itself, or a mapping.
+Value pattern() { return either({typed("string"), object_of(log_pattern_fields())}); }
+
+Value patterns() { return either({typed("string"), list_of(pattern())}); }
+
 Value schema_of(Form form) {
   switch (form) {
     case Form::kText: return typed("string");
@@ -84,6 +89,10 @@ Value schema_of(Form form) {
     case Form::kSearch: return object_of(search_fields());
     case Form::kPopulation: return object_of(population_fields());
     case Form::kPruner: return either({typed("string"), object_of(pruner_fields())});
+    case Form::kMetrics: return object_of(metric_source_fields());
+    case Form::kLogPatterns:
+      return either({patterns(), object_of(log_pattern_fields()),
+                     map_of(either({patterns(), object_of(log_pattern_fields())}))});
     case Form::kModes: return map_of(typed("string"));
     case Form::kCondition: return map_of(either({scalar(), list_of(scalar())}));
     case Form::kPoints: return list_of(map_of(scalar()));
@@ -138,8 +147,10 @@ std::string_view written(Form form) {
     case Form::kRetry:
     case Form::kCheckpoint:
     case Form::kSearch:
+    case Form::kMetrics:
+    case Form::kPopulation:
     case Form::kSteps: return "mapping";
-    case Form::kPopulation: return "mapping";
+    case Form::kLogPatterns: return "pattern, list, or mapping";
     case Form::kPruner: return "name, or mapping";
     case Form::kModes: return "`{metric: max}`";
     case Form::kCondition: return "`{parameter: value}`";
@@ -186,6 +197,8 @@ std::string job_file_reference() {
   return table_text("The file", job_fields()) + table_text("A step", step_fields()) +
          table_text("`resources`", resource_fields()) + table_text("`retry`", retry_fields()) +
          table_text("`checkpoint`", checkpoint_fields()) +
+         table_text("`metrics`", metric_source_fields()) +
+         table_text("A pattern of `metrics.log`", log_pattern_fields()) +
          table_text("A parameter's mapping", parameter_fields()) +
          table_text("`search`", search_fields()) + table_text("`pruner`", pruner_fields()) +
          table_text("`population`", population_fields()) +

@@ -374,6 +374,7 @@ void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts) {
     if (step.outside()) {  // What the job gives its other steps.
       step.num_nodes = step.procs_per_node = 1;
       step.checkpoint.reset();
+      step.metrics = {};
       continue;
     }
     CHECK(step.num_nodes >= 1, "a count that was refused left its default");

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/nearest.h"
 #include "model/variables.h"
+#include "spec/metrics.h"
 #include "spec/names.h"
 #include "spec/scalars.h"
 #include "spec/step_draft.h"
@@ -73,15 +74,8 @@ void read_exit_code(Scope& scope, const Item& item, model::RetryPolicy& retry) {
 }
 
 // A folder that stays inside the task's own.
-bool stays_inside(std::string_view dir) {
-  if (dir.empty() || dir.size() > model::kPathBytesMax) return false;
-  if (dir.starts_with('/') || dir.starts_with('~')) return false;
-  while (!dir.empty()) {
-    const std::size_t slash = std::min(dir.find('/'), dir.size());
-    if (dir.substr(0, slash) == "..") return false;
-    dir.remove_prefix(std::min(slash + 1, dir.size()));
-  }
-  return true;
+bool is_inner_folder(std::string_view dir) {
+  return model::stays_inside(dir) && !dir.starts_with('~');
 }
 
 void refuse_source(Scope& scope, const Item& item) {
@@ -208,7 +202,7 @@ void read_checkpoint(Scope& scope, const Item& item, StepDraft& draft) {
   draft.checkpoint_dir = object->take("dir");
   if (draft.checkpoint_dir) {
     checkpoint.dir = read_text(scope, *draft.checkpoint_dir).value_or(checkpoint.dir);
-    if (!stays_inside(checkpoint.dir)) {
+    if (!is_inner_folder(checkpoint.dir)) {
       scope.refuse(*draft.checkpoint_dir,
                    "'" + shown(checkpoint.dir) + "' leaves the task's folder",
                    shown(checkpoint.dir), "write a relative path without .., such as ckpt");
@@ -237,6 +231,7 @@ void read_spread_fields(Scope& scope, ObjectReader& object, StepDraft& draft) {
   if (const auto item = object.take("resources")) read_resources(scope, *item, draft);
   if (const auto item = object.take("retry")) read_retry(scope, *item, draft);
   if (const auto item = object.take("checkpoint")) read_checkpoint(scope, *item, draft);
+  if (const auto item = object.take("metrics")) read_metric_sources(scope, *item, draft);
   if (const auto item = object.take("secrets")) read_secrets(scope, *item, draft);
   read_limits(scope, object, draft.spec);
 }

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "agent/log_index.h"
+#include "async/unique_fd.h"
+
+namespace runnel::agent {
+
+// The records of a job's index as they are when it is opened, read in blocks.
+//
+// Threads: blocking; one at a time.
+class IndexFile {
+ public:
+  explicit IndexFile(const std::string& logs);
+
+  std::int64_t records() const { return records_; }
+  // Nothing for a damaged record.
+  std::optional<IndexRecord> at(std::int64_t number);
+
+ private:
+  static constexpr std::int64_t kBlock = 1'024;
+
+  void load(std::int64_t number);
+
+  async::UniqueFd file_;
+  std::int64_t records_ = 0;
+  std::string block_;
+  std::int64_t first_ = 0;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace runnel::agent

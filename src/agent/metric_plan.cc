@@ -1,0 +1,126 @@
+#include "agent/metric_plan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "agent/log_index.h"
+#include "base/check.h"
+#include "env/files.h"
+#include "json/value.h"
+#include "json/writer.h"
+#include "model/spec_records.h"
+
+namespace runnel::agent {
+
+// The stored form.
+struct StoredMetricPlan {
+  std::vector<std::string> objectives;
+  model::MetricSources sources;
+  friend bool operator==(const StoredMetricPlan&, const StoredMetricPlan&) = default;
+};
+
+}  // namespace runnel::agent
+
+namespace runnel::model {
+
+template <>
+struct Fields<agent::StoredMetricPlan> {
+  static void visit(auto& visit, auto& plan) {
+    visit("objectives", plan.objectives);
+    visit("sources", plan.sources);
+  }
+};
+
+}  // namespace runnel::model
+
+namespace runnel::agent {
+namespace {
+
+std::string plan_folder(const std::string& home, const JobId& job) {
+  return job_folder(home, job) + "/metrics";
+}
+
+std::string plan_path(const std::string& home, const JobId& job, StepIndex step) {
+  return plan_folder(home, job) + "/" + std::to_string(step.value()) + ".json";
+}
+
+Result<StoredMetricPlan> read_plan(const std::string& path) {
+  const std::string text = TRY(env::read_file(path));
+  const json::Value document = TRY(json::parse(text));
+  return model::read_record<StoredMetricPlan>(document);
+}
+
+// Not synced: after a crash of the machine nothing runs that it could be for, and an attempt that
+// starts then writes it again.
+Result<void> write_plan(const std::string& home, const JobId& job, StepIndex step,
+                        const StoredMetricPlan& plan) {
+  CHECK(!plan.sources.empty(), "a plan without sources is kept");
+  const std::string path = plan_path(home, job, step);
+  const Result<StoredMetricPlan> there = read_plan(path);
+  if (there.ok() && *there == plan) return {};
+  std::string text;
+  json::Writer out(text);
+  model::write_record(out, plan);
+  TRY(env::make_directories(plan_folder(home, job)));
+  TRY(env::remove_file(path));
+  return env::append_file(path, text);
+}
+
+Result<MetricPlanPtr> compiled(StoredMetricPlan stored) {
+  extract::Patterns patterns = TRY(extract::compile(stored.sources.log));
+  return std::make_shared<const MetricPlan>(
+      MetricPlan{std::move(stored.sources), std::move(stored.objectives), std::move(patterns)});
+}
+
+}  // namespace
+
+MetricPlanPtr load_metric_plan(const std::string& home, const JobId& job, StepIndex step) {
+  const std::string path = plan_path(home, job, step);
+  if (!env::exists(path)) return nullptr;
+  Result<StoredMetricPlan> stored = read_plan(path);
+  if (!stored.ok()) return nullptr;
+  Result<MetricPlanPtr> plan = compiled(*std::move(stored));
+  return plan.ok() ? *std::move(plan) : nullptr;
+}
+
+Result<std::vector<StepIndex>> steps_with_plans(const std::string& home, const JobId& job) {
+  std::vector<StepIndex> steps;
+  const std::string folder = plan_folder(home, job);
+  if (!env::exists(folder)) return steps;
+  for (const std::string& name : TRY(env::list_directory(folder))) {
+    std::int32_t step = 0;
+    const char* const end = name.data() + name.size();
+    const auto [dot, problem] = std::from_chars(name.data(), end, step);
+    if (problem == std::errc() && std::string_view(dot, end) == ".json") steps.emplace_back(step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+Result<MetricPlanPtr> MetricPlans::keep(const JobId& job, StepIndex step,
+                                        const model::MetricSources& sources,
+                                        const std::vector<std::string>& objectives) {
+  if (sources.empty()) return MetricPlanPtr();
+  MetricPlanPtr& plan = remembered(job, step);
+  if (plan && plan->sources == sources && plan->objectives == objectives) return plan;
+  MetricPlanPtr made = TRY(compiled({objectives, sources}));
+  TRY(write_plan(home_, job, step, {objectives, sources}));
+  plan = std::move(made);
+  return plan;
+}
+
+MetricPlanPtr MetricPlans::find(const JobId& job, StepIndex step) {
+  MetricPlanPtr& plan = remembered(job, step);
+  if (!plan) plan = load_metric_plan(home_, job, step);
+  return plan;
+}
+
+MetricPlanPtr& MetricPlans::remembered(const JobId& job, StepIndex step) {
+  if (plans_.size() >= kPlansMax && !plans_.contains({job, step})) plans_.clear();
+  return plans_[{job, step}];
+}
+
+}  // namespace runnel::agent

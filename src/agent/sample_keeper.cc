@@ -1,0 +1,110 @@
+#include "agent/sample_keeper.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "extract/sample.h"
+
+namespace runnel::agent {
+namespace {
+
+std::string names_of(const model::MetricSample& sample) {
+  std::string names;
+  for (const auto& [name, value] : sample.values) names.append(name).append("\n");
+  return names;
+}
+
+// Evenly, from the back, so that the last is among them.
+template <typename Item>
+void thin(std::vector<Item>& items, std::size_t most) {
+  CHECK(most >= 1, "of every kind something is kept");
+  const std::size_t every = (items.size() + most - 1) / most;
+  if (every <= 1) return;
+  std::size_t kept = 0;
+  for (std::size_t i = (items.size() - 1) % every; i < items.size(); i += every) {
+    if (i != kept) items[kept] = std::move(items[i]);
+    ++kept;
+  }
+  items.erase(items.begin() + static_cast<std::ptrdiff_t>(kept), items.end());
+}
+
+using Samples = std::vector<model::MetricSample>;
+
+// Each in its own order, together by step.
+Samples merged(std::vector<Samples> sources) {
+  Samples all;
+  std::vector<std::size_t> at(sources.size(), 0);
+  for (;;) {
+    std::size_t next = sources.size();
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      if (at[i] == sources[i].size()) continue;
+      const bool first = next == sources.size();
+      if (first || sources[i][at[i]].step < sources[next][at[next]].step) next = i;
+    }
+    if (next == sources.size()) return all;
+    extract::append_sample(all, std::move(sources[next][at[next]++]));
+  }
+}
+
+}  // namespace
+
+void SampleKeeper::take(std::size_t source, std::vector<model::MetricSample> samples) {
+  for (model::MetricSample& sample : samples) {
+    Key key(source, names_of(sample));
+    if (kinds_.size() >= kKindsMax && !kinds_.contains(key)) key.second.clear();
+    add(kinds_[key], {taken_++, std::move(sample)});
+  }
+}
+
+void SampleKeeper::add(Kind& kind, Kept sample) {
+  if (kind.last_is_extra) kind.kept.pop_back();
+  kind.last_is_extra = kind.count++ % kind.every != 0;
+  kind.kept.push_back(std::move(sample));
+  if (kind.kept.size() >= 2 * model::kSamplesMax) halve(kind);
+}
+
+void SampleKeeper::halve(Kind& kind) {
+  CHECK(!kind.last_is_extra || kind.every > 1, "where all are kept none is extra");
+  std::vector<Kept> kept;
+  for (std::size_t i = 0; i < kind.kept.size(); i += 2) kept.push_back(std::move(kind.kept[i]));
+  kind.last_is_extra = kind.kept.size() % 2 == 0;
+  if (kind.last_is_extra) kept.push_back(std::move(kind.kept.back()));
+  kind.kept = std::move(kept);
+  kind.every *= 2;
+}
+
+// How many samples each kind may keep so that all of them keep kSamplesMax.
+std::size_t SampleKeeper::fair_share() const {
+  std::vector<std::size_t> sizes;
+  for (const auto& [key, kind] : kinds_) sizes.push_back(kind.kept.size());
+  std::sort(sizes.begin(), sizes.end());
+  std::size_t left = model::kSamplesMax;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::size_t share = left / (sizes.size() - i);
+    if (sizes[i] > share) return std::max<std::size_t>(share, 1);
+    left -= sizes[i];
+  }
+  return model::kSamplesMax;
+}
+
+std::vector<model::MetricSample> SampleKeeper::finish() && {
+  const std::size_t share = fair_share();
+  std::map<std::size_t, std::vector<Kept>> by_source;
+  for (auto& [key, kind] : kinds_) {
+    thin(kind.kept, share);
+    std::vector<Kept>& all = by_source[key.first];
+    std::move(kind.kept.begin(), kind.kept.end(), std::back_inserter(all));
+  }
+  std::vector<Samples> sources;
+  for (auto& [source, kept] : by_source) {
+    std::sort(kept.begin(), kept.end(),
+              [](const Kept& a, const Kept& b) { return a.number < b.number; });
+    Samples& samples = sources.emplace_back();
+    for (Kept& each : kept) samples.push_back(std::move(each.sample));
+  }
+  return merged(std::move(sources));
+}
+
+}  // namespace runnel::agent

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/metrics.h"
+
+namespace runnel::agent {
+
+// Keeps about model::kSamplesMax of any number of samples, shared fairly between their kinds: what
+// is said seldom is not crowded out by what is said often.
+//
+// Contract: a kind is a source with the names of its samples. Of each its last sample is kept, and
+//           the others evenly. finish() yields them in the order of each source, sources being
+//           merged by step; what stands together of one step becomes one sample.
+// Threads:  one at a time.
+// Limits:   2 * kSamplesMax samples of each of kKindsMax kinds at any time; later kinds are one.
+class SampleKeeper {
+ public:
+  static constexpr std::size_t kKindsMax = 100;
+
+  void take(std::size_t source, std::vector<model::MetricSample> samples);
+  bool empty() const { return kinds_.empty(); }
+  std::vector<model::MetricSample> finish() &&;
+
+ private:
+  struct Kept {
+    std::int64_t number = 0;  // Of all that were taken.
+    model::MetricSample sample;
+  };
+  struct Kind {
+    std::vector<Kept> kept;  // Every `every`-th, and perhaps the last.
+    std::int64_t every = 1;
+    std::int64_t count = 0;
+    bool last_is_extra = false;
+  };
+  using Key = std::pair<std::size_t, std::string>;
+
+  static void add(Kind& kind, Kept sample);
+  static void halve(Kind& kind);
+  std::size_t fair_share() const;
+
+  std::map<Key, Kind> kinds_;
+  std::int64_t taken_ = 0;
+};
+
+}  // namespace runnel::agent

@@ -1,0 +1,75 @@
+#include "agent/sample_keeper.h"
+
+#include <gtest/gtest.h>
+
+namespace runnel::agent {
+namespace {
+
+using model::kSamplesMax;
+using model::MetricSample;
+using Samples = std::vector<MetricSample>;
+
+MetricSample said(std::int64_t step, const std::string& name) { return {step, {{name, "1"}}}; }
+
+std::size_t count_of(const Samples& samples, const std::string& name) {
+  std::size_t count = 0;
+  for (const MetricSample& sample : samples) {
+    for (const auto& value : sample.values) count += value.first == name ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(SampleKeeper, KeepsWhatIsFew) {
+  SampleKeeper keeper;
+  EXPECT_TRUE(keeper.empty());
+  keeper.take(0, {said(3, "a"), said(1, "a")});
+  EXPECT_EQ(std::move(keeper).finish(), (Samples{said(3, "a"), said(1, "a")}));
+}
+
+TEST(SampleKeeper, MergesSourcesByStepAndJoinsWhatIsOfOne) {
+  SampleKeeper keeper;
+  keeper.take(1, {said(1, "b"), said(4, "b")});
+  keeper.take(0, {said(1, "a"), said(2, "a"), said(4, "a")});
+  const Samples expected = {
+      {1, {{"a", "1"}, {"b", "1"}}}, said(2, "a"), {4, {{"a", "1"}, {"b", "1"}}}};
+  EXPECT_EQ(std::move(keeper).finish(), expected);
+}
+
+TEST(SampleKeeper, KeepsTheSeldomBesideTheFrequent) {
+  SampleKeeper keeper;
+  constexpr std::int64_t kMany = 100'001;
+  for (std::int64_t step = 0; step < kMany; ++step) {
+    keeper.take(0, {said(step, "train")});
+    if (step % 10'000 == 0) keeper.take(0, {said(step, "test")});
+  }
+  const Samples samples = std::move(keeper).finish();
+  EXPECT_EQ(count_of(samples, "test"), 11U);
+  EXPECT_LE(count_of(samples, "train"), kSamplesMax - 11);
+  EXPECT_GE(count_of(samples, "train"), kSamplesMax / 3);
+  EXPECT_EQ(samples.back().step, kMany - 1);
+  EXPECT_EQ(samples.back().values.size(), 2U);
+}
+
+TEST(SampleKeeper, KeepsTheLastOfEachKindAndEvenSteps) {
+  for (const std::int64_t many : {1'000, 1'999, 2'000, 2'001, 3'999, 12'345}) {
+    SampleKeeper keeper;
+    for (std::int64_t step = 0; step < many; ++step) keeper.take(0, {said(step, "a")});
+    const Samples samples = std::move(keeper).finish();
+    EXPECT_LE(samples.size(), kSamplesMax);
+    EXPECT_EQ(samples.back().step, many - 1) << many;
+    std::int64_t widest = 0;
+    for (std::size_t i = 1; i < samples.size(); ++i) {
+      widest = std::max(widest, samples[i].step - samples[i - 1].step);
+    }
+    EXPECT_LE(widest, 4 * many / static_cast<std::int64_t>(kSamplesMax)) << many;
+  }
+}
+
+TEST(SampleKeeper, LumpsKindsBeyondItsMost) {
+  SampleKeeper keeper;
+  for (std::int64_t i = 0; i < 5'000; ++i) keeper.take(0, {said(i, "n" + std::to_string(i))});
+  EXPECT_LE(std::move(keeper).finish().size(), kSamplesMax);
+}
+
+}  // namespace
+}  // namespace runnel::agent
