@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "model/health.h"
 #include "model/resources.h"
 #include "model/search_spec.h"
 
@@ -85,6 +86,7 @@ struct StepSpec {
   std::optional<std::int64_t> parallel;  // Most live tasks.
   RetryPolicy retry;
   std::optional<CheckpointPolicy> checkpoint;
+  HealthPolicy health;
   Duration max_duration;  // Per attempt; zero: no limit.
   Duration grace = Duration::seconds(30);
   Bytes max_log = Bytes::gibi(1);

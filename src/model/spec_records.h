@@ -143,6 +143,39 @@ struct Fields<CheckpointPolicy> {
 };
 
 template <>
+struct Fields<HangPolicy> {
+  static void visit(auto& visit, auto& hang) {
+    visit("action", hang.action);
+    visit("after", hang.after);
+  }
+};
+
+template <>
+struct Fields<NanPolicy> {
+  static void visit(auto& visit, auto& nan) {
+    visit("action", nan.action);
+    visit("metric", nan.metric);
+  }
+};
+
+template <>
+struct Fields<StragglerPolicy> {
+  static void visit(auto& visit, auto& straggler) {
+    visit("action", straggler.action);
+    visit("factor_permille", straggler.factor_permille, Number{.fallback = 3'000});
+  }
+};
+
+template <>
+struct Fields<HealthPolicy> {
+  static void visit(auto& visit, auto& health) {
+    visit("hang", health.hang);
+    visit("nan", health.nan);
+    visit("straggler", health.straggler);
+  }
+};
+
+template <>
 struct Fields<SecretRef> {
   static void visit(auto& visit, auto& secret) {
     visit("name", secret.name, Required());
@@ -160,6 +193,7 @@ struct Fields<StepSpec> {
     visit("depends_on", step.depends_on);
     visit("envs", step.envs, AsObject());
     visit("grace", step.grace, Number{.fallback = 30'000});
+    visit("health", step.health);
     visit("max_duration", step.max_duration);
     visit("max_log", step.max_log, Number{.fallback = 1'073'741'824});
     visit("name", step.name, Required());

@@ -10,7 +10,7 @@ namespace runnel::model {
 namespace {
 
 // Sorted.
-constexpr std::array<std::string_view, 22> kOwnVariables = {"RUNNEL_API",
+constexpr std::array<std::string_view, 23> kOwnVariables = {"RUNNEL_API",
                                                             "RUNNEL_ATTEMPT",
                                                             "RUNNEL_CHECKPOINT_DIR",
                                                             "RUNNEL_CHECKPOINT_EVERY",
@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, 22> kOwnVariables = {"RUNNEL_API",
                                                             "RUNNEL_NUM_NODES",
                                                             "RUNNEL_PREEMPT_FILE",
                                                             "RUNNEL_PROJECT",
+                                                            "RUNNEL_REPORT_RANKS",
                                                             "RUNNEL_RESUME_FROM",
                                                             "RUNNEL_STEP",
                                                             "RUNNEL_TASK_COUNT",

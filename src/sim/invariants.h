@@ -38,6 +38,7 @@ class Invariants {
   std::string on(const model::LaneClosed& event);
   std::string on(const model::AttemptRunning& event);
   std::string on(const model::RankEnded&) { return ""; }  // Its attempt's end tells.
+  std::string on(const model::TaskWarned&) { return ""; }
   std::string on(const model::AttemptStopping& event);
   std::string on(const model::AttemptEnded& event);
   std::string on(const model::NodeJoined& event);

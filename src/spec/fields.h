@@ -32,6 +32,10 @@ enum class Form : std::uint8_t {
   kResources,
   kRetry,
   kCheckpoint,
+  kHealth,
+  kHang,
+  kNan,
+  kStraggler,
   kSearch,
   kPruner,
   kModes,      // {metric: min}
@@ -78,6 +82,10 @@ const FieldTable& top_fields();  // Both, as they may stand at the top of a file
 const FieldTable& resource_fields();
 const FieldTable& retry_fields();
 const FieldTable& checkpoint_fields();
+const FieldTable& health_fields();
+const FieldTable& hang_fields();
+const FieldTable& nan_fields();
+const FieldTable& straggler_fields();
 const FieldTable& search_fields();
 const FieldTable& earlier_fields();
 const FieldTable& pruner_fields();
