@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/health_watch.h"
 #include "agent/log_reader.h"
 #include "agent/log_watch.h"
 #include "agent/metrics_watch.h"
@@ -102,6 +103,8 @@ class Agent {
   struct Known {
     std::int32_t ranks_left = 0;
     bool handed_over = false;
+    bool running = false;             // Its ranks here begin together.
+    std::vector<std::int32_t> ended;  // Of its ranks, while others go on.
   };
 
   Async<void> meet_runner();
@@ -112,8 +115,11 @@ class Agent {
   void take_news(Facts facts);
   void take_metrics(const RankFact& fact, std::vector<model::MetricReport>& metrics);
   void note(const RankFact& fact);
+  using Reports = std::map<NodeId, model::NodeReport>;
+  static void add_health(Reports& reports, HealthWatch::Found found);
 
   void take_start(const NodeId& node, const model::StartOrder& order);
+  void take_watch(const NodeId& node, const model::WatchOrder& order);
   Result<PlaceStart> place_of(const NodeId& node, const model::StartOrder& order) const;
   void refuse(const NodeId& node, const model::StartOrder& order, const std::string& message);
   void take_stop(const NodeId& node, const model::StopOrder& order, StopBatch& batch);
@@ -134,6 +140,7 @@ class Agent {
   LogWatch watch_;
   LogReader reader_;
   MetricsWatch metrics_;
+  HealthWatch health_;
   std::unique_ptr<async::Worker> files_;
   std::unique_ptr<async::Worker> removals_;
   async::Gate gate_;

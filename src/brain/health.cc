@@ -61,13 +61,18 @@ std::string after_step(const HealthReport& report) {
   return report.step < 0 ? "" : ", the last step it reported is " + std::to_string(report.step);
 }
 
+// Who waits for a rank that hangs falls silent soon after it.
+std::string as_others(std::int32_t count) {
+  return count == 0 ? "" : "; " + std::to_string(count) + " of the others are silent as well";
+}
+
 std::string sentence(const HealthReport& report, std::int32_t ranks) {
   const std::string who =
       "rank " + std::to_string(report.rank) + " of " + std::to_string(ranks) + " ";
   switch (report.ailment) {
     case Ailment::kHung:
       return who + "wrote no output and no metric for " + human(report.silent_for) + ", since " +
-             rfc3339(report.since) + after_step(report);
+             rfc3339(report.since) + after_step(report) + as_others(report.silent_others);
     case Ailment::kNotFinite:
       return who + "reported " + report.metric + "=" + report.value + " at step " +
              std::to_string(report.step);
@@ -91,9 +96,6 @@ void take_health(Turn& turn, const NodeId& node, const HealthReport& report) {
   const model::TaskRef& task = report.attempt.task;
   const model::StepSpec& spec = spec_of(turn.state(), task.job, task.step);
   if (!is_enough(spec.health, report)) return;
-  // A number that is none stays so; the others are of something that runs.
-  const bool runs = live->status == model::Status::kRunning;
-  if (!runs && report.ailment != Ailment::kNotFinite) return;
   const LaneId lane = live->lane;
   const std::optional<model::HealthAction> action = action_on(spec.health, report.ailment);
   CHECK(action.has_value(), "an ailment is enough for a policy that is not there");

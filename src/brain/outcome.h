@@ -25,7 +25,7 @@ struct Ending {
   std::int32_t signal = 0;
   std::optional<model::Status> stopping;
   std::optional<Verdict> verdict;  // What it was asked to end for.
-  bool all_succeeded = false;  // Every rank left by itself with 0.
+  bool all_succeeded = false;      // Every rank left by itself with 0.
   bool ran = false;
   Duration ran_for;
   std::string message;

@@ -150,8 +150,8 @@ struct RankExit {
   friend bool operator==(const RankExit&, const RankExit&) = default;
 };
 
-// A rank ails, and the step's policy says what comes of it: the attempt's end, when it is to end, is
-// in an event beside this one. Each ailment at most once per attempt.
+// A rank ails, and the step's policy says what comes of it: the attempt's end, when it is to end,
+// is in an event beside this one. Each ailment at most once per attempt.
 struct TaskWarned {
   AttemptRef attempt;
   std::int32_t rank = 0;
@@ -274,12 +274,11 @@ struct KeyExpired {
   friend bool operator==(const KeyExpired&, const KeyExpired&) = default;
 };
 
-using Event =
-    std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened, LaneExtended,
-                 LaneClosed, AttemptRunning, RankEnded, AttemptStopping, AttemptEnded, NodeJoined,
-                 NodeLeft, JobArchived, JobDeleted, KeyExpired, TrialAsked, TrialReported,
-                 TrialParked, TrialPromoted, TrialTold, JobHalted, NodeLeaving, LaneRenewed,
-                 TaskWarned>;
+using Event = std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened,
+                           LaneExtended, LaneClosed, AttemptRunning, RankEnded, AttemptStopping,
+                           AttemptEnded, NodeJoined, NodeLeft, JobArchived, JobDeleted, KeyExpired,
+                           TrialAsked, TrialReported, TrialParked, TrialPromoted, TrialTold,
+                           JobHalted, NodeLeaving, LaneRenewed, TaskWarned>;
 
 // "job.submitted", "attempt.ended": the `type` of an event's document.
 std::string_view type_of(const Event& event);

@@ -95,6 +95,7 @@ struct Fields<HealthReport> {
     visit("metric", report.metric);
     visit("rank", report.rank);
     visit("silent_for", report.silent_for);
+    visit("silent_others", report.silent_others);
     visit("since", report.since);
     visit("step", report.step, Number{.min = -1, .fallback = -1});
     visit("steps", report.steps);

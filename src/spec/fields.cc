@@ -255,10 +255,11 @@ const FieldTable& hang_fields() {
 }
 
 const FieldTable& nan_fields() {
-  static const FieldTable kTable{
-      "`nan`",
-      {{.name = "metric", .form = Form::kText, .doc = "The metric that is looked at; all by default."},
-       {.name = "action", .form = Form::kText, .doc = kActionDoc}}};
+  static const FieldTable kTable{"`nan`",
+                                 {{.name = "metric",
+                                   .form = Form::kText,
+                                   .doc = "The metric that is looked at; all by default."},
+                                  {.name = "action", .form = Form::kText, .doc = kActionDoc}}};
   return kTable;
 }
 

@@ -135,7 +135,10 @@ void settle_health(const Scope& scope, std::vector<StepDraft>& drafts) {
     }
     settle_straggler(scope, draft);
     if (draft.restarts.empty() || draft.spec.retry.max > 0) continue;
-    scope.refuse(draft.restarts.front(), "a restart costs one of `retry.max`, which is 0 here",
+    const bool inherited = is_inherited(draft, draft.restarts.front());
+    scope.refuse(draft.restarts.front(),
+                 "a restart costs one of `retry.max`, which is 0" +
+                     (inherited ? " in step '" + draft.spec.name + "'" : ""),
                  "restart", "add retry: {max: 3}, or write kill or warn");
   }
 }

@@ -191,9 +191,8 @@ std::string job_file_schema() {
 std::string job_file_reference() {
   return table_text("The file", job_fields()) + table_text("A step", step_fields()) +
          table_text("`resources`", resource_fields()) + table_text("`retry`", retry_fields()) +
-         table_text("`checkpoint`", checkpoint_fields()) +
-         table_text("`health`", health_fields()) + table_text("`health.hang`", hang_fields()) +
-         table_text("`health.nan`", nan_fields()) +
+         table_text("`checkpoint`", checkpoint_fields()) + table_text("`health`", health_fields()) +
+         table_text("`health.hang`", hang_fields()) + table_text("`health.nan`", nan_fields()) +
          table_text("`health.straggler`", straggler_fields()) +
          table_text("A parameter's mapping", parameter_fields()) +
          table_text("`search`", search_fields()) + table_text("`pruner`", pruner_fields()) +

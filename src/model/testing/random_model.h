@@ -151,6 +151,7 @@ class RandomModel {
       report.took_micros = amount(kStepMicrosMax);
       report.median_micros = amount(kStepMicrosMax);
       report.steps = count32();
+      report.silent_others = count32();
     }
     return out;
   }
