@@ -14,7 +14,9 @@ def report(step: int | None = None, **metrics: SupportsFloat) -> bool:
     metrics: numbers by name; tensors and numpy scalars are taken too. A loss that is NaN or infinite is
         reported as such.
 
-    Of a gang only rank 0 reports, so that every rank may call this. Outside of Runnel nothing happens.
+    Of a gang only rank 0 reports, so that every rank may call this; the others do where the step has `health`,
+    for which `step_seconds=` is the rank's own work of the step, without waiting for other ranks. Outside of
+    Runnel nothing happens.
     Returns whether the line was written. Raises TypeError for a value that is no number, ValueError for a
     negative step. Threads: any; a line is written whole.
     """
@@ -24,8 +26,11 @@ def report(step: int | None = None, **metrics: SupportsFloat) -> bool:
         raise ValueError(f"step is {step}; it must be 0 or more")
     line = {name: _number(name, value) for name, value in metrics.items()}
     path = os.environ.get("RUNNEL_METRICS_FILE")
-    if not path or os.environ.get("RANK", "0") != "0":
+    rank = _reporting_rank()
+    if not path or rank is None:
         return False
+    if rank > 0:
+        line["rank"] = rank
     if step is not None:
         line["step"] = int(step)
     line["ts"] = round(time.time(), 3)
@@ -42,6 +47,17 @@ def report(step: int | None = None, **metrics: SupportsFloat) -> bool:
 def params() -> dict:
     """The task's parameters by name, from RUNNEL_TRIAL_PARAMS; empty outside of Runnel."""
     return json.loads(os.environ.get("RUNNEL_TRIAL_PARAMS", "{}"))
+
+
+def _reporting_rank() -> int | None:
+    """As which rank of the gang this process reports, if it does."""
+    if os.environ.get("RANK", "0") == "0":
+        return 0
+    if os.environ.get("RUNNEL_REPORT_RANKS") != "all":
+        return None
+    # What torchrun starts has ranks of its own; those of the gang are what torchrun takes for nodes.
+    rank = os.environ.get("PET_NODE_RANK", os.environ["RANK"])
+    return int(rank) if rank.isdecimal() and rank != "0" else None
 
 
 def _number(name: str, value: SupportsFloat) -> float | int | str:

@@ -99,8 +99,12 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
       plans_(options_.home),
       metrics_(loop, options_.home,
                [this](const NodeId& node, std::vector<model::MetricReport> metrics) {
-                 if (ready_) events_.on_reports({node, incarnation_, {}, std::move(metrics)});
+                 if (ready_) events_.on_reports({node, incarnation_, {}, std::move(metrics), {}});
                }),
+      health_(loop, clock, options_.home,
+              [this](const NodeId& node, model::HealthReport report) {
+                if (ready_) events_.on_reports({node, incarnation_, {}, {}, {std::move(report)}});
+              }),
       gate_(loop),
       joined_(loop) {}
 
@@ -117,6 +121,7 @@ Async<void> Agent::start() {
   CO_TRY(loop_.spawn(gate_, watch_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, watch_.run_polling(gate_.token())));
   CO_TRY(loop_.spawn(gate_, metrics_.run(gate_.token())));
+  CO_TRY(loop_.spawn(gate_, health_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, drop_quiet_logs(gate_.token())));
   Result<void> joined = co_await joined_.wait(gate_.token());
   co_return joined;
@@ -181,6 +186,7 @@ void Agent::take_inventory(Facts facts) {
     preparing_.clear();
     in_flight_ = 0;
     metrics_.forget_all();
+    health_.forget_all();
     for (auto& [job, use] : jobs_) use = {0, clock_.boot()};
     for (const NodeId& node : options_.nodes) inventory_[node] = {node, incarnation_, {}, {}};
   }
@@ -231,14 +237,23 @@ void Agent::note(const RankFact& fact) {
   const AttemptOnNode of{fact.node, fact.report.attempt};
   const auto [entry, is_new] = known_.try_emplace(of);
   entry->second.handed_over = true;
-  if (fact.state == RankFact::State::kEnded) return;
+  entry->second.running = entry->second.running || fact.state != RankFact::State::kQueued;
+  if (fact.state == RankFact::State::kEnded) {
+    entry->second.ended.push_back(fact.report.rank);
+    return;
+  }
   if (entry->second.ranks_left++ > 0) return;
   ++in_flight_;
   job_goes_on(of.attempt.task.job, 1);
 }
 
+// What its last lines say is told before its end.
+void Agent::add_health(Reports& reports, HealthWatch::Found found) {
+  for (auto& [node, report] : found) reports[node].health.push_back(std::move(report));
+}
+
 void Agent::take_news(Facts facts) {
-  std::map<NodeId, model::NodeReport> reports;
+  Reports reports;
   for (RankFact& fact : facts.ranks) {
     const auto known = known_.find({fact.node, fact.report.attempt});
     if (known == known_.end() || fact.state == RankFact::State::kQueued) continue;
@@ -250,6 +265,13 @@ void Agent::take_news(Facts facts) {
       CHECK(in_flight_ > 0, "more attempts ended than were handed over");
       --in_flight_;
       job_goes_on(fact.report.attempt.task.job, -1);
+    }
+    if (!std::exchange(known->second.running, true)) {
+      health_.begin({fact.node, fact.report.attempt});
+    }
+    if (ended) {
+      if (!last) known->second.ended.push_back(fact.report.rank);
+      add_health(reports, health_.end(fact.report.attempt, fact.report.rank));
     }
     model::NodeReport& report = reports[fact.node];
     if (ended && fact.report.rank == 0) {
@@ -277,12 +299,14 @@ Result<void> Agent::apply(const model::NodeOrders& orders) {
     return Error(Errc::kPrecondition, "orders for an earlier life of the runner are dropped");
   }
   for (const model::StartOrder& order : orders.start) take_start(orders.node, order);
+  for (const model::WatchOrder& order : orders.watch) take_watch(orders.node, order);
   hand_over();
   StopBatch stops;
   for (const model::StopOrder& order : orders.stop) take_stop(orders.node, order, stops);
   if (!stops.stops.empty()) runner_.send(stops);
   ForgetBatch forgets;
   for (const model::AttemptRef& attempt : orders.forget) {
+    health_.forget(attempt);
     if (known_.erase({orders.node, attempt}) > 0)
       forgets.attempts.push_back({orders.node, attempt});
   }
@@ -361,6 +385,13 @@ Result<void> Agent::follow_metrics(const AttemptOnNode& of, const model::StartOr
   return {};
 }
 
+void Agent::take_watch(const NodeId& node, const model::WatchOrder& order) {
+  const auto known = known_.find({node, order.attempt});
+  if (known == known_.end() || known->second.ranks_left == 0) return;
+  const auto begun = known->second.running ? HealthWatch::Begun::kYes : HealthWatch::Begun::kNo;
+  health_.follow(node, order, begun, known->second.ended);
+}
+
 Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& order) const {
   if (order.rank_count < 1) return Error(Errc::kInvalid, "an order without ranks");
   const auto secrets = TRY(secret_values(options_.home, order.attempt.task.job, order.secrets));
@@ -404,7 +435,7 @@ void Agent::refuse(const NodeId& node, const model::StartOrder& order, const std
   }
   // Later: control must not be called back while it hands us orders.
   loop_.post([this, node, incarnation = incarnation_, reports = std::move(reports)]() mutable {
-    if (ready_) events_.on_reports({node, incarnation, std::move(reports), {}});
+    if (ready_) events_.on_reports({node, incarnation, std::move(reports), {}, {}});
   });
 }
 
@@ -450,6 +481,7 @@ void Agent::give_up(const PlaceStart& place, const std::string& message) {
   order.rank_count = place.rank_count();
   known_.erase(of);
   metrics_.forget(of);
+  health_.forget(of.attempt);
   job_goes_on(of.attempt.task.job, -1);
   refuse(of.node, order, message);
 }

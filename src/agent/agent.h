@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/hooks/checkpoint_copy.h"
+#include "agent/health_watch.h"
 #include "agent/log_reader.h"
 #include "agent/log_watch.h"
 #include "agent/metric_plan.h"
@@ -107,6 +108,8 @@ class Agent {
   struct Known {
     std::int32_t ranks_left = 0;
     bool handed_over = false;
+    bool running = false;             // Its ranks here begin together.
+    std::vector<std::int32_t> ended;  // Of its ranks, while others go on.
   };
 
   Async<void> meet_runner();
@@ -117,8 +120,11 @@ class Agent {
   void take_news(Facts facts);
   void take_metrics(const RankFact& fact, std::vector<model::MetricReport>& metrics);
   void note(const RankFact& fact);
+  using Reports = std::map<NodeId, model::NodeReport>;
+  static void add_health(Reports& reports, HealthWatch::Found found);
 
   void take_start(const NodeId& node, const model::StartOrder& order);
+  void take_watch(const NodeId& node, const model::WatchOrder& order);
   Result<PlaceStart> place_of(const NodeId& node, const model::StartOrder& order) const;
   Result<void> follow_metrics(const AttemptOnNode& of, const model::StartOrder& order);
   void refuse(const NodeId& node, const model::StartOrder& order, const std::string& message);
@@ -145,6 +151,7 @@ class Agent {
   LogReader reader_;
   MetricPlans plans_;
   MetricsWatch metrics_;
+  HealthWatch health_;
   std::unique_ptr<async::Worker> files_;
   std::unique_ptr<async::Worker> copies_;
   std::unique_ptr<async::Worker> removals_;

@@ -9,6 +9,7 @@
 #include "agent/runner/open_file.h"
 #include "async/unique_fd.h"
 #include "json/value.h"
+#include "model/spec.h"
 
 namespace runnel::agent {
 namespace {
@@ -66,6 +67,12 @@ Result<MetricSample> parse_metric_line(std::string_view line, std::int64_t next_
   if (!object.is_object()) return Error(Errc::kInvalid, "a line of metrics is a JSON object");
   MetricSample sample;
   sample.step = next_step;
+  if (const json::Value* rank = object.find("rank"); rank != nullptr && rank->is_int()) {
+    const std::int64_t number = rank->as_int();
+    if (number > 0 && number < model::kRanksPerTaskMax) {
+      sample.rank = static_cast<std::int32_t>(number);
+    }
+  }
   if (const json::Value* step = object.find("step"); step != nullptr) {
     if (!step->is_int() || step->as_int() < 0) {
       return Error(Errc::kInvalid, "`step` is a whole number from 0 on").with_field("step");
@@ -86,6 +93,7 @@ Result<MetricSample> parse_metric_line(std::string_view line, std::int64_t next_
 bool MetricsFile::fill() {
   const async::UniqueFd file = open_to_read(path_);
   struct stat info = {};
+  behind_ = false;
   if (!file.valid() || ::fstat(file.get(), &info) != 0 || info.st_size <= offset_) return false;
   const std::size_t added =
       std::min(static_cast<std::size_t>(info.st_size - offset_), kReadBytesMax);
@@ -94,7 +102,13 @@ bool MetricsFile::fill() {
   const ssize_t got = ::pread(file.get(), pending_.data() + had, added, offset_);
   pending_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   offset_ += std::max<ssize_t>(got, 0);
+  behind_ = offset_ < info.st_size;
   return got > 0;
+}
+
+void MetricsFile::skip() {
+  struct stat info = {};
+  if (::stat(path_.c_str(), &info) == 0) offset_ = info.st_size;
 }
 
 std::vector<MetricSample> MetricsFile::read() {
@@ -134,6 +148,10 @@ void MetricsFile::take_line(std::string_view line, std::vector<MetricSample>& sa
                                     : parse_metric_line(line, next_step_);
   if (!sample.ok()) {
     ++bad_lines_;
+    return;
+  }
+  if (sample->rank != 0) {
+    if (ranks_ == Ranks::kAll) samples.push_back(std::move(*sample));
     return;
   }
   step_ = sample->step;

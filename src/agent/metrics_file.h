@@ -15,15 +15,16 @@ namespace runnel::agent {
 using model::MetricSample;
 
 // A line of $RUNNEL_METRICS_FILE: a JSON object whose numbers are metrics. `step` says when and is
-// `next_step` where it is missing; `ts` and `rank` are the writer's own, texts other than nan and
-// inf are passed over. Python's bare NaN and Infinity are understood. kInvalid saying what is
-// wrong.
+// `next_step` where it is missing, `rank` says whose it is and is 0 where it is missing; `ts` is
+// the writer's own, texts other than nan and inf are passed over. Python's bare NaN and Infinity
+// are understood. kInvalid saying what is wrong.
 Result<MetricSample> parse_metric_line(std::string_view line, std::int64_t next_step);
 
 // Follows one task's $RUNNEL_METRICS_FILE as it grows, over all attempts of the task.
 //
 // Contract: each whole line is read once. A line that is no sample, or longer than kLineBytesMax,
-//           is counted and passed over. A file that is not there yet is empty.
+//           is counted and passed over, and so are, uncounted, those of ranks that are not asked
+//           for: rank 0 speaks for the task. A file that is not there yet is empty.
 // Threads:  one at a time.
 class MetricsFile {
  public:
@@ -31,7 +32,12 @@ class MetricsFile {
   static constexpr std::size_t kReadBytesMax = std::size_t{1} << 20;  // In one call.
   static constexpr std::size_t kNamesMax = 1'000;
 
-  explicit MetricsFile(std::string path) : path_(std::move(path)) {}
+  enum class Ranks : std::uint8_t { kFirst, kAll };
+  explicit MetricsFile(std::string path, Ranks ranks = Ranks::kFirst)
+      : path_(std::move(path)), ranks_(ranks) {}
+
+  // What is there by now is not read.
+  void skip();
 
   // What was added since the last call, at most kReadBytesMax of it.
   std::vector<MetricSample> read();
@@ -42,6 +48,8 @@ class MetricsFile {
   MetricSample latest() const;
   bool empty() const { return latest_.empty(); }
   std::int64_t bad_lines() const { return bad_lines_; }
+  // Whether the last read() left something for the next.
+  bool behind() const { return behind_; }
 
  private:
   bool fill();
@@ -49,6 +57,7 @@ class MetricsFile {
   void take_line(std::string_view line, std::vector<MetricSample>& samples);
 
   std::string path_;
+  Ranks ranks_;
   std::int64_t offset_ = 0;
   std::string pending_;    // Of a line that is not whole yet.
   bool skipping_ = false;  // In a line that is too long.
@@ -56,6 +65,7 @@ class MetricsFile {
   std::int64_t step_ = 0;
   std::map<std::string, std::string> latest_;
   std::int64_t bad_lines_ = 0;
+  bool behind_ = false;
 };
 
 // Where the attempts of a task keep it.

@@ -51,6 +51,26 @@ TEST_F(MetricsFileTest, IsEmptyUntilItIsThere) {
   EXPECT_TRUE(file_.empty());
 }
 
+TEST_F(MetricsFileTest, Rank0SpeaksForTheTask) {
+  write("{\"loss\": 3}\n{\"loss\": 9, \"rank\": 2, \"step\": 8}\n{\"loss\": 2, \"rank\": 0}\n");
+  EXPECT_EQ(file_.read(), (std::vector<MetricSample>{{0, {{"loss", "3"}}}, {1, {{"loss", "2"}}}}));
+  EXPECT_EQ(file_.bad_lines(), 0);
+  MetricsFile all(path_, MetricsFile::Ranks::kAll);
+  const std::vector<MetricSample> samples = all.read();
+  ASSERT_EQ(samples.size(), 3U);
+  EXPECT_EQ(samples[1].rank, 2);
+  EXPECT_EQ(samples[1].step, 8);
+}
+
+TEST_F(MetricsFileTest, WhatIsSkippedIsNotRead) {
+  write("{\"loss\": 3}\n");
+  file_.skip();
+  EXPECT_TRUE(file_.read().empty());
+  write("{\"loss\": 2}\n");
+  EXPECT_EQ(file_.read().size(), 1U);
+  EXPECT_FALSE(file_.behind());
+}
+
 TEST_F(MetricsFileTest, ReadsEachWholeLineOnce) {
   write("{\"loss\": 3}\n{\"loss\": 2}\n{\"lo");
   EXPECT_EQ(file_.read().size(), 2U);

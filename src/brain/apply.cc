@@ -245,6 +245,19 @@ class Fold {
     live_task_at(step, event.attempt).live->stopping = event.because;
   }
 
+  void operator()(const model::TaskWarned& event) {
+    Step& step = step_at(state_, event.attempt.task.job, event.attempt.task.step);
+    LiveAttempt& live = *live_task_at(step, event.attempt).live;
+    live.warned.push_back(event.reason);
+    if (event.action != model::HealthAction::kWarn) {
+      live.verdict = Verdict{event.reason, event.action, event.rank, event.message};
+    }
+    step.warnings.push_back({event.attempt.task.index, event.attempt.attempt, event.rank,
+                             event.reason, event.action, event.message, event.since, now_});
+    if (step.warnings.size() > kWarningsMax) step.warnings.pop_front();
+    ++step.warned;
+  }
+
   void operator()(const model::AttemptEnded& event) {
     Step& step = step_at(state_, event.attempt.task.job, event.attempt.task.step);
     Task& task = live_task_at(step, event.attempt);

@@ -74,6 +74,9 @@ std::vector<DesiredAttempt> desired(const State& state, const NodeId& node);
 // no place there. O(its lane).
 std::optional<model::StartOrder> start_order(const State& state, const model::AttemptRef& attempt,
                                              const NodeId& node);
+// What to look for in this live attempt on this node; nothing when its step does not say.
+std::optional<model::WatchOrder> watch_order(const State& state, const model::AttemptRef& attempt,
+                                             const NodeId& node);
 // The order that stops an attempt for a durable reason; nothing when its job is not there any more.
 // The reason is the caller's: the state may know one that is not durable yet.
 std::optional<model::StopOrder> stop_order(const State& state, const model::AttemptRef& attempt,

@@ -110,6 +110,7 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::LaneClosed& what) { close(state, what.lane); },
           [&](const model::AttemptRunning&) {},
           [&](const model::RankEnded&) {},
+          [&](const model::TaskWarned&) {},
           [&](const model::AttemptStopping& what) {
             crowd(state, what.lane);
             lease(state, what.lane);

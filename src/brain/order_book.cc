@@ -14,9 +14,16 @@ bool is_up(const State& state, const NodeId& node) {
   return found != state.nodes.end() && found->second.up;
 }
 
+void add_watch(model::NodeOrders& orders, const State& state, const model::AttemptRef& attempt) {
+  auto order = watch_order(state, attempt, orders.node);
+  if (order) orders.watch.push_back(*std::move(order));
+}
+
 void add_start(model::NodeOrders& orders, const State& state, const model::AttemptRef& attempt) {
   auto order = start_order(state, attempt, orders.node);
-  if (order) orders.start.push_back(*std::move(order));
+  if (!order) return;
+  orders.start.push_back(*std::move(order));
+  add_watch(orders, state, attempt);
 }
 
 void add_stop(model::NodeOrders& orders, const State& state, const model::AttemptRef& attempt,
@@ -77,6 +84,7 @@ class OrderBook::Collector {
   void operator()(const model::LaneRenewed&) {}
   void operator()(const model::AttemptRunning&) {}
   void operator()(const model::RankEnded&) {}
+  void operator()(const model::TaskWarned&) {}
   void operator()(const model::NodeJoined&) {}
   void operator()(const model::NodeLeft&) {}
   void operator()(const model::NodeLeaving&) {}
@@ -145,7 +153,7 @@ model::NodeOrders OrderBook::on_join(const State& state, const NodeId& node,
   std::map<model::AttemptRef, bool> there = running_by_attempt(inventory);
   for (const DesiredAttempt& wanted : desired(state, node)) {
     const bool missing = there.erase(wanted.attempt) == 0;
-    if (missing) add_start(orders, state, wanted.attempt);
+    missing ? add_start(orders, state, wanted.attempt) : add_watch(orders, state, wanted.attempt);
     if (wanted.stopping) add_stop(orders, state, wanted.attempt, *wanted.stopping);
   }
   for (const auto& [attempt, running] : there) {
@@ -189,8 +197,8 @@ std::vector<model::AttemptRef> ended_unknown(const State& state,
 }
 
 bool empty(const model::NodeOrders& orders) {
-  return orders.start.empty() && orders.stop.empty() && orders.forget.empty() &&
-         orders.remove.empty();
+  return orders.start.empty() && orders.watch.empty() && orders.stop.empty() &&
+         orders.forget.empty() && orders.remove.empty();
 }
 
 }  // namespace runnel::brain

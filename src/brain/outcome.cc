@@ -69,15 +69,40 @@ bool may_retry(const model::RetryPolicy& retry, const Task& task, Status attempt
   return std::find(words.begin(), words.end(), event_word(attempt)) != words.end();
 }
 
+Outcome tried_again(const model::RetryPolicy& retry, const Task& task, Outcome outcome, Time now) {
+  outcome.charged = true;
+  outcome.task = Status::kRecovering;
+  const Duration delay = doubled(retry.backoff_min, task.charged, retry.backoff_max);
+  outcome.not_before = delay.is_zero() ? Time() : now + delay;
+  return outcome;
+}
+
 Outcome failed(const model::StepSpec& spec, const Task& task, Outcome outcome, std::int32_t code,
                Time now) {
   outcome.fault = Fault::kUser;
   outcome.task = outcome.attempt;
   if (!may_retry(spec.retry, task, outcome.attempt, code)) return outcome;
-  outcome.charged = true;
-  outcome.task = Status::kRecovering;
-  const Duration delay = doubled(spec.retry.backoff_min, task.charged, spec.retry.backoff_max);
-  outcome.not_before = delay.is_zero() ? Time() : now + delay;
+  return tried_again(spec.retry, task, std::move(outcome), now);
+}
+
+// Whether it ended because its verdict said so. Who left with 0 before hearing of it is done, but
+// not with a result that is no number; and what its user asked for meanwhile goes first.
+bool obeyed(const Ending& ending) {
+  if (!ending.verdict || ending.stopping != Status::kFailed) return false;
+  return !ending.all_succeeded || ending.verdict->reason == model::Ailment::kNotFinite;
+}
+
+// The policy names the case, so the conditions of `retry` do not: only its budget.
+Outcome judged(const model::StepSpec& spec, const Task& task, const Verdict& verdict, Time now) {
+  Outcome outcome{.attempt = Status::kFailed,
+                  .task = Status::kFailed,
+                  .fault = Fault::kUser,
+                  .reason = std::string(to_string(verdict.reason)),
+                  .message = verdict.message,
+                  .rank = verdict.rank};
+  if (verdict.action != model::HealthAction::kRestart) return outcome;
+  if (task.charged < spec.retry.max) return tried_again(spec.retry, task, std::move(outcome), now);
+  outcome.message += "; retry.max is used up: " + std::to_string(spec.retry.max);
   return outcome;
 }
 
@@ -101,6 +126,7 @@ Outcome exited(const model::StepSpec& spec, const Task& task, const Ending& endi
 }  // namespace
 
 Outcome outcome_of(const model::StepSpec& spec, const Task& task, const Ending& ending, Time now) {
+  if (obeyed(ending)) return judged(spec, task, *ending.verdict, now);
   if (ending.all_succeeded) return {.reason = "Completed"};
   const bool by_request = ending.stopping.has_value() && *ending.stopping != Status::kFailed;
   const bool withdrawn = by_request && *ending.stopping == Status::kQueued;

@@ -24,7 +24,8 @@ struct Ending {
   std::int32_t code = 0;
   std::int32_t signal = 0;
   std::optional<model::Status> stopping;
-  bool all_succeeded = false;  // Every rank left by itself with 0.
+  std::optional<Verdict> verdict;  // What it was asked to end for.
+  bool all_succeeded = false;      // Every rank left by itself with 0.
   bool ran = false;
   Duration ran_for;
   std::string message;
@@ -38,6 +39,7 @@ struct Outcome {
   std::string message;
   Time not_before;
   bool charged = false;
+  std::int32_t rank = -1;  // Whom it names, where that is not the first to fail.
 };
 
 // What becomes of an attempt and its task: the whole retry policy in one pure function.

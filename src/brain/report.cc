@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "brain/health.h"
 #include "brain/outcome.h"
 #include "brain/places.h"
 #include "brain/population.h"
@@ -117,6 +118,7 @@ std::vector<model::RankExit> bad_exits(const LiveAttempt& live, const RankReport
 Ending ending_of(const LiveAttempt& live, const RankReport& last) {
   Ending ending;
   ending.stopping = live.stopping;
+  ending.verdict = live.verdict;
   ending.message = last.message;
   ending.all_succeeded = live.first_failed < 0 && !failed(last);
   if (live.first_failed >= 0) {
@@ -153,6 +155,7 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   ended.ended_at = last.ended_at;
   ended.exits = bad_exits(live, last);
   ended.first_failed = live.first_failed >= 0 ? live.first_failed : (failed(last) ? last.rank : -1);
+  if (outcome.rank >= 0) ended.first_failed = outcome.rank;
   ended.fault = outcome.fault;
   ended.reason = std::move(outcome.reason);
   ended.message = std::move(outcome.message);
@@ -177,6 +180,7 @@ void on_report(Turn& turn, const model::NodeReport& input) {
   // Fencing: a node that was given up, or an older life of it, has nothing to say.
   if (!node->second.up || node->second.incarnation != input.incarnation) return;
   for (const model::MetricReport& report : input.metrics) take_metric(turn, input.node, report);
+  for (const model::HealthReport& report : input.health) take_health(turn, input.node, report);
   for (const RankReport& report : input.ranks) take_report(turn, input.node, report);
   obey_verdicts(turn);
 }

@@ -23,6 +23,15 @@
 
 namespace runnel::brain {
 
+// What the step's policy says of a live attempt with an ailing rank: it is to end.
+struct Verdict {
+  model::Ailment reason = model::Ailment::kHung;
+  model::HealthAction action = model::HealthAction::kKill;
+  std::int32_t rank = 0;
+  std::string message;
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
 // The attempt that a task has on a lane now.
 struct LiveAttempt {
   AttemptNumber number;
@@ -34,6 +43,8 @@ struct LiveAttempt {
   std::map<std::int32_t, model::RankExit> ended_ranks;
   std::int32_t first_failed = -1;
   model::EndCause first_failed_cause = model::EndCause::kExited;
+  std::vector<model::Ailment> warned;  // Each at most once.
+  std::optional<Verdict> verdict;
 
   // Whether nobody asked it to end. One that was only asked back from its lane may have begun
   // meanwhile, and then goes on.
@@ -56,6 +67,20 @@ struct Task {
   friend bool operator==(const Task&, const Task&) = default;
 };
 
+// A rank of one of a step's tasks ailed.
+struct Warning {
+  TaskIndex task;
+  AttemptNumber attempt;
+  std::int32_t rank = 0;
+  model::Ailment reason = model::Ailment::kHung;
+  model::HealthAction action = model::HealthAction::kWarn;
+  std::string message;
+  Time since;
+  Time at;
+  friend bool operator==(const Warning&, const Warning&) = default;
+};
+inline constexpr std::size_t kWarningsMax = 10;  // Of a step; of more the oldest go.
+
 using StatusCounts = std::array<std::int64_t, model::kStatusCount>;
 
 // A step's tasks, of which most are ranges: `plain` holds by status the tasks that nothing was ever
@@ -72,6 +97,8 @@ struct Step {
   Time accrued_at;                  // When the rate last changed.
   std::int64_t recent_millis = -1;  // Moving average of run times; -1: none ended yet.
   std::optional<Study> study;       // Of a step with a search.
+  std::deque<Warning> warnings;     // The newest last.
+  std::int64_t warned = 0;          // How many there were.
   Time ready_since;                 // When its dependencies were met.
   Time started_at;
   Time ended_at;

@@ -169,6 +169,30 @@ struct Form<std::map<Key, T>> {
 };
 
 template <>
+struct Fields<brain::Verdict> {
+  static void visit(auto& visit, auto& verdict) {
+    visit("action", verdict.action, Required());
+    visit("message", verdict.message);
+    visit("rank", verdict.rank);
+    visit("reason", verdict.reason, Required());
+  }
+};
+
+template <>
+struct Fields<brain::Warning> {
+  static void visit(auto& visit, auto& warning) {
+    visit("action", warning.action);
+    visit("at", warning.at);
+    visit("attempt", warning.attempt, Number{.fallback = 1});
+    visit("message", warning.message);
+    visit("rank", warning.rank);
+    visit("reason", warning.reason, Required());
+    visit("since", warning.since);
+    visit("task", warning.task);
+  }
+};
+
+template <>
 struct Fields<brain::LiveAttempt> {
   static void visit(auto& visit, auto& live) {
     visit("ended_ranks", live.ended_ranks);
@@ -180,6 +204,8 @@ struct Fields<brain::LiveAttempt> {
     visit("started_at", live.started_at);
     visit("status", live.status);
     visit("stopping", live.stopping);
+    visit("verdict", live.verdict);
+    visit("warned", live.warned);
   }
 };
 
@@ -277,6 +303,8 @@ struct Fields<brain::Step> {
     visit("status", step.status);
     visit("study", step.study);
     visit("tasks", step.tasks);
+    visit("warned", step.warned);
+    visit("warnings", step.warnings);
   }
 };
 

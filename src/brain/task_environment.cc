@@ -70,6 +70,10 @@ void add_own(const TaskView& task, Variables& out) {
   out.emplace_back("RUNNEL_GPUS_PER_NODE", std::to_string(devices_per_node(task)));
   out.emplace_back("RUNNEL_TRIAL_ID", task.job.id.str() + "-" + task.step.name + "-" + index);
   out.emplace_back("RUNNEL_TRIAL_PARAMS", params_json(task.params));
+  // Who looks at each rank wants to hear from each.
+  if (task.step.health.any() && task.step.rank_count() > 1) {
+    out.emplace_back("RUNNEL_REPORT_RANKS", "all");
+  }
   if (!task.step.checkpoint || task.step.checkpoint->every.is_zero()) return;
   out.emplace_back("RUNNEL_CHECKPOINT_EVERY", seconds_text(task.step.checkpoint->every));
 }

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/target.h"
 #include "cli/waits.h"
+#include "cli/warnings.h"
 #include "env/clock.h"
 
 namespace runnel::cli {
@@ -46,6 +47,7 @@ class Attachment {
       if (line->has_value()) {
         progress_.clear();
         print_output(**line, output_, many_);
+        TRY(watch_ranks());
         continue;
       }
       if (!stderr_is_terminal() && now() - looked < kLookEvery) continue;
@@ -53,6 +55,7 @@ class Attachment {
       const json::Value job = TRY(document());
       if (has_settled(job) && !has_ended(job)) return halted();
       if (stream_.ended() || obeyed_ > 0) continue;
+      tell_of_warnings(job);
       tell_of_waits(job);
       progress_.draw(job, now() - begun);
     }
@@ -87,6 +90,21 @@ class Attachment {
     say("runnel: " + told);
   }
 
+  // However much it has to say, a warning is seen in time.
+  Result<void> watch_ranks() {
+    if (now() - watched_ < kLookEvery) return {};
+    watched_ = now();
+    tell_of_warnings(TRY(document()));
+    return {};
+  }
+
+  void tell_of_warnings(const json::Value& job) {
+    for (const std::string& line : warnings_.news(job)) {
+      progress_.clear();
+      say("runnel: warning: " + line);
+    }
+  }
+
   // Nothing runs and nothing is said: whoever waits should know for what.
   void tell_of_waits(const json::Value& job) {
     if (has_ended(job) || is_active(job) || now() - explained_ < kLookEvery) return;
@@ -106,6 +124,7 @@ class Attachment {
   }
 
   int ending(const json::Value& job) {
+    tell_of_warnings(job);
     if (!has_ended(job)) return halted();
     if (chaos_ != nullptr && !chaos_->spared().empty()) say("runnel: " + chaos_->spared());
     const std::string status = text_of(job, "status");
@@ -130,6 +149,8 @@ class Attachment {
   LineStream stream_;
   Progress progress_;
   Waits waits_;
+  Warnings warnings_;
+  Duration watched_ = now();
   Duration explained_ = now();
   Duration struck_ = now();
   int obeyed_ = 0;  // Interrupts that were acted on.

@@ -8,6 +8,7 @@
 #include "cli/session.h"
 #include "cli/short_number.h"
 #include "cli/target.h"
+#include "cli/warnings.h"
 #include "env/clock.h"
 #include "http/message.h"
 
@@ -78,6 +79,7 @@ std::string job_text(const json::Value& job) {
   }
   text += "\n" + table.text(stdout_is_terminal());
   for (const json::Value& step : steps->as_list()) text += best_text(step);
+  for (const std::string& line : Warnings().news(job)) text += "warning     " + line + "\n";
   return text;
 }
 

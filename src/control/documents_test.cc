@@ -52,6 +52,36 @@ TEST_F(DocumentsTest, TellAQueuedJobWithoutInventingTimes) {
   EXPECT_EQ(steps[0].find("depends_on"), nullptr);
 }
 
+TEST_F(DocumentsTest, TellWhatAiledARank) {
+  model::StepSpec watched = step("train");
+  watched.health.nan = model::NanPolicy{"", model::HealthAction::kWarn};
+  desk_.join("n1", 2);
+  const JobId id = desk_.submit({watched});
+  EXPECT_EQ(document(id).find("steps")->as_list()[0].find("warnings"), nullptr);
+  TaskHistory history({id, StepIndex(0), TaskIndex(0)});
+  model::NodeReport report;
+  report.node = NodeId("n1");
+  report.incarnation = Incarnation("1");
+  model::HealthReport& told = report.health.emplace_back();
+  told.attempt = Desk::ref(id, 0, 0);
+  told.ailment = model::Ailment::kNotFinite;
+  told.step = 4;
+  told.metric = "loss";
+  told.value = "inf";
+  desk_.decide(report);
+  for (const model::Event& event : desk_.history) history.add(event, desk_.now);
+  const json::Value doc = document(id);
+  const json::Value& of_job = doc.find("steps")->as_list()[0];
+  EXPECT_EQ(of_job.find("warned")->as_int(), 1);
+  const json::Value& warning = of_job.find("warnings")->as_list()[0];
+  EXPECT_EQ(warning.find("message")->as_text(), "rank 0 of 1 reported loss=inf at step 4");
+  EXPECT_EQ(warning.find("reason")->as_text(), "MetricNotFinite");
+  EXPECT_EQ(warning.find("at")->as_text(), rfc3339(desk_.now));
+  const json::Value task = parse(history.document());
+  const json::Value& attempt = task.find("attempts")->as_list()[0];
+  EXPECT_EQ(attempt.find("warnings")->as_list()[0].find("action")->as_text(), "warn");
+}
+
 TEST_F(DocumentsTest, TellWhatAJobCosts) {
   model::NodeJoin join;
   join.node.id = NodeId("n1");

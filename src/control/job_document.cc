@@ -108,6 +108,25 @@ void write_search(json::Writer& out, const model::SearchSpec& search, const brai
   out.end_object();
 }
 
+void write_warnings(json::Writer& out, const brain::Step& step) {
+  if (step.warned == 0) return;
+  out.field("warned", step.warned);
+  out.key("warnings").begin_list();
+  for (const brain::Warning& warning : step.warnings) {
+    out.begin_object();
+    out.field("action", model::to_string(warning.action));
+    out.field("at", rfc3339(warning.at));
+    out.field("attempt", warning.attempt.value());
+    out.field("message", warning.message);
+    out.field("rank", warning.rank);
+    out.field("reason", model::to_string(warning.reason));
+    write_time(out, "since", warning.since);
+    out.field("task", warning.task.value());
+    out.end_object();
+  }
+  out.end_list();
+}
+
 void write_step(json::Writer& out, const model::JobSpec& job, const model::StepSpec& spec,
                 const brain::Step& step) {
   out.begin_object();
@@ -124,6 +143,7 @@ void write_step(json::Writer& out, const model::JobSpec& job, const model::StepS
   write_time(out, "started_at", step.started_at);
   out.field("status", model::to_string(step.status));
   out.field("tasks", spec.task_count);
+  write_warnings(out, step);
   out.end_object();
 }
 

@@ -35,6 +35,21 @@ void write_nodes(json::Writer& out, const std::vector<std::string>& nodes) {
   out.end_list();
 }
 
+void write_attempt_warnings(json::Writer& out, const std::vector<model::TaskWarned>& warnings) {
+  if (warnings.empty()) return;
+  out.key("warnings").begin_list();
+  for (const model::TaskWarned& warning : warnings) {
+    out.begin_object();
+    out.field("action", to_string(warning.action));
+    out.field("message", warning.message);
+    out.field("rank", warning.rank);
+    out.field("reason", to_string(warning.reason));
+    write_time(out, "since", warning.since);
+    out.end_object();
+  }
+  out.end_list();
+}
+
 std::int32_t first_failing_code(const model::AttemptEnded& end) {
   for (const model::RankExit& exit : end.exits) {
     if (exit.rank == end.first_failed) return exit.signal != 0 ? 128 + exit.signal : exit.code;
@@ -98,6 +113,8 @@ void TaskHistory::add(const model::Event& event, Time at) {
     Attempt* known = find(rank->attempt);
     const bool failed = rank->code != 0 || rank->signal != 0;
     if (known != nullptr && failed) known->exits.push_back({rank->rank, rank->code, rank->signal});
+  } else if (const auto* warned = std::get_if<model::TaskWarned>(&event)) {
+    if (Attempt* known = find(warned->attempt)) known->warnings.push_back(*warned);
   } else if (const auto* stopping = std::get_if<model::AttemptStopping>(&event)) {
     if (Attempt* known = find(stopping->attempt)) known->stopping = stopping->because;
   } else if (const auto* ended = std::get_if<model::AttemptEnded>(&event)) {
@@ -130,6 +147,7 @@ std::string TaskHistory::document() const {
         attempt.started_at == Time() ? model::Status::kStarting : model::Status::kRunning;
     out.field("status", to_string(end ? end->to : running));
     if (!end && attempt.stopping) out.field("stopping", to_string(*attempt.stopping));
+    write_attempt_warnings(out, attempt.warnings);
     out.end_object();
   }
   out.end_list();

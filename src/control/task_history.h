@@ -38,7 +38,8 @@ class TaskHistory {
     std::vector<std::string> nodes;
     std::vector<std::pair<std::string, std::string>> params;
     std::optional<model::Status> stopping;
-    std::vector<model::RankExit> exits;  // Ranks that ended before the others.
+    std::vector<model::RankExit> exits;       // Ranks that ended before the others.
+    std::vector<model::TaskWarned> warnings;  // One for each ailment at most.
     std::optional<model::AttemptEnded> end;
   };
 

@@ -106,6 +106,45 @@ Result<void> check_metrics(const MetricSources& metrics) {
   return invalid("tensorboard", "this must be a folder inside the task's own", metrics.tensorboard);
 }
 
+Result<void> check_action(const StepSpec& step, HealthAction action) {
+  if (action != HealthAction::kRestart || step.retry.max > 0) return {};
+  return invalid("action", "a restart costs one of retry.max, which is 0", "restart");
+}
+
+Result<void> check_hang(const StepSpec& step, const HangPolicy& hang) {
+  TRY(check_within("after", hang.after.millis(), kSilenceMin.millis(), kInteger64Max));
+  return check_action(step, hang.action);
+}
+
+Result<void> check_nan(const StepSpec& step, const NanPolicy& nan) {
+  TRY(check_text("metric", nan.metric, kMetricNameMax));
+  return check_action(step, nan.action);
+}
+
+Result<void> check_straggler(const StepSpec& step, const StragglerPolicy& straggler) {
+  TRY(check_within("factor_permille", straggler.factor_permille, kFactorPermilleMin,
+                   kFactorPermilleMax));
+  if (step.rank_count() < 2) return invalid("", "one rank cannot be slower than the others");
+  return check_action(step, straggler.action);
+}
+
+// Tells the first error from outside the policy.
+template <typename Policy, typename Check>
+Result<void> check_policy(const char* field, const std::optional<Policy>& policy,
+                          const StepSpec& step, Check check) {
+  if (!policy) return {};
+  Result<void> done = check(step, *policy);
+  if (!done.ok()) return detail::inside("health", detail::inside(field, std::move(done).error()));
+  return {};
+}
+
+Result<void> check_health(const StepSpec& step) {
+  if (step.health.any() && step.outside()) return invalid("health", "nothing is run here");
+  TRY(check_policy("hang", step.health.hang, step, check_hang));
+  TRY(check_policy("nan", step.health.nan, step, check_nan));
+  return check_policy("straggler", step.health.straggler, step, check_straggler);
+}
+
 Result<void> check_policies(const StepSpec& step) {
   Result<void> retry = check_retry(step.retry);
   if (!retry.ok()) return detail::inside("retry", std::move(retry).error());
@@ -115,6 +154,7 @@ Result<void> check_policies(const StepSpec& step) {
   }
   Result<void> metrics = check_metrics(step.metrics);
   if (!metrics.ok()) return detail::inside("metrics", std::move(metrics).error());
+  TRY(check_health(step));
   TRY(check_within("max_duration", step.max_duration.millis(), 0, kInteger64Max));
   TRY(check_within("grace", step.grace.millis(), 0, kInteger64Max));
   return check_within("max_log", step.max_log.count(), 0, kInteger64Max);

@@ -253,6 +253,42 @@ TEST(CheckSpec, Policies) {
             "steps[1].max_log");
 }
 
+TEST(CheckSpec, Health) {
+  const auto health_fault = [](const std::function<void(HealthPolicy&)>& change) {
+    return step_fault([&](StepSpec& step) {
+      step.num_nodes = 2;
+      change(step.health);
+    });
+  };
+  using Action = HealthAction;
+  const Duration second = Duration::seconds(1);
+  EXPECT_EQ(health_fault([&](HealthPolicy& health) {
+              health = {HangPolicy{second, Action::kKill}, NanPolicy{"loss", Action::kWarn},
+                        StragglerPolicy{1'001, Action::kKill}};
+            }),
+            "");
+  EXPECT_EQ(health_fault([](HealthPolicy& health) {
+              health.hang = HangPolicy{Duration::millis(999), Action::kWarn};
+            }),
+            "steps[1].health.hang.after");
+  EXPECT_EQ(health_fault([](HealthPolicy& health) {
+              health.nan = NanPolicy{"", Action::kRestart};
+            }),
+            "steps[1].health.nan.action")
+      << "nothing pays for it";
+  EXPECT_EQ(health_fault([](HealthPolicy& health) {
+              health.nan = NanPolicy{std::string(256, 'x'), Action::kWarn};
+            }),
+            "steps[1].health.nan.metric");
+  EXPECT_EQ(health_fault([](HealthPolicy& health) {
+              health.straggler = StragglerPolicy{1'000, Action::kWarn};
+            }),
+            "steps[1].health.straggler.factor_permille");
+  EXPECT_EQ(step_fault([](StepSpec& step) { step.health.straggler.emplace(); }),
+            "steps[1].health.straggler")
+      << "one rank";
+}
+
 TEST(CheckSpec, Environment) {
   EXPECT_EQ(step_fault([](StepSpec& step) { step.envs = {{"B", ""}, {"A", ""}}; }),
             "steps[1].envs");

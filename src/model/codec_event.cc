@@ -272,6 +272,18 @@ struct Fields<TrialTold> {
 };
 
 template <>
+struct Fields<TaskWarned> {
+  static void visit(auto& visit, auto& event) {
+    visit("action", event.action);
+    visit("attempt", event.attempt, Required());
+    visit("message", event.message);
+    visit("rank", event.rank);
+    visit("reason", event.reason, Required());
+    visit("since", event.since);
+  }
+};
+
+template <>
 struct Fields<KeyExpired> {
   static void visit(auto& visit, auto& event) { visit("key", event.key, Required()); }
 };

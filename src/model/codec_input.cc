@@ -81,6 +81,7 @@ struct Fields<NodeNotice> {
 template <>
 struct Fields<NodeReport> {
   static void visit(auto& visit, auto& input) {
+    visit("health", input.health);
     visit("incarnation", input.incarnation, Required());
     visit("metrics", input.metrics);
     visit("node", input.node, Required());

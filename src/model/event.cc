@@ -13,7 +13,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Event>> kEventTypes =
     "lane.extended", "lane.closed", "attempt.running", "rank.ended",    "attempt.stopping",
     "attempt.ended", "node.joined", "node.left",       "job.archived",  "job.deleted",
     "key.expired",   "trial.asked", "trial.reported",  "trial.parked",  "trial.promoted",
-    "trial.told",    "job.halted",  "node.leaving",    "lane.renewed",  "trial.moved"};
+    "trial.told",    "job.halted",  "node.leaving",    "lane.renewed",  "trial.moved",
+    "task.warned"};
 
 struct JobOf {
   template <typename T>

@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "model/health.h"
 #include "model/node.h"
 #include "model/refs.h"
 #include "model/report.h"
@@ -149,6 +150,18 @@ struct RankExit {
   friend bool operator==(const RankExit&, const RankExit&) = default;
 };
 
+// A rank ails, and the step's policy says what comes of it: the attempt's end, when it is to end,
+// is in an event beside this one. Each ailment at most once per attempt.
+struct TaskWarned {
+  AttemptRef attempt;
+  std::int32_t rank = 0;
+  Ailment reason = Ailment::kHung;
+  std::string message;  // A sentence with the rank and the numbers.
+  Time since;           // By the clock of the rank's node.
+  HealthAction action = HealthAction::kWarn;
+  friend bool operator==(const TaskWarned&, const TaskWarned&) = default;
+};
+
 // All ranks ended, or can never be heard of again. Carries what becomes of the task.
 struct AttemptEnded {
   AttemptRef attempt;
@@ -276,7 +289,7 @@ using Event = std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, 
                            LaneExtended, LaneClosed, AttemptRunning, RankEnded, AttemptStopping,
                            AttemptEnded, NodeJoined, NodeLeft, JobArchived, JobDeleted, KeyExpired,
                            TrialAsked, TrialReported, TrialParked, TrialPromoted, TrialTold,
-                           JobHalted, NodeLeaving, LaneRenewed, TrialMoved>;
+                           JobHalted, NodeLeaving, LaneRenewed, TrialMoved, TaskWarned>;
 
 // "job.submitted", "attempt.ended": the `type` of an event's document.
 std::string_view type_of(const Event& event);

@@ -41,6 +41,11 @@ TEST(Golden, EventsOfVersion1) { EXPECT_EQ(replay("events-v1.jsonl", decode_even
 
 TEST(Golden, InputsOfVersion1) { EXPECT_EQ(replay("inputs-v1.jsonl", decode_input).size(), 6u); }
 
+TEST(Golden, EventsAndInputsOfHealth) {
+  EXPECT_EQ(replay("events-health-v1.jsonl", decode_event).size(), 2u);
+  EXPECT_EQ(replay("inputs-health-v1.jsonl", decode_input).size(), 1u);
+}
+
 // What the first lines say, so that a change of meaning is noticed as well as one of spelling.
 TEST(Golden, VersionOneMeansWhatItMeant) {
   const std::vector<std::string> lines = lines_of("events-v1.jsonl");

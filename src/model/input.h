@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "model/event.h"
+#include "model/health.h"
 #include "model/node.h"
 #include "model/report.h"
 #include "model/spec.h"
@@ -93,12 +94,13 @@ struct NodeNotice {
   friend bool operator==(const NodeNotice&, const NodeNotice&) = default;
 };
 
-// What a node observed since its last report. Metrics come before the ends of their ranks.
+// What a node observed since its last report. Metrics and what ailed a rank come before its end.
 struct NodeReport {
   NodeId node;
   Incarnation incarnation;
   std::vector<RankReport> ranks;
   std::vector<MetricReport> metrics;
+  std::vector<HealthReport> health;
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
 

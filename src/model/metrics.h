@@ -16,6 +16,7 @@ struct MetricSample {
   std::int64_t step = 0;
   // Ascending by name; decimal text, or nan, inf, -inf.
   std::vector<std::pair<std::string, std::string>> values;
+  std::int32_t rank = 0;  // Whose it is.
   friend bool operator==(const MetricSample&, const MetricSample&) = default;
 };
 

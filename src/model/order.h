@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "model/health.h"
 #include "model/refs.h"
 #include "model/report.h"
 #include "model/spec.h"
@@ -68,6 +69,16 @@ struct StopOrder {
   StopReason reason = StopReason::kCancelled;
 };
 
+// What to look for in an attempt whose ranks first_rank .. first_rank+rank_count-1 run here. Comes
+// with its start, and again whenever the node joins: what looked before may be gone.
+struct WatchOrder {
+  AttemptRef attempt;
+  std::int32_t first_rank = 0;
+  std::int32_t rank_count = 1;
+  std::int32_t world_size = 1;
+  HealthPolicy health;
+};
+
 // One message from control to a node. Sent after the batch behind it is durable.
 struct NodeOrders {
   Epoch epoch;  // Older epochs than the newest seen are refused.
@@ -78,6 +89,7 @@ struct NodeOrders {
   NodeId node;
   Incarnation incarnation;
   std::vector<StartOrder> start;
+  std::vector<WatchOrder> watch;
   std::vector<StopOrder> stop;
   std::vector<AttemptRef> forget;  // The end was recorded; drop the exit record.
   std::vector<JobId> remove;       // The job was deleted: drop its folders.

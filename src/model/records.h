@@ -5,6 +5,7 @@
 #include "model/detail/words.h"
 #include "model/event.h"
 #include "model/fields.h"
+#include "model/health.h"
 #include "model/node.h"
 #include "model/refs.h"
 #include "model/report.h"
@@ -19,6 +20,10 @@ template <>
 struct Form<Status> : WordForm<Status, parse_status> {};
 template <>
 struct Form<Fault> : WordForm<Fault, parse_fault> {};
+template <>
+struct Form<Ailment> : WordForm<Ailment, parse_ailment> {};
+template <>
+struct Form<HealthAction> : WordForm<HealthAction, parse_health_action> {};
 template <>
 struct Form<EndCause> : WordForm<EndCause, parse_end_cause> {};
 
@@ -77,6 +82,25 @@ struct Fields<MetricReport> {
     visit("last", report.last);
     visit("step", report.step);
     visit("values", report.values, AsObject());
+  }
+};
+
+template <>
+struct Fields<HealthReport> {
+  static constexpr Number kStepMicros = {.max = kStepMicrosMax};
+  static void visit(auto& visit, auto& report) {
+    visit("ailment", report.ailment);
+    visit("attempt", report.attempt, Required());
+    visit("median_micros", report.median_micros, kStepMicros);
+    visit("metric", report.metric);
+    visit("rank", report.rank);
+    visit("silent_for", report.silent_for);
+    visit("silent_others", report.silent_others);
+    visit("since", report.since);
+    visit("step", report.step, Number{.min = -1, .fallback = -1});
+    visit("steps", report.steps);
+    visit("took_micros", report.took_micros, kStepMicros);
+    visit("value", report.value);
   }
 };
 

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "model/metric_spec.h"
+#include "model/health.h"
 #include "model/resources.h"
 #include "model/search_spec.h"
 
@@ -88,6 +89,7 @@ struct StepSpec {
   RetryPolicy retry;
   std::optional<CheckpointPolicy> checkpoint;
   MetricSources metrics;  // Besides the file of metrics that every task has.
+  HealthPolicy health;
   Duration max_duration;  // Per attempt; zero: no limit.
   Duration grace = Duration::seconds(30);
   Bytes max_log = Bytes::gibi(1);

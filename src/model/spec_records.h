@@ -154,10 +154,43 @@ struct Fields<LogPattern> {
 };
 
 template <>
+struct Fields<HangPolicy> {
+  static void visit(auto& visit, auto& hang) {
+    visit("action", hang.action);
+    visit("after", hang.after);
+  }
+};
+
+template <>
 struct Fields<MetricSources> {
   static void visit(auto& visit, auto& sources) {
     visit("log", sources.log);
     visit("tensorboard", sources.tensorboard);
+  }
+};
+
+template <>
+struct Fields<NanPolicy> {
+  static void visit(auto& visit, auto& nan) {
+    visit("action", nan.action);
+    visit("metric", nan.metric);
+  }
+};
+
+template <>
+struct Fields<StragglerPolicy> {
+  static void visit(auto& visit, auto& straggler) {
+    visit("action", straggler.action);
+    visit("factor_permille", straggler.factor_permille, Number{.fallback = 3'000});
+  }
+};
+
+template <>
+struct Fields<HealthPolicy> {
+  static void visit(auto& visit, auto& health) {
+    visit("hang", health.hang);
+    visit("nan", health.nan);
+    visit("straggler", health.straggler);
   }
 };
 
@@ -179,6 +212,7 @@ struct Fields<StepSpec> {
     visit("depends_on", step.depends_on);
     visit("envs", step.envs, AsObject());
     visit("grace", step.grace, Number{.fallback = 30'000});
+    visit("health", step.health);
     visit("max_duration", step.max_duration);
     visit("max_log", step.max_log, Number{.fallback = 1'073'741'824});
     visit("metrics", step.metrics);

@@ -10,28 +10,13 @@ namespace runnel::model {
 namespace {
 
 // Sorted.
-constexpr std::array<std::string_view, 22> kOwnVariables = {"RUNNEL_API",
-                                                            "RUNNEL_ATTEMPT",
-                                                            "RUNNEL_CHECKPOINT_DIR",
-                                                            "RUNNEL_CHECKPOINT_EVERY",
-                                                            "RUNNEL_GPUS_PER_NODE",
-                                                            "RUNNEL_JOB_DIR",
-                                                            "RUNNEL_JOB_ID",
-                                                            "RUNNEL_JOB_NAME",
-                                                            "RUNNEL_METRICS_FILE",
-                                                            "RUNNEL_NODE_IPS",
-                                                            "RUNNEL_NODE_RANK",
-                                                            "RUNNEL_NUM_NODES",
-                                                            "RUNNEL_PREEMPT_FILE",
-                                                            "RUNNEL_PROJECT",
-                                                            "RUNNEL_RESUME_FROM",
-                                                            "RUNNEL_STEP",
-                                                            "RUNNEL_TASK_COUNT",
-                                                            "RUNNEL_TASK_DIR",
-                                                            "RUNNEL_TASK_INDEX",
-                                                            "RUNNEL_TOKEN",
-                                                            "RUNNEL_TRIAL_ID",
-                                                            "RUNNEL_TRIAL_PARAMS"};
+constexpr std::array<std::string_view, 23> kOwnVariables = {
+    "RUNNEL_API",           "RUNNEL_ATTEMPT",    "RUNNEL_CHECKPOINT_DIR", "RUNNEL_CHECKPOINT_EVERY",
+    "RUNNEL_GPUS_PER_NODE", "RUNNEL_JOB_DIR",    "RUNNEL_JOB_ID",         "RUNNEL_JOB_NAME",
+    "RUNNEL_METRICS_FILE",  "RUNNEL_NODE_IPS",   "RUNNEL_NODE_RANK",      "RUNNEL_NUM_NODES",
+    "RUNNEL_PREEMPT_FILE",  "RUNNEL_PROJECT",    "RUNNEL_REPORT_RANKS",   "RUNNEL_RESUME_FROM",
+    "RUNNEL_STEP",          "RUNNEL_TASK_COUNT", "RUNNEL_TASK_DIR",       "RUNNEL_TASK_INDEX",
+    "RUNNEL_TOKEN",         "RUNNEL_TRIAL_ID",   "RUNNEL_TRIAL_PARAMS"};
 static_assert(std::is_sorted(kOwnVariables.begin(), kOwnVariables.end()));
 
 constexpr std::array<std::string_view, 3> kThreadVariables = {"MKL_NUM_THREADS", "OMP_NUM_THREADS",

@@ -191,7 +191,8 @@ void SimControl::receive(const Heartbeat& beat) {
   const NodeId node = beat.node.id;
   if (!declared_.contains(node)) return;  // Nobody speaks for it any more.
   if (beat.good_bye) {
-    decide_told({model::NodeReport{node, beat.incarnation, beat.ranks, beat.metrics}, nullptr});
+    decide_told({model::NodeReport{node, beat.incarnation, beat.ranks, beat.metrics, beat.health},
+                 nullptr});
     decide_told({model::NodeLost{node, beat.incarnation, "Left"}, nullptr});
     heard_.erase(node);
     return;
@@ -227,8 +228,9 @@ void SimControl::report(const Heartbeat& beat) {
       });
     };
   }
-  decide_told({model::NodeReport{beat.node.id, beat.incarnation, beat.ranks, beat.metrics},
-               std::move(forget)});
+  decide_told(
+      {model::NodeReport{beat.node.id, beat.incarnation, beat.ranks, beat.metrics, beat.health},
+       std::move(forget)});
 }
 
 // Until the disk takes it.

@@ -110,6 +110,7 @@ class StateCheck {
   std::string see(const model::LaneOpened&) { return ""; }
   std::string see(const model::LaneExtended&) { return ""; }
   std::string see(const model::LaneRenewed&) { return ""; }
+  std::string see(const model::TaskWarned&) { return ""; }  // See health_check.h.
   std::string see(const model::LaneClosed&) { return ""; }
   std::string see(const model::AttemptRunning&) { return ""; }
   std::string see(const model::RankEnded&) { return ""; }

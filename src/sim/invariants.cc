@@ -226,7 +226,12 @@ std::string Invariants::on(const model::AttemptRunning& event) {
 
 std::string Invariants::on(const model::AttemptStopping& event) {
   stopping_[event.attempt] = event.because;
-  return "";
+  return health_.on(event);
+}
+
+std::string Invariants::on(const model::TaskWarned& event) {
+  const model::TaskRef& task = event.attempt.task;
+  return health_.on(event, spec_at(specs_, task.job, task.step));
 }
 
 std::string Invariants::on(const model::AttemptEnded& event) {
@@ -311,6 +316,9 @@ std::string Invariants::check_retry(const model::AttemptEnded& ended) const {
     return name + " was charged for the platform's fault";
   }
   // What a trial left out the next attempt would leave out as well.
+  if (const auto action = health_.verdict_on(ended)) {
+    return health_.check_end(ended, *action, budget_left);
+  }
   if (spec.search && ended.reason.starts_with("Metric")) {
     return again ? name + " is tried again for its metric" : "";
   }

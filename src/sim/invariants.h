@@ -10,6 +10,7 @@
 #include "brain/state.h"
 #include "model/event.h"
 #include "model/input.h"
+#include "sim/health_check.h"
 #include "sim/trial_check.h"
 
 namespace runnel::sim {
@@ -38,6 +39,7 @@ class Invariants {
   std::string on(const model::LaneClosed& event);
   std::string on(const model::AttemptRunning& event);
   std::string on(const model::RankEnded&) { return ""; }  // Its attempt's end tells.
+  std::string on(const model::TaskWarned& event);
   std::string on(const model::AttemptStopping& event);
   std::string on(const model::AttemptEnded& event);
   std::string on(const model::NodeJoined& event);
@@ -67,6 +69,7 @@ class Invariants {
   std::map<LaneId, std::vector<NodeId>> lanes_;
   std::set<NodeId> up_;
   TrialCheck trials_;
+  HealthCheck health_;
 };
 
 // Capacity, whole gangs, `parallel`, counts: of a state alone.

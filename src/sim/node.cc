@@ -11,6 +11,7 @@ namespace {
 constexpr Duration kBeatEvery = Duration::millis(1'000);
 constexpr Duration kReportDelay = Duration::millis(2);
 constexpr std::int32_t kReportStream = 1'000'000;  // Where other streams have their rank.
+constexpr std::int32_t kAilmentStream = 2'000'000;
 
 using model::AttemptRef;
 using model::EndCause;
@@ -54,6 +55,32 @@ Fate fate_of(std::uint64_t seed, const model::StartOrder& order, std::int32_t ra
   return fate;
 }
 
+// A fact that is just enough for the policy.
+model::HealthReport enough_of(const model::HealthPolicy& policy, const AttemptRef& attempt,
+                              std::int32_t rank, model::Ailment ailment) {
+  model::HealthReport report;
+  report.attempt = attempt;
+  report.rank = rank;
+  report.ailment = ailment;
+  report.step = 7;
+  if (policy.hang) report.silent_for = policy.hang->after;
+  if (policy.nan) report.metric = policy.nan->metric.empty() ? "loss" : policy.nan->metric;
+  report.value = "nan";
+  report.steps = model::kSlowStepsMin;
+  report.median_micros = 1'000;
+  if (policy.straggler) report.took_micros = policy.straggler->factor_permille;
+  return report;
+}
+
+// Enough for any policy.
+model::HealthReport accusation(const AttemptRef& attempt, std::int32_t rank,
+                               model::Ailment ailment) {
+  const model::HealthPolicy strict{model::HangPolicy{Duration::hours(1), {}},
+                                   model::NanPolicy{"loss", {}},
+                                   model::StragglerPolicy{model::kFactorPermilleMax, {}}};
+  return enough_of(strict, attempt, rank, ailment);
+}
+
 }  // namespace
 
 SimNode::SimNode(model::NodeInfo info, std::uint64_t seed, Wiring wiring)
@@ -75,7 +102,8 @@ void SimNode::beat() {
 }
 
 Heartbeat SimNode::heartbeat() const {
-  return {info_, Incarnation(info_.id.str() + "." + std::to_string(life_)), inventory(), metrics()};
+  return {info_, Incarnation(info_.id.str() + "." + std::to_string(life_)), inventory(), metrics(),
+          health()};
 }
 
 void SimNode::report() { send_(heartbeat()); }
@@ -123,9 +151,11 @@ void SimNode::receive(const model::NodeOrders& orders) {
       orders.epoch < epoch_ || (orders.epoch == epoch_ && orders.sequence <= sequence_) ||
       orders.incarnation != Incarnation(info_.id.str() + "." + std::to_string(life_));
   if (stale) return;
+  if (orders.epoch > epoch_) watched_.clear();
   epoch_ = orders.epoch;
   sequence_ = orders.sequence;
   for (const AttemptRef& attempt : orders.forget) forget(attempt);
+  for (const model::WatchOrder& order : orders.watch) watched_[order.attempt] = order.health;
   for (const model::StartOrder& order : orders.start) take_start(order);
   for (const model::StopOrder& order : orders.stop) take_stop(order);
 }
@@ -163,6 +193,10 @@ void SimNode::run(Attempt& attempt) {
     plan_end(attempt, number);
   }
   if (!attempt.order.objectives.empty() && attempt.ranks.contains(0)) plan_reports(attempt);
+  see_too_little(attempt);
+  for (const auto& [ailment, until] : ailing_until_) {
+    if (agenda_.now() < until) make_ailing(attempt, ailment, until - agenda_.now());
+  }
   report_soon();
 }
 
@@ -196,6 +230,9 @@ void SimNode::close_metrics(Attempt& attempt) {
 void SimNode::plan_end(const Attempt& attempt, std::int32_t rank) {
   const Fate fate = fate_of(seed_, attempt.order, rank);
   later(fate.lasts, [this, ref = attempt.order.attempt, rank, fate] {
+    const auto found = attempts_.find(ref);
+    const bool hangs = found != attempts_.end() && found->second.hung.contains(rank);
+    if (hangs && fate.cause != EndCause::kTimeout) return;
     end_rank(ref, rank, fate.code, fate.signal, fate.cause);
   });
 }
@@ -271,6 +308,7 @@ void SimNode::forget(const AttemptRef& ref) {
   std::erase_if(left_over_, [&](const RankReport& report) { return report.attempt == ref; });
   std::erase_if(left_metrics_, [&](const auto& report) { return report.attempt == ref; });
   auto found = attempts_.find(ref);
+  watched_.erase(ref);
   if (found == attempts_.end()) return;
   if (found->second.phase != Phase::kEnded) {
     // Told to forget what it still has: control gave the attempt up. It must go, unheard.
@@ -288,6 +326,7 @@ void SimNode::new_life() {
   sequence_ = 0;
   lanes_.clear();
   attempts_.clear();
+  watched_.clear();
   held_.clear();
 }
 
@@ -363,10 +402,84 @@ void SimNode::lie() {
     lie.ended = dice_.chance(700);
     lie.code = static_cast<std::int32_t>(dice_.between(0, 1));
     beat.ranks.push_back(lie);
+    beat.health.push_back(accusation(lie.attempt, lie.rank, static_cast<model::Ailment>(each % 3)));
   }
   if (dice_.chance(300)) beat.incarnation = Incarnation(info_.id.str() + ".0");
   beat.is_report = true;
   send_(std::move(beat));
+}
+
+void SimNode::ail(model::Ailment ailment, Duration lasts) {
+  Time& until = ailing_until_[ailment];
+  until = std::max(until, agenda_.now() + lasts);
+  for (auto& [ref, attempt] : attempts_) {
+    if (attempt.phase == Phase::kRunning) make_ailing(attempt, ailment, lasts);
+  }
+}
+
+// One of its ranks here, if it is looked at for this.
+void SimNode::make_ailing(Attempt& attempt, model::Ailment ailment, Duration lasts) {
+  const AttemptRef& ref = attempt.order.attempt;
+  const auto policy = watched_.find(ref);
+  if (policy == watched_.end() || attempt.stopping) return;
+  const auto action = action_on(policy->second, ailment);
+  Dice dice(mixed(seed_, ref, kAilmentStream + static_cast<std::int32_t>(ailment)));
+  if (!action || dice.chance(300)) return;
+  const std::int32_t last = attempt.order.rank_count - 1;
+  const auto rank = static_cast<std::int32_t>(attempt.order.first_rank + dice.between(0, last));
+  if (attempt.ranks.at(rank).ended) return;
+  if (!truth_.ailing.insert({ref, rank, ailment}).second) return;
+  const bool hangs = ailment == model::Ailment::kHung;
+  if (hangs) {
+    attempt.hung.insert(rank);
+    if (*action == model::HealthAction::kWarn) hang(attempt, rank, lasts);
+  }
+  const model::HealthReport report = enough_of(policy->second, ref, rank, ailment);
+  see_later(hangs ? report.silent_for : Duration::millis(dice.between(0, 50)), report);
+}
+
+// Until it goes on and ends.
+void SimNode::hang(const Attempt& attempt, std::int32_t rank, Duration lasts) {
+  later(lasts, [this, ref = attempt.order.attempt, rank] {
+    const auto found = attempts_.find(ref);
+    if (found != attempts_.end()) found->second.hung.erase(rank);
+    end_rank(ref, rank, 0, 0, EndCause::kExited);
+  });
+}
+
+void SimNode::see_later(Duration delay, const model::HealthReport& report) {
+  later(delay, [this, report] {
+    const auto found = attempts_.find(report.attempt);
+    if (found == attempts_.end() || found->second.phase != Phase::kRunning) return;
+    if (found->second.ranks.at(report.rank).ended) return;
+    found->second.health.push_back(report);
+    report_soon();
+  });
+}
+
+// What a look at a rank that is well may tell: a true word that accuses nobody.
+void SimNode::see_too_little(Attempt& attempt) {
+  const auto policy = watched_.find(attempt.order.attempt);
+  if (policy == watched_.end()) return;
+  for (const auto ailment :
+       {model::Ailment::kHung, model::Ailment::kNotFinite, model::Ailment::kSlow}) {
+    if (!action_on(policy->second, ailment)) continue;
+    model::HealthReport report =
+        enough_of(policy->second, attempt.order.attempt, attempt.order.first_rank, ailment);
+    report.silent_for = report.silent_for - Duration::millis(1);
+    report.value = "1e300";
+    report.steps -= 1;
+    attempt.health.push_back(report);
+  }
+}
+
+std::vector<model::HealthReport> SimNode::health() const {
+  std::vector<model::HealthReport> all;
+  for (const auto& [ref, attempt] : attempts_) {
+    if (!watched_.contains(ref)) continue;
+    all.insert(all.end(), attempt.health.begin(), attempt.health.end());
+  }
+  return all;
 }
 
 std::string SimNode::describe() const {

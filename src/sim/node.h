@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "model/node.h"
@@ -22,6 +23,7 @@ struct Heartbeat {
   Incarnation incarnation;
   std::vector<model::RankReport> ranks;
   std::vector<model::MetricReport> metrics;
+  std::vector<model::HealthReport> health;
   bool good_bye = false;
   // News, not an inventory: a node does not join by it. What a joining node has is its runner's
   // journal; one that lied there would be believed until it joins again.
@@ -33,7 +35,8 @@ struct Truth {
   std::set<std::pair<model::AttemptRef, std::int32_t>> started;  // (attempt, rank), anywhere.
   std::map<std::pair<model::AttemptRef, std::int32_t>, std::int32_t> exited;  // By itself, code.
   std::set<model::AttemptRef> lied_about;  // Nothing can be concluded about these.
-  std::string violation;                   // A rank that was started twice.
+  std::set<std::tuple<model::AttemptRef, std::int32_t, model::Ailment>> ailing;
+  std::string violation;  // A rank that was started twice.
 };
 
 // A node with its runner: runs lanes in order, keeps exit records until told to forget, obeys only
@@ -58,6 +61,8 @@ class SimNode {
   void preempt(Duration gone);
   void remove();
   void lie();
+  // Ranks that run or begin within this time have the ailment.
+  void ail(model::Ailment ailment, Duration lasts);
 
   bool idle() const { return attempts_.empty(); }
   const model::NodeInfo& info() const { return info_; }
@@ -74,11 +79,18 @@ class SimNode {
     Phase phase = Phase::kWaiting;
     std::map<std::int32_t, Rank> ranks;
     std::vector<model::MetricReport> metrics;  // Of a trial: its file.
+    std::vector<model::HealthReport> health;   // What a look at it would tell.
+    std::set<std::int32_t> hung;
     bool stopping = false;
   };
   using LifeCount = std::int64_t;
 
   void take_start(const model::StartOrder& order);
+  void make_ailing(Attempt& attempt, model::Ailment ailment, Duration lasts);
+  void hang(const Attempt& attempt, std::int32_t rank, Duration lasts);
+  void see_later(Duration delay, const model::HealthReport& report);
+  void see_too_little(Attempt& attempt);
+  std::vector<model::HealthReport> health() const;
   void take_stop(const model::StopOrder& order);
   void forget(const model::AttemptRef& attempt);
   void run_next(LaneId lane);
@@ -118,6 +130,9 @@ class SimNode {
   std::vector<model::RankReport> left_over_;  // Records of the life before, until forgotten.
   std::vector<model::MetricReport> left_metrics_;
   std::vector<model::NodeOrders> held_;  // Arrived while frozen.
+  std::map<model::AttemptRef, model::HealthPolicy>
+      watched_;  // Whoever gives orders anew says anew.
+  std::map<model::Ailment, Time> ailing_until_;
 };
 
 }  // namespace runnel::sim

@@ -14,11 +14,13 @@ constexpr std::int64_t kFaultWindowMillis = 20'000;
 constexpr std::uint64_t kSearchStream = 0x5EA2C4;
 constexpr std::uint64_t kOutsideStream = 0x0075DE;
 constexpr std::uint64_t kPopulationStream = 0x909;
+constexpr std::uint64_t kHealthStream = 0x4EA174;
+constexpr std::int64_t kAilingWindowMillis = 8'000;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
-    "control-crash", "control-freeze", "torn-tail",  "disk-full",   "runner-kill",
-    "node-reboot",   "node-freeze",    "partition",  "storm",       "lying-node",
-    "preemption",    "client-crash",   "clock-jump", "node-removed"};
+    "control-crash", "control-freeze", "torn-tail", "disk-full",  "runner-kill", "node-reboot",
+    "node-freeze",   "partition",      "storm",     "lying-node", "preemption",  "client-crash",
+    "clock-jump",    "node-removed",   "hung-rank", "not-finite", "slow-rank"};
 
 // Of these there is always enough for what anybody may ask.
 constexpr std::size_t kLastingNodes = 4;
@@ -132,7 +134,32 @@ struct Chances {
   Dice searches;
   Dice outside;
   Dice populations;
+  Dice health;
+  bool watched = false;  // Whether this schedule's steps look at the health of their ranks.
 };
+
+model::HealthAction health_action(Dice& dice, const model::StepSpec& step) {
+  constexpr std::array kActions = {model::HealthAction::kWarn, model::HealthAction::kKill,
+                                   model::HealthAction::kRestart};
+  const auto action = dice.pick<model::HealthAction>(kActions);
+  const bool unpaid = action == model::HealthAction::kRestart && step.retry.max == 0;
+  return unpaid ? model::HealthAction::kKill : action;
+}
+
+void add_health(Dice& dice, model::StepSpec& step) {
+  if (step.outside()) return;
+  model::HealthPolicy& health = step.health;
+  if (dice.chance(700)) {
+    const Duration after = Duration::millis(dice.between(1'000, 2'000));
+    health.hang = model::HangPolicy{after, health_action(dice, step)};
+  }
+  if (dice.chance(600)) {
+    const std::string metric = dice.chance(500) ? "loss" : "";
+    health.nan = model::NanPolicy{metric, health_action(dice, step)};
+  }
+  if (step.rank_count() < 2 || dice.chance(300)) return;
+  health.straggler = model::StragglerPolicy{dice.between(1'001, 10'000), health_action(dice, step)};
+}
 
 std::shared_ptr<const model::JobSpec> job_spec(Chances& chances, std::size_t index) {
   Dice& dice = chances.common;
@@ -143,13 +170,15 @@ std::shared_ptr<const model::JobSpec> job_spec(Chances& chances, std::size_t ind
   const auto steps = static_cast<std::size_t>(dice.between(1, 4));
   for (std::size_t step = 0; step < steps; ++step) {
     spec->steps.push_back(step_spec(dice, step));
-    if (!chances.searches.chance(250)) continue;
-    make_search(chances.searches, spec->steps.back());
-    if (chances.outside.chance(150)) {
-      make_outside(spec->steps.back());
-    } else if (chances.populations.chance(200)) {
-      make_population(chances.populations, spec->steps.back());
+    if (chances.searches.chance(250)) {
+      make_search(chances.searches, spec->steps.back());
+      if (chances.outside.chance(150)) {
+        make_outside(spec->steps.back());
+      } else if (chances.populations.chance(200)) {
+        make_population(chances.populations, spec->steps.back());
+      }
     }
+    if (chances.watched) add_health(chances.health, spec->steps.back());
   }
   return spec;
 }
@@ -185,7 +214,7 @@ void add_faults(Dice& dice, Scenario& scenario) {
   const auto enough = static_cast<std::size_t>(dice.between(kFaultsMin, 9));
   while (scenario.faults.size() < enough || kinds.size() < kFaultKindsMin) {
     Fault fault;
-    fault.kind = static_cast<FaultKind>(dice.between(0, kFaultKinds - 1));
+    fault.kind = static_cast<FaultKind>(dice.between(0, kCommonFaultKinds - 1));
     fault.at = start_of_time() + Duration::millis(dice.between(50, kFaultWindowMillis));
     fault.lasts =
         Duration::millis(dice.chance(500) ? dice.between(10, 500) : dice.between(500, 8'000));
@@ -195,6 +224,20 @@ void add_faults(Dice& dice, Scenario& scenario) {
     kinds.insert(fault.kind);
     scenario.faults.push_back(fault);
     scenario.faults_end = std::max(scenario.faults_end, fault.at + fault.lasts);
+  }
+}
+
+void add_ailments(Dice& dice, Scenario& scenario) {
+  constexpr std::array kKinds = {FaultKind::kHungRank, FaultKind::kNotFinite, FaultKind::kSlowRank};
+  for (std::int64_t left = dice.between(3, 8); left > 0; --left) {
+    Fault fault;
+    fault.kind = dice.pick<FaultKind>(kKinds);
+    fault.at = start_of_time() + Duration::millis(dice.between(50, kAilingWindowMillis));
+    fault.lasts = Duration::millis(dice.between(500, 4'000));
+    fault.node = static_cast<std::size_t>(
+        dice.between(0, static_cast<std::int64_t>(scenario.nodes.size()) - 1));
+    scenario.faults_end = std::max(scenario.faults_end, fault.at + fault.lasts);
+    scenario.faults.push_back(fault);
   }
 }
 
@@ -208,7 +251,8 @@ std::string_view to_string(FaultKind kind) {
 
 Scenario scenario_of(std::uint64_t seed) {
   Chances chances{Dice(seed), Dice(seed ^ kSearchStream), Dice(seed ^ kOutsideStream),
-                  Dice(seed ^ kPopulationStream)};
+                  Dice(seed ^ kPopulationStream), Dice(seed ^ kHealthStream)};
+  chances.watched = chances.health.chance(350);
   Dice& dice = chances.common;
   Scenario scenario;
   scenario.seed = seed;
@@ -228,6 +272,7 @@ Scenario scenario_of(std::uint64_t seed) {
   }
   add_wishes(dice, scenario);
   add_faults(dice, scenario);
+  if (chances.watched) add_ailments(chances.health, scenario);
   if (dice.chance(300)) {
     scenario.limits.finished_jobs = static_cast<std::size_t>(dice.between(0, 2));
     scenario.limits.key_life = Duration::millis(dice.between(1'000, 20'000));

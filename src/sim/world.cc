@@ -149,6 +149,9 @@ class World {
         node.remove();
         declared_.erase(node.info().id);
         return control_.crash(fault.lasts, false);
+      case FaultKind::kHungRank: return node.ail(model::Ailment::kHung, fault.lasts);
+      case FaultKind::kNotFinite: return node.ail(model::Ailment::kNotFinite, fault.lasts);
+      case FaultKind::kSlowRank: return node.ail(model::Ailment::kSlow, fault.lasts);
       case FaultKind::kClockJump:
         return control_.jump_clock(Duration::millis(dice_.between(-3'600'000, 3'600'000)));
     }
@@ -200,6 +203,7 @@ class World {
     if (std::string broken = check_explained(); !broken.empty()) return broken;
     if (std::string broken = check_truth(); !broken.empty()) return broken;
     if (std::string broken = check_exit_codes(); !broken.empty()) return broken;
+    if (std::string broken = check_warnings(); !broken.empty()) return broken;
     if (std::string broken = check_history(seen_, log_.events); !broken.empty()) return broken;
     return hashing_ == Hashing::kOn ? check_replay() : "";
   }
@@ -245,6 +249,18 @@ class World {
         return "attempt " + model::to_string(ended->attempt) + " is told to have left with " +
                std::to_string(exit.code) + " and did not";
       }
+    }
+    return "";
+  }
+
+  // Whoever was named did ail so.
+  std::string check_warnings() const {
+    for (const model::Event& event : log_.events) {
+      const auto* warned = std::get_if<model::TaskWarned>(&event);
+      if (warned == nullptr || truth_.lied_about.contains(warned->attempt)) continue;
+      if (truth_.ailing.contains({warned->attempt, warned->rank, warned->reason})) continue;
+      return "rank " + std::to_string(warned->rank) + " of " + model::to_string(warned->attempt) +
+             " is said to ail (" + std::string(to_string(warned->reason)) + ") and is well";
     }
     return "";
   }

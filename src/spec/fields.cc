@@ -94,6 +94,11 @@ std::vector<Field> make_place_fields() {
        .form = Form::kMetrics,
        .doc = "Where metrics are found besides $RUNNEL_METRICS_FILE.",
        .spread = Spread::kDefault},
+      {.name = "health",
+       .form = Form::kHealth,
+       .doc = "What becomes of an attempt with a rank that hangs, lags or reports NaN; nothing is "
+              "looked for by default.",
+       .spread = Spread::kDefault},
       {.name = "max_duration",
        .form = Form::kDuration,
        .doc = "The longest an attempt may take; no limit by default.",
@@ -245,6 +250,60 @@ const FieldTable& log_pattern_fields() {
        {.name = "step",
         .form = Form::kText,
         .doc = "The field that is the step, here or in an earlier line; `step` by default."}}};
+  return kTable;
+}
+
+const FieldTable& health_fields() {
+  static const FieldTable kTable{
+      "`health`",
+      {{.name = "hang",
+        .form = Form::kHang,
+        .doc = "A rank that is silent for too long: `{after: 10m, action: restart}`."},
+       {.name = "nan",
+        .form = Form::kNan,
+        .doc = "A reported metric that is nan or infinite: an action, or "
+               "`{metric: loss, action: kill}`."},
+       {.name = "straggler",
+        .form = Form::kStraggler,
+        .doc = "A rank of a gang that is slower than the others: an action, or "
+               "`{factor: 3, action: warn}`."}}};
+  return kTable;
+}
+
+namespace {
+
+constexpr std::string_view kActionDoc =
+    "`warn` (the default); `restart`: end it and try again, which costs one of `retry.max`; "
+    "`kill`: end it for good.";
+
+}  // namespace
+
+const FieldTable& hang_fields() {
+  static const FieldTable kTable{
+      "`hang`",
+      {{.name = "after",
+        .form = Form::kDuration,
+        .doc = "How long a rank may write neither output nor a metric; 1s at least."},
+       {.name = "action", .form = Form::kText, .doc = kActionDoc}}};
+  return kTable;
+}
+
+const FieldTable& nan_fields() {
+  static const FieldTable kTable{"`nan`",
+                                 {{.name = "metric",
+                                   .form = Form::kText,
+                                   .doc = "The metric that is looked at; all by default."},
+                                  {.name = "action", .form = Form::kText, .doc = kActionDoc}}};
+  return kTable;
+}
+
+const FieldTable& straggler_fields() {
+  static const FieldTable kTable{
+      "`straggler`",
+      {{.name = "factor",
+        .form = Form::kMoney,
+        .doc = "How many times the median of the other ranks a step may take; 3 by default."},
+       {.name = "action", .form = Form::kText, .doc = kActionDoc}}};
   return kTable;
 }
 

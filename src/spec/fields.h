@@ -32,6 +32,10 @@ enum class Form : std::uint8_t {
   kResources,
   kRetry,
   kCheckpoint,
+  kHealth,
+  kHang,
+  kNan,
+  kStraggler,
   kSearch,
   kPruner,
   kPopulation,
@@ -83,6 +87,10 @@ const FieldTable& retry_fields();
 const FieldTable& checkpoint_fields();
 const FieldTable& metric_source_fields();
 const FieldTable& log_pattern_fields();
+const FieldTable& health_fields();
+const FieldTable& hang_fields();
+const FieldTable& nan_fields();
+const FieldTable& straggler_fields();
 const FieldTable& search_fields();
 const FieldTable& earlier_fields();
 const FieldTable& pruner_fields();

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "model/variables.h"
 #include "spec/fields.h"
+#include "spec/health.h"
 #include "spec/names.h"
 #include "spec/scalars.h"
 #include "spec/step_checks.h"
@@ -68,6 +69,7 @@ class JobReader {
     if (auto top = ObjectReader::open(scope_, root_, top_fields())) read_top(*top);
     link_steps(scope_, drafts_);
     settle_resources(scope_, drafts_);
+    settle_health(scope_, drafts_);
     check_templates(scope_, drafts_);
     for (StepDraft& draft : drafts_) finish(draft);
     if (scope_.faults.ok()) assemble();

@@ -86,6 +86,10 @@ Value schema_of(Form form) {
     case Form::kResources: return object_of(resource_fields());
     case Form::kRetry: return object_of(retry_fields());
     case Form::kCheckpoint: return object_of(checkpoint_fields());
+    case Form::kHealth: return object_of(health_fields());
+    case Form::kHang: return object_of(hang_fields());
+    case Form::kNan: return either({typed("string"), object_of(nan_fields())});
+    case Form::kStraggler: return either({typed("string"), object_of(straggler_fields())});
     case Form::kSearch: return object_of(search_fields());
     case Form::kPopulation: return object_of(population_fields());
     case Form::kPruner: return either({typed("string"), object_of(pruner_fields())});
@@ -146,12 +150,16 @@ std::string_view written(Form form) {
     case Form::kResources:
     case Form::kRetry:
     case Form::kCheckpoint:
+    case Form::kHealth:
+    case Form::kHang:
     case Form::kSearch:
     case Form::kMetrics:
     case Form::kPopulation:
     case Form::kSteps: return "mapping";
     case Form::kLogPatterns: return "pattern, list, or mapping";
     case Form::kPruner: return "name, or mapping";
+    case Form::kNan:
+    case Form::kStraggler: return "action, or mapping";
     case Form::kModes: return "`{metric: max}`";
     case Form::kCondition: return "`{parameter: value}`";
     case Form::kPoints:
@@ -199,6 +207,9 @@ std::string job_file_reference() {
          table_text("`checkpoint`", checkpoint_fields()) +
          table_text("`metrics`", metric_source_fields()) +
          table_text("A pattern of `metrics.log`", log_pattern_fields()) +
+         table_text("`health`", health_fields()) + table_text("`health.hang`", hang_fields()) +
+         table_text("`health.nan`", nan_fields()) +
+         table_text("`health.straggler`", straggler_fields()) +
          table_text("A parameter's mapping", parameter_fields()) +
          table_text("`search`", search_fields()) + table_text("`pruner`", pruner_fields()) +
          table_text("`population`", population_fields()) +

@@ -32,6 +32,8 @@ struct StepDraft {
   std::optional<Item> num_nodes;
   std::optional<Item> procs_per_node;
   std::optional<Item> checkpoint_dir;
+  std::optional<Item> straggler;
+  std::vector<Item> restarts;  // Where `health` says so.
   bool cpus_given = false;
 };
 

@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "model/variables.h"
 #include "spec/metrics.h"
+#include "spec/health.h"
 #include "spec/names.h"
 #include "spec/scalars.h"
 #include "spec/step_draft.h"
@@ -232,6 +233,7 @@ void read_spread_fields(Scope& scope, ObjectReader& object, StepDraft& draft) {
   if (const auto item = object.take("retry")) read_retry(scope, *item, draft);
   if (const auto item = object.take("checkpoint")) read_checkpoint(scope, *item, draft);
   if (const auto item = object.take("metrics")) read_metric_sources(scope, *item, draft);
+  if (const auto item = object.take("health")) read_health(scope, *item, draft);
   if (const auto item = object.take("secrets")) read_secrets(scope, *item, draft);
   read_limits(scope, object, draft.spec);
 }

@@ -139,6 +139,23 @@ class RandomModel {
     return out;
   }
 
+  HealthAction health_action() { return static_cast<HealthAction>(below(3)); }
+  std::vector<HealthReport> health_reports() {
+    std::vector<HealthReport> out;
+    for (std::int64_t left = below(3); left > 0; --left) {
+      HealthReport& report = out.emplace_back();
+      report = {attempt(), count32(), static_cast<Ailment>(below(3)), time(), duration()};
+      report.step = count64() - 1;
+      report.metric = text();
+      report.value = text();
+      report.took_micros = amount(kStepMicrosMax);
+      report.median_micros = amount(kStepMicrosMax);
+      report.steps = count32();
+      report.silent_others = count32();
+    }
+    return out;
+  }
+
   JobSpec spec() {
     JobSpec out;
     out.name = text();
@@ -246,6 +263,17 @@ class RandomModel {
     if (step.checkpoint && maybe()) step.checkpoint->exit_code = 85;
     if (!step.outside() && maybe()) step.metrics = {{{word(), word(), 2, word()}}, word()};
   }
+  void add_health(StepSpec& step) {
+    const auto action = [&] {
+      const HealthAction any = health_action();
+      return step.retry.max == 0 && any == HealthAction::kRestart ? HealthAction::kKill : any;
+    };
+    if (maybe()) step.health.hang = HangPolicy{kSilenceMin + duration_below(1'000'000), action()};
+    if (maybe()) step.health.nan = NanPolicy{maybe() ? word() : "", action()};
+    if (step.rank_count() < 2 || maybe()) return;
+    step.health.straggler = StragglerPolicy{1'001 + below(10'000), action()};
+  }
+  Duration duration_below(std::int64_t millis) { return Duration::millis(below(millis)); }
   void add_environment(StepSpec& step) {
     for (const std::string& name : names(4)) step.envs.emplace_back(name, text());
     for (const std::string& name : names(2)) step.secrets.push_back({name, "env:" + word()});
@@ -264,6 +292,7 @@ class RandomModel {
     if (maybe()) out.resources = resources();
     out.whole_node = maybe();
     add_policies(out);
+    add_health(out);
     add_environment(out);
     return out;
   }
@@ -322,6 +351,9 @@ class RandomModel {
   void fill(NodeJoined& out) { out = {node(), Incarnation(text())}; }
   void fill(NodeLeft& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
   void fill(NodeLeaving& out) { out = {NodeId(word()), Incarnation(text()), time(), text()}; }
+  void fill(TaskWarned& out) {
+    out = {attempt(), count32(), static_cast<Ailment>(below(3)), text(), time(), health_action()};
+  }
   void fill(LaneRenewed& out) { out = {LaneId(count64()), JobId(word())}; }
   void fill(JobArchived& out) { out = {JobId(word())}; }
   void fill(JobDeleted& out) { out = {JobId(word()), text()}; }
@@ -373,7 +405,7 @@ class RandomModel {
   void fill(NodeJoin& out) { out = {node(), Incarnation(text()), rank_reports(), metrics()}; }
   void fill(NodeLost& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
   void fill(NodeReport& out) {
-    out = {NodeId(word()), Incarnation(text()), rank_reports(), metrics()};
+    out = {NodeId(word()), Incarnation(text()), rank_reports(), metrics(), health_reports()};
   }
   void fill(Wake&) {}
   void fill(Recovered&) {}

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/metrics_file.h"
+#include "agent/rank_output.h"
+#include "agent/rank_pace.h"
+#include "agent/runner/message.h"
+#include "async/async.h"
+#include "async/event_loop.h"
+#include "async/stop_token.h"
+#include "base/units.h"
+#include "env/clock.h"
+#include "model/health.h"
+#include "model/order.h"
+
+namespace runnel::agent {
+
+// Looks for ranks that hang, lag or report NaN, in the attempts that it was told to look at.
+//
+// Contract: tells what may matter, each ailment at most once per attempt; what it amounts to,
+//           control says. Silence counts while somebody looks, by the clock since boot: of the time
+//           between two looks at most kGapMax, so that a daemon that was stopped accuses nobody. Of
+//           several silent ranks the one that is furthest behind in its steps is told, or else the
+//           one silent for longest. What an earlier attempt wrote to the task's metrics is not
+//           read; of a later attempt that began before us, neither is what it had written by then.
+// Threads:  the loop's only.
+// Lifetime: run() is spawned once, in a gate that is closed before destruction.
+// Limits:   one look per kEvery; per look 1 MiB of an attempt's metrics, and what RankOutputs says.
+//           Behind that nobody is called silent.
+class HealthWatch {
+ public:
+  static constexpr Duration kEvery = Duration::seconds(1);
+  static constexpr Duration kGapMax = Duration::seconds(2);
+
+  using Tell = std::function<void(const NodeId&, model::HealthReport)>;
+  using Found = std::vector<std::pair<NodeId, model::HealthReport>>;
+
+  HealthWatch(async::EventLoop& loop, env::Clock& clock, std::string home, Tell tell);
+
+  // The ranks of a place; `ended` are those of them that are over.
+  enum class Begun : std::uint8_t { kNo, kYes };
+  void follow(const NodeId& node, const model::WatchOrder& order, Begun begun,
+              const std::vector<std::int32_t>& ended);
+  // The ranks of a place run from now on.
+  void begin(const AttemptOnNode& of);
+  // A rank is over: what is left to tell of the attempt before that.
+  Found end(const model::AttemptRef& attempt, std::int32_t rank);
+  void forget(const model::AttemptRef& attempt);
+  void forget_all();
+  // What is to be told now. As run() does, every kEvery.
+  Found look();
+  Async<void> run(async::StopToken stop);
+
+ private:
+  struct Rank {
+    NodeId node;
+    bool runs = false;
+    bool heard = true;  // Since the last look.
+    Duration silence;
+    std::int64_t bytes = -1;  // Of output, when last looked at.
+    std::int64_t step = -1;   // The last one reported.
+  };
+  struct Attempt {
+    model::HealthPolicy policy;
+    std::int32_t world_size = 1;
+    MetricsFile metrics;
+    RankPaces paces;
+    std::map<std::int32_t, Rank> ranks;  // Those that are not over.
+    std::set<model::Ailment> told;
+  };
+
+  void take_samples(const model::AttemptRef& ref, Attempt& attempt,
+                    std::vector<MetricSample> samples, Found& found);
+  void take_value(const model::AttemptRef& ref, Attempt& attempt, const MetricSample& sample,
+                  Found& found);
+  void take_pace(Attempt& attempt, const MetricSample& sample);
+  void listen(const model::AttemptRef& ref, Attempt& attempt, Duration passed);
+  void find_silent(const model::AttemptRef& ref, Attempt& attempt, Found& found);
+  void find_slow(const model::AttemptRef& ref, Attempt& attempt, Found& found);
+  void add(Attempt& attempt, model::HealthReport report, Found& found);
+
+  async::EventLoop& loop_;
+  env::Clock& clock_;
+  std::string home_;
+  Tell tell_;
+  RankOutputs outputs_;
+  std::map<model::AttemptRef, Attempt> attempts_;
+  Duration looked_at_;
+};
+
+}  // namespace runnel::agent

@@ -1,0 +1,91 @@
+#include "agent/rank_pace.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace runnel::agent {
+namespace {
+
+constexpr auto kEnough = static_cast<std::size_t>(model::kSlowStepsMin);
+
+void keep(std::deque<std::int64_t>& measurements, std::int64_t micros) {
+  measurements.push_back(std::clamp<std::int64_t>(micros, 1, model::kStepMicrosMax));
+  if (measurements.size() > kEnough) measurements.pop_front();
+}
+
+std::int64_t middle_of(const std::deque<std::int64_t>& measurements) {
+  CHECK(!measurements.empty(), "nothing has no middle");
+  std::vector<std::int64_t> sorted(measurements.begin(), measurements.end());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[sorted.size() / 2];
+}
+
+// The median of all but the one at `without`, of more than one, ascending.
+std::int64_t median_without(const std::vector<std::int64_t>& sorted, std::size_t without) {
+  const auto at = [&](std::size_t index) { return sorted[index < without ? index : index + 1]; };
+  const std::size_t others = sorted.size() - 1;
+  return others % 2 == 1 ? at(others / 2) : (at(others / 2 - 1) + at(others / 2)) / 2;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> step_micros(const std::string& seconds) {
+  double value = 0;
+  const char* const end = seconds.data() + seconds.size();
+  const auto [stop, failure] = std::from_chars(seconds.data(), end, value);
+  if (failure != std::errc() || stop != end || !std::isfinite(value) || value <= 0) {
+    return std::nullopt;
+  }
+  const double micros = std::min(value * 1e6, static_cast<double>(model::kStepMicrosMax));
+  return std::max<std::int64_t>(1, std::llround(micros));
+}
+
+void RankPaces::add(std::int32_t number, std::int64_t step, std::optional<std::int64_t> own_micros,
+                    Duration now) {
+  Rank& rank = ranks_[number];
+  if (own_micros && step != rank.own_step) {
+    told_ = true;
+    rank.own_step = step;
+    keep(rank.own, *own_micros);
+  }
+  const bool anew = rank.window_step < 0 || step < rank.step;
+  rank.step = step;
+  if (anew) {
+    rank.window_step = step;
+    rank.window_begun = now;
+  }
+  const Duration passed = now - rank.window_begun;
+  if (passed < kWindow || step <= rank.window_step) return;
+  keep(rank.paced, passed.millis() * 1'000 / (step - rank.window_step));
+  rank.window_step = step;
+  rank.window_begun = now;
+}
+
+std::optional<RankPaces::Slow> RankPaces::slowest(std::int32_t ranks,
+                                                  std::int64_t factor_permille) const {
+  std::vector<std::pair<std::int64_t, std::int32_t>> middles;
+  for (const auto& [number, rank] : ranks_) {
+    if (measured(rank).size() >= kEnough) middles.emplace_back(middle_of(measured(rank)), number);
+  }
+  const auto others = static_cast<std::int64_t>(middles.size()) - 1;
+  if (others < 1 || others * 2 <= ranks - 1) return std::nullopt;
+  std::sort(middles.begin(), middles.end());
+  std::vector<std::int64_t> sorted;
+  sorted.reserve(middles.size());
+  for (const auto& [middle, number] : middles) sorted.push_back(middle);
+  // Nobody is further from the others than the last one.
+  const std::int32_t last = middles.back().second;
+  const Rank& rank = ranks_.at(last);
+  const Measurements& its = measured(rank);
+  const Slow slow{last, *std::min_element(its.begin(), its.end()),
+                  median_without(sorted, sorted.size() - 1), rank.step};
+  const bool over = slow.took_micros * 1'000 / slow.median_micros >= factor_permille;
+  return over ? std::optional(slow) : std::nullopt;
+}
+
+}  // namespace runnel::agent

@@ -1,0 +1,108 @@
+#include "brain/health.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "base/check.h"
+#include "brain/places.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Ailment;
+using model::HealthReport;
+
+// The attempt it speaks of; null when the report is stale, doubled or made up.
+const LiveAttempt* attempt_meant(const State& state, const NodeId& node,
+                                 const HealthReport& report) {
+  const Task* task = find_task(state, report.attempt.task);
+  if (task == nullptr || !task->live || task->live->number != report.attempt.attempt) {
+    return nullptr;
+  }
+  const LiveAttempt& live = *task->live;
+  const Share share = share_of(state.lanes.at(live.lane), node);
+  if (report.rank < share.first_rank || report.rank >= share.end()) return nullptr;
+  if (live.ended_ranks.contains(report.rank) || !live.goes_on()) return nullptr;
+  const bool known =
+      std::find(live.warned.begin(), live.warned.end(), report.ailment) != live.warned.end();
+  return known ? nullptr : &live;
+}
+
+bool is_not_finite(const std::string& value) {
+  return value == "nan" || value == "inf" || value == "-inf";
+}
+
+// Whether the numbers amount to what the policy means.
+bool is_enough(const model::HealthPolicy& policy, const HealthReport& report) {
+  switch (report.ailment) {
+    case Ailment::kHung: return policy.hang && report.silent_for >= policy.hang->after;
+    case Ailment::kNotFinite: {
+      const bool meant =
+          policy.nan && (policy.nan->metric.empty() || policy.nan->metric == report.metric);
+      return meant && is_not_finite(report.value) && report.metric.size() <= model::kMetricNameMax;
+    }
+    case Ailment::kSlow:
+      return policy.straggler && report.steps >= model::kSlowStepsMin && report.median_micros > 0 &&
+             report.took_micros * 1'000 / report.median_micros >= policy.straggler->factor_permille;
+  }
+  CHECK(false, "an ailment that is not one");
+  return false;
+}
+
+// "3.1 s", "31 ms", "310 us".
+std::string time_text(std::int64_t micros) {
+  constexpr std::int64_t kShownInMillis = 10'000;
+  if (micros < kShownInMillis) return std::to_string(micros) + " us";
+  return human(Duration::millis(micros / 1'000));
+}
+
+std::string after_step(const HealthReport& report) {
+  return report.step < 0 ? "" : ", the last step it reported is " + std::to_string(report.step);
+}
+
+// Who waits for a rank that hangs falls silent soon after it.
+std::string as_others(std::int32_t count) {
+  return count == 0 ? "" : "; " + std::to_string(count) + " of the others are silent as well";
+}
+
+std::string sentence(const HealthReport& report, std::int32_t ranks) {
+  const std::string who =
+      "rank " + std::to_string(report.rank) + " of " + std::to_string(ranks) + " ";
+  switch (report.ailment) {
+    case Ailment::kHung:
+      return who + "wrote no output and no metric for " + human(report.silent_for) + ", since " +
+             rfc3339(report.since) + after_step(report) + as_others(report.silent_others);
+    case Ailment::kNotFinite:
+      return who + "reported " + report.metric + "=" + report.value + " at step " +
+             std::to_string(report.step);
+    case Ailment::kSlow: {
+      const std::int64_t tenths = report.took_micros * 10 / report.median_micros;
+      return who + "takes " + time_text(report.took_micros) + " for a step, " +
+             std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
+             " times the median of the others (" + time_text(report.median_micros) +
+             "), in each of its last " + std::to_string(report.steps) + after_step(report);
+    }
+  }
+  CHECK(false, "an ailment that is not one");
+  return "";
+}
+
+}  // namespace
+
+void take_health(Turn& turn, const NodeId& node, const HealthReport& report) {
+  const LiveAttempt* live = attempt_meant(turn.state(), node, report);
+  if (live == nullptr) return;
+  const model::TaskRef& task = report.attempt.task;
+  const model::StepSpec& spec = spec_of(turn.state(), task.job, task.step);
+  if (!is_enough(spec.health, report)) return;
+  const LaneId lane = live->lane;
+  const std::optional<model::HealthAction> action = action_on(spec.health, report.ailment);
+  CHECK(action.has_value(), "an ailment is enough for a policy that is not there");
+  turn.emit(model::TaskWarned{report.attempt, report.rank, report.ailment,
+                              sentence(report, spec.rank_count()), report.since, *action});
+  if (*action == model::HealthAction::kWarn) return;
+  turn.emit(model::AttemptStopping{report.attempt, lane, model::Status::kFailed, "runnel"});
+}
+
+}  // namespace runnel::brain

@@ -1,0 +1,41 @@
+#include "model/health.h"
+
+#include "base/check.h"
+#include "model/detail/words.h"
+
+namespace runnel::model {
+namespace {
+
+constexpr detail::Words<3> kAilmentWords = {"RankHung", "MetricNotFinite", "RankSlow"};
+constexpr detail::Words<3> kActionWords = {"warn", "restart", "kill"};
+
+template <typename Policy>
+std::optional<HealthAction> action_of(const std::optional<Policy>& policy) {
+  return policy ? std::optional(policy->action) : std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_string(Ailment ailment) { return detail::word_of(ailment, kAilmentWords); }
+
+Result<Ailment> parse_ailment(std::string_view word) {
+  return detail::parse_word<Ailment>(word, kAilmentWords, "an ailment of a rank");
+}
+
+std::string_view to_string(HealthAction action) { return detail::word_of(action, kActionWords); }
+
+Result<HealthAction> parse_health_action(std::string_view word) {
+  return detail::parse_word<HealthAction>(word, kActionWords, "an action");
+}
+
+std::optional<HealthAction> action_on(const HealthPolicy& policy, Ailment ailment) {
+  switch (ailment) {
+    case Ailment::kHung: return action_of(policy.hang);
+    case Ailment::kNotFinite: return action_of(policy.nan);
+    case Ailment::kSlow: return action_of(policy.straggler);
+  }
+  CHECK(false, "an ailment without a policy");
+  return std::nullopt;
+}
+
+}  // namespace runnel::model

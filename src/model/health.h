@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "model/refs.h"
+
+// Ranks that hang, diverge or lag: docs/design/health.md.
+namespace runnel::model {
+
+// What can be wrong with a rank that runs. Its word is the reason that it is told with.
+enum class Ailment : std::uint8_t { kHung, kNotFinite, kSlow };
+
+// What becomes of an attempt with an ailing rank. All are told of.
+enum class HealthAction : std::uint8_t {
+  kWarn,     // It goes on.
+  kRestart,  // It ends, and its task is tried again at the cost of one of retry.max.
+  kKill,     // It ends, and its task has failed.
+};
+
+struct HangPolicy {
+  Duration after;  // Of silence. kSilenceMin at least.
+  HealthAction action = HealthAction::kWarn;
+  friend bool operator==(const HangPolicy&, const HangPolicy&) = default;
+};
+
+struct NanPolicy {
+  std::string metric;  // Empty: any.
+  HealthAction action = HealthAction::kWarn;
+  friend bool operator==(const NanPolicy&, const NanPolicy&) = default;
+};
+
+struct StragglerPolicy {
+  std::int64_t factor_permille = 3'000;  // Thousandths of the median of the other ranks.
+  HealthAction action = HealthAction::kWarn;
+  friend bool operator==(const StragglerPolicy&, const StragglerPolicy&) = default;
+};
+
+// What is looked for in the attempts of a step.
+struct HealthPolicy {
+  std::optional<HangPolicy> hang;
+  std::optional<NanPolicy> nan;
+  std::optional<StragglerPolicy> straggler;
+
+  bool any() const { return hang || nan || straggler; }
+  friend bool operator==(const HealthPolicy&, const HealthPolicy&) = default;
+};
+
+inline constexpr Duration kSilenceMin = Duration::seconds(1);
+inline constexpr std::int64_t kFactorPermilleMin = 1'001;
+inline constexpr std::int64_t kFactorPermilleMax = 1'000'000;
+inline constexpr std::size_t kMetricNameMax = 255;                 // Of one that is told of.
+inline constexpr std::int64_t kStepMicrosMax = 1'000'000'000'000;  // 11 days.
+inline constexpr std::int32_t kSlowStepsMin = 3;                   // In a row.
+
+// A fact about a rank that may matter. What it amounts to, the brain says.
+//
+// Contract: as a rank's report: the same one may arrive again, or late.
+struct HealthReport {
+  AttemptRef attempt;
+  std::int32_t rank = 0;
+  Ailment ailment = Ailment::kHung;
+  Time since;                      // By the node's wall clock.
+  Duration silent_for;             // kHung.
+  std::int64_t step = -1;          // The last one that the rank reported; -1: none.
+  std::string metric;              // kNotFinite: what was reported as
+  std::string value;               // nan, inf or -inf.
+  std::int64_t took_micros = 0;    // kSlow: the quickest of its last `steps` steps, and
+  std::int64_t median_micros = 0;  // the median of the other ranks.
+  std::int32_t steps = 0;
+  std::int32_t silent_others = 0;  // kHung: ranks that are silent as well.
+  friend bool operator==(const HealthReport&, const HealthReport&) = default;
+};
+
+// "RankHung", "MetricNotFinite", "RankSlow".
+std::string_view to_string(Ailment ailment);
+Result<Ailment> parse_ailment(std::string_view word);
+// "warn", "restart", "kill".
+std::string_view to_string(HealthAction action);
+Result<HealthAction> parse_health_action(std::string_view word);
+
+// The step's word on this ailment; nothing when it does not want to know.
+std::optional<HealthAction> action_on(const HealthPolicy& policy, Ailment ailment);
+
+}  // namespace runnel::model
