@@ -81,7 +81,7 @@ TEST(RandomModel, SpecificationsUseEveryField) {
       for (const auto& [key, member] : step.as_object()) keys.insert("steps." + key);
     }
   }
-  EXPECT_EQ(keys.size(), 6u + 20u);
+  EXPECT_EQ(keys.size(), 6u + 21u);
 }
 
 TEST(RandomModel, NodesAreLegal) {
