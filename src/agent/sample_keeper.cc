@@ -78,6 +78,7 @@ void SampleKeeper::halve(Kind& kind) {
 // How many samples each kind may keep so that all of them keep kSamplesMax.
 std::size_t SampleKeeper::fair_share() const {
   std::vector<std::size_t> sizes;
+  sizes.reserve(kinds_.size());
   for (const auto& [key, kind] : kinds_) sizes.push_back(kind.kept.size());
   std::sort(sizes.begin(), sizes.end());
   std::size_t left = model::kSamplesMax;

@@ -1,9 +1,9 @@
 #include "extract/event_record.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,10 +75,10 @@ class Elements {
 template <typename Number>
 std::string from_content(std::string_view content) {
   static_assert(std::endian::native == std::endian::little, "contents are little endian");
-  Number value{};
-  if (content.size() != sizeof value) return "";
-  std::memcpy(&value, content.data(), sizeof value);
-  return Elements::text_of(value);
+  std::array<char, sizeof(Number)> bytes{};
+  if (content.size() != bytes.size()) return "";
+  std::copy(content.begin(), content.end(), bytes.begin());
+  return Elements::text_of(std::bit_cast<Number>(bytes));
 }
 
 std::string from_content(std::int32_t type, std::string_view content) {

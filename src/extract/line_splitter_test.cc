@@ -49,7 +49,7 @@ TEST(LineSplitter, DropsColoursAndOtherCommandsToTheTerminal) {
 TEST(LineSplitter, DropsACommandThatIsCutOff) {
   expect_lines("a\x1b[12\n", {"a"});
   expect_lines("a\x1b\n", {"a"});
-  expect_lines("\x1b[0m\n", {""});
+  expect_lines("\x1b[0m\n", {});
 }
 
 TEST(LineSplitter, KeepsTheBeginningOfALongLine) {

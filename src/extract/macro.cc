@@ -42,6 +42,7 @@ Error fault(std::string message, std::string_view written, std::string hint) {
 
 Error unknown_macro(std::string_view name, std::string_view written) {
   std::vector<std::string_view> names;
+  names.reserve(kMacros.size());
   for (const Macro& macro : kMacros) names.push_back(macro.name);
   const std::string meant = nearest(name, names);
   std::string known;
