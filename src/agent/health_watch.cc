@@ -63,7 +63,6 @@ HealthWatch::Found HealthWatch::end(const model::AttemptRef& ref, std::int32_t r
   if (attempt == attempts_.end()) return found;
   take_samples(ref, attempt->second, attempt->second.metrics.read_to_end(), found);
   attempt->second.ranks.erase(rank);
-  attempt->second.paces.drop(rank);
   if (attempt->second.ranks.empty()) forget(ref);
   return found;
 }
@@ -179,6 +178,7 @@ void HealthWatch::find_slow(const model::AttemptRef& ref, Attempt& attempt, Foun
 HealthWatch::Found HealthWatch::look() {
   Found found;
   const Duration now = clock_.boot();
+  CHECK(now >= looked_at_, "the time since boot goes back");
   const Duration passed = std::min(now - looked_at_, kGapMax);
   looked_at_ = now;
   outputs_.look();
