@@ -84,7 +84,7 @@ void HealthWatch::add(Attempt& attempt, model::HealthReport report, Found& found
 }
 
 void HealthWatch::take_samples(const model::AttemptRef& ref, Attempt& attempt,
-                               std::vector<MetricSample> samples, Found& found) {
+                               const std::vector<MetricSample>& samples, Found& found) {
   for (const MetricSample& sample : samples) {
     const auto rank = attempt.ranks.find(sample.rank);
     if (rank == attempt.ranks.end()) continue;  // Over, or of another machine.
