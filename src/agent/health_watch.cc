@@ -63,7 +63,6 @@ HealthWatch::Found HealthWatch::end(const model::AttemptRef& ref, std::int32_t r
   if (attempt == attempts_.end()) return found;
   take_samples(ref, attempt->second, attempt->second.metrics.read_to_end(), found);
   attempt->second.ranks.erase(rank);
-  attempt->second.paces.drop(rank);
   if (attempt->second.ranks.empty()) forget(ref);
   return found;
 }
@@ -85,7 +84,7 @@ void HealthWatch::add(Attempt& attempt, model::HealthReport report, Found& found
 }
 
 void HealthWatch::take_samples(const model::AttemptRef& ref, Attempt& attempt,
-                               std::vector<MetricSample> samples, Found& found) {
+                               const std::vector<MetricSample>& samples, Found& found) {
   for (const MetricSample& sample : samples) {
     const auto rank = attempt.ranks.find(sample.rank);
     if (rank == attempt.ranks.end()) continue;  // Over, or of another machine.
@@ -179,6 +178,7 @@ void HealthWatch::find_slow(const model::AttemptRef& ref, Attempt& attempt, Foun
 HealthWatch::Found HealthWatch::look() {
   Found found;
   const Duration now = clock_.boot();
+  CHECK(now >= looked_at_, "the time since boot goes back");
   const Duration passed = std::min(now - looked_at_, kGapMax);
   looked_at_ = now;
   outputs_.look();

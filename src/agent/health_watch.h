@@ -78,7 +78,7 @@ class HealthWatch {
   };
 
   void take_samples(const model::AttemptRef& ref, Attempt& attempt,
-                    std::vector<MetricSample> samples, Found& found);
+                    const std::vector<MetricSample>& samples, Found& found);
   void take_value(const model::AttemptRef& ref, Attempt& attempt, const MetricSample& sample,
                   Found& found);
   void take_pace(Attempt& attempt, const MetricSample& sample);

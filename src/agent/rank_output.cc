@@ -9,6 +9,7 @@
 #include "agent/log_index.h"
 #include "agent/runner/open_file.h"
 #include "async/unique_fd.h"
+#include "base/check.h"
 
 namespace runnel::agent {
 namespace {
@@ -52,6 +53,7 @@ void RankOutputs::look() {
 }
 
 void RankOutputs::read_on(const JobId& job, std::int64_t& offset) {
+  CHECK(offset % kRecord == 0, "an index is read from within a record");
   const std::string path = index_path(logs_folder(home_, job));
   const std::int64_t size = index_size(path);
   if (size <= offset) return;

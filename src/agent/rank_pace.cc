@@ -68,6 +68,8 @@ void RankPaces::add(std::int32_t number, std::int64_t step, std::optional<std::i
 
 std::optional<RankPaces::Slow> RankPaces::slowest(std::int32_t ranks,
                                                   std::int64_t factor_permille) const {
+  CHECK(ranks > 0, "a gang without ranks");
+  CHECK(factor_permille > 1'000, "a factor by which everybody would be slow");
   std::vector<std::pair<std::int64_t, std::int32_t>> middles;
   for (const auto& [number, rank] : ranks_) {
     if (measured(rank).size() >= kEnough) middles.emplace_back(middle_of(measured(rank)), number);
@@ -84,6 +86,7 @@ std::optional<RankPaces::Slow> RankPaces::slowest(std::int32_t ranks,
   const Measurements& its = measured(rank);
   const Slow slow{last, *std::min_element(its.begin(), its.end()),
                   median_without(sorted, sorted.size() - 1), rank.step};
+  CHECK(slow.median_micros > 0, "a measurement is kept that is none");
   const bool over = slow.took_micros * 1'000 / slow.median_micros >= factor_permille;
   return over ? std::optional(slow) : std::nullopt;
 }

@@ -16,7 +16,8 @@ namespace runnel::agent {
 // Contract: a rank's own measure, where any rank tells one (step_seconds), else seconds per step
 //           over windows of kWindow at least, which says something only of ranks that advance by
 //           themselves. slowest() names a rank each of whose last kSlowStepsMin measurements is
-//           over the limit, when more than half of the others have as many.
+//           over the limit, when more than half of the others have as many. Ranks that are over
+//           count among the others.
 // Threads:  one at a time.
 // Limits:   kSlowStepsMin measurements of each kind per rank that reported any.
 class RankPaces {
@@ -26,7 +27,6 @@ class RankPaces {
   // The rank was heard to be at `step`; `own_micros`: what it says that the step took.
   void add(std::int32_t rank, std::int64_t step, std::optional<std::int64_t> own_micros,
            Duration now);
-  void drop(std::int32_t rank) { ranks_.erase(rank); }
 
   struct Slow {
     std::int32_t rank = 0;

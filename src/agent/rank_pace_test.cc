@@ -73,12 +73,6 @@ TEST_F(RankPacesTest, OfTwoTheSlowerIsNamed) {
   EXPECT_EQ(slowest(2)->rank, 0);
 }
 
-TEST_F(RankPacesTest, WhoIsOverIsComparedWithNobody) {
-  for (int i = 0; i < 3; ++i) step({1'000, 9'000, 1'000});
-  paces_.drop(1);
-  EXPECT_FALSE(slowest(3));
-}
-
 TEST_F(RankPacesTest, RanksThatAdvanceByThemselvesAreComparedByTheirPace) {
   bool named = false;
   for (std::int64_t second = 0; second < 30; ++second) {

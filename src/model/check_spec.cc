@@ -107,6 +107,7 @@ Result<void> check_metrics(const MetricSources& metrics) {
 }
 
 Result<void> check_action(const StepSpec& step, HealthAction action) {
+  CHECK(step.retry.max >= 0, "retry is checked before health");
   if (action != HealthAction::kRestart || step.retry.max > 0) return {};
   return invalid("action", "a restart costs one of retry.max, which is 0", "restart");
 }
@@ -139,6 +140,7 @@ Result<void> check_policy(const char* field, const std::optional<Policy>& policy
 }
 
 Result<void> check_health(const StepSpec& step) {
+  CHECK(step.rank_count() >= 1, "places are checked before health");
   if (step.health.any() && step.outside()) return invalid("health", "nothing is run here");
   TRY(check_policy("hang", step.health.hang, step, check_hang));
   TRY(check_policy("nan", step.health.nan, step, check_nan));

@@ -271,10 +271,9 @@ TEST(CheckSpec, Health) {
               health.hang = HangPolicy{Duration::millis(999), Action::kWarn};
             }),
             "steps[1].health.hang.after");
-  EXPECT_EQ(health_fault([](HealthPolicy& health) {
-              health.nan = NanPolicy{"", Action::kRestart};
-            }),
-            "steps[1].health.nan.action")
+  EXPECT_EQ(
+      health_fault([](HealthPolicy& health) { health.nan = NanPolicy{"", Action::kRestart}; }),
+      "steps[1].health.nan.action")
       << "nothing pays for it";
   EXPECT_EQ(health_fault([](HealthPolicy& health) {
               health.nan = NanPolicy{std::string(256, 'x'), Action::kWarn};

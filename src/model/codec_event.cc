@@ -274,10 +274,10 @@ struct Fields<TrialTold> {
 template <>
 struct Fields<TaskWarned> {
   static void visit(auto& visit, auto& event) {
-    visit("action", event.action);
+    visit("action", event.action, Required());
     visit("attempt", event.attempt, Required());
     visit("message", event.message);
-    visit("rank", event.rank);
+    visit("rank", event.rank, Required());
     visit("reason", event.reason, Required());
     visit("since", event.since);
   }

@@ -1,0 +1,49 @@
+#include "model/health.h"
+
+#include <gtest/gtest.h>
+
+namespace runnel::model {
+namespace {
+
+TEST(Health, AnAilmentsWordIsTheReasonThatItIsToldWith) {
+  for (const Ailment ailment : {Ailment::kHung, Ailment::kNotFinite, Ailment::kSlow}) {
+    EXPECT_EQ(MUST(parse_ailment(to_string(ailment))), ailment);
+  }
+  EXPECT_EQ(to_string(Ailment::kHung), "RankHung");
+  EXPECT_EQ(to_string(Ailment::kNotFinite), "MetricNotFinite");
+  EXPECT_EQ(to_string(Ailment::kSlow), "RankSlow");
+}
+
+TEST(Health, AnUnknownActionNamesTheNearest) {
+  for (const HealthAction action :
+       {HealthAction::kWarn, HealthAction::kRestart, HealthAction::kKill}) {
+    EXPECT_EQ(MUST(parse_health_action(to_string(action))), action);
+  }
+  const Result<HealthAction> wrong = parse_health_action("restrat");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().hint, "did you mean restart?");
+}
+
+TEST(Health, NobodyWantsToKnowByDefault) {
+  const HealthPolicy policy;
+  EXPECT_FALSE(policy.any());
+  for (const Ailment ailment : {Ailment::kHung, Ailment::kNotFinite, Ailment::kSlow}) {
+    EXPECT_FALSE(action_on(policy, ailment).has_value());
+  }
+}
+
+TEST(Health, EachAilmentHasItsOwnAction) {
+  HealthPolicy policy;
+  policy.hang = HangPolicy{Duration::minutes(10), HealthAction::kRestart};
+  EXPECT_TRUE(policy.any());
+  EXPECT_EQ(action_on(policy, Ailment::kHung), HealthAction::kRestart);
+  EXPECT_FALSE(action_on(policy, Ailment::kSlow).has_value());
+  policy.nan = NanPolicy{"loss", HealthAction::kKill};
+  EXPECT_EQ(action_on(policy, Ailment::kNotFinite), HealthAction::kKill);
+  policy.straggler.emplace();
+  EXPECT_EQ(action_on(policy, Ailment::kSlow), HealthAction::kWarn) << "the mildest by default";
+  EXPECT_EQ(policy.straggler->factor_permille, 3'000);
+}
+
+}  // namespace
+}  // namespace runnel::model
