@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/hooks/checkpoint_copy.h"
 #include "agent/health_watch.h"
+#include "agent/hooks/checkpoint_copy.h"
 #include "agent/log_reader.h"
 #include "agent/log_watch.h"
 #include "agent/metric_plan.h"

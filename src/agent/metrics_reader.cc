@@ -127,6 +127,8 @@ class SeriesReader {
     MetricsFile file(metrics_path(folder_));
     keeper_.take(kFile, file.read_to_end());
     series_.bad_lines = file.bad_lines();
+    const Result<env::FileInfo> info = env::file_info(metrics_path(folder_));
+    if (info.ok()) series_.reported_at = info->modified;
   }
 
   void read_events(const MetricPlan& plan) {

@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "cli/flag_value.h"
+#include "cli/task_name.h"
 #include "control/query.h"
 #include "env/files.h"
 #include "generated/version.h"
@@ -465,6 +466,22 @@ std::string settle_file(Arguments& arguments) {
   return "";
 }
 
+// `logs ID/STEP/TASK`, as `ps ID` names a task.
+std::string settle_task(Arguments& arguments) {
+  if (arguments.command != Command::kLogs || arguments.jobs.size() != 1) return "";
+  const std::string word = arguments.jobs.front();
+  const std::optional<TaskName> name = parse_task_name(word);
+  if (!name) return "";
+  if (arguments.step || arguments.task || (name->attempt && arguments.attempt)) {
+    return "runnel: '" + word + "' says which task; leave out --step, --task and --attempt\n";
+  }
+  arguments.jobs = {name->job};
+  arguments.step = name->step;
+  arguments.task = name->task;
+  if (name->attempt) arguments.attempt = name->attempt;
+  return "";
+}
+
 }  // namespace
 
 Parsed parse_arguments(int argc, const char* const* argv) {
@@ -498,7 +515,7 @@ Parsed parse_arguments(int argc, const char* const* argv) {
     return parsed;
   }
   parser.arguments.command = found->second;
-  parsed.error = settle_file(parser.arguments);
+  parsed.error = settle_file(parser.arguments) + settle_task(parser.arguments);
   if (!parsed.error.empty()) return parsed;
   parsed.arguments = parser.arguments;
   return parsed;

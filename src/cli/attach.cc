@@ -51,8 +51,9 @@ class Attachment {
         continue;
       }
       if (!stderr_is_terminal() && now() - looked < kLookEvery) continue;
+      if (now() < quiet_until_) continue;
       looked = now();
-      const json::Value job = TRY(document());
+      const json::Value job = TRY(look());
       if (has_settled(job) && !has_ended(job)) return halted();
       if (stream_.ended() || obeyed_ > 0) continue;
       tell_of_warnings(job);
@@ -66,6 +67,16 @@ class Attachment {
  private:
   static Duration now() { return env::real_clock().boot(); }
   Result<json::Value> document() { return session_.get(job_target(job_)); }
+
+  // With its progress, which is drawn on a terminal only. What tasks report may be much to read: no
+  // more than a tenth of the time goes into it.
+  Result<json::Value> look() {
+    if (!stderr_is_terminal()) return document();
+    const Duration begun = now();
+    Result<json::Value> job = session_.get(job_target(job_, "?include=progress"));
+    quiet_until_ = now() + (now() - begun) * 10;
+    return job;
+  }
 
   // The first Ctrl-C halts the job with its grace, the second cancels it. What the tasks still have
   // to say is shown meanwhile.
@@ -153,6 +164,7 @@ class Attachment {
   Duration watched_ = now();
   Duration explained_ = now();
   Duration struck_ = now();
+  Duration quiet_until_;
   int obeyed_ = 0;  // Interrupts that were acted on.
 };
 

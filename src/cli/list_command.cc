@@ -75,14 +75,15 @@ std::string bytes_of(const json::Value& task, std::string_view key) {
   return value == nullptr || value->is_null() ? "nan" : to_string(Bytes::count(value->as_int()));
 }
 
-std::string tasks_table(const json::Value& answer) {
+// The names are those that `logs` takes.
+std::string tasks_table(const std::string& job, const json::Value& answer) {
   Table table({"NAME", "STATE", "NODE", "CPU", "RAM", "GPU", "GPU RAM"});
   for (const json::Value& task : list_at(answer, "tasks")) {
     std::string nodes;
     for (const json::Value& node : list_at(task, "nodes")) {
       nodes += (nodes.empty() ? "" : ",") + node.as_text();
     }
-    table.add({text_of(task, "step") + "/" + std::to_string(number_of(task, "task")),
+    table.add({job + "/" + text_of(task, "step") + "/" + std::to_string(number_of(task, "task")),
                text_of(task, "status"), nodes.empty() ? "-" : nodes, percent_of(task, "cpus"),
                bytes_of(task, "memory"), percent_of(task, "gpu"), bytes_of(task, "gpu_memory")});
   }
@@ -93,7 +94,8 @@ std::string tasks_table(const json::Value& answer) {
 int print_tasks(const Arguments& arguments, Session& session) {
   const Result<json::Value> answer = session.get(job_target(arguments.jobs.front(), "/usage"));
   if (!answer.ok()) return fail(answer.error());
-  put(is_document(arguments.output) ? document(*answer, arguments.output) : tasks_table(*answer));
+  put(is_document(arguments.output) ? document(*answer, arguments.output)
+                                    : tasks_table(arguments.jobs.front(), *answer));
   return 0;
 }
 

@@ -169,6 +169,8 @@ std::int64_t number_of(const json::Value& value, std::string_view key, std::int6
   return member != nullptr && member->is_int() ? member->as_int() : fallback;
 }
 
+std::string or_dash(std::string text) { return text.empty() ? "-" : std::move(text); }
+
 const json::Value::List& list_at(const json::Value& value, std::string_view key) {
   static const json::Value::List kNone;
   const json::Value* found = value.find(key);

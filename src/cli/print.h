@@ -59,6 +59,8 @@ std::string text_of(const json::Value& value, std::string_view key,
 std::int64_t number_of(const json::Value& value, std::string_view key, std::int64_t fallback = 0);
 // Empty when there is none.
 const json::Value::List& list_at(const json::Value& value, std::string_view key);
+// What a table shows of a text that may be empty.
+std::string or_dash(std::string text);
 // A number as it is written, or a text.
 std::string scalar_text(const json::Value& value);
 

@@ -31,13 +31,26 @@ TEST(Print, UsageErrorsExitWithTwo) {
 }
 
 TEST(Progress, TellsCountsRateAndEta) {
+  const json::Value job = parsed(
+      R"({"progress":{"share":0.5,"steps":[{"eta_seconds":10,"name":"train","share":0.508}]}})");
   const json::Value step = parsed(
       R"({"name":"train","tasks":100,"status":"RUNNING","counts":{"SUCCEEDED":50,"RUNNING":2,"FAILED":1}})");
-  EXPECT_EQ(progress_line(step, Duration::seconds(10)),
-            "train            50/100  2 running  1 failed  5.0/s  ETA 10.0 s");
+  EXPECT_EQ(progress_line(job, step, Duration::seconds(10)),
+            "train            50/100  2 running  1 failed  5.0/s  50 %  ETA 10.0 s");
+  EXPECT_EQ(progress_line(parsed("{}"), step, Duration::seconds(10)),
+            "train            50/100  2 running  1 failed  5.0/s");
   const json::Value done =
       parsed(R"({"name":"train","tasks":1,"status":"SUCCEEDED","counts":{"SUCCEEDED":1}})");
-  EXPECT_EQ(progress_line(done, Duration::seconds(1)), "train            1/1  SUCCEEDED");
+  EXPECT_EQ(progress_line(job, done, Duration::seconds(1)), "train            1/1  SUCCEEDED");
+}
+
+TEST(Progress, TellsWhatLiveTasksReport) {
+  const json::Value job = parsed(R"({"progress":{"share":0,"steps":[
+      {"live":[{"metrics":{"loss":0.25,"odd":"nan"},"step":7,"task":3}],"name":"train","share":0}]}})");
+  EXPECT_EQ(live_lines(job, "train"),
+            std::vector<std::string>{"train/3  step 7  loss=0.25 odd=nan"});
+  EXPECT_TRUE(live_lines(job, "other").empty());
+  EXPECT_EQ(left_text(job, "train"), "");
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 #include "base/check.h"
+#include "cli/members_text.h"
 #include "cli/print.h"
 
 namespace runnel::cli {
@@ -17,16 +19,21 @@ std::int64_t count(const json::Value& step, std::string_view status) {
   return counts == nullptr ? 0 : number_of(*counts, status);
 }
 
-std::string rate_and_eta(std::int64_t done, std::int64_t tasks, Duration running) {
+std::string rate_text(std::int64_t done, Duration running) {
   if (done == 0 || running.millis() < 500) return "";
-  const double per_second =
-      static_cast<double>(done) * 1000.0 / static_cast<double>(running.millis());
   char text[64];
-  std::snprintf(text, sizeof text, "  %.1f/s", per_second);
-  if (done >= tasks) return text;
-  const auto left =
-      static_cast<std::int64_t>(static_cast<double>(tasks - done) / per_second * 1000.0);
-  return std::string(text) + "  ETA " + human(Duration::millis(left));
+  std::snprintf(text, sizeof text, "  %.1f/s",
+                static_cast<double>(done) * 1000.0 / static_cast<double>(running.millis()));
+  return text;
+}
+
+const json::Value* progress_of(const json::Value& job, const std::string& step) {
+  const json::Value* progress = job.find("progress");
+  if (progress == nullptr) return nullptr;
+  for (const json::Value& each : list_at(*progress, "steps")) {
+    if (text_of(each, "name") == step) return &each;
+  }
+  return nullptr;
 }
 
 Screen screen_of_stderr() {
@@ -40,7 +47,35 @@ Screen screen_of_stderr() {
 
 }  // namespace
 
-std::string progress_line(const json::Value& step, Duration running) {
+std::string share_text(const json::Value& job, const std::string& step) {
+  const json::Value* progress = progress_of(job, step);
+  const json::Value* share = progress == nullptr ? nullptr : progress->find("share");
+  if (share == nullptr) return "";
+  const std::string text = share->dump();
+  double part = 0;
+  std::from_chars(text.data(), text.data() + text.size(), part);
+  return std::to_string(static_cast<int>(100 * part)) + " %";
+}
+
+std::string left_text(const json::Value& job, const std::string& step) {
+  const json::Value* progress = progress_of(job, step);
+  if (progress == nullptr || progress->find("eta_seconds") == nullptr) return "";
+  return human(Duration::seconds(number_of(*progress, "eta_seconds")));
+}
+
+std::vector<std::string> live_lines(const json::Value& job, const std::string& step) {
+  std::vector<std::string> lines;
+  const json::Value* progress = progress_of(job, step);
+  if (progress == nullptr) return lines;
+  for (const json::Value& live : list_at(*progress, "live")) {
+    lines.push_back(step + "/" + std::to_string(number_of(live, "task")) + "  step " +
+                    std::to_string(number_of(live, "step")) + "  " +
+                    members_text(live.find("metrics")));
+  }
+  return lines;
+}
+
+std::string progress_line(const json::Value& job, const json::Value& step, Duration running) {
   const std::int64_t tasks = number_of(step, "tasks", 1);
   const std::int64_t done = count(step, "SUCCEEDED");
   const std::int64_t failed =
@@ -52,8 +87,12 @@ std::string progress_line(const json::Value& step, Duration running) {
   if (live > 0) line += "  " + std::to_string(live) + " running";
   if (failed > 0) line += "  " + std::to_string(failed) + " failed";
   const std::string status = text_of(step, "status");
-  if (status == "RUNNING") return line + rate_and_eta(done, tasks, running);
-  return line + "  " + status;
+  if (status != "RUNNING") return line + "  " + status;
+  line += rate_text(done, running);
+  const std::string share = share_text(job, text_of(step, "name"));
+  const std::string left = left_text(job, text_of(step, "name"));
+  if (!share.empty()) line += "  " + share;
+  return left.empty() ? line : line + "  ETA " + left;
 }
 
 void Progress::draw(const json::Value& job, Duration since_start) {
@@ -65,7 +104,7 @@ void Progress::draw(const json::Value& job, Duration since_start) {
   const json::Value::List& all = steps->as_list();
   const std::size_t shown = std::min(all.size(), screen.rows - 2);
   for (std::size_t at = 0; at < shown; ++at) {
-    draw_line(progress_line(all[at], since_start), screen);
+    draw_line(progress_line(job, all[at], since_start), screen);
   }
   if (shown < all.size()) {
     draw_line("... and " + std::to_string(all.size() - shown) + " steps more", screen);

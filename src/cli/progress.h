@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "json/value.h"
@@ -28,7 +29,14 @@ class Progress {
   int lines_ = 0;
 };
 
-// "train   12/200  3 running  1 failed  41.0/s  ETA 5 s": one step of a job's document.
-std::string progress_line(const json::Value& step, Duration running);
+// "train   12/200  3 running  1 failed  41.0/s  6 %  ETA 5 s": one step of a job's document, with
+// what its progress tells.
+std::string progress_line(const json::Value& job, const json::Value& step, Duration running);
+
+// Of a job's document with progress: "42 %", "5 s", and a line for each live task that reports.
+// Empty where nothing is told.
+std::string share_text(const json::Value& job, const std::string& step);
+std::string left_text(const json::Value& job, const std::string& step);
+std::vector<std::string> live_lines(const json::Value& job, const std::string& step);
 
 }  // namespace runnel::cli

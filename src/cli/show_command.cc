@@ -3,10 +3,11 @@
 #include "cli/commands.h"
 #include "cli/cost_text.h"
 #include "cli/job_state.h"
+#include "cli/members_text.h"
 #include "cli/pages.h"
 #include "cli/print.h"
+#include "cli/progress.h"
 #include "cli/session.h"
-#include "cli/short_number.h"
 #include "cli/target.h"
 #include "cli/warnings.h"
 #include "env/clock.h"
@@ -27,16 +28,6 @@ std::string counts_of(const json::Value& step) {
   if (counts == nullptr || !counts->is_object()) return text;
   for (const auto& [status, count] : counts->as_object()) {
     text += (text.empty() ? "" : " ") + status + "=" + count.dump();
-  }
-  return text;
-}
-
-std::string members_text(const json::Value* object) {
-  std::string text;
-  if (object == nullptr || !object->is_object()) return text;
-  for (const auto& [name, value] : object->as_object()) {
-    text += (text.empty() ? "" : " ") + name + "=" +
-            short_number(value.is_text() ? value.as_text() : value.dump());
   }
   return text;
 }
@@ -72,12 +63,17 @@ std::string job_text(const json::Value& job) {
   if (code != nullptr) text += "exit code   " + code->dump() + "\n";
   const json::Value* steps = job.find("steps");
   if (steps == nullptr || !steps->is_list()) return text;
-  Table table({"STEP", "STATUS", "TASKS", "COUNTS"});
+  Table table({"STEP", "STATUS", "TASKS", "DONE", "LEFT", "COUNTS"});
   for (const json::Value& step : steps->as_list()) {
-    table.add({text_of(step, "name"), text_of(step, "status"),
-               std::to_string(number_of(step, "tasks")), counts_of(step)});
+    const std::string name = text_of(step, "name");
+    const std::string left = has_ended(job) ? "" : left_text(job, name);
+    table.add({name, text_of(step, "status"), std::to_string(number_of(step, "tasks")),
+               or_dash(share_text(job, name)), or_dash(left), counts_of(step)});
   }
   text += "\n" + table.text(stdout_is_terminal());
+  for (const json::Value& step : steps->as_list()) {
+    for (const std::string& line : live_lines(job, text_of(step, "name"))) text += line + "\n";
+  }
   for (const json::Value& step : steps->as_list()) text += best_text(step);
   for (const std::string& line : Warnings().news(job)) text += "warning     " + line + "\n";
   return text;
@@ -121,7 +117,7 @@ std::string target_of(const Arguments& arguments, const std::string& job) {
     const std::string step = http::percent_encode(arguments.step.value_or("0"));
     return job_target(job, "/tasks/" + step + "/" + std::to_string(*arguments.task));
   }
-  if (!wants_list(arguments)) return job_target(job);
+  if (!wants_list(arguments)) return job_target(job, "?include=progress");
   std::string target = job_target(job, "/tasks");
   if (!arguments.step.has_value()) return target;
   return with_query(std::move(target), "step", *arguments.step);

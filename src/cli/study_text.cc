@@ -32,8 +32,6 @@ std::string params_text(const json::Value& owner) {
   return text;
 }
 
-std::string or_dash(std::string text) { return text.empty() ? "-" : std::move(text); }
-
 // The names of all trials' params or values, in their order.
 std::vector<std::string> columns(const json::Value& answer, std::string_view key) {
   std::set<std::string> names;

@@ -12,6 +12,7 @@
 #include "control/controller.h"
 #include "control/job_document.h"
 #include "control/log_source.h"
+#include "control/progress_document.h"
 #include "control/query.h"
 #include "http/message.h"
 #include "http/router.h"
@@ -91,7 +92,10 @@ class Api {
   // The whole id of the path's job, which is one of the path's project.
   Async<JobId> job_of_path(const http::Request& request);
   Async<ProjectId> project_of_job(JobId job);
-  Async<std::string> document_of(JobId job, JobView view);
+  // With progress where live tasks' metrics are given, though they be none.
+  Async<std::string> document_of(JobId job, JobView view,
+                                 std::optional<LiveMetrics> metrics = std::nullopt);
+  Async<LiveMetrics> live_metrics(JobId job);
 
   // api_list.cc
   Async<http::Reply> list_jobs(http::Request request);

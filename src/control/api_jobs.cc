@@ -4,6 +4,7 @@
 #include "brain/explain.h"
 #include "control/api.h"
 #include "control/job_document.h"
+#include "control/progress_document.h"
 #include "json/value.h"
 #include "json/writer.h"
 
@@ -147,12 +148,16 @@ Async<http::Reply> Api::submit(http::Request request) {
 }
 
 // The document of a job in the state, or its record in the archive.
-Async<std::string> Api::document_of(JobId job, JobView view) {
-  Result<std::string> live =
-      co_await controller_.answer<std::string>([job, view](const LogWriter& writer) {
+Async<std::string> Api::document_of(JobId job, JobView view, std::optional<LiveMetrics> metrics) {
+  const Time now = controller_.clock().wall();
+  Result<std::string> live = co_await controller_.answer<std::string>(
+      [job, view, now, metrics = std::move(metrics)](const LogWriter& writer) {
         auto found = writer.state().jobs.find(job);
         if (found == writer.state().jobs.end()) return Result<std::string>(std::string());
-        return Result<std::string>(job_document(found->second, writer.version_of(job), view));
+        const std::string progress =
+            metrics ? progress_document(found->second, *metrics, now) : std::string();
+        return Result<std::string>(
+            job_document(found->second, writer.version_of(job), view, progress));
       });
   std::string document = CO_TRY(std::move(live));
   if (!document.empty()) co_return document;
@@ -162,11 +167,41 @@ Async<std::string> Api::document_of(JobId job, JobView view) {
   .text;
 }
 
+// One that ends meanwhile is told as ended.
+Async<LiveMetrics> Api::live_metrics(JobId job) {
+  LiveMetrics metrics;
+  const auto known = controller_.state().jobs.find(job);
+  if (known == controller_.state().jobs.end()) co_return metrics;
+  for (const auto& [step, task] : live_tasks(known->second)) {
+    model::MetricFilter filter;
+    filter.job = job;
+    filter.step = step;
+    filter.task = task;
+    filter.series_max = 1;
+    Result<model::MetricPage> read = co_await logs_.read_metrics(filter);
+    model::MetricPage page = CO_TRY(std::move(read));
+    if (!page.series.empty()) metrics[{step, task}] = std::move(page.series.front());
+  }
+  co_return metrics;
+}
+
 Async<http::Reply> Api::get_job(http::Request request) {
   CO_TRY(known_only(request, {"include"}));
-  const bool spec = text_of(request, "include") == "spec";
+  const std::string include = text_of(request, "include");
+  if (!include.empty() && include != "spec" && include != "progress") {
+    co_return Error(Errc::kInvalid, "there is nothing of this name to include")
+        .with_field("include")
+        .with_value(include)
+        .with_hint("ask for spec or progress");
+  }
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
+  if (include == "progress") {  // It changes without the job's version.
+    Result<LiveMetrics> live = co_await live_metrics(job);
+    Result<std::string> told = co_await document_of(job, JobView::kFull, CO_TRY(std::move(live)));
+    co_return http::Response::json_text(CO_TRY(std::move(told)));
+  }
+  const bool spec = include == "spec";
   Result<std::string> read = co_await document_of(job, spec ? JobView::kWithSpec : JobView::kFull);
   const std::string document = CO_TRY(std::move(read));
   const json::Value parsed = CO_TRY(json::parse(document));

@@ -181,6 +181,10 @@ TEST_F(ApiTest, CreatesAJobAndShowsIt) {
     EXPECT_EQ(get("/api/v1/projects/other/jobs/" + id + rest).status, 404) << rest;
   }
   EXPECT_NE(get("/api/v1/jobs/" + id + "?include=spec").body.find("\"spec\""), std::string::npos);
+  const http::Response progress = get("/api/v1/jobs/" + id + "?include=progress");
+  EXPECT_NE(progress.body.find("\"share\":0"), std::string::npos) << progress.body;
+  EXPECT_FALSE(progress.headers.find("ETag").has_value()) << "it changes without the job's version";
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "?include=spce").status, 422);
   http::Request again = http::Request::get("/api/v1/jobs/" + id);
   again.headers.set("If-None-Match", std::string(*shown.headers.find("ETag")));
   EXPECT_EQ(ask(again).status, 304);
@@ -489,13 +493,29 @@ TEST_F(ApiTest, AsksForTheOutputThatWasMeant) {
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?since=soon").status, 422);
 }
 
+TEST_F(ApiTest, TellsHowFarARunningJobIs) {
+  const JobId job = home_.submit({step("a", 2)});
+  ASSERT_FALSE(node_->started.empty());
+  const model::AttemptRef first = node_->started.front().attempt;
+  ASSERT_TRUE(home_.wait(node_->report({node_->running(first)})).ok());
+  const json::Value told =
+      MUST(json::parse(get("/api/v1/jobs/" + job.str() + "?include=progress").body));
+  const json::Value& a = told.find("progress")->find("steps")->as_list().at(0);
+  EXPECT_EQ(a.find("live")->as_list().at(0).dump(),
+            R"({"metrics":{"accuracy":0.5,"loss":"nan"},"step":3,"task":0})");
+  end_all(0);
+  const http::Response over = get("/api/v1/jobs/" + job.str() + "?include=progress");
+  EXPECT_NE(over.body.find("\"share\":1"), std::string::npos) << over.body;
+}
+
 TEST_F(ApiTest, TellsWhatTasksReported) {
   const std::string id = submit({step("a"), step("b")});
   const http::Response answer = get("/api/v1/jobs/" + id + "/metrics?step=b");
   EXPECT_EQ(answer.status, 200);
-  EXPECT_EQ(answer.body,
-            R"({"series":[{"bad_lines":1,"samples":[{"step":3,"values":{"accuracy":0.5,)"
-            R"("loss":"nan"}}],"step":"b","task":7}]})");
+  EXPECT_EQ(
+      answer.body,
+      R"({"series":[{"bad_lines":1,"bad_records":0,"samples":[{"step":3,"values":{"accuracy":0.5,)"
+      R"("loss":"nan"}}],"step":"b","task":7}]})");
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/metrics?step=c").status, 404);
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/metrics?task=x").status, 422);
 }

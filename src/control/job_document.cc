@@ -199,7 +199,8 @@ void write_values(json::Writer& out, const model::SearchSpec& search,
   out.end_object();
 }
 
-void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobView view) {
+void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobView view,
+               const std::string& progress) {
   CHECK(job.spec != nullptr, "a job without a specification");
   CHECK(job.steps.size() == job.spec->steps.size(),
         "a job whose steps are not its specification's");
@@ -215,6 +216,7 @@ void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobVi
   out.field("name", job.spec->name);
   write_text(out, "owner", job.owner);
   out.field("priority", job.spec->priority);
+  if (!progress.empty()) out.key("progress").raw(progress);
   out.field("project", job.project.str());
   out.field("queue", job.queue.str());
   write_text(out, "reason", job.reason);
@@ -229,10 +231,11 @@ void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobVi
   out.end_object();
 }
 
-std::string job_document(const brain::Job& job, EventSeq version, JobView view) {
+std::string job_document(const brain::Job& job, EventSeq version, JobView view,
+                         const std::string& progress) {
   std::string text;
   json::Writer out(text);
-  write_job(out, job, version, view);
+  write_job(out, job, version, view, progress);
   return text;
 }
 

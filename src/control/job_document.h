@@ -25,8 +25,11 @@ void write_values(json::Writer& out, const model::SearchSpec& search,
 
 // The document of a job as GET answers it and as the archive keeps it: canonical JSON. Members that
 // say nothing (no start yet, no message) are left out. O(steps), never O(tasks).
-void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobView view);
-std::string job_document(const brain::Job& job, EventSeq version, JobView view = JobView::kFull);
+// `progress`: progress_document()'s answer, or empty.
+void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobView view,
+               const std::string& progress = "");
+std::string job_document(const brain::Job& job, EventSeq version, JobView view = JobView::kFull,
+                         const std::string& progress = "");
 
 // The record of a job that left the state before anybody could write its document: what little an
 // ending event tells.

@@ -143,13 +143,17 @@ Result<void> check_condition(const Parameter& parameter, const std::vector<Param
   return invalid("when", "no earlier parameter has this name", parameter.when->parameter);
 }
 
-// Members go on from each other's checkpoints, and the population judges in place of a pruner.
-Result<void> check_population(const StepSpec& step, const SearchSpec& search) {
-  const PopulationSpec& population = *search.population;
+Result<void> check_population(const PopulationSpec& population) {
   TRY(check_within("every", population.every, 1, kInteger64Max));
   TRY(check_within("max_step", population.max_step, 0, kInteger64Max));
   TRY(check_within("quantile_percent", population.quantile_percent, 1, 50));
-  TRY(check_within("resample_percent", population.resample_percent, 0, 100));
+  return check_within("resample_percent", population.resample_percent, 0, 100);
+}
+
+// Members go on from each other's checkpoints, and the population judges in place of a pruner.
+Result<void> check_population(const StepSpec& step, const SearchSpec& search) {
+  Result<void> checked = check_population(*search.population);
+  if (!checked.ok()) return inside("population", std::move(checked).error());
   if (search.pruner) return invalid("pruner", "a population ends nobody early");
   if (!step.checkpoint) return invalid("population", "this needs `checkpoint`");
   return {};

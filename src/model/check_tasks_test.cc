@@ -101,6 +101,40 @@ TEST(CheckTasks, AnEarlierTrialHasAValueForEachObjective) {
   EXPECT_EQ(fault_of(step), "search.from");
 }
 
+TEST(CheckTasks, APopulationNeedsCheckpointsAndNoPruner) {
+  StepSpec step = searching({interval("x")});
+  step.search->method = Method::kPbt;
+  EXPECT_EQ(fault_of(step), "search.population");
+  step.search->population = PopulationSpec{};
+  EXPECT_EQ(fault_of(step), "search.population");
+  step.checkpoint = CheckpointPolicy{"ckpt", Duration(), std::nullopt};
+  EXPECT_EQ(fault_of(step), "");
+  step.search->pruner = PrunerSpec{};
+  EXPECT_EQ(fault_of(step), "search.pruner");
+  step.search->pruner.reset();
+  step.search->objectives.push_back({"seconds", false});
+  EXPECT_EQ(fault_of(step), "search.objectives");
+  step.search->objectives.pop_back();
+  step.search->method = Method::kTpe;
+  EXPECT_EQ(fault_of(step), "search.population");
+}
+
+TEST(CheckTasks, APopulationStaysWithinItsLimits) {
+  const auto with = [](PopulationSpec population) {
+    StepSpec step = searching({interval("x")});
+    step.search->method = Method::kPbt;
+    step.search->population = population;
+    step.checkpoint = CheckpointPolicy{"ckpt", Duration(), std::nullopt};
+    return fault_of(step);
+  };
+  EXPECT_EQ(with({.every = 0}), "search.population.every");
+  EXPECT_EQ(with({.max_step = -1}), "search.population.max_step");
+  EXPECT_EQ(with({.quantile_percent = 0}), "search.population.quantile_percent");
+  EXPECT_EQ(with({.quantile_percent = 51}), "search.population.quantile_percent");
+  EXPECT_EQ(with({.resample_percent = 101}), "search.population.resample_percent");
+  EXPECT_EQ(with({.every = 3, .max_step = 9, .quantile_percent = 50, .resample_percent = 0}), "");
+}
+
 TEST(CheckTasks, AHyperbandKnowsItsLastStep) {
   StepSpec step = searching({interval("x")});
   step.search->pruner = PrunerSpec{.kind = PrunerSpec::Kind::kHyperband};

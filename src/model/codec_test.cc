@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/spec_records.h"
 #include "model/testing/random_model.h"
 
 namespace runnel::model {
@@ -111,6 +112,40 @@ TEST(Codec, DefaultsAreLeftOut) {
             R"({"attempt":{"job":"j","task":7},"ended_at":2000,"lane":3,"started_at":1000,)"
             R"("task":"SUCCEEDED","to":"SUCCEEDED","type":"attempt.ended"})");
   EXPECT_EQ(encode_text(Input(Wake())), R"({"type":"wake"})");
+}
+
+// What a build before populations wrote opens as what it meant.
+TEST(Codec, ANewFieldIsItsDefaultWhereItIsMissing) {
+  const json::Value old = MUST(json::parse(
+      R"({"max_trials":8,"method":"pbt","objectives":[{"metric":"loss"}],"population":{}})"));
+  SearchSpec search;
+  ASSERT_TRUE(Form<SearchSpec>::read(old, search).ok());
+  EXPECT_EQ(search.population, PopulationSpec());
+  EXPECT_EQ(search.population->max_step, 0);
+  const Event moved = MUST(decode_event(MUST(json::parse(
+      R"({"at":4,"donor":1,"job":"j","params":[["x","0.5"]],"trial":2,"type":"trial.moved"})"))));
+  EXPECT_EQ(std::get<TrialMoved>(moved),
+            (TrialMoved{JobId("j"), StepIndex(0), TaskIndex(2), TaskIndex(1), 4, {{"x", "0.5"}}}));
+  EXPECT_EQ(event_refusal(R"({"donor":1,"trial":2,"type":"trial.moved"})").field, "job");
+  EXPECT_EQ(event_refusal(R"({"donor":-1,"job":"j","trial":2,"type":"trial.moved"})").field,
+            "donor");
+}
+
+TEST(Codec, APopulationKeepsItsLimits) {
+  const auto fault = [](const std::string& population) {
+    SearchSpec search;
+    const Result<void> read = Form<SearchSpec>::read(
+        MUST(json::parse(R"({"max_trials":8,"method":"pbt","objectives":[{"metric":"loss"}],)"
+                         R"("population":)" +
+                         population + "}")),
+        search);
+    return read.ok() ? "" : read.error().field;
+  };
+  EXPECT_EQ(fault(R"({"every":3,"quantile_percent":50})"), "");
+  EXPECT_EQ(fault(R"({"every":0})"), "population.every");
+  EXPECT_EQ(fault(R"({"quantile_percent":51})"), "population.quantile_percent");
+  EXPECT_EQ(fault(R"({"resample_percent":101})"), "population.resample_percent");
+  EXPECT_EQ(fault(R"({"evry":1})"), "population.evry");
 }
 
 TEST(Codec, MeaningsOfOrderAreKept) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/units.h"
 
 // Tasks' metrics on their way from the machine that has them to those who read them.
 namespace runnel::model {
@@ -37,6 +38,7 @@ struct MetricSeries {
   std::vector<MetricSample> samples;
   std::int64_t bad_lines = 0;    // Of its file that were none.
   std::int64_t bad_records = 0;  // Of its TensorBoard files that were damaged.
+  Time reported_at;              // When its file was last written to.
 };
 
 struct MetricPage {

@@ -10,8 +10,8 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
-#include "model/metric_spec.h"
 #include "model/health.h"
+#include "model/metric_spec.h"
 #include "model/resources.h"
 #include "model/search_spec.h"
 

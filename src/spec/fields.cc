@@ -272,9 +272,13 @@ const FieldTable& health_fields() {
 
 namespace {
 
-constexpr std::string_view kActionDoc =
-    "`warn` (the default); `restart`: end it and try again, which costs one of `retry.max`; "
-    "`kill`: end it for good.";
+Field action_field() {
+  return {.name = "action",
+          .form = Form::kText,
+          .doc =
+              "`warn` (the default); `restart`: end it and try again, which costs one of "
+              "`retry.max`; `kill`: end it for good."};
+}
 
 }  // namespace
 
@@ -284,7 +288,7 @@ const FieldTable& hang_fields() {
       {{.name = "after",
         .form = Form::kDuration,
         .doc = "How long a rank may write neither output nor a metric; 1s at least."},
-       {.name = "action", .form = Form::kText, .doc = kActionDoc}}};
+       action_field()}};
   return kTable;
 }
 
@@ -293,7 +297,7 @@ const FieldTable& nan_fields() {
                                  {{.name = "metric",
                                    .form = Form::kText,
                                    .doc = "The metric that is looked at; all by default."},
-                                  {.name = "action", .form = Form::kText, .doc = kActionDoc}}};
+                                  action_field()}};
   return kTable;
 }
 
@@ -303,7 +307,7 @@ const FieldTable& straggler_fields() {
       {{.name = "factor",
         .form = Form::kMoney,
         .doc = "How many times the median of the other ranks a step may take; 3 by default."},
-       {.name = "action", .form = Form::kText, .doc = kActionDoc}}};
+       action_field()}};
   return kTable;
 }
 

@@ -3,29 +3,23 @@
 #include <array>
 #include <string>
 
-#include "base/nearest.h"
+#include "base/check.h"
 #include "spec/scalars.h"
+#include "spec/word.h"
 
 namespace runnel::spec {
 namespace {
 
 using model::HealthAction;
 
-constexpr std::array<std::string_view, 3> kActionWords = {"warn", "restart", "kill"};
+constexpr std::array<Word<HealthAction>, 3> kActions = {{{"warn", HealthAction::kWarn},
+                                                         {"restart", HealthAction::kRestart},
+                                                         {"kill", HealthAction::kKill}}};
 
 HealthAction read_action(Scope& scope, const Item& item, StepDraft& draft) {
-  const std::optional<std::string> text = read_text(scope, item);
-  if (!text) return HealthAction::kWarn;
-  const Result<HealthAction> action = model::parse_health_action(*text);
-  if (action.ok()) {
-    if (*action == HealthAction::kRestart) draft.restarts.push_back(item);
-    return *action;
-  }
-  const std::string meant = nearest(*text, kActionWords);
-  scope.refuse(item, "'" + shown(*text) + "' is not an action", shown(*text),
-               meant.empty() ? "write one of " + listed({kActionWords.begin(), kActionWords.end()})
-                             : "did you mean `" + meant + "`?");
-  return HealthAction::kWarn;
+  const auto action = read_word(scope, item, kActions, "an action").value_or(HealthAction::kWarn);
+  if (action == HealthAction::kRestart) draft.restarts.push_back(item);
+  return action;
 }
 
 HealthAction take_action(Scope& scope, ObjectReader& object, StepDraft& draft) {
@@ -106,11 +100,20 @@ bool is_inherited(const StepDraft& draft, const Item& item) {
 
 void settle_straggler(const Scope& scope, StepDraft& draft) {
   model::HealthPolicy& health = draft.spec.health;
+  CHECK(!health.straggler || draft.straggler, "a policy that stands nowhere in the file");
   if (!health.straggler || draft.spec.rank_count() > 1) return;
   health.straggler.reset();
   if (is_inherited(draft, *draft.straggler)) return;
   scope.refuse(*draft.straggler, "the step has one rank, which cannot be slower than the others",
                "1", "remove `straggler`, or give the step several: num_nodes, procs_per_node");
+}
+
+void refuse_unpaid(const Scope& scope, const StepDraft& draft) {
+  const bool inherited = is_inherited(draft, draft.restarts.front());
+  scope.refuse(draft.restarts.front(),
+               "a restart costs one of `retry.max`, which is 0" +
+                   (inherited ? " in step '" + draft.spec.name + "'" : ""),
+               "restart", "add retry: {max: 3}, or write kill or warn");
 }
 
 }  // namespace
@@ -134,12 +137,7 @@ void settle_health(const Scope& scope, std::vector<StepDraft>& drafts) {
       continue;
     }
     settle_straggler(scope, draft);
-    if (draft.restarts.empty() || draft.spec.retry.max > 0) continue;
-    const bool inherited = is_inherited(draft, draft.restarts.front());
-    scope.refuse(draft.restarts.front(),
-                 "a restart costs one of `retry.max`, which is 0" +
-                     (inherited ? " in step '" + draft.spec.name + "'" : ""),
-                 "restart", "add retry: {max: 3}, or write kill or warn");
+    if (!draft.restarts.empty() && draft.spec.retry.max == 0) refuse_unpaid(scope, draft);
   }
 }
 

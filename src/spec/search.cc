@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "base/check.h"
-#include "base/nearest.h"
 #include "spec/parameters.h"
 #include "spec/scalars.h"
+#include "spec/word.h"
 
 namespace runnel::spec {
 namespace {
@@ -17,12 +17,6 @@ using model::SearchSpec;
 using Method = SearchSpec::Method;
 
 constexpr std::int64_t kStepMax = std::numeric_limits<std::int64_t>::max();
-
-template <typename T>
-struct Word {
-  std::string_view word;
-  T meaning;
-};
 
 constexpr std::array<Word<Method>, 8> kMethods = {{{"auto", Method::kAuto},
                                                    {"grid", Method::kGrid},
@@ -37,22 +31,6 @@ constexpr std::array<Word<PrunerSpec::Kind>, 3> kPruners = {
      {"hyperband", PrunerSpec::Kind::kHyperband},
      {"median", PrunerSpec::Kind::kMedian}}};
 constexpr std::array<Word<bool>, 2> kModes = {{{"min", false}, {"max", true}}};
-
-template <typename T, std::size_t N>
-std::optional<T> read_word(Scope& scope, const Item& item, const std::array<Word<T>, N>& words,
-                           const char* what) {
-  const std::optional<std::string> text = read_text(scope, item);
-  if (!text) return std::nullopt;
-  std::vector<std::string_view> known;
-  for (const auto& [word, meaning] : words) {
-    if (word == *text) return meaning;
-    known.push_back(word);
-  }
-  const std::string meant = nearest(*text, known);
-  scope.refuse(item, "'" + shown(*text) + "' is not " + what, shown(*text),
-               meant.empty() ? "write one of " + listed(known) : "did you mean `" + meant + "`?");
-  return std::nullopt;
-}
 
 std::optional<bool> read_mode(Scope& scope, const Item& item) {
   return read_word(scope, item, kModes, "a mode");
@@ -99,25 +77,25 @@ void read_goal(Scope& scope, ObjectReader& object, SearchSpec& search) {
   if (name) search.objectives.push_back({*name, maximize.value_or(false)});
 }
 
-std::int64_t read_natural(Scope& scope, ObjectReader& object, std::string_view name,
-                          std::int64_t fallback, Limits limits) {
+// Sets the number where the field is given.
+template <typename Number>
+void take_natural(Scope& scope, ObjectReader& object, std::string_view name, Number& number,
+                  Limits limits) {
   const std::optional<Item> item = object.take(name);
-  return item ? read_integer(scope, *item, limits).value_or(fallback) : fallback;
+  if (!item) return;
+  number = static_cast<Number>(read_integer(scope, *item, limits).value_or(number));
 }
 
 void read_pruner_fields(Scope& scope, ObjectReader& object, PrunerSpec& pruner) {
-  const auto natural = [&](std::string_view name, std::int64_t fallback, Limits limits) {
-    return read_natural(scope, object, name, fallback, limits);
-  };
   if (const auto method = object.take("method")) {
     pruner.kind = read_word(scope, *method, kPruners, "a pruner").value_or(pruner.kind);
   }
-  pruner.min_step = natural("min_step", 1, {1, kStepMax});
-  pruner.max_step = natural("max_step", 0, {pruner.min_step, kStepMax});
-  pruner.eta = static_cast<std::int32_t>(natural("eta", 4, {2, 16}));
-  pruner.every = natural("every", 1, {1, kStepMax});
-  pruner.startup_trials =
-      static_cast<std::int32_t>(natural("startup_trials", 5, {1, model::kTasksPerStepMax}));
+  take_natural(scope, object, "min_step", pruner.min_step, {1, kStepMax});
+  take_natural(scope, object, "max_step", pruner.max_step, {pruner.min_step, kStepMax});
+  take_natural(scope, object, "eta", pruner.eta, {2, 16});
+  take_natural(scope, object, "every", pruner.every, {1, kStepMax});
+  take_natural(scope, object, "startup_trials", pruner.startup_trials,
+               {1, model::kTasksPerStepMax});
 }
 
 void read_pruner(Scope& scope, const Item& item, SearchSpec& search) {
@@ -144,13 +122,10 @@ void read_pruner(Scope& scope, const Item& item, SearchSpec& search) {
 }
 
 void read_population_fields(Scope& scope, ObjectReader& object, model::PopulationSpec& population) {
-  const auto percent = [&](std::string_view name, std::int32_t fallback, Limits limits) {
-    return static_cast<std::int32_t>(read_natural(scope, object, name, fallback, limits));
-  };
-  population.every = read_natural(scope, object, "every", population.every, {1, kStepMax});
-  population.max_step = read_natural(scope, object, "max_step", 0, {1, kStepMax});
-  population.quantile_percent = percent("quantile_percent", population.quantile_percent, {1, 50});
-  population.resample_percent = percent("resample_percent", population.resample_percent, {0, 100});
+  take_natural(scope, object, "every", population.every, {1, kStepMax});
+  take_natural(scope, object, "max_step", population.max_step, {1, kStepMax});
+  take_natural(scope, object, "quantile_percent", population.quantile_percent, {1, 50});
+  take_natural(scope, object, "resample_percent", population.resample_percent, {0, 100});
 }
 
 // What population-based training needs, and nothing that would end a member early.
@@ -171,13 +146,16 @@ void check_population(Scope& scope, const Item& search, ObjectReader& object,
                "", "write checkpoint: {dir: ckpt}, and save there before each report");
 }
 
+void refuse_population(Scope& scope, const Item& item) {
+  scope.refuse(item, "`population` belongs to the method `pbt`", "",
+               "write method: pbt, or remove `population`");
+}
+
 void read_population(Scope& scope, const Item& search, ObjectReader& object, StepDraft& draft) {
+  CHECK(draft.spec.search.has_value(), "the population of no search is read");
   const std::optional<Item> item = object.take("population");
   if (draft.spec.search->method != Method::kPbt) {
-    if (!item) return;
-    scope.refuse(*item, "`population` belongs to the method `pbt`", "",
-                 "write method: pbt, or remove `population`");
-    return;
+    return item ? refuse_population(scope, *item) : void();
   }
   model::PopulationSpec& population = draft.spec.search->population.emplace();
   check_population(scope, search, object, draft);

@@ -61,8 +61,8 @@ void read_command(Scope& scope, const Item& item, StepDraft& draft) {
 // A search without a program gives its trials to whoever asks.
 void refuse_what_runs(Scope& scope, const Item& item) {
   for (const std::string name :
-       {"num_nodes", "procs_per_node", "resources", "checkpoint", "metrics", "health", "max_duration",
-        "grace", "max_log", "envs", "secrets"}) {
+       {"num_nodes", "procs_per_node", "resources", "checkpoint", "metrics", "health",
+        "max_duration", "grace", "max_log", "envs", "secrets"}) {
     const YamlNode* field = item.node->find(name);
     if (field == nullptr) continue;
     scope.refuse({field, item.path_of(name)},

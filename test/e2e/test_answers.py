@@ -7,6 +7,16 @@ import time
 from conftest import BINARY
 
 
+def test_logs_take_the_name_that_ps_shows(runnel):
+    job = runnel.up("params: {n: [1, 2]}\nresources: {cpus: 0.5}\nrun: echo I am {{n}}; sleep 20")
+    runnel.until(lambda: runnel.json("show", job)["counts"].get("RUNNING") == 2)
+    names = [line.split()[0] for line in runnel.run("ps", job).splitlines()[1:]]
+    assert sorted(name.split("/", 1)[0] for name in names) == [job, job]
+    runnel.until(lambda: [runnel.run("logs", name).strip() for name in sorted(names)] == ["I am 1", "I am 2"])
+    assert runnel.run("logs", names[0] + "#1") == runnel.run("logs", names[0])
+    runnel.run("cancel", job)
+
+
 def test_what_cannot_be_an_id_names_no_job(runnel):
     runnel.run("run", "--", "true")
     for words in (["wait"], ["show"], ["cancel"], ["logs"], ["events"], ["explain"], ["delete"]):
@@ -125,5 +135,5 @@ steps:
     assert spin["memory"] > 100_000 and spin["gpu"] is None
     table = runnel.run("ps", job).splitlines()
     assert table[0].split("\t") == ["NAME", "STATE", "NODE", "CPU", "RAM", "GPU", "GPU RAM"]
-    assert table[1].startswith("spin/0\tRUNNING\t") and table[1].endswith("\tnan\tnan")
+    assert table[1].startswith(f"{job}/spin/0\tRUNNING\t") and table[1].endswith("\tnan\tnan")
     runnel.run("cancel", job)

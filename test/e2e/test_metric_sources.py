@@ -126,7 +126,6 @@ def test_scalars_of_tensorboard_equal_their_source(runnel):
     job = runnel.up(f"""
 name: board
 metrics: {{tensorboard: tb}}
-envs: {{PYTHONPATH: "{os.environ.get('PYTHONPATH', '')}"}}
 run: |
   {sys.executable} trial.py 2
   printf torn >> "$(ls "$RUNNEL_TASK_DIR"/tb/events*)"
@@ -182,7 +181,6 @@ params: {{x: [6, 3, 9]}}
 search: {{metric: validation/loss, mode: min, method: grid, pruner: median, parallel: 1}}
 metrics: {{tensorboard: tb}}
 resources: {{cpus: 1}}
-envs: {{PYTHONPATH: "{os.environ.get('PYTHONPATH', '')}"}}
 run: {sys.executable} trial.py {{{{x}}}}
 """)
     document = runnel.wait(job)

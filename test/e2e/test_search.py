@@ -40,8 +40,8 @@ run: |
   echo "from $at"
   while [ "$at" -lt 8 ]; do
     at=$((at + 1))
-    echo "{\\"step\\": $at, \\"loss\\": $(( {{level}} * 10 - at ))}" >> "$RUNNEL_METRICS_FILE"
     echo "$at" > "$RUNNEL_CHECKPOINT_DIR/at.part" && mv "$RUNNEL_CHECKPOINT_DIR/at.part" "$RUNNEL_CHECKPOINT_DIR/at"
+    echo "{\\"step\\": $at, \\"loss\\": $(( {{level}} * 10 - at ))}" >> "$RUNNEL_METRICS_FILE"
     sleep 0.1
   done
 """

@@ -1,0 +1,181 @@
+#include "control/progress_document.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/check.h"
+#include "control/progress.h"
+#include "json/value.h"
+#include "json/writer.h"
+#include "model/status.h"
+#include "search/decimal.h"
+
+namespace runnel::control {
+namespace {
+
+constexpr std::string_view kProgressMetric = "progress";
+
+Duration since(Time begin, Time now) {
+  return begin == Time() || now < begin ? Duration() : now - begin;
+}
+
+bool is_running(const brain::Task& task) {
+  return task.live && task.live->status == model::Status::kRunning;
+}
+
+// The last step of a whole trial; 0 where nobody said.
+std::int64_t goal_of(const model::StepSpec& spec) {
+  if (!spec.search) return 0;
+  if (spec.search->pruner && spec.search->pruner->max_step > 0)
+    return spec.search->pruner->max_step;
+  return spec.search->population ? spec.search->population->max_step : 0;
+}
+
+// The furthest that any attempt came: one that resumes repeats some of it.
+std::optional<double> told_by(const model::MetricSeries& series) {
+  std::optional<double> furthest;
+  for (const model::MetricSample& sample : series.samples) {
+    for (const auto& [name, value] : sample.values) {
+      if (name != kProgressMetric) continue;
+      const auto share = search::parsed<double>(value);
+      if (share && std::isfinite(*share) && (!furthest || *share > *furthest)) furthest = share;
+    }
+  }
+  return furthest;
+}
+
+// By the reports that were judged: they stay when a trial is paused.
+double told_by(const brain::Trial& trial, std::int64_t goal) {
+  if (goal == 0 || trial.reports.empty()) return 0;
+  const auto at = static_cast<double>(trial.reports.back().at);
+  return std::clamp(at / static_cast<double>(goal), 0.0, 1.0);
+}
+
+double paused_shares(const brain::Step& step, std::int64_t goal) {
+  double sum = 0;
+  if (!step.study) return sum;
+  for (std::size_t at = 0; at < step.study->trials.size(); ++at) {
+    const auto task = step.tasks.find(TaskIndex(static_cast<std::int64_t>(at)));
+    const bool rests = task != step.tasks.end() && !model::is_end(task->second.status) &&
+                       !is_running(task->second);
+    if (rests) sum += told_by(step.study->trials[at], goal);
+  }
+  return sum;
+}
+
+TaskProgress live_progress(const brain::Step& step, TaskIndex task, const brain::LiveAttempt& live,
+                           std::int64_t goal, const model::MetricSeries* series, Time now) {
+  TaskProgress progress{since(live.started_at, now), std::nullopt, {}};
+  if (step.study) {
+    const double told =
+        told_by(step.study->trials.at(static_cast<std::size_t>(task.value())), goal);
+    if (told > 0) progress.told = told;
+  } else if (series != nullptr) {
+    progress.told = told_by(*series);
+    progress.told_ago = since(series->reported_at, now);
+  }
+  return progress;
+}
+
+StepWork work_of(const brain::Step& step, StepIndex index, const model::StepSpec& spec,
+                 const LiveMetrics& metrics, Time now) {
+  CHECK(now != Time(), "progress at no moment");
+  StepWork work;
+  work.tasks = spec.task_count;
+  for (std::size_t slot = 0; slot < step.counts.size(); ++slot) {
+    if (model::is_end(static_cast<model::Status>(slot))) work.ended += step.counts[slot];
+  }
+  work.running = since(step.started_at, now);
+  const std::int64_t goal = goal_of(spec);
+  work.paused = paused_shares(step, goal);
+  for (const auto& [task, kept] : step.tasks) {
+    if (!is_running(kept)) continue;
+    const auto told = metrics.find({index, task});
+    work.live.push_back(live_progress(step, task, *kept.live, goal,
+                                      told == metrics.end() ? nullptr : &told->second, now));
+  }
+  return work;
+}
+
+std::string share_text(double share) {
+  return search::shortest(std::round(share * 10'000) / 10'000);
+}
+
+void write_left(json::Writer& out, const std::optional<Duration>& left) {
+  if (left) out.key("eta_seconds").raw(std::to_string((left->millis() + 500) / 1000));
+}
+
+// The last value of each metric, whichever line it came in.
+void write_latest(json::Writer& out, const model::MetricSeries& series) {
+  std::map<std::string, std::string> latest;
+  for (const model::MetricSample& sample : series.samples) {
+    for (const auto& [name, value] : sample.values) latest[name] = value;
+  }
+  out.key("metrics").begin_object();
+  for (const auto& [name, value] : latest) {
+    json::is_number(value) ? out.key(name).raw(value) : out.field(name, value);
+  }
+  out.end_object();
+  out.field("step", series.samples.back().step);
+}
+
+void write_live(json::Writer& out, StepIndex step, const LiveMetrics& metrics) {
+  out.key("live").begin_list();
+  for (const auto& [place, series] : metrics) {
+    if (place.first != step || series.samples.empty()) continue;
+    out.begin_object();
+    write_latest(out, series);
+    out.field("task", place.second.value()).end_object();
+  }
+  out.end_list();
+}
+
+}  // namespace
+
+std::vector<std::pair<StepIndex, TaskIndex>> live_tasks(const brain::Job& job) {
+  std::vector<std::pair<StepIndex, TaskIndex>> found;
+  for (std::size_t at = 0; at < job.steps.size(); ++at) {
+    for (const auto& [task, kept] : job.steps[at].tasks) {
+      if (found.size() == kLiveShownMax) return found;
+      if (!is_running(kept)) continue;
+      found.emplace_back(StepIndex(static_cast<std::int32_t>(at)), task);
+    }
+  }
+  return found;
+}
+
+std::string progress_document(const brain::Job& job, const LiveMetrics& metrics, Time now) {
+  CHECK(job.steps.size() == job.spec->steps.size(), "a job with other steps than it was given");
+  CHECK(!job.steps.empty(), "a job without steps has no progress");
+  std::string steps;
+  json::Writer out(steps);
+  double done = 0;
+  std::optional<Duration> left = Duration();
+  out.begin_list();
+  for (std::size_t at = 0; at < job.steps.size(); ++at) {
+    const StepIndex index(static_cast<std::int32_t>(at));
+    const brain::Step& step = job.steps[at];
+    const model::StepSpec& spec = job.spec->steps[at];
+    StepProgress progress = progress_of(work_of(step, index, spec, metrics, now));
+    if (model::is_end(step.status)) progress = {1, Duration()};
+    done += progress.done / static_cast<double>(job.steps.size());
+    left = left && progress.left ? std::optional(std::max(*left, *progress.left)) : std::nullopt;
+    out.begin_object();
+    write_left(out, progress.left);
+    write_live(out, index, metrics);
+    out.field("name", spec.name);
+    out.key("share").raw(share_text(progress.done));
+    out.end_object();
+  }
+  out.end_list();
+  std::string text;
+  json::Writer document(text);
+  document.begin_object();
+  write_left(document, left);
+  document.key("share").raw(share_text(done));
+  document.key("steps").raw(steps).end_object();
+  return text;
+}
+
+}  // namespace runnel::control
