@@ -46,6 +46,11 @@ TEST(Golden, EventsAndInputsOfHealth) {
   EXPECT_EQ(replay("inputs-health-v1.jsonl", decode_input).size(), 1u);
 }
 
+TEST(Golden, EventsAndInputsOfSearches) {
+  EXPECT_EQ(replay("events-search-v1.jsonl", decode_event).size(), 11u);
+  EXPECT_EQ(replay("inputs-search-v1.jsonl", decode_input).size(), 4u);
+}
+
 // What the first lines say, so that a change of meaning is noticed as well as one of spelling.
 TEST(Golden, VersionOneMeansWhatItMeant) {
   const std::vector<std::string> lines = lines_of("events-v1.jsonl");

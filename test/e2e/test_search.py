@@ -142,3 +142,23 @@ def test_report_outside_of_runnel_does_nothing():
     code = "import runnel; assert not runnel.report(step=1, loss=0.5)"
     env = {name: value for name, value in os.environ.items() if not name.startswith("RUNNEL_")}
     subprocess.run([sys.executable, "-c", code], check=True, env=dict(env, PYTHONPATH=str(ROOT / "python")))
+
+
+def test_a_line_of_a_megabyte_is_passed_over_and_nothing_is_lost(runnel):
+    job = runnel.up("""
+name: long
+params: {x: [1, 2]}
+search: {metric: loss, mode: min, max_trials: 2, method: grid}
+resources: {cpus: 0.5}
+run: |
+  echo '{"step": 1, "loss": 7}' >> "$RUNNEL_METRICS_FILE"
+  { printf '{"step": 2, "loss": 1, "note": "'; head -c 1000000 /dev/zero | tr '\\0' x; echo '"}'; } >> "$RUNNEL_METRICS_FILE"
+  echo '{"step": 3, "loss": {{x}}}' >> "$RUNNEL_METRICS_FILE"
+""")
+    document = runnel.wait(job)
+    assert document["status"] == "SUCCEEDED"
+    assert search_of(document, "long")["best"]["values"] == {"loss": 1}
+    series = runnel.json("metrics", job)["series"]
+    assert [each["bad_lines"] for each in series] == [1, 1]
+    assert [[sample["step"] for sample in each["samples"]] for each in series] == [[1, 3], [1, 3]]
+    assert "all to the same" in runnel.run("simulate", "--verify", runnel.home)
