@@ -30,7 +30,7 @@ def report(step: int | None = None, **metrics: SupportsFloat) -> bool:
     if not path or rank is None:
         return False
     if rank > 0:
-        line["rank"] = rank
+        line["from_rank"] = rank
     if step is not None:
         line["step"] = int(step)
     line["ts"] = round(time.time(), 3)
@@ -61,7 +61,7 @@ def _reporting_rank() -> int | None:
 
 
 def _number(name: str, value: SupportsFloat) -> float | int | str:
-    if name in ("step", "ts", "rank"):
+    if name in ("step", "ts", "rank", "from_rank"):
         raise TypeError(f"'{name}' cannot be the name of a metric")
     if isinstance(value, bool) or isinstance(value, str):
         raise TypeError(f"metric '{name}' is {value!r}; it must be a number")

@@ -369,7 +369,8 @@ Async<void> Agent::prepare(AttemptOnNode of, std::int64_t preparation, Checkpoin
 Async<void> Agent::copied(CheckpointCopy copy) {
   for (int tries = 1;; ++tries) {
     Result<void> made = co_await copies_->run([copy] { return copy_checkpoint(copy); });
-    const bool again = !made.ok() && made.error().code == Errc::kUnavailable;
+    const bool again =
+        !made.ok() && (made.error().code == Errc::kUnavailable || made.error().code == Errc::kFull);
     if (!again || tries == kCopiesMax) co_return made;
     Result<void> slept = co_await loop_.sleep(kCopyAgainAfter, gate_.token());
     CO_TRY(std::move(slept));

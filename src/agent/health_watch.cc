@@ -61,7 +61,10 @@ HealthWatch::Found HealthWatch::end(const model::AttemptRef& ref, std::int32_t r
   Found found;
   const auto attempt = attempts_.find(ref);
   if (attempt == attempts_.end()) return found;
-  take_samples(ref, attempt->second, attempt->second.metrics.read_to_end(), found);
+  MetricsFile& metrics = attempt->second.metrics;
+  const bool last = attempt->second.ranks.size() == 1;
+  take_samples(ref, attempt->second, last ? metrics.read_to_end() : metrics.read_whole_lines(),
+               found);
   attempt->second.ranks.erase(rank);
   if (attempt->second.ranks.empty()) forget(ref);
   return found;

@@ -99,7 +99,8 @@ TEST_F(HealthWatchTest, AMetricLineIsASignOfLife) {
   begin();
   for (int second = 0; second < 20; ++second) {
     for (const char* rank : {"0", "1", "2"}) {
-      report(R"({"loss": 1, "step": )" + std::to_string(second) + R"(, "rank": )" + rank + "}");
+      report(R"({"loss": 1, "step": )" + std::to_string(second) + R"(, "from_rank": )" + rank +
+             "}");
     }
     EXPECT_TRUE(look().empty());
   }
@@ -111,7 +112,7 @@ TEST_F(HealthWatchTest, OfSeveralTheOneFurthestBehindIsTold) {
   look();
   for (const std::int32_t rank : {2, 1, 0}) {
     const int step = rank == 1 ? 41 : 42;
-    report(R"({"loss": 1, "step": )" + std::to_string(step) + R"(, "rank": )" +
+    report(R"({"loss": 1, "step": )" + std::to_string(step) + R"(, "from_rank": )" +
            std::to_string(rank) + "}");
   }
   look();
@@ -158,10 +159,10 @@ TEST_F(HealthWatchTest, AfterARestartSilenceBeginsAnewAndTheLogIsFoundAgain) {
 TEST_F(HealthWatchTest, TheFirstNanIsToldWithItsRankAndStep) {
   follow();
   begin();
-  report(R"({"loss": 1, "step": 6, "rank": 2})");
+  report(R"({"loss": 1, "step": 6, "from_rank": 2})");
   EXPECT_TRUE(look().empty());
-  report(R"({"loss": NaN, "step": 7, "rank": 2})");
-  report(R"({"loss": Infinity, "step": 8, "rank": 0})");
+  report(R"({"loss": NaN, "step": 7, "from_rank": 2})");
+  report(R"({"loss": Infinity, "step": 8, "from_rank": 0})");
   const HealthWatch::Found found = look();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].second.rank, 2);
@@ -174,8 +175,8 @@ TEST_F(HealthWatchTest, OnlyTheMetricThatIsAskedFor) {
   order_.health.nan->metric = "loss";
   follow();
   begin();
-  report(R"({"grad": NaN, "loss": 1, "rank": 1})");
-  report(R"({"loss": NaN, "rank": 7})");
+  report(R"({"grad": NaN, "loss": 1, "from_rank": 1})");
+  report(R"({"loss": NaN, "from_rank": 7})");
   EXPECT_TRUE(look().empty());
 }
 
@@ -195,7 +196,7 @@ TEST_F(HealthWatchTest, WhatAnEarlierAttemptReportedIsItsOwn) {
   follow();
   begin(2);
   EXPECT_TRUE(look().empty());
-  report(R"({"loss": NaN, "step": 3, "rank": 1})");
+  report(R"({"loss": NaN, "step": 3, "from_rank": 1})");
   EXPECT_EQ(look().size(), 1U);
 }
 
@@ -207,7 +208,7 @@ TEST_F(HealthWatchTest, ASlowRankIsToldByItsOwnMeasure) {
     EXPECT_TRUE(found.empty());
     for (const int rank : {0, 1, 2}) {
       report(R"({"step": )" + std::to_string(step) + R"(, "step_seconds": )" +
-             (rank == 2 ? "0.9" : "0.25") + R"(, "rank": )" + std::to_string(rank) + "}");
+             (rank == 2 ? "0.9" : "0.25") + R"(, "from_rank": )" + std::to_string(rank) + "}");
     }
     found = look();
   }

@@ -14,7 +14,7 @@
 namespace runnel::agent {
 namespace {
 
-constexpr std::array<std::string_view, 3> kOwnMembers = {"rank", "step", "ts"};
+constexpr std::array<std::string_view, 4> kOwnMembers = {"from_rank", "rank", "step", "ts"};
 
 // What Python writes for numbers that are none, and what they are called here.
 struct Unusual {
@@ -67,7 +67,7 @@ Result<MetricSample> parse_metric_line(std::string_view line, std::int64_t next_
   if (!object.is_object()) return Error(Errc::kInvalid, "a line of metrics is a JSON object");
   MetricSample sample;
   sample.step = next_step;
-  if (const json::Value* rank = object.find("rank"); rank != nullptr && rank->is_int()) {
+  if (const json::Value* rank = object.find("from_rank"); rank != nullptr && rank->is_int()) {
     const std::int64_t number = rank->as_int();
     if (number > 0 && number < model::kRanksPerTaskMax) {
       sample.rank = static_cast<std::int32_t>(number);
@@ -117,9 +117,14 @@ std::vector<MetricSample> MetricsFile::read() {
   return samples;
 }
 
-std::vector<MetricSample> MetricsFile::read_to_end() {
+std::vector<MetricSample> MetricsFile::read_whole_lines() {
   std::vector<MetricSample> samples;
   while (fill()) take_lines(samples);
+  return samples;
+}
+
+std::vector<MetricSample> MetricsFile::read_to_end() {
+  std::vector<MetricSample> samples = read_whole_lines();
   if (!pending_.empty() && !skipping_) take_line(pending_, samples);
   pending_.clear();
   return samples;

@@ -41,7 +41,9 @@ class MetricsFile {
 
   // What was added since the last call, at most kReadBytesMax of it.
   std::vector<MetricSample> read();
-  // The same to the file's end, its last line whether it is ended or not.
+  // The same to the file's end, while others may still write to it.
+  std::vector<MetricSample> read_whole_lines();
+  // And its last line, whether it is ended or not.
   std::vector<MetricSample> read_to_end();
 
   // The step of the last line, and the last value of every metric.

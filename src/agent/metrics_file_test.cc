@@ -12,7 +12,7 @@ using Values = std::vector<std::pair<std::string, std::string>>;
 
 TEST(MetricLine, HoldsNumbersByNameAndPassesOverTheRest) {
   const MetricSample sample = MUST(parse_metric_line(
-      R"({"step": 3, "loss": 0.250, "epoch": 1, "ts": 17.5, "rank": 0, "note": "x", "ok": true})",
+      R"({"step": 3, "loss": 0.250, "epoch": 1, "ts": 17.5, "rank": 8, "note": "x", "ok": true})",
       9));
   EXPECT_EQ(sample.step, 3);
   EXPECT_EQ(sample.values, (Values{{"epoch", "1"}, {"loss", "0.250"}}));
@@ -52,7 +52,9 @@ TEST_F(MetricsFileTest, IsEmptyUntilItIsThere) {
 }
 
 TEST_F(MetricsFileTest, Rank0SpeaksForTheTask) {
-  write("{\"loss\": 3}\n{\"loss\": 9, \"rank\": 2, \"step\": 8}\n{\"loss\": 2, \"rank\": 0}\n");
+  write(
+      "{\"loss\": 3}\n{\"loss\": 9, \"from_rank\": 2, \"step\": 8}\n{\"loss\": 2, \"from_rank\": "
+      "0}\n");
   EXPECT_EQ(file_.read(), (std::vector<MetricSample>{{0, {{"loss", "3"}}}, {1, {{"loss", "2"}}}}));
   EXPECT_EQ(file_.bad_lines(), 0);
   MetricsFile all(path_, MetricsFile::Ranks::kAll);

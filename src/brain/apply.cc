@@ -315,7 +315,8 @@ class Fold {
   void operator()(const model::TrialReported& event) {
     const model::TaskRef& task = event.attempt.task;
     Trial& trial = trial_at(task.job, task.step, task.index);
-    CHECK(trial.reports.empty() || trial.reports.back().at < event.at, "a trial's steps must grow");
+    const auto before = trial.own_reports();
+    CHECK(before.empty() || before.back().at < event.at, "a trial's steps must grow");
     trial.reports.push_back({event.at, event.values});
     study_at(task.job, task.step)
         .history.push_back({Study::Moment::What::kReported, task.index.value()});
@@ -336,8 +337,9 @@ class Fold {
 
   void operator()(const model::TrialMoved& event) {
     Trial& trial = trial_at(event.job, event.step, event.trial);
-    trial.moves.push_back(
-        {event.donor.value(), event.at, std::exchange(trial.params, event.params)});
+    trial.moves.push_back({event.donor.value(), event.at,
+                           static_cast<std::int64_t>(trial.reports.size()),
+                           std::exchange(trial.params, event.params)});
     study_at(event.job, event.step)
         .history.push_back({Study::Moment::What::kMoved, event.trial.value()});
   }

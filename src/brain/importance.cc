@@ -16,8 +16,8 @@ std::vector<std::pair<std::string, double>> importance_of(const model::StepSpec&
   std::vector<search::Point> points;
   std::vector<double> values;
   for (const Trial& trial : study.trials) {
-    if (trial.told != model::TrialEnd::kComplete || trial.reports.empty()) continue;
-    const std::vector<double> found = values_of(*spec.search, trial.reports.back());
+    if (trial.told != model::TrialEnd::kComplete || trial.own_reports().empty()) continue;
+    const std::vector<double> found = values_of(*spec.search, trial.own_reports().back());
     Result<search::Point> point = space.point(trial.params);
     if (found.empty() || !point.ok()) continue;
     points.push_back(*std::move(point));

@@ -18,7 +18,9 @@ bool rests(const Step& step, std::size_t member) {
 }
 
 std::int64_t reached(const Trial& trial) {
-  return trial.reports.empty() ? -1 : trial.reports.back().at;
+  const auto reports = trial.own_reports();
+  if (!reports.empty()) return reports.back().at;
+  return trial.moves.empty() ? -1 : trial.moves.back().at;
 }
 
 bool anybody_waits(const Turn& turn, const StepKey& key) {
@@ -50,7 +52,8 @@ void move_member(Turn& turn, const model::TaskRef& task) {
   const Trial& trial = step.study->trials.at(static_cast<std::size_t>(task.index.value()));
   if (!trial.parked) return;
   auto move = turn.searcher(key).move(task.index.value());
-  if (!move) return;
+  // Nothing is left to train of one that has ended since.
+  if (!move || step.study->trials.at(static_cast<std::size_t>(move->donor)).told) return;
   turn.emit(model::TrialMoved{key.job, key.step, task.index, TaskIndex(move->donor), reached(trial),
                               std::move(move->params)});
 }

@@ -78,7 +78,7 @@ TEST_F(PopulationTest, TheWorstGoesOnFromTheBest) {
   EXPECT_TRUE(trial(3).moves.empty()) << "it has not ended yet";
   stops(3);
   ASSERT_EQ(trial(3).moves.size(), 1U);
-  EXPECT_EQ(trial(3).moves[0], (TrialMove{0, 2, before}));
+  EXPECT_EQ(trial(3).moves[0], (TrialMove{0, 2, 1, before}));
   EXPECT_NE(trial(3).params, before);
   EXPECT_EQ(status(3), Status::kStarting);
   const auto order = start_order(desk_.brain.state(), now_of(3), NodeId(kMembersNode));
@@ -99,6 +99,72 @@ TEST_F(PopulationTest, WhoEndedBeforeItWasStoppedKeepsWhatItHas) {
   EXPECT_EQ(status(1), Status::kSucceeded);
   EXPECT_TRUE(trial(1).moves.empty());
   EXPECT_EQ(trial(1).params, before);
+}
+
+TEST_F(PopulationTest, MovesThoughItReportsOnceMoreWhileItIsStopped) {
+  begin(2, 2);
+  reports(0, 2, "0.1");
+  reports(1, 2, "0.9");
+  desk_.decide(
+      model::NodeReport{NodeId(kMembersNode),
+                        Incarnation("1"),
+                        {Desk::end_of(now_of(1), 0, desk_.now, 0, model::EndCause::kStopped)},
+                        {{now_of(1), 3, {{"loss", "0.85"}}, true}}});
+  ASSERT_EQ(trial(1).moves.size(), 1U);
+  EXPECT_EQ(trial(1).moves[0].at, 3);
+}
+
+TEST_F(PopulationTest, WhatWasReportedBeforeAMoveCountsNoMore) {
+  begin(2, 2);
+  reports(0, 2, "0.1");
+  reports(1, 6, "0.9");
+  stops(1);
+  ASSERT_EQ(trial(1).moves.size(), 1U);
+  reports(1, 4, "0.3");
+  EXPECT_EQ(trial(1).own_reports().back().at, 4) << "its donor was behind it";
+  ends(1, 5, "0.25");
+  ends(0, 8, "0.5");
+  EXPECT_EQ(step_of(desk_.brain.state(), job_, StepIndex(0)).study->best, 1);
+}
+
+TEST_F(PopulationTest, WhoHasNothingLeftToTrainGivesNoValue) {
+  begin(2, 2);
+  reports(0, 2, "0.5");
+  reports(1, 2, "0.9");
+  stops(1);
+  ASSERT_EQ(trial(1).moves.size(), 1U);
+  desk_.ended(kMembersNode, now_of(1));
+  EXPECT_EQ(status(1), Status::kPruned);
+  ends(0, 8, "0.4");
+  EXPECT_EQ(step_of(desk_.brain.state(), job_, StepIndex(0)).study->best, 0);
+  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+}
+
+TEST_F(PopulationTest, NobodyGoesOnFromOneThatHasEnded) {
+  begin(2, 2);
+  reports(0, 2, "0.1");
+  reports(1, 2, "0.9");
+  ends(0, 8, "0.05");
+  stops(1);
+  EXPECT_TRUE(trial(1).moves.empty());
+  EXPECT_EQ(status(1), Status::kStarting);
+}
+
+TEST_F(PopulationTest, EndsWithItsTime) {
+  desk_.join(kMembersNode, 1);
+  model::StepSpec step = population_step(3);
+  step.search->max_duration = Duration::seconds(10);
+  job_ = desk_.submit({step});
+  reports(0, 2, "0.1");
+  stops(0);
+  desk_.pass(Duration::seconds(11));
+  desk_.wake();
+  reports(1, 2, "0.5");
+  EXPECT_TRUE(stopping().empty()) << "what runs is let finish";
+  ends(1, 8, "0.4");
+  EXPECT_EQ(status(0), Status::kPruned);
+  EXPECT_EQ(status(2), Status::kPruned);
+  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
 }
 
 TEST_F(PopulationTest, NobodyMovesAtTheLastStep) {

@@ -114,8 +114,9 @@ void Searcher::tell_reported(const Trial& trial, std::int64_t number) {
   std::size_t& seen = reports_seen_[number];
   const TrialReport& report = trial.reports.at(seen++);
   verdicts_[number] = search::Verdict::kGoOn;
-  exploits_.erase(number);
-  const std::int64_t before = seen > 1 ? trial.reports[seen - 2].at : -1;
+  const std::size_t moves = moves_seen_[number];
+  const auto first = moves == 0 ? 0 : static_cast<std::size_t>(trial.moves[moves - 1].reports);
+  const std::int64_t before = seen - 1 > first ? trial.reports[seen - 2].at : -1;
   const std::optional<std::int64_t> next = judged_after(number, before);
   if (next && report.at >= *next) judge(report, number);
 }
@@ -125,6 +126,7 @@ void Searcher::judge(const TrialReport& report, std::int64_t number) {
   const std::vector<double> values = values_of(*spec_.search, report);
   if (population_) {
     const double value = values.empty() ? std::numeric_limits<double>::max() : values.front();
+    exploits_.erase(number);
     auto exploit = population_->reported(number, report.at, value);
     if (exploit) exploits_[number] = *std::move(exploit);
     return;
@@ -141,9 +143,10 @@ std::optional<std::int64_t> Searcher::judged_after(std::int64_t trial, std::int6
 void Searcher::tell_told(const Trial& trial, std::int64_t number) {
   search::Outcome outcome;
   outcome.kind = kind_of(*trial.told);
-  if (outcome.kind != search::Outcome::Kind::kFailed && !trial.reports.empty()) {
-    outcome.step = trial.reports.back().at;
-    outcome.values = values_of(*spec_.search, trial.reports.back());
+  const auto reports = trial.own_reports();
+  if (outcome.kind != search::Outcome::Kind::kFailed && !reports.empty()) {
+    outcome.step = reports.back().at;
+    outcome.values = values_of(*spec_.search, reports.back());
   }
   if (pruner_) pruner_->ended(number);
   if (population_) population_->ended(number);
@@ -168,7 +171,7 @@ search::Texts Searcher::suggest(const Study& study) {
 }
 
 std::optional<std::int64_t> Searcher::next_judged(const Study& study, std::int64_t trial) const {
-  const auto& reports = study.trials.at(static_cast<std::size_t>(trial)).reports;
+  const auto reports = study.trials.at(static_cast<std::size_t>(trial)).own_reports();
   return judged_after(trial, reports.empty() ? -1 : reports.back().at);
 }
 

@@ -66,6 +66,7 @@ class Checker {
     const std::string name = name_of(job.id, index);
     const Step& step = job.steps[index];
     TRY(check_indexes(step, job.spec->steps[index].task_count, name));
+    if (step.study) TRY(check_study(*step.study, name));
     for (const auto& [status, set] : step.plain) {
       if (is_live(status) && !set.empty()) return damaged(name + " runs tasks without an attempt");
     }
@@ -76,6 +77,16 @@ class Checker {
       }
       if (kept.live)
         TRY(check_live(job.id, StepIndex(static_cast<std::int32_t>(index)), task, kept));
+    }
+    return {};
+  }
+
+  static Result<void> check_study(const Study& study, const std::string& name) {
+    for (const Trial& trial : study.trials) {
+      for (const TrialMove& move : trial.moves) {
+        if (move.reports <= static_cast<std::int64_t>(trial.reports.size())) continue;
+        return damaged("a trial of " + name + " moved after more reports than it has");
+      }
     }
     return {};
   }

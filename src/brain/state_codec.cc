@@ -249,6 +249,7 @@ struct Fields<brain::TrialMove> {
     visit("at", move.at, kAnyNumber);
     visit("donor", move.donor);
     visit("left", move.left);
+    visit("reports", move.reports);
   }
 };
 

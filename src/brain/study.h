@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ struct TrialReport {
 struct TrialMove {
   std::int64_t donor = 0;                                 // From whose checkpoint it went on.
   std::int64_t at = 0;                                    // Its own last step before.
+  std::int64_t reports = 0;                               // How many it had told until then.
   std::vector<std::pair<std::string, std::string>> left;  // Its parameters until then.
   friend bool operator==(const TrialMove&, const TrialMove&) = default;
 };
@@ -30,10 +32,16 @@ struct TrialMove {
 // A trial that was asked for. Its task has the same index.
 struct Trial {
   std::vector<std::pair<std::string, std::string>> params;
-  std::vector<TrialReport> reports;  // Their steps grow.
+  std::vector<TrialReport> reports;  // Their steps grow from one move to the next.
   std::vector<TrialMove> moves;
   bool parked = false;  // Paused by the search, not by a user.
   std::optional<model::TrialEnd> told;
+
+  // What it told of the weights that it has: since it moved last.
+  std::span<const TrialReport> own_reports() const {
+    const std::span<const TrialReport> all(reports);
+    return moves.empty() ? all : all.subspan(static_cast<std::size_t>(moves.back().reports));
+  }
   friend bool operator==(const Trial&, const Trial&) = default;
 };
 

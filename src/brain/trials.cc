@@ -50,7 +50,8 @@ std::optional<std::vector<std::string>> objective_values(const model::SearchSpec
 }
 
 bool is_new(const Trial& trial, const TrialReport& report) {
-  return trial.reports.empty() || trial.reports.back().at < report.at;
+  const auto before = trial.own_reports();
+  return before.empty() || before.back().at < report.at;
 }
 
 void obey(Turn& turn, const StepKey& key, const model::AttemptRef& attempt, LaneId lane,
@@ -74,10 +75,11 @@ struct Standing {
 // Nothing for a trial that gave no finite value.
 std::optional<Standing> standing_of(const model::SearchSpec& search, const Trial& trial,
                                     TrialEnd end) {
-  if (end == TrialEnd::kFailed || trial.reports.empty()) return std::nullopt;
+  const auto reports = trial.own_reports();
+  if (end == TrialEnd::kFailed || reports.empty()) return std::nullopt;
   Standing standing{end == TrialEnd::kPruned, 0, {}};
-  if (standing.stopped) standing.not_reached = -trial.reports.back().at;
-  standing.values = values_of(search, trial.reports.back());
+  if (standing.stopped) standing.not_reached = -reports.back().at;
+  standing.values = values_of(search, reports.back());
   if (standing.values.empty()) return std::nullopt;
   return standing;
 }
@@ -181,6 +183,8 @@ void promote_trials(Turn& turn, const StepKey& key) {
   const Step& step = step_of(turn.state(), key.job, key.step);
   const Job& job = turn.state().jobs.at(key.job);
   if (!step.study || job.halted || !may_run(job, key.step) || budget_spent(turn, key)) return;
+  // A population that takes turns would go on to its end.
+  if (limit_over(turn, key) && turn.searcher(key).is_population()) return;
   for (;;) {
     const std::optional<std::int64_t> trial = next_promoted(turn, key);
     if (!trial) return;
@@ -270,7 +274,7 @@ void obey_verdicts(Turn& turn) {
     if (task->live->stopping) continue;
     const StepKey key{attempt.task.job, attempt.task.step};
     if (turn.searcher(key).is_population()) {
-      steer_member(turn, key, attempt);
+      if (!limit_over(turn, key)) steer_member(turn, key, attempt);
     } else {
       obey(turn, key, attempt, task->live->lane,
            turn.searcher(key).verdict(attempt.task.index.value()));
@@ -292,9 +296,17 @@ void judge_result(const Turn& turn, const model::AttemptRef& attempt, Outcome& o
     outcome.reason = std::move(reason);
     outcome.message = std::move(message);
   };
-  if (trial.reports.empty()) return fail("MetricMissing", missing(search, turn.heard(attempt)));
+  const auto reports = trial.own_reports();
+  if (reports.empty() && !trial.moves.empty()) {
+    outcome.task = Status::kPruned;
+    outcome.reason = "NothingLeft";
+    outcome.message = "it went on from trial " + std::to_string(trial.moves.back().donor) +
+                      ", which had nothing left to train";
+    return;
+  }
+  if (reports.empty()) return fail("MetricMissing", missing(search, turn.heard(attempt)));
   for (std::size_t i = 0; i < search.objectives.size(); ++i) {
-    const std::string& value = trial.reports.back().values.at(i);
+    const std::string& value = reports.back().values.at(i);
     if (comparable_value(search.objectives[i], value)) continue;
     return fail("MetricNotFinite", "its last '" + search.objectives[i].metric + "' is " + value);
   }

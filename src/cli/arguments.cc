@@ -468,7 +468,10 @@ std::string settle_file(Arguments& arguments) {
 
 // `logs ID/STEP/TASK`, as `ps ID` names a task.
 std::string settle_task(Arguments& arguments) {
-  if (arguments.command != Command::kLogs || arguments.jobs.size() != 1) return "";
+  const bool of_tasks = arguments.command == Command::kLogs ||
+                        arguments.command == Command::kShow ||
+                        arguments.command == Command::kMetrics;
+  if (!of_tasks || arguments.jobs.size() != 1) return "";
   const std::string word = arguments.jobs.front();
   const std::optional<TaskName> name = parse_task_name(word);
   if (!name) return "";

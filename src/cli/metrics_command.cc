@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/csv_field.h"
 #include "cli/pages.h"
 #include "cli/print.h"
 #include "cli/session.h"
@@ -72,8 +73,8 @@ std::string csv_of(const std::vector<Curve>& curves) {
   std::string text = "task,metric,step,value\n";
   for (const Curve& curve : curves) {
     for (std::size_t i = 0; i < curve.values.size(); ++i) {
-      text += curve.task + "," + curve.metric + "," + std::to_string(curve.steps[i]) + "," +
-              curve.values[i] + "\n";
+      text += csv_field(curve.task) + "," + csv_field(curve.metric) + "," +
+              std::to_string(curve.steps[i]) + "," + curve.values[i] + "\n";
     }
   }
   return text;

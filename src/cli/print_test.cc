@@ -36,7 +36,7 @@ TEST(Progress, TellsCountsRateAndEta) {
   const json::Value step = parsed(
       R"({"name":"train","tasks":100,"status":"RUNNING","counts":{"SUCCEEDED":50,"RUNNING":2,"FAILED":1}})");
   EXPECT_EQ(progress_line(job, step, Duration::seconds(10)),
-            "train            50/100  2 running  1 failed  5.0/s  50 %  ETA 10.0 s");
+            "train            50/100  2 running  1 failed  5.0/s  51 %  ETA 10.0 s");
   EXPECT_EQ(progress_line(parsed("{}"), step, Duration::seconds(10)),
             "train            50/100  2 running  1 failed  5.0/s");
   const json::Value done =

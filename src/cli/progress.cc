@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 #include "base/check.h"
@@ -54,7 +55,8 @@ std::string share_text(const json::Value& job, const std::string& step) {
   const std::string text = share->dump();
   double part = 0;
   std::from_chars(text.data(), text.data() + text.size(), part);
-  return std::to_string(static_cast<int>(100 * part)) + " %";
+  const auto percent = static_cast<int>(std::lround(100 * part));
+  return std::to_string(part < 1 ? std::min(percent, 99) : 100) + " %";
 }
 
 std::string left_text(const json::Value& job, const std::string& step) {

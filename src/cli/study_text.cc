@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "cli/csv_field.h"
 #include "cli/print.h"
 #include "cli/short_number.h"
 
@@ -79,15 +80,6 @@ bool any_moved(const json::Value& answer) {
   const auto& trials = list_at(answer, "trials");
   return std::any_of(trials.begin(), trials.end(),
                      [](const json::Value& trial) { return !moves_text(trial).empty(); });
-}
-
-// A field of a CSV line (RFC 4180).
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char letter : text)
-    quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-  return quoted + "\"";
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::optional<TaskName> parse_task_name(std::string_view text) {
   name.task = *task;
   if (!marked) return name;
   name.attempt = natural(text.substr(mark + 1));
-  return name.attempt ? std::optional(name) : std::nullopt;
+  return name.attempt.value_or(0) > 0 ? std::optional(name) : std::nullopt;
 }
 
 }  // namespace runnel::cli

@@ -14,7 +14,7 @@ TEST(TaskName, IsJobStepAndTask) {
 TEST(TaskName, AnythingElseIsNone) {
   for (const char* text : {"", "1m7z", "1m7z/train", "1m7z/train/", "1m7z/train/x", "1m7z//3",
                            "/train/3", "1m7z/train/-1", "1m7z/train/3#", "1m7z/train/3#x",
-                           "1m7z/train/3 ", "1m7z/train/99999999999999999999"}) {
+                           "1m7z/train/3#0", "1m7z/train/3 ", "1m7z/train/99999999999999999999"}) {
     EXPECT_FALSE(parse_task_name(text)) << text;
   }
 }

@@ -179,8 +179,8 @@ Async<LiveMetrics> Api::live_metrics(JobId job) {
     filter.task = task;
     filter.series_max = 1;
     Result<model::MetricPage> read = co_await logs_.read_metrics(filter);
-    model::MetricPage page = CO_TRY(std::move(read));
-    if (!page.series.empty()) metrics[{step, task}] = std::move(page.series.front());
+    if (!read.ok() || read->series.empty()) continue;
+    metrics[{step, task}] = std::move(read->series.front());
   }
   co_return metrics;
 }

@@ -88,9 +88,9 @@ void write_best(json::Writer& out, const model::SearchSpec& search, const brain:
     out.field(name, value);
   }
   out.end_object();
-  out.field("step", best.reports.back().at);
+  out.field("step", best.own_reports().back().at);
   out.field("trial", study.best);
-  write_values(out, search, best.reports.back());
+  write_values(out, search, best.own_reports().back());
   out.end_object();
 }
 

@@ -54,12 +54,11 @@ double told_by(const brain::Trial& trial, std::int64_t goal) {
 
 double paused_shares(const brain::Step& step, std::int64_t goal) {
   double sum = 0;
-  if (!step.study) return sum;
-  for (std::size_t at = 0; at < step.study->trials.size(); ++at) {
-    const auto task = step.tasks.find(TaskIndex(static_cast<std::int64_t>(at)));
-    const bool rests = task != step.tasks.end() && !model::is_end(task->second.status) &&
-                       !is_running(task->second);
-    if (rests) sum += told_by(step.study->trials[at], goal);
+  if (!step.study || goal == 0) return sum;
+  for (const auto& [index, task] : step.tasks) {
+    const auto at = static_cast<std::size_t>(index.value());
+    const bool rests = !model::is_end(task.status) && !is_running(task);
+    if (rests && at < step.study->trials.size()) sum += told_by(step.study->trials[at], goal);
   }
   return sum;
 }

@@ -15,7 +15,8 @@ namespace runnel::control {
 // What live tasks reported last, read from where they report.
 using LiveMetrics = std::map<std::pair<StepIndex, TaskIndex>, model::MetricSeries>;
 
-// The first kLiveShownMax live tasks of a job that run, in the order of steps and tasks.
+// The first kLiveShownMax tasks of a job that run, in the order of steps and tasks: those whose
+// metrics are told and whose `progress` is known.
 std::vector<std::pair<StepIndex, TaskIndex>> live_tasks(const brain::Job& job);
 inline constexpr std::size_t kLiveShownMax = 16;
 

@@ -56,8 +56,8 @@ void write_params(json::Writer& out, const brain::Job& job, const TaskPlace& pla
 void write_report(json::Writer& out, const brain::Job& job, const TaskPlace& place) {
   const std::optional<brain::Study>& study = step_at(job, place.step).study;
   const auto index = static_cast<std::size_t>(place.index.value());
-  if (!study || index >= study->trials.size() || study->trials[index].reports.empty()) return;
-  const brain::TrialReport& report = study->trials[index].reports.back();
+  if (!study || index >= study->trials.size() || study->trials[index].own_reports().empty()) return;
+  const brain::TrialReport& report = study->trials[index].own_reports().back();
   out.key("report").begin_object().field("step", report.at);
   write_values(out, *spec_at(job, place.step).search, report);
   out.end_object();

@@ -78,8 +78,8 @@ bool is_over(const brain::Step& step, const model::AttemptRef& attempt) {
 
 void write_result(json::Writer& out, const brain::Job& job, StepIndex step, TaskIndex trial) {
   out.field("trial", trial.value());
-  const auto& reports =
-      searching_step(job, step).study->trials.at(static_cast<std::size_t>(trial.value())).reports;
+  const brain::Study& study = *searching_step(job, step).study;
+  const auto reports = study.trials.at(static_cast<std::size_t>(trial.value())).own_reports();
   if (!reports.empty()) write_values(out, *searching_spec(job, step).search, reports.back());
 }
 

@@ -154,6 +154,9 @@ Result<void> check_population(const PopulationSpec& population) {
 Result<void> check_population(const StepSpec& step, const SearchSpec& search) {
   Result<void> checked = check_population(*search.population);
   if (!checked.ok()) return inside("population", std::move(checked).error());
+  if (search.max_trials > kPopulationMax) {
+    return invalid("max_trials", "a population has fewer members", std::to_string(kPopulationMax));
+  }
   if (search.pruner) return invalid("pruner", "a population ends nobody early");
   if (!step.checkpoint) return invalid("population", "this needs `checkpoint`");
   return {};

@@ -80,5 +80,6 @@ struct SearchSpec {
 inline constexpr std::size_t kObjectivesMax = 8;
 inline constexpr std::size_t kStartPointsMax = 1'000;
 inline constexpr std::size_t kEarlierTrialsMax = 10'000;
+inline constexpr std::int64_t kPopulationMax = 1'000;  // Members: each judgement looks at all.
 
 }  // namespace runnel::model

@@ -29,9 +29,9 @@ struct Exploit {
 //
 // Contract: a function of its construction and of the calls of moved(), reported() and ended(), in
 //           their order. moved() comes before a member's first report. Values are finite and
-//           smaller ones better; all steps of one member grow, also when it goes on from another's
-//           checkpoint. Chance is taken from (seed, trial, step) alone. An Exploit that is not
-//           followed by moved() did not happen.
+//           smaller ones better; all steps of one member grow from one moved() to the next. Chance
+//           is taken from (seed, trial, step) alone. An Exploit that is not followed by moved() did
+//           not happen.
 // Cost:     O(n) a report; a population is small.
 class Population {
  public:

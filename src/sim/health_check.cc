@@ -37,8 +37,10 @@ std::optional<model::HealthAction> HealthCheck::verdict_on(const model::AttemptE
   if (verdict == verdicts_.end()) return std::nullopt;
   const auto asked = stopping_.find(ended.attempt);
   if (asked == stopping_.end() || asked->second != Status::kFailed) return std::nullopt;
-  const bool done =
-      ended.to == Status::kSucceeded && verdict->second.reason != model::Ailment::kNotFinite;
+  // A trial's program can do well and its trial not.
+  const bool valueless = ended.reason == "MetricMissing" || ended.reason == "MetricNotFinite";
+  const bool done = (ended.to == Status::kSucceeded || valueless) &&
+                    verdict->second.reason != model::Ailment::kNotFinite;
   return done ? std::nullopt : std::optional(verdict->second.action);
 }
 
@@ -47,7 +49,10 @@ std::string HealthCheck::check_end(const model::AttemptEnded& ended, model::Heal
   const model::TaskWarned& verdict = verdicts_.at(ended.attempt);
   const std::string name = name_of(ended.attempt);
   const bool again = action == model::HealthAction::kRestart && budget_left;
-  if (ended.reason != to_string(verdict.reason)) return name + " ends for another reason";
+  if (ended.reason != to_string(verdict.reason)) {
+    return name + " ends for " + ended.reason + ", not for " +
+           std::string(to_string(verdict.reason));
+  }
   if (ended.first_failed != verdict.rank) return name + " ends with another rank named";
   if (ended.charged != again) return name + " is tried again for free, or pays for nothing";
   if (ended.task != (again ? Status::kRecovering : Status::kFailed)) {

@@ -207,7 +207,9 @@ void SimNode::plan_reports(const Attempt& attempt) {
   const Duration lasts = fate_of(seed_, attempt.order, 0).lasts;
   const std::int64_t count = dice.between(0, 4);
   const std::int64_t attempts_before = attempt.order.attempt.attempt.value() - 1;
-  const std::int64_t done = attempt.order.checkpoint ? 2 * attempts_before : 0;
+  std::int64_t done = attempt.order.checkpoint ? 2 * attempts_before : 0;
+  // What it goes on from may be behind it.
+  if (attempt.order.checkpoint_from) done = dice.between(0, done);
   for (std::int64_t step = 1; step <= count; ++step) {
     const std::string value = dice.chance(20) ? "nan" : std::to_string(dice.between(-500, 500));
     model::MetricReport report{attempt.order.attempt, done + step, {{"loss", value}}, false};

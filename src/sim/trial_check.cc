@@ -33,6 +33,7 @@ std::string TrialCheck::on(const model::TrialReported& event, const model::StepS
     return name_of(task) + " reported step " + std::to_string(event.at) + " again";
   }
   last_[task] = {event.at, event.values.front()};
+  reported_.insert(task);
   return "";
 }
 
@@ -47,19 +48,20 @@ std::string TrialCheck::on(const model::TrialPromoted& event) {
   return "";
 }
 
-// The donor may have changed, or ended, since the member was judged: only who never reported, or is
+// The donor may have moved since the member was judged: only who never reported, has ended, or is
 // the member itself, cannot be right.
 std::string TrialCheck::on(const model::TrialMoved& event, const model::StepSpec& spec) {
   const model::TaskRef task{event.job, event.step, event.trial};
   const model::TaskRef donor{event.job, event.step, event.donor};
   if (!spec.search->population) return name_of(task) + " moved and is of no population";
   if (event.donor == event.trial) return name_of(task) + " goes on from itself";
-  if (!last_.contains(donor)) return name_of(donor) + " is a donor and never reported";
+  if (!reported_.contains(donor)) return name_of(donor) + " is a donor and never reported";
   const auto last = last_.find(task);
   if (last == last_.end() || last->second.first != event.at) {
     return name_of(task) + " moved at a step that is not its last";
   }
-  if (told_.contains(task)) return name_of(task) + " moved after its end";
+  if (told_.contains(task) || told_.contains(donor)) return name_of(task) + " moved after an end";
+  last_.erase(task);  // What it reported was of weights that it gave up.
   return event.params.size() == spec.params.size() ? "" : name_of(task) + " lost a parameter";
 }
 

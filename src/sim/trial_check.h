@@ -19,8 +19,8 @@ namespace runnel::sim {
 // and
 //           within max_trials; it is told at most once, unless a user reopened it; `best` is
 //           the best of those that ended whole, or else of those that came furthest; only trials
-//           that can be paused are parked; a member of a population goes on from one that was
-//           better.
+//           that can be paused are parked; a member of a population goes on from one that has
+//           reported and not ended, and counts for what it reported since.
 class TrialCheck {
  public:
   std::string on(const model::TrialAsked& event, const model::StepSpec& spec);
@@ -36,6 +36,7 @@ class TrialCheck {
   using Step = std::pair<JobId, StepIndex>;
   std::map<Step, std::int64_t> asked_;
   std::map<model::TaskRef, std::pair<std::int64_t, std::string>> last_;  // Step and value.
+  std::set<model::TaskRef> reported_;                                    // At least once.
   std::set<model::TaskRef> told_;
   std::set<model::TaskRef> parked_;
   // Stopped early, steps not reached, value: the least is the best.

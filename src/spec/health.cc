@@ -103,6 +103,8 @@ void settle_straggler(const Scope& scope, StepDraft& draft) {
   CHECK(!health.straggler || draft.straggler, "a policy that stands nowhere in the file");
   if (!health.straggler || draft.spec.rank_count() > 1) return;
   health.straggler.reset();
+  const std::string& path = draft.straggler->path;
+  std::erase_if(draft.restarts, [&](const Item& item) { return item.path.starts_with(path); });
   if (is_inherited(draft, *draft.straggler)) return;
   scope.refuse(*draft.straggler, "the step has one rank, which cannot be slower than the others",
                "1", "remove `straggler`, or give the step several: num_nodes, procs_per_node");

@@ -49,6 +49,16 @@ TEST(Health, OfAFileItIsTheDefaultOfItsSteps) {
   EXPECT_FALSE(health_of(job, 3).any()) << "nothing runs there";
 }
 
+TEST(Health, APolicyThatAStepCannotHaveCostsItNothing) {
+  const model::JobSpec job = read(
+      "health: {straggler: {action: restart}}\n"
+      "steps:\n"
+      "  alone: {run: a}\n"
+      "  gang: {run: a, num_nodes: 2, retry: {max: 1}}\n");
+  EXPECT_FALSE(health_of(job, 0).any());
+  EXPECT_EQ(health_of(job, 1).straggler->action, HealthAction::kRestart);
+}
+
 TEST(Health, ARestartIsPaidForByTheStepThatHasIt) {
   const std::string watched = "health: {nan: restart}\n";
   EXPECT_TRUE(parse_job_file(watched + "run: a\nretry: {max: 1}", {}).ok());

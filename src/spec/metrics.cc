@@ -35,6 +35,9 @@ void read_regex(Scope& scope, const Item& item, PatternDraft& draft) {
   const std::optional<std::string> text = read_verbatim(scope, item);
   if (!text) return;
   draft.pattern.regex = *text;
+  if (text->empty()) {
+    scope.refuse(item, "an empty pattern finds nothing", "", "write 'loss = %{FLOAT:loss}'");
+  }
   if (text->size() <= model::kLogPatternBytesMax) return;
   scope.refuse(item, "the pattern has " + std::to_string(text->size()) + " bytes", shown(*text),
                "use at most " + std::to_string(model::kLogPatternBytesMax));
@@ -70,10 +73,15 @@ void add_pattern(Scope& scope, const Item& item, const std::string& group,
   if (auto draft = read_pattern(scope, item, group)) patterns.push_back(*std::move(draft));
 }
 
+void refuse_nothing(Scope& scope, const Item& item) {
+  scope.refuse(item, "no pattern is given", "", "write 'loss = %{FLOAT:loss}'");
+}
+
 // One pattern, or a list of them.
 void add_patterns(Scope& scope, const Item& item, const std::string& group,
                   std::vector<PatternDraft>& patterns) {
   if (!item.node->is_list()) return add_pattern(scope, item, group, patterns);
+  if (item.node->items.empty()) refuse_nothing(scope, item);
   for (std::size_t i = 0; i < item.node->items.size(); ++i) {
     const Item at{item.node->items[i].get(), item.path_of(std::to_string(i))};
     add_pattern(scope, at, group, patterns);
@@ -129,6 +137,7 @@ void read_log(Scope& scope, const Item& item, model::MetricSources& sources) {
   // `regex` is a pattern's own field, so a mapping that has it is one pattern, without a group.
   const bool groups = item.node->is_map() && item.node->find("regex") == nullptr;
   groups ? add_groups(scope, item, patterns) : add_patterns(scope, item, "", patterns);
+  if (item.node->is_map() && item.node->members.empty()) refuse_nothing(scope, item);
   if (patterns.size() > model::kLogPatternsMax) {
     scope.refuse(item, std::to_string(patterns.size()) + " patterns",
                  std::to_string(patterns.size()),

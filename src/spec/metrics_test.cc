@@ -66,5 +66,13 @@ TEST(MetricSources, OfTheFileHoldForStepsThatHaveNone) {
   EXPECT_EQ(job.steps[1].metrics, (model::MetricSources{{{"", "%{INT:y}"}}, ""}));
 }
 
+TEST(MetricSources, NothingIsNoSource) {
+  for (const char* log : {"[]", "{}", "''", "{regex: ''}", "{train: []}"}) {
+    const Result<model::JobSpec> job =
+        parse_job_file(std::string("run: a\nmetrics: {log: ") + log + "}\n", {});
+    EXPECT_FALSE(job.ok() && job->steps[0].metrics.log.empty()) << log;
+  }
+}
+
 }  // namespace
 }  // namespace runnel::spec

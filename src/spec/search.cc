@@ -135,9 +135,11 @@ void check_population(Scope& scope, const Item& search, ObjectReader& object,
     scope.refuse(*pruner, "a population ends nobody early: the worst go on from the best", "",
                  "remove `pruner`, or use another method");
   }
-  if (draft.spec.search->max_trials < 2) {
-    scope.refuse(search, "a population has at least two members", "",
-                 "say how many in `max_trials`, such as max_trials: 8");
+  const std::int64_t members = draft.spec.search->max_trials;
+  if (members < 2 || members > model::kPopulationMax) {
+    scope.refuse(search,
+                 "a population has 2 to " + std::to_string(model::kPopulationMax) + " members",
+                 std::to_string(members), "say how many in `max_trials`, such as max_trials: 8");
   }
   if (draft.spec.checkpoint) return;
   scope.refuse(search,

@@ -107,7 +107,8 @@ class Runnel:
     def left_over(self):
         """Sockets and unfinished files in the home."""
         tasks_own = self.home / "jobs"  # What a task was writing when it was ended is its own.
-        return [str(path) for path in self.home.rglob("*")
+        found = [pathlib.Path(folder, name) for folder, _, names in os.walk(self.home) for name in names]
+        return [str(path) for path in found
                 if path.is_socket() or ".tmp-" in path.name
                 or (path.suffix == ".new" and tasks_own not in path.parents)]
 

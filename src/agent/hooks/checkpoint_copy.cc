@@ -43,18 +43,29 @@ bool is_made(const CheckpointCopy& copy) {
 }
 
 // Of both by what the path names: a checkpoint folder may be a link to another disk.
-Result<void> replace(const std::string& from, const std::string& to) {
-  TRY(env::make_directories(to));
-  const std::string target = TRY(env::real_path(to));
-  const std::string copied = target + kCopySuffix;
-  TRY(env::remove_tree(copied));
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Beside the folder, so that it can take its place, under a name that nobody else uses.
+std::string place_of_copy(const CheckpointCopy& copy, const std::string& target) {
+  return env::parent_of(target) + "/.runnel-copy-" + base_name(copy.task_folder);
+}
+
+Result<void> copy_unchanged(const std::string& from, const std::string& to) {
   const std::string before = description_of(from);
-  TRY(env::copy_tree(from, copied));
-  if (description_of(from) != before) {
-    return Error(Errc::kUnavailable, "the checkpoint in " + from + " changes while it is copied");
-  }
-  TRY(env::exchange_files(copied, target));
-  return env::remove_tree(copied);
+  Result<void> copied = env::copy_tree(from, to);
+  if (description_of(from) == before) return copied;
+  return Error(Errc::kUnavailable, "the checkpoint in " + from + " changes while it is copied");
+}
+
+Result<void> replace(const CheckpointCopy& copy, const std::string& from) {
+  TRY(env::make_directories(copy.to));
+  const std::string target = TRY(env::real_path(copy.to));
+  const std::string copied = place_of_copy(copy, target);
+  TRY(env::remove_tree(copied));
+  Result<void> made = copy_unchanged(from, copied);
+  if (made.ok()) made = env::exchange_files(copied, target);
+  Result<void> removed = env::remove_tree(copied);
+  return made.ok() ? removed : made;
 }
 
 }  // namespace
@@ -62,7 +73,9 @@ Result<void> replace(const std::string& from, const std::string& to) {
 Result<void> copy_checkpoint(const CheckpointCopy& copy) {
   CHECK(copy.from != copy.to, "a checkpoint is copied onto itself");
   if (is_made(copy)) return {};
-  if (holds_anything(copy.from)) TRY(replace(TRY(env::real_path(copy.from)), copy.to));
+  const std::string tasks = env::parent_of(copy.task_folder);
+  if (!env::exists(tasks)) return Error(Errc::kNotFound, tasks + " is gone: the job was deleted");
+  if (holds_anything(copy.from)) TRY(replace(copy, TRY(env::real_path(copy.from))));
   TRY(env::make_directories(copy.task_folder));
   return env::write_file_atomically(copy.task_folder + kNoteName, std::to_string(copy.number));
 }

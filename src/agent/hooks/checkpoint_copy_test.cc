@@ -43,7 +43,7 @@ TEST_F(CheckpointCopyTest, TakesTheWholePlace) {
   EXPECT_EQ(text("member/ckpt/parts/1"), "one");
   EXPECT_FALSE(env::exists(at("member/ckpt/own")));
   EXPECT_EQ(text("donor/ckpt/model"), "good");
-  EXPECT_FALSE(env::exists(at("member/ckpt.copied")));
+  EXPECT_FALSE(env::exists(at("member/.runnel-copy-member")));
 }
 
 TEST_F(CheckpointCopyTest, IsMadeOnce) {
@@ -56,16 +56,22 @@ TEST_F(CheckpointCopyTest, IsMadeOnce) {
 }
 
 TEST_F(CheckpointCopyTest, GoesOnAfterADeathInBetween) {
-  write("member/ckpt.copied/model", "half");
+  write("member/.runnel-copy-member/model", "half");
   ASSERT_TRUE(copy_checkpoint(copy()).ok());
   EXPECT_EQ(text("member/ckpt/model"), "good");
-  EXPECT_FALSE(env::exists(at("member/ckpt.copied")));
+  EXPECT_FALSE(env::exists(at("member/.runnel-copy-member")));
 }
 
 TEST_F(CheckpointCopyTest, OfNothingLeavesWhatIsThere) {
   std::filesystem::remove_all(at("donor/ckpt"));
   ASSERT_TRUE(copy_checkpoint(copy()).ok());
   EXPECT_EQ(text("member/ckpt/model"), "bad");
+}
+
+TEST_F(CheckpointCopyTest, OfADeletedJobMakesNothing) {
+  std::filesystem::remove_all(home_.path());
+  EXPECT_FALSE(copy_checkpoint(copy()).ok());
+  EXPECT_FALSE(env::exists(home_.path()));
 }
 
 TEST_F(CheckpointCopyTest, FollowsALinkToAnotherDisk) {
@@ -91,7 +97,10 @@ TEST_F(CheckpointCopyTest, NeverTakesHalfOfASaving) {
   int made = 0;
   for (std::int64_t number = 1; number <= 60; ++number) {
     const Result<void> copied = copy_checkpoint(copy(number));
-    if (!copied.ok()) continue;  // It changed meanwhile.
+    if (!copied.ok()) {  // Also when a file was renamed before it could be read.
+      EXPECT_EQ(copied.error().code, Errc::kUnavailable) << copied.error().to_string();
+      continue;
+    }
     ++made;
     // A copy may begin between the two files of one saving.
     const int a = std::stoi(text("member/ckpt/a"));
