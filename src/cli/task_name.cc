@@ -7,8 +7,9 @@ namespace {
 
 std::optional<std::int64_t> natural(std::string_view text) {
   std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, value);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [stop, problem] = std::from_chars(begin, end, value);
   if (problem != std::errc() || stop != end || value < 0) return std::nullopt;
   return value;
 }

@@ -56,7 +56,7 @@ TEST_P(GoldenEvents, SayWhatTheWriterWasGiven) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Written, GoldenEvents, testing::Values("scalars", "tensors"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& each) { return each.param; });
 
 }  // namespace
 }  // namespace runnel::extract

@@ -7,7 +7,7 @@
 namespace runnel::sim {
 namespace {
 
-std::string name_of(const model::TaskRef& task) { return "trial " + model::to_string(task); }
+std::string trial_name(const model::TaskRef& task) { return "trial " + model::to_string(task); }
 
 double number_of(const std::string& text) {
   double value = std::nan("");
@@ -18,7 +18,7 @@ double number_of(const std::string& text) {
 }  // namespace
 
 std::string TrialCheck::on(const model::TrialAsked& event, const model::StepSpec& spec) {
-  const std::string name = name_of({event.job, event.step, event.trial});
+  const std::string name = trial_name({event.job, event.step, event.trial});
   if (!spec.search) return name + " is asked for in a step without a search";
   if (event.trial.value() != asked_[{event.job, event.step}]++) return name + " is out of order";
   return event.trial.value() < spec.search->max_trials ? "" : name + " is over max_trials";
@@ -27,10 +27,10 @@ std::string TrialCheck::on(const model::TrialAsked& event, const model::StepSpec
 std::string TrialCheck::on(const model::TrialReported& event, const model::StepSpec& spec) {
   const model::TaskRef& task = event.attempt.task;
   if (event.values.size() != spec.search->objectives.size())
-    return name_of(task) + " lacks a value";
+    return trial_name(task) + " lacks a value";
   const auto before = last_.find(task);
   if (before != last_.end() && before->second.first >= event.at) {
-    return name_of(task) + " reported step " + std::to_string(event.at) + " again";
+    return trial_name(task) + " reported step " + std::to_string(event.at) + " again";
   }
   last_[task] = {event.at, event.values.front()};
   reported_.insert(task);
@@ -39,8 +39,8 @@ std::string TrialCheck::on(const model::TrialReported& event, const model::StepS
 
 std::string TrialCheck::on(const model::TrialParked& event, const model::StepSpec& spec) {
   const model::TaskRef task{event.job, event.step, event.trial};
-  if (!spec.checkpoint) return name_of(task) + " is parked and cannot go on later";
-  return parked_.insert(task).second ? "" : name_of(task) + " is parked twice";
+  if (!spec.checkpoint) return trial_name(task) + " is parked and cannot go on later";
+  return parked_.insert(task).second ? "" : trial_name(task) + " is parked twice";
 }
 
 std::string TrialCheck::on(const model::TrialPromoted& event) {
@@ -53,21 +53,22 @@ std::string TrialCheck::on(const model::TrialPromoted& event) {
 std::string TrialCheck::on(const model::TrialMoved& event, const model::StepSpec& spec) {
   const model::TaskRef task{event.job, event.step, event.trial};
   const model::TaskRef donor{event.job, event.step, event.donor};
-  if (!spec.search->population) return name_of(task) + " moved and is of no population";
-  if (event.donor == event.trial) return name_of(task) + " goes on from itself";
-  if (!reported_.contains(donor)) return name_of(donor) + " is a donor and never reported";
+  if (!spec.search->population) return trial_name(task) + " moved and is of no population";
+  if (event.donor == event.trial) return trial_name(task) + " goes on from itself";
+  if (!reported_.contains(donor)) return trial_name(donor) + " is a donor and never reported";
   const auto last = last_.find(task);
   if (last == last_.end() || last->second.first != event.at) {
-    return name_of(task) + " moved at a step that is not its last";
+    return trial_name(task) + " moved at a step that is not its last";
   }
-  if (told_.contains(task) || told_.contains(donor)) return name_of(task) + " moved after an end";
+  if (told_.contains(task) || told_.contains(donor))
+    return trial_name(task) + " moved after an end";
   last_.erase(task);  // What it reported was of weights that it gave up.
-  return event.params.size() == spec.params.size() ? "" : name_of(task) + " lost a parameter";
+  return event.params.size() == spec.params.size() ? "" : trial_name(task) + " lost a parameter";
 }
 
 std::string TrialCheck::on(const model::TrialTold& event, const model::StepSpec& spec) {
   const model::TaskRef task{event.job, event.step, event.trial};
-  if (!told_.insert(task).second) return name_of(task) + " is told twice";
+  if (!told_.insert(task).second) return trial_name(task) + " is told twice";
   parked_.erase(task);
   auto& results = results_[{event.job, event.step}];
   if (last_.contains(task) && event.end != model::TrialEnd::kFailed) {
@@ -85,7 +86,7 @@ std::string TrialCheck::on(const model::TrialTold& event, const model::StepSpec&
   const auto named = results.find(TaskIndex(event.best));
   if (named != results.end() && named->second == least->second) return "";
   return "the best of " + event.job.str() + " is " +
-         name_of({event.job, event.step, least->first}) + ", not " + std::to_string(event.best);
+         trial_name({event.job, event.step, least->first}) + ", not " + std::to_string(event.best);
 }
 
 void TrialCheck::reopen(const model::TaskRef& task) {

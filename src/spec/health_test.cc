@@ -9,23 +9,24 @@ namespace {
 
 using model::HealthAction;
 
-model::JobSpec read(const std::string& text) { return MUST(parse_job_file(text, {})); }
+model::JobSpec watched_job(const std::string& text) { return MUST(parse_job_file(text, {})); }
 
 const model::HealthPolicy& health_of(const model::JobSpec& job, std::size_t step = 0) {
   return job.steps.at(step).health;
 }
 
-TEST(Health, NothingIsLookedForByDefault) { EXPECT_FALSE(health_of(read("run: a")).any()); }
+TEST(Health, NothingIsLookedForByDefault) { EXPECT_FALSE(health_of(watched_job("run: a")).any()); }
 
 TEST(Health, AnActionAloneIsEnough) {
-  const model::JobSpec job = read("{run: a, num_nodes: 2, health: {nan: kill, straggler: warn}}");
+  const model::JobSpec job =
+      watched_job("{run: a, num_nodes: 2, health: {nan: kill, straggler: warn}}");
   EXPECT_EQ(health_of(job).nan, (model::NanPolicy{"", HealthAction::kKill}));
   EXPECT_EQ(health_of(job).straggler, (model::StragglerPolicy{3'000, HealthAction::kWarn}));
   EXPECT_FALSE(health_of(job).hang.has_value());
 }
 
 TEST(Health, AMappingSaysMore) {
-  const model::JobSpec job = read(
+  const model::JobSpec job = watched_job(
       "{run: a, retry: {max: 1}, procs_per_node: 2, health: {hang: {after: 90s, action: restart},"
       " nan: {metric: loss}, straggler: {factor: 1.5, action: kill}}}");
   EXPECT_EQ(health_of(job).hang,
@@ -35,7 +36,7 @@ TEST(Health, AMappingSaysMore) {
 }
 
 TEST(Health, OfAFileItIsTheDefaultOfItsSteps) {
-  const model::JobSpec job = read(
+  const model::JobSpec job = watched_job(
       "health: {nan: kill, straggler: warn}\n"
       "steps:\n"
       "  alone: {run: a}\n"
@@ -50,7 +51,7 @@ TEST(Health, OfAFileItIsTheDefaultOfItsSteps) {
 }
 
 TEST(Health, APolicyThatAStepCannotHaveCostsItNothing) {
-  const model::JobSpec job = read(
+  const model::JobSpec job = watched_job(
       "health: {straggler: {action: restart}}\n"
       "steps:\n"
       "  alone: {run: a}\n"
