@@ -14,9 +14,9 @@
 namespace runnel::agent {
 namespace {
 
-constexpr auto kRecord = static_cast<std::int64_t>(kIndexRecordBytes);
+constexpr auto kIndexRecord = static_cast<std::int64_t>(kIndexRecordBytes);
 
-std::int64_t whole_records(std::int64_t bytes) { return bytes / kRecord * kRecord; }
+std::int64_t whole_records(std::int64_t bytes) { return bytes / kIndexRecord * kIndexRecord; }
 
 std::int64_t index_size(const std::string& path) {
   struct stat status{};
@@ -53,7 +53,7 @@ void RankOutputs::look() {
 }
 
 void RankOutputs::read_on(const JobId& job, std::int64_t& offset) {
-  CHECK(offset % kRecord == 0, "an index is read from within a record");
+  CHECK(offset % kIndexRecord == 0, "an index is read from within a record");
   const std::string path = index_path(logs_folder(home_, job));
   const std::int64_t size = index_size(path);
   if (size <= offset) return;
