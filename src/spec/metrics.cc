@@ -30,17 +30,21 @@ void refuse_pattern(Scope& scope, const Item& item, Error error) {
   scope.faults.report_inside(item, part, std::move(error));
 }
 
+void check_regex(Scope& scope, const Item& item, const std::string& text) {
+  if (text.empty()) {
+    scope.refuse(item, "an empty pattern finds nothing", "", "write 'loss = %{FLOAT:loss}'");
+  }
+  if (text.size() <= model::kLogPatternBytesMax) return;
+  scope.refuse(item, "the pattern has " + std::to_string(text.size()) + " bytes", shown(text),
+               "use at most " + std::to_string(model::kLogPatternBytesMax));
+}
+
 void read_regex(Scope& scope, const Item& item, PatternDraft& draft) {
   draft.regex = item;
   const std::optional<std::string> text = read_verbatim(scope, item);
   if (!text) return;
   draft.pattern.regex = *text;
-  if (text->empty()) {
-    scope.refuse(item, "an empty pattern finds nothing", "", "write 'loss = %{FLOAT:loss}'");
-  }
-  if (text->size() <= model::kLogPatternBytesMax) return;
-  scope.refuse(item, "the pattern has " + std::to_string(text->size()) + " bytes", shown(*text),
-               "use at most " + std::to_string(model::kLogPatternBytesMax));
+  check_regex(scope, item, *text);
 }
 
 std::optional<PatternDraft> read_pattern(Scope& scope, const Item& item, const std::string& group) {
