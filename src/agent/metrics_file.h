@@ -15,8 +15,8 @@ namespace runnel::agent {
 using model::MetricSample;
 
 // A line of $RUNNEL_METRICS_FILE: a JSON object whose numbers are metrics. `step` says when and is
-// `next_step` where it is missing, `rank` says whose it is and is 0 where it is missing; `ts` is
-// the writer's own, texts other than nan and inf are passed over. Python's bare NaN and Infinity
+// `next_step` where it is missing, `from_rank` says whose it is and is 0 where it is missing; `ts`
+// is the writer's own, texts other than nan and inf are passed over. Python's bare NaN and Infinity
 // are understood. kInvalid saying what is wrong.
 Result<MetricSample> parse_metric_line(std::string_view line, std::int64_t next_step);
 

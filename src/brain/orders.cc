@@ -3,7 +3,6 @@
 #include "base/check.h"
 #include "brain/brain.h"
 #include "brain/places.h"
-#include "brain/population.h"
 #include "brain/task_environment.h"
 
 namespace runnel::brain {
@@ -82,21 +81,25 @@ model::StartOrder order_of(const TaskView& task, const Share& share) {
   return order;
 }
 
-// The folder's name is the donor's own, should it depend on parameters.
+// Where the task's checkpoint comes from when it is not its own. The folder's name is the donor's,
+// should it depend on parameters.
 std::optional<model::CheckpointSource> source_of(const TaskView& task) {
-  auto source = checkpoint_source(task.state, task.attempt.task);
-  if (!source) return std::nullopt;
+  const model::TaskRef& own = task.attempt.task;
+  const std::optional<Study>& study = step_of(task.state, own.job, own.step).study;
+  if (!study) return std::nullopt;
+  const auto& moves = study->trials.at(static_cast<std::size_t>(own.index.value())).moves;
+  if (moves.empty()) return std::nullopt;
   CHECK(task.step.checkpoint.has_value(), "a population that keeps no checkpoints");
-  const Study& study = *step_of(task.state, task.job.id, task.attempt.task.step).study;
-  const auto donor = static_cast<std::size_t>(source->task.index.value());
+  const std::int64_t number = moves.back().donor;
+  const model::TaskRef donor{own.job, own.step, TaskIndex(number)};
   const TaskView view{task.state,
                       task.job,
                       task.step,
                       task.lane,
-                      {source->task, task.attempt.attempt},
-                      study.trials.at(donor).params};
-  source->dir = fill(view, task.step.checkpoint->dir);
-  return source;
+                      {donor, task.attempt.attempt},
+                      study->trials.at(static_cast<std::size_t>(number)).params};
+  return model::CheckpointSource{donor, fill(view, task.step.checkpoint->dir),
+                                 static_cast<std::int64_t>(moves.size())};
 }
 
 StopReason reason_of(Status stopping) {

@@ -1,6 +1,6 @@
 #include "brain/population.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "brain/wish.h"
@@ -70,17 +70,6 @@ std::optional<std::int64_t> next_member(const Turn& turn, const StepKey& key) {
     if (behind) next = static_cast<std::int64_t>(member);
   }
   return next;
-}
-
-std::optional<model::CheckpointSource> checkpoint_source(const State& state,
-                                                         const model::TaskRef& task) {
-  const Step& step = step_of(state, task.job, task.step);
-  if (!step.study) return std::nullopt;
-  const Trial& trial = step.study->trials.at(static_cast<std::size_t>(task.index.value()));
-  if (trial.moves.empty()) return std::nullopt;
-  const TaskIndex donor(trial.moves.back().donor);
-  return model::CheckpointSource{
-      {task.job, task.step, donor}, {}, static_cast<std::int64_t>(trial.moves.size())};
 }
 
 }  // namespace runnel::brain

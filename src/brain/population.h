@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "brain/turn.h"
-#include "model/order.h"
 #include "model/refs.h"
 
 // The rules of populations, the searches of method pbt: docs/design/search.md.
@@ -21,9 +20,5 @@ void move_member(Turn& turn, const model::TaskRef& task);
 // The parked member that runs next: the one that is furthest behind, once no other member waits in
 // the queue, so that members take turns.
 std::optional<std::int64_t> next_member(const Turn& turn, const StepKey& key);
-
-// Where the task's checkpoint comes from when it is not its own.
-std::optional<model::CheckpointSource> checkpoint_source(const State& state,
-                                                         const model::TaskRef& task);
 
 }  // namespace runnel::brain

@@ -1,7 +1,5 @@
 #include "agent/hooks/checkpoint_copy.h"
 
-#include <vector>
-
 #include "base/check.h"
 #include "env/files.h"
 
@@ -9,7 +7,6 @@ namespace runnel::agent {
 namespace {
 
 constexpr const char* kNoteName = "/.checkpoint-from";
-constexpr const char* kCopySuffix = ".copied";
 
 // What would change if anybody wrote.
 void describe(const std::string& folder, const std::string& name, std::string& text) {
@@ -42,7 +39,6 @@ bool is_made(const CheckpointCopy& copy) {
   return note.ok() && *note == std::to_string(copy.number);
 }
 
-// Of both by what the path names: a checkpoint folder may be a link to another disk.
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Beside the folder, so that it can take its place, under a name that nobody else uses.
@@ -57,6 +53,7 @@ Result<void> copy_unchanged(const std::string& from, const std::string& to) {
   return Error(Errc::kUnavailable, "the checkpoint in " + from + " changes while it is copied");
 }
 
+// Of both folders by what the path names: one may be a link to another disk.
 Result<void> replace(const CheckpointCopy& copy, const std::string& from) {
   TRY(env::make_directories(copy.to));
   const std::string target = TRY(env::real_path(copy.to));
