@@ -74,7 +74,10 @@ Result<void> copy_checkpoint(const CheckpointCopy& copy) {
   if (!env::exists(tasks)) return Error(Errc::kNotFound, tasks + " is gone: the job was deleted");
   if (holds_anything(copy.from)) TRY(replace(copy, TRY(env::real_path(copy.from))));
   TRY(env::make_directories(copy.task_folder));
-  return env::write_file_atomically(copy.task_folder + kNoteName, std::to_string(copy.number));
+  // Without a temporary that a kill would leave: a note that is missing or torn means another copy,
+  // and the attempt has not begun.
+  TRY(env::remove_file(copy.task_folder + kNoteName));
+  return env::append_file(copy.task_folder + kNoteName, std::to_string(copy.number));
 }
 
 }  // namespace runnel::agent
