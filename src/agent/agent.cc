@@ -32,11 +32,23 @@ std::size_t bytes_of(const PlaceStart& place) {
   return bytes;
 }
 
-std::vector<model::MetricReport> joined(std::vector<model::MetricReport> first,
-                                        std::vector<model::MetricReport> second) {
-  first.insert(first.end(), std::make_move_iterator(second.begin()),
-               std::make_move_iterator(second.end()));
-  return first;
+AttemptOnNode of_fact(const RankFact& fact) { return {fact.node, fact.report.attempt}; }
+
+// The rank whose metrics are told has ended.
+bool is_last_word(const RankFact& fact) {
+  return fact.state == RankFact::State::kEnded && fact.report.rank == 0;
+}
+
+std::vector<AttemptOnNode> ended_in(const std::vector<RankFact>& facts) {
+  std::vector<AttemptOnNode> ended;
+  for (const RankFact& fact : facts) {
+    if (is_last_word(fact)) ended.push_back(of_fact(fact));
+  }
+  return ended;
+}
+
+void append(std::vector<model::MetricReport>& all, std::vector<model::MetricReport>& more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 std::string trash_folder(const std::string& home) { return home + "/trash"; }
@@ -113,8 +125,11 @@ Agent::~Agent() { CHECK(!files_, "an agent is destroyed before stop()"); }
 Async<void> Agent::start() {
   CHECK(!files_, "an agent starts twice");
   files_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-files"}));
+  gpus_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-gpus"}));
   copies_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-copies"}));
   removals_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-removals"}));
+  Result<void> reading = co_await metrics_.start();
+  CO_TRY(std::move(reading));
   Result<void> met = co_await meet_runner();
   CO_TRY(std::move(met));
   CO_TRY(loop_.spawn(gate_, keep_runner()));
@@ -132,7 +147,8 @@ Async<void> Agent::stop() {
   // One turn, for the writer to take what was sent.
   (void)co_await loop_.sleep(Duration::millis(1));
   (void)co_await gate_.close();
-  for (std::unique_ptr<async::Worker>* worker : {&removals_, &copies_, &files_}) {
+  (void)co_await metrics_.stop();
+  for (std::unique_ptr<async::Worker>* worker : {&removals_, &copies_, &gpus_, &files_}) {
     if (*worker) (void)co_await (*worker)->stop();
     worker->reset();
   }
@@ -155,7 +171,7 @@ Async<void> Agent::keep_runner() {
   while (!stop.stopped()) {
     if (runner_.connected()) {
       Result<void> ended = co_await runner_.serve(
-          stop, [this](Message message) { take_message(std::move(message)); });
+          stop, [this](Message message) { return take_message(std::move(message)); });
       CO_TRY(stop.check());
       ready_ = false;
       events_.on_runner_lost(ended.ok() ? "the runner has ended" : ended.error().to_string());
@@ -170,40 +186,53 @@ Async<void> Agent::keep_runner() {
   co_return {};
 }
 
-void Agent::take_message(Message message) {
+Async<void> Agent::take_message(Message message) {
   auto* facts = std::get_if<Facts>(&message);
-  if (facts == nullptr) return;
-  if (facts->kind == FactsKind::kNews) return take_news(std::move(*facts));
-  take_inventory(std::move(*facts));
+  if (facts == nullptr) co_return {};
+  if (facts->kind == FactsKind::kNews) {
+    take_news(std::move(*facts));
+    co_return {};
+  }
+  if (ready_ || inventory_.empty()) begin_inventory();
+  follow_again(*facts);
+  // An inventory is whole or none: what comes after it waits for what its trials said last.
+  Result<MetricsWatch::Reports> finished = co_await metrics_.finish(ended_in(facts->ranks));
+  MetricsWatch::Reports metrics = CO_TRY(std::move(finished));
+  CO_TRY(gate_.token().check());
+  take_inventory(std::move(*facts), std::move(metrics));
+  co_return {};
 }
 
-void Agent::take_inventory(Facts facts) {
-  if (ready_ || inventory_.empty()) {
-    // The first frame of a new inventory: whatever was known before is told by it.
-    ready_ = false;
-    known_.clear();
-    waiting_.clear();
-    preparing_.clear();
-    in_flight_ = 0;
-    metrics_.forget_all();
-    health_.forget_all();
-    for (auto& [job, use] : jobs_) use = {0, clock_.boot()};
-    for (const NodeId& node : options_.nodes) inventory_[node] = {node, incarnation_, {}, {}};
-  }
+// Whatever was known before is told by the new one.
+void Agent::begin_inventory() {
+  ready_ = false;
+  ++inventories_;
+  known_.clear();
+  waiting_.clear();
+  preparing_.clear();
+  in_flight_ = 0;
+  metrics_.forget_all();
+  metrics_.pause();
+  health_.forget_all();
+  for (auto& [job, use] : jobs_) use = {0, clock_.boot()};
+  for (const NodeId& node : options_.nodes) inventory_[node] = {node, incarnation_, {}, {}};
+}
+
+void Agent::take_inventory(Facts facts, MetricsWatch::Reports metrics) {
   ForgetBatch strangers;
   StopBatch unwanted;
   for (RankFact& fact : facts.ranks) {
     const auto node = inventory_.find(fact.node);
     if (node == inventory_.end()) {
       // Of a node that this home no longer has.
-      const AttemptOnNode of{fact.node, fact.report.attempt};
+      const AttemptOnNode of = of_fact(fact);
       if (fact.state == RankFact::State::kEnded) strangers.attempts.push_back(of);
       unwanted.stops.push_back({of, Duration::seconds(5), model::StopReason::kCancelled});
       continue;
     }
     note(fact);
     if (fact.state == RankFact::State::kQueued) continue;
-    take_metrics(fact, node->second.metrics);
+    if (is_last_word(fact)) append(node->second.metrics, metrics[of_fact(fact)]);
     node->second.ranks.push_back(std::move(fact.report));
   }
   if (!unwanted.stops.empty()) runner_.send(unwanted);
@@ -213,6 +242,7 @@ void Agent::take_inventory(Facts facts) {
 
 void Agent::finish_inventory() {
   ready_ = true;
+  metrics_.go_on();
   for (auto& [node, inventory] : std::exchange(inventory_, {})) {
     events_.on_join(std::move(inventory));
   }
@@ -222,19 +252,20 @@ void Agent::finish_inventory() {
 
 // Of attempts from before our time nobody told which are trials: all of them are looked at, and
 // those that ended while nobody looked.
-void Agent::take_metrics(const RankFact& fact, std::vector<model::MetricReport>& metrics) {
-  if (fact.report.rank != 0) return;
-  const AttemptOnNode of{fact.node, fact.report.attempt};
-  MetricPlanPtr plan = plans_.find(of.attempt.task.job, of.attempt.task.step);
-  if (plan && plan->objectives.empty()) return;
-  metrics_.follow(of, std::move(plan), MetricsWatch::Begun::kPerhaps);
-  if (fact.state != RankFact::State::kEnded) return;
-  metrics = joined(std::move(metrics), metrics_.finish(of));
+void Agent::follow_again(const Facts& facts) {
+  for (const RankFact& fact : facts.ranks) {
+    const bool begun = fact.state != RankFact::State::kQueued;
+    if (!begun || fact.report.rank != 0 || !inventory_.contains(fact.node)) continue;
+    const model::TaskRef& task = fact.report.attempt.task;
+    MetricPlanPtr plan = plans_.find(task.job, task.step);
+    if (plan && plan->objectives.empty()) continue;
+    metrics_.follow(of_fact(fact), std::move(plan), MetricsWatch::Begun::kPerhaps);
+  }
 }
 
 // An attempt that the runner has and we did not send.
 void Agent::note(const RankFact& fact) {
-  const AttemptOnNode of{fact.node, fact.report.attempt};
+  const AttemptOnNode of = of_fact(fact);
   const auto [entry, is_new] = known_.try_emplace(of);
   entry->second.handed_over = true;
   entry->second.running = entry->second.running || fact.state != RankFact::State::kQueued;
@@ -254,6 +285,7 @@ void Agent::add_health(Reports& reports, HealthWatch::Found found) {
 
 void Agent::take_news(Facts facts) {
   Reports reports;
+  std::vector<RankFact> trials;  // Whose metrics are read first.
   for (RankFact& fact : facts.ranks) {
     const auto known = known_.find({fact.node, fact.report.attempt});
     if (known == known_.end() || fact.state == RankFact::State::kQueued) continue;
@@ -273,14 +305,33 @@ void Agent::take_news(Facts facts) {
       if (!last) known->second.ended.push_back(fact.report.rank);
       add_health(reports, health_.end(fact.report.attempt, fact.report.rank));
     }
-    model::NodeReport& report = reports[fact.node];
-    if (ended && fact.report.rank == 0) {
-      report.metrics =
-          joined(std::move(report.metrics), metrics_.finish({fact.node, fact.report.attempt}));
+    if (is_last_word(fact) && metrics_.follows(of_fact(fact))) {
+      trials.push_back(std::move(fact));
+    } else {
+      reports[fact.node].ranks.push_back(std::move(fact.report));
     }
-    report.ranks.push_back(std::move(fact.report));
   }
   hand_over();
+  report(std::move(reports));
+  if (!trials.empty()) (void)loop_.spawn(gate_, take_ends(std::move(trials), inventories_));
+}
+
+// Of trials: after what they said last. A new inventory tells of them, too.
+Async<void> Agent::take_ends(std::vector<RankFact> facts, std::int64_t inventory) {
+  Result<MetricsWatch::Reports> finished = co_await metrics_.finish(ended_in(facts));
+  MetricsWatch::Reports metrics = CO_TRY(std::move(finished));
+  CO_TRY(gate_.token().check());
+  if (inventory != inventories_ || !ready_) co_return {};
+  Reports reports;
+  for (RankFact& fact : facts) {
+    append(reports[fact.node].metrics, metrics[of_fact(fact)]);
+    reports[fact.node].ranks.push_back(std::move(fact.report));
+  }
+  report(std::move(reports));
+  co_return {};
+}
+
+void Agent::report(Reports reports) {
   for (auto& [node, report] : reports) {
     report.node = node;
     report.incarnation = incarnation_;
@@ -591,11 +642,15 @@ Async<std::vector<model::TaskUsage>> Agent::read_usage(JobId job, Duration windo
   Result<UsageSample> first = co_await files_->run(sample);
   const UsageSample before = CO_TRY(std::move(first));
   const Duration begun = clock_.boot();
-  Result<void> slept = co_await loop_.sleep(window, gate_.token());
+  Result<std::optional<GpuSample>> asked =
+      co_await gpus_->run([this] { return gpu_sampler_.sample(clock_.boot()); });
+  const std::optional<GpuSample> gpus = CO_TRY(std::move(asked));
+  const Duration left = std::max(window - (clock_.boot() - begun), Duration());
+  Result<void> slept = co_await loop_.sleep(left, gate_.token());
   CO_TRY(std::move(slept));
   Result<UsageSample> second = co_await files_->run(sample);
   const UsageSample after = CO_TRY(std::move(second));
-  co_return usage_between(before, after, std::max(window, clock_.boot() - begun));
+  co_return usage_between(before, after, std::max(window, clock_.boot() - begun), gpus);
 }
 
 Async<void> Agent::log_changed(JobId job, async::StopToken stop) {

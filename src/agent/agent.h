@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/gpu_reader.h"
 #include "agent/health_watch.h"
 #include "agent/hooks/checkpoint_copy.h"
 #include "agent/log_reader.h"
@@ -64,8 +65,9 @@ struct AgentEvents {
 //           there, and control sends the difference. Files of deleted jobs go in any case, at the
 //           order or, when that was lost, after the next join. At most kInFlightMax attempts are
 //           handed to the runner at once, the others wait here in order.
-// Threads:  the loop's only; three workers: "agent-files" reads logs, "agent-copies" copies
-//           checkpoints and "agent-removals" removes folders, however long that takes.
+// Threads:  the loop's only; five workers: "agent-files" reads logs, "agent-metrics" what trials
+//           report, "agent-gpus" asks the GPUs' driver, "agent-copies" copies checkpoints and
+//           "agent-removals" removes folders, however long that takes.
 // Lifetime: start() .. stop(), which is awaited before destruction. The runner outlives the agent:
 //           its attempts go on, and the next agent finds them.
 // Why:      everything that needs the home's files and the runner's socket, so that control stays
@@ -114,14 +116,17 @@ class Agent {
 
   Async<void> meet_runner();
   Async<void> keep_runner();
-  void take_message(Message message);
-  void take_inventory(Facts facts);
+  Async<void> take_message(Message message);
+  void begin_inventory();
+  void follow_again(const Facts& facts);
+  void take_inventory(Facts facts, MetricsWatch::Reports metrics);
   void finish_inventory();
   void take_news(Facts facts);
-  void take_metrics(const RankFact& fact, std::vector<model::MetricReport>& metrics);
+  Async<void> take_ends(std::vector<RankFact> facts, std::int64_t inventory);
   void note(const RankFact& fact);
   using Reports = std::map<NodeId, model::NodeReport>;
   static void add_health(Reports& reports, HealthWatch::Found found);
+  void report(Reports reports);
 
   void take_start(const NodeId& node, const model::StartOrder& order);
   void take_watch(const NodeId& node, const model::WatchOrder& order);
@@ -153,6 +158,8 @@ class Agent {
   MetricsWatch metrics_;
   HealthWatch health_;
   std::unique_ptr<async::Worker> files_;
+  GpuSampler gpu_sampler_;  // The next worker's.
+  std::unique_ptr<async::Worker> gpus_;
   std::unique_ptr<async::Worker> copies_;
   std::unique_ptr<async::Worker> removals_;
   async::Gate gate_;
@@ -160,8 +167,9 @@ class Agent {
   Incarnation incarnation_;
   std::int64_t runner_pid_ = 0;
   std::string runner_notice_;
-  bool ready_ = false;   // The inventory has been told.
-  async::Latch joined_;  // It has been told once.
+  bool ready_ = false;            // The inventory has been told.
+  std::int64_t inventories_ = 0;  // That began.
+  async::Latch joined_;           // It has been told once.
   std::map<AttemptOnNode, Known> known_;
   std::deque<PlaceStart> waiting_;
   // Whose folders are made ready before they wait.

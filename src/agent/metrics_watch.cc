@@ -29,42 +29,89 @@ std::vector<model::MetricReport> reports_of(const model::AttemptRef& attempt,
 MetricsWatch::MetricsWatch(async::EventLoop& loop, std::string home, Tell tell)
     : loop_(loop), home_(std::move(home)), tell_(std::move(tell)) {}
 
+Async<void> MetricsWatch::start() {
+  worker_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-metrics"}));
+  co_return {};
+}
+
+Async<void> MetricsWatch::stop() {
+  if (worker_) (void)co_await worker_->stop();
+  worker_.reset();
+  co_return {};
+}
+
 void MetricsWatch::follow(const AttemptOnNode& of, MetricPlanPtr plan, Begun begun) {
+  if (followed_.contains(of)) return;
   const bool printed = plan && !plan->patterns->empty();
   // Of an attempt that has not begun the index holds nothing yet, and may hold a million others.
   const std::int64_t from = printed && begun == Begun::kNotYet
                                 ? IndexFile(logs_folder(home_, of.attempt.task.job)).records()
                                 : 0;
-  followed_.try_emplace(of, home_, of.attempt, std::move(plan), from);
+  followed_[of] = std::make_shared<AttemptMetrics>(home_, of.attempt, std::move(plan), from);
 }
 
-std::vector<model::MetricReport> MetricsWatch::finish(const AttemptOnNode& of) {
-  const auto found = followed_.find(of);
-  if (found == followed_.end()) return {};
-  AttemptMetrics& metrics = found->second;
-  std::vector<model::MetricReport> reports = reports_of(of.attempt, metrics.finish());
-  if (std::optional<MetricSample> latest = metrics.latest()) {
-    reports.push_back(report_of(of.attempt, *std::move(latest)));
-    reports.back().last = true;
+Async<MetricsWatch::Reports> MetricsWatch::finish(std::vector<AttemptOnNode> ended) {
+  std::vector<Followed> done;
+  for (const AttemptOnNode& of : ended) {
+    const auto found = followed_.find(of);
+    if (found != followed_.end()) done.push_back(*found);
   }
-  followed_.erase(found);
+  if (done.empty()) co_return Reports();
+  Result<Reports> reports = co_await worker_->run([&done] { return end_of(done); });
+  for (const Followed& each : done) {
+    if (is_followed(each)) followed_.erase(each.first);
+  }
+  co_return reports;
+}
+
+MetricsWatch::Reports MetricsWatch::end_of(const std::vector<Followed>& all) {
+  Reports reports;
+  for (const auto& [of, metrics] : all) {
+    reports[of] = reports_of(of.attempt, metrics->finish());
+    std::optional<MetricSample> latest = metrics->latest();
+    if (!latest) continue;
+    reports[of].push_back(report_of(of.attempt, *std::move(latest)));
+    reports[of].back().last = true;
+  }
   return reports;
+}
+
+MetricsWatch::Reports MetricsWatch::look_at(const std::vector<Followed>& all) {
+  Reports reports;
+  for (const auto& [of, metrics] : all) {
+    std::vector<model::MetricReport> found = reports_of(of.attempt, metrics->look());
+    if (!found.empty()) reports[of] = std::move(found);
+  }
+  return reports;
+}
+
+bool MetricsWatch::is_followed(const Followed& each) const {
+  const auto found = followed_.find(each.first);
+  return found != followed_.end() && found->second == each.second;
+}
+
+void MetricsWatch::tell(Reports reports) {
+  std::map<NodeId, std::vector<model::MetricReport>> told;
+  for (auto& [of, found] : reports) {
+    std::vector<model::MetricReport>& all = told[of.node];
+    all.insert(all.end(), std::make_move_iterator(found.begin()),
+               std::make_move_iterator(found.end()));
+  }
+  for (auto& [node, all] : told) tell_(node, std::move(all));
 }
 
 Async<void> MetricsWatch::run(async::StopToken stop) {
   while (true) {
     Result<void> slept = co_await loop_.sleep(followed_.empty() ? kIdleEvery : kEvery, stop);
     CO_TRY(std::move(slept));
-    std::map<NodeId, std::vector<model::MetricReport>> told;
-    for (auto& [of, metrics] : followed_) {
-      std::vector<model::MetricReport> reports = reports_of(of.attempt, metrics.look());
-      std::vector<model::MetricReport>& all = told[of.node];
-      all.insert(all.end(), std::make_move_iterator(reports.begin()),
-                 std::make_move_iterator(reports.end()));
+    if (followed_.empty() || paused_) continue;
+    std::vector<Followed> all(followed_.begin(), followed_.end());
+    Result<Reports> looked = co_await worker_->run([&all] { return look_at(all); });
+    Reports reports = CO_TRY(std::move(looked));
+    for (const Followed& each : all) {
+      if (!is_followed(each)) reports.erase(each.first);
     }
-    for (auto& [node, reports] : told) {
-      if (!reports.empty()) tell_(node, std::move(reports));
-    }
+    tell(std::move(reports));
   }
 }
 

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/attempt_metrics.h"
@@ -12,6 +14,7 @@
 #include "async/async.h"
 #include "async/event_loop.h"
 #include "async/stop_token.h"
+#include "async/worker.h"
 #include "base/units.h"
 #include "model/report.h"
 
@@ -19,11 +22,12 @@ namespace runnel::agent {
 
 // Passes on what running trials report, wherever they do.
 //
-// Contract: what an attempt reported is told within kEvery, and before its end: whoever hears of
-//           the end asks finish() first. Told again after a restart; a report says by its step
-//           whether it is new.
-// Threads:  the loop's only.
-// Lifetime: run() is spawned once, in a gate that is closed before destruction.
+// Contract: what an attempt reported is told within kEvery, or once all others were looked at, and
+//           before its end: whoever hears of the end asks finish() first. Told again after a
+//           restart; a report says by its step whether it is new.
+// Threads:  the loop's only; sources are read and patterns matched by the worker "agent-metrics".
+// Lifetime: start() before run(), which is spawned once, and finish(), in a gate that is closed
+//           before stop(), which is awaited before destruction.
 // Limits:   of more than kReportsMax samples between two looks, so many are told, evenly spaced.
 class MetricsWatch {
  public:
@@ -37,19 +41,38 @@ class MetricsWatch {
 
   // Whether the attempt may have begun to write before now.
   enum class Begun : std::uint8_t { kNotYet, kPerhaps };
+  using Reports = std::map<AttemptOnNode, std::vector<model::MetricReport>>;
+
+  Async<void> start();
+  Async<void> stop();
   // `plan` may be null: then there is only its file.
   void follow(const AttemptOnNode& of, MetricPlanPtr plan, Begun begun);
-  // What is left to tell, the last of it marked as such; nothing when it is not followed.
-  std::vector<model::MetricReport> finish(const AttemptOnNode& of);
+  // What is left to tell of attempts that ended, the last of each marked as such; nothing of those
+  // that are not followed.
+  Async<Reports> finish(std::vector<AttemptOnNode> ended);
   void forget(const AttemptOnNode& of) { followed_.erase(of); }
   void forget_all() { followed_.clear(); }
+  bool follows(const AttemptOnNode& of) const { return followed_.contains(of); }
+  // While nobody may be told nothing is looked at: what was read once is not read again.
+  void pause() { paused_ = true; }
+  void go_on() { paused_ = false; }
   Async<void> run(async::StopToken stop);
 
  private:
+  // The worker's alone while it looks at it; whoever is forgotten meanwhile is not told of.
+  using Followed = std::pair<AttemptOnNode, std::shared_ptr<AttemptMetrics>>;
+
+  static Reports look_at(const std::vector<Followed>& all);
+  static Reports end_of(const std::vector<Followed>& all);
+  bool is_followed(const Followed& each) const;
+  void tell(Reports reports);
+
   async::EventLoop& loop_;
   std::string home_;
   Tell tell_;
-  std::map<AttemptOnNode, AttemptMetrics> followed_;
+  std::unique_ptr<async::Worker> worker_;
+  std::map<AttemptOnNode, std::shared_ptr<AttemptMetrics>> followed_;
+  bool paused_ = false;
 };
 
 }  // namespace runnel::agent

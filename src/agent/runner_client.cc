@@ -110,7 +110,7 @@ Result<std::optional<Message>> RunnerClient::take_message() {
   return std::optional<Message>(std::move(message));
 }
 
-Async<void> RunnerClient::serve(async::StopToken stop, std::function<void(Message)> on_message) {
+Async<void> RunnerClient::serve(async::StopToken stop, OnMessage on_message) {
   CHECK(connected_, "serve() needs a connection");
   std::vector<async::Stoppable<void>> both;
   both.emplace_back(
@@ -123,12 +123,13 @@ Async<void> RunnerClient::serve(async::StopToken stop, std::function<void(Messag
   co_return std::move(ended.result);
 }
 
-Async<void> RunnerClient::read_all(async::StopToken stop, std::function<void(Message)> on_message) {
+Async<void> RunnerClient::read_all(async::StopToken stop, OnMessage on_message) {
   const async::StopCallback interrupt(stop, [this] { stream_->interrupt(); });
   while (true) {
     std::optional<Message> message = CO_TRY(take_message());
     if (message) {
-      on_message(*std::move(message));
+      Result<void> handled = co_await on_message(*std::move(message));
+      CO_TRY(std::move(handled));
       continue;
     }
     Result<void> filled = co_await fill();

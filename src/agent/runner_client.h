@@ -36,10 +36,13 @@ struct RunnerClientOptions {
 // Lifetime: connect() and serve() run in a gate that is closed before destruction.
 class RunnerClient {
  public:
+  // What it waits for holds back the messages that follow; its error ends the connection.
+  using OnMessage = std::function<Async<void>(Message)>;
+
   RunnerClient(async::EventLoop& loop, RunnerClientOptions options);
 
   Async<Welcome> connect(async::StopToken stop);
-  Async<void> serve(async::StopToken stop, std::function<void(Message)> on_message);
+  Async<void> serve(async::StopToken stop, OnMessage on_message);
   void send(const Message& message);
   bool connected() const { return connected_; }
 
@@ -55,7 +58,7 @@ class RunnerClient {
   Async<Welcome> greet(async::StopToken stop);
   Async<void> fill();
   Result<std::optional<Message>> take_message();
-  Async<void> read_all(async::StopToken stop, std::function<void(Message)> on_message);
+  Async<void> read_all(async::StopToken stop, OnMessage on_message);
   Async<void> write_all(async::StopToken stop);
 
   async::EventLoop& loop_;

@@ -37,6 +37,13 @@ Duration used_meanwhile(const UsageSample& before, pid_t pid, const UsageSample:
   return same ? now.cpu - earlier->second.cpu : now.cpu;
 }
 
+void add_gpus(const GpuSample& gpus, pid_t pid, model::TaskUsage& use) {
+  const auto found = gpus.find(pid);
+  const GpuUse used = found == gpus.end() ? GpuUse() : found->second;
+  use.milli_gpus = use.milli_gpus.value_or(0) + used.percent * 10;
+  use.gpu_memory = use.gpu_memory.value_or(Bytes()) + used.memory;
+}
+
 }  // namespace
 
 UsageSample sample_usage(const JobId& job) {
@@ -53,7 +60,7 @@ UsageSample sample_usage(const JobId& job) {
 }
 
 std::vector<model::TaskUsage> usage_between(const UsageSample& before, const UsageSample& after,
-                                            Duration window) {
+                                            Duration window, const std::optional<GpuSample>& gpus) {
   CHECK(window > Duration(), "nothing is used in no time");
   std::map<std::tuple<std::string, TaskIndex, AttemptNumber>, model::TaskUsage> uses;
   for (const auto& [pid, process] : after.processes) {
@@ -63,6 +70,7 @@ std::vector<model::TaskUsage> usage_between(const UsageSample& before, const Usa
     ++use.processes;
     use.memory = use.memory + process.memory;
     use.milli_cpus += used_meanwhile(before, pid, process).millis() * 1'000 / window.millis();
+    if (gpus) add_gpus(*gpus, pid, use);
   }
   std::vector<model::TaskUsage> found;
   found.reserve(uses.size());

@@ -3,8 +3,10 @@
 #include <sys/types.h>
 
 #include <map>
+#include <optional>
 #include <vector>
 
+#include "agent/gpu_reader.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "model/usage.h"
@@ -26,8 +28,8 @@ struct UsageSample {
 UsageSample sample_usage(const JobId& job);
 
 // What was used between two samples that lie `window` apart, by step, task and attempt. Processes
-// that ended meanwhile are left out.
+// that ended meanwhile are left out. `gpus`: nothing where no GPU can be asked.
 std::vector<model::TaskUsage> usage_between(const UsageSample& before, const UsageSample& after,
-                                            Duration window);
+                                            Duration window, const std::optional<GpuSample>& gpus);
 
 }  // namespace runnel::agent

@@ -53,12 +53,26 @@ TEST(UsageReader, AddsUpTheProcessesOfAnAttempt) {
   after.processes[1] = process(0, Duration::millis(600), Bytes::mebi(2));
   after.processes[2] = process(0, Duration::millis(250), Bytes::mebi(3));
   after.processes[3] = process(1, Duration(), Bytes::mebi(4));
-  const auto uses = usage_between(before, after, Duration::millis(500));
+  const auto uses = usage_between(before, after, Duration::millis(500), std::nullopt);
   ASSERT_EQ(uses.size(), 2u);
   EXPECT_EQ(uses[0].milli_cpus, 1'500) << "half a second of the old one, a quarter of the new one";
   EXPECT_EQ(uses[0].processes, 2);
   EXPECT_EQ(uses[0].memory, Bytes::mebi(5));
   EXPECT_EQ(uses[1].milli_cpus, 0);
+  EXPECT_EQ(uses[1].milli_gpus, std::nullopt);
+}
+
+TEST(UsageReader, AddsUpTheGpusOfAnAttempt) {
+  UsageSample now;
+  now.processes[1] = process(0, Duration(), Bytes());
+  now.processes[2] = process(0, Duration(), Bytes());
+  now.processes[3] = process(1, Duration(), Bytes());
+  const GpuSample gpus{{1, {90, Bytes::mebi(7)}}, {2, {80, Bytes::mebi(1)}}, {9, {30, Bytes()}}};
+  const auto uses = usage_between({}, now, Duration::millis(500), gpus);
+  ASSERT_EQ(uses.size(), 2u);
+  EXPECT_EQ(uses[0].milli_gpus, 1'700);
+  EXPECT_EQ(uses[0].gpu_memory, Bytes::mebi(8));
+  EXPECT_EQ(uses[1].milli_gpus, 0) << "there are GPUs, and it uses none";
 }
 
 TEST(UsageReader, ANumberThatIsUsedAgainIsAnotherProcess) {
@@ -66,7 +80,7 @@ TEST(UsageReader, ANumberThatIsUsedAgainIsAnotherProcess) {
   UsageSample after;
   before.processes[1] = process(0, Duration::seconds(100), Bytes());
   after.processes[1] = process(1, Duration::millis(50), Bytes());
-  const auto uses = usage_between(before, after, Duration::millis(100));
+  const auto uses = usage_between(before, after, Duration::millis(100), std::nullopt);
   ASSERT_EQ(uses.size(), 1u);
   EXPECT_EQ(uses[0].milli_cpus, 500);
 }
@@ -80,7 +94,7 @@ TEST(UsageReader, FindsTasksAndSeesWhoIsBusy) {
   const UsageSample after = sample_usage(job());
   const auto window = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - begun);
-  const auto uses = usage_between(before, after, Duration::millis(window.count()));
+  const auto uses = usage_between(before, after, Duration::millis(window.count()), std::nullopt);
   ASSERT_EQ(uses.size(), 2u);
   EXPECT_EQ(uses[0].step, "train");
   EXPECT_EQ(uses[0].task, TaskIndex(3));

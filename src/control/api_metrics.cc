@@ -64,8 +64,9 @@ void write_usage(json::Writer& out, const brain::Lane& lane, const std::string& 
                  TaskIndex task, const brain::LiveAttempt& live, const model::TaskUsage* use) {
   out.begin_object().field("attempt", live.number.value());
   out.key("cpus").raw(use == nullptr ? "null" : cores(use->milli_cpus));
-  out.key("gpu").raw("null");
-  out.key("gpu_memory").raw("null");
+  const bool has_gpus = use != nullptr && use->milli_gpus && use->gpu_memory;
+  out.key("gpu").raw(has_gpus ? cores(*use->milli_gpus) : "null");
+  out.key("gpu_memory").raw(has_gpus ? std::to_string(use->gpu_memory->count()) : "null");
   out.key("memory").raw(use == nullptr ? "null" : std::to_string(use->memory.count()));
   out.key("nodes").begin_list();
   for (const NodeId& node : brain::nodes_of(lane.places)) out.text(node.str());

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace runnel::env {
+
+// A program that answers on its standard output and ends.
+struct Subprocess {
+  std::vector<std::string> argv;  // argv[0] is looked for along PATH.
+  Duration runs_at_most = Duration::seconds(5);
+  std::size_t bytes_max = std::size_t{1} << 20;  // Of its output, at least.
+};
+
+// Runs it with no input, with this process's environment, and returns what it wrote: kNotFound when
+// there is no such program, kTimeout when it did not end in time, kFull when it wrote too much, kIo
+// when it did not end with 0. What has not ended is killed with what it started. Blocks. Threads:
+// any; no other may wait for all children of this process.
+Result<std::string> output_of(const Subprocess& process);
+
+}  // namespace runnel::env
