@@ -498,4 +498,13 @@ bool all_ended(const StatusCounts& counts) {
 
 std::int64_t count_of(const StatusCounts& counts, Status status) { return counts[slot(status)]; }
 
+bool has_work(const State& state) {
+  if (!state.lanes.empty()) return true;
+  if (state.jobs.size() == state.finished.size()) return false;
+  return std::any_of(state.jobs.begin(), state.jobs.end(), [](const auto& entry) {
+    const Status status = entry.second.status;
+    return !model::is_end(status) && status != Status::kPaused;
+  });
+}
+
 }  // namespace runnel::brain

@@ -207,6 +207,8 @@ const Task* find_task(const State& state, const model::TaskRef& task);
 // What the step has cost up to `now`, its open lanes included.
 model::Cost spent_by(const Step& step, Time now);
 bool all_ended(const StatusCounts& counts);
+// Whether anything runs or waits; a halted job does neither.
+bool has_work(const State& state);
 std::int64_t count_of(const StatusCounts& counts, model::Status status);
 
 }  // namespace runnel::brain

@@ -18,6 +18,7 @@ struct Home {
   std::string secrets() const { return root + "/secrets"; }
   std::string nodes_file() const { return root + "/nodes.yaml"; }
   std::string version() const { return root + "/version"; }
+  std::string time() const { return root + "/time.json"; }
 };
 
 // The layout's version, written into each home.

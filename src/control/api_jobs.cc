@@ -149,7 +149,7 @@ Async<http::Reply> Api::submit(http::Request request) {
 
 // The document of a job in the state, or its record in the archive.
 Async<std::string> Api::document_of(JobId job, JobView view, std::optional<LiveMetrics> metrics) {
-  const Time now = controller_.clock().wall();
+  const Time now = controller_.writer().now();
   Result<std::string> live = co_await controller_.answer<std::string>(
       [job, view, now, metrics = std::move(metrics)](const LogWriter& writer) {
         auto found = writer.state().jobs.find(job);

@@ -249,14 +249,7 @@ Async<JobId> Controller::find_job(std::string prefix) {
   co_return JobId(matches.front());
 }
 
-bool Controller::unfinished() const {
-  if (!state().lanes.empty()) return true;
-  if (state().jobs.size() == state().finished.size()) return false;
-  return std::any_of(state().jobs.begin(), state().jobs.end(), [](const auto& entry) {
-    const model::Status status = entry.second.status;
-    return !model::is_end(status) && status != model::Status::kPaused;
-  });
-}
+bool Controller::unfinished() const { return brain::has_work(state()); }
 
 // --- Nodes.
 
@@ -354,7 +347,7 @@ Async<void> Controller::give_notice(NodeId node, Duration notice) {
         .with_hint("wait until it is back: runnel nodes");
   }
   // What is killed at the end of the notice is heard to end before the node counts as gone.
-  const Time leaves_at = clock_.wall() + notice + kLastWords;
+  const Time leaves_at = writer_->now() + notice + kLastWords;
   model::NodeNotice input{node, known->second.incarnation, leaves_at, "Preempted"};
   Result<Outcome> outcome = co_await writer_->decide(std::move(input));
   const Outcome decided = CO_TRY(std::move(outcome));

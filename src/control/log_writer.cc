@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "control/home_time.h"
 #include "json/writer.h"
 #include "model/codec.h"
 
@@ -81,8 +82,8 @@ Async<void> LogWriter::start() {
   last_batch_ = recovered_->head.last;
   events_since_snapshot_ = recovered_->events_since_snapshot;
   last_commit_ = clock_.boot() - options_.commit_interval_min;
-  opened_at_ = std::max(state().now, clock_.wall());
   opened_boot_ = clock_.boot();
+  begin_time();
   co_return loop_.spawn(gate_, run_commits());
 }
 
@@ -92,6 +93,14 @@ Result<void> LogWriter::open_log() {
   epoch_ = TRY(log_->acquire_lease());
   recovered_ = std::make_unique<Recovered>(TRY(recover(*log_)));
   return {};
+}
+
+// Without work nothing is measured, and the time of day may be set right.
+void LogWriter::begin_time() {
+  const std::optional<Time> kept =
+      brain::has_work(state()) ? kept_time(options_.time_file, clock_) : std::nullopt;
+  opened_at_ = std::max(state().now, kept.value_or(clock_.wall()));
+  if (!kept && !options_.time_file.empty()) keep_time(options_.time_file, opened_at_, clock_);
 }
 
 Async<void> LogWriter::stop() {

@@ -36,6 +36,7 @@ struct LogWriterOptions {
   std::int64_t snapshot_every_events = 50'000;
   Duration retry_after =
       Duration::seconds(1);  // Of what nodes reported, when the disk took nothing.
+  std::string time_file;     // See home_time.h; empty: a home that goes by the time of day.
 };
 
 // What became of one input.
@@ -171,6 +172,7 @@ class LogWriter {
   static Asker asker_of(const model::Input& input);
   Async<void> start();
   Result<void> open_log();
+  void begin_time();
   bool must_wait() const;
   Async<void> admit(Asker asker);
   void decide_now(const model::Input& input, Ticket& ticket);

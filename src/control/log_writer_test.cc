@@ -7,6 +7,7 @@
 #include "async/together.h"
 #include "brain/state.h"
 #include "control/testing/home.h"
+#include "env/testing/temporary_directory.h"
 
 namespace runnel::control {
 namespace {
@@ -99,6 +100,24 @@ TEST_F(LogWriterTest, KeepsNoBatchOfAnInputThatChangesNothing) {
   ASSERT_TRUE(refused->refusal);
   EXPECT_EQ(refused->refusal->code, Errc::kNotFound);
   EXPECT_EQ(watch_.storage->batches.size(), 1U);
+}
+
+TEST_F(LogWriterTest, CountsTimeSinceBootWhileThereIsWork) {
+  const env::testing::TemporaryDirectory folder;
+  options_.time_file = folder.file("time.json");
+  close();
+  open();
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  const Time before = writer_->now();
+  close();
+  clock_.advance(Duration::seconds(7));
+  clock_.set_wall(clock_.wall() + Duration::seconds(100'000));
+  open();
+  EXPECT_EQ(writer_->now(), before + Duration::seconds(7));
+  ASSERT_TRUE(decide(cancel_input("a")).ok());
+  close();
+  open();
+  EXPECT_EQ(writer_->now(), clock_.wall()) << "nothing is measured: the time is set right";
 }
 
 TEST_F(LogWriterTest, CommitsWhatGathersDuringACommitTogether) {

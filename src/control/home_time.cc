@@ -1,0 +1,62 @@
+#include "control/home_time.h"
+
+#include "env/files.h"
+#include "env/machine.h"
+#include "json/value.h"
+#include "json/writer.h"
+#include "model/fields.h"
+
+namespace runnel::control {
+
+// The stored form.
+struct KeptTime {
+  std::string boot_id;
+  Duration boot;  // When it was `time`.
+  Time time;
+};
+
+}  // namespace runnel::control
+
+namespace runnel::model {
+
+template <>
+struct Fields<control::KeptTime> {
+  static void visit(auto& visit, auto& kept) {
+    visit("boot", kept.boot);
+    visit("boot_id", kept.boot_id);
+    visit("time", kept.time);
+  }
+};
+
+}  // namespace runnel::model
+
+namespace runnel::control {
+namespace {
+
+Result<KeptTime> read_time(const std::string& path) {
+  const std::string text = TRY(env::read_file(path));
+  const json::Value document = TRY(json::parse(text));
+  return model::read_record<KeptTime>(document);
+}
+
+}  // namespace
+
+// Not synced: after a crash of the machine it is of another boot.
+void keep_time(const std::string& path, Time now, const env::Clock& clock) {
+  const Result<std::string> boot_id = env::boot_id();
+  if (!boot_id.ok() || !env::remove_file(path).ok()) return;
+  std::string text;
+  json::Writer out(text);
+  model::write_record(out, KeptTime{*boot_id, clock.boot(), now});
+  (void)env::append_file(path, text);
+}
+
+std::optional<Time> kept_time(const std::string& path, const env::Clock& clock) {
+  const Result<std::string> boot_id = env::boot_id();
+  const Result<KeptTime> kept = read_time(path);
+  if (!boot_id.ok() || !kept.ok() || kept->boot_id != *boot_id) return std::nullopt;
+  if (kept->boot > clock.boot()) return std::nullopt;
+  return kept->time + (clock.boot() - kept->boot);
+}
+
+}  // namespace runnel::control
