@@ -2,8 +2,9 @@
 
 usage: bench/search_quality.py [--seeds N] [--methods tpe,cma_es,gp] [--processes N] [--only-peers]
 
-Needs build/release/bin/search_bench. The first run makes build/bench-venv complete and then Optuna's studies, which
-take the better part of an hour; they are kept in build/search-quality.json (remove it when a problem has changed).
+Needs build/release/bin/search_bench. The first run makes build/bench-venv. Optuna's studies are in
+bench/tables/optuna-5.0.json; those that are missing there are made, which takes hours for all of them (remove the file
+when a problem has changed). The last table says what `auto` comes to beside the best of our samplers.
 """
 
 import argparse
@@ -12,12 +13,14 @@ import pathlib
 import statistics
 import subprocess
 import sys
+from multiprocessing.pool import ThreadPool
 
 from home import ROOT
 
 VENV = ROOT / "build/bench-venv"
 PACKAGES = ("optuna==5.0.0", "cmaes", "scipy", "scikit-learn", "torch")
 BENCH = ROOT / "build/release/bin/search_bench"
+TRIALS = {"gp": 100, "auto": 100}  # Of our studies; those of others take hundreds of times the cheapest of them.
 
 
 def enter_venv():
@@ -60,10 +63,12 @@ class Ours:
         return self.process.stdout.readline()
 
 
-def ours(problem, method, seeds):
-    from search_peers import BUDGETS, TRIALS
+def ours(problem, method, seeds, processes):
+    """The best values after each budget, one per seed, and milliseconds per trial."""
+    from search_peers import BUDGETS
     trials = TRIALS.get(method, max(BUDGETS))
-    studies = [Ours(problem, method, trials, seed) for seed in range(seeds)]
+    with ThreadPool(processes) as pool:  # Each study is a process of its own.
+        studies = pool.map(lambda seed: Ours(problem, method, trials, seed), range(seeds))
     best = {budget: [min(study.values[:budget]) for study in studies] for budget in BUDGETS if budget <= trials}
     return best, statistics.mean(study.millis for study in studies)
 
@@ -79,22 +84,28 @@ def peer(known, problem, kinds, budget):
     return min(found)[1:] if found else None
 
 
-def compared(method, seeds, known):
+def compared(problem, method, measured, known):
+    """A row per budget for which there are studies of Optuna."""
     from scipy.stats import mannwhitneyu
     from search_peers import PEERS
-    from search_problems import all_problems
-    for problem in all_problems():
-        best, millis = ours(problem, method, seeds)
-        for budget, values in best.items():
-            other = peer(known, problem, PEERS[method], budget)
-            if other is None:
-                print(f"{method:<7} {problem.name:<17} {budget:>4}  {statistics.median(values) - problem.best:9.5f}  "
-                      f"{millis:8.3f} ms   (nothing to compare with)", flush=True)
-                continue
-            yield {"method": method, "problem": problem.name, "budget": budget,
-                   "ours": statistics.median(values) - problem.best,
-                   "theirs": statistics.median(other[0]) - problem.best, "kind": other[2],
-                   "millis": millis, "their_millis": other[1], "p": mannwhitneyu(values, other[0]).pvalue}
+    best, millis = measured
+    for budget, values in best.items():
+        other = peer(known, problem, PEERS[method], budget)
+        if other is None:
+            continue
+        yield {"method": method, "problem": problem.name, "budget": budget,
+               "ours": statistics.median(values) - problem.best,
+               "theirs": statistics.median(other[0]) - problem.best, "kind": other[2],
+               "millis": millis, "their_millis": other[1], "p": mannwhitneyu(values, other[0]).pvalue}
+
+
+def print_auto(problem, measured, methods):
+    for budget, values in measured["auto"][0].items():
+        singles = {method: statistics.median(measured[method][0][budget]) - problem.best
+                   for method in methods if budget in measured[method][0]}
+        best = min(singles, key=singles.get)
+        print(f"{problem.name:<17} {budget:>4}  {statistics.median(values) - problem.best:9.5f}  "
+              f"{singles[best]:9.5f}  {best}")
 
 
 def verdicts(rows):
@@ -109,6 +120,7 @@ def verdicts(rows):
 def main():
     enter_venv()
     import search_peers
+    import search_problems
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--methods", default="random,tpe,cma_es,gp")
@@ -119,13 +131,20 @@ def main():
     known = search_peers.results(0 if arguments.cached else arguments.seeds, arguments.processes)
     if arguments.only_peers:
         return
-    rows = [row for method in arguments.methods.split(",") for row in compared(method, arguments.seeds, known)]
+    methods, problems = arguments.methods.split(","), search_problems.all_problems()
+    measured = {problem.name: {method: ours(problem, method, arguments.seeds, arguments.processes)
+                               for method in [*methods, "auto"]} for problem in problems}
+    rows = [row for method in methods for problem in problems
+            for row in compared(problem, method, measured[problem.name][method], known)]
     verdicts(rows)
     print(f"{'method':<7} {'problem':<17} {'n':>4}  {'ours':>9}  {'Optuna':>9}  {'kind':<9}  {'Holm p':>7}  "
           f"{'ours ms':>8}  {'Optuna ms':>9}")
     for row in rows:
         print(f"{row['method']:<7} {row['problem']:<17} {row['budget']:>4}  {row['ours']:9.5f}  {row['theirs']:9.5f}  "
               f"{row['kind']:<9}  {row['holm']:7.3f}  {row['millis']:8.3f}  {row['their_millis']:9.3f}  {row['verdict']}")
+    print(f"\n{'problem':<17} {'n':>4}  {'auto':>9}  {'best':>9}  which")
+    for problem in problems:
+        print_auto(problem, measured[problem.name], methods)
 
 
 if __name__ == "__main__":
