@@ -98,7 +98,10 @@ bool explain_backoff(const Question& ask, Wait& wait) {
   wait.message = "task " + std::to_string(task.value()) + " tries again at " + rfc3339(at) +
                  ", in " + human(at - ask.now) + ", after attempt " +
                  std::to_string(kept == nullptr ? 0 : kept->attempts.value()) + why;
-  wait.remedy = "a shorter retry.backoff would start it sooner";
+  wait.remedy = kept != nullptr && kept->losses > 0
+                    ? "runnel show " + ask.job.id.str() + " --step " + ask.spec().name +
+                          " --task " + std::to_string(task.value()) + " tells what went wrong"
+                    : "a shorter retry.backoff would start it sooner";
   return true;
 }
 

@@ -19,22 +19,6 @@ bool waits(const Task& task) {
          (task.status == Status::kQueued || task.status == Status::kRecovering);
 }
 
-std::int64_t left(std::int64_t has, std::int64_t used) {
-  return std::max<std::int64_t>(0, has - used);
-}
-
-// A node that rejoined smaller than what runs on it has nothing free, not less than nothing.
-model::Resources left_of(const model::Resources& capacity, const model::Resources& used) {
-  model::Resources free = capacity;
-  free.milli_cpus = left(free.milli_cpus, used.milli_cpus);
-  free.memory = Bytes::count(left(free.memory.count(), used.memory.count()));
-  for (auto& [name, count] : free.accelerators) {
-    auto taken = used.accelerators.find(name);
-    if (taken != used.accelerators.end()) count = left(count, taken->second);
-  }
-  return free;
-}
-
 template <typename... Handlers>
 struct Overloaded : Handlers... {
   using Handlers::operator()...;
@@ -308,7 +292,9 @@ void Index::settle_host(const State& state, const NodeId& id) {
   model::Resources used;
   for (LaneId lane : lanes_on[id]) used.add(held_.at(lane).amounts.at(id));
   sched::Host host = idle_host(node);
-  host.free = left_of(node.info.capacity, used);
+  // A node that joined again smaller than what runs on it has nothing free, not less than nothing.
+  host.free = node.info.capacity.beyond(used);
+  host.overdrawn = used.beyond(node.info.capacity);
   cluster.join(std::move(host));
 }
 

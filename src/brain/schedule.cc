@@ -68,9 +68,11 @@ bool contended(const Turn& turn, const Lane& lane, const StepKey& key) {
   return false;
 }
 
-bool nodes_up(const Turn& turn, const Lane& lane) {
+// A node that came back smaller than what runs on it gets nothing more until that has ended.
+bool nodes_take_more(const Turn& turn, const Lane& lane) {
   return std::all_of(lane.places.begin(), lane.places.end(), [&](const model::Place& place) {
-    return turn.index().cluster.find(place.node) != nullptr;
+    const sched::Host* host = turn.index().cluster.find(place.node);
+    return host != nullptr && host->overdrawn == model::Resources();
   });
 }
 
@@ -89,7 +91,7 @@ void refill_lane(Turn& turn, LaneId id) {
   const std::int64_t waiting = waiting_tasks(turn, key);
   const bool may_extend =
       !lane.outside() && waiting > 0 && may_run(turn.state().jobs.at(key.job), key.step) &&
-      nodes_up(turn, lane) && !stands_still(turn, lane) && !contended(turn, lane, key);
+      nodes_take_more(turn, lane) && !stands_still(turn, lane) && !contended(turn, lane, key);
   if (may_extend) {
     const std::int64_t ahead = ahead_of(turn, key);
     // Refilling at half keeps the number of events low.

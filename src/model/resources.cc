@@ -99,6 +99,17 @@ Resources Resources::times(std::int64_t factor) const {
   return out;
 }
 
+Resources Resources::beyond(const Resources& other) const {
+  Resources out;
+  out.milli_cpus = std::max<std::int64_t>(0, milli_cpus - other.milli_cpus);
+  out.memory = Bytes::count(std::max<std::int64_t>(0, memory.count() - other.memory.count()));
+  for (const auto& [name, count] : accelerators) {
+    const std::int64_t more = count - count_of(other.accelerators, name);
+    if (more > 0) out.accelerators[name] = more;
+  }
+  return out;
+}
+
 // A kind of accelerator of which there is none has no entry, so that equal amounts compare equal
 // whatever way they were reached.
 void Resources::add(const Resources& other) {

@@ -24,6 +24,8 @@ struct Resources {
   std::int64_t times_in(const Resources& free, std::int64_t limit) const;
   // An amount beyond 64 bits stays at their most, which fits in nothing.
   Resources times(std::int64_t factor) const;
+  // What of this exceeds `other`; nothing where it does not.
+  Resources beyond(const Resources& other) const;
   void add(const Resources& other);
   void subtract(const Resources& other);
 

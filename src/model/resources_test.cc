@@ -61,6 +61,14 @@ TEST(Resources, AddAndSubtractUndoEachOther) {
   EXPECT_EQ(free, start);
 }
 
+TEST(Resources, BeyondIsWhatExceeds) {
+  const Resources some = of(3000, Bytes::gibi(4), {{"H100", 2}, {"A100", 1}});
+  const Resources other = of(1000, Bytes::gibi(8), {{"H100", 3}});
+  EXPECT_EQ(some.beyond(other), of(2000, Bytes(), {{"A100", 1}}));
+  EXPECT_EQ(other.beyond(some), of(0, Bytes::gibi(4), {{"H100", 1}}));
+  EXPECT_EQ(some.beyond(some), Resources());
+}
+
 TEST(Resources, ZeroOfAnAcceleratorIsNoEntry) {
   Resources some = of(1, Bytes(), {});
   some.add(of(0, Bytes(), {{"H100", 0}}));

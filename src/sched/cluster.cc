@@ -23,8 +23,10 @@ void Cluster::take(const NodeId& id, const model::Resources& amount) {
 void Cluster::give_back(const NodeId& id, const model::Resources& amount) {
   auto found = hosts_.find(id);
   if (found == hosts_.end()) return;
-  found->second.free.add(amount);
-  CHECK(found->second.free.fits_in(found->second.capacity), "more given back than was taken");
+  Host& host = found->second;
+  host.free.add(amount.beyond(host.overdrawn));
+  host.overdrawn = host.overdrawn.beyond(amount);
+  CHECK(host.free.fits_in(host.capacity), "more given back than was taken");
 }
 
 const Host* Cluster::find(const NodeId& id) const {

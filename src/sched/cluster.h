@@ -23,6 +23,9 @@ struct Host {
   model::Resources free;
   Sharing sharing = Sharing::kOnePlacePerGang;
   Tenure tenure = Tenure::kLasting;
+  // Held beyond the capacity, by what began before the host shrank: given back before anything is
+  // free again.
+  model::Resources overdrawn = {};
 };
 
 // The hosts that are up, and what is free on each.

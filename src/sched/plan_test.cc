@@ -110,6 +110,22 @@ TEST(Cluster, RefusesToOversubscribe) {
   EXPECT_DEATH(cluster.take(NodeId("a"), two), "oversubscribed");
 }
 
+TEST(Cluster, AHostThatShrankIsFreeWhenItsDebtIsPaid) {
+  Host shrunk = host("a", 2);
+  model::Resources one;
+  one.milli_cpus = 1000;
+  shrunk.free = {};
+  shrunk.overdrawn = one;  // Three places of one processor each began when it had three.
+  Cluster cluster = cluster_of({shrunk});
+  cluster.give_back(NodeId("a"), one);
+  EXPECT_FALSE(place(request(1, 1), cluster).has_value());
+  cluster.give_back(NodeId("a"), one);
+  EXPECT_TRUE(place(request(1, 1), cluster).has_value());
+  EXPECT_FALSE(place(request(1, 2), cluster).has_value());
+  cluster.give_back(NodeId("a"), one);
+  EXPECT_EQ(cluster.find(NodeId("a"))->free, cluster.find(NodeId("a"))->capacity);
+}
+
 TEST(Plan, OlderFirstThenBackfillWhilePatienceLasts) {
   Cluster cluster = cluster_of({host("a", 2), host("b", 1)});
   std::vector<Request> queue = {request(1, 2, 1), request(2, 1, 2), request(1, 1, 3)};

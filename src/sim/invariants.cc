@@ -21,16 +21,32 @@ const model::StepSpec& spec_at(const std::map<JobId, std::shared_ptr<const model
   return specs.at(job)->steps.at(static_cast<std::size_t>(step.value()));
 }
 
-std::string check_capacity(const brain::State& state) {
+// The nodes of lanes that were given tasks.
+std::set<NodeId> filled_by(const std::vector<model::Event>& events, const brain::State& state) {
+  std::set<NodeId> filled;
+  for (const model::Event& event : events) {
+    const auto* extended = std::get_if<model::LaneExtended>(&event);
+    if (extended == nullptr) continue;
+    const auto lane = state.lanes.find(extended->lane);
+    if (lane == state.lanes.end()) continue;
+    for (const model::Place& place : lane->second.places) filled.insert(place.node);
+  }
+  return filled;
+}
+
+// What is begun has room. What was there may be more than a node has that came back smaller.
+std::string check_capacity(const std::vector<model::Event>& events, const brain::State& state) {
+  const std::set<NodeId> filled = filled_by(events, state);
+  if (filled.empty()) return "";
   std::map<NodeId, model::Resources> used;
   for (const auto& [id, lane] : state.lanes) {
     for (const model::Place& place : lane.places) {
       used[place.node].add(brain::held_by(state, lane, place));
     }
   }
-  for (const auto& [node, amount] : used) {
-    if (!amount.fits_in(state.nodes.at(node).info.capacity)) {
-      return "node " + node.str() + " is over its capacity: " + amount.describe();
+  for (const auto& [id, node] : state.nodes) {
+    if (filled.contains(id) && !used[id].fits_in(node.info.capacity)) {
+      return "node " + id.str() + " is over its capacity: " + used[id].describe();
     }
   }
   return "";
@@ -131,7 +147,6 @@ std::string check_budgets(const std::vector<model::Event>& events, const brain::
 }  // namespace
 
 std::string check_state(const brain::State& state) {
-  if (std::string broken = check_capacity(state); !broken.empty()) return broken;
   for (const auto& [id, lane] : state.lanes) {
     if (std::string broken = check_lane(state, lane); !broken.empty()) return broken;
   }
@@ -151,6 +166,7 @@ std::string Invariants::after(const model::Input& input, const std::vector<model
     if (std::string broken = see(event); !broken.empty()) return broken;
   }
   if (std::string broken = check_budgets(events, state); !broken.empty()) return broken;
+  if (std::string broken = check_capacity(events, state); !broken.empty()) return broken;
   return check_state(state);
 }
 

@@ -363,6 +363,16 @@ void SimNode::reboot(Duration down) {
   agenda_.after(down, [this] { up_ = !removed_; });
 }
 
+void SimNode::resize(std::int64_t milli_cpus) {
+  CHECK(milli_cpus > 0, "a node without a processor");
+  model::Resources& capacity = info_.capacity;
+  capacity.memory = Bytes::count(capacity.memory.count() / capacity.milli_cpus * milli_cpus);
+  for (auto& [name, count] : capacity.accelerators) {
+    count = std::max<std::int64_t>(1, count * milli_cpus / capacity.milli_cpus);
+  }
+  capacity.milli_cpus = milli_cpus;
+}
+
 void SimNode::remove() {
   removed_ = true;
   up_ = false;

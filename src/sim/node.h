@@ -60,6 +60,8 @@ class SimNode {
   void freeze(Duration lasts);
   void preempt(Duration gone);
   void remove();
+  // It has so much from its next join on, and as much of all else in proportion.
+  void resize(std::int64_t milli_cpus);
   void lie();
   // Ranks that run or begin within this time have the ailment.
   void ail(model::Ailment ailment, Duration lasts);

@@ -18,13 +18,13 @@ constexpr std::uint64_t kHealthStream = 0x4EA174;
 constexpr std::int64_t kAilingWindowMillis = 8'000;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
-    "control-crash", "control-freeze", "torn-tail", "disk-full",  "runner-kill", "node-reboot",
-    "node-freeze",   "partition",      "storm",     "lying-node", "preemption",  "client-crash",
-    "clock-jump",    "node-removed",   "hung-rank", "not-finite", "slow-rank"};
+    "control-crash", "control-freeze", "torn-tail",    "disk-full",  "runner-kill", "node-reboot",
+    "node-freeze",   "partition",      "storm",        "lying-node", "preemption",  "client-crash",
+    "clock-jump",    "node-removed",   "node-resized", "hung-rank",  "not-finite",  "slow-rank"};
 
 // Of these there is always enough for what anybody may ask.
 constexpr std::size_t kLastingNodes = 4;
-static_assert(kLastingNodes < kNodesMin, "no node can be removed");
+static_assert(kLastingNodes < kNodesMin, "no node can be removed or resized");
 
 Time start_of_time() { return Time::from_millis(1'700'000'000'000); }
 
@@ -220,7 +220,9 @@ void add_faults(Dice& dice, Scenario& scenario) {
         Duration::millis(dice.chance(500) ? dice.between(10, 500) : dice.between(500, 8'000));
     fault.node = static_cast<std::size_t>(
         dice.between(0, static_cast<std::int64_t>(scenario.nodes.size()) - 1));
-    if (fault.kind == FaultKind::kNodeRemoved) fault.node = std::max(fault.node, kLastingNodes);
+    const bool for_good =
+        fault.kind == FaultKind::kNodeRemoved || fault.kind == FaultKind::kNodeResized;
+    if (for_good) fault.node = std::max(fault.node, kLastingNodes);
     kinds.insert(fault.kind);
     scenario.faults.push_back(fault);
     scenario.faults_end = std::max(scenario.faults_end, fault.at + fault.lasts);

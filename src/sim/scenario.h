@@ -31,13 +31,14 @@ enum class FaultKind : std::uint8_t {
   kClientCrash,  // A client dies between asking and hearing the answer, and asks again.
   kClockJump,    // The daemon's wall clock jumps back or forth by up to an hour.
   kNodeRemoved,  // The node is gone for good: the home's file lacks it when the daemon comes back.
+  kNodeResized,  // The node is another size when the daemon comes back; what runs there goes on.
   kHungRank,     // Ranks on the node that run or begin in this time hang, for good where the policy
                  // ends them; only in steps that look for it, as the next two.
   kNotFinite,    // Ranks on the node report NaN.
   kSlowRank,     // Ranks on the node lag behind those of their gang.
 };
-inline constexpr int kFaultKinds = 17;
-inline constexpr int kCommonFaultKinds = 14;  // What may strike any schedule.
+inline constexpr int kFaultKinds = 18;
+inline constexpr int kCommonFaultKinds = 15;  // What may strike any schedule.
 std::string_view to_string(FaultKind kind);
 
 struct Fault {

@@ -149,6 +149,9 @@ class World {
         node.remove();
         declared_.erase(node.info().id);
         return control_.crash(fault.lasts, false);
+      case FaultKind::kNodeResized:
+        node.resize(dice_.between(1, 8) * 500);
+        return control_.crash(fault.lasts, false);
       case FaultKind::kHungRank: return node.ail(model::Ailment::kHung, fault.lasts);
       case FaultKind::kNotFinite: return node.ail(model::Ailment::kNotFinite, fault.lasts);
       case FaultKind::kSlowRank: return node.ail(model::Ailment::kSlow, fault.lasts);

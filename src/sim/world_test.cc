@@ -266,17 +266,21 @@ TEST(Invariants, MissNoNodeOverItsCapacity) {
   join.node.id = NodeId("n");
   join.node.capacity.milli_cpus = 1000;
   join.incarnation = Incarnation("1");
-  brain.decide(join, Time());
+  Invariants small;
+  EXPECT_EQ(small.after(join, brain.decide(join, Time()).events, brain.state()), "");
+  Invariants smaller = small;
+  Invariants idle = small;
   model::Submit submit;
   submit.job = JobId("a");
   auto spec = std::make_shared<model::JobSpec>(*submitted("a").spec);
   spec->steps[0].resources.milli_cpus = 1000;
   submit.spec = spec;
-  brain.decide(submit, Time());
+  const std::vector<model::Event> opened = brain.decide(submit, Time()).events;
   brain::State state = brain.state();
-  EXPECT_EQ(check_state(state), "");
+  EXPECT_EQ(small.after(submit, opened, state), "");
   state.nodes.at(NodeId("n")).info.capacity.milli_cpus = 500;
-  EXPECT_NE(check_state(state), "");
+  EXPECT_NE(smaller.after(submit, opened, state), "");
+  EXPECT_EQ(idle.after(join, {}, state), "") << "it came back smaller, and nothing opens there";
 }
 
 TEST(Invariants, MissNoRetryThatNobodyLookedAt) {

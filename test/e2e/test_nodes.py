@@ -31,3 +31,29 @@ run: |
     next(runnel.home.rglob("started")).with_name("go").touch()
     assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert len(lines_of(runnel, "started")) == 3, "one of the two began again, on the node that is left"
+
+
+def test_a_node_that_comes_back_smaller_keeps_what_it_runs(runnel):
+    runnel.home.mkdir()
+    (runnel.home / "nodes.yaml").write_text("nodes: [{name: a, cpus: 3, memory: 3GB}]\n")
+    job = runnel.up("""
+foreach: [1, 2, 3, 4]
+resources: {cpus: 1}
+run: |
+  echo {{item}} >> $RUNNEL_JOB_DIR/started
+  while ! test -e $RUNNEL_JOB_DIR/go{{item}}; do sleep 0.1; done
+""")
+    runnel.until(lambda: sorted(lines_of(runnel, "started")) == ["1", "2", "3"])
+    (runnel.home / "nodes.yaml").write_text(ONE)
+    os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    assert runnel.job(job)["counts"]["RUNNING"] == 3
+    assert "needs a node with 1 cpu" in runnel.run("explain", job)
+    folder = next(runnel.home.rglob("started")).parent
+    for item in (1, 2):
+        (folder / f"go{item}").touch()
+    runnel.until(lambda: runnel.job(job)["counts"].get("SUCCEEDED") == 2)
+    assert lines_of(runnel, "started")[3:] == [], "one still runs, on the one processor that is left"
+    (folder / "go4").touch()
+    (folder / "go3").touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert sorted(lines_of(runnel, "started")) == ["1", "2", "3", "4"]
