@@ -30,7 +30,7 @@ run() { # NAME WHAT FILE FLAGS
   local start code=0 out
   start=$(date +%s.%N)
   echo "--- runnel run ${*:4} $3"
-  out=$(runnel run "${@:4}" "$here/$3" | tee /dev/stderr) || code=$?
+  out=$(runnel run "${@:4}" "$here/$3" | tee -a /dev/stderr) || code=$?
   row "$1" "$2" "$start" "$code" "$(tail -n 1 <<<"$out")"
 }
 

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::string_view kDefaultCheckpointDir = "checkpoint";
 
+constexpr std::int32_t kCannotRun = 126;  // As a shell's.
+
 // What the kernel hands to one program, and far more than a frame needs.
 constexpr std::size_t kOrderBytesMax = 8 << 20;
 
@@ -381,13 +383,15 @@ void Agent::take_start(const NodeId& node, const model::StartOrder& order) {
   const AttemptOnNode of{node, order.attempt};
   if (known_.contains(of)) return;
   Result<PlaceStart> place = place_of(node, order);
-  if (!place.ok()) return refuse(node, order, place.error().to_string());
+  if (!place.ok()) return refuse(node, order, place.error());
   if (waiting_.size() + preparing_.size() >= kWaitingMax) {
-    return refuse(node, order, "more than " + std::to_string(kWaitingMax) + " attempts wait here");
+    return refuse(
+        node, order,
+        Error(Errc::kFull, "more than " + std::to_string(kWaitingMax) + " attempts wait here"));
   }
   if (order.first_rank == 0) {
     const Result<void> followed = follow_metrics(of, order);
-    if (!followed.ok()) return refuse(node, order, followed.error().to_string());
+    if (!followed.ok()) return refuse(node, order, followed.error());
   }
   known_[of].ranks_left = order.rank_count;
   job_begins(order.attempt.task.job);
@@ -412,7 +416,7 @@ Async<void> Agent::prepare(AttemptOnNode of, std::int64_t preparation, Checkpoin
     waiting_.push_back(std::move(place));
     if (ready_) hand_over();
   } else {
-    give_up(place, made.error().to_string());
+    give_up(place, made.error());
   }
   co_return {};
 }
@@ -473,7 +477,10 @@ Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& 
   return place;
 }
 
-void Agent::refuse(const NodeId& node, const model::StartOrder& order, const std::string& message) {
+// An order that is wrong ends as a command that cannot run; what is missing just now is tried
+// again.
+void Agent::refuse(const NodeId& node, const model::StartOrder& order, const Error& error) {
+  const bool wrong = error.code == Errc::kInvalid;
   std::vector<model::RankReport> reports;
   for (std::int32_t i = 0; i < order.rank_count; ++i) {
     model::RankReport report;
@@ -481,8 +488,9 @@ void Agent::refuse(const NodeId& node, const model::StartOrder& order, const std
     report.rank = order.first_rank + i;
     report.ended = true;
     report.ended_at = clock_.wall();
-    report.cause = model::EndCause::kNotStarted;
-    report.message = message;
+    report.cause = wrong ? model::EndCause::kExited : model::EndCause::kNotStarted;
+    report.code = wrong ? kCannotRun : 0;
+    report.message = error.to_string();
     reports.push_back(std::move(report));
   }
   // Later: control must not be called back while it hands us orders.
@@ -522,10 +530,10 @@ std::optional<PlaceStart> Agent::take_waiting(const AttemptOnNode& of) {
 void Agent::withdraw(const AttemptOnNode& of) {
   const std::optional<PlaceStart> place = take_waiting(of);
   CHECK(place.has_value(), "an attempt neither waits nor was handed over");
-  give_up(*place, "stopped before it started");
+  give_up(*place, Error(Errc::kCancelled, "stopped before it started"));
 }
 
-void Agent::give_up(const PlaceStart& place, const std::string& message) {
+void Agent::give_up(const PlaceStart& place, const Error& error) {
   const AttemptOnNode of{place.node, place.attempt};
   model::StartOrder order;
   order.attempt = place.attempt;
@@ -535,7 +543,7 @@ void Agent::give_up(const PlaceStart& place, const std::string& message) {
   metrics_.forget(of);
   health_.forget(of.attempt);
   job_goes_on(of.attempt.task.job, -1);
-  refuse(of.node, order, message);
+  refuse(of.node, order, error);
 }
 
 // In batches of a bounded size, as long as the runner has room.

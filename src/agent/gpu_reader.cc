@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-Words words_of(std::string_view line) {
+Words table_words(std::string_view line) {
   constexpr std::string_view kBlank = " \t\r";
   Words words;
   while (true) {
@@ -57,7 +57,7 @@ Result<GpuSample> parse_gpu_table(std::string_view text) {
   Columns columns;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const Words words = words_of(text.substr(0, end));
+    const Words words = table_words(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (words.empty()) continue;
     if (words[0] == "#") {

@@ -54,7 +54,7 @@ Async<MetricsWatch::Reports> MetricsWatch::finish(std::vector<AttemptOnNode> end
   std::vector<Followed> done;
   for (const AttemptOnNode& of : ended) {
     const auto found = followed_.find(of);
-    if (found != followed_.end()) done.push_back(*found);
+    if (found != followed_.end()) done.emplace_back(*found);
   }
   if (done.empty()) co_return Reports();
   Result<Reports> reports = co_await worker_->run([&done] { return end_of(done); });

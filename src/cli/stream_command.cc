@@ -70,7 +70,7 @@ std::string subject_of(const json::Value& event) {
   subject += "/" + std::to_string(number_of(of, "step"));
   if (&of == &event) return subject;
   return subject + "/" + std::to_string(number_of(of, "task")) + "#" +
-         std::to_string(number_of(of, "attempt", 1));
+         std::to_string(number_of(of, "number", 1));
 }
 
 bool is_machinery(std::string_view key) {

@@ -21,7 +21,7 @@ std::string submission_body(const JobSource& source) {
   std::string body;
   json::Writer out(body);
   out.begin_object();
-  out.field("owner", env::variable("USER").value_or(""));
+  out.field("owner", env::user_name());
   write_secrets(out, source.secrets);
   model::encode(out.key("spec"), source.spec);
   out.end_object();

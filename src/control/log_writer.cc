@@ -55,7 +55,7 @@ LogWriter::LogWriter(async::EventLoop& loop, env::Clock& clock, LogOpener opener
     : loop_(loop),
       clock_(clock),
       opener_(std::move(opener)),
-      options_(options),
+      options_(std::move(options)),
       work_(loop),
       phase_changed_(loop),
       retry_(loop),
@@ -65,7 +65,8 @@ LogWriter::~LogWriter() { CHECK(stopped_, "a log writer was destroyed before sto
 
 Async<std::unique_ptr<LogWriter>> LogWriter::open(async::EventLoop& loop, env::Clock& clock,
                                                   LogOpener opener, LogWriterOptions options) {
-  std::unique_ptr<LogWriter> writer(new LogWriter(loop, clock, std::move(opener), options));
+  std::unique_ptr<LogWriter> writer(
+      new LogWriter(loop, clock, std::move(opener), std::move(options)));
   Result<void> started = co_await writer->start();
   if (started.ok()) co_return writer;
   Result<void> stopped = co_await writer->stop();

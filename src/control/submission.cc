@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "control/submitted_spec.h"
 #include "hash/sha256.h"
 #include "json/read.h"
 #include "json/value.h"
@@ -106,6 +107,7 @@ Result<Submission> read_submission(std::string_view json_body) {
   TRY(reader.finish());
   submission.spec =
       std::make_shared<const model::JobSpec>(TRY(model::decode_job_spec(*spec, "spec")));
+  TRY(check_submitted(*submission.spec));
   if (secrets != nullptr) submission.secrets = TRY(read_values(*secrets));
   TRY(check_secrets(*submission.spec, submission.secrets));
   submission.fingerprint = fingerprint_of(submission);

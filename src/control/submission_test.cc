@@ -1,5 +1,7 @@
 #include "control/submission.h"
 
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "env/files.h"
@@ -44,6 +46,32 @@ TEST(Submission, TellsRepeatsByEverythingButTheValuesOfSecrets) {
   EXPECT_EQ(first, print(",\"secrets\":{\"env:TOKEN\":\"two\"}"));
   EXPECT_NE(first, print(",\"secrets\":{\"env:TOKEN\":\"one\"},\"owner\":\"ann\""));
   EXPECT_EQ(first.find("one"), std::string::npos);
+}
+
+TEST(Submission, RefusesWhatAFileIsRefusedFor) {
+  const auto field = [](const std::function<void(model::JobSpec&)>& change) {
+    model::JobSpec spec = spec_with_secret();
+    spec.steps[0].secrets.clear();
+    change(spec);
+    auto read = read_submission("{\"spec\":" + model::encode_text(spec) + "}");
+    return read.ok() ? std::string("taken") : read.error().field;
+  };
+  EXPECT_EQ(field([](auto&) {}), "taken");
+  EXPECT_EQ(field([](auto& spec) { spec.name = "../../x"; }), "spec.name");
+  EXPECT_EQ(field([](auto& spec) { spec.workdir = "here"; }), "spec.workdir");
+  EXPECT_EQ(field([](auto& spec) { spec.steps[0].name = "s/../t"; }), "spec.steps[0].name");
+  EXPECT_EQ(field([](auto& spec) { spec.steps[0].run = "echo {{nope}}"; }), "spec.steps[0].run");
+  EXPECT_EQ(field([](auto& spec) { spec.steps[0].run = "echo {{nope"; }), "spec.steps[0].run");
+  EXPECT_EQ(field([](auto& spec) { spec.steps[0].run = "echo {{task.index}} {{{{x}}"; }), "taken");
+  EXPECT_EQ(field([](auto& spec) { spec.steps[0].envs = {{"A", "{{b}}"}}; }),
+            "spec.steps[0].envs.A");
+  EXPECT_EQ(field([](auto& spec) { spec.steps[0].checkpoint = {.dir = "../x"}; }),
+            "spec.steps[0].checkpoint.dir");
+  EXPECT_EQ(field([](auto& spec) {
+              spec.steps[0].run = "";
+              spec.steps[0].command = {"echo", "{{best.other.x}}"};
+            }),
+            "spec.steps[0].command");
 }
 
 TEST(Submission, NamesTheFieldOfEachFault) {

@@ -1,6 +1,7 @@
 #include "env/process.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -122,6 +123,16 @@ std::optional<std::string> variable(const std::string& name) {
   const char* value = ::getenv(name.c_str());
   if (value == nullptr) return std::nullopt;
   return std::string(value);
+}
+
+std::string user_name() {
+  if (std::optional<std::string> name = variable("USER"); name && !name->empty()) return *name;
+  const uid_t user = ::geteuid();
+  std::array<char, 4096> space;
+  passwd entry{};
+  passwd* found = nullptr;
+  const int problem = ::getpwuid_r(user, &entry, space.data(), space.size(), &found);
+  return problem == 0 && found != nullptr ? found->pw_name : std::to_string(user);
 }
 
 std::vector<std::string> environment() {

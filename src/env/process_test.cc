@@ -1,6 +1,8 @@
 #include "env/process.h"
 
 #include <fcntl.h>
+#include <pwd.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,6 +172,38 @@ TEST(ProcessRuns, UntilItEnds) {
   EXPECT_EQ(::kill(child, 0), 0) << "nobody has waited for it";
   ::waitpid(child, nullptr, 0);
   EXPECT_FALSE(process_runs(child));
+}
+
+// The variable USER for as long as this lives.
+class UserVariable {
+ public:
+  explicit UserVariable(const char* value) : before_(variable("USER")) { set(value); }
+  ~UserVariable() { set(before_ ? before_->c_str() : nullptr); }
+  UserVariable(const UserVariable&) = delete;
+  UserVariable& operator=(const UserVariable&) = delete;
+
+ private:
+  static void set(const char* value) {
+    if (value == nullptr) {
+      ::unsetenv("USER");
+    } else {
+      ::setenv("USER", value, 1);
+    }
+  }
+  std::optional<std::string> before_;
+};
+
+TEST(UserName, IsTheShellsElseTheSystems) {
+  {
+    const UserVariable user("ann");
+    EXPECT_EQ(user_name(), "ann");
+  }
+  const passwd* entry = ::getpwuid(::geteuid());
+  const std::string known = entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
+  for (const char* value : {static_cast<const char*>(nullptr), ""}) {
+    const UserVariable user(value);
+    EXPECT_EQ(user_name(), known);
+  }
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ Result<pid_t> spawn(const Subprocess& process, int output) {
   ::posix_spawnattr_setpgroup(&settings, 0);
   ::posix_spawnattr_setflags(&settings, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   std::vector<char*> words;
+  words.reserve(process.argv.size() + 1);
   for (const std::string& word : process.argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   pid_t pid = 0;
