@@ -32,6 +32,13 @@ std::int64_t live_tasks(const Step& step) {
          count_of(step.counts, Status::kCompleting);
 }
 
+// Asked to end for good, and within their grace.
+std::int64_t ending_tasks(const Step& step) {
+  return std::count_if(step.tasks.begin(), step.tasks.end(), [](const auto& entry) {
+    return entry.second.live && !entry.second.live->goes_on();
+  });
+}
+
 std::int64_t unfinished_tasks(const Step& step) {
   std::int64_t count = 0;
   for (int status = 0; status < model::kStatusCount; ++status) {
@@ -83,6 +90,11 @@ bool explain_running(const Question& ask, Wait& wait) {
   if (waiting > 0) return false;
   wait.reason = "Running";
   wait.message = "nothing waits: " + counted(live_tasks(ask.step()), "task") + " started";
+  const std::int64_t ending = ending_tasks(ask.step());
+  if (ending > 0) {
+    wait.message += ", " + std::to_string(ending) + " asked to end, within a grace of " +
+                    human(ask.spec().grace);
+  }
   return true;
 }
 

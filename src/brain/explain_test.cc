@@ -379,6 +379,9 @@ TEST(Explain, AStepOfWhichNothingWaits) {
   desk.join("a", 2);
   const JobId job = desk.submit({step("two", 2)});
   expect(wait_of(desk, job), "Running", "nothing waits: 2 tasks started", "");
+  desk.request(job, Verb::kCancel);
+  expect(wait_of(desk, job), "Running",
+         "nothing waits: 2 tasks started, 2 asked to end, within a grace of 30s", "");
 }
 
 TEST(Explain, AnEndedJobWaitsForNothing) {

@@ -132,6 +132,12 @@ Async<ProjectId> Api::project_of_job(JobId job) {
 
 Async<http::Reply> Api::submit(http::Request request) {
   const ProjectId project = CO_TRY(project_of(request));
+  if (project != ProjectId("default")) {  // No command would see the job.
+    co_return Error(Errc::kUnsupported, "a home has one project")
+        .with_field("project")
+        .with_value(project.str())
+        .with_hint("submit to /api/v1/jobs");
+  }
   std::string key = CO_TRY(key_of(request));
   Submission submission = CO_TRY(read_body(request));
   request.body = std::string();

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -51,6 +52,30 @@ std::string encode(const model::LogPage& page, StreamForm form, bool raw,
   return text;
 }
 
+Error not_there(const std::string& field, std::int64_t value, std::int64_t count) {
+  return Error(Errc::kNotFound, "there is no " + field + " of this number")
+      .with_field(field)
+      .with_value(std::to_string(value))
+      .with_hint("they are 0 to " + std::to_string(count - 1));
+}
+
+// An empty answer would hide a typing error.
+Result<void> check_there(const model::JobSpec& spec, const model::LogFilter& query) {
+  std::int64_t tasks = 1;
+  std::int64_t ranks = 1;
+  for (std::size_t step = 0; step < spec.steps.size(); ++step) {
+    const bool other = query.step && static_cast<std::size_t>(query.step->value()) != step;
+    if (other) continue;
+    tasks = std::max(tasks, spec.steps[step].task_count);
+    ranks = std::max<std::int64_t>(ranks, spec.steps[step].rank_count());
+  }
+  if (query.task && query.task->value() >= tasks) {
+    return not_there("task", query.task->value(), tasks);
+  }
+  if (query.rank && *query.rank >= ranks) return not_there("rank", *query.rank, ranks);
+  return {};
+}
+
 std::string_view type_of(StreamForm form, bool raw) {
   if (raw) return "text/plain; charset=utf-8";
   return form == StreamForm::kJsonLines ? http::kJsonLinesType : http::kEventStreamType;
@@ -69,13 +94,14 @@ Result<model::LogFilter> Api::log_query(const http::Request& request, const JobI
   query.since = TRY(since_of(request, controller_.writer().now()));
   if (!text_of(request, "tail").empty()) query.tail = TRY(whole_of(request, "tail", 0, kTailMax));
   const std::string step = text_of(request, "step");
-  if (step.empty()) return query;
-  auto live = controller_.state().jobs.find(job);
-  if (live != controller_.state().jobs.end()) {
-    query.step = TRY(find_step(*live->second.spec, step));
-  } else {
+  const auto live = controller_.state().jobs.find(job);
+  if (live == controller_.state().jobs.end()) {
     query.step = TRY(id_of<StepIndex>(request, "step"));  // Names left the state with the job.
+    return query;
   }
+  const model::JobSpec& spec = *live->second.spec;
+  if (!step.empty()) query.step = TRY(find_step(spec, step));
+  TRY(check_there(spec, query));
   return query;
 }
 

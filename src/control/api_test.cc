@@ -233,6 +233,8 @@ TEST_F(ApiTest, RefusesBadBodiesAsProblems) {
 
 TEST_F(ApiTest, ChangesNothingThroughAnotherProject) {
   const std::string id = submit({step("a")});
+  EXPECT_EQ(post("/api/v1/projects/other/jobs", body_of({step("a")})).status, 422);
+  EXPECT_EQ(post("/api/v1/projects/default/jobs", body_of({step("a")})).status, 201);
   EXPECT_EQ(post("/api/v1/projects/other/jobs/" + id + ":cancel", "").status, 404);
   http::Request remove = http::Request::get("/api/v1/projects/other/jobs/" + id);
   remove.method = http::Method::kDelete;
@@ -478,7 +480,9 @@ TEST_F(ApiTest, FollowsOutputUntilTheJobEnds) {
 }
 
 TEST_F(ApiTest, AsksForTheOutputThatWasMeant) {
-  const std::string id = submit({step("a"), step("b")});
+  model::StepSpec pairs = step("b", 4);
+  pairs.procs_per_node = 2;
+  const std::string id = submit({step("a"), pairs});
   EXPECT_EQ(
       get("/api/v1/jobs/" + id + "/logs?step=b&task=3&attempt=2&rank=1&tail=10&since=10m").status,
       200);
@@ -491,6 +495,9 @@ TEST_F(ApiTest, AsksForTheOutputThatWasMeant) {
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?format=xml").status, 422);
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?step=c").status, 404);
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?since=soon").status, 422);
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?task=4").status, 404);
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?step=a&task=1").status, 404);
+  EXPECT_EQ(get("/api/v1/jobs/" + id + "/logs?step=a&rank=1").status, 404);
 }
 
 TEST_F(ApiTest, TellsHowFarARunningJobIs) {
