@@ -381,7 +381,7 @@ TEST(Explain, AStepOfWhichNothingWaits) {
   expect(wait_of(desk, job), "Running", "nothing waits: 2 tasks started", "");
   desk.request(job, Verb::kCancel);
   expect(wait_of(desk, job), "Running",
-         "nothing waits: 2 tasks started, 2 asked to end, within a grace of 30s", "");
+         "nothing waits: 2 tasks started, 2 asked to end, within a grace of 30.0 s", "");
 }
 
 TEST(Explain, AnEndedJobWaitsForNothing) {
