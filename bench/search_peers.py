@@ -62,6 +62,12 @@ def study(name, kind, seed):
     return {"best": {str(budget): min(values[:budget]) for budget in BUDGETS if budget <= trials}, "millis": round(millis, 3)}
 
 
+def _text_of(known):
+    """A line per problem and kind."""
+    lines = (f"{json.dumps(name)}: {json.dumps(known[name], sort_keys=True)}" for name in sorted(known))
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def _one(job):
     import torch
     torch.set_num_threads(1)
@@ -79,5 +85,5 @@ def results(seeds, processes):
     with multiprocessing.Pool(processes) as pool:
         for (name, kind, seed), result in pool.imap_unordered(_one, jobs):
             known.setdefault(f"{name} {kind}", {})[str(seed)] = result
-            CACHE.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+            CACHE.write_text(_text_of(known))
     return known

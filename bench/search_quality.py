@@ -78,7 +78,7 @@ def peer(known, problem, kinds, budget):
     found = []
     for kind in kinds:
         runs = known.get(f"{problem.name} {kind}", {}).values()
-        bests = [run["best"][str(budget)] for run in runs]
+        bests = [run["best"][str(budget)] for run in runs if str(budget) in run["best"]]
         if bests:
             found.append((statistics.median(bests), bests, statistics.mean(run["millis"] for run in runs), kind))
     return min(found)[1:] if found else None

@@ -37,10 +37,9 @@ Method chosen_method(const model::SearchSpec& search, const Space& space) {
   if (search.objectives.size() > 1) return Method::kNsga2;
   const auto points = grid_points(space);
   if (points && *points <= search.max_trials) return Method::kGrid;
-  if (any_condition(space)) return Method::kTpe;
   if (search.max_trials <= kGpTrialsMax && space.size() <= kGpAxesMax) return Method::kGp;
-  if (search.max_trials >= kCmaEsTrialsMin && all_numbers(space)) return Method::kCmaEs;
-  return Method::kTpe;
+  const bool plain = all_numbers(space) && !any_condition(space);
+  return plain && search.max_trials >= kCmaEsTrialsMin ? Method::kCmaEs : Method::kTpe;
 }
 
 std::unique_ptr<Sampler> make_sampler(const SamplerSetup& setup) {

@@ -210,7 +210,8 @@ TEST(Auto, DecidesBySpaceObjectivesAndBudget) {
   EXPECT_EQ(chosen(six_numbers(), 100), Method::kGp);
   EXPECT_EQ(chosen(six_numbers(), 100, 2), Method::kNsga2);
   EXPECT_EQ(chosen(six_numbers(), 5'000), Method::kCmaEs);
-  EXPECT_EQ(chosen(testing::mixed_parameters(), 100), Method::kTpe);
+  EXPECT_EQ(chosen(testing::mixed_parameters(), 100), Method::kGp);
+  EXPECT_EQ(chosen(testing::mixed_parameters(), 5'000), Method::kTpe);
   EXPECT_EQ(chosen({testing::range("n", "1", "50")}, 50), Method::kGrid);
   EXPECT_EQ(chosen({testing::range("n", "1", "50")}, 49), Method::kGp);
 }
