@@ -177,7 +177,8 @@ bool said_before(const Turn& turn, const TrialCall& input) {
   const Trial& trial = trial_of(turn, input);
   const Task* task = find_task(turn.state(), attempt_of(input).task);
   if (task != nullptr && task->losses > 0) return false;   // Its asker was given up.
-  if (!trial.told) return input.end == TrialEnd::kFailed;  // It failed and is tried again.
+  // It failed and is tried again.
+  if (!trial.told) return input.end == TrialEnd::kFailed && task != nullptr && task->charged > 0;
   switch (*trial.told) {
     case TrialEnd::kComplete: return input.end == TrialEnd::kComplete && same_values(turn, input);
     // By the search, before its asker knew, or by the same words.

@@ -236,6 +236,19 @@ TEST_F(OutsideTest, AReportWithoutAValueKeepsTheLease) {
   EXPECT_FALSE(tell(attempt, {"1"}).refusal);
 }
 
+TEST_F(OutsideTest, ALostTrialStaysLostWhenItsJobIsTriedAgain) {
+  study(2);
+  const model::AttemptRef lost = asked();
+  desk_.pass(Duration::seconds(60));
+  desk_.wake();
+  desk_.request(job_, model::JobRequest::Verb::kCancel);
+  desk_.request(job_, model::JobRequest::Verb::kRetry);
+  EXPECT_EQ(status(0), Status::kQueued);
+  EXPECT_TRUE(tell(lost, {}, TrialEnd::kFailed).refusal) << "it did not fail: nobody heard of it";
+  EXPECT_TRUE(tell(lost, {"1"}).refusal);
+  EXPECT_EQ(asked().attempt, AttemptNumber(2));
+}
+
 TEST_F(OutsideTest, AFailedTrialFollowsTheRetryPolicy) {
   model::StepSpec spec = outside_step(1);
   spec.retry.max = 1;
