@@ -176,7 +176,7 @@ bool same_values(const Turn& turn, const TrialCall& input) {
 bool said_before(const Turn& turn, const TrialCall& input) {
   const Trial& trial = trial_of(turn, input);
   const Task* task = find_task(turn.state(), attempt_of(input).task);
-  if (task != nullptr && task->losses > 0) return false;   // Its asker was given up.
+  if (task != nullptr && task->losses > 0) return false;  // Its asker was given up.
   // It failed and is tried again.
   if (!trial.told) return input.end == TrialEnd::kFailed && task != nullptr && task->charged > 0;
   switch (*trial.told) {
