@@ -5,25 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "agent/runner/process_tree.h"
 #include "env/subprocess.h"
 
 namespace runnel::agent {
 namespace {
 
 using Words = std::vector<std::string_view>;
-
-Words table_words(std::string_view line) {
-  constexpr std::string_view kBlank = " \t\r";
-  Words words;
-  while (true) {
-    const std::size_t begin = line.find_first_not_of(kBlank);
-    if (begin == std::string_view::npos) return words;
-    line.remove_prefix(begin);
-    const std::size_t end = std::min(line.find_first_of(kBlank), line.size());
-    words.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-}
 
 std::int64_t number_in(const Words& row, std::size_t column) {
   std::int64_t number = 0;
@@ -57,7 +45,7 @@ Result<GpuSample> parse_gpu_table(std::string_view text) {
   Columns columns;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const Words words = table_words(text.substr(0, end));
+    const Words words = words_of(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (words.empty()) continue;
     if (words[0] == "#") {

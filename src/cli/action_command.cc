@@ -41,10 +41,10 @@ std::string body_of_actor() {
 Result<std::string> retry_body(Session& session, const std::string& job) {
   const json::Value document = TRY(session.get(job_target(job, "?include=spec")));
   const json::Value* spec = document.find("spec");
-  std::string body;
   if (spec == nullptr || !can_be_retried(document)) return body_of_actor();
   const model::JobSpec read = TRY(model::decode_job_spec(*spec, "spec"));
   const ShellSecrets secrets = TRY(shell_secrets(read, "retry"));
+  std::string body;
   json::Writer out(body);
   out.begin_object();
   out.field("actor", env::user_name());
@@ -57,8 +57,8 @@ Result<json::Value> act_on(Session& session, Command command, const std::string&
   if (command == Command::kDelete) {
     return session.remove(job_target(job, "?actor=" + http::percent_encode(env::user_name())));
   }
-  std::string body = body_of_actor();
-  if (command == Command::kRetry) body = TRY(retry_body(session, job));
+  const bool retry = command == Command::kRetry;
+  const std::string body = retry ? TRY(retry_body(session, job)) : body_of_actor();
   return session.post(job_target(job, ":" + verb_of(command)), body);
 }
 

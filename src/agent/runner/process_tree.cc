@@ -27,18 +27,6 @@ std::string proc_path(pid_t pid, std::string_view name) {
   return path;
 }
 
-// Space-separated fields.
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    const std::size_t end = text.find_first_of(" \n\t");
-    if (end != 0) words.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return words;
-}
-
 // The fields of /proc/PID/stat from the third on. The second, the name of the program, stands in
 // parentheses and may hold anything, parentheses included.
 std::string_view after_name(std::string_view stat) {
@@ -95,6 +83,17 @@ Bytes kilobytes_field(std::string_view text, std::string_view name) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const std::size_t end = text.find_first_of(" \t\r\n");
+    if (end != 0) words.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return words;
+}
 
 std::string read_small_file(const std::string& path, std::size_t bytes_max) {
   const async::UniqueFd file = open_to_read(path);

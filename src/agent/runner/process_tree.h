@@ -64,6 +64,9 @@ Bytes proportional_memory(pid_t pid);
 // A random text that changes with each boot of the machine.
 std::string boot_id();
 
+// The words of a text: views into it, cut at white space.
+std::vector<std::string_view> words_of(std::string_view text);
+
 // A whole small file of /proc, /sys or ours; "" when it cannot be read.
 std::string read_small_file(const std::string& path, std::size_t bytes_max = 1 << 20);
 
