@@ -74,8 +74,9 @@ Result<MetricSample> parse_metric_line(std::string_view line, std::int64_t next_
     }
   }
   if (const json::Value* step = object.find("step"); step != nullptr) {
-    if (!step->is_int() || step->as_int() < 0) {
-      return Error(Errc::kInvalid, "`step` is a whole number from 0 on").with_field("step");
+    if (!step->is_int() || step->as_int() < 0 || step->as_int() > kStepMax) {
+      return Error(Errc::kInvalid, "`step` is a whole number from 0 to " + std::to_string(kStepMax))
+          .with_field("step");
     }
     sample.step = step->as_int();
   }

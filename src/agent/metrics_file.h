@@ -14,6 +14,9 @@ namespace runnel::agent {
 
 using model::MetricSample;
 
+// What a training counts stays far below it, and one more than it is a number still.
+constexpr std::int64_t kStepMax = 1'000'000'000'000'000;
+
 // A line of $RUNNEL_METRICS_FILE: a JSON object whose numbers are metrics. `step` says when and is
 // `next_step` where it is missing, `from_rank` says whose it is and is 0 where it is missing; `ts`
 // is the writer's own, texts other than nan and inf are passed over. Python's bare NaN and Infinity

@@ -30,6 +30,12 @@ TEST(MetricLine, UnderstandsWhatPythonWritesForNoNumber) {
       (Values{{"NaN \" Infinity", "2"}, {"a", "nan"}, {"b", "-inf"}, {"c", "inf"}, {"d", "nan"}}));
 }
 
+TEST(MetricLine, RefusesAStepThatNoneCanFollow) {
+  EXPECT_EQ(MUST(parse_metric_line(R"({"a": 1, "step": 1000000000000000})", 0)).step, kStepMax);
+  EXPECT_FALSE(parse_metric_line(R"({"a": 1, "step": 1000000000000001})", 0).ok());
+  EXPECT_FALSE(parse_metric_line(R"({"a": 1, "step": 9223372036854775807})", 0).ok());
+}
+
 TEST(MetricLine, RefusesWhatIsNoReport) {
   for (const char* line : {"", "3", "[1]", "{", R"({"note": "x"})", R"({"step": -1, "a": 1})",
                            R"({"step": 1.5, "a": 1})", R"({"a": 1, "a": 2})"}) {

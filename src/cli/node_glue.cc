@@ -25,7 +25,8 @@ agent::AgentEvents NodeGlue::events() {
   agent::AgentEvents events;
   events.on_join = [this](model::NodeInventory inventory) { join(std::move(inventory)); };
   events.on_reports = [this](model::NodeReport report) {
-    const Result<void> begun = loop_.spawn(gate_, controller_.on_report(std::move(report)));
+    const Result<void> begun =
+        loop_.spawn(gate_, controller_.on_report(std::move(report), next_up()));
     (void)begun;  // Closing: the runner keeps what it reported.
   };
   events.on_runner_lost = [](const std::string&) {};  // The next join tells what is lost.
@@ -58,7 +59,7 @@ void NodeGlue::join(model::NodeInventory inventory) {
     if (node.id != inventory.node) continue;
     model::NodeJoin input{node, inventory.incarnation, std::move(inventory.ranks),
                           std::move(inventory.metrics)};
-    const Result<void> begun = loop_.spawn(gate_, controller_.on_join(std::move(input)));
+    const Result<void> begun = loop_.spawn(gate_, controller_.on_join(std::move(input), next_up()));
     (void)begun;
     return;
   }

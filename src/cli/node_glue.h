@@ -35,12 +35,14 @@ class NodeGlue final : public control::NodeLink {
  private:
   Async<void> take_away(control::Preemption what);
   void join(model::NodeInventory inventory);
+  control::UpSequence next_up() { return control::UpSequence(++messages_up_); }
 
   async::EventLoop& loop_;
   async::Gate& gate_;
   control::Controller& controller_;
   std::vector<model::NodeInfo> nodes_;
   agent::Agent* agent_ = nullptr;
+  std::int64_t messages_up_ = 0;
 };
 
 // The agent's files as the API's source of output.

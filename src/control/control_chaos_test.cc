@@ -28,7 +28,7 @@ class HonestNode final : public NodeLink {
     }
     for (const model::StartOrder& order : orders.start) {
       if (records.count(order.attempt) != 0) continue;
-      if (!ever_started.insert(order.attempt).second) continue;
+      if (!ever_started.insert(order.attempt).second) ++started_twice;
       records[order.attempt] = false;
     }
     for (const model::StopOrder& order : orders.stop) {
@@ -58,6 +58,7 @@ class HonestNode final : public NodeLink {
   }
 
   bool lost = false;
+  int started_twice = 0;                      // Again, after it was forgotten.
   std::map<model::AttemptRef, bool> records;  // And whether it has ended.
   std::set<model::AttemptRef> ever_started;
 
@@ -82,7 +83,7 @@ class ControlChaos : public ::testing::TestWithParam<int> {
     input.node.capacity.memory = Bytes::gibi(8);
     input.incarnation = Incarnation("1");
     input.ranks = node_.inventory(home_.clock.wall());
-    ASSERT_TRUE(home_.wait(home_.control().on_join(std::move(input))).ok());
+    ASSERT_TRUE(home_.wait(home_.control().on_join(std::move(input), next_up())).ok());
   }
 
   void report() {
@@ -90,7 +91,7 @@ class ControlChaos : public ::testing::TestWithParam<int> {
     if (node_.lost) return join();
     model::NodeReport input{NodeId("n1"), Incarnation("1"), node_.inventory(home_.clock.wall())};
     if (input.ranks.empty()) return;
-    ASSERT_TRUE(home_.wait(home_.control().on_report(std::move(input))).ok());
+    ASSERT_TRUE(home_.wait(home_.control().on_report(std::move(input), next_up())).ok());
   }
 
   // A request whose answer may be "disk full": remembers what was promised.
@@ -116,6 +117,8 @@ class ControlChaos : public ::testing::TestWithParam<int> {
     }
   }
 
+  UpSequence next_up() { return UpSequence(++messages_up_); }
+
   bool all_ended() {
     for (const JobId& job : promised_) {
       if (!model::is_end(home_.status(job))) return false;
@@ -127,6 +130,7 @@ class ControlChaos : public ::testing::TestWithParam<int> {
   Home home_;
   HonestNode node_;
   std::set<JobId> promised_;
+  std::int64_t messages_up_ = 0;
 };
 
 TEST_P(ControlChaos, EveryPromisedJobSucceedsAndNoAttemptRunsTwice) {
@@ -152,6 +156,7 @@ TEST_P(ControlChaos, EveryPromisedJobSucceedsAndNoAttemptRunsTwice) {
   report();
   report();
   EXPECT_TRUE(node_.records.empty() || node_.lost);
+  EXPECT_EQ(node_.started_twice, 0);
   home_.control().detach(NodeId("n1"));
 }
 

@@ -278,40 +278,84 @@ void Controller::send(model::NodeOrders orders) {
   if (link != links_.end()) link->second->send(std::move(orders));
 }
 
-Async<Outcome> Controller::decide_join(model::NodeJoin join) {
+// Whatever rests on nothing but durable events leaves.
+void Controller::send_differences(EventSeq durable) {
+  for (auto found = differences_.begin(); found != differences_.end();) {
+    if (found->second.rests_on > durable) {
+      ++found;
+      continue;
+    }
+    send(std::move(found->second.orders));
+    found = differences_.erase(found);
+  }
+}
+
+void Controller::note_taken(const NodeId& node, UpSequence up) {
+  UpSequence& taken = upward_[node].taken;
+  taken = std::max(taken, up);
+}
+
+Result<void> Controller::check_join(const NodeId& node, UpSequence up) const {
+  const Upward& upward = upward_.at(node);
+  if (up == upward.newest_join && up >= upward.taken) return {};
+  return Error(Errc::kPrecondition,
+               "the node '" + node.str() + "' has sent a newer message than this join");
+}
+
+Async<Outcome> Controller::decide_join(model::NodeJoin join, UpSequence up) {
   const NodeId node = join.node.id;
-  ++joining_[node];
-  Result<Outcome> outcome = co_await writer_->decide(std::move(join));
-  if (--joining_[node] == 0) joining_.erase(node);
+  const std::vector<model::RankReport> inventory = join.ranks;
+  Upward& upward = upward_[node];
+  upward.newest_join = std::max(upward.newest_join, up);
+  ++upward.joins_undecided;
+  const Witness witness = [this, node, up, &inventory](const Outcome& decided) {
+    CHECK(decided.last_event == state().last_event, "a difference of another moment");
+    upward_[node].joined = up;
+    if (decided.refusal) return;
+    differences_[node] = {up, decided.last_event, book_->on_join(state(), node, inventory)};
+  };
+  Result<Outcome> outcome = co_await writer_->decide(
+      std::move(join), witness, [this, node, up] { return check_join(node, up); });
+  --upward_[node].joins_undecided;
+  if (outcome.ok()) note_taken(node, up);
   joined_.notify_all();
   co_return outcome;
 }
 
-Async<void> Controller::on_join(model::NodeJoin join) {
+Async<void> Controller::on_join(model::NodeJoin join, UpSequence up) {
   const NodeId node = join.node.id;
-  const std::vector<model::RankReport> inventory = join.ranks;
-  Result<Outcome> outcome = co_await decide_join(std::move(join));
+  Result<Outcome> outcome = co_await decide_join(std::move(join), up);
+  // A join that nothing undurable stands before was answered without a commit.
+  const auto difference = differences_.find(node);
+  if (difference != differences_.end() && difference->second.join == up) {
+    if (outcome.ok()) send(std::move(difference->second.orders));
+    differences_.erase(difference);
+  }
   const Outcome decided = CO_TRY(std::move(outcome));
   if (decided.refusal) co_return *decided.refusal;
-  // The state may be ahead of the log again: what it wants of the node leaves when it is durable.
-  Result<model::NodeOrders> difference = co_await answer<model::NodeOrders>(
-      [this, &node, &inventory](const LogWriter& writer) -> Result<model::NodeOrders> {
-        return book_->on_join(writer.state(), node, inventory);
-      });
-  send(CO_TRY(std::move(difference)));
   co_return {};
 }
 
-Async<void> Controller::on_report(model::NodeReport report) {
+Async<void> Controller::on_report(model::NodeReport report, UpSequence up) {
   const NodeId node = report.node;
-  while (joining_.contains(node)) {  // Decided before the join, it would be of no known node.
+  // Decided before the join, it would be of no known node.
+  while (upward_[node].joins_undecided > 0) {
     Result<void> joined = co_await joined_.wait(gate_.token());
     CO_TRY(std::move(joined));
   }
-  // What the state does not know any more at this point ended in an earlier decision.
-  const std::vector<model::RankReport> ranks = stale_ranks(state(), report.ranks);
-  Result<Outcome> outcome = co_await writer_->decide(std::move(report));
+  // What the state does not know any more when it is decided ended in an earlier decision.
+  std::vector<model::RankReport> ranks;
+  bool outdated = false;
+  const Guard guard = [this, node, up, &ranks, &outdated, told = report.ranks]() -> Result<void> {
+    outdated = up < upward_[node].joined;
+    if (outdated) return Error(Errc::kPrecondition, "the node has joined since");
+    ranks = stale_ranks(state(), told);
+    return {};
+  };
+  Result<Outcome> outcome = co_await writer_->decide(std::move(report), {}, guard);
+  if (outdated) co_return {};
   const Outcome decided = CO_TRY(std::move(outcome));
+  note_taken(node, up);
   if (decided.refusal) co_return *decided.refusal;
   if (ranks.empty()) co_return {};
   Result<model::NodeOrders> forgotten = co_await answer<model::NodeOrders>(
@@ -374,6 +418,8 @@ void Controller::on_durable(std::vector<DurableBatch> batches) {
   CHECK(!batches.empty(), "a commit of nothing");
   hub_->publish(batches);
   std::vector<model::Event> events;
+  const DurableBatch& last = batches.back();
+  send_differences(EventSeq(last.first_event.value() + std::ssize(last.events) - 1));
   for (DurableBatch& batch : batches) {
     notice_ends(batch);
     std::move(batch.events.begin(), batch.events.end(), std::back_inserter(events));
@@ -395,7 +441,11 @@ void Controller::notice_ends(const DurableBatch& batch) {
 // now.
 void Controller::on_rolled_back() {
   book_.emplace(writer_->epoch(), state());
-  for (const auto& [node, link] : links_) send(book_->everything(state(), node));
+  differences_.clear();       // Of joins that are void, and decided again.
+  std::vector<NodeId> nodes;  // A link that breaks while it sends detaches itself.
+  nodes.reserve(links_.size());
+  for (const auto& [node, link] : links_) nodes.push_back(node);
+  for (const NodeId& node : nodes) send(book_->everything(state(), node));
   arm_wake(options_.log.retry_after);  // What is due meets the same disk.
 }
 

@@ -103,9 +103,12 @@ class Controller final : private DurableObserver {
   // Orders for `node` go to `link` from now on; it replaces an earlier one.
   void attach(const NodeId& node, NodeLink& link);
   void detach(const NodeId& node);
-  // A report that comes after its node's join is decided after it, whatever the disk does.
-  Async<void> on_join(model::NodeJoin join);
-  Async<void> on_report(model::NodeReport report);
+  // A report that comes after its node's join is decided after it, whatever the disk does. Of
+  // joins that wait for the disk only the newest is decided; kPrecondition for the others, and for
+  // one that is older than a message that was taken. A report older than a join counts for nothing:
+  // the join's inventory says all that it says.
+  Async<void> on_join(model::NodeJoin join, UpSequence up);
+  Async<void> on_report(model::NodeReport report, UpSequence up);
   Async<void> on_lost(model::NodeLost lost);
   // The node will be taken away after `notice`: what runs there is asked to save and end. kConflict
   // for one that is not there or was told already.
@@ -134,8 +137,27 @@ class Controller final : private DurableObserver {
   void on_rolled_back() override;
   void on_dead(const Error& error) override;
 
+  // What is known of a node's messages up.
+  struct Upward {
+    UpSequence newest_join;   // That came.
+    UpSequence joined;        // Of the join that was decided last.
+    UpSequence taken;         // Of the newest message whose decision is durable.
+    int joins_undecided = 0;  // Or not durable.
+  };
+  // What a node lacks that joined. It was made when the join was decided and leaves with the join's
+  // batch: made or sent later, it would start again what has begun, ended and been forgotten in
+  // between.
+  struct Difference {
+    UpSequence join;
+    EventSeq rests_on;  // The newest event when it was made.
+    model::NodeOrders orders;
+  };
+
   void send(model::NodeOrders orders);
-  Async<Outcome> decide_join(model::NodeJoin join);
+  void send_differences(EventSeq durable);
+  Result<void> check_join(const NodeId& node, UpSequence up) const;
+  void note_taken(const NodeId& node, UpSequence up);
+  Async<Outcome> decide_join(model::NodeJoin join, UpSequence up);
   void arm_wake(Duration least = kWakeDelayMin);
   Async<void> wake();
 
@@ -172,7 +194,8 @@ class Controller final : private DurableObserver {
   async::Notifier wiped_;
 
   async::Notifier job_ended_;
-  std::map<NodeId, int> joining_;  // Joins that are not durable yet.
+  std::map<NodeId, Upward> upward_;
+  std::map<NodeId, Difference> differences_;  // That wait for their batch.
   async::Notifier joined_;
   async::Timer wake_;
   Duration wake_at_;  // When it rings, by the clock since boot, while it is active.

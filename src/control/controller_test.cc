@@ -19,6 +19,7 @@ class ControllerTest : public ::testing::Test {
  protected:
   ControllerTest() { home_.open(); }
   ~ControllerTest() override {
+    EXPECT_TRUE(home_.wait(gate_.close()).ok());
     while (!nodes_.empty()) drop_node();
   }
 
@@ -33,9 +34,19 @@ class ControllerTest : public ::testing::Test {
   }
   bool ended(const JobId& job) { return model::is_end(home_.status(job)); }
 
+  // Lets whatever is due on the loop happen.
+  void turn() { EXPECT_TRUE(home_.wait(home_.loop->sleep(Duration::millis(40), {})).ok()); }
+
   Home home_;
+  async::Gate gate_{*home_.loop};
   std::vector<std::unique_ptr<PaperNode>> nodes_;
 };
+
+// The answer is of no interest.
+Async<void> take(Async<Answer> call) {
+  Result<Answer> answer = co_await std::move(call);
+  co_return answer.ok() ? Result<void>() : Result<void>(answer.error());
+}
 
 TEST_F(ControllerTest, RunsAJobToItsEnd) {
   PaperNode& worker = node(Manner::kEcho);
@@ -235,6 +246,119 @@ TEST_F(ControllerTest, DecidesAReportAfterTheJoinBeforeIt) {
   EXPECT_EQ(home_.status(job), Status::kSucceeded);
 }
 
+// Appends of the log one by one: each waits until it is let through.
+class Turnstile {
+ public:
+  explicit Turnstile(Home& home) : home_(home) { home_.watch.held.lock(); }
+  ~Turnstile() { home_.watch.held.unlock(); }
+  void let_one_through() {
+    const int before = home_.watch.appends;
+    home_.watch.held.unlock();
+    while (home_.watch.appends == before) std::this_thread::yield();
+    home_.watch.held.lock();
+  }
+
+ private:
+  Home& home_;
+};
+
+TEST_F(ControllerTest, StartsNothingAgainThatEndedWhileAJoinWasDecided) {
+  home_.stop();
+  home_.options.log.commit_interval_min = Duration::millis(10);  // So that inputs gather.
+  home_.open();
+  PaperNode& worker = node(Manner::kEcho);
+  const auto submit = [&] {
+    return take(home_.control().submit(testing::submission({step("a")}), ProjectId("default"), ""));
+  };
+  {
+    // The join and a job become durable together; what comes of the job and one more job with the
+    // next append.
+    Turnstile log(home_);
+    Result<void> begun = home_.loop->spawn(gate_, submit());
+    turn();
+    begun = home_.loop->spawn(gate_, worker.join(4));
+    begun = home_.loop->spawn(gate_, submit());
+    turn();
+    log.let_one_through();
+    turn();
+    begun = home_.loop->spawn(gate_, submit());
+    turn();
+  }
+  home_.until([&] { return worker.forgotten.size() >= 3U; });
+  turn();
+  EXPECT_EQ(worker.started_twice, std::vector<model::AttemptRef>());
+}
+
+TEST_F(ControllerTest, DecidesOnlyTheNewestOfTheJoinsThatWaitForTheDisk) {
+  PaperNode& worker = node(Manner::kSilent);
+  home_.submit({step("a")});
+  const model::AttemptRef attempt = worker.started.front().attempt;
+  home_.watch.full = true;
+  const UpSequence first = worker.next_up();
+  const UpSequence second = worker.next_up();
+  Result<void> older;
+  Result<void> newer;
+  const auto keep = [](Async<void> join, Result<void>* into) -> Async<void> {
+    *into = co_await std::move(join);
+    co_return {};
+  };
+  worker.life = "2";
+  ASSERT_TRUE(home_.loop->spawn(gate_, keep(worker.join_as(first, 4, {}), &older)).ok());
+  ASSERT_TRUE(
+      home_.loop->spawn(gate_, keep(worker.join_as(second, 4, {worker.running(attempt)}), &newer))
+          .ok());
+  turn();
+  worker.started.clear();
+  home_.watch.full = false;
+  home_.until(
+      [&] { return home_.control().state().nodes.at(NodeId("n1")).incarnation.str() == "2"; });
+  turn();
+  EXPECT_FALSE(older.ok());
+  EXPECT_TRUE(newer.ok());
+  EXPECT_TRUE(worker.started.empty()) << "the newer inventory holds the attempt";
+  EXPECT_TRUE(brain::is_live(home_.control().state(), attempt));
+}
+
+TEST_F(ControllerTest, RefusesAJoinThatIsOlderThanAReportItTook) {
+  PaperNode& worker = node(Manner::kSilent);
+  const UpSequence late = worker.next_up();
+  home_.submit({step("a")});
+  const model::AttemptRef attempt = worker.started.front().attempt;
+  ASSERT_TRUE(home_.wait(worker.report({worker.running(attempt)})).ok());
+  worker.started.clear();
+  EXPECT_FALSE(home_.wait(worker.join_as(late, 4, {})).ok());
+  EXPECT_TRUE(worker.started.empty());
+}
+
+TEST_F(ControllerTest, PassesOverAReportThatIsOlderThanAJoin) {
+  PaperNode& worker = node(Manner::kSilent);
+  home_.submit({step("a")});
+  const model::AttemptRef attempt = worker.started.front().attempt;
+  const UpSequence late = worker.next_up();
+  ASSERT_TRUE(home_.wait(worker.join(4, {worker.running(attempt)})).ok());
+  ASSERT_TRUE(home_.wait(worker.report_as(late, {worker.ended(attempt, 1)})).ok());
+  EXPECT_TRUE(brain::is_live(home_.control().state(), attempt));
+}
+
+TEST_F(ControllerTest, SendsToLinksThatDetachWhileTheySend) {
+  PaperNode& first = node(Manner::kSilent, 1, "n1");
+  PaperNode& second = node(Manner::kSilent, 1, "n2");
+  const JobId job = home_.submit({step("a", 2)});
+  ASSERT_EQ(first.started.size() + second.started.size(), 2U);
+  for (PaperNode* worker : {&first, &second}) {
+    worker->started.clear();
+    worker->on_orders = [this] {
+      home_.control().detach(NodeId("n1"));
+      home_.control().detach(NodeId("n2"));
+    };
+  }
+  home_.watch.full = true;
+  EXPECT_FALSE(home_.call(Verb::kCancel, job).ok());
+  ASSERT_TRUE(home_.wait(home_.writer().settled()).ok());
+  home_.watch.full = false;
+  EXPECT_EQ(first.started.size() + second.started.size(), 1U);
+}
+
 TEST_F(ControllerTest, TakesTheWorkOfANodeThatTheHomeNoLongerHas) {
   PaperNode& gone = node(Manner::kSilent, 4, "gone");
   const JobId job = home_.submit({step("a")});
@@ -337,11 +461,6 @@ class SecretsTest : public ControllerTest {
     Submission made = testing::submission({only});
     made.secrets["env:TOKEN"] = "s3cret";
     return made;
-  }
-  static Async<void> take(Async<Answer> call) {
-    Result<Answer> answer = co_await std::move(call);
-    CO_TRY(std::move(answer));
-    co_return {};
   }
   Result<Answer> submit(Submission submission, const std::string& key = "") {
     return home_.wait(home_.control().submit(std::move(submission), ProjectId("default"), key));

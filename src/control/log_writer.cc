@@ -144,13 +144,14 @@ LogWriter::Asker LogWriter::asker_of(const model::Input& input) {
 
 // --- Deciding.
 
-Async<Outcome> LogWriter::decide(model::Input input, Witness witness) {
+Async<Outcome> LogWriter::decide(model::Input input, Witness witness, Guard guard) {
   const Asker asker = asker_of(input);
   for (;;) {
     if (must_wait()) {
       Result<void> admitted = co_await admit(asker);
       CO_TRY(std::move(admitted));
     }
+    if (guard) CO_TRY(guard());
     Ticket ticket;
     decide_now(input, ticket);
     if (witness) witness(ticket.outcome);

@@ -49,6 +49,8 @@ struct Outcome {
 };
 
 using Witness = std::function<void(const Outcome&)>;
+// Asked right before an input is decided; its error is the answer instead.
+using Guard = std::function<Result<void>()>;
 
 // One decision that the log keeps.
 struct DurableBatch {
@@ -109,8 +111,8 @@ class LogWriter {
 
   // `witness` is called when the input was decided, before anything is durable: it may look at
   // state() to prepare the answer that leaves when decide() returns. A node's input may be decided
-  // twice.
-  Async<Outcome> decide(model::Input input, Witness witness = {});
+  // twice; `guard` is asked each time.
+  Async<Outcome> decide(model::Input input, Witness witness = {}, Guard guard = {});
   // kRolledBack: what state() showed is void and it was replaced; look again.
   Async<Settled> settled();
   // Commits what was decided, keeps a snapshot and ends the threads.

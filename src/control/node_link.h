@@ -1,8 +1,12 @@
 #pragma once
 
+#include "base/ids.h"
 #include "model/order.h"
 
 namespace runnel::control {
+
+// The place of a message among all that its node sent to this control: grows with each of them.
+using UpSequence = NamedInt<struct UpSequenceTag>;
 
 // The way down to one node.
 //

@@ -15,6 +15,11 @@ constexpr std::int64_t kMillisMax = 100LL * 366 * 24 * 3'600'000;
 
 Duration decode_duration(Decoder& in) { return Duration::millis(in.integer_in(0, kMillisMax)); }
 Bytes decode_bytes(Decoder& in) { return Bytes::count(in.integer_in(0, kWholeMax / 2)); }
+Time decode_time(Decoder& in) { return Time::from_millis(in.integer_in(0, kWholeMax / 4)); }
+// Ranks, steps and attempts: what is below zero cannot be stored.
+std::int32_t decode_ordinal(Decoder& in) {
+  return static_cast<std::int32_t>(in.integer_in(0, std::numeric_limits<std::int32_t>::max()));
+}
 std::string decode_name(Decoder& in) { return std::string(in.text(kNameBytesMax)); }
 
 template <typename Enum>
@@ -243,9 +248,9 @@ void encode(Encoder& out, const model::AttemptRef& attempt) {
 model::AttemptRef decode_attempt(Decoder& in) {
   model::AttemptRef attempt;
   attempt.task.job = JobId(decode_name(in));
-  attempt.task.step = StepIndex(in.integer32());
-  attempt.task.index = TaskIndex(in.integer());
-  attempt.attempt = AttemptNumber(in.integer32());
+  attempt.task.step = StepIndex(decode_ordinal(in));
+  attempt.task.index = TaskIndex(in.integer_in(0, kWholeMax));
+  attempt.attempt = AttemptNumber(decode_ordinal(in));
   return attempt;
 }
 
@@ -263,10 +268,10 @@ RankFact decode_fact(Decoder& in) {
   fact.node = NodeId(decode_name(in));
   fact.state = decode_enum(in, RankFact::State::kEnded);
   fact.report.attempt = decode_attempt(in);
-  fact.report.rank = in.integer32();
+  fact.report.rank = decode_ordinal(in);
   fact.report.ended = fact.state == RankFact::State::kEnded;
-  fact.report.started_at = Time::from_millis(in.integer());
-  fact.report.ended_at = Time::from_millis(in.integer());
+  fact.report.started_at = decode_time(in);
+  fact.report.ended_at = decode_time(in);
   fact.report.code = in.integer32();
   fact.report.signal = in.integer32();
   fact.report.cause = decode_enum(in, model::EndCause::kVanished);

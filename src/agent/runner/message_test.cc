@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "agent/testing/runner_process.h"
+#include "model/codec.h"
+#include "model/input.h"
 
 namespace runnel::agent {
 namespace {
@@ -125,6 +127,29 @@ TEST(RunnerMessage, AnyBytesAreAMessageOrAnError) {
       EXPECT_TRUE(MUST(decode_frame(again)) == *read);
     }
   }
+}
+
+TEST(RunnerMessage, WhatAFrameTellsCanBeStored) {
+  const auto told = [](const auto& change) {
+    RankFact fact = ended_fact();
+    change(fact.report);
+    std::string frame;
+    encode_frame(Facts{FactsKind::kNews, {fact}}, frame);
+    return decode_frame(frame);
+  };
+  using model::RankReport;
+  const Result<Message> fine = told([](RankReport&) {});
+  ASSERT_TRUE(fine.ok());
+  model::NodeReport report;
+  report.node = NodeId("n1");
+  report.ranks.push_back(std::get<Facts>(*fine).ranks.front().report);
+  EXPECT_FALSE(model::encode_text(model::Input(report)).empty());
+  EXPECT_FALSE(told([](RankReport& of) { of.rank = -1; }).ok());
+  EXPECT_FALSE(told([](RankReport& of) { of.attempt.task.step = StepIndex(-1); }).ok());
+  EXPECT_FALSE(told([](RankReport& of) { of.attempt.task.index = TaskIndex(-1); }).ok());
+  EXPECT_FALSE(told([](RankReport& of) { of.attempt.attempt = AttemptNumber(-1); }).ok());
+  EXPECT_FALSE(told([](RankReport& of) { of.started_at = Time::from_millis(-1); }).ok());
+  EXPECT_FALSE(told([](RankReport& of) { of.ended_at = Time::from_millis(-1); }).ok());
 }
 
 TEST(RunnerMessage, NothingLeavesTheHome) {

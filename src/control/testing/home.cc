@@ -61,6 +61,15 @@ model::RankReport PaperNode::ended(const model::AttemptRef& attempt, int code, i
 }
 
 Async<void> PaperNode::join(std::int64_t cpus, std::vector<model::RankReport> inventory) {
+  return join_as(next_up(), cpus, std::move(inventory));
+}
+
+Async<void> PaperNode::report(std::vector<model::RankReport> ranks) {
+  return report_as(next_up(), std::move(ranks));
+}
+
+Async<void> PaperNode::join_as(UpSequence up, std::int64_t cpus,
+                               std::vector<model::RankReport> inventory) {
   model::NodeJoin join;
   join.node.id = id_;
   join.node.capacity.milli_cpus = cpus * 1000;
@@ -68,18 +77,28 @@ Async<void> PaperNode::join(std::int64_t cpus, std::vector<model::RankReport> in
   join.node.colocate = colocate;
   join.incarnation = Incarnation(life);
   join.ranks = std::move(inventory);
-  return controller_.on_join(std::move(join));
+  return controller_.on_join(std::move(join), up);
 }
 
-Async<void> PaperNode::report(std::vector<model::RankReport> ranks) {
-  return controller_.on_report({id_, Incarnation(life), std::move(ranks)});
+Async<void> PaperNode::report_as(UpSequence up, std::vector<model::RankReport> ranks) {
+  return controller_.on_report({id_, Incarnation(life), std::move(ranks)}, up);
+}
+
+// Whether the order to start it is news to the node.
+bool PaperNode::begins(const model::AttemptRef& attempt) {
+  const auto [ran, is_new] = ran_.try_emplace(attempt, false);
+  if (is_new) return true;
+  if (ran->second) started_twice.push_back(attempt);
+  return false;
 }
 
 void PaperNode::send(model::NodeOrders orders) {
+  if (on_orders) on_orders();
   epoch = orders.epoch;
   std::vector<model::RankReport> facts;
   for (model::StartOrder& order : orders.start) {
     if (manner_ == Manner::kEcho) {
+      if (!begins(order.attempt)) continue;
       const int code = code_of ? code_of(order.attempt) : 0;
       for (int rank = 0; rank < order.rank_count; ++rank) {
         facts.push_back(ended(order.attempt, code, order.first_rank + rank));
@@ -89,7 +108,10 @@ void PaperNode::send(model::NodeOrders orders) {
     }
   }
   for (model::StopOrder& order : orders.stop) stopped.push_back(std::move(order));
-  for (model::AttemptRef& attempt : orders.forget) forgotten.push_back(std::move(attempt));
+  for (model::AttemptRef& attempt : orders.forget) {
+    if (ran_.contains(attempt)) ran_[attempt] = true;
+    forgotten.push_back(std::move(attempt));
+  }
   for (JobId& job : orders.remove) removed.push_back(std::move(job));
   if (facts.empty()) return;
   Result<void> begun = loop_.spawn(gate_, report(std::move(facts)));

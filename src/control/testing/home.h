@@ -39,8 +39,8 @@ class MemorySecrets final : public Secrets {
 // A node that runs nothing: it says what a real one would, at once or when told to.
 //
 // Contract: keeps what it was ordered. With `echo` each start is answered with "it ran and ended"
-// with
-//           the code that `code_of` gives, in one report per message.
+//           with the code that `code_of` gives, in one report per message; a start of what it ran
+//           and was not told to forget changes nothing, as on a real node.
 // Lifetime: settle() or the home's stop() before destruction.
 class PaperNode final : public NodeLink {
  public:
@@ -50,8 +50,14 @@ class PaperNode final : public NodeLink {
   ~PaperNode() override;
 
   void send(model::NodeOrders orders) override;
+  // Called with each message of orders, before it is carried out.
+  std::function<void()> on_orders;
   Async<void> join(std::int64_t cpus, std::vector<model::RankReport> inventory = {});
   Async<void> report(std::vector<model::RankReport> ranks);
+  // For a message that was sent now and arrives later.
+  UpSequence next_up() { return UpSequence(++messages_up_); }
+  Async<void> join_as(UpSequence up, std::int64_t cpus, std::vector<model::RankReport> inventory);
+  Async<void> report_as(UpSequence up, std::vector<model::RankReport> ranks);
   Async<void> stop();
 
   model::RankReport running(const model::AttemptRef& attempt, int rank = 0) const;
@@ -61,16 +67,21 @@ class PaperNode final : public NodeLink {
   std::vector<model::StopOrder> stopped;
   std::vector<model::AttemptRef> forgotten;
   std::vector<JobId> removed;
+  std::vector<model::AttemptRef> started_twice;  // Echo: started again after they were forgotten.
   Epoch epoch;
   std::function<int(const model::AttemptRef&)> code_of;
   bool colocate = false;
   std::string life = "1";
 
  private:
+  bool begins(const model::AttemptRef& attempt);
+
   async::EventLoop& loop_;
   Controller& controller_;
   NodeId id_;
   Manner manner_;
+  std::int64_t messages_up_ = 0;
+  std::map<model::AttemptRef, bool> ran_;  // Echo: and whether it was told to forget them.
   async::Gate gate_;
 };
 
