@@ -142,7 +142,8 @@ steps:
     runnel.until(lambda: len(runnel.json("ps", job)["tasks"]) == 2)
     time.sleep(0.5)
     rest, spin = sorted(runnel.json("ps", job)["tasks"], key=lambda task: task["step"])
-    assert spin["cpus"] > 0.3 and rest["cpus"] < 0.2
+    # How much of a core a loop gets is up to what else the machine does.
+    assert spin["cpus"] > 0.05 and rest["cpus"] < spin["cpus"] / 4
     assert spin["memory"] > 100_000 and spin["gpu"] is None
     table = runnel.run("ps", job).splitlines()
     assert table[0].split("\t") == ["NAME", "STATE", "NODE", "CPU", "RAM", "GPU", "GPU RAM"]
