@@ -86,6 +86,10 @@ void add_threads(const TaskView& task, Variables& out) {
   }
 }
 
+// Output goes to a file, and to a file Python prints by the block: what a program says would be
+// seen when it ends.
+void add_languages(Variables& out) { out.emplace_back("PYTHONUNBUFFERED", "1"); }
+
 // Empty, not unset: an unset variable would show a task every device that others asked for.
 void add_devices(const TaskView& task, Variables& out) {
   if (devices_per_node(task) > 0) return;
@@ -189,6 +193,7 @@ std::vector<std::pair<std::string, std::string>> task_environment(const TaskView
   out.reserve(32 + task.step.envs.size() + task.job.spec->environment.size());
   add_own(task, out);
   add_threads(task, out);
+  add_languages(out);
   add_devices(task, out);
   if (task.step.rank_count() > 1) add_gang(task, out);
   merge(task, out);

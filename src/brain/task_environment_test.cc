@@ -62,6 +62,7 @@ TEST(TaskEnvironment, OfASingleProcess) {
                         {"OMP_NUM_THREADS", "1"},
                         {"MKL_NUM_THREADS", "1"},
                         {"OPENBLAS_NUM_THREADS", "1"},
+                        {"PYTHONUNBUFFERED", "1"},
                         {"CUDA_VISIBLE_DEVICES", ""},
                         {"HIP_VISIBLE_DEVICES", ""},
                         {"NVIDIA_VISIBLE_DEVICES", "void"},
@@ -149,14 +150,15 @@ TEST(TaskEnvironment, ThreadsAreTheGrantedCoresByProcess) {
 TEST(TaskEnvironment, TheUsersValueWinsExceptOverOurOwn) {
   model::StepSpec spec = testing::plain_step("train");
   spec.envs = {
-      {"CUDA_VISIBLE_DEVICES", "7"},    {"OMP_NUM_THREADS", "3"},    {"OTHER", "x"},
-      {"RUNNEL_HOME", "/elsewhere"},    {"RUNNEL_JOB_ID", "forged"}, {"RUNNEL_TOKEN", "forged"},
-      {"RUNNEL_VOLUME_DATA", "/forged"}};
+      {"CUDA_VISIBLE_DEVICES", "7"}, {"OMP_NUM_THREADS", "3"},         {"OTHER", "x"},
+      {"PYTHONUNBUFFERED", ""},      {"RUNNEL_HOME", "/elsewhere"},    {"RUNNEL_JOB_ID", "forged"},
+      {"RUNNEL_TOKEN", "forged"},    {"RUNNEL_VOLUME_DATA", "/forged"}};
   const Map env = environment(spec);
   EXPECT_EQ(env.at("CUDA_VISIBLE_DEVICES"), "7");
   EXPECT_EQ(env.at("OMP_NUM_THREADS"), "3");
   EXPECT_EQ(env.at("MKL_NUM_THREADS"), "1");
   EXPECT_EQ(env.at("OTHER"), "x");
+  EXPECT_EQ(env.at("PYTHONUNBUFFERED"), "");
   EXPECT_EQ(env.at("RUNNEL_HOME"), "/elsewhere");
   EXPECT_EQ(env.at("RUNNEL_JOB_ID"), "job1");
   EXPECT_FALSE(env.contains("RUNNEL_TOKEN"));
@@ -172,6 +174,8 @@ TEST(TaskEnvironment, EveryVariableThatAnEnvMayReplaceIsKnown) {
     model::StepSpec& step = *each;
     std::vector<std::string> ours;
     for (const auto& [name, value] : environment(step)) {
+      // How Python prints is a preference: whoever has another one means it.
+      if (name == "PYTHONUNBUFFERED") continue;
       if (!model::is_own_variable(name)) ours.push_back(name);
     }
     model::StartOrder order;

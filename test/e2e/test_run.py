@@ -146,6 +146,17 @@ steps:
     runnel.run("run", file)
 
 
+def test_what_python_prints_is_seen_while_it_runs(runnel):
+    """An ordinary print, without a flush, of a program that goes on until it was seen."""
+    code = "import os, time\nprint('still here')\nwhile not os.path.exists('seen'): time.sleep(0.05)\n"
+    (runnel.work / "say.py").write_text(code)
+    job = runnel.up("run: python3 say.py\n")
+    runnel.until(lambda: "still here" in runnel.run("logs", job))
+    assert runnel.job(job)["status"] == "RUNNING"
+    (runnel.work / "seen").touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+
+
 def test_output_is_byte_for_byte(runnel):
     every = bytes(range(256)) * 2000
     code = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 2000)"
