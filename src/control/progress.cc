@@ -12,6 +12,8 @@ constexpr Duration kTellsNothingBefore = Duration::millis(500);
 constexpr double kTellsNothingBelow = 0.01;
 // Nobody is at the end before it says so.
 constexpr double kAlmost = 0.99;
+// Trials that each place has seen to their end before they tell how long one takes.
+constexpr double kRoundsSeen = 2;
 
 double seconds(Duration duration) { return static_cast<double>(duration.millis()) / 1000; }
 
@@ -19,18 +21,32 @@ double seconds(Duration duration) { return static_cast<double>(duration.millis()
 double guessed(const TaskProgress& task) {
   const double told = std::clamp(*task.told, 0.0, 1.0);
   const double then = seconds(task.running - task.told_ago);
-  if (then <= 0) return told;
-  return std::clamp(told * seconds(task.running) / then, told, std::max(told, kAlmost));
+  const double begun = task.begun_at.value_or(told);
+  if (then <= 0 || told <= begun) return told;
+  return std::clamp(begun + (told - begun) * seconds(task.running) / then, told,
+                    std::max(told, kAlmost));
+}
+
+// Seconds until a task that tells its share is through, at the pace of this attempt.
+std::optional<double> own_left(const TaskProgress& task) {
+  if (!task.told || !task.begun_at) return std::nullopt;
+  const double now = guessed(task);
+  if (now <= *task.begun_at) return std::nullopt;
+  return seconds(task.running) * (1 - now) / (now - *task.begun_at);
+}
+
+double places_of(const StepWork& work) {
+  return std::max<double>(1, static_cast<double>(work.live.size()));
 }
 
 // Seconds of one task, by those that have ended: live ones took part in the step's time as well.
 std::optional<double> usual(const StepWork& work) {
-  if (work.ended == 0) return std::nullopt;
+  const std::int64_t through = work.ended + work.resting.value_or(0);
+  if (through == 0) return std::nullopt;
   double beside = 0;
   for (const TaskProgress& task : work.live) beside += seconds(task.running);
-  const double places = std::max<double>(1, static_cast<double>(work.live.size()));
-  return std::max(0.001,
-                  (seconds(work.running) * places - beside) / static_cast<double>(work.ended));
+  return std::max(
+      0.001, (seconds(work.running) * places_of(work) - beside) / static_cast<double>(through));
 }
 
 // Tasks that are behind the step, parts of live ones included.
@@ -47,6 +63,49 @@ double behind(const StepWork& work) {
   return sum;
 }
 
+// Of a live trial, when one takes `usual` seconds: never more than it says itself.
+double trial_left(const TaskProgress& trial, double usual) {
+  const double by_others = std::max(0.0, usual - seconds(trial.running));
+  const std::optional<double> own = own_left(trial);
+  if (!own) return by_others;
+  return by_others > 0 ? std::min(by_others, *own) : *own;
+}
+
+std::optional<Duration> left_of_search(const StepWork& work) {
+  CHECK(work.resting.has_value(), "a search knows how many of its trials rest");
+  CHECK(*work.resting >= 0, "fewer than no trials rest");
+  const double places = places_of(work);
+  const std::int64_t through = work.ended + *work.resting;
+  if (static_cast<double>(through) < kRoundsSeen * places) return std::nullopt;
+  const std::optional<double> one = usual(work);
+  const std::int64_t begun = through + static_cast<std::int64_t>(work.live.size());
+  double left = *one * static_cast<double>(std::max<std::int64_t>(0, work.tasks - begun));
+  double longest = 0;
+  for (const TaskProgress& trial : work.live) {
+    const double own = trial_left(trial, *one);
+    left += own;
+    longest = std::max(longest, own);
+  }
+  return Duration::millis(std::llround(std::max(longest, left / places) * 1000));
+}
+
+// One task that is alone: what it found when it began says nothing of its pace.
+bool is_alone(const StepWork& work) { return work.tasks == 1 && work.live.size() == 1; }
+
+std::optional<Duration> left_of(const StepWork& work) {
+  if (work.ended == work.tasks) return Duration();
+  if (work.running < kTellsNothingBefore) return std::nullopt;
+  if (work.resting) return left_of_search(work);
+  const double share = std::min(1.0, behind(work) / static_cast<double>(work.tasks));
+  if (share < kTellsNothingBelow) return std::nullopt;
+  if (is_alone(work)) {
+    const std::optional<double> left = own_left(work.live.front());
+    if (!left) return std::nullopt;
+    return Duration::millis(std::llround(std::max(0.0, *left) * 1000));
+  }
+  return Duration::millis(std::llround(seconds(work.running) * (1 - share) / share * 1000));
+}
+
 }  // namespace
 
 StepProgress progress_of(const StepWork& work) {
@@ -55,15 +114,7 @@ StepProgress progress_of(const StepWork& work) {
   const auto tasks = static_cast<double>(work.tasks);
   double told = static_cast<double>(work.ended) + work.paused;
   for (const TaskProgress& task : work.live) told += std::clamp(task.told.value_or(0), 0.0, 1.0);
-  StepProgress progress{std::min(1.0, told / tasks), std::nullopt};
-  const double share = std::min(1.0, behind(work) / tasks);
-  if (work.ended == work.tasks) {
-    progress.left = Duration();
-  } else if (share >= kTellsNothingBelow && work.running >= kTellsNothingBefore) {
-    progress.left =
-        Duration::millis(std::llround(seconds(work.running) * (1 - share) / share * 1000));
-  }
-  return progress;
+  return {std::min(1.0, told / tasks), left_of(work)};
 }
 
 }  // namespace runnel::control

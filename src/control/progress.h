@@ -13,6 +13,9 @@ struct TaskProgress {
   Duration running;            // Since its attempt began.
   std::optional<double> told;  // 0 to 1: the furthest that any attempt of it has reported.
   Duration told_ago;           // How old the last report is.
+  // Where this attempt began, as far as that is seen; a first one begins at 0. Only what an attempt
+  // has done itself tells its pace: not what it found, nor the time in which nobody ran.
+  std::optional<double> begun_at = 0;
 };
 
 // What a step has behind it.
@@ -20,7 +23,10 @@ struct StepWork {
   std::int64_t tasks = 1;
   std::int64_t ended = 0;  // Whatever their end.
   double paused = 0;       // What those that rest have behind them, in tasks.
-  Duration running;        // Since the step began.
+  // Of a search: its trials that have begun and rest. Few of them go on, so that for the time that
+  // a trial takes they count as through.
+  std::optional<std::int64_t> resting;
+  Duration running;  // Since the step began.
   std::vector<TaskProgress> live;
 };
 
@@ -33,7 +39,8 @@ struct StepProgress {
 //
 // `done` counts ended tasks and what live ones told, and nothing that was guessed. For `left` a
 // live task is believed to go on at the pace of its reports, and one that tells nothing at the pace
-// of those that have ended.
+// of those that have ended. A search takes for each trial that is left what those took that are
+// through, most of which ended early; it tells nothing before each place has seen two of them.
 StepProgress progress_of(const StepWork& work);
 
 }  // namespace runnel::control

@@ -32,17 +32,41 @@ std::int64_t goal_of(const model::StepSpec& spec) {
   return spec.search->population ? spec.search->population->max_step : 0;
 }
 
-// The furthest that any attempt came: one that resumes repeats some of it.
-std::optional<double> told_by(const model::MetricSeries& series) {
-  std::optional<double> furthest;
+// What a task told of its share, over all its attempts.
+struct Course {
+  std::optional<double> furthest;  // One that resumes repeats some of it.
+  double last = 0;
+  double begun = 0;           // The first word after the last restart.
+  std::int64_t restarts = 0;  // Words that were not further than the one before.
+
+  void add(double share) {
+    if (furthest && share <= last) {
+      begun = share;
+      ++restarts;
+    }
+    last = share;
+    furthest = std::max(furthest.value_or(share), share);
+  }
+};
+
+Course course_of(const model::MetricSeries& series) {
+  Course course;
   for (const model::MetricSample& sample : series.samples) {
     for (const auto& [name, value] : sample.values) {
       if (name != kProgressMetric) continue;
       const auto share = search::parsed<double>(value);
-      if (share && std::isfinite(*share) && (!furthest || *share > *furthest)) furthest = share;
+      if (share && std::isfinite(*share)) course.add(*share);
     }
   }
-  return furthest;
+  return course;
+}
+
+// Where the live attempt began, if each attempt's beginning is seen and this one is ahead of all.
+std::optional<double> begun_at(const Course& course, AttemptNumber attempt) {
+  if (attempt.value() <= 1) return 0;
+  const bool all_seen = course.restarts == attempt.value() - 1;
+  if (!all_seen || course.last < course.furthest.value_or(0)) return std::nullopt;
+  return course.begun;
 }
 
 // By the reports that were judged: they stay when a trial is paused.
@@ -65,13 +89,17 @@ double paused_shares(const brain::Step& step, std::int64_t goal) {
 
 TaskProgress live_progress(const brain::Step& step, TaskIndex task, const brain::LiveAttempt& live,
                            std::int64_t goal, const model::MetricSeries* series, Time now) {
-  TaskProgress progress{since(live.started_at, now), std::nullopt, {}};
+  TaskProgress progress;
+  progress.running = since(live.started_at, now);
+  if (live.number.value() > 1) progress.begun_at.reset();
   if (step.study) {
     const double told =
         told_by(step.study->trials.at(static_cast<std::size_t>(task.value())), goal);
     if (told > 0) progress.told = told;
   } else if (series != nullptr) {
-    progress.told = told_by(*series);
+    const Course course = course_of(*series);
+    progress.told = course.furthest;
+    progress.begun_at = begun_at(course, live.number);
     progress.told_ago = since(series->reported_at, now);
   }
   return progress;
@@ -93,6 +121,11 @@ StepWork work_of(const brain::Step& step, StepIndex index, const model::StepSpec
     const auto told = metrics.find({index, task});
     work.live.push_back(live_progress(step, task, *kept.live, goal,
                                       told == metrics.end() ? nullptr : &told->second, now));
+  }
+  if (step.study) {
+    const auto begun = static_cast<std::int64_t>(step.study->trials.size());
+    const auto live = static_cast<std::int64_t>(work.live.size());
+    work.resting = std::max<std::int64_t>(0, begun - live - work.ended);
   }
   return work;
 }

@@ -66,6 +66,24 @@ TEST_F(ProgressDocumentTest, ATaskTellsItsShare) {
   EXPECT_EQ(text(told(metrics), "eta_seconds"), "90");
 }
 
+TEST_F(ProgressDocumentTest, ATaskThatWasTriedAgainHasThePaceOfItsAttempt) {
+  model::StepSpec spec = brain::testing::step("train");
+  spec.retry.max = 1;
+  begin({spec});
+  desk_.running("n1", Desk::ref(job_, 0, 0));
+  desk_.pass(Duration::seconds(500));
+  desk_.ended("n1", Desk::ref(job_, 0, 0), 1);
+  desk_.pass(Duration::minutes(5));
+  desk_.running("n1", Desk::ref(job_, 0, 0, 2));
+  desk_.pass(Duration::seconds(10));
+  const std::pair<StepIndex, TaskIndex> place(StepIndex(0), TaskIndex(0));
+  model::MetricSeries series = reported({{"progress", "0.5"}});
+  EXPECT_EQ(text(step({{place, series}}, 0), "eta_seconds"), "(none)") << "of an attempt before";
+  series.samples.push_back({13, {{"progress", "0.4"}}});
+  series.samples.push_back({14, {{"progress", "0.6"}}});
+  EXPECT_EQ(text(step({{place, series}}, 0), "eta_seconds"), "20") << "0.2 took ten seconds";
+}
+
 TEST_F(ProgressDocumentTest, AJobIsTheMeanOfItsSteps) {
   begin({brain::testing::step("one", 2), brain::testing::step("two", 1, {0})});
   desk_.running("n1", Desk::ref(job_, 0, 0));

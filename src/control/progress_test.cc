@@ -1,6 +1,9 @@
 #include "control/progress.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -72,6 +75,72 @@ TEST(Progress, WhatIsOverTakesNoTime) {
   work.running = Duration::seconds(9);
   EXPECT_EQ(progress_of(work).done, 1);
   EXPECT_EQ(progress_of(work).left, Duration());
+}
+
+// A search of 40 trials at two places. Three of four rest after a second, the fourth goes on for
+// eight: 2.75 seconds a trial, of the ten that a whole one would take.
+struct Search {
+  static constexpr int kTrials = 40;
+  static double seconds(int trial) { return trial % 4 == 3 ? 8 : 1; }
+
+  struct Run {
+    int trial;
+    double from;
+  };
+  std::vector<Run> runs;
+  double end = 0;
+
+  Search() {
+    double free[2] = {0, 0};
+    for (int trial = 0; trial < kTrials; ++trial) {
+      double& place = free[0] <= free[1] ? free[0] : free[1];
+      runs.push_back({trial, place});
+      place += seconds(trial);
+    }
+    end = std::max(free[0], free[1]);
+  }
+
+  StepWork at(double now) const {
+    StepWork work;
+    work.tasks = kTrials;
+    work.running = Duration::millis(static_cast<std::int64_t>(now * 1000));
+    work.resting = 0;
+    for (const Run& run : runs) {
+      if (run.from > now) continue;
+      const double running = now - run.from;
+      if (running >= seconds(run.trial)) {
+        ++*work.resting;
+        work.paused += seconds(run.trial) / 10;
+      } else {
+        work.live.push_back({Duration::millis(static_cast<std::int64_t>(running * 1000)),
+                             running / 10, Duration()});
+      }
+    }
+    return work;
+  }
+};
+
+TEST(Progress, ASearchIsEstimatedByTrialsThatAreThrough) {
+  const Search search;
+  EXPECT_FALSE(progress_of(search.at(0.9)).left) << "no trial is through";
+  EXPECT_FALSE(progress_of(search.at(1.5)).left) << "two are, at two places";
+  for (double now = search.end / 2; now < search.end - 3; now += 0.7) {
+    const double truth = search.end - now;
+    const std::optional<Duration> left = progress_of(search.at(now)).left;
+    ASSERT_TRUE(left) << now;
+    const double said = static_cast<double>(left->millis()) / 1000;
+    // Nobody knows which trials will be among the long ones of eight seconds.
+    EXPECT_LT(std::abs(said - truth), std::max(0.4 * truth, 8.0)) << now << ": " << said;
+  }
+}
+
+TEST(Progress, ATaskThatWasTriedAgainIsEstimatedByItsOwnPace) {
+  StepWork work;
+  work.running = Duration::seconds(300);  // Of which most was lost.
+  work.live.push_back({Duration::seconds(10), 0.6, Duration(), 0.5});
+  EXPECT_LT(off_by(progress_of(work), 40), 0.05) << "a tenth took ten seconds";
+  work.live.front().begun_at.reset();
+  EXPECT_FALSE(progress_of(work).left) << "where it began was not seen";
 }
 
 TEST(Progress, ALieIsNotBelieved) {
