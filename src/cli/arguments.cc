@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "cli/flag_value.h"
+#include "cli/printable.h"
 #include "cli/task_name.h"
 #include "control/query.h"
 #include "env/files.h"
@@ -66,7 +67,7 @@ void add_output(CLI::App& app, Arguments& arguments) {
     arguments.output = TRY(parse_output(text));
     return {};
   };
-  parsed_option(app, "-o,--output", "table, wide, json, yaml or name", take);
+  parsed_option(app, "-o,--output", "table, wide, tsv, json, yaml or name", take);
 }
 
 void add_job_sources(CLI::App& app, Arguments& arguments) {
@@ -101,6 +102,8 @@ void add_run(CLI::App& app, Arguments& arguments) {
   add_job_sources(app, arguments);
   add_from(app, arguments);
   app.add_flag("-d,--detach", arguments.detach, "return at once and leave it running");
+  app.add_flag("-q,--quiet", arguments.quiet,
+               "say nothing of the job itself: not its id, nor how it ended");
   app.add_flag("--chaos", arguments.chaos,
                "kill a process of each step with `retry` once, to see that the job survives it");
   app.add_flag("--dry-run", arguments.dry_run, "show what would run, start nothing");
@@ -348,7 +351,7 @@ struct Parser {
     app.set_version_flag("--version", std::string(kVersion));
     app.require_subcommand(0, 1);
     app.add_option("--home", arguments.home, "home folder (RUNNEL_HOME, else ~/.runnel)");
-    app.add_flag_callback("--no-color", [] {}, "accepted: the output has no colours");
+    app.add_flag("--no-color", arguments.no_colour, "no colours, as with NO_COLOR set");
     app.fallthrough();
     add_group(app, definitions());
     // `runnel job list` and its kind: every noun takes its verbs.
@@ -420,7 +423,7 @@ std::string meant_flag(const CLI::App& command, const std::vector<std::string>& 
       continue;
     }
     const std::string near = nearest(typed, names);
-    if (!near.empty()) return "there is no " + typed + "; did you mean " + near + "?";
+    if (!near.empty()) return "there is no " + printable(typed) + "; did you mean " + near + "?";
   }
   return "";
 }
@@ -435,9 +438,9 @@ std::string help_of(const Parser& parser) {
 
 std::string usage_error(const Parser& parser, const std::vector<std::string>& words,
                         const std::string& what) {
-  std::string text = "runnel: " + what;
+  std::string text = "runnel: " + printable(what);
   if (parser.chosen() == &parser.app && !words.empty() && words[0][0] != '-') {
-    text = "runnel: there is no command '" + words[0] + "'";
+    text = "runnel: there is no command '" + printable(words[0]) + "'";
     const std::string near = nearest_command(words[0]);
     if (!near.empty()) text += "; did you mean '" + near + "'?";
     return text + "\nrunnel --help lists the commands\n";
@@ -476,7 +479,8 @@ std::string settle_task(Arguments& arguments) {
   const std::optional<TaskName> name = parse_task_name(word);
   if (!name) return "";
   if (arguments.step || arguments.task || (name->attempt && arguments.attempt)) {
-    return "runnel: '" + word + "' says which task; leave out --step, --task and --attempt\n";
+    return "runnel: '" + printable(word) +
+           "' says which task; leave out --step, --task and --attempt\n";
   }
   arguments.jobs = {name->job};
   arguments.step = name->step;

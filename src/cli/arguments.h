@@ -47,7 +47,7 @@ enum class Command : std::uint8_t {
   kRunner,
 };
 
-enum class Output : std::uint8_t { kHuman, kWide, kJson, kYaml, kName };
+enum class Output : std::uint8_t { kHuman, kWide, kTsv, kJson, kYaml, kName };
 
 // Everything that can stand on the command line, parsed and nothing else done. Fields that a
 // command does not know keep their defaults.
@@ -55,6 +55,7 @@ struct Arguments {
   Command command = Command::kPs;
   std::string home;  // --home; empty: RUNNEL_HOME, else ~/.runnel.
   Output output = Output::kHuman;
+  bool no_colour = false;  // --no-color
 
   std::string file;                 // run FILE, up -f, validate, plan, import.
   std::string given;                // up: what stands without a flag.
@@ -68,6 +69,7 @@ struct Arguments {
   bool detach = false;
   bool dry_run = false;
   bool chaos = false;  // run --chaos
+  bool quiet = false;  // run --quiet
 
   std::vector<std::string> jobs;  // Ids or unique prefixes.
   bool all = false;               // ps -a

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "base/check.h"
-#include "cli/cost_text.h"
 #include "cli/interrupt.h"
 #include "cli/job_state.h"
 #include "cli/log_stream.h"
@@ -25,18 +24,18 @@ constexpr int kInterrupted = 130;
 
 class Attachment {
  public:
-  Attachment(Session& session, std::string job, bool many, Output output, Chaos* chaos)
+  Attachment(Session& session, std::string job, bool many, const Attached& how)
       : session_(session),
-        chaos_(chaos),
+        how_(how),
         job_(std::move(job)),
         many_(many),
-        output_(output),
         stream_(session, job_target(job_, "/logs?follow=1"), "cursor", "cursor"),
         progress_(stderr_is_terminal()) {
     CHECK(!job_.empty(), "a job that was accepted has an id");
   }
 
   Result<int> run() {
+    if (!how_.quiet) say("job " + job_ + "  (logs: runnel logs " + job_ + ")");
     const Duration begun = now();
     Duration looked = begun;
     while (!stream_.ended()) {
@@ -46,7 +45,7 @@ class Attachment {
       if (!line.ok()) return line.error();
       if (line->has_value()) {
         progress_.clear();
-        print_output(**line, output_, many_);
+        print_output(**line, how_.output, many_);
         TRY(watch_ranks());
         continue;
       }
@@ -84,7 +83,7 @@ class Attachment {
     while (obeyed_ < interrupts() && obeyed_ < 2) {
       progress_.clear();
       const bool first = ++obeyed_ == 1;
-      say(first ? "runnel: halting " + job_ + "; press Ctrl-C again to cancel it"
+      say(first ? "runnel: pausing " + job_ + "; press Ctrl-C again to cancel it"
                 : "runnel: cancelling " + job_);
       auto answer = session_.post(job_target(job_, first ? ":halt" : ":cancel"));
       if (!answer.ok() && answer.error().code != Errc::kConflict) return answer.error();
@@ -93,9 +92,9 @@ class Attachment {
   }
 
   void strike() {
-    if (chaos_ == nullptr || now() - struck_ < kLookEvery) return;
+    if (how_.chaos == nullptr || now() - struck_ < kLookEvery) return;
     struck_ = now();
-    const std::string told = chaos_->look(struck_);
+    const std::string told = how_.chaos->look(struck_);
     if (told.empty()) return;
     progress_.clear();
     say("runnel: " + told);
@@ -130,33 +129,23 @@ class Attachment {
 
   int halted() {
     progress_.clear();
-    say("runnel: " + job_ + " is halted; go on with: runnel resume " + job_);
+    say("runnel: " + job_ + " is paused; resume with: runnel resume " + job_);
     return obeyed_ > 0 ? kInterrupted : kStatusNotFinished;
   }
 
   int ending(const json::Value& job) {
     tell_of_warnings(job);
     if (!has_ended(job)) return halted();
-    if (chaos_ != nullptr && !chaos_->spared().empty()) say("runnel: " + chaos_->spared());
-    const std::string status = text_of(job, "status");
-    if (status != "SUCCEEDED") {
-      std::string line = "runnel: " + job_ + " " + status;
-      const std::string message = text_of(job, "message");
-      if (!message.empty()) line += ": " + message;
-      const std::string failure = first_failure(job);
-      say(failure.empty() ? line : line + "; " + failure);
-      say("look at it:  runnel show --tasks " + job_ + "\nrun again:   runnel retry " + job_);
-    }
-    const std::string cost = cost_text(job, env::real_clock().wall());
-    if (!cost.empty() && stderr_is_terminal()) say("runnel: cost " + cost);
+    const std::string spared = how_.chaos == nullptr ? "" : how_.chaos->spared();
+    if (!spared.empty()) say("runnel: " + spared);
+    if (!how_.quiet) say_end(session_, job, how_.end);
     return obeyed_ > 0 ? kInterrupted : static_cast<int>(number_of(job, "exit_code", 1));
   }
 
   Session& session_;
-  Chaos* chaos_;
+  Attached how_;
   std::string job_;
   bool many_;
-  Output output_;
   LineStream stream_;
   Progress progress_;
   Waits waits_;
@@ -170,9 +159,12 @@ class Attachment {
 
 }  // namespace
 
-Result<int> attach(Session& session, const json::Value& job, Output output, Chaos* chaos) {
+Result<int> attach(Session& session, const json::Value& job, const Attached& how) {
   watch_interrupts();
-  return Attachment(session, text_of(job, "id"), has_many_ranks(job), output, chaos).run();
+  const bool many = has_many_ranks(job);
+  Attached told = how;
+  if (many && told.end == EndStyle::kWhole) told.end = EndStyle::kWithOutput;
+  return Attachment(session, text_of(job, "id"), many, told).run();
 }
 
 }  // namespace runnel::cli

@@ -77,7 +77,7 @@ int print_findings(const Arguments& arguments, const std::vector<Finding>& findi
   if (is_document(arguments.output)) {
     put(document(json::Value::list(std::move(list)), arguments.output));
   } else {
-    put(table.text(stdout_is_terminal()));
+    put(table_text(table));
   }
   return code;
 }

@@ -13,8 +13,9 @@
 namespace runnel::cli {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Output>, 5> kOutputs = {{{"table", Output::kHuman},
+constexpr std::array<std::pair<std::string_view, Output>, 6> kOutputs = {{{"table", Output::kHuman},
                                                                           {"wide", Output::kWide},
+                                                                          {"tsv", Output::kTsv},
                                                                           {"json", Output::kJson},
                                                                           {"yaml", Output::kYaml},
                                                                           {"name", Output::kName}}};
@@ -49,7 +50,7 @@ Result<Output> parse_output(const std::string& text) {
   return Error(Errc::kInvalid, "'" + text + "' is not a form of output")
       .with_field("--output")
       .with_value(text)
-      .with_hint("write table, wide, json, yaml or name" +
+      .with_hint("write table, wide, tsv, json, yaml or name" +
                  (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 

@@ -23,7 +23,7 @@ TEST(FlagValue, AFormOfOutputIsAWordInAnyCase) {
   EXPECT_EQ(MUST(parse_output("JSON")), Output::kJson);
   EXPECT_EQ(parse_output("ymal").error().to_string(),
             "--output: 'ymal' is not a form of output; "
-            "write table, wide, json, yaml or name; did you mean yaml?");
+            "write table, wide, tsv, json, yaml or name; did you mean yaml?");
   EXPECT_EQ(parse_output("{json").error().value, "{json");
 }
 

@@ -16,6 +16,9 @@ struct Home {
   std::string failure() const { return root + "/daemon.failed"; }  // Why the last start failed.
   std::string event_log() const { return root + "/log"; }
   std::string secrets() const { return root + "/secrets"; }
+  std::string shared_folder(const std::string& job) const {
+    return root + "/jobs/" + job + "/shared";
+  }
   std::string nodes_file() const { return root + "/nodes.yaml"; }
   std::string version() const { return root + "/version"; }
   std::string time() const { return root + "/time.json"; }

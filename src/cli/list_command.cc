@@ -3,9 +3,12 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/job_state.h"
 #include "cli/pages.h"
 #include "cli/pause.h"
 #include "cli/print.h"
+#include "cli/printable.h"
 #include "cli/session.h"
 #include "cli/target.h"
 #include "cli/wait_line.h"
@@ -51,7 +54,7 @@ std::string jobs_table(const json::Value& list, bool wide) {
     }
     table.add(row);
   }
-  return table.text(stdout_is_terminal());
+  return table_text(table);
 }
 
 std::string names(const json::Value& list) {
@@ -62,17 +65,17 @@ std::string names(const json::Value& list) {
   return text;
 }
 
-// "98 %" of a core, "12 MiB"; a machine without GPUs has no number for them.
+// "98 %" of a core, "12 MiB"; of GPUs a machine without them tells nothing.
 std::string percent_of(const json::Value& task, std::string_view key) {
   const json::Value* value = task.find(key);
-  if (value == nullptr || value->is_null()) return "nan";
+  if (value == nullptr || value->is_null()) return "-";
   const std::string text = scalar_text(*value);
   return std::to_string(std::llround(std::strtod(text.c_str(), nullptr) * 100)) + " %";
 }
 
 std::string bytes_of(const json::Value& task, std::string_view key) {
   const json::Value* value = task.find(key);
-  return value == nullptr || value->is_null() ? "nan" : to_string(Bytes::count(value->as_int()));
+  return value == nullptr || value->is_null() ? "-" : human(Bytes::count(value->as_int()));
 }
 
 // The names are those that `logs` takes.
@@ -81,13 +84,13 @@ std::string tasks_table(const std::string& job, const json::Value& answer) {
   for (const json::Value& task : list_at(answer, "tasks")) {
     std::string nodes;
     for (const json::Value& node : list_at(task, "nodes")) {
-      nodes += (nodes.empty() ? "" : ",") + node.as_text();
+      nodes += (nodes.empty() ? "" : ",") + printable(node.as_text());
     }
     table.add({job + "/" + text_of(task, "step") + "/" + std::to_string(number_of(task, "task")),
                text_of(task, "status"), nodes.empty() ? "-" : nodes, percent_of(task, "cpus"),
                bytes_of(task, "memory"), percent_of(task, "gpu"), bytes_of(task, "gpu_memory")});
   }
-  return table.text(stdout_is_terminal());
+  return table_text(table);
 }
 
 // One job's running tasks.
@@ -113,14 +116,27 @@ int print_jobs(const Arguments& arguments, Session& session) {
   return 0;
 }
 
-std::string waits_text(const std::string& job, const json::Value& explanation) {
-  const json::Value* waits = explanation.find("waits");
-  if (waits == nullptr || !waits->is_list() || waits->as_list().empty()) {
-    return job + ": nothing waits\n";
-  }
+// "job has ended: FAILED: step 'train': 3 task(s) failed; train/0 ended with exit code 1 (...)"
+std::string ended_text(Session& session, const json::Value& job) {
+  std::string text = "job has ended: " + text_of(job, "status");
+  const std::string message = text_of(job, "message");
+  if (!message.empty()) text += ": " + message;
+  const Failure failure(session, job);
+  if (failure.is_known())
+    text += "; " + failure.cause() + "; see: runnel logs " + failure.task_name();
+  return paragraph(text) + "\n";
+}
+
+// Of a job that has ended nothing waits: what counts then is how it ended.
+Result<std::string> waits_text(Session& session, const std::string& job,
+                               const json::Value& explanation) {
   std::string text;
-  for (const json::Value& wait : waits->as_list()) text += wait_line(wait) + "\n";
-  return text;
+  for (const json::Value& wait : list_at(explanation, "waits")) {
+    text += paragraph(wait_line(wait)) + "\n";
+  }
+  if (!text.empty()) return text;
+  const json::Value document = TRY(session.get(job_target(job)));
+  return has_ended(document) ? ended_text(session, document) : job + ": nothing waits\n";
 }
 
 }  // namespace
@@ -145,7 +161,11 @@ int explain(const Arguments& arguments, const Home& home) {
   for (const std::string& job : arguments.jobs) {
     Result<json::Value> waits = session.get(job_target(job, "/explain"));
     if (!waits.ok()) return fail(waits.error());
-    text += waits_text(job, *waits);
+    if (!is_document(arguments.output)) {
+      const Result<std::string> told = waits_text(session, job, *waits);
+      if (!told.ok()) return fail(told.error());
+      text += *told;
+    }
     all.push_back(*std::move(waits));
   }
   put(is_document(arguments.output) ? document_of_all(std::move(all), arguments.output) : text);

@@ -5,6 +5,7 @@
 #include "cli/job_state.h"
 #include "cli/print.h"
 #include "cli/target.h"
+#include "env/process.h"
 #include "env/standard_streams.h"
 #include "generated/version.h"
 
@@ -51,6 +52,11 @@ int dispatch(const Arguments& arguments, const Home& home) {
   return 2;
 }
 
+// https://no-color.org, and terminals that know none.
+bool colours_are_refused() {
+  return !env::variable("NO_COLOR").value_or("").empty() || env::variable("TERM") == "dumb";
+}
+
 int run(int argc, char** argv) {
   const Parsed parsed = parse_arguments(argc, argv);
   if (!parsed.error.empty()) {
@@ -61,7 +67,8 @@ int run(int argc, char** argv) {
     put(parsed.text);
     return 0;
   }
-  print_errors_as(parsed.arguments->output);
+  const bool plain = parsed.arguments->no_colour || colours_are_refused();
+  print_as(parsed.arguments->output, plain ? Colours::kNever : Colours::kOnTerminal);
   const Result<Home> home = find_home(parsed.arguments->home);
   if (!home.ok()) return fail(home.error());
   if (const auto named = check_jobs(parsed.arguments->jobs); !named.ok()) {

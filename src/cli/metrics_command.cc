@@ -66,7 +66,7 @@ std::string table_of(const std::vector<Curve>& curves) {
                std::to_string(curve.steps.back()), short_number(curve.values.back()),
                short_number(*least), short_number(*most), sparkline(numbers)});
   }
-  return table.text(stdout_is_terminal());
+  return table_text(table);
 }
 
 std::string csv_of(const std::vector<Curve>& curves) {

@@ -32,7 +32,7 @@ std::string cpus_of(const json::Value& node) {
 
 std::string memory_of(const json::Value& node) {
   const json::Value* all = node.find("capacity");
-  return all == nullptr ? "-" : to_string(Bytes::count(number_of(*all, "memory")));
+  return all == nullptr ? "-" : human(Bytes::count(number_of(*all, "memory")));
 }
 
 std::string price_of(const json::Value& node) {
@@ -53,7 +53,7 @@ std::string nodes_table(const json::Value& answer) {
                memory_of(node), std::to_string(number_of(node, "lanes")), price_of(node),
                text_of(node, "instance", "-")});
   }
-  return table.text(stdout_is_terminal());
+  return table_text(table);
 }
 
 std::string names_of(const json::Value& answer) {

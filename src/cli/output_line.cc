@@ -15,6 +15,12 @@ std::string prefix_of(const json::Value& line) {
   return prefix + ": ";
 }
 
+// As the task wrote it: output passes byte for byte.
+std::string raw_text(const json::Value& line) {
+  const json::Value* text = line.find("msg");
+  return text != nullptr && text->is_text() ? text->as_text() : std::string();
+}
+
 // The state of a progress bar that will be written over.
 bool is_passing(const std::string& bytes) { return bytes.ends_with('\r'); }
 
@@ -48,7 +54,7 @@ bool has_many_ranks(const json::Value& job) {
 std::string exact_bytes(const json::Value& line) {
   const json::Value* bytes = line.find("bytes");
   if (bytes != nullptr && bytes->is_text()) return from_latin1(bytes->as_text());
-  return text_of(line, "msg") + "\n";
+  return raw_text(line) + "\n";
 }
 
 void print_output(const json::Value& line, Output output, bool many) {
@@ -59,7 +65,7 @@ void print_output(const json::Value& line, Output output, bool many) {
   std::string text = exact_bytes(line);
   if (many) {
     if (is_passing(text)) return;
-    text = prefix_of(line) + text_of(line, "msg") + "\n";
+    text = prefix_of(line) + raw_text(line) + "\n";
   }
   text_of(line, "stream") == "stderr" ? put_error(text) : put(text);
 }

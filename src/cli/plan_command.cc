@@ -73,8 +73,7 @@ std::string plan_text(const model::JobSpec& spec, const std::vector<model::Insta
     table.add({step.name, std::to_string(step.task_count), places_of(step), resources_of(step),
                rented_as(step, types), needs_of(spec, step), std::to_string(step.retry.max)});
   }
-  std::string text =
-      "job " + spec.name + " in " + spec.workdir + "\n" + table.text(stdout_is_terminal());
+  std::string text = "job " + spec.name + " in " + spec.workdir + "\n" + table_text(table);
   for (std::size_t position = 0; position < spec.steps.size(); ++position) {
     text += first_tasks(spec, position);
   }

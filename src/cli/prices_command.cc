@@ -35,11 +35,11 @@ std::string prices_table(const std::vector<model::InstanceType>& types) {
   Table table({"TYPE", "CPUS", "MEMORY", "DEVICES", "PRICE/H", "SPOT/H"});
   for (const model::InstanceType& type : types) {
     const bool spot = type.spot_price_micros > 0;
-    table.add({type.name, thousandths(type.capacity.milli_cpus), to_string(type.capacity.memory),
+    table.add({type.name, thousandths(type.capacity.milli_cpus), human(type.capacity.memory),
                devices_of(type), "$" + price_text(type.price_micros),
                spot ? "$" + price_text(type.spot_price_micros) : "-"});
   }
-  return table.text(stdout_is_terminal());
+  return table_text(table);
 }
 
 }  // namespace

@@ -9,6 +9,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "cli/printable.h"
+#include "cli/screen.h"
+#include "cli/text_width.h"
 #include "spec/yaml_scalar.h"
 
 namespace runnel::cli {
@@ -52,7 +55,30 @@ void write_yaml(std::string& out, const json::Value& value, std::size_t depth) {
 }
 
 // Set once by main().
-Output errors_as = Output::kHuman;
+Output answer_as = Output::kHuman;
+Colours colours_as = Colours::kNever;
+
+// Each line broken between words where it is wider than the screen.
+std::string fitted(std::string_view text, std::size_t columns, std::size_t indent) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!out.empty()) out += "\n";
+    if (text_width(line) < columns || columns <= 2 * indent) {
+      out += line;
+      continue;
+    }
+    std::string_view gap;
+    const std::string next = "\n" + std::string(indent, ' ');
+    for (const std::string& part : wrapped(line, columns - 1 - indent)) {
+      out.append(gap).append(part);
+      gap = next;
+    }
+  }
+  return out;
+}
 
 json::Value members_of(const Error& error) {
   json::Value inner = json::Value::object();
@@ -71,7 +97,11 @@ json::Value members_of(const Error& error) {
 
 }  // namespace
 
-void say(std::string_view text) { put_error(std::string(text) + "\n"); }
+void say(std::string_view text) {
+  std::string shown = printable_lines(text);
+  if (stderr_is_terminal()) shown = fitted(shown, screen_of(STDERR_FILENO).columns, 2);
+  put_error(shown + "\n");
+}
 
 void put_error(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
 
@@ -89,7 +119,24 @@ int exit_code_of(const Error& error) {
   return error.code == Errc::kInvalid || error.code == Errc::kUnsupported ? 2 : 1;
 }
 
-void print_errors_as(Output output) { errors_as = output; }
+void print_as(Output output, Colours colours) {
+  answer_as = output;
+  colours_as = colours;
+}
+
+std::string table_text(const Table& table) {
+  const bool tabs = answer_as == Output::kTsv;
+  if (tabs || !stdout_is_terminal()) return table.text({.tabs = tabs});
+  return table.text(
+      {.columns = screen_of(STDOUT_FILENO).columns, .colours = colours_as == Colours::kOnTerminal});
+}
+
+std::string paragraph(std::string_view line, std::size_t indent) {
+  const std::string shown(line);
+  return stdout_is_terminal() ? fitted(shown, screen_of(STDOUT_FILENO).columns, indent) : shown;
+}
+
+void put_csv(const std::string& text) { put(stdout_is_terminal() ? printable_lines(text) : text); }
 
 json::Value error_document(const Error& error) {
   json::Value out = json::Value::object();
@@ -98,7 +145,8 @@ json::Value error_document(const Error& error) {
 }
 
 int complain(const Error& error) {
-  say(error.where.file.empty() ? "runnel: " + error.to_string() : error.to_string());
+  const std::string text = printable(error.to_string());
+  say(error.where.file.empty() ? "runnel: " + text : text);
   return exit_code_of(error);
 }
 
@@ -106,36 +154,16 @@ int fail(const Error& error) { return fail(std::vector<Error>{error}); }
 
 int fail(const std::vector<Error>& errors) {
   CHECK(!errors.empty(), "a failure without an error");
-  if (is_document(errors_as)) {
+  if (is_document(answer_as)) {
     json::Value out = error_document(errors.front());
     json::Value::List all;
     for (const Error& error : errors) all.push_back(members_of(error));
     if (all.size() > 1) out.set("errors", json::Value::list(std::move(all)));
-    put(document(out, errors_as));
+    put(document(out, answer_as));
   }
   int code = 1;
   for (const Error& error : errors) code = complain(error);
   return code;
-}
-
-std::string Table::text(bool aligned) const {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows_) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t cell = 0; cell < row.size(); ++cell) {
-      widths[cell] = std::max(widths[cell], row[cell].size());
-    }
-  }
-  std::string text;
-  for (const auto& row : rows_) {
-    for (std::size_t cell = 0; cell < row.size(); ++cell) {
-      const bool last = cell + 1 == row.size();
-      text += row[cell];
-      if (!last) text += aligned ? std::string(widths[cell] - row[cell].size() + 2, ' ') : "\t";
-    }
-    text += "\n";
-  }
-  return text;
 }
 
 bool stdout_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
@@ -161,7 +189,7 @@ std::string stream_item(const json::Value& value, Output output) {
 
 std::string text_of(const json::Value& value, std::string_view key, const std::string& fallback) {
   const json::Value* member = value.find(key);
-  return member != nullptr && member->is_text() ? member->as_text() : fallback;
+  return member != nullptr && member->is_text() ? printable(member->as_text()) : fallback;
 }
 
 std::int64_t number_of(const json::Value& value, std::string_view key, std::int64_t fallback) {

@@ -1,17 +1,21 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "cli/arguments.h"
+#include "cli/table.h"
 #include "json/value.h"
 
 namespace runnel::cli {
 
 // stdout is data, stderr is talk.
-void say(std::string_view text);        // stderr, with a line end.
+// stderr, with a line end. Of control characters only our own line ends and tabs arrive, and a
+// terminal gets lines that fit it.
+void say(std::string_view text);
 void put_error(std::string_view text);  // stderr, as it is.
 void put(std::string_view text);        // stdout, as it is; ends the process when it cannot.
 
@@ -23,20 +27,19 @@ int complain(const Error& error);
 // all}, and the code is that of the last.
 int fail(const Error& error);
 int fail(const std::vector<Error>& errors);
-void print_errors_as(Output output);
 json::Value error_document(const Error& error);
 int exit_code_of(const Error& error);
 
-// A table with aligned columns on a terminal, tab-separated lines in a pipe.
-class Table {
- public:
-  explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  std::string text(bool aligned) const;
+enum class Colours : std::uint8_t { kNever, kOnTerminal };
+// How the command was asked to answer; main() says it once, before anything is printed.
+void print_as(Output output, Colours colours);
 
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
+// The table for stdout: of the width of a terminal, whole in a pipe, with tabs by -o tsv.
+std::string table_text(const Table& table);
+// A line of words for stdout; one that is wider than the terminal goes on `indent` columns in.
+std::string paragraph(std::string_view line, std::size_t indent = 2);
+// CSV for stdout, which a terminal gets printable.
+void put_csv(const std::string& text);
 
 bool stdout_is_terminal();
 bool stderr_is_terminal();
@@ -53,7 +56,8 @@ std::string document_of_all(json::Value::List answers, Output output);
 // One of a stream of documents: a line of JSON, or a YAML document with its marker.
 std::string stream_item(const json::Value& value, Output output);
 
-// Members of documents, with fallbacks for what a document leaves out.
+// Members of documents, with fallbacks for what a document leaves out. Texts are printable, since a
+// person reads them; what is handed on as it is, is taken from the document itself.
 std::string text_of(const json::Value& value, std::string_view key,
                     const std::string& fallback = "");
 std::int64_t number_of(const json::Value& value, std::string_view key, std::int64_t fallback = 0);

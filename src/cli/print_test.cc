@@ -9,11 +9,8 @@ namespace {
 
 json::Value parsed(const std::string& text) { return MUST(json::parse(text)); }
 
-TEST(Print, TablesAreAlignedOrTabbed) {
-  Table table({"A", "LONG"});
-  table.add({"value", "x"});
-  EXPECT_EQ(table.text(true), "A      LONG\nvalue  x\n");
-  EXPECT_EQ(table.text(false), "A\tLONG\nvalue\tx\n");
+TEST(Print, TextsOfDocumentsArePrintable) {
+  EXPECT_EQ(text_of(parsed(R"({"a":"x\ny\u001b[2J"})"), "a"), "x\\ny\\x1b[2J");
 }
 
 TEST(Print, DocumentsAsYaml) {
@@ -42,6 +39,23 @@ TEST(Progress, TellsCountsRateAndEta) {
   const json::Value done =
       parsed(R"({"name":"train","tasks":1,"status":"SUCCEEDED","counts":{"SUCCEEDED":1}})");
   EXPECT_EQ(progress_line(job, done, Duration::seconds(1)), "train            1/1  SUCCEEDED");
+}
+
+TEST(Progress, TellsTheBestSoFarOrTheOnlyReport) {
+  const json::Value job = parsed(R"({"progress":{"steps":[
+      {"live":[{"metrics":{"loss":0.25},"step":7,"task":3}],"name":"train","share":0.1}]}})");
+  const json::Value search = parsed(R"({"name":"train","tasks":20,"status":"RUNNING",
+      "counts":{"SUCCEEDED":1,"PRUNED":4,"RUNNING":1},
+      "search":{"best":{"trial":13,"values":{"accuracy":0.956}},"objectives":[{"metric":"accuracy"}]}})");
+  EXPECT_EQ(progress_line(job, search, Duration::seconds(100)),
+            "train            5/20  1 running  best accuracy=0.956 (trial 13)  10 %");
+  const json::Value alone =
+      parsed(R"({"name":"train","tasks":1,"status":"RUNNING","counts":{"RUNNING":1}})");
+  EXPECT_EQ(progress_line(job, alone, Duration::seconds(100)),
+            "train            0/1  1 running  step 7 loss=0.25  10 %");
+  const json::Value front = parsed(R"({"name":"other","tasks":2,"status":"RUNNING","search":{
+      "best":{"trial":1,"values":{"a":1,"b":2}},"objectives":[{"metric":"a"},{"metric":"b"}]}})");
+  EXPECT_EQ(progress_line(job, front, Duration::seconds(1)), "other            0/2");
 }
 
 TEST(Progress, TellsWhatLiveTasksReport) {

@@ -1,6 +1,5 @@
 #include "cli/progress.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +8,10 @@
 #include <cstdio>
 
 #include "base/check.h"
+#include "cli/best_text.h"
 #include "cli/members_text.h"
 #include "cli/print.h"
+#include "cli/text_width.h"
 
 namespace runnel::cli {
 namespace {
@@ -21,7 +22,7 @@ std::int64_t count(const json::Value& step, std::string_view status) {
 }
 
 std::string rate_text(std::int64_t done, Duration running) {
-  if (done == 0 || running.millis() < 500) return "";
+  if (done == 0 || running.millis() < 500 || done * 10'000 < running.millis()) return "";
   char text[64];
   std::snprintf(text, sizeof text, "  %.1f/s",
                 static_cast<double>(done) * 1000.0 / static_cast<double>(running.millis()));
@@ -37,13 +38,13 @@ const json::Value* progress_of(const json::Value& job, const std::string& step) 
   return nullptr;
 }
 
-Screen screen_of_stderr() {
-  winsize size{};
-  Screen screen;
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return screen;
-  if (size.ws_col > 1) screen.columns = size.ws_col;
-  if (size.ws_row > 3) screen.rows = size.ws_row;
-  return screen;
+// "  step 7 loss=0.25": of the step's only task that reports.
+std::string only_report(const json::Value& job, const std::string& step) {
+  const json::Value* progress = progress_of(job, step);
+  if (progress == nullptr || list_at(*progress, "live").size() != 1) return "";
+  const json::Value& live = list_at(*progress, "live").front();
+  return "  step " + std::to_string(number_of(live, "step")) + " " +
+         members_text(live.find("metrics"));
 }
 
 }  // namespace
@@ -79,7 +80,7 @@ std::vector<std::string> live_lines(const json::Value& job, const std::string& s
 
 std::string progress_line(const json::Value& job, const json::Value& step, Duration running) {
   const std::int64_t tasks = number_of(step, "tasks", 1);
-  const std::int64_t done = count(step, "SUCCEEDED");
+  const std::int64_t done = count(step, "SUCCEEDED") + count(step, "PRUNED");
   const std::int64_t failed =
       count(step, "FAILED") + count(step, "TIMEOUT") + count(step, "OUT_OF_MEMORY");
   std::string name = text_of(step, "name");
@@ -91,6 +92,9 @@ std::string progress_line(const json::Value& job, const json::Value& step, Durat
   const std::string status = text_of(step, "status");
   if (status != "RUNNING") return line + "  " + status;
   line += rate_text(done, running);
+  const std::string best = best_so_far(step);
+  if (!best.empty()) line += "  " + best;
+  if (best.empty()) line += only_report(job, text_of(step, "name"));
   const std::string share = share_text(job, text_of(step, "name"));
   const std::string left = left_text(job, text_of(step, "name"));
   if (!share.empty()) line += "  " + share;
@@ -102,7 +106,7 @@ void Progress::draw(const json::Value& job, Duration since_start) {
   clear();
   const json::Value* steps = job.find("steps");
   if (steps == nullptr || !steps->is_list()) return;
-  const Screen screen = screen_of_stderr();
+  const Screen screen = screen_of(STDERR_FILENO);
   const json::Value::List& all = steps->as_list();
   const std::size_t shown = std::min(all.size(), screen.rows - 2);
   for (std::size_t at = 0; at < shown; ++at) {
@@ -113,11 +117,10 @@ void Progress::draw(const json::Value& job, Duration since_start) {
   }
 }
 
-void Progress::draw_line(std::string line, const Screen& screen) {
+void Progress::draw_line(const std::string& line, const Screen& screen) {
   CHECK(screen.columns > 1, "a screen without room for a letter");
   // A line that wraps would be two to wipe out.
-  if (line.size() >= screen.columns) line.resize(screen.columns - 1);
-  say(line);
+  say(cut_to(line, screen.columns - 1));
   ++lines_;
 }
 

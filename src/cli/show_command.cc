@@ -1,11 +1,13 @@
 #include <string>
 
+#include "cli/best_text.h"
 #include "cli/commands.h"
 #include "cli/cost_text.h"
+#include "cli/failure.h"
 #include "cli/job_state.h"
-#include "cli/members_text.h"
 #include "cli/pages.h"
 #include "cli/print.h"
+#include "cli/printable.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/target.h"
@@ -16,10 +18,13 @@
 namespace runnel::cli {
 namespace {
 
+constexpr std::size_t kLabel = 12;  // Columns before what a line tells.
+
 void add_line(std::string& text, const json::Value& job, const std::string& label,
               std::string_view key) {
   const std::string value = text_of(job, key);
-  if (!value.empty()) text += label + std::string(12 - label.size(), ' ') + value + "\n";
+  if (value.empty()) return;
+  text += paragraph(label + std::string(kLabel - label.size(), ' ') + value, kLabel) + "\n";
 }
 
 std::string counts_of(const json::Value& step) {
@@ -32,25 +37,16 @@ std::string counts_of(const json::Value& step) {
   return text;
 }
 
-// "best of search: trial 3, accuracy=0.91 with lr=0.01 width=64"
-std::string best_text(const json::Value& step) {
-  const json::Value* search = step.find("search");
-  const json::Value* best = search == nullptr ? nullptr : search->find("best");
-  if (best == nullptr) return "";
-  return "best of " + text_of(step, "name") + ": trial " +
-         std::to_string(number_of(*best, "trial")) + ", " + members_text(best->find("values")) +
-         " with " + members_text(best->find("params")) + "\n";
-}
-
-std::string job_text(const json::Value& job) {
+std::string job_text(Session& session, const json::Value& job) {
   std::string text;
   add_line(text, job, "job", "id");
   add_line(text, job, "name", "name");
   add_line(text, job, "status", "status");
   add_line(text, job, "reason", "reason");
   add_line(text, job, "message", "message");
-  if (const std::string failure = first_failure(job); !failure.empty()) {
-    text += "failure     " + failure + "\n";
+  if (const Failure failure(session, job); failure.is_known()) {
+    text += paragraph("failure     " + failure.cause(), kLabel) + "\n";
+    text += "output      runnel logs " + failure.task_name() + "\n";
   }
   add_line(text, job, "owner", "owner");
   add_line(text, job, "submitted", "submitted_at");
@@ -70,11 +66,14 @@ std::string job_text(const json::Value& job) {
     table.add({name, text_of(step, "status"), std::to_string(number_of(step, "tasks")),
                or_dash(share_text(job, name)), or_dash(left), counts_of(step)});
   }
-  text += "\n" + table.text(stdout_is_terminal());
+  text += "\n" + table_text(table);
   for (const json::Value& step : steps->as_list()) {
     for (const std::string& line : live_lines(job, text_of(step, "name"))) text += line + "\n";
   }
-  for (const json::Value& step : steps->as_list()) text += best_text(step);
+  for (const json::Value& step : steps->as_list()) {
+    const std::string best = best_line(step);
+    if (!best.empty()) text += paragraph(best) + "\n";
+  }
   for (const std::string& line : Warnings().news(job)) text += "warning     " + line + "\n";
   return text;
 }
@@ -90,7 +89,7 @@ std::string tasks_text(const json::Value& page) {
                  code == nullptr ? "-" : code->dump(), text_of(task, "reason", "-")});
     }
   }
-  return table.text(stdout_is_terminal());
+  return table_text(table);
 }
 
 // "train/3"
@@ -123,10 +122,10 @@ std::string target_of(const Arguments& arguments, const std::string& job) {
   return with_query(std::move(target), "step", *arguments.step);
 }
 
-std::string human_text(const Arguments& arguments, const json::Value& value) {
+std::string human_text(Session& session, const Arguments& arguments, const json::Value& value) {
   if (arguments.output == Output::kName) return names_text(value);
-  if (arguments.task.has_value()) return document(value, Output::kYaml);
-  return wants_list(arguments) ? tasks_text(value) : job_text(value);
+  if (arguments.task.has_value()) return printable_lines(document(value, Output::kYaml));
+  return wants_list(arguments) ? tasks_text(value) : job_text(session, value);
 }
 
 Result<json::Value> read_shown(Session& session, const Arguments& arguments,
@@ -152,7 +151,7 @@ int show(const Arguments& arguments, const Home& home) {
     return 0;
   }
   for (const json::Value& value : all) {
-    put(human_text(arguments, value));
+    put(human_text(session, arguments, value));
     tell_of_more(value, arguments.limit);
   }
   return 0;

@@ -9,6 +9,7 @@
 #include "cli/log_stream.h"
 #include "cli/output_line.h"
 #include "cli/print.h"
+#include "cli/printable.h"
 #include "cli/session.h"
 #include "cli/target.h"
 
@@ -84,7 +85,8 @@ std::string event_line(const json::Value& event) {
                      "\t" + text_of(event, "type") + "\t" + subject_of(event);
   for (const auto& [key, value] : event.as_object()) {
     if (is_machinery(key)) continue;
-    line += "\t" + key + "=" + (value.is_text() ? value.as_text() : value.dump());
+    line +=
+        "\t" + printable(key) + "=" + printable(value.is_text() ? value.as_text() : value.dump());
   }
   return line + "\n";
 }

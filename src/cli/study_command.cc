@@ -43,9 +43,9 @@ json::Value study_row(const json::Value& job, const json::Value& step) {
   json::Value study = *step.find("search");
   study.set("id", json::Value::text(text_of(job, "id")));
   study.set("max_trials", json::Value::integer(number_of(step, "tasks")));
-  study.set("name", json::Value::text(text_of(job, "name")));
-  study.set("status", json::Value::text(text_of(step, "status")));
-  study.set("step", json::Value::text(text_of(step, "name")));
+  if (const json::Value* name = job.find("name")) study.set("name", *name);
+  if (const json::Value* status = step.find("status")) study.set("status", *status);
+  if (const json::Value* name = step.find("name")) study.set("step", *name);
   return study;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/csv_field.h"
 #include "cli/print.h"
+#include "cli/printable.h"
 #include "cli/short_number.h"
 
 namespace runnel::cli {
@@ -17,7 +18,8 @@ std::string values_text(const json::Value& owner, std::string_view key) {
   std::string text;
   if (values == nullptr || !values->is_object()) return text;
   for (const auto& [name, value] : values->as_object()) {
-    text += (text.empty() ? "" : " ") + name + "=" + short_number(scalar_text(value));
+    text += (text.empty() ? "" : " ") + printable(name) + "=" +
+            short_number(printable(scalar_text(value)));
   }
   return text;
 }
@@ -28,7 +30,7 @@ std::string params_text(const json::Value& owner) {
   std::string text;
   if (params == nullptr) return text;
   for (const auto& [name, value] : params->as_object()) {
-    text += "  " + name + " = " + scalar_text(value) + "\n";
+    text += "  " + printable(name) + " = " + printable(scalar_text(value)) + "\n";
   }
   return text;
 }
@@ -97,7 +99,7 @@ std::string studies_table(const json::Value& answer, const Arguments& arguments)
                best != nullptr ? std::to_string(number_of(*best, "trial")) : "-",
                best != nullptr ? values_text(*best, "values") : "-"});
   }
-  return arguments.output == Output::kName ? names : table.text(stdout_is_terminal());
+  return arguments.output == Output::kName ? names : table_text(table);
 }
 
 std::string trials_table(const json::Value& answer, const Arguments& arguments) {
@@ -127,7 +129,7 @@ std::string trials_table(const json::Value& answer, const Arguments& arguments) 
     say("the first " + std::to_string(arguments.limit) + " of " + std::to_string(count) +
         " trials; --limit shows more, `study export` all");
   }
-  return table.text(stdout_is_terminal()) + importance_line(answer);
+  return table_text(table) + importance_line(answer);
 }
 
 std::string trials_csv(const json::Value& answer, const Arguments&) {

@@ -30,9 +30,9 @@ TEST(StudyText, AMemberOfAPopulationSaysFromWhomItHasWhatItKnows) {
 
 TEST(StudyText, TrialsAreRowsAndTheBestIsMarked) {
   EXPECT_EQ(trials_table(two_trials(), {}),
-            "TRIAL\tSTATUS\tloss\tkind\tlr\n"
-            "0\tFAILED\t-\ta,b\t0.1\n"
-            "1 (best)\tSUCCEEDED\t0.5\tsay \"c\"\t0.123457\n"
+            "TRIAL     STATUS     loss  kind     lr\n"
+            "0         FAILED     -     a,b      0.1\n"
+            "1 (best)  SUCCEEDED  0.5   say \"c\"  0.123457\n"
             "importance: lr 0.75, kind 0.25\n");
 }
 
@@ -40,7 +40,7 @@ TEST(StudyText, ATableEndsAtItsLimit) {
   Arguments arguments;
   arguments.limit = 1;
   const std::string table = trials_table(two_trials(), arguments);
-  EXPECT_NE(table.find("\n0\t"), std::string::npos);
+  EXPECT_NE(table.find("\n0 "), std::string::npos);
   EXPECT_EQ(table.find("\n1 "), std::string::npos);
 }
 
@@ -54,7 +54,7 @@ TEST(StudyText, CsvQuotesWhatItMustAndKeepsAllDigits) {
 TEST(StudyText, NothingIsSaidToMatterWhileNothingIsKnown) {
   const json::Value answer =
       answer_of(R"({"importance": [{"name": "lr", "share": 0}], "trials": []})");
-  EXPECT_EQ(trials_table(answer, {}), "TRIAL\tSTATUS\n");
+  EXPECT_EQ(trials_table(answer, {}), "TRIAL  STATUS\n");
 }
 
 TEST(StudyText, AStudyIsARow) {
@@ -63,9 +63,9 @@ TEST(StudyText, AStudyIsARow) {
      "name": "a", "status": "RUNNING", "step": "tune"},
     {"asked": 0, "id": "j2", "max_trials": 5, "name": "b", "status": "QUEUED", "step": "b"}]})");
   EXPECT_EQ(studies_table(answer, {}),
-            "ID\tNAME\tSTEP\tSTATUS\tTRIALS\tBEST\tVALUES\n"
-            "j1\ta\ttune\tRUNNING\t3/9\t2\tloss=0.25\n"
-            "j2\tb\tb\tQUEUED\t0/5\t-\t-\n");
+            "ID  NAME  STEP  STATUS   TRIALS  BEST  VALUES\n"
+            "j1  a     tune  RUNNING  3/9     2     loss=0.25\n"
+            "j2  b     b     QUEUED   0/5     -     -\n");
   Arguments names;
   names.output = Output::kName;
   EXPECT_EQ(studies_table(answer, names), "j1\nj2\n");

@@ -47,8 +47,8 @@ void print_submitted(const Arguments& arguments, const json::Value& job) {
   }
   put(id + "\n");
   if (arguments.output == Output::kName) return;
-  say("follow it:   runnel logs -f " + id + "\nlook at it:  runnel show " + id +
-      "\nend it:      runnel cancel " + id);
+  say("logs:    runnel logs -f " + id + "\nstatus:  runnel show " + id +
+      "\ncancel:  runnel cancel " + id);
 }
 
 // A task may run later, again or elsewhere, so it reads nothing; who sends something should know.
@@ -82,8 +82,12 @@ int run_job(const Arguments& arguments, const Home& home) {
   if (!job.ok()) return fail(job.error());
   const std::string id = text_of(*job, "id");
   Chaos chaos(read.source->spec, id, env::real_random());
-  const Result<int> code =
-      attach(session, *job, arguments.output, arguments.chaos ? &chaos : nullptr);
+  Attached how;
+  how.output = arguments.output;
+  how.end = arguments.flags.command.empty() ? EndStyle::kWhole : EndStyle::kShort;
+  how.quiet = arguments.quiet;
+  how.chaos = arguments.chaos ? &chaos : nullptr;
+  const Result<int> code = attach(session, *job, how);
   if (!code.ok()) return fail(code.error());
   if (is_document(arguments.output)) {
     const Result<json::Value> end = session.get(job_target(id));

@@ -48,9 +48,9 @@ def test_a_node_comes_back(runnel):
     with_spot_nodes(runnel)
     runnel.run("preempt", "spot-1", "--notice", "300ms", "--away", "500ms")
     states = runnel.run("nodes")
-    assert re.search(r"spot-1\tspot\tleaving at .* \(Preempted\)", states), states
-    runnel.until(lambda: "spot-1\tspot\tdown (Preempted)" in runnel.run("nodes"))
-    runnel.until(lambda: "spot-1\tspot\tup" in runnel.run("nodes"))
+    assert re.search(r"spot-1 +spot +leaving at .* \(Preempted\)", states), states
+    runnel.until(lambda: re.search(r"spot-1 +spot +down \(Preempted\)", runnel.run("nodes")))
+    runnel.until(lambda: re.search("spot-1 +spot +up", runnel.run("nodes")))
     runnel.run("preempt", "nobody", code=1)
     assert "the node 'nobody' is not here" in runnel.err
     runnel.run("preempt", "spot-1", "--notice", "12", code=2)

@@ -1,0 +1,86 @@
+#include "cli/failure.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/check.h"
+#include "cli/job_state.h"
+#include "cli/log_stream.h"
+#include "cli/output_line.h"
+#include "cli/print.h"
+#include "cli/printable.h"
+#include "cli/target.h"
+#include "http/message.h"
+
+namespace runnel::cli {
+namespace {
+
+constexpr Duration kLineWithin = Duration::seconds(1);
+constexpr int kSilencesMax = 5;
+constexpr int kLinesRead = 200;  // Of both streams together, to find the last of stderr.
+
+// Without its line end. Of a line that was drawn over itself, as progress bars are, the last state.
+std::string shown_line(const json::Value& line) {
+  std::string bytes = exact_bytes(line);
+  while (!bytes.empty() && (bytes.back() == '\n' || bytes.back() == '\r')) bytes.pop_back();
+  const std::size_t drawn = bytes.rfind('\r');
+  return printable(drawn == std::string::npos ? bytes : bytes.substr(drawn + 1));
+}
+
+void keep_last(Failure::Lines& lines, std::string line) {
+  lines.push_back(std::move(line));
+  if (lines.size() > Failure::kLinesShown) lines.erase(lines.begin());
+}
+
+}  // namespace
+
+Failure::Failure(Session& session, const json::Value& job)
+    : session_(session), job_(text_of(job, "id")) {
+  CHECK(!job_.empty(), "a failure of no job");
+  const json::Value* first = job.find("first_failure");
+  if (first == nullptr) return;
+  step_ = text_of(*first, "step");
+  task_ = std::to_string(number_of(*first, "task"));
+  summary_ = first_failure(job);
+  read_attempt();
+}
+
+void Failure::read_attempt() {
+  const std::string target = "/tasks/" + http::percent_encode(step_) + "/" + task_;
+  const Result<json::Value> task = session_.get(job_target(job_, target));
+  if (!task.ok() || list_at(*task, "attempts").empty()) return;
+  const json::Value& last = list_at(*task, "attempts").back();
+  sentence_ = text_of(last, "message");
+  if (sentence_.starts_with("exited with code")) sentence_.clear();  // It was told.
+  rank_ = number_of(last, "first_failed_rank", -1);
+}
+
+std::string Failure::task_name() const { return job_ + "/" + step_ + "/" + task_; }
+
+std::string Failure::cause() const {
+  return sentence_.empty() ? summary_ : summary_ + ": " + sentence_;
+}
+
+Failure::Lines Failure::last_lines() {
+  CHECK(is_known(), "the last lines of nobody");
+  std::string target = job_target(job_, "/logs?follow=0");
+  target = with_query(std::move(target), "step", step_);
+  target = with_query(std::move(target), "task", task_);
+  if (rank_ >= 0) target = with_query(std::move(target), "rank", std::to_string(rank_));
+  target = with_query(std::move(target), "tail", std::to_string(kLinesRead));
+  LineStream stream(session_, target, "cursor", "cursor");
+  Lines output;
+  Lines errors;
+  for (int silences = 0; !stream.ended() && silences < kSilencesMax;) {
+    const Result<std::optional<json::Value>> line = stream.next(kLineWithin);
+    if (!line.ok()) break;
+    if (!line->has_value()) {
+      ++silences;
+      continue;
+    }
+    keep_last(text_of(**line, "stream") == "stderr" ? errors : output, shown_line(**line));
+  }
+  return errors.empty() ? output : errors;
+}
+
+}  // namespace runnel::cli

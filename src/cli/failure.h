@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/session.h"
+#include "json/value.h"
+
+namespace runnel::cli {
+
+// The first task that failed of a job that has, which a person looks at first.
+//
+// Contract: made of the job's document; the rest is asked of the daemon, and what it does not tell
+//           any more is left out: a failure is told in any case.
+class Failure {
+ public:
+  using Lines = std::vector<std::string>;
+  Failure(Session& session, const json::Value& job);
+
+  // Whether the job names one.
+  bool is_known() const { return !step_.empty(); }
+  // "1m80wqfeewtr/train/0", as `logs` takes it.
+  std::string task_name() const;
+  // "train/0 ended with exit code 7 (NonZeroExit): why, in a sentence".
+  std::string cause() const;
+  // The last lines that it wrote to stderr, or to stdout where that is empty; at most kLinesShown.
+  Lines last_lines();
+
+  static constexpr std::size_t kLinesShown = 10;
+
+ private:
+  void read_attempt();
+
+  Session& session_;
+  std::string job_;
+  std::string step_;
+  std::string task_;
+  std::string summary_;
+  std::string sentence_;
+  std::int64_t rank_ = -1;  // The one that failed first, where one did.
+};
+
+}  // namespace runnel::cli

@@ -1,0 +1,76 @@
+#include "cli/job_end.h"
+
+#include <string>
+
+#include "base/check.h"
+#include "cli/best_text.h"
+#include "cli/cost_text.h"
+#include "cli/failure.h"
+#include "cli/job_state.h"
+#include "cli/print.h"
+#include "env/clock.h"
+#include "env/files.h"
+
+namespace runnel::cli {
+namespace {
+
+// "job ID: FAILED in 3.0 s"
+std::string status_line(const json::Value& job) {
+  std::string line = "job " + text_of(job, "id") + ": " + text_of(job, "status");
+  const Result<Time> began = parse_rfc3339(text_of(job, "started_at"));
+  const Result<Time> ended = parse_rfc3339(text_of(job, "ended_at"));
+  if (began.ok() && ended.ok()) line += " in " + human(*ended - *began);
+  return line;
+}
+
+// The folder that all tasks share, when something was left in it; else where they ran.
+std::string outputs_line(const Home& home, const json::Value& job) {
+  const std::string shared = home.shared_folder(text_of(job, "id"));
+  const auto left = env::list_directory(shared);
+  if (left.ok() && !left->empty()) return "outputs: " + shared;
+  const std::string workdir = text_of(job, "workdir");
+  return workdir.empty() ? "" : "workdir: " + workdir;
+}
+
+// The cause, and behind it, or below, the commands for more.
+void say_failure(Session& session, const json::Value& job, EndStyle style) {
+  const std::string id = text_of(job, "id");
+  const std::string message = text_of(job, "message");
+  Failure failure(session, job);
+  if (style == EndStyle::kShort) {
+    const std::string& why = failure.is_known() ? failure.cause() : message;
+    say(status_line(job) + (why.empty() ? "" : ": " + why) + "; retry: runnel retry " + id);
+    return;
+  }
+  say(message.empty() ? status_line(job) : status_line(job) + ": " + message);
+  if (failure.is_known()) say(failure.cause());
+  if (failure.is_known() && style == EndStyle::kWithOutput) {
+    const std::vector<std::string> lines = failure.last_lines();
+    if (!lines.empty()) say("the last lines of its output:");
+    for (const std::string& line : lines) say("  " + line);
+  }
+  if (failure.is_known()) say("output:  runnel logs " + failure.task_name());
+  say("tasks:   runnel show --tasks " + id + "\nretry:   runnel retry " + id);
+}
+
+}  // namespace
+
+void say_end(Session& session, const json::Value& job, EndStyle style) {
+  CHECK(has_ended(job), "the end of a job that goes on");
+  if (text_of(job, "status") == "SUCCEEDED") {
+    say(status_line(job));
+  } else {
+    say_failure(session, job, style);
+  }
+  if (style == EndStyle::kShort) return;
+  for (const json::Value& step : list_at(job, "steps")) {
+    const std::string best = best_line(step);
+    if (!best.empty()) say(best);
+  }
+  const std::string outputs = outputs_line(session.home(), job);
+  if (!outputs.empty()) say(outputs);
+  const std::string cost = cost_text(job, env::real_clock().wall());
+  if (!cost.empty()) say("cost: " + cost);
+}
+
+}  // namespace runnel::cli

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+#include "cli/session.h"
+#include "json/value.h"
+
+namespace runnel::cli {
+
+enum class EndStyle : std::uint8_t {
+  kShort,       // How it ended and after how long: of a single command.
+  kWhole,       // And the best trial, where its outputs are, what it cost.
+  kWithOutput,  // And, of a failure, the last lines of the task, which nobody has seen yet.
+};
+
+// Says on stderr how a job that has ended did so: "job ID: SUCCEEDED in 2 min 31 s", what came of
+// it, and of a failure the cause and where to read more.
+void say_end(Session& session, const json::Value& job, EndStyle style);
+
+}  // namespace runnel::cli
