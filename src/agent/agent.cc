@@ -6,6 +6,7 @@
 #include "agent/hooks/environment.h"
 #include "agent/hooks/secrets.h"
 #include "agent/log_index.h"
+#include "agent/lost_and_found.h"
 #include "agent/metrics_reader.h"
 #include "agent/runner/folders.h"
 #include "agent/usage_reader.h"
@@ -594,8 +595,7 @@ Async<void> Agent::drop_quiet_logs(async::StopToken stop) {
 
 // Out of sight at once, and then away, however long that takes.
 Async<void> Agent::remove_job(JobId job) {
-  runner_.send(RemoveJob{job});
-  watch_.unwatch(job);
+  rest(job);
   const std::string folder = job_folder(options_.home, job);
   const std::string trash = trash_folder(options_.home);
   Result<void> removed = co_await removals_->run([folder, trash, job]() -> Result<void> {
@@ -609,6 +609,45 @@ Async<void> Agent::remove_job(JobId job) {
   co_return removed;
 }
 
+// The job has nothing to do here any more.
+void Agent::rest(const JobId& job) {
+  runner_.send(RemoveJob{job});
+  watch_.unwatch(job);
+}
+
+bool Agent::in_use(const JobId& job) const {
+  const auto use = jobs_.find(job);
+  return use != jobs_.end() && use->second.attempts > 0;
+}
+
+// Nothing tells that these may be removed: what a log has lost, its user still has.
+Async<void> Agent::set_aside_unknown(std::vector<JobId> jobs) {
+  for (const JobId& job : jobs) {
+    CO_TRY(gate_.token().check());
+    if (in_use(job)) continue;
+    rest(job);
+    Result<std::string> moved =
+        co_await removals_->run([home = options_.home, job] { return set_aside(home, job); });
+    if (!moved.ok()) {
+      events_.on_notice("the files of job " + job.str() +
+                        ", which the event log does not know, stay: " + moved.error().to_string());
+    } else if (!moved->empty()) {
+      events_.on_notice("the event log does not know job " + job.str() +
+                        ", nor that it was deleted: its files were moved to " + *moved);
+    }
+  }
+  Result<std::string> notice = co_await removals_->run(
+      [home = options_.home]() -> Result<std::string> { return lost_and_found_notice(home); });
+  files_notice_ = CO_TRY(std::move(notice));
+  co_return {};
+}
+
+std::vector<std::string> Agent::notices() const {
+  std::vector<std::string> all;
+  if (!files_notice_.empty()) all.push_back(files_notice_);
+  return all;
+}
+
 // What an agent that was killed, or was not there, should have removed: an order to remove is sent
 // once.
 Async<void> Agent::sweep() {
@@ -616,14 +655,13 @@ Async<void> Agent::sweep() {
   Result<std::vector<JobId>> listed =
       co_await removals_->run([home = options_.home] { return jobs_with_folders(home); });
   std::vector<JobId> here = CO_TRY(std::move(listed));
-  Result<std::vector<JobId>> asked = co_await events_.leftovers(std::move(here));
-  const std::vector<JobId> unknown = CO_TRY(std::move(asked));
-  for (const JobId& job : unknown) {
+  Result<Leftovers> asked = co_await events_.leftovers(std::move(here));
+  Leftovers leftovers = CO_TRY(std::move(asked));
+  for (const JobId& job : leftovers.deleted) {
     CO_TRY(gate_.token().check());
-    const auto use = jobs_.find(job);
-    if (use != jobs_.end() && use->second.attempts > 0) continue;
-    (void)co_await remove_job(job);
+    if (!in_use(job)) (void)co_await remove_job(job);
   }
+  (void)co_await set_aside_unknown(std::move(leftovers.unknown));
   Result<void> emptied = co_await removals_->run(
       [trash = trash_folder(options_.home)] { return env::remove_tree(trash); });
   co_return emptied;

@@ -46,6 +46,12 @@ struct AgentOptions {
   std::vector<std::string> environment;
 };
 
+// Of the jobs whose files are here, those that control knows no more.
+struct Leftovers {
+  std::vector<JobId> deleted;  // By a durable record: their files go.
+  std::vector<JobId> unknown;  // Nothing tells why: a log that lost its end, or another home's.
+};
+
 // What the agent tells control, on the loop.
 struct AgentEvents {
   // The runner is there, for the first time or again: what it has of this node. Before any report.
@@ -53,8 +59,9 @@ struct AgentEvents {
   std::function<void(model::NodeReport)> on_reports;
   // The connection ended; the agent looks for the runner, or starts one, and on_join follows.
   std::function<void(std::string reason)> on_runner_lost;
-  // Of the jobs whose files are here, those that control knows no more.
-  std::function<Async<std::vector<JobId>>(std::vector<JobId>)> leftovers;
+  std::function<Async<Leftovers>(std::vector<JobId>)> leftovers;
+  // Something for daemon.log: a full sentence.
+  std::function<void(std::string sentence)> on_notice;
 };
 
 // Carries out what control wants of this home's nodes, by the home's runner, and reports what comes
@@ -63,8 +70,9 @@ struct AgentEvents {
 // Contract: apply() is idempotent. Orders of an older epoch are refused; those for another
 //           incarnation or while the runner is away are dropped: on_join answers with all that is
 //           there, and control sends the difference. Files of deleted jobs go in any case, at the
-//           order or, when that was lost, after the next join. At most kInFlightMax attempts are
-//           handed to the runner at once, the others wait here in order.
+//           order or, when that was lost, after the next join; those of jobs that control cannot
+//           tell anything about are set aside. At most kInFlightMax attempts are handed to the
+//           runner at once, the others wait here in order.
 // Threads:  the loop's only; five workers: "agent-files" reads logs, "agent-metrics" what trials
 //           report, "agent-gpus" asks the GPUs' driver, "agent-copies" copies checkpoints and
 //           "agent-removals" removes folders, however long that takes.
@@ -104,6 +112,8 @@ class Agent {
   const Incarnation& incarnation() const { return incarnation_; }
   // A sentence when the runner had something to tell at its start.
   const std::string& runner_notice() const { return runner_notice_; }
+  // What a person should know about the home's files: full sentences.
+  std::vector<std::string> notices() const;
 
  private:
   // An attempt that waits here, was handed to the runner, or ended and is not forgotten.
@@ -142,6 +152,9 @@ class Agent {
   void give_up(const PlaceStart& place, const Error& error);
   Async<void> remove_job(JobId job);
   Async<void> sweep();
+  Async<void> set_aside_unknown(std::vector<JobId> jobs);
+  void rest(const JobId& job);
+  bool in_use(const JobId& job) const;
   void job_begins(const JobId& job);
   void job_goes_on(const JobId& job, std::int32_t change);
   Async<void> drop_quiet_logs(async::StopToken stop);
@@ -167,6 +180,7 @@ class Agent {
   Incarnation incarnation_;
   std::int64_t runner_pid_ = 0;
   std::string runner_notice_;
+  std::string files_notice_;      // About what was set aside.
   bool ready_ = false;            // The inventory has been told.
   std::int64_t inventories_ = 0;  // That began.
   async::Latch joined_;           // It has been told once.

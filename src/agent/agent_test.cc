@@ -30,7 +30,7 @@ using testing::TemporaryHome;
 class AgentHarness {
  public:
   explicit AgentHarness(const std::string& home, std::vector<NodeId> nodes = {NodeId("local")},
-                        Epoch epoch = Epoch(1), std::vector<JobId> unknown = {})
+                        Epoch epoch = Epoch(1), Leftovers leftovers = {})
       : loop_(MUST(async::EventLoop::create())) {
     AgentOptions options;
     options.home = home;
@@ -48,9 +48,10 @@ class AgentHarness {
       for (model::RankReport& rank : report.ranks) take(std::move(rank));
     };
     events.on_runner_lost = [this](std::string reason) { losses.push_back(std::move(reason)); };
-    events.leftovers = [this, unknown](std::vector<JobId> here) {
+    events.on_notice = [this](std::string sentence) { notices.push_back(std::move(sentence)); };
+    events.leftovers = [this, leftovers](std::vector<JobId> here) {
       asked = std::move(here);
-      return answer(unknown);
+      return answer(leftovers);
     };
     agent_ =
         std::make_unique<Agent>(*loop_, env::real_clock(), std::move(options), std::move(events));
@@ -93,13 +94,14 @@ class AgentHarness {
   Result<void> started;
   std::vector<model::NodeInventory> joins;
   std::vector<std::string> losses;
+  std::vector<std::string> notices;
   std::vector<model::MetricReport> metrics;
   std::vector<JobId> asked;  // About leftovers.
   std::map<std::pair<model::AttemptRef, std::int32_t>, model::RankReport> ends;
   std::map<model::AttemptRef, int> reports;
 
  private:
-  static Async<std::vector<JobId>> answer(std::vector<JobId> jobs) { co_return jobs; }
+  static Async<Leftovers> answer(Leftovers leftovers) { co_return leftovers; }
   void take(model::RankReport rank) {
     ++reports[rank.attempt];
     if (rank.ended) ends[{rank.attempt, rank.rank}] = std::move(rank);
@@ -479,11 +481,42 @@ TEST_F(AgentTest, RemovesWhatAnEarlierAgentShouldHave) {
     std::filesystem::create_directories(path + "/shared");
     std::ofstream(path + "/shared/file") << "x";
   }
-  AgentHarness control(home_.path(), {NodeId("local")}, Epoch(1), {JobId("deleted")});
+  AgentHarness control(home_.path(), {NodeId("local")}, Epoch(1), {{JobId("deleted")}, {}});
   EXPECT_TRUE(control.wait([&] { return !std::filesystem::exists(home_.path() + "/trash"); }));
   EXPECT_EQ(control.asked, (std::vector<JobId>{JobId("deleted"), JobId("kept")}));
   EXPECT_FALSE(std::filesystem::exists(folder("deleted")));
   EXPECT_TRUE(std::filesystem::exists(folder("kept") + "/shared/file"));
+}
+
+TEST_F(AgentTest, SetsAsideWhatControlCannotTellAnythingAbout) {
+  const auto file = [&](const char* place) { return home_.path() + place + "/shared/model.bin"; };
+  for (const char* place : {"/jobs/unknown", "/lost+found/unknown"}) {
+    std::filesystem::create_directories(home_.path() + place + "/shared");
+    std::ofstream(file(place)) << place;
+  }
+  AgentHarness control(home_.path(), {NodeId("local")}, Epoch(1), {{}, {JobId("unknown")}});
+  ASSERT_TRUE(control.wait([&] { return !control.agent().notices().empty(); }));
+  EXPECT_FALSE(std::filesystem::exists(home_.path() + "/jobs/unknown"));
+  EXPECT_EQ(testing::read_text(file("/lost+found/unknown")), "/lost+found/unknown");
+  EXPECT_EQ(testing::read_text(file("/lost+found/unknown-2")), "/jobs/unknown");
+  ASSERT_EQ(control.notices.size(), 1U);
+  EXPECT_NE(control.notices[0].find(home_.path() + "/lost+found/unknown-2"), std::string::npos);
+  EXPECT_NE(control.agent().notices()[0].find("the files of 2 jobs"), std::string::npos);
+}
+
+TEST_F(AgentTest, LeavesTheFilesOfWhatRunsWhereTheyAre) {
+  const model::StartOrder order = order_of("sleep 60");
+  {
+    AgentHarness control(home_.path());
+    ASSERT_TRUE(control.start(order).ok());
+    ASSERT_TRUE(control.wait([&] { return control.reports.contains(order.attempt); }));
+  }
+  std::filesystem::create_directories(job_folder(home_.path(), JobId("lost")));
+  AgentHarness control(home_.path(), {NodeId("local")}, Epoch(2),
+                       {{}, {JobId("job"), JobId("lost")}});
+  ASSERT_TRUE(control.wait([&] { return !control.agent().notices().empty(); }));
+  EXPECT_TRUE(std::filesystem::exists(job_folder(home_.path(), JobId("job"))));
+  EXPECT_EQ(control.notices.size(), 1U) << "about the other one";
 }
 
 TEST_F(AgentTest, RemovesAJobsFoldersWhileTheRunnerIsAway) {

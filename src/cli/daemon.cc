@@ -71,6 +71,7 @@ control::HomeInfo Daemon::info() const {
   info.daemon_pid = ::getpid();
   info.runner_pid = agent_->runner_pid();
   info.notices = notices_;
+  for (std::string& notice : agent_->notices()) info.notices.push_back(std::move(notice));
   return info;
 }
 

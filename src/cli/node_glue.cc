@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "cli/print.h"
 #include "control/leftovers.h"
 
 namespace runnel::cli {
@@ -11,6 +12,12 @@ namespace runnel::cli {
 namespace {
 
 constexpr Duration kReaped = Duration::millis(500);
+
+Async<agent::Leftovers> leftovers_of(control::Controller* control, std::vector<JobId> jobs) {
+  Result<control::Leftovers> asked = co_await control::leftovers(control, std::move(jobs));
+  control::Leftovers found = CO_TRY(std::move(asked));
+  co_return agent::Leftovers{std::move(found.deleted), std::move(found.unknown)};
+}
 
 }  // namespace
 
@@ -30,8 +37,9 @@ agent::AgentEvents NodeGlue::events() {
     (void)begun;  // Closing: the runner keeps what it reported.
   };
   events.on_runner_lost = [](const std::string&) {};  // The next join tells what is lost.
+  events.on_notice = [](const std::string& sentence) { say("runnel daemon: " + sentence); };
   events.leftovers = [this](std::vector<JobId> jobs) {
-    return control::leftovers(&controller_, std::move(jobs));
+    return leftovers_of(&controller_, std::move(jobs));
   };
   return events;
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "control/job_id.h"
+#include "control/recovery.h"
 
 namespace runnel::control {
 namespace {
@@ -20,46 +20,48 @@ std::vector<JobId> not_in_state(const brain::State& state, const std::vector<Job
   return absent;
 }
 
-// When the oldest decision that is kept was made; nothing while there is none.
-Result<std::optional<Time>> beginning_of(store::EventLog& log) {
-  const std::vector<store::Batch> first = TRY(log.read(log.base().last, 1));
-  if (first.empty()) return std::optional<Time>();
-  return std::optional(first.front().now);
+Result<void> sort_absent(store::EventLog& log, const JobId& job, Leftovers& into) {
+  // The time of what is no id is zero.
+  if (time_of(job) == Time()) return {};
+  const std::vector<std::string> records = TRY(log.archive_keys(job.str(), 1));
+  if (!records.empty()) return {};
+  const std::vector<std::string> deletions = TRY(log.archive_keys(deletion_key(job), 1));
+  (deletions.empty() ? into.unknown : into.deleted).push_back(job);
+  return {};
 }
 
-Result<std::vector<JobId>> not_in_archive(store::EventLog& log, const std::vector<JobId>& jobs) {
-  std::vector<JobId> absent;
-  const std::optional<Time> beginning = TRY(beginning_of(log));
-  if (!beginning) return absent;
-  for (const JobId& job : jobs) {
-    // The time of what is no id is zero: before any log.
-    if (time_of(job) < *beginning) continue;
-    const std::vector<std::string> keys = TRY(log.archive_keys(job.str(), 1));
-    if (keys.empty()) absent.push_back(job);
-  }
-  return absent;
+Result<Leftovers> not_in_archive(store::EventLog& log, const std::vector<JobId>& jobs) {
+  Leftovers found;
+  for (const JobId& job : jobs) TRY(sort_absent(log, job, found));
+  return found;
+}
+
+void append(std::vector<JobId>& all, std::vector<JobId>& more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 }  // namespace
 
 // The state first, and the archive once all that the state rests on is durable: a job that has
 // ended moves from the one to the other.
-Async<std::vector<JobId>> leftovers(Controller* control, std::vector<JobId> on_node) {
+Async<Leftovers> leftovers(Controller* control, std::vector<JobId> on_node) {
   Result<std::vector<JobId>> asked = co_await control->answer<std::vector<JobId>>(
       [&on_node](const LogWriter& writer) -> Result<std::vector<JobId>> {
         return not_in_state(writer.state(), on_node);
       });
   const std::vector<JobId> absent = CO_TRY(std::move(asked));
-  std::vector<JobId> unknown;
+  Leftovers found;
   for (std::size_t at = 0; at < absent.size(); at += kAskedAtOnce) {
     const auto first = absent.begin() + static_cast<std::ptrdiff_t>(at);
     const std::size_t count = std::min(kAskedAtOnce, absent.size() - at);
     const std::vector<JobId> some(first, first + static_cast<std::ptrdiff_t>(count));
-    Result<std::vector<JobId>> looked = co_await control->writer().read<std::vector<JobId>>(
+    Result<Leftovers> looked = co_await control->writer().read<Leftovers>(
         [&some](store::EventLog& log) { return not_in_archive(log, some); });
-    for (JobId& job : CO_TRY(std::move(looked))) unknown.push_back(std::move(job));
+    Leftovers part = CO_TRY(std::move(looked));
+    append(found.deleted, part.deleted);
+    append(found.unknown, part.unknown);
   }
-  co_return unknown;
+  co_return found;
 }
 
 }  // namespace runnel::control

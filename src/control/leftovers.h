@@ -8,11 +8,17 @@
 
 namespace runnel::control {
 
-// Of the jobs whose files a node has, those that neither the state nor the archive knows: they were
-// deleted, and the order to remove their files was lost with a process or a connection.
+struct Leftovers {
+  std::vector<JobId> deleted;
+  std::vector<JobId> unknown;
+};
+
+// Of the jobs whose files a node has, those that neither the state nor the archive knows, apart by
+// whether a durable record says that they were deleted. Only then may their files be removed: the
+// order to do so was lost with a process or a connection. A log that was repaired, cut, or replaced
+// by an older or another one cannot say.
 //
-// Contract: names that are no ids of jobs are never among them, nor are jobs from before this log
-//           began: another log may know those. The controller outlives the call.
-Async<std::vector<JobId>> leftovers(Controller* control, std::vector<JobId> on_node);
+// Contract: names that are no ids of jobs are in neither list. The controller outlives the call.
+Async<Leftovers> leftovers(Controller* control, std::vector<JobId> on_node);
 
 }  // namespace runnel::control

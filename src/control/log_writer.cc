@@ -247,6 +247,8 @@ void LogWriter::follow(const DurableBatch& batch) {
     records.follow(state(), event, EventSeq(seq++));
     const auto* archived = std::get_if<model::JobArchived>(&event);
     if (archived != nullptr) group_.archive.put.push_back(records.take_record(archived->job));
+    const auto* deleted = std::get_if<model::JobDeleted>(&event);
+    if (deleted != nullptr) group_.archive.put.push_back(deletion_record(deleted->job));
   }
   records.settle(state());
 }
@@ -411,6 +413,7 @@ Async<void> LogWriter::save_snapshot(brain::State state, BatchSeq through) {
 Async<void> LogWriter::remove_archived(JobId job) {
   store::ArchiveChange change;
   change.remove.push_back(job.str());
+  change.put.push_back(deletion_record(job));
   Result<void> removed = co_await worker_->run([this, &change]() -> Result<void> {
     if (log_ == nullptr) return log_is_away();
     return log_->append(epoch_, {}, change);

@@ -131,6 +131,13 @@ ProjectId project_of_sort_key(const std::string& sort_key) {
   return ProjectId(sort_key.substr(0, sort_key.find('/')));
 }
 
+std::string deletion_key(const JobId& job) { return "=deleted/" + job.str(); }
+
+store::ArchiveEntry deletion_record(const JobId& job) {
+  std::string key = deletion_key(job);
+  return {key, key, "{}"};
+}
+
 Result<std::vector<model::Event>> events_of(const store::Batch& batch) {
   auto events = decode_events(batch);
   if (events.ok()) return events;

@@ -52,6 +52,11 @@ class JobRecords {
 std::string archive_sort_key(const ProjectId& project, const JobId& job);
 ProjectId project_of_sort_key(const std::string& sort_key);
 
+// The archive's record that a job was deleted, which outlives the part of the log that is kept:
+// only what has one may lose its files. Its key is no id, and it stands in no project's list.
+std::string deletion_key(const JobId& job);
+store::ArchiveEntry deletion_record(const JobId& job);
+
 // What a log folds to.
 struct Recovered {
   brain::Brain brain;
