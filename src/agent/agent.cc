@@ -1,10 +1,10 @@
 #include "agent/agent.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "agent/hooks/environment.h"
-#include "agent/hooks/secrets.h"
 #include "agent/log_index.h"
 #include "agent/lost_and_found.h"
 #include "agent/metrics_reader.h"
@@ -42,6 +42,8 @@ bool is_last_word(const RankFact& fact) {
   return fact.state == RankFact::State::kEnded && fact.report.rank == 0;
 }
 
+MetricPlans::Key plan_key(const model::TaskRef& task) { return {task.job, task.step}; }
+
 std::vector<AttemptOnNode> ended_in(const std::vector<RankFact>& facts) {
   std::vector<AttemptOnNode> ended;
   for (const RankFact& fact : facts) {
@@ -52,6 +54,16 @@ std::vector<AttemptOnNode> ended_in(const std::vector<RankFact>& facts) {
 
 void append(std::vector<model::MetricReport>& all, std::vector<model::MetricReport>& more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+// Of an order, whose they are: enough to say that they do not start.
+model::StartOrder ranks_of(const model::AttemptRef& attempt, std::int32_t first_rank,
+                           std::int32_t rank_count) {
+  model::StartOrder ranks;
+  ranks.attempt = attempt;
+  ranks.first_rank = first_rank;
+  ranks.rank_count = rank_count;
+  return ranks;
 }
 
 std::string trash_folder(const std::string& home) { return home + "/trash"; }
@@ -111,7 +123,7 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
                      .environment = detached_environment(options_.environment)}),
       watch_(loop, clock, options_.home),
       reader_(options_.home),
-      plans_(options_.home),
+      reads_(loop, clock),
       metrics_(loop, options_.home,
                [this](const NodeId& node, std::vector<model::MetricReport> metrics) {
                  if (ready_) events_.on_reports({node, incarnation_, {}, std::move(metrics), {}});
@@ -128,6 +140,8 @@ Agent::~Agent() { CHECK(!files_, "an agent is destroyed before stop()"); }
 Async<void> Agent::start() {
   CHECK(!files_, "an agent starts twice");
   files_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-files"}));
+  plan_files_ =
+      CO_TRY(async::Worker::create(loop_, {.name = "agent-plans", .queued_max = kWaitingMax + 1}));
   gpus_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-gpus"}));
   copies_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-copies"}));
   removals_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-removals"}));
@@ -151,7 +165,8 @@ Async<void> Agent::stop() {
   (void)co_await loop_.sleep(Duration::millis(1));
   (void)co_await gate_.close();
   (void)co_await metrics_.stop();
-  for (std::unique_ptr<async::Worker>* worker : {&removals_, &copies_, &gpus_, &files_}) {
+  for (std::unique_ptr<async::Worker>* worker :
+       {&removals_, &copies_, &gpus_, &plan_files_, &files_}) {
     if (*worker) (void)co_await (*worker)->stop();
     worker->reset();
   }
@@ -197,7 +212,8 @@ Async<void> Agent::take_message(Message message) {
     co_return {};
   }
   if (ready_ || inventory_.empty()) begin_inventory();
-  follow_again(*facts);
+  Result<void> followed = co_await follow_again(facts->ranks);
+  CO_TRY(std::move(followed));
   // An inventory is whole or none: what comes after it waits for what its trials said last.
   Result<MetricsWatch::Reports> finished = co_await metrics_.finish(ended_in(facts->ranks));
   MetricsWatch::Reports metrics = CO_TRY(std::move(finished));
@@ -255,15 +271,41 @@ void Agent::finish_inventory() {
 
 // Of attempts from before our time nobody told which are trials: all of them are looked at, and
 // those that ended while nobody looked.
-void Agent::follow_again(const Facts& facts) {
-  for (const RankFact& fact : facts.ranks) {
+Async<void> Agent::follow_again(std::vector<RankFact> facts) {
+  std::erase_if(facts, [this](const RankFact& fact) {
     const bool begun = fact.state != RankFact::State::kQueued;
-    if (!begun || fact.report.rank != 0 || !inventory_.contains(fact.node)) continue;
-    const model::TaskRef& task = fact.report.attempt.task;
-    MetricPlanPtr plan = plans_.find(task.job, task.step);
+    return !begun || fact.report.rank != 0 || !inventory_.contains(fact.node);
+  });
+  std::set<MetricPlans::Key> unknown;
+  for (const RankFact& fact : facts) {
+    const MetricPlans::Key key = plan_key(fact.report.attempt.task);
+    if (!plans_.find(key)) unknown.insert(key);
+  }
+  if (!unknown.empty()) {
+    Result<void> loaded = co_await load_plans({unknown.begin(), unknown.end()});
+    CO_TRY(std::move(loaded));
+  }
+  for (const RankFact& fact : facts) {
+    MetricPlanPtr plan = plans_.find(plan_key(fact.report.attempt.task));
     if (plan && plan->objectives.empty()) continue;
     metrics_.follow(of_fact(fact), std::move(plan), MetricsWatch::Begun::kPerhaps);
   }
+  co_return {};
+}
+
+Async<void> Agent::load_plans(std::vector<MetricPlans::Key> keys) {
+  Result<std::vector<MetricPlanPtr>> loaded =
+      co_await plan_files_->run([&home = options_.home, &keys] {
+        std::vector<MetricPlanPtr> plans;
+        plans.reserve(keys.size());
+        for (const auto& [job, step] : keys) plans.push_back(load_metric_plan(home, job, step));
+        return plans;
+      });
+  std::vector<MetricPlanPtr> plans = CO_TRY(std::move(loaded));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (plans[i]) plans_.remember(keys[i], std::move(plans[i]));
+  }
+  co_return {};
 }
 
 // An attempt that the runner has and we did not send.
@@ -383,42 +425,92 @@ void Agent::kill_all(const NodeId& node) {
 void Agent::take_start(const NodeId& node, const model::StartOrder& order) {
   const AttemptOnNode of{node, order.attempt};
   if (known_.contains(of)) return;
-  Result<PlaceStart> place = place_of(node, order);
-  if (!place.ok()) return refuse(node, order, place.error());
   if (waiting_.size() + preparing_.size() >= kWaitingMax) {
     return refuse(
         node, order,
         Error(Errc::kFull, "more than " + std::to_string(kWaitingMax) + " attempts wait here"));
   }
-  if (order.first_rank == 0) {
-    const Result<void> followed = follow_metrics(of, order);
-    if (!followed.ok()) return refuse(node, order, followed.error());
-  }
-  known_[of].ranks_left = order.rank_count;
-  job_begins(order.attempt.task.job);
-  if (!order.checkpoint_from) {
-    waiting_.push_back(std::move(*place));
+  if (needs_preparation(order)) {
+    known_[of].ranks_left = order.rank_count;
+    job_begins(order.attempt.task.job);
+    preparing_[of] = {ranks_of(order.attempt, order.first_rank, order.rank_count), ++preparations_};
+    (void)loop_.spawn(gate_, prepare(node, order, preparations_));
     return;
   }
-  CheckpointCopy copy = copy_of(options_.home, *place, *order.checkpoint_from);
-  preparing_[of] = {std::move(*place), ++preparations_};
-  (void)loop_.spawn(gate_, prepare(of, preparations_, std::move(copy)));
+  Result<PlaceStart> place = place_of(node, order, {});
+  if (!place.ok()) return refuse(node, order, place.error());
+  known_[of].ranks_left = order.rank_count;
+  job_begins(order.attempt.task.job);
+  enqueue(std::move(*place), order);
+}
+
+bool Agent::keeps_plan(const model::StartOrder& order) {
+  return order.first_rank == 0 && !order.metrics.empty();
+}
+
+bool Agent::needs_preparation(const model::StartOrder& order) const {
+  const bool plan_is_new = keeps_plan(order) && !plans_.find(plan_key(order.attempt.task),
+                                                             order.metrics, order.objectives);
+  return plan_is_new || !order.secrets.empty() || order.checkpoint_from;
+}
+
+// Only a search waits for reports; of other steps the plan is kept for those who read them later.
+void Agent::enqueue(PlaceStart place, const model::StartOrder& order) {
+  const AttemptOnNode of{place.node, place.attempt};
+  if (order.first_rank == 0 && !order.objectives.empty()) {
+    const MetricPlanPtr plan = keeps_plan(order) ? plans_.find(plan_key(of.attempt.task)) : nullptr;
+    metrics_.follow(of, plan, MetricsWatch::Begun::kNotYet);
+  }
+  waiting_.push_back(std::move(place));
 }
 
 // Whoever was withdrawn meanwhile, or told anew, has another preparation or none.
-Async<void> Agent::prepare(AttemptOnNode of, std::int64_t preparation, CheckpointCopy copy) {
-  const Result<void> made = co_await copied(std::move(copy));
+Async<void> Agent::prepare(NodeId node, model::StartOrder order, std::int64_t preparation) {
+  Result<PlaceStart> place = co_await prepared(node, order);
   CO_TRY(gate_.token().check());
-  const auto found = preparing_.find(of);
+  const auto found = preparing_.find({node, order.attempt});
   if (found == preparing_.end() || found->second.preparation != preparation) co_return {};
-  PlaceStart place = std::move(found->second.place);
   preparing_.erase(found);
-  if (made.ok()) {
-    waiting_.push_back(std::move(place));
-    if (ready_) hand_over();
-  } else {
-    give_up(place, made.error());
+  if (!place.ok()) {
+    give_up(node, order, place.error());
+    co_return {};
   }
+  enqueue(std::move(*place), order);
+  if (ready_) hand_over();
+  co_return {};
+}
+
+Async<PlaceStart> Agent::prepared(NodeId node, model::StartOrder order) {
+  Result<SecretTexts> read = co_await read_secrets(order.attempt.task.job, order.secrets);
+  const SecretTexts texts = CO_TRY(std::move(read));
+  PlaceStart place = CO_TRY(place_of(node, order, texts));
+  if (keeps_plan(order)) {
+    Result<void> kept = co_await keep_plan(order);
+    CO_TRY(std::move(kept));
+  }
+  if (order.checkpoint_from) {
+    Result<void> made = co_await copied(copy_of(options_.home, place, *order.checkpoint_from));
+    CO_TRY(std::move(made));
+  }
+  co_return place;
+}
+
+Async<SecretTexts> Agent::read_secrets(JobId job, std::vector<model::SecretRef> secrets) {
+  SecretTexts texts;
+  for (const auto& [path, limit] : secret_files(options_.home, job, secrets)) {
+    Result<std::string> text = co_await reads_.read(path, limit, gate_.token());
+    texts.emplace(path, std::move(text));
+  }
+  co_return texts;
+}
+
+Async<void> Agent::keep_plan(model::StartOrder order) {
+  const MetricPlans::Key key = plan_key(order.attempt.task);
+  if (plans_.find(key, order.metrics, order.objectives)) co_return {};
+  Result<MetricPlanPtr> kept = co_await plan_files_->run([&home = options_.home, &key, &order] {
+    return keep_metric_plan(home, key.first, key.second, order.metrics, order.objectives);
+  });
+  plans_.remember(key, CO_TRY(std::move(kept)));
   co_return {};
 }
 
@@ -433,15 +525,6 @@ Async<void> Agent::copied(CheckpointCopy copy) {
   }
 }
 
-// Only a search waits for reports; of other steps the plan is kept for those who read them later.
-Result<void> Agent::follow_metrics(const AttemptOnNode& of, const model::StartOrder& order) {
-  const model::TaskRef& task = order.attempt.task;
-  MetricPlanPtr plan = TRY(plans_.keep(task.job, task.step, order.metrics, order.objectives));
-  if (order.objectives.empty()) return {};
-  metrics_.follow(of, std::move(plan), MetricsWatch::Begun::kNotYet);
-  return {};
-}
-
 void Agent::take_watch(const NodeId& node, const model::WatchOrder& order) {
   const auto known = known_.find({node, order.attempt});
   if (known == known_.end() || known->second.ranks_left == 0) return;
@@ -449,9 +532,11 @@ void Agent::take_watch(const NodeId& node, const model::WatchOrder& order) {
   health_.follow(node, order, begun, known->second.ended);
 }
 
-Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& order) const {
+Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& order,
+                                   const SecretTexts& texts) const {
   if (order.rank_count < 1) return Error(Errc::kInvalid, "an order without ranks");
-  const auto secrets = TRY(secret_values(options_.home, order.attempt.task.job, order.secrets));
+  const auto secrets =
+      TRY(secret_values(options_.home, order.attempt.task.job, order.secrets, texts));
   RankEnvironments environments = TRY(rank_environments(order, inherited_, secrets));
   PlaceStart place;
   place.node = node;
@@ -511,10 +596,10 @@ void Agent::take_stop(const NodeId& node, const model::StopOrder& order, StopBat
   }
 }
 
-std::optional<PlaceStart> Agent::take_waiting(const AttemptOnNode& of) {
-  std::optional<PlaceStart> taken;
+std::optional<model::StartOrder> Agent::take_waiting(const AttemptOnNode& of) {
+  std::optional<model::StartOrder> taken;
   if (const auto found = preparing_.find(of); found != preparing_.end()) {
-    taken = std::move(found->second.place);
+    taken = std::move(found->second.ranks);
     preparing_.erase(found);
     return taken;
   }
@@ -522,24 +607,20 @@ std::optional<PlaceStart> Agent::take_waiting(const AttemptOnNode& of) {
     return start.node == of.node && start.attempt == of.attempt;
   });
   if (place == waiting_.end()) return taken;
-  taken = std::move(*place);
+  taken = ranks_of(place->attempt, place->first_rank, place->rank_count());
   waiting_.erase(place);
   return taken;
 }
 
 // It waits here: the runner never hears of it.
 void Agent::withdraw(const AttemptOnNode& of) {
-  const std::optional<PlaceStart> place = take_waiting(of);
-  CHECK(place.has_value(), "an attempt neither waits nor was handed over");
-  give_up(*place, Error(Errc::kCancelled, "stopped before it started"));
+  const std::optional<model::StartOrder> ranks = take_waiting(of);
+  CHECK(ranks.has_value(), "an attempt neither waits nor was handed over");
+  give_up(of.node, *ranks, Error(Errc::kCancelled, "stopped before it started"));
 }
 
-void Agent::give_up(const PlaceStart& place, const Error& error) {
-  const AttemptOnNode of{place.node, place.attempt};
-  model::StartOrder order;
-  order.attempt = place.attempt;
-  order.first_rank = place.first_rank;
-  order.rank_count = place.rank_count();
+void Agent::give_up(const NodeId& node, const model::StartOrder& order, const Error& error) {
+  const AttemptOnNode of{node, order.attempt};
   known_.erase(of);
   metrics_.forget(of);
   health_.forget(of.attempt);

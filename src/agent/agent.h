@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "agent/file_reads.h"
 #include "agent/gpu_reader.h"
 #include "agent/health_watch.h"
 #include "agent/hooks/checkpoint_copy.h"
+#include "agent/hooks/secrets.h"
 #include "agent/log_reader.h"
 #include "agent/log_watch.h"
 #include "agent/metric_plan.h"
@@ -73,9 +75,10 @@ struct AgentEvents {
 //           order or, when that was lost, after the next join; those of jobs that control cannot
 //           tell anything about are set aside. At most kInFlightMax attempts are handed to the
 //           runner at once, the others wait here in order.
-// Threads:  the loop's only; five workers: "agent-files" reads logs, "agent-metrics" what trials
-//           report, "agent-gpus" asks the GPUs' driver, "agent-copies" copies checkpoints and
-//           "agent-removals" removes folders, however long that takes.
+// Threads:  the loop's only; six workers: "agent-files" reads logs, "agent-metrics" what trials
+//           report, "agent-plans" keeps where steps report, "agent-gpus" asks the GPUs' driver,
+//           "agent-copies" copies checkpoints and "agent-removals" removes folders, however long
+//           that takes. Each file that holds a secret is read on a thread of its own.
 // Lifetime: start() .. stop(), which is awaited before destruction. The runner outlives the agent:
 //           its attempts go on, and the next agent finds them.
 // Why:      everything that needs the home's files and the runner's socket, so that control stays
@@ -128,7 +131,8 @@ class Agent {
   Async<void> keep_runner();
   Async<void> take_message(Message message);
   void begin_inventory();
-  void follow_again(const Facts& facts);
+  Async<void> follow_again(std::vector<RankFact> facts);
+  Async<void> load_plans(std::vector<MetricPlans::Key> keys);
   void take_inventory(Facts facts, MetricsWatch::Reports metrics);
   void finish_inventory();
   void take_news(Facts facts);
@@ -140,16 +144,25 @@ class Agent {
 
   void take_start(const NodeId& node, const model::StartOrder& order);
   void take_watch(const NodeId& node, const model::WatchOrder& order);
-  Result<PlaceStart> place_of(const NodeId& node, const model::StartOrder& order) const;
-  Result<void> follow_metrics(const AttemptOnNode& of, const model::StartOrder& order);
+  Result<PlaceStart> place_of(const NodeId& node, const model::StartOrder& order,
+                              const SecretTexts& texts) const;
+  // Whether its files must be read, written or copied before it can start.
+  bool needs_preparation(const model::StartOrder& order) const;
+  // Only rank 0 reports, and only where the step says of what.
+  static bool keeps_plan(const model::StartOrder& order);
   void refuse(const NodeId& node, const model::StartOrder& order, const Error& error);
   void take_stop(const NodeId& node, const model::StopOrder& order, StopBatch& batch);
-  Async<void> prepare(AttemptOnNode of, std::int64_t preparation, CheckpointCopy copy);
+  Async<void> prepare(NodeId node, model::StartOrder order, std::int64_t preparation);
+  Async<PlaceStart> prepared(NodeId node, model::StartOrder order);
+  Async<SecretTexts> read_secrets(JobId job, std::vector<model::SecretRef> secrets);
+  Async<void> keep_plan(model::StartOrder order);
   Async<void> copied(CheckpointCopy copy);
-  std::optional<PlaceStart> take_waiting(const AttemptOnNode& of);
+  void enqueue(PlaceStart place, const model::StartOrder& order);
+  // The ranks that it would have started, as an order.
+  std::optional<model::StartOrder> take_waiting(const AttemptOnNode& of);
   void hand_over();
   void withdraw(const AttemptOnNode& of);
-  void give_up(const PlaceStart& place, const Error& error);
+  void give_up(const NodeId& node, const model::StartOrder& order, const Error& error);
   Async<void> remove_job(JobId job);
   Async<void> sweep();
   Async<void> set_aside_unknown(std::vector<JobId> jobs);
@@ -167,10 +180,12 @@ class Agent {
   RunnerClient runner_;
   LogWatch watch_;
   LogReader reader_;
+  FileReads reads_;
   MetricPlans plans_;
   MetricsWatch metrics_;
   HealthWatch health_;
   std::unique_ptr<async::Worker> files_;
+  std::unique_ptr<async::Worker> plan_files_;
   GpuSampler gpu_sampler_;  // The next worker's.
   std::unique_ptr<async::Worker> gpus_;
   std::unique_ptr<async::Worker> copies_;
@@ -186,9 +201,9 @@ class Agent {
   async::Latch joined_;           // It has been told once.
   std::map<AttemptOnNode, Known> known_;
   std::deque<PlaceStart> waiting_;
-  // Whose folders are made ready before they wait.
+  // Whose files are made ready before they wait.
   struct Preparing {
-    PlaceStart place;
+    model::StartOrder ranks;       // Of the order, who they are.
     std::int64_t preparation = 0;  // One of an earlier life of the runner must not end this one.
   };
   std::map<AttemptOnNode, Preparing> preparing_;

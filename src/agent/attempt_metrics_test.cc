@@ -35,8 +35,8 @@ class AttemptMetricsTest : public ::testing::Test {
   }
 
   MetricPlanPtr plan(const std::vector<std::string>& objectives = {"loss"}) {
-    return MUST(plans_.keep(
-        job_, StepIndex(0),
+    return MUST(keep_metric_plan(
+        home_.path(), job_, StepIndex(0),
         {{{"", "at %{INT:step}: loss=%{FLOAT:loss}"}, {"", "lr=%{FLOAT:lr}"}}, "tb"}, objectives));
   }
   void print(std::string_view text, LogStream stream = LogStream::kOut, std::uint32_t slot = 0) {
@@ -73,7 +73,6 @@ class AttemptMetricsTest : public ::testing::Test {
   const JobId job_{"job"};
   const std::string logs_ = logs_folder(home_.path(), job_);
   const model::AttemptRef attempt_{{job_, StepIndex(0), TaskIndex(0)}, AttemptNumber(1)};
-  MetricPlans plans_{home_.path()};
 };
 
 const MetricSample kFirst = {1, {{"loss", "3"}}};
@@ -232,14 +231,13 @@ TEST_F(AttemptMetricsTest, PagesOverTasksThatLeftOnlyOutput) {
 
 TEST_F(AttemptMetricsTest, PlansOutliveTheAgent) {
   const MetricPlanPtr kept = plan();
-  const MetricPlanPtr found = MetricPlans(home_.path()).find(job_, StepIndex(0));
+  const MetricPlanPtr found = load_metric_plan(home_.path(), job_, StepIndex(0));
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->sources, kept->sources);
   EXPECT_EQ(found->objectives, kept->objectives);
   EXPECT_EQ(found->patterns->size(), 2U);
-  EXPECT_EQ(MetricPlans(home_.path()).find(job_, StepIndex(1)), nullptr);
-  EXPECT_FALSE(plans_.keep(job_, StepIndex(2), {{{"", "("}}, ""}, {}).ok());
-  EXPECT_EQ(MUST(plans_.keep(job_, StepIndex(3), {}, {"loss"})), nullptr);
+  EXPECT_EQ(load_metric_plan(home_.path(), job_, StepIndex(1)), nullptr);
+  EXPECT_FALSE(keep_metric_plan(home_.path(), job_, StepIndex(2), {{{"", "("}}, ""}, {}).ok());
   EXPECT_EQ(MUST(steps_with_plans(home_.path(), job_)), std::vector<StepIndex>{StepIndex(0)});
 }
 
@@ -249,7 +247,6 @@ TEST_F(AttemptMetricsTest, ADamagedPlanIsNoneAndIsWrittenAgain) {
   MUST(env::remove_file(path));
   MUST(env::append_file(path, "{\"sour"));
   EXPECT_EQ(load_metric_plan(home_.path(), job_, StepIndex(0)), nullptr);
-  plans_ = MetricPlans(home_.path());
   EXPECT_NE(plan(), nullptr);
   EXPECT_NE(load_metric_plan(home_.path(), job_, StepIndex(0)), nullptr);
 }

@@ -100,27 +100,30 @@ Result<std::vector<StepIndex>> steps_with_plans(const std::string& home, const J
   return steps;
 }
 
-Result<MetricPlanPtr> MetricPlans::keep(const JobId& job, StepIndex step,
-                                        const model::MetricSources& sources,
-                                        const std::vector<std::string>& objectives) {
-  if (sources.empty()) return MetricPlanPtr();
-  MetricPlanPtr& plan = remembered(job, step);
-  if (plan && plan->sources == sources && plan->objectives == objectives) return plan;
-  MetricPlanPtr made = TRY(compiled({objectives, sources}));
-  TRY(write_plan(home_, job, step, {objectives, sources}));
-  plan = std::move(made);
+Result<MetricPlanPtr> keep_metric_plan(const std::string& home, const JobId& job, StepIndex step,
+                                       const model::MetricSources& sources,
+                                       const std::vector<std::string>& objectives) {
+  MetricPlanPtr plan = TRY(compiled({objectives, sources}));
+  TRY(write_plan(home, job, step, {objectives, sources}));
   return plan;
 }
 
-MetricPlanPtr MetricPlans::find(const JobId& job, StepIndex step) {
-  MetricPlanPtr& plan = remembered(job, step);
-  if (!plan) plan = load_metric_plan(home_, job, step);
-  return plan;
+void MetricPlans::remember(const Key& key, MetricPlanPtr plan) {
+  CHECK(plan != nullptr, "a plan that is none is remembered");
+  if (plans_.size() >= kPlansMax && !plans_.contains(key)) plans_.clear();
+  plans_[key] = std::move(plan);
 }
 
-MetricPlanPtr& MetricPlans::remembered(const JobId& job, StepIndex step) {
-  if (plans_.size() >= kPlansMax && !plans_.contains({job, step})) plans_.clear();
-  return plans_[{job, step}];
+MetricPlanPtr MetricPlans::find(const Key& key) const {
+  const auto found = plans_.find(key);
+  return found == plans_.end() ? nullptr : found->second;
+}
+
+MetricPlanPtr MetricPlans::find(const Key& key, const model::MetricSources& sources,
+                                const std::vector<std::string>& objectives) const {
+  MetricPlanPtr plan = find(key);
+  const bool same = plan && plan->sources == sources && plan->objectives == objectives;
+  return same ? plan : nullptr;
 }
 
 }  // namespace runnel::agent

@@ -28,29 +28,30 @@ MetricPlanPtr load_metric_plan(const std::string& home, const JobId& job, StepIn
 // The steps of a job that have plans, in order.
 Result<std::vector<StepIndex>> steps_with_plans(const std::string& home, const JobId& job);
 
-// The plans of a home's steps, each in a file of its job's folder.
+// Writes the plan into the job's folder, where whoever comes after this process finds it. kInvalid
+// for patterns that are none. Blocks.
+Result<MetricPlanPtr> keep_metric_plan(const std::string& home, const JobId& job, StepIndex step,
+                                       const model::MetricSources& sources,
+                                       const std::vector<std::string>& objectives);
+
+// The plans that this process has kept or loaded, so that it does so once per step.
 //
-// Contract: keep() writes the plan before it returns, once per step: whoever comes after this
-//           process finds it. kInvalid for patterns that are none.
-// Threads:  the loop's only.
-// Limits:   kPlansMax are remembered, then all are read again.
+// Threads:  the loop's only; it touches no file.
+// Limits:   kPlansMax are remembered, then all are forgotten.
 class MetricPlans {
  public:
   static constexpr std::size_t kPlansMax = 1'000;
+  using Key = std::pair<JobId, StepIndex>;
 
-  explicit MetricPlans(std::string home) : home_(std::move(home)) {}
-
-  // Null when there are no sources.
-  Result<MetricPlanPtr> keep(const JobId& job, StepIndex step, const model::MetricSources& sources,
-                             const std::vector<std::string>& objectives);
-  // As load_metric_plan().
-  MetricPlanPtr find(const JobId& job, StepIndex step);
+  void remember(const Key& key, MetricPlanPtr plan);
+  // Null: none is remembered.
+  MetricPlanPtr find(const Key& key) const;
+  // As find(), of these sources and objectives.
+  MetricPlanPtr find(const Key& key, const model::MetricSources& sources,
+                     const std::vector<std::string>& objectives) const;
 
  private:
-  MetricPlanPtr& remembered(const JobId& job, StepIndex step);
-
-  std::string home_;
-  std::map<std::pair<JobId, StepIndex>, MetricPlanPtr> plans_;
+  std::map<Key, MetricPlanPtr> plans_;
 };
 
 }  // namespace runnel::agent

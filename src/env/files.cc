@@ -67,6 +67,22 @@ std::string temporary_beside(const std::string& path) {
   return path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(count.fetch_add(1));
 }
 
+std::string_view name_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a pipe";
+  return S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+// Opening a pipe waits for its writer, and some devices have no end.
+Result<Descriptor> open_regular(const std::string& path) {
+  Descriptor file = TRY(open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, "open"));
+  struct stat info{};
+  if (::fstat(file.number(), &info) != 0) return failed("read", path);
+  if (S_ISREG(info.st_mode)) return file;
+  return Error(Errc::kInvalid,
+               path + " is " + std::string(name_of(info.st_mode)) + ", not a regular file");
+}
+
 Error too_large(const std::string& path, Bytes limit) {
   return Error(Errc::kFull,
                path + " is larger than the " + human(limit) + " that are read at most");
@@ -83,7 +99,7 @@ FileKind kind_of(mode_t mode) {
 
 Result<std::string> read_file(const std::string& path, Bytes limit) {
   CHECK(limit >= Bytes(), "a limit is not negative");
-  const Descriptor file = TRY(open_file(path, O_RDONLY, 0, "open"));
+  const Descriptor file = TRY(open_regular(path));
   struct stat info{};
   if (::fstat(file.number(), &info) != 0) return failed("read", path);
   const auto max = static_cast<std::size_t>(limit.count());
@@ -129,7 +145,7 @@ Result<void> rename_file(const std::string& from, const std::string& to) {
 }
 
 Result<void> copy_file(const std::string& from, const std::string& to) {
-  const Descriptor source = TRY(open_file(from, O_RDONLY, 0, "open"));
+  const Descriptor source = TRY(open_regular(from));
   const int flags = O_WRONLY | O_CREAT | O_EXCL;
   const Descriptor target = TRY(open_file(to, flags, file_mode(Access::kOwner), "create"));
   std::array<char, 1 << 16> buffer;

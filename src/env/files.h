@@ -15,7 +15,8 @@ namespace runnel::env {
 
 inline constexpr Bytes kReadFileMax = Bytes::mebi(64);
 
-// The whole file; kFull when it is larger than `limit`.
+// The whole file; kFull when it is larger than `limit`, kInvalid when it is a pipe, a device or
+// anything else that might never answer.
 Result<std::string> read_file(const std::string& path, Bytes limit = kReadFileMax);
 
 // Who may read what is written: the owner alone, or everybody the umask allows.
@@ -32,7 +33,7 @@ Result<void> append_file(const std::string& path, std::string_view text);
 // Gives the file another name in the same file system, replacing what has it; synced.
 Result<void> rename_file(const std::string& from, const std::string& to);
 
-// Copies the bytes of one file to a new one and syncs it; kConflict when `to` is there.
+// Copies the bytes of one regular file to a new one and syncs it; kConflict when `to` is there.
 Result<void> copy_file(const std::string& from, const std::string& to);
 
 // Copies a folder with all that is in it, links as links; `to` must not be there. Not synced.

@@ -47,6 +47,17 @@ TEST_F(Files, ReadsFilesThatClaimToBeEmpty) {
   EXPECT_GT(MUST(read_file("/proc/self/mountinfo")).size(), 100U);
 }
 
+TEST_F(Files, NeverWaitForAPipeAndReadNoDevice) {
+  ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
+  const Error error = read_file(file("pipe")).error();
+  EXPECT_EQ(error.code, Errc::kInvalid);
+  EXPECT_EQ(error.message, file("pipe") + " is a pipe, not a regular file");
+  EXPECT_EQ(copy_file(file("pipe"), file("copy")).error().code, Errc::kInvalid);
+  EXPECT_EQ(read_file("/dev/zero").error().message, "/dev/zero is a device, not a regular file");
+  EXPECT_EQ(read_file(folder_.path()).error().message,
+            folder_.path() + " is a folder, not a regular file");
+}
+
 TEST_F(Files, ErrorsNameThePath) {
   const Error error = read_file(file("absent")).error();
   EXPECT_EQ(error.code, Errc::kNotFound);

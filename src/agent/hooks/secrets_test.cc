@@ -1,11 +1,14 @@
 #include "agent/hooks/secrets.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "agent/testing/runner_process.h"
+#include "env/files.h"
 
 namespace runnel::agent {
 namespace {
@@ -15,7 +18,11 @@ using Values = std::vector<std::pair<std::string, std::string>>;
 class SecretsTest : public ::testing::Test {
  protected:
   Result<Values> values(const std::vector<model::SecretRef>& secrets) {
-    return secret_values(home_.path(), JobId("job"), secrets);
+    SecretTexts texts;
+    for (const auto& [path, limit] : secret_files(home_.path(), JobId("job"), secrets)) {
+      texts.emplace(path, env::read_file(path, limit));
+    }
+    return secret_values(home_.path(), JobId("job"), secrets, texts);
   }
   void write(const std::string& name, const std::string& text) {
     std::filesystem::create_directories(home_.path() + "/secrets");
@@ -53,6 +60,18 @@ TEST_F(SecretsTest, AMissingOneIsNamedWithoutAnyValue) {
             "secrets.TOKEN: the secret TOKEN has no value any more; submit the job again");
   EXPECT_FALSE(values({{"CERT", "file:/no/such/file"}}).ok());
   EXPECT_FALSE(values({{"TOKEN", "env:X"}, {"OTHER", "env:Y"}}).ok());
+}
+
+TEST_F(SecretsTest, APipeIsRefusedByNameAndForGood) {
+  ASSERT_EQ(::mkfifo((home_.path() + "/pipe").c_str(), 0600), 0);
+  const Result<Values> refused = values({{"TOKEN", "file:" + home_.path() + "/pipe"}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Errc::kInvalid);
+  EXPECT_EQ(refused.error().to_string(),
+            "secrets.TOKEN: the secret TOKEN cannot be read: " + home_.path() +
+                "/pipe is a pipe, not a regular file; put its value into a regular file, or hand "
+                "it over at submission: --secret TOKEN");
+  EXPECT_EQ(values({{"ZEROS", "file:/dev/zero"}}).error().code, Errc::kInvalid);
 }
 
 TEST_F(SecretsTest, DamageAndSizeAreErrors) {

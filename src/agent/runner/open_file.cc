@@ -3,22 +3,32 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace runnel::agent {
+namespace {
 
-// A task may have put a pipe there, which would keep whoever opens it waiting.
-async::UniqueFd open_to_read(const std::string& path) {
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  async::UniqueFd file(::open(path.c_str(), kFlags));
+// A task may have put a pipe there: whoever opens it, or fills it, would wait for its other end.
+async::UniqueFd open_regular(const std::string& path, int flags) {
+  async::UniqueFd file(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
   struct stat info{};
-  const bool regular = ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode);
-  return regular ? std::move(file) : async::UniqueFd();
+  if (!file.valid() || ::fstat(file.get(), &info) != 0) return {};
+  if (S_ISREG(info.st_mode)) return file;
+  file.reset();
+  errno = EINVAL;
+  return {};
 }
 
+}  // namespace
+
+async::UniqueFd open_to_read(const std::string& path) { return open_regular(path, O_RDONLY); }
+
 async::UniqueFd open_to_append(const std::string& path) {
-  constexpr int kFlags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY;
-  return async::UniqueFd(::open(path.c_str(), kFlags, 0644));
+  async::UniqueFd file = open_regular(path, O_RDWR | O_APPEND | O_CREAT);
+  // Attempts inherit their output files, and need not learn how these were opened.
+  if (file.valid()) ::fcntl(file.get(), F_SETFL, O_RDWR | O_APPEND);
+  return file;
 }
 
 }  // namespace runnel::agent

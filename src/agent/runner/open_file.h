@@ -6,7 +6,8 @@
 
 namespace runnel::agent {
 
-// Files that are read or written at places, not as a whole. Not valid: errno says why.
+// Regular files that are read or written at places, not as a whole. Not valid: errno says why, and
+// is EINVAL for a pipe or a device.
 async::UniqueFd open_to_read(const std::string& path);
 // Made when it is missing; every write goes to its end.
 async::UniqueFd open_to_append(const std::string& path);

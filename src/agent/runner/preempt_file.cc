@@ -11,7 +11,9 @@ void write_preempt_file(const std::string& task_folder, Time ends_at) {
   // Whole when it is seen: whoever waits for it reads it at once.
   const std::string path = preempt_path(task_folder);
   const std::string unfinished = path + ".new";
-  const int file = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  // A pipe or a link that the task put there is replaced, not opened.
+  ::unlink(unfinished.c_str());
+  const int file = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file < 0) return;
   const std::string text = rfc3339(ends_at) + "\n";
   const bool whole = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());

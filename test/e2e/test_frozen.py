@@ -1,0 +1,58 @@
+"""What does not answer is named, and delays only those who need it: pipes where files should be, a runner that was stopped."""
+
+import os
+import signal
+
+import pytest
+
+HANGS_S = 25  # Commands answer within 5 s; a busy machine may take longer, and what hangs takes for ever.
+
+SECRET_OF_A_FILE = """
+secrets: {{TOKEN: "file:{path}"}}
+run: "true"
+"""
+
+# Its own first attempt puts a pipe where its job keeps what its search looks at.
+PLAN_IS_A_PIPE = """
+params: {x: {range: [1, 40]}}
+search: {metric: train/loss, mode: min, max_trials: 3, method: random, parallel: 1}
+metrics: {log: {train: 'loss=%{FLOAT:loss}'}}
+run: |
+  cd $RUNNEL_JOB_DIR/../metrics && rm -f 0.json && mkfifo 0.json
+  echo loss=1
+  sleep 1
+"""
+
+
+def test_a_pipe_as_the_file_of_a_secret_fails_its_task_and_no_other(runnel):
+    pipe = runnel.work / "pipe"
+    os.mkfifo(pipe)
+    job = runnel.up(SECRET_OF_A_FILE.format(path=pipe), timeout=HANGS_S)
+    document = runnel.wait(job)
+    assert document["status"] == "FAILED"
+    said = runnel.run("show", job, timeout=HANGS_S) + runnel.run("events", job, timeout=HANGS_S)
+    assert f"the secret TOKEN cannot be read: {pipe} is a pipe, not a regular file" in said
+    assert "--secret TOKEN" in said
+    runnel.run("run", "--", "true", timeout=HANGS_S)
+
+
+def test_a_pipe_where_a_job_keeps_its_metrics_plan_hangs_nothing(runnel):
+    job = runnel.up(PLAN_IS_A_PIPE)
+    plan = runnel.home / "jobs" / job / "metrics/0.json"
+    runnel.until(plan.is_fifo)
+    # The next daemon finds the pipe when it asks what the trials report.
+    os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    runnel.run("ps", timeout=HANGS_S)
+    runnel.run("metrics", job, timeout=HANGS_S)
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+
+
+@pytest.mark.parametrize("words", [
+    ("validate", "PIPE"), ("run", "PIPE"), ("up", "-f", "PIPE"), ("plan", "-f", "PIPE"), ("import", "PIPE"),
+    ("run", "--env-file", "PIPE", "--", "true"), ("up", "--env-file", "PIPE", "-f", "JOB")], ids=" ".join)
+def test_a_pipe_in_the_place_of_a_file_is_refused(runnel, words):
+    pipe = runnel.work / "pipe"
+    os.mkfifo(pipe)
+    places = {"PIPE": pipe, "JOB": runnel.file("run: 'true'\n")}
+    runnel.run(*[places.get(word, word) for word in words], code=2, timeout=HANGS_S)
+    assert f"{pipe} is a pipe, not a regular file" in runnel.err
