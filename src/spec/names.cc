@@ -1,12 +1,34 @@
 #include "spec/names.h"
 
 #include <algorithm>
+#include <array>
 
 namespace runnel::spec {
 namespace {
 
 bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// Latin letters with marks, U+00C0 to U+00FF, as they are written without.
+constexpr std::array<std::string_view, 64> kPlain = {
+    "A", "A", "A", "A", "Ae", "A", "Ae", "C", "E", "E", "E", "E", "I",  "I", "I",  "I",
+    "D", "N", "O", "O", "O",  "O", "Oe", "-", "O", "U", "U", "U", "Ue", "Y", "Th", "ss",
+    "a", "a", "a", "a", "ae", "a", "ae", "c", "e", "e", "e", "e", "i",  "i", "i",  "i",
+    "d", "n", "o", "o", "o",  "o", "oe", "-", "o", "u", "u", "u", "ue", "y", "th", "y"};
+
+std::string in_plain_letters(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto next = at + 1 < text.size() ? static_cast<unsigned char>(text[at + 1]) : 0U;
+    if (text[at] != '\xC3' || next < 0x80 || next > 0xBF) {
+      plain += text[at];
+      continue;
+    }
+    plain += kPlain[next - 0x80U];
+    ++at;
+  }
+  return plain;
 }
 
 bool is_name_byte(char c) { return is_alphanumeric(c) || c == '_' || c == '-' || c == '.'; }
@@ -36,7 +58,7 @@ std::string name_fault(std::string_view text, const std::string& rule) {
 
 std::string as_name(std::string_view text) {
   std::string name;
-  for (const char c : text.substr(0, kNameMax)) {
+  for (const char c : in_plain_letters(text).substr(0, kNameMax)) {
     const char kept = is_name_byte(c) ? c : '-';
     const bool useless = name.empty() ? !is_alphanumeric(kept) : kept == '-' && name.back() == '-';
     if (!useless) name += kept;
