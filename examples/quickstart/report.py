@@ -49,17 +49,19 @@ def main():
     for number, name in enumerate(CLASSES):
         print(f"{name:10} {right[labels == number].mean():.4f}")
     print(f"{'all':10} {right.mean():.4f} over {len(labels)} test images, each predicted once\n")
-    print(f"{'step':10} {'tasks':>5} {'seconds':>8} {'cost':>9}")
+    priced = "cost" in job  # One's own machine has no price until one is set.
+    print(f"{'step':10} {'tasks':>5} {'seconds':>8}" + (f" {'cost':>9}" if priced else ""))
     for step in job["steps"]:
-        cost = step.get("cost", {}).get("spent", 0)
-        print(f"{step['name']:10} {step['tasks']:5} {seconds(step):>8} {f'${cost:.4f}':>9}")
+        cost = f"${step.get('cost', {}).get('spent', 0):.4f}"
+        print(f"{step['name']:10} {step['tasks']:5} {seconds(step):>8}" + (f" {cost:>9}" if priced else ""))
     search = next(step["search"] for step in job["steps"] if step["name"] == "search")
     best = search["best"]
     chosen = ", ".join(f"{name} {value}" for name, value in best["params"].items())
     print(f"\nbest of {search['asked']} trials: number {best['trial']}, {chosen}")
     draw(SHARED / "curves.png")
     print(f"curves: {SHARED / 'curves.png'}")
-    print(f"accuracy {right.mean():.4f}, cost ${job.get('cost', {}).get('spent', 0):.4f}")
+    cost = f", cost ${job['cost']['spent']:.4f}" if priced else ""
+    print(f"accuracy {right.mean():.4f}{cost}")
 
 
 if __name__ == "__main__":

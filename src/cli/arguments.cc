@@ -75,16 +75,19 @@ void add_job_sources(CLI::App& app, Arguments& arguments) {
   optional_flag(app, "--cpus", arguments.flags.cpus, "cores");
   optional_flag(app, "--memory", arguments.flags.memory, "as 8GB or 8GiB");
   optional_flag(app, "--gpus", arguments.flags.gpus, "as H100:8");
-  optional_flag(app, "--num-nodes", arguments.flags.num_nodes, "places of a gang");
-  optional_flag(app, "--procs-per-node", arguments.flags.procs_per_node, "processes per place");
+  optional_flag(app, "--num-nodes", arguments.flags.num_nodes, "number of nodes (of a gang)");
+  optional_flag(app, "--procs-per-node", arguments.flags.procs_per_node, "processes per node");
   optional_flag(app, "--max-duration", arguments.flags.max_duration, "time limit, as 2h");
   optional_flag(app, "--grace", arguments.flags.grace, "between TERM and KILL, as 30s");
   optional_flag(app, "--max-log", arguments.flags.max_log, "output kept per attempt, as 1GiB");
-  optional_flag(app, "--retries", arguments.flags.retries, "failures that are tried again");
+  optional_flag(app, "--retries", arguments.flags.retries, "failed attempts that are retried");
   app.add_option("-e,--env", arguments.envs,
                  "K=V, or K for its value in this shell, for the tasks (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--env-file", arguments.env_files, "file of K=V lines")->allow_extra_args(false);
+  app.add_flag("--env-all", arguments.env_all,
+               "hand on all variables of this shell, where the file says nothing; they are kept in "
+               "the home's log, secrets too");
   app.add_option("--secret", arguments.secrets, "NAME of a shell variable handed to the tasks")
       ->allow_extra_args(false);
   optional_flag(app, "-n,--name", arguments.name, "name of the job");
@@ -114,8 +117,8 @@ void add_up(CLI::App& app, Arguments& arguments) {
   app.add_option("job-file", arguments.given, "job file, or with -f the job's name");
   add_job_sources(app, arguments);
   add_from(app, arguments);
-  app.add_flag("-y,--yes", arguments.yes, "accepted: nothing asks");
-  app.add_flag("-d,--detach", arguments.detach, "accepted: up always detaches");
+  app.add_flag("-y,--yes", arguments.yes, "ignored (compatibility)");
+  app.add_flag("-d,--detach", arguments.detach, "ignored (compatibility)");
   app.add_flag("--dry-run", arguments.dry_run, "show what would run, start nothing");
 }
 
@@ -151,7 +154,7 @@ void add_status(CLI::App& app, Arguments& arguments, const std::string& instead)
 
 void add_logs(CLI::App& app, Arguments& arguments) {
   add_job(app, arguments);
-  app.add_flag("-f,--follow", arguments.follow, "go on until the job ends");
+  app.add_flag("-f,--follow", arguments.follow, "follow until the job ends");
   optional_flag(app, "--step", arguments.step, "only this step");
   number_flag(app, "--task", arguments.task, {0, kLast}, "only this task");
   number_flag(app, "--attempt", arguments.attempt, {1, kLast}, "only this attempt");
@@ -214,7 +217,7 @@ void add_study_tell(CLI::App& app, Arguments& arguments) {
 
 void add_events(CLI::App& app, Arguments& arguments) {
   app.add_option("job", arguments.jobs, "only this job")->expected(0, 1);
-  app.add_flag("-w,--watch,-f,--follow", arguments.watch, "go on as they happen");
+  app.add_flag("-w,--watch,-f,--follow", arguments.watch, "follow as they happen");
   number_flag(app, "--after", arguments.after, {0, kNumberMax}, "only events with a larger number");
   number_flag(app, "--limit", arguments.events_max, {1, kNumberMax},
               "events at most; all without it");
@@ -228,7 +231,7 @@ void add_wait(CLI::App& app, Arguments& arguments) {
 
 void add_delete(CLI::App& app, Arguments& arguments) {
   add_job(app, arguments);
-  app.add_flag("-y,--yes", arguments.yes, "accepted: nothing asks");
+  app.add_flag("-y,--yes", arguments.yes, "ignored (compatibility)");
 }
 
 void add_preempt(CLI::App& app, Arguments& arguments) {
@@ -276,20 +279,16 @@ const std::vector<Definition>& definitions() {
       {Command::kPs, "ps", {"queue", "squeue"}, "what runs", add_ps},
       {Command::kShow, "show", {"describe", "status"}, "one job in full", add_show},
       {Command::kLogs, "logs", {}, "output of tasks", add_logs},
-      {Command::kMetrics, "metrics", {}, "what tasks reported, with its course", add_metrics},
+      {Command::kMetrics, "metrics", {}, "values and curves of metrics", add_metrics},
       {Command::kEvents, "events", {}, "what happened", add_events},
-      {Command::kCancel, "cancel", {"scancel", "stop", "down"}, "end a job for good", add_job},
-      {Command::kHalt, "halt", {}, "stop a job; resume goes on", add_job},
-      {Command::kResume, "resume", {}, "go on with a halted job", add_job},
-      {Command::kRetry, "retry", {"requeue"}, "run again what failed", add_job},
+      {Command::kCancel, "cancel", {"scancel", "stop", "down"}, "cancel a job", add_job},
+      {Command::kHalt, "halt", {}, "pause a job", add_job},
+      {Command::kResume, "resume", {}, "resume a paused job", add_job},
+      {Command::kRetry, "retry", {"requeue"}, "retry failed tasks", add_job},
       {Command::kDelete, "delete", {"rm"}, "remove the record and logs of ended jobs", add_delete},
       {Command::kWait, "wait", {}, "wait for jobs; exit with their code", add_wait},
-      {Command::kExplain, "explain", {}, "why does it not run yet", add_job},
-      {Command::kCheck,
-       "check",
-       {},
-       "is this machine fit for a home",
-       [](CLI::App&, Arguments&) {}},
+      {Command::kExplain, "explain", {}, "why a job does not run yet, or how it ended", add_job},
+      {Command::kCheck, "check", {}, "check this machine", [](CLI::App&, Arguments&) {}},
       {Command::kHome, "home", {}, "paths and processes of the home", [](CLI::App&, Arguments&) {}},
       {Command::kFsck,
        "fsck",
@@ -334,8 +333,8 @@ const std::vector<Definition>& study_definitions() {
        add_study_show},
       {Command::kStudyBest, "best", {}, "the best trial", add_study},
       {Command::kStudyAsk, "ask", {}, "take the next trial, to be run by you", add_study_ask},
-      {Command::kStudyReport, "report", {}, "a value on the way", add_study_report},
-      {Command::kStudyTell, "tell", {}, "what came of a trial that you took", add_study_tell},
+      {Command::kStudyReport, "report", {}, "report an intermediate value", add_study_report},
+      {Command::kStudyTell, "tell", {}, "tell a trial's result", add_study_tell},
       {Command::kStudyExport, "export", {}, "all trials as CSV, or -o json", add_study},
   };
   return kAll;
@@ -447,7 +446,7 @@ std::string usage_error(const Parser& parser, const std::vector<std::string>& wo
   }
   const std::string meant = meant_flag(*parser.chosen(), words);
   if (!meant.empty()) text = "runnel: " + meant;
-  return text + "\n" + help_of(parser) + " lists what can be written here\n";
+  return text + "\nsee `" + help_of(parser) + "`\n";
 }
 
 // `up FILE`, `up -f FILE`, and Hyper's `up [NAME] [-f FILE]`.
@@ -463,7 +462,7 @@ std::string settle_file(Arguments& arguments) {
     return there || !arguments.given.empty()
                ? ""
                : "runnel: which job file? There is no snark.yml here\n"
-                 "runnel up --help lists what can be written here\n";
+                 "see `runnel up --help`\n";
   }
   if (!arguments.given.empty() && !arguments.name) arguments.name = arguments.given;
   return "";

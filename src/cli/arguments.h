@@ -65,6 +65,7 @@ struct Arguments {
   std::optional<std::int64_t> priority;
   std::vector<std::string> envs;  // K=V
   std::vector<std::string> env_files;
+  bool env_all = false;
   std::vector<std::string> secrets;  // NAME: value from the shell.
   bool detach = false;
   bool dry_run = false;

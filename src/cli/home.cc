@@ -1,6 +1,7 @@
 #include "cli/home.h"
 
 #include <charconv>
+#include <string_view>
 
 #include "cli/paths.h"
 #include "env/file_system.h"
@@ -20,6 +21,16 @@ Result<void> refuse_network(const Home& home) {
       .with_field("RUNNEL_HOME")
       .with_value(home.root)
       .with_hint("choose a folder on a local disk: export RUNNEL_HOME=/var/tmp/$USER/runnel");
+}
+
+// A task speaks to the home that runs it: "unix:/home/me/.runnel/daemon.sock". Empty: no task.
+std::string home_of_task() {
+  constexpr std::string_view kUnix = "unix:";
+  const std::string api = env::variable("RUNNEL_API").value_or("");
+  if (!api.starts_with(kUnix)) return "";
+  const std::string socket = api.substr(kUnix.size());
+  const std::string root = env::parent_of(socket);
+  return Home{root}.socket() == socket ? root : "";
 }
 
 Result<void> stamp_version(const Home& home) {
@@ -46,6 +57,7 @@ Result<void> check_version(const Home& home) {
 Result<Home> find_home(const std::string& flag) {
   std::string root = flag;
   if (root.empty()) root = env::variable("RUNNEL_HOME").value_or("");
+  if (root.empty()) root = home_of_task();
   if (root.empty()) {
     const std::string user_home = env::variable("HOME").value_or("");
     if (user_home.empty()) {

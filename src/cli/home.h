@@ -27,7 +27,8 @@ struct Home {
 // The layout's version, written into each home.
 inline constexpr int kHomeVersion = 1;
 
-// --home, else RUNNEL_HOME, else ~/.runnel; made absolute. Touches nothing.
+// --home, else RUNNEL_HOME, else the home whose socket RUNNEL_API names, as in a task, else
+// ~/.runnel; made absolute. Touches nothing.
 Result<Home> find_home(const std::string& flag);
 
 // Refuses a home that a newer version has written, with a remedy. A home without a version is new.

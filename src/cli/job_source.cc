@@ -51,11 +51,11 @@ Result<spec::JobFileReport> report_of(const Arguments& arguments, const Home& ho
           .with_value(arguments.file)
           .with_hint("runnel run " + arguments.file + ", or runnel run -- COMMAND");
     }
-    const std::string text = TRY(read_named_file("--file", arguments.file, kJobFileMax));
+    const std::string text = TRY(read_named_file("job file", arguments.file, kJobFileMax));
     return spec::parse_job_file_all(text, context);
   }
   if (arguments.flags.command.empty()) {
-    return Error(Errc::kInvalid, "there is nothing to run")
+    return Error(Errc::kInvalid, "missing job file or command")
         .with_hint("runnel run job.yaml, or runnel run -- python train.py");
   }
   Result<model::JobSpec> spec = spec::job_from_flags(arguments.flags, context);
@@ -80,6 +80,17 @@ void tell_of_replaced_variables(const model::JobSpec& spec) {
   }
 }
 
+// A login prompt or a run without a GPU tells too late.
+void tell_of_left_behind(const model::JobSpec& spec) {
+  std::string names;
+  for (const std::string& name : left_behind(env::environment(), spec)) {
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  if (names.empty()) return;
+  say("runnel: warning: set in this shell, but not handed to tasks: " + names +
+      "; hand on with -e NAME, `envs`, --secret NAME, or all with --env-all");
+}
+
 }  // namespace
 
 Result<std::vector<model::NodeInfo>> nodes_of_home(const Home& home) {
@@ -94,7 +105,8 @@ Result<std::vector<model::NodeInfo>> nodes_of_home(const Home& home) {
   local.capacity.milli_cpus = machine.milli_cpus;
   local.capacity.memory = machine.memory;
   local.colocate = true;
-  model::price_as(local, types);
+  // Whoever has set prices wants to know what the machine would cost; one's own has none.
+  if (env::exists(prices_path())) model::price_as(local, types);
   return std::vector<model::NodeInfo>{local};
 }
 
@@ -105,7 +117,7 @@ void tell_notes(const std::vector<Error>& notes) {
 Result<spec::ImportReport> read_foreign_file(const Arguments& arguments, const Home& home) {
   spec::ParseContext context = TRY(context_of(arguments, home));
   context.look_only = true;
-  return spec::import_file(TRY(read_named_file("--file", arguments.file, kJobFileMax)), context);
+  return spec::import_file(TRY(read_named_file("job file", arguments.file, kJobFileMax)), context);
 }
 
 JobSourceReport read_job_source(const Arguments& arguments, const Home& home, Purpose purpose) {
@@ -121,6 +133,15 @@ JobSourceReport read_job_source(const Arguments& arguments, const Home& home, Pu
   if (const auto learnt = learn_from(arguments, home, *read->spec); !learnt.ok()) {
     report.errors.push_back(learnt.error());
     return report;
+  }
+  if (arguments.env_all) {
+    hand_on_all(env::environment(), *read->spec);
+    if (const auto checked = model::check_spec(*read->spec); !checked.ok()) {
+      report.errors.push_back(checked.error());
+      return report;
+    }
+  } else if (purpose == Purpose::kStart) {
+    tell_of_left_behind(*read->spec);
   }
   read->spec->environment = shell_environment(env::environment());
   auto secrets = shell_secrets(*read->spec, "submit");

@@ -18,5 +18,37 @@ TEST(ShellEnvironment, LeavesOutWhatCannotBeKept) {
             (Variables{{"TZ", "a"}, {"USER", ""}}));
 }
 
+model::JobSpec two_steps() {
+  model::JobSpec spec;
+  spec.steps.resize(2);
+  spec.steps[0].envs = {{"HF_TOKEN", "given"}, {"LANG", "of the file"}};
+  spec.steps[1].envs = {{"HF_TOKEN", "given"}};
+  spec.steps[1].secrets = {{"KEY", "env:WANDB_API_KEY"}};
+  return spec;
+}
+
+TEST(ShellEnvironment, NamesWhatIsLookedForAndLeftBehind) {
+  EXPECT_EQ(left_behind({"WANDB_API_KEY=x", "HF_TOKEN=y", "OMP_NUM_THREADS=1", "MINE=1",
+                         "PATH=/bin", "AWS_PROFILE="},
+                        two_steps()),
+            (std::vector<std::string>{"OMP_NUM_THREADS", "WANDB_API_KEY"}))
+      << "one step has it as a secret, the other has it not";
+  EXPECT_TRUE(left_behind({"MINE=1"}, two_steps()).empty());
+}
+
+TEST(ShellEnvironment, HandsOnAllThatTheFileDoesNotSay) {
+  model::JobSpec spec = two_steps();
+  hand_on_all(
+      {"LANG=de", "B={{x}}", "WANDB_API_KEY=x", "RUNNEL_HOME=/h", "PWD=/", "f()=x", "C=\xff"},
+      spec);
+  EXPECT_EQ(spec.steps[0].envs, (Variables{{"B", "{{{{x}}"},
+                                           {"HF_TOKEN", "given"},
+                                           {"LANG", "of the file"},
+                                           {"WANDB_API_KEY", "x"}}));
+  EXPECT_EQ(spec.steps[1].envs,
+            (Variables{{"B", "{{{{x}}"}, {"HF_TOKEN", "given"}, {"LANG", "de"}}))
+      << "what is secret stays so";
+}
+
 }  // namespace
 }  // namespace runnel::cli

@@ -13,7 +13,7 @@ def test_a_recipe_for_other_machines_is_looked_at_and_imported(runnel, name):
     recipe = RECIPES / f"{name}.yaml"
     runnel.run("validate", "-f", recipe)
     assert "warning: " in runnel.err and "containers are not in this version" in runnel.err
-    plan = runnel.run("plan", "-f", recipe)
+    plan = runnel.run("plan", "-o", "wide", "-f", recipe)
     assert re.search(r"p[23]\.\w+ \$[0-9.]+/h", plan), plan
     ours = runnel.run("import", recipe)
     assert f"{recipe}:" in runnel.err
@@ -23,7 +23,10 @@ def test_a_recipe_for_other_machines_is_looked_at_and_imported(runnel, name):
     assert not (runnel.home / "daemon.sock").exists()
 
 
-def test_the_twins_of_the_recipes_run(runnel):
+def test_the_twins_of_the_recipes_run(runnel, tmp_path):
+    runnel.env["XDG_CONFIG_HOME"] = str(tmp_path)
+    (tmp_path / "runnel").mkdir()
+    (tmp_path / "runnel" / "prices.yaml").write_text(runnel.run("prices", "-o", "yaml"))
     runnel.use_python_of_the_project()
     jobs = {name: runnel.json("up", "-f", RECIPES / f"{name}.yaml")["id"]
             for name in ("mnist_cpu", "multi_cpu", "search_cpu")}
@@ -32,7 +35,7 @@ def test_the_twins_of_the_recipes_run(runnel):
     for name in ("mnist_cpu", "multi_cpu"):
         assert re.search(r"accuracy 0\.[78]\d", runnel.run("logs", jobs[name]))
     assert "best of 6: " in runnel.run("logs", jobs["search_cpu"], "--step", "report")
-    # The account: measured seconds of whole machines at the price of the like instance.
+    # The account, once prices are set: measured seconds of whole machines at the price of the like instance.
     cost = documents["mnist_cpu"]["cost"]
     assert cost["spent_per_hour"] == 0 and cost["spent"] > 0 and cost["list"] == cost["spent"]
     assert re.search(r"^cost +\$0\.\d{4}$", runnel.run("show", jobs["mnist_cpu"]), re.MULTILINE)
