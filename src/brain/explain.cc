@@ -125,7 +125,7 @@ bool explain_parallel(const Question& ask, Wait& wait) {
   wait.message = counted(waiting, "task") + (waiting == 1 ? " waits" : " wait") + ": parallel is " +
                  std::to_string(*parallel) + ", and " +
                  (*parallel == 1 ? "that one runs" : "that many run");
-  wait.remedy = "parallel: " + std::to_string(*parallel + 1);
+  wait.remedy = "to run more at once, write parallel: " + std::to_string(*parallel + 1);
   return true;
 }
 

@@ -101,7 +101,7 @@ TEST(Explain, TheParallelCap) {
   spec.parallel = 2;
   const JobId job = desk.submit({spec});
   expect(wait_of(desk, job), "JobArrayTaskLimit", "8 tasks wait: parallel is 2, and that many run",
-         "parallel: 3");
+         "to run more at once, write parallel: 3");
 }
 
 // ---- the cluster cannot hold it

@@ -63,11 +63,11 @@ Result<json::Value> act_on(Session& session, Command command, const std::string&
 }
 
 std::string outcome_of(Command command, const std::string& job, const json::Value& answer) {
-  if (command == Command::kDelete) return job + " is gone";
+  if (command == Command::kDelete) return job + " deleted";
   const std::string id = text_of(answer, "id");
-  if (command == Command::kCancel && !has_ended(answer)) return id + " is being cancelled";
-  if (command == Command::kHalt && !has_settled(answer)) return id + " is being halted";
-  return id + " is " + text_of(answer, "status");
+  if (command == Command::kCancel && !has_ended(answer)) return id + ": cancelling";
+  if (command == Command::kHalt && !has_settled(answer)) return id + ": pausing";
+  return id + ": " + text_of(answer, "status");
 }
 
 // SkyPilot's codes, on request; else the job's own.

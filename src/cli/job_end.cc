@@ -16,11 +16,9 @@ namespace {
 
 // "job ID: FAILED in 3.0 s"
 std::string status_line(const json::Value& job) {
-  std::string line = "job " + text_of(job, "id") + ": " + text_of(job, "status");
-  const Result<Time> began = parse_rfc3339(text_of(job, "started_at"));
-  const Result<Time> ended = parse_rfc3339(text_of(job, "ended_at"));
-  if (began.ok() && ended.ok()) line += " in " + human(*ended - *began);
-  return line;
+  const std::string elapsed = elapsed_text(job);
+  return "job " + text_of(job, "id") + ": " + text_of(job, "status") +
+         (elapsed.empty() ? "" : " in " + elapsed);
 }
 
 // The folder that all tasks share, when something was left in it; else where they ran.

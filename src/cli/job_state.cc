@@ -1,6 +1,7 @@
 #include "cli/job_state.h"
 
 #include "cli/print.h"
+#include "env/clock.h"
 
 namespace runnel::cli {
 
@@ -38,6 +39,13 @@ int status_code(const json::Value& job) {
   const std::string status = text_of(job, "status");
   if (status == "SUCCEEDED") return 0;
   return status == "FAILED" ? kStatusFailed : kStatusCancelled;
+}
+
+std::string elapsed_text(const json::Value& job) {
+  const Result<Time> began = parse_rfc3339(text_of(job, "started_at"));
+  if (!began.ok()) return "";
+  const Result<Time> ended = parse_rfc3339(text_of(job, "ended_at"));
+  return human((ended.ok() ? *ended : env::real_clock().wall()) - *began);
 }
 
 }  // namespace runnel::cli

@@ -25,4 +25,7 @@ inline constexpr int kStatusNotFound = 102;
 inline constexpr int kStatusCancelled = 103;
 int status_code(const json::Value& job);
 
+// How long the job has run, or ran, "2 min 31 s"; empty while it has not started.
+std::string elapsed_text(const json::Value& job);
+
 }  // namespace runnel::cli

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/job_state.h"
+#include "cli/moment_text.h"
 #include "cli/pages.h"
 #include "cli/pause.h"
 #include "cli/print.h"
@@ -12,7 +13,6 @@
 #include "cli/session.h"
 #include "cli/target.h"
 #include "cli/wait_line.h"
-#include "env/clock.h"
 
 namespace runnel::cli {
 namespace {
@@ -23,18 +23,14 @@ std::int64_t counted(const json::Value& job, std::string_view status) {
 }
 
 std::string done_of(const json::Value& job) {
-  return std::to_string(counted(job, "SUCCEEDED")) + "/" + std::to_string(number_of(job, "tasks"));
-}
-
-std::string age_of(const json::Value& job) {
-  const auto since = parse_rfc3339(text_of(job, "submitted_at"));
-  if (!since.ok()) return "-";
-  return human(env::real_clock().wall() - *since);
+  const std::int64_t done = counted(job, "SUCCEEDED") + counted(job, "PRUNED");
+  return std::to_string(done) + "/" + std::to_string(number_of(job, "tasks"));
 }
 
 std::string jobs_table(const json::Value& list, bool wide) {
-  std::vector<std::string> header = {"ID", "NAME", "STATUS", "DONE", "RUNNING", "FAILED", "AGE"};
-  if (wide) header.insert(header.end(), {"PRIORITY", "OWNER", "REASON"});
+  std::vector<std::string> header = {"ID",      "NAME",   "STATUS", "DONE",
+                                     "RUNNING", "FAILED", "ELAPSED"};
+  if (wide) header.insert(header.end(), {"SUBMITTED", "STARTED", "PRIORITY", "OWNER", "REASON"});
   Table table(header);
   const json::Value* jobs = list.find("jobs");
   if (jobs == nullptr || !jobs->is_list()) return "";
@@ -47,9 +43,11 @@ std::string jobs_table(const json::Value& list, bool wide) {
                                     done_of(job),
                                     std::to_string(counted(job, "RUNNING")),
                                     std::to_string(failed),
-                                    age_of(job)};
+                                    or_dash(elapsed_text(job))};
     if (wide) {
-      row.insert(row.end(), {std::to_string(number_of(job, "priority")), text_of(job, "owner"),
+      row.insert(row.end(), {moment_text(text_of(job, "submitted_at")),
+                             or_dash(moment_text(text_of(job, "started_at"))),
+                             std::to_string(number_of(job, "priority")), text_of(job, "owner"),
                              text_of(job, "reason", "-")});
     }
     table.add(row);
@@ -110,7 +108,7 @@ int print_jobs(const Arguments& arguments, Session& session) {
     case Output::kJson:
     case Output::kYaml: put(document(*list, arguments.output)); break;
     case Output::kName: put(names(*list)); break;
-    default: put(jobs_table(*list, arguments.output == Output::kWide));
+    default: put(jobs_table(*list, is_whole(arguments.output)));
   }
   tell_of_more(*list, arguments.limit);
   return 0;

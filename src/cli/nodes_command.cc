@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <utility>
+
 #include "base/check.h"
 #include "cli/commands.h"
 #include "cli/cost_text.h"
+#include "cli/moment_text.h"
 #include "cli/print.h"
 #include "cli/session.h"
 #include "cli/target.h"
@@ -18,7 +22,7 @@ std::string state_of(const json::Value& node) {
   const std::string reason = text_of(node, "reason");
   if (!flag(node, "up")) return "down (" + reason + ")";
   const std::string leaves = text_of(node, "leaves_at");
-  return leaves.empty() ? "up" : "leaving at " + leaves + " (" + reason + ")";
+  return leaves.empty() ? "up" : "leaving at " + moment_text(leaves) + " (" + reason + ")";
 }
 
 // "1.5/4": used of all.
@@ -45,13 +49,19 @@ std::string price_of(const json::Value& node) {
 }
 
 std::string nodes_table(const json::Value& answer) {
-  Table table({"NODE", "POOL", "STATE", "CPUS USED", "MEMORY", "LANES", "PRICE", "AS"});
-  const json::Value* nodes = answer.find("nodes");
-  if (nodes == nullptr || !nodes->is_list()) return "";
-  for (const json::Value& node : nodes->as_list()) {
-    table.add({text_of(node, "id"), text_of(node, "pool"), state_of(node), cpus_of(node),
-               memory_of(node), std::to_string(number_of(node, "lanes")), price_of(node),
-               text_of(node, "instance", "-")});
+  const json::Value::List& nodes = list_at(answer, "nodes");
+  const bool priced = std::any_of(nodes.begin(), nodes.end(), [](const json::Value& node) {
+    return node.find("price") != nullptr || node.find("spot_price") != nullptr;
+  });
+  std::vector<std::string> header = {"NODE", "POOL", "STATE", "CPUS USED", "MEMORY", "LANES"};
+  if (priced) header.insert(header.end(), {"PRICE", "AS"});
+  Table table(header);
+  for (const json::Value& node : nodes) {
+    std::vector<std::string> row = {text_of(node, "id"), text_of(node, "pool"),
+                                    state_of(node),      cpus_of(node),
+                                    memory_of(node),     std::to_string(number_of(node, "lanes"))};
+    if (priced) row.insert(row.end(), {price_of(node), text_of(node, "instance", "-")});
+    table.add(std::move(row));
   }
   return table_text(table);
 }

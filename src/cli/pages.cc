@@ -43,7 +43,7 @@ Result<json::Value> read_pages(Session& session, const std::string& target, cons
 
 void tell_of_more(const json::Value& pages, std::int64_t limit) {
   if (text_of(pages, kToken).empty()) return;
-  say("runnel: there are more than these " + std::to_string(limit) + "; raise --limit");
+  say("runnel: showing " + std::to_string(limit) + " rows; use --limit N");
 }
 
 }  // namespace runnel::cli

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/cost_text.h"
 #include "cli/job_source.h"
 #include "cli/prices.h"
 #include "cli/print.h"
+#include "cli/printable.h"
 #include "model/codec.h"
 #include "search/sampling.h"
 
@@ -30,14 +33,19 @@ std::string resources_of(const model::StepSpec& step) {
   return step.whole_node ? "a whole node" : step.resources.describe();
 }
 
+// "3 parameters"
+std::string counted(std::int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 std::string search_text(const model::StepSpec& step) {
   const model::SearchSpec& search = *step.search;
-  std::string text = "  " + step.name + " looks for";
+  std::string text = "  " + step.name + ": ";
   for (const model::Objective& objective : search.objectives) {
-    text += (objective.maximize ? " the most " : " the least ") + objective.metric;
+    text += (objective.maximize ? "maximize " : "minimize ") + objective.metric + "; ";
   }
-  return text + " over " + std::to_string(step.params.size()) + " parameter(s), at most " +
-         std::to_string(search.max_trials) + " trials\n";
+  return text + counted(static_cast<std::int64_t>(step.params.size()), "parameter") + "; up to " +
+         counted(search.max_trials, "trial") + "\n";
 }
 
 std::string first_tasks(const model::JobSpec& spec, std::size_t position) {
@@ -49,7 +57,7 @@ std::string first_tasks(const model::JobSpec& spec, std::size_t position) {
     text += "  " + step.name + " task " + std::to_string(index) + ":";
     const auto params = search::draw(
         step, spec.seed, StepIndex(static_cast<std::int32_t>(position)), TaskIndex(index));
-    for (const auto& [name, value] : params) text += " " + name + "=" + value;
+    for (const auto& [name, value] : params) text += " " + printable(name) + "=" + printable(value);
     text += "\n";
   }
   if (step.task_count > kShownTasks) {
@@ -59,7 +67,8 @@ std::string first_tasks(const model::JobSpec& spec, std::size_t position) {
 }
 
 // The cheapest machine to rent for a place, and its price.
-std::string rented_as(const model::StepSpec& step, const std::vector<model::InstanceType>& types) {
+std::string cheapest_instance(const model::StepSpec& step,
+                              const std::vector<model::InstanceType>& types) {
   const model::InstanceType* type = model::cheapest_for(types, step.resources);
   if (type == nullptr) return "-";
   const bool spot = step.spot && type->spot_price_micros > 0;
@@ -67,17 +76,34 @@ std::string rented_as(const model::StepSpec& step, const std::vector<model::Inst
          (spot ? "/h spot" : "/h");
 }
 
-std::string plan_text(const model::JobSpec& spec, const std::vector<model::InstanceType>& types) {
-  Table table({"STEP", "TASKS", "RANKS", "EACH PLACE", "RENTED AS", "AFTER", "RETRIES"});
+// `types` are looked at by the wide form: what the job would cost on rented machines.
+std::string plan_text(const model::JobSpec& spec,
+                      const std::optional<std::vector<model::InstanceType>>& types) {
+  std::vector<std::string> header = {"STEP", "TASKS", "RANKS", "PER NODE", "AFTER", "RETRIES"};
+  if (types) header.emplace_back("CHEAPEST INSTANCE");
+  Table table(header);
   for (const model::StepSpec& step : spec.steps) {
-    table.add({step.name, std::to_string(step.task_count), places_of(step), resources_of(step),
-               rented_as(step, types), needs_of(spec, step), std::to_string(step.retry.max)});
+    std::vector<std::string> row = {step.name,
+                                    std::to_string(step.task_count),
+                                    places_of(step),
+                                    resources_of(step),
+                                    needs_of(spec, step),
+                                    std::to_string(step.retry.max)};
+    if (types) row.push_back(cheapest_instance(step, *types));
+    table.add(std::move(row));
   }
-  std::string text = "job " + spec.name + " in " + spec.workdir + "\n" + table_text(table);
+  std::string text =
+      "job " + printable(spec.name) + " in " + printable(spec.workdir) + "\n" + table_text(table);
   for (std::size_t position = 0; position < spec.steps.size(); ++position) {
     text += first_tasks(spec, position);
   }
   return text;
+}
+
+// Without what the shell adds when the job is submitted: it is no part of the file.
+std::string spec_document(JobSource source, Output output) {
+  source.spec.environment.clear();
+  return document(MUST(json::parse(model::encode_text(source.spec))), output);
 }
 
 std::string step_names(const model::JobSpec& spec) {
@@ -89,26 +115,30 @@ std::string step_names(const model::JobSpec& spec) {
 }  // namespace
 
 int validate(const Arguments& arguments, const Home& home) {
-  const JobSourceReport read = read_job_source(arguments, home, Purpose::kLook);
+  JobSourceReport read = read_job_source(arguments, home, Purpose::kLook);
   if (!read.source.has_value()) return fail(read.errors);
   if (is_document(arguments.output)) {
-    put(document(MUST(json::parse(model::encode_text(read.source->spec))), arguments.output));
+    put(spec_document(*std::move(read.source), arguments.output));
   } else {
-    say((arguments.file.empty() ? "the command" : arguments.file) + ": fine");
+    say((arguments.file.empty() ? "the command" : arguments.file) + ": valid");
   }
   return 0;
 }
 
 int plan(const Arguments& arguments, const Home& home) {
-  const JobSourceReport read = read_job_source(arguments, home, Purpose::kLook);
+  JobSourceReport read = read_job_source(arguments, home, Purpose::kLook);
   if (!read.source.has_value()) return fail(read.errors);
   if (is_document(arguments.output)) {
-    put(document(MUST(json::parse(model::encode_text(read.source->spec))), arguments.output));
+    put(spec_document(*std::move(read.source), arguments.output));
   } else {
     const model::JobSpec& spec = read.source->spec;
-    const Result<std::vector<model::InstanceType>> types = instance_types();
-    if (!types.ok()) return fail(types.error());
-    put(arguments.output == Output::kName ? step_names(spec) : plan_text(spec, *types));
+    std::optional<std::vector<model::InstanceType>> types;
+    if (arguments.output == Output::kWide) {
+      Result<std::vector<model::InstanceType>> known = instance_types();
+      if (!known.ok()) return fail(known.error());
+      types = *std::move(known);
+    }
+    put(arguments.output == Output::kName ? step_names(spec) : plan_text(spec, types));
   }
   return 0;
 }

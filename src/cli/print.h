@@ -47,6 +47,8 @@ bool stderr_is_terminal();
 inline bool is_document(Output output) {
   return output == Output::kJson || output == Output::kYaml;
 }
+// Whether all columns were asked for, by a person or a program.
+inline bool is_whole(Output output) { return output == Output::kWide || output == Output::kTsv; }
 // The document in the form that was asked for: JSON or YAML.
 std::string document(const json::Value& value, Output output);
 

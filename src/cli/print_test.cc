@@ -33,7 +33,7 @@ TEST(Progress, TellsCountsRateAndEta) {
   const json::Value step = parsed(
       R"({"name":"train","tasks":100,"status":"RUNNING","counts":{"SUCCEEDED":50,"RUNNING":2,"FAILED":1}})");
   EXPECT_EQ(progress_line(job, step, Duration::seconds(10)),
-            "train            50/100  2 running  1 failed  5.0/s  51 %  ETA 10.0 s");
+            "train            50/100  2 running  1 failed  51 %  ETA 10.0 s  5.0/s");
   EXPECT_EQ(progress_line(parsed("{}"), step, Duration::seconds(10)),
             "train            50/100  2 running  1 failed  5.0/s");
   const json::Value done =
@@ -48,11 +48,11 @@ TEST(Progress, TellsTheBestSoFarOrTheOnlyReport) {
       "counts":{"SUCCEEDED":1,"PRUNED":4,"RUNNING":1},
       "search":{"best":{"trial":13,"values":{"accuracy":0.956}},"objectives":[{"metric":"accuracy"}]}})");
   EXPECT_EQ(progress_line(job, search, Duration::seconds(100)),
-            "train            5/20  1 running  best accuracy=0.956 (trial 13)  10 %");
+            "train            5/20  1 running  10 %  best accuracy=0.956 (trial 13)");
   const json::Value alone =
       parsed(R"({"name":"train","tasks":1,"status":"RUNNING","counts":{"RUNNING":1}})");
   EXPECT_EQ(progress_line(job, alone, Duration::seconds(100)),
-            "train            0/1  1 running  step 7 loss=0.25  10 %");
+            "train            0/1  1 running  10 %  step 7 loss=0.25");
   const json::Value front = parsed(R"({"name":"other","tasks":2,"status":"RUNNING","search":{
       "best":{"trial":1,"values":{"a":1,"b":2}},"objectives":[{"metric":"a"},{"metric":"b"}]}})");
   EXPECT_EQ(progress_line(job, front, Duration::seconds(1)), "other            0/2");

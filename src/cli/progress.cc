@@ -91,14 +91,14 @@ std::string progress_line(const json::Value& job, const json::Value& step, Durat
   if (failed > 0) line += "  " + std::to_string(failed) + " failed";
   const std::string status = text_of(step, "status");
   if (status != "RUNNING") return line + "  " + status;
-  line += rate_text(done, running);
-  const std::string best = best_so_far(step);
-  if (!best.empty()) line += "  " + best;
-  if (best.empty()) line += only_report(job, text_of(step, "name"));
   const std::string share = share_text(job, text_of(step, "name"));
   const std::string left = left_text(job, text_of(step, "name"));
   if (!share.empty()) line += "  " + share;
-  return left.empty() ? line : line + "  ETA " + left;
+  if (!left.empty()) line += "  ETA " + left;
+  // Then what may be cut where the terminal is narrow.
+  const std::string best = best_so_far(step);
+  line += best.empty() ? only_report(job, text_of(step, "name")) : "  " + best;
+  return line + rate_text(done, running);
 }
 
 void Progress::draw(const json::Value& job, Duration since_start) {

@@ -25,7 +25,7 @@ class Progress {
   int lines_ = 0;
 };
 
-// "train   12/200  3 running  1 failed  best accuracy=0.956 (trial 13)  6 %  ETA 5 s": one step of
+// "train   12/200  3 running  1 failed  6 %  ETA 5 s  best accuracy=0.956 (trial 13)": one step of
 // a job's document, with what its progress tells.
 std::string progress_line(const json::Value& job, const json::Value& step, Duration running);
 

@@ -5,6 +5,7 @@
 #include "cli/cost_text.h"
 #include "cli/failure.h"
 #include "cli/job_state.h"
+#include "cli/moment_text.h"
 #include "cli/pages.h"
 #include "cli/print.h"
 #include "cli/printable.h"
@@ -25,6 +26,13 @@ void add_line(std::string& text, const json::Value& job, const std::string& labe
   const std::string value = text_of(job, key);
   if (value.empty()) return;
   text += paragraph(label + std::string(kLabel - label.size(), ' ') + value, kLabel) + "\n";
+}
+
+void add_moment(std::string& text, const json::Value& job, const std::string& label,
+                std::string_view key) {
+  const std::string value = text_of(job, key);
+  if (!value.empty())
+    text += label + std::string(kLabel - label.size(), ' ') + moment_text(value) + "\n";
 }
 
 std::string counts_of(const json::Value& step) {
@@ -49,9 +57,11 @@ std::string job_text(Session& session, const json::Value& job) {
     text += "output      runnel logs " + failure.task_name() + "\n";
   }
   add_line(text, job, "owner", "owner");
-  add_line(text, job, "submitted", "submitted_at");
-  add_line(text, job, "started", "started_at");
-  add_line(text, job, "ended", "ended_at");
+  add_moment(text, job, "submitted", "submitted_at");
+  add_moment(text, job, "started", "started_at");
+  add_moment(text, job, "ended", "ended_at");
+  const std::string elapsed = elapsed_text(job);
+  if (!elapsed.empty()) text += "elapsed     " + elapsed + "\n";
   add_line(text, job, "workdir", "workdir");
   const std::string cost = cost_text(job, env::real_clock().wall());
   if (!cost.empty()) text += "cost        " + cost + "\n";
@@ -59,7 +69,7 @@ std::string job_text(Session& session, const json::Value& job) {
   if (code != nullptr) text += "exit code   " + code->dump() + "\n";
   const json::Value* steps = job.find("steps");
   if (steps == nullptr || !steps->is_list()) return text;
-  Table table({"STEP", "STATUS", "TASKS", "DONE", "LEFT", "COUNTS"});
+  Table table({"STEP", "STATUS", "TASKS", "DONE", "ETA", "COUNTS"});
   for (const json::Value& step : steps->as_list()) {
     const std::string name = text_of(step, "name");
     const std::string left = has_ended(job) ? "" : left_text(job, name);

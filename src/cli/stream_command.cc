@@ -7,6 +7,7 @@
 #include "cli/interrupt.h"
 #include "cli/job_state.h"
 #include "cli/log_stream.h"
+#include "cli/moment_text.h"
 #include "cli/output_line.h"
 #include "cli/print.h"
 #include "cli/printable.h"
@@ -80,9 +81,18 @@ bool is_machinery(std::string_view key) {
          key == "started_at" || key == "ended_at";
 }
 
-std::string event_line(const json::Value& event) {
-  std::string line = std::to_string(number_of(event, "seq")) + "\t" + text_of(event, "time") +
-                     "\t" + text_of(event, "type") + "\t" + subject_of(event);
+// A stream has no widest cell to wait for: what usually fits is aligned.
+std::string event_line(const Arguments& arguments, const json::Value& event) {
+  const bool tabs = arguments.output == Output::kTsv;
+  const auto cell = [tabs](std::string text, std::size_t width) {
+    if (tabs) return text + "\t";
+    if (text.size() < width) text.resize(width, ' ');
+    return text + "  ";
+  };
+  const std::string when = text_of(event, "time");
+  std::string line = cell(std::to_string(number_of(event, "seq")), 5) +
+                     cell(tabs ? when : moment_text(when), 19) + cell(text_of(event, "type"), 16) +
+                     subject_of(event);
   for (const auto& [key, value] : event.as_object()) {
     if (is_machinery(key)) continue;
     line +=
@@ -92,7 +102,8 @@ std::string event_line(const json::Value& event) {
 }
 
 void print_event(const Arguments& arguments, const json::Value& event) {
-  put(is_document(arguments.output) ? stream_item(event, arguments.output) : event_line(event));
+  put(is_document(arguments.output) ? stream_item(event, arguments.output)
+                                    : event_line(arguments, event));
 }
 
 int page_events(const Arguments& arguments, Session& session, const std::string& base) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "cli/best_text.h"
 #include "cli/csv_field.h"
 #include "cli/print.h"
 #include "cli/printable.h"
@@ -91,13 +92,16 @@ std::string studies_table(const json::Value& answer, const Arguments& arguments)
   std::string names;
   for (const json::Value& study : list_at(answer, "studies")) {
     const json::Value* best = study.find("best");
+    const bool one = best != nullptr && has_one_best(study);
     names += text_of(study, "id") + "\n";
     table.add({text_of(study, "id"), text_of(study, "name"), text_of(study, "step"),
                text_of(study, "status"),
                std::to_string(number_of(study, "asked")) + "/" +
                    std::to_string(number_of(study, "max_trials")),
-               best != nullptr ? std::to_string(number_of(*best, "trial")) : "-",
-               best != nullptr ? values_text(*best, "values") : "-"});
+               best == nullptr ? "-"
+               : one           ? std::to_string(number_of(*best, "trial"))
+                               : "a front",
+               one ? values_text(*best, "values") : "-"});
   }
   return arguments.output == Output::kName ? names : table_text(table);
 }

@@ -66,6 +66,14 @@ TEST(StudyText, AStudyIsARow) {
             "ID  NAME  STEP  STATUS   TRIALS  BEST  VALUES\n"
             "j1  a     tune  RUNNING  3/9     2     loss=0.25\n"
             "j2  b     b     QUEUED   0/5     -     -\n");
+  const json::Value front = answer_of(R"({"studies": [
+    {"asked": 9, "best": {"trial": 2, "values": {"a": 1, "b": 2}}, "id": "j3", "max_trials": 9,
+     "name": "a", "objectives": [{"metric": "a"}, {"metric": "b"}], "status": "SUCCEEDED",
+     "step": "s"}]})");
+  EXPECT_EQ(studies_table(front, {}),
+            "ID  NAME  STEP  STATUS     TRIALS  BEST     VALUES\n"
+            "j3  a     s     SUCCEEDED  9/9     a front  -\n")
+      << "no trial of several objectives is the best";
   Arguments names;
   names.output = Output::kName;
   EXPECT_EQ(studies_table(answer, names), "j1\nj2\n");

@@ -1,5 +1,6 @@
 """What the tool answers: one document, whole lists, and words for what cannot be."""
 
+import json
 import os
 import re
 import sqlite3
@@ -48,12 +49,12 @@ def test_lists_are_whole_or_say_that_they_are_not(runnel):
     assert len(runnel.json("show", job, "--tasks", "--limit", "1500")["tasks"]) == 1500
     assert "next_page_token" in runnel.json("show", job, "--tasks", "--limit", "1200")
     assert len(runnel.run("show", job, "--tasks", "--limit", "1200", "-o", "name").splitlines()) == 1200
-    assert "there are more than these 1200; raise --limit" in runnel.err
+    assert "showing 1200 rows; use --limit N" in runnel.err
     runnel.run("run", "--", "true")
     assert len(runnel.run("ps", "-a", "--limit", "1", "-o", "name").splitlines()) == 1
-    assert "there are more than these 1; raise --limit" in runnel.err
+    assert "showing 1 rows; use --limit N" in runnel.err
     assert len(runnel.run("ps", "-a", "-o", "name").splitlines()) == 2
-    assert "there are more" not in runnel.err
+    assert "showing" not in runnel.err
 
 
 def test_names_are_names(runnel):
@@ -115,7 +116,7 @@ def test_what_a_repair_kept_is_told(runnel):
     log.close()
     runnel.run("fsck", code=1)
     runnel.run("fsck", "--repair")
-    oldest = int(runnel.run("events").split("\t", 1)[0])
+    oldest = int(runnel.run("events").split(maxsplit=1)[0])
     assert oldest > 1
     runnel.run("events", "--after", "0", code=1)
     assert f"runnel events --after {oldest - 1}" in runnel.err
@@ -178,3 +179,140 @@ steps:
     nvidia_smi(runnel, "exit 9")  # The driver has gone.
     runnel.until(lambda: runnel.json("ps", job)["tasks"][0]["gpu"] is None)
     runnel.run("cancel", job)
+
+
+def test_a_run_says_its_name_and_how_it_ended(runnel):
+    assert runnel.run("run", "--", "echo", "data") == "data\n"
+    begin, end = runnel.err.splitlines()
+    job = runnel.json("ps", "-a")["jobs"][0]["id"]
+    assert begin == f"job {job}  (logs: runnel logs {job})"
+    assert re.fullmatch(f"job {job}: SUCCEEDED in [0-9.]+ m?s", end)
+    assert runnel.run("run", "-q", "--", "echo", "data") == "data\n" and runnel.err == ""
+    runnel.run("run", "--", "sh", "-c", "exit 4", code=4)
+    assert re.search(r"job (\w+): FAILED in .*: sh/0 ended with exit code 4 \(NonZeroExit\); retry: runnel retry \1\n$", runnel.err)
+
+
+def test_a_search_ends_with_its_best_trial_and_its_outputs(runnel):
+    runnel.run("run", runnel.file("""
+params: {x: {values: [3, 1, 2]}}
+search: {metric: loss, mode: min, max_trials: 3, method: grid}
+resources: {cpus: 0.5}
+run: |
+  echo "{\\"step\\": 1, \\"loss\\": {{x}}}" > $RUNNEL_METRICS_FILE
+  echo {{x}} > $RUNNEL_JOB_DIR/{{x}}
+""".replace("{values: [3, 1, 2]}", "[3, 1, 2]")))
+    said = runnel.err.splitlines()
+    job = runnel.json("ps", "-a")["jobs"][0]["id"]
+    trial = runnel.json("study", "best", job)["trial"]
+    assert f"best of job: trial {trial}, loss=1 with x=1" in said, said
+    assert f"outputs: {runnel.home}/jobs/{job}/shared" in said, said
+    assert not any("cost" in line for line in said), "nobody has set a price for this machine"
+
+
+FAILS = """
+params: {n: [1, 2, 3]}
+resources: {cpus: 0.5}
+run: |
+  for i in $(seq 20); do echo fine $i; done
+  for i in $(seq 20); do echo "line $i" >&2; done
+  echo "ModuleNotFoundError: No module named 'turch'" >&2
+  exit {{n}}
+"""
+
+
+def test_a_failure_ends_with_its_cause_its_last_lines_and_the_command_for_more(runnel):
+    runnel.run("run", runnel.file(FAILS), code=1)
+    said = runnel.err
+    job = runnel.json("ps", "-a")["jobs"][0]["id"]
+    block = said[said.index(f"job {job}: FAILED"):].splitlines()
+    assert block[1] == "job/0 ended with exit code 1 (NonZeroExit)", block
+    shown = block[block.index("the last lines of its output:") + 1:][:10]
+    assert shown == [f"  line {i}" for i in range(12, 21)] + ["  ModuleNotFoundError: No module named 'turch'"]
+    assert f"output:  runnel logs {job}/job/0" in block and f"retry:   runnel retry {job}" in block
+    told = runnel.run("explain", job)
+    assert told.startswith("job has ended: FAILED: ") and f"runnel logs {job}/job/0" in told
+    assert "nothing waits" not in told
+
+
+def test_a_missing_metric_is_told_where_the_job_ends(runnel):
+    runnel.run("run", runnel.file("""
+params: {x: [1, 2]}
+search: {metric: acuracy, mode: max, max_trials: 2, method: grid}
+resources: {cpus: 0.5}
+run: echo '{"step":1,"accuracy":0.5}' > $RUNNEL_METRICS_FILE
+"""), code=1)
+    assert "did you mean 'accuracy'?" in runnel.err
+    job = runnel.json("ps", "-a")["jobs"][0]["id"]
+    assert "did you mean 'accuracy'?" in runnel.run("explain", job)
+    assert "did you mean 'accuracy'?" in runnel.run("show", job)
+
+
+HOSTILE = "a\n0  2026-01-01 forged\x1b[2J\x07\x9b31m\u202e"
+
+
+def test_no_text_of_a_users_moves_the_cursor_or_makes_a_line(runnel):
+    """Names, commands and reports with line ends and escape codes, through every command that prints."""
+    name = json.dumps(HOSTILE)
+    job = runnel.up(f"""
+steps:
+  s:
+    params: {{x: [{name}, "b"]}}
+    search: {{metric: loss, mode: min, max_trials: 2, method: grid}}
+    envs: {{E: {name}}}
+    resources: {{cpus: 0.5}}
+    command: [python3, -c, "import json, os, sys, time; open(os.environ['RUNNEL_METRICS_FILE'], 'w').write(json.dumps({{'step': 1, 'loss': 1, os.environ['E']: 2}}) + chr(10)); time.sleep(2)", {name}]
+  t: {{depends_on: s, command: [{name}]}}
+""")
+    commands = [("ps",), ("ps", "-o", "wide"), ("ps", "-o", "tsv"), ("ps", job), ("explain", job), ("show", job)]
+    seen = [(words, runnel.run(*words), runnel.err) for words in commands]
+    runnel.wait(job)
+    commands = [("ps", "-a", "-o", "wide"), ("explain", job), ("show", job), ("show", job, "--tasks"),
+                ("show", job, "--step", "s", "--task", "0"), ("show", job, "--step", "t", "--task", "0"),
+                ("events",), ("events", job, "-o", "tsv"), ("metrics", job), ("study", "list"), ("study", "show", job),
+                ("study", "best", job), ("plan", "-o", "wide", "-f", runnel.work / "job.yaml"), ("nodes",), ("home",)]
+    seen += [(words, runnel.run(*words), runnel.err) for words in commands]
+    wrong = runnel.file(f"name: {name}\n")
+    for words in (("validate", "-f", wrong), ("up", "-n", HOSTILE, "-f", wrong), ("show", HOSTILE), (HOSTILE,),
+                  ("show", "--" + HOSTILE), ("validate", "-f", HOSTILE), ("run", "-d", "--", HOSTILE), ("run", "--cpus", HOSTILE, "--", "true"),
+                  ("logs", job, "--step", HOSTILE), ("run", "-e", HOSTILE, "--", "true"), ("ps", "-o", HOSTILE)):
+        seen.append((words, runnel.run(*words, code=None), runnel.err))
+    for words, out, err in seen:
+        for text in (out, err):
+            odd = [c for c in text if (ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 or c == "\u202e"]
+            assert not odd and "\n0  2026" not in text, (words, text)
+    assert any("\\x1b[2J" in out for _, out, _ in seen), "it was printed, in a harmless form"
+
+
+def test_a_task_speaks_to_the_home_that_runs_it(runnel):
+    env = dict(runnel.env, HOME=str(runnel.work / "nobody"))
+    out = runnel.run("run", "--", "sh", "-c", f"{BINARY} show $RUNNEL_JOB_ID -o name; {BINARY} home", env=env)
+    job = runnel.json("ps", "-a")["jobs"][0]["id"]
+    assert out.startswith(job + "\n") and str(runnel.home) in out
+    assert not (runnel.work / "nobody").exists()
+
+
+def test_what_the_shell_has_and_tasks_do_not_get_is_named(runnel):
+    env = {key: value for key, value in runnel.env.items() if key not in ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES")}
+    env.update(WANDB_API_KEY="k", AWS_PROFILE="me", MINE="m")
+    script = ("sh", "-c", "echo ${WANDB_API_KEY-none} ${AWS_PROFILE-none} ${MINE-none}")
+    assert runnel.run("run", "-q", "--", *script, env=env) == "none none none\n"
+    warning = "set in this shell, but not handed to tasks: AWS_PROFILE, WANDB_API_KEY; hand on with -e NAME"
+    assert runnel.err.count("\n") == 1 and warning in runnel.err
+    assert runnel.run("run", "-q", "-e", "WANDB_API_KEY", "-e", "AWS_PROFILE", "--", *script, env=env) == "k me none\n"
+    assert runnel.err == ""
+    assert runnel.run("run", "-q", "--env-all", "-e", "MINE=given", "--", *script, env=env) == "k me given\n"
+    assert runnel.err == ""
+
+
+def test_a_machine_of_ones_own_has_no_price_until_one_is_set(runnel, tmp_path):
+    runnel.env["XDG_CONFIG_HOME"] = str(tmp_path)
+    assert "PRICE" not in runnel.run("nodes") and "$" not in runnel.run("plan", "-f", runnel.file("run: 'true'"))
+    runnel.run("run", "--", "true")
+    assert "cost" not in runnel.json("ps", "-a")["jobs"][0]
+    assert "CHEAPEST INSTANCE" in runnel.run("plan", "-o", "wide", "-f", runnel.file("run: 'true'"))
+
+
+def test_a_validated_file_says_nothing_of_the_shell(runnel):
+    assert "environment" not in runnel.json("validate", "-f", runnel.file("run: 'true'"))
+    runnel.run("run", "nofile.yaml", code=2)
+    assert "--file" not in runnel.err and "job file: open nofile.yaml" in runnel.err
