@@ -17,6 +17,15 @@ constexpr std::array<std::string_view, 8> kInherited = {"HOME",  "LANG",   "LOGN
                                                         "SHELL", "TMPDIR", "TZ",      "USER"};
 static_assert(std::is_sorted(kInherited.begin(), kInherited.end()));
 
+// What decides how our own program is loaded, and how builds and clocks under test behave.
+// docs/design/environment.md gives the reason for each.
+constexpr std::array<std::string_view, 12> kOfOurProgram = {
+    "ASAN_OPTIONS",      "ASAN_SYMBOLIZER_PATH",    "FAKETIME_DONT_FAKE_MONOTONIC",
+    "FAKETIME_NO_CACHE", "FAKETIME_TIMESTAMP_FILE", "LD_LIBRARY_PATH",
+    "LD_PRELOAD",        "LLVM_PROFILE_FILE",       "LSAN_OPTIONS",
+    "TSAN_OPTIONS",      "TSAN_SYMBOLIZER_PATH",    "UBSAN_OPTIONS"};
+static_assert(std::is_sorted(kOfOurProgram.begin(), kOfOurProgram.end()));
+
 // The runner sets these: it chooses the folders.
 constexpr std::array<std::string_view, 7> kByRunner = {
     "RUNNEL_ATTEMPT_KEY",  "RUNNEL_CHECKPOINT_DIR", "RUNNEL_JOB_DIR", "RUNNEL_METRICS_FILE",
@@ -35,6 +44,10 @@ std::string joined(const std::string& name, const std::string& value) {
 
 bool is_inherited(std::string_view name) {
   return std::binary_search(kInherited.begin(), kInherited.end(), name);
+}
+
+bool is_for_our_program(std::string_view name) {
+  return std::binary_search(kOfOurProgram.begin(), kOfOurProgram.end(), name);
 }
 
 bool is_by_runner(std::string_view name) {
@@ -82,7 +95,8 @@ std::vector<std::string> inheritable(const std::vector<std::string>& environment
 std::vector<std::string> detached_environment(const std::vector<std::string>& environment) {
   std::vector<std::string> own;
   for (const std::string& variable : environment) {
-    if (name_of(variable) != kAttemptKeyName) own.push_back(variable);
+    const std::string_view name = name_of(variable);
+    if (is_inherited(name) || is_for_our_program(name)) own.push_back(variable);
   }
   own.push_back(joined(std::string(kAttemptKeyName), std::string(kDetachedKey)));
   return own;

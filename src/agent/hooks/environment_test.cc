@@ -41,8 +41,14 @@ TEST(Inheritable, LeavesOutWhatBelongsToTheDaemon) {
 }
 
 TEST(DetachedEnvironment, DoesNotBelongToATask) {
-  EXPECT_EQ(detached_environment({"A=1", "RUNNEL_ATTEMPT_KEY=h1.2:3:0", "RUNNEL_ATTEMPT=2"}),
-            (Texts{"A=1", "RUNNEL_ATTEMPT=2", "RUNNEL_ATTEMPT_KEY=detached"}));
+  EXPECT_EQ(detached_environment({"HOME=/root", "RUNNEL_ATTEMPT_KEY=h1.2:3:0", "RUNNEL_ATTEMPT=2"}),
+            (Texts{"HOME=/root", "RUNNEL_ATTEMPT_KEY=detached"}));
+}
+
+TEST(DetachedEnvironment, HasNothingOfTheShellBeyondTheListedNames) {
+  EXPECT_EQ(detached_environment({"PATH=/bin", "HF_TOKEN=secret", "LD_LIBRARY_PATH=/lib", "SHLVL=1",
+                                  "AWS_SECRET_ACCESS_KEY=secret", "LD_LIBRARY_PATHS=x", "odd"}),
+            (Texts{"PATH=/bin", "LD_LIBRARY_PATH=/lib", "RUNNEL_ATTEMPT_KEY=detached"}));
 }
 
 TEST(RankEnvironments, TheOrderIsStrongerThanWhatIsInherited) {
