@@ -23,9 +23,10 @@ std::int64_t index_size(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 ? whole_records(status.st_size) : 0;
 }
 
+// Anybody may give a file of theirs a time before the epoch, which no event can hold.
 Time modified_at(const struct stat& status) {
-  return Time::from_millis(std::int64_t{status.st_mtim.tv_sec} * 1'000 +
-                           status.st_mtim.tv_nsec / 1'000'000);
+  return Time::from_millis(std::max<std::int64_t>(
+      0, std::int64_t{status.st_mtim.tv_sec} * 1'000 + status.st_mtim.tv_nsec / 1'000'000));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace runnel::env {
@@ -15,7 +17,10 @@ std::int64_t millis_of(clockid_t id) {
 
 class RealClock final : public Clock {
  public:
-  Time wall() const override { return Time::from_millis(millis_of(CLOCK_REALTIME)); }
+  // A clock that was never set may stand before the epoch, and the epoch itself means "never".
+  Time wall() const override {
+    return Time::from_millis(std::max<std::int64_t>(1, millis_of(CLOCK_REALTIME)));
+  }
   Duration boot() const override { return Duration::millis(millis_of(CLOCK_BOOTTIME)); }
 };
 

@@ -101,3 +101,13 @@ def test_a_trial_keeps_its_lease_while_the_clock_jumps(runnel, jump):
     assert [trial["trial"] for trial in trials] == [0, 1, 2]
     assert runnel.run("study", "best", study).startswith("trial 0: loss=0.5")
     assert runnel.job(study)["status"] == "SUCCEEDED"
+
+
+def test_a_home_that_saw_a_clock_before_1970_goes_on(runnel, jump):
+    jump(-24 * 365 * 70)
+    runnel.run("run", "--", "true")
+    job = runnel.up("run: sleep 1")
+    os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    jump(0)
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert "all to the same" in runnel.run("simulate", "--verify", runnel.home)

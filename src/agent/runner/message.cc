@@ -15,7 +15,11 @@ constexpr std::int64_t kMillisMax = 100LL * 366 * 24 * 3'600'000;
 
 Duration decode_duration(Decoder& in) { return Duration::millis(in.integer_in(0, kMillisMax)); }
 Bytes decode_bytes(Decoder& in) { return Bytes::count(in.integer_in(0, kWholeMax / 2)); }
-Time decode_time(Decoder& in) { return Time::from_millis(in.integer_in(0, kWholeMax / 4)); }
+// A runner whose machine had no clock yet may have written a moment before the epoch.
+Time decode_time(Decoder& in) {
+  const std::int64_t millis = in.integer_in(-kWholeMax / 4, kWholeMax / 4);
+  return Time::from_millis(std::max<std::int64_t>(0, millis));
+}
 // Ranks, steps and attempts: what is below zero cannot be stored.
 std::int32_t decode_ordinal(Decoder& in) {
   return static_cast<std::int32_t>(in.integer_in(0, std::numeric_limits<std::int32_t>::max()));

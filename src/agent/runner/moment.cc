@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 namespace runnel::agent {
 namespace {
 
@@ -13,7 +15,8 @@ std::int64_t millis_of(clockid_t clock) {
 
 }  // namespace
 
-Time wall_now() { return Time::from_millis(millis_of(CLOCK_REALTIME)); }
+// A clock that was never set may stand before the epoch, and the epoch itself means "never".
+Time wall_now() { return Time::from_millis(std::max<std::int64_t>(1, millis_of(CLOCK_REALTIME))); }
 
 Duration boot_now() { return Duration::millis(millis_of(CLOCK_BOOTTIME)); }
 
