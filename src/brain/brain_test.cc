@@ -1,7 +1,10 @@
 #include "brain/brain.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
+#include "brain/outcome.h"
 #include "brain/testing/desk.h"
 
 namespace runnel::brain {
@@ -309,6 +312,36 @@ model::StepSpec gang(int nodes, int procs = 1) {
   spec.num_nodes = nodes;
   spec.procs_per_node = procs;
   return spec;
+}
+
+// Ends the gang's attempt as a runner does whose port is taken; returns the port it had.
+std::int32_t port_taken(Desk& desk, const JobId& job, int attempt) {
+  CHECK(desk.brain.state().lanes.size() == 1, "one gang runs");
+  const std::int32_t port = desk.brain.state().lanes.begin()->second.port;
+  for (int rank = 0; rank < 2; ++rank) {
+    desk.ended("a", Desk::ref(job, 0, 0, attempt), 0, rank, EndCause::kPortBusy);
+  }
+  return port;
+}
+
+TEST(Brain, AGangWhosePortIsTakenGetsTheNextAtOnceAndDoesNotSpin) {
+  Desk desk;
+  desk.colocate = true;
+  desk.join("a", 2);
+  const JobId job = desk.submit({gang(2)});
+  int attempt = 1;
+  std::set<std::int32_t> tried;
+  for (; attempt <= kPortsAtOnce; ++attempt) {
+    ASSERT_EQ(desk.task_status(job, 0, 0), Status::kStarting) << "no back-off at " << attempt;
+    EXPECT_TRUE(tried.insert(port_taken(desk, job, attempt)).second) << "a port is tried twice";
+  }
+  ASSERT_EQ(desk.task_status(job, 0, 0), Status::kStarting);
+  port_taken(desk, job, attempt++);
+  EXPECT_EQ(desk.task_status(job, 0, 0), Status::kRecovering) << "so many taken ports are a reason";
+  EXPECT_EQ(find_task(desk.brain.state(), {job, StepIndex(0), TaskIndex(0)})->charged, 0);
+  desk.pass(Duration::seconds(1));
+  desk.wake();
+  EXPECT_EQ(desk.task_status(job, 0, 0), Status::kStarting);
 }
 
 TEST(Brain, AGangStartsWholeOrNotAtAll) {

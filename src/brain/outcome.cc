@@ -51,6 +51,17 @@ Outcome lost(const Task& task, std::string reason, std::string message, Time now
   return outcome;
 }
 
+// The next attempt gets the next port, so waiting would gain nothing until several in a row were
+// taken: then somebody may have taken all.
+Outcome port_taken(const Task& task, Time now) {
+  Outcome outcome = lost(task, "PortBusy", "the gang's port was taken", now);
+  if (outcome.task != Status::kRecovering) return outcome;
+  const std::int32_t beyond = task.losses - kPortsAtOnce;
+  outcome.not_before =
+      beyond < 0 ? Time() : now + doubled(Duration::seconds(1), beyond, kLossBackoffMax);
+  return outcome;
+}
+
 std::string_view event_word(Status attempt) {
   if (attempt == Status::kTimeout) return "timeout";
   if (attempt == Status::kOutOfMemory) return "out_of_memory";
@@ -137,7 +148,7 @@ Outcome outcome_of(const model::StepSpec& spec, const Task& task, const Ending& 
       const std::string& why = ending.message;
       return lost(task, "NodeFail", why.empty() ? "its node or runner was lost" : why, now);
     }
-    case EndCause::kPortBusy: return lost(task, "PortBusy", "the gang's port was taken", now);
+    case EndCause::kPortBusy: return port_taken(task, now);
     case EndCause::kNotStarted: return lost(task, "StartFailed", ending.message, now);
     case EndCause::kStopped: return lost(task, "Stopped", "it was stopped without a request", now);
     case EndCause::kTimeout:

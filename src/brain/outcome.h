@@ -17,6 +17,9 @@ inline constexpr std::int32_t kLossesMax = 100;
 // After each loss in a row the next attempt waits longer, up to this.
 inline constexpr Duration kLossBackoffMax = Duration::seconds(60);
 
+// A gang whose port is taken tries as many others at once; then it waits as after any loss.
+inline constexpr std::int32_t kPortsAtOnce = 16;
+
 // How an attempt ended, before anybody asked what becomes of its task.
 struct Ending {
   model::EndCause cause =

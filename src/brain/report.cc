@@ -145,7 +145,9 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   CHECK(task->live.has_value(), "an attempt ends twice");
   const LiveAttempt& live = *task->live;
   const model::StepSpec& spec = spec_of(turn.state(), attempt.task.job, attempt.task.step);
-  Outcome outcome = outcome_of(spec, *task, ending_of(live, last), turn.now());
+  const Ending ending = ending_of(live, last);
+  if (ending.cause == EndCause::kPortBusy) turn.give_up_lane(live.lane);
+  Outcome outcome = outcome_of(spec, *task, ending, turn.now());
   judge_result(turn, attempt, outcome);
   model::AttemptEnded ended;
   ended.attempt = attempt;

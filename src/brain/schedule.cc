@@ -89,9 +89,10 @@ void refill_lane(Turn& turn, LaneId id) {
   const StepKey key{lane.job, lane.step};
   const auto held = static_cast<std::int64_t>(lane.queue.size());
   const std::int64_t waiting = waiting_tasks(turn, key);
-  const bool may_extend =
-      !lane.outside() && waiting > 0 && may_run(turn.state().jobs.at(key.job), key.step) &&
-      nodes_take_more(turn, lane) && !stands_still(turn, lane) && !contended(turn, lane, key);
+  const bool may_extend = !lane.outside() && !turn.is_given_up(id) && waiting > 0 &&
+                          may_run(turn.state().jobs.at(key.job), key.step) &&
+                          nodes_take_more(turn, lane) && !stands_still(turn, lane) &&
+                          !contended(turn, lane, key);
   if (may_extend) {
     const std::int64_t ahead = ahead_of(turn, key);
     // Refilling at half keeps the number of events low.

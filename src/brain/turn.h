@@ -40,6 +40,9 @@ class Turn {
 
   void touch_step(const JobId& job, StepIndex step) { steps_.insert(StepKey{job, step}); }
   void touch_lane(LaneId lane) { lanes_.insert(lane); }
+  // The lane gets no more tasks: its port is taken, and another lane has another one.
+  void give_up_lane(LaneId lane) { given_up_.insert(lane); }
+  bool is_given_up(LaneId lane) const { return given_up_.contains(lane); }
   // Room appeared, or somebody new wants room.
   void want_plan() { plan_wanted_ = true; }
 
@@ -83,6 +86,7 @@ class Turn {
   std::vector<model::Event> events_;
   std::set<StepKey> steps_;
   std::set<LaneId> lanes_;
+  std::set<LaneId> given_up_;
   std::map<model::AttemptRef, std::vector<std::string>> heard_;
   std::set<model::AttemptRef> judged_;
   bool plan_wanted_ = false;
