@@ -192,6 +192,7 @@ Result<void> serve(const Home& home) {
 }  // namespace
 
 int run_daemon(const Home& home) {
+  env::keep_files_private();
   const Result<void> served = serve(home);
   if (served.ok()) return 0;
   // Another daemon is there: whoever started us will find that one.

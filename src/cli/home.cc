@@ -3,6 +3,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "cli/close_home.h"
 #include "cli/paths.h"
 #include "env/file_system.h"
 #include "env/files.h"
@@ -35,7 +36,8 @@ std::string home_of_task() {
 
 Result<void> stamp_version(const Home& home) {
   if (env::exists(home.version())) return {};
-  return env::write_file_atomically(home.version(), std::to_string(kHomeVersion) + "\n");
+  return env::write_file_atomically(home.version(), std::to_string(kHomeVersion) + "\n",
+                                    env::Access::kOwner);
 }
 
 }  // namespace
@@ -75,6 +77,7 @@ Result<void> prepare_home(const Home& home) {
   TRY(refuse_network(home));
   TRY(env::make_directories(home.root, env::Access::kOwner));
   TRY(check_version(home));
+  TRY(close_home(home));
   return stamp_version(home);
 }
 

@@ -34,8 +34,8 @@ Result<Home> find_home(const std::string& flag);
 // Refuses a home that a newer version has written, with a remedy. A home without a version is new.
 Result<void> check_version(const Home& home);
 
-// Makes the folders where they are missing. Refuses, with a remedy, a home on a network file
-// system, of a newer version, or that cannot be written.
+// Makes the folders where they are missing, and closes them to other users (close_home.h). Refuses,
+// with a remedy, a home on a network file system, of a newer version, or that cannot be written.
 Result<void> prepare_home(const Home& home);
 
 }  // namespace runnel::cli

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -222,7 +223,13 @@ Result<FileInfo> file_info(const std::string& path) {
   if (::lstat(path.c_str(), &info) != 0) return failed("look at", path);
   const std::int64_t modified =
       std::int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
-  return FileInfo{kind_of(info.st_mode), Bytes::count(info.st_size), Time::from_millis(modified)};
+  return FileInfo{kind_of(info.st_mode), Bytes::count(info.st_size), Time::from_millis(modified),
+                  info.st_mode & 07777U, info.st_uid == ::geteuid()};
+}
+
+Result<void> set_mode(const std::string& path, unsigned mode) {
+  if (::chmod(path.c_str(), mode) != 0) return failed("change the permissions of", path);
+  return {};
 }
 
 Result<void> sync_directory(const std::string& path) {

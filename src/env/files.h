@@ -65,10 +65,15 @@ struct FileInfo {
   FileKind kind = FileKind::kFile;
   Bytes size;
   Time modified;
+  unsigned mode = 0;  // Permission bits, as chmod takes them.
+  bool own = false;   // Of this process's user.
 };
 
 // Of the file itself, a link not followed.
 Result<FileInfo> file_info(const std::string& path);
+
+// Sets the permission bits of a file or folder.
+Result<void> set_mode(const std::string& path, unsigned mode);
 
 // Makes the names in a folder durable: after creating, renaming or removing one of them.
 Result<void> sync_directory(const std::string& path);

@@ -287,6 +287,16 @@ TEST_F(Files, ARealPathHasNoLinks) {
   EXPECT_EQ(real_path(file("absent")).error().code, Errc::kNotFound);
 }
 
+TEST_F(Files, TellsWhoMayDoWhatAndChangesIt) {
+  MUST(write_file_atomically(file("mine"), "x", Access::kOwner));
+  EXPECT_EQ(MUST(file_info(file("mine"))).mode, 0600U);
+  EXPECT_TRUE(MUST(file_info(file("mine"))).own);
+  EXPECT_EQ(MUST(file_info("/")).own, ::geteuid() == 0);
+  MUST(set_mode(file("mine"), 01644));
+  EXPECT_EQ(MUST(file_info(file("mine"))).mode, 01644U);
+  EXPECT_EQ(set_mode(file("none"), 0600).error().code, Errc::kNotFound);
+}
+
 TEST_F(Files, SyncingNeedsAFolder) {
   MUST(sync_directory(folder_.path()));
   MUST(append_file(file("a"), "x"));

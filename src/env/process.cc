@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,14 @@ namespace runnel::env {
 namespace {
 
 using detail::Descriptor;
+
+constexpr mode_t kPrivate = 077;
+
+// What we were started with, once we have another mask.
+std::optional<mode_t>& given_mask() {
+  static std::optional<mode_t> mask;
+  return mask;
+}
 
 // What the starting child tells us through the pipe before exec closes it.
 struct StartReport {
@@ -40,6 +49,7 @@ struct Launch {
   std::vector<char*> argv;
   std::vector<char*> environment;
   const char* directory;
+  std::optional<mode_t> file_mask;
   int null_device;
   int log;
   int report;
@@ -68,6 +78,7 @@ int keep_only(int report) {
 
 [[noreturn]] void become(const Launch& launch) {
   reset_signals();
+  if (launch.file_mask) ::umask(*launch.file_mask);
   const bool ready = ::dup2(launch.null_device, STDIN_FILENO) >= 0 &&
                      ::dup2(launch.log, STDOUT_FILENO) >= 0 &&
                      ::dup2(launch.log, STDERR_FILENO) >= 0 && ::chdir(launch.directory) == 0;
@@ -149,6 +160,12 @@ Result<std::string> executable_path() {
   return std::string(path.data(), static_cast<std::size_t>(size));
 }
 
+unsigned keep_files_private() {
+  const mode_t before = ::umask(kPrivate);
+  if (!given_mask()) given_mask() = before;
+  return *given_mask();
+}
+
 Result<std::int64_t> spawn_detached(const DetachedProcess& process) {
   CHECK(!process.argv.empty(), "a process has a file to run");
   CHECK(process.argv[0].find('/') != std::string::npos,
@@ -163,11 +180,9 @@ Result<std::int64_t> spawn_detached(const DetachedProcess& process) {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno_error("make a pipe", errno);
   const Descriptor reading(ends[0]);
   Descriptor writing = TRY(above_standard(Descriptor(ends[1]), "make a pipe"));
-  const Launch launch{pointers_to(process.argv),
-                      pointers_to(process.environment),
-                      process.directory.c_str(),
-                      null_device.number(),
-                      log.number(),
+  const Launch launch{pointers_to(process.argv), pointers_to(process.environment),
+                      process.directory.c_str(), given_mask(),
+                      null_device.number(),      log.number(),
                       writing.number()};
   const pid_t first = ::fork();
   if (first < 0) return errno_error("start " + process.argv[0], errno);

@@ -29,6 +29,10 @@ struct DetachedProcess {
   std::string log_file;  // Standard output and error are added to it; it is made when missing.
 };
 
+// From here on the files and folders that this process makes are its owner's alone. Returns the
+// file mode creation mask that the process was started with: spawn_detached() hands that one on.
+unsigned keep_files_private();
+
 // Starts a process that outlives this one: its own session, no terminal, no open file of ours, all
 // signals at their defaults, and no child of ours, so that nobody needs to wait for it. Returns its
 // pid once exec has succeeded.

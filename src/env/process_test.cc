@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,6 +74,19 @@ TEST_F(SpawnDetached, InheritsNoFileAndNoSignalSetting) {
   pthread_sigmask(SIG_UNBLOCK, &blocked, nullptr);
   std::signal(SIGUSR1, SIG_DFL);
   ::close(leaked);
+}
+
+TEST_F(SpawnDetached, HandsOnTheMaskThatThisProcessWasStartedWith) {
+  const mode_t before = ::umask(022);
+  EXPECT_EQ(keep_files_private(), 022U);
+  ASSERT_TRUE(append_file(folder_.file("ours"), "x").ok());
+  ASSERT_TRUE(make_directories(folder_.file("folder")).ok());
+  ASSERT_TRUE(spawn_detached(shell("umask; echo done")).ok());
+  EXPECT_EQ(log_when_done(), "0022\ndone\n");
+  EXPECT_EQ(keep_files_private(), 022U) << "however often it is asked";
+  ::umask(before);
+  EXPECT_EQ(MUST(file_info(folder_.file("ours"))).mode, 0600U);
+  EXPECT_EQ(MUST(file_info(folder_.file("folder"))).mode, 0700U);
 }
 
 TEST_F(SpawnDetached, ReportsWhatCannotBeRun) {

@@ -22,6 +22,7 @@
 #include "agent/runner/server.h"
 #include "agent/runner/supervisor.h"
 #include "async/socket.h"
+#include "env/process.h"
 #include "env/signals.h"
 
 namespace runnel::agent {
@@ -111,7 +112,7 @@ Incarnation new_incarnation(const std::string& boot) {
 }
 
 Result<void> serve(const RunnerOptions& options, async::UniqueFd signals,
-                   std::optional<rlimit> open_files) {
+                   std::optional<rlimit> open_files, mode_t file_mask) {
   const std::string boot = boot_id();
   const std::string token = token_of_home(options.home);
   Recovered recovered = recover(
@@ -119,8 +120,8 @@ Result<void> serve(const RunnerOptions& options, async::UniqueFd signals,
   if (!recovered.notice.empty()) log_line(recovered.notice);
   const Incarnation fresh = new_incarnation(boot);
   const Incarnation incarnation = recovered.incarnation.empty() ? fresh : recovered.incarnation;
-  SupervisorOptions supervising{options.home, boot,      incarnation, token + "." + fresh.str(),
-                                token,        open_files};
+  SupervisorOptions supervising{options.home, boot,       incarnation, token + "." + fresh.str(),
+                                token,        open_files, file_mask};
   Supervisor supervisor(std::move(supervising),
                         TRY(Journal::create(journal_path(options.home), boot, incarnation)));
   supervisor.adopt(recovered.ended);
@@ -140,6 +141,7 @@ Result<void> run(const RunnerOptions& options) {
   take_over_descriptors();
   async::UniqueFd signals = TRY(take_over_signals());
   const std::optional<rlimit> open_files = raise_open_files();
+  const mode_t file_mask = env::keep_files_private();
   if (::chdir("/") != 0) return errno_error("enter the root folder", errno);
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return errno_error("become a subreaper", errno);
   ::prctl(PR_SET_NAME, "runnel-runner");
@@ -147,7 +149,7 @@ Result<void> run(const RunnerOptions& options) {
   const std::string pid_file = runner_pid_file(options.home);
   const async::UniqueFd lock = TRY(lock_pid_file(pid_file));
   if (!lock.valid()) return {};
-  const Result<void> served = serve(options, std::move(signals), open_files);
+  const Result<void> served = serve(options, std::move(signals), open_files, file_mask);
   ::unlink(pid_file.c_str());
   return served;
 }

@@ -52,6 +52,7 @@ struct ChildPlan {
   ::dup2(request.output, STDOUT_FILENO);
   ::dup2(request.error, STDERR_FILENO);
   if (::chdir(request.workdir) != 0) leave_child(failure, Step::kWorkdir);
+  if (request.file_mask) ::umask(*request.file_mask);
   if (request.open_files != nullptr) ::setrlimit(RLIMIT_NOFILE, request.open_files);
   ::sigprocmask(SIG_SETMASK, plan.no_signals, nullptr);
   ::execve(plan.file, plan.argv, plan.env);

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct SpawnRequest {
   int error = -1;
   const rlimit* open_files = nullptr;  // RLIMIT_NOFILE of the process; null: as the caller's.
   int memory_group = -1;               // cgroup.procs to enter before exec, or -1.
+  std::optional<mode_t> file_mask;     // umask of the process; none: as the caller's.
 };
 
 // What came of it: a process, or the reason why there is none, in the shell's exit codes.

@@ -33,7 +33,8 @@ struct SupervisorOptions {
   Incarnation incarnation;  // Of this runner.
   std::string key;          // Starts each RUNNEL_ATTEMPT_KEY; unique to this life of the runner.
   std::string home_token;
-  std::optional<rlimit> open_files;  // Given to the processes instead of our own.
+  std::optional<rlimit> open_files;  // Given to the processes instead of our own,
+  std::optional<mode_t> file_mask;   // as is this umask.
 };
 
 // Starts attempts, ends them, and keeps what came of them until it is forgotten.

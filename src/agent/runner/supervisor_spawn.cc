@@ -68,6 +68,7 @@ void Supervisor::spawn_rank(Place& place, RankRun& rank) {
   request.output = output.descriptor(rank.output, model::LogStream::kOut);
   request.error = output.descriptor(rank.output, model::LogStream::kErr);
   if (options_.open_files) request.open_files = &*options_.open_files;
+  request.file_mask = options_.file_mask;
   if (place.memory_group) request.memory_group = place.memory_group->processes.get();
   rank.started = boot_now();
   rank.fact.report.started_at = wall_now();

@@ -1,0 +1,71 @@
+#include "cli/close_home.h"
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "cli/print.h"
+#include "env/files.h"
+#include "env/process.h"
+
+namespace runnel::cli {
+namespace {
+
+constexpr unsigned kOfOthers = 077;
+constexpr unsigned kSticky = 01000;
+
+std::string octal(unsigned mode) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "%04o", mode);
+  return text.data();
+}
+
+Result<bool> holds_other_files(const Home& home) {
+  if (env::exists(home.version()) || env::exists(home.event_log())) return false;
+  if (env::exists(home.nodes_file())) return false;  // Written before the first command.
+  return !TRY(env::list_directory(home.root))
+  .empty();
+}
+
+Error not_its_own(const Home& home, unsigned mode) {
+  return Error(Errc::kPrecondition, "other users can read this folder (its mode is " + octal(mode) +
+                                        "), and it is not a home's alone")
+      .with_field("RUNNEL_HOME")
+      .with_value(home.root)
+      .with_hint("choose a folder of its own: export RUNNEL_HOME=" + home.root +
+                 "/runnel; or close this one: chmod 700 " + home.root);
+}
+
+Result<void> close_folder(const Home& home) {
+  const std::string root = TRY(env::real_path(home.root));
+  const env::FileInfo info = TRY(env::file_info(root));
+  if (!info.own || (info.mode & kOfOthers) == 0) return {};
+  const bool shared = (info.mode & kSticky) != 0 || root == env::variable("HOME").value_or("");
+  if (shared || TRY(holds_other_files(home))) return not_its_own(home, info.mode);
+  TRY(env::set_mode(root, 0700));
+  say("runnel: other users could read the home " + home.root + " (its mode was " +
+      octal(info.mode) + "); it is closed to them now (0700)");
+  return {};
+}
+
+// Only what we own and what is no link, which might lead anywhere.
+Result<void> close_entry(const std::string& path) {
+  const Result<env::FileInfo> info = env::file_info(path);
+  if (!info.ok() || !info->own || (info->mode & kOfOthers) == 0) return {};
+  if (info->kind != env::FileKind::kFile && info->kind != env::FileKind::kDirectory) return {};
+  return env::set_mode(path, info->mode & ~kOfOthers);
+}
+
+}  // namespace
+
+Result<void> close_home(const Home& home) {
+  TRY(close_folder(home));
+  const std::string log = home.event_log();
+  for (const std::string& path : {log, log + "-wal", log + "-shm", home.daemon_log(),
+                                  home.root + "/jobs", home.root + "/trash"}) {
+    TRY(close_entry(path));
+  }
+  return {};
+}
+
+}  // namespace runnel::cli
