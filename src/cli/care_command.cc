@@ -1,15 +1,20 @@
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "agent/lost_and_found.h"
 #include "cli/commands.h"
 #include "cli/job_source.h"
 #include "cli/print.h"
 #include "cli/session.h"
+#include "control/leftovers.h"
 #include "env/clock.h"
 #include "env/file_lock.h"
 #include "env/file_system.h"
 #include "env/files.h"
 #include "env/machine.h"
 #include "store/sqlite/fsck.h"
+#include "store/sqlite/sqlite_log.h"
 
 namespace runnel::cli {
 namespace {
@@ -113,9 +118,34 @@ void print_fsck(const store::FsckReport& report) {
   say(std::to_string(report.last.value()) + " batches" + (report.sound() ? ", all sound" : ""));
 }
 
+// Of the jobs whose files are in the home, those that the repaired log does not know.
+Result<std::vector<JobId>> forgotten_jobs(const Home& home) {
+  std::vector<JobId> jobs;
+  if (!env::exists(home.jobs())) return jobs;
+  for (std::string& name : TRY(env::list_directory(home.jobs()))) jobs.emplace_back(name);
+  const std::unique_ptr<store::EventLog> log =
+      TRY(store::open_sqlite_log(home.event_log(), env::real_clock()));
+  return TRY(control::leftovers_in(*log, jobs))
+  .unknown;
+}
+
+void tell_forgotten(const Home& home, std::vector<std::string>& dropped) {
+  const Result<std::vector<JobId>> jobs = forgotten_jobs(home);
+  if (!jobs.ok()) {
+    dropped.push_back("Which jobs cannot be told: " + jobs.error().to_string());
+    return;
+  }
+  for (const JobId& job : *jobs) {
+    dropped.push_back("Job " + job.str() + ": its files are in " + home.jobs() + "/" + job.str() +
+                      ", and the next command moves them to " + agent::lost_and_found(home.root) +
+                      "/" + job.str() + ".");
+  }
+}
+
 int repair(const Arguments& arguments, const Home& home, const store::FsckReport& found) {
-  const auto report = store::repair_sqlite_log(home.event_log(), env::real_clock());
+  auto report = store::repair_sqlite_log(home.event_log(), env::real_clock());
   if (!report.ok()) return fail(report.error());
+  tell_forgotten(home, report->dropped);
   if (is_document(arguments.output)) {
     put(document(repair_document(found, *report), arguments.output));
     return 0;
@@ -124,6 +154,11 @@ int repair(const Arguments& arguments, const Home& home, const store::FsckReport
   say("the files as they were are in " + report->copy);
   for (const std::string& line : report->dropped) say("dropped: " + line);
   say("kept batches up to " + std::to_string(report->last.value()));
+  return 0;
+}
+
+int no_log(const Home& home) {
+  say("the home " + home.root + " has no log yet");
   return 0;
 }
 
@@ -148,18 +183,17 @@ int show_home(const Arguments& arguments, const Home& home) {
 }
 
 int fsck(const Arguments& arguments, const Home& home) {
-  if (!env::exists(home.event_log())) {
-    say("the home " + home.root + " has no log yet");
-    return 0;
-  }
+  if (!env::exists(home.root)) return no_log(home);
   if (auto readable = check_version(home); !readable.ok()) return fail(readable.error());
   auto lock = env::FileLock::acquire(home.lock());
+  if (!lock.ok() && lock.error().code != Errc::kConflict) return fail(lock.error());
   if (!lock.ok()) {
     return fail(
         Error(Errc::kConflict, "the home is in use by its daemon, process " + lock.error().value)
             .with_hint("stop it first: kill " + lock.error().value));
   }
   const auto report = store::fsck_sqlite_log(home.event_log());
+  if (!report.ok() && report.error().code == Errc::kNotFound) return no_log(home);
   if (!report.ok()) return fail(report.error());
   if (arguments.repair && !report->sound()) return repair(arguments, home, *report);
   if (is_document(arguments.output)) {

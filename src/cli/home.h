@@ -15,6 +15,7 @@ struct Home {
   std::string daemon_log() const { return root + "/daemon.log"; }
   std::string failure() const { return root + "/daemon.failed"; }  // Why the last start failed.
   std::string event_log() const { return root + "/log"; }
+  std::string jobs() const { return root + "/jobs"; }
   std::string secrets() const { return root + "/secrets"; }
   std::string shared_folder(const std::string& job) const {
     return root + "/jobs/" + job + "/shared";

@@ -64,4 +64,9 @@ Async<Leftovers> leftovers(Controller* control, std::vector<JobId> on_node) {
   co_return found;
 }
 
+Result<Leftovers> leftovers_in(store::EventLog& log, const std::vector<JobId>& jobs) {
+  const Recovered recovered = TRY(recover(log));
+  return not_in_archive(log, not_in_state(recovered.brain.state(), jobs));
+}
+
 }  // namespace runnel::control

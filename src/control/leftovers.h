@@ -5,6 +5,7 @@
 #include "async/async.h"
 #include "base/ids.h"
 #include "control/controller.h"
+#include "store/event_log.h"
 
 namespace runnel::control {
 
@@ -20,5 +21,8 @@ struct Leftovers {
 //
 // Contract: names that are no ids of jobs are in neither list. The controller outlives the call.
 Async<Leftovers> leftovers(Controller* control, std::vector<JobId> on_node);
+
+// The same of a log that no control has open.
+Result<Leftovers> leftovers_in(store::EventLog& log, const std::vector<JobId>& jobs);
 
 }  // namespace runnel::control

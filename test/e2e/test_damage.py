@@ -30,6 +30,11 @@ def ended(runnel, text):
     return job
 
 
+def refused(runnel):
+    runnel.run("ps", code=1)
+    return runnel.err
+
+
 def models(runnel):
     return [path.read_text() for path in runnel.home.rglob("model.bin")]
 
@@ -58,9 +63,13 @@ def test_files_outlive_their_record(runnel, damage):
     lost = ended(runnel, MODEL)
     kill(runnel)
     damage(log, wal, size)
-    runnel.run("fsck", "--repair", code=None)
-    runnel.run("ps")
+    assert "fsck --repair" in refused(runnel)
+    runnel.run("fsck", "--repair")
+    said = runnel.err
     aside = runnel.home / "lost+found" / lost
+    assert f"Job {lost}: its files are in {runnel.home}/jobs/{lost}" in said and str(aside) in said
+    assert str(runnel.home / "jobs" / kept) not in said or damage is with_an_older_copy
+    runnel.run("ps")
     runnel.until(lambda: (aside / "shared/model.bin").exists())
     assert len(models(runnel)) == 2
     notices = runnel.until(lambda: runnel.info()["notices"])
@@ -73,3 +82,44 @@ def test_files_outlive_their_record(runnel, damage):
     runnel.run("ps")
     rest(runnel)
     assert (aside / "shared/model.bin").exists()
+
+
+def gone(log, wal):
+    log.unlink()
+
+
+def gone_with_its_write_ahead_log(log, wal):
+    log.unlink()
+    wal.unlink()
+
+
+def without_its_write_ahead_log(log, wal):
+    wal.unlink()
+
+
+def cut_to_half(log, wal):
+    os.truncate(log, log.stat().st_size // 2)
+
+
+@pytest.mark.parametrize("damage", [gone, gone_with_its_write_ahead_log, without_its_write_ahead_log, cut_to_half])
+def test_a_log_that_is_gone_is_never_begun_anew(runnel, damage):
+    jobs = [ended(runnel, MODEL) for _ in range(3)]
+    rest(runnel)
+    jobs.append(ended(runnel, MODEL))
+    kill(runnel)
+    damage(runnel.home / "log", runnel.home / "log-wal")
+    for _ in range(3):
+        assert "fsck --repair" in refused(runnel)
+    assert len(list(runnel.home.glob("damaged-*"))) == 1, "one copy of one damage"
+    runnel.run("fsck", code=1)
+    assert "problem: " in runnel.err
+    runnel.run("fsck", "--repair")
+    said = runnel.err
+    runnel.run("fsck")
+    assert "all sound" in runnel.err
+    for job in jobs:
+        if f"Job {job}" not in said:
+            assert runnel.job(job)["status"] == "SUCCEEDED"
+    job = ended(runnel, MODEL)
+    assert runnel.run("logs", job) == "said\n"
+    assert len(models(runnel)) == 5

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "env/files.h"
+#include "store/sqlite/detail/head_file.h"
 #include "store/sqlite/detail/open.h"
 #include "store/sqlite/detail/wal_scan.h"
 
@@ -29,9 +30,12 @@ class Check {
   Result<void> check_snapshots(sqlite::Tables& tables);
   Result<void> check_snapshot(sqlite::Tables& tables, BatchSeq through);
   Result<void> check_archive(sqlite::Tables& tables);
+  Result<void> check_head(const std::string& path, sqlite::Tables& tables);
 
   FsckReport report_;
   Head base_;
+  Head head_;  // Of the batches whose chain holds.
+  sqlite::WalFindings wal_;
 };
 
 void Check::problem(std::string text) {
@@ -49,9 +53,9 @@ Result<void> Check::note(const Result<void>& step) {
 }
 
 Result<void> Check::check_wal(const std::string& path) {
-  const sqlite::WalFindings wal = TRY(sqlite::scan_wal(path + "-wal"));
-  if (!wal.damage.empty()) problem(wal.damage);
-  if (wal.unfinished_frames > 0) {
+  wal_ = TRY(sqlite::scan_wal(path + "-wal"));
+  if (!wal_.damage.empty()) problem(wal_.damage);
+  if (wal_.unfinished_frames > 0) {
     report_.notices.emplace_back(
         "There is an unfinished write at the end, which opening will drop.");
   }
@@ -76,6 +80,7 @@ Result<void> Check::check_meta(sqlite::Tables& tables) {
 
 Result<void> Check::check_batches(sqlite::Tables& tables) {
   bool sound = true;
+  head_ = base_;
   report_.last = base_.last;
   return sqlite::verify_batches(
       tables, base_, [&](const Batch& batch, const Result<void>& verified) -> Result<bool> {
@@ -83,6 +88,7 @@ Result<void> Check::check_batches(sqlite::Tables& tables) {
         TRY(note(verified));
         sound = sound && verified.ok();
         if (sound) report_.last = batch.seq;
+        if (sound) head_ = {batch.seq, batch.next_event(), batch.hash, batch.epoch};
         return report_.problems.size() < kFsckProblemsMax;
       });
 }
@@ -122,10 +128,17 @@ Result<void> Check::check_archive(sqlite::Tables& tables) {
   });
 }
 
+// Where the chain breaks, that is what is told.
+Result<void> Check::check_head(const std::string& path, sqlite::Tables& tables) {
+  const std::optional<Head> noted = sqlite::noted_head(path);
+  if (!noted || !report_.sound()) return {};
+  return sqlite::check_reaches(tables, base_, head_, *noted);
+}
+
 Result<FsckReport> Check::run(const std::string& path) {
   TRY(check_wal(path));
   if (!env::exists(path)) {
-    problem("the event log's database " + path + " is gone");
+    TRY(note(sqlite::check_nothing_is_left(path)));
     return std::move(report_);
   }
   Result<OpenDatabase> opened = sqlite::open_existing(path);
@@ -133,18 +146,20 @@ Result<FsckReport> Check::run(const std::string& path) {
     TRY(note(opened.error()));
     return std::move(report_);
   }
+  TRY(note(sqlite::check_pages_are_there(opened->database, path, wal_)));
   TRY(note(check_pages(opened->database)));
   TRY(note(check_meta(opened->tables)));
   TRY(note(check_batches(opened->tables)));
   TRY(note(check_snapshots(opened->tables)));
   TRY(note(check_archive(opened->tables)));
+  TRY(note(check_head(path, opened->tables)));
   return std::move(report_);
 }
 
 }  // namespace
 
 Result<FsckReport> fsck_sqlite_log(const std::string& path) {
-  if (!env::exists(path) && !env::exists(path + "-wal")) {
+  if (!env::exists(path) && sqlite::check_nothing_is_left(path).ok()) {
     return Error(Errc::kNotFound, "there is no event log at " + path);
   }
   return Check().run(path);

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "env/files.h"
 #include "store/sqlite/detail/copies.h"
+#include "store/sqlite/detail/head_file.h"
 #include "store/sqlite/detail/open.h"
 #include "store/sqlite/detail/wal_scan.h"
 #include "store/sqlite/fsck.h"
@@ -42,6 +43,7 @@ class Repair {
   Result<void> copy_archive(Tables& target, const Plan& plan);
   Result<void> build(const std::string& staged, const Plan& plan);
   Result<void> replace(const std::string& staged);
+  Result<void> note(const Head& head);
   void tell_batches(const Plan& plan);
 
   std::string path_;
@@ -49,6 +51,7 @@ class Repair {
   std::optional<OpenDatabase> source_;     // Nothing when the file cannot even be opened.
   std::optional<sqlite::Meta> meta_;       // Nothing when its row is damaged.
   std::vector<StoredSnapshot> snapshots_;  // Good ones, newest first.
+  std::optional<Head> noted_;              // The last batch that is known to have been durable.
   Epoch highest_epoch_;
   RepairReport report_;
 };
@@ -116,7 +119,7 @@ Result<Plan> Repair::plan() {
 // Greater than any that was ever given out. When the row that knows is damaged, seconds since 1970
 // are: epochs grow by one with each start of a daemon.
 Epoch Repair::next_epoch(const Plan& plan) const {
-  const Epoch seen = std::max(highest_epoch_, plan.end.epoch);
+  const Epoch seen = std::max({highest_epoch_, plan.end.epoch, noted_ ? noted_->epoch : Epoch()});
   if (meta_) return std::max(meta_->epoch, seen);
   return std::max(Epoch(clock_.wall().millis() / 1000), seen);
 }
@@ -195,6 +198,14 @@ Result<void> Repair::replace(const std::string& staged) {
   return env::rename_file(staged, path_);
 }
 
+// An interruption before this leaves a log that seems to have lost its end: it is repaired again.
+Result<void> Repair::note(const Head& head) {
+  TRY(env::remove_file(sqlite::head_path(path_)));
+  if (head.last == BatchSeq()) return {};
+  (void)TRY(sqlite::HeadFile::open(path_, head));
+  return {};
+}
+
 void Repair::tell_batches(const Plan& plan) {
   const std::int64_t first = meta_ ? meta_->base.last.value() + 1 : 1;
   const std::int64_t base = plan.base.last.value();
@@ -205,10 +216,15 @@ void Repair::tell_batches(const Plan& plan) {
   if (plan.stopped_by) {
     report_.dropped.push_back("All batches from " + std::to_string(plan.end.last.value() + 1) +
                               " on: " + plan.stopped_by->message + ".");
+  } else if (noted_ && noted_->last > plan.end.last) {
+    const std::int64_t lost = plan.end.last.value() + 1;
+    report_.dropped.push_back(
+        "What the log has lost already: " + range_of(lost, noted_->last.value()) + ".");
   }
 }
 
 Result<RepairReport> Repair::run() {
+  noted_ = sqlite::noted_head(path_);
   report_.copy = TRY(sqlite::copy_damaged(path_, clock_.wall(), sqlite::Again::kCopy));
   TRY(look());
   const Plan chosen = TRY(plan());
@@ -217,6 +233,7 @@ Result<RepairReport> Repair::run() {
   const std::string staged = path_ + ".repaired";
   TRY(build(staged, chosen));
   TRY(replace(staged));
+  TRY(note(chosen.end));
   report_.last = chosen.end.last;
   if (chosen.end.last > chosen.base.last) report_.first = BatchSeq(chosen.base.last.value() + 1);
   return std::move(report_);
@@ -225,7 +242,7 @@ Result<RepairReport> Repair::run() {
 }  // namespace
 
 Result<RepairReport> repair_sqlite_log(const std::string& path, const env::Clock& clock) {
-  if (!env::exists(path) && !env::exists(path + "-wal")) {
+  if (!env::exists(path) && sqlite::check_nothing_is_left(path).ok()) {
     return Error(Errc::kNotFound, "there is no event log at " + path);
   }
   return Repair(path, clock).run();

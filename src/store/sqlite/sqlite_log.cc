@@ -7,6 +7,7 @@
 #include "env/files.h"
 #include "store/checks.h"
 #include "store/sqlite/detail/copies.h"
+#include "store/sqlite/detail/head_file.h"
 #include "store/sqlite/detail/open.h"
 #include "store/sqlite/detail/wal_scan.h"
 
@@ -21,18 +22,21 @@ using sqlite::Transaction;
 
 Error damaged_entry(std::string_view key) {
   Error error(Errc::kCorrupt, "the archive's record of '" + std::string(key) + "' is damaged");
+  error.with_hint(std::string(sqlite::kDamageHint));
   return error.with_value(std::string(key));
 }
 
 class SqliteLog final : public EventLog {
  public:
-  SqliteLog(sqlite::OpenDatabase opened, sqlite::Recovered recovered)
+  SqliteLog(sqlite::OpenDatabase opened, sqlite::Recovered recovered, sqlite::HeadFile head_file)
       : database_(std::move(opened.database)),
         tables_(std::move(opened.tables)),
         meta_(std::move(recovered.meta)),
         head_(std::move(recovered.head)),
         snapshot_(std::move(recovered.snapshot)),
+        head_file_(std::move(head_file)),
         report_(std::move(recovered.report)) {}
+  ~SqliteLog() override { head_file_.sync(); }
 
   const OpenReport& open_report() const override { return report_; }
   Head head() const override { return head_; }
@@ -67,6 +71,7 @@ class SqliteLog final : public EventLog {
   sqlite::Meta meta_;
   Head head_;
   std::optional<Snapshot> snapshot_;  // As found by opening, until it is asked for.
+  sqlite::HeadFile head_file_;
   OpenReport report_;
   bool broken_ = false;
 };
@@ -127,6 +132,7 @@ Result<void> SqliteLog::append(Epoch epoch, std::vector<Batch> batches,
   TRY(write(epoch, [&] { return insert(batches, archive); }));
   CHECK(next.next_event >= head_.next_event, "events are numbered upwards");
   head_ = std::move(next);
+  if (!batches.empty()) head_file_.note(head_);
   return {};
 }
 
@@ -274,10 +280,28 @@ Result<sqlite::WalFindings> look_at_wal(const std::string& path) {
   return findings;
 }
 
+// Damage to the note alone loses nothing; a log that is shorter than it says has lost its end.
+Result<void> check_head(const std::string& path, Tables& tables, sqlite::Recovered& recovered) {
+  const std::optional<Head> noted = sqlite::noted_head(path);
+  if (noted) {
+    return sqlite::check_reaches(tables, recovered.meta.base, recovered.head, *noted);
+  }
+  if (recovered.head.last > BatchSeq() && env::exists(sqlite::head_path(path))) {
+    recovered.report.notices.push_back("The note of the last durable batch, " +
+                                       sqlite::head_path(path) +
+                                       ", was damaged and is written anew.");
+  }
+  return {};
+}
+
 Result<std::unique_ptr<EventLog>> open_sound(const std::string& path) {
   const sqlite::WalFindings wal = TRY(look_at_wal(path));
   sqlite::OpenDatabase opened = TRY(sqlite::open_existing(path));
+  TRY(sqlite::check_pages_are_there(opened.database, path, wal));
   sqlite::Recovered recovered = TRY(sqlite::recover(opened.tables));
+  TRY(sqlite::look_at_archive(opened.tables));
+  TRY(check_head(path, opened.tables, recovered));
+  sqlite::HeadFile head_file = TRY(sqlite::HeadFile::open(path, recovered.head));
   if (wal.unfinished_frames > 0) {
     recovered.report.notices.push_back(
         "An unfinished write at the end of the event log was dropped (" +
@@ -290,16 +314,14 @@ Result<std::unique_ptr<EventLog>> open_sound(const std::string& path) {
   }
   opened.database.on_close(sqlite::OnClose::kCheckpoint);
   return std::unique_ptr<EventLog>(
-      std::make_unique<SqliteLog>(std::move(opened), std::move(recovered)));
+      std::make_unique<SqliteLog>(std::move(opened), std::move(recovered), std::move(head_file)));
 }
 
-// Creates the log where there is none. A write-ahead log without its database is what an accident
-// leaves.
+// Creates the log where there is none. What else there is of one is what an accident leaves.
 Result<void> create_if_missing(const std::string& path) {
   if (env::exists(path)) return {};
-  if (!env::exists(path + "-wal")) return sqlite::create_database(path);
-  return Error(Errc::kCorrupt, "the event log's database " + path +
-                                   " is gone, and its write-ahead log is still there");
+  TRY(sqlite::check_nothing_is_left(path));
+  return sqlite::create_database(path);
 }
 
 Error with_copy(Error damage, const std::string& path, const env::Clock& clock) {

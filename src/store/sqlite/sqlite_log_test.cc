@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "store/sqlite/detail/head_file.h"
+#include "store/sqlite/fsck.h"
 #include "store/sqlite/testing/sqlite_files.h"
 
 namespace runnel::store {
@@ -27,10 +29,11 @@ class SqliteLogTest : public SqliteFiles {
   }
 };
 
-TEST_F(SqliteLogTest, ClosingLeavesOneFile) {
+TEST_F(SqliteLogTest, ClosingLeavesNoWriteAheadLog) {
   make_log(3);
   close();
-  EXPECT_EQ(MUST(env::list_directory(folder_.path())), std::vector<std::string>{"log.db"});
+  EXPECT_EQ(MUST(env::list_directory(folder_.path())),
+            (std::vector<std::string>{"log.db", "log.db-head"}));
 }
 
 TEST_F(SqliteLogTest, ACrashLosesNothing) {
@@ -188,6 +191,7 @@ TEST_F(SqliteLogTest, ACutTailIsDroppedWithANoticeAndTheRestIsThere) {
     const std::size_t size = i == 0 ? 0 : random() % wal.size();
     MUST(env::write_file_atomically(path_, db));
     MUST(env::write_file_atomically(path_ + "-wal", wal.substr(0, size)));
+    MUST(env::remove_file(sqlite::head_path(path_)));  // As if nobody had been told of any.
     Result<std::unique_ptr<EventLog>> log = try_open();
     ASSERT_TRUE(log.ok()) << size << ": " << log.error().to_string();
     const std::vector<Batch> batches = MUST((*log)->read(BatchSeq(), 100));
@@ -198,6 +202,106 @@ TEST_F(SqliteLogTest, ACutTailIsDroppedWithANoticeAndTheRestIsThere) {
     open();  // The remains are gone: nothing is noticed a second time.
     ASSERT_TRUE(log_->open_report().notices.empty()) << size;
     close();
+  }
+}
+
+TEST_F(SqliteLogTest, ALogThatLostItsEndIsDamaged) {
+  const std::string wal = live_wal();
+  const std::string db = MUST(env::read_file(path_));
+  const std::string head = MUST(env::read_file(sqlite::head_path(path_)));
+  for (const std::size_t size : {std::size_t{0}, wal.size() / 2, wal.size() - 1}) {
+    MUST(env::write_file_atomically(path_, db));
+    MUST(env::write_file_atomically(path_ + "-wal", wal.substr(0, size)));
+    const Error error = damage_found();
+    EXPECT_EQ(error.code, Errc::kCorrupt) << size;
+    EXPECT_EQ(error.value, std::to_string(original_.size())) << error.to_string();
+    EXPECT_FALSE(MUST(fsck_sqlite_log(path_)).sound());
+    EXPECT_EQ(MUST(env::read_file(sqlite::head_path(path_))), head) << "looking changes nothing";
+  }
+  const RepairReport report = MUST(repair_sqlite_log(path_, clock_));
+  ASSERT_FALSE(report.dropped.empty());
+  EXPECT_NE(report.dropped.back().find(std::to_string(original_.size())), std::string::npos);
+  EXPECT_TRUE(MUST(fsck_sqlite_log(path_)).sound());
+  open();
+  EXPECT_TRUE(is_prefix(MUST(log_->read(BatchSeq(), 100)), original_));
+}
+
+TEST_F(SqliteLogTest, AnOlderCopyIsNotTakenForTheLog) {
+  make_log(3);
+  close();
+  const std::string older = MUST(env::read_file(path_));
+  open();
+  append(2);
+  close();
+  MUST(env::write_file_atomically(path_, older));
+  const Error error = damage_found();
+  EXPECT_EQ(error.code, Errc::kCorrupt);
+  EXPECT_NE(error.message.find("batch 5 was durable"), std::string::npos) << error.message;
+  EXPECT_NE(error.hint.find("fsck"), std::string::npos);
+}
+
+TEST_F(SqliteLogTest, AnotherLogIsNotTakenForThisOne) {
+  make_log(3);
+  close();
+  const std::string head = MUST(env::read_file(sqlite::head_path(path_)));
+  for (const char* suffix : {"", "-head"}) MUST(env::remove_file(path_ + suffix));
+  open();
+  (void)MUST(log_->acquire_lease());
+  epoch_ = MUST(log_->acquire_lease());  // So that its batches are others.
+  append(9);
+  close();
+  MUST(env::write_file_atomically(sqlite::head_path(path_), head));
+  EXPECT_NE(damage_found().message.find("another log"), std::string::npos);
+}
+
+TEST_F(SqliteLogTest, ALogThatIsGoneIsNotBegunAnew) {
+  make_log(3);
+  close();
+  MUST(env::remove_file(path_));
+  EXPECT_NE(damage_found().message.find("batch 3 of it was durable"), std::string::npos);
+  EXPECT_FALSE(MUST(fsck_sqlite_log(path_)).sound());
+  EXPECT_EQ(copies().size(), 1U);
+  (void)MUST(repair_sqlite_log(path_, clock_));
+  open();
+  EXPECT_EQ(log_->head().last, BatchSeq());
+  EXPECT_GT(MUST(log_->acquire_lease()), epoch_) << "no epoch is granted twice";
+}
+
+TEST_F(SqliteLogTest, ALostWriteAheadLogIsNoticedThoughTheDatabaseIsGoneToo) {
+  make_log(3);
+  crash();
+  MUST(env::remove_file(path_));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(damage_found().code, Errc::kCorrupt);
+  EXPECT_EQ(copies().size(), 1U) << "one copy of one damage";
+  EXPECT_FALSE(MUST(fsck_sqlite_log(path_)).sound());
+  (void)MUST(repair_sqlite_log(path_, clock_));
+  EXPECT_TRUE(MUST(fsck_sqlite_log(path_)).sound());
+}
+
+TEST_F(SqliteLogTest, AGarbledNoteOfTheLastBatchIsWrittenAnewWithANotice) {
+  make_log(3);
+  close();
+  MUST(env::write_file_atomically(sqlite::head_path(path_), "garbage"));
+  open();
+  EXPECT_EQ(log_->open_report().notices.size(), 1U);
+  close();
+  EXPECT_EQ(sqlite::noted_head(path_)->last, BatchSeq(3));
+  MUST(env::remove_file(sqlite::head_path(path_)));
+  open();
+  EXPECT_TRUE(log_->open_report().notices.empty()) << "a log of an earlier build has none";
+}
+
+TEST_F(SqliteLogTest, ADatabaseThatIsCutBehindItsWriteAheadLogIsDamaged) {
+  make_log(200);
+  close();
+  open();
+  append(1);
+  crash();
+  const std::string db = MUST(env::read_file(path_));
+  for (const std::size_t size : {db.size() / 2, db.size() - 4096}) {
+    MUST(env::write_file_atomically(path_, db.substr(0, size)));
+    EXPECT_EQ(damage_found().code, Errc::kCorrupt) << size;
+    EXPECT_FALSE(MUST(fsck_sqlite_log(path_)).sound());
   }
 }
 
@@ -265,7 +369,8 @@ TEST_F(SqliteLogTest, ACutDatabaseIsDamaged) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{50}, std::size_t{4096}, db.size() / 2,
                                  db.size() - 4096, db.size() - 1}) {
     MUST(env::write_file_atomically(path_, db.substr(0, size)));
-    EXPECT_EQ(damage_found().code, Errc::kCorrupt) << size;
+    const Error error = damage_found();
+    EXPECT_EQ(error.code, Errc::kCorrupt) << size << ": " << error.to_string();
   }
 }
 

@@ -1,6 +1,7 @@
 #include "store/sqlite/detail/copies.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -10,7 +11,10 @@ namespace runnel::store::sqlite {
 namespace {
 
 constexpr std::string_view kFolderPrefix = "damaged-";
-constexpr int kSameSecondMax = 100;  // Copies within one second; more are refused.
+// The database last: a copy that has it is whole.
+constexpr std::array<const char*, 3> kSuffixes{"-head", "-wal", ""};
+constexpr std::size_t kCopiesMax = 20;  // That failing openings make.
+constexpr int kSameSecondMax = 100;     // Copies within one second; more are refused.
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -34,37 +38,57 @@ Result<std::string> make_folder(const std::string& path, Time now) {
   return Error(Errc::kFull, "there are " + std::to_string(kSameSecondMax) + " copies like " + base);
 }
 
-Time modified(const std::string& path) {
-  const Result<env::FileInfo> info = env::file_info(path);
-  return info.ok() ? info->modified : Time();
+// Neither has the file, or the copy has as much of it and is no older.
+bool is_current(const std::string& file, const std::string& copy) {
+  const Result<env::FileInfo> here = env::file_info(file);
+  const Result<env::FileInfo> there = env::file_info(copy);
+  if (!here.ok() || !there.ok()) return here.ok() == there.ok();
+  return here->size == there->size && there->modified >= here->modified;
 }
 
-// Whether the copy is whole and was made after the last change of the files.
-bool is_current(const std::string& path, const std::string& folder) {
-  const Time copied = modified(folder + "/" + file_name(path));
-  return copied >= std::max(modified(path), modified(path + "-wal")) && copied > Time();
+bool holds_all(const std::string& path, const std::string& folder) {
+  const std::string copy = folder + "/" + file_name(path);
+  return std::all_of(kSuffixes.begin(), kSuffixes.end(),
+                     [&](const char* suffix) { return is_current(path + suffix, copy + suffix); });
+}
+
+bool is_copy(const std::string& path, const std::string& folder) {
+  return std::any_of(kSuffixes.begin(), kSuffixes.end(), [&](const char* suffix) {
+    return env::exists(folder + "/" + file_name(path) + suffix);
+  });
+}
+
+std::vector<std::string> copies_of(const std::string& path) {
+  const std::string parent = env::parent_of(path);
+  std::vector<std::string> copies;
+  for (const std::string& name : env::list_directory(parent).value_or(std::vector<std::string>())) {
+    const std::string folder = parent + "/" + name;
+    if (name.starts_with(kFolderPrefix) && is_copy(path, folder)) copies.push_back(folder);
+  }
+  return copies;
 }
 
 }  // namespace
 
 std::string last_copy(const std::string& path) {
-  const std::string parent = env::parent_of(path);
-  const std::vector<std::string> names =
-      env::list_directory(parent).value_or(std::vector<std::string>());
-  std::string last;
-  for (const std::string& name : names) {
-    const bool is_copy =
-        name.starts_with(kFolderPrefix) && env::exists(parent + "/" + name + "/" + file_name(path));
-    if (is_copy) last = parent + "/" + name;
-  }
-  return last;
+  const std::vector<std::string> copies = copies_of(path);
+  return copies.empty() ? std::string() : copies.back();
 }
 
 Result<std::string> copy_damaged(const std::string& path, Time now, Again again) {
-  const std::string last = last_copy(path);
-  if (again == Again::kUseTheLast && !last.empty() && is_current(path, last)) return last;
+  const std::vector<std::string> copies = copies_of(path);
+  if (again == Again::kUseTheLast) {
+    for (const std::string& copy : copies) {
+      if (holds_all(path, copy)) return copy;
+    }
+    if (copies.size() >= kCopiesMax) {
+      return Error(Errc::kFull, "there are " + std::to_string(copies.size()) +
+                                    " copies of damaged logs already, the last one " +
+                                    copies.back());
+    }
+  }
   const std::string folder = TRY(make_folder(path, now));
-  for (const char* suffix : {"-wal", ""}) {
+  for (const char* suffix : kSuffixes) {
     if (!env::exists(path + suffix)) continue;
     TRY(env::copy_file(path + suffix, folder + "/" + file_name(path) + suffix));
   }

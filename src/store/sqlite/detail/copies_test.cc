@@ -67,6 +67,32 @@ TEST_F(Copies, OfAVanishedDatabaseHoldTheRest) {
   EXPECT_FALSE(env::exists(folder + "/log.db"));
 }
 
+TEST_F(Copies, OfAVanishedDatabaseAreMadeOnce) {
+  MUST(env::remove_file(path_));
+  const std::string first = copy();
+  EXPECT_EQ(copy(Again::kUseTheLast, Duration::hours(1)), first);
+  MUST(env::remove_file(path_ + "-wal"));
+  MUST(env::write_file_atomically(path_ + "-head", "batch 7"));
+  const std::string second = copy(Again::kUseTheLast, Duration::hours(1));
+  EXPECT_NE(second, first);
+  EXPECT_EQ(copy(Again::kUseTheLast, Duration::hours(2)), second);
+  EXPECT_EQ(MUST(env::read_file(second + "/log.db-head")), "batch 7");
+}
+
+TEST_F(Copies, OfFailingOpeningsAreBounded) {
+  std::string last;
+  for (int i = 0; i < 20; ++i) {
+    MUST(env::write_file_atomically(path_, std::string(static_cast<std::size_t>(i), 'x')));
+    last = copy(Again::kUseTheLast, Duration::hours(i));
+  }
+  MUST(env::write_file_atomically(path_, "one more"));
+  const Result<std::string> refused =
+      copy_damaged(path_, env::real_clock().wall(), Again::kUseTheLast);
+  EXPECT_EQ(refused.error().code, Errc::kFull);
+  EXPECT_NE(refused.error().message.find("20 copies"), std::string::npos);
+  EXPECT_FALSE(copy(Again::kCopy, Duration::hours(30)).empty()) << "a repair copies in any case";
+}
+
 TEST_F(Copies, AreOnlyForTheirOwner) {
   const std::string folder = copy();
   EXPECT_EQ(MUST(env::list_directory(folder)), (std::vector<std::string>{"log.db", "log.db-wal"}));

@@ -47,6 +47,7 @@ Error last_error(sqlite3* connection, int code) {
   const Errc kind = kind_of(connection, code & 0xFF);
   Error error(kind, std::string("the event log's database: ") + sqlite3_errmsg(connection));
   if (kind == Errc::kFull) error.with_hint("free some space on its disk; work then goes on");
+  if (kind == Errc::kCorrupt) error.with_hint(std::string(kDamageHint));
   if (kind == Errc::kUnavailable) error.with_hint("another process uses it; try again");
   return error;
 }

@@ -12,6 +12,10 @@ struct sqlite3_stmt;
 
 namespace runnel::store::sqlite {
 
+// What to do about a damaged log that is found out about while it is used.
+inline constexpr std::string_view kDamageHint =
+    "`runnel fsck` tells all that is wrong, and `runnel fsck --repair` goes on with what is sound";
+
 // A prepared statement, reused for each execution.
 //
 // Lifetime: ends before its Database. A Query borrows it; one at a time.

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "env/files.h"
+#include "store/sqlite/detail/head_file.h"
 
 namespace runnel::store::sqlite {
 namespace {
@@ -54,17 +55,13 @@ Error newer_format(std::int64_t format) {
   return error.with_hint("use the newer version of runnel that wrote it");
 }
 
-// The pages that the header counts must be in the file, or in the write-ahead log.
-Result<void> check_page_count(Database& database, const std::string& path) {
-  const Result<env::FileInfo> wal = env::file_info(path + "-wal");
-  if (wal.ok() && !wal->size.is_zero()) return {};
-  const std::int64_t pages = TRY(database.integer("PRAGMA page_count"));
-  const std::int64_t page_size = TRY(database.integer("PRAGMA page_size"));
-  const env::FileInfo file = TRY(env::file_info(path));
-  if (file.size.count() >= pages * page_size) return {};
-  return Error(Errc::kCorrupt, "the event log's database " + path + " is cut to " +
-                                   std::to_string(file.size.count()) + " of " +
-                                   std::to_string(pages * page_size) + " bytes");
+// Pages from `first` to `last` that the write-ahead log does not hold.
+std::int64_t missing_pages(std::int64_t first, std::int64_t last, const WalFindings& wal) {
+  std::int64_t missing = 0;
+  for (std::int64_t page = first; page <= last; ++page) {
+    if (!std::binary_search(wal.pages.begin(), wal.pages.end(), page)) ++missing;
+  }
+  return missing;
 }
 
 Result<void> check_marks(Database& database) {
@@ -136,9 +133,48 @@ Result<OpenDatabase> open_existing(const std::string& path) {
   database.on_close(OnClose::kLeave);
   TRY(database.execute(kSettings));
   TRY(check_marks(database));
-  TRY(check_page_count(database, path));
   Tables tables = TRY(Tables::prepare(database));
   return OpenDatabase{std::move(database), std::move(tables)};
+}
+
+Result<void> check_nothing_is_left(const std::string& path) {
+  const std::string gone = "the event log's database " + path + " is gone, and ";
+  if (const std::optional<Head> noted = noted_head(path)) {
+    return Error(Errc::kCorrupt, gone + name_of(noted->last) + " of it was durable");
+  }
+  if (env::exists(path + "-wal")) {
+    return Error(Errc::kCorrupt, gone + "its write-ahead log is still there");
+  }
+  const Result<env::FileInfo> head = env::file_info(head_path(path));
+  if (!head.ok() || head->size.is_zero()) return {};
+  return Error(Errc::kCorrupt, gone + "the note of its last batch, " + head_path(path) +
+                                   ", is still there, and damaged");
+}
+
+// Beside a write-ahead log a page that was never used need not be written anywhere, so what is
+// missing is looked at closely before anybody is accused.
+Result<void> check_pages_are_there(Database& database, const std::string& path,
+                                   const WalFindings& wal) {
+  const std::int64_t pages = TRY(database.integer("PRAGMA page_count"));
+  const std::int64_t page_size = TRY(database.integer("PRAGMA page_size"));
+  const env::FileInfo file = TRY(env::file_info(path));
+  CHECK(page_size > 0, "an open database has a page size");
+  const std::int64_t missing = missing_pages(file.size.count() / page_size + 1, pages, wal);
+  if (missing == 0) return {};
+  const Result<std::string> found =
+      wal.pages.empty() ? std::string() : database.text("PRAGMA quick_check(1)");
+  if (found.ok() && *found == "ok") return {};
+  return Error(Errc::kCorrupt, "the event log's database " + path + " is cut to " +
+                                   std::to_string(file.size.count()) + " of " +
+                                   std::to_string(pages * page_size) + " bytes, and " +
+                                   std::to_string(missing) + " of its " + std::to_string(pages) +
+                                   " pages are nowhere");
+}
+
+Result<void> look_at_archive(Tables& tables) {
+  TRY(tables.keys("", 1));
+  TRY(tables.entries_below(after_prefix(""), "", "", 1));
+  return {};
 }
 
 Result<Recovered> recover(Tables& tables) {

@@ -8,6 +8,7 @@
 #include "store/checks.h"
 #include "store/sqlite/detail/database.h"
 #include "store/sqlite/detail/tables.h"
+#include "store/sqlite/detail/wal_scan.h"
 
 namespace runnel::store::sqlite {
 
@@ -30,6 +31,16 @@ Result<void> create_database(const std::string& path);
 // Connects to an existing log and checks that it is one, of a format that this build knows. Closing
 // leaves the write-ahead log alone until the caller says otherwise.
 Result<OpenDatabase> open_existing(const std::string& path);
+
+// kCorrupt when there is no database at `path`, and something else tells that there was one.
+Result<void> check_nothing_is_left(const std::string& path);
+
+// Every page that the database counts must be in its file or in the write-ahead log.
+Result<void> check_pages_are_there(Database& database, const std::string& path,
+                                   const WalFindings& wal);
+
+// Reads the way to the archive's ends, by key and in its order: what any list begins with.
+Result<void> look_at_archive(Tables& tables);
 
 // Finds the newest good snapshot and verifies the chain from it on. Changes nothing.
 Result<Recovered> recover(Tables& tables);

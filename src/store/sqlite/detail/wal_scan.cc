@@ -1,5 +1,6 @@
 #include "store/sqlite/detail/wal_scan.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string_view>
@@ -48,6 +49,7 @@ Pair pair_at(std::string_view bytes, std::size_t at) {
 }
 
 struct Frame {
+  std::int64_t page = 0;
   bool of_this_generation = false;
   bool whole = false;    // SQLite takes it: the checksum holds, given the one before, and the salt.
   bool commits = false;  // The last of a transaction.
@@ -79,7 +81,8 @@ class WalReader {
       const bool salt_holds = pair_at(header, 8) == pair_at(wal_, 16);
       // Frames of an earlier generation chain among themselves, but not to a whole one of this.
       const bool follows_whole = frames.empty() || frames.back().whole;
-      frames.push_back({.of_this_generation = salt_holds || (sum_holds && follows_whole),
+      frames.push_back({.page = big_endian(header, 0),
+                        .of_this_generation = salt_holds || (sum_holds && follows_whole),
                         .whole = sum_holds && salt_holds,
                         .commits = big_endian(header, 4) != 0});
       previous = stored;
@@ -119,13 +122,24 @@ bool is_before_last_transaction(std::span<const Frame> frames, std::size_t first
   return ends > 1;
 }
 
+std::vector<std::int64_t> pages_of(std::span<const Frame> frames) {
+  std::vector<std::int64_t> pages;
+  pages.reserve(frames.size());
+  for (const Frame& frame : frames) pages.push_back(frame.page);
+  std::sort(pages.begin(), pages.end());
+  pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
+  return pages;
+}
+
 WalFindings judge(std::span<const Frame> frames) {
   WalFindings findings;
   const std::size_t whole = accepted(frames);
   for (std::size_t i = 0; i < whole; ++i) {
     if (frames[i].commits) findings.committed_frames = static_cast<std::int64_t>(i) + 1;
   }
-  for (const Frame& frame : frames.subspan(static_cast<std::size_t>(findings.committed_frames))) {
+  const auto committed = static_cast<std::size_t>(findings.committed_frames);
+  findings.pages = pages_of(frames.first(committed));
+  for (const Frame& frame : frames.subspan(committed)) {
     if (frame.of_this_generation) ++findings.unfinished_frames;
   }
   CHECK(findings.committed_frames <= static_cast<std::int64_t>(whole), "only whole frames commit");
@@ -145,9 +159,10 @@ Result<WalFindings> scan_wal(const std::string& wal_path) {
   if (wal->empty()) return WalFindings();
   const WalReader reader(*wal);
   // SQLite syncs the header before the first frame, so frames never stand behind a bad one.
-  if (!reader.header_holds() && wal->size() <= kHeaderSize) return WalFindings{0, 1, ""};
+  if (!reader.header_holds() && wal->size() <= kHeaderSize)
+    return WalFindings{.unfinished_frames = 1};
   if (!reader.header_holds()) {
-    return WalFindings{0, 0, "the header of the event log's write-ahead log is damaged"};
+    return WalFindings{.damage = "the header of the event log's write-ahead log is damaged"};
   }
   return judge(reader.frames());
 }
