@@ -250,7 +250,6 @@ void Agent::take_inventory(Facts facts, MetricsWatch::Reports metrics) {
       continue;
     }
     note(fact);
-    if (fact.state == RankFact::State::kQueued) continue;
     if (is_last_word(fact)) append(node->second.metrics, metrics[of_fact(fact)]);
     node->second.ranks.push_back(std::move(fact.report));
   }

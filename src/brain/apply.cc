@@ -279,7 +279,16 @@ class Fold {
   }
 
   void operator()(const model::NodeJoined& event) {
-    state_.nodes[event.node.id] = Node{event.node, event.incarnation, true, {}, ""};
+    state_.nodes[event.node.id] =
+        Node{event.node, event.incarnation, true, {}, "", event.strangers};
+  }
+
+  void operator()(const model::StrangersEnded& event) {
+    auto found = state_.nodes.find(event.node);
+    CHECK(found != state_.nodes.end(), "strangers end on a node that never joined");
+    std::erase_if(found->second.strangers, [&](const model::RankRef& rank) {
+      return std::binary_search(event.ranks.begin(), event.ranks.end(), rank);
+    });
   }
 
   void operator()(const model::NodeLeft& event) {

@@ -103,6 +103,7 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::NodeJoined& what) { settle_node(state, what.node.id); },
           [&](const model::NodeLeft& what) { settle_node(state, what.node); },
           [&](const model::NodeLeaving& what) { settle_node(state, what.node); },
+          [&](const model::StrangersEnded& what) { settle_host(state, what.node); },
           // A finished job has no task that waits, so nothing here knows it any more.
           [&](const model::JobArchived&) {},
           [&](const model::JobDeleted&) {},
@@ -258,12 +259,18 @@ void Index::open(const State& state, const Lane& lane) {
   for (const model::Place& place : lane.places) {
     lanes_on[place.node].insert(lane.id);
     held.amounts[place.node].add(held_by(state, lane, place));
+    if (place.devices.empty()) continue;
+    model::Devices& taken = devices[place.node];
+    CHECK(!model::overlap(taken, place.devices), "a device is granted to two lanes");
+    model::insert(taken, place.devices);
+    held.devices[place.node] = place.devices;
   }
 }
 
 void Index::close(const State& state, LaneId lane) {
   const Held held = std::move(held_.at(lane));
   held_.erase(lane);
+  for (const auto& [node, freed] : held.devices) model::erase(devices.at(node), freed);
   for (const auto& [node, amount] : held.amounts) {
     lanes_on[node].erase(lane);
     settle_host(state, node);
@@ -295,6 +302,7 @@ void Index::settle_host(const State& state, const NodeId& id) {
   // A node that joined again smaller than what runs on it has nothing free, not less than nothing.
   host.free = node.info.capacity.beyond(used);
   host.overdrawn = used.beyond(node.info.capacity);
+  if (!node.strangers.empty()) host.free.accelerators.clear();
   cluster.join(std::move(host));
 }
 

@@ -48,6 +48,8 @@ struct Index {
   std::map<StepKey, std::set<std::pair<Time, TaskIndex>>> again;
   std::set<std::tuple<Time, StepKey, TaskIndex>> backoffs;
   std::map<NodeId, std::set<LaneId>> lanes_on;
+  // The devices that open lanes hold.
+  std::map<NodeId, model::Devices> devices;
   // Lanes with tasks behind the first one, by when these have waited long enough.
   std::set<std::pair<Time, LaneId>> crowded;
   std::set<std::pair<Time, std::string>> keys;
@@ -81,6 +83,7 @@ struct Index {
   struct Held {
     StepKey step;
     std::map<NodeId, model::Resources> amounts;
+    std::map<NodeId, model::Devices> devices;
   };
   std::map<LaneId, Held> held_;
   std::map<std::string, Time> keyed_at_;

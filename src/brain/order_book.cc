@@ -1,5 +1,6 @@
 #include "brain/order_book.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -88,6 +89,7 @@ class OrderBook::Collector {
   void operator()(const model::NodeJoined&) {}
   void operator()(const model::NodeLeft&) {}
   void operator()(const model::NodeLeaving&) {}
+  void operator()(const model::StrangersEnded&) {}
   void operator()(const model::JobArchived&) {}
   void operator()(const model::KeyExpired&) {}
   // What they call for is in the events beside them.
@@ -103,7 +105,9 @@ class OrderBook::Collector {
     for (const LaneId lane : closed_) book_.lanes_.erase(lane);
     std::vector<model::NodeOrders> all;
     for (auto& [node, orders] : orders_) {
-      if (is_up(state_, node) && !empty(orders)) all.push_back(std::move(orders));
+      if (!is_up(state_, node)) continue;
+      keep_strangers(orders);
+      if (!empty(orders)) all.push_back(std::move(orders));
     }
     return all;
   }
@@ -113,6 +117,16 @@ class OrderBook::Collector {
     auto found = book_.lanes_.find(lane);
     CHECK(found != book_.lanes_.end(), "an event names a lane that never opened");
     return found->second;
+  }
+
+  // Their ends are waited for: whoever is forgotten while it runs never tells of its end.
+  void keep_strangers(model::NodeOrders& orders) const {
+    const std::vector<model::RankRef>& strangers = state_.nodes.at(orders.node).strangers;
+    std::erase_if(orders.forget, [&](const model::AttemptRef& attempt) {
+      const auto first =
+          std::lower_bound(strangers.begin(), strangers.end(), model::RankRef{attempt, 0});
+      return first != strangers.end() && first->attempt == attempt;
+    });
   }
 
   model::NodeOrders& to(const NodeId& node) {

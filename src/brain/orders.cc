@@ -46,7 +46,7 @@ bool may_try_again(const model::StepSpec& step) {
   return step.retry.max > 0 || step.checkpoint.has_value() || step.search.has_value();
 }
 
-model::StartOrder order_of(const TaskView& task, const Share& share) {
+model::StartOrder order_of(const TaskView& task, const NodeId& node, const Share& share) {
   const model::StepSpec& step = task.step;
   CHECK(share.first_rank % step.procs_per_node == 0, "a place holds part of a node's processes");
   model::StartOrder order;
@@ -60,6 +60,7 @@ model::StartOrder order_of(const TaskView& task, const Share& share) {
   order.port = task.lane.port;
   order.argv = arguments_of(task);
   order.env = task_environment(task);
+  order.place_env = device_environment(task, node);
   order.secrets = step.secrets;
   order.workdir = task.job.spec->workdir;
   // A shared node runs all its places under one limit.
@@ -157,7 +158,7 @@ std::optional<model::StartOrder> start_order(const State& state, const model::At
   const Job& job = state.jobs.at(attempt.task.job);
   const model::StepSpec& step = spec_of(state, attempt.task.job, attempt.task.step);
   const TaskView task{state, job, step, lane, attempt, live->params};
-  model::StartOrder order = order_of(task, share);
+  model::StartOrder order = order_of(task, node, share);
   order.checkpoint_from = source_of(task);
   return order;
 }

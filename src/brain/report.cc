@@ -59,7 +59,7 @@ void take_report(Turn& turn, const NodeId& node, const RankReport& report) {
   if (live == nullptr) return;
   if (report.ended) {
     rank_ended(turn, report, *live);
-  } else if (live->status == Status::kStarting) {
+  } else if (live->status == Status::kStarting && report.started_at != Time()) {
     turn.emit(model::AttemptRunning{report.attempt, live->lane, report.started_at});
   }
 }
@@ -137,6 +137,46 @@ Ending ending_of(const LiveAttempt& live, const RankReport& last) {
   return ending;
 }
 
+// Of a task that is forgotten nobody knows whether it does.
+bool may_hold_devices(const State& state, const model::TaskRef& task) {
+  const auto job = state.jobs.find(task.job);
+  if (job == state.jobs.end()) return true;
+  const auto step = static_cast<std::size_t>(task.step.value());
+  return step >= job->second.spec->steps.size() ||
+         !job->second.spec->steps[step].resources.accelerators.empty();
+}
+
+// Ranks that the node still has, or will start, and nobody wants there any more: it was lost, and
+// is back in the same life.
+std::vector<model::RankRef> strangers_in(const State& state, const model::NodeJoin& input) {
+  std::vector<model::RankRef> strangers;
+  if (input.node.capacity.accelerators.empty()) return strangers;
+  for (const RankReport& report : input.ranks) {
+    if (report.ended || reported(state, input.node.id, report) != nullptr) continue;
+    if (!may_hold_devices(state, report.attempt.task)) continue;
+    strangers.push_back({report.attempt, report.rank});
+  }
+  std::sort(strangers.begin(), strangers.end());
+  strangers.erase(std::unique(strangers.begin(), strangers.end()), strangers.end());
+  return strangers;
+}
+
+void strangers_end(Turn& turn, const Node& node, const std::vector<RankReport>& reports) {
+  if (node.strangers.empty()) return;
+  model::StrangersEnded ended{node.info.id, {}};
+  for (const RankReport& report : reports) {
+    const model::RankRef rank{report.attempt, report.rank};
+    const auto& all = node.strangers;
+    if (report.ended && std::binary_search(all.begin(), all.end(), rank)) {
+      ended.ranks.push_back(rank);
+    }
+  }
+  if (ended.ranks.empty()) return;
+  std::sort(ended.ranks.begin(), ended.ranks.end());
+  turn.emit(std::move(ended));
+  turn.want_plan();
+}
+
 }  // namespace
 
 void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport& last) {
@@ -184,6 +224,7 @@ void on_report(Turn& turn, const model::NodeReport& input) {
   for (const model::MetricReport& report : input.metrics) take_metric(turn, input.node, report);
   for (const model::HealthReport& report : input.health) take_health(turn, input.node, report);
   for (const RankReport& report : input.ranks) take_report(turn, input.node, report);
+  strangers_end(turn, node->second, input.ranks);
   obey_verdicts(turn);
 }
 
@@ -200,10 +241,11 @@ void on_join(Turn& turn, const model::NodeJoin& input) {
   auto known = turn.state().nodes.find(input.node.id);
   const bool is_new = known == turn.state().nodes.end();
   const bool new_life = is_new || known->second.incarnation != input.incarnation;
+  const std::vector<model::RankRef> strangers = strangers_in(turn.state(), input);
   // Who joins anew has no notice any more: whoever gave it, and would take the node away, is gone.
   const bool changed = new_life || !known->second.up || known->second.info != input.node ||
-                       known->second.leaves_at != Time();
-  if (changed) turn.emit(model::NodeJoined{input.node, input.incarnation});
+                       known->second.leaves_at != Time() || known->second.strangers != strangers;
+  if (changed) turn.emit(model::NodeJoined{input.node, input.incarnation, strangers});
   for (const model::MetricReport& report : input.metrics) take_metric(turn, input.node.id, report);
   std::map<LiveRank, bool> told;
   for (const RankReport& report : input.ranks) {

@@ -6,8 +6,10 @@
 
 #include "base/check.h"
 #include "brain/bind.h"
+#include "brain/places.h"
 #include "brain/turn.h"
 #include "brain/wish.h"
+#include "sched/devices.h"
 #include "sched/place.h"
 #include "sched/plan.h"
 
@@ -68,11 +70,21 @@ bool contended(const Turn& turn, const Lane& lane, const StepKey& key) {
   return false;
 }
 
+// Whether the place's devices are known, are there, and nobody else can be at them.
+bool devices_take_more(const Turn& turn, const Lane& lane, const model::Place& place) {
+  if (lane.per_place.accelerators.empty()) return true;
+  const Node& node = turn.state().nodes.at(place.node);
+  return node.strangers.empty() &&
+         model::covers(place.devices, held_by(turn.state(), lane, place)) &&
+         model::are_within(place.devices, node.info.capacity);
+}
+
 // A node that came back smaller than what runs on it gets nothing more until that has ended.
 bool nodes_take_more(const Turn& turn, const Lane& lane) {
   return std::all_of(lane.places.begin(), lane.places.end(), [&](const model::Place& place) {
     const sched::Host* host = turn.index().cluster.find(place.node);
-    return host != nullptr && host->overdrawn == model::Resources();
+    return host != nullptr && host->overdrawn == model::Resources() &&
+           devices_take_more(turn, lane, place);
   });
 }
 
@@ -119,6 +131,11 @@ std::int32_t choose_port(const Turn& turn, const NodeId& node) {
   return 0;  // All in use: the node will report it busy and the gang waits.
 }
 
+model::Devices devices_held(const Turn& turn, const NodeId& node) {
+  const auto held = turn.index().devices.find(node);
+  return held == turn.index().devices.end() ? model::Devices() : held->second;
+}
+
 void open_lane(Turn& turn, const StepKey& key, const sched::Placement& placement) {
   const model::StepSpec& spec = spec_of(turn.state(), key.job, key.step);
   model::LaneOpened event;
@@ -126,7 +143,10 @@ void open_lane(Turn& turn, const StepKey& key, const sched::Placement& placement
   event.job = key.job;
   event.step = key.step;
   for (const sched::Placement::At& at : placement.at) {
-    event.places.push_back({at.node, at.places * spec.procs_per_node});
+    const model::NodeInfo& node = turn.state().nodes.at(at.node).info;
+    event.places.push_back({at.node, at.places * spec.procs_per_node,
+                            sched::pick_devices(devices_held(turn, at.node), node.capacity,
+                                                at.per_place.times(at.places))});
   }
   event.per_place = placement.at.front().per_place;
   if (gang(spec)) event.port = choose_port(turn, event.places.front().node);

@@ -151,6 +151,9 @@ struct Node {
   bool up = false;
   Time leaves_at;      // It is up, and will be taken away then; zero: nobody said so.
   std::string reason;  // Why it is not up, or will not be.
+  // Ranks that run there though nobody wants them any more, ascending. Which devices they hold
+  // nobody knows, so none are granted there until they have ended.
+  std::vector<model::RankRef> strangers = {};
 
   // Whether it may be given work.
   bool takes_work() const { return up && leaves_at == Time(); }

@@ -1,6 +1,7 @@
 #include "brain/state_check.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 namespace runnel::brain {
@@ -47,10 +48,31 @@ class Checker {
     for (const auto& [id, job] : state_.jobs) {
       for (std::size_t index = 0; index < job.steps.size(); ++index) TRY(check_step(job, index));
     }
+    TRY(check_devices());
     return check_finished();
   }
 
  private:
+  // Each at most once.
+  Result<void> check_devices() const {
+    std::map<NodeId, model::Devices> held;
+    for (const auto& [id, lane] : state_.lanes) {
+      for (const model::Place& place : lane.places) {
+        model::Devices& taken = held[place.node];
+        if (model::overlap(taken, place.devices)) {
+          return damaged("lane " + std::to_string(id.value()) + " has a device of another lane");
+        }
+        model::insert(taken, place.devices);
+      }
+    }
+    for (const auto& [id, node] : state_.nodes) {
+      const auto& all = node.strangers;
+      if (std::is_sorted(all.begin(), all.end())) continue;
+      return damaged("the strangers on node " + id.str() + " do not ascend");
+    }
+    return {};
+  }
+
   Result<void> check_job(const Job& job) const {
     if (job.spec == nullptr) return damaged("job " + job.id.str() + " has no specification");
     if (job.steps.size() != job.spec->steps.size()) {

@@ -35,27 +35,6 @@ Result<Study::Moment::What> parse_moment(std::string_view word) {
 // lanes of a step) is not stored, so a snapshot cannot contradict itself there.
 namespace runnel::model {
 
-// [begin, end) pairs, ascending, none touching the next.
-template <>
-struct Form<IntervalSet> {
-  static void write(json::Writer& out, const IntervalSet& set) {
-    Form<std::vector<IntervalSet::Range>>::write(out, set.ranges());
-  }
-  static Result<void> read(const json::Value& json, IntervalSet& set) {
-    std::vector<IntervalSet::Range> ranges;
-    TRY(Form<std::vector<IntervalSet::Range>>::read(json, ranges));
-    std::int64_t free_from = 0;
-    for (const auto& [begin, end] : ranges) {
-      if (begin < free_from || begin >= end) {
-        return Error(Errc::kInvalid, "ranges must ascend and leave gaps between them");
-      }
-      set.insert(begin, end);
-      free_from = end + 1;
-    }
-    return {};
-  }
-};
-
 // Statuses without tasks are left out: whether one ever had any is not part of the state.
 template <>
 struct Form<std::map<Status, IntervalSet>> {
@@ -355,6 +334,7 @@ struct Fields<brain::Node> {
     visit("info", node.info, Required());
     visit("leaves_at", node.leaves_at);
     visit("reason", node.reason);
+    visit("strangers", node.strangers);
     visit("up", node.up);
   }
 };

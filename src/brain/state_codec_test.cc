@@ -217,12 +217,8 @@ TEST(StateCodec, AThousandFinishedJobsAreSmall) {
 // ---- the golden snapshot
 // -------------------------------------------------------------------------
 
-std::string golden_path() {
-  return std::string(RUNNEL_SOURCE_DIR) + "/test/golden/log/state-v1.json";
-}
-
-std::string golden_text() {
-  std::ifstream file(golden_path());
+std::string golden_text(const std::string& name = "state-v1.json") {
+  std::ifstream file(std::string(RUNNEL_SOURCE_DIR) + "/test/golden/log/" + name);
   std::stringstream text;
   text << file.rdbuf();
   std::string line = text.str();
@@ -241,6 +237,27 @@ TEST(StateCodec, OpensTheSnapshotOfVersionOne) {
   EXPECT_FALSE(read->lanes.empty());
   EXPECT_EQ(read->finished.size(), 1u);
   EXPECT_EQ(read->keys.at("key-1").job, JobId("keyed"));
+}
+
+// The same with lanes that name their devices, one that does not, and a node with strangers.
+TEST(StateCodec, OpensTheSnapshotWithDevices) {
+  const Result<State> read = decode_state(golden_text("state-devices-v1.json"));
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(encode_state(*read), golden_text("state-devices-v1.json"));
+  ASSERT_EQ(read->lanes.size(), 3u);
+  EXPECT_TRUE(read->lanes.at(LaneId(1)).places[0].devices.empty());
+  EXPECT_EQ(read->lanes.at(LaneId(2)).places[0].devices,
+            (model::Devices{{"H100", IntervalSet::of(2, 4)}}));
+  EXPECT_EQ(read->nodes.at(NodeId("gpu")).strangers.size(), 2u);
+  EXPECT_EQ(encode_state(Brain(*read).state()), golden_text("state-devices-v1.json"));
+}
+
+TEST(StateCodec, RefusesADeviceThatTwoLanesHold) {
+  std::string text = golden_text("state-devices-v1.json");
+  text.replace(text.find("[[4,6]]"), 7, "[[3,5]]");
+  const Result<State> read = decode_state(text);
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(read.error().message.find("lane 3 has a device of another lane"), std::string::npos);
 }
 
 // ---- what is refused

@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "json/value.h"
 #include "json/writer.h"
+#include "model/device_variables.h"
+#include "model/devices.h"
 #include "model/template.h"
 #include "model/variables.h"
 
@@ -90,13 +92,10 @@ void add_threads(const TaskView& task, Variables& out) {
 // seen when it ends.
 void add_languages(Variables& out) { out.emplace_back("PYTHONUNBUFFERED", "1"); }
 
-// Empty, not unset: an unset variable would show a task every device that others asked for.
+// Granted devices differ by place: see device_environment().
 void add_devices(const TaskView& task, Variables& out) {
   if (devices_per_node(task) > 0) return;
-  out.emplace_back("CUDA_VISIBLE_DEVICES", "");
-  out.emplace_back("HIP_VISIBLE_DEVICES", "");
-  out.emplace_back("NVIDIA_VISIBLE_DEVICES", "void");
-  out.emplace_back("ROCR_VISIBLE_DEVICES", "");
+  for (auto& variable : model::device_variables({}, {})) out.push_back(std::move(variable));
 }
 
 // Where the gang meets; the part that differs by rank is model::rank_variables()'s. A torchrun that
@@ -142,7 +141,9 @@ void add_shell(const TaskView& task, Variables& out) {
   for (const auto& variable : task.job.spec->environment) {
     const auto taken = std::any_of(out.begin(), out.begin() + end,
                                    [&](const auto& v) { return v.first == variable.first; });
-    if (!taken && !model::is_own_variable(variable.first)) out.push_back(variable);
+    const bool ours =
+        model::is_own_variable(variable.first) || model::is_device_variable(variable.first);
+    if (!taken && !ours) out.push_back(variable);
   }
 }
 
@@ -184,6 +185,22 @@ std::optional<std::string> value_of(const TaskView& task, std::string_view name)
 
 std::string fill(const TaskView& task, std::string_view text) {
   return model::fill_template(text, [&](std::string_view name) { return value_of(task, name); });
+}
+
+std::vector<Variables> device_environment(const TaskView& task, const NodeId& node) {
+  const auto place = std::find_if(task.lane.places.begin(), task.lane.places.end(),
+                                  [&](const model::Place& each) { return each.node == node; });
+  CHECK(place != task.lane.places.end(), "a lane without a place on the node");
+  std::vector<Variables> all;
+  if (place->devices.empty()) return all;
+  const model::Resources& capacity = task.state.nodes.at(node).info.capacity;
+  const std::int32_t places = place->ranks / task.step.procs_per_node;
+  for (std::int32_t each = 0; each < places; ++each) {
+    const model::Devices granted = model::part_of(place->devices, each, places);
+    all.push_back(model::device_variables(granted, capacity));
+    all.back().emplace_back("RUNNEL_DEVICES", model::describe(granted));
+  }
+  return all;
 }
 
 std::vector<std::pair<std::string, std::string>> task_environment(const TaskView& task) {

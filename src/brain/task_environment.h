@@ -29,4 +29,9 @@ std::string fill(const TaskView& task, std::string_view text);
 // (docs/design/environment.md).
 std::vector<std::pair<std::string, std::string>> task_environment(const TaskView& task);
 
+// For each of the gang's places on the node the variables that show its devices; empty when the
+// lane was granted none, or is from before they were granted by index.
+std::vector<std::vector<std::pair<std::string, std::string>>> device_environment(
+    const TaskView& task, const NodeId& node);
+
 }  // namespace runnel::brain

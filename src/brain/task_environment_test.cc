@@ -66,7 +66,8 @@ TEST(TaskEnvironment, OfASingleProcess) {
                         {"CUDA_VISIBLE_DEVICES", ""},
                         {"HIP_VISIBLE_DEVICES", ""},
                         {"NVIDIA_VISIBLE_DEVICES", "void"},
-                        {"ROCR_VISIBLE_DEVICES", ""}};
+                        {"ROCR_VISIBLE_DEVICES", ""},
+                        {"ZE_AFFINITY_MASK", ""}};
   EXPECT_EQ(environment(testing::plain_step("train")), expected);
 }
 

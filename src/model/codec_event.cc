@@ -176,6 +176,15 @@ struct Fields<NodeJoined> {
   static void visit(auto& visit, auto& event) {
     visit("incarnation", event.incarnation, Required());
     visit("node", event.node, Required());
+    visit("strangers", event.strangers);
+  }
+};
+
+template <>
+struct Fields<StrangersEnded> {
+  static void visit(auto& visit, auto& event) {
+    visit("node", event.node, Required());
+    visit("ranks", event.ranks, Required());
   }
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "model/devices.h"
 #include "model/health.h"
 #include "model/node.h"
 #include "model/refs.h"
@@ -64,10 +65,12 @@ struct TasksChanged {
   friend bool operator==(const TasksChanged&, const TasksChanged&) = default;
 };
 
-// One place of a lane: `ranks` processes on `node`.
+// One place of a lane: `ranks` processes on `node`. The devices are shared evenly by the gang's
+// places there; a lane from before devices were granted by index has none.
 struct Place {
   NodeId node;
   std::int32_t ranks = 1;
+  Devices devices = {};
   friend bool operator==(const Place&, const Place&) = default;
 };
 
@@ -183,6 +186,8 @@ struct AttemptEnded {
 struct NodeJoined {
   NodeInfo node;
   Incarnation incarnation;
+  // Ranks that run there though nobody wants them any more, ascending: they may hold devices.
+  std::vector<RankRef> strangers = {};
   friend bool operator==(const NodeJoined&, const NodeJoined&) = default;
 };
 
@@ -200,6 +205,13 @@ struct NodeLeaving {
   Time leaves_at;
   std::string reason;
   friend bool operator==(const NodeLeaving&, const NodeLeaving&) = default;
+};
+
+// Ranks that nobody wanted any more have ended there.
+struct StrangersEnded {
+  NodeId node;
+  std::vector<RankRef> ranks;
+  friend bool operator==(const StrangersEnded&, const StrangersEnded&) = default;
 };
 
 // A user wants the job to rest until it is resumed. What becomes of its tasks is in other events.
@@ -285,11 +297,12 @@ struct KeyExpired {
   friend bool operator==(const KeyExpired&, const KeyExpired&) = default;
 };
 
-using Event = std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened,
-                           LaneExtended, LaneClosed, AttemptRunning, RankEnded, AttemptStopping,
-                           AttemptEnded, NodeJoined, NodeLeft, JobArchived, JobDeleted, KeyExpired,
-                           TrialAsked, TrialReported, TrialParked, TrialPromoted, TrialTold,
-                           JobHalted, NodeLeaving, LaneRenewed, TrialMoved, TaskWarned>;
+using Event =
+    std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened, LaneExtended,
+                 LaneClosed, AttemptRunning, RankEnded, AttemptStopping, AttemptEnded, NodeJoined,
+                 NodeLeft, JobArchived, JobDeleted, KeyExpired, TrialAsked, TrialReported,
+                 TrialParked, TrialPromoted, TrialTold, JobHalted, NodeLeaving, LaneRenewed,
+                 TrialMoved, TaskWarned, StrangersEnded>;
 
 // "job.submitted", "attempt.ended": the `type` of an event's document.
 std::string_view type_of(const Event& event);

@@ -51,6 +51,10 @@ TEST(Golden, EventsAndInputsOfSearches) {
   EXPECT_EQ(replay("inputs-search-v1.jsonl", decode_input).size(), 4u);
 }
 
+TEST(Golden, EventsOfDevices) {
+  EXPECT_EQ(replay("events-devices-v1.jsonl", decode_event).size(), 3u);
+}
+
 // What the first lines say, so that a change of meaning is noticed as well as one of spelling.
 TEST(Golden, VersionOneMeansWhatItMeant) {
   const std::vector<std::string> lines = lines_of("events-v1.jsonl");

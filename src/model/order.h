@@ -40,6 +40,9 @@ struct StartOrder {
   // Variables that do not depend on the node's paths or on the rank: own, torch, torchrun, threads,
   // and the user's envs (already merged by the rule of precedence).
   std::vector<std::pair<std::string, std::string>> env;
+  // What the gang's places here do not share, in their order: which devices each was granted.
+  // Empty without any. The ranks of a place have them where `env` does not say otherwise.
+  std::vector<std::vector<std::pair<std::string, std::string>>> place_env;
   std::vector<SecretRef> secrets;
   std::string workdir;
   Bytes memory_max;  // Zero: no limit.
@@ -95,7 +98,8 @@ struct NodeOrders {
   std::vector<JobId> remove;       // The job was deleted: drop its folders.
 };
 
-// What a node has, told on joining and on request: everything it runs or holds an exit record of.
+// What a node has, told on joining and on request: everything it runs, will run (it has not
+// started yet) or holds an exit record of.
 struct NodeInventory {
   NodeId node;
   Incarnation incarnation;

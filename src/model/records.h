@@ -1,8 +1,12 @@
 #pragma once
 
 #include <limits>
+#include <string>
+#include <vector>
 
+#include "base/interval_set.h"
 #include "model/detail/words.h"
+#include "model/devices.h"
 #include "model/event.h"
 #include "model/fields.h"
 #include "model/health.h"
@@ -125,9 +129,65 @@ struct Fields<NodeInfo> {
   static Result<void> check(const NodeInfo& node) { return check_node(node); }
 };
 
+// [begin, end) pairs, ascending, none touching the next.
+template <>
+struct Form<IntervalSet> {
+  static void write(json::Writer& out, const IntervalSet& set) {
+    Form<std::vector<IntervalSet::Range>>::write(out, set.ranges());
+  }
+  static Result<void> read(const json::Value& json, IntervalSet& set) {
+    std::vector<IntervalSet::Range> ranges;
+    TRY(Form<std::vector<IntervalSet::Range>>::read(json, ranges));
+    std::int64_t free_from = 0;
+    for (const auto& [begin, end] : ranges) {
+      if (begin < free_from || begin >= end) {
+        return Error(Errc::kInvalid, "ranges must ascend and leave gaps between them");
+      }
+      set.insert(begin, end);
+      free_from = end + 1;
+    }
+    return {};
+  }
+};
+
+// By kind: {"H100":[[0,2]]}.
+template <>
+struct Form<Devices> {
+  static void write(json::Writer& out, const Devices& devices) {
+    out.begin_object();
+    for (const auto& [kind, indices] : devices) {
+      out.key(kind);
+      Form<IntervalSet>::write(out, indices);
+    }
+    out.end_object();
+  }
+  static Result<void> read(const json::Value& json, Devices& devices) {
+    TRY(detail::expect_kind(json, json::Value::Kind::kObject));
+    for (const auto& [kind, member] : json.as_object()) {
+      IntervalSet& indices = devices[kind];
+      TRY(Form<IntervalSet>::read(member, indices));
+      if (indices.empty() || indices.first_from(kAcceleratorsMax)) {
+        return Error(Errc::kInvalid,
+                     "the indices of devices are from 0 to " + std::to_string(kAcceleratorsMax - 1))
+            .with_field(kind);
+      }
+    }
+    return {};
+  }
+};
+
+template <>
+struct Fields<RankRef> {
+  static void visit(auto& visit, auto& ref) {
+    visit("attempt", ref.attempt, Required());
+    visit("rank", ref.rank);
+  }
+};
+
 template <>
 struct Fields<Place> {
   static void visit(auto& visit, auto& place) {
+    visit("devices", place.devices);
     visit("node", place.node, Required());
     visit("ranks", place.ranks, Number{.fallback = 1});
   }

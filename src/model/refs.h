@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <string>
 
 #include "base/ids.h"
@@ -19,6 +20,12 @@ struct AttemptRef {
   TaskRef task;
   AttemptNumber attempt;
   friend auto operator<=>(const AttemptRef&, const AttemptRef&) = default;
+};
+
+struct RankRef {
+  AttemptRef attempt;
+  std::int32_t rank = 0;
+  friend auto operator<=>(const RankRef&, const RankRef&) = default;
 };
 
 // "1h3f.../s0/t17/a2": for logs of ours and messages.

@@ -5,27 +5,40 @@
 #include <span>
 
 #include "base/check.h"
+#include "model/device_variables.h"
 
 namespace runnel::model {
 namespace {
 
 // Sorted.
-constexpr std::array<std::string_view, 23> kOwnVariables = {
-    "RUNNEL_API",           "RUNNEL_ATTEMPT",    "RUNNEL_CHECKPOINT_DIR", "RUNNEL_CHECKPOINT_EVERY",
-    "RUNNEL_GPUS_PER_NODE", "RUNNEL_JOB_DIR",    "RUNNEL_JOB_ID",         "RUNNEL_JOB_NAME",
-    "RUNNEL_METRICS_FILE",  "RUNNEL_NODE_IPS",   "RUNNEL_NODE_RANK",      "RUNNEL_NUM_NODES",
-    "RUNNEL_PREEMPT_FILE",  "RUNNEL_PROJECT",    "RUNNEL_REPORT_RANKS",   "RUNNEL_RESUME_FROM",
-    "RUNNEL_STEP",          "RUNNEL_TASK_COUNT", "RUNNEL_TASK_DIR",       "RUNNEL_TASK_INDEX",
-    "RUNNEL_TOKEN",         "RUNNEL_TRIAL_ID",   "RUNNEL_TRIAL_PARAMS"};
+constexpr std::array<std::string_view, 24> kOwnVariables = {"RUNNEL_API",
+                                                            "RUNNEL_ATTEMPT",
+                                                            "RUNNEL_CHECKPOINT_DIR",
+                                                            "RUNNEL_CHECKPOINT_EVERY",
+                                                            "RUNNEL_DEVICES",
+                                                            "RUNNEL_GPUS_PER_NODE",
+                                                            "RUNNEL_JOB_DIR",
+                                                            "RUNNEL_JOB_ID",
+                                                            "RUNNEL_JOB_NAME",
+                                                            "RUNNEL_METRICS_FILE",
+                                                            "RUNNEL_NODE_IPS",
+                                                            "RUNNEL_NODE_RANK",
+                                                            "RUNNEL_NUM_NODES",
+                                                            "RUNNEL_PREEMPT_FILE",
+                                                            "RUNNEL_PROJECT",
+                                                            "RUNNEL_REPORT_RANKS",
+                                                            "RUNNEL_RESUME_FROM",
+                                                            "RUNNEL_STEP",
+                                                            "RUNNEL_TASK_COUNT",
+                                                            "RUNNEL_TASK_DIR",
+                                                            "RUNNEL_TASK_INDEX",
+                                                            "RUNNEL_TOKEN",
+                                                            "RUNNEL_TRIAL_ID",
+                                                            "RUNNEL_TRIAL_PARAMS"};
 static_assert(std::is_sorted(kOwnVariables.begin(), kOwnVariables.end()));
 
 constexpr std::array<std::string_view, 3> kThreadVariables = {"MKL_NUM_THREADS", "OMP_NUM_THREADS",
                                                               "OPENBLAS_NUM_THREADS"};
-
-// Given to tasks that asked for no accelerator.
-constexpr std::array<std::string_view, 4> kDeviceVariables = {
-    "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES"};
 
 constexpr std::array<std::string_view, 14> kGangVariables = {
     "GROUP_RANK",  "LOCAL_RANK",    "LOCAL_WORLD_SIZE",   "MASTER_ADDR",
@@ -35,6 +48,15 @@ constexpr std::array<std::string_view, 14> kGangVariables = {
 
 bool holds(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Which names are given depends on the kinds of devices alone.
+bool gives_device_variable(const StepSpec& step, std::string_view name) {
+  Devices some;
+  for (const auto& [kind, count] : step.resources.accelerators) some[kind].insert(0);
+  const auto given = device_variables(some, step.resources);
+  return std::any_of(given.begin(), given.end(),
+                     [&](const auto& variable) { return variable.first == name; });
 }
 
 bool sets(const StartOrder& order, std::string_view name) {
@@ -52,8 +74,7 @@ bool is_own_variable(std::string_view name) {
 std::vector<std::string> replaced_variables(const StepSpec& step) {
   std::vector<std::string> names;
   for (const auto& [name, value] : step.envs) {
-    const bool ours = holds(kThreadVariables, name) ||
-                      (step.resources.accelerators.empty() && holds(kDeviceVariables, name)) ||
+    const bool ours = holds(kThreadVariables, name) || gives_device_variable(step, name) ||
                       (step.rank_count() > 1 && holds(kGangVariables, name));
     if (ours) names.push_back(name);
   }
@@ -76,10 +97,14 @@ std::vector<std::pair<std::string, std::string>> rank_variables(const StartOrder
   const std::int32_t per_node = order.world_size / order.num_nodes;
   const std::string node_rank = std::to_string(rank / per_node);
   std::vector<std::pair<std::string, std::string>> variables = {{"RUNNEL_NODE_RANK", node_rank}};
-  if (order.world_size == 1) return variables;
-  const auto add = [&](const char* name, std::string value) {
+  const auto add = [&](std::string_view name, std::string value) {
     if (!sets(order, name)) variables.emplace_back(name, std::move(value));
   };
+  if (!order.place_env.empty()) {
+    const auto place = static_cast<std::size_t>((rank - order.first_rank) / per_node);
+    for (const auto& [name, value] : order.place_env.at(place)) add(name, value);
+  }
+  if (order.world_size == 1) return variables;
   add("GROUP_RANK", node_rank);
   // With one process on a node this is torchrun's to say: it starts the processes that have local
   // ranks.

@@ -54,11 +54,12 @@ TEST(ReplacedVariables, ThreadsAreAlwaysOursToGive) {
   EXPECT_TRUE(replaced_variables(step_with({"NCCL_DEBUG", "OMP_PROC_BIND"})).empty());
 }
 
-TEST(ReplacedVariables, DevicesAreWhereNoneWereAskedFor) {
-  StepSpec step = step_with({"CUDA_VISIBLE_DEVICES"});
+TEST(ReplacedVariables, DevicesAreOursToShowOrToHide) {
+  StepSpec step = step_with({"CUDA_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS"});
   EXPECT_EQ(replaced_variables(step), std::vector<std::string>{"CUDA_VISIBLE_DEVICES"});
-  step.resources.accelerators["H100"] = 1;
-  EXPECT_TRUE(replaced_variables(step).empty());
+  step.resources.accelerators["TPU-v5e"] = 1;
+  EXPECT_EQ(replaced_variables(step),
+            (std::vector<std::string>{"CUDA_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS"}));
 }
 
 TEST(ReplacedVariables, RanksAreInAGangOnly) {
@@ -108,6 +109,19 @@ TEST(RankVariables, GiveWayToTheUsersOwn) {
   EXPECT_FALSE(variables.contains("NODE_RANK"));
   EXPECT_FALSE(variables.contains("RANK"));
   EXPECT_EQ(variables.at("RUNNEL_NODE_RANK"), "1");
+}
+
+TEST(RankVariables, EachRankHasTheDevicesOfItsPlace) {
+  StartOrder order = gang(3, 2);  // Places 1 and 2 of three on this machine.
+  order.first_rank = 2;
+  order.rank_count = 4;
+  order.place_env = {{{"CUDA_VISIBLE_DEVICES", "4"}, {"X", "a"}},
+                     {{"CUDA_VISIBLE_DEVICES", "5"}, {"X", "b"}}};
+  order.env = {{"X", "mine"}};
+  EXPECT_EQ(variables_of(order, 2)["CUDA_VISIBLE_DEVICES"], "4");
+  EXPECT_EQ(variables_of(order, 3)["CUDA_VISIBLE_DEVICES"], "4") << "LOCAL_RANK picks";
+  EXPECT_EQ(variables_of(order, 4)["CUDA_VISIBLE_DEVICES"], "5");
+  EXPECT_FALSE(variables_of(order, 4).contains("X")) << "the user's";
 }
 
 TEST(ShellVariable, IsWhatTheSourceNames) {

@@ -118,6 +118,7 @@ class StateCheck {
   std::string see(const model::NodeJoined&) { return ""; }
   std::string see(const model::NodeLeft&) { return ""; }
   std::string see(const model::NodeLeaving&) { return ""; }
+  std::string see(const model::StrangersEnded&) { return ""; }
   std::string see(const model::KeyExpired&) { return ""; }  // check_answers() does.
   std::string see(const model::JobHalted&) { return ""; }
   std::string see(const model::TrialAsked&) { return ""; }

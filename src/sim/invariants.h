@@ -45,10 +45,11 @@ class Invariants {
   std::string on(const model::NodeJoined& event);
   std::string on(const model::NodeLeft& event);
   std::string on(const model::NodeLeaving& event);
-  std::string on(const model::JobArchived&) { return ""; }  // See history.h.
-  std::string on(const model::JobDeleted&) { return ""; }   // See history.h.
-  std::string on(const model::KeyExpired&) { return ""; }   // See history.h.
-  std::string on(const model::JobHalted&) { return ""; }    // What follows from it is checked.
+  std::string on(const model::StrangersEnded&) { return ""; }  // See world.cc: check_devices().
+  std::string on(const model::JobArchived&) { return ""; }     // See history.h.
+  std::string on(const model::JobDeleted&) { return ""; }      // See history.h.
+  std::string on(const model::KeyExpired&) { return ""; }      // See history.h.
+  std::string on(const model::JobHalted&) { return ""; }       // What follows from it is checked.
   std::string on(const model::TrialAsked& event);
   std::string on(const model::TrialReported& event);
   std::string on(const model::TrialParked& event);

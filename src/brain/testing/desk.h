@@ -47,6 +47,7 @@ class Desk {
     input.node.capacity.milli_cpus = cpus * 1000;
     input.node.capacity.memory = Bytes::gibi(8);
     input.node.colocate = colocate;
+    if (devices > 0) input.node.capacity.accelerators["H100"] = devices;
     input.incarnation = Incarnation(life);
     decide(input);
   }
@@ -132,6 +133,7 @@ class Desk {
   Brain brain;
   Time now = Time::from_millis(1'000'000);
   bool colocate = false;
+  std::int64_t devices = 0;  // Of the nodes that join next.
   std::vector<model::Event> last;
   std::vector<model::Event> history;
   std::optional<Error> last_refusal;

@@ -108,6 +108,19 @@ class RandomModel {
     out.port_last = static_cast<std::int32_t>(out.port_first + below(65'536 - out.port_first));
     return out;
   }
+  Devices devices() {
+    Devices out;
+    if (maybe()) return out;
+    for (const std::string& kind : names(2)) {
+      for (std::int64_t left = 1 + below(4); left > 0; --left) out[kind].insert(below(16));
+    }
+    return out;
+  }
+  std::vector<RankRef> rank_refs() {
+    std::vector<RankRef> out;
+    while (maybe()) out.push_back({attempt(), count32()});
+    return out;
+  }
   RankReport rank_report() {
     RankReport out;
     out.attempt = attempt();
@@ -313,7 +326,7 @@ class RandomModel {
   }
   void fill(LaneOpened& out) {
     out = {LaneId(count64()), JobId(word()), StepIndex(count32()), {}, resources(), 0};
-    while (maybe()) out.places.push_back({NodeId(word()), count32()});
+    while (maybe()) out.places.push_back({NodeId(word()), count32(), devices()});
     out.port = static_cast<std::int32_t>(below(65'536));
     if (maybe()) return;
     out.lease = duration();
@@ -348,7 +361,8 @@ class RandomModel {
     out.not_before = time();
     out.charged = maybe();
   }
-  void fill(NodeJoined& out) { out = {node(), Incarnation(text())}; }
+  void fill(NodeJoined& out) { out = {node(), Incarnation(text()), rank_refs()}; }
+  void fill(StrangersEnded& out) { out = {NodeId(word()), rank_refs()}; }
   void fill(NodeLeft& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
   void fill(NodeLeaving& out) { out = {NodeId(word()), Incarnation(text()), time(), text()}; }
   void fill(TaskWarned& out) {

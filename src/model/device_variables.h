@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/devices.h"
+#include "model/resources.h"
+
+namespace runnel::model {
+
+// The variables by which drivers' libraries show a process its devices and no others, for devices
+// granted on a node with this capacity (docs/design/devices.md). Without any: those that hide all.
+std::vector<std::pair<std::string, std::string>> device_variables(const Devices& granted,
+                                                                  const Resources& capacity);
+
+// Whether device_variables() may give it. Only the user's envs take its place, never a shell's.
+bool is_device_variable(std::string_view name);
+
+}  // namespace runnel::model

@@ -1,0 +1,71 @@
+#include "model/device_variables.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+namespace runnel::model {
+namespace {
+
+using Map = std::map<std::string, std::string>;
+
+Map shown(const Devices& granted, const std::map<std::string, std::int64_t>& capacity) {
+  Resources all;
+  all.accelerators = capacity;
+  const auto variables = device_variables(granted, all);
+  return {variables.begin(), variables.end()};
+}
+
+TEST(DeviceVariables, HideAllFromAProcessThatWasGrantedNone) {
+  EXPECT_EQ(shown({}, {{"H100", 8}}), (Map{{"CUDA_VISIBLE_DEVICES", ""},
+                                           {"HIP_VISIBLE_DEVICES", ""},
+                                           {"NVIDIA_VISIBLE_DEVICES", "void"},
+                                           {"ROCR_VISIBLE_DEVICES", ""},
+                                           {"ZE_AFFINITY_MASK", ""}}));
+}
+
+TEST(DeviceVariables, ShowThoseOfOneMakerAndHideTheOthers) {
+  EXPECT_EQ(shown({{"H100", IntervalSet::of(3, 5)}}, {{"H100", 8}}),
+            (Map{{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+                 {"CUDA_VISIBLE_DEVICES", "3,4"},
+                 {"HIP_VISIBLE_DEVICES", ""},
+                 {"NVIDIA_VISIBLE_DEVICES", "3,4"},
+                 {"ROCR_VISIBLE_DEVICES", ""},
+                 {"ZE_AFFINITY_MASK", ""}}));
+  // HIP counts among what ROCR shows.
+  EXPECT_EQ(shown({{"MI300X", IntervalSet::of(3, 5)}}, {{"MI300X", 8}}),
+            (Map{{"CUDA_VISIBLE_DEVICES", "0,1"},
+                 {"HIP_VISIBLE_DEVICES", "0,1"},
+                 {"NVIDIA_VISIBLE_DEVICES", "void"},
+                 {"ROCR_VISIBLE_DEVICES", "3,4"},
+                 {"ZE_AFFINITY_MASK", ""}}));
+  EXPECT_EQ(shown({{"PVC", IntervalSet::of(1, 2)}}, {{"PVC", 2}}).at("ZE_AFFINITY_MASK"), "1");
+  EXPECT_EQ(shown({{"TPU-v5e", IntervalSet::of(1, 2)}}, {{"TPU-v5e", 4}}).at("TPU_VISIBLE_CHIPS"),
+            "1");
+  EXPECT_EQ(shown({{"Trainium", IntervalSet::of(1, 2)}}, {{"Trainium", 4}}),
+            shown({}, {{"Trainium", 4}}));
+}
+
+TEST(DeviceVariables, ADriverCountsAllItsDevicesOfTheNode) {
+  const std::map<std::string, std::int64_t> node = {{"H100", 2}, {"L4", 4}, {"MI300X", 1}};
+  EXPECT_EQ(shown({{"L4", IntervalSet::of(1, 3)}}, node).at("CUDA_VISIBLE_DEVICES"), "3,4");
+  EXPECT_EQ(shown({{"H100", IntervalSet::of(1, 2)}, {"L4", IntervalSet::of(0, 1)}}, node)
+                .at("CUDA_VISIBLE_DEVICES"),
+            "1,2");
+}
+
+TEST(DeviceVariables, AreKnownByTheirNames) {
+  const auto all = {Devices{}, Devices{{"H100", IntervalSet::of(0, 1)}},
+                    Devices{{"MI300X", IntervalSet::of(0, 1)}},
+                    Devices{{"PVC", IntervalSet::of(0, 1)}},
+                    Devices{{"TPU", IntervalSet::of(0, 1)}}};
+  for (const Devices& granted : all) {
+    for (const auto& [name, value] : device_variables(granted, {})) {
+      EXPECT_TRUE(is_device_variable(name)) << name;
+    }
+  }
+  EXPECT_FALSE(is_device_variable("CUDA_HOME"));
+}
+
+}  // namespace
+}  // namespace runnel::model
