@@ -35,6 +35,8 @@ void Campaign::add(std::uint64_t first, std::int64_t count, std::atomic<std::uin
     ++schedules;
     events += verdict.events;
     inputs += verdict.inputs;
+    devices.begun += verdict.devices.begun;
+    devices.strangers += verdict.devices.strangers;
     for (std::size_t kind = 0; kind < coverage.size(); ++kind) {
       for (std::size_t status = 0; status < coverage[kind].size(); ++status) {
         coverage[kind][status] += verdict.coverage[kind][status];
@@ -48,6 +50,8 @@ void Campaign::merge(const Campaign& other) {
   schedules += other.schedules;
   events += other.events;
   inputs += other.inputs;
+  devices.begun += other.devices.begun;
+  devices.strangers += other.devices.strangers;
   for (std::size_t kind = 0; kind < coverage.size(); ++kind) {
     for (std::size_t status = 0; status < coverage[kind].size(); ++status) {
       coverage[kind][status] += other.coverage[kind][status];

@@ -25,6 +25,7 @@ struct Campaign {
   std::int64_t events = 0;
   std::int64_t inputs = 0;
   Coverage coverage{};
+  DeviceCounts devices;
   std::vector<Failure> failures;  // At most kFailuresMax; the campaign ends when they are reached.
 
   // `running` is told each seed before it begins, for those who find us dead.

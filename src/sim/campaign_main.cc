@@ -55,6 +55,7 @@ void send_campaign(int pipe, const Campaign& campaign) {
   text.append(reinterpret_cast<const char*>(&campaign.events), sizeof campaign.events);
   text.append(reinterpret_cast<const char*>(&campaign.inputs), sizeof campaign.inputs);
   text.append(reinterpret_cast<const char*>(&campaign.coverage), sizeof campaign.coverage);
+  text.append(reinterpret_cast<const char*>(&campaign.devices), sizeof campaign.devices);
   for (const auto& failure : campaign.failures) {
     text += std::to_string(failure.seed) + " " + failure.violation + '\0';
   }
@@ -82,13 +83,15 @@ void take(const std::string& text, std::size_t& at, T& value) {
 }
 
 bool receive_campaign(const std::string& text, Campaign& campaign) {
-  const std::size_t fixed = 3 * sizeof(std::int64_t) + sizeof campaign.coverage;
+  const std::size_t fixed =
+      3 * sizeof(std::int64_t) + sizeof campaign.coverage + sizeof campaign.devices;
   if (text.size() < fixed) return false;
   std::size_t at = 0;
   take(text, at, campaign.schedules);
   take(text, at, campaign.events);
   take(text, at, campaign.inputs);
   take(text, at, campaign.coverage);
+  take(text, at, campaign.devices);
   while (at < text.size()) {
     const std::size_t end = text.find('\0', at);
     const std::size_t space = text.find(' ', at);
@@ -202,6 +205,9 @@ int main(int argc, char** argv) {
   const bool fine = run_workers(options, total);
   const double took = now() - start;
   std::printf("%s", runnel::sim::coverage_table(total.coverage).c_str());
+  std::printf("devices: %lld places began with some, %lld ranks were strangers on a node\n",
+              static_cast<long long>(total.devices.begun),
+              static_cast<long long>(total.devices.strangers));
   std::printf(
       "%lld schedules, %lld events, %lld steps in %.1f s: %.0f schedules/s, %.0f events/s\n",
       static_cast<long long>(total.schedules), static_cast<long long>(total.events),

@@ -123,6 +123,7 @@ void SimControl::crash(Duration down, bool torn) {
   committing_ = 0;
   held_.clear();
   heard_.clear();
+  taken_.clear();
   linked_.clear();
   again_.clear();
   waiting_ = false;
@@ -190,6 +191,8 @@ void SimControl::receive(const Heartbeat& beat) {
   }
   const NodeId node = beat.node.id;
   if (!declared_.contains(node)) return;  // Nobody speaks for it any more.
+  if (beat.up < taken_[node]) return;
+  taken_[node] = beat.up;
   if (beat.good_bye) {
     decide_told({model::NodeReport{node, beat.incarnation, beat.ranks, beat.metrics, beat.health},
                  nullptr});

@@ -60,6 +60,8 @@ class SimControl {
 
   void start();
   bool up() const { return brain_ != nullptr; }
+  // Grows with each start: what was on its way to a daemon that died is lost.
+  std::int64_t life() const { return life_; }
   bool awake() const { return up() && agenda_.now() >= frozen_until_; }
   const brain::State& state() const { return brain_->state(); }
   // Whether the log holds all that was decided.
@@ -145,6 +147,7 @@ class SimControl {
   std::vector<Told> again_;                  // Waits for the disk to be tried again.
   bool waiting_ = false;                     // It does, and users are refused.
   std::set<NodeId> linked_;                  // Joined in this life, and lost no message since.
+  std::map<NodeId, std::int64_t> taken_;     // The newest message of each node.
   std::map<NodeId, Time> heard_;             // By the observer's own clock, which no fault moves.
   std::vector<std::function<void()>> held_;  // Arrived while frozen.
 };

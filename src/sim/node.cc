@@ -55,6 +55,14 @@ Fate fate_of(std::uint64_t seed, const model::StartOrder& order, std::int32_t ra
   return fate;
 }
 
+const std::string& value_of(const std::vector<std::pair<std::string, std::string>>& variables,
+                            std::string_view name) {
+  const auto found = std::find_if(variables.begin(), variables.end(),
+                                  [&](const auto& variable) { return variable.first == name; });
+  CHECK(found != variables.end(), "an order without a variable that each has");
+  return found->second;
+}
+
 // A fact that is just enough for the policy.
 model::HealthReport enough_of(const model::HealthPolicy& policy, const AttemptRef& attempt,
                               std::int32_t rank, model::Ailment ailment) {
@@ -102,11 +110,18 @@ void SimNode::beat() {
 }
 
 Heartbeat SimNode::heartbeat() const {
-  return {info_, Incarnation(info_.id.str() + "." + std::to_string(life_)), inventory(), metrics(),
-          health()};
+  return {info_,       Incarnation(info_.id.str() + "." + std::to_string(life_)),
+          inventory(), metrics(),
+          health(),    false,
+          false,       0};
 }
 
-void SimNode::report() { send_(heartbeat()); }
+void SimNode::report() { send(heartbeat()); }
+
+void SimNode::send(Heartbeat beat) {
+  beat.up = ++up_sent_;
+  send_(std::move(beat));
+}
 
 void SimNode::report_soon() {
   if (report_planned_) return;
@@ -127,7 +142,6 @@ void SimNode::later(Duration delay, std::function<void()> what) {
 std::vector<RankReport> SimNode::inventory() const {
   std::vector<RankReport> ranks = left_over_;
   for (const auto& [ref, attempt] : attempts_) {
-    if (attempt.phase == Phase::kWaiting) continue;
     for (const auto& [number, rank] : attempt.ranks) ranks.push_back(rank.report);
   }
   return ranks;
@@ -183,6 +197,7 @@ void SimNode::run_next(LaneId lane) {
 
 void SimNode::run(Attempt& attempt) {
   attempt.phase = Phase::kRunning;
+  check_devices(attempt);
   for (auto& [number, rank] : attempt.ranks) {
     rank.report.started_at = agenda_.now();
     const bool first = truth_.started.insert({attempt.order.attempt, number}).second;
@@ -198,6 +213,50 @@ void SimNode::run(Attempt& attempt) {
     if (agenda_.now() < until) make_ailing(attempt, ailment, until - agenda_.now());
   }
   report_soon();
+}
+
+// The devices that the places of a running attempt were shown, each as often as a place has it, for
+// as long as a rank of the place runs.
+std::vector<std::string> SimNode::devices_in_use(const Attempt& attempt) const {
+  std::vector<std::string> devices;
+  const std::int32_t per_place = attempt.order.world_size / attempt.order.num_nodes;
+  for (std::size_t place = 0; place < attempt.order.place_env.size(); ++place) {
+    const auto first = attempt.order.first_rank + static_cast<std::int32_t>(place) * per_place;
+    bool runs = false;
+    for (std::int32_t rank = first; rank < first + per_place; ++rank) {
+      runs = runs || !attempt.ranks.at(rank).ended;
+    }
+    const std::string& shown = value_of(attempt.order.place_env[place], "CUDA_VISIBLE_DEVICES");
+    for (std::size_t at = 0; runs && at < shown.size(); at = shown.find(',', at)) {
+      at += shown[at] == ',' ? 1 : 0;
+      devices.push_back(shown.substr(at, shown.find(',', at) - at));
+    }
+  }
+  return devices;
+}
+
+// What is about to run has devices that no process here has.
+void SimNode::check_devices(const Attempt& attempt) {
+  std::vector<std::string> devices = devices_in_use(attempt);
+  const std::size_t places = std::max<std::size_t>(1, attempt.order.place_env.size());
+  const std::string& asked = value_of(attempt.order.env, "RUNNEL_GPUS_PER_NODE");
+  if (devices.size() % places != 0 || std::to_string(devices.size() / places) != asked) {
+    truth_.violation = model::to_string(attempt.order.attempt) + " was shown " +
+                       std::to_string(devices.size()) + " devices, and asked for " + asked +
+                       " a place";
+  }
+  if (devices.empty()) return;
+  truth_.devices.begun += static_cast<std::int64_t>(attempt.order.place_env.size());
+  for (const auto& [ref, other] : attempts_) {
+    if (other.phase != Phase::kRunning || ref == attempt.order.attempt) continue;
+    if (truth_.lied_about.contains(ref)) continue;
+    for (std::string& device : devices_in_use(other)) devices.push_back(std::move(device));
+  }
+  std::sort(devices.begin(), devices.end());
+  const auto twice = std::adjacent_find(devices.begin(), devices.end());
+  if (twice == devices.end() || truth_.lied_about.contains(attempt.order.attempt)) return;
+  truth_.violation = "device " + *twice + " of " + info_.id.str() + " was held when " +
+                     model::to_string(attempt.order.attempt) + " began with it";
 }
 
 // Up to four, in time; some trials never report, some a loss that is no number. With a checkpoint
@@ -385,7 +444,7 @@ void SimNode::preempt(Duration gone) {
   if (!up_) return;
   Heartbeat bye = heartbeat();
   bye.good_bye = true;
-  send_(std::move(bye));
+  send(std::move(bye));
   reboot(gone);
 }
 
@@ -418,7 +477,7 @@ void SimNode::lie() {
   }
   if (dice_.chance(300)) beat.incarnation = Incarnation(info_.id.str() + ".0");
   beat.is_report = true;
-  send_(std::move(beat));
+  send(std::move(beat));
 }
 
 void SimNode::ail(model::Ailment ailment, Duration lasts) {

@@ -28,6 +28,13 @@ struct Heartbeat {
   // News, not an inventory: a node does not join by it. What a joining node has is its runner's
   // journal; one that lied there would be believed until it joins again.
   bool is_report = false;
+  std::int64_t up = 0;  // Grows with each: an older one that comes late counts for nothing.
+};
+
+// How often what is said of devices was put to the test.
+struct DeviceCounts {
+  std::int64_t begun = 0;      // Places that began with devices.
+  std::int64_t strangers = 0;  // Ranks that a node told of after it was given up.
 };
 
 // What really happened, which nobody in the system knows: the measure of what the system believes.
@@ -36,7 +43,8 @@ struct Truth {
   std::map<std::pair<model::AttemptRef, std::int32_t>, std::int32_t> exited;  // By itself, code.
   std::set<model::AttemptRef> lied_about;  // Nothing can be concluded about these.
   std::set<std::tuple<model::AttemptRef, std::int32_t, model::Ailment>> ailing;
-  std::string violation;  // A rank that was started twice.
+  DeviceCounts devices;
+  std::string violation;  // A rank that was started twice, a device that two processes have.
 };
 
 // A node with its runner: runs lanes in order, keeps exit records until told to forget, obeys only
@@ -97,6 +105,8 @@ class SimNode {
   void forget(const model::AttemptRef& attempt);
   void run_next(LaneId lane);
   void run(Attempt& attempt);
+  void check_devices(const Attempt& attempt);
+  std::vector<std::string> devices_in_use(const Attempt& attempt) const;
   void plan_reports(const Attempt& attempt);
   void close_metrics(Attempt& attempt);
   Heartbeat heartbeat() const;
@@ -109,6 +119,7 @@ class SimNode {
   void beat();
   void report_soon();
   void report();
+  void send(Heartbeat beat);
   std::vector<model::RankReport> inventory() const;
   std::vector<model::MetricReport> metrics() const;
   void later(Duration delay, std::function<void()> what);
@@ -127,6 +138,7 @@ class SimNode {
   Time frozen_until_;
   Epoch epoch_;
   std::int64_t sequence_ = 0;
+  std::int64_t up_sent_ = 0;
   std::map<model::AttemptRef, Attempt> attempts_;
   std::map<LaneId, std::deque<model::AttemptRef>> lanes_;
   std::vector<model::RankReport> left_over_;  // Records of the life before, until forgotten.

@@ -15,6 +15,7 @@ constexpr std::uint64_t kSearchStream = 0x5EA2C4;
 constexpr std::uint64_t kOutsideStream = 0x0075DE;
 constexpr std::uint64_t kPopulationStream = 0x909;
 constexpr std::uint64_t kHealthStream = 0x4EA174;
+constexpr std::uint64_t kDeviceStream = 0xDE71CE;
 constexpr std::int64_t kAilingWindowMillis = 8'000;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
@@ -24,6 +25,7 @@ constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
 
 // Of these there is always enough for what anybody may ask.
 constexpr std::size_t kLastingNodes = 4;
+constexpr std::int64_t kDevicesPerPlaceMax = 2;
 static_assert(kLastingNodes < kNodesMin, "no node can be removed or resized");
 
 Time start_of_time() { return Time::from_millis(1'700'000'000'000); }
@@ -135,7 +137,9 @@ struct Chances {
   Dice outside;
   Dice populations;
   Dice health;
+  Dice devices;
   bool watched = false;  // Whether this schedule's steps look at the health of their ranks.
+  bool granted = false;  // Whether most of its steps ask for devices.
 };
 
 model::HealthAction health_action(Dice& dice, const model::StepSpec& step) {
@@ -161,6 +165,19 @@ void add_health(Dice& dice, model::StepSpec& step) {
   health.straggler = model::StragglerPolicy{dice.between(1'001, 10'000), health_action(dice, step)};
 }
 
+void ask_devices(Dice& dice, model::StepSpec& step) {
+  if (step.outside() || dice.chance(200)) return;
+  step.resources.accelerators["H100"] = dice.between(1, kDevicesPerPlaceMax);
+}
+
+// The nodes that last have enough for any gang.
+void add_devices(Dice& dice, std::vector<model::NodeInfo>& nodes) {
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    const std::int64_t least = node < kLastingNodes ? kDevicesPerPlaceMax : 1;
+    nodes[node].capacity.accelerators["H100"] = dice.between(least, 8);
+  }
+}
+
 std::shared_ptr<const model::JobSpec> job_spec(Chances& chances, std::size_t index) {
   Dice& dice = chances.common;
   auto spec = std::make_shared<model::JobSpec>();
@@ -179,6 +196,7 @@ std::shared_ptr<const model::JobSpec> job_spec(Chances& chances, std::size_t ind
       }
     }
     if (chances.watched) add_health(chances.health, spec->steps.back());
+    if (chances.granted) ask_devices(chances.devices, spec->steps.back());
   }
   return spec;
 }
@@ -252,9 +270,14 @@ std::string_view to_string(FaultKind kind) {
 }
 
 Scenario scenario_of(std::uint64_t seed) {
-  Chances chances{Dice(seed), Dice(seed ^ kSearchStream), Dice(seed ^ kOutsideStream),
-                  Dice(seed ^ kPopulationStream), Dice(seed ^ kHealthStream)};
+  Chances chances{Dice(seed),
+                  Dice(seed ^ kSearchStream),
+                  Dice(seed ^ kOutsideStream),
+                  Dice(seed ^ kPopulationStream),
+                  Dice(seed ^ kHealthStream),
+                  Dice(seed ^ kDeviceStream)};
   chances.watched = chances.health.chance(350);
+  chances.granted = chances.devices.chance(350);
   Dice& dice = chances.common;
   Scenario scenario;
   scenario.seed = seed;
@@ -269,6 +292,7 @@ Scenario scenario_of(std::uint64_t seed) {
   for (std::size_t node = 1; node < kLastingNodes; ++node) {
     scenario.nodes[node].capacity.milli_cpus = 4'000;
   }
+  if (chances.granted) add_devices(chances.devices, scenario.nodes);
   while (task_count(scenario.jobs) < kTasksMin) {
     scenario.jobs.push_back(job_spec(chances, scenario.jobs.size()));
   }

@@ -106,7 +106,9 @@ class World {
   void to_control(std::size_t node, Heartbeat beat) {
     const auto sent = std::make_shared<const Heartbeat>(std::move(beat));
     for (Duration delay : copies(node)) {
-      agenda_.after(delay, [this, sent] { control_.receive(*sent); });
+      agenda_.after(delay, [this, sent, life = control_.life()] {
+        if (life == control_.life()) control_.receive(*sent);
+      });
     }
   }
 
@@ -310,8 +312,14 @@ class World {
   }
 
   Verdict verdict(std::int64_t steps) const {
-    Verdict verdict{violation_, "", static_cast<std::int64_t>(log_.events.size()), steps,
-                    coverage_};
+    Verdict verdict{violation_, "",        static_cast<std::int64_t>(log_.events.size()),
+                    steps,      coverage_, truth_.devices};
+    for (const model::Event& event : log_.events) {
+      const auto* joined = std::get_if<model::NodeJoined>(&event);
+      if (joined != nullptr) {
+        verdict.devices.strangers += static_cast<std::int64_t>(joined->strangers.size());
+      }
+    }
     if (hashing_ == Hashing::kOn) verdict.log_hash = hash::sha256_hex(text_of(log_.events));
     return verdict;
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/status.h"
+#include "sim/node.h"
 #include "sim/scenario.h"
 
 namespace runnel::sim {
@@ -18,6 +19,7 @@ struct Verdict {
   std::int64_t events = 0;
   std::int64_t inputs = 0;
   Coverage coverage{};
+  DeviceCounts devices;
 };
 
 // Whether the log's canonical text is hashed (slower) or only its events counted.
