@@ -2,6 +2,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/job_end.h"
 #include "cli/job_state.h"
 #include "cli/pause.h"
 #include "cli/print.h"
@@ -130,7 +131,11 @@ int wait_for_jobs(const Arguments& arguments, const Home& home) {
       say("runnel: " + job + " has not ended after " + *arguments.timeout);
       return arguments.status ? kStatusNotFinished : kTimedOut;
     }
-    if (is_document(arguments.output)) put(stream_item(**document, arguments.output));
+    if (is_document(arguments.output)) {
+      put(stream_item(**document, arguments.output));
+    } else if (can_be_retried(**document) && !arguments.status) {
+      say_end(session, **document, EndStyle::kWithOutput);
+    }
     worst = std::max(worst, wait_code(arguments, **document));
   }
   return worst;

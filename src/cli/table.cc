@@ -124,15 +124,16 @@ Table::Widths Table::natural_widths() const {
   return widths;
 }
 
-Table::Widths Table::floors(std::size_t word_max) const {
+// What columns need for their words of up to `word_max`, from row `first` on.
+Table::Widths Table::floors(std::size_t first, std::size_t word_max) const {
   Widths widths = natural_widths();
   for (std::size_t cell = 0; cell < rows_.front().size(); ++cell) {
     if (rows_.front()[cell] == kIdHeader) continue;
-    std::size_t word = 1;
-    for (const auto& row : rows_) {
-      if (cell < row.size()) word = std::max(word, longest_word(row[cell]));
+    std::size_t word = kWordLeast;
+    for (std::size_t row = first; row < rows_.size(); ++row) {
+      if (cell < rows_[row].size()) word = std::max(word, longest_word(rows_[row][cell]));
     }
-    widths[cell] = std::min(word, word_max);
+    widths[cell] = std::min({word, word_max, widths[cell]});
   }
   return widths;
 }
@@ -140,8 +141,9 @@ Table::Widths Table::floors(std::size_t word_max) const {
 Table::Widths Table::fitted(std::size_t columns) const {
   Widths widths = natural_widths();
   if (columns == 0) return widths;
-  shrink(widths, floors(kWordWhole), columns);
-  shrink(widths, floors(kWordLeast), columns);
+  shrink(widths, floors(0, kWordWhole), columns);
+  shrink(widths, floors(1, kWordWhole), columns);  // The words of the header go first.
+  shrink(widths, floors(1, kWordLeast), columns);
   return widths;
 }
 

@@ -27,7 +27,7 @@ class Table {
   using Widths = std::vector<std::size_t>;
 
   Widths natural_widths() const;
-  Widths floors(std::size_t word_max) const;
+  Widths floors(std::size_t first, std::size_t word_max) const;
   Widths fitted(std::size_t columns) const;
   std::string tabbed() const;
 

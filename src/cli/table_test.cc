@@ -48,6 +48,12 @@ TEST(Table, WordsAreCutLastAndIdsNever) {
             "                    node\n");
 }
 
+TEST(Table, TheHeaderIsCutBeforeWhatItHeads) {
+  Table table({"STATUS", "RUNNING"});
+  table.add({"SUCCEEDED", "0"});
+  EXPECT_EQ(table.text({.columns = 16}), "STATUS     RUNN…\nSUCCEEDED  0\n");
+}
+
 TEST(Table, NothingOfACellLeavesIt) {
   Table table({"NAME"});
   table.add({"a\n0 forged\x1b[2J"});
