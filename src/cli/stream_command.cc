@@ -95,8 +95,8 @@ std::string event_line(const Arguments& arguments, const json::Value& event) {
                      subject_of(event);
   for (const auto& [key, value] : event.as_object()) {
     if (is_machinery(key)) continue;
-    line +=
-        "\t" + printable(key) + "=" + printable(value.is_text() ? value.as_text() : value.dump());
+    line += (tabs ? "\t" : "  ") + printable(key) + "=" +
+            printable(value.is_text() ? value.as_text() : value.dump());
   }
   return line + "\n";
 }
