@@ -52,6 +52,8 @@ struct Operation {
   http::Method method = http::Method::kGet;
   std::string_view path;  // Below /api/v1, and again below /api/v1/projects/{project}.
   std::string_view summary;
+  std::string_view answer;     // The shape of its answer; see api_schemas().
+  std::string_view body = {};  // And of what is sent.
 };
 
 // The HTTP API of conventions section 6 on a Controller.

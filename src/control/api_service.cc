@@ -3,6 +3,7 @@
 
 #include "brain/places.h"
 #include "control/api.h"
+#include "control/api_schema.h"
 #include "json/value.h"
 
 namespace runnel::control {
@@ -104,11 +105,26 @@ Value path_parameters(std::string_view path) {
   return Value::list(std::move(list));
 }
 
-Value responses_document() {
+// {"application/json": {"schema": {"$ref": ...}}}
+Value content_of(std::string_view type, std::string_view shape) {
+  Value reference = Value::object();
+  reference.set("$ref", Value::text("#/components/schemas/" + std::string(shape)));
+  Value media = Value::object();
+  media.set("schema", std::move(reference));
+  Value content = Value::object();
+  content.set(std::string(type), std::move(media));
+  return content;
+}
+
+Value responses_document(const Operation& operation) {
   Value success = Value::object();
   success.set("description", Value::text("The answer"));
+  if (!operation.answer.empty()) {
+    success.set("content", content_of("application/json", operation.answer));
+  }
   Value failure = Value::object();
   failure.set("description", Value::text("A problem document (RFC 9457)"));
+  failure.set("content", content_of("application/problem+json", "Problem"));
   Value out = Value::object();
   out.set("2XX", std::move(success));
   out.set("default", std::move(failure));
@@ -126,7 +142,12 @@ std::string lower_case(std::string_view word) {
 void add_operation(Value& paths, const std::string& path, const Operation& operation) {
   Value document = Value::object();
   document.set("parameters", path_parameters(path));
-  document.set("responses", responses_document());
+  document.set("responses", responses_document(operation));
+  if (!operation.body.empty()) {
+    Value body = Value::object();
+    body.set("content", content_of("application/json", operation.body));
+    document.set("requestBody", std::move(body));
+  }
   document.set("summary", Value::text(std::string(operation.summary)));
   const Value* known = paths.find(path);
   Value item = known != nullptr ? *known : Value::object();
@@ -207,10 +228,13 @@ Async<http::Reply> Api::openapi(http::Request) {
   for (const Route& route : service_routes()) {
     add_operation(paths, std::string(route.operation.path), route.operation);
   }
+  Value components = Value::object();
+  components.set("schemas", api_schemas());
   Value info = Value::object();
   info.set("title", Value::text("Runnel"));
   info.set("version", Value::text(host_.info().version));
   Value out = Value::object();
+  out.set("components", std::move(components));
   out.set("info", std::move(info));
   out.set("openapi", Value::text("3.1.0"));
   out.set("paths", std::move(paths));

@@ -68,6 +68,69 @@ class PaperLogs final : public LogSource {
   async::Notifier grown_;
 };
 
+// Where a document is not as its schema says; empty when it is. A member that no schema names is a
+// fault as well: an answer is described whole.
+class Schemas {
+ public:
+  explicit Schemas(const json::Value& openapi)
+      : all_(*openapi.find("components")->find("schemas")) {}
+
+  std::string fault(const json::Value& value, const json::Value& schema,
+                    const std::string& path) const {
+    if (const json::Value* reference = schema.find("$ref")) {
+      const std::string name = reference->as_text().substr(reference->as_text().rfind('/') + 1);
+      const json::Value* meant = all_.find(name);
+      return meant == nullptr ? path + ": no schema " + name : fault(value, *meant, path);
+    }
+    const json::Value* type = schema.find("type");
+    if (type == nullptr) return "";
+    if (!fits(value, *type)) return path + ": not " + type->dump() + " but " + value.dump();
+    if (value.is_object()) return member_fault(value, schema, path);
+    if (!value.is_list()) return "";
+    for (const json::Value& item : value.as_list()) {
+      const std::string wrong = fault(item, *schema.find("items"), path + "[]");
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+ private:
+  static std::string kind_of(const json::Value& value) {
+    if (value.is_object()) return "object";
+    if (value.is_list()) return "array";
+    if (value.is_text()) return "string";
+    if (value.is_int()) return "integer";
+    if (value.is_null()) return "null";
+    const std::string text = value.dump();
+    return text == "true" || text == "false" ? "boolean" : "number";
+  }
+  static bool fits(const json::Value& value, const json::Value& type) {
+    const std::string types = type.dump();
+    const std::string kind = kind_of(value);
+    return types.find('"' + kind + '"') != std::string::npos ||
+           (kind == "integer" && types.find("number") != std::string::npos);
+  }
+  std::string member_fault(const json::Value& value, const json::Value& schema,
+                           const std::string& path) const {
+    const json::Value* any = schema.find("additionalProperties");
+    const json::Value* known = schema.find("properties");
+    if (const json::Value* required = schema.find("required")) {
+      for (const json::Value& name : required->as_list()) {
+        if (value.find(name.as_text()) == nullptr) return path + ": lacks " + name.as_text();
+      }
+    }
+    for (const auto& [name, member] : value.as_object()) {
+      const json::Value* of = any != nullptr ? any : known->find(name);
+      if (of == nullptr) return path + ": " + name + " is not described";
+      const std::string wrong = fault(member, *of, path + "." + name);
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+  json::Value all_;
+};
+
 class ApiTest : public ::testing::Test {
  protected:
   ApiTest() : folder_(MUST(env::make_temporary_directory("runnel-api-"))) {
@@ -124,6 +187,17 @@ class ApiTest : public ::testing::Test {
     EXPECT_EQ(response.status, 201) << response.body;
     return MUST(json::parse(response.body))
     .find("id")->as_text();
+  }
+  // Against the schema that /openapi.json has for the route.
+  std::string fault(const json::Value& answer, const std::string& path,
+                    const std::string& verb = "get", const std::string& in = "responses") {
+    const json::Value doc = get_json("/openapi.json");
+    const json::Value& operation = *doc.find("paths")->find(path)->find(verb);
+    const json::Value* holder =
+        in == "responses" ? operation.find("responses")->find("2XX") : operation.find(in);
+    if (holder == nullptr || holder->find("content") == nullptr) return path + ": no schema";
+    const json::Value& schema = *holder->find("content")->find("application/json")->find("schema");
+    return Schemas(doc).fault(answer, schema, path);
   }
   void end_all(int code) {
     std::vector<model::RankReport> ends;
@@ -580,6 +654,22 @@ TEST_F(StudyApiTest, GivesTrialsAndTakesWhatCameOfThem) {
   post_json("trials/0:tell", R"({"value": 0.75})", 409);
 }
 
+TEST_F(StudyApiTest, AnswersAsItDescribes) {
+  const std::string root = "/api/v1/jobs/{id}/trials";
+  EXPECT_EQ(fault(post_json("trials:ask", R"({"lease": "60s"})"), root + ":ask", "post"), "");
+  EXPECT_EQ(fault(post_json("trials/0:report", R"({"step": 4, "metrics": {"loss": 7}})"),
+                  root + "/{trial}:report", "post"),
+            "");
+  EXPECT_EQ(fault(get_json(path("trials/0")), root + "/{trial}"), "");
+  EXPECT_EQ(fault(post_json("trials/0:tell", R"({"value": 0.5})"), root + "/{trial}:tell", "post"),
+            "");
+  for (int i = 0; i < 2; ++i) post_json("trials:ask", "");
+  EXPECT_EQ(fault(post_json("trials:ask", ""), root + ":ask", "post"), "") << "none is left";
+  EXPECT_EQ(fault(get_json(path("trials")), root), "");
+  EXPECT_EQ(fault(get_json(path("importance")), "/api/v1/jobs/{id}/importance"), "");
+  EXPECT_EQ(fault(get_json("/api/v1/jobs/" + study_.str()), "/api/v1/jobs/{id}"), "");
+}
+
 TEST_F(StudyApiTest, SaysWhenNoTrialIsLeft) {
   for (int i = 0; i < 3; ++i) post_json("trials:ask", R"({"lease": "60s"})");
   const json::Value none = post_json("trials:ask", "{}");
@@ -732,6 +822,57 @@ TEST_F(ApiTest, TellsOfItselfAndStops) {
   EXPECT_EQ(get_json("/readyz").find("status")->as_text(), "ready");
   EXPECT_EQ(post("/api/v1/home:stop").status, 202);
   EXPECT_TRUE(stop_asked_);
+}
+
+TEST_F(ApiTest, AnswersAsItDescribes) {
+  const std::string job = submit({step("a", 2), step("b", 1, {0})});
+  const std::string root = "/api/v1/jobs/" + job;
+  const std::string route = "/api/v1/jobs/{id}";
+  const auto expect_described = [&](const std::string& target, const std::string& path) {
+    EXPECT_EQ(fault(get_json(target), path), "") << target;
+  };
+  const auto look = [&] {
+    expect_described(root, route);
+    expect_described(root + "?include=spec", route);
+    expect_described(root + "?include=progress", route);
+    expect_described(root + "/tasks", route + "/tasks");
+    expect_described(root + "/tasks/a/0", route + "/tasks/{step}/{index}");
+    expect_described(root + "/explain", route + "/explain");
+    expect_described(root + "/metrics", route + "/metrics");
+    expect_described(root + "/usage", route + "/usage");
+    expect_described("/api/v1/jobs?limit=1", "/api/v1/jobs");
+    expect_described("/api/v1/nodes", "/api/v1/nodes");
+  };
+  look();
+  end_all(3);
+  look();
+  for (const char* path : {"/api/v1/home", "/healthz", "/readyz", "/version"}) {
+    expect_described(path, path);
+  }
+  EXPECT_EQ(fault(MUST(json::parse(body_of({step("a")}))), "/api/v1/jobs", "post", "requestBody"),
+            "");
+  EXPECT_NE(fault(MUST(json::parse(R"({"spec":{"steps":[{"nmae":"a"}]}})")), "/api/v1/jobs", "post",
+                  "requestBody"),
+            "")
+      << "a misspelt field";
+}
+
+TEST_F(ApiTest, DescribesTheProblemsOfEveryRoute) {
+  const json::Value doc = get_json("/openapi.json");
+  const json::Value& schemas = *doc.find("components")->find("schemas");
+  EXPECT_EQ(Schemas(doc).fault(get_json("/api/v1/jobs/nobody", 404), *schemas.find("Problem"), ""),
+            "");
+  for (const auto& [path, item] : doc.find("paths")->as_object()) {
+    for (const auto& [verb, operation] : item.as_object()) {
+      EXPECT_NE(operation.find("responses")->find("default")->find("content"), nullptr) << path;
+      const json::Value* content = operation.find("responses")->find("2XX")->find("content");
+      if (path == "/openapi.json") continue;
+      ASSERT_NE(content, nullptr) << verb << " " << path;
+      const std::string name =
+          content->find("application/json")->find("schema")->find("$ref")->as_text();
+      EXPECT_NE(schemas.find(name.substr(name.rfind('/') + 1)), nullptr) << name;
+    }
+  }
 }
 
 TEST_F(ApiTest, DescribesEveryRoute) {

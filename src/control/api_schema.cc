@@ -1,0 +1,181 @@
+#include "control/api_schema.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "model/field_schema.h"
+#include "model/spec_records.h"
+
+namespace runnel::control {
+namespace {
+
+using json::Value;
+
+// A member with "?" may be missing. Types are those of JSON Schema, several with "|"; "time" is
+// text as RFC 3339 has it; "#Name" another shape; [x] a list of x; {"*": x} members of any name.
+constexpr std::string_view kShapes = R"json({
+  "Asked": {"attempt?": "integer", "best?": "boolean", "finished?": "boolean", "id?": "string",
+            "moves?": ["#Move"], "params?": {"*": "number|string"}, "reason?": "string",
+            "reports?": ["#Report"], "running?": "integer", "status?": "string", "step?": "string",
+            "stop?": "boolean", "trial": "integer|null", "values?": "#Values",
+            "waiting?": "integer"},
+  "Attempt": {"attempt": "integer", "bound_at": "time", "ended_at?": "time", "exit_code?": "integer",
+              "exits?": [{"exit": "string", "rank": "integer"}], "fault?": "string",
+              "first_failed_rank?": "integer", "highest_code?": "integer", "lane": "integer",
+              "message?": "string", "nodes": ["string"], "params?": {"*": "string"},
+              "reason?": "string", "started_at?": "time", "status": "string", "stopping?": "string",
+              "warnings?": ["any"]},
+  "Call": {"actor?": "string", "secrets?": {"*": "string"}},
+  "Cost": {"as_of?": "time", "list": "number", "list_per_hour": "number", "spent": "number",
+           "spent_per_hour": "number"},
+  "Counts": {"*": "integer"},
+  "Deleted": {"deleted": "boolean", "id": "string"},
+  "Event": {"seq": "integer", "time": "time", "type": "string"},
+  "EventPage": {"events": ["#Event"], "through": "integer"},
+  "Explanation": {"id": "string", "status?": "string",
+                  "waits": [{"blockers?": ["string"], "message": "string", "position?": "integer",
+                             "reason": "string", "remedy?": "string", "step": "string"}]},
+  "Failure": {"exit_code": "integer", "reason?": "string", "step": "string", "task": "integer"},
+  "Health": {"status": "string"},
+  "Home": {"daemon_pid": "integer", "epoch": "integer", "home": "string", "last_event": "integer",
+           "notices": ["string"], "runner_pid": "integer", "socket": "string",
+           "unfinished": "boolean", "version": "string"},
+  "Importance": {"importance": [{"name": "string", "share": "number"}]},
+  "Job": {"cost?": "#Cost", "counts?": "#Counts", "ended_at?": "time", "exit_code?": "integer",
+          "first_event?": "integer", "first_failure?": "#Failure", "id": "string",
+          "message?": "string", "name?": "string", "owner?": "string", "priority?": "integer",
+          "progress?": "#Progress", "project?": "string", "queue?": "string", "reason?": "string",
+          "resource_version": "integer", "spec?": "#JobSpec", "started_at?": "time",
+          "status?": "string", "steps?": ["#Step"], "submitted_at?": "time", "tasks?": "integer",
+          "workdir?": "string"},
+  "JobPage": {"jobs": ["#Job"], "next_page_token?": "string"},
+  "Lease": {"actor?": "string", "lease?": "string"},
+  "LogLine": {"attempt": "integer", "bytes?": "string", "cursor?": "string", "job": "string",
+              "level": "string", "msg": "string", "rank": "integer", "step": "string",
+              "stream": "string", "task": "integer", "ts": "time"},
+  "MetricPage": {"next_page_token?": "string",
+                 "series": [{"bad_lines": "integer", "bad_records": "integer",
+                             "samples": [{"rank?": "integer", "step": "integer",
+                                          "values": "#Values"}],
+                             "step": "string", "task": "integer"}]},
+  "Move": {"from": "integer", "step": "integer"},
+  "Node": {"address": "string", "capacity": "#Resources", "id": "string", "incarnation": "string",
+           "instance?": "string", "lanes": "integer", "leaves_at?": "time", "pool": "string",
+           "price?": "number", "reason?": "string", "spot": "boolean", "spot_price?": "number",
+           "up": "boolean", "used": "#Resources"},
+  "NodeList": {"nodes": ["#Node"]},
+  "Preemption": {"away_ms": "integer", "node": "string", "notice_ms": "integer"},
+  "Problem": {"code": "string", "column?": "integer", "detail": "string", "field?": "string",
+              "file?": "string", "hint?": "string", "line?": "integer", "status": "integer",
+              "title": "string", "type": "string", "value?": "string"},
+  "Progress": {"eta_seconds?": "integer", "share": "number",
+               "steps": [{"eta_seconds?": "integer",
+                          "live": [{"metrics": "#Values", "step": "integer", "task": "integer"}],
+                          "name": "string", "share": "number"}]},
+  "Report": {"step": "integer", "values": "#Values"},
+  "Resources": {"accelerators": {"*": "integer"}, "memory": "integer", "milli_cpus": "integer"},
+  "Search": {"asked": "integer",
+             "best?": {"params": {"*": "string"}, "step": "integer", "trial": "integer",
+                       "values": "#Values"},
+             "objectives": [{"metric": "string", "mode": "string"}], "parked": "integer"},
+  "Step": {"cost?": "#Cost", "counts": "#Counts", "depends_on?": ["string"], "ended_at?": "time",
+           "lanes": "integer", "name": "string", "ranks": "integer", "reason?": "string",
+           "recent_ms?": "integer", "search?": "#Search", "started_at?": "time", "status": "string",
+           "tasks": "integer", "warned?": "integer", "warnings?": ["any"]},
+  "Stopping": {"stopping": "boolean"},
+  "Submission": {"owner?": "string", "secrets?": {"*": "string"}, "spec": "#JobSpec"},
+  "Task": {"attempts": "integer", "exit_code?": "integer", "index": "integer", "lane?": "integer",
+           "not_before?": "time", "params?": {"*": "string"}, "reason?": "string",
+           "report?": "#Report", "started_at?": "time", "status": "string", "step": "string",
+           "stopping?": "string"},
+  "TaskHistory": {"attempts": ["#Attempt"], "dropped?": "integer", "task": "#Task"},
+  "TaskPage": {"next_page_token?": "string", "tasks": ["#Task"]},
+  "Told": {"actor?": "string", "attempt?": "integer", "message?": "string", "metrics?": "#Values",
+           "state?": "string", "step?": "integer", "value?": "number|string",
+           "values?": ["number|string"]},
+  "Trial": {"attempt": "integer", "best": "boolean", "id": "string", "moves?": ["#Move"],
+            "params": {"*": "number|string"}, "reason?": "string", "reports?": ["#Report"],
+            "status": "string", "step": "string", "stop?": "boolean", "trial": "integer",
+            "values?": "#Values"},
+  "TrialPage": {"next_page_token?": "string", "trials": ["#Trial"]},
+  "Usage": {"tasks": [{"attempt": "integer", "cpus": "number|null", "gpu": "number|null",
+                       "gpu_memory": "integer|null", "memory": "integer|null", "nodes": ["string"],
+                       "processes": "integer", "status": "string", "step": "string",
+                       "task": "integer"}]},
+  "Values": {"*": "number|string"},
+  "Version": {"api": "string", "version": "string"}
+})json";
+
+Value with(std::string_view key, Value value) {
+  Value schema = Value::object();
+  schema.set(std::string(key), std::move(value));
+  return schema;
+}
+
+// "integer|null" as a list of types.
+Value types_of(std::string_view words) {
+  Value::List types;
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find('|'));
+    types.push_back(Value::text(std::string(word)));
+    words.remove_prefix(std::min(words.size(), word.size() + 1));
+  }
+  return types.size() == 1 ? types.front() : Value::list(std::move(types));
+}
+
+Value schema_of_word(const std::string& word) {
+  if (word == "any") return Value::object();
+  if (word.starts_with('#')) {
+    return with("$ref", Value::text("#/components/schemas/" + word.substr(1)));
+  }
+  if (word != "time") return with("type", types_of(word));
+  Value schema = with("type", Value::text("string"));
+  schema.set("format", Value::text("date-time"));
+  return schema;
+}
+
+Value expanded(const Value& shape);
+
+Value record_schema(const Value& shape) {
+  Value schema = with("type", Value::text("object"));
+  Value properties = Value::object();
+  Value::List required;
+  for (const auto& [key, member] : shape.as_object()) {
+    const bool optional = key.ends_with('?');
+    const std::string name = optional ? key.substr(0, key.size() - 1) : key;
+    properties.set(name, expanded(member));
+    if (!optional) required.push_back(Value::text(name));
+  }
+  schema.set("properties", std::move(properties));
+  if (!required.empty()) schema.set("required", Value::list(std::move(required)));
+  return schema;
+}
+
+Value expanded(const Value& shape) {
+  if (shape.is_text()) return schema_of_word(shape.as_text());
+  if (shape.is_list()) {
+    CHECK(shape.as_list().size() == 1, "a list has one kind of items");
+    Value schema = with("type", Value::text("array"));
+    schema.set("items", expanded(shape.as_list().front()));
+    return schema;
+  }
+  const Value* any = shape.find("*");
+  if (any == nullptr) return record_schema(shape);
+  Value schema = with("type", Value::text("object"));
+  schema.set("additionalProperties", expanded(*any));
+  return schema;
+}
+
+}  // namespace
+
+Value api_schemas() {
+  Value schemas = Value::object();
+  const Value shapes = MUST(json::parse(kShapes));
+  for (const auto& [name, shape] : shapes.as_object()) schemas.set(name, expanded(shape));
+  schemas.set("JobSpec", model::schema_of<model::JobSpec>());
+  return schemas;
+}
+
+}  // namespace runnel::control
