@@ -47,6 +47,7 @@ class Runnel:
         if code is not None:
             assert process.returncode == code, f"runnel {words}: {process.returncode}\n{out}\n{err}\n{self.daemon_log()}"
         self.err = err
+        self.code = process.returncode
         return out
 
     def json(self, *words, **options):

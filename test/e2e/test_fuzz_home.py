@@ -1,0 +1,189 @@
+"""Random damages to the files of a home that ended in order or was killed: nothing of a user's goes, nothing wrong is
+served, and what matters is named. RUNNEL_DAMAGES says how many; a failure names the seed that makes it again alone:
+RUNNEL_DAMAGE_SEED=17 pytest test/e2e/test_fuzz_home.py."""
+
+import fcntl
+import os
+import random
+import shutil
+import signal
+import tarfile
+
+import pytest
+
+DAMAGES = int(os.environ.get("RUNNEL_DAMAGES", "60"))
+ONE_SEED = os.environ.get("RUNNEL_DAMAGE_SEED")
+CHUNKS = 6
+SEEDS = [[int(ONE_SEED)]] if ONE_SEED else [range(chunk, DAMAGES, CHUNKS) for chunk in range(CHUNKS)]
+JOB = "name: {name}\nrun: |\n  echo weights of {name} > $RUNNEL_JOB_DIR/model.bin\n  echo {name} said so\n"
+LOG = ("log", "log-wal", "log-head")
+
+
+def kill(runnel):
+    for pid in runnel.pids():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    runnel.until(lambda: not runnel.pids() and lock_is_free(runnel))
+
+
+def lock_is_free(runnel):
+    """A killed process may keep its files a moment longer than its place in the list of processes."""
+    with open(runnel.home / "daemon.lock", "a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def ended(runnel, name):
+    job = runnel.up(JOB.format(name=name))
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    return job
+
+
+class Template:
+    """A home as it was left, to be unpacked again and again, with an older copy of its log."""
+
+    def __init__(self, runnel, killed):
+        self.file = runnel.work / f"killed-{killed}.tar"
+        self.older = runnel.work / f"older-{killed}"
+        self.jobs = {ended(runnel, "one"): "one"}
+        runnel.until(lambda: not runnel.pids(), timeout=60)
+        shutil.copy(runnel.home / "log", self.older)
+        self.jobs[ended(runnel, "two")] = "two"
+        runnel.run("delete", ended(runnel, "deleted"))
+        self.jobs[ended(runnel, "three")] = "three"
+        if killed:
+            kill(runnel)
+        else:
+            runnel.until(lambda: not runnel.pids(), timeout=60)
+        for name in ("daemon.sock", "runner/sock"):
+            (runnel.home / name).unlink(missing_ok=True)
+        with tarfile.open(self.file, "w") as tar:
+            tar.add(runnel.home, "home")
+        shutil.rmtree(runnel.home)
+
+    def unpack(self, runnel):
+        with tarfile.open(self.file) as tar:
+            tar.extractall(runnel.home.parent)
+
+
+class Damage:
+    def __init__(self, runnel, template, dice):
+        self.home = runnel.home
+        everything = sorted(path for path in self.home.rglob("*") if path.is_file() and path.name != "model.bin")
+        logs = [path for path in everything if path.name in LOG]
+        self.kind = dice.choice(["flip", "cut", "empty", "delete", "garble", "older", "no-wal"])
+        self.path = dice.choice(logs if dice.random() < 0.6 else everything)
+        if self.kind in ("older", "no-wal"):
+            self.path = self.home / "log"
+        getattr(self, self.kind.replace("-", "_"))(dice, template)
+
+    def __str__(self):
+        return f"{self.kind} of {self.path.relative_to(self.home)}"
+
+    def flip(self, dice, _):
+        data = bytearray(self.path.read_bytes())
+        for _ in range(dice.randint(1, 8) if data else 0):
+            data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+        self.path.write_bytes(data)
+
+    def cut(self, dice, _):
+        os.truncate(self.path, dice.randrange(self.path.stat().st_size + 1))
+
+    def empty(self, _dice, _):
+        os.truncate(self.path, 0)
+
+    def delete(self, _dice, _):
+        self.path.unlink()
+
+    def garble(self, dice, _):
+        data = bytearray(self.path.read_bytes())
+        at = dice.randrange(len(data) + 1)
+        data[at:at + dice.randint(1, 4096)] = dice.randbytes(min(dice.randint(1, 4096), len(data) - at + 1))
+        self.path.write_bytes(data)
+
+    def older(self, _dice, template):
+        shutil.copy(template.older, self.path)
+        (self.home / "log-wal").unlink(missing_ok=True)
+
+    def no_wal(self, _dice, _):
+        (self.home / "log-wal").unlink(missing_ok=True)
+
+
+def models(runnel):
+    return sorted(path.read_text() for path in runnel.home.rglob("model.bin"))
+
+
+def ask(runnel, *words):
+    """What a command says: its code, output, and words to a person. It never hangs and never dies of a signal."""
+    out = runnel.run(*words, code=None, timeout=90)
+    process_code = runnel.code
+    assert process_code in (0, 1, 2), f"{words}: {process_code} {runnel.err}"
+    if process_code != 0:
+        assert runnel.err.strip(), f"{words} fails without a word"
+    return process_code, out, runnel.err
+
+
+def check_answers(runnel, template, damage):
+    """Either all that is listed is true and whole, or the command says what is wrong and what to do."""
+    code, out, err = ask(runnel, "ps", "-a", "-o", "json")
+    if code != 0:
+        assert "fsck" in err or "version" in err, err
+        return False
+    listed = {job["id"]: (job["name"], job["status"]) for job in runnel.json("ps", "-a")["jobs"]}
+    assert listed == {job: (name, "SUCCEEDED") for job, name in template.jobs.items()}, "wrong jobs are listed"
+    for job, name in template.jobs.items():
+        code, out, err = ask(runnel, "logs", job)
+        output_itself = damage.path.parent.name == "logs"  # It carries no checksum.
+        assert out == f"{name} said so\n" or code != 0 or err.strip() or output_itself, f"logs say {out!r}"
+    return True
+
+
+def check_work(runnel):
+    code, out, _ = ask(runnel, "run", "--name", "new", "--", "sh", "-c",
+                       "echo weights of new > $RUNNEL_JOB_DIR/model.bin; echo new said so")
+    assert code != 0 or "new said so\n" in out, out
+    return code == 0
+
+
+def check_damage(runnel, template, seed):
+    dice = random.Random(seed)
+    template.unpack(runnel)
+    before = models(runnel)
+    damage = Damage(runnel, template, dice)
+    try:
+        answered = check_answers(runnel, template, damage)
+        new = ["weights of new\n"] if check_work(runnel) else []
+        assert answered == bool(new)
+        kill(runnel)
+        sound, _, _ = ask(runnel, "fsck")
+        assert answered or sound != 0, "fsck finds nothing wrong with what is refused"
+        assert models(runnel) == sorted(before + new), "files of a user's are gone"
+        if damage.path.name == "version" and not answered:
+            return  # Only its owner knows which build it was.
+        assert ask(runnel, "fsck", "--repair")[0] == 0, runnel.err
+        assert ask(runnel, "fsck")[0] == 0, "repaired and not sound"
+        assert ask(runnel, "ps", "-a")[0] == 0
+        new += ["weights of new\n"] if check_work(runnel) else ["no work after a repair"]
+        assert models(runnel) == sorted(before + new), "files of a user's are gone after the repair"
+    except AssertionError as error:
+        raise AssertionError(f"RUNNEL_DAMAGE_SEED={seed}: {damage}: {error}\n{runnel.daemon_log()}") from None
+    finally:
+        kill(runnel)
+        shutil.rmtree(runnel.home)
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=lambda seeds: f"from-{seeds[0]}")
+def test_no_damage_loses_a_users_files_or_goes_unnamed(runnel, seeds):
+    templates = {killed: Template(runnel, killed) for killed in {seed // CHUNKS % 2 == 1 for seed in seeds}}
+    failures = []
+    for seed in seeds:
+        try:
+            check_damage(runnel, templates[seed // CHUNKS % 2 == 1], seed)
+        except AssertionError as error:
+            failures.append(str(error))
+    assert not failures, f"{len(failures)} of {len(seeds)}:\n" + "\n".join(failures)
