@@ -21,22 +21,25 @@ const model::StepSpec& spec_at(const std::map<JobId, std::shared_ptr<const model
   return specs.at(job)->steps.at(static_cast<std::size_t>(step.value()));
 }
 
-// The nodes of lanes that were given tasks.
-std::set<NodeId> filled_by(const std::vector<model::Event>& events, const brain::State& state) {
-  std::set<NodeId> filled;
+// The nodes of lanes that were given tasks, and what a place of these takes.
+std::map<NodeId, model::Resources> filled_by(const std::vector<model::Event>& events,
+                                             const brain::State& state) {
+  std::map<NodeId, model::Resources> filled;
   for (const model::Event& event : events) {
     const auto* extended = std::get_if<model::LaneExtended>(&event);
     if (extended == nullptr) continue;
     const auto lane = state.lanes.find(extended->lane);
     if (lane == state.lanes.end()) continue;
-    for (const model::Place& place : lane->second.places) filled.insert(place.node);
+    for (const model::Place& place : lane->second.places) {
+      filled[place.node].add(lane->second.per_place);
+    }
   }
   return filled;
 }
 
 // What is begun has room. What was there may be more than a node has that came back smaller.
 std::string check_capacity(const std::vector<model::Event>& events, const brain::State& state) {
-  const std::set<NodeId> filled = filled_by(events, state);
+  const std::map<NodeId, model::Resources> filled = filled_by(events, state);
   if (filled.empty()) return "";
   std::map<NodeId, model::Resources> used;
   for (const auto& [id, lane] : state.lanes) {
@@ -45,7 +48,13 @@ std::string check_capacity(const std::vector<model::Event>& events, const brain:
     }
   }
   for (const auto& [id, node] : state.nodes) {
-    if (filled.contains(id) && !used[id].fits_in(node.info.capacity)) {
+    const auto begun = filled.find(id);
+    if (begun == filled.end()) continue;
+    // A device too many is no matter of what asks for none.
+    std::erase_if(used[id].accelerators, [&](const auto& kind) {
+      return !begun->second.accelerators.contains(kind.first);
+    });
+    if (!used[id].fits_in(node.info.capacity)) {
       return "node " + id.str() + " is over its capacity: " + used[id].describe();
     }
   }
