@@ -46,6 +46,9 @@ TEST(DetachedEnvironment, DoesNotBelongToATask) {
 }
 
 TEST(DetachedEnvironment, HasNothingOfTheShellBeyondTheListedNames) {
+  EXPECT_EQ(detached_environment({"XDG_CONFIG_HOME=/c"}),
+            (Texts{"XDG_CONFIG_HOME=/c", "RUNNEL_ATTEMPT_KEY=detached"}))
+      << "prices are found there";
   EXPECT_EQ(detached_environment({"PATH=/bin", "HF_TOKEN=secret", "LD_LIBRARY_PATH=/lib", "SHLVL=1",
                                   "AWS_SECRET_ACCESS_KEY=secret", "LD_LIBRARY_PATHS=x", "odd"}),
             (Texts{"PATH=/bin", "LD_LIBRARY_PATH=/lib", "RUNNEL_ATTEMPT_KEY=detached"}));
