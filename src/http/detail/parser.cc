@@ -104,6 +104,16 @@ void RequestParser::restart() {
 
 RequestParser::~RequestParser() = default;
 
+namespace {
+
+// The first line ends with a line feed alone, which the reader takes for a part of the version.
+bool ends_without_return(std::string_view head) {
+  const std::size_t end = head.find('\n');
+  return end != head.npos && !head.substr(0, end).ends_with('\r');
+}
+
+}  // namespace
+
 Error RequestParser::reject(int status, std::string why) {
   failure_status_ = status;
   return Error(Errc::kInvalid, std::move(why));
@@ -122,6 +132,9 @@ Result<std::size_t> RequestParser::feed(std::string_view bytes) {
   }
   if (error == beast::error::header_limit) {
     return reject(431, "the header is larger than " + to_string(limits_.header_max));
+  }
+  if (error == beast::error::bad_version && ends_without_return(bytes)) {
+    return reject(400, "a line of the header does not end with CR LF");
   }
   if (error == beast::error::bad_version) return reject(505, "only HTTP/1.0 and 1.1 are spoken");
   if (error) return reject(400, "this is not HTTP: " + error.message());

@@ -94,6 +94,8 @@ TEST(RequestParser, RefusesWhatIsWrongWithTheRightStatus) {
   EXPECT_EQ(failure_of("BREW / HTTP/1.1\r\nHost: h\r\n\r\n"), 501);
   EXPECT_EQ(failure_of("TRACE / HTTP/1.1\r\nHost: h\r\n\r\n"), 501);
   EXPECT_EQ(failure_of("GET / HTTP/2.0\r\nHost: h\r\n\r\n"), 505);
+  EXPECT_EQ(failure_of("GET / HTTP/1.1\nHost: h\n\n"), 400);
+  EXPECT_EQ(failure_of("GET / HTTP/1.1\n\n"), 400);
   EXPECT_EQ(failure_of("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n"), 400);
   EXPECT_EQ(failure_of("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n"), 400);
 }
