@@ -141,7 +141,11 @@ Result<void> TaskFolders::make_ready(std::uint32_t slot, const std::string& chec
   if (ready != ready_.end()) ready_.erase(ready);
   const std::string folder = lane_path(slot);
   std::string path = folder + "/" + checkpoint_dir;
-  if (as_wanted || env::exists(path)) return {};
+  if (as_wanted) return {};
+  // A link that a task put in their place leads elsewhere; a folder is not unlinked.
+  ::unlink((job_ + "/lanes").c_str());
+  ::unlink(folder.c_str());
+  if (env::exists(path)) return {};
   // Another step used another name for its checkpoints.
   remove_empty(folder);
   TRY(make_folders(path));

@@ -135,6 +135,17 @@ TEST_F(FoldersTest, ALinkInTheLanesPlaceIsNotFollowed) {
   EXPECT_TRUE(fs::is_directory(home_.path() + "/data/tree/empty"));
 }
 
+TEST_F(FoldersTest, NoFolderIsMadeWhereATaskLinkedTo) {
+  fs::create_directories(home_.path() + "/data");
+  fs::create_directories(job());
+  fs::create_directory_symlink(home_.path() + "/data", job() + "/lanes");
+  EXPECT_TRUE(fs::is_directory(take(attempt_in_step_3(1)).checkpoint));
+  EXPECT_TRUE(fs::is_empty(home_.path() + "/data"));
+  fs::create_directory_symlink(home_.path() + "/data", job() + "/lanes/0");
+  EXPECT_FALSE(fs::is_symlink(take(attempt_in_step_3(2)).path));
+  EXPECT_TRUE(fs::is_empty(home_.path() + "/data"));
+}
+
 TEST_F(FoldersTest, ADeepTreeIsKept) {
   std::string deep = take(attempt_in_step_3(1)).path;
   for (int i = 0; i < 100; ++i) deep += "/d";
