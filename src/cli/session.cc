@@ -7,6 +7,7 @@
 #include "cli/pause.h"
 #include "env/clock.h"
 #include "env/file_lock.h"
+#include "env/file_system.h"
 #include "env/files.h"
 #include "env/process.h"
 
@@ -22,6 +23,17 @@ http::ClientOptions quick() {
   http::ClientOptions options;
   options.silence_max = Duration::minutes(2);  // A frozen daemon thaws; a dead one is told at once.
   return options;
+}
+
+// What has no room cannot say so in a file: its log is as empty as its word.
+Result<void> refuse_full_disk(const Home& home) {
+  constexpr Bytes kNeeded = Bytes::mebi(1);
+  const Result<Bytes> space = env::free_space(home.root);
+  if (!space.ok() || *space >= kNeeded) return {};
+  return Error(Errc::kFull, "the disk of the home is full: " + human(*space) +
+                                " are free, and the home daemon needs " + human(kNeeded))
+      .with_value(home.root)
+      .with_hint("free some space; nothing of the home is lost, and work goes on then");
 }
 
 }  // namespace
@@ -53,6 +65,7 @@ Result<void> Session::look_for_failure(std::int64_t pid) const {
       return http::error_of(http::Response{.status = 500, .headers = {}, .body = why});
   }
   if (runs || !env::FileLock::acquire(home_.lock()).ok()) return {};
+  TRY(refuse_full_disk(home_));
   return Error(Errc::kUnavailable, "the home daemon ended as soon as it was started")
       .with_value(home_.root)
       .with_hint("see " + home_.daemon_log());
