@@ -1,7 +1,9 @@
 #include "agent/attempt_metrics.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "agent/even_samples.h"
 #include "agent/log_index.h"
 #include "agent/runner/folders.h"
 #include "base/check.h"
@@ -64,12 +66,16 @@ std::vector<model::MetricSample> AttemptMetrics::look() {
 }
 
 std::vector<model::MetricSample> AttemptMetrics::finish() {
-  std::vector<model::MetricSample> samples = file_.read_to_end();
-  if (!plan_) return samples;
-  if (output_) output_->finish(samples);
-  while (events_ && events_->read(samples)) {
-  }
-  return chosen(std::move(samples));
+  EvenSamples rest;
+  const auto take = [this, &rest](std::vector<model::MetricSample> samples) {
+    rest.take(plan_ ? chosen(std::move(samples)) : std::move(samples));
+  };
+  file_.skip_to_last();
+  file_.read_to_end(take);
+  if (output_) output_->finish(take);
+  std::vector<model::MetricSample> samples;
+  while (events_ && events_->read(samples)) take(std::exchange(samples, {}));
+  return std::move(rest).finish();
 }
 
 std::optional<model::MetricSample> AttemptMetrics::latest() const {

@@ -37,7 +37,8 @@ class LatestMetrics {
 // What one trial reports on its way: its file, and what its step's plan adds.
 //
 // Contract: look() yields what is new; with a plan only samples that hold an objective, since a
-//           search looks at no other. finish() yields the rest when the attempt has ended; then
+//           search looks at no other. finish() yields the rest when the attempt has ended, of many
+//           some that are evenly spaced, and of a file that is far behind only its end; then
 //           latest() has all that it said last. Event files are looked at every kEventsEvery looks.
 // Threads:  blocking; one at a time.
 class AttemptMetrics {

@@ -62,9 +62,15 @@ HealthWatch::Found HealthWatch::end(const model::AttemptRef& ref, std::int32_t r
   const auto attempt = attempts_.find(ref);
   if (attempt == attempts_.end()) return found;
   MetricsFile& metrics = attempt->second.metrics;
-  const bool last = attempt->second.ranks.size() == 1;
-  take_samples(ref, attempt->second, last ? metrics.read_to_end() : metrics.read_whole_lines(),
-               found);
+  const auto take = [&](const std::vector<MetricSample>& samples) {
+    take_samples(ref, attempt->second, samples, found);
+  };
+  metrics.skip_to_last();
+  if (attempt->second.ranks.size() == 1) {
+    metrics.read_to_end(take);
+  } else {
+    metrics.read_whole_lines(take);
+  }
   attempt->second.ranks.erase(rank);
   if (attempt->second.ranks.empty()) forget(ref);
   return found;

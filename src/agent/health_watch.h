@@ -33,7 +33,8 @@ namespace runnel::agent {
 //           read; of a later attempt that began before us, neither is what it had written by then.
 // Threads:  the loop's only.
 // Lifetime: run() is spawned once, in a gate that is closed before destruction.
-// Limits:   one look per kEvery; per look 1 MiB of an attempt's metrics, and what RankOutputs says.
+// Limits:   one look per kEvery; per look 256 KiB of an attempt's metrics, and what RankOutputs
+// says.
 //           Behind that nobody is called silent.
 class HealthWatch {
  public:

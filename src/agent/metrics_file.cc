@@ -118,17 +118,30 @@ std::vector<MetricSample> MetricsFile::read() {
   return samples;
 }
 
-std::vector<MetricSample> MetricsFile::read_whole_lines() {
-  std::vector<MetricSample> samples;
-  while (fill()) take_lines(samples);
-  return samples;
+void MetricsFile::skip_to_last() {
+  struct stat info = {};
+  if (::stat(path_.c_str(), &info) != 0 || info.st_size - offset_ <= kLastBytesMax) return;
+  offset_ = info.st_size - kLastBytesMax;
+  pending_.clear();
+  skipping_ = true;  // Where it lands a line has begun.
 }
 
-std::vector<MetricSample> MetricsFile::read_to_end() {
-  std::vector<MetricSample> samples = read_whole_lines();
-  if (!pending_.empty() && !skipping_) take_line(pending_, samples);
+void MetricsFile::read_whole_lines(const Take& take) {
+  struct stat info = {};
+  if (::stat(path_.c_str(), &info) != 0) return;
+  while (offset_ < info.st_size && fill()) {
+    std::vector<MetricSample> samples;
+    take_lines(samples);
+    take(std::move(samples));
+  }
+}
+
+void MetricsFile::read_to_end(const Take& take) {
+  read_whole_lines(take);
+  std::vector<MetricSample> last;
+  if (!pending_.empty() && !skipping_) take_line(pending_, last);
   pending_.clear();
-  return samples;
+  take(std::move(last));
 }
 
 void MetricsFile::take_lines(std::vector<MetricSample>& samples) {

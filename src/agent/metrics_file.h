@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -32,7 +33,8 @@ Result<MetricSample> parse_metric_line(std::string_view line, std::int64_t next_
 class MetricsFile {
  public:
   static constexpr std::size_t kLineBytesMax = std::size_t{64} << 10;
-  static constexpr std::size_t kReadBytesMax = std::size_t{1} << 20;  // In one call.
+  static constexpr std::size_t kReadBytesMax = std::size_t{256} << 10;  // In one call.
+  static constexpr std::int64_t kLastBytesMax = std::int64_t{4} << 20;
   static constexpr std::size_t kNamesMax = 1'000;
 
   enum class Ranks : std::uint8_t { kFirst, kAll };
@@ -44,10 +46,15 @@ class MetricsFile {
 
   // What was added since the last call, at most kReadBytesMax of it.
   std::vector<MetricSample> read();
-  // The same to the file's end, while others may still write to it.
-  std::vector<MetricSample> read_whole_lines();
+  // The same to where the file ends now, in pieces of kReadBytesMax: their samples take many times
+  // the memory of their text, and the file may be of any size.
+  using Take = std::function<void(std::vector<MetricSample>)>;
+  void read_whole_lines(const Take& take);
   // And its last line, whether it is ended or not.
-  std::vector<MetricSample> read_to_end();
+  void read_to_end(const Take& take);
+  // Passes over what is unread and lies more than kLastBytesMax before the end. Lines without a
+  // step are counted on from the last one that was read.
+  void skip_to_last();
 
   // The step of the last line, and the last value of every metric.
   MetricSample latest() const;

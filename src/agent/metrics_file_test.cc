@@ -47,6 +47,14 @@ class MetricsFileTest : public ::testing::Test {
  protected:
   void write(std::string_view text) { MUST(env::append_file(path_, text)); }
 
+  std::vector<MetricSample> rest() {
+    std::vector<MetricSample> all;
+    file_.read_to_end([&all](std::vector<MetricSample> samples) {
+      all.insert(all.end(), samples.begin(), samples.end());
+    });
+    return all;
+  }
+
   env::testing::TemporaryDirectory folder_;
   const std::string path_ = folder_.path() + "/metrics.jsonl";
   MetricsFile file_{path_};
@@ -92,12 +100,12 @@ TEST_F(MetricsFileTest, ReadsEachWholeLineOnce) {
 
 TEST_F(MetricsFileTest, ReadsALastLineWithoutItsEnd) {
   write("{\"loss\": 3}\n{\"loss\": 2}");
-  EXPECT_EQ(file_.read_to_end().size(), 2U);
+  EXPECT_EQ(rest().size(), 2U);
 }
 
 TEST_F(MetricsFileTest, KnowsTheLastValueOfEveryMetric) {
   write("{\"step\": 1, \"loss\": 3}\n{\"step\": 2, \"accuracy\": 0.5}\n");
-  (void)file_.read_to_end();
+  (void)rest();
   EXPECT_EQ(file_.latest(), (MetricSample{2, {{"accuracy", "0.5"}, {"loss", "3"}}}));
 }
 
@@ -105,15 +113,40 @@ TEST_F(MetricsFileTest, PassesOverALineThatIsTooLong) {
   write("{\"loss\": 1}\n{\"note\": \"" + std::string(std::size_t{1} << 20, 'x') +
         "\"}\n{\"loss\": 2}\n");
   std::size_t samples = 0;
-  for (int look = 0; look < 4; ++look) samples += file_.read().size();
+  for (int look = 0; look < 8; ++look) samples += file_.read().size();
   EXPECT_EQ(samples, 2U);
   EXPECT_EQ(file_.bad_lines(), 1);
   EXPECT_EQ(file_.latest().values, (Values{{"loss", "2"}}));
 }
 
+TEST_F(MetricsFileTest, AFileOfAnySizeComesInPieces) {
+  std::string lines;
+  while (lines.size() < 4 * MetricsFile::kReadBytesMax) lines += "{\"m\":1}\n";
+  write(lines);
+  std::size_t pieces = 0;
+  std::size_t samples = 0;
+  file_.read_to_end([&](const std::vector<MetricSample>& piece) {
+    ++pieces;
+    samples += piece.size();
+    EXPECT_LE(piece.size(), MetricsFile::kReadBytesMax / 8);
+  });
+  EXPECT_GE(pieces, 4U);
+  EXPECT_EQ(samples, lines.size() / 8);
+}
+
+TEST_F(MetricsFileTest, OfALongOneTheEndCanBeReadAlone) {
+  write("{\"early\":1}\n{\"step\":7,\"loss\":9}\n");
+  EXPECT_EQ(file_.read().size(), 2U);
+  write(std::string(static_cast<std::size_t>(MetricsFile::kLastBytesMax), 'x') +
+        "\n{\"step\":8,\"loss\":2}");
+  file_.skip_to_last();
+  EXPECT_EQ(rest(), (std::vector<MetricSample>{{8, {{"loss", "2"}}}}));
+  EXPECT_EQ(file_.latest(), (MetricSample{8, {{"early", "1"}, {"loss", "2"}}}));
+}
+
 TEST_F(MetricsFileTest, CountsLinesThatAreNone) {
   write("loss=3\n\n{\"loss\": 1}\n");
-  EXPECT_EQ(file_.read_to_end().size(), 1U);
+  EXPECT_EQ(rest().size(), 1U);
   EXPECT_EQ(file_.bad_lines(), 1);
 }
 

@@ -125,7 +125,9 @@ class SeriesReader {
 
   void read_file() {
     MetricsFile file(metrics_path(folder_));
-    keeper_.take(kFile, file.read_to_end());
+    file.read_to_end([this](std::vector<model::MetricSample> samples) {
+      keeper_.take(kFile, std::move(samples));
+    });
     series_.bad_lines = file.bad_lines();
     const Result<env::FileInfo> info = env::file_info(metrics_path(folder_));
     if (info.ok()) series_.reported_at = info->modified;

@@ -97,12 +97,13 @@ void FollowedOutput::look(std::vector<model::MetricSample>& samples) {
   metrics_.read(samples, [this] { take_records(); });
 }
 
-void FollowedOutput::finish(std::vector<model::MetricSample>& samples) {
+void FollowedOutput::finish(const std::function<void(std::vector<model::MetricSample>)>& take) {
   take_records();
   metrics_.skip_to_last();
-  while (metrics_.read(samples) > 0) {
-  }
+  std::vector<model::MetricSample> samples;
+  while (metrics_.read(samples) > 0) take(std::exchange(samples, {}));
   metrics_.end(samples);
+  take(std::move(samples));
 }
 
 void FollowedOutput::take_records() {

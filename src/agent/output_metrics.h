@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -68,7 +69,8 @@ class FollowedOutput {
                  std::int64_t from);
 
   void look(std::vector<model::MetricSample>& samples);
-  void finish(std::vector<model::MetricSample>& samples);
+  // In pieces, each given to `take`.
+  void finish(const std::function<void(std::vector<model::MetricSample>)>& take);
 
  private:
   void take_records();

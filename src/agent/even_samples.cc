@@ -1,0 +1,49 @@
+#include "agent/even_samples.h"
+
+#include <string>
+#include <utility>
+
+namespace runnel::agent {
+namespace {
+
+std::size_t bytes_of_sample(const model::MetricSample& sample) {
+  std::size_t bytes = sizeof sample;
+  for (const auto& [name, value] : sample.values) {
+    bytes += 2 * sizeof(std::string) + name.size() + value.size();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void EvenSamples::take(std::vector<model::MetricSample> samples) {
+  for (model::MetricSample& sample : samples) add(std::move(sample));
+}
+
+void EvenSamples::add(model::MetricSample sample) {
+  if (last_is_extra_) {
+    bytes_ -= bytes_of_sample(kept_.back());
+    kept_.pop_back();
+  }
+  last_is_extra_ = count_++ % every_ != 0;
+  bytes_ += bytes_of_sample(sample);
+  kept_.push_back(std::move(sample));
+  while (kept_.size() >= 2 * kSamplesMax || (bytes_ > kBytesMax && kept_.size() > 2)) halve();
+}
+
+void EvenSamples::halve() {
+  std::vector<model::MetricSample> kept;
+  for (std::size_t i = 0; i < kept_.size(); i += 2) kept.push_back(std::move(kept_[i]));
+  // What was extra is so still, unless it stands where one is kept anyway.
+  const bool last_is_left = kept_.size() % 2 == 0;
+  if (last_is_left) kept.push_back(std::move(kept_.back()));
+  last_is_extra_ = last_is_left || last_is_extra_;
+  kept_ = std::move(kept);
+  every_ *= 2;
+  bytes_ = 0;
+  for (const model::MetricSample& sample : kept_) bytes_ += bytes_of_sample(sample);
+}
+
+std::vector<model::MetricSample> EvenSamples::finish() && { return std::move(kept_); }
+
+}  // namespace runnel::agent
