@@ -117,10 +117,11 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
       options_(std::move(options)),
       events_(std::move(events)),
       inherited_(inherited_by_tasks(options_)),
-      runner_(loop, {.home = options_.home,
-                     .epoch = options_.epoch,
-                     .command = options_.runner_command,
-                     .environment = detached_environment(options_.environment)}),
+      runner_(loop, clock,
+              {.home = options_.home,
+               .epoch = options_.epoch,
+               .command = options_.runner_command,
+               .environment = detached_environment(options_.environment)}),
       watch_(loop, clock, options_.home),
       reader_(options_.home),
       reads_(loop, clock),
@@ -147,16 +148,26 @@ Async<void> Agent::start() {
   removals_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-removals"}));
   Result<void> reading = co_await metrics_.start();
   CO_TRY(std::move(reading));
-  Result<void> met = co_await meet_runner();
-  CO_TRY(std::move(met));
   CO_TRY(loop_.spawn(gate_, keep_runner()));
   CO_TRY(loop_.spawn(gate_, watch_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, watch_.run_polling(gate_.token())));
   CO_TRY(loop_.spawn(gate_, metrics_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, health_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, drop_quiet_logs(gate_.token())));
-  Result<void> joined = co_await joined_.wait(gate_.token());
-  co_return joined;
+  co_return co_await first_meeting();
+}
+
+// A runner that does not answer keeps nobody from being answered.
+Async<void> Agent::first_meeting() {
+  const Duration until = clock_.boot() + options_.meet_max;
+  while (!joined_once_ && !refused_) {
+    const Duration left = until - clock_.boot();
+    if (left <= Duration()) co_return {};
+    Result<async::Wake> woken = co_await joined_.wait_for(left, gate_.token());
+    CO_TRY(std::move(woken));
+  }
+  if (refused_) co_return *refused_;
+  co_return {};
 }
 
 Async<void> Agent::stop() {
@@ -197,6 +208,8 @@ Async<void> Agent::keep_runner() {
     Result<void> met = co_await meet_runner();
     CO_TRY(stop.check());
     if (met.ok()) continue;
+    if (!joined_once_ && met.error().code != Errc::kTimeout) refused_ = met.error();
+    joined_.notify_all();
     events_.on_runner_lost(met.error().to_string());
     Result<void> slept = co_await loop_.sleep(kReconnectAfter, stop);
     CO_TRY(std::move(slept));
@@ -264,7 +277,8 @@ void Agent::finish_inventory() {
   for (auto& [node, inventory] : std::exchange(inventory_, {})) {
     events_.on_join(std::move(inventory));
   }
-  joined_.open();
+  joined_once_ = true;
+  joined_.notify_all();
   (void)loop_.spawn(gate_, sweep());
 }
 

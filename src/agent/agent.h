@@ -44,6 +44,8 @@ struct AgentOptions {
   std::vector<std::string> runner_command;
   std::string
       api;  // RUNNEL_API: where a task finds the service, "unix:/home/me/.runnel/daemon.sock"
+  // start() returns after this though no runner has answered: whoever asks must be told so.
+  Duration meet_max = Duration::seconds(30);
   // This process's environment, "NAME=value": what tasks inherit of it, inheritable() says.
   std::vector<std::string> environment;
 };
@@ -98,7 +100,8 @@ class Agent {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Returns when the runner has been found or started and on_join has told of each node.
+  // Returns when the runner has been found or started and on_join has told of each node, or after
+  // meet_max: then on_join follows.
   Async<void> start();
   Async<void> stop();
   Result<void> apply(const model::NodeOrders& orders);
@@ -112,6 +115,8 @@ class Agent {
   Async<std::vector<model::TaskUsage>> read_usage(JobId job, Duration window);
 
   std::int64_t runner_pid() const { return runner_pid_; }
+  // A runner that does not answer. It is left alone: its attempts live, and it may go on.
+  std::optional<RunnerSilence> runner_silence() const { return runner_.silence(); }
   const Incarnation& incarnation() const { return incarnation_; }
   // A sentence when the runner had something to tell at its start.
   const std::string& runner_notice() const { return runner_notice_; }
@@ -127,6 +132,7 @@ class Agent {
     std::vector<std::int32_t> ended;  // Of its ranks, while others go on.
   };
 
+  Async<void> first_meeting();
   Async<void> meet_runner();
   Async<void> keep_runner();
   Async<void> take_message(Message message);
@@ -198,7 +204,9 @@ class Agent {
   std::string files_notice_;      // About what was set aside.
   bool ready_ = false;            // The inventory has been told.
   std::int64_t inventories_ = 0;  // That began.
-  async::Latch joined_;           // It has been told once.
+  bool joined_once_ = false;      // It has been told once.
+  std::optional<Error> refused_;  // By the first runner that was met.
+  async::Notifier joined_;
   std::map<AttemptOnNode, Known> known_;
   std::deque<PlaceStart> waiting_;
   // Whose files are made ready before they wait.

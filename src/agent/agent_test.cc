@@ -162,6 +162,24 @@ TEST_F(AgentTest, StartsARunnerAndRunsAnAttempt) {
   EXPECT_EQ(text_of(control, all()), "UTC---job\n");
 }
 
+TEST_F(AgentTest, TellsOfARunnerThatDoesNotAnswerAndOfNoneWhenItDoesAgain) {
+  AgentHarness harness(home_.path());
+  ASSERT_TRUE(harness.started.ok());
+  const auto runner = static_cast<pid_t>(harness.agent().runner_pid());
+  MUST(harness.start(order_of("echo once >> $RUNNEL_JOB_DIR/runs")));
+  const model::AttemptRef first = order_of("").attempt;
+  EXPECT_EQ(harness.end_of(first).code, 0);
+  ASSERT_EQ(::kill(runner, SIGSTOP), 0);
+  EXPECT_TRUE(harness.wait([&] { return harness.agent().runner_silence().has_value(); }));
+  EXPECT_EQ(harness.agent().runner_silence()->pid, runner);
+  MUST(harness.start(order_of("echo once >> $RUNNEL_JOB_DIR/runs", 1)));
+  ASSERT_EQ(::kill(runner, SIGCONT), 0);
+  EXPECT_EQ(harness.end_of(order_of("", 1).attempt).code, 0);
+  EXPECT_TRUE(harness.wait([&] { return !harness.agent().runner_silence().has_value(); }));
+  EXPECT_EQ(harness.joins.size(), 1U);  // The connection was never given up.
+  EXPECT_EQ(testing::read_text(home_.path() + "/jobs/job/shared/runs"), "once\nonce\n");
+}
+
 TEST_F(AgentTest, TellsWhatATrialReportedBeforeItsEnd) {
   AgentHarness control(home_.path());
   ASSERT_TRUE(control.started.ok());

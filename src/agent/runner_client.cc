@@ -1,5 +1,7 @@
 #include "agent/runner_client.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -13,18 +15,44 @@
 
 namespace runnel::agent {
 
-RunnerClient::RunnerClient(async::EventLoop& loop, RunnerClientOptions options)
-    : loop_(loop), options_(std::move(options)), has_output_(loop) {
+namespace {
+
+// No runner speaks it: each refuses who greets so at once, of whatever build it is, and keeps its
+// agent.
+constexpr std::uint32_t kNoVersion = 0;
+
+// Who listens at the other end; 0 when the kernel cannot tell.
+std::int64_t peer_of(const async::UniqueFd& socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  const bool told = ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+  return told ? peer.pid : 0;
+}
+
+}  // namespace
+
+RunnerClient::RunnerClient(async::EventLoop& loop, env::Clock& clock, RunnerClientOptions options)
+    : loop_(loop), clock_(clock), options_(std::move(options)), has_output_(loop) {
   CHECK(!options_.command.empty(), "nobody said how a runner is started");
 }
 
-Result<void> RunnerClient::start_runner() const {
+std::optional<RunnerSilence> RunnerClient::silence() const {
+  if (!question_ || clock_.boot() - question_->boot < options_.silence_max) return std::nullopt;
+  return RunnerSilence{pid_, question_->asked_at};
+}
+
+// One that waits for its answer already is not asked anew.
+void RunnerClient::begin_question() {
+  if (!question_) question_ = Question{clock_.boot(), clock_.wall()};
+}
+
+Result<void> RunnerClient::start_runner() {
   TRY(env::make_directories(runner_folder(options_.home), env::Access::kOwner));
   env::DetachedProcess process;
   process.argv = options_.command;
   process.environment = options_.environment;
   process.log_file = runner_log_file(options_.home);
-  TRY(env::spawn_detached(process));
+  pid_ = TRY(env::spawn_detached(process));
   return {};
 }
 
@@ -52,14 +80,18 @@ Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
 // A runner that ends closes its listener last: one that was reached may not answer any more.
 Async<Welcome> RunnerClient::connect(async::StopToken stop) {
   CHECK(!connected_, "a runner's client connects twice");
+  begin_question();
   for (int meetings = 1;; ++meetings) {
     Result<async::UniqueFd> reached = co_await reach(stop);
-    stream_.emplace(loop_, CO_TRY(std::move(reached)));
+    async::UniqueFd socket = CO_TRY(std::move(reached));
+    pid_ = peer_of(socket);
+    stream_.emplace(loop_, std::move(socket));
     in_.clear();
     out_.clear();
     taken_ = 0;
     Result<Welcome> welcome = co_await greet(stop);
     connected_ = welcome.ok();
+    if (connected_) question_.reset();
     if (connected_) co_return welcome;
     stream_.reset();
     const bool ended = welcome.error().code == Errc::kUnavailable;
@@ -69,8 +101,24 @@ Async<Welcome> RunnerClient::connect(async::StopToken stop) {
   }
 }
 
+// One that was stopped accepts nobody: whoever waits for it lets go after a while, and comes again.
 Async<Welcome> RunnerClient::greet(async::StopToken stop) {
   const async::StopCallback interrupt(stop, [this] { stream_->interrupt(); });
+  bool late = false;
+  async::Timer limit(loop_);
+  limit.start(options_.welcome_max, [this, &late] {
+    late = true;
+    stream_->interrupt();
+  });
+  Result<Welcome> welcome = co_await read_welcome();
+  if (!welcome.ok() && late) {
+    co_return Error(Errc::kTimeout,
+                    "the runner did not say welcome within " + human(options_.welcome_max));
+  }
+  co_return welcome;
+}
+
+Async<Welcome> RunnerClient::read_welcome() {
   std::string hello;
   encode_frame(Hello{kRunnerProtocolVersion, options_.epoch}, hello);
   Result<void> written = co_await stream_->write_all(hello);
@@ -112,11 +160,12 @@ Result<std::optional<Message>> RunnerClient::take_message() {
 
 Async<void> RunnerClient::serve(async::StopToken stop, OnMessage on_message) {
   CHECK(connected_, "serve() needs a connection");
-  std::vector<async::Stoppable<void>> both;
-  both.emplace_back(
+  std::vector<async::Stoppable<void>> all;
+  all.emplace_back(
       [this, on_message](async::StopToken token) { return read_all(token, on_message); });
-  both.emplace_back([this](async::StopToken token) { return write_all(token); });
-  Result<async::Raced<void>> raced = co_await async::race<void>(loop_, std::move(both), stop);
+  all.emplace_back([this](async::StopToken token) { return write_all(token); });
+  all.emplace_back([this](async::StopToken token) { return keep_asking(token); });
+  Result<async::Raced<void>> raced = co_await async::race<void>(loop_, std::move(all), stop);
   connected_ = false;
   stream_.reset();
   async::Raced<void> ended = CO_TRY(std::move(raced));
@@ -148,6 +197,35 @@ Async<void> RunnerClient::write_all(async::StopToken stop) {
     Result<void> written = co_await stream_->write_all(batch);
     CO_TRY(std::move(written));
   }
+}
+
+// Its agent's connection may be quiet for hours: whether it lives is asked beside it.
+Async<void> RunnerClient::keep_asking(async::StopToken stop) {
+  for (;;) {
+    Result<void> slept = co_await loop_.sleep(kAskEvery, stop);
+    CO_TRY(std::move(slept));
+    Result<async::UniqueFd> socket = async::connect_unix(runner_socket(options_.home));
+    // Nobody listens any more: it is ending, and then its connection ends, too.
+    if (!socket.ok() && socket.error().code == Errc::kUnavailable) continue;
+    begin_question();
+    if (!socket.ok()) continue;
+    const Result<void> answered = co_await ask(std::move(*socket), stop);
+    CO_TRY(stop.check());
+    if (answered.ok()) question_.reset();
+  }
+}
+
+Async<void> RunnerClient::ask(async::UniqueFd socket, async::StopToken stop) {
+  async::Stream stream(loop_, std::move(socket));
+  const async::StopCallback interrupt(stop, [&stream] { stream.interrupt(); });
+  std::string hello;
+  encode_frame(Hello{kNoVersion, options_.epoch}, hello);
+  Result<void> written = co_await stream.write_all(hello);
+  CO_TRY(std::move(written));
+  std::array<char, 1'024> refusal;
+  Result<std::size_t> read = co_await stream.read_some(refusal);
+  CO_TRY(std::move(read));
+  co_return {};
 }
 
 void RunnerClient::send(const Message& message) {

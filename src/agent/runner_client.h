@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agent/runner/message.h"
+#include "agent/runner_silence.h"
 #include "async/async.h"
 #include "async/event.h"
 #include "async/event_loop.h"
@@ -15,6 +16,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "env/clock.h"
 
 namespace runnel::agent {
 
@@ -24,6 +26,8 @@ struct RunnerClientOptions {
   std::vector<std::string> command;      // Starts a runner: argv, argv[0] is the path of the file.
   std::vector<std::string> environment;  // Of the runner itself, "NAME=value".
   Duration connect_max = Duration::seconds(30);
+  Duration welcome_max = Duration::seconds(30);  // Then it is greeted anew.
+  Duration silence_max = Duration::seconds(3);
 };
 
 // The agent's end of the runner's socket: finds the runner, or starts one, and passes messages.
@@ -31,7 +35,9 @@ struct RunnerClientOptions {
 // Contract: connect() returns with the runner's Welcome (where the one it reached is just ending,
 //           of the next), and then serve() hands each message to `on_message` until the connection
 //           ends, which is its error. send() collects; what it took leaves in one write at the next
-//           turn of the loop. After an end, connect() may be called again.
+//           turn of the loop. After an end, connect() may be called again. silence() tells of a
+//           runner that has not answered for silence_max: its greeting, its Welcome, or one of the
+//           questions that it is asked every kAskEvery.
 // Threads:  the loop's only.
 // Lifetime: connect() and serve() run in a gate that is closed before destruction.
 class RunnerClient {
@@ -39,14 +45,16 @@ class RunnerClient {
   // What it waits for holds back the messages that follow; its error ends the connection.
   using OnMessage = std::function<Async<void>(Message)>;
 
-  RunnerClient(async::EventLoop& loop, RunnerClientOptions options);
+  RunnerClient(async::EventLoop& loop, env::Clock& clock, RunnerClientOptions options);
 
   Async<Welcome> connect(async::StopToken stop);
   Async<void> serve(async::StopToken stop, OnMessage on_message);
   void send(const Message& message);
   bool connected() const { return connected_; }
+  std::optional<RunnerSilence> silence() const;
 
  private:
+  static constexpr Duration kAskEvery = Duration::seconds(1);
   // Between two attempts to reach the socket, doubling; and before a runner is started once more.
   static constexpr Duration kRetryMin = Duration::millis(1);
   static constexpr Duration kRetryMax = Duration::millis(32);
@@ -54,15 +62,27 @@ class RunnerClient {
   static constexpr int kMeetingsMax = 10;
 
   Async<async::UniqueFd> reach(async::StopToken stop);
-  Result<void> start_runner() const;
+  Result<void> start_runner();
   Async<Welcome> greet(async::StopToken stop);
+  Async<Welcome> read_welcome();
+  Async<void> keep_asking(async::StopToken stop);
+  Async<void> ask(async::UniqueFd socket, async::StopToken stop);
+  void begin_question();
   Async<void> fill();
   Result<std::optional<Message>> take_message();
   Async<void> read_all(async::StopToken stop, OnMessage on_message);
   Async<void> write_all(async::StopToken stop);
 
   async::EventLoop& loop_;
+  env::Clock& clock_;
   const RunnerClientOptions options_;
+  // What it has not answered yet.
+  struct Question {
+    Duration boot;
+    Time asked_at;
+  };
+  std::optional<Question> question_;
+  std::int64_t pid_ = 0;  // Of whom it was asked.
   std::optional<async::Stream> stream_;
   async::Notifier has_output_;
   std::string in_;

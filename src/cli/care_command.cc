@@ -7,6 +7,7 @@
 #include "cli/job_source.h"
 #include "cli/print.h"
 #include "cli/session.h"
+#include "cli/silence.h"
 #include "control/leftovers.h"
 #include "env/clock.h"
 #include "env/file_lock.h"
@@ -174,6 +175,7 @@ int show_home(const Arguments& arguments, const Home& home) {
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   const Result<json::Value> info = session.get("/api/v1/home");
   if (!info.ok()) return fail(info.error());
+  tell_of_silence(*info);
   if (arguments.output == Output::kJson) {
     put(document(*info, Output::kJson));
   } else {

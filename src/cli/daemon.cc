@@ -22,6 +22,8 @@ namespace runnel::cli {
 namespace {
 
 constexpr Duration kDrain = Duration::seconds(2);
+// A runner that answers does so at once; one that does not must not keep the home from answering.
+constexpr Duration kMeetMax = Duration::seconds(1);
 
 std::vector<NodeId> ids_of(const std::vector<model::NodeInfo>& nodes) {
   std::vector<NodeId> ids;
@@ -39,6 +41,7 @@ agent::AgentOptions agent_options(const Home& home, const std::vector<model::Nod
   options.runner_command = {std::move(executable), "--home", home.root, "runner"};
   options.environment = env::environment();
   options.api = "unix:" + home.socket();
+  options.meet_max = kMeetMax;
   return options;
 }
 
@@ -70,6 +73,9 @@ control::HomeInfo Daemon::info() const {
   info.version = std::string(kVersion);
   info.daemon_pid = ::getpid();
   info.runner_pid = agent_->runner_pid();
+  if (const auto silence = agent_->runner_silence()) {
+    info.runner_silence = {agent::sentence(*silence), agent::remedy(*silence, home_.root)};
+  }
   info.notices = notices_;
   for (std::string& notice : agent_->notices()) info.notices.push_back(std::move(notice));
   return info;

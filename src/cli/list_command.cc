@@ -11,6 +11,7 @@
 #include "cli/print.h"
 #include "cli/printable.h"
 #include "cli/session.h"
+#include "cli/silence.h"
 #include "cli/target.h"
 #include "cli/wait_line.h"
 
@@ -111,6 +112,9 @@ int print_jobs(const Arguments& arguments, Session& session) {
     default: put(jobs_table(*list, is_whole(arguments.output)));
   }
   tell_of_more(*list, arguments.limit);
+  const Result<json::Value> info = session.get("/api/v1/home");
+  if (!info.ok()) return fail(info.error());
+  tell_of_silence(*info);
   return 0;
 }
 

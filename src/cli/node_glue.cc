@@ -58,6 +58,8 @@ Async<void> NodeGlue::take_away(control::Preemption what) {
   // What was killed is reaped and told before anything else may run there.
   slept = co_await loop_.sleep(std::max(what.away, kReaped), gate_.token());
   CO_TRY(std::move(slept));
+  // One that no runner has answered for joins when it does.
+  if (agent_->incarnation().empty()) co_return {};
   join({what.node, agent_->incarnation(), {}, {}});
   co_return {};
 }

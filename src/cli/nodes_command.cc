@@ -7,6 +7,7 @@
 #include "cli/moment_text.h"
 #include "cli/print.h"
 #include "cli/session.h"
+#include "cli/silence.h"
 #include "cli/target.h"
 #include "http/message.h"
 
@@ -81,6 +82,7 @@ int list_nodes(const Arguments& arguments, const Home& home) {
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   const Result<json::Value> answer = session.get("/api/v1/nodes");
   if (!answer.ok()) return fail(answer.error());
+  tell_of_silence(*answer);
   if (is_document(arguments.output)) {
     put(document(*answer, arguments.output));
   } else {

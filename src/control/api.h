@@ -20,13 +20,20 @@
 
 namespace runnel::control {
 
+// A part of the home that does not answer.
+struct Silence {
+  std::string message;
+  std::string remedy;
+};
+
 // What a home tells of itself.
 struct HomeInfo {
   std::string home;  // Its folder.
   std::string socket;
   std::string version;
   std::int64_t daemon_pid = 0;
-  std::int64_t runner_pid = 0;       // 0: not known now.
+  std::int64_t runner_pid = 0;  // 0: not known now.
+  std::optional<Silence> runner_silence;
   std::vector<std::string> notices;  // What opening set right; sentences for a person.
 };
 
@@ -159,6 +166,9 @@ class Api {
   LogSource& logs_;
   ApiHost host_;
 };
+
+// {"message": ..., "remedy": ...}
+json::Value silence_document(const Silence& silence);
 
 // The request's Idempotency-Key; "" for none.
 Result<std::string> key_of(const http::Request& request);

@@ -81,13 +81,25 @@ json::Value wait_document(const model::JobSpec& spec, const brain::Wait& wait) {
   return out;
 }
 
-Result<std::string> explanation(const LogWriter& writer, const JobId& job) {
+// Whatever else it waits for, nothing starts or ends without its node's runner.
+json::Value wait_for_runner(const Silence& silence) {
+  json::Value out = silence_document(silence);
+  out.set("reason", json::Value::text("RunnerSilent"));
+  out.set("step", json::Value::text("runner"));
+  return out;
+}
+
+Result<std::string> explanation(const LogWriter& writer, const JobId& job,
+                                const std::optional<Silence>& silence) {
   json::Value out = json::Value::object();
   out.set("id", json::Value::text(job.str()));
   json::Value::List waits;
   auto found = writer.state().jobs.find(job);
   if (found != writer.state().jobs.end()) {
     out.set("status", json::Value::text(std::string(model::to_string(found->second.status))));
+    if (silence && !model::is_end(found->second.status)) {
+      waits.push_back(wait_for_runner(*silence));
+    }
     for (const brain::Wait& wait : TRY(brain::explain(writer.state(), job, writer.now()))) {
       waits.push_back(wait_document(*found->second.spec, wait));
     }
@@ -287,8 +299,10 @@ Async<http::Reply> Api::explain(http::Request request) {
   CO_TRY(known_only(request, {}));
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
-  Result<std::string> text = co_await controller_.answer<std::string>(
-      [job](const LogWriter& writer) { return explanation(writer, job); });
+  Result<std::string> text =
+      co_await controller_.answer<std::string>([this, job](const LogWriter& writer) {
+        return explanation(writer, job, host_.info().runner_silence);
+      });
   co_return http::Response::json_text(CO_TRY(std::move(text)));
 }
 

@@ -68,7 +68,7 @@ Value node_document(const brain::Node& node, const Use& use) {
   return out;
 }
 
-Result<std::string> nodes_document(const LogWriter& writer) {
+Value nodes_document(const LogWriter& writer) {
   const std::map<NodeId, Use> uses = use_of(writer.state());
   Value::List nodes;
   for (const auto& [id, node] : writer.state().nodes) {
@@ -77,6 +77,12 @@ Result<std::string> nodes_document(const LogWriter& writer) {
   }
   Value out = Value::object();
   out.set("nodes", Value::list(std::move(nodes)));
+  return out;
+}
+
+Result<std::string> nodes_text(const LogWriter& writer, const std::optional<Silence>& silence) {
+  Value out = nodes_document(writer);
+  if (silence) out.set("runner_silence", silence_document(*silence));
   return out.dump();
 }
 
@@ -157,10 +163,17 @@ void add_operation(Value& paths, const std::string& path, const Operation& opera
 
 }  // namespace
 
+Value silence_document(const Silence& silence) {
+  Value out = Value::object();
+  out.set("message", Value::text(silence.message));
+  out.set("remedy", Value::text(silence.remedy));
+  return out;
+}
+
 Async<http::Reply> Api::list_nodes(http::Request request) {
   CO_TRY(known_only(request, {}));
   Result<std::string> text = co_await controller_.answer<std::string>(
-      [](const LogWriter& writer) { return nodes_document(writer); });
+      [this](const LogWriter& writer) { return nodes_text(writer, host_.info().runner_silence); });
   co_return http::Response::json_text(CO_TRY(std::move(text)));
 }
 
@@ -188,6 +201,7 @@ Async<http::Reply> Api::get_home(http::Request) {
   out.set("last_event", Value::integer(controller_.events().last().value()));
   out.set("notices", texts(info.notices));
   out.set("runner_pid", Value::integer(info.runner_pid));
+  if (info.runner_silence) out.set("runner_silence", silence_document(*info.runner_silence));
   out.set("socket", Value::text(info.socket));
   out.set("unfinished", Value::boolean(controller_.unfinished()));
   out.set("version", Value::text(info.version));

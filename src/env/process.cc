@@ -195,12 +195,17 @@ Result<std::int64_t> spawn_detached(const DetachedProcess& process) {
   return report.pid;
 }
 
-bool process_runs(std::int64_t pid) {
+ProcessState process_state(std::int64_t pid) {
   const Result<std::string> stat = read_file("/proc/" + std::to_string(pid) + "/stat");
-  if (!stat.ok()) return false;
+  if (!stat.ok()) return ProcessState::kGone;
   // "12 (any name) Z ...": the name may hold anything but ends with the last bracket.
   const std::size_t name_end = stat->rfind(") ");
-  return name_end != std::string::npos && stat->substr(name_end + 2, 1) != "Z";
+  const std::string letter = name_end == std::string::npos ? "" : stat->substr(name_end + 2, 1);
+  if (letter.empty() || letter == "Z" || letter == "X") return ProcessState::kGone;
+  if (letter == "T" || letter == "t") return ProcessState::kStopped;
+  return letter == "D" ? ProcessState::kWaitsForDisk : ProcessState::kRuns;
 }
+
+bool process_runs(std::int64_t pid) { return process_state(pid) != ProcessState::kGone; }
 
 }  // namespace runnel::env

@@ -38,6 +38,14 @@ unsigned keep_files_private();
 // pid once exec has succeeded.
 Result<std::int64_t> spawn_detached(const DetachedProcess& process);
 
+enum class ProcessState : std::uint8_t {
+  kGone,     // It has ended, whether or not somebody waited.
+  kRuns,     // Or sleeps, or waits for something that can be interrupted.
+  kStopped,  // By a signal or a debugger.
+  kWaitsForDisk,
+};
+ProcessState process_state(std::int64_t pid);
+
 // Whether a process of this number runs: false when it has ended, whether or not somebody waited.
 bool process_runs(std::int64_t pid);
 

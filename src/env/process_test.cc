@@ -220,5 +220,26 @@ TEST(UserName, IsTheShellsElseTheSystems) {
   }
 }
 
+TEST(ProcessStates, AreThoseOfRunningStoppedAndGoneProcesses) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (;;) ::pause();
+  }
+  ASSERT_GT(child, 0);
+  EXPECT_EQ(process_state(child), ProcessState::kRuns);
+  EXPECT_EQ(::kill(child, SIGSTOP), 0);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, WUNTRACED), child);
+  EXPECT_EQ(process_state(child), ProcessState::kStopped);
+  EXPECT_TRUE(process_runs(child));
+  EXPECT_EQ(::kill(child, SIGKILL), 0);
+  siginfo_t ended{};
+  EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(process_state(child), ProcessState::kGone) << "nobody has waited for it";
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(process_state(child), ProcessState::kGone);
+  EXPECT_FALSE(process_runs(child));
+}
+
 }  // namespace
 }  // namespace runnel::env

@@ -1,5 +1,6 @@
 """What does not answer is named, and delays only those who need it: pipes where files should be, a runner that was stopped."""
 
+import json
 import os
 import signal
 
@@ -56,3 +57,38 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(runnel, words):
     places = {"PIPE": pipe, "JOB": runnel.file("run: 'true'\n")}
     runnel.run(*[places.get(word, word) for word in words], code=2, timeout=HANGS_S)
     assert f"{pipe} is a pipe, not a regular file" in runnel.err
+
+
+def silent(runnel):
+    return runnel.json("home", timeout=HANGS_S).get("runner_silence")
+
+
+def test_a_runner_that_was_stopped_is_named_and_keeps_nobody_from_being_answered(runnel):
+    job = runnel.up("run: 'echo begun; sleep 2; echo done'\n")
+    runnel.until(lambda: runnel.run("logs", job) == "begun\n")
+    runner = runnel.info()["runner_pid"]
+    os.kill(runner, signal.SIGSTOP)
+    try:
+        silence = runnel.until(lambda: silent(runnel), timeout=HANGS_S)
+        assert f"the runner (process {runner}) has not answered since" in silence["message"]
+        assert f"kill -CONT {runner}" in silence["remedy"]
+        later = runnel.up("run: 'echo later'\n", timeout=HANGS_S)
+        for daemon in ("the same", "the next"):
+            for words in (("ps",), ("nodes",), ("home",)):
+                runnel.run(*words, timeout=HANGS_S)
+                assert f"kill -CONT {runner}" in runnel.err, (daemon, words)
+            for waiting in (job, later):
+                assert f"kill -CONT {runner}" in runnel.run("explain", waiting, timeout=HANGS_S), daemon
+            assert runnel.run("logs", job, timeout=HANGS_S).startswith("begun\n")
+            runnel.run("show", job, timeout=HANGS_S)
+            if daemon == "the same":
+                os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+                runnel.until(lambda: silent(runnel), timeout=HANGS_S)
+    finally:
+        os.kill(runner, signal.SIGCONT)
+    for each in (job, later):
+        assert runnel.wait(each)["status"] == "SUCCEEDED"
+        events = map(json.loads, runnel.run("events", each, "-o", "json").splitlines())
+        assert sum(event["type"] == "attempt.ended" for event in events) == 1
+    assert runnel.run("logs", job) == "begun\ndone\n"
+    assert silent(runnel) is None

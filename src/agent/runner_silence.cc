@@ -1,0 +1,27 @@
+#include "agent/runner_silence.h"
+
+#include "agent/runner/runner.h"
+#include "env/process.h"
+
+namespace runnel::agent {
+
+std::string sentence(const RunnerSilence& silence) {
+  const std::string who = silence.pid == 0 ? "" : " (process " + std::to_string(silence.pid) + ")";
+  return "the runner" + who + " has not answered since " + rfc3339(silence.since);
+}
+
+std::string remedy(const RunnerSilence& silence, const std::string& home) {
+  if (silence.pid == 0) return "see " + runner_log_file(home);
+  const std::string pid = std::to_string(silence.pid);
+  switch (env::process_state(silence.pid)) {
+    case env::ProcessState::kStopped: return "it was stopped: kill -CONT " + pid;
+    case env::ProcessState::kWaitsForDisk:
+      return "it waits for a disk: see whether that of " + home + " answers";
+    default:
+      return "it goes on by itself when it can; to give up what it runs, which is then tried "
+             "again: kill -9 " +
+             pid;
+  }
+}
+
+}  // namespace runnel::agent

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/units.h"
+
+namespace runnel::agent {
+
+// A runner that should have answered by now, and did not.
+struct RunnerSilence {
+  std::int64_t pid = 0;  // 0: it was never reached.
+  Time since;
+};
+
+// "the runner (process 12) has not answered since 2026-11-22T10:00:00.000Z"
+std::string sentence(const RunnerSilence& silence);
+
+// What to do about it, by what the process is doing now.
+std::string remedy(const RunnerSilence& silence, const std::string& home);
+
+}  // namespace runnel::agent

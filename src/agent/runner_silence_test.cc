@@ -1,0 +1,37 @@
+#include "agent/runner_silence.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "agent/testing/runner_process.h"
+
+namespace runnel::agent {
+namespace {
+
+TEST(RunnerSilences, NameTheProcessAndSinceWhen) {
+  EXPECT_EQ(sentence({12, Time::from_millis(0)}),
+            "the runner (process 12) has not answered since 1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(sentence({0, Time::from_millis(0)}),
+            "the runner has not answered since 1970-01-01T00:00:00.000Z");
+}
+
+TEST(RunnerSilences, TheRemedyIsForWhatTheProcessDoes) {
+  const testing::TemporaryHome home;
+  const testing::RunnerProcess runner(home.path());
+  const std::string pid = std::to_string(runner.pid());
+  EXPECT_NE(remedy({runner.pid(), Time()}, home.path()).find("kill -9 " + pid), std::string::npos);
+  ASSERT_EQ(::kill(runner.pid(), SIGSTOP), 0);
+  std::string stopped;
+  for (int looks = 0; looks < 10'000 && !stopped.starts_with("it was stopped"); ++looks) {
+    stopped = remedy({runner.pid(), Time()}, home.path());
+    ::usleep(1'000);
+  }
+  EXPECT_EQ(stopped, "it was stopped: kill -CONT " + pid);
+  ::kill(runner.pid(), SIGCONT);
+  EXPECT_EQ(remedy({0, Time()}, "/home"), "see /home/runner/log");
+}
+
+}  // namespace
+}  // namespace runnel::agent
