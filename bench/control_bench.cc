@@ -51,7 +51,8 @@ class EchoNode final : public control::NodeLink {
       report.ranks.push_back(std::move(end));
     }
     if (!report.ranks.empty()) {
-      (void)loop_.spawn(gate_, controller_.on_report(std::move(report)));
+      (void)loop_.spawn(
+          gate_, controller_.on_report(std::move(report), control::UpSequence(++messages_up_)));
     }
   }
   Async<void> stop() { return gate_.close(); }
@@ -60,6 +61,7 @@ class EchoNode final : public control::NodeLink {
   async::EventLoop& loop_;
   Controller& controller_;
   async::Gate gate_;
+  std::int64_t messages_up_ = 1;  // The join is the first.
 };
 
 control::Submission job_of(std::int64_t tasks) {
@@ -99,7 +101,7 @@ struct Bench {
     join.node.capacity.milli_cpus = cpus * 1000;
     join.node.capacity.memory = Bytes::gibi(8);
     join.incarnation = Incarnation("1");
-    Result<void> joined = co_await controller.on_join(std::move(join));
+    Result<void> joined = co_await controller.on_join(std::move(join), control::UpSequence(1));
     CO_TRY(std::move(joined));
     const auto begin = std::chrono::steady_clock::now();
     const double cpu = cpu_seconds();
