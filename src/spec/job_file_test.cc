@@ -52,13 +52,10 @@ TEST(JobFile, WorkdirIsAbsolute) {
   EXPECT_NE(error_of("{run: a, workdir: ~/x}"), "no error");
 }
 
-TEST(JobFile, CpusDefaultToTheNodeForAJobOfOneProcess) {
-  EXPECT_TRUE(parse("run: a").steps[0].whole_node);
-  EXPECT_EQ(parse("run: a").steps[0].resources.milli_cpus, 0);
-  EXPECT_TRUE(parse("{run: a, resources: {memory: 1GB}}").steps[0].whole_node);
-  EXPECT_FALSE(parse("{run: a, resources: {cpus: 2}}").steps[0].whole_node);
-  for (const char* text :
-       {"{run: a, samples: 2}", "{run: a, num_nodes: 2}", "steps: {a: {run: a}, b: {run: b}}"}) {
+TEST(JobFile, CpusDefaultToOneForEachProcess) {
+  EXPECT_EQ(parse("{run: a, resources: {cpus: 2}}").steps[0].resources.milli_cpus, 2000);
+  for (const char* text : {"run: a", "{run: a, resources: {memory: 1GB}}", "{run: a, samples: 2}",
+                           "{run: a, num_nodes: 2}", "steps: {a: {run: a}, b: {run: b}}"}) {
     EXPECT_FALSE(parse(text).steps[0].whole_node) << text;
     EXPECT_EQ(parse(text).steps[0].resources.milli_cpus, 1000) << text;
   }

@@ -26,7 +26,8 @@ TEST(RunFlags, MakeAJobOfOneStep) {
   ASSERT_EQ(job.steps.size(), 1u);
   const model::StepSpec& step = job.steps[0];
   EXPECT_EQ(step.command, flags.command);
-  EXPECT_TRUE(step.whole_node);
+  EXPECT_FALSE(step.whole_node);
+  EXPECT_EQ(step.resources.milli_cpus, 1'000);
   EXPECT_EQ(step.envs, (decltype(step.envs){{"A", "1"}}));
   EXPECT_EQ(step.secrets.size(), 1u);
   EXPECT_TRUE(step.retry == model::RetryPolicy());

@@ -345,8 +345,7 @@ std::int64_t places(const StepDraft& draft, const std::vector<model::NodeInfo>& 
                     std::int64_t needed) {
   std::int64_t count = 0;
   for (const model::NodeInfo& node : nodes) {
-    const bool several = node.colocate && !draft.spec.whole_node;
-    count += draft.spec.resources.times_in(node.capacity, several ? needed : 1);
+    count += draft.spec.resources.times_in(node.capacity, node.colocate ? needed : 1);
     if (count >= needed) return needed;
   }
   return count;
@@ -388,8 +387,7 @@ void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts) {
       continue;
     }
     if (draft.cpus_given) continue;
-    step.whole_node = drafts.size() == 1 && step.task_count == 1 && ranks == 1;
-    step.resources.milli_cpus = step.whole_node ? 0 : std::int64_t{1000} * step.procs_per_node;
+    step.resources.milli_cpus = std::int64_t{1000} * step.procs_per_node;
   }
 }
 

@@ -404,7 +404,8 @@ def test_ids_may_be_shortened(runnel):
 def test_ps_and_explain(runnel):
     blocker = runnel.up("run: sleep 60\n")
     runnel.until(lambda: runnel.job(blocker)["counts"].get("RUNNING"))
-    waiting = runnel.up("run: 'true'\n")
+    cpus = os.cpu_count()
+    waiting = runnel.up(f"resources: {{cpus: {cpus}}}\nrun: 'true'\n")
     assert waiting in runnel.run("ps")
     assert "Resources" in runnel.run("explain", waiting) or "Priority" in runnel.run("explain", waiting)
     runnel.run("cancel", blocker)
