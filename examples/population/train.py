@@ -62,7 +62,7 @@ def main():
     (x, y), (held_out, labels) = images()
     for epoch in range(done + 1, given.epochs + 1):
         train(weights, x, y, given.lr, epoch)
-        save(path, weights, epoch)
+        save(path, weights, epoch)  # First: once this is reported, others may go on from it.
         runnel.report(step=epoch, error=float((numpy.argmax(held_out @ weights, 1) != labels).mean()))
 
 

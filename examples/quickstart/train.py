@@ -97,10 +97,11 @@ def main():
         loss = run_epoch(model, optimiser, schedule, training, epoch, options.batch)
         if rank != 0:
             continue
+        accuracy = accuracy_of(plain, held_back)
+        # First the report: killed before it has saved, it does the epoch again and reports it again.
+        runnel.report(step=epoch + 1, loss=loss, accuracy=accuracy)
         save(checkpoint, epoch=epoch + 1, model=plain.state_dict(), optimiser=optimiser.state_dict(),
              schedule=schedule.state_dict())
-        accuracy = accuracy_of(plain, held_back)
-        runnel.report(step=epoch + 1, loss=loss, accuracy=accuracy)
         print(f"epoch {epoch + 1} loss {loss:.4f} accuracy {accuracy:.4f}", flush=True)
 
     if rank == 0 and options.out:

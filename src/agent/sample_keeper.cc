@@ -54,8 +54,17 @@ void SampleKeeper::take(std::size_t source, std::vector<model::MetricSample> sam
   for (model::MetricSample& sample : samples) {
     Key key(source, names_of(sample));
     if (kinds_.size() >= kKindsMax && !kinds_.contains(key)) key.second.clear();
-    add(kinds_[key], {taken_++, std::move(sample)});
+    const bool of_one_kind = !key.second.empty();
+    Kind& kind = kinds_[std::move(key)];
+    if (of_one_kind && !is_new(kind, sample)) continue;
+    add(kind, {taken_++, std::move(sample)});
   }
+}
+
+bool SampleKeeper::is_new(Kind& kind, const model::MetricSample& sample) {
+  if (!kind.told.emplace(sample.step, sample.rank).second) return false;
+  if (kind.told.size() > kToldMax) kind.told.erase(kind.told.begin());
+  return true;
 }
 
 void SampleKeeper::add(Kind& kind, Kept sample) {

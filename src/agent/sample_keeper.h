@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,12 +17,16 @@ namespace runnel::agent {
 //
 // Contract: a kind is a source with the names of its samples. Of each its last sample is kept, and
 //           the others evenly. finish() yields them in the order of each source, sources being
-//           merged by step; what stands together of one step becomes one sample.
+//           merged by step; what stands together of one step becomes one sample. Of a step that is
+//           told again, by an attempt that did it again, the first sample counts.
 // Threads:  one at a time.
-// Limits:   2 * kSamplesMax samples of each of kKindsMax kinds at any time; later kinds are one.
+// Limits:   2 * kSamplesMax samples and kToldMax steps of each of kKindsMax kinds at any time;
+//           later kinds are one.
 class SampleKeeper {
  public:
   static constexpr std::size_t kKindsMax = 100;
+  // Steps of a kind that are known again; an attempt does not go back further than to a checkpoint.
+  static constexpr std::size_t kToldMax = 4 * model::kSamplesMax;
 
   void take(std::size_t source, std::vector<model::MetricSample> samples);
   bool empty() const { return kinds_.empty(); }
@@ -33,6 +38,7 @@ class SampleKeeper {
     model::MetricSample sample;
   };
   struct Kind {
+    std::set<std::pair<std::int64_t, std::int32_t>> told;  // The last steps, with the rank.
     std::vector<Kept> kept;  // Every `every`-th, and perhaps the last.
     std::int64_t every = 1;
     std::int64_t count = 0;
@@ -40,6 +46,7 @@ class SampleKeeper {
   };
   using Key = std::pair<std::size_t, std::string>;
 
+  static bool is_new(Kind& kind, const model::MetricSample& sample);
   static void add(Kind& kind, Kept sample);
   static void halve(Kind& kind);
   std::size_t fair_share() const;

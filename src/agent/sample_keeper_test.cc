@@ -35,6 +35,19 @@ TEST(SampleKeeper, MergesSourcesByStepAndJoinsWhatIsOfOne) {
   EXPECT_EQ(std::move(keeper).finish(), expected);
 }
 
+TEST(SampleKeeper, CountsAStepOnceThatIsToldAgain) {
+  SampleKeeper keeper;
+  keeper.take(0, {{1, {{"loss", "0.5"}}}, {2, {{"loss", "0.4"}}}, {2, {{"accuracy", "0.9"}}}});
+  // Killed before it had saved the second: the next attempt does it again.
+  keeper.take(0, {{2, {{"loss", "0.41"}}}, {2, {{"loss", "0.39"}}, 1}, {3, {{"loss", "0.3"}}}});
+  const std::vector<MetricSample> samples = std::move(keeper).finish();
+  std::string losses;
+  for (const MetricSample& sample : samples) {
+    for (const auto& [name, value] : sample.values) losses += name == "loss" ? value + " " : "";
+  }
+  EXPECT_EQ(losses, "0.5 0.4 0.39 0.3 ") << "of each rank the first";
+}
+
 TEST(SampleKeeper, KeepsTheSeldomBesideTheFrequent) {
   SampleKeeper keeper;
   constexpr std::int64_t kMany = 100'001;
