@@ -33,7 +33,8 @@ std::optional<Error> can_never_start(const State& state, const model::JobSpec& s
   if (state.nodes.empty()) return std::nullopt;
   const sched::Cluster cluster = known_nodes(state);
   for (const model::StepSpec& step : spec.steps) {
-    if (sched::feasible(lane_of(step), cluster)) continue;
+    // What is asked for from outside takes no place.
+    if (step.outside() || sched::feasible(lane_of(step), cluster)) continue;
     if (lacks_only_spot(lane_of(step), cluster)) {
       return Error(Errc::kInvalid, "step '" + step.name + "' needs " + step.resources.describe() +
                                        ", and only spot nodes have that")
