@@ -1,6 +1,6 @@
 #!/bin/sh
-# The long runs: 2,000,000 simulated schedules, the planted bugs, a hundred kills and five long freezes,
-# 2,000 damages to homes, then each fuzzer for FUZZ_SECONDS (600).
+# The long runs: 2,000,000 simulated schedules, 100,000 with a poison task, the planted bugs, a hundred
+# kills and five long freezes, 2,000 damages to homes, then each fuzzer for FUZZ_SECONDS (600).
 set -eu
 cd "$(dirname "$0")/.."
 cmake --preset release >/dev/null
@@ -9,6 +9,8 @@ tools/sim.sh 2000000
 tools/mutants.sh
 RUNNEL_CRASHES=100 RUNNEL_FREEZES=5 RUNNEL_FREEZE_S=30 .venv/bin/python -m pytest test/e2e/test_crash.py
 RUNNEL_DAMAGES=2000 .venv/bin/python -m pytest -n "$(nproc)" test/e2e/test_fuzz_home.py
+RUNNEL_POISON=20 .venv/bin/python -m pytest test/e2e/test_poison.py
+build/release/bin/sim_campaign --poison 1 --schedules 400000 --jobs "$(nproc)"
 
 cmake --preset asan >/dev/null
 cmake --build --preset asan -j "$(nproc)"

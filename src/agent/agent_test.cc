@@ -376,7 +376,7 @@ TEST_F(AgentTest, AKilledRunnerIsReplacedAndItsAttemptsAreTold) {
   EXPECT_GE(control.losses.size(), 1U);
   EXPECT_NE(control.agent().incarnation(), first);
   ASSERT_EQ(control.joins[1].ranks.size(), 1U);
-  EXPECT_EQ(control.joins[1].ranks[0].cause, EndCause::kVanished);
+  EXPECT_EQ(control.joins[1].ranks[0].cause, EndCause::kRunnerLost);
   EXPECT_EQ(control.joins[1].incarnation, control.agent().incarnation());
   model::StartOrder again = order_of("exit 2");
   again.attempt.attempt = AttemptNumber(2);

@@ -89,6 +89,8 @@ void change_kept(Step& step, const IntervalSet::Range& range, const model::Tasks
     if (model::is_end(kept.status)) {  // Reopened by its user: a new budget.
       kept.charged = 0;
       kept.losses = 0;
+      kept.crashes = 0;
+      kept.alone = 0;
       if (step.study) forget_end(*step.study, task->first);
     }
     if (step.study) unpark(*step.study, task->first);
@@ -96,6 +98,7 @@ void change_kept(Step& step, const IntervalSet::Range& range, const model::Tasks
     kept.status = event.to;
     kept.reason = event.reason;
     kept.not_before = Time();
+    if (model::is_end(event.to)) kept.suspicion.reset();
   }
 }
 
@@ -155,6 +158,7 @@ class Fold {
     Step& step = step_at(state_, event.job, event.step);
     step.status = event.to;
     step.reason = event.reason;
+    if (step.study && event.to == Status::kQueued) step.study->stopped.clear();  // Tried again.
     set_moments(event.to, now_, step.started_at, step.ended_at);
     if (event.to == Status::kSucceeded) mark_ready_dependents(job_at(state_, event.job));
   }
@@ -176,6 +180,7 @@ class Fold {
               .port = event.port,
               .lease = event.lease,
               .holder = event.holder,
+              .apart = event.apart,
               .queue = {},
               .opened_at = now_,
               .progress_at = now_};
@@ -269,6 +274,7 @@ class Fold {
     task.not_before = event.not_before;
     task.exit_code = exit_code_of(event);
     task.reason = event.reason;
+    if (model::is_end(event.task)) task.suspicion.reset();
     recount(step, task.status, event.task);
     task.status = event.task;
     const bool nothing_to_remember =
@@ -276,6 +282,28 @@ class Fold {
     if (!nothing_to_remember) return;
     step.tasks.erase(event.attempt.task.index);
     step.plain[Status::kSucceeded].insert(event.attempt.task.index.value());
+  }
+
+  void operator()(const model::RunnerCrashed& event) {
+    CHECK(event.crash > 0, "a crash without a number");
+    for (const model::RanAtCrash& ran : event.ran) {
+      Task& task =
+          live_task_at(step_at(state_, ran.attempt.task.job, ran.attempt.task.step), ran.attempt);
+      ++task.crashes;
+      if (ran.turn < 0) continue;
+      if (ran.alone) ++task.alone;
+      task.suspicion = Suspicion{event.crash, ran.turn, ran.outlive};
+    }
+  }
+
+  void operator()(const model::TaskCleared& event) {
+    Step& step = step_at(state_, event.job, event.step);
+    const auto kept = step.tasks.find(event.task);
+    CHECK(kept != step.tasks.end(), "a task is cleared of which nothing is remembered");
+    kept->second.crashes = 0;
+    kept->second.alone = 0;
+    kept->second.suspicion.reset();
+    if (kept->second.live) lane_at(kept->second.live->lane).apart = 0;
   }
 
   void operator()(const model::NodeJoined& event) {
@@ -351,6 +379,10 @@ class Fold {
                            std::exchange(trial.params, event.params)});
     study_at(event.job, event.step)
         .history.push_back({Study::Moment::What::kMoved, event.trial.value()});
+  }
+
+  void operator()(const model::SearchStopped& event) {
+    study_at(event.job, event.step).stopped = event.message;
   }
 
   void operator()(const model::TrialTold& event) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "brain/suspects.h"
 #include "brain/trials.h"
 
 namespace runnel::brain {
@@ -12,8 +13,14 @@ namespace {
 
 using model::Status;
 
-std::vector<TaskIndex> next_tasks(const Turn& turn, const StepKey& key, std::int64_t count) {
+std::vector<TaskIndex> next_tasks(const Turn& turn, const Lane& lane, const StepKey& key,
+                                  std::int64_t count) {
   std::vector<TaskIndex> found;
+  if (lane.apart != 0) {
+    const auto task = next_suspect(turn.state(), turn.index(), key, lane.apart, turn.now());
+    if (task) found.push_back(*task);
+    return found;
+  }
   auto again = turn.index().again.find(key);
   if (again != turn.index().again.end()) {
     for (const auto& [not_before, index] : again->second) {
@@ -35,7 +42,7 @@ std::vector<TaskIndex> next_tasks(const Turn& turn, const StepKey& key, std::int
 }  // namespace
 
 void bind(Turn& turn, LaneId lane, const StepKey& key, std::int64_t count) {
-  const std::vector<TaskIndex> tasks = next_tasks(turn, key, count);
+  const std::vector<TaskIndex> tasks = next_tasks(turn, turn.state().lanes.at(lane), key, count);
   CHECK(!tasks.empty(), "a lane is extended although nothing waits");
   model::LaneExtended event{lane, key.job, key.step, {}};
   for (TaskIndex index : tasks) {

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "brain/index.h"
+#include "brain/suspects.h"
 #include "brain/turn.h"
 #include "sched/plan.h"
 
@@ -41,6 +42,9 @@ Decision Brain::decide(const model::Input& input, Time now) {
   end_silent(turn);
   withdraw_crowded(turn);
   stop_asking(turn);
+  clear_proven(turn);
+  // Whose turn it is may have changed by any input.
+  if (!index_->suspects.empty()) turn.want_plan();
   settle(turn);
   expire(turn);
   if (turn.planned()) planned_at_ = turn.now();
@@ -71,6 +75,7 @@ std::optional<Time> Brain::next_wake(Time now) const {
         step_of(state_, head.job, head.step).ready_since + sched::kBackfillPatience;
     if (patient_until > planned_at_) consider(patient_until);
   }
+  if (const auto at = suspects_wake(state_, *index_, planned_at_)) consider(*at);
   // These leave with the first input after their time, whatever it is.
   if (!index_->crowded.empty()) consider(index_->crowded.begin()->first);
   if (!index_->leases.empty()) consider(index_->leases.begin()->first);

@@ -117,6 +117,42 @@ bool explain_backoff(const Question& ask, Wait& wait) {
   return true;
 }
 
+std::string suspect_wait(const Question& ask, const Task& kept, std::int64_t before) {
+  if (before > 0)
+    return "it waits until " + counted(before, "other") + " before it ended or were cleared";
+  if (kept.not_before <= ask.now) return "it waits for a node where nothing else runs";
+  return "it tries again at " + rfc3339(kept.not_before) + ", in " +
+         human(kept.not_before - ask.now);
+}
+
+// All that waits has been there when runners crashed.
+bool explain_apart(const Question& ask, Wait& wait) {
+  if (!ask.index.apart.contains(ask.key())) return false;
+  if (waiting_tasks(ask.state, ask.index, ask.key(), ask.now) > 0) return false;
+  for (const auto& [crash, suspects] : ask.index.suspects) {
+    std::int64_t before = 0;
+    std::int32_t last = suspects.begin()->first;
+    std::int64_t seen = 0;
+    for (const auto& [turn, task] : suspects) {
+      if (turn != last) before = seen;
+      last = turn;
+      ++seen;
+      if (task.job != ask.job.id || task.step != ask.position) continue;
+      const Task& kept = *find_task(ask.state, task);
+      if (kept.live) continue;
+      wait.reason = "TriedApart";
+      wait.message = "task " + std::to_string(task.index.value()) +
+                     " ran when its node's runner was killed, " + counted(kept.crashes, "time") +
+                     " in a row, and is tried apart from others; " +
+                     suspect_wait(ask, kept, before);
+      wait.remedy = "runnel show " + ask.job.id.str() + " --step " + ask.spec().name + " --task " +
+                    std::to_string(task.index.value()) + " shows its attempts";
+      return true;
+    }
+  }
+  return false;
+}
+
 bool explain_parallel(const Question& ask, Wait& wait) {
   const std::optional<std::int64_t>& parallel = ask.spec().parallel;
   if (!parallel || ask.step().lanes < *parallel) return false;
@@ -152,7 +188,8 @@ std::int64_t position_of(const Question& ask, const sched::QueueKey& own) {
 Wait explain_step(const Question& ask) {
   Wait wait{.step = ask.position, .reason = {}, .message = {}, .remedy = {}, .blockers = {}};
   if (explain_hold(ask, wait) || explain_dependency(ask, wait) || explain_running(ask, wait) ||
-      explain_backoff(ask, wait) || explain_parallel(ask, wait) || explain_outside(ask, wait)) {
+      explain_apart(ask, wait) || explain_backoff(ask, wait) || explain_parallel(ask, wait) ||
+      explain_outside(ask, wait)) {
     return wait;
   }
   const sched::Request request = request_of(ask.state, ask.index, ask.key(), ask.now);

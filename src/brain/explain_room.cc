@@ -435,11 +435,26 @@ void explain_busy_gang(const Wish& wish, Wait& wait) {
                            : halt_remedy(wish, holders);
 }
 
+// A node where the request would fit, were it not for suspects that are tried apart.
+std::optional<NodeId> node_set_apart(const Wish& wish) {
+  for (const auto& [id, host] : wish.index.cluster.hosts()) {
+    sched::Request beside = wish.request;
+    beside.apart = host.apart;
+    if (host.apart != 0 && sched::places_in(beside, host, host.free) > 0) return id;
+  }
+  return std::nullopt;
+}
+
 void explain_busy(const Wish& wish, Wait& wait) {
   if (sched::place(wish.request, wish.index.cluster)) {
     wait.reason = "Resources";
     wait.message =
         need_text(wish.request) + ", and there is room: it starts with the next decision";
+  } else if (const std::optional<NodeId> node = node_set_apart(wish)) {
+    wait.reason = "Resources";
+    wait.message = need_text(wish.request) + "; " + quoted(node->str()) +
+                   " has room, and is kept for tasks that ran when its runner was killed, until it "
+                   "is known which of them does that";
   } else if (wish.request.places > 1) {
     explain_busy_gang(wish, wait);
   } else {

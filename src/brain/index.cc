@@ -79,7 +79,7 @@ void Index::follow(const State& state, const model::Event& event) {
           },
           [&](const model::LaneOpened& what) {
             open(state, state.lanes.at(what.lane));
-            for (const model::Place& place : what.places) settle_host(state, place.node);
+            settle_lane(state, state.lanes.at(what.lane));
             refresh(state, what.job, what.step);
           },
           [&](const model::LaneExtended& what) {
@@ -100,6 +100,18 @@ void Index::follow(const State& state, const model::Event& event) {
             lease(state, what.lane);
           },
           [&](const model::AttemptEnded& what) { refresh_attempt(state, what.attempt, what.lane); },
+          [&](const model::RunnerCrashed& what) {
+            for (const model::RanAtCrash& ran : what.ran) {
+              refresh_task(state, ran.attempt.task);
+              refresh(state, ran.attempt.task.job, ran.attempt.task.step);
+            }
+          },
+          [&](const model::TaskCleared& what) {
+            refresh_task(state, {what.job, what.step, what.task});
+            const Task* task = find_task(state, {what.job, what.step, what.task});
+            if (task->live) settle_lane(state, state.lanes.at(task->live->lane));
+            refresh(state, what.job, what.step);
+          },
           [&](const model::NodeJoined& what) { settle_node(state, what.node.id); },
           [&](const model::NodeLeft& what) { settle_node(state, what.node); },
           [&](const model::NodeLeaving& what) { settle_node(state, what.node); },
@@ -115,6 +127,8 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::TrialPromoted&) {},
           [&](const model::TrialMoved&) {},
           [&](const model::TrialTold&) {},
+          // What it skips is in other events.
+          [&](const model::SearchStopped&) {},
       },
       event);
 }
@@ -144,17 +158,45 @@ void Index::refresh_attempt(const State& state, const model::AttemptRef& attempt
 }
 
 void Index::refresh_task(const State& state, const model::TaskRef& task) {
-  const StepKey step{task.job, task.step};
-  if (auto was = again_at_.find(task); was != again_at_.end()) {
-    again[step].erase({was->second, task.index});
-    backoffs.erase({was->second, step, task.index});
-    again_at_.erase(was);
+  if (auto was = noted_.find(task); was != noted_.end()) {
+    strike(task, was->second);
+    noted_.erase(was);
   }
   const Task* kept = find_task(state, task);
-  if (kept == nullptr || !waits(*kept)) return;
-  again_at_[task] = kept->not_before;
-  again[step].insert({kept->not_before, task.index});
-  if (kept->not_before != Time()) backoffs.insert({kept->not_before, step, task.index});
+  if (kept == nullptr) return;
+  const Noted noted{kept->not_before, waits(*kept), kept->suspicion};
+  const bool tried_apart = noted.suspicion && (noted.waits || kept->live);
+  if (!noted.waits && !tried_apart) return;
+  note(task, noted);
+  noted_[task] = noted;
+}
+
+void Index::note(const model::TaskRef& task, const Noted& noted) {
+  const StepKey step{task.job, task.step};
+  if (noted.suspicion) suspects[noted.suspicion->crash].insert({noted.suspicion->turn, task});
+  if (!noted.waits) return;
+  if (noted.suspicion) {
+    ++apart[step];
+  } else {
+    again[step].insert({noted.not_before, task.index});
+  }
+  if (noted.not_before != Time()) backoffs.insert({noted.not_before, step, task.index});
+}
+
+void Index::strike(const model::TaskRef& task, const Noted& noted) {
+  const StepKey step{task.job, task.step};
+  if (noted.suspicion) {
+    const auto crash = suspects.find(noted.suspicion->crash);
+    crash->second.erase({noted.suspicion->turn, task});
+    if (crash->second.empty()) suspects.erase(crash);
+  }
+  if (!noted.waits) return;
+  if (noted.suspicion) {
+    if (--apart[step] == 0) apart.erase(step);
+  } else {
+    again[step].erase({noted.not_before, task.index});
+  }
+  backoffs.erase({noted.not_before, step, task.index});
 }
 
 void Index::refresh(const State& state, const JobId& job, StepIndex step) {
@@ -167,7 +209,8 @@ void Index::refresh(const State& state, const JobId& job, StepIndex step) {
     waiting = again.end();
   }
   if (owner.steps[position].study) refresh_deadline(state, key);
-  const bool wants = fresh_tasks(owner.steps[position]) > 0 || waiting != again.end();
+  const bool wants =
+      fresh_tasks(owner.steps[position]) > 0 || waiting != again.end() || apart.contains(key);
   const auto& parallel = owner.spec->steps[position].parallel;
   const bool room = !parallel.has_value() || owner.steps[position].lanes < *parallel;
   const bool run_here = !owner.spec->steps[position].outside();
@@ -303,7 +346,14 @@ void Index::settle_host(const State& state, const NodeId& id) {
   host.free = node.info.capacity.beyond(used);
   host.overdrawn = used.beyond(node.info.capacity);
   if (!node.strangers.empty()) host.free.accelerators.clear();
+  for (LaneId lane : lanes_on[id]) {
+    host.apart = std::max(host.apart, state.lanes.at(lane).apart);
+  }
   cluster.join(std::move(host));
+}
+
+void Index::settle_lane(const State& state, const Lane& lane) {
+  for (const model::Place& place : lane.places) settle_host(state, place.node);
 }
 
 void Index::lease(const State& state, LaneId id) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -46,6 +47,10 @@ struct Index {
   std::map<sched::QueueKey, StepKey> ready;
   // Tasks with a history that may be bound now or later: (not_before, task), per step.
   std::map<StepKey, std::set<std::pair<Time, TaskIndex>>> again;
+  // Suspects of a crash that wait or run, in their turn; those that wait are not in `again`.
+  std::map<std::int64_t, std::set<std::pair<std::int32_t, model::TaskRef>>> suspects;
+  // Steps with suspects that wait, and how many.
+  std::map<StepKey, std::int64_t> apart;
   std::set<std::tuple<Time, StepKey, TaskIndex>> backoffs;
   std::map<NodeId, std::set<LaneId>> lanes_on;
   // The devices that open lanes hold.
@@ -67,6 +72,7 @@ struct Index {
   void close(const State& state, LaneId lane);
   void settle_node(const State& state, const NodeId& node);
   void settle_host(const State& state, const NodeId& node);
+  void settle_lane(const State& state, const Lane& lane);
   void crowd(const State& state, LaneId lane);
   void lease(const State& state, LaneId lane);
   void keep_key(const std::string& key, Time at);
@@ -93,7 +99,14 @@ struct Index {
   std::map<StepKey, Time> deadline_at_;
   std::map<NodeId, Time> leaving_at_;
   std::map<StepKey, Searcher> searchers_;
-  std::map<model::TaskRef, Time> again_at_;
+  struct Noted {
+    Time not_before;
+    bool waits = false;
+    std::optional<Suspicion> suspicion;
+  };
+  void note(const model::TaskRef& task, const Noted& noted);
+  void strike(const model::TaskRef& task, const Noted& noted);
+  std::map<model::TaskRef, Noted> noted_;
 };
 
 sched::QueueKey queue_key(const Job& job, StepIndex step);

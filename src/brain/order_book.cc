@@ -90,6 +90,9 @@ class OrderBook::Collector {
   void operator()(const model::NodeLeft&) {}
   void operator()(const model::NodeLeaving&) {}
   void operator()(const model::StrangersEnded&) {}
+  void operator()(const model::RunnerCrashed&) {}
+  void operator()(const model::TaskCleared&) {}
+  void operator()(const model::SearchStopped&) {}
   void operator()(const model::JobArchived&) {}
   void operator()(const model::KeyExpired&) {}
   // What they call for is in the events beside them.

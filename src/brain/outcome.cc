@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "brain/suspects.h"
 
 namespace runnel::brain {
 namespace {
@@ -36,7 +37,8 @@ Outcome stopped(Status because) {
   }
 }
 
-Outcome lost(const Task& task, std::string reason, std::string message, Time now) {
+Outcome lost(const Task& task, const Ending& ending, std::string reason, std::string message,
+             Time now) {
   Outcome outcome{.attempt = Status::kNodeFail,
                   .task = Status::kRecovering,
                   .fault = Fault::kPlatform,
@@ -46,20 +48,31 @@ Outcome lost(const Task& task, std::string reason, std::string message, Time now
     outcome.task = Status::kFailed;
     outcome.message += "; given up after " + std::to_string(kLossesMax) + " losses in a row";
   } else if (task.losses > 0) {
-    outcome.not_before = now + doubled(Duration::seconds(1), task.losses - 1, kLossBackoffMax);
+    const Duration wait = doubled(Duration::seconds(1), task.losses - 1, kLossBackoffMax);
+    outcome.not_before = now + wait + Duration::millis(wait.millis() * ending.jitter / 1'024);
   }
   return outcome;
 }
 
 // The next attempt gets the next port, so waiting would gain nothing until several in a row were
 // taken: then somebody may have taken all.
-Outcome port_taken(const Task& task, Time now) {
-  Outcome outcome = lost(task, "PortBusy", "the gang's port was taken", now);
+Outcome port_taken(const Task& task, const Ending& ending, Time now) {
+  Outcome outcome = lost(task, ending, "PortBusy", "the gang's port was taken", now);
   if (outcome.task != Status::kRecovering) return outcome;
   const std::int32_t beyond = task.losses - kPortsAtOnce;
   outcome.not_before =
       beyond < 0 ? Time() : now + doubled(Duration::seconds(1), beyond, kLossBackoffMax);
   return outcome;
+}
+
+// Its runner crashed so often while only this task ran that it must be the task.
+Outcome found_out(const Task& task) {
+  return {.attempt = Status::kNodeFail,
+          .task = Status::kFailed,
+          .fault = Fault::kUser,
+          .reason = "RunnerLost",
+          .message = "the node's runner was killed " + std::to_string(task.alone) +
+                     " times in a row while only this task ran on its node"};
 }
 
 std::string_view event_word(Status attempt) {
@@ -144,13 +157,17 @@ Outcome outcome_of(const model::StepSpec& spec, const Task& task, const Ending& 
   if (withdrawn && ending.cause == EndCause::kNotStarted) return stopped(Status::kQueued);
   if (by_request && !withdrawn) return stopped(*ending.stopping);
   switch (ending.cause) {
+    case EndCause::kRunnerLost:
+      if (task.alone >= kAloneMax) return found_out(task);
+      [[fallthrough]];
     case EndCause::kVanished: {
       const std::string& why = ending.message;
-      return lost(task, "NodeFail", why.empty() ? "its node or runner was lost" : why, now);
+      return lost(task, ending, "NodeFail", why.empty() ? "its node or runner was lost" : why, now);
     }
-    case EndCause::kPortBusy: return port_taken(task, now);
-    case EndCause::kNotStarted: return lost(task, "StartFailed", ending.message, now);
-    case EndCause::kStopped: return lost(task, "Stopped", "it was stopped without a request", now);
+    case EndCause::kPortBusy: return port_taken(task, ending, now);
+    case EndCause::kNotStarted: return lost(task, ending, "StartFailed", ending.message, now);
+    case EndCause::kStopped:
+      return lost(task, ending, "Stopped", "it was stopped without a request", now);
     case EndCause::kTimeout:
       return failed(spec, task,
                     {.attempt = Status::kTimeout,

@@ -20,6 +20,10 @@ inline constexpr Duration kLossBackoffMax = Duration::seconds(60);
 // A gang whose port is taken tries as many others at once; then it waits as after any loss.
 inline constexpr std::int32_t kPortsAtOnce = 16;
 
+// What was lost together does not come back together: up to a quarter of the wait is added, in
+// 1,024ths.
+inline constexpr std::uint64_t kJitterMax = 256;
+
 // How an attempt ended, before anybody asked what becomes of its task.
 struct Ending {
   model::EndCause cause =
@@ -32,6 +36,7 @@ struct Ending {
   bool ran = false;
   Duration ran_for;
   std::string message;
+  std::int32_t jitter = 0;  // Of the wait after a loss: 0 to kJitterMax.
 };
 
 struct Outcome {

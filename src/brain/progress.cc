@@ -26,6 +26,7 @@ Status end_of_step(const Step& step) {
   if (step.study) {
     // A search is there to find one; what was tried and failed is in its numbers.
     if (any_of(counts, {Status::kCancelled})) return Status::kCancelled;
+    if (!step.study->stopped.empty()) return Status::kFailed;
     if (step.study->best < 0 && !any_of(counts, {Status::kSkipped})) return Status::kFailed;
   } else if (any_failed(counts)) {
     return Status::kFailed;
@@ -48,6 +49,7 @@ std::string failure_message(const Step& step) {
   const std::int64_t failed = count_of(step.counts, Status::kFailed) +
                               count_of(step.counts, Status::kTimeout) +
                               count_of(step.counts, Status::kOutOfMemory);
+  if (step.study && !step.study->stopped.empty()) return step.study->stopped;
   if (step.study && step.study->best >= 0) return "";
   if (failed == 0) return step.study && all_ended(step.counts) ? "no trial gave a value" : "";
   for (const auto& [index, task] : step.tasks) {

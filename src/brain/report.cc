@@ -5,12 +5,15 @@
 #include <vector>
 
 #include "base/check.h"
+#include "brain/give_up.h"
 #include "brain/health.h"
 #include "brain/outcome.h"
 #include "brain/places.h"
 #include "brain/population.h"
+#include "brain/suspects.h"
 #include "brain/trials.h"
 #include "brain/turn.h"
+#include "hash/xxh3.h"
 
 namespace runnel::brain {
 namespace {
@@ -99,6 +102,25 @@ RankReport vanished(const LiveRank& rank, Time now) {
   return report;
 }
 
+// What ran when the runner of the life before crashed. What it had not begun yet it does not tell.
+std::vector<Ran> ran_at_crash(const State& state, const model::NodeJoin& input) {
+  std::map<model::AttemptRef, Ran> ran;
+  for (const RankReport& report : input.ranks) {
+    if (!report.ended || report.cause != EndCause::kRunnerLost) continue;
+    const LiveAttempt* live = reported(state, input.node.id, report);
+    if (live == nullptr) continue;
+    Ran& attempt = ran[report.attempt];
+    attempt.attempt = report.attempt;
+    attempt.goes_on = live->goes_on();
+    const bool timed = report.started_at != Time() && report.ended_at > report.started_at;
+    if (timed) attempt.age = std::max(attempt.age, report.ended_at - report.started_at);
+  }
+  std::vector<Ran> all;
+  all.reserve(ran.size());
+  for (auto& [ref, attempt] : ran) all.push_back(std::move(attempt));
+  return all;
+}
+
 void lose(Turn& turn, const NodeId& node, const std::vector<LiveRank>& ranks) {
   for (const LiveRank& rank : ranks) take_report(turn, node, vanished(rank, turn.now()));
 }
@@ -177,6 +199,17 @@ void strangers_end(Turn& turn, const Node& node, const std::vector<RankReport>& 
   turn.want_plan();
 }
 
+// Whether it came to its end while its runner lived, and nobody had to end it for others' sake.
+bool ended_by_itself(EndCause cause) {
+  return cause == EndCause::kExited || cause == EndCause::kTimeout ||
+         cause == EndCause::kOutOfMemory;
+}
+
+// From its ids alone, so that a replay finds the same.
+std::int32_t jitter_of(const model::AttemptRef& attempt) {
+  return static_cast<std::int32_t>(hash::xxh3(model::to_string(attempt)) % (kJitterMax + 1));
+}
+
 }  // namespace
 
 void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport& last) {
@@ -185,8 +218,10 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   CHECK(task->live.has_value(), "an attempt ends twice");
   const LiveAttempt& live = *task->live;
   const model::StepSpec& spec = spec_of(turn.state(), attempt.task.job, attempt.task.step);
-  const Ending ending = ending_of(live, last);
+  Ending ending = ending_of(live, last);
   if (ending.cause == EndCause::kPortBusy) turn.give_up_lane(live.lane);
+  ending.jitter = jitter_of(attempt);
+  const EndCause cause = ending.cause;
   Outcome outcome = outcome_of(spec, *task, ending, turn.now());
   judge_result(turn, attempt, outcome);
   model::AttemptEnded ended;
@@ -198,6 +233,9 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   ended.exits = bad_exits(live, last);
   ended.first_failed = live.first_failed >= 0 ? live.first_failed : (failed(last) ? last.rank : -1);
   if (outcome.rank >= 0) ended.first_failed = outcome.rank;
+  // Done before it was asked to end: what that left it with says nothing.
+  if (outcome.attempt == Status::kSucceeded) ended.exits.clear();
+  if (outcome.attempt == Status::kSucceeded) ended.first_failed = -1;
   ended.fault = outcome.fault;
   ended.reason = std::move(outcome.reason);
   ended.message = std::move(outcome.message);
@@ -206,8 +244,11 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   ended.charged = outcome.charged;
   const LaneId lane = live.lane;
   turn.emit(std::move(ended));
+  if (ended_by_itself(cause)) clear_ended(turn, attempt.task);
   tell_trial(turn, attempt.task);
   move_member(turn, attempt.task);
+  // Before its lane asks for another trial.
+  give_up_search(turn, {attempt.task.job, attempt.task.step});
   promote_trials(turn, {attempt.task.job, attempt.task.step});
   turn.touch_lane(lane);
   turn.touch_step(attempt.task.job, attempt.task.step);
@@ -243,10 +284,12 @@ void on_join(Turn& turn, const model::NodeJoin& input) {
   const bool new_life = is_new || known->second.incarnation != input.incarnation;
   const std::vector<model::RankRef> strangers = strangers_in(turn.state(), input);
   // Who joins anew has no notice any more: whoever gave it, and would take the node away, is gone.
+  const Incarnation life_before = is_new ? Incarnation() : known->second.incarnation;
   const bool changed = new_life || !known->second.up || known->second.info != input.node ||
                        known->second.leaves_at != Time() || known->second.strangers != strangers;
   if (changed) turn.emit(model::NodeJoined{input.node, input.incarnation, strangers});
   for (const model::MetricReport& report : input.metrics) take_metric(turn, input.node.id, report);
+  if (new_life) judge_crash(turn, input, life_before, ran_at_crash(turn.state(), input));
   std::map<LiveRank, bool> told;
   for (const RankReport& report : input.ranks) {
     told[{report.attempt, report.rank}] = true;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "base/check.h"
 #include "brain/bind.h"
 #include "brain/places.h"
+#include "brain/suspects.h"
 #include "brain/turn.h"
 #include "brain/wish.h"
 #include "sched/devices.h"
@@ -51,6 +53,19 @@ std::int64_t ahead_of(const Turn& turn, const StepKey& key) {
   // Near the end the rest is shared, so that no lane sits idle beside a long queue.
   const std::int64_t share = waiting_tasks(turn, key) / (2 * std::max(1, step.lanes)) + 1;
   return std::min({by_time, share, kAheadTasksMax});
+}
+
+// Whether a suspect whose turn it is waits for one of the lane's nodes, and was patient.
+bool wanted_apart(const Turn& turn, const Lane& lane, const StepKey& key) {
+  for (const auto& [other, request] : apart_requests(turn.state(), turn.index(), turn.now())) {
+    if (turn.now() - request.waiting_since < request.patience) continue;
+    if (other == key) return true;  // Under the same `parallel`.
+    for (const model::Place& place : lane.places) {
+      const sched::Host* host = turn.index().cluster.find(place.node);
+      if (host != nullptr && sched::could_hold(request, *host)) return true;
+    }
+  }
+  return false;
 }
 
 // Whether a step before this one in the queue waits for room and could use one of the lane's nodes.
@@ -101,10 +116,10 @@ void refill_lane(Turn& turn, LaneId id) {
   const StepKey key{lane.job, lane.step};
   const auto held = static_cast<std::int64_t>(lane.queue.size());
   const std::int64_t waiting = waiting_tasks(turn, key);
-  const bool may_extend = !lane.outside() && !turn.is_given_up(id) && waiting > 0 &&
-                          may_run(turn.state().jobs.at(key.job), key.step) &&
+  const bool may_extend = !lane.outside() && lane.apart == 0 && !turn.is_given_up(id) &&
+                          waiting > 0 && may_run(turn.state().jobs.at(key.job), key.step) &&
                           nodes_take_more(turn, lane) && !stands_still(turn, lane) &&
-                          !contended(turn, lane, key);
+                          !contended(turn, lane, key) && !wanted_apart(turn, lane, key);
   if (may_extend) {
     const std::int64_t ahead = ahead_of(turn, key);
     // Refilling at half keeps the number of events low.
@@ -136,7 +151,8 @@ model::Devices devices_held(const Turn& turn, const NodeId& node) {
   return held == turn.index().devices.end() ? model::Devices() : held->second;
 }
 
-void open_lane(Turn& turn, const StepKey& key, const sched::Placement& placement) {
+void open_lane(Turn& turn, const StepKey& key, const sched::Placement& placement,
+               std::int64_t apart) {
   const model::StepSpec& spec = spec_of(turn.state(), key.job, key.step);
   model::LaneOpened event;
   event.lane = LaneId(turn.state().last_lane.value() + 1);
@@ -149,6 +165,7 @@ void open_lane(Turn& turn, const StepKey& key, const sched::Placement& placement
                                                 at.per_place.times(at.places))});
   }
   event.per_place = placement.at.front().per_place;
+  event.apart = apart;
   if (gang(spec)) event.port = choose_port(turn, event.places.front().node);
   const LaneId lane = event.lane;
   turn.emit(std::move(event));
@@ -159,9 +176,21 @@ void open_lane(Turn& turn, const StepKey& key, const sched::Placement& placement
 std::size_t run_plan(Turn& turn) {
   std::vector<StepKey> keys;
   std::vector<sched::Request> queue;
+  std::map<StepKey, std::int64_t> apart;  // Lanes that suspects of the step want.
+  for (auto& [key, request] : apart_requests(turn.state(), turn.index(), turn.now())) {
+    if (queue.size() == static_cast<std::size_t>(sched::kBackfillDepthMax)) break;
+    apart[key] += request.lanes_wanted;
+    queue.push_back(std::move(request));
+    keys.push_back(key);
+  }
   for (const auto& [at, key] : turn.index().ready) {
     if (queue.size() == static_cast<std::size_t>(sched::kBackfillDepthMax)) break;
     sched::Request request = request_of(turn, key);
+    const auto& parallel = spec_of(turn.state(), key.job, key.step).parallel;
+    if (const auto more = apart.find(key); parallel && more != apart.end()) {
+      const std::int64_t lanes = step_of(turn.state(), key.job, key.step).lanes + more->second;
+      request.lanes_wanted = std::min(request.lanes_wanted, *parallel - lanes);
+    }
     if (request.lanes_wanted <= 0) continue;  // Only back-offs that are not over.
     queue.push_back(std::move(request));
     keys.push_back(key);
@@ -170,7 +199,7 @@ std::size_t run_plan(Turn& turn) {
   const auto running = [&turn] { return lane_ends(turn.state()); };
   const sched::Plan plan = sched::plan({&turn.index().cluster, queue, running, turn.now()});
   for (const sched::Grant& grant : plan.grants) {
-    open_lane(turn, keys[grant.request], grant.placement);
+    open_lane(turn, keys[grant.request], grant.placement, queue[grant.request].apart);
   }
   return plan.grants.size();
 }

@@ -186,6 +186,10 @@ std::optional<Searcher::Move> Searcher::move(std::int64_t trial) const {
   return Move{found->second.donor, space_.texts(found->second.point)};
 }
 
+std::optional<std::int64_t> Searcher::leader() const {
+  return pruner_ ? pruner_->leader() : std::nullopt;
+}
+
 std::optional<std::int64_t> Searcher::promotable() const {
   return pruner_ ? pruner_->promotable() : std::nullopt;
 }

@@ -46,6 +46,8 @@ class Searcher {
   std::optional<Move> move(std::int64_t trial) const;
   // A parked trial that should go on. Of a population: brain/population.h.
   std::optional<std::int64_t> promotable() const;
+  // The parked trial that is furthest, whether it should go on or not.
+  std::optional<std::int64_t> leader() const;
 
  private:
   void tell_earlier();

@@ -53,12 +53,23 @@ struct LiveAttempt {
   friend bool operator==(const LiveAttempt&, const LiveAttempt&) = default;
 };
 
+// A task that ran while its node's runner crashed, once more: it is tried apart from others.
+struct Suspicion {
+  std::int64_t crash = 0;  // Only suspects of the same crash may be beside it.
+  std::int32_t turn = 0;   // Those with the smallest go first.
+  Duration outlive;        // It is cleared once it runs apart for this long.
+  friend bool operator==(const Suspicion&, const Suspicion&) = default;
+};
+
 // A task with something to remember: it is live, was retried, or failed.
 struct Task {
   model::Status status = model::Status::kQueued;
-  AttemptNumber attempts;      // Numbers given so far.
-  std::int32_t charged = 0;    // Failures that used up retry.max.
-  std::int32_t losses = 0;     // Attempts lost through no fault of the task, since the last charge.
+  AttemptNumber attempts;    // Numbers given so far.
+  std::int32_t charged = 0;  // Failures that used up retry.max.
+  std::int32_t losses = 0;   // Attempts lost through no fault of the task, since the last charge.
+  std::int32_t crashes = 0;  // Of its nodes' runners while it ran, since it was cleared.
+  std::int32_t alone = 0;    // Of these, how many while only it ran there.
+  std::optional<Suspicion> suspicion;
   Time not_before;             // kRecovering: when it may start again.
   std::int32_t exit_code = 0;  // Of the last attempt: its first failing rank's, 128+n for signal n.
   std::string reason;          // Of the last change.
@@ -134,6 +145,7 @@ struct Lane {
   std::int32_t port = 0;
   Duration lease;               // Of one without places: how long its holder may be silent,
   std::string holder;           // and its word for itself.
+  std::int64_t apart = 0;       // Only suspects of this crash may be beside it; zero: anybody.
   std::deque<TaskIndex> queue;  // Bound tasks, the first one running.
   model::Rate rate;             // What it costs, from its nodes' prices when it was opened.
   Time opened_at;

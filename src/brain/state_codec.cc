@@ -189,16 +189,28 @@ struct Fields<brain::LiveAttempt> {
 };
 
 template <>
+struct Fields<brain::Suspicion> {
+  static void visit(auto& visit, auto& suspicion) {
+    visit("crash", suspicion.crash);
+    visit("outlive", suspicion.outlive);
+    visit("turn", suspicion.turn);
+  }
+};
+
+template <>
 struct Fields<brain::Task> {
   static void visit(auto& visit, auto& task) {
+    visit("alone", task.alone);
     visit("attempts", task.attempts, Number{.fallback = 1});
     visit("charged", task.charged);
+    visit("crashes", task.crashes);
     visit("exit_code", task.exit_code, kExitNumber);
     visit("live", task.live);
     visit("losses", task.losses);
     visit("not_before", task.not_before);
     visit("reason", task.reason);
     visit("status", task.status);
+    visit("suspicion", task.suspicion);
   }
 };
 
@@ -249,6 +261,7 @@ struct Fields<brain::Study> {
     visit("begun_at", study.begun_at);
     visit("best", study.best, Number{.min = -1, .fallback = -1});
     visit("history", study.history);
+    visit("stopped", study.stopped);
     visit("trials", study.trials);
   }
 };
@@ -312,6 +325,7 @@ struct Fields<brain::Job> {
 template <>
 struct Fields<brain::Lane> {
   static void visit(auto& visit, auto& lane) {
+    visit("apart", lane.apart);
     visit("holder", lane.holder);
     visit("id", lane.id, Required());
     visit("job", lane.job, Required());

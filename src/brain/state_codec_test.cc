@@ -260,6 +260,19 @@ TEST(StateCodec, RefusesADeviceThatTwoLanesHold) {
   EXPECT_NE(read.error().message.find("lane 3 has a device of another lane"), std::string::npos);
 }
 
+TEST(StateCodec, OpensASnapshotWithSuspects) {
+  std::ifstream file(std::string(RUNNEL_SOURCE_DIR) + "/test/golden/log/state-suspects-v1.json");
+  std::string line;
+  std::getline(file, line);
+  const Result<State> read = decode_state(line);
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(encode_state(*read), line);
+  const Task& first = read->jobs.at(JobId("job1")).steps[0].tasks.at(TaskIndex(0));
+  EXPECT_EQ(first.crashes, 2);
+  EXPECT_EQ(first.suspicion->outlive, Duration::seconds(10));
+  EXPECT_EQ(read->lanes.begin()->second.apart, first.suspicion->crash);
+}
+
 // ---- what is refused
 // -----------------------------------------------------------------------------
 

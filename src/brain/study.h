@@ -57,6 +57,7 @@ struct Study {
   std::vector<Trial> trials;  // By index.
   std::vector<Moment> history;
   std::int64_t best = -1;   // The best trial, -1 while none gave a value.
+  std::string stopped;      // Why it was given up, if it was.
   std::int64_t parked = 0;  // How many are; follows from the trials.
   Time begun_at;            // When the first trial was asked for.
 

@@ -54,10 +54,31 @@ bool is_new(const Trial& trial, const TrialReport& report) {
   return before.empty() || before.back().at < report.at;
 }
 
+std::optional<TaskIndex> unfinished_leader(Turn& turn, const StepKey& key);
+
+// Nothing but this attempt runs or waits in its search.
+bool only_one_left(const Turn& turn, const StepKey& key) {
+  const StatusCounts& counts = step_of(turn.state(), key.job, key.step).counts;
+  return count_of(counts, Status::kStarting) + count_of(counts, Status::kRunning) == 1 &&
+         count_of(counts, Status::kQueued) == 0 && count_of(counts, Status::kRecovering) == 0;
+}
+
+// Whether the trial has reported the last step that its search looks at.
+bool is_whole(const model::SearchSpec& search, const Trial& trial) {
+  if (!search.pruner || search.pruner->max_step == 0) return false;
+  const auto reports = trial.own_reports();
+  return !reports.empty() && reports.back().at >= search.pruner->max_step;
+}
+
 void obey(Turn& turn, const StepKey& key, const model::AttemptRef& attempt, LaneId lane,
           search::Verdict verdict) {
   if (verdict == search::Verdict::kGoOn) return;
   const bool park = verdict == search::Verdict::kPause;
+  // Nobody would get its place, and it would be brought back at once.
+  if (park && only_one_left(turn, key) && unfinished_leader(turn, key) == attempt.task.index) {
+    turn.emit(model::TrialPromoted{key.job, key.step, attempt.task.index});
+    return;
+  }
   if (park) turn.emit(model::TrialParked{key.job, key.step, attempt.task.index});
   const Status because = park ? Status::kPaused : Status::kPruned;
   turn.emit(model::AttemptStopping{attempt, lane, because, "search"});
@@ -101,6 +122,25 @@ std::optional<std::int64_t> next_promoted(Turn& turn, const StepKey& key) {
   return turn.searcher(key).promotable();
 }
 
+bool budget_spent(const Turn& turn, const StepKey& key);
+
+// Of the paused trials the one that is furthest, when none that is whole is better: the best of a
+// search has run to its end, if it can.
+std::optional<TaskIndex> unfinished_leader(Turn& turn, const StepKey& key) {
+  if (turn.searcher(key).is_population() || budget_spent(turn, key)) return std::nullopt;
+  const std::optional<std::int64_t> leader = turn.searcher(key).leader();
+  if (!leader) return std::nullopt;
+  const TaskIndex index(*leader);
+  const Study& study = study_of(turn, key);
+  if (study.best < 0) return index;
+  const Trial& best = study.trials.at(static_cast<std::size_t>(study.best));
+  if (best.told != TrialEnd::kComplete) return index;
+  const model::SearchSpec& search = search_of(turn, key);
+  const auto whole = values_of(search, best.own_reports().back());
+  const auto ahead = values_of(search, trial_of(turn, key, index).own_reports().back());
+  return !ahead.empty() && ahead < whole ? std::optional(index) : std::nullopt;
+}
+
 bool limit_over(const Turn& turn, const StepKey& key) {
   const Duration limit = search_of(turn, key).max_duration;
   const Study& study = study_of(turn, key);
@@ -134,6 +174,17 @@ void prune_parked(Turn& turn, const StepKey& key) {
                                   "search"});
     tell_trial(turn, {key.job, key.step, index});
   }
+}
+
+// Puts a trial that the search had parked before the new ones.
+void queue_again(Turn& turn, const StepKey& key, TaskIndex index) {
+  turn.emit(model::TasksChanged{key.job,
+                                key.step,
+                                {{index.value(), index.value() + 1}},
+                                Status::kQueued,
+                                "Promoted",
+                                "search"});
+  turn.want_plan();
 }
 
 // Whoever waits for another attempt would cost more.
@@ -183,6 +234,7 @@ void promote_trials(Turn& turn, const StepKey& key) {
   const Step& step = step_of(turn.state(), key.job, key.step);
   const Job& job = turn.state().jobs.at(key.job);
   if (!step.study || job.halted || !may_run(job, key.step) || budget_spent(turn, key)) return;
+  if (!step.study->stopped.empty()) return;
   // A population that takes turns would go on to its end.
   if (limit_over(turn, key) && turn.searcher(key).is_population()) return;
   for (;;) {
@@ -195,9 +247,7 @@ void promote_trials(Turn& turn, const StepKey& key) {
     turn.emit(model::TrialPromoted{key.job, key.step, task.index});
     // What the pruner would have paused had it not ended, failed or been cancelled just then.
     if (!parked) continue;
-    turn.emit(model::TasksChanged{
-        key.job, key.step, {{*trial, *trial + 1}}, Status::kQueued, "Promoted", "search"});
-    turn.want_plan();
+    queue_again(turn, key, task.index);
   }
 }
 
@@ -287,7 +337,14 @@ void judge_result(const Turn& turn, const model::AttemptRef& attempt, Outcome& o
   const StepKey key{attempt.task.job, attempt.task.step};
   if (!spec_of(turn.state(), key.job, key.step).search) return;
   const Trial& trial = trial_of(turn, key, attempt.task.index);
-  if (outcome.task == Status::kPaused && trial.parked) outcome.reason = "Parked";
+  const bool by_search =
+      outcome.task == Status::kPruned || (outcome.task == Status::kPaused && trial.parked);
+  if (by_search && is_whole(search_of(turn, key), trial)) {
+    outcome = {.reason = "Completed",
+               .message = "it had reported max_step when it was asked to end"};
+  } else if (by_search && outcome.task == Status::kPaused) {
+    outcome.reason = "Parked";
+  }
   if (outcome.task != Status::kSucceeded) return;
   const model::SearchSpec& search = search_of(turn, key);
   const auto fail = [&](std::string reason, std::string message) {
@@ -337,7 +394,11 @@ void steer_search(Turn& turn, const StepKey& key) {
     prune_waiting(turn, key, "SearchEnded");
   }
   if (spent) stop_spending(turn, key);
-  if (step.study->parked > 0 && nothing_goes_on(step)) prune_parked(turn, key);
+  if (step.study->parked == 0 || !nothing_goes_on(step)) return;
+  const auto leader = step.study->stopped.empty() ? unfinished_leader(turn, key) : std::nullopt;
+  if (!leader) return prune_parked(turn, key);
+  turn.emit(model::TrialPromoted{key.job, key.step, *leader});
+  queue_again(turn, key, *leader);
 }
 
 }  // namespace runnel::brain

@@ -145,12 +145,152 @@ TEST_F(TrialsTest, ParksWhatHasACheckpointAndBringsItBack) {
   EXPECT_EQ(study().trials[0].params, find_task(desk_.brain.state(), {job_, {}, {}})->live->params);
 }
 
-TEST_F(TrialsTest, PrunesWhatIsParkedWhenNothingElseGoesOn) {
+TEST_F(TrialsTest, TheLastOneLeftIsNotParked) {
   begin(search_step(1, true, true), 1);
   told({metric(0, 1, "5")});
-  desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+  EXPECT_TRUE(desk_.all<model::AttemptStopping>(desk_.last).empty()) << "nobody wants its place";
+  EXPECT_EQ(desk_.all<model::TrialPromoted>(desk_.last).size(), 1U);
+  ends(0, "4");
+  EXPECT_EQ(status(0), Status::kSucceeded);
+}
+
+TEST_F(TrialsTest, FinishesTheLeaderAndPrunesTheRest) {
+  model::StepSpec step = search_step(3, true, true);
+  step.search->pruner->eta = 4;  // Of three nobody is among the best quarter.
+  begin(step, 3);
+  told({metric(0, 1, "5"), metric(1, 1, "3"), metric(2, 1, "9")});
+  for (const int trial : {0, 1, 2}) {
+    desk_.ended(kNode, Desk::ref(job_, 0, trial), 0, 0, model::EndCause::kStopped);
+  }
+  EXPECT_EQ(status(0), Status::kPaused);
+  EXPECT_EQ(status(1), Status::kStarting) << "the best of those that came furthest";
+  ends(1, "2", 2);
+  EXPECT_EQ(status(1), Status::kSucceeded);
   EXPECT_EQ(status(0), Status::kPruned);
-  EXPECT_TRUE(model::is_end(desk_.job_status(job_)));
+  EXPECT_EQ(status(2), Status::kPruned);
+  EXPECT_EQ(study().best, 1);
+  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+}
+
+TEST_F(TrialsTest, ALeaderThatFailsGivesItsPlaceToTheNext) {
+  model::StepSpec step = search_step(2, true, true);
+  step.search->pruner->eta = 4;
+  begin(step, 2);
+  told({metric(0, 1, "5"), metric(1, 1, "3")});
+  for (const int trial : {0, 1}) {
+    desk_.ended(kNode, Desk::ref(job_, 0, trial), 0, 0, model::EndCause::kStopped);
+  }
+  desk_.ended(kNode, Desk::ref(job_, 0, 1, 2), 7);
+  EXPECT_EQ(status(1), Status::kFailed);
+  EXPECT_EQ(status(0), Status::kStarting);
+}
+
+TEST_F(TrialsTest, AResumedSearchFinishesItsLeader) {
+  model::StepSpec step = search_step(2, true, true);
+  step.search->pruner->eta = 4;
+  begin(step, 2);
+  told({metric(0, 1, "5"), metric(1, 1, "3")});
+  desk_.request(job_, model::JobRequest::Verb::kHalt);
+  for (const int trial : {0, 1}) {
+    desk_.ended(kNode, Desk::ref(job_, 0, trial), 0, 0, model::EndCause::kStopped);
+  }
+  ASSERT_EQ(desk_.job_status(job_), Status::kPaused);
+  desk_.request(job_, model::JobRequest::Verb::kResume);
+  EXPECT_EQ(status(1), Status::kStarting);
+  ends(1, "2", 2);
+  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(study().trials[1].told, model::TrialEnd::kComplete);
+}
+
+TEST_F(TrialsTest, WhatHasReportedItsLastStepIsDoneHoweverItEnds) {
+  for (const bool keeps : {true, false}) {
+    Desk fresh;
+    std::swap(desk_, fresh);
+    model::StepSpec step = search_step(4, true, keeps);
+    step.search->pruner->max_step = 8;
+    begin(step, 3);
+    told({metric(0, 1, "1")});
+    if (keeps) {
+      desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+    }
+    told({metric(1, 1, "5")});
+    ASSERT_EQ(desk_.all<model::AttemptStopping>(desk_.last).size(), 1U) << keeps;
+    // It was faster than the order to stop.
+    told({metric(1, 8, "4", true)},
+         {Desk::end_of(Desk::ref(job_, 0, 1), 143, desk_.now, 0, model::EndCause::kStopped)});
+    EXPECT_EQ(status(1), Status::kSucceeded) << keeps;
+    EXPECT_EQ(study().trials[1].told, model::TrialEnd::kComplete);
+    EXPECT_FALSE(study().trials[1].parked);
+    const auto ended = desk_.all<model::AttemptEnded>(desk_.last);
+    ASSERT_EQ(ended.size(), 1U);
+    EXPECT_EQ(ended[0].to, Status::kSucceeded);
+    EXPECT_TRUE(ended[0].exits.empty());
+  }
+}
+
+TEST_F(TrialsTest, GivesUpWhenTheFirstTrialsAllFailAlike) {
+  begin(search_step(40));
+  for (int trial = 0; trial < 4; ++trial) desk_.ended(kNode, Desk::ref(job_, 0, trial), 1);
+  EXPECT_EQ(desk_.job_status(job_), Status::kRunning);
+  desk_.ended(kNode, Desk::ref(job_, 0, 4), 1);
+  EXPECT_EQ(desk_.job_status(job_), Status::kFailed);
+  EXPECT_EQ(desk_.count(job_, 0, Status::kSkipped), 35);
+  const Job& job = desk_.brain.state().jobs.at(job_);
+  EXPECT_EQ(job.message,
+            "step 'search': the first 5 trials all failed alike (NonZeroExit, exit code 1); "
+            "search.max_failures allows more");
+  // Mended, all of it is tried again.
+  desk_.request(job_, model::JobRequest::Verb::kRetry);
+  EXPECT_EQ(desk_.count(job_, 0, Status::kSkipped), 0);
+  ends(0, "3", 2);
+  EXPECT_EQ(status(0), Status::kSucceeded);
+  EXPECT_EQ(desk_.job_status(job_), Status::kRunning);
+}
+
+TEST_F(TrialsTest, GoesOnWhileItsTrialsFailForDifferentReasonsOrReport) {
+  begin(search_step(40));
+  for (int trial = 0; trial < 9; ++trial) {
+    desk_.ended(kNode, Desk::ref(job_, 0, trial), 1 + trial % 2);
+  }
+  EXPECT_EQ(desk_.job_status(job_), Status::kRunning);
+  Desk fresh;
+  std::swap(desk_, fresh);
+  begin(search_step(40));
+  ends(0, "3");
+  for (int trial = 1; trial < 9; ++trial) desk_.ended(kNode, Desk::ref(job_, 0, trial), 1);
+  EXPECT_EQ(desk_.job_status(job_), Status::kRunning);
+}
+
+TEST_F(TrialsTest, MoreFailuresThanAllowedEndTheSearch) {
+  model::StepSpec step = search_step(40);
+  step.search->max_failures = 2;
+  begin(step, 2);
+  ends(0, "3");
+  desk_.ended(kNode, Desk::ref(job_, 0, 1), 1);
+  desk_.ended(kNode, Desk::ref(job_, 0, 2), 2);
+  EXPECT_EQ(desk_.job_status(job_), Status::kRunning);
+  desk_.ended(kNode, Desk::ref(job_, 0, 3), 3);
+  EXPECT_EQ(desk_.job_status(job_), Status::kRunning) << "what runs comes to its end";
+  ends(4, "1");
+  EXPECT_EQ(desk_.job_status(job_), Status::kFailed);
+  EXPECT_EQ(desk_.brain.state().jobs.at(job_).message,
+            "step 'search': 3 trials failed, more than max_failures: 2");
+  EXPECT_EQ(study().best, 4) << "what it found stays";
+}
+
+TEST_F(TrialsTest, IsAskedOnAHomeOfSpotNodesOnly) {
+  model::NodeJoin join;
+  join.node.id = NodeId(kNode);
+  join.node.capacity.milli_cpus = 1'000;
+  join.node.spot = true;
+  join.incarnation = Incarnation("1");
+  desk_.decide(join);
+  model::StepSpec step = search_step(3);
+  step.command.clear();
+  desk_.submit({step});
+  EXPECT_FALSE(desk_.last_refusal.has_value()) << "it takes no place";
+  desk_.submit({search_step(3)});
+  EXPECT_TRUE(desk_.last_refusal.has_value());
 }
 
 TEST_F(TrialsTest, AResumedJobLeavesParkedTrialsToTheSearch) {

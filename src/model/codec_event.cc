@@ -75,6 +75,7 @@ struct Fields<TasksChanged> {
 template <>
 struct Fields<LaneOpened> {
   static void visit(auto& visit, auto& event) {
+    visit("apart", event.apart);
     visit("holder", event.holder);
     visit("job", event.job, Required());
     visit("lane", event.lane, Required());
@@ -289,6 +290,46 @@ struct Fields<TaskWarned> {
     visit("rank", event.rank, Required());
     visit("reason", event.reason, Required());
     visit("since", event.since);
+  }
+};
+
+template <>
+struct Fields<RanAtCrash> {
+  static void visit(auto& visit, auto& ran) {
+    visit("alone", ran.alone);
+    visit("attempt", ran.attempt, Required());
+    visit("outlive", ran.outlive);
+    visit("turn", ran.turn, Number{.min = -1, .fallback = -1});
+  }
+};
+
+template <>
+struct Fields<RunnerCrashed> {
+  static void visit(auto& visit, auto& event) {
+    visit("crash", event.crash);
+    visit("incarnation", event.incarnation, Required());
+    visit("node", event.node, Required());
+    visit("ran", event.ran);
+  }
+};
+
+template <>
+struct Fields<TaskCleared> {
+  static void visit(auto& visit, auto& event) {
+    visit("job", event.job, Required());
+    visit("reason", event.reason);
+    visit("step", event.step);
+    visit("task", event.task);
+  }
+};
+
+template <>
+struct Fields<SearchStopped> {
+  static void visit(auto& visit, auto& event) {
+    visit("job", event.job, Required());
+    visit("message", event.message);
+    visit("reason", event.reason);
+    visit("step", event.step);
   }
 };
 

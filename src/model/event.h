@@ -86,6 +86,8 @@ struct LaneOpened {
   // Of a lane without places, which is held by somebody outside: how long they may be silent.
   Duration lease;
   std::string holder;  // Its word for itself, by which it may ask again; empty: none.
+  // Only tasks that are suspects of this crash may be beside it on its nodes; zero: any.
+  std::int64_t apart = 0;
   friend bool operator==(const LaneOpened&, const LaneOpened&) = default;
 };
 
@@ -183,6 +185,34 @@ struct AttemptEnded {
   friend bool operator==(const AttemptEnded&, const AttemptEnded&) = default;
 };
 
+// An attempt that ran while its runner crashed.
+struct RanAtCrash {
+  AttemptRef attempt;
+  bool alone = false;      // Nothing else ran on the node.
+  std::int32_t turn = -1;  // When its task is tried apart, the smallest first; -1: it is not.
+  Duration outlive;        // It is cleared once it runs apart for this long.
+  friend bool operator==(const RanAtCrash&, const RanAtCrash&) = default;
+};
+
+// A node's runner was killed or crashed on a machine that went on, so one of these may have done
+// it.
+struct RunnerCrashed {
+  NodeId node;
+  Incarnation incarnation;  // The life that ended.
+  std::int64_t crash = 0;   // A number of its own.
+  std::vector<RanAtCrash> ran;
+  friend bool operator==(const RunnerCrashed&, const RunnerCrashed&) = default;
+};
+
+// No crash of a runner is held against the task any more.
+struct TaskCleared {
+  JobId job;
+  StepIndex step;
+  TaskIndex task;
+  std::string reason;  // CamelCase: Ended, Outlived, Explained (another was found out).
+  friend bool operator==(const TaskCleared&, const TaskCleared&) = default;
+};
+
 struct NodeJoined {
   NodeInfo node;
   Incarnation incarnation;
@@ -278,6 +308,15 @@ struct TrialTold {
   friend bool operator==(const TrialTold&, const TrialTold&) = default;
 };
 
+// A search is given up because its trials fail: it asks for nothing more, and its step fails.
+struct SearchStopped {
+  JobId job;
+  StepIndex step;
+  std::string reason;   // CamelCase: TooManyFailures, AllFailAlike.
+  std::string message;  // A sentence with the cause.
+  friend bool operator==(const SearchStopped&, const SearchStopped&) = default;
+};
+
 // The record of a finished job left the state for the archive.
 struct JobArchived {
   JobId job;
@@ -302,7 +341,7 @@ using Event =
                  LaneClosed, AttemptRunning, RankEnded, AttemptStopping, AttemptEnded, NodeJoined,
                  NodeLeft, JobArchived, JobDeleted, KeyExpired, TrialAsked, TrialReported,
                  TrialParked, TrialPromoted, TrialTold, JobHalted, NodeLeaving, LaneRenewed,
-                 TrialMoved, TaskWarned, StrangersEnded>;
+                 TrialMoved, TaskWarned, StrangersEnded, RunnerCrashed, TaskCleared, SearchStopped>;
 
 // "job.submitted", "attempt.ended": the `type` of an event's document.
 std::string_view type_of(const Event& event);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "json/value.h"
+#include "model/codec.h"
 #include "model/input.h"
 
 namespace runnel::model {
@@ -84,14 +86,52 @@ TEST(Refs, AreReadable) {
   EXPECT_EQ(to_string(attempt_of("1h3f").task), "1h3f/s1/t17");
 }
 
+TEST(RunnerCrashed, IsOfItsNodeAndNamesWhatRan) {
+  RunnerCrashed crashed{NodeId("a"), Incarnation("1"), 41, {}};
+  crashed.ran.push_back({attempt_of("c"), false, 2, Duration::seconds(10)});
+  crashed.ran.push_back({attempt_of("d"), false, -1, {}});
+  EXPECT_TRUE(job_of(crashed).empty()) << "what ran may be of several jobs";
+  EXPECT_EQ(type_of(Event(crashed)), "runner.crashed");
+  const std::string text = encode_text(Event(crashed));
+  EXPECT_EQ(decode_event(MUST(json::parse(text))).value(), Event(crashed)) << text;
+  EXPECT_EQ(text.find("\"turn\":-1"), std::string::npos) << "what is usual is not written";
+}
+
+TEST(TaskCleared, IsOfItsJob) {
+  const TaskCleared cleared{JobId("c"), StepIndex(1), TaskIndex(17), "Outlived"};
+  EXPECT_EQ(job_of(cleared), JobId("c"));
+  EXPECT_EQ(type_of(Event(cleared)), "task.cleared");
+  const std::string text = encode_text(Event(cleared));
+  EXPECT_EQ(decode_event(MUST(json::parse(text))).value(), Event(cleared)) << text;
+}
+
+TEST(SearchStopped, IsOfItsJobAndSaysWhy) {
+  const SearchStopped stopped{JobId("c"), StepIndex(0), "TooManyFailures", "3 trials failed"};
+  EXPECT_EQ(job_of(stopped), JobId("c"));
+  EXPECT_EQ(type_of(Event(stopped)), "search.stopped");
+  const std::string text = encode_text(Event(stopped));
+  EXPECT_EQ(decode_event(MUST(json::parse(text))).value(), Event(stopped)) << text;
+}
+
+TEST(LaneOpened, SaysThatItIsApartOnlyWhenItIs) {
+  LaneOpened opened;
+  opened.lane = LaneId(3);
+  opened.job = JobId("c");
+  opened.places = {{NodeId("a"), 1}};
+  EXPECT_EQ(encode_text(Event(opened)).find("apart"), std::string::npos);
+  opened.apart = 41;
+  const std::string text = encode_text(Event(opened));
+  EXPECT_EQ(decode_event(MUST(json::parse(text))).value(), Event(opened)) << text;
+}
+
 TEST(Report, CausesAreReadBack) {
   std::set<std::string_view> words;
-  for (int i = 0; i <= static_cast<int>(EndCause::kVanished); ++i) {
+  for (int i = 0; i <= static_cast<int>(EndCause::kRunnerLost); ++i) {
     const auto cause = static_cast<EndCause>(i);
     EXPECT_EQ(parse_end_cause(to_string(cause)).value(), cause);
     words.insert(to_string(cause));
   }
-  EXPECT_EQ(words.size(), 7u);
+  EXPECT_EQ(words.size(), 8u);
   EXPECT_FALSE(parse_end_cause("exploded").ok());
 }
 

@@ -46,6 +46,12 @@ TEST(Golden, EventsAndInputsOfHealth) {
   EXPECT_EQ(replay("inputs-health-v1.jsonl", decode_input).size(), 1u);
 }
 
+TEST(Golden, EventsAndInputsOfSuspects) {
+  EXPECT_EQ(replay("events-suspects-v1.jsonl", decode_event).size(), 3u);
+  EXPECT_EQ(replay("events-stopped-v1.jsonl", decode_event).size(), 1u);
+  EXPECT_EQ(replay("inputs-suspects-v1.jsonl", decode_input).size(), 1u);
+}
+
 TEST(Golden, EventsAndInputsOfSearches) {
   EXPECT_EQ(replay("events-search-v1.jsonl", decode_event).size(), 11u);
   EXPECT_EQ(replay("inputs-search-v1.jsonl", decode_input).size(), 4u);

@@ -5,8 +5,8 @@
 namespace runnel::model {
 namespace {
 
-constexpr detail::Words<7> kCauseWords = {"exited",      "stopped",   "timeout", "out_of_memory",
-                                          "not_started", "port_busy", "vanished"};
+constexpr detail::Words<8> kCauseWords = {"exited",      "stopped",   "timeout",  "out_of_memory",
+                                          "not_started", "port_busy", "vanished", "runner_lost"};
 
 }  // namespace
 

@@ -21,6 +21,7 @@ enum class EndCause : std::uint8_t {
   kNotStarted,   // Never ran: the order was withdrawn, or exec failed (see message).
   kPortBusy,     // Never ran: the gang's port was taken.
   kVanished,     // The runner that had it is gone and left no exit record.
+  kRunnerLost,   // The same, and the runner died while it ran, on a machine that did not restart.
 };
 
 // What a node observed about one rank of one attempt.

@@ -114,6 +114,7 @@ struct Fields<SearchSpec> {
     visit("budget_micros", search.budget_micros);
     visit("from", search.from);
     visit("max_duration", search.max_duration);
+    visit("max_failures", search.max_failures);
     visit("max_trials", search.max_trials, Number{.min = 1});
     visit("method", search.method);
     visit("objectives", search.objectives, Required());

@@ -62,8 +62,8 @@ constexpr std::array kTaskRows = {
     // Back to QUEUED: it was asked back, or its node was wanted for something else.
     Row{kRunning, set(kCompleting, kQueued, kRecovering, kPaused) | kTaskEnds},
     Row{kCompleting, set(kQueued, kRecovering, kPaused) | kTaskEnds},
-    // Pruned: of a search that may spend nothing more.
-    Row{kRecovering, set(kStarting, kQueued, kPaused, kCancelled, kFailed, kPruned)},
+    // Pruned: of a search that may spend nothing more. Skipped: of one that was given up.
+    Row{kRecovering, set(kStarting, kQueued, kPaused, kCancelled, kFailed, kPruned, kSkipped)},
     Row{kPaused, set(kQueued, kCancelled, kSkipped, kPruned)},
 };
 constexpr std::array kAttemptRows = {
@@ -107,6 +107,7 @@ bool allowed(Level level, Status from, Status to) {
 }
 
 bool reopenable(Level level, Status from) {
+  CHECK(static_cast<int>(from) < kStatusCount, "a status that is not one");
   return contains(kReopenable[static_cast<std::size_t>(level)], from);
 }
 

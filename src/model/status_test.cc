@@ -132,8 +132,8 @@ TEST(Status, TheTableOfTasksIsTheOneAgreed) {
   const std::vector<Status> waiting = {kAdmitted,  kStarting, kPaused,
                                        kCancelled, kSkipped,  kPruned};
   const std::vector<Status> admitted = {kQueued, kStarting, kPaused, kCancelled, kSkipped};
-  const std::vector<Status> recovering = {kQueued, kStarting,  kPaused,
-                                          kFailed, kCancelled, kPruned};
+  const std::vector<Status> recovering = {kQueued,    kStarting, kPaused, kFailed,
+                                          kCancelled, kSkipped,  kPruned};
   const std::vector<Status> paused = {kQueued, kCancelled, kSkipped, kPruned};
   EXPECT_EQ(next(Level::kTask, kQueued), waiting);
   EXPECT_EQ(next(Level::kTask, kAdmitted), admitted);

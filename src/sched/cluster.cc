@@ -20,6 +20,12 @@ void Cluster::take(const NodeId& id, const model::Resources& amount) {
   found->second.free.subtract(amount);
 }
 
+void Cluster::set_apart(const NodeId& id, std::int64_t apart) {
+  auto found = hosts_.find(id);
+  CHECK(found != hosts_.end(), "a host is set apart that is not there");
+  found->second.apart = apart;
+}
+
 void Cluster::give_back(const NodeId& id, const model::Resources& amount) {
   auto found = hosts_.find(id);
   if (found == hosts_.end()) return;

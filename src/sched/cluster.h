@@ -26,6 +26,8 @@ struct Host {
   // Held beyond the capacity, by what began before the host shrank: given back before anything is
   // free again.
   model::Resources overdrawn = {};
+  // Only requests with the same number may join what is on it; zero: those without one.
+  std::int64_t apart = 0;
 };
 
 // The hosts that are up, and what is free on each.
@@ -40,6 +42,8 @@ class Cluster {
   void join(Host host);
   void leave(const NodeId& id);
   void take(const NodeId& id, const model::Resources& amount);
+  // From now on it is kept for requests with this number.
+  void set_apart(const NodeId& id, std::int64_t apart);
   // No effect when the host left meanwhile.
   void give_back(const NodeId& id, const model::Resources& amount);
 

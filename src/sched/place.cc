@@ -44,6 +44,8 @@ model::Resources share_of(const Request& request, const Host& host) {
 
 std::int64_t places_in(const Request& request, const Host& host, const model::Resources& amount) {
   if (host.tenure == Tenure::kSpot && request.spot_use == SpotUse::kNever) return 0;
+  // Once a host is idle nobody on it minds.
+  if (host.apart != request.apart && amount != host.capacity) return 0;
   const std::int64_t most = host.sharing == Sharing::kColocate ? request.places : 1;
   return share_of(request, host).times_in(amount, most);
 }

@@ -16,8 +16,11 @@ struct Reservation {
   std::optional<Time> starts;  // Absent: when it will start is not known.
 };
 
-void occupy(Cluster& cluster, const Placement& placement) {
-  for (const Placement::At& at : placement.at) cluster.take(at.node, at.per_place.times(at.places));
+void occupy(Cluster& cluster, const Request& request, const Placement& placement) {
+  for (const Placement::At& at : placement.at) {
+    cluster.take(at.node, at.per_place.times(at.places));
+    cluster.set_apart(at.node, request.apart);
+  }
 }
 
 std::set<NodeId> hosts_of(const Placement& placement) {
@@ -51,7 +54,7 @@ Reservation reserve(const Request& request, const Cluster& cluster,
 }
 
 bool patience_over(const Request& request, Time now) {
-  return now - request.waiting_since >= kBackfillPatience;
+  return now - request.waiting_since >= request.patience;
 }
 
 // Hosts that `request` must leave alone while `reservation` stands.
@@ -86,7 +89,7 @@ class Planner {
     while (granted < request.lanes_wanted && !full()) {
       std::optional<Placement> placement = place(request, cluster_, closed);
       if (!placement.has_value()) break;
-      occupy(cluster_, *placement);
+      occupy(cluster_, request, *placement);
       plan_.grants.push_back({index, std::move(*placement)});
       ++granted;
     }

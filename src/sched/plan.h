@@ -15,10 +15,6 @@ namespace runnel::sched {
 inline constexpr int kBackfillDepthMax = 128;
 // Lanes one plan opens; the rest follows with the next input.
 inline constexpr int kGrantsPerPlanMax = 256;
-// For this long younger requests may pass a blocked one; then the hosts it needs are kept for it,
-// so it starts after at most this wait plus the longest lane then running (the bound against
-// starvation).
-inline constexpr Duration kBackfillPatience = Duration::seconds(60);
 
 // When a running lane will have ended at the latest.
 struct LaneEnd {

@@ -23,6 +23,11 @@ enum class CpuShare : std::uint8_t { kAsAsked, kWholeHost };
 // Which hosts a place may use: spot hosts are for those alone that said they can bear to lose one.
 enum class SpotUse : std::uint8_t { kNever, kPreferred };
 
+// For this long younger requests may pass a blocked one; then the hosts it needs are kept for it,
+// so it starts after at most this wait plus the longest lane then running (the bound against
+// starvation).
+inline constexpr Duration kBackfillPatience = Duration::seconds(60);
+
 // One step's wish: up to `lanes_wanted` lanes, each of `places` places that start together.
 struct Request {
   QueueKey key;
@@ -33,6 +38,10 @@ struct Request {
   std::int64_t lanes_wanted = 1;
   Time waiting_since;
   Duration limit;  // Each lane ends within this; zero: unknown.
+  // It shares hosts only with requests of the same number, and otherwise takes idle ones; zero:
+  // with all that have none.
+  std::int64_t apart = 0;
+  Duration patience = kBackfillPatience;  // How long younger requests may pass it.
 };
 
 }  // namespace runnel::sched

@@ -70,6 +70,20 @@ std::optional<std::int64_t> Asha::promotable() const {
   return first->standing.trial;
 }
 
+std::optional<std::int64_t> Asha::leader() const {
+  const auto first = furthest();
+  if (!first) return std::nullopt;
+  return first->standing.trial;
+}
+
+std::optional<Asha::Candidate> Asha::furthest() const {
+  for (std::size_t rung = rungs_.size(); rung-- > 0;) {
+    if (const auto standing = rungs_[rung].first_waiting())
+      return Candidate{steps_[rung], *standing};
+  }
+  return std::nullopt;
+}
+
 std::optional<Asha::Candidate> Asha::candidate() const {
   for (std::size_t rung = rungs_.size(); rung-- > 0;) {
     if (const auto standing = rungs_[rung].promotable()) return Candidate{steps_[rung], *standing};
@@ -83,9 +97,7 @@ void Asha::promoted(std::int64_t trial) {
   Progress& progress = found->second;
   CHECK(!progress.ended, "a trial was promoted after its end");
   CHECK(progress.verdict == Verdict::kPause, "a trial was promoted that is not paused");
-  Rung& rung = rungs_[progress.passed - 1];
-  CHECK(rung.among_best({progress.value, trial}), "a trial was promoted that is not promotable");
-  rung.leave({progress.value, trial});
+  rungs_[progress.passed - 1].leave({progress.value, trial});
   progress.verdict = Verdict::kGoOn;
 }
 

@@ -51,9 +51,12 @@ class Asha final : public Pruner {
   Verdict reported(std::int64_t trial, std::int64_t step, double value) override;
   void ended(std::int64_t trial) override;
   std::optional<std::int64_t> promotable() const override;
+  std::optional<std::int64_t> leader() const override;
   void promoted(std::int64_t trial) override;
 
   std::optional<Candidate> candidate() const;
+  // Of all that are paused, promotable or not.
+  std::optional<Candidate> furthest() const;
 
  private:
   struct Progress {

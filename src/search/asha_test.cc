@@ -157,6 +157,21 @@ TEST(Asha, StoppingNeverPauses) {
   EXPECT_EQ(asha.promotable(), std::nullopt);
 }
 
+TEST(Asha, TheLeaderIsTheFurthestOfThePausedWhateverItsRungHolds) {
+  Asha asha({.min_step = 1, .max_step = 16, .eta = 4}, Type::kPromotion);
+  EXPECT_EQ(asha.leader(), std::nullopt);
+  (void)asha.reported(0, 1, 3);
+  (void)asha.reported(1, 1, 2);
+  EXPECT_EQ(asha.promotable(), std::nullopt);
+  EXPECT_EQ(asha.leader(), 1);
+  asha.promoted(1);
+  EXPECT_EQ(asha.leader(), 0);
+  EXPECT_EQ(asha.reported(1, 4, 9), Verdict::kPause);
+  EXPECT_EQ(asha.leader(), 1) << "further, though worse";
+  asha.ended(1);
+  EXPECT_EQ(asha.leader(), 0);
+}
+
 TEST(AshaDeathTest, BrokenContracts) {
   Asha asha(halving(), Type::kPromotion);
   (void)asha.reported(0, 1, 1);
@@ -165,7 +180,6 @@ TEST(AshaDeathTest, BrokenContracts) {
   asha.ended(3);
   EXPECT_DEATH(asha.promoted(9), "never reported");
   EXPECT_DEATH(asha.promoted(1), "not paused");
-  EXPECT_DEATH(asha.promoted(0), "not promotable");
   EXPECT_DEATH(asha.promoted(3), "after its end");
   EXPECT_DEATH((void)asha.reported(3, 2, 1), "reported after its end");
   EXPECT_DEATH((void)asha.reported(4, 1, std::numeric_limits<double>::quiet_NaN()), "no number");

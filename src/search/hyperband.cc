@@ -62,10 +62,15 @@ Verdict Hyperband::reported(std::int64_t trial, std::int64_t step, double value)
 
 void Hyperband::ended(std::int64_t trial) { brackets_[bracket_of(trial)].ended(trial); }
 
-std::optional<std::int64_t> Hyperband::promotable() const {
+std::optional<std::int64_t> Hyperband::promotable() const { return first_of(&Asha::candidate); }
+
+std::optional<std::int64_t> Hyperband::leader() const { return first_of(&Asha::furthest); }
+
+std::optional<std::int64_t> Hyperband::first_of(std::optional<Asha::Candidate> (Asha::*of)()
+                                                    const) const {
   std::optional<Asha::Candidate> first;
   for (const Asha& bracket : brackets_) {
-    const auto candidate = bracket.candidate();
+    const auto candidate = (bracket.*of)();
     if (candidate && (!first || goes_first(*candidate, *first))) first = candidate;
   }
   if (!first) return std::nullopt;

@@ -33,6 +33,7 @@ class Hyperband final : public Pruner {
   Verdict reported(std::int64_t trial, std::int64_t step, double value) override;
   void ended(std::int64_t trial) override;
   std::optional<std::int64_t> promotable() const override;
+  std::optional<std::int64_t> leader() const override;
   void promoted(std::int64_t trial) override;
 
   // 0: the one that judges from min_step on.
@@ -40,6 +41,8 @@ class Hyperband final : public Pruner {
   std::size_t brackets() const { return brackets_.size(); }
 
  private:
+  // Of what each bracket answers, the one that goes first.
+  std::optional<std::int64_t> first_of(std::optional<Asha::Candidate> (Asha::*of)() const) const;
   std::vector<Asha> brackets_;
   std::vector<double> ends_;  // Of each bracket's share of [0, 1), ascending.
 };

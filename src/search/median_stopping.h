@@ -33,6 +33,7 @@ class MedianStopping final : public Pruner {
   Verdict reported(std::int64_t trial, std::int64_t step, double value) override;
   void ended(std::int64_t trial) override;
   std::optional<std::int64_t> promotable() const override { return std::nullopt; }
+  std::optional<std::int64_t> leader() const override { return std::nullopt; }
   void promoted(std::int64_t trial) override;
 
  private:

@@ -31,6 +31,11 @@ void Rung::wait(const Standing& standing) {
 
 void Rung::leave(const Standing& standing) { waiting_.erase(standing); }
 
+std::optional<Standing> Rung::first_waiting() const {
+  if (waiting_.empty()) return std::nullopt;
+  return *waiting_.begin();
+}
+
 std::optional<Standing> Rung::promotable() const {
   if (waiting_.empty() || !among_best(*waiting_.begin())) return std::nullopt;
   return *waiting_.begin();

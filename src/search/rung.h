@@ -26,7 +26,9 @@ class Rung {
   void wait(const Standing& standing);
   // It waits no longer, if it did.
   void leave(const Standing& standing);
-  // The first of those who wait, when it is among the best.
+  // The first of those who wait.
+  std::optional<Standing> first_waiting() const;
+  // The same, when it is among the best.
   std::optional<Standing> promotable() const;
 
  private:

@@ -31,12 +31,15 @@ void Campaign::add(std::uint64_t first, std::int64_t count, std::atomic<std::uin
     const std::uint64_t seed = first + static_cast<std::uint64_t>(each);
     if (running != nullptr) *running = seed;
     const Hashing hashing = seed % kHashEvery == 0 ? Hashing::kOn : Hashing::kOff;
-    const Verdict verdict = run(scenario_of(seed), hashing);
+    const Scenario scenario = scenario_of(seed);
+    if (poison_only && !scenario.poisoned()) continue;
+    const Verdict verdict = run(scenario, hashing);
     ++schedules;
     events += verdict.events;
     inputs += verdict.inputs;
     devices.begun += verdict.devices.begun;
     devices.strangers += verdict.devices.strangers;
+    for (std::size_t what = 0; what < apart.size(); ++what) apart[what] += verdict.apart[what];
     for (std::size_t kind = 0; kind < coverage.size(); ++kind) {
       for (std::size_t status = 0; status < coverage[kind].size(); ++status) {
         coverage[kind][status] += verdict.coverage[kind][status];
@@ -52,6 +55,7 @@ void Campaign::merge(const Campaign& other) {
   inputs += other.inputs;
   devices.begun += other.devices.begun;
   devices.strangers += other.devices.strangers;
+  for (std::size_t what = 0; what < apart.size(); ++what) apart[what] += other.apart[what];
   for (std::size_t kind = 0; kind < coverage.size(); ++kind) {
     for (std::size_t status = 0; status < coverage[kind].size(); ++status) {
       coverage[kind][status] += other.coverage[kind][status];

@@ -26,10 +26,12 @@ struct Campaign {
   std::int64_t inputs = 0;
   Coverage coverage{};
   DeviceCounts devices;
+  ApartCounts apart{};
   std::vector<Failure> failures;  // At most kFailuresMax; the campaign ends when they are reached.
 
   // `running` is told each seed before it begins, for those who find us dead.
   void add(std::uint64_t first, std::int64_t count, std::atomic<std::uint64_t>* running = nullptr);
+  bool poison_only = false;  // Schedules without a poison task are passed over.
   void merge(const Campaign& other);
 };
 

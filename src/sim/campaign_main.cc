@@ -1,5 +1,6 @@
 // Runs a campaign of simulated schedules over the machine's cores:
 //   sim_campaign [--schedules N] [--first SEED] [--jobs N] [--seconds N] [--seed SEED] [--hashes N]
+//                [--poison 1]
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@ struct Options {
   int jobs = 2;
   std::int64_t seconds = 0;  // Zero: as long as it takes.
   bool one = false;          // --seed: one schedule, told in full.
+  bool poison = false;       // --poison 1: only schedules with a poison task.
   std::int64_t hashes = 0;   // --hashes N: print the log hashes of N seeds and nothing else.
 };
 
@@ -39,6 +41,7 @@ Options parse(int argc, char** argv) {
     if (flag == "--jobs") options.jobs = static_cast<int>(value);
     if (flag == "--seconds") options.seconds = value;
     if (flag == "--hashes") options.hashes = value;
+    if (flag == "--poison") options.poison = value != 0;
   }
   return options;
 }
@@ -56,6 +59,7 @@ void send_campaign(int pipe, const Campaign& campaign) {
   text.append(reinterpret_cast<const char*>(&campaign.inputs), sizeof campaign.inputs);
   text.append(reinterpret_cast<const char*>(&campaign.coverage), sizeof campaign.coverage);
   text.append(reinterpret_cast<const char*>(&campaign.devices), sizeof campaign.devices);
+  text.append(reinterpret_cast<const char*>(&campaign.apart), sizeof campaign.apart);
   for (const auto& failure : campaign.failures) {
     text += std::to_string(failure.seed) + " " + failure.violation + '\0';
   }
@@ -83,8 +87,8 @@ void take(const std::string& text, std::size_t& at, T& value) {
 }
 
 bool receive_campaign(const std::string& text, Campaign& campaign) {
-  const std::size_t fixed =
-      3 * sizeof(std::int64_t) + sizeof campaign.coverage + sizeof campaign.devices;
+  const std::size_t fixed = 3 * sizeof(std::int64_t) + sizeof campaign.coverage +
+                            sizeof campaign.devices + sizeof campaign.apart;
   if (text.size() < fixed) return false;
   std::size_t at = 0;
   take(text, at, campaign.schedules);
@@ -92,6 +96,7 @@ bool receive_campaign(const std::string& text, Campaign& campaign) {
   take(text, at, campaign.inputs);
   take(text, at, campaign.coverage);
   take(text, at, campaign.devices);
+  take(text, at, campaign.apart);
   while (at < text.size()) {
     const std::size_t end = text.find('\0', at);
     const std::size_t space = text.find(' ', at);
@@ -121,6 +126,7 @@ struct Worker {
 Campaign work(const Options& options, int worker, Running* running) {
   constexpr std::int64_t kSlice = 50;
   Campaign campaign;
+  campaign.poison_only = options.poison;
   const double end = now() + static_cast<double>(options.seconds);
   for (std::int64_t done = worker * kSlice; done < options.schedules;
        done += kSlice * options.jobs) {
@@ -208,6 +214,7 @@ int main(int argc, char** argv) {
   std::printf("devices: %lld places began with some, %lld ranks were strangers on a node\n",
               static_cast<long long>(total.devices.begun),
               static_cast<long long>(total.devices.strangers));
+  std::printf("%s", runnel::sim::apart_line(total.apart).c_str());
   std::printf(
       "%lld schedules, %lld events, %lld steps in %.1f s: %.0f schedules/s, %.0f events/s\n",
       static_cast<long long>(total.schedules), static_cast<long long>(total.events),

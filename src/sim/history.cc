@@ -115,6 +115,9 @@ class StateCheck {
   std::string see(const model::AttemptRunning&) { return ""; }
   std::string see(const model::RankEnded&) { return ""; }
   std::string see(const model::AttemptStopping&) { return ""; }
+  std::string see(const model::RunnerCrashed&) { return ""; }
+  std::string see(const model::TaskCleared&) { return ""; }
+  std::string see(const model::SearchStopped&) { return ""; }
   std::string see(const model::NodeJoined&) { return ""; }
   std::string see(const model::NodeLeft&) { return ""; }
   std::string see(const model::NodeLeaving&) { return ""; }

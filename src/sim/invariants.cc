@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "brain/places.h"
+#include "sim/poison_check.h"
 
 namespace runnel::sim {
 namespace {
@@ -176,6 +177,7 @@ std::string Invariants::after(const model::Input& input, const std::vector<model
   }
   if (std::string broken = check_budgets(events, state); !broken.empty()) return broken;
   if (std::string broken = check_capacity(events, state); !broken.empty()) return broken;
+  if (std::string broken = check_apart(events, state); !broken.empty()) return broken;
   return check_state(state);
 }
 
@@ -262,6 +264,9 @@ std::string Invariants::on(const model::TaskWarned& event) {
 std::string Invariants::on(const model::AttemptEnded& event) {
   if (std::string broken = check_stop(event); !broken.empty()) return broken;
   if (std::string broken = check_retry(event); !broken.empty()) return broken;
+  const model::TaskRef& task = event.attempt.task;
+  std::string broken = trials_.on(event, spec_at(specs_, task.job, task.step));
+  if (!broken.empty()) return broken;
   stopping_.erase(event.attempt);
   if (event.charged) ++charged_[event.attempt.task];
   return move_task(event.attempt.task, event.task, false);
@@ -340,6 +345,8 @@ std::string Invariants::check_retry(const model::AttemptEnded& ended) const {
   if (ended.charged && ended.fault == model::Fault::kPlatform) {
     return name + " was charged for the platform's fault";
   }
+  // Who is found out takes no runner down any more, whatever its policy says.
+  if (ended.reason == "RunnerLost") return again ? name + " is tried again and found out" : "";
   // What a trial left out the next attempt would leave out as well.
   if (const auto action = health_.verdict_on(ended)) {
     return health_.check_end(ended, *action, budget_left);

@@ -42,6 +42,9 @@ class Invariants {
   std::string on(const model::TaskWarned& event);
   std::string on(const model::AttemptStopping& event);
   std::string on(const model::AttemptEnded& event);
+  std::string on(const model::RunnerCrashed&) { return ""; }
+  std::string on(const model::TaskCleared&) { return ""; }
+  std::string on(const model::SearchStopped&) { return ""; }
   std::string on(const model::NodeJoined& event);
   std::string on(const model::NodeLeft& event);
   std::string on(const model::NodeLeaving& event);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/poison_check.h"
 
 namespace runnel::sim {
 namespace {
@@ -12,6 +13,7 @@ constexpr Duration kBeatEvery = Duration::millis(1'000);
 constexpr Duration kReportDelay = Duration::millis(2);
 constexpr std::int32_t kReportStream = 1'000'000;  // Where other streams have their rank.
 constexpr std::int32_t kAilmentStream = 2'000'000;
+constexpr std::int32_t kKillStream = 3'000'000;
 
 using model::AttemptRef;
 using model::EndCause;
@@ -207,6 +209,7 @@ void SimNode::run(Attempt& attempt) {
     }
     plan_end(attempt, number);
   }
+  if (attempt.order.argv.front() == kPoison) plan_poison(attempt);
   if (!attempt.order.objectives.empty() && attempt.ranks.contains(0)) plan_reports(attempt);
   see_too_little(attempt);
   for (const auto& [ailment, until] : ailing_until_) {
@@ -259,6 +262,24 @@ void SimNode::check_devices(const Attempt& attempt) {
                      model::to_string(attempt.order.attempt) + " began with it";
 }
 
+// Nothing else comes of it: it kills the runner soon after its start.
+void SimNode::plan_poison(const Attempt& attempt) {
+  Dice dice(mixed(seed_, attempt.order.attempt, kKillStream));
+  later(Duration::millis(dice.between(0, 1'500)), [this, ref = attempt.order.attempt] {
+    const auto found = attempts_.find(ref);
+    if (!up_ || found == attempts_.end() || found->second.phase != Phase::kRunning) return;
+    std::int64_t beside = 0;
+    for (const auto& [other, lost] : attempts_) {
+      if (lost.phase != Phase::kRunning || other == ref) continue;
+      ++truth_.poisoned[other.task];
+      ++beside;
+    }
+    truth_.beside_poison = std::max(truth_.beside_poison, beside + 1);
+    ++truth_.killed_by_poison;
+    kill_runner();
+  });
+}
+
 // Up to four, in time; some trials never report, some a loss that is no number. With a checkpoint
 // an attempt goes on near to where the one before ended.
 void SimNode::plan_reports(const Attempt& attempt) {
@@ -289,6 +310,7 @@ void SimNode::close_metrics(Attempt& attempt) {
 }
 
 void SimNode::plan_end(const Attempt& attempt, std::int32_t rank) {
+  if (attempt.order.argv.front() == kPoison) return;
   const Fate fate = fate_of(seed_, attempt.order, rank);
   later(fate.lasts, [this, ref = attempt.order.attempt, rank, fate] {
     const auto found = attempts_.find(ref);
@@ -401,7 +423,7 @@ void SimNode::kill_runner() {
       if (!rank.ended) {
         rank.report.ended = true;
         rank.report.ended_at = agenda_.now();
-        rank.report.cause = EndCause::kVanished;
+        rank.report.cause = EndCause::kRunnerLost;
       }
       records.push_back(rank.report);
     }

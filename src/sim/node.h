@@ -44,6 +44,9 @@ struct Truth {
   std::set<model::AttemptRef> lied_about;  // Nothing can be concluded about these.
   std::set<std::tuple<model::AttemptRef, std::int32_t, model::Ailment>> ailing;
   DeviceCounts devices;
+  std::map<model::TaskRef, std::int64_t> poisoned;  // Attempts lost to poison, that of others.
+  std::int64_t beside_poison = 0;                   // The most attempts that ran beside one.
+  std::int64_t killed_by_poison = 0;                // Runners.
   std::string violation;  // A rank that was started twice, a device that two processes have.
 };
 
@@ -107,6 +110,7 @@ class SimNode {
   void run(Attempt& attempt);
   void check_devices(const Attempt& attempt);
   std::vector<std::string> devices_in_use(const Attempt& attempt) const;
+  void plan_poison(const Attempt& attempt);
   void plan_reports(const Attempt& attempt);
   void close_metrics(Attempt& attempt);
   Heartbeat heartbeat() const;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "sim/dice.h"
+#include "sim/poison_check.h"
 
 namespace runnel::sim {
 namespace {
@@ -16,6 +17,7 @@ constexpr std::uint64_t kOutsideStream = 0x0075DE;
 constexpr std::uint64_t kPopulationStream = 0x909;
 constexpr std::uint64_t kHealthStream = 0x4EA174;
 constexpr std::uint64_t kDeviceStream = 0xDE71CE;
+constexpr std::uint64_t kPoisonStream = 0x9015;
 constexpr std::int64_t kAilingWindowMillis = 8'000;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
@@ -100,6 +102,7 @@ void make_search(Dice& dice, model::StepSpec& step) {
   search.objectives = {{"loss", dice.chance(500)}};
   search.max_trials = step.task_count;
   if (dice.chance(200)) search.max_duration = Duration::millis(dice.between(100, 5'000));
+  if (dice.chance(150)) search.max_failures = dice.between(0, 3);
   if (dice.chance(100)) search.budget_micros = dice.between(1, 2'000);
   if (dice.chance(300)) return;
   model::PrunerSpec& pruner = search.pruner.emplace();
@@ -107,6 +110,7 @@ void make_search(Dice& dice, model::StepSpec& step) {
       dice.chance(700) ? model::PrunerSpec::Kind::kAsha : model::PrunerSpec::Kind::kMedian;
   pruner.eta = static_cast<std::int32_t>(dice.between(2, 4));
   pruner.startup_trials = static_cast<std::int32_t>(dice.between(1, 3));
+  if (dice.chance(500)) pruner.max_step = dice.between(2, 6);
 }
 
 // A search whose trials train each other.
@@ -138,6 +142,7 @@ struct Chances {
   Dice populations;
   Dice health;
   Dice devices;
+  Dice poison;
   bool watched = false;  // Whether this schedule's steps look at the health of their ranks.
   bool granted = false;  // Whether most of its steps ask for devices.
 };
@@ -199,6 +204,25 @@ std::shared_ptr<const model::JobSpec> job_spec(Chances& chances, std::size_t ind
     if (chances.granted) ask_devices(chances.devices, spec->steps.back());
   }
   return spec;
+}
+
+// One or two tasks that kill their runner, in jobs that have others.
+void add_poison(Dice& dice, Scenario& scenario) {
+  for (std::int64_t left = dice.between(1, 2); left > 0; --left) {
+    auto& job = scenario.jobs[static_cast<std::size_t>(
+        dice.between(0, static_cast<std::int64_t>(scenario.jobs.size()) - 1))];
+    auto spec = std::make_shared<model::JobSpec>(*job);
+    model::StepSpec& step = spec->steps.emplace_back();
+    step.name = "poison" + std::to_string(left);
+    step.command = {std::string(kPoison)};
+    step.resources.milli_cpus = 1'000;
+    step.grace = Duration::millis(dice.between(10, 500));
+    if (dice.chance(300)) step.retry = retry_policy(dice);
+    if (dice.chance(200)) step.checkpoint = model::CheckpointPolicy{"ckpt", {}, 85};
+    if (dice.chance(100)) make_gang(dice, step);
+    step.task_count = 1;
+    job = std::move(spec);
+  }
 }
 
 std::int64_t task_count(const std::vector<std::shared_ptr<const model::JobSpec>>& jobs) {
@@ -263,6 +287,12 @@ void add_ailments(Dice& dice, Scenario& scenario) {
 
 }  // namespace
 
+bool Scenario::poisoned() const {
+  return std::any_of(jobs.begin(), jobs.end(), [](const auto& job) {
+    return std::any_of(job->steps.begin(), job->steps.end(), is_poison);
+  });
+}
+
 std::string_view to_string(FaultKind kind) {
   const auto index = static_cast<std::size_t>(kind);
   CHECK(index < kFaultWords.size(), "a fault kind without a word");
@@ -275,7 +305,8 @@ Scenario scenario_of(std::uint64_t seed) {
                   Dice(seed ^ kOutsideStream),
                   Dice(seed ^ kPopulationStream),
                   Dice(seed ^ kHealthStream),
-                  Dice(seed ^ kDeviceStream)};
+                  Dice(seed ^ kDeviceStream),
+                  Dice(seed ^ kPoisonStream)};
   chances.watched = chances.health.chance(350);
   chances.granted = chances.devices.chance(350);
   Dice& dice = chances.common;
@@ -296,6 +327,7 @@ Scenario scenario_of(std::uint64_t seed) {
   while (task_count(scenario.jobs) < kTasksMin) {
     scenario.jobs.push_back(job_spec(chances, scenario.jobs.size()));
   }
+  if (chances.poison.chance(250)) add_poison(chances.poison, scenario);
   add_wishes(dice, scenario);
   add_faults(dice, scenario);
   if (chances.watched) add_ailments(chances.health, scenario);

@@ -64,6 +64,8 @@ struct Scenario {
   std::vector<Wish> wishes;
   std::vector<Fault> faults;
   brain::Limits limits;
+  // Whether a task of its kills the runner of its node.
+  bool poisoned() const;
   Time faults_end;  // After this nothing goes wrong any more, so everything must come to its end.
 };
 

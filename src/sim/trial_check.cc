@@ -89,6 +89,16 @@ std::string TrialCheck::on(const model::TrialTold& event, const model::StepSpec&
          trial_name({event.job, event.step, least->first}) + ", not " + std::to_string(event.best);
 }
 
+std::string TrialCheck::on(const model::AttemptEnded& event, const model::StepSpec& spec) const {
+  const bool stopped = event.task == model::Status::kPruned ||
+                       (event.task == model::Status::kPaused && event.reason == "Parked");
+  if (!stopped || !spec.search || !spec.search->pruner) return "";
+  const std::int64_t whole = spec.search->pruner->max_step;
+  const auto last = last_.find(event.attempt.task);
+  if (whole == 0 || last == last_.end() || last->second.first < whole) return "";
+  return trial_name(event.attempt.task) + " was whole and counts as stopped early";
+}
+
 void TrialCheck::reopen(const model::TaskRef& task) {
   told_.erase(task);
   parked_.erase(task);

@@ -20,7 +20,8 @@ namespace runnel::sim {
 //           within max_trials; it is told at most once, unless a user reopened it; `best` is
 //           the best of those that ended whole, or else of those that came furthest; only trials
 //           that can be paused are parked; a member of a population goes on from one that has
-//           reported and not ended, and counts for what it reported since.
+//           reported and not ended, and counts for what it reported since; a trial that reported
+//           the last step has not been stopped early.
 class TrialCheck {
  public:
   std::string on(const model::TrialAsked& event, const model::StepSpec& spec);
@@ -29,6 +30,7 @@ class TrialCheck {
   std::string on(const model::TrialPromoted& event);
   std::string on(const model::TrialMoved& event, const model::StepSpec& spec);
   std::string on(const model::TrialTold& event, const model::StepSpec& spec);
+  std::string on(const model::AttemptEnded& event, const model::StepSpec& spec) const;
   // A user's retry: these may come to another end.
   void reopen(const model::TaskRef& task);
 

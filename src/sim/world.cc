@@ -21,6 +21,7 @@
 #include "sim/history.h"
 #include "sim/invariants.h"
 #include "sim/node.h"
+#include "sim/poison_check.h"
 
 namespace runnel::sim {
 namespace {
@@ -209,6 +210,9 @@ class World {
     if (std::string broken = check_truth(); !broken.empty()) return broken;
     if (std::string broken = check_exit_codes(); !broken.empty()) return broken;
     if (std::string broken = check_warnings(); !broken.empty()) return broken;
+    if (std::string broken = check_poison(scenario_, truth_, log_.events); !broken.empty()) {
+      return broken;
+    }
     if (std::string broken = check_history(seen_, log_.events); !broken.empty()) return broken;
     return hashing_ == Hashing::kOn ? check_replay() : "";
   }
@@ -279,6 +283,8 @@ class World {
       const auto* ended = std::get_if<model::AttemptEnded>(&event);
       if (ended == nullptr || ended->task != Status::kSucceeded) continue;
       if (truth_.lied_about.contains(ended->attempt)) continue;
+      // A trial that has reported its last step is done, however it is ended then.
+      if (ended->message.starts_with("it had reported max_step")) continue;
       const model::TaskRef& task = ended->attempt.task;
       const auto step = static_cast<std::size_t>(task.step.value());
       const std::int32_t ranks = specs.at(task.job)->steps.at(step).rank_count();
@@ -312,8 +318,13 @@ class World {
   }
 
   Verdict verdict(std::int64_t steps) const {
-    Verdict verdict{violation_, "",        static_cast<std::int64_t>(log_.events.size()),
-                    steps,      coverage_, truth_.devices};
+    Verdict verdict{violation_,
+                    "",
+                    static_cast<std::int64_t>(log_.events.size()),
+                    steps,
+                    coverage_,
+                    truth_.devices,
+                    count_apart(truth_, log_.events, scenario_.poisoned())};
     for (const model::Event& event : log_.events) {
       const auto* joined = std::get_if<model::NodeJoined>(&event);
       if (joined != nullptr) {

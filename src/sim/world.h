@@ -6,6 +6,7 @@
 
 #include "model/status.h"
 #include "sim/node.h"
+#include "sim/poison_check.h"
 #include "sim/scenario.h"
 
 namespace runnel::sim {
@@ -20,6 +21,7 @@ struct Verdict {
   std::int64_t inputs = 0;
   Coverage coverage{};
   DeviceCounts devices;
+  ApartCounts apart{};
 };
 
 // Whether the log's canonical text is hashed (slower) or only its events counted.

@@ -41,6 +41,21 @@ TEST(World, KeepsEveryPromiseOverTheFirstSeeds) {
   EXPECT_GT(campaign.events, 60 * 50);
 }
 
+// With no other faults the bound is the one that is promised for each poison task.
+TEST(World, PoisonAloneHoldsToTheBound) {
+  std::int64_t found_out = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    Scenario scenario = scenario_of(seed);
+    if (!scenario.poisoned()) continue;
+    scenario.faults.clear();
+    std::erase_if(scenario.wishes, [](const Wish& wish) { return !wish.submit; });
+    const Verdict verdict = run(scenario, Hashing::kOff);
+    EXPECT_EQ(verdict.violation, "") << "seed " << seed;
+    found_out += verdict.apart[static_cast<std::size_t>(Apart::kFoundOut)];
+  }
+  EXPECT_GT(found_out, 50);
+}
+
 TEST(World, TheSameSeedGivesTheSameLog) {
   for (std::uint64_t seed : {7U, 8U, 9U}) {
     const Verdict first = run(scenario_of(seed), Hashing::kOn);

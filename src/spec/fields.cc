@@ -173,7 +173,7 @@ const FieldTable& resource_fields() {
       "`resources`",
       {{.name = "cpus",
         .form = Form::kCpus,
-        .doc = "Cores, `0.5` or `16`; the whole node for a job of one task, else 1 a process."},
+        .doc = "Cores, `0.5` or `16`; 1 a process by default."},
        {.name = "memory", .form = Form::kBytes, .doc = "Main memory, `24GB` or `24GiB`."},
        {.name = "accelerators",
         .form = Form::kAccelerators,
@@ -329,6 +329,11 @@ const FieldTable& search_fields() {
        {.name = "max_duration",
         .form = Form::kDuration,
         .doc = "No trial begins later than this after the first one; no limit by default."},
+       {.name = "max_failures",
+        .form = Form::kNatural,
+        .doc =
+            "With more failed trials the search stops as FAILED; by default when the first 5 all "
+            "fail alike."},
        {.name = "budget",
         .form = Form::kMoney,
         .doc = "The most dollars for all trials, at the nodes' prices; then what runs is ended. No "

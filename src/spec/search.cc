@@ -280,6 +280,9 @@ void read_fields(Scope& scope, ObjectReader& object, StepDraft& draft, SearchSpe
   if (const auto limit = object.take("max_duration")) {
     search.max_duration = read_duration(scope, *limit, Duration::millis(1)).value_or(Duration());
   }
+  if (const auto failures = object.take("max_failures")) {
+    search.max_failures = read_count(scope, *failures, {0, model::kTasksPerStepMax});
+  }
   if (const auto budget = object.take("budget")) {
     const auto micros = read_money(scope, *budget, "dollars");
     search.budget_micros = micros.value_or(0);

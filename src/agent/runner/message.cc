@@ -278,7 +278,7 @@ RankFact decode_fact(Decoder& in) {
   fact.report.ended_at = decode_time(in);
   fact.report.code = in.integer32();
   fact.report.signal = in.integer32();
-  fact.report.cause = decode_enum(in, model::EndCause::kVanished);
+  fact.report.cause = decode_enum(in, model::EndCause::kRunnerLost);
   fact.report.message = in.text();
   return fact;
 }

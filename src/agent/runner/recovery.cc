@@ -130,12 +130,12 @@ bool end_left(const JournalContent& journal, const RecoveryOptions& options) {
   return false;
 }
 
-RankFact vanished(const JournalRank& rank, const std::string& message) {
+RankFact lost(const JournalRank& rank, model::EndCause cause, const std::string& message) {
   RankFact fact = rank.fact;
   fact.state = RankFact::State::kEnded;
   fact.report.ended = true;
   fact.report.ended_at = wall_now();
-  fact.report.cause = model::EndCause::kVanished;
+  fact.report.cause = cause;
   fact.report.message = message;
   return fact;
 }
@@ -203,11 +203,14 @@ Recovered recover(const RecoveryOptions& options) {
   }
   const std::string message = same_boot ? "the node's runner was killed; its exit code is not known"
                                         : "the machine was restarted";
+  // Whatever ran may have done it; when the machine restarted, it was the machine.
+  const bool crashed = same_boot && !journal.ended_cleanly;
+  const auto cause = crashed ? model::EndCause::kRunnerLost : model::EndCause::kVanished;
   Closer closer(options.home);
   for (const auto& [key, rank] : journal.ranks) {
     const bool open = rank.fact.state != RankFact::State::kEnded;
     if (open) closer.close(rank);
-    recovered.ended.push_back(open ? vanished(rank, message) : rank.fact);
+    recovered.ended.push_back(open ? lost(rank, cause, message) : rank.fact);
   }
   return recovered;
 }

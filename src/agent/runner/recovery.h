@@ -26,7 +26,7 @@ struct Recovered {
 
 // Reads the journal of the runner before. Attempts with an exit record keep it. What still lives of
 // the others is found (by pid and start time, and by RUNNEL_ATTEMPT_KEY in any process of the
-// machine), ended and recorded as kVanished. After a reboot no process is touched.
+// machine), ended and recorded as kRunnerLost. After a reboot no process is touched.
 //
 // Blocks for at most grace plus a few seconds. Only one runner of a home may call it at a time.
 Recovered recover(const RecoveryOptions& options);

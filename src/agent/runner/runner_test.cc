@@ -634,7 +634,7 @@ TEST_F(RunnerTest, AKilledRunnersAttemptsAreFoundAndEnded) {
   EXPECT_NE(agent.welcome().incarnation, first);
   EXPECT_EQ(agent.wait_end(done).code, 5) << "an exit code that was known is kept";
   const model::RankReport end = agent.wait_end(lives);
-  EXPECT_EQ(end.cause, EndCause::kVanished);
+  EXPECT_EQ(end.cause, EndCause::kRunnerLost);
   for (const char* name : {"leader", "session", "bare"}) {
     EXPECT_FALSE(process_lives(wait_pid(name))) << name;
   }
@@ -655,7 +655,7 @@ TEST_F(RunnerTest, SurvivesBeingKilledAtAnyMoment) {
     for (const RankFact& fact : agent.inventory()) {
       EXPECT_EQ(fact.state, RankFact::State::kEnded);
       const bool known = fact.report.cause == EndCause::kExited && fact.report.code == 3;
-      EXPECT_TRUE(known || fact.report.cause == EndCause::kVanished);
+      EXPECT_TRUE(known || fact.report.cause == EndCause::kRunnerLost);
       reported.insert(fact.report.attempt.task.index.value());
       agent.send(ForgetBatch{{{fact.node, fact.report.attempt}}});
     }

@@ -195,7 +195,7 @@ class RandomModel {
  private:
   std::int32_t exit_number() { return maybe() ? 0 : static_cast<std::int32_t>(bits()); }
   EndCause cause() {
-    return static_cast<EndCause>(below(static_cast<std::int64_t>(EndCause::kVanished) + 1));
+    return static_cast<EndCause>(below(static_cast<std::int64_t>(EndCause::kRunnerLost) + 1));
   }
   Fault fault() { return static_cast<Fault>(below(4)); }
   std::shared_ptr<const JobSpec> shared_spec() { return std::make_shared<const JobSpec>(spec()); }
@@ -241,6 +241,7 @@ class RandomModel {
     search.method = maybe() ? SearchSpec::Method::kAuto : SearchSpec::Method::kTpe;
     search.objectives.push_back({word(), maybe()});
     search.budget_micros = amount(1'000'000);
+    if (maybe()) search.max_failures = below(10);
     if (maybe()) search.max_duration = duration();
     while (maybe()) search.from.push_back({{{word(), text()}}, {"0.5"}});
     if (!maybe()) return;
@@ -367,6 +368,17 @@ class RandomModel {
   void fill(NodeLeaving& out) { out = {NodeId(word()), Incarnation(text()), time(), text()}; }
   void fill(TaskWarned& out) {
     out = {attempt(), count32(), static_cast<Ailment>(below(3)), text(), time(), health_action()};
+  }
+  void fill(SearchStopped& out) { out = {JobId(word()), StepIndex(count32()), text(), text()}; }
+  void fill(RunnerCrashed& out) {
+    out = {NodeId(word()), Incarnation(text()), count64(), {}};
+    while (maybe()) {
+      out.ran.push_back(
+          {attempt(), maybe(), maybe() ? -1 : count32(), Duration::millis(count32())});
+    }
+  }
+  void fill(TaskCleared& out) {
+    out = {JobId(word()), StepIndex(count32()), TaskIndex(count64()), text()};
   }
   void fill(LaneRenewed& out) { out = {LaneId(count64()), JobId(word())}; }
   void fill(JobArchived& out) { out = {JobId(word())}; }

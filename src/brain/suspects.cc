@@ -1,0 +1,188 @@
+#include "brain/suspects.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/check.h"
+#include "brain/wish.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::Status;
+using model::TaskRef;
+
+// One crash accuses nobody: a machine under load, or a user, may have ended the runner.
+constexpr std::int32_t kCrashesFree = 1;
+// What killed its runner at an age is likely to do so again by twice that age.
+constexpr Duration kOutliveMargin = Duration::seconds(10);
+// Nobody keeps a node for himself for longer, unless the crashes go on; then twice as long each
+// time.
+constexpr Duration kOutliveMax = Duration::minutes(10);
+constexpr std::int32_t kOutliveDoublings = 10;
+
+Duration outlive(Duration age, std::int32_t crashes) {
+  CHECK(crashes > kCrashesFree, "a first crash accuses nobody");
+  const std::int32_t again = std::min(crashes - kCrashesFree - 1, kOutliveDoublings);
+  return std::min(age * 2 + kOutliveMargin, kOutliveMax * (std::int64_t{1} << again));
+}
+
+// The youngest half goes first, then half of the rest: what has just begun is the likeliest, and
+// what ran for hours does not keep the node for hours to prove itself.
+void give_turns(std::vector<model::RanAtCrash*>& suspects) {
+  CHECK(std::is_sorted(suspects.begin(), suspects.end()), "the youngest stand first");
+  std::size_t given = 0;
+  for (std::int32_t turn = 0; given < suspects.size(); ++turn) {
+    const std::size_t end = given + std::max<std::size_t>(1, (suspects.size() - given) / 2);
+    for (; given < end; ++given) suspects[given]->turn = turn;
+  }
+}
+
+bool runs(const Task& task) { return task.live && task.live->status == Status::kRunning; }
+
+// When the suspect has proved itself; nothing while it does not run apart.
+std::optional<Time> proven_at(const State& state, const Task& task) {
+  if (!task.suspicion || !runs(task)) return std::nullopt;
+  const Lane& lane = state.lanes.at(task.live->lane);
+  if (lane.apart != task.suspicion->crash) return std::nullopt;
+  return lane.progress_at + task.suspicion->outlive;
+}
+
+// The suspects of a crash whose turn it is.
+std::vector<TaskRef> in_turn(const Index& index, std::int64_t crash) {
+  std::vector<TaskRef> found;
+  const auto suspects = index.suspects.find(crash);
+  if (suspects == index.suspects.end()) return found;
+  const std::int32_t first = suspects->second.begin()->first;
+  for (const auto& [turn, task] : suspects->second) {
+    if (turn != first) break;
+    found.push_back(task);
+  }
+  return found;
+}
+
+bool may_be_bound(const State& state, const TaskRef& task, Time now) {
+  const Task& kept = *find_task(state, task);
+  CHECK(kept.suspicion.has_value(), "a task is tried apart that nothing is held against");
+  return !kept.live && kept.not_before <= now && may_run(state.jobs.at(task.job), task.step);
+}
+
+void clear(Turn& turn, const TaskRef& task, std::string reason) {
+  turn.emit(model::TaskCleared{task.job, task.step, task.index, std::move(reason)});
+  turn.want_plan();
+}
+
+void clear_explained(Turn& turn, const std::set<std::int64_t>& explained,
+                     const std::set<TaskRef>& suspected) {
+  for (const std::int64_t crash : explained) {
+    const auto found = turn.index().suspects.find(crash);
+    if (found == turn.index().suspects.end()) continue;
+    std::vector<TaskRef> others;
+    for (const auto& [place, task] : found->second) {
+      if (!suspected.contains(task)) others.push_back(task);
+    }
+    for (const TaskRef& task : others) clear(turn, task, "Explained");
+  }
+}
+
+}  // namespace
+
+void judge_crash(Turn& turn, const model::NodeJoin& join, const Incarnation& ended,
+                 std::vector<Ran> ran) {
+  if (ran.empty()) return;
+  std::sort(ran.begin(), ran.end(), [](const Ran& a, const Ran& b) {
+    return std::tie(a.age, a.attempt) < std::tie(b.age, b.attempt);
+  });
+  model::RunnerCrashed crashed{join.node.id, ended, turn.state().last_event.value(), {}};
+  crashed.ran.reserve(ran.size());
+  std::vector<model::RanAtCrash*> suspects;
+  std::set<TaskRef> suspected;
+  std::set<std::int64_t> explained;
+  for (const Ran& each : ran) {
+    if (!each.goes_on) continue;
+    const Task& task = *find_task(turn.state(), each.attempt.task);
+    crashed.ran.push_back({each.attempt, ran.size() == 1, -1, {}});
+    if (task.suspicion) explained.insert(task.suspicion->crash);
+    if (task.crashes < kCrashesFree) continue;
+    crashed.ran.back().outlive = outlive(each.age, task.crashes + 1);
+    suspects.push_back(&crashed.ran.back());
+    suspected.insert(each.attempt.task);
+  }
+  give_turns(suspects);
+  turn.emit(std::move(crashed));
+  clear_explained(turn, explained, suspected);
+}
+
+void clear_ended(Turn& turn, const TaskRef& task) {
+  const Task* kept = find_task(turn.state(), task);
+  if (kept == nullptr || kept->crashes == 0 || model::is_end(kept->status)) return;
+  clear(turn, task, "Ended");
+}
+
+void clear_proven(Turn& turn) {
+  std::vector<TaskRef> proven;
+  for (const auto& [crash, suspects] : turn.index().suspects) {
+    for (const auto& [place, task] : suspects) {
+      const std::optional<Time> at = proven_at(turn.state(), *find_task(turn.state(), task));
+      if (at && *at <= turn.now()) proven.push_back(task);
+    }
+  }
+  for (const TaskRef& task : proven) clear(turn, task, "Outlived");
+}
+
+std::vector<std::pair<StepKey, sched::Request>> apart_requests(const State& state,
+                                                               const Index& index, Time now) {
+  std::vector<std::pair<StepKey, sched::Request>> requests;
+  std::map<StepKey, std::int64_t> wanted;  // By the crashes before.
+  for (const auto& [crash, suspects] : index.suspects) {
+    std::map<StepKey, sched::Request> of_crash;
+    for (const TaskRef& task : in_turn(index, crash)) {
+      if (!may_be_bound(state, task, now)) continue;
+      const StepKey key{task.job, task.step};
+      const model::StepSpec& spec = spec_of(state, key.job, key.step);
+      const std::int64_t lanes = step_of(state, key.job, key.step).lanes + wanted[key];
+      if (spec.parallel && lanes >= *spec.parallel) continue;
+      ++wanted[key];
+      sched::Request fresh = lane_of(spec);
+      fresh.lanes_wanted = 0;
+      fresh.waiting_since = now;
+      sched::Request& request = of_crash.try_emplace(key, std::move(fresh)).first->second;
+      request.key = queue_key(state.jobs.at(key.job), key.step);
+      request.limit = spec.max_duration;
+      request.apart = crash;
+      request.patience = kApartPatience;
+      ++request.lanes_wanted;
+      request.waiting_since = std::min(request.waiting_since, find_task(state, task)->not_before);
+    }
+    for (auto& [key, request] : of_crash) requests.emplace_back(key, std::move(request));
+  }
+  return requests;
+}
+
+std::optional<TaskIndex> next_suspect(const State& state, const Index& index, const StepKey& key,
+                                      std::int64_t crash, Time now) {
+  CHECK(crash != 0, "a lane for everybody is asked for a suspect");
+  for (const TaskRef& task : in_turn(index, crash)) {
+    const bool of_step = task.job == key.job && task.step == key.step;
+    if (of_step && may_be_bound(state, task, now)) return task.index;
+  }
+  return std::nullopt;
+}
+
+std::optional<Time> suspects_wake(const State& state, const Index& index, Time planned_at) {
+  std::optional<Time> earliest;
+  const auto consider = [&](Time at) { earliest = earliest ? std::min(*earliest, at) : at; };
+  for (const auto& [crash, suspects] : index.suspects) {
+    for (const auto& [place, task] : suspects) {
+      const Task& kept = *find_task(state, task);
+      if (const std::optional<Time> at = proven_at(state, kept)) consider(*at);
+      const Time patient_until = kept.not_before + kApartPatience;
+      if (!kept.live && patient_until > planned_at) consider(patient_until);
+    }
+  }
+  return earliest;
+}
+
+}  // namespace runnel::brain

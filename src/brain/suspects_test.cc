@@ -1,0 +1,280 @@
+#include "brain/suspects.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "brain/explain.h"
+#include "brain/testing/desk.h"
+
+namespace runnel::brain {
+namespace {
+
+using model::EndCause;
+using model::Status;
+using testing::Desk;
+using testing::step;
+
+// One node, whose runner crashes now and then.
+class Suspects : public ::testing::Test {
+ protected:
+  void SetUp() override { desk_.join("a", 8); }
+
+  std::vector<model::AttemptRef> live() const {
+    std::vector<model::AttemptRef> found;
+    for (const auto& [id, lane] : desk_.brain.state().lanes) {
+      for (const TaskIndex index : lane.queue) {
+        const model::TaskRef task{lane.job, lane.step, index};
+        found.push_back({task, find_task(desk_.brain.state(), task)->live->number});
+      }
+    }
+    return found;
+  }
+
+  void start_all() {
+    for (const model::AttemptRef& attempt : live()) {
+      model::RankReport fact;
+      fact.attempt = attempt;
+      fact.started_at = started_.try_emplace(attempt, desk_.now).first->second;
+      desk_.report("a", fact, std::to_string(life_));
+    }
+  }
+
+  // All that runs is lost with its runner.
+  void crash(EndCause cause = EndCause::kRunnerLost) {
+    std::vector<model::RankReport> ranks;
+    for (const model::AttemptRef& attempt : live()) {
+      ranks.push_back(Desk::end_of(attempt, 0, desk_.now, 0, cause));
+      ranks.back().started_at = started_.at(attempt);
+    }
+    desk_.rejoin("a", std::to_string(++life_), ranks);
+  }
+
+  void pass(Duration duration) {
+    desk_.pass(duration);
+    desk_.wake();
+    start_all();
+  }
+
+  // Until something runs again.
+  void wait() {
+    for (int tries = 0; tries < 1'000 && live().empty(); ++tries) {
+      const auto at = desk_.brain.next_wake(desk_.now);
+      ASSERT_TRUE(at.has_value()) << "nothing would ever start";
+      pass(std::max(*at - desk_.now, Duration::millis(1)));
+    }
+    start_all();
+  }
+
+  void end_all() {
+    for (const model::AttemptRef& attempt : live()) {
+      desk_.report("a", Desk::end_of(attempt, 0, desk_.now), std::to_string(life_));
+    }
+  }
+
+  const Task& task(const JobId& job, std::int64_t index) {
+    return *find_task(desk_.brain.state(), {job, StepIndex(0), TaskIndex(index)});
+  }
+  bool is_live(const JobId& job, std::int64_t index) {
+    const Task* kept = find_task(desk_.brain.state(), {job, StepIndex(0), TaskIndex(index)});
+    return kept != nullptr && kept->live.has_value();
+  }
+
+  Desk desk_;
+  int life_ = 1;
+  std::map<model::AttemptRef, Time> started_;
+};
+
+TEST_F(Suspects, OneCrashAccusesNobody) {
+  const JobId job = desk_.submit({step("both", 2)});
+  start_all();
+  crash();
+  EXPECT_EQ(live().size(), 2U) << "both run again at once, side by side";
+  EXPECT_EQ(task(job, 0).crashes, 1);
+  EXPECT_FALSE(task(job, 0).suspicion);
+}
+
+TEST_F(Suspects, AfterTheSecondCrashOneRunsAtATimeTheYoungestFirst) {
+  const JobId old = desk_.submit({step("old")});
+  start_all();
+  crash();
+  start_all();
+  pass(Duration::minutes(5));
+  const JobId young = desk_.submit({step("young")});
+  start_all();
+  crash();  // The first of `young`, the second of `old`.
+  wait();
+  EXPECT_TRUE(is_live(young, 0)) << "nothing is held against it yet";
+  pass(Duration::seconds(30));
+  EXPECT_FALSE(is_live(old, 0)) << "it waits for a node of its own";
+  const auto waits = explain(desk_.brain.state(), old, desk_.now).value();
+  EXPECT_EQ(waits.at(0).reason, "TriedApart") << waits.at(0).message;
+  crash();
+  wait();
+  EXPECT_EQ(live().size(), 1U);
+  EXPECT_TRUE(is_live(old, 0) != is_live(young, 0));
+}
+
+TEST_F(Suspects, TheGuiltyOneIsFoundOutAndTheInnocentGetsThrough) {
+  const JobId innocent = desk_.submit({step("innocent")});
+  const JobId poison = desk_.submit({step("poison")});
+  int lost = 0;
+  for (int crashes = 0; crashes < 50 && desk_.job_status(poison) != Status::kFailed; ++crashes) {
+    wait();
+    if (is_live(poison, 0)) {
+      pass(Duration::seconds(1));
+      lost += is_live(innocent, 0) ? 1 : 0;
+      crash();
+    } else {
+      pass(Duration::seconds(6));
+      end_all();
+    }
+  }
+  EXPECT_EQ(desk_.job_status(innocent), Status::kSucceeded);
+  EXPECT_EQ(desk_.job_status(poison), Status::kFailed);
+  EXPECT_LE(lost, 2);
+  EXPECT_EQ(task(poison, 0).reason, "RunnerLost");
+  const auto ends = desk_.all<model::AttemptEnded>(desk_.history);
+  EXPECT_EQ(ends.back().message,
+            "the node's runner was killed 5 times in a row while only this task ran on its node");
+}
+
+TEST_F(Suspects, OfManyHalfGoTogether) {
+  const JobId job = desk_.submit({step("many", 8)});
+  start_all();
+  EXPECT_EQ(live().size(), 8U);
+  crash();
+  start_all();
+  crash();
+  std::map<std::int32_t, int> turns;
+  for (int index = 0; index < 8; ++index) ++turns[task(job, index).suspicion->turn];
+  EXPECT_EQ(turns, (std::map<std::int32_t, int>{{0, 4}, {1, 2}, {2, 1}, {3, 1}}));
+  pass(Duration::seconds(2));
+  EXPECT_EQ(live().size(), 4U) << "the others wait for their turn";
+  end_all();
+  pass(Duration::millis(1));
+  EXPECT_EQ(live().size(), 2U);
+  crash();
+  EXPECT_FALSE(task(job, live().empty() ? 0 : live()[0].task.index.value()).suspicion)
+      << "the two that were left are explained";
+}
+
+TEST_F(Suspects, WhoeverRunsApartForLongEnoughIsCleared) {
+  const JobId job = desk_.submit({step("both", 2)});
+  start_all();
+  crash();
+  start_all();
+  pass(Duration::seconds(20));
+  crash();
+  wait();
+  ASSERT_EQ(live().size(), 1U);
+  const std::int64_t first = live()[0].task.index.value();
+  pass(Duration::seconds(49));
+  EXPECT_EQ(live().size(), 1U);
+  pass(Duration::seconds(1));
+  EXPECT_EQ(task(job, first).crashes, 0) << "twice its 20 s, and 10 s";
+  EXPECT_EQ(live().size(), 1U) << "the other one still needs a node of its own";
+  EXPECT_EQ(desk_.brain.state().lanes.begin()->second.apart, 0);
+  end_all();
+  wait();
+  const JobId other = desk_.submit({step("other")});
+  EXPECT_FALSE(is_live(other, 0));
+  EXPECT_EQ(explain(desk_.brain.state(), other, desk_.now).value().at(0).reason, "Resources");
+  pass(Duration::seconds(50));
+  EXPECT_TRUE(is_live(other, 0)) << "the node is everybody's again";
+}
+
+TEST_F(Suspects, NoNodeIsKeptForHoursByWhatRanForHours) {
+  const JobId job = desk_.submit({step("both", 2)});
+  start_all();
+  crash();
+  start_all();
+  pass(Duration::hours(5));
+  crash();
+  EXPECT_EQ(task(job, 0).suspicion->outlive, Duration::minutes(10));
+}
+
+TEST_F(Suspects, AMachineThatRestartsAccusesNobody) {
+  const JobId job = desk_.submit({step("both", 2)});
+  for (int times = 0; times < 5; ++times) {
+    pass(Duration::minutes(2));
+    crash(EndCause::kVanished);
+  }
+  EXPECT_EQ(task(job, 0).losses, 5);
+  EXPECT_EQ(task(job, 0).crashes, 0);
+}
+
+TEST_F(Suspects, WhatEndsByItselfIsCleared) {
+  model::StepSpec spec = step("one");
+  spec.retry.max = 1;
+  const JobId job = desk_.submit({spec});
+  start_all();
+  crash();
+  wait();
+  crash();
+  wait();
+  ASSERT_TRUE(task(job, 0).suspicion);
+  desk_.report("a", Desk::end_of(live()[0], 1, desk_.now), std::to_string(life_));
+  EXPECT_EQ(task(job, 0).crashes, 0);
+  EXPECT_FALSE(task(job, 0).suspicion);
+}
+
+TEST_F(Suspects, AHaltedOneKeepsNobodyWaiting) {
+  const JobId first = desk_.submit({step("first")});
+  const JobId second = desk_.submit({step("second")});
+  start_all();
+  crash();
+  start_all();
+  crash();
+  wait();
+  ASSERT_EQ(live().size(), 1U);
+  const JobId running = live()[0].task.job;
+  const JobId waiting = running == first ? second : first;
+  desk_.request(running, model::JobRequest::Verb::kHalt);
+  desk_.report("a", Desk::end_of(live()[0], 143, desk_.now, 0, EndCause::kStopped),
+               std::to_string(life_));
+  wait();
+  EXPECT_TRUE(is_live(waiting, 0));
+  end_all();
+  desk_.request(running, model::JobRequest::Verb::kResume);
+  wait();
+  EXPECT_TRUE(is_live(running, 0));
+  EXPECT_TRUE(task(running, 0).suspicion) << "a halt proves nothing";
+}
+
+TEST_F(Suspects, AreReadBackFromASnapshot) {
+  desk_.submit({step("both", 2)});
+  start_all();
+  crash();
+  start_all();
+  crash();
+  wait();
+  const std::string text = encode_state(desk_.brain.state());
+  const Result<State> read = decode_state(text);
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(encode_state(*read), text);
+  EXPECT_EQ(encode_state(desk_.replica()), text);
+  Brain again(*read);
+  const Time later = desk_.now + Duration::minutes(1);
+  const auto events = again.decide(model::Wake{}, later).events;
+  EXPECT_FALSE(desk_.all<model::TaskCleared>(events).empty());
+  EXPECT_EQ(events, desk_.brain.decide(model::Wake{}, later).events);
+}
+
+TEST_F(Suspects, WaitsOfThoseLostTogetherDiffer) {
+  const JobId job = desk_.submit({step("many", 8)});
+  std::map<Time, int> waits;
+  start_all();
+  crash(EndCause::kVanished);
+  start_all();
+  crash(EndCause::kVanished);
+  for (int index = 0; index < 8; ++index) ++waits[task(job, index).not_before];
+  EXPECT_GT(waits.size(), 4U);
+  EXPECT_GE(waits.begin()->first, desk_.now + Duration::seconds(1));
+  EXPECT_LE(waits.rbegin()->first, desk_.now + Duration::millis(1'250));
+}
+
+}  // namespace
+}  // namespace runnel::brain
