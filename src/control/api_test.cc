@@ -141,7 +141,8 @@ class ApiTest : public ::testing::Test {
     logs_ = std::make_unique<PaperLogs>(*home_.loop);
     ApiHost host;
     host.info = [] {
-      return HomeInfo{"/home/x/.runnel", "/home/x/.runnel/sock", "1.2.3", 7, 8, {"a notice"}};
+      return HomeInfo{"/home/x/.runnel", "/home/x/.runnel/sock", "1.2.3", 7, 8, std::nullopt,
+                      {"a notice"}};
     };
     host.stop = [this] { stop_asked_ = true; };
     host.preempt = [this](Preemption what) {
