@@ -335,6 +335,15 @@ class Fold {
   }
 
   void operator()(const model::JobArchived& event) { drop(event.job); }
+  void operator()(const model::JobRestored& event) {
+    Result<Job> job = decode_job(event.record);
+    CHECK(job.ok(), "a restored job is not understood");
+    CHECK(job->id == event.job, "the record of another job is restored");
+    CHECK(job->order <= state_.last_order, "a job is restored that was never submitted");
+    const bool added = state_.jobs.emplace(event.job, std::move(job).value()).second;
+    CHECK(added, "a job is restored that is there");
+    state_.finished.push_back(event.job);
+  }
   void operator()(const model::JobDeleted& event) { drop(event.job); }
   void operator()(const model::KeyExpired& event) { state_.keys.erase(event.key); }
 

@@ -18,6 +18,7 @@ struct Index;
 // What one input led to.
 struct Decision {
   std::vector<model::Event> events;          // Empty: nothing changed, nothing needs to be stored.
+  std::vector<Job> archived;                 // What left the state, for whoever keeps the archive.
   std::optional<Error> refusal;              // The asker's answer when the input was refused.
   JobId job;                                 // Submit: the job; of a repeated key the first one's.
   bool repeated = false;                     // Submit: the key was seen before with the same body.

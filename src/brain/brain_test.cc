@@ -557,6 +557,33 @@ TEST(Brain, OldFinishedJobsAreArchived) {
   EXPECT_EQ(desk.all<model::JobArchived>(desk.history).size(), 2U);
 }
 
+TEST(Brain, AnArchivedJobComesBackToBeTriedAgain) {
+  Desk desk;
+  desk.brain = Brain({}, Limits{.finished_jobs = 0});
+  desk.join("a", 1);
+  const JobId job = desk.submit({step("one"), step("two", 2, {0})});
+  const Decision ended = desk.decide(model::NodeReport{
+      NodeId("a"), Incarnation("1"), {Desk::end_of(Desk::ref(job, 0, 0), 1, desk.now)}});
+  ASSERT_EQ(ended.archived.size(), 1U);
+  const std::string record = encode_job(ended.archived.front());
+  ASSERT_FALSE(desk.brain.state().jobs.contains(job));
+  const auto ask = [&](Verb verb, const std::string& with) {
+    return desk.decide(model::JobRequest{verb, job, "tester", with});
+  };
+  EXPECT_EQ(ask(Verb::kRetry, "").refusal->code, Errc::kNotFound);
+  EXPECT_EQ(ask(Verb::kRetry, "{}").refusal->code, Errc::kCorrupt);
+  EXPECT_EQ(ask(Verb::kCancel, record).refusal->code, Errc::kConflict);
+  EXPECT_EQ(ask(Verb::kDelete, record).refusal->code, Errc::kNotFound);
+  EXPECT_TRUE(desk.last.empty());
+  ASSERT_FALSE(ask(Verb::kRetry, record).refusal.has_value());
+  EXPECT_EQ(desk.all<model::JobRestored>(desk.last).size(), 1U);
+  EXPECT_EQ(desk.task_status(job, 0, 0), Status::kStarting);
+  EXPECT_EQ(encode_state(desk.brain.state()), encode_state(desk.replica()));
+  EXPECT_TRUE(ask(Verb::kRetry, record).refusal.has_value()) << "it is in the state now";
+  desk.ended("a", Desk::ref(job, 0, 0, 2));
+  EXPECT_EQ(desk.step_status(job, 0), Status::kSucceeded);
+}
+
 TEST(Brain, AMillionTasksCostOneEvent) {
   Desk desk;
   desk.submit({step("many", 1'000'000)});

@@ -116,9 +116,10 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::NodeLeft& what) { settle_node(state, what.node); },
           [&](const model::NodeLeaving& what) { settle_node(state, what.node); },
           [&](const model::StrangersEnded& what) { settle_host(state, what.node); },
-          // A finished job has no task that waits, so nothing here knows it any more.
+          // A finished job has no task that waits, so nothing here knows it.
           [&](const model::JobArchived&) {},
           [&](const model::JobDeleted&) {},
+          [&](const model::JobRestored&) {},
           [&](const model::KeyExpired& what) { drop_key(what.key); },
           [&](const model::TrialAsked& what) { refresh_deadline(state, {what.job, what.step}); },
           [&](const model::JobHalted&) {},

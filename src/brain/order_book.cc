@@ -94,6 +94,7 @@ class OrderBook::Collector {
   void operator()(const model::TaskCleared&) {}
   void operator()(const model::SearchStopped&) {}
   void operator()(const model::JobArchived&) {}
+  void operator()(const model::JobRestored&) {}
   void operator()(const model::KeyExpired&) {}
   // What they call for is in the events beside them.
   void operator()(const model::JobHalted&) {}

@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -155,17 +156,21 @@ const model::StepSpec* beyond_retry(const Job& job) {
   return nullptr;
 }
 
-void retry(Turn& turn, const Job& job, const std::string& actor) {
+std::optional<Error> cannot_retry(const Job& job) {
   if (!can_be_retried(job)) {
-    turn.refusal = not_now(job, "only a failed or cancelled job can be retried",
-                           "runnel show " + job.id.str());
-    return;
+    return not_now(job, "only a failed or cancelled job can be retried",
+                   "runnel show " + job.id.str());
   }
   if (const model::StepSpec* step = beyond_retry(job)) {
-    turn.refusal = not_now(job, "no trial of step '" + step->name + "' can be tried again",
-                           "submit it again, with more trials or another search");
-    return;
+    return not_now(job, "no trial of step '" + step->name + "' can be tried again",
+                   "submit it again, with more trials or another search");
   }
+  return std::nullopt;
+}
+
+void retry(Turn& turn, const Job& job, const std::string& actor) {
+  turn.refusal = cannot_retry(job);
+  if (turn.refusal) return;
   turn.emit(model::JobChanged{job.id, Status::kQueued, "Retried", "", actor});
   for (std::size_t position = 0; position < job.steps.size(); ++position) {
     // A search that found something has succeeded, whatever became of some trials.
@@ -190,24 +195,47 @@ void remove(Turn& turn, const Job& job, const std::string& actor) {
   turn.emit(model::JobDeleted{job.id, actor});
 }
 
+Error no_such_job(const JobId& job) {
+  return Error(Errc::kNotFound, "there is no job " + job.str())
+      .with_value(job.str())
+      .with_hint("list them: runnel ps -a");
+}
+
+void on_job(Turn& turn, const Job& job, const model::JobRequest& input) {
+  switch (input.verb) {
+    case model::JobRequest::Verb::kCancel: return cancel(turn, job, input.actor);
+    case model::JobRequest::Verb::kHalt: return halt(turn, job, input.actor);
+    case model::JobRequest::Verb::kResume: return resume(turn, job, input.actor);
+    case model::JobRequest::Verb::kRetry: return retry(turn, job, input.actor);
+    case model::JobRequest::Verb::kDelete: return remove(turn, job, input.actor);
+  }
+}
+
+// A finished job refuses everything but to be tried again, for which it comes back into the state.
+void on_archived(Turn& turn, const model::JobRequest& input) {
+  const Result<Job> job = decode_job(input.record);
+  if (!job.ok() || job->id != input.job) {
+    turn.refusal = Error(Errc::kCorrupt,
+                         "the archive's record of job " + input.job.str() + " is not understood")
+                       .with_hint("runnel fsck tells what can be saved");
+    return;
+  }
+  if (input.verb != model::JobRequest::Verb::kRetry) return on_job(turn, *job, input);
+  turn.refusal = cannot_retry(*job);
+  if (turn.refusal) return;
+  turn.emit(model::JobRestored{input.job, input.record});
+  retry(turn, turn.state().jobs.at(input.job), input.actor);
+}
+
 }  // namespace
 
 void on_request(Turn& turn, const model::JobRequest& input) {
   turn.answer = input.job;
   auto found = turn.state().jobs.find(input.job);
-  if (found == turn.state().jobs.end()) {
-    turn.refusal = Error(Errc::kNotFound, "there is no job " + input.job.str())
-                       .with_value(input.job.str())
-                       .with_hint("list them: runnel ps -a");
-    return;
-  }
-  switch (input.verb) {
-    case model::JobRequest::Verb::kCancel: return cancel(turn, found->second, input.actor);
-    case model::JobRequest::Verb::kHalt: return halt(turn, found->second, input.actor);
-    case model::JobRequest::Verb::kResume: return resume(turn, found->second, input.actor);
-    case model::JobRequest::Verb::kRetry: return retry(turn, found->second, input.actor);
-    case model::JobRequest::Verb::kDelete: return remove(turn, found->second, input.actor);
-  }
+  if (found != turn.state().jobs.end()) return on_job(turn, found->second, input);
+  const bool archived = !input.record.empty() && input.verb != model::JobRequest::Verb::kDelete;
+  if (archived) return on_archived(turn, input);
+  turn.refusal = no_such_job(input.job);
 }
 
 }  // namespace runnel::brain

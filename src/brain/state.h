@@ -211,6 +211,11 @@ void apply(State& state, const model::Event& event, Time now);
 std::string encode_state(const State& state);
 Result<State> decode_state(std::string_view text);
 
+// A finished job by itself, as the archive keeps it: canonical JSON. Kept tasks with the same past
+// stand together as ranges, so that a million tasks which failed alike take no more than one.
+std::string encode_job(Job job);
+Result<Job> decode_job(std::string_view text);
+
 const Step& step_of(const State& state, const JobId& job, StepIndex step);
 const model::StepSpec& spec_of(const State& state, const JobId& job, StepIndex step);
 // The status of any task, plain or not.

@@ -19,6 +19,18 @@
 // Not in an unnamed namespace: a codec template is made of them.
 namespace runnel::brain {
 
+// Tasks of a step that have the same to remember.
+struct AlikeTasks {
+  Task task;
+  IntervalSet indexes;
+};
+
+// A job without its steps' kept tasks, which stand by step in `kept`.
+struct JobRecord {
+  Job job;
+  std::vector<std::vector<AlikeTasks>> kept;
+};
+
 constexpr model::detail::Words<5> kMomentWords = {"asked", "reported", "promoted", "told", "moved"};
 
 std::string_view to_string(Study::Moment::What what) {
@@ -323,6 +335,22 @@ struct Fields<brain::Job> {
 };
 
 template <>
+struct Fields<brain::AlikeTasks> {
+  static void visit(auto& visit, auto& alike) {
+    visit("indexes", alike.indexes, Required());
+    visit("task", alike.task, Required());
+  }
+};
+
+template <>
+struct Fields<brain::JobRecord> {
+  static void visit(auto& visit, auto& record) {
+    visit("job", record.job, Required());
+    visit("kept", record.kept, Required());
+  }
+};
+
+template <>
 struct Fields<brain::Lane> {
   static void visit(auto& visit, auto& lane) {
     visit("apart", lane.apart);
@@ -383,6 +411,8 @@ struct Fields<brain::State> {
 namespace runnel::brain {
 namespace {
 
+using model::Status;
+
 constexpr std::int64_t kStateVersion = 1;
 // A state of kUnfinishedJobsMax small jobs has about 100 MB.
 constexpr std::size_t kStateBytesMax = std::size_t{1} << 30;
@@ -410,13 +440,47 @@ void derive(State& state) {
   }
 }
 
-Result<void> check_version(json::Reader& reader) {
+Result<void> check_version(json::Reader& reader, const std::string& what) {
   const std::int64_t version = TRY(reader.integer("version"));
   if (version == kStateVersion) return {};
-  Error error(Errc::kUnsupported, "this snapshot is of version " + std::to_string(version) +
+  Error error(Errc::kUnsupported, "this " + what + " is of version " + std::to_string(version) +
                                       "; this build reads version " +
                                       std::to_string(kStateVersion));
   return error.with_field("version").with_hint("use the newer runnel that wrote it");
+}
+
+std::string text_of(const Task& task) {
+  std::string text;
+  json::Writer out(text);
+  model::write_record(out, task);
+  return text;
+}
+
+std::vector<AlikeTasks> by_past(const std::map<TaskIndex, Task>& tasks) {
+  std::map<std::string, AlikeTasks> found;
+  AlikeTasks* last = nullptr;  // Neighbours are mostly alike, and are not written to see it.
+  for (const auto& [index, task] : tasks) {
+    CHECK(!task.live.has_value(), "a finished job has a live attempt");
+    if (last == nullptr || !(last->task == task)) last = &found[text_of(task)];
+    if (last->indexes.empty()) last->task = task;
+    last->indexes.insert(index.value());
+  }
+  std::vector<AlikeTasks> all;
+  all.reserve(found.size());
+  for (auto& [past, alike] : found) all.push_back(std::move(alike));
+  return all;
+}
+
+Result<void> spread(const std::vector<AlikeTasks>& kept, std::int64_t count, Step& step) {
+  for (const AlikeTasks& alike : kept) {
+    for (const auto& [begin, end] : alike.indexes.ranges()) {
+      if (end > count) return Error(Errc::kCorrupt, "a record names tasks beyond its step's");
+      for (std::int64_t index = begin; index < end; ++index) {
+        step.tasks[TaskIndex(index)] = alike.task;
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -434,11 +498,47 @@ std::string encode_state(const State& state) {
 Result<State> decode_state(std::string_view text) {
   const json::Value document = TRY(json::parse(text, {.bytes_max = kStateBytesMax}));
   json::Reader reader = TRY(json::Reader::of(document, ""));
-  TRY(check_version(reader));
+  TRY(check_version(reader, "snapshot"));
   State state = TRY(model::read_fields<State>(reader));
   TRY(check_state(state));
   derive(state);
   return state;
+}
+
+std::string encode_job(Job job) {
+  CHECK(model::is_end(job.status), "an unfinished job stays in the state");
+  JobRecord record;
+  for (Step& step : job.steps) record.kept.push_back(by_past(std::exchange(step.tasks, {})));
+  record.job = std::move(job);
+  std::string text;
+  json::Writer out(text);
+  out.begin_object();
+  model::write_fields(out, record);
+  out.field("version", kStateVersion);
+  out.end_object();
+  return text;
+}
+
+Result<Job> decode_job(std::string_view text) {
+  const json::Value document = TRY(json::parse(text, {.bytes_max = kStateBytesMax}));
+  json::Reader reader = TRY(json::Reader::of(document, ""));
+  TRY(check_version(reader, "record of a job"));
+  JobRecord record = TRY(model::read_fields<JobRecord>(reader));
+  Job& job = record.job;
+  const bool whole = job.spec != nullptr && job.steps.size() == job.spec->steps.size() &&
+                     job.steps.size() == record.kept.size();
+  if (!whole) return Error(Errc::kCorrupt, "a record's steps are not its specification's");
+  for (std::size_t at = 0; at < job.steps.size(); ++at) {
+    TRY(spread(record.kept[at], job.spec->steps[at].task_count, job.steps[at]));
+  }
+  State alone;
+  const JobId id = job.id;
+  alone.last_order = job.order;
+  alone.finished.push_back(id);
+  alone.jobs.emplace(id, std::move(job));
+  TRY(check_state(alone));
+  derive(alone);
+  return std::move(alone.jobs.at(id));
 }
 
 }  // namespace runnel::brain

@@ -273,6 +273,87 @@ TEST(StateCodec, OpensASnapshotWithSuspects) {
   EXPECT_EQ(read->lanes.begin()->second.apart, first.suspicion->crash);
 }
 
+// ---- a job by itself
+// ------------------------------------------------------------------------------
+
+std::string golden_job() {
+  std::ifstream file(std::string(RUNNEL_SOURCE_DIR) + "/test/golden/log/job-v1.json");
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// One that failed: some tasks succeeded at once, one later, most failed alike.
+Job failed_job(Desk& desk, std::int64_t tasks) {
+  desk.join("n1", 4);
+  auto flaky = step("flaky", tasks);
+  flaky.retry.max = 1;
+  const JobId job = desk.submit({flaky, step("after", 2, {0})});
+  for (int round = 0; round < 2 * tasks && !model::is_end(desk.job_status(job)); ++round) {
+    const auto lanes = desk.brain.state().lanes;
+    for (const auto& [id, lane] : lanes) {
+      if (lane.queue.empty()) continue;
+      const std::int64_t index = lane.queue.front().value();
+      const int attempt = find_task(desk.brain.state(), {job, StepIndex(0), TaskIndex(index)})
+                              ->live->number.value();
+      const bool good = index < 2 || (index == 2 && attempt == 2);
+      desk.ended("n1", Desk::ref(job, 0, index, attempt), good ? 0 : 3);
+    }
+    desk.pass(Duration::minutes(5));
+    desk.wake();
+  }
+  EXPECT_EQ(desk.job_status(job), model::Status::kFailed);
+  return desk.brain.state().jobs.at(job);
+}
+
+TEST(JobCodec, KeepsAFinishedJobWhole) {
+  Desk desk;
+  const Job job = failed_job(desk, 8);
+  const std::string text = encode_job(job);
+  const Job read = MUST(decode_job(text));
+  EXPECT_EQ(encode_job(read), text);
+  EXPECT_EQ(read.steps.at(0).tasks, job.steps.at(0).tasks);
+  EXPECT_EQ(read.steps.at(0).counts, job.steps.at(0).counts);
+  EXPECT_EQ(read.status, job.status);
+  EXPECT_EQ(read.order, job.order);
+  EXPECT_EQ(read.first_event, job.first_event);
+  EXPECT_EQ(MUST(json::parse(text)).dump(), text) << "canonical";
+}
+
+TEST(JobCodec, TasksThatFailedAlikeTakeNoMoreThanOne) {
+  Desk few;
+  Desk many;
+  const std::size_t small = encode_job(failed_job(few, 8)).size();
+  EXPECT_LT(encode_job(failed_job(many, 500)).size(), small + 100);
+}
+
+TEST(JobCodec, OpensTheRecordOfVersionOne) {
+  Desk desk;
+  ASSERT_NE(golden_job(), "") << "this build writes " << encode_job(failed_job(desk, 8));
+  const Result<Job> read = decode_job(golden_job());
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(encode_job(*read), golden_job());
+  EXPECT_EQ(read->steps.at(0).tasks.at(TaskIndex(2)).attempts, AttemptNumber(2));
+  EXPECT_EQ(read->steps.at(0).tasks.at(TaskIndex(7)).exit_code, 3);
+}
+
+TEST(JobCodec, RefusesWhatIsNoFinishedJob) {
+  const std::string good = golden_job();
+  const auto with = [&good](const std::string& was, const std::string& is) {
+    std::string text = good;
+    const std::size_t at = text.find(was);
+    EXPECT_NE(at, std::string::npos) << was;
+    return text.replace(at, was.size(), is);
+  };
+  EXPECT_EQ(decode_job(with("\"version\":1", "\"version\":2")).error().code, Errc::kUnsupported);
+  EXPECT_FALSE(decode_job(with("[[3,8]]", "[[3,900000000000]]")).ok());
+  EXPECT_FALSE(decode_job(with("[[3,8]]", "[[4,8]]")).ok());
+  EXPECT_FALSE(decode_job(with("\"id\":\"job1\",", "")).ok());
+  for (const char* text : {"", "{}", "[]", R"({"version":1})"}) {
+    EXPECT_FALSE(decode_job(text).ok()) << text;
+  }
+}
+
 // ---- what is refused
 // -----------------------------------------------------------------------------
 

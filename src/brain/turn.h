@@ -28,6 +28,10 @@ class Turn {
       : state_(state), index_(index), limits_(limits), now_(now) {}
 
   void emit(model::Event event) {
+    // apply() drops it next.
+    if (const auto* archived = std::get_if<model::JobArchived>(&event)) {
+      archived_.push_back(std::move(state_.jobs.at(archived->job)));
+    }
     apply(state_, event, now_);
     index_.follow(state_, event);
     events_.push_back(std::move(event));
@@ -72,6 +76,7 @@ class Turn {
   // Whether a plan has looked at all that is due now.
   bool planned() const { return planned_; }
   std::vector<model::Event> take_events() { return std::move(events_); }
+  std::vector<Job> take_archived() { return std::move(archived_); }
 
   std::optional<Error> refusal;
   JobId answer;                             // The job a submission or request is about.
@@ -84,6 +89,7 @@ class Turn {
   const Limits& limits_;
   Time now_;
   std::vector<model::Event> events_;
+  std::vector<Job> archived_;
   std::set<StepKey> steps_;
   std::set<LaneId> lanes_;
   std::set<LaneId> given_up_;

@@ -324,7 +324,7 @@ const std::vector<Definition>& study_definitions() {
        {"ls"},
        "the searches of the newest jobs",
        [](CLI::App& app, Arguments& arguments) {
-         number_flag(app, "--limit", arguments.limit, {1, 1'000}, "jobs looked at");
+         number_flag(app, "--limit", arguments.limit, {1, 1'000}, "jobs at most");
        }},
       {Command::kStudyShow,
        "show",

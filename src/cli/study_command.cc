@@ -50,10 +50,10 @@ json::Value study_row(const json::Value& job, const json::Value& step) {
 }
 
 Result<json::Value> studies(Session& session, const Arguments& arguments) {
-  const json::Value jobs = TRY(read_pages(session, "/api/v1/jobs", "jobs", arguments.limit));
+  const json::Value jobs =
+      TRY(read_pages(session, "/api/v1/jobs?kind=study", "jobs", arguments.limit));
   json::Value::List found;
-  for (const json::Value& row : list_at(jobs, "jobs")) {
-    const json::Value job = TRY(session.get(job_target(text_of(row, "id"), "")));
+  for (const json::Value& job : list_at(jobs, "jobs")) {
     for (const json::Value& step : list_at(job, "steps")) {
       if (is_search(step)) found.push_back(study_row(job, step));
     }

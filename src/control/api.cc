@@ -21,7 +21,8 @@ const std::vector<Api::Route>& Api::routes() {
   static const std::vector<Route> kTable = {
       {{kPost, "/jobs", "Submit a job; answers when it is durable", "Job", "Submission"},
        &Api::submit},
-      {{kGet, "/jobs", "List jobs, newest first", "JobPage"}, &Api::list_jobs},
+      {{kGet, "/jobs", "List jobs, newest first; kind=study those with a search", "JobPage"},
+       &Api::list_jobs},
       {{kGet, "/jobs/{id}", "One job; any unique prefix of its id", "Job"}, &Api::get_job},
       {{kDelete, "/jobs/{id}", "Remove the record, logs and folders of an ended job", "Deleted"},
        &Api::remove},

@@ -124,24 +124,34 @@ class Api {
 
   // api_logs.cc
   Async<http::Reply> read_logs(http::Request request);
-  Result<model::LogFilter> log_query(const http::Request& request, const JobId& job) const;
-  Async<void> stream_logs(model::LogFilter query, std::string cursor, Flag follow, StreamForm form,
-                          bool raw, http::StreamWriter& out);
+  // Without a specification steps are told by their positions.
+  Result<model::LogFilter> log_query(const http::Request& request, const JobId& job,
+                                     const model::JobSpec* spec) const;
+  // How output is told.
+  struct LogForm {
+    Flag follow = Flag::kOff;
+    StreamForm stream = StreamForm::kJsonLines;
+    bool raw = false;
+    std::vector<std::string> step_names;
+  };
+  Async<void> stream_logs(model::LogFilter query, std::string cursor, LogForm form,
+                          http::StreamWriter& out);
   Async<void> more_output(JobId job, async::StopToken stop);
   bool is_over(const JobId& job) const;
-  // By position; none of a job that left the state.
-  std::vector<std::string> step_names(const JobId& job) const;
+  // Null of a job that an earlier build archived.
+  Async<std::shared_ptr<const model::JobSpec>> spec_of(JobId job);
 
   // api_metrics.cc
   Async<http::Reply> read_metrics(http::Request request);
   Async<http::Reply> read_usage(http::Request request);
-  Result<model::MetricFilter> metric_query(const http::Request& request, const JobId& job) const;
+  static Result<model::MetricFilter> metric_query(const http::Request& request, const JobId& job,
+                                                  const model::JobSpec* spec);
 
   // api_trials.cc
   Async<http::Reply> list_trials(http::Request request);
   Async<http::Reply> get_trial(http::Request request);
   Async<http::Reply> importance(http::Request request);
-  // Makes a document of a study that is in the state; `step` is the request's.
+  // Makes a document of a study; `step` is the request's.
   using StudyView = std::function<Result<std::string>(const brain::Job&, StepIndex)>;
   Async<http::Reply> view_study(http::Request request, StudyView view);
   Async<http::Reply> ask_trial(http::Request request);

@@ -81,6 +81,14 @@ json::Value wait_document(const model::JobSpec& spec, const brain::Wait& wait) {
   return out;
 }
 
+std::string ended_explanation(const brain::Job& job) {
+  json::Value out = json::Value::object();
+  out.set("id", json::Value::text(job.id.str()));
+  out.set("status", json::Value::text(std::string(model::to_string(job.status))));
+  out.set("waits", json::Value::list());
+  return out.dump();
+}
+
 // Whatever else it waits for, nothing starts or ends without its node's runner.
 json::Value wait_for_runner(const Silence& silence) {
   json::Value out = silence_document(silence);
@@ -165,24 +173,19 @@ Async<http::Reply> Api::submit(http::Request request) {
   co_return created(answer.document, job, answer.version);
 }
 
-// The document of a job in the state, or its record in the archive.
+// Of a job that an earlier build archived there is its document as it was then.
 Async<std::string> Api::document_of(JobId job, JobView view, std::optional<LiveMetrics> metrics) {
   const Time now = controller_.writer().now();
-  Result<std::string> live = co_await controller_.answer<std::string>(
-      [job, view, now, metrics = std::move(metrics)](const LogWriter& writer) {
-        auto found = writer.state().jobs.find(job);
-        if (found == writer.state().jobs.end()) return Result<std::string>(std::string());
+  Result<std::string> made = co_await controller_.about<std::string>(
+      job, [view, now, metrics = std::move(metrics)](const brain::Job& known, EventSeq version) {
         const std::string progress =
-            metrics ? progress_document(found->second, *metrics, now) : std::string();
-        return Result<std::string>(
-            job_document(found->second, writer.version_of(job), view, progress));
+            metrics ? progress_document(known, *metrics, now) : std::string();
+        return Result<std::string>(job_document(known, version, view, progress));
       });
-  std::string document = CO_TRY(std::move(live));
-  if (!document.empty()) co_return document;
-  Result<store::ArchiveEntry> entry = co_await controller_.writer().read<store::ArchiveEntry>(
-      [job](store::EventLog& log) { return log.archived(job.str()); });
-  co_return CO_TRY(std::move(entry))
-  .text;
+  if (made.ok() || made.error().code != Errc::kGone) co_return made;
+  Result<FormerJob> read = co_await controller_.former_job(job);
+  FormerJob former = CO_TRY(std::move(read));
+  co_return std::move(former.document);
 }
 
 // One that ends meanwhile is told as ended.
@@ -260,12 +263,6 @@ Async<http::Reply> Api::call(http::Request request, Verb verb) {
   wanted.version = CO_TRY(version_of(request));
   Result<JobId> found = co_await job_of_path(request);
   wanted.job = CO_TRY(std::move(found));
-  const JobId job = wanted.job;
-  if (!controller_.state().jobs.contains(job)) {
-    co_return Error(Errc::kConflict, "job " + job.str() + " ended long ago and was archived")
-        .with_value(job.str())
-        .with_hint("submit it anew");
-  }
   Result<Answer> called = co_await controller_.call(std::move(wanted));
   const Answer answer = CO_TRY(std::move(called));
   if (answer.outcome.refusal) co_return *answer.outcome.refusal;
@@ -299,6 +296,11 @@ Async<http::Reply> Api::explain(http::Request request) {
   CO_TRY(known_only(request, {}));
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
+  if (!controller_.state().jobs.contains(job)) {  // A finished one waits for nothing.
+    Result<std::string> told = co_await controller_.about<std::string>(
+        job, [](const brain::Job& known, EventSeq) { return Result(ended_explanation(known)); });
+    if (told.ok()) co_return http::Response::json_text(*std::move(told));
+  }
   Result<std::string> text =
       co_await controller_.answer<std::string>([this, job](const LogWriter& writer) {
         return explanation(writer, job, host_.info().runner_silence);

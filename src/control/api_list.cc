@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "control/api.h"
+#include "control/archive.h"
 #include "control/job_document.h"
 #include "json/value.h"
 #include "store/checks.h"
@@ -35,9 +36,13 @@ struct JobFilter {
   }
 };
 
+// Studies are the jobs with a search; they are listed with their steps.
+enum class JobKind : std::uint8_t { kAny, kStudy };
+
 struct ListRequest {
   ProjectId project;
   JobFilter filter;
+  JobKind kind = JobKind::kAny;
   std::int64_t limit = kPageDefault;
   std::string before;  // Ids below this one; "" begins with the newest.
 };
@@ -57,11 +62,22 @@ Result<JobFilter> read_filter(const http::Request& request) {
   return JobFilter{JobFilter::Kind::kOneStatus, *status};
 }
 
+Result<JobKind> read_kind(const http::Request& request) {
+  const std::string word = text_of(request, "kind");
+  if (word.empty()) return JobKind::kAny;
+  if (word == "study") return JobKind::kStudy;
+  return Error(Errc::kInvalid, "there is no such kind of jobs")
+      .with_field("kind")
+      .with_value(word)
+      .with_hint("write kind=study, or leave it out");
+}
+
 Result<ListRequest> read_list_request(const http::Request& request) {
-  TRY(known_only(request, {"limit", "page_token", "filter", "order_by"}));
+  TRY(known_only(request, {"limit", "page_token", "filter", "kind", "order_by"}));
   ListRequest wanted;
   wanted.project = TRY(project_of(request));
   wanted.filter = TRY(read_filter(request));
+  wanted.kind = TRY(read_kind(request));
   wanted.limit = TRY(limit_of(request));
   wanted.before = text_of(request, "page_token");
   const std::string order = text_of(request, "order_by");
@@ -78,6 +94,8 @@ Result<ListRequest> read_list_request(const http::Request& request) {
       .with_hint("pass next_page_token of the page before, or none");
 }
 
+JobView view_of(JobKind kind) { return kind == JobKind::kStudy ? JobView::kFull : JobView::kRow; }
+
 Result<Rows> live_rows(const LogWriter& writer, const ListRequest& wanted) {
   const auto& jobs = writer.state().jobs;
   auto at = wanted.before.empty() ? jobs.end() : jobs.lower_bound(JobId(wanted.before));
@@ -89,38 +107,50 @@ Result<Rows> live_rows(const LogWriter& writer, const ListRequest& wanted) {
     }
     const brain::Job& job = (--at)->second;
     if (job.project != wanted.project || !wanted.filter.matches(job.status)) continue;
-    rows.by_id[job.id.str()] = job_document(job, writer.version_of(job.id), JobView::kRow);
+    if (wanted.kind == JobKind::kStudy && !has_search(job)) continue;
+    rows.by_id[job.id.str()] = job_document(job, writer.version_of(job.id), view_of(wanted.kind));
   }
   return rows;
 }
 
 // A record of the archive as a line of a list.
-Result<std::string> row_of(const store::ArchiveEntry& entry, const JobFilter& filter) {
+Result<std::string> row_of(const store::ArchiveEntry& entry, const ListRequest& wanted) {
+  const JobFilter& filter = wanted.filter;
   json::Value record = TRY(json::parse(entry.text));
   const json::Value* word = record.find("status");
   const auto status = model::parse_status(word != nullptr ? word->as_text() : "");
   if (filter.kind != JobFilter::Kind::kAll && !(status.ok() && filter.matches(*status))) {
     return std::string();
   }
+  if (wanted.kind == JobKind::kStudy) return entry.text;
   record.as_object().erase("steps");
   return record.dump();
+}
+
+// Where a job stands in the list that is asked for, and the key of its entry there.
+store::ArchiveEntry place_of(const ListRequest& wanted, const JobId& job) {
+  if (wanted.kind == JobKind::kStudy) {
+    return {study_key(job), study_sort_key(wanted.project, job), ""};
+  }
+  return {job.str(), archive_sort_key(wanted.project, job), ""};
 }
 
 Result<Rows> archived_rows(store::EventLog& log, const ListRequest& wanted) {
   Rows rows;
   store::ArchiveQuery query;
-  query.sort_prefix = archive_sort_key(wanted.project, JobId());
+  query.sort_prefix = place_of(wanted, JobId()).sort_key;
   query.limit = wanted.limit;
   if (!wanted.before.empty()) {
-    query.page_token =
-        store::page_token({archive_sort_key(wanted.project, JobId(wanted.before)), wanted.before});
+    const store::ArchiveEntry before = place_of(wanted, JobId(wanted.before));
+    query.page_token = store::page_token({before.sort_key, before.key});
   }
   for (int page = 0; page < kArchivePagesMax; ++page) {
     store::ArchivePage found = TRY(log.list_archive(query));
     for (const store::ArchiveEntry& entry : found.entries) {
-      std::string row = TRY(row_of(entry, wanted.filter));
-      if (!row.empty()) rows.by_id[entry.key] = std::move(row);
-      rows.next = entry.key;
+      const std::string id = job_of_key(entry.key).str();
+      std::string row = TRY(row_of(entry, wanted));
+      if (!row.empty()) rows.by_id[id] = std::move(row);
+      rows.next = id;
     }
     query.page_token = std::move(found.next_token);
     if (query.page_token.empty()) rows.next.clear();

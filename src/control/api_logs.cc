@@ -83,7 +83,8 @@ std::string_view type_of(StreamForm form, bool raw) {
 
 }  // namespace
 
-Result<model::LogFilter> Api::log_query(const http::Request& request, const JobId& job) const {
+Result<model::LogFilter> Api::log_query(const http::Request& request, const JobId& job,
+                                        const model::JobSpec* spec) const {
   TRY(known_only(
       request, {"step", "task", "attempt", "rank", "follow", "tail", "since", "format", "cursor"}));
   model::LogFilter query;
@@ -94,32 +95,33 @@ Result<model::LogFilter> Api::log_query(const http::Request& request, const JobI
   query.since = TRY(since_of(request, controller_.writer().now()));
   if (!text_of(request, "tail").empty()) query.tail = TRY(whole_of(request, "tail", 0, kTailMax));
   const std::string step = text_of(request, "step");
-  const auto live = controller_.state().jobs.find(job);
-  if (live == controller_.state().jobs.end()) {
-    query.step = TRY(id_of<StepIndex>(request, "step"));  // Names left the state with the job.
+  if (spec == nullptr) {
+    query.step = TRY(id_of<StepIndex>(request, "step"));
     return query;
   }
-  const model::JobSpec& spec = *live->second.spec;
-  if (!step.empty()) query.step = TRY(find_step(spec, step));
-  TRY(check_there(spec, query));
+  if (!step.empty()) query.step = TRY(find_step(*spec, step));
+  TRY(check_there(*spec, query));
   return query;
 }
 
 Async<http::Reply> Api::read_logs(http::Request request) {
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
-  const model::LogFilter query = CO_TRY(log_query(request, job));
-  const Flag follow = CO_TRY(flag_of(request, "follow"));
-  const bool raw = CO_TRY(wants_raw(request));
-  const StreamForm form = stream_form_of(request);
+  Result<std::shared_ptr<const model::JobSpec>> known = co_await spec_of(job);
+  const std::shared_ptr<const model::JobSpec> spec = CO_TRY(std::move(known));
+  const model::LogFilter query = CO_TRY(log_query(request, job, spec.get()));
+  LogForm form;
+  form.follow = CO_TRY(flag_of(request, "follow"));
+  form.stream = stream_form_of(request);
+  form.raw = CO_TRY(wants_raw(request));
+  form.step_names = names_in(spec.get());
   std::string cursor = text_of(request, "cursor");
   const auto last_id = request.headers.find("last-event-id");
   if (cursor.empty() && last_id) cursor = *last_id;
-  co_return http::StreamResponse::of(
-      std::string(type_of(form, raw)),
-      [this, query, cursor, follow, form, raw](http::StreamWriter& out) {
-        return stream_logs(query, cursor, follow, form, raw, out);
-      });
+  co_return http::StreamResponse::of(std::string(type_of(form.stream, form.raw)),
+                                     [this, query, cursor, form](http::StreamWriter& out) {
+                                       return stream_logs(query, cursor, form, out);
+                                     });
 }
 
 bool Api::is_over(const JobId& job) const {
@@ -127,34 +129,33 @@ bool Api::is_over(const JobId& job) const {
   return found == controller_.state().jobs.end() || model::is_end(found->second.status);
 }
 
-Async<void> Api::stream_logs(model::LogFilter query, std::string cursor, Flag follow,
-                             StreamForm form, bool raw, http::StreamWriter& out) {
-  const std::vector<std::string> names = step_names(query.job);
+Async<void> Api::stream_logs(model::LogFilter query, std::string cursor, LogForm form,
+                             http::StreamWriter& out) {
   for (;;) {
     // Asked before reading: what a job wrote before it ended is there when it has ended.
     const bool over = is_over(query.job);
     Result<model::LogPage> read = co_await logs_.read(query, cursor);
     model::LogPage page = CO_TRY(std::move(read));
     cursor = std::move(page.cursor);
-    Result<void> written = co_await out.write(encode(page, form, raw, names));
+    Result<void> written = co_await out.write(encode(page, form.stream, form.raw, form.step_names));
     CO_TRY(std::move(written));
     if (!page.pieces.empty()) continue;
-    if (over || follow == Flag::kOff) co_return {};
+    if (over || form.follow == Flag::kOff) co_return {};
     Result<void> more = co_await more_output(query.job, out.gone());
     if (!more.ok() && more.error().code != Errc::kTimeout) co_return more;
-    if (!more.ok() && !raw && form == StreamForm::kServerSentEvents) {
+    if (!more.ok() && !form.raw && form.stream == StreamForm::kServerSentEvents) {
       written = co_await out.write(http::sse_heartbeat());
       CO_TRY(std::move(written));
     }
   }
 }
 
-std::vector<std::string> Api::step_names(const JobId& job) const {
-  std::vector<std::string> names;
-  const auto live = controller_.state().jobs.find(job);
-  if (live == controller_.state().jobs.end()) return names;
-  for (const model::StepSpec& step : live->second.spec->steps) names.push_back(step.name);
-  return names;
+Async<std::shared_ptr<const model::JobSpec>> Api::spec_of(JobId job) {
+  using Spec = std::shared_ptr<const model::JobSpec>;
+  Result<Spec> read = co_await controller_.about<Spec>(
+      job, [](const brain::Job& known, EventSeq) { return Result<Spec>(known.spec); });
+  if (!read.ok() && read.error().code == Errc::kGone) co_return Spec();
+  co_return read;
 }
 
 // Returns when there may be more output, or a job has ended.

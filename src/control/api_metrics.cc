@@ -96,8 +96,8 @@ std::string usage_document(const brain::State& state, const brain::Job& job,
 
 }  // namespace
 
-Result<model::MetricFilter> Api::metric_query(const http::Request& request,
-                                              const JobId& job) const {
+Result<model::MetricFilter> Api::metric_query(const http::Request& request, const JobId& job,
+                                              const model::JobSpec* spec) {
   TRY(known_only(request, {"step", "task", "limit", "page_token"}));
   model::MetricFilter filter;
   filter.job = job;
@@ -112,20 +112,24 @@ Result<model::MetricFilter> Api::metric_query(const http::Request& request,
   }
   const std::string step = text_of(request, "step");
   if (step.empty()) return filter;
-  const auto live = controller_.state().jobs.find(job);
-  filter.step = live != controller_.state().jobs.end() ? TRY(find_step(*live->second.spec, step))
-                    : StepIndex(static_cast<std::int32_t>(
-                          TRY(whole_of(request, "step", 0, model::kStepsMax))));
-                    return filter;
+  if (spec != nullptr) {
+    filter.step = TRY(find_step(*spec, step));
+    return filter;
+  }
+  const std::int64_t position = TRY(whole_of(request, "step", 0, model::kStepsMax));
+  filter.step = StepIndex(static_cast<std::int32_t>(position));
+  return filter;
 }
 
 Async<http::Reply> Api::read_metrics(http::Request request) {
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
-  const model::MetricFilter filter = CO_TRY(metric_query(request, job));
+  Result<std::shared_ptr<const model::JobSpec>> known = co_await spec_of(job);
+  const std::shared_ptr<const model::JobSpec> spec = CO_TRY(std::move(known));
+  const model::MetricFilter filter = CO_TRY(metric_query(request, job, spec.get()));
   Result<model::MetricPage> read = co_await logs_.read_metrics(filter);
   const model::MetricPage page = CO_TRY(std::move(read));
-  co_return http::Response::json_text(metrics_document(page, step_names(job)));
+  co_return http::Response::json_text(metrics_document(page, names_in(spec.get())));
 }
 
 Async<http::Reply> Api::read_usage(http::Request request) {

@@ -12,17 +12,6 @@ namespace {
 
 constexpr std::int64_t kBatchesPerTurn = 200;  // Then a commit may go first.
 
-Error only_the_record(const JobId& job) {
-  return Error(Errc::kGone, "job " + job.str() + " ended long ago: its tasks are no longer listed")
-      .with_hint("its record and its events are kept: runnel show, runnel events");
-}
-
-Result<const brain::Job*> live_job(const LogWriter& writer, const JobId& job) {
-  auto found = writer.state().jobs.find(job);
-  if (found == writer.state().jobs.end()) return only_the_record(job);
-  return &found->second;
-}
-
 // What a page of tasks is asked with; steps are resolved against the job.
 struct TaskRequest {
   std::string step;
@@ -42,12 +31,11 @@ Result<TaskRequest> read_task_request(const http::Request& request) {
   return wanted;
 }
 
-Result<std::string> page_of(const LogWriter& writer, const JobId& id, const TaskRequest& wanted) {
-  const brain::Job* job = TRY(live_job(writer, id));
+Result<std::string> page_of(const brain::Job& job, const TaskRequest& wanted) {
   TaskFilter filter;
   filter.status = wanted.status;
-  if (!wanted.step.empty()) filter.step = TRY(find_step(*job->spec, wanted.step));
-  return task_page(*job, filter, wanted.from, wanted.limit);
+  if (!wanted.step.empty()) filter.step = TRY(find_step(*job.spec, wanted.step));
+  return task_page(job, filter, wanted.from, wanted.limit);
 }
 
 Result<TaskPlace> place_of(const brain::Job& job, const std::string& step,
@@ -66,7 +54,7 @@ Result<TaskPlace> place_of(const brain::Job& job, const std::string& step,
       .with_hint("its tasks are 0 to " + std::to_string(count - 1));
 }
 
-// One task as the state knows it, and where its history lies in the log.
+// One task as it is known, and where its history lies in the log.
 struct TaskNow {
   std::string document;
   model::TaskRef task;
@@ -74,14 +62,11 @@ struct TaskNow {
   EventSeq last;
 };
 
-Result<TaskNow> task_now(const LogWriter& writer, const JobId& id, const std::string& step,
+Result<TaskNow> task_now(const brain::Job& job, EventSeq version, const std::string& step,
                          const std::string& index) {
-  const brain::Job* job = TRY(live_job(writer, id));
-  const TaskPlace place = TRY(place_of(*job, step, index));
-  return TaskNow{task_document(*job, place),
-                 {id, place.step, place.index},
-                 job->first_event,
-                 writer.version_of(id)};
+  const TaskPlace place = TRY(place_of(job, step, index));
+  return TaskNow{
+      task_document(job, place), {job.id, place.step, place.index}, job.first_event, version};
 }
 
 // Parsing a batch costs a hundred times what looking for these words does.
@@ -125,8 +110,8 @@ Async<http::Reply> Api::list_tasks(http::Request request) {
   const TaskRequest wanted = CO_TRY(read_task_request(request));
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
-  Result<std::string> page = co_await controller_.answer<std::string>(
-      [&job, &wanted](const LogWriter& writer) { return page_of(writer, job, wanted); });
+  Result<std::string> page = co_await controller_.about<std::string>(
+      job, [&wanted](const brain::Job& known, EventSeq) { return page_of(known, wanted); });
   co_return http::Response::json_text(CO_TRY(std::move(page)));
 }
 
@@ -151,9 +136,10 @@ Async<http::Reply> Api::get_task(http::Request request) {
   CO_TRY(known_only(request, {}));
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
-  Result<TaskNow> now = co_await controller_.answer<TaskNow>(
-      [job, step = request.param("step"), index = request.param("index")](const LogWriter& writer) {
-        return task_now(writer, job, step, index);
+  Result<TaskNow> now = co_await controller_.about<TaskNow>(
+      job, [step = request.param("step"), index = request.param("index")](const brain::Job& known,
+                                                                          EventSeq version) {
+        return task_now(known, version, step, index);
       });
   const TaskNow task = CO_TRY(std::move(now));
   Result<std::string> history = co_await history_of(task.task, task.first, task.last);

@@ -1,9 +1,12 @@
 // The API over a real Unix socket: what a client sees.
 #include "control/api.h"
 
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 #include "async/together.h"
+#include "control/recovery.h"
 #include "control/testing/home.h"
 #include "env/files.h"
 #include "http/blocking_client.h"
@@ -11,6 +14,7 @@
 #include "http/event_stream.h"
 #include "http/server.h"
 #include "json/value.h"
+#include "store/memory/memory_log.h"
 
 namespace runnel::control {
 namespace {
@@ -133,7 +137,9 @@ class Schemas {
 
 class ApiTest : public ::testing::Test {
  protected:
-  ApiTest() : folder_(MUST(env::make_temporary_directory("runnel-api-"))) {
+  explicit ApiTest(brain::Limits limits = {})
+      : folder_(MUST(env::make_temporary_directory("runnel-api-"))) {
+    home_.options.log.limits = limits;
     home_.open();
     node_ =
         std::make_unique<PaperNode>(*home_.loop, home_.control(), "n1", PaperNode::Manner::kSilent);
@@ -420,7 +426,12 @@ TEST_F(ApiTest, MergesTheArchiveIntoListsAndLookUps) {
   const json::Value second = get_json("/api/v1/jobs?limit=1&page_token=" + token);
   EXPECT_EQ(second.find("jobs")->as_list().front().find("id")->as_text(), old.key);
   EXPECT_EQ(get("/api/v1/jobs/000000000aaa/tasks").status, 410);
-  EXPECT_EQ(post("/api/v1/jobs/000000000aaa:retry").status, 409);
+  const http::Response retried = post("/api/v1/jobs/000000000aaa:retry");
+  EXPECT_EQ(retried.status, 410);
+  EXPECT_NE(retried.body.find("earlier build"), std::string::npos) << "it says what is missing";
+  EXPECT_EQ(get("/api/v1/jobs/000000000aaa?include=spec").body, old.text);
+  EXPECT_EQ(get("/api/v1/jobs/000000000aaa/trials").status, 410);
+  EXPECT_EQ(get("/api/v1/jobs/000000000aaa/logs?step=0").status, 200);
   EXPECT_EQ(ask([] {
               http::Request request = http::Request::get("/api/v1/jobs/000000000aaa");
               request.method = http::Method::kDelete;
@@ -606,7 +617,7 @@ TEST_F(ApiTest, TellsWhatTasksReported) {
 
 class StudyApiTest : public ApiTest {
  protected:
-  StudyApiTest() {
+  explicit StudyApiTest(brain::Limits limits = {}) : ApiTest(limits) {
     model::StepSpec tune = step("tune", 3);
     tune.command.clear();
     tune.samples.reset();
@@ -779,6 +790,103 @@ TEST_F(StudyApiTest, NamesWhatIsWrong) {
   const JobId plain = home_.submit({step("a")});
   EXPECT_EQ(post("/api/v1/jobs/" + plain.str() + "/trials:ask").status, 404);
   EXPECT_EQ(get("/api/v1/jobs/" + plain.str() + "/trials").status, 404);
+}
+
+// Of a home whose state keeps one finished job.
+class ArchivedApiTest : public StudyApiTest {
+ protected:
+  ArchivedApiTest() : StudyApiTest({.finished_jobs = 1}) {}
+
+  // Trivial jobs that end after all others, so that these are archived.
+  void push_out() {
+    for (int more = 0; more < 2; ++more) {
+      submit({step("later")});
+      end_all(0);
+    }
+  }
+  // What is said to each of these, which stand between bars.
+  std::string answers(const std::string& id, const std::string& rests) {
+    std::string told;
+    std::istringstream words(rests);
+    for (std::string rest; std::getline(words, rest, '|');) {
+      const http::Response response = get("/api/v1/jobs/" + id + rest);
+      EXPECT_EQ(response.status, 200) << rest << ": " << response.body;
+      told.append(rest).append(" ").append(response.body).append("\n");
+    }
+    return told;
+  }
+  std::size_t entries_with(const std::string& id) const {
+    std::size_t count = 0;
+    for (const auto& [key, entry] : home_.watch.storage->archive) {
+      if (key.find(id) != std::string::npos) ++count;
+    }
+    return count;
+  }
+};
+
+TEST_F(ArchivedApiTest, AStudyAnswersAsItDidWhenItWasRecent) {
+  for (int trial = 0; trial < 3; ++trial) {
+    const std::string at = "trials/" + std::to_string(trial);
+    post_json("trials:ask", "");
+    post_json(at + ":report", R"({"step": 1, "value": 9})");
+    post_json(at + ":tell", "{\"value\": " + std::to_string(trial) + "}");
+  }
+  const std::string asked =
+      "|?include=spec|?include=progress|/tasks|/tasks?step=tune&status=succeeded|/tasks/tune/1|"
+      "/trials|/trials?limit=1&page_token=1|/trials/2|/importance|/metrics?step=tune|/usage|/"
+      "explain";
+  const std::string before = answers(study_.str(), asked);
+  const json::Value listed = get_json("/api/v1/jobs?kind=study");
+  push_out();
+  ASSERT_GT(entries_with(study_.str()), 1U);
+  EXPECT_EQ(answers(study_.str(), asked), before);
+  EXPECT_EQ(get_json("/api/v1/jobs?kind=study").dump(), listed.dump());
+  EXPECT_EQ(text(post_json("trials:ask", ""), "finished"), "true");
+  EXPECT_EQ(post(path("trials/0:tell"), R"({"value": 1})").status, 409);
+  EXPECT_EQ(get(path("logs?step=tune")).status, 200);
+  EXPECT_EQ(logs_->last_query.step, StepIndex(0)) << "steps are known by their names";
+  EXPECT_EQ(get(path("logs?step=train")).status, 404);
+}
+
+TEST_F(ArchivedApiTest, AFailedJobIsTriedAgainAndLeavesTheArchive) {
+  const std::string id = submit({step("a", 3)});
+  end_all(3);
+  push_out();
+  ASSERT_GT(entries_with(id), 1U);
+  const http::Response archived = get("/api/v1/jobs/" + id);
+  EXPECT_EQ(post("/api/v1/jobs/" + id + ":cancel").status, 409);
+  http::Request retry = http::Request::post("/api/v1/jobs/" + id + ":retry");
+  retry.headers.set("If-Match", "\"1\"");
+  EXPECT_EQ(ask(retry).status, 412);
+  ASSERT_GT(entries_with(id), 1U);
+  retry.headers.set("If-Match", std::string(*archived.headers.find("ETag")));
+  const http::Response retried = ask(retry);
+  ASSERT_EQ(retried.status, 200) << retried.body;
+  EXPECT_EQ(entries_with(id), 0U) << "it is in one place";
+  EXPECT_EQ(node_->started.size(), 3U);
+  const std::string folded = brain::encode_state(home_.control().state());
+  EXPECT_EQ(brain::encode_state(
+                MUST(recover(*MUST(store::open_memory_log(home_.watch.storage)))).brain.state()),
+            folded)
+      << "a replay knows it as well";
+  end_all(0);
+  push_out();
+  ASSERT_GT(entries_with(id), 1U);
+  const json::Value task = get_json("/api/v1/jobs/" + id + "/tasks/a/2");
+  EXPECT_EQ(task.find("attempts")->as_list().size(), 2U) << task.dump();
+  EXPECT_EQ(post("/api/v1/jobs/" + id + ":retry").status, 409) << "it has succeeded";
+}
+
+TEST_F(ArchivedApiTest, NothingIsLeftOfADeletedOne) {
+  const std::string id = submit({step("a")});
+  end_all(3);
+  push_out();
+  ASSERT_EQ(entries_with(id), 2U);
+  http::Request remove = http::Request::get("/api/v1/jobs/" + id);
+  remove.method = http::Method::kDelete;
+  EXPECT_EQ(ask(remove).status, 200);
+  EXPECT_EQ(entries_with(id), 1U) << "that it was deleted";
+  EXPECT_EQ(post("/api/v1/jobs/" + id + ":retry").status, 404);
 }
 
 TEST_F(ApiTest, TellsWhatTasksUse) {

@@ -81,11 +81,11 @@ std::string importance_document(const brain::Job& job, StepIndex step) {
   return text;
 }
 
-Error archived(const JobId& job) {
-  return Error(Errc::kNotFound,
-               "job " + job.str() + " ended long ago and keeps its best trial only")
+Error has_ended(const JobId& job) {
+  return Error(Errc::kConflict,
+               "job " + job.str() + " has ended: nothing more is told of its trials")
       .with_value(job.str())
-      .with_hint("runnel show " + job.str());
+      .with_hint("runnel study show " + job.str());
 }
 
 Result<std::string> one_trial(const brain::Job& job, StepIndex step, TaskIndex trial) {
@@ -104,13 +104,11 @@ Result<std::string> one_trial(const brain::Job& job, StepIndex step, TaskIndex t
 Async<http::Reply> Api::view_study(http::Request request, StudyView view) {
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
-  Result<std::string> text = co_await controller_.answer<std::string>(
-      [job, view, name = text_of(request, "step")](const LogWriter& writer) {
-        const auto live = writer.state().jobs.find(job);
-        if (live == writer.state().jobs.end()) return Result<std::string>(archived(job));
-        const Result<StepIndex> step = study_of(*live->second.spec, name);
+  Result<std::string> text = co_await controller_.about<std::string>(
+      job, [view, name = text_of(request, "step")](const brain::Job& known, EventSeq) {
+        const Result<StepIndex> step = study_of(*known.spec, name);
         if (!step.ok()) return Result<std::string>(step.error());
-        return view(live->second, *step);
+        return view(known, *step);
       });
   co_return http::Response::json_text(CO_TRY(std::move(text)));
 }
@@ -154,7 +152,7 @@ Result<TrialCall> Api::read_trial_call(const http::Request& request, const JobId
                                        TrialCall::Verb verb) const {
   TRY(known_only(request, {"step"}));
   const auto job = controller_.state().jobs.find(id);
-  if (job == controller_.state().jobs.end()) return archived(id);
+  if (job == controller_.state().jobs.end()) return has_ended(id);
   const StepIndex step = TRY(study_of(*job->second.spec, text_of(request, "step")));
   const auto& search = *job->second.spec->steps.at(static_cast<std::size_t>(step.value())).search;
   TrialCall call;
@@ -182,6 +180,11 @@ Result<TrialCall> Api::read_trial_call(const http::Request& request, const JobId
 Async<http::Reply> Api::call_trial(http::Request request, TrialCall::Verb verb) {
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
+  if (verb == TrialCall::Verb::kAsk && !controller_.state().jobs.contains(job)) {
+    co_return co_await view_study(std::move(request), [](const brain::Job& ended, StepIndex step) {
+      return trial_answer(ended, step, std::nullopt);
+    });
+  }
   TrialCall call = CO_TRY(read_trial_call(request, job, verb));
   Result<Answer> called = co_await controller_.call_trial(std::move(call));
   Answer answer = CO_TRY(std::move(called));

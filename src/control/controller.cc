@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kFilesQueueMax = 1'024;
 constexpr std::size_t kMatchesShownMax = 10;
+// A record is in a batch twice, with the input and with its event, and a batch has 64 MiB.
+constexpr Bytes kRestoredMax = Bytes::mebi(16);
 
 using Verb = model::JobRequest::Verb;
 
@@ -32,6 +34,22 @@ std::vector<std::string> matches_in(const brain::State& state, const std::string
     matches.push_back(job->first.str());
   }
   return matches;
+}
+
+Error busy(const JobId& job) {
+  return Error(Errc::kConflict,
+               "somebody else asked for a change of job " + job.str() + " just now")
+      .with_value(job.str())
+      .with_hint("try again in a second");
+}
+
+Error too_large_to_restore(const JobId& job, std::size_t bytes) {
+  return Error(Errc::kUnsupported, "job " + job.str() + " was archived, and its record of " +
+                                       human(Bytes::count(static_cast<std::int64_t>(bytes))) +
+                                       " is larger than the " + human(kRestoredMax) +
+                                       " that can be taken back")
+      .with_value(job.str())
+      .with_hint("submit it anew");
 }
 
 // Many jobs in one millisecond have ids that run ahead of the clock.
@@ -161,8 +179,19 @@ Witness Controller::document_into(Answer& answer) const {
   };
 }
 
+// A job moves between state and archive with the commit of its events.
+Async<FormerJob> Controller::former_job(JobId job) {
+  Result<Settled> settled = co_await writer_->settled();
+  CO_TRY(std::move(settled));
+  co_return co_await writer_->read<FormerJob>(
+      [&job](store::EventLog& log) { return read_former_job(log, job); });
+}
+
 Async<void> Controller::remove_archived(JobId job) {
+  if (undecided_.contains(job)) co_return busy(job);
+  const bool first = removing_.insert(job).second;
   Result<void> removed = co_await writer_->remove_archived(job);
+  if (first) removing_.erase(job);
   CO_TRY(std::move(removed));
   const model::Event deleted = model::JobDeleted{job, ""};
   for (model::NodeOrders& orders : book_->after(state(), std::span(&deleted, 1))) {
@@ -171,10 +200,23 @@ Async<void> Controller::remove_archived(JobId job) {
   co_return {};
 }
 
-Result<void> Controller::check_call(const JobCall& call) const {
-  auto job = state().jobs.find(call.job);
-  if (job == state().jobs.end()) return {};
-  const EventSeq version = writer_->version_of(call.job);
+Async<void> Controller::check_call(JobCall& call) {
+  const auto live = state().jobs.find(call.job);
+  if (live != state().jobs.end()) {
+    co_return check_call(call, live->second, writer_->version_of(call.job));
+  }
+  Result<FormerJob> read = co_await former_job(call.job);
+  FormerJob former = CO_TRY(std::move(read));
+  if (former.job == nullptr) co_return only_the_record(call.job);
+  if (Bytes::count(std::ssize(former.record)) > kRestoredMax) {
+    co_return too_large_to_restore(call.job, former.record.size());
+  }
+  call.record = std::move(former.record);
+  co_return check_call(call, *former.job, former.version);
+}
+
+Result<void> Controller::check_call(const JobCall& call, const brain::Job& job,
+                                    EventSeq version) const {
   if (call.version && *call.version != version) {
     return Error(Errc::kPrecondition,
                  "the job changed meanwhile: it is at version " + std::to_string(version.value()))
@@ -182,9 +224,9 @@ Result<void> Controller::check_call(const JobCall& call) const {
         .with_value(std::to_string(call.version->value()))
         .with_hint("read it again, then decide");
   }
-  const model::JobSpec& spec = *job->second.spec;
+  const model::JobSpec& spec = *job.spec;
   const bool starts = call.verb == Verb::kResume || call.verb == Verb::kRetry;
-  const bool refused = job->second.status == model::Status::kSucceeded;  // Whatever it brings.
+  const bool refused = job.status == model::Status::kSucceeded;  // Whatever it brings.
   if (!starts || refused || !needs_values(spec)) return {};
   if (call.secrets.empty() && with_secrets_.contains(call.job)) return {};
   return check_secrets(spec, call.secrets);
@@ -195,15 +237,20 @@ Async<Outcome> Controller::keep_and_decide(JobCall call, Witness witness) {
     Result<void> kept = co_await keep_secrets(call.job, std::move(call.secrets));
     CO_TRY(std::move(kept));
   }
-  model::Input input = model::JobRequest{call.verb, call.job, std::move(call.actor)};
+  model::Input input =
+      model::JobRequest{call.verb, call.job, std::move(call.actor), std::move(call.record)};
   co_return co_await writer_->decide(std::move(input), std::move(witness));
 }
 
 Async<Answer> Controller::call(JobCall call) {
-  CO_TRY(check_call(call));
   const JobId job = call.job;
   const bool deletes = call.verb == Verb::kDelete;
+  // Two that read the same record would bring the job back twice, the second time as it was before.
+  const bool former = !state().jobs.contains(job);
+  if (former && (removing_.contains(job) || undecided_.contains(job))) co_return busy(job);
   Undecided undecided(undecided_, job);
+  Result<void> checked = co_await check_call(call);
+  CO_TRY(std::move(checked));
   Answer answer;
   Witness document = document_into(answer);
   Result<Outcome> outcome =

@@ -16,9 +16,11 @@
 #include "async/event_loop.h"
 #include "async/gate.h"
 #include "async/worker.h"
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "brain/order_book.h"
+#include "control/archive.h"
 #include "control/event_hub.h"
 #include "control/job_id.h"
 #include "control/log_writer.h"
@@ -44,6 +46,7 @@ struct JobCall {
   std::string actor;
   SecretValues secrets;             // Resume and retry: the old ones were wiped when the job ended.
   std::optional<EventSeq> version;  // If-Match.
+  std::string record = {};          // Of a job that has left the state; call() fills it in.
 };
 
 // What became of a user's request, with the job's document as it was decided; "" when it has left
@@ -76,8 +79,11 @@ class Controller final : private DurableObserver {
   // `key`: the Idempotency-Key, or "".
   Async<Answer> submit(Submission submission, ProjectId project, std::string key);
   Async<Answer> call(JobCall call);
-  // Removes the record of a job that has left the state, and its folders.
+  // Removes the record of a job that has left the state, and its folders. kConflict while a call
+  // about it is being decided.
   Async<void> remove_archived(JobId job);
+  // What the archive has of a job that has left the state. kNotFound when it has nothing.
+  Async<FormerJob> former_job(JobId job);
   // The one job whose id begins with `prefix`, in the state or in the archive. kNotFound, or
   // kConflict naming several.
   Async<JobId> find_job(std::string prefix);
@@ -95,6 +101,28 @@ class Controller final : private DurableObserver {
       Result<Settled> settled = co_await writer_->settled();
       const Settled outcome = CO_TRY(std::move(settled));
       if (outcome == Settled::kDurable) co_return made;
+    }
+  }
+
+  // Makes an answer from one job, wherever it is: in the state, as answer() does, or in the
+  // archive. kGone where an earlier build archived it, of which there is a document only.
+  template <typename T>
+  Async<T> about(JobId job, std::function<Result<T>(const brain::Job&, EventSeq version)> make) {
+    CHECK(make != nullptr, "an answer that nobody makes");
+    for (;;) {
+      Result<std::optional<T>> live = co_await answer<std::optional<T>>(
+          [&job, &make](const LogWriter& writer) -> Result<std::optional<T>> {
+            const auto found = writer.state().jobs.find(job);
+            if (found == writer.state().jobs.end()) return std::optional<T>();
+            return std::optional<T>(TRY(make(found->second, writer.version_of(job))));
+          });
+      std::optional<T> made = CO_TRY(std::move(live));
+      if (made) co_return *std::move(made);
+      Result<FormerJob> read = co_await former_job(job);
+      if (!read.ok() && state().jobs.contains(job)) continue;  // It came back meanwhile.
+      const FormerJob former = CO_TRY(std::move(read));
+      if (former.job == nullptr) co_return only_the_record(job);
+      co_return make(*former.job, former.version);
     }
   }
 
@@ -161,7 +189,9 @@ class Controller final : private DurableObserver {
   void arm_wake(Duration least = kWakeDelayMin);
   Async<void> wake();
 
-  Result<void> check_call(const JobCall& call) const;
+  // Brings the record of a job that has left the state into the call.
+  Async<void> check_call(JobCall& call);
+  Result<void> check_call(const JobCall& call, const brain::Job& job, EventSeq version) const;
   Async<Outcome> keep_and_decide(JobCall call, Witness witness);
   Async<void> tell_recovered();
   Witness document_into(Answer& answer) const;
@@ -191,6 +221,7 @@ class Controller final : private DurableObserver {
   std::multiset<JobId> undecided_;  // Jobs of calls whose values may be stored before the decision.
   std::set<JobId> with_secrets_;    // Jobs that have values stored.
   std::set<JobId> wiping_;
+  std::set<JobId> removing_;  // From the archive.
   async::Notifier wiped_;
 
   async::Notifier job_ended_;

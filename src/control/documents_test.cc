@@ -122,7 +122,6 @@ TEST_F(DocumentsTest, AreCanonicalInEveryView) {
   }
   EXPECT_EQ(document(id, JobView::kRow).find("steps"), nullptr);
   EXPECT_NE(document(id, JobView::kWithSpec).find("spec"), nullptr);
-  EXPECT_EQ(parse(bare_record(id, EventSeq(1))).find("id")->as_text(), id.str());
 }
 
 TEST_F(DocumentsTest, PassTheExitCodeOfAJobWithOneTaskOn) {

@@ -54,4 +54,11 @@ Result<StepIndex> find_step(const model::JobSpec& spec, const std::string& text)
                  ("it has " + listed(names)));
 }
 
+std::vector<std::string> names_in(const model::JobSpec* spec) {
+  std::vector<std::string> names;
+  if (spec == nullptr) return names;
+  for (const model::StepSpec& step : spec->steps) names.push_back(step.name);
+  return names;
+}
+
 }  // namespace runnel::control

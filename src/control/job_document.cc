@@ -239,16 +239,4 @@ std::string job_document(const brain::Job& job, EventSeq version, JobView view,
   return text;
 }
 
-std::string bare_record(const JobId& id, EventSeq version) {
-  CHECK(!id.empty(), "a record needs the id of its job");
-  std::string text;
-  json::Writer out(text);
-  out.begin_object();
-  out.field("id", id.str());
-  out.field("message", "ended together with so many jobs that only its id was kept");
-  out.field("resource_version", version.value());
-  out.end_object();
-  return text;
-}
-
 }  // namespace runnel::control

@@ -12,7 +12,7 @@ namespace runnel::control {
 // How much of a job its document tells.
 enum class JobView : std::uint8_t {
   kRow,       // No steps: one line of a list, whatever the job's size.
-  kFull,      // With steps. What the archive keeps.
+  kFull,      // With steps. What lists of the archive keep.
   kWithSpec,  // With the specification as well.
 };
 
@@ -23,16 +23,12 @@ void write_time(json::Writer& out, std::string_view key, Time time);
 void write_values(json::Writer& out, const model::SearchSpec& search,
                   const brain::TrialReport& report);
 
-// The document of a job as GET answers it and as the archive keeps it: canonical JSON. Members that
+// The document of a job as GET answers it and as the archive lists it: canonical JSON. Members that
 // say nothing (no start yet, no message) are left out. O(steps), never O(tasks).
 // `progress`: progress_document()'s answer, or empty.
 void write_job(json::Writer& out, const brain::Job& job, EventSeq version, JobView view,
                const std::string& progress = "");
 std::string job_document(const brain::Job& job, EventSeq version, JobView view = JobView::kFull,
                          const std::string& progress = "");
-
-// The record of a job that left the state before anybody could write its document: what little an
-// ending event tells.
-std::string bare_record(const JobId& id, EventSeq version);
 
 }  // namespace runnel::control

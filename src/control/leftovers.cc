@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "control/archive.h"
 #include "control/job_id.h"
-#include "control/recovery.h"
 
 namespace runnel::control {
 namespace {

@@ -92,7 +92,7 @@ Result<void> LogWriter::open_log() {
   log_ = TRY(opener_());
   notices_ = log_->open_report().notices;
   epoch_ = TRY(log_->acquire_lease());
-  recovered_ = std::make_unique<Recovered>(TRY(recover(*log_)));
+  recovered_ = std::make_unique<Recovered>(TRY(recover(*log_, options_.limits)));
   return {};
 }
 
@@ -203,16 +203,16 @@ void LogWriter::decide_now(const model::Input& input, Ticket& ticket) {
   brain::Decision decision = recovered_->brain.decide(input, now());
   ticket.outcome = {std::move(decision.refusal), std::move(decision.job), decision.repeated,
                     state().last_event, std::move(decision.attempt)};
-  if (!decision.events.empty()) collect(input, std::move(decision.events));
+  if (!decision.events.empty()) collect(input, std::move(decision));
 }
 
-void LogWriter::collect(const model::Input& input, std::vector<model::Event> events) {
-  const auto count = static_cast<std::int64_t>(events.size());
+void LogWriter::collect(const model::Input& input, brain::Decision decision) {
+  const auto count = static_cast<std::int64_t>(decision.events.size());
   CHECK(count > 0, "a batch without events is not kept");
   DurableBatch durable;
   durable.first_event = EventSeq(state().last_event.value() - count + 1);
   durable.now = state().now;
-  durable.events = std::move(events);
+  durable.events = std::move(decision.events);
   store::Batch batch;
   batch.events = "[";
   for (const model::Event& event : durable.events) {
@@ -231,7 +231,7 @@ void LogWriter::collect(const model::Input& input, std::vector<model::Event> eve
   batch.epoch = epoch_;
   batch.now = durable.now;
   batch.input = model::encode_text(input);
-  follow(durable);
+  follow(durable, std::move(decision.archived));
   events_since_snapshot_ += count;
   group_.bytes += 2 * batch.events.size() + batch.input.size();
   ++group_.inputs;
@@ -240,17 +240,45 @@ void LogWriter::collect(const model::Input& input, std::vector<model::Event> eve
   work_.notify_all();
 }
 
-void LogWriter::follow(const DurableBatch& batch) {
-  JobRecords& records = recovered_->records;
+void LogWriter::follow(const DurableBatch& batch, std::vector<brain::Job> archived) {
+  JobVersions& versions = recovered_->versions;
+  for (brain::Job& job : archived) {
+    const JobId id = job.id;
+    CHECK(!group_.moves[id].left, "a job leaves twice before it could come back");
+    group_.moves[id].left = LeavingJob{std::move(job), versions.version_of(id)};
+  }
   std::int64_t seq = batch.first_event.value();
   for (const model::Event& event : batch.events) {
-    records.follow(state(), event, EventSeq(seq++));
-    const auto* archived = std::get_if<model::JobArchived>(&event);
-    if (archived != nullptr) group_.archive.put.push_back(records.take_record(archived->job));
     const auto* deleted = std::get_if<model::JobDeleted>(&event);
     if (deleted != nullptr) group_.archive.put.push_back(deletion_record(deleted->job));
+    const auto* restored = std::get_if<model::JobRestored>(&event);
+    if (restored != nullptr) group_.moves[restored->job].came_back = true;
+    if (!archived.empty()) note_version(event, EventSeq(seq));
+    versions.follow(state(), event, EventSeq(seq++));
   }
-  records.settle(state());
+}
+
+// A job may end and be archived in one decision.
+void LogWriter::note_version(const model::Event& event, EventSeq seq) {
+  const auto leaving = group_.moves.find(model::job_of(event));
+  if (leaving == group_.moves.end() || !leaving->second.left) return;
+  if (!std::holds_alternative<model::JobArchived>(event)) leaving->second.left->version = seq;
+}
+
+// On the log's thread: a large job takes a while to write.
+Result<store::ArchiveChange> LogWriter::archive_change(store::EventLog& log, Group& group) {
+  store::ArchiveChange change = std::move(group.archive);
+  for (auto& [job, move] : group.moves) {
+    if (move.came_back) {
+      for (std::string& key : TRY(keys_of(log, job))) change.remove.push_back(std::move(key));
+    }
+    if (!move.left) continue;
+    for (store::ArchiveEntry& entry : entries_of(*std::move(move.left))) {
+      std::erase(change.remove, entry.key);
+      change.put.push_back(std::move(entry));
+    }
+  }
+  return change;
 }
 
 // --- Committing.
@@ -288,7 +316,8 @@ Async<void> LogWriter::commit() {
   const BatchSeq through = last_batch_;
   Result<void> stored = co_await worker_->run([this, &group]() -> Result<void> {
     if (log_ == nullptr) return log_is_away();
-    return log_->append(epoch_, std::move(group.batches), group.archive);
+    const store::ArchiveChange archive = TRY(archive_change(*log_, group));
+    return log_->append(epoch_, std::move(group.batches), archive);
   });
   committing_ = nullptr;
   if (!stored.ok()) {
@@ -351,7 +380,7 @@ Async<Recovered> LogWriter::rebuild(Error error) {
         log_.reset();  // Before the new one: two cannot be open at once.
         log_ = TRY(opener_());
       }
-      return recover(*log_);
+      return recover(*log_, options_.limits);
     });
     if (recovered.ok()) co_return recovered;
     error = std::move(recovered).error();
@@ -411,11 +440,11 @@ Async<void> LogWriter::save_snapshot(brain::State state, BatchSeq through) {
 }
 
 Async<void> LogWriter::remove_archived(JobId job) {
-  store::ArchiveChange change;
-  change.remove.push_back(job.str());
-  change.put.push_back(deletion_record(job));
-  Result<void> removed = co_await worker_->run([this, &change]() -> Result<void> {
+  Result<void> removed = co_await worker_->run([this, &job]() -> Result<void> {
     if (log_ == nullptr) return log_is_away();
+    store::ArchiveChange change;
+    change.remove = TRY(keys_of(*log_, job));
+    change.put.push_back(deletion_record(job));
     return log_->append(epoch_, {}, change);
   });
   if (removed.ok()) co_return removed;

@@ -17,6 +17,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "brain/brain.h"
+#include "control/archive.h"
 #include "control/recovery.h"
 #include "env/clock.h"
 #include "model/event.h"
@@ -37,6 +38,7 @@ struct LogWriterOptions {
   Duration retry_after =
       Duration::seconds(1);  // Of what nodes reported, when the disk took nothing.
   std::string time_file;     // See home_time.h; empty: a home that goes by the time of day.
+  brain::Limits limits = {};
 };
 
 // What became of one input.
@@ -120,7 +122,7 @@ class LogWriter {
 
   const brain::Brain& brain() const { return recovered_->brain; }
   const brain::State& state() const { return brain().state(); }
-  EventSeq version_of(const JobId& job) const { return recovered_->records.version_of(job); }
+  EventSeq version_of(const JobId& job) const { return recovered_->versions.version_of(job); }
   Epoch epoch() const { return epoch_; }
   Time now() const;
   // Sentences about what opening set right.
@@ -137,7 +139,7 @@ class LogWriter {
     });
     co_return answer;
   }
-  // Removes the record of an archived job.
+  // Removes all that the archive has of a job.
   Async<void> remove_archived(JobId job);
 
  private:
@@ -149,6 +151,13 @@ class LogWriter {
   };
   // Who asks: a user is told at once, a node's report is kept.
   enum class Asker : std::uint8_t { kUser, kNode };
+
+  // What the archive does with a job: it came back into the state, has left it, or first the one
+  // and then the other.
+  struct ArchiveMove {
+    bool came_back = false;
+    std::optional<LeavingJob> left;
+  };
 
   // Someone who waits for a group to become durable. Lives in the waiting coroutine's frame.
   struct Ticket {
@@ -162,6 +171,7 @@ class LogWriter {
     std::vector<store::Batch> batches;
     std::vector<DurableBatch> durable;
     store::ArchiveChange archive;
+    std::map<JobId, ArchiveMove> moves;
     std::vector<Ticket*> tickets;
     std::size_t inputs = 0;
     std::size_t bytes = 0;
@@ -178,8 +188,10 @@ class LogWriter {
   bool must_wait() const;
   Async<void> admit(Asker asker);
   void decide_now(const model::Input& input, Ticket& ticket);
-  void collect(const model::Input& input, std::vector<model::Event> events);
-  void follow(const DurableBatch& batch);
+  void collect(const model::Input& input, brain::Decision decision);
+  void follow(const DurableBatch& batch, std::vector<brain::Job> archived);
+  void note_version(const model::Event& event, EventSeq seq);
+  static Result<store::ArchiveChange> archive_change(store::EventLog& log, Group& group);
   bool full() const;
   Group* undurable();
 

@@ -1,11 +1,9 @@
 #include "control/recovery.h"
 
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/check.h"
-#include "control/job_document.h"
 #include "json/value.h"
 #include "model/codec.h"
 
@@ -36,9 +34,8 @@ Result<void> replay(Recovered& into, const store::Batch& batch) {
   into.brain.replay(events, batch.now);
   std::int64_t seq = batch.first_event.value();
   for (const model::Event& event : events) {
-    into.records.follow(into.brain.state(), event, EventSeq(seq++));
+    into.versions.follow(into.brain.state(), event, EventSeq(seq++));
   }
-  into.records.settle(into.brain.state());
   into.events_since_snapshot += batch.event_count;
   return {};
 }
@@ -68,30 +65,12 @@ Result<Start> start_of(store::EventLog& log) {
   return not_understood(*snapshot, state.error());
 }
 
-store::ArchiveEntry entry_of(const brain::Job& job, EventSeq version) {
-  return {job.id.str(), archive_sort_key(job.project, job.id), job_document(job, version)};
-}
-
 }  // namespace
 
-JobRecords::JobRecords(const brain::State& state) : floor_(state.last_event) {
-  for (const JobId& id : state.finished) {
-    records_[id] = entry_of(state.jobs.at(id), floor_);
-  }
-}
+JobVersions::JobVersions(const brain::State& state) : floor_(state.last_event) {}
 
-void JobRecords::on_job_changed(const model::JobChanged& event) {
-  if (model::is_end(event.to)) {
-    ended_.push_back(event.job);
-  } else {
-    records_.erase(event.job);
-  }
-}
-
-void JobRecords::follow(const brain::State& state, const model::Event& event, EventSeq seq) {
+void JobVersions::follow(const brain::State& state, const model::Event& event, EventSeq seq) {
   CHECK(seq > floor_, "an event is followed that the snapshot holds already");
-  if (const auto* changed = std::get_if<model::JobChanged>(&event)) on_job_changed(*changed);
-  if (std::holds_alternative<model::JobDeleted>(event)) records_.erase(model::job_of(event));
   const JobId job = model::job_of(event);
   if (job.empty()) return;
   if (state.jobs.contains(job)) {
@@ -101,41 +80,9 @@ void JobRecords::follow(const brain::State& state, const model::Event& event, Ev
   }
 }
 
-void JobRecords::settle(const brain::State& state) {
-  for (const JobId& id : ended_) {
-    auto job = state.jobs.find(id);
-    if (job == state.jobs.end() || !model::is_end(job->second.status)) continue;
-    records_[id] = entry_of(job->second, version_of(id));
-  }
-  ended_.clear();
-}
-
-EventSeq JobRecords::version_of(const JobId& job) const {
+EventSeq JobVersions::version_of(const JobId& job) const {
   auto known = versions_.find(job);
   return known != versions_.end() ? known->second : floor_;
-}
-
-store::ArchiveEntry JobRecords::take_record(const JobId& job) {
-  CHECK(!job.empty(), "a job without an id is archived");
-  auto record = records_.extract(job);
-  if (record) return std::move(record.mapped());
-  return {job.str(), archive_sort_key(ProjectId("default"), job),
-          bare_record(job, version_of(job))};
-}
-
-std::string archive_sort_key(const ProjectId& project, const JobId& job) {
-  return project.str() + "/" + job.str();
-}
-
-ProjectId project_of_sort_key(const std::string& sort_key) {
-  return ProjectId(sort_key.substr(0, sort_key.find('/')));
-}
-
-std::string deletion_key(const JobId& job) { return "=deleted/" + job.str(); }
-
-store::ArchiveEntry deletion_record(const JobId& job) {
-  std::string key = deletion_key(job);
-  return {key, key, "{}"};
 }
 
 Result<std::vector<model::Event>> events_of(const store::Batch& batch) {
@@ -144,10 +91,11 @@ Result<std::vector<model::Event>> events_of(const store::Batch& batch) {
   return not_understood(batch, events.error());
 }
 
-Result<Recovered> recover(store::EventLog& log) {
+Result<Recovered> recover(store::EventLog& log, brain::Limits limits) {
   Start start = TRY(start_of(log));
-  JobRecords records(start.state);
-  Recovered recovered{brain::Brain(std::move(start.state)), std::move(records), log.head(), 0};
+  JobVersions versions(start.state);
+  Recovered recovered{brain::Brain(std::move(start.state), limits), std::move(versions), log.head(),
+                      0};
   BatchSeq at = start.after;
   while (at < recovered.head.last) {
     const std::vector<store::Batch> batches = TRY(log.read(at, store::kReadBatchesMax));

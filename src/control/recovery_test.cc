@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "brain/testing/desk.h"
-#include "json/value.h"
 #include "model/codec.h"
 #include "store/memory/memory_log.h"
 
@@ -75,7 +74,7 @@ TEST_F(RecoveryTest, FoldsEveryBatch) {
   const Recovered found = MUST(recover(*log_));
   EXPECT_EQ(brain::encode_state(found.brain.state()), brain::encode_state(desk_.brain.state()));
   EXPECT_EQ(found.events_since_snapshot, found.brain.state().last_event.value());
-  EXPECT_EQ(found.records.version_of(job), found.brain.state().last_event);
+  EXPECT_EQ(found.versions.version_of(job), found.brain.state().last_event);
 }
 
 TEST_F(RecoveryTest, GoesOnFromASnapshot) {
@@ -86,8 +85,8 @@ TEST_F(RecoveryTest, GoesOnFromASnapshot) {
   const Recovered found = MUST(recover(*log_));
   EXPECT_EQ(brain::encode_state(found.brain.state()), brain::encode_state(desk_.brain.state()));
   EXPECT_EQ(found.events_since_snapshot, 1);
-  EXPECT_EQ(found.records.version_of(old), floor);
-  EXPECT_GT(found.records.version_of(young), floor);
+  EXPECT_EQ(found.versions.version_of(old), floor);
+  EXPECT_GT(found.versions.version_of(young), floor);
 }
 
 TEST_F(RecoveryTest, NeedsNoBatchBeforeTheSnapshot) {
@@ -166,81 +165,39 @@ TEST_F(RecoveryTest, LeavesTheSnapshotOfANewerBuildAlone) {
   EXPECT_EQ(found.error().code, Errc::kUnsupported);
 }
 
-class JobRecordsTest : public ::testing::Test {
+class JobVersionsTest : public ::testing::Test {
  protected:
   void follow_last() {
     const brain::State& state = desk_.brain.state();
     std::int64_t seq = state.last_event.value() - std::ssize(desk_.last);
-    for (const model::Event& event : desk_.last) records_.follow(state, event, EventSeq(++seq));
-    records_.settle(state);
+    for (const model::Event& event : desk_.last) versions_.follow(state, event, EventSeq(++seq));
   }
 
   Desk desk_;
-  JobRecords records_;
+  JobVersions versions_;
 };
 
-TEST_F(JobRecordsTest, KeepTheDocumentOfAJobFromItsEnd) {
-  const JobId job = desk_.submit({step("a")});
-  follow_last();
-  EXPECT_EQ(records_.finished(), 0U);
-  desk_.request(job, Verb::kCancel);
-  follow_last();
-  ASSERT_EQ(records_.finished(), 1U);
-  const store::ArchiveEntry entry = records_.take_record(job);
-  EXPECT_EQ(entry.key, job.str());
-  EXPECT_EQ(entry.sort_key, "default/" + job.str());
-  EXPECT_EQ(MUST(json::parse(entry.text)).find("status")->as_text(), "CANCELLED");
-  EXPECT_EQ(records_.finished(), 0U);
-}
-
-TEST_F(JobRecordsTest, DropTheDocumentOfAJobThatIsRetried) {
-  const JobId job = desk_.submit({step("a")});
-  follow_last();
-  desk_.request(job, Verb::kCancel);
-  follow_last();
-  desk_.request(job, Verb::kRetry);
-  follow_last();
-  EXPECT_EQ(records_.finished(), 0U);
-}
-
-TEST_F(JobRecordsTest, DropTheDocumentOfAJobThatIsDeleted) {
-  const JobId job = desk_.submit({step("a")});
-  follow_last();
-  desk_.request(job, Verb::kCancel);
-  follow_last();
-  desk_.request(job, Verb::kDelete);
-  follow_last();
-  EXPECT_EQ(records_.finished(), 0U);
-}
-
-TEST_F(JobRecordsTest, HaveOneForEachFinishedJobOfASnapshot) {
+TEST_F(JobVersionsTest, AreTheSnapshotsLastEventForAJobThatNothingHappenedToSince) {
   const JobId ended = desk_.submit({step("a")});
   desk_.request(ended, Verb::kCancel);
   desk_.submit({step("b")});
-  JobRecords again(desk_.brain.state());
-  EXPECT_EQ(again.finished(), 1U);
+  JobVersions again(desk_.brain.state());
   EXPECT_EQ(again.version_of(ended), desk_.brain.state().last_event);
 }
 
-TEST_F(JobRecordsTest, GrowTheVersionOfTheJobsThatEventsConcern) {
+TEST_F(JobVersionsTest, GrowWithTheEventsThatConcernTheirJob) {
   desk_.join("n1", 1);
   follow_last();
   const JobId first = desk_.submit({step("a")});
   follow_last();
-  const EventSeq before = records_.version_of(first);
+  const EventSeq before = versions_.version_of(first);
   const JobId second = desk_.submit({step("a")});
   follow_last();
-  EXPECT_EQ(records_.version_of(first), before);
-  EXPECT_GT(records_.version_of(second), before);
+  EXPECT_EQ(versions_.version_of(first), before);
+  EXPECT_GT(versions_.version_of(second), before);
   desk_.ended("n1", Desk::ref(first, 0, 0));
   follow_last();
-  EXPECT_GT(records_.version_of(first), before);
-}
-
-TEST_F(JobRecordsTest, KeepAtLeastTheIdOfAJobNobodyTookDown) {
-  const store::ArchiveEntry entry = records_.take_record(JobId("0000000000aa"));
-  EXPECT_EQ(entry.key, "0000000000aa");
-  EXPECT_EQ(MUST(json::parse(entry.text)).find("id")->as_text(), "0000000000aa");
+  EXPECT_GT(versions_.version_of(first), before);
 }
 
 }  // namespace

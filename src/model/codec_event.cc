@@ -214,6 +214,14 @@ struct Fields<JobArchived> {
 };
 
 template <>
+struct Fields<JobRestored> {
+  static void visit(auto& visit, auto& event) {
+    visit("job", event.job, Required());
+    visit("record", event.record, Required());
+  }
+};
+
+template <>
 struct Fields<JobDeleted> {
   static void visit(auto& visit, auto& event) {
     visit("actor", event.actor);

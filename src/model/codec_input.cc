@@ -28,6 +28,7 @@ struct Fields<JobRequest> {
     visit("action", input.verb, Required());
     visit("actor", input.actor);
     visit("job", input.job, Required());
+    visit("record", input.record);
   }
 };
 

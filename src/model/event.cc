@@ -14,7 +14,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Event>> kEventTypes =
     "attempt.ended", "node.joined",          "node.left",       "job.archived",  "job.deleted",
     "key.expired",   "trial.asked",          "trial.reported",  "trial.parked",  "trial.promoted",
     "trial.told",    "job.halted",           "node.leaving",    "lane.renewed",  "trial.moved",
-    "task.warned",   "node.strangers_ended", "runner.crashed",  "task.cleared",  "search.stopped"};
+    "task.warned",   "node.strangers_ended", "runner.crashed",  "task.cleared",  "search.stopped",
+    "job.restored"};
 
 struct JobOf {
   template <typename T>

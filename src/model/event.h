@@ -323,6 +323,14 @@ struct JobArchived {
   friend bool operator==(const JobArchived&, const JobArchived&) = default;
 };
 
+// A job that had left for the archive is back in the state as it was, because its user wants it
+// tried again. `record` is what the archive kept of it (brain::encode_job()).
+struct JobRestored {
+  JobId job;
+  std::string record;
+  friend bool operator==(const JobRestored&, const JobRestored&) = default;
+};
+
 // A user removed the record: job, logs and folders go.
 struct JobDeleted {
   JobId job;
@@ -336,12 +344,12 @@ struct KeyExpired {
   friend bool operator==(const KeyExpired&, const KeyExpired&) = default;
 };
 
-using Event =
-    std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened, LaneExtended,
-                 LaneClosed, AttemptRunning, RankEnded, AttemptStopping, AttemptEnded, NodeJoined,
-                 NodeLeft, JobArchived, JobDeleted, KeyExpired, TrialAsked, TrialReported,
-                 TrialParked, TrialPromoted, TrialTold, JobHalted, NodeLeaving, LaneRenewed,
-                 TrialMoved, TaskWarned, StrangersEnded, RunnerCrashed, TaskCleared, SearchStopped>;
+using Event = std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened,
+                           LaneExtended, LaneClosed, AttemptRunning, RankEnded, AttemptStopping,
+                           AttemptEnded, NodeJoined, NodeLeft, JobArchived, JobDeleted, KeyExpired,
+                           TrialAsked, TrialReported, TrialParked, TrialPromoted, TrialTold,
+                           JobHalted, NodeLeaving, LaneRenewed, TrialMoved, TaskWarned,
+                           StrangersEnded, RunnerCrashed, TaskCleared, SearchStopped, JobRestored>;
 
 // "job.submitted", "attempt.ended": the `type` of an event's document.
 std::string_view type_of(const Event& event);

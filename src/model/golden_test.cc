@@ -61,6 +61,11 @@ TEST(Golden, EventsOfDevices) {
   EXPECT_EQ(replay("events-devices-v1.jsonl", decode_event).size(), 3u);
 }
 
+TEST(Golden, EventsAndInputsOfTheArchive) {
+  EXPECT_EQ(replay("events-archive-v1.jsonl", decode_event).size(), 1u);
+  EXPECT_EQ(replay("inputs-archive-v1.jsonl", decode_input).size(), 1u);
+}
+
 // What the first lines say, so that a change of meaning is noticed as well as one of spelling.
 TEST(Golden, VersionOneMeansWhatItMeant) {
   const std::vector<std::string> lines = lines_of("events-v1.jsonl");

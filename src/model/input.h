@@ -36,6 +36,7 @@ struct JobRequest {
   Verb verb = Verb::kCancel;
   JobId job;
   std::string actor;
+  std::string record;  // What the archive keeps of the job, where that has left the state.
   friend bool operator==(const JobRequest&, const JobRequest&) = default;
 };
 

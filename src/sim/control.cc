@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "base/check.h"
 #include "sim/overdue.h"
@@ -271,7 +272,15 @@ void SimControl::answer(std::function<model::NodeOrders()> build) {
   begin_commit();
 }
 
+// As control::Controller does: what is not durable yet may be about to change the archive.
+void SimControl::bring_record(model::JobRequest& request) const {
+  if (!settled() || brain_->state().jobs.contains(request.job)) return;
+  const auto found = log_.archive.find(request.job);
+  if (found != log_.archive.end()) request.record = found->second;
+}
+
 void SimControl::decide(model::Input input, Reply reply) {
+  if (auto* request = std::get_if<model::JobRequest>(&input)) bring_record(*request);
   now_max_ = std::max(now_max_, wall());
   brain::Decision decision = brain_->decide(input, now_max_);
   if (!decision.events.empty()) {
@@ -311,6 +320,7 @@ void SimControl::finish_commit() {
     if (each.batch.events.empty()) continue;
     log_.events.insert(log_.events.end(), each.batch.events.begin(), each.batch.events.end());
     log_.batches.push_back(each.batch);
+    archive(each);
   }
   std::int64_t at = first;
   for (Pending& each : done) {
@@ -320,6 +330,15 @@ void SimControl::finish_commit() {
   }
   arm_wake(kWakeDelayMin);
   begin_commit();
+}
+
+void SimControl::archive(const Pending& done) {
+  for (const model::Event& event : done.batch.events) {
+    if (std::holds_alternative<model::JobRestored>(event)) log_.archive.erase(model::job_of(event));
+  }
+  for (const brain::Job& job : done.decision.archived) {
+    log_.archive[job.id] = brain::encode_job(job);
+  }
 }
 
 // Nothing of what was decided since may leave: forget it all and go back to what is durable.

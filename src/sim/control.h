@@ -31,6 +31,7 @@ struct DurableLog {
   };
   std::vector<Batch> batches;
   std::vector<model::Event> events;  // All of them, flat.
+  std::map<JobId, std::string> archive;
   std::int64_t epoch = 0;
   std::uint64_t jobs_made = 0;
   bool full = false;  // No append succeeds now.
@@ -103,10 +104,12 @@ class SimControl {
   void report(const Heartbeat& beat);
   void answer(std::function<model::NodeOrders()> build);
   void read_snapshot();
+  void bring_record(model::JobRequest& request) const;
   void decide(model::Input input, Reply reply);
   void begin_commit();
   void finish_commit();
   void fail_commit();
+  void archive(const Pending& done);
   void publish(const DurableLog::Batch& batch, std::int64_t first_event);
   void send(model::NodeOrders orders);
   void arm_wake(Duration least);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "brain/state.h"
 #include "model/status.h"
 
 namespace runnel::sim {
@@ -104,6 +105,12 @@ class StateCheck {
 
   std::string see(const model::JobArchived& what) { return leave(what.job); }
   std::string see(const model::JobDeleted& what) { return leave(what.job); }
+  std::string see(const model::JobRestored& what) {
+    const Result<brain::Job> job = brain::decode_job(what.record);
+    if (!job.ok()) return "job " + what.job.str() + " came back and is not understood";
+    const bool added = jobs_.emplace(what.job, job->status).second;
+    return added ? "" : "job " + what.job.str() + " came back and had not left";
+  }
   // invariants.h follows these as they are decided.
   std::string see(const model::StepChanged&) { return ""; }
   std::string see(const model::TasksChanged&) { return ""; }

@@ -53,6 +53,7 @@ class Invariants {
   std::string on(const model::JobDeleted&) { return ""; }      // See history.h.
   std::string on(const model::KeyExpired&) { return ""; }      // See history.h.
   std::string on(const model::JobHalted&) { return ""; }       // What follows from it is checked.
+  std::string on(const model::JobRestored&) { return ""; }     // See history.h.
   std::string on(const model::TrialAsked& event);
   std::string on(const model::TrialReported& event);
   std::string on(const model::TrialParked& event);

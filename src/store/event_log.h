@@ -31,8 +31,9 @@ struct Snapshot {
 };
 
 // The record of something finished, which left the state: found by key, listed by sort key.
+inline constexpr char kAboutAnother = '=';
 struct ArchiveEntry {
-  std::string key;       // Unique; a put replaces.
+  std::string key;       // Unique; a put replaces. What is said about another begins with '='.
   std::string sort_key;  // Lists run from the largest to the smallest; equal ones by key.
   std::string text;
 

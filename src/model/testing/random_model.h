@@ -382,6 +382,7 @@ class RandomModel {
   }
   void fill(LaneRenewed& out) { out = {LaneId(count64()), JobId(word())}; }
   void fill(JobArchived& out) { out = {JobId(word())}; }
+  void fill(JobRestored& out) { out = {JobId(word()), text()}; }
   void fill(JobDeleted& out) { out = {JobId(word()), text()}; }
   void fill(KeyExpired& out) { out = {text()}; }
   void fill(JobHalted& out) { out = {JobId(word()), text()}; }
@@ -412,7 +413,7 @@ class RandomModel {
            text(),        shared_spec()};
   }
   void fill(JobRequest& out) {
-    out = {static_cast<JobRequest::Verb>(below(5)), JobId(word()), text()};
+    out = {static_cast<JobRequest::Verb>(below(5)), JobId(word()), text(), text()};
   }
   void fill(TrialCall& out) {
     out.verb = static_cast<TrialCall::Verb>(below(3));

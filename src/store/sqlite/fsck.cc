@@ -120,7 +120,7 @@ Result<void> Check::check_snapshots(sqlite::Tables& tables) {
 Result<void> Check::check_archive(sqlite::Tables& tables) {
   return tables.each_entry([&](const StoredEntry& stored) -> Result<void> {
     if (stored.good) {
-      ++report_.archive_entries;
+      if (!stored.entry.key.starts_with(kAboutAnother)) ++report_.archive_entries;
     } else {
       problem("the archive's record of '" + stored.entry.key + "' is damaged");
     }

@@ -13,7 +13,7 @@ namespace runnel::store {
 struct FsckReport {
   BatchSeq first;                     // The batches there are; 0 when there is none.
   BatchSeq last;                      // The last one whose chain holds.
-  std::int64_t archive_entries = 0;   // Good ones.
+  std::int64_t archive_entries = 0;   // Good ones, without those about others.
   std::int64_t snapshots = 0;         // Good ones.
   std::vector<std::string> notices;   // What opening will set right by itself.
   std::vector<std::string> problems;  // Full sentences; at most kFsckProblemsMax.
