@@ -38,7 +38,7 @@ class Home:
 
     def pids(self):
         info = json.loads(self.call("home", "-o", "json"))
-        return [info["daemon_pid"], info["runner_pid"]]
+        return [pid for pid in (info["daemon_pid"], info["runner_pid"]) if pid]
 
     def stop(self):
         """Ends daemon and runner, and returns when they are gone."""

@@ -40,7 +40,7 @@ constexpr std::string_view kShapes = R"json({
   "Failure": {"exit_code": "integer", "reason?": "string", "step": "string", "task": "integer"},
   "Health": {"status": "string"},
   "Home": {"daemon_pid": "integer", "epoch": "integer", "home": "string", "last_event": "integer",
-           "notices": ["string"], "runner_pid": "integer", "socket": "string",
+           "notices": ["string"], "runner_pid": "integer|null", "socket": "string",
            "unfinished": "boolean", "version": "string"},
   "Importance": {"importance": [{"name": "string", "share": "number"}]},
   "Job": {"cost?": "#Cost", "counts?": "#Counts", "ended_at?": "time", "exit_code?": "integer",

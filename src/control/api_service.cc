@@ -200,7 +200,8 @@ Async<http::Reply> Api::get_home(http::Request) {
   out.set("home", Value::text(info.home));
   out.set("last_event", Value::integer(controller_.events().last().value()));
   out.set("notices", texts(info.notices));
-  out.set("runner_pid", Value::integer(info.runner_pid));
+  // Not 0: who signals what stands here would signal their own process group.
+  out.set("runner_pid", info.runner_pid > 0 ? Value::integer(info.runner_pid) : Value());
   if (info.runner_silence) out.set("runner_silence", silence_document(*info.runner_silence));
   out.set("socket", Value::text(info.socket));
   out.set("unfinished", Value::boolean(controller_.unfinished()));

@@ -146,9 +146,9 @@ class ApiTest : public ::testing::Test {
     EXPECT_TRUE(home_.wait(node_->join(4)).ok());
     logs_ = std::make_unique<PaperLogs>(*home_.loop);
     ApiHost host;
-    host.info = [] {
-      return HomeInfo{"/home/x/.runnel", "/home/x/.runnel/sock", "1.2.3", 7, 8, std::nullopt,
-                      {"a notice"}};
+    host.info = [this] {
+      return HomeInfo{"/home/x/.runnel", "/home/x/.runnel/sock", "1.2.3",     7,
+                      runner_pid_,       std::nullopt,           {"a notice"}};
     };
     host.stop = [this] { stop_asked_ = true; };
     host.preempt = [this](Preemption what) {
@@ -241,6 +241,7 @@ class ApiTest : public ::testing::Test {
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<http::Client> client_;
   std::string streamed_;
+  std::int64_t runner_pid_ = 8;
   bool stop_asked_ = false;
   Preemption preempted_;
 };
@@ -931,6 +932,8 @@ TEST_F(ApiTest, TellsOfItselfAndStops) {
   EXPECT_EQ(get_json("/readyz").find("status")->as_text(), "ready");
   EXPECT_EQ(post("/api/v1/home:stop").status, 202);
   EXPECT_TRUE(stop_asked_);
+  runner_pid_ = 0;
+  EXPECT_TRUE(get_json("/api/v1/home").find("runner_pid")->is_null());
 }
 
 TEST_F(ApiTest, AnswersAsItDescribes) {
