@@ -21,7 +21,9 @@ std::string octal(unsigned mode) {
 }
 
 Result<bool> holds_other_files(const Home& home) {
-  if (env::exists(home.version()) || env::exists(home.event_log())) return false;
+  for (const std::string& ours : {home.version(), home.event_log(), home.lock()}) {
+    if (env::exists(ours)) return false;
+  }
   if (env::exists(home.nodes_file())) return false;  // Written before the first command.
   return !TRY(env::list_directory(home.root))
   .empty();

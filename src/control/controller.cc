@@ -285,6 +285,9 @@ Async<Answer> Controller::call_trial(model::TrialCall call) {
 Async<JobId> Controller::find_job(std::string prefix) {
   if (!is_job_id_prefix(prefix)) co_return no_such_job(prefix);
   if (state().jobs.contains(JobId(prefix))) co_return JobId(prefix);
+  // A job that leaves the state is in the archive once that is durable, and in neither before.
+  Result<Settled> settled = co_await writer_->settled();
+  CO_TRY(std::move(settled));
   Result<std::vector<std::string>> archived = co_await writer_->read<std::vector<std::string>>(
       [prefix](store::EventLog& log) { return log.archive_keys(prefix, kMatchesShownMax); });
   std::vector<std::string> matches = CO_TRY(std::move(archived));
