@@ -15,7 +15,7 @@
 namespace runnel::cli {
 namespace {
 
-constexpr Duration kLineWithin = Duration::seconds(1);
+constexpr Duration kFailureLineWithin = Duration::seconds(1);
 constexpr int kSilencesMax = 5;
 constexpr int kLinesRead = 200;  // Of both streams together, to find the last of stderr.
 
@@ -72,7 +72,7 @@ Failure::Lines Failure::last_lines() {
   Lines output;
   Lines errors;
   for (int silences = 0; !stream.ended() && silences < kSilencesMax;) {
-    const Result<std::optional<json::Value>> line = stream.next(kLineWithin);
+    const Result<std::optional<json::Value>> line = stream.next(kFailureLineWithin);
     if (!line.ok()) break;
     if (!line->has_value()) {
       ++silences;
