@@ -64,12 +64,15 @@ std::vector<Plain> read_in_pieces(std::string_view bytes, std::size_t piece) {
   MemoryFile memory;
   MetricsFile file(memory.path());
   std::vector<Plain> samples;
+  const auto take = [&samples](const std::vector<MetricSample>& read) {
+    for (const MetricSample& sample : read) samples.push_back(plain(sample));
+  };
   while (!bytes.empty()) {
     memory.add(bytes.substr(0, piece));
     bytes.remove_prefix(std::min(piece, bytes.size()));
-    for (const MetricSample& sample : file.read()) samples.push_back(plain(sample));
+    take(file.read());
   }
-  for (const MetricSample& sample : file.read_to_end()) samples.push_back(plain(sample));
+  file.read_to_end(take);
   return samples;
 }
 
