@@ -20,7 +20,14 @@ class LeftoversTest : public ::testing::Test {
         std::make_unique<PaperNode>(*home_.loop, home_.control(), "n1", PaperNode::Manner::kEcho);
     EXPECT_TRUE(home_.wait(node_->join(4)).ok());
   }
-  ~LeftoversTest() override { EXPECT_TRUE(home_.wait(node_->stop()).ok()); }
+  ~LeftoversTest() override {
+    if (node_ != nullptr) drop_node();
+  }
+  // Before the controller that it speaks to ends.
+  void drop_node() {
+    EXPECT_TRUE(home_.wait(node_->stop()).ok());
+    node_.reset();
+  }
 
   JobId ended_job() {
     home_.clock.advance(Duration::seconds(1));
@@ -57,6 +64,7 @@ TEST_F(LeftoversTest, AreDeletedOutOfTheArchive) {
 TEST_F(LeftoversTest, AreStillDeletedByTheNextControl) {
   const JobId job = ended_job();
   ASSERT_TRUE(home_.call(Verb::kDelete, job).ok());
+  drop_node();
   home_.crash();
   home_.open();
   EXPECT_EQ(ask({job}).deleted, std::vector<JobId>{job});
