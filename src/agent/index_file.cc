@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 
 #include "agent/runner/open_file.h"
@@ -18,7 +19,12 @@ constexpr auto kRecord = static_cast<std::int64_t>(kIndexRecordBytes);
 
 IndexFile::IndexFile(const std::string& logs) : file_(open_to_read(index_path(logs))) {
   struct stat status{};
-  if (file_.valid() && ::fstat(file_.get(), &status) == 0) records_ = status.st_size / kRecord;
+  if (!file_.valid() || ::fstat(file_.get(), &status) != 0) {
+    failure_ = errno;
+    return;
+  }
+  records_ = status.st_size / kRecord;
+  torn_ = status.st_size % kRecord != 0;
 }
 
 std::optional<IndexRecord> IndexFile::at(std::int64_t number) {

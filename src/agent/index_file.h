@@ -17,6 +17,10 @@ class IndexFile {
   explicit IndexFile(const std::string& logs);
 
   std::int64_t records() const { return records_; }
+  // Why it could not be opened, as errno says it; 0: it could.
+  int failure() const { return failure_; }
+  // Whether it ends within a record: one is being written, or was cut off.
+  bool torn() const { return torn_; }
   // Nothing for a damaged record.
   std::optional<IndexRecord> at(std::int64_t number);
 
@@ -27,6 +31,8 @@ class IndexFile {
 
   async::UniqueFd file_;
   std::int64_t records_ = 0;
+  int failure_ = 0;
+  bool torn_ = false;
   std::string block_;
   std::int64_t first_ = 0;
   std::int64_t count_ = 0;

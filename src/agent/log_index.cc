@@ -1,5 +1,7 @@
 #include "agent/log_index.h"
 
+#include <charconv>
+
 #include "agent/runner/wire.h"
 #include "base/check.h"
 
@@ -82,6 +84,20 @@ std::optional<IndexRecord> parse_record(std::string_view bytes) {
 std::string segment_path(const std::string& logs, std::uint32_t slot, std::int32_t rank,
                          model::LogStream stream) {
   return lane_file(logs, slot, rank, stream == model::LogStream::kOut ? ".out" : ".err");
+}
+
+std::optional<OutputName> parse_output_name(std::string_view name) {
+  OutputName parsed;
+  const char* begin = name.data();
+  const char* end = begin + name.size();
+  const auto slot = std::from_chars(begin, end, parsed.slot);
+  if (slot.ec != std::errc() || slot.ptr == end || *slot.ptr != '.') return std::nullopt;
+  const auto rank = std::from_chars(slot.ptr + 1, end, parsed.rank);
+  if (rank.ec != std::errc()) return std::nullopt;
+  const std::string_view suffix(rank.ptr, static_cast<std::size_t>(end - rank.ptr));
+  if (suffix != ".out" && suffix != ".err") return std::nullopt;
+  parsed.stream = suffix == ".out" ? model::LogStream::kOut : model::LogStream::kErr;
+  return parsed;
 }
 
 std::string marks_path(const std::string& logs, std::uint32_t slot, std::int32_t rank) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -18,27 +17,6 @@ namespace {
 // The latest marks say how far each stream was seen; older ones are of no use for that.
 constexpr std::int64_t kTailOfMarks = 64 * 1024;
 constexpr Duration kSparse = Duration::seconds(1);
-
-struct OutputName {
-  std::uint32_t slot = 0;
-  std::int32_t rank = 0;
-  model::LogStream stream = model::LogStream::kOut;
-};
-
-// "3.0.out"
-std::optional<OutputName> parse_name(std::string_view name) {
-  OutputName parsed;
-  const char* begin = name.data();
-  const char* end = begin + name.size();
-  const auto slot = std::from_chars(begin, end, parsed.slot);
-  if (slot.ec != std::errc() || slot.ptr == end || *slot.ptr != '.') return std::nullopt;
-  const auto rank = std::from_chars(slot.ptr + 1, end, parsed.rank);
-  if (rank.ec != std::errc()) return std::nullopt;
-  const std::string_view suffix(rank.ptr, static_cast<std::size_t>(end - rank.ptr));
-  if (suffix != ".out" && suffix != ".err") return std::nullopt;
-  parsed.stream = suffix == ".out" ? model::LogStream::kOut : model::LogStream::kErr;
-  return parsed;
-}
 
 }  // namespace
 
@@ -84,7 +62,7 @@ void LogMarker::note(Lane& lane, const LogMark& mark) {
 }
 
 bool LogMarker::look(std::string_view name, Time now) {
-  const std::optional<OutputName> output = parse_name(name);
+  const std::optional<OutputName> output = parse_output_name(name);
   struct stat status{};
   if (!output || ::stat((logs_ + "/" + std::string(name)).c_str(), &status) != 0) return false;
   const LaneKey key{output->slot, output->rank};

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 
 #include "agent/runner/open_file.h"
 #include "base/check.h"
@@ -50,11 +52,28 @@ LogPageBuilder::File& LogPageBuilder::file_of(const LogSource& source, model::Lo
   const std::string path = segment_path(logs_, source.start.slot, source.start.rank, stream);
   file.descriptor = open_to_read(path);
   struct stat status{};
-  if (file.descriptor.valid() && ::fstat(file.descriptor.get(), &status) == 0) {
-    file.size = status.st_size;
-    file.changed = time_of(status.st_mtim);
+  if (!file.descriptor.valid() || ::fstat(file.descriptor.get(), &status) != 0) {
+    file.failure = errno;
+    return file;
   }
+  file.size = status.st_size;
+  file.changed = time_of(status.st_mtim);
   return file;
+}
+
+// What the index says ended there was there once.
+void LogPageBuilder::note_missing(const LogSource& source, model::LogStream stream) {
+  const std::size_t self = model::index_of(stream);
+  const File& file = file_of(source, stream);
+  if (!source.end || source.end->offset[self] <= std::max(source.start.offset[self], file.size))
+    return;
+  const std::string path = segment_path(logs_, source.start.slot, source.start.rank, stream);
+  if (file.failure == 0) {
+    damage_.insert(path + " is shorter than its index says: output is lost");
+    return;
+  }
+  damage_.insert(
+      path + " holds output that cannot be read: " + std::generic_category().message(file.failure));
 }
 
 std::vector<LogMark>& LogPageBuilder::marks_of(const LogSource& source) {
@@ -68,6 +87,7 @@ std::vector<LogMark>& LogPageBuilder::marks_of(const LogSource& source) {
 
 std::int64_t LogPageBuilder::end_of(const LogSource& source, model::LogStream stream) {
   // What the index says ended there is there, but for files that somebody removed or emptied.
+  note_missing(source, stream);
   const std::int64_t size = file_of(source, stream).size;
   const std::int64_t end =
       source.end ? std::min(source.end->offset[model::index_of(stream)], size) : size;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -30,8 +31,8 @@ struct LogSource {
 // Turns sources into pieces, in the order in which their output arrived, until a page is full.
 //
 // Contract: drain() emits what the source has (whole lines only, while it runs) and moves its
-//           position; it says whether the page had room for all. Files stay open for the life of
-//           this object.
+//           position; it says whether the page had room for all. What should be there and is not
+//           stands in damage(). Files stay open for the life of this object.
 // Threads:  blocking.
 class LogPageBuilder {
  public:
@@ -52,10 +53,13 @@ class LogPageBuilder {
   std::vector<model::LogPiece>& pieces() { return pieces_; }
   bool full() const { return bytes_ >= limit_; }
   void no_limit() { limit_ = SIZE_MAX; }
+  // What of the sources' output was found missing so far.
+  const std::set<std::string>& damage() const { return damage_; }
 
  private:
   struct File {
     async::UniqueFd descriptor;
+    int failure = 0;  // Why it could not be opened, as errno says it.
     std::int64_t size = 0;
     Time changed;
   };
@@ -67,6 +71,7 @@ class LogPageBuilder {
   bool emit_gap(LogSource& source, model::LogStream stream, Time time);
   void push(const LogSource& source, model::LogStream stream, Time time, std::string bytes);
   Rest rest_of(const LogSource& source, model::LogStream stream);
+  void note_missing(const LogSource& source, model::LogStream stream);
 
   std::string logs_;
   JobId job_;
@@ -74,6 +79,7 @@ class LogPageBuilder {
   std::map<std::tuple<std::uint32_t, std::int32_t, model::LogStream>, File> files_;
   std::map<std::pair<std::uint32_t, std::int32_t>, std::vector<LogMark>> marks_;
   std::vector<model::LogPiece> pieces_;
+  std::set<std::string> damage_;
   std::size_t bytes_ = 0;
   std::size_t limit_ = model::kLogPageBytes;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "agent/index_file.h"
+#include "agent/log_audit.h"
 #include "agent/log_cursor.h"
 #include "agent/log_page.h"
 #include "agent/runner/open_file.h"
@@ -36,7 +37,7 @@ bool same_run(const IndexRecord& a, const IndexRecord& b) {
 class Walk {
  public:
   Walk(const std::string& logs, const model::LogFilter& filter, Time now)
-      : filter_(filter), index_(logs), page_(logs, filter.job, now) {}
+      : logs_(logs), filter_(filter), index_(logs), page_(logs, filter.job, now) {}
 
   Result<void> resume(const LogCursor& cursor) {
     passed_ = cursor.records;
@@ -86,6 +87,21 @@ class Walk {
                         [&](const auto& entry) { return same_run(entry.second.start, record); });
   }
 
+  std::optional<IndexRecord> record_at(std::int64_t number) {
+    std::optional<IndexRecord> record = index_.at(number);
+    if (!record) has_damaged_records_ = true;
+    return record;
+  }
+
+  // Whose end was never written, or is damaged: where the next one begins in the same files, it was
+  // over.
+  std::map<std::int64_t, LogSource>::iterator find_displaced(const IndexRecord& record) {
+    if (record.kind != IndexRecord::Kind::kStart) return open_.end();
+    return std::find_if(open_.begin(), open_.end(), [&](const auto& entry) {
+      return entry.second.start.slot == record.slot && entry.second.start.rank == record.rank;
+    });
+  }
+
   void begin(std::int64_t number, const IndexRecord& record) {
     LogSource source;
     source.start = record;
@@ -95,8 +111,14 @@ class Walk {
 
   // False: the page is full, and the record must be met again.
   bool pass(std::int64_t number) {
-    const std::optional<IndexRecord> record = index_.at(number);
-    if (!record || !wanted(filter_, *record)) return true;
+    const std::optional<IndexRecord> record = record_at(number);
+    if (!record) return true;
+    const auto displaced = find_displaced(*record);
+    if (displaced != open_.end()) {
+      if (!drain_to_end(displaced->second, *record)) return false;
+      open_.erase(displaced);
+    }
+    if (!wanted(filter_, *record)) return true;
     if (record->kind == IndexRecord::Kind::kStart) {
       begin(number, *record);
       return true;
@@ -109,20 +131,35 @@ class Walk {
       found->second.at.gap_record = number;
       return true;
     }
-    found->second.end = record;
-    const bool too_old = filter_.since && Time::from_millis(record->time) < *filter_.since;
-    if (!too_old && page_.drain(found->second) == LogPageBuilder::Drained::kPageFull) {
-      found->second.end.reset();
-      return false;
-    }
+    if (!drain_to_end(found->second, *record)) return false;
     open_.erase(found);
     return true;
   }
 
+  bool is_too_old(const IndexRecord& end) const {
+    return filter_.since && Time::from_millis(end.time) < *filter_.since;
+  }
+
+  // False: the page is full.
+  bool drain_to_end(LogSource& source, const IndexRecord& end) {
+    source.end = end;
+    if (is_too_old(end) || page_.drain(source) == LogPageBuilder::Drained::kAll) return true;
+    source.end.reset();
+    return false;
+  }
+
   // As pass(), but hands out what ended instead of reading it.
   std::optional<LogSource> collect(std::int64_t number) {
-    const std::optional<IndexRecord> record = index_.at(number);
-    if (!record || !wanted(filter_, *record)) return std::nullopt;
+    const std::optional<IndexRecord> record = record_at(number);
+    if (!record) return std::nullopt;
+    const auto displaced = find_displaced(*record);
+    const bool is_wanted = wanted(filter_, *record);
+    if (displaced != open_.end()) {
+      std::optional<LogSource> over = take_over(displaced, *record);
+      if (is_wanted) begin(number, *record);
+      return over;
+    }
+    if (!is_wanted) return std::nullopt;
     if (record->kind == IndexRecord::Kind::kStart) {
       begin(number, *record);
       return std::nullopt;
@@ -135,10 +172,15 @@ class Walk {
       found->second.at.gap_record = number;
       return std::nullopt;
     }
-    LogSource over = found->second;
-    over.end = record;
+    return take_over(found, *record);
+  }
+
+  std::optional<LogSource> take_over(std::map<std::int64_t, LogSource>::iterator found,
+                                     const IndexRecord& end) {
+    LogSource over = std::move(found->second);
     open_.erase(found);
-    if (filter_.since && Time::from_millis(record->time) < *filter_.since) return std::nullopt;
+    over.end = end;
+    if (is_too_old(end)) return std::nullopt;
     return over;
   }
 
@@ -237,22 +279,39 @@ class Walk {
     for (std::size_t i = 1; i < page.pieces.size(); ++i) {
       if (page.pieces[i].cursor.empty()) page.pieces[i].cursor = page.pieces[i - 1].cursor;
     }
+    page.damage = damage();
     return page;
   }
 
+  std::vector<std::string> damage() const {
+    std::vector<std::string> sentences(page_.damage().begin(), page_.damage().end());
+    if (has_damaged_records_) {
+      sentences.push_back(index_path(logs_) +
+                          " has damaged records: some output is lost, or told as another task's");
+    }
+    if (passed_ < index_.records()) return sentences;
+    const LogAudit::Job job = filter_.over ? LogAudit::Job::kOver : LogAudit::Job::kRuns;
+    for (std::string& sentence : LogAudit(logs_, job).sentences())
+      sentences.push_back(std::move(sentence));
+    return sentences;
+  }
+
+  const std::string& logs_;
   const model::LogFilter& filter_;
   IndexFile index_;
   LogPageBuilder page_;
   std::map<std::int64_t, LogSource> open_;
   std::int64_t passed_ = 0;
   std::size_t told_ = 0;
+  bool has_damaged_records_ = false;
 };
 
 }  // namespace
 
 Result<model::LogPage> LogReader::read(const model::LogFilter& filter, const std::string& cursor,
                                        Time now) {
-  Walk walk(logs_folder(home_, filter.job), filter, now);
+  const std::string logs = logs_folder(home_, filter.job);
+  Walk walk(logs, filter, now);
   TRY(walk.resume(TRY(parse_log_cursor(cursor))));
   if (cursor.empty() && filter.tail) {
     return walk.read_tail(std::clamp<std::int64_t>(*filter.tail, 0, kTailLinesMax));

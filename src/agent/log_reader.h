@@ -19,7 +19,8 @@ inline constexpr std::size_t kTailBytesMax = std::size_t{8} << 20;
 //           of their ends; of those that run, what is there. A piece ends at the end of a line,
 //           unless the attempt ended, the line is longer than a page, or its rest has been
 //           kPartialAfter in coming. A cursor is plain text that outlives everything but the job.
-//           kInvalid for text that is no cursor of this job.
+//           kInvalid for text that is no cursor of this job. What should be there and is not is
+//           named in the page's damage; a change within the files of output shows nowhere.
 // Threads:  blocking; one call at a time.
 // Why:      reads what it needs and keeps nothing: a job may have a million attempts.
 class LogReader {

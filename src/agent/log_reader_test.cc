@@ -11,6 +11,7 @@
 #include "agent/log_marker.h"
 #include "agent/runner/output.h"
 #include "agent/testing/runner_process.h"
+#include "env/files.h"
 
 namespace runnel::agent {
 namespace {
@@ -58,9 +59,8 @@ class LogReaderTest : public ::testing::Test {
     std::string cursor;
     for (int pages = 0; pages < 10'000; ++pages) {
       const model::LogPage page = read(cursor);
+      for (const auto& [source, text] : texts_of(page.pieces)) texts[source] += text;
       for (const model::LogPiece& piece : page.pieces) {
-        texts[std::to_string(piece.attempt.task.index.value()) + "/" + std::to_string(piece.rank) +
-              (piece.stream == model::LogStream::kOut ? "/out" : "/err")] += piece.bytes;
         if (order != nullptr) *order += piece.bytes;
       }
       if (page.pieces.empty()) return texts;
@@ -68,6 +68,20 @@ class LogReaderTest : public ::testing::Test {
     }
     ADD_FAILURE() << "the reader never comes to an end";
     return texts;
+  }
+
+  static std::map<std::string, std::string> texts_of(const std::vector<model::LogPiece>& pieces) {
+    std::map<std::string, std::string> texts;
+    for (const model::LogPiece& piece : pieces) {
+      texts[std::to_string(piece.attempt.task.index.value()) + "/" + std::to_string(piece.rank) +
+            (piece.stream == model::LogStream::kOut ? "/out" : "/err")] += piece.bytes;
+    }
+    return texts;
+  }
+  std::string damage() {
+    std::string text;
+    for (const std::string& sentence : read().damage) text += sentence;
+    return text;
   }
 
   TemporaryHome home_;
@@ -328,6 +342,71 @@ TEST_F(LogReaderTest, SurvivesADamagedRecord) {
   std::fputc('!', file);
   std::fclose(file);
   EXPECT_EQ(read_all(), (std::map<std::string, std::string>{{"2/0/out", "b\n"}}));
+  EXPECT_EQ(read().damage.size(), 1U) << "and says that there was more";
+}
+
+TEST_F(LogReaderTest, WhoseEndIsDamagedEndsWhereTheNextBegins) {
+  const std::string logs = logs_folder(home_.path(), JobId("job"));
+  for (int task = 1; task <= 3; ++task) {
+    RankOutput rank = begin(task, 0);
+    write(rank, model::LogStream::kOut, std::to_string(task) + "\n");
+    end(rank);
+  }
+  std::string index = testing::read_text(index_path(logs));
+  index[3 * kIndexRecordBytes + 20] ^= 1;  // The end of the second.
+  MUST(env::write_file_atomically(index_path(logs), index, env::Access::kOwner));
+  const std::map<std::string, std::string> all = {
+      {"1/0/out", "1\n"}, {"2/0/out", "2\n"}, {"3/0/out", "3\n"}};
+  EXPECT_EQ(read_all(), all);
+  EXPECT_NE(damage().find("damaged records"), std::string::npos) << damage();
+  filter_.tail = 10;
+  EXPECT_EQ(texts_of(read().pieces), all);
+}
+
+TEST_F(LogReaderTest, NamesWhatIsMissing) {
+  RankOutput a = begin(1, 0);
+  write(a, model::LogStream::kOut, "a\n");
+  end(a);
+  filter_.over = true;
+  EXPECT_EQ(damage(), "");
+  const std::string logs = logs_folder(home_.path(), JobId("job"));
+  const std::string segment = segment_path(logs, 0, 0, model::LogStream::kOut);
+  const std::string output = testing::read_text(segment);
+  const std::string index = testing::read_text(index_path(logs));
+  const auto put = [](const std::string& path, const std::string& bytes) {
+    MUST(env::write_file_atomically(path, bytes, env::Access::kOwner));
+  };
+  put(segment, output.substr(0, output.size() - 1));
+  EXPECT_EQ(damage(), segment + " is shorter than its index says: output is lost");
+  MUST(env::remove_file(segment));
+  EXPECT_EQ(damage(), segment + " holds output that cannot be read: No such file or directory");
+  put(segment, output);
+  for (const std::size_t size : {std::size_t{0}, kIndexRecordBytes * 2 - 1}) {
+    put(index_path(logs), index.substr(0, size));
+    EXPECT_NE(damage(), "") << size;
+    filter_.over = false;
+    EXPECT_EQ(damage(), "") << "of a job that runs the rest is still to come";
+    filter_.over = true;
+  }
+  MUST(env::remove_file(index_path(logs)));
+  EXPECT_EQ(damage(),
+            index_path(logs) + " cannot be read, and with it no output: No such file or directory");
+}
+
+TEST_F(LogReaderTest, NamesOutputThatIsNobodys) {
+  RankOutput a = begin(1, 0);
+  write(a, model::LogStream::kOut, "a\n");
+  end(a);
+  const std::string logs = logs_folder(home_.path(), JobId("job"));
+  const std::string index = testing::read_text(index_path(logs));
+  RankOutput b = begin(2, 0);
+  write(b, model::LogStream::kOut, "bb\n");
+  end(b);
+  filter_.over = true;
+  EXPECT_EQ(damage(), "");
+  MUST(env::write_file_atomically(index_path(logs), index, env::Access::kOwner));
+  EXPECT_NE(damage().find("0.0.out ends with 3 bytes of no attempt"), std::string::npos)
+      << damage();
 }
 
 TEST_F(LogReaderTest, ReadsAHundredThousandShortAttempts) {

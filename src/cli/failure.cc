@@ -78,6 +78,7 @@ Failure::Lines Failure::last_lines() {
       ++silences;
       continue;
     }
+    if (!damage_of(**line).empty()) continue;
     keep_last(text_of(**line, "stream") == "stderr" ? errors : output, shown_line(**line));
   }
   return errors.empty() ? output : errors;

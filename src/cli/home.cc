@@ -48,6 +48,13 @@ Result<void> check_version(const Home& home) {
   int version = 0;
   std::from_chars(text.data(), text.data() + text.size(), version);
   if (version >= 1 && version <= kHomeVersion) return {};
+  if (version < 1) {
+    return Error(Errc::kCorrupt, "the file " + home.version() + " names no version of a home")
+        .with_field("RUNNEL_HOME")
+        .with_value(home.root)
+        .with_hint("it is damaged; if no newer runnel wrote the home: echo " +
+                   std::to_string(kHomeVersion) + " > " + home.version());
+  }
   return Error(Errc::kUnsupported, "the home has version " + text.substr(0, text.find('\n')) +
                                        ", and this build reads up to " +
                                        std::to_string(kHomeVersion))

@@ -52,6 +52,10 @@ Result<std::optional<json::Value>> LineStream::take_line() {
   breaks_ = 0;
   const json::Value* cursor = document.find(cursor_key_);
   if (cursor != nullptr) cursor_ = cursor->is_text() ? cursor->as_text() : cursor->dump();
+  if (document.find("damage") != nullptr) {
+    const bool is_new = damage_.insert(document.dump()).second;
+    return is_new ? std::optional<json::Value>(std::move(document)) : std::nullopt;
+  }
   if (repeats_.told_before(document, cursor != nullptr)) return std::optional<json::Value>();
   return std::optional<json::Value>(std::move(document));
 }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -42,6 +43,7 @@ class LineStream {
   std::string cursor_flag_;
   std::string cursor_;
   Repeats repeats_;
+  std::set<std::string> damage_;  // Told once, however often the stream breaks.
   std::unique_ptr<http::BlockingClient> client_;
   std::optional<http::BlockingClient::BodyStream> body_;
   http::LineSplitter lines_;

@@ -57,11 +57,13 @@ std::string exact_bytes(const json::Value& line) {
   return raw_text(line) + "\n";
 }
 
+std::string damage_of(const json::Value& line) { return text_of(line, "damage"); }
+
 void print_output(const json::Value& line, Output output, bool many) {
-  if (is_document(output)) {
-    put(stream_item(line, output));
-    return;
-  }
+  const std::string damage = damage_of(line);
+  if (!damage.empty()) say("runnel: damage: " + damage);
+  if (is_document(output)) put(stream_item(line, output));
+  if (is_document(output) || !damage.empty()) return;
   std::string text = exact_bytes(line);
   if (many) {
     if (is_passing(text)) return;

@@ -18,6 +18,7 @@ namespace runnel::cli {
 namespace {
 
 constexpr Duration kLineWithin = Duration::seconds(1);
+constexpr int kOutputDamaged = 1;
 constexpr std::int64_t kEventsPage = 1'000;
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
@@ -58,8 +59,12 @@ int copy_logs(const Arguments& arguments, Session& session, const std::string& j
   if (arguments.status) return status_code(*known);
   const bool many = has_many_ranks(*known) && !arguments.task.has_value();
   LineStream stream(session, logs_target(arguments, job), "cursor", "cursor");
-  return copy(stream, kUnlimited,
-              [&](const json::Value& line) { print_output(line, arguments.output, many); });
+  bool whole = true;
+  const int code = copy(stream, kUnlimited, [&](const json::Value& line) {
+    whole = whole && damage_of(line).empty();
+    print_output(line, arguments.output, many);
+  });
+  return code == 0 && !whole ? kOutputDamaged : code;
 }
 
 // "1m7z.../train/3#2": what an event is about, as far as it names it.
@@ -132,11 +137,13 @@ int logs(const Arguments& arguments, const Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   watch_interrupts();
+  int worst = 0;
   for (const std::string& job : arguments.jobs) {
     const int code = copy_logs(arguments, session, job);
-    if (code != 0) return code;
+    if (code != 0 && code != kOutputDamaged) return code;
+    worst = std::max(worst, code);
   }
-  return 0;
+  return worst;
 }
 
 int events(const Arguments& arguments, const Home& home) {

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -76,6 +78,16 @@ Result<void> check_there(const model::JobSpec& spec, const model::LogFilter& que
   return {};
 }
 
+// Before the output of its page: who comes back after a break meets it again.
+std::string encode_damage(const JobId& job, const std::string& sentence, StreamForm form,
+                          bool raw) {
+  if (raw) return "[runnel: " + sentence + "]\n";
+  std::string line = damage_line(job, sentence);
+  if (form == StreamForm::kJsonLines) return line;
+  line.pop_back();
+  return http::encode_sse({"", "damage", line});
+}
+
 std::string_view type_of(StreamForm form, bool raw) {
   if (raw) return "text/plain; charset=utf-8";
   return form == StreamForm::kJsonLines ? http::kJsonLinesType : http::kEventStreamType;
@@ -131,16 +143,23 @@ bool Api::is_over(const JobId& job) const {
 
 Async<void> Api::stream_logs(model::LogFilter query, std::string cursor, LogForm form,
                              http::StreamWriter& out) {
+  std::set<std::string> told;  // Damage; a file that lacks something lacks it on each page.
   for (;;) {
     // Asked before reading: what a job wrote before it ended is there when it has ended.
-    const bool over = is_over(query.job);
+    query.over = is_over(query.job);
     Result<model::LogPage> read = co_await logs_.read(query, cursor);
     model::LogPage page = CO_TRY(std::move(read));
     cursor = std::move(page.cursor);
-    Result<void> written = co_await out.write(encode(page, form.stream, form.raw, form.step_names));
+    std::string text;
+    for (const std::string& sentence : page.damage) {
+      if (!told.insert(sentence).second) continue;
+      text += encode_damage(query.job, sentence, form.stream, form.raw);
+    }
+    text += encode(page, form.stream, form.raw, form.step_names);
+    Result<void> written = co_await out.write(std::move(text));
     CO_TRY(std::move(written));
     if (!page.pieces.empty()) continue;
-    if (over || form.follow == Flag::kOff) co_return {};
+    if (query.over || form.follow == Flag::kOff) co_return {};
     Result<void> more = co_await more_output(query.job, out.gone());
     if (!more.ok() && more.error().code != Errc::kTimeout) co_return more;
     if (!more.ok() && !form.raw && form.stream == StreamForm::kServerSentEvents) {

@@ -56,6 +56,16 @@ std::string_view folded(std::string_view line) {
   return over == std::string_view::npos ? line : line.substr(over + 1);
 }
 
+std::string damage_line(const JobId& job, std::string_view sentence) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object();
+  out.field("damage", sentence);
+  out.field("job", job.str());
+  out.end_object();
+  return text + '\n';
+}
+
 std::string json_lines(const model::LogPiece& piece, std::string_view step_name) {
   std::string text;
   std::string_view rest = piece.bytes;

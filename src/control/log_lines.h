@@ -15,6 +15,9 @@ namespace runnel::control {
 // carries the cursor: a reader that comes back after an earlier one gets the piece again.
 std::string json_lines(const model::LogPiece& piece, std::string_view step_name);
 
+// {"damage","job"}: why lines that were written are missing.
+std::string damage_line(const JobId& job, std::string_view sentence);
+
 // A line without what was written over, and without its end.
 std::string_view folded(std::string_view line);
 

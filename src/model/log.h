@@ -26,6 +26,7 @@ struct LogFilter {
   std::optional<std::int32_t> rank;
   std::optional<Time> since;         // Nothing that arrived earlier, as exactly as marks tell.
   std::optional<std::int64_t> tail;  // Only with an empty cursor: the last lines of what is there.
+  bool over = false;                 // The job has ended: what is not there now never will be.
 };
 
 // Output of one stream of one rank, a run of whole lines wherever it can be.
@@ -41,6 +42,7 @@ struct LogPiece {
 struct LogPage {
   std::vector<LogPiece> pieces;
   std::string cursor;  // Where to read on; the one that was given when there was nothing.
+  std::vector<std::string> damage;  // Sentences: why lines that were written are not told.
 };
 
 inline constexpr std::size_t kLogPageBytes = std::size_t{256} << 10;

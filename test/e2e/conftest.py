@@ -3,6 +3,7 @@
 A test that leaves a process, a socket or a temporary file of its home behind fails.
 """
 
+import fcntl
 import json
 import os
 import pathlib
@@ -72,6 +73,34 @@ class Runnel:
                 return document
             time.sleep(0.05)
         raise AssertionError(f"{job} does not end: {document}\n{self.run('explain', job)}\n{self.daemon_log()}")
+
+    def ended(self, text):
+        """The id of a job that has run well."""
+        job = self.up(text)
+        assert self.wait(job)["status"] == "SUCCEEDED"
+        return job
+
+    def rest(self):
+        """Waits until the daemon has ended by itself, in order."""
+        self.until(lambda: not self.pids(), timeout=60)
+
+    def kill(self):
+        """Ends daemon, runner and tasks as a power loss would, without a last word."""
+        for pid in self.pids():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.until(lambda: not self.pids() and self.lock_is_free())
+
+    def lock_is_free(self):
+        """A killed process may keep its files a moment longer than its place in the list of processes."""
+        with open(self.home / "daemon.lock", "a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
 
     def until(self, truth, timeout=30):
         end = time.monotonic() + timeout

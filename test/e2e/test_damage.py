@@ -1,33 +1,12 @@
 """A home whose event log was damaged, cut or replaced: what it lost is named, and no file of a user's goes."""
 
+import json
 import os
 import shutil
-import signal
 
 import pytest
 
 MODEL = "run: |\n  echo weights > $RUNNEL_JOB_DIR/model.bin\n  echo said\n"
-
-
-def kill(runnel):
-    """Ends daemon and runner as a power loss would, without a last word."""
-    for pid in runnel.pids():
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    runnel.until(lambda: not runnel.pids())
-
-
-def rest(runnel):
-    """The daemon ends by itself, in order."""
-    runnel.until(lambda: not runnel.pids(), timeout=60)
-
-
-def ended(runnel, text):
-    job = runnel.up(text)
-    assert runnel.wait(job)["status"] == "SUCCEEDED"
-    return job
 
 
 def refused(runnel):
@@ -57,11 +36,11 @@ def with_an_older_copy(log, wal, size):
 @pytest.mark.parametrize("damage", [with_a_flipped_byte, cut, with_an_older_copy])
 def test_files_outlive_their_record(runnel, damage):
     log, wal = runnel.home / "log", runnel.home / "log-wal"
-    kept = ended(runnel, MODEL)
+    kept = runnel.ended(MODEL)
     shutil.copy(log, log.with_name("older"))
     size = wal.stat().st_size
-    lost = ended(runnel, MODEL)
-    kill(runnel)
+    lost = runnel.ended(MODEL)
+    runnel.kill()
     damage(log, wal, size)
     assert "fsck --repair" in refused(runnel)
     runnel.run("fsck", "--repair")
@@ -77,10 +56,10 @@ def test_files_outlive_their_record(runnel, damage):
     assert str(aside) in runnel.daemon_log()
     if damage is not with_an_older_copy:
         assert runnel.run("logs", kept) == "said\n"
-    runnel.run("delete", ended(runnel, MODEL))
-    rest(runnel)
+    runnel.run("delete", runnel.ended(MODEL))
+    runnel.rest()
     runnel.run("ps")
-    rest(runnel)
+    runnel.rest()
     assert (aside / "shared/model.bin").exists()
 
 
@@ -103,10 +82,10 @@ def cut_to_half(log, wal):
 
 @pytest.mark.parametrize("damage", [gone, gone_with_its_write_ahead_log, without_its_write_ahead_log, cut_to_half])
 def test_a_log_that_is_gone_is_never_begun_anew(runnel, damage):
-    jobs = [ended(runnel, MODEL) for _ in range(3)]
-    rest(runnel)
-    jobs.append(ended(runnel, MODEL))
-    kill(runnel)
+    jobs = [runnel.ended(MODEL) for _ in range(3)]
+    runnel.rest()
+    jobs.append(runnel.ended(MODEL))
+    runnel.kill()
     damage(runnel.home / "log", runnel.home / "log-wal")
     for _ in range(3):
         assert "fsck --repair" in refused(runnel)
@@ -120,6 +99,47 @@ def test_a_log_that_is_gone_is_never_begun_anew(runnel, damage):
     for job in jobs:
         if f"Job {job}" not in said:
             assert runnel.job(job)["status"] == "SUCCEEDED"
-    job = ended(runnel, MODEL)
+    job = runnel.ended(MODEL)
     assert runnel.run("logs", job) == "said\n"
     assert len(models(runnel)) == 5
+
+
+def without(path):
+    path.unlink()
+
+
+def emptied(path):
+    os.truncate(path, 0)
+
+
+def shorter_by_a_byte(path):
+    os.truncate(path, path.stat().st_size - 1)
+
+
+def overwritten(path):
+    path.write_bytes(b"nonsense " * 30)
+
+
+@pytest.mark.parametrize("damage, name", [
+    (without, "index"), (emptied, "index"), (shorter_by_a_byte, "index"), (overwritten, "index"),
+    (without, "0.0.out"), (emptied, "0.0.out"), (shorter_by_a_byte, "0.0.out")])
+def test_lines_that_are_lost_are_named(runnel, damage, name):
+    job = runnel.ended(MODEL)
+    path = runnel.home / "jobs" / job / "logs" / name
+    damage(path)
+    out = runnel.run("logs", job, code=1)
+    assert f"damage: {path.parent}" in runnel.err
+    assert runnel.err.count("damage: ") == 1, "told once"
+    assert out == "" or "said\n".startswith(out)
+    documents = [json.loads(line) for line in runnel.run("logs", job, "-o", "json", code=1).splitlines()]
+    assert any(str(path.parent) in document.get("damage", "") for document in documents), documents
+    runnel.run("logs", job, "--tail", "5", code=1)
+    assert f"damage: {path.parent}" in runnel.err
+
+
+def test_an_empty_version_is_told_as_damage(runnel):
+    runnel.ended(MODEL)
+    runnel.rest()
+    (runnel.home / "version").write_text("")
+    runnel.run("ps", code=1)
+    assert f"{runnel.home}/version names no version" in runnel.err and "echo 1 > " in runnel.err

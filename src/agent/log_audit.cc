@@ -1,0 +1,74 @@
+#include "agent/log_audit.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <system_error>
+
+#include "agent/log_index.h"
+#include "agent/runner/output.h"
+#include "env/files.h"
+
+namespace runnel::agent {
+namespace {
+
+std::int64_t bytes_of(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_size : 0;
+}
+
+}  // namespace
+
+std::vector<std::string> LogAudit::segments() const {
+  const Result<std::vector<std::string>> names = env::list_directory(logs_);
+  std::vector<std::string> found;
+  if (!names.ok()) return found;
+  std::copy_if(names->begin(), names->end(), std::back_inserter(found),
+               [](const std::string& name) { return parse_output_name(name).has_value(); });
+  return found;
+}
+
+std::vector<std::string> LogAudit::sentences() {
+  const std::string path = index_path(logs_);
+  if (index_.failure() != 0) {
+    if (segments().empty()) return {};
+    return {path + " cannot be read, and with it no output: " +
+            std::generic_category().message(index_.failure())};
+  }
+  if (job_ == Job::kRuns) return {};
+  std::vector<std::string> sentences;
+  if (index_.torn()) sentences.push_back(path + " ends within a record: output may be lost");
+  if (index_.records() > kRecordsMax) return sentences;
+  read_ends();
+  for (const std::string& segment : segments()) compare(segment, sentences);
+  return sentences;
+}
+
+void LogAudit::read_ends() {
+  for (std::int64_t number = 0; number < index_.records(); ++number) {
+    const std::optional<IndexRecord> record = index_.at(number);
+    if (!record || record->kind == IndexRecord::Kind::kGap) continue;
+    Ends& ends = ends_[{record->slot, record->rank}];
+    ends.open = record->kind == IndexRecord::Kind::kStart;
+    for (std::size_t i = 0; i < 2; ++i) ends.named[i] = std::max(ends.named[i], record->offset[i]);
+  }
+}
+
+void LogAudit::compare(const std::string& segment, std::vector<std::string>& sentences) const {
+  const OutputName name = *parse_output_name(segment);
+  std::int64_t named = is_alone(name.slot) ? 0 : static_cast<std::int64_t>(kSharedHead.size());
+  const auto found = ends_.find({name.slot, name.rank});
+  if (found != ends_.end()) {
+    if (found->second.open) return;
+    named = std::max(named, found->second.named[model::index_of(name.stream)]);
+  }
+  const std::int64_t over = bytes_of(logs_ + "/" + segment) - named;
+  if (over <= 0) return;
+  sentences.push_back(logs_ + "/" + segment + " ends with " + std::to_string(over) +
+                      " bytes of no attempt that the index names: it was cut, or a process went on "
+                      "writing after its task");
+}
+
+}  // namespace runnel::agent
