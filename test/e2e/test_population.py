@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import time
 
@@ -43,9 +44,19 @@ def test_the_worst_go_on_from_the_best(runnel):
     assert len(moves) == sum(len(trial.get("moves", [])) for trial in trials)
 
 
+def with_slow_epochs(folder):
+    """The example's file, its epochs at least 0.3 s: members that train on while the daemon is dead have reports left
+    that it can act upon."""
+    shutil.copytree(EXAMPLES / "population", folder / "population")
+    train = folder / "population/train.py"
+    train.write_text(train.read_text().replace("        save(path,", "        __import__('time').sleep(0.3)\n        save(path,"))
+    assert "sleep" in train.read_text()
+    return shutil.copy(EXAMPLES / "population.yaml", folder)
+
+
 def test_a_population_survives_the_death_of_the_daemon(runnel):
     runnel.use_python_of_the_project()
-    job = runnel.json("up", "-f", EXAMPLES / "population.yaml")["id"]
+    job = runnel.json("up", "-f", with_slow_epochs(runnel.work))["id"]
     for _ in range(6):
         time.sleep(1.5)
         os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
