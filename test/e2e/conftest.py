@@ -17,6 +17,20 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("RUNNEL_BINARY", ROOT / ".venv/bin/runnel")).absolute()
 
 
+def kill(pid, by=signal.SIGKILL):
+    """Sends a signal to a process, if it is still there. None: its pid is not known, which is no process.
+
+    0 and negative numbers are groups, with -1 everything on the machine: an AssertionError.
+    """
+    if pid is None:
+        return
+    assert pid > 0, f"{pid} is no process"
+    try:
+        os.kill(pid, by)
+    except ProcessLookupError:
+        pass
+
+
 class Runnel:
     def __init__(self, folder):
         self.home = folder / "home"
@@ -87,10 +101,7 @@ class Runnel:
     def kill(self):
         """Ends daemon, runner and tasks as a power loss would, without a last word."""
         for pid in self.pids():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            kill(pid)
         self.until(lambda: not self.pids() and self.lock_is_free())
 
     def lock_is_free(self):
@@ -155,7 +166,4 @@ def runnel(tmp_path):
         made.close()
     finally:
         for pid in made.pids():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            kill(pid)

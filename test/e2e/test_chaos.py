@@ -1,10 +1,10 @@
 """A job whose processes are killed on purpose comes to the same result."""
 
 import json
-import os
 import pathlib
 import re
-import signal
+
+from conftest import kill
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 QUICKSTART = EXAMPLES / "quickstart"
@@ -57,7 +57,7 @@ def test_a_killed_gang_trains_to_the_same_metrics(runnel):
     assert runnel.wait(unbroken, timeout=180)["status"] == "SUCCEEDED", runnel.run("logs", unbroken)
     job = runnel.up(TRAINING)
     runnel.until(lambda: "epoch 2 " in runnel.run("logs", job), timeout=120)
-    os.kill(processes_of(job, "train")[-1], signal.SIGKILL)
+    kill(processes_of(job, "train")[-1])
     assert runnel.wait(job, timeout=180)["status"] == "SUCCEEDED", runnel.run("logs", job)
     assert "goes on after epoch" in runnel.run("logs", job)
     assert samples(runnel, job) == samples(runnel, unbroken)
@@ -67,7 +67,7 @@ def kill_one(runnel, job, step, line):
     """Kills a process of the step once the log holds the line."""
     runnel.until(lambda: line in runnel.run("logs", job) and processes_of(job, step), timeout=60)
     for pid in processes_of(job, step)[-1:]:
-        os.kill(pid, signal.SIGKILL)
+        kill(pid)
 
 
 def test_text_becomes_the_same_tokens_whoever_is_killed(runnel):

@@ -3,10 +3,10 @@
 import json
 import os
 import pathlib
-import signal
 import time
 
 import pytest
+from conftest import kill
 
 LIBRARY = pathlib.Path(os.environ.get("RUNNEL_LIBFAKETIME", "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"))
 HOUR = 3_600
@@ -72,7 +72,7 @@ def test_a_search_loses_nothing_while_the_clock_jumps(runnel, jump, killed):
         time.sleep(0.5)
         jump(hours)
         if killed:
-            os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+            kill(runnel.info()["daemon_pid"])
     document = runnel.wait(job, timeout=90)
     assert document["status"] == "SUCCEEDED", document
     search = document["steps"][0]["search"]
@@ -107,7 +107,7 @@ def test_a_home_that_saw_a_clock_before_1970_goes_on(runnel, jump):
     jump(-24 * 365 * 70)
     runnel.run("run", "--", "true")
     job = runnel.up("run: sleep 1")
-    os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    kill(runnel.info()["daemon_pid"])
     jump(0)
     assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert "all to the same" in runnel.run("simulate", "--verify", runnel.home)

@@ -12,6 +12,7 @@ import signal
 import time
 
 import pytest
+from conftest import kill
 
 CRASHES = int(os.environ.get("RUNNEL_CRASHES", "3"))
 FREEZES = int(os.environ.get("RUNNEL_FREEZES", "1"))
@@ -40,13 +41,6 @@ steps:
     run: sleep 0.02; echo third {{n}} >> $RUNNEL_JOB_DIR/ran
 """
 TASKS = 200
-
-
-def kill(pid):
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, TypeError):
-        pass
 
 
 def outputs(runnel, job):
@@ -122,9 +116,9 @@ def test_freeze_the_daemon(runnel):
         job = runnel.up(JOB)
         time.sleep(dice.uniform(0.1, 2))
         daemon = runnel.info()["daemon_pid"]
-        os.kill(daemon, signal.SIGSTOP)
+        kill(daemon, signal.SIGSTOP)
         time.sleep(FREEZE_S)
-        os.kill(daemon, signal.SIGCONT)
+        kill(daemon, signal.SIGCONT)
         lost, failed = check(runnel, job)
         assert not lost
         check_failure(runnel, failed)

@@ -5,8 +5,9 @@ RUNNEL_CRASHES sets the number of kills (4 here at least).
 
 import os
 import random
-import signal
 import time
+
+from conftest import kill
 
 CRASHES = max(4, int(os.environ.get("RUNNEL_CRASHES", "4")))
 
@@ -58,10 +59,7 @@ def test_no_two_live_tasks_have_one_device(runnel):
                 break
             info = runnel.info()
             for victim in victims[left % len(victims)]:
-                try:
-                    os.kill(info[victim], signal.SIGKILL)
-                except (ProcessLookupError, TypeError):
-                    pass
+                kill(info[victim])
             left -= 1
         assert runnel.wait(job, timeout=180)["status"] == "SUCCEEDED"
         assert lines(runnel, job, "broken") == []

@@ -5,6 +5,7 @@ import os
 import signal
 
 import pytest
+from conftest import kill
 
 HANGS_S = 25  # Commands answer within 5 s; a busy machine may take longer, and what hangs takes for ever.
 
@@ -42,7 +43,7 @@ def test_a_pipe_where_a_job_keeps_its_metrics_plan_hangs_nothing(runnel):
     plan = runnel.home / "jobs" / job / "metrics/0.json"
     runnel.until(plan.is_fifo)
     # The next daemon finds the pipe when it asks what the trials report.
-    os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    kill(runnel.info()["daemon_pid"])
     runnel.run("ps", timeout=HANGS_S)
     runnel.run("metrics", job, timeout=HANGS_S)
     assert runnel.wait(job)["status"] == "SUCCEEDED"
@@ -67,7 +68,7 @@ def test_a_runner_that_was_stopped_is_named_and_keeps_nobody_from_being_answered
     job = runnel.up("run: 'echo begun; sleep 2; echo done'\n")
     runnel.until(lambda: runnel.run("logs", job) == "begun\n")
     runner = runnel.info()["runner_pid"]
-    os.kill(runner, signal.SIGSTOP)
+    kill(runner, signal.SIGSTOP)
     try:
         silence = runnel.until(lambda: silent(runnel), timeout=HANGS_S)
         assert f"the runner (process {runner}) has not answered since" in silence["message"]
@@ -82,10 +83,10 @@ def test_a_runner_that_was_stopped_is_named_and_keeps_nobody_from_being_answered
             assert runnel.run("logs", job, timeout=HANGS_S).startswith("begun\n")
             runnel.run("show", job, timeout=HANGS_S)
             if daemon == "the same":
-                os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+                kill(runnel.info()["daemon_pid"])
                 runnel.until(lambda: silent(runnel), timeout=HANGS_S)
     finally:
-        os.kill(runner, signal.SIGCONT)
+        kill(runner, signal.SIGCONT)
     for each in (job, later):
         assert runnel.wait(each)["status"] == "SUCCEEDED"
         events = map(json.loads, runnel.run("events", each, "-o", "json").splitlines())

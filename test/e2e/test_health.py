@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 
+from conftest import kill
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 AFTER = 2  # Seconds of silence.
 TALK = "while true; do echo tick; sleep 0.2; done"
@@ -110,9 +112,9 @@ def test_a_daemon_that_was_stopped_accuses_nobody(runnel):
     job = runnel.up(gang("echo a; sleep 9; echo b", {"hang": {"after": "6s", "action": "kill"}}))
     runnel.until(lambda: runnel.job(job)["status"] == "RUNNING")
     pid = runnel.info()["daemon_pid"]
-    os.kill(pid, signal.SIGSTOP)
+    kill(pid, signal.SIGSTOP)
     time.sleep(7)
-    os.kill(pid, signal.SIGCONT)
+    kill(pid, signal.SIGCONT)
     assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert warnings(runnel, job) == []
 
@@ -121,7 +123,7 @@ def test_a_hung_rank_is_found_by_the_daemon_that_comes_after(runnel):
     script = f"[ $RANK != 1 ] || exec sleep 1000\n{TALK}"
     job = runnel.up(gang(script, {"hang": {"after": "3s", "action": "kill"}}))
     runnel.until(lambda: runnel.job(job)["status"] == "RUNNING")
-    os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    kill(runnel.info()["daemon_pid"])
     assert runnel.wait(job)["status"] == "FAILED"
     warned, = warnings(runnel, job)
     assert (warned["rank"], warned["reason"]) == (1, "RankHung")

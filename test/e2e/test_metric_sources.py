@@ -6,11 +6,11 @@ import json
 import math
 import os
 import pathlib
-import signal
 import struct
 import sys
 
 import pytest
+from conftest import kill
 
 # As Caffe prints it, by a shell script.
 CAFFE = r"""
@@ -165,7 +165,7 @@ def test_a_killed_daemon_reads_on_where_trials_print(runnel):
     job = runnel.up(PRINTED)
     for _ in range(3):
         runnel.until(lambda: runnel.job(job)["status"] in ("RUNNING", "SUCCEEDED"))
-        os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+        kill(runnel.info()["daemon_pid"])
     document = runnel.wait(job, timeout=90)
     assert document["status"] == "SUCCEEDED" and search_of(document)["asked"] == 12
     for task in tasks_of(runnel, job):

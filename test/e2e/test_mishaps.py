@@ -1,10 +1,10 @@
 """What users' commands and badly timed kills do to a home, seen from the outside."""
 
 import fcntl
-import os
 import pathlib
 import shutil
-import signal
+
+from conftest import kill
 
 
 def daemons(runnel):
@@ -63,7 +63,7 @@ def test_a_deleted_jobs_files_go_although_the_daemon_was_killed(runnel):
     shutil.copytree(jobs / deleted, copy)
     runnel.run("delete", deleted)
     runnel.until(lambda: not (jobs / deleted).exists())
-    os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    kill(runnel.info()["daemon_pid"])
     # As if the kill had come before the removal, and in the midst of another.
     shutil.copytree(copy, jobs / deleted)
     shutil.copytree(copy, runnel.home / "trash" / "half")
@@ -78,6 +78,6 @@ def test_a_daemon_that_dies_at_its_start_is_missed_and_another_started(runnel):
         fcntl.flock(lock, fcntl.LOCK_EX)
         asker = runnel.start("ps")
         for pid in runnel.until(lambda: daemons(runnel)):
-            os.kill(pid, signal.SIGKILL)
+            kill(pid)
     _, err = asker.communicate(timeout=10)  # Not the 30 s that a slow one may take.
     assert asker.returncode == 0, err

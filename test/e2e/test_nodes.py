@@ -2,7 +2,8 @@
 
 import os
 import pathlib
-import signal
+
+from conftest import kill
 
 TWO = "nodes: [{name: a, cpus: 1, memory: 1GB}, {name: b, cpus: 1, memory: 1GB}]\n"
 ONE = "nodes: [{name: a, cpus: 1, memory: 1GB}]\n"
@@ -26,7 +27,7 @@ run: |
 """)
     runnel.until(lambda: sorted(lines_of(runnel, "started")) == ["1", "2"])
     (runnel.home / "nodes.yaml").write_text(ONE)
-    os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    kill(runnel.info()["daemon_pid"])
     runnel.until(lambda: runnel.job(job)["counts"].get("RUNNING", 0) == 1)
     next(runnel.home.rglob("started")).with_name("go").touch()
     assert runnel.wait(job)["status"] == "SUCCEEDED"
@@ -45,7 +46,7 @@ run: |
 """)
     runnel.until(lambda: sorted(lines_of(runnel, "started")) == ["1", "2", "3"])
     (runnel.home / "nodes.yaml").write_text(ONE)
-    os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    kill(runnel.info()["daemon_pid"])
     assert runnel.job(job)["counts"]["RUNNING"] == 3
     assert "needs a node with 1 cpu" in runnel.run("explain", job)
     folder = next(runnel.home.rglob("started")).parent

@@ -1,11 +1,11 @@
 """Population-based training with real training: members go on from the checkpoints of better ones, whatever dies."""
 
-import os
 import pathlib
 import re
 import shutil
-import signal
 import time
+
+from conftest import kill
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 BEGUN = re.compile(r"goes on after epoch (\d+) with a learning rate of (\S+)")
@@ -59,6 +59,6 @@ def test_a_population_survives_the_death_of_the_daemon(runnel):
     job = runnel.json("up", "-f", with_slow_epochs(runnel.work))["id"]
     for _ in range(6):
         time.sleep(1.5)
-        os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+        kill(runnel.info()["daemon_pid"])
     assert runnel.wait(job, timeout=180)["status"] == "SUCCEEDED", runnel.run("logs", job)
     check(runnel, job)

@@ -5,6 +5,8 @@ import pathlib
 import signal
 import stat
 
+from conftest import kill
+
 SECRET = "of-this-shell-alone"
 
 
@@ -60,7 +62,7 @@ def test_files_of_a_home_are_its_owners_alone_and_those_of_tasks_are_the_users(r
 def test_a_home_that_others_could_read_is_closed(runnel):
     runnel.run("run", "--", "true")
     pid = runnel.info()["daemon_pid"]
-    os.kill(pid, signal.SIGTERM)
+    kill(pid, signal.SIGTERM)
     runnel.until(lambda: not pathlib.Path(f"/proc/{pid}").exists())
     for path in (runnel.home, runnel.home / "jobs"):
         path.chmod(0o755)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from conftest import BINARY
+from conftest import BINARY, kill
 
 
 def test_hello(runnel):
@@ -213,7 +213,7 @@ def test_watching_goes_on_where_it_was_after_a_kill(runnel):
     job = runnel.up("run: sleep 2\n")
     watch = runnel.start("events", "--watch", "--after", "2", "-o", "json", job)
     time.sleep(0.5)
-    os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+    kill(runnel.info()["daemon_pid"])
     runnel.wait(job)
     time.sleep(0.5)
     watch.send_signal(signal.SIGINT)

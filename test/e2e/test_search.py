@@ -5,11 +5,11 @@ import io
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 
 import pytest
+from conftest import kill
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -92,7 +92,7 @@ def test_a_killed_daemon_loses_no_trial(runnel):
     job = runnel.up(LADDER)
     for _ in range(4):
         runnel.until(lambda: runnel.job(job)["status"] in ("RUNNING", "SUCCEEDED"))
-        os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+        kill(runnel.info()["daemon_pid"])
     document = runnel.wait(job, timeout=90)
     assert document["status"] == "SUCCEEDED"
     assert search_of(document, "ladder")["asked"] == 12

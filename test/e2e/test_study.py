@@ -4,7 +4,6 @@ import csv
 import io
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import threading
@@ -12,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import BINARY
+from conftest import BINARY, kill
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRIALS = int(os.environ.get("RUNNEL_TRIALS", "120"))
@@ -85,7 +84,7 @@ def test_four_askers_that_crash_lose_no_trial_and_tell_none_twice(runnel, python
     # The daemon dies in the middle of it, too.
     for _ in range(3):
         time.sleep(0.5)
-        os.kill(runnel.info()["daemon_pid"], signal.SIGKILL)
+        kill(runnel.info()["daemon_pid"])
     for thread in threads:
         thread.join()
 
