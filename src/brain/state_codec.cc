@@ -449,6 +449,26 @@ Result<void> check_version(json::Reader& reader, const std::string& what) {
   return error.with_field("version").with_hint("use the newer runnel that wrote it");
 }
 
+// The fields of a record beside the version of them all.
+template <typename Record>
+std::string encode_versioned(const Record& record) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object();
+  model::write_fields(out, record);
+  out.field("version", kStateVersion);
+  out.end_object();
+  return text;
+}
+
+template <typename Record>
+Result<Record> decode_versioned(std::string_view text, const std::string& what) {
+  const json::Value document = TRY(json::parse(text, {.bytes_max = kStateBytesMax}));
+  json::Reader reader = TRY(json::Reader::of(document, ""));
+  TRY(check_version(reader, what));
+  return model::read_fields<Record>(reader);
+}
+
 std::string text_of(const Task& task) {
   std::string text;
   json::Writer out(text);
@@ -485,21 +505,10 @@ Result<void> spread(const std::vector<AlikeTasks>& kept, std::int64_t count, Ste
 
 }  // namespace
 
-std::string encode_state(const State& state) {
-  std::string text;
-  json::Writer out(text);
-  out.begin_object();
-  model::write_fields(out, state);
-  out.field("version", kStateVersion);
-  out.end_object();
-  return text;
-}
+std::string encode_state(const State& state) { return encode_versioned(state); }
 
 Result<State> decode_state(std::string_view text) {
-  const json::Value document = TRY(json::parse(text, {.bytes_max = kStateBytesMax}));
-  json::Reader reader = TRY(json::Reader::of(document, ""));
-  TRY(check_version(reader, "snapshot"));
-  State state = TRY(model::read_fields<State>(reader));
+  auto state = TRY(decode_versioned<State>(text, "snapshot"));
   TRY(check_state(state));
   derive(state);
   return state;
@@ -510,20 +519,11 @@ std::string encode_job(Job job) {
   JobRecord record;
   for (Step& step : job.steps) record.kept.push_back(by_past(std::exchange(step.tasks, {})));
   record.job = std::move(job);
-  std::string text;
-  json::Writer out(text);
-  out.begin_object();
-  model::write_fields(out, record);
-  out.field("version", kStateVersion);
-  out.end_object();
-  return text;
+  return encode_versioned(record);
 }
 
 Result<Job> decode_job(std::string_view text) {
-  const json::Value document = TRY(json::parse(text, {.bytes_max = kStateBytesMax}));
-  json::Reader reader = TRY(json::Reader::of(document, ""));
-  TRY(check_version(reader, "record of a job"));
-  JobRecord record = TRY(model::read_fields<JobRecord>(reader));
+  auto record = TRY(decode_versioned<JobRecord>(text, "record of a job"));
   Job& job = record.job;
   const bool whole = job.spec != nullptr && job.steps.size() == job.spec->steps.size() &&
                      job.steps.size() == record.kept.size();
