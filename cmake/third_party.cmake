@@ -21,6 +21,7 @@ find_package(SQLite3 REQUIRED)
 find_package(GTest REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 find_library(RUNNEL_RE2 re2 REQUIRED) # Its pkg-config file adds flags that no precompiled header has.
 
 # Asio and Beast compiled once, so that the files which include them stay cheap.
@@ -50,4 +51,4 @@ runnel_third_party(extract ${RUNNEL_RE2} Boost::headers) # protozero is headers 
 runnel_third_party(spec yaml-cpp)
 runnel_third_party(search Eigen3::Eigen)
 runnel_third_party(store SQLite::SQLite3)
-runnel_third_party(cli CLI11::CLI11 fmt::fmt spdlog::spdlog)
+runnel_third_party(cli CLI11::CLI11 fmt::fmt spdlog::spdlog PkgConfig::utf8proc)

@@ -14,4 +14,8 @@ struct CodePoint {
 // The one at the beginning of a text that is not empty.
 CodePoint first_code_point(std::string_view text);
 
+// How many columns of a terminal it takes: none if it stands on the one before it. What has no
+// width of its own (a control character, a byte that is not valid) takes one.
+std::size_t columns_of(const CodePoint& point);
+
 }  // namespace runnel::cli

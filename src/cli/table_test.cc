@@ -19,6 +19,18 @@ TEST(Table, AlignsWhereverItGoes) {
   EXPECT_EQ(table.text({}), "A      LONG   B\nvalue  Grüße  x\nv\n");
 }
 
+TEST(Table, AlignsEveryScript) {
+  Table table({"NAME", "N"});
+  for (const char* name : {"abcd", "日本", "🚀ab",
+                           "e\xcc\x81"
+                           "bcd",
+                           "✅⌛", "\xff"})
+    table.add({name, "1"});
+  EXPECT_EQ(table.text({}),
+            "NAME  N\nabcd  1\n日本  1\n🚀ab  1\ne\xcc\x81"
+            "bcd  1\n✅⌛  1\n\\xff  1\n");
+}
+
 TEST(Table, IsTabbedForPrograms) {
   Table table({"A", "B"});
   table.add({"a b", "x\ty"});

@@ -1,7 +1,6 @@
 #include "cli/text_width.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.h"
 #include "cli/code_point.h"
@@ -11,53 +10,13 @@ namespace {
 
 constexpr std::string_view kGoesOn = "…";
 
-struct Range {
-  char32_t first;
-  char32_t last;
-};
-
-// East Asian wide characters and pictures.
-constexpr std::array<Range, 12> kWide = {{{0x1100, 0x115F},
-                                          {0x2E80, 0x303E},
-                                          {0x3041, 0xA4CF},
-                                          {0xA960, 0xA97C},
-                                          {0xAC00, 0xD7A3},
-                                          {0xF900, 0xFAFF},
-                                          {0xFE30, 0xFE6F},
-                                          {0xFF00, 0xFF60},
-                                          {0xFFE0, 0xFFE6},
-                                          {0x1F300, 0x1F64F},
-                                          {0x1F680, 0x1FAFF},
-                                          {0x20000, 0x3FFFD}}};
-
-// Accents and the like, which stand on the character before them.
-constexpr std::array<Range, 6> kNarrow = {{{0x0300, 0x036F},
-                                           {0x0483, 0x0489},
-                                           {0x200B, 0x200F},
-                                           {0x20D0, 0x20FF},
-                                           {0xFE00, 0xFE0F},
-                                           {0xE0100, 0xE01EF}}};
-
-template <std::size_t Count>
-bool holds(const std::array<Range, Count>& ranges, char32_t value) {
-  return std::any_of(ranges.begin(), ranges.end(), [value](const Range& range) {
-    return value >= range.first && value <= range.last;
-  });
-}
-
-std::size_t width_of(char32_t value) {
-  if (value < 0x300) return 1;
-  if (holds(kNarrow, value)) return 0;
-  return holds(kWide, value) ? 2 : 1;
-}
-
 // The beginning of the text that fits, in bytes.
 std::size_t fitting(std::string_view text, std::size_t width) {
   std::size_t bytes = 0;
   std::size_t taken = 0;
   while (bytes < text.size()) {
     const CodePoint point = first_code_point(text.substr(bytes));
-    taken += width_of(point.value);
+    taken += columns_of(point);
     if (taken > width) return bytes;
     bytes += point.bytes;
   }
@@ -70,7 +29,7 @@ std::size_t text_width(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
     const CodePoint point = first_code_point(text);
-    width += width_of(point.value);
+    width += columns_of(point);
     text.remove_prefix(point.bytes);
   }
   return width;

@@ -17,6 +17,7 @@ THIRD_PARTY = {
     "boost/": (),
     "openssl/": ("hash", "http"),
     "xxhash.h": ("hash",),
+    "utf8proc.h": ("cli",),
     "Eigen/": ("search",),
     "re2/": ("extract",),
     "protozero/": ("extract",),
