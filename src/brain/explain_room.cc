@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "brain/hosts.h"
+#include "brain/places.h"
 #include "brain/wish.h"
 #include "sched/place.h"
 
@@ -404,6 +405,29 @@ const sched::Host& closest_host(const Wish& wish) {
   return *closest;
 }
 
+// " (1 of 8 H100 free)": of the kinds that `of` has. Empty when it has none.
+std::string free_devices_text(const Resources& of, const Resources& free,
+                              const Resources& capacity) {
+  std::string text;
+  for (const auto& [name, count] : of.accelerators) {
+    if (count == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(device_count(free, name)) + " of " +
+            std::to_string(device_count(capacity, name)) + " " + name;
+  }
+  return text.empty() ? text : " (" + text + " free)";
+}
+
+std::string free_devices_text(const Wish& wish) {
+  Resources free;
+  Resources capacity;
+  for (const auto& [id, host] : wish.index.cluster.hosts()) {
+    if (!sched::could_hold(wish.request, host)) continue;
+    free.add(host.free);
+    capacity.add(host.capacity);
+  }
+  return free_devices_text(wish.request.per_place, free, capacity);
+}
+
 void explain_busy_node(const Wish& wish, Wait& wait) {
   const sched::Host& host = closest_host(wish);
   const Resources share = sched::share_of(wish.request, host);
@@ -411,7 +435,8 @@ void explain_busy_node(const Wish& wish, Wait& wait) {
   const std::vector<Holder> holders = holders_of(wish, host.id);
   wait.reason = "Resources";
   wait.message = need_text(wish.request) + "; " + quoted(host.id.str()) +
-                 " comes closest and lacks " + lack.describe();
+                 " comes closest and lacks " + lack.describe() +
+                 free_devices_text(lack, host.free, host.capacity);
   if (!holders.empty()) wait.message += ": " + holders_text(holders, lack);
   wait.message += room_by_text(wish);
   for (const Holder& holder : holders) block_by(wait, holder.job);
@@ -426,7 +451,7 @@ void explain_busy_gang(const Wish& wish, Wait& wait) {
   const std::vector<Holder> holders = holders_of(wish, std::nullopt);
   wait.reason = "GangIncomplete";
   wait.message = need_text(wish.request) + ", all or none; there is room for " +
-                 std::to_string(places) + " now";
+                 std::to_string(places) + " now" + free_devices_text(wish);
   const std::string held = holders_text(holders, wish.request.per_place);
   if (!held.empty()) wait.message += ": " + held;
   wait.message += room_by_text(wish);
@@ -445,6 +470,66 @@ std::optional<NodeId> node_set_apart(const Wish& wish) {
   return std::nullopt;
 }
 
+// ---- nobody knows which devices are free
+// ------------------------------------------------------------
+
+// What a node would have free if no strangers were on it.
+sched::Host host_without_strangers(const Wish& wish, const sched::Host& host) {
+  Resources used;
+  for (const auto& [id, lane] : wish.state.lanes) {
+    for (const model::Place& place : lane.places) {
+      if (place.node == host.id) used.add(held_by(wish.state, lane, place));
+    }
+  }
+  sched::Host out = host;
+  out.free.accelerators = host.capacity.beyond(used).accelerators;
+  return out;
+}
+
+// The jobs whose tasks are strangers there, each once.
+std::vector<JobId> jobs_of(const std::vector<model::RankRef>& strangers) {
+  std::vector<JobId> jobs;
+  for (const model::RankRef& rank : strangers) {
+    const JobId& job = rank.attempt.task.job;
+    if (std::find(jobs.begin(), jobs.end(), job) == jobs.end()) jobs.push_back(job);
+  }
+  return jobs;
+}
+
+std::string jobs_text(const std::vector<JobId>& jobs) {
+  std::string text;
+  for (std::size_t index = 0; index < jobs.size() && index < kHoldersShown; ++index) {
+    text += (index == 0 ? "" : ", ") + jobs[index].str();
+  }
+  if (jobs.size() > kHoldersShown) {
+    text += " and " +
+            counted(std::ssize(jobs) - static_cast<std::ptrdiff_t>(kHoldersShown), "more job");
+  }
+  return text;
+}
+
+// Whether it is only that processes which nobody wants any more may have the devices.
+bool explain_strangers(const Wish& wish, Wait& wait) {
+  sched::Cluster without;
+  std::string nodes;
+  std::vector<model::RankRef> strangers;
+  for (const auto& [id, host] : wish.index.cluster.hosts()) {
+    const std::vector<model::RankRef>& here = wish.state.nodes.at(id).strangers;
+    without.join(here.empty() ? host : host_without_strangers(wish, host));
+    if (here.empty() || !sched::could_hold(wish.request, host)) continue;
+    nodes += (nodes.empty() ? "" : " and ") + quoted(id.str());
+    strangers.insert(strangers.end(), here.begin(), here.end());
+  }
+  if (nodes.empty() || !sched::place(wish.request, without)) return false;
+  const std::vector<JobId> jobs = jobs_of(strangers);
+  wait.reason = "Resources";
+  wait.message = need_text(wish.request) + "; " + nodes + " grants no devices" +
+                 free_devices_text(wish) + " until processes of " + jobs_text(jobs) +
+                 ", which may have any of them since the node was lost, have ended";
+  for (const JobId& job : jobs) block_by(wait, job);
+  return true;
+}
+
 void explain_busy(const Wish& wish, Wait& wait) {
   if (sched::place(wish.request, wish.index.cluster)) {
     wait.reason = "Resources";
@@ -455,6 +540,8 @@ void explain_busy(const Wish& wish, Wait& wait) {
     wait.message = need_text(wish.request) + "; " + quoted(node->str()) +
                    " has room, and is kept for tasks that ran when its runner was killed, until it "
                    "is known which of them does that";
+  } else if (explain_strangers(wish, wait)) {
+    return;
   } else if (wish.request.places > 1) {
     explain_busy_gang(wish, wait);
   } else {

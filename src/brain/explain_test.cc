@@ -371,6 +371,46 @@ TEST(Explain, AGangForWhichNoNodeIsFree) {
   EXPECT_EQ(wait.blockers, (std::vector<JobId>{holder}));
 }
 
+TEST(Explain, DevicesThatOthersHold) {
+  Desk desk;
+  join(desk, "gpu", 16, {{"H100", 8}});
+  const JobId holder = desk.submit({wants(1, {{"H100", 6}})});
+  const JobId other = desk.submit({wants(1, {{"H100", 1}})});
+  const JobId job = desk.submit({wants(1, {{"H100", 2}})});
+  expect(wait_of(desk, job), "Resources",
+         "needs a node with 1 cpu, 2 H100; 'gpu' comes closest and lacks 1 H100 (1 of 8 H100 "
+         "free): job1 holds 6 H100, job2 holds 1 H100; when that ends is not known, since "
+         "max_duration is not set",
+         "ask for 1 H100 and it starts now", {holder, other});
+  model::StepSpec gang = wants(1, {{"H100", 2}});
+  gang.num_nodes = 2;
+  join(desk, "more", 16, {{"H100", 2}});
+  const std::string told = wait_of(desk, desk.submit({gang})).message;
+  EXPECT_NE(told.find("now (1 of 10 H100 free): job1 holds 1 cpu, 6 H100"), std::string::npos)
+      << told;
+}
+
+TEST(Explain, DevicesThatALostAttemptMayStillHave) {
+  Desk desk;
+  desk.devices = 2;
+  desk.join("gpu", 8);
+  const JobId lost = desk.submit({wants(1, {{"H100", 1}})});
+  desk.running("gpu", Desk::ref(lost, 0, 0));
+  desk.lose("gpu");
+  desk.request(lost, Verb::kCancel);
+  model::RankReport stranger;
+  stranger.attempt = Desk::ref(lost, 0, 0);
+  stranger.started_at = desk.now;
+  desk.rejoin("gpu", "1", {stranger});
+  const JobId job = desk.submit({wants(1, {{"H100", 1}})});
+  expect(wait_of(desk, job), "Resources",
+         "needs a node with 1 cpu, 1 H100; 'gpu' grants no devices (0 of 2 H100 free) until "
+         "processes of job1, which may have any of them since the node was lost, have ended",
+         "", {lost});
+  desk.ended("gpu", Desk::ref(lost, 0, 0));
+  EXPECT_EQ(desk.job_status(job), Status::kRunning) << "it was only that";
+}
+
 // ---- nothing to explain
 // ----------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/devices_text.h"
 #include "cli/failure.h"
 #include "cli/job_state.h"
 #include "cli/moment_text.h"
@@ -79,15 +80,26 @@ std::string bytes_of(const json::Value& task, std::string_view key) {
 
 // The names are those that `logs` takes.
 std::string tasks_table(const std::string& job, const json::Value& answer) {
-  Table table({"NAME", "STATE", "NODE", "CPU", "RAM", "GPU", "GPU RAM"});
-  for (const json::Value& task : list_at(answer, "tasks")) {
+  const json::Value::List& tasks = list_at(answer, "tasks");
+  const bool devices = any_has_devices(tasks);
+  std::vector<std::string> header = {"NAME", "STATE", "NODE", "CPU", "RAM", "GPU", "GPU RAM"};
+  if (devices) header.push_back("DEVICES");
+  Table table(header);
+  for (const json::Value& task : tasks) {
     std::string nodes;
     for (const json::Value& node : list_at(task, "nodes")) {
       nodes += (nodes.empty() ? "" : ",") + printable(node.as_text());
     }
-    table.add({job + "/" + text_of(task, "step") + "/" + std::to_string(number_of(task, "task")),
-               text_of(task, "status"), nodes.empty() ? "-" : nodes, percent_of(task, "cpus"),
-               bytes_of(task, "memory"), percent_of(task, "gpu"), bytes_of(task, "gpu_memory")});
+    std::vector<std::string> row = {
+        job + "/" + text_of(task, "step") + "/" + std::to_string(number_of(task, "task")),
+        text_of(task, "status"),
+        nodes.empty() ? "-" : nodes,
+        percent_of(task, "cpus"),
+        bytes_of(task, "memory"),
+        percent_of(task, "gpu"),
+        bytes_of(task, "gpu_memory")};
+    if (devices) row.push_back(placed_devices_text(task));
+    table.add(std::move(row));
   }
   return table_text(table);
 }

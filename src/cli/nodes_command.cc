@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "cli/commands.h"
 #include "cli/cost_text.h"
+#include "cli/devices_text.h"
 #include "cli/moment_text.h"
 #include "cli/print.h"
 #include "cli/session.h"
@@ -40,6 +41,19 @@ std::string memory_of(const json::Value& node) {
   return all == nullptr ? "-" : human(Bytes::count(number_of(*all, "memory")));
 }
 
+// "6/8 H100, 2/2 L4": free of all.
+std::string free_devices_of(const json::Value& node) {
+  const json::Value* devices = node.find("devices");
+  const json::Value* all = node.find("capacity");
+  if (devices == nullptr || all == nullptr) return "-";
+  std::string text;
+  for (const auto& [kind, free] : devices->find("free")->as_object()) {
+    text += (text.empty() ? "" : ", ") + free.dump() + "/" +
+            std::to_string(number_of(*all->find("accelerators"), kind)) + " " + kind;
+  }
+  return text;
+}
+
 std::string price_of(const json::Value& node) {
   const bool is_spot = flag(node, "spot");
   const json::Value* price = node.find("price");
@@ -55,12 +69,15 @@ std::string nodes_table(const json::Value& answer) {
     return node.find("price") != nullptr || node.find("spot_price") != nullptr;
   });
   std::vector<std::string> header = {"NODE", "POOL", "STATE", "CPUS USED", "MEMORY", "LANES"};
+  const bool devices = any_has_devices(nodes);
+  if (devices) header.push_back("DEVICES FREE");
   if (priced) header.insert(header.end(), {"PRICE", "AS"});
   Table table(header);
   for (const json::Value& node : nodes) {
     std::vector<std::string> row = {text_of(node, "id"), text_of(node, "pool"),
                                     state_of(node),      cpus_of(node),
                                     memory_of(node),     std::to_string(number_of(node, "lanes"))};
+    if (devices) row.push_back(free_devices_of(node));
     if (priced) row.insert(row.end(), {price_of(node), text_of(node, "instance", "-")});
     table.add(std::move(row));
   }
@@ -75,6 +92,36 @@ std::string names_of(const json::Value& answer) {
   return text;
 }
 
+// "1m80wqfeewtr/train/3", as `logs` takes it.
+std::string holder_of(const json::Value& held) {
+  const std::string step = text_of(held, "job") + "/" + text_of(held, "step");
+  return held.find("task") == nullptr ? step : step + "/" + std::to_string(number_of(held, "task"));
+}
+
+// Who holds which devices; empty when nobody holds any.
+std::string holders_table(const json::Value& answer) {
+  Table table({"NODE", "DEVICES", "HELD BY"});
+  bool any = false;
+  for (const json::Value& node : list_at(answer, "nodes")) {
+    const json::Value* devices = node.find("devices");
+    if (devices == nullptr) continue;
+    for (const json::Value& held : list_at(*devices, "held")) {
+      table.add({text_of(node, "id"), devices_text(*held.find("devices")), holder_of(held)});
+      any = true;
+    }
+    for (const json::Value& stranger : list_at(*devices, "strangers")) {
+      table.add({text_of(node, "id"), "any", "what is left of " + holder_of(stranger)});
+      any = true;
+    }
+  }
+  return any ? "\n" + table_text(table) : "";
+}
+
+std::string nodes_text(const json::Value& answer, Output output) {
+  if (output == Output::kName) return names_of(answer);
+  return nodes_table(answer) + (output == Output::kWide ? holders_table(answer) : "");
+}
+
 }  // namespace
 
 int list_nodes(const Arguments& arguments, const Home& home) {
@@ -86,7 +133,7 @@ int list_nodes(const Arguments& arguments, const Home& home) {
   if (is_document(arguments.output)) {
     put(document(*answer, arguments.output));
   } else {
-    put(arguments.output == Output::kName ? names_of(*answer) : nodes_table(*answer));
+    put(nodes_text(*answer, arguments.output));
   }
   return 0;
 }

@@ -3,6 +3,7 @@
 #include "cli/best_text.h"
 #include "cli/commands.h"
 #include "cli/cost_text.h"
+#include "cli/devices_text.h"
 #include "cli/failure.h"
 #include "cli/job_state.h"
 #include "cli/moment_text.h"
@@ -89,15 +90,21 @@ std::string job_text(Session& session, const json::Value& job) {
 }
 
 std::string tasks_text(const json::Value& page) {
-  Table table({"STEP", "TASK", "STATUS", "ATTEMPTS", "EXIT", "REASON"});
-  const json::Value* tasks = page.find("tasks");
-  if (tasks != nullptr && tasks->is_list()) {
-    for (const json::Value& task : tasks->as_list()) {
-      const json::Value* code = task.find("exit_code");
-      table.add({text_of(task, "step"), std::to_string(number_of(task, "index")),
-                 text_of(task, "status"), std::to_string(number_of(task, "attempts")),
-                 code == nullptr ? "-" : code->dump(), text_of(task, "reason", "-")});
-    }
+  const json::Value::List& tasks = list_at(page, "tasks");
+  const bool devices = any_has_devices(tasks);
+  std::vector<std::string> header = {"STEP", "TASK", "STATUS", "ATTEMPTS", "EXIT", "REASON"};
+  if (devices) header.push_back("DEVICES");
+  Table table(header);
+  for (const json::Value& task : tasks) {
+    const json::Value* code = task.find("exit_code");
+    std::vector<std::string> row = {text_of(task, "step"),
+                                    std::to_string(number_of(task, "index")),
+                                    text_of(task, "status"),
+                                    std::to_string(number_of(task, "attempts")),
+                                    code == nullptr ? "-" : code->dump(),
+                                    text_of(task, "reason", "-")};
+    if (devices) row.push_back(placed_devices_text(task));
+    table.add(std::move(row));
   }
   return table_text(table);
 }

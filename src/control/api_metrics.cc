@@ -2,6 +2,7 @@
 
 #include "brain/places.h"
 #include "control/api.h"
+#include "control/device_document.h"
 #include "control/find_step.h"
 #include "control/task_walk.h"
 #include "json/value.h"
@@ -64,6 +65,7 @@ void write_usage(json::Writer& out, const brain::Lane& lane, const std::string& 
                  TaskIndex task, const brain::LiveAttempt& live, const model::TaskUsage* use) {
   out.begin_object().field("attempt", live.number.value());
   out.key("cpus").raw(use == nullptr ? "null" : cores(use->milli_cpus));
+  write_devices(out, lane.places);
   const bool has_gpus = use != nullptr && use->milli_gpus && use->gpu_memory;
   out.key("gpu").raw(has_gpus ? cores(*use->milli_gpus) : "null");
   out.key("gpu_memory").raw(has_gpus ? std::to_string(use->gpu_memory->count()) : "null");

@@ -4,6 +4,7 @@
 #include "brain/places.h"
 #include "control/api.h"
 #include "control/api_schema.h"
+#include "control/device_document.h"
 #include "json/value.h"
 
 namespace runnel::control {
@@ -52,11 +53,12 @@ void add_prices(Value& out, const model::NodeInfo& node) {
   }
 }
 
-Value node_document(const brain::Node& node, const Use& use) {
+Value node_document(const brain::State& state, const brain::Node& node, const Use& use) {
   Value out = Value::object();
   add_prices(out, node.info);
   out.set("address", Value::text(node.info.address));
   out.set("capacity", resources_document(node.info.capacity));
+  if (!node.info.capacity.accelerators.empty()) out.set("devices", node_devices(state, node));
   out.set("id", Value::text(node.info.id.str()));
   out.set("incarnation", Value::text(node.incarnation.str()));
   out.set("lanes", Value::integer(use.lanes));
@@ -73,7 +75,7 @@ Value nodes_document(const LogWriter& writer) {
   Value::List nodes;
   for (const auto& [id, node] : writer.state().nodes) {
     auto use = uses.find(id);
-    nodes.push_back(node_document(node, use != uses.end() ? use->second : Use()));
+    nodes.push_back(node_document(writer.state(), node, use != uses.end() ? use->second : Use()));
   }
   Value out = Value::object();
   out.set("nodes", Value::list(std::move(nodes)));

@@ -31,11 +31,11 @@ Result<TaskRequest> read_task_request(const http::Request& request) {
   return wanted;
 }
 
-Result<std::string> page_of(const brain::Job& job, const TaskRequest& wanted) {
+Result<std::string> page_of(const brain::Job& job, const Lanes& lanes, const TaskRequest& wanted) {
   TaskFilter filter;
   filter.status = wanted.status;
   if (!wanted.step.empty()) filter.step = TRY(find_step(*job.spec, wanted.step));
-  return task_page(job, filter, wanted.from, wanted.limit);
+  return task_page(job, lanes, filter, wanted.from, wanted.limit);
 }
 
 Result<TaskPlace> place_of(const brain::Job& job, const std::string& step,
@@ -62,11 +62,13 @@ struct TaskNow {
   EventSeq last;
 };
 
-Result<TaskNow> task_now(const brain::Job& job, EventSeq version, const std::string& step,
-                         const std::string& index) {
+Result<TaskNow> task_now(const brain::Job& job, const Lanes& lanes, EventSeq version,
+                         const std::string& step, const std::string& index) {
   const TaskPlace place = TRY(place_of(job, step, index));
-  return TaskNow{
-      task_document(job, place), {job.id, place.step, place.index}, job.first_event, version};
+  return TaskNow{task_document(job, lanes, place),
+                 {job.id, place.step, place.index},
+                 job.first_event,
+                 version};
 }
 
 // Parsing a batch costs a hundred times what looking for these words does.
@@ -111,7 +113,9 @@ Async<http::Reply> Api::list_tasks(http::Request request) {
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
   Result<std::string> page = co_await controller_.about<std::string>(
-      job, [&wanted](const brain::Job& known, EventSeq) { return page_of(known, wanted); });
+      job, [this, &wanted](const brain::Job& known, EventSeq) {
+        return page_of(known, controller_.state().lanes, wanted);
+      });
   co_return http::Response::json_text(CO_TRY(std::move(page)));
 }
 
@@ -137,9 +141,9 @@ Async<http::Reply> Api::get_task(http::Request request) {
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
   Result<TaskNow> now = co_await controller_.about<TaskNow>(
-      job, [step = request.param("step"), index = request.param("index")](const brain::Job& known,
-                                                                          EventSeq version) {
-        return task_now(known, version, step, index);
+      job, [this, step = request.param("step"), index = request.param("index")](
+               const brain::Job& known, EventSeq version) {
+        return task_now(known, controller_.state().lanes, version, step, index);
       });
   const TaskNow task = CO_TRY(std::move(now));
   Result<std::string> history = co_await history_of(task.task, task.first, task.last);

@@ -415,6 +415,27 @@ TEST_F(ApiTest, ShowsNodesAndWhatIsUsed) {
   EXPECT_EQ(node.find("used")->find("milli_cpus")->as_int(), 3000);
 }
 
+TEST_F(ApiTest, TellsWhoHasWhichDevices) {
+  node_->devices = 4;
+  ASSERT_TRUE(home_.wait(node_->join(4)).ok());
+  model::StepSpec two = step("a", 3);
+  two.resources.accelerators["H100"] = 2;
+  const std::string root = "/api/v1/jobs/" + submit({two});
+  const json::Value nodes = get_json("/api/v1/nodes");
+  const json::Value& devices = *nodes.find("nodes")->as_list().front().find("devices");
+  EXPECT_EQ(devices.find("free")->dump(), R"({"H100":0})");
+  EXPECT_EQ(devices.find("held")->as_list().size(), 2U);
+  const json::Value usage = get_json(root + "/usage");
+  EXPECT_EQ(usage.find("tasks")->as_list()[1].find("devices")->dump(), R"({"n1":{"H100":[2,3]}})");
+  const json::Value task = get_json(root + "/tasks/a/1");
+  const std::string route = "/api/v1/jobs/{id}";
+  EXPECT_EQ(task.find("task")->find("devices")->dump(), R"({"n1":{"H100":[2,3]}})");
+  EXPECT_EQ(fault(nodes, "/api/v1/nodes"), "");
+  EXPECT_EQ(fault(usage, route + "/usage"), "");
+  EXPECT_EQ(fault(task, route + "/tasks/{step}/{index}"), "");
+  EXPECT_EQ(fault(get_json(root + "/tasks"), route + "/tasks"), "");
+}
+
 TEST_F(ApiTest, TellsOfItselfAndStops) {
   const json::Value home = get_json("/api/v1/home");
   EXPECT_EQ(home.find("home")->as_text(), "/home/x/.runnel");

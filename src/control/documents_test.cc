@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "brain/testing/desk.h"
+#include "control/device_document.h"
 #include "control/exit_code.h"
 #include "control/job_document.h"
 #include "control/task_history.h"
@@ -203,7 +204,7 @@ TEST_F(DocumentsTest, PageTasksToTheirEnd) {
   std::vector<std::string> seen;
   TaskPlace from;
   for (int page = 0; page < 10; ++page) {
-    const json::Value doc = parse(task_page(job(id), {}, from, 7));
+    const json::Value doc = parse(task_page(job(id), desk_.brain.state().lanes, {}, from, 7));
     for (const json::Value& task : doc.find("tasks")->as_list()) {
       seen.push_back(task.find("step")->as_text() + std::to_string(task.find("index")->as_int()));
     }
@@ -235,11 +236,48 @@ TEST_F(DocumentsTest, TellATaskWithItsParameters) {
   width.name = "alpha";
   sweep.params = {rate, width};
   const JobId id = desk_.submit({sweep});
-  const json::Value doc = parse(task_document(job(id), {StepIndex(0), TaskIndex(3)}));
+  const json::Value doc =
+      parse(task_document(job(id), desk_.brain.state().lanes, {StepIndex(0), TaskIndex(3)}));
   EXPECT_EQ(doc.find("params")->find("rate")->as_text(), "2");
   EXPECT_EQ(doc.find("params")->find("alpha")->as_text(), "2");
   EXPECT_EQ(doc.find("status")->as_text(), "QUEUED");
   EXPECT_EQ(doc.find("attempts")->as_int(), 0);
+}
+
+TEST_F(DocumentsTest, TellTheDevicesOfATask) {
+  desk_.devices = 4;
+  desk_.colocate = true;
+  desk_.join("gpu", 8);
+  model::StepSpec spec = step("a", 2);
+  spec.resources.accelerators["H100"] = 1;
+  spec.num_nodes = 2;
+  spec.parallel = 1;
+  const JobId id = desk_.submit({spec});
+  TaskHistory history({id, StepIndex(0), TaskIndex(0)});
+  for (const model::Event& event : desk_.history) history.add(event, desk_.now);
+  const json::Value attempt = parse(history.document()).find("attempts")->as_list().at(0);
+  EXPECT_EQ(attempt.find("devices")->dump(), R"({"gpu":{"H100":[0,1]}})");
+  const brain::State& state = desk_.brain.state();
+  const json::Value doc = parse(task_page(job(id), state.lanes, {}, {}, 7));
+  const auto& tasks = doc.find("tasks")->as_list();
+  EXPECT_EQ(tasks[0].find("devices")->dump(), R"({"gpu":{"H100":[0,1]}})");
+  EXPECT_EQ(tasks[1].find("devices"), nullptr) << "it waits";
+  EXPECT_EQ(node_devices(state, state.nodes.at(NodeId("gpu"))).dump(),
+            R"({"free":{"H100":2},"held":[{"devices":{"H100":[0,1]},"job":"job1","lane":1,)"
+            R"("step":"a","task":0}]})");
+}
+
+TEST_F(DocumentsTest, TellThatNoDevicesAreFreeBesideStrangers) {
+  desk_.devices = 2;
+  desk_.join("gpu", 8);
+  model::RankReport stranger;
+  stranger.attempt = Desk::ref(JobId("gone"), 1, 3);
+  stranger.started_at = desk_.now;
+  desk_.rejoin("gpu", "1", {stranger});
+  const brain::State& state = desk_.brain.state();
+  EXPECT_EQ(node_devices(state, state.nodes.at(NodeId("gpu"))).dump(),
+            R"({"free":{"H100":0},"held":[],"strangers":[{"attempt":1,"job":"gone","rank":0,)"
+            R"("step":"1","task":3}]})");
 }
 
 TEST_F(DocumentsTest, TellEveryAttemptOfARetriedTask) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "control/device_document.h"
 #include "control/exit_code.h"
 #include "control/job_document.h"
 #include "json/writer.h"
@@ -29,9 +30,9 @@ void write_params(json::Writer& out, std::vector<std::pair<std::string, std::str
   out.end_object();
 }
 
-void write_nodes(json::Writer& out, const std::vector<std::string>& nodes) {
+void write_nodes(json::Writer& out, const std::vector<model::Place>& places) {
   out.key("nodes").begin_list();
-  for (const std::string& node : nodes) out.text(node);
+  for (const model::Place& place : places) out.text(place.node.str());
   out.end_list();
 }
 
@@ -89,7 +90,7 @@ void TaskHistory::begin(const model::LaneExtended& event, const model::LaneTask&
   attempt.number = bound.attempt;
   attempt.lane = event.lane;
   attempt.bound_at = at;
-  attempt.nodes = lanes_[event.lane];
+  attempt.places = lanes_[event.lane];
   attempt.params = bound.params;
   attempts_.push_back(std::move(attempt));
   if (attempts_.size() <= kAttemptsShownMax) return;
@@ -100,9 +101,7 @@ void TaskHistory::begin(const model::LaneExtended& event, const model::LaneTask&
 void TaskHistory::add(const model::Event& event, Time at) {
   if (const auto* opened = std::get_if<model::LaneOpened>(&event)) {
     if (opened->job != task_.job || opened->step != task_.step) return;
-    for (const model::Place& place : opened->places) {
-      lanes_[opened->lane].push_back(place.node.str());
-    }
+    lanes_[opened->lane] = opened->places;
   } else if (const auto* closed = std::get_if<model::LaneClosed>(&event)) {
     lanes_.erase(closed->lane);
   } else if (const auto* extended = std::get_if<model::LaneExtended>(&event)) {
@@ -131,6 +130,7 @@ std::string TaskHistory::document() const {
     out.begin_object();
     out.field("attempt", attempt.number.value());
     out.field("bound_at", rfc3339(attempt.bound_at));
+    write_devices(out, attempt.places);
     if (end) write_time(out, "ended_at", end->ended_at);
     if (end) out.field("exit_code", exit_code_of(end->to, first_failing_code(*end)));
     write_exits(out, end ? end->exits : attempt.exits);
@@ -139,7 +139,7 @@ std::string TaskHistory::document() const {
     if (end) out.field("highest_code", highest_code(*end));
     out.field("lane", attempt.lane.value());
     if (end && !end->message.empty()) out.field("message", end->message);
-    write_nodes(out, attempt.nodes);
+    write_nodes(out, attempt.places);
     write_params(out, attempt.params);
     if (end && !end->reason.empty()) out.field("reason", end->reason);
     write_time(out, "started_at", end ? end->started_at : attempt.started_at);

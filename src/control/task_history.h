@@ -35,7 +35,7 @@ class TaskHistory {
     LaneId lane;
     Time bound_at;
     Time started_at;
-    std::vector<std::string> nodes;
+    std::vector<model::Place> places;
     std::vector<std::pair<std::string, std::string>> params;
     std::optional<model::Status> stopping;
     std::vector<model::RankExit> exits;       // Ranks that ended before the others.
@@ -48,7 +48,7 @@ class TaskHistory {
   Attempt* find(const model::AttemptRef& attempt);
 
   model::TaskRef task_;
-  std::map<LaneId, std::vector<std::string>> lanes_;  // Nodes of the step's open lanes.
+  std::map<LaneId, std::vector<model::Place>> lanes_;  // Of the step, those that are open.
   std::vector<Attempt> attempts_;
   std::int64_t dropped_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <map>
 
+#include "control/device_document.h"
 #include "control/exit_code.h"
 #include "control/job_document.h"
 #include "json/writer.h"
@@ -76,12 +77,14 @@ brain::Task task_at(const brain::Step& step, TaskIndex index) {
   return kept != step.tasks.end() ? kept->second : plain_task(brain::status_of(step, index));
 }
 
-void write_task(json::Writer& out, const brain::Job& job, const TaskPlace& place) {
+void write_task(json::Writer& out, const brain::Job& job, const Lanes& lanes,
+                const TaskPlace& place) {
   const brain::Task task = task_at(step_at(job, place.step), place.index);
   CHECK(place.index.value() < spec_at(job, place.step).task_count, "no such task in its step");
   const bool attempted = task.attempts.value() > 0;
   out.begin_object();
   out.field("attempts", task.attempts.value());
+  if (task.live) write_devices(out, lanes.at(task.live->lane).places);
   if (model::is_end(task.status) && attempted) {
     out.field("exit_code", exit_code_of(task.status, task.exit_code));
   }
@@ -188,8 +191,8 @@ TaskWalk::KeptTask TaskWalk::next_kept(const brain::Step& step, Status status) {
   return task;
 }
 
-std::string task_page(const brain::Job& job, const TaskFilter& filter, const TaskPlace& from,
-                      std::int64_t limit) {
+std::string task_page(const brain::Job& job, const Lanes& lanes, const TaskFilter& filter,
+                      const TaskPlace& from, std::int64_t limit) {
   CHECK(limit > 0, "a page has room for at least one entry");
   TaskWalk walk(job, filter, from);
   std::string items;
@@ -199,7 +202,7 @@ std::string task_page(const brain::Job& job, const TaskFilter& filter, const Tas
   for (; count < limit; ++count) {
     const std::optional<TaskPlace> place = walk.next();
     if (!place) break;
-    write_task(list, job, *place);
+    write_task(list, job, lanes, *place);
   }
   list.end_list();
   std::string text;
@@ -210,10 +213,10 @@ std::string task_page(const brain::Job& job, const TaskFilter& filter, const Tas
   return text;
 }
 
-std::string task_document(const brain::Job& job, const TaskPlace& place) {
+std::string task_document(const brain::Job& job, const Lanes& lanes, const TaskPlace& place) {
   std::string text;
   json::Writer out(text);
-  write_task(out, job, place);
+  write_task(out, job, lanes, place);
   return text;
 }
 

@@ -59,11 +59,14 @@ class TaskWalk {
   bool paused_ = false;
 };
 
+// Where live tasks find what they hold: those that are open.
+using Lanes = std::map<LaneId, brain::Lane>;
+
 // One page: {"next_page_token"?, "tasks": [...]}.
-std::string task_page(const brain::Job& job, const TaskFilter& filter, const TaskPlace& from,
-                      std::int64_t limit);
+std::string task_page(const brain::Job& job, const Lanes& lanes, const TaskFilter& filter,
+                      const TaskPlace& from, std::int64_t limit);
 
 // The document of one task as the state knows it.
-std::string task_document(const brain::Job& job, const TaskPlace& place);
+std::string task_document(const brain::Job& job, const Lanes& lanes, const TaskPlace& place);
 
 }  // namespace runnel::control

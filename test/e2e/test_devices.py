@@ -68,6 +68,21 @@ def test_no_two_live_tasks_have_one_device(runnel):
     assert shown == set("01234567"), "all eight were used"
 
 
+def check_shown(runnel, job):
+    nodes = runnel.run("nodes", "-o", "wide")
+    assert "DEVICES FREE" in nodes and "  4/8 H100" in nodes, nodes
+    assert f"H100:0,1  {job}/some/0\n" in nodes and f"H100:2,3  {job}/some/1\n" in nodes, nodes
+    assert "HELD BY" not in runnel.run("nodes")
+    assert runnel.run("ps", job).splitlines()[1].endswith("  H100:0,1")
+    assert runnel.run("show", job, "--tasks").splitlines()[2].endswith("  H100:2,3")
+    one = runnel.json("show", job, "--step", "some", "--task", "1")
+    assert one["task"]["devices"] == one["attempts"][0]["devices"] == {"gpu": {"H100": [2, 3]}}
+    waiting = runnel.up('{resources: {cpus: 1, accelerators: "H100:5"}, run: "true"}')
+    told = runnel.run("explain", waiting)
+    assert f"lacks 1 H100 (4 of 8 H100 free): {job} holds 4 H100" in told, told
+    runnel.run("cancel", waiting)
+
+
 def test_what_was_granted_is_seen(runnel):
     runnel.home.mkdir()
     (runnel.home / "nodes.yaml").write_text(EIGHT)
@@ -91,6 +106,7 @@ steps:
 """)
     runnel.until(lambda: len(lines(runnel, job, "some")) == 2)
     assert sorted(lines(runnel, job, "some")) == ["H100:0,1 0,1 2", "H100:2,3 2,3 2"]
+    check_shown(runnel, job)
     (runnel.home / "jobs" / job / "shared/go").touch()
     assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert lines(runnel, job, "own") == ["H100:0 7"], "the user's word wins, but over our own names"

@@ -75,6 +75,7 @@ Async<void> PaperNode::join_as(UpSequence up, std::int64_t cpus,
   join.node.capacity.milli_cpus = cpus * 1000;
   join.node.capacity.memory = Bytes::gibi(64);
   join.node.colocate = colocate;
+  if (devices > 0) join.node.capacity.accelerators["H100"] = devices;
   join.incarnation = Incarnation(life);
   join.ranks = std::move(inventory);
   return controller_.on_join(std::move(join), up);

@@ -71,6 +71,7 @@ class PaperNode final : public NodeLink {
   Epoch epoch;
   std::function<int(const model::AttemptRef&)> code_of;
   bool colocate = false;
+  std::int64_t devices = 0;
   std::string life = "1";
 
  private:
