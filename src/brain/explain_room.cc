@@ -372,7 +372,7 @@ std::string room_by_text(const Wish& wish) {
   return "; there is room by " + rfc3339(*by) + " at the latest (in " + human(*by - wish.now) + ")";
 }
 
-// The job that, halted alone, makes room; the youngest of those that would do.
+// The other job that, halted alone, makes room; the youngest of those that would do.
 std::optional<JobId> job_in_the_way(const Wish& wish, const std::vector<Holder>& holders) {
   std::optional<JobId> found;
   std::int64_t order = -1;
@@ -380,7 +380,8 @@ std::optional<JobId> job_in_the_way(const Wish& wish, const std::vector<Holder>&
     sched::Cluster without = wish.index.cluster;
     for (const auto& [node, amount] : holder.amounts) without.give_back(node, amount);
     const Job& job = wish.state.jobs.at(holder.job);
-    if (!sched::place(wish.request, without) || job.order <= order) continue;
+    if (holder.job == wish.key.job || job.order <= order) continue;
+    if (!sched::place(wish.request, without)) continue;
     found = holder.job;
     order = job.order;
   }

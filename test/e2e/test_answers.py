@@ -316,3 +316,20 @@ def test_a_validated_file_says_nothing_of_the_shell(runnel):
     assert "environment" not in runnel.json("validate", "-f", runnel.file("run: 'true'"))
     runnel.run("run", "nofile.yaml", code=2)
     assert "--file" not in runnel.err and "job file: open nofile.yaml" in runnel.err
+
+
+TWO_GOALS = """
+steps:
+  tune:
+    params: {x: {uniform: [0, 1]}, y: {uniform: [0, 1]}}
+    search: {objectives: {error: min, accuracy: max}, max_trials: 5}
+    run: echo error=1 accuracy=2
+"""
+
+
+def test_a_plan_says_what_a_search_looks_for(runnel):
+    told = runnel.run("plan", "-f", runnel.file(TWO_GOALS))
+    assert "  tune: minimize error; maximize accuracy; 2 parameters; up to 5 trials\n" in told
+    one = TWO_GOALS.replace("objectives: {error: min, accuracy: max}, max_trials: 5", "metric: error, mode: min, max_trials: 1")
+    told = runnel.run("plan", "-f", runnel.file(one.replace(", y: {uniform: [0, 1]}", "")))
+    assert "  tune: minimize error; 1 parameter; up to 1 trial\n" in told
