@@ -78,6 +78,21 @@ class OutsideTest : public ::testing::Test {
   JobId job_;
 };
 
+TEST_F(OutsideTest, TakesNoPlaceSoOnlySpotNodesAreEnough) {
+  model::NodeJoin join;
+  join.node.id = NodeId("spot");
+  join.node.capacity.milli_cpus = 2'000;
+  join.node.capacity.memory = Bytes::gibi(8);
+  join.node.spot = true;
+  join.incarnation = Incarnation("1");
+  desk_.decide(join);
+  study(1);
+  EXPECT_FALSE(desk_.last_refusal.has_value());
+  EXPECT_TRUE(ask().attempt.has_value());
+  desk_.submit({testing::step("plain")});
+  EXPECT_TRUE(desk_.last_refusal.has_value()) << "what runs there needs another node";
+}
+
 TEST_F(OutsideTest, NeedsNoNode) {
   study(2);
   const model::AttemptRef first = asked();
