@@ -83,7 +83,7 @@ std::string tasks_table(const std::string& job, const json::Value& answer) {
   const json::Value::List& tasks = list_at(answer, "tasks");
   const bool devices = any_has_devices(tasks);
   std::vector<std::string> header = {"NAME", "STATE", "NODE", "CPU", "RAM", "GPU", "GPU RAM"};
-  if (devices) header.push_back("DEVICES");
+  if (devices) header.emplace_back("DEVICES");
   Table table(header);
   for (const json::Value& task : tasks) {
     std::string nodes;

@@ -70,7 +70,7 @@ std::string nodes_table(const json::Value& answer) {
   });
   std::vector<std::string> header = {"NODE", "POOL", "STATE", "CPUS USED", "MEMORY", "LANES"};
   const bool devices = any_has_devices(nodes);
-  if (devices) header.push_back("DEVICES FREE");
+  if (devices) header.emplace_back("DEVICES FREE");
   if (priced) header.insert(header.end(), {"PRICE", "AS"});
   Table table(header);
   for (const json::Value& node : nodes) {

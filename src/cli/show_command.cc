@@ -93,7 +93,7 @@ std::string tasks_text(const json::Value& page) {
   const json::Value::List& tasks = list_at(page, "tasks");
   const bool devices = any_has_devices(tasks);
   std::vector<std::string> header = {"STEP", "TASK", "STATUS", "ATTEMPTS", "EXIT", "REASON"};
-  if (devices) header.push_back("DEVICES");
+  if (devices) header.emplace_back("DEVICES");
   Table table(header);
   for (const json::Value& task : tasks) {
     const json::Value* code = task.find("exit_code");
