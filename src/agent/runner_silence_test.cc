@@ -20,6 +20,8 @@ TEST(RunnerSilences, NameTheProcessAndSinceWhen) {
 TEST(RunnerSilences, TheRemedyIsForWhatTheProcessDoes) {
   const testing::TemporaryHome home;
   const testing::RunnerProcess runner(home.path());
+  // While it starts it may wait for the disk that its own program is read from.
+  const testing::TestAgent agent(home.path());
   const std::string pid = std::to_string(runner.pid());
   EXPECT_NE(remedy({runner.pid(), Time()}, home.path()).find("kill -9 " + pid), std::string::npos);
   ASSERT_EQ(::kill(runner.pid(), SIGSTOP), 0);
