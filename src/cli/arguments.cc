@@ -289,7 +289,13 @@ const std::vector<Definition>& definitions() {
       {Command::kWait, "wait", {}, "wait for jobs; exit with their code", add_wait},
       {Command::kExplain, "explain", {}, "why a job does not run yet, or how it ended", add_job},
       {Command::kCheck, "check", {}, "check this machine", [](CLI::App&, Arguments&) {}},
-      {Command::kHome, "home", {}, "paths and processes of the home", [](CLI::App&, Arguments&) {}},
+      {Command::kHome,
+       "home",
+       {},
+       "paths and processes of the home",
+       [](CLI::App& app, Arguments& arguments) {
+         app.add_flag("--adopt", arguments.adopt, "make a copied home one of its own");
+       }},
       {Command::kFsck,
        "fsck",
        {},

@@ -100,6 +100,7 @@ struct Arguments {
   std::string notice = "30s";
   std::string away = "60s";
   bool repair = false;               // fsck --repair
+  bool adopt = false;                // home --adopt
   std::string verify;                // simulate --verify HOME
   std::int64_t schedules = 1'000;    // simulate
   std::optional<std::int64_t> seed;  // simulate --seed

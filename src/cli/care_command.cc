@@ -4,7 +4,10 @@
 
 #include "agent/lost_and_found.h"
 #include "cli/commands.h"
+#include "cli/home_place.h"
 #include "cli/job_source.h"
+#include "cli/job_state.h"
+#include "cli/pages.h"
 #include "cli/print.h"
 #include "cli/session.h"
 #include "cli/silence.h"
@@ -19,6 +22,8 @@
 
 namespace runnel::cli {
 namespace {
+
+constexpr std::int64_t kAdoptedToldMax = 1'000;
 
 // One line of `check`: what was looked at, how it is, and what to do where it is not well.
 struct Finding {
@@ -163,6 +168,37 @@ int no_log(const Home& home) {
   return 0;
 }
 
+Result<env::FileLock> lock_unused(const Home& home) {
+  Result<env::FileLock> lock = env::FileLock::acquire(home.lock());
+  if (lock.ok() || lock.error().code != Errc::kConflict) return lock;
+  return Error(Errc::kConflict, "the home is in use by its daemon, process " + lock.error().value)
+      .with_hint("stop it first: kill " + lock.error().value);
+}
+
+Result<std::string> adopt(const Home& home) {
+  if (!env::exists(home.root)) {
+    return Error(Errc::kNotFound, "there is no home to adopt").with_value(home.root);
+  }
+  TRY(check_version(home));
+  const Result<env::FileLock> lock = lock_unused(home);
+  if (!lock.ok()) return lock.error();
+  return adopt_place(home);
+}
+
+void tell_of_adoption(Session& session, const std::string& original) {
+  say("the home " + session.home().root + " is one of its own now, no longer a copy of " +
+      original);
+  const Result<json::Value> list =
+      read_pages(session, "/api/v1/jobs?filter=unfinished", "jobs", kAdoptedToldMax);
+  const json::Value* jobs = list.ok() ? list->find("jobs") : nullptr;
+  if (jobs == nullptr || !jobs->is_list()) return;
+  for (const json::Value& job : jobs->as_list()) {
+    const std::string id = text_of(job, "id");
+    say("job " + id + " was unfinished: it goes on here as well as in " + original +
+        "; to end this one: runnel cancel " + id);
+  }
+}
+
 }  // namespace
 
 int check(const Arguments& arguments, const Home& home) {
@@ -171,8 +207,16 @@ int check(const Arguments& arguments, const Home& home) {
 }
 
 int show_home(const Arguments& arguments, const Home& home) {
+  std::string original;
+  if (arguments.adopt) {
+    Result<std::string> adopted = adopt(home);
+    if (!adopted.ok()) return fail(adopted.error());
+    original = *std::move(adopted);
+    if (original.empty()) say("the home " + home.root + " is no copy: nothing was changed");
+  }
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
+  if (!original.empty()) tell_of_adoption(session, original);
   const Result<json::Value> info = session.get("/api/v1/home");
   if (!info.ok()) return fail(info.error());
   tell_of_silence(*info);
@@ -187,13 +231,8 @@ int show_home(const Arguments& arguments, const Home& home) {
 int fsck(const Arguments& arguments, const Home& home) {
   if (!env::exists(home.root)) return no_log(home);
   if (auto readable = check_version(home); !readable.ok()) return fail(readable.error());
-  auto lock = env::FileLock::acquire(home.lock());
-  if (!lock.ok() && lock.error().code != Errc::kConflict) return fail(lock.error());
-  if (!lock.ok()) {
-    return fail(
-        Error(Errc::kConflict, "the home is in use by its daemon, process " + lock.error().value)
-            .with_hint("stop it first: kill " + lock.error().value));
-  }
+  const Result<env::FileLock> lock = lock_unused(home);
+  if (!lock.ok()) return fail(lock.error());
   const auto report = store::fsck_sqlite_log(home.event_log());
   if (!report.ok() && report.error().code == Errc::kNotFound) return no_log(home);
   if (!report.ok()) return fail(report.error());

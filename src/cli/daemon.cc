@@ -7,6 +7,7 @@
 
 #include "agent/runner/runner.h"
 #include "cli/commands.h"
+#include "cli/home_place.h"
 #include "cli/job_source.h"
 #include "cli/pause.h"
 #include "cli/print.h"
@@ -189,6 +190,7 @@ Result<void> serve(const Home& home) {
         .with_value(home.root)
         .with_hint("use it: runnel ps; or end it: kill " + lock.error().value);
   }
+  TRY(take_place(home));
   const std::vector<model::NodeInfo> nodes = TRY(nodes_of_home(home));
   std::unique_ptr<async::EventLoop> loop = TRY(async::EventLoop::create());
   Daemon daemon(*loop, home, nodes);

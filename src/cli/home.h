@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "agent/runner/runner.h"
 #include "base/result.h"
 
 namespace runnel::cli {
@@ -22,6 +23,8 @@ struct Home {
   }
   std::string nodes_file() const { return root + "/nodes.yaml"; }
   std::string version() const { return root + "/version"; }
+  std::string place() const { return root + "/place.json"; }  // home_place.h
+  std::string runner() const { return agent::runner_folder(root); }
   std::string time() const { return root + "/time.json"; }
 };
 

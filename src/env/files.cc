@@ -218,6 +218,12 @@ Result<void> remove_tree(const std::string& path) {
 
 bool exists(const std::string& path) { return file_info(path).ok(); }
 
+Result<FileId> file_id(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return errno_error("look at " + path, errno);
+  return FileId{static_cast<std::int64_t>(status.st_dev), static_cast<std::int64_t>(status.st_ino)};
+}
+
 Result<FileInfo> file_info(const std::string& path) {
   struct stat info{};
   if (::lstat(path.c_str(), &info) != 0) return failed("look at", path);

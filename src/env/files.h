@@ -59,6 +59,15 @@ Result<void> remove_tree(const std::string& path);
 
 bool exists(const std::string& path);
 
+// Which file or folder it is on this machine, whatever its name; links are followed. Of another
+// boot the device may have another number.
+struct FileId {
+  std::int64_t device = 0;
+  std::int64_t inode = 0;
+  friend bool operator==(const FileId&, const FileId&) = default;
+};
+Result<FileId> file_id(const std::string& path);
+
 enum class FileKind : std::uint8_t { kFile, kDirectory, kLink, kOther };
 
 struct FileInfo {

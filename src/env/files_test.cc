@@ -304,6 +304,19 @@ TEST_F(Files, SyncingNeedsAFolder) {
   EXPECT_EQ(sync_directory(file("absent")).error().code, Errc::kNotFound);
 }
 
+TEST_F(Files, AFolderIsTheSameUnderAnotherNameAndACopyIsNot) {
+  MUST(make_directories(file("a")));
+  MUST(append_file(file("a/x"), "x"));
+  const FileId before = MUST(file_id(file("a")));
+  MUST(copy_tree(file("a"), file("copy")));
+  EXPECT_NE(MUST(file_id(file("copy"))), before);
+  MUST(rename_file(file("a"), file("b")));
+  EXPECT_EQ(MUST(file_id(file("b"))), before);
+  ASSERT_EQ(::symlink(file("b").c_str(), file("link").c_str()), 0);
+  EXPECT_EQ(MUST(file_id(file("link"))), before) << "whichever way leads to it";
+  EXPECT_EQ(file_id(file("a")).error().code, Errc::kNotFound);
+}
+
 using FilesDeathTest = Files;
 
 TEST_F(FilesDeathTest, MisuseIsOurBug) {

@@ -1,0 +1,105 @@
+#include "cli/home_place.h"
+
+#include "env/machine.h"
+#include "json/value.h"
+#include "json/writer.h"
+#include "model/fields.h"
+
+namespace runnel::model {
+
+template <>
+struct Fields<cli::HomePlace> {
+  static void visit(auto& visit, auto& place) {
+    visit("boot_id", place.boot_id);
+    visit("device", place.folder.device);
+    visit("inode", place.folder.inode);
+    visit("path", place.path);
+  }
+};
+
+}  // namespace runnel::model
+
+namespace runnel::cli {
+namespace {
+
+Result<HomePlace> place_now(const Home& home) {
+  HomePlace place;
+  place.path = home.root;
+  place.folder = TRY(env::file_id(home.root));
+  place.boot_id = TRY(env::boot_id());
+  return place;
+}
+
+std::optional<HomePlace> recorded_place(const Home& home) {
+  const Result<std::string> text = env::read_file(home.place());
+  return text.ok() ? parse_place(*text) : std::nullopt;
+}
+
+// Where the home was copied from; empty for one that is no copy.
+std::string original_of(const Home& home, const HomePlace& now) {
+  const std::optional<HomePlace> recorded = recorded_place(home);
+  if (!recorded) return "";
+  const Result<env::FileId> there = env::file_id(recorded->path);
+  const auto at_recorded = there.ok() ? std::optional(*there) : std::nullopt;
+  return origin_of(*recorded, now, at_recorded) == HomeOrigin::kCopy ? recorded->path : "";
+}
+
+Result<void> record(const Home& home, const HomePlace& now) {
+  if (recorded_place(home) == now) return {};
+  return env::write_file_atomically(home.place(), place_text(now), env::Access::kOwner);
+}
+
+}  // namespace
+
+HomeOrigin origin_of(const HomePlace& recorded, const HomePlace& now,
+                     std::optional<env::FileId> at_recorded) {
+  const bool same_boot = recorded.boot_id == now.boot_id;
+  const auto is_recorded = [&](const env::FileId& folder) {
+    return folder.inode == recorded.folder.inode &&
+           (!same_boot || folder.device == recorded.folder.device);
+  };
+  if (!at_recorded || *at_recorded == now.folder || is_recorded(now.folder)) {
+    return HomeOrigin::kOwn;
+  }
+  return is_recorded(*at_recorded) ? HomeOrigin::kCopy : HomeOrigin::kOwn;
+}
+
+std::string place_text(const HomePlace& place) {
+  std::string text;
+  json::Writer out(text);
+  model::write_record(out, place);
+  return text + "\n";
+}
+
+std::optional<HomePlace> parse_place(std::string_view text) {
+  const Result<json::Value> document = json::parse(text);
+  if (!document.ok()) return std::nullopt;
+  Result<HomePlace> place = model::read_record<HomePlace>(*document);
+  if (!place.ok() || place->path.empty()) return std::nullopt;
+  return *std::move(place);
+}
+
+Result<void> take_place(const Home& home) {
+  const HomePlace now = TRY(place_now(home));
+  const std::string original = original_of(home, now);
+  if (original.empty()) return record(home, now);
+  return Error(Errc::kUnsupported, "the home is a copy of " + original +
+                                       ", which is still there: what that one has unfinished would "
+                                       "run a second time")
+      .with_field("RUNNEL_HOME")
+      .with_value(home.root)
+      .with_hint("use the other one: export RUNNEL_HOME=" + original +
+                 "; or make this a home of its own: runnel --home " + home.root + " home --adopt");
+}
+
+Result<std::string> adopt_place(const Home& home) {
+  const HomePlace now = TRY(place_now(home));
+  const std::string original = original_of(home, now);
+  if (original.empty()) return original;
+  // Its journal names processes of the other home, which a runner of this one would end.
+  TRY(env::remove_tree(home.runner()));
+  TRY(record(home, now));
+  return original;
+}
+
+}  // namespace runnel::cli

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/home.h"
+#include "env/files.h"
+
+namespace runnel::cli {
+
+// Where a home was when a daemon last opened it. A folder that was copied says so by this: what it
+// has unfinished runs in the other one.
+struct HomePlace {
+  std::string path;
+  env::FileId folder;
+  std::string boot_id;  // Devices are numbered anew at each boot.
+
+  friend bool operator==(const HomePlace&, const HomePlace&) = default;
+};
+
+enum class HomeOrigin : std::uint8_t { kOwn, kCopy };
+
+// A home is a copy when its folder is another than the recorded one, and that one is still in its
+// place (`at_recorded`: the folder that is there now). One that was moved, or was restored where
+// the first is gone, is the home itself.
+HomeOrigin origin_of(const HomePlace& recorded, const HomePlace& now,
+                     std::optional<env::FileId> at_recorded);
+
+std::string place_text(const HomePlace& place);
+// Nothing for a text that is damaged: a home without a record is nobody's copy.
+std::optional<HomePlace> parse_place(std::string_view text);
+
+// Records where the home is. Refuses a copy, with the remedy.
+Result<void> take_place(const Home& home);
+
+// Makes a copy a home of its own, under the home's lock: forgets what runs in the other one. Empty:
+// it is no copy; else the path of the other.
+Result<std::string> adopt_place(const Home& home);
+
+}  // namespace runnel::cli

@@ -1,0 +1,94 @@
+"""A copy of a living home runs nothing a second time until somebody says that it shall; a moved home goes on."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+LONG = "name: long\nresources: {cpus: 0.1}\nrun: |\n  echo once >> $COUNT\n  while [ ! -e $END ]; do sleep 0.05; done\n"
+
+
+@pytest.fixture
+def files(runnel):
+    runnel.env.update(COUNT=str(runnel.work / "count"), END=str(runnel.work / "end"))
+    return runnel.work / "count", runnel.work / "end"
+
+
+def begun(runnel, files):
+    job = runnel.up("envs: {COUNT: %s, END: %s}\n" % files + LONG)
+    runnel.until(files[0].exists)
+    return job
+
+
+def in_home(runnel, home, *words, code=0):
+    return runnel.run("--home", home, *words, code=code)
+
+
+def test_a_copy_runs_nothing_until_it_is_adopted(runnel, files):
+    count, end = files
+    done = runnel.ended("run: echo said")
+    job = begun(runnel, files)
+    copy = runnel.home.parent / "copy"
+    subprocess.run(["cp", "-a", runnel.home, copy], check=True)
+    for words in (["ps"], ["run", "--", "true"], ["logs", done]):
+        in_home(runnel, copy, *words, code=2)
+        for part in (str(copy), str(runnel.home), "a second time", "home --adopt"):
+            assert part in runnel.err, runnel.err
+    in_home(runnel, copy, "fsck")
+    assert count.read_text() == "once\n"
+    in_home(runnel, copy, "home", "--adopt")
+    assert f"job {job} was unfinished" in runnel.err and f"runnel cancel {job}" in runnel.err
+    runnel.until(lambda: count.read_text() == "once\nonce\n")
+    assert runnel.job(job)["status"] == "RUNNING", "the first one goes on"
+    in_home(runnel, copy, "cancel", job)
+    assert in_home(runnel, copy, "logs", done) == "said\n"
+    end.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert count.read_text() == "once\nonce\n"
+    in_home(runnel, copy, "wait", job, code=143)
+    runnel.until(lambda: not [pid for pid in pids_of(copy)], timeout=60)
+
+
+def pids_of(home):
+    mark = str(home).encode() + b"\0"
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                if mark in file.read():
+                    found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+def test_a_home_that_was_moved_or_restored_goes_on(runnel, files):
+    count, end = files
+    job = begun(runnel, files)
+    end.touch()
+    runnel.wait(job)
+    runnel.rest()
+    aside = runnel.home.parent / "aside"
+    shutil.copytree(runnel.home, aside)
+    shutil.rmtree(runnel.home)
+    shutil.copytree(aside, runnel.home)  # A restored backup: another folder in the same place.
+    shutil.rmtree(aside)
+    assert runnel.job(job)["status"] == "SUCCEEDED"
+    runnel.rest()
+    shutil.copytree(runnel.home, aside)
+    shutil.rmtree(runnel.home)  # Moved to another disk.
+    assert in_home(runnel, aside, "ps", "-a", "-o", "name").split() == [job]
+    runnel.until(lambda: not pids_of(aside), timeout=60)
+    aside.rename(runnel.home)
+    in_home(runnel, runnel.home, "home", "--adopt")
+    assert "is no copy" in runnel.err
+
+
+def test_a_damaged_record_of_its_place_is_none(runnel):
+    runnel.ended("run: true")
+    runnel.rest()
+    for text in ("", "{", '{"path": "/"}'):
+        (runnel.home / "place.json").write_text(text)
+        runnel.run("ps")
+        runnel.rest()
