@@ -12,9 +12,9 @@ namespace runnel::cli {
 namespace {
 
 std::string range_text(std::int64_t begin, std::int64_t end) {
-  const std::string first = std::to_string(begin);
-  if (end - begin == 1) return first;
-  return first + (end - begin == 2 ? "," : "-") + std::to_string(end - 1);
+  std::string text = std::to_string(begin);
+  if (end - begin > 1) text += (end - begin == 2 ? "," : "-") + std::to_string(end - 1);
+  return text;
 }
 
 std::string indices_text(const json::Value& indices) {
