@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import math
-import os
-import pathlib
 import struct
 import sys
 
