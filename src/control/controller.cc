@@ -388,16 +388,18 @@ Async<void> Controller::on_join(model::NodeJoin join, UpSequence up) {
 
 Async<void> Controller::on_report(model::NodeReport report, UpSequence up) {
   const NodeId node = report.node;
+  const auto upward = upward_.find(node);
+  if (upward == upward_.end()) co_return {};  // Its join tells all of it.
   // Decided before the join, it would be of no known node.
-  while (upward_[node].joins_undecided > 0) {
+  while (upward->second.joins_undecided > 0) {
     Result<void> joined = co_await joined_.wait(gate_.token());
     CO_TRY(std::move(joined));
   }
   // What the state does not know any more when it is decided ended in an earlier decision.
   std::vector<model::RankReport> ranks;
   bool outdated = false;
-  const Guard guard = [this, node, up, &ranks, &outdated, told = report.ranks]() -> Result<void> {
-    outdated = up < upward_[node].joined;
+  const Guard guard = [this, upward, up, &ranks, &outdated, told = report.ranks]() -> Result<void> {
+    outdated = up < upward->second.joined;
     if (outdated) return Error(Errc::kPrecondition, "the node has joined since");
     ranks = stale_ranks(state(), told);
     return {};
