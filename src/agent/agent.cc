@@ -191,6 +191,7 @@ Async<void> Agent::meet_runner() {
   incarnation_ = std::move(welcome.incarnation);
   runner_pid_ = welcome.pid;
   runner_notice_ = std::move(welcome.notice);
+  crashed_idle_ = welcome.crashed_idle;
   co_return {};
 }
 
@@ -247,7 +248,9 @@ void Agent::begin_inventory() {
   metrics_.pause();
   health_.forget_all();
   for (auto& [job, use] : jobs_) use = {0, clock_.boot()};
-  for (const NodeId& node : options_.nodes) inventory_[node] = {node, incarnation_, {}, {}};
+  for (const NodeId& node : options_.nodes) {
+    inventory_[node] = {node, incarnation_, {}, {}, crashed_idle_};
+  }
 }
 
 void Agent::take_inventory(Facts facts, MetricsWatch::Reports metrics) {

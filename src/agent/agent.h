@@ -201,6 +201,7 @@ class Agent {
   Incarnation incarnation_;
   std::int64_t runner_pid_ = 0;
   std::string runner_notice_;
+  bool crashed_idle_ = false;     // The runner before, while nothing ran.
   std::string files_notice_;      // About what was set aside.
   bool ready_ = false;            // The inventory has been told.
   std::int64_t inventories_ = 0;  // That began.

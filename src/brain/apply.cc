@@ -292,7 +292,7 @@ class Fold {
       ++task.crashes;
       if (ran.turn < 0) continue;
       if (ran.alone) ++task.alone;
-      task.suspicion = Suspicion{event.crash, ran.turn, ran.outlive};
+      task.suspicion = Suspicion{event.crash, ran.turn, ran.outlive, event.node, ran.alone};
     }
   }
 

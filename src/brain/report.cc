@@ -221,8 +221,8 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   Ending ending = ending_of(live, last);
   if (ending.cause == EndCause::kPortBusy) turn.give_up_lane(live.lane);
   ending.jitter = jitter_of(attempt);
-  const EndCause cause = ending.cause;
   Outcome outcome = outcome_of(spec, *task, ending, turn.now());
+  if (ended_by_itself(ending.cause)) clear_ended(turn, attempt.task);
   judge_result(turn, attempt, outcome);
   model::AttemptEnded ended;
   ended.attempt = attempt;
@@ -244,7 +244,6 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   ended.charged = outcome.charged;
   const LaneId lane = live.lane;
   turn.emit(std::move(ended));
-  if (ended_by_itself(cause)) clear_ended(turn, attempt.task);
   tell_trial(turn, attempt.task);
   move_member(turn, attempt.task);
   // Before its lane asks for another trial.
@@ -290,6 +289,7 @@ void on_join(Turn& turn, const model::NodeJoin& input) {
   if (changed) turn.emit(model::NodeJoined{input.node, input.incarnation, strangers});
   for (const model::MetricReport& report : input.metrics) take_metric(turn, input.node.id, report);
   if (new_life) judge_crash(turn, input, life_before, ran_at_crash(turn.state(), input));
+  if (new_life && input.crashed_idle) clear_unrelated(turn, input.node.id);
   std::map<LiveRank, bool> told;
   for (const RankReport& report : input.ranks) {
     told[{report.attempt, report.rank}] = true;

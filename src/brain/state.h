@@ -58,6 +58,8 @@ struct Suspicion {
   std::int64_t crash = 0;  // Only suspects of the same crash may be beside it.
   std::int32_t turn = 0;   // Those with the smallest go first.
   Duration outlive;        // It is cleared once it runs apart for this long.
+  NodeId node;             // Whose runner crashed,
+  bool alone = false;      // while nothing else ran there.
   friend bool operator==(const Suspicion&, const Suspicion&) = default;
 };
 

@@ -203,7 +203,9 @@ struct Fields<brain::LiveAttempt> {
 template <>
 struct Fields<brain::Suspicion> {
   static void visit(auto& visit, auto& suspicion) {
+    visit("alone", suspicion.alone);
     visit("crash", suspicion.crash);
+    visit("node", suspicion.node);
     visit("outlive", suspicion.outlive);
     visit("turn", suspicion.turn);
   }

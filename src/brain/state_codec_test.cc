@@ -261,16 +261,25 @@ TEST(StateCodec, RefusesADeviceThatTwoLanesHold) {
 }
 
 TEST(StateCodec, OpensASnapshotWithSuspects) {
-  std::ifstream file(std::string(RUNNEL_SOURCE_DIR) + "/test/golden/log/state-suspects-v1.json");
-  std::string line;
-  std::getline(file, line);
-  const Result<State> read = decode_state(line);
+  const std::string text = golden_text("state-suspects-v1.json");
+  const Result<State> read = decode_state(text);
   ASSERT_TRUE(read.ok()) << read.error().to_string();
-  EXPECT_EQ(encode_state(*read), line);
+  EXPECT_EQ(encode_state(*read), text);
   const Task& first = read->jobs.at(JobId("job1")).steps[0].tasks.at(TaskIndex(0));
   EXPECT_EQ(first.crashes, 2);
   EXPECT_EQ(first.suspicion->outlive, Duration::seconds(10));
   EXPECT_EQ(read->lanes.begin()->second.apart, first.suspicion->crash);
+}
+
+// The same with where they were lost, and whether alone.
+TEST(StateCodec, OpensASnapshotWithSuspectsOfANode) {
+  const std::string text = golden_text("state-lost-alone-v1.json");
+  const Result<State> read = decode_state(text);
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(encode_state(*read), text);
+  const Task& first = read->jobs.at(JobId("job1")).steps[0].tasks.at(TaskIndex(0));
+  EXPECT_EQ(first.suspicion->node, NodeId("a"));
+  EXPECT_TRUE(first.suspicion->alone);
 }
 
 // ---- a job by itself

@@ -115,10 +115,23 @@ void judge_crash(Turn& turn, const model::NodeJoin& join, const Incarnation& end
   clear_explained(turn, explained, suspected);
 }
 
+void clear_unrelated(Turn& turn, const NodeId& node) {
+  std::vector<TaskRef> unrelated;
+  for (const auto& [crash, suspects] : turn.index().suspects) {
+    for (const auto& [place, task] : suspects) {
+      if (find_task(turn.state(), task)->suspicion->node == node) unrelated.push_back(task);
+    }
+  }
+  for (const TaskRef& task : unrelated) clear(turn, task, "Unrelated");
+}
+
 void clear_ended(Turn& turn, const TaskRef& task) {
-  const Task* kept = find_task(turn.state(), task);
-  if (kept == nullptr || kept->crashes == 0 || model::is_end(kept->status)) return;
+  const Task& kept = *find_task(turn.state(), task);
+  if (kept.crashes == 0) return;
+  const std::optional<Suspicion> suspicion = kept.suspicion;
   clear(turn, task, "Ended");
+  // It was not this task, and nothing else ran: it is none of those that ran at other times.
+  if (suspicion && suspicion->alone) clear_unrelated(turn, suspicion->node);
 }
 
 void clear_proven(Turn& turn) {

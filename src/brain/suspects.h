@@ -29,7 +29,10 @@ struct Ran {
 // another crash was held against is explained by this one.
 void judge_crash(Turn& turn, const model::NodeJoin& join, const Incarnation& ended,
                  std::vector<Ran> ran);
-// The attempt ended by itself while its runner lived.
+// The node's runner crashed while nothing ran there, so no task does it: what was lost there is not
+// held against anybody any more.
+void clear_unrelated(Turn& turn, const NodeId& node);
+// The live attempt of the task ends by itself while its runner lives.
 void clear_ended(Turn& turn, const model::TaskRef& task);
 // Suspects that ran apart for long enough.
 void clear_proven(Turn& turn);

@@ -82,6 +82,8 @@ class Suspects : public ::testing::Test {
     return kept != nullptr && kept->live.has_value();
   }
 
+  bool is_done(const JobId& job) const { return desk_.job_status(job) == Status::kSucceeded; }
+
   Desk desk_;
   int life_ = 1;
   std::map<model::AttemptRef, Time> started_;
@@ -219,6 +221,59 @@ TEST_F(Suspects, WhatEndsByItselfIsCleared) {
   desk_.report("a", Desk::end_of(live()[0], 1, desk_.now), std::to_string(life_));
   EXPECT_EQ(task(job, 0).crashes, 0);
   EXPECT_FALSE(task(job, 0).suspicion);
+}
+
+TEST_F(Suspects, ACrashWhileNothingRunsClearsWhomWasLostThere) {
+  const JobId job = desk_.submit({step("one")});
+  for (int times = 0; times < 20; ++times) {
+    start_all();
+    crash();
+    if (times > 0) {
+      ASSERT_TRUE(live().empty()) << "it waits for its next attempt";
+      desk_.crash_idle("a", std::to_string(++life_));
+      EXPECT_FALSE(task(job, 0).suspicion);
+      EXPECT_EQ(task(job, 0).alone, 0);
+    }
+    wait();
+    ASSERT_EQ(desk_.job_status(job), Status::kRunning) << times;
+  }
+}
+
+TEST_F(Suspects, ACrashOfAnotherNodeWhileNothingRunsClearsNobody) {
+  desk_.join("b", 1);
+  model::StepSpec large = step("large");
+  large.resources.milli_cpus = 8'000;
+  const JobId job = desk_.submit({large});
+  start_all();
+  crash();
+  wait();
+  crash();
+  ASSERT_TRUE(task(job, 0).suspicion);
+  desk_.crash_idle("b", "2");
+  EXPECT_TRUE(task(job, 0).suspicion);
+  desk_.crash_idle("a", std::to_string(++life_));
+  EXPECT_FALSE(task(job, 0).suspicion);
+}
+
+TEST_F(Suspects, WhoeverWasLostAloneAndEndsClearsTheOthersOfItsNode) {
+  const JobId first = desk_.submit({step("first")});
+  start_all();
+  crash();
+  wait();
+  crash();
+  ASSERT_TRUE(task(first, 0).suspicion);
+  const JobId second = desk_.submit({step("second")});
+  start_all();
+  ASSERT_TRUE(is_live(second, 0));
+  crash();
+  start_all();
+  ASSERT_TRUE(is_live(second, 0));
+  crash();
+  ASSERT_TRUE(task(second, 0).suspicion);
+  wait();
+  end_all();
+  const JobId still = is_done(first) ? second : first;
+  EXPECT_FALSE(task(still, 0).suspicion) << "something else kills the runner";
 }
 
 TEST_F(Suspects, AHaltedOneKeepsNobodyWaiting) {

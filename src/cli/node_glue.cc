@@ -68,7 +68,7 @@ void NodeGlue::join(model::NodeInventory inventory) {
   for (const model::NodeInfo& node : nodes_) {
     if (node.id != inventory.node) continue;
     model::NodeJoin input{node, inventory.incarnation, std::move(inventory.ranks),
-                          std::move(inventory.metrics)};
+                          std::move(inventory.metrics), inventory.crashed_idle};
     const Result<void> begun = loop_.spawn(gate_, controller_.on_join(std::move(input), next_up()));
     (void)begun;
     return;

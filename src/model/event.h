@@ -209,7 +209,7 @@ struct TaskCleared {
   JobId job;
   StepIndex step;
   TaskIndex task;
-  std::string reason;  // CamelCase: Ended, Outlived, Explained (another was found out).
+  std::string reason;  // CamelCase: Ended, Outlived, Explained (another was found out), Unrelated.
   friend bool operator==(const TaskCleared&, const TaskCleared&) = default;
 };
 

@@ -52,6 +52,10 @@ TEST(Golden, EventsAndInputsOfSuspects) {
   EXPECT_EQ(replay("inputs-suspects-v1.jsonl", decode_input).size(), 1u);
 }
 
+TEST(Golden, AJoinAfterACrashOfAnIdleRunner) {
+  EXPECT_EQ(replay("inputs-idle-crash-v1.jsonl", decode_input).size(), 1u);
+}
+
 TEST(Golden, EventsAndInputsOfSearches) {
   EXPECT_EQ(replay("events-search-v1.jsonl", decode_event).size(), 11u);
   EXPECT_EQ(replay("inputs-search-v1.jsonl", decode_input).size(), 4u);

@@ -74,6 +74,7 @@ struct NodeJoin {
   Incarnation incarnation;
   std::vector<RankReport> ranks;
   std::vector<MetricReport> metrics;
+  bool crashed_idle = false;  // The life before ended in a crash of the runner while nothing ran.
   friend bool operator==(const NodeJoin&, const NodeJoin&) = default;
 };
 

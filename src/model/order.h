@@ -105,6 +105,7 @@ struct NodeInventory {
   Incarnation incarnation;
   std::vector<RankReport> ranks;
   std::vector<MetricReport> metrics;
+  bool crashed_idle = false;  // The life before ended in a crash of the runner while nothing ran.
 };
 
 }  // namespace runnel::model

@@ -112,10 +112,15 @@ void SimNode::beat() {
 }
 
 Heartbeat SimNode::heartbeat() const {
-  return {info_,       Incarnation(info_.id.str() + "." + std::to_string(life_)),
-          inventory(), metrics(),
-          health(),    false,
-          false,       0};
+  return {info_,
+          Incarnation(info_.id.str() + "." + std::to_string(life_)),
+          inventory(),
+          metrics(),
+          health(),
+          crashed_idle_,
+          false,
+          false,
+          0};
 }
 
 void SimNode::report() { send(heartbeat()); }
@@ -404,6 +409,7 @@ void SimNode::forget(const AttemptRef& ref) {
 
 void SimNode::new_life() {
   ++life_;
+  crashed_idle_ = false;
   report_planned_ = false;
   epoch_ = Epoch();
   sequence_ = 0;
@@ -415,6 +421,7 @@ void SimNode::new_life() {
 
 void SimNode::kill_runner() {
   if (!up_) return;
+  bool idle = true;
   std::vector<RankReport> records = left_over_;
   std::vector<model::MetricReport> files = left_metrics_;
   for (auto& [ref, attempt] : attempts_) {
@@ -424,6 +431,7 @@ void SimNode::kill_runner() {
         rank.report.ended = true;
         rank.report.ended_at = agenda_.now();
         rank.report.cause = EndCause::kRunnerLost;
+        idle = false;
       }
       records.push_back(rank.report);
     }
@@ -431,6 +439,7 @@ void SimNode::kill_runner() {
     files.insert(files.end(), attempt.metrics.begin(), attempt.metrics.end());
   }
   new_life();
+  crashed_idle_ = idle;
   left_over_ = std::move(records);
   left_metrics_ = std::move(files);
 }

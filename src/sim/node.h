@@ -24,6 +24,7 @@ struct Heartbeat {
   std::vector<model::RankReport> ranks;
   std::vector<model::MetricReport> metrics;
   std::vector<model::HealthReport> health;
+  bool crashed_idle = false;
   bool good_bye = false;
   // News, not an inventory: a node does not join by it. What a joining node has is its runner's
   // journal; one that lied there would be believed until it joins again.
@@ -138,6 +139,7 @@ class SimNode {
   LifeCount life_ = 0;
   bool up_ = true;
   bool removed_ = false;
+  bool crashed_idle_ = false;  // The life before.
   bool report_planned_ = false;
   Time frozen_until_;
   Epoch epoch_;

@@ -121,9 +121,10 @@ ApartCounts count_apart(const Truth& truth, const std::vector<model::Event>& log
     } else if (const auto* opened = std::get_if<model::LaneOpened>(&event)) {
       if (opened->apart != 0) ++counts[at(Apart::kLanes)];
     } else if (const auto* cleared = std::get_if<model::TaskCleared>(&event)) {
-      const Apart why = cleared->reason == "Ended"      ? Apart::kEnded
-                        : cleared->reason == "Outlived" ? Apart::kOutlived
-                                                        : Apart::kExplained;
+      const Apart why = cleared->reason == "Ended"       ? Apart::kEnded
+                        : cleared->reason == "Outlived"  ? Apart::kOutlived
+                        : cleared->reason == "Unrelated" ? Apart::kUnrelated
+                                                         : Apart::kExplained;
       ++counts[at(why)];
     } else if (const auto* ended = std::get_if<model::AttemptEnded>(&event)) {
       if (ended->reason == "RunnerLost") ++counts[at(Apart::kFoundOut)];
@@ -141,6 +142,7 @@ std::string apart_line(const ApartCounts& counts) {
                                                                  "cleared by their end",
                                                                  "cleared by outliving it",
                                                                  "cleared by another's guilt",
+                                                                 "cleared by crashes without them",
                                                                  "poison tasks found out"};
   std::string text = "tried apart: ";
   for (std::size_t index = 0; index < counts.size(); ++index) {

@@ -27,9 +27,10 @@ enum class Apart : std::uint8_t {
   kEnded,     // suspects cleared for each reason,
   kOutlived,
   kExplained,
+  kUnrelated,
   kFoundOut,  // and poison tasks found out.
 };
-inline constexpr std::size_t kApartCounts = 9;
+inline constexpr std::size_t kApartCounts = 10;
 using ApartCounts = std::array<std::int64_t, kApartCounts>;
 std::string apart_line(const ApartCounts& counts);
 ApartCounts count_apart(const Truth& truth, const std::vector<model::Event>& log, bool poisoned);

@@ -18,6 +18,7 @@ constexpr std::uint64_t kPopulationStream = 0x909;
 constexpr std::uint64_t kHealthStream = 0x4EA174;
 constexpr std::uint64_t kDeviceStream = 0xDE71CE;
 constexpr std::uint64_t kPoisonStream = 0x9015;
+constexpr std::uint64_t kHandStream = 0x4A9D;
 constexpr std::int64_t kAilingWindowMillis = 8'000;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
@@ -143,6 +144,7 @@ struct Chances {
   Dice health;
   Dice devices;
   Dice poison;
+  Dice hand;
   bool watched = false;  // Whether this schedule's steps look at the health of their ranks.
   bool granted = false;  // Whether most of its steps ask for devices.
 };
@@ -287,6 +289,21 @@ void add_ailments(Dice& dice, Scenario& scenario) {
 
 }  // namespace
 
+void add_hand(Scenario& scenario) {
+  Dice dice(scenario.seed ^ kHandStream);
+  const bool everywhere = dice.chance(500);
+  const auto last = static_cast<std::int64_t>(scenario.nodes.size()) - 1;
+  const std::int64_t first = everywhere ? 0 : dice.between(0, last);
+  Time at = start_of_time() + Duration::millis(dice.between(50, 5'000));
+  for (std::int64_t left = dice.between(100, 300); left > 0; --left) {
+    at = at + Duration::millis(dice.between(100, 600));
+    for (std::int64_t node = first; node <= (everywhere ? last : first); ++node) {
+      scenario.faults.push_back({FaultKind::kRunnerKill, at, {}, static_cast<std::size_t>(node)});
+    }
+  }
+  scenario.faults_end = std::max(scenario.faults_end, at);
+}
+
 bool Scenario::poisoned() const {
   return std::any_of(jobs.begin(), jobs.end(), [](const auto& job) {
     return std::any_of(job->steps.begin(), job->steps.end(), is_poison);
@@ -306,7 +323,8 @@ Scenario scenario_of(std::uint64_t seed) {
                   Dice(seed ^ kPopulationStream),
                   Dice(seed ^ kHealthStream),
                   Dice(seed ^ kDeviceStream),
-                  Dice(seed ^ kPoisonStream)};
+                  Dice(seed ^ kPoisonStream),
+                  Dice(seed ^ kHandStream)};
   chances.watched = chances.health.chance(350);
   chances.granted = chances.devices.chance(350);
   Dice& dice = chances.common;
@@ -331,6 +349,7 @@ Scenario scenario_of(std::uint64_t seed) {
   add_wishes(dice, scenario);
   add_faults(dice, scenario);
   if (chances.watched) add_ailments(chances.health, scenario);
+  if (chances.hand.chance(50)) add_hand(scenario);
   if (dice.chance(300)) {
     scenario.limits.finished_jobs = static_cast<std::size_t>(dice.between(0, 2));
     scenario.limits.key_life = Duration::millis(dice.between(1'000, 20'000));

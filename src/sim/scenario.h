@@ -76,6 +76,9 @@ inline constexpr std::size_t kFaultKindsMin = 3;
 
 // At least kNodesMin nodes, kTasksMin tasks and kFaultsMin faults of kFaultKindsMin kinds.
 Scenario scenario_of(std::uint64_t seed);
+// Somebody who kills the runner of one node, or of each, every few hundred milliseconds for a
+// while, whatever runs there.
+void add_hand(Scenario& scenario);
 
 // One line per fault and wish: what a person reads to see what happened.
 std::string describe(const Scenario& scenario);

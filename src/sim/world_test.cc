@@ -56,6 +56,21 @@ TEST(World, PoisonAloneHoldsToTheBound) {
   EXPECT_GT(found_out, 50);
 }
 
+// A hand that kills the runners, whatever runs there, is never taken for a task.
+TEST(World, AHandThatKillsRunnersAccusesNobody) {
+  std::int64_t suspects = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Scenario scenario = scenario_of(seed);
+    if (scenario.poisoned()) continue;
+    scenario.faults.clear();
+    add_hand(scenario);
+    const Verdict verdict = run(scenario, Hashing::kOff);
+    EXPECT_EQ(verdict.violation, "") << "seed " << seed;
+    suspects += verdict.apart[static_cast<std::size_t>(Apart::kSuspects)];
+  }
+  EXPECT_GT(suspects, 300);
+}
+
 TEST(World, TheSameSeedGivesTheSameLog) {
   for (std::uint64_t seed : {7U, 8U, 9U}) {
     const Verdict first = run(scenario_of(seed), Hashing::kOn);

@@ -156,7 +156,7 @@ void encode_fields(Encoder& out, const RemoveJob& remove) { out.text(remove.job.
 void encode_fields(Encoder&, const Leave&) {}
 void encode_fields(Encoder& out, const Welcome& welcome) {
   out.natural(welcome.version).text(welcome.incarnation.str()).integer(welcome.pid);
-  out.text(welcome.notice);
+  out.text(welcome.notice).byte(welcome.crashed_idle ? 1 : 0);
 }
 void encode_fields(Encoder& out, const Refused& refused) { out.text(refused.reason); }
 void encode_fields(Encoder& out, const Facts& facts) {
@@ -188,6 +188,7 @@ void decode_fields(Decoder& in, Welcome& welcome) {
   welcome.incarnation = Incarnation(decode_name(in));
   welcome.pid = in.integer();
   welcome.notice = in.text();
+  welcome.crashed_idle = in.byte() != 0;
 }
 void decode_fields(Decoder& in, Refused& refused) { refused.reason = in.text(); }
 void decode_fields(Decoder& in, Facts& facts) {

@@ -22,7 +22,7 @@ namespace runnel::agent {
 // A frame is its body's length (4 bytes, little endian) and the body: one byte of type, then
 // fields. Lists travel whole: many starts in one frame, many reports in one frame.
 
-inline constexpr std::uint32_t kRunnerProtocolVersion = 1;
+inline constexpr std::uint32_t kRunnerProtocolVersion = 2;
 inline constexpr std::size_t kFrameHeaderBytes = 4;
 inline constexpr std::size_t kFrameBytesMax = 16 << 20;
 inline constexpr std::size_t kFrameEntriesMax = 65'536;
@@ -114,7 +114,8 @@ struct Welcome {
   std::uint32_t version = kRunnerProtocolVersion;
   Incarnation incarnation;
   std::int64_t pid = 0;
-  std::string notice;  // A sentence when something about the start is worth telling.
+  std::string notice;         // A sentence when something about the start is worth telling.
+  bool crashed_idle = false;  // The runner before was killed while nothing of its ran.
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 struct Refused {

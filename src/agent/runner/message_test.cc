@@ -49,7 +49,7 @@ std::vector<Message> one_of_each() {
           ForgetBatch{{of, of}},
           RemoveJob{JobId("job")},
           Leave{},
-          Welcome{1, Incarnation("boot-17"), 4711, "a notice"},
+          Welcome{1, Incarnation("boot-17"), 4711, "a notice", true},
           Refused{"because"},
           Facts{FactsKind::kInventoryEnd, {ended_fact(), ended_fact()}}};
 }

@@ -205,6 +205,7 @@ Recovered recover(const RecoveryOptions& options) {
                                         : "the machine was restarted";
   // Whatever ran may have done it; when the machine restarted, it was the machine.
   const bool crashed = same_boot && !journal.ended_cleanly;
+  recovered.crashed_idle = crashed && !any_open;
   const auto cause = crashed ? model::EndCause::kRunnerLost : model::EndCause::kVanished;
   Closer closer(options.home);
   for (const auto& [key, rank] : journal.ranks) {

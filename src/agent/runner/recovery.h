@@ -22,6 +22,7 @@ struct Recovered {
   std::vector<RankFact> ended;  // All ranks not forgotten: all ended now.
   Incarnation incarnation;      // To go on with; empty: a new one, since something may be lost.
   std::string notice;           // A sentence when something was wrong.
+  bool crashed_idle = false;    // The runner before was killed while nothing of its ran.
 };
 
 // Reads the journal of the runner before. Attempts with an exit record keep it. What still lives of

@@ -129,8 +129,9 @@ Result<void> serve(const RunnerOptions& options, async::UniqueFd signals,
   const std::string path = runner_socket(options.home);
   async::UniqueFd listener = TRY(async::listen_unix(path));
   const async::UniqueFd bound(::fcntl(listener.get(), F_DUPFD_CLOEXEC, 0));
-  RunnerServer server(options, supervisor, std::move(listener), std::move(signals), incarnation,
-                      recovered.notice);
+  RunnerServer server(options, supervisor, std::move(listener), std::move(signals),
+                      Welcome{kRunnerProtocolVersion, incarnation, ::getpid(), recovered.notice,
+                              recovered.crashed_idle});
   server.run();
   async::remove_unix_socket(path, bound);
   supervisor.close();

@@ -645,6 +645,33 @@ TEST_F(RunnerTest, AKilledRunnersAttemptsAreFoundAndEnded) {
   EXPECT_EQ(index.size() / kIndexRecordBytes, 4U) << "each start has its end";
 }
 
+TEST_F(RunnerTest, TellsACrashWhileNothingRanFromAnyOtherEnd) {
+  const PlaceStart place = shell("echo $$ > " + file("pid") + "; exec sleep 1000");
+  // Kills the runner while an agent is there, or it might end by itself before.
+  const auto heard_of_the_one_before = [&](bool runs) {
+    RunnerProcess runner(home_.path());
+    TestAgent agent(home_.path());
+    if (runs) {
+      agent.start(place);
+      wait_pid("pid");
+    }
+    runner.kill_hard();
+    return agent.welcome().crashed_idle;
+  };
+  EXPECT_FALSE(heard_of_the_one_before(false)) << "nobody was there";
+  EXPECT_TRUE(heard_of_the_one_before(true));
+  EXPECT_FALSE(heard_of_the_one_before(false)) << "what ran may have done it";
+  EXPECT_TRUE(heard_of_the_one_before(false)) << "it held a record, and nothing ran";
+  {
+    RunnerProcess runner(home_.path());
+    {
+      TestAgent(home_.path()).forget(place);
+    }
+    EXPECT_EQ(runner.wait_exit(Duration::seconds(30)), 0);
+  }
+  EXPECT_FALSE(heard_of_the_one_before(false)) << "it ended by itself";
+}
+
 TEST_F(RunnerTest, SurvivesBeingKilledAtAnyMoment) {
   std::mt19937 random(7);
   std::set<std::int64_t> reported;

@@ -37,14 +37,12 @@ std::size_t frame_end(const std::vector<RankFact>& facts, std::size_t first) {
 }  // namespace
 
 RunnerServer::RunnerServer(const RunnerOptions& options, Supervisor& supervisor,
-                           async::UniqueFd listener, async::UniqueFd signals,
-                           Incarnation incarnation, std::string notice)
+                           async::UniqueFd listener, async::UniqueFd signals, Welcome welcome)
     : options_(options),
       supervisor_(supervisor),
       listener_(std::move(listener)),
       signals_(std::move(signals)),
-      incarnation_(std::move(incarnation)),
-      notice_(std::move(notice)),
+      welcome_(std::move(welcome)),
       idle_since_(boot_now()) {}
 
 void RunnerServer::run() {
@@ -167,7 +165,7 @@ void RunnerServer::welcome(Connection newcomer, const Hello& hello) {
   epoch_ = hello.epoch;
   leave_when_idle_ = false;
   agent_.emplace(std::move(newcomer));
-  agent_->send(Welcome{kRunnerProtocolVersion, incarnation_, ::getpid(), notice_});
+  agent_->send(welcome_);
   (void)supervisor_.take_news();  // All of it is in the inventory.
   send_facts(FactsKind::kInventoryEnd, supervisor_.inventory());
   tell_news();

@@ -28,7 +28,7 @@ class RunnerServer {
   static constexpr std::size_t kNewsFrameBytes = 4 << 20;
 
   RunnerServer(const RunnerOptions& options, Supervisor& supervisor, async::UniqueFd listener,
-               async::UniqueFd signals, Incarnation incarnation, std::string notice);
+               async::UniqueFd signals, Welcome welcome);
   // Until there is nothing left to do.
   void run();
 
@@ -50,8 +50,7 @@ class RunnerServer {
   Supervisor& supervisor_;
   async::UniqueFd listener_;
   async::UniqueFd signals_;
-  Incarnation incarnation_;
-  std::string notice_;
+  const Welcome welcome_;  // What each agent is told first.
   std::optional<Connection> agent_;
   std::optional<Connection> newcomer_;  // Has not said Hello yet.
   Epoch epoch_;

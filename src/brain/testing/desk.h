@@ -56,6 +56,12 @@ class Desk {
                           std::move(ranks)};
     decide(input);
   }
+  // Its runner was killed while nothing ran there.
+  void crash_idle(const std::string& name, std::string life) {
+    model::NodeJoin input{brain.state().nodes.at(NodeId(name)).info, Incarnation(std::move(life))};
+    input.crashed_idle = true;
+    decide(input);
+  }
   void lose(const std::string& name, std::string life = "1") {
     decide(model::NodeLost{NodeId(name), Incarnation(std::move(life)), "HeartbeatLost"});
   }

@@ -429,7 +429,9 @@ class RandomModel {
     out.message = text();
     out.actor = text();
   }
-  void fill(NodeJoin& out) { out = {node(), Incarnation(text()), rank_reports(), metrics()}; }
+  void fill(NodeJoin& out) {
+    out = {node(), Incarnation(text()), rank_reports(), metrics(), maybe()};
+  }
   void fill(NodeLost& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
   void fill(NodeReport& out) {
     out = {NodeId(word()), Incarnation(text()), rank_reports(), metrics(), health_reports()};
