@@ -169,6 +169,7 @@ int no_log(const Home& home) {
 }
 
 Result<env::FileLock> lock_unused(const Home& home) {
+  TRY(refuse_silent_disk(home));
   Result<env::FileLock> lock = env::FileLock::acquire(home.lock());
   if (lock.ok() || lock.error().code != Errc::kConflict) return lock;
   return Error(Errc::kConflict, "the home is in use by its daemon, process " + lock.error().value)

@@ -140,6 +140,10 @@ Async<void> Daemon::close() {
     CO_TRY(std::move(stopped));
     CO_TRY(env::remove_file(home_.socket()));
   }
+  if (api_ != nullptr) {
+    Result<void> answered = co_await api_->stop();
+    CO_TRY(std::move(answered));
+  }
   if (agent_ != nullptr) {
     Result<void> stopped = co_await agent_->stop();
     CO_TRY(std::move(stopped));

@@ -5,12 +5,15 @@
 
 #include "cli/close_home.h"
 #include "cli/paths.h"
+#include "env/disk_probe.h"
 #include "env/file_system.h"
 #include "env/files.h"
 #include "env/process.h"
 
 namespace runnel::cli {
 namespace {
+
+constexpr Duration kDiskPatience = Duration::seconds(4);
 
 Result<void> refuse_network(const Home& home) {
   const env::FileSystem file_system = TRY(env::file_system_of(home.root));
@@ -38,6 +41,12 @@ Result<void> stamp_version(const Home& home) {
   if (env::exists(home.version())) return {};
   return env::write_file_atomically(home.version(), std::to_string(kHomeVersion) + "\n",
                                     env::Access::kOwner);
+}
+
+// Where a home that is not there yet would be made.
+std::string nearest_folder(std::string path) {
+  while (!env::exists(path) && path != "/") path = env::parent_of(path);
+  return path;
 }
 
 }  // namespace
@@ -78,6 +87,17 @@ Result<Home> find_home(const std::string& flag) {
     root = user_home + "/.runnel";
   }
   return Home { TRY(absolute_path(root)) };
+}
+
+Result<void> refuse_silent_disk(const Home& home) {
+  const Result<void> answered = env::probe_disk(nearest_folder(home.root), kDiskPatience);
+  if (answered.ok() || answered.error().code != Errc::kTimeout) return answered;
+  return Error(Errc::kUnavailable, "the disk of the home " + home.root + " has not answered for " +
+                                       human(kDiskPatience))
+      .with_value(home.root)
+      .with_hint(
+          "see whether it answers: dmesg; a file system that was frozen: fsfreeze --unfreeze; "
+          "nothing is lost, and work goes on by itself when it does");
 }
 
 Result<void> prepare_home(const Home& home) {

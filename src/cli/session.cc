@@ -19,9 +19,12 @@ constexpr Duration kLookAgain = Duration::millis(1);
 constexpr int kAsksMax = 5;
 constexpr int kStartsMax = 5;  // A daemon that ends so often at its start has crashed.
 
-http::ClientOptions quick() {
+constexpr Duration kThawMax = Duration::minutes(2);  // A stopped daemon may be told to go on.
+constexpr Duration kKnockMax = Duration::millis(500);
+
+http::ClientOptions silent_for(Duration longest) {
   http::ClientOptions options;
-  options.silence_max = Duration::minutes(2);  // A frozen daemon thaws; a dead one is told at once.
+  options.silence_max = longest;
   return options;
 }
 
@@ -41,11 +44,24 @@ Result<void> refuse_full_disk(const Home& home) {
 Session::Session(Home home, Start start)
     : home_(std::move(home)),
       start_(start),
-      client_(http::Endpoint::unix_socket(home_.socket()), quick()) {}
+      knock_(http::Endpoint::unix_socket(home_.socket()), silent_for(kKnockMax)),
+      client_(http::Endpoint::unix_socket(home_.socket()), silent_for(kThawMax)) {}
 
-bool Session::listening() { return client_.request(http::Request::get("/healthz")).ok(); }
+// A daemon that was killed while its disk was silent stays, as long as the disk is silent, with a
+// socket at which nobody answers.
+Result<bool> Session::listening() {
+  const Duration begun = env::real_clock().boot();
+  for (;;) {
+    const Result<http::Response> answer = knock_.request(http::Request::get("/healthz"));
+    if (answer.ok()) return true;
+    if (answer.error().code != Errc::kTimeout) return false;
+    if (env::real_clock().boot() - begun > kThawMax) return false;
+    TRY(refuse_silent_disk(home_));
+  }
+}
 
 Result<std::int64_t> Session::start_daemon() const {
+  TRY(refuse_silent_disk(home_));
   TRY(prepare_home(home_));
   TRY(env::remove_file(home_.failure()));
   env::DetachedProcess daemon;
@@ -74,7 +90,7 @@ Result<void> Session::look_for_failure(std::int64_t pid) const {
 Result<void> Session::wait_for_daemon(std::int64_t pid) {
   const Duration begun = env::real_clock().boot();
   while (env::real_clock().boot() - begun < kStartMax) {
-    if (listening()) return {};
+    if (TRY(listening())) return {};
     TRY(look_for_failure(pid));
     pause(kLookAgain);
   }
@@ -84,7 +100,7 @@ Result<void> Session::wait_for_daemon(std::int64_t pid) {
 }
 
 Result<void> Session::connect() {
-  if (listening()) return {};
+  if (TRY(listening())) return {};
   if (start_ == Start::kNever) {
     return Error(Errc::kUnavailable, "no daemon runs for this home").with_value(home_.root);
   }

@@ -41,10 +41,11 @@ class Session {
   Result<std::int64_t> start_daemon() const;
   Result<void> wait_for_daemon(std::int64_t pid);
   Result<void> look_for_failure(std::int64_t pid) const;
-  bool listening();
+  Result<bool> listening();
 
   Home home_;
   Start start_;
+  http::BlockingClient knock_;
   http::BlockingClient client_;
 };
 

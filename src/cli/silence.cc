@@ -5,9 +5,11 @@
 namespace runnel::cli {
 
 void tell_of_silence(const json::Value& document) {
-  const json::Value* silence = document.find("runner_silence");
-  if (silence == nullptr) return;
-  say(text_of(*silence, "message") + "; " + text_of(*silence, "remedy"));
+  for (const char* part : {"disk_silence", "runner_silence"}) {
+    const json::Value* silence = document.find(part);
+    if (silence == nullptr) continue;
+    say(text_of(*silence, "message") + "; " + text_of(*silence, "remedy"));
+  }
 }
 
 }  // namespace runnel::cli

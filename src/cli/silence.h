@@ -4,7 +4,7 @@
 
 namespace runnel::cli {
 
-// One line on stderr when the document tells of a runner that does not answer.
+// A line on stderr for each part of the home that does not answer by the document.
 void tell_of_silence(const json::Value& document);
 
 }  // namespace runnel::cli

@@ -77,20 +77,23 @@ const std::vector<Api::Route>& Api::service_routes() {
   return kTable;
 }
 
-void Api::add(http::Router& router, std::string_view prefix, const Route& route) {
+void Api::add(http::Router& router, std::string_view prefix, const Route& route, Rests rests) {
   const Handle handle = route.handle;
   CHECK(handle != nullptr, "an operation without a handler");
   CHECK(route.operation.path.front() == '/', "a path begins with a slash");
   router.add(route.operation.method, std::string(prefix) + std::string(route.operation.path),
-             [this, handle](http::Request request) { return (this->*handle)(std::move(request)); });
+             [this, handle, rests](http::Request request) {
+               if (rests == Rests::kOnMemory) return (this->*handle)(std::move(request));
+               return patiently(handle, std::move(request));
+             });
 }
 
 void Api::add_routes(http::Router& router) {
   for (const Route& route : routes()) {
-    add(router, kRoot, route);
-    add(router, kInProject, route);
+    add(router, kRoot, route, Rests::kOnDisk);
+    add(router, kInProject, route, Rests::kOnDisk);
   }
-  for (const Route& route : service_routes()) add(router, "", route);
+  for (const Route& route : service_routes()) add(router, "", route, Rests::kOnMemory);
 }
 
 Result<ProjectId> project_of(const http::Request& request) {

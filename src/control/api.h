@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "async/async.h"
 #include "async/event_loop.h"
+#include "async/gate.h"
 #include "control/controller.h"
 #include "control/job_document.h"
 #include "control/log_source.h"
@@ -66,17 +68,29 @@ struct Operation {
 // The HTTP API of conventions section 6 on a Controller.
 //
 // Contract: add_routes() registers everything once. Answers leave when all they rest on is durable;
-//           errors become problem documents. A list costs as much as its page.
+//           errors become problem documents. A list costs as much as its page. Who waits for the
+//           home's disk while it says nothing for `disk_patience` is told so (503); what was asked
+//           for goes on, and what is decided of it stands.
 // Threads:  the loop's only.
-// Lifetime: controller, logs and host outlive the server that has these routes; the server is
-// stopped
-//           before the controller.
+// Lifetime: controller, logs and host outlive it. stop() is awaited after the server that has these
+//           routes was stopped, and before the controller is.
+// Limits:   kUnansweredMax requests go on without anybody who waits for them; more are refused.
 class Api {
  public:
-  Api(async::EventLoop& loop, Controller& controller, LogSource& logs, ApiHost host)
-      : loop_(loop), controller_(controller), logs_(logs), host_(std::move(host)) {}
+  static constexpr Duration kDiskPatience = Duration::seconds(4);
+  static constexpr int kUnansweredMax = 1'024;
+
+  Api(async::EventLoop& loop, Controller& controller, LogSource& logs, ApiHost host,
+      Duration disk_patience = kDiskPatience)
+      : loop_(loop),
+        controller_(controller),
+        logs_(logs),
+        host_(std::move(host)),
+        disk_patience_(disk_patience),
+        gate_(loop) {}
 
   void add_routes(http::Router& router);
+  Async<void> stop() { return gate_.close(); }
 
  private:
   using Handle = Async<http::Reply> (Api::*)(http::Request);
@@ -86,7 +100,16 @@ class Api {
   };
   static const std::vector<Route>& routes();
   static const std::vector<Route>& service_routes();
-  void add(http::Router& router, std::string_view prefix, const Route& route);
+  // Whether an operation may have to wait for the home's disk.
+  enum class Rests : std::uint8_t { kOnMemory, kOnDisk };
+  void add(http::Router& router, std::string_view prefix, const Route& route, Rests rests);
+
+  // api_patience.cc
+  struct Pending;
+  Async<http::Reply> patiently(Handle handle, http::Request request);
+  Async<void> go_on(std::shared_ptr<Pending> pending, Handle handle, http::Request request);
+  // Of the home's disk, once it has said nothing for `disk_patience_`.
+  std::optional<Silence> disk_silence() const;
 
   // api_jobs.cc
   Async<http::Reply> submit(http::Request request);
@@ -175,6 +198,9 @@ class Api {
   Controller& controller_;
   LogSource& logs_;
   ApiHost host_;
+  const Duration disk_patience_;
+  int unanswered_ = 0;
+  async::Gate gate_;
 };
 
 // {"message": ..., "remedy": ...}

@@ -89,12 +89,21 @@ std::string ended_explanation(const brain::Job& job) {
   return out.dump();
 }
 
-// Whatever else it waits for, nothing starts or ends without its node's runner.
-json::Value wait_for_runner(const Silence& silence) {
+// Whatever else it waits for, nothing starts or ends without its node's runner, or the home's disk.
+json::Value wait_for_part(const Silence& silence, const std::string& part,
+                          const std::string& reason) {
   json::Value out = silence_document(silence);
-  out.set("reason", json::Value::text("RunnerSilent"));
-  out.set("step", json::Value::text("runner"));
+  out.set("reason", json::Value::text(reason));
+  out.set("step", json::Value::text(part));
   return out;
+}
+
+// Made while what is known of the job cannot become durable: it tells of nothing else.
+std::string disk_explanation(const JobId& job, const Silence& silence) {
+  json::Value out = json::Value::object();
+  out.set("id", json::Value::text(job.str()));
+  out.set("waits", json::Value::list({wait_for_part(silence, "disk", "DiskSilent")}));
+  return out.dump();
 }
 
 Result<std::string> explanation(const LogWriter& writer, const JobId& job,
@@ -106,7 +115,7 @@ Result<std::string> explanation(const LogWriter& writer, const JobId& job,
   if (found != writer.state().jobs.end()) {
     out.set("status", json::Value::text(std::string(model::to_string(found->second.status))));
     if (silence && !model::is_end(found->second.status)) {
-      waits.push_back(wait_for_runner(*silence));
+      waits.push_back(wait_for_part(*silence, "runner", "RunnerSilent"));
     }
     for (const brain::Wait& wait : TRY(brain::explain(writer.state(), job, writer.now()))) {
       waits.push_back(wait_document(*found->second.spec, wait));
@@ -300,6 +309,9 @@ Async<http::Reply> Api::explain(http::Request request) {
     Result<std::string> told = co_await controller_.about<std::string>(
         job, [](const brain::Job& known, EventSeq) { return Result(ended_explanation(known)); });
     if (told.ok()) co_return http::Response::json_text(*std::move(told));
+  }
+  if (const auto silence = disk_silence()) {
+    co_return http::Response::json_text(disk_explanation(job, *silence));
   }
   Result<std::string> text =
       co_await controller_.answer<std::string>([this, job](const LogWriter& writer) {

@@ -83,6 +83,7 @@ Controller::Controller(async::EventLoop& loop, env::Clock& clock, Secrets& secre
       clock_(clock),
       secrets_(secrets),
       options_(std::move(options)),
+      files_disk_(clock),
       wiped_(loop),
       job_ended_(loop),
       joined_(loop),
@@ -179,11 +180,8 @@ Witness Controller::document_into(Answer& answer) const {
   };
 }
 
-// A job moves between state and archive with the commit of its events.
 Async<FormerJob> Controller::former_job(JobId job) {
-  Result<Settled> settled = co_await writer_->settled();
-  CO_TRY(std::move(settled));
-  co_return co_await writer_->read<FormerJob>(
+  co_return co_await read_settled<FormerJob>(
       [&job](store::EventLog& log) { return read_former_job(log, job); });
 }
 
@@ -285,10 +283,7 @@ Async<Answer> Controller::call_trial(model::TrialCall call) {
 Async<JobId> Controller::find_job(std::string prefix) {
   if (!is_job_id_prefix(prefix)) co_return no_such_job(prefix);
   if (state().jobs.contains(JobId(prefix))) co_return JobId(prefix);
-  // A job that leaves the state is in the archive once that is durable, and in neither before.
-  Result<Settled> settled = co_await writer_->settled();
-  CO_TRY(std::move(settled));
-  Result<std::vector<std::string>> archived = co_await writer_->read<std::vector<std::string>>(
+  Result<std::vector<std::string>> archived = co_await read_settled<std::vector<std::string>>(
       [prefix](store::EventLog& log) { return log.archive_keys(prefix, kMatchesShownMax); });
   std::vector<std::string> matches = CO_TRY(std::move(archived));
   for (std::string& live : matches_in(state(), prefix)) matches.push_back(std::move(live));
@@ -300,6 +295,10 @@ Async<JobId> Controller::find_job(std::string prefix) {
 }
 
 bool Controller::unfinished() const { return brain::has_work(state()); }
+
+std::optional<Duration> Controller::disk_silent_for() const {
+  return std::max(writer_->disk().silent_for(), files_disk_.silent_for());
+}
 
 // --- Nodes.
 
@@ -545,6 +544,7 @@ Async<void> Controller::keep_secrets(JobId job, SecretValues values) {
   }
   CHECK(!values.empty(), "secrets without values are kept");
   with_secrets_.insert(job);
+  const DiskWatch::Turn turn(files_disk_);
   Result<void> kept =
       co_await files_->run([this, &job, &values] { return secrets_.put(job, values); });
   co_return kept;
@@ -553,6 +553,7 @@ Async<void> Controller::keep_secrets(JobId job, SecretValues values) {
 Async<void> Controller::wipe_secrets(JobId job) {
   with_secrets_.erase(job);
   wiping_.insert(job);
+  const DiskWatch::Turn turn(files_disk_);
   Result<void> wiped = co_await files_->run([this, &job] { return secrets_.wipe(job); });
   wiping_.erase(job);
   wiped_.notify_all();

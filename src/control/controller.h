@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "brain/order_book.h"
 #include "control/archive.h"
+#include "control/disk_watch.h"
 #include "control/event_hub.h"
 #include "control/job_id.h"
 #include "control/log_writer.h"
@@ -150,6 +151,8 @@ class Controller final : private DurableObserver {
   LogWriter& writer() { return *writer_; }
   const brain::State& state() const { return writer_->state(); }
   EventHub& events() { return *hub_; }
+  // How long the home's disk has owed an answer to a thread of control's, if it owes one.
+  std::optional<Duration> disk_silent_for() const;
   env::Clock& clock() { return clock_; }
 
  private:
@@ -180,6 +183,15 @@ class Controller final : private DurableObserver {
     EventSeq rests_on;  // The newest event when it was made.
     model::NodeOrders orders;
   };
+
+  // Reads the log once all that the state rests on is durable: a job that leaves the state is in
+  // the archive from then on, and in neither before.
+  template <typename T>
+  Async<T> read_settled(std::function<Result<T>(store::EventLog&)> function) {
+    Result<Settled> settled = co_await writer_->settled();
+    CO_TRY(std::move(settled));
+    co_return co_await writer_->read<T>(std::move(function));
+  }
 
   void send(model::NodeOrders orders);
   void send_differences(EventSeq durable);
@@ -212,6 +224,7 @@ class Controller final : private DurableObserver {
   std::unique_ptr<LogWriter> writer_;
   std::unique_ptr<EventHub> hub_;
   std::unique_ptr<async::Worker> files_;
+  DiskWatch files_disk_;
   std::optional<brain::OrderBook> book_;
   std::int64_t sequence_ = 0;  // Of the messages to nodes.
   std::optional<JobIdMaker> ids_;

@@ -56,6 +56,7 @@ LogWriter::LogWriter(async::EventLoop& loop, env::Clock& clock, LogOpener opener
       clock_(clock),
       opener_(std::move(opener)),
       options_(std::move(options)),
+      disk_(clock),
       work_(loop),
       phase_changed_(loop),
       retry_(loop),
@@ -305,6 +306,16 @@ Async<void> LogWriter::pace() {
   co_return co_await loop_.sleep(options_.commit_interval_min - passed, gate_.token());
 }
 
+Async<void> LogWriter::append(Group& group) {
+  const DiskWatch::Turn turn(disk_);
+  Result<void> stored = co_await worker_->run([this, &group]() -> Result<void> {
+    if (log_ == nullptr) return log_is_away();
+    const store::ArchiveChange archive = TRY(archive_change(*log_, group));
+    return log_->append(epoch_, std::move(group.batches), archive);
+  });
+  co_return stored;
+}
+
 Async<void> LogWriter::commit() {
   CHECK(committing_ == nullptr, "two commits run at once");
   CHECK(phase_ == Phase::kOpen, "a commit begins while the brain is not there");
@@ -314,11 +325,7 @@ Async<void> LogWriter::commit() {
   last_commit_ = clock_.boot();
   std::optional<brain::State> keep = state_to_keep();
   const BatchSeq through = last_batch_;
-  Result<void> stored = co_await worker_->run([this, &group]() -> Result<void> {
-    if (log_ == nullptr) return log_is_away();
-    const store::ArchiveChange archive = TRY(archive_change(*log_, group));
-    return log_->append(epoch_, std::move(group.batches), archive);
-  });
+  Result<void> stored = co_await append(group);
   committing_ = nullptr;
   if (!stored.ok()) {
     phase_ = Phase::kRebuilding;
@@ -371,17 +378,23 @@ Async<void> LogWriter::roll_back(Error error) {
   co_return {};
 }
 
+Async<Recovered> LogWriter::recover_log(Reopen reopen) {
+  const DiskWatch::Turn turn(disk_);
+  Result<Recovered> recovered = co_await worker_->run([this, reopen]() -> Result<Recovered> {
+    if (reopen == Reopen::kYes) {
+      log_.reset();  // Before the new one: two cannot be open at once.
+      log_ = TRY(opener_());
+    }
+    return recover(*log_, options_.limits);
+  });
+  co_return recovered;
+}
+
 Async<Recovered> LogWriter::rebuild(Error error) {
   for (;;) {
     if (hopeless(error)) co_return error;
-    const bool reopen = error.code != Errc::kFull;
-    Result<Recovered> recovered = co_await worker_->run([this, reopen]() -> Result<Recovered> {
-      if (reopen) {
-        log_.reset();  // Before the new one: two cannot be open at once.
-        log_ = TRY(opener_());
-      }
-      return recover(*log_, options_.limits);
-    });
+    const Reopen reopen = error.code == Errc::kFull ? Reopen::kNo : Reopen::kYes;
+    Result<Recovered> recovered = co_await recover_log(reopen);
     if (recovered.ok()) co_return recovered;
     error = std::move(recovered).error();
     Result<void> slept = co_await loop_.sleep(options_.retry_after, gate_.token());
@@ -431,6 +444,7 @@ Async<void> LogWriter::save_snapshot(brain::State state, BatchSeq through) {
     co_return text.error();
   }
   store::Snapshot snapshot{through, std::move(text).value()};
+  const DiskWatch::Turn turn(disk_);
   Result<void> saved = co_await worker_->run([this, &snapshot]() -> Result<void> {
     if (log_ == nullptr) return log_is_away();
     return log_->save_snapshot(epoch_, snapshot);
@@ -440,6 +454,7 @@ Async<void> LogWriter::save_snapshot(brain::State state, BatchSeq through) {
 }
 
 Async<void> LogWriter::remove_archived(JobId job) {
+  const DiskWatch::Turn turn(disk_);
   Result<void> removed = co_await worker_->run([this, &job]() -> Result<void> {
     if (log_ == nullptr) return log_is_away();
     store::ArchiveChange change;

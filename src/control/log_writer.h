@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "brain/brain.h"
 #include "control/archive.h"
+#include "control/disk_watch.h"
 #include "control/recovery.h"
 #include "env/clock.h"
 #include "model/event.h"
@@ -133,6 +134,7 @@ class LogWriter {
   // archive.
   template <typename T>
   Async<T> read(std::function<Result<T>(store::EventLog&)> function) {
+    const DiskWatch::Turn turn(disk_);
     Result<T> answer = co_await worker_->run([this, &function]() -> Result<T> {
       if (log_ == nullptr) return log_is_away();
       return function(*log_);
@@ -141,6 +143,8 @@ class LogWriter {
   }
   // Removes all that the archive has of a job.
   Async<void> remove_archived(JobId job);
+  // Of the log's thread.
+  const DiskWatch& disk() const { return disk_; }
 
  private:
   enum class Phase : std::uint8_t {
@@ -198,10 +202,13 @@ class LogWriter {
   Async<void> run_commits();
   Async<void> pace();
   Async<void> commit();
+  Async<void> append(Group& group);
   void finish(Group& group);
   void settle_tickets(Group& group, const std::optional<Error>& failure);
   Async<void> roll_back(Error error);
   Async<Recovered> rebuild(Error error);
+  enum class Reopen : std::uint8_t { kNo, kYes };
+  Async<Recovered> recover_log(Reopen reopen);
   void go_on();
   void die(Error error);
   std::optional<brain::State> state_to_keep();
@@ -213,6 +220,7 @@ class LogWriter {
   const LogWriterOptions options_;
   DurableObserver* observer_ = nullptr;
 
+  DiskWatch disk_;
   std::unique_ptr<async::Worker> worker_;
   std::unique_ptr<async::Worker> encoder_;
   std::unique_ptr<store::EventLog> log_;  // The worker's.

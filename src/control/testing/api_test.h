@@ -52,6 +52,7 @@ class ApiTest : public ::testing::Test {
   ~ApiTest() override {
     client_.reset();
     EXPECT_TRUE(home_.wait(server_->stop(Duration::seconds(1))).ok());
+    EXPECT_TRUE(home_.wait(api_->stop()).ok());
     EXPECT_TRUE(home_.wait(node_->stop()).ok());
     home_.stop();
     EXPECT_TRUE(env::remove_tree(folder_).ok());
