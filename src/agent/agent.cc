@@ -148,6 +148,8 @@ Async<void> Agent::start() {
   removals_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-removals"}));
   Result<void> reading = co_await metrics_.start();
   CO_TRY(std::move(reading));
+  Result<void> watching = co_await watch_.start();
+  CO_TRY(std::move(watching));
   CO_TRY(loop_.spawn(gate_, keep_runner()));
   CO_TRY(loop_.spawn(gate_, watch_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, watch_.run_polling(gate_.token())));
@@ -176,6 +178,7 @@ Async<void> Agent::stop() {
   (void)co_await loop_.sleep(Duration::millis(1));
   (void)co_await gate_.close();
   (void)co_await metrics_.stop();
+  (void)co_await watch_.stop();
   for (std::unique_ptr<async::Worker>* worker :
        {&removals_, &copies_, &gpus_, &plan_files_, &files_}) {
     if (*worker) (void)co_await (*worker)->stop();

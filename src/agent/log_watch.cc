@@ -16,39 +16,74 @@ LogWatch::LogWatch(async::EventLoop& loop, env::Clock& clock, std::string home)
     : loop_(loop),
       clock_(clock),
       home_(std::move(home)),
-      inotify_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
+      inotify_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
+      gate_(loop) {}
+
+Async<void> LogWatch::start() {
+  constexpr std::size_t kOthers = 64;
+  worker_ = CO_TRY(
+      async::Worker::create(loop_, {.name = "agent-marks", .queued_max = 2 * kJobsMax + kOthers}));
+  co_return {};
+}
+
+Async<void> LogWatch::stop() {
+  Result<void> left = co_await gate_.close();
+  CO_TRY(std::move(left));
+  if (worker_ == nullptr) co_return {};
+  left = co_await worker_->stop();
+  worker_.reset();
+  co_return left;
+}
 
 void LogWatch::watch(const JobId& job) {
   if (jobs_.contains(job) || jobs_.size() >= kJobsMax) return;
-  const std::string logs = logs_folder(home_, job);
-  if (!env::make_directories(logs).ok()) return;
-  auto entry = std::make_unique<Job>(logs);
-  if (inotify_.valid()) {
-    entry->descriptor = ::inotify_add_watch(inotify_.get(), logs.c_str(), IN_MODIFY | IN_ONLYDIR);
+  std::string logs = logs_folder(home_, job);
+  auto entry = std::make_shared<Job>(logs);
+  const Result<void> begun = loop_.spawn(gate_, begin(job, std::move(logs), entry));
+  if (begun.ok()) jobs_.emplace(job, std::move(entry));
+}
+
+Async<void> LogWatch::begin(JobId job, std::string logs, JobPtr entry) {
+  Result<int> added = co_await worker_->run([this, &logs, &entry]() -> Result<int> {
+    if (entry->over) return Error(Errc::kCancelled, "nobody watches the job any more");
+    TRY(env::make_directories(logs));
+    if (!inotify_.valid()) return -1;
+    return ::inotify_add_watch(inotify_.get(), logs.c_str(), IN_MODIFY | IN_ONLYDIR);
+  });
+  const auto known = jobs_.find(job);
+  const bool ours = known != jobs_.end() && known->second == entry;
+  if (!added.ok()) {
+    if (ours) jobs_.erase(known);
+    co_return {};
   }
-  if (entry->descriptor >= 0) {
-    by_descriptor_[entry->descriptor] = job;
-  } else {
-    ++polled_;
+  if (!ours) {  // A later watch of the same folder has the same descriptor.
+    if (known == jobs_.end() && *added >= 0) ::inotify_rm_watch(inotify_.get(), *added);
+    co_return {};
   }
+  entry->descriptor = *added;
+  entry->polled = *added < 0;
+  if (entry->polled) ++polled_;
+  if (!entry->polled) by_descriptor_[*added] = job;
   // What was written while nobody looked.
-  entry->marker.look_all(clock_.wall());
-  jobs_.emplace(job, std::move(entry));
+  co_return co_await look({{job, entry->marker, Names::kAll, {}}});
+}
+
+void LogWatch::forget_descriptor(const Job& entry) {
+  if (entry.polled) --polled_;
+  if (entry.descriptor < 0) return;
+  ::inotify_rm_watch(inotify_.get(), entry.descriptor);
+  by_descriptor_.erase(entry.descriptor);
 }
 
 void LogWatch::unwatch(const JobId& job) {
   const auto found = jobs_.find(job);
   if (found == jobs_.end()) return;
-  Job& entry = *found->second;
-  entry.marker.look_all(clock_.wall());
-  if (entry.descriptor >= 0) {
-    ::inotify_rm_watch(inotify_.get(), entry.descriptor);
-    by_descriptor_.erase(entry.descriptor);
-  } else {
-    --polled_;
-  }
-  tell(job);
+  const JobPtr entry = found->second;
+  entry->over = true;
+  forget_descriptor(*entry);
   jobs_.erase(found);
+  (void)loop_.spawn(gate_, look({{job, entry->marker, Names::kAll, {}}}));
+  tell(job);
 }
 
 // Woken by the kernel. Between two looks the events collect.
@@ -58,7 +93,8 @@ Async<void> LogWatch::run(async::StopToken stop) {
     Result<void> ready = co_await loop_.readable(inotify_.get(), stop);
     CO_TRY(std::move(ready));
     read_events();
-    look_at_dirty();
+    Result<void> looked = co_await look(dirty());
+    CO_TRY(std::move(looked));
     Result<void> slept = co_await loop_.sleep(kEvery, stop);
     CO_TRY(std::move(slept));
   }
@@ -69,8 +105,30 @@ Async<void> LogWatch::run_polling(async::StopToken stop) {
     const Duration wait = polled_ > 0 ? kPollEvery : kQuietMax;
     Result<void> slept = co_await loop_.sleep(wait, stop);
     CO_TRY(std::move(slept));
-    look_at_polled();
+    Result<void> looked = co_await look(polled());
+    CO_TRY(std::move(looked));
   }
+}
+
+// On the worker. The index grows when an attempt starts or ends: of interest to followers as well.
+std::vector<JobId> LogWatch::grown(const std::vector<Look>& looks, Time now) {
+  std::vector<JobId> jobs;
+  for (const Look& look : looks) {
+    bool grew = look.which == Names::kAll && look.marker->look_all(now);
+    for (const std::string& name : look.names) {
+      grew = look.marker->look(name, now) || name == "index" || grew;
+    }
+    if (grew) jobs.push_back(look.job);
+  }
+  return jobs;
+}
+
+Async<void> LogWatch::look(std::vector<Look> looks) {
+  if (looks.empty()) co_return {};
+  Result<std::vector<JobId>> grew =
+      co_await worker_->run([&looks, now = clock_.wall()] { return grown(looks, now); });
+  for (const JobId& job : CO_TRY(std::move(grew))) tell(job);
+  co_return {};
 }
 
 void LogWatch::read_events() {
@@ -90,23 +148,21 @@ void LogWatch::read_events() {
   }
 }
 
-void LogWatch::look_at_dirty() {
-  const Time now = clock_.wall();
+std::vector<LogWatch::Look> LogWatch::dirty() {
+  std::vector<Look> looks;
   for (auto& [id, job] : jobs_) {
-    bool grew = false;
-    for (const std::string& name : std::exchange(job->dirty, {})) {
-      // The index grows when an attempt starts or ends: of interest to followers as well.
-      grew = job->marker.look(name, now) || name == "index" || grew;
-    }
-    if (grew) tell(id);
+    if (job->dirty.empty()) continue;
+    looks.push_back({id, job->marker, Names::kGiven, std::exchange(job->dirty, {})});
   }
+  return looks;
 }
 
-void LogWatch::look_at_polled() {
-  const Time now = clock_.wall();
-  for (auto& [id, job] : jobs_) {
-    if (job->descriptor < 0 && job->marker.look_all(now)) tell(id);
+std::vector<LogWatch::Look> LogWatch::polled() const {
+  std::vector<Look> looks;
+  for (const auto& [id, job] : jobs_) {
+    if (job->polled) looks.push_back({id, job->marker, Names::kAll, {}});
   }
+  return looks;
 }
 
 void LogWatch::tell(const JobId& job) {

@@ -1,17 +1,21 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "agent/log_marker.h"
 #include "async/async.h"
 #include "async/event.h"
 #include "async/event_loop.h"
+#include "async/gate.h"
 #include "async/stop_token.h"
 #include "async/unique_fd.h"
+#include "async/worker.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -24,8 +28,10 @@ namespace runnel::agent {
 // Contract: watch() before a job's first attempt starts, unwatch() some time after the last ended.
 //           The first output after a pause is seen at once, a stream of it every kEvery. Where the
 //           kernel has no watches left, the job's files are looked at every kPollEvery instead.
-// Threads:  the loop's only.
-// Lifetime: run() and run_polling() are spawned once, in a gate that is closed before destruction.
+// Threads:  the loop's; files are touched on the worker "agent-marks" alone, which a disk that does
+//           not answer may hold up: output is then marked late, and followers look every kQuietMax.
+// Lifetime: start() before anything else, stop() before destruction. run() and run_polling() are
+//           spawned once, in a gate that is closed before stop().
 // Limits:   kJobsMax jobs; output of more is not marked, and followers look every kPollEvery.
 class LogWatch {
  public:
@@ -37,6 +43,8 @@ class LogWatch {
 
   LogWatch(async::EventLoop& loop, env::Clock& clock, std::string home);
 
+  Async<void> start();
+  Async<void> stop();
   void watch(const JobId& job);
   void unwatch(const JobId& job);
   bool watches(const JobId& job) const { return jobs_.contains(job); }
@@ -47,25 +55,42 @@ class LogWatch {
 
  private:
   struct Job {
-    explicit Job(std::string logs) : marker(std::move(logs)) {}
-    LogMarker marker;
-    int descriptor = -1;  // Of the kernel's watch; -1: polled.
+    explicit Job(std::string logs) : marker(std::make_shared<LogMarker>(std::move(logs))) {}
+    std::shared_ptr<LogMarker> marker;  // The worker's.
+    int descriptor = -1;                // Of the kernel's watch.
+    bool polled = false;                // It has none to give.
+    std::atomic<bool> over{false};      // Nobody watches it any more.
     std::set<std::string, std::less<>> dirty;
   };
+  using JobPtr = std::shared_ptr<Job>;
+  enum class Names : std::uint8_t { kGiven, kAll };
+  // What the worker is to look at.
+  struct Look {
+    JobId job;
+    std::shared_ptr<LogMarker> marker;
+    Names which = Names::kGiven;
+    std::set<std::string, std::less<>> names;
+  };
 
+  Async<void> begin(JobId job, std::string logs, JobPtr entry);
+  Async<void> look(std::vector<Look> looks);
+  static std::vector<JobId> grown(const std::vector<Look>& looks, Time now);
+  void forget_descriptor(const Job& entry);
   void read_events();
-  void look_at_dirty();
-  void look_at_polled();
+  std::vector<Look> dirty();
+  std::vector<Look> polled() const;
   void tell(const JobId& job);
 
   async::EventLoop& loop_;
   env::Clock& clock_;
   std::string home_;
   async::UniqueFd inotify_;
-  std::map<JobId, std::unique_ptr<Job>> jobs_;
+  std::map<JobId, JobPtr> jobs_;
   std::map<int, JobId> by_descriptor_;
   std::map<JobId, std::shared_ptr<async::Notifier>> followers_;
   std::size_t polled_ = 0;
+  std::unique_ptr<async::Worker> worker_;
+  async::Gate gate_;
 };
 
 }  // namespace runnel::agent
