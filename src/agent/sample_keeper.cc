@@ -16,6 +16,16 @@ std::string names_of(const model::MetricSample& sample) {
   return names;
 }
 
+constexpr std::size_t kNodeBytes = 64;  // Of a tree or list, about, with what it holds.
+
+std::size_t bytes_of(const model::MetricSample& sample) {
+  std::size_t bytes = sizeof sample;
+  for (const auto& [name, value] : sample.values) {
+    bytes += 2 * kNodeBytes + name.size() + value.size();
+  }
+  return bytes;
+}
+
 // Evenly, from the back, so that the last is among them.
 template <typename Item>
 void thin(std::vector<Item>& items, std::size_t most) {
@@ -55,21 +65,56 @@ void SampleKeeper::take(std::size_t source, std::vector<model::MetricSample> sam
     Key key(source, names_of(sample));
     if (kinds_.size() >= kKindsMax && !kinds_.contains(key)) key.second.clear();
     const bool of_one_kind = !key.second.empty();
-    Kind& kind = kinds_[std::move(key)];
-    if (of_one_kind && !is_new(kind, sample)) continue;
-    add(kind, {taken_++, std::move(sample)});
+    const std::size_t key_bytes = kNodeBytes + key.second.size();
+    const auto [at, added] = kinds_.try_emplace(std::move(key));
+    Kind& kind = at->second;
+    if (added) kind.bytes = key_bytes;
+    const std::size_t before = added ? 0 : kind.bytes;
+    const bool is_told = of_one_kind && !is_new(kind, sample);
+    if (!is_told) add(kind, {taken_++, std::move(sample)});
+    bytes_ = bytes_ - before + kind.bytes;
+    if (bytes_ > kBytesMax) make_room();
+  }
+}
+
+void SampleKeeper::make_room() {
+  while (bytes_ > kBytesMax) {
+    const auto heaviest = std::max_element(
+        kinds_.begin(), kinds_.end(),
+        [](const auto& one, const auto& other) { return one.second.bytes < other.second.bytes; });
+    Kind& kind = heaviest->second;
+    bytes_ -= kind.bytes;
+    if (kind.kept.size() <= 2) {
+      kinds_.erase(heaviest);
+      continue;
+    }
+    halve(kind);
+    forget_steps(kind, kind.told.size() / 2);
+    bytes_ += kind.bytes;
+  }
+}
+
+void SampleKeeper::forget_steps(Kind& kind, std::size_t most) {
+  while (kind.told.size() > most) {
+    kind.told.erase(kind.told.begin());
+    kind.bytes -= kNodeBytes;
   }
 }
 
 bool SampleKeeper::is_new(Kind& kind, const model::MetricSample& sample) {
   if (!kind.told.emplace(sample.step, sample.rank).second) return false;
-  if (kind.told.size() > kToldMax) kind.told.erase(kind.told.begin());
+  kind.bytes += kNodeBytes;
+  forget_steps(kind, kToldMax);
   return true;
 }
 
 void SampleKeeper::add(Kind& kind, Kept sample) {
-  if (kind.last_is_extra) kind.kept.pop_back();
+  if (kind.last_is_extra) {
+    kind.bytes -= bytes_of(kind.kept.back().sample);
+    kind.kept.pop_back();
+  }
   kind.last_is_extra = kind.count++ % kind.every != 0;
+  kind.bytes += bytes_of(sample.sample);
   kind.kept.push_back(std::move(sample));
   if (kind.kept.size() >= 2 * model::kSamplesMax) halve(kind);
 }
@@ -77,9 +122,13 @@ void SampleKeeper::add(Kind& kind, Kept sample) {
 void SampleKeeper::halve(Kind& kind) {
   CHECK(!kind.last_is_extra || kind.every > 1, "where all are kept none is extra");
   std::vector<Kept> kept;
-  for (std::size_t i = 0; i < kind.kept.size(); i += 2) kept.push_back(std::move(kind.kept[i]));
-  kind.last_is_extra = kind.kept.size() % 2 == 0;
-  if (kind.last_is_extra) kept.push_back(std::move(kind.kept.back()));
+  const std::size_t last = kind.kept.size() - 1;
+  for (std::size_t i = 0; i <= last; ++i) {
+    const bool stays = i % 2 == 0 || i == last;
+    if (!stays) kind.bytes -= bytes_of(kind.kept[i].sample);
+    if (stays) kept.push_back(std::move(kind.kept[i]));
+  }
+  kind.last_is_extra = last % 2 == 1 || kind.last_is_extra;
   kind.kept = std::move(kept);
   kind.every *= 2;
 }

@@ -21,15 +21,19 @@ namespace runnel::agent {
 //           told again, by an attempt that did it again, the first sample counts.
 // Threads:  one at a time.
 // Limits:   2 * kSamplesMax samples and kToldMax steps of each of kKindsMax kinds at any time;
-//           later kinds are one.
+//           later kinds are one. kBytesMax in all: at it the kind that holds most is thinned, and
+//           one that holds nothing more to thin begins anew.
 class SampleKeeper {
  public:
   static constexpr std::size_t kKindsMax = 100;
   // Steps of a kind that are known again; an attempt does not go back further than to a checkpoint.
   static constexpr std::size_t kToldMax = 4 * model::kSamplesMax;
 
+  static constexpr std::size_t kBytesMax = std::size_t{8} << 20;
+
   void take(std::size_t source, std::vector<model::MetricSample> samples);
   bool empty() const { return kinds_.empty(); }
+  std::size_t bytes() const { return bytes_; }
   std::vector<model::MetricSample> finish() &&;
 
  private:
@@ -43,15 +47,19 @@ class SampleKeeper {
     std::int64_t every = 1;
     std::int64_t count = 0;
     bool last_is_extra = false;
+    std::size_t bytes = 0;  // Of all that is above.
   };
   using Key = std::pair<std::size_t, std::string>;
 
   static bool is_new(Kind& kind, const model::MetricSample& sample);
   static void add(Kind& kind, Kept sample);
   static void halve(Kind& kind);
+  static void forget_steps(Kind& kind, std::size_t most);
+  void make_room();
   std::size_t fair_share() const;
 
   std::map<Key, Kind> kinds_;
+  std::size_t bytes_ = 0;
   std::int64_t taken_ = 0;
 };
 

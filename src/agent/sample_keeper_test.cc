@@ -84,5 +84,35 @@ TEST(SampleKeeper, LumpsKindsBeyondItsMost) {
   EXPECT_LE(std::move(keeper).finish().size(), kSamplesMax);
 }
 
+TEST(SampleKeeper, HoldsItsBytesWhateverTheSamples) {
+  SampleKeeper keeper;
+  std::size_t most = 0;
+  const auto take = [&](std::int64_t step, const std::string& kind, std::size_t values) {
+    MetricSample sample{step, {}};
+    for (std::size_t i = 0; i < values; ++i)
+      sample.values.push_back({kind + std::to_string(i), "0.25"});
+    keeper.take(0, {sample});
+    most = std::max(most, keeper.bytes());
+  };
+  for (std::int64_t step = 0; step < 1'000; ++step) {
+    take(step, "wide", 500);
+    take(step, "k" + std::to_string(step % 70), 20);
+    take(step, "loss", 1);
+  }
+  EXPECT_GT(most, SampleKeeper::kBytesMax / 2) << "the test comes near the limit";
+  EXPECT_LE(most, SampleKeeper::kBytesMax);
+  const Samples samples = std::move(keeper).finish();
+  EXPECT_EQ(samples.back().step, 999);
+  for (const char* name : {"loss0", "wide0"}) EXPECT_GE(count_of(samples, name), 10U) << name;
+}
+
+TEST(SampleKeeper, BeginsAKindAnewThatIsTooLargeToBeThinned) {
+  SampleKeeper keeper;
+  MetricSample sample{1, {{"huge", std::string(SampleKeeper::kBytesMax, '1')}}};
+  keeper.take(0, {said(1, "loss"), sample});
+  EXPECT_LE(keeper.bytes(), SampleKeeper::kBytesMax);
+  EXPECT_EQ(std::move(keeper).finish(), (Samples{said(1, "loss")}));
+}
+
 }  // namespace
 }  // namespace runnel::agent
