@@ -126,10 +126,13 @@ Async<void> Daemon::open() {
 bool Daemon::idle() const { return server_->connections() == 0 && !controller_->unfinished(); }
 
 Async<void> Daemon::until_idle() {
+  server_->on_connections_changed([this](int) { visited_ = true; });
   while (!ended_) {
+    visited_ = false;
     Result<async::Wake> woken = co_await ending_.wait_for(kLinger);
     const async::Wake wake = CO_TRY(std::move(woken));
-    if (wake == async::Wake::kTimeout && idle()) co_return {};
+    // Between two commands of a script nobody is connected either.
+    if (wake == async::Wake::kTimeout && idle() && !visited_) co_return {};
   }
   co_return {};
 }

@@ -19,7 +19,7 @@
 
 namespace runnel::cli {
 
-// Without a connection and with nothing to do the daemon ends after this.
+// After so long without a connection and with nothing to do the daemon ends.
 inline constexpr Duration kLinger = Duration::seconds(2);
 
 // The home daemon: control and agent of one home in one process. The composition root that knows
@@ -52,6 +52,7 @@ class Daemon {
   async::Gate gate_;
   async::Notifier ending_;
   bool ended_ = false;
+  bool visited_ = false;  // Somebody connected or left since it was asked last.
   std::vector<std::string> notices_;
   std::unique_ptr<control::Controller> controller_;
   std::unique_ptr<agent::Agent> agent_;

@@ -437,3 +437,12 @@ def test_two_daemons_cannot_share_a_home(runnel):
     _, err = second.communicate(timeout=20)
     assert second.returncode != 0, err
     runnel.run("cancel", job)
+
+
+def test_a_daemon_stays_while_commands_come_one_after_another(runnel):
+    pids = set()
+    end = time.monotonic() + 6
+    while time.monotonic() < end:
+        pids.add(runnel.info()["daemon_pid"])
+        time.sleep(0.05)
+    assert len(pids) == 1
