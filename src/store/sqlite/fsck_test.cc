@@ -24,6 +24,20 @@ class FsckTest : public SqliteFiles {
   std::vector<Batch> batches_after(std::int64_t seq) {
     return MUST(log_->read(BatchSeq(seq), kReadBatchesMax));
   }
+
+  // Of a database as it is on the disk.
+  void repair_to_a_sound_prefix(const std::string& damaged) {
+    MUST(env::write_file_atomically(path_, damaged));
+    clock_.advance(Duration::seconds(1));
+    const Result<RepairReport> report = repair_sqlite_log(path_, clock_);
+    ASSERT_TRUE(report.ok()) << report.error().to_string();
+    ASSERT_TRUE(fsck().sound());
+    open();
+    ASSERT_TRUE(is_prefix(batches_after(0), original_));
+    close();
+  }
+
+  static constexpr std::size_t kFormatAt = 60;  // In the header of a SQLite file.
 };
 
 TEST_F(FsckTest, ASoundLogHasNoProblems) {
@@ -203,14 +217,33 @@ TEST_F(FsckTest, RepairAlwaysLeadsToASoundPrefix) {
       const std::size_t at = 100 + random() % (db.size() - 100);
       flipped[at] = static_cast<char>(flipped[at] ^ (1 << random() % 8));
     }
-    MUST(env::write_file_atomically(path_, flipped));
-    clock_.advance(Duration::seconds(1));
-    const Result<RepairReport> report = repair_sqlite_log(path_, clock_);
-    ASSERT_TRUE(report.ok()) << report.error().to_string();
-    ASSERT_TRUE(fsck().sound());
-    open();
-    ASSERT_TRUE(is_prefix(batches_after(0), original_));
-    close();
+    repair_to_a_sound_prefix(flipped);
+  }
+}
+
+TEST_F(FsckTest, RepairLeadsToASoundPrefixWhereverBytesArePutIn) {
+  make_log(30);
+  close();
+  const std::string db = MUST(env::read_file(path_));
+  for (std::size_t at = 100; at < db.size(); at += 4000) {
+    for (const std::size_t size : {std::size_t{700}, std::size_t{4096}}) {
+      SCOPED_TRACE(std::to_string(size) + " at " + std::to_string(at));
+      repair_to_a_sound_prefix(std::string(db).insert(at, size, '\xAA'));
+      repair_to_a_sound_prefix(std::string(db).erase(at, size));
+    }
+  }
+}
+
+TEST_F(FsckTest, RepairLeadsToASoundPrefixWhateverTheHeaderSays) {
+  make_log(3);
+  close();
+  const std::string db = MUST(env::read_file(path_));
+  for (std::size_t at = 0; at < 100; at += 3) {
+    if (at >= kFormatAt && at < kFormatAt + 4) continue;  // A newer format is left alone.
+    SCOPED_TRACE("byte " + std::to_string(at));
+    std::string flipped = db;
+    flipped[at] = static_cast<char>(flipped[at] ^ 4);
+    repair_to_a_sound_prefix(flipped);
   }
 }
 
