@@ -21,6 +21,10 @@ std::int64_t bytes_of(const std::string& path) {
 
 }  // namespace
 
+std::string damaged_records(const std::string& logs) {
+  return index_path(logs) + " has damaged records: some output is lost, or told as another task's";
+}
+
 std::vector<std::string> LogAudit::segments() const {
   const Result<std::vector<std::string>> names = env::list_directory(logs_);
   std::vector<std::string> found;
@@ -39,9 +43,11 @@ std::vector<std::string> LogAudit::sentences() {
   }
   if (job_ == Job::kRuns) return {};
   std::vector<std::string> sentences;
+  const bool is_read = index_.records() <= kRecordsMax;
+  if (is_read) read_ends();
+  if (has_damaged_records_) return {damaged_records(logs_)};
   if (index_.torn()) sentences.push_back(path + " ends within a record: output may be lost");
-  if (index_.records() > kRecordsMax) return sentences;
-  read_ends();
+  if (!is_read) return sentences;
   for (const std::string& segment : segments()) compare(segment, sentences);
   return sentences;
 }
@@ -49,6 +55,7 @@ std::vector<std::string> LogAudit::sentences() {
 void LogAudit::read_ends() {
   for (std::int64_t number = 0; number < index_.records(); ++number) {
     const std::optional<IndexRecord> record = index_.at(number);
+    if (!record) has_damaged_records_ = true;
     if (!record || record->kind == IndexRecord::Kind::kGap) continue;
     Ends& ends = ends_[{record->slot, record->rank}];
     ends.open = record->kind == IndexRecord::Kind::kStart;

@@ -11,6 +11,9 @@
 
 namespace runnel::agent {
 
+// What is said of an index in which a record's sum is wrong.
+std::string damaged_records(const std::string& logs);
+
 // Whether a job's index names all that its files of output hold.
 //
 // Contract: of a job that runs, only that the index can be read: the rest may be about to be
@@ -41,6 +44,7 @@ class LogAudit {
   IndexFile index_;
   Job job_;
   std::map<Lane, Ends> ends_;
+  bool has_damaged_records_ = false;
 };
 
 }  // namespace runnel::agent

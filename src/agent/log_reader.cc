@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <set>
 #include <utility>
 
 #include "agent/index_file.h"
@@ -284,16 +285,14 @@ class Walk {
   }
 
   std::vector<std::string> damage() const {
-    std::vector<std::string> sentences(page_.damage().begin(), page_.damage().end());
-    if (has_damaged_records_) {
-      sentences.push_back(index_path(logs_) +
-                          " has damaged records: some output is lost, or told as another task's");
+    std::set<std::string> sentences = page_.damage();
+    if (has_damaged_records_) sentences.insert(damaged_records(logs_));
+    if (passed_ == index_.records()) {
+      const LogAudit::Job job = filter_.over ? LogAudit::Job::kOver : LogAudit::Job::kRuns;
+      for (std::string& sentence : LogAudit(logs_, job).sentences())
+        sentences.insert(std::move(sentence));
     }
-    if (passed_ < index_.records()) return sentences;
-    const LogAudit::Job job = filter_.over ? LogAudit::Job::kOver : LogAudit::Job::kRuns;
-    for (std::string& sentence : LogAudit(logs_, job).sentences())
-      sentences.push_back(std::move(sentence));
-    return sentences;
+    return {sentences.begin(), sentences.end()};
   }
 
   const std::string& logs_;

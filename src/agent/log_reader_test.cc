@@ -393,6 +393,22 @@ TEST_F(LogReaderTest, NamesWhatIsMissing) {
             index_path(logs) + " cannot be read, and with it no output: No such file or directory");
 }
 
+TEST_F(LogReaderTest, NamesAnOverwrittenIndexOnce) {
+  RankOutput a = begin(1, 0);
+  write(a, model::LogStream::kOut, "a\n");
+  end(a);
+  const std::string logs = logs_folder(home_.path(), JobId("job"));
+  for (const std::size_t size : {2 * kIndexRecordBytes, 3 * kIndexRecordBytes - 7}) {
+    MUST(env::write_file_atomically(index_path(logs), std::string(size, 'x'), env::Access::kOwner));
+    for (const bool over : {false, true}) {
+      filter_.over = over;
+      EXPECT_EQ(damage(),
+                index_path(logs) +
+                    " has damaged records: some output is lost, or told as another task's");
+    }
+  }
+}
+
 TEST_F(LogReaderTest, NamesOutputThatIsNobodys) {
   RankOutput a = begin(1, 0);
   write(a, model::LogStream::kOut, "a\n");
