@@ -152,6 +152,19 @@ TEST(Brain, AFailedStepLeavesItsDependentsSkippedAndItsSiblingsFinished) {
   EXPECT_EQ(desk.job_status(job), Status::kFailed);
 }
 
+TEST(Brain, AFailedJobCountsItsFailedTasksAndNamesTheFirst) {
+  Desk desk;
+  desk.join("a", 2);
+  const JobId one = desk.submit({step("one")});
+  desk.ended("a", Desk::ref(one, 0, 0), 1);
+  EXPECT_EQ(desk.brain.state().jobs.at(one).message, "step 'one': task 0 failed (NonZeroExit)");
+  const JobId two = desk.submit({step("two", 2)});
+  desk.ended("a", Desk::ref(two, 0, 0), 1);
+  desk.ended("a", Desk::ref(two, 0, 1), 1);
+  EXPECT_EQ(desk.brain.state().jobs.at(two).message,
+            "step 'two': 2 tasks failed, first task 0 (NonZeroExit)");
+}
+
 model::StepSpec retried(Duration backoff) {
   auto spec = step("one");
   spec.retry.max = 2;

@@ -337,10 +337,13 @@ std::vector<Holder> holders_of(const Wish& wish, const std::optional<NodeId>& on
   return out;
 }
 
-std::string holders_text(const std::vector<Holder>& holders, const Resources& parts) {
+// "job7 holds 2 cpus, this job itself holds 1 cpu"
+std::string holders_text(const std::vector<Holder>& holders, const JobId& asker,
+                         const Resources& parts) {
   std::string text;
   for (std::size_t index = 0; index < holders.size() && index < kHoldersShown; ++index) {
-    text += (index == 0 ? "" : ", ") + holders[index].job.str() + " holds " +
+    const JobId& job = holders[index].job;
+    text += (index == 0 ? "" : ", ") + (job == asker ? "this job itself" : job.str()) + " holds " +
             parts_of(holders[index].sum(), parts).describe();
   }
   if (holders.size() > kHoldersShown) {
@@ -438,7 +441,7 @@ void explain_busy_node(const Wish& wish, Wait& wait) {
   wait.message = need_text(wish.request) + "; " + quoted(host.id.str()) +
                  " comes closest and lacks " + lack.describe() +
                  free_devices_text(lack, host.free, host.capacity);
-  if (!holders.empty()) wait.message += ": " + holders_text(holders, lack);
+  if (!holders.empty()) wait.message += ": " + holders_text(holders, wish.key.job, lack);
   wait.message += room_by_text(wish);
   for (const Holder& holder : holders) block_by(wait, holder.job);
   const Resources left = parts_of(host.free, lack);
@@ -453,7 +456,7 @@ void explain_busy_gang(const Wish& wish, Wait& wait) {
   wait.reason = "GangIncomplete";
   wait.message = need_text(wish.request) + ", all or none; there is room for " +
                  std::to_string(places) + " now" + free_devices_text(wish);
-  const std::string held = holders_text(holders, wish.request.per_place);
+  const std::string held = holders_text(holders, wish.key.job, wish.request.per_place);
   if (!held.empty()) wait.message += ": " + held;
   wait.message += room_by_text(wish);
   for (const Holder& holder : holders) block_by(wait, holder.job);

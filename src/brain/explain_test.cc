@@ -324,10 +324,11 @@ TEST(Explain, AJobIsNotToBeHaltedForItself) {
   Desk desk;
   desk.join("a", 2);
   const JobId job = desk.submit({step("sweep", 9)});
-  expect(wait_of(desk, job), "Resources",
-         "needs a node with 1 cpu; 'a' comes closest and lacks 1 cpu: job1 holds 2 cpus; when that "
-         "ends is not known, since max_duration is not set",
-         "", {job});
+  expect(
+      wait_of(desk, job), "Resources",
+      "needs a node with 1 cpu; 'a' comes closest and lacks 1 cpu: this job itself holds 2 cpus; "
+      "when that ends is not known, since max_duration is not set",
+      "", {job});
 }
 
 TEST(Explain, ManyHoldersAreCounted) {

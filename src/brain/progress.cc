@@ -54,10 +54,11 @@ std::string failure_message(const Step& step) {
   if (failed == 0) return step.study && all_ended(step.counts) ? "no trial gave a value" : "";
   for (const auto& [index, task] : step.tasks) {
     if (!model::is_end(task.status) || task.status == Status::kSucceeded) continue;
-    return std::to_string(failed) + " task(s) failed, the first of them " +
-           std::to_string(index.value()) + " (" + task.reason + ")";
+    const std::string first = "task " + std::to_string(index.value());
+    if (failed == 1) return first + " failed (" + task.reason + ")";
+    return std::to_string(failed) + " tasks failed, first " + first + " (" + task.reason + ")";
   }
-  return std::to_string(failed) + " task(s) failed";
+  return std::to_string(failed) + (failed == 1 ? " task failed" : " tasks failed");
 }
 
 std::vector<StepIndex> dependents(const Job& job, StepIndex step) {

@@ -130,7 +130,8 @@ int print_jobs(const Arguments& arguments, Session& session) {
   return 0;
 }
 
-// "job has ended: FAILED: step 'train': 3 task(s) failed; train/0 ended with exit code 1 (...)"
+// "job has ended: FAILED: step 'train': 3 tasks failed, first task 0 (NonZeroExit); train/0 ended
+// with exit code 1 (...)"
 std::string ended_text(Session& session, const json::Value& job) {
   std::string text = "job has ended: " + text_of(job, "status");
   const std::string message = text_of(job, "message");
