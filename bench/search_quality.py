@@ -18,7 +18,7 @@ from multiprocessing.pool import ThreadPool
 from home import ROOT
 
 VENV = ROOT / "build/bench-venv"
-PACKAGES = ("optuna==5.0.0", "cmaes", "scipy", "scikit-learn", "torch")
+PACKAGES = ROOT / "python/requirements-bench.lock"
 BENCH = ROOT / "build/release/bin/search_bench"
 TRIALS = {"gp": 100, "auto": 100}  # Of our studies; those of others take hundreds of times the cheapest of them.
 
@@ -30,7 +30,7 @@ def enter_venv():
     python = VENV / "bin/python"
     if not python.exists():
         subprocess.run(["/usr/bin/python3", "-m", "venv", VENV], check=True)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", PACKAGES], check=True)
     os.execv(python, [python, *sys.argv])
 
 

@@ -3,7 +3,7 @@
 # python/requirements.lock. Idempotent: what is there already is left alone, and it says what it does.
 #
 #   tools/setup.sh            everything that building, testing and the demo need
-#   tools/setup.sh --bench    also the peers of `make bench`
+#   tools/setup.sh --bench    also the peers of all benches: Optuna, Ray and others
 set -eu
 cd "$(dirname "$0")/.."
 
