@@ -126,6 +126,7 @@ void SimControl::crash(Duration down, bool torn) {
   heard_.clear();
   taken_.clear();
   linked_.clear();
+  fences_.clear();
   again_.clear();
   waiting_ = false;
   frozen_until_ = Time();
@@ -206,10 +207,29 @@ void SimControl::receive(const Heartbeat& beat) {
   const bool joins = !linked_.contains(node) || known == brain_->state().nodes.end() ||
                      !known->second.up || known->second.incarnation != beat.incarnation;
   if (joins && !beat.is_report) {
-    join(beat);
+    if (fenced(beat)) join(beat);
   } else {
     report(beat);
   }
+}
+
+// A node joins by an inventory that it made after all orders that were sent to it: one that is still
+// on its way would begin what the join takes for gone. Empty orders ask it for such an inventory.
+bool SimControl::fenced(const Heartbeat& beat) {
+  const auto [fence, asked_now] = fences_.try_emplace(beat.node.id, sequence_ + 1);
+  if (asked_now) ++sequence_;
+  if (beat.epoch == Epoch(log_.epoch) && beat.taken >= fence->second) {
+    fences_.erase(fence);
+    return true;
+  }
+  model::NodeOrders orders;
+  orders.epoch = Epoch(log_.epoch);
+  orders.node = beat.node.id;
+  orders.incarnation = beat.incarnation;
+  orders.sequence = fence->second;
+  const std::size_t node = node_index_.at(orders.node);
+  send_(node, std::move(orders));
+  return false;
 }
 
 void SimControl::join(const Heartbeat& beat) {

@@ -100,6 +100,7 @@ class SimControl {
   void take(model::Input input, Reply reply);
   void decide_told(Told told);
   void decide_again();
+  bool fenced(const Heartbeat& beat);
   void join(const Heartbeat& beat);
   void report(const Heartbeat& beat);
   void answer(std::function<model::NodeOrders()> build);
@@ -141,6 +142,7 @@ class SimControl {
   std::size_t committing_ = 0;
   std::int64_t life_ = 0;
   std::int64_t sequence_ = 0;
+  std::map<NodeId, std::int64_t> fences_;  // Of nodes that are about to join: see fenced().
   Time frozen_until_;
   Time now_max_;
   Time base_;     // What the time was when this life began, and

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "brain/order_book.h"
 #include "sim/poison_check.h"
 
 namespace runnel::sim {
@@ -120,7 +121,9 @@ Heartbeat SimNode::heartbeat() const {
           crashed_idle_,
           false,
           false,
-          0};
+          0,
+          epoch_,
+          sequence_};
 }
 
 void SimNode::report() { send(heartbeat()); }
@@ -179,6 +182,7 @@ void SimNode::receive(const model::NodeOrders& orders) {
   for (const model::WatchOrder& order : orders.watch) watched_[order.attempt] = order.health;
   for (const model::StartOrder& order : orders.start) take_start(order);
   for (const model::StopOrder& order : orders.stop) take_stop(order);
+  if (brain::empty(orders)) report_soon();
 }
 
 void SimNode::take_start(const model::StartOrder& order) {

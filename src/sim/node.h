@@ -30,6 +30,9 @@ struct Heartbeat {
   // journal; one that lied there would be believed until it joins again.
   bool is_report = false;
   std::int64_t up = 0;  // Grows with each: an older one that comes late counts for nothing.
+  // The newest orders that the node has taken.
+  Epoch epoch;
+  std::int64_t taken = 0;
 };
 
 // How often what is said of devices was put to the test.
