@@ -213,8 +213,9 @@ void SimControl::receive(const Heartbeat& beat) {
   }
 }
 
-// A node joins by an inventory that it made after all orders that were sent to it: one that is still
-// on its way would begin what the join takes for gone. Empty orders ask it for such an inventory.
+// A node joins by an inventory that it made after all orders that were sent to it: one that is
+// still on its way would begin what the join takes for gone. Empty orders ask it for such an
+// inventory.
 bool SimControl::fenced(const Heartbeat& beat) {
   const auto [fence, asked_now] = fences_.try_emplace(beat.node.id, sequence_ + 1);
   if (asked_now) ++sequence_;

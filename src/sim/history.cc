@@ -1,6 +1,10 @@
 #include "sim/history.h"
 
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -46,7 +50,24 @@ std::string check_watched(const Seen& seen, const std::vector<model::Event>& log
   return "";
 }
 
+// Attempts of trials that reported the last step of their search.
+std::set<model::AttemptRef> whole_trials(const std::vector<model::Event>& log) {
+  std::map<JobId, std::shared_ptr<const model::JobSpec>> specs;
+  std::set<model::AttemptRef> whole;
+  for (const model::Event& event : log) {
+    if (const auto* job = std::get_if<model::JobSubmitted>(&event)) specs[job->job] = job->spec;
+    const auto* report = std::get_if<model::TrialReported>(&event);
+    if (report == nullptr) continue;
+    const model::TaskRef& task = report->attempt.task;
+    const auto& search = specs.at(task.job)->steps.at(task.step.value()).search;
+    const std::int64_t last = search->pruner ? search->pruner->max_step : 0;
+    if (last > 0 && report->at >= last) whole.insert(report->attempt);
+  }
+  return whole;
+}
+
 std::string check_tells(const Seen& seen, const std::vector<model::Event>& log) {
+  const std::set<model::AttemptRef> whole = whole_trials(log);
   std::map<model::AttemptRef, Status> ends;
   for (const model::Event& event : log) {
     const auto* ended = std::get_if<model::AttemptEnded>(&event);
@@ -60,7 +81,10 @@ std::string check_tells(const Seen& seen, const std::vector<model::Event>& log) 
     const bool failed = tell.end == model::TrialEnd::kFailed;
     if (failed && ended->second == Status::kSucceeded) return name + " failed and succeeded";
     const bool pruned = tell.end == model::TrialEnd::kPruned;
-    if (pruned && ended->second != Status::kCancelled) return name + " was pruned and was not";
+    const bool finished = whole.contains(tell.attempt) && ended->second == Status::kSucceeded;
+    if (pruned && !finished && ended->second != Status::kCancelled) {
+      return name + " was pruned and was not";
+    }
   }
   return "";
 }

@@ -113,16 +113,11 @@ void SimNode::beat() {
 }
 
 Heartbeat SimNode::heartbeat() const {
-  return {info_,
-          Incarnation(info_.id.str() + "." + std::to_string(life_)),
-          inventory(),
-          metrics(),
-          health(),
-          crashed_idle_,
-          false,
-          false,
-          0,
-          epoch_,
+  return {info_,       Incarnation(info_.id.str() + "." + std::to_string(life_)),
+          inventory(), metrics(),
+          health(),    crashed_idle_,
+          false,       false,
+          0,           epoch_,
           sequence_};
 }
 
