@@ -115,13 +115,14 @@ class Attachment {
     }
   }
 
-  // Nothing runs and nothing is said: whoever waits should know for what.
+  // Nothing is said: whoever waits should know for what.
   void tell_of_waits(const json::Value& job) {
-    if (has_ended(job) || is_active(job) || now() - explained_ < kLookEvery) return;
+    if (has_ended(job) || now() - explained_ < kLookEvery) return;
     explained_ = now();
     const Result<json::Value> explanation = session_.get(job_target(job_, "/explain"));
+    const Waits::Job doing = is_active(job) ? Waits::Job::kRuns : Waits::Job::kWaits;
     if (!explanation.ok()) return;  // The stream of output tells what is wrong with the daemon.
-    for (const std::string& line : waits_.news(*explanation)) {
+    for (const std::string& line : waits_.news(*explanation, doing)) {
       progress_.clear();
       say("runnel: " + line);
     }

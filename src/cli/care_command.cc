@@ -170,6 +170,7 @@ int no_log(const Home& home) {
 
 Result<env::FileLock> lock_unused(const Home& home) {
   TRY(refuse_silent_disk(home));
+  TRY(refuse_unwritable(home));
   Result<env::FileLock> lock = env::FileLock::acquire(home.lock());
   if (lock.ok() || lock.error().code != Errc::kConflict) return lock;
   return Error(Errc::kConflict, "the home is in use by its daemon, process " + lock.error().value)

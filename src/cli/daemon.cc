@@ -77,6 +77,9 @@ control::HomeInfo Daemon::info() const {
   if (const auto silence = agent_->runner_silence()) {
     info.runner_silence = {agent::sentence(*silence), agent::remedy(*silence, home_.root)};
   }
+  if (const Result<void> room = refuse_full_disk(home_); !room.ok()) {
+    info.disk_full = {room.error().message, room.error().hint};
+  }
   info.notices = notices_;
   for (std::string& notice : agent_->notices()) info.notices.push_back(std::move(notice));
   return info;

@@ -1,6 +1,8 @@
 #include "cli/home.h"
 
 #include <charconv>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "cli/close_home.h"
@@ -14,6 +16,8 @@ namespace runnel::cli {
 namespace {
 
 constexpr Duration kDiskPatience = Duration::seconds(4);
+constexpr Bytes kSpaceNeeded = Bytes::mebi(1);
+constexpr std::int64_t kInodesNeeded = 16;
 
 Result<void> refuse_network(const Home& home) {
   const env::FileSystem file_system = TRY(env::file_system_of(home.root));
@@ -98,6 +102,37 @@ Result<void> refuse_silent_disk(const Home& home) {
       .with_hint(
           "see whether it answers: dmesg; a file system that was frozen: fsfreeze --unfreeze; "
           "nothing is lost, and work goes on by itself when it does");
+}
+
+Result<void> refuse_unwritable(const Home& home) {
+  const std::string folder = nearest_folder(home.root);
+  const Result<void> writable = env::may_write_in(folder);
+  if (writable.ok()) return {};
+  const bool denied = writable.error().code == Errc::kDenied;
+  return Error(writable.error().code,
+               "the home " + home.root +
+                   " cannot be used, even to read it: " + writable.error().message)
+      .with_value(home.root)
+      .with_hint((denied ? "run this as the owner of " + folder
+                         : "mount it writable: mount -o remount,rw") +
+                 "; or choose another home: export RUNNEL_HOME=DIR");
+}
+
+Result<void> refuse_full_disk(const Home& home) {
+  const Result<Bytes> space = env::free_space(home.root);
+  const Result<std::optional<std::int64_t>> inodes = env::free_inodes(home.root);
+  std::string lack;
+  if (inodes.ok() && inodes->value_or(kInodesNeeded) < kInodesNeeded) {
+    lack = std::to_string(**inodes) + " inodes are free (see df -i), and a job needs " +
+           std::to_string(kInodesNeeded);
+  }
+  if (space.ok() && *space < kSpaceNeeded) {
+    lack = human(*space) + " are free, and the home daemon needs " + human(kSpaceNeeded);
+  }
+  if (lack.empty()) return {};
+  return Error(Errc::kFull, "the disk of the home is full: " + lack)
+      .with_value(home.root)
+      .with_hint("remove some files; nothing of the home is lost, and work goes on then");
 }
 
 Result<void> prepare_home(const Home& home) {

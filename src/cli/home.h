@@ -46,4 +46,11 @@ Result<void> prepare_home(const Home& home);
 // would wait for it hangs, and cannot be killed.
 Result<void> refuse_silent_disk(const Home& home);
 
+// kDenied or kIo, with a remedy, when the home's folder cannot be changed.
+Result<void> refuse_unwritable(const Home& home);
+
+// kFull, with a remedy, when the home's disk has too little space or too few inodes for a daemon
+// and its jobs.
+Result<void> refuse_full_disk(const Home& home);
+
 }  // namespace runnel::cli

@@ -7,7 +7,6 @@
 #include "cli/pause.h"
 #include "env/clock.h"
 #include "env/file_lock.h"
-#include "env/file_system.h"
 #include "env/files.h"
 #include "env/process.h"
 
@@ -26,17 +25,6 @@ http::ClientOptions silent_for(Duration longest) {
   http::ClientOptions options;
   options.silence_max = longest;
   return options;
-}
-
-// What has no room cannot say so in a file: its log is as empty as its word.
-Result<void> refuse_full_disk(const Home& home) {
-  constexpr Bytes kNeeded = Bytes::mebi(1);
-  const Result<Bytes> space = env::free_space(home.root);
-  if (!space.ok() || *space >= kNeeded) return {};
-  return Error(Errc::kFull, "the disk of the home is full: " + human(*space) +
-                                " are free, and the home daemon needs " + human(kNeeded))
-      .with_value(home.root)
-      .with_hint("free some space; nothing of the home is lost, and work goes on then");
 }
 
 }  // namespace
@@ -62,6 +50,7 @@ Result<bool> Session::listening() {
 
 Result<std::int64_t> Session::start_daemon() const {
   TRY(refuse_silent_disk(home_));
+  TRY(refuse_unwritable(home_));
   TRY(prepare_home(home_));
   TRY(env::remove_file(home_.failure()));
   env::DetachedProcess daemon;
@@ -80,8 +69,9 @@ Result<void> Session::look_for_failure(std::int64_t pid) const {
     if (problem.ok())
       return http::error_of(http::Response{.status = 500, .headers = {}, .body = why});
   }
-  if (runs || !env::FileLock::acquire(home_.lock()).ok()) return {};
-  TRY(refuse_full_disk(home_));
+  const Result<env::FileLock> lock = env::FileLock::acquire(home_.lock());
+  if (runs || (!lock.ok() && lock.error().code == Errc::kConflict)) return {};
+  TRY(refuse_full_disk(home_));  // It has no room to say so itself, not even in its log.
   return Error(Errc::kUnavailable, "the home daemon ended as soon as it was started")
       .with_value(home_.root)
       .with_hint("see " + home_.daemon_log());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,8 +14,11 @@ namespace runnel::cli {
 // run does, is no reason at all; one that is gone at the next look was none.
 class Waits {
  public:
+  // Of a job of which something runs, only what ails the home itself is told.
+  enum class Job : std::uint8_t { kWaits, kRuns };
+
   // What a job's explanation tells for the second time in a row and was not told before, as lines.
-  std::vector<std::string> news(const json::Value& explanation);
+  std::vector<std::string> news(const json::Value& explanation, Job job);
 
  private:
   // "step reason": steps times a dozen reasons.

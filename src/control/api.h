@@ -36,6 +36,7 @@ struct HomeInfo {
   std::int64_t daemon_pid = 0;
   std::int64_t runner_pid = 0;  // 0: not known now.
   std::optional<Silence> runner_silence;
+  std::optional<Silence> disk_full;  // What is asked to start waits for room.
   std::vector<std::string> notices;  // What opening set right; sentences for a person.
 };
 

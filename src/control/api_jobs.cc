@@ -106,16 +106,19 @@ std::string disk_explanation(const JobId& job, const Silence& silence) {
   return out.dump();
 }
 
-Result<std::string> explanation(const LogWriter& writer, const JobId& job,
-                                const std::optional<Silence>& silence) {
+Result<std::string> explanation(const LogWriter& writer, const JobId& job, const HomeInfo& home) {
   json::Value out = json::Value::object();
   out.set("id", json::Value::text(job.str()));
   json::Value::List waits;
   auto found = writer.state().jobs.find(job);
   if (found != writer.state().jobs.end()) {
     out.set("status", json::Value::text(std::string(model::to_string(found->second.status))));
-    if (silence && !model::is_end(found->second.status)) {
-      waits.push_back(wait_for_part(*silence, "runner", "RunnerSilent"));
+    const bool over = model::is_end(found->second.status);
+    if (home.runner_silence && !over) {
+      waits.push_back(wait_for_part(*home.runner_silence, "runner", "RunnerSilent"));
+    }
+    if (home.disk_full && !over) {
+      waits.push_back(wait_for_part(*home.disk_full, "disk", "DiskFull"));
     }
     for (const brain::Wait& wait : TRY(brain::explain(writer.state(), job, writer.now()))) {
       waits.push_back(wait_document(*found->second.spec, wait));
@@ -313,10 +316,8 @@ Async<http::Reply> Api::explain(http::Request request) {
   if (const auto silence = disk_silence()) {
     co_return http::Response::json_text(disk_explanation(job, *silence));
   }
-  Result<std::string> text =
-      co_await controller_.answer<std::string>([this, job](const LogWriter& writer) {
-        return explanation(writer, job, host_.info().runner_silence);
-      });
+  Result<std::string> text = co_await controller_.answer<std::string>(
+      [this, job](const LogWriter& writer) { return explanation(writer, job, host_.info()); });
   co_return http::Response::json_text(CO_TRY(std::move(text)));
 }
 

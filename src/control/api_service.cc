@@ -198,6 +198,7 @@ Async<http::Reply> Api::get_home(http::Request) {
   const HomeInfo info = host_.info();
   Value out = Value::object();
   out.set("daemon_pid", Value::integer(info.daemon_pid));
+  if (info.disk_full) out.set("disk_full", silence_document(*info.disk_full));
   if (const auto silence = disk_silence()) out.set("disk_silence", silence_document(*silence));
   out.set("epoch", Value::integer(controller_.writer().epoch().value()));
   out.set("home", Value::text(info.home));

@@ -148,4 +148,12 @@ Result<Bytes> free_space(const std::string& path) {
                       static_cast<std::int64_t>(info.f_frsize));
 }
 
+Result<std::optional<std::int64_t>> free_inodes(const std::string& path) {
+  struct statvfs info{};
+  if (::statvfs(path.c_str(), &info) != 0)
+    return errno_error("ask the free inodes of " + path, errno);
+  if (info.f_files == 0) return std::optional<std::int64_t>();
+  return std::optional(static_cast<std::int64_t>(info.f_favail));
+}
+
 }  // namespace runnel::env

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,5 +34,9 @@ FileSystem file_system_of_number(std::uint32_t number);
 
 // What an ordinary user may still write there.
 Result<Bytes> free_space(const std::string& path);
+
+// How many files an ordinary user may still make there; nothing where the file system has no such
+// limit.
+Result<std::optional<std::int64_t>> free_inodes(const std::string& path);
 
 }  // namespace runnel::env

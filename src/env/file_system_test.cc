@@ -71,6 +71,12 @@ TEST(FreeSpace, IsKnownForWhatExists) {
   EXPECT_EQ(free_space("/no/such").error().code, Errc::kNotFound);
 }
 
+TEST(FreeInodes, AreKnownForWhatExists) {
+  EXPECT_GT(MUST(free_inodes("/tmp")).value_or(1), 0);
+  EXPECT_EQ(MUST(free_inodes("/proc")), std::nullopt) << "it counts none";
+  EXPECT_EQ(free_inodes("/no/such").error().code, Errc::kNotFound);
+}
+
 // One line of mountinfo for a file system of this type at "/x".
 std::string mounted(const std::string& type) {
   return "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 0:9 / /x rw,nosuid shared:7 - " + type +

@@ -11,10 +11,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "base/check.h"
 #include "env/detail/descriptor.h"
+#include "env/file_system.h"
 #include "env/process.h"
 
 namespace runnel::env {
@@ -25,8 +27,14 @@ using detail::Descriptor;
 mode_t file_mode(Access access) { return access == Access::kOwner ? 0600 : 0666; }
 mode_t directory_mode(Access access) { return access == Access::kOwner ? 0700 : 0777; }
 
+// A file system is full of bytes or of files, and the kernel has one number for both.
 Error failed(const char* verb, const std::string& path) {
-  return errno_error(std::string(verb) + " " + path, errno);
+  const int reason = errno;
+  Error error = errno_error(std::string(verb) + " " + path, reason);
+  if (reason != ENOSPC) return error;
+  const Result<std::optional<std::int64_t>> inodes = free_inodes(parent_of(path));
+  if (inodes.ok() && *inodes == 0) error.message += ": no inodes are free (df -i)";
+  return error;
 }
 
 Error failed(const char* verb, const std::string& path, const std::error_code& code) {
@@ -201,7 +209,8 @@ Result<void> make_directories(const std::string& path, Access access) {
   const int reason = errno;
   const bool is_there = ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
   if (reason == EEXIST && is_there) return {};
-  return errno_error("make the folder " + path, reason);
+  errno = reason;
+  return failed("make the folder", path);
 }
 
 Result<void> remove_file(const std::string& path) {
@@ -231,6 +240,11 @@ Result<FileInfo> file_info(const std::string& path) {
       std::int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
   return FileInfo{kind_of(info.st_mode), Bytes::count(info.st_size), Time::from_millis(modified),
                   info.st_mode & 07777U, info.st_uid == ::geteuid()};
+}
+
+Result<void> may_write_in(const std::string& folder) {
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};
+  return failed("write in", folder);
 }
 
 Result<void> set_mode(const std::string& path, unsigned mode) {

@@ -81,6 +81,10 @@ struct FileInfo {
 // Of the file itself, a link not followed.
 Result<FileInfo> file_info(const std::string& path);
 
+// Whether this process may make and remove files in the folder: kDenied, or kIo on a read-only file
+// system.
+Result<void> may_write_in(const std::string& folder);
+
 // Sets the permission bits of a file or folder.
 Result<void> set_mode(const std::string& path, unsigned mode);
 

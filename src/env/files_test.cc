@@ -325,5 +325,23 @@ TEST_F(FilesDeathTest, MisuseIsOurBug) {
   EXPECT_DEATH((void)make_temporary_directory("a/b"), "part of one name");
 }
 
+TEST(MayWriteIn, AFolderOfOnesOwn) {
+  const std::string folder = MUST(make_temporary_directory("may-write-"));
+  EXPECT_TRUE(may_write_in(folder).ok());
+  MUST(remove_tree(folder));
+  EXPECT_EQ(may_write_in(folder).error().code, Errc::kNotFound);
+}
+
+TEST(MayWriteIn, NothingThatIsNoFolder) {
+  const std::string folder = MUST(make_temporary_directory("may-write-"));
+  const std::string file = folder + "/file";
+  MUST(write_file_atomically(file, "text"));
+  MUST(set_mode(file, 0600));
+  const Result<void> refused = may_write_in(file);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("write in " + file), std::string::npos);
+  MUST(remove_tree(folder));
+}
+
 }  // namespace
 }  // namespace runnel::env

@@ -1,0 +1,133 @@
+"""A home that cannot be written: its file system is read-only, another user's, or out of space or of inodes."""
+
+import os
+import subprocess
+
+import pytest
+from conftest import BINARY, Runnel
+
+if os.geteuid() != 0:
+    pytest.skip("only root mounts file systems", allow_module_level=True)
+
+COMMANDS = (("ps",), ("show", "JOB"), ("logs", "JOB"), ("run", "--", "true"), ("fsck",))
+
+
+class Disk:
+    """A small file system of its own, in memory."""
+
+    def __init__(self, folder, options):
+        self.folder = folder / "disk"
+        self.folder.mkdir()
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", self.folder], stderr=subprocess.PIPE, text=True)
+        if made.returncode:
+            pytest.skip(f"this machine mounts no tmpfs: {made.stderr.strip()}")
+
+    def remount(self, how):
+        subprocess.run(["mount", "-o", f"remount,{how}", self.folder], check=True)
+
+    def fill_inodes(self):
+        filler = self.folder / "filler"
+        filler.mkdir(exist_ok=True)
+        for number in range(10_000):
+            try:
+                (filler / str(number)).touch()
+            except OSError:
+                return
+
+    def fill_space(self):
+        with (self.folder / "filler").open("wb", buffering=0) as file:
+            for size in (1 << 20, 1 << 12):
+                try:
+                    while True:
+                        file.write(b"x" * size)
+                except OSError:
+                    pass
+
+    def clear(self):
+        subprocess.run(["rm", "-rf", self.folder / "filler"], check=True)
+
+
+def on_a_disk(folder, options):
+    disk = Disk(folder, options)
+    home = Runnel(disk.folder)
+    try:
+        yield disk, home
+        home.close()
+    finally:
+        for pid in home.pids():
+            os.kill(pid, 9)
+        subprocess.run(["umount", "--lazy", disk.folder], check=True)
+
+
+@pytest.fixture
+def few_inodes(tmp_path):
+    yield from on_a_disk(tmp_path, "size=64m,nr_inodes=120")
+
+
+@pytest.fixture
+def small(tmp_path):
+    yield from on_a_disk(tmp_path, "size=24m")
+
+
+def test_a_read_only_home_is_named_by_every_command(small):
+    disk, home = small
+    job = home.ended("run: echo hi")
+    home.rest()
+    disk.remount("ro")
+    for words in COMMANDS:
+        home.run(*(job if word == "JOB" else word for word in words), code=1)
+        said = home.err.strip()
+        assert said.count("\n") == 0 and f"the home {home.home} cannot be used" in said, (words, said)
+        assert "Read-only file system" in said and "remount,rw" in said, (words, said)
+    disk.remount("rw")
+    assert home.run("logs", job) == "hi\n"
+
+
+def test_a_home_without_permission_is_named_by_every_command(small):
+    _, home = small
+    job = home.ended("run: echo hi")
+    home.rest()
+    home.home.chmod(0o555)
+    limited = ["setpriv", "--bounding-set", "-dac_override", "--inh-caps", "-dac_override", BINARY]  # As anybody but root.
+    for words in COMMANDS:
+        words = [job if word == "JOB" else word for word in words]
+        ran = subprocess.run([*limited, *words], env=home.env, stderr=subprocess.PIPE, text=True, timeout=60)
+        assert ran.returncode == 1 and f"the home {home.home} cannot be used" in ran.stderr, (words, ran.stderr)
+        assert "Permission denied" in ran.stderr and "as the owner of" in ran.stderr, (words, ran.stderr)
+    home.home.chmod(0o700)
+
+
+def test_out_of_inodes_what_waits_is_told_and_goes_on(few_inodes):
+    disk, home = few_inodes
+    kept = home.ended("run: echo hi")
+    disk.fill_inodes()
+    waiting = home.up("run: echo there")
+    home.until(lambda: "inodes are free" in home.json("home").get("disk_full", {}).get("message", ""))
+    assert "disk: DiskFull: the disk of the home is full: " in home.run("explain", waiting)
+    home.run("ps")
+    assert "inodes" in home.err
+    attached = home.start("run", "--", "true")
+    told = attached.stderr.readline() + attached.stderr.readline()
+    assert "inodes are free (see df -i)" in told, told
+    disk.clear()
+    assert attached.wait(60) == 0
+    assert home.wait(waiting)["status"] == "SUCCEEDED"
+    assert home.run("logs", waiting) == "there\n" and home.run("logs", kept) == "hi\n"
+    assert "disk_full" not in home.json("home")
+    home.rest()
+    disk.fill_inodes()
+    home.run("ps", code=1)
+    assert "inodes are free" in home.err, home.err
+    disk.clear()
+    assert kept in home.run("ps", "-a")
+
+
+def test_out_of_space_a_daemon_that_cannot_say_so_has_it_said(small):
+    disk, home = small
+    kept = home.ended("run: echo hi")
+    home.kill()
+    disk.fill_space()
+    home.run("ps", code=1)
+    assert "full; free some space" in home.err or "the disk of the home is full: " in home.err, home.err
+    disk.clear()
+    assert home.run("logs", kept) == "hi\n"
