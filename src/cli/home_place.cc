@@ -58,9 +58,9 @@ HomeOrigin origin_of(const HomePlace& recorded, const HomePlace& now,
     return folder.inode == recorded.folder.inode &&
            (!same_boot || folder.device == recorded.folder.device);
   };
-  if (!at_recorded || *at_recorded == now.folder || is_recorded(now.folder)) {
-    return HomeOrigin::kOwn;
-  }
+  if (!at_recorded || *at_recorded == now.folder) return HomeOrigin::kOwn;
+  // Whether our own folder looks like the recorded one says nothing: after a boot a snapshot that
+  // is mounted beside the original has its inode.
   return is_recorded(*at_recorded) ? HomeOrigin::kCopy : HomeOrigin::kOwn;
 }
 

@@ -43,6 +43,15 @@ TEST(HomePlace, DevicesHaveOtherNumbersAfterABoot) {
   EXPECT_EQ(origin_of(kRecorded, at("/moved", first, "boot-2"), std::nullopt), HomeOrigin::kOwn);
 }
 
+TEST(HomePlace, ASnapshotBesideTheHomeIsACopyAfterABootToo) {
+  const env::FileId original{8, kFirst.inode};
+  const env::FileId snapshot{9, kFirst.inode};
+  EXPECT_EQ(origin_of(kRecorded, at("/mnt/snapshot", snapshot, "boot-2"), original),
+            HomeOrigin::kCopy);
+  EXPECT_EQ(origin_of(kRecorded, at(kRecorded.path, original, "boot-2"), original),
+            HomeOrigin::kOwn);
+}
+
 TEST(HomePlace, AnEqualInodeOfAnotherDiskIsAnotherFolder) {
   EXPECT_EQ(origin_of(kRecorded, at("/mnt/copy", {9, kFirst.inode}), kFirst), HomeOrigin::kCopy);
 }

@@ -1,6 +1,7 @@
 #include "control/recovery.h"
 
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/check.h"
@@ -11,10 +12,20 @@ namespace runnel::control {
 namespace {
 
 Error not_understood(const store::Batch& batch, const Error& cause) {
+  if (cause.code == Errc::kUnsupported) return cause;  // A newer build's, and said so by name.
   return Error(Errc::kCorrupt, "batch " + std::to_string(batch.seq.value()) +
                                    " of the event log is not understood: " + cause.to_string())
       .with_value(std::to_string(batch.seq.value()))
       .with_hint("runnel fsck tells what can be saved");
+}
+
+// A restored job comes with its archived record, which the fold takes for sound.
+Result<void> check_record(const model::Event& event) {
+  const auto* restored = std::get_if<model::JobRestored>(&event);
+  if (restored == nullptr) return {};
+  const brain::Job job = TRY(brain::decode_job(restored->record));
+  if (job.id == restored->job) return {};
+  return Error(Errc::kCorrupt, "the record of another job is restored");
 }
 
 Result<std::vector<model::Event>> decode_events(const store::Batch& batch) {
@@ -22,7 +33,10 @@ Result<std::vector<model::Event>> decode_events(const store::Batch& batch) {
   if (!list.is_list()) return Error(Errc::kCorrupt, "its events are not a list");
   std::vector<model::Event> events;
   events.reserve(list.as_list().size());
-  for (const json::Value& event : list.as_list()) events.push_back(TRY(model::decode_event(event)));
+  for (const json::Value& event : list.as_list()) {
+    events.push_back(TRY(model::decode_event(event)));
+    TRY(check_record(events.back()));
+  }
   if (std::ssize(events) != batch.event_count) {
     return Error(Errc::kCorrupt, "it does not hold as many events as it says");
   }

@@ -131,6 +131,23 @@ TEST_F(RecoveryTest, RefusesABatchThatHoldsFewerEventsThanItSays) {
   EXPECT_FALSE(events_of(batch).ok());
 }
 
+TEST_F(RecoveryTest, RefusesARestoredJobOfANewerBuildByName) {
+  store::Batch batch;
+  batch.event_count = 1;
+  const auto restored = [&](const std::string& record) {
+    batch.events =
+        "[" + model::encode_text(model::Event(model::JobRestored{JobId("j1"), record})) + "]";
+    return events_of(batch);
+  };
+  const auto newer = restored(R"({"version":1000000})");
+  ASSERT_FALSE(newer.ok());
+  EXPECT_EQ(newer.error().code, Errc::kUnsupported);
+  EXPECT_NE(newer.error().message.find("record of a job"), std::string::npos);
+  const auto garbled = restored("{");
+  ASSERT_FALSE(garbled.ok());
+  EXPECT_EQ(garbled.error().code, Errc::kCorrupt);
+}
+
 TEST_F(RecoveryTest, BeginsAnewWhenTheSnapshotIsNotUnderstood) {
   submit({step("a")});
   ASSERT_TRUE(log_->save_snapshot(epoch_, {log_->head().last, "{\"what\":1}"}).ok());
