@@ -33,8 +33,14 @@ class ApiTest : public ::testing::Test {
     logs_ = std::make_unique<PaperLogs>(*home_.loop);
     ApiHost host;
     host.info = [this] {
-      return HomeInfo{"/home/x/.runnel", "/home/x/.runnel/sock", "1.2.3",     7,
-                      runner_pid_,       std::nullopt,           {"a notice"}};
+      return HomeInfo{.home = "/home/x/.runnel",
+                      .socket = "/home/x/.runnel/sock",
+                      .version = "1.2.3",
+                      .daemon_pid = 7,
+                      .runner_pid = runner_pid_,
+                      .runner_silence = std::nullopt,
+                      .disk_full = std::nullopt,
+                      .notices = {"a notice"}};
     };
     host.stop = [this] { stop_asked_ = true; };
     host.preempt = [this](Preemption what) {
