@@ -64,7 +64,29 @@ bool explain_hold(const Question& ask, Wait& wait) {
   return true;
 }
 
+// Tasks because of which the step cannot succeed any more. A search does in spite of failed trials.
+std::int64_t lost_tasks(const Question& ask, StepIndex step) {
+  const auto position = static_cast<std::size_t>(step.value());
+  if (ask.job.spec->steps[position].search) return 0;
+  const StatusCounts& counts = ask.job.steps[position].counts;
+  return count_of(counts, Status::kFailed) + count_of(counts, Status::kTimeout);
+}
+
+bool explain_lost_dependency(const Question& ask, Wait& wait) {
+  const auto& needs = ask.spec().depends_on;
+  const auto lost = std::find_if(needs.begin(), needs.end(),
+                                 [&](StepIndex need) { return lost_tasks(ask, need) > 0; });
+  if (lost == needs.end()) return false;
+  wait.reason = "DependencyNeverSatisfied";
+  wait.message = "will be skipped when step '" +
+                 ask.job.spec->steps[static_cast<std::size_t>(lost->value())].name +
+                 "' has ended, of which " + counted(lost_tasks(ask, *lost), "task") + " failed";
+  wait.remedy = "runnel cancel " + ask.job.id.str() + " ends the rest of it now";
+  return true;
+}
+
 bool explain_dependency(const Question& ask, Wait& wait) {
+  if (explain_lost_dependency(ask, wait)) return true;
   std::string steps;
   for (const StepIndex need : ask.spec().depends_on) {
     const auto position = static_cast<std::size_t>(need.value());

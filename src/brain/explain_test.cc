@@ -68,6 +68,18 @@ TEST(Explain, ADependencyThatHasNotFinished) {
          "");
 }
 
+TEST(Explain, ADependencyThatCannotSucceedAnyMore) {
+  Desk desk;
+  desk.join("a", 2);
+  const JobId job = desk.submit({step("sweep", 10), step("report", 1, {0})});
+  desk.ended("a", Desk::ref(job, 0, 0), 1);
+  const std::vector<Wait> waits = waits_of(desk, job);
+  ASSERT_EQ(waits.size(), 2u);
+  expect(waits[1], "DependencyNeverSatisfied",
+         "will be skipped when step 'sweep' has ended, of which 1 task failed",
+         "runnel cancel job1 ends the rest of it now");
+}
+
 TEST(Explain, AHaltedJob) {
   Desk desk;
   const JobId job = desk.submit({step("train", 3)});
