@@ -125,7 +125,7 @@ def models(runnel):
 
 def ask(runnel, *words):
     """What a command says: its code, output, and words to a person. It never hangs and never dies of a signal."""
-    out = runnel.run(*words, code=None, timeout=90)
+    out = runnel.run(*words, code=None, timeout=90, errors="replace")
     process_code = runnel.code
     assert process_code in (0, 1, 2), f"{words}: {process_code} {runnel.err}"
     if process_code != 0:

@@ -36,7 +36,8 @@ struct RepairReport {
 
 // Makes a damaged log usable again, after a copy: keeps the batches before the first bad one, or,
 // when a good snapshot covers that one and the batches after the snapshot are sound, the snapshot
-// and what follows it, since then only history is lost. The new file replaces the old one at once.
+// and what follows it, since then only history is lost. What the tables of the database no longer
+// give is read from its single pages. The new file replaces the old one at once.
 Result<RepairReport> repair_sqlite_log(const std::string& path, const env::Clock& clock);
 
 }  // namespace runnel::store

@@ -25,6 +25,10 @@ class FsckTest : public SqliteFiles {
     return MUST(log_->read(BatchSeq(seq), kReadBatchesMax));
   }
 
+  static std::string job_of(const Batch& batch) {
+    return "job-" + std::to_string(1000 + batch.seq.value());
+  }
+
   // Of a database as it is on the disk.
   void repair_to_a_sound_prefix(const std::string& damaged) {
     MUST(env::write_file_atomically(path_, damaged));
@@ -164,7 +168,7 @@ TEST_F(FsckTest, RepairOfAFileBeyondReadingStartsAnewWithAHigherEpoch) {
   append(1);
 }
 
-TEST_F(FsckTest, RepairOfADamagedWriteAheadLogKeepsWhatIsBefore) {
+TEST_F(FsckTest, RepairOfADamagedWriteAheadLogKeepsWhatIsBehindTheDamageToo) {
   make_log(10);
   crash();
   std::string wal = MUST(env::read_file(path_ + "-wal"));
@@ -173,11 +177,128 @@ TEST_F(FsckTest, RepairOfADamagedWriteAheadLogKeepsWhatIsBefore) {
   EXPECT_FALSE(fsck().sound());
   EXPECT_EQ(try_open().error().code, Errc::kCorrupt);
   const RepairReport report = repair();
-  EXPECT_NE(dropped(report).find("write-ahead log"), std::string::npos);
+  EXPECT_NE(dropped(report).find("write-ahead log"), std::string::npos) << dropped(report);
   EXPECT_TRUE(env::exists(report.copy + "/log.db-wal"));
   open();
-  EXPECT_GT(batches_after(0).size(), 2U);
+  EXPECT_EQ(batches_after(0), original_);
+  for (const Batch& batch : original_) EXPECT_TRUE(log_->archived(job_of(batch)).ok());
+}
+
+TEST_F(FsckTest, RepairReadsThePagesOfADatabaseWithoutItsFirst) {
+  make_log(60);
+  MUST(log_->save_snapshot(epoch_, {BatchSeq(40), std::string(9000, 's')}));
+  close();
+  std::string db = MUST(env::read_file(path_));
+  db.replace(0, 4096, std::string(4096, '\xAA'));
+  MUST(env::write_file_atomically(path_, db));
+  const RepairReport report = repair();
+  EXPECT_EQ(report.last, BatchSeq(60)) << dropped(report);
+  EXPECT_NE(dropped(report).find("batches 1 to 60"), std::string::npos) << dropped(report);
+  EXPECT_TRUE(fsck().sound());
+  open();
+  EXPECT_EQ(batches_after(0), original_);
+  EXPECT_EQ(MUST(log_->load_snapshot()), (Snapshot{BatchSeq(40), std::string(9000, 's')}));
+  for (const Batch& batch : original_) EXPECT_TRUE(log_->archived(job_of(batch)).ok());
+}
+
+TEST_F(FsckTest, RepairReadsThePagesThatBytesPutInBeforeThemHaveShifted) {
+  make_log(60);
+  MUST(log_->save_snapshot(epoch_, {BatchSeq(40), std::string(9000, 's')}));
+  close();
+  const std::string db = MUST(env::read_file(path_));
+  for (const std::size_t size : {std::size_t{1}, std::size_t{700}, std::size_t{5000}}) {
+    MUST(env::write_file_atomically(path_, std::string(db).insert(110, size, '\xAA')));
+    const RepairReport report = repair();
+    EXPECT_EQ(report.last, BatchSeq(60)) << dropped(report);
+    EXPECT_NE(dropped(report).find("the archive"), std::string::npos) << dropped(report);
+    EXPECT_TRUE(fsck().sound());
+    open();
+    EXPECT_EQ(batches_after(0), original_);
+    EXPECT_EQ(log_->head().last, BatchSeq(60));
+    for (const Batch& batch : original_) EXPECT_TRUE(log_->archived(job_of(batch)).ok());
+    EXPECT_EQ(MUST(log_->load_snapshot()), (Snapshot{BatchSeq(40), std::string(9000, 's')}));
+    close();
+  }
+}
+
+TEST_F(FsckTest, RepairReadsTheWriteAheadLogOfADatabaseThatIsGone) {
+  make_log(20);
+  crash();
+  MUST(env::remove_file(path_));
+  const RepairReport report = repair();
+  EXPECT_EQ(report.last, BatchSeq(20)) << dropped(report);
+  EXPECT_NE(dropped(report).find("is gone"), std::string::npos) << dropped(report);
+  open();
+  EXPECT_EQ(batches_after(0), original_);
+  for (const Batch& batch : original_) EXPECT_TRUE(log_->archived(job_of(batch)).ok());
+}
+
+TEST_F(FsckTest, RepairOfACutWriteAheadLogSaysWhatThePagesDoNotHave) {
+  make_log(20);
+  crash();
+  const std::string wal = MUST(env::read_file(path_ + "-wal"));
+  MUST(env::write_file_atomically(path_ + "-wal", wal.substr(0, wal.size() / 2)));
+  const RepairReport report = repair();
+  EXPECT_LT(report.last, BatchSeq(20));
+  EXPECT_GT(report.last, BatchSeq(5));
+  EXPECT_NE(dropped(report).find("to 20"), std::string::npos) << dropped(report);
+  EXPECT_TRUE(fsck().sound());
+  open();
   EXPECT_TRUE(is_prefix(batches_after(0), original_));
+}
+
+TEST_F(FsckTest, RepairKeepsTheRecordsBehindAPageOfTheArchiveThatIsGone) {
+  make_log(300);
+  close();
+  const std::string db = MUST(env::read_file(path_));
+  const std::size_t record = db.find("record of 1150");
+  ASSERT_NE(record, std::string::npos);
+  MUST(env::write_file_atomically(
+      path_, std::string(db).replace(record / 4096 * 4096, 4096, std::string(4096, '\xAA'))));
+  const RepairReport report = repair();
+  EXPECT_EQ(report.last, BatchSeq(300)) << dropped(report);
+  EXPECT_NE(dropped(report).find("the archive"), std::string::npos) << dropped(report);
+  EXPECT_TRUE(fsck().sound());
+  open();
+  EXPECT_FALSE(log_->archived("job-1150").ok());
+  std::size_t kept = 0;
+  for (const Batch& batch : original_) kept += log_->archived(job_of(batch)).ok() ? 1 : 0;
+  EXPECT_GT(kept, 200U);
+}
+
+TEST_F(FsckTest, RepairOfAPrunedLogWhoseHeaderIsGoneBeginsWhereItBegan) {
+  make_log(30);
+  for (const std::int64_t through : {10, 20}) {
+    MUST(log_->save_snapshot(epoch_, {BatchSeq(through), "state"}));
+  }
+  MUST(log_->prune(epoch_, BatchSeq(10)));
+  close();
+  std::string db = MUST(env::read_file(path_));
+  MUST(env::write_file_atomically(path_, db.replace(0, 100, std::string(100, '\xAA'))));
+  const RepairReport report = repair();
+  EXPECT_EQ(report.first, BatchSeq(11)) << dropped(report);
+  EXPECT_EQ(report.last, BatchSeq(30));
+  EXPECT_TRUE(fsck().sound());
+  open();
+  EXPECT_EQ(batches_after(10), std::vector<Batch>(original_.begin() + 10, original_.end()));
+  EXPECT_GT(MUST(log_->acquire_lease()), Epoch(1'000'000'000)) << "its row may be an old one";
+  append(1);
+}
+
+TEST_F(FsckTest, RepairOfAnyWriteAheadLogLeadsToASoundPrefix) {
+  make_log(30);
+  crash();
+  const std::string db = MUST(env::read_file(path_));
+  const std::string wal = MUST(env::read_file(path_ + "-wal"));
+  for (std::size_t at = 0; at < wal.size(); at += 20'011) {
+    SCOPED_TRACE(at);
+    MUST(env::write_file_atomically(path_ + "-wal", std::string(wal).insert(at, 99, 'x')));
+    repair_to_a_sound_prefix(db);
+    MUST(env::write_file_atomically(path_ + "-wal", std::string(wal).erase(at, 5000)));
+    repair_to_a_sound_prefix(db);
+    MUST(env::write_file_atomically(path_ + "-wal", wal.substr(0, at)));
+    repair_to_a_sound_prefix(db);
+  }
 }
 
 TEST_F(FsckTest, RepairGoesOnWhereOneWasInterrupted) {

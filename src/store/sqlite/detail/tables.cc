@@ -16,6 +16,8 @@ std::int64_t checksum(std::initializer_list<std::string_view> fields) {
   return std::bit_cast<std::int64_t>(sum);
 }
 
+}  // namespace
+
 std::int64_t checksum_of(const Meta& meta) {
   return checksum({std::to_string(meta.format), std::to_string(meta.epoch.value()),
                    std::to_string(meta.base.last.value()),
@@ -31,8 +33,6 @@ std::int64_t checksum_of(const StoredSnapshot& stored) {
 std::int64_t checksum_of(const ArchiveEntry& entry, BatchSeq batch) {
   return checksum({entry.key, entry.sort_key, entry.text, std::to_string(batch.value())});
 }
-
-}  // namespace
 
 std::string name_of(BatchSeq seq) { return "batch " + std::to_string(seq.value()); }
 

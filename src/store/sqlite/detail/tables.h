@@ -40,6 +40,11 @@ struct StoredEntry {
   bool good = false;  // The checksum holds.
 };
 
+// What a row about the log, a snapshot and a record carry.
+std::int64_t checksum_of(const Meta& meta);
+std::int64_t checksum_of(const StoredSnapshot& stored);
+std::int64_t checksum_of(const ArchiveEntry& entry, BatchSeq batch);
+
 // The rows of the database: statements and their meaning, without policy.
 //
 // Lifetime: ends before the Database it was prepared on.
