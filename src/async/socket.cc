@@ -170,6 +170,24 @@ Result<UniqueFd> listen_unix(const std::string& path) {
   return socket;
 }
 
+namespace {
+
+// Whoever may write into the folder can put a socket of their own there, and would be told secrets.
+Result<void> refuse_stranger(const UniqueFd& socket, const std::string& path) {
+  ucred peer{};
+  socklen_t length = sizeof(peer);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
+    return errno_error("cannot tell whose socket " + path + " is", errno);
+  }
+  if (peer.uid == ::geteuid() || peer.uid == 0) return {};
+  return Error(Errc::kDenied, "another user (uid " + std::to_string(peer.uid) + ") listens on " +
+                                  path + ": nothing is said there")
+      .with_value(path)
+      .with_hint("choose a folder that only you can write: export RUNNEL_HOME=DIR");
+}
+
+}  // namespace
+
 Result<UniqueFd> connect_unix(const std::string& path) {
   Result<UnixAddress> address = unix_address(path);
   if (!address.ok()) {
@@ -177,7 +195,10 @@ Result<UniqueFd> connect_unix(const std::string& path) {
     return Error(Errc::kUnavailable, "nobody listens on " + path);
   }
   UniqueFd socket = TRY(new_socket(AF_UNIX));
-  if (::connect(socket.get(), address->raw(), address->length) == 0) return socket;
+  if (::connect(socket.get(), address->raw(), address->length) == 0) {
+    TRY(refuse_stranger(socket, path));
+    return socket;
+  }
   if (means_nobody(errno)) return Error(Errc::kUnavailable, "nobody listens on " + path);
   if (errno == EAGAIN) {
     // The queue of waiting connections is full: someone does listen.

@@ -18,7 +18,8 @@ inline constexpr std::size_t kSocketNameMax = 80;
 // A listening Unix socket with mode 0600. A socket file whose server is dead is replaced; one whose
 // server lives is kConflict. The file appears only when connections can be accepted.
 Result<UniqueFd> listen_unix(const std::string& path);
-// kUnavailable when nobody listens there (no file, or a dead server's).
+// kUnavailable when nobody listens there (no file, or a dead server's); kDenied when another user
+// than ours or root does.
 Result<UniqueFd> connect_unix(const std::string& path);
 // Removes the socket file if it is still the one `listener` is bound to.
 void remove_unix_socket(const std::string& path, const UniqueFd& listener);

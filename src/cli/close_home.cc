@@ -38,9 +38,17 @@ Error not_its_own(const Home& home, unsigned mode) {
                  "/runnel; or close this one: chmod 700 " + home.root);
 }
 
+Error another_users(const Home& home) {
+  return Error(Errc::kDenied, "this folder is another user's, who could change what runs in it")
+      .with_field("RUNNEL_HOME")
+      .with_value(home.root)
+      .with_hint("choose a folder of your own: export RUNNEL_HOME=DIR");
+}
+
 Result<void> close_folder(const Home& home) {
   const std::string root = TRY(env::real_path(home.root));
   const env::FileInfo info = TRY(env::file_info(root));
+  if (!info.own && !env::is_root()) return another_users(home);
   if (!info.own || (info.mode & kOfOthers) == 0) return {};
   const bool shared = (info.mode & kSticky) != 0 || root == env::variable("HOME").value_or("");
   if (shared || TRY(holds_other_files(home))) return not_its_own(home, info.mode);

@@ -1,6 +1,8 @@
 #include "cli/session.h"
 
+#include <charconv>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "agent/hooks/environment.h"
@@ -20,11 +22,31 @@ constexpr int kStartsMax = 5;  // A daemon that ends so often at its start has c
 
 constexpr Duration kThawMax = Duration::minutes(2);  // A stopped daemon may be told to go on.
 constexpr Duration kKnockMax = Duration::millis(500);
+constexpr Duration kStoppedMax = Duration::seconds(3);  // Until one that is stopped is named.
 
 http::ClientOptions silent_for(Duration longest) {
   http::ClientOptions options;
   options.silence_max = longest;
   return options;
+}
+
+// The daemon's process stands in its lock.
+std::optional<std::int64_t> daemon_of(const Home& home) {
+  const Result<std::string> text = env::read_file(home.lock());
+  std::int64_t pid = 0;
+  if (!text.ok()) return std::nullopt;
+  std::from_chars(text->data(), text->data() + text->size(), pid);
+  return pid > 0 ? std::optional(pid) : std::nullopt;
+}
+
+Result<void> refuse_stopped_daemon(const Home& home) {
+  const std::optional<std::int64_t> pid = daemon_of(home);
+  if (!pid || env::process_state(*pid) != env::ProcessState::kStopped) return {};
+  const std::string name = std::to_string(*pid);
+  return Error(Errc::kTimeout,
+               "the home daemon (process " + name + ") was stopped and answers nothing")
+      .with_value(home.root)
+      .with_hint("let it go on: kill -CONT " + name);
 }
 
 }  // namespace
@@ -42,8 +64,11 @@ Result<bool> Session::listening() {
   for (;;) {
     const Result<http::Response> answer = knock_.request(http::Request::get("/healthz"));
     if (answer.ok()) return true;
+    if (answer.error().code == Errc::kDenied) return answer.error();
     if (answer.error().code != Errc::kTimeout) return false;
-    if (env::real_clock().boot() - begun > kThawMax) return false;
+    const Duration silent = env::real_clock().boot() - begun;
+    if (silent > kStoppedMax) TRY(refuse_stopped_daemon(home_));
+    if (silent > kThawMax) return false;
     TRY(refuse_silent_disk(home_));
   }
 }

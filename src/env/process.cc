@@ -208,4 +208,6 @@ ProcessState process_state(std::int64_t pid) {
 
 bool process_runs(std::int64_t pid) { return process_state(pid) != ProcessState::kGone; }
 
+bool is_root() { return ::geteuid() == 0; }
+
 }  // namespace runnel::env

@@ -46,6 +46,9 @@ enum class ProcessState : std::uint8_t {
 };
 ProcessState process_state(std::int64_t pid);
 
+// Whether this process may do what it likes with anybody's files.
+bool is_root();
+
 // Whether a process of this number runs: false when it has ended, whether or not somebody waited.
 bool process_runs(std::int64_t pid);
 

@@ -60,6 +60,20 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(runnel, words):
     assert f"{pipe} is a pipe, not a regular file" in runnel.err
 
 
+def test_a_daemon_that_was_stopped_is_named(runnel):
+    job = runnel.up("run: sleep 1\n")
+    daemon = runnel.info()["daemon_pid"]
+    kill(daemon, signal.SIGSTOP)
+    try:
+        for words in (("ps",), ("logs", job), ("home",), ("run", "--", "true")):
+            runnel.run(*words, code=1, timeout=HANGS_S)
+            assert f"the home daemon (process {daemon}) was stopped" in runnel.err, words
+            assert f"kill -CONT {daemon}" in runnel.err, words
+    finally:
+        kill(daemon, signal.SIGCONT)
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+
+
 def silent(runnel):
     return runnel.json("home", timeout=HANGS_S).get("runner_silence")
 

@@ -3,7 +3,11 @@
 import os
 import pathlib
 import signal
+import socket
 import stat
+import tempfile
+
+import pytest
 
 from conftest import kill
 
@@ -91,3 +95,31 @@ def test_a_folder_that_is_not_a_homes_alone_is_refused_with_the_remedy(runnel):
     runnel.run("ps", code=1)
     assert mode_of(runnel.home) == 0o1777
     runnel.home.chmod(0o700)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_nothing_is_said_to_another_users_daemon(runnel):
+    """A folder that everybody may write, with a socket of somebody's where the home's would be."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o1777)
+        stranger = socket.socket(socket.AF_UNIX)
+        os.seteuid(65534)  # The kernel tells clients who listened.
+        try:
+            stranger.bind(f"{folder}/daemon.sock")
+            stranger.listen()
+        finally:
+            os.seteuid(0)
+        stranger.setblocking(False)
+        runnel.env["RUNNEL_HOME"] = folder
+        runnel.env["MYTOK"] = SECRET
+        for words in (("ps",), ("run", "-d", "--secret", "MYTOK", "--", "true")):
+            runnel.run(*words, code=1)
+            assert "another user (uid 65534) listens on" in runnel.err, words
+        heard = b""
+        try:
+            while True:
+                heard += stranger.accept()[0].recv(1 << 16)
+        except BlockingIOError:
+            pass
+        assert heard == b""
+        stranger.close()
