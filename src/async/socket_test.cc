@@ -12,6 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/check.h"
+
 namespace runnel::async {
 namespace {
 
@@ -162,6 +164,28 @@ TEST_F(SocketTest, ADeadSocketBehindALongPathIsReplacedToo) {
   UniqueFd alive = MUST(listen_unix(deep));
   EXPECT_TRUE(connect_unix(deep).ok());
   EXPECT_EQ(listen_unix(deep).error().code, Errc::kConflict);
+}
+
+// A listener of the user nobody, in a folder that everybody may write.
+UniqueFd listen_as_nobody(const std::string& path) {
+  constexpr uid_t kNobody = 65534;
+  CHECK(::seteuid(kNobody) == 0, "root may be anybody");
+  UniqueFd listener = MUST(listen_unix(path));
+  CHECK(::seteuid(0) == 0, "and root again");
+  return listener;
+}
+
+TEST_F(SocketTest, AnotherUsersSocketIsRefusedAndToldNothing) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  fs::permissions(folder_, fs::perms::all);
+  const UniqueFd stranger = listen_as_nobody(path());
+  const Result<UniqueFd> client = connect_unix(path());
+  ASSERT_FALSE(client.ok());
+  EXPECT_EQ(client.error().code, Errc::kDenied);
+  EXPECT_NE(client.error().message.find("uid 65534"), std::string::npos);
+  UniqueFd peer(::accept4(stranger.get(), nullptr, nullptr, SOCK_NONBLOCK));
+  char byte = 0;
+  EXPECT_LE(::recv(peer.get(), &byte, 1, MSG_DONTWAIT), 0);
 }
 
 }  // namespace
