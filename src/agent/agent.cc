@@ -141,6 +141,7 @@ Agent::~Agent() { CHECK(!files_, "an agent is destroyed before stop()"); }
 Async<void> Agent::start() {
   CHECK(!files_, "an agent starts twice");
   files_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-files"}));
+  series_files_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-series"}));
   plan_files_ =
       CO_TRY(async::Worker::create(loop_, {.name = "agent-plans", .queued_max = kWaitingMax + 1}));
   gpus_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-gpus"}));
@@ -180,7 +181,7 @@ Async<void> Agent::stop() {
   (void)co_await metrics_.stop();
   (void)co_await watch_.stop();
   for (std::unique_ptr<async::Worker>* worker :
-       {&removals_, &copies_, &gpus_, &plan_files_, &files_}) {
+       {&removals_, &copies_, &gpus_, &plan_files_, &series_files_, &files_}) {
     if (*worker) (void)co_await (*worker)->stop();
     worker->reset();
   }
@@ -776,9 +777,9 @@ Async<model::LogPage> Agent::read_log(model::LogFilter filter, std::string curso
 }
 
 Async<model::MetricPage> Agent::read_metrics(model::MetricFilter filter) {
-  CHECK(files_, "an agent's metrics are read before start() or after stop()");
-  Result<model::MetricPage> page =
-      co_await files_->run([this, filter] { return agent::read_metrics(options_.home, filter); });
+  CHECK(series_files_, "an agent's metrics are read before start() or after stop()");
+  Result<model::MetricPage> page = co_await series_files_->run(
+      [this, filter] { return agent::read_metrics(options_.home, filter); });
   co_return page;
 }
 

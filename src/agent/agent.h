@@ -77,10 +77,11 @@ struct AgentEvents {
 //           order or, when that was lost, after the next join; those of jobs that control cannot
 //           tell anything about are set aside. At most kInFlightMax attempts are handed to the
 //           runner at once, the others wait here in order.
-// Threads:  the loop's only; six workers: "agent-files" reads logs, "agent-metrics" what trials
-//           report, "agent-plans" keeps where steps report, "agent-gpus" asks the GPUs' driver,
-//           "agent-copies" copies checkpoints and "agent-removals" removes folders, however long
-//           that takes. Each file that holds a secret is read on a thread of its own.
+// Threads:  the loop's only; seven workers: "agent-files" reads logs, "agent-series" metrics for
+//           who asks for them, "agent-metrics" what trials report, "agent-plans" keeps where steps
+//           report, "agent-gpus" asks the GPUs' driver, "agent-copies" copies checkpoints and
+//           "agent-removals" removes folders, however long that takes. Each file that holds a
+//           secret is read on a thread of its own.
 // Lifetime: start() .. stop(), which is awaited before destruction. The runner outlives the agent:
 //           its attempts go on, and the next agent finds them.
 // Why:      everything that needs the home's files and the runner's socket, so that control stays
@@ -191,6 +192,7 @@ class Agent {
   MetricsWatch metrics_;
   HealthWatch health_;
   std::unique_ptr<async::Worker> files_;
+  std::unique_ptr<async::Worker> series_files_;
   std::unique_ptr<async::Worker> plan_files_;
   GpuSampler gpu_sampler_;  // The next worker's.
   std::unique_ptr<async::Worker> gpus_;

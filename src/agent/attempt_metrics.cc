@@ -74,7 +74,7 @@ std::vector<model::MetricSample> AttemptMetrics::finish() {
   file_.read_to_end(take);
   if (output_) output_->finish(take);
   std::vector<model::MetricSample> samples;
-  while (events_ && events_->read(samples)) take(std::exchange(samples, {}));
+  while (events_ && events_->read(samples) > 0) take(std::exchange(samples, {}));
   return std::move(rest).finish();
 }
 

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "agent/log_index.h"
+#include "agent/metrics_file.h"
 #include "agent/metrics_reader.h"
 #include "agent/runner/folders.h"
+#include "agent/sample_keeper.h"
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
 
@@ -227,6 +229,53 @@ TEST_F(AttemptMetricsTest, PagesOverTasksThatLeftOnlyOutput) {
     ASSERT_LT(pages, 50);
   }
   EXPECT_EQ(tasks, (std::vector<std::int64_t>{10, 20, 30}));
+}
+
+TEST_F(AttemptMetricsTest, APageHoldsSoManyBytesAndIsFollowedByAnother) {
+  constexpr int kTasks = 12;
+  std::string text;
+  for (int line = 0; line < 100; ++line) {
+    text += "{\"" + std::string(10'000, 'n') + "\": " + std::to_string(line) + "}\n";
+  }
+  for (int task = 0; task < kTasks; ++task) {
+    const std::string folder = task_folder(home_.path(), {job_, StepIndex(0), TaskIndex(task)});
+    MUST(env::make_directories(folder));
+    MUST(env::write_file_atomically(metrics_path(folder), text));
+  }
+  model::MetricFilter filter;
+  filter.job = job_;
+  std::size_t most = 0;
+  std::int64_t tasks = 0;
+  for (bool more = true; more;) {
+    const model::MetricPage page = MUST(read_metrics(home_.path(), filter));
+    std::size_t held = 0;
+    for (const model::MetricSeries& series : page.series) {
+      EXPECT_EQ(series.task.value(), tasks++);
+      EXPECT_EQ(series.samples.size(), 100U);
+      for (const MetricSample& sample : series.samples) held += bytes_of(sample);
+    }
+    most = std::max(most, held);
+    more = page.next.has_value();
+    if (more) filter.from = *page.next;
+  }
+  EXPECT_EQ(tasks, kTasks);
+  EXPECT_GT(most, kMetricPageBytesMax / 2) << "the test comes near the limit";
+  EXPECT_LE(most, kMetricPageBytesMax + 2 * text.size());
+}
+
+TEST_F(AttemptMetricsTest, SaysWhenOfALargeFileAPartIsRead) {
+  const std::string folder = task_folder(home_.path(), {job_, StepIndex(0), TaskIndex(0)});
+  MUST(env::make_directories(folder));
+  const std::string line = "{\"loss\": 1}\n";
+  model::MetricFilter filter;
+  filter.job = job_;
+  filter.bytes_max = std::int64_t{1} << 20;
+  std::string text(static_cast<std::size_t>(filter.bytes_max), '\n');
+  text.replace(text.size() - line.size(), line.size(), line);
+  MUST(env::write_file_atomically(metrics_path(folder), text));
+  EXPECT_FALSE(MUST(read_metrics(home_.path(), filter)).series.at(0).truncated);
+  MUST(env::append_file(metrics_path(folder), line));
+  EXPECT_TRUE(MUST(read_metrics(home_.path(), filter)).series.at(0).truncated);
 }
 
 TEST_F(AttemptMetricsTest, PlansOutliveTheAgent) {

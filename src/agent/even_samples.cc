@@ -1,32 +1,21 @@
 #include "agent/even_samples.h"
 
-#include <string>
 #include <utility>
 
+#include "agent/sample_keeper.h"
+
 namespace runnel::agent {
-namespace {
-
-std::size_t bytes_of_sample(const model::MetricSample& sample) {
-  std::size_t bytes = sizeof sample;
-  for (const auto& [name, value] : sample.values) {
-    bytes += 2 * sizeof(std::string) + name.size() + value.size();
-  }
-  return bytes;
-}
-
-}  // namespace
-
 void EvenSamples::take(std::vector<model::MetricSample> samples) {
   for (model::MetricSample& sample : samples) add(std::move(sample));
 }
 
 void EvenSamples::add(model::MetricSample sample) {
   if (last_is_extra_) {
-    bytes_ -= bytes_of_sample(kept_.back());
+    bytes_ -= bytes_of(kept_.back());
     kept_.pop_back();
   }
   last_is_extra_ = count_++ % every_ != 0;
-  bytes_ += bytes_of_sample(sample);
+  bytes_ += bytes_of(sample);
   kept_.push_back(std::move(sample));
   while (kept_.size() >= 2 * kSamplesMax || (bytes_ > kBytesMax && kept_.size() > 2)) halve();
 }
@@ -41,7 +30,7 @@ void EvenSamples::halve() {
   kept_ = std::move(kept);
   every_ *= 2;
   bytes_ = 0;
-  for (const model::MetricSample& sample : kept_) bytes_ += bytes_of_sample(sample);
+  for (const model::MetricSample& sample : kept_) bytes_ += bytes_of(sample);
 }
 
 std::vector<model::MetricSample> EvenSamples::finish() && { return std::move(kept_); }

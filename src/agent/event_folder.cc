@@ -18,12 +18,12 @@ constexpr std::string_view kEventFile = "tfevents";
 
 }  // namespace
 
-bool EventFolder::read(std::vector<model::MetricSample>& samples) {
+std::size_t EventFolder::read(std::vector<model::MetricSample>& samples) {
   std::size_t entries = 0;
   find("", 0, entries);
-  bool any = false;
-  for (auto& [name, file] : files_) any = read_file(name, file, samples) || any;
-  return any;
+  std::size_t bytes = 0;
+  for (auto& [name, file] : files_) bytes += read_file(name, file, samples);
+  return bytes;
 }
 
 std::int64_t EventFolder::bad_records() const {
@@ -48,20 +48,20 @@ void EventFolder::find(const std::string& folder, int depth, std::size_t& entrie
   }
 }
 
-bool EventFolder::read_file(const std::string& name, File& file,
-                            std::vector<model::MetricSample>& samples) {
+std::size_t EventFolder::read_file(const std::string& name, File& file,
+                                   std::vector<model::MetricSample>& samples) {
   const async::UniqueFd descriptor = open_to_read(path_ + "/" + name);
   struct stat info = {};
-  if (!descriptor.valid() || ::fstat(descriptor.get(), &info) != 0) return false;
-  if (info.st_size <= file.offset) return false;
+  if (!descriptor.valid() || ::fstat(descriptor.get(), &info) != 0) return 0;
+  if (info.st_size <= file.offset) return 0;
   CHECK(file.offset >= 0, "a file is read before its beginning");
   std::string bytes(std::min(static_cast<std::size_t>(info.st_size - file.offset), kReadBytesMax),
                     '\0');
   const ssize_t got = ::pread(descriptor.get(), bytes.data(), bytes.size(), file.offset);
-  if (got <= 0) return false;
+  if (got <= 0) return 0;
   file.reader.add(std::string_view(bytes).substr(0, static_cast<std::size_t>(got)), samples);
   file.offset += got + file.reader.take_skip();
-  return true;
+  return static_cast<std::size_t>(got);
 }
 
 }  // namespace runnel::agent

@@ -15,7 +15,7 @@ namespace runnel::agent {
 // The scalars in the TensorBoard files below a folder, as they grow.
 //
 // Contract: read() looks for files and reads what was added to each, at most kReadBytesMax;
-//           and returns whether there was anything. Tags in a subfolder carry its path. A folder
+//           and returns how many bytes that were. Tags in a subfolder carry its path. A folder
 //           that is not there is empty; links are not followed.
 // Threads:  blocking; one at a time.
 // Limits:   files beyond kFilesMax, folders deeper than kDepthMax and names beyond kEntriesMax are
@@ -29,7 +29,7 @@ class EventFolder {
 
   explicit EventFolder(std::string path) : path_(std::move(path)) {}
 
-  bool read(std::vector<model::MetricSample>& samples);
+  std::size_t read(std::vector<model::MetricSample>& samples);
   std::int64_t bad_records() const;
 
  private:
@@ -40,7 +40,8 @@ class EventFolder {
   };
 
   void find(const std::string& folder, int depth, std::size_t& entries);
-  bool read_file(const std::string& name, File& file, std::vector<model::MetricSample>& samples);
+  std::size_t read_file(const std::string& name, File& file,
+                        std::vector<model::MetricSample>& samples);
 
   std::string path_;
   std::map<std::string, File> files_;  // By their path below the folder.

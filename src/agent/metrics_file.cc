@@ -8,6 +8,7 @@
 
 #include "agent/runner/open_file.h"
 #include "async/unique_fd.h"
+#include "base/check.h"
 #include "json/value.h"
 #include "model/spec.h"
 
@@ -119,11 +120,41 @@ std::vector<MetricSample> MetricsFile::read() {
 }
 
 void MetricsFile::skip_to_last() {
-  struct stat info = {};
-  if (::stat(path_.c_str(), &info) != 0 || info.st_size - offset_ <= kLastBytesMax) return;
-  offset_ = info.st_size - kLastBytesMax;
+  const std::int64_t over = unread() - kLastBytesMax;
+  if (over > 0) skip_to(offset_ + over);
+}
+
+void MetricsFile::skip_to(std::int64_t offset) {
+  CHECK(offset >= offset_, "a file is read forwards");
+  if (offset == offset_) return;
+  offset_ = offset;
   pending_.clear();
   skipping_ = true;  // Where it lands a line has begun.
+}
+
+std::int64_t MetricsFile::unread() const {
+  struct stat info = {};
+  if (::stat(path_.c_str(), &info) != 0) return 0;
+  return std::max<std::int64_t>(info.st_size - offset_, 0);
+}
+
+std::int64_t MetricsFile::read_evenly_to_end(std::int64_t bytes_max, const Take& take) {
+  constexpr auto kPiece = static_cast<std::int64_t>(kReadBytesMax);
+  CHECK(bytes_max >= kPiece, "less than a piece is read of a file");
+  const std::int64_t size = unread();
+  if (size <= bytes_max) {
+    read_to_end(take);
+    return size;
+  }
+  const std::int64_t from = offset_;
+  const std::int64_t gaps = bytes_max / kPiece - 1;
+  for (std::int64_t i = 0; i < gaps; ++i) {
+    skip_to(std::max(offset_, from + (size - kPiece) / gaps * i));
+    take(read());
+  }
+  skip_to(from + size - kPiece);
+  read_to_end(take);
+  return (gaps + 1) * kPiece;
 }
 
 void MetricsFile::read_whole_lines(const Take& take) {

@@ -52,6 +52,10 @@ class MetricsFile {
   void read_whole_lines(const Take& take);
   // And its last line, whether it is ended or not.
   void read_to_end(const Take& take);
+  // The same where at most `bytes_max` are unread; of more as many pieces of kReadBytesMax as make
+  // them up, evenly spaced, the last of them at the end. Returns how many bytes it looked at.
+  std::int64_t read_evenly_to_end(std::int64_t bytes_max, const Take& take);
+  std::int64_t unread() const;
   // Passes over what is unread and lies more than kLastBytesMax before the end. Lines without a
   // step are counted on from the last one that was read.
   void skip_to_last();
@@ -65,6 +69,7 @@ class MetricsFile {
 
  private:
   bool fill();
+  void skip_to(std::int64_t offset);
   void take_lines(std::vector<MetricSample>& samples);
   void take_line(std::string_view line, std::vector<MetricSample>& samples);
 

@@ -144,6 +144,37 @@ TEST_F(MetricsFileTest, OfALongOneTheEndCanBeReadAlone) {
   EXPECT_EQ(file_.latest(), (MetricSample{8, {{"early", "1"}, {"loss", "2"}}}));
 }
 
+TEST_F(MetricsFileTest, IsReadWholeUpToALimitAndBeyondItInEvenPieces) {
+  constexpr auto kLimit = std::int64_t{4} * MetricsFile::kReadBytesMax;
+  const std::string line = "{\"step\": 1000000, \"a\": 1}\n";
+  const auto steps_of = [&](std::int64_t size) {
+    std::string text;
+    for (int step = 1'000'001; std::ssize(text) + std::ssize(line) <= size; ++step) {
+      text += "{\"step\": " + std::to_string(step) + ", \"a\": 1}\n";
+    }
+    text.append(static_cast<std::size_t>(size - std::ssize(text)), ' ');
+    MUST(env::write_file_atomically(path_, text));
+    MetricsFile file(path_);
+    std::vector<std::int64_t> steps;
+    const std::int64_t looked =
+        file.read_evenly_to_end(kLimit, [&](std::vector<MetricSample> some) {
+          for (const MetricSample& sample : some) steps.push_back(sample.step - 1'000'000);
+        });
+    EXPECT_EQ(looked, kLimit);
+    EXPECT_EQ(steps.front(), 1);
+    EXPECT_EQ(steps.back(), size / std::ssize(line));
+    EXPECT_EQ(file.unread(), 0);
+    return steps;
+  };
+  EXPECT_EQ(std::ssize(steps_of(kLimit)), kLimit / std::ssize(line));
+  EXPECT_LT(std::ssize(steps_of(kLimit + 1)), kLimit / std::ssize(line));
+  const std::vector<std::int64_t> steps = steps_of(10 * kLimit);
+  EXPECT_NEAR(static_cast<double>(steps.size()), static_cast<double>(kLimit / std::ssize(line)), 9);
+  std::int64_t gap = 0;
+  for (std::size_t i = 1; i < steps.size(); ++i) gap = std::max(gap, steps[i] - steps[i - 1]);
+  EXPECT_LT(gap, steps.back() / 3) << "no third of it is left out";
+}
+
 TEST_F(MetricsFileTest, CountsLinesThatAreNone) {
   write("loss=3\n\n{\"loss\": 1}\n");
   EXPECT_EQ(rest().size(), 1U);

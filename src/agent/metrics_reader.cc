@@ -123,11 +123,13 @@ class SeriesReader {
   SeriesReader(const std::string& home, model::TaskRef task)
       : home_(home), task_(std::move(task)), folder_(task_folder(home, task_)) {}
 
-  void read_file() {
+  void read_file(std::int64_t bytes_max) {
     MetricsFile file(metrics_path(folder_));
-    file.read_to_end([this](std::vector<model::MetricSample> samples) {
+    const auto take = [this](std::vector<model::MetricSample> samples) {
       keeper_.take(kFile, std::move(samples));
-    });
+    };
+    series_.truncated = file.unread() > bytes_max;
+    bytes_ += static_cast<std::size_t>(file.read_evenly_to_end(bytes_max, take));
     series_.bad_lines = file.bad_lines();
     const Result<env::FileInfo> info = env::file_info(metrics_path(folder_));
     if (info.ok()) series_.reported_at = info->modified;
@@ -137,16 +139,30 @@ class SeriesReader {
     if (plan.sources.tensorboard.empty()) return;
     EventFolder events(folder_ + "/" + plan.sources.tensorboard);
     std::vector<model::MetricSample> samples;
-    while (events.read(samples)) keeper_.take(kEvents, std::exchange(samples, {}));
+    std::size_t bytes = 0;
+    while (const std::size_t more = events.read(samples)) {
+      bytes += more;
+      keeper_.take(kEvents, std::exchange(samples, {}));
+      if (bytes < kMetricBytesMax) continue;
+      series_.truncated = true;
+      break;
+    }
+    bytes_ += bytes;
     series_.bad_records = events.bad_records();
   }
 
-  // Returns how many bytes that were.
-  std::size_t read_outputs(const MetricPlan& plan, const Outputs& attempts) {
-    std::size_t bytes = 0;
-    for (const auto& [attempt, records] : attempts) bytes += read_output(plan, records);
-    return bytes;
+  // All of them, or the first kMetricBytesMax and the end of the last attempt's.
+  void read_outputs(const MetricPlan& plan, const Outputs& attempts) {
+    std::size_t left = kMetricBytesMax;
+    for (const auto& [attempt, records] : attempts) {
+      const bool is_last = attempt == attempts.rbegin()->first;
+      if (left == 0) series_.truncated = true;
+      if (left > 0 || is_last) left -= std::min(left, read_output(plan, records, left));
+    }
   }
+
+  // How many it has looked at.
+  std::size_t bytes() const { return bytes_; }
 
   model::MetricSeries finish() && {
     series_.step = task_.step;
@@ -156,15 +172,23 @@ class SeriesReader {
   }
 
  private:
-  std::size_t read_output(const MetricPlan& plan, const std::vector<IndexRecord>& records) {
+  std::size_t read_output(const MetricPlan& plan, const std::vector<IndexRecord>& records,
+                          std::size_t most) {
     OutputMetrics output(logs_folder(home_, task_.job), task_.job, plan.patterns);
     for (const IndexRecord& record : records) output.take(record);
     std::vector<model::MetricSample> samples;
     std::size_t bytes = 0;
-    while (const std::size_t more = output.read(samples)) {
+    bool skipped = false;
+    for (;;) {
+      if (bytes >= most && !std::exchange(skipped, true)) {
+        series_.truncated = output.skip_to_last() || series_.truncated;
+      }
+      const std::size_t more = output.read(samples);
+      if (more == 0) break;
       bytes += more;
       keeper_.take(kOutput, std::exchange(samples, {}));
     }
+    bytes_ += bytes;
     output.end(samples);
     keeper_.take(kOutput, std::move(samples));
     return bytes;
@@ -174,8 +198,15 @@ class SeriesReader {
   model::TaskRef task_;
   std::string folder_;
   SampleKeeper keeper_;
+  std::size_t bytes_ = 0;
   model::MetricSeries series_;
 };
+
+std::size_t bytes_of_series(const model::MetricSeries& series) {
+  std::size_t bytes = sizeof series;
+  for (const model::MetricSample& sample : series.samples) bytes += bytes_of(sample);
+  return bytes;
+}
 
 }  // namespace
 
@@ -184,21 +215,24 @@ Result<model::MetricPage> read_metrics(const std::string& home, const model::Met
   const Plans plans = TRY(plans_of(home, filter));
   const Printed printed = printed_by(logs_folder(home, filter.job), plans, filter);
   std::size_t bytes = 0;
+  std::size_t held = 0;
   for (const TaskKey& place : TRY(tasks_of_page(home, printed, filter, page.next))) {
-    if (page.series.size() == filter.series_max || bytes > kMetricBytesMax) {
+    if (page.series.size() == filter.series_max || bytes > kMetricBytesMax ||
+        held > kMetricPageBytesMax) {
       page.next = place;
       break;
     }
     SeriesReader reader(home, {filter.job, place.first, place.second});
-    reader.read_file();
+    reader.read_file(filter.bytes_max);
     if (const auto plan = plans.find(place.first); plan != plans.end()) {
       reader.read_events(*plan->second);
       const auto outputs = printed.tasks.find(place);
-      if (outputs != printed.tasks.end())
-        bytes += reader.read_outputs(*plan->second, outputs->second);
+      if (outputs != printed.tasks.end()) reader.read_outputs(*plan->second, outputs->second);
     }
+    bytes += reader.bytes();
     model::MetricSeries series = std::move(reader).finish();
     const bool silent = series.samples.empty() && series.bad_lines + series.bad_records == 0;
+    held += bytes_of_series(series);
     if (!silent) page.series.push_back(std::move(series));
   }
   return page;

@@ -72,7 +72,8 @@ void OutputMetrics::end(std::vector<model::MetricSample>& samples) {
   for (extract::LogExtractor& stream : streams_) stream.end(samples);
 }
 
-void OutputMetrics::skip_to_last() {
+bool OutputMetrics::skip_to_last() {
+  bool any = false;
   LogPageBuilder page(logs_, job_, Time());
   for (LogSource& part : parts_) {
     for (const model::LogStream stream : kStreams) {
@@ -80,8 +81,10 @@ void OutputMetrics::skip_to_last() {
       if (over <= 0) continue;
       part.at.read[model::index_of(stream)] += over;
       streams_[model::index_of(stream)].skip_line();
+      any = true;
     }
   }
+  return any;
 }
 
 FollowedOutput::FollowedOutput(std::string logs, model::AttemptRef attempt,

@@ -41,8 +41,9 @@ class OutputMetrics {
   std::size_t read(std::vector<model::MetricSample>& samples) {
     return read(samples, [] {});
   }
-  // Passes over what lies more than kLastBytesMax before the end of a stream.
-  void skip_to_last();
+  // Passes over what lies more than kLastBytesMax before the end of a stream. Whether there was
+  // any.
+  bool skip_to_last();
   // Nothing more will come.
   void end(std::vector<model::MetricSample>& samples);
 

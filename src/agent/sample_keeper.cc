@@ -18,14 +18,6 @@ std::string names_of(const model::MetricSample& sample) {
 
 constexpr std::size_t kNodeBytes = 64;  // Of a tree or list, about, with what it holds.
 
-std::size_t bytes_of(const model::MetricSample& sample) {
-  std::size_t bytes = sizeof sample;
-  for (const auto& [name, value] : sample.values) {
-    bytes += 2 * kNodeBytes + name.size() + value.size();
-  }
-  return bytes;
-}
-
 // Evenly, from the back, so that the last is among them.
 template <typename Item>
 void thin(std::vector<Item>& items, std::size_t most) {
@@ -59,6 +51,14 @@ Samples merged(std::vector<Samples> sources) {
 }
 
 }  // namespace
+
+std::size_t bytes_of(const model::MetricSample& sample) {
+  std::size_t bytes = sizeof sample;
+  for (const auto& [name, value] : sample.values) {
+    bytes += 2 * kNodeBytes + name.size() + value.size();
+  }
+  return bytes;
+}
 
 void SampleKeeper::take(std::size_t source, std::vector<model::MetricSample> samples) {
   for (model::MetricSample& sample : samples) {

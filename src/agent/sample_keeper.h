@@ -12,6 +12,9 @@
 
 namespace runnel::agent {
 
+// Of a sample in memory, about.
+std::size_t bytes_of(const model::MetricSample& sample);
+
 // Keeps about model::kSamplesMax of any number of samples, shared fairly between their kinds: what
 // is said seldom is not crowded out by what is said often.
 //

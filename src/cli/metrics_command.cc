@@ -91,6 +91,11 @@ void warn_of_bad(const json::Value& series) {
   warn_of(series, "bad_lines",
           " line(s) of its metrics file are no JSON object of numbers, or too long");
   warn_of(series, "bad_records", " record(s) of its TensorBoard files are damaged");
+  const json::Value* truncated = series.find("truncated");
+  if (truncated == nullptr || !truncated->as_bool()) return;
+  say(text_of(series, "step") + "/" + std::to_string(number_of(series, "task")) +
+      ": it reported more than is read at once: these are samples from all over it; all is in the "
+      "task's own files ($RUNNEL_TASK_DIR)");
 }
 
 std::string metrics_target(const Arguments& arguments) {

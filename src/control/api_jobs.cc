@@ -11,6 +11,9 @@
 namespace runnel::control {
 namespace {
 
+// A look at each of many tasks is short, and sees where a task began and how far it is.
+constexpr std::int64_t kLiveBytesMax = std::int64_t{1} << 20;
+
 using Verb = model::JobRequest::Verb;
 
 constexpr std::size_t kKeyBytesMax = 255;
@@ -211,6 +214,7 @@ Async<LiveMetrics> Api::live_metrics(JobId job) {
     filter.step = step;
     filter.task = task;
     filter.series_max = 1;
+    filter.bytes_max = kLiveBytesMax;
     Result<model::MetricPage> read = co_await logs_.read_metrics(filter);
     if (!read.ok() || read->series.empty()) continue;
     metrics[{step, task}] = std::move(read->series.front());

@@ -41,6 +41,7 @@ std::string metrics_document(const model::MetricPage& page, const std::vector<st
     out.end_list();
     out.field("step", step_name(names, series.step));
     out.field("task", series.task.value());
+    out.field("truncated", series.truncated);
     out.end_object();
   }
   out.end_list().end_object();

@@ -62,7 +62,7 @@ constexpr std::string_view kShapes = R"json({
                  "series": [{"bad_lines": "integer", "bad_records": "integer",
                              "samples": [{"rank?": "integer", "step": "integer",
                                           "values": "#Values"}],
-                             "step": "string", "task": "integer"}]},
+                             "step": "string", "task": "integer", "truncated": "boolean"}]},
   "Move": {"from": "integer", "step": "integer"},
   "Node": {"address": "string", "capacity": "#Resources", "devices?": "#NodeDevices", "id": "string", "incarnation": "string",
            "instance?": "string", "lanes": "integer", "leaves_at?": "time", "pool": "string",

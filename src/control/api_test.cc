@@ -379,7 +379,7 @@ TEST_F(ApiTest, TellsWhatTasksReported) {
   EXPECT_EQ(
       answer.body,
       R"({"series":[{"bad_lines":1,"bad_records":0,"samples":[{"step":3,"values":{"accuracy":0.5,)"
-      R"("loss":"nan"}}],"step":"b","task":7}]})");
+      R"("loss":"nan"}}],"step":"b","task":7,"truncated":false}]})");
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/metrics?step=c").status, 404);
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/metrics?task=x").status, 422);
 }

@@ -21,6 +21,8 @@ struct MetricSample {
   friend bool operator==(const MetricSample&, const MetricSample&) = default;
 };
 
+inline constexpr std::int64_t kMetricSourceBytesMax = std::int64_t{8} << 20;
+
 // Whose metrics are wanted, in order of step and task, from `from` on.
 struct MetricFilter {
   JobId job;
@@ -28,6 +30,8 @@ struct MetricFilter {
   std::optional<TaskIndex> task;
   std::pair<StepIndex, TaskIndex> from;
   std::size_t series_max = 50;
+  // What is looked at of each metrics file: of a larger one pieces, evenly, and its end.
+  std::int64_t bytes_max = kMetricSourceBytesMax;
 };
 
 // What one task reported over all its attempts.
@@ -38,6 +42,7 @@ struct MetricSeries {
   std::vector<MetricSample> samples;
   std::int64_t bad_lines = 0;    // Of its file that were none.
   std::int64_t bad_records = 0;  // Of its TensorBoard files that were damaged.
+  bool truncated = false;        // Of a large source only a part was looked at.
   Time reported_at;              // When its file was last written to.
 };
 
