@@ -114,7 +114,7 @@ run: |
   echo '{line}' >> "$RUNNEL_METRICS_FILE"
 """)
     document = runnel.wait(job)
-    assert document["status"] == "FAILED" and "no trial gave a value" in document["message"] or " failed (" in document["message"]
+    assert document["status"] == "FAILED" and "no trial gave a value" in document["message"] or " failed, first task" in document["message"]
     task = runnel.json("show", job, "--task", "0")
     assert task["task"]["reason"] == reason
     assert words in json.dumps(task)
