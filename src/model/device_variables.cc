@@ -28,24 +28,14 @@ std::string lower(std::string_view name) {
 
 // By the names that people give them; what says nothing is NVIDIA's, as nearly all are.
 Maker maker_of(std::string_view kind) {
-  constexpr std::array<std::pair<std::string_view, Maker>, 17> kMakers = {
-      {{"amd", Maker::kAmd},
-       {"instinct", Maker::kAmd},
-       {"mi1", Maker::kAmd},
-       {"mi2", Maker::kAmd},
-       {"mi3", Maker::kAmd},
-       {"mi4", Maker::kAmd},
-       {"radeon", Maker::kAmd},
-       {"arc", Maker::kIntel},
-       {"flex", Maker::kIntel},
-       {"intel", Maker::kIntel},
-       {"max", Maker::kIntel},
-       {"pvc", Maker::kIntel},
-       {"tpu", Maker::kGoogle},
-       {"gaudi", Maker::kOther},
-       {"inf", Maker::kOther},
-       {"neuron", Maker::kOther},
-       {"tr", Maker::kOther}}};
+  constexpr std::array<std::pair<std::string_view, Maker>, 20> kMakers = {
+      {{"amd", Maker::kAmd},      {"instinct", Maker::kAmd}, {"mi1", Maker::kAmd},
+       {"mi2", Maker::kAmd},      {"mi3", Maker::kAmd},      {"mi4", Maker::kAmd},
+       {"mi5", Maker::kAmd},      {"mi6", Maker::kAmd},      {"mi8", Maker::kAmd},
+       {"radeon", Maker::kAmd},   {"arc", Maker::kIntel},    {"flex", Maker::kIntel},
+       {"intel", Maker::kIntel},  {"max", Maker::kIntel},    {"pvc", Maker::kIntel},
+       {"tpu", Maker::kGoogle},   {"gaudi", Maker::kOther},  {"inf", Maker::kOther},
+       {"neuron", Maker::kOther}, {"tr", Maker::kOther}}};
   const std::string name = lower(kind);
   for (const auto& [begin, maker] : kMakers) {
     if (name.starts_with(begin)) return maker;

@@ -39,6 +39,10 @@ TEST(DeviceVariables, ShowThoseOfOneMakerAndHideTheOthers) {
                  {"NVIDIA_VISIBLE_DEVICES", "void"},
                  {"ROCR_VISIBLE_DEVICES", "3,4"},
                  {"ZE_AFFINITY_MASK", ""}}));
+  for (const char* kind : {"MI50", "MI60", "MI8", "MI250"}) {
+    EXPECT_EQ(shown({{kind, IntervalSet::of(1, 2)}}, {{kind, 2}}).at("ROCR_VISIBLE_DEVICES"), "1")
+        << kind;
+  }
   EXPECT_EQ(shown({{"PVC", IntervalSet::of(1, 2)}}, {{"PVC", 2}}).at("ZE_AFFINITY_MASK"), "1");
   EXPECT_EQ(shown({{"TPU-v5e", IntervalSet::of(1, 2)}}, {{"TPU-v5e", 4}}).at("TPU_VISIBLE_CHIPS"),
             "1");
