@@ -68,12 +68,14 @@ model::StartOrder ranks_of(const model::AttemptRef& attempt, std::int32_t first_
 
 std::string trash_folder(const std::string& home) { return home + "/trash"; }
 
+// Of what an earlier agent did not remove to its end too.
 Result<std::vector<JobId>> jobs_with_folders(const std::string& home) {
-  std::vector<JobId> jobs;
-  const std::string folder = jobs_folder(home);
-  if (!env::exists(folder)) return jobs;
-  for (std::string& name : TRY(env::list_directory(folder))) jobs.emplace_back(std::move(name));
-  return jobs;
+  std::set<JobId> jobs;
+  for (const std::string& folder : {jobs_folder(home), trash_folder(home)}) {
+    if (!env::exists(folder)) continue;
+    for (std::string& name : TRY(env::list_directory(folder))) jobs.emplace(std::move(name));
+  }
+  return std::vector<JobId>(jobs.begin(), jobs.end());
 }
 
 // "./ckpt//" is "ckpt".
@@ -700,10 +702,10 @@ Async<void> Agent::remove_job(JobId job) {
   const std::string folder = job_folder(options_.home, job);
   const std::string trash = trash_folder(options_.home);
   Result<void> removed = co_await removals_->run([folder, trash, job]() -> Result<void> {
-    if (!env::exists(folder)) return {};
-    TRY(env::make_directories(trash));
     const std::string doomed = trash + "/" + job.str();
     TRY(env::remove_tree(doomed));
+    if (!env::exists(folder)) return {};
+    TRY(env::make_directories(trash));
     TRY(env::rename_file(folder, doomed));
     return env::remove_tree(doomed);
   });
@@ -762,10 +764,7 @@ Async<void> Agent::sweep() {
     CO_TRY(gate_.token().check());
     if (!in_use(job)) (void)co_await remove_job(job);
   }
-  (void)co_await set_aside_unknown(std::move(leftovers.unknown));
-  Result<void> emptied = co_await removals_->run(
-      [trash = trash_folder(options_.home)] { return env::remove_tree(trash); });
-  co_return emptied;
+  co_return co_await set_aside_unknown(std::move(leftovers.unknown));
 }
 
 Async<model::LogPage> Agent::read_log(model::LogFilter filter, std::string cursor) {

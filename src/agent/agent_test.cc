@@ -495,13 +495,18 @@ TEST_F(AgentTest, RemovesAJobsFolders) {
 
 TEST_F(AgentTest, RemovesWhatAnEarlierAgentShouldHave) {
   const auto folder = [&](const char* job) { return job_folder(home_.path(), JobId(job)); };
-  for (const std::string& path : {folder("deleted"), folder("kept"), home_.path() + "/trash/old"}) {
+  const std::string trash = home_.path() + "/trash/";
+  for (const std::string& path :
+       {folder("deleted"), folder("kept"), trash + "old", trash + "mine"}) {
     std::filesystem::create_directories(path + "/shared");
     std::ofstream(path + "/shared/file") << "x";
   }
-  AgentHarness control(home_.path(), {NodeId("local")}, Epoch(1), {{JobId("deleted")}, {}});
-  EXPECT_TRUE(control.wait([&] { return !std::filesystem::exists(home_.path() + "/trash"); }));
-  EXPECT_EQ(control.asked, (std::vector<JobId>{JobId("deleted"), JobId("kept")}));
+  AgentHarness control(home_.path(), {NodeId("local")}, Epoch(1),
+                       {{JobId("deleted"), JobId("old")}, {}});
+  EXPECT_TRUE(control.wait([&] { return !std::filesystem::exists(trash + "old"); }));
+  EXPECT_EQ(control.asked,
+            (std::vector<JobId>{JobId("deleted"), JobId("kept"), JobId("mine"), JobId("old")}));
+  EXPECT_TRUE(std::filesystem::exists(trash + "mine/shared/file")) << "nobody said to remove it";
   EXPECT_FALSE(std::filesystem::exists(folder("deleted")));
   EXPECT_TRUE(std::filesystem::exists(folder("kept") + "/shared/file"));
 }

@@ -28,16 +28,21 @@ Result<void> FileSecrets::put(const JobId& job, const SecretValues& values) {
 
 Result<void> FileSecrets::wipe(const JobId& job) { return env::remove_file(path_of(job)); }
 
-// Temporary files of a put() that a crash cut short are not ids; they are removed here.
+// Temporary files of a put() that a crash cut short are removed here. Whatever else is there is the
+// user's and is passed over.
 Result<std::vector<JobId>> FileSecrets::jobs() {
   std::vector<JobId> ids;
-  if (!env::exists(folder_)) return ids;
-  for (std::string& name : TRY(env::list_directory(folder_))) {
-    if (name.size() == kJobIdDigits && is_job_id_prefix(name)) {
-      ids.emplace_back(std::move(name));
-    } else {
-      TRY(env::remove_file(folder_ + "/" + name));
-    }
+  const Result<env::FileInfo> folder = env::file_info(folder_);
+  if (!folder.ok()) return ids;
+  for (const std::string& name : TRY(env::list_directory(folder_))) {
+    const std::string path = folder_ + "/" + name;
+    const Result<env::FileInfo> file = env::file_info(path);
+    if (!file.ok() || file->kind != env::FileKind::kFile) continue;
+    const std::string id = name.substr(0, kJobIdDigits);
+    if (time_of(JobId(id)) == Time()) continue;
+    if (name == id) ids.emplace_back(id);
+    const bool in_a_folder = folder->kind == env::FileKind::kDirectory;  // And not through a link.
+    if (in_a_folder && env::is_temporary_of(id, name)) TRY(env::remove_file(path));
   }
   return ids;
 }

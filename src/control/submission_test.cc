@@ -1,5 +1,6 @@
 #include "control/submission.h"
 
+#include <filesystem>
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -165,9 +166,30 @@ TEST_F(FileSecretsTest, KeepsValuesUntilTheyAreWiped) {
 
 TEST_F(FileSecretsTest, RemovesWhatACrashLeftHalfWritten) {
   FileSecrets secrets(folder_);
-  ASSERT_TRUE(env::write_file_atomically(folder_ + "/0123456789ab.tmp", "{").ok());
+  ASSERT_TRUE(env::append_file(folder_ + "/0123456789ab.tmp-17-0", "{").ok());
   EXPECT_TRUE(MUST(secrets.jobs()).empty());
   EXPECT_TRUE(MUST(env::list_directory(folder_)).empty());
+}
+
+TEST_F(FileSecretsTest, LeaveWhatTheyDidNotWrite) {
+  const std::vector<std::string> names = {"0123456789ab.tmp", "0123456789ab.tmp-1-", "hf_token",
+                                          "hf_token.tmp-17-0"};
+  for (const std::string& name : names) {
+    ASSERT_TRUE(env::append_file(folder_ + "/" + name, "mine").ok());
+  }
+  ASSERT_TRUE(env::make_directories(folder_ + "/keys").ok());
+  ASSERT_TRUE(env::make_directories(folder_ + "/zz23456789ab").ok());
+  EXPECT_TRUE(MUST(FileSecrets(folder_).jobs()).empty());
+  EXPECT_EQ(MUST(env::list_directory(folder_)).size(), names.size() + 2);
+}
+
+TEST_F(FileSecretsTest, RemoveNothingThroughALink) {
+  const std::string real = folder_ + "/real";
+  ASSERT_TRUE(env::make_directories(real).ok());
+  ASSERT_TRUE(env::append_file(real + "/0123456789ab.tmp-17-0", "{").ok());
+  std::filesystem::create_directory_symlink(real, folder_ + "/secrets");
+  EXPECT_TRUE(MUST(FileSecrets(folder_ + "/secrets").jobs()).empty());
+  EXPECT_EQ(MUST(env::list_directory(real)).size(), 1U);
 }
 
 }  // namespace

@@ -70,10 +70,17 @@ Result<void> write_synced(const std::string& path, std::string_view text, Access
   return sync_file(file, path);
 }
 
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+constexpr std::string_view kTemporaryMark = ".tmp-";
+
 // Unlike any other name this process or another one writes beside `path`.
 std::string temporary_beside(const std::string& path) {
   static std::atomic<std::uint64_t> count{0};
-  return path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(count.fetch_add(1));
+  return path + std::string(kTemporaryMark) + std::to_string(::getpid()) + "-" +
+         std::to_string(count.fetch_add(1));
 }
 
 std::string_view name_of(mode_t mode) {
@@ -223,6 +230,15 @@ Result<void> remove_tree(const std::string& path) {
   std::filesystem::remove_all(path, code);
   if (code) return failed("remove", path, code);
   return {};
+}
+
+bool is_temporary_of(std::string_view target, std::string_view name) {
+  if (!name.starts_with(target)) return false;
+  name.remove_prefix(target.size());
+  if (!name.starts_with(kTemporaryMark)) return false;
+  name.remove_prefix(kTemporaryMark.size());
+  const std::size_t dash = name.find('-');
+  return dash != name.npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
 }
 
 bool exists(const std::string& path) { return file_info(path).ok(); }

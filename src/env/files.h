@@ -27,6 +27,9 @@ enum class Access : std::uint8_t { kOwner, kShared };
 Result<void> write_file_atomically(const std::string& path, std::string_view text,
                                    Access access = Access::kShared);
 
+// Whether a file of this name is the temporary that a crash left of one that is called `target`.
+bool is_temporary_of(std::string_view target, std::string_view name);
+
 // Adds `text` to the end of the file, which is made when missing. Not synced.
 Result<void> append_file(const std::string& path, std::string_view text);
 

@@ -230,6 +230,18 @@ TEST_F(Files, ManyMakersOfOneFolderAllSucceed) {
   EXPECT_TRUE(exists(file("a/b/c/d/e")));
 }
 
+TEST_F(Files, KnowsItsOwnTemporaries) {
+  for (const char* name : {"a.tmp-17-0", "a.tmp-1-23"}) {
+    EXPECT_TRUE(is_temporary_of("a", name)) << name;
+    EXPECT_FALSE(is_temporary_of("b", name)) << name;
+    EXPECT_FALSE(is_temporary_of("a.tmp", name)) << name;
+  }
+  for (const char* name : {"a", "a.tmp", "a.tmp-", "a.tmp-17", "a.tmp-17-", "a.tmp--0", "a.tmp-x-0",
+                           "a.tmp-17-0~", "a.tmp-17-0-1", "b.a.tmp-17-0"}) {
+    EXPECT_FALSE(is_temporary_of("a", name)) << name;
+  }
+}
+
 TEST_F(Files, TemporaryFoldersArePrivateAndDistinct) {
   const std::string first = MUST(make_temporary_directory("runnel-test-"));
   const std::string second = MUST(make_temporary_directory("runnel-test-"));

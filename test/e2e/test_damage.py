@@ -158,3 +158,15 @@ def test_an_empty_version_is_told_as_damage(runnel):
     (runnel.home / "version").write_text("")
     runnel.run("ps", code=1)
     assert f"{runnel.home}/version names no version" in runnel.err and "echo 1 > " in runnel.err
+
+
+def test_what_the_home_did_not_write_stays(runnel):
+    runnel.ended("run: 'true'")
+    runnel.kill()
+    mine = [runnel.home / folder / name for folder in ("secrets", "trash") for name in ("hf_token", "keys/mine")]
+    for path in mine:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("mine")
+    runnel.ended("run: 'true'")
+    runnel.rest()
+    assert [path.read_text() for path in mine] == ["mine"] * len(mine)

@@ -62,13 +62,13 @@ def test_a_deleted_jobs_files_go_although_the_daemon_was_killed(runnel):
     copy = runnel.work / "copy"
     shutil.copytree(jobs / deleted, copy)
     runnel.run("delete", deleted)
-    runnel.until(lambda: not (jobs / deleted).exists())
+    runnel.until(lambda: not (jobs / deleted).exists() and not (runnel.home / "trash" / deleted).exists())
     kill(runnel.info()["daemon_pid"])
     # As if the kill had come before the removal, and in the midst of another.
     shutil.copytree(copy, jobs / deleted)
-    shutil.copytree(copy, runnel.home / "trash" / "half")
+    shutil.copytree(copy, runnel.home / "trash" / deleted)
     runnel.run("ps")
-    runnel.until(lambda: not (jobs / deleted).exists() and not (runnel.home / "trash").exists())
+    runnel.until(lambda: not (jobs / deleted).exists() and not (runnel.home / "trash" / deleted).exists())
     assert runnel.run("logs", kept) == "kept\n"
 
 
