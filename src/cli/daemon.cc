@@ -144,7 +144,6 @@ Async<void> Daemon::close() {
   if (server_ != nullptr) {
     Result<void> stopped = co_await server_->stop(kDrain);
     CO_TRY(std::move(stopped));
-    CO_TRY(env::remove_file(home_.socket()));
   }
   if (api_ != nullptr) {
     Result<void> answered = co_await api_->stop();

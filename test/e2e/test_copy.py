@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -92,3 +93,21 @@ def test_a_damaged_record_of_its_place_is_none(runnel):
         (runnel.home / "place.json").write_text(text)
         runnel.run("ps")
         runnel.rest()
+
+
+def test_a_daemon_whose_home_was_moved_away_leaves_the_next_one_its_socket(runnel, files):
+    count, end = files
+    begun(runnel, files)
+    old, aside = runnel.info(), runnel.home.parent / "aside"
+    runnel.home.rename(aside)
+    job = runnel.up("envs: {COUNT: %s, END: %s}\n" % files + LONG)
+    runnel.until(lambda: count.read_text() == "once\nonce\n")
+    new = runnel.info()
+    for name in ("daemon_pid", "runner_pid"):
+        assert new[name] != old[name]
+        os.kill(old[name], signal.SIGTERM)
+        runnel.until(lambda: not os.path.exists(f"/proc/{old[name]}"))
+    assert (runnel.home / "daemon.sock").is_socket() and (runnel.home / "runner" / "journal").exists()
+    assert runnel.info()["daemon_pid"] == new["daemon_pid"]
+    end.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "agent/runner/open_file.h"
 #include "agent/runner/process_tree.h"
 #include "agent/runner/wire.h"
 #include "base/check.h"
@@ -217,8 +218,11 @@ Result<void> Journal::write_pending() {
   return {};
 }
 
+bool Journal::in_place() const { return is_same_file(file_.get(), path_); }
+
 void Journal::remove() {
-  ::unlink(temporary_.empty() ? path_.c_str() : temporary_.c_str());
+  const std::string& named = temporary_.empty() ? path_ : temporary_;
+  if (is_same_file(file_.get(), named)) ::unlink(named.c_str());
   file_.reset();
 }
 

@@ -70,6 +70,8 @@ class Journal {
   bool over_full() const { return bytes_ > kBytesMax && bytes_ > 2 * bytes_begun_; }
   std::size_t bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
+  // False once its folder was moved away: what is at the path is another home's.
+  bool in_place() const;
   void remove();
 
  private:

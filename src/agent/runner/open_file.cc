@@ -31,4 +31,11 @@ async::UniqueFd open_to_append(const std::string& path) {
   return file;
 }
 
+bool is_same_file(int file, const std::string& path) {
+  struct stat open_file{};
+  struct stat named{};
+  return ::fstat(file, &open_file) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
+}
+
 }  // namespace runnel::agent

@@ -17,6 +17,7 @@
 #include "agent/runner/folders.h"
 #include "agent/runner/journal.h"
 #include "agent/runner/moment.h"
+#include "agent/runner/open_file.h"
 #include "agent/runner/process_tree.h"
 #include "agent/runner/recovery.h"
 #include "agent/runner/server.h"
@@ -72,13 +73,6 @@ std::optional<rlimit> raise_open_files() {
   wanted.rlim_cur = std::min<rlim_t>(given.rlim_max, kOpenFilesWanted);
   if (::setrlimit(RLIMIT_NOFILE, &wanted) != 0) return {};
   return given;
-}
-
-bool is_same_file(int file, const std::string& path) {
-  struct stat open_file{};
-  struct stat named{};
-  return ::fstat(file, &open_file) == 0 && ::stat(path.c_str(), &named) == 0 &&
-         open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
 }
 
 // The pid file, locked for as long as we live: one runner per home. Not valid: another has it.
@@ -151,7 +145,7 @@ Result<void> run(const RunnerOptions& options) {
   const async::UniqueFd lock = TRY(lock_pid_file(pid_file));
   if (!lock.valid()) return {};
   const Result<void> served = serve(options, std::move(signals), open_files, file_mask);
-  ::unlink(pid_file.c_str());
+  if (is_same_file(lock.get(), pid_file)) ::unlink(pid_file.c_str());
   return served;
 }
 

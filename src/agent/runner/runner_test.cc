@@ -736,6 +736,24 @@ TEST_F(RunnerTest, AfterARebootNothingIsTouched) {
   ::kill(pid, SIGKILL);
 }
 
+TEST_F(RunnerTest, WhoseHomeWasMovedAwayLeavesTheNextOneItsFiles) {
+  const std::string moved = home_.path() + "-moved";
+  RunnerProcess first(home_.path());
+  {
+    TestAgent agent(home_.path());
+  }
+  std::filesystem::rename(home_.path(), moved);
+  std::filesystem::create_directories(home_.path());
+  RunnerProcess second(home_.path());
+  TestAgent agent(home_.path());
+  ::kill(first.pid(), SIGTERM);
+  EXPECT_EQ(first.wait_exit(Duration::seconds(10)), 0);
+  for (const char* name : {"/pid", "/journal", "/sock"}) {
+    EXPECT_TRUE(std::filesystem::exists(runner_folder(home_.path()) + name)) << name;
+  }
+  std::filesystem::remove_all(moved);
+}
+
 TEST_F(RunnerTest, ADamagedJournalIsKeptAndSaidSo) {
   std::filesystem::create_directories(runner_folder(home_.path()));
   std::ofstream(runner_folder(home_.path()) + "/journal") << "this is no journal";

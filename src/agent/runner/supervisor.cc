@@ -334,9 +334,9 @@ void Supervisor::flush() {
   }
   for (auto& [id, job] : jobs_) (void)job->output.flush();
   const bool all_forgotten = places_.empty() && ended_.empty();
-  if (journal_.over_full() || (all_forgotten && journal_.bytes() > kJournalRestMax)) {
-    (void)rewrite_journal();
-  }
+  const bool too_long =
+      journal_.over_full() || (all_forgotten && journal_.bytes() > kJournalRestMax);
+  if (too_long && journal_.in_place()) (void)rewrite_journal();
 }
 
 // The records still needed, in a new file.
