@@ -69,11 +69,13 @@ model::StartOrder ranks_of(const model::AttemptRef& attempt, std::int32_t first_
 std::string trash_folder(const std::string& home) { return home + "/trash"; }
 
 // Of what an earlier agent did not remove to its end too.
-Result<std::vector<JobId>> jobs_with_folders(const std::string& home) {
-  std::set<JobId> jobs;
-  for (const std::string& folder : {jobs_folder(home), trash_folder(home)}) {
-    if (!env::exists(folder)) continue;
-    for (std::string& name : TRY(env::list_directory(folder))) jobs.emplace(std::move(name));
+Result<std::vector<JobId>> jobs_to_sweep(const std::string& home) {
+  const std::vector<JobId> with_folders = TRY(jobs_with_folders(home));
+  std::set<JobId> jobs(with_folders.begin(), with_folders.end());
+  if (env::exists(trash_folder(home))) {
+    for (std::string& name : TRY(env::list_directory(trash_folder(home)))) {
+      jobs.emplace(std::move(name));
+    }
   }
   return std::vector<JobId>(jobs.begin(), jobs.end());
 }
@@ -756,7 +758,7 @@ std::vector<std::string> Agent::notices() const {
 Async<void> Agent::sweep() {
   CHECK(removals_, "an agent sweeps before start() or after stop()");
   Result<std::vector<JobId>> listed =
-      co_await removals_->run([home = options_.home] { return jobs_with_folders(home); });
+      co_await removals_->run([home = options_.home] { return jobs_to_sweep(home); });
   std::vector<JobId> here = CO_TRY(std::move(listed));
   Result<Leftovers> asked = co_await events_.leftovers(std::move(here));
   Leftovers leftovers = CO_TRY(std::move(asked));

@@ -1,9 +1,11 @@
 #include "agent/log_index.h"
 
 #include <charconv>
+#include <utility>
 
 #include "agent/runner/wire.h"
 #include "base/check.h"
+#include "env/files.h"
 
 namespace runnel::agent {
 namespace {
@@ -114,6 +116,16 @@ std::string job_folder(const std::string& home, const JobId& job) {
 
 std::string logs_folder(const std::string& home, const JobId& job) {
   return job_folder(home, job) + "/logs";
+}
+
+Result<std::vector<JobId>> jobs_with_folders(const std::string& home) {
+  std::vector<JobId> jobs;
+  const std::string folder = jobs_folder(home);
+  if (!env::exists(folder)) return jobs;
+  for (std::string& name : TRY(env::list_directory(folder))) {
+    if (!name.starts_with('.')) jobs.emplace_back(std::move(name));
+  }
+  return jobs;
 }
 
 }  // namespace runnel::agent

@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/result.h"
 #include "base/units.h"
 #include "model/log.h"
 #include "model/refs.h"
@@ -61,5 +63,7 @@ std::string index_path(const std::string& logs);
 std::string jobs_folder(const std::string& home);
 std::string job_folder(const std::string& home, const JobId& job);
 std::string logs_folder(const std::string& home, const JobId& job);
+// The jobs that have one: every name in the jobs folder that does not begin with a dot.
+Result<std::vector<JobId>> jobs_with_folders(const std::string& home);
 
 }  // namespace runnel::agent

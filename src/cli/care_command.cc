@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/log_index.h"
 #include "agent/lost_and_found.h"
 #include "cli/commands.h"
 #include "cli/home_place.h"
@@ -126,9 +127,7 @@ void print_fsck(const store::FsckReport& report) {
 
 // Of the jobs whose files are in the home, those that the repaired log does not know.
 Result<std::vector<JobId>> forgotten_jobs(const Home& home) {
-  std::vector<JobId> jobs;
-  if (!env::exists(home.jobs())) return jobs;
-  for (std::string& name : TRY(env::list_directory(home.jobs()))) jobs.emplace_back(name);
+  const std::vector<JobId> jobs = TRY(agent::jobs_with_folders(home.root));
   const std::unique_ptr<store::EventLog> log =
       TRY(store::open_sqlite_log(home.event_log(), env::real_clock()));
   return TRY(control::leftovers_in(*log, jobs))

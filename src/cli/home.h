@@ -23,7 +23,9 @@ struct Home {
   }
   std::string nodes_file() const { return root + "/nodes.yaml"; }
   std::string version() const { return root + "/version"; }
-  std::string place() const { return root + "/place.json"; }  // home_place.h
+  std::string place() const { return root + "/place.json"; }   // home_place.h
+  std::string identity() const { return root + "/identity"; }  // jobs_owner.h, as the next.
+  std::string jobs_mark() const { return root + "/jobs/.home.json"; }
   std::string runner() const { return agent::runner_folder(root); }
   std::string time() const { return root + "/time.json"; }
 };

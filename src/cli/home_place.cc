@@ -1,5 +1,6 @@
 #include "cli/home_place.h"
 
+#include "cli/jobs_owner.h"
 #include "env/machine.h"
 #include "json/value.h"
 #include "json/writer.h"
@@ -82,7 +83,10 @@ std::optional<HomePlace> parse_place(std::string_view text) {
 Result<void> take_place(const Home& home) {
   const HomePlace now = TRY(place_now(home));
   const std::string original = original_of(home, now);
-  if (original.empty()) return record(home, now);
+  if (original.empty()) {
+    TRY(take_jobs(home));
+    return record(home, now);
+  }
   return Error(Errc::kUnsupported, "the home is a copy of " + original +
                                        ", which is still there: what that one has unfinished would "
                                        "run a second time")
@@ -96,6 +100,7 @@ Result<std::string> adopt_place(const Home& home) {
   const HomePlace now = TRY(place_now(home));
   const std::string original = original_of(home, now);
   if (original.empty()) return original;
+  TRY(adopt_jobs(home, Home{original}));
   // Its journal names processes of the other home, which a runner of this one would end.
   TRY(env::remove_tree(home.runner()));
   TRY(record(home, now));

@@ -33,7 +33,8 @@ std::string place_text(const HomePlace& place);
 // Nothing for a text that is damaged: a home without a record is nobody's copy.
 std::optional<HomePlace> parse_place(std::string_view text);
 
-// Records where the home is. Refuses a copy, with the remedy.
+// Records where the home is, and that its jobs are its own. Refuses a copy, and the jobs of another
+// home, with the remedy.
 Result<void> take_place(const Home& home);
 
 // Makes a copy a home of its own, under the home's lock: forgets what runs in the other one. Empty:

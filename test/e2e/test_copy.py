@@ -111,3 +111,47 @@ def test_a_daemon_whose_home_was_moved_away_leaves_the_next_one_its_socket(runne
     assert runnel.info()["daemon_pid"] == new["daemon_pid"]
     end.touch()
     assert runnel.wait(job)["status"] == "SUCCEEDED"
+
+
+def test_homes_do_not_share_a_jobs_folder(runnel, files):
+    count, end = files
+    big = runnel.home.parent / "big"
+    big.mkdir()
+    runnel.home.mkdir(mode=0o700)
+    (runnel.home / "jobs").symlink_to(big)
+    runnel.run("ps")
+    copy, other = runnel.home.parent / "copy", runnel.home.parent / "other"
+    subprocess.run(["cp", "-a", runnel.home, copy], check=True)
+    job = begun(runnel, files)
+    in_home(runnel, copy, "home", "--adopt", code=2)
+    (copy / "place.json").unlink()
+    in_home(runnel, copy, "ps", code=2)
+    other.mkdir(mode=0o700)
+    (other / "jobs").symlink_to(big)
+    in_home(runnel, other, "ps", code=2)
+    for part in (str(other), f"the home {runnel.home}", f"mv {other}/jobs", ".home.json"):
+        assert part in runnel.err, runnel.err
+    assert (big / job / "logs").is_dir() and not (copy / "lost+found").exists()
+    (other / "jobs").rename(other / "jobs.aside")
+    in_home(runnel, other, "ps")
+    end.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    runnel.until(lambda: not pids_of(copy) and not pids_of(other), timeout=60)
+
+
+def test_a_copy_that_leads_to_the_jobs_of_its_original_is_adopted_with_its_own(runnel):
+    big = runnel.home.parent / "big"
+    big.mkdir()
+    runnel.home.mkdir(mode=0o700)
+    (runnel.home / "jobs").symlink_to(big)
+    job = runnel.ended("run: echo said")
+    copy = runnel.home.parent / "copy"
+    subprocess.run(["cp", "-a", runnel.home, copy], check=True)
+    in_home(runnel, copy, "home", "--adopt", code=2)
+    remedy = next(part for part in runnel.err.split(": ") if part.startswith("mv ")).strip()
+    subprocess.run(remedy, shell=True, check=True)
+    in_home(runnel, copy, "home", "--adopt")
+    in_home(runnel, copy, "delete", job)
+    runnel.until(lambda: not (copy / "jobs" / job).exists())
+    assert runnel.run("logs", job) == "said\n"
+    runnel.until(lambda: not pids_of(copy), timeout=60)
