@@ -155,3 +155,40 @@ def test_a_copy_that_leads_to_the_jobs_of_its_original_is_adopted_with_its_own(r
     runnel.until(lambda: not (copy / "jobs" / job).exists())
     assert runnel.run("logs", job) == "said\n"
     runnel.until(lambda: not pids_of(copy), timeout=60)
+
+
+@pytest.mark.parametrize("way", ["without its record", "in the place of the first"])
+def test_a_copy_that_is_not_known_for_one_ends_nothing_of_the_first(runnel, files, way):
+    count, end = files
+    job = begun(runnel, files)
+    first, task = runnel.info(), task_of(count)
+    copy, aside = runnel.home.parent / "copy", runnel.home.parent / "aside"
+    subprocess.run(["cp", "-a", runnel.home, copy], check=True)
+    if way == "without its record":
+        (copy / "place.json").unlink()
+    else:
+        runnel.home.rename(aside)
+        copy.rename(runnel.home)
+        copy = runnel.home
+    in_home(runnel, copy, "ps")
+    runnel.until(lambda: count.read_text() == "once\nonce\n")
+    assert os.path.exists(f"/proc/{task}") and os.path.exists(f"/proc/{first['runner_pid']}")
+    ended = [event for event in in_home(runnel, copy, "events", job).splitlines() if "attempt.ended" in event]
+    assert ended and not any("user" in event for event in ended), ended
+    end.touch()
+    in_home(runnel, copy, "wait", job)
+    for pid in (first["daemon_pid"], first["runner_pid"]):
+        os.kill(pid, signal.SIGTERM)
+    runnel.until(lambda: not pids_of(copy) and not pids_of(runnel.home), timeout=60)
+
+
+def task_of(count):
+    mark = b"COUNT=%s\0" % str(count).encode()
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/environ", "rb") as environ, open(f"/proc/{name}/cmdline", "rb") as words:
+                if mark in environ.read() and b"echo once" in words.read():
+                    return int(name)
+        except OSError:
+            pass
+    raise AssertionError("the task is not there")

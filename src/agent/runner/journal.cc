@@ -47,8 +47,11 @@ struct Reader {
   JournalContent content;
 
   bool header(Decoder& in) {
-    content.boot = in.text(kNameBytesMax);
-    content.incarnation = Incarnation(std::string(in.text(kNameBytesMax)));
+    content.origin.boot = in.text(kNameBytesMax);
+    content.origin.incarnation = Incarnation(std::string(in.text(kNameBytesMax)));
+    if (in.complete()) return true;
+    content.origin.home = in.text();
+    content.origin.home_token = in.text(kNameBytesMax);
     return in.complete();
   }
 
@@ -144,8 +147,7 @@ void Journal::append(Fill fill) {
   pending_.append(scratch_);
 }
 
-Result<Journal> Journal::create(std::string path, const std::string& boot,
-                                const Incarnation& incarnation) {
+Result<Journal> Journal::create(std::string path, const JournalOrigin& origin) {
   Journal journal;
   journal.path_ = std::move(path);
   journal.temporary_ = journal.path_ + ".new";
@@ -154,7 +156,9 @@ Result<Journal> Journal::create(std::string path, const std::string& boot,
   if (!journal.file_.valid()) return errno_error("create " + journal.temporary_, errno);
   journal.pending_ = kMagic;
   journal.append([&](Encoder& out) {
-    out.byte(static_cast<std::uint8_t>(Kind::kHeader)).text(boot).text(incarnation.str());
+    out.byte(static_cast<std::uint8_t>(Kind::kHeader));
+    out.text(origin.boot).text(origin.incarnation.str());
+    out.text(origin.home).text(origin.home_token);
   });
   return journal;
 }

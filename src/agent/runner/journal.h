@@ -24,10 +24,17 @@ struct JournalRank {
   Duration started;        // Boot clock just before the process was made.
 };
 
-// What a journal tells the next runner.
-struct JournalContent {
+// Who wrote a journal. A home that was copied has one of processes that are not its own.
+struct JournalOrigin {
   std::string boot;         // Boot id of the machine when it was written.
   Incarnation incarnation;  // Of the runner that wrote it.
+  std::string home;         // Path; empty, as the next, in one of an earlier build.
+  std::string home_token;   // The folder's device and inode, as in RUNNEL_ATTEMPT_KEY.
+};
+
+// What a journal tells the next runner.
+struct JournalContent {
+  JournalOrigin origin;
   bool ended_cleanly = false;
   bool torn = false;  // The last record was cut off: dropped.
   // By place number, then rank, as the writer numbered them; forgotten ones are left out.
@@ -54,8 +61,7 @@ class Journal {
   static constexpr std::size_t kReadMax = 512 << 20;
 
   // Replaces the file at `path`, which keeps its old content until commit().
-  static Result<Journal> create(std::string path, const std::string& boot,
-                                const Incarnation& incarnation);
+  static Result<Journal> create(std::string path, const JournalOrigin& origin);
 
   void start(std::uint64_t place, std::uint32_t slot, const RankFact& fact, Duration now);
   void process(std::uint64_t place, std::int32_t rank, pid_t pid);

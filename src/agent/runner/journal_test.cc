@@ -31,10 +31,12 @@ RankFact ended(RankFact fact, std::int32_t code) {
   return fact;
 }
 
+const JournalOrigin kOrigin{"boot-a", Incarnation("i1"), "/home/me/.runnel", "h7-64"};
+
 class JournalTest : public ::testing::Test {
  protected:
   std::string path() const { return home_.path() + "/journal"; }
-  Journal create() { return MUST(Journal::create(path(), "boot-a", Incarnation("i1"))); }
+  Journal create() { return MUST(Journal::create(path(), kOrigin)); }
 
   TemporaryHome home_;
 };
@@ -51,8 +53,10 @@ TEST_F(JournalTest, TellsTheNextRunnerWhatItNeeds) {
   EXPECT_EQ(read_journal(path()).error().code, Errc::kNotFound) << "not before commit()";
   ASSERT_TRUE(journal.commit().ok());
   const JournalContent content = MUST(read_journal(path()));
-  EXPECT_EQ(content.boot, "boot-a");
-  EXPECT_EQ(content.incarnation, Incarnation("i1"));
+  EXPECT_EQ(content.origin.boot, "boot-a");
+  EXPECT_EQ(content.origin.incarnation, Incarnation("i1"));
+  EXPECT_EQ(content.origin.home, "/home/me/.runnel");
+  EXPECT_EQ(content.origin.home_token, "h7-64");
   EXPECT_FALSE(content.torn);
   EXPECT_FALSE(content.ended_cleanly);
   ASSERT_EQ(content.ranks.size(), 2U);

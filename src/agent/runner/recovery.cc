@@ -68,7 +68,7 @@ std::vector<pid_t> of_home(std::vector<pid_t> pids, const std::string& home_toke
     for (const pid_t pid : pids) {
       const std::optional<std::string> key = environment_value(pid, kAttemptKeyName);
       if (!key && owner_of(pid) == ::geteuid()) silent.push_back(pid);
-      if (key && key->starts_with(home_token)) found.push_back(pid);
+      if (key && key->starts_with(home_token + ".")) found.push_back(pid);
     }
     if (silent.empty() || boot_now() >= until) return found;
     pids = std::move(silent);
@@ -185,6 +185,40 @@ Recovered damaged(const RecoveryOptions& options, const Error& error) {
   return recovered;
 }
 
+// Whether what it says of processes is true now, and of ours.
+enum class Standing : std::uint8_t { kOurs, kEarlierBoot, kOtherFolder };
+
+Standing standing_of(const JournalOrigin& origin, const RecoveryOptions& options) {
+  if (origin.boot != options.boot) return Standing::kEarlierBoot;
+  return origin.home_token == options.home_token ? Standing::kOurs : Standing::kOtherFolder;
+}
+
+std::string loss_message(Standing standing) {
+  switch (standing) {
+    case Standing::kOurs: return "the node's runner was killed; its exit code is not known";
+    case Standing::kEarlierBoot: return "the machine was restarted";
+    case Standing::kOtherFolder: break;
+  }
+  return "the home was copied or restored; what ran was started from another folder";
+}
+
+std::string other_folder_notice(const JournalOrigin& origin) {
+  return "the journal of the runner before was written " +
+         (origin.home.empty() ? "by an earlier build"
+                              : "for " + origin.home + " in another folder") +
+         ": processes that it names are left alone, and count as lost";
+}
+
+// Ends what the runner before has left of this home; says what is worth telling.
+std::string settle_processes(const JournalContent& journal, Standing standing,
+                             const RecoveryOptions& options) {
+  if (journal.ended_cleanly || standing == Standing::kEarlierBoot) return {};
+  const bool ours = standing == Standing::kOurs;
+  const bool gone = end_left(ours ? journal : JournalContent{}, options);
+  if (!gone) return "a process that the dead runner had started could not be ended";
+  return ours ? "" : other_folder_notice(journal.origin);
+}
+
 }  // namespace
 
 Recovered recover(const RecoveryOptions& options) {
@@ -192,19 +226,19 @@ Recovered recover(const RecoveryOptions& options) {
   if (!read.ok() && read.error().code == Errc::kNotFound) return {};
   if (!read.ok()) return damaged(options, read.error());
   const JournalContent& journal = *read;
-  const bool same_boot = journal.boot == options.boot;
+  const Standing standing = standing_of(journal.origin, options);
+  const bool ours = standing == Standing::kOurs;
   const bool any_open = std::any_of(journal.ranks.begin(), journal.ranks.end(), [](const auto& at) {
     return at.second.fact.state != RankFact::State::kEnded;
   });
   Recovered recovered;
-  if (journal.ended_cleanly && same_boot && !any_open) recovered.incarnation = journal.incarnation;
-  if (!journal.ended_cleanly && same_boot && !end_left(journal, options)) {
-    recovered.notice = "a process that the dead runner had started could not be ended";
+  if (journal.ended_cleanly && ours && !any_open) {
+    recovered.incarnation = journal.origin.incarnation;
   }
-  const std::string message = same_boot ? "the node's runner was killed; its exit code is not known"
-                                        : "the machine was restarted";
+  recovered.notice = settle_processes(journal, standing, options);
+  const std::string message = loss_message(standing);
   // Whatever ran may have done it; when the machine restarted, it was the machine.
-  const bool crashed = same_boot && !journal.ended_cleanly;
+  const bool crashed = ours && !journal.ended_cleanly;
   recovered.crashed_idle = crashed && !any_open;
   const auto cause = crashed ? model::EndCause::kRunnerLost : model::EndCause::kVanished;
   Closer closer(options.home);

@@ -13,7 +13,7 @@ struct RecoveryOptions {
   std::string home;
   std::string journal;     // Path.
   std::string boot;        // Boot id of the machine now.
-  std::string home_token;  // What RUNNEL_ATTEMPT_KEY of any runner of this home starts with.
+  std::string home_token;  // RUNNEL_ATTEMPT_KEY of any runner of this home starts with it and ".".
   Duration grace = Duration::seconds(2);  // Between TERM and KILL of what a dead runner left.
 };
 
@@ -27,7 +27,8 @@ struct Recovered {
 
 // Reads the journal of the runner before. Attempts with an exit record keep it. What still lives of
 // the others is found (by pid and start time, and by RUNNEL_ATTEMPT_KEY in any process of the
-// machine), ended and recorded as kRunnerLost. After a reboot no process is touched.
+// machine), ended and recorded as kRunnerLost. After a reboot no process is touched,
+// and none by the journal of another folder, from which the home was copied: it is another home's.
 //
 // Blocks for at most grace plus a few seconds. Only one runner of a home may call it at a time.
 Recovered recover(const RecoveryOptions& options);

@@ -109,15 +109,16 @@ Result<void> serve(const RunnerOptions& options, async::UniqueFd signals,
                    std::optional<rlimit> open_files, mode_t file_mask) {
   const std::string boot = boot_id();
   const std::string token = token_of_home(options.home);
-  Recovered recovered = recover(
-      {options.home, journal_path(options.home), boot, token + ".", options.recovery_grace});
+  Recovered recovered =
+      recover({options.home, journal_path(options.home), boot, token, options.recovery_grace});
   if (!recovered.notice.empty()) log_line(recovered.notice);
   const Incarnation fresh = new_incarnation(boot);
   const Incarnation incarnation = recovered.incarnation.empty() ? fresh : recovered.incarnation;
   SupervisorOptions supervising{options.home, boot,       incarnation, token + "." + fresh.str(),
                                 token,        open_files, file_mask};
-  Supervisor supervisor(std::move(supervising),
-                        TRY(Journal::create(journal_path(options.home), boot, incarnation)));
+  Supervisor supervisor(
+      std::move(supervising),
+      TRY(Journal::create(journal_path(options.home), {boot, incarnation, options.home, token})));
   supervisor.adopt(recovered.ended);
   TRY(supervisor.open());
   const std::string path = runner_socket(options.home);

@@ -720,7 +720,7 @@ TEST_F(RunnerTest, AfterARebootNothingIsTouched) {
   const std::string path = runner_folder(home_.path()) + "/journal";
   const Result<JournalContent> content = read_journal(path);
   ASSERT_TRUE(content.ok());
-  Journal other = MUST(Journal::create(path, "another-boot", Incarnation("old")));
+  Journal other = MUST(Journal::create(path, {"another-boot", Incarnation("old"), "", ""}));
   for (const auto& [key, rank] : content->ranks) {
     other.start(key.first, rank.slot, rank.fact, rank.started);
     other.process(key.first, key.second, rank.pid);
@@ -752,6 +752,28 @@ TEST_F(RunnerTest, WhoseHomeWasMovedAwayLeavesTheNextOneItsFiles) {
     EXPECT_TRUE(std::filesystem::exists(runner_folder(home_.path()) + name)) << name;
   }
   std::filesystem::remove_all(moved);
+}
+
+TEST_F(RunnerTest, OfACopyEndsNoProcessOfTheOriginal) {
+  const std::string copy = home_.path() + "-copy";
+  const PlaceStart place = shell("echo $$ > " + file("pid") + "; exec sleep 1000");
+  RunnerProcess runner(home_.path());
+  TestAgent agent(home_.path());
+  agent.start(place);
+  agent.wait_running(place);
+  const pid_t pid = wait_pid("pid");
+  std::filesystem::create_directories(runner_folder(copy));
+  std::filesystem::copy(runner_folder(home_.path()) + "/journal", runner_folder(copy) + "/journal");
+  {
+    RunnerProcess other(copy);
+    TestAgent of_copy(copy);
+    const model::RankReport end = of_copy.wait_end(place);
+    EXPECT_EQ(end.cause, EndCause::kVanished);
+    EXPECT_NE(end.message.find("another folder"), std::string::npos) << end.message;
+    EXPECT_NE(of_copy.welcome().notice.find(home_.path()), std::string::npos);
+  }
+  EXPECT_TRUE(process_lives(pid));
+  std::filesystem::remove_all(copy);
 }
 
 TEST_F(RunnerTest, ADamagedJournalIsKeptAndSaidSo) {

@@ -341,7 +341,8 @@ void Supervisor::flush() {
 
 // The records still needed, in a new file.
 Result<void> Supervisor::rewrite_journal() {
-  Journal fresh = TRY(Journal::create(journal_.path(), options_.boot, options_.incarnation));
+  Journal fresh = TRY(Journal::create(
+      journal_.path(), {options_.boot, options_.incarnation, options_.home, options_.home_token}));
   for (const auto& [of, entry] : ended_) {
     for (const RankFact& fact : entry.ranks) fresh.end(entry.number, fact);
   }
