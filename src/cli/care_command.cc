@@ -167,6 +167,16 @@ int no_log(const Home& home) {
   return 0;
 }
 
+Result<store::FsckReport> look_at_log(const Home& home) {
+  Result<store::FsckReport> report = store::fsck_sqlite_log(home.event_log());
+  if (report.ok() || report.error().code != Errc::kNotFound) return report;
+  const Result<void> lost = refuse_lost_log(home);
+  if (lost.ok()) return report;
+  report = store::FsckReport();
+  report->problems.push_back(lost.error().message);
+  return report;
+}
+
 Result<env::FileLock> lock_unused(const Home& home) {
   TRY(refuse_silent_disk(home));
   TRY(refuse_unwritable(home));
@@ -234,7 +244,7 @@ int fsck(const Arguments& arguments, const Home& home) {
   if (auto readable = check_version(home); !readable.ok()) return fail(readable.error());
   const Result<env::FileLock> lock = lock_unused(home);
   if (!lock.ok()) return fail(lock.error());
-  const auto report = store::fsck_sqlite_log(home.event_log());
+  const Result<store::FsckReport> report = look_at_log(home);
   if (!report.ok() && report.error().code == Errc::kNotFound) return no_log(home);
   if (!report.ok()) return fail(report.error());
   if (arguments.repair && !report->sound()) return repair(arguments, home, *report);

@@ -99,7 +99,7 @@ Async<void> Daemon::open() {
       loop_, env::real_clock(), [path, &clock] { return store::open_sqlite_log(path, clock); },
       secrets_, std::move(options));
   controller_ = CO_TRY(std::move(opened));
-  notices_ = controller_->writer().notices();
+  notices_ = controller_->notices();
   glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, nodes_);
   for (const model::NodeInfo& node : nodes_) controller_->attach(node.id, *glue_);
   // Before anything is started again elsewhere: the agent ends what the runner still has of them.
@@ -200,6 +200,7 @@ Result<void> serve(const Home& home) {
         .with_hint("use it: runnel ps; or end it: kill " + lock.error().value);
   }
   TRY(take_place(home));
+  TRY(refuse_lost_log(home));
   const std::vector<model::NodeInfo> nodes = TRY(nodes_of_home(home));
   std::unique_ptr<async::EventLoop> loop = TRY(async::EventLoop::create());
   Daemon daemon(*loop, home, nodes);

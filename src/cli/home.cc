@@ -1,12 +1,16 @@
 #include "cli/home.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/close_home.h"
 #include "cli/paths.h"
+#include "control/job_id.h"
 #include "env/disk_probe.h"
 #include "env/file_system.h"
 #include "env/files.h"
@@ -102,6 +106,26 @@ Result<void> refuse_silent_disk(const Home& home) {
       .with_hint(
           "see whether it answers: dmesg; a file system that was frozen: fsfreeze --unfreeze; "
           "nothing is lost, and work goes on by itself when it does");
+}
+
+Result<void> refuse_lost_log(const Home& home) {
+  for (const char* suffix : {"", "-wal", "-head"}) {
+    if (env::exists(home.event_log() + suffix)) return {};  // Opening it tells more.
+  }
+  if (!env::exists(home.jobs())) return {};
+  const std::vector<std::string> names = TRY(env::list_directory(home.jobs()));
+  const auto jobs = std::count_if(names.begin(), names.end(), [](const std::string& name) {
+    return control::time_of(JobId(name)) != Time();
+  });
+  if (jobs == 0) return {};
+  return Error(Errc::kCorrupt, "the event log " + home.event_log() + " is gone, and " +
+                                   home.jobs() + " holds the files of " + std::to_string(jobs) +
+                                   (jobs == 1 ? " job" : " jobs"))
+      .with_value(home.event_log())
+      .with_hint(
+          "put the log back if you have it (log, log-wal and log-head); or begin a new one "
+          "with `runnel fsck --repair`: the next command then moves the files to " +
+          home.root + "/lost+found");
 }
 
 Result<void> refuse_unwritable(const Home& home) {

@@ -48,6 +48,10 @@ Result<void> prepare_home(const Home& home);
 // would wait for it hangs, and cannot be killed.
 Result<void> refuse_silent_disk(const Home& home);
 
+// kCorrupt, with a remedy, when there are files of jobs and nothing at all of the log that told of
+// them: a home's first job comes after its log.
+Result<void> refuse_lost_log(const Home& home);
+
 // kDenied or kIo, with a remedy, when the home's folder cannot be changed.
 Result<void> refuse_unwritable(const Home& home);
 

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "control/job_document.h"
+#include "control/leftovers.h"
 #include "control/trial_document.h"
 
 namespace runnel::control {
@@ -14,6 +15,19 @@ constexpr std::size_t kFilesQueueMax = 1'024;
 constexpr std::size_t kMatchesShownMax = 10;
 // A record is in a batch twice, with the input and with its event, and a batch has 64 MiB.
 constexpr Bytes kRestoredMax = Bytes::mebi(16);
+
+std::string unknown_secrets(const std::vector<JobId>& jobs) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(jobs.size(), kMatchesShownMax); ++i) {
+    names += (i == 0 ? "" : ", ") + jobs[i].str();
+  }
+  return "secrets/ keeps the values of " + std::to_string(jobs.size()) +
+         (jobs.size() == 1 ? " job" : " jobs") + " that the event log does not know (" + names +
+         (jobs.size() > kMatchesShownMax ? ", ..." : "") +
+         "): the log was repaired, or replaced by an older or another one, or the daemon died "
+         "while the job was submitted. If no log that knows the job comes back, remove its file "
+         "there.";
+}
 
 using Verb = model::JobRequest::Verb;
 
@@ -111,6 +125,7 @@ Async<void> Controller::start(LogOpener opener) {
   hub_ = std::make_unique<EventHub>(loop_, *writer_);
   book_.emplace(writer_->epoch(), state());
   ids_.emplace(options_.salt, newest_time(state()));
+  notices_ = writer_->notices();
   writer_->observe(*this);
   // Before anything is due: who was silent may have spoken to nobody.
   CO_TRY(loop_.spawn(gate_, tell_recovered()));
@@ -560,10 +575,17 @@ Async<void> Controller::wipe_secrets(JobId job) {
   co_return wiped;
 }
 
-// Of jobs that ended, or were never taken, when the process before us died.
+// Of jobs that ended when the process before us died. A log that does not know a job cannot say
+// that it ended.
 Async<void> Controller::sweep_secrets() {
   Result<std::vector<JobId>> stored = co_await files_->run([this] { return secrets_.jobs(); });
-  for (const JobId& job : CO_TRY(std::move(stored))) {
+  const std::vector<JobId> jobs = CO_TRY(std::move(stored));
+  Result<Leftovers> sorted = co_await leftovers(this, jobs);
+  const std::vector<JobId> unknown = CO_TRY(std::move(sorted))
+  .unknown;
+  if (!unknown.empty()) notices_.push_back(unknown_secrets(unknown));
+  for (const JobId& job : jobs) {
+    if (std::find(unknown.begin(), unknown.end(), job) != unknown.end()) continue;
     with_secrets_.insert(job);
     if (!has_ended(job)) continue;
     Result<void> wiped = co_await wipe_secrets(job);

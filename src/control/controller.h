@@ -89,6 +89,9 @@ class Controller final : private DurableObserver {
   // kConflict naming several.
   Async<JobId> find_job(std::string prefix);
 
+  // Sentences for a person about what the start found.
+  const std::vector<std::string>& notices() const { return notices_; }
+
   // Returns when a job has ended, whichever.
   Async<void> any_job_ended(async::StopToken stop) { return job_ended_.wait(std::move(stop)); }
 
@@ -234,6 +237,7 @@ class Controller final : private DurableObserver {
   std::multiset<JobId> undecided_;  // Jobs of calls whose values may be stored before the decision.
   std::set<JobId> with_secrets_;    // Jobs that have values stored.
   std::set<JobId> wiping_;
+  std::vector<std::string> notices_;
   std::set<JobId> removing_;  // From the archive.
   async::Notifier wiped_;
 

@@ -578,13 +578,31 @@ TEST_F(SecretsTest, OfARetryAreNotWipedByTheEndBeforeIt) {
 }
 
 TEST_F(SecretsTest, AreSweptWhenTheProcessBeforeDiedAtTheWrongMoment) {
-  ASSERT_TRUE(home_.secrets.put(JobId("00000000000a"), {{"env:TOKEN", "x"}}).ok());
+  PaperNode& worker = node(Manner::kSilent);
+  const JobId ended = MUST(submit(with_secret()))
+  .outcome.job;
+  const model::AttemptRef attempt = worker.started.at(0).attempt;
+  ASSERT_TRUE(home_.wait(worker.report({worker.ended(attempt, 0)})).ok());
+  home_.until([&] { return home_.secrets.kept().empty(); });
   const JobId job = MUST(submit(with_secret()))
   .outcome.job;
+  drop_node();
   home_.crash();
+  ASSERT_TRUE(home_.secrets.put(ended, {{"env:TOKEN", "x"}}).ok());
   home_.open();
   ASSERT_EQ(home_.secrets.kept().size(), 1U);
   EXPECT_EQ(home_.secrets.kept().begin()->first, job);
+  EXPECT_TRUE(home_.control().notices().empty());
+}
+
+TEST_F(SecretsTest, OfJobsThatTheLogDoesNotKnowStay) {
+  const JobId unknown("0dm3k7q2f9wx");
+  ASSERT_TRUE(home_.secrets.put(unknown, {{"env:TOKEN", "x"}}).ok());
+  home_.crash();
+  home_.open();
+  EXPECT_EQ(home_.secrets.kept().count(unknown), 1U);
+  ASSERT_EQ(home_.control().notices().size(), 1U);
+  EXPECT_NE(home_.control().notices()[0].find(unknown.str()), std::string::npos);
 }
 
 }  // namespace

@@ -230,6 +230,21 @@ TEST_F(Files, ManyMakersOfOneFolderAllSucceed) {
   EXPECT_TRUE(exists(file("a/b/c/d/e")));
 }
 
+TEST_F(Files, TakesATemporaryOfAnEmptyNameForNoOther) {
+  EXPECT_TRUE(is_temporary_of("", ".tmp-1-2"));
+  EXPECT_FALSE(is_temporary_of("", "a.tmp-1-2"));
+  EXPECT_FALSE(is_temporary_of("", ""));
+  EXPECT_FALSE(is_temporary_of("a", ""));
+}
+
+TEST_F(Files, TakesASignForNoNumberInATemporary) {
+  EXPECT_FALSE(is_temporary_of("a", "a.tmp-+1-2"));
+  EXPECT_FALSE(is_temporary_of("a", "a.tmp-1-+2"));
+  EXPECT_FALSE(is_temporary_of("a", "a.tmp-1- 2"));
+  EXPECT_FALSE(is_temporary_of("a", "a.tmp-0x1-2"));
+  EXPECT_FALSE(is_temporary_of("a", "a.TMP-1-2"));
+}
+
 TEST_F(Files, KnowsItsOwnTemporaries) {
   for (const char* name : {"a.tmp-17-0", "a.tmp-1-23"}) {
     EXPECT_TRUE(is_temporary_of("a", name)) << name;

@@ -119,6 +119,24 @@ def test_a_log_that_is_gone_is_never_begun_anew(runnel, damage):
     assert len(models(runnel)) == 5
 
 
+def test_a_log_of_which_nothing_is_left_is_missed(runnel):
+    job = runnel.ended(MODEL)
+    runnel.kill()
+    for path in runnel.home.glob("log*"):
+        path.unlink()
+    for _ in range(2):
+        said = refused(runnel)
+        assert f"the event log {runnel.home}/log is gone" in said and "fsck --repair" in said
+    runnel.run("fsck", code=1)
+    assert f"{runnel.home}/log is gone" in runnel.err and "fsck --repair" in runnel.err
+    runnel.run("fsck", "--repair")
+    assert f"Job {job}: its files are in" in runnel.err
+    runnel.run("ps")
+    aside = runnel.home / "lost+found" / job / "shared/model.bin"
+    runnel.until(aside.exists)
+    assert runnel.run("logs", runnel.ended(MODEL)) == "said\n"
+
+
 def without(path):
     path.unlink()
 

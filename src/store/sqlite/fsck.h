@@ -38,6 +38,7 @@ struct RepairReport {
 // when a good snapshot covers that one and the batches after the snapshot are sound, the snapshot
 // and what follows it, since then only history is lost. What the tables of the database no longer
 // give is read from its single pages. The new file replaces the old one at once.
+// Where nothing at all is left, a log begins whose epochs are greater than any before.
 Result<RepairReport> repair_sqlite_log(const std::string& path, const env::Clock& clock);
 
 }  // namespace runnel::store

@@ -372,9 +372,6 @@ Result<RepairReport> Repair::run() {
 }  // namespace
 
 Result<RepairReport> repair_sqlite_log(const std::string& path, const env::Clock& clock) {
-  if (!env::exists(path) && sqlite::check_nothing_is_left(path).ok()) {
-    return Error(Errc::kNotFound, "there is no event log at " + path);
-  }
   return Repair(path, clock).run();
 }
 
