@@ -178,7 +178,7 @@ class Walk {
 
   std::optional<LogSource> take_over(std::map<std::int64_t, LogSource>::iterator found,
                                      const IndexRecord& end) {
-    LogSource over = std::move(found->second);
+    LogSource over = found->second;
     open_.erase(found);
     over.end = end;
     if (is_too_old(end)) return std::nullopt;

@@ -98,7 +98,7 @@ Result<Home> find_home(const std::string& flag) {
 }
 
 Result<void> refuse_silent_disk(const Home& home) {
-  const Result<void> answered = env::probe_disk(nearest_folder(home.root), kDiskPatience);
+  Result<void> answered = env::probe_disk(nearest_folder(home.root), kDiskPatience);
   if (answered.ok() || answered.error().code != Errc::kTimeout) return answered;
   return Error(Errc::kUnavailable, "the disk of the home " + home.root + " has not answered for " +
                                        human(kDiskPatience))
