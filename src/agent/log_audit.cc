@@ -14,7 +14,7 @@
 namespace runnel::agent {
 namespace {
 
-std::int64_t bytes_of(const std::string& path) {
+std::int64_t audited_bytes(const std::string& path) {
   struct stat status{};
   return ::stat(path.c_str(), &status) == 0 ? status.st_size : 0;
 }
@@ -71,7 +71,7 @@ void LogAudit::compare(const std::string& segment, std::vector<std::string>& sen
     if (found->second.open) return;
     named = std::max(named, found->second.named[model::index_of(name.stream)]);
   }
-  const std::int64_t over = bytes_of(logs_ + "/" + segment) - named;
+  const std::int64_t over = audited_bytes(logs_ + "/" + segment) - named;
   if (over <= 0) return;
   sentences.push_back(logs_ + "/" + segment + " ends with " + std::to_string(over) +
                       " bytes of no attempt that the index names: it was cut, or a process went on "

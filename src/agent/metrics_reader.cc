@@ -204,7 +204,7 @@ class SeriesReader {
 
 std::size_t bytes_of_series(const model::MetricSeries& series) {
   std::size_t bytes = sizeof series;
-  for (const model::MetricSample& sample : series.samples) bytes += bytes_of(sample);
+  for (const model::MetricSample& sample : series.samples) bytes += agent::bytes_of(sample);
   return bytes;
 }
 
