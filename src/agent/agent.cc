@@ -1,6 +1,7 @@
 #include "agent/agent.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -64,6 +65,25 @@ model::StartOrder ranks_of(const model::AttemptRef& attempt, std::int32_t first_
   ranks.first_rank = first_rank;
   ranks.rank_count = rank_count;
   return ranks;
+}
+
+std::vector<model::RankReport> lost_in(const std::vector<model::RankReport>& ranks) {
+  std::vector<model::RankReport> lost;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(lost), [](const auto& report) {
+    return report.ended && report.cause == model::EndCause::kRunnerLost;
+  });
+  return lost;
+}
+
+// Each node says what all of them lost with the runner that they share.
+void tell_beside(std::map<NodeId, model::NodeInventory>& inventories) {
+  for (const auto& [lost_on, inventory] : inventories) {
+    const std::vector<model::RankReport> lost = lost_in(inventory.ranks);
+    if (lost.empty()) continue;
+    for (auto& [node, told] : inventories) {
+      if (node != lost_on) told.beside.push_back({lost_on, lost});
+    }
+  }
 }
 
 std::string trash_folder(const std::string& home) { return home + "/trash"; }
@@ -257,7 +277,7 @@ void Agent::begin_inventory() {
   health_.forget_all();
   for (auto& [job, use] : jobs_) use = {0, clock_.boot()};
   for (const NodeId& node : options_.nodes) {
-    inventory_[node] = {node, incarnation_, {}, {}, crashed_idle_};
+    inventory_[node] = {node, incarnation_, {}, {}, crashed_idle_, {}};
   }
 }
 
@@ -285,7 +305,9 @@ void Agent::take_inventory(Facts facts, MetricsWatch::Reports metrics) {
 void Agent::finish_inventory() {
   ready_ = true;
   metrics_.go_on();
-  for (auto& [node, inventory] : std::exchange(inventory_, {})) {
+  std::map<NodeId, model::NodeInventory> inventories = std::exchange(inventory_, {});
+  tell_beside(inventories);
+  for (auto& [node, inventory] : inventories) {
     events_.on_join(std::move(inventory));
   }
   joined_once_ = true;

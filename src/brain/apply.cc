@@ -290,6 +290,7 @@ class Fold {
       Task& task =
           live_task_at(step_at(state_, ran.attempt.task.job, ran.attempt.task.step), ran.attempt);
       ++task.crashes;
+      task.live->crashed = true;
       if (ran.turn < 0) continue;
       if (ran.alone) ++task.alone;
       task.suspicion = Suspicion{event.crash, ran.turn, ran.outlive, event.node, ran.alone};

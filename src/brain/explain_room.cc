@@ -106,7 +106,8 @@ enum class Room : std::uint8_t { kFree, kCapacity };
 std::int64_t places_in(const sched::Request& request, const sched::Cluster& cluster, Room room) {
   std::int64_t places = 0;
   for (const auto& [id, host] : cluster.hosts()) {
-    places += sched::places_in(request, host, room == Room::kFree ? host.free : host.capacity);
+    places += room == Room::kFree ? sched::places_now(request, cluster, host)
+                                  : sched::places_in(request, host, host.capacity);
   }
   return places;
 }
@@ -467,9 +468,8 @@ void explain_busy_gang(const Wish& wish, Wait& wait) {
 // A node where the request would fit, were it not for suspects that are tried apart.
 std::optional<NodeId> node_set_apart(const Wish& wish) {
   for (const auto& [id, host] : wish.index.cluster.hosts()) {
-    sched::Request beside = wish.request;
-    beside.apart = host.apart;
-    if (host.apart != 0 && sched::places_in(beside, host, host.free) > 0) return id;
+    const bool apart = wish.index.cluster.apart_of(host).value_or(0) != 0;
+    if (apart && sched::places_in(wish.request, host, host.free) > 0) return id;
   }
   return std::nullopt;
 }

@@ -5,12 +5,14 @@
 namespace runnel::brain {
 
 sched::Host idle_host(const Node& node) {
-  return {node.info.id,
-          node.info.pool,
-          node.info.capacity,
-          node.info.capacity,
-          node.info.colocate ? sched::Sharing::kColocate : sched::Sharing::kOnePlacePerGang,
-          node.info.spot ? sched::Tenure::kSpot : sched::Tenure::kLasting};
+  return {
+      .id = node.info.id,
+      .pool = node.info.pool,
+      .capacity = node.info.capacity,
+      .free = node.info.capacity,
+      .sharing = node.info.colocate ? sched::Sharing::kColocate : sched::Sharing::kOnePlacePerGang,
+      .tenure = node.info.spot ? sched::Tenure::kSpot : sched::Tenure::kLasting,
+      .runner = node.info.runner};
 }
 
 bool lacks_only_spot(sched::Request request, const sched::Cluster& cluster) {

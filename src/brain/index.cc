@@ -339,7 +339,12 @@ void Index::settle_node(const State& state, const NodeId& id) {
 void Index::settle_host(const State& state, const NodeId& id) {
   cluster.leave(id);
   const Node& node = state.nodes.at(id);
-  if (!node.takes_work()) return;
+  std::int64_t number = 0;
+  for (LaneId lane : lanes_on[id]) number = std::max(number, state.lanes.at(lane).apart);
+  if (!node.takes_work()) {
+    if (!lanes_on[id].empty()) cluster.hold(id, node.info.runner, number);
+    return;
+  }
   model::Resources used;
   for (LaneId lane : lanes_on[id]) used.add(held_.at(lane).amounts.at(id));
   sched::Host host = idle_host(node);
@@ -347,9 +352,7 @@ void Index::settle_host(const State& state, const NodeId& id) {
   host.free = node.info.capacity.beyond(used);
   host.overdrawn = used.beyond(node.info.capacity);
   if (!node.strangers.empty()) host.free.accelerators.clear();
-  for (LaneId lane : lanes_on[id]) {
-    host.apart = std::max(host.apart, state.lanes.at(lane).apart);
-  }
+  host.apart = number;
   cluster.join(std::move(host));
 }
 

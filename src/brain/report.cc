@@ -102,19 +102,28 @@ RankReport vanished(const LiveRank& rank, Time now) {
   return report;
 }
 
-// What ran when the runner of the life before crashed. What it had not begun yet it does not tell.
-std::vector<Ran> ran_at_crash(const State& state, const model::NodeJoin& input) {
-  std::map<model::AttemptRef, Ran> ran;
-  for (const RankReport& report : input.ranks) {
+using RanByAttempt = std::map<model::AttemptRef, Ran>;
+
+void add_lost(const State& state, const NodeId& node, const std::vector<RankReport>& ranks,
+              RanByAttempt& ran) {
+  for (const RankReport& report : ranks) {
     if (!report.ended || report.cause != EndCause::kRunnerLost) continue;
-    const LiveAttempt* live = reported(state, input.node.id, report);
-    if (live == nullptr) continue;
+    const LiveAttempt* live = reported(state, node, report);
+    if (live == nullptr || live->crashed) continue;  // Another of its nodes told of that crash.
     Ran& attempt = ran[report.attempt];
     attempt.attempt = report.attempt;
     attempt.goes_on = live->goes_on();
     const bool timed = report.started_at != Time() && report.ended_at > report.started_at;
     if (timed) attempt.age = std::max(attempt.age, report.ended_at - report.started_at);
   }
+}
+
+// What ran when the runner of the life before crashed, on whichever of its nodes. What it had not
+// begun yet it does not tell.
+std::vector<Ran> ran_at_crash(const State& state, const model::NodeJoin& input) {
+  RanByAttempt ran;
+  add_lost(state, input.node.id, input.ranks, ran);
+  for (const model::LostRanks& lost : input.beside) add_lost(state, lost.node, lost.ranks, ran);
   std::vector<Ran> all;
   all.reserve(ran.size());
   for (auto& [ref, attempt] : ran) all.push_back(std::move(attempt));

@@ -55,14 +55,25 @@ std::int64_t ahead_of(const Turn& turn, const StepKey& key) {
   return std::min({by_time, share, kAheadTasksMax});
 }
 
-// Whether a suspect whose turn it is waits for one of the lane's nodes, and was patient.
+// Whether the node, or one that shares its runner, could hold a place of the request.
+bool runner_could_hold(const sched::Cluster& cluster, const sched::Request& request,
+                       const NodeId& node) {
+  const sched::Host* own = cluster.find(node);
+  if (own == nullptr) return false;
+  if (own->runner.empty()) return sched::could_hold(request, *own);
+  return std::any_of(cluster.hosts().begin(), cluster.hosts().end(), [&](const auto& entry) {
+    return entry.second.runner == own->runner && sched::could_hold(request, entry.second);
+  });
+}
+
+// Whether a suspect whose turn it is waits for one of the lane's nodes or one beside it, and was
+// patient.
 bool wanted_apart(const Turn& turn, const Lane& lane, const StepKey& key) {
   for (const auto& [other, request] : apart_requests(turn.state(), turn.index(), turn.now())) {
     if (turn.now() - request.waiting_since < request.patience) continue;
     if (other == key) return true;  // Under the same `parallel`.
     for (const model::Place& place : lane.places) {
-      const sched::Host* host = turn.index().cluster.find(place.node);
-      if (host != nullptr && sched::could_hold(request, *host)) return true;
+      if (runner_could_hold(turn.index().cluster, request, place.node)) return true;
     }
   }
   return false;

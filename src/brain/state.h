@@ -45,6 +45,7 @@ struct LiveAttempt {
   model::EndCause first_failed_cause = model::EndCause::kExited;
   std::vector<model::Ailment> warned;  // Each at most once.
   std::optional<Verdict> verdict;
+  bool crashed = false;  // Its runner crashed, and that was judged: its node will tell its end.
 
   // Whether nobody asked it to end. One that was only asked back from its lane may have begun
   // meanwhile, and then goes on.
@@ -58,7 +59,7 @@ struct Suspicion {
   std::int64_t crash = 0;  // Only suspects of the same crash may be beside it.
   std::int32_t turn = 0;   // Those with the smallest go first.
   Duration outlive;        // It is cleared once it runs apart for this long.
-  NodeId node;             // Whose runner crashed,
+  NodeId node;             // Whose runner crashed, or one of those that shared it,
   bool alone = false;      // while nothing else ran there.
   friend bool operator==(const Suspicion&, const Suspicion&) = default;
 };

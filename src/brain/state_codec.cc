@@ -186,6 +186,7 @@ struct Fields<brain::Warning> {
 template <>
 struct Fields<brain::LiveAttempt> {
   static void visit(auto& visit, auto& live) {
+    visit("crashed", live.crashed);
     visit("ended_ranks", live.ended_ranks);
     visit("first_failed", live.first_failed, Number{.min = -1, .fallback = -1});
     visit("first_failed_cause", live.first_failed_cause);

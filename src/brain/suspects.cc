@@ -89,9 +89,17 @@ void clear_explained(Turn& turn, const std::set<std::int64_t>& explained,
 
 }  // namespace
 
+bool share_runner(const State& state, const NodeId& one, const NodeId& other) {
+  if (one == other) return true;
+  const auto first = state.nodes.find(one);
+  const auto second = state.nodes.find(other);
+  if (first == state.nodes.end() || second == state.nodes.end()) return false;
+  const std::string& runner = first->second.info.runner;
+  return !runner.empty() && runner == second->second.info.runner;
+}
+
 void judge_crash(Turn& turn, const model::NodeJoin& join, const Incarnation& ended,
                  std::vector<Ran> ran) {
-  if (ran.empty()) return;
   std::sort(ran.begin(), ran.end(), [](const Ran& a, const Ran& b) {
     return std::tie(a.age, a.attempt) < std::tie(b.age, b.attempt);
   });
@@ -110,6 +118,7 @@ void judge_crash(Turn& turn, const model::NodeJoin& join, const Incarnation& end
     suspects.push_back(&crashed.ran.back());
     suspected.insert(each.attempt.task);
   }
+  if (crashed.ran.empty()) return;
   give_turns(suspects);
   turn.emit(std::move(crashed));
   clear_explained(turn, explained, suspected);
@@ -119,7 +128,8 @@ void clear_unrelated(Turn& turn, const NodeId& node) {
   std::vector<TaskRef> unrelated;
   for (const auto& [crash, suspects] : turn.index().suspects) {
     for (const auto& [place, task] : suspects) {
-      if (find_task(turn.state(), task)->suspicion->node == node) unrelated.push_back(task);
+      const NodeId& crashed = find_task(turn.state(), task)->suspicion->node;
+      if (share_runner(turn.state(), crashed, node)) unrelated.push_back(task);
     }
   }
   for (const TaskRef& task : unrelated) clear(turn, task, "Unrelated");

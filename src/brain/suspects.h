@@ -25,12 +25,15 @@ struct Ran {
   bool goes_on = false;  // Nobody had asked it to end.
 };
 
-// A runner's life ended in a crash while these ran: who was there before is a suspect, and what
-// another crash was held against is explained by this one.
+// Whether what ends the runner of the one ends that of the other.
+bool share_runner(const State& state, const NodeId& one, const NodeId& other);
+
+// A runner's life ended in a crash while these ran, on all its nodes: who was there before is a
+// suspect, and what another crash was held against is explained by this one.
 void judge_crash(Turn& turn, const model::NodeJoin& join, const Incarnation& ended,
                  std::vector<Ran> ran);
-// The node's runner crashed while nothing ran there, so no task does it: what was lost there is not
-// held against anybody any more.
+// The node's runner crashed while nothing ran on any of its nodes, so no task does it: what was
+// lost there is not held against anybody any more.
 void clear_unrelated(Turn& turn, const NodeId& node);
 // The live attempt of the task ends by itself while its runner lives.
 void clear_ended(Turn& turn, const model::TaskRef& task);

@@ -276,6 +276,108 @@ TEST_F(Suspects, WhoeverWasLostAloneAndEndsClearsTheOthersOfItsNode) {
   EXPECT_FALSE(task(still, 0).suspicion) << "something else kills the runner";
 }
 
+// Two nodes whose runner is one.
+class SharedRunner : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    desk_.runner = "home";
+    desk_.join("a", 1);
+    desk_.join("b", 1);
+  }
+
+  // Of what is live, by node, its loss.
+  std::map<std::string, std::vector<model::RankReport>> lost() {
+    std::map<std::string, std::vector<model::RankReport>> ranks = {{"a", {}}, {"b", {}}};
+    for (const auto& [id, lane] : desk_.brain.state().lanes) {
+      const model::TaskRef task{lane.job, lane.step, lane.queue.front()};
+      const AttemptNumber number = find_task(desk_.brain.state(), task)->live->number;
+      ranks[lane.places.front().node.str()].push_back(
+          Desk::end_of({task, number}, 0, desk_.now, 0, EndCause::kRunnerLost));
+    }
+    return ranks;
+  }
+
+  // The joins come one after the other, each with all that the crash took.
+  void crash() {
+    const auto ranks = lost();
+    const std::string life = std::to_string(++life_);
+    desk_.rejoin("a", life, ranks.at("a"), {{NodeId("b"), ranks.at("b")}});
+    desk_.rejoin("b", life, ranks.at("b"), {{NodeId("a"), ranks.at("a")}});
+  }
+
+  const Task& task(const JobId& job) {
+    return *find_task(desk_.brain.state(), {job, StepIndex(0), TaskIndex(0)});
+  }
+
+  void wait_for(std::size_t lanes) {
+    for (int tries = 0; tries < 1'000 && desk_.brain.state().lanes.size() < lanes; ++tries) {
+      const auto at = desk_.brain.next_wake(desk_.now);
+      ASSERT_TRUE(at.has_value()) << "nothing would ever start";
+      desk_.pass(std::max(*at - desk_.now, Duration::millis(1)));
+      desk_.wake();
+    }
+  }
+
+  Desk desk_;
+  int life_ = 1;
+};
+
+TEST_F(SharedRunner, OneCrashOfTwoNodesCountsOnceAndNobodyWasAlone) {
+  const JobId one = desk_.submit({step("one")});
+  const JobId other = desk_.submit({step("other")});
+  ASSERT_EQ(desk_.brain.state().lanes.size(), 2U);
+  crash();
+  EXPECT_EQ(task(one).crashes, 1);
+  EXPECT_EQ(task(other).crashes, 1);
+  wait_for(2);
+  crash();
+  for (const JobId& job : {one, other}) {
+    EXPECT_EQ(task(job).crashes, 2);
+    ASSERT_TRUE(task(job).suspicion);
+    EXPECT_FALSE(task(job).suspicion->alone);
+  }
+  EXPECT_EQ(task(one).suspicion->crash, task(other).suspicion->crash);
+}
+
+TEST_F(SharedRunner, ASuspectHasTheWholeRunnerForItself) {
+  desk_.submit({step("one")});
+  desk_.submit({step("other")});
+  crash();
+  wait_for(2);
+  crash();
+  wait_for(1);
+  desk_.submit({step("later")});
+  EXPECT_EQ(desk_.brain.state().lanes.size(), 1U) << "nothing beside it, on the other node either";
+  crash();
+  std::int64_t alone = 0;
+  for (const auto& [id, job] : desk_.brain.state().jobs) {
+    alone += job.steps[0].tasks.contains(TaskIndex(0)) ? task(id).alone : 0;
+  }
+  EXPECT_EQ(alone, 1);
+}
+
+TEST_F(SharedRunner, ACrashThatCameBetweenTheJoinsOfAnotherIsJudgedOnce) {
+  const JobId one = desk_.submit({step("one")});
+  const JobId other = desk_.submit({step("other")});
+  const auto ranks = lost();
+  desk_.rejoin("a", "2", ranks.at("a"), {{NodeId("b"), ranks.at("b")}});
+  desk_.rejoin("a", "3", ranks.at("a"), {{NodeId("b"), ranks.at("b")}});
+  desk_.rejoin("b", "3", ranks.at("b"), {{NodeId("a"), ranks.at("a")}});
+  EXPECT_EQ(task(one).crashes, 1);
+  EXPECT_EQ(task(other).crashes, 1);
+}
+
+TEST_F(SharedRunner, AnIdleCrashToldByOneNodeClearsThoseOfTheOther) {
+  const JobId one = desk_.submit({step("one")});
+  const JobId other = desk_.submit({step("other")});
+  crash();
+  wait_for(2);
+  crash();
+  desk_.crash_idle("b", std::to_string(++life_));
+  EXPECT_FALSE(task(one).suspicion);
+  EXPECT_FALSE(task(other).suspicion);
+}
+
 TEST_F(Suspects, AHaltedOneKeepsNobodyWaiting) {
   const JobId first = desk_.submit({step("first")});
   const JobId second = desk_.submit({step("second")});

@@ -50,12 +50,19 @@ Async<http::Reply> handle(const http::Router* router, http::Request request) {
   return router->handle(std::move(request));
 }
 
+// All nodes of a home share its runner.
+std::vector<model::NodeInfo> sharing_a_runner(std::vector<model::NodeInfo> nodes) {
+  if (nodes.size() == 1) return nodes;
+  for (model::NodeInfo& node : nodes) node.runner = nodes.front().id.str();
+  return nodes;
+}
+
 }  // namespace
 
 Daemon::Daemon(async::EventLoop& loop, Home home, std::vector<model::NodeInfo> nodes)
     : loop_(loop),
       home_(std::move(home)),
-      nodes_(std::move(nodes)),
+      nodes_(sharing_a_runner(std::move(nodes))),
       secrets_(home_.secrets()),
       gate_(loop),
       ending_(loop) {}

@@ -60,15 +60,19 @@ Async<void> NodeGlue::take_away(control::Preemption what) {
   CO_TRY(std::move(slept));
   // One that no runner has answered for joins when it does.
   if (agent_->incarnation().empty()) co_return {};
-  join({what.node, agent_->incarnation(), {}, {}});
+  join({what.node, agent_->incarnation(), {}, {}, false, {}});
   co_return {};
 }
 
 void NodeGlue::join(model::NodeInventory inventory) {
   for (const model::NodeInfo& node : nodes_) {
     if (node.id != inventory.node) continue;
-    model::NodeJoin input{node, inventory.incarnation, std::move(inventory.ranks),
-                          std::move(inventory.metrics), inventory.crashed_idle};
+    model::NodeJoin input{node,
+                          inventory.incarnation,
+                          std::move(inventory.ranks),
+                          std::move(inventory.metrics),
+                          inventory.crashed_idle,
+                          std::move(inventory.beside)};
     const Result<void> begun = loop_.spawn(gate_, controller_.on_join(std::move(input), next_up()));
     (void)begun;
     return;

@@ -53,6 +53,7 @@ struct Fields<TrialCall> {
 template <>
 struct Fields<NodeJoin> {
   static void visit(auto& visit, auto& input) {
+    visit("beside", input.beside);
     visit("crashed_idle", input.crashed_idle);
     visit("incarnation", input.incarnation, Required());
     visit("metrics", input.metrics);

@@ -75,6 +75,7 @@ struct NodeJoin {
   std::vector<RankReport> ranks;
   std::vector<MetricReport> metrics;
   bool crashed_idle = false;  // The life before ended in a crash of the runner while nothing ran.
+  std::vector<LostRanks> beside;  // Of the runner's other nodes: a crash is told whole.
   friend bool operator==(const NodeJoin&, const NodeJoin&) = default;
 };
 

@@ -15,8 +15,10 @@ struct NodeInfo {
   std::string pool = "local";
   std::string address = "127.0.0.1";
   Resources capacity;
-  bool colocate = false;               // Several places of one gang may share this node.
-  bool spot = false;                   // May be taken away at short notice.
+  bool colocate = false;  // Several places of one gang may share this node.
+  bool spot = false;      // May be taken away at short notice.
+  // Nodes that name the same share one: what ends it ends them all. Empty: it has its own.
+  std::string runner;
   std::string instance;                // The rented type it is, or is priced as; may be empty.
   std::int64_t price_micros = 0;       // Millionths of a dollar per hour, if it could not be taken.
   std::int64_t spot_price_micros = 0;  // What it costs as spot; 0: the same.

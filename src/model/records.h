@@ -80,6 +80,14 @@ struct Fields<RankReport> {
 };
 
 template <>
+struct Fields<LostRanks> {
+  static void visit(auto& visit, auto& lost) {
+    visit("node", lost.node, Required());
+    visit("ranks", lost.ranks);
+  }
+};
+
+template <>
 struct Fields<MetricReport> {
   static void visit(auto& visit, auto& report) {
     visit("attempt", report.attempt, Required());
@@ -123,6 +131,7 @@ struct Fields<NodeInfo> {
     visit("port_first", node.port_first, port_number(20'000));
     visit("port_last", node.port_last, port_number(29'999));
     visit("price_micros", node.price_micros);
+    visit("runner", node.runner);
     visit("spot", node.spot);
     visit("spot_price_micros", node.spot_price_micros);
   }

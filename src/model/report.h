@@ -59,4 +59,11 @@ inline constexpr std::size_t kMetricsMax = 1'000;  // Of one report.
 std::string_view to_string(EndCause cause);
 Result<EndCause> parse_end_cause(std::string_view word);
 
+// What the crash that ended a runner's life before took from one of its nodes.
+struct LostRanks {
+  NodeId node;
+  std::vector<RankReport> ranks;
+  friend bool operator==(const LostRanks&, const LostRanks&) = default;
+};
+
 }  // namespace runnel::model

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/ids.h"
@@ -28,6 +29,8 @@ struct Host {
   model::Resources overdrawn = {};
   // Only requests with the same number may join what is on it; zero: those without one.
   std::int64_t apart = 0;
+  // Hosts that name the same are kept apart as one; empty: it is one of its own.
+  std::string runner = {};
 };
 
 // The hosts that are up, and what is free on each.
@@ -42,6 +45,8 @@ class Cluster {
   void join(Host host);
   void leave(const NodeId& id);
   void take(const NodeId& id, const model::Resources& amount);
+  // It takes nothing, but what runs there is beside what the other hosts of its runner have.
+  void hold(const NodeId& id, const std::string& runner, std::int64_t apart);
   // From now on it is kept for requests with this number.
   void set_apart(const NodeId& id, std::int64_t apart);
   // No effect when the host left meanwhile.
@@ -49,9 +54,22 @@ class Cluster {
 
   const Host* find(const NodeId& id) const;
   const std::map<NodeId, Host>& hosts() const { return hosts_; }
+  // The number that a request must have to join what runs on the host and beside it, on the others
+  // of its runner; nothing when all of them are idle: then nobody minds.
+  std::optional<std::int64_t> apart_of(const Host& host) const;
 
  private:
+  void see(const Host& host);
+  void forget(const NodeId& id);
+
+  // Of hosts that share a runner and are not idle.
+  struct Busy {
+    std::string runner;
+    std::int64_t apart = 0;
+  };
   std::map<NodeId, Host> hosts_;
+  std::map<NodeId, Busy> busy_;
+  std::map<std::string, std::map<std::int64_t, std::int64_t>> runners_;  // How many, by number.
 };
 
 }  // namespace runnel::sched

@@ -28,7 +28,7 @@ std::vector<Candidate> candidates(const Request& request, const Cluster& cluster
   std::vector<Candidate> found;
   for (const auto& [id, host] : cluster.hosts()) {
     if (closed.contains(id)) continue;
-    const std::int64_t places = places_in(request, host, host.free);
+    const std::int64_t places = places_now(request, cluster, host);
     if (places > 0) found.push_back({&host, places, leftover_of(host)});
   }
   return found;
@@ -44,10 +44,13 @@ model::Resources share_of(const Request& request, const Host& host) {
 
 std::int64_t places_in(const Request& request, const Host& host, const model::Resources& amount) {
   if (host.tenure == Tenure::kSpot && request.spot_use == SpotUse::kNever) return 0;
-  // Once a host is idle nobody on it minds.
-  if (host.apart != request.apart && amount != host.capacity) return 0;
   const std::int64_t most = host.sharing == Sharing::kColocate ? request.places : 1;
   return share_of(request, host).times_in(amount, most);
+}
+
+std::int64_t places_now(const Request& request, const Cluster& cluster, const Host& host) {
+  if (cluster.apart_of(host).value_or(request.apart) != request.apart) return 0;
+  return places_in(request, host, host.free);
 }
 
 bool could_hold(const Request& request, const Host& host) {

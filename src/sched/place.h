@@ -35,6 +35,9 @@ bool could_hold(const Request& request, const Host& host);
 // How many places of the request go into `amount` of the host: its capacity, or what is free.
 std::int64_t places_in(const Request& request, const Host& host, const model::Resources& amount);
 
+// The same of what is free now, if the request may be beside what runs there.
+std::int64_t places_now(const Request& request, const Cluster& cluster, const Host& host);
+
 // What one place of the request takes from this host.
 model::Resources share_of(const Request& request, const Host& host);
 

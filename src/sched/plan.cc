@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -23,9 +24,20 @@ void occupy(Cluster& cluster, const Request& request, const Placement& placement
   }
 }
 
-std::set<NodeId> hosts_of(const Placement& placement) {
+// With those that must be idle for it, too.
+std::set<NodeId> hosts_of(const Request& request, const Placement& placement,
+                          const Cluster& cluster) {
   std::set<NodeId> hosts;
-  for (const Placement::At& at : placement.at) hosts.insert(at.node);
+  std::set<std::string> runners;
+  for (const Placement::At& at : placement.at) {
+    hosts.insert(at.node);
+    runners.insert(cluster.find(at.node)->runner);
+  }
+  runners.erase("");
+  if (request.apart == 0 || runners.empty()) return hosts;
+  for (const auto& [id, host] : cluster.hosts()) {
+    if (runners.contains(host.runner)) hosts.insert(id);
+  }
   return hosts;
 }
 
@@ -39,7 +51,9 @@ std::optional<Reservation> reserve_by_known_ends(const Request& request, Cluster
   }
   for (const auto& [at, lane] : ends) {
     future.give_back(lane->node, lane->amount);
-    if (auto placement = place(request, future)) return Reservation{hosts_of(*placement), lane->by};
+    if (auto placement = place(request, future)) {
+      return Reservation{hosts_of(request, *placement, future), lane->by};
+    }
   }
   return std::nullopt;
 }
@@ -49,7 +63,9 @@ Reservation reserve(const Request& request, const Cluster& cluster,
   if (auto known = reserve_by_known_ends(request, cluster, running)) return *known;
   Cluster idle = cluster;
   for (const LaneEnd& lane : running) idle.give_back(lane.node, lane.amount);
-  if (auto placement = place(request, idle)) return Reservation{hosts_of(*placement), std::nullopt};
+  if (auto placement = place(request, idle)) {
+    return Reservation{hosts_of(request, *placement, idle), std::nullopt};
+  }
   return Reservation{};  // Not feasible on what is up now: it holds nobody back.
 }
 

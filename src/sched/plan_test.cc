@@ -49,6 +49,43 @@ TEST(Place, PacksTheFullestHostThatFits) {
   EXPECT_FALSE(place(request(1, 9), cluster).has_value());
 }
 
+TEST(Place, HostsOfOneRunnerAreKeptApartAsOne) {
+  Host a = host("a", 1);
+  Host b = host("b", 1);
+  a.runner = "home";
+  b.runner = "home";
+  Cluster cluster = cluster_of({a, b});
+  Request apart = request(1, 1);
+  apart.apart = 7;
+  EXPECT_TRUE(place(apart, cluster).has_value());
+  model::Resources one;
+  one.milli_cpus = 1000;
+  cluster.take(NodeId("a"), one);
+  EXPECT_FALSE(place(apart, cluster).has_value()) << "what runs on a would be lost with it";
+  EXPECT_TRUE(place(request(1, 1), cluster).has_value());
+  cluster.set_apart(NodeId("a"), 7);
+  EXPECT_TRUE(place(apart, cluster).has_value());
+  EXPECT_FALSE(place(request(1, 1), cluster).has_value());
+  cluster.give_back(NodeId("a"), one);
+  EXPECT_TRUE(place(request(1, 1), cluster).has_value());
+}
+
+TEST(Plan, WhoeverIsTriedApartGetsTheWholeRunner) {
+  Host a = host("a", 2);
+  Host b = host("b", 1);
+  a.runner = "home";
+  b.runner = "home";
+  Cluster cluster = cluster_of({a, b});
+  model::Resources two;
+  two.milli_cpus = 2000;
+  cluster.take(NodeId("a"), two);
+  Request apart = request(1, 2);
+  apart.apart = 7;
+  apart.patience = Duration();
+  const Plan made = plan_of(cluster, {apart, request(1, 1, 2)}, Time(), {{NodeId("a"), two, {}}});
+  EXPECT_TRUE(made.grants.empty()) << "younger work on b would keep the runner busy";
+}
+
 TEST(Place, SpotHostsAreForThoseThatMayUseThemAndPreferThem) {
   Host cheap = host("a", 8);
   cheap.tenure = Tenure::kSpot;

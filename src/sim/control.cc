@@ -236,7 +236,8 @@ bool SimControl::fenced(const Heartbeat& beat) {
 void SimControl::join(const Heartbeat& beat) {
   linked_.insert(beat.node.id);
   decide_told(
-      {model::NodeJoin{beat.node, beat.incarnation, beat.ranks, beat.metrics, beat.crashed_idle},
+      {model::NodeJoin{beat.node, beat.incarnation, beat.ranks, beat.metrics, beat.crashed_idle,
+                       beat.beside},
        [this, node = beat.node.id, ranks = beat.ranks](const brain::Decision&) {
          answer([this, node, ranks] { return orders_->on_join(brain_->state(), node, ranks); });
        }});

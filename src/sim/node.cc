@@ -113,12 +113,12 @@ void SimNode::beat() {
 }
 
 Heartbeat SimNode::heartbeat() const {
-  return {info_,       Incarnation(info_.id.str() + "." + std::to_string(life_)),
-          inventory(), metrics(),
-          health(),    crashed_idle_,
-          false,       false,
-          0,           epoch_,
-          sequence_};
+  return {info_,         Incarnation(info_.id.str() + "." + std::to_string(life_)),
+          inventory(),   metrics(),
+          health(),      crashed_idle_,
+          lost_beside(), false,
+          false,         0,
+          epoch_,        sequence_};
 }
 
 void SimNode::report() { send(heartbeat()); }
@@ -273,10 +273,12 @@ void SimNode::plan_poison(const Attempt& attempt) {
     const auto found = attempts_.find(ref);
     if (!up_ || found == attempts_.end() || found->second.phase != Phase::kRunning) return;
     std::int64_t beside = 0;
-    for (const auto& [other, lost] : attempts_) {
-      if (lost.phase != Phase::kRunning || other == ref) continue;
-      ++truth_.poisoned[other.task];
-      ++beside;
+    for (const SimNode* node : runner_nodes_) {
+      for (const auto& [other, lost] : node->attempts_) {
+        if (lost.phase != Phase::kRunning || other == ref) continue;
+        ++truth_.poisoned[other.task];
+        ++beside;
+      }
     }
     truth_.beside_poison = std::max(truth_.beside_poison, beside + 1);
     ++truth_.killed_by_poison;
@@ -420,7 +422,35 @@ void SimNode::new_life() {
 
 void SimNode::kill_runner() {
   if (!up_) return;
-  bool idle = true;
+  const bool idle = std::none_of(runner_nodes_.begin(), runner_nodes_.end(),
+                                 [](const SimNode* node) { return node->runs_anything(); });
+  for (SimNode* node : runner_nodes_) node->crash(idle);
+}
+
+bool SimNode::runs_anything() const {
+  return std::any_of(attempts_.begin(), attempts_.end(), [](const auto& entry) {
+    const auto& [ref, attempt] = entry;
+    return attempt.phase != Phase::kWaiting &&
+           std::any_of(attempt.ranks.begin(), attempt.ranks.end(),
+                       [](const auto& rank) { return !rank.second.ended; });
+  });
+}
+
+// What the runner's journal has of its other nodes.
+std::vector<model::LostRanks> SimNode::lost_beside() const {
+  std::vector<model::LostRanks> beside;
+  for (const SimNode* node : runner_nodes_) {
+    if (node == this) continue;
+    model::LostRanks lost{node->info_.id, node->left_over_};
+    std::erase_if(lost.ranks,
+                  [](const RankReport& report) { return report.cause != EndCause::kRunnerLost; });
+    if (!lost.ranks.empty()) beside.push_back(std::move(lost));
+  }
+  return beside;
+}
+
+void SimNode::crash(bool idle) {
+  if (!up_) return;
   std::vector<RankReport> records = left_over_;
   std::vector<model::MetricReport> files = left_metrics_;
   for (auto& [ref, attempt] : attempts_) {
@@ -430,7 +460,6 @@ void SimNode::kill_runner() {
         rank.report.ended = true;
         rank.report.ended_at = agenda_.now();
         rank.report.cause = EndCause::kRunnerLost;
-        idle = false;
       }
       records.push_back(rank.report);
     }

@@ -25,6 +25,7 @@ struct Heartbeat {
   std::vector<model::MetricReport> metrics;
   std::vector<model::HealthReport> health;
   bool crashed_idle = false;
+  std::vector<model::LostRanks> beside;
   bool good_bye = false;
   // News, not an inventory: a node does not join by it. What a joining node has is its runner's
   // journal; one that lied there would be believed until it joins again.
@@ -66,10 +67,13 @@ class SimNode {
 
   SimNode(model::NodeInfo info, std::uint64_t seed, Wiring wiring);
 
+  // All nodes that have one runner, this one among them.
+  void share_runner(std::vector<SimNode*> nodes) { runner_nodes_ = std::move(nodes); }
   void start();
   void receive(const model::NodeOrders& orders);
 
   // Faults.
+  // With all that runs on any of its nodes.
   void kill_runner();
   void reboot(Duration down);
   void freeze(Duration lasts);
@@ -124,6 +128,9 @@ class SimNode {
   void end_unstarted(Attempt& attempt, model::EndCause cause);
   void leave_lane(const Attempt& attempt);
   void new_life();
+  bool runs_anything() const;
+  void crash(bool idle);
+  std::vector<model::LostRanks> lost_beside() const;
   void beat();
   void report_soon();
   void report();
@@ -139,6 +146,7 @@ class SimNode {
   Truth& truth_;
   std::function<void(Heartbeat)> send_;
   Dice dice_;
+  std::vector<SimNode*> runner_nodes_ = {this};
   LifeCount life_ = 0;
   bool up_ = true;
   bool removed_ = false;

@@ -17,8 +17,9 @@ bool fits_beside(const brain::Lane& opened, const NodeId& node, const brain::Sta
   bool others = false;
   bool same = false;
   for (const auto& [id, lane] : state.lanes) {
-    const bool here = std::any_of(lane.places.begin(), lane.places.end(),
-                                  [&](const model::Place& place) { return place.node == node; });
+    const bool here = std::any_of(
+        lane.places.begin(), lane.places.end(),
+        [&](const model::Place& place) { return brain::share_runner(state, place.node, node); });
     if (!here || id == opened.id) continue;
     if (lane.apart != 0 && lane.apart != opened.apart) return false;
     others = true;

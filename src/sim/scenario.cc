@@ -19,6 +19,7 @@ constexpr std::uint64_t kHealthStream = 0x4EA174;
 constexpr std::uint64_t kDeviceStream = 0xDE71CE;
 constexpr std::uint64_t kPoisonStream = 0x9015;
 constexpr std::uint64_t kHandStream = 0x4A9D;
+constexpr std::uint64_t kRunnerStream = 0x2066;
 constexpr std::int64_t kAilingWindowMillis = 8'000;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
@@ -185,6 +186,17 @@ void add_devices(Dice& dice, std::vector<model::NodeInfo>& nodes) {
   }
 }
 
+// Two or three neighbours have one runner, a home's nodes, or each its own.
+void share_runners(Dice& dice, std::vector<model::NodeInfo>& nodes) {
+  for (std::size_t first = 0; first < nodes.size();) {
+    const auto end = std::min(nodes.size(), first + static_cast<std::size_t>(dice.between(1, 3)));
+    const std::string runner = nodes[first].id.str();
+    for (bool alone = end - first == 1; first < end; ++first) {
+      if (!alone) nodes[first].runner = runner;
+    }
+  }
+}
+
 std::shared_ptr<const model::JobSpec> job_spec(Chances& chances, std::size_t index) {
   Dice& dice = chances.common;
   auto spec = std::make_shared<model::JobSpec>();
@@ -342,6 +354,9 @@ Scenario scenario_of(std::uint64_t seed) {
     scenario.nodes[node].capacity.milli_cpus = 4'000;
   }
   if (chances.granted) add_devices(chances.devices, scenario.nodes);
+  if (Dice runners(seed ^ kRunnerStream); runners.chance(400)) {
+    share_runners(runners, scenario.nodes);
+  }
   while (task_count(scenario.jobs) < kTasksMin) {
     scenario.jobs.push_back(job_spec(chances, scenario.jobs.size()));
   }

@@ -59,6 +59,7 @@ class World {
           SimNode::Wiring{&agenda_, &truth_,
                           [this, index](Heartbeat beat) { to_control(index, std::move(beat)); }}));
     }
+    share_runners();
   }
 
   Verdict run() {
@@ -170,6 +171,16 @@ class World {
     const Duration notice = Duration::millis(dice_.between(0, 5'000));
     control_.give_notice(node.info().id, notice);
     agenda_.after(notice, [&node, gone] { node.preempt(gone); });
+  }
+
+  void share_runners() {
+    std::map<std::string, std::vector<SimNode*>> runners;
+    for (const auto& node : nodes_) {
+      if (!node->info().runner.empty()) runners[node->info().runner].push_back(node.get());
+    }
+    for (const auto& [runner, nodes] : runners) {
+      for (SimNode* node : nodes) node->share_runner(nodes);
+    }
   }
 
   void cover(FaultKind kind) {

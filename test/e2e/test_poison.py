@@ -46,3 +46,20 @@ def test_a_task_that_kills_its_runner_fails_and_no_other(runnel):
     assert last["reason"] == "RunnerLost", last
     assert last["message"] == ("the node's runner was killed 5 times in a row while only this task ran "
                                "on its node")
+
+
+TWO_NODES = """
+nodes:
+- {name: a, cpus: 1, memory: 1GB}
+- {name: b, cpus: 1, memory: 1GB}
+"""
+
+
+def test_what_runs_on_another_node_of_the_runner_is_innocent(runnel):
+    runnel.home.mkdir(mode=0o700)
+    (runnel.home / "nodes.yaml").write_text(TWO_NODES)
+    innocent = runnel.up("name: innocent\nresources: {cpus: 1}\nrun: sleep 20")
+    poison = runnel.up("name: poison\nresources: {cpus: 1}\nrun: sleep 1; kill -9 $PPID; sleep 10")
+    assert runnel.wait(poison, timeout=300)["status"] == "FAILED"
+    assert attempts_ended(runnel, poison)[-1]["reason"] == "RunnerLost"
+    assert runnel.wait(innocent, timeout=300)["status"] == "SUCCEEDED"

@@ -48,12 +48,15 @@ class Desk {
     input.node.capacity.memory = Bytes::gibi(8);
     input.node.colocate = colocate;
     if (devices > 0) input.node.capacity.accelerators["H100"] = devices;
+    input.node.runner = runner;
     input.incarnation = Incarnation(life);
     decide(input);
   }
-  void rejoin(const std::string& name, std::string life, std::vector<model::RankReport> ranks) {
+  void rejoin(const std::string& name, std::string life, std::vector<model::RankReport> ranks,
+              std::vector<model::LostRanks> beside = {}) {
     model::NodeJoin input{brain.state().nodes.at(NodeId(name)).info, Incarnation(std::move(life)),
                           std::move(ranks)};
+    input.beside = std::move(beside);
     decide(input);
   }
   // Its runner was killed while nothing ran there.
@@ -140,6 +143,7 @@ class Desk {
   Time now = Time::from_millis(1'000'000);
   bool colocate = false;
   std::int64_t devices = 0;  // Of the nodes that join next.
+  std::string runner;        // Theirs.
   std::vector<model::Event> last;
   std::vector<model::Event> history;
   std::optional<Error> last_refusal;

@@ -101,6 +101,7 @@ class RandomModel {
     out.capacity = resources();
     out.colocate = maybe();
     out.spot = maybe();
+    if (maybe()) out.runner = word();
     if (maybe()) out.instance = word();
     out.price_micros = count64() % (kPriceMicrosMax + 1);
     if (maybe()) out.spot_price_micros = count64() % (kPriceMicrosMax + 1);
@@ -430,7 +431,8 @@ class RandomModel {
     out.actor = text();
   }
   void fill(NodeJoin& out) {
-    out = {node(), Incarnation(text()), rank_reports(), metrics(), maybe()};
+    out = {node(), Incarnation(text()), rank_reports(), metrics(), maybe(), {}};
+    if (maybe()) out.beside.push_back({NodeId(word()), rank_reports()});
   }
   void fill(NodeLost& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
   void fill(NodeReport& out) {
