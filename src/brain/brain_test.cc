@@ -461,7 +461,7 @@ TEST(Brain, CancelEndsEverythingOnce) {
   EXPECT_TRUE(desk.request(job, Verb::kCancel).refusal.has_value());
 }
 
-TEST(Brain, AHaltedJobOfWhichSomeFailedIsCancelledAsFailed) {
+TEST(Brain, AHaltedJobOfWhichSomeFailedIsCancelled) {
   Desk desk;
   desk.join("a", 1);
   const JobId job = desk.submit({step("many", 3)});
@@ -471,9 +471,45 @@ TEST(Brain, AHaltedJobOfWhichSomeFailedIsCancelledAsFailed) {
   desk.ended("a", Desk::ref(job, 0, 2), 0, 0, EndCause::kNotStarted);  // It was bound ahead.
   EXPECT_EQ(desk.job_status(job), Status::kPaused);
   desk.request(job, Verb::kCancel);
-  EXPECT_EQ(desk.step_status(job, 0), Status::kFailed);
-  EXPECT_EQ(desk.job_status(job), Status::kFailed);
+  EXPECT_EQ(desk.step_status(job, 0), Status::kCancelled);
+  EXPECT_EQ(desk.job_status(job), Status::kCancelled);
   EXPECT_EQ(desk.count(job, 0, Status::kCancelled), 2);
+}
+
+TEST(Brain, AJobIsCancelledThoughATaskHadFailed) {
+  Desk desk;
+  desk.join("a", 1);
+  const JobId job = desk.submit({step("many", 3)});
+  desk.running("a", Desk::ref(job, 0, 0));
+  desk.ended("a", Desk::ref(job, 0, 0), 1);
+  desk.running("a", Desk::ref(job, 0, 1));
+  desk.request(job, Verb::kCancel);
+  desk.ended("a", Desk::ref(job, 0, 1), 143, 0, EndCause::kStopped);
+  desk.ended("a", Desk::ref(job, 0, 2), 0, 0, EndCause::kNotStarted);
+  EXPECT_EQ(desk.step_status(job, 0), Status::kCancelled);
+  EXPECT_EQ(desk.job_status(job), Status::kCancelled);
+  EXPECT_EQ(desk.count(job, 0, Status::kFailed), 1);
+  const std::string& message = desk.brain.state().jobs.at(job).message;
+  EXPECT_EQ(message, "step 'many': task 0 failed (NonZeroExit)");
+}
+
+TEST(Brain, AJobIsCancelledThoughAnotherStepHadFailed) {
+  Desk desk;
+  desk.join("a", 1);
+  const JobId job = desk.submit({step("bad"), step("long")});
+  desk.ended("a", Desk::ref(job, 0, 0), 1);
+  desk.request(job, Verb::kCancel);
+  desk.ended("a", Desk::ref(job, 1, 0), 143, 0, EndCause::kStopped);
+  EXPECT_EQ(desk.step_status(job, 0), Status::kFailed);
+  EXPECT_EQ(desk.job_status(job), Status::kCancelled);
+}
+
+TEST(Brain, AJobThatFailedWithoutAUsersWordHasFailed) {
+  Desk desk;
+  desk.join("a", 1);
+  const JobId job = desk.submit({step("bad"), step("after", 1, {0})});
+  desk.ended("a", Desk::ref(job, 0, 0), 1);
+  EXPECT_EQ(desk.job_status(job), Status::kFailed);
 }
 
 TEST(Brain, AJobThatWaitsIsCancelledAtOnce) {

@@ -17,21 +17,20 @@ bool any_of(const StatusCounts& counts, std::initializer_list<Status> statuses) 
                      [&](Status status) { return count_of(counts, status) > 0; });
 }
 
-bool any_failed(const StatusCounts& counts) {
-  return any_of(counts, {Status::kFailed, Status::kTimeout, Status::kOutOfMemory});
-}
+constexpr std::initializer_list<Status> kFailures = {Status::kFailed, Status::kTimeout,
+                                                     Status::kOutOfMemory};
 
 Status end_of_step(const Step& step) {
   const StatusCounts& counts = step.counts;
+  // A user's word decides, whatever had failed before it; what failed stays in the counts.
+  if (any_of(counts, {Status::kCancelled})) return Status::kCancelled;
   if (step.study) {
     // A search is there to find one; what was tried and failed is in its numbers.
-    if (any_of(counts, {Status::kCancelled})) return Status::kCancelled;
     if (!step.study->stopped.empty()) return Status::kFailed;
     if (step.study->best < 0 && !any_of(counts, {Status::kSkipped})) return Status::kFailed;
-  } else if (any_failed(counts)) {
+  } else if (any_of(counts, kFailures)) {
     return Status::kFailed;
   }
-  if (any_of(counts, {Status::kCancelled})) return Status::kCancelled;
   if (any_of(counts, {Status::kSkipped})) return Status::kSkipped;
   return Status::kSucceeded;
 }
@@ -53,7 +52,9 @@ std::string failure_message(const Step& step) {
   if (step.study && step.study->best >= 0) return "";
   if (failed == 0) return step.study && all_ended(step.counts) ? "no trial gave a value" : "";
   for (const auto& [index, task] : step.tasks) {
-    if (!model::is_end(task.status) || task.status == Status::kSucceeded) continue;
+    const bool failed_itself =
+        std::find(kFailures.begin(), kFailures.end(), task.status) != kFailures.end();
+    if (!failed_itself) continue;
     const std::string first = "task " + std::to_string(index.value());
     if (failed == 1) return first + " failed (" + task.reason + ")";
     return std::to_string(failed) + " tasks failed, first " + first + " (" + task.reason + ")";
@@ -98,12 +99,12 @@ void release_dependents(Turn& turn, const StepKey& ended) {
 }
 
 Status end_of_job(const Job& job) {
-  bool cancelled = false;
-  for (const Step& step : job.steps) {
-    if (step.status == Status::kFailed) return Status::kFailed;
-    cancelled = cancelled || step.status == Status::kCancelled;
-  }
-  return cancelled ? Status::kCancelled : Status::kSucceeded;
+  const auto any_is = [&](Status status) {
+    return std::any_of(job.steps.begin(), job.steps.end(),
+                       [&](const Step& step) { return step.status == status; });
+  };
+  if (any_is(Status::kCancelled)) return Status::kCancelled;
+  return any_is(Status::kFailed) ? Status::kFailed : Status::kSucceeded;
 }
 
 std::optional<Status> derived_job_status(const Job& job) {
@@ -127,8 +128,10 @@ std::optional<Status> derived_job_status(const Job& job) {
 
 std::string end_message(const Job& job) {
   for (std::size_t position = 0; position < job.steps.size(); ++position) {
-    if (job.steps[position].status != Status::kFailed) continue;
-    return "step '" + job.spec->steps[position].name + "': " + failure_message(job.steps[position]);
+    const Step& step = job.steps[position];
+    if (step.status != Status::kFailed && step.status != Status::kCancelled) continue;
+    const std::string message = failure_message(step);
+    if (!message.empty()) return "step '" + job.spec->steps[position].name + "': " + message;
   }
   return "";
 }
