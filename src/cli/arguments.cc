@@ -145,6 +145,10 @@ void add_show(CLI::App& app, Arguments& arguments) {
   optional_flag(app, "--step", arguments.step, "only this step");
   number_flag(app, "--task", arguments.task, {0, kLast}, "one task with all its attempts");
   number_flag(app, "--limit", arguments.limit, {1, kRowsMax}, "rows at most");
+  app.add_flag("--spec", arguments.spec, "what was submitted, as `plan -o yaml` shows it")
+      ->excludes("--tasks")
+      ->excludes("--step")
+      ->excludes("--task");
 }
 
 void add_status(CLI::App& app, Arguments& arguments, const std::string& instead) {

@@ -75,6 +75,7 @@ struct Arguments {
   std::vector<std::string> jobs;  // Ids or unique prefixes.
   bool all = false;               // ps -a
   bool tasks = false;             // show --tasks
+  bool spec = false;              // show --spec
   bool yes = false;
   bool follow = false;
   bool watch = false;

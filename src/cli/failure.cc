@@ -84,4 +84,11 @@ Failure::Lines Failure::last_lines() {
   return errors.empty() ? output : errors;
 }
 
+Failure::Lines Failure::output_block() {
+  Lines block;
+  for (const std::string& line : last_lines()) block.push_back("  " + line);
+  if (!block.empty()) block.insert(block.begin(), "the last lines of its output:");
+  return block;
+}
+
 }  // namespace runnel::cli

@@ -26,6 +26,9 @@ class Failure {
   // The last lines that it wrote to stderr, or to stdout where that is empty; at most kLinesShown.
   Lines last_lines();
 
+  // "the last lines of its output:" and these, two columns in; nothing where it wrote none.
+  Lines output_block();
+
   static constexpr std::size_t kLinesShown = 10;
 
  private:

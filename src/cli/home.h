@@ -18,9 +18,8 @@ struct Home {
   std::string event_log() const { return root + "/log"; }
   std::string jobs() const { return root + "/jobs"; }
   std::string secrets() const { return root + "/secrets"; }
-  std::string shared_folder(const std::string& job) const {
-    return root + "/jobs/" + job + "/shared";
-  }
+  std::string job_folder(const std::string& job) const { return jobs() + "/" + job; }
+  std::string shared_folder(const std::string& job) const { return job_folder(job) + "/shared"; }
   std::string nodes_file() const { return root + "/nodes.yaml"; }
   std::string version() const { return root + "/version"; }
   std::string place() const { return root + "/place.json"; }   // home_place.h

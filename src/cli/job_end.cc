@@ -23,9 +23,8 @@ std::string status_line(const json::Value& job) {
 
 // The folder that all tasks share, when something was left in it; else where they ran.
 std::string outputs_line(const Home& home, const json::Value& job) {
-  const std::string shared = home.shared_folder(text_of(job, "id"));
-  const auto left = env::list_directory(shared);
-  if (left.ok() && !left->empty()) return "outputs: " + shared;
+  const std::string shared = shared_outputs(home, text_of(job, "id"));
+  if (!shared.empty()) return "outputs: " + shared;
   const std::string workdir = text_of(job, "workdir");
   return workdir.empty() ? "" : "workdir: " + workdir;
 }
@@ -43,15 +42,19 @@ void say_failure(Session& session, const json::Value& job, EndStyle style) {
   say(message.empty() ? status_line(job) : status_line(job) + ": " + message);
   if (failure.is_known()) say(failure.cause());
   if (failure.is_known() && style == EndStyle::kWithOutput) {
-    const std::vector<std::string> lines = failure.last_lines();
-    if (!lines.empty()) say("the last lines of its output:");
-    for (const std::string& line : lines) say("  " + line);
+    for (const std::string& line : failure.output_block()) say(line);
   }
   if (failure.is_known()) say("output:  runnel logs " + failure.task_name());
   say("tasks:   runnel show --tasks " + id + "\nretry:   runnel retry " + id);
 }
 
 }  // namespace
+
+std::string shared_outputs(const Home& home, const std::string& job) {
+  const std::string shared = home.shared_folder(job);
+  const auto left = env::list_directory(shared);
+  return left.ok() && !left->empty() ? shared : "";
+}
 
 void say_end(Session& session, const json::Value& job, EndStyle style) {
   CHECK(has_ended(job), "the end of a job that goes on");

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "cli/home.h"
 #include "cli/session.h"
 #include "json/value.h"
 
@@ -16,5 +18,8 @@ enum class EndStyle : std::uint8_t {
 // Says on stderr how a job that has ended did so: "job ID: SUCCEEDED in 2 min 31 s", what came of
 // it, and of a failure the cause and where to read more.
 void say_end(Session& session, const json::Value& job, EndStyle style);
+
+// The folder that all tasks of the job share, when something was left in it; else "".
+std::string shared_outputs(const Home& home, const std::string& job);
 
 }  // namespace runnel::cli

@@ -136,10 +136,12 @@ std::string ended_text(Session& session, const json::Value& job) {
   std::string text = "job has ended: " + text_of(job, "status");
   const std::string message = text_of(job, "message");
   if (!message.empty()) text += ": " + message;
-  const Failure failure(session, job);
-  if (failure.is_known())
-    text += "; " + failure.cause() + "; see: runnel logs " + failure.task_name();
-  return paragraph(text) + "\n";
+  Failure failure(session, job);
+  if (!failure.is_known()) return paragraph(text) + "\n";
+  text += "; " + failure.cause() + "; see: runnel logs " + failure.task_name();
+  text = paragraph(text) + "\n";
+  for (const std::string& line : failure.output_block()) text += paragraph(line) + "\n";
+  return text;
 }
 
 // Of a job that has ended nothing waits: what counts then is how it ended.

@@ -5,6 +5,7 @@
 #include "cli/cost_text.h"
 #include "cli/devices_text.h"
 #include "cli/failure.h"
+#include "cli/job_end.h"
 #include "cli/job_state.h"
 #include "cli/moment_text.h"
 #include "cli/pages.h"
@@ -15,6 +16,7 @@
 #include "cli/target.h"
 #include "cli/warnings.h"
 #include "env/clock.h"
+#include "env/files.h"
 #include "http/message.h"
 
 namespace runnel::cli {
@@ -46,6 +48,38 @@ std::string counts_of(const json::Value& step) {
   return text;
 }
 
+// With the last lines of what the task wrote, as `run` ends with them.
+void add_failure(std::string& text, Session& session, const json::Value& job) {
+  Failure failure(session, job);
+  if (!failure.is_known()) return;
+  text += paragraph("failure     " + failure.cause(), kLabel) + "\n";
+  text += "output      runnel logs " + failure.task_name() + "\n";
+  for (const std::string& line : failure.output_block()) text += paragraph(line) + "\n";
+}
+
+// What it runs: of several steps each has a line of its own, below.
+void add_command(std::string& text, const json::Value& job) {
+  const json::Value::List& steps = list_at(job, "steps");
+  if (steps.size() == 1) add_line(text, steps.front(), "command", "command");
+}
+
+// What was left for others, and where everything else of the job is: outputs of its tasks, logs.
+void add_outputs(std::string& text, const Home& home, const std::string& job) {
+  const std::string shared = shared_outputs(home, job);
+  if (!shared.empty()) text += paragraph("outputs     " + shared, kLabel) + "\n";
+  const std::string folder = home.job_folder(job);
+  if (env::list_directory(folder).ok()) text += paragraph("folder      " + folder, kLabel) + "\n";
+}
+
+// "train runs: torchrun train.py ..."
+void add_commands(std::string& text, const json::Value::List& steps) {
+  if (steps.size() == 1) return;
+  for (const json::Value& step : steps) {
+    const std::string command = text_of(step, "command");
+    if (!command.empty()) text += paragraph(text_of(step, "name") + " runs: " + command) + "\n";
+  }
+}
+
 std::string job_text(Session& session, const json::Value& job) {
   std::string text;
   add_line(text, job, "job", "id");
@@ -53,17 +87,16 @@ std::string job_text(Session& session, const json::Value& job) {
   add_line(text, job, "status", "status");
   add_line(text, job, "reason", "reason");
   add_line(text, job, "message", "message");
-  if (const Failure failure(session, job); failure.is_known()) {
-    text += paragraph("failure     " + failure.cause(), kLabel) + "\n";
-    text += "output      runnel logs " + failure.task_name() + "\n";
-  }
+  add_failure(text, session, job);
   add_line(text, job, "owner", "owner");
   add_moment(text, job, "submitted", "submitted_at");
   add_moment(text, job, "started", "started_at");
   add_moment(text, job, "ended", "ended_at");
   const std::string elapsed = elapsed_text(job);
   if (!elapsed.empty()) text += "elapsed     " + elapsed + "\n";
+  add_command(text, job);
   add_line(text, job, "workdir", "workdir");
+  add_outputs(text, session.home(), text_of(job, "id"));
   const std::string cost = cost_text(job, env::real_clock().wall());
   if (!cost.empty()) text += "cost        " + cost + "\n";
   const json::Value* code = job.find("exit_code");
@@ -78,6 +111,7 @@ std::string job_text(Session& session, const json::Value& job) {
                or_dash(share_text(job, name)), or_dash(left), counts_of(step)});
   }
   text += "\n" + table_text(table);
+  add_commands(text, steps->as_list());
   for (const json::Value& step : steps->as_list()) {
     for (const std::string& line : live_lines(job, text_of(step, "name"))) text += line + "\n";
   }
@@ -133,6 +167,7 @@ std::string target_of(const Arguments& arguments, const std::string& job) {
     const std::string step = http::percent_encode(arguments.step.value_or("0"));
     return job_target(job, "/tasks/" + step + "/" + std::to_string(*arguments.task));
   }
+  if (arguments.spec) return job_target(job, "?include=spec");
   if (!wants_list(arguments)) return job_target(job, "?include=progress");
   std::string target = job_target(job, "/tasks");
   if (!arguments.step.has_value()) return target;
@@ -140,14 +175,30 @@ std::string target_of(const Arguments& arguments, const std::string& job) {
 }
 
 std::string human_text(Session& session, const Arguments& arguments, const json::Value& value) {
+  if (arguments.spec) return printable_lines(document(value, Output::kYaml));
   if (arguments.output == Output::kName) return names_text(value);
   if (arguments.task.has_value()) return printable_lines(document(value, Output::kYaml));
   return wants_list(arguments) ? tasks_text(value) : job_text(session, value);
 }
 
+// Without what the submitter's shell added to the file. An earlier build's record has none.
+Result<json::Value> spec_of(const json::Value& job) {
+  const json::Value* found = job.find("spec");
+  if (found == nullptr) {
+    return Error(Errc::kNotFound, "the record of job " + text_of(job, "id") +
+                                      " was archived by an earlier build, which kept no spec");
+  }
+  json::Value spec = json::Value::object();
+  for (const auto& [name, value] : found->as_object()) {
+    if (name != "environment") spec.set(name, value);
+  }
+  return spec;
+}
+
 Result<json::Value> read_shown(Session& session, const Arguments& arguments,
                                const std::string& job) {
   const std::string target = target_of(arguments, job);
+  if (arguments.spec) return spec_of(TRY(session.get(target)));
   if (!wants_list(arguments)) return session.get(target);
   return read_pages(session, target, "tasks", arguments.limit);
 }

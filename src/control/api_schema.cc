@@ -90,7 +90,7 @@ constexpr std::string_view kShapes = R"json({
                        "values": "#Values"},
              "objectives": [{"metric": "string", "mode": "string"}], "parked": "integer"},
   "Silence": {"message": "string", "remedy": "string"},
-  "Step": {"cost?": "#Cost", "counts": "#Counts", "depends_on?": ["string"], "ended_at?": "time",
+  "Step": {"command?": "string", "cost?": "#Cost", "counts": "#Counts", "depends_on?": ["string"], "ended_at?": "time",
            "lanes": "integer", "name": "string", "ranks": "integer", "reason?": "string",
            "recent_ms?": "integer", "search?": "#Search", "started_at?": "time", "status": "string",
            "tasks": "integer", "warned?": "integer", "warnings?": ["any"]},

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "control/command_line.h"
 #include "control/exit_code.h"
 #include "control/first_failure.h"
 #include "json/value.h"
@@ -130,6 +131,7 @@ void write_warnings(json::Writer& out, const brain::Step& step) {
 void write_step(json::Writer& out, const model::JobSpec& job, const model::StepSpec& spec,
                 const brain::Step& step) {
   out.begin_object();
+  write_text(out, "command", command_line(spec));
   write_cost(out, step.spent, step.rate, step.accrued_at);
   write_counts(out, step.counts);
   write_needs(out, job, spec);

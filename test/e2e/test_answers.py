@@ -232,6 +232,31 @@ def test_a_failure_ends_with_its_cause_its_last_lines_and_the_command_for_more(r
     told = runnel.run("explain", job)
     assert told.startswith("job has ended: FAILED: ") and f"runnel logs {job}/job/0" in told
     assert "nothing waits" not in told
+    last = ["the last lines of its output:", *shown]
+    assert told.splitlines()[-11:] == last
+    lines = runnel.run("show", job).splitlines()
+    at = lines.index(f"output      runnel logs {job}/job/0")
+    assert lines[at + 1:at + 12] == last
+
+
+def test_a_job_says_what_it_ran_and_where_it_left_it(runnel):
+    """While it runs and when it has ended; as it was submitted, and its commands in short."""
+    file = runnel.file("""
+steps:
+  first: {command: [sh, -c, 'echo a > $RUNNEL_JOB_DIR/a']}
+  next: {depends_on: [first], run: "# Waits.\\nsleep 0.01\\necho done"}
+resources: {cpus: 0.5}
+""")
+    job = runnel.json("up", "-f", file)["id"]
+    runnel.wait(job)
+    told = runnel.run("show", job)
+    assert "first runs: sh -c 'echo a > $RUNNEL_JOB_DIR/a'\n" in told
+    assert "next runs: sleep 0.01 ...\n" in told
+    assert f"outputs     {runnel.home}/jobs/{job}/shared\n" in told
+    assert f"folder      {runnel.home}/jobs/{job}\n" in told
+    assert runnel.json("show", job, "--spec") == runnel.json("plan", "-f", file)
+    assert runnel.run("show", job, "--spec") == runnel.run("plan", "-f", file, "-o", "yaml")
+    runnel.run("show", job, "--spec", "--tasks", code=2)
 
 
 def test_a_missing_metric_is_told_where_the_job_ends(runnel):

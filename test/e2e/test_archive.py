@@ -70,6 +70,7 @@ def test_a_study_and_a_failed_job_answer_after_1200_later_jobs_as_before(runnel)
              ("study", "show", study), ("study", "show", study, "-o", "json"), ("show", study, "-o", "json"),
              ("show", study, "--tasks", "-o", "json"), ("show", flaky, "--tasks", "-o", "json"), ("show", flaky, "-o", "json"),
              ("logs", flaky, "--step", "good"), ("metrics", flaky, "--step", "bad", "-o", "json"), ("explain", flaky, "-o", "json"),
+             ("explain", flaky), ("show", flaky), ("show", flaky, "--spec"),
              ("study", "list", "-o", "json")]
     before = {words: runnel.run(*words) for words in asked}
     run_trivial_jobs(runnel.home, LATER_JOBS)

@@ -1,0 +1,61 @@
+#include "control/command_line.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace runnel::control {
+namespace {
+
+constexpr std::string_view kBlank = " \t\r";
+
+bool is_plain(char c) {
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  return letter || std::string_view("_-./:=,+%@").find(c) != std::string_view::npos;
+}
+
+std::string quoted(const std::string& word) {
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::string_view trimmed(std::string_view line) {
+  const std::size_t first = line.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return "";
+  return line.substr(first, line.find_last_not_of(kBlank) - first + 1);
+}
+
+// The first line that does something, and whether anything follows it.
+std::string first_line(std::string_view script) {
+  while (!script.empty()) {
+    const std::size_t end = std::min(script.find('\n'), script.size());
+    const std::string_view line = trimmed(script.substr(0, end));
+    script.remove_prefix(std::min(end + 1, script.size()));
+    if (line.empty() || line.starts_with('#')) continue;
+    const bool more = script.find_first_not_of(" \t\r\n") != std::string_view::npos;
+    return std::string(line) + (more ? " ..." : "");
+  }
+  return "";
+}
+
+// Where to cut so that no character of UTF-8 is torn.
+std::size_t whole_characters(std::string_view text, std::size_t bytes_max) {
+  const auto inside = [&](std::size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+  };
+  std::size_t end = bytes_max;
+  while (end > 0 && inside(end)) --end;
+  return end;
+}
+
+}  // namespace
+
+std::string command_line(const model::StepSpec& step) {
+  std::string text = first_line(step.run);
+  for (const std::string& word : step.command) text += (text.empty() ? "" : " ") + quoted(word);
+  if (text.size() <= kCommandLineBytesMax) return text;
+  return text.substr(0, whole_characters(text, kCommandLineBytesMax)) + "...";
+}
+
+}  // namespace runnel::control
