@@ -8,6 +8,7 @@
 #include "agent/hooks/environment.h"
 #include "agent/log_index.h"
 #include "agent/lost_and_found.h"
+#include "agent/metrics_begin.h"
 #include "agent/metrics_reader.h"
 #include "agent/runner/folders.h"
 #include "agent/usage_reader.h"
@@ -494,10 +495,15 @@ bool Agent::keeps_plan(const model::StartOrder& order) {
   return order.first_rank == 0 && !order.metrics.empty();
 }
 
+// A trial's attempt that has earlier ones, whose metrics are not its own.
+bool Agent::begins_again(const model::StartOrder& order) {
+  return order.first_rank == 0 && !order.objectives.empty() && order.attempt.attempt.value() > 1;
+}
+
 bool Agent::needs_preparation(const model::StartOrder& order) const {
   const bool plan_is_new = keeps_plan(order) && !plans_.find(plan_key(order.attempt.task),
                                                              order.metrics, order.objectives);
-  return plan_is_new || !order.secrets.empty() || order.checkpoint_from;
+  return plan_is_new || begins_again(order) || !order.secrets.empty() || order.checkpoint_from;
 }
 
 // Only a search waits for reports; of other steps the plan is kept for those who read them later.
@@ -534,6 +540,10 @@ Async<PlaceStart> Agent::prepared(NodeId node, model::StartOrder order) {
     Result<void> kept = co_await keep_plan(order);
     CO_TRY(std::move(kept));
   }
+  if (begins_again(order)) {
+    Result<void> kept = co_await keep_begin(order);
+    CO_TRY(std::move(kept));
+  }
   if (order.checkpoint_from) {
     Result<void> made = co_await copied(copy_of(options_.home, place, *order.checkpoint_from));
     CO_TRY(std::move(made));
@@ -558,6 +568,15 @@ Async<void> Agent::keep_plan(model::StartOrder order) {
   });
   plans_.remember(key, CO_TRY(std::move(kept)));
   co_return {};
+}
+
+Async<void> Agent::keep_begin(model::StartOrder order) {
+  const MetricPlanPtr plan =
+      keeps_plan(order) ? plans_.find(plan_key(order.attempt.task)) : nullptr;
+  Result<void> kept = co_await plan_files_->run([&home = options_.home, &order, &plan] {
+    return keep_metrics_begin(home, order.attempt, plan);
+  });
+  co_return kept;
 }
 
 Async<void> Agent::copied(CheckpointCopy copy) {

@@ -156,6 +156,7 @@ class Agent {
   // Whether its files must be read, written or copied before it can start.
   bool needs_preparation(const model::StartOrder& order) const;
   // Only rank 0 reports, and only where the step says of what.
+  static bool begins_again(const model::StartOrder& order);
   static bool keeps_plan(const model::StartOrder& order);
   void refuse(const NodeId& node, const model::StartOrder& order, const Error& error);
   void take_stop(const NodeId& node, const model::StopOrder& order, StopBatch& batch);
@@ -163,6 +164,7 @@ class Agent {
   Async<PlaceStart> prepared(NodeId node, model::StartOrder order);
   Async<SecretTexts> read_secrets(JobId job, std::vector<model::SecretRef> secrets);
   Async<void> keep_plan(model::StartOrder order);
+  Async<void> keep_begin(model::StartOrder order);
   Async<void> copied(CheckpointCopy copy);
   void enqueue(PlaceStart place, const model::StartOrder& order);
   // The ranks that it would have started, as an order.

@@ -5,6 +5,7 @@
 
 #include "agent/even_samples.h"
 #include "agent/log_index.h"
+#include "agent/metrics_begin.h"
 #include "agent/runner/folders.h"
 #include "base/check.h"
 
@@ -47,17 +48,27 @@ std::optional<model::MetricSample> LatestMetrics::sample(
 
 AttemptMetrics::AttemptMetrics(const std::string& home, const model::AttemptRef& attempt,
                                MetricPlanPtr plan, std::int64_t from)
-    : plan_(std::move(plan)), file_(metrics_path(task_folder(home, attempt.task))) {
-  if (!plan_) return;
-  if (!plan_->patterns->empty()) {
-    output_.emplace(logs_folder(home, attempt.task.job), attempt, plan_->patterns, from);
-  }
-  if (!plan_->sources.tensorboard.empty()) {
-    events_.emplace(task_folder(home, attempt.task) + "/" + plan_->sources.tensorboard);
-  }
+    : home_(home),
+      attempt_(attempt),
+      plan_(std::move(plan)),
+      file_(metrics_path(task_folder(home, attempt.task))) {
+  if (!plan_ || plan_->patterns->empty()) return;
+  output_.emplace(logs_folder(home, attempt.task.job), attempt, plan_->patterns, from);
+}
+
+void AttemptMetrics::begin() {
+  if (std::exchange(begun_, true)) return;
+  const MetricsBegin begin = metrics_begin_of(home_, attempt_);
+  file_.begin_at({begin.file, std::string(begin.file_tail.begin(), begin.file_tail.end())});
+  if (!plan_ || plan_->sources.tensorboard.empty()) return;
+  EventFolder::Sizes sizes;
+  for (const MetricsBegin::EventFile& file : begin.events) sizes[file.name] = file.size;
+  events_.emplace(task_folder(home_, attempt_.task) + "/" + plan_->sources.tensorboard,
+                  std::move(sizes));
 }
 
 std::vector<model::MetricSample> AttemptMetrics::look() {
+  begin();
   std::vector<model::MetricSample> samples = file_.read();
   if (!plan_) return samples;
   if (output_) output_->look(samples);
@@ -66,6 +77,7 @@ std::vector<model::MetricSample> AttemptMetrics::look() {
 }
 
 std::vector<model::MetricSample> AttemptMetrics::finish() {
+  begin();
   EvenSamples rest;
   const auto take = [this, &rest](std::vector<model::MetricSample> samples) {
     rest.take(plan_ ? chosen(std::move(samples)) : std::move(samples));

@@ -36,7 +36,8 @@ class LatestMetrics {
 
 // What one trial reports on its way: its file, and what its step's plan adds.
 //
-// Contract: look() yields what is new; with a plan only samples that hold an objective, since a
+// Contract: what earlier attempts of the task wrote is not this one's (metrics_begin.h). look()
+// yields what is new; with a plan only samples that hold an objective, since a
 //           search looks at no other. finish() yields the rest when the attempt has ended, of many
 //           some that are evenly spaced, and of a file that is far behind only its end; then
 //           latest() has all that it said last. Event files are looked at every kEventsEvery looks.
@@ -54,8 +55,12 @@ class AttemptMetrics {
   std::optional<model::MetricSample> latest() const;
 
  private:
+  void begin();
   std::vector<model::MetricSample> chosen(std::vector<model::MetricSample> samples);
 
+  std::string home_;
+  model::AttemptRef attempt_;
+  bool begun_ = false;
   MetricPlanPtr plan_;  // Null: only the file.
   MetricsFile file_;
   std::optional<FollowedOutput> output_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/log_index.h"
+#include "agent/metrics_begin.h"
 #include "agent/metrics_file.h"
 #include "agent/metrics_reader.h"
 #include "agent/runner/folders.h"
@@ -186,6 +187,76 @@ TEST_F(AttemptMetricsTest, WithoutAPlanThereIsTheFileAlone) {
   EXPECT_EQ(metrics.look(), (std::vector<MetricSample>{{0, {{"mine", "1"}}}}));
   EXPECT_EQ(metrics.latest(), (MetricSample{0, {{"mine", "1"}}}));
   EXPECT_TRUE(metrics.finish().empty());
+}
+
+// A first attempt has reported up to step 5, and failed.
+class RetriedMetricsTest : public AttemptMetricsTest {
+ protected:
+  void SetUp() override {
+    AttemptMetricsTest::SetUp();
+    for (int step = 1; step <= 5; ++step) write(step, "0.1");
+    MUST(keep_metrics_begin(home_.path(), retry_, nullptr));
+  }
+  std::string path() const { return metrics_path(task_folder(home_.path(), attempt_.task)); }
+  static std::string line(int step, const std::string& loss) {
+    return R"({"step": )" + std::to_string(step) + R"(, "loss": )" + loss + "}\n";
+  }
+  void write(int step, const std::string& loss) {
+    MUST(env::append_file(path(), line(step, loss)));
+  }
+  void write_anew(int step, const std::string& loss) {
+    MUST(env::remove_file(path()));
+    write(step, loss);
+  }
+
+  const model::AttemptRef retry_{attempt_.task, AttemptNumber(2)};
+  const MetricSample last_ = {3, {{"loss", "0.7"}}};
+};
+
+TEST_F(RetriedMetricsTest, TellsWhatTheRetryWroteAlone) {
+  AttemptMetrics metrics(home_.path(), retry_, nullptr, 0);
+  EXPECT_TRUE(metrics.look().empty());
+  EXPECT_FALSE(metrics.latest());
+  write(3, "0.7");
+  EXPECT_EQ(metrics.finish(), std::vector<MetricSample>{last_});
+  EXPECT_EQ(metrics.latest(), last_);
+}
+
+TEST_F(RetriedMetricsTest, TellsTheSameToWhoeverComesLater) {
+  write(3, "0.7");
+  AttemptMetrics metrics(home_.path(), retry_, nullptr, 0);
+  EXPECT_EQ(metrics.look(), std::vector<MetricSample>{last_});
+  EXPECT_EQ(AttemptMetrics(home_.path(), attempt_, nullptr, 0).look().size(), 6U)
+      << "nothing was kept for the first";
+}
+
+TEST_F(RetriedMetricsTest, FindsWhatARetryWroteFromTheBeginningOfTheFile) {
+  AttemptMetrics before(home_.path(), retry_, nullptr, 0);
+  AttemptMetrics after(home_.path(), retry_, nullptr, 0);
+  EXPECT_TRUE(before.look().empty());
+  write_anew(3, "0.7");
+  EXPECT_EQ(before.finish(), std::vector<MetricSample>{last_}) << "while it was followed";
+  EXPECT_EQ(after.finish(), std::vector<MetricSample>{last_}) << "before the first look";
+}
+
+TEST_F(RetriedMetricsTest, FindsAFileOfTheSameSizeThatWasWrittenAnew) {
+  write_anew(1, "0.1");
+  MUST(keep_metrics_begin(home_.path(), retry_, nullptr));
+  AttemptMetrics metrics(home_.path(), retry_, nullptr, 0);
+  EXPECT_TRUE(metrics.look().empty());
+  write_anew(1, "0.7");
+  EXPECT_EQ(metrics.finish(), (std::vector<MetricSample>{{1, {{"loss", "0.7"}}}}));
+}
+
+TEST_F(RetriedMetricsTest, PassesOverTheEventsOfEarlierAttempts) {
+  const std::string board = task_folder(home_.path(), attempt_.task) + "/tb";
+  MUST(env::make_directories(board));
+  MUST(env::copy_file(kEvents, board + "/1.tfevents"));
+  MUST(keep_metrics_begin(home_.path(), retry_, plan()));
+  AttemptMetrics metrics(home_.path(), retry_, plan(), 0);
+  EXPECT_TRUE(metrics.look().empty());
+  MUST(env::copy_file(kEvents, board + "/2.tfevents"));
+  EXPECT_EQ(metrics.finish().size(), 4U);
 }
 
 TEST_F(AttemptMetricsTest, JoinsAllSourcesForThoseWhoReadLater) {

@@ -26,6 +26,17 @@ std::size_t EventFolder::read(std::vector<model::MetricSample>& samples) {
   return bytes;
 }
 
+EventFolder::Sizes EventFolder::sizes() {
+  std::size_t entries = 0;
+  find("", 0, entries);
+  Sizes sizes;
+  for (const auto& [name, file] : files_) {
+    const Result<env::FileInfo> info = env::file_info(path_ + "/" + name);
+    if (info.ok()) sizes[name] = info->size.count();
+  }
+  return sizes;
+}
+
 std::int64_t EventFolder::bad_records() const {
   std::int64_t bad = 0;
   for (const auto& [name, file] : files_) bad += file.reader.bad_records();
@@ -44,7 +55,10 @@ void EventFolder::find(const std::string& folder, int depth, std::size_t& entrie
       find(folder + name + "/", depth + 1, entries);
     }
     if (info->kind != env::FileKind::kFile || name.find(kEventFile) == std::string::npos) continue;
-    if (files_.size() < kFilesMax) files_.try_emplace(folder + name, folder);
+    if (files_.size() >= kFilesMax) continue;
+    const auto [file, added] = files_.try_emplace(folder + name, folder);
+    const auto begin = begin_.find(folder + name);
+    if (added && begin != begin_.end()) file->second.offset = begin->second;
   }
 }
 

@@ -27,8 +27,14 @@ class EventFolder {
   static constexpr std::size_t kEntriesMax = 10'000;
   static constexpr int kDepthMax = 8;
 
-  explicit EventFolder(std::string path) : path_(std::move(path)) {}
+  using Sizes = std::map<std::string, std::int64_t>;  // By a file's path below the folder.
 
+  // `begin`: how much of each file is passed over.
+  explicit EventFolder(std::string path, Sizes begin = {})
+      : path_(std::move(path)), begin_(std::move(begin)) {}
+
+  // How large its files are now.
+  Sizes sizes();
   std::size_t read(std::vector<model::MetricSample>& samples);
   std::int64_t bad_records() const;
 
@@ -44,6 +50,7 @@ class EventFolder {
                         std::vector<model::MetricSample>& samples);
 
   std::string path_;
+  Sizes begin_;
   std::map<std::string, File> files_;  // By their path below the folder.
 };
 

@@ -1,6 +1,5 @@
 #include "agent/metrics_file.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,6 +58,24 @@ std::string text_of(const json::Value& value) {
   return value.is_text() && is_unusual(value.as_text()) ? value.as_text() : "";
 }
 
+constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
+
+std::int64_t modified_of(const struct stat& info) {
+  return info.st_mtim.tv_sec * kNanosPerSecond + info.st_mtim.tv_nsec;
+}
+
+std::string bytes_before(int file, std::int64_t offset, std::size_t count) {
+  std::string bytes(count, '\0');
+  const auto begin = offset - static_cast<std::int64_t>(count);
+  const ssize_t got = begin < 0 ? -1 : ::pread(file, bytes.data(), count, begin);
+  bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return bytes;
+}
+
+bool holds(int file, const MetricsFile::Mark& mark) {
+  return bytes_before(file, mark.offset, mark.tail.size()) == mark.tail;
+}
+
 }  // namespace
 
 Result<MetricSample> parse_metric_line(std::string_view line, std::int64_t next_step) {
@@ -90,13 +107,37 @@ Result<MetricSample> parse_metric_line(std::string_view line, std::int64_t next_
   return sample;
 }
 
+MetricsFile::Mark MetricsFile::end_of(const std::string& path) {
+  const async::UniqueFd file = open_to_read(path);
+  struct stat info = {};
+  if (!file.valid() || ::fstat(file.get(), &info) != 0) return {};
+  const auto count = static_cast<std::size_t>(std::min<std::int64_t>(info.st_size, kTailBytesMax));
+  return {info.st_size, bytes_before(file.get(), info.st_size, count)};
+}
+
+// A program may write its file from the beginning again, another attempt's or its own.
+void MetricsFile::follow_rewrites(int file, const struct stat& info) {
+  if (offset_ == 0 && (info.st_size < begin_.offset || !holds(file, begin_))) begin_ = {};
+  if (info.st_size >= offset_ && holds(file, {offset_, tail_})) return;
+  begin_ = {};
+  offset_ = 0;
+  pending_.clear();
+  tail_.clear();
+  skipping_ = false;
+}
+
 // Whether there was anything. Most looks find nothing new, and cost no more than asking for the
-// size.
+// size and the time of the last change.
 bool MetricsFile::fill() {
   const async::UniqueFd file = open_to_read(path_);
   struct stat info = {};
   behind_ = false;
-  if (!file.valid() || ::fstat(file.get(), &info) != 0 || info.st_size <= offset_) return false;
+  if (!file.valid() || ::fstat(file.get(), &info) != 0) return false;
+  const std::int64_t modified = modified_of(info);
+  if (info.st_size == offset_ && modified == modified_) return false;
+  modified_ = modified;
+  follow_rewrites(file.get(), info);
+  if (info.st_size <= offset_) return false;
   const std::size_t added =
       std::min(static_cast<std::size_t>(info.st_size - offset_), kReadBytesMax);
   const std::size_t had = pending_.size();
@@ -104,6 +145,9 @@ bool MetricsFile::fill() {
   const ssize_t got = ::pread(file.get(), pending_.data() + had, added, offset_);
   pending_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   offset_ += std::max<ssize_t>(got, 0);
+  tail_.append(pending_, had);
+  const std::size_t over = std::max<std::size_t>(tail_.size(), kTailBytesMax) - kTailBytesMax;
+  tail_.erase(0, over);
   behind_ = offset_ < info.st_size;
   return got > 0;
 }
@@ -128,6 +172,7 @@ void MetricsFile::skip_to(std::int64_t offset) {
   CHECK(offset >= offset_, "a file is read forwards");
   if (offset == offset_) return;
   offset_ = offset;
+  tail_.clear();
   pending_.clear();
   skipping_ = true;  // Where it lands a line has begun.
 }
@@ -160,27 +205,31 @@ std::int64_t MetricsFile::read_evenly_to_end(std::int64_t bytes_max, const Take&
 void MetricsFile::read_whole_lines(const Take& take) {
   struct stat info = {};
   if (::stat(path_.c_str(), &info) != 0) return;
-  while (offset_ < info.st_size && fill()) {
+  while (fill()) {
     std::vector<MetricSample> samples;
     take_lines(samples);
     take(std::move(samples));
+    if (offset_ >= info.st_size) return;  // What comes now is the next look's.
   }
 }
 
 void MetricsFile::read_to_end(const Take& take) {
   read_whole_lines(take);
   std::vector<MetricSample> last;
-  if (!pending_.empty() && !skipping_) take_line(pending_, last);
+  const auto pending = static_cast<std::int64_t>(pending_.size());
+  if (!pending_.empty() && !skipping_) take_line(pending_, offset_ - pending, last);
   pending_.clear();
   take(std::move(last));
 }
 
 void MetricsFile::take_lines(std::vector<MetricSample>& samples) {
+  const std::int64_t at = offset_ - static_cast<std::int64_t>(pending_.size());
   std::size_t begin = 0;
   for (;;) {
     const std::size_t end = pending_.find('\n', begin);
     if (end == std::string::npos) break;
-    if (!skipping_) take_line(std::string_view(pending_).substr(begin, end - begin), samples);
+    const std::string_view line = std::string_view(pending_).substr(begin, end - begin);
+    if (!skipping_) take_line(line, at + static_cast<std::int64_t>(begin), samples);
     skipping_ = false;
     begin = end + 1;
   }
@@ -191,7 +240,8 @@ void MetricsFile::take_lines(std::vector<MetricSample>& samples) {
   pending_.clear();
 }
 
-void MetricsFile::take_line(std::string_view line, std::vector<MetricSample>& samples) {
+void MetricsFile::take_line(std::string_view line, std::int64_t at,
+                            std::vector<MetricSample>& samples) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
   Result<MetricSample> sample = line.size() > kLineBytesMax
                                     ? Result<MetricSample>(Error(Errc::kFull, "too long"))
@@ -204,8 +254,9 @@ void MetricsFile::take_line(std::string_view line, std::vector<MetricSample>& sa
     if (ranks_ == Ranks::kAll) samples.push_back(std::move(*sample));
     return;
   }
+  next_step_ = sample->step + 1;
+  if (at < begin_.offset) return;
   step_ = sample->step;
-  next_step_ = step_ + 1;
   for (const auto& [name, value] : sample->values) {
     if (latest_.size() < kNamesMax || latest_.contains(name)) latest_[name] = value;
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -28,7 +30,8 @@ Result<MetricSample> parse_metric_line(std::string_view line, std::int64_t next_
 //
 // Contract: each whole line is read once. A line that is no sample, or longer than kLineBytesMax,
 //           is counted and passed over, and so are, uncounted, those of ranks that are not asked
-//           for: rank 0 speaks for the task. A file that is not there yet is empty.
+//           for: rank 0 speaks for the task. A file that is not there yet is empty. One that was
+//           written anew, as `>` does, is read from its beginning.
 // Threads:  one at a time.
 class MetricsFile {
  public:
@@ -41,8 +44,19 @@ class MetricsFile {
   explicit MetricsFile(std::string path, Ranks ranks = Ranks::kFirst)
       : path_(std::move(path)), ranks_(ranks) {}
 
+  // A place in the file, and what lay before it: in a file that was written anew that is another.
+  struct Mark {
+    std::int64_t offset = 0;
+    std::string tail;  // At most kTailBytesMax.
+  };
+  static constexpr std::int64_t kTailBytesMax = 64;
+  // Where it ends now.
+  static Mark end_of(const std::string& path);
+
   // What is there by now is not read.
   void skip();
+  // Lines before the mark only count steps, for those that say none. Before the first read.
+  void begin_at(Mark mark) { begin_ = std::move(mark); }
 
   // What was added since the last call, at most kReadBytesMax of it.
   std::vector<MetricSample> read();
@@ -69,15 +83,20 @@ class MetricsFile {
 
  private:
   bool fill();
+  void follow_rewrites(int file, const struct stat& info);
   void skip_to(std::int64_t offset);
   void take_lines(std::vector<MetricSample>& samples);
-  void take_line(std::string_view line, std::vector<MetricSample>& samples);
+  // `at`: where the line begins.
+  void take_line(std::string_view line, std::int64_t at, std::vector<MetricSample>& samples);
 
   std::string path_;
   Ranks ranks_;
+  Mark begin_;
   std::int64_t offset_ = 0;
-  std::string pending_;    // Of a line that is not whole yet.
-  bool skipping_ = false;  // In a line that is too long.
+  std::string tail_;           // Of what was read.
+  std::int64_t modified_ = 0;  // Nanoseconds, when it was looked at last.
+  std::string pending_;        // Of a line that is not whole yet.
+  bool skipping_ = false;      // In a line that is too long.
   std::int64_t next_step_ = 0;
   std::int64_t step_ = 0;
   std::map<std::string, std::string> latest_;

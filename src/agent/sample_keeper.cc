@@ -70,8 +70,8 @@ void SampleKeeper::take(std::size_t source, std::vector<model::MetricSample> sam
     Kind& kind = at->second;
     if (added) kind.bytes = key_bytes;
     const std::size_t before = added ? 0 : kind.bytes;
-    const bool is_told = of_one_kind && !is_new(kind, sample);
-    if (!is_told) add(kind, {taken_++, std::move(sample)});
+    if (of_one_kind && !is_new(kind, sample)) go_back(kind, sample);
+    add(kind, {taken_++, std::move(sample)});
     bytes_ = bytes_ - before + kind.bytes;
     if (bytes_ > kBytesMax) make_room();
   }
@@ -106,6 +106,25 @@ bool SampleKeeper::is_new(Kind& kind, const model::MetricSample& sample) {
   kind.bytes += kNodeBytes;
   forget_steps(kind, kToldMax);
   return true;
+}
+
+// What its rank told of this step and all later ones is forgotten.
+void SampleKeeper::go_back(Kind& kind, const model::MetricSample& sample) {
+  const auto later = [&](const Kept& kept) {
+    return kept.sample.rank == sample.rank && kept.sample.step >= sample.step;
+  };
+  if (!kind.kept.empty() && later(kind.kept.back())) kind.last_is_extra = false;
+  for (const Kept& kept : kind.kept) kind.bytes -= later(kept) ? bytes_of(kept.sample) : 0;
+  std::erase_if(kind.kept, later);
+  const auto after = kind.told.upper_bound({sample.step, sample.rank});
+  for (auto told = after; told != kind.told.end();) {
+    if (told->second != sample.rank) {
+      ++told;
+      continue;
+    }
+    told = kind.told.erase(told);
+    kind.bytes -= kNodeBytes;
+  }
 }
 
 void SampleKeeper::add(Kind& kind, Kept sample) {

@@ -20,8 +20,8 @@ std::size_t bytes_of(const model::MetricSample& sample);
 //
 // Contract: a kind is a source with the names of its samples. Of each its last sample is kept, and
 //           the others evenly. finish() yields them in the order of each source, sources being
-//           merged by step; what stands together of one step becomes one sample. Of a step that is
-//           told again, by an attempt that did it again, the first sample counts.
+//           merged by step; what stands together of one step becomes one sample. A step that is
+//           told again, by an attempt that went back to it, replaces all from it on.
 // Threads:  one at a time.
 // Limits:   2 * kSamplesMax samples and kToldMax steps of each of kKindsMax kinds at any time;
 //           later kinds are one. kBytesMax in all: at it the kind that holds most is thinned, and
@@ -55,6 +55,7 @@ class SampleKeeper {
   using Key = std::pair<std::size_t, std::string>;
 
   static bool is_new(Kind& kind, const model::MetricSample& sample);
+  static void go_back(Kind& kind, const model::MetricSample& sample);
   static void add(Kind& kind, Kept sample);
   static void halve(Kind& kind);
   static void forget_steps(Kind& kind, std::size_t most);

@@ -23,7 +23,7 @@ TEST(SampleKeeper, KeepsWhatIsFew) {
   SampleKeeper keeper;
   EXPECT_TRUE(keeper.empty());
   keeper.take(0, {said(3, "a"), said(1, "a")});
-  EXPECT_EQ(std::move(keeper).finish(), (Samples{said(3, "a"), said(1, "a")}));
+  EXPECT_EQ(std::move(keeper).finish(), (Samples{said(3, "a"), said(1, "a")})) << "told late";
 }
 
 TEST(SampleKeeper, MergesSourcesByStepAndJoinsWhatIsOfOne) {
@@ -45,7 +45,26 @@ TEST(SampleKeeper, CountsAStepOnceThatIsToldAgain) {
   for (const MetricSample& sample : samples) {
     for (const auto& [name, value] : sample.values) losses += name == "loss" ? value + " " : "";
   }
-  EXPECT_EQ(losses, "0.5 0.4 0.39 0.3 ") << "of each rank the first";
+  EXPECT_EQ(losses, "0.5 0.41 0.39 0.3 ") << "of each rank the last";
+}
+
+TEST(SampleKeeper, ForgetsWhatWasToldAfterAStepThatIsToldAgain) {
+  SampleKeeper keeper;
+  for (const std::int64_t step : {1, 2, 3, 4, 5}) keeper.take(0, {{step, {{"loss", "0.1"}}}});
+  for (const std::int64_t step : {1, 2, 3}) keeper.take(0, {{step, {{"loss", "0.7"}}}});
+  const Samples expected = {{1, {{"loss", "0.7"}}}, {2, {{"loss", "0.7"}}}, {3, {{"loss", "0.7"}}}};
+  EXPECT_EQ(std::move(keeper).finish(), expected);
+}
+
+TEST(SampleKeeper, CountsItsBytesThroughRetries) {
+  SampleKeeper keeper;
+  constexpr std::int64_t kSteps = 10'000;
+  for (int retry = 0; retry < 3; ++retry) {
+    for (std::int64_t step = retry; step < kSteps; ++step) keeper.take(0, {said(step, "a")});
+  }
+  const std::size_t bytes = keeper.bytes();
+  EXPECT_LT(bytes, SampleKeeper::kBytesMax);
+  EXPECT_EQ(std::move(keeper).finish().back().step, kSteps - 1);
 }
 
 TEST(SampleKeeper, KeepsTheSeldomBesideTheFrequent) {

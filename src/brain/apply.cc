@@ -363,8 +363,9 @@ class Fold {
     const model::TaskRef& task = event.attempt.task;
     Trial& trial = trial_at(task.job, task.step, task.index);
     const auto before = trial.own_reports();
-    CHECK(before.empty() || before.back().at < event.at, "a trial's steps must grow");
-    trial.reports.push_back({event.at, event.values});
+    const bool of_another = before.empty() || before.back().attempt != event.attempt.attempt;
+    CHECK(of_another || before.back().at < event.at, "an attempt's steps must grow");
+    trial.reports.push_back({event.at, event.values, event.attempt.attempt});
     study_at(task.job, task.step)
         .history.push_back({Study::Moment::What::kReported, task.index.value()});
   }

@@ -211,7 +211,7 @@ void report(Turn& turn, const TrialCall& input) {
   if (live == nullptr) return late(turn, input);
   renew(turn, live->lane);
   if (input.values.empty()) return;
-  take_values(turn, attempt_of(input), {input.at, input.values}, Last::kNo);
+  take_values(turn, attempt_of(input), {input.at, input.values, input.attempt}, Last::kNo);
   obey_verdicts(turn);
 }
 
@@ -238,7 +238,7 @@ void tell(Turn& turn, const TrialCall& input) {
   if (input.end != TrialEnd::kFailed && !input.values.empty()) {
     const auto& reports = trial_of(turn, input).reports;
     const std::int64_t next = reports.empty() ? 0 : reports.back().at + 1;
-    take_values(turn, attempt, {std::max(next, input.at), input.values}, Last::kYes);
+    take_values(turn, attempt, {std::max(next, input.at), input.values, input.attempt}, Last::kYes);
   }
   if (input.end == TrialEnd::kPruned) {
     turn.emit(model::AttemptStopping{attempt, lane, Status::kPruned, input.actor});

@@ -324,7 +324,7 @@ TEST_F(OutsideTest, AnAskerMayPrune) {
   call.values = {"7"};
   EXPECT_FALSE(desk_.decide(call).refusal);
   EXPECT_EQ(status(0), Status::kPruned);
-  EXPECT_EQ(step().study->trials[0].reports.back(), (TrialReport{3, {"7"}}));
+  EXPECT_EQ(step().study->trials[0].reports.back(), (TrialReport{3, {"7"}, AttemptNumber(1)}));
   EXPECT_EQ(step().study->best, 0) << "of those that came furthest";
 }
 

@@ -1,5 +1,6 @@
 #include "brain/searcher.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -107,6 +108,7 @@ void Searcher::tell_moved(const Trial& trial, std::int64_t number) {
   CHECK(point.ok(), "a member has moved outside of its space");
   population_->moved(number, *std::move(point));
   exploits_.erase(number);
+  furthest_.erase(number);
 }
 
 // The pruner hears of the reports that it asked for; the last report of an attempt may be another.
@@ -114,10 +116,9 @@ void Searcher::tell_reported(const Trial& trial, std::int64_t number) {
   std::size_t& seen = reports_seen_[number];
   const TrialReport& report = trial.reports.at(seen++);
   verdicts_[number] = search::Verdict::kGoOn;
-  const std::size_t moves = moves_seen_[number];
-  const auto first = moves == 0 ? 0 : static_cast<std::size_t>(trial.moves[moves - 1].reports);
-  const std::int64_t before = seen - 1 > first ? trial.reports[seen - 2].at : -1;
-  const std::optional<std::int64_t> next = judged_after(number, before);
+  const std::optional<std::int64_t> next = next_judged(number);
+  const auto [furthest, first] = furthest_.try_emplace(number, report.at);
+  if (!first) furthest->second = std::max(furthest->second, report.at);
   if (next && report.at >= *next) judge(report, number);
 }
 
@@ -135,11 +136,6 @@ void Searcher::judge(const TrialReport& report, std::int64_t number) {
                                      : pruner_->reported(number, report.at, values.front());
 }
 
-std::optional<std::int64_t> Searcher::judged_after(std::int64_t trial, std::int64_t step) const {
-  if (population_) return population_->next_step(trial, step);
-  return pruner_ ? pruner_->next_step(trial, step) : std::nullopt;
-}
-
 void Searcher::tell_told(const Trial& trial, std::int64_t number) {
   search::Outcome outcome;
   outcome.kind = kind_of(*trial.told);
@@ -152,6 +148,7 @@ void Searcher::tell_told(const Trial& trial, std::int64_t number) {
   if (population_) population_->ended(number);
   sampler_->told(earlier_ + number, outcome);
   reports_seen_.erase(number);
+  furthest_.erase(number);
   moves_seen_.erase(number);
   verdicts_.erase(number);
   exploits_.erase(number);
@@ -170,9 +167,11 @@ search::Texts Searcher::suggest(const Study& study) {
   return space_.texts(space_.repaired(std::move(point)));
 }
 
-std::optional<std::int64_t> Searcher::next_judged(const Study& study, std::int64_t trial) const {
-  const auto reports = study.trials.at(static_cast<std::size_t>(trial)).own_reports();
-  return judged_after(trial, reports.empty() ? -1 : reports.back().at);
+std::optional<std::int64_t> Searcher::next_judged(std::int64_t trial) const {
+  const auto furthest = furthest_.find(trial);
+  const std::int64_t step = furthest == furthest_.end() ? -1 : furthest->second;
+  if (population_) return population_->next_step(trial, step);
+  return pruner_ ? pruner_->next_step(trial, step) : std::nullopt;
 }
 
 search::Verdict Searcher::verdict(std::int64_t trial) const {

@@ -33,8 +33,9 @@ class Searcher {
 
   // The parameters of the next trial: the user's first, then the sampler's.
   search::Texts suggest(const Study& study);
-  // From which step on a trial's next report is judged; nothing when none will be.
-  std::optional<std::int64_t> next_judged(const Study& study, std::int64_t trial) const;
+  // From which step on a trial's next report is judged; nothing when none will be. A step that was
+  // passed once is not judged again, whichever attempt does it again.
+  std::optional<std::int64_t> next_judged(std::int64_t trial) const;
   // Of the trial's last report.
   search::Verdict verdict(std::int64_t trial) const;
   // Whether the trials are a population, and where the trial should go on by its last report.
@@ -56,7 +57,6 @@ class Searcher {
   void tell_moved(const Trial& trial, std::int64_t number);
   void tell_told(const Trial& trial, std::int64_t number);
   void judge(const TrialReport& report, std::int64_t number);
-  std::optional<std::int64_t> judged_after(std::int64_t trial, std::int64_t step) const;
 
   std::shared_ptr<const model::JobSpec> job_;
   const model::StepSpec& spec_;
@@ -67,6 +67,7 @@ class Searcher {
   std::int64_t earlier_ = 0;                          // Trials of other studies, told first.
   std::size_t told_ = 0;                              // Moments of the history.
   std::map<std::int64_t, std::size_t> reports_seen_;  // Of trials that go on.
+  std::map<std::int64_t, std::int64_t> furthest_;     // The last step, since the last move.
   std::map<std::int64_t, std::size_t> moves_seen_;
   std::map<std::int64_t, search::Verdict> verdicts_;
   std::map<std::int64_t, search::Exploit> exploits_;

@@ -245,6 +245,7 @@ template <>
 struct Fields<brain::TrialReport> {
   static void visit(auto& visit, auto& report) {
     visit("at", report.at, kAnyNumber);
+    visit("attempt", report.attempt);
     visit("values", report.values);
   }
 };

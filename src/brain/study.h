@@ -17,6 +17,7 @@ namespace runnel::brain {
 struct TrialReport {
   std::int64_t at = 0;              // The step of the training.
   std::vector<std::string> values;  // One per objective, as reported.
+  AttemptNumber attempt = {};       // Whose it is; zero in what earlier builds stored.
   friend bool operator==(const TrialReport&, const TrialReport&) = default;
 };
 
@@ -32,7 +33,9 @@ struct TrialMove {
 // A trial that was asked for. Its task has the same index.
 struct Trial {
   std::vector<std::pair<std::string, std::string>> params;
-  std::vector<TrialReport> reports;  // Their steps grow from one move to the next.
+  // Their steps grow within an attempt; one that went back to an earlier step replaces what was
+  // told from there on, and the last of all is what the trial came to.
+  std::vector<TrialReport> reports;
   std::vector<TrialMove> moves;
   bool parked = false;  // Paused by the search, not by a user.
   std::optional<model::TrialEnd> told;
@@ -42,6 +45,8 @@ struct Trial {
     const std::span<const TrialReport> all(reports);
     return moves.empty() ? all : all.subspan(static_cast<std::size_t>(moves.back().reports));
   }
+  // Of all reports those that nothing replaced.
+  std::vector<TrialReport> standing_reports() const;
   friend bool operator==(const Trial&, const Trial&) = default;
 };
 

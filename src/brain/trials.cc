@@ -49,9 +49,19 @@ std::optional<std::vector<std::string>> objective_values(const model::SearchSpec
   return values;
 }
 
-bool is_new(const Trial& trial, const TrialReport& report) {
+// What a report is to those before it.
+enum class News : std::uint8_t {
+  kTold,    // Nothing: it was told before.
+  kBehind,  // The first of an attempt that began again before the last step that another told.
+  kNext,
+};
+
+News news_of(const Trial& trial, const TrialReport& report) {
   const auto before = trial.own_reports();
-  return before.empty() || before.back().at < report.at;
+  if (before.empty() || before.back().at < report.at) return News::kNext;
+  const AttemptNumber whose = before.back().attempt;
+  const bool of_another = whose != AttemptNumber() && whose != report.attempt;
+  return of_another ? News::kBehind : News::kTold;
 }
 
 std::optional<TaskIndex> unfinished_leader(Turn& turn, const StepKey& key);
@@ -300,19 +310,20 @@ void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& repo
     if (report.last) turn.hear(report);
     return;
   }
-  take_values(turn, report.attempt, {report.step, *values}, report.last ? Last::kYes : Last::kNo);
+  take_values(turn, report.attempt, {report.step, *values, report.attempt.attempt},
+              report.last ? Last::kYes : Last::kNo);
 }
 
 void take_values(Turn& turn, const model::AttemptRef& attempt, TrialReport report, Last last) {
   const StepKey key{attempt.task.job, attempt.task.step};
   const TaskIndex index = attempt.task.index;
-  if (!is_new(trial_of(turn, key, index), report)) return;
-  const std::optional<std::int64_t> next =
-      find_task(turn.state(), attempt.task)->live->stopping
-          ? std::nullopt
-          : turn.searcher(key).next_judged(study_of(turn, key), index.value());
+  const News news = news_of(trial_of(turn, key, index), report);
+  if (news == News::kTold) return;
+  const std::optional<std::int64_t> next = find_task(turn.state(), attempt.task)->live->stopping
+                                               ? std::nullopt
+                                               : turn.searcher(key).next_judged(index.value());
   const bool judged = next && report.at >= *next;
-  if (!judged && last == Last::kNo) return;
+  if (!judged && news != News::kBehind && last == Last::kNo) return;
   turn.emit(model::TrialReported{attempt, report.at, std::move(report.values)});
   if (judged) turn.judged(attempt);
 }

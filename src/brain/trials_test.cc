@@ -364,6 +364,79 @@ TEST_F(TrialsTest, ARepeatedReportChangesNothing) {
   EXPECT_TRUE(desk_.last.empty());
 }
 
+// Its first attempt reported the best value of all at step 5, and crashed.
+class RetriedTrialTest : public TrialsTest {
+ protected:
+  void crash_after_step_5(bool pruned = false) {
+    model::StepSpec step = search_step(2, pruned);
+    step.retry.max = 1;
+    begin(std::move(step), 2);
+    told({metric(0, 5, "0.1", true)}, {Desk::end_of(Desk::ref(job_, 0, 0), 1, desk_.now)});
+    ASSERT_EQ(status(0), Status::kStarting);
+  }
+  std::string value() const { return study().trials[0].own_reports().back().values.front(); }
+};
+
+TEST_F(RetriedTrialTest, CameToWhatTheRetrySaidThoughItReachedLess) {
+  crash_after_step_5();
+  ends(0, "0.7", 2, 4);
+  ends(1, "0.5");
+  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(value(), "0.7");
+  EXPECT_EQ(study().best, 1);
+}
+
+TEST_F(RetriedTrialTest, CameToWhatTheRetrySaidOfTheSameStep) {
+  crash_after_step_5();
+  ends(0, "0.7", 2, 5);
+  ends(1, "0.5");
+  EXPECT_EQ(value(), "0.7");
+  EXPECT_EQ(study().best, 1);
+}
+
+TEST_F(RetriedTrialTest, KeepsItsValueWhenTheRetryHadNothingMoreToSay) {
+  crash_after_step_5();
+  told({}, {Desk::end_of(Desk::ref(job_, 0, 0, 2), 0, desk_.now)});
+  ends(1, "0.5");
+  EXPECT_EQ(status(0), Status::kSucceeded);
+  EXPECT_EQ(study().best, 0);
+}
+
+TEST_F(RetriedTrialTest, GivesUpWhatItHadAtTheFirstReportOfTheRetry) {
+  crash_after_step_5();
+  told({metric(0, 3, "0.8", false, 2)});
+  EXPECT_EQ(value(), "0.8");
+  const std::size_t reports = study().trials[0].reports.size();
+  told({metric(0, 3, "0.8", false, 2), metric(0, 4, "0.7", false, 2)});  // The first once more.
+  EXPECT_EQ(study().trials[0].reports.size(), reports) << "nobody judges without a pruner";
+  ends(0, "0.6", 2, 9);
+  EXPECT_EQ(study().trials[0].standing_reports().size(), 2U) << "steps 3 and 9 of the retry";
+}
+
+TEST_F(RetriedTrialTest, IsJudgedOnceAtAStep) {
+  crash_after_step_5(true);
+  told({metric(1, 1, "0.01"), metric(1, 2, "0.01"), metric(1, 4, "0.01")});
+  told({metric(0, 1, "0.8", false, 2), metric(0, 2, "0.8", false, 2),
+        metric(0, 4, "0.8", false, 2)});
+  EXPECT_FALSE(desk_.brain.state().jobs.at(job_).steps[0].tasks.at(TaskIndex(0)).live->stopping);
+  EXPECT_EQ(study().trials[0].reports.size(), 2U);
+  told({metric(0, 8, "0.8", false, 2)});
+  EXPECT_EQ(study().trials[0].reports.size(), 3U);
+}
+
+TEST(Trial, KeepsTheReportsThatNothingReplaced) {
+  Trial trial;
+  trial.reports = {{1, {"a"}, AttemptNumber(1)},
+                   {4, {"b"}, AttemptNumber(1)},
+                   {3, {"c"}, AttemptNumber(2)},
+                   {5, {"d"}, AttemptNumber(2)},
+                   {2, {"e"}, AttemptNumber(3)}};
+  trial.moves = {{.donor = 1, .at = 5, .reports = 4}};
+  std::string standing;
+  for (const TrialReport& report : trial.standing_reports()) standing += report.values.front();
+  EXPECT_EQ(standing, "acde") << "what it told before it moved is not of these weights";
+}
+
 TEST_F(TrialsTest, AReopenedTrialIsToldAgain) {
   begin(search_step(1));
   desk_.ended(kNode, Desk::ref(job_, 0, 0), 3);

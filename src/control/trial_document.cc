@@ -29,7 +29,7 @@ void write_params(json::Writer& out, const brain::Trial& trial) {
 
 void write_reports(json::Writer& out, const model::SearchSpec& search, const brain::Trial& trial) {
   out.key("reports").begin_list();
-  for (const brain::TrialReport& report : trial.reports) {
+  for (const brain::TrialReport& report : trial.standing_reports()) {
     out.begin_object().field("step", report.at);
     write_values(out, search, report);
     out.end_object();

@@ -304,6 +304,7 @@ void SimNode::plan_reports(const Attempt& attempt) {
       if (found == attempts_.end() || found->second.phase != Phase::kRunning) return;
       if (found->second.ranks.at(0).ended) return;
       found->second.metrics.push_back(report);
+      truth_.said[report.attempt] = {report.step, report.values.front().second};
       report_soon();
     });
   }

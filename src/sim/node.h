@@ -46,6 +46,8 @@ struct DeviceCounts {
 struct Truth {
   std::set<std::pair<model::AttemptRef, std::int32_t>> started;  // (attempt, rank), anywhere.
   std::map<std::pair<model::AttemptRef, std::int32_t>, std::int32_t> exited;  // By itself, code.
+  // The step and the first value that a trial's attempt reported last.
+  std::map<model::AttemptRef, std::pair<std::int64_t, std::string>> said;
   std::set<model::AttemptRef> lied_about;  // Nothing can be concluded about these.
   std::set<std::tuple<model::AttemptRef, std::int32_t, model::Ailment>> ailing;
   DeviceCounts devices;

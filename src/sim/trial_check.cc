@@ -29,10 +29,11 @@ std::string TrialCheck::on(const model::TrialReported& event, const model::StepS
   if (event.values.size() != spec.search->objectives.size())
     return trial_name(task) + " lacks a value";
   const auto before = last_.find(task);
-  if (before != last_.end() && before->second.first >= event.at) {
+  const bool same = before != last_.end() && before->second.attempt == event.attempt.attempt;
+  if (same && before->second.at >= event.at) {
     return trial_name(task) + " reported step " + std::to_string(event.at) + " again";
   }
-  last_[task] = {event.at, event.values.front()};
+  last_[task] = {event.attempt.attempt, event.at, event.values.front()};
   reported_.insert(task);
   return "";
 }
@@ -57,7 +58,7 @@ std::string TrialCheck::on(const model::TrialMoved& event, const model::StepSpec
   if (event.donor == event.trial) return trial_name(task) + " goes on from itself";
   if (!reported_.contains(donor)) return trial_name(donor) + " is a donor and never reported";
   const auto last = last_.find(task);
-  if (last == last_.end() || last->second.first != event.at) {
+  if (last == last_.end() || last->second.at != event.at) {
     return trial_name(task) + " moved at a step that is not its last";
   }
   if (told_.contains(task) || told_.contains(donor))
@@ -72,7 +73,7 @@ std::string TrialCheck::on(const model::TrialTold& event, const model::StepSpec&
   parked_.erase(task);
   auto& results = results_[{event.job, event.step}];
   if (last_.contains(task) && event.end != model::TrialEnd::kFailed) {
-    const auto& [at, text] = last_[task];
+    const auto& [attempt, at, text] = last_[task];
     const bool pruned = event.end == model::TrialEnd::kPruned;
     const double value =
         spec.search->objectives.front().maximize ? -number_of(text) : number_of(text);
@@ -95,13 +96,33 @@ std::string TrialCheck::on(const model::AttemptEnded& event, const model::StepSp
   if (!stopped || !spec.search || !spec.search->pruner) return "";
   const std::int64_t whole = spec.search->pruner->max_step;
   const auto last = last_.find(event.attempt.task);
-  if (whole == 0 || last == last_.end() || last->second.first < whole) return "";
+  if (whole == 0 || last == last_.end() || last->second.at < whole) return "";
   return trial_name(event.attempt.task) + " was whole and counts as stopped early";
 }
 
 void TrialCheck::reopen(const model::TaskRef& task) {
   told_.erase(task);
   parked_.erase(task);
+}
+
+std::string check_results(const Truth& truth, const std::vector<model::Event>& log) {
+  std::map<model::TaskRef, std::pair<std::int64_t, std::string>> told;
+  for (const model::Event& event : log) {
+    if (const auto* report = std::get_if<model::TrialReported>(&event)) {
+      told[report->attempt.task] = {report->at, report->values.front()};
+    }
+    const auto* ended = std::get_if<model::AttemptEnded>(&event);
+    if (ended == nullptr || ended->task != model::Status::kSucceeded) continue;
+    if (truth.lied_about.contains(ended->attempt)) continue;
+    const auto said = truth.said.find(ended->attempt);
+    if (said == truth.said.end()) continue;
+    const auto result = told.find(ended->attempt.task);
+    if (result != told.end() && result->second == said->second) continue;
+    return trial_name(ended->attempt.task) +
+           " did not come to what its last attempt said at step " +
+           std::to_string(said->second.first);
+  }
+  return "";
 }
 
 }  // namespace runnel::sim

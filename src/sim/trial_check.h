@@ -6,10 +6,12 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/ids.h"
 #include "model/event.h"
 #include "model/spec.h"
+#include "sim/node.h"
 
 namespace runnel::sim {
 
@@ -21,7 +23,7 @@ namespace runnel::sim {
 //           the best of those that ended whole, or else of those that came furthest; only trials
 //           that can be paused are parked; a member of a population goes on from one that has
 //           reported and not ended, and counts for what it reported since; a trial that reported
-//           the last step has not been stopped early.
+//           the last step has not been stopped early; steps grow within an attempt.
 class TrialCheck {
  public:
   std::string on(const model::TrialAsked& event, const model::StepSpec& spec);
@@ -37,12 +39,21 @@ class TrialCheck {
  private:
   using Step = std::pair<JobId, StepIndex>;
   std::map<Step, std::int64_t> asked_;
-  std::map<model::TaskRef, std::pair<std::int64_t, std::string>> last_;  // Step and value.
-  std::set<model::TaskRef> reported_;                                    // At least once.
+  struct Last {
+    AttemptNumber attempt;
+    std::int64_t at = 0;
+    std::string value;
+  };
+  std::map<model::TaskRef, Last> last_;
+  std::set<model::TaskRef> reported_;  // At least once.
   std::set<model::TaskRef> told_;
   std::set<model::TaskRef> parked_;
   // Stopped early, steps not reached, value: the least is the best.
   std::map<Step, std::map<TaskIndex, std::tuple<bool, std::int64_t, double>>> results_;
 };
+
+// At the end: what a trial came to is what the attempt that ended it said last, where that one said
+// anything.
+std::string check_results(const Truth& truth, const std::vector<model::Event>& log);
 
 }  // namespace runnel::sim

@@ -219,6 +219,7 @@ class World {
     if (!clients_.done()) return "a client has no answer";
     if (std::string broken = check_explained(); !broken.empty()) return broken;
     if (std::string broken = check_truth(); !broken.empty()) return broken;
+    if (std::string broken = check_results(truth_, log_.events); !broken.empty()) return broken;
     if (std::string broken = check_exit_codes(); !broken.empty()) return broken;
     if (std::string broken = check_warnings(); !broken.empty()) return broken;
     if (std::string broken = check_poison(scenario_, truth_, log_.events); !broken.empty()) {

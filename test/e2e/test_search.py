@@ -62,6 +62,42 @@ def test_a_search_finds_and_hands_over_its_best(runnel):
     assert len({json.dumps(task["params"]) for task in tasks}) == 30
 
 
+RETRIED = """
+params: {level: [1, 5]}
+search: {metric: loss, mode: min, max_trials: 2, method: grid}
+retry: {max: 1}
+resources: {cpus: 0.5}
+run: |
+  case {{level}}/$RUNNEL_ATTEMPT in
+    1/1) for step in 1 2 3 4 5; do echo "{\\"step\\": $step, \\"loss\\": 0.1}" >> "$RUNNEL_METRICS_FILE"; done; SLEEP; exit 1;;
+    1/2) SLEEP; echo "{\\"step\\": 4, \\"loss\\": 9}" APPEND "$RUNNEL_METRICS_FILE";;
+    *) echo "{\\"step\\": 5, \\"loss\\": 5}" >> "$RUNNEL_METRICS_FILE";;
+  esac
+"""
+
+
+@pytest.mark.parametrize("append", [">>", ">"])
+@pytest.mark.parametrize("sleep", ["sleep 0.2", "true"])
+def test_the_best_is_what_the_attempt_that_counts_reported(runnel, append, sleep):
+    """The first attempt reported the best of all and crashed; its retry did worse and ended well."""
+    job = runnel.up(RETRIED.replace("APPEND", append).replace("SLEEP", sleep))
+    document = runnel.wait(job)
+    assert document["status"] == "SUCCEEDED"
+    best = search_of(document, "job")["best"]
+    assert best["params"]["level"] == "5" and best["values"]["loss"] == 5
+    reports = {task["params"]["level"]: task["report"] for task in runnel.json("show", job, "--tasks")["tasks"]}
+    assert reports["1"]["step"] == 4 and reports["1"]["values"]["loss"] == 9
+    series = {each["task"]: each["samples"] for each in runnel.json("metrics", job)["series"]}
+    assert [sample["values"]["loss"] for sample in series[0]][-1] == 9
+
+
+def test_a_retry_is_told_apart_after_a_restart_of_the_daemon(runnel):
+    job = runnel.up(RETRIED.replace("APPEND", ">>").replace("SLEEP", "sleep 1"))
+    runnel.until(lambda: runnel.json("show", job, "--tasks")["tasks"][0]["attempts"] == 2)
+    kill(runnel.info()["daemon_pid"])
+    assert search_of(runnel.wait(job), "job")["best"]["params"]["level"] == "5"
+
+
 def test_metrics_as_table_csv_and_json(runnel):
     job = runnel.up(PARABOLA)
     runnel.wait(job)

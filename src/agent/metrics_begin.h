@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/metric_plan.h"
+#include "base/result.h"
+#include "model/refs.h"
+
+namespace runnel::agent {
+
+// How far the sources of a task's metrics went when an attempt of it began: what earlier attempts
+// had written is not this one's word. Output needs none, since the index tells attempts apart.
+struct MetricsBegin {
+  struct EventFile {
+    std::string name;  // Below the folder of its step.
+    std::int64_t size = 0;
+    friend bool operator==(const EventFile&, const EventFile&) = default;
+  };
+  std::int64_t attempt = 0;
+  std::int64_t file = 0;                // Of the task's file, bytes,
+  std::vector<std::uint8_t> file_tail;  // and the last of them.
+  std::vector<EventFile> events;
+  friend bool operator==(const MetricsBegin&, const MetricsBegin&) = default;
+};
+
+// Writes into the job's folder how far they go now, where whoever comes after this process finds
+// it; `plan` may be null. Blocks.
+Result<void> keep_metrics_begin(const std::string& home, const model::AttemptRef& attempt,
+                                const MetricPlanPtr& plan);
+// What was kept for the attempt; of a first one, or where nothing was kept, the beginning.
+MetricsBegin metrics_begin_of(const std::string& home, const model::AttemptRef& attempt);
+
+}  // namespace runnel::agent
