@@ -91,6 +91,7 @@ void change_kept(Step& step, const IntervalSet::Range& range, const model::Tasks
       kept.losses = 0;
       kept.crashes = 0;
       kept.alone = 0;
+      kept.outlive = Duration();
       if (step.study) forget_end(*step.study, task->first);
     }
     if (step.study) unpark(*step.study, task->first);
@@ -290,6 +291,7 @@ class Fold {
       Task& task =
           live_task_at(step_at(state_, ran.attempt.task.job, ran.attempt.task.step), ran.attempt);
       ++task.crashes;
+      task.outlive = ran.outlive;
       task.live->crashed = true;
       if (ran.turn < 0) continue;
       if (ran.alone) ++task.alone;
@@ -303,8 +305,8 @@ class Fold {
     CHECK(kept != step.tasks.end(), "a task is cleared of which nothing is remembered");
     kept->second.crashes = 0;
     kept->second.alone = 0;
+    kept->second.outlive = Duration();
     kept->second.suspicion.reset();
-    if (kept->second.live) lane_at(kept->second.live->lane).apart = 0;
   }
 
   void operator()(const model::NodeJoined& event) {

@@ -10,8 +10,10 @@
 #include "base/check.h"
 #include "brain/hosts.h"
 #include "brain/places.h"
+#include "brain/suspects.h"
 #include "brain/wish.h"
 #include "sched/place.h"
+#include "sched/plan.h"
 
 namespace runnel::brain {
 namespace {
@@ -465,13 +467,27 @@ void explain_busy_gang(const Wish& wish, Wait& wait) {
                            : halt_remedy(wish, holders);
 }
 
+// A node with room that suspects get once their next attempt is due.
+std::optional<NodeId> node_kept_apart(const Wish& wish) {
+  const std::optional<sched::Placement> room = sched::place(wish.request, wish.index.cluster);
+  if (!room) return std::nullopt;
+  std::vector<sched::Request> queue;
+  for (auto& [key, request] : apart_requests(wish.state, wish.index, wish.now)) {
+    if (request.not_before > wish.now) queue.push_back(std::move(request));
+  }
+  queue.push_back(wish.request);
+  const auto running = [&] { return lane_ends(wish.state); };
+  const sched::Plan plan = sched::plan({&wish.index.cluster, queue, running, wish.now});
+  return plan.grants.empty() ? std::optional(room->at.front().node) : std::nullopt;
+}
+
 // A node where the request would fit, were it not for suspects that are tried apart.
 std::optional<NodeId> node_set_apart(const Wish& wish) {
   for (const auto& [id, host] : wish.index.cluster.hosts()) {
     const bool apart = wish.index.cluster.apart_of(host).value_or(0) != 0;
     if (apart && sched::places_in(wish.request, host, host.free) > 0) return id;
   }
-  return std::nullopt;
+  return node_kept_apart(wish);
 }
 
 // ---- nobody knows which devices are free
@@ -535,15 +551,15 @@ bool explain_strangers(const Wish& wish, Wait& wait) {
 }
 
 void explain_busy(const Wish& wish, Wait& wait) {
-  if (sched::place(wish.request, wish.index.cluster)) {
-    wait.reason = "Resources";
-    wait.message =
-        need_text(wish.request) + ", and there is room: it starts with the next decision";
-  } else if (const std::optional<NodeId> node = node_set_apart(wish)) {
+  if (const std::optional<NodeId> node = node_set_apart(wish)) {
     wait.reason = "Resources";
     wait.message = need_text(wish.request) + "; " + quoted(node->str()) +
                    " has room, and is kept for tasks that ran when its runner was killed, until it "
                    "is known which of them does that";
+  } else if (sched::place(wish.request, wish.index.cluster)) {
+    wait.reason = "Resources";
+    wait.message =
+        need_text(wish.request) + ", and there is room: it starts with the next decision";
   } else if (explain_strangers(wish, wait)) {
     return;
   } else if (wish.request.places > 1) {

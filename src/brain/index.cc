@@ -53,8 +53,8 @@ Index Index::build(const State& state) {
     index.crowd(state, id);
     index.lease(state, id);
   }
-  for (const auto& [id, node] : state.nodes) index.settle_node(state, id);
   for (const auto& [id, job] : state.jobs) index.refresh_job(state, id);
+  for (const auto& [id, node] : state.nodes) index.settle_node(state, id);
   for (const auto& [key, record] : state.keys) index.keep_key(key, record.at);
   return index;
 }
@@ -108,8 +108,6 @@ void Index::follow(const State& state, const model::Event& event) {
           },
           [&](const model::TaskCleared& what) {
             refresh_task(state, {what.job, what.step, what.task});
-            const Task* task = find_task(state, {what.job, what.step, what.task});
-            if (task->live) settle_lane(state, state.lanes.at(task->live->lane));
             refresh(state, what.job, what.step);
           },
           [&](const model::NodeJoined& what) { settle_node(state, what.node.id); },
@@ -159,20 +157,32 @@ void Index::refresh_attempt(const State& state, const model::AttemptRef& attempt
 }
 
 void Index::refresh_task(const State& state, const model::TaskRef& task) {
+  std::int64_t crash = 0;  // Held against the task until now.
   if (auto was = noted_.find(task); was != noted_.end()) {
+    if (was->second.suspicion) crash = was->second.suspicion->crash;
     strike(task, was->second);
     noted_.erase(was);
   }
-  const Task* kept = find_task(state, task);
-  if (kept == nullptr) return;
-  const Noted noted{kept->not_before, waits(*kept), kept->suspicion};
-  const bool tried_apart = noted.suspicion && (noted.waits || kept->live);
-  if (!noted.waits && !tried_apart) return;
-  note(task, noted);
-  noted_[task] = noted;
+  if (const Task* kept = find_task(state, task); kept != nullptr) note(task, *kept);
+  if (crash != 0 && !suspects.contains(crash)) end_apart(state, crash);
 }
 
-void Index::note(const model::TaskRef& task, const Noted& noted) {
+// The crash's last suspect is none any more: whoever was tried apart for it has company again.
+void Index::end_apart(const State& state, std::int64_t crash) {
+  for (const auto& [id, lane] : state.lanes) {
+    if (lane.apart == crash) settle_lane(state, lane);
+  }
+}
+
+std::int64_t Index::apart_now(const Lane& lane) const {
+  return suspects.contains(lane.apart) ? lane.apart : 0;
+}
+
+void Index::note(const model::TaskRef& task, const Task& kept) {
+  const Noted noted{kept.not_before, waits(kept), kept.suspicion};
+  const bool tried_apart = noted.suspicion && (noted.waits || kept.live);
+  if (!noted.waits && !tried_apart) return;
+  noted_[task] = noted;
   const StepKey step{task.job, task.step};
   if (noted.suspicion) suspects[noted.suspicion->crash].insert({noted.suspicion->turn, task});
   if (!noted.waits) return;
@@ -340,7 +350,7 @@ void Index::settle_host(const State& state, const NodeId& id) {
   cluster.leave(id);
   const Node& node = state.nodes.at(id);
   std::int64_t number = 0;
-  for (LaneId lane : lanes_on[id]) number = std::max(number, state.lanes.at(lane).apart);
+  for (LaneId lane : lanes_on[id]) number = std::max(number, apart_now(state.lanes.at(lane)));
   if (!node.takes_work()) {
     if (!lanes_on[id].empty()) cluster.hold(id, node.info.runner, number);
     return;

@@ -42,6 +42,10 @@ struct Index {
   // The search of a step that has one, told of everything in the state. Made when first asked for.
   Searcher& searcher(const State& state, const StepKey& key);
 
+  // The crash whose suspects alone may join what is on the lane's nodes, also once the lane's own
+  // task is cleared; zero: everybody may.
+  std::int64_t apart_now(const Lane& lane) const;
+
   sched::Cluster cluster;
   // Steps that may bind tasks now, in queue order.
   std::map<sched::QueueKey, StepKey> ready;
@@ -104,7 +108,8 @@ struct Index {
     bool waits = false;
     std::optional<Suspicion> suspicion;
   };
-  void note(const model::TaskRef& task, const Noted& noted);
+  void note(const model::TaskRef& task, const Task& kept);
+  void end_apart(const State& state, std::int64_t crash);
   void strike(const model::TaskRef& task, const Noted& noted);
   std::map<model::TaskRef, Noted> noted_;
 };

@@ -70,7 +70,7 @@ Outcome found_out(const Task& task) {
   return {.attempt = Status::kNodeFail,
           .task = Status::kFailed,
           .fault = Fault::kUser,
-          .reason = "RunnerLost",
+          .reason = std::string(kRunnerLost),
           .message = "the node's runner was killed " + std::to_string(task.alone) +
                      " times in a row while only this task ran on its node"};
 }
@@ -158,7 +158,7 @@ Outcome outcome_of(const model::StepSpec& spec, const Task& task, const Ending& 
   if (by_request && !withdrawn) return stopped(*ending.stopping);
   switch (ending.cause) {
     case EndCause::kRunnerLost:
-      if (task.alone >= kAloneMax) return found_out(task);
+      if (task.alone >= ending.alone_max) return found_out(task);
       [[fallthrough]];
     case EndCause::kVanished: {
       const std::string& why = ending.message;

@@ -24,6 +24,9 @@ inline constexpr std::int32_t kPortsAtOnce = 16;
 // 1,024ths.
 inline constexpr std::uint64_t kJitterMax = 256;
 
+// The reason of a task that was found out to kill its runner.
+inline constexpr std::string_view kRunnerLost = "RunnerLost";
+
 // How an attempt ended, before anybody asked what becomes of its task.
 struct Ending {
   model::EndCause cause =
@@ -36,7 +39,8 @@ struct Ending {
   bool ran = false;
   Duration ran_for;
   std::string message;
-  std::int32_t jitter = 0;  // Of the wait after a loss: 0 to kJitterMax.
+  std::int32_t jitter = 0;     // Of the wait after a loss: 0 to kJitterMax.
+  std::int32_t alone_max = 0;  // Crashes of a runner that had nothing else, after which it did it.
 };
 
 struct Outcome {

@@ -72,6 +72,7 @@ struct Task {
   std::int32_t losses = 0;   // Attempts lost through no fault of the task, since the last charge.
   std::int32_t crashes = 0;  // Of its nodes' runners while it ran, since it was cleared.
   std::int32_t alone = 0;    // Of these, how many while only it ran there.
+  Duration outlive;          // A crash after this much of an attempt is a first one again.
   std::optional<Suspicion> suspicion;
   Time not_before;             // kRecovering: when it may start again.
   std::int32_t exit_code = 0;  // Of the last attempt: its first failing rank's, 128+n for signal n.

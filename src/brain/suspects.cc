@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/check.h"
+#include "brain/outcome.h"
 #include "brain/wish.h"
 
 namespace runnel::brain {
@@ -23,20 +24,22 @@ constexpr Duration kOutliveMargin = Duration::seconds(10);
 constexpr Duration kOutliveMax = Duration::minutes(10);
 constexpr std::int32_t kOutliveDoublings = 10;
 
-Duration outlive(Duration age, std::int32_t crashes) {
-  CHECK(crashes > kCrashesFree, "a first crash accuses nobody");
-  const std::int32_t again = std::min(crashes - kCrashesFree - 1, kOutliveDoublings);
-  return std::min(age * 2 + kOutliveMargin, kOutliveMax * (std::int64_t{1} << again));
+// For how long it must run to be cleared.
+Duration outlive(Duration age) { return age * 2 + kOutliveMargin; }
+
+// The same where others must stay away meanwhile.
+Duration outlive_apart(Duration age, std::int32_t crashes) {
+  const std::int32_t again = std::clamp(crashes - kCrashesFree - 1, 0, kOutliveDoublings);
+  return std::min(outlive(age), kOutliveMax * (std::int64_t{1} << again));
 }
 
 // The youngest half goes first, then half of the rest: what has just begun is the likeliest, and
 // what ran for hours does not keep the node for hours to prove itself.
-void give_turns(std::vector<model::RanAtCrash*>& suspects) {
-  CHECK(std::is_sorted(suspects.begin(), suspects.end()), "the youngest stand first");
+void give_turns(std::vector<model::RanAtCrash>& suspects) {
   std::size_t given = 0;
   for (std::int32_t turn = 0; given < suspects.size(); ++turn) {
     const std::size_t end = given + std::max<std::size_t>(1, (suspects.size() - given) / 2);
-    for (; given < end; ++given) suspects[given]->turn = turn;
+    for (; given < end; ++given) suspects[given].turn = turn;
   }
 }
 
@@ -63,15 +66,27 @@ std::vector<TaskRef> in_turn(const Index& index, std::int64_t crash) {
   return found;
 }
 
-bool may_be_bound(const State& state, const TaskRef& task, Time now) {
+bool waits_apart(const State& state, const TaskRef& task) {
   const Task& kept = *find_task(state, task);
   CHECK(kept.suspicion.has_value(), "a task is tried apart that nothing is held against");
-  return !kept.live && kept.not_before <= now && may_run(state.jobs.at(task.job), task.step);
+  return !kept.live && may_run(state.jobs.at(task.job), task.step);
+}
+
+bool may_be_bound(const State& state, const TaskRef& task, Time now) {
+  return waits_apart(state, task) && find_task(state, task)->not_before <= now;
 }
 
 void clear(Turn& turn, const TaskRef& task, std::string reason) {
   turn.emit(model::TaskCleared{task.job, task.step, task.index, std::move(reason)});
   turn.want_plan();
+}
+
+// A crash that comes later is no further one in a row.
+void clear_outlived(Turn& turn, const std::vector<Ran>& ran) {
+  for (const Ran& each : ran) {
+    const Task& task = *find_task(turn.state(), each.attempt.task);
+    if (task.crashes > 0 && each.age > task.outlive) clear(turn, each.attempt.task, "Outlived");
+  }
 }
 
 void clear_explained(Turn& turn, const std::set<std::int64_t>& explained,
@@ -89,6 +104,13 @@ void clear_explained(Turn& turn, const std::set<std::int64_t>& explained,
 
 }  // namespace
 
+std::int32_t alone_max(const Step& step) {
+  const bool found_out = std::any_of(step.tasks.begin(), step.tasks.end(), [](const auto& entry) {
+    return entry.second.status == Status::kFailed && entry.second.reason == kRunnerLost;
+  });
+  return found_out ? kAloneMaxOfKind : kAloneMax;
+}
+
 bool share_runner(const State& state, const NodeId& one, const NodeId& other) {
   if (one == other) return true;
   const auto first = state.nodes.find(one);
@@ -103,23 +125,25 @@ void judge_crash(Turn& turn, const model::NodeJoin& join, const Incarnation& end
   std::sort(ran.begin(), ran.end(), [](const Ran& a, const Ran& b) {
     return std::tie(a.age, a.attempt) < std::tie(b.age, b.attempt);
   });
+  const bool alone = ran.size() == 1;
+  std::erase_if(ran, [](const Ran& each) { return !each.goes_on; });
+  if (ran.empty()) return;
+  clear_outlived(turn, ran);
+  const bool in_a_row = std::any_of(ran.begin(), ran.end(), [&](const Ran& each) {
+    return find_task(turn.state(), each.attempt.task)->crashes >= kCrashesFree;
+  });
   model::RunnerCrashed crashed{join.node.id, ended, turn.state().last_event.value(), {}};
-  crashed.ran.reserve(ran.size());
-  std::vector<model::RanAtCrash*> suspects;
   std::set<TaskRef> suspected;
   std::set<std::int64_t> explained;
   for (const Ran& each : ran) {
-    if (!each.goes_on) continue;
+    crashed.ran.push_back({each.attempt, alone, -1, outlive(each.age)});
+    if (!in_a_row) continue;
     const Task& task = *find_task(turn.state(), each.attempt.task);
-    crashed.ran.push_back({each.attempt, ran.size() == 1, -1, {}});
     if (task.suspicion) explained.insert(task.suspicion->crash);
-    if (task.crashes < kCrashesFree) continue;
-    crashed.ran.back().outlive = outlive(each.age, task.crashes + 1);
-    suspects.push_back(&crashed.ran.back());
+    crashed.ran.back().outlive = outlive_apart(each.age, task.crashes + 1);
     suspected.insert(each.attempt.task);
   }
-  if (crashed.ran.empty()) return;
-  give_turns(suspects);
+  if (in_a_row) give_turns(crashed.ran);
   turn.emit(std::move(crashed));
   clear_explained(turn, explained, suspected);
 }
@@ -160,26 +184,28 @@ std::vector<std::pair<StepKey, sched::Request>> apart_requests(const State& stat
   std::vector<std::pair<StepKey, sched::Request>> requests;
   std::map<StepKey, std::int64_t> wanted;  // By the crashes before.
   for (const auto& [crash, suspects] : index.suspects) {
-    std::map<StepKey, sched::Request> of_crash;
+    // What may start now stands before what waits for its next attempt.
+    std::map<std::pair<Time, StepKey>, sched::Request> of_crash;
     for (const TaskRef& task : in_turn(index, crash)) {
-      if (!may_be_bound(state, task, now)) continue;
+      if (!waits_apart(state, task)) continue;
       const StepKey key{task.job, task.step};
       const model::StepSpec& spec = spec_of(state, key.job, key.step);
       const std::int64_t lanes = step_of(state, key.job, key.step).lanes + wanted[key];
       if (spec.parallel && lanes >= *spec.parallel) continue;
       ++wanted[key];
-      sched::Request fresh = lane_of(spec);
-      fresh.lanes_wanted = 0;
-      fresh.waiting_since = now;
-      sched::Request& request = of_crash.try_emplace(key, std::move(fresh)).first->second;
+      const Time starts = find_task(state, task)->not_before;
+      const Time not_before = starts > now ? starts : Time();
+      const auto [at, fresh] = of_crash.try_emplace({not_before, key}, lane_of(spec));
+      sched::Request& request = at->second;
       request.key = queue_key(state.jobs.at(key.job), key.step);
-      request.limit = spec.max_duration;
+      request.limit = limit_of(spec);
       request.apart = crash;
       request.patience = kApartPatience;
-      ++request.lanes_wanted;
-      request.waiting_since = std::min(request.waiting_since, find_task(state, task)->not_before);
+      request.not_before = not_before;
+      request.lanes_wanted = fresh ? 1 : request.lanes_wanted + 1;
+      request.waiting_since = fresh ? starts : std::min(request.waiting_since, starts);
     }
-    for (auto& [key, request] : of_crash) requests.emplace_back(key, std::move(request));
+    for (auto& [at, request] : of_crash) requests.emplace_back(at.second, std::move(request));
   }
   return requests;
 }

@@ -14,8 +14,10 @@
 // docs/design/suspects.md.
 namespace runnel::brain {
 
-// Crashes in a row while only this task ran on its node: then it is the task.
+// Crashes in a row while only this task ran with its runner: then it is the task.
 inline constexpr std::int32_t kAloneMax = 5;
+// The same once another task of its step was found out: they run the same program.
+inline constexpr std::int32_t kAloneMaxOfKind = 2;
 // A suspect in its turn lets younger work pass for this long.
 inline constexpr Duration kApartPatience = Duration::seconds(10);
 
@@ -25,11 +27,14 @@ struct Ran {
   bool goes_on = false;  // Nobody had asked it to end.
 };
 
+// Which of the two holds for the step's tasks.
+std::int32_t alone_max(const Step& step);
+
 // Whether what ends the runner of the one ends that of the other.
 bool share_runner(const State& state, const NodeId& one, const NodeId& other);
 
-// A runner's life ended in a crash while these ran, on all its nodes: who was there before is a
-// suspect, and what another crash was held against is explained by this one.
+// A runner's life ended in a crash while these ran, on all its nodes. If one of them had been there
+// before, all are suspects; what another crash was held against is explained by this one.
 void judge_crash(Turn& turn, const model::NodeJoin& join, const Incarnation& ended,
                  std::vector<Ran> ran);
 // The node's runner crashed while nothing ran on any of its nodes, so no task does it: what was

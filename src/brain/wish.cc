@@ -10,6 +10,12 @@ namespace {
 // Retried tasks are counted no further than this: more than one plan can place anyway.
 constexpr std::int64_t kCountedAgainMax = 1'024;
 
+// Whether what ran there is lost, and its node is still to tell.
+bool lost_with_runner(const State& state, const Lane& lane) {
+  return !lane.queue.empty() &&
+         find_task(state, {lane.job, lane.step, lane.queue.front()})->live->crashed;
+}
+
 }  // namespace
 
 std::int64_t waiting_tasks(const State& state, const Index& index, const StepKey& key, Time now) {
@@ -43,14 +49,18 @@ sched::Request request_of(const State& state, const Index& index, const StepKey&
     request.lanes_wanted = std::min(request.lanes_wanted, *spec.parallel - step.lanes);
   }
   request.waiting_since = step.ready_since;
-  request.limit = spec.max_duration;
+  request.limit = limit_of(spec);
   return request;
 }
 
+Duration limit_of(const model::StepSpec& spec) {
+  return spec.max_duration.is_zero() ? Duration() : spec.max_duration + spec.grace;
+}
+
 std::optional<Time> end_of_lane(const State& state, const Lane& lane) {
-  const model::StepSpec& spec = spec_of(state, lane.job, lane.step);
-  if (spec.max_duration.is_zero()) return std::nullopt;
-  return lane.progress_at + spec.max_duration + spec.grace;
+  if (lost_with_runner(state, lane)) return lane.progress_at;
+  const Duration limit = limit_of(spec_of(state, lane.job, lane.step));
+  return limit.is_zero() ? std::nullopt : std::optional(lane.progress_at + limit);
 }
 
 std::vector<sched::LaneEnd> lane_ends(const State& state) {

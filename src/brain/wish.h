@@ -25,6 +25,9 @@ sched::Request lane_of(const model::StepSpec& spec);
 // is reached.
 sched::Request request_of(const State& state, const Index& index, const StepKey& key, Time now);
 
+// Within this a task of the step has ended, its grace included; zero: nothing bounds it.
+Duration limit_of(const model::StepSpec& spec);
+
 // When the lane's running task will have ended at the latest, if anything bounds it.
 std::optional<Time> end_of_lane(const State& state, const Lane& lane);
 

@@ -190,7 +190,7 @@ struct RanAtCrash {
   AttemptRef attempt;
   bool alone = false;      // Nothing else ran on the node.
   std::int32_t turn = -1;  // When its task is tried apart, the smallest first; -1: it is not.
-  Duration outlive;        // It is cleared once it runs apart for this long.
+  Duration outlive;        // It is cleared once it runs for this long: apart, if it is tried apart.
   friend bool operator==(const RanAtCrash&, const RanAtCrash&) = default;
 };
 

@@ -15,6 +15,7 @@ namespace {
 struct Reservation {
   std::set<NodeId> hosts;
   std::optional<Time> starts;  // Absent: when it will start is not known.
+  bool free = false;           // Nobody's end is waited for.
 };
 
 void occupy(Cluster& cluster, const Request& request, const Placement& placement) {
@@ -43,7 +44,7 @@ std::set<NodeId> hosts_of(const Request& request, const Placement& placement,
 
 // Gives back lanes in the order of their latest ends until the request fits.
 std::optional<Reservation> reserve_by_known_ends(const Request& request, Cluster future,
-                                                 const std::vector<LaneEnd>& running) {
+                                                 const std::vector<LaneEnd>& running, Time now) {
   // Lanes that end together on one node keep their order.
   std::multimap<std::pair<Time, NodeId>, const LaneEnd*> ends;
   for (const LaneEnd& lane : running) {
@@ -52,15 +53,19 @@ std::optional<Reservation> reserve_by_known_ends(const Request& request, Cluster
   for (const auto& [at, lane] : ends) {
     future.give_back(lane->node, lane->amount);
     if (auto placement = place(request, future)) {
-      return Reservation{hosts_of(request, *placement, future), lane->by};
+      return Reservation{hosts_of(request, *placement, future), lane->by,
+                         *lane->by <= std::max(now, request.not_before)};
     }
   }
   return std::nullopt;
 }
 
 Reservation reserve(const Request& request, const Cluster& cluster,
-                    const std::vector<LaneEnd>& running) {
-  if (auto known = reserve_by_known_ends(request, cluster, running)) return *known;
+                    const std::vector<LaneEnd>& running, Time now) {
+  if (auto placement = place(request, cluster)) {
+    return Reservation{hosts_of(request, *placement, cluster), request.not_before, true};
+  }
+  if (auto known = reserve_by_known_ends(request, cluster, running, now)) return *known;
   Cluster idle = cluster;
   for (const LaneEnd& lane : running) idle.give_back(lane.node, lane.amount);
   if (auto placement = place(request, idle)) {
@@ -76,9 +81,10 @@ bool patience_over(const Request& request, Time now) {
 // Hosts that `request` must leave alone while `reservation` stands.
 std::set<NodeId> closed_to(const Request& request, const Request& blocked,
                            const Reservation& reservation, Time now) {
+  if (request.apart != 0 && request.apart == blocked.apart) return {};  // They may be side by side.
   const bool ends_in_time = !request.limit.is_zero() && reservation.starts.has_value() &&
                             now + request.limit <= *reservation.starts;
-  if (ends_in_time || !patience_over(blocked, now)) return {};
+  if (ends_in_time || !(reservation.free || patience_over(blocked, now))) return {};
   return reservation.hosts;
 }
 
@@ -102,7 +108,7 @@ class Planner {
         head_.has_value() ? closed_to(request, snapshot_.queue[*head_], reservation_, snapshot_.now)
                           : std::set<NodeId>{};
     std::int64_t granted = 0;
-    while (granted < request.lanes_wanted && !full()) {
+    while (request.not_before <= snapshot_.now && granted < request.lanes_wanted && !full()) {
       std::optional<Placement> placement = place(request, cluster_, closed);
       if (!placement.has_value()) break;
       occupy(cluster_, request, *placement);
@@ -115,7 +121,8 @@ class Planner {
   void block(std::size_t index) {
     plan_.blocked.push_back(index);
     if (head_.has_value()) return;
-    Reservation reservation = reserve(snapshot_.queue[index], cluster_, snapshot_.running());
+    Reservation reservation =
+        reserve(snapshot_.queue[index], cluster_, snapshot_.running(), snapshot_.now);
     if (reservation.hosts.empty()) return;
     head_ = index;
     reservation_ = std::move(reservation);

@@ -37,7 +37,8 @@ struct Request {
   SpotUse spot_use = SpotUse::kNever;
   std::int64_t lanes_wanted = 1;
   Time waiting_since;
-  Duration limit;  // Each lane ends within this; zero: unknown.
+  Time not_before;  // It starts no earlier; hosts that are free for it are kept meanwhile.
+  Duration limit;   // Each lane ends within this; zero: unknown.
   // It shares hosts only with requests of the same number, and otherwise takes idle ones; zero:
   // with all that have none.
   std::int64_t apart = 0;

@@ -266,10 +266,14 @@ void SimNode::check_devices(const Attempt& attempt) {
                      model::to_string(attempt.order.attempt) + " began with it";
 }
 
-// Nothing else comes of it: it kills the runner soon after its start.
+// Nothing else comes of it: it kills the runner soon after its start, or after about as long as it
+// did before.
 void SimNode::plan_poison(const Attempt& attempt) {
   Dice dice(mixed(seed_, attempt.order.attempt, kKillStream));
-  later(Duration::millis(dice.between(0, 1'500)), [this, ref = attempt.order.attempt] {
+  Dice kind(mixed(seed_, {attempt.order.attempt.task, AttemptNumber()}, kKillStream));
+  const std::int64_t most = kind.chance(250) ? kind.between(1'500, 60'000) : 1'500;
+  const std::int64_t least = most > 1'500 ? most / 2 : 0;
+  later(Duration::millis(dice.between(least, most)), [this, ref = attempt.order.attempt] {
     const auto found = attempts_.find(ref);
     if (!up_ || found == attempts_.end() || found->second.phase != Phase::kRunning) return;
     std::int64_t beside = 0;

@@ -12,6 +12,24 @@ namespace {
 
 using model::Status;
 
+bool is_tried_apart(const brain::Task& task, std::int64_t crash) {
+  const bool waits = task.status == Status::kQueued || task.status == Status::kRecovering;
+  return task.suspicion && task.suspicion->crash == crash && (task.live || waits);
+}
+
+// Whether a suspect of the crash is still to be tried, or is being tried.
+bool is_open(const brain::State& state, std::int64_t crash) {
+  for (const auto& [id, job] : state.jobs) {
+    for (const brain::Step& step : job.steps) {
+      if (std::any_of(step.tasks.begin(), step.tasks.end(),
+                      [&](const auto& entry) { return is_tried_apart(entry.second, crash); })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 // Whether the lane may be opened on the node, by what else is there.
 bool fits_beside(const brain::Lane& opened, const NodeId& node, const brain::State& state) {
   bool others = false;
@@ -21,7 +39,8 @@ bool fits_beside(const brain::Lane& opened, const NodeId& node, const brain::Sta
         lane.places.begin(), lane.places.end(),
         [&](const model::Place& place) { return brain::share_runner(state, place.node, node); });
     if (!here || id == opened.id) continue;
-    if (lane.apart != 0 && lane.apart != opened.apart) return false;
+    const bool apart = lane.apart != 0 && lane.apart != opened.apart;
+    if (apart && is_open(state, lane.apart)) return false;
     others = true;
     same = same || lane.apart == opened.apart;
   }
