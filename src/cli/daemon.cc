@@ -62,10 +62,14 @@ std::vector<model::NodeInfo> sharing_a_runner(std::vector<model::NodeInfo> nodes
 Daemon::Daemon(async::EventLoop& loop, Home home, std::vector<model::NodeInfo> nodes)
     : loop_(loop),
       home_(std::move(home)),
-      nodes_(sharing_a_runner(std::move(nodes))),
+      nodes_(sharing_a_runner(nodes)),
       secrets_(home_.secrets()),
       gate_(loop),
-      ending_(loop) {}
+      ending_(loop),
+      nodes_watch_(loop, home_, std::move(nodes), [this](std::vector<model::NodeInfo> next) {
+        next_nodes_ = std::move(next);
+        end();
+      }) {}
 
 Daemon::~Daemon() = default;
 
@@ -87,6 +91,7 @@ control::HomeInfo Daemon::info() const {
   if (const Result<void> room = refuse_full_disk(home_); !room.ok()) {
     info.disk_full = {room.error().message, room.error().hint};
   }
+  info.nodes_problem = nodes_watch_.problem();
   info.notices = notices_;
   for (std::string& notice : agent_->notices()) info.notices.push_back(std::move(notice));
   return info;
@@ -130,6 +135,7 @@ Async<void> Daemon::open() {
   server_ = std::make_unique<http::Server>(loop_, [router = &router_](http::Request request) {
     return handle(router, std::move(request));
   });
+  CO_TRY(loop_.spawn(gate_, nodes_watch_.run(gate_.token())));
   co_return server_->listen_unix(home_.socket());
 }
 
@@ -208,10 +214,15 @@ Result<void> serve(const Home& home) {
   }
   TRY(take_place(home));
   TRY(refuse_lost_log(home));
-  const std::vector<model::NodeInfo> nodes = TRY(nodes_of_home(home));
-  std::unique_ptr<async::EventLoop> loop = TRY(async::EventLoop::create());
-  Daemon daemon(*loop, home, nodes);
-  return loop->block_on(daemon.run());
+  std::vector<model::NodeInfo> nodes = TRY(nodes_of_home(home));
+  for (;;) {
+    std::unique_ptr<async::EventLoop> loop = TRY(async::EventLoop::create());
+    Daemon daemon(*loop, home, nodes);
+    TRY(loop->block_on(daemon.run()));
+    if (!daemon.next_nodes()) return {};
+    nodes = *daemon.next_nodes();
+    say("runnel daemon: nodes.yaml names other nodes: beginning anew with them");
+  }
 }
 
 }  // namespace

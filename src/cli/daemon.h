@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "async/gate.h"
 #include "cli/home.h"
 #include "cli/node_glue.h"
+#include "cli/nodes_watch.h"
 #include "control/api.h"
 #include "control/controller.h"
 #include "env/file_lock.h"
@@ -27,7 +29,9 @@ inline constexpr Duration kLinger = Duration::seconds(2);
 //
 // Contract: run() opens the home, serves until there is nothing left to do and nobody is connected,
 // or
-//           until a signal or POST /api/v1/home:stop, and closes it again.
+//           until a signal or POST /api/v1/home:stop, or until nodes.yaml names other nodes, and
+//           closes it again. Then next_nodes() are those that a daemon begins anew with: a start
+//           is the one way by which nodes come, change and go.
 // Threads:  the loop's; the log writer and the agent own their workers.
 // Lifetime: members are declared in the order of their use; stop() takes them down in reverse.
 class Daemon {
@@ -36,6 +40,7 @@ class Daemon {
   ~Daemon();
 
   Async<void> run();
+  std::optional<std::vector<model::NodeInfo>> next_nodes() const { return next_nodes_; }
 
  private:
   Async<void> open();
@@ -52,6 +57,8 @@ class Daemon {
   async::Gate gate_;
   async::Notifier ending_;
   bool ended_ = false;
+  std::optional<std::vector<model::NodeInfo>> next_nodes_;
+  NodesWatch nodes_watch_;
   bool visited_ = false;  // Somebody connected or left since it was asked last.
   std::vector<std::string> notices_;
   std::unique_ptr<control::Controller> controller_;

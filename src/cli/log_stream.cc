@@ -31,6 +31,8 @@ Result<void> LineStream::open() {
   http::Request request = http::Request::get(target_now());
   request.headers.set("Accept", std::string(http::kJsonLinesType));
   auto stream = client_->stream(request);
+  // It went after it had answered the knock.
+  if (!stream.ok() && stream.error().code == Errc::kUnavailable) return broke();
   if (!stream.ok()) return stream.error();
   if (stream->status() < 200 || stream->status() >= 300) {
     http::Response response;
@@ -43,6 +45,15 @@ Result<void> LineStream::open() {
   }
   body_.emplace(std::move(*stream));
   return {};
+}
+
+// The daemon is gone: the next call finds or starts another.
+Result<void> LineStream::broke() {
+  body_.reset();
+  if (++breaks_ < kBreaksMax) return {};
+  return Error(Errc::kUnavailable, "the home daemon ended " + std::to_string(kBreaksMax) +
+                                       " times in a row while it was asked")
+      .with_hint("see " + session_.home().daemon_log());
 }
 
 Result<std::optional<json::Value>> LineStream::take_line() {
@@ -62,6 +73,7 @@ Result<std::optional<json::Value>> LineStream::take_line() {
 
 Result<std::optional<json::Value>> LineStream::next(Duration patience) {
   if (!body_.has_value()) TRY(open());
+  if (!body_.has_value()) return std::optional<json::Value>();
   std::optional<json::Value> line = TRY(take_line());
   if (line.has_value()) return line;
   auto chunk = body_->next_chunk_for(patience);
@@ -71,12 +83,7 @@ Result<std::optional<json::Value>> LineStream::next(Duration patience) {
   }
   if (!chunk.ok()) {
     if (chunk.error().code != Errc::kUnavailable) return chunk.error();
-    if (++breaks_ == kBreaksMax) {
-      return Error(Errc::kUnavailable, "the home daemon ended " + std::to_string(kBreaksMax) +
-                                           " times in a row while it was asked")
-          .with_hint("see " + session_.home().daemon_log());
-    }
-    body_.reset();  // The daemon is gone: the next call finds or starts another.
+    TRY(broke());
     return std::optional<json::Value>();
   }
   if (!chunk->has_value()) {

@@ -34,6 +34,7 @@ class LineStream {
 
  private:
   Result<void> open();
+  Result<void> broke();
   std::string target_now() const;
   Result<std::optional<json::Value>> take_line();
 

@@ -36,8 +36,9 @@ struct HomeInfo {
   std::int64_t daemon_pid = 0;
   std::int64_t runner_pid = 0;  // 0: not known now.
   std::optional<Silence> runner_silence;
-  std::optional<Silence> disk_full;  // What is asked to start waits for room.
-  std::vector<std::string> notices;  // What opening set right; sentences for a person.
+  std::optional<Silence> disk_full;      // What is asked to start waits for room.
+  std::optional<Silence> nodes_problem;  // Why a changed nodes.yaml is not in force.
+  std::vector<std::string> notices;      // What opening set right; sentences for a person.
 };
 
 // A node of the home is taken away as a cloud takes back spot capacity: `notice` to save and end,

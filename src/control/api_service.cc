@@ -82,9 +82,10 @@ Value nodes_document(const LogWriter& writer) {
   return out;
 }
 
-Result<std::string> nodes_text(const LogWriter& writer, const std::optional<Silence>& silence) {
+Result<std::string> nodes_text(const LogWriter& writer, const HomeInfo& home) {
   Value out = nodes_document(writer);
-  if (silence) out.set("runner_silence", silence_document(*silence));
+  if (home.nodes_problem) out.set("nodes_problem", silence_document(*home.nodes_problem));
+  if (home.runner_silence) out.set("runner_silence", silence_document(*home.runner_silence));
   return out.dump();
 }
 
@@ -175,7 +176,7 @@ Value silence_document(const Silence& silence) {
 Async<http::Reply> Api::list_nodes(http::Request request) {
   CO_TRY(known_only(request, {}));
   Result<std::string> text = co_await controller_.answer<std::string>(
-      [this](const LogWriter& writer) { return nodes_text(writer, host_.info().runner_silence); });
+      [this](const LogWriter& writer) { return nodes_text(writer, host_.info()); });
   co_return http::Response::json_text(CO_TRY(std::move(text)));
 }
 
@@ -203,6 +204,7 @@ Async<http::Reply> Api::get_home(http::Request) {
   out.set("epoch", Value::integer(controller_.writer().epoch().value()));
   out.set("home", Value::text(info.home));
   out.set("last_event", Value::integer(controller_.events().last().value()));
+  if (info.nodes_problem) out.set("nodes_problem", silence_document(*info.nodes_problem));
   out.set("notices", texts(info.notices));
   // Not 0: who signals what stands here would signal their own process group.
   out.set("runner_pid", info.runner_pid > 0 ? Value::integer(info.runner_pid) : Value());

@@ -58,3 +58,46 @@ run: |
     (folder / "go3").touch()
     assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert sorted(lines_of(runnel, "started")) == ["1", "2", "3", "4"]
+
+
+def nodes_of(runnel):
+    return {node["id"]: node["capacity"]["milli_cpus"] for node in runnel.json("nodes")["nodes"]}
+
+
+def test_a_changed_nodes_file_is_in_force_while_work_goes_on(runnel):
+    """A node is added, one grows, one goes; who is attached notices nothing, and nothing that stays begins again."""
+    runnel.home.mkdir()
+    (runnel.home / "nodes.yaml").write_text(ONE)
+    attached = runnel.start("run", "--name", "long", "--", "sh", "-c", "echo $RUNNEL_ATTEMPT; while ! test -e go; do sleep 0.1; done")
+    runnel.until(lambda: any(job["counts"].get("RUNNING") for job in runnel.json("ps")["jobs"]))
+    daemon = runnel.info()["daemon_pid"]
+    waits = runnel.up("resources: {cpus: 1}\nrun: echo there\n")
+    (runnel.home / "nodes.yaml").write_text("nodes: [{name: a, cpus: 2, memory: 1GB}, {name: b, cpus: 3, memory: 1GB}]\n")
+    runnel.until(lambda: nodes_of(runnel) == {"a": 2000, "b": 3000}, timeout=10)
+    assert runnel.wait(waits)["status"] == "SUCCEEDED"
+    assert runnel.info()["daemon_pid"] == daemon
+    (runnel.home / "nodes.yaml").write_text(ONE)
+    runnel.until(lambda: nodes_of(runnel).get("a") == 1000, timeout=10)
+    (runnel.work / "go").touch()
+    out, err = attached.communicate(timeout=60)
+    assert attached.returncode == 0 and out == "1\n", err
+
+
+def test_a_wrong_nodes_file_is_told_and_the_nodes_of_before_stay(runnel):
+    runnel.home.mkdir()
+    file = runnel.home / "nodes.yaml"
+    file.write_text(TWO)
+    runnel.run("run", "--", "true")
+    job = runnel.up("run: sleep 60\nresources: {cpus: 1}\n")
+    file.write_text("nodes:\n  - {name: a, cpu: 1, memory: 1GB}\n")
+
+    def told(*words):
+        out = runnel.run(*words)
+        return f"{file}:2:" in runnel.err and "\n  - {name: a, cpus: 8, memory: 32GB}\n" in runnel.err and out
+
+    runnel.until(lambda: told("nodes"), timeout=10)
+    assert told("home") and nodes_of(runnel) == {"a": 1000, "b": 1000}
+    assert "cannot be used, so the nodes of before stay in force" in runnel.json("nodes")["nodes_problem"]["message"]
+    file.write_text(TWO)
+    runnel.until(lambda: "nodes_problem" not in runnel.json("nodes"), timeout=10)
+    runnel.run("cancel", job)
