@@ -142,13 +142,15 @@ Async<void> Daemon::open() {
 bool Daemon::idle() const { return server_->connections() == 0 && !controller_->unfinished(); }
 
 Async<void> Daemon::until_idle() {
-  server_->on_connections_changed([this](int) { visited_ = true; });
+  const env::Clock& clock = env::real_clock();
+  visited_at_ = clock.boot();
+  server_->on_connections_changed([this, &clock](int) { visited_at_ = clock.boot(); });
   while (!ended_) {
-    visited_ = false;
-    Result<async::Wake> woken = co_await ending_.wait_for(kLinger);
-    const async::Wake wake = CO_TRY(std::move(woken));
     // Between two commands of a script nobody is connected either.
-    if (wake == async::Wake::kTimeout && idle() && !visited_) co_return {};
+    const Duration left = visited_at_ + kLinger - clock.boot();
+    if (left <= Duration() && idle()) co_return {};
+    Result<async::Wake> woken = co_await ending_.wait_for(left > Duration() ? left : kLinger);
+    CO_TRY(std::move(woken));
   }
   co_return {};
 }

@@ -59,7 +59,7 @@ class Daemon {
   bool ended_ = false;
   std::optional<std::vector<model::NodeInfo>> next_nodes_;
   NodesWatch nodes_watch_;
-  bool visited_ = false;  // Somebody connected or left since it was asked last.
+  Duration visited_at_;  // When somebody connected or left the last time.
   std::vector<std::string> notices_;
   std::unique_ptr<control::Controller> controller_;
   std::unique_ptr<agent::Agent> agent_;

@@ -4,10 +4,12 @@ A test that leaves a process, a socket or a temporary file of its home behind fa
 """
 
 import fcntl
+import http.client
 import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import time
 
@@ -29,6 +31,19 @@ def kill(pid, by=signal.SIGKILL):
         os.kill(pid, by)
     except ProcessLookupError:
         pass
+
+
+class Connection(http.client.HTTPConnection):
+    """To a home daemon, over its socket."""
+
+    def __init__(self, path, timeout=None):
+        super().__init__("localhost", timeout=timeout)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
 
 
 class Runnel:
@@ -153,7 +168,24 @@ class Runnel:
                 if path.is_socket() or ".tmp-" in path.name
                 or (path.suffix == ".new" and tasks_own not in path.parents)]
 
+    def end_idle_daemon(self):
+        """Ends the daemon, if there is one, as it ends by itself 2 s after the last visit: with nothing unfinished."""
+        connection = Connection(self.home / "daemon.sock", timeout=5)
+
+        def ask(method, path):
+            connection.request(method, path)
+            return json.loads(connection.getresponse().read())
+
+        try:
+            self.until(lambda: not ask("GET", "/api/v1/home")["unfinished"], timeout=40)
+            ask("POST", "/api/v1/home:stop")
+        except (OSError, http.client.HTTPException):
+            pass  # It has ended already.
+        finally:
+            connection.close()
+
     def close(self):
+        self.end_idle_daemon()
         self.until(lambda: not self.pids(), timeout=40)
         assert not self.left_over()
 

@@ -1,10 +1,10 @@
 """What left the state for the archive answers as it did when it had just ended."""
 
-import http.client
 import json
 import os
-import socket
 import threading
+
+from conftest import Connection
 
 LATER_JOBS = int(os.environ.get("RUNNEL_LATER_JOBS", "1200"))  # The state keeps 1,000 finished ones.
 CLIENTS = 8
@@ -21,16 +21,6 @@ steps:
   good: {run: echo well done}
   bad: {run: test -e allowed, params: {n: {range: [1, 3]}}, depends_on: good}
 """
-
-
-class Connection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost")
-        self.path = str(path)
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.connect(self.path)
 
 
 def run_trivial_jobs(home, count):

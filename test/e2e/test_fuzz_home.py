@@ -3,13 +3,12 @@ served, and what matters is named. RUNNEL_DAMAGES says how many; a failure names
 RUNNEL_DAMAGE_SEED=17 pytest test/e2e/test_fuzz_home.py."""
 
 import collections
+import fcntl
 import json
 import os
-import pathlib
 import random
 import shutil
 import tarfile
-import tempfile
 
 import pytest
 
@@ -23,57 +22,67 @@ SEEDS = [[int(ONE_SEED)]] if ONE_SEED else [range(chunk, DAMAGES, CHUNKS) for ch
 KINDS = {"clean": 40, "killed": 35, "unfinished": 15, "archived": 10}  # Of a hundred homes.
 JOB = "name: {name}\nrun: |\n  echo weights of {name} > $RUNNEL_JOB_DIR/model.bin\n  echo {name} said so\n"
 LOG = ("log", "log-wal", "log-head")
-
-
-WAITING = "name: {name}\nrun: |\n  while [ ! -e go ]; do sleep 0.05; done\n  echo {name} said so\n"
+WAITING = "name: waiting\nrun: |\n  while [ ! -e {go} ]; do sleep 0.05; done\n  echo waiting said so\n"
 
 
 class Template:
-    """A home as it was left, to be unpacked again and again, with an older copy of its log."""
+    """A home as it was left, to be unpacked again and again, with an older copy of its log.
 
-    made = {}
+    Made once for all workers of a run, since it takes a thousand jobs: whoever comes first makes it, and the others
+    wait. A home may be unpacked anywhere.
+    """
 
-    def __init__(self, runnel, kind):
-        folder = pathlib.Path(tempfile.mkdtemp(dir=runnel.work.parents[1]))
+    def __init__(self, folder):
         self.file = folder / "home.tar"
         self.older = folder / "older"
-        self.unfinished = {}
-        self.later = 0
-        self.jobs = {runnel.ended(JOB.format(name="one")): "one"}
-        runnel.rest()
-        shutil.copy(runnel.home / "log", self.older)
-        self.jobs[runnel.ended(JOB.format(name="two"))] = "two"
-        runnel.run("delete", runnel.ended(JOB.format(name="deleted")))
-        self.jobs[runnel.ended(JOB.format(name="three"))] = "three"
-        if kind == "archived":
-            runnel.run("nodes")
-            self.later = run_trivial_jobs(runnel.home, LATER_JOBS)
-            runnel.until(lambda: not runnel.json("ps")["jobs"], timeout=120)
-        if kind == "unfinished":
-            job = runnel.up(WAITING.format(name="waiting"), cwd=folder)
-            runnel.until(lambda: runnel.job(job)["status"] == "RUNNING")
-            self.unfinished[job] = "waiting"
-        if kind == "clean":
-            runnel.rest()
-        else:
-            runnel.kill()
-        (folder / "go").touch()  # What was unfinished ends when it is tried again.
-        for name in ("daemon.sock", "runner/sock"):
-            (runnel.home / name).unlink(missing_ok=True)
-        with tarfile.open(self.file, "w") as tar:
-            tar.add(runnel.home, "home")
-        shutil.rmtree(runnel.home)
+        about = json.loads((folder / "about.json").read_text())
+        self.jobs = about["jobs"]
+        self.unfinished = about["unfinished"]
+        self.later = about["later"]
 
     @staticmethod
-    def of(runnel, kind):
-        """Made once for all tests of a process: a home may be unpacked anywhere."""
-        if kind not in Template.made:
-            Template.made[kind] = Template(runnel, kind)
-        return Template.made[kind]
+    def of(runnel, kind, templates):
+        folder = templates / kind
+        with open(templates / f"{kind}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (folder / "about.json").exists():
+                folder.mkdir(exist_ok=True)
+                make_template(runnel, kind, folder)
+        return Template(folder)
 
     def unpack(self, runnel):
         with tarfile.open(self.file) as tar:
             tar.extractall(runnel.home.parent)
+
+
+def make_template(runnel, kind, folder):
+    unfinished = {}
+    later = 0
+    jobs = {runnel.ended(JOB.format(name="one")): "one"}
+    runnel.rest()
+    shutil.copy(runnel.home / "log", folder / "older")
+    jobs[runnel.ended(JOB.format(name="two"))] = "two"
+    runnel.run("delete", runnel.ended(JOB.format(name="deleted")))
+    jobs[runnel.ended(JOB.format(name="three"))] = "three"
+    if kind == "archived":
+        runnel.run("nodes")
+        later = run_trivial_jobs(runnel.home, LATER_JOBS)
+        runnel.until(lambda: not runnel.json("ps")["jobs"], timeout=120)
+    if kind == "unfinished":
+        job = runnel.up(WAITING.format(go=folder / "go"))
+        runnel.until(lambda: runnel.job(job)["status"] == "RUNNING")
+        unfinished[job] = "waiting"
+    if kind == "clean":
+        runnel.rest()
+    else:
+        runnel.kill()
+    (folder / "go").touch()  # What was unfinished ends when it is tried again.
+    for name in ("daemon.sock", "runner/sock"):
+        (runnel.home / name).unlink(missing_ok=True)
+    with tarfile.open(folder / "home.tar", "w") as tar:
+        tar.add(runnel.home, "home")
+    shutil.rmtree(runnel.home)
+    (folder / "about.json").write_text(json.dumps({"jobs": jobs, "unfinished": unfinished, "later": later}))
 
 
 class Damage:
@@ -164,10 +173,10 @@ def check_work(runnel):
     return code == 0
 
 
-def check_damage(runnel, seed):
+def check_damage(runnel, seed, templates):
     dice = random.Random(seed)
     kind = dice.choices(list(KINDS), KINDS.values())[0]
-    template = Template.of(runnel, kind)
+    template = Template.of(runnel, kind, templates)
     template.unpack(runnel)
     before = models(runnel)
     damage = Damage(runnel, template, dice)
@@ -197,11 +206,13 @@ def check_damage(runnel, seed):
 
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=lambda seeds: f"from-{seeds[0]}")
-def test_no_damage_loses_a_users_files_or_goes_unnamed(runnel, seeds):
+def test_no_damage_loses_a_users_files_or_goes_unnamed(runnel, seeds, tmp_path_factory):
+    of_this_worker = tmp_path_factory.getbasetemp()
+    templates = of_this_worker.parent if "PYTEST_XDIST_WORKER" in os.environ else of_this_worker
     failures = []
     for seed in seeds:
         try:
-            check_damage(runnel, seed)
+            check_damage(runnel, seed, templates)
         except AssertionError as error:
             failures.append(str(error))
     assert not failures, f"{len(failures)} of {len(seeds)}:\n" + "\n".join(failures)

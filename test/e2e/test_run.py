@@ -446,3 +446,12 @@ def test_a_daemon_stays_while_commands_come_one_after_another(runnel):
         pids.add(runnel.info()["daemon_pid"])
         time.sleep(0.05)
     assert len(pids) == 1
+
+
+def test_a_daemon_ends_two_seconds_after_the_last_visit(runnel):
+    runnel.run("ps")
+    time.sleep(0.3)
+    runnel.run("ps")
+    left = time.monotonic()
+    runnel.rest()
+    assert 1.5 < time.monotonic() - left < 3
