@@ -7,6 +7,7 @@
 
 #include "agent/hooks/environment.h"
 #include "agent/log_index.h"
+#include "agent/log_reader.h"
 #include "agent/lost_and_found.h"
 #include "agent/metrics_begin.h"
 #include "agent/metrics_reader.h"
@@ -148,8 +149,9 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
                .command = options_.runner_command,
                .environment = detached_environment(options_.environment)}),
       watch_(loop, clock, options_.home),
-      reader_(options_.home),
       reads_(loop, clock),
+      log_reads_(loop, clock, "agent-logs"),
+      series_reads_(loop, clock, "agent-series"),
       metrics_(loop, options_.home,
                [this](const NodeId& node, std::vector<model::MetricReport> metrics) {
                  if (ready_) events_.on_reports({node, incarnation_, {}, std::move(metrics), {}});
@@ -161,12 +163,10 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
       gate_(loop),
       joined_(loop) {}
 
-Agent::~Agent() { CHECK(!files_, "an agent is destroyed before stop()"); }
+Agent::~Agent() { CHECK(!plan_files_, "an agent is destroyed before stop()"); }
 
 Async<void> Agent::start() {
-  CHECK(!files_, "an agent starts twice");
-  files_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-files"}));
-  series_files_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-series"}));
+  CHECK(!plan_files_, "an agent starts twice");
   plan_files_ =
       CO_TRY(async::Worker::create(loop_, {.name = "agent-plans", .queued_max = kWaitingMax + 1}));
   gpus_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-gpus"}));
@@ -205,8 +205,7 @@ Async<void> Agent::stop() {
   (void)co_await gate_.close();
   (void)co_await metrics_.stop();
   (void)co_await watch_.stop();
-  for (std::unique_ptr<async::Worker>* worker :
-       {&removals_, &copies_, &gpus_, &plan_files_, &series_files_, &files_}) {
+  for (std::unique_ptr<async::Worker>* worker : {&removals_, &copies_, &gpus_, &plan_files_}) {
     if (*worker) (void)co_await (*worker)->stop();
     worker->reset();
   }
@@ -811,24 +810,25 @@ Async<void> Agent::sweep() {
 }
 
 Async<model::LogPage> Agent::read_log(model::LogFilter filter, std::string cursor) {
-  CHECK(files_, "an agent's logs are read before start() or after stop()");
-  const Time now = clock_.wall();
-  Result<model::LogPage> page = co_await files_->run(
-      [this, filter, cursor, now] { return reader_.read(filter, cursor, now); });
-  co_return page;
+  const std::string folder = job_folder(options_.home, filter.job);
+  return log_reads_.run<model::LogPage>(
+      folder, [home = options_.home, filter = std::move(filter), cursor = std::move(cursor),
+               now = clock_.wall()] { return LogReader(home).read(filter, cursor, now); });
 }
 
 Async<model::MetricPage> Agent::read_metrics(model::MetricFilter filter) {
-  CHECK(series_files_, "an agent's metrics are read before start() or after stop()");
-  Result<model::MetricPage> page = co_await series_files_->run(
-      [this, filter] { return agent::read_metrics(options_.home, filter); });
-  co_return page;
+  const std::string folder = job_folder(options_.home, filter.job);
+  return series_reads_.run<model::MetricPage>(folder,
+                                              [home = options_.home, filter = std::move(filter)] {
+                                                return agent::read_metrics(home, filter);
+                                              });
 }
 
 Async<std::vector<model::TaskUsage>> Agent::read_usage(JobId job, Duration window) {
-  CHECK(files_, "an agent's usage is read before start() or after stop()");
+  // A process that waits for a dead mount may keep others from reading of it.
+  const std::string folder = "/proc";
   const auto sample = [job]() -> Result<UsageSample> { return sample_usage(job); };
-  Result<UsageSample> first = co_await files_->run(sample);
+  Result<UsageSample> first = co_await log_reads_.run<UsageSample>(folder, sample);
   const UsageSample before = CO_TRY(std::move(first));
   const Duration begun = clock_.boot();
   Result<std::optional<GpuSample>> asked =
@@ -837,7 +837,7 @@ Async<std::vector<model::TaskUsage>> Agent::read_usage(JobId job, Duration windo
   const Duration left = std::max(window - (clock_.boot() - begun), Duration());
   Result<void> slept = co_await loop_.sleep(left, gate_.token());
   CO_TRY(std::move(slept));
-  Result<UsageSample> second = co_await files_->run(sample);
+  Result<UsageSample> second = co_await log_reads_.run<UsageSample>(folder, sample);
   const UsageSample after = CO_TRY(std::move(second));
   co_return usage_between(before, after, std::max(window, clock_.boot() - begun), gpus);
 }

@@ -13,10 +13,10 @@
 #include "agent/health_watch.h"
 #include "agent/hooks/checkpoint_copy.h"
 #include "agent/hooks/secrets.h"
-#include "agent/log_reader.h"
 #include "agent/log_watch.h"
 #include "agent/metric_plan.h"
 #include "agent/metrics_watch.h"
+#include "agent/patient_reads.h"
 #include "agent/runner/message.h"
 #include "agent/runner_client.h"
 #include "async/async.h"
@@ -77,11 +77,11 @@ struct AgentEvents {
 //           order or, when that was lost, after the next join; those of jobs that control cannot
 //           tell anything about are set aside. At most kInFlightMax attempts are handed to the
 //           runner at once, the others wait here in order.
-// Threads:  the loop's only; seven workers: "agent-files" reads logs, "agent-series" metrics for
-//           who asks for them, "agent-metrics" what trials report, "agent-plans" keeps where steps
-//           report, "agent-gpus" asks the GPUs' driver, "agent-copies" copies checkpoints and
-//           "agent-removals" removes folders, however long that takes. Each file that holds a
-//           secret is read on a thread of its own.
+// Threads:  the loop's only; five workers: "agent-metrics" reads what trials report, "agent-plans"
+//           keeps where steps report, "agent-gpus" asks the GPUs' driver, "agent-copies" copies
+//           checkpoints and "agent-removals" removes folders, however long that takes. Logs and
+//           metrics for who asks for them, and each file that holds a secret, are read on threads
+//           of their own: one that hangs holds up nobody else.
 // Lifetime: start() .. stop(), which is awaited before destruction. The runner outlives the agent:
 //           its attempts go on, and the next agent finds them.
 // Why:      everything that needs the home's files and the runner's socket, so that control stays
@@ -188,13 +188,12 @@ class Agent {
   const std::vector<std::string> inherited_;
   RunnerClient runner_;
   LogWatch watch_;
-  LogReader reader_;
   FileReads reads_;
+  PatientReads log_reads_;
+  PatientReads series_reads_;
   MetricPlans plans_;
   MetricsWatch metrics_;
   HealthWatch health_;
-  std::unique_ptr<async::Worker> files_;
-  std::unique_ptr<async::Worker> series_files_;
   std::unique_ptr<async::Worker> plan_files_;
   GpuSampler gpu_sampler_;  // The next worker's.
   std::unique_ptr<async::Worker> gpus_;

@@ -1,14 +1,10 @@
 #include "agent/file_reads.h"
 
-#include <fcntl.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <memory>
 
 #include <gtest/gtest.h>
 
+#include "agent/testing/dead_mount.h"
 #include "async/event_loop.h"
 #include "async/gate.h"
 #include "env/clock.h"
@@ -18,31 +14,7 @@
 namespace runnel::agent {
 namespace {
 
-// A file system whose one file never answers, as one on a network mount whose server is gone.
-class DeadMount {
- public:
-  explicit DeadMount(std::string path) : path_(std::move(path)) {
-    MUST(env::make_directories(path_));
-    device_ = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
-    if (device_ < 0) return;
-    const std::string options =
-        "fd=" + std::to_string(device_) + ",rootmode=40000,user_id=0,group_id=0";
-    mounted_ = ::mount("dead", path_.c_str(), "fuse", 0, options.c_str()) == 0;
-  }
-  // Whoever waits for the mount gets an error.
-  ~DeadMount() {
-    if (device_ >= 0) ::close(device_);
-    if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
-  }
-  DeadMount(const DeadMount&) = delete;
-  DeadMount& operator=(const DeadMount&) = delete;
-  bool mounted() const { return mounted_; }
-
- private:
-  std::string path_;
-  int device_ = -1;
-  bool mounted_ = false;
-};
+using testing::DeadMount;
 
 class FileReadsTest : public ::testing::Test {
  protected:

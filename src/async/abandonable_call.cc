@@ -2,7 +2,9 @@
 
 #include <pthread.h>
 
+#include <ctime>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -13,9 +15,20 @@ namespace runnel::async {
 
 struct AbandonableCall::Shared {
   std::mutex mutex;
-  EventLoop* loop = nullptr;   // Under mutex; null: nobody wants to hear of it.
-  std::function<void()> done;  // The loop's.
+  EventLoop* loop = nullptr;       // Under mutex; null: nobody wants to hear of it.
+  std::optional<clockid_t> clock;  // Under mutex; the thread's, while its function runs.
+  std::function<void()> done;      // The loop's.
 };
+
+namespace {
+
+std::optional<clockid_t> clock_of_this_thread() {
+  clockid_t clock{};
+  if (::pthread_getcpuclockid(::pthread_self(), &clock) != 0) return std::nullopt;
+  return clock;
+}
+
+}  // namespace
 
 Result<AbandonableCall> AbandonableCall::start(EventLoop& loop, const std::string& name,
                                                std::function<void()> function,
@@ -26,8 +39,13 @@ Result<AbandonableCall> AbandonableCall::start(EventLoop& loop, const std::strin
   shared->done = std::move(done);
   const auto body = [shared, name, function = std::move(function)]() noexcept {
     pthread_setname_np(pthread_self(), name.c_str());
+    {
+      const std::lock_guard lock(shared->mutex);
+      shared->clock = clock_of_this_thread();
+    }
     function();
     const std::lock_guard lock(shared->mutex);
+    shared->clock.reset();
     if (shared->loop == nullptr) return;
     shared->loop->post([shared] {
       // It may have been destroyed while this waited for its turn.
@@ -42,6 +60,13 @@ Result<AbandonableCall> AbandonableCall::start(EventLoop& loop, const std::strin
         .with_hint("raise the limit of processes (ulimit -u)");
   }
   return AbandonableCall(std::move(shared));
+}
+
+std::int64_t AbandonableCall::processor_nanos() const {
+  const std::lock_guard lock(shared_->mutex);
+  timespec used{};
+  if (!shared_->clock || ::clock_gettime(*shared_->clock, &used) != 0) return 0;
+  return std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
 }
 
 AbandonableCall::~AbandonableCall() {

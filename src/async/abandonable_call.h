@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +26,10 @@ class AbandonableCall {
   AbandonableCall(AbandonableCall&&) = default;
   AbandonableCall& operator=(AbandonableCall&&) = delete;
   ~AbandonableCall();
+
+  // What the function has used of a processor so far, which grows while it gets on, on a slow disk
+  // too, and stands still while it hangs. Zero once it has returned.
+  std::int64_t processor_nanos() const;
 
  private:
   struct Shared;

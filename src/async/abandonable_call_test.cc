@@ -75,6 +75,35 @@ TEST_F(AbandonableCalls, OneThatHangsHoldsUpNoOther) {
   EXPECT_TRUE(*slow_ended);
 }
 
+TEST_F(AbandonableCalls, TellWhetherTheyGetOn) {
+  const auto compute = std::make_shared<std::atomic<bool>>(true);
+  const auto end = std::make_shared<std::binary_semaphore>(0);
+  const auto hangs = std::make_shared<std::binary_semaphore>(0);
+  const AbandonableCall call = MUST(AbandonableCall::start(
+      *loop_, "computes",
+      [compute, end, hangs] {
+        while (*compute) {
+        }
+        hangs->release();
+        end->acquire();
+      },
+      [this] { loop_->stop(); }));
+  const auto later = [&] {
+    (void)loop_->block_on(loop_->sleep(Duration::millis(20)));
+    return call.processor_nanos();
+  };
+  const std::int64_t begun = later();
+  EXPECT_GT(later(), begun);
+  *compute = false;
+  hangs->acquire();
+  const std::int64_t hung = later();
+  EXPECT_GT(hung, 0);
+  EXPECT_EQ(later(), hung);
+  end->release();
+  loop_->run();
+  EXPECT_EQ(call.processor_nanos(), 0);
+}
+
 TEST_F(AbandonableCalls, AnEndThatWaitsForItsTurnIsNotToldToWhoeverIsGone) {
   bool told = false;
   {

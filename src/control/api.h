@@ -159,7 +159,12 @@ class Api {
     bool raw = false;
     std::vector<std::string> step_names;
   };
-  Async<void> stream_logs(model::LogFilter query, std::string cursor, LogForm form,
+  struct LogRead {
+    model::LogPage page;
+    bool over = false;  // The job had ended before: nothing follows an empty page.
+  };
+  Async<LogRead> read_page(model::LogFilter query, std::string cursor);
+  Async<void> stream_logs(model::LogFilter query, LogRead read, LogForm form,
                           http::StreamWriter& out);
   Async<void> more_output(JobId job, async::StopToken stop);
   bool is_over(const JobId& job) const;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -130,9 +131,12 @@ Async<http::Reply> Api::read_logs(http::Request request) {
   std::string cursor = text_of(request, "cursor");
   const auto last_id = request.headers.find("last-event-id");
   if (cursor.empty() && last_id) cursor = *last_id;
+  // Before the head of the answer, which could not say any more why there is no output.
+  Result<LogRead> read = co_await read_page(query, std::move(cursor));
+  const auto first = std::make_shared<LogRead>(CO_TRY(std::move(read)));
   co_return http::StreamResponse::of(std::string(type_of(form.stream, form.raw)),
-                                     [this, query, cursor, form](http::StreamWriter& out) {
-                                       return stream_logs(query, cursor, form, out);
+                                     [this, query, first, form](http::StreamWriter& out) {
+                                       return stream_logs(query, std::move(*first), form, out);
                                      });
 }
 
@@ -141,15 +145,21 @@ bool Api::is_over(const JobId& job) const {
   return found == controller_.state().jobs.end() || model::is_end(found->second.status);
 }
 
-Async<void> Api::stream_logs(model::LogFilter query, std::string cursor, LogForm form,
+Async<Api::LogRead> Api::read_page(model::LogFilter query, std::string cursor) {
+  // Asked before reading: what a job wrote before it ended is there when it has ended.
+  query.over = is_over(query.job);
+  Result<model::LogPage> read = co_await logs_.read(query, std::move(cursor));
+  co_return LogRead {
+    CO_TRY(std::move(read))
+    , query.over
+  };
+}
+
+Async<void> Api::stream_logs(model::LogFilter query, LogRead read, LogForm form,
                              http::StreamWriter& out) {
   std::set<std::string> told;  // Damage; a file that lacks something lacks it on each page.
   for (;;) {
-    // Asked before reading: what a job wrote before it ended is there when it has ended.
-    query.over = is_over(query.job);
-    Result<model::LogPage> read = co_await logs_.read(query, cursor);
-    model::LogPage page = CO_TRY(std::move(read));
-    cursor = std::move(page.cursor);
+    const model::LogPage& page = read.page;
     std::string text;
     for (const std::string& sentence : page.damage) {
       if (!told.insert(sentence).second) continue;
@@ -158,14 +168,17 @@ Async<void> Api::stream_logs(model::LogFilter query, std::string cursor, LogForm
     text += encode(page, form.stream, form.raw, form.step_names);
     Result<void> written = co_await out.write(std::move(text));
     CO_TRY(std::move(written));
-    if (!page.pieces.empty()) continue;
-    if (query.over || form.follow == Flag::kOff) co_return {};
-    Result<void> more = co_await more_output(query.job, out.gone());
-    if (!more.ok() && more.error().code != Errc::kTimeout) co_return more;
-    if (!more.ok() && !form.raw && form.stream == StreamForm::kServerSentEvents) {
-      written = co_await out.write(http::sse_heartbeat());
-      CO_TRY(std::move(written));
+    if (page.pieces.empty()) {
+      if (read.over || form.follow == Flag::kOff) co_return {};
+      Result<void> more = co_await more_output(query.job, out.gone());
+      if (!more.ok() && more.error().code != Errc::kTimeout) co_return more;
+      if (!more.ok() && !form.raw && form.stream == StreamForm::kServerSentEvents) {
+        written = co_await out.write(http::sse_heartbeat());
+        CO_TRY(std::move(written));
+      }
     }
+    Result<LogRead> next = co_await read_page(query, page.cursor);
+    read = CO_TRY(std::move(next));
   }
 }
 

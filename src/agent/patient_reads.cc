@@ -1,0 +1,122 @@
+#include "agent/patient_reads.h"
+
+#include <mntent.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdio>
+
+#include "base/check.h"
+
+namespace runnel::agent {
+namespace {
+
+constexpr std::size_t kMountsNamed = 3;
+
+// What is mounted at the folder or below it, which is what does not answer, or else the folder.
+// Asks the kernel only, not the mounts.
+std::string suspects_in(const std::string& folder) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> table(::setmntent("/proc/self/mounts", "re"),
+                                                    ::endmntent);
+  std::array<char, std::size_t{3} * PATH_MAX> text{};
+  mntent entry{};
+  std::string names;
+  std::size_t named = 0;
+  while (table != nullptr && named < kMountsNamed &&
+         ::getmntent_r(table.get(), &entry, text.data(), static_cast<int>(text.size())) !=
+             nullptr) {
+    const std::string place = entry.mnt_dir;
+    if (place != folder && !place.starts_with(folder + "/")) continue;
+    names += (named++ > 0 ? " " : "") + place;
+  }
+  return names.empty() ? folder : names;
+}
+
+}  // namespace
+
+void PatientReads::look() {
+  for (auto& [folder, reading] : readings_) {
+    const std::int64_t computed = reading->call->processor_nanos();
+    if (computed != reading->computed) reading->moved_at = clock_.boot();
+    reading->computed = computed;
+  }
+}
+
+bool PatientReads::may_begin(const std::string& folder) const {
+  if (readings_.contains(folder) || readings_.size() >= kAtOnceMax) return false;
+  return std::all_of(readings_.begin(), readings_.end(), [this](const auto& entry) {
+    return still_for(*entry.second) >= kStandsStill;
+  });
+}
+
+Error PatientReads::silent(const std::string& folder, const Reading& reading) const {
+  const std::string suspects = suspects_in(folder);
+  const Time since = clock_.wall() - still_for(reading);
+  return Error(Errc::kUnavailable, suspects + " has not answered since " + rfc3339(since))
+      .with_hint(
+          "see whether its disk or mount answers, and mend it; a mount that is dead for good: "
+          "umount --lazy " +
+          suspects);
+}
+
+std::optional<Error> PatientReads::refusal(const std::string& folder) const {
+  const auto found = readings_.find(folder);
+  if (found != readings_.end() && still_for(*found->second) >= silent_max_) {
+    return silent(folder, *found->second);
+  }
+  if (readings_.size() < kAtOnceMax) return std::nullopt;
+  for (const auto& [other, reading] : readings_) {
+    if (still_for(*reading) < silent_max_) return std::nullopt;
+  }
+  return silent(readings_.begin()->first, *readings_.begin()->second);
+}
+
+Result<PatientReads::ReadingPtr> PatientReads::begin(const std::string& folder,
+                                                     std::function<void()> read) {
+  CHECK(may_begin(folder), "a read begins before its turn");
+  const auto reading = std::make_shared<Reading>();
+  reading->moved_at = clock_.boot();
+  reading->call.emplace(
+      TRY(async::AbandonableCall::start(loop_, thread_, std::move(read), [this, folder] {
+        const auto found = readings_.find(folder);
+        CHECK(found != readings_.end(), "a read ends that nobody began");
+        const ReadingPtr ended = found->second;
+        readings_.erase(found);
+        ended->done = true;
+        changed_.notify_all();
+      })));
+  readings_[folder] = reading;
+  return reading;
+}
+
+Async<void> PatientReads::wait_for_turn(std::string folder) {
+  if (waiting_ >= kWaitingMax) {
+    co_return Error(Errc::kFull, std::to_string(kWaitingMax) + " reads wait already")
+        .with_hint("ask again later");
+  }
+  ++waiting_;
+  Result<void> turn;
+  for (;;) {
+    look();
+    const std::optional<Error> refused = refusal(folder);
+    if (refused) turn = *refused;
+    if (refused || may_begin(folder)) break;
+    Result<async::Wake> woken = co_await changed_.wait_for(kLookEvery);
+    CHECK(woken.ok(), "a wait without a token was stopped");
+  }
+  --waiting_;
+  co_return turn;
+}
+
+Async<void> PatientReads::wait_for_end(ReadingPtr reading, std::string folder) {
+  while (!reading->done) {
+    look();
+    if (still_for(*reading) >= silent_max_) co_return silent(folder, *reading);
+    Result<async::Wake> woken = co_await changed_.wait_for(kLookEvery);
+    CHECK(woken.ok(), "a wait without a token was stopped");
+  }
+  co_return {};
+}
+
+}  // namespace runnel::agent

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "async/abandonable_call.h"
+#include "async/async.h"
+#include "async/event.h"
+#include "async/event_loop.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "env/clock.h"
+
+namespace runnel::agent {
+
+// Runs blocking reads of folders that may never answer: a task may have a dead mount below its own.
+//
+// Contract: run() answers as `read` does, or with kUnavailable when it has stood still for
+//           `silent_max`: then it is left alone, so `read` must own what it touches, and whoever
+//           asks for the same folder is refused at once until it has returned. Reads of one folder
+//           come one after another. One read of all gets on at a time, as a worker's would, which
+//           bounds their memory; one that has stood still for kStandsStill lets the next begin.
+// Threads:  the loop's only; each read has a thread of its own.
+// Lifetime: nobody waits for run() at destruction. Threads that hang are left alone.
+// Limits:   kAtOnceMax reads, of which all but one stand still; when all do for `silent_max`, every
+//           other folder is refused too. kWaitingMax more wait.
+class PatientReads {
+ public:
+  static constexpr std::size_t kAtOnceMax = 16;
+  static constexpr std::size_t kWaitingMax = 1'024;
+  static constexpr Duration kSilentMax = Duration::seconds(4);
+  static constexpr Duration kStandsStill = Duration::millis(100);
+  static constexpr Duration kLookEvery = Duration::millis(50);
+
+  // `thread` is shown by ps and debuggers; at most 15 bytes.
+  PatientReads(async::EventLoop& loop, env::Clock& clock, std::string thread,
+               Duration silent_max = kSilentMax)
+      : loop_(loop),
+        clock_(clock),
+        thread_(std::move(thread)),
+        silent_max_(silent_max),
+        changed_(loop) {}
+
+  template <typename T>
+  Async<T> run(std::string folder, std::function<Result<T>()> read) {
+    Result<void> turn = co_await wait_for_turn(folder);
+    CO_TRY(std::move(turn));
+    const auto outcome = std::make_shared<std::optional<Result<T>>>();
+    const ReadingPtr reading =
+        CO_TRY(begin(folder, [outcome, read = std::move(read)] { outcome->emplace(read()); }));
+    Result<void> ended = co_await wait_for_end(reading, folder);
+    CO_TRY(std::move(ended));
+    co_return **std::move(outcome);
+  }
+
+ private:
+  struct Reading {
+    std::optional<async::AbandonableCall> call;
+    std::int64_t computed = 0;  // When it was looked at last.
+    Duration moved_at;          // When that was more than before.
+    bool done = false;
+  };
+  using ReadingPtr = std::shared_ptr<Reading>;
+
+  void look();
+  Duration still_for(const Reading& reading) const { return clock_.boot() - reading.moved_at; }
+  bool may_begin(const std::string& folder) const;
+  // Why nobody need wait for the folder.
+  std::optional<Error> refusal(const std::string& folder) const;
+  Error silent(const std::string& folder, const Reading& reading) const;
+  Result<ReadingPtr> begin(const std::string& folder, std::function<void()> read);
+  Async<void> wait_for_turn(std::string folder);
+  Async<void> wait_for_end(ReadingPtr reading, std::string folder);
+
+  async::EventLoop& loop_;
+  env::Clock& clock_;
+  const std::string thread_;
+  const Duration silent_max_;
+  std::map<std::string, ReadingPtr> readings_;  // By folder.
+  std::size_t waiting_ = 0;
+  async::Notifier changed_;
+};
+
+}  // namespace runnel::agent

@@ -1,0 +1,124 @@
+#include "agent/patient_reads.h"
+
+#include <atomic>
+#include <memory>
+#include <semaphore>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "agent/testing/dead_mount.h"
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+
+namespace runnel::agent {
+namespace {
+
+using testing::DeadMount;
+
+constexpr Duration kShortPatience = Duration::millis(300);
+
+// What a read waits for, as it would for a mount that is dead until then.
+using Stall = std::shared_ptr<std::counting_semaphore<1'024>>;
+
+class PatientReadsTest : public ::testing::Test {
+ protected:
+  Async<int> quick(std::string folder) {
+    return reads_.run<int>(std::move(folder), [] { return Result<int>(7); });
+  }
+  Async<int> stalled(std::string folder) {
+    return reads_.run<int>(std::move(folder), [stall = stall_] {
+      stall->acquire();
+      return Result<int>(8);
+    });
+  }
+  Async<void> count(Async<int> reading) {
+    const Result<int> read = co_await std::move(reading);
+    if (!read.ok() && read.error().code == Errc::kUnavailable) ++silent_;
+    if (read.ok()) ++answered_;
+    co_return {};
+  }
+  void pass(Duration time) { (void)loop_->block_on(loop_->sleep(time)); }
+  Result<int> ask(Async<int> reading) { return loop_->block_on(std::move(reading)); }
+
+  int silent_ = 0;
+  int answered_ = 0;
+  Stall stall_ = std::make_shared<std::counting_semaphore<1'024>>(0);
+  env::testing::TemporaryDirectory folder_;
+  std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
+  PatientReads reads_{*loop_, env::real_clock(), "reads", kShortPatience};
+};
+
+TEST_F(PatientReadsTest, AnswerAsTheReadDoes) {
+  EXPECT_EQ(MUST(ask(quick("/a"))), 7);
+  const auto fails = [] { return Result<int>(Error(Errc::kNotFound, "is not there")); };
+  EXPECT_EQ(ask(reads_.run<int>("/a", fails)).error().code, Errc::kNotFound);
+}
+
+TEST_F(PatientReadsTest, OneThatStandsStillIsGivenUpAndHoldsUpNoOther) {
+  async::Gate gate(*loop_);
+  MUST(loop_->spawn(gate, count(stalled("/a"))));
+  MUST(loop_->spawn(gate, count(quick("/a"))));  // Waits for the one before, in vain.
+  EXPECT_EQ(MUST(ask(quick("/b"))), 7);
+  EXPECT_EQ(silent_, 0);
+  MUST(loop_->block_on(gate.close()));
+  EXPECT_EQ(silent_, 2);
+  const Duration begun = env::real_clock().boot();
+  const Result<int> refused = ask(quick("/a"));
+  EXPECT_LT(env::real_clock().boot() - begun, kShortPatience);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("/a has not answered since 20"), std::string::npos);
+  EXPECT_NE(refused.error().hint.find("umount --lazy /a"), std::string::npos);
+  // When it answers after all, it is asked again.
+  stall_->release();
+  pass(Duration::millis(50));
+  EXPECT_EQ(MUST(ask(quick("/a"))), 7);
+}
+
+TEST_F(PatientReadsTest, OneThatGetsOnIsNeverGivenUpAndTheOthersWait) {
+  const auto over = std::make_shared<std::atomic<bool>>(false);
+  async::Gate gate(*loop_);
+  MUST(loop_->spawn(gate, count(reads_.run<int>("/a", [over] {
+                      while (!*over) {
+                      }
+                      return Result<int>(9);
+                    }))));
+  MUST(loop_->spawn(gate, count(quick("/b"))));
+  pass(kShortPatience * 2);
+  EXPECT_EQ(silent_ + answered_, 0);
+  *over = true;
+  MUST(loop_->block_on(gate.close()));
+  EXPECT_EQ(answered_, 2);
+}
+
+TEST_F(PatientReadsTest, AsManyAsThereMayBeThatStandStillAreAllThatMay) {
+  async::Gate gate(*loop_);
+  for (std::size_t i = 0; i < PatientReads::kAtOnceMax; ++i) {
+    MUST(loop_->spawn(gate, count(stalled("/" + std::to_string(i)))));
+    pass(PatientReads::kStandsStill + PatientReads::kLookEvery);
+  }
+  MUST(loop_->block_on(gate.close()));
+  EXPECT_EQ(silent_, static_cast<int>(PatientReads::kAtOnceMax));
+  EXPECT_EQ(ask(quick("/new")).error().code, Errc::kUnavailable);
+  stall_->release(PatientReads::kAtOnceMax);
+  pass(Duration::millis(50));
+  EXPECT_EQ(MUST(ask(quick("/new"))), 7);
+}
+
+TEST_F(PatientReadsTest, ADeadMountIsNamed) {
+  DeadMount mount(folder_.file("job/tasks/0.0"));
+  if (!mount.mounted()) GTEST_SKIP() << "only root with /dev/fuse can mount what never answers";
+  const std::string file = folder_.file("job/tasks/0.0/metrics");
+  const Result<int> read = ask(reads_.run<int>(
+      folder_.file("job"), [file] { return Result<int>(env::exists(file) ? 1 : 0); }));
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(read.error().message.find(folder_.file("job/tasks/0.0") + " has not answered"),
+            std::string::npos)
+      << read.error().message;
+}
+
+}  // namespace
+}  // namespace runnel::agent
