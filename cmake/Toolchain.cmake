@@ -110,3 +110,17 @@ endif()
 # The one place that tells C++ the version: #include "generated/version.h".
 configure_file("${CMAKE_CURRENT_LIST_DIR}/version.h.in"
                "${PROJECT_BINARY_DIR}/include/generated/version.h" @ONLY)
+
+# And its Python package, which a home holds for its tasks: #include "generated/python_package.h".
+file(GLOB RUNNEL_PACKAGE RELATIVE "${PROJECT_SOURCE_DIR}/python/runnel" CONFIGURE_DEPENDS
+     "${PROJECT_SOURCE_DIR}/python/runnel/*.py")
+list(LENGTH RUNNEL_PACKAGE RUNNEL_PACKAGE_COUNT)
+set(RUNNEL_PACKAGE_FILES "")
+foreach(NAME IN LISTS RUNNEL_PACKAGE)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+               "${PROJECT_SOURCE_DIR}/python/runnel/${NAME}")
+  file(READ "${PROJECT_SOURCE_DIR}/python/runnel/${NAME}" TEXT)
+  string(APPEND RUNNEL_PACKAGE_FILES "    {\"${NAME}\", R\"python(${TEXT})python\"},\n")
+endforeach()
+configure_file("${CMAKE_CURRENT_LIST_DIR}/python_package.h.in"
+               "${PROJECT_BINARY_DIR}/include/generated/python_package.h" @ONLY)

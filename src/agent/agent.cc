@@ -601,7 +601,8 @@ Result<PlaceStart> Agent::place_of(const NodeId& node, const model::StartOrder& 
   if (order.rank_count < 1) return Error(Errc::kInvalid, "an order without ranks");
   const auto secrets =
       TRY(secret_values(options_.home, order.attempt.task.job, order.secrets, texts));
-  RankEnvironments environments = TRY(rank_environments(order, inherited_, secrets));
+  RankEnvironments environments =
+      TRY(rank_environments(order, inherited_, secrets, options_.python_path));
   PlaceStart place;
   place.node = node;
   place.attempt = order.attempt;

@@ -46,6 +46,7 @@ struct AgentOptions {
       api;  // RUNNEL_API: where a task finds the service, "unix:/home/me/.runnel/daemon.sock"
   // start() returns after this though no runner has answered: whoever asks must be told so.
   Duration meet_max = Duration::seconds(30);
+  std::string python_path;  // Where a task's Python finds our package; "": nowhere.
   // This process's environment, "NAME=value": what tasks inherit of it, inheritable() says.
   std::vector<std::string> environment;
 };

@@ -340,6 +340,11 @@ std::vector<Holder> holders_of(const Wish& wish, const std::optional<NodeId>& on
   return out;
 }
 
+// Nobody else has anything of what it waits for.
+bool only_itself(const Wish& wish, const std::vector<Holder>& holders) {
+  return holders.size() == 1 && holders.front().job == wish.key.job;
+}
+
 // "job7 holds 2 cpus, this job itself holds 1 cpu"
 std::string holders_text(const std::vector<Holder>& holders, const JobId& asker,
                          const Resources& parts) {
@@ -444,9 +449,19 @@ void explain_busy_node(const Wish& wish, Wait& wait) {
   wait.message = need_text(wish.request) + "; " + quoted(host.id.str()) +
                  " comes closest and lacks " + lack.describe() +
                  free_devices_text(lack, host.free, host.capacity);
-  if (!holders.empty()) wait.message += ": " + holders_text(holders, wish.key.job, lack);
+  if (only_itself(wish, holders)) {
+    wait.message = "its own tasks that run hold " +
+                   parts_of(holders.front().sum(), lack).describe() + " of " +
+                   quoted(host.id.str()) +
+                   ", and nobody else holds any: the next begins when one "
+                   "of them ends";
+  } else if (!holders.empty()) {
+    wait.message += ": " + holders_text(holders, wish.key.job, lack);
+  }
   wait.message += room_by_text(wish);
-  for (const Holder& holder : holders) block_by(wait, holder.job);
+  for (const Holder& holder : holders) {
+    if (holder.job != wish.key.job) block_by(wait, holder.job);
+  }
   const Resources left = parts_of(host.free, lack);
   wait.remedy = some_of_each(lack, left) ? "ask for " + left.describe() + " and it starts now"
                                          : halt_remedy(wish, holders_of(wish, std::nullopt));
@@ -462,7 +477,9 @@ void explain_busy_gang(const Wish& wish, Wait& wait) {
   const std::string held = holders_text(holders, wish.key.job, wish.request.per_place);
   if (!held.empty()) wait.message += ": " + held;
   wait.message += room_by_text(wish);
-  for (const Holder& holder : holders) block_by(wait, holder.job);
+  for (const Holder& holder : holders) {
+    if (holder.job != wish.key.job) block_by(wait, holder.job);
+  }
   wait.remedy = places > 0 ? "num_nodes: " + std::to_string(places) + " would start now"
                            : halt_remedy(wish, holders);
 }

@@ -338,9 +338,9 @@ TEST(Explain, AJobIsNotToBeHaltedForItself) {
   const JobId job = desk.submit({step("sweep", 9)});
   expect(
       wait_of(desk, job), "Resources",
-      "needs a node with 1 cpu; 'a' comes closest and lacks 1 cpu: this job itself holds 2 cpus; "
-      "when that ends is not known, since max_duration is not set",
-      "", {job});
+      "its own tasks that run hold 2 cpus of 'a', and nobody else holds any: the next begins when "
+      "one of them ends; when that ends is not known, since max_duration is not set",
+      "", {});
 }
 
 TEST(Explain, ManyHoldersAreCounted) {

@@ -11,6 +11,7 @@
 #include "cli/job_source.h"
 #include "cli/pause.h"
 #include "cli/print.h"
+#include "cli/python_package.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/process.h"
@@ -59,10 +60,12 @@ std::vector<model::NodeInfo> sharing_a_runner(std::vector<model::NodeInfo> nodes
 
 }  // namespace
 
-Daemon::Daemon(async::EventLoop& loop, Home home, std::vector<model::NodeInfo> nodes)
+Daemon::Daemon(async::EventLoop& loop, Home home, std::vector<model::NodeInfo> nodes,
+               std::string python_path)
     : loop_(loop),
       home_(std::move(home)),
       nodes_(sharing_a_runner(nodes)),
+      python_path_(std::move(python_path)),
       secrets_(home_.secrets()),
       gate_(loop),
       ending_(loop),
@@ -118,10 +121,11 @@ Async<void> Daemon::open() {
   Result<void> kept = co_await controller_->keep_nodes(ids_of(nodes_));
   CO_TRY(std::move(kept));
   std::string executable = CO_TRY(env::executable_path());
-  agent_ = std::make_unique<agent::Agent>(
-      loop_, env::real_clock(),
-      agent_options(home_, nodes_, controller_->writer().epoch(), std::move(executable)),
-      glue_->events());
+  agent::AgentOptions options_of_agent =
+      agent_options(home_, nodes_, controller_->writer().epoch(), std::move(executable));
+  options_of_agent.python_path = python_path_;
+  agent_ = std::make_unique<agent::Agent>(loop_, env::real_clock(), std::move(options_of_agent),
+                                          glue_->events());
   glue_->set_agent(agent_.get());
   Result<void> started = co_await agent_->start();
   CO_TRY(std::move(started));
@@ -217,9 +221,13 @@ Result<void> serve(const Home& home) {
   TRY(take_place(home));
   TRY(refuse_lost_log(home));
   std::vector<model::NodeInfo> nodes = TRY(nodes_of_home(home));
+  const Result<std::string> python_path = keep_python_package(home);
+  // Only who imports it misses it, and is told so by Python.
+  if (!python_path.ok())
+    say("runnel daemon: the Python package: " + python_path.error().to_string());
   for (;;) {
     std::unique_ptr<async::EventLoop> loop = TRY(async::EventLoop::create());
-    Daemon daemon(*loop, home, nodes);
+    Daemon daemon(*loop, home, nodes, python_path.ok() ? *python_path : "");
     TRY(loop->block_on(daemon.run()));
     if (!daemon.next_nodes()) return {};
     nodes = *daemon.next_nodes();

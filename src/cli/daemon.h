@@ -36,7 +36,9 @@ inline constexpr Duration kLinger = Duration::seconds(2);
 // Lifetime: members are declared in the order of their use; stop() takes them down in reverse.
 class Daemon {
  public:
-  Daemon(async::EventLoop& loop, Home home, std::vector<model::NodeInfo> nodes);
+  // `python_path`: where tasks find our Python package, or "".
+  Daemon(async::EventLoop& loop, Home home, std::vector<model::NodeInfo> nodes,
+         std::string python_path);
   ~Daemon();
 
   Async<void> run();
@@ -53,6 +55,7 @@ class Daemon {
   async::EventLoop& loop_;
   Home home_;
   std::vector<model::NodeInfo> nodes_;
+  std::string python_path_;
   control::FileSecrets secrets_;
   async::Gate gate_;
   async::Notifier ending_;

@@ -13,6 +13,7 @@
 #include "env/files.h"
 #include "env/machine.h"
 #include "env/process.h"
+#include "model/device_variables.h"
 #include "model/variables.h"
 #include "spec/nodes_file.h"
 #include "spec/run_flags.h"
@@ -84,7 +85,14 @@ void tell_of_replaced_variables(const model::JobSpec& spec) {
 void tell_of_left_behind(const model::JobSpec& spec) {
   std::string names;
   for (const std::string& name : left_behind(env::environment(), spec)) {
-    names += (names.empty() ? "" : ", ") + name;
+    if (model::is_device_variable(name)) {
+      say("runnel: warning: " + name +
+          " is set in this shell, and a task that asks for no devices sees none; ask for them with "
+          "--gpus, as nodes.yaml declares them, or hand the variable on with -e " +
+          name + ": then nothing keeps others off these devices");
+    } else {
+      names += (names.empty() ? "" : ", ") + name;
+    }
   }
   if (names.empty()) return;
   say("runnel: warning: set in this shell, but not handed to tasks: " + names +

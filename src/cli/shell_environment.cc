@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "json/writer.h"
+#include "model/device_variables.h"
 #include "model/spec.h"
 #include "model/variables.h"
 #include "spec/names.h"
@@ -103,10 +104,11 @@ std::vector<std::string> left_behind(const std::vector<std::string>& environment
     const std::string name = variable.substr(0, variable.find('='));
     if (name.size() + 1 >= variable.size()) continue;  // Set to nothing.
     if (!std::binary_search(kLookedFor.begin(), kLookedFor.end(), name)) continue;
-    const bool everywhere =
-        std::all_of(spec.steps.begin(), spec.steps.end(),
-                    [&](const model::StepSpec& step) { return is_named(step, name); });
-    if (!everywhere) names.push_back(name);
+    const bool shows_devices = model::is_device_variable(name);
+    const auto has_it = [&](const model::StepSpec& step) {
+      return is_named(step, name) || (shows_devices && !step.resources.accelerators.empty());
+    };
+    if (!std::all_of(spec.steps.begin(), spec.steps.end(), has_it)) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());

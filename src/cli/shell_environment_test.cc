@@ -36,6 +36,14 @@ TEST(ShellEnvironment, NamesWhatIsLookedForAndLeftBehind) {
   EXPECT_TRUE(left_behind({"MINE=1"}, two_steps()).empty());
 }
 
+TEST(ShellEnvironment, SaysNothingOfDevicesWhereTheyAreAskedFor) {
+  model::JobSpec spec = two_steps();
+  const std::vector<std::string> shell = {"CUDA_VISIBLE_DEVICES=1"};
+  EXPECT_EQ(left_behind(shell, spec), std::vector<std::string>{"CUDA_VISIBLE_DEVICES"});
+  for (model::StepSpec& step : spec.steps) step.resources.accelerators["H100"] = 1;
+  EXPECT_TRUE(left_behind(shell, spec).empty()) << "they are shown what they were granted";
+}
+
 TEST(ShellEnvironment, HandsOnAllThatTheFileDoesNotSay) {
   model::JobSpec spec = two_steps();
   hand_on_all(

@@ -22,7 +22,7 @@ struct Parameter {
   enum class Kind : std::uint8_t {
     kChoice,      // `values`: a scalar (one value), a list, or {choice: [...]}.
     kRange,       // {range: [low, high]}: all integers low..high, both included.
-    kUniform,     // {uniform: [low, high]}: a real number in [low, high).
+    kUniform,     // {uniform: [low, high]}: a real number in [low, high].
     kLogUniform,  // {loguniform: [low, high]}, 0 < low < high.
   };
   // Takes part only when the choice `parameter` takes part and has one of `values`.

@@ -327,6 +327,11 @@ def test_what_the_shell_has_and_tasks_do_not_get_is_named(runnel):
     assert runnel.err == ""
     assert runnel.run("run", "-q", "--env-all", "-e", "MINE=given", "--", *script, env=env) == "k me given\n"
     assert runnel.err == ""
+    env = {**runnel.env, "CUDA_VISIBLE_DEVICES": "1", "OMP_NUM_THREADS": ""}
+    shown = ("sh", "-c", "echo :$CUDA_VISIBLE_DEVICES")
+    assert runnel.run("run", "-q", "--", *shown, env=env) == ":\n"
+    assert "a task that asks for no devices sees none; ask for them with --gpus" in runnel.err
+    assert runnel.run("run", "-q", "-e", "CUDA_VISIBLE_DEVICES", "--", *shown, env=env) == ":1\n"
 
 
 def test_a_machine_of_ones_own_has_no_price_until_one_is_set(runnel, tmp_path):

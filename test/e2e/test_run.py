@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from conftest import BINARY, kill
+from conftest import BINARY, ROOT, kill
 
 
 def test_hello(runnel):
@@ -127,6 +127,21 @@ def test_tasks_see_the_shell_that_submitted_them_and_nobody_elses(runnel):
     env = dict(runnel.env, PATH=f"{tool.parent}:{runnel.env['PATH']}", GIVEN="given")
     env.pop("VIRTUAL_ENV", None)
     assert runnel.run("run", "-e", "GIVEN", "--", "mytool", env=env) == "mytool given none none\n"
+
+
+def test_any_python_of_a_task_finds_the_package(runnel):
+    """In a virtual environment of the user's own; what they named themselves comes first, and an empty path is left alone."""
+    subprocess.run(["/usr/bin/env", "python3", "-m", "venv", "--without-pip", runnel.work / "own"], check=True)
+    say = "import runnel, os; runnel.report(step=1, loss=0.5); print(runnel.__version__, os.environ['PYTHONPATH'])"
+    (runnel.work / "say.py").write_text(say)
+    folder = f"{runnel.home}/lib/python"
+    version = (ROOT / "VERSION").read_text().split()[0]
+    env = {name: value for name, value in runnel.env.items() if name != "PYTHONPATH"}
+    assert runnel.run("run", "--", "own/bin/python", "say.py", env=env) == f"{version} {folder}\n"
+    theirs = dict(env, PYTHONPATH="/theirs")
+    assert runnel.run("run", "--", "own/bin/python", "say.py", env=theirs) == f"{version} /theirs:{folder}\n"
+    runnel.run("run", "-e", "PYTHONPATH=", "--", "own/bin/python", "say.py", code=1, env=env)
+    assert "No module named 'runnel'" in runnel.err
 
 
 def test_the_path_of_a_tasks_folder_stays_true(runnel):

@@ -83,6 +83,16 @@ Result<void> add(TextBlock& block, const Variables& variables, const Names& stro
   return {};
 }
 
+constexpr std::string_view kPythonPath = "PYTHONPATH";
+
+// The order's, and ours behind them.
+std::string python_paths(const model::StartOrder& order, const std::string& ours) {
+  const auto own = std::find_if(order.env.begin(), order.env.end(),
+                                [](const auto& each) { return each.first == kPythonPath; });
+  if (own == order.env.end()) return ours;
+  return own->second.empty() ? "" : own->second + ":" + ours;
+}
+
 }  // namespace
 
 std::vector<std::string> inheritable(const std::vector<std::string>& environment) {
@@ -105,7 +115,8 @@ std::vector<std::string> detached_environment(const std::vector<std::string>& en
 
 Result<RankEnvironments> rank_environments(const model::StartOrder& order,
                                            const std::vector<std::string>& inherited,
-                                           const Variables& secrets) {
+                                           const Variables& secrets,
+                                           const std::string& python_path) {
   CHECK(order.rank_count > 0, "an order starts at least one rank");
   RankEnvironments environments;
   TRY(add(environments.shared, secrets, Names()));
@@ -120,6 +131,12 @@ Result<RankEnvironments> rank_environments(const model::StartOrder& order,
   }
   for (const auto& [name, value] : by_rank.front()) taken.take(name);
   taken.sort();
+  if (!python_path.empty() && !taken.has(kPythonPath)) {
+    TRY(add(environments.shared, {{std::string(kPythonPath), python_paths(order, python_path)}},
+            taken));
+    taken.take(kPythonPath);
+    taken.sort();
+  }
   TRY(add(environments.shared, order.env, taken));
   for (const auto& [name, value] : order.env) taken.take(name);
   // The source of a secret is hidden.

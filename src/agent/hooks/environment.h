@@ -30,9 +30,11 @@ struct RankEnvironments {
 // the strongest: inherited, PWD (the workdir), the order's (already merged with the user's envs),
 // ours by rank (left out where the order says otherwise), secrets. A variable that is the source of
 // one of the order's secrets is not inherited, nor are RUNNEL_ paths taken from anybody. kInvalid
-// when a variable holds a zero byte.
+// when a variable holds a zero byte. `python_path` is put behind the PYTHONPATH that the order has,
+// unless that is empty: then they want none.
 Result<RankEnvironments> rank_environments(
     const model::StartOrder& order, const std::vector<std::string>& inherited,
-    const std::vector<std::pair<std::string, std::string>>& secrets);
+    const std::vector<std::pair<std::string, std::string>>& secrets,
+    const std::string& python_path = "");
 
 }  // namespace runnel::agent

@@ -131,5 +131,17 @@ TEST(RankEnvironments, TheRunnersNamesAreTheRunners) {
   EXPECT_FALSE(env.contains("RUNNEL_ATTEMPT_KEY"));
 }
 
+TEST(RankEnvironments, PutOurPythonPathBehindTheirs) {
+  const auto path_of = [](const std::optional<std::string>& theirs) {
+    model::StartOrder order;
+    order.rank_count = 1;
+    if (theirs) order.env.emplace_back("PYTHONPATH", *theirs);
+    return of_rank(MUST(rank_environments(order, {}, {}, "/home/lib")), 0).at("PYTHONPATH");
+  };
+  EXPECT_EQ(path_of(std::nullopt), "/home/lib");
+  EXPECT_EQ(path_of("/theirs"), "/theirs:/home/lib");
+  EXPECT_EQ(path_of(""), "") << "they want none";
+}
+
 }  // namespace
 }  // namespace runnel::agent
