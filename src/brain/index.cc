@@ -163,12 +163,15 @@ void Index::refresh_task(const State& state, const model::TaskRef& task) {
     strike(task, was->second);
     noted_.erase(was);
   }
-  if (const Task* kept = find_task(state, task); kept != nullptr) note(task, *kept);
-  if (crash != 0 && !suspects.contains(crash)) end_apart(state, crash);
+  const Task* kept = find_task(state, task);
+  if (kept != nullptr) note(task, *kept);
+  // Its last suspect is none any more, and whoever was tried apart for it has company again.
+  if (crash != 0 && !suspects.contains(crash)) settle_apart(state, crash);
+  // One that was halted is back.
+  if (kept != nullptr && kept->suspicion) settle_apart(state, kept->suspicion->crash);
 }
 
-// The crash's last suspect is none any more: whoever was tried apart for it has company again.
-void Index::end_apart(const State& state, std::int64_t crash) {
+void Index::settle_apart(const State& state, std::int64_t crash) {
   for (const auto& [id, lane] : state.lanes) {
     if (lane.apart == crash) settle_lane(state, lane);
   }
@@ -349,8 +352,9 @@ void Index::settle_node(const State& state, const NodeId& id) {
 void Index::settle_host(const State& state, const NodeId& id) {
   cluster.leave(id);
   const Node& node = state.nodes.at(id);
-  std::int64_t number = 0;
-  for (LaneId lane : lanes_on[id]) number = std::max(number, apart_now(state.lanes.at(lane)));
+  std::set<std::int64_t> numbers;
+  for (LaneId lane : lanes_on[id]) numbers.insert(apart_now(state.lanes.at(lane)));
+  const std::int64_t number = sched::shared_number(numbers);
   if (!node.takes_work()) {
     if (!lanes_on[id].empty()) cluster.hold(id, node.info.runner, number);
     return;

@@ -109,7 +109,7 @@ struct Index {
     std::optional<Suspicion> suspicion;
   };
   void note(const model::TaskRef& task, const Task& kept);
-  void end_apart(const State& state, std::int64_t crash);
+  void settle_apart(const State& state, std::int64_t crash);
   void strike(const model::TaskRef& task, const Noted& noted);
   std::map<model::TaskRef, Noted> noted_;
 };

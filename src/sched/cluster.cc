@@ -6,6 +6,11 @@
 
 namespace runnel::sched {
 
+std::int64_t shared_number(const std::set<std::int64_t>& numbers) {
+  if (numbers.empty()) return 0;
+  return numbers.size() == 1 ? *numbers.begin() : kNobody;
+}
+
 void Cluster::join(Host host) {
   CHECK(host.free.fits_in(host.capacity), "a host has more free than it has");
   see(host);
@@ -46,7 +51,7 @@ std::optional<std::int64_t> Cluster::apart_of(const Host& host) const {
   }
   const auto runner = runners_.find(host.runner);
   if (runner == runners_.end()) return std::nullopt;
-  return runner->second.rbegin()->first;
+  return runner->second.size() == 1 ? runner->second.begin()->first : kNobody;
 }
 
 void Cluster::take(const NodeId& id, const model::Resources& amount) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/ids.h"
@@ -16,6 +17,11 @@ enum class Sharing : std::uint8_t { kOnePlacePerGang, kColocate };
 // Whether a host may be taken away at short notice.
 enum class Tenure : std::uint8_t { kLasting, kSpot };
 
+// The number of a host where some are kept apart from others that are there already.
+inline constexpr std::int64_t kNobody = -1;
+// What one must have to join those with these numbers.
+std::int64_t shared_number(const std::set<std::int64_t>& numbers);
+
 // A node as placement sees it.
 struct Host {
   NodeId id;
@@ -27,7 +33,7 @@ struct Host {
   // Held beyond the capacity, by what began before the host shrank: given back before anything is
   // free again.
   model::Resources overdrawn = {};
-  // Only requests with the same number may join what is on it; zero: those without one.
+  // Only requests with the same number may join what is on it; zero: those without one; kNobody.
   std::int64_t apart = 0;
   // Hosts that name the same are kept apart as one; empty: it is one of its own.
   std::string runner = {};

@@ -396,6 +396,10 @@ void SimControl::publish(const DurableLog::Batch& batch, std::int64_t first_even
 void SimControl::send(model::NodeOrders orders) {
   if (brain::empty(orders)) return;
   orders.sequence = ++sequence_;
+  // A join that was decided late may send orders while the next one is being asked for.
+  if (const auto fence = fences_.find(orders.node); fence != fences_.end()) {
+    fence->second = orders.sequence;
+  }
   // Named first: the order in which arguments are made differs between compilers.
   const std::size_t node = node_index_.at(orders.node);
   send_(node, std::move(orders));

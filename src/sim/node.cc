@@ -16,6 +16,10 @@ constexpr std::int32_t kReportStream = 1'000'000;  // Where other streams have t
 constexpr std::int32_t kAilmentStream = 2'000'000;
 constexpr std::int32_t kKillStream = 3'000'000;
 
+bool is_poison(const model::StartOrder& order) {
+  return order.attempt.task.index.value() < poison_tasks(order.argv);
+}
+
 using model::AttemptRef;
 using model::EndCause;
 using model::RankReport;
@@ -213,7 +217,7 @@ void SimNode::run(Attempt& attempt) {
     }
     plan_end(attempt, number);
   }
-  if (attempt.order.argv.front() == kPoison) plan_poison(attempt);
+  if (is_poison(attempt.order)) plan_poison(attempt);
   if (!attempt.order.objectives.empty() && attempt.ranks.contains(0)) plan_reports(attempt);
   see_too_little(attempt);
   for (const auto& [ailment, until] : ailing_until_) {
@@ -273,21 +277,24 @@ void SimNode::plan_poison(const Attempt& attempt) {
   Dice kind(mixed(seed_, {attempt.order.attempt.task, AttemptNumber()}, kKillStream));
   const std::int64_t most = kind.chance(250) ? kind.between(1'500, 60'000) : 1'500;
   const std::int64_t least = most > 1'500 ? most / 2 : 0;
-  later(Duration::millis(dice.between(least, most)), [this, ref = attempt.order.attempt] {
-    const auto found = attempts_.find(ref);
-    if (!up_ || found == attempts_.end() || found->second.phase != Phase::kRunning) return;
-    std::int64_t beside = 0;
-    for (const SimNode* node : runner_nodes_) {
-      for (const auto& [other, lost] : node->attempts_) {
-        if (lost.phase != Phase::kRunning || other == ref) continue;
-        ++truth_.poisoned[other.task];
-        ++beside;
-      }
+  later(Duration::millis(dice.between(least, most)),
+        [this, ref = attempt.order.attempt] { poison(ref); });
+}
+
+void SimNode::poison(const AttemptRef& by) {
+  const auto found = attempts_.find(by);
+  if (!up_ || found == attempts_.end() || found->second.phase != Phase::kRunning) return;
+  std::int64_t running = 0;
+  for (const SimNode* node : runner_nodes_) {
+    for (const auto& [other, lost] : node->attempts_) {
+      if (lost.phase != Phase::kRunning) continue;
+      ++running;
+      if (other != by) ++truth_.poisoned[other.task];
     }
-    truth_.beside_poison = std::max(truth_.beside_poison, beside + 1);
-    ++truth_.killed_by_poison;
-    kill_runner();
-  });
+  }
+  truth_.beside_poison = std::max(truth_.beside_poison, running);
+  ++truth_.killed_by_poison;
+  kill_runner();
 }
 
 // Up to four, in time; some trials never report, some a loss that is no number. With a checkpoint
@@ -321,7 +328,7 @@ void SimNode::close_metrics(Attempt& attempt) {
 }
 
 void SimNode::plan_end(const Attempt& attempt, std::int32_t rank) {
-  if (attempt.order.argv.front() == kPoison) return;
+  if (is_poison(attempt.order)) return;
   const Fate fate = fate_of(seed_, attempt.order, rank);
   later(fate.lasts, [this, ref = attempt.order.attempt, rank, fate] {
     const auto found = attempts_.find(ref);

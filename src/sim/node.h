@@ -121,6 +121,7 @@ class SimNode {
   void check_devices(const Attempt& attempt);
   std::vector<std::string> devices_in_use(const Attempt& attempt) const;
   void plan_poison(const Attempt& attempt);
+  void poison(const model::AttemptRef& by);
   void plan_reports(const Attempt& attempt);
   void close_metrics(Attempt& attempt);
   Heartbeat heartbeat() const;

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "brain/brain.h"
 #include "brain/index.h"
+#include "sim/any_task.h"
 
 namespace runnel::sim {
 namespace {
@@ -28,7 +29,14 @@ void add_retries(const brain::Job& job, StepIndex index, Time due, Overdue& over
   }
 }
 
-Overdue overdue_at(const brain::State& state, Time due) {
+// Whether the next attempt of one who is tried apart became due between these.
+bool suspects_due(const brain::State& state, Time since, Time now) {
+  return any_task(state, [&](const brain::Task& task) {
+    return task.suspicion && task.not_before > since && task.not_before <= now;
+  });
+}
+
+Overdue overdue_at(const brain::State& state, Time due, Time now) {
   Overdue overdue;
   for (const auto& [id, job] : state.jobs) {
     for (std::size_t step = 0; step < job.steps.size(); ++step) {
@@ -40,6 +48,8 @@ Overdue overdue_at(const brain::State& state, Time due) {
     if (crowded) overdue.crowded.insert(id);
     if (lane.outside() && lane.progress_at + lane.lease <= due) overdue.silent.insert(id);
   }
+  // What they had room kept for is due with them.
+  if (suspects_due(state, due, now)) overdue.retries.clear();
   return overdue;
 }
 
@@ -67,7 +77,7 @@ std::string acts_on(const model::Event& event, const Overdue& overdue) {
 
 std::string check_nothing_overdue(const brain::State& state, Time now, Duration slack) {
   CHECK(slack > Duration(), "nobody can look at something in the moment it becomes due");
-  const Overdue overdue = overdue_at(state, now - slack);
+  const Overdue overdue = overdue_at(state, now - slack, now);
   if (overdue.retries.empty() && overdue.crowded.empty() && overdue.silent.empty()) return "";
   brain::Brain probe(state);  // Rarely needed: a copy is not cheap.
   for (const model::Event& event : probe.decide(model::Wake{}, now).events) {

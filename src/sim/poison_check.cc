@@ -6,6 +6,7 @@
 #include <set>
 
 #include "brain/suspects.h"
+#include "sim/any_task.h"
 
 namespace runnel::sim {
 namespace {
@@ -19,32 +20,20 @@ bool is_tried_apart(const brain::Task& task, std::int64_t crash) {
 
 // Whether a suspect of the crash is still to be tried, or is being tried.
 bool is_open(const brain::State& state, std::int64_t crash) {
-  for (const auto& [id, job] : state.jobs) {
-    for (const brain::Step& step : job.steps) {
-      if (std::any_of(step.tasks.begin(), step.tasks.end(),
-                      [&](const auto& entry) { return is_tried_apart(entry.second, crash); })) {
-        return true;
-      }
-    }
-  }
-  return false;
+  return any_task(state, [&](const brain::Task& task) { return is_tried_apart(task, crash); });
 }
 
 // Whether the lane may be opened on the node, by what else is there.
 bool fits_beside(const brain::Lane& opened, const NodeId& node, const brain::State& state) {
-  bool others = false;
-  bool same = false;
   for (const auto& [id, lane] : state.lanes) {
     const bool here = std::any_of(
         lane.places.begin(), lane.places.end(),
         [&](const model::Place& place) { return brain::share_runner(state, place.node, node); });
     if (!here || id == opened.id) continue;
-    const bool apart = lane.apart != 0 && lane.apart != opened.apart;
-    if (apart && is_open(state, lane.apart)) return false;
-    others = true;
-    same = same || lane.apart == opened.apart;
+    if (lane.apart == opened.apart) continue;
+    if (opened.apart != 0 || is_open(state, lane.apart)) return false;
   }
-  return opened.apart == 0 || !others || same;  // Beside its like some may have been cleared.
+  return true;
 }
 
 std::int64_t doublings(std::int64_t count) {
@@ -64,7 +53,9 @@ struct Ends {
     for (const model::Event& event : log) take(event);
   }
   bool poison(const model::TaskRef& task) const {
-    return is_poison(specs.at(task.job)->steps.at(static_cast<std::size_t>(task.step.value())));
+    const auto& steps = specs.at(task.job)->steps;
+    return task.index.value() <
+           poison_tasks(steps.at(static_cast<std::size_t>(task.step.value())).command);
   }
 
  private:
@@ -72,7 +63,7 @@ struct Ends {
     if (const auto* submitted = std::get_if<model::JobSubmitted>(&event)) {
       specs[submitted->job] = submitted->spec;
       for (const model::StepSpec& step : submitted->spec->steps) {
-        if (is_poison(step)) poisons += step.task_count;
+        poisons += poison_tasks(step.command);
       }
     } else if (const auto* changed = std::get_if<model::TasksChanged>(&event)) {
       if (changed->reason == "Retried" || changed->reason == "Resumed") ++requests;
@@ -86,9 +77,11 @@ std::size_t at(Apart what) { return static_cast<std::size_t>(what); }
 
 }  // namespace
 
-bool is_poison(const model::StepSpec& step) {
-  return !step.command.empty() && step.command.front() == kPoison;
+std::int64_t poison_tasks(const std::vector<std::string>& command) {
+  return !command.empty() && command.front() == kPoison ? std::ssize(command) : 0;
 }
+
+bool has_poison(const model::StepSpec& step) { return poison_tasks(step.command) > 0; }
 
 std::string check_apart(const std::vector<model::Event>& events, const brain::State& state) {
   for (const model::Event& event : events) {

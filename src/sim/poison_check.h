@@ -15,7 +15,9 @@ namespace runnel::sim {
 
 // A program that kills the runner of its node, whenever it runs.
 inline constexpr std::string_view kPoison = "/bin/poison";
-bool is_poison(const model::StepSpec& step);
+// As many tasks of the step do that as its command has words: the first ones.
+std::int64_t poison_tasks(const std::vector<std::string>& command);
+bool has_poison(const model::StepSpec& step);
 
 // How often a schedule went where tasks are tried apart.
 enum class Apart : std::uint8_t {

@@ -228,13 +228,15 @@ void add_poison(Dice& dice, Scenario& scenario) {
     auto spec = std::make_shared<model::JobSpec>(*job);
     model::StepSpec& step = spec->steps.emplace_back();
     step.name = "poison" + std::to_string(left);
-    step.command = {std::string(kPoison)};
     step.resources.milli_cpus = 1'000;
     step.grace = Duration::millis(dice.between(10, 500));
     if (dice.chance(300)) step.retry = retry_policy(dice);
     if (dice.chance(200)) step.checkpoint = model::CheckpointPolicy{"ckpt", {}, 85};
     if (dice.chance(100)) make_gang(dice, step);
-    step.task_count = 1;
+    step.task_count = dice.between(1, 3);
+    if (step.task_count > 1) step.samples = step.task_count;
+    step.command.assign(static_cast<std::size_t>(dice.between(1, step.task_count)),
+                        std::string(kPoison));
     job = std::move(spec);
   }
 }
@@ -318,7 +320,7 @@ void add_hand(Scenario& scenario) {
 
 bool Scenario::poisoned() const {
   return std::any_of(jobs.begin(), jobs.end(), [](const auto& job) {
-    return std::any_of(job->steps.begin(), job->steps.end(), is_poison);
+    return std::any_of(job->steps.begin(), job->steps.end(), has_poison);
   });
 }
 
