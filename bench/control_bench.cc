@@ -30,7 +30,9 @@ constexpr const char* kNode = "local";
 
 class NoSecrets final : public control::Secrets {
  public:
-  Result<void> put(const JobId&, const control::SecretValues&) override { return {}; }
+  Result<void> put(const JobId&, const control::SecretValues&, Taken) override { return {}; }
+  Result<void> settle(const JobId&) override { return {}; }
+  bool is_unsettled(const JobId&) override { return false; }
   Result<void> wipe(const JobId&) override { return {}; }
   Result<std::vector<JobId>> jobs() override { return std::vector<JobId>(); }
 };

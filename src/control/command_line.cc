@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/check.h"
+
 namespace runnel::control {
 namespace {
 
@@ -44,6 +46,7 @@ std::size_t whole_characters(std::string_view text, std::size_t bytes_max) {
   const auto inside = [&](std::size_t at) {
     return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
   };
+  CHECK(bytes_max < text.size(), "a text is cut that is short enough");
   std::size_t end = bytes_max;
   while (end > 0 && inside(end)) --end;
   return end;
@@ -52,6 +55,7 @@ std::size_t whole_characters(std::string_view text, std::size_t bytes_max) {
 }  // namespace
 
 std::string command_line(const model::StepSpec& step) {
+  CHECK(step.run.empty() || step.command.empty(), "a step runs a script or a command");
   std::string text = first_line(step.run);
   for (const std::string& word : step.command) text += (text.empty() ? "" : " ") + quoted(word);
   if (text.size() <= kCommandLineBytesMax) return text;

@@ -24,8 +24,8 @@ std::string unknown_secrets(const std::vector<JobId>& jobs) {
   return "secrets/ keeps the values of " + std::to_string(jobs.size()) +
          (jobs.size() == 1 ? " job" : " jobs") + " that the event log does not know (" + names +
          (jobs.size() > kMatchesShownMax ? ", ..." : "") +
-         "): the log was repaired, or replaced by an older or another one, or the daemon died "
-         "while the job was submitted. If no log that knows the job comes back, remove its file "
+         "): the log was repaired, or replaced by an older or another one. If no log that knows "
+         "the job comes back, remove its file "
          "there.";
 }
 
@@ -162,7 +162,8 @@ Async<Answer> Controller::submit(Submission submission, ProjectId project, std::
   const JobId job = input.job;
   const bool secrets = !submission.secrets.empty();
   if (secrets) {
-    Result<void> kept = co_await keep_secrets(job, std::move(submission.secrets));
+    Result<void> kept =
+        co_await keep_secrets(job, std::move(submission.secrets), Secrets::Taken::kNotYet);
     CO_TRY(std::move(kept));
   }
   Answer answer;
@@ -172,6 +173,10 @@ Async<Answer> Controller::submit(Submission submission, ProjectId project, std::
   if (secrets && !taken) {
     Result<void> wiped = co_await wipe_secrets(job);
     CO_TRY(std::move(wiped));
+  }
+  if (secrets && taken) {
+    Result<void> settled = co_await settle_secrets(job);
+    (void)settled;  // Then the next start does it: the log has the job.
   }
   answer.outcome = CO_TRY(std::move(outcome));
   co_return answer;
@@ -247,7 +252,8 @@ Result<void> Controller::check_call(const JobCall& call, const brain::Job& job,
 
 Async<Outcome> Controller::keep_and_decide(JobCall call, Witness witness) {
   if (!call.secrets.empty()) {
-    Result<void> kept = co_await keep_secrets(call.job, std::move(call.secrets));
+    Result<void> kept =
+        co_await keep_secrets(call.job, std::move(call.secrets), Secrets::Taken::kYes);
     CO_TRY(std::move(kept));
   }
   model::Input input =
@@ -552,7 +558,7 @@ bool Controller::left_over(const JobId& job) const {
   return with_secrets_.contains(job) && has_ended(job) && !undecided_.contains(job);
 }
 
-Async<void> Controller::keep_secrets(JobId job, SecretValues values) {
+Async<void> Controller::keep_secrets(JobId job, SecretValues values, Secrets::Taken taken) {
   while (wiping_.contains(job)) {  // Or what is stored now would be wiped.
     Result<void> woken = co_await wiped_.wait(gate_.token());
     CO_TRY(std::move(woken));
@@ -560,8 +566,32 @@ Async<void> Controller::keep_secrets(JobId job, SecretValues values) {
   CHECK(!values.empty(), "secrets without values are kept");
   with_secrets_.insert(job);
   const DiskWatch::Turn turn(files_disk_);
-  Result<void> kept =
-      co_await files_->run([this, &job, &values] { return secrets_.put(job, values); });
+  Result<void> kept = co_await files_->run(
+      [this, &job, &values, taken] { return secrets_.put(job, values, taken); });
+  co_return kept;
+}
+
+Async<void> Controller::settle_secrets(JobId job) {
+  CHECK(files_ != nullptr, "secrets are settled before the files of the home are there");
+  const DiskWatch::Turn turn(files_disk_);
+  co_return co_await files_->run([this, &job] { return secrets_.settle(job); });
+}
+
+// Those that were stored for a submission which was never taken. What the log may have known and
+// lost was settled before.
+Async<std::vector<JobId>> Controller::wipe_untaken(std::vector<JobId> unknown) {
+  std::vector<JobId> kept;
+  for (const JobId& job : unknown) {
+    Result<bool> asked =
+        co_await files_->run([this, &job] { return Result<bool>(secrets_.is_unsettled(job)); });
+    CHECK(!with_secrets_.contains(job), "a job that the log does not know has secrets here");
+    if (!CO_TRY(std::move(asked))) {
+      kept.push_back(job);
+      continue;
+    }
+    Result<void> wiped = co_await wipe_secrets(job);
+    CO_TRY(std::move(wiped));
+  }
   co_return kept;
 }
 
@@ -581,12 +611,17 @@ Async<void> Controller::sweep_secrets() {
   Result<std::vector<JobId>> stored = co_await files_->run([this] { return secrets_.jobs(); });
   const std::vector<JobId> jobs = CO_TRY(std::move(stored));
   Result<Leftovers> sorted = co_await leftovers(this, jobs);
-  const std::vector<JobId> unknown = CO_TRY(std::move(sorted))
+  std::vector<JobId> unnamed = CO_TRY(std::move(sorted))
   .unknown;
-  if (!unknown.empty()) notices_.push_back(unknown_secrets(unknown));
+  const std::set<JobId> unknown(unnamed.begin(), unnamed.end());
+  Result<std::vector<JobId>> left = co_await wipe_untaken(std::move(unnamed));
+  const std::vector<JobId> kept = CO_TRY(std::move(left));
+  if (!kept.empty()) notices_.push_back(unknown_secrets(kept));
   for (const JobId& job : jobs) {
-    if (std::find(unknown.begin(), unknown.end(), job) != unknown.end()) continue;
+    if (unknown.contains(job)) continue;
     with_secrets_.insert(job);
+    Result<void> settled = co_await settle_secrets(job);
+    CO_TRY(std::move(settled));
     if (!has_ended(job)) continue;
     Result<void> wiped = co_await wipe_secrets(job);
     CO_TRY(std::move(wiped));

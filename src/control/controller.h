@@ -211,7 +211,9 @@ class Controller final : private DurableObserver {
   Async<void> tell_recovered();
   Witness document_into(Answer& answer) const;
   void notice_ends(const DurableBatch& batch);
-  Async<void> keep_secrets(JobId job, SecretValues values);
+  Async<void> keep_secrets(JobId job, SecretValues values, Secrets::Taken taken);
+  Async<void> settle_secrets(JobId job);
+  Async<std::vector<JobId>> wipe_untaken(std::vector<JobId> unknown);
   Async<void> wipe_secrets(JobId job);
   Async<void> sweep_secrets();
   void wipe_later(const JobId& job);

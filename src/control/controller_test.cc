@@ -588,7 +588,7 @@ TEST_F(SecretsTest, AreSweptWhenTheProcessBeforeDiedAtTheWrongMoment) {
   .outcome.job;
   drop_node();
   home_.crash();
-  ASSERT_TRUE(home_.secrets.put(ended, {{"env:TOKEN", "x"}}).ok());
+  ASSERT_TRUE(home_.secrets.put(ended, {{"env:TOKEN", "x"}}, Secrets::Taken::kYes).ok());
   home_.open();
   ASSERT_EQ(home_.secrets.kept().size(), 1U);
   EXPECT_EQ(home_.secrets.kept().begin()->first, job);
@@ -597,12 +597,28 @@ TEST_F(SecretsTest, AreSweptWhenTheProcessBeforeDiedAtTheWrongMoment) {
 
 TEST_F(SecretsTest, OfJobsThatTheLogDoesNotKnowStay) {
   const JobId unknown("0dm3k7q2f9wx");
-  ASSERT_TRUE(home_.secrets.put(unknown, {{"env:TOKEN", "x"}}).ok());
+  ASSERT_TRUE(home_.secrets.put(unknown, {{"env:TOKEN", "x"}}, Secrets::Taken::kYes).ok());
   home_.crash();
   home_.open();
   EXPECT_EQ(home_.secrets.kept().count(unknown), 1U);
   ASSERT_EQ(home_.control().notices().size(), 1U);
   EXPECT_NE(home_.control().notices()[0].find(unknown.str()), std::string::npos);
+}
+
+TEST_F(SecretsTest, OfASubmissionThatWasNeverTakenAreSwept) {
+  const JobId never("0dm3k7q2f9wx");
+  const JobId taken = MUST(submit(with_secret()))
+  .outcome.job;
+  EXPECT_FALSE(home_.secrets.is_unsettled(taken));
+  const Secrets::Taken not_yet = Secrets::Taken::kNotYet;
+  home_.crash();
+  ASSERT_TRUE(home_.secrets.put(never, {{"env:TOKEN", "x"}}, not_yet).ok());
+  ASSERT_TRUE(home_.secrets.put(taken, {{"env:TOKEN", "x"}}, not_yet).ok());
+  home_.open();
+  EXPECT_EQ(home_.secrets.kept().count(never), 0U);
+  EXPECT_EQ(home_.secrets.kept().count(taken), 1U);
+  EXPECT_FALSE(home_.secrets.is_unsettled(taken));
+  EXPECT_TRUE(home_.control().notices().empty());
 }
 
 }  // namespace

@@ -14,10 +14,15 @@ std::string FileSecrets::path_of(const JobId& job) const {
   return folder_ + "/" + job.str();
 }
 
-Result<void> FileSecrets::put(const JobId& job, const SecretValues& values) {
+std::string FileSecrets::mark_of(const JobId& job) const { return path_of(job) + ".asked"; }
+
+Result<void> FileSecrets::put(const JobId& job, const SecretValues& values, Taken taken) {
   CHECK(!folder_.empty(), "secrets need a folder");
   CHECK(values.size() <= kSecretsMax, "more secrets than a body may bring");
   TRY(env::make_directories(folder_, env::Access::kOwner));
+  if (taken == Taken::kNotYet) {
+    TRY(env::write_file_atomically(mark_of(job), "", env::Access::kOwner));
+  }
   std::string text;
   json::Writer out(text);
   out.begin_object();
@@ -26,7 +31,15 @@ Result<void> FileSecrets::put(const JobId& job, const SecretValues& values) {
   return env::write_file_atomically(path_of(job), text, env::Access::kOwner);
 }
 
-Result<void> FileSecrets::wipe(const JobId& job) { return env::remove_file(path_of(job)); }
+Result<void> FileSecrets::settle(const JobId& job) { return env::remove_file(mark_of(job)); }
+
+// The mark last: values without one are kept for ever.
+Result<void> FileSecrets::wipe(const JobId& job) {
+  TRY(env::remove_file(path_of(job)));
+  return settle(job);
+}
+
+bool FileSecrets::is_unsettled(const JobId& job) { return env::exists(mark_of(job)); }
 
 // Temporary files of a put() that a crash cut short are removed here. Whatever else is there is the
 // user's and is passed over.

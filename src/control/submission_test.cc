@@ -155,13 +155,26 @@ TEST_F(FileSecretsTest, KeepsValuesUntilTheyAreWiped) {
   FileSecrets secrets(folder_ + "/secrets");
   EXPECT_TRUE(MUST(secrets.jobs()).empty());
   const JobId job("0123456789ab");
-  ASSERT_TRUE(secrets.put(job, {{"env:TOKEN", "s3\"cret"}}).ok());
+  ASSERT_TRUE(secrets.put(job, {{"env:TOKEN", "s3\"cret"}}, Secrets::Taken::kYes).ok());
   EXPECT_EQ(MUST(secrets.jobs()), std::vector<JobId>{job});
   const std::string text = MUST(env::read_file(folder_ + "/secrets/" + job.str()));
   EXPECT_EQ(MUST(json::parse(text)).find("env:TOKEN")->as_text(), "s3\"cret");
   ASSERT_TRUE(secrets.wipe(job).ok());
   ASSERT_TRUE(secrets.wipe(job).ok());
   EXPECT_TRUE(MUST(secrets.jobs()).empty());
+}
+
+TEST_F(FileSecretsTest, TellApartWhatNobodyHasTakenYet) {
+  FileSecrets secrets(folder_);
+  const JobId job("0123456789ab");
+  ASSERT_TRUE(secrets.put(job, {{"env:TOKEN", "x"}}, Secrets::Taken::kNotYet).ok());
+  EXPECT_TRUE(FileSecrets(folder_).is_unsettled(job));
+  EXPECT_EQ(MUST(secrets.jobs()), std::vector<JobId>{job});
+  ASSERT_TRUE(secrets.settle(job).ok());
+  EXPECT_FALSE(secrets.is_unsettled(job));
+  ASSERT_TRUE(secrets.put(job, {{"env:TOKEN", "x"}}, Secrets::Taken::kNotYet).ok());
+  ASSERT_TRUE(secrets.wipe(job).ok());
+  EXPECT_TRUE(MUST(env::list_directory(folder_)).empty());
 }
 
 TEST_F(FileSecretsTest, RemovesWhatACrashLeftHalfWritten) {

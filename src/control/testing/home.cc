@@ -6,11 +6,23 @@
 
 namespace runnel::control::testing {
 
-Result<void> MemorySecrets::put(const JobId& job, const SecretValues& values) {
+Result<void> MemorySecrets::put(const JobId& job, const SecretValues& values, Taken taken) {
   const std::lock_guard<std::mutex> wait(held);
   const std::lock_guard<std::mutex> lock(mutex_);
   values_[job] = values;
+  if (taken == Taken::kNotYet) unsettled_.insert(job);
   return {};
+}
+
+Result<void> MemorySecrets::settle(const JobId& job) {
+  const std::lock_guard lock(mutex_);
+  unsettled_.erase(job);
+  return {};
+}
+
+bool MemorySecrets::is_unsettled(const JobId& job) {
+  const std::lock_guard lock(mutex_);
+  return unsettled_.contains(job);
 }
 
 Result<void> MemorySecrets::wipe(const JobId& job) {

@@ -24,9 +24,11 @@ namespace runnel::control::testing {
 // Secrets that a test can look at.
 class MemorySecrets final : public Secrets {
  public:
-  Result<void> put(const JobId& job, const SecretValues& values) override;
+  Result<void> put(const JobId& job, const SecretValues& values, Taken taken) override;
+  Result<void> settle(const JobId& job) override;
   Result<void> wipe(const JobId& job) override;
   Result<std::vector<JobId>> jobs() override;
+  bool is_unsettled(const JobId& job) override;
   std::map<JobId, SecretValues> kept() const;
 
   std::mutex held;  // Blocks put() while it is held.
@@ -34,6 +36,7 @@ class MemorySecrets final : public Secrets {
  private:
   mutable std::mutex mutex_;
   std::map<JobId, SecretValues> values_;
+  std::set<JobId> unsettled_;
 };
 
 // A node that runs nothing: it says what a real one would, at once or when told to.
