@@ -498,6 +498,30 @@ std::string settle_task(Arguments& arguments) {
   return "";
 }
 
+// Whether what a person gets is one table and nothing else.
+bool prints_a_table(const Arguments& arguments) {
+  switch (arguments.command) {
+    case Command::kPs:
+    case Command::kNodes:
+    case Command::kMetrics:
+    case Command::kEvents:
+    case Command::kPrices:
+    case Command::kCheck:
+    case Command::kStudyList:
+    case Command::kStudyShow: return true;
+    case Command::kShow: return !arguments.task && (arguments.tasks || arguments.step);
+    default: return false;
+  }
+}
+
+// Whoever cuts lines at tabs would get something else without a word.
+std::string refuse_tabs(const Arguments& arguments) {
+  if (arguments.output != Output::kTsv || prints_a_table(arguments)) return "";
+  const char* const instead =
+      arguments.command == Command::kShow ? "show --tasks -o tsv, or -o json" : "-o json";
+  return std::string("runnel: '-o tsv' is for commands that print a table; use ") + instead + "\n";
+}
+
 }  // namespace
 
 Parsed parse_arguments(int argc, const char* const* argv) {
@@ -531,7 +555,8 @@ Parsed parse_arguments(int argc, const char* const* argv) {
     return parsed;
   }
   parser.arguments.command = found->second;
-  parsed.error = settle_file(parser.arguments) + settle_task(parser.arguments);
+  parsed.error =
+      settle_file(parser.arguments) + settle_task(parser.arguments) + refuse_tabs(parser.arguments);
   if (!parsed.error.empty()) return parsed;
   parsed.arguments = parser.arguments;
   return parsed;
