@@ -107,12 +107,18 @@ void TrialCheck::reopen(const model::TaskRef& task) {
 
 std::string check_results(const Truth& truth, const std::vector<model::Event>& log) {
   std::map<model::TaskRef, std::pair<std::int64_t, std::string>> told;
+  std::set<model::AttemptRef> asked_to_end;
   for (const model::Event& event : log) {
     if (const auto* report = std::get_if<model::TrialReported>(&event)) {
       told[report->attempt.task] = {report->at, report->values.front()};
     }
+    if (const auto* stopping = std::get_if<model::AttemptStopping>(&event)) {
+      asked_to_end.insert(stopping->attempt);
+    }
     const auto* ended = std::get_if<model::AttemptEnded>(&event);
     if (ended == nullptr || ended->task != model::Status::kSucceeded) continue;
+    // What it says after that may be lost with its node.
+    if (asked_to_end.contains(ended->attempt)) continue;
     if (truth.lied_about.contains(ended->attempt)) continue;
     const auto said = truth.said.find(ended->attempt);
     if (said == truth.said.end()) continue;
