@@ -1,17 +1,18 @@
-// Runs a campaign of simulated schedules over the machine's cores:
-//   sim_campaign [--schedules N] [--first SEED] [--jobs N] [--seconds N] [--seed SEED] [--hashes N]
-//                [--poison 1]
+// Runs a campaign of simulated schedules over the machine's cores; kUsage says how.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "sim/campaign.h"
@@ -19,6 +20,8 @@
 namespace {
 
 using runnel::sim::Campaign;
+
+constexpr std::int64_t kJobsMax = 1'024;
 
 struct Options {
   std::int64_t schedules = 20'000;
@@ -30,18 +33,56 @@ struct Options {
   std::int64_t hashes = 0;   // --hashes N: print the log hashes of N seeds and nothing else.
 };
 
+constexpr const char* kUsage =
+    "usage: sim_campaign [--schedules N] [--first SEED] [--jobs N] [--seconds N] [--poison 1]\n"
+    "       sim_campaign --seed SEED       one schedule, told in full\n"
+    "       sim_campaign --hashes N        the log hashes of N seeds\n";
+
+[[noreturn]] void refuse(const std::string& why) {
+  std::fprintf(stderr, "sim_campaign: %s\n%s", why.c_str(), kUsage);
+  std::exit(2);
+}
+
+std::int64_t number_of(const std::string& flag, std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.begin(), text.end(), value);
+  const bool whole = problem == std::errc() && end == text.end() && value >= 0;
+  if (!whole) refuse(flag + " takes a number from 0, not '" + std::string(text) + "'");
+  return value;
+}
+
+// False: there is no such flag.
+bool set(Options& options, const std::string& flag, std::int64_t value) {
+  if (flag == "--schedules") {
+    options.schedules = value;
+  } else if (flag == "--first" || flag == "--seed") {
+    options.first = static_cast<std::uint64_t>(value);
+    options.one = flag == "--seed";
+  } else if (flag == "--jobs") {
+    options.jobs = static_cast<int>(std::clamp<std::int64_t>(value, 1, kJobsMax));
+  } else if (flag == "--seconds") {
+    options.seconds = value;
+  } else if (flag == "--hashes") {
+    options.hashes = value;
+  } else if (flag == "--poison") {
+    options.poison = value != 0;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 Options parse(int argc, char** argv) {
   Options options;
-  for (int at = 1; at + 1 < argc; at += 2) {
+  for (int at = 1; at < argc; at += 2) {
     const std::string flag = argv[at];
-    const std::int64_t value = std::stoll(argv[at + 1]);
-    if (flag == "--schedules") options.schedules = value;
-    if (flag == "--first" || flag == "--seed") options.first = static_cast<std::uint64_t>(value);
-    if (flag == "--seed") options.one = true;
-    if (flag == "--jobs") options.jobs = static_cast<int>(value);
-    if (flag == "--seconds") options.seconds = value;
-    if (flag == "--hashes") options.hashes = value;
-    if (flag == "--poison") options.poison = value != 0;
+    if (flag == "--help" || flag == "-h") {
+      std::printf("%s", kUsage);
+      std::exit(0);
+    }
+    if (!set(options, flag, 0)) refuse("there is no flag " + flag);
+    if (at + 1 == argc) refuse(flag + " lacks its number");
+    set(options, flag, number_of(flag, argv[at + 1]));
   }
   return options;
 }
