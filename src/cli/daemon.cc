@@ -67,6 +67,7 @@ Daemon::Daemon(async::EventLoop& loop, Home home, std::vector<model::NodeInfo> n
       nodes_(sharing_a_runner(nodes)),
       python_path_(std::move(python_path)),
       secrets_(home_.secrets()),
+      room_reads_(loop, env::real_clock(), "home-room"),
       gate_(loop),
       ending_(loop),
       nodes_watch_(loop, home_, std::move(nodes), [this](std::vector<model::NodeInfo> next) {
@@ -91,13 +92,15 @@ control::HomeInfo Daemon::info() const {
   if (const auto silence = agent_->runner_silence()) {
     info.runner_silence = {agent::sentence(*silence), agent::remedy(*silence, home_.root)};
   }
-  if (const Result<void> room = refuse_full_disk(home_); !room.ok()) {
-    info.disk_full = {room.error().message, room.error().hint};
-  }
   info.nodes_problem = nodes_watch_.problem();
   info.notices = notices_;
   for (std::string& notice : agent_->notices()) info.notices.push_back(std::move(notice));
   return info;
+}
+
+// Whatever its file system is, it need not answer.
+Async<void> Daemon::room() {
+  return room_reads_.run<void>(home_.root, [home = home_] { return refuse_full_disk(home); });
 }
 
 Async<void> Daemon::open() {
@@ -133,7 +136,7 @@ Async<void> Daemon::open() {
   api_ = std::make_unique<control::Api>(
       loop_, *controller_, *logs_,
       control::ApiHost{
-          [this] { return info(); }, [this] { end(); },
+          [this] { return info(); }, [this] { return room(); }, [this] { end(); },
           [this](control::Preemption what) { return glue_->preempt(std::move(what)); }});
   api_->add_routes(router_);
   server_ = std::make_unique<http::Server>(loop_, [router = &router_](http::Request request) {

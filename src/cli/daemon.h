@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "agent/patient_reads.h"
 #include "async/event.h"
 #include "async/event_loop.h"
 #include "async/gate.h"
@@ -50,6 +51,7 @@ class Daemon {
   Async<void> until_idle();
   bool idle() const;
   control::HomeInfo info() const;
+  Async<void> room();
   void end();
 
   async::EventLoop& loop_;
@@ -57,6 +59,7 @@ class Daemon {
   std::vector<model::NodeInfo> nodes_;
   std::string python_path_;
   control::FileSecrets secrets_;
+  agent::PatientReads room_reads_;
   async::Gate gate_;
   async::Notifier ending_;
   bool ended_ = false;

@@ -36,7 +36,6 @@ struct HomeInfo {
   std::int64_t daemon_pid = 0;
   std::int64_t runner_pid = 0;  // 0: not known now.
   std::optional<Silence> runner_silence;
-  std::optional<Silence> disk_full;      // What is asked to start waits for room.
   std::optional<Silence> nodes_problem;  // Why a changed nodes.yaml is not in force.
   std::vector<std::string> notices;      // What opening set right; sentences for a person.
 };
@@ -54,6 +53,9 @@ inline constexpr Duration kAwayDefault = Duration::seconds(60);
 // What the composition root lends to the API.
 struct ApiHost {
   std::function<HomeInfo()> info;
+  // What of the home's disk is amiss: kFull when it lacks room, so that what is asked to start
+  // waits; kUnavailable when it does not say so in time.
+  std::function<Async<void>()> room;
   std::function<void()> stop;  // Begin to end the daemon, after the answer has left.
   std::function<Async<void>(Preemption)> preempt;  // Returns when the notice is durable.
 };
@@ -112,6 +114,12 @@ class Api {
   Async<void> go_on(std::shared_ptr<Pending> pending, Handle handle, http::Request request);
   // Of the home's disk, once it has said nothing for `disk_patience_`.
   std::optional<Silence> disk_silence() const;
+  // Asks the disk, unless it is known to be silent.
+  struct DiskState {
+    std::optional<Silence> full;
+    std::optional<Silence> silent;
+  };
+  Async<DiskState> disk_state() const;
 
   // api_jobs.cc
   Async<http::Reply> submit(http::Request request);

@@ -109,7 +109,8 @@ std::string disk_explanation(const JobId& job, const Silence& silence) {
   return out.dump();
 }
 
-Result<std::string> explanation(const LogWriter& writer, const JobId& job, const HomeInfo& home) {
+Result<std::string> explanation(const LogWriter& writer, const JobId& job, const HomeInfo& home,
+                                const std::optional<Silence>& disk_full) {
   json::Value out = json::Value::object();
   out.set("id", json::Value::text(job.str()));
   json::Value::List waits;
@@ -120,8 +121,8 @@ Result<std::string> explanation(const LogWriter& writer, const JobId& job, const
     if (home.runner_silence && !over) {
       waits.push_back(wait_for_part(*home.runner_silence, "runner", "RunnerSilent"));
     }
-    if (home.disk_full && !over) {
-      waits.push_back(wait_for_part(*home.disk_full, "disk", "DiskFull"));
+    if (disk_full && !over) {
+      waits.push_back(wait_for_part(*disk_full, "disk", "DiskFull"));
     }
     for (const brain::Wait& wait : TRY(brain::explain(writer.state(), job, writer.now()))) {
       waits.push_back(wait_document(*found->second.spec, wait));
@@ -317,11 +318,13 @@ Async<http::Reply> Api::explain(http::Request request) {
         job, [](const brain::Job& known, EventSeq) { return Result(ended_explanation(known)); });
     if (told.ok()) co_return http::Response::json_text(*std::move(told));
   }
-  if (const auto silence = disk_silence()) {
-    co_return http::Response::json_text(disk_explanation(job, *silence));
-  }
-  Result<std::string> text = co_await controller_.answer<std::string>(
-      [this, job](const LogWriter& writer) { return explanation(writer, job, host_.info()); });
+  Result<DiskState> asked = co_await disk_state();
+  const DiskState disk = CO_TRY(std::move(asked));
+  if (disk.silent) co_return http::Response::json_text(disk_explanation(job, *disk.silent));
+  Result<std::string> text =
+      co_await controller_.answer<std::string>([this, job, disk](const LogWriter& writer) {
+        return explanation(writer, job, host_.info(), disk.full);
+      });
   co_return http::Response::json_text(CO_TRY(std::move(text)));
 }
 

@@ -42,6 +42,18 @@ std::optional<Silence> Api::disk_silence() const {
       "is lost, and work goes on by itself when it does"};
 }
 
+Async<Api::DiskState> Api::disk_state() const {
+  CHECK(host_.room, "nobody knows how full the disk of the home is");
+  DiskState state;
+  state.silent = disk_silence();
+  if (state.silent) co_return state;
+  const Result<void> room = co_await host_.room();
+  if (room.ok()) co_return state;
+  const Silence told{room.error().message, room.error().hint};
+  (room.error().code == Errc::kUnavailable ? state.silent : state.full) = told;
+  co_return state;
+}
+
 Async<void> Api::go_on(std::shared_ptr<Pending> pending, Handle handle, http::Request request) {
   pending->reply = co_await (this->*handle)(std::move(request));
   if (pending->left) --unanswered_;

@@ -44,6 +44,7 @@ class SilentDiskTest : public ::testing::Test {
       info.home = "/home/x/.runnel";
       return info;
     };
+    host.room = [this] { return room(); };
     api_ = std::make_unique<Api>(*home_.loop, home_.control(), logs_, std::move(host), kPatience);
     api_->add_routes(router_);
   }
@@ -87,6 +88,9 @@ class SilentDiskTest : public ::testing::Test {
   }
   std::size_t jobs() { return get_json("/api/v1/jobs").find("jobs")->as_list().size(); }
 
+  Async<void> room() { co_return room_; }
+
+  Result<void> room_;
   Home home_;
   NoLogs logs_;
   http::Router router_;
@@ -155,6 +159,25 @@ TEST_F(SilentDiskTest, RefusesAtOnceWhenManyAreLeftWaiting) {
   EXPECT_EQ(get("/api/v1/home").status, 200);
   answer_again();
   home_.until([this] { return get("/api/v1/jobs").status == 200; });
+}
+
+TEST_F(SilentDiskTest, TellsWhatAilsTheRoomOfTheDisk) {
+  const std::string job = submit({step("a")});
+  const auto reason = [&] {
+    const json::Value why = get_json("/api/v1/jobs/" + job + "/explain");
+    return why.find("waits")->as_list().at(0).find("reason")->as_text();
+  };
+  EXPECT_NE(reason(), "DiskFull");
+  room_ = Error(Errc::kFull, "the disk is full").with_hint("free some space");
+  const json::Value full = get_json("/api/v1/home");
+  EXPECT_EQ(full.find("disk_full")->find("message")->as_text(), "the disk is full");
+  EXPECT_EQ(full.find("disk_full")->find("remedy")->as_text(), "free some space");
+  EXPECT_EQ(reason(), "DiskFull");
+  room_ = Error(Errc::kUnavailable, "the disk has not answered");
+  const json::Value silent = get_json("/api/v1/home");
+  EXPECT_EQ(silent.find("disk_full"), nullptr);
+  EXPECT_EQ(silent.find("disk_silence")->find("message")->as_text(), "the disk has not answered");
+  EXPECT_EQ(reason(), "DiskSilent");
 }
 
 }  // namespace

@@ -196,11 +196,13 @@ Async<http::Reply> Api::preempt_node(http::Request request) {
 }
 
 Async<http::Reply> Api::get_home(http::Request) {
+  Result<DiskState> asked = co_await disk_state();
+  const DiskState disk = CO_TRY(std::move(asked));
   const HomeInfo info = host_.info();
   Value out = Value::object();
   out.set("daemon_pid", Value::integer(info.daemon_pid));
-  if (info.disk_full) out.set("disk_full", silence_document(*info.disk_full));
-  if (const auto silence = disk_silence()) out.set("disk_silence", silence_document(*silence));
+  if (disk.full) out.set("disk_full", silence_document(*disk.full));
+  if (disk.silent) out.set("disk_silence", silence_document(*disk.silent));
   out.set("epoch", Value::integer(controller_.writer().epoch().value()));
   out.set("home", Value::text(info.home));
   out.set("last_event", Value::integer(controller_.events().last().value()));

@@ -39,9 +39,9 @@ class ApiTest : public ::testing::Test {
                       .daemon_pid = 7,
                       .runner_pid = runner_pid_,
                       .runner_silence = std::nullopt,
-                      .disk_full = std::nullopt,
                       .notices = {"a notice"}};
     };
+    host.room = []() -> Async<void> { co_return {}; };
     host.stop = [this] { stop_asked_ = true; };
     host.preempt = [this](Preemption what) {
       preempted_ = what;
