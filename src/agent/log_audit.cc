@@ -1,7 +1,5 @@
 #include "agent/log_audit.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -12,14 +10,6 @@
 #include "env/files.h"
 
 namespace runnel::agent {
-namespace {
-
-std::int64_t audited_bytes(const std::string& path) {
-  struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 ? status.st_size : 0;
-}
-
-}  // namespace
 
 std::string damaged_records(const std::string& logs) {
   return index_path(logs) + " has damaged records: some output is lost, or told as another task's";
@@ -34,19 +24,24 @@ std::vector<std::string> LogAudit::segments() const {
   return found;
 }
 
-std::vector<std::string> LogAudit::sentences() {
-  const std::string path = index_path(logs_);
-  if (index_.failure() != 0) {
-    if (segments().empty()) return {};
-    return {path + " cannot be read, and with it no output: " +
-            std::generic_category().message(index_.failure())};
+std::vector<std::string> LogAudit::without_index() const {
+  if (job_ == Job::kOver && !env::exists(logs_)) {
+    return {logs_ + " is gone, and with it all output of the job"};
   }
+  if (job_ != Job::kOver && segments().empty()) return {};
+  return {index_path(logs_) + " cannot be read, and with it no output: " +
+          std::generic_category().message(index_.failure())};
+}
+
+std::vector<std::string> LogAudit::sentences() {
+  if (index_.failure() != 0) return without_index();
   if (job_ == Job::kRuns) return {};
   std::vector<std::string> sentences;
   const bool is_read = index_.records() <= kRecordsMax;
   if (is_read) read_ends();
   if (has_damaged_records_) return {damaged_records(logs_)};
-  if (index_.torn()) sentences.push_back(path + " ends within a record: output may be lost");
+  if (index_.torn())
+    sentences.push_back(index_path(logs_) + " ends within a record: output may be lost");
   if (!is_read) return sentences;
   for (const std::string& segment : segments()) compare(segment, sentences);
   return sentences;
@@ -71,7 +66,8 @@ void LogAudit::compare(const std::string& segment, std::vector<std::string>& sen
     if (found->second.open) return;
     named = std::max(named, found->second.named[model::index_of(name.stream)]);
   }
-  const std::int64_t over = audited_bytes(logs_ + "/" + segment) - named;
+  const Result<env::FileInfo> info = env::file_info(logs_ + "/" + segment);
+  const std::int64_t over = info.ok() ? info->size.count() - named : 0;
   if (over <= 0) return;
   sentences.push_back(logs_ + "/" + segment + " ends with " + std::to_string(over) +
                       " bytes of no attempt that the index names: it was cut, or a process went on "

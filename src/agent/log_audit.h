@@ -17,13 +17,14 @@ std::string damaged_records(const std::string& logs);
 // Whether a job's index names all that its files of output hold.
 //
 // Contract: of a job that runs, only that the index can be read: the rest may be about to be
-//           written. Of one that is over, that each byte belongs to an attempt. An index of more
-//           than kRecordsMax records is not held against the files.
+//           written. Of one that is over, that it is there and each byte belongs to an attempt. An
+//           index of more than kRecordsMax records is not held against the files.
 // Threads:  blocking.
 // Why:      an index that is gone or cut says nothing of what it lost.
 class LogAudit {
  public:
-  enum class Job : std::uint8_t { kRuns, kOver };
+  // kNeverBegan: it is over, and perhaps no task of it began.
+  enum class Job : std::uint8_t { kRuns, kOver, kNeverBegan };
   static constexpr std::int64_t kRecordsMax = 200'000;
 
   LogAudit(const std::string& logs, Job job) : logs_(logs), index_(logs), job_(job) {}
@@ -37,6 +38,7 @@ class LogAudit {
   };
 
   std::vector<std::string> segments() const;
+  std::vector<std::string> without_index() const;
   void read_ends();
   void compare(const std::string& segment, std::vector<std::string>& sentences) const;
 

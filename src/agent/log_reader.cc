@@ -288,7 +288,8 @@ class Walk {
     std::set<std::string> sentences = page_.damage();
     if (has_damaged_records_) sentences.insert(damaged_records(logs_));
     if (passed_ == index_.records()) {
-      const LogAudit::Job job = filter_.over ? LogAudit::Job::kOver : LogAudit::Job::kRuns;
+      const LogAudit::Job ended = filter_.ran ? LogAudit::Job::kOver : LogAudit::Job::kNeverBegan;
+      const LogAudit::Job job = filter_.over ? ended : LogAudit::Job::kRuns;
       for (std::string& sentence : LogAudit(logs_, job).sentences())
         sentences.insert(std::move(sentence));
     }

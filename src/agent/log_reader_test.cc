@@ -391,6 +391,12 @@ TEST_F(LogReaderTest, NamesWhatIsMissing) {
   MUST(env::remove_file(index_path(logs)));
   EXPECT_EQ(damage(),
             index_path(logs) + " cannot be read, and with it no output: No such file or directory");
+  std::filesystem::remove_all(logs);
+  EXPECT_EQ(damage(), "") << "nobody says that a task of it began";
+  filter_.ran = true;
+  EXPECT_EQ(damage(), logs + " is gone, and with it all output of the job");
+  filter_.over = false;
+  EXPECT_EQ(damage(), "") << "its first task may be about to begin";
 }
 
 TEST_F(LogReaderTest, NamesAnOverwrittenIndexOnce) {

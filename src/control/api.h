@@ -177,7 +177,11 @@ class Api {
   Async<void> more_output(JobId job, async::StopToken stop);
   bool is_over(const JobId& job) const;
   // Null of a job that an earlier build archived.
-  Async<std::shared_ptr<const model::JobSpec>> spec_of(JobId job);
+  struct JobFacts {
+    std::shared_ptr<const model::JobSpec> spec;  // Null: nobody knows any more.
+    bool ran = false;                            // A task of it has begun here.
+  };
+  Async<JobFacts> facts_of(JobId job);
 
   // api_metrics.cc
   Async<http::Reply> read_metrics(http::Request request);

@@ -89,6 +89,14 @@ std::string encode_damage(const JobId& job, const std::string& sentence, StreamF
   return http::encode_sse({"", "damage", line});
 }
 
+// Whether a runner here has begun a task of it.
+bool has_run(const brain::Job& job) {
+  for (std::size_t step = 0; step < job.steps.size(); ++step) {
+    if (job.steps[step].started_at != Time() && !job.spec->steps[step].outside()) return true;
+  }
+  return false;
+}
+
 std::string_view type_of(StreamForm form, bool raw) {
   if (raw) return "text/plain; charset=utf-8";
   return form == StreamForm::kJsonLines ? http::kJsonLinesType : http::kEventStreamType;
@@ -120,9 +128,10 @@ Result<model::LogFilter> Api::log_query(const http::Request& request, const JobI
 Async<http::Reply> Api::read_logs(http::Request request) {
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
-  Result<std::shared_ptr<const model::JobSpec>> known = co_await spec_of(job);
-  const std::shared_ptr<const model::JobSpec> spec = CO_TRY(std::move(known));
-  const model::LogFilter query = CO_TRY(log_query(request, job, spec.get()));
+  Result<JobFacts> known = co_await facts_of(job);
+  const auto [spec, ran] = CO_TRY(std::move(known));
+  model::LogFilter query = CO_TRY(log_query(request, job, spec.get()));
+  query.ran = ran;
   LogForm form;
   form.follow = CO_TRY(flag_of(request, "follow"));
   form.stream = stream_form_of(request);
@@ -182,11 +191,12 @@ Async<void> Api::stream_logs(model::LogFilter query, LogRead read, LogForm form,
   }
 }
 
-Async<std::shared_ptr<const model::JobSpec>> Api::spec_of(JobId job) {
-  using Spec = std::shared_ptr<const model::JobSpec>;
-  Result<Spec> read = co_await controller_.about<Spec>(
-      job, [](const brain::Job& known, EventSeq) { return Result<Spec>(known.spec); });
-  if (!read.ok() && read.error().code == Errc::kGone) co_return Spec();
+Async<Api::JobFacts> Api::facts_of(JobId job) {
+  Result<JobFacts> read =
+      co_await controller_.about<JobFacts>(job, [](const brain::Job& known, EventSeq) {
+        return Result(JobFacts{known.spec, has_run(known)});
+      });
+  if (!read.ok() && read.error().code == Errc::kGone) co_return JobFacts();
   co_return read;
 }
 

@@ -127,8 +127,9 @@ Result<model::MetricFilter> Api::metric_query(const http::Request& request, cons
 Async<http::Reply> Api::read_metrics(http::Request request) {
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
-  Result<std::shared_ptr<const model::JobSpec>> known = co_await spec_of(job);
-  const std::shared_ptr<const model::JobSpec> spec = CO_TRY(std::move(known));
+  Result<JobFacts> known = co_await facts_of(job);
+  const std::shared_ptr<const model::JobSpec> spec = CO_TRY(std::move(known))
+  .spec;
   const model::MetricFilter filter = CO_TRY(metric_query(request, job, spec.get()));
   Result<model::MetricPage> read = co_await logs_.read_metrics(filter);
   const model::MetricPage page = CO_TRY(std::move(read));

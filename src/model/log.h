@@ -27,6 +27,7 @@ struct LogFilter {
   std::optional<Time> since;         // Nothing that arrived earlier, as exactly as marks tell.
   std::optional<std::int64_t> tail;  // Only with an empty cursor: the last lines of what is there.
   bool over = false;                 // The job has ended: what is not there now never will be.
+  bool ran = false;                  // A task of it has begun, so there is a folder of output.
 };
 
 // Output of one stream of one rank, a run of whole lines wherever it can be.

@@ -81,3 +81,11 @@ def test_a_daemon_that_dies_at_its_start_is_missed_and_another_started(runnel):
             kill(pid)
     _, err = asker.communicate(timeout=10)  # Not the 30 s that a slow one may take.
     assert asker.returncode == 0, err
+
+
+def test_output_whose_folder_is_gone_is_told(runnel):
+    job = runnel.ended("run: echo hi")
+    logs = runnel.home / "jobs" / job / "logs"
+    shutil.rmtree(logs)
+    assert runnel.run("logs", job, code=1) == ""
+    assert runnel.err == f"runnel: damage: {logs} is gone, and with it all output of the job\n"
