@@ -19,12 +19,23 @@ constexpr Duration kFailureLineWithin = Duration::seconds(1);
 constexpr int kSilencesMax = 5;
 constexpr int kLinesRead = 200;  // Of both streams together, to find the last of stderr.
 
+constexpr std::size_t kLineBytesMax = 1'000;  // More of a line tells a person nothing.
+
+bool begins_a_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
+
+std::string shortened(std::string text) {
+  if (text.size() <= kLineBytesMax) return text;
+  std::size_t end = kLineBytesMax;
+  while (end > 0 && !begins_a_character(text[end])) --end;
+  return text.substr(0, end) + " ...";
+}
+
 // Without its line end. Of a line that was drawn over itself, as progress bars are, the last state.
 std::string shown_line(const json::Value& line) {
   std::string bytes = exact_bytes(line);
   while (!bytes.empty() && (bytes.back() == '\n' || bytes.back() == '\r')) bytes.pop_back();
   const std::size_t drawn = bytes.rfind('\r');
-  return printable(drawn == std::string::npos ? bytes : bytes.substr(drawn + 1));
+  return shortened(printable(drawn == std::string::npos ? bytes : bytes.substr(drawn + 1)));
 }
 
 void keep_last(Failure::Lines& lines, std::string line) {
