@@ -221,6 +221,7 @@ Result<void> serve(const Home& home) {
         .with_value(home.root)
         .with_hint("use it: runnel ps; or end it: kill " + lock.error().value);
   }
+  TRY(refuse_misplaced(home));
   TRY(take_place(home));
   TRY(refuse_lost_log(home));
   std::vector<model::NodeInfo> nodes = TRY(nodes_of_home(home));

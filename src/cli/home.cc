@@ -108,6 +108,26 @@ Result<void> refuse_silent_disk(const Home& home) {
           "nothing is lost, and work goes on by itself when it does");
 }
 
+Result<void> refuse_misplaced(const Home& home) {
+  const std::string log = home.event_log();
+  for (const std::string& path :
+       {log, log + "-wal", log + "-head", home.place(), home.runner() + "/log"}) {
+    const Result<env::FileInfo> info = env::file_info(path);
+    const bool fine =
+        !info.ok() || info->kind == env::FileKind::kFile || info->kind == env::FileKind::kLink;
+    if (fine) continue;
+    return Error(Errc::kCorrupt,
+                 path +
+                     (info->kind == env::FileKind::kDirectory ? " is a folder"
+                                                              : " is a pipe or a device") +
+                     ", and the home keeps a file there")
+        .with_value(path)
+        .with_hint("move it away, and put the file back if you have it: mv " + path + " " + path +
+                   ".away");
+  }
+  return {};
+}
+
 Result<void> refuse_lost_log(const Home& home) {
   for (const char* suffix : {"", "-wal", "-head"}) {
     if (env::exists(home.event_log() + suffix)) return {};  // Opening it tells more.

@@ -107,3 +107,16 @@ def test_a_runner_that_was_stopped_is_named_and_keeps_nobody_from_being_answered
         assert sum(event["type"] == "attempt.ended" for event in events) == 1
     assert runnel.run("logs", job) == "begun\ndone\n"
     assert silent(runnel) is None
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+@pytest.mark.parametrize("name", ["runner/log", "log", "log-head", "place.json"])
+def test_what_is_no_file_where_the_home_keeps_one_is_named(runnel, name, make):
+    runnel.ended("run: echo hi")
+    runnel.end_idle_daemon()
+    runnel.rest()
+    path = runnel.home / name
+    path.unlink(missing_ok=True)
+    make(path)
+    runnel.run("ps", code=1, timeout=HANGS_S)
+    assert f"{path} is a " in runnel.err and f"mv {path} {path}.away" in runnel.err, runnel.err
