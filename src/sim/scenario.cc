@@ -220,8 +220,9 @@ std::shared_ptr<const model::JobSpec> job_spec(Chances& chances, std::size_t ind
   return spec;
 }
 
-// One or two tasks that kill their runner, in jobs that have others.
+// One or two tasks that kill their runner, in jobs that have others; at times with much company.
 void add_poison(Dice& dice, Scenario& scenario) {
+  if (dice.chance(300)) scenario.nodes[0].capacity.milli_cpus = 32'000;
   for (std::int64_t left = dice.between(1, 2); left > 0; --left) {
     auto& job = scenario.jobs[static_cast<std::size_t>(
         dice.between(0, static_cast<std::int64_t>(scenario.jobs.size()) - 1))];
