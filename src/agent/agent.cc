@@ -152,7 +152,7 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
       reads_(loop, clock),
       log_reads_(loop, clock, "agent-logs"),
       series_reads_(loop, clock, "agent-series"),
-      metrics_(loop, options_.home,
+      metrics_(loop, clock, options_.home,
                [this](const NodeId& node, std::vector<model::MetricReport> metrics) {
                  if (ready_) events_.on_reports({node, incarnation_, {}, std::move(metrics), {}});
                }),
@@ -172,8 +172,6 @@ Async<void> Agent::start() {
   gpus_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-gpus"}));
   copies_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-copies"}));
   removals_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-removals"}));
-  Result<void> reading = co_await metrics_.start();
-  CO_TRY(std::move(reading));
   Result<void> watching = co_await watch_.start();
   CO_TRY(std::move(watching));
   CO_TRY(loop_.spawn(gate_, keep_runner()));
@@ -203,7 +201,6 @@ Async<void> Agent::stop() {
   // One turn, for the writer to take what was sent.
   (void)co_await loop_.sleep(Duration::millis(1));
   (void)co_await gate_.close();
-  (void)co_await metrics_.stop();
   (void)co_await watch_.stop();
   for (std::unique_ptr<async::Worker>* worker : {&removals_, &copies_, &gpus_, &plan_files_}) {
     if (*worker) (void)co_await (*worker)->stop();

@@ -78,11 +78,11 @@ struct AgentEvents {
 //           order or, when that was lost, after the next join; those of jobs that control cannot
 //           tell anything about are set aside. At most kInFlightMax attempts are handed to the
 //           runner at once, the others wait here in order.
-// Threads:  the loop's only; five workers: "agent-metrics" reads what trials report, "agent-plans"
-//           keeps where steps report, "agent-gpus" asks the GPUs' driver, "agent-copies" copies
-//           checkpoints and "agent-removals" removes folders, however long that takes. Logs and
-//           metrics for who asks for them, and each file that holds a secret, are read on threads
-//           of their own: one that hangs holds up nobody else.
+// Threads:  the loop's only; four workers: "agent-plans" keeps where steps report, "agent-gpus"
+//           asks the GPUs' driver, "agent-copies" copies checkpoints and "agent-removals" removes
+//           folders, however long that takes. What trials report, logs and metrics for who asks
+//           for them, and each file that holds a secret, are read on threads of their own: one
+//           that hangs holds up nobody else.
 // Lifetime: start() .. stop(), which is awaited before destruction. The runner outlives the agent:
 //           its attempts go on, and the next agent finds them.
 // Why:      everything that needs the home's files and the runner's socket, so that control stays

@@ -26,19 +26,12 @@ std::vector<model::MetricReport> reports_of(const model::AttemptRef& attempt,
 
 }  // namespace
 
-MetricsWatch::MetricsWatch(async::EventLoop& loop, std::string home, Tell tell)
-    : loop_(loop), home_(std::move(home)), tell_(std::move(tell)) {}
-
-Async<void> MetricsWatch::start() {
-  worker_ = CO_TRY(async::Worker::create(loop_, {.name = "agent-metrics"}));
-  co_return {};
-}
-
-Async<void> MetricsWatch::stop() {
-  if (worker_) (void)co_await worker_->stop();
-  worker_.reset();
-  co_return {};
-}
+MetricsWatch::MetricsWatch(async::EventLoop& loop, env::Clock& clock, std::string home, Tell tell,
+                           Duration silent_max)
+    : loop_(loop),
+      home_(std::move(home)),
+      tell_(std::move(tell)),
+      reads_(loop, clock, "agent-metrics", silent_max) {}
 
 void MetricsWatch::follow(const AttemptOnNode& of, MetricPlanPtr plan, Begun begun) {
   if (followed_.contains(of)) return;
@@ -57,11 +50,25 @@ Async<MetricsWatch::Reports> MetricsWatch::finish(std::vector<AttemptOnNode> end
     if (found != followed_.end()) done.emplace_back(*found);
   }
   if (done.empty()) co_return Reports();
-  Result<Reports> reports = co_await worker_->run([&done] { return end_of(done); });
+  Result<Reports> reports = co_await read(done, end_of);
   for (const Followed& each : done) {
     if (is_followed(each)) followed_.erase(each.first);
   }
   co_return reports;
+}
+
+Async<MetricsWatch::Reports> MetricsWatch::read(std::vector<Followed> all, Look look) {
+  std::map<JobId, std::vector<Followed>> by_job;
+  for (Followed& each : all) by_job[each.first.attempt.task.job].push_back(std::move(each));
+  Reports found;
+  for (auto& [job, of_job] : by_job) {
+    Result<Reports> read = co_await reads_.run<Reports>(
+        job_folder(home_, job),
+        [look, followed = std::move(of_job)] { return Result<Reports>(look(followed)); });
+    if (!read.ok() && read.error().code == Errc::kUnavailable) continue;
+    found.merge(CO_TRY(std::move(read)));
+  }
+  co_return found;
 }
 
 MetricsWatch::Reports MetricsWatch::end_of(const std::vector<Followed>& all) {
@@ -106,7 +113,7 @@ Async<void> MetricsWatch::run(async::StopToken stop) {
     CO_TRY(std::move(slept));
     if (followed_.empty() || paused_) continue;
     std::vector<Followed> all(followed_.begin(), followed_.end());
-    Result<Reports> looked = co_await worker_->run([&all] { return look_at(all); });
+    Result<Reports> looked = co_await read(all, look_at);
     Reports reports = CO_TRY(std::move(looked));
     for (const Followed& each : all) {
       if (!is_followed(each)) reports.erase(each.first);

@@ -10,12 +10,13 @@
 
 #include "agent/attempt_metrics.h"
 #include "agent/metric_plan.h"
+#include "agent/patient_reads.h"
 #include "agent/runner/message.h"
 #include "async/async.h"
 #include "async/event_loop.h"
 #include "async/stop_token.h"
-#include "async/worker.h"
 #include "base/units.h"
+#include "env/clock.h"
 #include "model/report.h"
 
 namespace runnel::agent {
@@ -24,10 +25,10 @@ namespace runnel::agent {
 //
 // Contract: what an attempt reported is told within kEvery, or once all others were looked at, and
 //           before its end: whoever hears of the end asks finish() first. Told again after a
-//           restart; a report says by its step whether it is new.
-// Threads:  the loop's only; sources are read and patterns matched by the worker "agent-metrics".
-// Lifetime: start() before run(), which is spawned once, and finish(), in a gate that is closed
-//           before stop(), which is awaited before destruction.
+//           restart; a report says by its step whether it is new. Of a job whose files stand still
+//           (PatientReads) nothing more is told, not at the end either, and others go on.
+// Threads:  the loop's only; sources are read and patterns matched on threads "agent-metrics".
+// Lifetime: run(), which is spawned once, and finish() in a gate that is closed before destruction.
 // Limits:   of more than kReportsMax samples between two looks, so many are told, evenly spaced.
 class MetricsWatch {
  public:
@@ -37,14 +38,13 @@ class MetricsWatch {
 
   using Tell = std::function<void(const NodeId&, std::vector<model::MetricReport>)>;
 
-  MetricsWatch(async::EventLoop& loop, std::string home, Tell tell);
+  MetricsWatch(async::EventLoop& loop, env::Clock& clock, std::string home, Tell tell,
+               Duration silent_max = PatientReads::kSilentMax);
 
   // Whether the attempt may have begun to write before now.
   enum class Begun : std::uint8_t { kNotYet, kPerhaps };
   using Reports = std::map<AttemptOnNode, std::vector<model::MetricReport>>;
 
-  Async<void> start();
-  Async<void> stop();
   // `plan` may be null: then there is only its file.
   void follow(const AttemptOnNode& of, MetricPlanPtr plan, Begun begun);
   // What is left to tell of attempts that ended, the last of each marked as such; nothing of those
@@ -59,18 +59,21 @@ class MetricsWatch {
   Async<void> run(async::StopToken stop);
 
  private:
-  // The worker's alone while it looks at it; whoever is forgotten meanwhile is not told of.
+  // The reading thread's alone while it looks at it; whoever is forgotten meanwhile is not told of.
   using Followed = std::pair<AttemptOnNode, std::shared_ptr<AttemptMetrics>>;
+  using Look = Reports (*)(const std::vector<Followed>&);
 
   static Reports look_at(const std::vector<Followed>& all);
   static Reports end_of(const std::vector<Followed>& all);
+  // What the look finds, job by job, without those that stand still.
+  Async<Reports> read(std::vector<Followed> all, Look look);
   bool is_followed(const Followed& each) const;
   void tell(Reports reports);
 
   async::EventLoop& loop_;
   std::string home_;
   Tell tell_;
-  std::unique_ptr<async::Worker> worker_;
+  PatientReads reads_;
   std::map<AttemptOnNode, std::shared_ptr<AttemptMetrics>> followed_;
   bool paused_ = false;
 };

@@ -4,7 +4,9 @@
 
 #include "agent/metrics_file.h"
 #include "agent/runner/folders.h"
+#include "agent/testing/dead_mount.h"
 #include "async/gate.h"
+#include "env/clock.h"
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
 
@@ -15,14 +17,10 @@ using model::MetricReport;
 
 class MetricsWatchTest : public ::testing::Test {
  protected:
-  MetricsWatchTest() { EXPECT_TRUE(loop_->block_on(watch_.start()).ok()); }
-  ~MetricsWatchTest() override {
-    (void)loop_->block_on(gate_.close());
-    (void)loop_->block_on(watch_.stop());
-  }
+  ~MetricsWatchTest() override { (void)loop_->block_on(gate_.close()); }
 
-  AttemptOnNode trial(std::int64_t index) const {
-    return {NodeId("n"), {{JobId("job"), StepIndex(0), TaskIndex(index)}, AttemptNumber(1)}};
+  AttemptOnNode trial(std::int64_t index, const std::string& job = "job") const {
+    return {NodeId("n"), {{JobId(job), StepIndex(0), TaskIndex(index)}, AttemptNumber(1)}};
   }
   void write(std::int64_t index, const std::string& line) const {
     const std::string folder = task_folder(home_.path(), trial(index).attempt.task);
@@ -47,10 +45,11 @@ class MetricsWatchTest : public ::testing::Test {
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   async::Gate gate_{*loop_};
   std::vector<MetricReport> told_;
-  MetricsWatch watch_{*loop_, home_.path(),
+  MetricsWatch watch_{*loop_, env::real_clock(), home_.path(),
                       [this](const NodeId&, const std::vector<MetricReport>& reports) {
                         told_.insert(told_.end(), reports.begin(), reports.end());
-                      }};
+                      },
+                      Duration::millis(300)};
 };
 
 TEST_F(MetricsWatchTest, TellsEachReportOnceAndTheLastAtTheEnd) {
@@ -112,6 +111,21 @@ TEST_F(MetricsWatchTest, WhoIsForgottenDuringALookIsNotToldOf) {
   const std::size_t told = told_.size();
   turn(Duration::millis(300));
   EXPECT_EQ(told_.size(), told);
+}
+
+TEST_F(MetricsWatchTest, AJobWhoseFilesNeverAnswerHoldsUpNoOther) {
+  const AttemptOnNode of_dead = trial(0, "dead");
+  testing::DeadMount mount(task_folder(home_.path(), of_dead.attempt.task));
+  if (!mount.mounted()) GTEST_SKIP() << "only root mounts a file system";
+  watch_.follow(of_dead, nullptr, MetricsWatch::Begun::kPerhaps);
+  follow(0);
+  run();
+  write(0, R"({"step": 1, "loss": 3})");
+  until_told(1);
+  EXPECT_EQ(end_of(0).size(), 1U);
+  auto ended = MUST(loop_->block_on(watch_.finish({of_dead})));
+  EXPECT_TRUE(ended[of_dead].empty()) << "its end is told without what nobody can read";
+  EXPECT_FALSE(watch_.follows(of_dead));
 }
 
 TEST_F(MetricsWatchTest, NothingIsReadWhileNobodyMayBeTold) {
