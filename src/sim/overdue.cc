@@ -25,6 +25,7 @@ void add_retries(const brain::Job& job, StepIndex index, Time due, Overdue& over
   if (brain::count_of(step.counts, Status::kRecovering) == 0) return;
   for (const auto& [task, kept] : step.tasks) {
     if (kept.status != Status::kRecovering || kept.not_before > due) continue;
+    if (kept.suspicion && kept.suspicion->turn > 0) continue;  // Others are tried before.
     overdue.retries.insert(model::TaskRef{job.id, index, task});
   }
 }
