@@ -520,6 +520,7 @@ sched::Host host_without_strangers(const Wish& wish, const sched::Host& host) {
   }
   sched::Host out = host;
   out.free.accelerators = host.capacity.beyond(used).accelerators;
+  out.withheld = false;
   return out;
 }
 

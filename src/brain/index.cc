@@ -356,7 +356,7 @@ void Index::settle_host(const State& state, const NodeId& id) {
   for (LaneId lane : lanes_on[id]) numbers.insert(apart_now(state.lanes.at(lane)));
   const std::int64_t number = sched::shared_number(numbers);
   if (!node.takes_work()) {
-    if (!lanes_on[id].empty()) cluster.hold(id, node.info.runner, number);
+    if (!lanes_on[id].empty()) cluster.hold(id, node.info.runner, number, std::ssize(lanes_on[id]));
     return;
   }
   model::Resources used;
@@ -365,7 +365,8 @@ void Index::settle_host(const State& state, const NodeId& id) {
   // A node that joined again smaller than what runs on it has nothing free, not less than nothing.
   host.free = node.info.capacity.beyond(used);
   host.overdrawn = used.beyond(node.info.capacity);
-  if (!node.strangers.empty()) host.free.accelerators.clear();
+  host.withheld = !node.strangers.empty();
+  if (host.withheld) host.free.accelerators.clear();
   host.apart = number;
   cluster.join(std::move(host));
 }

@@ -230,7 +230,9 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   Ending ending = ending_of(live, last);
   if (ending.cause == EndCause::kPortBusy) turn.give_up_lane(live.lane);
   ending.jitter = jitter_of(attempt);
-  ending.alone_max = alone_max(step_of(turn.state(), attempt.task.job, attempt.task.step));
+  if (ending.cause == EndCause::kRunnerLost) {
+    ending.alone_max = alone_max(step_of(turn.state(), attempt.task.job, attempt.task.step));
+  }
   Outcome outcome = outcome_of(spec, *task, ending, turn.now());
   if (ended_by_itself(ending.cause)) clear_ended(turn, attempt.task);
   judge_result(turn, attempt, outcome);

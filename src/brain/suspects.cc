@@ -1,6 +1,7 @@
 #include "brain/suspects.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -70,6 +71,16 @@ bool waits_apart(const State& state, const TaskRef& task) {
   const Task& kept = *find_task(state, task);
   CHECK(kept.suspicion.has_value(), "a task is tried apart that nothing is held against");
   return !kept.live && may_run(state.jobs.at(task.job), task.step);
+}
+
+// Those that wait, the ones that may start now first.
+std::vector<TaskRef> by_due(const State& state, std::vector<TaskRef> tasks, Time now) {
+  std::erase_if(tasks, [&](const TaskRef& task) { return !waits_apart(state, task); });
+  const auto later = [&](const TaskRef& task) { return find_task(state, task)->not_before > now; };
+  std::vector<TaskRef> sorted;
+  std::remove_copy_if(tasks.begin(), tasks.end(), std::back_inserter(sorted), later);
+  std::copy_if(tasks.begin(), tasks.end(), std::back_inserter(sorted), later);
+  return sorted;
 }
 
 bool may_be_bound(const State& state, const TaskRef& task, Time now) {
@@ -184,26 +195,25 @@ std::vector<std::pair<StepKey, sched::Request>> apart_requests(const State& stat
   std::vector<std::pair<StepKey, sched::Request>> requests;
   std::map<StepKey, std::int64_t> wanted;  // By the crashes before.
   for (const auto& [crash, suspects] : index.suspects) {
-    // What may start now stands before what waits for its next attempt.
-    std::map<std::pair<Time, StepKey>, sched::Request> of_crash;
-    for (const TaskRef& task : in_turn(index, crash)) {
-      if (!waits_apart(state, task)) continue;
+    // What may start now stands before what waits for its next attempt, of a step in one request.
+    std::map<std::pair<bool, StepKey>, sched::Request> of_crash;
+    for (const TaskRef& task : by_due(state, in_turn(index, crash), now)) {
       const StepKey key{task.job, task.step};
       const model::StepSpec& spec = spec_of(state, key.job, key.step);
       const std::int64_t lanes = step_of(state, key.job, key.step).lanes + wanted[key];
       if (spec.parallel && lanes >= *spec.parallel) continue;
       ++wanted[key];
       const Time starts = find_task(state, task)->not_before;
-      const Time not_before = starts > now ? starts : Time();
-      const auto [at, fresh] = of_crash.try_emplace({not_before, key}, lane_of(spec));
+      const bool later = starts > now;
+      const auto [at, fresh] = of_crash.try_emplace({later, key}, lane_of(spec));
       sched::Request& request = at->second;
       request.key = queue_key(state.jobs.at(key.job), key.step);
       request.limit = limit_of(spec);
       request.apart = crash;
       request.patience = kApartPatience;
-      request.not_before = not_before;
       request.lanes_wanted = fresh ? 1 : request.lanes_wanted + 1;
       request.waiting_since = fresh ? starts : std::min(request.waiting_since, starts);
+      if (later) request.not_before = request.waiting_since;
     }
     for (auto& [at, request] : of_crash) requests.emplace_back(at.second, std::move(request));
   }

@@ -11,6 +11,11 @@ std::int64_t shared_number(const std::set<std::int64_t>& numbers) {
   return numbers.size() == 1 ? *numbers.begin() : kNobody;
 }
 
+bool Host::idle() const {
+  if (!withheld) return free == capacity;
+  return free.milli_cpus == capacity.milli_cpus && free.memory == capacity.memory;
+}
+
 void Cluster::join(Host host) {
   CHECK(host.free.fits_in(host.capacity), "a host has more free than it has");
   see(host);
@@ -22,17 +27,18 @@ void Cluster::leave(const NodeId& id) {
   forget(id);
 }
 
-void Cluster::hold(const NodeId& id, const std::string& runner, std::int64_t apart) {
+void Cluster::hold(const NodeId& id, const std::string& runner, std::int64_t apart,
+                   std::int64_t places) {
   forget(id);
   if (runner.empty()) return;
-  busy_[id] = {runner, apart};
+  busy_[id] = {runner, apart, places};
   ++runners_[runner][apart];
 }
 
 // Whether the host is idle counts for the others of its runner.
 void Cluster::see(const Host& host) {
   forget(host.id);
-  if (host.free != host.capacity) hold(host.id, host.runner, host.apart);
+  if (!host.idle()) hold(host.id, host.runner, host.apart, 0);
 }
 
 void Cluster::forget(const NodeId& id) {
@@ -47,7 +53,7 @@ void Cluster::forget(const NodeId& id) {
 
 std::optional<std::int64_t> Cluster::apart_of(const Host& host) const {
   if (host.runner.empty()) {
-    return host.free == host.capacity ? std::nullopt : std::optional(host.apart);
+    return host.idle() ? std::nullopt : std::optional(host.apart);
   }
   const auto runner = runners_.find(host.runner);
   if (runner == runners_.end()) return std::nullopt;
@@ -71,12 +77,17 @@ void Cluster::set_apart(const NodeId& id, std::int64_t apart) {
 
 void Cluster::give_back(const NodeId& id, const model::Resources& amount) {
   auto found = hosts_.find(id);
-  if (found == hosts_.end()) return;
+  if (found == hosts_.end()) return give_back_held(id);
   Host& host = found->second;
   host.free.add(amount.beyond(host.overdrawn));
   host.overdrawn = host.overdrawn.beyond(amount);
   CHECK(host.free.fits_in(host.capacity), "more given back than was taken");
   see(host);
+}
+
+void Cluster::give_back_held(const NodeId& id) {
+  const auto held = busy_.find(id);
+  if (held != busy_.end() && --held->second.places <= 0) forget(id);
 }
 
 const Host* Cluster::find(const NodeId& id) const {

@@ -37,6 +37,11 @@ struct Host {
   std::int64_t apart = 0;
   // Hosts that name the same are kept apart as one; empty: it is one of its own.
   std::string runner = {};
+  // Its devices are not granted, though nothing that is known runs there.
+  bool withheld = false;
+
+  // Nothing that is known runs there.
+  bool idle() const;
 };
 
 // The hosts that are up, and what is free on each.
@@ -52,10 +57,11 @@ class Cluster {
   void leave(const NodeId& id);
   void take(const NodeId& id, const model::Resources& amount);
   // It takes nothing, but what runs there is beside what the other hosts of its runner have.
-  void hold(const NodeId& id, const std::string& runner, std::int64_t apart);
+  // `places` are there, each of which gives back once.
+  void hold(const NodeId& id, const std::string& runner, std::int64_t apart, std::int64_t places);
   // From now on it is kept for requests with this number.
   void set_apart(const NodeId& id, std::int64_t apart);
-  // No effect when the host left meanwhile.
+  // When the host left meanwhile it is only the others of its runner that gain by it.
   void give_back(const NodeId& id, const model::Resources& amount);
 
   const Host* find(const NodeId& id) const;
@@ -67,11 +73,13 @@ class Cluster {
  private:
   void see(const Host& host);
   void forget(const NodeId& id);
+  void give_back_held(const NodeId& id);
 
   // Of hosts that share a runner and are not idle.
   struct Busy {
     std::string runner;
     std::int64_t apart = 0;
+    std::int64_t places = 0;  // Of a host that takes nothing.
   };
   std::map<NodeId, Host> hosts_;
   std::map<NodeId, Busy> busy_;

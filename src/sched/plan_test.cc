@@ -70,6 +70,32 @@ TEST(Place, HostsOfOneRunnerAreKeptApartAsOne) {
   EXPECT_TRUE(place(request(1, 1), cluster).has_value());
 }
 
+TEST(Plan, WhoIsTriedApartWaitsForANodeThatLeavesAndIsKeptRoomMeanwhile) {
+  Host a = host("a", 1);
+  a.runner = "home";
+  Cluster cluster = cluster_of({a});
+  cluster.hold(NodeId("b"), "home", 0, 1);
+  model::Resources one;
+  one.milli_cpus = 1000;
+  Request apart = request(1, 1);
+  apart.apart = 7;
+  apart.patience = Duration();
+  const Plan made = plan_of(cluster, {apart, request(1, 1, 2)}, Time(), {{NodeId("b"), one, {}}});
+  EXPECT_TRUE(made.grants.empty()) << "younger work on a would keep the runner busy";
+  cluster.give_back(NodeId("b"), one);
+  EXPECT_TRUE(place(apart, cluster).has_value());
+}
+
+TEST(Place, DevicesThatAreNotGrantedMakeNoHostBusy) {
+  Host a = host("a", 1);
+  a.runner = "home";
+  a.capacity.accelerators["H100"] = 2;
+  a.withheld = true;
+  Request apart = request(1, 1);
+  apart.apart = 7;
+  EXPECT_TRUE(place(apart, cluster_of({a})).has_value());
+}
+
 TEST(Plan, WhoeverIsTriedApartGetsTheWholeRunner) {
   Host a = host("a", 2);
   Host b = host("b", 1);
