@@ -103,6 +103,18 @@ TEST(Yaml, QuotesMustClose) {
   EXPECT_EQ(outline(*read("['a''b', \"a\\\"b\", \"\", '']")), "['a'b' 'a\"b' '' '']");
 }
 
+TEST(Yaml, APlaceholderBetweenBracesWantsQuotes) {
+  for (const char* text : {"a: {run: x --lr {{lr}}}\n", "a: {run: x {{lr}} y, b: 1}\n",
+                           "{run: x {{lr}}}\n", "a: [x {{lr}}]\n"}) {
+    EXPECT_NE(
+        yaml_error_of(text).find("a '{{' stands only in quotes; put quotes around the text, or "
+                                 "write `run:` on a line of its own"),
+        std::string::npos)
+        << text << " -> " << yaml_error_of(text);
+  }
+  EXPECT_EQ(outline(*read("{run: \"x {{lr}}\"}")), "{run:'x {{lr}}'}");
+}
+
 TEST(Yaml, TextThatNoProgramCanBeGivenIsRefused) {
   EXPECT_NE(yaml_error_of("a: \"x\\0y\"\n").find("NUL"), std::string::npos);
   EXPECT_NE(yaml_error_of(std::string("a: x\0y\n", 7)).find("0x00"), std::string::npos);

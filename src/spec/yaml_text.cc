@@ -127,6 +127,22 @@ constexpr std::array<Explanation, 22> kExplanations = {{
      "put quotes around text that begins with '*'"},
 }};
 
+constexpr std::string_view kFlowEnd = "flow not found";
+constexpr std::string_view kPlaceholder = "{{";
+
+// In flow style the braces of a placeholder open mappings, and no brace that is added helps.
+bool is_placeholder_in_flow(std::string_view parser_message, std::string_view text,
+                            std::size_t offset) {
+  return parser_message.find(kFlowEnd) != std::string_view::npos && offset < text.size() &&
+         text.substr(offset).starts_with(kPlaceholder);
+}
+
+Error placeholder_in_flow() {
+  return Error(Errc::kInvalid, "not valid YAML: between { } or [ ] a '{{' stands only in quotes")
+      .with_value(std::string(kPlaceholder))
+      .with_hint("put quotes around the text, or write `run:` on a line of its own");
+}
+
 }  // namespace
 
 std::optional<TextFault> fault_of_text(std::string_view text) {
@@ -182,6 +198,7 @@ Error tab_error() {
 
 Error explain_yaml_error(std::string_view parser_message, std::string_view text,
                          std::size_t offset) {
+  if (is_placeholder_in_flow(parser_message, text, offset)) return placeholder_in_flow();
   for (const Explanation& known : kExplanations) {
     if (!parser_message.starts_with(known.said)) continue;
     return Error(Errc::kInvalid, "not valid YAML: " + std::string(known.meaning))
