@@ -123,7 +123,7 @@ void add_up(CLI::App& app, Arguments& arguments) {
 }
 
 void add_file(CLI::App& app, Arguments& arguments) {
-  app.add_option("-f,--file,file", arguments.file, "job file")->required();
+  app.add_option("-f,--file,file", arguments.file, "job file, with -f or without");
   add_job_sources(app, arguments);
 }
 
@@ -266,8 +266,8 @@ const std::vector<Definition>& definitions() {
        {},
        "print another system's file as a job file",
        [](CLI::App& app, Arguments& arguments) {
-         app.add_option("-f,--file,file", arguments.file, "the file, such as a Hyper recipe")
-             ->required();
+         app.add_option("-f,--file,file", arguments.file,
+                        "the file, such as a Hyper recipe, with -f or without");
        }},
       {Command::kPrices,
        "prices",
@@ -351,7 +351,7 @@ const std::vector<Definition>& study_definitions() {
 }
 
 struct Parser {
-  CLI::App app{"Runnel: from raw tables to a trained and evaluated model."};
+  CLI::App app{"Runnel: from raw tables to a trained and evaluated model.", "runnel"};
   Arguments arguments;
   std::map<CLI::App*, Command> commands;
 
@@ -437,12 +437,15 @@ std::string meant_flag(const CLI::App& command, const std::vector<std::string>& 
   return "";
 }
 
-std::string help_of(const Parser& parser) {
-  std::string words;
-  for (const CLI::App* at = parser.chosen(); at != &parser.app; at = at->get_parent()) {
-    words = at->get_name() + " " + words;
-  }
-  return "runnel " + words + "--help";
+// "runnel study show": with all the words before its own.
+std::string words_of(const CLI::App& app) {
+  const CLI::App* const parent = app.get_parent();
+  return (parent == nullptr ? "" : words_of(*parent) + " ") + app.get_name();
+}
+
+std::string help_of(const CLI::App& app) {
+  const CLI::App* const parent = app.get_parent();
+  return parent == nullptr ? app.help() : app.help(words_of(*parent));
 }
 
 std::string usage_error(const Parser& parser, const std::vector<std::string>& words,
@@ -456,7 +459,7 @@ std::string usage_error(const Parser& parser, const std::vector<std::string>& wo
   }
   const std::string meant = meant_flag(*parser.chosen(), words);
   if (!meant.empty()) text = "runnel: " + meant;
-  return text + "\nsee `" + help_of(parser) + "`\n";
+  return text + "\nsee `" + words_of(*parser.chosen()) + " --help`\n";
 }
 
 // `up FILE`, `up -f FILE`, and Hyper's `up [NAME] [-f FILE]`.
@@ -476,6 +479,16 @@ std::string settle_file(Arguments& arguments) {
   }
   if (!arguments.given.empty() && !arguments.name) arguments.name = arguments.given;
   return "";
+}
+
+// Either form of the file will do, so that neither of them is required.
+std::string require_file(const Arguments& arguments, const std::string& command) {
+  const bool reads_one = arguments.command == Command::kValidate ||
+                         arguments.command == Command::kPlan ||
+                         arguments.command == Command::kImport;
+  if (!reads_one || !arguments.file.empty()) return "";
+  return "runnel: which file? Name it, as in `" + command + " FILE`\nsee `" + command +
+         " --help`\n";
 }
 
 // `logs ID/STEP/TASK`, as `ps ID` names a task.
@@ -535,7 +548,7 @@ Parsed parse_arguments(int argc, const char* const* argv) {
   try {
     parser.app.parse(words);
   } catch (const CLI::CallForHelp&) {
-    parsed.text = parser.chosen()->help();
+    parsed.text = help_of(*parser.chosen());
     return parsed;
   } catch (const CLI::CallForVersion&) {
     parsed.text = std::string(kVersion) + "\n";
@@ -555,8 +568,8 @@ Parsed parse_arguments(int argc, const char* const* argv) {
     return parsed;
   }
   parser.arguments.command = found->second;
-  parsed.error =
-      settle_file(parser.arguments) + settle_task(parser.arguments) + refuse_tabs(parser.arguments);
+  parsed.error = settle_file(parser.arguments) + require_file(parser.arguments, words_of(*chosen)) +
+                 settle_task(parser.arguments) + refuse_tabs(parser.arguments);
   if (!parsed.error.empty()) return parsed;
   parsed.arguments = parser.arguments;
   return parsed;

@@ -92,6 +92,24 @@ TEST(Arguments, HelpIsText) {
   EXPECT_NE(parse({"logs", "--help"}).text.find("--follow"), std::string::npos);
 }
 
+TEST(Arguments, UsageSaysWhatIsTyped) {
+  EXPECT_NE(parse({"run", "--help"}).text.find("runnel run ["), std::string::npos);
+  EXPECT_NE(parse({"study", "show", "--help"}).text.find("runnel study show ["), std::string::npos);
+  EXPECT_NE(parse({"--help"}).text.find("runnel ["), std::string::npos);
+}
+
+TEST(Arguments, AFileMayBeGivenEitherWayAndMustBeGiven) {
+  for (const char* command : {"import", "validate", "plan"}) {
+    EXPECT_EQ(parse({command, "x.yaml"}).arguments->file, "x.yaml");
+    EXPECT_EQ(parse({command, "-f", "x.yaml"}).arguments->file, "x.yaml");
+    EXPECT_EQ(parse({command, "--help"}).text.find("REQUIRED"), std::string::npos) << command;
+    EXPECT_NE(parse({command}).error.find(std::string("which file? Name it, as in `runnel ") +
+                                          command + " FILE`"),
+              std::string::npos)
+        << parse({command}).error;
+  }
+}
+
 TEST(Arguments, CompletionKnowsEveryCommand) {
   const std::string script = completion_script("bash");
   for (const char* word : {"explain", "validate", "--follow", "complete -F"}) {
