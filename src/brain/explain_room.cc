@@ -340,6 +340,13 @@ std::vector<Holder> holders_of(const Wish& wish, const std::optional<NodeId>& on
   return out;
 }
 
+// Without those that stand in nobody's way: they hold nothing of `parts`.
+std::vector<Holder> holders_of_any(const Resources& parts, std::vector<Holder> holders) {
+  std::erase_if(holders,
+                [&](const Holder& holder) { return is_nothing(parts_of(holder.sum(), parts)); });
+  return holders;
+}
+
 // Nobody else has anything of what it waits for.
 bool only_itself(const Wish& wish, const std::vector<Holder>& holders) {
   return holders.size() == 1 && holders.front().job == wish.key.job;
@@ -444,7 +451,7 @@ void explain_busy_node(const Wish& wish, Wait& wait) {
   const sched::Host& host = closest_host(wish);
   const Resources share = sched::share_of(wish.request, host);
   const Resources lack = lack_of(share, host.free);
-  const std::vector<Holder> holders = holders_of(wish, host.id);
+  const std::vector<Holder> holders = holders_of_any(lack, holders_of(wish, host.id));
   wait.reason = "Resources";
   wait.message = need_text(wish.request) + "; " + quoted(host.id.str()) +
                  " comes closest and lacks " + lack.describe() +

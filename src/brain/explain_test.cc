@@ -356,6 +356,18 @@ TEST(Explain, ManyHoldersAreCounted) {
   EXPECT_EQ(wait.remedy, "") << "no single job is in the way";
 }
 
+TEST(Explain, WhoHoldsNothingOfWhatLacksIsNotNamed) {
+  Desk desk;
+  join(desk, "gpu", 16, {{"H100", 2}});
+  desk.submit({wants(1)});
+  const JobId holder = desk.submit({wants(1, {{"H100", 2}})});
+  const Wait wait = wait_of(desk, desk.submit({wants(1, {{"H100", 1}})}));
+  EXPECT_NE(wait.message.find("lacks 1 H100 (0 of 2 H100 free): job2 holds 2 H100;"),
+            std::string::npos)
+      << wait.message;
+  EXPECT_EQ(wait.blockers, (std::vector<JobId>{holder}));
+}
+
 TEST(Explain, AWholeNodeThatIsNotEmpty) {
   Desk desk;
   desk.join("a", 4);
