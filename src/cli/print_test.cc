@@ -36,6 +36,8 @@ TEST(Progress, TellsCountsRateAndEta) {
             "train            50/100  2 running  1 failed  51 %  ETA 10.0 s  5.0/s");
   EXPECT_EQ(progress_line(parsed("{}"), step, Duration::seconds(10)),
             "train            50/100  2 running  1 failed  5.0/s");
+  const json::Value now = parsed(R"({"progress":{"steps":[{"eta_seconds":0,"name":"train"}]}})");
+  EXPECT_EQ(left_text(now, "train"), "") << "nothing is left to wait for";
   const json::Value done =
       parsed(R"({"name":"train","tasks":1,"status":"SUCCEEDED","counts":{"SUCCEEDED":1}})");
   EXPECT_EQ(progress_line(job, done, Duration::seconds(1)), "train            1/1  SUCCEEDED");

@@ -62,8 +62,8 @@ std::string share_text(const json::Value& job, const std::string& step) {
 
 std::string left_text(const json::Value& job, const std::string& step) {
   const json::Value* progress = progress_of(job, step);
-  if (progress == nullptr || progress->find("eta_seconds") == nullptr) return "";
-  return human(Duration::seconds(number_of(*progress, "eta_seconds")));
+  const std::int64_t seconds = progress == nullptr ? 0 : number_of(*progress, "eta_seconds");
+  return seconds == 0 ? "" : human(Duration::seconds(seconds));
 }
 
 std::vector<std::string> live_lines(const json::Value& job, const std::string& step) {

@@ -39,9 +39,14 @@ double places_of(const StepWork& work) {
   return std::max<double>(1, static_cast<double>(work.live.size()));
 }
 
-// Seconds of one task, by those that have ended: live ones took part in the step's time as well.
+// Those that tell how long one takes.
+std::int64_t through_of(const StepWork& work) {
+  return work.ended - work.failed + work.resting.value_or(0);
+}
+
+// Seconds of one task, by those that are through: live ones took part in the step's time as well.
 std::optional<double> usual(const StepWork& work) {
-  const std::int64_t through = work.ended + work.resting.value_or(0);
+  const std::int64_t through = through_of(work);
   if (through == 0) return std::nullopt;
   double beside = 0;
   for (const TaskProgress& task : work.live) beside += seconds(task.running);
@@ -49,10 +54,10 @@ std::optional<double> usual(const StepWork& work) {
       0.001, (seconds(work.running) * places_of(work) - beside) / static_cast<double>(through));
 }
 
-// Tasks that are behind the step, parts of live ones included.
+// Tasks that are behind the step, parts of live ones included, without those that failed.
 double behind(const StepWork& work) {
   const std::optional<double> one = usual(work);
-  double sum = static_cast<double>(work.ended) + work.paused;
+  double sum = static_cast<double>(work.ended - work.failed) + work.paused;
   for (const TaskProgress& task : work.live) {
     if (task.told) {
       sum += guessed(task);
@@ -75,10 +80,10 @@ std::optional<Duration> left_of_search(const StepWork& work) {
   CHECK(work.resting.has_value(), "a search knows how many of its trials rest");
   CHECK(*work.resting >= 0, "fewer than no trials rest");
   const double places = places_of(work);
-  const std::int64_t through = work.ended + *work.resting;
+  const std::int64_t through = through_of(work);
   if (static_cast<double>(through) < kRoundsSeen * places) return std::nullopt;
   const std::optional<double> one = usual(work);
-  const std::int64_t begun = through + static_cast<std::int64_t>(work.live.size());
+  const std::int64_t begun = through + work.failed + static_cast<std::int64_t>(work.live.size());
   double left = *one * static_cast<double>(std::max<std::int64_t>(0, work.tasks - begun));
   double longest = 0;
   for (const TaskProgress& trial : work.live) {
@@ -96,7 +101,7 @@ std::optional<Duration> left_of(const StepWork& work) {
   if (work.ended == work.tasks) return Duration();
   if (work.running < kTellsNothingBefore) return std::nullopt;
   if (work.resting) return left_of_search(work);
-  const double share = std::min(1.0, behind(work) / static_cast<double>(work.tasks));
+  const double share = std::min(1.0, behind(work) / static_cast<double>(work.tasks - work.failed));
   if (share < kTellsNothingBelow) return std::nullopt;
   if (is_alone(work)) {
     const std::optional<double> left = own_left(work.live.front());
@@ -111,6 +116,7 @@ std::optional<Duration> left_of(const StepWork& work) {
 StepProgress progress_of(const StepWork& work) {
   CHECK(work.tasks > 0, "a step without tasks has no progress");
   CHECK(work.ended <= work.tasks, "more tasks ended than the step has");
+  CHECK(work.failed <= work.ended, "more tasks failed than ended");
   const auto tasks = static_cast<double>(work.tasks);
   double told = static_cast<double>(work.ended) + work.paused;
   for (const TaskProgress& task : work.live) told += std::clamp(task.told.value_or(0), 0.0, 1.0);

@@ -111,7 +111,11 @@ StepWork work_of(const brain::Step& step, StepIndex index, const model::StepSpec
   StepWork work;
   work.tasks = spec.task_count;
   for (std::size_t slot = 0; slot < step.counts.size(); ++slot) {
-    if (model::is_end(static_cast<model::Status>(slot))) work.ended += step.counts[slot];
+    const auto status = static_cast<model::Status>(slot);
+    if (!model::is_end(status)) continue;
+    work.ended += step.counts[slot];
+    const bool whole = status == model::Status::kSucceeded || status == model::Status::kPruned;
+    if (!whole) work.failed += step.counts[slot];
   }
   work.running = since(step.started_at, now);
   const std::int64_t goal = goal_of(spec);
@@ -122,11 +126,7 @@ StepWork work_of(const brain::Step& step, StepIndex index, const model::StepSpec
     work.live.push_back(live_progress(step, task, *kept.live, goal,
                                       told == metrics.end() ? nullptr : &told->second, now));
   }
-  if (step.study) {
-    const auto begun = static_cast<std::int64_t>(step.study->trials.size());
-    const auto live = static_cast<std::int64_t>(work.live.size());
-    work.resting = std::max<std::int64_t>(0, begun - live - work.ended);
-  }
+  if (step.study) work.resting = step.study->parked;
   return work;
 }
 

@@ -123,6 +123,21 @@ TEST_F(ProgressDocumentTest, APausedTrialKeepsItsShare) {
   EXPECT_EQ(text(step({}, 0), "share"), running);
 }
 
+TEST_F(ProgressDocumentTest, ATrialThatWaitsIsStillToCome) {
+  desk_.join("n1", 1);
+  job_ = desk_.submit({searching(4)});
+  for (int trial = 0; trial < 3; ++trial) {
+    desk_.running("n1", Desk::ref(job_, 0, trial));
+    desk_.pass(Duration::seconds(10));
+    desk_.decide(model::NodeReport{
+        NodeId("n1"), Incarnation("1"), {}, {{Desk::ref(job_, 0, trial), 8, {{"loss", "1"}}}}});
+    desk_.ended("n1", Desk::ref(job_, 0, trial));
+  }
+  ASSERT_EQ(job().steps[0].study->trials.size(), 4U);
+  ASSERT_EQ(desk_.task_status(job_, 0, 3), model::Status::kStarting);
+  EXPECT_EQ(text(step({}, 0), "eta_seconds"), "10");
+}
+
 TEST_F(ProgressDocumentTest, OnlyTheFirstLiveTasksAreAskedAbout) {
   desk_.join("n1", 40);
   job_ = desk_.submit({brain::testing::step("many", 40)});

@@ -61,6 +61,20 @@ TEST(Progress, ASweepIsEstimatedByItsEnds) {
   }
 }
 
+TEST(Progress, AFailureTellsNothingOfThePace) {
+  StepWork work;
+  work.tasks = 4;
+  work.ended = work.failed = 1;  // At once.
+  work.running = Duration::seconds(30);
+  for (int place = 0; place < 3; ++place) work.live.push_back({Duration::seconds(30), {}, {}});
+  EXPECT_EQ(progress_of(work).done, 0.25);
+  EXPECT_FALSE(progress_of(work).left);
+  work.live.resize(1);
+  ++work.ended;  // After twenty seconds, at the only place.
+  work.live.front().running = Duration::seconds(10);
+  EXPECT_LT(off_by(progress_of(work), 30), 0.05) << "half of one, and another";
+}
+
 TEST(Progress, NothingIsGuessedFromNothing) {
   StepWork work;
   work.running = Duration::seconds(60);
