@@ -490,7 +490,7 @@ TEST(Brain, AJobIsCancelledThoughATaskHadFailed) {
   EXPECT_EQ(desk.job_status(job), Status::kCancelled);
   EXPECT_EQ(desk.count(job, 0, Status::kFailed), 1);
   const std::string& message = desk.brain.state().jobs.at(job).message;
-  EXPECT_EQ(message, "step 'many': task 0 failed (NonZeroExit)");
+  EXPECT_EQ(message, "cancelled on request; before that, step 'many': task 0 failed (NonZeroExit)");
 }
 
 TEST(Brain, AJobIsCancelledThoughAnotherStepHadFailed) {

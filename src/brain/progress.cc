@@ -126,12 +126,15 @@ std::optional<Status> derived_job_status(const Job& job) {
   return std::nullopt;
 }
 
-std::string end_message(const Job& job) {
+// Tasks that failed did not cancel the job.
+std::string end_message(const Job& job, Status to) {
   for (std::size_t position = 0; position < job.steps.size(); ++position) {
     const Step& step = job.steps[position];
     if (step.status != Status::kFailed && step.status != Status::kCancelled) continue;
     const std::string message = failure_message(step);
-    if (!message.empty()) return "step '" + job.spec->steps[position].name + "': " + message;
+    if (message.empty()) continue;
+    const std::string failure = "step '" + job.spec->steps[position].name + "': " + message;
+    return to == Status::kCancelled ? "cancelled on request; before that, " + failure : failure;
   }
   return "";
 }
@@ -153,7 +156,7 @@ void progress_job(Turn& turn, const JobId& id) {
   const std::optional<Status> to = derived_job_status(job);
   if (!to.has_value() || *to == job.status) return;
   CHECK(model::allowed(model::Level::kJob, job.status, *to), "a job would skip its state table");
-  const std::string message = model::is_end(*to) ? end_message(job) : "";
+  const std::string message = model::is_end(*to) ? end_message(job, *to) : "";
   turn.emit(model::JobChanged{id, *to, reason_for(*to), message, "runnel"});
 }
 

@@ -168,6 +168,20 @@ TEST_F(DocumentsTest, NameTheFirstTaskThatFailed) {
   EXPECT_EQ(document(id, JobView::kRow).find("first_failure"), nullptr);
 }
 
+TEST_F(DocumentsTest, NameTheFirstTaskThatFailedOfACancelledJob) {
+  desk_.join("n1", 4);
+  const JobId id = desk_.submit({step("a", 3)});
+  desk_.ended("n1", Desk::ref(id, 0, 1), 5);
+  desk_.request(id, Verb::kCancel);
+  desk_.ended("n1", Desk::ref(id, 0, 0), 143, 0, model::EndCause::kStopped);
+  desk_.ended("n1", Desk::ref(id, 0, 2), 143, 0, model::EndCause::kStopped);
+  ASSERT_EQ(job(id).status, model::Status::kCancelled);
+  EXPECT_EQ(document(id).find("message")->as_text(),
+            "cancelled on request; before that, step 'a': task 1 failed (NonZeroExit)");
+  EXPECT_EQ(document(id).find("first_failure")->dump(),
+            R"({"exit_code":5,"reason":"NonZeroExit","step":"a","task":1})");
+}
+
 TEST_F(DocumentsTest, GiveOneForAJobCancelledBeforeItRan) {
   const JobId id = desk_.submit({step("a")});
   desk_.request(id, Verb::kCancel);

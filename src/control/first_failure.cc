@@ -14,10 +14,11 @@ bool has_failed(Status status) {
 }  // namespace
 
 std::optional<FirstFailure> first_failure(const brain::Job& job) {
-  if (job.status != Status::kFailed) return std::nullopt;
+  if (job.status != Status::kFailed && job.status != Status::kCancelled) return std::nullopt;
   std::int64_t looked_at = 0;
   for (std::size_t position = 0; position < job.steps.size(); ++position) {
-    if (job.steps[position].status != Status::kFailed) continue;
+    const Status step = job.steps[position].status;
+    if (step != Status::kFailed && step != Status::kCancelled) continue;
     for (const auto& [index, task] : job.steps[position].tasks) {
       if (++looked_at > kTasksLookedAtMax) return std::nullopt;
       if (!has_failed(task.status)) continue;

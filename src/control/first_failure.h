@@ -9,7 +9,8 @@
 
 namespace runnel::control {
 
-// The first task that failed of a job that has: what a person looks at first.
+// The first task that failed of a job that has, or that was cancelled later: what a person looks at
+// first.
 struct FirstFailure {
   StepIndex step;
   TaskIndex task;
@@ -17,7 +18,8 @@ struct FirstFailure {
   std::string reason;
 };
 
-// Nothing for a job that has not failed, or whose first failure is beyond kTasksLookedAtMax.
+// Nothing for a job that goes on or has succeeded, or whose first failure is beyond
+// kTasksLookedAtMax.
 inline constexpr std::int64_t kTasksLookedAtMax = 10'000;
 std::optional<FirstFailure> first_failure(const brain::Job& job);
 
