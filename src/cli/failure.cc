@@ -1,14 +1,13 @@
 #include "cli/failure.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "base/check.h"
 #include "cli/job_state.h"
+#include "cli/last_lines.h"
 #include "cli/log_stream.h"
 #include "cli/output_line.h"
 #include "cli/print.h"
-#include "cli/printable.h"
 #include "cli/target.h"
 #include "http/message.h"
 
@@ -18,30 +17,6 @@ namespace {
 constexpr Duration kFailureLineWithin = Duration::seconds(1);
 constexpr int kSilencesMax = 5;
 constexpr int kLinesRead = 200;  // Of both streams together, to find the last of stderr.
-
-constexpr std::size_t kLineBytesMax = 1'000;  // More of a line tells a person nothing.
-
-bool begins_a_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
-
-std::string shortened(std::string text) {
-  if (text.size() <= kLineBytesMax) return text;
-  std::size_t end = kLineBytesMax;
-  while (end > 0 && !begins_a_character(text[end])) --end;
-  return text.substr(0, end) + " ...";
-}
-
-// Without its line end. Of a line that was drawn over itself, as progress bars are, the last state.
-std::string shown_line(const json::Value& line) {
-  std::string bytes = exact_bytes(line);
-  while (!bytes.empty() && (bytes.back() == '\n' || bytes.back() == '\r')) bytes.pop_back();
-  const std::size_t drawn = bytes.rfind('\r');
-  return shortened(printable(drawn == std::string::npos ? bytes : bytes.substr(drawn + 1)));
-}
-
-void keep_last(Failure::Lines& lines, std::string line) {
-  lines.push_back(std::move(line));
-  if (lines.size() > Failure::kLinesShown) lines.erase(lines.begin());
-}
 
 }  // namespace
 
@@ -63,6 +38,7 @@ void Failure::read_attempt() {
   const json::Value& last = list_at(*task, "attempts").back();
   sentence_ = text_of(last, "message");
   if (sentence_.starts_with("exited with code")) sentence_.clear();  // It was told.
+  attempt_ = number_of(last, "attempt");
   rank_ = number_of(last, "first_failed_rank", -1);
 }
 
@@ -77,11 +53,11 @@ Failure::Lines Failure::last_lines() {
   std::string target = job_target(job_, "/logs?follow=0");
   target = with_query(std::move(target), "step", step_);
   target = with_query(std::move(target), "task", task_);
+  if (attempt_ > 0) target = with_query(std::move(target), "attempt", std::to_string(attempt_));
   if (rank_ >= 0) target = with_query(std::move(target), "rank", std::to_string(rank_));
   target = with_query(std::move(target), "tail", std::to_string(kLinesRead));
   LineStream stream(session_, target, "cursor", "cursor");
-  Lines output;
-  Lines errors;
+  LastLines last;
   for (int silences = 0; !stream.ended() && silences < kSilencesMax;) {
     const Result<std::optional<json::Value>> line = stream.next(kFailureLineWithin);
     if (!line.ok()) break;
@@ -89,10 +65,9 @@ Failure::Lines Failure::last_lines() {
       ++silences;
       continue;
     }
-    if (!damage_of(**line).empty()) continue;
-    keep_last(text_of(**line, "stream") == "stderr" ? errors : output, shown_line(**line));
+    if (damage_of(**line).empty()) last.add(**line);
   }
-  return errors.empty() ? output : errors;
+  return last.lines();
 }
 
 Failure::Lines Failure::output_block() {

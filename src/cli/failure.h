@@ -23,13 +23,11 @@ class Failure {
   std::string task_name() const;
   // "train/0 ended with exit code 7 (NonZeroExit): why, in a sentence".
   std::string cause() const;
-  // The last lines that it wrote to stderr, or to stdout where that is empty; at most kLinesShown.
+  // The last that its last attempt wrote; those before may have failed for another cause.
   Lines last_lines();
 
   // "the last lines of its output:" and these, two columns in; nothing where it wrote none.
   Lines output_block();
-
-  static constexpr std::size_t kLinesShown = 10;
 
  private:
   void read_attempt();
@@ -40,7 +38,8 @@ class Failure {
   std::string task_;
   std::string summary_;
   std::string sentence_;
-  std::int64_t rank_ = -1;  // The one that failed first, where one did.
+  std::int64_t attempt_ = 0;  // The last; 0: not known.
+  std::int64_t rank_ = -1;    // The one that failed first, where one did.
 };
 
 }  // namespace runnel::cli

@@ -145,8 +145,8 @@ std::string ended_text(Session& session, const json::Value& job) {
 }
 
 // Of a job that has ended nothing waits: what counts then is how it ended.
-Result<std::string> waits_text(Session& session, const std::string& job,
-                               const json::Value& explanation) {
+Result<std::string> explain_text(Session& session, const std::string& job) {
+  const json::Value explanation = TRY(session.get(job_target(job, "/explain")));
   std::string text;
   for (const json::Value& wait : list_at(explanation, "waits")) {
     text += paragraph(wait_line(wait)) + "\n";
@@ -154,6 +154,29 @@ Result<std::string> waits_text(Session& session, const std::string& job,
   if (!text.empty()) return text;
   const json::Value document = TRY(session.get(job_target(job)));
   return has_ended(document) ? ended_text(session, document) : job + ": nothing waits\n";
+}
+
+// As in the text: how it ended, and of a failure the cause and what it wrote last.
+void add_end(json::Value& explanation, Session& session, const json::Value& job) {
+  const std::string message = text_of(job, "message");
+  if (!message.empty()) explanation.set("message", json::Value::text(message));
+  Failure failure(session, job);
+  if (!failure.is_known()) return;
+  explanation.set("cause", json::Value::text(failure.cause()));
+  json::Value::List lines;
+  for (std::string& line : failure.last_lines()) {
+    lines.push_back(json::Value::text(std::move(line)));
+  }
+  explanation.set("first_failure", *job.find("first_failure"));
+  explanation.set("last_lines", json::Value::list(std::move(lines)));
+}
+
+Result<json::Value> explain_one(Session& session, const std::string& job) {
+  json::Value explanation = TRY(session.get(job_target(job, "/explain")));
+  if (!list_at(explanation, "waits").empty()) return explanation;
+  const json::Value document = TRY(session.get(job_target(job)));
+  if (has_ended(document)) add_end(explanation, session, document);
+  return explanation;
 }
 
 }  // namespace
@@ -176,14 +199,15 @@ int explain(const Arguments& arguments, const Home& home) {
   json::Value::List all;
   std::string text;
   for (const std::string& job : arguments.jobs) {
-    Result<json::Value> waits = session.get(job_target(job, "/explain"));
-    if (!waits.ok()) return fail(waits.error());
-    if (!is_document(arguments.output)) {
-      const Result<std::string> told = waits_text(session, job, *waits);
+    if (is_document(arguments.output)) {
+      Result<json::Value> told = explain_one(session, job);
       if (!told.ok()) return fail(told.error());
-      text += *told;
+      all.push_back(*std::move(told));
+      continue;
     }
-    all.push_back(*std::move(waits));
+    const Result<std::string> told = explain_text(session, job);
+    if (!told.ok()) return fail(told.error());
+    text += *told;
   }
   put(is_document(arguments.output) ? document_of_all(std::move(all), arguments.output) : text);
   return 0;

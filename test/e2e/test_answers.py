@@ -239,6 +239,41 @@ def test_a_failure_ends_with_its_cause_its_last_lines_and_the_command_for_more(r
     assert lines[at + 1:at + 12] == last
 
 
+RETRIED = """
+retry: {max: 1, backoff: 1ms..1ms}
+resources: {cpus: 0.5}
+run: |
+  if [ ! -e "$RUNNEL_JOB_DIR/x" ]; then touch "$RUNNEL_JOB_DIR/x"; echo "CUDA out of memory" >&2; exit 3; fi
+  echo "disk full, giving up"; echo; echo; exit 4
+"""
+
+
+def test_the_last_lines_are_of_the_last_attempt(runnel):
+    """Whatever the one before it wrote; in words and as a document."""
+    runnel.run("run", runnel.file(RETRIED), code=4)
+    job = runnel.json("ps", "-a")["jobs"][0]["id"]
+    told = runnel.run("explain", job).splitlines()
+    assert told[-2:] == ["the last lines of its output:", "  disk full, giving up"], told
+    document = runnel.json("explain", job)
+    assert document["cause"] == "job/0 ended with exit code 4 (NonZeroExit)"
+    assert document["last_lines"] == ["disk full, giving up"]
+    assert document["first_failure"]["exit_code"] == 4 and "task 0 failed" in document["message"]
+
+
+def test_a_cancelled_job_names_its_failure_and_that_it_was_cancelled_on_request(runnel):
+    job = runnel.up("""
+params: {i: [1, 2]}
+resources: {cpus: 0.5}
+run: if [ {{i}} = 1 ]; then echo early death >&2; exit 5; fi; sleep 100
+""")
+    runnel.until(lambda: runnel.json("show", job)["counts"].get("FAILED") == 1)
+    runnel.run("cancel", job)
+    runnel.wait(job)
+    told = runnel.run("explain", job)
+    assert "CANCELLED: cancelled on request; before that, step 'job': task 0 failed" in " ".join(told.split()), told
+    assert f"runnel logs {job}/job/0" in told and told.endswith("  early death\n")
+
+
 def test_a_job_says_what_it_ran_and_where_it_left_it(runnel):
     """While it runs and when it has ended; as it was submitted, and its commands in short."""
     file = runnel.file("""
