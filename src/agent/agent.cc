@@ -826,7 +826,7 @@ Async<std::vector<model::TaskUsage>> Agent::read_usage(JobId job, Duration windo
   // A process that waits for a dead mount may keep others from reading of it.
   const std::string folder = "/proc";
   const auto sample = [job]() -> Result<UsageSample> { return sample_usage(job); };
-  Result<UsageSample> first = co_await log_reads_.run<UsageSample>(folder, sample);
+  Result<UsageSample> first = co_await log_reads_.run<UsageSample>(folder, sample, Reach::kFolder);
   const UsageSample before = CO_TRY(std::move(first));
   const Duration begun = clock_.boot();
   Result<std::optional<GpuSample>> asked =
@@ -835,7 +835,7 @@ Async<std::vector<model::TaskUsage>> Agent::read_usage(JobId job, Duration windo
   const Duration left = std::max(window - (clock_.boot() - begun), Duration());
   Result<void> slept = co_await loop_.sleep(left, gate_.token());
   CO_TRY(std::move(slept));
-  Result<UsageSample> second = co_await log_reads_.run<UsageSample>(folder, sample);
+  Result<UsageSample> second = co_await log_reads_.run<UsageSample>(folder, sample, Reach::kFolder);
   const UsageSample after = CO_TRY(std::move(second));
   co_return usage_between(before, after, std::max(window, clock_.boot() - begun), gpus);
 }

@@ -1,40 +1,11 @@
 #include "agent/patient_reads.h"
 
-#include <mntent.h>
-
 #include <algorithm>
-#include <array>
-#include <climits>
-#include <cstdio>
+#include <utility>
 
 #include "base/check.h"
 
 namespace runnel::agent {
-namespace {
-
-constexpr std::size_t kMountsNamed = 3;
-
-// What is mounted at the folder or below it, which is what does not answer, or else the folder.
-// Asks the kernel only, not the mounts.
-std::string suspects_in(const std::string& folder) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> table(::setmntent("/proc/self/mounts", "re"),
-                                                    ::endmntent);
-  std::array<char, std::size_t{3} * PATH_MAX> text{};
-  mntent entry{};
-  std::string names;
-  std::size_t named = 0;
-  while (table != nullptr && named < kMountsNamed &&
-         ::getmntent_r(table.get(), &entry, text.data(), static_cast<int>(text.size())) !=
-             nullptr) {
-    const std::string place = entry.mnt_dir;
-    if (place != folder && !place.starts_with(folder + "/")) continue;
-    names += (named++ > 0 ? " " : "") + place;
-  }
-  return names.empty() ? folder : names;
-}
-
-}  // namespace
-
 void PatientReads::look() {
   for (auto& [folder, reading] : readings_) {
     const std::int64_t computed = reading->call->processor_nanos();
@@ -51,13 +22,10 @@ bool PatientReads::may_begin(const std::string& folder) const {
 }
 
 Error PatientReads::silent(const std::string& folder, const Reading& reading) const {
-  const std::string suspects = suspects_in(folder);
-  const Time since = clock_.wall() - still_for(reading);
-  return Error(Errc::kUnavailable, suspects + " has not answered since " + rfc3339(since))
-      .with_hint(
-          "see whether its disk or mount answers, and mend it; a mount that is dead for good: "
-          "umount --lazy " +
-          suspects);
+  const PathTrail::Place place = reading.trail->place();
+  const Reach reach = place.arrived ? reading.reach : Reach::kFolder;
+  return silence_of(folder, suspect_mounts(place.path, reach, mounted_places()),
+                    clock_.wall() - still_for(reading));
 }
 
 std::optional<Error> PatientReads::refusal(const std::string& folder) const {
@@ -72,13 +40,19 @@ std::optional<Error> PatientReads::refusal(const std::string& folder) const {
   return silent(readings_.begin()->first, *readings_.begin()->second);
 }
 
-Result<PatientReads::ReadingPtr> PatientReads::begin(const std::string& folder,
+Result<PatientReads::ReadingPtr> PatientReads::begin(const std::string& folder, Reach reach,
                                                      std::function<void()> read) {
   CHECK(may_begin(folder), "a read begins before its turn");
   const auto reading = std::make_shared<Reading>();
   reading->moved_at = clock_.boot();
+  reading->reach = reach;
+  reading->trail = std::make_shared<PathTrail>(folder);
+  auto follow_and_read = [trail = reading->trail, read = std::move(read)] {
+    trail->follow();
+    read();
+  };
   reading->call.emplace(
-      TRY(async::AbandonableCall::start(loop_, thread_, std::move(read), [this, folder] {
+      TRY(async::AbandonableCall::start(loop_, thread_, std::move(follow_and_read), [this, folder] {
         const auto found = readings_.find(folder);
         CHECK(found != readings_.end(), "a read ends that nobody began");
         const ReadingPtr ended = found->second;

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "agent/suspect_mounts.h"
 #include "async/abandonable_call.h"
 #include "async/async.h"
 #include "async/event.h"
@@ -47,13 +48,14 @@ class PatientReads {
         silent_max_(silent_max),
         changed_(loop) {}
 
+  // `reach` tells what may be named when it stands still.
   template <typename T>
-  Async<T> run(std::string folder, std::function<Result<T>()> read) {
+  Async<T> run(std::string folder, std::function<Result<T>()> read, Reach reach = Reach::kBelow) {
     Result<void> turn = co_await wait_for_turn(folder);
     CO_TRY(std::move(turn));
     const auto outcome = std::make_shared<std::optional<Result<T>>>();
-    const ReadingPtr reading =
-        CO_TRY(begin(folder, [outcome, read = std::move(read)] { outcome->emplace(read()); }));
+    const ReadingPtr reading = CO_TRY(
+        begin(folder, reach, [outcome, read = std::move(read)] { outcome->emplace(read()); }));
     Result<void> ended = co_await wait_for_end(reading, folder);
     CO_TRY(std::move(ended));
     co_return **std::move(outcome);
@@ -65,6 +67,8 @@ class PatientReads {
     std::int64_t computed = 0;  // When it was looked at last.
     Duration moved_at;          // When that was more than before.
     bool done = false;
+    Reach reach = Reach::kBelow;
+    std::shared_ptr<PathTrail> trail;  // Of the folder.
   };
   using ReadingPtr = std::shared_ptr<Reading>;
 
@@ -74,7 +78,7 @@ class PatientReads {
   // Why nobody need wait for the folder.
   std::optional<Error> refusal(const std::string& folder) const;
   Error silent(const std::string& folder, const Reading& reading) const;
-  Result<ReadingPtr> begin(const std::string& folder, std::function<void()> read);
+  Result<ReadingPtr> begin(const std::string& folder, Reach reach, std::function<void()> read);
   Async<void> wait_for_turn(std::string folder);
   Async<void> wait_for_end(ReadingPtr reading, std::string folder);
 

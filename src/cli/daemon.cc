@@ -100,7 +100,8 @@ control::HomeInfo Daemon::info() const {
 
 // Whatever its file system is, it need not answer.
 Async<void> Daemon::room() {
-  return room_reads_.run<void>(home_.root, [home = home_] { return refuse_full_disk(home); });
+  return room_reads_.run<void>(
+      home_.root, [home = home_] { return refuse_full_disk(home); }, agent::Reach::kFolder);
 }
 
 Async<void> Daemon::open() {

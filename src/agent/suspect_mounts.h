@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace runnel::agent {
+
+// How far a blocking read of a folder goes.
+enum class Reach : std::uint8_t { kFolder, kBelow };
+
+// Follows a path link by link, and says how far it came: what hangs does so there.
+//
+// Contract: follow() is called once, and blocks; place() at any time.
+// Threads:  any.
+class PathTrail {
+ public:
+  struct Place {
+    std::string path;  // Real, but for what of it is asked of the system just now.
+    bool arrived = false;
+  };
+  explicit PathTrail(std::string path) : place_{std::move(path), false} {}
+  void follow();
+  Place place() const;
+
+ private:
+  void set(Place place);
+
+  mutable std::mutex mutex_;
+  Place place_;
+};
+
+// Where all mounts are, as the kernel says; asks none of them.
+std::vector<std::string> mounted_places();
+
+// Which of `mounts` a read touches that never answers: those at the real path or below it where it
+// goes as far, or else the one that the path lies on.
+std::vector<std::string> suspect_mounts(const std::string& real_path, Reach reach,
+                                        const std::vector<std::string>& mounts);
+
+// kUnavailable: names the suspects, or `folder` where there are none, and what to do.
+Error silence_of(const std::string& folder, const std::vector<std::string>& suspects, Time since);
+
+}  // namespace runnel::agent
