@@ -152,6 +152,7 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
       reads_(loop, clock),
       log_reads_(loop, clock, "agent-logs"),
       series_reads_(loop, clock, "agent-series"),
+      begin_reads_(loop, clock, "agent-begins"),
       metrics_(loop, clock, options_.home,
                [this](const NodeId& node, std::vector<model::MetricReport> metrics) {
                  if (ready_) events_.on_reports({node, incarnation_, {}, std::move(metrics), {}});
@@ -569,8 +570,16 @@ Async<void> Agent::keep_plan(model::StartOrder order) {
 Async<void> Agent::keep_begin(model::StartOrder order) {
   const MetricPlanPtr plan =
       keeps_plan(order) ? plans_.find(plan_key(order.attempt.task)) : nullptr;
-  Result<void> kept = co_await plan_files_->run([&home = options_.home, &order, &plan] {
-    return keep_metrics_begin(home, order.attempt, plan);
+  // The task's own files may lie on a dead mount, and those of the home do not.
+  Result<MetricsBegin> looked = co_await begin_reads_.run<MetricsBegin>(
+      task_folder(options_.home, order.attempt.task),
+      [home = options_.home, attempt = order.attempt, plan] {
+        return Result(look_at_metrics(home, attempt, plan));
+      });
+  const MetricsBegin begin = CO_TRY(std::move(looked));
+  CO_TRY(gate_.token().check());
+  Result<void> kept = co_await plan_files_->run([&home = options_.home, &order, &begin] {
+    return keep_metrics_begin(home, order.attempt.task, begin);
   });
   co_return kept;
 }

@@ -192,6 +192,7 @@ class Agent {
   FileReads reads_;
   PatientReads log_reads_;
   PatientReads series_reads_;
+  PatientReads begin_reads_;
   MetricPlans plans_;
   MetricsWatch metrics_;
   HealthWatch health_;

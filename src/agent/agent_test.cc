@@ -16,6 +16,7 @@
 #include "agent/runner/folders.h"
 #include "agent/runner/journal.h"
 #include "agent/runner/runner.h"
+#include "agent/testing/dead_mount.h"
 #include "agent/testing/runner_process.h"
 #include "async/socket.h"
 #include "env/process.h"
@@ -194,6 +195,24 @@ TEST_F(AgentTest, TellsWhatATrialReportedBeforeItsEnd) {
   EXPECT_EQ(control.metrics.front().step, 1);
   EXPECT_FALSE(control.metrics.front().last);
   EXPECT_EQ(control.metrics.back(), (model::MetricReport{order.attempt, 2, {{"loss", "2"}}, true}));
+}
+
+TEST_F(AgentTest, ARetryWhoseOwnFilesNeverAnswerHoldsUpNoOther) {
+  const auto retry = [](std::int64_t task) {
+    model::StartOrder order = order_of("true", task, task + 1);
+    order.attempt.attempt = AttemptNumber(2);
+    order.objectives = {"loss"};
+    order.keep_task_dir = true;
+    return order;
+  };
+  testing::DeadMount mount(task_folder(home_.path(), retry(0).attempt.task));
+  if (!mount.mounted()) GTEST_SKIP() << "only root with /dev/fuse can mount what never answers";
+  AgentHarness control(home_.path());
+  ASSERT_TRUE(control.started.ok());
+  MUST(control.start(retry(0)));
+  MUST(control.start(retry(1)));
+  EXPECT_EQ(control.end_of(retry(1).attempt).cause, EndCause::kExited);
+  EXPECT_EQ(control.end_of(retry(0).attempt).cause, EndCause::kNotStarted);
 }
 
 model::StartOrder saving_order() {

@@ -1,5 +1,8 @@
 #include "agent/attempt_metrics.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <gtest/gtest.h>
 
 #include "agent/log_index.h"
@@ -195,7 +198,11 @@ class RetriedMetricsTest : public AttemptMetricsTest {
   void SetUp() override {
     AttemptMetricsTest::SetUp();
     for (int step = 1; step <= 5; ++step) write(step, "0.1");
-    MUST(keep_metrics_begin(home_.path(), retry_, nullptr));
+    keep_begin(nullptr);
+  }
+  void keep_begin(const MetricPlanPtr& plan) {
+    const MetricsBegin begin = look_at_metrics(home_.path(), retry_, plan);
+    MUST(keep_metrics_begin(home_.path(), retry_.task, begin));
   }
   std::string path() const { return metrics_path(task_folder(home_.path(), attempt_.task)); }
   static std::string line(int step, const std::string& loss) {
@@ -241,18 +248,33 @@ TEST_F(RetriedMetricsTest, FindsWhatARetryWroteFromTheBeginningOfTheFile) {
 
 TEST_F(RetriedMetricsTest, FindsAFileOfTheSameSizeThatWasWrittenAnew) {
   write_anew(1, "0.1");
-  MUST(keep_metrics_begin(home_.path(), retry_, nullptr));
+  keep_begin(nullptr);
   AttemptMetrics metrics(home_.path(), retry_, nullptr, 0);
   EXPECT_TRUE(metrics.look().empty());
   write_anew(1, "0.7");
   EXPECT_EQ(metrics.finish(), (std::vector<MetricSample>{{1, {{"loss", "0.7"}}}}));
 }
 
+TEST_F(RetriedMetricsTest, KeepsWhatWasKeptWhenTheDiskTakesNoMore) {
+  const MetricsBegin kept = metrics_begin_of(home_.path(), retry_);
+  ASSERT_EQ(kept.attempt, 2);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
+  const Result<void> again = keep_metrics_begin(home_.path(), retry_.task, kept);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, handler);
+  EXPECT_FALSE(again.ok());
+  EXPECT_EQ(metrics_begin_of(home_.path(), retry_), kept);
+}
+
 TEST_F(RetriedMetricsTest, PassesOverTheEventsOfEarlierAttempts) {
   const std::string board = task_folder(home_.path(), attempt_.task) + "/tb";
   MUST(env::make_directories(board));
   MUST(env::copy_file(kEvents, board + "/1.tfevents"));
-  MUST(keep_metrics_begin(home_.path(), retry_, plan()));
+  keep_begin(plan());
   AttemptMetrics metrics(home_.path(), retry_, plan(), 0);
   EXPECT_TRUE(metrics.look().empty());
   MUST(env::copy_file(kEvents, board + "/2.tfevents"));

@@ -48,8 +48,8 @@ Result<MetricsBegin> read_begin(const std::string& path) {
 
 }  // namespace
 
-Result<void> keep_metrics_begin(const std::string& home, const model::AttemptRef& attempt,
-                                const MetricPlanPtr& plan) {
+MetricsBegin look_at_metrics(const std::string& home, const model::AttemptRef& attempt,
+                             const MetricPlanPtr& plan) {
   const std::string folder = task_folder(home, attempt.task);
   MetricsBegin begin{.attempt = attempt.attempt.value()};
   const MetricsFile::Mark mark = MetricsFile::end_of(metrics_path(folder));
@@ -60,13 +60,16 @@ Result<void> keep_metrics_begin(const std::string& home, const model::AttemptRef
       if (json::is_utf8(name)) begin.events.push_back({name, size});
     }
   }
+  return begin;
+}
+
+Result<void> keep_metrics_begin(const std::string& home, const model::TaskRef& task,
+                                const MetricsBegin& begin) {
   std::string text;
   json::Writer out(text);
   model::write_record(out, begin);
-  const std::string path = begin_path(home, attempt.task);
-  TRY(env::make_directories(job_folder(home, attempt.task.job) + "/metrics"));
-  TRY(env::remove_file(path));
-  return env::append_file(path, text);
+  TRY(env::make_directories(job_folder(home, task.job) + "/metrics"));
+  return env::write_file_atomically(begin_path(home, task), text);
 }
 
 MetricsBegin metrics_begin_of(const std::string& home, const model::AttemptRef& attempt) {

@@ -25,10 +25,12 @@ struct MetricsBegin {
   friend bool operator==(const MetricsBegin&, const MetricsBegin&) = default;
 };
 
-// Writes into the job's folder how far they go now, where whoever comes after this process finds
-// it; `plan` may be null. Blocks.
-Result<void> keep_metrics_begin(const std::string& home, const model::AttemptRef& attempt,
-                                const MetricPlanPtr& plan);
+// How far they go now; `plan` may be null. Blocks, and for ever on a dead mount of the task's.
+MetricsBegin look_at_metrics(const std::string& home, const model::AttemptRef& attempt,
+                             const MetricPlanPtr& plan);
+// Writes it into the job's folder, where whoever comes after this process finds it. Blocks.
+Result<void> keep_metrics_begin(const std::string& home, const model::TaskRef& task,
+                                const MetricsBegin& begin);
 // What was kept for the attempt; of a first one, or where nothing was kept, the beginning.
 MetricsBegin metrics_begin_of(const std::string& home, const model::AttemptRef& attempt);
 
