@@ -1,5 +1,6 @@
 #include "control/secrets.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -8,13 +9,22 @@
 #include "json/writer.h"
 
 namespace runnel::control {
+namespace {
+
+constexpr const char* kMark = ".asked";
+
+bool lists(const std::vector<std::string>& names, const std::string& id) {
+  return std::find(names.begin(), names.end(), id) != names.end();
+}
+
+}  // namespace
 
 std::string FileSecrets::path_of(const JobId& job) const {
   CHECK(is_job_id_prefix(job.str()), "a secret's file is named by a job id");
   return folder_ + "/" + job.str();
 }
 
-std::string FileSecrets::mark_of(const JobId& job) const { return path_of(job) + ".asked"; }
+std::string FileSecrets::mark_of(const JobId& job) const { return path_of(job) + kMark; }
 
 Result<void> FileSecrets::put(const JobId& job, const SecretValues& values, Taken taken) {
   CHECK(!folder_.empty(), "secrets need a folder");
@@ -41,13 +51,14 @@ Result<void> FileSecrets::wipe(const JobId& job) {
 
 bool FileSecrets::is_unsettled(const JobId& job) { return env::exists(mark_of(job)); }
 
-// Temporary files of a put() that a crash cut short are removed here. Whatever else is there is the
-// user's and is passed over.
+// What a put() or wipe() that a crash cut short left is removed here: temporary files, and a mark
+// without values. Whatever else is there is the user's and is passed over.
 Result<std::vector<JobId>> FileSecrets::jobs() {
   std::vector<JobId> ids;
   const Result<env::FileInfo> folder = env::file_info(folder_);
   if (!folder.ok()) return ids;
-  for (const std::string& name : TRY(env::list_directory(folder_))) {
+  const std::vector<std::string> names = TRY(env::list_directory(folder_));
+  for (const std::string& name : names) {
     const std::string path = folder_ + "/" + name;
     const Result<env::FileInfo> file = env::file_info(path);
     if (!file.ok() || file->kind != env::FileKind::kFile) continue;
@@ -55,7 +66,9 @@ Result<std::vector<JobId>> FileSecrets::jobs() {
     if (time_of(JobId(id)) == Time()) continue;
     if (name == id) ids.emplace_back(id);
     const bool in_a_folder = folder->kind == env::FileKind::kDirectory;  // And not through a link.
-    if (in_a_folder && env::is_temporary_of(id, name)) TRY(env::remove_file(path));
+    const bool temporary = env::is_temporary_of(id, name) || env::is_temporary_of(id + kMark, name);
+    const bool bare_mark = name == id + kMark && !lists(names, id);
+    if (in_a_folder && (temporary || bare_mark)) TRY(env::remove_file(path));
   }
   return ids;
 }

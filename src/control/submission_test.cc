@@ -184,6 +184,17 @@ TEST_F(FileSecretsTest, RemovesWhatACrashLeftHalfWritten) {
   EXPECT_TRUE(MUST(env::list_directory(folder_)).empty());
 }
 
+TEST_F(FileSecretsTest, RemovesMarksWithoutValuesAndWhatWasToBecomeOne) {
+  FileSecrets secrets(folder_);
+  const JobId job("0123456789ab");
+  ASSERT_TRUE(secrets.put(job, {{"env:TOKEN", "x"}}, Secrets::Taken::kNotYet).ok());
+  ASSERT_TRUE(env::append_file(folder_ + "/1123456789ab.asked", "").ok());
+  ASSERT_TRUE(env::append_file(folder_ + "/2123456789ab.asked.tmp-17-0", "").ok());
+  EXPECT_EQ(MUST(secrets.jobs()), std::vector<JobId>{job});
+  EXPECT_TRUE(secrets.is_unsettled(job));
+  EXPECT_EQ(MUST(env::list_directory(folder_)).size(), 2U);
+}
+
 TEST_F(FileSecretsTest, LeaveWhatTheyDidNotWrite) {
   const std::vector<std::string> names = {"0123456789ab.tmp", "0123456789ab.tmp-1-", "hf_token",
                                           "hf_token.tmp-17-0"};
