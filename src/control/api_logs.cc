@@ -157,6 +157,10 @@ bool Api::is_over(const JobId& job) const {
 Async<Api::LogRead> Api::read_page(model::LogFilter query, std::string cursor) {
   // Asked before reading: what a job wrote before it ended is there when it has ended.
   query.over = is_over(query.job);
+  if (query.over && !query.ran) {
+    Result<JobFacts> facts = co_await facts_of(query.job);  // It may have begun meanwhile.
+    query.ran = facts.ok() && facts->ran;
+  }
   Result<model::LogPage> read = co_await logs_.read(query, std::move(cursor));
   co_return LogRead {
     CO_TRY(std::move(read))

@@ -336,6 +336,41 @@ TEST_F(ApiTest, FollowsOutputUntilTheJobEnds) {
   EXPECT_TRUE(home_.wait(gate.close()).ok());
 }
 
+// A job of four tasks, and then one that waited for them.
+class WaitingTest : public ApiTest {
+ protected:
+  Async<void> end_all() {
+    std::vector<model::RankReport> ends;
+    for (const model::StartOrder& order : node_->started) {
+      ends.push_back(node_->ended(order.attempt, 0));
+    }
+    Result<void> ended = co_await node_->report(std::move(ends));
+    CO_TRY(std::move(ended));
+    while (node_->started.size() < 5) {
+      Result<void> slept = co_await home_.loop->sleep(Duration::millis(1));
+      CO_TRY(std::move(slept));
+    }
+    std::vector<model::RankReport> last = {node_->ended(node_->started.back().attempt, 0)};
+    co_return co_await node_->report(std::move(last));
+  }
+};
+
+TEST_F(WaitingTest, AFollowerThatCameBeforeTheFirstTaskKnowsAtTheEndThatOneRan) {
+  submit({step("a", 4)});  // Of as many processors as there are.
+  const std::string id = submit({step("a")});
+  async::Timer last(*home_.loop);
+  async::Gate gate(*home_.loop);
+  last.start(Duration::millis(10), [this, &gate] {
+    EXPECT_FALSE(logs_->last_query.ran);
+    EXPECT_TRUE(home_.loop->spawn(gate, end_all()).ok());
+  });
+  EXPECT_TRUE(stream("/api/v1/jobs/" + id + "/logs?follow=1&format=raw",
+                     [](const std::string&) { return false; }));
+  EXPECT_TRUE(logs_->last_query.over);
+  EXPECT_TRUE(logs_->last_query.ran);
+  EXPECT_TRUE(home_.wait(gate.close()).ok());
+}
+
 TEST_F(ApiTest, AsksForTheOutputThatWasMeant) {
   model::StepSpec pairs = step("b", 4);
   pairs.procs_per_node = 2;
