@@ -99,9 +99,15 @@ control::HomeInfo Daemon::info() const {
 }
 
 // Whatever its file system is, it need not answer.
-Async<void> Daemon::room() {
-  return room_reads_.run<void>(
-      home_.root, [home = home_] { return refuse_full_disk(home); }, agent::Reach::kFolder);
+Async<std::optional<control::Silence>> Daemon::room() {
+  return room_reads_.run<std::optional<control::Silence>>(
+      home_.root,
+      [home = home_]() -> Result<std::optional<control::Silence>> {
+        const Result<void> room = refuse_full_disk(home);
+        if (room.ok()) return std::optional<control::Silence>();
+        return std::optional<control::Silence>({room.error().message, room.error().hint});
+      },
+      agent::Reach::kFolder);
 }
 
 Async<void> Daemon::open() {

@@ -51,7 +51,7 @@ class Daemon {
   Async<void> until_idle();
   bool idle() const;
   control::HomeInfo info() const;
-  Async<void> room();
+  Async<std::optional<control::Silence>> room();
   void end();
 
   async::EventLoop& loop_;

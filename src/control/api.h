@@ -53,9 +53,9 @@ inline constexpr Duration kAwayDefault = Duration::seconds(60);
 // What the composition root lends to the API.
 struct ApiHost {
   std::function<HomeInfo()> info;
-  // What of the home's disk is amiss: kFull when it lacks room, so that what is asked to start
-  // waits; kUnavailable when it does not say so in time.
-  std::function<Async<void>()> room;
+  // What room the home's disk lacks, so that what is asked to start waits; kUnavailable when it
+  // does not say so in time. Of any other error nothing is known of the disk.
+  std::function<Async<std::optional<Silence>>()> room;
   std::function<void()> stop;  // Begin to end the daemon, after the answer has left.
   std::function<Async<void>(Preemption)> preempt;  // Returns when the notice is durable.
 };

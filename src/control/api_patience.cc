@@ -47,10 +47,12 @@ Async<Api::DiskState> Api::disk_state() const {
   DiskState state;
   state.silent = disk_silence();
   if (state.silent) co_return state;
-  const Result<void> room = co_await host_.room();
-  if (room.ok()) co_return state;
-  const Silence told{room.error().message, room.error().hint};
-  (room.error().code == Errc::kUnavailable ? state.silent : state.full) = told;
+  const Result<std::optional<Silence>> lack = co_await host_.room();
+  if (lack.ok()) {
+    state.full = *lack;
+  } else if (lack.error().code == Errc::kUnavailable) {
+    state.silent = Silence{lack.error().message, lack.error().hint};
+  }
   co_return state;
 }
 

@@ -88,9 +88,9 @@ class SilentDiskTest : public ::testing::Test {
   }
   std::size_t jobs() { return get_json("/api/v1/jobs").find("jobs")->as_list().size(); }
 
-  Async<void> room() { co_return room_; }
+  Async<std::optional<Silence>> room() { co_return room_; }
 
-  Result<void> room_;
+  Result<std::optional<Silence>> room_ = std::optional<Silence>();
   Home home_;
   NoLogs logs_;
   http::Router router_;
@@ -168,7 +168,7 @@ TEST_F(SilentDiskTest, TellsWhatAilsTheRoomOfTheDisk) {
     return why.find("waits")->as_list().at(0).find("reason")->as_text();
   };
   EXPECT_NE(reason(), "DiskFull");
-  room_ = Error(Errc::kFull, "the disk is full").with_hint("free some space");
+  room_ = std::optional<Silence>({"the disk is full", "free some space"});
   const json::Value full = get_json("/api/v1/home");
   EXPECT_EQ(full.find("disk_full")->find("message")->as_text(), "the disk is full");
   EXPECT_EQ(full.find("disk_full")->find("remedy")->as_text(), "free some space");
@@ -178,6 +178,13 @@ TEST_F(SilentDiskTest, TellsWhatAilsTheRoomOfTheDisk) {
   EXPECT_EQ(silent.find("disk_full"), nullptr);
   EXPECT_EQ(silent.find("disk_silence")->find("message")->as_text(), "the disk has not answered");
   EXPECT_EQ(reason(), "DiskSilent");
+  for (const Errc code : {Errc::kFull, Errc::kIo}) {  // Of who asks, not of the disk.
+    room_ = Error(code, "1024 reads wait already");
+    const json::Value unknown = get_json("/api/v1/home");
+    EXPECT_EQ(unknown.find("disk_full"), nullptr);
+    EXPECT_EQ(unknown.find("disk_silence"), nullptr);
+    EXPECT_NE(reason(), "DiskFull");
+  }
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class ApiTest : public ::testing::Test {
                       .runner_silence = std::nullopt,
                       .notices = {"a notice"}};
     };
-    host.room = []() -> Async<void> { co_return {}; };
+    host.room = []() -> Async<std::optional<Silence>> { co_return std::optional<Silence>(); };
     host.stop = [this] { stop_asked_ = true; };
     host.preempt = [this](Preemption what) {
       preempted_ = what;
