@@ -347,9 +347,11 @@ std::vector<Holder> holders_of_any(const Resources& parts, std::vector<Holder> h
   return holders;
 }
 
-// Nobody else has anything of what it waits for.
-bool only_itself(const Wish& wish, const std::vector<Holder>& holders) {
-  return holders.size() == 1 && holders.front().job == wish.key.job;
+// Nobody else has anything of what it waits for, so that one end makes room. Of a host that shrank
+// below what it runs one end may free nothing.
+bool waits_for_its_own(const Wish& wish, const sched::Host& host,
+                       const std::vector<Holder>& holders) {
+  return is_nothing(host.overdrawn) && holders.size() == 1 && holders.front().job == wish.key.job;
 }
 
 // "job7 holds 2 cpus, this job itself holds 1 cpu"
@@ -456,7 +458,7 @@ void explain_busy_node(const Wish& wish, Wait& wait) {
   wait.message = need_text(wish.request) + "; " + quoted(host.id.str()) +
                  " comes closest and lacks " + lack.describe() +
                  free_devices_text(lack, host.free, host.capacity);
-  if (only_itself(wish, holders)) {
+  if (waits_for_its_own(wish, host, holders)) {
     wait.message = "its own tasks that run hold " +
                    parts_of(holders.front().sum(), lack).describe() + " of " +
                    quoted(host.id.str()) +

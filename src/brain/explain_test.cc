@@ -343,6 +343,26 @@ TEST(Explain, AJobIsNotToBeHaltedForItself) {
       "", {});
 }
 
+TEST(Explain, OneEndMakesNoRoomOnANodeThatShrank) {
+  Desk desk;
+  desk.join("a", 3);
+  const JobId job = desk.submit({step("sweep", 4)});
+  model::NodeJoin smaller{desk.brain.state().nodes.at(NodeId("a")).info, Incarnation("1"), {}};
+  smaller.node.capacity.milli_cpus = 1000;
+  for (int task = 0; task < 3; ++task) {
+    model::RankReport still;
+    still.attempt = Desk::ref(job, 0, task);
+    still.started_at = desk.now;
+    smaller.ranks.push_back(still);
+  }
+  desk.decide(smaller);
+  const std::string message = wait_of(desk, job).message;
+  EXPECT_TRUE(
+      message.starts_with("needs a node with 1 cpu; 'a' comes closest and lacks 1 cpu: this "
+                          "job itself holds 3 cpus"))
+      << message;
+}
+
 TEST(Explain, ManyHoldersAreCounted) {
   Desk desk;
   desk.join("a", 6);
