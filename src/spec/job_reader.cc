@@ -283,7 +283,8 @@ class JobReader {
       values[name] = env.text;
       if (!env.missing || context_.envs.contains(name)) continue;
       scope_.refuse(env.item, "'" + name + "' has no value in the file and none was given", "",
-                    "give it with -e " + name + "=VALUE, or write a value");
+                    "give it with -e " + name + "=VALUE (-e " + name +
+                        "= for an empty one), or write a value");
     }
     for (const auto& [name, value] : context_.envs) values[name] = template_literal(value);
     draft.spec.envs.assign(values.begin(), values.end());

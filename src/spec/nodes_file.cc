@@ -57,7 +57,7 @@ class NodesReader {
     auto object = ObjectReader::open(scope_, item, node_fields());
     if (!object) return;
     model::NodeInfo node;
-    read_names(item, *object, node);
+    read_names(*object, node);
     node.capacity = read_capacity(scope_, *object);
     if (const auto spot = object->take("spot"))
       node.spot = read_boolean(scope_, *spot).value_or(false);
@@ -93,7 +93,7 @@ class NodesReader {
     return {};
   }
 
-  void read_names(const Item& item, ObjectReader& object, model::NodeInfo& node) {
+  void read_names(ObjectReader& object, model::NodeInfo& node) {
     if (const auto name = object.take("name")) {
       node.id = NodeId(read_name(*name));
       const bool fresh = node.id.empty() || seen_.insert(node.id.str()).second;
@@ -102,7 +102,7 @@ class NodesReader {
                       "give each node a name of its own");
       }
     } else {
-      refuse_missing(scope_, item, "name", "a");
+      refuse_missing(scope_, object, "name", "a");
     }
     if (const auto pool = object.take("pool")) node.pool = read_name(*pool);
   }

@@ -51,6 +51,8 @@ TEST(NodesFile, SaysWhatIsWrongWhere) {
             "nodes.yaml:1:1: nods: 'nods' is not a field of a nodes file; did you mean `nodes`?");
   EXPECT_EQ(nodes_error_of("nodes: [{name: a, memory: 1GB}]"),
             "nodes.yaml:1:9: nodes.0: `cpus` is missing; add cpus: 4");
+  EXPECT_EQ(nodes_error_of("nodes: [{name: a, cpu: 2, memory: 1GB}]"),
+            "nodes.yaml:1:19: nodes.0.cpu: 'cpu' is not a field of a node; did you mean `cpus`?");
   EXPECT_EQ(nodes_error_of("nodes: [{cpus: 1, memory: 1GB}]"),
             "nodes.yaml:1:9: nodes.0: `name` is missing; add name: a");
   EXPECT_EQ(nodes_error_of("nodes: [{name: a, cpus: 1, memory: 1XB}]").substr(0, 52),

@@ -62,7 +62,7 @@ class PricesReader {
     type.capacity = read_capacity(scope_, *object);
     const auto price = object->take("price");
     if (price) type.price_micros = read_money(scope_, *price).value_or(0);
-    if (!price) refuse_missing(scope_, item, "price", "0.1");
+    if (!price) refuse_missing(scope_, *object, "price", "0.1");
     if (const auto spot = object->take("spot_price")) {
       type.spot_price_micros = read_money(scope_, *spot).value_or(0);
     }

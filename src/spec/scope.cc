@@ -114,7 +114,7 @@ void ObjectReader::admit(const YamlMember& member) {
   admitted_[field->name] = &member;
 }
 
-void ObjectReader::refuse_unknown(const YamlMember& member, const std::string& path) const {
+void ObjectReader::refuse_unknown(const YamlMember& member, const std::string& path) {
   const std::string& spelling = member.key->text;
   std::vector<std::string_view> candidates = table_.built_names();
   const std::vector<std::string_view> names = candidates;
@@ -124,6 +124,7 @@ void ObjectReader::refuse_unknown(const YamlMember& member, const std::string& p
   }
   std::string meant = translated(spelling, table_);
   if (meant.empty()) meant = nearest(spelling, candidates);
+  if (!meant.empty()) meant_.insert(meant);
   scope_.refuse(
       {member.key.get(), path},
       "'" + shown(spelling) + "' is not a field of " + std::string(table_.what), shown(spelling),

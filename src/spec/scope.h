@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "spec/diagnostics.h"
@@ -44,17 +46,20 @@ class ObjectReader {
   std::optional<Item> take(std::string_view name);
   void done() const;
   const Item& item() const { return item_; }
+  // Whether a key that is no field was refused with the question whether this one was meant.
+  bool misspelt(std::string_view name) const { return meant_.contains(name); }
 
  private:
   ObjectReader(Scope& scope, Item item, const FieldTable& table);
   void admit(const YamlMember& member);
-  void refuse_unknown(const YamlMember& member, const std::string& path) const;
+  void refuse_unknown(const YamlMember& member, const std::string& path);
 
   Scope& scope_;
   Item item_;
   const FieldTable& table_;
   std::map<std::string_view, const YamlMember*> admitted_;  // By the field's own name.
   std::vector<std::string_view> taken_;
+  std::set<std::string, std::less<>> meant_;
 };
 
 }  // namespace runnel::spec
