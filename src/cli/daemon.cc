@@ -2,13 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
 #include "agent/runner/runner.h"
 #include "cli/commands.h"
 #include "cli/home_place.h"
-#include "cli/job_source.h"
 #include "cli/pause.h"
 #include "cli/print.h"
 #include "cli/python_package.h"
@@ -60,25 +60,24 @@ std::vector<model::NodeInfo> sharing_a_runner(std::vector<model::NodeInfo> nodes
 
 }  // namespace
 
-Daemon::Daemon(async::EventLoop& loop, Home home, std::vector<model::NodeInfo> nodes,
-               std::string python_path)
+Daemon::Daemon(async::EventLoop& loop, Home home, NodesInForce nodes, std::string python_path)
     : loop_(loop),
       home_(std::move(home)),
-      nodes_(sharing_a_runner(nodes)),
+      nodes_(sharing_a_runner(nodes.nodes)),
       python_path_(std::move(python_path)),
       secrets_(home_.secrets()),
       room_reads_(loop, env::real_clock(), "home-room"),
       gate_(loop),
       ending_(loop),
-      nodes_watch_(loop, home_, std::move(nodes), [this](std::vector<model::NodeInfo> next) {
+      nodes_watch_(loop, home_, std::move(nodes), [this](NodesInForce next) {
         next_nodes_ = std::move(next);
-        end();
+        end(DaemonEnd::kNodes);
       }) {}
 
 Daemon::~Daemon() = default;
 
-void Daemon::end() {
-  ended_ = true;
+void Daemon::end(DaemonEnd why) {
+  end_ = std::max(end_, why);
   ending_.notify_all();
 }
 
@@ -118,7 +117,7 @@ Async<void> Daemon::open() {
   options.salt = env::real_random().next();
   options.on_dead = [this](const Error& error) {
     say("runnel daemon: " + error.to_string());
-    end();
+    end(DaemonEnd::kAsked);
   };
   Result<std::unique_ptr<control::Controller>> opened = co_await control::Controller::open(
       loop_, env::real_clock(), [path, &clock] { return store::open_sqlite_log(path, clock); },
@@ -143,7 +142,7 @@ Async<void> Daemon::open() {
   api_ = std::make_unique<control::Api>(
       loop_, *controller_, *logs_,
       control::ApiHost{
-          [this] { return info(); }, [this] { return room(); }, [this] { end(); },
+          [this] { return info(); }, [this] { return room(); }, [this] { end(DaemonEnd::kAsked); },
           [this](control::Preemption what) { return glue_->preempt(std::move(what)); }});
   api_->add_routes(router_);
   server_ = std::make_unique<http::Server>(loop_, [router = &router_](http::Request request) {
@@ -159,10 +158,11 @@ Async<void> Daemon::until_idle() {
   const env::Clock& clock = env::real_clock();
   visited_at_ = clock.boot();
   server_->on_connections_changed([this, &clock](int) { visited_at_ = clock.boot(); });
-  while (!ended_) {
+  while (end_ == DaemonEnd::kNone) {
     // Between two commands of a script nobody is connected either.
     const Duration left = visited_at_ + kLinger - clock.boot();
-    if (left <= Duration() && idle()) co_return {};
+    if (left <= Duration() && idle()) end(DaemonEnd::kIdle);
+    if (end_ != DaemonEnd::kNone) co_return {};
     Result<async::Wake> woken = co_await ending_.wait_for(left > Duration() ? left : kLinger);
     CO_TRY(std::move(woken));
   }
@@ -193,8 +193,8 @@ Async<void> Daemon::close() {
 }
 
 Async<void> Daemon::run() {
-  CO_TRY(loop_.on_signal(SIGTERM, [this] { end(); }));
-  CO_TRY(loop_.on_signal(SIGINT, [this] { end(); }));
+  CO_TRY(loop_.on_signal(SIGTERM, [this] { end(DaemonEnd::kAsked); }));
+  CO_TRY(loop_.on_signal(SIGINT, [this] { end(DaemonEnd::kAsked); }));
   Result<void> opened = co_await open();
   if (opened.ok()) opened = co_await until_idle();
   Result<void> closed = co_await close();
@@ -231,7 +231,7 @@ Result<void> serve(const Home& home) {
   TRY(refuse_misplaced(home));
   TRY(take_place(home));
   TRY(refuse_lost_log(home));
-  std::vector<model::NodeInfo> nodes = TRY(nodes_of_home(home));
+  NodesInForce nodes = TRY(read_nodes_in_force(home));
   const Result<std::string> python_path = keep_python_package(home);
   // Only who imports it misses it, and is told so by Python.
   if (!python_path.ok())

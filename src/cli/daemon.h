@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,25 +26,30 @@ namespace runnel::cli {
 // After so long without a connection and with nothing to do the daemon ends.
 inline constexpr Duration kLinger = Duration::seconds(2);
 
+// Why a daemon ends. Of several the last in this order counts: who asked for its end must not get
+// one that begins anew.
+enum class DaemonEnd : std::uint8_t { kNone, kNodes, kIdle, kAsked };
+
 // The home daemon: control and agent of one home in one process. The composition root that knows
 // both.
 //
 // Contract: run() opens the home, serves until there is nothing left to do and nobody is connected,
 // or
 //           until a signal or POST /api/v1/home:stop, or until nodes.yaml names other nodes, and
-//           closes it again. Then next_nodes() are those that a daemon begins anew with: a start
-//           is the one way by which nodes come, change and go.
+//           closes it again. In the latter case next_nodes() are those that a daemon begins anew
+//           with: a start is the one way by which nodes come, change and go.
 // Threads:  the loop's; the log writer and the agent own their workers.
 // Lifetime: members are declared in the order of their use; stop() takes them down in reverse.
 class Daemon {
  public:
   // `python_path`: where tasks find our Python package, or "".
-  Daemon(async::EventLoop& loop, Home home, std::vector<model::NodeInfo> nodes,
-         std::string python_path);
+  Daemon(async::EventLoop& loop, Home home, NodesInForce nodes, std::string python_path);
   ~Daemon();
 
   Async<void> run();
-  std::optional<std::vector<model::NodeInfo>> next_nodes() const { return next_nodes_; }
+  std::optional<NodesInForce> next_nodes() const {
+    return end_ == DaemonEnd::kNodes ? next_nodes_ : std::nullopt;
+  }
 
  private:
   Async<void> open();
@@ -52,7 +58,7 @@ class Daemon {
   bool idle() const;
   control::HomeInfo info() const;
   Async<std::optional<control::Silence>> room();
-  void end();
+  void end(DaemonEnd why);
 
   async::EventLoop& loop_;
   Home home_;
@@ -62,8 +68,8 @@ class Daemon {
   agent::PatientReads room_reads_;
   async::Gate gate_;
   async::Notifier ending_;
-  bool ended_ = false;
-  std::optional<std::vector<model::NodeInfo>> next_nodes_;
+  DaemonEnd end_ = DaemonEnd::kNone;
+  std::optional<NodesInForce> next_nodes_;
   NodesWatch nodes_watch_;
   Duration visited_at_;  // When somebody connected or left the last time.
   std::vector<std::string> notices_;

@@ -103,7 +103,7 @@ void tell_of_left_behind(const model::JobSpec& spec) {
 
 Result<std::vector<model::NodeInfo>> nodes_of_home(const Home& home) {
   const std::vector<model::InstanceType> types = TRY(instance_types());
-  if (env::exists(home.nodes_file())) {
+  if (TRY(env::is_there(home.nodes_file()))) {
     const std::string text = TRY(read_named_file("nodes", home.nodes_file(), kNodesFileMax));
     return spec::parse_nodes_file(text, home.nodes_file(), types);
   }

@@ -14,51 +14,67 @@ constexpr const char* kExample =
     "  - {name: a, cpus: 8, memory: 32GB}\n"
     "  - {name: b, cpus: 16, memory: 64GB, accelerators: H100:2}";
 
+Result<NodesStamp> stamp_of(const std::string& path) {
+  const std::string real = TRY(env::real_path(path));
+  const env::FileId id = TRY(env::file_id(real));
+  const env::FileInfo info = TRY(env::file_info(real));
+  return NodesStamp{"", id, info.size, info.modified};
+}
+
 }  // namespace
 
-std::optional<NodesWatch::Stamp> NodesWatch::stamp_of(const Home& home) {
-  const Result<env::FileId> id = env::file_id(home.nodes_file());
-  const Result<env::FileInfo> info = env::file_info(home.nodes_file());
-  if (!id.ok() || !info.ok()) return std::nullopt;
-  return Stamp{*id, info->size, info->modified};
+std::optional<NodesStamp> nodes_stamp(const Home& home) {
+  const Result<bool> there = env::is_there(home.nodes_file());
+  if (there.ok() && !*there) return std::nullopt;
+  Result<NodesStamp> stamp = stamp_of(home.nodes_file());
+  return stamp.ok() ? std::move(*stamp) : NodesStamp{stamp.error().to_string(), {}, {}, {}};
+}
+
+Result<NodesInForce> read_nodes_in_force(const Home& home) {
+  NodesInForce file{nodes_stamp(home), {}};  // What is changed while it is read is another.
+  file.nodes = TRY(nodes_of_home(home));
+  return file;
 }
 
 Async<void> NodesWatch::run(async::StopToken stop) {
   for (;;) {
     Result<void> slept = co_await loop_.sleep(kEvery, stop);
     CO_TRY(std::move(slept));
-    if (call_) continue;  // The disk says nothing: one thread waits for it.
-    Result<void> begun = begin();
-    CO_TRY(std::move(begun));
+    if (!call_) begin();  // The disk says nothing: one thread waits for it.
   }
 }
 
-Result<void> NodesWatch::begin() {
+void NodesWatch::begin() {
   auto look = std::make_shared<Look>();
-  const auto read = [look, home = home_, seen = seen_] {
-    look->stamp = stamp_of(home);
-    if (look->stamp != seen) look->nodes = nodes_of_home(home);
+  const auto read = [look, home = home_, before = read_, seen = seen_] {
+    look->stamp = nodes_stamp(home);
+    if (look->stamp == before || look->stamp != seen) return;
+    look->file = read_nodes_in_force(home);
+    if (nodes_stamp(home) != look->stamp) look->file.reset();  // It was replaced meanwhile.
   };
   const auto done = [this, look] {
     call_.reset();
     take(std::move(*look));
   };
-  call_.emplace(TRY(async::AbandonableCall::start(loop_, "home-nodes", read, done)));
-  return {};
+  Result<async::AbandonableCall> call =
+      async::AbandonableCall::start(loop_, "home-nodes", read, done);
+  if (call.ok()) call_.emplace(std::move(*call));  // No thread is free: the next look asks again.
 }
 
 void NodesWatch::take(Look look) {
   seen_ = look.stamp;
-  if (!look.nodes) return;
+  if (!look.file) return;
+  read_ = seen_;
   problem_.reset();
-  if (look.nodes->ok()) {
-    if (**look.nodes != in_force_) on_change_(**std::move(look.nodes));
+  if (look.file->ok()) {
+    if ((*look.file)->nodes != in_force_) on_change_(**std::move(look.file));
     return;
   }
-  const std::string at = seen_ ? " at " + rfc3339(seen_->modified) : "";
+  const bool dated = seen_ && seen_->fault.empty();
+  const std::string at = dated ? " at " + rfc3339(seen_->modified) : "";
   problem_ = {"nodes.yaml was changed" + at +
                   " and cannot be used, so the nodes of before stay in force: " +
-                  look.nodes->error().to_string(),
+                  look.file->error().to_string(),
               kExample};
 }
 

@@ -3,12 +3,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "async/abandonable_call.h"
 #include "async/async.h"
 #include "async/event_loop.h"
 #include "async/stop_token.h"
+#include "base/result.h"
 #include "base/units.h"
 #include "cli/home.h"
 #include "control/api.h"
@@ -17,50 +19,63 @@
 
 namespace runnel::cli {
 
+// Which nodes.yaml it is: another one, whatever changed, has another stamp.
+struct NodesStamp {
+  std::string fault;  // Why it cannot be looked at; then the rest is empty.
+  env::FileId id;
+  Bytes size;
+  Time modified;
+  friend bool operator==(const NodesStamp&, const NodesStamp&) = default;
+};
+// Nothing where there surely is none. Links are followed.
+std::optional<NodesStamp> nodes_stamp(const Home& home);
+
+// The nodes that a daemon serves with, and the file that they are of.
+struct NodesInForce {
+  std::optional<NodesStamp> stamp;
+  std::vector<model::NodeInfo> nodes;
+};
+Result<NodesInForce> read_nodes_in_force(const Home& home);
+
 // Sees when the home's nodes.yaml names other nodes than those in force.
 //
-// Contract: looks every kEvery. `on_change` is called with the nodes of a file that is another than
-//           before and can be used; of one that cannot problem() tells where and why until it is
-//           mended, and the nodes in force stay.
+// Contract: looks every kEvery. A file that is the same in two looks, and another than before, is
+//           read: half of it may be written, and between two names it is not there. `on_change` is
+//           called with its nodes when they are others; where it cannot be used problem() tells
+//           where and why until it is mended, and the nodes in force stay.
 // Threads:  the loop's only; the file is read on a thread of its own, since its disk may hang.
 // Lifetime: run() in a gate that is closed before destruction.
 class NodesWatch {
  public:
   static constexpr Duration kEvery = Duration::millis(500);
-  using OnChange = std::function<void(std::vector<model::NodeInfo>)>;
+  using OnChange = std::function<void(NodesInForce)>;
 
-  NodesWatch(async::EventLoop& loop, Home home, std::vector<model::NodeInfo> in_force,
-             OnChange on_change)
+  NodesWatch(async::EventLoop& loop, Home home, NodesInForce in_force, OnChange on_change)
       : loop_(loop),
         home_(std::move(home)),
-        in_force_(std::move(in_force)),
-        on_change_(std::move(on_change)) {}
+        in_force_(std::move(in_force.nodes)),
+        on_change_(std::move(on_change)),
+        read_(in_force.stamp),
+        seen_(std::move(in_force.stamp)) {}
 
   Async<void> run(async::StopToken stop);
   const std::optional<control::Silence>& problem() const { return problem_; }
 
  private:
-  // Which file it is; nothing where there is none.
-  struct Stamp {
-    env::FileId id;
-    Bytes size;
-    Time modified;
-    friend bool operator==(const Stamp&, const Stamp&) = default;
-  };
   struct Look {
-    std::optional<Stamp> stamp;
-    std::optional<Result<std::vector<model::NodeInfo>>> nodes;  // Of a file that is another.
+    std::optional<NodesStamp> stamp;
+    std::optional<Result<NodesInForce>> file;  // Of one that is another, and stands still.
   };
 
-  static std::optional<Stamp> stamp_of(const Home& home);
-  Result<void> begin();
+  void begin();
   void take(Look look);
 
   async::EventLoop& loop_;
   Home home_;
   std::vector<model::NodeInfo> in_force_;
   OnChange on_change_;
-  std::optional<Stamp> seen_;
+  std::optional<NodesStamp> read_;  // Of the file that was read last.
+  std::optional<NodesStamp> seen_;  // In the last look.
   std::optional<control::Silence> problem_;
   std::optional<async::AbandonableCall> call_;  // While it is looked at.
 };

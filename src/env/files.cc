@@ -243,6 +243,13 @@ bool is_temporary_of(std::string_view target, std::string_view name) {
 
 bool exists(const std::string& path) { return file_info(path).ok(); }
 
+Result<bool> is_there(const std::string& path) {
+  const Result<FileInfo> info = file_info(path);
+  if (info.ok()) return true;
+  if (info.error().code == Errc::kNotFound) return false;
+  return info.error();
+}
+
 Result<FileId> file_id(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return errno_error("look at " + path, errno);

@@ -61,6 +61,8 @@ Result<void> remove_file(const std::string& path);
 Result<void> remove_tree(const std::string& path);
 
 bool exists(const std::string& path);
+// The same where "no" must be sure: an error when the file system cannot tell.
+Result<bool> is_there(const std::string& path);
 
 // Which file or folder it is on this machine, whatever its name; links are followed. Of another
 // boot the device may have another number.

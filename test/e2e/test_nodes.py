@@ -2,6 +2,9 @@
 
 import os
 import pathlib
+import signal
+import socket
+import time
 
 from conftest import kill
 
@@ -100,4 +103,23 @@ def test_a_wrong_nodes_file_is_told_and_the_nodes_of_before_stay(runnel):
     assert "cannot be used, so the nodes of before stay in force" in runnel.json("nodes")["nodes_problem"]["message"]
     file.write_text(TWO)
     runnel.until(lambda: "nodes_problem" not in runnel.json("nodes"), timeout=10)
+    runnel.run("cancel", job)
+
+
+def test_who_ends_the_daemon_just_after_an_edit_ends_it(runnel):
+    """A request is half sent, so that closing takes long enough for the edit to be seen meanwhile."""
+    runnel.home.mkdir()
+    (runnel.home / "nodes.yaml").write_text(TWO)
+    job = runnel.up("run: sleep 60\nresources: {cpus: 1}\n")
+    runnel.until(lambda: runnel.job(job)["counts"].get("RUNNING") == 1)
+    info = runnel.info()
+    daemon = info["daemon_pid"]
+    with socket.socket(socket.AF_UNIX) as held:
+        held.connect(info["socket"])
+        held.sendall(b"GET /api/v1/home HTTP/1.1\r\n")
+        (runnel.home / "nodes.yaml").write_text(ONE)
+        time.sleep(0.2)
+        os.kill(daemon, signal.SIGTERM)
+        runnel.until(lambda: not pathlib.Path(f"/proc/{daemon}").exists(), timeout=15)
+    assert nodes_of(runnel).get("a") == 1000
     runnel.run("cancel", job)
