@@ -27,6 +27,7 @@ bool lies_on(std::string_view path, std::string_view mount) {
 // What the system itself needs.
 bool is_the_systems(std::string_view mount) {
   if (mount == "/") return true;
+  if (mount.starts_with("/dev/shm/")) return false;  // People's files lie there, too.
   constexpr std::array<std::string_view, 3> kOfTheKernel = {"/proc", "/sys", "/dev"};
   return std::any_of(kOfTheKernel.begin(), kOfTheKernel.end(),
                      [mount](std::string_view place) { return lies_on(mount, place); });

@@ -60,6 +60,8 @@ TEST(SuspectMountsTest, NobodyIsToldToUnmountWhatTheSystemNeedsOrWhatIsNoMount) 
     EXPECT_EQ(error.hint.find("umount"), std::string::npos) << error.message << error.hint;
   }
   EXPECT_TRUE(silence_of("/proc", proc, kSince).message.starts_with("/proc has not answered"));
+  const Error of_people = silence_of("/dev/shm/home", {"/dev/shm/home/jobs"}, kSince);
+  EXPECT_NE(of_people.hint.find("umount --lazy /dev/shm/home/jobs"), std::string::npos);
 }
 
 TEST(PathTrailTest, FollowsLinksToTheRealPath) {
