@@ -73,7 +73,7 @@ std::string remedy_of(const std::string& name, const std::vector<std::string>& s
     return "a process that waits for a dead mount keeps others from reading of it: see which are "
            "in state D: ps -eo pid,stat,comm; and mend the mount";
   }
-  const std::string look = "see whether its disk or mount answers, and mend it";
+  std::string look = "see whether its disk or mount answers, and mend it";
   if (suspects.empty() || is_the_systems(suspects[0])) return look;
   return look + "; a mount that is dead for good: umount --lazy " +
          (suspects.size() == 1 ? shell_word(suspects[0]) : "PATH");
