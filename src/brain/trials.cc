@@ -344,17 +344,33 @@ void obey_verdicts(Turn& turn) {
   }
 }
 
-void judge_result(const Turn& turn, const model::AttemptRef& attempt, Outcome& outcome) {
+namespace {
+
+// Whether a trial that was asked to pause after its last step may go on to its own end.
+bool may_finish(Turn& turn, const StepKey& key) {
+  const bool halted = turn.state().jobs.at(key.job).halted;
+  return !halted && study_of(turn, key).stopped.empty() && !budget_spent(turn, key);
+}
+
+}  // namespace
+
+void judge_result(Turn& turn, const model::AttemptRef& attempt, Outcome& outcome) {
   const StepKey key{attempt.task.job, attempt.task.step};
   if (!spec_of(turn.state(), key.job, key.step).search) return;
   const Trial& trial = trial_of(turn, key, attempt.task.index);
-  const bool by_search =
-      outcome.task == Status::kPruned || (outcome.task == Status::kPaused && trial.parked);
-  if (by_search && is_whole(search_of(turn, key), trial)) {
-    outcome = {.reason = "Completed",
-               .message = "it had reported max_step when it was asked to end"};
-  } else if (by_search && outcome.task == Status::kPaused) {
+  const bool whole = is_whole(search_of(turn, key), trial);
+  if (whole && outcome.task == Status::kPruned) {
+    outcome.message = "it had reported max_step, and was asked to end before it left by itself";
+  }
+  if (outcome.task == Status::kPaused && trial.parked) {
     outcome.reason = "Parked";
+    if (whole && may_finish(turn, key)) {
+      turn.emit(model::TrialPromoted{key.job, key.step, attempt.task.index});
+      outcome = {.attempt = Status::kPreempted,
+                 .task = Status::kRecovering,
+                 .reason = std::string(kUnfinished),
+                 .message = "it had reported max_step when it was asked to pause"};
+    }
   }
   if (outcome.task != Status::kSucceeded) return;
   const model::SearchSpec& search = search_of(turn, key);

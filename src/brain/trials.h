@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,8 +29,12 @@ void take_values(Turn& turn, const model::AttemptRef& attempt, TrialReport repor
 // Stops or parks the trials whose reports of this turn were judged so, unless they ended in it.
 void obey_verdicts(Turn& turn);
 
-// A trial whose program succeeded without a value has failed all the same.
-void judge_result(const Turn& turn, const model::AttemptRef& attempt, Outcome& outcome);
+// The reason of an attempt that was asked to pause when it had reported the last step.
+inline constexpr std::string_view kUnfinished = "Unfinished";
+
+// A trial whose program succeeded without a value has failed all the same, and one that was asked
+// to pause after its last step goes on: what it leaves may be half saved.
+void judge_result(Turn& turn, const model::AttemptRef& attempt, Outcome& outcome);
 
 // The task came to its end: tells the search.
 void tell_trial(Turn& turn, const model::TaskRef& task);

@@ -202,29 +202,44 @@ TEST_F(TrialsTest, AResumedSearchFinishesItsLeader) {
   EXPECT_EQ(study().trials[1].told, model::TrialEnd::kComplete);
 }
 
-TEST_F(TrialsTest, WhatHasReportedItsLastStepIsDoneHoweverItEnds) {
-  for (const bool keeps : {true, false}) {
+TEST_F(TrialsTest, WhoWasAskedToPauseAfterItsLastStepGoesOnToItsOwnEnd) {
+  model::StepSpec step = search_step(2, true, true);
+  step.search->pruner->max_step = 8;
+  begin(step, 8);
+  told({metric(0, 1, "1")});
+  desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+  told({metric(1, 1, "5")});
+  ASSERT_EQ(desk_.all<model::AttemptStopping>(desk_.last).size(), 1U);
+  // It was faster than the order to stop, and was ended while it saved.
+  told({metric(1, 8, "4", true)},
+       {Desk::end_of(Desk::ref(job_, 0, 1), 143, desk_.now, 0, model::EndCause::kStopped)});
+  const auto ended = desk_.all<model::AttemptEnded>(desk_.last);
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0].to, Status::kPreempted);
+  EXPECT_EQ(ended[0].reason, "Unfinished");
+  EXPECT_FALSE(ended[0].charged);
+  EXPECT_FALSE(study().trials[1].parked);
+  EXPECT_FALSE(model::is_end(status(1)));
+  desk_.running(kNode, Desk::ref(job_, 0, 1, 2));
+  ends(1, "4", 2);
+  EXPECT_EQ(status(1), Status::kSucceeded);
+  EXPECT_EQ(study().trials[1].told, model::TrialEnd::kComplete);
+}
+
+TEST_F(TrialsTest, WhoWasStoppedForGoodAfterItsLastStepIsDoneOnlyWhenItLeftByItself) {
+  for (const int code : {0, 143}) {
     Desk fresh;
     std::swap(desk_, fresh);
-    model::StepSpec step = search_step(4, true, keeps);
+    model::StepSpec step = search_step(4, true, false);
     step.search->pruner->max_step = 8;
     begin(step, 3);
     told({metric(0, 1, "1")});
-    if (keeps) {
-      desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
-    }
     told({metric(1, 1, "5")});
-    ASSERT_EQ(desk_.all<model::AttemptStopping>(desk_.last).size(), 1U) << keeps;
-    // It was faster than the order to stop.
+    ASSERT_EQ(desk_.all<model::AttemptStopping>(desk_.last).size(), 1U) << code;
+    const auto cause = code == 0 ? model::EndCause::kExited : model::EndCause::kStopped;
     told({metric(1, 8, "4", true)},
-         {Desk::end_of(Desk::ref(job_, 0, 1), 143, desk_.now, 0, model::EndCause::kStopped)});
-    EXPECT_EQ(status(1), Status::kSucceeded) << keeps;
-    EXPECT_EQ(study().trials[1].told, model::TrialEnd::kComplete);
-    EXPECT_FALSE(study().trials[1].parked);
-    const auto ended = desk_.all<model::AttemptEnded>(desk_.last);
-    ASSERT_EQ(ended.size(), 1U);
-    EXPECT_EQ(ended[0].to, Status::kSucceeded);
-    EXPECT_TRUE(ended[0].exits.empty());
+         {Desk::end_of(Desk::ref(job_, 0, 1), code, desk_.now, 0, cause)});
+    EXPECT_EQ(status(1), code == 0 ? Status::kSucceeded : Status::kPruned);
   }
 }
 

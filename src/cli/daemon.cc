@@ -52,9 +52,18 @@ Async<http::Reply> handle(const http::Router* router, http::Request request) {
 }
 
 // All nodes of a home share its runner.
-std::vector<model::NodeInfo> sharing_a_runner(std::vector<model::NodeInfo> nodes) {
-  if (nodes.size() == 1) return nodes;
-  for (model::NodeInfo& node : nodes) node.runner = nodes.front().id.str();
+void share_a_runner(std::vector<model::NodeInfo>& nodes) {
+  for (model::NodeInfo& node : nodes) node.runner = nodes.size() > 1 ? "home" : "";
+}
+
+// Those of before, as their file told them.
+std::vector<model::NodeInfo> nodes_of_log(const brain::State& state) {
+  std::vector<model::NodeInfo> nodes;
+  for (const auto& [id, node] : state.nodes) {
+    if (!node.up) continue;
+    nodes.push_back(node.info);
+    nodes.back().runner.clear();
+  }
   return nodes;
 }
 
@@ -63,22 +72,30 @@ std::vector<model::NodeInfo> sharing_a_runner(std::vector<model::NodeInfo> nodes
 Daemon::Daemon(async::EventLoop& loop, Home home, NodesInForce nodes, std::string python_path)
     : loop_(loop),
       home_(std::move(home)),
-      nodes_(sharing_a_runner(nodes.nodes)),
+      nodes_file_(std::move(nodes)),
       python_path_(std::move(python_path)),
       secrets_(home_.secrets()),
       room_reads_(loop, env::real_clock(), "home-room"),
       gate_(loop),
-      ending_(loop),
-      nodes_watch_(loop, home_, std::move(nodes), [this](NodesInForce next) {
-        next_nodes_ = std::move(next);
-        end(DaemonEnd::kNodes);
-      }) {}
+      ending_(loop) {}
 
 Daemon::~Daemon() = default;
 
 void Daemon::end(DaemonEnd why) {
   end_ = std::max(end_, why);
   ending_.notify_all();
+}
+
+// A file that cannot be used takes no node away.
+void Daemon::take_nodes() {
+  if (nodes_file_.problem) nodes_file_.nodes = nodes_of_log(controller_->state());
+  nodes_ = nodes_file_.nodes;
+  share_a_runner(nodes_);
+  const auto begin_anew = [this](NodesInForce next) {
+    next_nodes_ = std::move(next);
+    end(DaemonEnd::kNodes);
+  };
+  nodes_watch_ = std::make_unique<NodesWatch>(loop_, home_, std::move(nodes_file_), begin_anew);
 }
 
 control::HomeInfo Daemon::info() const {
@@ -91,7 +108,7 @@ control::HomeInfo Daemon::info() const {
   if (const auto silence = agent_->runner_silence()) {
     info.runner_silence = {agent::sentence(*silence), agent::remedy(*silence, home_.root)};
   }
-  info.nodes_problem = nodes_watch_.problem();
+  info.nodes_problem = nodes_watch_->problem();
   info.notices = notices_;
   for (std::string& notice : agent_->notices()) info.notices.push_back(std::move(notice));
   return info;
@@ -124,6 +141,7 @@ Async<void> Daemon::open() {
       secrets_, std::move(options));
   controller_ = CO_TRY(std::move(opened));
   notices_ = controller_->notices();
+  take_nodes();
   glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, nodes_);
   for (const model::NodeInfo& node : nodes_) controller_->attach(node.id, *glue_);
   // Before anything is started again elsewhere: the agent ends what the runner still has of them.
@@ -148,7 +166,7 @@ Async<void> Daemon::open() {
   server_ = std::make_unique<http::Server>(loop_, [router = &router_](http::Request request) {
     return handle(router, std::move(request));
   });
-  CO_TRY(loop_.spawn(gate_, nodes_watch_.run(gate_.token())));
+  CO_TRY(loop_.spawn(gate_, nodes_watch_->run(gate_.token())));
   co_return server_->listen_unix(home_.socket());
 }
 
@@ -231,7 +249,7 @@ Result<void> serve(const Home& home) {
   TRY(refuse_misplaced(home));
   TRY(take_place(home));
   TRY(refuse_lost_log(home));
-  NodesInForce nodes = TRY(read_nodes_in_force(home));
+  NodesInForce nodes = read_nodes_in_force(home);
   const Result<std::string> python_path = keep_python_package(home);
   // Only who imports it misses it, and is told so by Python.
   if (!python_path.ok())

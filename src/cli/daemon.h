@@ -42,6 +42,7 @@ enum class DaemonEnd : std::uint8_t { kNone, kNodes, kIdle, kAsked };
 // Lifetime: members are declared in the order of their use; stop() takes them down in reverse.
 class Daemon {
  public:
+  // Without nodes, because their file cannot be used, it serves with those that the log knows.
   // `python_path`: where tasks find our Python package, or "".
   Daemon(async::EventLoop& loop, Home home, NodesInForce nodes, std::string python_path);
   ~Daemon();
@@ -56,12 +57,14 @@ class Daemon {
   Async<void> close();
   Async<void> until_idle();
   bool idle() const;
+  void take_nodes();
   control::HomeInfo info() const;
   Async<std::optional<control::Silence>> room();
   void end(DaemonEnd why);
 
   async::EventLoop& loop_;
   Home home_;
+  NodesInForce nodes_file_;  // As it was before the log was read.
   std::vector<model::NodeInfo> nodes_;
   std::string python_path_;
   control::FileSecrets secrets_;
@@ -70,7 +73,7 @@ class Daemon {
   async::Notifier ending_;
   DaemonEnd end_ = DaemonEnd::kNone;
   std::optional<NodesInForce> next_nodes_;
-  NodesWatch nodes_watch_;
+  std::unique_ptr<NodesWatch> nodes_watch_;
   Duration visited_at_;  // When somebody connected or left the last time.
   std::vector<std::string> notices_;
   std::unique_ptr<control::Controller> controller_;

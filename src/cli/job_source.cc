@@ -25,10 +25,20 @@ namespace {
 constexpr Bytes kJobFileMax = Bytes::mebi(16);
 constexpr Bytes kNodesFileMax = Bytes::mebi(16);
 
-Result<spec::ParseContext> context_of(const Arguments& arguments, const Home& home) {
+// Who only looks at a file need not mend another one first.
+Result<std::vector<model::NodeInfo>> nodes_to_check(const Home& home, Purpose purpose) {
+  Result<std::vector<model::NodeInfo>> nodes = nodes_of_home(home);
+  if (nodes.ok() || purpose == Purpose::kStart) return nodes;
+  say("warning: what the nodes have room for was not checked: " + nodes.error().to_string());
+  return std::vector<model::NodeInfo>();
+}
+
+Result<spec::ParseContext> context_of(const Arguments& arguments, const Home& home,
+                                      Purpose purpose) {
   spec::ParseContext context;
   context.envs = TRY(given_envs(arguments.env_files, arguments.envs));
-  context.nodes = TRY(nodes_of_home(home));
+  context.nodes = TRY(nodes_to_check(home, purpose));
+  context.look_only = purpose == Purpose::kLook;
   context.name = arguments.name;
   context.flags = arguments.flags;
   if (arguments.priority) context.priority = static_cast<std::int32_t>(*arguments.priority);
@@ -44,8 +54,7 @@ Result<spec::ParseContext> context_of(const Arguments& arguments, const Home& ho
 
 Result<spec::JobFileReport> report_of(const Arguments& arguments, const Home& home,
                                       Purpose purpose) {
-  spec::ParseContext context = TRY(context_of(arguments, home));
-  context.look_only = purpose == Purpose::kLook;
+  spec::ParseContext context = TRY(context_of(arguments, home, purpose));
   if (!arguments.file.empty()) {
     if (!arguments.flags.command.empty()) {
       return Error(Errc::kInvalid, "give either a job file or a command, not both")
@@ -123,8 +132,7 @@ void tell_notes(const std::vector<Error>& notes) {
 }
 
 Result<spec::ImportReport> read_foreign_file(const Arguments& arguments, const Home& home) {
-  spec::ParseContext context = TRY(context_of(arguments, home));
-  context.look_only = true;
+  spec::ParseContext context = TRY(context_of(arguments, home, Purpose::kLook));
   return spec::import_file(TRY(read_named_file("job file", arguments.file, kJobFileMax)), context);
 }
 

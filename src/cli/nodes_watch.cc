@@ -30,9 +30,18 @@ std::optional<NodesStamp> nodes_stamp(const Home& home) {
   return stamp.ok() ? std::move(*stamp) : NodesStamp{stamp.error().to_string(), {}, {}, {}};
 }
 
-Result<NodesInForce> read_nodes_in_force(const Home& home) {
-  NodesInForce file{nodes_stamp(home), {}};  // What is changed while it is read is another.
-  file.nodes = TRY(nodes_of_home(home));
+NodesInForce read_nodes_in_force(const Home& home) {
+  NodesInForce file{nodes_stamp(home), {}, {}};  // What is changed while it is read is another.
+  Result<std::vector<model::NodeInfo>> nodes = nodes_of_home(home);
+  if (nodes.ok()) {
+    file.nodes = std::move(*nodes);
+    return file;
+  }
+  const bool dated = file.stamp && file.stamp->fault.empty();
+  file.problem = {
+      "nodes.yaml" + (dated ? " of " + rfc3339(file.stamp->modified) : "") +
+          " cannot be used, so the nodes of before stay in force: " + nodes.error().to_string(),
+      kExample};
   return file;
 }
 
@@ -65,17 +74,8 @@ void NodesWatch::take(Look look) {
   seen_ = look.stamp;
   if (!look.file) return;
   read_ = seen_;
-  problem_.reset();
-  if (look.file->ok()) {
-    if ((*look.file)->nodes != in_force_) on_change_(**std::move(look.file));
-    return;
-  }
-  const bool dated = seen_ && seen_->fault.empty();
-  const std::string at = dated ? " at " + rfc3339(seen_->modified) : "";
-  problem_ = {"nodes.yaml was changed" + at +
-                  " and cannot be used, so the nodes of before stay in force: " +
-                  look.file->error().to_string(),
-              kExample};
+  problem_ = look.file->problem;
+  if (!problem_ && look.file->nodes != in_force_) on_change_(*std::move(look.file));
 }
 
 }  // namespace runnel::cli

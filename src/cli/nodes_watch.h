@@ -33,16 +33,17 @@ std::optional<NodesStamp> nodes_stamp(const Home& home);
 // The nodes that a daemon serves with, and the file that they are of.
 struct NodesInForce {
   std::optional<NodesStamp> stamp;
-  std::vector<model::NodeInfo> nodes;
+  std::vector<model::NodeInfo> nodes;       // Empty while there is a problem.
+  std::optional<control::Silence> problem;  // Why the file cannot be used.
 };
-Result<NodesInForce> read_nodes_in_force(const Home& home);
+NodesInForce read_nodes_in_force(const Home& home);
 
 // Sees when the home's nodes.yaml names other nodes than those in force.
 //
 // Contract: looks every kEvery. A file that is the same in two looks, and another than before, is
 //           read: half of it may be written, and between two names it is not there. `on_change` is
-//           called with its nodes when they are others; where it cannot be used problem() tells
-//           where and why until it is mended, and the nodes in force stay.
+//           called with its nodes when they are others than those in force; where it cannot be
+//           used problem() tells where and why until it is mended, and the nodes in force stay.
 // Threads:  the loop's only; the file is read on a thread of its own, since its disk may hang.
 // Lifetime: run() in a gate that is closed before destruction.
 class NodesWatch {
@@ -56,7 +57,8 @@ class NodesWatch {
         in_force_(std::move(in_force.nodes)),
         on_change_(std::move(on_change)),
         read_(in_force.stamp),
-        seen_(std::move(in_force.stamp)) {}
+        seen_(std::move(in_force.stamp)),
+        problem_(std::move(in_force.problem)) {}
 
   Async<void> run(async::StopToken stop);
   const std::optional<control::Silence>& problem() const { return problem_; }
@@ -64,7 +66,7 @@ class NodesWatch {
  private:
   struct Look {
     std::optional<NodesStamp> stamp;
-    std::optional<Result<NodesInForce>> file;  // Of one that is another, and stands still.
+    std::optional<NodesInForce> file;  // Of one that is another, and stands still.
   };
 
   void begin();

@@ -27,7 +27,7 @@ class NodesWatchTest : public ::testing::Test {
   NodesWatchTest() { write(kTwo); }
   void write(const char* text) { MUST(env::write_file_atomically(home_.nodes_file(), text)); }
   void remove() { MUST(env::remove_file(home_.nodes_file())); }
-  void watch() { watch(MUST(read_nodes_in_force(home_))); }
+  void watch() { watch(read_nodes_in_force(home_)); }
   void watch(NodesInForce in_force) {
     watch_.emplace(*loop_, home_, std::move(in_force),
                    [this](NodesInForce next) { changes_.push_back(std::move(next)); });
@@ -71,7 +71,7 @@ TEST_F(NodesWatchTest, AFileThatStandsStillIsTaken) {
 }
 
 TEST_F(NodesWatchTest, AFileThatWentBeforeTheFirstLookIsMissed) {
-  NodesInForce in_force = MUST(read_nodes_in_force(home_));
+  NodesInForce in_force = read_nodes_in_force(home_);
   remove();
   watch(std::move(in_force));
   looks(3.5);
@@ -88,12 +88,27 @@ TEST_F(NodesWatchTest, AFileThatCannotBeLookedAtIsNotGone) {
   EXPECT_TRUE(watch_->problem());
 }
 
+TEST_F(NodesWatchTest, AFileThatCouldNotBeUsedAtTheStartIsTakenWhenItIsMended) {
+  write("nodes: [");
+  NodesInForce in_force = read_nodes_in_force(home_);
+  ASSERT_TRUE(in_force.problem);
+  EXPECT_TRUE(in_force.nodes.empty());
+  watch(std::move(in_force));
+  looks(3.5);
+  EXPECT_TRUE(watch_->problem());
+  EXPECT_TRUE(changes_.empty());
+  write(kOne);
+  looks(3.5);
+  EXPECT_FALSE(watch_->problem());
+  ASSERT_EQ(changes_.size(), 1u);
+}
+
 TEST_F(NodesWatchTest, OnlyNoSuchFileMeansNone) {
   const std::string file = folder_.path() + "/file";
   MUST(env::write_file_atomically(file, ""));
   const Home below_a_file{file};  // ENOTDIR.
   EXPECT_TRUE(nodes_stamp(below_a_file));
-  EXPECT_FALSE(read_nodes_in_force(below_a_file).ok());
+  EXPECT_TRUE(read_nodes_in_force(below_a_file).problem);
   EXPECT_FALSE(nodes_stamp({folder_.path() + "/other"}));
 }
 

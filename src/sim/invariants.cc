@@ -272,6 +272,16 @@ std::string Invariants::on(const model::AttemptEnded& event) {
   return move_task(event.attempt.task, event.task, false);
 }
 
+std::string Invariants::on(const model::JobHalted& event) {
+  trials_.interrupted(event.job);
+  return "";
+}
+
+std::string Invariants::on(const model::SearchStopped& event) {
+  trials_.interrupted(event.job);
+  return "";
+}
+
 std::string Invariants::on(const model::TrialAsked& event) {
   return trials_.on(event, spec_at(specs_, event.job, event.step));
 }
@@ -360,6 +370,7 @@ std::string Invariants::check_retry(const model::AttemptEnded& ended) const {
     return name + (again ? " is tried again against its policy" : " failed with budget left");
   }
   if (!again || ended.fault == model::Fault::kPlatform) return "";
+  if (ended.reason == "Unfinished") return "";  // See trial_check.h.
   const bool saved = spec.checkpoint.has_value() && spec.checkpoint->exit_code == code_of(ended);
   return saved ? "" : name + " is tried again though nothing was wrong";
 }

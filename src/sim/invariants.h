@@ -44,7 +44,7 @@ class Invariants {
   std::string on(const model::AttemptEnded& event);
   std::string on(const model::RunnerCrashed&) { return ""; }
   std::string on(const model::TaskCleared&) { return ""; }
-  std::string on(const model::SearchStopped&) { return ""; }
+  std::string on(const model::SearchStopped& event);
   std::string on(const model::NodeJoined& event);
   std::string on(const model::NodeLeft& event);
   std::string on(const model::NodeLeaving& event);
@@ -52,8 +52,8 @@ class Invariants {
   std::string on(const model::JobArchived&) { return ""; }     // See history.h.
   std::string on(const model::JobDeleted&) { return ""; }      // See history.h.
   std::string on(const model::KeyExpired&) { return ""; }      // See history.h.
-  std::string on(const model::JobHalted&) { return ""; }       // What follows from it is checked.
-  std::string on(const model::JobRestored&) { return ""; }     // See history.h.
+  std::string on(const model::JobHalted& event);
+  std::string on(const model::JobRestored&) { return ""; }  // See history.h.
   std::string on(const model::TrialAsked& event);
   std::string on(const model::TrialReported& event);
   std::string on(const model::TrialParked& event);

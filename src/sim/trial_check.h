@@ -23,7 +23,7 @@ namespace runnel::sim {
 //           the best of those that ended whole, or else of those that came furthest; only trials
 //           that can be paused are parked; a member of a population goes on from one that has
 //           reported and not ended, and counts for what it reported since; a trial that reported
-//           the last step has not been stopped early; steps grow within an attempt.
+//           the last step goes on when it was asked to pause; steps grow within an attempt.
 class TrialCheck {
  public:
   std::string on(const model::TrialAsked& event, const model::StepSpec& spec);
@@ -35,6 +35,8 @@ class TrialCheck {
   std::string on(const model::AttemptEnded& event, const model::StepSpec& spec) const;
   // A user's retry: these may come to another end.
   void reopen(const model::TaskRef& task);
+  // A user halted the job, or its search was given up: its trials may stay as they are.
+  void interrupted(const JobId& job) { interrupted_.insert(job); }
 
  private:
   using Step = std::pair<JobId, StepIndex>;
@@ -48,6 +50,7 @@ class TrialCheck {
   std::set<model::TaskRef> reported_;  // At least once.
   std::set<model::TaskRef> told_;
   std::set<model::TaskRef> parked_;
+  std::set<JobId> interrupted_;
   // Stopped early, steps not reached, value: the least is the best.
   std::map<Step, std::map<TaskIndex, std::tuple<bool, std::int64_t, double>>> results_;
 };

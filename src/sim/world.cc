@@ -295,8 +295,6 @@ class World {
       const auto* ended = std::get_if<model::AttemptEnded>(&event);
       if (ended == nullptr || ended->task != Status::kSucceeded) continue;
       if (truth_.lied_about.contains(ended->attempt)) continue;
-      // A trial that has reported its last step is done, however it is ended then.
-      if (ended->message.starts_with("it had reported max_step")) continue;
       const model::TaskRef& task = ended->attempt.task;
       const auto step = static_cast<std::size_t>(task.step.value());
       const std::int32_t ranks = specs.at(task.job)->steps.at(step).rank_count();

@@ -106,6 +106,31 @@ def test_a_wrong_nodes_file_is_told_and_the_nodes_of_before_stay(runnel):
     runnel.run("cancel", job)
 
 
+def test_a_daemon_starts_with_the_nodes_of_before_when_their_file_is_wrong(runnel):
+    """What runs goes on, history is read, files are looked at; only new work waits for the cure."""
+    runnel.home.mkdir()
+    file = runnel.home / "nodes.yaml"
+    file.write_text(TWO)
+    job = runnel.up("resources: {cpus: 1}\nrun: |\n  echo $RUNNEL_ATTEMPT\n  while ! test -e go; do sleep 0.1; done\n")
+    runnel.until(lambda: runnel.run("logs", job) == "1\n")
+    kill(runnel.info()["daemon_pid"])
+    file.write_text("nodes: [")
+    assert nodes_of(runnel) == {"a": 1000, "b": 1000}
+    assert runnel.job(job)["counts"]["RUNNING"] == 1
+    runnel.run("home")
+    assert f"{file}:1:" in runnel.err
+    (runnel.work / "job.yaml").write_text("run: echo there\n")
+    runnel.run("validate", "job.yaml")
+    assert "warning: what the nodes have room for was not checked" in runnel.err
+    runnel.run("run", "job.yaml", code=2)
+    assert f"{file}:1:" in runnel.err
+    (runnel.work / "go").touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED" and runnel.run("logs", job) == "1\n"
+    file.write_text(ONE)
+    runnel.until(lambda: "nodes_problem" not in runnel.json("nodes"), timeout=10)
+    assert runnel.run("run", "job.yaml") == "there\n"
+
+
 def test_who_ends_the_daemon_just_after_an_edit_ends_it(runnel):
     """A request is half sent, so that closing takes long enough for the edit to be seen meanwhile."""
     runnel.home.mkdir()
