@@ -9,8 +9,6 @@
 #include "agent/log_index.h"
 #include "base/check.h"
 #include "env/files.h"
-#include "json/value.h"
-#include "json/writer.h"
 #include "model/spec_records.h"
 
 namespace runnel::agent {
@@ -49,8 +47,7 @@ std::string plan_path(const std::string& home, const JobId& job, StepIndex step)
 
 Result<StoredMetricPlan> read_plan(const std::string& path) {
   const std::string text = TRY(env::read_file(path));
-  const json::Value document = TRY(json::parse(text));
-  return model::read_record<StoredMetricPlan>(document);
+  return model::parse_record<StoredMetricPlan>(text);
 }
 
 // Not synced: after a crash of the machine nothing runs that it could be for, and an attempt that
@@ -61,12 +58,9 @@ Result<void> write_plan(const std::string& home, const JobId& job, StepIndex ste
   const std::string path = plan_path(home, job, step);
   const Result<StoredMetricPlan> there = read_plan(path);
   if (there.ok() && *there == plan) return {};
-  std::string text;
-  json::Writer out(text);
-  model::write_record(out, plan);
   TRY(env::make_directories(plan_folder(home, job)));
   TRY(env::remove_file(path));
-  return env::append_file(path, text);
+  return env::append_file(path, model::record_text(plan));
 }
 
 Result<MetricPlanPtr> compiled(StoredMetricPlan stored) {

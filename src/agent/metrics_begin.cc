@@ -6,7 +6,6 @@
 #include "agent/runner/folders.h"
 #include "env/files.h"
 #include "json/value.h"
-#include "json/writer.h"
 #include "model/fields.h"
 
 namespace runnel::model {
@@ -42,8 +41,7 @@ std::string begin_path(const std::string& home, const model::TaskRef& task) {
 
 Result<MetricsBegin> read_begin(const std::string& path) {
   const std::string text = TRY(env::read_file(path));
-  const json::Value document = TRY(json::parse(text));
-  return model::read_record<MetricsBegin>(document);
+  return model::parse_record<MetricsBegin>(text);
 }
 
 }  // namespace
@@ -65,11 +63,8 @@ MetricsBegin look_at_metrics(const std::string& home, const model::AttemptRef& a
 
 Result<void> keep_metrics_begin(const std::string& home, const model::TaskRef& task,
                                 const MetricsBegin& begin) {
-  std::string text;
-  json::Writer out(text);
-  model::write_record(out, begin);
   TRY(env::make_directories(job_folder(home, task.job) + "/metrics"));
-  return env::write_file_atomically(begin_path(home, task), text);
+  return env::write_file_atomically(begin_path(home, task), model::record_text(begin));
 }
 
 MetricsBegin metrics_begin_of(const std::string& home, const model::AttemptRef& attempt) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/shell_word.h"
 #include "env/files.h"
 
 namespace runnel::agent {
@@ -46,16 +47,6 @@ std::string take_part(std::string& left) {
   std::string part = left.substr(begin, end - begin);
   left.erase(0, end);
   return part;
-}
-
-// As a shell reads it as one word.
-std::string shell_word(const std::string& path) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%,=";
-  if (path.find_first_not_of(kPlain) == std::string::npos) return path;
-  std::string word = "'";
-  for (const char c : path) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
 }
 
 std::string names_of(const std::vector<std::string>& suspects) {

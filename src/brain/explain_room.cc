@@ -26,7 +26,6 @@ constexpr std::size_t kBlockersMax = 16;  // Jobs in Wait::blockers.
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
 // ---- amounts
-// -------------------------------------------------------------------------------------
 
 std::int64_t device_count(const Resources& amount, const std::string& name) {
   const auto found = amount.accelerators.find(name);
@@ -91,7 +90,6 @@ std::string need_text(const sched::Request& request) {
 }
 
 // ---- clusters
-// --------------------------------------------------------------------------------------
 
 sched::Cluster all_colocating(const sched::Cluster& cluster) {
   sched::Cluster out;
@@ -115,7 +113,6 @@ std::int64_t places_in(const sched::Request& request, const sched::Cluster& clus
 }
 
 // ---- it can never start on these nodes
-// ---------------------------------------------------------------
 
 struct Shortage {
   std::string largest;  // "has 2 H100"
@@ -213,7 +210,6 @@ void explain_infeasible(const Wish& wish, const sched::Cluster& known, Wait& wai
 }
 
 // ---- it needs a node that is down
-// ------------------------------------------------------------------
 
 void explain_down(const Wish& wish, Wait& wait) {
   std::string names;
@@ -239,7 +235,6 @@ void explain_down(const Wish& wish, Wait& wait) {
 }
 
 // ---- others come first
-// -----------------------------------------------------------------------------
 
 struct Rival {
   StepKey key;
@@ -305,7 +300,6 @@ void explain_priority(const Wish& wish, const std::vector<Rival>& rivals, Wait& 
 }
 
 // ---- what it needs is in use
-// -------------------------------------------------------------------------
 
 struct Holder {
   JobId job;
@@ -338,6 +332,12 @@ std::vector<Holder> holders_of(const Wish& wish, const std::optional<NodeId>& on
   out.reserve(holders.size());
   for (auto& [job, holder] : holders) out.push_back(std::move(holder));
   return out;
+}
+
+void block_by_others(Wait& wait, const Wish& wish, const std::vector<Holder>& holders) {
+  for (const Holder& holder : holders) {
+    if (holder.job != wish.key.job) block_by(wait, holder.job);
+  }
 }
 
 // Without those that stand in nobody's way: they hold nothing of `parts`.
@@ -468,9 +468,7 @@ void explain_busy_node(const Wish& wish, Wait& wait) {
     wait.message += ": " + holders_text(holders, wish.key.job, lack);
   }
   wait.message += room_by_text(wish);
-  for (const Holder& holder : holders) {
-    if (holder.job != wish.key.job) block_by(wait, holder.job);
-  }
+  block_by_others(wait, wish, holders);
   const Resources left = parts_of(host.free, lack);
   wait.remedy = some_of_each(lack, left) ? "ask for " + left.describe() + " and it starts now"
                                          : halt_remedy(wish, holders_of(wish, std::nullopt));
@@ -486,9 +484,7 @@ void explain_busy_gang(const Wish& wish, Wait& wait) {
   const std::string held = holders_text(holders, wish.key.job, wish.request.per_place);
   if (!held.empty()) wait.message += ": " + held;
   wait.message += room_by_text(wish);
-  for (const Holder& holder : holders) {
-    if (holder.job != wish.key.job) block_by(wait, holder.job);
-  }
+  block_by_others(wait, wish, holders);
   wait.remedy = places > 0 ? "num_nodes: " + std::to_string(places) + " would start now"
                            : halt_remedy(wish, holders);
 }
@@ -517,7 +513,6 @@ std::optional<NodeId> node_set_apart(const Wish& wish) {
 }
 
 // ---- nobody knows which devices are free
-// ------------------------------------------------------------
 
 // What a node would have free if no strangers were on it.
 sched::Host host_without_strangers(const Wish& wish, const sched::Host& host) {

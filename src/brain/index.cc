@@ -157,18 +157,20 @@ void Index::refresh_attempt(const State& state, const model::AttemptRef& attempt
 }
 
 void Index::refresh_task(const State& state, const model::TaskRef& task) {
-  std::int64_t crash = 0;  // Held against the task until now.
+  const Task* kept = find_task(state, task);
+  const std::int64_t next = kept != nullptr && kept->suspicion ? kept->suspicion->crash : 0;
+  const bool next_has_suspects = suspects.contains(next);
+  std::int64_t before = 0;  // Held against the task until now.
   if (auto was = noted_.find(task); was != noted_.end()) {
-    if (was->second.suspicion) crash = was->second.suspicion->crash;
+    if (was->second.suspicion) before = was->second.suspicion->crash;
     strike(task, was->second);
     noted_.erase(was);
   }
-  const Task* kept = find_task(state, task);
   if (kept != nullptr) note(task, *kept);
   // Its last suspect is none any more, and whoever was tried apart for it has company again.
-  if (crash != 0 && !suspects.contains(crash)) settle_apart(state, crash);
+  if (before != 0 && !suspects.contains(before)) settle_apart(state, before);
   // One that was halted is back.
-  if (kept != nullptr && kept->suspicion) settle_apart(state, kept->suspicion->crash);
+  if (!next_has_suspects && suspects.contains(next)) settle_apart(state, next);
 }
 
 void Index::settle_apart(const State& state, std::int64_t crash) {

@@ -2,8 +2,6 @@
 
 #include "cli/jobs_owner.h"
 #include "env/machine.h"
-#include "json/value.h"
-#include "json/writer.h"
 #include "model/fields.h"
 
 namespace runnel::model {
@@ -65,17 +63,10 @@ HomeOrigin origin_of(const HomePlace& recorded, const HomePlace& now,
   return is_recorded(*at_recorded) ? HomeOrigin::kCopy : HomeOrigin::kOwn;
 }
 
-std::string place_text(const HomePlace& place) {
-  std::string text;
-  json::Writer out(text);
-  model::write_record(out, place);
-  return text + "\n";
-}
+std::string place_text(const HomePlace& place) { return model::record_text(place); }
 
 std::optional<HomePlace> parse_place(std::string_view text) {
-  const Result<json::Value> document = json::parse(text);
-  if (!document.ok()) return std::nullopt;
-  Result<HomePlace> place = model::read_record<HomePlace>(*document);
+  Result<HomePlace> place = model::parse_record<HomePlace>(text);
   if (!place.ok() || place->path.empty()) return std::nullopt;
   return *std::move(place);
 }

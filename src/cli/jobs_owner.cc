@@ -2,8 +2,6 @@
 
 #include "env/files.h"
 #include "env/random.h"
-#include "json/value.h"
-#include "json/writer.h"
 #include "model/fields.h"
 
 namespace runnel::model {
@@ -72,17 +70,10 @@ JobsOwner owner_of(const std::optional<JobsMark>& mark, const std::string& home_
   return mark->home_id == home_id && !in_use_there ? JobsOwner::kOurs : JobsOwner::kAnother;
 }
 
-std::string mark_text(const JobsMark& mark) {
-  std::string text;
-  json::Writer out(text);
-  model::write_record(out, mark);
-  return text + "\n";
-}
+std::string mark_text(const JobsMark& mark) { return model::record_text(mark); }
 
 std::optional<JobsMark> parse_mark(std::string_view text) {
-  const Result<json::Value> document = json::parse(text);
-  if (!document.ok()) return std::nullopt;
-  Result<JobsMark> mark = model::read_record<JobsMark>(*document);
+  Result<JobsMark> mark = model::parse_record<JobsMark>(text);
   if (!mark.ok() || mark->home_id.empty() || mark->path.empty()) return std::nullopt;
   return *std::move(mark);
 }

@@ -4,23 +4,12 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/shell_word.h"
 
 namespace runnel::control {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r";
-
-bool is_plain(char c) {
-  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return letter || std::string_view("_-./:=,+%@").find(c) != std::string_view::npos;
-}
-
-std::string quoted(const std::string& word) {
-  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 std::string_view trimmed(std::string_view line) {
   const std::size_t first = line.find_first_not_of(kBlank);
@@ -57,7 +46,7 @@ std::size_t whole_characters(std::string_view text, std::size_t bytes_max) {
 std::string command_line(const model::StepSpec& step) {
   CHECK(step.run.empty() || step.command.empty(), "a step runs a script or a command");
   std::string text = first_line(step.run);
-  for (const std::string& word : step.command) text += (text.empty() ? "" : " ") + quoted(word);
+  for (const std::string& word : step.command) text += (text.empty() ? "" : " ") + shell_word(word);
   if (text.size() <= kCommandLineBytesMax) return text;
   return text.substr(0, whole_characters(text, kCommandLineBytesMax)) + "...";
 }

@@ -2,8 +2,6 @@
 
 #include "env/files.h"
 #include "env/machine.h"
-#include "json/value.h"
-#include "json/writer.h"
 #include "model/fields.h"
 
 namespace runnel::control {
@@ -35,8 +33,7 @@ namespace {
 
 Result<KeptTime> read_time(const std::string& path) {
   const std::string text = TRY(env::read_file(path));
-  const json::Value document = TRY(json::parse(text));
-  return model::read_record<KeptTime>(document);
+  return model::parse_record<KeptTime>(text);
 }
 
 }  // namespace
@@ -45,10 +42,7 @@ Result<KeptTime> read_time(const std::string& path) {
 void keep_time(const std::string& path, Time now, const env::Clock& clock) {
   const Result<std::string> boot_id = env::boot_id();
   if (!boot_id.ok() || !env::remove_file(path).ok()) return;
-  std::string text;
-  json::Writer out(text);
-  model::write_record(out, KeptTime{*boot_id, clock.boot(), now});
-  (void)env::append_file(path, text);
+  (void)env::append_file(path, model::record_text(KeptTime{*boot_id, clock.boot(), now}));
 }
 
 std::optional<Time> kept_time(const std::string& path, const env::Clock& clock) {

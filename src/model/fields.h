@@ -407,6 +407,21 @@ Result<T> read_record(const json::Value& json, std::string_view path = "") {
   return value;
 }
 
+// A file that holds one record.
+template <typename T>
+std::string record_text(const T& value) {
+  std::string text;
+  json::Writer out(text);
+  write_record(out, value);
+  return text + "\n";
+}
+
+template <typename T>
+Result<T> parse_record(std::string_view text) {
+  const json::Value document = TRY(json::parse(text));
+  return read_record<T>(document);
+}
+
 // A struct with a list of fields inside another one.
 template <typename T>
   requires requires { sizeof(Fields<T>); }
