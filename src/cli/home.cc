@@ -8,9 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/suspect_mounts.h"
 #include "cli/close_home.h"
 #include "cli/paths.h"
 #include "control/job_id.h"
+#include "env/clock.h"
 #include "env/disk_probe.h"
 #include "env/file_system.h"
 #include "env/files.h"
@@ -95,6 +97,15 @@ Result<Home> find_home(const std::string& flag) {
     root = user_home + "/.runnel";
   }
   return Home { TRY(absolute_path(root)) };
+}
+
+Result<void> refuse_silent_home(const Home& home) {
+  const Time since = env::real_clock().wall();
+  Result<void> answered = env::probe_path(home.root, kDiskPatience);
+  if (answered.ok() || answered.error().code != Errc::kTimeout) return answered;
+  const std::vector<std::string> suspects =
+      agent::suspect_mounts(home.root, agent::Reach::kFolder, agent::mounted_places());
+  return agent::silence_of(home.root, suspects, since).with_value(home.root);
 }
 
 Result<void> refuse_silent_disk(const Home& home) {

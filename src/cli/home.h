@@ -43,6 +43,10 @@ Result<void> check_version(const Home& home);
 // with a remedy, a home on a network file system, of a newer version, or that cannot be written.
 Result<void> prepare_home(const Home& home);
 
+// kUnavailable, with a remedy, when nobody says within a few seconds whether the home is there: it
+// lies on a mount that is dead, and what looks into it hangs.
+Result<void> refuse_silent_home(const Home& home);
+
 // kUnavailable, with a remedy, when the home's disk takes no change within a few seconds: what
 // would wait for it hangs, and cannot be killed.
 Result<void> refuse_silent_disk(const Home& home);

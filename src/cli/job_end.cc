@@ -3,12 +3,14 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/units.h"
 #include "cli/best_text.h"
 #include "cli/cost_text.h"
 #include "cli/failure.h"
 #include "cli/job_state.h"
 #include "cli/print.h"
 #include "env/clock.h"
+#include "env/disk_probe.h"
 #include "env/files.h"
 
 namespace runnel::cli {
@@ -50,8 +52,14 @@ void say_failure(Session& session, const json::Value& job, EndStyle style) {
 
 }  // namespace
 
+bool is_there_soon(const std::string& folder) {
+  constexpr Duration kPatience = Duration::seconds(1);
+  return env::probe_path(folder, kPatience).ok() && env::exists(folder);
+}
+
 std::string shared_outputs(const Home& home, const std::string& job) {
   const std::string shared = home.shared_folder(job);
+  if (!is_there_soon(shared)) return "";
   const auto left = env::list_directory(shared);
   return left.ok() && !left->empty() ? shared : "";
 }

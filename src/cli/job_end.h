@@ -19,6 +19,9 @@ enum class EndStyle : std::uint8_t {
 // it, and of a failure the cause and where to read more.
 void say_end(Session& session, const json::Value& job, EndStyle style);
 
+// Whether the folder is there, if its disk says so within a second: a task may have mounted one.
+bool is_there_soon(const std::string& folder);
+
 // The folder that all tasks of the job share, when something was left in it; else "".
 std::string shared_outputs(const Home& home, const std::string& job);
 

@@ -52,6 +52,18 @@ int dispatch(const Arguments& arguments, const Home& home) {
   return 2;
 }
 
+// What a daemon or runner looks at it does in its own time: whoever started it waits for it.
+bool looks_into_the_home(Command command) {
+  switch (command) {
+    case Command::kPrices:
+    case Command::kSimulate:
+    case Command::kCompletion:
+    case Command::kDaemon:
+    case Command::kRunner: return false;
+    default: return true;
+  }
+}
+
 // https://no-color.org, and terminals that know none.
 bool colours_are_refused() {
   return !env::variable("NO_COLOR").value_or("").empty() || env::variable("TERM") == "dumb";
@@ -74,6 +86,10 @@ int run(int argc, char** argv) {
   if (const auto named = check_jobs(parsed.arguments->jobs); !named.ok()) {
     const int code = fail(named.error());
     return parsed.arguments->status ? kStatusNotFound : code;
+  }
+  if (looks_into_the_home(parsed.arguments->command)) {
+    const auto answers = refuse_silent_home(*home);
+    if (!answers.ok()) return fail(answers.error());
   }
   return dispatch(*parsed.arguments, *home);
 }

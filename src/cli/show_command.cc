@@ -16,7 +16,6 @@
 #include "cli/target.h"
 #include "cli/warnings.h"
 #include "env/clock.h"
-#include "env/files.h"
 #include "http/message.h"
 
 namespace runnel::cli {
@@ -65,10 +64,11 @@ void add_command(std::string& text, const json::Value& job) {
 
 // What was left for others, and where everything else of the job is: outputs of its tasks, logs.
 void add_outputs(std::string& text, const Home& home, const std::string& job) {
+  const std::string folder = home.job_folder(job);
+  if (!is_there_soon(folder)) return;
   const std::string shared = shared_outputs(home, job);
   if (!shared.empty()) text += paragraph("outputs     " + shared, kLabel) + "\n";
-  const std::string folder = home.job_folder(job);
-  if (env::list_directory(folder).ok()) text += paragraph("folder      " + folder, kLabel) + "\n";
+  text += paragraph("folder      " + folder, kLabel) + "\n";
 }
 
 // "train runs: torchrun train.py ..."

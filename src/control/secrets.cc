@@ -52,7 +52,8 @@ Result<void> FileSecrets::wipe(const JobId& job) {
 bool FileSecrets::is_unsettled(const JobId& job) { return env::exists(mark_of(job)); }
 
 // What a put() or wipe() that a crash cut short left is removed here: temporary files, and a mark
-// without values. Whatever else is there is the user's and is passed over.
+// without values. What cannot be removed is no reason not to open the home: the next time tries
+// again. Whatever else is there is the user's and is passed over.
 Result<std::vector<JobId>> FileSecrets::jobs() {
   std::vector<JobId> ids;
   const Result<env::FileInfo> folder = env::file_info(folder_);
@@ -68,7 +69,7 @@ Result<std::vector<JobId>> FileSecrets::jobs() {
     const bool in_a_folder = folder->kind == env::FileKind::kDirectory;  // And not through a link.
     const bool temporary = env::is_temporary_of(id, name) || env::is_temporary_of(id + kMark, name);
     const bool bare_mark = name == id + kMark && !lists(names, id);
-    if (in_a_folder && (temporary || bare_mark)) TRY(env::remove_file(path));
+    if (in_a_folder && (temporary || bare_mark)) (void)env::remove_file(path);
   }
   return ids;
 }

@@ -15,4 +15,8 @@ namespace runnel::env {
 //          it: it is a child that asks, which is left alone when it gets no answer.
 Result<void> probe_disk(const std::string& folder, Duration patience);
 
+// kTimeout when nobody says within `patience` what stands at `path`, if anything: it lies on a
+// mount that is dead. Threads and why as above.
+Result<void> probe_path(const std::string& path, Duration patience);
+
 }  // namespace runnel::env

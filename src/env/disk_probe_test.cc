@@ -53,5 +53,36 @@ TEST(DiskProbe, NamesTheFolderThatHasNotAnswered) {
   EXPECT_GT(::waitpid(-1, nullptr, 0), 0) << "it is left to whoever reaps";
 }
 
+// That a dead mount is found out needs one: test/e2e/test_dead_mount.py.
+TEST(PathProbe, TakesForAnAnswerThatNothingIsThere) {
+  const testing::TemporaryDirectory folder;
+  EXPECT_TRUE(probe_path(folder.path(), Duration::seconds(60)).ok());
+  EXPECT_TRUE(probe_path(folder.file("gone"), Duration::seconds(60)).ok());
+}
+
+TEST(PathProbe, TakesForAnAnswerThatNobodyCanGetThere) {
+  const testing::TemporaryDirectory folder;
+  ASSERT_EQ(::symlink("circle", folder.file("circle").c_str()), 0);
+  EXPECT_TRUE(probe_path(folder.file("circle/x"), Duration::seconds(60)).ok());
+  MUST(write_file_atomically(folder.file("file"), ""));
+  EXPECT_TRUE(probe_path(folder.file("file/x"), Duration::seconds(60)).ok());
+}
+
+TEST(PathProbe, LeavesNoChildBehind) {
+  const testing::TemporaryDirectory folder;
+  ASSERT_TRUE(probe_path(folder.path(), Duration::seconds(60)).ok());
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+TEST(PathProbe, NamesThePathThatHasNotAnswered) {
+  const testing::TemporaryDirectory folder;
+  const Result<void> answered = probe_path(folder.path(), Duration());
+  ASSERT_FALSE(answered.ok());
+  EXPECT_EQ(answered.error().code, Errc::kTimeout);
+  EXPECT_EQ(answered.error().value, folder.path());
+  EXPECT_GT(::waitpid(-1, nullptr, 0), 0);
+}
+
 }  // namespace
 }  // namespace runnel::env

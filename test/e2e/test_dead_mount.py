@@ -80,3 +80,27 @@ def test_a_dead_mount_is_named_and_holds_up_nobody_else(runnel, mount, below):
     mount.end()
     assert runnel.until(lambda: runnel.run("logs", job, code=None)) == "begun\n"
     assert runnel.json("metrics", job)["series"][0]["samples"]
+
+
+def test_show_answers_when_the_whole_folder_of_a_job_is_dead(runnel, mount):
+    job = runnel.ended(JOB)
+    folder = (runnel.home / "jobs" / job).resolve()
+    mount.cover(folder)
+    said = runnel.run("show", job, timeout=PATIENCE_S + SLACK_S)
+    assert "SUCCEEDED" in said and str(folder) not in said
+
+
+def test_a_home_on_a_dead_mount_is_refused_with_the_mount_to_mend(runnel, mount):
+    """Whether its daemon still runs or not: no command hangs."""
+    job = runnel.ended(JOB)
+    runnel.file("run: echo there\n")
+    home = runnel.home.resolve()
+    mount.cover(home)
+    for words in (("ps",), ("show", job), ("validate", "job.yaml"), ("home",), ("fsck",)):
+        begun = time.monotonic()
+        runnel.run(*words, code=1, timeout=30)
+        assert time.monotonic() - begun < PATIENCE_S + SLACK_S, words
+        assert f"{home} has not answered since 20" in runnel.err, (words, runnel.err)
+        assert f"umount --lazy {home}" in runnel.err, (words, runnel.err)
+    mount.end()
+    assert runnel.until(lambda: runnel.run("logs", job, code=None)) == "begun\n"
