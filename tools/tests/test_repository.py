@@ -65,3 +65,12 @@ def test_presets_are_documented():
 def test_differences_of_a_lock_file_are_sentences():
     assert differences("pytest==0.0.1 \\\n    --hash=sha256:00\nno-such-package==1.0 \\\n") != []
     assert "no-such-package 1.0 is not installed" in differences("no-such-package==1.0 \\\n")
+
+
+def test_planted_bugs_still_apply():
+    def applies(patch: Path) -> bool:
+        command = ["git", "apply", "--check", str(patch)]
+        return subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 0
+
+    patches = sorted((ROOT / "src/sim/mutants").glob("*.patch"))
+    assert patches and [patch.name for patch in patches if not applies(patch)] == []
