@@ -153,10 +153,10 @@ class Study:
 
     @property
     def best_trial(self) -> dict:
-        """{"trial", "params", "values", "step"}; ValueError while no trial has given a value."""
+        """{"trial", "params", "values", "step"}; ValueError while no trial has ended with a value."""
         best = self._document()["search"].get("best")
         if best is None:
-            raise ValueError("no trial has given a value yet")
+            raise ValueError("no trial has ended with a value yet")
         return best
 
     @property

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/best_text.h"
 #include "cli/progress.h"
 
 namespace runnel::cli {
@@ -58,6 +59,18 @@ TEST(Progress, TellsTheBestSoFarOrTheOnlyReport) {
   const json::Value front = parsed(R"({"name":"other","tasks":2,"status":"RUNNING","search":{
       "best":{"trial":1,"values":{"a":1,"b":2}},"objectives":[{"metric":"a"},{"metric":"b"}]}})");
   EXPECT_EQ(progress_line(job, front, Duration::seconds(1)), "other            0/2");
+}
+
+TEST(Progress, TellsTheBestSoFarWhileNoTrialHasEnded) {
+  const json::Value search = parsed(R"({"name":"tune","tasks":20,"status":"RUNNING",
+      "counts":{"PAUSED":4,"RUNNING":1},"search":{
+      "best_so_far":{"params":{"lr":"0.1"},"status":"PAUSED","step":8,"trial":3,
+                     "values":{"accuracy":0.94}},"objectives":[{"metric":"accuracy"}]}})");
+  EXPECT_EQ(
+      progress_line(parsed("{}"), search, Duration::seconds(1)),
+      "tune             0/20  1 running  best so far accuracy=0.94 (trial 3, step 8, paused)");
+  EXPECT_EQ(best_line(search),
+            "best of tune so far: accuracy=0.94 (trial 3, step 8, paused) with lr=0.1");
 }
 
 TEST(Progress, TellsWhatLiveTasksReport) {

@@ -96,7 +96,7 @@ std::string progress_line(const json::Value& job, const json::Value& step, Durat
   if (!share.empty()) line += "  " + share;
   if (!left.empty()) line += "  ETA " + left;
   // Then what may be cut where the terminal is narrow.
-  const std::string best = best_so_far(step);
+  const std::string best = short_best(step);
   line += best.empty() ? only_report(job, text_of(step, "name")) : "  " + best;
   return line + rate_text(done, running);
 }

@@ -85,7 +85,12 @@ Result<json::Value> best_trial(Session& session, const Arguments& arguments) {
     return Error(Errc::kNotFound, "job " + text_of(job, "id") + " has no such search")
         .with_hint("list them: runnel study list");
   }
-  if (const json::Value* best = only->find("search")->find("best")) return *best;
+  const json::Value& search = *only->find("search");
+  if (const json::Value* best = search.find("best")) return *best;
+  // Under its own name: nobody should take for the result what may yet change.
+  if (const json::Value* leader = search.find(kBestSoFar)) {
+    return json::Value::object({{std::string(kBestSoFar), *leader}});
+  }
   return Error(Errc::kNotFound, "no trial has given a value yet")
       .with_hint("runnel study show " + text_of(job, "id"));
 }

@@ -153,6 +153,9 @@ std::string trials_csv(const json::Value& answer, const Arguments&) {
 }
 
 std::string best_text(const json::Value& best, const Arguments&) {
+  if (const json::Value* leader = best.find(kBestSoFar)) {
+    return "best so far " + leader_text(*leader) + "\n" + params_text(*leader);
+  }
   return "trial " + std::to_string(number_of(best, "trial")) + ": " + values_text(best, "values") +
          "\n" + params_text(best);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cli/arguments.h"
 #include "json/value.h"
@@ -15,7 +16,8 @@ std::string studies_table(const json::Value& answer, const Arguments& arguments)
 std::string trials_table(const json::Value& answer, const Arguments& arguments);
 // The same as CSV (RFC 4180), all rows: trial, status, value_*, param_*.
 std::string trials_csv(const json::Value& answer, const Arguments& arguments);
-// A best trial as a job's document has it.
+// A best trial as a job's document has it, or {"best_so_far": the trial that leads}.
+inline constexpr std::string_view kBestSoFar = "best_so_far";
 std::string best_text(const json::Value& best, const Arguments& arguments);
 // The answer to ask, report and tell.
 std::string trial_text(const json::Value& trial, const Arguments& arguments);

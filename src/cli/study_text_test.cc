@@ -85,6 +85,13 @@ TEST(StudyText, TheBestIsToldWithItsParameters) {
   EXPECT_EQ(best_text(best, {}), "trial 7: loss=0.5\n  lr = 0.1\n  n = 3\n");
 }
 
+TEST(StudyText, WhatLeadsWhileNoneHasEndedIsNotCalledTheBest) {
+  const json::Value answer = answer_of(R"({"best_so_far": {"params": {"lr": "0.1"},
+      "status": "PAUSED", "step": 8, "trial": 3, "values": {"accuracy": 0.94}}})");
+  EXPECT_EQ(best_text(answer, {}),
+            "best so far accuracy=0.94 (trial 3, step 8, paused)\n  lr = 0.1\n");
+}
+
 TEST(StudyText, WhoAsksGetsParametersAndWhoTellsAState) {
   const json::Value trial =
       answer_of(R"({"attempt": 2, "params": {"x": 0.5}, "status": "RUNNING", "trial": 3})");

@@ -89,6 +89,8 @@ constexpr std::string_view kShapes = R"json({
   "Search": {"asked": "integer",
              "best?": {"params": {"*": "string"}, "step": "integer", "trial": "integer",
                        "values": "#Values"},
+             "best_so_far?": {"params": {"*": "string"}, "status": "string", "step": "integer",
+                              "trial": "integer", "values": "#Values"},
              "objectives": [{"metric": "string", "mode": "string"}], "parked": "integer"},
   "Silence": {"message": "string", "remedy": "string"},
   "Step": {"command?": "string", "cost?": "#Cost", "counts": "#Counts", "depends_on?": ["string"], "ended_at?": "time",

@@ -42,6 +42,30 @@ TEST_F(StudyApiTest, AnswersAsItDescribes) {
   EXPECT_EQ(fault(get_json("/api/v1/jobs/" + study_.str()), "/api/v1/jobs/{id}"), "");
 }
 
+TEST_F(StudyApiTest, NamesTheBestSoFarUntilThereIsABest) {
+  model::StepSpec spec = home_.control().state().jobs.at(study_).spec->steps.front();
+  spec.search->pruner = model::PrunerSpec{.max_step = 8, .eta = 2};
+  study_ = home_.submit({spec});
+  const auto search = [&] {
+    const json::Value job = get_json("/api/v1/jobs/" + study_.str());
+    EXPECT_EQ(fault(job, "/api/v1/jobs/{id}"), "");
+    return *job.find("steps")->as_list().front().find("search");
+  };
+  for (int i = 0; i < 2; ++i) post_json("trials:ask", "");
+  EXPECT_EQ(text(search(), "best_so_far"), "(none)");
+  post_json("trials/0:report", R"({"step": 4, "metrics": {"loss": 7}})");
+  post_json("trials/1:report", R"({"step": 4, "metrics": {"loss": 5}})");
+  const json::Value leader = *search().find("best_so_far");
+  EXPECT_EQ(text(leader, "trial"), "1");
+  EXPECT_EQ(text(leader, "step"), "4");
+  EXPECT_EQ(text(leader, "status"), "\"RUNNING\"");
+  EXPECT_EQ(text(leader, "values"), R"({"loss":5})");
+  EXPECT_EQ(search().find("best"), nullptr);
+  post_json("trials/0:tell", R"({"value": 9})");
+  EXPECT_EQ(search().find("best_so_far"), nullptr) << "one has come to its end";
+  EXPECT_EQ(text(*search().find("best"), "trial"), "0");
+}
+
 TEST_F(StudyApiTest, SaysWhenNoTrialIsLeft) {
   for (int i = 0; i < 3; ++i) post_json("trials:ask", R"({"lease": "60s"})");
   const json::Value none = post_json("trials:ask", "{}");

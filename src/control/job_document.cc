@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "control/best_so_far.h"
 #include "control/command_line.h"
 #include "control/exit_code.h"
 #include "control/first_failure.h"
@@ -81,24 +82,43 @@ void write_needs(json::Writer& out, const model::JobSpec& spec, const model::Ste
   out.end_list();
 }
 
-void write_best(json::Writer& out, const model::SearchSpec& search, const brain::Study& study) {
-  const brain::Trial& best = study.trials.at(static_cast<std::size_t>(study.best));
-  out.key("best").begin_object();
+void write_texts(json::Writer& out, const brain::Trial& trial) {
   out.key("params").begin_object();
-  for (const auto& [name, value] : std::map(best.params.begin(), best.params.end())) {
+  for (const auto& [name, value] : std::map(trial.params.begin(), trial.params.end())) {
     out.field(name, value);
   }
   out.end_object();
+}
+
+void write_best(json::Writer& out, const model::SearchSpec& search, const brain::Study& study) {
+  const brain::Trial& best = study.trials.at(static_cast<std::size_t>(study.best));
+  out.key("best").begin_object();
+  write_texts(out, best);
   out.field("step", best.own_reports().back().at);
   out.field("trial", study.best);
   write_values(out, search, best.own_reports().back());
   out.end_object();
 }
 
-void write_search(json::Writer& out, const model::SearchSpec& search, const brain::Study& study) {
+// With its status: it has not ended, and may yet come to another value.
+void write_best_so_far(json::Writer& out, const model::SearchSpec& search, const brain::Step& step,
+                       TaskIndex index) {
+  const brain::Trial& leader = step.study->trials.at(static_cast<std::size_t>(index.value()));
+  out.key("best_so_far").begin_object();
+  write_texts(out, leader);
+  out.field("status", model::to_string(brain::status_of(step, index)));
+  out.field("step", leader.own_reports().back().at);
+  out.field("trial", index.value());
+  write_values(out, search, leader.own_reports().back());
+  out.end_object();
+}
+
+void write_search(json::Writer& out, const model::SearchSpec& search, const brain::Step& step) {
+  const brain::Study& study = *step.study;
   out.key("search").begin_object();
   out.field("asked", static_cast<std::int64_t>(study.trials.size()));
   if (study.best >= 0) write_best(out, search, study);
+  if (const auto leader = best_so_far(search, study)) write_best_so_far(out, search, step, *leader);
   out.key("objectives").begin_list();
   for (const model::Objective& objective : search.objectives) {
     out.begin_object().field("metric", objective.metric);
@@ -141,7 +161,7 @@ void write_step(json::Writer& out, const model::JobSpec& job, const model::StepS
   out.field("ranks", spec.rank_count());
   write_text(out, "reason", step.reason);
   if (step.recent_millis >= 0) out.field("recent_ms", step.recent_millis);
-  if (step.study) write_search(out, *spec.search, *step.study);
+  if (step.study) write_search(out, *spec.search, step);
   write_time(out, "started_at", step.started_at);
   out.field("status", model::to_string(step.status));
   out.field("tasks", spec.task_count);

@@ -122,6 +122,24 @@ def test_a_shell_can_drive_a_search(runnel):
     assert "parabola" in runnel.run("study", "list")
 
 
+def test_the_best_so_far_is_named_while_no_trial_has_ended(runnel):
+    pruned = (STUDY % 3).replace("max_trials: 3", "max_trials: 3, pruner: {method: asha, eta: 2, max_step: 8}")
+    study = runnel.json("study", "create", runnel.file(pruned))["id"]
+    for _ in range(2):
+        runnel.run("study", "ask", study)
+    runnel.run("study", "best", study, code=1)
+    for number, value in enumerate((7, 5)):
+        runnel.run("study", "report", study, number, "--at", 4, "--value", value)
+    leader = "loss=5 (trial 1, step 4, running)"
+    assert runnel.run("study", "best", study).startswith(f"best so far {leader}\n")
+    assert runnel.json("study", "best", study)["best_so_far"]["trial"] == 1
+    assert f"so far: {leader} with " in runnel.run("show", study)
+    runnel.run("study", "tell", study, 0, "--value", 9)
+    assert runnel.run("study", "best", study).startswith("trial 0: loss=9")
+    assert "so far" not in runnel.run("show", study)
+    runnel.run("cancel", study)
+
+
 def test_what_is_said_wrongly_is_refused_and_loses_nothing(runnel):
     study = create(runnel, 2)
     runnel.json("study", "ask", study)

@@ -1,0 +1,30 @@
+#include "control/best_so_far.h"
+
+#include <cstdint>
+
+#include "brain/searcher.h"
+
+namespace runnel::control {
+
+std::optional<TaskIndex> best_so_far(const model::SearchSpec& search, const brain::Study& study) {
+  // Of several objectives there is a front, and none of its trials leads.
+  if (study.best >= 0 || search.objectives.size() != 1) return std::nullopt;
+  std::optional<TaskIndex> leader;
+  std::int64_t furthest = 0;
+  double least = 0;
+  for (std::size_t at = 0; at < study.trials.size(); ++at) {
+    const brain::Trial& trial = study.trials[at];
+    const auto reports = trial.own_reports();
+    if (trial.told || reports.empty()) continue;
+    const brain::TrialReport& last = reports.back();
+    if (leader && last.at < furthest) continue;
+    const auto value = brain::comparable_value(search.objectives.front(), last.values.at(0));
+    if (!value || (leader && last.at == furthest && *value >= least)) continue;
+    leader = TaskIndex(static_cast<std::int64_t>(at));
+    furthest = last.at;
+    least = *value;
+  }
+  return leader;
+}
+
+}  // namespace runnel::control
