@@ -38,7 +38,7 @@ RunnerClient::RunnerClient(async::EventLoop& loop, env::Clock& clock, RunnerClie
 
 std::optional<RunnerSilence> RunnerClient::silence() const {
   if (!question_ || clock_.boot() - question_->boot < options_.silence_max) return std::nullopt;
-  return RunnerSilence{pid_, question_->asked_at};
+  return RunnerSilence{env::process_runs(pid_) ? pid_ : 0, question_->asked_at};
 }
 
 // One that waits for its answer already is not asked anew.
@@ -57,7 +57,7 @@ Result<void> RunnerClient::start_runner() {
 }
 
 // A runner that is there answers at once; one that starts may have to clean up after a dead one
-// first.
+// first. One that lives where nobody listens is waited for: it listens again, or ends.
 Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
   Duration waited;
   Duration next_start;
@@ -66,7 +66,9 @@ Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
     Result<async::UniqueFd> socket = async::connect_unix(runner_socket(options_.home));
     if (socket.ok() || socket.error().code != Errc::kUnavailable) co_return socket;
     if (waited >= options_.connect_max) co_return socket;
-    if (waited >= next_start) {
+    const std::int64_t living = living_runner(options_.home);
+    if (living != 0) pid_ = living;
+    if (living == 0 && waited >= next_start) {
       CO_TRY(start_runner());
       next_start = waited + kRestartAfter;
     }

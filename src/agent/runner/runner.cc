@@ -23,6 +23,7 @@
 #include "agent/runner/server.h"
 #include "agent/runner/supervisor.h"
 #include "async/socket.h"
+#include "env/lock_holder.h"
 #include "env/process.h"
 #include "env/signals.h"
 
@@ -75,7 +76,16 @@ std::optional<rlimit> raise_open_files() {
   return given;
 }
 
-// The pid file, locked for as long as we live: one runner per home. Not valid: another has it.
+// The home's own folder, locked for as long as we live: one runner per home, whatever file of it is
+// lost. Not valid: another has it. A file system that locks no folders leaves it to the pid file.
+Result<async::UniqueFd> lock_home(const std::string& home) {
+  async::UniqueFd folder(::open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.valid()) return errno_error("open " + home, errno);
+  if (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) folder.reset();
+  return folder;
+}
+
+// The pid file, locked likewise: what runners of earlier builds look at. Not valid: another has it.
 Result<async::UniqueFd> lock_pid_file(const std::string& path) {
   while (true) {
     async::UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -142,6 +152,8 @@ Result<void> run(const RunnerOptions& options) {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return errno_error("become a subreaper", errno);
   ::prctl(PR_SET_NAME, "runnel-runner");
   TRY(make_folders(runner_folder(options.home)));
+  const async::UniqueFd home = TRY(lock_home(options.home));
+  if (!home.valid()) return {};
   const std::string pid_file = runner_pid_file(options.home);
   const async::UniqueFd lock = TRY(lock_pid_file(pid_file));
   if (!lock.valid()) return {};
@@ -156,6 +168,11 @@ std::string runner_folder(const std::string& home) { return home + "/runner"; }
 std::string runner_socket(const std::string& home) { return runner_folder(home) + "/sock"; }
 std::string runner_pid_file(const std::string& home) { return runner_folder(home) + "/pid"; }
 std::string runner_log_file(const std::string& home) { return runner_folder(home) + "/log"; }
+
+std::int64_t living_runner(const std::string& home) {
+  const std::int64_t pid = env::lock_holder(home);
+  return pid != 0 ? pid : env::lock_holder(runner_pid_file(home));
+}
 
 int runner_main(const RunnerOptions& options) {
   const Result<void> done = run(options);

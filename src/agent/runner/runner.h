@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/units.h"
@@ -20,6 +21,10 @@ std::string runner_folder(const std::string& home);
 std::string runner_socket(const std::string& home);
 std::string runner_pid_file(const std::string& home);
 std::string runner_log_file(const std::string& home);
+
+// The process of the home's runner, by the locks that it holds while it lives; 0 when there is
+// none, or the kernel does not tell.
+std::int64_t living_runner(const std::string& home);
 
 // The runner: one process per home that starts attempts, keeps their exit records and outlives the
 // daemon. Returns the exit code of the process: 0 at its end or when another runner serves the

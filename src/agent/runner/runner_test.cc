@@ -607,6 +607,21 @@ TEST_F(RunnerTest, OnlyOnePerHome) {
   EXPECT_EQ(agent.wait_end(place).code, 0);
 }
 
+TEST_F(RunnerTest, OnlyOnePerHomeWhoseFilesOfItWereLost) {
+  RunnerProcess first(home_.path());
+  TestAgent agent(home_.path());
+  agent.start(shell("echo $$ >" + file("task") + "; exec sleep 600"));
+  const pid_t task = wait_pid("task");
+  std::filesystem::remove_all(runner_folder(home_.path()));
+  RunnerProcess second(home_.path());
+  EXPECT_EQ(second.wait_exit(Duration::seconds(10)), 0);
+  EXPECT_EQ(living_runner(home_.path()), first.pid());
+  // What it started holds nothing of it: the next one may come when it has died.
+  first.kill_hard();
+  EXPECT_EQ(living_runner(home_.path()), 0);
+  ::kill(task, SIGKILL);
+}
+
 TEST_F(RunnerTest, AKilledRunnersAttemptsAreFoundAndEnded) {
   const PlaceStart done = shell("exit 5", 0, 1);
   const PlaceStart lives = shell(

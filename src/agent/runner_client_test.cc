@@ -1,0 +1,58 @@
+#include "agent/runner_client.h"
+
+#include <signal.h>
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "agent/runner/runner.h"
+#include "agent/testing/runner_process.h"
+
+namespace runnel::agent {
+namespace {
+
+class RunnerClientTest : public ::testing::Test {
+ protected:
+  // Whoever is started only says that it was.
+  RunnerClientOptions options() const {
+    RunnerClientOptions options;
+    options.home = home_.path();
+    options.command = {"/usr/bin/touch", started()};
+    options.connect_max = Duration::millis(500);
+    options.silence_max = Duration::millis(100);
+    return options;
+  }
+  std::string started() const { return home_.path() + "/started"; }
+
+  testing::TemporaryHome home_;
+};
+
+TEST_F(RunnerClientTest, NamesTheLivingRunnerWhereNobodyListensAndStartsNoOther) {
+  const testing::RunnerProcess runner(home_.path());
+  {
+    const testing::TestAgent agent(home_.path());
+  }
+  ASSERT_EQ(::kill(runner.pid(), SIGSTOP), 0);
+  std::filesystem::remove_all(runner_folder(home_.path()));
+  auto loop = MUST(async::EventLoop::create());
+  RunnerClient client(*loop, env::real_clock(), options());
+  const Result<Welcome> welcome = loop->block_on(client.connect({}));
+  ::kill(runner.pid(), SIGCONT);
+  EXPECT_EQ(welcome.error().code, Errc::kUnavailable);
+  ASSERT_TRUE(client.silence().has_value());
+  EXPECT_EQ(client.silence()->pid, runner.pid());
+  EXPECT_FALSE(std::filesystem::exists(started()));
+}
+
+TEST_F(RunnerClientTest, NamesNobodyWhenTheOneItStartedHasEnded) {
+  auto loop = MUST(async::EventLoop::create());
+  RunnerClient client(*loop, env::real_clock(), options());
+  EXPECT_FALSE(loop->block_on(client.connect({})).ok());
+  EXPECT_TRUE(std::filesystem::exists(started()));
+  ASSERT_TRUE(client.silence().has_value());
+  EXPECT_EQ(client.silence()->pid, 0);
+}
+
+}  // namespace
+}  // namespace runnel::agent
