@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/hooks/environment.h"
+#include "agent/index_file.h"
 #include "agent/log_index.h"
 #include "agent/log_reader.h"
 #include "agent/lost_and_found.h"
@@ -51,6 +52,15 @@ std::vector<AttemptOnNode> ended_in(const std::vector<RankFact>& facts) {
   std::vector<AttemptOnNode> ended;
   for (const RankFact& fact : facts) {
     if (is_last_word(fact)) ended.push_back(of_fact(fact));
+  }
+  return ended;
+}
+
+std::vector<HealthWatch::EndedRank> ended_ranks(const std::vector<RankFact>& facts) {
+  std::vector<HealthWatch::EndedRank> ended;
+  for (const RankFact& fact : facts) {
+    if (fact.state != RankFact::State::kEnded) continue;
+    ended.push_back({fact.report.attempt, fact.report.rank});
   }
   return ended;
 }
@@ -332,7 +342,7 @@ Async<void> Agent::follow_again(std::vector<RankFact> facts) {
   for (const RankFact& fact : facts) {
     MetricPlanPtr plan = plans_.find(plan_key(fact.report.attempt.task));
     if (plan && plan->objectives.empty()) continue;
-    metrics_.follow(of_fact(fact), std::move(plan), MetricsWatch::Begun::kPerhaps);
+    metrics_.follow(of_fact(fact), std::move(plan), 0);
   }
   co_return {};
 }
@@ -367,14 +377,9 @@ void Agent::note(const RankFact& fact) {
   job_goes_on(of.attempt.task.job, 1);
 }
 
-// What its last lines say is told before its end.
-void Agent::add_health(Reports& reports, HealthWatch::Found found) {
-  for (auto& [node, report] : found) reports[node].health.push_back(std::move(report));
-}
-
 void Agent::take_news(Facts facts) {
   Reports reports;
-  std::vector<RankFact> trials;  // Whose metrics are read first.
+  std::vector<RankFact> later;  // Whose metrics are read first.
   for (RankFact& fact : facts.ranks) {
     const auto known = known_.find({fact.node, fact.report.attempt});
     if (known == known_.end() || fact.state == RankFact::State::kQueued) continue;
@@ -390,28 +395,30 @@ void Agent::take_news(Facts facts) {
     if (!std::exchange(known->second.running, true)) {
       health_.begin({fact.node, fact.report.attempt});
     }
-    if (ended) {
-      if (!last) known->second.ended.push_back(fact.report.rank);
-      add_health(reports, health_.end(fact.report.attempt, fact.report.rank));
-    }
-    if (is_last_word(fact) && metrics_.follows(of_fact(fact))) {
-      trials.push_back(std::move(fact));
+    if (ended && !last) known->second.ended.push_back(fact.report.rank);
+    const bool has_last_words = ended && health_.has_last_words(fact.report.attempt);
+    if (ended && !has_last_words) health_.end({fact.report.attempt, fact.report.rank});
+    if (has_last_words || (is_last_word(fact) && metrics_.follows(of_fact(fact)))) {
+      later.push_back(std::move(fact));
     } else {
       reports[fact.node].ranks.push_back(std::move(fact.report));
     }
   }
   hand_over();
   report(std::move(reports));
-  if (!trials.empty()) (void)loop_.spawn(gate_, take_ends(std::move(trials), inventories_));
+  if (!later.empty()) (void)loop_.spawn(gate_, take_ends(std::move(later), inventories_));
 }
 
-// Of trials: after what they said last. A new inventory tells of them, too.
+// After what they said last. A new inventory tells of them, too.
 Async<void> Agent::take_ends(std::vector<RankFact> facts, std::int64_t inventory) {
+  Result<HealthWatch::Found> heard = co_await health_.finish(ended_ranks(facts));
+  HealthWatch::Found health = CO_TRY(std::move(heard));
   Result<MetricsWatch::Reports> finished = co_await metrics_.finish(ended_in(facts));
   MetricsWatch::Reports metrics = CO_TRY(std::move(finished));
   CO_TRY(gate_.token().check());
   if (inventory != inventories_ || !ready_) co_return {};
   Reports reports;
+  for (auto& [node, report] : health) reports[node].health.push_back(std::move(report));
   for (RankFact& fact : facts) {
     append(reports[fact.node].metrics, metrics[of_fact(fact)]);
     reports[fact.node].ranks.push_back(std::move(fact.report));
@@ -485,54 +492,60 @@ void Agent::take_start(const NodeId& node, const model::StartOrder& order) {
   if (!place.ok()) return refuse(node, order, place.error());
   known_[of].ranks_left = order.rank_count;
   job_begins(order.attempt.task.job);
-  enqueue(std::move(*place), order);
+  enqueue(std::move(*place), order, 0);
 }
 
 bool Agent::keeps_plan(const model::StartOrder& order) {
   return order.first_rank == 0 && !order.metrics.empty();
 }
 
-// A trial's attempt that has earlier ones, whose metrics are not its own.
+// An attempt that has earlier ones, whose metrics are not its own.
 bool Agent::begins_again(const model::StartOrder& order) {
-  return order.first_rank == 0 && !order.objectives.empty() && order.attempt.attempt.value() > 1;
+  return order.first_rank == 0 && order.is_followed && order.attempt.attempt.value() > 1;
+}
+
+bool Agent::reads_output(const model::StartOrder& order) {
+  return order.first_rank == 0 && !order.objectives.empty() && !order.metrics.log.empty();
 }
 
 bool Agent::needs_preparation(const model::StartOrder& order) const {
   const bool plan_is_new = keeps_plan(order) && !plans_.find(plan_key(order.attempt.task),
                                                              order.metrics, order.objectives);
-  return plan_is_new || begins_again(order) || !order.secrets.empty() || order.checkpoint_from;
+  return plan_is_new || begins_again(order) || reads_output(order) || !order.secrets.empty() ||
+         order.checkpoint_from;
 }
 
 // Only a search waits for reports; of other steps the plan is kept for those who read them later.
-void Agent::enqueue(PlaceStart place, const model::StartOrder& order) {
+void Agent::enqueue(PlaceStart place, const model::StartOrder& order, std::int64_t output_from) {
   const AttemptOnNode of{place.node, place.attempt};
   if (order.first_rank == 0 && !order.objectives.empty()) {
     const MetricPlanPtr plan = keeps_plan(order) ? plans_.find(plan_key(of.attempt.task)) : nullptr;
-    metrics_.follow(of, plan, MetricsWatch::Begun::kNotYet);
+    metrics_.follow(of, plan, output_from);
   }
   waiting_.push_back(std::move(place));
 }
 
 // Whoever was withdrawn meanwhile, or told anew, has another preparation or none.
 Async<void> Agent::prepare(NodeId node, model::StartOrder order, std::int64_t preparation) {
-  Result<PlaceStart> place = co_await prepared(node, order);
+  Result<Prepared> made = co_await prepared(node, order);
   CO_TRY(gate_.token().check());
   const auto found = preparing_.find({node, order.attempt});
   if (found == preparing_.end() || found->second.preparation != preparation) co_return {};
   preparing_.erase(found);
-  if (!place.ok()) {
-    give_up(node, order, place.error());
+  if (!made.ok()) {
+    give_up(node, order, made.error());
     co_return {};
   }
-  enqueue(std::move(*place), order);
+  enqueue(std::move(made->place), order, made->output_from);
   if (ready_) hand_over();
   co_return {};
 }
 
-Async<PlaceStart> Agent::prepared(NodeId node, model::StartOrder order) {
+Async<Agent::Prepared> Agent::prepared(NodeId node, model::StartOrder order) {
+  Prepared prepared;
   Result<SecretTexts> read = co_await read_secrets(order.attempt.task.job, order.secrets);
   const SecretTexts texts = CO_TRY(std::move(read));
-  PlaceStart place = CO_TRY(place_of(node, order, texts));
+  prepared.place = CO_TRY(place_of(node, order, texts));
   if (keeps_plan(order)) {
     Result<void> kept = co_await keep_plan(order);
     CO_TRY(std::move(kept));
@@ -542,10 +555,24 @@ Async<PlaceStart> Agent::prepared(NodeId node, model::StartOrder order) {
     CO_TRY(std::move(kept));
   }
   if (order.checkpoint_from) {
-    Result<void> made = co_await copied(copy_of(options_.home, place, *order.checkpoint_from));
+    Result<void> made =
+        co_await copied(copy_of(options_.home, prepared.place, *order.checkpoint_from));
     CO_TRY(std::move(made));
   }
-  co_return place;
+  if (reads_output(order)) {
+    Result<std::int64_t> from = co_await output_begin(order.attempt.task.job);
+    prepared.output_from = CO_TRY(std::move(from));
+  }
+  co_return prepared;
+}
+
+// Of an attempt that has not begun the index holds nothing yet, and may hold a million others.
+// Where it stands still, whoever reads it later waits for it.
+Async<std::int64_t> Agent::output_begin(JobId job) {
+  const std::string logs = logs_folder(options_.home, job);
+  Result<std::int64_t> records = co_await begin_reads_.run<std::int64_t>(
+      logs, [logs] { return Result<std::int64_t>(IndexFile(logs).records()); }, Reach::kFolder);
+  co_return records.ok() ? *records : 0;
 }
 
 Async<SecretTexts> Agent::read_secrets(JobId job, std::vector<model::SecretRef> secrets) {
@@ -753,11 +780,15 @@ Async<void> Agent::remove_job(JobId job) {
   Result<void> removed = co_await removals_->run([folder, trash, job]() -> Result<void> {
     const std::string doomed = trash + "/" + job.str();
     TRY(env::remove_tree(doomed));
-    if (!env::exists(folder)) return {};
+    if (!TRY(env::is_there(folder))) return {};
     TRY(env::make_directories(trash));
     TRY(env::rename_file(folder, doomed));
     return env::remove_tree(doomed);
   });
+  if (!removed.ok()) {
+    events_.on_notice("files of the deleted job " + job.str() +
+                      " are still there, until a daemon starts: " + removed.error().to_string());
+  }
   co_return removed;
 }
 

@@ -147,7 +147,6 @@ class Agent {
   Async<void> take_ends(std::vector<RankFact> facts, std::int64_t inventory);
   void note(const RankFact& fact);
   using Reports = std::map<NodeId, model::NodeReport>;
-  static void add_health(Reports& reports, HealthWatch::Found found);
   void report(Reports reports);
 
   void take_start(const NodeId& node, const model::StartOrder& order);
@@ -159,15 +158,21 @@ class Agent {
   // Only rank 0 reports, and only where the step says of what.
   static bool begins_again(const model::StartOrder& order);
   static bool keeps_plan(const model::StartOrder& order);
+  static bool reads_output(const model::StartOrder& order);
   void refuse(const NodeId& node, const model::StartOrder& order, const Error& error);
   void take_stop(const NodeId& node, const model::StopOrder& order, StopBatch& batch);
   Async<void> prepare(NodeId node, model::StartOrder order, std::int64_t preparation);
-  Async<PlaceStart> prepared(NodeId node, model::StartOrder order);
+  struct Prepared {
+    PlaceStart place;
+    std::int64_t output_from = 0;  // The record of the job's index from which its output is found.
+  };
+  Async<Prepared> prepared(NodeId node, model::StartOrder order);
+  Async<std::int64_t> output_begin(JobId job);
   Async<SecretTexts> read_secrets(JobId job, std::vector<model::SecretRef> secrets);
   Async<void> keep_plan(model::StartOrder order);
   Async<void> keep_begin(model::StartOrder order);
   Async<void> copied(CheckpointCopy copy);
-  void enqueue(PlaceStart place, const model::StartOrder& order);
+  void enqueue(PlaceStart place, const model::StartOrder& order, std::int64_t output_from);
   // The ranks that it would have started, as an order.
   std::optional<model::StartOrder> take_waiting(const AttemptOnNode& of);
   void hand_over();

@@ -188,6 +188,7 @@ TEST_F(AgentTest, TellsWhatATrialReportedBeforeItsEnd) {
       order_of(R"(echo '{"step": 1, "loss": 3}' >> "$RUNNEL_METRICS_FILE"; sleep 0.3; )"
                R"(echo '{"step": 2, "loss": 2}' >> "$RUNNEL_METRICS_FILE")");
   order.objectives = {"loss"};
+  order.is_followed = true;
   order.keep_task_dir = true;
   ASSERT_TRUE(control.start(order).ok());
   (void)control.end_of(order.attempt);
@@ -202,6 +203,7 @@ TEST_F(AgentTest, ARetryWhoseOwnFilesNeverAnswerHoldsUpNoOther) {
     model::StartOrder order = order_of("true", task, task + 1);
     order.attempt.attempt = AttemptNumber(2);
     order.objectives = {"loss"};
+    order.is_followed = true;
     order.keep_task_dir = true;
     return order;
   };
@@ -279,6 +281,7 @@ TEST_F(AgentTest, TellsOnJoiningWhatATrialReportedWhileNobodyLooked) {
   model::StartOrder order =
       order_of(R"(sleep 0.5; echo '{"step": 7, "loss": 2}' >> "$RUNNEL_METRICS_FILE")");
   order.objectives = {"loss"};
+  order.is_followed = true;
   order.keep_task_dir = true;
   {
     AgentHarness control(home_.path());

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "agent/log_index.h"
-#include "agent/runner/folders.h"
 #include "base/check.h"
 
 namespace runnel::agent {
@@ -13,37 +12,31 @@ using model::Ailment;
 
 constexpr std::string_view kStepSeconds = "step_seconds";
 
-bool is_number(std::string_view value) {
-  return value != "nan" && value != "inf" && value != "-inf";
-}
-
 }  // namespace
 
-HealthWatch::HealthWatch(async::EventLoop& loop, env::Clock& clock, std::string home, Tell tell)
+HealthWatch::HealthWatch(async::EventLoop& loop, env::Clock& clock, std::string home, Tell tell,
+                         Duration silent_max)
     : loop_(loop),
       clock_(clock),
       home_(std::move(home)),
       tell_(std::move(tell)),
-      outputs_(home_),
+      reads_(loop, clock, "agent-health", silent_max),
       looked_at_(clock.boot()) {}
 
 void HealthWatch::follow(const NodeId& node, const model::WatchOrder& order, Begun begun,
                          const std::vector<std::int32_t>& ended) {
-  auto found = attempts_.find(order.attempt);
-  if (found == attempts_.end()) {
-    MetricsFile metrics(metrics_path(task_folder(home_, order.attempt.task)),
-                        MetricsFile::Ranks::kAll);
-    // All that is there is the first attempt's own.
-    if (order.attempt.attempt > AttemptNumber(1)) metrics.skip();
-    Attempt attempt{order.health, order.world_size, std::move(metrics), {}, {}, {}};
-    found = attempts_.emplace(order.attempt, std::move(attempt)).first;
-  }
-  outputs_.follow(order.attempt,
-                  begun == Begun::kYes ? RankOutputs::Begun::kMaybe : RankOutputs::Begun::kLater);
+  CHECK(order.rank_count >= 1 && order.first_rank >= 0, "nobody is to be watched");
+  const auto found = attempts_.try_emplace(order.attempt).first;
+  Attempt& attempt = found->second;
+  auto& files = files_[order.attempt.task.job];
+  if (files == nullptr) files = std::make_shared<HealthFiles>(home_);
+  attempt.policy = order.health;
+  attempt.world_size = order.world_size;
+  if (begun == Begun::kYes) attempt.begun = RankOutputs::Begun::kMaybe;
   for (std::int32_t i = 0; i < order.rank_count; ++i) {
     const std::int32_t rank = order.first_rank + i;
     if (std::find(ended.begin(), ended.end(), rank) != ended.end()) continue;
-    Rank& entry = found->second.ranks.try_emplace(rank).first->second;
+    Rank& entry = attempt.ranks.try_emplace(rank).first->second;
     entry.node = node;
     entry.runs = entry.runs || begun == Begun::kYes;
   }
@@ -57,32 +50,65 @@ void HealthWatch::begin(const AttemptOnNode& of) {
   }
 }
 
-HealthWatch::Found HealthWatch::end(const model::AttemptRef& ref, std::int32_t rank) {
+template <typename T>
+Async<std::optional<T>> HealthWatch::read(JobId job, std::function<T(HealthFiles&)> what) {
+  const auto begun = files_.find(job);
+  if (begun == files_.end()) co_return std::optional<T>();  // Forgotten meanwhile.
+  Result<T> got = co_await reads_.run<T>(
+      job_folder(home_, job),
+      [files = begun->second, what = std::move(what)] { return Result<T>(what(*files)); });
+  if (got.ok()) co_return std::optional<T>(*std::move(got));
+  if (got.error().code != Errc::kUnavailable) co_return std::move(got).error();
+  const auto hanging = files_.find(job);  // A thread that hangs has them.
+  if (hanging != files_.end()) hanging->second = std::make_shared<HealthFiles>(home_);
+  co_return std::optional<T>();
+}
+
+bool HealthWatch::has_last_words(const model::AttemptRef& attempt) const {
+  const auto found = attempts_.find(attempt);
+  return found != attempts_.end() && found->second.policy.nan &&
+         !found->second.told.contains(Ailment::kNotFinite);
+}
+
+Async<HealthWatch::Found> HealthWatch::finish(std::vector<EndedRank> ended) {
   Found found;
-  const auto attempt = attempts_.find(ref);
-  if (attempt == attempts_.end()) return found;
-  MetricsFile& metrics = attempt->second.metrics;
-  const auto take = [&](const std::vector<MetricSample>& samples) {
-    take_samples(ref, attempt->second, samples, found);
-  };
-  metrics.skip_to_last();
-  if (attempt->second.ranks.size() == 1) {
-    metrics.read_to_end(take);
-  } else {
-    metrics.read_whole_lines(take);
+  for (const EndedRank& each : ended) {
+    const auto before = attempts_.find(each.attempt);
+    if (before == attempts_.end() || !has_last_words(each.attempt)) continue;
+    const bool whole = before->second.ranks.size() == 1;
+    Result<std::optional<std::vector<MetricSample>>> rest =
+        co_await read<std::vector<MetricSample>>(
+            each.attempt.task.job,
+            [attempt = each.attempt, metric = before->second.policy.nan->metric,
+             end = whole ? HealthFiles::End::kWhole : HealthFiles::End::kOfSome](
+                HealthFiles& files) { return files.rest(attempt, end, metric); });
+    const std::optional<std::vector<MetricSample>> samples = CO_TRY(std::move(rest));
+    const auto after = attempts_.find(each.attempt);
+    if (samples && after != attempts_.end()) {
+      take_samples(each.attempt, after->second, *samples, found);
+    }
+    end(each);
   }
-  attempt->second.ranks.erase(rank);
-  if (attempt->second.ranks.empty()) forget(ref);
-  return found;
+  co_return found;
+}
+
+void HealthWatch::end(const EndedRank& ended) {
+  const auto attempt = attempts_.find(ended.attempt);
+  if (attempt == attempts_.end()) return;
+  attempt->second.ranks.erase(ended.rank);
+  if (attempt->second.ranks.empty()) forget(ended.attempt);
 }
 
 void HealthWatch::forget(const model::AttemptRef& attempt) {
-  if (attempts_.erase(attempt) > 0) outputs_.forget(attempt);
+  if (attempts_.erase(attempt) == 0) return;
+  const JobId& job = attempt.task.job;
+  const auto next = attempts_.lower_bound({{job, StepIndex(), TaskIndex()}, AttemptNumber()});
+  if (next == attempts_.end() || next->first.task.job != job) files_.erase(job);
 }
 
 void HealthWatch::forget_all() {
-  for (const auto& [ref, attempt] : attempts_) outputs_.forget(ref);
   attempts_.clear();
+  files_.clear();
 }
 
 void HealthWatch::add(Attempt& attempt, model::HealthReport report, Found& found) {
@@ -110,7 +136,7 @@ void HealthWatch::take_value(const model::AttemptRef& ref, Attempt& attempt,
   const std::string& wanted = attempt.policy.nan->metric;
   for (const auto& [name, value] : sample.values) {
     const bool meant = wanted.empty() ? name.size() <= model::kMetricNameMax : name == wanted;
-    if (!meant || is_number(value)) continue;
+    if (!meant || !is_not_finite(value)) continue;
     model::HealthReport report{ref, sample.rank, Ailment::kNotFinite, clock_.wall(), {}};
     report.step = sample.step;
     report.metric = name;
@@ -129,22 +155,23 @@ void HealthWatch::take_pace(Attempt& attempt, const MetricSample& sample) {
 }
 
 // How long each rank has been silent.
-void HealthWatch::listen(const model::AttemptRef& ref, Attempt& attempt, Duration passed) {
+void HealthWatch::listen(Attempt& attempt, const HealthFiles::Seen& seen, Duration passed) {
   if (!attempt.policy.hang) return;
   for (auto& [number, rank] : attempt.ranks) {
     if (!rank.runs) continue;
-    const auto size = outputs_.size(ref, number);
+    const auto size = seen.sizes.find(number);
+    const bool is_sized = size != seen.sizes.end();
     // What cannot be seen may be there.
-    const bool unseen = !size || attempt.metrics.behind();
+    const bool unseen = !is_sized || seen.behind;
     const bool heard = std::exchange(rank.heard, unseen) || unseen;
     if (heard) {
       rank.silence = Duration();
-    } else if (size->bytes != rank.bytes) {
-      rank.silence = std::clamp(clock_.wall() - size->written_at, Duration(), passed);
+    } else if (size->second.bytes != rank.bytes) {
+      rank.silence = std::clamp(clock_.wall() - size->second.written_at, Duration(), passed);
     } else {
       rank.silence = rank.silence + passed;
     }
-    if (size) rank.bytes = size->bytes;
+    if (is_sized) rank.bytes = size->second.bytes;
   }
 }
 
@@ -184,27 +211,55 @@ void HealthWatch::find_slow(const model::AttemptRef& ref, Attempt& attempt, Foun
   add(attempt, std::move(report), found);
 }
 
-HealthWatch::Found HealthWatch::look() {
+std::map<JobId, HealthFiles::Attempts> HealthWatch::asked() const {
+  std::map<JobId, HealthFiles::Attempts> asked;
+  for (const auto& [ref, attempt] : attempts_) {
+    HealthFiles::Asked& one = asked[ref.task.job][ref];
+    one.begun = attempt.begun;
+    if (!attempt.policy.hang) continue;
+    for (const auto& [number, rank] : attempt.ranks) one.sized.push_back(number);
+  }
+  return asked;
+}
+
+// `seen` is null where nothing could be seen.
+void HealthWatch::judge(const model::AttemptRef& ref, const HealthFiles::Seen* seen,
+                        Duration passed, Found& found) {
+  const auto entry = attempts_.find(ref);
+  if (entry == attempts_.end()) return;  // It was forgotten meanwhile.
+  Attempt& attempt = entry->second;
+  const HealthFiles::Seen nothing;
+  if (seen != nullptr) take_samples(ref, attempt, seen->samples, found);
+  listen(attempt, seen != nullptr ? *seen : nothing, passed);
+  find_silent(ref, attempt, found);
+  find_slow(ref, attempt, found);
+}
+
+Async<HealthWatch::Found> HealthWatch::look() {
   Found found;
   const Duration now = clock_.boot();
   CHECK(now >= looked_at_, "the time since boot goes back");
   const Duration passed = std::min(now - looked_at_, kGapMax);
   looked_at_ = now;
-  outputs_.look();
-  for (auto& [ref, attempt] : attempts_) {
-    take_samples(ref, attempt, attempt.metrics.read(), found);
-    listen(ref, attempt, passed);
-    find_silent(ref, attempt, found);
-    find_slow(ref, attempt, found);
+  using Looks = std::map<model::AttemptRef, HealthFiles::Seen>;
+  for (const auto& [job, attempts] : asked()) {
+    Result<std::optional<Looks>> looked =
+        co_await read<Looks>(job, [attempts](HealthFiles& files) { return files.look(attempts); });
+    const std::optional<Looks> looks = CO_TRY(std::move(looked));
+    for (const auto& [ref, how] : attempts) {
+      judge(ref, looks ? &looks->at(ref) : nullptr, passed, found);
+    }
   }
-  return found;
+  co_return found;
 }
 
 Async<void> HealthWatch::run(async::StopToken stop) {
   while (true) {
     Result<void> slept = co_await loop_.sleep(kEvery, stop);
     CO_TRY(std::move(slept));
-    for (auto& [node, report] : look()) tell_(node, std::move(report));
+    Result<Found> looked = co_await look();
+    const Found found = CO_TRY(std::move(looked));
+    for (const auto& [node, report] : found) tell_(node, report);
   }
 }
 

@@ -3,14 +3,15 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "agent/metrics_file.h"
-#include "agent/rank_output.h"
+#include "agent/health_files.h"
+#include "agent/patient_reads.h"
 #include "agent/rank_pace.h"
 #include "agent/runner/message.h"
 #include "async/async.h"
@@ -30,12 +31,12 @@ namespace runnel::agent {
 //           between two looks at most kGapMax, so that a daemon that was stopped accuses nobody. Of
 //           several silent ranks the one that is furthest behind in its steps is told, or else the
 //           one silent for longest. What an earlier attempt wrote to the task's metrics is not
-//           read; of a later attempt that began before us, neither is what it had written by then.
-// Threads:  the loop's only.
-// Lifetime: run() is spawned once, in a gate that is closed before destruction.
-// Limits:   one look per kEvery; per look 256 KiB of an attempt's metrics, and what RankOutputs
-// says.
-//           Behind that nobody is called silent.
+//           read (HealthFiles). Of a job whose files stand still (PatientReads) nothing is told,
+//           and nobody is called silent.
+// Threads:  the loop's only; files are read on threads "agent-health".
+// Lifetime: run(), which is spawned once, look() and finish() in a gate that is closed before
+//           destruction.
+// Limits:   one look per kEvery, and what HealthFiles says. Behind that nobody is called silent.
 class HealthWatch {
  public:
   static constexpr Duration kEvery = Duration::seconds(1);
@@ -44,7 +45,8 @@ class HealthWatch {
   using Tell = std::function<void(const NodeId&, model::HealthReport)>;
   using Found = std::vector<std::pair<NodeId, model::HealthReport>>;
 
-  HealthWatch(async::EventLoop& loop, env::Clock& clock, std::string home, Tell tell);
+  HealthWatch(async::EventLoop& loop, env::Clock& clock, std::string home, Tell tell,
+              Duration silent_max = PatientReads::kSilentMax);
 
   // The ranks of a place; `ended` are those of them that are over.
   enum class Begun : std::uint8_t { kNo, kYes };
@@ -52,12 +54,19 @@ class HealthWatch {
               const std::vector<std::int32_t>& ended);
   // The ranks of a place run from now on.
   void begin(const AttemptOnNode& of);
-  // A rank is over: what is left to tell of the attempt before that.
-  Found end(const model::AttemptRef& attempt, std::int32_t rank);
+  // Ranks are over: what is left to tell of each before that.
+  struct EndedRank {
+    model::AttemptRef attempt;
+    std::int32_t rank = 0;
+  };
+  Async<Found> finish(std::vector<EndedRank> ended);
+  // Whether anything is left to tell when a rank of the attempt ends: else end() will do.
+  bool has_last_words(const model::AttemptRef& attempt) const;
+  void end(const EndedRank& ended);
   void forget(const model::AttemptRef& attempt);
   void forget_all();
   // What is to be told now. As run() does, every kEvery.
-  Found look();
+  Async<Found> look();
   Async<void> run(async::StopToken stop);
 
  private:
@@ -72,7 +81,7 @@ class HealthWatch {
   struct Attempt {
     model::HealthPolicy policy;
     std::int32_t world_size = 1;
-    MetricsFile metrics;
+    RankOutputs::Begun begun = RankOutputs::Begun::kLater;
     RankPaces paces;
     std::map<std::int32_t, Rank> ranks;  // Those that are not over.
     std::set<model::Ailment> told;
@@ -83,17 +92,25 @@ class HealthWatch {
   void take_value(const model::AttemptRef& ref, Attempt& attempt, const MetricSample& sample,
                   Found& found);
   void take_pace(Attempt& attempt, const MetricSample& sample);
-  void listen(const model::AttemptRef& ref, Attempt& attempt, Duration passed);
+  void listen(Attempt& attempt, const HealthFiles::Seen& seen, Duration passed);
   void find_silent(const model::AttemptRef& ref, Attempt& attempt, Found& found);
   void find_slow(const model::AttemptRef& ref, Attempt& attempt, Found& found);
   void add(Attempt& attempt, model::HealthReport report, Found& found);
+  std::map<JobId, HealthFiles::Attempts> asked() const;
+  void judge(const model::AttemptRef& ref, const HealthFiles::Seen* seen, Duration passed,
+             Found& found);
+  // Nothing where the job's files stand still.
+  template <typename T>
+  Async<std::optional<T>> read(JobId job, std::function<T(HealthFiles&)> what);
 
   async::EventLoop& loop_;
   env::Clock& clock_;
   std::string home_;
   Tell tell_;
-  RankOutputs outputs_;
+  PatientReads reads_;
   std::map<model::AttemptRef, Attempt> attempts_;
+  // The reading thread's alone while it reads. Of the jobs of `attempts_`.
+  std::map<JobId, std::shared_ptr<HealthFiles>> files_;
   Duration looked_at_;
 };
 

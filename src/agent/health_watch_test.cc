@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "agent/log_index.h"
+#include "agent/metrics_begin.h"
 #include "agent/runner/folders.h"
+#include "agent/testing/dead_mount.h"
+#include "env/clock.h"
 #include "env/files.h"
 #include "env/testing/manual_clock.h"
 #include "env/testing/temporary_directory.h"
@@ -58,7 +61,7 @@ class HealthWatchTest : public ::testing::Test {
   }
   HealthWatch::Found look(Duration passed = Duration::seconds(1)) {
     clock_.advance(passed);
-    return watch_.look();
+    return MUST(loop_->block_on(watch_.look()));
   }
 
   env::testing::TemporaryDirectory home_;
@@ -144,7 +147,7 @@ TEST_F(HealthWatchTest, WhoIsOverIsNotSilent) {
   follow();
   begin();
   look();
-  for (const std::int32_t rank : {0, 1, 2}) EXPECT_TRUE(watch_.end(ref(1), rank).empty());
+  for (const std::int32_t rank : {0, 1, 2}) watch_.end({ref(1), rank});
   for (int second = 0; second < 20; ++second) EXPECT_TRUE(look().empty());
 }
 
@@ -185,7 +188,7 @@ TEST_F(HealthWatchTest, TheLastLineIsReadBeforeTheEnd) {
   begin();
   look();
   report(R"({"loss": NaN, "step": 9})");
-  const HealthWatch::Found found = watch_.end(ref(1), 0);
+  const HealthWatch::Found found = MUST(loop_->block_on(watch_.finish({{ref(1), 0}})));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].second.rank, 0);
 }
@@ -217,6 +220,36 @@ TEST_F(HealthWatchTest, ASlowRankIsToldByItsOwnMeasure) {
   EXPECT_EQ(found[0].second.rank, 2);
   EXPECT_EQ(found[0].second.took_micros, 900'000);
   EXPECT_EQ(found[0].second.median_micros, 250'000);
+}
+
+TEST_F(HealthWatchTest, WhereAnAttemptBeganItsOwnReportsBegin) {
+  report(R"({"loss": NaN, "step": 9})");
+  const MetricsBegin begin = look_at_metrics(home_.path(), ref(2), nullptr);
+  MUST(keep_metrics_begin(home_.path(), ref(2).task, begin));
+  report(R"({"loss": NaN, "step": 1, "from_rank": 1})");  // Before the first look.
+  order_.attempt = ref(2);
+  follow();
+  const HealthWatch::Found found = look();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].second.step, 1);
+}
+
+TEST_F(HealthWatchTest, AJobWhoseFilesNeverAnswerHoldsUpNoOther) {
+  model::WatchOrder other = order_;
+  other.attempt.task.job = JobId("other");
+  MUST(env::make_directories(task_folder(home_.path(), other.attempt.task)));
+  testing::DeadMount mount(task_folder(home_.path(), ref(1).task));
+  if (!mount.mounted()) GTEST_SKIP() << "only root mounts a file system";
+  HealthWatch watch(*loop_, env::real_clock(), home_.path(), nullptr, Duration::millis(200));
+  watch.follow(node_, order_, HealthWatch::Begun::kYes, {});
+  watch.follow(node_, other, HealthWatch::Begun::kYes, {});
+  MUST(env::append_file(metrics_path(task_folder(home_.path(), other.attempt.task)),
+                        R"({"loss": NaN, "step": 1})"
+                        "\n"));
+  const HealthWatch::Found found = MUST(loop_->block_on(watch.look()));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].second.attempt, other.attempt);
+  EXPECT_TRUE(MUST(loop_->block_on(watch.finish({{ref(1), 0}}))).empty());
 }
 
 TEST_F(HealthWatchTest, NothingIsToldOfWhatIsNotAskedFor) {

@@ -25,7 +25,9 @@ std::vector<std::string> LogAudit::segments() const {
 }
 
 std::vector<std::string> LogAudit::without_index() const {
-  if (job_ == Job::kOver && !env::exists(logs_)) {
+  const Result<bool> there = env::is_there(logs_);
+  if (!there.ok()) return {logs_ + " cannot be read: " + there.error().message};
+  if (job_ == Job::kOver && !*there) {
     return {logs_ + " is gone, and with it all output of the job"};
   }
   if (job_ != Job::kOver && segments().empty()) return {};

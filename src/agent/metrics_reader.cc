@@ -45,7 +45,7 @@ bool is_wanted(const model::MetricFilter& filter, const TaskKey& place) {
 Result<std::set<TaskKey>> tasks_with_folders(const std::string& folder,
                                              const model::MetricFilter& filter) {
   std::set<TaskKey> places;
-  if (!env::exists(folder)) return places;
+  if (!TRY(env::is_there(folder))) return places;
   for (const std::string& name : TRY(env::list_directory(folder))) {
     const auto place = place_of(name);
     if (place && is_wanted(filter, *place)) places.insert(*place);

@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "agent/index_file.h"
 #include "agent/log_index.h"
+#include "base/check.h"
 
 namespace runnel::agent {
 namespace {
@@ -33,14 +33,10 @@ MetricsWatch::MetricsWatch(async::EventLoop& loop, env::Clock& clock, std::strin
       tell_(std::move(tell)),
       reads_(loop, clock, "agent-metrics", silent_max) {}
 
-void MetricsWatch::follow(const AttemptOnNode& of, MetricPlanPtr plan, Begun begun) {
+void MetricsWatch::follow(const AttemptOnNode& of, MetricPlanPtr plan, std::int64_t output_from) {
+  CHECK(output_from >= 0, "output is found before the index begins");
   if (followed_.contains(of)) return;
-  const bool printed = plan && !plan->patterns->empty();
-  // Of an attempt that has not begun the index holds nothing yet, and may hold a million others.
-  const std::int64_t from = printed && begun == Begun::kNotYet
-                                ? IndexFile(logs_folder(home_, of.attempt.task.job)).records()
-                                : 0;
-  followed_[of] = std::make_shared<AttemptMetrics>(home_, of.attempt, std::move(plan), from);
+  followed_[of] = std::make_shared<AttemptMetrics>(home_, of.attempt, std::move(plan), output_from);
 }
 
 Async<MetricsWatch::Reports> MetricsWatch::finish(std::vector<AttemptOnNode> ended) {

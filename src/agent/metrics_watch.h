@@ -41,12 +41,11 @@ class MetricsWatch {
   MetricsWatch(async::EventLoop& loop, env::Clock& clock, std::string home, Tell tell,
                Duration silent_max = PatientReads::kSilentMax);
 
-  // Whether the attempt may have begun to write before now.
-  enum class Begun : std::uint8_t { kNotYet, kPerhaps };
   using Reports = std::map<AttemptOnNode, std::vector<model::MetricReport>>;
 
-  // `plan` may be null: then there is only its file.
-  void follow(const AttemptOnNode& of, MetricPlanPtr plan, Begun begun);
+  // `plan` may be null: then there is only its file. `output_from`: the record of the job's index
+  // from which on the attempt's output can be found.
+  void follow(const AttemptOnNode& of, MetricPlanPtr plan, std::int64_t output_from);
   // What is left to tell of attempts that ended, the last of each marked as such; nothing of those
   // that are not followed.
   Async<Reports> finish(std::vector<AttemptOnNode> ended);

@@ -27,9 +27,7 @@ class MetricsWatchTest : public ::testing::Test {
     MUST(env::make_directories(folder));
     MUST(env::append_file(metrics_path(folder), line + "\n"));
   }
-  void follow(std::int64_t index) {
-    watch_.follow(trial(index), nullptr, MetricsWatch::Begun::kNotYet);
-  }
+  void follow(std::int64_t index) { watch_.follow(trial(index), nullptr, 0); }
   std::vector<MetricReport> end_of(std::int64_t index) {
     auto reports = MUST(loop_->block_on(watch_.finish({trial(index)})));
     return reports[trial(index)];
@@ -117,7 +115,7 @@ TEST_F(MetricsWatchTest, AJobWhoseFilesNeverAnswerHoldsUpNoOther) {
   const AttemptOnNode of_dead = trial(0, "dead");
   testing::DeadMount mount(task_folder(home_.path(), of_dead.attempt.task));
   if (!mount.mounted()) GTEST_SKIP() << "only root mounts a file system";
-  watch_.follow(of_dead, nullptr, MetricsWatch::Begun::kPerhaps);
+  watch_.follow(of_dead, nullptr, 0);
   follow(0);
   run();
   write(0, R"({"step": 1, "loss": 3})");

@@ -34,12 +34,8 @@ Time modified_at(const struct stat& status) {
 void RankOutputs::follow(const model::AttemptRef& attempt, Begun begun) {
   attempts_[attempt];
   const JobId& job = attempt.task.job;
-  const auto [offset, is_new] = offsets_.try_emplace(job, 0);
-  if (begun == Begun::kMaybe) {
-    offset->second = 0;
-  } else if (is_new) {
-    offset->second = index_size(index_path(logs_folder(home_, job)));
-  }
+  const auto offset = offsets_.try_emplace(job, 0).first;
+  if (begun == Begun::kMaybe) offset->second = 0;
 }
 
 void RankOutputs::forget(const model::AttemptRef& attempt) {

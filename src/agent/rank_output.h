@@ -17,7 +17,7 @@ namespace runnel::agent {
 //
 // Contract: look() reads on in the logs' indexes; size() asks the file system. Nothing is known of
 //           a rank before the index says where its output is.
-// Threads:  one at a time.
+// Threads:  blocking; one at a time.
 // Limits:   kIndexBytesMax of a job's index per look.
 class RankOutputs {
  public:
@@ -25,7 +25,8 @@ class RankOutputs {
 
   explicit RankOutputs(std::string home) : home_(std::move(home)) {}
 
-  // Whether the attempt may have begun before now, so that the index is read from its beginning.
+  // Whether the attempt may have begun before others of its job were followed: then the index is
+  // read from its beginning again.
   enum class Begun : std::uint8_t { kLater, kMaybe };
   void follow(const model::AttemptRef& attempt, Begun begun);
   void forget(const model::AttemptRef& attempt);

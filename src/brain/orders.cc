@@ -75,6 +75,7 @@ model::StartOrder order_of(const TaskView& task, const NodeId& node, const Share
   if (order.checkpoint.has_value()) order.checkpoint->dir = fill(task, step.checkpoint->dir);
   order.keep_task_dir = may_try_again(step);
   order.metrics = step.metrics;
+  order.is_followed = step.search.has_value() || step.health.any();
   if (!step.search) return order;
   for (const model::Objective& each : step.search->objectives) {
     order.objectives.push_back(each.metric);

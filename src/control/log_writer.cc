@@ -85,7 +85,8 @@ Async<void> LogWriter::start() {
   events_since_snapshot_ = recovered_->events_since_snapshot;
   last_commit_ = clock_.boot() - options_.commit_interval_min;
   opened_boot_ = clock_.boot();
-  begin_time();
+  Result<void> timed = co_await worker_->run([this] { begin_time(); });
+  CO_TRY(std::move(timed));
   co_return loop_.spawn(gate_, run_commits());
 }
 

@@ -55,6 +55,9 @@ struct StartOrder {
   MetricSources metrics;  // Besides the file of metrics.
   // Of a trial, whose reports are told: what its search looks at. Empty: nothing is told.
   std::vector<std::string> objectives;
+  // What it reports is read while it runs, and what earlier attempts of the task reported is not
+  // its own: a search or a health policy looks at it.
+  bool is_followed = false;
   bool keep_task_dir = false;  // The step may try a task again: its folder has a lasting place.
 };
 

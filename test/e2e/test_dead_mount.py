@@ -32,6 +32,11 @@ class DeadMount:
             pytest.skip(f"this machine mounts nothing: {os.strerror(ctypes.get_errno())}")
         self.folder = folder
 
+    def end_server(self):
+        """Whoever asks gets an error from now on."""
+        os.close(self.device)
+        self.device = -1
+
     def end(self):
         if self.device >= 0:
             os.close(self.device)  # Whoever waits gets an error.
@@ -82,6 +87,33 @@ def test_a_dead_mount_is_named_and_holds_up_nobody_else(runnel, mount, below):
     assert runnel.json("metrics", job)["series"][0]["samples"]
 
 
+@pytest.mark.parametrize("below", ["tasks/0.0", "logs"])
+def test_a_dead_mount_under_what_is_watched_holds_up_nobody_else(runnel, mount, below):
+    """Of a running task whose metrics and output are read for its health."""
+    job = runnel.up("health: {nan: warn, hang: {after: 1h, action: warn}}\nrun: echo begun; sleep 300\n")
+    runnel.until(lambda: runnel.run("logs", job) == "begun\n")
+    mount.cover((runnel.home / "jobs" / job / below).resolve())
+    time.sleep(2.5)  # It is looked at each second.
+    begun = time.monotonic()
+    while time.monotonic() - begun < 6:
+        for words in (("ps",), ("nodes",), ("home",), ("run", "--", "true")):
+            asked = time.monotonic()
+            runnel.run(*words, timeout=30)
+            assert time.monotonic() - asked < 3, words
+    mount.end()
+    runnel.run("cancel", job)
+    assert runnel.wait(job)["status"] == "CANCELLED"
+
+
+def test_a_mount_whose_server_has_ended_is_no_absence(runnel, mount):
+    job = runnel.ended(JOB)
+    logs = (runnel.home / "jobs" / job / "logs").resolve()
+    mount.cover(logs)
+    mount.end_server()
+    runnel.run("logs", job, code=None)
+    assert "is gone" not in runnel.err and "Transport endpoint is not connected" in runnel.err
+
+
 def test_show_answers_when_the_whole_folder_of_a_job_is_dead(runnel, mount):
     job = runnel.ended(JOB)
     folder = (runnel.home / "jobs" / job).resolve()
@@ -104,3 +136,18 @@ def test_a_home_on_a_dead_mount_is_refused_with_the_mount_to_mend(runnel, mount)
         assert f"umount --lazy {home}" in runnel.err, (words, runnel.err)
     mount.end()
     assert runnel.until(lambda: runnel.run("logs", job, code=None)) == "begun\n"
+
+
+@pytest.mark.parametrize("below", ["jobs", "secrets", "trash"])
+def test_a_daemon_is_not_started_over_a_dead_mount_in_its_home(runnel, mount, below):
+    runnel.ended(JOB)
+    runnel.rest()
+    folder = (runnel.home / below).resolve()
+    folder.mkdir(exist_ok=True)
+    mount.cover(folder)
+    begun = time.monotonic()
+    runnel.run("ps", code=1, timeout=30)
+    assert time.monotonic() - begun < PATIENCE_S + SLACK_S
+    assert f"{folder} has not answered since 20" in runnel.err and f"umount --lazy {folder}" in runnel.err
+    mount.end()
+    assert "SUCCEEDED" in runnel.run("ps", "-a")
