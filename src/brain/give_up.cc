@@ -49,16 +49,15 @@ std::optional<std::string> common_cause(const Step& step) {
 std::optional<std::pair<std::string, std::string>> why_give_up(const Step& step,
                                                                const model::SearchSpec& search) {
   const std::int64_t failed = failures(step);
-  const std::optional<std::string> cause =
-      failed >= kAlikeFailures || search.max_failures ? common_cause(step) : std::nullopt;
+  if (failed <= search.max_failures.value_or(kAlikeFailures - 1)) return std::nullopt;
+  const std::optional<std::string> cause = common_cause(step);  // A walk over all trials.
   if (search.max_failures) {
-    if (failed <= *search.max_failures) return std::nullopt;
     return std::pair("TooManyFailures", std::to_string(failed) +
                                             " trials failed, more than max_failures: " +
                                             std::to_string(*search.max_failures) +
                                             (cause ? ", all alike (" + *cause + ")" : ""));
   }
-  if (failed < kAlikeFailures || !cause) return std::nullopt;
+  if (!cause) return std::nullopt;
   return std::pair("AllFailAlike", "the first " + std::to_string(failed) +
                                        " trials all failed alike (" + *cause +
                                        "); search.max_failures allows more");
@@ -83,11 +82,10 @@ void give_up_search(Turn& turn, const StepKey& key) {
   const bool over = !step.study || model::is_end(step.status) || !step.study->stopped.empty();
   if (over || turn.state().jobs.at(key.job).halted || failures(step) == 0) return;
   auto why = why_give_up(step, *spec_of(turn.state(), key.job, key.step).search);
+  if (!why) return;
   auto skipped = not_running(step);
   // Where all trials have been asked for anyway, their ends say enough.
-  if (!why || (skipped.empty() && !spec_of(turn.state(), key.job, key.step).search->max_failures)) {
-    return;
-  }
+  if (skipped.empty() && !spec_of(turn.state(), key.job, key.step).search->max_failures) return;
   turn.emit(model::SearchStopped{key.job, key.step, why->first, why->second});
   if (skipped.empty()) return;
   turn.emit(

@@ -73,16 +73,26 @@ bool only_one_left(const Turn& turn, const StepKey& key) {
          count_of(counts, Status::kQueued) == 0 && count_of(counts, Status::kRecovering) == 0;
 }
 
+bool reaches_end(const model::SearchSpec& search, std::int64_t at) {
+  return search.pruner && search.pruner->max_step > 0 && at >= search.pruner->max_step;
+}
+
 // Whether the trial has reported the last step that its search looks at.
 bool is_whole(const model::SearchSpec& search, const Trial& trial) {
-  if (!search.pruner || search.pruner->max_step == 0) return false;
   const auto reports = trial.own_reports();
-  return !reports.empty() && reports.back().at >= search.pruner->max_step;
+  return !reports.empty() && reaches_end(search, reports.back().at);
 }
 
 void obey(Turn& turn, const StepKey& key, const model::AttemptRef& attempt, LaneId lane,
           search::Verdict verdict) {
   if (verdict == search::Verdict::kGoOn) return;
+  // It has come to its end meanwhile, and would only be kept from saving it.
+  if (is_whole(search_of(turn, key), trial_of(turn, key, attempt.task.index))) {
+    if (verdict == search::Verdict::kPause) {
+      turn.emit(model::TrialPromoted{key.job, key.step, attempt.task.index});
+    }
+    return;
+  }
   const bool park = verdict == search::Verdict::kPause;
   // Nobody would get its place, and it would be brought back at once.
   if (park && only_one_left(turn, key) && unfinished_leader(turn, key) == attempt.task.index) {
@@ -317,13 +327,16 @@ void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& repo
 void take_values(Turn& turn, const model::AttemptRef& attempt, TrialReport report, Last last) {
   const StepKey key{attempt.task.job, attempt.task.step};
   const TaskIndex index = attempt.task.index;
-  const News news = news_of(trial_of(turn, key, index), report);
+  const Trial& trial = trial_of(turn, key, index);
+  const News news = news_of(trial, report);
   if (news == News::kTold) return;
   const std::optional<std::int64_t> next = find_task(turn.state(), attempt.task)->live->stopping
                                                ? std::nullopt
                                                : turn.searcher(key).next_judged(index.value());
   const bool judged = next && report.at >= *next;
-  if (!judged && news != News::kBehind && last == Last::kNo) return;
+  const bool whole =
+      reaches_end(search_of(turn, key), report.at) && !is_whole(search_of(turn, key), trial);
+  if (!judged && !whole && news != News::kBehind && last == Last::kNo) return;
   turn.emit(model::TrialReported{attempt, report.at, std::move(report.values)});
   if (judged) turn.judged(attempt);
 }

@@ -226,6 +226,21 @@ TEST_F(TrialsTest, WhoWasAskedToPauseAfterItsLastStepGoesOnToItsOwnEnd) {
   EXPECT_EQ(study().trials[1].told, model::TrialEnd::kComplete);
 }
 
+TEST_F(TrialsTest, WhoHasComeToItsLastStepByThenIsNotAskedToEnd) {
+  for (const bool keeps : {true, false}) {
+    Desk fresh;
+    std::swap(desk_, fresh);
+    model::StepSpec step = search_step(4, true, keeps);
+    step.search->pruner->max_step = 8;
+    begin(step, 3);
+    told({metric(0, 1, "1")});
+    told({metric(1, 1, "5"), metric(1, 2, "5"), metric(1, 8, "4"), metric(1, 9, "4")});
+    EXPECT_TRUE(desk_.all<model::AttemptStopping>(desk_.last).empty()) << keeps;
+    ends(1, "4");
+    EXPECT_EQ(status(1), Status::kSucceeded) << keeps;
+  }
+}
+
 TEST_F(TrialsTest, WhoWasStoppedForGoodAfterItsLastStepIsDoneOnlyWhenItLeftByItself) {
   for (const int code : {0, 143}) {
     Desk fresh;
