@@ -15,6 +15,7 @@ using model::Status;
 
 // A checkpoint exit that comes at once, again and again, must not spin.
 constexpr Duration kRequeueDelay = Duration::seconds(1);
+constexpr Duration kLoneWaitMin = Duration::seconds(1);
 
 Duration doubled(Duration first, std::int32_t times, Duration most) {
   Duration delay = first;
@@ -51,6 +52,20 @@ Outcome lost(const Task& task, const Ending& ending, std::string reason, std::st
     const Duration wait = doubled(Duration::seconds(1), task.losses - 1, kLossBackoffMax);
     outcome.not_before = now + wait + Duration::millis(wait.millis() * ending.jitter / 1'024);
   }
+  return outcome;
+}
+
+Outcome lost_with_node(const Task& task, const Ending& ending, Time now) {
+  const std::string& why = ending.message;
+  return lost(task, ending, "NodeFail", why.empty() ? "its node or runner was lost" : why, now);
+}
+
+// It was alone with its runner, so nobody comes back with it; but whoever kills runners meanwhile
+// must be likelier to meet the idle one than this task: that speaks for it.
+Outcome lost_alone(const Task& task, const Ending& ending, Outcome outcome, Time now) {
+  if (task.alone == 0 || outcome.task != Status::kRecovering) return outcome;
+  const Duration wait = std::clamp(ending.ran_for * 2, kLoneWaitMin, kLossBackoffMax);
+  outcome.not_before = now + wait + Duration::millis(wait.millis() * ending.jitter / 1'024);
   return outcome;
 }
 
@@ -159,11 +174,8 @@ Outcome outcome_of(const model::StepSpec& spec, const Task& task, const Ending& 
   switch (ending.cause) {
     case EndCause::kRunnerLost:
       if (task.alone >= ending.alone_max) return found_out(task);
-      [[fallthrough]];
-    case EndCause::kVanished: {
-      const std::string& why = ending.message;
-      return lost(task, ending, "NodeFail", why.empty() ? "its node or runner was lost" : why, now);
-    }
+      return lost_alone(task, ending, lost_with_node(task, ending, now), now);
+    case EndCause::kVanished: return lost_with_node(task, ending, now);
     case EndCause::kPortBusy: return port_taken(task, ending, now);
     case EndCause::kNotStarted: return lost(task, ending, "StartFailed", ending.message, now);
     case EndCause::kStopped:

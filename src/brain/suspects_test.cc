@@ -258,6 +258,25 @@ TEST_F(Suspects, NoNodeIsKeptForHoursByWhatRanForHours) {
   EXPECT_EQ(task(job, 0).outlive, Duration::minutes(10));
 }
 
+TEST_F(Suspects, WhoWasLostAloneWaitsByTheLengthOfItsRun) {
+  for (const Duration ran : {Duration::millis(100), Duration::seconds(8)}) {
+    const JobId job = desk_.submit({step("one")});
+    for (int times = 0; times < 4; ++times) {
+      start_all();
+      pass(ran);
+      crash();
+      if (task(job, 0).alone == 0) continue;
+      const Duration least = std::max(ran * 2, Duration::seconds(1));
+      const Duration wait = task(job, 0).not_before - desk_.now;
+      EXPECT_GE(wait, least) << times;
+      EXPECT_LE(wait * 4, least * 5) << times;
+      pass(wait);
+    }
+    EXPECT_GE(task(job, 0).alone, 2);
+    desk_.request(job, model::JobRequest::Verb::kCancel);
+  }
+}
+
 TEST_F(Suspects, AMachineThatRestartsAccusesNobody) {
   const JobId job = desk_.submit({step("both", 2)});
   for (int times = 0; times < 5; ++times) {
