@@ -56,11 +56,11 @@ void share_a_runner(std::vector<model::NodeInfo>& nodes) {
   for (model::NodeInfo& node : nodes) node.runner = nodes.size() > 1 ? "home" : "";
 }
 
-// Those of before, as their file told them.
+// Those of before, as their file told them. One that is down may be back.
 std::vector<model::NodeInfo> nodes_of_log(const brain::State& state) {
   std::vector<model::NodeInfo> nodes;
   for (const auto& [id, node] : state.nodes) {
-    if (!node.up) continue;
+    if (!node.up && node.reason == control::kNamedNoMore) continue;
     nodes.push_back(node.info);
     nodes.back().runner.clear();
   }

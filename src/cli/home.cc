@@ -25,6 +25,15 @@ constexpr Duration kDiskPatience = Duration::seconds(4);
 constexpr Bytes kSpaceNeeded = Bytes::mebi(1);
 constexpr std::int64_t kInodesNeeded = 16;
 
+Result<void> refuse_silent(const std::string& path) {
+  const Time since = env::real_clock().wall();
+  Result<void> answered = env::probe_path(path, kDiskPatience);
+  if (answered.ok() || answered.error().code != Errc::kTimeout) return answered;
+  const std::vector<std::string> suspects =
+      agent::suspect_mounts(path, agent::Reach::kFolder, agent::mounted_places());
+  return agent::silence_of(path, suspects, since).with_value(path);
+}
+
 Result<void> refuse_network(const Home& home) {
   const env::FileSystem file_system = TRY(env::file_system_of(home.root));
   if (file_system.locality == env::Locality::kLocal) return {};
@@ -99,13 +108,13 @@ Result<Home> find_home(const std::string& flag) {
   return Home { TRY(absolute_path(root)) };
 }
 
-Result<void> refuse_silent_home(const Home& home) {
-  const Time since = env::real_clock().wall();
-  Result<void> answered = env::probe_path(home.root, kDiskPatience);
-  if (answered.ok() || answered.error().code != Errc::kTimeout) return answered;
-  const std::vector<std::string> suspects =
-      agent::suspect_mounts(home.root, agent::Reach::kFolder, agent::mounted_places());
-  return agent::silence_of(home.root, suspects, since).with_value(home.root);
+Result<void> refuse_silent_home(const Home& home) { return refuse_silent(home.root); }
+
+Result<void> refuse_silent_folders(const Home& home) {
+  for (const std::string& folder : {home.jobs(), home.secrets(), home.runner(), home.trash()}) {
+    TRY(refuse_silent(folder));
+  }
+  return {};
 }
 
 Result<void> refuse_silent_disk(const Home& home) {
@@ -121,8 +130,8 @@ Result<void> refuse_silent_disk(const Home& home) {
 
 Result<void> refuse_misplaced(const Home& home) {
   const std::string log = home.event_log();
-  for (const std::string& path :
-       {log, log + "-wal", log + "-head", home.place(), home.runner() + "/log"}) {
+  for (const std::string& path : {log, log + "-wal", log + "-shm", log + "-head", home.place(),
+                                  home.runner() + "/log", home.daemon_log()}) {
     const Result<env::FileInfo> info = env::file_info(path);
     const bool fine =
         !info.ok() || info->kind == env::FileKind::kFile || info->kind == env::FileKind::kLink;

@@ -17,6 +17,7 @@ struct Home {
   std::string failure() const { return root + "/daemon.failed"; }  // Why the last start failed.
   std::string event_log() const { return root + "/log"; }
   std::string jobs() const { return root + "/jobs"; }
+  std::string trash() const { return root + "/trash"; }  // What is being removed.
   std::string secrets() const { return root + "/secrets"; }
   std::string job_folder(const std::string& job) const { return jobs() + "/" + job; }
   std::string shared_folder(const std::string& job) const { return job_folder(job) + "/shared"; }
@@ -46,6 +47,8 @@ Result<void> prepare_home(const Home& home);
 // kUnavailable, with a remedy, when nobody says within a few seconds whether the home is there: it
 // lies on a mount that is dead, and what looks into it hangs.
 Result<void> refuse_silent_home(const Home& home);
+// The same of the folders in it, before they are walked: a mount may lie over one of them.
+Result<void> refuse_silent_folders(const Home& home);
 
 // kUnavailable, with a remedy, when the home's disk takes no change within a few seconds: what
 // would wait for it hangs, and cannot be killed.

@@ -27,10 +27,13 @@ std::optional<std::string> recorded_id(const Home& home) {
   return text->substr(0, kIdDigits);
 }
 
-Result<std::string> make_id(const Home& home) {
-  std::string id = env::random_hex(env::real_random(), kIdDigits);
+Result<std::string> keep_id(const Home& home, std::string id) {
   TRY(env::write_file_atomically(home.identity(), id + "\n", env::Access::kOwner));
   return id;
+}
+
+Result<std::string> make_id(const Home& home) {
+  return keep_id(home, env::random_hex(env::real_random(), kIdDigits));
 }
 
 std::optional<JobsMark> recorded_mark(const Home& home) {
@@ -81,7 +84,9 @@ std::optional<JobsMark> parse_mark(std::string_view text) {
 Result<void> take_jobs(const Home& home) {
   const std::optional<JobsMark> mark = recorded_mark(home);
   std::optional<std::string> id = recorded_id(home);
-  if (!id) id = TRY(make_id(home));
+  // A lost one is still in the mark of the home's own jobs.
+  const bool is_kept = mark && mark->path == home.root;
+  if (!id) id = TRY(is_kept ? keep_id(home, mark->home_id) : make_id(home));
   const bool in_use_there = mark && share_jobs(home, Home{mark->path});
   if (owner_of(mark, *id, in_use_there) == JobsOwner::kAnother) {
     return of_another(home, mark->path)

@@ -76,7 +76,9 @@ Result<bool> Session::listening() {
 Result<std::int64_t> Session::start_daemon() const {
   TRY(refuse_silent_disk(home_));
   TRY(refuse_unwritable(home_));
+  TRY(refuse_silent_folders(home_));
   TRY(prepare_home(home_));
+  TRY(refuse_misplaced(home_));
   TRY(env::remove_file(home_.failure()));
   env::DetachedProcess daemon;
   daemon.argv = { TRY(env::executable_path()), "--home", home_.root, "daemon" };

@@ -16,6 +16,12 @@ constexpr std::size_t kMatchesShownMax = 10;
 // A record is in a batch twice, with the input and with its event, and a batch has 64 MiB.
 constexpr Bytes kRestoredMax = Bytes::mebi(16);
 
+std::string unwiped_secrets(const JobId& job, const Error& error) {
+  return "secrets/ still holds values of job " + job.str() +
+         ", which needs them no more: " + error.to_string() +
+         "; the next start of the daemon tries again";
+}
+
 std::string unknown_secrets(const std::vector<JobId>& jobs) {
   std::string names;
   for (std::size_t i = 0; i < std::min(jobs.size(), kMatchesShownMax); ++i) {
@@ -475,7 +481,7 @@ Async<void> Controller::keep_nodes(std::vector<NodeId> nodes) {
   std::vector<model::NodeLost> gone;
   for (const auto& [id, node] : state().nodes) {
     if (!node.up || std::find(nodes.begin(), nodes.end(), id) != nodes.end()) continue;
-    gone.push_back({id, node.incarnation, "Left"});
+    gone.push_back({id, node.incarnation, std::string(kNamedNoMore)});
   }
   for (model::NodeLost& node : gone) {
     Result<void> left = co_await on_lost(std::move(node));
@@ -590,7 +596,7 @@ Async<std::vector<JobId>> Controller::wipe_untaken(std::vector<JobId> unknown) {
       continue;
     }
     Result<void> wiped = co_await wipe_secrets(job);
-    CO_TRY(std::move(wiped));
+    if (!wiped.ok()) notices_.push_back(unwiped_secrets(job, wiped.error()));
   }
   co_return kept;
 }
@@ -605,7 +611,8 @@ Async<void> Controller::wipe_secrets(JobId job) {
   co_return wiped;
 }
 
-// Of jobs that ended when the process before us died. A log that does not know a job cannot say
+// What cannot be removed is no reason not to open the home: the next start tries again. These are
+// of jobs that ended when the process before us died. A log that does not know a job cannot say
 // that it ended.
 Async<void> Controller::sweep_secrets() {
   Result<std::vector<JobId>> stored = co_await files_->run([this] { return secrets_.jobs(); });
@@ -620,11 +627,9 @@ Async<void> Controller::sweep_secrets() {
   for (const JobId& job : jobs) {
     if (unknown.contains(job)) continue;
     with_secrets_.insert(job);
-    Result<void> settled = co_await settle_secrets(job);
-    CO_TRY(std::move(settled));
-    if (!has_ended(job)) continue;
-    Result<void> wiped = co_await wipe_secrets(job);
-    CO_TRY(std::move(wiped));
+    Result<void> done = co_await settle_secrets(job);
+    if (done.ok() && has_ended(job)) done = co_await wipe_secrets(job);
+    if (!done.ok()) notices_.push_back(unwiped_secrets(job, done.error()));
   }
   co_return {};
 }

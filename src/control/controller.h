@@ -33,6 +33,9 @@
 
 namespace runnel::control {
 
+// The reason of a node that is not among the nodes any more.
+inline constexpr std::string_view kNamedNoMore = "Left";
+
 struct ControllerOptions {
   LogWriterOptions log;
   std::uint64_t salt = 0;  // See JobIdMaker.

@@ -131,6 +131,18 @@ def test_a_daemon_starts_with_the_nodes_of_before_when_their_file_is_wrong(runne
     assert runnel.run("run", "job.yaml") == "there\n"
 
 
+def test_a_node_that_was_away_is_one_of_those_of_before(runnel):
+    runnel.home.mkdir()
+    file = runnel.home / "nodes.yaml"
+    file.write_text(TWO)
+    runnel.run("run", "--", "true")
+    runnel.run("preempt", "b", "--notice", "1s", "--away", "60s")
+    runnel.until(lambda: not all(node["up"] for node in runnel.json("nodes")["nodes"]))
+    file.write_text("nodes: [")
+    kill(runnel.info()["daemon_pid"])
+    runnel.until(lambda: all(node["up"] for node in runnel.json("nodes")["nodes"]), timeout=10)
+
+
 def test_who_ends_the_daemon_just_after_an_edit_ends_it(runnel):
     """A request is half sent, so that closing takes long enough for the edit to be seen meanwhile."""
     runnel.home.mkdir()
