@@ -610,7 +610,9 @@ void explain_room(const Wish& wish, Wait& wait) {
     return explain_infeasible(wish, known, wait);
   }
   const std::vector<Rival> rivals = rivals_of(wish);
-  if (!rivals.empty()) return explain_priority(wish, rivals, wait);
+  // No priority gets past suspects.
+  const bool kept_apart = !wish.index.suspects.empty() && node_set_apart(wish).has_value();
+  if (!rivals.empty() && !kept_apart) return explain_priority(wish, rivals, wait);
   explain_busy(wish, wait);
 }
 

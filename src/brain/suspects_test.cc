@@ -155,6 +155,9 @@ TEST_F(Suspects, NobodyGetsInWhileSuspectsWaitForTheirNextAttempt) {
   EXPECT_NE(waits.at(0).message.find("is kept for tasks that ran when its runner was killed"),
             std::string::npos)
       << waits.at(0).message;
+  const JobId third = desk_.submit({step("third")});
+  const auto behind = explain(desk_.brain.state(), third, desk_.now).value();
+  EXPECT_EQ(behind.at(0).message, waits.at(0).message) << "no priority would help it";
   desk_.report("a", Desk::end_of(live()[0], 0, desk_.now), std::to_string(life_));
   wait();
   EXPECT_TRUE(is_live(poison, 0));
