@@ -36,28 +36,21 @@ class Attachment {
 
   Result<int> run() {
     if (!how_.quiet) say("job " + job_ + "  (logs: runnel logs " + job_ + ")");
-    const Duration begun = now();
-    Duration looked = begun;
     while (!stream_.ended()) {
       auto line = stream_.next(kDrawEvery);
       TRY(obey_interrupts());
       strike();
       if (!line.ok()) return line.error();
-      if (line->has_value()) {
-        progress_.clear();
-        print_output(**line, how_.output, many_);
-        TRY(watch_ranks());
-        continue;
-      }
-      if (!stderr_is_terminal() && now() - looked < kLookEvery) continue;
-      if (now() < quiet_until_) continue;
-      looked = now();
+      const bool silent = !line->has_value();
+      if (!silent) TRY(print_all(**line));
+      if (!is_time_to_look()) continue;
+      looked_ = now();
       const json::Value job = TRY(look());
-      if (has_settled(job) && !has_ended(job)) return halted();
+      if (silent && has_settled(job) && !has_ended(job)) return halted();
       if (stream_.ended() || obeyed_ > 0) continue;
       tell_of_warnings(job);
-      tell_of_waits(job);
-      progress_.draw(job, now() - begun);
+      if (silent) tell_of_waits(job);
+      if (silent || !progress_.yields()) progress_.draw(job, now() - begun_);
     }
     progress_.clear();
     return ending(TRY(document()));
@@ -66,6 +59,23 @@ class Attachment {
  private:
   static Duration now() { return env::real_clock().boot(); }
   Result<json::Value> document() { return session_.get(job_target(job_)); }
+
+  // The line and all that came with it.
+  Result<void> print_all(const json::Value& first) {
+    OutputBatch batch;
+    add_output(batch, first, how_.output, many_);
+    for (auto line = TRY(stream_.ready()); line.has_value(); line = TRY(stream_.ready())) {
+      add_output(batch, *line, how_.output, many_);
+    }
+    progress_.print(batch);
+    return {};
+  }
+
+  // However much it has to say: its state is drawn anew, and a warning is seen in time.
+  bool is_time_to_look() const {
+    const Duration every = stderr_is_terminal() ? kDrawEvery : kLookEvery;
+    return now() >= quiet_until_ && now() - looked_ >= every;
+  }
 
   // With its progress, which is drawn on a terminal only. What tasks report may be much to read: no
   // more than a tenth of the time goes into it.
@@ -96,23 +106,11 @@ class Attachment {
     struck_ = now();
     const std::string told = how_.chaos->look(struck_);
     if (told.empty()) return;
-    progress_.clear();
-    say("runnel: " + told);
-  }
-
-  // However much it has to say, a warning is seen in time.
-  Result<void> watch_ranks() {
-    if (now() - watched_ < kLookEvery) return {};
-    watched_ = now();
-    tell_of_warnings(TRY(document()));
-    return {};
+    progress_.say("runnel: " + told);
   }
 
   void tell_of_warnings(const json::Value& job) {
-    for (const std::string& line : warnings_.news(job)) {
-      progress_.clear();
-      say("runnel: warning: " + line);
-    }
+    for (const std::string& line : warnings_.news(job)) progress_.say("runnel: warning: " + line);
   }
 
   // Nothing is said: whoever waits should know for what.
@@ -122,10 +120,8 @@ class Attachment {
     const Result<json::Value> explanation = session_.get(job_target(job_, "/explain"));
     const Waits::Job doing = is_active(job) ? Waits::Job::kRuns : Waits::Job::kWaits;
     if (!explanation.ok()) return;  // The stream of output tells what is wrong with the daemon.
-    for (const std::string& line : waits_.news(*explanation, doing)) {
-      progress_.clear();
-      say("runnel: " + line);
-    }
+    for (const std::string& line : waits_.news(*explanation, doing))
+      progress_.say("runnel: " + line);
   }
 
   int halted() {
@@ -151,7 +147,8 @@ class Attachment {
   Progress progress_;
   Waits waits_;
   Warnings warnings_;
-  Duration watched_ = now();
+  const Duration begun_ = now();
+  Duration looked_ = begun_;
   Duration explained_ = now();
   Duration struck_ = now();
   Duration quiet_until_;

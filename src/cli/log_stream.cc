@@ -56,10 +56,9 @@ Result<void> LineStream::broke() {
       .with_hint("see " + session_.home().daemon_log());
 }
 
-Result<std::optional<json::Value>> LineStream::take_line() {
-  std::optional<std::string> line = lines_.next();
-  if (!line.has_value() || line->empty()) return std::optional<json::Value>();
-  json::Value document = TRY(json::parse(*line));
+// Nothing for one that was told before.
+Result<std::optional<json::Value>> LineStream::document_of(const std::string& line) {
+  json::Value document = TRY(json::parse(line));
   breaks_ = 0;
   const json::Value* cursor = document.find(cursor_key_);
   if (cursor != nullptr) cursor_ = cursor->is_text() ? cursor->as_text() : cursor->dump();
@@ -71,10 +70,19 @@ Result<std::optional<json::Value>> LineStream::take_line() {
   return std::optional<json::Value>(std::move(document));
 }
 
+Result<std::optional<json::Value>> LineStream::ready() {
+  while (const std::optional<std::string> line = lines_.next()) {
+    if (line->empty()) continue;
+    std::optional<json::Value> document = TRY(document_of(*line));
+    if (document.has_value()) return document;
+  }
+  return std::optional<json::Value>();
+}
+
 Result<std::optional<json::Value>> LineStream::next(Duration patience) {
   if (!body_.has_value()) TRY(open());
   if (!body_.has_value()) return std::optional<json::Value>();
-  std::optional<json::Value> line = TRY(take_line());
+  std::optional<json::Value> line = TRY(ready());
   if (line.has_value()) return line;
   auto chunk = body_->next_chunk_for(patience);
   if (!chunk.ok() && chunk.error().code == Errc::kCancelled) {
@@ -91,7 +99,7 @@ Result<std::optional<json::Value>> LineStream::next(Duration patience) {
     return std::optional<json::Value>();
   }
   TRY(lines_.feed(**chunk));
-  return take_line();
+  return ready();
 }
 
 }  // namespace runnel::cli

@@ -30,13 +30,15 @@ class LineStream {
   ~LineStream();
 
   Result<std::optional<json::Value>> next(Duration patience);
+  // One that has come already; nothing when the next call of next() would wait.
+  Result<std::optional<json::Value>> ready();
   bool ended() const { return ended_; }
 
  private:
   Result<void> open();
   Result<void> broke();
   std::string target_now() const;
-  Result<std::optional<json::Value>> take_line();
+  Result<std::optional<json::Value>> document_of(const std::string& line);
 
   Session& session_;
   std::string target_;

@@ -39,6 +39,13 @@ std::string from_latin1(const std::string& text) {
   return bytes;
 }
 
+using To = OutputRun::To;
+
+void add_text(OutputBatch& batch, To to, const std::string& text) {
+  if (batch.empty() || batch.back().to != to) batch.push_back({to, ""});
+  batch.back().text += text;
+}
+
 }  // namespace
 
 bool has_many_ranks(const json::Value& job) {
@@ -59,17 +66,27 @@ std::string exact_bytes(const json::Value& line) {
 
 std::string damage_of(const json::Value& line) { return text_of(line, "damage"); }
 
-void print_output(const json::Value& line, Output output, bool many) {
+void add_output(OutputBatch& batch, const json::Value& line, Output output, bool many) {
   const std::string damage = damage_of(line);
-  if (!damage.empty()) say("runnel: damage: " + damage);
-  if (is_document(output)) put(stream_item(line, output));
+  if (!damage.empty()) add_text(batch, To::kError, said("runnel: damage: " + damage));
+  if (is_document(output)) add_text(batch, To::kOut, stream_item(line, output));
   if (is_document(output) || !damage.empty()) return;
   std::string text = exact_bytes(line);
   if (many) {
     if (is_passing(text)) return;
     text = prefix_of(line) + raw_text(line) + "\n";
   }
-  text_of(line, "stream") == "stderr" ? put_error(text) : put(text);
+  add_text(batch, text_of(line, "stream") == "stderr" ? To::kError : To::kOut, text);
+}
+
+void put_batch(const OutputBatch& batch) {
+  for (const OutputRun& run : batch) run.to == To::kError ? put_error(run.text) : put(run.text);
+}
+
+void print_output(const json::Value& line, Output output, bool many) {
+  OutputBatch batch;
+  add_output(batch, line, output, many);
+  put_batch(batch);
 }
 
 }  // namespace runnel::cli

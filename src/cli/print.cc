@@ -97,10 +97,12 @@ json::Value members_of(const Error& error) {
 
 }  // namespace
 
-void say(std::string_view text) {
+void say(std::string_view text) { put_error(said(text)); }
+
+std::string said(std::string_view text) {
   std::string shown = printable_lines(text);
   if (stderr_is_terminal()) shown = fitted(shown, screen_of(STDERR_FILENO).columns, 2);
-  put_error(shown + "\n");
+  return shown + "\n";
 }
 
 void put_error(std::string_view text) { (void)write_all(STDERR_FILENO, text); }

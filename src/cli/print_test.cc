@@ -82,5 +82,35 @@ TEST(Progress, TellsWhatLiveTasksReport) {
   EXPECT_EQ(left_text(job, "train"), "");
 }
 
+class ProgressOnTerminal : public ::testing::Test {
+ protected:
+  ProgressOnTerminal() {
+    progress_.redrawn(parsed(R"({"steps":[{"name":"train","tasks":1,"status":"RUNNING"}]})"),
+                      Duration::seconds(1));
+  }
+
+  Progress progress_{true};
+  const std::string block_ = "train            0/1\n";
+  const std::string wipe_ = "\x1b[1A\x1b[2K";
+};
+
+TEST_F(ProgressOnTerminal, IsDrawnAgainBelowAllOutput) {
+  EXPECT_EQ(progress_.above("one\n"), wipe_ + "one\n" + block_);
+  EXPECT_EQ(progress_.above("two\nthree\n"), wipe_ + "two\nthree\n" + block_);
+  EXPECT_EQ(progress_.aside("runnel: pausing\n"), wipe_ + "runnel: pausing\n" + block_);
+}
+
+TEST_F(ProgressOnTerminal, IsBelowALineThatWillBeWrittenOver) {
+  EXPECT_EQ(progress_.above("10%\r"), wipe_ + "10%\r\n" + block_);
+  EXPECT_EQ(progress_.above("20%\r"), wipe_ + "\x1b[1A20%\r\n" + block_) << "on the line of 10%";
+  EXPECT_EQ(progress_.aside("ours\n"), wipe_ + "\x1b[1A\nours\n" + block_) << "20% stays";
+  EXPECT_EQ(progress_.above("30%\n"), wipe_ + "30%\n" + block_);
+}
+
+TEST_F(ProgressOnTerminal, DoesNotTearALine) {
+  EXPECT_EQ(progress_.above("one, "), wipe_ + "one, ");
+  EXPECT_EQ(progress_.above("two\n"), "two\n" + block_);
+}
+
 }  // namespace
 }  // namespace runnel::cli

@@ -11,10 +11,15 @@
 #include "cli/best_text.h"
 #include "cli/members_text.h"
 #include "cli/print.h"
+#include "cli/printable.h"
+#include "cli/screen.h"
 #include "cli/text_width.h"
 
 namespace runnel::cli {
 namespace {
+
+// A line that output writes over, the sign that there are more steps, and where the cursor rests.
+constexpr std::size_t kRowsForOthers = 3;
 
 std::int64_t count(const json::Value& step, std::string_view status) {
   const json::Value* counts = step.find("counts");
@@ -101,35 +106,93 @@ std::string progress_line(const json::Value& job, const json::Value& step, Durat
   return line + rate_text(done, running);
 }
 
+Progress::Progress(bool terminal) : terminal_(terminal), yields_(is_pipe(STDOUT_FILENO)) {}
+
 void Progress::draw(const json::Value& job, Duration since_start) {
-  if (!terminal_) return;
-  clear();
-  const json::Value* steps = job.find("steps");
-  if (steps == nullptr || !steps->is_list()) return;
-  const Screen screen = screen_of(STDERR_FILENO);
-  const json::Value::List& all = steps->as_list();
-  const std::size_t shown = std::min(all.size(), screen.rows - 2);
-  for (std::size_t at = 0; at < shown; ++at) {
-    draw_line(progress_line(job, all[at], since_start), screen);
+  if (terminal_) put_error(redrawn(job, since_start));
+}
+
+void Progress::print(const OutputBatch& batch) {
+  if (batch.empty()) return;
+  if (!terminal_) return put_batch(batch);
+  if (yields_) {
+    clear();
+    return put_batch(batch);
   }
-  if (shown < all.size()) {
-    draw_line("... and " + std::to_string(all.size() - shown) + " steps more", screen);
+  if (is_one_terminal(STDOUT_FILENO, STDERR_FILENO)) {
+    std::string all;
+    for (const OutputRun& run : batch) all += run.text;
+    return put(above(all));
+  }
+  for (const OutputRun& run : batch) {
+    run.to == OutputRun::To::kError ? put_error(above(run.text)) : put(run.text);
   }
 }
 
-void Progress::draw_line(const std::string& line, const Screen& screen) {
-  CHECK(screen.columns > 1, "a screen without room for a letter");
-  // A line that wraps would be two to wipe out.
-  say(cut_to(line, screen.columns - 1));
-  ++lines_;
-}
+void Progress::say(std::string_view text) { put_error(terminal_ ? aside(said(text)) : said(text)); }
 
 void Progress::clear() {
-  if (lines_ == 0) return;
-  std::string erase;
-  for (; lines_ > 0; --lines_) erase += "\x1b[1A\x1b[2K";
-  std::fputs(erase.c_str(), stderr);
-  std::fflush(stderr);
+  lines_.clear();
+  if (terminal_) put_error(aside(""));
+}
+
+std::string Progress::redrawn(const json::Value& job, Duration since_start) {
+  std::string text = wiped();
+  lines_.clear();
+  for (const json::Value& step : list_at(job, "steps")) {
+    lines_.push_back(printable_lines(progress_line(job, step, since_start)));
+  }
+  return text += block();
+}
+
+std::string Progress::above(std::string_view text) {
+  std::string all = wiped();
+  all += text;
+  follow(text);
+  return all += block();
+}
+
+std::string Progress::aside(std::string_view text) {
+  std::string all = wiped();
+  if (cursor_ != Cursor::kFreshLine) all += "\n";
+  cursor_ = Cursor::kFreshLine;
+  all += text;
+  return all += block();
+}
+
+// Without the lines, and with the cursor where output has left it.
+std::string Progress::wiped() {
+  std::string text;
+  for (std::size_t line = 0; line < drawn_; ++line) text += "\x1b[1A\x1b[2K";
+  if (drawn_ > 0 && cursor_ == Cursor::kPassingLine) text += "\x1b[1A";
+  drawn_ = 0;
+  return text;
+}
+
+// Nothing while output is within a line: it would be torn.
+std::string Progress::block() {
+  if (lines_.empty() || cursor_ == Cursor::kWithinLine) return "";
+  const Screen screen = screen_of(STDERR_FILENO);
+  CHECK(screen.columns > 1, "a screen without room for a letter");
+  CHECK(screen.rows > kRowsForOthers, "a screen without room for a line");
+  const std::size_t shown = std::min(lines_.size(), screen.rows - kRowsForOthers);
+  // A line that wraps would be two to wipe out.
+  const auto fitting = [&screen](const std::string& line) {
+    return cut_to(line, screen.columns - 1) + "\n";
+  };
+  std::string text = cursor_ == Cursor::kPassingLine ? "\n" : "";
+  for (std::size_t at = 0; at < shown; ++at) text += fitting(lines_[at]);
+  drawn_ = shown;
+  if (shown == lines_.size()) return text;
+  ++drawn_;
+  return text + fitting("... and " + std::to_string(lines_.size() - shown) + " steps more");
+}
+
+void Progress::follow(std::string_view text) {
+  if (text.empty()) return;
+  cursor_ = Cursor::kWithinLine;
+  if (text.back() == '\n') cursor_ = Cursor::kFreshLine;
+  if (text.back() == '\r') cursor_ = Cursor::kPassingLine;
 }
 
 }  // namespace runnel::cli

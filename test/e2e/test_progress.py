@@ -1,6 +1,16 @@
 """A job says how far it is and how long it will take, and is right about it."""
 
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
 import time
+
+from conftest import BINARY
 
 TRAINING = """
 resources: {cpus: 1}
@@ -49,3 +59,39 @@ def test_a_training_tells_how_far_it_is(runnel):
 
 def test_a_sweep_tells_how_far_it_is(runnel):
     check(*looks(runnel, runnel.up(SWEEP)))
+
+
+def on_a_terminal(runnel, *words):
+    """What a terminal has got, each time that nothing more came for a moment, and at the end."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    process = subprocess.Popen(
+        [BINARY, *words], stdin=slave, stdout=slave, stderr=slave, cwd=runnel.work, env=runnel.env
+    )
+    os.close(slave)
+    moments, got = [], b""
+    while True:
+        if not select.select([master], [], [], 0.02)[0]:
+            if not moments or moments[-1] != got:
+                moments.append(got)
+            continue
+        try:
+            got += os.read(master, 1 << 16)
+        except OSError:
+            break  # All that wrote there have gone.
+    os.close(master)
+    assert process.wait() == 0, got
+    return moments, got
+
+
+def test_the_progress_is_seen_below_output_that_flows(runnel):
+    moments, got = on_a_terminal(runnel, "run", "--", "sh", "-c", "for i in $(seq 30); do echo line $i; sleep 0.1; done")
+    flowing = [moment for moment in moments if 2 <= moment.count(b"line ") < 30]
+    shown = [moment for moment in flowing if re.search(rb"0/1  1 running[^\n]*\r\n$", moment)]
+    assert len(flowing) >= 10 and len(shown) >= 0.9 * len(flowing), (len(shown), len(flowing))
+    assert re.findall(rb"line (\d+)\r\n", got) == [str(i).encode() for i in range(1, 31)]
+
+
+def test_much_output_draws_the_progress_once_a_write(runnel):
+    _, got = on_a_terminal(runnel, "run", "--", "seq", "200000")
+    assert b"\r\n200000\r\n" in got and 0 < got.count(b"\x1b[2K") < 10_000
