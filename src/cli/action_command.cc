@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/job_end.h"
 #include "cli/job_state.h"
+#include "cli/outputs.h"
 #include "cli/pause.h"
 #include "cli/print.h"
 #include "cli/session.h"
@@ -63,8 +64,15 @@ Result<json::Value> act_on(Session& session, Command command, const std::string&
   return session.post(job_target(job, ":" + verb_of(command)), body);
 }
 
-std::string outcome_of(Command command, const std::string& job, const json::Value& answer) {
-  if (command == Command::kDelete) return job + " deleted";
+// Once it is deleted nobody knows: "1m83... (digits)", and whether outputs go with it.
+Result<std::string> farewell(Session& session, const std::string& job) {
+  const json::Value document = TRY(session.get(job_target(job)));
+  const std::string id = text_of(document, "id");
+  return "deleted " + id + " (" + text_of(document, "name") + ")" +
+         (has_outputs(session.home(), id) ? " with its outputs" : "");
+}
+
+std::string outcome_of(Command command, const json::Value& answer) {
   const std::string id = text_of(answer, "id");
   if (command == Command::kCancel && !has_ended(answer)) return id + ": cancelling";
   if (command == Command::kHalt && !has_settled(answer)) return id + ": pausing";
@@ -89,6 +97,24 @@ Result<std::optional<json::Value>> settle(Session& session, const std::string& j
   }
 }
 
+struct Acted {
+  json::Value answer;
+  std::string told;  // What a person reads.
+};
+
+Result<Acted> act_and_tell(Session& session, const Arguments& arguments, const std::string& job) {
+  if (is_document(arguments.output)) {
+    return Acted {
+      TRY(act_on(session, arguments.command, job))
+      , ""
+    };
+  }
+  const bool goes = arguments.command == Command::kDelete;
+  const std::string last = goes ? TRY(farewell(session, job)) : "";
+  const json::Value answer = TRY(act_on(session, arguments.command, job));
+  return Acted{answer, goes ? last : outcome_of(arguments.command, answer)};
+}
+
 }  // namespace
 
 int act(const Arguments& arguments, const Home& home) {
@@ -97,13 +123,13 @@ int act(const Arguments& arguments, const Home& home) {
   int code = 0;
   json::Value::List answers;
   for (const std::string& job : arguments.jobs) {
-    Result<json::Value> answer = act_on(session, arguments.command, job);
-    if (!answer.ok()) {
-      code = complain(answer.error());
-      answers.push_back(error_document(answer.error()));
+    Result<Acted> acted = act_and_tell(session, arguments, job);
+    if (!acted.ok()) {
+      code = complain(acted.error());
+      answers.push_back(error_document(acted.error()));
     } else {
-      if (!is_document(arguments.output)) say(outcome_of(arguments.command, job, *answer));
-      answers.push_back(*std::move(answer));
+      if (!acted->told.empty()) say(acted->told);
+      answers.push_back(std::move(acted->answer));
     }
   }
   if (is_document(arguments.output)) put(document_of_all(std::move(answers), arguments.output));

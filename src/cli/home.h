@@ -21,6 +21,7 @@ struct Home {
   std::string secrets() const { return root + "/secrets"; }
   std::string job_folder(const std::string& job) const { return jobs() + "/" + job; }
   std::string shared_folder(const std::string& job) const { return job_folder(job) + "/shared"; }
+  std::string tasks_folder(const std::string& job) const { return job_folder(job) + "/tasks"; }
   std::string nodes_file() const { return root + "/nodes.yaml"; }
   std::string version() const { return root + "/version"; }
   std::string place() const { return root + "/place.json"; }   // home_place.h

@@ -340,8 +340,16 @@ def test_delete_removes_the_record_and_the_logs(runnel):
     job = runnel.up("run: echo hi\n")
     runnel.wait(job)
     runnel.run("delete", job)
+    assert f"deleted {job} (" in runnel.err and "outputs" not in runnel.err
     runnel.run("show", job, code=1)
     runnel.until(lambda: not (runnel.home / "jobs" / job).exists())
+
+
+def test_delete_says_which_job_went_and_that_its_outputs_did(runnel):
+    job = runnel.ended("name: digits\nrun: echo 1 > $RUNNEL_TASK_DIR/model.pt\n")
+    runnel.run("rm", job[:-1])
+    assert f"deleted {job} (digits) with its outputs\n" in runnel.err
+    assert "outputs" in runnel.run("delete", "--help")
 
 
 def test_ctrl_c_halts_and_says_how_to_go_on(runnel):
