@@ -205,7 +205,9 @@ void explain_infeasible(const Wish& wish, const sched::Cluster& known, Wait& wai
   wait.remedy = "num_nodes: " + std::to_string(places);
   if (sched::feasible(wish.request, all_colocating(known))) {
     wait.message += " as long as nodes hold one place each";
-    wait.remedy = "colocate: true in nodes.yaml, so that places share a node, or " + wait.remedy;
+    wait.remedy =
+        "colocate: true in nodes.yaml in the home's folder, so that places share a node, or " +
+        wait.remedy;
   }
 }
 
@@ -601,7 +603,9 @@ void explain_room(const Wish& wish, Wait& wait) {
   if (wish.state.nodes.empty()) {
     wait.reason = "ReqNodeNotAvail";
     wait.message = need_text(wish.request) + ", and no node has joined yet";
-    wait.remedy = "start one: runnel agent";
+    wait.remedy =
+        "the daemon, which any command starts, brings this machine, or the nodes of nodes.yaml in "
+        "the home's folder (`runnel home` names it); what keeps them away: runnel nodes";
     return;
   }
   if (!sched::feasible(wish.request, wish.index.cluster)) {

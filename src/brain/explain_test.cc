@@ -123,7 +123,9 @@ TEST(Explain, NoNodeAtAll) {
   Desk desk;
   const JobId job = desk.submit({wants(2)});
   expect(wait_of(desk, job), "ReqNodeNotAvail",
-         "needs a node with 2 cpus, and no node has joined yet", "start one: runnel agent");
+         "needs a node with 2 cpus, and no node has joined yet",
+         "the daemon, which any command starts, brings this machine, or the nodes of nodes.yaml in "
+         "the home's folder (`runnel home` names it); what keeps them away: runnel nodes");
 }
 
 TEST(Explain, MoreThanTheLargestNodeAlthoughTheClusterHasItInSum) {
@@ -185,7 +187,8 @@ TEST(Explain, AGangThatFitsOnlyIfNodesAreShared) {
   expect(wait_of(desk, job), "GangIncomplete",
          "needs 3 nodes at once with 1 cpu each, and the cluster has room for 2 of them as long as "
          "nodes hold one place each",
-         "colocate: true in nodes.yaml, so that places share a node, or num_nodes: 2");
+         "colocate: true in nodes.yaml in the home's folder, so that places share a node, or "
+         "num_nodes: 2");
   EXPECT_EQ(desk.job_status(desk.submit({gang_of(2, 1)})), Status::kRunning) << "the remedy helps";
 }
 

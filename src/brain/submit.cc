@@ -49,7 +49,9 @@ std::optional<Error> can_never_start(const State& state, const model::JobSpec& s
                      ", and " + std::to_string(state.nodes.size()) +
                      " node(s) can never give that; the largest has " + largest(state).describe())
         .with_field("steps." + step.name + ".resources")
-        .with_hint("ask for less, or declare larger nodes in nodes.yaml");
+        .with_hint(
+            "ask for less, or declare larger nodes in nodes.yaml in the home's folder, which "
+            "`runnel home` names");
   }
   return std::nullopt;
 }

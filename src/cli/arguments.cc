@@ -9,8 +9,10 @@
 #include <CLI/CLI.hpp>
 
 #include "base/nearest.h"
+#include "base/shell_word.h"
 #include "cli/flag_value.h"
 #include "cli/printable.h"
+#include "cli/program_start.h"
 #include "cli/task_name.h"
 #include "control/query.h"
 #include "env/files.h"
@@ -452,6 +454,28 @@ std::string help_of(const CLI::App& app) {
   return parent == nullptr ? app.help() : app.help(words_of(*parent));
 }
 
+// How the first word of a command begins it; empty for what may be a job file.
+std::string first_of_command(const std::string& file) {
+  std::string program = program_start(file, "");
+  if (!program.empty()) return program;
+  const bool is_there = env::exists(file) && !env::list_directory(file).ok();
+  const bool meant = is_there || file.ends_with(".yaml") || file.ends_with(".yml");
+  return meant ? "" : shell_word(file);
+}
+
+// Of `run python train.py`, where the first word was taken for a job file.
+std::string meant_command(const Parser& parser, const std::vector<std::string>& words) {
+  const std::string& file = parser.arguments.file;
+  const auto first = std::find(words.begin(), words.end(), file);
+  if (words_of(*parser.chosen()) != "runnel run" || file.empty() || first == words.end()) return "";
+  const std::string begin = first_of_command(file);
+  // It may be the value of a flag that is not ours.
+  if (begin.empty() || !meant_flag(*parser.chosen(), {words.begin(), first}).empty()) return "";
+  std::string command = " " + begin;
+  for (auto word = first + 1; word != words.end(); ++word) command += " " + shell_word(*word);
+  return "runnel: a command stands behind --: runnel run --" + printable(command) + "\n";
+}
+
 std::string usage_error(const Parser& parser, const std::vector<std::string>& words,
                         const std::string& what) {
   std::string text = "runnel: " + printable(what);
@@ -556,6 +580,10 @@ Parsed parse_arguments(int argc, const char* const* argv) {
     return parsed;
   } catch (const CLI::CallForVersion&) {
     parsed.text = std::string(kVersion) + "\n";
+    return parsed;
+  } catch (const CLI::ExtrasError& error) {
+    parsed.error = meant_command(parser, typed);
+    if (parsed.error.empty()) parsed.error = usage_error(parser, typed, error.what());
     return parsed;
   } catch (const CLI::ParseError& error) {
     parsed.error = usage_error(parser, typed, error.what());

@@ -61,6 +61,15 @@ TEST(Arguments, AnUnknownCommandGetsTheNearestOne) {
   EXPECT_NE(parse({"cancle", "id"}).error.find("did you mean 'cancel'"), std::string::npos);
 }
 
+TEST(Arguments, ACommandWithoutItsDashesIsShownWithThem) {
+  const auto remedy = [](std::initializer_list<const char*> words) { return parse(words).error; };
+  EXPECT_EQ(remedy({"run", "--cpus", "2", "python", "train.py", "--lr", "0.1"}),
+            "runnel: a command stands behind --: runnel run -- python train.py --lr 0.1\n");
+  EXPECT_EQ(remedy({"run", "train.py", "a b"}),
+            "runnel: a command stands behind --: runnel run -- python train.py 'a b'\n");
+  EXPECT_EQ(remedy({"run", "job.yaml", "--cpuss", "2"}).find("behind --"), std::string::npos);
+}
+
 TEST(Arguments, MissingAndWrongOnesAreUsageErrors) {
   EXPECT_FALSE(parse({"show"}).error.empty());
   EXPECT_FALSE(parse({"ps", "--limit", "0"}).error.empty());

@@ -1,6 +1,7 @@
 #include "cli/job_source.h"
 
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "cli/earlier_study.h"
@@ -9,6 +10,7 @@
 #include "cli/paths.h"
 #include "cli/prices.h"
 #include "cli/print.h"
+#include "cli/program_start.h"
 #include "cli/shell_environment.h"
 #include "env/files.h"
 #include "env/machine.h"
@@ -38,6 +40,7 @@ Result<spec::ParseContext> context_of(const Arguments& arguments, const Home& ho
   spec::ParseContext context;
   context.envs = TRY(given_envs(arguments.env_files, arguments.envs));
   context.nodes = TRY(nodes_to_check(home, purpose));
+  context.nodes_file = home.nodes_file();
   context.look_only = purpose == Purpose::kLook;
   context.name = arguments.name;
   context.flags = arguments.flags;
@@ -52,6 +55,17 @@ Result<spec::ParseContext> context_of(const Arguments& arguments, const Home& ho
   return context;
 }
 
+// A program that was given as the job file gets the command that was meant. Other systems' scripts
+// are known as such.
+void name_program(spec::JobFileReport& report, const std::string& file, std::string_view text) {
+  if (report.errors.empty() || report.errors.front().code == Errc::kUnsupported) return;
+  const std::string start = program_start(file, text);
+  if (start.empty()) return;
+  report.errors = {Error(Errc::kInvalid, "'" + file + "' is a program and no job file")
+                       .with_value(file)
+                       .with_hint("runnel run -- " + start)};
+}
+
 Result<spec::JobFileReport> report_of(const Arguments& arguments, const Home& home,
                                       Purpose purpose) {
   spec::ParseContext context = TRY(context_of(arguments, home, purpose));
@@ -62,7 +76,9 @@ Result<spec::JobFileReport> report_of(const Arguments& arguments, const Home& ho
           .with_hint("runnel run " + arguments.file + ", or runnel run -- COMMAND");
     }
     const std::string text = TRY(read_named_file("job file", arguments.file, kJobFileMax));
-    return spec::parse_job_file_all(text, context);
+    spec::JobFileReport report = spec::parse_job_file_all(text, context);
+    name_program(report, arguments.file, text);
+    return report;
   }
   if (arguments.flags.command.empty()) {
     return Error(Errc::kInvalid, "missing job file or command")
@@ -91,14 +107,15 @@ void tell_of_replaced_variables(const model::JobSpec& spec) {
 }
 
 // A login prompt or a run without a GPU tells too late.
-void tell_of_left_behind(const model::JobSpec& spec) {
+void tell_of_left_behind(const model::JobSpec& spec, const Home& home) {
   std::string names;
   for (const std::string& name : left_behind(env::environment(), spec)) {
     if (model::is_device_variable(name)) {
       say("runnel: warning: " + name +
           " is set in this shell, and a task that asks for no devices sees none; ask for them with "
-          "--gpus, as nodes.yaml declares them, or hand the variable on with -e " +
-          name + ": then nothing keeps others off these devices");
+          "--gpus, as " +
+          home.nodes_file() + " declares them, or hand the variable on with -e " + name +
+          ": then nothing keeps others off these devices");
     } else {
       names += (names.empty() ? "" : ", ") + name;
     }
@@ -157,7 +174,7 @@ JobSourceReport read_job_source(const Arguments& arguments, const Home& home, Pu
       return report;
     }
   } else if (purpose == Purpose::kStart) {
-    tell_of_left_behind(*read->spec);
+    tell_of_left_behind(*read->spec, home);
   }
   read->spec->environment = shell_environment(env::environment());
   auto secrets = shell_secrets(*read->spec, "submit");

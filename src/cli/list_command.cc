@@ -130,10 +130,10 @@ int print_jobs(const Arguments& arguments, Session& session) {
   return 0;
 }
 
-// "job has ended: FAILED: step 'train': 3 tasks failed, first task 0 (NonZeroExit); train/0 ended
-// with exit code 1 (...)"
+// "job 1m83... has ended: FAILED: step 'train': 3 tasks failed, first task 0 (NonZeroExit); train/0
+// ended with exit code 1 (...)"
 std::string ended_text(Session& session, const json::Value& job) {
-  std::string text = "job has ended: " + text_of(job, "status");
+  std::string text = "job " + text_of(job, "id") + " has ended: " + text_of(job, "status");
   const std::string message = text_of(job, "message");
   if (!message.empty()) text += ": " + message;
   Failure failure(session, job);

@@ -24,6 +24,7 @@ struct ParseContext {
   std::map<std::string, std::string> envs;
   // Total capacity. A request that can never fit is refused; empty: no such check.
   std::vector<model::NodeInfo> nodes;
+  std::string nodes_file = "nodes.yaml";  // Where they are declared, as messages call it.
   std::vector<model::SecretRef> secrets;  // From --secret; every step gets them.
   std::optional<std::string> name;        // -n
   std::optional<std::int32_t> priority;   // --priority

@@ -269,7 +269,7 @@ class JobReader {
   void finish(StepDraft& draft) {
     merge_envs(draft);
     merge_secrets(draft);
-    check_capacity(scope_, draft, context_.nodes);
+    check_capacity(scope_, draft, context_);
   }
 
   void merge_envs(StepDraft& draft) {

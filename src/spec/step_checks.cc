@@ -4,9 +4,11 @@
 #include <array>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "model/node.h"
 #include "model/template.h"
 
 namespace runnel::spec {
@@ -255,13 +257,16 @@ Largest largest(const std::vector<model::NodeInfo>& nodes, const Amount& amount_
   return result;
 }
 
-constexpr const char* kMoreNodes = ", or declare a larger node in nodes.yaml";
+std::string or_more_nodes(const ParseContext& context) {
+  return ", or declare a larger node in " + context.nodes_file;
+}
 
 // Whether each resource alone fits somewhere; says which does not.
 class AmountCheck {
  public:
-  AmountCheck(const Scope& scope, const StepDraft& draft, const std::vector<model::NodeInfo>& nodes)
-      : scope_(scope), draft_(draft), nodes_(nodes) {}
+  AmountCheck(const Scope& scope, const StepDraft& draft, const std::vector<model::NodeInfo>& nodes,
+              const ParseContext& context)
+      : scope_(scope), draft_(draft), nodes_(nodes), context_(context) {}
 
   bool run() {
     const model::Resources& need = draft_.spec.resources;
@@ -299,7 +304,7 @@ class AmountCheck {
     fits_ = false;
     scope_.refuse(resource_item(draft_, "accelerators"), "no node has the device '" + device + "'",
                   device,
-                  known.empty() ? "declare a node that has it in nodes.yaml"
+                  known.empty() ? "declare a node that has it in " + context_.nodes_file
                                 : "the devices are " + listed({known.begin(), known.end()}));
   }
 
@@ -308,12 +313,13 @@ class AmountCheck {
     fits_ = false;
     scope_.refuse(resource_item(draft_, key),
                   asked + " is more than any node has: the largest, '" + node + "', has " + has,
-                  asked, "ask for " + has + " or less" + kMoreNodes);
+                  asked, "ask for " + has + " or less" + or_more_nodes(context_));
   }
 
   const Scope& scope_;
   const StepDraft& draft_;
   const std::vector<model::NodeInfo>& nodes_;
+  const ParseContext& context_;
   bool fits_ = true;
 };
 
@@ -329,13 +335,14 @@ std::vector<model::NodeInfo> usable(const StepDraft& draft,
 
 // Where nothing has a price, a budget would be no limit.
 void check_budget(const Scope& scope, const StepDraft& draft,
-                  const std::vector<model::NodeInfo>& nodes) {
+                  const std::vector<model::NodeInfo>& nodes, const ParseContext& context) {
   if (!draft.spec.search || draft.spec.search->budget_micros == 0) return;
   for (const model::NodeInfo& node : nodes) {
     if (node.price_micros > 0) continue;
     scope.refuse(
         draft.item, "`budget` is no limit on node '" + node.id.str() + "', which has no price",
-        node.id.str(), "write its `price` into nodes.yaml, or use max_trials, max_duration");
+        node.id.str(),
+        "write its `price` into " + context.nodes_file + ", or use max_trials, max_duration");
     return;
   }
 }
@@ -391,24 +398,23 @@ void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts) {
   }
 }
 
-void check_capacity(const Scope& scope, const StepDraft& draft,
-                    const std::vector<model::NodeInfo>& all) {
-  if (all.empty()) return;
+void check_capacity(const Scope& scope, const StepDraft& draft, const ParseContext& context) {
+  if (context.nodes.empty()) return;
   if (draft.spec.outside()) {
     if (draft.spec.search->budget_micros == 0) return;
     scope.refuse(draft.item, "nothing is run here, so nothing is spent of `budget`", "",
                  "remove search.budget, or add run: COMMAND");
     return;
   }
-  const std::vector<model::NodeInfo> nodes = usable(draft, all);
+  const std::vector<model::NodeInfo> nodes = usable(draft, context.nodes);
   if (nodes.empty()) {
     const Item& at = draft.resources ? *draft.resources : draft.item;
     scope.refuse(at, "all nodes are spot nodes, which may be taken away at short notice", "",
                  "write resources: {spot: true}, if the step can bear that");
     return;
   }
-  check_budget(scope, draft, nodes);
-  if (!AmountCheck(scope, draft, nodes).run()) return;
+  check_budget(scope, draft, nodes, context);
+  if (!AmountCheck(scope, draft, nodes, context).run()) return;
   const std::int64_t needed = draft.spec.num_nodes;
   const std::int64_t found = places(draft, nodes, needed);
   CHECK(found <= needed, "places are counted up to what is needed");
@@ -417,14 +423,14 @@ void check_capacity(const Scope& scope, const StepDraft& draft,
   if (found == 0) {
     const Item& at = draft.resources ? *draft.resources : draft.item;
     scope.refuse(at, "no node has all of " + each + " at once", each,
-                 std::string("ask for less") + kMoreNodes);
+                 "ask for less" + or_more_nodes(context));
     return;
   }
   scope.refuse(place_of_size(draft),
                std::to_string(needed) + " places of " + each + " do not fit: the nodes hold " +
                    std::to_string(found),
                std::to_string(needed),
-               "ask for " + std::to_string(found) + " or less" + kMoreNodes);
+               "ask for " + std::to_string(found) + " or less" + or_more_nodes(context));
 }
 
 }  // namespace runnel::spec

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "model/node.h"
 #include "model/spec.h"
+#include "spec/job_file.h"
 #include "spec/step_draft.h"
 
 namespace runnel::spec {
@@ -20,8 +20,7 @@ void link_steps(const Scope& scope, std::vector<StepDraft>& drafts);
 // Fills in `cpus` where none was given, and bounds the ranks of a gang.
 void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts);
 
-// Whether the nodes, all free, could hold the step. No check without nodes.
-void check_capacity(const Scope& scope, const StepDraft& draft,
-                    const std::vector<model::NodeInfo>& nodes);
+// Whether the nodes of the context, all free, could hold the step. No check without nodes.
+void check_capacity(const Scope& scope, const StepDraft& draft, const ParseContext& context);
 
 }  // namespace runnel::spec

@@ -29,6 +29,26 @@ def test_what_cannot_be_an_id_names_no_job(runnel):
     runnel.run("wait", "a/b", "--status", code=102)
 
 
+def test_each_of_several_ended_jobs_is_named(runnel):
+    ids = [runnel.ended("run: echo 1\n") for _ in range(2)]
+    assert runnel.run("explain", *ids) == "".join(f"job {job} has ended: SUCCEEDED\n" for job in ids)
+
+
+def test_a_program_that_is_given_as_a_job_file_is_shown_as_a_command(runnel):
+    for name, text, hint in [("train.py", "import os\nprint({}: 1)\n", "python train.py"), ("go.sh", "echo: 1", "sh go.sh"),
+                             ("go", "#!/bin/sh\necho 1\n", "./go")]:
+        runnel.file(text, name)
+        runnel.run("run", name, code=2)
+        assert "is a program and no job file" in runnel.err and f"runnel run -- {hint}\n" in runnel.err, runnel.err
+    runnel.run("run", "python", "train.py", code=2)
+    assert "runnel run -- python train.py" in runnel.err
+
+
+def test_a_refusal_for_want_of_nodes_says_where_they_are_declared(runnel):
+    runnel.run("run", "--cpus", "9000", "--", "true", code=2)
+    assert f"or declare a larger node in {runnel.home}/nodes.yaml" in runnel.err
+
+
 def test_several_answers_are_one_document(runnel):
     ids = [runnel.up("run: sleep 60\ngrace: 100ms\n") for _ in range(2)]
     assert [each["id"] for each in runnel.json("explain", *ids)] == ids
@@ -230,7 +250,7 @@ def test_a_failure_ends_with_its_cause_its_last_lines_and_the_command_for_more(r
     assert shown == [f"  line {i}" for i in range(12, 21)] + ["  ModuleNotFoundError: No module named 'turch'"]
     assert f"output:  runnel logs {job}/job/0" in block and f"retry:   runnel retry {job}" in block
     told = runnel.run("explain", job)
-    assert told.startswith("job has ended: FAILED: ") and f"runnel logs {job}/job/0" in told
+    assert told.startswith(f"job {job} has ended: FAILED: ") and f"runnel logs {job}/job/0" in told
     assert "nothing waits" not in told
     last = ["the last lines of its output:", *shown]
     assert told.splitlines()[-11:] == last
