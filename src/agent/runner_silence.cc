@@ -1,9 +1,20 @@
 #include "agent/runner_silence.h"
 
+#include <sys/stat.h>
+
 #include "agent/runner/runner.h"
+#include "base/shell_word.h"
 #include "env/process.h"
 
 namespace runnel::agent {
+namespace {
+
+bool is_folder(const std::string& path) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+}  // namespace
 
 std::string sentence(const RunnerSilence& silence) {
   const std::string who = silence.pid == 0 ? "" : " (process " + std::to_string(silence.pid) + ")";
@@ -11,6 +22,11 @@ std::string sentence(const RunnerSilence& silence) {
 }
 
 std::string remedy(const RunnerSilence& silence, const std::string& home) {
+  const std::string socket = runner_socket(home);
+  if (is_folder(socket)) {
+    return "a folder is where its socket belongs: mv " + shell_word(socket) + " " +
+           shell_word(socket + ".away");
+  }
   if (silence.pid == 0) return "see " + runner_log_file(home);
   const std::string pid = std::to_string(silence.pid);
   switch (env::process_state(silence.pid)) {

@@ -3,8 +3,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
+#include "agent/runner/runner.h"
 #include "agent/testing/runner_process.h"
 
 namespace runnel::agent {
@@ -33,6 +36,14 @@ TEST(RunnerSilences, TheRemedyIsForWhatTheProcessDoes) {
   EXPECT_EQ(stopped, "it was stopped: kill -CONT " + pid);
   ::kill(runner.pid(), SIGCONT);
   EXPECT_EQ(remedy({0, Time()}, "/home"), "see /home/runner/log");
+}
+
+TEST(RunnerSilences, AFolderInThePlaceOfTheSocketIsMovedAway) {
+  const testing::TemporaryHome home;
+  const std::string path = runner_socket(home.path());
+  std::filesystem::create_directories(path);
+  EXPECT_EQ(remedy({::getpid(), Time()}, home.path()),
+            "a folder is where its socket belongs: mv " + path + " " + path + ".away");
 }
 
 }  // namespace

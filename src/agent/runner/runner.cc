@@ -15,14 +15,15 @@
 #include <utility>
 
 #include "agent/runner/folders.h"
+#include "agent/runner/home_socket.h"
 #include "agent/runner/journal.h"
 #include "agent/runner/moment.h"
 #include "agent/runner/open_file.h"
 #include "agent/runner/process_tree.h"
 #include "agent/runner/recovery.h"
+#include "agent/runner/runner_log.h"
 #include "agent/runner/server.h"
 #include "agent/runner/supervisor.h"
-#include "async/socket.h"
 #include "env/lock_holder.h"
 #include "env/process.h"
 #include "env/signals.h"
@@ -33,11 +34,6 @@ namespace {
 constexpr rlim_t kOpenFilesWanted = 65'536;
 
 std::string journal_path(const std::string& home) { return runner_folder(home) + "/journal"; }
-
-void log_line(const std::string& text) {
-  const std::string line = rfc3339(wall_now()) + " " + text + "\n";
-  (void)!::write(STDERR_FILENO, line.data(), line.size());
-}
 
 // Every signal at its default and blocked: those we serve arrive by the descriptor, and children
 // start with an empty mask.
@@ -131,14 +127,12 @@ Result<void> serve(const RunnerOptions& options, async::UniqueFd signals,
       TRY(Journal::create(journal_path(options.home), {boot, incarnation, options.home, token})));
   supervisor.adopt(recovered.ended);
   TRY(supervisor.open());
-  const std::string path = runner_socket(options.home);
-  async::UniqueFd listener = TRY(async::listen_unix(path));
-  const async::UniqueFd bound(::fcntl(listener.get(), F_DUPFD_CLOEXEC, 0));
-  RunnerServer server(options, supervisor, std::move(listener), std::move(signals),
+  HomeSocket socket = TRY(HomeSocket::open(options.home));
+  RunnerServer server(options, supervisor, socket, std::move(signals),
                       Welcome{kRunnerProtocolVersion, incarnation, ::getpid(), recovered.notice,
                               recovered.crashed_idle});
   server.run();
-  async::remove_unix_socket(path, bound);
+  socket.close();
   supervisor.close();
   return {};
 }

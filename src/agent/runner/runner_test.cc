@@ -3,11 +3,13 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <random>
 #include <string>
@@ -620,6 +622,55 @@ TEST_F(RunnerTest, OnlyOnePerHomeWhoseFilesOfItWereLost) {
   first.kill_hard();
   EXPECT_EQ(living_runner(home_.path()), 0);
   ::kill(task, SIGKILL);
+}
+
+TEST_F(RunnerTest, ListensAgainWhereItsSocketWasLost) {
+  RunnerProcess runner(home_.path());
+  const std::string path = runner_socket(home_.path());
+  const PlaceStart place = shell("echo once >>" + file("runs") + "; exec sleep 600");
+  {
+    TestAgent agent(home_.path());
+    agent.start(place);
+    agent.wait_running(place);
+  }
+  const std::vector<std::function<void()>> losses = {
+      [] {},
+      [&] { ::mkfifo(path.c_str(), 0600); },
+      [&] { std::ofstream(path) << "somebody's"; },
+      [&] { ::symlink("/dev/null", path.c_str()); },
+      [&] { std::filesystem::remove_all(runner_folder(home_.path())); },
+  };
+  for (const std::function<void()>& lose : losses) {
+    ::unlink(path.c_str());
+    lose();
+    const TestAgent agent(home_.path());  // Waits until somebody listens.
+    EXPECT_EQ(agent.welcome().pid, runner.pid());
+    EXPECT_EQ(agent.inventory().size(), 1U);
+    EXPECT_EQ(MUST(read_journal(runner_folder(home_.path()) + "/journal")).ranks.size(), 1U);
+  }
+  EXPECT_EQ(read_text(file("runs")), "once\n");
+  TestAgent agent(home_.path());
+  agent.stop(place, Duration());
+  agent.wait_end(place);
+}
+
+TEST_F(RunnerTest, MovesWhatIsInItsSocketsPlaceAwayAndLeavesAFolder) {
+  std::filesystem::create_directories(runner_folder(home_.path()));
+  const std::string path = runner_socket(home_.path());
+  std::ofstream(path) << "somebody's";
+  RunnerProcess runner(home_.path());
+  {
+    TestAgent agent(home_.path());
+  }
+  EXPECT_EQ(read_text(path + ".away"), "somebody's");
+  std::filesystem::remove(path);
+  std::filesystem::create_directories(path + "/of/somebody");
+  ::usleep(2'000'000);
+  EXPECT_TRUE(std::filesystem::exists(path + "/of/somebody"));
+  EXPECT_EQ(living_runner(home_.path()), runner.pid());
+  std::filesystem::remove_all(path);
+  const TestAgent agent(home_.path());
+  EXPECT_EQ(agent.welcome().pid, runner.pid());
 }
 
 TEST_F(RunnerTest, AKilledRunnersAttemptsAreFoundAndEnded) {

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/runner/folders.h"
 #include "agent/runner/moment.h"
+#include "agent/runner/runner_log.h"
 #include "base/check.h"
 
 namespace runnel::agent {
@@ -36,14 +38,15 @@ std::size_t frame_end(const std::vector<RankFact>& facts, std::size_t first) {
 
 }  // namespace
 
-RunnerServer::RunnerServer(const RunnerOptions& options, Supervisor& supervisor,
-                           async::UniqueFd listener, async::UniqueFd signals, Welcome welcome)
+RunnerServer::RunnerServer(const RunnerOptions& options, Supervisor& supervisor, HomeSocket& socket,
+                           async::UniqueFd signals, Welcome welcome)
     : options_(options),
       supervisor_(supervisor),
-      listener_(std::move(listener)),
+      socket_(socket),
       signals_(std::move(signals)),
       welcome_(std::move(welcome)),
-      idle_since_(boot_now()) {}
+      idle_since_(boot_now()),
+      look_at_(idle_since_ + kLookEvery) {}
 
 void RunnerServer::run() {
   while (!finished()) wait_and_serve();
@@ -81,7 +84,7 @@ void RunnerServer::wait_and_serve() {
   pollfd waits[] = {
       {signals_.get(), POLLIN, 0},
       {agent, static_cast<short>(POLLIN | (to_write ? POLLOUT : 0)), 0},
-      {listener_.get(), POLLIN, 0},
+      {socket_.descriptor(), POLLIN, 0},
       {newcomer_ ? newcomer_->descriptor() : -1, POLLIN, 0},
   };
   ::poll(waits, std::size(waits), wait_millis());
@@ -89,6 +92,7 @@ void RunnerServer::wait_and_serve() {
   if ((waits[1].revents & ~POLLOUT) != 0) hear(agent_);
   if (waits[3].revents != 0) hear(newcomer_);
   if (waits[2].revents != 0) take_newcomers();
+  look_after_files();
   supervisor_.tick();
   supervisor_.flush();
   tell_news();
@@ -109,8 +113,29 @@ void RunnerServer::take_signals() {
 
 void RunnerServer::take_newcomers() {
   async::UniqueFd socket(
-      ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      ::accept4(socket_.descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (socket.valid()) newcomer_.emplace(std::move(socket));
+}
+
+// A home that was moved away, or is hidden by a mount, has its files: those at the path are
+// another's.
+void RunnerServer::look_after_files() {
+  const Duration now = boot_now();
+  if (now < look_at_) return;
+  look_at_ = now + kLookEvery;
+  if (socket_.leads_here() || !socket_.home_in_place()) return;
+  const Result<void> restored = restore_files();
+  std::string lack = restored.ok() ? "" : restored.error().to_string();
+  if (restored.ok()) log_line("its socket was lost: it listens there again");
+  if (!restored.ok() && lack != lack_) log_line("its socket was lost: " + lack);
+  lack_ = std::move(lack);
+}
+
+// The journal first: who finds the socket counts on what it tells.
+Result<void> RunnerServer::restore_files() {
+  TRY(make_folders(runner_folder(options_.home)));
+  TRY(supervisor_.restore_journal());
+  return socket_.listen_again();
 }
 
 void RunnerServer::hear(std::optional<Connection>& from) {

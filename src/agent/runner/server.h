@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "agent/runner/connection.h"
+#include "agent/runner/home_socket.h"
 #include "agent/runner/message.h"
 #include "agent/runner/runner.h"
 #include "agent/runner/supervisor.h"
 #include "async/unique_fd.h"
 #include "base/ids.h"
+#include "base/result.h"
 #include "base/units.h"
 
 namespace runnel::agent {
@@ -19,15 +21,17 @@ namespace runnel::agent {
 // Contract: one agent at a time. A new one with the same or a newer epoch takes the place of the
 //           old; one with an older epoch is refused. News go out at once when the last are old
 //           enough, else together after kNewsEvery: one write for many short tasks. A newcomer says
-//           Hello alone and waits for the answer.
+//           Hello alone and waits for the answer. A socket that was lost is restored within
+//           kLookEvery, and the journal with it.
 // Threads:  the process's only one.
 class RunnerServer {
  public:
   static constexpr Duration kNewsEvery = Duration::millis(4);
+  static constexpr Duration kLookEvery = Duration::seconds(1);
   static constexpr std::size_t kNewsFrame = 8'192;
   static constexpr std::size_t kNewsFrameBytes = 4 << 20;
 
-  RunnerServer(const RunnerOptions& options, Supervisor& supervisor, async::UniqueFd listener,
+  RunnerServer(const RunnerOptions& options, Supervisor& supervisor, HomeSocket& socket,
                async::UniqueFd signals, Welcome welcome);
   // Until there is nothing left to do.
   void run();
@@ -37,6 +41,8 @@ class RunnerServer {
   int wait_millis() const;
   void take_signals();
   void take_newcomers();
+  void look_after_files();
+  Result<void> restore_files();
   void hear(std::optional<Connection>& from);
   void take(std::optional<Connection>& from, Message& message);
   void take_starts(StartBatch batch);
@@ -48,7 +54,7 @@ class RunnerServer {
 
   const RunnerOptions& options_;
   Supervisor& supervisor_;
-  async::UniqueFd listener_;
+  HomeSocket& socket_;  // Closed by its owner, after us.
   async::UniqueFd signals_;
   const Welcome welcome_;  // What each agent is told first.
   std::optional<Connection> agent_;
@@ -56,6 +62,8 @@ class RunnerServer {
   Epoch epoch_;
   Duration news_at_;  // When news were last sent.
   Duration idle_since_;
+  Duration look_at_;  // When the socket is looked at next ...
+  std::string lack_;  // ... and why it could not be restored, as the log says.
   bool leave_when_idle_ = false;
   bool ending_ = false;
 };

@@ -339,6 +339,11 @@ void Supervisor::flush() {
   if (too_long && journal_.in_place()) (void)rewrite_journal();
 }
 
+Result<void> Supervisor::restore_journal() {
+  if (journal_.in_place()) return {};
+  return rewrite_journal();
+}
+
 // The records still needed, in a new file.
 Result<void> Supervisor::rewrite_journal() {
   Journal fresh = TRY(Journal::create(

@@ -81,6 +81,8 @@ class Supervisor {
   void tick();
   // Boot clock of the next tick() that has something to do; zero: none.
   Duration next_tick() const;
+  // Writes it anew where its file was lost, in a home that is still in its place.
+  Result<void> restore_journal();
   void flush();
 
   std::vector<RankFact> take_news();
