@@ -59,13 +59,3 @@ def test_a_folder_where_the_runner_listens_is_named_and_left(runnel):
     assert silence["remedy"].endswith(f"mv {path} {path}.away"), silence
     path.rename(f"{path}.away")
     goes_on(runnel, job, runner)
-
-
-def test_a_runner_that_is_killed_after_it_lost_its_files_leaves_nothing_that_runs_twice(runnel):
-    job, runner = begin(runnel)
-    shutil.rmtree(runnel.home / "runner")
-    runnel.until(lambda: runnel.info().get("runner_pid") == runner, timeout=GOES_ON_S)
-    kill(runner)
-    (runnel.home / "jobs" / job / "shared/go").touch()
-    assert runnel.wait(job)["status"] == "SUCCEEDED"
-    assert runnel.run("logs", job) == "begun\ndone\n"

@@ -659,8 +659,11 @@ TEST_F(RunnerTest, MovesWhatIsInItsSocketsPlaceAwayAndLeavesAFolder) {
   const std::string path = runner_socket(home_.path());
   std::ofstream(path) << "somebody's";
   RunnerProcess runner(home_.path());
+  const PlaceStart place = shell("exec sleep 600");  // It leaves when there is nothing to do.
   {
     TestAgent agent(home_.path());
+    agent.start(place);
+    agent.wait_running(place);
   }
   EXPECT_EQ(read_text(path + ".away"), "somebody's");
   std::filesystem::remove(path);
@@ -669,8 +672,10 @@ TEST_F(RunnerTest, MovesWhatIsInItsSocketsPlaceAwayAndLeavesAFolder) {
   EXPECT_TRUE(std::filesystem::exists(path + "/of/somebody"));
   EXPECT_EQ(living_runner(home_.path()), runner.pid());
   std::filesystem::remove_all(path);
-  const TestAgent agent(home_.path());
+  TestAgent agent(home_.path());
   EXPECT_EQ(agent.welcome().pid, runner.pid());
+  agent.stop(place, Duration());
+  agent.wait_end(place);
 }
 
 TEST_F(RunnerTest, AKilledRunnersAttemptsAreFoundAndEnded) {
