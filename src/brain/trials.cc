@@ -87,12 +87,7 @@ void obey(Turn& turn, const StepKey& key, const model::AttemptRef& attempt, Lane
           search::Verdict verdict) {
   if (verdict == search::Verdict::kGoOn) return;
   // It has come to its end meanwhile, and would only be kept from saving it.
-  if (is_whole(search_of(turn, key), trial_of(turn, key, attempt.task.index))) {
-    if (verdict == search::Verdict::kPause) {
-      turn.emit(model::TrialPromoted{key.job, key.step, attempt.task.index});
-    }
-    return;
-  }
+  if (is_whole(search_of(turn, key), trial_of(turn, key, attempt.task.index))) return;
   const bool park = verdict == search::Verdict::kPause;
   // Nobody would get its place, and it would be brought back at once.
   if (park && only_one_left(turn, key) && unfinished_leader(turn, key) == attempt.task.index) {

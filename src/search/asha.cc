@@ -96,7 +96,8 @@ void Asha::promoted(std::int64_t trial) {
   CHECK(found != trials_.end(), "a trial that never reported was promoted");
   Progress& progress = found->second;
   CHECK(!progress.ended, "a trial was promoted after its end");
-  CHECK(progress.verdict == Verdict::kPause, "a trial was promoted that is not paused");
+  // It was paused, and a later report of it lets it go on.
+  if (progress.verdict != Verdict::kPause) return;
   rungs_[progress.passed - 1].leave({progress.value, trial});
   progress.verdict = Verdict::kGoOn;
 }
