@@ -172,7 +172,7 @@ TEST(Asha, TheLeaderIsTheFurthestOfThePausedWhateverItsRungHolds) {
   EXPECT_EQ(asha.leader(), 0);
 }
 
-TEST(AshaTest, APromotionOfWhatGoesOnAnywayChangesNothing) {
+TEST(Asha, APromotionOfWhatGoesOnAnywayChangesNothing) {
   Asha asha(halving(), Type::kPromotion);
   EXPECT_EQ(asha.reported(0, 1, 1), Verdict::kPause);
   EXPECT_EQ(asha.reported(1, 1, 0), Verdict::kGoOn);
