@@ -59,7 +59,7 @@ AttemptMetrics::AttemptMetrics(const std::string& home, const model::AttemptRef&
 void AttemptMetrics::begin() {
   if (std::exchange(begun_, true)) return;
   const MetricsBegin begin = metrics_begin_of(home_, attempt_);
-  file_.begin_at({begin.file, std::string(begin.file_tail.begin(), begin.file_tail.end())});
+  file_.begin_at(file_mark(begin));
   if (!plan_ || plan_->sources.tensorboard.empty()) return;
   EventFolder::Sizes sizes;
   for (const MetricsBegin::EventFile& file : begin.events) sizes[file.name] = file.size;

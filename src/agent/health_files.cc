@@ -28,7 +28,7 @@ MetricsFile& HealthFiles::metrics_of(const model::AttemptRef& attempt) {
   if (attempt.attempt > AttemptNumber(1)) {
     const MetricsBegin begin = metrics_begin_of(home_, attempt);
     if (begin.attempt == attempt.attempt.value()) {
-      metrics.begin_at({begin.file, std::string(begin.file_tail.begin(), begin.file_tail.end())});
+      metrics.begin_at(file_mark(begin));
     } else {
       metrics.skip();
     }

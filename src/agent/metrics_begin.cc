@@ -2,7 +2,6 @@
 
 #include "agent/event_folder.h"
 #include "agent/log_index.h"
-#include "agent/metrics_file.h"
 #include "agent/runner/folders.h"
 #include "env/files.h"
 #include "json/value.h"
@@ -65,6 +64,10 @@ Result<void> keep_metrics_begin(const std::string& home, const model::TaskRef& t
                                 const MetricsBegin& begin) {
   TRY(env::make_directories(job_folder(home, task.job) + "/metrics"));
   return env::write_file_atomically(begin_path(home, task), model::record_text(begin));
+}
+
+MetricsFile::Mark file_mark(const MetricsBegin& begin) {
+  return {begin.file, std::string(begin.file_tail.begin(), begin.file_tail.end())};
 }
 
 MetricsBegin metrics_begin_of(const std::string& home, const model::AttemptRef& attempt) {

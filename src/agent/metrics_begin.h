@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "agent/metric_plan.h"
+#include "agent/metrics_file.h"
 #include "base/result.h"
 #include "model/refs.h"
 
@@ -31,6 +32,8 @@ MetricsBegin look_at_metrics(const std::string& home, const model::AttemptRef& a
 // Writes it into the job's folder, where whoever comes after this process finds it. Blocks.
 Result<void> keep_metrics_begin(const std::string& home, const model::TaskRef& task,
                                 const MetricsBegin& begin);
+// Where its own lines begin in the task's file.
+MetricsFile::Mark file_mark(const MetricsBegin& begin);
 // What was kept for the attempt; of a first one, or where nothing was kept, the beginning.
 MetricsBegin metrics_begin_of(const std::string& home, const model::AttemptRef& attempt);
 

@@ -1,17 +1,16 @@
 #include "agent/runner_silence.h"
 
-#include <sys/stat.h>
-
 #include "agent/runner/runner.h"
 #include "base/shell_word.h"
+#include "env/files.h"
 #include "env/process.h"
 
 namespace runnel::agent {
 namespace {
 
 bool is_folder(const std::string& path) {
-  struct stat status{};
-  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  const Result<env::FileInfo> info = env::file_info(path);
+  return info.ok() && info->kind == env::FileKind::kDirectory;
 }
 
 }  // namespace

@@ -53,7 +53,6 @@ bool HomeSocket::home_in_place() const { return is_same_file(folder_.get(), home
 Result<void> HomeSocket::listen_again() {
   const std::string path = runner_socket(home_);
   CHECK(folder_.valid(), "a home's socket without a home");
-  TRY(make_folders(runner_folder(home_)));
   TRY(move_away(path));
   async::UniqueFd listener = TRY(async::listen_unix(path));
   struct stat status{};
