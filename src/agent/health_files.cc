@@ -5,20 +5,22 @@
 #include "agent/metrics_begin.h"
 #include "agent/runner/folders.h"
 #include "base/check.h"
+#include "model/health.h"
 
 namespace runnel::agent {
 namespace {
 
 bool has_such_a_value(const model::MetricSample& sample, const std::string& metric) {
   return std::any_of(sample.values.begin(), sample.values.end(), [&](const auto& value) {
-    return (metric.empty() || value.first == metric) && is_not_finite(value.second);
+    return is_unhealthy(value.first, value.second, metric);
   });
 }
 
 }  // namespace
 
-bool is_not_finite(const std::string& value) {
-  return value == "nan" || value == "inf" || value == "-inf";
+bool is_unhealthy(const std::string& name, const std::string& value, const std::string& wanted) {
+  const bool meant = wanted.empty() ? name.size() <= model::kMetricNameMax : name == wanted;
+  return meant && (value == "nan" || value == "inf" || value == "-inf");
 }
 
 MetricsFile& HealthFiles::metrics_of(const model::AttemptRef& attempt) {

@@ -15,8 +15,9 @@
 
 namespace runnel::agent {
 
-// Whether a metric's value is nan or infinite.
-bool is_not_finite(const std::string& value);
+// Whether the value is nan or infinite, and of the metric that is wanted; "" means any whose name
+// can be reported.
+bool is_unhealthy(const std::string& name, const std::string& value, const std::string& wanted);
 
 // What the files of one job tell of the attempts whose ranks are watched.
 //

@@ -135,8 +135,7 @@ void HealthWatch::take_value(const model::AttemptRef& ref, Attempt& attempt,
   if (!attempt.policy.nan || attempt.told.contains(Ailment::kNotFinite)) return;
   const std::string& wanted = attempt.policy.nan->metric;
   for (const auto& [name, value] : sample.values) {
-    const bool meant = wanted.empty() ? name.size() <= model::kMetricNameMax : name == wanted;
-    if (!meant || !is_not_finite(value)) continue;
+    if (!is_unhealthy(name, value, wanted)) continue;
     model::HealthReport report{ref, sample.rank, Ailment::kNotFinite, clock_.wall(), {}};
     report.step = sample.step;
     report.metric = name;

@@ -1,6 +1,7 @@
 #include "agent/runner_silence.h"
 
 #include "agent/runner/runner.h"
+#include "agent/suspect_mounts.h"
 #include "base/shell_word.h"
 #include "env/files.h"
 #include "env/process.h"
@@ -20,7 +21,8 @@ std::string sentence(const RunnerSilence& silence) {
   return "the runner" + who + " has not answered since " + rfc3339(silence.since);
 }
 
-std::string remedy(const RunnerSilence& silence, const std::string& home) {
+std::string remedy(const RunnerSilence& silence, const std::string& home,
+                   const std::vector<std::string>& mounts) {
   const std::string socket = runner_socket(home);
   if (is_folder(socket)) {
     return "a folder is where its socket belongs: mv " + shell_word(socket) + " " +
@@ -28,15 +30,18 @@ std::string remedy(const RunnerSilence& silence, const std::string& home) {
   }
   if (silence.pid == 0) return "see " + runner_log_file(home);
   const std::string pid = std::to_string(silence.pid);
-  switch (env::process_state(silence.pid)) {
-    case env::ProcessState::kStopped: return "it was stopped: kill -CONT " + pid;
-    case env::ProcessState::kWaitsForDisk:
-      return "it waits for a disk: see whether that of " + home + " answers";
-    default:
-      return "it goes on by itself when it can; to give up what it runs, which is then tried "
-             "again: kill -9 " +
-             pid;
+  const env::ProcessState state = env::process_state(silence.pid);
+  if (state == env::ProcessState::kStopped) return "it was stopped: kill -CONT " + pid;
+  const std::string give_up = "to give up what it runs, which is then tried again: kill -9 " + pid;
+  const std::vector<std::string> below = mounts_below(home, mounts);
+  if (!below.empty()) {
+    return "it may wait for " + names_of(below) + ": see whether its disk answers; " +
+           unmount_text(below) + "; " + give_up;
   }
+  if (state == env::ProcessState::kWaitsForDisk) {
+    return "it waits for a disk: see whether that of " + home + " answers";
+  }
+  return "it goes on by itself when it can; " + give_up;
 }
 
 }  // namespace runnel::agent

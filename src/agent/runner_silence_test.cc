@@ -26,23 +26,33 @@ TEST(RunnerSilences, TheRemedyIsForWhatTheProcessDoes) {
   // While it starts it may wait for the disk that its own program is read from.
   const testing::TestAgent agent(home.path());
   const std::string pid = std::to_string(runner.pid());
-  EXPECT_NE(remedy({runner.pid(), Time()}, home.path()).find("kill -9 " + pid), std::string::npos);
+  EXPECT_NE(remedy({runner.pid(), Time()}, home.path(), {}).find("kill -9 " + pid),
+            std::string::npos);
+  const std::string below = home.path() + "/jobs/1";
+  EXPECT_EQ(remedy({runner.pid(), Time()}, home.path(), {"/", home.path(), below}),
+            "it may wait for " + below +
+                ": see whether its disk answers; a mount that is dead for "
+                "good: umount --lazy " +
+                below +
+                "; to give up what it runs, which is then tried again: "
+                "kill -9 " +
+                pid);
   ASSERT_EQ(::kill(runner.pid(), SIGSTOP), 0);
   std::string stopped;
   for (int looks = 0; looks < 10'000 && !stopped.starts_with("it was stopped"); ++looks) {
-    stopped = remedy({runner.pid(), Time()}, home.path());
+    stopped = remedy({runner.pid(), Time()}, home.path(), {});
     ::usleep(1'000);
   }
   EXPECT_EQ(stopped, "it was stopped: kill -CONT " + pid);
   ::kill(runner.pid(), SIGCONT);
-  EXPECT_EQ(remedy({0, Time()}, "/home"), "see /home/runner/log");
+  EXPECT_EQ(remedy({0, Time()}, "/home", {}), "see /home/runner/log");
 }
 
 TEST(RunnerSilences, AFolderInThePlaceOfTheSocketIsMovedAway) {
   const testing::TemporaryHome home;
   const std::string path = runner_socket(home.path());
   std::filesystem::create_directories(path);
-  EXPECT_EQ(remedy({::getpid(), Time()}, home.path()),
+  EXPECT_EQ(remedy({::getpid(), Time()}, home.path(), {}),
             "a folder is where its socket belongs: mv " + path + " " + path + ".away");
 }
 

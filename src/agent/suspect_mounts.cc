@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "base/shell_word.h"
 #include "env/files.h"
 
@@ -49,7 +50,20 @@ std::string take_part(std::string& left) {
   return part;
 }
 
+std::string remedy_of(const std::string& name, const std::vector<std::string>& suspects) {
+  if (lies_on(name, "/proc")) {
+    return "a process that waits for a dead mount keeps others from reading of it: see which are "
+           "in state D: ps -eo pid,stat,comm; and mend the mount";
+  }
+  std::string look = "see whether its disk or mount answers, and mend it";
+  if (suspects.empty() || is_the_systems(suspects[0])) return look;
+  return look + "; " + unmount_text(suspects);
+}
+
+}  // namespace
+
 std::string names_of(const std::vector<std::string>& suspects) {
+  CHECK(!suspects.empty(), "names of nobody");
   if (suspects.size() == 1) return suspects[0];
   std::string names = "one of ";
   for (std::size_t i = 0; i < std::min(suspects.size(), kSuspectsNamed); ++i) {
@@ -59,18 +73,20 @@ std::string names_of(const std::vector<std::string>& suspects) {
   return names + " and " + std::to_string(suspects.size() - kSuspectsNamed) + " more";
 }
 
-std::string remedy_of(const std::string& name, const std::vector<std::string>& suspects) {
-  if (lies_on(name, "/proc")) {
-    return "a process that waits for a dead mount keeps others from reading of it: see which are "
-           "in state D: ps -eo pid,stat,comm; and mend the mount";
-  }
-  std::string look = "see whether its disk or mount answers, and mend it";
-  if (suspects.empty() || is_the_systems(suspects[0])) return look;
-  return look + "; a mount that is dead for good: umount --lazy " +
+std::string unmount_text(const std::vector<std::string>& suspects) {
+  return "a mount that is dead for good: umount --lazy " +
          (suspects.size() == 1 ? shell_word(suspects[0]) : "PATH");
 }
 
-}  // namespace
+std::vector<std::string> mounts_below(const std::string& folder,
+                                      const std::vector<std::string>& mounts) {
+  std::vector<std::string> below;
+  for (const std::string& mount : mounts) {
+    const bool known = std::find(below.begin(), below.end(), mount) != below.end();
+    if (mount != folder && lies_on(mount, folder) && !known) below.push_back(mount);
+  }
+  return below;
+}
 
 PathTrail::Place PathTrail::place() const {
   const std::scoped_lock lock(mutex_);

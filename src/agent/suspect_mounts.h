@@ -42,6 +42,15 @@ std::vector<std::string> mounted_places();
 std::vector<std::string> suspect_mounts(const std::string& real_path, Reach reach,
                                         const std::vector<std::string>& mounts);
 
+// Those strictly below the folder, each once.
+std::vector<std::string> mounts_below(const std::string& folder,
+                                      const std::vector<std::string>& mounts);
+
+// "/a", or "one of /a, /b": at least one is given.
+std::string names_of(const std::vector<std::string>& suspects);
+// How to be rid of one that never answers again.
+std::string unmount_text(const std::vector<std::string>& suspects);
+
 // kUnavailable: names the suspects, or `folder` where there are none, and what to do.
 Error silence_of(const std::string& folder, const std::vector<std::string>& suspects, Time since);
 

@@ -37,6 +37,13 @@ TEST(SuspectMountsTest, AreTheOneThatThePathLiesOnWhereNoneIsBelow) {
   EXPECT_TRUE(suspect_mounts("/home", Reach::kBelow, {}).empty());
 }
 
+TEST(SuspectMountsTest, ThoseBelowAFolderAreNotTheFolderItself) {
+  EXPECT_EQ(mounts_below("/home/x/jobs/1/logs", kMounts), Mounts());
+  EXPECT_EQ(
+      mounts_below("/home/x/jobs/1", {"/home/x/jobs/1/a", "/home/x/jobs/1/a", "/home/x/jobs/10"}),
+      Mounts{"/home/x/jobs/1/a"});
+}
+
 TEST(SuspectMountsTest, AreNamedOnce) {
   EXPECT_EQ(suspect_mounts("/a", Reach::kBelow, {"/a", "/a"}), Mounts{"/a"});
 }

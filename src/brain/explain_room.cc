@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -451,6 +452,15 @@ std::string free_devices_text(const Wish& wish) {
   return free_devices_text(wish.request.per_place, free, capacity);
 }
 
+// A step that keeps off spot nodes waits beside one that has room.
+std::string spot_remedy(const Wish& wish) {
+  sched::Request bold = wish.request;
+  if (std::exchange(bold.spot_use, sched::SpotUse::kPreferred) != sched::SpotUse::kNever) return "";
+  const std::optional<sched::Placement> room = sched::place(bold, wish.index.cluster);
+  if (!room) return "";
+  return "resources: {spot: true}, if it can bear to be moved: a spot node has room now";
+}
+
 void explain_busy_node(const Wish& wish, Wait& wait) {
   const sched::Host& host = closest_host(wish);
   const Resources share = sched::share_of(wish.request, host);
@@ -472,6 +482,8 @@ void explain_busy_node(const Wish& wish, Wait& wait) {
   wait.message += room_by_text(wish);
   block_by_others(wait, wish, holders);
   const Resources left = parts_of(host.free, lack);
+  wait.remedy = spot_remedy(wish);
+  if (!wait.remedy.empty()) return;
   wait.remedy = some_of_each(lack, left) ? "ask for " + left.describe() + " and it starts now"
                                          : halt_remedy(wish, holders_of(wish, std::nullopt));
 }

@@ -335,6 +335,22 @@ TEST(Explain, ANodeThatOthersUseNobodyKnowsHowLong) {
   EXPECT_EQ(desk.job_status(job), Status::kRunning) << "the remedy helps";
 }
 
+TEST(Explain, ASpotNodeThatHasRoomBesideABusyOne) {
+  Desk desk;
+  desk.join("a", 2);
+  model::NodeJoin spot;
+  spot.node = desk.brain.state().nodes.at(NodeId("a")).info;
+  spot.node.id = NodeId("s");
+  spot.node.spot = true;
+  spot.incarnation = Incarnation("1");
+  desk.decide(spot);
+  desk.submit({wants(2)});
+  const Wait wait = wait_of(desk, desk.submit({wants(2)}));
+  EXPECT_EQ(wait.reason, "Resources");
+  EXPECT_EQ(wait.remedy,
+            "resources: {spot: true}, if it can bear to be moved: a spot node has room now");
+}
+
 TEST(Explain, AJobIsNotToBeHaltedForItself) {
   Desk desk;
   desk.join("a", 2);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/runner/runner.h"
+#include "agent/suspect_mounts.h"
 #include "cli/commands.h"
 #include "cli/home_place.h"
 #include "cli/pause.h"
@@ -106,10 +107,11 @@ control::HomeInfo Daemon::info() const {
   info.daemon_pid = ::getpid();
   info.runner_pid = agent_->runner_pid();
   if (const auto silence = agent_->runner_silence()) {
-    info.runner_silence = {agent::sentence(*silence), agent::remedy(*silence, home_.root)};
+    info.runner_silence = {agent::sentence(*silence),
+                           agent::remedy(*silence, home_.root, agent::mounted_places())};
   }
   info.nodes_problem = nodes_watch_->problem();
-  info.notices = notices_;
+  info.notices = controller_->notices();
   for (std::string& notice : agent_->notices()) info.notices.push_back(std::move(notice));
   return info;
 }
@@ -140,7 +142,6 @@ Async<void> Daemon::open() {
       loop_, env::real_clock(), [path, &clock] { return store::open_sqlite_log(path, clock); },
       secrets_, std::move(options));
   controller_ = CO_TRY(std::move(opened));
-  notices_ = controller_->notices();
   take_nodes();
   glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, nodes_);
   for (const model::NodeInfo& node : nodes_) controller_->attach(node.id, *glue_);

@@ -75,7 +75,6 @@ class Daemon {
   std::optional<NodesInForce> next_nodes_;
   std::unique_ptr<NodesWatch> nodes_watch_;
   Duration visited_at_;  // When somebody connected or left the last time.
-  std::vector<std::string> notices_;
   std::unique_ptr<control::Controller> controller_;
   std::unique_ptr<agent::Agent> agent_;
   std::unique_ptr<NodeGlue> glue_;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kLineBytesMax = 1'000;  // More of a line tells a person nothing.
 constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kUnseen = " \t\r\n";
 
 bool begins_a_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
 
@@ -23,10 +24,14 @@ std::string shortened(std::string text) {
   return text.substr(0, end) + " ...";
 }
 
-// Without its line end. Of a line that was drawn over itself, as progress bars are, the last state.
+// Without its line end. Of a line that was drawn over itself, as progress bars are, the last state
+// that shows anything: a bar that is done wipes itself.
 std::string shown_line(const json::Value& line) {
   std::string bytes = exact_bytes(line);
-  while (!bytes.empty() && (bytes.back() == '\n' || bytes.back() == '\r')) bytes.pop_back();
+  const std::size_t shows = bytes.find_last_not_of(kUnseen);
+  if (shows == std::string::npos) return "";
+  bytes.resize(std::min(bytes.find('\r', shows), bytes.size()));
+  while (bytes.ends_with('\n')) bytes.pop_back();
   const std::size_t drawn = bytes.rfind('\r');
   return shortened(printable(drawn == std::string::npos ? bytes : bytes.substr(drawn + 1)));
 }

@@ -37,6 +37,15 @@ TEST(LastLines, BlankOnesAtTheEndPushNothingOut) {
   EXPECT_EQ(last.lines(), Lines({"Traceback:", "", "the true cause"}));
 }
 
+TEST(LastLines, OfALineThatWasDrawnOverItselfShowTheLastStateThatShowsAnything) {
+  LastLines last;
+  add(last, " 10%|#\r 90%|###\r");
+  add(last, "100%|####\rloss is nan\r   \r");
+  add(last, "  \r ");
+  add(last, "as it is  ");
+  EXPECT_EQ(last.lines(), Lines({" 90%|###", "loss is nan", "", "as it is  "}));
+}
+
 TEST(LastLines, AreNoMoreThanFit) {
   LastLines last;
   for (int i = 0; i < 20; ++i) add(last, std::to_string(i));

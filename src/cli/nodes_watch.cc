@@ -40,7 +40,8 @@ NodesInForce read_nodes_in_force(const Home& home) {
   const bool dated = file.stamp && file.stamp->fault.empty();
   file.problem = {
       "nodes.yaml" + (dated ? " of " + rfc3339(file.stamp->modified) : "") +
-          " cannot be used, so the nodes of before stay in force: " + nodes.error().to_string(),
+          " cannot be used, so the nodes that the home had before, if any, stay in force: " +
+          nodes.error().to_string(),
       kExample};
   return file;
 }

@@ -37,7 +37,7 @@ struct HomeInfo {
   std::int64_t runner_pid = 0;  // 0: not known now.
   std::optional<Silence> runner_silence;
   std::optional<Silence> nodes_problem;  // Why a changed nodes.yaml is not in force.
-  std::vector<std::string> notices;      // What opening set right; sentences for a person.
+  std::vector<std::string> notices;      // What was set right, or could not be; for a person.
 };
 
 // A node of the home is taken away as a cloud takes back spot capacity: `notice` to save and end,

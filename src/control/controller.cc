@@ -595,8 +595,8 @@ Async<std::vector<JobId>> Controller::wipe_untaken(std::vector<JobId> unknown) {
       kept.push_back(job);
       continue;
     }
-    Result<void> wiped = co_await wipe_secrets(job);
-    if (!wiped.ok()) notices_.push_back(unwiped_secrets(job, wiped.error()));
+    Result<void> wiped = co_await wipe_or_tell(job);
+    CO_TRY(std::move(wiped));
   }
   co_return kept;
 }
@@ -628,15 +628,28 @@ Async<void> Controller::sweep_secrets() {
     if (unknown.contains(job)) continue;
     with_secrets_.insert(job);
     Result<void> done = co_await settle_secrets(job);
-    if (done.ok() && has_ended(job)) done = co_await wipe_secrets(job);
-    if (!done.ok()) notices_.push_back(unwiped_secrets(job, done.error()));
+    if (!done.ok()) tell_unwiped(job, done.error());
+    if (done.ok() && has_ended(job)) done = co_await wipe_or_tell(job);
   }
+  co_return {};
+}
+
+void Controller::tell_unwiped(const JobId& job, const Error& error) {
+  std::string notice = unwiped_secrets(job, error);
+  const bool is_told = std::find(notices_.begin(), notices_.end(), notice) != notices_.end();
+  if (!is_told) notices_.push_back(std::move(notice));
+}
+
+// What cannot be wiped is told, and stops nobody.
+Async<void> Controller::wipe_or_tell(JobId job) {
+  const Result<void> wiped = co_await wipe_secrets(job);
+  if (!wiped.ok()) tell_unwiped(job, wiped.error());
   co_return {};
 }
 
 void Controller::wipe_later(const JobId& job) {
   wiping_.insert(job);
-  Result<void> begun = loop_.spawn(gate_, wipe_secrets(job));
+  Result<void> begun = loop_.spawn(gate_, wipe_or_tell(job));
   if (!begun.ok()) wiping_.erase(job);  // Stopping: the next start sweeps.
 }
 

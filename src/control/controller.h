@@ -218,6 +218,8 @@ class Controller final : private DurableObserver {
   Async<void> settle_secrets(JobId job);
   Async<std::vector<JobId>> wipe_untaken(std::vector<JobId> unknown);
   Async<void> wipe_secrets(JobId job);
+  Async<void> wipe_or_tell(JobId job);
+  void tell_unwiped(const JobId& job, const Error& error);
   Async<void> sweep_secrets();
   void wipe_later(const JobId& job);
   bool has_ended(const JobId& job) const;

@@ -478,6 +478,19 @@ TEST_F(SecretsTest, AreStoredApartAndWipedWhenTheJobEnds) {
   home_.until([&] { return home_.secrets.kept().empty(); });
 }
 
+TEST_F(SecretsTest, ThatCannotBeWipedAreToldOnce) {
+  PaperNode& worker = node(Manner::kSilent);
+  const JobId job = MUST(submit(with_secret()))
+  .outcome.job;
+  home_.secrets.wipes = false;
+  ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 0)})).ok());
+  home_.until([&] { return !home_.control().notices().empty(); });
+  const std::vector<std::string> told = {"secrets/ still holds values of job " + job.str() +
+                                         ", which needs them no more: the disk is read-only; the "
+                                         "next start of the daemon tries again"};
+  EXPECT_EQ(home_.control().notices(), told);
+}
+
 TEST_F(SecretsTest, AreNotKeptOfARefusedOrRepeatedSubmission) {
   const JobId job = MUST(submit(with_secret(), "key"))
   .outcome.job;

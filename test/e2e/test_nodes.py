@@ -100,7 +100,7 @@ def test_a_wrong_nodes_file_is_told_and_the_nodes_of_before_stay(runnel):
 
     runnel.until(lambda: told("nodes"), timeout=10)
     assert told("home") and nodes_of(runnel) == {"a": 1000, "b": 1000}
-    assert "cannot be used, so the nodes of before stay in force" in runnel.json("nodes")["nodes_problem"]["message"]
+    assert "cannot be used, so the nodes that the home had before, if any, stay in force" in runnel.json("nodes")["nodes_problem"]["message"]
     file.write_text(TWO)
     runnel.until(lambda: "nodes_problem" not in runnel.json("nodes"), timeout=10)
     runnel.run("cancel", job)

@@ -26,6 +26,7 @@ bool MemorySecrets::is_unsettled(const JobId& job) {
 }
 
 Result<void> MemorySecrets::wipe(const JobId& job) {
+  if (!wipes) return Error(Errc::kUnavailable, "the disk is read-only");
   const std::lock_guard<std::mutex> lock(mutex_);
   values_.erase(job);
   return {};

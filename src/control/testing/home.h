@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,7 +32,8 @@ class MemorySecrets final : public Secrets {
   bool is_unsettled(const JobId& job) override;
   std::map<JobId, SecretValues> kept() const;
 
-  std::mutex held;  // Blocks put() while it is held.
+  std::mutex held;                 // Blocks put() while it is held.
+  std::atomic<bool> wipes = true;  // Otherwise a wipe is refused.
 
  private:
   mutable std::mutex mutex_;
