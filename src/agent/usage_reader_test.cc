@@ -87,7 +87,8 @@ TEST(UsageReader, ANumberThatIsUsedAgainIsAnotherProcess) {
 
 TEST(UsageReader, FindsTasksAndSeesWhoIsBusy) {
   const TaskProcess busy("while :; do :; done", "3");
-  const TaskProcess idle("sleep 60; true", "4");
+  // A child of the shell would outlive it, and keep our output open.
+  const TaskProcess idle("exec sleep 60", "4");
   const UsageSample before = sample_usage(job());
   const auto begun = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
