@@ -23,8 +23,8 @@ LOGS = ROOT / "build" / "logs"
 SYSTEM_PYTHON = "/usr/bin/python3"
 PYTHON = ".venv/bin/python"
 JOBS = str(os.cpu_count())
-# End-to-end tests wait more than they compute; each has a home of its own.
-E2E_JOBS = str((os.cpu_count() or 1) + 1)
+# End-to-end tests wait as much as they compute; each has a home of its own. One by one, since some take a minute.
+E2E_JOBS = ["-n", str(2 * (os.cpu_count() or 1) + 1), "--maxschedchunk", "1"]
 E2E_BYTES = 8 << 30  # All homes of a run take 1 GB; that much more may be somebody else's.
 TAIL_LINES = 120
 
@@ -114,9 +114,9 @@ def end_to_end() -> list[list[str]]:
     """Homes lie in memory where there is room: kills lose nothing of either, and a disk takes minutes to remove them."""
     place = Path("/dev/shm")
     if not place.is_dir() or shutil.disk_usage(place).free < E2E_BYTES:
-        return pytest("test/e2e", "-n", E2E_JOBS)()
+        return pytest("test/e2e", *E2E_JOBS)()
     homes = place / f"runnel-e2e-{os.getpid()}"
-    tests = pytest("test/e2e", "-n", E2E_JOBS, f"--basetemp={homes}")()
+    tests = pytest("test/e2e", *E2E_JOBS, f"--basetemp={homes}")()
     return [*tests, ["rm", "-rf", str(homes)]] if tests else []
 
 
@@ -128,7 +128,7 @@ def campaign() -> list[list[str]]:
 def asan() -> list[list[str]]:
     """All unit tests, the simulator and the whole product, under ASan and UBSan."""
     campaign = ["build/asan/bin/sim_campaign", "--schedules", "200", "--jobs", JOBS]
-    product = ["env", "RUNNEL_BINARY=build/asan/bin/runnel", PYTHON, "-m", "pytest", "-n", E2E_JOBS, "test/e2e/test_run.py",
+    product = ["env", "RUNNEL_BINARY=build/asan/bin/runnel", PYTHON, "-m", "pytest", *E2E_JOBS, "test/e2e/test_run.py",
                "-k", "not no_line_is_torn"]  # Much output at this speed is a minute, and nothing new.
     unit = ["env", f"GTEST_FILTER=-{':'.join(NOTHING_NEW_FOR_ASAN)}", *ctest("asan")]
     return [*build("asan"), unit, campaign, product]

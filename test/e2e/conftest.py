@@ -19,6 +19,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("RUNNEL_BINARY", ROOT / ".venv/bin/runnel")).absolute()
 
 
+def pytest_collection_modifyitems(items):
+    """No process is left alone with a long test at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 def kill(pid, by=signal.SIGKILL):
     """Sends a signal to a process, if it is still there. None: its pid is not known, which is no process.
 

@@ -4,6 +4,8 @@ import json
 import pathlib
 import re
 
+import pytest
+
 from conftest import kill
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
@@ -51,6 +53,7 @@ def processes_of(job, step):
     return sorted(found)
 
 
+@pytest.mark.long
 def test_a_killed_gang_trains_to_the_same_metrics(runnel):
     runnel.use_python_of_the_project()
     unbroken = runnel.up(TRAINING)
@@ -85,6 +88,7 @@ def test_text_becomes_the_same_tokens_whoever_is_killed(runnel):
     assert sum(task["attempts"] for task in tasks) > len(tasks), "somebody was killed"
 
 
+@pytest.mark.long
 def test_every_image_is_predicted_once_whoever_is_killed(runnel):
     runnel.use_python_of_the_project()
     job = runnel.up(f"""

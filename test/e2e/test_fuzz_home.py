@@ -205,6 +205,7 @@ def check_damage(runnel, seed, templates):
         shutil.rmtree(runnel.home)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", SEEDS, ids=lambda seeds: f"from-{seeds[0]}")
 def test_no_damage_loses_a_users_files_or_goes_unnamed(runnel, seeds, tmp_path_factory):
     of_this_worker = tmp_path_factory.getbasetemp()

@@ -6,6 +6,8 @@ import pathlib
 import re
 import time
 
+import pytest
+
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 NODES = """nodes:
   - {name: steady, cpus: 1, memory: 4GB, price: 0.1}
@@ -71,6 +73,7 @@ run: |
     assert runnel.wait(job)["status"] == "SUCCEEDED"
 
 
+@pytest.mark.long
 def test_training_on_spot_equals_the_unbroken_run(runnel):
     with_spot_nodes(runnel)
     runnel.use_python_of_the_project()
