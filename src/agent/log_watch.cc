@@ -3,11 +3,14 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "agent/log_index.h"
+#include "agent/runner/open_file.h"
 #include "env/files.h"
 
 namespace runnel::agent {
@@ -23,7 +26,12 @@ Async<void> LogWatch::start() {
   constexpr std::size_t kOthers = 64;
   worker_ = CO_TRY(
       async::Worker::create(loop_, {.name = "agent-marks", .queued_max = 2 * kJobsMax + kOthers}));
-  co_return {};
+  co_return co_await worker_->run([this]() -> Result<void> {
+    folder_ = open_folder(home_);
+    if (!folder_.valid()) return errno_error("open " + home_, errno);
+    home_ = "/proc/self/fd/" + std::to_string(folder_.get());
+    return {};
+  });
 }
 
 Async<void> LogWatch::stop() {

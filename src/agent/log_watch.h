@@ -83,7 +83,10 @@ class LogWatch {
 
   async::EventLoop& loop_;
   env::Clock& clock_;
+  // By the folder itself: who moves a living home away and begins another in its place finds
+  // nothing of the first in it.
   std::string home_;
+  async::UniqueFd folder_;
   async::UniqueFd inotify_;
   std::map<JobId, JobPtr> jobs_;
   std::map<int, JobId> by_descriptor_;

@@ -6,6 +6,7 @@ import signal
 import subprocess
 
 import pytest
+from conftest import kill
 
 LONG = "name: long\nresources: {cpus: 0.1}\nrun: |\n  echo once >> $COUNT\n  while [ ! -e $END ]; do sleep 0.05; done\n"
 
@@ -177,8 +178,10 @@ def test_a_copy_that_is_not_known_for_one_ends_nothing_of_the_first(runnel, file
     assert ended and not any("user" in event for event in ended), ended
     end.touch()
     in_home(runnel, copy, "wait", job)
+    # One after the other: a daemon that ends still starts a runner in the place of one that is lost.
     for pid in (first["daemon_pid"], first["runner_pid"]):
-        os.kill(pid, signal.SIGTERM)
+        kill(pid, signal.SIGTERM)
+        runnel.until(lambda pid=pid: not os.path.exists(f"/proc/{pid}"))
     runnel.until(lambda: not pids_of(copy) and not pids_of(runnel.home), timeout=60)
 
 

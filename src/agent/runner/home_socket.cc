@@ -35,7 +35,7 @@ Result<void> move_away(const std::string& path) {
 
 Result<HomeSocket> HomeSocket::open(std::string home) {
   HomeSocket socket(std::move(home));
-  socket.folder_ = async::UniqueFd(::open(socket.home_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  socket.folder_ = open_folder(socket.home_);
   if (!socket.folder_.valid()) return errno_error("open " + socket.home_, errno);
   TRY(socket.listen_again());
   return socket;

@@ -31,6 +31,10 @@ async::UniqueFd open_to_append(const std::string& path) {
   return file;
 }
 
+async::UniqueFd open_folder(const std::string& path) {
+  return async::UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
 bool is_same_file(int file, const std::string& path) {
   struct stat open_file{};
   struct stat named{};
