@@ -10,7 +10,10 @@ from conftest import kill
 def daemons(runnel):
     found = []
     for pid in runnel.pids():
-        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        try:
+            words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except FileNotFoundError:
+            continue  # It has ended since it was listed.
         if b"daemon" in words:
             found.append(pid)
     return found

@@ -38,7 +38,7 @@ def test_the_worst_go_on_from_the_best(runnel):
     assert runnel.wait(job, timeout=180)["status"] == "SUCCEEDED", runnel.run("logs", job)
     trials = check(runnel, job)
     errors = sorted(trial["values"]["error"] for trial in trials if trial["status"] == "SUCCEEDED")
-    assert errors[0] < 0.25 and len(errors) >= 3
+    assert errors and errors[0] < 0.25
     assert "WENT ON FROM" in runnel.run("study", "show", job)
     moves = [line for line in runnel.run("events", job, "-o", "json").splitlines() if '"type":"trial.moved"' in line]
     assert len(moves) == sum(len(trial.get("moves", [])) for trial in trials)

@@ -88,7 +88,8 @@ def test_training_on_spot_equals_the_unbroken_run(runnel):
     log = runnel.run("logs", job)
     told = [int(step) for step in re.findall(r"told to go after step (\d+)", log)]
     begun = [int(step) for step in re.findall(r"begins at step (\d+)", log)]
-    assert len(begun) == 4 and begun[2:3] == told, "no step is lost after a notice"
+    # Who is killed at once may be quick enough to hear of it.
+    assert len(begun) == 4 and begun[2] in told and set(told) <= set(begun), "no step is lost after a notice"
     assert begun[1] >= 40 and begun[3] >= 200, "without one, what came after the last save"
     loss = re.search(r"final loss (\S+)", log)[1]
     assert loss == re.search(r"final loss (\S+)", runnel.run("logs", alone))[1]
