@@ -23,6 +23,8 @@ LOGS = ROOT / "build" / "logs"
 SYSTEM_PYTHON = "/usr/bin/python3"
 PYTHON = ".venv/bin/python"
 JOBS = str(os.cpu_count())
+# The tests of the agent wait more than they compute.
+UNIT_JOBS = str(2 * (os.cpu_count() or 1))
 # End-to-end tests wait as much as they compute; each has a home of its own. One by one, since some take a minute.
 E2E_JOBS = ["-n", str(2 * (os.cpu_count() or 1) + 1), "--maxschedchunk", "1"]
 E2E_BYTES = 8 << 30  # All homes of a run take 1 GB; that much more may be somebody else's.
@@ -81,8 +83,8 @@ def build(preset: str, *targets: str) -> list[list[str]]:
     return [["cmake", "--preset", preset], command + (["--target", *targets] if targets else [])]
 
 
-def ctest(preset: str) -> list[str]:
-    return ["ctest", "--preset", preset, "-j", JOBS, "--no-tests=error"]
+def ctest(preset: str, jobs: str = JOBS) -> list[str]:
+    return ["ctest", "--preset", preset, "-j", jobs, "--no-tests=error"]
 
 
 def when_present(path: str, command: list[str]) -> Callable[[], list[list[str]]]:
@@ -151,7 +153,7 @@ STAGES = [
     Stage("tools", 10, pytest("tools/tests")),
     Stage("build", 395, lambda: build("release")),
     Stage("link", 10, lambda: build("release", "link_tests")),
-    Stage("unit", 50, lambda: [ctest("release")]),
+    Stage("unit", 50, lambda: [ctest("release", UNIT_JOBS)]),
     Stage("e2e", 200, end_to_end, skipped="no test/e2e/test_*.py"),
     Stage("sim", 60, campaign, skipped="no sim_campaign"),
     Stage("clang-tidy", 440, fixed([SYSTEM_PYTHON, "tools/clang_tidy.py"])),
