@@ -75,7 +75,8 @@ Result<void> take_place(const Home& home) {
   const HomePlace now = TRY(place_now(home));
   const std::string original = original_of(home, now);
   if (original.empty()) {
-    TRY(take_jobs(home));
+    const std::optional<HomePlace> before = recorded_place(home);
+    TRY(take_jobs(home, before ? before->path : ""));
     return record(home, now);
   }
   return Error(Errc::kUnsupported, "the home is a copy of " + original +

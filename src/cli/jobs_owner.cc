@@ -81,11 +81,11 @@ std::optional<JobsMark> parse_mark(std::string_view text) {
   return *std::move(mark);
 }
 
-Result<void> take_jobs(const Home& home) {
+Result<void> take_jobs(const Home& home, const std::string& before) {
   const std::optional<JobsMark> mark = recorded_mark(home);
   std::optional<std::string> id = recorded_id(home);
   // A lost one is still in the mark of the home's own jobs.
-  const bool is_kept = mark && mark->path == home.root;
+  const bool is_kept = mark && (mark->path == home.root || mark->path == before);
   if (!id) id = TRY(is_kept ? keep_id(home, mark->home_id) : make_id(home));
   const bool in_use_there = mark && share_jobs(home, Home{mark->path});
   if (owner_of(mark, *id, in_use_there) == JobsOwner::kAnother) {
