@@ -82,13 +82,17 @@ void Searcher::catch_up(const Study& study) {
     switch (what) {
       case Study::Moment::What::kAsked: tell_asked(trial, number); break;
       case Study::Moment::What::kReported: tell_reported(trial, number); break;
-      case Study::Moment::What::kPromoted:
-        if (pruner_) pruner_->promoted(number);
-        break;
+      case Study::Moment::What::kPromoted: tell_promoted(number); break;
       case Study::Moment::What::kMoved: tell_moved(trial, number); break;
       case Study::Moment::What::kTold: tell_told(trial, number); break;
     }
   }
+}
+
+// What the pruner said of its last report holds no longer.
+void Searcher::tell_promoted(std::int64_t number) {
+  if (pruner_) pruner_->promoted(number);
+  verdicts_.erase(number);
 }
 
 // Its parameters were those that its first move left.

@@ -54,6 +54,7 @@ class Searcher {
   void tell_earlier();
   void tell_asked(const Trial& trial, std::int64_t number);
   void tell_reported(const Trial& trial, std::int64_t number);
+  void tell_promoted(std::int64_t number);
   void tell_moved(const Trial& trial, std::int64_t number);
   void tell_told(const Trial& trial, std::int64_t number);
   void judge(const TrialReport& report, std::int64_t number);

@@ -145,6 +145,19 @@ TEST_F(TrialsTest, ParksWhatHasACheckpointAndBringsItBack) {
   EXPECT_EQ(study().trials[0].params, find_task(desk_.brain.state(), {job_, {}, {}})->live->params);
 }
 
+TEST_F(TrialsTest, WhoIsPromotedInTheTurnThatWouldHaveParkedItGoesOn) {
+  model::StepSpec step = search_step(5, true, true);
+  step.search->pruner->eta = 4;
+  begin(step, 5);
+  // The second is paused as one of the first three; the fourth makes it the best quarter.
+  told({metric(0, 1, "9"), metric(1, 1, "5"), metric(2, 1, "9"), metric(3, 1, "9")});
+  std::vector<std::int64_t> stopped;
+  for (const auto& each : desk_.all<model::AttemptStopping>(desk_.last)) {
+    stopped.push_back(each.attempt.task.index.value());
+  }
+  EXPECT_EQ(stopped, (std::vector<std::int64_t>{0, 2, 3}));
+}
+
 TEST_F(TrialsTest, TheLastOneLeftIsNotParked) {
   begin(search_step(1, true, true), 1);
   told({metric(0, 1, "5")});

@@ -96,8 +96,7 @@ void Asha::promoted(std::int64_t trial) {
   CHECK(found != trials_.end(), "a trial that never reported was promoted");
   Progress& progress = found->second;
   CHECK(!progress.ended, "a trial was promoted after its end");
-  // It was paused, and a later report of it lets it go on.
-  if (progress.verdict != Verdict::kPause) return;
+  CHECK(progress.verdict == Verdict::kPause, "a trial was promoted that is not paused");
   rungs_[progress.passed - 1].leave({progress.value, trial});
   progress.verdict = Verdict::kGoOn;
 }

@@ -172,15 +172,6 @@ TEST(Asha, TheLeaderIsTheFurthestOfThePausedWhateverItsRungHolds) {
   EXPECT_EQ(asha.leader(), 0);
 }
 
-TEST(Asha, APromotionOfWhatGoesOnAnywayChangesNothing) {
-  Asha asha(halving(), Type::kPromotion);
-  EXPECT_EQ(asha.reported(0, 1, 1), Verdict::kPause);
-  EXPECT_EQ(asha.reported(1, 1, 0), Verdict::kGoOn);
-  asha.promoted(1);
-  EXPECT_EQ(asha.promotable(), std::nullopt);
-  EXPECT_EQ(asha.reported(2, 1, 2), Verdict::kPause);
-}
-
 TEST(AshaDeathTest, BrokenContracts) {
   Asha asha(halving(), Type::kPromotion);
   (void)asha.reported(0, 1, 1);
@@ -188,6 +179,7 @@ TEST(AshaDeathTest, BrokenContracts) {
   (void)asha.reported(3, 1, 5);
   asha.ended(3);
   EXPECT_DEATH(asha.promoted(9), "never reported");
+  EXPECT_DEATH(asha.promoted(1), "not paused");
   EXPECT_DEATH(asha.promoted(3), "after its end");
   EXPECT_DEATH((void)asha.reported(3, 2, 1), "reported after its end");
   EXPECT_DEATH((void)asha.reported(4, 1, std::numeric_limits<double>::quiet_NaN()), "no number");
