@@ -12,16 +12,11 @@ namespace {
 
 bool has_such_a_value(const model::MetricSample& sample, const std::string& metric) {
   return std::any_of(sample.values.begin(), sample.values.end(), [&](const auto& value) {
-    return is_unhealthy(value.first, value.second, metric);
+    return model::is_unhealthy(value.first, value.second, metric);
   });
 }
 
 }  // namespace
-
-bool is_unhealthy(const std::string& name, const std::string& value, const std::string& wanted) {
-  const bool meant = wanted.empty() ? name.size() <= model::kMetricNameMax : name == wanted;
-  return meant && (value == "nan" || value == "inf" || value == "-inf");
-}
 
 MetricsFile& HealthFiles::metrics_of(const model::AttemptRef& attempt) {
   const auto found = metrics_.find(attempt);

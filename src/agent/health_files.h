@@ -15,10 +15,6 @@
 
 namespace runnel::agent {
 
-// Whether the value is nan or infinite, and of the metric that is wanted; "" means any whose name
-// can be reported.
-bool is_unhealthy(const std::string& name, const std::string& value, const std::string& wanted);
-
 // What the files of one job tell of the attempts whose ranks are watched.
 //
 // Contract: look() forgets whom it is not asked for. What an earlier attempt wrote to the task's

@@ -135,7 +135,7 @@ void HealthWatch::take_value(const model::AttemptRef& ref, Attempt& attempt,
   if (!attempt.policy.nan || attempt.told.contains(Ailment::kNotFinite)) return;
   const std::string& wanted = attempt.policy.nan->metric;
   for (const auto& [name, value] : sample.values) {
-    if (!is_unhealthy(name, value, wanted)) continue;
+    if (!model::is_unhealthy(name, value, wanted)) continue;
     model::HealthReport report{ref, sample.rank, Ailment::kNotFinite, clock_.wall(), {}};
     report.step = sample.step;
     report.metric = name;

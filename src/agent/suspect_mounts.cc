@@ -26,6 +26,17 @@ bool lies_on(std::string_view path, std::string_view mount) {
   return path.starts_with(mount) && path[mount.size()] == '/';
 }
 
+// Those at this folder and below it, each once.
+std::vector<std::string> mounts_from(const std::string& folder,
+                                     const std::vector<std::string>& mounts) {
+  std::vector<std::string> found;
+  for (const std::string& mount : mounts) {
+    const bool known = std::find(found.begin(), found.end(), mount) != found.end();
+    if (lies_on(mount, folder) && !known) found.push_back(mount);
+  }
+  return found;
+}
+
 // What the system itself needs.
 bool is_the_systems(std::string_view mount) {
   if (mount == "/") return true;
@@ -80,11 +91,8 @@ std::string unmount_text(const std::vector<std::string>& suspects) {
 
 std::vector<std::string> mounts_below(const std::string& folder,
                                       const std::vector<std::string>& mounts) {
-  std::vector<std::string> below;
-  for (const std::string& mount : mounts) {
-    const bool known = std::find(below.begin(), below.end(), mount) != below.end();
-    if (mount != folder && lies_on(mount, folder) && !known) below.push_back(mount);
-  }
+  std::vector<std::string> below = mounts_from(folder, mounts);
+  std::erase(below, folder);
   return below;
 }
 
@@ -136,15 +144,15 @@ std::vector<std::string> mounted_places() {
 
 std::vector<std::string> suspect_mounts(const std::string& real_path, Reach reach,
                                         const std::vector<std::string>& mounts) {
-  std::vector<std::string> below;
+  if (reach == Reach::kBelow) {
+    std::vector<std::string> from = mounts_from(real_path, mounts);
+    if (!from.empty()) return from;
+  }
   std::string under;
   for (const std::string& mount : mounts) {
-    const bool known = std::find(below.begin(), below.end(), mount) != below.end();
-    if (reach == Reach::kBelow && lies_on(mount, real_path) && !known) below.push_back(mount);
     if (lies_on(real_path, mount) && mount.size() > under.size()) under = mount;
   }
-  if (!below.empty()) return below;
-  return under.empty() ? below : std::vector<std::string>{under};
+  return under.empty() ? std::vector<std::string>() : std::vector<std::string>{under};
 }
 
 Error silence_of(const std::string& folder, const std::vector<std::string>& suspects, Time since) {

@@ -29,19 +29,12 @@ const LiveAttempt* attempt_meant(const State& state, const NodeId& node,
   return known ? nullptr : &live;
 }
 
-bool is_not_finite(const std::string& value) {
-  return value == "nan" || value == "inf" || value == "-inf";
-}
-
 // Whether the numbers amount to what the policy means.
 bool is_enough(const model::HealthPolicy& policy, const HealthReport& report) {
   switch (report.ailment) {
     case Ailment::kHung: return policy.hang && report.silent_for >= policy.hang->after;
-    case Ailment::kNotFinite: {
-      const bool meant =
-          policy.nan && (policy.nan->metric.empty() || policy.nan->metric == report.metric);
-      return meant && is_not_finite(report.value) && report.metric.size() <= model::kMetricNameMax;
-    }
+    case Ailment::kNotFinite:
+      return policy.nan && model::is_unhealthy(report.metric, report.value, policy.nan->metric);
     case Ailment::kSlow:
       return policy.straggler && report.steps >= model::kSlowStepsMin && report.median_micros > 0 &&
              report.took_micros * 1'000 / report.median_micros >= policy.straggler->factor_permille;

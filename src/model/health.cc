@@ -28,6 +28,11 @@ Result<HealthAction> parse_health_action(std::string_view word) {
   return detail::parse_word<HealthAction>(word, kActionWords, "an action");
 }
 
+bool is_unhealthy(std::string_view metric, std::string_view value, std::string_view wanted) {
+  const bool meant = wanted.empty() ? metric.size() <= kMetricNameMax : metric == wanted;
+  return meant && (value == "nan" || value == "inf" || value == "-inf");
+}
+
 std::optional<HealthAction> action_on(const HealthPolicy& policy, Ailment ailment) {
   switch (ailment) {
     case Ailment::kHung: return action_of(policy.hang);

@@ -84,6 +84,10 @@ Result<Ailment> parse_ailment(std::string_view word);
 std::string_view to_string(HealthAction action);
 Result<HealthAction> parse_health_action(std::string_view word);
 
+// Whether the value is nan or infinite, and of the metric that is wanted; "" means any whose name
+// can be reported.
+bool is_unhealthy(std::string_view metric, std::string_view value, std::string_view wanted);
+
 // The step's word on this ailment; nothing when it does not want to know.
 std::optional<HealthAction> action_on(const HealthPolicy& policy, Ailment ailment);
 

@@ -32,6 +32,17 @@ TEST(Health, NobodyWantsToKnowByDefault) {
   }
 }
 
+TEST(Health, OnlyTheWantedMetricCanBeUnhealthy) {
+  for (const char* value : {"nan", "inf", "-inf"}) {
+    EXPECT_TRUE(is_unhealthy("loss", value, "loss"));
+    EXPECT_TRUE(is_unhealthy("loss", value, ""));
+    EXPECT_FALSE(is_unhealthy("gain", value, "loss"));
+  }
+  EXPECT_FALSE(is_unhealthy("loss", "1e308", ""));
+  EXPECT_TRUE(is_unhealthy(std::string(kMetricNameMax, 'x'), "nan", ""));
+  EXPECT_FALSE(is_unhealthy(std::string(kMetricNameMax + 1, 'x'), "nan", ""));
+}
+
 TEST(Health, EachAilmentHasItsOwnAction) {
   HealthPolicy policy;
   policy.hang = HangPolicy{Duration::minutes(10), HealthAction::kRestart};
