@@ -144,7 +144,7 @@ def ask(runnel, *words):
 
 def is_another_identity(damage):
     """It reads like one: with it, the jobs of a home that was moved are another's."""
-    return damage.path.name == "identity" and damage.kind == "flip"
+    return damage.path.name in ("identity", ".home.json") and damage.kind == "flip"
 
 
 def check_answers(runnel, template, damage):
