@@ -61,15 +61,23 @@ Result<void> RunnerClient::start_runner() {
 Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
   Duration waited;
   Duration next_start;
+  Duration next_name = kNameAfter;
+  std::int64_t started = 0;
   Duration pause = kRetryMin;
   while (true) {
     Result<async::UniqueFd> socket = async::connect_unix(runner_socket(options_.home));
     if (socket.ok() || socket.error().code != Errc::kUnavailable) co_return socket;
     if (waited >= options_.connect_max) co_return socket;
-    const std::int64_t living = living_runner(options_.home);
-    if (living != 0) pid_ = living;
-    if (living == 0 && waited >= next_start) {
+    const bool begins = started != 0 && env::process_runs(started);
+    const bool lives = !begins && runner_lives(options_.home);
+    if (lives && waited >= next_name) {
+      const std::int64_t living = living_runner(options_.home);
+      if (living != 0) pid_ = living;
+      next_name = waited + kRestartAfter;
+    }
+    if (!begins && !lives && waited >= next_start) {
       CO_TRY(start_runner());
+      started = pid_;
       next_start = waited + kRestartAfter;
     }
     Result<void> slept = co_await loop_.sleep(pause, stop);

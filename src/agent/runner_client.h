@@ -59,6 +59,8 @@ class RunnerClient {
   static constexpr Duration kRetryMin = Duration::millis(1);
   static constexpr Duration kRetryMax = Duration::millis(32);
   static constexpr Duration kRestartAfter = Duration::seconds(3);
+  // Whoever lives and does not listen is named, which is dear: one that ends is gone by then.
+  static constexpr Duration kNameAfter = Duration::millis(250);
   static constexpr int kMeetingsMax = 10;
 
   Async<async::UniqueFd> reach(async::StopToken stop);

@@ -1,14 +1,18 @@
 #include "env/lock_holder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 
 #include "base/check.h"
+#include "env/detail/descriptor.h"
 #include "env/files.h"
 
 namespace runnel::env {
@@ -58,6 +62,12 @@ std::int64_t lock_holder_in(std::string_view table, dev_t device, ino_t inode) {
     return std::max<std::int64_t>(pid, 0);  // One of another pid namespace is told as 0 or less.
   }
   return 0;
+}
+
+bool is_locked(const std::string& path) {
+  const detail::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file.is_open()) return false;
+  return ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 std::int64_t lock_holder(const std::string& path) {

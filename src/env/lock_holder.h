@@ -8,8 +8,16 @@
 
 namespace runnel::env {
 
+// Whether somebody holds flock() on the file or folder at `path`. Shares the lock for a moment:
+// whoever wants it alone just then is refused.
+bool is_locked(const std::string& path);
+
 // The process that holds flock() on the file or folder at `path`; 0 when none does, or the kernel
-// does not say. Takes no lock, so that it is in nobody's way.
+// does not say. Takes no lock.
+//
+// Cost: the kernel keeps everybody on the machine from taking and giving back a lock on any file
+//       until all processors have let go of its table: milliseconds, or seconds where they are busy
+//       (file_rwsem in fs/locks.c). Never to be asked again and again.
 std::int64_t lock_holder(const std::string& path);
 
 // The same in the text of /proc/locks. Who only waits for the lock does not hold it.

@@ -60,6 +60,24 @@ TEST(LockHolders, OfAFolderAreToldByTheKernel) {
   EXPECT_EQ(lock_holder(folder), 0);
 }
 
+TEST(LockHolders, AreThereWhileAFileOrFolderIsLockedAlone) {
+  std::string folder = ::testing::TempDir() + "runnel_lock.XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  EXPECT_FALSE(is_locked(folder));
+  EXPECT_FALSE(is_locked(folder + "/nothing"));
+  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(::flock(file, LOCK_EX | LOCK_NB), 0);
+  EXPECT_TRUE(is_locked(folder));
+  ASSERT_EQ(::flock(file, LOCK_UN), 0);
+  EXPECT_FALSE(is_locked(folder));
+  EXPECT_EQ(::flock(file, LOCK_EX | LOCK_NB), 0);  // Asking has kept nothing.
+  ::close(file);
+  ::mkfifo((folder + "/fifo").c_str(), 0600);
+  EXPECT_FALSE(is_locked(folder + "/fifo"));  // Waits for nobody who writes to it.
+  ::unlink((folder + "/fifo").c_str());
+  ::rmdir(folder.c_str());
+}
+
 TEST(LockHolders, AreNotThoseWhoShareAFileWithThem) {
   std::string path = ::testing::TempDir() + "runnel_lock.XXXXXX";
   const int holds = ::mkstemp(path.data());

@@ -197,7 +197,7 @@ def check_damage(runnel, seed, templates):
             return  # Only its owner knows which build it was, or whose files they are.
         assert ask(runnel, "fsck", "--repair")[0] == 0, runnel.err
         assert ask(runnel, "fsck")[0] == 0, "repaired and not sound"
-        assert ask(runnel, "ps", "-a")[0] == 0
+        assert ask(runnel, "ps", "-a")[0] == 0, runnel.err
         new += ["weights of new\n"] if check_work(runnel) else ["no work after a repair"]
         runnel.kill()  # Or folders move to lost+found while they are looked through.
         # A log that ends earlier may run a job again that was deleted later: then there is more.

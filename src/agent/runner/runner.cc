@@ -163,6 +163,10 @@ std::string runner_socket(const std::string& home) { return runner_folder(home) 
 std::string runner_pid_file(const std::string& home) { return runner_folder(home) + "/pid"; }
 std::string runner_log_file(const std::string& home) { return runner_folder(home) + "/log"; }
 
+bool runner_lives(const std::string& home) {
+  return env::is_locked(home) || env::is_locked(runner_pid_file(home));
+}
+
 std::int64_t living_runner(const std::string& home) {
   const std::int64_t pid = env::lock_holder(home);
   return pid != 0 ? pid : env::lock_holder(runner_pid_file(home));

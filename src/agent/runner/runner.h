@@ -22,8 +22,10 @@ std::string runner_socket(const std::string& home);
 std::string runner_pid_file(const std::string& home);
 std::string runner_log_file(const std::string& home);
 
-// The process of the home's runner, by the locks that it holds while it lives; 0 when there is
-// none, or the kernel does not tell.
+// Whether the home has a runner, by the locks that it holds while it lives. One that begins just
+// then may take us for another runner, and end: not to be asked while one is being started.
+bool runner_lives(const std::string& home);
+// Its process; 0 when there is none, or the kernel does not tell. Costs as env::lock_holder().
 std::int64_t living_runner(const std::string& home);
 
 // The runner: one process per home that starts attempts, keeps their exit records and outlives the
