@@ -90,16 +90,18 @@ def kill_one(runnel, job, step, line):
 def test_text_becomes_the_same_tokens_whoever_is_killed(runnel):
     one_by_one = runnel.json("up", "-f", EXAMPLES / "text.yaml", "-e", "FILES=2000", "--cpus", "2")["id"]
     assert runnel.wait(one_by_one, timeout=120)["status"] == "SUCCEEDED"
-    job = runnel.json("up", "-f", EXAMPLES / "text.yaml", "-e", "FILES=2000")["id"]
-    for line in ("2000 files", "shard 0", "shard 3"):
-        kill_one(runnel, job, "tokenise", line)
-    document = runnel.wait(job, timeout=120)
-    assert document["status"] == "SUCCEEDED", runnel.run("logs", job)
+    for _ in range(5):  # A task may be over before a busy machine comes to the kill.
+        job = runnel.json("up", "-f", EXAMPLES / "text.yaml", "-e", "FILES=2000")["id"]
+        for line in ("2000 files", "shard 0", "shard 3"):
+            kill_one(runnel, job, "tokenise", line)
+        document = runnel.wait(job, timeout=120)
+        assert document["status"] == "SUCCEEDED", runnel.run("logs", job)
+        if losses_of(runnel, job, "tokenise") > 0:
+            break
     digests = [re.search(r"2000 files, \d+ tokens, digest (\w+)", runnel.run("logs", each))[1]
                for each in (one_by_one, job)]
     assert digests[0] == digests[1]
-    tasks = runnel.json("show", job, "--step", "tokenise", "--limit", "20")["tasks"]
-    assert sum(task["attempts"] for task in tasks) > len(tasks), "somebody was killed"
+    assert losses_of(runnel, job, "tokenise") > 0, "somebody was killed"
 
 
 @pytest.mark.long
