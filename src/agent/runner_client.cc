@@ -56,33 +56,35 @@ Result<void> RunnerClient::start_runner() {
   return {};
 }
 
+// One that lives where nobody listens is waited for: it listens again, or ends.
+Result<void> RunnerClient::start_or_name(Search& search) {
+  if (search.started != 0 && env::process_runs(search.started)) return {};
+  if (runner_lives(options_.home)) {
+    if (search.waited < search.next_name) return {};
+    const std::int64_t living = living_runner(options_.home);
+    if (living != 0) pid_ = living;
+    search.next_name = search.waited + kRestartAfter;
+  } else if (search.waited >= search.next_start) {
+    TRY(start_runner());
+    search.started = pid_;
+    search.next_start = search.waited + kRestartAfter;
+  }
+  return {};
+}
+
 // A runner that is there answers at once; one that starts may have to clean up after a dead one
-// first. One that lives where nobody listens is waited for: it listens again, or ends.
+// first.
 Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
-  Duration waited;
-  Duration next_start;
-  Duration next_name = kNameAfter;
-  std::int64_t started = 0;
+  Search search;
   Duration pause = kRetryMin;
   while (true) {
     Result<async::UniqueFd> socket = async::connect_unix(runner_socket(options_.home));
     if (socket.ok() || socket.error().code != Errc::kUnavailable) co_return socket;
-    if (waited >= options_.connect_max) co_return socket;
-    const bool begins = started != 0 && env::process_runs(started);
-    const bool lives = !begins && runner_lives(options_.home);
-    if (lives && waited >= next_name) {
-      const std::int64_t living = living_runner(options_.home);
-      if (living != 0) pid_ = living;
-      next_name = waited + kRestartAfter;
-    }
-    if (!begins && !lives && waited >= next_start) {
-      CO_TRY(start_runner());
-      started = pid_;
-      next_start = waited + kRestartAfter;
-    }
+    if (search.waited >= options_.connect_max) co_return socket;
+    CO_TRY(start_or_name(search));
     Result<void> slept = co_await loop_.sleep(pause, stop);
     CO_TRY(std::move(slept));
-    waited = waited + pause;
+    search.waited = search.waited + pause;
     pause = std::min(pause * 2, kRetryMax);
   }
 }

@@ -63,7 +63,15 @@ class RunnerClient {
   static constexpr Duration kNameAfter = Duration::millis(250);
   static constexpr int kMeetingsMax = 10;
 
+  // How far the search for the runner has come.
+  struct Search {
+    Duration waited;
+    Duration next_start;
+    Duration next_name = kNameAfter;
+    std::int64_t started = 0;  // The runner that we started: its pid.
+  };
   Async<async::UniqueFd> reach(async::StopToken stop);
+  Result<void> start_or_name(Search& search);
   Result<void> start_runner();
   Async<Welcome> greet(async::StopToken stop);
   Async<Welcome> read_welcome();

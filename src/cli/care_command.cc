@@ -167,9 +167,11 @@ int no_log(const Home& home) {
   return 0;
 }
 
-Result<store::FsckReport> look_at_log(const Home& home) {
+// Files of another home's jobs tell nothing of a log of ours.
+Result<store::FsckReport> look_at_log(const Home& home, bool has_own_jobs) {
   Result<store::FsckReport> report = store::fsck_sqlite_log(home.event_log());
-  if (report.ok() || report.error().code != Errc::kNotFound) return report;
+  const bool none = !report.ok() && report.error().code == Errc::kNotFound;
+  if (!none || !has_own_jobs) return report;
   const Result<void> lost = refuse_lost_log(home);
   if (lost.ok()) return report;
   report = store::FsckReport();
@@ -244,8 +246,11 @@ int fsck(const Arguments& arguments, const Home& home) {
   if (auto readable = check_version(home); !readable.ok()) return fail(readable.error());
   const Result<env::FileLock> lock = lock_unused(home);
   if (!lock.ok()) return fail(lock.error());
-  const Result<store::FsckReport> report = look_at_log(home);
-  if (!report.ok() && report.error().code == Errc::kNotFound) return no_log(home);
+  const Result<void> ours = refuse_jobs_of_another(home);
+  const Result<store::FsckReport> report = look_at_log(home, ours.ok());
+  if (!report.ok() && report.error().code == Errc::kNotFound) {
+    return ours.ok() ? no_log(home) : fail(ours.error());
+  }
   if (!report.ok()) return fail(report.error());
   if (arguments.repair && !report->sound()) return repair(arguments, home, *report);
   if (is_document(arguments.output)) {
@@ -253,7 +258,7 @@ int fsck(const Arguments& arguments, const Home& home) {
   } else {
     print_fsck(*report);
   }
-  if (report->sound()) return 0;
+  if (report->sound()) return ours.ok() ? 0 : fail(ours.error());
   say("nothing was changed; to keep the longest valid part: runnel fsck --repair");
   return 1;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <utility>
 
 #include "agent/runner/runner.h"
@@ -25,6 +26,7 @@ namespace runnel::cli {
 namespace {
 
 constexpr Duration kDrain = Duration::seconds(2);
+constexpr Duration kPlaceEvery = Duration::millis(500);
 // A runner that answers does so at once; one that does not must not keep the home from answering.
 constexpr Duration kMeetMax = Duration::seconds(1);
 
@@ -99,6 +101,18 @@ void Daemon::take_nodes() {
   nodes_watch_ = std::make_unique<NodesWatch>(loop_, home_, std::move(nodes_file_), begin_anew);
 }
 
+void Daemon::watch_place() {
+  const auto look = [this] {
+    return [home = home_, folder = folder_] { return was_moved(home, folder); };
+  };
+  const auto take = [this](bool moved) {
+    if (!moved) return;
+    say("runnel daemon: the home was moved away from " + home_.root + ": leaving it");
+    std::_Exit(0);
+  };
+  moved_ = std::make_unique<PeriodicLook<bool>>(loop_, "home-place", kPlaceEvery, look, take);
+}
+
 control::HomeInfo Daemon::info() const {
   control::HomeInfo info;
   info.home = home_.root;
@@ -142,6 +156,8 @@ Async<void> Daemon::open() {
       loop_, env::real_clock(), [path, &clock] { return store::open_sqlite_log(path, clock); },
       secrets_, std::move(options));
   controller_ = CO_TRY(std::move(opened));
+  folder_ = CO_TRY(env::file_id(home_.root));
+  watch_place();
   take_nodes();
   glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, nodes_);
   for (const model::NodeInfo& node : nodes_) controller_->attach(node.id, *glue_);
@@ -168,6 +184,7 @@ Async<void> Daemon::open() {
     return handle(router, std::move(request));
   });
   CO_TRY(loop_.spawn(gate_, nodes_watch_->run(gate_.token())));
+  CO_TRY(loop_.spawn(gate_, moved_->run(gate_.token())));
   co_return server_->listen_unix(home_.socket());
 }
 

@@ -43,6 +43,11 @@ std::string original_of(const Home& home, const HomePlace& now) {
   return origin_of(*recorded, now, at_recorded) == HomeOrigin::kCopy ? recorded->path : "";
 }
 
+std::string path_before(const Home& home) {
+  const std::optional<HomePlace> recorded = recorded_place(home);
+  return recorded ? recorded->path : "";
+}
+
 Result<void> record(const Home& home, const HomePlace& now) {
   if (recorded_place(home) == now) return {};
   return env::write_file_atomically(home.place(), place_text(now), env::Access::kOwner);
@@ -75,8 +80,7 @@ Result<void> take_place(const Home& home) {
   const HomePlace now = TRY(place_now(home));
   const std::string original = original_of(home, now);
   if (original.empty()) {
-    const std::optional<HomePlace> before = recorded_place(home);
-    TRY(take_jobs(home, before ? before->path : ""));
+    TRY(take_jobs(home, path_before(home)));
     return record(home, now);
   }
   return Error(Errc::kUnsupported, "the home is a copy of " + original +
@@ -86,6 +90,15 @@ Result<void> take_place(const Home& home) {
       .with_value(home.root)
       .with_hint("use the other one: export RUNNEL_HOME=" + original +
                  "; or make this a home of its own: runnel --home " + home.root + " home --adopt");
+}
+
+Result<void> refuse_jobs_of_another(const Home& home) {
+  return refuse_jobs_of_another(home, path_before(home));
+}
+
+bool was_moved(const Home& home, const env::FileId& folder) {
+  const Result<env::FileId> now = env::file_id(home.root);
+  return now.ok() ? *now != folder : now.error().code == Errc::kNotFound;
 }
 
 Result<std::string> adopt_place(const Home& home) {

@@ -37,6 +37,13 @@ std::optional<HomePlace> parse_place(std::string_view text);
 // home, with the remedy.
 Result<void> take_place(const Home& home);
 
+// Refuses the jobs of another home, as take_place() does. Changes nothing.
+Result<void> refuse_jobs_of_another(const Home& home);
+
+// Whether the home's path leads to another folder than `folder`, or to none: it was moved away or
+// removed. No, where the disk cannot tell.
+bool was_moved(const Home& home, const env::FileId& folder);
+
 // Makes a copy a home of its own, under the home's lock: forgets what runs in the other one. Empty:
 // it is no copy; else the path of the other.
 Result<std::string> adopt_place(const Home& home);

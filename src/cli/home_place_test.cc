@@ -1,6 +1,11 @@
 #include "cli/home_place.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
+
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
 
 namespace runnel::cli {
 namespace {
@@ -54,6 +59,20 @@ TEST(HomePlace, ASnapshotBesideTheHomeIsACopyAfterABootToo) {
 
 TEST(HomePlace, AnEqualInodeOfAnotherDiskIsAnotherFolder) {
   EXPECT_EQ(origin_of(kRecorded, at("/mnt/copy", {9, kFirst.inode}), kFirst), HomeOrigin::kCopy);
+}
+
+TEST(HomePlace, AHomeIsMovedWhenAnotherFolderOrNoneIsInItsPlace) {
+  const env::testing::TemporaryDirectory folder;
+  const Home home{folder.path() + "/home"};
+  MUST(env::make_directories(home.root));
+  const env::FileId own = MUST(env::file_id(home.root));
+  EXPECT_FALSE(was_moved(home, own));
+  MUST(env::rename_file(home.root, folder.path() + "/aside"));
+  EXPECT_TRUE(was_moved(home, own));
+  MUST(env::make_directories(home.root));
+  EXPECT_TRUE(was_moved(home, own));
+  EXPECT_FALSE(was_moved({folder.path() + "/aside"}, own));
+  EXPECT_FALSE(was_moved({std::string(5'000, 'x')}, own)) << "nobody can tell";
 }
 
 TEST(HomePlace, IsReadAsItWasWritten) {

@@ -28,6 +28,7 @@ std::optional<std::string> recorded_id(const Home& home) {
 }
 
 Result<std::string> keep_id(const Home& home, std::string id) {
+  if (recorded_id(home) == id) return id;
   TRY(env::write_file_atomically(home.identity(), id + "\n", env::Access::kOwner));
   return id;
 }
@@ -43,6 +44,14 @@ std::optional<JobsMark> recorded_mark(const Home& home) {
 
 Result<void> write_mark(const Home& home, const JobsMark& mark) {
   return env::write_file_atomically(home.jobs_mark(), mark_text(mark), env::Access::kOwner);
+}
+
+// A lost one is still in the mark of the home's own jobs.
+std::optional<std::string> known_id(const Home& home, const std::optional<JobsMark>& mark,
+                                    const std::string& before) {
+  const std::optional<std::string> id = recorded_id(home);
+  const bool is_kept = mark && (mark->path == home.root || mark->path == before);
+  return id || !is_kept ? id : std::optional(mark->home_id);
 }
 
 // Whether both paths lead to one folder.
@@ -81,19 +90,22 @@ std::optional<JobsMark> parse_mark(std::string_view text) {
   return *std::move(mark);
 }
 
-Result<void> take_jobs(const Home& home, const std::string& before) {
+Result<void> refuse_jobs_of_another(const Home& home, const std::string& before) {
   const std::optional<JobsMark> mark = recorded_mark(home);
-  std::optional<std::string> id = recorded_id(home);
-  // A lost one is still in the mark of the home's own jobs.
-  const bool is_kept = mark && (mark->path == home.root || mark->path == before);
-  if (!id) id = TRY(is_kept ? keep_id(home, mark->home_id) : make_id(home));
+  const std::string id = known_id(home, mark, before).value_or("");
   const bool in_use_there = mark && share_jobs(home, Home{mark->path});
-  if (owner_of(mark, *id, in_use_there) == JobsOwner::kAnother) {
-    return of_another(home, mark->path)
-        .with_hint("give this home one of its own: mv " + home.jobs() + " " + home.jobs() +
-                   ".aside; or, if no other home uses it any more: rm " + home.jobs_mark());
-  }
-  const JobsMark ours{*id, home.root};
+  if (owner_of(mark, id, in_use_there) == JobsOwner::kOurs) return {};
+  return of_another(home, mark->path)
+      .with_hint("give this home one of its own: mv " + home.jobs() + " " + home.jobs() +
+                 ".aside; or, if no other home uses it any more: rm " + home.jobs_mark());
+}
+
+Result<void> take_jobs(const Home& home, const std::string& before) {
+  TRY(refuse_jobs_of_another(home, before));
+  const std::optional<JobsMark> mark = recorded_mark(home);
+  const std::optional<std::string> known = known_id(home, mark, before);
+  const std::string id = TRY(known ? keep_id(home, *known) : make_id(home));
+  const JobsMark ours{id, home.root};
   if (mark == ours) return {};
   TRY(env::make_directories(home.jobs(), env::Access::kOwner));
   return write_mark(home, ours);

@@ -30,9 +30,11 @@ std::string mark_text(const JobsMark& mark);
 // Nothing for a text that is damaged.
 std::optional<JobsMark> parse_mark(std::string_view text);
 
-// Marks the jobs folder as this home's. Refuses one of another home, with the remedy. `before`:
-// where the home was when it was opened last, or "": a lost identity is found again in the mark of
-// that place.
+// Refuses the jobs folder of another home, with the remedy. `before`: where the home was when it
+// was opened last, or "": a lost identity is found again in the mark of that place.
+Result<void> refuse_jobs_of_another(const Home& home, const std::string& before);
+
+// Marks the jobs folder as this home's. Refuses as above.
 Result<void> take_jobs(const Home& home, const std::string& before);
 
 // Gives a copy an id of its own, and its jobs folder the mark. Refuses, and changes nothing, when

@@ -46,29 +46,14 @@ NodesInForce read_nodes_in_force(const Home& home) {
   return file;
 }
 
-Async<void> NodesWatch::run(async::StopToken stop) {
-  for (;;) {
-    Result<void> slept = co_await loop_.sleep(kEvery, stop);
-    CO_TRY(std::move(slept));
-    if (!call_) begin();  // The disk says nothing: one thread waits for it.
-  }
-}
-
-void NodesWatch::begin() {
-  auto look = std::make_shared<Look>();
-  const auto read = [look, home = home_, before = read_, seen = seen_] {
-    look->stamp = nodes_stamp(home);
-    if (look->stamp == before || look->stamp != seen) return;
-    look->file = read_nodes_in_force(home);
-    if (nodes_stamp(home) != look->stamp) look->file.reset();  // It was replaced meanwhile.
+std::function<NodesWatch::Look()> NodesWatch::look() const {
+  return [home = home_, before = read_, seen = seen_] {
+    Look look{nodes_stamp(home), {}};
+    if (look.stamp == before || look.stamp != seen) return look;
+    look.file = read_nodes_in_force(home);
+    if (nodes_stamp(home) != look.stamp) look.file.reset();  // It was replaced meanwhile.
+    return look;
   };
-  const auto done = [this, look] {
-    call_.reset();
-    take(std::move(*look));
-  };
-  Result<async::AbandonableCall> call =
-      async::AbandonableCall::start(loop_, "home-nodes", read, done);
-  if (call.ok()) call_.emplace(std::move(*call));  // No thread is free: the next look asks again.
 }
 
 void NodesWatch::take(Look look) {

@@ -1,18 +1,17 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "async/abandonable_call.h"
 #include "async/async.h"
 #include "async/event_loop.h"
 #include "async/stop_token.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "cli/home.h"
+#include "cli/periodic_look.h"
 #include "control/api.h"
 #include "env/files.h"
 #include "model/node.h"
@@ -52,15 +51,19 @@ class NodesWatch {
   using OnChange = std::function<void(NodesInForce)>;
 
   NodesWatch(async::EventLoop& loop, Home home, NodesInForce in_force, OnChange on_change)
-      : loop_(loop),
-        home_(std::move(home)),
+      : home_(std::move(home)),
         in_force_(std::move(in_force.nodes)),
         on_change_(std::move(on_change)),
         read_(in_force.stamp),
         seen_(std::move(in_force.stamp)),
-        problem_(std::move(in_force.problem)) {}
+        problem_(std::move(in_force.problem)),
+        looks_(
+            loop, "home-nodes", kEvery, [this] { return look(); },
+            [this](Look look) { take(std::move(look)); }) {}
+  NodesWatch(const NodesWatch&) = delete;
+  NodesWatch& operator=(const NodesWatch&) = delete;
 
-  Async<void> run(async::StopToken stop);
+  Async<void> run(async::StopToken stop) { return looks_.run(std::move(stop)); }
   const std::optional<control::Silence>& problem() const { return problem_; }
 
  private:
@@ -69,17 +72,16 @@ class NodesWatch {
     std::optional<NodesInForce> file;  // Of one that is another, and stands still.
   };
 
-  void begin();
+  std::function<Look()> look() const;
   void take(Look look);
 
-  async::EventLoop& loop_;
   Home home_;
   std::vector<model::NodeInfo> in_force_;
   OnChange on_change_;
   std::optional<NodesStamp> read_;  // Of the file that was read last.
   std::optional<NodesStamp> seen_;  // In the last look.
   std::optional<control::Silence> problem_;
-  std::optional<async::AbandonableCall> call_;  // While it is looked at.
+  PeriodicLook<Look> looks_;
 };
 
 }  // namespace runnel::cli

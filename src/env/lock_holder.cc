@@ -70,12 +70,17 @@ bool is_locked(const std::string& path) {
   return ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-std::int64_t lock_holder(const std::string& path) {
-  CHECK(!path.empty(), "who holds the lock of a file without a path?");
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return 0;
+std::int64_t lock_holder(const std::vector<std::string>& paths) {
   const Result<std::string> table = read_file("/proc/locks");
-  return table.ok() ? lock_holder_in(*table, status.st_dev, status.st_ino) : 0;
+  if (!table.ok()) return 0;
+  for (const std::string& path : paths) {
+    CHECK(!path.empty(), "who holds the lock of a file without a path?");
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) continue;
+    const std::int64_t holder = lock_holder_in(*table, status.st_dev, status.st_ino);
+    if (holder != 0) return holder;
+  }
+  return 0;
 }
 
 }  // namespace runnel::env

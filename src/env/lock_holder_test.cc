@@ -51,13 +51,13 @@ TEST(LockHolders, OfAFolderAreToldByTheKernel) {
   std::string folder = ::testing::TempDir() + "runnel_lock.XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  EXPECT_EQ(lock_holder(folder), 0);
+  EXPECT_EQ(lock_holder({folder}), 0);
   ASSERT_EQ(::flock(file, LOCK_EX | LOCK_NB), 0);
-  EXPECT_EQ(lock_holder(folder), ::getpid());
+  EXPECT_EQ(lock_holder({folder}), ::getpid());
   ::close(file);
-  EXPECT_EQ(lock_holder(folder), 0);
+  EXPECT_EQ(lock_holder({folder}), 0);
   ::rmdir(folder.c_str());
-  EXPECT_EQ(lock_holder(folder), 0);
+  EXPECT_EQ(lock_holder({folder}), 0);
 }
 
 TEST(LockHolders, AreThereWhileAFileOrFolderIsLockedAlone) {
@@ -84,14 +84,14 @@ TEST(LockHolders, AreNotThoseWhoShareAFileWithThem) {
   const int asks = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(::flock(holds, LOCK_SH | LOCK_NB), 0);
   EXPECT_EQ(::flock(asks, LOCK_EX | LOCK_NB), -1);
-  EXPECT_EQ(lock_holder(path), ::getpid());
+  EXPECT_EQ(lock_holder({path}), ::getpid());
   ASSERT_EQ(::flock(holds, LOCK_UN), 0);
-  EXPECT_EQ(lock_holder(path), 0);
+  EXPECT_EQ(lock_holder({path}), 0);
   EXPECT_EQ(::flock(asks, LOCK_EX | LOCK_NB), 0);  // Asking has taken nothing.
-  EXPECT_EQ(lock_holder(path), ::getpid());
+  EXPECT_EQ(lock_holder({path}), ::getpid());
   ::close(asks);
   ::close(holds);
-  EXPECT_EQ(lock_holder(path), 0);
+  EXPECT_EQ(lock_holder({path}), 0);
   ::unlink(path.c_str());
 }
 

@@ -1,5 +1,6 @@
 """A copy of a living home runs nothing a second time until somebody says that it shall; a moved home goes on."""
 
+import json
 import os
 import shutil
 import signal
@@ -104,14 +105,36 @@ def test_a_daemon_whose_home_was_moved_away_leaves_the_next_one_its_socket(runne
     job = runnel.up("envs: {COUNT: %s, END: %s}\n" % files + LONG)
     runnel.until(lambda: count.read_text() == "once\nonce\n")
     new = runnel.info()
-    for name in ("daemon_pid", "runner_pid"):
-        assert new[name] != old[name]
-        os.kill(old[name], signal.SIGTERM)
-        runnel.until(lambda: not os.path.exists(f"/proc/{old[name]}"))
+    runnel.until(lambda: not os.path.exists(f"/proc/{old['daemon_pid']}"))  # Of its own accord.
+    assert new["runner_pid"] != old["runner_pid"]
+    os.kill(old["runner_pid"], signal.SIGTERM)
+    runnel.until(lambda: not os.path.exists(f"/proc/{old['runner_pid']}"))
     assert (runnel.home / "daemon.sock").is_socket() and (runnel.home / "runner" / "journal").exists()
     assert runnel.info()["daemon_pid"] == new["daemon_pid"]
     end.touch()
     assert runnel.wait(job)["status"] == "SUCCEEDED"
+
+
+def test_a_living_home_that_is_moved_makes_nothing_where_it_was(runnel, files):
+    count, end = files
+    aside = runnel.home.parent / "aside"
+    ended = runnel.ended("run: echo said")
+    runnel.home.rename(aside)
+    in_home(runnel, aside, "run", "--", "true", code=None)  # Or refused: the daemon has not seen it yet.
+    assert in_home(runnel, aside, "logs", ended) == "said\n"
+    in_home(runnel, aside, "run", "--", "true")
+    assert not runnel.home.exists()
+    daemon = in_home(runnel, aside, "home", "-o", "json")
+    aside.rename(runnel.home)
+    runnel.until(lambda: not os.path.exists(f"/proc/{json.loads(daemon)['daemon_pid']}"))
+    job = begun(runnel, files)
+    runnel.home.rename(aside)
+    runnel.until(lambda: not in_home(runnel, aside, "ps", code=None))
+    remedy = f"mv {aside} {runnel.home}"
+    assert remedy in runnel.err and not runnel.home.exists(), runnel.err
+    aside.rename(runnel.home)
+    end.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED" and count.read_text() == "once\n"
 
 
 def test_homes_do_not_share_a_jobs_folder(runnel, files):
@@ -129,9 +152,10 @@ def test_homes_do_not_share_a_jobs_folder(runnel, files):
     in_home(runnel, copy, "ps", code=2)
     other.mkdir(mode=0o700)
     (other / "jobs").symlink_to(big)
-    in_home(runnel, other, "ps", code=2)
-    for part in (str(other), f"the home {runnel.home}", f"mv {other}/jobs", ".home.json"):
-        assert part in runnel.err, runnel.err
+    for words in (["ps"], ["fsck"]):
+        in_home(runnel, other, *words, code=2)
+        for part in (str(other), f"the home {runnel.home}", f"mv {other}/jobs", ".home.json"):
+            assert part in runnel.err, runnel.err
     assert (big / job / "logs").is_dir() and not (copy / "lost+found").exists()
     (other / "jobs").rename(other / "jobs.aside")
     in_home(runnel, other, "ps")

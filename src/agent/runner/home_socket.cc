@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <utility>
 
@@ -49,6 +51,13 @@ bool HomeSocket::leads_here() const {
 }
 
 bool HomeSocket::home_in_place() const { return is_same_file(folder_.get(), home_); }
+
+std::string HomeSocket::home_now() const {
+  const std::string link = "/proc/self/fd/" + std::to_string(folder_.get());
+  char path[PATH_MAX];
+  const ssize_t size = ::readlink(link.c_str(), path, sizeof path);
+  return size < 0 ? "" : std::string(path, static_cast<std::size_t>(size));
+}
 
 Result<void> HomeSocket::listen_again() {
   const std::string path = runner_socket(home_);

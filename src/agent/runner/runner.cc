@@ -168,8 +168,7 @@ bool runner_lives(const std::string& home) {
 }
 
 std::int64_t living_runner(const std::string& home) {
-  const std::int64_t pid = env::lock_holder(home);
-  return pid != 0 ? pid : env::lock_holder(runner_pid_file(home));
+  return env::lock_holder({home, runner_pid_file(home)});
 }
 
 int runner_main(const RunnerOptions& options) {

@@ -825,6 +825,38 @@ TEST_F(RunnerTest, WhoseHomeWasMovedAwayLeavesTheNextOneItsFiles) {
   std::filesystem::remove_all(moved);
 }
 
+TEST_F(RunnerTest, WhoseHomeWasMovedAwayStartsNothingAndMeetsNobodyUntilItIsBack) {
+  const std::string moved = home_.path() + "-moved";
+  RunnerProcess runner(home_.path());
+  TestAgent before(home_.path());
+  const PlaceStart place = shell("exec sleep 600");
+  before.start(place);
+  before.wait_running(place);
+  std::filesystem::rename(home_.path(), moved);
+  before.start(shell("true", 1));
+  const TestAgent there(moved);
+  EXPECT_NE(there.refusal().find("mv " + moved + " " + home_.path()), std::string::npos)
+      << there.refusal();
+  EXPECT_FALSE(std::filesystem::exists(home_.path()));
+  std::filesystem::rename(moved, home_.path());
+  TestAgent after(home_.path());
+  ASSERT_EQ(after.inventory().size(), 1U);
+  after.stop(place, Duration());
+  after.wait_end(place);
+}
+
+TEST_F(RunnerTest, IdleInAMovedHomeItMakesRoomForTheNext) {
+  const std::string moved = home_.path() + "-moved";
+  RunnerProcess runner(home_.path());
+  const TestAgent before(home_.path());
+  std::filesystem::rename(home_.path(), moved);
+  const TestAgent there(moved);
+  EXPECT_EQ(runner.wait_exit(Duration::seconds(10)), 0);
+  EXPECT_EQ(there.refusal(), "");
+  EXPECT_FALSE(std::filesystem::exists(home_.path()));
+  std::filesystem::remove_all(moved);
+}
+
 TEST_F(RunnerTest, OfACopyEndsNoProcessOfTheOriginal) {
   const std::string copy = home_.path() + "-copy";
   const PlaceStart place = shell("echo $$ > " + file("pid") + "; exec sleep 1000");

@@ -13,6 +13,7 @@
 #include "agent/runner/moment.h"
 #include "agent/runner/runner_log.h"
 #include "base/check.h"
+#include "base/shell_word.h"
 
 namespace runnel::agent {
 namespace {
@@ -167,10 +168,11 @@ void RunnerServer::take(std::optional<Connection>& from, Message& message) {
   }
 }
 
-// Told to end, it drops them, or it never would: the runner that comes next lacks them, and control
-// sends them to that one.
+// Told to end, it drops them, or it never would; and where the home was moved away, their folders
+// would be made in the old place. The runner that comes next lacks them, and control sends them to
+// that one.
 void RunnerServer::take_starts(StartBatch batch) {
-  if (ending_) return;
+  if (ending_ || !socket_.home_in_place()) return;
   for (PlaceStart& place : batch.places) supervisor_.start(std::move(place));
 }
 
@@ -187,6 +189,7 @@ void RunnerServer::welcome(Connection newcomer, const Hello& hello) {
     return refuse("a control of the newer epoch " + std::to_string(epoch_.value()) +
                   " has spoken to this runner");
   }
+  if (!socket_.home_in_place()) return meet_in_another_place(refuse);
   epoch_ = hello.epoch;
   leave_when_idle_ = false;
   agent_.emplace(std::move(newcomer));
@@ -194,6 +197,18 @@ void RunnerServer::welcome(Connection newcomer, const Hello& hello) {
   (void)supervisor_.take_news();  // All of it is in the inventory.
   send_facts(FactsKind::kInventoryEnd, supervisor_.inventory());
   tell_news();
+}
+
+// Who finds us there serves the home where it is now, and all our paths are those of before: the
+// next runner can have it once nothing runs here.
+void RunnerServer::meet_in_another_place(const std::function<void(std::string)>& refuse) {
+  agent_.reset();
+  leave_when_idle_ = supervisor_.idle();
+  if (leave_when_idle_) return;
+  const std::string now = socket_.home_now();
+  refuse("the home was moved away from " + options_.home +
+         " while tasks of it run there; move it back: mv " + shell_word(now) + " " +
+         shell_word(options_.home) + "; or end them: kill " + std::to_string(::getpid()));
 }
 
 void RunnerServer::tell_news() {

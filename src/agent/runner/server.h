@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +22,9 @@ namespace runnel::agent {
 // Contract: one agent at a time. A new one with the same or a newer epoch takes the place of the
 //           old; one with an older epoch is refused. News go out at once when the last are old
 //           enough, else together after kNewsEvery: one write for many short tasks. A newcomer says
-//           Hello alone and waits for the answer. A socket that was lost is restored within
-//           kLookEvery, and the journal with it.
+//           Hello alone and waits for the answer. While the home is not in its place it starts
+//           nothing and meets no agent; idle, it ends when one comes. A socket that was lost is
+//           restored within kLookEvery, and the journal with it.
 // Threads:  the process's only one.
 class RunnerServer {
  public:
@@ -47,6 +49,7 @@ class RunnerServer {
   void take(std::optional<Connection>& from, Message& message);
   void take_starts(StartBatch batch);
   void welcome(Connection newcomer, const Hello& hello);
+  void meet_in_another_place(const std::function<void(std::string)>& refuse);
   void tell_news();
   void send_facts(FactsKind last, const std::vector<RankFact>& facts);
   bool finished() const;
