@@ -827,7 +827,9 @@ Async<void> Agent::set_aside_unknown(std::vector<JobId> jobs) {
 
 std::vector<std::string> Agent::notices() const {
   std::vector<std::string> all;
-  if (!files_notice_.empty()) all.push_back(files_notice_);
+  for (const std::string* notice : {&files_notice_, &runner_notice_}) {
+    if (!notice->empty()) all.push_back(*notice);
+  }
   return all;
 }
 

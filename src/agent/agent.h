@@ -120,9 +120,7 @@ class Agent {
   // A runner that does not answer. It is left alone: its attempts live, and it may go on.
   std::optional<RunnerSilence> runner_silence() const { return runner_.silence(); }
   const Incarnation& incarnation() const { return incarnation_; }
-  // A sentence when the runner had something to tell at its start.
-  const std::string& runner_notice() const { return runner_notice_; }
-  // What a person should know about the home's files: full sentences.
+  // What a person should know about the home's files and its runner: sentences.
   std::vector<std::string> notices() const;
 
  private:
@@ -210,7 +208,7 @@ class Agent {
 
   Incarnation incarnation_;
   std::int64_t runner_pid_ = 0;
-  std::string runner_notice_;
+  std::string runner_notice_;     // What it had to tell at its start.
   bool crashed_idle_ = false;     // The runner before, while nothing ran.
   std::string files_notice_;      // About what was set aside.
   bool ready_ = false;            // The inventory has been told.

@@ -38,7 +38,8 @@ RunnerClient::RunnerClient(async::EventLoop& loop, env::Clock& clock, RunnerClie
 
 std::optional<RunnerSilence> RunnerClient::silence() const {
   if (!question_ || clock_.boot() - question_->boot < options_.silence_max) return std::nullopt;
-  return RunnerSilence{env::process_runs(pid_) ? pid_ : 0, question_->asked_at};
+  if (!env::process_runs(pid_)) return RunnerSilence{0, question_->asked_at};
+  return RunnerSilence{pid_, question_->asked_at, stranger_};
 }
 
 // One that waits for its answer already is not asked anew.
@@ -53,7 +54,14 @@ Result<void> RunnerClient::start_runner() {
   process.environment = options_.environment;
   process.log_file = runner_log_file(options_.home);
   pid_ = TRY(env::spawn_detached(process));
+  stranger_.clear();
   return {};
+}
+
+void RunnerClient::take_pid(std::int64_t pid) {
+  pid_ = pid;
+  stranger_ = env::process_name(pid);
+  if (stranger_ == kRunnerProcessName) stranger_.clear();
 }
 
 // One that lives where nobody listens is waited for: it listens again, or ends.
@@ -62,7 +70,7 @@ Result<void> RunnerClient::start_or_name(Search& search) {
   if (runner_lives(options_.home)) {
     if (search.waited < search.next_name) return {};
     const std::int64_t living = living_runner(options_.home);
-    if (living != 0) pid_ = living;
+    if (living != 0) take_pid(living);
     search.next_name = search.waited + kRestartAfter;
   } else if (search.waited >= search.next_start) {
     TRY(start_runner());
@@ -96,7 +104,7 @@ Async<Welcome> RunnerClient::connect(async::StopToken stop) {
   for (int meetings = 1;; ++meetings) {
     Result<async::UniqueFd> reached = co_await reach(stop);
     async::UniqueFd socket = CO_TRY(std::move(reached));
-    pid_ = peer_of(socket);
+    take_pid(peer_of(socket));
     stream_.emplace(loop_, std::move(socket));
     in_.clear();
     out_.clear();

@@ -73,6 +73,7 @@ class RunnerClient {
   Async<async::UniqueFd> reach(async::StopToken stop);
   Result<void> start_or_name(Search& search);
   Result<void> start_runner();
+  void take_pid(std::int64_t pid);
   Async<Welcome> greet(async::StopToken stop);
   Async<Welcome> read_welcome();
   Async<void> keep_asking(async::StopToken stop);
@@ -93,6 +94,7 @@ class RunnerClient {
   };
   std::optional<Question> question_;
   std::int64_t pid_ = 0;  // Of whom it was asked.
+  std::string stranger_;  // See RunnerSilence.
   std::optional<async::Stream> stream_;
   async::Notifier has_output_;
   std::string in_;

@@ -17,6 +17,11 @@ bool is_folder(const std::string& path) {
 }  // namespace
 
 std::string sentence(const RunnerSilence& silence) {
+  if (!silence.stranger.empty()) {
+    return "the process " + std::to_string(silence.pid) + " (" + silence.stranger +
+           ") holds a lock on the home's folder, so that no runner has started since " +
+           rfc3339(silence.since);
+  }
   const std::string who = silence.pid == 0 ? "" : " (process " + std::to_string(silence.pid) + ")";
   return "the runner" + who + " has not answered since " + rfc3339(silence.since);
 }
@@ -29,6 +34,7 @@ std::string remedy(const RunnerSilence& silence, const std::string& home,
            shell_word(socket + ".away");
   }
   if (silence.pid == 0) return "see " + runner_log_file(home);
+  if (!silence.stranger.empty()) return "work goes on by itself when it gives the lock back";
   const std::string pid = std::to_string(silence.pid);
   const env::ProcessState state = env::process_state(silence.pid);
   if (state == env::ProcessState::kStopped) return "it was stopped: kill -CONT " + pid;

@@ -16,6 +16,9 @@ namespace {
 TEST(RunnerSilences, NameTheProcessAndSinceWhen) {
   EXPECT_EQ(sentence({12, Time::from_millis(0)}),
             "the runner (process 12) has not answered since 1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(sentence({12, Time::from_millis(0), "flock"}),
+            "the process 12 (flock) holds a lock on the home's folder, so that no runner has "
+            "started since 1970-01-01T00:00:00.000Z");
   EXPECT_EQ(sentence({0, Time::from_millis(0)}),
             "the runner has not answered since 1970-01-01T00:00:00.000Z");
 }

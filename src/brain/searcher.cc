@@ -16,6 +16,22 @@ std::uint64_t seed_of(const model::JobSpec& job, StepIndex step) {
                         static_cast<std::uint64_t>(step.value()));
 }
 
+// A search that learns from earlier trials draws others than the one that drew those, though the
+// two have one seed: it would only try the same again.
+std::uint64_t sampler_seed(const model::JobSpec& job, StepIndex step,
+                           const std::vector<model::EarlierTrial>& from) {
+  std::uint64_t seed = seed_of(job, step);
+  const auto mix = [&seed](const std::string& text) {
+    for (const char letter : text) seed = search::derive(seed, static_cast<unsigned char>(letter));
+    seed = search::derive(seed, text.size());
+  };
+  for (const model::EarlierTrial& trial : from) {
+    for (const auto& [name, value] : trial.params) mix(value);
+    for (const std::string& value : trial.values) mix(value);
+  }
+  return seed;
+}
+
 std::unique_ptr<search::Pruner> pruner_of(const model::StepSpec& step) {
   if (!step.search->pruner) return nullptr;
   return search::make_pruner(*step.search->pruner, step.checkpoint.has_value());
@@ -53,7 +69,8 @@ Searcher::Searcher(std::shared_ptr<const model::JobSpec> job, StepIndex step)
     : job_(std::move(job)),
       spec_(job_->steps.at(static_cast<std::size_t>(step.value()))),
       space_(spec_.params),
-      sampler_(search::make_sampler({&*spec_.search, &space_, seed_of(*job_, step)})),
+      sampler_(search::make_sampler(
+          {&*spec_.search, &space_, sampler_seed(*job_, step, spec_.search->from)})),
       pruner_(pruner_of(spec_)) {
   const auto& population = spec_.search->population;
   if (population) population_.emplace(*population, space_.axes(), seed_of(*job_, step));

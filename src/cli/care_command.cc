@@ -5,6 +5,7 @@
 #include "agent/log_index.h"
 #include "agent/lost_and_found.h"
 #include "cli/commands.h"
+#include "cli/halt_unfinished.h"
 #include "cli/home_place.h"
 #include "cli/job_source.h"
 #include "cli/job_state.h"
@@ -18,6 +19,7 @@
 #include "env/file_system.h"
 #include "env/files.h"
 #include "env/machine.h"
+#include "env/process.h"
 #include "store/sqlite/fsck.h"
 #include "store/sqlite/sqlite_log.h"
 
@@ -147,10 +149,28 @@ void tell_forgotten(const Home& home, std::vector<std::string>& dropped) {
   }
 }
 
+// What their end was, if they came to one, was lost with the end of the log.
+void halt_the_unfinished(const Home& home, std::vector<std::string>& dropped) {
+  const Result<std::vector<JobId>> halted = halt_unfinished(home);
+  if (!halted.ok()) {
+    dropped.push_back("Jobs that had ended may begin again with the next command, since " +
+                      halted.error().to_string());
+    return;
+  }
+  for (const JobId& job : *halted) {
+    dropped.push_back("Job " + job.str() +
+                      ": whether it has ended. It was halted, so that nothing of it runs a second "
+                      "time; to let it go on: runnel resume " +
+                      job.str());
+  }
+}
+
 int repair(const Arguments& arguments, const Home& home, const store::FsckReport& found) {
+  env::keep_files_private();
   auto report = store::repair_sqlite_log(home.event_log(), env::real_clock());
   if (!report.ok()) return fail(report.error());
   tell_forgotten(home, report->dropped);
+  if (report->lost_end) halt_the_unfinished(home, report->dropped);
   if (is_document(arguments.output)) {
     put(document(repair_document(found, *report), arguments.output));
     return 0;
@@ -246,6 +266,7 @@ int fsck(const Arguments& arguments, const Home& home) {
   if (auto readable = check_version(home); !readable.ok()) return fail(readable.error());
   const Result<env::FileLock> lock = lock_unused(home);
   if (!lock.ok()) return fail(lock.error());
+  if (auto files = refuse_misplaced(home); !files.ok()) return fail(files.error());
   const Result<void> ours = refuse_jobs_of_another(home);
   const Result<store::FsckReport> report = look_at_log(home, ours.ok());
   if (!report.ok() && report.error().code == Errc::kNotFound) {

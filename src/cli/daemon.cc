@@ -103,14 +103,15 @@ void Daemon::take_nodes() {
 
 void Daemon::watch_place() {
   const auto look = [this] {
-    return [home = home_, folder = folder_] { return was_moved(home, folder); };
+    return [home = home_, served = served_] { return why_not_there(home, served); };
   };
-  const auto take = [this](bool moved) {
-    if (!moved) return;
-    say("runnel daemon: the home was moved away from " + home_.root + ": leaving it");
+  const auto take = [](const std::string& why) {
+    if (why.empty()) return;
+    say("runnel daemon: " + why + " while it was served: leaving it as it is");
     std::_Exit(0);
   };
-  moved_ = std::make_unique<PeriodicLook<bool>>(loop_, "home-place", kPlaceEvery, look, take);
+  place_watch_ =
+      std::make_unique<PeriodicLook<std::string>>(loop_, "home-place", kPlaceEvery, look, take);
 }
 
 control::HomeInfo Daemon::info() const {
@@ -156,7 +157,7 @@ Async<void> Daemon::open() {
       loop_, env::real_clock(), [path, &clock] { return store::open_sqlite_log(path, clock); },
       secrets_, std::move(options));
   controller_ = CO_TRY(std::move(opened));
-  folder_ = CO_TRY(env::file_id(home_.root));
+  served_ = CO_TRY(served_now(home_));
   watch_place();
   take_nodes();
   glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, nodes_);
@@ -184,7 +185,7 @@ Async<void> Daemon::open() {
     return handle(router, std::move(request));
   });
   CO_TRY(loop_.spawn(gate_, nodes_watch_->run(gate_.token())));
-  CO_TRY(loop_.spawn(gate_, moved_->run(gate_.token())));
+  CO_TRY(loop_.spawn(gate_, place_watch_->run(gate_.token())));
   co_return server_->listen_unix(home_.socket());
 }
 

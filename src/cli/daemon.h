@@ -12,13 +12,13 @@
 #include "async/event_loop.h"
 #include "async/gate.h"
 #include "cli/home.h"
+#include "cli/home_place.h"
 #include "cli/node_glue.h"
 #include "cli/nodes_watch.h"
 #include "cli/periodic_look.h"
 #include "control/api.h"
 #include "control/controller.h"
 #include "env/file_lock.h"
-#include "env/files.h"
 #include "http/router.h"
 #include "http/server.h"
 #include "model/node.h"
@@ -39,9 +39,9 @@ enum class DaemonEnd : std::uint8_t { kNone, kNodes, kIdle, kAsked };
 // or
 //           until a signal or POST /api/v1/home:stop, or until nodes.yaml names other nodes, and
 //           closes it again. In the latter case next_nodes() are those that a daemon begins anew
-//           with: a start is the one way by which nodes come, change and go. When the home was
-//           moved away the process ends at once, as one that was killed: whatever an orderly end
-//           does it does by paths, and those are another's now.
+//           with: a start is the one way by which nodes come, change and go. When the home or its
+//           log was moved away the process ends at once, as one that was killed: whatever an
+//           orderly end does it does by paths, and those are another's now.
 // Threads:  the loop's; the log writer and the agent own their workers.
 // Lifetime: members are declared in the order of their use; stop() takes them down in reverse.
 class Daemon {
@@ -79,8 +79,8 @@ class Daemon {
   DaemonEnd end_ = DaemonEnd::kNone;
   std::optional<NodesInForce> next_nodes_;
   std::unique_ptr<NodesWatch> nodes_watch_;
-  env::FileId folder_;  // The home's own.
-  std::unique_ptr<PeriodicLook<bool>> moved_;
+  Served served_;
+  std::unique_ptr<PeriodicLook<std::string>> place_watch_;
   Duration visited_at_;  // When somebody connected or left the last time.
   std::unique_ptr<control::Controller> controller_;
   std::unique_ptr<agent::Agent> agent_;

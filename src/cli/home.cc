@@ -62,6 +62,16 @@ Result<void> stamp_version(const Home& home) {
                                     env::Access::kOwner);
 }
 
+std::string words_of(env::FileKind kind) {
+  switch (kind) {
+    case env::FileKind::kFile: return "a file";
+    case env::FileKind::kDirectory: return "a folder";
+    case env::FileKind::kLink: return "a link";
+    case env::FileKind::kOther: break;
+  }
+  return "a pipe or a device";
+}
+
 // Where a home that is not there yet would be made.
 std::string nearest_folder(std::string path) {
   while (!env::exists(path) && path != "/") path = env::parent_of(path);
@@ -130,20 +140,19 @@ Result<void> refuse_silent_disk(const Home& home) {
 
 Result<void> refuse_misplaced(const Home& home) {
   const std::string log = home.event_log();
-  for (const std::string& path : {log, log + "-wal", log + "-shm", log + "-head", home.place(),
-                                  home.runner() + "/log", home.daemon_log()}) {
+  for (const std::string& path :
+       {log, log + "-wal", log + "-shm", log + "-head", home.lock(), home.version(), home.place(),
+        home.identity(), home.jobs_mark(), agent::runner_pid_file(home.root),
+        agent::runner_log_file(home.root), home.daemon_log()}) {
     const Result<env::FileInfo> info = env::file_info(path);
-    const bool fine =
-        !info.ok() || info->kind == env::FileKind::kFile || info->kind == env::FileKind::kLink;
-    if (fine) continue;
+    if (!info.ok() || info->kind == env::FileKind::kFile) continue;
     return Error(Errc::kCorrupt,
-                 path +
-                     (info->kind == env::FileKind::kDirectory ? " is a folder"
-                                                              : " is a pipe or a device") +
-                     ", and the home keeps a file there")
+                 path + " is " + words_of(info->kind) + ", and the home keeps a file there")
         .with_value(path)
-        .with_hint("move it away, and put the file back if you have it: mv " + path + " " + path +
-                   ".away");
+        .with_hint(info->kind == env::FileKind::kLink
+                       ? "put the file itself there: mv \"$(readlink -f " + path + ")\" " + path
+                       : "move it away, and put the file back if you have it: mv " + path + " " +
+                             path + ".away");
   }
   return {};
 }

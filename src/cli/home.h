@@ -55,8 +55,8 @@ Result<void> refuse_silent_folders(const Home& home);
 // would wait for it hangs, and cannot be killed.
 Result<void> refuse_silent_disk(const Home& home);
 
-// kCorrupt, with a remedy, when something that is no file stands where the home keeps one: opening
-// it would wait for its other end, or fail without a word of what to do.
+// kCorrupt, with a remedy, when something that is no file, or a link, stands where the home keeps
+// one: opening it would wait for its other end, or fail without a word of what to do.
 Result<void> refuse_misplaced(const Home& home);
 
 // kCorrupt, with a remedy, when there are files of jobs and nothing at all of the log that told of

@@ -43,6 +43,11 @@ std::string original_of(const Home& home, const HomePlace& now) {
   return origin_of(*recorded, now, at_recorded) == HomeOrigin::kCopy ? recorded->path : "";
 }
 
+bool is_another(const std::string& path, const env::FileId& file) {
+  const Result<env::FileId> now = env::file_id(path);
+  return now.ok() ? *now != file : now.error().code == Errc::kNotFound;
+}
+
 std::string path_before(const Home& home) {
   const std::optional<HomePlace> recorded = recorded_place(home);
   return recorded ? recorded->path : "";
@@ -96,9 +101,17 @@ Result<void> refuse_jobs_of_another(const Home& home) {
   return refuse_jobs_of_another(home, path_before(home));
 }
 
-bool was_moved(const Home& home, const env::FileId& folder) {
-  const Result<env::FileId> now = env::file_id(home.root);
-  return now.ok() ? *now != folder : now.error().code == Errc::kNotFound;
+Result<Served> served_now(const Home& home) {
+  return Served {
+    TRY(env::file_id(home.root))
+    , TRY(env::file_id(home.event_log()))
+  };
+}
+
+std::string why_not_there(const Home& home, const Served& served) {
+  if (is_another(home.root, served.folder)) return "the home was moved away from " + home.root;
+  if (!is_another(home.event_log(), served.log)) return "";
+  return "the event log " + home.event_log() + " was removed or replaced";
 }
 
 Result<std::string> adopt_place(const Home& home) {

@@ -40,9 +40,16 @@ Result<void> take_place(const Home& home);
 // Refuses the jobs of another home, as take_place() does. Changes nothing.
 Result<void> refuse_jobs_of_another(const Home& home);
 
-// Whether the home's path leads to another folder than `folder`, or to none: it was moved away or
-// removed. No, where the disk cannot tell.
-bool was_moved(const Home& home, const env::FileId& folder);
+// What a daemon serves: the home's folder and its event log, whatever their paths lead to later.
+struct Served {
+  env::FileId folder;
+  env::FileId log;
+};
+Result<Served> served_now(const Home& home);
+
+// Why what is served is not what the home's paths lead to any more: it was moved away, removed, or
+// another was put in its place. "": it is, or the disk cannot tell.
+std::string why_not_there(const Home& home, const Served& served);
 
 // Makes a copy a home of its own, under the home's lock: forgets what runs in the other one. Empty:
 // it is no copy; else the path of the other.

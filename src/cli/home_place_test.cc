@@ -61,18 +61,24 @@ TEST(HomePlace, AnEqualInodeOfAnotherDiskIsAnotherFolder) {
   EXPECT_EQ(origin_of(kRecorded, at("/mnt/copy", {9, kFirst.inode}), kFirst), HomeOrigin::kCopy);
 }
 
-TEST(HomePlace, AHomeIsMovedWhenAnotherFolderOrNoneIsInItsPlace) {
+TEST(HomePlace, WhatIsServedIsGoneWhenAnotherOrNothingIsInItsPlace) {
   const env::testing::TemporaryDirectory folder;
   const Home home{folder.path() + "/home"};
+  const Home aside{folder.path() + "/aside"};
   MUST(env::make_directories(home.root));
-  const env::FileId own = MUST(env::file_id(home.root));
-  EXPECT_FALSE(was_moved(home, own));
-  MUST(env::rename_file(home.root, folder.path() + "/aside"));
-  EXPECT_TRUE(was_moved(home, own));
+  MUST(env::write_file_atomically(home.event_log(), "log"));
+  const Served own = MUST(served_now(home));
+  EXPECT_EQ(why_not_there(home, own), "");
+  MUST(env::rename_file(home.root, aside.root));
+  EXPECT_NE(why_not_there(home, own), "");
   MUST(env::make_directories(home.root));
-  EXPECT_TRUE(was_moved(home, own));
-  EXPECT_FALSE(was_moved({folder.path() + "/aside"}, own));
-  EXPECT_FALSE(was_moved({std::string(5'000, 'x')}, own)) << "nobody can tell";
+  EXPECT_NE(why_not_there(home, own), "");
+  EXPECT_EQ(why_not_there(aside, own), "");
+  EXPECT_EQ(why_not_there({std::string(5'000, 'x')}, own), "") << "nobody can tell";
+  MUST(env::rename_file(aside.event_log(), aside.event_log() + ".old"));
+  EXPECT_NE(why_not_there(aside, own).find(aside.event_log()), std::string::npos);
+  MUST(env::write_file_atomically(aside.event_log(), "another"));
+  EXPECT_NE(why_not_there(aside, own), "");
 }
 
 TEST(HomePlace, IsReadAsItWasWritten) {

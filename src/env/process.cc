@@ -206,6 +206,11 @@ ProcessState process_state(std::int64_t pid) {
   return letter == "D" ? ProcessState::kWaitsForDisk : ProcessState::kRuns;
 }
 
+std::string process_name(std::int64_t pid) {
+  const Result<std::string> name = read_file("/proc/" + std::to_string(pid) + "/comm");
+  return name.ok() ? name->substr(0, name->find('\n')) : "";
+}
+
 bool process_runs(std::int64_t pid) { return process_state(pid) != ProcessState::kGone; }
 
 bool is_root() { return ::geteuid() == 0; }

@@ -46,6 +46,9 @@ enum class ProcessState : std::uint8_t {
 };
 ProcessState process_state(std::int64_t pid);
 
+// As ps shows it, at most 15 bytes; empty when it has ended.
+std::string process_name(std::int64_t pid);
+
 // Whether this process may do what it likes with anybody's files.
 bool is_root();
 

@@ -137,6 +137,24 @@ def test_a_living_home_that_is_moved_makes_nothing_where_it_was(runnel, files):
     assert runnel.wait(job)["status"] == "SUCCEEDED" and count.read_text() == "once\n"
 
 
+def test_a_living_home_that_is_moved_to_another_disk_runs_nothing_twice(runnel, files):
+    count, end = files
+    job = begun(runnel, files)
+    first, old = task_of(count), runnel.info()
+    aside = runnel.home.parent / "aside"
+    subprocess.run(["cp", "-a", runnel.home, aside], check=True)
+    shutil.rmtree(runnel.home)
+    in_home(runnel, aside, "ps")
+    runnel.until(lambda: count.read_text() == "once\nonce\n")
+    assert not os.path.exists(f"/proc/{first}"), "two of them at once"
+    for name in ("daemon_pid", "runner_pid"):
+        runnel.until(lambda name=name: not os.path.exists(f"/proc/{old[name]}"))
+    end.touch()
+    in_home(runnel, aside, "wait", job)
+    assert not runnel.home.exists()
+    runnel.until(lambda: not pids_of(aside), timeout=60)
+
+
 def test_homes_do_not_share_a_jobs_folder(runnel, files):
     count, end = files
     big = runnel.home.parent / "big"

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -61,6 +62,59 @@ def test_files_outlive_their_record(runnel, damage):
     runnel.run("ps")
     runnel.rest()
     assert (aside / "shared/model.bin").exists()
+
+
+def test_a_job_whose_end_was_lost_does_not_run_a_second_time(runnel):
+    log, wal, runs, end = runnel.home / "log", runnel.home / "log-wal", runnel.work / "runs", runnel.work / "end"
+    job = runnel.up(f"run: |\n  echo once >> {runs}\n  while [ ! -e {end} ]; do sleep 0.05; done\n")
+    runnel.until(runs.exists)
+    runnel.until(lambda: runnel.job(job)["status"] == "RUNNING")
+    size = wal.stat().st_size
+    end.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    runnel.kill()
+    cut(log, wal, size)
+    assert "fsck --repair" in refused(runnel)
+    runnel.run("fsck", "--repair")
+    assert f"runnel resume {job}" in runnel.err
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert runnel.ended("run: true") and runnel.job(job)["status"] == "PAUSED"
+    assert runs.read_text() == "once\n"
+    runnel.run("resume", job)
+    assert runnel.wait(job)["status"] == "SUCCEEDED" and runs.read_text() == "once\nonce\n"
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_log_that_is_taken_away_under_its_daemon_is_missed_at_once(runnel, replaced):
+    log, older = runnel.home / "log", runnel.home / "older"
+    runnel.ended(MODEL)
+    shutil.copy(log, older)
+    runnel.up("run: sleep 600")
+    daemon = runnel.info()["daemon_pid"]
+    if replaced:
+        older.rename(log)
+    else:
+        log.unlink()
+    runnel.until(lambda: not os.path.exists(f"/proc/{daemon}"))
+    assert "was removed or replaced" in runnel.daemon_log()
+    if not replaced:  # A copy of it beside its own write-ahead log is whole.
+        assert "fsck --repair" in refused(runnel)
+    runnel.kill()
+    shutil.rmtree(runnel.home)
+
+
+def test_a_link_where_the_home_keeps_its_log_is_named_and_left(runnel):
+    log, far = runnel.home / "log", runnel.work / "far"
+    job = runnel.ended(MODEL)
+    runnel.rest()
+    log.rename(far)
+    log.symlink_to(far)
+    for words in (["ps"], ["fsck", "--repair"]):
+        runnel.run(*words, code=1)
+        assert f"{log} is a link" in runnel.err, runnel.err
+    remedy = runnel.err[runnel.err.index("mv "):].splitlines()[0]
+    subprocess.run(remedy, shell=True, check=True)
+    assert runnel.job(job)["status"] == "SUCCEEDED" and not far.exists()
 
 
 def test_what_stands_behind_a_flipped_byte_is_kept(runnel):

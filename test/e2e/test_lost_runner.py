@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 
 import pytest
 from conftest import kill
@@ -59,3 +60,19 @@ def test_a_folder_where_the_runner_listens_is_named_and_left(runnel):
     assert silence["remedy"].endswith(f"mv {path} {path}.away"), silence
     path.rename(f"{path}.away")
     goes_on(runnel, job, runner)
+
+
+@pytest.mark.parametrize("how", ["-x", "-s"])
+def test_a_stranger_that_locks_the_home_is_named_and_waited_for(runnel, how):
+    runnel.run("ps")
+    runnel.rest()
+    with subprocess.Popen(["flock", how, runnel.home, "sleep", "8"]) as stranger:
+        job = runnel.up("run: true")
+        silence = runnel.until(lambda: runnel.info().get("runner_silence"))
+        said = json.dumps(silence)
+        if how == "-x":
+            assert f"process {stranger.pid} (flock) holds a lock" in said and "kill" not in said, said
+        else:
+            log = (runnel.home / "runner/log").read_text()
+            assert "another process holds a lock on the home's folder" in log
+    assert runnel.wait(job)["status"] == "SUCCEEDED"

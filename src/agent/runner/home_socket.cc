@@ -52,6 +52,11 @@ bool HomeSocket::leads_here() const {
 
 bool HomeSocket::home_in_place() const { return is_same_file(folder_.get(), home_); }
 
+bool HomeSocket::home_is_gone() const {
+  struct stat status{};
+  return ::fstat(folder_.get(), &status) == 0 && status.st_nlink == 0;
+}
+
 std::string HomeSocket::home_now() const {
   const std::string link = "/proc/self/fd/" + std::to_string(folder_.get());
   char path[PATH_MAX];

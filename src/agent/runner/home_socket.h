@@ -26,6 +26,8 @@ class HomeSocket {
   bool leads_here() const;
   // Whether the home's path still leads to the folder that was the home.
   bool home_in_place() const;
+  // Whether the folder that was the home has been removed.
+  bool home_is_gone() const;
   // Where the folder is that was the home at open(); "" when nobody can tell.
   std::string home_now() const;
   Result<void> listen_again();

@@ -209,11 +209,19 @@ std::string other_folder_notice(const JournalOrigin& origin) {
          ": processes that it names are left alone, and count as lost";
 }
 
+// Of a home that was moved from there, copied and removed, what ran is ended by its runner.
+bool left_by_itself(const JournalContent& journal) {
+  const JournalOrigin& origin = journal.origin;
+  if (origin.home.empty() || env::exists(origin.home)) return false;
+  return wait_gone(find_victims(journal, origin.home_token), kKillMax);
+}
+
 // Ends what the runner before has left of this home; says what is worth telling.
 std::string settle_processes(const JournalContent& journal, Standing standing,
                              const RecoveryOptions& options) {
   if (journal.ended_cleanly || standing == Standing::kEarlierBoot) return {};
   const bool ours = standing == Standing::kOurs;
+  if (!ours && left_by_itself(journal)) return {};
   const bool gone = end_left(ours ? journal : JournalContent{}, options);
   if (!gone) return "a process that the dead runner had started could not be ended";
   return ours ? "" : other_folder_notice(journal.origin);

@@ -29,6 +29,8 @@ struct Recovered {
 // the others is found (by pid and start time, and by RUNNEL_ATTEMPT_KEY in any process of the
 // machine), ended and recorded as kRunnerLost. After a reboot no process is touched,
 // and none by the journal of another folder, from which the home was copied: it is another home's.
+// Where that folder is no more, the home was moved, and its runner ends what it had: it is waited
+// for.
 //
 // Blocks for at most grace plus a few seconds. Only one runner of a home may call it at a time.
 Recovered recover(const RecoveryOptions& options);

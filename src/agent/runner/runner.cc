@@ -144,10 +144,13 @@ Result<void> run(const RunnerOptions& options) {
   const mode_t file_mask = env::keep_files_private();
   if (::chdir("/") != 0) return errno_error("enter the root folder", errno);
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return errno_error("become a subreaper", errno);
-  ::prctl(PR_SET_NAME, "runnel-runner");
+  ::prctl(PR_SET_NAME, kRunnerProcessName);
   TRY(make_folders(runner_folder(options.home)));
   const async::UniqueFd home = TRY(lock_home(options.home));
-  if (!home.valid()) return {};
+  if (!home.valid()) {
+    log_line("it ends: another process holds a lock on the home's folder");
+    return {};
+  }
   const std::string pid_file = runner_pid_file(options.home);
   const async::UniqueFd lock = TRY(lock_pid_file(pid_file));
   if (!lock.valid()) return {};

@@ -16,6 +16,9 @@ struct RunnerOptions {
   Duration recovery_grace = Duration::seconds(2);
 };
 
+// As ps shows it.
+inline constexpr const char* kRunnerProcessName = "runnel-runner";
+
 // The files of a home's runner.
 std::string runner_folder(const std::string& home);
 std::string runner_socket(const std::string& home);

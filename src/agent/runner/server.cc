@@ -106,10 +106,14 @@ void RunnerServer::take_signals() {
   const std::size_t count = got > 0 ? static_cast<std::size_t>(got) / sizeof infos[0] : 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (infos[i].ssi_signo != SIGTERM && infos[i].ssi_signo != SIGINT) continue;
-    ending_ = true;
-    supervisor_.end_all();
+    end();
   }
   supervisor_.reap();
+}
+
+void RunnerServer::end() {
+  if (std::exchange(ending_, true)) return;
+  supervisor_.end_all();
 }
 
 void RunnerServer::take_newcomers() {
@@ -119,11 +123,13 @@ void RunnerServer::take_newcomers() {
 }
 
 // A home that was moved away, or is hidden by a mount, has its files: those at the path are
-// another's.
+// another's. One that was removed, as by a move to another disk, learns of nothing any more: what
+// runs for it would run beside what is started for it elsewhere.
 void RunnerServer::look_after_files() {
   const Duration now = boot_now();
   if (now < look_at_) return;
   look_at_ = now + kLookEvery;
+  if (socket_.home_is_gone()) return end();
   if (socket_.leads_here() || !socket_.home_in_place()) return;
   const Result<void> restored = restore_files();
   std::string lack = restored.ok() ? "" : restored.error().to_string();

@@ -23,8 +23,10 @@ namespace runnel::agent {
 //           old; one with an older epoch is refused. News go out at once when the last are old
 //           enough, else together after kNewsEvery: one write for many short tasks. A newcomer says
 //           Hello alone and waits for the answer. While the home is not in its place it starts
-//           nothing and meets no agent; idle, it ends when one comes. A socket that was lost is
-//           restored within kLookEvery, and the journal with it.
+//           nothing and meets no agent; idle, it ends when one comes. When the home was removed, it
+//           ends what runs. A socket that was lost is
+//           restored within kLookEvery, and the journal with it. When the home was removed, it
+//           ends what runs.
 // Threads:  the process's only one.
 class RunnerServer {
  public:
@@ -42,6 +44,7 @@ class RunnerServer {
   void wait_and_serve();
   int wait_millis() const;
   void take_signals();
+  void end();
   void take_newcomers();
   void look_after_files();
   Result<void> restore_files();

@@ -31,6 +31,7 @@ struct RepairReport {
   std::string copy;  // The folder with the files as they were.
   BatchSeq first;    // What is kept; 0 when nothing is.
   BatchSeq last;
+  bool lost_end = false;             // There were batches after these.
   std::vector<std::string> dropped;  // Full sentences about all that was dropped.
 };
 

@@ -330,6 +330,7 @@ void Repair::tell_pages(const Plan& plan) {
 void Repair::tell_batches(const Plan& plan) {
   if (unopened_ && plan.end.last == BatchSeq()) {
     report_.dropped.push_back("Everything: " + unopened_->message + ".");
+    report_.lost_end = true;
     return;
   }
   tell_pages(plan);
@@ -339,10 +340,11 @@ void Repair::tell_batches(const Plan& plan) {
     report_.dropped.push_back("The history of " + range_of(first, base) + ": the snapshot of " +
                               sqlite::name_of(plan.base.last) + " holds the state they led to.");
   }
+  report_.lost_end = plan.stopped_by || (noted_ && noted_->last > plan.end.last);
   if (plan.stopped_by) {
     report_.dropped.push_back("All batches from " + std::to_string(plan.end.last.value() + 1) +
                               " on: " + plan.stopped_by->message + ".");
-  } else if (noted_ && noted_->last > plan.end.last) {
+  } else if (report_.lost_end) {
     const std::int64_t lost = plan.end.last.value() + 1;
     report_.dropped.push_back(
         "What the log has lost already: " + range_of(lost, noted_->last.value()) + ".");
