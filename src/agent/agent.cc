@@ -12,15 +12,19 @@
 #include "agent/lost_and_found.h"
 #include "agent/metrics_begin.h"
 #include "agent/metrics_reader.h"
+#include "agent/removed_jobs.h"
 #include "agent/runner/folders.h"
 #include "agent/usage_reader.h"
 #include "base/check.h"
 #include "env/files.h"
+#include "env/remove_tree.h"
 
 namespace runnel::agent {
 namespace {
 
 constexpr std::string_view kDefaultCheckpointDir = "checkpoint";
+
+constexpr std::size_t kNoticesMax = 10;
 
 constexpr std::int32_t kCannotRun = 126;  // As a shell's.
 
@@ -96,20 +100,6 @@ void tell_beside(std::map<NodeId, model::NodeInventory>& inventories) {
       if (node != lost_on) told.beside.push_back({lost_on, lost});
     }
   }
-}
-
-std::string trash_folder(const std::string& home) { return home + "/trash"; }
-
-// Of what an earlier agent did not remove to its end too.
-Result<std::vector<JobId>> jobs_to_sweep(const std::string& home) {
-  const std::vector<JobId> with_folders = TRY(jobs_with_folders(home));
-  std::set<JobId> jobs(with_folders.begin(), with_folders.end());
-  if (env::exists(trash_folder(home))) {
-    for (std::string& name : TRY(env::list_directory(trash_folder(home)))) {
-      jobs.emplace(std::move(name));
-    }
-  }
-  return std::vector<JobId>(jobs.begin(), jobs.end());
 }
 
 // "./ckpt//" is "ckpt".
@@ -772,24 +762,20 @@ Async<void> Agent::drop_quiet_logs(async::StopToken stop) {
   }
 }
 
-// Out of sight at once, and then away, however long that takes.
+// However long that takes.
 Async<void> Agent::remove_job(JobId job) {
   rest(job);
-  const std::string folder = job_folder(options_.home, job);
-  const std::string trash = trash_folder(options_.home);
-  Result<void> removed = co_await removals_->run([folder, trash, job]() -> Result<void> {
-    const std::string doomed = trash + "/" + job.str();
-    TRY(env::remove_tree(doomed));
-    if (!TRY(env::is_there(folder))) return {};
-    TRY(env::make_directories(trash));
-    TRY(env::rename_file(folder, doomed));
-    return env::remove_tree(doomed);
-  });
+  Result<void> removed =
+      co_await removals_->run([&home = options_.home, job] { return remove_job_files(home, job); });
+  unremoved_.erase(job);
   if (!removed.ok()) {
-    events_.on_notice("files of the deleted job " + job.str() +
-                      " are still there, until a daemon starts: " + removed.error().to_string());
+    std::string notice = "files of the deleted job " + job.str() + " are still in " +
+                         job_folder(options_.home, job) +
+                         "; the daemon tries again when it starts: " + removed.error().to_string();
+    events_.on_notice(notice);
+    unremoved_.emplace(job, std::move(notice));
   }
-  co_return removed;
+  co_return {};
 }
 
 // The job has nothing to do here any more.
@@ -830,6 +816,9 @@ std::vector<std::string> Agent::notices() const {
   for (const std::string* notice : {&files_notice_, &runner_notice_}) {
     if (!notice->empty()) all.push_back(*notice);
   }
+  for (const auto& [job, notice] : unremoved_) {
+    if (all.size() < kNoticesMax) all.push_back(notice);
+  }
   return all;
 }
 
@@ -838,7 +827,7 @@ std::vector<std::string> Agent::notices() const {
 Async<void> Agent::sweep() {
   CHECK(removals_, "an agent sweeps before start() or after stop()");
   Result<std::vector<JobId>> listed =
-      co_await removals_->run([home = options_.home] { return jobs_to_sweep(home); });
+      co_await removals_->run([home = options_.home] { return jobs_with_files(home); });
   std::vector<JobId> here = CO_TRY(std::move(listed));
   Result<Leftovers> asked = co_await events_.leftovers(std::move(here));
   Leftovers leftovers = CO_TRY(std::move(asked));

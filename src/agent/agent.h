@@ -208,13 +208,14 @@ class Agent {
 
   Incarnation incarnation_;
   std::int64_t runner_pid_ = 0;
-  std::string runner_notice_;     // What it had to tell at its start.
-  bool crashed_idle_ = false;     // The runner before, while nothing ran.
-  std::string files_notice_;      // About what was set aside.
-  bool ready_ = false;            // The inventory has been told.
-  std::int64_t inventories_ = 0;  // That began.
-  bool joined_once_ = false;      // It has been told once.
-  std::optional<Error> refused_;  // By the first runner that was met.
+  std::string runner_notice_;               // What it had to tell at its start.
+  bool crashed_idle_ = false;               // The runner before, while nothing ran.
+  std::string files_notice_;                // About what was set aside.
+  std::map<JobId, std::string> unremoved_;  // Deleted jobs whose files are still there, and why.
+  bool ready_ = false;                      // The inventory has been told.
+  std::int64_t inventories_ = 0;            // That began.
+  bool joined_once_ = false;                // It has been told once.
+  std::optional<Error> refused_;            // By the first runner that was met.
   async::Notifier joined_;
   std::map<AttemptOnNode, Known> known_;
   std::deque<PlaceStart> waiting_;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "agent/log_index.h"
+#include "agent/removed_jobs.h"
 #include "env/files.h"
 
 namespace runnel::agent {
@@ -31,7 +32,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::string lost_and_found(const std::string& home) { return home + "/lost+found"; }
+std::string lost_and_found(const std::string& home) { return beside_jobs(home, "lost+found"); }
 
 Result<std::string> set_aside(const std::string& home, const JobId& job) {
   const std::string folder = job_folder(home, job);

@@ -7,7 +7,8 @@
 
 namespace runnel::agent {
 
-// Where the files of jobs go that no log knows: <home>/lost+found. Nothing in it is ever removed.
+// Where the files of jobs go that no log knows: <home>/lost+found, or where beside_jobs() has it.
+// Nothing in it is ever removed.
 std::string lost_and_found(const std::string& home);
 
 // Moves the job's folder there, under its id or, where one is there already, "<id>-2"; returns the

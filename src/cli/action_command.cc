@@ -69,7 +69,7 @@ Result<std::string> farewell(Session& session, const std::string& job) {
   const json::Value document = TRY(session.get(job_target(job)));
   const std::string id = text_of(document, "id");
   return "deleted " + id + " (" + text_of(document, "name") + ")" +
-         (has_outputs(session.home(), id) ? " with its outputs" : "");
+         (has_outputs(session.home(), id) ? "; its outputs are being removed" : "");
 }
 
 std::string outcome_of(Command command, const json::Value& answer) {

@@ -26,6 +26,8 @@ namespace runnel::cli {
 namespace {
 
 constexpr Duration kDrain = Duration::seconds(2);
+// An end that waits for a disk which does not answer is cut short, as by a kill.
+constexpr Duration kCloseMax = Duration::seconds(15);
 constexpr Duration kPlaceEvery = Duration::millis(500);
 // A runner that answers does so at once; one that does not must not keep the home from answering.
 constexpr Duration kMeetMax = Duration::seconds(1);
@@ -207,6 +209,11 @@ Async<void> Daemon::until_idle() {
 }
 
 Async<void> Daemon::close() {
+  async::Timer limit(loop_);
+  limit.start(kCloseMax, [] {
+    say("runnel daemon: a disk or a mount has not answered: leaving without an orderly end");
+    std::_Exit(0);
+  });
   if (server_ != nullptr) {
     Result<void> stopped = co_await server_->stop(kDrain);
     CO_TRY(std::move(stopped));
@@ -241,8 +248,9 @@ Async<void> Daemon::run() {
 
 namespace {
 
-// A daemon that is about to end still holds the lock for a moment; a living one keeps it.
-constexpr Duration kLockPatience = Duration::seconds(5);
+// A daemon that is about to end still holds the lock for a moment, and for kCloseMax at most; a
+// living one keeps it.
+constexpr Duration kLockPatience = Duration::seconds(20);
 constexpr Duration kLockAgain = Duration::millis(10);
 
 Result<env::FileLock> take_lock(const Home& home) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "env/files.h"
+#include "env/remove_tree.h"
 
 namespace runnel::cli {
 namespace {

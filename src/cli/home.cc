@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/lost_and_found.h"
 #include "agent/suspect_mounts.h"
 #include "cli/close_home.h"
 #include "cli/paths.h"
@@ -174,7 +175,7 @@ Result<void> refuse_lost_log(const Home& home) {
       .with_hint(
           "put the log back if you have it (log, log-wal and log-head); or begin a new one "
           "with `runnel fsck --repair`: the next command then moves the files to " +
-          home.root + "/lost+found");
+          agent::lost_and_found(home.root));
 }
 
 Result<void> refuse_unwritable(const Home& home) {

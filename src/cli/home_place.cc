@@ -2,6 +2,7 @@
 
 #include "cli/jobs_owner.h"
 #include "env/machine.h"
+#include "env/remove_tree.h"
 #include "model/fields.h"
 
 namespace runnel::model {

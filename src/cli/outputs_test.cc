@@ -4,6 +4,7 @@
 
 #include "agent/metrics_file.h"
 #include "env/files.h"
+#include "env/remove_tree.h"
 
 namespace runnel::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include "cli/print.h"
 #include "env/clock.h"
 #include "env/files.h"
+#include "env/remove_tree.h"
 #include "model/codec.h"
 #include "sim/campaign.h"
 #include "store/sqlite/sqlite_log.h"

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "env/files.h"
+#include "env/remove_tree.h"
 #include "json/value.h"
 #include "model/codec.h"
 

@@ -225,13 +225,6 @@ Result<void> remove_file(const std::string& path) {
   return {};
 }
 
-Result<void> remove_tree(const std::string& path) {
-  std::error_code code;
-  std::filesystem::remove_all(path, code);
-  if (code) return failed("remove", path, code);
-  return {};
-}
-
 bool is_temporary_of(std::string_view target, std::string_view name) {
   if (!name.starts_with(target)) return false;
   name.remove_prefix(target.size());

@@ -57,9 +57,6 @@ Result<void> make_directories(const std::string& path, Access access = Access::k
 // Removes a file; fine when it is not there.
 Result<void> remove_file(const std::string& path);
 
-// Removes a folder with all that is in it, without following links; fine when it is not there.
-Result<void> remove_tree(const std::string& path);
-
 bool exists(const std::string& path);
 // The same where "no" must be sure: an error when the file system cannot tell.
 Result<bool> is_there(const std::string& path);

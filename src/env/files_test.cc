@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "env/remove_tree.h"
 #include "env/testing/temporary_directory.h"
 
 namespace runnel::env {

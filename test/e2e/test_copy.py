@@ -2,9 +2,11 @@
 
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
+import tempfile
 
 import pytest
 from conftest import kill
@@ -180,6 +182,49 @@ def test_homes_do_not_share_a_jobs_folder(runnel, files):
     end.touch()
     assert runnel.wait(job)["status"] == "SUCCEEDED"
     runnel.until(lambda: not pids_of(copy) and not pids_of(other), timeout=60)
+
+
+def test_jobs_on_another_disk_are_removed_and_set_aside_there(runnel):
+    others = [folder for folder in ("/dev/shm", "/tmp") if os.stat(folder).st_dev != os.stat(runnel.work).st_dev]
+    if not others:
+        pytest.skip("there is one disk only")
+    big = pathlib.Path(tempfile.mkdtemp(dir=others[0]))
+    try:
+        runnel.home.mkdir(mode=0o700)
+        (runnel.home / "jobs").symlink_to(big)
+        job = runnel.ended("run: echo weights > $RUNNEL_JOB_DIR/model.bin")
+        runnel.run("delete", job)
+        runnel.until(lambda: not any((big / folder / job).exists() for folder in ("", ".trash")))
+        runnel.rest()
+        (big / "1m83abcdefgh/shared").mkdir(parents=True)
+        (big / "1m83abcdefgh/shared/model.bin").write_text("weights")
+        runnel.run("ps")
+        notices = runnel.until(lambda: runnel.info()["notices"])
+        assert f"{big}/.lost+found holds the files of 1 job" in notices[0], notices
+        assert (big / ".lost+found/1m83abcdefgh/shared/model.bin").read_text() == "weights"
+        runnel.rest()
+    finally:
+        shutil.rmtree(big)
+
+
+def test_what_is_mounted_in_the_folder_of_a_deleted_job_stays(runnel):
+    precious, job = runnel.work / "precious", runnel.ended("run: mkdir $RUNNEL_JOB_DIR/data")
+    precious.mkdir()
+    (precious / "file").write_text("x")
+    place = (runnel.home / "jobs" / job / "shared/data").resolve()
+    if subprocess.run(["mount", "--bind", precious, place], check=False).returncode != 0:
+        pytest.skip("this machine mounts nothing")
+    try:
+        runnel.run("delete", job)
+        notices = runnel.until(lambda: runnel.info()["notices"])
+        assert str(place) in notices[0] and "umount" in notices[0], notices
+        assert (precious / "file").exists()
+    finally:
+        subprocess.run(["umount", place], check=True)
+    runnel.rest()
+    runnel.run("ps")
+    runnel.until(lambda: not any((runnel.home / folder / job).exists() for folder in ("jobs", "trash")))
+    assert (precious / "file").exists()
 
 
 def test_a_copy_that_leads_to_the_jobs_of_its_original_is_adopted_with_its_own(runnel):

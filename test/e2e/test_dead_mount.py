@@ -122,6 +122,28 @@ def test_a_mount_whose_server_has_ended_is_no_absence(runnel, mount):
     assert "is gone" not in runnel.err and "Transport endpoint is not connected" in runnel.err
 
 
+def removed(runnel, job):
+    return not any((runnel.home / folder / job).exists() for folder in ("jobs", "trash"))
+
+
+@pytest.mark.parametrize("below", ["shared", ""])
+def test_a_deleted_job_with_a_dead_mount_holds_up_no_other_and_no_daemon(runnel, mount, below):
+    job, other = runnel.ended(JOB), runnel.ended(JOB)
+    folder = (runnel.home / "jobs" / job / below).resolve()
+    mount.cover(folder)
+    for each in (job, other):
+        runnel.run("delete", each, timeout=PATIENCE_S + SLACK_S)
+    runnel.until(lambda: removed(runnel, other))
+    notices = runnel.until(lambda: runnel.info()["notices"])
+    assert any(job in notice and f"umount --lazy {folder}" in notice for notice in notices), notices
+    runnel.end_idle_daemon()
+    runnel.rest()
+    mount.end()
+    runnel.run("ps")
+    runnel.until(lambda: removed(runnel, job))
+    assert not runnel.info()["notices"]
+
+
 def test_show_answers_when_the_whole_folder_of_a_job_is_dead(runnel, mount):
     job = runnel.ended(JOB)
     folder = (runnel.home / "jobs" / job).resolve()

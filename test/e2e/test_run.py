@@ -348,7 +348,7 @@ def test_delete_removes_the_record_and_the_logs(runnel):
 def test_delete_says_which_job_went_and_that_its_outputs_did(runnel):
     job = runnel.ended("name: digits\nrun: echo 1 > $RUNNEL_TASK_DIR/model.pt\n")
     runnel.run("rm", job[:-1])
-    assert f"deleted {job} (digits) with its outputs\n" in runnel.err
+    assert f"deleted {job} (digits); its outputs are being removed\n" in runnel.err
     assert "outputs" in runnel.run("delete", "--help")
 
 

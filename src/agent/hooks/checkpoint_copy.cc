@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "env/files.h"
+#include "env/remove_tree.h"
 
 namespace runnel::agent {
 namespace {

@@ -1,6 +1,7 @@
 #include "env/testing/temporary_directory.h"
 
 #include "env/files.h"
+#include "env/remove_tree.h"
 
 namespace runnel::env::testing {
 

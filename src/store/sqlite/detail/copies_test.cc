@@ -4,6 +4,7 @@
 
 #include "env/clock.h"
 #include "env/files.h"
+#include "env/remove_tree.h"
 #include "env/testing/temporary_directory.h"
 
 namespace runnel::store::sqlite {
