@@ -255,7 +255,8 @@ Async<void> Agent::take_message(Message message) {
   Result<void> followed = co_await follow_again(facts->ranks);
   CO_TRY(std::move(followed));
   // An inventory is whole or none: what comes after it waits for what its trials said last.
-  Result<MetricsWatch::Reports> finished = co_await metrics_.finish(ended_in(facts->ranks));
+  Result<MetricsWatch::Reports> finished =
+      co_await metrics_.finish(ended_in(facts->ranks), Duration(), gate_.token());
   MetricsWatch::Reports metrics = CO_TRY(std::move(finished));
   CO_TRY(gate_.token().check());
   take_inventory(std::move(*facts), std::move(metrics));
@@ -369,7 +370,7 @@ void Agent::note(const RankFact& fact) {
 
 void Agent::take_news(Facts facts) {
   Reports reports;
-  std::vector<RankFact> later;  // Whose metrics are read first.
+  std::map<JobId, std::vector<RankFact>> later;  // Whose metrics are read first.
   for (RankFact& fact : facts.ranks) {
     const auto known = known_.find({fact.node, fact.report.attempt});
     if (known == known_.end() || fact.state == RankFact::State::kQueued) continue;
@@ -389,23 +390,26 @@ void Agent::take_news(Facts facts) {
     const bool has_last_words = ended && health_.has_last_words(fact.report.attempt);
     if (ended && !has_last_words) health_.end({fact.report.attempt, fact.report.rank});
     if (has_last_words || (is_last_word(fact) && metrics_.follows(of_fact(fact)))) {
-      later.push_back(std::move(fact));
+      later[fact.report.attempt.task.job].push_back(std::move(fact));
     } else {
       reports[fact.node].ranks.push_back(std::move(fact.report));
     }
   }
   hand_over();
   report(std::move(reports));
-  if (!later.empty()) (void)loop_.spawn(gate_, take_ends(std::move(later), inventories_));
+  for (auto& [job, ends] : later) {
+    (void)loop_.spawn(gate_, take_ends(std::move(ends), inventories_));
+  }
 }
 
 // After what they said last. A new inventory tells of them, too.
 Async<void> Agent::take_ends(std::vector<RankFact> facts, std::int64_t inventory) {
   Result<HealthWatch::Found> heard = co_await health_.finish(ended_ranks(facts));
   HealthWatch::Found health = CO_TRY(std::move(heard));
-  Result<MetricsWatch::Reports> finished = co_await metrics_.finish(ended_in(facts));
-  MetricsWatch::Reports metrics = CO_TRY(std::move(finished));
+  Result<MetricsWatch::Reports> finished =
+      co_await metrics_.finish(ended_in(facts), kLastReportsMax, gate_.token());
   CO_TRY(gate_.token().check());
+  MetricsWatch::Reports metrics = CO_TRY(std::move(finished));
   if (inventory != inventories_ || !ready_) co_return {};
   Reports reports;
   for (auto& [node, report] : health) reports[node].health.push_back(std::move(report));
@@ -588,11 +592,16 @@ Async<void> Agent::keep_begin(model::StartOrder order) {
   const MetricPlanPtr plan =
       keeps_plan(order) ? plans_.find(plan_key(order.attempt.task)) : nullptr;
   // The task's own files may lie on a dead mount, and those of the home do not.
-  Result<MetricsBegin> looked = co_await begin_reads_.run<MetricsBegin>(
-      task_folder(options_.home, order.attempt.task),
-      [home = options_.home, attempt = order.attempt, plan] {
-        return Result(look_at_metrics(home, attempt, plan));
-      });
+  const auto look = [home = options_.home, attempt = order.attempt, plan] {
+    return Result(look_at_metrics(home, attempt, plan));
+  };
+  const std::string folder = task_folder(options_.home, order.attempt.task);
+  Result<MetricsBegin> looked = co_await begin_reads_.run<MetricsBegin>(folder, look);
+  while (!looked.ok() && looked.error().code == Errc::kFull) {  // So many begin again at once.
+    Result<void> slept = co_await loop_.sleep(kTurnAgainAfter, gate_.token());
+    CO_TRY(std::move(slept));
+    looked = co_await begin_reads_.run<MetricsBegin>(folder, look);
+  }
   const MetricsBegin begin = CO_TRY(std::move(looked));
   CO_TRY(gate_.token().check());
   Result<void> kept = co_await plan_files_->run([&home = options_.home, &order, &begin] {

@@ -93,6 +93,9 @@ class Agent {
   static constexpr std::size_t kWaitingMax = 65'536;
   static constexpr std::size_t kBatchBytesMax = 4 << 20;
   static constexpr Duration kReconnectAfter = Duration::millis(200);
+  // An end waits so long for what its trial reported last. A join does not: it is every attempt's.
+  static constexpr Duration kLastReportsMax = Duration::seconds(60);
+  static constexpr Duration kTurnAgainAfter = Duration::millis(50);
   static constexpr Duration kCopyAgainAfter = Duration::millis(100);
   static constexpr int kCopiesMax = 100;  // Of a checkpoint that is being written.
   static constexpr Duration kLogLinger = Duration::seconds(5);

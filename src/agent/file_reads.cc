@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/shell_word.h"
 #include "env/files.h"
 
 namespace runnel::agent {
@@ -20,7 +21,7 @@ struct FileReads::Reading {
 
 Error FileReads::silent(const std::string& path) const {
   return Error(Errc::kTimeout, path + " did not answer within " + human(answer_max_))
-      .with_hint("see whether its disk or mount answers: ls -l '" + path + "'");
+      .with_hint("see whether its disk or mount answers: ls -l " + shell_word(path));
 }
 
 Result<FileReads::ReadingPtr> FileReads::begin(const std::string& path, Bytes limit) {

@@ -58,9 +58,10 @@ Async<std::optional<T>> HealthWatch::read(JobId job, std::function<T(HealthFiles
       job_folder(home_, job),
       [files = begun->second, what = std::move(what)] { return Result<T>(what(*files)); });
   if (got.ok()) co_return std::optional<T>(*std::move(got));
-  if (got.error().code != Errc::kUnavailable) co_return std::move(got).error();
   const auto hanging = files_.find(job);  // A thread that hangs has them.
-  if (hanging != files_.end()) hanging->second = std::make_shared<HealthFiles>(home_);
+  if (got.error().code == Errc::kUnavailable && hanging != files_.end()) {
+    hanging->second = std::make_shared<HealthFiles>(home_);
+  }
   co_return std::optional<T>();
 }
 

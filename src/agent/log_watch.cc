@@ -135,6 +135,8 @@ Async<void> LogWatch::look(std::vector<Look> looks) {
   if (looks.empty()) co_return {};
   Result<std::vector<JobId>> grew =
       co_await worker_->run([&looks, now = clock_.wall()] { return grown(looks, now); });
+  // What is not looked at now is looked at with the next output, or when a follower asks.
+  if (!grew.ok() && grew.error().code == Errc::kFull) co_return {};
   for (const JobId& job : CO_TRY(std::move(grew))) tell(job);
   co_return {};
 }

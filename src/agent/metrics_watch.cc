@@ -29,6 +29,7 @@ std::vector<model::MetricReport> reports_of(const model::AttemptRef& attempt,
 MetricsWatch::MetricsWatch(async::EventLoop& loop, env::Clock& clock, std::string home, Tell tell,
                            Duration silent_max)
     : loop_(loop),
+      clock_(clock),
       home_(std::move(home)),
       tell_(std::move(tell)),
       reads_(loop, clock, "agent-metrics", silent_max) {}
@@ -39,30 +40,38 @@ void MetricsWatch::follow(const AttemptOnNode& of, MetricPlanPtr plan, std::int6
   followed_[of] = std::make_shared<AttemptMetrics>(home_, of.attempt, std::move(plan), output_from);
 }
 
-Async<MetricsWatch::Reports> MetricsWatch::finish(std::vector<AttemptOnNode> ended) {
+Async<MetricsWatch::Reports> MetricsWatch::finish(std::vector<AttemptOnNode> ended,
+                                                  Duration patience, async::StopToken stop) {
   std::vector<Followed> done;
+  ByJob left;
   for (const AttemptOnNode& of : ended) {
     const auto found = followed_.find(of);
-    if (found != followed_.end()) done.emplace_back(*found);
+    if (found == followed_.end()) continue;
+    done.emplace_back(*found);
+    left[of.attempt.task.job].emplace_back(*found);
   }
-  if (done.empty()) co_return Reports();
-  Result<Reports> reports = co_await read(done, end_of);
+  Reports reports;
+  for (const Duration until = clock_.boot() + patience; !left.empty();) {
+    Result<Reports> found = co_await read(left, end_of);
+    reports.merge(CO_TRY(std::move(found)));
+    if (left.empty() || clock_.boot() >= until) break;
+    Result<void> slept = co_await loop_.sleep(kAskAgain, stop);
+    CO_TRY(std::move(slept));
+  }
   for (const Followed& each : done) {
     if (is_followed(each)) followed_.erase(each.first);
   }
   co_return reports;
 }
 
-Async<MetricsWatch::Reports> MetricsWatch::read(std::vector<Followed> all, Look look) {
-  std::map<JobId, std::vector<Followed>> by_job;
-  for (Followed& each : all) by_job[each.first.attempt.task.job].push_back(std::move(each));
+Async<MetricsWatch::Reports> MetricsWatch::read(ByJob& all, Look look) {
   Reports found;
-  for (auto& [job, of_job] : by_job) {
+  for (auto of_job = all.begin(); of_job != all.end();) {
     Result<Reports> read = co_await reads_.run<Reports>(
-        job_folder(home_, job),
-        [look, followed = std::move(of_job)] { return Result<Reports>(look(followed)); });
-    if (!read.ok() && read.error().code == Errc::kUnavailable) continue;
-    found.merge(CO_TRY(std::move(read)));
+        job_folder(home_, of_job->first),
+        [look, followed = of_job->second] { return Result<Reports>(look(followed)); });
+    of_job = read.ok() ? all.erase(of_job) : std::next(of_job);
+    if (read.ok()) found.merge(*read);
   }
   co_return found;
 }
@@ -108,8 +117,10 @@ Async<void> MetricsWatch::run(async::StopToken stop) {
     Result<void> slept = co_await loop_.sleep(followed_.empty() ? kIdleEvery : kEvery, stop);
     CO_TRY(std::move(slept));
     if (followed_.empty() || paused_) continue;
-    std::vector<Followed> all(followed_.begin(), followed_.end());
-    Result<Reports> looked = co_await read(all, look_at);
+    const std::vector<Followed> all(followed_.begin(), followed_.end());
+    ByJob by_job;
+    for (const Followed& each : all) by_job[each.first.attempt.task.job].push_back(each);
+    Result<Reports> looked = co_await read(by_job, look_at);
     Reports reports = CO_TRY(std::move(looked));
     for (const Followed& each : all) {
       if (!is_followed(each)) reports.erase(each.first);

@@ -25,8 +25,8 @@ namespace runnel::agent {
 //
 // Contract: what an attempt reported is told within kEvery, or once all others were looked at, and
 //           before its end: whoever hears of the end asks finish() first. Told again after a
-//           restart; a report says by its step whether it is new. Of a job whose files stand still
-//           (PatientReads) nothing more is told, not at the end either, and others go on.
+//           restart; a report says by its step whether it is new. A job whose files stand still
+//           (PatientReads), or cannot be read just now, is looked at again later, and others go on.
 // Threads:  the loop's only; sources are read and patterns matched on threads "agent-metrics".
 // Lifetime: run(), which is spawned once, and finish() in a gate that is closed before destruction.
 // Limits:   of more than kReportsMax samples between two looks, so many are told, evenly spaced.
@@ -35,6 +35,7 @@ class MetricsWatch {
   static constexpr Duration kEvery = Duration::millis(20);
   static constexpr Duration kIdleEvery = Duration::millis(200);  // While nothing is followed.
   static constexpr std::size_t kReportsMax = 256;
+  static constexpr Duration kAskAgain = Duration::millis(250);
 
   using Tell = std::function<void(const NodeId&, std::vector<model::MetricReport>)>;
 
@@ -46,9 +47,10 @@ class MetricsWatch {
   // `plan` may be null: then there is only its file. `output_from`: the record of the job's index
   // from which on the attempt's output can be found.
   void follow(const AttemptOnNode& of, MetricPlanPtr plan, std::int64_t output_from);
-  // What is left to tell of attempts that ended, the last of each marked as such; nothing of those
-  // that are not followed.
-  Async<Reports> finish(std::vector<AttemptOnNode> ended);
+  // The last reports of attempts that ended, the final one of each marked as such; none of attempts
+  // that are not followed. Files that do not answer are asked again for `patience`; after that what
+  // they hold is not told. kCancelled when the token stops first: then they are still followed.
+  Async<Reports> finish(std::vector<AttemptOnNode> ended, Duration patience, async::StopToken stop);
   void forget(const AttemptOnNode& of) { followed_.erase(of); }
   void forget_all() { followed_.clear(); }
   bool follows(const AttemptOnNode& of) const { return followed_.contains(of); }
@@ -64,12 +66,14 @@ class MetricsWatch {
 
   static Reports look_at(const std::vector<Followed>& all);
   static Reports end_of(const std::vector<Followed>& all);
-  // What the look finds, job by job, without those that stand still.
-  Async<Reports> read(std::vector<Followed> all, Look look);
+  using ByJob = std::map<JobId, std::vector<Followed>>;
+  // What the look finds, job by job. Leaves in `all` those that cannot be read.
+  Async<Reports> read(ByJob& all, Look look);
   bool is_followed(const Followed& each) const;
   void tell(Reports reports);
 
   async::EventLoop& loop_;
+  env::Clock& clock_;
   std::string home_;
   Tell tell_;
   PatientReads reads_;

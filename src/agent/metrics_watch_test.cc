@@ -29,7 +29,7 @@ class MetricsWatchTest : public ::testing::Test {
   }
   void follow(std::int64_t index) { watch_.follow(trial(index), nullptr, 0); }
   std::vector<MetricReport> end_of(std::int64_t index) {
-    auto reports = MUST(loop_->block_on(watch_.finish({trial(index)})));
+    auto reports = MUST(loop_->block_on(watch_.finish({trial(index)}, Duration(), gate_.token())));
     return reports[trial(index)];
   }
   void run() { MUST(loop_->spawn(gate_, watch_.run(gate_.token()))); }
@@ -121,9 +121,27 @@ TEST_F(MetricsWatchTest, AJobWhoseFilesNeverAnswerHoldsUpNoOther) {
   write(0, R"({"step": 1, "loss": 3})");
   until_told(1);
   EXPECT_EQ(end_of(0).size(), 1U);
-  auto ended = MUST(loop_->block_on(watch_.finish({of_dead})));
-  EXPECT_TRUE(ended[of_dead].empty()) << "its end is told without what nobody can read";
+  auto ended =
+      MUST(loop_->block_on(watch_.finish({of_dead}, MetricsWatch::kAskAgain, gate_.token())));
+  EXPECT_TRUE(ended[of_dead].empty()) << "its end is told in the end without what nobody can read";
   EXPECT_FALSE(watch_.follows(of_dead));
+}
+
+TEST_F(MetricsWatchTest, AnEndWaitsForFilesThatAnswerLater) {
+  const AttemptOnNode of_slow = trial(0, "slow");
+  const std::string folder = task_folder(home_.path(), of_slow.attempt.task);
+  MUST(env::make_directories(folder));
+  MUST(env::append_file(metrics_path(folder), "{\"step\": 7, \"loss\": 2}\n"));
+  testing::DeadMount mount(folder);
+  if (!mount.mounted()) GTEST_SKIP() << "only root mounts a file system";
+  watch_.follow(of_slow, nullptr, 0);
+  async::Timer timer(*loop_);
+  timer.start(Duration::seconds(1), [&mount] { mount.end(); });
+  auto ended =
+      MUST(loop_->block_on(watch_.finish({of_slow}, Duration::seconds(60), gate_.token())));
+  ASSERT_FALSE(ended[of_slow].empty());
+  EXPECT_EQ(ended[of_slow].back().step, 7);
+  EXPECT_TRUE(ended[of_slow].back().last);
 }
 
 TEST_F(MetricsWatchTest, NothingIsReadWhileNobodyMayBeTold) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "base/shell_word.h"
 #include "cli/print.h"
 #include "env/files.h"
 #include "env/process.h"
@@ -34,8 +35,9 @@ Error not_its_own(const Home& home, unsigned mode) {
                                         "), and it is not a home's alone")
       .with_field("RUNNEL_HOME")
       .with_value(home.root)
-      .with_hint("choose a folder of its own: export RUNNEL_HOME=" + home.root +
-                 "/runnel; or close this one: chmod 700 " + home.root);
+      .with_hint(
+          "choose a folder of its own: export RUNNEL_HOME=" + shell_word(home.root + "/runnel") +
+          "; or close this one: chmod 700 " + shell_word(home.root));
 }
 
 Error another_users(const Home& home) {

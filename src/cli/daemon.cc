@@ -9,6 +9,7 @@
 
 #include "agent/runner/runner.h"
 #include "agent/suspect_mounts.h"
+#include "async/socket.h"
 #include "cli/commands.h"
 #include "cli/home_place.h"
 #include "cli/pause.h"
@@ -248,9 +249,10 @@ Async<void> Daemon::run() {
 
 namespace {
 
-// A daemon that is about to end still holds the lock for a moment, and for kCloseMax at most; a
-// living one keeps it.
-constexpr Duration kLockPatience = Duration::seconds(20);
+// A daemon that is about to end still holds the lock for a moment, or for kCloseMax where it waits
+// for a disk, and listens no more; a living one keeps it.
+constexpr Duration kLockPatience = Duration::seconds(5);
+constexpr Duration kEndPatience = Duration::seconds(20);
 constexpr Duration kLockAgain = Duration::millis(10);
 
 Result<env::FileLock> take_lock(const Home& home) {
@@ -258,7 +260,9 @@ Result<env::FileLock> take_lock(const Home& home) {
   for (;;) {
     Result<env::FileLock> lock = env::FileLock::acquire(home.lock());
     const bool held = !lock.ok() && lock.error().code == Errc::kConflict;
-    if (!held || env::real_clock().boot() - begun > kLockPatience) return lock;
+    const bool serves = held && async::connect_unix(home.socket()).ok();
+    const Duration patience = serves ? kLockPatience : kEndPatience;
+    if (!held || env::real_clock().boot() - begun > patience) return lock;
     pause(kLockAgain);
   }
 }

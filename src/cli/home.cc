@@ -10,6 +10,7 @@
 
 #include "agent/lost_and_found.h"
 #include "agent/suspect_mounts.h"
+#include "base/shell_word.h"
 #include "cli/close_home.h"
 #include "cli/paths.h"
 #include "control/job_id.h"
@@ -151,9 +152,10 @@ Result<void> refuse_misplaced(const Home& home) {
                  path + " is " + words_of(info->kind) + ", and the home keeps a file there")
         .with_value(path)
         .with_hint(info->kind == env::FileKind::kLink
-                       ? "put the file itself there: mv \"$(readlink -f " + path + ")\" " + path
-                       : "move it away, and put the file back if you have it: mv " + path + " " +
-                             path + ".away");
+                       ? "put the file itself there: mv \"$(readlink -f " + shell_word(path) +
+                             ")\" " + shell_word(path)
+                       : "move it away, and put the file back if you have it: mv " +
+                             shell_word(path) + " " + shell_word(path + ".away"));
   }
   return {};
 }

@@ -1,5 +1,6 @@
 #include "cli/home_place.h"
 
+#include "base/shell_word.h"
 #include "cli/jobs_owner.h"
 #include "env/machine.h"
 #include "env/remove_tree.h"
@@ -40,6 +41,10 @@ std::string original_of(const Home& home, const HomePlace& now) {
   const std::optional<HomePlace> recorded = recorded_place(home);
   if (!recorded) return "";
   const Result<env::FileId> there = env::file_id(recorded->path);
+  // Where nobody can tell whether the first is still there, it may be.
+  if (!there.ok() && there.error().code != Errc::kNotFound) {
+    return recorded->path == home.root ? "" : recorded->path;
+  }
   const auto at_recorded = there.ok() ? std::optional(*there) : std::nullopt;
   return origin_of(*recorded, now, at_recorded) == HomeOrigin::kCopy ? recorded->path : "";
 }
@@ -94,8 +99,9 @@ Result<void> take_place(const Home& home) {
                                        "run a second time")
       .with_field("RUNNEL_HOME")
       .with_value(home.root)
-      .with_hint("use the other one: export RUNNEL_HOME=" + original +
-                 "; or make this a home of its own: runnel --home " + home.root + " home --adopt");
+      .with_hint("use the other one: export RUNNEL_HOME=" + shell_word(original) +
+                 "; or make this a home of its own: runnel --home " + shell_word(home.root) +
+                 " home --adopt");
 }
 
 Result<void> refuse_jobs_of_another(const Home& home) {

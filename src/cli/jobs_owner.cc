@@ -1,5 +1,6 @@
 #include "cli/jobs_owner.h"
 
+#include "base/shell_word.h"
 #include "env/files.h"
 #include "env/random.h"
 #include "model/fields.h"
@@ -96,8 +97,9 @@ Result<void> refuse_jobs_of_another(const Home& home, const std::string& before)
   const bool in_use_there = mark && share_jobs(home, Home{mark->path});
   if (owner_of(mark, id, in_use_there) == JobsOwner::kOurs) return {};
   return of_another(home, mark->path)
-      .with_hint("give this home one of its own: mv " + home.jobs() + " " + home.jobs() +
-                 ".aside; or, if no other home uses it any more: rm " + home.jobs_mark());
+      .with_hint("give this home one of its own: mv " + shell_word(home.jobs()) + " " +
+                 shell_word(home.jobs() + ".aside") +
+                 "; or, if no other home uses it any more: rm " + shell_word(home.jobs_mark()));
 }
 
 Result<void> take_jobs(const Home& home, const std::string& before) {
@@ -114,8 +116,9 @@ Result<void> take_jobs(const Home& home, const std::string& before) {
 Result<void> adopt_jobs(const Home& home, const Home& original) {
   if (share_jobs(home, original)) {
     return of_another(home, original.root)
-        .with_hint("give the copy one of its own: mv " + home.jobs() + " " + home.jobs() +
-                   ".aside && cp -a " + original.jobs() + "/. " + home.jobs());
+        .with_hint("give the copy one of its own: mv " + shell_word(home.jobs()) + " " +
+                   shell_word(home.jobs() + ".aside") + " && cp -a " +
+                   shell_word(original.jobs() + "/.") + " " + shell_word(home.jobs()));
   }
   const std::string id = TRY(make_id(home));
   TRY(env::make_directories(home.jobs(), env::Access::kOwner));

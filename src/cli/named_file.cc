@@ -1,6 +1,7 @@
 #include "cli/named_file.h"
 
 #include "base/check.h"
+#include "base/shell_word.h"
 #include "env/files.h"
 
 namespace runnel::cli {
@@ -12,7 +13,7 @@ Result<std::string> read_named_file(const std::string& flag, const std::string& 
   return Error(Errc::kInvalid, text.error().message)
       .with_field(flag)
       .with_value(path)
-      .with_hint("name a file that you can read: ls -ld '" + path + "'");
+      .with_hint("name a file that you can read: ls -ld " + shell_word(path));
 }
 
 }  // namespace runnel::cli

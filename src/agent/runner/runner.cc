@@ -86,7 +86,10 @@ Result<async::UniqueFd> lock_pid_file(const std::string& path) {
   while (true) {
     async::UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!file.valid()) return errno_error("open " + path, errno);
-    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return async::UniqueFd();
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return async::UniqueFd();
+      return errno_error("lock " + path, errno);
+    }
     if (!is_same_file(file.get(), path)) continue;  // Its last owner has just removed it.
     const std::string text = std::to_string(::getpid()) + "\n";
     if (::ftruncate(file.get(), 0) != 0 || ::write(file.get(), text.data(), text.size()) < 0) {
