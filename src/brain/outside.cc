@@ -156,9 +156,8 @@ Error taken_away(const Turn& turn, const TrialCall& input) {
                         (given_again ? "was given to somebody else" : "waits for who asks next"),
                     "report more often than the lease, or ask with a longer one; ask for another");
   }
-  return conflict(
-      name_of(input) + " is " + std::string(model::to_string(status)) + " and takes no other end",
-      "runnel study show " + input.job.str());
+  return conflict(name_of(input) + " is already finished: " + std::string(model::to_string(status)),
+                  "runnel study show " + input.job.str());
 }
 
 // Whether the values are those of the trial's last report: as numbers where they are some.

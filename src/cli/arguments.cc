@@ -88,7 +88,7 @@ void add_job_sources(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false);
   app.add_option("--env-file", arguments.env_files, "file of K=V lines")->allow_extra_args(false);
   app.add_flag("--env-all", arguments.env_all,
-               "hand on all variables of this shell, where the file says nothing; they are kept in "
+               "pass on all variables of this shell, where the file says nothing; they are kept in "
                "the home's log, secrets too");
   app.add_option("--secret", arguments.secrets, "NAME of a shell variable handed to the tasks")
       ->allow_extra_args(false);
@@ -147,7 +147,9 @@ void add_show(CLI::App& app, Arguments& arguments) {
   optional_flag(app, "--step", arguments.step, "only this step");
   number_flag(app, "--task", arguments.task, {0, kLast}, "one task with all its attempts");
   number_flag(app, "--limit", arguments.limit, {1, kRowsMax}, "rows at most");
-  app.add_flag("--spec", arguments.spec, "what was submitted, as `plan -o yaml` shows it")
+  app.add_flag(
+         "--spec", arguments.spec,
+         "the specification as the service keeps it (no job file), as `plan -o yaml` shows it")
       ->excludes("--tasks")
       ->excludes("--step")
       ->excludes("--task");
@@ -290,7 +292,12 @@ const std::vector<Definition>& definitions() {
       {Command::kCancel, "cancel", {"scancel", "stop", "down"}, "cancel a job", add_job},
       {Command::kHalt, "halt", {}, "pause a job", add_job},
       {Command::kResume, "resume", {}, "resume a paused job", add_job},
-      {Command::kRetry, "retry", {"requeue"}, "retry failed tasks", add_job},
+      {Command::kRetry,
+       "retry",
+       {"requeue"},
+       "retry failed tasks of the job as it was submitted; after a change of the job file: runnel "
+       "run FILE",
+       add_job},
       {Command::kDelete,
        "delete",
        {"rm"},
@@ -473,7 +480,7 @@ std::string meant_command(const Parser& parser, const std::vector<std::string>& 
   if (begin.empty() || !meant_flag(*parser.chosen(), {words.begin(), first}).empty()) return "";
   std::string command = " " + begin;
   for (auto word = first + 1; word != words.end(); ++word) command += " " + shell_word(*word);
-  return "runnel: a command stands behind --: runnel run --" + printable(command) + "\n";
+  return "runnel: a command goes after --: runnel run --" + printable(command) + "\n";
 }
 
 std::string usage_error(const Parser& parser, const std::vector<std::string>& words,

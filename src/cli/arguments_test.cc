@@ -64,9 +64,9 @@ TEST(Arguments, AnUnknownCommandGetsTheNearestOne) {
 TEST(Arguments, ACommandWithoutItsDashesIsShownWithThem) {
   const auto remedy = [](std::initializer_list<const char*> words) { return parse(words).error; };
   EXPECT_EQ(remedy({"run", "--cpus", "2", "python", "train.py", "--lr", "0.1"}),
-            "runnel: a command stands behind --: runnel run -- python train.py --lr 0.1\n");
+            "runnel: a command goes after --: runnel run -- python train.py --lr 0.1\n");
   EXPECT_EQ(remedy({"run", "train.py", "a b"}),
-            "runnel: a command stands behind --: runnel run -- python train.py 'a b'\n");
+            "runnel: a command goes after --: runnel run -- python train.py 'a b'\n");
   EXPECT_EQ(remedy({"run", "job.yaml", "--cpuss", "2"}).find("behind --"), std::string::npos);
 }
 

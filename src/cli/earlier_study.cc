@@ -118,9 +118,9 @@ Result<void> learn_from(const Arguments& arguments, const Home& home, model::Job
   model::StepSpec* const step = TRY(search_of(spec));
   EarlierStudy study = TRY(earlier_study(TRY(document_at(*arguments.from, home)), *step));
   say("learns from " + std::to_string(study.trials.size()) + " earlier trials" +
-      (study.passed_over == 0
-           ? ""
-           : "; " + std::to_string(study.passed_over) + " did not end whole or do not fit here"));
+      (study.passed_over == 0 ? ""
+                              : "; " + std::to_string(study.passed_over) +
+                                    " were pruned or failed, or do not fit here"));
   for (model::EarlierTrial& trial : study.trials) step->search->from.push_back(std::move(trial));
   return model::check_spec(spec);
 }

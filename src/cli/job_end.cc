@@ -47,7 +47,9 @@ void say_failure(Session& session, const json::Value& job, EndStyle style) {
     for (const std::string& line : failure.output_block()) say(line);
   }
   if (failure.is_known()) say("output:  runnel logs " + failure.task_name());
-  say("tasks:   runnel show --tasks " + id + "\nretry:   runnel retry " + id);
+  say("tasks:   runnel show --tasks " + id);
+  say("retry:   runnel retry " + id);
+  say("         runs the job as it was submitted; after a change of the job file: runnel run FILE");
 }
 
 }  // namespace

@@ -114,15 +114,15 @@ void tell_of_left_behind(const model::JobSpec& spec, const Home& home) {
       say("runnel: warning: " + name +
           " is set in this shell, and a task that asks for no devices sees none; ask for them with "
           "--gpus, as " +
-          home.nodes_file() + " declares them, or hand the variable on with -e " + name +
+          home.nodes_file() + " declares them, or pass the variable on with -e " + name +
           ": then nothing keeps others off these devices");
     } else {
       names += (names.empty() ? "" : ", ") + name;
     }
   }
   if (names.empty()) return;
-  say("runnel: warning: set in this shell, but not handed to tasks: " + names +
-      "; hand on with -e NAME, `envs`, --secret NAME, or all with --env-all");
+  say("runnel: warning: set in this shell, but not passed to tasks: " + names +
+      "; pass on with -e NAME, `envs`, --secret NAME, or all with --env-all");
 }
 
 }  // namespace

@@ -29,9 +29,14 @@ bool can_be_retried(const json::Value& job) {
 std::string first_failure(const json::Value& job) {
   const json::Value* failure = job.find("first_failure");
   if (failure == nullptr) return "";
-  return text_of(*failure, "step") + "/" + std::to_string(number_of(*failure, "task")) +
-         " ended with exit code " + std::to_string(number_of(*failure, "exit_code")) + " (" +
-         text_of(*failure, "reason", "no reason is known") + ")";
+  const std::string task =
+      text_of(*failure, "step") + "/" + std::to_string(number_of(*failure, "task"));
+  const std::string reason = text_of(*failure, "reason", "no reason is known");
+  // The program itself left with 0: only its trial has failed.
+  if (reason == "MetricMissing" || reason == "MetricNotFinite")
+    return task + " failed (" + reason + ")";
+  return task + " ended with exit code " + std::to_string(number_of(*failure, "exit_code")) + " (" +
+         reason + ")";
 }
 
 int status_code(const json::Value& job) {

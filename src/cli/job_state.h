@@ -15,7 +15,8 @@ bool has_settled(const json::Value& job);
 bool is_active(const json::Value& job);
 // Ended, and not well: there is something to run again.
 bool can_be_retried(const json::Value& job);
-// "train/3 ended with exit code 7 (NonZeroExit)": the first task that failed; "" without one.
+// "train/3 ended with exit code 7 (NonZeroExit)", or "search/3 failed (MetricMissing)": the first
+// task that failed; "" without one.
 std::string first_failure(const json::Value& job);
 
 // SkyPilot's exit codes of `logs --status` and `wait --status`.

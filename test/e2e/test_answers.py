@@ -249,6 +249,8 @@ def test_a_failure_ends_with_its_cause_its_last_lines_and_the_command_for_more(r
     shown = block[block.index("the last lines of its output:") + 1:][:10]
     assert shown == [f"  line {i}" for i in range(12, 21)] + ["  ModuleNotFoundError: No module named 'turch'"]
     assert f"output:  runnel logs {job}/job/0" in block and f"retry:   runnel retry {job}" in block
+    assert "runs the job as it was submitted; after a change of the job file: runnel run FILE" in said
+    assert "as it was submitted" in runnel.run("retry", "--help")
     told = runnel.run("explain", job)
     assert told.startswith(f"job {job} has ended: FAILED: ") and f"runnel logs {job}/job/0" in told
     assert "nothing waits" not in told
@@ -312,6 +314,7 @@ resources: {cpus: 0.5}
     assert runnel.json("show", job, "--spec") == runnel.json("plan", "-f", file)
     assert runnel.run("show", job, "--spec") == runnel.run("plan", "-f", file, "-o", "yaml")
     runnel.run("show", job, "--spec", "--tasks", code=2)
+    assert "as the service keeps it" in " ".join(runnel.run("show", "--help").split())
 
 
 def test_a_missing_metric_is_told_where_the_job_ends(runnel):
@@ -322,6 +325,7 @@ resources: {cpus: 0.5}
 run: echo '{"step":1,"accuracy":0.5}' > $RUNNEL_METRICS_FILE
 """), code=1)
     assert "did you mean 'accuracy'?" in runnel.err
+    assert "job/0 failed (MetricMissing): " in runnel.err and "exit code" not in runnel.err
     job = runnel.json("ps", "-a")["jobs"][0]["id"]
     assert "did you mean 'accuracy'?" in runnel.run("explain", job)
     assert "did you mean 'accuracy'?" in runnel.run("show", job)
@@ -376,7 +380,7 @@ def test_what_the_shell_has_and_tasks_do_not_get_is_named(runnel):
     env.update(WANDB_API_KEY="k", AWS_PROFILE="me", MINE="m")
     script = ("sh", "-c", "echo ${WANDB_API_KEY-none} ${AWS_PROFILE-none} ${MINE-none}")
     assert runnel.run("run", "-q", "--", *script, env=env) == "none none none\n"
-    warning = "set in this shell, but not handed to tasks: AWS_PROFILE, WANDB_API_KEY; hand on with -e NAME"
+    warning = "set in this shell, but not passed to tasks: AWS_PROFILE, WANDB_API_KEY; pass on with -e NAME"
     assert runnel.err.count("\n") == 1 and warning in runnel.err
     assert runnel.run("run", "-q", "-e", "WANDB_API_KEY", "-e", "AWS_PROFILE", "--", *script, env=env) == "k me none\n"
     assert runnel.err == ""

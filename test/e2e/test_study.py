@@ -113,7 +113,7 @@ def test_a_shell_can_drive_a_search(runnel):
         assert "SUCCEEDED" in runnel.run("study", "tell", study, number, "--value", number + 0.5)
         assert "SUCCEEDED" in runnel.run("study", "tell", study, number, "--value", number + 0.5)
         runnel.run("study", "tell", study, number, "--value", 7, code=1)
-        assert "takes no other end" in runnel.err
+        assert "is already finished: SUCCEEDED" in runnel.err
     assert "the search has ended" in runnel.run("study", "ask", study)
     assert runnel.run("study", "best", study).startswith("trial 0: loss=0.5")
     rows = list(csv.DictReader(io.StringIO(runnel.run("study", "export", study))))
