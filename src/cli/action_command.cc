@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/job_end.h"
 #include "cli/job_state.h"
+#include "cli/lost_work.h"
 #include "cli/outputs.h"
 #include "cli/pause.h"
 #include "cli/print.h"
@@ -111,8 +112,12 @@ Result<Acted> act_and_tell(Session& session, const Arguments& arguments, const s
   }
   const bool goes = arguments.command == Command::kDelete;
   const std::string last = goes ? TRY(farewell(session, job)) : "";
+  const bool pauses = arguments.command == Command::kHalt;
+  const std::string lost = pauses ? work_lost_by_pause(session, job) : "";
   const json::Value answer = TRY(act_on(session, arguments.command, job));
-  return Acted{answer, goes ? last : outcome_of(arguments.command, answer)};
+  if (goes) return Acted{answer, last};
+  const std::string outcome = outcome_of(arguments.command, answer);
+  return Acted{answer, lost.empty() ? outcome : outcome + "; " + lost};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "cli/interrupt.h"
 #include "cli/job_state.h"
 #include "cli/log_stream.h"
+#include "cli/lost_work.h"
 #include "cli/output_line.h"
 #include "cli/print.h"
 #include "cli/progress.h"
@@ -95,6 +96,8 @@ class Attachment {
       const bool first = ++obeyed_ == 1;
       say(first ? "runnel: pausing " + job_ + "; press Ctrl-C again to cancel it"
                 : "runnel: cancelling " + job_);
+      const std::string lost = first ? work_lost_by_pause(session_, job_) : "";
+      if (!lost.empty()) say("runnel: " + lost);
       auto answer = session_.post(job_target(job_, first ? ":halt" : ":cancel"));
       if (!answer.ok() && answer.error().code != Errc::kConflict) return answer.error();
     }

@@ -320,6 +320,22 @@ def test_halt_and_resume(runnel):
     assert runnel.wait(job)["status"] == "SUCCEEDED"
 
 
+def test_halt_says_whose_work_is_lost(runnel):
+    job = runnel.up("""
+steps:
+  kept: {checkpoint: {dir: ckpt}, resources: {cpus: 0.25}, run: sleep 60}
+  lost: {resources: {cpus: 0.25}, params: {n: [1, 2]}, run: sleep 60}
+grace: 1s
+""")
+    runnel.until(lambda: runnel.job(job)["counts"].get("RUNNING") == 3)
+    runnel.run("halt", job)
+    assert f"{job}: pausing; 2 running tasks have no `checkpoint` and begin anew after resume: 2 of lost\n" in runnel.err
+    runnel.until(lambda: runnel.job(job)["status"] == "PAUSED")
+    runnel.run("halt", job, code=None)
+    assert "checkpoint" not in runnel.err
+    runnel.run("cancel", job)
+
+
 def test_retry_runs_only_what_failed(runnel):
     job = runnel.up("""
 params: {n: [1, 2, 3]}
@@ -359,6 +375,7 @@ def test_ctrl_c_halts_and_says_how_to_go_on(runnel):
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     job = re.search(r"runnel resume (\w+)", err).group(1)
+    assert "runnel: 1 running task has no `checkpoint` and begins anew after resume: 1 of sh\n" in err
     assert runnel.job(job)["status"] == "PAUSED"
     runnel.run("cancel", job)
 
