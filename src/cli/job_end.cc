@@ -5,7 +5,9 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "cli/best_text.h"
+#include "cli/better_pruned.h"
 #include "cli/cost_text.h"
+#include "cli/failed_trials.h"
 #include "cli/failure.h"
 #include "cli/job_state.h"
 #include "cli/print.h"
@@ -52,6 +54,15 @@ void say_failure(Session& session, const json::Value& job, EndStyle style) {
   say("         runs the job as it was submitted; after a change of the job file: runnel run FILE");
 }
 
+// What came of a search, and what of it the best trial does not show.
+void say_search(Session& session, const std::string& job, const json::Value& step) {
+  const std::string lines[] = {best_line(step), failed_trials(session, job, step),
+                               better_pruned_note(session, job, step)};
+  for (const std::string& line : lines) {
+    if (!line.empty()) say(line);
+  }
+}
+
 }  // namespace
 
 bool is_there_soon(const std::string& folder) {
@@ -74,10 +85,8 @@ void say_end(Session& session, const json::Value& job, EndStyle style) {
     say_failure(session, job, style);
   }
   if (style == EndStyle::kShort) return;
-  for (const json::Value& step : list_at(job, "steps")) {
-    const std::string best = best_line(step);
-    if (!best.empty()) say(best);
-  }
+  for (const json::Value& step : list_at(job, "steps"))
+    say_search(session, text_of(job, "id"), step);
   const std::string outputs = outputs_line(session.home(), job);
   if (!outputs.empty()) say(outputs);
   const std::string cost = cost_text(job, env::real_clock().wall());

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
+#include "cli/better_pruned.h"
 #include "cli/commands.h"
 #include "cli/pages.h"
 #include "cli/print.h"
@@ -61,16 +63,8 @@ Result<json::Value> studies(Session& session, const Arguments& arguments) {
   return json::Value::object({{"studies", json::Value::list(std::move(found))}});
 }
 
-Result<json::Value> all_trials(Session& session, const Arguments& arguments) {
-  json::Value out =
-      TRY(read_pages(session, study_target(arguments, "/trials"), "trials", kAllRows));
-  const json::Value shares = TRY(session.get(study_target(arguments, "/importance")));
-  out.set("importance", json::Value::list(list_at(shares, "importance")));
-  return out;
-}
-
-Result<json::Value> best_trial(Session& session, const Arguments& arguments) {
-  const json::Value job = TRY(session.get(job_target(arguments.jobs.front(), "")));
+// The step that is meant: the one that is named, or the job's only search.
+Result<const json::Value*> search_of(const json::Value& job, const Arguments& arguments) {
   const json::Value* only = nullptr;
   for (const json::Value& step : list_at(job, "steps")) {
     if (!is_search(step) || (arguments.step && *arguments.step != text_of(step, "name"))) continue;
@@ -81,11 +75,44 @@ Result<json::Value> best_trial(Session& session, const Arguments& arguments) {
     }
     only = &step;
   }
-  if (only == nullptr) {
-    return Error(Errc::kNotFound, "job " + text_of(job, "id") + " has no such search")
-        .with_hint("list them: runnel study list");
-  }
-  const json::Value& search = *only->find("search");
+  if (only != nullptr) return only;
+  return Error(Errc::kNotFound, "job " + text_of(job, "id") + " has no such search")
+      .with_hint("list them: runnel study list");
+}
+
+// Shares are all 0 while nothing can be said of them, which does not mean that nothing matters.
+json::Value::List known_shares(const json::Value& answer) {
+  const json::Value::List& shares = list_at(answer, "importance");
+  const bool known = std::any_of(shares.begin(), shares.end(), [](const json::Value& share) {
+    const json::Value* part = share.find("share");
+    return part != nullptr && scalar_text(*part) != "0";
+  });
+  return known ? shares : json::Value::List();
+}
+
+Result<json::Value> all_trials(Session& session, const Arguments& arguments) {
+  json::Value out =
+      TRY(read_pages(session, study_target(arguments, "/trials"), "trials", kAllRows));
+  const json::Value shares = TRY(session.get(study_target(arguments, "/importance")));
+  out.set("importance", json::Value::list(known_shares(shares)));
+  return out;
+}
+
+// For a person with what the rows do not show by themselves.
+Result<json::Value> shown_trials(Session& session, const Arguments& arguments) {
+  json::Value out = TRY(all_trials(session, arguments));
+  if (is_document(arguments.output)) return out;
+  const json::Value job = TRY(session.get(job_target(arguments.jobs.front(), "?include=spec")));
+  const std::string step = text_of(*TRY(search_of(job, arguments)), "name");
+  const std::string note = better_pruned_note(session, job, step, list_at(out, "trials"));
+  if (!note.empty()) out.set("note", json::Value::text(note));
+  return out;
+}
+
+Result<json::Value> best_trial(Session& session, const Arguments& arguments) {
+  const json::Value job = TRY(session.get(job_target(arguments.jobs.front(), "")));
+  const json::Value& search = *TRY(search_of(job, arguments))
+  ->find("search");
   if (const json::Value* best = search.find("best")) return *best;
   // Under its own name: nobody should take for the result what may yet change.
   if (const json::Value* leader = search.find(kBestSoFar)) {
@@ -135,7 +162,7 @@ Result<json::Value> tell(Session& session, const Arguments& arguments) {
 
 int study(const Arguments& arguments, const Home& home) {
   switch (arguments.command) {
-    case Command::kStudyShow: return answer(arguments, home, all_trials, trials_table);
+    case Command::kStudyShow: return answer(arguments, home, shown_trials, trials_table);
     case Command::kStudyExport: return answer(arguments, home, all_trials, trials_csv);
     case Command::kStudyBest: return answer(arguments, home, best_trial, best_text);
     case Command::kStudyAsk: return answer(arguments, home, ask, trial_text);

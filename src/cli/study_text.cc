@@ -1,5 +1,6 @@
 #include "cli/study_text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -9,9 +10,13 @@
 #include "cli/print.h"
 #include "cli/printable.h"
 #include "cli/short_number.h"
+#include "search/importance.h"
 
 namespace runnel::cli {
 namespace {
+
+// With fewer, the best of all trials are all of them, and no parameter tells them apart.
+constexpr std::int64_t kWholeMin = search::kTopMin + 1;
 
 // "accuracy=0.91 seconds=12".
 std::string values_text(const json::Value& owner, std::string_view key) {
@@ -58,6 +63,13 @@ bool is_best(const json::Value& trial) {
   return best != nullptr && best->dump() == "true";
 }
 
+std::int64_t whole_trials(const json::Value& answer) {
+  const auto& trials = list_at(answer, "trials");
+  return std::count_if(trials.begin(), trials.end(), [](const json::Value& trial) {
+    return text_of(trial, "status") == "SUCCEEDED";
+  });
+}
+
 std::string importance_line(const json::Value& answer) {
   std::string text;
   for (const json::Value& share : list_at(answer, "importance")) {
@@ -66,7 +78,8 @@ std::string importance_line(const json::Value& answer) {
     text += (text.empty() ? "importance: " : ", ") + text_of(share, "name") + " " +
             short_number(scalar_text(*part));
   }
-  return text.empty() ? text : text + "\n";
+  if (!text.empty()) return text + "\n";
+  return whole_trials(answer) < kWholeMin ? "importance: too few trials\n" : "";
 }
 
 // "3@20 1@40": from trial 3 at its own step 20, then from trial 1.
@@ -133,7 +146,9 @@ std::string trials_table(const json::Value& answer, const Arguments& arguments) 
     say("the first " + std::to_string(arguments.limit) + " of " + std::to_string(count) +
         " trials; --limit shows more, `study export` all");
   }
-  return table_text(table) + importance_line(answer);
+  if (arguments.output == Output::kTsv) return table_text(table);  // Rows, for a program.
+  const std::string note = text_of(answer, "note");
+  return table_text(table) + importance_line(answer) + (note.empty() ? "" : paragraph(note) + "\n");
 }
 
 std::string trials_csv(const json::Value& answer, const Arguments&) {

@@ -12,7 +12,8 @@ namespace runnel::cli {
 
 // {"studies": [...]}: a row for each; only their ids with -o name.
 std::string studies_table(const json::Value& answer, const Arguments& arguments);
-// {"trials": [...], "importance": [...]}: a row for each up to --limit, then what matters.
+// {"trials": [...], "importance": [...], "note": "..."}: a row for each up to --limit, then what
+// matters, or that too few trials ended to say so, and the note, if there is one.
 std::string trials_table(const json::Value& answer, const Arguments& arguments);
 // The same as CSV (RFC 4180), all rows: trial, status, value_*, param_*.
 std::string trials_csv(const json::Value& answer, const Arguments& arguments);

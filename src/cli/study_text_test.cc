@@ -52,9 +52,21 @@ TEST(StudyText, CsvQuotesWhatItMustAndKeepsAllDigits) {
 }
 
 TEST(StudyText, NothingIsSaidToMatterWhileNothingIsKnown) {
-  const json::Value answer =
-      answer_of(R"({"importance": [{"name": "lr", "share": 0}], "trials": []})");
-  EXPECT_EQ(trials_table(answer, {}), "TRIAL  STATUS\n");
+  const std::string trial = R"({"params": {}, "status": "SUCCEEDED", "trial": 0})";
+  const auto table = [&](int trials) {
+    std::string rows = trial;
+    for (int more = 1; more < trials; ++more) rows += "," + trial;
+    return trials_table(answer_of(("{\"importance\": [], \"trials\": [" + rows + "]}").c_str()),
+                        {});
+  };
+  EXPECT_EQ(table(1), "TRIAL  STATUS\n0      SUCCEEDED\nimportance: too few trials\n");
+  EXPECT_EQ(table(6).find("importance"), std::string::npos) << "none of them matters";
+}
+
+TEST(StudyText, ANoteStandsBelowTheTrials) {
+  const std::string table =
+      trials_table(answer_of(R"({"importance": [], "note": "see here", "trials": []})"), {});
+  EXPECT_TRUE(table.ends_with("\nsee here\n")) << table;
 }
 
 TEST(StudyText, AStudyIsARow) {

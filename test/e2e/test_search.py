@@ -156,6 +156,17 @@ run: |
     assert words in json.dumps(task)
 
 
+def test_a_search_that_succeeds_says_how_many_trials_failed(runnel):
+    runnel.run("run", runnel.file("""
+params: {x: [1, 2, 3]}
+search: {metric: loss, mode: min, max_trials: 3, method: grid}
+resources: {cpus: 0.5}
+run: |
+  test {{x}} = 2 && echo '{"step": 1, "loss": 0.5}' >> "$RUNNEL_METRICS_FILE" || exit 3
+"""))
+    assert "2 of 3 trials of job failed: NonZeroExit\n" in runnel.err
+
+
 def test_report_from_python(runnel, tmp_path):
     script = runnel.work / "trial.py"
     script.write_text("import runnel\nfor step in range(3):\n    runnel.report(step=step, loss=float(runnel.params()['x']) + step, lr=float('nan'))\n")

@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -138,6 +139,32 @@ def test_the_best_so_far_is_named_while_no_trial_has_ended(runnel):
     assert runnel.run("study", "best", study).startswith("trial 0: loss=9")
     assert "so far" not in runnel.run("show", study)
     runnel.run("cancel", study)
+
+
+def test_a_better_value_that_was_pruned_is_named(runnel):
+    """Two trials: the whole one ends at 1, the pruned one was at 5, but behind the other at the same step."""
+    def play(pruner):
+        text = (STUDY % 2).replace("mode: min, max_trials: 2", f"mode: max, max_trials: 2, pruner: {pruner}")
+        process = runnel.start("run", runnel.file(text))
+        study = re.match(r"job (\w+) ", process.stderr.readline()).group(1)
+        for number in range(2):
+            assert runnel.json("study", "ask", study)["trial"] == number
+        runnel.run("study", "report", study, 0, "--at", 1, "--value", 10)
+        runnel.run("study", "tell", study, 0, "--at", 2, "--value", 1)
+        assert runnel.json("study", "report", study, 1, "--at", 1, "--value", 5)["stop"]
+        _, err = process.communicate(timeout=30)
+        return study, err
+
+    told = "trial 1 was PRUNED with loss=5 at step 1, better than the best whole trial"
+    remedy = "; set `max_step` in `pruner` so that trials which have reported their last step count as whole"
+    study, err = play("{method: asha, eta: 2}")
+    assert f"\n{told}{remedy}\n" in err
+    shown = runnel.run("study", "show", study)
+    assert shown.endswith(f"\nimportance: too few trials\n{told}{remedy}\n")
+    assert "note" not in runnel.json("study", "show", study) and runnel.json("study", "show", study)["importance"] == []
+    assert "PRUNED with" not in runnel.run("study", "show", study, "-o", "tsv")
+    study, err = play("{method: asha, eta: 2, max_step: 8}")
+    assert f"\n{told}\n" in err and f"\n{told}\n" in runnel.run("study", "show", study)
 
 
 def test_what_is_said_wrongly_is_refused_and_loses_nothing(runnel):
