@@ -6,9 +6,11 @@ $RUNNEL_API), so that any number of processes and languages can work on it and n
 
 import json
 import contextlib
+import http.client
 import math
 import os
 import re
+import sys
 import threading
 import time
 import uuid
@@ -92,6 +94,7 @@ class Study:
     def __init__(self, id: str, step: str | None = None):
         self.id = id
         self.step = step
+        self._told_of_rest = False
 
     def ask(self, lease: str = LEASE) -> Trial | None:
         """The next trial, for whoever runs it: others get others. None when none is left to give now: see finished.
@@ -120,8 +123,15 @@ class Study:
         Waits while others hold the last trials. TrialPruned ends a trial early. Any other exception, and a value
         that is no number, tells that the trial failed, and is raised unless `catch` names it. A thread renews the
         lease, so an objective may take as long as it takes. A trial that was taken away (its job was halted or
-        cancelled) is passed over.
+        cancelled) is passed over. Where trials are left for others to ask for, stderr says so, once.
         """
+        try:
+            self._optimize(objective, n_trials, lease, catch)
+        finally:
+            self._tell_of_rest()
+
+    def _optimize(self, objective: Callable, n_trials: int | None, lease: str,
+                  catch: tuple[type[Exception], ...]) -> None:
         done = 0
         while n_trials is None or done < n_trials:
             trial = self.ask(lease)
@@ -134,10 +144,22 @@ class Study:
                 self._run(objective, trial, catch)
             done += 1
 
+    def _tell_of_rest(self) -> None:
+        """A study waits for who asks, however long; whoever leaves trials behind should know how to end it."""
+        left = 0
+        with contextlib.suppress(client.ServiceError, OSError, http.client.HTTPException):
+            document = self._document(client.get)
+            left = 0 if _has_ended(document) else sum(document["counts"].get(each, 0) for each in ("QUEUED", "RECOVERING"))
+        if left == 0 or self._told_of_rest:
+            return
+        self._told_of_rest = True
+        print(f"runnel: study {self.id} waits for who asks for its other {left} of {document['tasks']} trials; "
+              f"end it with: runnel cancel {self.id}", file=sys.stderr)
+
     @property
     def finished(self) -> bool:
         """Whether no trial will be given any more."""
-        return self._document()["status"] in ("SUCCEEDED", "FAILED", "CANCELLED", "SKIPPED")
+        return _has_ended(self._document())
 
     @property
     def trials(self) -> list[dict]:
@@ -157,12 +179,13 @@ class Study:
         best = self._document()["search"].get("best")
         if best is None:
             raise ValueError("no trial has ended with a value yet")
-        return best
+        # There a job's document has the texts of a job file; the trial's own has numbers.
+        page = client.call("GET", self._path("trials", limit=1, page_token=best["trial"]))
+        return {**best, "params": page["trials"][0]["params"]}
 
     @property
     def best_params(self) -> dict[str, Any]:
-        number = self.best_trial["trial"]
-        return client.call("GET", self._path("trials", limit=1, page_token=number))["trials"][0]["params"]
+        return self.best_trial["params"]
 
     @property
     def best_value(self) -> float:
@@ -172,8 +195,12 @@ class Study:
 
     @property
     def importances(self) -> dict[str, float]:
-        """How much each parameter decides about the first objective, the largest first; they add up to 1."""
-        return {share["name"]: share["share"] for share in client.call("GET", self._path("importance"))["importance"]}
+        """How much each parameter decides about the first objective, the largest first; they add up to 1.
+
+        Empty while that cannot be told: too few trials (at least 6 must have ended whole), or all alike.
+        """
+        shares = client.call("GET", self._path("importance"))["importance"]
+        return {each["name"]: each["share"] for each in shares} if any(each["share"] for each in shares) else {}
 
     def _run(self, objective: Callable, trial: Trial, catch: tuple[type[Exception], ...]) -> None:
         try:
@@ -207,8 +234,8 @@ class Study:
             done.set()
             thread.join()
 
-    def _document(self) -> dict:
-        for step in client.call("GET", f"jobs/{quote(self.id, safe='')}")["steps"]:
+    def _document(self, get: Callable[[str], dict] = lambda path: client.call("GET", path)) -> dict:
+        for step in get(f"jobs/{quote(self.id, safe='')}")["steps"]:
             if "search" in step and self.step in (None, step["name"]):
                 return step
         raise KeyError(f"job {self.id} has no search {self.step or ''}")
@@ -238,7 +265,7 @@ def create_study(params: Mapping[str, Any], *, n_trials: int, metric: str = "val
     direction: "minimize" or "maximize", of `metric`; or objectives: {"accuracy": "max", "seconds": "min"}.
     earlier: a study to learn from, or trials: [{"params": {...}, "values": {...}}]. Their parameters must be
         possible here.
-    search: what else the job file's `search` takes: method="tpe", pruner="asha", start=[{...}], max_duration="1h".
+    search: what else the job file's `search` takes: method="tpe", pruner={"method": "asha", "max_step": 20}, start=[{...}], max_duration="1h".
     Raises ServiceError with the sentence that `runnel validate` would print.
     """
     if direction not in ("minimize", "maximize"):
@@ -266,6 +293,10 @@ def _values(value: float | Sequence[float] | Mapping[str, float]) -> dict:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return {"values": [_number(each) for each in value]}
     return {"value": _number(value)}
+
+
+def _has_ended(step: dict) -> bool:
+    return step["status"] in ("SUCCEEDED", "FAILED", "CANCELLED", "SKIPPED")
 
 
 def _spelled(value: Any) -> str:
