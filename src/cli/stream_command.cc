@@ -2,6 +2,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -67,14 +68,29 @@ int copy_logs(const Arguments& arguments, Session& session, const std::string& j
   return code == 0 && !whole ? kOutputDamaged : code;
 }
 
+// The names of a job's steps, whose events have their numbers. Nothing of a whole home, which may
+// have very many jobs: there numbers are shown.
+using StepNames = std::vector<std::string>;
+
+StepNames step_names(const Arguments& arguments, Session& session) {
+  StepNames names;
+  if (arguments.jobs.empty() || is_document(arguments.output)) return names;
+  const Result<json::Value> job = session.get(job_target(arguments.jobs.front()));
+  if (!job.ok()) return names;  // The events themselves tell that there is no such job.
+  for (const json::Value& step : list_at(*job, "steps")) names.push_back(text_of(step, "name"));
+  return names;
+}
+
 // "1m7z.../train/3#2": what an event is about, as far as it names it.
-std::string subject_of(const json::Value& event) {
+std::string subject_of(const json::Value& event, const StepNames& names) {
   const json::Value* attempt = event.find("attempt");
   const json::Value& of = attempt != nullptr && attempt->is_object() ? *attempt : event;
   std::string subject = text_of(of, "job");
   if (subject.empty()) subject = text_of(event, "node", text_of(event, "queue", "-"));
   if (&of == &event && event.find("step") == nullptr) return subject;
-  subject += "/" + std::to_string(number_of(of, "step"));
+  const std::int64_t step = number_of(of, "step");
+  const bool named = step >= 0 && step < static_cast<std::int64_t>(names.size());
+  subject += "/" + (named ? names[static_cast<std::size_t>(step)] : std::to_string(step));
   if (&of == &event) return subject;
   return subject + "/" + std::to_string(number_of(of, "task")) + "#" +
          std::to_string(number_of(of, "number", 1));
@@ -87,7 +103,8 @@ bool is_machinery(std::string_view key) {
 }
 
 // A stream has no widest cell to wait for: what usually fits is aligned.
-std::string event_line(const Arguments& arguments, const json::Value& event) {
+std::string event_line(const Arguments& arguments, const json::Value& event,
+                       const StepNames& names) {
   const bool tabs = arguments.output == Output::kTsv;
   const auto cell = [tabs](std::string text, std::size_t width) {
     if (tabs) return text + "\t";
@@ -97,7 +114,7 @@ std::string event_line(const Arguments& arguments, const json::Value& event) {
   const std::string when = text_of(event, "time");
   std::string line = cell(std::to_string(number_of(event, "seq")), 5) +
                      cell(tabs ? when : moment_text(when), 19) + cell(text_of(event, "type"), 16) +
-                     subject_of(event);
+                     subject_of(event, names);
   for (const auto& [key, value] : event.as_object()) {
     if (is_machinery(key)) continue;
     line += (tabs ? "\t" : "  ") + printable(key) + "=" +
@@ -106,12 +123,13 @@ std::string event_line(const Arguments& arguments, const json::Value& event) {
   return line + "\n";
 }
 
-void print_event(const Arguments& arguments, const json::Value& event) {
+void print_event(const Arguments& arguments, const json::Value& event, const StepNames& names) {
   put(is_document(arguments.output) ? stream_item(event, arguments.output)
-                                    : event_line(arguments, event));
+                                    : event_line(arguments, event, names));
 }
 
 int page_events(const Arguments& arguments, Session& session, const std::string& base) {
+  const StepNames names = step_names(arguments, session);
   std::optional<std::int64_t> after = arguments.after;  // None: from the oldest that is kept.
   std::int64_t left = arguments.events_max.value_or(kUnlimited);
   while (left > 0) {
@@ -122,7 +140,7 @@ int page_events(const Arguments& arguments, Session& session, const std::string&
     const json::Value* list = page->find("events");
     const std::int64_t through = number_of(*page, "through");
     if (list != nullptr && list->is_list()) {
-      for (const json::Value& event : list->as_list()) print_event(arguments, event);
+      for (const json::Value& event : list->as_list()) print_event(arguments, event, names);
       left -= static_cast<std::int64_t>(list->as_list().size());
     }
     if (after && through <= *after) return 0;
@@ -153,10 +171,11 @@ int events(const Arguments& arguments, const Home& home) {
       arguments.jobs.empty() ? "/api/v1/events" : job_target(arguments.jobs.front(), "/events");
   if (!arguments.watch) return page_events(arguments, session, base);
   watch_interrupts();
+  const StepNames names = step_names(arguments, session);
   LineStream stream(session, base + "?watch=1&limit=1000", "seq", "after",
                     arguments.after ? std::to_string(*arguments.after) : "");
   return copy(stream, arguments.events_max.value_or(kUnlimited),
-              [&](const json::Value& event) { print_event(arguments, event); });
+              [&](const json::Value& event) { print_event(arguments, event, names); });
 }
 
 }  // namespace runnel::cli

@@ -433,6 +433,8 @@ def test_events_tell_each_change_once(runnel):
     states = [event["to"] for event in events if event["type"] == "job.changed"]
     assert states == ["RUNNING", "SUCCEEDED"]
     assert [event["seq"] for event in events] == sorted({event["seq"] for event in events})
+    # As `logs` names it.
+    assert f"{job}/job/0#1" in runnel.run("events", job) and f"{job}/0" not in runnel.run("events", job)
 
 
 def test_ids_may_be_shortened(runnel):
