@@ -17,6 +17,7 @@
 #include "control/controller.h"
 #include "env/clock.h"
 #include "env/files.h"
+#include "env/remove_tree.h"
 #include "store/memory/memory_log.h"
 #include "store/sqlite/sqlite_log.h"
 

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -385,6 +386,22 @@ TEST_F(OutsideTest, LearnsFromEarlierStudies) {
     tell(attempt, {std::to_string(std::abs(std::stod(x) - 0.8))});
   }
   EXPECT_EQ(step().study->trials.size(), 10u) << "the earlier ones are not the study's";
+}
+
+TEST_F(OutsideTest, WhoLearnsFromAStudyDrawsNoneOfItsTrialsAgain) {
+  model::StepSpec spec = outside_step(8);
+  spec.search->method = model::SearchSpec::Method::kRandom;
+  std::set<std::string> drawn;
+  for (int study = 0; study < 3; ++study) {
+    job_ = desk_.submit({spec});
+    for (int i = 0; i < 8; ++i) {
+      const model::AttemptRef attempt = asked();
+      const std::string x = step().study->trials.back().params.front().second;
+      EXPECT_TRUE(drawn.insert(x).second) << "trial " << i << " of study " << study;
+      tell(attempt, {"1"});
+      if (i < 5) spec.search->from.push_back({{{"x", x}}, {"1"}});
+    }
+  }
 }
 
 TEST_F(OutsideTest, AStepThatIsRunHereCannotBeAsked) {

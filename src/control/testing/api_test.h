@@ -14,6 +14,7 @@
 #include "control/testing/paper_logs.h"
 #include "control/testing/schemas.h"
 #include "env/files.h"
+#include "env/remove_tree.h"
 #include "http/client.h"
 #include "http/server.h"
 #include "json/value.h"
