@@ -10,6 +10,7 @@
 #include "async/async.h"
 #include "async/event_loop.h"
 #include "async/stop_token.h"
+#include "base/check.h"
 #include "base/units.h"
 
 namespace runnel::cli {
@@ -34,7 +35,10 @@ class PeriodicLook {
         name_(std::move(name)),
         every_(every),
         prepare_(std::move(prepare)),
-        take_(std::move(take)) {}
+        take_(std::move(take)) {
+    CHECK(prepare_ != nullptr && take_ != nullptr, "a look that nobody makes, or takes");
+    CHECK(every_ > Duration(), "a look without a pause");
+  }
 
   Async<void> run(async::StopToken stop) {
     for (;;) {
