@@ -94,7 +94,7 @@ class Api {
         gate_(loop) {}
 
   void add_routes(http::Router& router);
-  Async<void> stop() { return gate_.close(); }
+  Async<void> stop();
 
  private:
   using Handle = Async<http::Reply> (Api::*)(http::Request);

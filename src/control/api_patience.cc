@@ -88,4 +88,10 @@ Async<http::Reply> Api::patiently(Handle handle, http::Request request) {
   co_return *std::move(pending->reply);
 }
 
+// Who was left waiting would else wait for a log that nobody can open.
+Async<void> Api::stop() {
+  controller_.give_up();
+  co_return co_await gate_.close();
+}
+
 }  // namespace runnel::control

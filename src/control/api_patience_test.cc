@@ -128,6 +128,26 @@ TEST_F(SilentDiskTest, IsNamedAndLosesNothing) {
   EXPECT_EQ(get_json("/api/v1/home").find("disk_silence"), nullptr);
 }
 
+// Its destructor also shows that no end waits for such a log.
+TEST_F(SilentDiskTest, IsTakenForSilentWhenItsLogCannotBeOpenedAnew) {
+  model::StepSpec secret = step("a");
+  secret.secrets = {{"TOKEN", "env:TOKEN"}};
+  const std::string body = body_of({secret}, R"(,"secrets":{"env:TOKEN":"hush"})");
+  home_.watch.storage->next_append = store::AppendFault::kKept;
+  home_.watch.away = true;
+  passing_.start(Duration::millis(20), [this] { home_.clock.advance(Duration::seconds(1)); });
+  expect_disk_named(ask(keyed(body, "once")));
+  expect_disk_named(get("/api/v1/jobs"));
+  EXPECT_EQ(home_.secrets.kept().size(), 1U) << "the log may have the job";
+  home_.watch.away = false;
+  EXPECT_EQ(ask(keyed(body, "once")).status, 201);
+  EXPECT_EQ(jobs(), 1U);
+  EXPECT_EQ(home_.secrets.kept().size(), 1U);
+  home_.watch.broken = true;
+  passing_.start(Duration::millis(20), [this] { home_.clock.advance(Duration::seconds(1)); });
+  expect_disk_named(ask(keyed(body_of({step("b")}), "twice")));
+}
+
 TEST_F(SilentDiskTest, LeavesNoSecretOfWhatItDidNotTake) {
   model::StepSpec secret = step("a");
   secret.secrets = {{"TOKEN", "env:TOKEN"}};

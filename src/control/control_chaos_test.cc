@@ -94,7 +94,7 @@ class ControlChaos : public ::testing::TestWithParam<int> {
     ASSERT_TRUE(home_.wait(home_.control().on_report(std::move(input), next_up())).ok());
   }
 
-  // A request whose answer may be "disk full": remembers what was promised.
+  // A request whose answer may be that the disk failed: remembers what was promised.
   void submit() {
     auto answer = home_.wait(home_.control().submit(
         testing::submission({step("a", 1 + random_() % 5)}), ProjectId("default"), ""));
@@ -106,7 +106,8 @@ class ControlChaos : public ::testing::TestWithParam<int> {
       case 0: home_.watch.storage->next_append = store::AppendFault::kFull; break;
       case 1: home_.watch.storage->next_append = store::AppendFault::kTorn; break;
       case 2: home_.watch.storage->next_append = store::AppendFault::kIo; break;
-      case 3:
+      case 3: home_.watch.storage->next_append = store::AppendFault::kKept; break;
+      case 4:
         home_.control().detach(NodeId("n1"));
         home_.crash();
         home_.watch.storage->next_append = store::AppendFault::kNone;
@@ -146,6 +147,9 @@ TEST_P(ControlChaos, EveryPromisedJobSucceedsAndNoAttemptRunsTwice) {
     home_.clock.advance(Duration::seconds(1));
   }
   ASSERT_FALSE(promised_.empty());
+  for (const auto& [job, unused] : home_.control().state().jobs) {
+    EXPECT_TRUE(promised_.contains(job)) << job << " was said not to be accepted";
+  }
   std::int64_t tasks = 0;
   for (const JobId& job : promised_) {
     ASSERT_EQ(home_.control().state().jobs.count(job), 1U) << job;

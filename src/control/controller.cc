@@ -141,6 +141,7 @@ Async<void> Controller::start(LogOpener opener) {
 
 Async<void> Controller::stop() {
   wake_.cancel();
+  give_up();
   Result<void> closed = co_await gate_.close();
   CO_TRY(std::move(closed));
   if (files_ != nullptr) {
@@ -176,7 +177,7 @@ Async<Answer> Controller::submit(Submission submission, ProjectId project, std::
   Witness witness = document_into(answer);
   Result<Outcome> outcome = co_await writer_->decide(std::move(input), std::move(witness));
   const bool taken = outcome.ok() && !outcome->refusal && !outcome->repeated;
-  if (secrets && !taken) {
+  if (secrets && !taken && !is_unknown(outcome)) {
     Result<void> wiped = co_await wipe_secrets(job);
     CO_TRY(std::move(wiped));
   }
@@ -186,6 +187,16 @@ Async<Answer> Controller::submit(Submission submission, ProjectId project, std::
   }
   answer.outcome = CO_TRY(std::move(outcome));
   co_return answer;
+}
+
+void Controller::give_up() {
+  if (writer_ != nullptr) writer_->give_up();
+}
+
+// The log that is opened next tells whether the job is there, and what becomes of its values then:
+// see sweep_secrets().
+bool Controller::is_unknown(const Result<Outcome>& outcome) const {
+  return !outcome.ok() && writer_->is_dead();
 }
 
 // A full disk does not keep the control from opening.
@@ -284,6 +295,7 @@ Async<Answer> Controller::call(JobCall call) {
         document(decided);
       });
   undecided.end();
+  if (is_unknown(outcome)) co_return std::move(outcome).error();
   const bool taken = outcome.ok() && !outcome->refusal;
   if ((!taken || deletes) && left_over(job)) {
     Result<void> wiped = co_await wipe_secrets(job);
@@ -324,7 +336,7 @@ Async<JobId> Controller::find_job(std::string prefix) {
 bool Controller::unfinished() const { return brain::has_work(state()); }
 
 std::optional<Duration> Controller::disk_silent_for() const {
-  return std::max(writer_->disk().silent_for(), files_disk_.silent_for());
+  return std::max(writer_->silent_for(), files_disk_.silent_for());
 }
 
 // --- Nodes.

@@ -76,6 +76,8 @@ class Controller final : private DurableObserver {
                                                  LogOpener opener, Secrets& secrets,
                                                  ControllerOptions options = {});
   ~Controller() override;
+  // Ends the waiting for a log that cannot be opened anew: see LogWriter.
+  void give_up();
   Async<void> stop();
 
   // --- Users.
@@ -211,6 +213,7 @@ class Controller final : private DurableObserver {
   Async<void> check_call(JobCall& call);
   Result<void> check_call(const JobCall& call, const brain::Job& job, EventSeq version) const;
   Async<Outcome> keep_and_decide(JobCall call, Witness witness);
+  bool is_unknown(const Result<Outcome>& outcome) const;
   Async<void> tell_recovered();
   Witness document_into(Answer& answer) const;
   void notice_ends(const DurableBatch& batch);

@@ -48,6 +48,12 @@ Async<void> take(Async<Answer> call) {
   co_return answer.ok() ? Result<void>() : Result<void>(answer.error());
 }
 
+// Neither the answer nor its error is of interest.
+Async<void> take_whatever(Async<Answer> call) {
+  (void)co_await std::move(call);
+  co_return {};
+}
+
 TEST_F(ControllerTest, RunsAJobToItsEnd) {
   PaperNode& worker = node(Manner::kEcho);
   const JobId job = home_.submit({step("a", 25), step("b")});
@@ -503,6 +509,66 @@ TEST_F(SecretsTest, AreNotKeptOfARefusedOrRepeatedSubmission) {
   home_.watch.full = false;
   ASSERT_EQ(home_.secrets.kept().size(), 1U);
   EXPECT_EQ(home_.secrets.kept().begin()->first, job);
+}
+
+TEST_F(SecretsTest, AreKeptOfASubmissionThatTheDiskKeptThoughItSaidOtherwise) {
+  PaperNode& worker = node(Manner::kSilent);
+  home_.watch.storage->next_append = store::AppendFault::kKept;
+  const Result<Answer> answer = submit(with_secret());
+  ASSERT_TRUE(answer.ok()) << answer.error().to_string();
+  const JobId job = answer->outcome.job;
+  EXPECT_NE(answer->document.find(job.str()), std::string::npos);
+  EXPECT_EQ(home_.secrets.kept().count(job), 1U);
+  EXPECT_FALSE(home_.secrets.is_unsettled(job));
+  ASSERT_FALSE(worker.started.empty());
+  EXPECT_EQ(worker.started.front().attempt.task.job, job);
+  const model::AttemptRef attempt = worker.started.front().attempt;
+  home_.watch.storage->next_append = store::AppendFault::kKept;
+  ASSERT_TRUE(home_.wait(worker.report({worker.ended(attempt, 0)})).ok());
+  EXPECT_EQ(home_.status(job), Status::kSucceeded);
+  EXPECT_EQ(worker.forgotten, std::vector<model::AttemptRef>{attempt});
+  home_.until([&] { return home_.secrets.kept().empty(); });
+}
+
+TEST_F(SecretsTest, AreNotKeptOfARetryThatTheDiskLost) {
+  PaperNode& worker = node(Manner::kSilent);
+  const JobId job = MUST(submit(with_secret()))
+  .outcome.job;
+  ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 1)})).ok());
+  home_.until([&] { return home_.secrets.kept().empty(); });
+  JobCall retry;
+  retry.verb = Verb::kRetry;
+  retry.job = job;
+  retry.secrets["env:TOKEN"] = "again";
+  home_.watch.storage->next_append = store::AppendFault::kIo;
+  EXPECT_FALSE(home_.wait(home_.control().call(retry)).ok());
+  EXPECT_TRUE(home_.secrets.kept().empty());
+  EXPECT_EQ(home_.status(job), Status::kFailed);
+}
+
+TEST_F(SecretsTest, OfWhatNobodyKnowsToBeTakenAreLeftToTheNextStart) {
+  for (const store::AppendFault fault : {store::AppendFault::kKept, store::AppendFault::kIo}) {
+    home_.watch.storage->next_append = fault;
+    home_.watch.away = true;
+    Async<Answer> asked = home_.control().submit(with_secret(), ProjectId("default"), "");
+    ASSERT_TRUE(home_.loop->spawn(gate_, take_whatever(std::move(asked))).ok());
+    turn();
+    ASSERT_EQ(home_.secrets.kept().size(), 1U);
+    home_.control().give_up();
+    turn();
+    home_.stop();
+    EXPECT_EQ(home_.secrets.kept().size(), 1U);
+    home_.watch.away = false;
+    home_.open();
+    const bool kept = fault == store::AppendFault::kKept;
+    ASSERT_EQ(home_.secrets.kept().size(), kept ? 1U : 0U);
+    ASSERT_EQ(home_.control().state().jobs.size(), 1U);
+    if (!kept) continue;
+    const JobId job = home_.secrets.kept().begin()->first;
+    EXPECT_FALSE(home_.secrets.is_unsettled(job));
+    ASSERT_TRUE(home_.call(Verb::kCancel, job).ok());
+    home_.until([&] { return home_.secrets.kept().empty(); });
+  }
 }
 
 TEST_F(SecretsTest, AreAskedForAgainByARetry) {

@@ -24,6 +24,23 @@ Error nothing_accepted(const Error& cause) {
   return error;
 }
 
+// What an asker is told when nobody can find out what the disk kept.
+Error unknown_outcome(const Error& cause) {
+  Error error = cause;
+  error.message = "it is not known whether this was accepted: " + cause.message;
+  error.with_hint("look before you ask again, once the event log can be read");
+  return error;
+}
+
+// Whether the log is as it was before an append that failed so.
+bool leaves_log_alone(const Error& error) {
+  return error.code == Errc::kFull || error.code == Errc::kPrecondition;
+}
+
+Error unread_outcome(const Error& cause) {
+  return leaves_log_alone(cause) ? nothing_accepted(cause) : unknown_outcome(cause);
+}
+
 Error too_busy(std::size_t inputs) {
   return Error(Errc::kFull, std::to_string(inputs) + " requests wait for the disk")
       .with_hint("try again in a second");
@@ -109,6 +126,7 @@ void LogWriter::begin_time() {
 Async<void> LogWriter::stop() {
   if (stopped_) co_return {};
   stopped_ = true;
+  give_up();
   retry_.cancel();
   Result<void> closed = co_await gate_.close();
   CO_TRY(std::move(closed));
@@ -137,6 +155,11 @@ Error LogWriter::log_is_away() {
       .with_hint("try again in a second");
 }
 
+std::optional<Duration> LogWriter::silent_for() const {
+  if (phase_ != Phase::kRebuilding) return disk_.silent_for();
+  return clock_.boot() - rebuilding_since_;
+}
+
 LogWriter::Asker LogWriter::asker_of(const model::Input& input) {
   const bool node = std::holds_alternative<model::NodeJoin>(input) ||
                     std::holds_alternative<model::NodeReport>(input) ||
@@ -154,7 +177,7 @@ Async<Outcome> LogWriter::decide(model::Input input, Witness witness, Guard guar
       CO_TRY(std::move(admitted));
     }
     if (guard) CO_TRY(guard());
-    Ticket ticket;
+    Ticket ticket{.asker = asker};
     decide_now(input, ticket);
     if (witness) witness(ticket.outcome);
     co_await Parked{ticket, undurable()};
@@ -212,27 +235,24 @@ void LogWriter::collect(const model::Input& input, brain::Decision decision) {
   const auto count = static_cast<std::int64_t>(decision.events.size());
   CHECK(count > 0, "a batch without events is not kept");
   DurableBatch durable;
+  durable.seq = last_batch_ = BatchSeq(last_batch_.value() + 1);
   durable.first_event = EventSeq(state().last_event.value() - count + 1);
   durable.now = state().now;
   durable.events = std::move(decision.events);
-  store::Batch batch;
-  batch.events = "[";
   for (const model::Event& event : durable.events) {
-    if (!durable.ends.empty()) batch.events += ',';
-    const std::size_t begin = batch.events.size();
-    json::Writer out(batch.events);
+    json::Writer out(durable.json);
     model::encode(out, event);
-    durable.json.append(batch.events, begin);
     durable.ends.push_back(durable.json.size());
   }
-  batch.events += ']';
   CHECK(durable.first_event.value() > 0, "the state has folded fewer events than were decided");
-  batch.seq = last_batch_ = BatchSeq(last_batch_.value() + 1);
+  store::Batch batch;
+  batch.seq = durable.seq;
   batch.first_event = durable.first_event;
   batch.event_count = count;
   batch.epoch = epoch_;
   batch.now = durable.now;
   batch.input = model::encode_text(input);
+  batch.events = list_text(durable);
   follow(durable, std::move(decision.archived));
   events_since_snapshot_ += count;
   group_.bytes += 2 * batch.events.size() + batch.input.size();
@@ -328,12 +348,7 @@ Async<void> LogWriter::commit() {
   const BatchSeq through = last_batch_;
   Result<void> stored = co_await append(group);
   committing_ = nullptr;
-  if (!stored.ok()) {
-    phase_ = Phase::kRebuilding;
-    phase_error_ = nothing_accepted(stored.error());
-    settle_tickets(group, phase_error_);
-    co_return co_await roll_back(std::move(stored).error());
-  }
+  if (!stored.ok()) co_return co_await roll_back(group, std::move(stored).error());
   finish(group);
   if (!keep) co_return {};
   snapshot_running_ = true;
@@ -360,51 +375,76 @@ void LogWriter::settle_tickets(Group& group, const std::optional<Error>& failure
 
 // --- When the log takes nothing.
 
-Async<void> LogWriter::roll_back(Error error) {
-  CHECK(phase_ == Phase::kRebuilding, "a roll-back that nobody announced");
-  // What was decided meanwhile stands on what was not kept.
+// The askers of the group hear when it is known what the disk kept of it, and after the state was
+// replaced: what they do next rests on it.
+Async<void> LogWriter::roll_back(Group& group, Error error) {
+  CHECK(phase_ == Phase::kOpen, "a roll-back of what could not be decided");
+  phase_ = Phase::kRebuilding;
+  rebuilding_since_ = clock_.boot();
+  phase_error_ = nothing_accepted(error);
+  // What was decided meanwhile stands on what may not be there.
   Group dependent = std::exchange(group_, {});
   settle_tickets(dependent, phase_error_);
-  Result<Recovered> recovered = co_await rebuild(std::move(error));
-  if (!recovered.ok()) {
-    die(std::move(recovered).error());
-    co_return {};
+  Result<Rebuilt> rebuilt = co_await rebuild(group, error);
+  if (rebuilt.ok()) {
+    take(std::move(rebuilt).value(), group);
+  } else {
+    die(std::move(rebuilt).error());
+    settle_tickets(group, unread_outcome(error));
   }
-  *recovered_ = std::move(recovered).value();
-  CHECK(group_.inputs == 0, "something was decided while the brain was being made anew");
-  last_batch_ = recovered_->head.last;
-  events_since_snapshot_ = recovered_->events_since_snapshot;
-  if (observer_ != nullptr) observer_->on_rolled_back();
-  go_on();
   co_return {};
 }
 
-Async<Recovered> LogWriter::recover_log(Reopen reopen) {
+void LogWriter::take(Rebuilt rebuilt, Group& group) {
+  CHECK(group_.inputs == 0, "something was decided while the brain was being made anew");
+  *recovered_ = std::move(rebuilt.recovered);
+  last_batch_ = recovered_->head.last;
+  events_since_snapshot_ = recovered_->events_since_snapshot;
+  const Reports void_reports = rebuilt.has_group ? Reports::kNone : reports_of(group);
+  if (observer_ != nullptr && rebuilt.has_group) observer_->on_durable(std::move(group.durable));
+  if (observer_ != nullptr) observer_->on_rolled_back();
+  if (rebuilt.has_group) {
+    settle_tickets(group, std::nullopt);
+  } else {
+    settle_tickets(group, phase_error_);
+  }
+  go_on(void_reports);
+}
+
+Async<LogWriter::Rebuilt> LogWriter::recover_log(const Group& group, Reopen reopen) {
   const DiskWatch::Turn turn(disk_);
-  Result<Recovered> recovered = co_await worker_->run([this, reopen]() -> Result<Recovered> {
+  Result<Rebuilt> rebuilt = co_await worker_->run([this, &group, reopen]() -> Result<Rebuilt> {
     if (reopen == Reopen::kYes) {
       log_.reset();  // Before the new one: two cannot be open at once.
       log_ = TRY(opener_());
     }
-    return recover(*log_, options_.limits);
+    Recovered recovered = TRY(recover(*log_, options_.limits));
+    return Rebuilt { std::move(recovered), TRY(are_in(*log_, epoch_, group.durable)) };
   });
-  co_return recovered;
+  co_return rebuilt;
 }
 
-Async<Recovered> LogWriter::rebuild(Error error) {
+Async<LogWriter::Rebuilt> LogWriter::rebuild(const Group& group, Error error) {
   for (;;) {
     if (hopeless(error)) co_return error;
     const Reopen reopen = error.code == Errc::kFull ? Reopen::kNo : Reopen::kYes;
-    Result<Recovered> recovered = co_await recover_log(reopen);
-    if (recovered.ok()) co_return recovered;
-    error = std::move(recovered).error();
-    Result<void> slept = co_await loop_.sleep(options_.retry_after, gate_.token());
-    CO_TRY(std::move(slept));
+    Result<Rebuilt> rebuilt = co_await recover_log(group, reopen);
+    if (rebuilt.ok()) co_return rebuilt;
+    error = std::move(rebuilt).error();
+    const Result<void> slept = co_await loop_.sleep(options_.retry_after, giving_up_.token());
+    if (!slept.ok()) co_return error;
   }
 }
 
-void LogWriter::go_on() {
-  if (waiting_reports_ == 0) {
+LogWriter::Reports LogWriter::reports_of(const Group& group) {
+  const bool any = std::any_of(group.tickets.begin(), group.tickets.end(),
+                               [](const Ticket* each) { return each->asker == Asker::kNode; });
+  return any ? Reports::kToDecideAgain : Reports::kNone;
+}
+
+// Reports that are void would meet the same disk at once.
+void LogWriter::go_on(Reports void_reports) {
+  if (stopped_ || (waiting_reports_ == 0 && void_reports == Reports::kNone)) {
     phase_ = Phase::kOpen;
   } else {
     phase_ = Phase::kWaiting;
@@ -464,7 +504,7 @@ Async<void> LogWriter::remove_archived(JobId job) {
     return log_->append(epoch_, {}, change);
   });
   if (removed.ok()) co_return removed;
-  co_return nothing_accepted(removed.error());
+  co_return unread_outcome(removed.error());
 }
 
 }  // namespace runnel::control

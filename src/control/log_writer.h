@@ -13,12 +13,14 @@
 #include "async/event.h"
 #include "async/event_loop.h"
 #include "async/gate.h"
+#include "async/stop_token.h"
 #include "async/worker.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "brain/brain.h"
 #include "control/archive.h"
 #include "control/disk_watch.h"
+#include "control/durable_batch.h"
 #include "control/recovery.h"
 #include "env/clock.h"
 #include "model/event.h"
@@ -55,15 +57,6 @@ using Witness = std::function<void(const Outcome&)>;
 // Asked right before an input is decided; its error is the answer instead.
 using Guard = std::function<Result<void>()>;
 
-// One decision that the log keeps.
-struct DurableBatch {
-  EventSeq first_event;
-  Time now;
-  std::vector<model::Event> events;
-  std::string json;               // The canonical documents of the events, one after another.
-  std::vector<std::size_t> ends;  // Where each of them ends in `json`.
-};
-
 enum class Settled : std::uint8_t { kDurable, kRolledBack };
 
 // Who rests on durable events: the reconciler and the watchers.
@@ -72,8 +65,8 @@ class DurableObserver {
   virtual ~DurableObserver() = default;
   // Batches in order, without a gap; state() is the one after them or a later one.
   virtual void on_durable(std::vector<DurableBatch> batches) = 0;
-  // Events that were decided but could not be kept are void: state() was replaced by what rests on
-  // durable events only.
+  // A commit failed. Events that were decided and are not durable by now are void: state() was
+  // replaced by what rests on durable events only.
   virtual void on_rolled_back() = 0;
   // Nothing can be decided any more (another process holds the log, or it is damaged).
   virtual void on_dead(const Error& error) = 0;
@@ -83,10 +76,13 @@ class DurableObserver {
 //
 // Contract: decide() takes inputs in order, decides each at once, and returns when its batch is
 //           durable. Batches that gather during a commit become durable together. When a commit
-//           fails, nothing of it was accepted: every asker in it gets the error, the brain is made
-//           anew from the log, and what nodes reported (join, report, lost) is decided again until
-//           it can be kept. settled() returns when all that state() rests on is durable: an answer
-//           made from state() leaves after it.
+//           fails, the brain is made anew from the log, which also tells what the disk kept: all of
+//           the commit, which is durable then as any other, or nothing, and then nothing of it was
+//           accepted and every asker in it gets the error. What was decided meanwhile is void in
+//           both cases. What nodes reported (join, report, lost) is decided again until it can be
+//           kept. Who asks waits for as long as the log cannot be read, and hears that the outcome
+//           is unknown once it never will be: see is_dead(). settled() returns when all that
+//           state() rests on is durable: an answer made from state() leaves after it.
 // Limits:   kPendingInputsMax inputs and kPendingBytesMax of them wait for the disk; at either one
 // a
 //           user's request is kFull and a node's report waits.
@@ -118,6 +114,9 @@ class LogWriter {
   Async<Outcome> decide(model::Input input, Witness witness = {}, Guard guard = {});
   // kRolledBack: what state() showed is void and it was replaced; look again.
   Async<Settled> settled();
+  // From here on a log that cannot be opened anew at once is dead, so that nobody who is to end
+  // before stop() waits for it.
+  void give_up() { giving_up_.stop(); }
   // Commits what was decided, keeps a snapshot and ends the threads.
   Async<void> stop();
 
@@ -129,6 +128,11 @@ class LogWriter {
   // Sentences about what opening set right.
   const std::vector<std::string>& notices() const { return notices_; }
   bool healthy() const { return phase_ == Phase::kOpen; }
+  // The log cannot be used any more. What an error says was not accepted may be in it then, and is
+  // found by who opens it next.
+  bool is_dead() const { return phase_ == Phase::kDead; }
+  // How long the disk has owed an answer or a log that can be used, if it owes one.
+  std::optional<Duration> silent_for() const;
 
   // Calls `function(log)` on the log's thread, between commits: for reading history and the
   // archive.
@@ -143,8 +147,6 @@ class LogWriter {
   }
   // Removes all that the archive has of a job.
   Async<void> remove_archived(JobId job);
-  // Of the log's thread.
-  const DiskWatch& disk() const { return disk_; }
 
  private:
   enum class Phase : std::uint8_t {
@@ -165,6 +167,7 @@ class LogWriter {
 
   // Someone who waits for a group to become durable. Lives in the waiting coroutine's frame.
   struct Ticket {
+    Asker asker = Asker::kUser;
     Outcome outcome;
     std::optional<Error> failure;
     std::coroutine_handle<> waiting;
@@ -205,11 +208,19 @@ class LogWriter {
   Async<void> append(Group& group);
   void finish(Group& group);
   void settle_tickets(Group& group, const std::optional<Error>& failure);
-  Async<void> roll_back(Error error);
-  Async<Recovered> rebuild(Error error);
+  // What the log holds after a commit failed.
+  struct Rebuilt {
+    Recovered recovered;
+    bool has_group = false;  // That of the commit.
+  };
+  Async<void> roll_back(Group& group, Error error);
+  Async<Rebuilt> rebuild(const Group& group, Error error);
   enum class Reopen : std::uint8_t { kNo, kYes };
-  Async<Recovered> recover_log(Reopen reopen);
-  void go_on();
+  Async<Rebuilt> recover_log(const Group& group, Reopen reopen);
+  void take(Rebuilt rebuilt, Group& group);
+  enum class Reports : std::uint8_t { kNone, kToDecideAgain };
+  static Reports reports_of(const Group& group);
+  void go_on(Reports void_reports);
   void die(Error error);
   std::optional<brain::State> state_to_keep();
   Async<void> save_snapshot(brain::State state, BatchSeq through);
@@ -241,10 +252,12 @@ class LogWriter {
   Group group_;  // Gathers for the next commit.
   Group* committing_ = nullptr;
   std::size_t waiting_reports_ = 0;
-  Duration last_commit_;  // Boot time at which it began.
+  Duration last_commit_;       // Boot time at which it began.
+  Duration rebuilding_since_;  // Boot time, while that is the phase.
   async::Notifier work_;
   async::Notifier phase_changed_;
   async::Timer retry_;
+  async::StopSource giving_up_;
   async::Gate gate_;
   bool stopped_ = true;
 };

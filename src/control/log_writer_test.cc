@@ -48,6 +48,31 @@ class Watcher final : public DurableObserver {
   std::vector<Error> deaths;
 };
 
+// An input that is being decided, whoever waits for it.
+class Asked {
+ public:
+  Asked(async::EventLoop& loop, LogWriter& writer, model::Input input)
+      : loop_(loop), gate_(loop), answer_(std::make_shared<std::optional<Result<Outcome>>>()) {
+    EXPECT_TRUE(loop.spawn(gate_, ask(writer, std::move(input), answer_)).ok());
+  }
+  ~Asked() { EXPECT_TRUE(loop_.block_on(gate_.close()).ok()); }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+  const std::optional<Result<Outcome>>& answer() const { return *answer_; }
+
+ private:
+  using Answer = std::shared_ptr<std::optional<Result<Outcome>>>;
+  static Async<void> ask(LogWriter& writer, model::Input input, Answer into) {
+    into->emplace(co_await writer.decide(std::move(input)));
+    co_return {};
+  }
+
+  async::EventLoop& loop_;
+  async::Gate gate_;
+  Answer answer_;
+};
+
 class LogWriterTest : public ::testing::Test {
  protected:
   LogWriterTest() : loop_(MUST(async::EventLoop::create())) {
@@ -72,6 +97,15 @@ class LogWriterTest : public ::testing::Test {
   }
   Result<Outcome> decide(model::Input input) {
     return loop_->block_on(writer_->decide(std::move(input)));
+  }
+  // Lets what is due happen.
+  void turn() { ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(30))).ok()); }
+  // The observer heard of each batch of the log once, in order.
+  void expect_all_seen() const {
+    ASSERT_EQ(watcher_.seen.size(), watch_.storage->batches.size());
+    for (const DurableBatch& batch : watcher_.seen) {
+      EXPECT_EQ(list_text(batch), watch_.storage->batches.at(batch.seq.value()).events);
+    }
   }
   std::string state_text() const { return brain::encode_state(writer_->state()); }
 
@@ -230,10 +264,7 @@ TEST_F(LogWriterTest, AcceptsNothingWhenTheDiskIsFullAndGoesOnAfterwards) {
   EXPECT_EQ(refused.error().code, Errc::kFull);
   EXPECT_NE(refused.error().message.find("nothing was accepted"), std::string::npos);
   EXPECT_NE(refused.error().hint.find("free some space"), std::string::npos);
-  // The asker hears before the brain has been made anew.
-  auto settled = loop_->block_on(writer_->settled());
-  ASSERT_TRUE(settled.ok());
-  EXPECT_EQ(state_text(), before);
+  EXPECT_EQ(state_text(), before) << "the asker hears when it is void";
   EXPECT_EQ(watcher_.rollbacks, 1);
   watch_.full = false;
   ASSERT_TRUE(decide(submit_input("b")).ok());
@@ -271,6 +302,18 @@ TEST_F(LogWriterTest, KeepsWhatNodesReportUntilThereIsRoom) {
   EXPECT_TRUE(writer_->healthy());
 }
 
+TEST_F(LogWriterTest, DecidesNoReportAgainAtOnce) {
+  close();
+  options_.retry_after = Duration::hours(1);
+  open();
+  watch_.full = true;
+  const Asked node(*loop_, *writer_, join_input("n1"));
+  turn();
+  EXPECT_EQ(watch_.refused, 1);
+  EXPECT_FALSE(node.answer());
+  close();
+}
+
 TEST_F(LogWriterTest, OpensTheLogAnewAfterAnIoError) {
   ASSERT_TRUE(decide(submit_input("a")).ok());
   watch_.storage->next_append = store::AppendFault::kTorn;
@@ -286,12 +329,131 @@ TEST_F(LogWriterTest, OpensTheLogAnewAfterAnIoError) {
 
 TEST_F(LogWriterTest, TriesToOpenUntilItCan) {
   watch_.broken = true;
-  EXPECT_FALSE(decide(submit_input("a")).ok());
-  ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(30))).ok());
+  const Asked asked(*loop_, *writer_, submit_input("a"));
+  turn();
   EXPECT_FALSE(writer_->healthy());
+  EXPECT_FALSE(asked.answer()) << "nobody knows yet what the disk has";
+  clock_.advance(Duration::seconds(9));
+  EXPECT_EQ(writer_->silent_for(), Duration::seconds(9)) << "though each try is answered";
   watch_.broken = false;
   auto next = decide(submit_input("b"));  // Waits for the log to be there.
   ASSERT_TRUE(next.ok()) << next.error().to_string();
+  ASSERT_TRUE(asked.answer());
+  EXPECT_EQ(asked.answer()->error().code, Errc::kIo);
+  EXPECT_EQ(writer_->silent_for(), std::nullopt);
+}
+
+TEST_F(LogWriterTest, AcceptsWhatTheDiskKeptThoughItSaidOtherwise) {
+  ASSERT_TRUE(decide(join_input("n1")).ok());
+  watch_.storage->next_append = store::AppendFault::kKept;
+  auto outcome = decide(submit_input("a"));
+  ASSERT_TRUE(outcome.ok()) << outcome.error().to_string();
+  EXPECT_EQ(outcome->job, JobId("a"));
+  EXPECT_EQ(writer_->state().jobs.count(JobId("a")), 1U);
+  EXPECT_EQ(watch_.openings, 2);
+  ASSERT_TRUE(decide(submit_input("b")).ok());
+  expect_all_seen();
+}
+
+TEST_F(LogWriterTest, DecidesNoReportAgainThatTheDiskKept) {
+  watch_.storage->next_append = store::AppendFault::kKept;
+  ASSERT_TRUE(decide(join_input("n1")).ok());
+  EXPECT_TRUE(writer_->healthy());
+  EXPECT_EQ(watch_.storage->batches.size(), 1U);
+  expect_all_seen();
+}
+
+TEST_F(LogWriterTest, AcceptsNothingThatWasDecidedBesideACommitThatFailed) {
+  for (const store::AppendFault fault : {store::AppendFault::kKept, store::AppendFault::kIo}) {
+    const bool kept = fault == store::AppendFault::kKept;
+    const std::string name = kept ? "kept" : "lost";
+    watch_.storage->next_append = fault;
+    watch_.held.lock();
+    const Asked first(*loop_, *writer_, submit_input(name));
+    turn();
+    const Asked repeat(*loop_, *writer_, cancel_input("unknown"));  // Rests on the first alone.
+    const Asked second(*loop_, *writer_, submit_input(name + "2"));
+    turn();
+    watch_.held.unlock();
+    turn();
+    ASSERT_TRUE(first.answer() && repeat.answer() && second.answer());
+    EXPECT_EQ(first.answer()->ok(), kept);
+    EXPECT_EQ(repeat.answer()->ok(), kept);
+    ASSERT_FALSE(second.answer()->ok());
+    EXPECT_NE(second.answer()->error().message.find("nothing was accepted"), std::string::npos);
+    EXPECT_EQ(writer_->state().jobs.count(JobId(name)), kept ? 1U : 0U);
+    EXPECT_EQ(writer_->state().jobs.count(JobId(name + "2")), 0U);
+  }
+  ASSERT_TRUE(decide(submit_input("next")).ok());
+  expect_all_seen();
+}
+
+TEST_F(LogWriterTest, TellsABatchFromAnotherOfItsNumber) {
+  ASSERT_TRUE(decide(submit_input("b")).ok());
+  const store::MemoryStorage other = *watch_.storage;
+  close();
+  *watch_.storage = {};
+  watcher_ = {};
+  open();
+  watch_.away = true;
+  watch_.storage->next_append = store::AppendFault::kIo;
+  const Asked asked(*loop_, *writer_, submit_input("a"));
+  turn();
+  *watch_.storage = other;  // As if an earlier one of this number had come to light.
+  watch_.away = false;
+  turn();
+  ASSERT_TRUE(asked.answer());
+  ASSERT_FALSE(asked.answer()->ok());
+  EXPECT_NE(asked.answer()->error().message.find("nothing was accepted"), std::string::npos);
+}
+
+TEST_F(LogWriterTest, SaysThatNobodyKnowsWhenTheLogCannotBeReadAnyMore) {
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  watch_.storage->batches.begin()->second.input = "{}";
+  watch_.storage->next_append = store::AppendFault::kKept;
+  auto asked = decide(submit_input("b"));
+  ASSERT_FALSE(asked.ok());
+  EXPECT_NE(asked.error().message.find("it is not known whether"), std::string::npos);
+  EXPECT_NE(asked.error().hint.find("look before you ask again"), std::string::npos);
+  EXPECT_TRUE(writer_->is_dead());
+}
+
+TEST_F(LogWriterTest, KeepsNobodyWaitingWhenItStopsBesideALogThatIsAway) {
+  watch_.storage->next_append = store::AppendFault::kKept;
+  watch_.away = true;
+  const Asked asked(*loop_, *writer_, submit_input("a"));
+  const Asked node(*loop_, *writer_, join_input("n1"));
+  turn();
+  close();
+  turn();
+  ASSERT_TRUE(asked.answer() && node.answer());
+  ASSERT_FALSE(asked.answer()->ok());
+  EXPECT_NE(asked.answer()->error().message.find("it is not known whether"), std::string::npos);
+  EXPECT_FALSE(node.answer()->ok());
+  EXPECT_TRUE(watcher_.deaths.empty()) << "it stops anyway";
+  watch_.away = false;
+  open();
+  EXPECT_EQ(writer_->state().jobs.count(JobId("a")), 1U);
+}
+
+TEST_F(LogWriterTest, DiesWhenItIsToGiveUpALogThatIsAway) {
+  watch_.broken = true;
+  const Asked asked(*loop_, *writer_, submit_input("a"));
+  turn();
+  EXPECT_FALSE(writer_->is_dead());
+  writer_->give_up();
+  turn();
+  EXPECT_TRUE(writer_->is_dead());
+  ASSERT_TRUE(asked.answer());
+  EXPECT_EQ(watcher_.deaths.size(), 1U);
+  EXPECT_FALSE(loop_->block_on(writer_->settled()).ok());
+}
+
+TEST_F(LogWriterTest, GivesUpNoLogThatOpens) {
+  writer_->give_up();
+  watch_.storage->next_append = store::AppendFault::kTorn;
+  EXPECT_FALSE(decide(submit_input("a")).ok());
+  EXPECT_TRUE(decide(submit_input("b")).ok());
 }
 
 TEST_F(LogWriterTest, DiesWhenAnotherHoldsTheLog) {
@@ -432,10 +594,11 @@ TEST_P(LogWriterChaos, KeepsWhatItAcknowledgedAndNothingElse) {
   std::set<std::string> accepted;
   std::set<std::string> refused;
   for (int round = 0; round < 60; ++round) {
-    const unsigned fault = random() % 6;
+    const unsigned fault = random() % 8;
     if (fault == 0) watch_.storage->next_append = store::AppendFault::kFull;
     if (fault == 1) watch_.storage->next_append = store::AppendFault::kTorn;
     if (fault == 2) watch_.storage->next_append = store::AppendFault::kIo;
+    if (fault == 3) watch_.storage->next_append = store::AppendFault::kKept;
     const std::string id = "job" + std::to_string(round);
     auto outcome = decide(submit_input(id));
     (outcome.ok() && !outcome->refusal ? accepted : refused).insert(id);
@@ -445,7 +608,6 @@ TEST_P(LogWriterChaos, KeepsWhatItAcknowledgedAndNothingElse) {
     watch_.storage = left;
     open();
   }
-  ASSERT_TRUE(loop_->block_on(writer_->settled()).ok());  // The last one may have been void.
   const std::string live = state_text();
   close();
   auto log = MUST(store::open_memory_log(watch_.storage));

@@ -70,10 +70,10 @@ inline constexpr int kSnapshotsKept = 2;
 // The spine: the durable, ordered, hash-chained record of all that was decided. Five primitives
 // (append with epoch, read, snapshot, lease, archive), which every back-end can offer.
 //
-// Contract: append() is all or nothing and durable when it returns. A failure leaves the log as it
-//           was: kFull and kPrecondition may be followed by more appends; after any other error
-//           nothing is accepted until the log is opened anew, since it is unknown what the disk
-//           kept. Damage is kCorrupt and names the batch.
+// Contract: append() is all or nothing and durable when it returns. kFull and kPrecondition leave
+//           the log as it was and may be followed by more appends; after any other error nothing is
+//           accepted until the log is opened anew, which tells whether the disk kept all of it or
+//           nothing. Damage is kCorrupt and names the batch.
 // Threads:  one; the caller gives the log a thread of its own, since append() waits for the disk.
 // Why:      docs/design/store.md.
 class EventLog {

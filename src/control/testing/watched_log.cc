@@ -71,7 +71,7 @@ std::shared_ptr<store::MemoryStorage> left_by_kill(async::EventLoop& loop, LogWr
 
 LogOpener watched_opener(LogWatch& watch) {
   return [&watch]() -> Result<std::unique_ptr<store::EventLog>> {
-    if (watch.broken) return Error(Errc::kIo, "the disk is gone");
+    if (watch.broken || watch.away) return Error(Errc::kIo, "the disk is gone");
     ++watch.openings;
     return std::unique_ptr<store::EventLog>(
         std::make_unique<WatchedLog>(watch, TRY(store::open_memory_log(watch.storage))));

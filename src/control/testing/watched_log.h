@@ -24,6 +24,7 @@ struct LogWatch {
   std::atomic<int> snapshots{0};
   std::atomic<bool> full{false};    // Every append is refused with kFull.
   std::atomic<bool> broken{false};  // Every append fails with kIo, and so does opening.
+  std::atomic<bool> away{false};    // Opening fails with kIo.
   // Blocks every append while it is held: what is decided meanwhile gathers.
   std::mutex held;
   std::shared_ptr<store::MemoryStorage> storage = std::make_shared<store::MemoryStorage>();

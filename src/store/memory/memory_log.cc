@@ -35,7 +35,8 @@ class MemoryLog final : public EventLog {
 
  private:
   void drop_torn_tail();
-  Result<void> fail(const std::vector<Batch>& batches);
+  Result<void> fail(AppendFault fault, std::vector<Batch> batches, const ArchiveChange& archive);
+  void keep(std::vector<Batch> batches);
   void change_archive(const ArchiveChange& change);
   Head head_at(std::int64_t seq) const;
 
@@ -84,15 +85,25 @@ Result<Epoch> MemoryLog::acquire_lease() {
   return disk_->epoch;
 }
 
-Result<void> MemoryLog::fail(const std::vector<Batch>& batches) {
-  const AppendFault fault = std::exchange(disk_->next_append, AppendFault::kNone);
+Result<void> MemoryLog::fail(AppendFault fault, std::vector<Batch> batches,
+                             const ArchiveChange& archive) {
   if (fault == AppendFault::kFull) return Error(Errc::kFull, "no space left on the disk");
   broken_ = true;
   if (fault == AppendFault::kTorn) {
     disk_->torn_batches = static_cast<std::int64_t>(batches.size());
-    for (const Batch& batch : batches) disk_->batches.emplace(batch.seq.value(), batch);
+    keep(std::move(batches));
+  } else if (fault == AppendFault::kKept) {
+    keep(std::move(batches));
+    change_archive(archive);
   }
   return disk_->next_error;
+}
+
+void MemoryLog::keep(std::vector<Batch> batches) {
+  for (Batch& batch : batches) {
+    const std::int64_t seq = batch.seq.value();
+    CHECK(disk_->batches.emplace(seq, std::move(batch)).second, "a batch is written once");
+  }
 }
 
 void MemoryLog::change_archive(const ArchiveChange& change) {
@@ -105,11 +116,9 @@ Result<void> MemoryLog::append(Epoch epoch, std::vector<Batch> batches,
   if (broken_) return log_is_broken();
   TRY(check_epoch(epoch, disk_->epoch));
   Head next = TRY(chain_batches(head_, epoch, batches));
-  if (disk_->next_append != AppendFault::kNone) return fail(batches);
-  for (Batch& batch : batches) {
-    const std::int64_t seq = batch.seq.value();
-    CHECK(disk_->batches.emplace(seq, std::move(batch)).second, "a batch is written once");
-  }
+  const AppendFault fault = std::exchange(disk_->next_append, AppendFault::kNone);
+  if (fault != AppendFault::kNone) return fail(fault, std::move(batches), archive);
+  keep(std::move(batches));
   change_archive(archive);
   head_ = std::move(next);
   return {};

@@ -18,6 +18,7 @@ enum class AppendFault : std::uint8_t {
   kFull,  // Refused with kFull; nothing is kept and the log goes on.
   kIo,    // Refused with kIo; nothing is kept and the log takes no more until opened anew.
   kTorn,  // As kIo, but a part reached the disk, which opening drops with a notice.
+  kKept,  // As kIo, but all of it reached the disk, where opening finds it.
 };
 
 // What outlives a MemoryLog, as a disk outlives a process. Tests share it between openings.

@@ -56,6 +56,21 @@ TEST_F(MemoryLogTest, ATornAppendIsDroppedWithANotice) {
   EXPECT_TRUE(log_->open_report().notices.empty());
 }
 
+TEST_F(MemoryLogTest, AnAppendThatFailedMayBeKeptWhole) {
+  storage_->next_append = AppendFault::kKept;
+  const ArchiveEntry entry{"job", "sort", "record"};
+  const Result<void> appended =
+      log_->append(epoch_, next_batches(*log_, epoch_, 2), ArchiveChange{{entry}, {}});
+  EXPECT_EQ(appended.error().code, Errc::kIo);
+  EXPECT_EQ(log_->head().last, BatchSeq(2));
+  EXPECT_EQ(append(1).error().code, Errc::kIo);
+  reopen();
+  EXPECT_TRUE(log_->open_report().notices.empty());
+  EXPECT_EQ(log_->head().last, BatchSeq(4));
+  EXPECT_TRUE(log_->archived("job").ok());
+  MUST(append(1));
+}
+
 TEST_F(MemoryLogTest, DamageNamesTheBatch) {
   storage_->batches.at(2).input = "{}";
   const Error error = open_memory_log(storage_).error();
