@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
@@ -22,6 +23,15 @@ namespace {
 
 std::atomic<bool> no_space_at_sync{false};
 
+// How many files are still renamed or removed before the process dies; less than 0: it does not.
+std::atomic<int> names_until_death{-1};
+constexpr int kDied = 9;
+
+void change_a_name() {
+  if (names_until_death < 0) return;
+  if (names_until_death-- == 0) ::_exit(kDied);
+}
+
 }  // namespace
 
 // In place of the C library's, for SQLite too: a disk that finds out late that it is full.
@@ -29,6 +39,16 @@ extern "C" int fdatasync(int file) {
   if (!no_space_at_sync) return static_cast<int>(::syscall(SYS_fdatasync, file));
   errno = ENOSPC;
   return -1;
+}
+
+extern "C" int rename(const char* from, const char* to) noexcept {
+  change_a_name();
+  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+extern "C" int unlink(const char* path) noexcept {
+  change_a_name();
+  return static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, 0));
 }
 
 namespace runnel::store {
@@ -136,6 +156,77 @@ TEST_F(Crash, AFullDiskRefusesWholeAppendsAndGoesOnWhenThereIsRoom) {
   ASSERT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) == kNoDisk) GTEST_SKIP() << "this machine lends no namespaces";
   EXPECT_EQ(WEXITSTATUS(status), kPassed);
+}
+
+class RepairCrash : public Crash {
+ protected:
+  // Whether a repair came to its end that dies before the name after so many.
+  bool repairs_within(int names) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      names_until_death = names;
+      ::_exit(repair_sqlite_log(path_, clock_).ok() ? 0 : 1);
+    }
+    CHECK(child > 0, "the machine starts a process; -1 would mean every process");
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_TRUE(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == kDied) << WEXITSTATUS(status);
+    return WEXITSTATUS(status) == 0;
+  }
+
+  // A folder of files, to begin again from.
+  std::vector<std::pair<std::string, std::string>> files() const {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const std::string& name : MUST(env::list_directory(folder_.path()))) {
+      if (name.starts_with("damaged-")) continue;
+      all.emplace_back(folder_.file(name), MUST(env::read_file(folder_.file(name))));
+    }
+    return all;
+  }
+  void put_back(const std::vector<std::pair<std::string, std::string>>& all) {
+    for (const std::string& name : MUST(env::list_directory(folder_.path()))) {
+      MUST(env::remove_tree(folder_.file(name)));
+    }
+    for (const auto& [path, text] : all) MUST(env::write_file_atomically(path, text));
+  }
+
+  // A log that serves what a repair left serves all; else a repair leads to that.
+  void expect_nothing_lost() {
+    const Result<std::unique_ptr<EventLog>> early = try_open();
+    if (early.ok()) {
+      EXPECT_EQ(MUST((*early)->read(BatchSeq(), kReadBatchesMax)), original_);
+      return;
+    }
+    EXPECT_EQ(early.error().code, Errc::kCorrupt) << early.error().to_string();
+    MUST(repair_sqlite_log(path_, clock_));
+    open();
+    EXPECT_EQ(MUST(log_->read(BatchSeq(), kReadBatchesMax)), original_);
+    close();
+  }
+  // Kills a repair of these files before each name that it changes; returns how many there are.
+  int kill_at_each_name(const std::vector<std::pair<std::string, std::string>>& all) {
+    for (int names = 0;; ++names) {
+      SCOPED_TRACE("killed after " + std::to_string(names) + " names");
+      put_back(all);
+      if (repairs_within(names)) return names;
+      if (env::exists(path_ + "-wal.aside") && half_.empty()) half_ = files();
+      expect_nothing_lost();
+    }
+  }
+
+  std::vector<std::pair<std::string, std::string>> half_;  // With the old log set aside.
+};
+
+TEST_F(RepairCrash, KilledAtAnyNameLosesNoBatch) {
+  make_log(12);
+  crash();
+  EXPECT_GT(kill_at_each_name(files()), 8);
+  ASSERT_FALSE(half_.empty());
+  const auto half = half_;
+  put_back(half);
+  EXPECT_EQ(try_open().error().code, Errc::kCorrupt);
+  EXPECT_GT(kill_at_each_name(half), 8) << "the repair of what an interrupted one left";
 }
 
 TEST_F(Crash, ASyncWithoutSpaceIsNoRefusal) {

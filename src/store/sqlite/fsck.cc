@@ -5,6 +5,7 @@
 #include "env/files.h"
 #include "store/sqlite/detail/head_file.h"
 #include "store/sqlite/detail/open.h"
+#include "store/sqlite/detail/replacement.h"
 #include "store/sqlite/detail/wal_scan.h"
 
 namespace runnel::store {
@@ -136,6 +137,7 @@ Result<void> Check::check_head(const std::string& path, sqlite::Tables& tables) 
 }
 
 Result<FsckReport> Check::run(const std::string& path) {
+  TRY(note(sqlite::check_replaced(path)));
   TRY(check_wal(path));
   if (!env::exists(path)) {
     TRY(note(sqlite::check_nothing_is_left(path)));
@@ -159,7 +161,9 @@ Result<FsckReport> Check::run(const std::string& path) {
 }  // namespace
 
 Result<FsckReport> fsck_sqlite_log(const std::string& path) {
-  if (!env::exists(path) && sqlite::check_nothing_is_left(path).ok()) {
+  const bool nothing_is_left =
+      sqlite::check_nothing_is_left(path).ok() && sqlite::check_replaced(path).ok();
+  if (!env::exists(path) && nothing_is_left) {
     return Error(Errc::kNotFound, "there is no event log at " + path);
   }
   return Check().run(path);

@@ -38,7 +38,8 @@ struct RepairReport {
 // Makes a damaged log usable again, after a copy: keeps the batches before the first bad one, or,
 // when a good snapshot covers that one and the batches after the snapshot are sound, the snapshot
 // and what follows it, since then only history is lost. What the tables of the database no longer
-// give is read from its single pages. The new file replaces the old one at once.
+// give is read from its single pages. The new file replaces the old one at once; a
+// repair that was killed, whenever, is begun anew and keeps as much.
 // Where nothing at all is left, a log begins whose epochs are greater than any before.
 Result<RepairReport> repair_sqlite_log(const std::string& path, const env::Clock& clock);
 

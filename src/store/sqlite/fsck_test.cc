@@ -317,6 +317,81 @@ TEST_F(FsckTest, RepairGoesOnWhereOneWasInterrupted) {
   EXPECT_EQ(batches_after(0), original_);
 }
 
+// What a repair leaves that was killed after it set the write-ahead log aside.
+class HalfReplaced : public FsckTest {
+ protected:
+  const std::string wal_ = path_ + "-wal";
+  const std::string aside_ = path_ + "-wal.aside";
+  const std::string staged_ = path_ + ".repaired";
+
+  void leave_half_replaced() {
+    make_log(20);
+    crash();
+    MUST(env::rename_file(wal_, aside_));
+    MUST(env::write_file_atomically(staged_, "whatever it has built"));
+  }
+  void expect_refused() {
+    const Error error = try_open().error();
+    EXPECT_EQ(error.code, Errc::kCorrupt);
+    EXPECT_NE(error.message.find("set aside"), std::string::npos) << error.message;
+    EXPECT_NE(error.hint.find("runnel fsck --repair"), std::string::npos) << error.hint;
+  }
+  void expect_repaired_whole() {
+    const RepairReport report = repair();
+    EXPECT_TRUE(report.dropped.empty()) << dropped(report);
+    for (const std::string& path : {aside_, staged_}) EXPECT_FALSE(env::exists(path)) << path;
+    EXPECT_TRUE(fsck().sound());
+    open();
+    EXPECT_EQ(batches_after(0), original_);
+    for (const Batch& batch : original_) EXPECT_TRUE(log_->archived(job_of(batch)).ok());
+    close();
+  }
+};
+
+TEST_F(HalfReplaced, IsRefusedAndRepairedWhole) {
+  leave_half_replaced();
+  expect_refused();
+  EXPECT_FALSE(fsck().sound());
+  expect_refused();  // Looking may leave an empty write-ahead log beside the database.
+  expect_repaired_whole();
+}
+
+TEST_F(HalfReplaced, IsRefusedWithoutTheNoteOfItsLastBatchToo) {
+  leave_half_replaced();
+  MUST(env::remove_file(path_ + "-head"));
+  expect_refused();
+  EXPECT_FALSE(fsck().sound());
+  expect_repaired_whole();
+}
+
+TEST_F(HalfReplaced, IsRefusedWhereTheDatabaseWasGone) {
+  leave_half_replaced();
+  MUST(env::remove_file(path_ + "-head"));
+  MUST(env::remove_file(path_));
+  expect_refused();
+  EXPECT_FALSE(fsck().sound());
+  EXPECT_EQ(repair().last, BatchSeq(20));
+  open();
+  EXPECT_EQ(batches_after(0), original_);
+}
+
+TEST_F(HalfReplaced, IsNotWhatTheNewDatabaseIsInPlaceOf) {
+  leave_half_replaced();
+  const std::string wal = MUST(env::read_file(aside_));
+  expect_repaired_whole();
+  MUST(env::write_file_atomically(aside_, wal));  // All that is left to do is to remove it.
+  EXPECT_TRUE(fsck().sound());
+  open();
+  append(1);
+  original_ = batches_after(0);
+  close();
+  clock_.advance(Duration::seconds(1));
+  EXPECT_TRUE(repair().dropped.empty());
+  EXPECT_FALSE(env::exists(aside_));
+  open();
+  EXPECT_EQ(batches_after(0), original_);
+}
+
 TEST_F(FsckTest, RepairOfASoundLogDropsNothing) {
   make_log(5);
   crash();

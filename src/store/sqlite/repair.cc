@@ -9,6 +9,7 @@
 #include "store/sqlite/detail/head_file.h"
 #include "store/sqlite/detail/loose_pages.h"
 #include "store/sqlite/detail/open.h"
+#include "store/sqlite/detail/replacement.h"
 #include "store/sqlite/detail/wal_scan.h"
 #include "store/sqlite/fsck.h"
 
@@ -55,7 +56,6 @@ class Repair {
   Result<void> copy_loose_entries(Tables& target, const Plan& plan, BatchSeq after);
   Result<void> copy_entry(Tables& target, const Plan& plan, const StoredEntry& stored);
   Result<void> build(const std::string& staged, const Plan& plan);
-  Result<void> replace(const std::string& staged);
   Result<void> note(const Head& head);
   void tell_pages(const Plan& plan);
   void tell_batches(const Plan& plan);
@@ -298,15 +298,6 @@ Result<void> Repair::build(const std::string& staged, const Plan& plan) {
   return {};
 }
 
-// The old write-ahead log goes first: next to the new database it would be taken for its own. What
-// is lost between the two steps is in the copy.
-Result<void> Repair::replace(const std::string& staged) {
-  source_.reset();
-  TRY(env::remove_file(path_ + "-wal"));
-  TRY(env::remove_file(path_ + "-shm"));
-  return env::rename_file(staged, path_);
-}
-
 // An interruption before this leaves a log that seems to have lost its end: it is repaired again.
 Result<void> Repair::note(const Head& head) {
   TRY(env::remove_file(sqlite::head_path(path_)));
@@ -352,6 +343,7 @@ void Repair::tell_batches(const Plan& plan) {
 }
 
 Result<RepairReport> Repair::run() {
+  TRY(sqlite::undo_interrupted_replacement(path_));
   noted_ = sqlite::noted_head(path_);
   report_.copy = TRY(sqlite::copy_damaged(path_, clock_.wall(), sqlite::Again::kCopy));
   TRY(look());
@@ -362,9 +354,9 @@ Result<RepairReport> Repair::run() {
   }
   CHECK(chosen.base.last <= chosen.end.last, "a run of batches ends after it began");
   tell_batches(chosen);
-  const std::string staged = path_ + ".repaired";
-  TRY(build(staged, chosen));
-  TRY(replace(staged));
+  TRY(build(sqlite::staged_path(path_), chosen));
+  source_.reset();
+  TRY(sqlite::replace_database(path_));
   TRY(note(chosen.end));
   report_.last = chosen.end.last;
   if (chosen.end.last > chosen.base.last) report_.first = BatchSeq(chosen.base.last.value() + 1);

@@ -9,6 +9,7 @@
 #include "store/sqlite/detail/copies.h"
 #include "store/sqlite/detail/head_file.h"
 #include "store/sqlite/detail/open.h"
+#include "store/sqlite/detail/replacement.h"
 #include "store/sqlite/detail/wal_scan.h"
 
 namespace runnel::store {
@@ -338,6 +339,7 @@ Error with_copy(Error damage, const std::string& path, const env::Clock& clock) 
 
 Result<std::unique_ptr<EventLog>> open_sqlite_log(const std::string& path,
                                                   const env::Clock& clock) {
+  TRY(sqlite::check_replaced(path));  // The repair has made a copy, when all was in its place.
   Result<void> created = create_if_missing(path);
   Result<std::unique_ptr<EventLog>> log =
       created.ok() ? open_sound(path) : Result<std::unique_ptr<EventLog>>(created.error());
