@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "env/remove_tree.h"
 #include "store/sqlite/fsck.h"
 #include "store/sqlite/testing/sqlite_files.h"
 
