@@ -2,6 +2,7 @@
 the mount, and everybody else is answered."""
 
 import ctypes
+import json
 import os
 import pathlib
 import time
@@ -85,7 +86,8 @@ def test_a_dead_mount_is_named_and_holds_up_nobody_else(runnel, mount, below):
     runnel.run("show", job)
     mount.end()
     assert runnel.until(lambda: runnel.run("logs", job, code=None)) == "begun\n"
-    assert runnel.json("metrics", job)["series"][0]["samples"]
+    said = runnel.until(lambda: json.loads(runnel.run("metrics", job, "-o", "json", code=None)).get("series"))
+    assert said[0]["samples"]
 
 
 def wait_for_processors(info):

@@ -194,11 +194,13 @@ Result<Answer> Home::call(model::JobRequest::Verb verb, const JobId& job) {
 model::Status Home::status(const JobId& job) { return controller_->state().jobs.at(job).status; }
 
 void Home::until(std::function<bool()> condition) {
-  for (int turn = 0; turn < 10'000 && !condition(); ++turn) {
+  bool held = condition();
+  for (int turn = 0; turn < 10'000 && !held; ++turn) {
     auto slept = wait(loop->sleep(Duration::millis(1)));
     ASSERT_TRUE(slept.ok());
+    held = condition();
   }
-  EXPECT_TRUE(condition());
+  EXPECT_TRUE(held);
 }
 
 }  // namespace runnel::control::testing
