@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "async/async.h"
+#include "async/driver.h"
 #include "async/stop_token.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -15,18 +16,21 @@ namespace runnel::async {
 
 class Gate;
 
-// One thread's loop of timers, descriptors, signals and posted work.
+// One thread's loop of timers, descriptors, signals and posted work, over a driver: the machine's,
+// or one in virtual time, which has timers, posted work and workers alone.
 //
 // Contract: run() returns after stop(), also after one that came first; it may be called again.
 //           What needs the loop CHECKs that it is on its thread. Posted work runs in order.
 // Threads:  post() and stop() from any; the rest on the thread in run(), or before run().
 // Lifetime: outlives everything that uses it. Gates are closed before the loop is destroyed.
-// Why:      Boost.Asio is behind it, so that no user of this module compiles Asio.
+// Why:      Boost.Asio is behind the machine's driver, so that no user of this module compiles it.
 // Limits:   the queue of posted work has no maximum of its own: each entry belongs to a suspended
 //           coroutine, a Worker's queue or a gate, and these are bounded.
 class EventLoop {
  public:
   static Result<std::unique_ptr<EventLoop>> create();
+  // Over a driver of the caller's choice.
+  explicit EventLoop(std::unique_ptr<Driver> driver);
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
@@ -46,7 +50,7 @@ class EventLoop {
   template <typename T>
   Result<T> block_on(Async<T> work) {
     std::optional<Result<T>> result;
-    post_driver(drive(*this, std::move(work), result));
+    start(drive(*this, std::move(work), result));
     while (!result.has_value()) run();  // Somebody else's stop() does not end this.
     return *std::move(result);
   }
@@ -64,21 +68,19 @@ class EventLoop {
   // Resumes the coroutine at the next turn. Loop thread only; for awaiters.
   void resume_soon(std::coroutine_handle<> waiting);
 
-  struct Impl;
-  Impl& impl() { return *impl_; }  // For this module's own sources.
+  Driver& driver() { return *driver_; }
 
  private:
-  explicit EventLoop(std::unique_ptr<Impl> impl);
-
   template <typename T>
   static Async<void> drive(EventLoop& loop, Async<T> work, std::optional<Result<T>>& result) {
     result.emplace(co_await std::move(work));
     loop.stop();
     co_return {};
   }
-  void post_driver(Async<void> driver);
+  void start(Async<void> driver);
 
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Driver> driver_;
+  std::function<void(const Error&)> error_sink_;
 };
 
 // One callback at a later time; start() replaces what was set before.
@@ -88,18 +90,16 @@ class EventLoop {
 // Lifetime: the callback may destroy or restart its Timer.
 class Timer {
  public:
-  explicit Timer(EventLoop& loop);
-  ~Timer();
+  explicit Timer(EventLoop& loop) : timer_(loop.driver().timer()) {}
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
   void start(Duration delay, std::function<void()> action);
-  void cancel();
-  bool active() const;
+  void cancel() { timer_->cancel(); }
+  bool active() const { return timer_->active(); }
 
  private:
-  struct Impl;
-  std::shared_ptr<Impl> impl_;  // Shared with the pending completion, which may come after us.
+  std::unique_ptr<Driver::Timer> timer_;
 };
 
 }  // namespace runnel::async

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -12,7 +11,6 @@
 
 #include <gtest/gtest.h>
 
-#include "async/channel.h"
 #include "async/gate.h"
 #include "async/stop_token.h"
 #include "async/testing/loop_test.h"
@@ -28,7 +26,7 @@ int pick(Random& random, int count) {
   return static_cast<int>(random() % static_cast<std::uint32_t>(count));
 }
 
-class ModelTest : public testing::LoopTest {};
+class ModelTest : public testing::EitherLoopTest {};
 
 // --- Notifier: a queue of waiters ----------------------------------------------------------------
 
@@ -100,7 +98,7 @@ Async<void> drive_notifier(EventLoop& loop, NotifierModel& model, Random& random
   co_return {};
 }
 
-TEST_F(ModelTest, ANotifierIsAQueueOfWaiters) {
+TEST_P(ModelTest, ANotifierIsAQueueOfWaiters) {
   for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -110,92 +108,6 @@ TEST_F(ModelTest, ANotifierIsAQueueOfWaiters) {
     EXPECT_EQ(model.fates(), model.expected);
     if (HasFailure()) return;
   }
-}
-
-// --- Channel: everything sent is received once, in its sender's order ----------------------------
-
-struct Item {
-  int sender = 0;
-  int number = 0;
-};
-
-struct ChannelWorld {
-  ChannelWorld(EventLoop& owner, std::size_t items_max) : loop(owner), channel(owner, items_max) {}
-
-  EventLoop& loop;
-  Channel<Item> channel;
-  std::map<int, std::vector<int>> sent;
-  std::map<int, std::vector<int>> received;
-  std::size_t most_queued = 0;
-};
-
-Async<void> send_some(ChannelWorld& world, int sender, std::uint32_t seed, StopToken token) {
-  Random random(seed);
-  for (int number = 0; number < 40; ++number) {
-    Result<void> done = co_await world.channel.send({sender, number}, token);
-    if (!done.ok()) co_return done;
-    world.sent[sender].push_back(number);
-    world.most_queued = std::max(world.most_queued, world.channel.size());
-    if (pick(random, 4) != 0) continue;
-    Result<void> slept = co_await world.loop.sleep(Duration());
-    CO_TRY(std::move(slept));
-  }
-  co_return {};
-}
-
-Async<void> receive_some(ChannelWorld& world, std::uint32_t seed) {
-  Random random(seed);
-  while (true) {
-    Result<std::optional<Item>> next = co_await world.channel.receive();
-    std::optional<Item> item = CO_TRY(std::move(next));
-    if (!item.has_value()) co_return {};
-    world.received[item->sender].push_back(item->number);
-    if (pick(random, 3) != 0) continue;
-    Result<void> slept = co_await world.loop.sleep(Duration());
-    CO_TRY(std::move(slept));
-  }
-}
-
-TEST_F(ModelTest, AChannelLosesAndDoublesNothing) {
-  for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
-    std::size_t items_max = 1 + random() % 5;
-    ChannelWorld world(loop(), items_max);
-    Gate senders(loop());
-    Gate receivers(loop());
-    StopSource stop;
-    for (int i = 0; i < 4; ++i) {
-      // Some senders are stopped at some point; what they had sent must arrive all the same.
-      StopToken token = i % 2 == 0 ? StopToken() : stop.token();
-      MUST(loop().spawn(senders, send_some(world, i, seed + 100, token)));
-    }
-    Timer timer(loop());
-    timer.start(Duration::millis(static_cast<std::int64_t>(random() % 3)), [&] { stop.stop(); });
-    for (std::uint32_t i = 0; i < 3; ++i) {
-      MUST(loop().spawn(receivers, receive_some(world, seed + 200 + i)));
-    }
-    MUST(wait(senders.close()));
-    world.channel.close();
-    MUST(wait(receivers.close()));
-    EXPECT_EQ(world.sent[0].size(), 40u);
-    EXPECT_LE(world.most_queued, items_max);
-    for (auto& [sender, numbers] : world.received) std::sort(numbers.begin(), numbers.end());
-    EXPECT_EQ(world.received, world.sent);
-    if (HasFailure()) return;
-  }
-}
-
-TEST_F(ModelTest, OneReceiverSeesEachSendersOrder) {
-  ChannelWorld world(loop(), 2);
-  Gate senders(loop());
-  Gate receivers(loop());
-  for (int i = 0; i < 5; ++i) MUST(loop().spawn(senders, send_some(world, i, 7, {})));
-  MUST(loop().spawn(receivers, receive_some(world, 8)));
-  MUST(wait(senders.close()));
-  world.channel.close();
-  MUST(wait(receivers.close()));
-  EXPECT_EQ(world.received, world.sent);
 }
 
 // --- Stop sources: a tree ------------------------------------------------------------------------
@@ -230,9 +142,13 @@ TEST(StopModel, ATreeOfSourcesStopsDownwardsOnly) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(, ModelTest, testing::on_both_grounds(), testing::ground_name);
+
 // --- Timers: in the order of their times ---------------------------------------------------------
 
-TEST_F(ModelTest, TimersRunInTheOrderOfTheirTimesAndOnlyIfNotCancelled) {
+using TimerModelTest = testing::LoopTest;
+
+TEST_F(TimerModelTest, TimersRunInTheOrderOfTheirTimesAndOnlyIfNotCancelled) {
   for (std::uint32_t seed = 0; seed < 5; ++seed) {
     Random random(seed);
     std::vector<std::unique_ptr<Timer>> timers;

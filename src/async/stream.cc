@@ -10,7 +10,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 
-#include "async/detail/loop_impl.h"
+#include "async/detail/asio_driver.h"
 #include "base/check.h"
 
 namespace runnel::async {
@@ -55,7 +55,7 @@ struct Stream::Impl {
   Impl(EventLoop& owner, UniqueFd descriptor)
       : loop(owner),
         family(socket_option(descriptor.get(), SO_DOMAIN)),
-        socket(owner.impl().context) {
+        socket(detail::asio_driver(owner).context()) {
     ErrorCode error;
     socket.assign(asio::generic::stream_protocol(family, 0), descriptor.get(), error);
     assigned = !error;

@@ -9,7 +9,7 @@
 namespace runnel::async {
 namespace {
 
-using TogetherTest = testing::LoopTest;
+using TogetherTest = testing::EitherLoopTest;
 
 Async<int> later(EventLoop& loop, Duration length, int value, StopToken token, std::string& log) {
   Result<void> slept = co_await loop.sleep(length, token);
@@ -39,14 +39,14 @@ class RaceTest : public TogetherTest {
   std::string log_;
 };
 
-TEST_F(RaceTest, TheFirstWinsAndTheOthersAreStopped) {
+TEST_P(RaceTest, TheFirstWinsAndTheOthersAreStopped) {
   Raced<int> raced = wait(race<int>(loop(), {after(3'600'000, 1), after(2, 2)})).value();
   EXPECT_EQ(raced.winner, 1u);
   EXPECT_EQ(raced.result.value(), 2);
   EXPECT_EQ(log_, "2+1-");
 }
 
-TEST_F(RaceTest, WaitsForALoserThatDoesNotListen) {
+TEST_P(RaceTest, WaitsForALoserThatDoesNotListen) {
   bool ended = false;
   Stoppable<int> slow = [&](StopToken) { return stubborn(loop(), Duration::millis(15), ended); };
   Raced<int> raced = wait(race<int>(loop(), {slow, after(1, 7)})).value();
@@ -54,13 +54,13 @@ TEST_F(RaceTest, WaitsForALoserThatDoesNotListen) {
   EXPECT_TRUE(ended);
 }
 
-TEST_F(RaceTest, AnErrorWinsToo) {
+TEST_P(RaceTest, AnErrorWinsToo) {
   Stoppable<int> failing = [](StopToken) { return fail(Errc::kIo); };
   Raced<int> raced = wait(race<int>(loop(), {after(3'600'000, 1), failing})).value();
   EXPECT_EQ(raced.result.error().code, Errc::kIo);
 }
 
-TEST_F(RaceTest, TheParentStopsAll) {
+TEST_P(RaceTest, TheParentStopsAll) {
   StopSource parent;
   Timer timer(loop());
   timer.start(Duration::millis(2), [&] { parent.stop(); });
@@ -70,7 +70,7 @@ TEST_F(RaceTest, TheParentStopsAll) {
   EXPECT_EQ(log_, "1-2-");
 }
 
-TEST_F(RaceTest, WithTimeoutGivesTheResultOrTimesOut) {
+TEST_P(RaceTest, WithTimeoutGivesTheResultOrTimesOut) {
   EXPECT_EQ(wait(with_timeout<int>(loop(), Duration::hours(1), after(1, 5))).value(), 5);
   Result<int> late = wait(with_timeout<int>(loop(), Duration::millis(5), after(3'600'000, 5)));
   EXPECT_EQ(late.error().code, Errc::kTimeout);
@@ -78,12 +78,12 @@ TEST_F(RaceTest, WithTimeoutGivesTheResultOrTimesOut) {
   EXPECT_EQ(log_, "5+5-");
 }
 
-TEST_F(RaceTest, WithTimeoutPassesAnErrorOn) {
+TEST_P(RaceTest, WithTimeoutPassesAnErrorOn) {
   Stoppable<int> failing = [](StopToken) { return fail(Errc::kGone); };
   EXPECT_EQ(wait(with_timeout<int>(loop(), Duration::hours(1), failing)).error().code, Errc::kGone);
 }
 
-TEST_F(RaceTest, WhenAllKeepsTheOrderOfTheCall) {
+TEST_P(RaceTest, WhenAllKeepsTheOrderOfTheCall) {
   std::vector<Async<int>> works;
   works.push_back(later(loop(), Duration::millis(6), 1, {}, log_));
   works.push_back(later(loop(), Duration::millis(1), 2, {}, log_));
@@ -91,7 +91,7 @@ TEST_F(RaceTest, WhenAllKeepsTheOrderOfTheCall) {
   EXPECT_EQ(log_, "2+1+");
 }
 
-TEST_F(RaceTest, WhenAllWaitsForAllBeforeItFails) {
+TEST_P(RaceTest, WhenAllWaitsForAllBeforeItFails) {
   std::vector<Async<int>> works;
   works.push_back(fail(Errc::kIo));
   works.push_back(later(loop(), Duration::millis(5), 2, {}, log_));
@@ -100,7 +100,7 @@ TEST_F(RaceTest, WhenAllWaitsForAllBeforeItFails) {
   EXPECT_EQ(log_, "2+");
 }
 
-TEST_F(RaceTest, WhenAllOfNothingAndOfVoid) {
+TEST_P(RaceTest, WhenAllOfNothingAndOfVoid) {
   EXPECT_TRUE(wait(when_all(loop(), std::vector<Async<int>>())).value().empty());
   std::vector<Async<void>> works;
   works.push_back(succeed());
@@ -117,7 +117,7 @@ Async<int> sum_of_race(EventLoop& loop, Stoppable<int> fast, Stoppable<int> slow
   co_return outcome.result;
 }
 
-TEST_F(RaceTest, RacesNestInsideEachOther) {
+TEST_P(RaceTest, RacesNestInsideEachOther) {
   std::vector<Async<int>> works;
   works.push_back(sum_of_race(loop(), after(1, 10), after(3'600'000, 0)));
   works.push_back(sum_of_race(loop(), after(3'600'000, 0), after(2, 20)));
@@ -128,7 +128,7 @@ TEST_F(RaceTest, RacesNestInsideEachOther) {
   EXPECT_EQ(wait(when_all(loop(), std::move(works))).value(), (std::vector<int>{10, 20, 30}));
 }
 
-TEST_F(RaceTest, AStoppedParentLetsNothingWin) {
+TEST_P(RaceTest, AStoppedParentLetsNothingWin) {
   StopSource parent;
   parent.stop();
   Result<int> stopped =
@@ -136,9 +136,11 @@ TEST_F(RaceTest, AStoppedParentLetsNothingWin) {
   EXPECT_EQ(stopped.error().code, Errc::kCancelled);
 }
 
-TEST_F(RaceTest, ARaceOfNobodyEndsTheProcess) {
+TEST_P(RaceTest, ARaceOfNobodyEndsTheProcess) {
   EXPECT_DEATH({ (void)wait(race<int>(loop(), {})); }, "needs a runner");
 }
+
+INSTANTIATE_TEST_SUITE_P(, RaceTest, testing::on_both_grounds(), testing::ground_name);
 
 }  // namespace
 }  // namespace runnel::async

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/agenda.h"
 #include "model/input.h"
-#include "sim/agenda.h"
 #include "sim/control.h"
 #include "sim/dice.h"
 #include "sim/history.h"

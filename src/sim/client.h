@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/agenda.h"
+#include "base/agenda.h"
 #include "sim/control.h"
 #include "sim/history.h"
 #include "sim/scenario.h"

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/agenda.h"
 #include "brain/brain.h"
 #include "brain/order_book.h"
 #include "model/event.h"
 #include "model/input.h"
-#include "sim/agenda.h"
 #include "sim/dice.h"
 #include "sim/history.h"
 #include "sim/invariants.h"

@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
+#include "base/agenda.h"
 #include "model/node.h"
 #include "model/order.h"
 #include "model/report.h"
-#include "sim/agenda.h"
 #include "sim/dice.h"
 
 namespace runnel::sim {

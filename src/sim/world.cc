@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/agenda.h"
 #include "base/check.h"
 #include "brain/brain.h"
 #include "brain/explain.h"
 #include "hash/sha256.h"
 #include "model/codec.h"
-#include "sim/agenda.h"
 #include "sim/asker.h"
 #include "sim/client.h"
 #include "sim/control.h"

@@ -3,24 +3,25 @@
 #include <cstdint>
 #include <functional>
 #include <queue>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "base/units.h"
 
-namespace runnel::sim {
+namespace runnel {
 
-// What will happen, in virtual time. Two things at one moment happen in the order they were
-// planned.
+// What will happen, in virtual time. Two things at one moment happen in the order of their ties,
+// and then in the order they were planned.
 class Agenda {
  public:
   explicit Agenda(Time start) : now_(start) {}
 
   Time now() const { return now_; }
-  void at(Time when, std::function<void()> what) {
+  void at(Time when, std::function<void()> what, std::uint64_t tie = 0) {
     CHECK(when >= now_, "something is planned for the past");
-    items_.push({when, next_++, std::move(what)});
+    items_.push({when, tie, next_++, std::move(what)});
   }
   void after(Duration delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
 
@@ -36,10 +37,11 @@ class Agenda {
  private:
   struct Item {
     Time when;
+    std::uint64_t tie = 0;
     std::uint64_t order = 0;
     std::function<void()> what;
     bool operator<(const Item& other) const {
-      return when != other.when ? when > other.when : order > other.order;
+      return std::tie(when, tie, order) > std::tie(other.when, other.tie, other.order);
     }
   };
 
@@ -48,4 +50,4 @@ class Agenda {
   std::priority_queue<Item> items_;
 };
 
-}  // namespace runnel::sim
+}  // namespace runnel
