@@ -17,7 +17,6 @@
 #include "agent/usage_reader.h"
 #include "base/check.h"
 #include "env/files.h"
-#include "env/remove_tree.h"
 
 namespace runnel::agent {
 namespace {
