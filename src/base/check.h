@@ -9,9 +9,8 @@ namespace runnel {
 [[noreturn]] void check_failed(const char* condition, std::string_view message,
                                std::source_location where = std::source_location::current());
 
-// Called before the process ends, with the text that is printed. The simulator sets one that
-// throws, so that a broken invariant costs one schedule and not the campaign; nobody else may set
-// it.
+// Called before the process ends, with the text that is printed. The simulator sets one in its
+// children, so that a broken invariant is told as that of one schedule; nobody else may set it.
 using CheckHandler = void (*)(const char* text);
 void set_check_handler(CheckHandler handler);
 

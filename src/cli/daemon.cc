@@ -150,7 +150,7 @@ Async<void> Daemon::open() {
   const env::Clock& clock = env::real_clock();
   const std::string path = home_.event_log();
   control::ControllerOptions options;
-  options.log.time_file = home_.time();
+  options.log.time = std::make_shared<control::FileHomeTime>(home_.time());
   options.salt = env::real_random().next();
   options.on_dead = [this](const Error& error) {
     say("runnel daemon: " + error.to_string());

@@ -35,7 +35,7 @@ Async<std::vector<JobId>> open_and_halt(async::EventLoop* loop, Home home) {
   const env::Clock& clock = env::real_clock();
   control::FileSecrets secrets(home.secrets());
   control::ControllerOptions options;
-  options.log.time_file = home.time();
+  options.log.time = std::make_shared<control::FileHomeTime>(home.time());
   options.salt = env::real_random().next();
   Result<std::unique_ptr<control::Controller>> opened = co_await control::Controller::open(
       *loop, env::real_clock(),

@@ -1,13 +1,12 @@
 #include <string>
 
 #include "base/check.h"
-#include "brain/brain.h"
+#include "brain/decide_again.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/remove_tree.h"
-#include "model/codec.h"
 #include "sim/campaign.h"
 #include "store/sqlite/sqlite_log.h"
 
@@ -15,16 +14,6 @@ namespace runnel::cli {
 namespace {
 
 constexpr std::int64_t kBatchesPerRead = 1'000;
-
-Result<std::string> decided_again(brain::Brain& brain, const store::Batch& batch) {
-  const model::Input input = TRY(model::decode_input(TRY(json::parse(batch.input))));
-  const brain::Decision decision = brain.decide(input, batch.now);
-  std::string text = "[";
-  for (const model::Event& event : decision.events) {
-    text += (text.size() > 1 ? "," : "") + model::encode_text(event);
-  }
-  return text + "]";
-}
 
 struct Verified {
   std::int64_t batches = 0;
@@ -39,7 +28,7 @@ Result<Verified> verify_log(store::EventLog& log) {
     const std::vector<store::Batch> batches = TRY(log.read(after, kBatchesPerRead));
     if (batches.empty()) return verified;
     for (const store::Batch& batch : batches) {
-      if (TRY(decided_again(brain, batch)) != batch.events) {
+      if (TRY(brain::decide_again(brain, batch.input, batch.now)) != batch.events) {
         return Error(Errc::kCorrupt, "batch " + std::to_string(batch.seq.value()) +
                                          " is decided otherwise by this build");
       }
@@ -102,7 +91,7 @@ json::Value schedule_document(std::int64_t seed, const sim::Scenario& scenario,
 
 int one_schedule(const Arguments& arguments, std::int64_t seed) {
   const sim::Scenario scenario = sim::scenario_of(static_cast<std::uint64_t>(seed));
-  const sim::Verdict verdict = sim::run(scenario, sim::Hashing::kOn);
+  const sim::Verdict verdict = sim::run(scenario, sim::Depth::kAll);
   const int code = verdict.violation.empty() ? 0 : 1;
   if (is_document(arguments.output)) {
     put(document(schedule_document(seed, scenario, verdict), arguments.output));
@@ -129,7 +118,7 @@ json::Value campaign_document(const sim::Campaign& campaign) {
 int campaign(const Arguments& arguments) {
   CHECK(arguments.schedules > 0, "a campaign without schedules passed the parser");
   sim::Campaign campaign;
-  campaign.add(1, arguments.schedules);
+  campaign.add_in_child(1, arguments.schedules);
   if (is_document(arguments.output)) {
     put(document(campaign_document(campaign), arguments.output));
     return campaign.failures.empty() ? 0 : 1;

@@ -39,15 +39,15 @@ Result<KeptTime> read_time(const std::string& path) {
 }  // namespace
 
 // Not synced: after a crash of the machine it is of another boot.
-void keep_time(const std::string& path, Time now, const env::Clock& clock) {
+void FileHomeTime::keep(Time now, const env::Clock& clock) {
   const Result<std::string> boot_id = env::boot_id();
-  if (!boot_id.ok() || !env::remove_file(path).ok()) return;
-  (void)env::append_file(path, model::record_text(KeptTime{*boot_id, clock.boot(), now}));
+  if (!boot_id.ok() || !env::remove_file(path_).ok()) return;
+  (void)env::append_file(path_, model::record_text(KeptTime{*boot_id, clock.boot(), now}));
 }
 
-std::optional<Time> kept_time(const std::string& path, const env::Clock& clock) {
+std::optional<Time> FileHomeTime::kept(const env::Clock& clock) const {
   const Result<std::string> boot_id = env::boot_id();
-  const Result<KeptTime> kept = read_time(path);
+  const Result<KeptTime> kept = read_time(path_);
   if (!boot_id.ok() || !kept.ok() || kept->boot_id != *boot_id) return std::nullopt;
   if (kept->boot > clock.boot()) return std::nullopt;
   return kept->time + (clock.boot() - kept->boot);

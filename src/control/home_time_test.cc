@@ -15,41 +15,43 @@ class HomeTimeTest : public ::testing::Test {
   env::testing::TemporaryDirectory folder_;
   env::testing::ManualClock clock_;
   std::string path_ = folder_.file("time.json");
+  FileHomeTime time_{path_};
 };
 
 TEST_F(HomeTimeTest, GoesOnByTheClockSinceBoot) {
   const Time begun = clock_.wall() - Duration::seconds(40);
-  keep_time(path_, begun, clock_);
+  time_.keep(begun, clock_);
   clock_.advance(Duration::seconds(90));
   clock_.set_wall(begun + Duration::seconds(1'000'000));
-  EXPECT_EQ(kept_time(path_, clock_), begun + Duration::seconds(90));
+  EXPECT_EQ(time_.kept(clock_), begun + Duration::seconds(90));
 }
 
 TEST_F(HomeTimeTest, TheLastTimeCounts) {
-  keep_time(path_, clock_.wall(), clock_);
+  time_.keep(clock_.wall(), clock_);
   const Time later = clock_.wall() - Duration::seconds(5'000);
-  keep_time(path_, later, clock_);
-  EXPECT_EQ(kept_time(path_, clock_), later);
+  time_.keep(later, clock_);
+  EXPECT_EQ(time_.kept(clock_), later);
 }
 
 TEST_F(HomeTimeTest, WhatIsOfAnotherBootIsNothing) {
   clock_.advance(Duration::seconds(90));
-  keep_time(path_, clock_.wall(), clock_);
-  ASSERT_TRUE(kept_time(path_, clock_));
-  EXPECT_EQ(kept_time(path_, env::testing::ManualClock()), std::nullopt) << "it ran backwards";
+  time_.keep(clock_.wall(), clock_);
+  ASSERT_TRUE(time_.kept(clock_));
+  EXPECT_EQ(time_.kept(env::testing::ManualClock()), std::nullopt) << "it ran backwards";
   std::string text = MUST(env::read_file(path_));
   const std::string id = MUST(env::boot_id());
   text.replace(text.find(id), id.size(), std::string(id.size(), 'x'));
   MUST(env::write_file_atomically(path_, text));
-  EXPECT_EQ(kept_time(path_, clock_), std::nullopt);
+  EXPECT_EQ(time_.kept(clock_), std::nullopt);
 }
 
 TEST_F(HomeTimeTest, WhatIsMissingOrDamagedIsNothing) {
-  EXPECT_EQ(kept_time(path_, clock_), std::nullopt);
+  EXPECT_EQ(time_.kept(clock_), std::nullopt);
   MUST(env::append_file(path_, "{\"boot\":"));
-  EXPECT_EQ(kept_time(path_, clock_), std::nullopt);
-  keep_time("/nowhere/at/all", clock_.wall(), clock_);
-  EXPECT_EQ(kept_time("/nowhere/at/all", clock_), std::nullopt);
+  EXPECT_EQ(time_.kept(clock_), std::nullopt);
+  FileHomeTime nowhere("/nowhere/at/all");
+  nowhere.keep(clock_.wall(), clock_);
+  EXPECT_EQ(nowhere.kept(clock_), std::nullopt);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <variant>
 
 #include "base/check.h"
-#include "control/home_time.h"
 #include "json/writer.h"
 #include "model/codec.h"
 
@@ -111,16 +110,16 @@ Result<void> LogWriter::open_log() {
   log_ = TRY(opener_());
   notices_ = log_->open_report().notices;
   epoch_ = TRY(log_->acquire_lease());
-  recovered_ = std::make_unique<Recovered>(TRY(recover(*log_, options_.limits)));
+  recovered_ = std::make_unique<Recovered>(TRY(options_.fold(*log_, options_.limits)));
   return {};
 }
 
 // Without work nothing is measured, and the time of day may be set right.
 void LogWriter::begin_time() {
   const std::optional<Time> kept =
-      brain::has_work(state()) ? kept_time(options_.time_file, clock_) : std::nullopt;
+      options_.time && brain::has_work(state()) ? options_.time->kept(clock_) : std::nullopt;
   opened_at_ = std::max(state().now, kept.value_or(clock_.wall()));
-  if (!kept && !options_.time_file.empty()) keep_time(options_.time_file, opened_at_, clock_);
+  if (!kept && options_.time) options_.time->keep(opened_at_, clock_);
 }
 
 Async<void> LogWriter::stop() {
@@ -254,6 +253,7 @@ void LogWriter::collect(const model::Input& input, brain::Decision decision) {
   batch.input = model::encode_text(input);
   batch.events = list_text(durable);
   follow(durable, std::move(decision.archived));
+  if (options_.tap) options_.tap(input, durable, state());
   events_since_snapshot_ += count;
   group_.bytes += 2 * batch.events.size() + batch.input.size();
   ++group_.inputs;
@@ -418,7 +418,7 @@ Async<LogWriter::Rebuilt> LogWriter::recover_log(const Group& group, Reopen reop
       log_.reset();  // Before the new one: two cannot be open at once.
       log_ = TRY(opener_());
     }
-    Recovered recovered = TRY(recover(*log_, options_.limits));
+    Recovered recovered = TRY(options_.fold(*log_, options_.limits));
     return Rebuilt { std::move(recovered), TRY(are_in(*log_, epoch_, group.durable)) };
   });
   co_return rebuilt;

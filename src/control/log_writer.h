@@ -21,6 +21,7 @@
 #include "control/archive.h"
 #include "control/disk_watch.h"
 #include "control/durable_batch.h"
+#include "control/home_time.h"
 #include "control/recovery.h"
 #include "env/clock.h"
 #include "model/event.h"
@@ -39,8 +40,12 @@ struct LogWriterOptions {
   Duration commit_interval_min = Duration::millis(5);
   std::int64_t snapshot_every_events = 50'000;
   Duration retry_after =
-      Duration::seconds(1);  // Of what nodes reported, when the disk took nothing.
-  std::string time_file;     // See home_time.h; empty: a home that goes by the time of day.
+      Duration::seconds(1);        // Of what nodes reported, when the disk took nothing.
+  std::shared_ptr<HomeTime> time;  // None: a home that goes by the time of day.
+  // How a log is folded, on the log's thread.
+  std::function<Result<Recovered>(store::EventLog&, brain::Limits)> fold = recover;
+  // Is shown each decision with events as it is made, and the state after it. It may be void yet.
+  std::function<void(const model::Input&, const DurableBatch&, const brain::State&)> tap;
   brain::Limits limits = {};
 };
 

@@ -138,7 +138,7 @@ TEST_F(LogWriterTest, KeepsNoBatchOfAnInputThatChangesNothing) {
 
 TEST_F(LogWriterTest, CountsTimeSinceBootWhileThereIsWork) {
   const env::testing::TemporaryDirectory folder;
-  options_.time_file = folder.file("time.json");
+  options_.time = std::make_shared<FileHomeTime>(folder.file("time.json"));
   close();
   open();
   ASSERT_TRUE(decide(submit_input("a")).ok());

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/world.h"
@@ -16,10 +17,9 @@ struct Failure {
 
 // Many schedules, one after the other.
 //
-// Contract: add() runs seeds [first, first + count); every kHashEvery-th also hashes its log and
-// checks
-//           that a replay decides the same. The numbers of two campaigns can be added.
-// Threads:  one campaign per process: a broken CHECK is caught through a process-wide hook.
+// Contract: add() runs seeds [first, first + count); every kAllEvery-th is looked at in all depth.
+//           add_in_child() runs them in a process of their own: a CHECK that breaks costs one
+//           schedule. The numbers of two campaigns can be added, and sent as text.
 struct Campaign {
   std::int64_t schedules = 0;
   std::int64_t events = 0;
@@ -31,11 +31,15 @@ struct Campaign {
 
   // `running` is told each seed before it begins, for those who find us dead.
   void add(std::uint64_t first, std::int64_t count, std::atomic<std::uint64_t>* running = nullptr);
+  void add_in_child(std::uint64_t first, std::int64_t count);
   bool poison_only = false;  // Schedules without a poison task are passed over.
   void merge(const Campaign& other);
+  std::string text() const;
+  // Adds what another's text() says. False: it is no such text.
+  bool merge_text(std::string_view text);
 };
 
-inline constexpr std::uint64_t kHashEvery = 100;
+inline constexpr std::uint64_t kAllEvery = 100;
 inline constexpr std::size_t kFailuresMax = 5;
 
 // The table of fault kinds by task statuses, in thousands of tasks met; a zero is a hole.

@@ -60,7 +60,7 @@ void Clients::submit(std::size_t wish) {
   const std::string key = "key" + std::to_string(job);
   control_.submit(
       key, scenario_.jobs[job],
-      [this, wish, job, key, born = states_[wish].generation](const brain::Decision& answer) {
+      [this, wish, job, key, born = states_[wish].generation](const control::Outcome& answer) {
         State& state = states_[wish];
         if (state.generation != born || answer.refusal.has_value()) return;
         state.answered = true;
@@ -72,8 +72,8 @@ void Clients::submit(std::size_t wish) {
 void Clients::request(std::size_t wish) {
   const Wish& what = scenario_.wishes[wish];
   if (!ids_[what.job].has_value()) return;
-  control_.request({what.verb, *ids_[what.job], "someone"},
-                   [this, wish, born = states_[wish].generation](const brain::Decision& answer) {
+  control_.request({what.verb, *ids_[what.job], "someone", ""},
+                   [this, wish, born = states_[wish].generation](const control::Outcome& answer) {
                      State& state = states_[wish];
                      if (state.generation != born) return;
                      const bool later =

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -36,18 +38,19 @@ std::string check_answers(const Seen& seen, const std::vector<model::Event>& log
   return "";
 }
 
-std::string check_watched(const Seen& seen, const std::vector<model::Event>& log) {
-  std::int64_t expected = 1;
-  for (const auto& [number, event] : seen.watched) {
-    if (number != expected++) return "the watcher missed event " + std::to_string(expected - 1);
-    if (number > static_cast<std::int64_t>(log.size())) {
-      return "event " + std::to_string(number) + " was shown and is not in the log";
-    }
-    if (log[static_cast<std::size_t>(number - 1)] != event) {
-      return "event " + std::to_string(number) + " was shown with other content";
-    }
-  }
-  return "";
+// The members that stand before those of the event itself.
+std::string head_of(std::int64_t number, Time at) {
+  return "{\"seq\":" + std::to_string(number) + ",\"time\":\"" + rfc3339(at) + "\",";
+}
+
+// Where in the list of a batch the next event begins, if this is the document of the one at `from`.
+std::optional<std::size_t> passed(const store::Batch& batch, std::size_t from,
+                                  std::string_view document, const std::string& head) {
+  if (!document.starts_with(head)) return std::nullopt;
+  const std::string_view members = document.substr(head.size());
+  const std::string_view text = std::string_view(batch.events).substr(from);
+  if (!text.starts_with('{') || !text.substr(1).starts_with(members)) return std::nullopt;
+  return from + 1 + members.size() + 1;  // The comma, or the end of the list.
 }
 
 // Attempts of trials that reported the last step of their search.
@@ -179,11 +182,30 @@ class StateCheck {
 
 std::string check_history(const Seen& seen, const std::vector<model::Event>& log) {
   if (std::string broken = check_answers(seen, log); !broken.empty()) return broken;
-  if (std::string broken = check_watched(seen, log); !broken.empty()) return broken;
   if (std::string broken = check_tells(seen, log); !broken.empty()) return broken;
   StateCheck states;
   for (const model::Event& event : log) {
     if (std::string broken = states.take(event); !broken.empty()) return broken;
+  }
+  return "";
+}
+
+std::string check_shown(const Seen& seen, const std::map<std::int64_t, store::Batch>& log) {
+  auto batch = log.begin();
+  std::size_t at = 1;
+  std::int64_t expected = 1;
+  for (const auto& [number, document] : seen.watched) {
+    if (number != expected++) return "the watcher missed event " + std::to_string(expected - 1);
+    if (batch != log.end() && number == batch->second.next_event().value()) {
+      ++batch;
+      at = 1;
+    }
+    if (batch == log.end()) {
+      return "event " + std::to_string(number) + " was shown and is not in the log";
+    }
+    const auto next = passed(batch->second, at, document, head_of(number, batch->second.now));
+    if (!next) return "event " + std::to_string(number) + " was shown with other content";
+    at = *next;
   }
   return "";
 }

@@ -103,6 +103,7 @@ SimNode::SimNode(model::NodeInfo info, std::uint64_t seed, Wiring wiring)
       seed_(seed),
       agenda_(*wiring.agenda),
       truth_(*wiring.truth),
+      jobs_(wiring.jobs),
       send_(std::move(wiring.send)),
       dice_(seed ^ mixed(seed, {{JobId(info_.id.str()), {}, {}}, {}}, 0)) {}
 
@@ -530,14 +531,15 @@ void SimNode::freeze(Duration lasts) {
 
 // Reports about attempts that are not here, ranks that do not exist, lives that are over.
 void SimNode::lie() {
+  if (jobs_->empty()) return;
   Heartbeat beat = heartbeat();
   for (int each = 0; each < 5; ++each) {
     RankReport lie;
-    lie.attempt.task.job = JobId("j" + std::to_string(dice_.between(1, 6)));
-    lie.attempt.task.step = StepIndex(static_cast<std::int32_t>(dice_.between(-1, 4)));
-    lie.attempt.task.index = TaskIndex(dice_.between(-1, 30));
-    lie.attempt.attempt = AttemptNumber(static_cast<std::int32_t>(dice_.between(0, 3)));
-    lie.rank = static_cast<std::int32_t>(dice_.between(-1, 9));
+    lie.attempt.task.job = dice_.pick<JobId>(*jobs_);
+    lie.attempt.task.step = StepIndex(static_cast<std::int32_t>(dice_.between(0, 4)));
+    lie.attempt.task.index = TaskIndex(dice_.between(0, 30));
+    lie.attempt.attempt = AttemptNumber(static_cast<std::int32_t>(dice_.between(1, 3)));
+    lie.rank = static_cast<std::int32_t>(dice_.between(0, 9));
     // Only what is not here: about its own attempts nobody could tell a lie from the truth.
     if (attempts_.contains(lie.attempt)) continue;
     truth_.lied_about.insert(lie.attempt);
@@ -608,7 +610,7 @@ void SimNode::see_too_little(Attempt& attempt) {
     if (!action_on(policy->second, ailment)) continue;
     model::HealthReport report =
         enough_of(policy->second, attempt.order.attempt, attempt.order.first_rank, ailment);
-    report.silent_for = report.silent_for - Duration::millis(1);
+    report.silent_for = std::max(report.silent_for - Duration::millis(1), Duration());
     report.value = "1e300";
     report.steps -= 1;
     attempt.health.push_back(report);

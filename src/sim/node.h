@@ -64,7 +64,8 @@ class SimNode {
   struct Wiring {
     Agenda* agenda = nullptr;
     Truth* truth = nullptr;
-    std::function<void(Heartbeat)> send;  // Into the network.
+    const std::vector<JobId>* jobs = nullptr;  // That there are: whom a liar may speak of.
+    std::function<void(Heartbeat)> send;       // Into the network.
   };
 
   SimNode(model::NodeInfo info, std::uint64_t seed, Wiring wiring);
@@ -147,6 +148,7 @@ class SimNode {
   std::uint64_t seed_;
   Agenda& agenda_;
   Truth& truth_;
+  const std::vector<JobId>* jobs_;
   std::function<void(Heartbeat)> send_;
   Dice dice_;
   std::vector<SimNode*> runner_nodes_ = {this};

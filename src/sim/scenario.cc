@@ -23,9 +23,10 @@ constexpr std::uint64_t kRunnerStream = 0x2066;
 constexpr std::int64_t kAilingWindowMillis = 8'000;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
-    "control-crash", "control-freeze", "torn-tail",    "disk-full",  "runner-kill", "node-reboot",
-    "node-freeze",   "partition",      "storm",        "lying-node", "preemption",  "client-crash",
-    "clock-jump",    "node-removed",   "node-resized", "hung-rank",  "not-finite",  "slow-rank"};
+    "control-crash", "control-freeze", "torn-tail",   "disk-full",    "disk-fails",
+    "disk-slow",     "runner-kill",    "node-reboot", "node-freeze",  "partition",
+    "storm",         "lying-node",     "preemption",  "client-crash", "clock-jump",
+    "node-removed",  "node-resized",   "hung-rank",   "not-finite",   "slow-rank"};
 
 // Of these there is always enough for what anybody may ask.
 constexpr std::size_t kLastingNodes = 4;

@@ -19,8 +19,10 @@ namespace runnel::sim {
 enum class FaultKind : std::uint8_t {
   kControlCrash,   // kill -9 of the daemon; it comes back after `lasts`.
   kControlFreeze,  // SIGSTOP of the daemon for `lasts`: clients and nodes wait or give up.
-  kTornTail,       // kill -9 in the middle of a commit: a part of the batches in flight is durable.
+  kTornTail,       // kill -9 in the middle of a commit, of which all is durable or nothing.
   kDiskFull,       // No append succeeds for `lasts`.
+  kDiskFails,      // An append fails, and the log cannot be opened anew for `lasts`.
+  kDiskSlow,       // What the log is asked takes up to 2 s, for `lasts`.
   kRunnerKill,   // kill -9 of a node's runner: exit records written before survive, processes die.
   kNodeReboot,   // The node loses everything and is back after `lasts`.
   kNodeFreeze,   // The node answers nothing for `lasts`; its processes go on.
@@ -37,8 +39,8 @@ enum class FaultKind : std::uint8_t {
   kNotFinite,    // Ranks on the node report NaN.
   kSlowRank,     // Ranks on the node lag behind those of their gang.
 };
-inline constexpr int kFaultKinds = 18;
-inline constexpr int kCommonFaultKinds = 15;  // What may strike any schedule.
+inline constexpr int kFaultKinds = 20;
+inline constexpr int kCommonFaultKinds = 17;  // What may strike any schedule.
 std::string_view to_string(FaultKind kind);
 
 struct Fault {

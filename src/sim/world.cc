@@ -1,10 +1,10 @@
 #include "sim/world.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,9 +12,9 @@
 #include "base/agenda.h"
 #include "base/check.h"
 #include "brain/brain.h"
+#include "brain/decide_again.h"
 #include "brain/explain.h"
 #include "hash/sha256.h"
-#include "model/codec.h"
 #include "sim/asker.h"
 #include "sim/client.h"
 #include "sim/control.h"
@@ -41,9 +41,9 @@ struct Network {
 
 class World {
  public:
-  World(const Scenario& scenario, Hashing hashing)
+  World(const Scenario& scenario, Depth depth)
       : scenario_(scenario),
-        hashing_(hashing),
+        depth_(depth),
         agenda_(Time::from_millis(1'700'000'000'000)),
         dice_(scenario.seed ^ 0x5EED),
         network_{Time(), std::vector<Time>(scenario.nodes.size()),
@@ -56,10 +56,16 @@ class World {
       declared_.insert(scenario.nodes[index].id);
       nodes_.push_back(std::make_unique<SimNode>(
           scenario.nodes[index], scenario.seed,
-          SimNode::Wiring{&agenda_, &truth_,
+          SimNode::Wiring{&agenda_, &truth_, &control_.disk().jobs(),
                           [this, index](Heartbeat beat) { to_control(index, std::move(beat)); }}));
     }
     share_runners();
+  }
+
+  std::vector<store::Batch> log() const {
+    std::vector<store::Batch> batches;
+    for (const auto& [seq, batch] : control_.disk().storage().batches) batches.push_back(batch);
+    return batches;
   }
 
   Verdict run() {
@@ -86,7 +92,6 @@ class World {
   SimControl::Wiring wiring() {
     return {
         &agenda_,
-        &log_,
         &seen_,
         &invariants_,
         &violation_,
@@ -109,7 +114,7 @@ class World {
     const auto sent = std::make_shared<const Heartbeat>(std::move(beat));
     for (Duration delay : copies(node)) {
       agenda_.after(delay, [this, sent, life = control_.life()] {
-        if (life == control_.life()) control_.receive(*sent);
+        if (life == control_.life()) control_.receive(sent);
       });
     }
   }
@@ -127,7 +132,7 @@ class World {
 
   void strike(const Fault& fault) {
     cover(fault.kind);
-    if (hashing_ == Hashing::kOn && control_.up() && violation_.empty()) {
+    if (depth_ == Depth::kAll && control_.up() && violation_.empty()) {
       violation_ = check_explained();  // Too slow for every schedule.
     }
     SimNode& node = *nodes_[fault.node];
@@ -137,8 +142,10 @@ class World {
       case FaultKind::kTornTail: return control_.crash(fault.lasts, true);
       case FaultKind::kControlFreeze: return control_.freeze(fault.lasts);
       case FaultKind::kDiskFull:
-        log_.full = true;
-        return agenda_.after(fault.lasts, [this] { log_.full = false; });
+        control_.disk().fill();
+        return agenda_.after(fault.lasts, [this] { control_.disk().clear(); });
+      case FaultKind::kDiskFails: return fail_disk(fault.lasts);
+      case FaultKind::kDiskSlow: return control_.slow_disk(fault.lasts);
       case FaultKind::kRunnerKill: return node.kill_runner();
       case FaultKind::kNodeReboot: return node.reboot(fault.lasts);
       case FaultKind::kNodeFreeze: return node.freeze(fault.lasts);
@@ -162,6 +169,16 @@ class World {
       case FaultKind::kClockJump:
         return control_.jump_clock(Duration::millis(dice_.between(-3'600'000, 3'600'000)));
     }
+  }
+
+  // What it had of the append is all there, or to be dropped, or nothing.
+  void fail_disk(Duration lasts) {
+    CHECK(lasts > Duration(), "a disk that fails is gone for a while");
+    constexpr std::array kFaults = {store::AppendFault::kIo, store::AppendFault::kTorn,
+                                    store::AppendFault::kKept};
+    control_.disk().fail_next(dice_.pick<store::AppendFault>(kFaults));
+    control_.disk().set_away(true);
+    agenda_.after(lasts, [this] { control_.disk().set_away(false); });
   }
 
   // With a notice, or without.
@@ -201,7 +218,7 @@ class World {
   }
 
   bool quiet() const {
-    if (!control_.awake() || !control_.settled() || log_.full) return false;
+    if (!control_.awake() || !control_.settled() || control_.disk().full()) return false;
     for (const auto& [id, job] : control_.state().jobs) {
       if (!settled(job)) return false;
     }
@@ -219,14 +236,16 @@ class World {
     if (!clients_.done()) return "a client has no answer";
     if (std::string broken = check_explained(); !broken.empty()) return broken;
     if (std::string broken = check_truth(); !broken.empty()) return broken;
-    if (std::string broken = check_results(truth_, log_.events); !broken.empty()) return broken;
+    if (std::string broken = check_results(truth_, events()); !broken.empty()) return broken;
     if (std::string broken = check_exit_codes(); !broken.empty()) return broken;
     if (std::string broken = check_warnings(); !broken.empty()) return broken;
-    if (std::string broken = check_poison(scenario_, truth_, log_.events); !broken.empty()) {
+    if (std::string broken = check_poison(scenario_, truth_, events()); !broken.empty()) {
       return broken;
     }
-    if (std::string broken = check_history(seen_, log_.events); !broken.empty()) return broken;
-    return hashing_ == Hashing::kOn ? check_replay() : "";
+    if (std::string broken = check_history(seen_, events()); !broken.empty()) return broken;
+    const store::MemoryStorage& storage = control_.disk().storage();
+    if (std::string broken = check_shown(seen_, storage.batches); !broken.empty()) return broken;
+    return depth_ == Depth::kAll ? check_replay() : "";
   }
 
   std::string why(const JobId& job) const {
@@ -258,7 +277,7 @@ class World {
 
   // The exit code that a failure is told with is the one that the process left with.
   std::string check_exit_codes() const {
-    for (const model::Event& event : log_.events) {
+    for (const model::Event& event : events()) {
       const auto* ended = std::get_if<model::AttemptEnded>(&event);
       if (ended == nullptr || ended->to != Status::kFailed) continue;
       if (truth_.lied_about.contains(ended->attempt)) continue;
@@ -276,7 +295,7 @@ class World {
 
   // Whoever was named did ail so.
   std::string check_warnings() const {
-    for (const model::Event& event : log_.events) {
+    for (const model::Event& event : events()) {
       const auto* warned = std::get_if<model::TaskWarned>(&event);
       if (warned == nullptr || truth_.lied_about.contains(warned->attempt)) continue;
       if (truth_.ailing.contains({warned->attempt, warned->rank, warned->reason})) continue;
@@ -289,7 +308,7 @@ class World {
   // A task that counts as succeeded really left with 0, all its ranks of that attempt.
   std::string check_truth() const {
     std::map<JobId, std::shared_ptr<const model::JobSpec>> specs;
-    for (const model::Event& event : log_.events) {
+    for (const model::Event& event : events()) {
       const auto* submitted = std::get_if<model::JobSubmitted>(&event);
       if (submitted != nullptr) specs[submitted->job] = submitted->spec;
       const auto* ended = std::get_if<model::AttemptEnded>(&event);
@@ -308,12 +327,13 @@ class World {
     return "";
   }
 
-  // Deciding the inputs of the log again gives the same events, and folding them the same state.
+  // Deciding the inputs of the log's text again gives the same text, and folding it the same state.
   std::string check_replay() const {
     brain::Brain again({}, scenario_.limits);
-    for (const DurableLog::Batch& batch : log_.batches) {
-      const brain::Decision decision = again.decide(batch.input, batch.now);
-      if (text_of(decision.events) != text_of(batch.events)) return "a replay decided otherwise";
+    for (const auto& [seq, batch] : control_.disk().storage().batches) {
+      const auto events = brain::decide_again(again, batch.input, batch.now);
+      if (!events.ok()) return "the log is not understood: " + events.error().to_string();
+      if (*events != batch.events) return "a replay decided otherwise";
     }
     if (brain::encode_state(again.state()) != brain::encode_state(control_.state())) {
       return "a replay led to another state";
@@ -321,36 +341,34 @@ class World {
     return "";
   }
 
-  static std::string text_of(const std::vector<model::Event>& events) {
-    std::string text;
-    for (const model::Event& event : events) text += model::encode_text(event) + "\n";
-    return text;
-  }
+  const std::vector<model::Event>& events() const { return control_.disk().events(); }
 
   Verdict verdict(std::int64_t steps) const {
     Verdict verdict{violation_,
+                    control_.disk().hash(),
                     "",
-                    static_cast<std::int64_t>(log_.events.size()),
+                    static_cast<std::int64_t>(events().size()),
                     steps,
                     coverage_,
                     truth_.devices,
-                    count_apart(truth_, log_.events, scenario_.poisoned())};
-    for (const model::Event& event : log_.events) {
+                    count_apart(truth_, events(), scenario_.poisoned())};
+    for (const model::Event& event : events()) {
       const auto* joined = std::get_if<model::NodeJoined>(&event);
       if (joined != nullptr) {
         verdict.devices.strangers += static_cast<std::int64_t>(joined->strangers.size());
       }
     }
-    if (hashing_ == Hashing::kOn) verdict.log_hash = hash::sha256_hex(text_of(log_.events));
+    if (depth_ == Depth::kAll && control_.up()) {
+      verdict.state_hash = hash::sha256_hex(brain::encode_state(control_.state()));
+    }
     return verdict;
   }
 
   const Scenario& scenario_;
-  Hashing hashing_;
+  Depth depth_;
   Agenda agenda_;
   Dice dice_;
   Network network_;
-  DurableLog log_;
   Seen seen_;
   Truth truth_;
   Invariants invariants_;
@@ -364,48 +382,13 @@ class World {
   Askers askers_;
 };
 
-// A broken CHECK of the code under test ends this schedule, not the campaign.
-// tidy: allow(throw) caught by run() below; nothing between is noexcept or holds a resource
-[[noreturn]] void throw_check(const char* text) { throw std::logic_error(text); }
-
 }  // namespace
 
-Verdict run(const Scenario& scenario, Hashing hashing) {
-  set_check_handler(throw_check);
-  Verdict verdict;
-  try {
-    verdict = World(scenario, hashing).run();
-  } catch (const std::logic_error& broken) {
-    verdict.violation = broken.what();
-  }
-  set_check_handler(nullptr);
+Verdict run(const Scenario& scenario, Depth depth, std::vector<store::Batch>* log) {
+  World world(scenario, depth);
+  Verdict verdict = world.run();
+  if (log != nullptr) *log = world.log();
   return verdict;
-}
-
-Scenario minimise(Scenario scenario) {
-  const auto breaks = [](const Scenario& candidate) {
-    return !run(candidate, Hashing::kOn).violation.empty();
-  };
-  for (bool smaller = true; smaller;) {
-    smaller = false;
-    for (std::size_t at = 0; at < scenario.faults.size(); ++at) {
-      Scenario candidate = scenario;
-      candidate.faults.erase(candidate.faults.begin() + static_cast<std::ptrdiff_t>(at));
-      if (!breaks(candidate)) continue;
-      scenario = std::move(candidate);
-      smaller = true;
-      break;
-    }
-    for (std::size_t at = 0; at < scenario.wishes.size(); ++at) {
-      Scenario candidate = scenario;
-      candidate.wishes.erase(candidate.wishes.begin() + static_cast<std::ptrdiff_t>(at));
-      if (!breaks(candidate)) continue;
-      scenario = std::move(candidate);
-      smaller = true;
-      break;
-    }
-  }
-  return scenario;
 }
 
 }  // namespace runnel::sim

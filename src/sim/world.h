@@ -3,11 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "model/status.h"
 #include "sim/node.h"
 #include "sim/poison_check.h"
 #include "sim/scenario.h"
+#include "store/batch.h"
 
 namespace runnel::sim {
 
@@ -15,8 +17,9 @@ namespace runnel::sim {
 using Coverage = std::array<std::array<std::int64_t, model::kStatusCount>, kFaultKinds>;
 
 struct Verdict {
-  std::string violation;  // "" when every promise held.
-  std::string log_hash;   // Of the events' canonical text: equal for equal seeds, on any machine.
+  std::string violation;   // "" when every promise held.
+  std::string log_hash;    // Of the last batch, and so of all before: equal for equal seeds.
+  std::string state_hash;  // Of the state in the end; of schedules that are checked in all depth.
   std::int64_t events = 0;
   std::int64_t inputs = 0;
   Coverage coverage{};
@@ -24,15 +27,13 @@ struct Verdict {
   ApartCounts apart{};
 };
 
-// Whether the log's canonical text is hashed (slower) or only its events counted.
-enum class Hashing : std::uint8_t { kOff, kOn };
+// Whether what is too slow for every schedule is checked too: explanations, and that the log's text
+// decided again leads to the same.
+enum class Depth : std::uint8_t { kUsual, kAll };
 
-// Runs one scenario to its end: the real brain and order book with simulated daemon, nodes,
-// clients, network, disk and clock. Everything is checked as it goes; see invariants.h and
-// history.h.
-Verdict run(const Scenario& scenario, Hashing hashing);
-
-// The same scenario with as few faults and wishes as still break a promise (greedy removal).
-Scenario minimise(Scenario scenario);
+// Runs one scenario to its end: the shipped control in virtual time over the store's log in memory,
+// with simulated nodes, clients, network, disk and clock. Everything is checked as it goes; see
+// invariants.h and history.h. `log` is given the batches of the log as it is in the end.
+Verdict run(const Scenario& scenario, Depth depth, std::vector<store::Batch>* log = nullptr);
 
 }  // namespace runnel::sim

@@ -1,12 +1,17 @@
 #include "sim/world.h"
 
+#include <csignal>
 #include <set>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "brain/brain.h"
 #include "brain/testing/desk.h"
+#include "control/event_ring.h"
+#include "model/codec.h"
 #include "sim/campaign.h"
+#include "sim/child.h"
 #include "sim/history.h"
 #include "sim/invariants.h"
 #include "sim/overdue.h"
@@ -49,7 +54,7 @@ TEST(World, PoisonAloneHoldsToTheBound) {
     if (!scenario.poisoned()) continue;
     scenario.faults.clear();
     std::erase_if(scenario.wishes, [](const Wish& wish) { return !wish.submit; });
-    const Verdict verdict = run(scenario, Hashing::kOff);
+    const Verdict verdict = run(scenario, Depth::kUsual);
     EXPECT_EQ(verdict.violation, "") << "seed " << seed;
     found_out += verdict.apart[static_cast<std::size_t>(Apart::kFoundOut)];
   }
@@ -64,7 +69,7 @@ TEST(World, AHandThatKillsRunnersAccusesNobody) {
     if (scenario.poisoned()) continue;
     scenario.faults.clear();
     add_hand(scenario);
-    const Verdict verdict = run(scenario, Hashing::kOff);
+    const Verdict verdict = run(scenario, Depth::kUsual);
     EXPECT_EQ(verdict.violation, "") << "seed " << seed;
     suspects += verdict.apart[static_cast<std::size_t>(Apart::kSuspects)];
   }
@@ -73,12 +78,12 @@ TEST(World, AHandThatKillsRunnersAccusesNobody) {
 
 TEST(World, TheSameSeedGivesTheSameLog) {
   for (std::uint64_t seed : {7U, 8U, 9U}) {
-    const Verdict first = run(scenario_of(seed), Hashing::kOn);
-    const Verdict second = run(scenario_of(seed), Hashing::kOn);
+    const Verdict first = run(scenario_of(seed), Depth::kAll);
+    const Verdict second = run(scenario_of(seed), Depth::kAll);
     EXPECT_EQ(first.log_hash, second.log_hash);
     EXPECT_EQ(first.violation, "");
   }
-  EXPECT_NE(run(scenario_of(7), Hashing::kOn).log_hash, run(scenario_of(8), Hashing::kOn).log_hash);
+  EXPECT_NE(run(scenario_of(7), Depth::kAll).log_hash, run(scenario_of(8), Depth::kAll).log_hash);
 }
 
 TEST(Scenario, HasTrialsThatAreRunOutside) {
@@ -145,18 +150,79 @@ TEST(History, MissesNothingOfAJobThatHasLeft) {
   EXPECT_NE(check_history({}, {submitted("a"), done, left, done}), "");
 }
 
-TEST(History, MissesNothingToldTooEarly) {
-  Seen seen;
-  seen.watched.emplace(1, submitted("a"));
-  EXPECT_EQ(check_history(seen, {submitted("a")}), "");
-  EXPECT_NE(check_history(seen, {submitted("b")}), "");
-  EXPECT_NE(check_history(seen, {}), "");
+// A log of one batch each, as its text has it, and what a watcher is shown of it.
+std::map<std::int64_t, store::Batch> log_of(const std::vector<std::vector<model::Event>>& batches) {
+  std::map<std::int64_t, store::Batch> log;
+  EventSeq next(1);
+  for (const std::vector<model::Event>& events : batches) {
+    store::Batch batch;
+    batch.seq = BatchSeq(std::ssize(log) + 1);
+    batch.first_event = next;
+    batch.event_count = std::ssize(events);
+    for (const model::Event& event : events) batch.events += "," + model::encode_text(event);
+    batch.events = "[" + batch.events.substr(1) + "]";
+    next = batch.next_event();
+    log.emplace(batch.seq.value(), std::move(batch));
+  }
+  return log;
 }
 
-TEST(History, MissesNoGap) {
+std::string shown(std::int64_t seq, const model::Event& event) {
+  return control::event_document(EventSeq(seq), Time(), model::encode_text(event));
+}
+
+TEST(Shown, MissesNothingToldTooEarly) {
   Seen seen;
-  seen.watched.emplace(2, submitted("a"));
-  EXPECT_NE(check_history(seen, {submitted("b"), submitted("a")}), "");
+  seen.watched.emplace(1, shown(1, submitted("a")));
+  EXPECT_EQ(check_shown(seen, log_of({{submitted("a")}})), "");
+  EXPECT_EQ(check_shown(seen, log_of({{submitted("a"), submitted("b")}})), "");
+  EXPECT_NE(check_shown(seen, log_of({{submitted("b")}})), "");
+  EXPECT_NE(check_shown(seen, {}), "");
+  seen.watched.emplace(2, shown(2, submitted("b")));
+  EXPECT_EQ(check_shown(seen, log_of({{submitted("a"), submitted("b")}})), "");
+  EXPECT_EQ(check_shown(seen, log_of({{submitted("a")}, {submitted("b")}})), "");
+  EXPECT_NE(check_shown(seen, log_of({{submitted("a"), submitted("c")}})), "");
+  EXPECT_NE(check_shown(seen, log_of({{submitted("a")}})), "");
+}
+
+TEST(Shown, MissesNoGap) {
+  Seen seen;
+  seen.watched.emplace(2, shown(2, submitted("a")));
+  EXPECT_NE(check_shown(seen, log_of({{submitted("b"), submitted("a")}})), "");
+}
+
+TEST(Shown, MissesNoOtherNumberOrTime) {
+  const auto log = log_of({{submitted("a")}});
+  Seen seen;
+  seen.watched[1] = shown(2, submitted("a"));
+  EXPECT_NE(check_shown(seen, log), "");
+  seen.watched[1] = control::event_document(EventSeq(1), Time::from_millis(5),
+                                            model::encode_text(model::Event(submitted("a"))));
+  EXPECT_NE(check_shown(seen, log), "");
+}
+
+// A CHECK that breaks, or worse, costs one schedule.
+TEST(Child, TellsHowItEnded) {
+  EXPECT_EQ(Child([] { return std::string("done"); }).end().text, "done");
+  const ChildEnd broke = Child([]() -> std::string {
+                           CHECK(std::string("a").empty(), "the sky fell");
+                           return "";
+                         }).end();
+  EXPECT_THAT(broke.died, ::testing::HasSubstr("the sky fell"));
+  const ChildEnd killed = Child([]() -> std::string {
+                            raise(SIGKILL);
+                            return "";
+                          }).end();
+  EXPECT_EQ(killed.died, "died of signal 9");
+}
+
+TEST(Campaign, GoesByTextFromProcessToProcess) {
+  Campaign whole;
+  whole.add(7, 12);
+  Campaign parts;
+  parts.add_in_child(7, 12);
+  EXPECT_EQ(parts.text(), whole.text());
+  EXPECT_FALSE(parts.merge_text("half"));
 }
 
 TEST(History, MissesNoSecondSuccess) {

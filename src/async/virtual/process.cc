@@ -88,11 +88,14 @@ class VirtualProcess::State : public std::enable_shared_from_this<State> {
     turn();
   }
 
-  bool run_out(const std::function<bool()>& done) {
+  bool run_out(const std::function<void()>& cut, const std::function<bool()>& done) {
     running_out_ = true;
     frozen_ = false;
     for (Action& action : std::exchange(held_, {})) push({{}, std::move(action)});
-    for (auto& [order, calls] : std::exchange(unfinished_, {})) calls();
+    auto unfinished = std::exchange(unfinished_, {});
+    for (auto& [order, thread] : unfinished) thread.in_flight();
+    cut();
+    for (auto& [order, thread] : unfinished) thread.rest();
     while (true) {
       turn();
       if (done()) return true;
@@ -133,8 +136,12 @@ class VirtualProcess::State : public std::enable_shared_from_this<State> {
   bool has_timer(const TimerKey& key) const { return timers_.contains(key); }
 
   // What a thread has still to do when its process is killed.
-  std::uint64_t add_unfinished(Action finish) {
-    unfinished_.emplace(next_, std::move(finish));
+  struct Unfinished {
+    Action in_flight;
+    Action rest;
+  };
+  std::uint64_t add_unfinished(Unfinished thread) {
+    unfinished_.emplace(next_, std::move(thread));
     return next_++;
   }
   void drop_unfinished(std::uint64_t key) { unfinished_.erase(key); }
@@ -147,7 +154,7 @@ class VirtualProcess::State : public std::enable_shared_from_this<State> {
   std::deque<Ready> queue_;
   std::vector<Action> held_;
   std::map<TimerKey, Action> timers_;
-  std::map<std::uint64_t, Action> unfinished_;
+  std::map<std::uint64_t, Unfinished> unfinished_;
   std::uint64_t next_ = 0;
   bool turn_planned_ = false;
   bool frozen_ = false;
@@ -215,9 +222,10 @@ class VirtualProcess::VirtualThread final : public Driver::Thread {
       if (jobs.size() == 1) begin();
     }
     void begin() {
-      if (state->running_out()) return finish();
+      if (state->running_out()) return finish_all();
       const Duration latency = state->options.latency ? state->options.latency(name) : Duration();
-      unfinished = state->add_unfinished([self = shared_from_this()] { self->finish_all(); });
+      unfinished = state->add_unfinished({[self = shared_from_this()] { self->finish(); },
+                                          [self = shared_from_this()] { self->finish_all(); }});
       state->after(
           latency,
           [self = shared_from_this(), number = unfinished] {
@@ -226,6 +234,7 @@ class VirtualProcess::VirtualThread final : public Driver::Thread {
             }
             self->state->drop_unfinished(number);
             self->finish();
+            if (!self->jobs.empty()) self->begin();
           },
           state->random());
     }
@@ -234,7 +243,6 @@ class VirtualProcess::VirtualThread final : public Driver::Thread {
       job.call();
       jobs.pop_front();
       state->push({{}, std::move(job.done)});
-      if (!jobs.empty()) begin();
     }
     void finish_all() {
       while (!jobs.empty()) finish();
@@ -279,6 +287,8 @@ void VirtualProcess::freeze() { state_->freeze(); }
 
 void VirtualProcess::thaw() { state_->thaw(); }
 
-bool VirtualProcess::run_out(const std::function<bool()>& done) { return state_->run_out(done); }
+bool VirtualProcess::run_out(const std::function<void()>& cut, const std::function<bool()>& done) {
+  return state_->run_out(cut, done);
+}
 
 }  // namespace runnel::async

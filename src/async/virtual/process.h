@@ -26,8 +26,8 @@ struct VirtualOptions {
 //           effect at its end: whoever is killed before has left nothing. freeze() holds all of it
 //           back until thaw(), as SIGSTOP does. run_out() is the end of a process that was killed:
 //           coroutines cannot be dropped, so what is left of it runs to its end at one instant,
-//           without time, with calls that have their effect at once; its owner sees to it that
-//           nothing of that leaves the process.
+//           without time. Calls that were in flight have their effect first, then `cut` is called,
+//           and its owner sees to it that nothing that comes after leaves the process.
 // Threads:  one for the whole simulation.
 // Lifetime: the agenda outlives it. What it planned there is void after its destruction.
 class VirtualProcess final : public Driver {
@@ -47,7 +47,7 @@ class VirtualProcess final : public Driver {
   void freeze();
   void thaw();
   // Until `done`; false when nothing is left to do before that.
-  bool run_out(const std::function<bool()>& done);
+  bool run_out(const std::function<void()>& cut, const std::function<bool()>& done);
 
  private:
   class State;

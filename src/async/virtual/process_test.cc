@@ -129,6 +129,9 @@ Async<void> end(Gate& gate, Worker& worker, bool& ended) {
   co_return stopped;
 }
 
+// A call of 5 ms begins at 0, 25, ...: those that have begun by then.
+int written_by(int millis) { return millis == 0 ? 0 : millis / 25 + 1; }
+
 TEST_F(VirtualProcessTest, WhatWasKilledRunsOutAtOneInstant) {
   for (const int killed_at : {0, 3, 5, 12, 27}) {
     Agenda agenda(kStart);
@@ -146,7 +149,11 @@ TEST_F(VirtualProcessTest, WhatWasKilledRunsOutAtOneInstant) {
     while (!there) agenda.step();
     bool ended = false;
     MUST(loop.spawn(ending, end(gate, *worker, ended)));
-    EXPECT_TRUE(killed.run_out([&] { return ended && ending.inside() == 0; })) << killed_at;
+    int at_the_cut = -1;
+    EXPECT_TRUE(killed.run_out([&] { at_the_cut = written; },
+                               [&] { return ended && ending.inside() == 0; }))
+        << killed_at;
+    EXPECT_EQ(at_the_cut, written_by(killed_at)) << "what was in flight, and no more";
     EXPECT_EQ((agenda.now() - kStart).millis(), killed_at) << "no time has passed";
   }
 }
@@ -157,9 +164,10 @@ TEST_F(VirtualProcessTest, WhatNeverEndsIsToldSo) {
   Gate gate(*loop_);
   StopSource source;
   MUST(loop_->spawn(gate, never.wait(source.token())));
-  EXPECT_FALSE(process_->run_out([&] { return gate.inside() == 0; }));
+  const auto cut = [] {};
+  EXPECT_FALSE(process_->run_out(cut, [&] { return gate.inside() == 0; }));
   source.stop();
-  EXPECT_TRUE(process_->run_out([&] { return gate.inside() == 0; }));
+  EXPECT_TRUE(process_->run_out(cut, [&] { return gate.inside() == 0; }));
 }
 
 }  // namespace

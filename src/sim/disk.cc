@@ -1,0 +1,131 @@
+#include "sim/disk.h"
+
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+
+namespace runnel::sim {
+namespace {
+
+// Of a kind after which nobody waits for the disk to come back.
+Error unplugged() { return Error(Errc::kPrecondition, "the process that asks was killed"); }
+
+}  // namespace
+
+// The store's log for one life of the daemon.
+class Disk::FaultyLog final : public store::EventLog {
+ public:
+  FaultyLog(Disk& disk, std::shared_ptr<const Cable> cable, std::unique_ptr<store::EventLog> log)
+      : disk_(disk), cable_(std::move(cable)), log_(std::move(log)) {}
+
+  const store::OpenReport& open_report() const override { return log_->open_report(); }
+  store::Head head() const override { return log_->head(); }
+  store::Head base() const override { return log_->base(); }
+  Result<Epoch> acquire_lease() override {
+    TRY(connected());
+    return log_->acquire_lease();
+  }
+  Result<void> append(Epoch epoch, std::vector<store::Batch> batches,
+                      const store::ArchiveChange& archive) override {
+    TRY(connected());
+    return disk_.append(*log_, epoch, std::move(batches), archive);
+  }
+  Result<std::vector<store::Batch>> read(BatchSeq after, std::int64_t limit) override {
+    TRY(connected());
+    return log_->read(after, limit);
+  }
+  Result<store::Batch> find(EventSeq event) override {
+    TRY(connected());
+    return log_->find(event);
+  }
+  Result<void> save_snapshot(Epoch epoch, const store::Snapshot& snapshot) override {
+    TRY(connected());
+    if (disk_.full_) return Error(Errc::kFull, "no space left on the disk");
+    return log_->save_snapshot(epoch, snapshot);
+  }
+  Result<std::optional<store::Snapshot>> load_snapshot() override {
+    TRY(connected());
+    return log_->load_snapshot();
+  }
+  Result<store::ArchiveEntry> archived(std::string_view key) override {
+    TRY(connected());
+    return log_->archived(key);
+  }
+  Result<store::ArchivePage> list_archive(const store::ArchiveQuery& query) override {
+    TRY(connected());
+    return log_->list_archive(query);
+  }
+  Result<std::vector<std::string>> archive_keys(std::string_view prefix,
+                                                std::int64_t limit) override {
+    TRY(connected());
+    return log_->archive_keys(prefix, limit);
+  }
+  Result<void> prune(Epoch epoch, BatchSeq through) override {
+    TRY(connected());
+    return log_->prune(epoch, through);
+  }
+
+ private:
+  Result<void> connected() const {
+    if (cable_->is_cut) return unplugged();
+    return {};
+  }
+
+  Disk& disk_;
+  std::shared_ptr<const Cable> cable_;
+  std::unique_ptr<store::EventLog> log_;
+};
+
+control::LogOpener Disk::opener(std::shared_ptr<const Cable> cable) {
+  return [this, cable = std::move(cable)]() -> Result<std::unique_ptr<store::EventLog>> {
+    if (cable->is_cut) return unplugged();
+    if (away_) return Error(Errc::kIo, "the disk does not answer");
+    decided_.clear();
+    std::unique_ptr<store::EventLog> log = TRY(store::open_memory_log(storage_));
+    return std::unique_ptr<store::EventLog>(
+        std::make_unique<FaultyLog>(*this, cable, std::move(log)));
+  };
+}
+
+void Disk::note(const model::Input& input, const control::DurableBatch& batch) {
+  const auto at = static_cast<std::size_t>(batch.seq.value()) - 1;
+  CHECK(at >= batches_.size(), "a batch is decided that the log holds already");
+  // What was decided from here on was rolled back.
+  decided_.resize(at - batches_.size());
+  decided_.push_back({input, batch.now, batch.events});
+}
+
+Result<void> Disk::append(store::EventLog& log, Epoch epoch, std::vector<store::Batch> batches,
+                          const store::ArchiveChange& archive) {
+  const BatchSeq last = batches.empty() ? log.head().last : batches.back().seq;
+  const bool kept = storage_->next_append == store::AppendFault::kKept;
+  Result<void> appended = Error(Errc::kFull, "no space left on the disk");
+  if (!full_) appended = log.append(epoch, std::move(batches), archive);
+  if (appended.ok() || (kept && !full_)) keep(last);
+  if (!appended.ok()) failed_();
+  return appended;
+}
+
+void Disk::keep(BatchSeq through) {
+  const std::size_t count = static_cast<std::size_t>(through.value()) - batches_.size();
+  CHECK(count <= decided_.size(), "a batch is in the log that nobody decided");
+  const auto end = decided_.begin() + static_cast<std::ptrdiff_t>(count);
+  for (auto batch = decided_.begin(); batch != end; ++batch) {
+    for (const model::Event& event : batch->events) {
+      const auto* submitted = std::get_if<model::JobSubmitted>(&event);
+      if (submitted != nullptr) jobs_.push_back(submitted->job);
+    }
+    events_.insert(events_.end(), batch->events.begin(), batch->events.end());
+  }
+  batches_.insert(batches_.end(), std::make_move_iterator(decided_.begin()),
+                  std::make_move_iterator(end));
+  decided_.erase(decided_.begin(), end);
+}
+
+std::string Disk::hash() const {
+  return storage_->batches.empty() ? "" : storage_->batches.rbegin()->second.hash;
+}
+
+}  // namespace runnel::sim
