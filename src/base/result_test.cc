@@ -156,10 +156,7 @@ TEST(Try, MovesANamedResult) {
 TEST(Try, EvaluatesItsExpressionOnce) {
   int calls = 0;
   const auto count = [&]() -> Result<int> { return ++calls; };
-  const auto use = [&]() -> Result<int> {
-    return TRY(count())
-    +TRY(count());
-  };
+  const auto use = [&]() -> Result<int> { return TRY(count()) + TRY(count()); };
   EXPECT_EQ(MUST(use()), 3);
   EXPECT_EQ(calls, 2);
 }

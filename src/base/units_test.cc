@@ -11,14 +11,8 @@ namespace {
 constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kInt64Min = std::numeric_limits<std::int64_t>::min();
 
-std::int64_t millis_of(std::string_view text) {
-  return MUST(parse_duration(text))
-  .millis();
-}
-std::int64_t bytes_of(std::string_view text) {
-  return MUST(parse_bytes(text))
-  .count();
-}
+std::int64_t millis_of(std::string_view text) { return MUST(parse_duration(text)).millis(); }
+std::int64_t bytes_of(std::string_view text) { return MUST(parse_bytes(text)).count(); }
 std::string error_of(std::string_view text) { return parse_duration(text).error().to_string(); }
 
 TEST(Duration, ReadsWhatPeopleWrite) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/split_mix.h"
 #include "search/decimal.h"
 #include "search/permutation.h"
 
@@ -12,7 +13,7 @@ namespace runnel::brain {
 namespace {
 
 std::uint64_t seed_of(const model::JobSpec& job, StepIndex step) {
-  return search::derive(search::scramble(static_cast<std::uint64_t>(job.seed)),
+  return search::derive(scramble(static_cast<std::uint64_t>(job.seed)),
                         static_cast<std::uint64_t>(step.value()));
 }
 

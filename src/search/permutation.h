@@ -4,10 +4,6 @@
 
 namespace runnel::search {
 
-// Scrambles 64 bits so that each input bit sways each output bit; a bijection (the finaliser of
-// SplitMix64: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
-std::uint64_t scramble(std::uint64_t bits);
-
 // A key from a key and one more number: the way to give every draw its own randomness.
 std::uint64_t derive(std::uint64_t key, std::uint64_t number);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/split_mix.h"
 #include "search/decimal.h"
 #include "search/permutation.h"
 

@@ -28,10 +28,9 @@ Result<std::int64_t> grid_size(const std::vector<model::Parameter>& params);
 // bits, printed as the shortest decimal text that reads back the same.
 //
 // Contract: the spec was checked (model::check or spec::). O(parameters), whatever their ranges.
-// The
-//           same arguments give the same texts in every build; loguniform rests on the platform's
-//           log and exp, so its last digit is promised for one machine only, and the log keeps what
-//           was drawn.
+//           The same arguments give the same texts in every build; loguniform rests on the
+//           platform's log and exp, so its last digit is promised for one machine only, and the log
+//           keeps what was drawn.
 std::vector<std::pair<std::string, std::string>> draw(const model::StepSpec& step,
                                                       std::int64_t seed, StepIndex step_index,
                                                       TaskIndex task);

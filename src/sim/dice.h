@@ -4,22 +4,16 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/split_mix.h"
 
 namespace runnel::sim {
 
-// Chance from a seed: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
-// generators", OOPSLA 2014, figure 16). The same seed rolls the same on every machine and compiler.
+// Chance from a seed: the same seed rolls the same on every machine and compiler.
 class Dice {
  public:
-  explicit Dice(std::uint64_t seed) : state_(seed) {}
+  explicit Dice(std::uint64_t seed) : numbers_(seed) {}
 
-  std::uint64_t next() {
-    state_ += 0x9E3779B97F4A7C15ULL;
-    std::uint64_t mixed = state_;
-    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBULL;
-    return mixed ^ (mixed >> 31);
-  }
+  std::uint64_t next() { return numbers_.next(); }
   // Uniform in [low, high], both included.
   std::int64_t between(std::int64_t low, std::int64_t high) {
     CHECK(low <= high, "an empty range to draw from");
@@ -33,7 +27,7 @@ class Dice {
   }
 
  private:
-  std::uint64_t state_;
+  SplitMix64 numbers_;
 };
 
 }  // namespace runnel::sim

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/split_mix.h"
 
 namespace runnel::async {
 namespace {
@@ -14,21 +15,13 @@ namespace {
 // A process that posts to itself for ever would stop the time.
 constexpr std::int64_t kTurnMax = 10'000'000;
 
-// SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
-std::uint64_t next_random(std::uint64_t& state) {
-  state += 0x9E3779B97F4A7C15ULL;
-  std::uint64_t mixed = state;
-  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBULL;
-  return mixed ^ (mixed >> 31);
-}
-
 }  // namespace
 
 // Shared with what is planned on the agenda, which may come after the process.
 class VirtualProcess::State : public std::enable_shared_from_this<State> {
  public:
-  State(Agenda& agenda, VirtualOptions options) : agenda(agenda), options(std::move(options)) {}
+  State(Agenda& agenda, VirtualOptions options)
+      : agenda(agenda), options(std::move(options)), ties_(this->options.seed) {}
 
   struct Ready {
     std::coroutine_handle<> waiting;  // Or else ...
@@ -116,7 +109,7 @@ class VirtualProcess::State : public std::enable_shared_from_this<State> {
     unfinished_.clear();
   }
 
-  std::uint64_t random() { return next_random(options.seed); }
+  std::uint64_t random() { return ties_.next(); }
 
   // Timers by when they are due.
   using TimerKey = std::pair<Time, std::uint64_t>;
@@ -151,6 +144,7 @@ class VirtualProcess::State : public std::enable_shared_from_this<State> {
   bool stopped = false;
 
  private:
+  SplitMix64 ties_;
   std::deque<Ready> queue_;
   std::vector<Action> held_;
   std::map<TimerKey, Action> timers_;

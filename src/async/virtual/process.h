@@ -22,12 +22,11 @@ struct VirtualOptions {
 // time. The same seed and the same calls lead to the same run.
 //
 // Contract: what is posted runs at the moment it was posted, in one turn. A call on a thread has
-// its
-//           effect at its end: whoever is killed before has left nothing. freeze() holds all of it
-//           back until thaw(), as SIGSTOP does. run_out() is the end of a process that was killed:
-//           coroutines cannot be dropped, so what is left of it runs to its end at one instant,
-//           without time. Calls that were in flight have their effect first, then `cut` is called,
-//           and its owner sees to it that nothing that comes after leaves the process.
+//           its effect at its end: whoever is killed before has left nothing. freeze() holds all of
+//           it back until thaw(), as SIGSTOP does. run_out() is the end of a process that was
+//           killed: coroutines cannot be dropped, so what is left of it runs to its end at one
+//           instant, without time. Calls that were in flight have their effect first, then `cut` is
+//           called, and its owner sees to it that nothing that comes after leaves the process.
 // Threads:  one for the whole simulation.
 // Lifetime: the agenda outlives it. What it planned there is void after its destruction.
 class VirtualProcess final : public Driver {

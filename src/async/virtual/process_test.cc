@@ -130,7 +130,7 @@ Async<void> end(Gate& gate, Worker& worker, bool& ended) {
 }
 
 // A call of 5 ms begins at 0, 25, ...: those that have begun by then.
-int written_by(int millis) { return millis == 0 ? 0 : millis / 25 + 1; }
+int written_by(int millis) { return millis / 25 + 1; }
 
 TEST_F(VirtualProcessTest, WhatWasKilledRunsOutAtOneInstant) {
   for (const int killed_at : {0, 3, 5, 12, 27}) {

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/split_mix.h"
 #include "model/event.h"
 #include "model/input.h"
 
@@ -24,16 +25,9 @@ namespace runnel::model {
 // Why:      header only, so that binaries that link no test library can use it.
 class RandomModel {
  public:
-  explicit RandomModel(std::uint64_t seed) : state_(seed) {}
+  explicit RandomModel(std::uint64_t seed) : numbers_(seed) {}
 
-  // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): the same numbers everywhere.
-  std::uint64_t bits() {
-    state_ += 0x9E3779B97F4A7C15;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t bits() { return numbers_.next(); }
   std::int64_t below(std::int64_t end) {
     return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(end));
   }
@@ -452,7 +446,7 @@ class RandomModel {
     return out;
   }
 
-  std::uint64_t state_;
+  SplitMix64 numbers_;
 };
 
 }  // namespace runnel::model
