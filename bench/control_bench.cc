@@ -54,8 +54,8 @@ class EchoNode final : public control::NodeLink {
       report.ranks.push_back(std::move(end));
     }
     if (!report.ranks.empty()) {
-      (void)loop_.spawn(
-          gate_, controller_.on_report(std::move(report), control::UpSequence(++messages_up_)));
+      (void)loop_.spawn(gate_, controller_.nodes().on_report(std::move(report),
+                                                             node::UpSequence(++messages_up_)));
     }
   }
   Async<void> stop() { return gate_.close(); }
@@ -98,13 +98,13 @@ struct Bench {
 
   Async<void> run(std::int64_t tasks, std::int64_t cpus) {
     EchoNode node(loop, controller);
-    controller.attach(NodeId(kNode), node);
+    controller.nodes().attach(NodeId(kNode), node);
     model::NodeJoin join;
     join.node.id = NodeId(kNode);
     join.node.capacity.milli_cpus = cpus * 1000;
     join.node.capacity.memory = Bytes::gibi(8);
     join.incarnation = Incarnation("1");
-    Result<void> joined = co_await controller.on_join(std::move(join), control::UpSequence(1));
+    Result<void> joined = co_await controller.nodes().on_join(std::move(join), node::UpSequence(1));
     CO_TRY(std::move(joined));
     const auto begin = std::chrono::steady_clock::now();
     const double cpu = cpu_seconds();
@@ -120,7 +120,7 @@ struct Bench {
     std::printf("%lld tasks on %lld cpus: %.3f s, %.0f tasks/s, %.1f us CPU per task\n",
                 static_cast<long long>(tasks), static_cast<long long>(cpus), wall.count(),
                 static_cast<double>(tasks) / wall.count(), used * 1e6 / static_cast<double>(tasks));
-    controller.detach(NodeId(kNode));
+    controller.nodes().detach(NodeId(kNode));
     Result<void> stopped = co_await node.stop();
     co_return stopped;
   }

@@ -49,8 +49,7 @@ Router make_router() {
 
 std::string handle(Request request) {
   static const Router router = make_router();
-  static runnel::async::EventLoop& loop = *MUST(runnel::async::EventLoop::create())
-  .release();
+  static runnel::async::EventLoop& loop = *MUST(runnel::async::EventLoop::create()).release();
   std::string target = request.target();
   Request again = Request::get(target);
   CHECK(again.path == request.path, "a path changed by being written and read");

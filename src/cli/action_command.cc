@@ -105,10 +105,7 @@ struct Acted {
 
 Result<Acted> act_and_tell(Session& session, const Arguments& arguments, const std::string& job) {
   if (is_document(arguments.output)) {
-    return Acted {
-      TRY(act_on(session, arguments.command, job))
-      , ""
-    };
+    return Acted{TRY(act_on(session, arguments.command, job)), ""};
   }
   const bool goes = arguments.command == Command::kDelete;
   const std::string last = goes ? TRY(farewell(session, job)) : "";

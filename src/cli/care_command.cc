@@ -132,8 +132,7 @@ Result<std::vector<JobId>> forgotten_jobs(const Home& home) {
   const std::vector<JobId> jobs = TRY(agent::jobs_with_folders(home.root));
   const std::unique_ptr<store::EventLog> log =
       TRY(store::open_sqlite_log(home.event_log(), env::real_clock()));
-  return TRY(control::leftovers_in(*log, jobs))
-  .unknown;
+  return TRY(control::leftovers_in(*log, jobs)).unknown;
 }
 
 void tell_forgotten(const Home& home, std::vector<std::string>& dropped) {

@@ -26,8 +26,7 @@ Result<bool> holds_other_files(const Home& home) {
     if (env::exists(ours)) return false;
   }
   if (env::exists(home.nodes_file())) return false;  // Written before the first command.
-  return !TRY(env::list_directory(home.root))
-  .empty();
+  return !TRY(env::list_directory(home.root)).empty();
 }
 
 Error not_its_own(const Home& home, unsigned mode) {

@@ -164,9 +164,9 @@ Async<void> Daemon::open() {
   watch_place();
   take_nodes();
   glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, nodes_);
-  for (const model::NodeInfo& node : nodes_) controller_->attach(node.id, *glue_);
+  for (const model::NodeInfo& node : nodes_) controller_->nodes().attach(node.id, *glue_);
   // Before anything is started again elsewhere: the agent ends what the runner still has of them.
-  Result<void> kept = co_await controller_->keep_nodes(ids_of(nodes_));
+  Result<void> kept = co_await controller_->nodes().keep(ids_of(nodes_));
   CO_TRY(std::move(kept));
   std::string executable = CO_TRY(env::executable_path());
   agent::AgentOptions options_of_agent =
@@ -230,7 +230,7 @@ Async<void> Daemon::close() {
   Result<void> left = co_await gate_.close();
   CO_TRY(std::move(left));
   if (controller_ != nullptr) {
-    for (const model::NodeInfo& node : nodes_) controller_->detach(node.id);
+    for (const model::NodeInfo& node : nodes_) controller_->nodes().detach(node.id);
     Result<void> stopped = co_await controller_->stop();
     CO_TRY(std::move(stopped));
   }

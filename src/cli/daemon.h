@@ -36,8 +36,7 @@ enum class DaemonEnd : std::uint8_t { kNone, kNodes, kIdle, kAsked };
 // both.
 //
 // Contract: run() opens the home, serves until there is nothing left to do and nobody is connected,
-// or
-//           until a signal or POST /api/v1/home:stop, or until nodes.yaml names other nodes, and
+//           or until a signal or POST /api/v1/home:stop, or until nodes.yaml names other nodes, and
 //           closes it again. In the latter case next_nodes() are those that a daemon begins anew
 //           with: a start is the one way by which nodes come, change and go. When the home or its
 //           log was moved away the process ends at once, as one that was killed: whatever an

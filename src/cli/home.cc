@@ -117,7 +117,7 @@ Result<Home> find_home(const std::string& flag) {
     }
     root = user_home + "/.runnel";
   }
-  return Home { TRY(absolute_path(root)) };
+  return Home{TRY(absolute_path(root))};
 }
 
 Result<void> refuse_silent_home(const Home& home) { return refuse_silent(home.root); }

@@ -109,10 +109,7 @@ Result<void> refuse_jobs_of_another(const Home& home) {
 }
 
 Result<Served> served_now(const Home& home) {
-  return Served {
-    TRY(env::file_id(home.root))
-    , TRY(env::file_id(home.event_log()))
-  };
+  return Served{TRY(env::file_id(home.root)), TRY(env::file_id(home.event_log()))};
 }
 
 std::string why_not_there(const Home& home, const Served& served) {

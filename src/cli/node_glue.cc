@@ -22,7 +22,8 @@ Async<agent::Leftovers> leftovers_of(control::Controller* control, std::vector<J
 }  // namespace
 
 void NodeGlue::send(model::NodeOrders orders) {
-  if (agent_ == nullptr) return;  // It joins later and gets the whole difference.
+  taken_[orders.node] = orders.sequence;  // Within one process nothing is on its way.
+  if (agent_ == nullptr) return;          // It joins later and gets the whole difference.
   const Result<void> applied = agent_->apply(orders);
   // Only a daemon that lost its reign is refused, and that one is about to end.
   (void)applied;
@@ -32,9 +33,8 @@ agent::AgentEvents NodeGlue::events() {
   agent::AgentEvents events;
   events.on_join = [this](model::NodeInventory inventory) { join(std::move(inventory)); };
   events.on_reports = [this](model::NodeReport report) {
-    const Result<void> begun =
-        loop_.spawn(gate_, controller_.on_report(std::move(report), next_up()));
-    (void)begun;  // Closing: the runner keeps what it reported.
+    node::News news{std::move(report.ranks), std::move(report.metrics), std::move(report.health)};
+    tell(report.node, report.incarnation, node::Report{std::move(news)});
   };
   events.on_runner_lost = [](const std::string&) {};  // The next join tells what is lost.
   events.on_notice = [](const std::string& sentence) { say("runnel daemon: " + sentence); };
@@ -45,7 +45,7 @@ agent::AgentEvents NodeGlue::events() {
 }
 
 Async<void> NodeGlue::preempt(control::Preemption what) {
-  Result<void> given = co_await controller_.give_notice(what.node, what.notice);
+  Result<void> given = co_await controller_.nodes().give_notice(what.node, what.notice);
   CO_TRY(std::move(given));
   co_return loop_.spawn(gate_, take_away(std::move(what)));
 }
@@ -67,17 +67,21 @@ Async<void> NodeGlue::take_away(control::Preemption what) {
 void NodeGlue::join(model::NodeInventory inventory) {
   for (const model::NodeInfo& node : nodes_) {
     if (node.id != inventory.node) continue;
-    model::NodeJoin input{node,
-                          inventory.incarnation,
-                          std::move(inventory.ranks),
-                          std::move(inventory.metrics),
-                          inventory.crashed_idle,
-                          std::move(inventory.beside)};
-    const Result<void> begun = loop_.spawn(gate_, controller_.on_join(std::move(input), next_up()));
-    (void)begun;
-    return;
+    // What was sent to the runner on an earlier connection may not have come.
+    controller_.nodes().lose_link(node.id);
+    node::News has{std::move(inventory.ranks), std::move(inventory.metrics), {}};
+    return tell(
+        node.id, inventory.incarnation,
+        node::Inventory{node, std::move(has), inventory.crashed_idle, std::move(inventory.beside)});
   }
   CHECK(false, "the agent speaks of a node that the home does not have");
+}
+
+void NodeGlue::tell(const NodeId& node, const Incarnation& incarnation,
+                    std::variant<node::Inventory, node::Report, node::GoodBye> what) {
+  const node::Stamp stamp{node::UpSequence(++messages_up_), incarnation,
+                          controller_.writer().epoch(), taken_[node]};
+  controller_.nodes().hear({node, stamp, std::move(what)});
 }
 
 Async<model::LogPage> LogGlue::read(model::LogFilter filter, std::string cursor) {

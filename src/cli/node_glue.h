@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "agent/agent.h"
@@ -11,6 +13,7 @@
 #include "control/log_source.h"
 #include "control/node_link.h"
 #include "model/node.h"
+#include "node/message.h"
 
 namespace runnel::cli {
 
@@ -35,7 +38,8 @@ class NodeGlue final : public control::NodeLink {
  private:
   Async<void> take_away(control::Preemption what);
   void join(model::NodeInventory inventory);
-  control::UpSequence next_up() { return control::UpSequence(++messages_up_); }
+  void tell(const NodeId& node, const Incarnation& incarnation,
+            std::variant<node::Inventory, node::Report, node::GoodBye> what);
 
   async::EventLoop& loop_;
   async::Gate& gate_;
@@ -43,6 +47,7 @@ class NodeGlue final : public control::NodeLink {
   std::vector<model::NodeInfo> nodes_;
   agent::Agent* agent_ = nullptr;
   std::int64_t messages_up_ = 0;
+  std::map<NodeId, std::int64_t> taken_;  // The sequence of the newest orders to each node.
 };
 
 // The agent's files as the API's source of output.

@@ -18,8 +18,7 @@ Result<std::string> current_folder() {
 }  // namespace
 
 Result<std::string> absolute_path(const std::string& path) {
-  const std::string whole = path.starts_with('/') ? path : TRY(current_folder())
-  +"/" + path;
+  const std::string whole = path.starts_with('/') ? path : TRY(current_folder()) + "/" + path;
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin < whole.size();) {
     const std::size_t end = std::min(whole.find('/', begin), whole.size());

@@ -111,8 +111,7 @@ Result<json::Value> shown_trials(Session& session, const Arguments& arguments) {
 
 Result<json::Value> best_trial(Session& session, const Arguments& arguments) {
   const json::Value job = TRY(session.get(job_target(arguments.jobs.front(), "")));
-  const json::Value& search = *TRY(search_of(job, arguments))
-  ->find("search");
+  const json::Value& search = *TRY(search_of(job, arguments))->find("search");
   if (const json::Value* best = search.find("best")) return *best;
   // Under its own name: nobody should take for the result what may yet change.
   if (const json::Value* leader = search.find(kBestSoFar)) {

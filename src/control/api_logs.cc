@@ -162,10 +162,7 @@ Async<Api::LogRead> Api::read_page(model::LogFilter query, std::string cursor) {
     query.ran = facts.ok() && facts->ran;
   }
   Result<model::LogPage> read = co_await logs_.read(query, std::move(cursor));
-  co_return LogRead {
-    CO_TRY(std::move(read))
-    , query.over
-  };
+  co_return LogRead{CO_TRY(std::move(read)), query.over};
 }
 
 Async<void> Api::stream_logs(model::LogFilter query, LogRead read, LogForm form,

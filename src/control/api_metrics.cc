@@ -128,8 +128,7 @@ Async<http::Reply> Api::read_metrics(http::Request request) {
   Result<JobId> found = co_await job_of_path(request);
   const JobId job = CO_TRY(std::move(found));
   Result<JobFacts> known = co_await facts_of(job);
-  const std::shared_ptr<const model::JobSpec> spec = CO_TRY(std::move(known))
-  .spec;
+  const std::shared_ptr<const model::JobSpec> spec = CO_TRY(std::move(known)).spec;
   const model::MetricFilter filter = CO_TRY(metric_query(request, job, spec.get()));
   Result<model::MetricPage> read = co_await logs_.read_metrics(filter);
   const model::MetricPage page = CO_TRY(std::move(read));

@@ -119,8 +119,7 @@ Result<FormerJob> read_former_job(store::EventLog& log, const JobId& job) {
   const auto parts = TRY(log.archive_keys(parts_of(job), store::kArchivePageMax));
   for (std::size_t part = 0; part < parts.size(); ++part) {
     if (parts[part] != part_key(job, part)) return not_whole(job);
-    former.record += TRY(log.archived(parts[part]))
-    .text;
+    former.record += TRY(log.archived(parts[part])).text;
   }
   if (parts.empty()) return former;
   Result<brain::Job> read = brain::decode_job(former.record);

@@ -76,14 +76,14 @@ class ControlChaos : public ::testing::TestWithParam<int> {
 
   void join() {
     node_.lost = false;
-    home_.control().attach(NodeId("n1"), node_);
+    home_.control().nodes().attach(NodeId("n1"), node_);
     model::NodeJoin input;
     input.node.id = NodeId("n1");
     input.node.capacity.milli_cpus = 3000;
     input.node.capacity.memory = Bytes::gibi(8);
     input.incarnation = Incarnation("1");
     input.ranks = node_.inventory(home_.clock.wall());
-    ASSERT_TRUE(home_.wait(home_.control().on_join(std::move(input), next_up())).ok());
+    ASSERT_TRUE(home_.wait(home_.control().nodes().on_join(std::move(input), next_up())).ok());
   }
 
   void report() {
@@ -91,7 +91,7 @@ class ControlChaos : public ::testing::TestWithParam<int> {
     if (node_.lost) return join();
     model::NodeReport input{NodeId("n1"), Incarnation("1"), node_.inventory(home_.clock.wall())};
     if (input.ranks.empty()) return;
-    ASSERT_TRUE(home_.wait(home_.control().on_report(std::move(input), next_up())).ok());
+    ASSERT_TRUE(home_.wait(home_.control().nodes().on_report(std::move(input), next_up())).ok());
   }
 
   // A request whose answer may be that the disk failed: remembers what was promised.
@@ -108,7 +108,7 @@ class ControlChaos : public ::testing::TestWithParam<int> {
       case 2: home_.watch.storage->next_append = store::AppendFault::kIo; break;
       case 3: home_.watch.storage->next_append = store::AppendFault::kKept; break;
       case 4:
-        home_.control().detach(NodeId("n1"));
+        home_.control().nodes().detach(NodeId("n1"));
         home_.crash();
         home_.watch.storage->next_append = store::AppendFault::kNone;
         home_.open();
@@ -118,7 +118,7 @@ class ControlChaos : public ::testing::TestWithParam<int> {
     }
   }
 
-  UpSequence next_up() { return UpSequence(++messages_up_); }
+  node::UpSequence next_up() { return node::UpSequence(++messages_up_); }
 
   bool all_ended() {
     for (const JobId& job : promised_) {
@@ -161,7 +161,7 @@ TEST_P(ControlChaos, EveryPromisedJobSucceedsAndNoAttemptRunsTwice) {
   report();
   EXPECT_TRUE(node_.records.empty() || node_.lost);
   EXPECT_EQ(node_.started_twice, 0);
-  home_.control().detach(NodeId("n1"));
+  home_.control().nodes().detach(NodeId("n1"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ControlChaos, ::testing::Range(1, 21));

@@ -106,7 +106,6 @@ Controller::Controller(async::EventLoop& loop, env::Clock& clock, Secrets& secre
       files_disk_(clock),
       wiped_(loop),
       job_ended_(loop),
-      joined_(loop),
       wake_(loop),
       gate_(loop) {}
 
@@ -129,10 +128,11 @@ Async<void> Controller::start(LogOpener opener) {
   writer_ = CO_TRY(std::move(writer));
   files_ = CO_TRY(async::Worker::create(loop_, {"runnel-files", kFilesQueueMax}));
   hub_ = std::make_unique<EventHub>(loop_, *writer_);
-  book_.emplace(writer_->epoch(), state());
+  nodes_ = std::make_unique<Nodes>(loop_, clock_, *writer_, options_.node_lease);
   ids_.emplace(options_.salt, newest_time(state()));
   notices_ = writer_->notices();
   writer_->observe(*this);
+  CO_TRY(nodes_->start());
   // Before anything is due: who was silent may have spoken to nobody.
   CO_TRY(loop_.spawn(gate_, tell_recovered()));
   arm_wake();
@@ -149,7 +149,13 @@ Async<void> Controller::stop() {
     CO_TRY(std::move(stopped));
   }
   if (writer_ == nullptr) co_return {};
+  // Before the nodes' work ends: what they told waits for the disk as long as the writer does.
   Result<void> stopped = co_await writer_->stop();
+  if (nodes_ != nullptr) {
+    Result<void> ended = co_await nodes_->stop();
+    CO_TRY(std::move(ended));
+  }
+  nodes_.reset();
   hub_.reset();
   writer_.reset();
   co_return stopped;
@@ -228,10 +234,7 @@ Async<void> Controller::remove_archived(JobId job) {
   Result<void> removed = co_await writer_->remove_archived(job);
   if (first) removing_.erase(job);
   CO_TRY(std::move(removed));
-  const model::Event deleted = model::JobDeleted{job, ""};
-  for (model::NodeOrders& orders : book_->after(state(), std::span(&deleted, 1))) {
-    send(std::move(orders));
-  }
+  nodes_->remove(job);
   co_return {};
 }
 
@@ -339,169 +342,6 @@ std::optional<Duration> Controller::disk_silent_for() const {
   return std::max(writer_->silent_for(), files_disk_.silent_for());
 }
 
-// --- Nodes.
-
-namespace {
-
-// What a node tells of attempts that are over for the state.
-std::vector<model::RankReport> stale_ranks(const brain::State& state,
-                                           const std::vector<model::RankReport>& ranks) {
-  std::vector<model::RankReport> stale;
-  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(stale),
-               [&](const model::RankReport& rank) { return !brain::is_live(state, rank.attempt); });
-  return stale;
-}
-
-}  // namespace
-
-void Controller::attach(const NodeId& node, NodeLink& link) { links_[node] = &link; }
-
-void Controller::detach(const NodeId& node) { links_.erase(node); }
-
-void Controller::send(model::NodeOrders orders) {
-  if (brain::empty(orders)) return;
-  CHECK(orders.epoch == writer_->epoch(), "orders of another reign");
-  orders.sequence = ++sequence_;
-  auto link = links_.find(orders.node);
-  if (link != links_.end()) link->second->send(std::move(orders));
-}
-
-// Whatever rests on nothing but durable events leaves.
-void Controller::send_differences(EventSeq durable) {
-  for (auto found = differences_.begin(); found != differences_.end();) {
-    if (found->second.rests_on > durable) {
-      ++found;
-      continue;
-    }
-    send(std::move(found->second.orders));
-    found = differences_.erase(found);
-  }
-}
-
-void Controller::note_taken(const NodeId& node, UpSequence up) {
-  UpSequence& taken = upward_[node].taken;
-  taken = std::max(taken, up);
-}
-
-Result<void> Controller::check_join(const NodeId& node, UpSequence up) const {
-  const Upward& upward = upward_.at(node);
-  if (up == upward.newest_join && up >= upward.taken) return {};
-  return Error(Errc::kPrecondition,
-               "the node '" + node.str() + "' has sent a newer message than this join");
-}
-
-Async<Outcome> Controller::decide_join(model::NodeJoin join, UpSequence up) {
-  const NodeId node = join.node.id;
-  const std::vector<model::RankReport> inventory = join.ranks;
-  Upward& upward = upward_[node];
-  upward.newest_join = std::max(upward.newest_join, up);
-  ++upward.joins_undecided;
-  const Witness witness = [this, node, up, &inventory](const Outcome& decided) {
-    CHECK(decided.last_event == state().last_event, "a difference of another moment");
-    upward_[node].joined = up;
-    if (decided.refusal) return;
-    differences_[node] = {up, decided.last_event, book_->on_join(state(), node, inventory)};
-  };
-  Result<Outcome> outcome = co_await writer_->decide(
-      std::move(join), witness, [this, node, up] { return check_join(node, up); });
-  --upward_[node].joins_undecided;
-  if (outcome.ok()) note_taken(node, up);
-  joined_.notify_all();
-  co_return outcome;
-}
-
-Async<void> Controller::on_join(model::NodeJoin join, UpSequence up) {
-  const NodeId node = join.node.id;
-  Result<Outcome> outcome = co_await decide_join(std::move(join), up);
-  // A join that nothing undurable stands before was answered without a commit.
-  const auto difference = differences_.find(node);
-  if (difference != differences_.end() && difference->second.join == up) {
-    if (outcome.ok()) send(std::move(difference->second.orders));
-    differences_.erase(difference);
-  }
-  const Outcome decided = CO_TRY(std::move(outcome));
-  if (decided.refusal) co_return *decided.refusal;
-  co_return {};
-}
-
-Async<void> Controller::on_report(model::NodeReport report, UpSequence up) {
-  const NodeId node = report.node;
-  const auto upward = upward_.find(node);
-  if (upward == upward_.end()) co_return {};  // Its join tells all of it.
-  // Decided before the join, it would be of no known node.
-  while (upward->second.joins_undecided > 0) {
-    Result<void> joined = co_await joined_.wait(gate_.token());
-    CO_TRY(std::move(joined));
-  }
-  // What the state does not know any more when it is decided ended in an earlier decision.
-  std::vector<model::RankReport> ranks;
-  bool outdated = false;
-  const Guard guard = [this, upward, up, &ranks, &outdated, told = report.ranks]() -> Result<void> {
-    outdated = up < upward->second.joined;
-    if (outdated) return Error(Errc::kPrecondition, "the node has joined since");
-    ranks = stale_ranks(state(), told);
-    return {};
-  };
-  Result<Outcome> outcome = co_await writer_->decide(std::move(report), {}, guard);
-  if (outdated) co_return {};
-  const Outcome decided = CO_TRY(std::move(outcome));
-  note_taken(node, up);
-  if (decided.refusal) co_return *decided.refusal;
-  if (ranks.empty()) co_return {};
-  Result<model::NodeOrders> forgotten = co_await answer<model::NodeOrders>(
-      [this, &node, &ranks](const LogWriter& writer) -> Result<model::NodeOrders> {
-        return book_->forget(writer.state(), node, brain::ended_unknown(writer.state(), ranks));
-      });
-  send(CO_TRY(std::move(forgotten)));
-  co_return {};
-}
-
-Async<void> Controller::on_lost(model::NodeLost lost) {
-  Result<Outcome> outcome = co_await writer_->decide(std::move(lost));
-  const Outcome decided = CO_TRY(std::move(outcome));
-  if (decided.refusal) co_return *decided.refusal;
-  co_return {};
-}
-
-Async<void> Controller::give_notice(NodeId node, Duration notice) {
-  const auto known = state().nodes.find(node);
-  if (known == state().nodes.end() || !known->second.up) {
-    co_return Error(known == state().nodes.end() ? Errc::kNotFound : Errc::kConflict,
-                    "the node '" + node.str() + "' is not here")
-        .with_field("node")
-        .with_value(node.str())
-        .with_hint("runnel nodes lists them");
-  }
-  if (known->second.leaves_at != Time()) {
-    co_return Error(Errc::kConflict, "the node '" + node.str() +
-                                         "' has its notice already: it goes at " +
-                                         rfc3339(known->second.leaves_at))
-        .with_field("node")
-        .with_value(node.str())
-        .with_hint("wait until it is back: runnel nodes");
-  }
-  // What is killed at the end of the notice is heard to end before the node counts as gone.
-  const Time leaves_at = writer_->now() + notice + kLastWords;
-  model::NodeNotice input{node, known->second.incarnation, leaves_at, "Preempted"};
-  Result<Outcome> outcome = co_await writer_->decide(std::move(input));
-  const Outcome decided = CO_TRY(std::move(outcome));
-  if (decided.refusal) co_return *decided.refusal;
-  co_return {};
-}
-
-Async<void> Controller::keep_nodes(std::vector<NodeId> nodes) {
-  std::vector<model::NodeLost> gone;
-  for (const auto& [id, node] : state().nodes) {
-    if (!node.up || std::find(nodes.begin(), nodes.end(), id) != nodes.end()) continue;
-    gone.push_back({id, node.incarnation, std::string(kNamedNoMore)});
-  }
-  for (model::NodeLost& node : gone) {
-    Result<void> left = co_await on_lost(std::move(node));
-    CO_TRY(std::move(left));
-  }
-  co_return {};
-}
-
 // --- Durable events.
 
 void Controller::on_durable(std::vector<DurableBatch> batches) {
@@ -509,12 +349,12 @@ void Controller::on_durable(std::vector<DurableBatch> batches) {
   hub_->publish(batches);
   std::vector<model::Event> events;
   const DurableBatch& last = batches.back();
-  send_differences(EventSeq(last.first_event.value() + std::ssize(last.events) - 1));
+  const EventSeq through(last.first_event.value() + std::ssize(last.events) - 1);
   for (DurableBatch& batch : batches) {
     notice_ends(batch);
     std::move(batch.events.begin(), batch.events.end(), std::back_inserter(events));
   }
-  for (model::NodeOrders& orders : book_->after(state(), events)) send(std::move(orders));
+  nodes_->on_durable(events, through);
   arm_wake();
 }
 
@@ -527,15 +367,8 @@ void Controller::notice_ends(const DurableBatch& batch) {
   }
 }
 
-// Orders were made from a state that may have known more than was kept: what that left out is sent
-// now.
 void Controller::on_rolled_back() {
-  book_.emplace(writer_->epoch(), state());
-  differences_.clear();       // Of joins that are void, and decided again.
-  std::vector<NodeId> nodes;  // A link that breaks while it sends detaches itself.
-  nodes.reserve(links_.size());
-  for (const auto& [node, link] : links_) nodes.push_back(node);
-  for (const NodeId& node : nodes) send(book_->everything(state(), node));
+  nodes_->on_rolled_back();
   arm_wake(options_.log.retry_after);  // What is due meets the same disk.
 }
 
@@ -630,8 +463,7 @@ Async<void> Controller::sweep_secrets() {
   Result<std::vector<JobId>> stored = co_await files_->run([this] { return secrets_.jobs(); });
   const std::vector<JobId> jobs = CO_TRY(std::move(stored));
   Result<Leftovers> sorted = co_await leftovers(this, jobs);
-  std::vector<JobId> unnamed = CO_TRY(std::move(sorted))
-  .unknown;
+  std::vector<JobId> unnamed = CO_TRY(std::move(sorted)).unknown;
   const std::set<JobId> unknown(unnamed.begin(), unnamed.end());
   Result<std::vector<JobId>> left = co_await wipe_untaken(std::move(unnamed));
   const std::vector<JobId> kept = CO_TRY(std::move(left));

@@ -19,13 +19,12 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "brain/order_book.h"
 #include "control/archive.h"
 #include "control/disk_watch.h"
 #include "control/event_hub.h"
 #include "control/job_id.h"
 #include "control/log_writer.h"
-#include "control/node_link.h"
+#include "control/nodes.h"
 #include "control/secrets.h"
 #include "control/submission.h"
 #include "env/clock.h"
@@ -33,12 +32,10 @@
 
 namespace runnel::control {
 
-// The reason of a node that is not among the nodes any more.
-inline constexpr std::string_view kNamedNoMore = "Left";
-
 struct ControllerOptions {
   LogWriterOptions log;
-  std::uint64_t salt = 0;  // See JobIdMaker.
+  std::uint64_t salt = 0;              // See JobIdMaker.
+  std::optional<Duration> node_lease;  // See Nodes; none in a home, whose nodes it speaks for.
   // Called once when nothing can be decided any more: the process should say why and end.
   std::function<void(const Error&)> on_dead;
 };
@@ -63,10 +60,8 @@ struct Answer {
 
 // Control: inputs go down to the brain, durable events come back as orders to nodes and as history.
 //
-// Contract: what submit(), call() and on_*() return is durable. A node's link gets, after each
-// commit,
-//           what its events call for, and the full difference when the node joins. Values of
-//           secrets are stored before the job is and wiped when it ends.
+// Contract: what submit() and call() return is durable. Values of secrets are stored before the job
+//           is and wiped when it ends. See Nodes for what goes to nodes and comes from them.
 // Threads:  loop only; it owns the log writer's two threads and one named "runnel-files".
 // Lifetime: open() .. stop(), which is awaited before destruction. Links are detached before that;
 //           clock, secrets and loop outlive it. Callers have returned before stop() ends.
@@ -137,21 +132,7 @@ class Controller final : private DurableObserver {
 
   // --- Nodes.
 
-  // Orders for `node` go to `link` from now on; it replaces an earlier one.
-  void attach(const NodeId& node, NodeLink& link);
-  void detach(const NodeId& node);
-  // A report that comes after its node's join is decided after it, whatever the disk does. Of
-  // joins that wait for the disk only the newest is decided; kPrecondition for the others, and for
-  // one that is older than a message that was taken. A report older than a join counts for nothing:
-  // the join's inventory says all that it says.
-  Async<void> on_join(model::NodeJoin join, UpSequence up);
-  Async<void> on_report(model::NodeReport report, UpSequence up);
-  Async<void> on_lost(model::NodeLost lost);
-  // The node will be taken away after `notice`: what runs there is asked to save and end. kConflict
-  // for one that is not there or was told already.
-  Async<void> give_notice(NodeId node, Duration notice);
-  // Ends the membership of every node that is not among `nodes`: nobody will speak for it any more.
-  Async<void> keep_nodes(std::vector<NodeId> nodes);
+  Nodes& nodes() { return *nodes_; }
 
   // Whether there is anything left to do: a job that has not ended and is not halted.
   // O(unfinished).
@@ -165,7 +146,6 @@ class Controller final : private DurableObserver {
 
  private:
   static constexpr Duration kWakeDelayMin = Duration::millis(5);
-  static constexpr Duration kLastWords = Duration::millis(300);
   static constexpr Duration kWakeDelayMax = Duration::seconds(30);  // The time of day may jump.
 
   Controller(async::EventLoop& loop, env::Clock& clock, Secrets& secrets,
@@ -176,22 +156,6 @@ class Controller final : private DurableObserver {
   void on_rolled_back() override;
   void on_dead(const Error& error) override;
 
-  // What is known of a node's messages up.
-  struct Upward {
-    UpSequence newest_join;   // That came.
-    UpSequence joined;        // Of the join that was decided last.
-    UpSequence taken;         // Of the newest message whose decision is durable.
-    int joins_undecided = 0;  // Or not durable.
-  };
-  // What a node lacks that joined. It was made when the join was decided and leaves with the join's
-  // batch: made or sent later, it would start again what has begun, ended and been forgotten in
-  // between.
-  struct Difference {
-    UpSequence join;
-    EventSeq rests_on;  // The newest event when it was made.
-    model::NodeOrders orders;
-  };
-
   // Reads the log once all that the state rests on is durable: a job that leaves the state is in
   // the archive from then on, and in neither before.
   template <typename T>
@@ -201,11 +165,6 @@ class Controller final : private DurableObserver {
     co_return co_await writer_->read<T>(std::move(function));
   }
 
-  void send(model::NodeOrders orders);
-  void send_differences(EventSeq durable);
-  Result<void> check_join(const NodeId& node, UpSequence up) const;
-  void note_taken(const NodeId& node, UpSequence up);
-  Async<Outcome> decide_join(model::NodeJoin join, UpSequence up);
   void arm_wake(Duration least = kWakeDelayMin);
   Async<void> wake();
 
@@ -238,10 +197,8 @@ class Controller final : private DurableObserver {
   std::unique_ptr<EventHub> hub_;
   std::unique_ptr<async::Worker> files_;
   DiskWatch files_disk_;
-  std::optional<brain::OrderBook> book_;
-  std::int64_t sequence_ = 0;  // Of the messages to nodes.
+  std::unique_ptr<Nodes> nodes_;
   std::optional<JobIdMaker> ids_;
-  std::map<NodeId, NodeLink*> links_;
 
   class Undecided;
   std::multiset<JobId> undecided_;  // Jobs of calls whose values may be stored before the decision.
@@ -252,9 +209,6 @@ class Controller final : private DurableObserver {
   async::Notifier wiped_;
 
   async::Notifier job_ended_;
-  std::map<NodeId, Upward> upward_;
-  std::map<NodeId, Difference> differences_;  // That wait for their batch.
-  async::Notifier joined_;
   async::Timer wake_;
   Duration wake_at_;  // When it rings, by the clock since boot, while it is active.
   async::Gate gate_;

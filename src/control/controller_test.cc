@@ -300,8 +300,8 @@ TEST_F(ControllerTest, DecidesOnlyTheNewestOfTheJoinsThatWaitForTheDisk) {
   home_.submit({step("a")});
   const model::AttemptRef attempt = worker.started.front().attempt;
   home_.watch.full = true;
-  const UpSequence first = worker.next_up();
-  const UpSequence second = worker.next_up();
+  const node::UpSequence first = worker.next_up();
+  const node::UpSequence second = worker.next_up();
   Result<void> older;
   Result<void> newer;
   const auto keep = [](Async<void> join, Result<void>* into) -> Async<void> {
@@ -325,7 +325,7 @@ TEST_F(ControllerTest, DecidesOnlyTheNewestOfTheJoinsThatWaitForTheDisk) {
 
 TEST_F(ControllerTest, RefusesAJoinThatIsOlderThanAReportItTook) {
   PaperNode& worker = node(Manner::kSilent);
-  const UpSequence late = worker.next_up();
+  const node::UpSequence late = worker.next_up();
   home_.submit({step("a")});
   const model::AttemptRef attempt = worker.started.front().attempt;
   ASSERT_TRUE(home_.wait(worker.report({worker.running(attempt)})).ok());
@@ -338,7 +338,7 @@ TEST_F(ControllerTest, PassesOverAReportThatIsOlderThanAJoin) {
   PaperNode& worker = node(Manner::kSilent);
   home_.submit({step("a")});
   const model::AttemptRef attempt = worker.started.front().attempt;
-  const UpSequence late = worker.next_up();
+  const node::UpSequence late = worker.next_up();
   ASSERT_TRUE(home_.wait(worker.join(4, {worker.running(attempt)})).ok());
   ASSERT_TRUE(home_.wait(worker.report_as(late, {worker.ended(attempt, 1)})).ok());
   EXPECT_TRUE(brain::is_live(home_.control().state(), attempt));
@@ -352,8 +352,8 @@ TEST_F(ControllerTest, SendsToLinksThatDetachWhileTheySend) {
   for (PaperNode* worker : {&first, &second}) {
     worker->started.clear();
     worker->on_orders = [this] {
-      home_.control().detach(NodeId("n1"));
-      home_.control().detach(NodeId("n2"));
+      home_.control().nodes().detach(NodeId("n1"));
+      home_.control().nodes().detach(NodeId("n2"));
     };
   }
   home_.watch.full = true;
@@ -368,13 +368,13 @@ TEST_F(ControllerTest, TakesTheWorkOfANodeThatTheHomeNoLongerHas) {
   const JobId job = home_.submit({step("a")});
   ASSERT_EQ(gone.started.size(), 1U);
   drop_node();
-  ASSERT_TRUE(home_.wait(home_.control().keep_nodes({NodeId("n1")})).ok());
+  ASSERT_TRUE(home_.wait(home_.control().nodes().keep({NodeId("n1")})).ok());
   EXPECT_EQ(home_.control().state().nodes.at(NodeId("gone")).up, false);
   EXPECT_EQ(home_.control().state().nodes.at(NodeId("gone")).reason, "Left");
   PaperNode& other = node(Manner::kSilent);
   ASSERT_FALSE(other.started.empty());
   EXPECT_EQ(other.started.front().attempt.task.job, job);
-  ASSERT_TRUE(home_.wait(home_.control().keep_nodes({NodeId("n1")})).ok());
+  ASSERT_TRUE(home_.wait(home_.control().nodes().keep({NodeId("n1")})).ok());
   EXPECT_TRUE(home_.control().state().nodes.at(NodeId("n1")).up);
 }
 
@@ -382,10 +382,10 @@ TEST_F(ControllerTest, EndsANoticeWhoseGiverIsGone) {
   PaperNode& worker = node(Manner::kSilent);
   const JobId job = home_.submit({step("a")});
   auto& control = home_.control();
-  ASSERT_TRUE(home_.wait(control.give_notice(NodeId("n1"), Duration::hours(1))).ok());
+  ASSERT_TRUE(home_.wait(control.nodes().give_notice(NodeId("n1"), Duration::hours(1))).ok());
   ASSERT_EQ(worker.stopped.size(), 1U) << "what runs there is asked to end";
   EXPECT_FALSE(control.state().nodes.at(NodeId("n1")).takes_work());
-  const auto twice = home_.wait(control.give_notice(NodeId("n1"), Duration()));
+  const auto twice = home_.wait(control.nodes().give_notice(NodeId("n1"), Duration()));
   ASSERT_FALSE(twice.ok());
   EXPECT_EQ(twice.error().code, Errc::kConflict);
   // A daemon that starts again would wait an hour for somebody who no longer is; what was asked to
@@ -396,7 +396,7 @@ TEST_F(ControllerTest, EndsANoticeWhoseGiverIsGone) {
   EXPECT_TRUE(control.state().nodes.at(NodeId("n1")).takes_work());
   EXPECT_EQ(worker.started.size(), 1U);
   EXPECT_EQ(home_.status(job), Status::kRunning);
-  const auto unknown = home_.wait(control.give_notice(NodeId("n9"), Duration()));
+  const auto unknown = home_.wait(control.nodes().give_notice(NodeId("n9"), Duration()));
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code, Errc::kNotFound);
 }
@@ -473,8 +473,7 @@ class SecretsTest : public ControllerTest {
 
 TEST_F(SecretsTest, AreStoredApartAndWipedWhenTheJobEnds) {
   PaperNode& worker = node(Manner::kSilent);
-  const JobId job = MUST(submit(with_secret()))
-  .outcome.job;
+  const JobId job = MUST(submit(with_secret())).outcome.job;
   ASSERT_EQ(home_.secrets.kept().count(job), 1U);
   for (const auto& [seq, batch] : home_.watch.storage->batches) {
     EXPECT_EQ(batch.input.find("s3cret"), std::string::npos);
@@ -486,8 +485,7 @@ TEST_F(SecretsTest, AreStoredApartAndWipedWhenTheJobEnds) {
 
 TEST_F(SecretsTest, ThatCannotBeWipedAreToldOnce) {
   PaperNode& worker = node(Manner::kSilent);
-  const JobId job = MUST(submit(with_secret()))
-  .outcome.job;
+  const JobId job = MUST(submit(with_secret())).outcome.job;
   home_.secrets.wipes = false;
   ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 0)})).ok());
   home_.until([&] { return !home_.control().notices().empty(); });
@@ -498,8 +496,7 @@ TEST_F(SecretsTest, ThatCannotBeWipedAreToldOnce) {
 }
 
 TEST_F(SecretsTest, AreNotKeptOfARefusedOrRepeatedSubmission) {
-  const JobId job = MUST(submit(with_secret(), "key"))
-  .outcome.job;
+  const JobId job = MUST(submit(with_secret(), "key")).outcome.job;
   EXPECT_TRUE(MUST(submit(with_secret(), "key")).outcome.repeated);
   Submission other = with_secret();
   other.fingerprint = "other";
@@ -532,8 +529,7 @@ TEST_F(SecretsTest, AreKeptOfASubmissionThatTheDiskKeptThoughItSaidOtherwise) {
 
 TEST_F(SecretsTest, AreNotKeptOfARetryThatTheDiskLost) {
   PaperNode& worker = node(Manner::kSilent);
-  const JobId job = MUST(submit(with_secret()))
-  .outcome.job;
+  const JobId job = MUST(submit(with_secret())).outcome.job;
   ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 1)})).ok());
   home_.until([&] { return home_.secrets.kept().empty(); });
   JobCall retry;
@@ -573,8 +569,7 @@ TEST_F(SecretsTest, OfWhatNobodyKnowsToBeTakenAreLeftToTheNextStart) {
 
 TEST_F(SecretsTest, AreAskedForAgainByARetry) {
   PaperNode& worker = node(Manner::kSilent);
-  const JobId job = MUST(submit(with_secret()))
-  .outcome.job;
+  const JobId job = MUST(submit(with_secret())).outcome.job;
   ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 1)})).ok());
   home_.until([&] { return home_.secrets.kept().empty(); });
   JobCall retry;
@@ -591,8 +586,7 @@ TEST_F(SecretsTest, AreAskedForAgainByARetry) {
 
 TEST_F(SecretsTest, AreNotAskedForByARetryThatIsRefusedAnyway) {
   PaperNode& worker = node(Manner::kSilent);
-  const JobId job = MUST(submit(with_secret()))
-  .outcome.job;
+  const JobId job = MUST(submit(with_secret())).outcome.job;
   ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 0)})).ok());
   home_.until([&] { return home_.secrets.kept().empty(); });
   JobCall retry;
@@ -623,8 +617,7 @@ class HeldBack {
 
 TEST_F(SecretsTest, AreKeptByARetryThatIsDecidedBeforeTheEndIsDurable) {
   PaperNode& worker = node(Manner::kSilent);
-  const JobId job = MUST(submit(with_secret()))
-  .outcome.job;
+  const JobId job = MUST(submit(with_secret())).outcome.job;
   JobCall retry;
   retry.verb = Verb::kRetry;
   retry.job = job;
@@ -640,8 +633,7 @@ TEST_F(SecretsTest, AreKeptByARetryThatIsDecidedBeforeTheEndIsDurable) {
 
 TEST_F(SecretsTest, OfARetryAreNotWipedByTheEndBeforeIt) {
   PaperNode& worker = node(Manner::kSilent);
-  const JobId job = MUST(submit(with_secret()))
-  .outcome.job;
+  const JobId job = MUST(submit(with_secret())).outcome.job;
   JobCall retry;
   retry.verb = Verb::kRetry;
   retry.job = job;
@@ -658,13 +650,11 @@ TEST_F(SecretsTest, OfARetryAreNotWipedByTheEndBeforeIt) {
 
 TEST_F(SecretsTest, AreSweptWhenTheProcessBeforeDiedAtTheWrongMoment) {
   PaperNode& worker = node(Manner::kSilent);
-  const JobId ended = MUST(submit(with_secret()))
-  .outcome.job;
+  const JobId ended = MUST(submit(with_secret())).outcome.job;
   const model::AttemptRef attempt = worker.started.at(0).attempt;
   ASSERT_TRUE(home_.wait(worker.report({worker.ended(attempt, 0)})).ok());
   home_.until([&] { return home_.secrets.kept().empty(); });
-  const JobId job = MUST(submit(with_secret()))
-  .outcome.job;
+  const JobId job = MUST(submit(with_secret())).outcome.job;
   drop_node();
   home_.crash();
   ASSERT_TRUE(home_.secrets.put(ended, {{"env:TOKEN", "x"}}, Secrets::Taken::kYes).ok());
@@ -686,8 +676,7 @@ TEST_F(SecretsTest, OfJobsThatTheLogDoesNotKnowStay) {
 
 TEST_F(SecretsTest, OfASubmissionThatWasNeverTakenAreSwept) {
   const JobId never("0dm3k7q2f9wx");
-  const JobId taken = MUST(submit(with_secret()))
-  .outcome.job;
+  const JobId taken = MUST(submit(with_secret())).outcome.job;
   EXPECT_FALSE(home_.secrets.is_unsettled(taken));
   const Secrets::Taken not_yet = Secrets::Taken::kNotYet;
   home_.crash();

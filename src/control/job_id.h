@@ -17,8 +17,7 @@ namespace runnel::control {
 //           the jobs of many homes apart.
 // Threads:  none of its own.
 // Why:      ids that sort by time make every list a range, and letters that people confuse (i l o
-// u)
-//           do not occur.
+//           u) do not occur.
 class JobIdMaker {
  public:
   // `salt` differs between homes and between processes; nothing rests on its being secret.

@@ -15,13 +15,12 @@ namespace runnel::control {
 // Where tasks' output and metrics can be read, and what they use.
 //
 // Contract: read() yields what lies behind the cursor ("" is the beginning; `tail` and `since`
-// apply
-//           there only), about model::kLogPageBytes at a time, and an empty page when there is
-//           nothing more now. A piece ends at the end of a line, unless the attempt has ended, the
-//           line is longer than a page, or its rest has been a second in coming. kInvalid for a
+//           apply there only), about model::kLogPageBytes at a time, and an empty page when there
+//           is nothing more now. A piece ends at the end of a line, unless the attempt has ended,
+//           the line is longer than a page, or its rest has been a second in coming. kInvalid for a
 //           cursor that is none. Lines that were written and cannot be told are named in the page's
-//           damage. changed() returns when there may be more to read, and soon when
-//           nobody can tell; it may return without reason.
+//           damage. changed() returns when there may be more to read, and soon when nobody can
+//           tell; it may return without reason.
 // Threads:  the loop's only; the implementation does its reading elsewhere.
 // Lifetime: outlives the Api that uses it.
 class LogSource {

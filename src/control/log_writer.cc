@@ -419,7 +419,7 @@ Async<LogWriter::Rebuilt> LogWriter::recover_log(const Group& group, Reopen reop
       log_ = TRY(opener_());
     }
     Recovered recovered = TRY(options_.fold(*log_, options_.limits));
-    return Rebuilt { std::move(recovered), TRY(are_in(*log_, epoch_, group.durable)) };
+    return Rebuilt{std::move(recovered), TRY(are_in(*log_, epoch_, group.durable))};
   });
   co_return rebuilt;
 }

@@ -89,13 +89,12 @@ class DurableObserver {
 //           is unknown once it never will be: see is_dead(). settled() returns when all that
 //           state() rests on is durable: an answer made from state() leaves after it.
 // Limits:   kPendingInputsMax inputs and kPendingBytesMax of them wait for the disk; at either one
-// a
-//           user's request is kFull and a node's report waits.
+//           a user's request is kFull and a node's report waits.
 // Threads:  loop only; the log is used on the worker "runnel-log" alone, snapshots are encoded on
 //           "runnel-snap".
 // Lifetime: stop() is awaited before destruction; the observer outlives us.
 // Why:      law 2. One disk write per input would be 200 inputs a second, and one per 5 ms is
-// 10,000.
+//           10,000.
 class LogWriter {
  public:
   static constexpr std::size_t kPendingInputsMax = 4'096;

@@ -1,19 +1,15 @@
 #pragma once
 
-#include "base/ids.h"
 #include "model/order.h"
 
 namespace runnel::control {
-
-// The place of a message among all that its node sent to this control: grows with each of them.
-using UpSequence = NamedInt<struct UpSequenceTag>;
 
 // The way down to one node.
 //
 // Contract: send() takes the message and returns at once. One that is lost costs nothing but time:
 //           whoever loses messages joins again, and gets the full difference.
 // Threads:  the loop's only.
-// Lifetime: attached to the Controller, detached before it ends.
+// Lifetime: attached to the Nodes, detached before it ends.
 class NodeLink {
  public:
   virtual ~NodeLink() = default;

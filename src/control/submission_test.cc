@@ -41,8 +41,7 @@ TEST(Submission, ReadsSpecSecretsAndOwner) {
 
 TEST(Submission, TellsRepeatsByEverythingButTheValuesOfSecrets) {
   const auto print = [](const std::string& more) {
-    return MUST(read_submission(body(more)))
-    .fingerprint;
+    return MUST(read_submission(body(more))).fingerprint;
   };
   const std::string first = print(",\"secrets\":{\"env:TOKEN\":\"one\"}");
   EXPECT_EQ(first, print(",\"secrets\":{\"env:TOKEN\":\"two\"}"));

@@ -20,6 +20,8 @@ struct CheckpointSource {
   TaskRef task;
   std::string dir;          // Its checkpoint.dir, filled.
   std::int64_t number = 1;  // The task's first, second, ... such beginning: each is made once.
+
+  friend bool operator==(const CheckpointSource&, const CheckpointSource&) = default;
 };
 
 // What control wants of one node for one attempt: run these ranks, in this lane, in this order.
@@ -59,6 +61,8 @@ struct StartOrder {
   // its own: a search or a health policy looks at it.
   bool is_followed = false;
   bool keep_task_dir = false;  // The step may try a task again: its folder has a lasting place.
+
+  friend bool operator==(const StartOrder&, const StartOrder&) = default;
 };
 
 enum class StopReason : std::uint8_t {
@@ -73,6 +77,8 @@ struct StopOrder {
   AttemptRef attempt;
   Duration grace;
   StopReason reason = StopReason::kCancelled;
+
+  friend bool operator==(const StopOrder&, const StopOrder&) = default;
 };
 
 // What to look for in an attempt whose ranks first_rank .. first_rank+rank_count-1 run here. Comes
@@ -83,6 +89,8 @@ struct WatchOrder {
   std::int32_t rank_count = 1;
   std::int32_t world_size = 1;
   HealthPolicy health;
+
+  friend bool operator==(const WatchOrder&, const WatchOrder&) = default;
 };
 
 // One message from control to a node. Sent after the batch behind it is durable.
@@ -99,6 +107,8 @@ struct NodeOrders {
   std::vector<StopOrder> stop;
   std::vector<AttemptRef> forget;  // The end was recorded; drop the exit record.
   std::vector<JobId> remove;       // The job was deleted: drop its folders.
+
+  friend bool operator==(const NodeOrders&, const NodeOrders&) = default;
 };
 
 // What a node has, told on joining and on request: everything it runs, will run (it has not

@@ -10,7 +10,7 @@ namespace runnel::sim {
 namespace {
 
 constexpr Duration kLease = Duration::millis(3'000);
-constexpr Duration kLeaseCheck = Duration::millis(500);
+constexpr Duration kLookForOverdue = Duration::millis(500);
 constexpr Duration kRetryAppend = Duration::millis(200);
 constexpr Duration kWatchPatience = Duration::seconds(5);
 constexpr Duration kUserComesBack = Duration::millis(500);
@@ -50,7 +50,12 @@ control::Outcome outcome_of(Result<control::Answer> answer) {
 class SimControl::Link final : public control::NodeLink {
  public:
   explicit Link(SimControl& control) : control_(control) {}
-  void send(model::NodeOrders orders) override { control_.send(std::move(orders)); }
+  void send(model::NodeOrders orders) override {
+    if (control_.daemon_->is_dead()) return;
+    // Named first: the order in which arguments are made differs between compilers.
+    const std::size_t node = control_.node_index_.at(orders.node);
+    control_.send_(node, std::move(orders));
+  }
 
  private:
   SimControl& control_;
@@ -82,6 +87,7 @@ SimControl::~SimControl() {
 control::ControllerOptions SimControl::controller_options() {
   control::ControllerOptions options;
   options.salt = dice_.next();
+  options.node_lease = kLease;
   options.log.snapshot_every_events = dice_.between(kSnapshotEveryMin, kSnapshotEveryMax);
   options.log.retry_after = kRetryAppend;
   options.log.time = time_;
@@ -125,12 +131,12 @@ void SimControl::start() {
 }
 
 void SimControl::opened() {
-  epoch_ = daemon_->controller().writer().epoch();
   troubled_at_ = agenda_.now();
+  control::Nodes& nodes = daemon_->controller().nodes();
+  for (const NodeId& node : declared_) nodes.attach(node, *link_);
   daemon_->ask<void>(watch(), [](const Result<void>&) {});
-  daemon_->ask<void>(daemon_->controller().keep_nodes({declared_.begin(), declared_.end()}),
-                     [](const Result<void>&) {});
-  daemon_->ask<void>(keep_leases(), [](const Result<void>&) {});
+  daemon_->ask<void>(nodes.keep({declared_.begin(), declared_.end()}), [](const Result<void>&) {});
+  daemon_->ask<void>(look_for_overdue(), [](const Result<void>&) {});
 }
 
 void SimControl::crash(Duration down, bool torn) {
@@ -140,11 +146,6 @@ void SimControl::crash(Duration down, bool torn) {
   daemon_->kill([this] { cable_->is_cut = true; });
   disk_.fail_next(store::AppendFault::kNone);
   daemon_.reset();
-  sequence_ = 0;
-  fences_.clear();
-  linked_.clear();
-  taken_.clear();
-  heard_.clear();
   frozen_until_ = Time();
   restart_after(down);
 }
@@ -241,126 +242,31 @@ Async<void> SimControl::watch() {
 
 // --- Nodes.
 
-void SimControl::receive(std::shared_ptr<const Heartbeat> beat) {
-  if (!up()) return;
-  daemon_->post([this, beat = std::move(beat)] { hear(*beat); });
-}
-
-void SimControl::hear(const Heartbeat& beat) {
-  const NodeId node = beat.node.id;
-  if (!declared_.contains(node)) return;  // Nobody speaks for it any more.
-  if (beat.up < taken_[node]) return;
-  taken_[node] = beat.up;
-  if (beat.good_bye) {
-    heard_.erase(node);
-    linked_.erase(node);
-    return daemon_->ask<void>(say_good_bye(beat), [](const Result<void>&) {});
-  }
-  heard_[node] = agenda_.now();
-  const auto known = state().nodes.find(node);
-  const bool joins = !linked_.contains(node) || known == state().nodes.end() || !known->second.up ||
-                     known->second.incarnation != beat.incarnation;
-  if (joins && !beat.is_report) {
-    if (fenced(beat)) join(beat);
-  } else {
-    report(beat);
-  }
-}
-
-// A node joins by an inventory that it made after all orders that were sent to it: one that is
-// still on its way would begin what the join takes for gone. Empty orders ask it for such an
-// inventory.
-bool SimControl::fenced(const Heartbeat& beat) {
-  const auto [fence, asked_now] = fences_.try_emplace(beat.node.id, sequence_ + 1);
-  if (asked_now) ++sequence_;
-  if (beat.epoch == epoch_ && beat.taken >= fence->second) {
-    fences_.erase(fence);
-    return true;
-  }
-  model::NodeOrders orders;
-  orders.epoch = epoch_;
-  orders.node = beat.node.id;
-  orders.incarnation = beat.incarnation;
-  orders.sequence = fence->second;
-  const std::size_t node = node_index_.at(orders.node);
-  send_(node, std::move(orders));
-  return false;
-}
-
-void SimControl::join(const Heartbeat& beat) {
-  const NodeId node = beat.node.id;
-  linked_.insert(node);
-  control::Controller& control = daemon_->controller();
-  control.attach(node, *link_);
-  model::NodeJoin join{beat.node,    beat.incarnation,  beat.ranks,
-                       beat.metrics, beat.crashed_idle, beat.beside};
-  daemon_->ask<void>(control.on_join(std::move(join), control::UpSequence(beat.up)),
-                     [this, node](const Result<void>& joined) {
-                       if (!joined.ok()) lose_link(node);
-                     });
-}
-
-void SimControl::report(const Heartbeat& beat) {
-  model::NodeReport report{beat.node.id, beat.incarnation, beat.ranks, beat.metrics, beat.health};
-  daemon_->ask<void>(
-      daemon_->controller().on_report(std::move(report), control::UpSequence(beat.up)),
-      [](const Result<void>&) {});
-}
-
-Async<void> SimControl::say_good_bye(Heartbeat beat) {
-  control::Controller& control = daemon_->controller();
-  model::NodeReport last{beat.node.id, beat.incarnation, beat.ranks, beat.metrics, beat.health};
-  const Result<void> reported =
-      co_await control.on_report(std::move(last), control::UpSequence(beat.up));
-  (void)reported;  // Refused or not, it is gone.
-  co_return co_await control.on_lost({beat.node.id, beat.incarnation, "Left"});
+void SimControl::receive(std::shared_ptr<const node::Up> message) {
+  if (!up() || !declared_.contains(message->node)) return;  // Nobody speaks for it any more.
+  daemon_->post(
+      [this, message = std::move(message)] { daemon_->controller().nodes().hear(*message); });
 }
 
 void SimControl::lose_link(const NodeId& node) {
-  if (linked_.erase(node) > 0) daemon_->controller().detach(node);
-}
-
-void SimControl::send(model::NodeOrders orders) {
-  if (daemon_->is_dead()) return;
-  orders.sequence = ++sequence_;
-  // A join that was decided late may send orders while the next one is being asked for.
-  if (const auto fence = fences_.find(orders.node); fence != fences_.end()) {
-    fence->second = orders.sequence;
-  }
-  // Named first: the order in which arguments are made differs between compilers.
-  const std::size_t node = node_index_.at(orders.node);
-  send_(node, std::move(orders));
+  if (up()) daemon_->controller().nodes().lose_link(node);
 }
 
 void SimControl::give_notice(const NodeId& node, Duration notice) {
   CHECK(notice >= Duration(), "a notice of the past");
   if (!awake()) return;  // Nobody hears it.
   daemon_->post([this, node, notice] {
-    daemon_->ask<void>(daemon_->controller().give_notice(node, notice), [](const Result<void>&) {});
+    daemon_->ask<void>(daemon_->controller().nodes().give_notice(node, notice),
+                       [](const Result<void>&) {});
   });
 }
 
-Async<void> SimControl::keep_leases() {
+Async<void> SimControl::look_for_overdue() {
   while (true) {
-    Result<void> slept = co_await daemon_->loop().sleep(kLeaseCheck, daemon_->token());
+    Result<void> slept = co_await daemon_->loop().sleep(kLookForOverdue, daemon_->token());
     CO_TRY(std::move(slept));
-    check_leases();
+    check_overdue();
   }
-}
-
-void SimControl::check_leases() {
-  std::vector<NodeId> lost;
-  for (const auto& [node, at] : heard_) {
-    if (agenda_.now() - at > kLease) lost.push_back(node);
-  }
-  for (const NodeId& node : lost) {
-    heard_.erase(node);
-    const auto found = state().nodes.find(node);
-    if (found == state().nodes.end()) continue;  // Its join waits for the disk.
-    model::NodeLost input{node, found->second.incarnation, "HeartbeatLost"};
-    daemon_->ask<void>(daemon_->controller().on_lost(std::move(input)), [](const Result<void>&) {});
-  }
-  check_overdue();
 }
 
 void SimControl::check_overdue() {

@@ -30,7 +30,7 @@
 namespace runnel::sim {
 
 // Hosts the shipped control in the simulation: life after life of the home daemon over one disk,
-// what comes to it from clients and nodes, the leases of nodes, and its faults.
+// what comes to it from clients and nodes, and its faults.
 class SimControl {
  public:
   using Reply = std::function<void(const control::Outcome&)>;
@@ -66,7 +66,7 @@ class SimControl {
   void request(const model::JobRequest& request, Reply reply);
   void call(const model::TrialCall& call, Reply reply);
   // From nodes.
-  void receive(std::shared_ptr<const Heartbeat> beat);
+  void receive(std::shared_ptr<const node::Up> message);
   // A cloud wants the node back.
   void give_notice(const NodeId& node, Duration notice);
   // A message to the node was lost: its connection is gone, and it joins again.
@@ -91,14 +91,7 @@ class SimControl {
   void ask(std::function<Async<control::Answer>(control::Controller&)> what, Reply reply);
   Async<void> watch();
 
-  void hear(const Heartbeat& beat);
-  bool fenced(const Heartbeat& beat);
-  void join(const Heartbeat& beat);
-  void report(const Heartbeat& beat);
-  Async<void> say_good_bye(Heartbeat beat);
-  void send(model::NodeOrders orders);
-  Async<void> keep_leases();
-  void check_leases();
+  Async<void> look_for_overdue();
   void check_overdue();
 
   Agenda& agenda_;
@@ -123,14 +116,6 @@ class SimControl {
   Time frozen_until_;
   Time troubled_at_;  // When it last could not do what it should.
   Time slow_until_;   // The disk.
-
-  // Of this life.
-  Epoch epoch_;
-  std::int64_t sequence_ = 0;
-  std::map<NodeId, std::int64_t> fences_;  // Of nodes that are about to join: see fenced().
-  std::set<NodeId> linked_;                // Joined in this life, and lost no message since.
-  std::map<NodeId, std::int64_t> taken_;   // The newest message of each node.
-  std::map<NodeId, Time> heard_;           // By the observer's own clock, which no fault moves.
 };
 
 }  // namespace runnel::sim

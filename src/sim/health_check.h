@@ -15,9 +15,9 @@ namespace runnel::sim {
 // What `health` promises, told once more and in other words than the brain's.
 //
 // Contract: on() answers with what is broken, or nothing. Each ailment of an attempt is told of
-// once,
-//           with the action of the file, of an attempt that nobody asked to end; an attempt that
-//           its policy ended names the rank, is tried again only after a restart, and then pays.
+//           once, with the action of the file, of an attempt that nobody asked to end; an attempt
+//           that its policy ended names the rank, is tried again only after a restart, and then
+//           pays.
 class HealthCheck {
  public:
   std::string on(const model::TaskWarned& event, const model::StepSpec& spec);

@@ -26,9 +26,7 @@ using model::RankReport;
 
 std::uint64_t mixed(std::uint64_t seed, const AttemptRef& attempt, std::int32_t rank) {
   std::uint64_t mix = seed;
-  const auto stir = [&](std::uint64_t value) {
-    mix = Dice(mix ^ (value * 0x9E3779B97F4A7C15ULL)).next();
-  };
+  const auto stir = [&](std::uint64_t value) { mix = Dice(mix ^ (value * kGoldenGamma)).next(); };
   for (char letter : attempt.task.job.str()) stir(static_cast<unsigned char>(letter));
   stir(static_cast<std::uint64_t>(attempt.task.step.value()) + 1);
   stir(static_cast<std::uint64_t>(attempt.task.index.value()) + 1);
@@ -117,20 +115,22 @@ void SimNode::beat() {
   agenda_.after(kBeatEvery, [this] { beat(); });
 }
 
-Heartbeat SimNode::heartbeat() const {
-  return {info_,         Incarnation(info_.id.str() + "." + std::to_string(life_)),
-          inventory(),   metrics(),
-          health(),      crashed_idle_,
-          lost_beside(), false,
-          false,         0,
-          epoch_,        sequence_};
+node::Up SimNode::heartbeat() const {
+  node::Up message;
+  message.node = info_.id;
+  message.stamp.incarnation = Incarnation(info_.id.str() + "." + std::to_string(life_));
+  message.stamp.epoch = epoch_;
+  message.stamp.taken = sequence_;
+  message.what =
+      node::Inventory{info_, {inventory(), metrics(), health()}, crashed_idle_, lost_beside()};
+  return message;
 }
 
 void SimNode::report() { send(heartbeat()); }
 
-void SimNode::send(Heartbeat beat) {
-  beat.up = ++up_sent_;
-  send_(std::move(beat));
+void SimNode::send(node::Up message) {
+  message.stamp.up = node::UpSequence(++up_sent_);
+  send_(std::move(message));
 }
 
 void SimNode::report_soon() {
@@ -514,8 +514,8 @@ void SimNode::remove() {
 
 void SimNode::preempt(Duration gone) {
   if (!up_) return;
-  Heartbeat bye = heartbeat();
-  bye.good_bye = true;
+  node::Up bye = heartbeat();
+  bye.what = node::GoodBye{node::news_of(bye)};
   send(std::move(bye));
   reboot(gone);
 }
@@ -532,7 +532,8 @@ void SimNode::freeze(Duration lasts) {
 // Reports about attempts that are not here, ranks that do not exist, lives that are over.
 void SimNode::lie() {
   if (jobs_->empty()) return;
-  Heartbeat beat = heartbeat();
+  node::Up message = heartbeat();
+  node::News news = node::news_of(message);
   for (int each = 0; each < 5; ++each) {
     RankReport lie;
     lie.attempt.task.job = dice_.pick<JobId>(*jobs_);
@@ -545,12 +546,14 @@ void SimNode::lie() {
     truth_.lied_about.insert(lie.attempt);
     lie.ended = dice_.chance(700);
     lie.code = static_cast<std::int32_t>(dice_.between(0, 1));
-    beat.ranks.push_back(lie);
-    beat.health.push_back(accusation(lie.attempt, lie.rank, static_cast<model::Ailment>(each % 3)));
+    news.ranks.push_back(lie);
+    news.health.push_back(accusation(lie.attempt, lie.rank, static_cast<model::Ailment>(each % 3)));
   }
-  if (dice_.chance(300)) beat.incarnation = Incarnation(info_.id.str() + ".0");
-  beat.is_report = true;
-  send(std::move(beat));
+  if (dice_.chance(300)) message.stamp.incarnation = Incarnation(info_.id.str() + ".0");
+  // Not an inventory: what a joining node has is its runner's journal, and one that lied there
+  // would be believed until it joins again.
+  message.what = node::Report{std::move(news)};
+  send(std::move(message));
 }
 
 void SimNode::ail(model::Ailment ailment, Duration lasts) {

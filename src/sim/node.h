@@ -13,28 +13,10 @@
 #include "model/node.h"
 #include "model/order.h"
 #include "model/report.h"
+#include "node/message.h"
 #include "sim/dice.h"
 
 namespace runnel::sim {
-
-// What a node sends: all it has, so that a lost message is made good by the next.
-struct Heartbeat {
-  model::NodeInfo node;
-  Incarnation incarnation;
-  std::vector<model::RankReport> ranks;
-  std::vector<model::MetricReport> metrics;
-  std::vector<model::HealthReport> health;
-  bool crashed_idle = false;
-  std::vector<model::LostRanks> beside;
-  bool good_bye = false;
-  // News, not an inventory: a node does not join by it. What a joining node has is its runner's
-  // journal; one that lied there would be believed until it joins again.
-  bool is_report = false;
-  std::int64_t up = 0;  // Grows with each: an older one that comes late counts for nothing.
-  // The newest orders that the node has taken.
-  Epoch epoch;
-  std::int64_t taken = 0;
-};
 
 // How often what is said of devices was put to the test.
 struct DeviceCounts {
@@ -65,7 +47,7 @@ class SimNode {
     Agenda* agenda = nullptr;
     Truth* truth = nullptr;
     const std::vector<JobId>* jobs = nullptr;  // That there are: whom a liar may speak of.
-    std::function<void(Heartbeat)> send;       // Into the network.
+    std::function<void(node::Up)> send;        // Into the network.
   };
 
   SimNode(model::NodeInfo info, std::uint64_t seed, Wiring wiring);
@@ -125,7 +107,8 @@ class SimNode {
   void poison(const model::AttemptRef& by);
   void plan_reports(const Attempt& attempt);
   void close_metrics(Attempt& attempt);
-  Heartbeat heartbeat() const;
+  // All it has, so that a lost message is made good by the next.
+  node::Up heartbeat() const;
   void plan_end(const Attempt& attempt, std::int32_t rank);
   void end_rank(const model::AttemptRef& attempt, std::int32_t rank, std::int32_t code,
                 std::int32_t signal, model::EndCause cause);
@@ -138,7 +121,7 @@ class SimNode {
   void beat();
   void report_soon();
   void report();
-  void send(Heartbeat beat);
+  void send(node::Up message);
   std::vector<model::RankReport> inventory() const;
   std::vector<model::MetricReport> metrics() const;
   void later(Duration delay, std::function<void()> what);
@@ -149,7 +132,7 @@ class SimNode {
   Agenda& agenda_;
   Truth& truth_;
   const std::vector<JobId>* jobs_;
-  std::function<void(Heartbeat)> send_;
+  std::function<void(node::Up)> send_;
   Dice dice_;
   std::vector<SimNode*> runner_nodes_ = {this};
   LifeCount life_ = 0;

@@ -23,6 +23,17 @@ bool is_open(const brain::State& state, std::int64_t crash) {
   return any_task(state, [&](const brain::Task& task) { return is_tried_apart(task, crash); });
 }
 
+// Whether who runs in the lane is still a suspect of the crash that it was opened for. One that was
+// lost in another crash, told of by a node that shares the runner, is not there any more.
+bool holds_suspect(const brain::State& state, const brain::Lane& lane) {
+  const brain::Step& step = state.jobs.at(lane.job).steps.at(lane.step.value());
+  return std::any_of(lane.queue.begin(), lane.queue.end(), [&](TaskIndex index) {
+    const auto task = step.tasks.find(index);
+    return task != step.tasks.end() && task->second.suspicion &&
+           task->second.suspicion->crash == lane.apart;
+  });
+}
+
 // Whether the lane may be opened on the node, by what else is there.
 bool fits_beside(const brain::Lane& opened, const NodeId& node, const brain::State& state) {
   for (const auto& [id, lane] : state.lanes) {
@@ -31,7 +42,8 @@ bool fits_beside(const brain::Lane& opened, const NodeId& node, const brain::Sta
         [&](const model::Place& place) { return brain::share_runner(state, place.node, node); });
     if (!here || id == opened.id) continue;
     if (lane.apart == opened.apart) continue;
-    if (opened.apart != 0 || is_open(state, lane.apart)) return false;
+    const bool is_apart = is_open(state, lane.apart) && holds_suspect(state, lane);
+    if (opened.apart != 0 || is_apart) return false;
   }
   return true;
 }

@@ -46,7 +46,7 @@ class ApiTest : public ::testing::Test {
     host.stop = [this] { stop_asked_ = true; };
     host.preempt = [this](Preemption what) {
       preempted_ = what;
-      return home_.control().give_notice(what.node, what.notice);
+      return home_.control().nodes().give_notice(what.node, what.notice);
     };
     api_ = std::make_unique<Api>(*home_.loop, home_.control(), *logs_, std::move(host));
     api_->add_routes(router_);
@@ -86,8 +86,7 @@ class ApiTest : public ::testing::Test {
   std::string submit(std::vector<model::StepSpec> steps) {
     const http::Response response = post("/api/v1/jobs", body_of(std::move(steps)));
     EXPECT_EQ(response.status, 201) << response.body;
-    return MUST(json::parse(response.body))
-    .find("id")->as_text();
+    return MUST(json::parse(response.body)).find("id")->as_text();
   }
   // Against the schema that /openapi.json has for the route.
   std::string fault(const json::Value& answer, const std::string& path,

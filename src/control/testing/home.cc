@@ -47,13 +47,13 @@ std::map<JobId, SecretValues> MemorySecrets::kept() const {
 PaperNode::PaperNode(async::EventLoop& loop, Controller& controller, std::string name,
                      Manner manner)
     : loop_(loop), controller_(controller), id_(std::move(name)), manner_(manner), gate_(loop) {
-  controller_.attach(id_, *this);
+  controller_.nodes().attach(id_, *this);
 }
 
 PaperNode::~PaperNode() { CHECK(gate_.closed(), "a paper node was destroyed before stop()"); }
 
 Async<void> PaperNode::stop() {
-  controller_.detach(id_);
+  controller_.nodes().detach(id_);
   return gate_.close();
 }
 
@@ -81,7 +81,7 @@ Async<void> PaperNode::report(std::vector<model::RankReport> ranks) {
   return report_as(next_up(), std::move(ranks));
 }
 
-Async<void> PaperNode::join_as(UpSequence up, std::int64_t cpus,
+Async<void> PaperNode::join_as(node::UpSequence up, std::int64_t cpus,
                                std::vector<model::RankReport> inventory) {
   model::NodeJoin join;
   join.node.id = id_;
@@ -91,11 +91,11 @@ Async<void> PaperNode::join_as(UpSequence up, std::int64_t cpus,
   if (devices > 0) join.node.capacity.accelerators["H100"] = devices;
   join.incarnation = Incarnation(life);
   join.ranks = std::move(inventory);
-  return controller_.on_join(std::move(join), up);
+  return controller_.nodes().on_join(std::move(join), up);
 }
 
-Async<void> PaperNode::report_as(UpSequence up, std::vector<model::RankReport> ranks) {
-  return controller_.on_report({id_, Incarnation(life), std::move(ranks)}, up);
+Async<void> PaperNode::report_as(node::UpSequence up, std::vector<model::RankReport> ranks) {
+  return controller_.nodes().on_report({id_, Incarnation(life), std::move(ranks)}, up);
 }
 
 // Whether the order to start it is news to the node.

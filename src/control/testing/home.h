@@ -60,9 +60,10 @@ class PaperNode final : public NodeLink {
   Async<void> join(std::int64_t cpus, std::vector<model::RankReport> inventory = {});
   Async<void> report(std::vector<model::RankReport> ranks);
   // For a message that was sent now and arrives later.
-  UpSequence next_up() { return UpSequence(++messages_up_); }
-  Async<void> join_as(UpSequence up, std::int64_t cpus, std::vector<model::RankReport> inventory);
-  Async<void> report_as(UpSequence up, std::vector<model::RankReport> ranks);
+  node::UpSequence next_up() { return node::UpSequence(++messages_up_); }
+  Async<void> join_as(node::UpSequence up, std::int64_t cpus,
+                      std::vector<model::RankReport> inventory);
+  Async<void> report_as(node::UpSequence up, std::vector<model::RankReport> ranks);
   Async<void> stop();
 
   model::RankReport running(const model::AttemptRef& attempt, int rank = 0) const;

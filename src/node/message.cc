@@ -1,0 +1,11 @@
+#include "node/message.h"
+
+namespace runnel::node {
+
+const News& news_of(const Up& message) {
+  if (const auto* inventory = std::get_if<Inventory>(&message.what)) return inventory->has;
+  if (const auto* report = std::get_if<Report>(&message.what)) return report->news;
+  return std::get<GoodBye>(message.what).last;
+}
+
+}  // namespace runnel::node

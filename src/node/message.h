@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "model/health.h"
+#include "model/node.h"
+#include "model/report.h"
+
+namespace runnel::node {
+
+// The place of a message among all that its node sent to this control: grows with each of them.
+using UpSequence = NamedInt<struct UpSequenceTag>;
+
+// Where a message from a node stands.
+struct Stamp {
+  UpSequence up;
+  Incarnation incarnation;
+  // The newest orders that the node had taken when it wrote the message.
+  Epoch epoch;
+  std::int64_t taken = 0;
+  friend bool operator==(const Stamp&, const Stamp&) = default;
+};
+
+// What became of ranks since the node told last, or all that it has: telling more than the news
+// does no harm.
+struct News {
+  std::vector<model::RankReport> ranks;
+  std::vector<model::MetricReport> metrics;
+  std::vector<model::HealthReport> health;
+  friend bool operator==(const News&, const News&) = default;
+};
+
+// All that the node runs, will run, or holds an exit record of: what it can join by.
+struct Inventory {
+  model::NodeInfo node;
+  News has;
+  bool crashed_idle = false;  // The life before ended in a crash of the runner while nothing ran.
+  std::vector<model::LostRanks> beside;  // Of the runner's other nodes: a crash is told whole.
+  friend bool operator==(const Inventory&, const Inventory&) = default;
+};
+
+struct Report {
+  News news;
+  friend bool operator==(const Report&, const Report&) = default;
+};
+
+// The node goes away by itself.
+struct GoodBye {
+  News last;
+  friend bool operator==(const GoodBye&, const GoodBye&) = default;
+};
+
+// A message from a node to control.
+struct Up {
+  NodeId node;
+  Stamp stamp;
+  std::variant<Inventory, Report, GoodBye> what;
+  friend bool operator==(const Up&, const Up&) = default;
+};
+
+const News& news_of(const Up& message);
+
+}  // namespace runnel::node

@@ -1,0 +1,118 @@
+#include "node/session.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+
+namespace runnel::node {
+
+NodeSession::NodeSession(Epoch epoch, std::optional<Duration> lease)
+    : epoch_(epoch), lease_(lease) {
+  CHECK(!lease || *lease > Duration(), "a lease that is over before it begins");
+}
+
+// --- Messages up.
+
+Taking NodeSession::hear(const Up& message, bool is_member, Duration now) {
+  CHECK(!heard_at_ || now >= *heard_at_, "a clock that goes back");
+  if (message.stamp.up < heard_) return Taking::kDropped;
+  heard_ = message.stamp.up;
+  if (std::holds_alternative<GoodBye>(message.what)) {
+    heard_at_.reset();
+    lose_link();
+    return Taking::kLeaves;
+  }
+  if (lease_) heard_at_ = now;
+  const bool joins = !(linked_ || joining_) || !is_member;
+  if (!joins || !std::holds_alternative<Inventory>(message.what)) return Taking::kReports;
+  if (!knows_all(message.stamp)) return Taking::kAsks;
+  linked_ = false;
+  joining_ = true;
+  return Taking::kJoins;
+}
+
+// One that is still on its way would begin what the join takes for gone. Before the first orders of
+// this epoch those of an earlier one may be.
+bool NodeSession::knows_all(const Stamp& stamp) const {
+  return stamp.epoch == epoch_ && stamp.taken >= sequence_;
+}
+
+bool NodeSession::is_lost(Duration now) {
+  if (!heard_at_ || now - *heard_at_ <= *lease_) return false;
+  heard_at_.reset();
+  return true;
+}
+
+// --- Deciding.
+
+void NodeSession::join_comes(UpSequence up) {
+  newest_join_ = std::max(newest_join_, up);
+  ++joins_undecided_;
+  joining_ = true;
+  asked_ = false;
+}
+
+Result<void> NodeSession::check_join(UpSequence up) const {
+  if (up == newest_join_ && up >= taken_) return {};
+  return Error(Errc::kPrecondition, "the node has sent a newer message than this join");
+}
+
+void NodeSession::join_decided(UpSequence up, EventSeq rests_on,
+                               std::optional<model::NodeOrders> difference) {
+  CHECK(joins_undecided_ > 0, "a join is decided that has not come");
+  joined_ = up;
+  if (difference) difference_ = {up, rests_on, *std::move(difference)};
+}
+
+std::optional<model::NodeOrders> NodeSession::join_done(UpSequence up, bool is_durable) {
+  CHECK(joins_undecided_ > 0, "a join is done that has not come");
+  --joins_undecided_;
+  if (is_durable) note_taken(up);
+  if (!is_durable && up == newest_join_) joining_ = false;
+  if (!difference_ || difference_->join != up) return std::nullopt;
+  // One that nothing undurable stood before was answered without a commit.
+  if (is_durable) return take_difference();
+  difference_.reset();
+  return std::nullopt;
+}
+
+// Linked any earlier, the node could be sent what its inventory does not know: a join that is
+// decided again would take it for gone.
+std::optional<model::NodeOrders> NodeSession::take_difference() {
+  Difference left = *std::exchange(difference_, std::nullopt);
+  if (!std::exchange(joining_, false)) return std::nullopt;  // The link was lost meanwhile.
+  linked_ = true;
+  return std::move(left.orders);
+}
+
+void NodeSession::note_taken(UpSequence up) { taken_ = std::max(taken_, up); }
+
+// --- Orders down.
+
+model::NodeOrders NodeSession::stamped(model::NodeOrders orders) {
+  CHECK(orders.epoch == epoch_, "orders of another reign");
+  CHECK(linked_, "orders for a node that hears nothing");
+  orders.sequence = ++sequence_;
+  return orders;
+}
+
+model::NodeOrders NodeSession::ask(const NodeId& node, const Incarnation& incarnation) {
+  CHECK(!node.empty(), "nobody is asked");
+  // Asked again, the same: the answer to the first may be on its way.
+  if (!std::exchange(asked_, true)) ++sequence_;
+  model::NodeOrders orders;
+  orders.epoch = epoch_;
+  orders.node = node;
+  orders.incarnation = incarnation;
+  orders.sequence = sequence_;
+  return orders;
+}
+
+std::optional<model::NodeOrders> NodeSession::leaves_with(EventSeq durable) {
+  if (!difference_ || difference_->rests_on > durable) return std::nullopt;
+  return take_difference();
+}
+
+}  // namespace runnel::node

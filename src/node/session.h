@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "model/order.h"
+#include "node/message.h"
+
+namespace runnel::node {
+
+// What is to become of a message from a node.
+enum class Taking : std::uint8_t {
+  kDropped,  // It is older than one that was heard.
+  kAsks,     // The node may not know all orders that were sent to it: ask() goes there.
+  kJoins,
+  kReports,
+  kLeaves,
+};
+
+// Control's side of one node: which of its messages count, in which order they are decided, what it
+// may be sent and when, and whether it is still there. docs/design/node.md.
+//
+// Contract: messages may be lost, doubled, late and out of order, up and down. No order reaches a
+//           node's attempts twice with effect: a node joins by an inventory that it made after all
+//           orders sent to it, of the joins that wait to be decided only the newest counts, and
+//           what it lacks is what it lacked when its join was decided.
+// Threads:  none of its own; no clock, no I/O: `now` counts from any moment and never goes back.
+class NodeSession {
+ public:
+  // `lease`: the node is given up when nothing was heard of it for so long; none: it is only lost
+  // when somebody says so.
+  NodeSession(Epoch epoch, std::optional<Duration> lease);
+
+  // --- Messages up.
+
+  // `is_member`: whether the state has the node, up, in the message's incarnation.
+  Taking hear(const Up& message, bool is_member, Duration now);
+  // The connection is gone, or a message on it: the node joins again, and hears nothing until then.
+  void lose_link() { linked_ = joining_ = false; }
+  // Whether its lease is over: said once.
+  bool is_lost(Duration now);
+
+  // --- Deciding, which may wait for the disk and be done twice.
+
+  void join_comes(UpSequence up);
+  // Whether the join still counts, right before it is decided. kPrecondition.
+  Result<void> check_join(UpSequence up) const;
+  // It was decided; `difference`, which may be empty, is what the node lacks by the state of this
+  // moment, which rests on all events up to `rests_on`. None: the join was refused.
+  void join_decided(UpSequence up, EventSeq rests_on, std::optional<model::NodeOrders> difference);
+  // It is durable, or void. What is returned leaves now.
+  std::optional<model::NodeOrders> join_done(UpSequence up, bool is_durable);
+  // A report that comes after a join is decided after it.
+  bool must_wait() const { return joins_undecided_ > 0; }
+  // The inventory of a later join says all that it says.
+  bool is_outdated(UpSequence up) const { return up < joined_; }
+  void report_done(UpSequence up) { note_taken(up); }
+
+  // --- Orders down.
+
+  bool is_linked() const { return linked_; }
+  // As they leave.
+  model::NodeOrders stamped(model::NodeOrders orders);
+  // Asks for an inventory that knows all orders before it: orders without any.
+  model::NodeOrders ask(const NodeId& node, const Incarnation& incarnation);
+  // The difference, once all that it rests on is durable: from then on the node is linked.
+  std::optional<model::NodeOrders> leaves_with(EventSeq durable);
+  // What was decided and is not durable is void.
+  void roll_back() { difference_.reset(); }
+
+ private:
+  // What a node lacks that joined. It leaves with its join's batch: made or sent later, it would
+  // start again what has begun, ended and been forgotten in between.
+  struct Difference {
+    UpSequence join;
+    EventSeq rests_on;
+    model::NodeOrders orders;
+  };
+
+  bool knows_all(const Stamp& stamp) const;
+  std::optional<model::NodeOrders> take_difference();
+  void note_taken(UpSequence up);
+
+  Epoch epoch_;
+  std::optional<Duration> lease_;
+  UpSequence heard_;                  // The newest message.
+  std::optional<Duration> heard_at_;  // While it has a lease.
+  bool linked_ = false;               // Its join is durable, and no message was lost since.
+  bool joining_ = false;              // It will be, when its join is.
+  bool asked_ = false;                // Since a join came last.
+  std::int64_t sequence_ = 0;         // Of the newest orders to it.
+
+  UpSequence newest_join_;   // That came.
+  UpSequence joined_;        // Of the join that was decided last.
+  UpSequence taken_;         // Of the newest message whose decision is durable.
+  int joins_undecided_ = 0;  // Or not durable.
+  std::optional<Difference> difference_;
+};
+
+}  // namespace runnel::node
