@@ -37,7 +37,7 @@ class AgentHarness {
     options.home = home;
     options.nodes = std::move(nodes);
     options.epoch = epoch;
-    options.runner_command = { MUST(env::executable_path()), testing::kRunnerArgument, home };
+    options.runner_command = {MUST(env::executable_path()), testing::kRunnerArgument, home};
     options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "TZ=UTC", "OTHERS=secret",
                            "RANK=7"};
     AgentEvents events;
@@ -415,10 +415,8 @@ TEST_F(AgentTest, ForgetsOnOrder) {
       control.apply([&](model::NodeOrders& orders) { orders.forget.push_back(order.attempt); })
           .ok());
   const pid_t runner = static_cast<pid_t>(control.agent().runner_pid());
-  ASSERT_TRUE(control.wait([&] {
-    return MUST(read_journal(runner_folder(home_.path()) + "/journal"))
-    .ranks.empty();
-  }));
+  ASSERT_TRUE(control.wait(
+      [&] { return MUST(read_journal(runner_folder(home_.path()) + "/journal")).ranks.empty(); }));
   EXPECT_TRUE(testing::process_lives(runner));
 }
 

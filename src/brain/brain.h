@@ -28,13 +28,11 @@ struct Decision {
 // The state machine of jobs, steps, tasks, attempts, lanes and nodes.
 //
 // Contract: decide() is a function of (state, input, now): same three, same events, on every
-// machine,
-//           under the same limits.
-//           It folds its own events through apply() as it goes, so that each rule sees the outcome
-//           of the one before; afterwards state() is exactly what a replay of the events gives.
-//           Nothing of a decision may leave the process before its batch is durable; when it cannot
-//           be stored, the owner drops this brain and makes a new one from the log. `now` may not
-//           go back; a smaller one is taken as state().now.
+//           machine, under the same limits. It folds its own events through apply() as it goes, so
+//           that each rule sees the outcome of the one before; afterwards state() is exactly what a
+//           replay of the events gives. Nothing of a decision may leave the process before its
+//           batch is durable; when it cannot be stored, the owner drops this brain and makes a new
+//           one from the log. `now` may not go back; a smaller one is taken as state().now.
 // Threads:  one at a time; no clock, chance, file, thread or socket inside.
 // Lifetime: the index is derived from the state, never stored, and no part of its hash.
 class Brain {

@@ -20,8 +20,7 @@ namespace runnel::brain {
 //           index at once, so the next rule sees it. Rules mark what they touched; settle() then
 //           draws the consequences in one fixed order.
 // Why:      a rule that looks at a half-changed state is the classic bug of schedulers; here there
-// is
-//           no other state than the one a replay would have.
+//           is no other state than the one a replay would have.
 class Turn {
  public:
   Turn(State& state, Index& index, const Limits& limits, Time now)

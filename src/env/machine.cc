@@ -123,8 +123,7 @@ Result<MachineCapacity> machine_capacity(const std::string& root) {
   for (const std::string& folder : group_folders(root, "cpu")) {
     capacity.milli_cpus = std::min(capacity.milli_cpus, quota_in(folder));
   }
-  std::int64_t memory = TRY(total_memory(root))
-  .count();
+  std::int64_t memory = TRY(total_memory(root)).count();
   for (const std::string& folder : group_folders(root, "memory")) {
     memory = std::min(memory, memory_limit_in(folder));
   }

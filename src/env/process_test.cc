@@ -104,10 +104,7 @@ TEST_F(SpawnDetached, ReportsWhatCannotBeRun) {
 }
 
 TEST_F(SpawnDetached, LeavesNothingOpenHere) {
-  const auto open_files = [] {
-    return MUST(list_directory("/proc/self/fd"))
-    .size();
-  };
+  const auto open_files = [] { return MUST(list_directory("/proc/self/fd")).size(); };
   const std::size_t before = open_files();
   MUST(spawn_detached(shell("echo done")));
   (void)log_when_done();

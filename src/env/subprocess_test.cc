@@ -54,10 +54,7 @@ TEST(Subprocess, BeginsWithOurEnvironmentAndSignalsAtTheirDefaults) {
 }
 
 TEST(Subprocess, LeavesNoOpenFileAndNoChildBehind) {
-  const auto open_files = [] {
-    return MUST(list_directory("/proc/self/fd"))
-    .size();
-  };
+  const auto open_files = [] { return MUST(list_directory("/proc/self/fd")).size(); };
   const std::size_t before = open_files();
   Subprocess hangs = script_of("sleep 60");
   hangs.runs_at_most = Duration::millis(50);

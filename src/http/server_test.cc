@@ -263,8 +263,7 @@ TEST(ServerStop, ARunningHandlerMayFinish) {
   std::string body;
   std::thread asking([&] {
     BlockingClient client(Endpoint::tcp("127.0.0.1", port));
-    body = MUST(client.request(Request::get("/")))
-    .body;
+    body = MUST(client.request(Request::get("/"))).body;
   });
   while (waiting == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   loop->stop();

@@ -64,8 +64,7 @@ Result<const Value*> Reader::optional_of(std::string_view key, Value::Kind kind)
 }
 
 Result<std::int64_t> Reader::integer(std::string_view key) {
-  return TRY(required(key, Value::Kind::kInt))
-  ->as_int();
+  return TRY(required(key, Value::Kind::kInt))->as_int();
 }
 
 Result<std::int64_t> Reader::integer_or(std::string_view key, std::int64_t fallback) {
@@ -74,8 +73,7 @@ Result<std::int64_t> Reader::integer_or(std::string_view key, std::int64_t fallb
 }
 
 Result<std::string> Reader::text(std::string_view key) {
-  return TRY(required(key, Value::Kind::kText))
-  ->as_text();
+  return TRY(required(key, Value::Kind::kText))->as_text();
 }
 
 Result<std::string> Reader::text_or(std::string_view key, std::string fallback) {

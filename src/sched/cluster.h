@@ -47,8 +47,7 @@ struct Host {
 // The hosts that are up, and what is free on each.
 //
 // Contract: take() CHECKs that the amount is free, so no caller can oversubscribe a host; a host
-// that
-//           left is forgotten with everything taken from it.
+//           that left is forgotten with everything taken from it.
 // Threads:  a value type.
 // Why:      a derived index kept beside the state, so that placing costs no walk over all lanes.
 class Cluster {

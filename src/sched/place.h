@@ -22,8 +22,7 @@ struct Placement {
 
 // Places one lane of `request` by best fit: the hosts left fullest first, so that large holes stay
 // for large requests (PACK), spot hosts before others when it may use them; nothing when the whole
-// gang does not fit. Hosts in `closed` are not
-// used. Deterministic: ties go to the smaller node id.
+// gang does not fit. Hosts in `closed` are not used. Deterministic: ties go to the smaller node id.
 std::optional<Placement> place(const Request& request, const Cluster& cluster,
                                const std::set<NodeId>& closed = {});
 

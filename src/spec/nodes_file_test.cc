@@ -89,8 +89,7 @@ const std::vector<model::InstanceType>& price_list() {
 
 model::NodeInfo priced(const std::string& fields) {
   const std::string text = "nodes: [{name: a, cpus: 4, memory: 16GB" + fields + "}]";
-  return MUST(parse_nodes_file(text, "nodes.yaml", price_list()))
-  .front();
+  return MUST(parse_nodes_file(text, "nodes.yaml", price_list())).front();
 }
 
 TEST(NodesFile, ANodeIsPricedAsWhatItIs) {

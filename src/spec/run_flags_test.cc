@@ -98,8 +98,7 @@ TEST(RunFlags, CapacityIsCheckedToo) {
 TEST(RunFlags, TheCommandIsLiteral) {
   RunFlags flags;
   flags.command = {"docker", "ps", "--format", "{{.Names}} {{x}} {{{", "${HOME}", "", "a\nb"};
-  const model::StepSpec step = MUST(job_from_flags(flags, {}))
-  .steps[0];
+  const model::StepSpec step = MUST(job_from_flags(flags, {})).steps[0];
   ASSERT_EQ(step.command.size(), flags.command.size());
   for (std::size_t i = 0; i < flags.command.size(); ++i) {
     const std::string filled = model::fill_template(

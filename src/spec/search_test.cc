@@ -18,8 +18,7 @@ Result<model::JobSpec> parse_searching(const std::string& search, const std::str
 }
 
 SearchSpec searched(const std::string& search, const std::string& more = "") {
-  return *MUST(parse_searching(search, more))
-  .steps.at(0).search;
+  return *MUST(parse_searching(search, more)).steps.at(0).search;
 }
 
 // The field of the first fault; "" when there is none.

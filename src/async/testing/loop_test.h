@@ -21,9 +21,9 @@ enum class Ground : std::uint8_t { kMachine, kVirtual };
 class LoopTest : public ::testing::Test {
  protected:
   explicit LoopTest(Ground ground = Ground::kMachine) {
-    loop_ = ground == Ground::kMachine ? MUST(EventLoop::create())
-                                       : std::make_unique<EventLoop>(
-                                             std::make_unique<VirtualProcess>(agenda_, options()));
+    loop_ = ground == Ground::kMachine
+                ? MUST(EventLoop::create())
+                : std::make_unique<EventLoop>(std::make_unique<VirtualProcess>(agenda_, options()));
   }
 
   EventLoop& loop() { return *loop_; }

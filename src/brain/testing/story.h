@@ -20,8 +20,7 @@ model::Resources amount(std::int64_t cpus, Bytes memory = Bytes::gibi(1),
 // Tells what happened, event by event, and has the state that follows from it.
 //
 // Contract: every event goes through apply(), which CHECKs that it fits. Decides nothing: a story
-// may
-//           tell what the brain would not do. Steps and tasks are meant by position.
+//           may tell what the brain would not do. Steps and tasks are meant by position.
 class Story {
  public:
   // Time stands still until somebody moves it.

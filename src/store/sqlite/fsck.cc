@@ -74,8 +74,7 @@ Result<void> Check::check_pages(sqlite::Database& database) {
 }
 
 Result<void> Check::check_meta(sqlite::Tables& tables) {
-  base_ = TRY(tables.meta())
-  .base;
+  base_ = TRY(tables.meta()).base;
   return {};
 }
 

@@ -152,15 +152,13 @@ Result<Statement> Database::prepare(const char* sql) {
 Result<std::int64_t> Database::integer(const char* sql) {
   Statement statement = TRY(prepare(sql));
   Query query(statement);
-  return TRY(query.step())
-  ? query.integer(0) : 0;
+  return TRY(query.step()) ? query.integer(0) : 0;
 }
 
 Result<std::string> Database::text(const char* sql) {
   Statement statement = TRY(prepare(sql));
   Query query(statement);
-  return TRY(query.step())
-  ? query.text(0) : std::string();
+  return TRY(query.step()) ? query.text(0) : std::string();
 }
 
 Result<Transaction> Transaction::begin(Database& database) {

@@ -10,8 +10,7 @@ std::string aside_path(const std::string& path) { return path + "-wal.aside"; }
 // The new database is built after nothing is aside, and renamed while something may be: where both
 // are there, that has not happened yet.
 Result<bool> is_interrupted(const std::string& path) {
-  return TRY(env::is_there(aside_path(path)))
-  &&TRY(env::is_there(staged_path(path)));
+  return TRY(env::is_there(aside_path(path))) && TRY(env::is_there(staged_path(path)));
 }
 
 // Synced, lest what a dead machine brings back is found beside the database that is built next.
