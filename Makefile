@@ -1,6 +1,6 @@
 # What a developer does here. `make help` lists it; CONTRIBUTING.md explains it.
 .DEFAULT_GOAL := help
-.PHONY: setup build demo test bench sim soak lint format clean help
+.PHONY: setup build demo test check bench sim soak lint format clean help
 
 PYTHON := .venv/bin/python
 JOBS   ?= $(shell nproc)
@@ -22,6 +22,9 @@ demo: build ## Run the examples end to end and print one table
 
 test: /usr/bin/python3 ## Everything that must hold before a change goes in, with the time of each stage
 	@/usr/bin/python3 tools/test.py $(ARGS)
+
+check: setup ## What the last change touches, in about five minutes: a glance before a commit
+	@/usr/bin/python3 tools/check.py $(ARGS)
 
 bench: build ## Compare with bare loops and other systems (installs the peers)
 	@tools/setup.sh --bench

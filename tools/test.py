@@ -31,7 +31,7 @@ E2E_BYTES = 8 << 30  # All homes of a run take 1 GB; that much more may be someb
 TAIL_LINES = 120
 
 FUZZ_SECONDS = 5
-SIM_SCHEDULES = 20000
+SIM_SCHEDULES = 12000
 SIM_LOGS = 300
 
 SANITIZER_ENV = {
