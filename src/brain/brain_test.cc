@@ -6,6 +6,7 @@
 
 #include "brain/outcome.h"
 #include "brain/testing/desk.h"
+#include "sched/request.h"
 
 namespace runnel::brain {
 namespace {
@@ -510,6 +511,23 @@ TEST(Brain, AJobThatFailedWithoutAUsersWordHasFailed) {
   const JobId job = desk.submit({step("bad"), step("after", 1, {0})});
   desk.ended("a", Desk::ref(job, 0, 0), 1);
   EXPECT_EQ(desk.job_status(job), Status::kFailed);
+}
+
+// Found by the simulator: nothing had ended yet, so nobody looked for whom there was room now.
+TEST(Brain, WhoWaitsBehindAJobThatIsCancelledOrHaltedStartsAtOnce) {
+  for (const Verb verb : {Verb::kCancel, Verb::kHalt}) {
+    Desk desk;
+    desk.join("n", 2);
+    desk.submit({step("running")});
+    auto wide = step("wide");
+    wide.resources.milli_cpus = 2'000;
+    const JobId first = desk.submit({wide});
+    desk.pass(sched::kBackfillPatience);  // From now on nobody passes it any more.
+    const JobId next = desk.submit({step("next")});
+    EXPECT_EQ(desk.task_status(next, 0, 0), Status::kQueued);
+    desk.request(first, verb);
+    EXPECT_EQ(desk.task_status(next, 0, 0), Status::kStarting);
+  }
 }
 
 TEST(Brain, AJobThatWaitsIsCancelledAtOnce) {
