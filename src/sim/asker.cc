@@ -78,7 +78,7 @@ void Askers::ask(std::size_t who) {
   std::tie(call.job, call.step) = dice_.pick<std::pair<JobId, StepIndex>>(open);
   call.lease = kAskerLease;
   call.holder = "asker" + std::to_string(who) + "." + std::to_string(askers_[who].asked);
-  control_.call(std::move(call), [this, who, born = ++askers_[who].life](const auto& answer) {
+  control_.call(call, [this, who, born = ++askers_[who].life](const auto& answer) {
     Asker& asker = askers_[who];
     if (asker.life != born || answer.refusal || !answer.attempt) return;
     asker.has = answer.attempt;
@@ -116,7 +116,7 @@ void Askers::report(std::size_t who) {
   ++asker.at;
   TrialCall call = call_of(asker, TrialCall::Verb::kReport);
   call.values = values_for(*asker.has);
-  control_.call(std::move(call), [this, who, born = asker.life](const auto& answer) {
+  control_.call(call, [this, who, born = asker.life](const auto& answer) {
     // Taken away, or ended by the search: on to the next.
     if (askers_[who].life != born || !(answer.refusal || answer.repeated)) return;
     if (!answer.refusal || answer.refusal->code == Errc::kConflict)

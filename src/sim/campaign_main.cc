@@ -112,6 +112,7 @@ Campaign work(const Options& options, int worker) {
 // One worker per core.
 Campaign run_workers(const Options& options) {
   std::vector<std::unique_ptr<Child>> workers;
+  workers.reserve(static_cast<std::size_t>(options.jobs));
   for (int number = 0; number < options.jobs; ++number) {
     workers.push_back(
         std::make_unique<Child>([&options, number] { return work(options, number).text(); }));

@@ -25,14 +25,12 @@ Async<void> Daemon::open() {
   };
   Result<std::unique_ptr<control::Controller>> opened = co_await control::Controller::open(
       loop_, clock_, options_.opener, secrets_, std::move(options));
-  const bool is_open = opened.ok();
-  if (is_open) controller_ = std::move(opened).value();
-  if (is_dead_) co_return {};
-  if (is_open) {
-    options_.opened();
-  } else {
-    options_.died(opened.error());
+  if (!opened.ok()) {
+    if (!is_dead_) options_.died(opened.error());
+    co_return {};
   }
+  controller_ = std::move(opened).value();
+  if (!is_dead_) options_.opened();
   co_return {};
 }
 
