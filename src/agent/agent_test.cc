@@ -32,22 +32,16 @@ class AgentHarness {
  public:
   explicit AgentHarness(const std::string& home, std::vector<NodeId> nodes = {NodeId("local")},
                         Epoch epoch = Epoch(1), Leftovers leftovers = {})
-      : loop_(MUST(async::EventLoop::create())) {
+      : epoch_(epoch), loop_(MUST(async::EventLoop::create())) {
     AgentOptions options;
     options.home = home;
-    options.nodes = std::move(nodes);
+    for (NodeId& node : nodes) options.nodes.emplace_back().id = std::move(node);
     options.epoch = epoch;
     options.runner_command = {MUST(env::executable_path()), testing::kRunnerArgument, home};
     options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "TZ=UTC", "OTHERS=secret",
                            "RANK=7"};
     AgentEvents events;
-    events.on_join = [this](model::NodeInventory inventory) {
-      joins.push_back(std::move(inventory));
-    };
-    events.on_reports = [this](model::NodeReport report) {
-      metrics.insert(metrics.end(), report.metrics.begin(), report.metrics.end());
-      for (model::RankReport& rank : report.ranks) take(std::move(rank));
-    };
+    events.on_message = [this](node::Up message) { hear(std::move(message)); };
     events.on_runner_lost = [this](std::string reason) { losses.push_back(std::move(reason)); };
     events.on_notice = [this](std::string sentence) { notices.push_back(std::move(sentence)); };
     events.leftovers = [this, leftovers](std::vector<JobId> here) {
@@ -66,7 +60,8 @@ class AgentHarness {
   Result<void> apply(std::function<void(model::NodeOrders&)> fill,
                      const NodeId& node = NodeId("local")) {
     model::NodeOrders orders;
-    orders.epoch = Epoch(1);
+    orders.epoch = epoch_;
+    orders.sequence = ++sequence_;
     orders.node = node;
     orders.incarnation = agent_->incarnation();
     fill(orders);
@@ -89,11 +84,15 @@ class AgentHarness {
     return ends[key];
   }
   model::LogPage read_log(model::LogFilter filter, std::string cursor = {}) {
-    return MUST(loop_->block_on(agent_->read_log(std::move(filter), std::move(cursor))));
+    return MUST(loop_->block_on(agent_->output().log(std::move(filter), std::move(cursor))));
   }
 
   Result<void> started;
-  std::vector<model::NodeInventory> joins;
+  struct Join {
+    Incarnation incarnation;
+    node::Inventory inventory;
+  };
+  std::vector<Join> joins;
   std::vector<std::string> losses;
   std::vector<std::string> notices;
   std::vector<model::MetricReport> metrics;
@@ -103,11 +102,22 @@ class AgentHarness {
 
  private:
   static Async<Leftovers> answer(Leftovers leftovers) { co_return leftovers; }
+  void hear(node::Up message) {
+    if (auto* inventory = std::get_if<node::Inventory>(&message.what)) {
+      joins.push_back({message.stamp.incarnation, std::move(*inventory)});
+      return;
+    }
+    const node::News& news = node::news_of(message);
+    metrics.insert(metrics.end(), news.metrics.begin(), news.metrics.end());
+    for (const model::RankReport& rank : news.ranks) take(rank);
+  }
   void take(model::RankReport rank) {
     ++reports[rank.attempt];
     if (rank.ended) ends[{rank.attempt, rank.rank}] = std::move(rank);
   }
 
+  Epoch epoch_;
+  std::int64_t sequence_ = 0;
   std::unique_ptr<async::EventLoop> loop_;
   std::unique_ptr<Agent> agent_;
 };
@@ -154,8 +164,8 @@ TEST_F(AgentTest, StartsARunnerAndRunsAnAttempt) {
   AgentHarness control(home_.path());
   ASSERT_TRUE(control.started.ok());
   ASSERT_EQ(control.joins.size(), 1U);
-  EXPECT_EQ(control.joins[0].node, NodeId("local"));
-  EXPECT_TRUE(control.joins[0].ranks.empty());
+  EXPECT_EQ(control.joins[0].inventory.node.id, NodeId("local"));
+  EXPECT_TRUE(control.joins[0].inventory.has.ranks.empty());
   EXPECT_GT(control.agent().runner_pid(), 1);
   const model::StartOrder order = order_of("echo $TZ-$OTHERS-$RANK-$RUNNEL_JOB_ID; exit 4");
   ASSERT_TRUE(control.start(order).ok());
@@ -272,7 +282,7 @@ TEST_F(AgentTest, TellsNothingOfTasksThatNobodySearches) {
   model::MetricFilter filter;
   filter.job = JobId("job");
   const model::MetricPage page =
-      MUST(control.loop().block_on(control.agent().read_metrics(filter)));
+      MUST(control.loop().block_on(control.agent().output().metrics(filter)));
   ASSERT_EQ(page.series.size(), 1U);
   EXPECT_EQ(page.series[0].samples, (std::vector<model::MetricSample>{{0, {{"loss", "3"}}}}));
 }
@@ -291,9 +301,9 @@ TEST_F(AgentTest, TellsOnJoiningWhatATrialReportedWhileNobodyLooked) {
   ::usleep(900'000);
   AgentHarness again(home_.path(), {NodeId("local")}, Epoch(2));
   ASSERT_EQ(again.joins.size(), 1U);
-  ASSERT_FALSE(again.joins[0].metrics.empty());
-  EXPECT_EQ(again.joins[0].metrics.back().step, 7);
-  EXPECT_TRUE(again.joins[0].metrics.back().last);
+  ASSERT_FALSE(again.joins[0].inventory.has.metrics.empty());
+  EXPECT_EQ(again.joins[0].inventory.has.metrics.back().step, 7);
+  EXPECT_TRUE(again.joins[0].inventory.has.metrics.back().last);
 }
 
 // It takes the connection and ends, as one does that was reached after its last look.
@@ -335,10 +345,14 @@ TEST_F(AgentTest, RefusesOldEpochsAndOtherIncarnations) {
   orders.incarnation = control.agent().incarnation();
   EXPECT_EQ(control.agent().apply(orders).error().code, Errc::kPrecondition);
   orders.epoch = Epoch(5);
+  orders.sequence = 1;
   orders.incarnation = Incarnation("another");
+  orders.forget.push_back(order_of("").attempt);
   EXPECT_EQ(control.agent().apply(orders).error().code, Errc::kPrecondition);
+  orders.sequence = 2;
   orders.incarnation = control.agent().incarnation();
   EXPECT_TRUE(control.agent().apply(orders).ok());
+  EXPECT_EQ(control.agent().apply(orders).error().code, Errc::kPrecondition) << "once";
 }
 
 TEST_F(AgentTest, StopsWhatRunsAndWhatWaits) {
@@ -377,8 +391,8 @@ TEST_F(AgentTest, ANewAgentFindsWhatTheOldOneStarted) {
   }
   AgentHarness control(home_.path());
   EXPECT_EQ(control.agent().incarnation(), first);
-  ASSERT_EQ(control.joins.at(0).ranks.size(), 2U);
-  for (const model::RankReport& rank : control.joins[0].ranks) {
+  ASSERT_EQ(control.joins.at(0).inventory.has.ranks.size(), 2U);
+  for (const model::RankReport& rank : control.joins[0].inventory.has.ranks) {
     EXPECT_EQ(rank.ended, rank.attempt == done.attempt);
     if (rank.ended) EXPECT_EQ(rank.code, 3);
   }
@@ -397,13 +411,30 @@ TEST_F(AgentTest, AKilledRunnerIsReplacedAndItsAttemptsAreTold) {
   ASSERT_TRUE(control.wait([&] { return control.joins.size() == 2; }));
   EXPECT_GE(control.losses.size(), 1U);
   EXPECT_NE(control.agent().incarnation(), first);
-  ASSERT_EQ(control.joins[1].ranks.size(), 1U);
-  EXPECT_EQ(control.joins[1].ranks[0].cause, EndCause::kRunnerLost);
+  ASSERT_EQ(control.joins[1].inventory.has.ranks.size(), 1U);
+  EXPECT_EQ(control.joins[1].inventory.has.ranks[0].cause, EndCause::kRunnerLost);
   EXPECT_EQ(control.joins[1].incarnation, control.agent().incarnation());
   model::StartOrder again = order_of("exit 2");
   again.attempt.attempt = AttemptNumber(2);
   ASSERT_TRUE(control.start(again).ok());
   EXPECT_EQ(control.end_of(again.attempt).code, 2);
+}
+
+TEST_F(AgentTest, AskedWhatThereIsItAsksItsRunner) {
+  AgentHarness control(home_.path());
+  const model::StartOrder runs = order_of("sleep 1000", 0, 1);
+  const model::StartOrder done = order_of("exit 3", 1, 2);
+  ASSERT_TRUE(control.start(runs).ok());
+  ASSERT_TRUE(control.start(done).ok());
+  control.end_of(done.attempt);
+  ASSERT_TRUE(control.wait([&] { return control.reports.contains(runs.attempt); }));
+  ASSERT_TRUE(control.apply([](model::NodeOrders&) {}).ok());
+  ASSERT_TRUE(control.wait([&] { return control.joins.size() == 2; }));
+  EXPECT_EQ(control.joins[1].incarnation, control.joins[0].incarnation);
+  EXPECT_EQ(control.joins[1].inventory.has.ranks.size(), 2U);
+  const model::StartOrder more = order_of("exit 4", 2, 3);
+  ASSERT_TRUE(control.start(more).ok());
+  EXPECT_EQ(control.end_of(more.attempt).code, 4);
 }
 
 TEST_F(AgentTest, ForgetsOnOrder) {
@@ -576,7 +607,7 @@ TEST_F(AgentTest, RemovesAJobsFoldersWhileTheRunnerIsAway) {
 
 TEST_F(AgentTest, KeepsABoundedNumberAtTheRunner) {
   AgentHarness control(home_.path());
-  constexpr int kTasks = Agent::kInFlightMax + 300;
+  constexpr int kTasks = static_cast<int>(node::NodeLimits().handed_over_max) + 300;
   ASSERT_TRUE(control
                   .apply([&](model::NodeOrders& orders) {
                     for (int task = 0; task < kTasks; ++task) {

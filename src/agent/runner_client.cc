@@ -248,6 +248,10 @@ Async<void> RunnerClient::ask(async::UniqueFd socket, async::StopToken stop) {
   co_return {};
 }
 
+void RunnerClient::hang_up() {
+  if (connected_) stream_->interrupt();
+}
+
 void RunnerClient::send(const Message& message) {
   if (!connected_) return;
   encode_frame(message, out_);

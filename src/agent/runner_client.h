@@ -50,6 +50,8 @@ class RunnerClient {
   Async<Welcome> connect(async::StopToken stop);
   Async<void> serve(async::StopToken stop, OnMessage on_message);
   void send(const Message& message);
+  // Ends the connection, and serve() with it: the next connect() is told anew what the runner has.
+  void hang_up();
   bool connected() const { return connected_; }
   std::optional<RunnerSilence> silence() const;
 

@@ -214,9 +214,4 @@ std::vector<model::AttemptRef> ended_unknown(const State& state,
   return unknown;
 }
 
-bool empty(const model::NodeOrders& orders) {
-  return orders.start.empty() && orders.watch.empty() && orders.stop.empty() &&
-         orders.forget.empty() && orders.remove.empty();
-}
-
 }  // namespace runnel::brain

@@ -58,6 +58,4 @@ bool is_live(const State& state, const model::AttemptRef& attempt);
 std::vector<model::AttemptRef> ended_unknown(const State& state,
                                              std::span<const model::RankReport> ranks);
 
-bool empty(const model::NodeOrders& orders);
-
 }  // namespace runnel::brain

@@ -44,7 +44,7 @@ agent::AgentOptions agent_options(const Home& home, const std::vector<model::Nod
                                   Epoch epoch, std::string executable) {
   agent::AgentOptions options;
   options.home = home.root;
-  options.nodes = ids_of(nodes);
+  options.nodes = nodes;
   options.epoch = epoch;
   options.runner_command = {std::move(executable), "--home", home.root, "runner"};
   options.environment = env::environment();
@@ -163,7 +163,7 @@ Async<void> Daemon::open() {
   served_ = CO_TRY(served_now(home_));
   watch_place();
   take_nodes();
-  glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, nodes_);
+  glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_);
   for (const model::NodeInfo& node : nodes_) controller_->nodes().attach(node.id, *glue_);
   // Before anything is started again elsewhere: the agent ends what the runner still has of them.
   Result<void> kept = co_await controller_->nodes().keep(ids_of(nodes_));

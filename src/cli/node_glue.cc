@@ -22,20 +22,15 @@ Async<agent::Leftovers> leftovers_of(control::Controller* control, std::vector<J
 }  // namespace
 
 void NodeGlue::send(model::NodeOrders orders) {
-  taken_[orders.node] = orders.sequence;  // Within one process nothing is on its way.
-  if (agent_ == nullptr) return;          // It joins later and gets the whole difference.
-  const Result<void> applied = agent_->apply(orders);
+  if (agent_ == nullptr) return;  // It joins later and gets the whole difference.
+  const Result<void> applied = agent_->apply(std::move(orders));
   // Only a daemon that lost its reign is refused, and that one is about to end.
   (void)applied;
 }
 
 agent::AgentEvents NodeGlue::events() {
   agent::AgentEvents events;
-  events.on_join = [this](model::NodeInventory inventory) { join(std::move(inventory)); };
-  events.on_reports = [this](model::NodeReport report) {
-    node::News news{std::move(report.ranks), std::move(report.metrics), std::move(report.health)};
-    tell(report.node, report.incarnation, node::Report{std::move(news)});
-  };
+  events.on_message = [this](node::Up message) { controller_.nodes().hear(std::move(message)); };
   events.on_runner_lost = [](const std::string&) {};  // The next join tells what is lost.
   events.on_notice = [](const std::string& sentence) { say("runnel daemon: " + sentence); };
   events.leftovers = [this](std::vector<JobId> jobs) {
@@ -58,38 +53,16 @@ Async<void> NodeGlue::take_away(control::Preemption what) {
   // What was killed is reaped and told before anything else may run there.
   slept = co_await loop_.sleep(std::max(what.away, kReaped), gate_.token());
   CO_TRY(std::move(slept));
-  // One that no runner has answered for joins when it does.
-  if (agent_->incarnation().empty()) co_return {};
-  join({what.node, agent_->incarnation(), {}, {}, false, {}});
+  agent_->join_again();
   co_return {};
 }
 
-void NodeGlue::join(model::NodeInventory inventory) {
-  for (const model::NodeInfo& node : nodes_) {
-    if (node.id != inventory.node) continue;
-    // What was sent to the runner on an earlier connection may not have come.
-    controller_.nodes().lose_link(node.id);
-    node::News has{std::move(inventory.ranks), std::move(inventory.metrics), {}};
-    return tell(
-        node.id, inventory.incarnation,
-        node::Inventory{node, std::move(has), inventory.crashed_idle, std::move(inventory.beside)});
-  }
-  CHECK(false, "the agent speaks of a node that the home does not have");
-}
-
-void NodeGlue::tell(const NodeId& node, const Incarnation& incarnation,
-                    std::variant<node::Inventory, node::Report, node::GoodBye> what) {
-  const node::Stamp stamp{node::UpSequence(++messages_up_), incarnation,
-                          controller_.writer().epoch(), taken_[node]};
-  controller_.nodes().hear({node, stamp, std::move(what)});
-}
-
 Async<model::LogPage> LogGlue::read(model::LogFilter filter, std::string cursor) {
-  return agent_.read_log(std::move(filter), std::move(cursor));
+  return agent_.output().log(std::move(filter), std::move(cursor));
 }
 
 Async<model::MetricPage> LogGlue::read_metrics(model::MetricFilter filter) {
-  return agent_.read_metrics(std::move(filter));
+  return agent_.output().metrics(std::move(filter));
 }
 
 Async<std::vector<model::TaskUsage>> LogGlue::read_usage(JobId job) {

@@ -86,6 +86,7 @@ void Nodes::hear(node::Up message) {
     case node::Taking::kAsks: return ask(message);
     case node::Taking::kJoins: return begin(on_join(join_of(std::move(message)), up));
     case node::Taking::kReports: return begin(on_report(report_of(message), up));
+    case node::Taking::kBeats: return;
     case node::Taking::kLeaves: return begin(leave(std::move(message)));
   }
 }
@@ -233,7 +234,7 @@ void Nodes::look_at_leases() {
 // --- Orders down.
 
 void Nodes::send(model::NodeOrders orders) {
-  if (brain::empty(orders)) return;
+  if (empty(orders)) return;
   node::NodeSession& session = session_of(orders.node);
   const auto link = links_.find(orders.node);
   if (link == links_.end() || !session.is_linked()) return;

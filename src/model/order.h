@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "model/health.h"
 #include "model/refs.h"
-#include "model/report.h"
 #include "model/spec.h"
 
 namespace runnel::model {
@@ -111,15 +110,9 @@ struct NodeOrders {
   friend bool operator==(const NodeOrders&, const NodeOrders&) = default;
 };
 
-// What a node has, told on joining and on request: everything it runs, will run (it has not
-// started yet) or holds an exit record of.
-struct NodeInventory {
-  NodeId node;
-  Incarnation incarnation;
-  std::vector<RankReport> ranks;
-  std::vector<MetricReport> metrics;
-  bool crashed_idle = false;  // The life before ended in a crash of the runner while nothing ran.
-  std::vector<LostRanks> beside;  // Of the runner's other nodes: a crash is told whole.
-};
+inline bool empty(const NodeOrders& orders) {
+  return orders.start.empty() && orders.watch.empty() && orders.stop.empty() &&
+         orders.forget.empty() && orders.remove.empty();
+}
 
 }  // namespace runnel::model

@@ -11,7 +11,7 @@
 
 namespace runnel::node {
 
-// The place of a message among all that its node sent to this control: grows with each of them.
+// The place of a message among all that its node sent: grows by one with each of them.
 using UpSequence = NamedInt<struct UpSequenceTag>;
 
 // Where a message from a node stands.
@@ -24,8 +24,7 @@ struct Stamp {
   friend bool operator==(const Stamp&, const Stamp&) = default;
 };
 
-// What became of ranks since the node told last, or all that it has: telling more than the news
-// does no harm.
+// What became of ranks since the node told last: telling more does no harm.
 struct News {
   std::vector<model::RankReport> ranks;
   std::vector<model::MetricReport> metrics;
@@ -47,6 +46,11 @@ struct Report {
   friend bool operator==(const Report&, const Report&) = default;
 };
 
+// Nothing new, and the node is there: what keeps its lease, and shows that no message was lost.
+struct Beat {
+  friend bool operator==(const Beat&, const Beat&) = default;
+};
+
 // The node goes away by itself.
 struct GoodBye {
   News last;
@@ -57,10 +61,11 @@ struct GoodBye {
 struct Up {
   NodeId node;
   Stamp stamp;
-  std::variant<Inventory, Report, GoodBye> what;
+  std::variant<Inventory, Report, GoodBye, Beat> what;
   friend bool operator==(const Up&, const Up&) = default;
 };
 
+// What a message tells besides that the node is there; a beat tells nothing.
 const News& news_of(const Up& message);
 
 }  // namespace runnel::node

@@ -16,6 +16,8 @@ TEST(Message, ItsNewsAreThoseOfWhicheverKindItIs) {
   EXPECT_EQ(news_of(message), news);
   message.what = Inventory();
   EXPECT_EQ(news_of(message), News());
+  message.what = Beat();
+  EXPECT_EQ(news_of(message), News());
 }
 
 }  // namespace

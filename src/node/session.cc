@@ -17,7 +17,8 @@ NodeSession::NodeSession(Epoch epoch, std::optional<Duration> lease)
 
 Taking NodeSession::hear(const Up& message, bool is_member, Duration now) {
   CHECK(!heard_at_ || now >= *heard_at_, "a clock that goes back");
-  if (message.stamp.up < heard_) return Taking::kDropped;
+  if (message.stamp.up <= heard_) return Taking::kDropped;
+  const bool is_next = message.stamp.up.value() == heard_.value() + 1;
   heard_ = message.stamp.up;
   if (std::holds_alternative<GoodBye>(message.what)) {
     heard_at_.reset();
@@ -25,10 +26,18 @@ Taking NodeSession::hear(const Up& message, bool is_member, Duration now) {
     return Taking::kLeaves;
   }
   if (lease_) heard_at_ = now;
-  const bool joins = !(linked_ || joining_) || !is_member;
-  if (!joins || !std::holds_alternative<Inventory>(message.what)) return Taking::kReports;
-  if (!knows_all(message.stamp)) return Taking::kAsks;
-  linked_ = false;
+  if (std::holds_alternative<Inventory>(message.what)) return take_inventory(message.stamp);
+  // What was lost may have told of an end; who is no member was given up.
+  if (!is_next || (linked_ && !is_member)) lose_link();
+  if (!linked_ && !joining_) return Taking::kAsks;
+  return std::holds_alternative<Beat>(message.what) ? Taking::kBeats : Taking::kReports;
+}
+
+Taking NodeSession::take_inventory(const Stamp& stamp) {
+  lose_link();
+  if (!knows_all(stamp)) return Taking::kAsks;
+  // An earlier inventory's: this one would not know what it makes the node do.
+  difference_.reset();
   joining_ = true;
   return Taking::kJoins;
 }

@@ -13,20 +13,22 @@ namespace runnel::node {
 
 // What is to become of a message from a node.
 enum class Taking : std::uint8_t {
-  kDropped,  // It is older than one that was heard.
-  kAsks,     // The node may not know all orders that were sent to it: ask() goes there.
+  kDropped,  // It was heard, or a newer one was.
+  kAsks,     // Only an inventory that knows all orders sent to the node will do: ask() goes there.
   kJoins,
   kReports,
+  kBeats,
   kLeaves,
 };
 
 // Control's side of one node: which of its messages count, in which order they are decided, what it
 // may be sent and when, and whether it is still there. docs/design/node.md.
 //
-// Contract: messages may be lost, doubled, late and out of order, up and down. No order reaches a
-//           node's attempts twice with effect: a node joins by an inventory that it made after all
-//           orders sent to it, of the joins that wait to be decided only the newest counts, and
-//           what it lacks is what it lacked when its join was decided.
+// Contract: messages may be lost, doubled, late and out of order, up and down. Who may have lost
+//           one joins anew. No order reaches a node's attempts twice with effect: a node joins by
+//           an inventory that it made after all orders sent to it, of the joins that wait to be
+//           decided only the newest counts, and what it lacks is what it lacked when its join was
+//           decided.
 // Threads:  none of its own; no clock, no I/O: `now` counts from any moment and never goes back.
 class NodeSession {
  public:
@@ -64,7 +66,8 @@ class NodeSession {
   bool is_linked() const { return linked_; }
   // As they leave.
   model::NodeOrders stamped(model::NodeOrders orders);
-  // Asks for an inventory that knows all orders before it: orders without any.
+  // Asks for an inventory that knows all orders before it: orders without any. The same question
+  // until an inventory comes that does.
   model::NodeOrders ask(const NodeId& node, const Incarnation& incarnation);
   // The difference, once all that it rests on is durable: from then on the node is linked.
   std::optional<model::NodeOrders> leaves_with(EventSeq durable);
@@ -80,6 +83,7 @@ class NodeSession {
     model::NodeOrders orders;
   };
 
+  Taking take_inventory(const Stamp& stamp);
   bool knows_all(const Stamp& stamp) const;
   std::optional<model::NodeOrders> take_difference();
   void note_taken(UpSequence up);

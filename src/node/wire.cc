@@ -10,13 +10,14 @@
 
 namespace runnel::node {
 
-// The stored form of an Up: exactly one of the three is there.
+// The stored form of an Up: exactly one of the four is there.
 struct UpRecord {
   NodeId node;
   Stamp stamp;
   std::optional<Inventory> inventory;
   std::optional<Report> report;
   std::optional<GoodBye> good_bye;
+  std::optional<Beat> beat;
 };
 
 }  // namespace runnel::node
@@ -152,8 +153,17 @@ struct Fields<node::GoodBye> {
 };
 
 template <>
+struct Fields<node::Beat> {
+  static void visit(auto& visit, auto& beat) {
+    (void)visit;
+    (void)beat;
+  }
+};
+
+template <>
 struct Fields<node::UpRecord> {
   static void visit(auto& visit, auto& message) {
+    visit("beat", message.beat);
     visit("epoch", message.stamp.epoch);
     visit("good_bye", message.good_bye);
     visit("incarnation", message.stamp.incarnation, Required());
@@ -164,10 +174,11 @@ struct Fields<node::UpRecord> {
     visit("up", message.stamp.up, Required());
   }
   static Result<void> check(const node::UpRecord& message) {
-    const int kinds =
-        (message.inventory ? 1 : 0) + (message.report ? 1 : 0) + (message.good_bye ? 1 : 0);
+    const int kinds = (message.inventory ? 1 : 0) + (message.report ? 1 : 0) +
+                      (message.good_bye ? 1 : 0) + (message.beat ? 1 : 0);
     if (kinds == 1) return {};
-    return Error(Errc::kInvalid, "a message of a node is one of inventory, report and good_bye");
+    return Error(Errc::kInvalid,
+                 "a message of a node is one of inventory, report, good_bye and beat");
   }
 };
 
@@ -211,10 +222,11 @@ Result<T> message_of(std::string_view text) {
 }  // namespace
 
 std::string encode_text(const Up& message) {
-  UpRecord record{message.node, message.stamp, {}, {}, {}};
+  UpRecord record{message.node, message.stamp, {}, {}, {}, {}};
   if (const auto* inventory = std::get_if<Inventory>(&message.what)) record.inventory = *inventory;
   if (const auto* report = std::get_if<Report>(&message.what)) record.report = *report;
   if (const auto* bye = std::get_if<GoodBye>(&message.what)) record.good_bye = *bye;
+  if (std::holds_alternative<Beat>(message.what)) record.beat = Beat();
   return text_of(record);
 }
 
@@ -226,6 +238,7 @@ Result<Up> decode_up(std::string_view text) {
   if (record.inventory) message.what = *std::move(record.inventory);
   if (record.report) message.what = *std::move(record.report);
   if (record.good_bye) message.what = *std::move(record.good_bye);
+  if (record.beat) message.what = *record.beat;
   return message;
 }
 

@@ -10,8 +10,8 @@
 #include "sim/control.h"
 #include "sim/dice.h"
 #include "sim/history.h"
-#include "sim/node.h"
 #include "sim/scenario.h"
+#include "sim/truth.h"
 
 namespace runnel::sim {
 

@@ -24,8 +24,8 @@
 #include "sim/invariants.h"
 #include "sim/kept_fold.h"
 #include "sim/kept_secrets.h"
-#include "sim/node.h"
 #include "sim/scenario.h"
+#include "sim/truth.h"
 
 namespace runnel::sim {
 

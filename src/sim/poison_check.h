@@ -8,8 +8,8 @@
 
 #include "brain/state.h"
 #include "model/event.h"
-#include "sim/node.h"
 #include "sim/scenario.h"
+#include "sim/truth.h"
 
 namespace runnel::sim {
 

@@ -11,7 +11,7 @@
 #include "base/ids.h"
 #include "model/event.h"
 #include "model/spec.h"
-#include "sim/node.h"
+#include "sim/truth.h"
 
 namespace runnel::sim {
 

@@ -39,7 +39,8 @@ constexpr std::int64_t kStepsMax = 2'000'000;
 struct Network {
   Time storm_until;
   std::vector<Time> cut_until;
-  std::vector<Time> arrival;  // Of the last message to each node.
+  std::vector<Time> arrival_down;  // Of the last message to each node,
+  std::vector<Time> arrival_up;    // and from it.
 };
 
 class World {
@@ -50,6 +51,7 @@ class World {
         agenda_(Time::from_millis(1'700'000'000'000)),
         dice_(scenario.seed ^ 0x5EED),
         network_{Time(), std::vector<Time>(scenario.nodes.size()),
+                 std::vector<Time>(scenario.nodes.size()),
                  std::vector<Time>(scenario.nodes.size())},
         control_(scenario, wiring()),
         clients_(scenario, {&agenda_, &control_, &seen_}),
@@ -121,23 +123,29 @@ class World {
     return std::make_shared<const T>(MUST(decode(node::encode_text(message))));
   }
 
+  // A stream each way: what comes, comes in order.
+  void deliver(Duration delay, Time& last_arrival, std::function<void()> what) {
+    last_arrival = std::max(last_arrival, agenda_.now() + delay);
+    agenda_.at(last_arrival, std::move(what));
+  }
+
   void to_control(std::size_t node, node::Up message) {
     const auto sent = on_the_wire(std::move(message), node::decode_up);
     for (Duration delay : copies(node)) {
-      agenda_.after(delay, [this, sent, life = control_.life()] {
+      deliver(delay, network_.arrival_up[node], [this, sent, life = control_.life()] {
         if (life == control_.life()) control_.receive(sent);
       });
     }
   }
 
-  // One stream: what comes, comes in order; what is lost ends it.
+  // What is lost ends the connection.
   void to_node(std::size_t node, model::NodeOrders orders) {
     const auto sent = on_the_wire(std::move(orders), node::decode_orders);
     const std::vector<Duration> delays = copies(node);
     if (delays.empty()) control_.lose_link(sent->node);
     for (Duration delay : delays) {
-      network_.arrival[node] = std::max(network_.arrival[node], agenda_.now() + delay);
-      agenda_.at(network_.arrival[node], [this, node, sent] { nodes_[node]->receive(*sent); });
+      deliver(delay, network_.arrival_down[node],
+              [this, node, sent] { nodes_[node]->receive(*sent); });
     }
   }
 

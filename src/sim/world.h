@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "model/status.h"
-#include "sim/node.h"
 #include "sim/poison_check.h"
 #include "sim/scenario.h"
+#include "sim/truth.h"
 #include "store/batch.h"
 
 namespace runnel::sim {

@@ -21,6 +21,7 @@ class RandomMessage : public model::RandomModel {
     Up message{NodeId(word()), stamp(), Report{news()}};
     if (maybe()) message.what = GoodBye{news()};
     if (maybe()) message.what = inventory();
+    if (below(4) == 0) message.what = Beat();
     return message;
   }
 

@@ -1,0 +1,267 @@
+#include "node/core.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+
+namespace runnel::node {
+namespace {
+
+constexpr std::int32_t kCannotRun = 126;  // As a shell's.
+
+Error never_started() { return Error(Errc::kCancelled, "stopped before it started"); }
+
+// An order that is wrong ends as a command that cannot run; what is missing just now is tried
+// again.
+std::vector<model::RankReport> not_started(const model::AttemptRef& attempt,
+                                           std::int32_t first_rank, std::int32_t rank_count,
+                                           const Error& error, Time now) {
+  const bool wrong = error.code == Errc::kInvalid;
+  model::RankReport report;
+  report.attempt = attempt;
+  report.ended = true;
+  report.ended_at = now;
+  report.cause = wrong ? model::EndCause::kExited : model::EndCause::kNotStarted;
+  report.code = wrong ? kCannotRun : 0;
+  report.message = error.to_string();
+  std::vector<model::RankReport> reports(static_cast<std::size_t>(rank_count), report);
+  for (std::int32_t i = 0; i < rank_count; ++i) {
+    reports[static_cast<std::size_t>(i)].rank = first_rank + i;
+  }
+  return reports;
+}
+
+void append(std::vector<model::RankReport>& all, std::vector<model::RankReport> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+NodeCore::NodeCore(NodeId node, const Stamp& last, NodeLimits limits)
+    : node_(std::move(node)), limits_(limits), stamp_(last) {}
+
+// --- The runner.
+
+void NodeCore::meet(Incarnation life) {
+  joined_ = false;
+  stamp_.incarnation = std::move(life);
+  attempts_.clear();
+  waiting_.clear();
+  handed_over_ = in_flight_ = 0;
+}
+
+void NodeCore::has(const model::RankReport& rank, bool begun) {
+  CHECK(!joined_, "an inventory after the join");
+  const auto [entry, is_new] = attempts_.try_emplace(rank.attempt);
+  LocalAttempt& attempt = entry->second;
+  if (is_new) {
+    attempt.stage = Stage::kHandedOver;
+    ++handed_over_;
+  }
+  attempt.begun = attempt.begun || begun;
+  if (rank.ended) {
+    attempt.ended.push_back(rank.rank);
+  } else if (attempt.ranks_left++ == 0) {
+    ++in_flight_;
+  }
+}
+
+// --- Orders down.
+
+// A question may come again: what answered it may have been lost.
+bool NodeCore::is_old(const model::NodeOrders& orders) const {
+  if (orders.epoch != stamp_.epoch) return orders.epoch < stamp_.epoch;
+  return orders.sequence < stamp_.taken || (orders.sequence == stamp_.taken && !empty(orders));
+}
+
+std::optional<Error> NodeCore::refusal_of(const model::NodeOrders& orders) const {
+  if (!joined_) return Error(Errc::kUnavailable, "the runner is not there; it will join again");
+  if (orders.incarnation == stamp_.incarnation) return std::nullopt;
+  return Error(Errc::kPrecondition, "orders for an earlier life of the runner are dropped");
+}
+
+// Orders that are dropped count as taken, too: they are on their way no more.
+NodeCore::Work NodeCore::take(model::NodeOrders orders, Time now) {
+  Work work;
+  if (is_old(orders)) {
+    work.dropped =
+        Error(Errc::kPrecondition, "orders " + std::to_string(orders.sequence) + " of epoch " +
+                                       std::to_string(orders.epoch.value()) +
+                                       " are refused: newer ones were taken");
+    return work;
+  }
+  stamp_.epoch = orders.epoch;
+  stamp_.taken = orders.sequence;
+  work.remove = std::move(orders.remove);
+  work.inventory = joined_ && work.remove.empty() && empty(orders);
+  work.dropped = work.inventory ? std::nullopt : refusal_of(orders);
+  if (work.inventory) joined_ = false;
+  if (work.inventory || work.dropped) return work;
+  for (const model::AttemptRef& attempt : orders.forget) take_forget(attempt, work);
+  for (model::StartOrder& order : orders.start) take_start(std::move(order), now, work);
+  for (model::WatchOrder& order : orders.watch) {
+    const LocalAttempt* attempt = find(order.attempt);
+    if (attempt != nullptr && attempt->ranks_left > 0) work.watch.push_back(std::move(order));
+  }
+  for (const model::StopOrder& order : orders.stop) take_stop(order, now, work);
+  return work;
+}
+
+void NodeCore::take_start(model::StartOrder order, Time now, Work& work) {
+  if (attempts_.contains(order.attempt)) return;
+  CHECK(order.rank_count >= 1, "an order without ranks");
+  if (waiting() >= limits_.waiting_max) {
+    const Error full(Errc::kFull,
+                     "more than " + std::to_string(limits_.waiting_max) + " attempts wait here");
+    return append(work.not_started,
+                  not_started(order.attempt, order.first_rank, order.rank_count, full, now));
+  }
+  LocalAttempt& attempt = attempts_[order.attempt];
+  attempt.first_rank = order.first_rank;
+  attempt.rank_count = attempt.ranks_left = order.rank_count;
+  attempt.preparation = ++preparations_;
+  work.prepare.push_back({preparations_, std::move(order)});
+}
+
+void NodeCore::take_stop(const model::StopOrder& order, Time now, Work& work) {
+  const auto found = attempts_.find(order.attempt);
+  if (found == attempts_.end()) return;
+  if (found->second.stage == Stage::kHandedOver) {
+    work.stop.push_back(order);
+    return;
+  }
+  append(work.not_started, not_started(order.attempt, found->second.first_rank,
+                                       found->second.rank_count, never_started(), now));
+  attempts_.erase(found);
+}
+
+// Of one that control takes for over and that is not, nobody wants to hear: it ends here.
+void NodeCore::take_forget(const model::AttemptRef& ref, Work& work) {
+  const auto found = attempts_.find(ref);
+  if (found == attempts_.end()) return;
+  LocalAttempt& attempt = found->second;
+  if (attempt.stage == Stage::kHandedOver && attempt.ranks_left > 0) {
+    attempt.wanted = false;
+    work.stop.push_back({ref, Duration(), model::StopReason::kCancelled});
+    return;
+  }
+  if (attempt.stage == Stage::kHandedOver) {
+    --handed_over_;
+    work.forget.push_back(ref);
+  }
+  attempts_.erase(found);
+}
+
+NodeCore::Work NodeCore::end_all(Time now) {
+  Work work;
+  std::vector<model::AttemptRef> doomed;
+  for (const auto& [ref, attempt] : attempts_) {
+    if (attempt.ranks_left > 0) doomed.push_back(ref);
+  }
+  for (const model::AttemptRef& ref : doomed) {
+    take_stop({ref, Duration(), model::StopReason::kCancelled}, now, work);
+  }
+  return work;
+}
+
+bool NodeCore::prepared(const model::AttemptRef& ref, std::int64_t preparation) {
+  const auto found = attempts_.find(ref);
+  if (found == attempts_.end() || found->second.preparation != preparation) return false;
+  CHECK(found->second.stage == Stage::kPreparing, "an attempt is made ready twice");
+  found->second.stage = Stage::kWaiting;
+  waiting_.push_back(ref);
+  return true;
+}
+
+std::vector<model::RankReport> NodeCore::failed(const model::AttemptRef& ref,
+                                                std::int64_t preparation, const Error& error,
+                                                Time now) {
+  const auto found = attempts_.find(ref);
+  if (found == attempts_.end() || found->second.preparation != preparation) return {};
+  CHECK(found->second.stage == Stage::kPreparing, "an attempt fails that was made ready");
+  std::vector<model::RankReport> reports =
+      not_started(ref, found->second.first_rank, found->second.rank_count, error, now);
+  attempts_.erase(found);
+  return reports;
+}
+
+std::vector<model::AttemptRef> NodeCore::next() {
+  std::vector<model::AttemptRef> turn;
+  while (!waiting_.empty() && in_flight_ < limits_.handed_over_max) {
+    const auto found = attempts_.find(waiting_.front());
+    if (found != attempts_.end() && found->second.stage == Stage::kWaiting) {
+      found->second.stage = Stage::kHandedOver;
+      ++handed_over_;
+      ++in_flight_;
+      turn.push_back(std::move(waiting_.front()));
+    }
+    waiting_.pop_front();
+  }
+  return turn;
+}
+
+// --- What the runner tells.
+
+NodeCore::Heard NodeCore::hear(const model::RankReport& rank) {
+  const auto found = attempts_.find(rank.attempt);
+  if (found == attempts_.end()) return {};
+  LocalAttempt& attempt = found->second;
+  CHECK(attempt.stage == Stage::kHandedOver, "news of an attempt that the runner does not have");
+  Heard heard{attempt.wanted, !std::exchange(attempt.begun, true), false};
+  const auto& ended = attempt.ended;
+  const bool again = std::find(ended.begin(), ended.end(), rank.rank) != ended.end();
+  if (!rank.ended || again || attempt.ranks_left == 0) return heard;
+  attempt.ended.push_back(rank.rank);
+  if (--attempt.ranks_left > 0) return heard;
+  --in_flight_;
+  if (attempt.wanted) return heard;
+  heard.forget = true;
+  --handed_over_;
+  attempts_.erase(found);
+  return heard;
+}
+
+// --- Messages up.
+
+Up NodeCore::stamped(decltype(Up::what) what) {
+  stamp_.up = UpSequence(stamp_.up.value() + 1);
+  return {node_, stamp_, std::move(what)};
+}
+
+Up NodeCore::join(Inventory inventory) {
+  joined_ = true;
+  return stamped(std::move(inventory));
+}
+
+Up NodeCore::report(News news) {
+  CHECK(joined_, "news of a node that has not joined");
+  return stamped(Report{std::move(news)});
+}
+
+Up NodeCore::beat() { return stamped(Beat()); }
+
+Up NodeCore::leave(News last) {
+  joined_ = false;
+  return stamped(GoodBye{std::move(last)});
+}
+
+// --- What is here.
+
+const LocalAttempt* NodeCore::find(const model::AttemptRef& ref) const {
+  const auto found = attempts_.find(ref);
+  return found == attempts_.end() ? nullptr : &found->second;
+}
+
+bool NodeCore::runs(const JobId& job) const {
+  const model::AttemptRef first{{job, StepIndex(), TaskIndex()}, AttemptNumber()};
+  for (auto each = attempts_.lower_bound(first); each != attempts_.end(); ++each) {
+    if (each->first.task.job != job) return false;
+    if (each->second.ranks_left > 0) return true;
+  }
+  return false;
+}
+
+}  // namespace runnel::node

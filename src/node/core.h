@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/order.h"
+#include "model/report.h"
+#include "node/message.h"
+
+namespace runnel::node {
+
+// How far the ranks of an attempt are, of those that run on one node.
+enum class Stage : std::uint8_t { kPreparing, kWaiting, kHandedOver };
+
+// An attempt that a node makes ready, keeps waiting or has handed to its runner, until control lets
+// go of it.
+struct LocalAttempt {
+  Stage stage = Stage::kPreparing;
+  std::int32_t first_rank = 0;
+  std::int32_t rank_count = 0;
+  std::int32_t ranks_left = 0;
+  bool begun = false;               // Its ranks here begin together.
+  bool wanted = true;               // Else control let go of it while it ran: nobody hears of it.
+  std::vector<std::int32_t> ended;  // Of its ranks, while others go on.
+  std::int64_t preparation = 0;     // The one that counts.
+};
+
+struct NodeLimits {
+  std::size_t handed_over_max = 2'048;  // Attempts that have not ended.
+  std::size_t waiting_max = 65'536;     // And others behind them.
+};
+
+// The node's side of a node: which orders count, how far each attempt is and what of it is told.
+// Its driver has the processes, the files and the connection, and does what it is told to.
+// docs/design/node.md.
+//
+// Contract: orders may come late, twice or for a life of the runner that is over. What is not newer
+//           than the last that was taken changes nothing, so that no attempt begins twice. An
+//           attempt is made ready, waits for its turn in order of arrival, and is handed over once;
+//           who is not wanted any more before that is never heard of by the runner.
+// Threads:  none of its own; no clock, no I/O.
+class NodeCore {
+ public:
+  // `last`: the number of the last message that was sent, and the newest orders that were taken,
+  // in an earlier life of this process.
+  NodeCore(NodeId node, const Stamp& last, NodeLimits limits);
+
+  // --- The runner.
+
+  // It is there, for the first time or again: what was known is void until the runner has told of
+  // all that it has, and nothing is told to control until join().
+  void meet(Incarnation life);
+  // Of a rank that the runner has: `begun` unless it is queued there.
+  void has(const model::RankReport& rank, bool begun);
+  void lose_runner() { joined_ = false; }
+  bool joined() const { return joined_; }
+
+  // --- Orders down.
+
+  // An attempt to be made ready: prepared() or failed() follows.
+  struct Preparation {
+    std::int64_t number = 0;
+    model::StartOrder order;
+  };
+  // What orders call for, in this order.
+  struct Work {
+    std::vector<JobId> remove;
+    std::optional<Error> dropped;  // Why nothing of the rest is done.
+    // Control asks what there is: the driver meets its runner anew, and nothing is told until then.
+    bool inventory = false;
+    std::vector<model::AttemptRef> forget;  // The runner may drop their exit records.
+    std::vector<Preparation> prepare;
+    std::vector<model::WatchOrder> watch;
+    std::vector<model::StopOrder> stop;  // By the runner.
+    // Of ranks that will not start: to be told, but not while these orders are taken.
+    std::vector<model::RankReport> not_started;
+  };
+  Work take(model::NodeOrders orders, Time now);
+  // Whatever has not ended is to end at once.
+  Work end_all(Time now);
+
+  // Whether it still counts: then it waits for its turn.
+  bool prepared(const model::AttemptRef& attempt, std::int64_t preparation);
+  // What is to be told of its ranks; nothing when it does not count.
+  std::vector<model::RankReport> failed(const model::AttemptRef& attempt, std::int64_t preparation,
+                                        const Error& error, Time now);
+  // Those whose turn it is, to be handed over.
+  std::vector<model::AttemptRef> next();
+
+  // --- What the runner tells of ranks that have begun.
+
+  struct Heard {
+    bool tell = false;    // Control wants to know.
+    bool begins = false;  // The attempt's first news.
+    bool forget = false;  // The runner may drop its exit record.
+  };
+  Heard hear(const model::RankReport& rank);
+
+  // --- Messages up, of which the driver sends each.
+
+  Up join(Inventory inventory);
+  Up report(News news);
+  Up beat();
+  Up leave(News last);
+
+  // --- What is here.
+
+  const LocalAttempt* find(const model::AttemptRef& attempt) const;
+  // Whether an attempt of the job is here that has not ended.
+  bool runs(const JobId& job) const;
+  bool idle() const { return attempts_.empty(); }
+
+ private:
+  bool is_old(const model::NodeOrders& orders) const;
+  std::optional<Error> refusal_of(const model::NodeOrders& orders) const;
+  void take_start(model::StartOrder order, Time now, Work& work);
+  void take_stop(const model::StopOrder& order, Time now, Work& work);
+  void take_forget(const model::AttemptRef& attempt, Work& work);
+  std::size_t waiting() const { return attempts_.size() - handed_over_; }
+  Up stamped(decltype(Up::what) what);
+
+  NodeId node_;
+  NodeLimits limits_;
+  Stamp stamp_;  // Of the last message, and the newest orders.
+  bool joined_ = false;
+  std::int64_t preparations_ = 0;
+  std::map<model::AttemptRef, LocalAttempt> attempts_;
+  std::deque<model::AttemptRef> waiting_;  // Some of them are not wanted any more.
+  std::size_t handed_over_ = 0;            // Of `attempts_`, ended ones too.
+  std::size_t in_flight_ = 0;              // Of these, those that have not ended.
+};
+
+}  // namespace runnel::node

@@ -1,0 +1,400 @@
+#include "node/core.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "base/split_mix.h"
+#include "node/session.h"
+
+namespace runnel::node {
+namespace {
+
+const Epoch kReign(7);
+const Incarnation kLife("n.1");
+const Time kNow = Time::from_millis(1'000);
+
+model::AttemptRef attempt(std::int64_t task, const std::string& job = "j") {
+  return {{JobId(job), StepIndex(0), TaskIndex(task)}, AttemptNumber(1)};
+}
+
+model::RankReport rank_of(const model::AttemptRef& attempt, std::int32_t rank = 0,
+                          bool ended = false) {
+  model::RankReport report;
+  report.attempt = attempt;
+  report.rank = rank;
+  report.started_at = kNow;
+  report.ended = ended;
+  return report;
+}
+
+class NodeCoreTest : public ::testing::Test {
+ protected:
+  NodeCoreTest() { join(); }
+
+  void join() {
+    core_.meet(kLife);
+    const Up message = core_.join({});
+    EXPECT_TRUE(std::holds_alternative<Inventory>(message.what));
+  }
+  model::NodeOrders orders() {
+    model::NodeOrders orders;
+    orders.epoch = kReign;
+    orders.sequence = ++sequence_;
+    orders.node = NodeId("n");
+    orders.incarnation = kLife;
+    return orders;
+  }
+  static model::StartOrder start_of(const model::AttemptRef& attempt, std::int32_t ranks = 1) {
+    model::StartOrder order;
+    order.attempt = attempt;
+    order.rank_count = ranks;
+    return order;
+  }
+  NodeCore::Work start(const model::AttemptRef& attempt, std::int32_t ranks = 1) {
+    model::NodeOrders orders = this->orders();
+    orders.start.push_back(start_of(attempt, ranks));
+    return core_.take(orders, kNow);
+  }
+  NodeCore::Work stop(const model::AttemptRef& attempt) {
+    model::NodeOrders orders = this->orders();
+    orders.stop.push_back({attempt, Duration::seconds(1), model::StopReason::kHalted});
+    return core_.take(orders, kNow);
+  }
+  NodeCore::Work forget(const model::AttemptRef& attempt) {
+    model::NodeOrders orders = this->orders();
+    orders.forget.push_back(attempt);
+    return core_.take(orders, kNow);
+  }
+  void make_ready(const model::AttemptRef& attempt, std::int32_t ranks = 1) {
+    const NodeCore::Work work = start(attempt, ranks);
+    ASSERT_EQ(work.prepare.size(), 1U);
+    EXPECT_TRUE(core_.prepared(attempt, work.prepare[0].number));
+  }
+  void hand_over(const model::AttemptRef& attempt, std::int32_t ranks = 1) {
+    make_ready(attempt, ranks);
+    EXPECT_EQ(core_.next(), std::vector{attempt});
+  }
+
+  NodeCore core_{
+      NodeId("n"), {UpSequence(40), {}, kReign, 0}, {.handed_over_max = 2, .waiting_max = 4}};
+  std::int64_t sequence_ = 0;
+};
+
+TEST_F(NodeCoreTest, AnAttemptIsMadeReadyWaitsItsTurnAndIsHandedOverOnce) {
+  make_ready(attempt(1));
+  make_ready(attempt(2));
+  make_ready(attempt(3));
+  EXPECT_EQ(core_.next(), (std::vector{attempt(1), attempt(2)})) << "no more than the limit";
+  EXPECT_TRUE(core_.next().empty());
+  EXPECT_TRUE(start(attempt(1)).prepare.empty()) << "ordered again";
+  EXPECT_TRUE(core_.hear(rank_of(attempt(1))).begins);
+  EXPECT_FALSE(core_.hear(rank_of(attempt(1))).begins) << "once";
+  EXPECT_TRUE(core_.hear(rank_of(attempt(1), 0, true)).tell);
+  EXPECT_EQ(core_.next(), std::vector{attempt(3)}) << "there is room";
+  EXPECT_EQ(forget(attempt(1)).forget, std::vector{attempt(1)});
+  EXPECT_EQ(core_.find(attempt(1)), nullptr);
+}
+
+TEST_F(NodeCoreTest, WhoeverIsReadyFirstGoesFirst) {
+  const NodeCore::Work slow = start(attempt(1));
+  make_ready(attempt(2));
+  EXPECT_EQ(core_.next(), std::vector{attempt(2)});
+  EXPECT_TRUE(core_.prepared(attempt(1), slow.prepare[0].number));
+  EXPECT_EQ(core_.next(), std::vector{attempt(1)});
+}
+
+TEST_F(NodeCoreTest, EndsAreCountedByRank) {
+  hand_over(attempt(1), 2);
+  EXPECT_TRUE(core_.runs(JobId("j")));
+  core_.hear(rank_of(attempt(1), 1, true));
+  core_.hear(rank_of(attempt(1), 1, true));  // Told twice.
+  EXPECT_EQ(core_.find(attempt(1))->ranks_left, 1);
+  EXPECT_EQ(core_.find(attempt(1))->ended, std::vector<std::int32_t>{1});
+  EXPECT_TRUE(core_.runs(JobId("j")));
+  core_.hear(rank_of(attempt(1), 0, true));
+  EXPECT_FALSE(core_.runs(JobId("j")));
+  EXPECT_FALSE(core_.runs(JobId("i")));
+  EXPECT_FALSE(core_.idle()) << "its record is here";
+}
+
+TEST_F(NodeCoreTest, NothingIsToldOfStrangers) {
+  EXPECT_FALSE(core_.hear(rank_of(attempt(9))).tell);
+}
+
+// --- Who is not wanted any more.
+
+TEST_F(NodeCoreTest, WhoWaitsIsStoppedWithoutTheRunner) {
+  const NodeCore::Work work = start(attempt(1), 2);
+  make_ready(attempt(2));
+  for (const std::int64_t task : {1, 2}) {
+    const NodeCore::Work stopped = stop(attempt(task));
+    EXPECT_TRUE(stopped.stop.empty());
+    ASSERT_EQ(stopped.not_started.size(), task == 1 ? 2U : 1U);
+    EXPECT_EQ(stopped.not_started.back().cause, model::EndCause::kNotStarted);
+    EXPECT_EQ(stopped.not_started.back().rank, task == 1 ? 1 : 0);
+    EXPECT_TRUE(stopped.not_started.back().ended);
+  }
+  EXPECT_FALSE(core_.prepared(attempt(1), work.prepare[0].number)) << "too late";
+  EXPECT_TRUE(core_.next().empty());
+  EXPECT_TRUE(core_.idle());
+}
+
+TEST_F(NodeCoreTest, WhoWasHandedOverIsStoppedByTheRunner) {
+  hand_over(attempt(1));
+  const NodeCore::Work work = stop(attempt(1));
+  ASSERT_EQ(work.stop.size(), 1U);
+  EXPECT_EQ(work.stop[0].reason, model::StopReason::kHalted);
+  EXPECT_TRUE(work.not_started.empty());
+  EXPECT_TRUE(stop(attempt(9)).stop.empty()) << "nobody knows it";
+}
+
+TEST_F(NodeCoreTest, APreparationOfAnEarlierOrderDoesNotCount) {
+  const std::int64_t first = start(attempt(1)).prepare[0].number;
+  (void)stop(attempt(1));
+  const std::int64_t second = start(attempt(1)).prepare[0].number;
+  EXPECT_FALSE(core_.prepared(attempt(1), first));
+  EXPECT_TRUE(core_.failed(attempt(1), first, Error(Errc::kIo, "late"), kNow).empty());
+  EXPECT_TRUE(core_.prepared(attempt(1), second));
+}
+
+TEST_F(NodeCoreTest, APreparationThatFailsEndsItsRanks) {
+  const std::int64_t wrong = start(attempt(1), 2).prepare[0].number;
+  auto told = core_.failed(attempt(1), wrong, Error(Errc::kInvalid, "no such program"), kNow);
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[1].code, 126);
+  EXPECT_EQ(told[1].cause, model::EndCause::kExited);
+  EXPECT_EQ(told[1].ended_at, kNow);
+  const std::int64_t missing = start(attempt(1)).prepare[0].number;
+  told = core_.failed(attempt(1), missing, Error(Errc::kUnavailable, "the disk is away"), kNow);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].cause, model::EndCause::kNotStarted) << "it is tried again";
+  EXPECT_TRUE(core_.idle());
+}
+
+// Found by reading: the agent of before kept its place in the queue, and ended with the daemon.
+TEST_F(NodeCoreTest, WhoWaitsAndIsForgottenNeverHasItsTurn) {
+  make_ready(attempt(1));
+  EXPECT_TRUE(forget(attempt(1)).forget.empty()) << "the runner has nothing of it";
+  EXPECT_TRUE(core_.next().empty());
+}
+
+TEST_F(NodeCoreTest, WhoRunsAndIsForgottenIsEndedUnheard) {
+  hand_over(attempt(1));
+  const NodeCore::Work work = forget(attempt(1));
+  EXPECT_TRUE(work.forget.empty()) << "its record is yet to come";
+  ASSERT_EQ(work.stop.size(), 1U);
+  const NodeCore::Heard heard = core_.hear(rank_of(attempt(1), 0, true));
+  EXPECT_FALSE(heard.tell);
+  EXPECT_TRUE(heard.forget);
+  EXPECT_TRUE(core_.idle());
+}
+
+TEST_F(NodeCoreTest, MoreThanMayWaitAreRefused) {
+  for (int task = 0; task < 4; ++task) EXPECT_EQ(start(attempt(task)).prepare.size(), 1U);
+  const NodeCore::Work work = start(attempt(4));
+  ASSERT_EQ(work.not_started.size(), 1U);
+  EXPECT_NE(work.not_started[0].message.find("more than 4 attempts wait here"), std::string::npos)
+      << work.not_started[0].message;
+}
+
+TEST_F(NodeCoreTest, OnlyWhatHasNotEndedIsWatched) {
+  hand_over(attempt(1));
+  hand_over(attempt(2));
+  core_.hear(rank_of(attempt(2), 0, true));
+  model::NodeOrders orders = this->orders();
+  for (std::int64_t task : {1, 2, 3}) orders.watch.push_back({attempt(task), 0, 1, 1, {}});
+  const NodeCore::Work work = core_.take(orders, kNow);
+  ASSERT_EQ(work.watch.size(), 1U);
+  EXPECT_EQ(work.watch[0].attempt, attempt(1));
+}
+
+TEST_F(NodeCoreTest, AllThatHasNotEndedIsEnded) {
+  hand_over(attempt(1));
+  hand_over(attempt(2));
+  core_.hear(rank_of(attempt(1), 0, true));
+  make_ready(attempt(3));
+  const NodeCore::Work work = core_.end_all(kNow);
+  ASSERT_EQ(work.stop.size(), 1U);
+  EXPECT_EQ(work.stop[0].attempt, attempt(2));
+  ASSERT_EQ(work.not_started.size(), 1U);
+  EXPECT_EQ(work.not_started[0].attempt, attempt(3));
+}
+
+// --- Which orders count.
+
+TEST_F(NodeCoreTest, OrdersCountOnce) {
+  model::NodeOrders orders = this->orders();
+  orders.start.push_back(start_of(attempt(1)));
+  EXPECT_EQ(core_.take(orders, kNow).prepare.size(), 1U);
+  (void)stop(attempt(1));
+  const NodeCore::Work again = core_.take(orders, kNow);
+  ASSERT_TRUE(again.dropped.has_value());
+  EXPECT_TRUE(again.prepare.empty()) << "what ended is not begun again";
+}
+
+TEST_F(NodeCoreTest, OrdersOfAnOlderEpochAreRefusedAndANewerOneBegins) {
+  (void)start(attempt(1));
+  model::NodeOrders older = this->orders();
+  older.epoch = Epoch(kReign.value() - 1);
+  older.remove.emplace_back("j");
+  const NodeCore::Work refused = core_.take(older, kNow);
+  ASSERT_TRUE(refused.dropped.has_value());
+  EXPECT_EQ(refused.dropped->code, Errc::kPrecondition);
+  EXPECT_TRUE(refused.remove.empty());
+  model::NodeOrders newer = this->orders();
+  newer.epoch = Epoch(kReign.value() + 1);
+  newer.sequence = 1;
+  newer.start.push_back(start_of(attempt(2)));
+  EXPECT_EQ(core_.take(newer, kNow).prepare.size(), 1U);
+}
+
+TEST_F(NodeCoreTest, OrdersForAnotherLifeAreOnTheirWayNoMore) {
+  model::NodeOrders orders = this->orders();
+  orders.incarnation = Incarnation("n.0");
+  orders.start.push_back(start_of(attempt(1)));
+  orders.remove.emplace_back("j");
+  const NodeCore::Work work = core_.take(orders, kNow);
+  EXPECT_TRUE(work.dropped.has_value());
+  EXPECT_TRUE(work.prepare.empty());
+  EXPECT_EQ(work.remove, std::vector{JobId("j")}) << "whoever's life it is";
+  EXPECT_EQ(core_.beat().stamp.taken, orders.sequence);
+}
+
+TEST_F(NodeCoreTest, WithoutARunnerOnlyRemovalsAreTaken) {
+  core_.lose_runner();
+  model::NodeOrders orders = this->orders();
+  orders.start.push_back(start_of(attempt(1)));
+  orders.remove.emplace_back("j");
+  const NodeCore::Work work = core_.take(orders, kNow);
+  ASSERT_TRUE(work.dropped.has_value());
+  EXPECT_EQ(work.dropped->code, Errc::kUnavailable);
+  EXPECT_EQ(work.remove.size(), 1U);
+}
+
+TEST_F(NodeCoreTest, AQuestionIsAnsweredAsOftenAsItComes) {
+  const model::NodeOrders question = orders();
+  EXPECT_TRUE(core_.take(question, kNow).inventory);
+  EXPECT_FALSE(core_.joined()) << "until it has answered";
+  join();
+  EXPECT_TRUE(core_.take(question, kNow).inventory) << "the first answer may have been lost";
+  join();
+  (void)start(attempt(1));
+  EXPECT_FALSE(core_.take(question, kNow).inventory) << "an old one";
+}
+
+// --- Messages up.
+
+TEST_F(NodeCoreTest, MessagesAreNumberedAndSayWhatWasTaken) {
+  const Up first = core_.beat();
+  EXPECT_EQ(first.node, NodeId("n"));
+  EXPECT_EQ(first.stamp, (Stamp{UpSequence(42), kLife, kReign, 0})) << "the join was 41";
+  (void)start(attempt(1));
+  const Up second = core_.report({});
+  EXPECT_EQ(second.stamp, (Stamp{UpSequence(43), kLife, kReign, 1}));
+  const Up bye = core_.leave({});
+  EXPECT_TRUE(std::holds_alternative<GoodBye>(bye.what));
+  EXPECT_FALSE(core_.joined());
+}
+
+TEST_F(NodeCoreTest, AnInventoryReplacesWhatWasKnown) {
+  hand_over(attempt(1));
+  make_ready(attempt(2));
+  core_.meet(Incarnation("n.2"));
+  EXPECT_FALSE(core_.joined());
+  core_.has(rank_of(attempt(3), 0), true);
+  core_.has(rank_of(attempt(3), 1, true), true);
+  core_.has(rank_of(attempt(4), 0), false);
+  core_.has(rank_of(attempt(5), 0, true), true);
+  EXPECT_EQ(core_.join({}).stamp.incarnation, Incarnation("n.2"));
+  EXPECT_EQ(core_.find(attempt(1)), nullptr);
+  EXPECT_EQ(core_.find(attempt(3))->ranks_left, 1);
+  EXPECT_TRUE(core_.find(attempt(3))->begun);
+  EXPECT_FALSE(core_.find(attempt(4))->begun);
+  EXPECT_EQ(core_.find(attempt(5))->ranks_left, 0);
+  EXPECT_TRUE(core_.next().empty()) << "who waited is started anew by control";
+}
+
+// Both sides of a node over a network that loses, doubles and delays: whatever control wants begins
+// once, and all that ended is forgotten in the end.
+TEST(NodeCoreAndSession, WhatIsOrderedBeginsOnceWhateverIsLost) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SplitMix64 random(seed);
+    const NodeId node("n");
+    NodeSession session(kReign, std::nullopt);
+    NodeCore core(node, {}, {});
+    core.meet(kLife);
+    std::vector<Up> up{core.join({})};
+    std::vector<model::NodeOrders> down;
+    std::map<std::int64_t, int> begun;
+    std::set<std::int64_t> wanted;  // By control.
+    std::set<std::int64_t> here;    // At the runner.
+    std::int64_t tasks = 0;
+    std::int64_t decided = 0;
+    const auto lose = [&](bool calm) { return !calm && random.next() % 4 == 0; };
+    for (int turn = 0; turn < 400; ++turn) {
+      const bool calm = turn > 300;
+      if (!calm && random.next() % 3 == 0) {
+        wanted.insert(++tasks);
+        if (session.is_linked()) {
+          model::NodeOrders orders;
+          orders.epoch = kReign;
+          orders.node = node;
+          orders.incarnation = kLife;
+          orders.start.emplace_back().attempt = attempt(tasks);
+          orders = session.stamped(orders);
+          lose(calm) ? session.lose_link() : down.push_back(orders);
+        }
+      }
+      for (const model::NodeOrders& orders : std::exchange(down, {})) {
+        NodeCore::Work work = core.take(orders, kNow);
+        if (work.inventory) {
+          core.meet(kLife);
+          Inventory inventory;
+          for (const std::int64_t task : here) {
+            inventory.has.ranks.push_back(rank_of(attempt(task)));
+            core.has(inventory.has.ranks.back(), true);
+          }
+          up.push_back(core.join(inventory));
+          continue;
+        }
+        for (const auto& each : work.prepare) core.prepared(each.order.attempt, each.number);
+        for (const auto& ref : core.next()) {
+          ++begun[ref.task.index.value()];
+          here.insert(ref.task.index.value());
+        }
+        if (random.next() % 4 == 0) down.push_back(orders);  // Doubled.
+      }
+      up.push_back(core.beat());
+      for (const Up& message : std::exchange(up, {})) {
+        if (lose(calm)) continue;
+        const Taking taking = session.hear(message, true, Duration());
+        if (taking == Taking::kAsks) down.push_back(session.ask(node, kLife));
+        if (taking != Taking::kJoins) continue;
+        model::NodeOrders orders;
+        orders.epoch = kReign;
+        orders.node = node;
+        orders.incarnation = kLife;
+        std::set<std::int64_t> missing = wanted;
+        for (const auto& rank : news_of(message).ranks)
+          missing.erase(rank.attempt.task.index.value());
+        for (std::int64_t task : missing) orders.start.emplace_back().attempt = attempt(task);
+        session.join_comes(message.stamp.up);
+        session.join_decided(message.stamp.up, EventSeq(++decided), orders);
+        const auto difference = session.join_done(message.stamp.up, true);
+        if (difference && !empty(*difference)) {
+          const model::NodeOrders stamped = session.stamped(*difference);
+          lose(calm) ? session.lose_link() : down.push_back(stamped);
+        }
+      }
+    }
+    EXPECT_EQ(here, wanted) << "seed " << seed;
+    for (const auto& [task, times] : begun) EXPECT_EQ(times, 1) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace runnel::node

@@ -1,0 +1,29 @@
+#include "sim/health_fact.h"
+
+namespace runnel::sim {
+
+model::HealthReport enough_of(const model::HealthPolicy& policy, const model::AttemptRef& attempt,
+                              std::int32_t rank, model::Ailment ailment) {
+  model::HealthReport report;
+  report.attempt = attempt;
+  report.rank = rank;
+  report.ailment = ailment;
+  report.step = 7;
+  if (policy.hang) report.silent_for = policy.hang->after;
+  if (policy.nan) report.metric = policy.nan->metric.empty() ? "loss" : policy.nan->metric;
+  report.value = "nan";
+  report.steps = model::kSlowStepsMin;
+  report.median_micros = 1'000;
+  if (policy.straggler) report.took_micros = policy.straggler->factor_permille;
+  return report;
+}
+
+model::HealthReport accusation(const model::AttemptRef& attempt, std::int32_t rank,
+                               model::Ailment ailment) {
+  const model::HealthPolicy strict{model::HangPolicy{Duration::hours(1), {}},
+                                   model::NanPolicy{"loss", {}},
+                                   model::StragglerPolicy{model::kFactorPermilleMax, {}}};
+  return enough_of(strict, attempt, rank, ailment);
+}
+
+}  // namespace runnel::sim
