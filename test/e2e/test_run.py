@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import time
+from itertools import pairwise
 
 from conftest import BINARY, ROOT, kill
 
@@ -182,12 +183,11 @@ def test_output_is_byte_for_byte(runnel):
 
 
 def test_a_progress_bar_is_seen_as_it_goes(runnel):
-    code = "import time\nfor i in range(40): print(f'\\repoch {i}', end='', flush=True); time.sleep(0.1)"
-    process = runnel.start("run", "--", "python3", "-c", code)
-    begin = time.monotonic()
-    assert process.stdout.read(10).strip().startswith("epoch 0")
-    assert time.monotonic() - begin < 3.5, "only when it was over"
-    assert process.communicate()[0].endswith("epoch 39")
+    script = "printf '\\repoch 0'; while [ ! -e seen ]; do sleep 0.02; done; printf '\\repoch 1'"
+    process = runnel.start("run", "--", "sh", "-c", script)
+    assert process.stdout.read(8).strip() == "epoch 0"
+    (runnel.work / "seen").touch()
+    assert process.communicate(timeout=60)[0].endswith("epoch 1")
 
 
 def test_what_a_task_says_while_it_is_halted_is_shown(runnel):
@@ -482,12 +482,15 @@ def test_two_daemons_cannot_share_a_home(runnel):
 
 
 def test_a_daemon_stays_while_commands_come_one_after_another(runnel):
-    pids = set()
+    visits = []
     end = time.monotonic() + 6
     while time.monotonic() < end:
-        pids.add(runnel.info()["daemon_pid"])
+        begin = time.monotonic()
+        visits.append((begin, runnel.info()["daemon_pid"], time.monotonic()))
         time.sleep(0.05)
-    assert len(pids) == 1
+    for (begin, pid, _), (_, next_pid, next_end) in pairwise(visits):
+        # On a machine so busy that two commands are two seconds apart it may end between them.
+        assert next_pid == pid or next_end - begin > 2
 
 
 def test_a_daemon_ends_two_seconds_after_the_last_visit(runnel):
