@@ -18,16 +18,16 @@
 #include <string>
 #include <vector>
 
-#include "agent/runner/connection.h"
-#include "agent/runner/message.h"
-#include "agent/runner/runner.h"
 #include "async/socket.h"
 #include "base/check.h"
+#include "runner/connection.h"
+#include "runner/message.h"
+#include "runner/runner.h"
 
 namespace {
 
 using namespace runnel;
-using namespace runnel::agent;
+using namespace runnel::runner;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

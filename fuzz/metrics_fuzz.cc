@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "agent/metrics_file.h"
 #include "base/check.h"
 #include "json/value.h"
+#include "output/metrics_file.h"
 
 namespace {
 
 using namespace runnel;
-using namespace runnel::agent;
+using namespace runnel::output;
 
 using Plain = std::pair<std::int64_t, std::vector<std::pair<std::string, std::string>>>;
 

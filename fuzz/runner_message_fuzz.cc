@@ -8,17 +8,18 @@
 #include <string>
 #include <string_view>
 
-#include "agent/log_cursor.h"
-#include "agent/log_index.h"
-#include "agent/log_marks.h"
-#include "agent/runner/journal.h"
-#include "agent/runner/message.h"
 #include "base/check.h"
+#include "output/log_cursor.h"
+#include "output/log_index.h"
+#include "output/log_marks.h"
+#include "runner/journal.h"
+#include "runner/message.h"
 
 namespace {
 
 using namespace runnel;
-using namespace runnel::agent;
+using namespace runnel::output;
+using namespace runnel::runner;
 
 void check_body(std::string_view body) {
   const Result<Message> message = decode_body(body);

@@ -1,8 +1,10 @@
 #!/bin/sh
 # The long runs: 2,000,000 simulated schedules, 100,000 with a poison task, the planted bugs, a hundred
-# kills and five long freezes, 2,000 damages to homes, then each fuzzer for FUZZ_SECONDS (600).
+# kills and five long freezes, 2,000 damages to homes, an upgrade from the build of an earlier commit, then each fuzzer
+# for FUZZ_SECONDS (600).
 set -eu
 cd "$(dirname "$0")/.."
+earlier=b50bea9
 cmake --preset release >/dev/null
 cmake --build --preset release -j "$(nproc)"
 tools/sim.sh 2000000
@@ -11,6 +13,9 @@ RUNNEL_CRASHES=100 RUNNEL_FREEZES=5 RUNNEL_FREEZE_S=30 .venv/bin/python -m pytes
 RUNNEL_DAMAGES=2000 .venv/bin/python -m pytest -n "$(nproc)" test/e2e/test_fuzz_home.py
 RUNNEL_POISON=20 .venv/bin/python -m pytest test/e2e/test_poison.py
 build/release/bin/sim_campaign --poison 1 --schedules 400000 --jobs "$(nproc)"
+[ -d build/earlier ] || git worktree add --detach build/earlier "$earlier"
+(cd build/earlier && cmake --preset release >/dev/null && cmake --build --preset release -j "$(nproc)" --target runnel)
+RUNNEL_EARLIER=build/earlier/build/release/bin/runnel .venv/bin/python -m pytest test/e2e/test_upgrade.py
 
 cmake --preset asan >/dev/null
 cmake --build --preset asan -j "$(nproc)"

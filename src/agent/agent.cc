@@ -10,25 +10,27 @@
 namespace runnel::agent {
 namespace {
 
-AttemptOnNode of_fact(const RankFact& fact) { return {fact.node, fact.report.attempt}; }
-
-// The rank whose metrics are told has ended.
-bool is_last_word(const RankFact& fact) {
-  return fact.state == RankFact::State::kEnded && fact.report.rank == 0;
+runner::AttemptOnNode of_fact(const runner::RankFact& fact) {
+  return {fact.node, fact.report.attempt};
 }
 
-std::vector<AttemptOnNode> ended_in(const std::vector<RankFact>& facts) {
-  std::vector<AttemptOnNode> ended;
-  for (const RankFact& fact : facts) {
+// The rank whose metrics are told has ended.
+bool is_last_word(const runner::RankFact& fact) {
+  return fact.state == runner::RankFact::State::kEnded && fact.report.rank == 0;
+}
+
+std::vector<runner::AttemptOnNode> ended_in(const std::vector<runner::RankFact>& facts) {
+  std::vector<runner::AttemptOnNode> ended;
+  for (const runner::RankFact& fact : facts) {
     if (is_last_word(fact)) ended.push_back(of_fact(fact));
   }
   return ended;
 }
 
-std::vector<HealthWatch::EndedRank> ended_ranks(const std::vector<RankFact>& facts) {
+std::vector<HealthWatch::EndedRank> ended_ranks(const std::vector<runner::RankFact>& facts) {
   std::vector<HealthWatch::EndedRank> ended;
-  for (const RankFact& fact : facts) {
-    if (fact.state != RankFact::State::kEnded) continue;
+  for (const runner::RankFact& fact : facts) {
+    if (fact.state != runner::RankFact::State::kEnded) continue;
     ended.push_back({fact.report.attempt, fact.report.rank});
   }
   return ended;
@@ -134,7 +136,7 @@ Async<void> Agent::first_meeting() {
 }
 
 Async<void> Agent::stop() {
-  runner_.send(Leave{});
+  runner_.send(runner::Leave{});
   // One turn, for the writer to take what was sent.
   (void)co_await loop_.sleep(Duration::millis(1));
   (void)co_await gate_.close();
@@ -149,8 +151,8 @@ Async<void> Agent::stop() {
 // --- The runner.
 
 Async<void> Agent::meet_runner() {
-  Result<Welcome> reply = co_await runner_.connect(gate_.token());
-  Welcome welcome = CO_TRY(std::move(reply));
+  Result<runner::Welcome> reply = co_await runner_.connect(gate_.token());
+  runner::Welcome welcome = CO_TRY(std::move(reply));
   inventory_.clear();
   incarnation_ = std::move(welcome.incarnation);
   runner_pid_ = welcome.pid;
@@ -165,7 +167,7 @@ Async<void> Agent::keep_runner() {
   while (!stop.stopped()) {
     if (runner_.connected()) {
       Result<void> ended = co_await runner_.serve(
-          stop, [this](Message message) { return take_message(std::move(message)); });
+          stop, [this](runner::Message message) { return take_message(std::move(message)); });
       CO_TRY(stop.check());
       lose_runner(ended.ok() ? "the runner has ended" : ended.error().to_string());
     }
@@ -187,10 +189,10 @@ void Agent::lose_runner(std::string reason) {
   events_.on_runner_lost(std::move(reason));
 }
 
-Async<void> Agent::take_message(Message message) {
-  auto* facts = std::get_if<Facts>(&message);
+Async<void> Agent::take_message(runner::Message message) {
+  auto* facts = std::get_if<runner::Facts>(&message);
   if (facts == nullptr) co_return {};
-  if (facts->kind == FactsKind::kNews) {
+  if (facts->kind == runner::FactsKind::kNews) {
     take_news(std::move(*facts));
     co_return {};
   }
@@ -222,43 +224,43 @@ void Agent::begin_inventory() {
 
 // Of attempts from before our time nobody told which are trials: all of them are looked at, and
 // those that ended while nobody looked.
-Async<void> Agent::follow_again(std::vector<RankFact> facts) {
-  std::erase_if(facts, [this](const RankFact& fact) {
-    const bool begun = fact.state != RankFact::State::kQueued;
+Async<void> Agent::follow_again(std::vector<runner::RankFact> facts) {
+  std::erase_if(facts, [this](const runner::RankFact& fact) {
+    const bool begun = fact.state != runner::RankFact::State::kQueued;
     return !begun || fact.report.rank != 0 || !inventory_.contains(fact.node);
   });
   std::vector<model::TaskRef> tasks;
-  for (const RankFact& fact : facts) tasks.push_back(fact.report.attempt.task);
+  for (const runner::RankFact& fact : facts) tasks.push_back(fact.report.attempt.task);
   Result<void> loaded = co_await preparer_.load_plans(std::move(tasks));
   CO_TRY(std::move(loaded));
-  for (const RankFact& fact : facts) {
-    MetricPlanPtr plan = preparer_.plan_of(fact.report.attempt.task);
+  for (const runner::RankFact& fact : facts) {
+    output::MetricPlanPtr plan = preparer_.plan_of(fact.report.attempt.task);
     if (plan && plan->objectives.empty()) continue;
     metrics_.follow(of_fact(fact), std::move(plan), 0);
   }
   co_return {};
 }
 
-void Agent::take_inventory(Facts facts, MetricsWatch::Reports metrics) {
-  ForgetBatch strangers;
-  StopBatch unwanted;
-  for (RankFact& fact : facts.ranks) {
+void Agent::take_inventory(runner::Facts facts, MetricsWatch::Reports metrics) {
+  runner::ForgetBatch strangers;
+  runner::StopBatch unwanted;
+  for (runner::RankFact& fact : facts.ranks) {
     const auto node = inventory_.find(fact.node);
     if (node == inventory_.end()) {
       // Of a node that this home no longer has.
-      const AttemptOnNode of = of_fact(fact);
-      if (fact.state == RankFact::State::kEnded) strangers.attempts.push_back(of);
+      const runner::AttemptOnNode of = of_fact(fact);
+      if (fact.state == runner::RankFact::State::kEnded) strangers.attempts.push_back(of);
       unwanted.stops.push_back({of, Duration::seconds(5), model::StopReason::kCancelled});
       continue;
     }
-    cores_.at(fact.node).has(fact.report, fact.state != RankFact::State::kQueued);
-    if (fact.state != RankFact::State::kEnded) watch_log(fact.report.attempt.task.job);
+    cores_.at(fact.node).has(fact.report, fact.state != runner::RankFact::State::kQueued);
+    if (fact.state != runner::RankFact::State::kEnded) watch_log(fact.report.attempt.task.job);
     if (is_last_word(fact)) append(node->second.has.metrics, metrics[of_fact(fact)]);
     node->second.has.ranks.push_back(std::move(fact.report));
   }
   if (!unwanted.stops.empty()) runner_.send(unwanted);
   if (!strangers.attempts.empty()) runner_.send(strangers);
-  if (facts.kind == FactsKind::kInventoryEnd) finish_inventory();
+  if (facts.kind == runner::FactsKind::kInventoryEnd) finish_inventory();
 }
 
 void Agent::finish_inventory() {
@@ -275,18 +277,18 @@ void Agent::finish_inventory() {
   (void)loop_.spawn(gate_, files_.sweep(gate_.token()));
 }
 
-void Agent::take_news(Facts facts) {
+void Agent::take_news(runner::Facts facts) {
   NewsByNode news;
-  std::map<JobId, std::vector<RankFact>> later;  // Whose metrics are read first.
-  ForgetBatch forgets;
-  for (RankFact& fact : facts.ranks) {
+  std::map<JobId, std::vector<runner::RankFact>> later;  // Whose metrics are read first.
+  runner::ForgetBatch forgets;
+  for (runner::RankFact& fact : facts.ranks) {
     const auto core = cores_.find(fact.node);
-    if (core == cores_.end() || fact.state == RankFact::State::kQueued) continue;
+    if (core == cores_.end() || fact.state == runner::RankFact::State::kQueued) continue;
     const node::NodeCore::Heard heard = core->second.hear(fact.report);
     if (heard.forget) forgets.attempts.push_back(of_fact(fact));
     if (!heard.tell) continue;
     if (heard.begins) health_.begin(of_fact(fact));
-    const bool ended = fact.state == RankFact::State::kEnded;
+    const bool ended = fact.state == runner::RankFact::State::kEnded;
     const bool has_last_words = ended && health_.has_last_words(fact.report.attempt);
     if (ended && !has_last_words) health_.end({fact.report.attempt, fact.report.rank});
     if (has_last_words || (is_last_word(fact) && metrics_.follows(of_fact(fact)))) {
@@ -304,7 +306,7 @@ void Agent::take_news(Facts facts) {
 }
 
 // After what they said last. A new inventory tells of them, too.
-Async<void> Agent::take_ends(std::vector<RankFact> facts, std::int64_t inventory) {
+Async<void> Agent::take_ends(std::vector<runner::RankFact> facts, std::int64_t inventory) {
   Result<HealthWatch::Found> heard = co_await health_.finish(ended_ranks(facts));
   HealthWatch::Found health = CO_TRY(std::move(heard));
   Result<MetricsWatch::Reports> finished =
@@ -314,7 +316,7 @@ Async<void> Agent::take_ends(std::vector<RankFact> facts, std::int64_t inventory
   if (inventory != inventories_) co_return {};
   NewsByNode news;
   for (auto& [node, report] : health) news[node].health.push_back(std::move(report));
-  for (RankFact& fact : facts) {
+  for (runner::RankFact& fact : facts) {
     append(news[fact.node].metrics, metrics[of_fact(fact)]);
     news[fact.node].ranks.push_back(std::move(fact.report));
   }
@@ -346,7 +348,7 @@ Result<void> Agent::apply(model::NodeOrders orders) {
 void Agent::perform(const NodeId& node, node::NodeCore::Work work) {
   for (JobId& job : work.remove) (void)loop_.spawn(gate_, files_.remove(std::move(job)));
   if (work.inventory) return join_again();
-  ForgetBatch forgets;
+  runner::ForgetBatch forgets;
   for (model::AttemptRef& attempt : work.forget) {
     health_.forget(attempt);
     forgets.attempts.push_back({node, std::move(attempt)});
@@ -359,7 +361,7 @@ void Agent::perform(const NodeId& node, node::NodeCore::Work work) {
     health_.follow(node, order, begun, attempt.ended);
   }
   hand_over();
-  StopBatch stops;
+  runner::StopBatch stops;
   for (model::StopOrder& order : work.stop) {
     stops.stops.push_back({{node, std::move(order.attempt)}, order.grace, order.reason});
   }
@@ -395,7 +397,7 @@ void Agent::end_preparation(const NodeId& node, const node::NodeCore::Preparatio
                    core.failed(order.attempt, preparation.number, made.error(), clock_.wall()));
   }
   if (!core.prepared(order.attempt, preparation.number)) return;
-  const AttemptOnNode of{node, order.attempt};
+  const runner::AttemptOnNode of{node, order.attempt};
   if (order.first_rank == 0 && !order.objectives.empty()) {
     metrics_.follow(of, std::move(made->plan), made->output_from);
   }
@@ -406,7 +408,7 @@ void Agent::end_preparation(const NodeId& node, const node::NodeCore::Preparatio
 void Agent::give_up(const NodeId& node, std::vector<model::RankReport> not_started) {
   if (not_started.empty()) return;
   for (const model::RankReport& rank : not_started) {
-    const AttemptOnNode of{node, rank.attempt};
+    const runner::AttemptOnNode of{node, rank.attempt};
     places_.erase(of);
     metrics_.forget(of);
     health_.forget(rank.attempt);
@@ -418,7 +420,7 @@ void Agent::give_up(const NodeId& node, std::vector<model::RankReport> not_start
 
 // In batches of a bounded size, as long as the runner has room.
 void Agent::hand_over() {
-  StartBatch batch;
+  runner::StartBatch batch;
   std::size_t bytes = 0;
   for (auto& [node, core] : cores_) {
     for (model::AttemptRef& attempt : core.next()) {
@@ -444,7 +446,7 @@ bool Agent::in_use(const JobId& job) const {
 
 // It has nothing to do here any more.
 void Agent::close_job(const JobId& job) {
-  runner_.send(RemoveJob{job});
+  runner_.send(runner::RemoveJob{job});
   watch_.unwatch(job);
   quiet_since_.erase(job);
 }

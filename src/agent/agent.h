@@ -12,7 +12,6 @@
 #include "agent/metrics_watch.h"
 #include "agent/output_reader.h"
 #include "agent/preparer.h"
-#include "agent/runner/message.h"
 #include "agent/runner_client.h"
 #include "async/async.h"
 #include "async/event.h"
@@ -27,6 +26,7 @@
 #include "model/report.h"
 #include "node/core.h"
 #include "node/message.h"
+#include "runner/message.h"
 
 namespace runnel::agent {
 
@@ -109,15 +109,15 @@ class Agent {
   Async<void> meet_runner();
   Async<void> keep_runner();
   void lose_runner(std::string reason);
-  Async<void> take_message(Message message);
+  Async<void> take_message(runner::Message message);
   // All that the runner has, which it tells in parts.
   void begin_inventory();
-  Async<void> follow_again(std::vector<RankFact> facts);
-  void take_inventory(Facts facts, MetricsWatch::Reports metrics);
+  Async<void> follow_again(std::vector<runner::RankFact> facts);
+  void take_inventory(runner::Facts facts, MetricsWatch::Reports metrics);
   void finish_inventory();
   // What it tells later.
-  void take_news(Facts facts);
-  Async<void> take_ends(std::vector<RankFact> facts, std::int64_t inventory);
+  void take_news(runner::Facts facts);
+  Async<void> take_ends(std::vector<runner::RankFact> facts, std::int64_t inventory);
   using NewsByNode = std::map<NodeId, node::News>;
   void tell(const NodeId& node, node::News news);
   void tell(NewsByNode news);
@@ -161,8 +161,8 @@ class Agent {
   async::Notifier joined_;
   std::map<NodeId, node::NodeCore> cores_;
   std::map<NodeId, node::Inventory> inventory_;
-  std::map<AttemptOnNode, PlaceStart> places_;  // Ready, until their turn comes.
-  std::map<JobId, Duration> quiet_since_;       // Of jobs whose logs are watched.
+  std::map<runner::AttemptOnNode, runner::PlaceStart> places_;  // Ready, until their turn comes.
+  std::map<JobId, Duration> quiet_since_;                       // Of jobs whose logs are watched.
 };
 
 }  // namespace runnel::agent

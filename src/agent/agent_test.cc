@@ -12,20 +12,26 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/log_index.h"
-#include "agent/runner/folders.h"
-#include "agent/runner/journal.h"
-#include "agent/runner/runner.h"
 #include "agent/testing/dead_mount.h"
-#include "agent/testing/runner_process.h"
 #include "async/socket.h"
 #include "env/process.h"
+#include "env/testing/temporary_directory.h"
+#include "output/paths.h"
+#include "runner/folders.h"
+#include "runner/journal.h"
+#include "runner/runner.h"
+#include "runner/testing/runner_process.h"
 
 namespace runnel::agent {
 namespace {
 
+using env::testing::TemporaryDirectory;
 using model::EndCause;
-using testing::TemporaryHome;
+
+// The binary started once more is the agent's runner.
+__attribute__((constructor)) void become_runner_if_asked(int argc, char** argv) {
+  runner::testing::become_runner(argc, argv);
+}
 
 // An agent on a loop of its own, with a runner of its own, and control's part played by the test.
 class AgentHarness {
@@ -37,7 +43,7 @@ class AgentHarness {
     options.home = home;
     for (NodeId& node : nodes) options.nodes.emplace_back().id = std::move(node);
     options.epoch = epoch;
-    options.runner_command = {MUST(env::executable_path()), testing::kRunnerArgument, home};
+    options.runner_command = {MUST(env::executable_path()), runner::testing::kRunnerArgument, home};
     options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "TZ=UTC", "OTHERS=secret",
                            "RANK=7"};
     AgentEvents events;
@@ -139,10 +145,11 @@ class AgentTest : public ::testing::Test {
  protected:
   ~AgentTest() override {
     // The runner is nobody's child: ended here, for the next test.
-    const std::string pid = testing::read_text(runner_pid_file(home_.path()));
+    const std::string pid = runner::testing::read_text(runner::runner_pid_file(home_.path()));
     if (pid.empty()) return;
     ::kill(static_cast<pid_t>(std::stol(pid)), SIGTERM);
-    for (int i = 0; i < 2'000 && std::filesystem::exists(runner_pid_file(home_.path())); ++i) {
+    for (int i = 0; i < 2'000 && std::filesystem::exists(runner::runner_pid_file(home_.path()));
+         ++i) {
       ::usleep(5'000);
     }
   }
@@ -157,7 +164,7 @@ class AgentTest : public ::testing::Test {
     return filter;
   }
 
-  TemporaryHome home_;
+  TemporaryDirectory home_;
 };
 
 TEST_F(AgentTest, StartsARunnerAndRunsAnAttempt) {
@@ -188,7 +195,7 @@ TEST_F(AgentTest, TellsOfARunnerThatDoesNotAnswerAndOfNoneWhenItDoesAgain) {
   EXPECT_EQ(harness.end_of(order_of("", 1).attempt).code, 0);
   EXPECT_TRUE(harness.wait([&] { return !harness.agent().runner_silence().has_value(); }));
   EXPECT_EQ(harness.joins.size(), 1U);  // The connection was never given up.
-  EXPECT_EQ(testing::read_text(home_.path() + "/jobs/job/shared/runs"), "once\nonce\n");
+  EXPECT_EQ(runner::testing::read_text(home_.path() + "/jobs/job/shared/runs"), "once\nonce\n");
 }
 
 TEST_F(AgentTest, TellsWhatATrialReportedBeforeItsEnd) {
@@ -217,7 +224,7 @@ TEST_F(AgentTest, ARetryWhoseOwnFilesNeverAnswerHoldsUpNoOther) {
     order.keep_task_dir = true;
     return order;
   };
-  testing::DeadMount mount(task_folder(home_.path(), retry(0).attempt.task));
+  testing::DeadMount mount(output::task_folder(home_.path(), retry(0).attempt.task));
   if (!mount.mounted()) GTEST_SKIP() << "only root with /dev/fuse can mount what never answers";
   AgentHarness control(home_.path());
   ASSERT_TRUE(control.started.ok());
@@ -262,7 +269,7 @@ TEST_F(AgentTest, AnAttemptWhoseCheckpointCannotBeCopiedHasNotStarted) {
   ASSERT_TRUE(control.start(donor).ok());
   EXPECT_EQ(control.end_of(donor.attempt).code, 0);
   const model::StartOrder member = order_after(donor, "true");
-  const std::string folder = task_folder(home_.path(), member.attempt.task);
+  const std::string folder = output::task_folder(home_.path(), member.attempt.task);
   std::filesystem::create_directories(std::filesystem::path(folder).parent_path());
   std::ofstream(folder) << "in the way";
   ASSERT_TRUE(control.start(member).ok());
@@ -308,8 +315,8 @@ TEST_F(AgentTest, TellsOnJoiningWhatATrialReportedWhileNobodyLooked) {
 
 // It takes the connection and ends, as one does that was reached after its last look.
 TEST_F(AgentTest, GoesOnToTheNextWhenTheRunnerItReachedIsEnding) {
-  std::filesystem::create_directories(runner_folder(home_.path()));
-  const std::string path = runner_socket(home_.path());
+  std::filesystem::create_directories(runner::runner_folder(home_.path()));
+  const std::string path = runner::runner_socket(home_.path());
   async::UniqueFd listener = MUST(async::listen_unix(path));
   const pid_t ending = ::fork();
   if (ending == 0) {
@@ -446,9 +453,11 @@ TEST_F(AgentTest, ForgetsOnOrder) {
       control.apply([&](model::NodeOrders& orders) { orders.forget.push_back(order.attempt); })
           .ok());
   const pid_t runner = static_cast<pid_t>(control.agent().runner_pid());
-  ASSERT_TRUE(control.wait(
-      [&] { return MUST(read_journal(runner_folder(home_.path()) + "/journal")).ranks.empty(); }));
-  EXPECT_TRUE(testing::process_lives(runner));
+  ASSERT_TRUE(control.wait([&] {
+    return MUST(runner::read_journal(runner::runner_folder(home_.path()) + "/journal"))
+        .ranks.empty();
+  }));
+  EXPECT_TRUE(runner::testing::process_lives(runner));
 }
 
 TEST_F(AgentTest, SeveralNodesShareTheRunner) {
@@ -533,7 +542,7 @@ TEST_F(AgentTest, RemovesAJobsFolders) {
       order_of("echo x > $RUNNEL_JOB_DIR/file; echo y > $RUNNEL_TASK_DIR/file");
   ASSERT_TRUE(control.start(order).ok());
   EXPECT_EQ(control.end_of(order.attempt).code, 0);
-  const std::string folder = job_folder(home_.path(), JobId("job"));
+  const std::string folder = output::job_folder(home_.path(), JobId("job"));
   EXPECT_TRUE(std::filesystem::exists(folder + "/shared/file"));
   EXPECT_TRUE(std::filesystem::exists(folder + "/tasks/0.0/file"));
   ASSERT_TRUE(
@@ -545,7 +554,7 @@ TEST_F(AgentTest, RemovesAJobsFolders) {
 }
 
 TEST_F(AgentTest, RemovesWhatAnEarlierAgentShouldHave) {
-  const auto folder = [&](const char* job) { return job_folder(home_.path(), JobId(job)); };
+  const auto folder = [&](const char* job) { return output::job_folder(home_.path(), JobId(job)); };
   const std::string trash = home_.path() + "/trash/";
   for (const std::string& path :
        {folder("deleted"), folder("kept"), trash + "old", trash + "mine"}) {
@@ -571,8 +580,8 @@ TEST_F(AgentTest, SetsAsideWhatControlCannotTellAnythingAbout) {
   AgentHarness control(home_.path(), {NodeId("local")}, Epoch(1), {{}, {JobId("unknown")}});
   ASSERT_TRUE(control.wait([&] { return !control.agent().notices().empty(); }));
   EXPECT_FALSE(std::filesystem::exists(home_.path() + "/jobs/unknown"));
-  EXPECT_EQ(testing::read_text(file("/lost+found/unknown")), "/lost+found/unknown");
-  EXPECT_EQ(testing::read_text(file("/lost+found/unknown-2")), "/jobs/unknown");
+  EXPECT_EQ(runner::testing::read_text(file("/lost+found/unknown")), "/lost+found/unknown");
+  EXPECT_EQ(runner::testing::read_text(file("/lost+found/unknown-2")), "/jobs/unknown");
   ASSERT_EQ(control.notices.size(), 1U);
   EXPECT_NE(control.notices[0].find(home_.path() + "/lost+found/unknown-2"), std::string::npos);
   EXPECT_NE(control.agent().notices()[0].find("the files of 2 jobs"), std::string::npos);
@@ -585,17 +594,17 @@ TEST_F(AgentTest, LeavesTheFilesOfWhatRunsWhereTheyAre) {
     ASSERT_TRUE(control.start(order).ok());
     ASSERT_TRUE(control.wait([&] { return control.reports.contains(order.attempt); }));
   }
-  std::filesystem::create_directories(job_folder(home_.path(), JobId("lost")));
+  std::filesystem::create_directories(output::job_folder(home_.path(), JobId("lost")));
   AgentHarness control(home_.path(), {NodeId("local")}, Epoch(2),
                        {{}, {JobId("job"), JobId("lost")}});
   ASSERT_TRUE(control.wait([&] { return !control.agent().notices().empty(); }));
-  EXPECT_TRUE(std::filesystem::exists(job_folder(home_.path(), JobId("job"))));
+  EXPECT_TRUE(std::filesystem::exists(output::job_folder(home_.path(), JobId("job"))));
   EXPECT_EQ(control.notices.size(), 1U) << "about the other one";
 }
 
 TEST_F(AgentTest, RemovesAJobsFoldersWhileTheRunnerIsAway) {
   AgentHarness control(home_.path());
-  const std::string folder = job_folder(home_.path(), JobId("job"));
+  const std::string folder = output::job_folder(home_.path(), JobId("job"));
   std::filesystem::create_directories(folder + "/shared");
   ::kill(static_cast<pid_t>(control.agent().runner_pid()), SIGKILL);
   EXPECT_TRUE(control.wait([&] { return !control.losses.empty(); }));

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/runner/process_tree.h"
 #include "env/subprocess.h"
+#include "runner/process_tree.h"
 
 namespace runnel::agent {
 namespace {
@@ -45,7 +45,7 @@ Result<GpuSample> parse_gpu_table(std::string_view text) {
   Columns columns;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const Words words = words_of(text.substr(0, end));
+    const Words words = runner::words_of(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (words.empty()) continue;
     if (words[0] == "#") {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "agent/metrics_begin.h"
-#include "agent/runner/folders.h"
 #include "base/check.h"
 #include "model/health.h"
+#include "output/metrics_begin.h"
+#include "output/paths.h"
 
 namespace runnel::agent {
 namespace {
@@ -18,14 +18,15 @@ bool has_such_a_value(const model::MetricSample& sample, const std::string& metr
 
 }  // namespace
 
-MetricsFile& HealthFiles::metrics_of(const model::AttemptRef& attempt) {
+output::MetricsFile& HealthFiles::metrics_of(const model::AttemptRef& attempt) {
   const auto found = metrics_.find(attempt);
   if (found != metrics_.end()) return found->second;
-  MetricsFile metrics(metrics_path(task_folder(home_, attempt.task)), MetricsFile::Ranks::kAll);
+  output::MetricsFile metrics(output::metrics_path(output::task_folder(home_, attempt.task)),
+                              output::MetricsFile::Ranks::kAll);
   if (attempt.attempt > AttemptNumber(1)) {
-    const MetricsBegin begin = metrics_begin_of(home_, attempt);
+    const output::MetricsBegin begin = output::metrics_begin_of(home_, attempt);
     if (begin.attempt == attempt.attempt.value()) {
-      metrics.begin_at(file_mark(begin));
+      metrics.begin_at(output::file_mark(begin));
     } else {
       metrics.skip();
     }
@@ -55,7 +56,7 @@ std::map<model::AttemptRef, HealthFiles::Seen> HealthFiles::look(const Attempts&
   outputs_.look();
   std::map<model::AttemptRef, Seen> found;
   for (const auto& [attempt, how] : asked) {
-    MetricsFile& metrics = metrics_of(attempt);
+    output::MetricsFile& metrics = metrics_of(attempt);
     Seen& seen = found[attempt];
     seen.samples = metrics.read();
     seen.behind = metrics.behind();
@@ -76,7 +77,7 @@ std::vector<model::MetricSample> HealthFiles::rest(const model::AttemptRef& atte
       if (first || samples.size() < kRestMax) samples.push_back(std::move(sample));
     }
   };
-  MetricsFile& metrics = metrics_of(attempt);
+  output::MetricsFile& metrics = metrics_of(attempt);
   metrics.skip_to_last();
   if (end == End::kWhole) {
     metrics.read_to_end(take);

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "agent/metrics_file.h"
-#include "agent/rank_output.h"
 #include "model/metrics.h"
 #include "model/refs.h"
+#include "output/metrics_file.h"
+#include "output/rank_output.h"
 
 namespace runnel::agent {
 
@@ -25,13 +25,14 @@ namespace runnel::agent {
 class HealthFiles {
  public:
   struct Asked {
-    RankOutputs::Begun begun = RankOutputs::Begun::kLater;  // When it was asked for first.
-    std::vector<std::int32_t> sized;                        // Ranks whose output is measured.
+    output::RankOutputs::Begun begun =
+        output::RankOutputs::Begun::kLater;  // When it was asked for first.
+    std::vector<std::int32_t> sized;         // Ranks whose output is measured.
   };
   struct Seen {
     std::vector<model::MetricSample> samples;  // New ones, of all ranks.
     bool behind = false;                       // There are more.
-    std::map<std::int32_t, RankOutputs::Size> sizes;
+    std::map<std::int32_t, output::RankOutputs::Size> sizes;
   };
   using Attempts = std::map<model::AttemptRef, Asked>;
 
@@ -47,12 +48,12 @@ class HealthFiles {
                                         const std::string& metric);
 
  private:
-  MetricsFile& metrics_of(const model::AttemptRef& attempt);
+  output::MetricsFile& metrics_of(const model::AttemptRef& attempt);
   void keep_only(const Attempts& asked);
 
   std::string home_;
-  RankOutputs outputs_;
-  std::map<model::AttemptRef, MetricsFile> metrics_;
+  output::RankOutputs outputs_;
+  std::map<model::AttemptRef, output::MetricsFile> metrics_;
   std::set<model::AttemptRef> followed_;
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "agent/log_index.h"
 #include "base/check.h"
+#include "output/paths.h"
 
 namespace runnel::agent {
 namespace {
@@ -32,7 +32,7 @@ void HealthWatch::follow(const NodeId& node, const model::WatchOrder& order, Beg
   if (files == nullptr) files = std::make_shared<HealthFiles>(home_);
   attempt.policy = order.health;
   attempt.world_size = order.world_size;
-  if (begun == Begun::kYes) attempt.begun = RankOutputs::Begun::kMaybe;
+  if (begun == Begun::kYes) attempt.begun = output::RankOutputs::Begun::kMaybe;
   for (std::int32_t i = 0; i < order.rank_count; ++i) {
     const std::int32_t rank = order.first_rank + i;
     if (std::find(ended.begin(), ended.end(), rank) != ended.end()) continue;
@@ -42,7 +42,7 @@ void HealthWatch::follow(const NodeId& node, const model::WatchOrder& order, Beg
   }
 }
 
-void HealthWatch::begin(const AttemptOnNode& of) {
+void HealthWatch::begin(const runner::AttemptOnNode& of) {
   const auto attempt = attempts_.find(of.attempt);
   if (attempt == attempts_.end()) return;
   for (auto& [number, rank] : attempt->second.ranks) {
@@ -55,7 +55,7 @@ Async<std::optional<T>> HealthWatch::read(JobId job, std::function<T(HealthFiles
   const auto begun = files_.find(job);
   if (begun == files_.end()) co_return std::optional<T>();  // Forgotten meanwhile.
   Result<T> got = co_await reads_.run<T>(
-      job_folder(home_, job),
+      output::job_folder(home_, job),
       [files = begun->second, what = std::move(what)] { return Result<T>(what(*files)); });
   if (got.ok()) co_return std::optional<T>(*std::move(got));
   const auto hanging = files_.find(job);  // A thread that hangs has them.
@@ -77,13 +77,13 @@ Async<HealthWatch::Found> HealthWatch::finish(std::vector<EndedRank> ended) {
     const auto before = attempts_.find(each.attempt);
     if (before == attempts_.end() || !has_last_words(each.attempt)) continue;
     const bool whole = before->second.ranks.size() == 1;
-    Result<std::optional<std::vector<MetricSample>>> rest =
-        co_await read<std::vector<MetricSample>>(
+    Result<std::optional<std::vector<model::MetricSample>>> rest =
+        co_await read<std::vector<model::MetricSample>>(
             each.attempt.task.job,
             [attempt = each.attempt, metric = before->second.policy.nan->metric,
              end = whole ? HealthFiles::End::kWhole : HealthFiles::End::kOfSome](
                 HealthFiles& files) { return files.rest(attempt, end, metric); });
-    const std::optional<std::vector<MetricSample>> samples = CO_TRY(std::move(rest));
+    const std::optional<std::vector<model::MetricSample>> samples = CO_TRY(std::move(rest));
     const auto after = attempts_.find(each.attempt);
     if (samples && after != attempts_.end()) {
       take_samples(each.attempt, after->second, *samples, found);
@@ -120,8 +120,8 @@ void HealthWatch::add(Attempt& attempt, model::HealthReport report, Found& found
 }
 
 void HealthWatch::take_samples(const model::AttemptRef& ref, Attempt& attempt,
-                               const std::vector<MetricSample>& samples, Found& found) {
-  for (const MetricSample& sample : samples) {
+                               const std::vector<model::MetricSample>& samples, Found& found) {
+  for (const model::MetricSample& sample : samples) {
     const auto rank = attempt.ranks.find(sample.rank);
     if (rank == attempt.ranks.end()) continue;  // Over, or of another machine.
     rank->second.heard = true;
@@ -132,7 +132,7 @@ void HealthWatch::take_samples(const model::AttemptRef& ref, Attempt& attempt,
 }
 
 void HealthWatch::take_value(const model::AttemptRef& ref, Attempt& attempt,
-                             const MetricSample& sample, Found& found) {
+                             const model::MetricSample& sample, Found& found) {
   if (!attempt.policy.nan || attempt.told.contains(Ailment::kNotFinite)) return;
   const std::string& wanted = attempt.policy.nan->metric;
   for (const auto& [name, value] : sample.values) {
@@ -145,7 +145,7 @@ void HealthWatch::take_value(const model::AttemptRef& ref, Attempt& attempt,
   }
 }
 
-void HealthWatch::take_pace(Attempt& attempt, const MetricSample& sample) {
+void HealthWatch::take_pace(Attempt& attempt, const model::MetricSample& sample) {
   if (!attempt.policy.straggler) return;
   std::optional<std::int64_t> own;
   for (const auto& [name, value] : sample.values) {

@@ -13,7 +13,6 @@
 #include "agent/health_files.h"
 #include "agent/patient_reads.h"
 #include "agent/rank_pace.h"
-#include "agent/runner/message.h"
 #include "async/async.h"
 #include "async/event_loop.h"
 #include "async/stop_token.h"
@@ -21,6 +20,7 @@
 #include "env/clock.h"
 #include "model/health.h"
 #include "model/order.h"
+#include "runner/message.h"
 
 namespace runnel::agent {
 
@@ -53,7 +53,7 @@ class HealthWatch {
   void follow(const NodeId& node, const model::WatchOrder& order, Begun begun,
               const std::vector<std::int32_t>& ended);
   // The ranks of a place run from now on.
-  void begin(const AttemptOnNode& of);
+  void begin(const runner::AttemptOnNode& of);
   // Ranks are over: what is left to tell of each before that.
   struct EndedRank {
     model::AttemptRef attempt;
@@ -81,17 +81,17 @@ class HealthWatch {
   struct Attempt {
     model::HealthPolicy policy;
     std::int32_t world_size = 1;
-    RankOutputs::Begun begun = RankOutputs::Begun::kLater;
+    output::RankOutputs::Begun begun = output::RankOutputs::Begun::kLater;
     RankPaces paces;
     std::map<std::int32_t, Rank> ranks;  // Those that are not over.
     std::set<model::Ailment> told;
   };
 
   void take_samples(const model::AttemptRef& ref, Attempt& attempt,
-                    const std::vector<MetricSample>& samples, Found& found);
-  void take_value(const model::AttemptRef& ref, Attempt& attempt, const MetricSample& sample,
+                    const std::vector<model::MetricSample>& samples, Found& found);
+  void take_value(const model::AttemptRef& ref, Attempt& attempt, const model::MetricSample& sample,
                   Found& found);
-  void take_pace(Attempt& attempt, const MetricSample& sample);
+  void take_pace(Attempt& attempt, const model::MetricSample& sample);
   void listen(Attempt& attempt, const HealthFiles::Seen& seen, Duration passed);
   void find_silent(const model::AttemptRef& ref, Attempt& attempt, Found& found);
   void find_slow(const model::AttemptRef& ref, Attempt& attempt, Found& found);

@@ -2,14 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/log_index.h"
-#include "agent/metrics_begin.h"
-#include "agent/runner/folders.h"
 #include "agent/testing/dead_mount.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/testing/manual_clock.h"
 #include "env/testing/temporary_directory.h"
+#include "output/log_index.h"
+#include "output/metrics_begin.h"
+#include "output/paths.h"
+#include "runner/folders.h"
 
 namespace runnel::agent {
 namespace {
@@ -21,8 +22,8 @@ using model::HealthAction;
 class HealthWatchTest : public ::testing::Test {
  protected:
   HealthWatchTest() {
-    MUST(env::make_directories(logs_folder(home_.path(), JobId("job"))));
-    MUST(env::make_directories(task_folder(home_.path(), ref(1).task)));
+    MUST(env::make_directories(output::logs_folder(home_.path(), JobId("job"))));
+    MUST(env::make_directories(output::task_folder(home_.path(), ref(1).task)));
     order_.attempt = ref(1);
     order_.rank_count = order_.world_size = 3;
     order_.health.hang = model::HangPolicy{Duration::seconds(5), HealthAction::kWarn};
@@ -32,32 +33,34 @@ class HealthWatchTest : public ::testing::Test {
   static model::AttemptRef ref(int attempt) {
     return {{JobId("job"), StepIndex(0), TaskIndex(0)}, AttemptNumber(attempt)};
   }
-  std::string logs() const { return logs_folder(home_.path(), JobId("job")); }
+  std::string logs() const { return output::logs_folder(home_.path(), JobId("job")); }
 
   // The runner's part: where the ranks write, and that they run.
   void begin(int attempt = 1) {
     std::string records;
     for (const std::int32_t rank : {0, 1, 2}) {
-      IndexRecord record;
+      output::IndexRecord record;
       record.slot = 4;
       record.rank = rank;
       record.attempt = attempt;
-      append_record(records, record);
+      output::append_record(records, record);
       for (const auto stream : {model::LogStream::kOut, model::LogStream::kErr}) {
-        MUST(env::append_file(segment_path(logs(), 4, rank, stream), ""));
+        MUST(env::append_file(output::segment_path(logs(), 4, rank, stream), ""));
       }
     }
-    MUST(env::append_file(index_path(logs()), records));
+    MUST(env::append_file(output::index_path(logs()), records));
     watch_.begin({node_, ref(attempt)});
   }
   void follow(HealthWatch::Begun begun = HealthWatch::Begun::kNo) {
     watch_.follow(node_, order_, begun, {});
   }
   void write(std::int32_t rank) {
-    MUST(env::append_file(segment_path(logs(), 4, rank, model::LogStream::kOut), "a line\n"));
+    MUST(env::append_file(output::segment_path(logs(), 4, rank, model::LogStream::kOut),
+                          "a line\n"));
   }
   void report(const std::string& line) {
-    MUST(env::append_file(metrics_path(task_folder(home_.path(), ref(1).task)), line + "\n"));
+    MUST(env::append_file(output::metrics_path(output::task_folder(home_.path(), ref(1).task)),
+                          line + "\n"));
   }
   HealthWatch::Found look(Duration passed = Duration::seconds(1)) {
     clock_.advance(passed);
@@ -224,8 +227,8 @@ TEST_F(HealthWatchTest, ASlowRankIsToldByItsOwnMeasure) {
 
 TEST_F(HealthWatchTest, WhereAnAttemptBeganItsOwnReportsBegin) {
   report(R"({"loss": NaN, "step": 9})");
-  const MetricsBegin begin = look_at_metrics(home_.path(), ref(2), nullptr);
-  MUST(keep_metrics_begin(home_.path(), ref(2).task, begin));
+  const output::MetricsBegin begin = output::look_at_metrics(home_.path(), ref(2), nullptr);
+  MUST(output::keep_metrics_begin(home_.path(), ref(2).task, begin));
   report(R"({"loss": NaN, "step": 1, "from_rank": 1})");  // Before the first look.
   order_.attempt = ref(2);
   follow();
@@ -237,13 +240,13 @@ TEST_F(HealthWatchTest, WhereAnAttemptBeganItsOwnReportsBegin) {
 TEST_F(HealthWatchTest, AJobWhoseFilesNeverAnswerHoldsUpNoOther) {
   model::WatchOrder other = order_;
   other.attempt.task.job = JobId("other");
-  MUST(env::make_directories(task_folder(home_.path(), other.attempt.task)));
-  testing::DeadMount mount(task_folder(home_.path(), ref(1).task));
+  MUST(env::make_directories(output::task_folder(home_.path(), other.attempt.task)));
+  testing::DeadMount mount(output::task_folder(home_.path(), ref(1).task));
   if (!mount.mounted()) GTEST_SKIP() << "only root mounts a file system";
   HealthWatch watch(*loop_, env::real_clock(), home_.path(), nullptr, Duration::millis(200));
   watch.follow(node_, order_, HealthWatch::Begun::kYes, {});
   watch.follow(node_, other, HealthWatch::Begun::kYes, {});
-  MUST(env::append_file(metrics_path(task_folder(home_.path(), other.attempt.task)),
+  MUST(env::append_file(output::metrics_path(output::task_folder(home_.path(), other.attempt.task)),
                         R"({"loss": NaN, "step": 1})"
                         "\n"));
   const HealthWatch::Found found = MUST(loop_->block_on(watch.look()));

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "agent/log_index.h"
 #include "agent/lost_and_found.h"
 #include "agent/removed_jobs.h"
 #include "base/check.h"
+#include "output/paths.h"
 
 namespace runnel::agent {
 
@@ -31,7 +31,7 @@ Async<void> JobFiles::remove(JobId job) {
   unremoved_.erase(job);
   if (removed.ok()) co_return {};
   std::string notice = "files of the deleted job " + job.str() + " are still in " +
-                       job_folder(home_, job) +
+                       output::job_folder(home_, job) +
                        "; the daemon tries again when it starts: " + removed.error().to_string();
   wiring_.on_notice(notice);
   unremoved_.emplace(job, std::move(notice));

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "agent/log_index.h"
-#include "agent/runner/open_file.h"
 #include "env/files.h"
+#include "output/open_file.h"
+#include "output/paths.h"
 
 namespace runnel::agent {
 
@@ -27,7 +27,7 @@ Async<void> LogWatch::start() {
   worker_ = CO_TRY(
       async::Worker::create(loop_, {.name = "agent-marks", .queued_max = 2 * kJobsMax + kOthers}));
   co_return co_await worker_->run([this]() -> Result<void> {
-    folder_ = open_folder(home_);
+    folder_ = output::open_folder(home_);
     if (!folder_.valid()) return errno_error("open " + home_, errno);
     home_ = "/proc/self/fd/" + std::to_string(folder_.get());
     return {};
@@ -45,7 +45,7 @@ Async<void> LogWatch::stop() {
 
 void LogWatch::watch(const JobId& job) {
   if (jobs_.contains(job) || jobs_.size() >= kJobsMax) return;
-  std::string logs = logs_folder(home_, job);
+  std::string logs = output::logs_folder(home_, job);
   auto entry = std::make_shared<Job>(logs);
   const Result<void> begun = loop_.spawn(gate_, begin(job, std::move(logs), entry));
   if (begun.ok()) jobs_.emplace(job, std::move(entry));

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/log_marker.h"
 #include "async/async.h"
 #include "async/event.h"
 #include "async/event_loop.h"
@@ -20,6 +19,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "env/clock.h"
+#include "output/log_marker.h"
 
 namespace runnel::agent {
 
@@ -55,11 +55,11 @@ class LogWatch {
 
  private:
   struct Job {
-    explicit Job(std::string logs) : marker(std::make_shared<LogMarker>(std::move(logs))) {}
-    std::shared_ptr<LogMarker> marker;  // The worker's.
-    int descriptor = -1;                // Of the kernel's watch.
-    bool polled = false;                // It has none to give.
-    std::atomic<bool> over{false};      // Nobody watches it any more.
+    explicit Job(std::string logs) : marker(std::make_shared<output::LogMarker>(std::move(logs))) {}
+    std::shared_ptr<output::LogMarker> marker;  // The worker's.
+    int descriptor = -1;                        // Of the kernel's watch.
+    bool polled = false;                        // It has none to give.
+    std::atomic<bool> over{false};              // Nobody watches it any more.
     std::set<std::string, std::less<>> dirty;
   };
   using JobPtr = std::shared_ptr<Job>;
@@ -67,7 +67,7 @@ class LogWatch {
   // What the worker is to look at.
   struct Look {
     JobId job;
-    std::shared_ptr<LogMarker> marker;
+    std::shared_ptr<output::LogMarker> marker;
     Names which = Names::kGiven;
     std::set<std::string, std::less<>> names;
   };

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/log_index.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
+#include "output/paths.h"
 
 namespace runnel::agent {
 namespace {
@@ -35,7 +35,7 @@ class LogWatchTest : public ::testing::Test {
 
 TEST_F(LogWatchTest, MakesTheFolderThatTheOutputWillLieIn) {
   watch_.watch(JobId("a"));
-  until_there(logs_folder(home_, JobId("a")));
+  until_there(output::logs_folder(home_, JobId("a")));
 }
 
 // Whoever begins a new home in its place would find files of a job that it does not know.
@@ -43,7 +43,7 @@ TEST_F(LogWatchTest, LeavesNothingWhereAHomeWasThatWasMovedAway) {
   const std::string aside = folder_.path() + "/aside";
   std::filesystem::rename(home_, aside);
   watch_.watch(JobId("a"));
-  until_there(logs_folder(aside, JobId("a")));
+  until_there(output::logs_folder(aside, JobId("a")));
   EXPECT_FALSE(env::exists(home_));
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "agent/log_index.h"
 #include "agent/removed_jobs.h"
 #include "env/files.h"
+#include "output/paths.h"
 
 namespace runnel::agent {
 namespace {
@@ -35,7 +35,7 @@ std::string listed(const std::vector<std::string>& names) {
 std::string lost_and_found(const std::string& home) { return beside_jobs(home, "lost+found"); }
 
 Result<std::string> set_aside(const std::string& home, const JobId& job) {
-  const std::string folder = job_folder(home, job);
+  const std::string folder = output::job_folder(home, job);
   if (!env::exists(folder)) return std::string();
   TRY(env::make_directories(lost_and_found(home), env::Access::kOwner));
   std::string path = TRY(free_name(lost_and_found(home) + "/" + job.str()));
@@ -54,7 +54,7 @@ std::string lost_and_found_notice(const std::string& home) {
          "): the log was repaired, or replaced by an older or another one, and does not tell that "
          "they were deleted. Take what you need from there and remove the rest. If the log that "
          "knows a job comes back, move the job's folder back to " +
-         jobs_folder(home) + "/.";
+         output::jobs_folder(home) + "/.";
 }
 
 }  // namespace runnel::agent

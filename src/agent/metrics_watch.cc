@@ -3,18 +3,18 @@
 #include <optional>
 #include <utility>
 
-#include "agent/log_index.h"
 #include "base/check.h"
+#include "output/paths.h"
 
 namespace runnel::agent {
 namespace {
 
-model::MetricReport report_of(const model::AttemptRef& attempt, MetricSample sample) {
+model::MetricReport report_of(const model::AttemptRef& attempt, model::MetricSample sample) {
   return {attempt, sample.step, std::move(sample.values), false};
 }
 
 std::vector<model::MetricReport> reports_of(const model::AttemptRef& attempt,
-                                            std::vector<MetricSample> samples) {
+                                            std::vector<model::MetricSample> samples) {
   std::vector<model::MetricReport> reports;
   const std::size_t every = samples.size() / MetricsWatch::kReportsMax + 1;
   // From the back, so that the newest is among them.
@@ -34,17 +34,19 @@ MetricsWatch::MetricsWatch(async::EventLoop& loop, env::Clock& clock, std::strin
       tell_(std::move(tell)),
       reads_(loop, clock, "agent-metrics", silent_max) {}
 
-void MetricsWatch::follow(const AttemptOnNode& of, MetricPlanPtr plan, std::int64_t output_from) {
+void MetricsWatch::follow(const runner::AttemptOnNode& of, output::MetricPlanPtr plan,
+                          std::int64_t output_from) {
   CHECK(output_from >= 0, "output is found before the index begins");
   if (followed_.contains(of)) return;
-  followed_[of] = std::make_shared<AttemptMetrics>(home_, of.attempt, std::move(plan), output_from);
+  followed_[of] =
+      std::make_shared<output::AttemptMetrics>(home_, of.attempt, std::move(plan), output_from);
 }
 
-Async<MetricsWatch::Reports> MetricsWatch::finish(std::vector<AttemptOnNode> ended,
+Async<MetricsWatch::Reports> MetricsWatch::finish(std::vector<runner::AttemptOnNode> ended,
                                                   Duration patience, async::StopToken stop) {
   std::vector<Followed> done;
   ByJob left;
-  for (const AttemptOnNode& of : ended) {
+  for (const runner::AttemptOnNode& of : ended) {
     const auto found = followed_.find(of);
     if (found == followed_.end()) continue;
     done.emplace_back(*found);
@@ -68,7 +70,7 @@ Async<MetricsWatch::Reports> MetricsWatch::read(ByJob& all, Look look) {
   Reports found;
   for (auto of_job = all.begin(); of_job != all.end();) {
     Result<Reports> read = co_await reads_.run<Reports>(
-        job_folder(home_, of_job->first),
+        output::job_folder(home_, of_job->first),
         [look, followed = of_job->second] { return Result<Reports>(look(followed)); });
     of_job = read.ok() ? all.erase(of_job) : std::next(of_job);
     if (read.ok()) found.merge(*read);
@@ -80,7 +82,7 @@ MetricsWatch::Reports MetricsWatch::end_of(const std::vector<Followed>& all) {
   Reports reports;
   for (const auto& [of, metrics] : all) {
     reports[of] = reports_of(of.attempt, metrics->finish());
-    std::optional<MetricSample> latest = metrics->latest();
+    std::optional<model::MetricSample> latest = metrics->latest();
     if (!latest) continue;
     reports[of].push_back(report_of(of.attempt, *std::move(latest)));
     reports[of].back().last = true;

@@ -8,16 +8,16 @@
 #include <utility>
 #include <vector>
 
-#include "agent/attempt_metrics.h"
-#include "agent/metric_plan.h"
 #include "agent/patient_reads.h"
-#include "agent/runner/message.h"
 #include "async/async.h"
 #include "async/event_loop.h"
 #include "async/stop_token.h"
 #include "base/units.h"
 #include "env/clock.h"
 #include "model/report.h"
+#include "output/attempt_metrics.h"
+#include "output/metric_plan.h"
+#include "runner/message.h"
 
 namespace runnel::agent {
 
@@ -42,18 +42,20 @@ class MetricsWatch {
   MetricsWatch(async::EventLoop& loop, env::Clock& clock, std::string home, Tell tell,
                Duration silent_max = PatientReads::kSilentMax);
 
-  using Reports = std::map<AttemptOnNode, std::vector<model::MetricReport>>;
+  using Reports = std::map<runner::AttemptOnNode, std::vector<model::MetricReport>>;
 
   // `plan` may be null: then there is only its file. `output_from`: the record of the job's index
   // from which on the attempt's output can be found.
-  void follow(const AttemptOnNode& of, MetricPlanPtr plan, std::int64_t output_from);
+  void follow(const runner::AttemptOnNode& of, output::MetricPlanPtr plan,
+              std::int64_t output_from);
   // The last reports of attempts that ended, the final one of each marked as such; none of attempts
   // that are not followed. Files that do not answer are asked again for `patience`; after that what
   // they hold is not told. kCancelled when the token stops first: then they are still followed.
-  Async<Reports> finish(std::vector<AttemptOnNode> ended, Duration patience, async::StopToken stop);
-  void forget(const AttemptOnNode& of) { followed_.erase(of); }
+  Async<Reports> finish(std::vector<runner::AttemptOnNode> ended, Duration patience,
+                        async::StopToken stop);
+  void forget(const runner::AttemptOnNode& of) { followed_.erase(of); }
   void forget_all() { followed_.clear(); }
-  bool follows(const AttemptOnNode& of) const { return followed_.contains(of); }
+  bool follows(const runner::AttemptOnNode& of) const { return followed_.contains(of); }
   // While nobody may be told nothing is looked at: what was read once is not read again.
   void pause() { paused_ = true; }
   void go_on() { paused_ = false; }
@@ -61,7 +63,7 @@ class MetricsWatch {
 
  private:
   // The reading thread's alone while it looks at it; whoever is forgotten meanwhile is not told of.
-  using Followed = std::pair<AttemptOnNode, std::shared_ptr<AttemptMetrics>>;
+  using Followed = std::pair<runner::AttemptOnNode, std::shared_ptr<output::AttemptMetrics>>;
   using Look = Reports (*)(const std::vector<Followed>&);
 
   static Reports look_at(const std::vector<Followed>& all);
@@ -77,7 +79,7 @@ class MetricsWatch {
   std::string home_;
   Tell tell_;
   PatientReads reads_;
-  std::map<AttemptOnNode, std::shared_ptr<AttemptMetrics>> followed_;
+  std::map<runner::AttemptOnNode, std::shared_ptr<output::AttemptMetrics>> followed_;
   bool paused_ = false;
 };
 

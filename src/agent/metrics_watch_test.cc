@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/metrics_file.h"
-#include "agent/runner/folders.h"
 #include "agent/testing/dead_mount.h"
 #include "async/gate.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
+#include "output/metrics_file.h"
+#include "output/paths.h"
 
 namespace runnel::agent {
 namespace {
@@ -19,13 +19,13 @@ class MetricsWatchTest : public ::testing::Test {
  protected:
   ~MetricsWatchTest() override { (void)loop_->block_on(gate_.close()); }
 
-  AttemptOnNode trial(std::int64_t index, const std::string& job = "job") const {
+  runner::AttemptOnNode trial(std::int64_t index, const std::string& job = "job") const {
     return {NodeId("n"), {{JobId(job), StepIndex(0), TaskIndex(index)}, AttemptNumber(1)}};
   }
   void write(std::int64_t index, const std::string& line) const {
-    const std::string folder = task_folder(home_.path(), trial(index).attempt.task);
+    const std::string folder = output::task_folder(home_.path(), trial(index).attempt.task);
     MUST(env::make_directories(folder));
-    MUST(env::append_file(metrics_path(folder), line + "\n"));
+    MUST(env::append_file(output::metrics_path(folder), line + "\n"));
   }
   void follow(std::int64_t index) { watch_.follow(trial(index), nullptr, 0); }
   std::vector<MetricReport> end_of(std::int64_t index) {
@@ -112,8 +112,8 @@ TEST_F(MetricsWatchTest, WhoIsForgottenDuringALookIsNotToldOf) {
 }
 
 TEST_F(MetricsWatchTest, AJobWhoseFilesNeverAnswerHoldsUpNoOther) {
-  const AttemptOnNode of_dead = trial(0, "dead");
-  testing::DeadMount mount(task_folder(home_.path(), of_dead.attempt.task));
+  const runner::AttemptOnNode of_dead = trial(0, "dead");
+  testing::DeadMount mount(output::task_folder(home_.path(), of_dead.attempt.task));
   if (!mount.mounted()) GTEST_SKIP() << "only root mounts a file system";
   watch_.follow(of_dead, nullptr, 0);
   follow(0);
@@ -128,10 +128,10 @@ TEST_F(MetricsWatchTest, AJobWhoseFilesNeverAnswerHoldsUpNoOther) {
 }
 
 TEST_F(MetricsWatchTest, AnEndWaitsForFilesThatAnswerLater) {
-  const AttemptOnNode of_slow = trial(0, "slow");
-  const std::string folder = task_folder(home_.path(), of_slow.attempt.task);
+  const runner::AttemptOnNode of_slow = trial(0, "slow");
+  const std::string folder = output::task_folder(home_.path(), of_slow.attempt.task);
   MUST(env::make_directories(folder));
-  MUST(env::append_file(metrics_path(folder), "{\"step\": 7, \"loss\": 2}\n"));
+  MUST(env::append_file(output::metrics_path(folder), "{\"step\": 7, \"loss\": 2}\n"));
   testing::DeadMount mount(folder);
   if (!mount.mounted()) GTEST_SKIP() << "only root mounts a file system";
   watch_.follow(of_slow, nullptr, 0);

@@ -4,10 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include "agent/log_index.h"
-#include "agent/log_reader.h"
-#include "agent/metrics_reader.h"
 #include "agent/usage_reader.h"
+#include "output/log_reader.h"
+#include "output/metrics_reader.h"
+#include "output/paths.h"
 
 namespace runnel::agent {
 
@@ -30,16 +30,17 @@ Async<void> OutputReader::stop() {
 }
 
 Async<model::LogPage> OutputReader::log(model::LogFilter filter, std::string cursor) {
-  const std::string folder = job_folder(home_, filter.job);
+  const std::string folder = output::job_folder(home_, filter.job);
   return log_reads_.run<model::LogPage>(
       folder, [home = home_, filter = std::move(filter), cursor = std::move(cursor),
-               now = clock_.wall()] { return LogReader(home).read(filter, cursor, now); });
+               now = clock_.wall()] { return output::LogReader(home).read(filter, cursor, now); });
 }
 
 Async<model::MetricPage> OutputReader::metrics(model::MetricFilter filter) {
-  const std::string folder = job_folder(home_, filter.job);
-  return series_reads_.run<model::MetricPage>(
-      folder, [home = home_, filter = std::move(filter)] { return read_metrics(home, filter); });
+  const std::string folder = output::job_folder(home_, filter.job);
+  return series_reads_.run<model::MetricPage>(folder, [home = home_, filter = std::move(filter)] {
+    return output::read_metrics(home, filter);
+  });
 }
 
 Async<std::vector<model::TaskUsage>> OutputReader::usage(JobId job, Duration window,

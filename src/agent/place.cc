@@ -41,19 +41,19 @@ std::string checkpoint_dir(std::string_view named) {
   return plain.empty() ? std::string(kDefaultCheckpointDir) : plain;
 }
 
-std::size_t bytes_of(const PlaceStart& place) {
+std::size_t bytes_of(const runner::PlaceStart& place) {
   std::size_t bytes = 1'024 + bytes_of(place.argv) + place.env.bytes().size();
-  for (const TextBlock& env : place.rank_env) bytes += env.bytes().size();
+  for (const runner::TextBlock& env : place.rank_env) bytes += env.bytes().size();
   return bytes;
 }
 
-Result<PlaceStart> place_of(const PlaceContext& context, const NodeId& node,
-                            const model::StartOrder& order, const SecretTexts& secrets) {
+Result<runner::PlaceStart> place_of(const PlaceContext& context, const NodeId& node,
+                                    const model::StartOrder& order, const SecretTexts& secrets) {
   const auto values =
       TRY(secret_values(context.home, order.attempt.task.job, order.secrets, secrets));
   RankEnvironments environments =
       TRY(rank_environments(order, context.inherited, values, context.python_path));
-  PlaceStart place;
+  runner::PlaceStart place;
   place.node = node;
   place.attempt = order.attempt;
   place.lane = order.lane;
@@ -63,7 +63,7 @@ Result<PlaceStart> place_of(const PlaceContext& context, const NodeId& node,
   place.rank_env = std::move(environments.by_rank);
   place.workdir = order.workdir.empty() ? "/" : order.workdir;
   const bool lasting = order.keep_task_dir || order.num_nodes > 1;
-  place.task_folder = lasting ? TaskFolderKind::kLasting : TaskFolderKind::kLane;
+  place.task_folder = lasting ? runner::TaskFolderKind::kLasting : runner::TaskFolderKind::kLane;
   place.checkpoint_dir = checkpoint_dir(order.checkpoint ? order.checkpoint->dir : "");
   place.memory_max = order.memory_max;
   place.max_duration = order.max_duration;
@@ -74,7 +74,7 @@ Result<PlaceStart> place_of(const PlaceContext& context, const NodeId& node,
     return Error(Errc::kInvalid, "command and environment take more than " +
                                      to_string(Bytes::count(kOrderBytesMax)));
   }
-  TRY(check_place(place));
+  TRY(runner::check_place(place));
   return place;
 }
 

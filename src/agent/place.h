@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "agent/hooks/secrets.h"
-#include "agent/runner/message.h"
 #include "base/result.h"
 #include "model/order.h"
+#include "runner/message.h"
 
 namespace runnel::agent {
 
@@ -21,13 +21,13 @@ struct PlaceContext {
 
 // The ranks of an order as its node's runner starts them. kInvalid when that cannot be done, now or
 // later; the error of a secret that cannot be had.
-Result<PlaceStart> place_of(const PlaceContext& context, const NodeId& node,
-                            const model::StartOrder& order, const SecretTexts& secrets);
+Result<runner::PlaceStart> place_of(const PlaceContext& context, const NodeId& node,
+                                    const model::StartOrder& order, const SecretTexts& secrets);
 
 // A checkpoint folder as an order names it, below its task's: the usual one when it names none.
 std::string checkpoint_dir(std::string_view named);
 
 // About what it takes in memory, and in a frame.
-std::size_t bytes_of(const PlaceStart& place);
+std::size_t bytes_of(const runner::PlaceStart& place);
 
 }  // namespace runnel::agent

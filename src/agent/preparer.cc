@@ -4,15 +4,15 @@
 #include <string>
 #include <utility>
 
-#include "agent/index_file.h"
-#include "agent/metrics_begin.h"
-#include "agent/runner/folders.h"
 #include "base/check.h"
+#include "output/index_file.h"
+#include "output/metrics_begin.h"
+#include "output/paths.h"
 
 namespace runnel::agent {
 namespace {
 
-MetricPlans::Key plan_key(const model::TaskRef& task) { return {task.job, task.step}; }
+output::MetricPlans::Key plan_key(const model::TaskRef& task) { return {task.job, task.step}; }
 
 // Only rank 0 reports, and only where the step says of what.
 bool keeps_plan(const model::StartOrder& order) {
@@ -28,10 +28,10 @@ bool reads_output(const model::StartOrder& order) {
   return order.first_rank == 0 && !order.objectives.empty() && !order.metrics.log.empty();
 }
 
-CheckpointCopy copy_of(const std::string& home, const PlaceStart& place,
+CheckpointCopy copy_of(const std::string& home, const runner::PlaceStart& place,
                        const model::CheckpointSource& source) {
-  const std::string own = task_folder(home, place.attempt.task);
-  return {task_folder(home, source.task) + "/" + checkpoint_dir(source.dir),
+  const std::string own = output::task_folder(home, place.attempt.task);
+  return {output::task_folder(home, source.task) + "/" + checkpoint_dir(source.dir),
           own + "/" + place.checkpoint_dir, own, source.number};
 }
 
@@ -71,7 +71,7 @@ bool Preparer::needs_files(const model::StartOrder& order) const {
 std::optional<Result<Preparer::Prepared>> Preparer::at_once(const NodeId& node,
                                                             const model::StartOrder& order) const {
   if (needs_files(order)) return std::nullopt;
-  Result<PlaceStart> place = place_of(context_, node, order, {});
+  Result<runner::PlaceStart> place = place_of(context_, node, order, {});
   if (!place.ok()) return Result<Prepared>(std::move(place).error());
   return Result<Prepared>(
       Prepared{std::move(*place), keeps_plan(order) ? plan_of(order.attempt.task) : nullptr});
@@ -115,32 +115,34 @@ Async<SecretTexts> Preparer::read_secrets(const model::StartOrder& order, async:
 }
 
 Async<void> Preparer::keep_plan(const model::StartOrder& order) {
-  const MetricPlans::Key key = plan_key(order.attempt.task);
+  const output::MetricPlans::Key key = plan_key(order.attempt.task);
   if (plans_.find(key, order.metrics, order.objectives)) co_return {};
-  Result<MetricPlanPtr> kept = co_await plan_files_->run([&home = context_.home, &key, &order] {
-    return keep_metric_plan(home, key.first, key.second, order.metrics, order.objectives);
+  Result<output::MetricPlanPtr> kept = co_await plan_files_->run([&home = context_.home, &key,
+                                                                  &order] {
+    return output::keep_metric_plan(home, key.first, key.second, order.metrics, order.objectives);
   });
   plans_.remember(key, CO_TRY(std::move(kept)));
   co_return {};
 }
 
 Async<void> Preparer::keep_begin(const model::StartOrder& order, async::StopToken stop) {
-  const MetricPlanPtr plan = keeps_plan(order) ? plan_of(order.attempt.task) : nullptr;
+  const output::MetricPlanPtr plan = keeps_plan(order) ? plan_of(order.attempt.task) : nullptr;
   // The task's own files may lie on a dead mount, and those of the home do not.
   const auto look = [home = context_.home, attempt = order.attempt, plan] {
-    return Result(look_at_metrics(home, attempt, plan));
+    return Result(output::look_at_metrics(home, attempt, plan));
   };
-  const std::string folder = task_folder(context_.home, order.attempt.task);
-  Result<MetricsBegin> looked = co_await begin_reads_.run<MetricsBegin>(folder, look);
+  const std::string folder = output::task_folder(context_.home, order.attempt.task);
+  Result<output::MetricsBegin> looked =
+      co_await begin_reads_.run<output::MetricsBegin>(folder, look);
   while (!looked.ok() && looked.error().code == Errc::kFull) {  // So many begin again at once.
     Result<void> slept = co_await loop_.sleep(kTurnAgainAfter, stop);
     CO_TRY(std::move(slept));
-    looked = co_await begin_reads_.run<MetricsBegin>(folder, look);
+    looked = co_await begin_reads_.run<output::MetricsBegin>(folder, look);
   }
-  const MetricsBegin begin = CO_TRY(std::move(looked));
+  const output::MetricsBegin begin = CO_TRY(std::move(looked));
   CO_TRY(stop.check());
   Result<void> kept = co_await plan_files_->run([&home = context_.home, &order, &begin] {
-    return keep_metrics_begin(home, order.attempt.task, begin);
+    return output::keep_metrics_begin(home, order.attempt.task, begin);
   });
   co_return kept;
 }
@@ -159,35 +161,37 @@ Async<void> Preparer::copy(CheckpointCopy copy, async::StopToken stop) {
 // Of an attempt that has not begun the index holds nothing yet, and may hold a million others.
 // Where it stands still, whoever reads it later waits for it.
 Async<std::int64_t> Preparer::output_begin(JobId job) {
-  const std::string logs = logs_folder(context_.home, job);
+  const std::string logs = output::logs_folder(context_.home, job);
   Result<std::int64_t> records = co_await begin_reads_.run<std::int64_t>(
-      logs, [logs] { return Result<std::int64_t>(IndexFile(logs).records()); }, Reach::kFolder);
+      logs, [logs] { return Result<std::int64_t>(output::IndexFile(logs).records()); },
+      Reach::kFolder);
   co_return records.ok() ? *records : 0;
 }
 
 Async<void> Preparer::load_plans(std::vector<model::TaskRef> tasks) {
-  std::set<MetricPlans::Key> unknown;
+  std::set<output::MetricPlans::Key> unknown;
   for (const model::TaskRef& task : tasks) {
     if (!plans_.find(plan_key(task))) unknown.insert(plan_key(task));
   }
   if (unknown.empty()) co_return {};
-  Result<std::vector<MetricPlanPtr>> loaded =
+  Result<std::vector<output::MetricPlanPtr>> loaded =
       co_await plan_files_->run([&home = context_.home, &unknown] {
-        std::vector<MetricPlanPtr> plans;
+        std::vector<output::MetricPlanPtr> plans;
         plans.reserve(unknown.size());
-        for (const auto& [job, step] : unknown) plans.push_back(load_metric_plan(home, job, step));
+        for (const auto& [job, step] : unknown)
+          plans.push_back(output::load_metric_plan(home, job, step));
         return plans;
       });
-  std::vector<MetricPlanPtr> plans = CO_TRY(std::move(loaded));
+  std::vector<output::MetricPlanPtr> plans = CO_TRY(std::move(loaded));
   auto plan = plans.begin();
-  for (const MetricPlans::Key& key : unknown) {
+  for (const output::MetricPlans::Key& key : unknown) {
     if (*plan) plans_.remember(key, std::move(*plan));
     ++plan;
   }
   co_return {};
 }
 
-MetricPlanPtr Preparer::plan_of(const model::TaskRef& task) const {
+output::MetricPlanPtr Preparer::plan_of(const model::TaskRef& task) const {
   return plans_.find(plan_key(task));
 }
 

@@ -8,10 +8,8 @@
 #include "agent/file_reads.h"
 #include "agent/hooks/checkpoint_copy.h"
 #include "agent/hooks/secrets.h"
-#include "agent/metric_plan.h"
 #include "agent/patient_reads.h"
 #include "agent/place.h"
-#include "agent/runner/message.h"
 #include "async/async.h"
 #include "async/event_loop.h"
 #include "async/stop_token.h"
@@ -21,6 +19,8 @@
 #include "base/units.h"
 #include "env/clock.h"
 #include "model/order.h"
+#include "output/metric_plan.h"
+#include "runner/message.h"
 
 namespace runnel::agent {
 
@@ -37,10 +37,10 @@ namespace runnel::agent {
 class Preparer {
  public:
   struct Prepared {
-    PlaceStart place;
+    runner::PlaceStart place;
     // Of a trial: where it reports besides its file, if it does, and the record of the job's index
     // from which its output is found.
-    MetricPlanPtr plan;
+    output::MetricPlanPtr plan;
     std::int64_t output_from = 0;
   };
 
@@ -56,7 +56,7 @@ class Preparer {
   // Makes plan_of() know the steps of tasks from before our time.
   Async<void> load_plans(std::vector<model::TaskRef> tasks);
   // Null: none is known.
-  MetricPlanPtr plan_of(const model::TaskRef& task) const;
+  output::MetricPlanPtr plan_of(const model::TaskRef& task) const;
 
  private:
   static constexpr Duration kTurnAgainAfter = Duration::millis(50);
@@ -75,7 +75,7 @@ class Preparer {
   const std::size_t queued_max_;
   FileReads reads_;
   PatientReads begin_reads_;
-  MetricPlans plans_;
+  output::MetricPlans plans_;
   std::unique_ptr<async::Worker> plan_files_;
   std::unique_ptr<async::Worker> copies_;
 };

@@ -3,10 +3,10 @@
 #include <set>
 #include <utility>
 
-#include "agent/log_index.h"
 #include "agent/suspect_mounts.h"
 #include "env/files.h"
 #include "env/remove_tree.h"
+#include "output/paths.h"
 
 namespace runnel::agent {
 namespace {
@@ -31,8 +31,8 @@ Result<std::string> unmounted(const std::string& parent, const JobId& job) {
 }  // namespace
 
 std::string beside_jobs(const std::string& home, const std::string& name) {
-  const Result<std::string> jobs = env::real_path(jobs_folder(home));
-  const Result<env::FileId> there = env::file_id(jobs_folder(home));
+  const Result<std::string> jobs = env::real_path(output::jobs_folder(home));
+  const Result<env::FileId> there = env::file_id(output::jobs_folder(home));
   const Result<env::FileId> here = env::file_id(home);
   const bool elsewhere = jobs.ok() && there.ok() && here.ok() && there->device != here->device;
   return elsewhere ? *jobs + "/." + name : home + "/" + name;
@@ -43,15 +43,15 @@ Result<void> remove_job_files(const std::string& home, const JobId& job) {
   TRY(env::make_directories(trash, env::Access::kOwner));
   const std::string doomed = TRY(unmounted(TRY(env::real_path(trash)), job));
   TRY(env::remove_tree(doomed));
-  if (!env::exists(jobs_folder(home))) return {};
-  const std::string folder = TRY(unmounted(TRY(env::real_path(jobs_folder(home))), job));
+  if (!env::exists(output::jobs_folder(home))) return {};
+  const std::string folder = TRY(unmounted(TRY(env::real_path(output::jobs_folder(home))), job));
   if (!TRY(env::is_there(folder))) return {};
   TRY(env::rename_file(folder, doomed));
   return env::remove_tree(doomed);
 }
 
 Result<std::vector<JobId>> jobs_with_files(const std::string& home) {
-  const std::vector<JobId> with_folders = TRY(jobs_with_folders(home));
+  const std::vector<JobId> with_folders = TRY(output::jobs_with_folders(home));
   std::set<JobId> jobs(with_folders.begin(), with_folders.end());
   const std::string trash = trash_folder(home);
   if (!env::exists(trash)) return std::vector<JobId>(jobs.begin(), jobs.end());

@@ -6,12 +6,12 @@
 #include <array>
 #include <utility>
 
-#include "agent/runner/runner.h"
 #include "async/socket.h"
 #include "async/together.h"
 #include "base/check.h"
 #include "env/files.h"
 #include "env/process.h"
+#include "runner/runner.h"
 
 namespace runnel::agent {
 
@@ -48,11 +48,11 @@ void RunnerClient::begin_question() {
 }
 
 Result<void> RunnerClient::start_runner() {
-  TRY(env::make_directories(runner_folder(options_.home), env::Access::kOwner));
+  TRY(env::make_directories(runner::runner_folder(options_.home), env::Access::kOwner));
   env::DetachedProcess process;
   process.argv = options_.command;
   process.environment = options_.environment;
-  process.log_file = runner_log_file(options_.home);
+  process.log_file = runner::runner_log_file(options_.home);
   pid_ = TRY(env::spawn_detached(process));
   stranger_.clear();
   return {};
@@ -61,15 +61,15 @@ Result<void> RunnerClient::start_runner() {
 void RunnerClient::take_pid(std::int64_t pid) {
   pid_ = pid;
   stranger_ = env::process_name(pid);
-  if (stranger_ == kRunnerProcessName) stranger_.clear();
+  if (stranger_ == runner::kRunnerProcessName) stranger_.clear();
 }
 
 // One that lives where nobody listens is waited for: it listens again, or ends.
 Result<void> RunnerClient::start_or_name(Search& search) {
   if (search.started != 0 && env::process_runs(search.started)) return {};
-  if (runner_lives(options_.home)) {
+  if (runner::runner_lives(options_.home)) {
     if (search.waited < search.next_name) return {};
-    const std::int64_t living = living_runner(options_.home);
+    const std::int64_t living = runner::living_runner(options_.home);
     if (living != 0) take_pid(living);
     search.next_name = search.waited + kRestartAfter;
   } else if (search.waited >= search.next_start) {
@@ -86,7 +86,7 @@ Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
   Search search;
   Duration pause = kRetryMin;
   while (true) {
-    Result<async::UniqueFd> socket = async::connect_unix(runner_socket(options_.home));
+    Result<async::UniqueFd> socket = async::connect_unix(runner::runner_socket(options_.home));
     if (socket.ok() || socket.error().code != Errc::kUnavailable) co_return socket;
     if (search.waited >= options_.connect_max) co_return socket;
     CO_TRY(start_or_name(search));
@@ -98,7 +98,7 @@ Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
 }
 
 // A runner that ends closes its listener last: one that was reached may not answer any more.
-Async<Welcome> RunnerClient::connect(async::StopToken stop) {
+Async<runner::Welcome> RunnerClient::connect(async::StopToken stop) {
   CHECK(!connected_, "a runner's client connects twice");
   begin_question();
   for (int meetings = 1;; ++meetings) {
@@ -109,7 +109,7 @@ Async<Welcome> RunnerClient::connect(async::StopToken stop) {
     in_.clear();
     out_.clear();
     taken_ = 0;
-    Result<Welcome> welcome = co_await greet(stop);
+    Result<runner::Welcome> welcome = co_await greet(stop);
     connected_ = welcome.ok();
     if (connected_) question_.reset();
     if (connected_) co_return welcome;
@@ -122,7 +122,7 @@ Async<Welcome> RunnerClient::connect(async::StopToken stop) {
 }
 
 // One that was stopped accepts nobody: whoever waits for it lets go after a while, and comes again.
-Async<Welcome> RunnerClient::greet(async::StopToken stop) {
+Async<runner::Welcome> RunnerClient::greet(async::StopToken stop) {
   const async::StopCallback interrupt(stop, [this] { stream_->interrupt(); });
   bool late = false;
   async::Timer limit(loop_);
@@ -130,7 +130,7 @@ Async<Welcome> RunnerClient::greet(async::StopToken stop) {
     late = true;
     stream_->interrupt();
   });
-  Result<Welcome> welcome = co_await read_welcome();
+  Result<runner::Welcome> welcome = co_await read_welcome();
   if (!welcome.ok() && late) {
     co_return Error(Errc::kTimeout,
                     "the runner did not say welcome within " + human(options_.welcome_max));
@@ -138,22 +138,22 @@ Async<Welcome> RunnerClient::greet(async::StopToken stop) {
   co_return welcome;
 }
 
-Async<Welcome> RunnerClient::read_welcome() {
+Async<runner::Welcome> RunnerClient::read_welcome() {
   std::string hello;
-  encode_frame(Hello{kRunnerProtocolVersion, options_.epoch}, hello);
+  runner::encode_frame(runner::Hello{runner::kRunnerProtocolVersion, options_.epoch}, hello);
   Result<void> written = co_await stream_->write_all(hello);
   CO_TRY(std::move(written));
   while (true) {
-    std::optional<Message> message = CO_TRY(take_message());
+    std::optional<runner::Message> message = CO_TRY(take_message());
     if (!message) {
       Result<void> filled = co_await fill();
       CO_TRY(std::move(filled));
       continue;
     }
-    if (auto* refused = std::get_if<Refused>(&*message)) {
+    if (auto* refused = std::get_if<runner::Refused>(&*message)) {
       co_return Error(Errc::kPrecondition, "the runner refused: " + refused->reason);
     }
-    auto* welcome = std::get_if<Welcome>(&*message);
+    auto* welcome = std::get_if<runner::Welcome>(&*message);
     if (welcome == nullptr) co_return Error(Errc::kCorrupt, "the runner did not say welcome");
     co_return std::move(*welcome);
   }
@@ -169,13 +169,14 @@ Async<void> RunnerClient::fill() {
   co_return {};
 }
 
-Result<std::optional<Message>> RunnerClient::take_message() {
+Result<std::optional<runner::Message>> RunnerClient::take_message() {
   const std::string_view rest = std::string_view(in_).substr(taken_);
-  const std::size_t size = TRY(frame_size(rest));
-  if (size == 0) return std::optional<Message>();
-  Message message = TRY(decode_body(rest.substr(kFrameHeaderBytes, size - kFrameHeaderBytes)));
+  const std::size_t size = TRY(runner::frame_size(rest));
+  if (size == 0) return std::optional<runner::Message>();
+  runner::Message message = TRY(runner::decode_body(
+      rest.substr(runner::kFrameHeaderBytes, size - runner::kFrameHeaderBytes)));
   taken_ += size;
-  return std::optional<Message>(std::move(message));
+  return std::optional<runner::Message>(std::move(message));
 }
 
 Async<void> RunnerClient::serve(async::StopToken stop, OnMessage on_message) {
@@ -195,7 +196,7 @@ Async<void> RunnerClient::serve(async::StopToken stop, OnMessage on_message) {
 Async<void> RunnerClient::read_all(async::StopToken stop, OnMessage on_message) {
   const async::StopCallback interrupt(stop, [this] { stream_->interrupt(); });
   while (true) {
-    std::optional<Message> message = CO_TRY(take_message());
+    std::optional<runner::Message> message = CO_TRY(take_message());
     if (message) {
       Result<void> handled = co_await on_message(*std::move(message));
       CO_TRY(std::move(handled));
@@ -224,7 +225,7 @@ Async<void> RunnerClient::keep_asking(async::StopToken stop) {
   for (;;) {
     Result<void> slept = co_await loop_.sleep(kAskEvery, stop);
     CO_TRY(std::move(slept));
-    Result<async::UniqueFd> socket = async::connect_unix(runner_socket(options_.home));
+    Result<async::UniqueFd> socket = async::connect_unix(runner::runner_socket(options_.home));
     // Nobody listens any more: it is ending, and then its connection ends, too.
     if (!socket.ok() && socket.error().code == Errc::kUnavailable) continue;
     begin_question();
@@ -239,7 +240,7 @@ Async<void> RunnerClient::ask(async::UniqueFd socket, async::StopToken stop) {
   async::Stream stream(loop_, std::move(socket));
   const async::StopCallback interrupt(stop, [&stream] { stream.interrupt(); });
   std::string hello;
-  encode_frame(Hello{kNoVersion, options_.epoch}, hello);
+  runner::encode_frame(runner::Hello{kNoVersion, options_.epoch}, hello);
   Result<void> written = co_await stream.write_all(hello);
   CO_TRY(std::move(written));
   std::array<char, 1'024> refusal;
@@ -252,9 +253,9 @@ void RunnerClient::hang_up() {
   if (connected_) stream_->interrupt();
 }
 
-void RunnerClient::send(const Message& message) {
+void RunnerClient::send(const runner::Message& message) {
   if (!connected_) return;
-  encode_frame(message, out_);
+  runner::encode_frame(message, out_);
   has_output_.notify_one();
 }
 

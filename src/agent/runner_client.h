@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/runner/message.h"
 #include "agent/runner_silence.h"
 #include "async/async.h"
 #include "async/event.h"
@@ -17,6 +16,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "env/clock.h"
+#include "runner/message.h"
 
 namespace runnel::agent {
 
@@ -43,13 +43,13 @@ struct RunnerClientOptions {
 class RunnerClient {
  public:
   // What it waits for holds back the messages that follow; its error ends the connection.
-  using OnMessage = std::function<Async<void>(Message)>;
+  using OnMessage = std::function<Async<void>(runner::Message)>;
 
   RunnerClient(async::EventLoop& loop, env::Clock& clock, RunnerClientOptions options);
 
-  Async<Welcome> connect(async::StopToken stop);
+  Async<runner::Welcome> connect(async::StopToken stop);
   Async<void> serve(async::StopToken stop, OnMessage on_message);
-  void send(const Message& message);
+  void send(const runner::Message& message);
   // Ends the connection, and serve() with it: the next connect() is told anew what the runner has.
   void hang_up();
   bool connected() const { return connected_; }
@@ -76,13 +76,13 @@ class RunnerClient {
   Result<void> start_or_name(Search& search);
   Result<void> start_runner();
   void take_pid(std::int64_t pid);
-  Async<Welcome> greet(async::StopToken stop);
-  Async<Welcome> read_welcome();
+  Async<runner::Welcome> greet(async::StopToken stop);
+  Async<runner::Welcome> read_welcome();
   Async<void> keep_asking(async::StopToken stop);
   Async<void> ask(async::UniqueFd socket, async::StopToken stop);
   void begin_question();
   Async<void> fill();
-  Result<std::optional<Message>> take_message();
+  Result<std::optional<runner::Message>> take_message();
   Async<void> read_all(async::StopToken stop, OnMessage on_message);
   Async<void> write_all(async::StopToken stop);
 

@@ -6,8 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/runner/runner.h"
-#include "agent/testing/runner_process.h"
+#include "env/testing/temporary_directory.h"
+#include "runner/runner.h"
+#include "runner/testing/runner_process.h"
 
 namespace runnel::agent {
 namespace {
@@ -25,19 +26,19 @@ class RunnerClientTest : public ::testing::Test {
   }
   std::string started() const { return home_.path() + "/started"; }
 
-  testing::TemporaryHome home_;
+  env::testing::TemporaryDirectory home_;
 };
 
 TEST_F(RunnerClientTest, NamesTheLivingRunnerWhereNobodyListensAndStartsNoOther) {
-  const testing::RunnerProcess runner(home_.path());
+  const runner::testing::RunnerProcess runner(home_.path());
   {
-    const testing::TestAgent agent(home_.path());
+    const runner::testing::TestAgent agent(home_.path());
   }
   ASSERT_EQ(::kill(runner.pid(), SIGSTOP), 0);
-  std::filesystem::remove_all(runner_folder(home_.path()));
+  std::filesystem::remove_all(runner::runner_folder(home_.path()));
   auto loop = MUST(async::EventLoop::create());
   RunnerClient client(*loop, env::real_clock(), options());
-  const Result<Welcome> welcome = loop->block_on(client.connect({}));
+  const Result<runner::Welcome> welcome = loop->block_on(client.connect({}));
   ::kill(runner.pid(), SIGCONT);
   EXPECT_EQ(welcome.error().code, Errc::kUnavailable);
   ASSERT_TRUE(client.silence().has_value());

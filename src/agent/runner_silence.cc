@@ -1,10 +1,10 @@
 #include "agent/runner_silence.h"
 
-#include "agent/runner/runner.h"
 #include "agent/suspect_mounts.h"
 #include "base/shell_word.h"
 #include "env/files.h"
 #include "env/process.h"
+#include "runner/runner.h"
 
 namespace runnel::agent {
 namespace {
@@ -28,12 +28,12 @@ std::string sentence(const RunnerSilence& silence) {
 
 std::string remedy(const RunnerSilence& silence, const std::string& home,
                    const std::vector<std::string>& mounts) {
-  const std::string socket = runner_socket(home);
+  const std::string socket = runner::runner_socket(home);
   if (is_folder(socket)) {
     return "a folder is where its socket belongs: mv " + shell_word(socket) + " " +
            shell_word(socket + ".away");
   }
-  if (silence.pid == 0) return "see " + runner_log_file(home);
+  if (silence.pid == 0) return "see " + runner::runner_log_file(home);
   if (!silence.stranger.empty()) return "work goes on by itself when it gives the lock back";
   const std::string pid = std::to_string(silence.pid);
   const env::ProcessState state = env::process_state(silence.pid);

@@ -7,8 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/runner/runner.h"
-#include "agent/testing/runner_process.h"
+#include "env/testing/temporary_directory.h"
+#include "runner/runner.h"
+#include "runner/testing/runner_process.h"
 
 namespace runnel::agent {
 namespace {
@@ -24,10 +25,10 @@ TEST(RunnerSilences, NameTheProcessAndSinceWhen) {
 }
 
 TEST(RunnerSilences, TheRemedyIsForWhatTheProcessDoes) {
-  const testing::TemporaryHome home;
-  const testing::RunnerProcess runner(home.path());
+  const env::testing::TemporaryDirectory home;
+  const runner::testing::RunnerProcess runner(home.path());
   // While it starts it may wait for the disk that its own program is read from.
-  const testing::TestAgent agent(home.path());
+  const runner::testing::TestAgent agent(home.path());
   const std::string pid = std::to_string(runner.pid());
   EXPECT_NE(remedy({runner.pid(), Time()}, home.path(), {}).find("kill -9 " + pid),
             std::string::npos);
@@ -52,8 +53,8 @@ TEST(RunnerSilences, TheRemedyIsForWhatTheProcessDoes) {
 }
 
 TEST(RunnerSilences, AFolderInThePlaceOfTheSocketIsMovedAway) {
-  const testing::TemporaryHome home;
-  const std::string path = runner_socket(home.path());
+  const env::testing::TemporaryDirectory home;
+  const std::string path = runner::runner_socket(home.path());
   std::filesystem::create_directories(path);
   EXPECT_EQ(remedy({::getpid(), Time()}, home.path(), {}),
             "a folder is where its socket belongs: mv " + path + " " + path + ".away");

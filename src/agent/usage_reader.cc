@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
-#include "agent/runner/process_tree.h"
 #include "base/check.h"
+#include "runner/process_tree.h"
 
 namespace runnel::agent {
 namespace {
@@ -19,7 +19,7 @@ bool read_number(const std::string& text, Number& number) {
 
 // False when the process is none of the job's.
 bool read_owner(pid_t pid, const JobId& job, model::TaskUsage& owner) {
-  const std::vector<std::string> values = environment_values(
+  const std::vector<std::string> values = runner::environment_values(
       pid, {"RUNNEL_JOB_ID", "RUNNEL_STEP", "RUNNEL_TASK_INDEX", "RUNNEL_ATTEMPT"});
   std::int64_t task = 0;
   std::int32_t attempt = 0;
@@ -48,12 +48,12 @@ void add_gpus(const GpuSample& gpus, pid_t pid, model::TaskUsage& use) {
 
 UsageSample sample_usage(const JobId& job) {
   UsageSample sample;
-  for (const pid_t pid : all_processes()) {
+  for (const pid_t pid : runner::all_processes()) {
     UsageSample::Process process;
-    ProcessStat stat;
-    if (!read_owner(pid, job, process.of) || !read_stat(pid, stat)) continue;
+    runner::ProcessStat stat;
+    if (!read_owner(pid, job, process.of) || !runner::read_stat(pid, stat)) continue;
     process.cpu = stat.cpu;
-    process.memory = resident_memory(pid);
+    process.memory = runner::resident_memory(pid);
     sample.processes.emplace(pid, std::move(process));
   }
   return sample;

@@ -2,7 +2,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/log_index.h"
 #include "agent/lost_and_found.h"
 #include "cli/commands.h"
 #include "cli/halt_unfinished.h"
@@ -20,6 +19,7 @@
 #include "env/files.h"
 #include "env/machine.h"
 #include "env/process.h"
+#include "output/paths.h"
 #include "store/sqlite/fsck.h"
 #include "store/sqlite/sqlite_log.h"
 
@@ -129,7 +129,7 @@ void print_fsck(const store::FsckReport& report) {
 
 // Of the jobs whose files are in the home, those that the repaired log does not know.
 Result<std::vector<JobId>> forgotten_jobs(const Home& home) {
-  const std::vector<JobId> jobs = TRY(agent::jobs_with_folders(home.root));
+  const std::vector<JobId> jobs = TRY(output::jobs_with_folders(home.root));
   const std::unique_ptr<store::EventLog> log =
       TRY(store::open_sqlite_log(home.event_log(), env::real_clock()));
   return TRY(control::leftovers_in(*log, jobs)).unknown;

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "agent/runner/runner.h"
 #include "agent/suspect_mounts.h"
 #include "async/socket.h"
 #include "cli/commands.h"
@@ -21,6 +20,7 @@
 #include "env/random.h"
 #include "generated/version.h"
 #include "http/message.h"
+#include "runner/runner.h"
 #include "store/sqlite/sqlite_log.h"
 
 namespace runnel::cli {
@@ -311,9 +311,9 @@ int run_daemon(const Home& home) {
 }
 
 int run_runner(const Home& home) {
-  agent::RunnerOptions options;
+  runner::RunnerOptions options;
   options.home = home.root;
-  return agent::runner_main(options);
+  return runner::runner_main(options);
 }
 
 }  // namespace runnel::cli

@@ -144,8 +144,8 @@ Result<void> refuse_misplaced(const Home& home) {
   const std::string log = home.event_log();
   for (const std::string& path :
        {log, log + "-wal", log + "-shm", log + "-head", home.lock(), home.version(), home.place(),
-        home.identity(), home.jobs_mark(), agent::runner_pid_file(home.root),
-        agent::runner_log_file(home.root), home.daemon_log()}) {
+        home.identity(), home.jobs_mark(), runner::runner_pid_file(home.root),
+        runner::runner_log_file(home.root), home.daemon_log()}) {
     const Result<env::FileInfo> info = env::file_info(path);
     if (!info.ok() || info->kind == env::FileKind::kFile) continue;
     return Error(Errc::kCorrupt,

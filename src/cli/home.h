@@ -2,8 +2,9 @@
 
 #include <string>
 
-#include "agent/runner/runner.h"
 #include "base/result.h"
+#include "output/paths.h"
+#include "runner/runner.h"
 
 namespace runnel::cli {
 
@@ -27,7 +28,7 @@ struct Home {
   std::string place() const { return root + "/place.json"; }   // home_place.h
   std::string identity() const { return root + "/identity"; }  // jobs_owner.h, as the next.
   std::string jobs_mark() const { return root + "/jobs/.home.json"; }
-  std::string runner() const { return agent::runner_folder(root); }
+  std::string runner() const { return runner::runner_folder(root); }
   std::string time() const { return root + "/time.json"; }
 };
 

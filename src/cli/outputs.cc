@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "agent/metrics_file.h"
-#include "agent/runner/preempt_file.h"
 #include "cli/job_end.h"
 #include "env/files.h"
+#include "output/metrics_file.h"
+#include "runner/preempt_file.h"
 
 namespace runnel::cli {
 namespace {
@@ -21,7 +21,7 @@ bool is_empty_folder(const std::string& path) {
 
 bool is_output(const std::string& folder, const std::string& name) {
   const std::string path = folder + "/" + name;
-  if (path == agent::metrics_path(folder) || path == agent::preempt_path(folder)) return false;
+  if (path == output::metrics_path(folder) || path == runner::preempt_path(folder)) return false;
   return !is_empty_folder(path);
 }
 

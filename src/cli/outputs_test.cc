@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/metrics_file.h"
 #include "env/files.h"
 #include "env/remove_tree.h"
+#include "output/metrics_file.h"
 
 namespace runnel::cli {
 namespace {
@@ -24,7 +24,7 @@ TEST_F(OutputsTest, AreWhatTasksLeaveAndNotWhatWeWriteThere) {
   EXPECT_FALSE(has_outputs(home_, "j1")) << "it never ran";
   make(home_.shared_folder("j1"));
   make(task_ + "/checkpoint");
-  write(agent::metrics_path(task_));
+  write(output::metrics_path(task_));
   EXPECT_FALSE(has_outputs(home_, "j1"));
   write(task_ + "/checkpoint/model.pt");
   EXPECT_TRUE(has_outputs(home_, "j1"));

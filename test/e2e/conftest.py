@@ -56,6 +56,7 @@ class Runnel:
         self.home = folder / "home"
         self.work = folder / "work"
         self.work.mkdir()
+        self.binary = BINARY
         self.env = dict(os.environ, RUNNEL_HOME=str(self.home))
         for name in list(self.env):
             if name.startswith("RUNNEL_") and name != "RUNNEL_HOME":
@@ -69,7 +70,7 @@ class Runnel:
         options.setdefault("cwd", self.work)
         options.setdefault("env", self.env)
         options.setdefault("stdout", subprocess.PIPE)
-        return subprocess.Popen([BINARY, *map(str, words)], stderr=subprocess.PIPE, text=True, **options)
+        return subprocess.Popen([self.binary, *map(str, words)], stderr=subprocess.PIPE, text=True, **options)
 
     def run(self, *words, code=0, timeout=120, **options):
         process = self.start(*words, **options)

@@ -132,7 +132,7 @@ INNOCENT = [
     ("src/agent/a.cc", in_namespace("agent", 'auto text = "delete rand() TODO";')),
     ("src/agent/a.cc", in_namespace("agent", 'auto text = R"(fork() "quoted" goto)";')),
     ("src/agent/a.cc", in_namespace("agent", "int n = 1'000; char c = '\\''; int m = 2'000;")),
-    ("src/agent/runner.cc", in_namespace("agent", "void f() { fork(); ::open(p, 0); }", "#include <unistd.h>")),
+    ("src/runner.cc", in_namespace("agent", "void f() { fork(); ::open(p, 0); }", "#include <unistd.h>")),
     ("src/agent/a_test.cc", "#include <gtest/gtest.h>\n\n#include <thread>\nstd::thread worker;\n"),
     ("src/agent/a.cc", in_namespace("agent", "struct A { A(const A&) = delete; };")),
     ("src/agent/a.cc", in_namespace("agent", "void f() { task.time(0); loop.sleep(3); file.open(path); }")),

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from .repository import Repository
 from .source import Source, Violation
 
-# The seams to the operating system. Files of the runner start with this path.
-_RUNNER = "src/agent/runner"
+# The seams to the operating system: env, and files that start with these paths. The runner writes output.
+_RUNNER = ("src/runner", "src/output/open_file", "src/output/job_output")
 _ENV = ("env",)
 _CALL = r"(?<![\w.>:])(?:std::|::)?"
 
@@ -29,7 +29,7 @@ class Ban:
 
 
 def _os(name: str, pattern: str, cure: str, *modules: str) -> Ban:
-    return Ban(name, pattern, cure, modules=(*_ENV, *modules), paths=(_RUNNER,))
+    return Ban(name, pattern, cure, modules=(*_ENV, *modules), paths=_RUNNER)
 
 
 BANS = (

@@ -7,8 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/testing/runner_process.h"
 #include "env/files.h"
+#include "env/testing/temporary_directory.h"
+#include "runner/testing/runner_process.h"
 
 namespace runnel::agent {
 namespace {
@@ -34,7 +35,7 @@ class CheckpointCopyTest : public ::testing::Test {
     return {at("donor/ckpt"), at("member/ckpt"), at("member"), number};
   }
 
-  testing::TemporaryHome home_;
+  env::testing::TemporaryDirectory home_;
 };
 
 TEST_F(CheckpointCopyTest, TakesTheWholePlace) {

@@ -4,9 +4,9 @@
 #include <array>
 #include <string_view>
 
-#include "agent/runner/strays.h"
 #include "base/check.h"
 #include "model/variables.h"
+#include "runner/strays.h"
 
 namespace runnel::agent {
 namespace {
@@ -74,10 +74,10 @@ class Names {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-Result<void> add(TextBlock& block, const Variables& variables, const Names& stronger) {
+Result<void> add(runner::TextBlock& block, const Variables& variables, const Names& stronger) {
   for (const auto& [name, value] : variables) {
     if (is_by_runner(name) || stronger.has(name)) continue;
-    if (has_zero(name) || has_zero(value)) return holds_zero(name);
+    if (runner::has_zero(name) || runner::has_zero(value)) return holds_zero(name);
     block.push_back(name, value);
   }
   return {};
@@ -109,7 +109,7 @@ std::vector<std::string> detached_environment(const std::vector<std::string>& en
     const std::string_view name = name_of(variable);
     if (is_inherited(name) || is_for_our_program(name)) own.push_back(variable);
   }
-  own.push_back(joined(std::string(kAttemptKeyName), std::string(kDetachedKey)));
+  own.push_back(joined(std::string(runner::kAttemptKeyName), std::string(runner::kDetachedKey)));
   return own;
 }
 
@@ -144,7 +144,7 @@ Result<RankEnvironments> rank_environments(const model::StartOrder& order,
     taken.take(model::shell_variable(secret));
   }
   taken.sort();
-  if (has_zero(order.workdir)) return holds_zero("PWD");
+  if (runner::has_zero(order.workdir)) return holds_zero("PWD");
   if (!taken.has("PWD")) environments.shared.push_back("PWD", order.workdir);
   taken.take("PWD");
   taken.sort();

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "agent/runner/text_block.h"
 #include "base/result.h"
 #include "model/order.h"
+#include "runner/text_block.h"
 
 namespace runnel::agent {
 
@@ -22,8 +22,8 @@ std::vector<std::string> detached_environment(const std::vector<std::string>& en
 
 // What all ranks of an order share, and what each adds. No name stands twice.
 struct RankEnvironments {
-  TextBlock shared;
-  std::vector<TextBlock> by_rank;  // rank_count entries.
+  runner::TextBlock shared;
+  std::vector<runner::TextBlock> by_rank;  // rank_count entries.
 };
 
 // What the ranks of an order get, but for the paths, which the runner knows. From the weakest to

@@ -24,7 +24,7 @@ model::StartOrder order_of(std::int32_t ranks = 1, std::int32_t nodes = 1) {
 // The environment of one rank; a name that stands twice is a failure.
 std::map<std::string, std::string> of_rank(const RankEnvironments& all, std::size_t rank) {
   std::map<std::string, std::string> env;
-  for (const TextBlock& block : {all.shared, all.by_rank.at(rank)}) {
+  for (const runner::TextBlock& block : {all.shared, all.by_rank.at(rank)}) {
     for (const std::string_view text : block.texts()) {
       const std::size_t equals = text.find('=');
       EXPECT_TRUE(env.emplace(text.substr(0, equals), text.substr(equals + 1)).second) << text;

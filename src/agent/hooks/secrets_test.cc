@@ -7,8 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/testing/runner_process.h"
 #include "env/files.h"
+#include "env/testing/temporary_directory.h"
+#include "runner/testing/runner_process.h"
 
 namespace runnel::agent {
 namespace {
@@ -29,7 +30,7 @@ class SecretsTest : public ::testing::Test {
     std::ofstream(home_.path() + "/" + name, std::ios::binary) << text;
   }
 
-  testing::TemporaryHome home_;
+  env::testing::TemporaryDirectory home_;
 };
 
 TEST_F(SecretsTest, NoneNeedNoFile) { EXPECT_EQ(MUST(values({})), Values()); }

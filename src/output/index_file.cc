@@ -1,0 +1,46 @@
+#include "output/index_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+#include "base/check.h"
+#include "output/open_file.h"
+
+namespace runnel::output {
+namespace {
+
+constexpr auto kRecord = static_cast<std::int64_t>(kIndexRecordBytes);
+
+}  // namespace
+
+IndexFile::IndexFile(const std::string& logs) : file_(open_to_read(index_path(logs))) {
+  struct stat status{};
+  if (!file_.valid() || ::fstat(file_.get(), &status) != 0) {
+    failure_ = errno;
+    return;
+  }
+  records_ = status.st_size / kRecord;
+  torn_ = status.st_size % kRecord != 0;
+}
+
+std::optional<IndexRecord> IndexFile::at(std::int64_t number) {
+  if (number < first_ || number >= first_ + count_) load(number);
+  if (number < first_ || number >= first_ + count_) return std::nullopt;
+  const auto offset = static_cast<std::size_t>(number - first_) * kIndexRecordBytes;
+  return parse_record(std::string_view(block_).substr(offset));
+}
+
+void IndexFile::load(std::int64_t number) {
+  CHECK(number >= 0, "an index has no record below zero");
+  const std::int64_t wanted = std::clamp<std::int64_t>(records_ - number, 1, kBlock);
+  block_.resize(static_cast<std::size_t>(wanted * kRecord));
+  const ssize_t got = ::pread(file_.get(), block_.data(), block_.size(), number * kRecord);
+  first_ = number;
+  count_ = got > 0 ? got / kRecord : 0;
+}
+
+}  // namespace runnel::output
