@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "model/status.h"
 #include "sim/child.h"
+#include "sim/minimise.h"
 
 namespace runnel::sim {
 namespace {
@@ -92,33 +93,12 @@ class SharedSeed {
   std::atomic<std::uint64_t>* seed_;
 };
 
+// A schedule takes milliseconds, and a few of them a second.
+constexpr int kMinimiserRunsMax = 400;
+
 std::string violation_of(const Scenario& scenario) {
   const ChildEnd end = Child([&scenario] { return run(scenario, Depth::kAll).violation; }).end();
   return end.died.empty() ? end.text : end.died;
-}
-
-// The same scenario without the first of `list` that it does not need to break a promise.
-template <typename T>
-bool drop_one(Scenario& scenario, std::vector<T> Scenario::* list) {
-  for (std::size_t at = 0; at < (scenario.*list).size(); ++at) {
-    Scenario candidate = scenario;
-    (candidate.*list).erase((candidate.*list).begin() + static_cast<std::ptrdiff_t>(at));
-    if (violation_of(candidate).empty()) continue;
-    scenario = std::move(candidate);
-    return true;
-  }
-  return false;
-}
-
-// With as few faults and wishes as still break a promise (greedy removal).
-Scenario minimise(Scenario scenario) {
-  bool smaller = true;
-  while (smaller) {
-    const bool fewer_faults = drop_one(scenario, &Scenario::faults);
-    const bool fewer_wishes = drop_one(scenario, &Scenario::wishes);
-    smaller = fewer_faults || fewer_wishes;
-  }
-  return scenario;
 }
 
 template <typename T>
@@ -211,7 +191,9 @@ std::string coverage_table(const Coverage& coverage) {
 
 std::string report(const Failure& failure) {
   const Scenario whole = scenario_of(failure.seed);
-  const Scenario small = minimise(whole);
+  const Scenario small = minimise(
+      whole, [](const Scenario& candidate) { return !violation_of(candidate).empty(); },
+      kMinimiserRunsMax);
   return "seed " + std::to_string(failure.seed) + ": " + failure.violation +
          "\nsmallest schedule that still breaks a promise (" + violation_of(small) + "):\n" +
          describe(small);
