@@ -9,6 +9,7 @@
 
 #include "agent/suspect_mounts.h"
 #include "async/socket.h"
+#include "async/turn_watch.h"
 #include "cli/commands.h"
 #include "cli/home_place.h"
 #include "cli/pause.h"
@@ -267,6 +268,16 @@ Result<env::FileLock> take_lock(const Home& home) {
   }
 }
 
+// Tests ask for it: nothing may stand on the loop.
+Result<std::unique_ptr<async::TurnWatch>> watch_turns(async::EventLoop& loop) {
+  const std::optional<std::string> max = env::variable("RUNNEL_TURN_MAX");
+  if (!max) return std::unique_ptr<async::TurnWatch>();
+  const Duration turn_max = TRY(parse_duration(*max));
+  return async::TurnWatch::start(loop, turn_max, [](Duration stood) {
+    say("runnel daemon: its loop answered nobody for " + human(stood));
+  });
+}
+
 Result<void> serve(const Home& home) {
   TRY(prepare_home(home));
   Result<env::FileLock> lock = take_lock(home);
@@ -287,6 +298,7 @@ Result<void> serve(const Home& home) {
     say("runnel daemon: the Python package: " + python_path.error().to_string());
   for (;;) {
     std::unique_ptr<async::EventLoop> loop = TRY(async::EventLoop::create());
+    const std::unique_ptr<async::TurnWatch> turns = TRY(watch_turns(*loop));
     Daemon daemon(*loop, home, nodes, python_path.ok() ? *python_path : "");
     TRY(loop->block_on(daemon.run()));
     if (!daemon.next_nodes()) return {};

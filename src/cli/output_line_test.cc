@@ -7,12 +7,13 @@
 namespace runnel::cli {
 namespace {
 
-// The client's side of control::json_lines(): nothing is lost on the way.
+// The client's side of control::LogLines: nothing is lost on the way.
 std::string there_and_back(const std::string& bytes) {
   model::LogPiece piece;
   piece.bytes = bytes;
   std::string back;
-  const std::string lines = control::json_lines(piece, "s");
+  std::string lines;
+  control::LogLines(piece, "s").append(lines, bytes.size());
   for (std::size_t at = 0; at < lines.size();) {
     const std::size_t end = lines.find('\n', at);
     back += exact_bytes(MUST(json::parse(lines.substr(at, end - at))));

@@ -172,6 +172,9 @@ class Api {
     bool over = false;  // The job had ended before: nothing follows an empty page.
   };
   Async<LogRead> read_page(model::LogFilter query, std::string cursor);
+  // Over as many turns of the loop as it takes.
+  Async<void> write_piece(const model::LogPiece& piece, const LogForm& form,
+                          http::StreamWriter& out);
   Async<void> stream_logs(model::LogFilter query, LogRead read, LogForm form,
                           http::StreamWriter& out);
   Async<void> more_output(JobId job, async::StopToken stop);

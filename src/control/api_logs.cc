@@ -16,6 +16,8 @@ namespace runnel::control {
 namespace {
 
 constexpr Duration kOutputPatience = Duration::seconds(15);
+// Of output, encoded in one turn of the loop: some milliseconds.
+constexpr std::size_t kEncodedATurn = std::size_t{16} << 10;
 
 template <typename Id>
 Result<std::optional<Id>> id_of(const http::Request& request, std::string_view name) {
@@ -35,24 +37,9 @@ Result<bool> wants_raw(const http::Request& request) {
       .with_hint("write format=json or format=raw");
 }
 
-std::string encode(const model::LogPage& page, StreamForm form, bool raw,
-                   const std::vector<std::string>& step_names) {
-  std::string text;
-  for (const model::LogPiece& piece : page.pieces) {
-    if (raw) {
-      text += piece.bytes;
-      continue;
-    }
-    const auto step = static_cast<std::size_t>(piece.attempt.task.step.value());
-    const std::string name = step < step_names.size() ? step_names[step] : std::to_string(step);
-    const std::string lines = json_lines(piece, name);
-    if (form == StreamForm::kJsonLines) {
-      text += lines;
-    } else {
-      text += http::encode_sse({piece.cursor, "", lines.substr(0, lines.size() - 1)});
-    }
-  }
-  return text;
+std::string step_name(const model::LogPiece& piece, const std::vector<std::string>& names) {
+  const auto step = static_cast<std::size_t>(piece.attempt.task.step.value());
+  return step < names.size() ? names[step] : std::to_string(step);
 }
 
 Error not_there(const std::string& field, std::int64_t value, std::int64_t count) {
@@ -165,6 +152,29 @@ Async<Api::LogRead> Api::read_page(model::LogFilter query, std::string cursor) {
   co_return LogRead{CO_TRY(std::move(read)), query.over};
 }
 
+Async<void> Api::write_piece(const model::LogPiece& piece, const LogForm& form,
+                             http::StreamWriter& out) {
+  if (form.raw) co_return co_await out.write(piece.bytes);
+  const bool is_event = form.stream == StreamForm::kServerSentEvents;
+  const std::string name = step_name(piece, form.step_names);
+  std::string text;
+  for (LogLines lines(piece, name); !lines.done();) {
+    lines.append(text, kEncodedATurn);
+    if (lines.done()) break;
+    if (!is_event) {
+      Result<void> written = co_await out.write(std::exchange(text, {}));
+      CO_TRY(std::move(written));
+    }
+    Result<void> turn = co_await loop_.sleep({});
+    CO_TRY(std::move(turn));
+  }
+  if (is_event) {
+    if (!text.empty()) text.pop_back();
+    text = http::encode_sse({piece.cursor, "", std::move(text)});
+  }
+  co_return co_await out.write(std::move(text));
+}
+
 Async<void> Api::stream_logs(model::LogFilter query, LogRead read, LogForm form,
                              http::StreamWriter& out) {
   std::set<std::string> told;  // Damage; a file that lacks something lacks it on each page.
@@ -175,9 +185,12 @@ Async<void> Api::stream_logs(model::LogFilter query, LogRead read, LogForm form,
       if (!told.insert(sentence).second) continue;
       text += encode_damage(query.job, sentence, form.stream, form.raw);
     }
-    text += encode(page, form.stream, form.raw, form.step_names);
     Result<void> written = co_await out.write(std::move(text));
     CO_TRY(std::move(written));
+    for (const model::LogPiece& piece : page.pieces) {
+      written = co_await write_piece(piece, form, out);
+      CO_TRY(std::move(written));
+    }
     if (page.pieces.empty()) {
       if (read.over || form.follow == Flag::kOff) co_return {};
       Result<void> more = co_await more_output(query.job, out.gone());

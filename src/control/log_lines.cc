@@ -66,16 +66,14 @@ std::string damage_line(const JobId& job, std::string_view sentence) {
   return text + '\n';
 }
 
-std::string json_lines(const model::LogPiece& piece, std::string_view step_name) {
-  std::string text;
-  std::string_view rest = piece.bytes;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    const std::string_view line = rest.substr(0, end == std::string_view::npos ? end : end + 1);
-    rest.remove_prefix(line.size());
-    write_line(text, piece, step_name, line, rest.empty());
+void LogLines::append(std::string& text, std::size_t bytes) {
+  const std::size_t left = rest_.size() > bytes ? rest_.size() - bytes : 0;
+  while (rest_.size() > left) {
+    const std::size_t end = rest_.find('\n');
+    const std::string_view line = rest_.substr(0, end == std::string_view::npos ? end : end + 1);
+    rest_.remove_prefix(line.size());
+    write_line(text, piece_, step_name_, line, rest_.empty());
   }
-  return text;
 }
 
 }  // namespace runnel::control

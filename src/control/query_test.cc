@@ -74,7 +74,8 @@ TEST(LogLines, SplitsFoldsAndMarksTheCursor) {
   piece.arrived_at = Time::from_millis(1'700'000'000'000);
   piece.bytes = "one\n10%\r50%\r100%\r\n\xff last";
   piece.cursor = "c7";
-  const std::string text = json_lines(piece, "train");
+  std::string text;
+  LogLines(piece, "train").append(text, piece.bytes.size());
   std::vector<json::Value> lines;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
@@ -90,6 +91,19 @@ TEST(LogLines, SplitsFoldsAndMarksTheCursor) {
   EXPECT_EQ(lines[1].find("msg")->as_text(), "100%");
   EXPECT_EQ(lines[2].find("msg")->as_text(), "\xEF\xBF\xBD last");
   EXPECT_EQ(lines[2].find("cursor")->as_text(), "c7");
+}
+
+TEST(LogLines, InPartsTheyAreTheSame) {
+  model::LogPiece piece;
+  piece.bytes = "one\ntwo\n\nthree";
+  piece.cursor = "c7";
+  std::string whole;
+  LogLines(piece, "s").append(whole, piece.bytes.size());
+  for (std::size_t bytes = 1; bytes < piece.bytes.size(); ++bytes) {
+    std::string text;
+    for (LogLines lines(piece, "s"); !lines.done();) lines.append(text, bytes);
+    EXPECT_EQ(text, whole) << bytes;
+  }
 }
 
 }  // namespace

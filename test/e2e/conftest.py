@@ -19,6 +19,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("RUNNEL_BINARY", ROOT / ".venv/bin/runnel")).absolute()
 
 
+# No turn of a daemon's loop may take longer: each test looks for the line that the daemon then writes. 20 ms but
+# for the start of a runner, which stands on the loop until the new process has its program: 24 ms on a busy machine.
+TURN_MAX = "50ms"
+
+
 def pytest_collection_modifyitems(items):
     """No process is left alone with a long test at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
@@ -61,6 +66,7 @@ class Runnel:
         for name in list(self.env):
             if name.startswith("RUNNEL_") and name != "RUNNEL_HOME":
                 del self.env[name]
+        self.env["RUNNEL_TURN_MAX"] = TURN_MAX
 
     def use_python_of_the_project(self):
         """Lets `python3` in a job be the one that has the packages of the examples."""
@@ -194,6 +200,7 @@ class Runnel:
         self.end_idle_daemon()
         self.until(lambda: not self.pids(), timeout=40)
         assert not self.left_over()
+        assert "its loop answered nobody" not in self.daemon_log(), self.daemon_log()
 
 
 @pytest.fixture

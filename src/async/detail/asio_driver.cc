@@ -1,5 +1,7 @@
 #include "async/detail/asio_driver.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -92,7 +94,12 @@ Result<std::unique_ptr<Driver::Thread>> AsioDriver::thread(const std::string& na
 void AsioDriver::run() {
   CHECK(runner_.exchange(std::this_thread::get_id()) == std::thread::id(),
         "run() of an event loop that runs already");
-  context_.run();
+  thread_id_.store(::gettid());
+  if (counts_turns_) {
+    while (context_.run_one() > 0) ++turns_;
+  } else {
+    context_.run();
+  }
   context_.restart();  // After the run: a stop() that came before it must not be lost.
   runner_.store(std::thread::id());
 }

@@ -1,0 +1,120 @@
+#include "async/turn_watch.h"
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "async/detail/asio_driver.h"
+
+namespace runnel::async {
+namespace {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+constexpr std::chrono::milliseconds kLookEvery(5);
+// More turns than these in the time that one answer took: the loop was busy, and stood nowhere.
+constexpr std::uint64_t kTurnsOfAStand = 4;
+
+// Nanoseconds that the thread was ready and had no processor; where the kernel does not count them,
+// none are told of.
+std::optional<std::int64_t> waited_for_processor(pid_t thread) {
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/schedstat";
+  std::FILE* file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) return std::nullopt;
+  long long ran = 0;
+  long long waited = 0;
+  const int read = std::fscanf(file, "%lld %lld", &ran, &waited);
+  std::fclose(file);
+  return read == 2 ? std::optional<std::int64_t>(waited) : std::nullopt;
+}
+
+}  // namespace
+
+struct TurnWatch::Look {
+  Look(detail::AsioDriver& of, Duration max, std::function<void(Duration)> tell)
+      : driver(of), turn_max(max), on_long_turn(std::move(tell)) {}
+
+  void run(const std::shared_ptr<Look>& self) {
+    pthread_setname_np(pthread_self(), "loop-watch");
+    std::unique_lock lock(mutex);
+    while (!ended) {
+      lock.unlock();
+      look(self);
+      lock.lock();
+      changed.wait_for(lock, kLookEvery, [this] { return ended; });
+    }
+  }
+
+  // Asks the loop for an answer. What makes it late besides the loop itself only makes the time
+  // that is told of shorter: the loop is asked before, and the processor's queue looked at after.
+  void look(const std::shared_ptr<Look>& self) {
+    const std::uint64_t turns = driver.turns();
+    const auto before = waited_for_processor(driver.thread_id());
+    driver.post([self] { self->answer(); });
+    const SteadyTime asked_at = std::chrono::steady_clock::now();
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return ended || answered_at.has_value(); });
+    if (!answered_at) return;
+    const SteadyTime answered = *std::exchange(answered_at, std::nullopt);
+    lock.unlock();
+    const auto after = waited_for_processor(driver.thread_id());
+    const bool was_busy = driver.turns() - turns > kTurnsOfAStand;
+    if (!before || !after || was_busy) return;
+    const auto stood = (answered - asked_at) - std::chrono::nanoseconds(*after - *before);
+    const Duration length =
+        Duration::millis(std::chrono::duration_cast<std::chrono::milliseconds>(stood).count());
+    if (length > turn_max) on_long_turn(length);
+  }
+
+  // On the loop.
+  void answer() {
+    const std::scoped_lock lock(mutex);
+    answered_at = std::chrono::steady_clock::now();
+    changed.notify_all();
+  }
+
+  detail::AsioDriver& driver;
+  const Duration turn_max;
+  const std::function<void(Duration)> on_long_turn;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ended = false;                     // Under mutex,
+  std::optional<SteadyTime> answered_at;  // as this.
+  std::thread thread;
+};
+
+TurnWatch::TurnWatch(std::shared_ptr<Look> look) : look_(std::move(look)) {}
+
+TurnWatch::~TurnWatch() {
+  {
+    const std::scoped_lock lock(look_->mutex);
+    look_->ended = true;
+    look_->changed.notify_all();
+  }
+  look_->thread.join();
+}
+
+Result<std::unique_ptr<TurnWatch>> TurnWatch::start(EventLoop& loop, Duration turn_max,
+                                                    std::function<void(Duration)> on_long_turn) {
+  detail::AsioDriver& driver = detail::asio_driver(loop);
+  driver.count_turns();
+  auto look = std::make_shared<Look>(driver, turn_max, std::move(on_long_turn));
+  try {
+    look->thread = std::thread([look] { look->run(look); });
+  } catch (const std::system_error& error) {
+    return errno_error("start a thread", error.code().value());
+  }
+  return std::unique_ptr<TurnWatch>(new TurnWatch(std::move(look)));
+}
+
+}  // namespace runnel::async

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "async/event_loop.h"
+#include "base/result.h"
+#include "base/units.h"
+
+namespace runnel::async {
+
+// Tells of turns of a loop that keep everybody else waiting: one that computes for longer than
+// `turn_max`, or calls what blocks.
+//
+// Contract: `on_long_turn` is told how long the loop answered nobody, without the time that it
+//           waited for a processor. A turn that others follow within a look may pass unseen, none
+//           is told of twice.
+// Threads:  one of its own, "loop-watch", which also calls `on_long_turn`.
+// Lifetime: the loop, of the machine's driver, outlives it.
+// Why:      law 2 lets one loop decide everything: whatever stands on it stops a whole home.
+class TurnWatch {
+ public:
+  // kUnavailable when the machine has no thread left.
+  static Result<std::unique_ptr<TurnWatch>> start(EventLoop& loop, Duration turn_max,
+                                                  std::function<void(Duration)> on_long_turn);
+  ~TurnWatch();
+  TurnWatch(const TurnWatch&) = delete;
+  TurnWatch& operator=(const TurnWatch&) = delete;
+
+ private:
+  struct Look;
+  explicit TurnWatch(std::shared_ptr<Look> look);
+
+  std::shared_ptr<Look> look_;
+};
+
+}  // namespace runnel::async
