@@ -44,6 +44,46 @@ TEST_F(TurnWatchTest, ACallThatBlocksIsToldOfOnce) {
   EXPECT_GT(all[0], Duration::millis(400));
 }
 
+TEST_F(TurnWatchTest, ATurnThatComputesIsToldOf) {
+  begin(Duration::millis(100));
+  pass(Duration::millis(30));
+  loop_->post([] {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1'000);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+  });
+  pass(Duration::millis(30));
+  EXPECT_EQ(told().size(), 1U);
+}
+
+TEST_F(TurnWatchTest, EachOfTwoTurnsIsToldOf) {
+  begin(Duration::millis(100));
+  pass(Duration::millis(30));
+  stand(Duration::millis(300));
+  stand(Duration::millis(300));
+  EXPECT_EQ(told().size(), 2U);
+}
+
+TEST_F(TurnWatchTest, ALoopThatNobodyRunsIsNotLate) {
+  begin(Duration::millis(50));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(told().empty());
+}
+
+TEST_F(TurnWatchTest, ItEndsWhileATurnStands) {
+  begin(Duration::millis(50));
+  std::thread runs([this] {
+    loop_->post([this] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      loop_->stop();
+    });
+    loop_->run();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_TRUE(told().empty()) << "nobody waits for the turn's end";
+  runs.join();
+}
+
 TEST_F(TurnWatchTest, ALoopThatRestsOrIsBusyStandsNowhere) {
   begin(Duration::millis(200));
   pass(Duration::millis(300));

@@ -93,10 +93,12 @@ NodeCore::Work NodeCore::take(model::NodeOrders orders, Time now) {
                                        " are refused: newer ones were taken");
     return work;
   }
+  const bool lacks_orders = orders.epoch == stamp_.epoch && orders.sequence > stamp_.taken + 1;
   stamp_.epoch = orders.epoch;
   stamp_.taken = orders.sequence;
+  const bool is_question = empty(orders);
   work.remove = std::move(orders.remove);
-  work.inventory = joined_ && work.remove.empty() && empty(orders);
+  work.inventory = joined_ && (is_question || lacks_orders);
   work.dropped = work.inventory ? std::nullopt : refusal_of(orders);
   if (work.inventory) joined_ = false;
   if (work.inventory || work.dropped) return work;

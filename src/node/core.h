@@ -73,7 +73,8 @@ class NodeCore {
   struct Work {
     std::vector<JobId> remove;
     std::optional<Error> dropped;  // Why nothing of the rest is done.
-    // Control asks what there is: the driver meets its runner anew, and nothing is told until then.
+    // Control asks what there is, or earlier orders did not come: the driver meets its runner anew,
+    // and nothing is told until then.
     bool inventory = false;
     std::vector<model::AttemptRef> forget;  // The runner may drop their exit records.
     std::vector<Preparation> prepare;

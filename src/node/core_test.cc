@@ -286,6 +286,14 @@ TEST_F(NodeCoreTest, AQuestionIsAnsweredAsOftenAsItComes) {
   EXPECT_FALSE(core_.take(question, kNow).inventory) << "an old one";
 }
 
+TEST_F(NodeCoreTest, WhoLacksOrdersJoinsAnew) {
+  ++sequence_;  // Lost, or late.
+  const NodeCore::Work work = start(attempt(1));
+  EXPECT_TRUE(work.inventory);
+  EXPECT_TRUE(work.prepare.empty()) << "the difference of the join has all of it";
+  EXPECT_FALSE(core_.joined());
+}
+
 // --- Messages up.
 
 TEST_F(NodeCoreTest, MessagesAreNumberedAndSayWhatWasTaken) {
