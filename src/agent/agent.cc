@@ -230,6 +230,7 @@ Async<void> Agent::follow_again(std::vector<runner::RankFact> facts) {
     return !begun || fact.report.rank != 0 || !inventory_.contains(fact.node);
   });
   std::vector<model::TaskRef> tasks;
+  tasks.reserve(facts.size());
   for (const runner::RankFact& fact : facts) tasks.push_back(fact.report.attempt.task);
   Result<void> loaded = co_await preparer_.load_plans(std::move(tasks));
   CO_TRY(std::move(loaded));

@@ -6,8 +6,8 @@ const News& news_of(const Up& message) {
   if (const auto* inventory = std::get_if<Inventory>(&message.what)) return inventory->has;
   if (const auto* report = std::get_if<Report>(&message.what)) return report->news;
   if (const auto* bye = std::get_if<GoodBye>(&message.what)) return bye->last;
-  static const News nothing;
-  return nothing;
+  static const News kNothing;
+  return kNothing;
 }
 
 }  // namespace runnel::node

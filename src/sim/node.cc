@@ -46,6 +46,7 @@ SimNode::SimNode(model::NodeInfo info, std::uint64_t seed, Wiring wiring)
 
 void SimNode::share_runner(const std::vector<SimNode*>& nodes) {
   std::vector<SimRunner*> runners;
+  runners.reserve(nodes.size());
   for (SimNode* node : nodes) runners.push_back(&node->runner_);
   runner_.share(std::move(runners));
 }
