@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -56,21 +57,29 @@ struct TurnWatch::Look {
   }
 
   // Asks the loop for an answer. What makes it late besides the loop itself only makes the time
-  // that is told of shorter: the loop is asked before, and the processor's queue looked at after.
+  // that is told of shorter: the loop is asked before, the processor's queue looked at after, and
+  // of each nap no more counts than it was to take, since a process that is stopped sleeps on.
   void look(const std::shared_ptr<Look>& self) {
     const std::uint64_t turns = driver.turns();
     const auto before = waited_for_processor(driver.thread_id());
     driver.post([self] { self->answer(); });
     const SteadyTime asked_at = std::chrono::steady_clock::now();
     std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return ended || answered_at.has_value(); });
+    std::chrono::nanoseconds awake{0};
+    for (SteadyTime nap = asked_at; !ended && !answered_at;) {
+      changed.wait_for(lock, kLookEvery);
+      const SteadyTime now = std::chrono::steady_clock::now();
+      awake += std::min<std::chrono::nanoseconds>(now - std::exchange(nap, now), 2 * kLookEvery);
+    }
     if (!answered_at) return;
     const SteadyTime answered = *std::exchange(answered_at, std::nullopt);
     lock.unlock();
     const auto after = waited_for_processor(driver.thread_id());
     const bool was_busy = driver.turns() - turns > kTurnsOfAStand;
     if (!before || !after || was_busy) return;
-    const auto stood = (answered - asked_at) - std::chrono::nanoseconds(*after - *before);
+    const std::chrono::nanoseconds late =
+        (answered - asked_at) - std::chrono::nanoseconds(*after - *before);
+    const std::chrono::nanoseconds stood = std::min(late, awake);
     const Duration length =
         Duration::millis(std::chrono::duration_cast<std::chrono::milliseconds>(stood).count());
     if (length > turn_max) on_long_turn(length);

@@ -13,7 +13,7 @@ namespace runnel::async {
 // `turn_max`, or calls what blocks.
 //
 // Contract: `on_long_turn` is told how long the loop answered nobody, without the time that it
-//           waited for a processor. A turn that others follow within a look may pass unseen, none
+//           waited for a processor or the process was stopped. A turn that others follow within a look may pass unseen, none
 //           is told of twice.
 // Threads:  one of its own, "loop-watch", which also calls `on_long_turn`.
 // Lifetime: the loop, of the machine's driver, outlives it.

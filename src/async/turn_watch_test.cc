@@ -1,5 +1,9 @@
 #include "async/turn_watch.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <mutex>
 #include <thread>
@@ -62,6 +66,30 @@ TEST_F(TurnWatchTest, EachOfTwoTurnsIsToldOf) {
   stand(Duration::millis(300));
   stand(Duration::millis(300));
   EXPECT_EQ(told().size(), 2U);
+}
+
+// As the turn may do while a ping is on its way.
+TEST_F(TurnWatchTest, AProcessThatIsStoppedStandsNowhere) {
+  const pid_t stopped = ::fork();
+  if (stopped == 0) {
+    bool was_told = false;
+    const auto loop = MUST(EventLoop::create());
+    const auto watch =
+        MUST(TurnWatch::start(*loop, Duration::millis(400), [&](Duration) { was_told = true; }));
+    loop->post([] {
+      ::raise(SIGSTOP);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    });
+    (void)loop->block_on(loop->sleep(Duration::millis(50)));
+    ::_exit(was_told ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(stopped, &status, WUNTRACED), stopped);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1'000));
+  ::kill(stopped, SIGCONT);
+  ASSERT_EQ(::waitpid(stopped, &status, 0), stopped);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(TurnWatchTest, ALoopThatNobodyRunsIsNotLate) {
