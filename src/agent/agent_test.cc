@@ -67,7 +67,7 @@ class AgentHarness {
                      const NodeId& node = NodeId("local")) {
     model::NodeOrders orders;
     orders.epoch = epoch_;
-    orders.sequence = ++sequence_;
+    orders.sequence = ++sequences_[node];
     orders.node = node;
     orders.incarnation = agent_->incarnation();
     fill(orders);
@@ -123,7 +123,7 @@ class AgentHarness {
   }
 
   Epoch epoch_;
-  std::int64_t sequence_ = 0;
+  std::map<NodeId, std::int64_t> sequences_;  // Of the last orders to each node.
   std::unique_ptr<async::EventLoop> loop_;
   std::unique_ptr<Agent> agent_;
 };
