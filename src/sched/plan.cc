@@ -16,6 +16,7 @@ struct Reservation {
   std::set<NodeId> hosts;
   std::optional<Time> starts;  // Absent: when it will start is not known.
   bool free = false;           // Nobody's end is waited for.
+  friend bool operator==(const Reservation&, const Reservation&) = default;
 };
 
 void occupy(Cluster& cluster, const Request& request, const Placement& placement) {
@@ -90,49 +91,92 @@ std::set<NodeId> closed_to(const Request& request, const Request& blocked,
 
 class Planner {
  public:
-  explicit Planner(const Snapshot& snapshot) : snapshot_(snapshot), cluster_(*snapshot.cluster) {}
+  explicit Planner(const Snapshot& snapshot)
+      : snapshot_(snapshot),
+        depth_(std::min(snapshot.queue.size(), static_cast<std::size_t>(kBackfillDepthMax))),
+        cluster_(*snapshot.cluster),
+        granted_(depth_) {}
 
   Plan run() {
-    const std::size_t depth =
-        std::min(snapshot_.queue.size(), static_cast<std::size_t>(kBackfillDepthMax));
-    for (std::size_t index = 0; index < depth && !full(); ++index) consider(index);
+    look_at_all_after(0);
+    while (reservation_moved()) {
+      const auto behind = std::upper_bound(plan_.blocked.begin(), plan_.blocked.end(), *head_);
+      plan_.blocked.erase(behind, plan_.blocked.end());
+      look_at_all_after(*head_ + 1);
+    }
     return std::move(plan_);
   }
 
  private:
   bool full() const { return plan_.grants.size() >= static_cast<std::size_t>(kGrantsPerPlanMax); }
 
+  void look_at_all_after(std::size_t index) {
+    for (; index < depth_ && !full(); ++index) consider(index);
+  }
+
   void consider(std::size_t index) {
     const Request& request = snapshot_.queue[index];
     const std::set<NodeId> closed =
         head_.has_value() ? closed_to(request, snapshot_.queue[*head_], reservation_, snapshot_.now)
                           : std::set<NodeId>{};
-    std::int64_t granted = 0;
-    while (request.not_before <= snapshot_.now && granted < request.lanes_wanted && !full()) {
+    while (request.not_before <= snapshot_.now && granted_[index] < request.lanes_wanted &&
+           !full()) {
       std::optional<Placement> placement = place(request, cluster_, closed);
       if (!placement.has_value()) break;
       occupy(cluster_, request, *placement);
       plan_.grants.push_back({index, std::move(*placement)});
-      ++granted;
+      ++granted_[index];
     }
-    if (granted < request.lanes_wanted && !full()) block(index);
+    if (granted_[index] < request.lanes_wanted && !full()) block(index);
   }
 
   void block(std::size_t index) {
     plan_.blocked.push_back(index);
     if (head_.has_value()) return;
-    Reservation reservation =
-        reserve(snapshot_.queue[index], cluster_, snapshot_.running(), snapshot_.now);
+    Reservation reservation = reserve_for(index);
     if (reservation.hosts.empty()) return;
     head_ = index;
     reservation_ = std::move(reservation);
   }
 
+  Reservation reserve_for(std::size_t index) {
+    grants_reserved_beside_ = plan_.grants.size();
+    return reserve(snapshot_.queue[index], cluster_, running(), snapshot_.now);
+  }
+
+  // What was granted behind the head may have changed where, or when, it will start; then others
+  // may start where it no longer will.
+  bool reservation_moved() {
+    if (!head_.has_value() || full() || plan_.grants.size() == grants_reserved_beside_) {
+      return false;
+    }
+    Reservation reservation = reserve_for(*head_);
+    if (reservation == reservation_) return false;
+    reservation_ = std::move(reservation);
+    return true;
+  }
+
+  // What lanes hold, those of this plan included.
+  std::vector<LaneEnd> running() const {
+    std::vector<LaneEnd> running = snapshot_.running();
+    for (const Grant& grant : plan_.grants) {
+      const Duration limit = snapshot_.queue[grant.request].limit;
+      for (const Placement::At& at : grant.placement.at) {
+        running.push_back({at.node, at.per_place.times(at.places),
+                           limit.is_zero() ? std::nullopt : std::optional(snapshot_.now + limit)});
+      }
+    }
+    return running;
+  }
+
   const Snapshot& snapshot_;
-  Cluster cluster_;  // As it will be with the grants made so far.
+  const std::size_t depth_;
+  Cluster cluster_;                    // As it will be with the grants made so far.
+  std::vector<std::int64_t> granted_;  // Lanes, by request.
   Plan plan_;
   std::optional<std::size_t> head_;  // The first blocked request that can start some day.
   Reservation reservation_;
+  std::size_t grants_reserved_beside_ = 0;  // How many there were when the head's was made.
 };
 
 }  // namespace

@@ -275,6 +275,77 @@ TEST(Plan, RandomQueuesNeverOversubscribe) {
   }
 }
 
+// What is left to be planned: the cluster and the queue as grants make them.
+struct Rest {
+  Cluster cluster;
+  std::vector<Request> queue;
+  std::vector<LaneEnd> running;
+
+  Plan plan_at(Time now) const { return plan_of(cluster, queue, now, running); }
+  void open(const Plan& made, Time now) {
+    for (const Grant& grant : made.grants) {
+      Request& request = queue[grant.request];
+      --request.lanes_wanted;
+      for (const Placement::At& at : grant.placement.at) {
+        const model::Resources amount = at.per_place.times(at.places);
+        cluster.take(at.node, amount);
+        cluster.set_apart(at.node, request.apart);
+        running.push_back(
+            {at.node, amount,
+             request.limit.is_zero() ? std::nullopt : std::optional(now + request.limit)});
+      }
+    }
+    std::erase_if(queue, [](const Request& request) { return request.lanes_wanted == 0; });
+  }
+  void close_until(Time now) {
+    std::erase_if(running, [&](const LaneEnd& lane) {
+      const bool over = lane.by.has_value() && *lane.by <= now;
+      if (over) cluster.give_back(lane.node, lane.amount);
+      return over;
+    });
+  }
+};
+
+Rest random_rest(std::mt19937_64& random) {
+  const auto pick = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)) + 1;
+  };
+  Rest rest;
+  for (int each = 0; each < 5; ++each) {
+    Host made = host("n" + std::to_string(each), pick(8),
+                     pick(2) == 1 ? Sharing::kColocate : Sharing::kOnePlacePerGang);
+    if (pick(3) == 1) made.runner = "home";
+    rest.cluster.join(std::move(made));
+  }
+  for (int each = 0; each < 10; ++each) {
+    Request made = request(static_cast<std::int32_t>(pick(3)), pick(6), each + 1, pick(3));
+    if (pick(2) == 1) made.limit = Duration::seconds(pick(100));
+    if (pick(4) == 1) made.apart = each + 1;
+    if (pick(4) == 1) made.not_before = Time::from_millis(100'000 + pick(100'000));
+    made.patience = Duration::millis(pick(120'000));
+    rest.queue.push_back(std::move(made));
+  }
+  return rest;
+}
+
+// Otherwise what is granted would depend on how often, not on when, somebody plans; and who could
+// have started would wait for an event that has nothing to do with it.
+TEST(Plan, PlannedAgainAtOnceItGrantsNothingMore) {
+  std::mt19937_64 random(11);
+  int beside_others = 0;
+  for (int round = 0; round < 1'000; ++round) {
+    Rest rest = random_rest(random);
+    for (Time now = Time(); now < Time::from_millis(200'000); now = now + Duration::seconds(20)) {
+      rest.close_until(now);
+      const Plan made = rest.plan_at(now);
+      beside_others += made.grants.empty() || rest.running.empty() ? 0 : 1;
+      rest.open(made, now);
+      ASSERT_TRUE(rest.plan_at(now).grants.empty()) << "round " << round;
+    }
+  }
+  EXPECT_GT(beside_others, 100);
+}
+
 TEST(Plan, TheSameSnapshotGivesTheSamePlan) {
   const Cluster cluster = cluster_of({host("a", 4), host("b", 4), host("c", 4)});
   std::vector<Request> queue = {request(2, 2, 1, 2), request(1, 1, 2, 5)};

@@ -123,10 +123,12 @@ class World {
     return std::make_shared<const T>(MUST(decode(node::encode_text(message))));
   }
 
-  // A stream each way: what comes, comes in order.
+  // What comes, comes in order, except in a storm.
   void deliver(Duration delay, Time& last_arrival, std::function<void()> what) {
-    last_arrival = std::max(last_arrival, agenda_.now() + delay);
-    agenda_.at(last_arrival, std::move(what));
+    Time arrival = agenda_.now() + delay;
+    if (agenda_.now() >= network_.storm_until) arrival = std::max(last_arrival, arrival);
+    last_arrival = std::max(last_arrival, arrival);
+    agenda_.at(arrival, std::move(what));
   }
 
   void to_control(std::size_t node, node::Up message) {
