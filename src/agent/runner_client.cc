@@ -29,10 +29,24 @@ std::int64_t peer_of(const async::UniqueFd& socket) {
   return told ? peer.pid : 0;
 }
 
+// Blocks. The new runner's process.
+Result<std::int64_t> start_process(const RunnerClientOptions& options) {
+  TRY(env::make_directories(runner::runner_folder(options.home), env::Access::kOwner));
+  env::DetachedProcess process;
+  process.argv = options.command;
+  process.environment = options.environment;
+  process.log_file = runner::runner_log_file(options.home);
+  return env::spawn_detached(process);
+}
+
 }  // namespace
 
 RunnerClient::RunnerClient(async::EventLoop& loop, env::Clock& clock, RunnerClientOptions options)
-    : loop_(loop), clock_(clock), options_(std::move(options)), has_output_(loop) {
+    : loop_(loop),
+      clock_(clock),
+      options_(std::move(options)),
+      starts_(loop, clock, "agent-starts"),
+      has_output_(loop) {
   CHECK(!options_.command.empty(), "nobody said how a runner is started");
 }
 
@@ -47,15 +61,15 @@ void RunnerClient::begin_question() {
   if (!question_) question_ = Question{clock_.boot(), clock_.wall()};
 }
 
-Result<void> RunnerClient::start_runner() {
-  TRY(env::make_directories(runner::runner_folder(options_.home), env::Access::kOwner));
-  env::DetachedProcess process;
-  process.argv = options_.command;
-  process.environment = options_.environment;
-  process.log_file = runner::runner_log_file(options_.home);
-  pid_ = TRY(env::spawn_detached(process));
+// Where the home's disk stands still it is tried again.
+Async<void> RunnerClient::start_runner() {
+  const std::string folder = runner::runner_folder(options_.home);
+  Result<std::int64_t> started = co_await starts_.run<std::int64_t>(
+      folder, [options = options_] { return start_process(options); }, Reach::kFolder);
+  if (!started.ok() && started.error().code == Errc::kUnavailable) co_return {};
+  pid_ = CO_TRY(std::move(started));
   stranger_.clear();
-  return {};
+  co_return {};
 }
 
 void RunnerClient::take_pid(std::int64_t pid) {
@@ -65,19 +79,20 @@ void RunnerClient::take_pid(std::int64_t pid) {
 }
 
 // One that lives where nobody listens is waited for: it listens again, or ends.
-Result<void> RunnerClient::start_or_name(Search& search) {
-  if (search.started != 0 && env::process_runs(search.started)) return {};
+Async<void> RunnerClient::start_or_name(Search& search) {
+  if (search.started != 0 && env::process_runs(search.started)) co_return {};
   if (runner::runner_lives(options_.home)) {
-    if (search.waited < search.next_name) return {};
+    if (search.waited < search.next_name) co_return {};
     const std::int64_t living = runner::living_runner(options_.home);
     if (living != 0) take_pid(living);
     search.next_name = search.waited + kRestartAfter;
   } else if (search.waited >= search.next_start) {
-    TRY(start_runner());
+    Result<void> started = co_await start_runner();
+    CO_TRY(std::move(started));
     search.started = pid_;
     search.next_start = search.waited + kRestartAfter;
   }
-  return {};
+  co_return {};
 }
 
 // A runner that is there answers at once; one that starts may have to clean up after a dead one
@@ -89,7 +104,8 @@ Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
     Result<async::UniqueFd> socket = async::connect_unix(runner::runner_socket(options_.home));
     if (socket.ok() || socket.error().code != Errc::kUnavailable) co_return socket;
     if (search.waited >= options_.connect_max) co_return socket;
-    CO_TRY(start_or_name(search));
+    Result<void> looked = co_await start_or_name(search);
+    CO_TRY(std::move(looked));
     Result<void> slept = co_await loop_.sleep(pause, stop);
     CO_TRY(std::move(slept));
     search.waited = search.waited + pause;

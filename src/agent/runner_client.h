@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/patient_reads.h"
 #include "agent/runner_silence.h"
 #include "async/async.h"
 #include "async/event.h"
@@ -38,7 +39,8 @@ struct RunnerClientOptions {
 //           turn of the loop. After an end, connect() may be called again. silence() tells of a
 //           runner that has not answered for silence_max: its greeting, its Welcome, or one of the
 //           questions that it is asked every kAskEvery.
-// Threads:  the loop's only.
+// Threads:  the loop's only; a runner is started on a thread of its own, since that lasts until the
+//           machine has a processor for it.
 // Lifetime: connect() and serve() run in a gate that is closed before destruction.
 class RunnerClient {
  public:
@@ -73,8 +75,8 @@ class RunnerClient {
     std::int64_t started = 0;  // The runner that we started: its pid.
   };
   Async<async::UniqueFd> reach(async::StopToken stop);
-  Result<void> start_or_name(Search& search);
-  Result<void> start_runner();
+  Async<void> start_or_name(Search& search);
+  Async<void> start_runner();
   void take_pid(std::int64_t pid);
   Async<runner::Welcome> greet(async::StopToken stop);
   Async<runner::Welcome> read_welcome();
@@ -89,6 +91,7 @@ class RunnerClient {
   async::EventLoop& loop_;
   env::Clock& clock_;
   const RunnerClientOptions options_;
+  PatientReads starts_;
   // What it has not answered yet.
   struct Question {
     Duration boot;

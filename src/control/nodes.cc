@@ -253,7 +253,6 @@ void Nodes::on_durable(std::span<const model::Event> events, EventSeq through) {
 // Orders were made from a state that may have known more than was kept: what that left out is sent
 // now.
 void Nodes::on_rolled_back() {
-  book_ = brain::OrderBook(writer_.epoch(), writer_.state());
   for (auto& [node, session] : sessions_) {
     session.roll_back();  // Its join is void, and decided again.
     if (session.is_linked()) send(book_.everything(writer_.state(), node));
