@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "agent/hooks/environment.h"
+#include "agent/environment.h"
 #include "base/check.h"
 
 namespace runnel::agent {
@@ -60,7 +60,7 @@ void tell_beside(std::map<NodeId, node::Inventory>& inventories) {
 }
 
 PlaceContext place_context(const AgentOptions& options) {
-  PlaceContext context{options.home, inheritable(options.environment), options.python_path};
+  PlaceContext context{inheritable(options.environment), options.python_path};
   if (!options.api.empty()) context.inherited.push_back("RUNNEL_API=" + options.api);
   return context;
 }
@@ -87,7 +87,7 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
                .command = options_.runner_command,
                .environment = detached_environment(options_.environment)}),
       watch_(loop, clock, options_.home),
-      preparer_(loop, clock, place_context(options_), node::NodeLimits().waiting_max + 1),
+      preparer_(loop, clock, options_.home, place_context(options_)),
       metrics_(loop, clock, options_.home,
                [this](const NodeId& node, std::vector<model::MetricReport> metrics) {
                  tell(node, {{}, std::move(metrics), {}});
@@ -108,7 +108,6 @@ Agent::~Agent() { CHECK(!started_, "an agent is destroyed before stop()"); }
 
 Async<void> Agent::start() {
   CHECK(!std::exchange(started_, true), "an agent starts twice");
-  CO_TRY(preparer_.start());
   CO_TRY(output_.start());
   CO_TRY(files_.start());
   Result<void> watching = co_await watch_.start();
@@ -143,7 +142,6 @@ Async<void> Agent::stop() {
   (void)co_await watch_.stop();
   (void)co_await files_.stop();
   (void)co_await output_.stop();
-  (void)co_await preparer_.stop();
   started_ = false;
   co_return {};
 }

@@ -41,15 +41,15 @@ std::optional<Error> PatientReads::refusal(const std::string& folder) const {
 }
 
 Result<PatientReads::ReadingPtr> PatientReads::begin(const std::string& folder, Reach reach,
-                                                     std::function<void()> read) {
+                                                     std::function<void(PathTrail&)> read) {
   CHECK(may_begin(folder), "a read begins before its turn");
   const auto reading = std::make_shared<Reading>();
   reading->moved_at = clock_.boot();
   reading->reach = reach;
   reading->trail = std::make_shared<PathTrail>(folder);
-  auto follow_and_read = [trail = reading->trail, read = std::move(read)] {
-    trail->follow();
-    read();
+  auto follow_and_read = [trail = reading->trail, folder, read = std::move(read)] {
+    trail->follow(folder);
+    read(*trail);
   };
   reading->call.emplace(
       TRY(async::AbandonableCall::start(loop_, thread_, std::move(follow_and_read), [this, folder] {

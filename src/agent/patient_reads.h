@@ -51,11 +51,19 @@ class PatientReads {
   // `reach` tells what may be named when it stands still.
   template <typename T>
   Async<T> run(std::string folder, std::function<Result<T>()> read, Reach reach = Reach::kBelow) {
+    return run_along<T>(
+        std::move(folder), [read = std::move(read)](PathTrail&) { return read(); }, reach);
+  }
+  // The same of a read that goes on to other places, and tells the trail of each.
+  template <typename T>
+  Async<T> run_along(std::string folder, std::function<Result<T>(PathTrail&)> read, Reach reach) {
     Result<void> turn = co_await wait_for_turn(folder);
     CO_TRY(std::move(turn));
     const auto outcome = std::make_shared<std::optional<Result<T>>>();
-    const ReadingPtr reading = CO_TRY(
-        begin(folder, reach, [outcome, read = std::move(read)] { outcome->emplace(read()); }));
+    auto keep_outcome = [outcome, read = std::move(read)](PathTrail& trail) {
+      outcome->emplace(read(trail));
+    };
+    const ReadingPtr reading = CO_TRY(begin(folder, reach, std::move(keep_outcome)));
     Result<void> ended = co_await wait_for_end(reading, folder);
     CO_TRY(std::move(ended));
     co_return **std::move(outcome);
@@ -78,7 +86,8 @@ class PatientReads {
   // Why nobody need wait for the folder.
   std::optional<Error> refusal(const std::string& folder) const;
   Error silent(const std::string& folder, const Reading& reading) const;
-  Result<ReadingPtr> begin(const std::string& folder, Reach reach, std::function<void()> read);
+  Result<ReadingPtr> begin(const std::string& folder, Reach reach,
+                           std::function<void(PathTrail&)> read);
   Async<void> wait_for_turn(std::string folder);
   Async<void> wait_for_end(ReadingPtr reading, std::string folder);
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/hooks/environment.h"
+#include "agent/environment.h"
 
 namespace runnel::agent {
 namespace {
@@ -48,11 +48,9 @@ std::size_t bytes_of(const runner::PlaceStart& place) {
 }
 
 Result<runner::PlaceStart> place_of(const PlaceContext& context, const NodeId& node,
-                                    const model::StartOrder& order, const SecretTexts& secrets) {
-  const auto values =
-      TRY(secret_values(context.home, order.attempt.task.job, order.secrets, secrets));
+                                    const model::StartOrder& order, const Readiness& ready) {
   RankEnvironments environments =
-      TRY(rank_environments(order, context.inherited, values, context.python_path));
+      TRY(rank_environments(order, context.inherited, ready.secrets, context.python_path));
   runner::PlaceStart place;
   place.node = node;
   place.attempt = order.attempt;

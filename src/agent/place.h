@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/hooks/secrets.h"
+#include "agent/phases/phase.h"
 #include "base/result.h"
 #include "model/order.h"
 #include "runner/message.h"
@@ -14,15 +14,14 @@ namespace runnel::agent {
 
 // What a home adds to the orders of its nodes.
 struct PlaceContext {
-  std::string home;
   std::vector<std::string> inherited;  // Variables of tasks where nobody says otherwise.
   std::string python_path;             // Where a task's Python finds our package; "": nowhere.
 };
 
-// The ranks of an order as its node's runner starts them. kInvalid when that cannot be done, now or
-// later; the error of a secret that cannot be had.
+// The ranks of an order that is ready, as its node's runner starts them. kInvalid when that cannot
+// be done, now or later.
 Result<runner::PlaceStart> place_of(const PlaceContext& context, const NodeId& node,
-                                    const model::StartOrder& order, const SecretTexts& secrets);
+                                    const model::StartOrder& order, const Readiness& ready);
 
 // A checkpoint folder as an order names it, below its task's: the usual one when it names none.
 std::string checkpoint_dir(std::string_view named);

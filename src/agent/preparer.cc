@@ -1,12 +1,15 @@
 #include "agent/preparer.h"
 
+#include <algorithm>
 #include <set>
-#include <string>
 #include <utility>
 
+#include "agent/phases/checkpoint_copy.h"
+#include "agent/phases/metric_plan.h"
+#include "agent/phases/metrics_begin.h"
+#include "agent/phases/output_begin.h"
+#include "agent/phases/secrets.h"
 #include "base/check.h"
-#include "output/index_file.h"
-#include "output/metrics_begin.h"
 #include "output/paths.h"
 
 namespace runnel::agent {
@@ -14,158 +17,103 @@ namespace {
 
 output::MetricPlans::Key plan_key(const model::TaskRef& task) { return {task.job, task.step}; }
 
-// Only rank 0 reports, and only where the step says of what.
-bool keeps_plan(const model::StartOrder& order) {
-  return order.first_rank == 0 && !order.metrics.empty();
-}
+// What a phase itself says, apart from what keeps it from being asked.
+struct Passed {
+  Result<Readiness> outcome;
+};
 
-// An attempt that has earlier ones, whose metrics are not its own.
-bool begins_again(const model::StartOrder& order) {
-  return order.first_rank == 0 && order.is_followed && order.attempt.attempt.value() > 1;
-}
-
-bool reads_output(const model::StartOrder& order) {
-  return order.first_rank == 0 && !order.objectives.empty() && !order.metrics.log.empty();
-}
-
-CheckpointCopy copy_of(const std::string& home, const runner::PlaceStart& place,
-                       const model::CheckpointSource& source) {
-  const std::string own = output::task_folder(home, place.attempt.task);
-  return {output::task_folder(home, source.task) + "/" + checkpoint_dir(source.dir),
-          own + "/" + place.checkpoint_dir, own, source.number};
+// Which of these steps have plans is asked of the disk; the order is that of `keys`.
+std::vector<output::MetricPlanPtr> plans_on_disk(const std::string& home,
+                                                 const std::set<output::MetricPlans::Key>& keys) {
+  std::vector<output::MetricPlanPtr> plans;
+  plans.reserve(keys.size());
+  for (const auto& [job, step] : keys) plans.push_back(output::load_metric_plan(home, job, step));
+  return plans;
 }
 
 }  // namespace
 
-Preparer::Preparer(async::EventLoop& loop, env::Clock& clock, PlaceContext context,
-                   std::size_t queued_max)
+Preparer::Stage::Stage(async::EventLoop& loop, env::Clock& clock, std::shared_ptr<const Phase> of)
+    : phase(std::move(of)),
+      calls(loop, clock, std::string(phase->traits().thread), phase->traits().silent_max) {}
+
+Preparer::Preparer(async::EventLoop& loop, env::Clock& clock, std::string home,
+                   PlaceContext context)
     : loop_(loop),
+      home_(std::move(home)),
       context_(std::move(context)),
-      queued_max_(queued_max),
-      reads_(loop, clock),
-      begin_reads_(loop, clock, "agent-begins") {}
-
-Result<void> Preparer::start() {
-  CHECK(!plan_files_, "a preparer starts twice");
-  plan_files_ =
-      TRY(async::Worker::create(loop_, {.name = "agent-plans", .queued_max = queued_max_}));
-  copies_ = TRY(async::Worker::create(loop_, {.name = "agent-copies"}));
-  return {};
+      loads_(loop, clock, "agent-plans", Duration::minutes(10)) {
+  stages_.emplace_back(loop, clock, std::make_shared<SecretsPhase>(home_));
+  stages_.emplace_back(loop, clock, std::make_shared<MetricPlanPhase>(home_, plans_));
+  stages_.emplace_back(loop, clock, std::make_shared<MetricsBeginPhase>(home_));
+  stages_.emplace_back(loop, clock, std::make_shared<CheckpointCopyPhase>(home_));
+  stages_.emplace_back(loop, clock, std::make_shared<OutputBeginPhase>(home_));
 }
 
-Async<void> Preparer::stop() {
-  for (std::unique_ptr<async::Worker>* worker : {&copies_, &plan_files_}) {
-    if (*worker) (void)co_await (*worker)->stop();
-    worker->reset();
-  }
-  co_return {};
+Readiness Preparer::known_of(const model::StartOrder& order) const {
+  Readiness ready;
+  if (MetricPlanPhase::concerns(order)) ready.plan = plan_of(order.attempt.task);
+  return ready;
 }
 
-bool Preparer::needs_files(const model::StartOrder& order) const {
-  const bool plan_is_new = keeps_plan(order) && !plans_.find(plan_key(order.attempt.task),
-                                                             order.metrics, order.objectives);
-  return plan_is_new || begins_again(order) || reads_output(order) || !order.secrets.empty() ||
-         order.checkpoint_from;
+Result<Preparer::Prepared> Preparer::prepared(const NodeId& node, const model::StartOrder& order,
+                                              Readiness ready) const {
+  runner::PlaceStart place = TRY(place_of(context_, node, order, ready));
+  return Prepared{std::move(place), std::move(ready.plan), ready.output_from};
 }
 
 std::optional<Result<Preparer::Prepared>> Preparer::at_once(const NodeId& node,
                                                             const model::StartOrder& order) const {
-  if (needs_files(order)) return std::nullopt;
-  Result<runner::PlaceStart> place = place_of(context_, node, order, {});
-  if (!place.ok()) return Result<Prepared>(std::move(place).error());
-  return Result<Prepared>(
-      Prepared{std::move(*place), keeps_plan(order) ? plan_of(order.attempt.task) : nullptr});
+  const bool needs_one = std::any_of(stages_.begin(), stages_.end(), [&](const Stage& stage) {
+    return stage.phase->is_needed(order);
+  });
+  if (needs_one) return std::nullopt;
+  return prepared(node, order, known_of(order));
 }
 
 Async<Preparer::Prepared> Preparer::prepare(NodeId node, model::StartOrder order,
                                             async::StopToken stop) {
-  Prepared prepared;
-  Result<SecretTexts> read = co_await read_secrets(order, stop);
-  const SecretTexts texts = CO_TRY(std::move(read));
-  prepared.place = CO_TRY(place_of(context_, node, order, texts));
-  if (keeps_plan(order)) {
-    Result<void> kept = co_await keep_plan(order);
-    CO_TRY(std::move(kept));
-    prepared.plan = plan_of(order.attempt.task);
+  Readiness ready = known_of(order);
+  for (Stage& stage : stages_) {
+    if (!stage.phase->is_needed(order)) continue;
+    Result<Readiness> passed = co_await pass(stage, order, std::move(ready), stop);
+    ready = CO_TRY(std::move(passed));
   }
-  if (begins_again(order)) {
-    Result<void> kept = co_await keep_begin(order, stop);
-    CO_TRY(std::move(kept));
-  }
-  if (order.checkpoint_from) {
-    Result<void> made =
-        co_await copy(copy_of(context_.home, prepared.place, *order.checkpoint_from), stop);
-    CO_TRY(std::move(made));
-  }
-  if (reads_output(order)) {
-    Result<std::int64_t> from = co_await output_begin(order.attempt.task.job);
-    prepared.output_from = CO_TRY(std::move(from));
-  }
-  co_return prepared;
+  if (ready.plan) plans_.remember(plan_key(order.attempt.task), ready.plan);
+  co_return prepared(node, order, std::move(ready));
 }
 
-Async<SecretTexts> Preparer::read_secrets(const model::StartOrder& order, async::StopToken stop) {
-  SecretTexts texts;
-  const auto files = secret_files(context_.home, order.attempt.task.job, order.secrets);
-  for (const auto& [path, limit] : files) {
-    Result<std::string> text = co_await reads_.read(path, limit, stop);
-    texts.emplace(path, std::move(text));
+Async<Readiness> Preparer::pass(Stage& stage, const model::StartOrder& order, Readiness so_far,
+                                async::StopToken stop) {
+  for (int tries = 1;; ++tries) {
+    Result<Readiness> passed = co_await pass_once(stage, order, so_far, stop);
+    if (passed.ok()) co_return passed;
+    CO_TRY(stop.check());
+    const std::optional<Duration> again = stage.phase->again(passed.error(), tries);
+    if (!again) co_return passed;
+    Result<void> slept = co_await loop_.sleep(*again, stop);
+    CO_TRY(std::move(slept));
   }
-  co_return texts;
 }
 
-Async<void> Preparer::keep_plan(const model::StartOrder& order) {
-  const output::MetricPlans::Key key = plan_key(order.attempt.task);
-  if (plans_.find(key, order.metrics, order.objectives)) co_return {};
-  Result<output::MetricPlanPtr> kept = co_await plan_files_->run([&home = context_.home, &key,
-                                                                  &order] {
-    return output::keep_metric_plan(home, key.first, key.second, order.metrics, order.objectives);
-  });
-  plans_.remember(key, CO_TRY(std::move(kept)));
-  co_return {};
-}
-
-Async<void> Preparer::keep_begin(const model::StartOrder& order, async::StopToken stop) {
-  const output::MetricPlanPtr plan = keeps_plan(order) ? plan_of(order.attempt.task) : nullptr;
-  // The task's own files may lie on a dead mount, and those of the home do not.
-  const auto look = [home = context_.home, attempt = order.attempt, plan] {
-    return Result(output::look_at_metrics(home, attempt, plan));
+// A place where so many wait already is asked again; one that stands still is given up.
+Async<Readiness> Preparer::pass_once(Stage& stage, const model::StartOrder& order, Readiness so_far,
+                                     async::StopToken stop) {
+  const Workplace where = stage.phase->workplace(order);
+  const auto work = [phase = stage.phase, order, so_far](PathTrail& trail) {
+    return Result(Passed{phase->prepare(order, so_far, trail)});
   };
-  const std::string folder = output::task_folder(context_.home, order.attempt.task);
-  Result<output::MetricsBegin> looked =
-      co_await begin_reads_.run<output::MetricsBegin>(folder, look);
-  while (!looked.ok() && looked.error().code == Errc::kFull) {  // So many begin again at once.
+  for (;;) {
+    Result<Passed> called = co_await stage.calls.run_along<Passed>(where.folder, work, where.reach);
+    CO_TRY(stop.check());
+    if (called.ok()) co_return std::move(called->outcome);
+    if (called.error().code != Errc::kFull) {
+      if (stage.phase->traits().is_optional) co_return so_far;
+      co_return std::move(called).error();
+    }
     Result<void> slept = co_await loop_.sleep(kTurnAgainAfter, stop);
     CO_TRY(std::move(slept));
-    looked = co_await begin_reads_.run<output::MetricsBegin>(folder, look);
   }
-  const output::MetricsBegin begin = CO_TRY(std::move(looked));
-  CO_TRY(stop.check());
-  Result<void> kept = co_await plan_files_->run([&home = context_.home, &order, &begin] {
-    return output::keep_metrics_begin(home, order.attempt.task, begin);
-  });
-  co_return kept;
-}
-
-Async<void> Preparer::copy(CheckpointCopy copy, async::StopToken stop) {
-  for (int tries = 1;; ++tries) {
-    Result<void> made = co_await copies_->run([copy] { return copy_checkpoint(copy); });
-    const bool again =
-        !made.ok() && (made.error().code == Errc::kUnavailable || made.error().code == Errc::kFull);
-    if (!again || tries == kCopiesMax) co_return made;
-    Result<void> slept = co_await loop_.sleep(kCopyAgainAfter, stop);
-    CO_TRY(std::move(slept));
-  }
-}
-
-// Of an attempt that has not begun the index holds nothing yet, and may hold a million others.
-// Where it stands still, whoever reads it later waits for it.
-Async<std::int64_t> Preparer::output_begin(JobId job) {
-  const std::string logs = output::logs_folder(context_.home, job);
-  Result<std::int64_t> records = co_await begin_reads_.run<std::int64_t>(
-      logs, [logs] { return Result<std::int64_t>(output::IndexFile(logs).records()); },
-      Reach::kFolder);
-  co_return records.ok() ? *records : 0;
 }
 
 Async<void> Preparer::load_plans(std::vector<model::TaskRef> tasks) {
@@ -174,15 +122,11 @@ Async<void> Preparer::load_plans(std::vector<model::TaskRef> tasks) {
     if (!plans_.find(plan_key(task))) unknown.insert(plan_key(task));
   }
   if (unknown.empty()) co_return {};
+  const auto load = [home = home_, unknown] { return Result(plans_on_disk(home, unknown)); };
   Result<std::vector<output::MetricPlanPtr>> loaded =
-      co_await plan_files_->run([&home = context_.home, &unknown] {
-        std::vector<output::MetricPlanPtr> plans;
-        plans.reserve(unknown.size());
-        for (const auto& [job, step] : unknown)
-          plans.push_back(output::load_metric_plan(home, job, step));
-        return plans;
-      });
+      co_await loads_.run<std::vector<output::MetricPlanPtr>>(output::jobs_folder(home_), load);
   std::vector<output::MetricPlanPtr> plans = CO_TRY(std::move(loaded));
+  CHECK(plans.size() == unknown.size(), "a plan, or none, is loaded for each step");
   auto plan = plans.begin();
   for (const output::MetricPlans::Key& key : unknown) {
     if (*plan) plans_.remember(key, std::move(*plan));

@@ -1,19 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "agent/file_reads.h"
-#include "agent/hooks/checkpoint_copy.h"
-#include "agent/hooks/secrets.h"
 #include "agent/patient_reads.h"
+#include "agent/phases/phase.h"
 #include "agent/place.h"
 #include "async/async.h"
 #include "async/event_loop.h"
 #include "async/stop_token.h"
-#include "async/worker.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -24,16 +23,12 @@
 
 namespace runnel::agent {
 
-// Makes attempts ready to be handed to the runner: reads their secrets, keeps where they report,
-// copies the checkpoint that they begin with.
+// Makes attempts ready to be handed to the runner, phase by phase (agent/phases/).
 //
 // Contract: prepare() may be done again after a kill at any moment, and finds what was done.
-// Threads:  the loop's only. Plans are kept on the worker "agent-plans", checkpoints copied on
-//           "agent-copies", however long that takes. Each file that holds a secret, and what a task
-//           has reported before, is read on a thread of its own: one that hangs holds up nobody
-//           else.
-// Lifetime: start() .. stop(), which is awaited before destruction; what it awaits runs in a gate
-//           that is closed before that.
+// Threads:  the loop's only. Each phase has threads of its own (PatientReads), so that one that
+//           hangs holds up nobody else.
+// Lifetime: what it awaits runs in a gate that is closed before destruction.
 class Preparer {
  public:
   struct Prepared {
@@ -44,12 +39,9 @@ class Preparer {
     std::int64_t output_from = 0;
   };
 
-  // `queued_max`: preparations that wait for a worker.
-  Preparer(async::EventLoop& loop, env::Clock& clock, PlaceContext context, std::size_t queued_max);
-  Result<void> start();
-  Async<void> stop();
+  Preparer(async::EventLoop& loop, env::Clock& clock, std::string home, PlaceContext context);
 
-  // Of an order for which no file must be read or written; none: prepare() it.
+  // Of an order that needs no phase; none: prepare() it.
   std::optional<Result<Prepared>> at_once(const NodeId& node, const model::StartOrder& order) const;
   Async<Prepared> prepare(NodeId node, model::StartOrder order, async::StopToken stop);
 
@@ -60,24 +52,27 @@ class Preparer {
 
  private:
   static constexpr Duration kTurnAgainAfter = Duration::millis(50);
-  static constexpr Duration kCopyAgainAfter = Duration::millis(100);
-  static constexpr int kCopiesMax = 100;  // Of a checkpoint that is being written.
 
-  bool needs_files(const model::StartOrder& order) const;
-  Async<SecretTexts> read_secrets(const model::StartOrder& order, async::StopToken stop);
-  Async<void> keep_plan(const model::StartOrder& order);
-  Async<void> keep_begin(const model::StartOrder& order, async::StopToken stop);
-  Async<void> copy(CheckpointCopy copy, async::StopToken stop);
-  Async<std::int64_t> output_begin(JobId job);
+  struct Stage {
+    Stage(async::EventLoop& loop, env::Clock& clock, std::shared_ptr<const Phase> of);
+
+    std::shared_ptr<const Phase> phase;  // Of threads that were left alone, too.
+    PatientReads calls;
+  };
+  Async<Readiness> pass(Stage& stage, const model::StartOrder& order, Readiness so_far,
+                        async::StopToken stop);
+  Async<Readiness> pass_once(Stage& stage, const model::StartOrder& order, Readiness so_far,
+                             async::StopToken stop);
+  Result<Prepared> prepared(const NodeId& node, const model::StartOrder& order,
+                            Readiness ready) const;
+  Readiness known_of(const model::StartOrder& order) const;
 
   async::EventLoop& loop_;
+  const std::string home_;
   const PlaceContext context_;
-  const std::size_t queued_max_;
-  FileReads reads_;
-  PatientReads begin_reads_;
   output::MetricPlans plans_;
-  std::unique_ptr<async::Worker> plan_files_;
-  std::unique_ptr<async::Worker> copies_;
+  std::list<Stage> stages_;  // In the order in which attempts pass them.
+  PatientReads loads_;
 };
 
 }  // namespace runnel::agent

@@ -106,8 +106,8 @@ void PathTrail::set(Place place) {
   place_ = std::move(place);
 }
 
-void PathTrail::follow() {
-  std::string left = place().path;
+void PathTrail::follow(std::string path) {
+  std::string left = std::move(path);
   std::string real;
   for (int links = 0; links <= kLinksMax;) {
     const std::string part = take_part(left);

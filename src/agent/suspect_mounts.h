@@ -15,8 +15,8 @@ enum class Reach : std::uint8_t { kFolder, kBelow };
 
 // Follows a path link by link, and says how far it came: what hangs does so there.
 //
-// Contract: follow() is called once, and blocks; place() at any time.
-// Threads:  any.
+// Contract: follow() blocks, and may be called again for the next path; place() at any time.
+// Threads:  follow() on one, place() on any.
 class PathTrail {
  public:
   struct Place {
@@ -24,7 +24,7 @@ class PathTrail {
     bool arrived = false;
   };
   explicit PathTrail(std::string path) : place_{std::move(path), false} {}
-  void follow();
+  void follow(std::string path);
   Place place() const;
 
  private:

@@ -79,16 +79,18 @@ TEST(PathTrailTest, FollowsLinksToTheRealPath) {
   ASSERT_EQ(::symlink((root + "/a").c_str(), (root + "/home").c_str()), 0);
   PathTrail trail(root + "/home/link/new");
   EXPECT_FALSE(trail.place().arrived);
-  trail.follow();
+  trail.follow(root + "/home/link/new");
   EXPECT_TRUE(trail.place().arrived);
   EXPECT_EQ(trail.place().path, root + "/a/b/new");
+  trail.follow(root + "/home");
+  EXPECT_EQ(trail.place().path, root + "/a");
 }
 
 TEST(PathTrailTest, EndsInACircle) {
   const env::testing::TemporaryDirectory folder;
   ASSERT_EQ(::symlink("circle", folder.file("circle").c_str()), 0);
-  PathTrail trail(folder.file("circle/more"));
-  trail.follow();
+  PathTrail trail(folder.path());
+  trail.follow(folder.file("circle/more"));
   EXPECT_TRUE(trail.place().arrived);
 }
 

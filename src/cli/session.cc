@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "agent/hooks/environment.h"
+#include "agent/environment.h"
 #include "cli/pause.h"
 #include "env/clock.h"
 #include "env/file_lock.h"

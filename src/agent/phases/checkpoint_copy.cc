@@ -1,8 +1,10 @@
-#include "agent/hooks/checkpoint_copy.h"
+#include "agent/phases/checkpoint_copy.h"
 
+#include "agent/place.h"
 #include "base/check.h"
 #include "env/files.h"
 #include "env/remove_tree.h"
+#include "output/paths.h"
 
 namespace runnel::agent {
 namespace {
@@ -79,6 +81,33 @@ Result<void> copy_checkpoint(const CheckpointCopy& copy) {
   // and the attempt has not begun.
   TRY(env::remove_file(copy.task_folder + kNoteName));
   return env::append_file(copy.task_folder + kNoteName, std::to_string(copy.number));
+}
+
+bool CheckpointCopyPhase::is_needed(const model::StartOrder& order) const {
+  return order.checkpoint_from.has_value();
+}
+
+Workplace CheckpointCopyPhase::workplace(const model::StartOrder& order) const {
+  return {output::task_folder(home_, order.attempt.task), Reach::kBelow};
+}
+
+Result<Readiness> CheckpointCopyPhase::prepare(const model::StartOrder& order, Readiness so_far,
+                                               PathTrail& trail) const {
+  CHECK(is_needed(order), "an attempt that begins with no other's checkpoint copies one");
+  const model::CheckpointSource& source = *order.checkpoint_from;
+  const std::string own = output::task_folder(home_, order.attempt.task);
+  const CheckpointCopy copy{
+      output::task_folder(home_, source.task) + "/" + checkpoint_dir(source.dir),
+      own + "/" + checkpoint_dir(order.checkpoint ? order.checkpoint->dir : ""), own,
+      source.number};
+  trail.follow(copy.from);
+  TRY(copy_checkpoint(copy));
+  return so_far;
+}
+
+std::optional<Duration> CheckpointCopyPhase::again(const Error& error, int tries) const {
+  const bool may_pass = error.code == Errc::kUnavailable || error.code == Errc::kFull;
+  return may_pass && tries < kTriesMax ? std::optional(kAgainAfter) : std::nullopt;
 }
 
 }  // namespace runnel::agent

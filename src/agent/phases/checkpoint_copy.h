@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "agent/phases/phase.h"
 #include "base/result.h"
 
 namespace runnel::agent {
@@ -24,5 +27,25 @@ struct CheckpointCopy {
 // Limits:   a file written twice within a tick of the file system's clock (4 ms) passes as still:
 //           who saves should write beside and rename.
 Result<void> copy_checkpoint(const CheckpointCopy& copy);
+
+// Copies the checkpoint that an attempt begins with.
+class CheckpointCopyPhase final : public Phase {
+ public:
+  explicit CheckpointCopyPhase(std::string home) : home_(std::move(home)) {}
+
+  // However long copying takes, as long as it gets on.
+  Traits traits() const override { return {"agent-copies", Duration::minutes(1)}; }
+  bool is_needed(const model::StartOrder& order) const override;
+  Workplace workplace(const model::StartOrder& order) const override;
+  Result<Readiness> prepare(const model::StartOrder& order, Readiness so_far,
+                            PathTrail& trail) const override;
+  std::optional<Duration> again(const Error& error, int tries) const override;
+
+ private:
+  static constexpr Duration kAgainAfter = Duration::millis(100);
+  static constexpr int kTriesMax = 100;  // Of a checkpoint that is being written.
+
+  const std::string home_;
+};
 
 }  // namespace runnel::agent

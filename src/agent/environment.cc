@@ -1,4 +1,4 @@
-#include "agent/hooks/environment.h"
+#include "agent/environment.h"
 
 #include <algorithm>
 #include <array>

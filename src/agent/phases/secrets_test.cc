@@ -1,4 +1,4 @@
-#include "agent/hooks/secrets.h"
+#include "agent/phases/secrets.h"
 
 #include <sys/stat.h>
 
@@ -19,11 +19,11 @@ using Values = std::vector<std::pair<std::string, std::string>>;
 class SecretsTest : public ::testing::Test {
  protected:
   Result<Values> values(const std::vector<model::SecretRef>& secrets) {
-    SecretTexts texts;
-    for (const auto& [path, limit] : secret_files(home_.path(), JobId("job"), secrets)) {
-      texts.emplace(path, env::read_file(path, limit));
-    }
-    return secret_values(home_.path(), JobId("job"), secrets, texts);
+    model::StartOrder order;
+    order.attempt.task.job = JobId("job");
+    order.secrets = secrets;
+    PathTrail trail(home_.path());
+    return TRY(SecretsPhase(home_.path()).prepare(order, {}, trail)).secrets;
   }
   void write(const std::string& name, const std::string& text) {
     std::filesystem::create_directories(home_.path() + "/secrets");

@@ -1,4 +1,4 @@
-#include "agent/hooks/checkpoint_copy.h"
+#include "agent/phases/checkpoint_copy.h"
 
 #include <atomic>
 #include <filesystem>

@@ -1,5 +1,6 @@
-#include "agent/hooks/secrets.h"
+#include "agent/phases/secrets.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -53,36 +54,43 @@ Result<std::string> from_values(const model::SecretRef& secret, const json::Valu
   return value->as_text();
 }
 
-}  // namespace
-
-std::map<std::string, Bytes> secret_files(const std::string& home, const JobId& job,
-                                          const std::vector<model::SecretRef>& secrets) {
-  std::map<std::string, Bytes> files;
-  for (const model::SecretRef& secret : secrets) {
-    if (is_in_file(secret)) {
-      files[file_of(secret)] = Bytes::count(kSecretBytesMax);
-    } else {
-      files[values_path(home, job)] = env::kReadFileMax;
-    }
-  }
-  return files;
+// Values of the job that control keeps, by source; nothing when it keeps none.
+Result<json::Value> kept_values(const std::string& path) {
+  const Result<std::string> text = env::read_file(path, env::kReadFileMax);
+  if (!text.ok() && text.error().code == Errc::kNotFound) return json::Value();
+  return json::parse(TRY(Result<std::string>(text)));
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> secret_values(
-    const std::string& home, const JobId& job, const std::vector<model::SecretRef>& secrets,
-    const SecretTexts& texts) {
-  std::vector<std::pair<std::string, std::string>> found;
+}  // namespace
+
+// Whoever needs the same file of a user first waits for it once.
+Workplace SecretsPhase::workplace(const model::StartOrder& order) const {
+  const auto in_file = std::find_if(order.secrets.begin(), order.secrets.end(), is_in_file);
+  return {in_file == order.secrets.end() ? values_path(home_, order.attempt.task.job)
+                                         : file_of(*in_file),
+          Reach::kFolder};
+}
+
+Result<Readiness> SecretsPhase::prepare(const model::StartOrder& order, Readiness so_far,
+                                        PathTrail& trail) const {
   json::Value values;
-  const auto kept = texts.find(values_path(home, job));
-  const bool none =
-      kept == texts.end() || (!kept->second.ok() && kept->second.error().code == Errc::kNotFound);
-  if (!none) values = TRY(json::parse(TRY(Result<std::string>(kept->second))));
-  for (const model::SecretRef& secret : secrets) {
-    Result<std::string> value = is_in_file(secret) ? from_file(secret, texts.at(file_of(secret)))
-                                                   : from_values(secret, values);
-    found.emplace_back(secret.name, TRY(std::move(value)));
+  if (!std::all_of(order.secrets.begin(), order.secrets.end(), is_in_file)) {
+    const std::string path = values_path(home_, order.attempt.task.job);
+    trail.follow(path);
+    values = TRY(kept_values(path));
   }
-  return found;
+  for (const model::SecretRef& secret : order.secrets) {
+    std::string value;
+    if (is_in_file(secret)) {
+      trail.follow(file_of(secret));
+      value =
+          TRY(from_file(secret, env::read_file(file_of(secret), Bytes::count(kSecretBytesMax))));
+    } else {
+      value = TRY(from_values(secret, values));
+    }
+    so_far.secrets.emplace_back(secret.name, std::move(value));
+  }
+  return so_far;
 }
 
 }  // namespace runnel::agent

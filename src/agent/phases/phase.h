@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/suspect_mounts.h"
+#include "base/error.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "model/order.h"
+#include "output/metric_plan.h"
+
+namespace runnel::agent {
+
+// What phases have made ready of an attempt so far.
+struct Readiness {
+  std::vector<std::pair<std::string, std::string>> secrets;  // Variables, stronger than any other.
+  output::MetricPlanPtr plan;    // Where a task reports besides its file, if anywhere.
+  std::int64_t output_from = 0;  // The record of the job's log index that its output comes after.
+};
+
+// Where a phase works. Attempts that name the same folder pass it one after another.
+struct Workplace {
+  std::string folder;
+  Reach reach = Reach::kBelow;
+};
+
+// One part of making an attempt ready: its secrets, its checkpoint, ...
+//
+// Contract: prepare() may be called again after a kill at any moment, and finds or replaces what it
+//           left. CHECKs that the order calls for it.
+// Threads:  prepare() blocks, on a thread that is left alone when it stands still for too long: so
+//           a phase holds nothing that changes. All else is called on the loop.
+// Why:      what an attempt needs differs and grows; each part has one place for how it is made and
+//           tried again, and none can block the loop.
+class Phase {
+ public:
+  struct Traits {
+    std::string_view thread;   // Of its work, shown by ps and debuggers; at most 15 bytes.
+    Duration silent_max;       // Standing still for so long, it is given up.
+    bool is_optional = false;  // Given up, it is left out; else the attempt has failed.
+  };
+
+  virtual ~Phase() = default;
+  virtual Traits traits() const = 0;
+  // Whether the order calls for it. Touches no file.
+  virtual bool is_needed(const model::StartOrder& order) const = 0;
+  virtual Workplace workplace(const model::StartOrder& order) const = 0;
+  // `trail` is told of each place besides the workplace before it is touched.
+  virtual Result<Readiness> prepare(const model::StartOrder& order, Readiness so_far,
+                                    PathTrail& trail) const = 0;
+  // After how long prepare() is tried again that failed so for the `tries`-th time; none: the
+  // attempt has failed.
+  virtual std::optional<Duration> again(const Error&, int) const { return std::nullopt; }
+};
+
+}  // namespace runnel::agent

@@ -1,0 +1,92 @@
+#include "agent/preparer.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "agent/testing/dead_mount.h"
+#include "async/gate.h"
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+
+namespace runnel::agent {
+namespace {
+
+using testing::DeadMount;
+
+class PreparerTest : public ::testing::Test {
+ protected:
+  static model::StartOrder order_of(std::int64_t task) {
+    model::StartOrder order;
+    order.attempt = {{JobId("job"), StepIndex(0), TaskIndex(task)}, AttemptNumber(1)};
+    order.argv = {"true"};
+    order.workdir = "/";
+    return order;
+  }
+  model::StartOrder with_secret(std::int64_t task, const std::string& path) const {
+    model::StartOrder order = order_of(task);
+    order.secrets = {{"TOKEN", "file:" + path}};
+    return order;
+  }
+  Async<void> begin(model::StartOrder order) {
+    Result<Preparer::Prepared> prepared =
+        co_await preparer_.prepare(NodeId("n1"), std::move(order), gate_.token());
+    if (prepared.ok()) ++prepared_;
+    co_return {};
+  }
+  Result<Preparer::Prepared> prepare(model::StartOrder order) {
+    return loop_->block_on(preparer_.prepare(NodeId("n1"), std::move(order), {}));
+  }
+
+  int prepared_ = 0;
+  env::testing::TemporaryDirectory home_;
+  std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
+  async::Gate gate_{*loop_};
+  Preparer preparer_{*loop_, env::real_clock(), home_.path(), {}};
+};
+
+TEST_F(PreparerTest, AnOrderThatNeedsNoPhaseIsReadyAtOnce) {
+  const auto made = preparer_.at_once(NodeId("n1"), order_of(0));
+  ASSERT_TRUE(made && made->ok());
+  EXPECT_EQ((*made)->place.attempt, order_of(0).attempt);
+  EXPECT_FALSE(preparer_.at_once(NodeId("n1"), with_secret(0, "/x")));
+}
+
+TEST_F(PreparerTest, APhaseThatFailsIsTheErrorOfTheAttempt) {
+  const auto made = prepare(with_secret(0, home_.file("none")));
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().field, "secrets.TOKEN");
+}
+
+TEST_F(PreparerTest, APlanIsKnownOnceAnAttemptPassedIt) {
+  model::StartOrder order = order_of(0);
+  order.metrics.tensorboard = "events";
+  const output::MetricPlanPtr plan = MUST(prepare(order)).plan;
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(preparer_.plan_of(order.attempt.task), plan);
+  EXPECT_TRUE(preparer_.at_once(NodeId("n1"), order)) << "nothing is left to be kept";
+  async::Gate other(*loop_);
+  Preparer later(*loop_, env::real_clock(), home_.path(), {});
+  MUST(loop_->block_on(later.load_plans({order.attempt.task})));
+  EXPECT_TRUE(later.plan_of(order.attempt.task));
+}
+
+TEST_F(PreparerTest, ASecretThatHangsDelaysOnlyThoseWhoNeedIt) {
+  DeadMount mount(home_.file("mount"));
+  if (!mount.mounted()) GTEST_SKIP() << "only root with /dev/fuse can mount what never answers";
+  MUST(env::append_file(home_.file("key"), "text"));
+  // More than there may be threads: those who ask for one file wait for it one after another.
+  constexpr int kAskers = 2 * static_cast<int>(PatientReads::kAtOnceMax);
+  for (int i = 1; i <= kAskers; ++i) {
+    MUST(loop_->spawn(gate_, begin(with_secret(i, home_.file("mount") + "/secret"))));
+  }
+  (void)loop_->block_on(loop_->sleep(Duration::millis(10)));
+  EXPECT_TRUE(prepare(with_secret(0, home_.file("key"))).ok());
+  EXPECT_EQ(prepared_, 0);
+  mount.end();
+  MUST(loop_->block_on(gate_.close()));
+  EXPECT_EQ(prepared_, 0);
+}
+
+}  // namespace
+}  // namespace runnel::agent
