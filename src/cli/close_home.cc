@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/shell_word.h"
-#include "cli/print.h"
 #include "env/files.h"
 #include "env/process.h"
 
@@ -46,17 +45,16 @@ Error another_users(const Home& home) {
       .with_hint("choose a folder of your own: export RUNNEL_HOME=DIR");
 }
 
-Result<void> close_folder(const Home& home) {
+Result<std::string> close_folder(const Home& home) {
   const std::string root = TRY(env::real_path(home.root));
   const env::FileInfo info = TRY(env::file_info(root));
   if (!info.own && !env::is_root()) return another_users(home);
-  if (!info.own || (info.mode & kOfOthers) == 0) return {};
+  if (!info.own || (info.mode & kOfOthers) == 0) return std::string();
   const bool shared = (info.mode & kSticky) != 0 || root == env::variable("HOME").value_or("");
   if (shared || TRY(holds_other_files(home))) return not_its_own(home, info.mode);
   TRY(env::set_mode(root, 0700));
-  say("runnel: other users could read the home " + home.root + " (its mode was " +
-      octal(info.mode) + "); it is closed to them now (0700)");
-  return {};
+  return "other users could read the home " + home.root + " (its mode was " + octal(info.mode) +
+         "); it is closed to them now (0700)";
 }
 
 // Only what we own and what is no link, which might lead anywhere.
@@ -69,14 +67,14 @@ Result<void> close_entry(const std::string& path) {
 
 }  // namespace
 
-Result<void> close_home(const Home& home) {
-  TRY(close_folder(home));
+Result<std::string> close_home(const Home& home) {
+  std::string notice = TRY(close_folder(home));
   const std::string log = home.event_log();
   for (const std::string& path : {log, log + "-wal", log + "-shm", home.daemon_log(),
                                   home.root + "/jobs", home.root + "/trash"}) {
     TRY(close_entry(path));
   }
-  return {};
+  return notice;
 }
 
 }  // namespace runnel::cli

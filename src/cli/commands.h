@@ -28,7 +28,7 @@ int check(const Arguments& arguments, const Home& home);          // check (care
 int show_home(const Arguments& arguments, const Home& home);      // home
 int fsck(const Arguments& arguments, const Home& home);           // fsck
 int simulate(const Arguments& arguments, const Home& home);       // simulate (simulate_command.cc)
-int run_daemon(const Home& home);                                 // daemon (daemon.cc)
-int run_runner(const Home& home);                                 // runner (daemon.cc)
+int run_daemon(const Home& home);                                 // daemon (daemon_command.cc)
+int run_runner(const Home& home);                                 // runner
 
 }  // namespace runnel::cli

@@ -8,13 +8,7 @@
 #include <utility>
 
 #include "agent/suspect_mounts.h"
-#include "async/socket.h"
-#include "async/turn_watch.h"
-#include "cli/commands.h"
 #include "cli/home_place.h"
-#include "cli/pause.h"
-#include "cli/print.h"
-#include "cli/python_package.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/process.h"
@@ -76,11 +70,13 @@ std::vector<model::NodeInfo> nodes_of_log(const brain::State& state) {
 
 }  // namespace
 
-Daemon::Daemon(async::EventLoop& loop, Home home, NodesInForce nodes, std::string python_path)
+Daemon::Daemon(async::EventLoop& loop, Home home, NodesInForce nodes, std::string python_path,
+               Say say)
     : loop_(loop),
       home_(std::move(home)),
       nodes_file_(std::move(nodes)),
       python_path_(std::move(python_path)),
+      say_(std::move(say)),
       secrets_(home_.secrets()),
       room_reads_(loop, env::real_clock(), "home-room"),
       gate_(loop),
@@ -109,9 +105,9 @@ void Daemon::watch_place() {
   const auto look = [this] {
     return [home = home_, served = served_] { return why_not_there(home, served); };
   };
-  const auto take = [](const std::string& why) {
+  const auto take = [this](const std::string& why) {
     if (why.empty()) return;
-    say("runnel daemon: " + why + " while it was served: leaving it as it is");
+    say_(why + " while it was served: leaving it as it is");
     std::_Exit(0);
   };
   place_watch_ =
@@ -154,7 +150,7 @@ Async<void> Daemon::open() {
   options.log.time = std::make_shared<control::FileHomeTime>(home_.time());
   options.salt = env::real_random().next();
   options.on_dead = [this](const Error& error) {
-    say("runnel daemon: " + error.to_string());
+    say_(error.to_string());
     end(DaemonEnd::kAsked);
   };
   Result<std::unique_ptr<control::Controller>> opened = co_await control::Controller::open(
@@ -164,7 +160,7 @@ Async<void> Daemon::open() {
   served_ = CO_TRY(served_now(home_));
   watch_place();
   take_nodes();
-  glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_);
+  glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, say_);
   for (const model::NodeInfo& node : nodes_) controller_->nodes().attach(node.id, *glue_);
   // Before anything is started again elsewhere: the agent ends what the runner still has of them.
   Result<void> kept = co_await controller_->nodes().keep(ids_of(nodes_));
@@ -212,8 +208,8 @@ Async<void> Daemon::until_idle() {
 
 Async<void> Daemon::close() {
   async::Timer limit(loop_);
-  limit.start(kCloseMax, [] {
-    say("runnel daemon: a disk or a mount has not answered: leaving without an orderly end");
+  limit.start(kCloseMax, [this] {
+    say_("a disk or a mount has not answered: leaving without an orderly end");
     std::_Exit(0);
   });
   if (server_ != nullptr) {
@@ -246,86 +242,6 @@ Async<void> Daemon::run() {
   Result<void> closed = co_await close();
   CO_TRY(std::move(opened));
   co_return closed;
-}
-
-namespace {
-
-// A daemon that is about to end still holds the lock for a moment, or for kCloseMax where it waits
-// for a disk, and listens no more; a living one keeps it.
-constexpr Duration kLockPatience = Duration::seconds(5);
-constexpr Duration kEndPatience = Duration::seconds(20);
-constexpr Duration kLockAgain = Duration::millis(10);
-
-Result<env::FileLock> take_lock(const Home& home) {
-  const Duration begun = env::real_clock().boot();
-  for (;;) {
-    Result<env::FileLock> lock = env::FileLock::acquire(home.lock());
-    const bool held = !lock.ok() && lock.error().code == Errc::kConflict;
-    const bool serves = held && async::connect_unix(home.socket()).ok();
-    const Duration patience = serves ? kLockPatience : kEndPatience;
-    if (!held || env::real_clock().boot() - begun > patience) return lock;
-    pause(kLockAgain);
-  }
-}
-
-// Tests ask for it: nothing may stand on the loop.
-Result<std::unique_ptr<async::TurnWatch>> watch_turns(async::EventLoop& loop) {
-  const std::optional<std::string> max = env::variable("RUNNEL_TURN_MAX");
-  if (!max) return std::unique_ptr<async::TurnWatch>();
-  const Duration turn_max = TRY(parse_duration(*max));
-  return async::TurnWatch::start(loop, turn_max, [](Duration stood) {
-    say("runnel daemon: its loop answered nobody for " + human(stood));
-  });
-}
-
-Result<void> serve(const Home& home) {
-  TRY(prepare_home(home));
-  Result<env::FileLock> lock = take_lock(home);
-  if (!lock.ok() && lock.error().code != Errc::kConflict) return lock.error();
-  if (!lock.ok()) {
-    return Error(Errc::kConflict,
-                 "another daemon, process " + lock.error().value + ", serves this home")
-        .with_value(home.root)
-        .with_hint("use it: runnel ps; or end it: kill " + lock.error().value);
-  }
-  TRY(refuse_misplaced(home));
-  TRY(take_place(home));
-  TRY(refuse_lost_log(home));
-  NodesInForce nodes = read_nodes_in_force(home);
-  const Result<std::string> python_path = keep_python_package(home);
-  // Only who imports it misses it, and is told so by Python.
-  if (!python_path.ok())
-    say("runnel daemon: the Python package: " + python_path.error().to_string());
-  for (;;) {
-    std::unique_ptr<async::EventLoop> loop = TRY(async::EventLoop::create());
-    const std::unique_ptr<async::TurnWatch> turns = TRY(watch_turns(*loop));
-    Daemon daemon(*loop, home, nodes, python_path.ok() ? *python_path : "");
-    TRY(loop->block_on(daemon.run()));
-    if (!daemon.next_nodes()) return {};
-    nodes = *daemon.next_nodes();
-    say("runnel daemon: nodes.yaml names other nodes: beginning anew with them");
-  }
-}
-
-}  // namespace
-
-int run_daemon(const Home& home) {
-  env::keep_files_private();
-  const Result<void> served = serve(home);
-  if (served.ok()) return 0;
-  // Another daemon is there: whoever started us will find that one.
-  if (served.error().code == Errc::kConflict) return fail(served.error());
-  // Whoever started us waits for the socket or for this.
-  const Result<void> told =
-      env::write_file_atomically(home.failure(), http::problem(served.error()).body);
-  if (!told.ok()) say("runnel daemon: " + told.error().to_string());
-  return fail(served.error());
-}
-
-int run_runner(const Home& home) {
-  runner::RunnerOptions options;
-  options.home = home.root;
-  return runner::runner_main(options);
 }
 
 }  // namespace runnel::cli

@@ -16,6 +16,7 @@
 #include "cli/node_glue.h"
 #include "cli/nodes_watch.h"
 #include "cli/periodic_look.h"
+#include "cli/say.h"
 #include "control/api.h"
 #include "control/controller.h"
 #include "env/file_lock.h"
@@ -47,7 +48,7 @@ class Daemon {
  public:
   // Without nodes, because their file cannot be used, it serves with those that the log knows.
   // `python_path`: where tasks find our Python package, or "".
-  Daemon(async::EventLoop& loop, Home home, NodesInForce nodes, std::string python_path);
+  Daemon(async::EventLoop& loop, Home home, NodesInForce nodes, std::string python_path, Say say);
   ~Daemon();
 
   Async<void> run();
@@ -71,6 +72,7 @@ class Daemon {
   NodesInForce nodes_file_;  // As it was before the log was read.
   std::vector<model::NodeInfo> nodes_;
   std::string python_path_;
+  const Say say_;  // To whoever looks after the home.
   control::FileSecrets secrets_;
   agent::PatientReads room_reads_;
   async::Gate gate_;

@@ -211,12 +211,13 @@ Result<void> refuse_full_disk(const Home& home) {
       .with_hint("remove some files; nothing of the home is lost, and work goes on then");
 }
 
-Result<void> prepare_home(const Home& home) {
+Result<std::string> prepare_home(const Home& home) {
   TRY(refuse_network(home));
   TRY(env::make_directories(home.root, env::Access::kOwner));
   TRY(check_version(home));
-  TRY(close_home(home));
-  return stamp_version(home);
+  std::string notice = TRY(close_home(home));
+  TRY(stamp_version(home));
+  return notice;
 }
 
 }  // namespace runnel::cli

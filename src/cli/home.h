@@ -44,7 +44,8 @@ Result<void> check_version(const Home& home);
 
 // Makes the folders where they are missing, and closes them to other users (close_home.h). Refuses,
 // with a remedy, a home on a network file system, of a newer version, or that cannot be written.
-Result<void> prepare_home(const Home& home);
+// Returns what a person should know of it, or "".
+Result<std::string> prepare_home(const Home& home);
 
 // kUnavailable, with a remedy, when nobody says within a few seconds whether the home is there: it
 // lies on a mount that is dead, and what looks into it hangs.

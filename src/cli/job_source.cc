@@ -7,17 +7,15 @@
 #include "cli/earlier_study.h"
 #include "cli/given_envs.h"
 #include "cli/named_file.h"
+#include "cli/nodes_file.h"
 #include "cli/paths.h"
-#include "cli/prices.h"
 #include "cli/print.h"
 #include "cli/program_start.h"
 #include "cli/shell_environment.h"
 #include "env/files.h"
-#include "env/machine.h"
 #include "env/process.h"
 #include "model/device_variables.h"
 #include "model/variables.h"
-#include "spec/nodes_file.h"
 #include "spec/run_flags.h"
 
 namespace runnel::cli {
@@ -25,7 +23,6 @@ namespace {
 
 // spec:: has the real limits and the better messages.
 constexpr Bytes kJobFileMax = Bytes::mebi(16);
-constexpr Bytes kNodesFileMax = Bytes::mebi(16);
 
 // Who only looks at a file need not mend another one first.
 Result<std::vector<model::NodeInfo>> nodes_to_check(const Home& home, Purpose purpose) {
@@ -126,23 +123,6 @@ void tell_of_left_behind(const model::JobSpec& spec, const Home& home) {
 }
 
 }  // namespace
-
-Result<std::vector<model::NodeInfo>> nodes_of_home(const Home& home) {
-  const std::vector<model::InstanceType> types = TRY(instance_types());
-  if (TRY(env::is_there(home.nodes_file()))) {
-    const std::string text = TRY(read_named_file("nodes", home.nodes_file(), kNodesFileMax));
-    return spec::parse_nodes_file(text, home.nodes_file(), types);
-  }
-  const env::MachineCapacity machine = TRY(env::machine_capacity());
-  model::NodeInfo local;
-  local.id = NodeId("local");
-  local.capacity.milli_cpus = machine.milli_cpus;
-  local.capacity.memory = machine.memory;
-  local.colocate = true;
-  // Whoever has set prices wants to know what the machine would cost; one's own has none.
-  if (env::exists(prices_path())) model::price_as(local, types);
-  return std::vector<model::NodeInfo>{local};
-}
 
 void tell_notes(const std::vector<Error>& notes) {
   for (const Error& note : notes) say("warning: " + note.to_string());

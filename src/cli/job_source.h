@@ -36,7 +36,4 @@ Result<spec::ImportReport> read_foreign_file(const Arguments& arguments, const H
 // A line of warning for each note, with its place.
 void tell_notes(const std::vector<Error>& notes);
 
-// The nodes of this home: nodes.yaml, else one node `local` with the machine's size.
-Result<std::vector<model::NodeInfo>> nodes_of_home(const Home& home);
-
 }  // namespace runnel::cli

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "cli/print.h"
 #include "control/leftovers.h"
 
 namespace runnel::cli {
@@ -32,7 +31,7 @@ agent::AgentEvents NodeGlue::events() {
   agent::AgentEvents events;
   events.on_message = [this](node::Up message) { controller_.nodes().hear(std::move(message)); };
   events.on_runner_lost = [](const std::string&) {};  // The next join tells what is lost.
-  events.on_notice = [](const std::string& sentence) { say("runnel daemon: " + sentence); };
+  events.on_notice = say_;
   events.leftovers = [this](std::vector<JobId> jobs) {
     return leftovers_of(&controller_, std::move(jobs));
   };

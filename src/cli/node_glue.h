@@ -1,11 +1,13 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/agent.h"
 #include "async/event_loop.h"
 #include "async/gate.h"
+#include "cli/say.h"
 #include "control/api.h"
 #include "control/controller.h"
 #include "control/log_source.h"
@@ -20,8 +22,8 @@ namespace runnel::cli {
 // Lifetime: control, agent and gate outlive it; the gate is closed before it goes.
 class NodeGlue final : public control::NodeLink {
  public:
-  NodeGlue(async::EventLoop& loop, async::Gate& gate, control::Controller& controller)
-      : loop_(loop), gate_(gate), controller_(controller) {}
+  NodeGlue(async::EventLoop& loop, async::Gate& gate, control::Controller& controller, Say say)
+      : loop_(loop), gate_(gate), controller_(controller), say_(std::move(say)) {}
 
   void set_agent(agent::Agent* agent) { agent_ = agent; }
   void send(model::NodeOrders orders) override;
@@ -36,6 +38,7 @@ class NodeGlue final : public control::NodeLink {
   async::EventLoop& loop_;
   async::Gate& gate_;
   control::Controller& controller_;
+  const Say say_;
   agent::Agent* agent_ = nullptr;
 };
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "cli/job_source.h"
+#include "cli/nodes_file.h"
 
 namespace runnel::cli {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "agent/environment.h"
 #include "cli/pause.h"
+#include "cli/print.h"
 #include "env/clock.h"
 #include "env/file_lock.h"
 #include "env/files.h"
@@ -77,7 +78,8 @@ Result<std::int64_t> Session::start_daemon() const {
   TRY(refuse_silent_disk(home_));
   TRY(refuse_unwritable(home_));
   TRY(refuse_silent_folders(home_));
-  TRY(prepare_home(home_));
+  const std::string notice = TRY(prepare_home(home_));
+  if (!notice.empty()) say("runnel: " + notice);
   TRY(refuse_misplaced(home_));
   TRY(env::remove_file(home_.failure()));
   env::DetachedProcess daemon;

@@ -1,0 +1,22 @@
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "cli/serve.h"
+#include "runner/runner.h"
+
+namespace runnel::cli {
+
+int run_daemon(const Home& home) {
+  const Result<void> served =
+      serve(home, [](const std::string& sentence) { say("runnel daemon: " + sentence); });
+  return served.ok() ? 0 : fail(served.error());
+}
+
+int run_runner(const Home& home) {
+  runner::RunnerOptions options;
+  options.home = home.root;
+  return runner::runner_main(options);
+}
+
+}  // namespace runnel::cli
