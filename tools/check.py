@@ -66,7 +66,7 @@ def unit_tests(modules: list[str]) -> list[list[str]]:
 def end_to_end(files: list[str], modules: list[str]) -> list[list[str]]:
     tests = [name for name in files if re.fullmatch(r"test/e2e/test_\w+\.py", name) and (ROOT / name).exists()]
     whole = any(name.startswith(("test/e2e/", "python/")) and name not in tests for name in files)
-    if whole or set(modules) & {"output", "runner", "agent", "cli"}:
+    if whole or set(modules) & {"output", "runner", "agent", "home", "cli"}:
         tests = sorted({*tests, *SMOKE})
     if not tests:
         return []

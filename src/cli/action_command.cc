@@ -6,13 +6,13 @@
 #include "cli/job_state.h"
 #include "cli/lost_work.h"
 #include "cli/outputs.h"
-#include "cli/pause.h"
 #include "cli/print.h"
 #include "cli/session.h"
 #include "cli/shell_secrets.h"
 #include "cli/target.h"
 #include "env/clock.h"
 #include "env/process.h"
+#include "home/pause.h"
 #include "http/message.h"
 #include "json/writer.h"
 #include "model/codec.h"
@@ -94,7 +94,7 @@ Result<std::optional<json::Value>> settle(Session& session, const std::string& j
     if (has_settled(document)) return std::optional<json::Value>(std::move(document));
     if (until.has_value() && env::real_clock().boot() >= *until)
       return std::optional<json::Value>();
-    pause(kAskEvery);
+    home::pause(kAskEvery);
   }
 }
 
@@ -119,7 +119,7 @@ Result<Acted> act_and_tell(Session& session, const Arguments& arguments, const s
 
 }  // namespace
 
-int act(const Arguments& arguments, const Home& home) {
+int act(const Arguments& arguments, const home::Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   int code = 0;
@@ -138,7 +138,7 @@ int act(const Arguments& arguments, const Home& home) {
   return code;
 }
 
-int wait_for_jobs(const Arguments& arguments, const Home& home) {
+int wait_for_jobs(const Arguments& arguments, const home::Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   std::optional<Duration> until;

@@ -4,10 +4,7 @@
 
 #include "agent/lost_and_found.h"
 #include "cli/commands.h"
-#include "cli/halt_unfinished.h"
-#include "cli/home_place.h"
 #include "cli/job_state.h"
-#include "cli/nodes_file.h"
 #include "cli/pages.h"
 #include "cli/print.h"
 #include "cli/session.h"
@@ -19,6 +16,9 @@
 #include "env/files.h"
 #include "env/machine.h"
 #include "env/process.h"
+#include "home/halt_unfinished.h"
+#include "home/nodes_file.h"
+#include "home/place.h"
 #include "output/paths.h"
 #include "store/sqlite/fsck.h"
 #include "store/sqlite/sqlite_log.h"
@@ -35,7 +35,7 @@ struct Finding {
   std::string remedy;  // Empty: fine.
 };
 
-Finding check_home_folder(const Home& home) {
+Finding check_home_folder(const home::Home& home) {
   const auto file_system = env::file_system_of(home.root);
   if (!file_system.ok()) return {"home", home.root, file_system.error().to_string()};
   const std::string found = home.root + " (" + file_system->name + ")";
@@ -45,7 +45,7 @@ Finding check_home_folder(const Home& home) {
   return {"home", found, ""};
 }
 
-Finding check_space(const Home& home) {
+Finding check_space(const home::Home& home) {
   constexpr Bytes kEnough = Bytes::mebi(100);
   const auto space =
       env::free_space(env::exists(home.root) ? home.root : env::parent_of(home.root));
@@ -54,14 +54,14 @@ Finding check_space(const Home& home) {
   return {"disk", human(*space) + " free", enough ? "" : "free some space, or move the home"};
 }
 
-Finding check_layout(const Home& home) {
-  const auto readable = check_version(home);
+Finding check_layout(const home::Home& home) {
+  const auto readable = home::check_version(home);
   if (!readable.ok()) return {"version", readable.error().message, readable.error().hint};
-  return {"version", "up to " + std::to_string(kHomeVersion) + " is read", ""};
+  return {"version", "up to " + std::to_string(home::kHomeVersion) + " is read", ""};
 }
 
-Finding check_nodes(const Home& home) {
-  const auto nodes = nodes_of_home(home);
+Finding check_nodes(const home::Home& home) {
+  const auto nodes = home::nodes_of_home(home);
   if (!nodes.ok()) return {"nodes", home.nodes_file(), nodes.error().to_string()};
   std::string found;
   for (const model::NodeInfo& node : *nodes) {
@@ -128,14 +128,14 @@ void print_fsck(const store::FsckReport& report) {
 }
 
 // Of the jobs whose files are in the home, those that the repaired log does not know.
-Result<std::vector<JobId>> forgotten_jobs(const Home& home) {
+Result<std::vector<JobId>> forgotten_jobs(const home::Home& home) {
   const std::vector<JobId> jobs = TRY(output::jobs_with_folders(home.root));
   const std::unique_ptr<store::EventLog> log =
       TRY(store::open_sqlite_log(home.event_log(), env::real_clock()));
   return TRY(control::leftovers_in(*log, jobs)).unknown;
 }
 
-void tell_forgotten(const Home& home, std::vector<std::string>& dropped) {
+void tell_forgotten(const home::Home& home, std::vector<std::string>& dropped) {
   const Result<std::vector<JobId>> jobs = forgotten_jobs(home);
   if (!jobs.ok()) {
     dropped.push_back("Which jobs cannot be told: " + jobs.error().to_string());
@@ -149,8 +149,8 @@ void tell_forgotten(const Home& home, std::vector<std::string>& dropped) {
 }
 
 // What their end was, if they came to one, was lost with the end of the log.
-void halt_the_unfinished(const Home& home, std::vector<std::string>& dropped) {
-  const Result<std::vector<JobId>> halted = halt_unfinished(home);
+void halt_the_unfinished(const home::Home& home, std::vector<std::string>& dropped) {
+  const Result<std::vector<JobId>> halted = home::halt_unfinished(home);
   if (!halted.ok()) {
     dropped.push_back("Jobs that had ended may begin again with the next command, since " +
                       halted.error().to_string());
@@ -164,7 +164,7 @@ void halt_the_unfinished(const Home& home, std::vector<std::string>& dropped) {
   }
 }
 
-int repair(const Arguments& arguments, const Home& home, const store::FsckReport& found) {
+int repair(const Arguments& arguments, const home::Home& home, const store::FsckReport& found) {
   env::keep_files_private();
   auto report = store::repair_sqlite_log(home.event_log(), env::real_clock());
   if (!report.ok()) return fail(report.error());
@@ -181,40 +181,40 @@ int repair(const Arguments& arguments, const Home& home, const store::FsckReport
   return 0;
 }
 
-int no_log(const Home& home) {
+int no_log(const home::Home& home) {
   say("the home " + home.root + " has no log yet");
   return 0;
 }
 
 // Files of another home's jobs tell nothing of a log of ours.
-Result<store::FsckReport> look_at_log(const Home& home, bool has_own_jobs) {
+Result<store::FsckReport> look_at_log(const home::Home& home, bool has_own_jobs) {
   Result<store::FsckReport> report = store::fsck_sqlite_log(home.event_log());
   const bool none = !report.ok() && report.error().code == Errc::kNotFound;
   if (!none || !has_own_jobs) return report;
-  const Result<void> lost = refuse_lost_log(home);
+  const Result<void> lost = home::refuse_lost_log(home);
   if (lost.ok()) return report;
   report = store::FsckReport();
   report->problems.push_back(lost.error().message);
   return report;
 }
 
-Result<env::FileLock> lock_unused(const Home& home) {
-  TRY(refuse_silent_disk(home));
-  TRY(refuse_unwritable(home));
+Result<env::FileLock> lock_unused(const home::Home& home) {
+  TRY(home::refuse_silent_disk(home));
+  TRY(home::refuse_unwritable(home));
   Result<env::FileLock> lock = env::FileLock::acquire(home.lock());
   if (lock.ok() || lock.error().code != Errc::kConflict) return lock;
   return Error(Errc::kConflict, "the home is in use by its daemon, process " + lock.error().value)
       .with_hint("stop it first: kill " + lock.error().value);
 }
 
-Result<std::string> adopt(const Home& home) {
+Result<std::string> adopt(const home::Home& home) {
   if (!env::exists(home.root)) {
     return Error(Errc::kNotFound, "there is no home to adopt").with_value(home.root);
   }
-  TRY(check_version(home));
+  TRY(home::check_version(home));
   const Result<env::FileLock> lock = lock_unused(home);
   if (!lock.ok()) return lock.error();
-  return adopt_place(home);
+  return home::adopt_place(home);
 }
 
 void tell_of_adoption(Session& session, const std::string& original) {
@@ -233,12 +233,12 @@ void tell_of_adoption(Session& session, const std::string& original) {
 
 }  // namespace
 
-int check(const Arguments& arguments, const Home& home) {
+int check(const Arguments& arguments, const home::Home& home) {
   return print_findings(arguments, {check_home_folder(home), check_layout(home), check_space(home),
                                     check_nodes(home), check_program("/bin/sh")});
 }
 
-int show_home(const Arguments& arguments, const Home& home) {
+int show_home(const Arguments& arguments, const home::Home& home) {
   std::string original;
   if (arguments.adopt) {
     Result<std::string> adopted = adopt(home);
@@ -260,13 +260,13 @@ int show_home(const Arguments& arguments, const Home& home) {
   return 0;
 }
 
-int fsck(const Arguments& arguments, const Home& home) {
+int fsck(const Arguments& arguments, const home::Home& home) {
   if (!env::exists(home.root)) return no_log(home);
-  if (auto readable = check_version(home); !readable.ok()) return fail(readable.error());
+  if (auto readable = home::check_version(home); !readable.ok()) return fail(readable.error());
   const Result<env::FileLock> lock = lock_unused(home);
   if (!lock.ok()) return fail(lock.error());
-  if (auto files = refuse_misplaced(home); !files.ok()) return fail(files.error());
-  const Result<void> ours = refuse_jobs_of_another(home);
+  if (auto files = home::refuse_misplaced(home); !files.ok()) return fail(files.error());
+  const Result<void> ours = home::refuse_jobs_of_another(home);
   const Result<store::FsckReport> report = look_at_log(home, ours.ok());
   if (!report.ok() && report.error().code == Errc::kNotFound) {
     return ours.ok() ? no_log(home) : fail(ours.error());

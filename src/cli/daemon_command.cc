@@ -2,18 +2,18 @@
 
 #include "cli/commands.h"
 #include "cli/print.h"
-#include "cli/serve.h"
+#include "home/serve.h"
 #include "runner/runner.h"
 
 namespace runnel::cli {
 
-int run_daemon(const Home& home) {
+int run_daemon(const home::Home& home) {
   const Result<void> served =
-      serve(home, [](const std::string& sentence) { say("runnel daemon: " + sentence); });
+      home::serve(home, [](const std::string& sentence) { say("runnel daemon: " + sentence); });
   return served.ok() ? 0 : fail(served.error());
 }
 
-int run_runner(const Home& home) {
+int run_runner(const home::Home& home) {
   runner::RunnerOptions options;
   options.home = home.root;
   return runner::runner_main(options);

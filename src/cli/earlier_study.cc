@@ -4,12 +4,12 @@
 #include <string>
 #include <utility>
 
-#include "cli/named_file.h"
 #include "cli/pages.h"
 #include "cli/print.h"
 #include "cli/session.h"
 #include "cli/target.h"
 #include "env/files.h"
+#include "home/named_file.h"
 #include "search/space.h"
 
 namespace runnel::cli {
@@ -77,15 +77,15 @@ Result<model::StepSpec*> search_of(model::JobSpec& spec) {
       .with_hint("a study is a step with `search`");
 }
 
-Result<json::Value> trials_of_job(const std::string& id, const Home& home) {
+Result<json::Value> trials_of_job(const std::string& id, const home::Home& home) {
   Session session(home, Start::kIfAbsent);
   TRY(session.connect());
   return read_pages(session, job_target(id, "/trials"), "trials", kAllRows);
 }
 
-Result<json::Value> document_at(const std::string& from, const Home& home) {
+Result<json::Value> document_at(const std::string& from, const home::Home& home) {
   if (!env::exists(from)) return trials_of_job(from, home);
-  const std::string text = TRY(read_named_file("--from", from, kStudyFileMax));
+  const std::string text = TRY(home::read_named_file("--from", from, kStudyFileMax));
   Result<json::Value> document = json::parse(text);
   if (document.ok()) return document;
   return no_study("'" + from + "' is not JSON: " + document.error().message);
@@ -113,7 +113,7 @@ Result<EarlierStudy> earlier_study(const json::Value& document, const model::Ste
   return study;
 }
 
-Result<void> learn_from(const Arguments& arguments, const Home& home, model::JobSpec& spec) {
+Result<void> learn_from(const Arguments& arguments, const home::Home& home, model::JobSpec& spec) {
   if (!arguments.from) return {};
   model::StepSpec* const step = TRY(search_of(spec));
   EarlierStudy study = TRY(earlier_study(TRY(document_at(*arguments.from, home)), *step));

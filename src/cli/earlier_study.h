@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "cli/arguments.h"
-#include "cli/home.h"
+#include "home/home.h"
 #include "json/value.h"
 #include "model/spec.h"
 
@@ -22,6 +22,6 @@ struct EarlierStudy {
 Result<EarlierStudy> earlier_study(const json::Value& document, const model::StepSpec& step);
 
 // Gives the job's search what --from names: a file, or else a study of this home.
-Result<void> learn_from(const Arguments& arguments, const Home& home, model::JobSpec& spec);
+Result<void> learn_from(const Arguments& arguments, const home::Home& home, model::JobSpec& spec);
 
 }  // namespace runnel::cli

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "cli/named_file.h"
 #include "env/process.h"
+#include "home/named_file.h"
 
 namespace runnel::cli {
 namespace {
@@ -39,7 +39,7 @@ Result<void> add_env(Envs& envs, const std::string& text, const std::string& fla
 }
 
 Result<void> add_env_file(Envs& envs, const std::string& path) {
-  const std::string text = TRY(read_named_file("--env-file", path, kEnvFileMax));
+  const std::string text = TRY(home::read_named_file("--env-file", path, kEnvFileMax));
   int number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());

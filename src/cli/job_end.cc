@@ -26,7 +26,7 @@ std::string status_line(const json::Value& job) {
 }
 
 // The folder that all tasks share, when something was left in it; else where they ran.
-std::string outputs_line(const Home& home, const json::Value& job) {
+std::string outputs_line(const home::Home& home, const json::Value& job) {
   const std::string shared = shared_outputs(home, text_of(job, "id"));
   if (!shared.empty()) return "outputs: " + shared;
   const std::string workdir = text_of(job, "workdir");
@@ -70,7 +70,7 @@ bool is_there_soon(const std::string& folder) {
   return env::probe_path(folder, kPatience).ok() && env::exists(folder);
 }
 
-std::string shared_outputs(const Home& home, const std::string& job) {
+std::string shared_outputs(const home::Home& home, const std::string& job) {
   const std::string shared = home.shared_folder(job);
   if (!is_there_soon(shared)) return "";
   const auto left = env::list_directory(shared);

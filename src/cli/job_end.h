@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/home.h"
 #include "cli/session.h"
+#include "home/home.h"
 #include "json/value.h"
 
 namespace runnel::cli {
@@ -23,6 +23,6 @@ void say_end(Session& session, const json::Value& job, EndStyle style);
 bool is_there_soon(const std::string& folder);
 
 // The folder that all tasks of the job share, when something was left in it; else "".
-std::string shared_outputs(const Home& home, const std::string& job);
+std::string shared_outputs(const home::Home& home, const std::string& job);
 
 }  // namespace runnel::cli

@@ -6,14 +6,14 @@
 
 #include "cli/earlier_study.h"
 #include "cli/given_envs.h"
-#include "cli/named_file.h"
-#include "cli/nodes_file.h"
-#include "cli/paths.h"
 #include "cli/print.h"
 #include "cli/program_start.h"
 #include "cli/shell_environment.h"
 #include "env/files.h"
 #include "env/process.h"
+#include "home/named_file.h"
+#include "home/nodes_file.h"
+#include "home/paths.h"
 #include "model/device_variables.h"
 #include "model/variables.h"
 #include "spec/run_flags.h"
@@ -25,14 +25,14 @@ namespace {
 constexpr Bytes kJobFileMax = Bytes::mebi(16);
 
 // Who only looks at a file need not mend another one first.
-Result<std::vector<model::NodeInfo>> nodes_to_check(const Home& home, Purpose purpose) {
-  Result<std::vector<model::NodeInfo>> nodes = nodes_of_home(home);
+Result<std::vector<model::NodeInfo>> nodes_to_check(const home::Home& home, Purpose purpose) {
+  Result<std::vector<model::NodeInfo>> nodes = home::nodes_of_home(home);
   if (nodes.ok() || purpose == Purpose::kStart) return nodes;
   say("warning: what the nodes have room for was not checked: " + nodes.error().to_string());
   return std::vector<model::NodeInfo>();
 }
 
-Result<spec::ParseContext> context_of(const Arguments& arguments, const Home& home,
+Result<spec::ParseContext> context_of(const Arguments& arguments, const home::Home& home,
                                       Purpose purpose) {
   spec::ParseContext context;
   context.envs = TRY(given_envs(arguments.env_files, arguments.envs));
@@ -44,10 +44,10 @@ Result<spec::ParseContext> context_of(const Arguments& arguments, const Home& ho
   if (arguments.priority) context.priority = static_cast<std::int32_t>(*arguments.priority);
   for (const std::string& name : arguments.secrets)
     context.secrets.push_back({name, "env:" + name});
-  context.workdir = TRY(absolute_path("."));
+  context.workdir = TRY(home::absolute_path("."));
   if (!arguments.file.empty()) {
     context.file = arguments.file;
-    context.workdir = env::parent_of(TRY(absolute_path(arguments.file)));
+    context.workdir = env::parent_of(TRY(home::absolute_path(arguments.file)));
   }
   return context;
 }
@@ -63,7 +63,7 @@ void name_program(spec::JobFileReport& report, const std::string& file, std::str
                        .with_hint("runnel run -- " + start)};
 }
 
-Result<spec::JobFileReport> report_of(const Arguments& arguments, const Home& home,
+Result<spec::JobFileReport> report_of(const Arguments& arguments, const home::Home& home,
                                       Purpose purpose) {
   spec::ParseContext context = TRY(context_of(arguments, home, purpose));
   if (!arguments.file.empty()) {
@@ -72,7 +72,7 @@ Result<spec::JobFileReport> report_of(const Arguments& arguments, const Home& ho
           .with_value(arguments.file)
           .with_hint("runnel run " + arguments.file + ", or runnel run -- COMMAND");
     }
-    const std::string text = TRY(read_named_file("job file", arguments.file, kJobFileMax));
+    const std::string text = TRY(home::read_named_file("job file", arguments.file, kJobFileMax));
     spec::JobFileReport report = spec::parse_job_file_all(text, context);
     name_program(report, arguments.file, text);
     return report;
@@ -104,7 +104,7 @@ void tell_of_replaced_variables(const model::JobSpec& spec) {
 }
 
 // A login prompt or a run without a GPU tells too late.
-void tell_of_left_behind(const model::JobSpec& spec, const Home& home) {
+void tell_of_left_behind(const model::JobSpec& spec, const home::Home& home) {
   std::string names;
   for (const std::string& name : left_behind(env::environment(), spec)) {
     if (model::is_device_variable(name)) {
@@ -128,12 +128,14 @@ void tell_notes(const std::vector<Error>& notes) {
   for (const Error& note : notes) say("warning: " + note.to_string());
 }
 
-Result<spec::ImportReport> read_foreign_file(const Arguments& arguments, const Home& home) {
+Result<spec::ImportReport> read_foreign_file(const Arguments& arguments, const home::Home& home) {
   spec::ParseContext context = TRY(context_of(arguments, home, Purpose::kLook));
-  return spec::import_file(TRY(read_named_file("job file", arguments.file, kJobFileMax)), context);
+  return spec::import_file(TRY(home::read_named_file("job file", arguments.file, kJobFileMax)),
+                           context);
 }
 
-JobSourceReport read_job_source(const Arguments& arguments, const Home& home, Purpose purpose) {
+JobSourceReport read_job_source(const Arguments& arguments, const home::Home& home,
+                                Purpose purpose) {
   JobSourceReport report;
   Result<spec::JobFileReport> read = report_of(arguments, home, purpose);
   if (!read.ok()) {

@@ -6,8 +6,8 @@
 
 #include "base/result.h"
 #include "cli/arguments.h"
-#include "cli/home.h"
 #include "cli/shell_secrets.h"
+#include "home/home.h"
 #include "model/node.h"
 #include "model/spec.h"
 #include "spec/job_file.h"
@@ -28,10 +28,11 @@ struct JobSourceReport {
 };
 // Whether to start it: `validate` and `plan` only look, and a recipe for other machines passes.
 enum class Purpose : std::uint8_t { kStart, kLook };
-JobSourceReport read_job_source(const Arguments& arguments, const Home& home, Purpose purpose);
+JobSourceReport read_job_source(const Arguments& arguments, const home::Home& home,
+                                Purpose purpose);
 
 // Another system's file as a job file of ours, with what could not be carried.
-Result<spec::ImportReport> read_foreign_file(const Arguments& arguments, const Home& home);
+Result<spec::ImportReport> read_foreign_file(const Arguments& arguments, const home::Home& home);
 
 // A line of warning for each note, with its place.
 void tell_notes(const std::vector<Error>& notes);

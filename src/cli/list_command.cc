@@ -8,13 +8,13 @@
 #include "cli/job_state.h"
 #include "cli/moment_text.h"
 #include "cli/pages.h"
-#include "cli/pause.h"
 #include "cli/print.h"
 #include "cli/printable.h"
 #include "cli/session.h"
 #include "cli/silence.h"
 #include "cli/target.h"
 #include "cli/wait_line.h"
+#include "home/pause.h"
 
 namespace runnel::cli {
 namespace {
@@ -181,7 +181,7 @@ Result<json::Value> explain_one(Session& session, const std::string& job) {
 
 }  // namespace
 
-int list_jobs(const Arguments& arguments, const Home& home) {
+int list_jobs(const Arguments& arguments, const home::Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   for (;;) {
@@ -189,11 +189,11 @@ int list_jobs(const Arguments& arguments, const Home& home) {
     const int code =
         arguments.jobs.empty() ? print_jobs(arguments, session) : print_tasks(arguments, session);
     if (!arguments.watch || code != 0) return code;
-    pause(Duration::seconds(1));
+    home::pause(Duration::seconds(1));
   }
 }
 
-int explain(const Arguments& arguments, const Home& home) {
+int explain(const Arguments& arguments, const home::Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   json::Value::List all;

@@ -12,7 +12,7 @@
 namespace runnel::cli {
 namespace {
 
-int dispatch(const Arguments& arguments, const Home& home) {
+int dispatch(const Arguments& arguments, const home::Home& home) {
   switch (arguments.command) {
     case Command::kRun: return run_job(arguments, home);
     case Command::kUp: return up(arguments, home);
@@ -81,14 +81,14 @@ int run(int argc, char** argv) {
   }
   const bool plain = parsed.arguments->no_colour || colours_are_refused();
   print_as(parsed.arguments->output, plain ? Colours::kNever : Colours::kOnTerminal);
-  const Result<Home> home = find_home(parsed.arguments->home);
+  const Result<home::Home> home = home::find_home(parsed.arguments->home);
   if (!home.ok()) return fail(home.error());
   if (const auto named = check_jobs(parsed.arguments->jobs); !named.ok()) {
     const int code = fail(named.error());
     return parsed.arguments->status ? kStatusNotFound : code;
   }
   if (looks_into_the_home(parsed.arguments->command)) {
-    const auto answers = refuse_silent_home(*home);
+    const auto answers = home::refuse_silent_home(*home);
     if (!answers.ok()) return fail(answers.error());
   }
   return dispatch(*parsed.arguments, *home);

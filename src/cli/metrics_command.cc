@@ -107,7 +107,7 @@ std::string metrics_target(const Arguments& arguments) {
 
 }  // namespace
 
-int metrics(const Arguments& arguments, const Home& home) {
+int metrics(const Arguments& arguments, const home::Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   const Result<json::Value> answer =

@@ -124,7 +124,7 @@ std::string nodes_text(const json::Value& answer, Output output) {
 
 }  // namespace
 
-int list_nodes(const Arguments& arguments, const Home& home) {
+int list_nodes(const Arguments& arguments, const home::Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   const Result<json::Value> answer = session.get("/api/v1/nodes");
@@ -138,7 +138,7 @@ int list_nodes(const Arguments& arguments, const Home& home) {
   return 0;
 }
 
-int preempt_node(const Arguments& arguments, const Home& home) {
+int preempt_node(const Arguments& arguments, const home::Home& home) {
   CHECK(!arguments.node.empty(), "the command line names a node");
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());

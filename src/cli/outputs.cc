@@ -35,7 +35,7 @@ bool holds_outputs(const std::string& folder) {
 
 }  // namespace
 
-bool has_outputs(const Home& home, const std::string& job) {
+bool has_outputs(const home::Home& home, const std::string& job) {
   if (!is_there_soon(home.job_folder(job))) return false;
   if (!shared_outputs(home, job).empty()) return true;
   const std::string tasks = home.tasks_folder(job);

@@ -16,7 +16,7 @@ class OutputsTest : public ::testing::Test {
   void make(const std::string& folder) { ASSERT_TRUE(env::make_directories(folder).ok()); }
   void write(const std::string& path) { ASSERT_TRUE(env::append_file(path, "x").ok()); }
 
-  Home home_{MUST(env::make_temporary_directory("runnel-outputs-"))};
+  home::Home home_{MUST(env::make_temporary_directory("runnel-outputs-"))};
   const std::string task_ = home_.tasks_folder("j1") + "/0.0";
 };
 

@@ -5,9 +5,9 @@
 #include "cli/commands.h"
 #include "cli/cost_text.h"
 #include "cli/job_source.h"
-#include "cli/prices.h"
 #include "cli/print.h"
 #include "cli/printable.h"
+#include "home/prices.h"
 #include "model/codec.h"
 #include "search/sampling.h"
 
@@ -118,7 +118,7 @@ std::string step_names(const model::JobSpec& spec) {
 
 }  // namespace
 
-int validate(const Arguments& arguments, const Home& home) {
+int validate(const Arguments& arguments, const home::Home& home) {
   JobSourceReport read = read_job_source(arguments, home, Purpose::kLook);
   if (!read.source.has_value()) return fail(read.errors);
   if (is_document(arguments.output)) {
@@ -129,7 +129,7 @@ int validate(const Arguments& arguments, const Home& home) {
   return 0;
 }
 
-int plan(const Arguments& arguments, const Home& home) {
+int plan(const Arguments& arguments, const home::Home& home) {
   JobSourceReport read = read_job_source(arguments, home, Purpose::kLook);
   if (!read.source.has_value()) return fail(read.errors);
   if (is_document(arguments.output)) {
@@ -138,7 +138,7 @@ int plan(const Arguments& arguments, const Home& home) {
     const model::JobSpec& spec = read.source->spec;
     std::optional<std::vector<model::InstanceType>> types;
     if (arguments.output == Output::kWide) {
-      Result<std::vector<model::InstanceType>> known = instance_types();
+      Result<std::vector<model::InstanceType>> known = home::instance_types();
       if (!known.ok()) return fail(known.error());
       types = *std::move(known);
     }
@@ -147,7 +147,7 @@ int plan(const Arguments& arguments, const Home& home) {
   return 0;
 }
 
-int import_job(const Arguments& arguments, const Home& home) {
+int import_job(const Arguments& arguments, const home::Home& home) {
   const Result<spec::ImportReport> read = read_foreign_file(arguments, home);
   if (!read.ok()) return fail(read.error());
   if (!read->errors.empty()) return fail(read->errors);

@@ -1,7 +1,7 @@
 #include "cli/commands.h"
 #include "cli/cost_text.h"
-#include "cli/prices.h"
 #include "cli/print.h"
+#include "home/prices.h"
 
 namespace runnel::cli {
 namespace {
@@ -45,10 +45,10 @@ std::string prices_table(const std::vector<model::InstanceType>& types) {
 }  // namespace
 
 int show_prices(const Arguments& arguments) {
-  const Result<std::vector<model::InstanceType>> types = instance_types();
+  const Result<std::vector<model::InstanceType>> types = home::instance_types();
   if (!types.ok()) return fail(types.error());
   if (arguments.output == Output::kYaml) {  // The file itself: the start of one's own.
-    const Result<std::string> text = prices_text();
+    const Result<std::string> text = home::prices_text();
     if (!text.ok()) return fail(text.error());
     put(*text);
   } else if (arguments.output == Output::kJson) {

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "agent/environment.h"
-#include "cli/pause.h"
 #include "cli/print.h"
 #include "env/clock.h"
 #include "env/file_lock.h"
 #include "env/files.h"
 #include "env/process.h"
+#include "home/pause.h"
 
 namespace runnel::cli {
 namespace {
@@ -32,7 +32,7 @@ http::ClientOptions silent_for(Duration longest) {
 }
 
 // The daemon's process stands in its lock.
-std::optional<std::int64_t> daemon_of(const Home& home) {
+std::optional<std::int64_t> daemon_of(const home::Home& home) {
   const Result<std::string> text = env::read_file(home.lock());
   std::int64_t pid = 0;
   if (!text.ok()) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<std::int64_t> daemon_of(const Home& home) {
   return pid > 0 ? std::optional(pid) : std::nullopt;
 }
 
-Result<void> refuse_stopped_daemon(const Home& home) {
+Result<void> refuse_stopped_daemon(const home::Home& home) {
   const std::optional<std::int64_t> pid = daemon_of(home);
   if (!pid || env::process_state(*pid) != env::ProcessState::kStopped) return {};
   const std::string name = std::to_string(*pid);
@@ -52,7 +52,7 @@ Result<void> refuse_stopped_daemon(const Home& home) {
 
 }  // namespace
 
-Session::Session(Home home, Start start)
+Session::Session(home::Home home, Start start)
     : home_(std::move(home)),
       start_(start),
       knock_(http::Endpoint::unix_socket(home_.socket()), silent_for(kKnockMax)),
@@ -70,17 +70,17 @@ Result<bool> Session::listening() {
     const Duration silent = env::real_clock().boot() - begun;
     if (silent > kStoppedMax) TRY(refuse_stopped_daemon(home_));
     if (silent > kThawMax) return false;
-    TRY(refuse_silent_disk(home_));
+    TRY(home::refuse_silent_disk(home_));
   }
 }
 
 Result<std::int64_t> Session::start_daemon() const {
-  TRY(refuse_silent_disk(home_));
-  TRY(refuse_unwritable(home_));
-  TRY(refuse_silent_folders(home_));
-  const std::string notice = TRY(prepare_home(home_));
+  TRY(home::refuse_silent_disk(home_));
+  TRY(home::refuse_unwritable(home_));
+  TRY(home::refuse_silent_folders(home_));
+  const std::string notice = TRY(home::prepare_home(home_));
   if (!notice.empty()) say("runnel: " + notice);
-  TRY(refuse_misplaced(home_));
+  TRY(home::refuse_misplaced(home_));
   TRY(env::remove_file(home_.failure()));
   env::DetachedProcess daemon;
   daemon.argv = {TRY(env::executable_path()), "--home", home_.root, "daemon"};
@@ -100,7 +100,7 @@ Result<void> Session::look_for_failure(std::int64_t pid) const {
   }
   const Result<env::FileLock> lock = env::FileLock::acquire(home_.lock());
   if (runs || (!lock.ok() && lock.error().code == Errc::kConflict)) return {};
-  TRY(refuse_full_disk(home_));  // It has no room to say so itself, not even in its log.
+  TRY(home::refuse_full_disk(home_));  // It has no room to say so itself, not even in its log.
   return Error(Errc::kUnavailable, "the home daemon ended as soon as it was started")
       .with_value(home_.root)
       .with_hint("see " + home_.daemon_log());
@@ -111,7 +111,7 @@ Result<void> Session::wait_for_daemon(std::int64_t pid) {
   while (env::real_clock().boot() - begun < kStartMax) {
     if (TRY(listening())) return {};
     TRY(look_for_failure(pid));
-    pause(kLookAgain);
+    home::pause(kLookAgain);
   }
   return Error(Errc::kTimeout, "the home daemon did not answer within " + human(kStartMax))
       .with_value(home_.root)

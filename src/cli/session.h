@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/home.h"
+#include "home/home.h"
 #include "http/blocking_client.h"
 #include "json/value.h"
 
@@ -24,7 +24,7 @@ enum class Start : std::uint8_t { kIfAbsent, kNever };
 // Threads:  one.
 class Session {
  public:
-  Session(Home home, Start start);
+  Session(home::Home home, Start start);
 
   Result<void> connect();
   Result<json::Value> get(const std::string& target);
@@ -34,7 +34,7 @@ class Session {
   // For streams: a client with no limit on silence, on a connection of its own.
   Result<std::unique_ptr<http::BlockingClient>> stream_client();
 
-  const Home& home() const { return home_; }
+  const home::Home& home() const { return home_; }
 
  private:
   Result<http::Response> ask(const http::Request& request, bool repeatable);
@@ -43,7 +43,7 @@ class Session {
   Result<void> look_for_failure(std::int64_t pid) const;
   Result<bool> listening();
 
-  Home home_;
+  home::Home home_;
   Start start_;
   http::BlockingClient knock_;
   http::BlockingClient client_;

@@ -63,7 +63,7 @@ void add_command(std::string& text, const json::Value& job) {
 }
 
 // What was left for others, and where everything else of the job is: outputs of its tasks, logs.
-void add_outputs(std::string& text, const Home& home, const std::string& job) {
+void add_outputs(std::string& text, const home::Home& home, const std::string& job) {
   const std::string folder = home.job_folder(job);
   if (!is_there_soon(folder)) return;
   const std::string shared = shared_outputs(home, job);
@@ -205,7 +205,7 @@ Result<json::Value> read_shown(Session& session, const Arguments& arguments,
 
 }  // namespace
 
-int show(const Arguments& arguments, const Home& home) {
+int show(const Arguments& arguments, const home::Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   json::Value::List all;

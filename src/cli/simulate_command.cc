@@ -41,7 +41,7 @@ Result<Verified> verify_log(store::EventLog& log) {
 
 // Works on a copy, so that a running daemon is not disturbed.
 Result<Verified> verify_home(const std::string& root) {
-  const Home home = TRY(find_home(root));
+  const home::Home home = TRY(home::find_home(root));
   if (!env::exists(home.event_log())) {
     return Error(Errc::kInvalid, "there is no home with a log in " + home.root)
         .with_field("--verify")
@@ -132,7 +132,7 @@ int campaign(const Arguments& arguments) {
 
 }  // namespace
 
-int simulate(const Arguments& arguments, const Home&) {
+int simulate(const Arguments& arguments, const home::Home&) {
   if (!arguments.verify.empty()) {
     const Result<Verified> verified = verify_home(arguments.verify);
     if (!verified.ok()) return fail(verified.error());

@@ -151,7 +151,7 @@ int page_events(const Arguments& arguments, Session& session, const std::string&
 
 }  // namespace
 
-int logs(const Arguments& arguments, const Home& home) {
+int logs(const Arguments& arguments, const home::Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   watch_interrupts();
@@ -164,7 +164,7 @@ int logs(const Arguments& arguments, const Home& home) {
   return worst;
 }
 
-int events(const Arguments& arguments, const Home& home) {
+int events(const Arguments& arguments, const home::Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   const std::string base =

@@ -29,7 +29,7 @@ std::string trial_target(const Arguments& arguments, const std::string& verb) {
 }
 
 // One command: what it asks, and how a person reads the answer.
-int answer(const Arguments& arguments, const Home& home, Call call, Render render) {
+int answer(const Arguments& arguments, const home::Home& home, Call call, Render render) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
   const Result<json::Value> got = call(session, arguments);
@@ -159,7 +159,7 @@ Result<json::Value> tell(Session& session, const Arguments& arguments) {
 
 }  // namespace
 
-int study(const Arguments& arguments, const Home& home) {
+int study(const Arguments& arguments, const home::Home& home) {
   switch (arguments.command) {
     case Command::kStudyShow: return answer(arguments, home, shown_trials, trials_table);
     case Command::kStudyExport: return answer(arguments, home, all_trials, trials_csv);

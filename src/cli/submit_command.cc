@@ -60,7 +60,7 @@ void tell_of_unread_input() {
 
 }  // namespace
 
-int up(const Arguments& arguments, const Home& home) {
+int up(const Arguments& arguments, const home::Home& home) {
   if (arguments.dry_run) return plan(arguments, home);
   JobSourceReport read = read_job_source(arguments, home, Purpose::kStart);
   if (!read.source.has_value()) return fail(read.errors);
@@ -71,7 +71,7 @@ int up(const Arguments& arguments, const Home& home) {
   return 0;
 }
 
-int run_job(const Arguments& arguments, const Home& home) {
+int run_job(const Arguments& arguments, const home::Home& home) {
   if (arguments.dry_run) return plan(arguments, home);
   if (arguments.detach) return up(arguments, home);
   tell_of_unread_input();

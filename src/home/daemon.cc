@@ -1,0 +1,247 @@
+#include "home/daemon.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+#include "agent/suspect_mounts.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "env/process.h"
+#include "env/random.h"
+#include "generated/version.h"
+#include "home/place.h"
+#include "http/message.h"
+#include "runner/runner.h"
+#include "store/sqlite/sqlite_log.h"
+
+namespace runnel::home {
+namespace {
+
+constexpr Duration kDrain = Duration::seconds(2);
+// An end that waits for a disk which does not answer is cut short, as by a kill.
+constexpr Duration kCloseMax = Duration::seconds(15);
+constexpr Duration kPlaceEvery = Duration::millis(500);
+// A runner that answers does so at once; one that does not must not keep the home from answering.
+constexpr Duration kMeetMax = Duration::seconds(1);
+
+std::vector<NodeId> ids_of(const std::vector<model::NodeInfo>& nodes) {
+  std::vector<NodeId> ids;
+  ids.reserve(nodes.size());
+  for (const model::NodeInfo& node : nodes) ids.push_back(node.id);
+  return ids;
+}
+
+agent::AgentOptions agent_options(const Home& home, const std::vector<model::NodeInfo>& nodes,
+                                  Epoch epoch, std::string executable) {
+  agent::AgentOptions options;
+  options.home = home.root;
+  options.nodes = nodes;
+  options.epoch = epoch;
+  options.runner_command = {std::move(executable), "--home", home.root, "runner"};
+  options.environment = env::environment();
+  options.api = "unix:" + home.socket();
+  options.meet_max = kMeetMax;
+  return options;
+}
+
+Async<http::Reply> handle(const http::Router* router, http::Request request) {
+  return router->handle(std::move(request));
+}
+
+// All nodes of a home share its runner.
+void share_a_runner(std::vector<model::NodeInfo>& nodes) {
+  for (model::NodeInfo& node : nodes) node.runner = nodes.size() > 1 ? "home" : "";
+}
+
+// Those of before, as their file told them. One that is down may be back.
+std::vector<model::NodeInfo> nodes_of_log(const brain::State& state) {
+  std::vector<model::NodeInfo> nodes;
+  for (const auto& [id, node] : state.nodes) {
+    if (!node.up && node.reason == control::kNamedNoMore) continue;
+    nodes.push_back(node.info);
+    nodes.back().runner.clear();
+  }
+  return nodes;
+}
+
+}  // namespace
+
+Daemon::Daemon(async::EventLoop& loop, Home home, NodesInForce nodes, std::string python_path,
+               Say say)
+    : loop_(loop),
+      home_(std::move(home)),
+      nodes_file_(std::move(nodes)),
+      python_path_(std::move(python_path)),
+      say_(std::move(say)),
+      secrets_(home_.secrets()),
+      room_reads_(loop, env::real_clock(), "home-room"),
+      gate_(loop),
+      ending_(loop) {}
+
+Daemon::~Daemon() = default;
+
+void Daemon::end(DaemonEnd why) {
+  end_ = std::max(end_, why);
+  ending_.notify_all();
+}
+
+// A file that cannot be used takes no node away.
+void Daemon::take_nodes() {
+  if (nodes_file_.problem) nodes_file_.nodes = nodes_of_log(controller_->state());
+  nodes_ = nodes_file_.nodes;
+  share_a_runner(nodes_);
+  const auto begin_anew = [this](NodesInForce next) {
+    next_nodes_ = std::move(next);
+    end(DaemonEnd::kNodes);
+  };
+  nodes_watch_ = std::make_unique<NodesWatch>(loop_, home_, std::move(nodes_file_), begin_anew);
+}
+
+void Daemon::watch_place() {
+  const auto look = [this] {
+    return [home = home_, served = served_] { return why_not_there(home, served); };
+  };
+  const auto take = [this](const std::string& why) {
+    if (why.empty()) return;
+    say_(why + " while it was served: leaving it as it is");
+    std::_Exit(0);
+  };
+  place_watch_ =
+      std::make_unique<PeriodicLook<std::string>>(loop_, "home-place", kPlaceEvery, look, take);
+}
+
+control::HomeInfo Daemon::info() const {
+  control::HomeInfo info;
+  info.home = home_.root;
+  info.socket = home_.socket();
+  info.version = std::string(kVersion);
+  info.daemon_pid = ::getpid();
+  info.runner_pid = agent_->runner_pid();
+  if (const auto silence = agent_->runner_silence()) {
+    info.runner_silence = {agent::sentence(*silence),
+                           agent::remedy(*silence, home_.root, agent::mounted_places())};
+  }
+  info.nodes_problem = nodes_watch_->problem();
+  info.notices = controller_->notices();
+  for (std::string& notice : agent_->notices()) info.notices.push_back(std::move(notice));
+  return info;
+}
+
+// Whatever its file system is, it need not answer.
+Async<std::optional<control::Silence>> Daemon::room() {
+  return room_reads_.run<std::optional<control::Silence>>(
+      home_.root,
+      [home = home_]() -> Result<std::optional<control::Silence>> {
+        const Result<void> room = refuse_full_disk(home);
+        if (room.ok()) return std::optional<control::Silence>();
+        return std::optional<control::Silence>({room.error().message, room.error().hint});
+      },
+      agent::Reach::kFolder);
+}
+
+Async<void> Daemon::open() {
+  const env::Clock& clock = env::real_clock();
+  const std::string path = home_.event_log();
+  control::ControllerOptions options;
+  options.log.time = std::make_shared<control::FileHomeTime>(home_.time());
+  options.salt = env::real_random().next();
+  options.on_dead = [this](const Error& error) {
+    say_(error.to_string());
+    end(DaemonEnd::kAsked);
+  };
+  Result<std::unique_ptr<control::Controller>> opened = co_await control::Controller::open(
+      loop_, env::real_clock(), [path, &clock] { return store::open_sqlite_log(path, clock); },
+      secrets_, std::move(options));
+  controller_ = CO_TRY(std::move(opened));
+  served_ = CO_TRY(served_now(home_));
+  watch_place();
+  take_nodes();
+  glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, say_);
+  for (const model::NodeInfo& node : nodes_) controller_->nodes().attach(node.id, *glue_);
+  // Before anything is started again elsewhere: the agent ends what the runner still has of them.
+  Result<void> kept = co_await controller_->nodes().keep(ids_of(nodes_));
+  CO_TRY(std::move(kept));
+  std::string executable = CO_TRY(env::executable_path());
+  agent::AgentOptions options_of_agent =
+      agent_options(home_, nodes_, controller_->writer().epoch(), std::move(executable));
+  options_of_agent.python_path = python_path_;
+  agent_ = std::make_unique<agent::Agent>(loop_, env::real_clock(), std::move(options_of_agent),
+                                          glue_->events());
+  glue_->set_agent(agent_.get());
+  Result<void> started = co_await agent_->start();
+  CO_TRY(std::move(started));
+  logs_ = std::make_unique<LogGlue>(*agent_);
+  api_ = std::make_unique<control::Api>(
+      loop_, *controller_, *logs_,
+      control::ApiHost{
+          [this] { return info(); }, [this] { return room(); }, [this] { end(DaemonEnd::kAsked); },
+          [this](control::Preemption what) { return glue_->preempt(std::move(what)); }});
+  api_->add_routes(router_);
+  server_ = std::make_unique<http::Server>(loop_, [router = &router_](http::Request request) {
+    return handle(router, std::move(request));
+  });
+  CO_TRY(loop_.spawn(gate_, nodes_watch_->run(gate_.token())));
+  CO_TRY(loop_.spawn(gate_, place_watch_->run(gate_.token())));
+  co_return server_->listen_unix(home_.socket());
+}
+
+bool Daemon::idle() const { return server_->connections() == 0 && !controller_->unfinished(); }
+
+Async<void> Daemon::until_idle() {
+  const env::Clock& clock = env::real_clock();
+  visited_at_ = clock.boot();
+  server_->on_connections_changed([this, &clock](int) { visited_at_ = clock.boot(); });
+  while (end_ == DaemonEnd::kNone) {
+    // Between two commands of a script nobody is connected either.
+    const Duration left = visited_at_ + kLinger - clock.boot();
+    if (left <= Duration() && idle()) end(DaemonEnd::kIdle);
+    if (end_ != DaemonEnd::kNone) co_return {};
+    Result<async::Wake> woken = co_await ending_.wait_for(left > Duration() ? left : kLinger);
+    CO_TRY(std::move(woken));
+  }
+  co_return {};
+}
+
+Async<void> Daemon::close() {
+  async::Timer limit(loop_);
+  limit.start(kCloseMax, [this] {
+    say_("a disk or a mount has not answered: leaving without an orderly end");
+    std::_Exit(0);
+  });
+  if (server_ != nullptr) {
+    Result<void> stopped = co_await server_->stop(kDrain);
+    CO_TRY(std::move(stopped));
+  }
+  if (api_ != nullptr) {
+    Result<void> answered = co_await api_->stop();
+    CO_TRY(std::move(answered));
+  }
+  if (agent_ != nullptr) {
+    Result<void> stopped = co_await agent_->stop();
+    CO_TRY(std::move(stopped));
+  }
+  Result<void> left = co_await gate_.close();
+  CO_TRY(std::move(left));
+  if (controller_ != nullptr) {
+    for (const model::NodeInfo& node : nodes_) controller_->nodes().detach(node.id);
+    Result<void> stopped = co_await controller_->stop();
+    CO_TRY(std::move(stopped));
+  }
+  co_return {};
+}
+
+Async<void> Daemon::run() {
+  CO_TRY(loop_.on_signal(SIGTERM, [this] { end(DaemonEnd::kAsked); }));
+  CO_TRY(loop_.on_signal(SIGINT, [this] { end(DaemonEnd::kAsked); }));
+  Result<void> opened = co_await open();
+  if (opened.ok()) opened = co_await until_idle();
+  Result<void> closed = co_await close();
+  CO_TRY(std::move(opened));
+  co_return closed;
+}
+
+}  // namespace runnel::home

@@ -1,0 +1,76 @@
+#include "home/node_glue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "control/leftovers.h"
+
+namespace runnel::home {
+
+namespace {
+
+constexpr Duration kReaped = Duration::millis(500);
+
+Async<agent::Leftovers> leftovers_of(control::Controller* control, std::vector<JobId> jobs) {
+  Result<control::Leftovers> asked = co_await control::leftovers(control, std::move(jobs));
+  control::Leftovers found = CO_TRY(std::move(asked));
+  co_return agent::Leftovers{std::move(found.deleted), std::move(found.unknown)};
+}
+
+}  // namespace
+
+void NodeGlue::send(model::NodeOrders orders) {
+  if (agent_ == nullptr) return;  // It joins later and gets the whole difference.
+  const Result<void> applied = agent_->apply(std::move(orders));
+  // Only a daemon that lost its reign is refused, and that one is about to end.
+  (void)applied;
+}
+
+agent::AgentEvents NodeGlue::events() {
+  agent::AgentEvents events;
+  events.on_message = [this](node::Up message) { controller_.nodes().hear(std::move(message)); };
+  events.on_runner_lost = [](const std::string&) {};  // The next join tells what is lost.
+  events.on_notice = say_;
+  events.leftovers = [this](std::vector<JobId> jobs) {
+    return leftovers_of(&controller_, std::move(jobs));
+  };
+  return events;
+}
+
+Async<void> NodeGlue::preempt(control::Preemption what) {
+  Result<void> given = co_await controller_.nodes().give_notice(what.node, what.notice);
+  CO_TRY(std::move(given));
+  co_return loop_.spawn(gate_, take_away(std::move(what)));
+}
+
+Async<void> NodeGlue::take_away(control::Preemption what) {
+  Result<void> slept = co_await loop_.sleep(what.notice, gate_.token());
+  CO_TRY(std::move(slept));
+  CHECK(agent_ != nullptr, "a node is taken away before its agent is there");
+  agent_->kill_all(what.node);
+  // What was killed is reaped and told before anything else may run there.
+  slept = co_await loop_.sleep(std::max(what.away, kReaped), gate_.token());
+  CO_TRY(std::move(slept));
+  agent_->join_again();
+  co_return {};
+}
+
+Async<model::LogPage> LogGlue::read(model::LogFilter filter, std::string cursor) {
+  return agent_.output().log(std::move(filter), std::move(cursor));
+}
+
+Async<model::MetricPage> LogGlue::read_metrics(model::MetricFilter filter) {
+  return agent_.output().metrics(std::move(filter));
+}
+
+Async<std::vector<model::TaskUsage>> LogGlue::read_usage(JobId job) {
+  constexpr Duration kWindow = Duration::millis(500);  // The kernel counts in hundredths.
+  return agent_.read_usage(std::move(job), kWindow);
+}
+
+Async<void> LogGlue::changed(JobId job, async::StopToken stop) {
+  return agent_.log_changed(std::move(job), std::move(stop));
+}
+
+}  // namespace runnel::home

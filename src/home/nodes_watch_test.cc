@@ -1,0 +1,116 @@
+#include "home/nodes_watch.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+
+namespace runnel::home {
+namespace {
+
+constexpr const char* kTwo =
+    "nodes: [{name: a, cpus: 1, memory: 1GB}, {name: b, cpus: 1, memory: 1GB}]\n";
+constexpr const char* kOne = "nodes: [{name: a, cpus: 1, memory: 1GB}]\n";
+
+class NodesWatchTest : public ::testing::Test {
+ protected:
+  NodesWatchTest() { write(kTwo); }
+  void write(const char* text) { MUST(env::write_file_atomically(home_.nodes_file(), text)); }
+  void remove() { MUST(env::remove_file(home_.nodes_file())); }
+  void watch() { watch(read_nodes_in_force(home_)); }
+  void watch(NodesInForce in_force) {
+    watch_.emplace(*loop_, home_, std::move(in_force),
+                   [this](NodesInForce next) { changes_.push_back(std::move(next)); });
+    MUST(loop_->spawn(gate_, watch_->run(gate_.token())));
+  }
+  // In the midst between two looks.
+  void looks(double count) {
+    const auto length = static_cast<std::int64_t>(count * 500);
+    MUST(loop_->block_on(loop_->sleep(Duration::millis(length))));
+  }
+  void TearDown() override { MUST(loop_->block_on(gate_.close())); }
+
+  env::testing::TemporaryDirectory folder_;
+  Home home_{folder_.path()};
+  std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
+  async::Gate gate_{*loop_};
+  std::optional<NodesWatch> watch_;
+  std::vector<NodesInForce> changes_;
+};
+
+TEST_F(NodesWatchTest, AFileThatIsGoneForAMomentOrHalfWrittenChangesNothing) {
+  watch();
+  looks(0.5);
+  remove();
+  looks(1);
+  write(kOne);
+  looks(1);
+  write(kTwo);
+  looks(3);
+  EXPECT_TRUE(changes_.empty());
+  EXPECT_FALSE(watch_->problem());
+}
+
+TEST_F(NodesWatchTest, AFileThatStandsStillIsTaken) {
+  watch();
+  write(kOne);
+  looks(3.5);
+  ASSERT_EQ(changes_.size(), 1u);
+  EXPECT_EQ(changes_.front().nodes.size(), 1u);
+  EXPECT_EQ(changes_.front().stamp, nodes_stamp(home_));
+}
+
+TEST_F(NodesWatchTest, AFileThatWentBeforeTheFirstLookIsMissed) {
+  NodesInForce in_force = read_nodes_in_force(home_);
+  remove();
+  watch(std::move(in_force));
+  looks(3.5);
+  ASSERT_EQ(changes_.size(), 1u);
+  EXPECT_EQ(changes_.front().nodes.front().id, NodeId("local"));
+}
+
+TEST_F(NodesWatchTest, AFileThatCannotBeLookedAtIsNotGone) {
+  watch();
+  remove();
+  ASSERT_EQ(::symlink("nodes.yaml", home_.nodes_file().c_str()), 0);  // In circles: ELOOP.
+  looks(3.5);
+  EXPECT_TRUE(changes_.empty());
+  EXPECT_TRUE(watch_->problem());
+}
+
+TEST_F(NodesWatchTest, AFileThatCouldNotBeUsedAtTheStartIsTakenWhenItIsMended) {
+  write("nodes: [");
+  NodesInForce in_force = read_nodes_in_force(home_);
+  ASSERT_TRUE(in_force.problem);
+  EXPECT_TRUE(in_force.nodes.empty());
+  watch(std::move(in_force));
+  looks(3.5);
+  EXPECT_TRUE(watch_->problem());
+  EXPECT_TRUE(changes_.empty());
+  write(kOne);
+  looks(3.5);
+  EXPECT_FALSE(watch_->problem());
+  ASSERT_EQ(changes_.size(), 1u);
+}
+
+TEST_F(NodesWatchTest, OnlyNoSuchFileMeansNone) {
+  const std::string file = folder_.path() + "/file";
+  MUST(env::write_file_atomically(file, ""));
+  const Home below_a_file{file};  // ENOTDIR.
+  EXPECT_TRUE(nodes_stamp(below_a_file));
+  EXPECT_TRUE(read_nodes_in_force(below_a_file).problem);
+  EXPECT_FALSE(nodes_stamp({folder_.path() + "/other"}));
+}
+
+}  // namespace
+}  // namespace runnel::home

@@ -1,0 +1,31 @@
+#include "home/python_package.h"
+
+#include "env/files.h"
+#include "generated/python_package.h"
+#include "generated/version.h"
+
+namespace runnel::home {
+namespace {
+
+// Tasks may be about to read it: what is the same is left alone, and what is not changes at once.
+Result<void> keep_file(const std::string& path, std::string_view text) {
+  const Result<std::string> there = env::read_file(path);
+  if (there.ok() && *there == text) return {};
+  return env::write_file_atomically(path, text);
+}
+
+}  // namespace
+
+// A folder of its own: nothing but the package may come before what a user's environment has.
+Result<std::string> keep_python_package(const Home& home) {
+  if (home.root.find(':') != std::string::npos) return std::string();
+  const std::string folder = home.root + "/lib/python";
+  TRY(env::make_directories(folder + "/runnel"));
+  TRY(keep_file(home.root + "/lib/VERSION", std::string(kVersion) + "\n"));
+  for (const PackageFile& file : kPythonPackage) {
+    TRY(keep_file(folder + "/runnel/" + std::string(file.name), file.text));
+  }
+  return folder;
+}
+
+}  // namespace runnel::home
