@@ -274,6 +274,8 @@ void Agent::finish_inventory() {
   joined_once_ = true;
   joined_.notify_all();
   (void)loop_.spawn(gate_, files_.sweep(gate_.token()));
+  const auto standing = [this](const runner::AttemptOnNode& of) { return standing_of(of); };
+  (void)loop_.spawn(gate_, preparer_.take_back_unwanted(standing, gate_.token()));
 }
 
 void Agent::take_news(runner::Facts facts) {
@@ -286,7 +288,12 @@ void Agent::take_news(runner::Facts facts) {
     const node::NodeCore::Heard heard = core->second.hear(fact.report);
     if (heard.forget) forgets.attempts.push_back(of_fact(fact));
     if (!heard.tell) continue;
-    if (heard.begins) health_.begin(of_fact(fact));
+    if (heard.begins) {
+      health_.begin(of_fact(fact));
+      if (preparer_.has_parts(of_fact(fact))) {
+        (void)loop_.spawn(gate_, preparer_.hand_over_parts(of_fact(fact)));
+      }
+    }
     const bool ended = fact.state == runner::RankFact::State::kEnded;
     const bool has_last_words = ended && health_.has_last_words(fact.report.attempt);
     if (ended && !has_last_words) health_.end({fact.report.attempt, fact.report.rank});
@@ -395,12 +402,26 @@ void Agent::end_preparation(const NodeId& node, const node::NodeCore::Preparatio
     return give_up(node,
                    core.failed(order.attempt, preparation.number, made.error(), clock_.wall()));
   }
-  if (!core.prepared(order.attempt, preparation.number)) return;
   const runner::AttemptOnNode of{node, order.attempt};
+  if (!core.prepared(order.attempt, preparation.number)) return take_back(of);
   if (order.first_rank == 0 && !order.objectives.empty()) {
     metrics_.follow(of, std::move(made->plan), made->output_from);
   }
   places_.insert_or_assign(of, std::move(made->place));
+}
+
+Preparer::Standing Agent::standing_of(const runner::AttemptOnNode& of) const {
+  const auto core = cores_.find(of.node);
+  const node::LocalAttempt* attempt =
+      core == cores_.end() ? nullptr : core->second.find(of.attempt);
+  if (attempt == nullptr) return Preparer::Standing::kGone;
+  return attempt->begun ? Preparer::Standing::kBegun : Preparer::Standing::kOrdered;
+}
+
+// Unless it was ordered anew meanwhile.
+void Agent::take_back(const runner::AttemptOnNode& of) {
+  if (!preparer_.has_parts(of) || standing_of(of) != Preparer::Standing::kGone) return;
+  (void)loop_.spawn(gate_, preparer_.take_back(of));
 }
 
 // Told later: control must not be called back while it hands us orders.
@@ -409,6 +430,7 @@ void Agent::give_up(const NodeId& node, std::vector<model::RankReport> not_start
   for (const model::RankReport& rank : not_started) {
     const runner::AttemptOnNode of{node, rank.attempt};
     places_.erase(of);
+    take_back(of);
     metrics_.forget(of);
     health_.forget(rank.attempt);
   }
@@ -472,6 +494,8 @@ Async<void> Agent::drop_quiet_logs(async::StopToken stop) {
 
 std::vector<std::string> Agent::notices() const {
   std::vector<std::string> all = files_.notices();
+  const std::vector<std::string> left = preparer_.notices();
+  all.insert(all.end(), left.begin(), left.end());
   if (!runner_notice_.empty()) all.insert(all.begin(), runner_notice_);
   return all;
 }

@@ -126,6 +126,8 @@ class Agent {
   void perform(const NodeId& node, node::NodeCore::Work work);
   void prepare(const NodeId& node, node::NodeCore::Preparation preparation);
   Async<void> prepare_files(NodeId node, node::NodeCore::Preparation preparation);
+  Preparer::Standing standing_of(const runner::AttemptOnNode& of) const;
+  void take_back(const runner::AttemptOnNode& of);
   void end_preparation(const NodeId& node, const node::NodeCore::Preparation& preparation,
                        Result<Preparer::Prepared> made);
   void give_up(const NodeId& node, std::vector<model::RankReport> not_started);

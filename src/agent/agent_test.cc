@@ -12,8 +12,10 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/preparation_records.h"
 #include "agent/testing/dead_mount.h"
 #include "async/socket.h"
+#include "env/files.h"
 #include "env/process.h"
 #include "env/testing/temporary_directory.h"
 #include "output/paths.h"
@@ -164,6 +166,10 @@ class AgentTest : public ::testing::Test {
     return filter;
   }
 
+  std::vector<PreparationRecords::Record> records() const {
+    return MUST(PreparationRecords(home_.path()).all()).records;
+  }
+
   TemporaryDirectory home_;
 };
 
@@ -260,6 +266,31 @@ TEST_F(AgentTest, BeginsWithTheCheckpointOfAnotherTask) {
   ASSERT_TRUE(control.start(member).ok());
   EXPECT_EQ(control.end_of(member.attempt).code, 0);
   EXPECT_EQ(text_of(control, all()), "good\n");
+  EXPECT_TRUE(control.wait([&] { return records().empty(); })) << "the attempt has begun";
+}
+
+TEST_F(AgentTest, OfAnAttemptThatDoesNotBeginNoRecordStays) {
+  AgentHarness control(home_.path());
+  ASSERT_TRUE(control.started.ok());
+  const model::StartOrder donor = saving_order();
+  ASSERT_TRUE(control.start(donor).ok());
+  EXPECT_EQ(control.end_of(donor.attempt).code, 0);
+  const model::StartOrder member = order_after(donor, "true");
+  const auto start_and_stop = [&](model::NodeOrders& orders) {
+    orders.start.push_back(member);
+    orders.stop.push_back({member.attempt, Duration(), {}});
+  };
+  ASSERT_TRUE(control.apply(start_and_stop).ok());
+  EXPECT_EQ(control.end_of(member.attempt).cause, EndCause::kNotStarted);
+  EXPECT_TRUE(control.wait([&] { return env::exists(home_.path() + "/preparing"); }));
+  EXPECT_TRUE(control.wait([&] { return records().empty(); }));
+}
+
+TEST_F(AgentTest, TakesBackWhatAnEarlierAgentMadeForAnAttemptThatNobodyWants) {
+  MUST(PreparationRecords(home_.path()).keep({NodeId("local"), order_after(saving_order(), "")}));
+  AgentHarness control(home_.path());
+  ASSERT_TRUE(control.started.ok());
+  EXPECT_TRUE(control.wait([&] { return records().empty(); }));
 }
 
 TEST_F(AgentTest, AnAttemptWhoseCheckpointCannotBeCopiedHasNotStarted) {

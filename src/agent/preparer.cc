@@ -42,7 +42,10 @@ Preparer::Preparer(async::EventLoop& loop, env::Clock& clock, std::string home,
     : loop_(loop),
       home_(std::move(home)),
       context_(std::move(context)),
-      loads_(loop, clock, "agent-plans", Duration::minutes(10)) {
+      loads_(loop, clock, "agent-plans", Duration::minutes(10)),
+      records_(home_),
+      record_calls_(loop, clock, "agent-records", Duration::seconds(30)),
+      work_ended_(loop) {
   stages_.emplace_back(loop, clock, std::make_shared<SecretsPhase>(home_));
   stages_.emplace_back(loop, clock, std::make_shared<MetricPlanPhase>(home_, plans_));
   stages_.emplace_back(loop, clock, std::make_shared<MetricsBeginPhase>(home_));
@@ -73,6 +76,47 @@ std::optional<Result<Preparer::Prepared>> Preparer::at_once(const NodeId& node,
 
 Async<Preparer::Prepared> Preparer::prepare(NodeId node, model::StartOrder order,
                                             async::StopToken stop) {
+  if (!leaves_parts(order)) {
+    Result<Prepared> made = co_await pass_all(node, order, stop);
+    co_return made;
+  }
+  const Record record{std::move(node), std::move(order)};
+  const runner::AttemptOnNode of = record.of();
+  while (busy_.contains(of)) {
+    Result<void> ended = co_await work_ended_.wait(stop);
+    CO_TRY(std::move(ended));
+  }
+  busy_.insert(of);
+  Result<Prepared> made = co_await make_with_parts(record, stop);
+  end_work(of);
+  co_return made;
+}
+
+bool Preparer::leaves_parts(const model::StartOrder& order) const {
+  return std::any_of(stages_.begin(), stages_.end(), [&](const Stage& stage) {
+    return stage.phase->traits().leaves_parts && stage.phase->is_needed(order);
+  });
+}
+
+// A stop leaves the rest to the agent's next life.
+Async<Preparer::Prepared> Preparer::make_with_parts(const Record& record, async::StopToken stop) {
+  const auto keep = [records = records_, record] { return records.keep(record); };
+  Result<void> kept = co_await record_calls_.run<void>(records_.folder(), keep);
+  CO_TRY(std::move(kept));
+  made_.insert_or_assign(record.of(), record.order);
+  Result<Prepared> made = co_await pass_all(record.node, record.order, stop);
+  if (made.ok() || stop.stopped()) co_return made;
+  (void)co_await undo_parts(record);
+  co_return made;
+}
+
+void Preparer::end_work(const runner::AttemptOnNode& of) {
+  CHECK(busy_.erase(of) == 1, "the work on an attempt ends that nobody began");
+  work_ended_.notify_all();
+}
+
+Async<Preparer::Prepared> Preparer::pass_all(const NodeId& node, const model::StartOrder& order,
+                                             async::StopToken stop) {
   Readiness ready = known_of(order);
   for (Stage& stage : stages_) {
     if (!stage.phase->is_needed(order)) continue;
@@ -115,6 +159,92 @@ Async<Readiness> Preparer::pass_once(Stage& stage, const model::StartOrder& orde
     CO_TRY(std::move(slept));
   }
 }
+
+// --- What is taken back.
+
+Async<void> Preparer::hand_over_parts(runner::AttemptOnNode of) {
+  CHECK(!busy_.contains(of), "an attempt begins while it is made ready");
+  if (made_.erase(of) == 0) co_return {};
+  Result<void> dropped = co_await drop_record(of);
+  co_return dropped;
+}
+
+Async<void> Preparer::drop_record(const runner::AttemptOnNode& of) {
+  const auto drop = [records = records_, of] { return records.drop(of); };
+  Result<void> dropped = co_await record_calls_.run<void>(records_.folder(), drop);
+  co_return dropped;
+}
+
+// An attempt that is being made ready anew keeps what is there.
+Async<void> Preparer::take_back(runner::AttemptOnNode of) {
+  const auto found = made_.find(of);
+  if (found == made_.end() || busy_.contains(of)) co_return {};
+  Record record{of.node, found->second};
+  (void)co_await undo(std::move(record));
+  co_return {};
+}
+
+Async<void> Preparer::undo(Record record) {
+  const runner::AttemptOnNode of = record.of();
+  const bool is_idle = busy_.insert(of).second;
+  CHECK(is_idle, "an attempt is taken back while it is made ready");
+  Result<void> undone = co_await undo_parts(record);
+  end_work(of);
+  co_return undone;
+}
+
+Async<void> Preparer::undo_parts(const Record& record) {
+  const runner::AttemptOnNode of = record.of();
+  Result<void> undone;
+  for (auto stage = stages_.rbegin(); stage != stages_.rend() && undone.ok(); ++stage) {
+    const std::shared_ptr<const Phase> phase = stage->phase;
+    if (!phase->traits().leaves_parts || !phase->is_needed(record.order)) continue;
+    const Workplace where = phase->workplace(record.order);
+    const auto work = [phase, order = record.order](PathTrail& trail) {
+      return phase->undo(order, trail);
+    };
+    undone = co_await stage->calls.run_along<void>(where.folder, work, where.reach);
+  }
+  if (undone.ok()) undone = co_await drop_record(of);
+  if (!undone.ok()) {
+    not_taken_back_[of] = undone.error().to_string();
+    co_return undone;
+  }
+  made_.erase(of);
+  not_taken_back_.erase(of);
+  co_return {};
+}
+
+Async<void> Preparer::take_back_unwanted(StandingOf standing_of, async::StopToken stop) {
+  const auto read = [records = records_] { return records.all(); };
+  Result<PreparationRecords::All> found =
+      co_await record_calls_.run<PreparationRecords::All>(records_.folder(), read);
+  PreparationRecords::All all = CO_TRY(std::move(found));
+  unreadable_ = std::move(all.unreadable);
+  for (Record& record : all.records) {
+    CO_TRY(stop.check());
+    const runner::AttemptOnNode of = record.of();
+    if (busy_.contains(of)) continue;
+    switch (standing_of(of)) {
+      case Standing::kGone: (void)co_await undo(std::move(record)); break;
+      case Standing::kOrdered: made_.try_emplace(of, std::move(record.order)); break;
+      case Standing::kBegun: made_.erase(of), (void)co_await drop_record(of); break;
+    }
+  }
+  co_return {};
+}
+
+std::vector<std::string> Preparer::notices() const {
+  std::vector<std::string> all = unreadable_;
+  for (const auto& [of, why] : not_taken_back_) {
+    all.push_back("what was made ready for attempt " + std::to_string(of.attempt.attempt.value()) +
+                  " of task " + std::to_string(of.attempt.task.index.value()) + " of job " +
+                  of.attempt.task.job.str() + " is not taken back yet: " + why);
+  }
+  return all;
+}
+
+// --- Plans of metrics.
 
 Async<void> Preparer::load_plans(std::vector<model::TaskRef> tasks) {
   std::set<output::MetricPlans::Key> unknown;

@@ -1,16 +1,21 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "agent/patient_reads.h"
 #include "agent/phases/phase.h"
 #include "agent/place.h"
+#include "agent/preparation_records.h"
 #include "async/async.h"
+#include "async/event.h"
 #include "async/event_loop.h"
 #include "async/stop_token.h"
 #include "base/ids.h"
@@ -23,9 +28,13 @@
 
 namespace runnel::agent {
 
-// Makes attempts ready to be handed to the runner, phase by phase (agent/phases/).
+// Makes attempts ready to be handed to the runner, phase by phase (agent/phases/), and takes back
+// what was made for those that do not begin.
 //
-// Contract: prepare() may be done again after a kill at any moment, and finds what was done.
+// Contract: prepare() may be done again after a kill at any moment, and finds what was done. Of an
+//           attempt whose phases leave parts, all of them are there when it begins; of one that
+//           does not begin, none: what is to be taken back is on the disk before it is made, so
+//           that the next life of the agent knows of it.
 // Threads:  the loop's only. Each phase has threads of its own (PatientReads), so that one that
 //           hangs holds up nobody else.
 // Lifetime: what it awaits runs in a gate that is closed before destruction.
@@ -43,7 +52,24 @@ class Preparer {
 
   // Of an order that needs no phase; none: prepare() it.
   std::optional<Result<Prepared>> at_once(const NodeId& node, const model::StartOrder& order) const;
+  // An attempt that fails has left nothing. A later preparation of one attempt waits for the
+  // earlier, and for what takes it back.
   Async<Prepared> prepare(NodeId node, model::StartOrder order, async::StopToken stop);
+
+  // Whether parts were made for the attempt in this life, and it has not begun.
+  bool has_parts(const runner::AttemptOnNode& of) const { return made_.contains(of); }
+  // The attempt has begun: what was made is its own.
+  Async<void> hand_over_parts(runner::AttemptOnNode of);
+  // The attempt will not begin.
+  Async<void> take_back(runner::AttemptOnNode of);
+  // Of attempts that this life or an earlier one made parts for, what nobody has: to be called when
+  // the runner has told what it has.
+  enum class Standing : std::uint8_t { kGone, kOrdered, kBegun };
+  using StandingOf = std::function<Standing(const runner::AttemptOnNode&)>;
+  Async<void> take_back_unwanted(StandingOf standing_of, async::StopToken stop);
+  // What could not be taken back, and why: sentences. It is tried again at the runner's next
+  // inventory.
+  std::vector<std::string> notices() const;
 
   // Makes plan_of() know the steps of tasks from before our time.
   Async<void> load_plans(std::vector<model::TaskRef> tasks);
@@ -59,6 +85,15 @@ class Preparer {
     std::shared_ptr<const Phase> phase;  // Of threads that were left alone, too.
     PatientReads calls;
   };
+  using Record = PreparationRecords::Record;
+  bool leaves_parts(const model::StartOrder& order) const;
+  Async<Prepared> pass_all(const NodeId& node, const model::StartOrder& order,
+                           async::StopToken stop);
+  Async<Prepared> make_with_parts(const Record& record, async::StopToken stop);
+  Async<void> undo(Record record);
+  Async<void> undo_parts(const Record& record);
+  Async<void> drop_record(const runner::AttemptOnNode& of);
+  void end_work(const runner::AttemptOnNode& of);
   Async<Readiness> pass(Stage& stage, const model::StartOrder& order, Readiness so_far,
                         async::StopToken stop);
   Async<Readiness> pass_once(Stage& stage, const model::StartOrder& order, Readiness so_far,
@@ -73,6 +108,14 @@ class Preparer {
   output::MetricPlans plans_;
   std::list<Stage> stages_;  // In the order in which attempts pass them.
   PatientReads loads_;
+
+  const PreparationRecords records_;
+  PatientReads record_calls_;
+  std::map<runner::AttemptOnNode, model::StartOrder> made_;
+  std::set<runner::AttemptOnNode> busy_;  // Being made ready or taken back.
+  async::Notifier work_ended_;
+  std::map<runner::AttemptOnNode, std::string> not_taken_back_;
+  std::vector<std::string> unreadable_;
 };
 
 }  // namespace runnel::agent

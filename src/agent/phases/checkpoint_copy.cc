@@ -83,6 +83,16 @@ Result<void> copy_checkpoint(const CheckpointCopy& copy) {
   return env::append_file(copy.task_folder + kNoteName, std::to_string(copy.number));
 }
 
+Result<void> remove_half_copy(const CheckpointCopy& copy) {
+  const Result<env::FileInfo> folder = env::file_info(copy.task_folder);
+  const bool holds_nothing = folder.ok() && folder->kind == env::FileKind::kFile;
+  if (holds_nothing) return {};
+  const Result<std::string> target = env::real_path(copy.to);
+  if (target.ok()) return env::remove_tree(place_of_copy(copy, *target));
+  if (target.error().code == Errc::kNotFound) return {};
+  return target.error();
+}
+
 bool CheckpointCopyPhase::is_needed(const model::StartOrder& order) const {
   return order.checkpoint_from.has_value();
 }
@@ -91,18 +101,25 @@ Workplace CheckpointCopyPhase::workplace(const model::StartOrder& order) const {
   return {output::task_folder(home_, order.attempt.task), Reach::kBelow};
 }
 
-Result<Readiness> CheckpointCopyPhase::prepare(const model::StartOrder& order, Readiness so_far,
-                                               PathTrail& trail) const {
+CheckpointCopy CheckpointCopyPhase::copy_of(const model::StartOrder& order) const {
   CHECK(is_needed(order), "an attempt that begins with no other's checkpoint copies one");
   const model::CheckpointSource& source = *order.checkpoint_from;
   const std::string own = output::task_folder(home_, order.attempt.task);
-  const CheckpointCopy copy{
-      output::task_folder(home_, source.task) + "/" + checkpoint_dir(source.dir),
-      own + "/" + checkpoint_dir(order.checkpoint ? order.checkpoint->dir : ""), own,
-      source.number};
+  return {output::task_folder(home_, source.task) + "/" + checkpoint_dir(source.dir),
+          own + "/" + checkpoint_dir(order.checkpoint ? order.checkpoint->dir : ""), own,
+          source.number};
+}
+
+Result<Readiness> CheckpointCopyPhase::prepare(const model::StartOrder& order, Readiness so_far,
+                                               PathTrail& trail) const {
+  const CheckpointCopy copy = copy_of(order);
   trail.follow(copy.from);
   TRY(copy_checkpoint(copy));
   return so_far;
+}
+
+Result<void> CheckpointCopyPhase::undo(const model::StartOrder& order, PathTrail&) const {
+  return remove_half_copy(copy_of(order));
 }
 
 std::optional<Duration> CheckpointCopyPhase::again(const Error& error, int tries) const {

@@ -28,20 +28,29 @@ struct CheckpointCopy {
 //           who saves should write beside and rename.
 Result<void> copy_checkpoint(const CheckpointCopy& copy);
 
+// Removes what a copy left that was killed: the whole copy stays, which the task's next attempt
+// begins with. Idempotent.
+Result<void> remove_half_copy(const CheckpointCopy& copy);
+
 // Copies the checkpoint that an attempt begins with.
 class CheckpointCopyPhase final : public Phase {
  public:
   explicit CheckpointCopyPhase(std::string home) : home_(std::move(home)) {}
 
   // However long copying takes, as long as it gets on.
-  Traits traits() const override { return {"agent-copies", Duration::minutes(1)}; }
+  Traits traits() const override {
+    return {.thread = "agent-copies", .silent_max = Duration::minutes(1), .leaves_parts = true};
+  }
   bool is_needed(const model::StartOrder& order) const override;
   Workplace workplace(const model::StartOrder& order) const override;
   Result<Readiness> prepare(const model::StartOrder& order, Readiness so_far,
                             PathTrail& trail) const override;
+  Result<void> undo(const model::StartOrder& order, PathTrail& trail) const override;
   std::optional<Duration> again(const Error& error, int tries) const override;
 
  private:
+  CheckpointCopy copy_of(const model::StartOrder& order) const;
+
   static constexpr Duration kAgainAfter = Duration::millis(100);
   static constexpr int kTriesMax = 100;  // Of a checkpoint that is being written.
 

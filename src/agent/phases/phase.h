@@ -32,17 +32,20 @@ struct Workplace {
 // One part of making an attempt ready: its secrets, its checkpoint, ...
 //
 // Contract: prepare() may be called again after a kill at any moment, and finds or replaces what it
-//           left. CHECKs that the order calls for it.
-// Threads:  prepare() blocks, on a thread that is left alone when it stands still for too long: so
-//           a phase holds nothing that changes. All else is called on the loop.
+//           left. undo() takes back what prepare() made or half made of an attempt that will not
+//           begin, in this life or an earlier one, and may be called again. Both CHECK that the
+//           order calls for the phase.
+// Threads:  prepare() and undo() block, on a thread that is left alone when it stands still for too
+//           long: so a phase holds nothing that changes. All else is called on the loop.
 // Why:      what an attempt needs differs and grows; each part has one place for how it is made and
 //           tried again, and none can block the loop.
 class Phase {
  public:
   struct Traits {
-    std::string_view thread;   // Of its work, shown by ps and debuggers; at most 15 bytes.
-    Duration silent_max;       // Standing still for so long, it is given up.
-    bool is_optional = false;  // Given up, it is left out; else the attempt has failed.
+    std::string_view thread;    // Of its work, shown by ps and debuggers; at most 15 bytes.
+    Duration silent_max;        // Standing still for so long, it is given up.
+    bool is_optional = false;   // Given up, it is left out; else the attempt has failed.
+    bool leaves_parts = false;  // That are to be taken back of an attempt that does not begin.
   };
 
   virtual ~Phase() = default;
@@ -53,6 +56,7 @@ class Phase {
   // `trail` is told of each place besides the workplace before it is touched.
   virtual Result<Readiness> prepare(const model::StartOrder& order, Readiness so_far,
                                     PathTrail& trail) const = 0;
+  virtual Result<void> undo(const model::StartOrder&, PathTrail&) const { return {}; }
   // After how long prepare() is tried again that failed so for the `tries`-th time; none: the
   // attempt has failed.
   virtual std::optional<Duration> again(const Error&, int) const { return std::nullopt; }

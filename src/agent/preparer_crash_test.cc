@@ -1,0 +1,219 @@
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "agent/place.h"
+#include "agent/preparer.h"
+#include "base/check.h"
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+#include "output/paths.h"
+
+// What only whole processes show: kill -9 of an agent between any two changes that making an
+// attempt ready makes to the disk.
+namespace {
+
+// How many names are still made, changed or removed before the process dies; less than 0: it lives.
+std::atomic<int> changes_until_death{-1};
+constexpr int kDied = 9;
+
+void change_the_disk() {
+  if (changes_until_death < 0) return;
+  if (changes_until_death-- == 0) ::_exit(kDied);
+}
+
+}  // namespace
+
+// In place of the C library's, for all of this test's program.
+extern "C" int mkdir(const char* path, mode_t mode) noexcept {
+  change_the_disk();
+  return static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+}
+
+extern "C" int renameat2(int from_in, const char* from, int to_in, const char* to,
+                         unsigned flags) noexcept {
+  change_the_disk();
+  return static_cast<int>(::syscall(SYS_renameat2, from_in, from, to_in, to, flags));
+}
+
+extern "C" int rename(const char* from, const char* to) noexcept {
+  return renameat2(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+extern "C" int unlinkat(int folder, const char* path, int flags) noexcept {
+  change_the_disk();
+  return static_cast<int>(::syscall(SYS_unlinkat, folder, path, flags));
+}
+
+extern "C" int unlink(const char* path) noexcept { return unlinkat(AT_FDCWD, path, 0); }
+
+extern "C" int fsync(int file) {
+  change_the_disk();
+  return static_cast<int>(::syscall(SYS_fsync, file));
+}
+
+namespace runnel::agent {
+namespace {
+
+using Standing = Preparer::Standing;
+
+// One life of an agent, as far as making ready goes.
+struct Life {
+  explicit Life(const std::string& home) : preparer(*loop, env::real_clock(), home, {}) {}
+
+  Result<Preparer::Prepared> prepare(const model::StartOrder& order) {
+    return loop->block_on(preparer.prepare(NodeId("n1"), order, {}));
+  }
+  void settle(Standing standing) {
+    const auto standing_of = [standing](const runner::AttemptOnNode&) { return standing; };
+    MUST(loop->block_on(preparer.take_back_unwanted(standing_of, {})));
+  }
+
+  std::unique_ptr<async::EventLoop> loop = MUST(async::EventLoop::create());
+  Preparer preparer;
+};
+
+// A member of a population, which begins with the checkpoint of another.
+class PreparerCrash : public ::testing::Test {
+ protected:
+  PreparerCrash() {
+    order_.attempt = {{JobId("job"), StepIndex(0), TaskIndex(1)}, AttemptNumber(2)};
+    order_.argv = {"true"};
+    order_.workdir = "/";
+    order_.keep_task_dir = true;
+    order_.checkpoint_from =
+        model::CheckpointSource{{JobId("job"), StepIndex(0), TaskIndex(0)}, "", 1};
+  }
+
+  void begin_again() {
+    std::filesystem::remove_all(home_.path() + "/jobs");
+    std::filesystem::remove_all(records_.folder());
+    write(0, "model", "theirs");
+    write(0, "parts/1", "theirs");
+    write(1, "model", "own");
+    write(1, "kept", "own");
+  }
+  // Whether it came to its end, of a life that dies before the change after so many.
+  bool prepares_within(int changes) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      Life life(home_.path());
+      changes_until_death = changes;
+      ::_exit(life.prepare(order_).ok() ? 0 : 1);
+    }
+    CHECK(child > 0, "the machine starts a process; -1 would mean every process");
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_TRUE(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == kDied) << WEXITSTATUS(status);
+    return WEXITSTATUS(status) == 0;
+  }
+
+  std::string checkpoint(std::int64_t task) const {
+    return output::task_folder(home_.path(), {JobId("job"), StepIndex(0), TaskIndex(task)}) + "/" +
+           checkpoint_dir("");
+  }
+  void write(std::int64_t task, const std::string& name, const std::string& text) const {
+    const std::filesystem::path path = checkpoint(task) + "/" + name;
+    std::filesystem::create_directories(path.parent_path());
+    MUST(env::write_file_atomically(path, text));
+  }
+  std::string own(const std::string& name) const {
+    return env::read_file(checkpoint(1) + "/" + name).value_or("none");
+  }
+  bool has_the_copy() const {
+    return own("model") == "theirs" && own("parts/1") == "theirs" && own("kept") == "none";
+  }
+  bool is_untouched() const {
+    return own("model") == "own" && own("parts/1") == "none" && own("kept") == "own";
+  }
+  // Names in the folder of the task that begin so.
+  std::size_t left(const std::string& prefix) const {
+    std::size_t count = 0;
+    for (const std::string& name : MUST(env::list_directory(env::parent_of(checkpoint(1))))) {
+      if (name.starts_with(prefix)) ++count;
+    }
+    return count;
+  }
+  std::size_t records() const { return MUST(records_.all()).records.size(); }
+
+  env::testing::TemporaryDirectory home_;
+  PreparationRecords records_{home_.path()};
+  model::StartOrder order_;
+};
+
+TEST_F(PreparerCrash, KilledAtAnyChangeAnAttemptThatDoesNotBeginLeavesNothingByHalf) {
+  int halves = 0;
+  int changes = 0;
+  for (bool whole = false; !whole; ++changes) {
+    SCOPED_TRACE("killed after " + std::to_string(changes) + " changes");
+    begin_again();
+    whole = prepares_within(changes);
+    EXPECT_TRUE(has_the_copy() || is_untouched());
+    halves += static_cast<int>(left(".runnel-copy"));
+    Life next(home_.path());
+    next.settle(Standing::kGone);
+    EXPECT_EQ(left(".runnel-copy"), 0U);
+    EXPECT_TRUE(has_the_copy() || is_untouched());
+    EXPECT_TRUE(env::list_directory(records_.folder()).value_or({}).empty());
+  }
+  EXPECT_GT(changes, 10);
+  EXPECT_GT(halves, 3) << "without a record on the disk they would stay";
+}
+
+TEST_F(PreparerCrash, KilledAtAnyChangeAnAttemptThatIsOrderedAgainHasAllItsParts) {
+  for (int changes = 0;; ++changes) {
+    SCOPED_TRACE("killed after " + std::to_string(changes) + " changes");
+    begin_again();
+    const bool whole = prepares_within(changes);
+    Life next(home_.path());
+    next.settle(Standing::kOrdered);
+    MUST(next.prepare(order_));
+    EXPECT_TRUE(has_the_copy());
+    EXPECT_EQ(left(".runnel-copy"), 0U);
+    EXPECT_EQ(records(), 1U) << "it has not begun";
+    MUST(next.loop->block_on(next.preparer.hand_over_parts({NodeId("n1"), order_.attempt})));
+    EXPECT_EQ(records(), 0U);
+    if (whole) break;
+  }
+}
+
+TEST_F(PreparerCrash, WhatCannotBeTakenBackIsToldAndTriedAgain) {
+  begin_again();
+  MUST(records_.keep({NodeId("n1"), order_}));
+  const std::string folder = env::parent_of(checkpoint(1));
+  std::filesystem::remove_all(checkpoint(1));
+  std::filesystem::create_symlink(checkpoint(1), checkpoint(1));
+  Life life(home_.path());
+  life.settle(Standing::kGone);
+  const std::vector<std::string> notices = life.preparer.notices();
+  ASSERT_EQ(notices.size(), 1U);
+  EXPECT_NE(notices[0].find("attempt 2 of task 1 of job job"), std::string::npos) << notices[0];
+  EXPECT_NE(notices[0].find(folder), std::string::npos) << notices[0];
+  EXPECT_EQ(records(), 1U);
+  std::filesystem::remove(checkpoint(1));
+  life.settle(Standing::kGone);
+  EXPECT_TRUE(life.preparer.notices().empty());
+  EXPECT_EQ(records(), 0U);
+}
+
+TEST_F(PreparerCrash, AnAttemptThatBeganKeepsItsParts) {
+  begin_again();
+  EXPECT_TRUE(prepares_within(1'000));
+  ASSERT_EQ(records(), 1U);
+  Life next(home_.path());
+  next.settle(Standing::kBegun);
+  EXPECT_TRUE(has_the_copy());
+  EXPECT_EQ(records(), 0U);
+}
+
+}  // namespace
+}  // namespace runnel::agent
