@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -12,6 +13,28 @@
 
 #include "sim/campaign.h"
 #include "sim/child.h"
+#include "sim/pool.h"
+
+// A sanitizer has to see each allocation.
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+
+namespace {
+constinit runnel::sim::Pool pool;
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  void* memory = pool.take(bytes);
+  if (memory == nullptr) memory = std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  if (pool.owns(memory)) return pool.give(memory);
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept { operator delete(memory); }
+
+#endif
 
 namespace {
 

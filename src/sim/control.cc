@@ -175,7 +175,7 @@ bool SimControl::settled() const {
 void SimControl::check_decision(const model::Input& input, const control::DurableBatch& batch,
                                 const brain::State& state) {
   if (daemon_->is_dead()) return;
-  disk_.note(input, batch);
+  disk_.note(batch);
   std::string broken = invariants_.after(input, batch.events, state);
   if (!broken.empty() && violation_.empty()) violation_ = std::move(broken);
 }

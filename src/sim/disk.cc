@@ -1,6 +1,5 @@
 #include "sim/disk.h"
 
-#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -89,12 +88,12 @@ control::LogOpener Disk::opener(std::shared_ptr<const Cable> cable) {
   };
 }
 
-void Disk::note(const model::Input& input, const control::DurableBatch& batch) {
+void Disk::note(const control::DurableBatch& batch) {
   const auto at = static_cast<std::size_t>(batch.seq.value()) - 1;
   CHECK(at >= batches_.size(), "a batch is decided that the log holds already");
   // What was decided from here on was rolled back.
   decided_.resize(at - batches_.size());
-  decided_.push_back({input, batch.now, batch.events});
+  decided_.push_back({batch.now, batch.events});
 }
 
 Result<void> Disk::append(store::EventLog& log, Epoch epoch, std::vector<store::Batch> batches,
@@ -113,14 +112,13 @@ void Disk::keep(BatchSeq through) {
   CHECK(count <= decided_.size(), "a batch is in the log that nobody decided");
   const auto end = decided_.begin() + static_cast<std::ptrdiff_t>(count);
   for (auto batch = decided_.begin(); batch != end; ++batch) {
-    for (const model::Event& event : batch->events) {
+    for (model::Event& event : batch->events) {
       const auto* submitted = std::get_if<model::JobSubmitted>(&event);
       if (submitted != nullptr) jobs_.push_back(submitted->job);
+      events_.push_back(std::move(event));
     }
-    events_.insert(events_.end(), batch->events.begin(), batch->events.end());
+    batches_.push_back({batch->now, events_.size()});
   }
-  batches_.insert(batches_.end(), std::make_move_iterator(decided_.begin()),
-                  std::make_move_iterator(end));
   decided_.erase(decided_.begin(), end);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -7,7 +8,6 @@
 
 #include "control/log_writer.h"
 #include "model/event.h"
-#include "model/input.h"
 #include "store/event_log.h"
 #include "store/memory/memory_log.h"
 
@@ -21,9 +21,8 @@ namespace runnel::sim {
 class Disk {
  public:
   struct Batch {
-    model::Input input;
     Time now;
-    std::vector<model::Event> events;
+    std::size_t events_end = 0;  // How many events the log has with it.
   };
   // What connects one life of the daemon with its disk; cut, it does nothing more to it.
   struct Cable {
@@ -34,7 +33,7 @@ class Disk {
   explicit Disk(std::function<void()> failed) : failed_(std::move(failed)) {}
 
   control::LogOpener opener(std::shared_ptr<const Cable> cable);
-  void note(const model::Input& input, const control::DurableBatch& batch);
+  void note(const control::DurableBatch& batch);
 
   const std::vector<Batch>& batches() const { return batches_; }
   const std::vector<model::Event>& events() const { return events_; }
@@ -64,7 +63,11 @@ class Disk {
   std::vector<Batch> batches_;
   std::vector<model::Event> events_;  // All of them, flat.
   std::vector<JobId> jobs_;           // That were submitted.
-  std::vector<Batch> decided_;        // After them, and not in the log yet.
+  struct Decided {
+    Time now;
+    std::vector<model::Event> events;
+  };
+  std::vector<Decided> decided_;  // After them, and not in the log yet.
   bool full_ = false;
   bool away_ = false;
 };

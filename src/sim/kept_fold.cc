@@ -1,6 +1,7 @@
 #include "sim/kept_fold.h"
 
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 
@@ -19,10 +20,13 @@ control::Recovered KeptFold::go_on(const store::EventLog& log, brain::Limits lim
   control::JobVersions versions(state_);
   control::Recovered recovered{brain::Brain(state_, limits), std::move(versions), log.head(), 0};
   std::int64_t seq = state_.last_event.value();
+  const auto first = disk_.events().begin();
   for (std::size_t at = batches_; at < disk_.batches().size(); ++at) {
-    const Disk::Batch& batch = disk_.batches()[at];
-    recovered.brain.replay(batch.events, batch.now);
-    for (const model::Event& event : batch.events) {
+    const auto& [now, events_end] = disk_.batches()[at];
+    const std::vector<model::Event> events(first + seq,
+                                           first + static_cast<std::ptrdiff_t>(events_end));
+    recovered.brain.replay(events, now);
+    for (const model::Event& event : events) {
       recovered.versions.follow(recovered.brain.state(), event, EventSeq(++seq));
     }
   }
