@@ -68,7 +68,7 @@ class Cluster {
     };
   }
   void explain_one() {
-    timed_ = [this, job = last_] { (void)brain::explain(brain_.state(), job, now_); };
+    timed_ = [this, job = last_] { (void)brain_.explain(job, now_); };
   }
   double micros() const {
     const auto begin = std::chrono::steady_clock::now();

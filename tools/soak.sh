@@ -1,7 +1,7 @@
 #!/bin/sh
-# The long runs: 2,000,000 simulated schedules, 100,000 with a poison task, the planted bugs, a hundred
-# kills and five long freezes, 2,000 damages to homes, an upgrade from the build of an earlier commit, then each fuzzer
-# for FUZZ_SECONDS (600).
+# The long runs: 2,000,000 simulated schedules, 100,000 with a poison task, the planted bugs, 100,000 plans beside
+# their definition, a hundred kills and five long freezes, 2,000 damages to homes, an upgrade from the build of an
+# earlier commit, then each fuzzer for FUZZ_SECONDS (600).
 set -eu
 cd "$(dirname "$0")/.."
 earlier=b50bea9
@@ -9,6 +9,7 @@ cmake --preset release >/dev/null
 cmake --build --preset release -j "$(nproc)"
 tools/sim.sh 2000000
 tools/mutants.sh
+RUNNEL_PLANS=100000 build/release/bin/sched_test --gtest_filter='Plan.EqualsItsDefinition*'
 RUNNEL_CRASHES=100 RUNNEL_FREEZES=5 RUNNEL_FREEZE_S=30 .venv/bin/python -m pytest test/e2e/test_crash.py
 RUNNEL_DAMAGES=2000 .venv/bin/python -m pytest -n "$(nproc)" test/e2e/test_fuzz_home.py
 RUNNEL_POISON=20 .venv/bin/python -m pytest test/e2e/test_poison.py

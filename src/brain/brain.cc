@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "brain/explain.h"
 #include "brain/index.h"
 #include "brain/suspects.h"
 #include "brain/turn.h"
@@ -58,6 +59,10 @@ void Brain::replay(const std::vector<model::Event>& events, Time now) {
     apply(state_, event, std::max(now, state_.now));
     index_->follow(state_, event);
   }
+}
+
+Result<std::vector<Wait>> Brain::explain(const JobId& job, Time now) const {
+  return brain::explain(state_, *index_, job, now);
 }
 
 std::optional<Time> Brain::next_wake(Time now) const {

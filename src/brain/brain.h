@@ -14,6 +14,7 @@
 namespace runnel::brain {
 
 struct Index;
+struct Wait;
 
 // What one input led to.
 struct Decision {
@@ -47,6 +48,8 @@ class Brain {
   void replay(const std::vector<model::Event>& events, Time now);
 
   const State& state() const { return state_; }
+  // See explain.h.
+  Result<std::vector<Wait>> explain(const JobId& job, Time now) const;
   // When a Wake may change something next, `now` when that moment is over and nobody has looked
   // since; nothing when only other inputs can. A recovering task's back-off, tasks that waited too
   // long behind another on their lane, the first waiting step's patience, a key's expiry.

@@ -76,7 +76,7 @@ TEST(Spot, NodesAreForThoseWhoSaidSo) {
   const JobId wary = desk.submit({step("wary")});
   join_priced(desk, "spot", true);
   EXPECT_TRUE(desk.brain.state().lanes.empty());
-  const auto waits = explain(desk.brain.state(), wary, desk.now);
+  const auto waits = desk.brain.explain(wary, desk.now);
   EXPECT_EQ(waits->at(0).remedy, "resources: {spot: true}, if it can bear to be moved");
   desk.submit({step("late")});
   ASSERT_TRUE(desk.last_refusal.has_value());

@@ -222,7 +222,8 @@ Wait explain_step(const Question& ask) {
 
 }  // namespace
 
-Result<std::vector<Wait>> explain(const State& state, const JobId& id, Time now) {
+Result<std::vector<Wait>> explain(const State& state, const Index& index, const JobId& id,
+                                  Time now) {
   const auto job = state.jobs.find(id);
   if (job == state.jobs.end()) {
     return Error(Errc::kNotFound, "there is no job " + id.str())
@@ -231,7 +232,6 @@ Result<std::vector<Wait>> explain(const State& state, const JobId& id, Time now)
   }
   std::vector<Wait> waits;
   if (model::is_end(job->second.status)) return waits;
-  const Index index = Index::build(state);
   for (std::size_t position = 0; position < job->second.steps.size(); ++position) {
     if (model::is_end(job->second.steps[position].status)) continue;
     const StepIndex step(static_cast<std::int32_t>(position));

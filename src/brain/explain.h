@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "brain/index.h"
 #include "brain/state.h"
 
 namespace runnel::brain {
@@ -24,6 +25,7 @@ struct Wait {
 };
 
 // One entry per unfinished step; empty when the job ended. kNotFound for an unknown job.
-Result<std::vector<Wait>> explain(const State& state, const JobId& job, Time now);
+Result<std::vector<Wait>> explain(const State& state, const Index& index, const JobId& job,
+                                  Time now);
 
 }  // namespace runnel::brain

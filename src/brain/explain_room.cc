@@ -94,8 +94,8 @@ std::string need_text(const sched::Request& request) {
 
 sched::Cluster all_colocating(const sched::Cluster& cluster) {
   sched::Cluster out;
-  for (const auto& [id, host] : cluster.hosts()) {
-    sched::Host shared = host;
+  for (const sched::Host* host : cluster.hosts()) {
+    sched::Host shared = *host;
     shared.sharing = sched::Sharing::kColocate;
     out.join(std::move(shared));
   }
@@ -106,9 +106,9 @@ sched::Cluster all_colocating(const sched::Cluster& cluster) {
 enum class Room : std::uint8_t { kFree, kCapacity };
 std::int64_t places_in(const sched::Request& request, const sched::Cluster& cluster, Room room) {
   std::int64_t places = 0;
-  for (const auto& [id, host] : cluster.hosts()) {
-    places += room == Room::kFree ? sched::places_now(request, cluster, host)
-                                  : sched::places_in(request, host, host.capacity);
+  for (const sched::Host* host : cluster.hosts()) {
+    places += room == Room::kFree ? sched::places_now(request, cluster, *host)
+                                  : sched::places_in(request, *host, host->capacity);
   }
   return places;
 }
@@ -128,8 +128,8 @@ Resources one_kind(const std::string& device, std::int64_t count) {
 
 std::string device_names(const sched::Cluster& cluster) {
   std::map<std::string, std::int64_t> all;
-  for (const auto& [id, host] : cluster.hosts()) {
-    for (const auto& [name, count] : host.capacity.accelerators) all[name] += count;
+  for (const sched::Host* host : cluster.hosts()) {
+    for (const auto& [name, count] : host->capacity.accelerators) all[name] += count;
   }
   std::string names;
   for (const auto& [name, count] : all) names += (names.empty() ? "" : " or ") + name;
@@ -140,9 +140,9 @@ std::optional<Shortage> device_shortage(const Wish& wish, const sched::Cluster& 
   for (const auto& [name, wanted] : wish.request.per_place.accelerators) {
     std::int64_t largest = 0;
     std::int64_t sum = 0;
-    for (const auto& [id, host] : cluster.hosts()) {
-      largest = std::max(largest, device_count(host.capacity, name));
-      sum += device_count(host.capacity, name);
+    for (const sched::Host* host : cluster.hosts()) {
+      largest = std::max(largest, device_count(host->capacity, name));
+      sum += device_count(host->capacity, name);
     }
     if (largest >= wanted) continue;
     if (largest == 0) {
@@ -167,9 +167,9 @@ std::optional<Shortage> device_shortage(const Wish& wish, const sched::Cluster& 
 Shortage shortage_of(const Wish& wish, const sched::Cluster& cluster) {
   if (auto devices = device_shortage(wish, cluster)) return *devices;
   Resources largest;
-  for (const auto& [id, host] : cluster.hosts()) {
-    largest.milli_cpus = std::max(largest.milli_cpus, host.capacity.milli_cpus);
-    largest.memory = std::max(largest.memory, host.capacity.memory);
+  for (const sched::Host* host : cluster.hosts()) {
+    largest.milli_cpus = std::max(largest.milli_cpus, host->capacity.milli_cpus);
+    largest.memory = std::max(largest.memory, host->capacity.memory);
   }
   const Resources& wanted = wish.request.per_place;
   Resources short_of;
@@ -246,8 +246,9 @@ struct Rival {
 
 // Whether two requests want the same nodes.
 bool meet(const sched::Request& a, const sched::Request& b, const sched::Cluster& cluster) {
-  return std::any_of(cluster.hosts().begin(), cluster.hosts().end(), [&](const auto& entry) {
-    return sched::could_hold(a, entry.second) && sched::could_hold(b, entry.second);
+  const std::vector<const sched::Host*> hosts = cluster.hosts();
+  return std::any_of(hosts.begin(), hosts.end(), [&](const sched::Host* host) {
+    return sched::could_hold(a, *host) && sched::could_hold(b, *host);
   });
 }
 
@@ -375,15 +376,11 @@ std::string holders_text(const std::vector<Holder>& holders, const JobId& asker,
 
 // When the request would fit if lanes only ended and none opened.
 std::optional<Time> room_by(const Wish& wish) {
-  std::vector<sched::LaneEnd> ends = lane_ends(wish.state);
-  std::erase_if(ends, [](const sched::LaneEnd& lane) { return !lane.by.has_value(); });
-  std::sort(ends.begin(), ends.end(), [](const sched::LaneEnd& a, const sched::LaneEnd& b) {
-    return *a.by != *b.by ? *a.by < *b.by : a.node < b.node;
-  });
-  sched::Cluster future = wish.index.cluster;
-  for (const sched::LaneEnd& lane : ends) {
-    future.give_back(lane.node, lane.amount);
-    if (sched::place(wish.request, future)) return lane.by;
+  sched::Future future(wish.request, wish.index.cluster.draft());
+  for (const auto& [lane, amount] : wish.index.ends) {
+    if (!lane.by.has_value()) break;
+    future.give_back(lane.node, amount);
+    if (future.fits()) return lane.by;
   }
   return std::nullopt;
 }
@@ -400,10 +397,10 @@ std::optional<JobId> job_in_the_way(const Wish& wish, const std::vector<Holder>&
   std::optional<JobId> found;
   std::int64_t order = -1;
   for (const Holder& holder : holders) {
-    sched::Cluster without = wish.index.cluster;
-    for (const auto& [node, amount] : holder.amounts) without.give_back(node, amount);
     const Job& job = wish.state.jobs.at(holder.job);
     if (holder.job == wish.key.job || job.order <= order) continue;
+    sched::Cluster without = wish.index.cluster.draft();
+    for (const auto& [node, amount] : holder.amounts) without.give_back(node, amount);
     if (!sched::place(wish.request, without)) continue;
     found = holder.job;
     order = job.order;
@@ -418,12 +415,12 @@ std::string halt_remedy(const Wish& wish, const std::vector<Holder>& holders) {
 
 const sched::Host& closest_host(const Wish& wish) {
   const sched::Host* closest = nullptr;
-  for (const auto& [id, host] : wish.index.cluster.hosts()) {
-    if (!sched::could_hold(wish.request, host)) continue;
+  for (const sched::Host* host : wish.index.cluster.hosts()) {
+    if (!sched::could_hold(wish.request, *host)) continue;
     const auto lack = [&](const sched::Host& of) {
       return distance(lack_of(sched::share_of(wish.request, of), of.free));
     };
-    if (closest == nullptr || lack(host) < lack(*closest)) closest = &host;
+    if (closest == nullptr || lack(*host) < lack(*closest)) closest = host;
   }
   CHECK(closest != nullptr, "a feasible request that no node could hold");
   return *closest;
@@ -444,10 +441,10 @@ std::string free_devices_text(const Resources& of, const Resources& free,
 std::string free_devices_text(const Wish& wish) {
   Resources free;
   Resources capacity;
-  for (const auto& [id, host] : wish.index.cluster.hosts()) {
-    if (!sched::could_hold(wish.request, host)) continue;
-    free.add(host.free);
-    capacity.add(host.capacity);
+  for (const sched::Host* host : wish.index.cluster.hosts()) {
+    if (!sched::could_hold(wish.request, *host)) continue;
+    free.add(host->free);
+    capacity.add(host->capacity);
   }
   return free_devices_text(wish.request.per_place, free, capacity);
 }
@@ -512,16 +509,16 @@ std::optional<NodeId> node_kept_apart(const Wish& wish) {
     if (request.not_before > wish.now) queue.push_back(std::move(request));
   }
   queue.push_back(wish.request);
-  const auto running = [&] { return lane_ends(wish.state); };
+  const auto running = [&]() -> const sched::LaneEnds& { return wish.index.ends; };
   const sched::Plan plan = sched::plan({&wish.index.cluster, queue, running, wish.now});
   return plan.grants.empty() ? std::optional(room->at.front().node) : std::nullopt;
 }
 
 // A node where the request would fit, were it not for suspects that are tried apart.
 std::optional<NodeId> node_set_apart(const Wish& wish) {
-  for (const auto& [id, host] : wish.index.cluster.hosts()) {
-    const bool apart = wish.index.cluster.apart_of(host).value_or(0) != 0;
-    if (apart && sched::places_in(wish.request, host, host.free) > 0) return id;
+  for (const sched::Host* host : wish.index.cluster.hosts()) {
+    const bool apart = wish.index.cluster.apart_of(*host).value_or(0) != 0;
+    if (apart && sched::places_in(wish.request, *host, host->free) > 0) return host->id;
   }
   return node_kept_apart(wish);
 }
@@ -569,11 +566,11 @@ bool explain_strangers(const Wish& wish, Wait& wait) {
   sched::Cluster without;
   std::string nodes;
   std::vector<model::RankRef> strangers;
-  for (const auto& [id, host] : wish.index.cluster.hosts()) {
-    const std::vector<model::RankRef>& here = wish.state.nodes.at(id).strangers;
-    without.join(here.empty() ? host : host_without_strangers(wish, host));
-    if (here.empty() || !sched::could_hold(wish.request, host)) continue;
-    nodes += (nodes.empty() ? "" : " and ") + quoted(id.str());
+  for (const sched::Host* host : wish.index.cluster.hosts()) {
+    const std::vector<model::RankRef>& here = wish.state.nodes.at(host->id).strangers;
+    without.join(here.empty() ? *host : host_without_strangers(wish, *host));
+    if (here.empty() || !sched::could_hold(wish.request, *host)) continue;
+    nodes += (nodes.empty() ? "" : " and ") + quoted(host->id.str());
     strangers.insert(strangers.end(), here.begin(), here.end());
   }
   if (nodes.empty() || !sched::place(wish.request, without)) return false;
@@ -621,7 +618,7 @@ void explain_room(const Wish& wish, Wait& wait) {
     return;
   }
   if (!sched::feasible(wish.request, wish.index.cluster)) {
-    const sched::Cluster known = known_nodes(wish.state);
+    const sched::Cluster& known = wish.index.known;
     if (sched::feasible(wish.request, known)) return explain_down(wish, wait);
     return explain_infeasible(wish, known, wait);
   }

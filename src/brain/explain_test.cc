@@ -34,7 +34,7 @@ model::StepSpec gang_of(std::int32_t num_nodes, std::int64_t cpus) {
 }
 
 std::vector<Wait> waits_of(const Desk& desk, const JobId& job) {
-  return MUST(explain(desk.brain.state(), job, desk.now));
+  return MUST(desk.brain.explain(job, desk.now));
 }
 
 // The only wait of a one-step job.
@@ -508,7 +508,7 @@ TEST(Explain, AnEndedJobWaitsForNothing) {
 
 TEST(Explain, AnUnknownJobIsNotFound) {
   Desk desk;
-  const auto waits = explain(desk.brain.state(), JobId("nobody"), desk.now);
+  const auto waits = desk.brain.explain(JobId("nobody"), desk.now);
   ASSERT_FALSE(waits.ok());
   EXPECT_EQ(waits.error().code, Errc::kNotFound);
   EXPECT_EQ(waits.error().value, "nobody");

@@ -21,10 +21,4 @@ bool lacks_only_spot(sched::Request request, const sched::Cluster& cluster) {
   return sched::feasible(request, cluster);
 }
 
-sched::Cluster known_nodes(const State& state) {
-  sched::Cluster cluster;
-  for (const auto& [id, node] : state.nodes) cluster.join(idle_host(node));
-  return cluster;
-}
-
 }  // namespace runnel::brain

@@ -50,8 +50,7 @@ Index Index::build(const State& state) {
   Index index;
   for (const auto& [id, lane] : state.lanes) {
     index.open(state, lane);
-    index.crowd(state, id);
-    index.lease(state, id);
+    index.settle_queue(state, id);
   }
   for (const auto& [id, job] : state.jobs) index.refresh_job(state, id);
   for (const auto& [id, node] : state.nodes) index.settle_node(state, id);
@@ -79,6 +78,7 @@ void Index::follow(const State& state, const model::Event& event) {
           },
           [&](const model::LaneOpened& what) {
             open(state, state.lanes.at(what.lane));
+            expect_end(state, what.lane);
             settle_lane(state, state.lanes.at(what.lane));
             refresh(state, what.job, what.step);
           },
@@ -86,8 +86,7 @@ void Index::follow(const State& state, const model::Event& event) {
             for (const model::LaneTask& task : what.tasks) {
               refresh_task(state, model::TaskRef{what.job, what.step, task.index});
             }
-            crowd(state, what.lane);
-            lease(state, what.lane);
+            settle_queue(state, what.lane);
             refresh(state, what.job, what.step);
           },
           [&](const model::LaneRenewed& what) { lease(state, what.lane); },
@@ -95,15 +94,14 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::AttemptRunning&) {},
           [&](const model::RankEnded&) {},
           [&](const model::TaskWarned&) {},
-          [&](const model::AttemptStopping& what) {
-            crowd(state, what.lane);
-            lease(state, what.lane);
-          },
+          [&](const model::AttemptStopping& what) { settle_queue(state, what.lane); },
           [&](const model::AttemptEnded& what) { refresh_attempt(state, what.attempt, what.lane); },
           [&](const model::RunnerCrashed& what) {
             for (const model::RanAtCrash& ran : what.ran) {
               refresh_task(state, ran.attempt.task);
               refresh(state, ran.attempt.task.job, ran.attempt.task.step);
+              const Task* task = find_task(state, ran.attempt.task);
+              if (task != nullptr && task->live) expect_end(state, task->live->lane);
             }
           },
           [&](const model::TaskCleared& what) {
@@ -151,8 +149,7 @@ void Index::refresh_tasks(const State& state, const JobId& job, StepIndex step) 
 
 void Index::refresh_attempt(const State& state, const model::AttemptRef& attempt, LaneId lane) {
   refresh_task(state, attempt.task);
-  crowd(state, lane);
-  lease(state, lane);
+  settle_queue(state, lane);
   refresh(state, attempt.task.job, attempt.task.step);
 }
 
@@ -306,10 +303,10 @@ void Index::keep_key(const std::string& key, Time at) {
 }
 
 void Index::drop_key(const std::string& key) {
-  const auto known = keyed_at_.find(key);
-  if (known == keyed_at_.end()) return;
-  keys.erase({known->second, key});
-  keyed_at_.erase(known);
+  const auto kept = keyed_at_.find(key);
+  if (kept == keyed_at_.end()) return;
+  keys.erase({kept->second, key});
+  keyed_at_.erase(kept);
 }
 
 void Index::open(const State& state, const Lane& lane) {
@@ -327,6 +324,7 @@ void Index::open(const State& state, const Lane& lane) {
 }
 
 void Index::close(const State& state, LaneId lane) {
+  forget_end(lane);
   const Held held = std::move(held_.at(lane));
   held_.erase(lane);
   for (const auto& [node, freed] : held.devices) model::erase(devices.at(node), freed);
@@ -334,13 +332,13 @@ void Index::close(const State& state, LaneId lane) {
     lanes_on[node].erase(lane);
     settle_host(state, node);
   }
-  crowd(state, lane);
-  lease(state, lane);
+  settle_queue(state, lane);
   refresh(state, held.step.job, held.step.step);
 }
 
 void Index::settle_node(const State& state, const NodeId& id) {
   settle_host(state, id);
+  known.join(idle_host(state.nodes.at(id)));
   if (auto was = leaving_at_.find(id); was != leaving_at_.end()) {
     leaving.erase({was->second, id});
     leaving_at_.erase(was);
@@ -375,6 +373,26 @@ void Index::settle_host(const State& state, const NodeId& id) {
 
 void Index::settle_lane(const State& state, const Lane& lane) {
   for (const model::Place& place : lane.places) settle_host(state, place.node);
+}
+
+void Index::settle_queue(const State& state, LaneId lane) {
+  crowd(state, lane);
+  lease(state, lane);
+  if (held_.contains(lane)) expect_end(state, lane);
+}
+
+void Index::expect_end(const State& state, LaneId id) {
+  forget_end(id);
+  Held& held = held_.at(id);
+  held.ends_by = end_of_lane(state, state.lanes.at(id));
+  for (const auto& [node, amount] : held.amounts) {
+    ends.emplace(sched::LaneEndKey{held.ends_by, node, id.value()}, amount);
+  }
+}
+
+void Index::forget_end(LaneId id) {
+  const Held& held = held_.at(id);
+  for (const auto& [node, amount] : held.amounts) ends.erase({held.ends_by, node, id.value()});
 }
 
 void Index::lease(const State& state, LaneId id) {

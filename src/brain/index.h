@@ -11,6 +11,7 @@
 #include "brain/searcher.h"
 #include "brain/state.h"
 #include "sched/cluster.h"
+#include "sched/lane_ends.h"
 #include "sched/request.h"
 
 namespace runnel::brain {
@@ -46,7 +47,12 @@ struct Index {
   // task is cleared; zero: everybody may.
   std::int64_t apart_now(const Lane& lane) const;
 
+  // The nodes that take work and what is free there, and every node ever seen with nothing on it,
+  // also those that are down now: they may come back.
   sched::Cluster cluster;
+  sched::Cluster known;
+  // What open lanes hold, by when they will have ended.
+  sched::LaneEnds ends;
   // Steps that may bind tasks now, in queue order.
   std::map<sched::QueueKey, StepKey> ready;
   // Tasks with a history that may be bound now or later: (not_before, task), per step.
@@ -77,6 +83,10 @@ struct Index {
   void settle_node(const State& state, const NodeId& node);
   void settle_host(const State& state, const NodeId& node);
   void settle_lane(const State& state, const Lane& lane);
+  // Its queue begins anew, or loses tasks, or the lane is gone.
+  void settle_queue(const State& state, LaneId lane);
+  void expect_end(const State& state, LaneId lane);
+  void forget_end(LaneId lane);
   void crowd(const State& state, LaneId lane);
   void lease(const State& state, LaneId lane);
   void keep_key(const std::string& key, Time at);
@@ -94,6 +104,7 @@ struct Index {
     StepKey step;
     std::map<NodeId, model::Resources> amounts;
     std::map<NodeId, model::Devices> devices;
+    std::optional<Time> ends_by;
   };
   std::map<LaneId, Held> held_;
   std::map<std::string, Time> keyed_at_;

@@ -56,7 +56,7 @@ TEST(Leave, TheNodeGetsNothingMore) {
   const JobId job = desk.submit({step("one")});
   EXPECT_EQ(desk.job_status(job), Status::kQueued);
   EXPECT_TRUE(desk.brain.state().lanes.empty());
-  const auto waits = explain(desk.brain.state(), job, desk.now);
+  const auto waits = desk.brain.explain(job, desk.now);
   ASSERT_TRUE(waits.ok());
   EXPECT_EQ(waits->at(0).reason, "ReqNodeNotAvail");
 }

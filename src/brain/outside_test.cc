@@ -413,7 +413,7 @@ TEST_F(OutsideTest, AStepThatIsRunHereCannotBeAsked) {
 
 TEST_F(OutsideTest, WhoAsksWhyIsToldToAsk) {
   study(2);
-  const auto waits = explain(desk_.brain.state(), job_, desk_.now);
+  const auto waits = desk_.brain.explain(job_, desk_.now);
   ASSERT_TRUE(waits.ok());
   EXPECT_EQ(waits->front().reason, "NotAsked");
   EXPECT_EQ(waits->front().remedy, "runnel study ask " + job_.str());

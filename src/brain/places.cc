@@ -5,6 +5,15 @@
 #include "base/check.h"
 
 namespace runnel::brain {
+namespace {
+
+// Whether what ran there is lost, and its node is still to tell.
+bool lost_with_runner(const State& state, const Lane& lane) {
+  return !lane.queue.empty() &&
+         find_task(state, {lane.job, lane.step, lane.queue.front()})->live->crashed;
+}
+
+}  // namespace
 
 Share share_of(const Lane& lane, const NodeId& node) {
   Share share;
@@ -35,6 +44,16 @@ model::Resources held_by(const State& state, const Lane& lane, const model::Plac
   CHECK(procs_per_node > 0, "a step with places of no processes");
   CHECK(place.ranks % procs_per_node == 0, "a place holds part of a node's processes");
   return lane.per_place.times(place.ranks / procs_per_node);
+}
+
+Duration limit_of(const model::StepSpec& spec) {
+  return spec.max_duration.is_zero() ? Duration() : spec.max_duration + spec.grace;
+}
+
+std::optional<Time> end_of_lane(const State& state, const Lane& lane) {
+  if (lost_with_runner(state, lane)) return lane.progress_at;
+  const Duration limit = limit_of(spec_of(state, lane.job, lane.step));
+  return limit.is_zero() ? std::nullopt : std::optional(lane.progress_at + limit);
 }
 
 }  // namespace runnel::brain

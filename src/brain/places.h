@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "base/units.h"
 #include "brain/state.h"
 #include "model/event.h"
 
-// What the places of a lane say: who runs which ranks of its gang, and what that takes.
+// What the places of a lane say: who runs which ranks of its gang, what that takes, and until when.
 namespace runnel::brain {
 
 // The ranks of a gang that one node runs: those of its places, which follow each other.
@@ -25,5 +27,11 @@ std::vector<NodeId> nodes_of(const std::vector<model::Place>& places);
 
 // What a place takes of its node: an amount for each of the gang's places there.
 model::Resources held_by(const State& state, const Lane& lane, const model::Place& place);
+
+// Within this a task of the step has ended, its grace included; zero: nothing bounds it.
+Duration limit_of(const model::StepSpec& spec);
+
+// When the lane's running task will have ended at the latest, if anything bounds it.
+std::optional<Time> end_of_lane(const State& state, const Lane& lane);
 
 }  // namespace runnel::brain

@@ -61,8 +61,9 @@ bool runner_could_hold(const sched::Cluster& cluster, const sched::Request& requ
   const sched::Host* own = cluster.find(node);
   if (own == nullptr) return false;
   if (own->runner.empty()) return sched::could_hold(request, *own);
-  return std::any_of(cluster.hosts().begin(), cluster.hosts().end(), [&](const auto& entry) {
-    return entry.second.runner == own->runner && sched::could_hold(request, entry.second);
+  const std::vector<const sched::Host*> hosts = cluster.hosts();
+  return std::any_of(hosts.begin(), hosts.end(), [&](const sched::Host* host) {
+    return host->runner == own->runner && sched::could_hold(request, *host);
   });
 }
 
@@ -207,7 +208,7 @@ std::size_t run_plan(Turn& turn) {
     keys.push_back(key);
   }
   if (queue.empty()) return 0;
-  const auto running = [&turn] { return lane_ends(turn.state()); };
+  const auto running = [&turn]() -> const sched::LaneEnds& { return turn.index().ends; };
   const sched::Plan plan = sched::plan({&turn.index().cluster, queue, running, turn.now()});
   for (const sched::Grant& grant : plan.grants) {
     open_lane(turn, keys[grant.request], grant.placement, queue[grant.request].apart);

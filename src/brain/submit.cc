@@ -29,9 +29,10 @@ model::Resources largest(const State& state) {
   return most;
 }
 
-std::optional<Error> can_never_start(const State& state, const model::JobSpec& spec) {
+std::optional<Error> can_never_start(const Turn& turn, const model::JobSpec& spec) {
+  const State& state = turn.state();
   if (state.nodes.empty()) return std::nullopt;
-  const sched::Cluster cluster = known_nodes(state);
+  const sched::Cluster& cluster = turn.index().known;
   for (const model::StepSpec& step : spec.steps) {
     // What is asked for from outside takes no place.
     if (step.outside() || sched::feasible(lane_of(step), cluster)) continue;
@@ -95,7 +96,7 @@ void on_submit(Turn& turn, const model::Submit& input) {
     return;
   }
   turn.refusal = no_room(turn.state());
-  if (!turn.refusal.has_value()) turn.refusal = can_never_start(turn.state(), *input.spec);
+  if (!turn.refusal.has_value()) turn.refusal = can_never_start(turn, *input.spec);
   if (turn.refusal.has_value()) return;
   turn.answer = input.job;
   turn.emit(model::JobSubmitted{input.job, input.project, input.queue, input.owner,

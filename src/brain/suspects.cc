@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "brain/outcome.h"
+#include "brain/places.h"
 #include "brain/wish.h"
 
 namespace runnel::brain {

@@ -111,7 +111,7 @@ TEST_F(Suspects, AfterTheSecondCrashOneRunsAtATimeTheYoungestFirst) {
   wait();
   EXPECT_TRUE(is_live(young, 0)) << "whoever was there might have done it";
   EXPECT_FALSE(is_live(old, 0)) << "it waits for its turn";
-  const auto waits = explain(desk_.brain.state(), old, desk_.now).value();
+  const auto waits = desk_.brain.explain(old, desk_.now).value();
   EXPECT_EQ(waits.at(0).reason, "TriedApart") << waits.at(0).message;
   crash();
   wait();
@@ -150,13 +150,13 @@ TEST_F(Suspects, NobodyGetsInWhileSuspectsWaitForTheirNextAttempt) {
   const JobId passing = desk_.submit({brief});
   EXPECT_FALSE(is_live(later, 0)) << "it may take hours, and the suspect would wait for its end";
   EXPECT_TRUE(is_live(passing, 0)) << "it will have ended before";
-  const auto waits = explain(desk_.brain.state(), later, desk_.now).value();
+  const auto waits = desk_.brain.explain(later, desk_.now).value();
   EXPECT_EQ(waits.at(0).reason, "Resources");
   EXPECT_NE(waits.at(0).message.find("is kept for tasks that ran when its runner was killed"),
             std::string::npos)
       << waits.at(0).message;
   const JobId third = desk_.submit({step("third")});
-  const auto behind = explain(desk_.brain.state(), third, desk_.now).value();
+  const auto behind = desk_.brain.explain(third, desk_.now).value();
   EXPECT_EQ(behind.at(0).message, waits.at(0).message) << "no priority would help it";
   desk_.report("a", Desk::end_of(live()[0], 0, desk_.now), std::to_string(life_));
   wait();
@@ -244,7 +244,7 @@ TEST_F(Suspects, WhoeverRunsApartForLongEnoughIsCleared) {
   EXPECT_EQ(live().size(), 2U) << "the other one does not wait for its end";
   const JobId other = desk_.submit({step("other")});
   EXPECT_FALSE(is_live(other, 0));
-  EXPECT_EQ(explain(desk_.brain.state(), other, desk_.now).value().at(0).reason, "Resources");
+  EXPECT_EQ(desk_.brain.explain(other, desk_.now).value().at(0).reason, "Resources");
   pass(Duration::seconds(50));
   EXPECT_TRUE(is_live(other, 0)) << "the node is everybody's again";
 }

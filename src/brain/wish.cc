@@ -10,12 +10,6 @@ namespace {
 // Retried tasks are counted no further than this: more than one plan can place anyway.
 constexpr std::int64_t kCountedAgainMax = 1'024;
 
-// Whether what ran there is lost, and its node is still to tell.
-bool lost_with_runner(const State& state, const Lane& lane) {
-  return !lane.queue.empty() &&
-         find_task(state, {lane.job, lane.step, lane.queue.front()})->live->crashed;
-}
-
 }  // namespace
 
 std::int64_t waiting_tasks(const State& state, const Index& index, const StepKey& key, Time now) {
@@ -51,27 +45,6 @@ sched::Request request_of(const State& state, const Index& index, const StepKey&
   request.waiting_since = step.ready_since;
   request.limit = limit_of(spec);
   return request;
-}
-
-Duration limit_of(const model::StepSpec& spec) {
-  return spec.max_duration.is_zero() ? Duration() : spec.max_duration + spec.grace;
-}
-
-std::optional<Time> end_of_lane(const State& state, const Lane& lane) {
-  if (lost_with_runner(state, lane)) return lane.progress_at;
-  const Duration limit = limit_of(spec_of(state, lane.job, lane.step));
-  return limit.is_zero() ? std::nullopt : std::optional(lane.progress_at + limit);
-}
-
-std::vector<sched::LaneEnd> lane_ends(const State& state) {
-  std::vector<sched::LaneEnd> ends;
-  for (const auto& [id, lane] : state.lanes) {
-    const std::optional<Time> by = end_of_lane(state, lane);
-    for (const model::Place& place : lane.places) {
-      ends.push_back({place.node, held_by(state, lane, place), by});
-    }
-  }
-  return ends;
 }
 
 }  // namespace runnel::brain

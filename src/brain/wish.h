@@ -1,16 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "base/units.h"
 #include "brain/index.h"
 #include "brain/state.h"
-#include "sched/plan.h"
 #include "sched/request.h"
 
-// What steps want of the cluster and what lanes have of it. One reading for those who plan and for
+// What steps want of the cluster. One reading for those who plan and for
 // those who explain, so that an explanation cannot say something else than what was decided.
 namespace runnel::brain {
 
@@ -24,14 +21,5 @@ sched::Request lane_of(const model::StepSpec& spec);
 // The step's wish. lanes_wanted is 0 when only back-offs that are not over are left, or `parallel`
 // is reached.
 sched::Request request_of(const State& state, const Index& index, const StepKey& key, Time now);
-
-// Within this a task of the step has ended, its grace included; zero: nothing bounds it.
-Duration limit_of(const model::StepSpec& spec);
-
-// When the lane's running task will have ended at the latest, if anything bounds it.
-std::optional<Time> end_of_lane(const State& state, const Lane& lane);
-
-// What all open lanes hold.
-std::vector<sched::LaneEnd> lane_ends(const State& state);
 
 }  // namespace runnel::brain

@@ -124,7 +124,7 @@ Result<std::string> explanation(const LogWriter& writer, const JobId& job, const
     if (disk_full && !over) {
       waits.push_back(wait_for_part(*disk_full, "disk", "DiskFull"));
     }
-    for (const brain::Wait& wait : TRY(brain::explain(writer.state(), job, writer.now()))) {
+    for (const brain::Wait& wait : TRY(writer.brain().explain(job, writer.now()))) {
       waits.push_back(wait_document(*found->second.spec, wait));
     }
   }

@@ -3,11 +3,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "base/ids.h"
 #include "model/resources.h"
+#include "sched/company.h"
 
 namespace runnel::sched {
 
@@ -16,11 +17,6 @@ enum class Sharing : std::uint8_t { kOnePlacePerGang, kColocate };
 
 // Whether a host may be taken away at short notice.
 enum class Tenure : std::uint8_t { kLasting, kSpot };
-
-// The number of a host where some are kept apart from others that are there already.
-inline constexpr std::int64_t kNobody = -1;
-// What one must have to join those with these numbers.
-std::int64_t shared_number(const std::set<std::int64_t>& numbers);
 
 // A node as placement sees it.
 struct Host {
@@ -47,11 +43,16 @@ struct Host {
 // The hosts that are up, and what is free on each.
 //
 // Contract: take() CHECKs that the amount is free, so no caller can oversubscribe a host; a host
-//           that left is forgotten with everything taken from it.
-// Threads:  a value type.
-// Why:      a derived index kept beside the state, so that placing costs no walk over all lanes.
+//           that left is forgotten with everything taken from it. A draft shows what the cluster
+//           that it stands on would be after some changes, and leaves it as it is.
+// Threads:  a value type; a draft borrows.
+// Why:      a derived index kept beside the state, so that placing costs no walk over all lanes,
+//           and a plan no copy of all hosts.
 class Cluster {
  public:
+  // Of a cluster that is no draft itself.
+  Cluster draft() const;
+
   void join(Host host);
   void leave(const NodeId& id);
   void take(const NodeId& id, const model::Resources& amount);
@@ -60,29 +61,25 @@ class Cluster {
   void hold(const NodeId& id, const std::string& runner, std::int64_t apart, std::int64_t places);
   // From now on it is kept for requests with this number.
   void set_apart(const NodeId& id, std::int64_t apart);
-  // When the host left meanwhile it is only the others of its runner that gain by it.
-  void give_back(const NodeId& id, const model::Resources& amount);
+  // The host, or null when it left meanwhile: then only the others of its runner gain by it.
+  const Host* give_back(const NodeId& id, const model::Resources& amount);
 
   const Host* find(const NodeId& id) const;
-  const std::map<NodeId, Host>& hosts() const { return hosts_; }
+  // In the order of their ids.
+  std::vector<const Host*> hosts() const;
   // The number that a request must have to join what runs on the host and beside it, on the others
   // of its runner; nothing when all of them are idle: then nobody minds.
   std::optional<std::int64_t> apart_of(const Host& host) const;
+  // Grows whenever what apart_of() says of the hosts of some runner may have changed.
+  std::int64_t company_changes() const { return company_.changes(); }
 
  private:
+  Host* change(const NodeId& id);
   void see(const Host& host);
-  void forget(const NodeId& id);
-  void give_back_held(const NodeId& id);
 
-  // Of hosts that share a runner and are not idle.
-  struct Busy {
-    std::string runner;
-    std::int64_t apart = 0;
-    std::int64_t places = 0;  // Of a host that takes nothing.
-  };
-  std::map<NodeId, Host> hosts_;
-  std::map<NodeId, Busy> busy_;
-  std::map<std::string, std::map<std::int64_t, std::int64_t>> runners_;  // How many, by number.
+  const Cluster* base_ = nullptr;
+  std::map<NodeId, Host> hosts_;  // Of a draft: those that differ.
+  Company company_;
 };
 
 }  // namespace runnel::sched

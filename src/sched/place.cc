@@ -1,6 +1,8 @@
 #include "sched/place.h"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <tuple>
 
 #include "base/check.h"
@@ -26,12 +28,24 @@ Leftover leftover_of(const Host& host) {
 std::vector<Candidate> candidates(const Request& request, const Cluster& cluster,
                                   const std::set<NodeId>& closed) {
   std::vector<Candidate> found;
-  for (const auto& [id, host] : cluster.hosts()) {
-    if (closed.contains(id)) continue;
-    const std::int64_t places = places_now(request, cluster, host);
-    if (places > 0) found.push_back({&host, places, leftover_of(host)});
+  for (const Host* host : cluster.hosts()) {
+    const std::int64_t places = places_now(request, cluster, *host);
+    if (places > 0 && !closed.contains(host->id)) found.push_back({host, places, {}});
   }
   return found;
+}
+
+// Who may use cheap hosts does; a gang prefers few hosts; among equals the fullest host.
+bool goes_first(const Candidate& a, const Candidate& b) {
+  if (a.host->tenure != b.host->tenure) return a.host->tenure == Tenure::kSpot;
+  if (a.places != b.places) return a.places > b.places;
+  if (a.leftover != b.leftover) return a.leftover < b.leftover;
+  return a.host->id < b.host->id;
+}
+
+std::int64_t places_of(const std::vector<Candidate>& found) {
+  return std::accumulate(found.begin(), found.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Candidate& each) { return sum + each.places; });
 }
 
 }  // namespace
@@ -61,13 +75,11 @@ std::optional<Placement> place(const Request& request, const Cluster& cluster,
                                const std::set<NodeId>& closed) {
   CHECK(request.places > 0, "a request without places");
   std::vector<Candidate> found = candidates(request, cluster, closed);
-  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
-    // Who may use cheap hosts does; a gang prefers few hosts; among equals the fullest host.
-    if (a.host->tenure != b.host->tenure) return a.host->tenure == Tenure::kSpot;
-    if (a.places != b.places) return a.places > b.places;
-    if (a.leftover != b.leftover) return a.leftover < b.leftover;
-    return a.host->id < b.host->id;
-  });
+  if (places_of(found) < request.places) return std::nullopt;
+  for (Candidate& candidate : found) candidate.leftover = leftover_of(*candidate.host);
+  // Each of them holds a place at least.
+  const auto used = std::min(std::ssize(found), static_cast<std::ptrdiff_t>(request.places));
+  std::partial_sort(found.begin(), found.begin() + used, found.end(), goes_first);
   Placement placement;
   std::int64_t missing = request.places;
   for (const Candidate& candidate : found) {
@@ -77,18 +89,46 @@ std::optional<Placement> place(const Request& request, const Cluster& cluster,
         {candidate.host->id, static_cast<std::int32_t>(here), share_of(request, *candidate.host)});
     missing -= here;
   }
-  if (missing > 0) return std::nullopt;
+  CHECK(missing == 0, "places were counted that are not there");
   return placement;
 }
 
 bool feasible(const Request& request, const Cluster& cluster) {
-  Cluster idle;
-  for (const auto& [id, host] : cluster.hosts()) {
-    Host empty = host;
-    empty.free = empty.capacity;
-    idle.join(std::move(empty));
+  std::int64_t places = 0;
+  for (const Host* host : cluster.hosts()) {
+    places += places_in(request, *host, host->capacity);
+    if (places >= request.places) return true;
   }
-  return place(request, idle).has_value();
+  return false;
+}
+
+bool asks_no_less(const Request& request, const Request& than) {
+  return request.apart == than.apart && request.cpu_share == than.cpu_share &&
+         request.places >= than.places && than.per_place.fits_in(request.per_place) &&
+         (request.spot_use == than.spot_use || than.spot_use == SpotUse::kPreferred);
+}
+
+Future::Future(const Request& request, const Cluster& cluster)
+    : request_(request), cluster_(cluster) {
+  for (const Host* host : cluster_.hosts()) count(*host);
+}
+
+void Future::count(const Host& host) {
+  std::int64_t& places = places_[host.id];
+  places_sum_ -= places;
+  places = places_now(request_, cluster_, host);
+  places_sum_ += places;
+}
+
+void Future::give_back(const NodeId& node, const model::Resources& amount) {
+  const std::int64_t changes = cluster_.company_changes();
+  const Host* host = cluster_.give_back(node, amount);
+  if (host != nullptr) count(*host);
+  if (cluster_.company_changes() == changes) return;
+  // Who was kept off the others of the runner may be there now.
+  for (const Host* other : cluster_.hosts()) {
+    if (host == nullptr || other->runner == host->runner) count(*other);
+  }
 }
 
 }  // namespace runnel::sched

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -37,7 +38,30 @@ std::int64_t places_in(const Request& request, const Host& host, const model::Re
 // The same of what is free now, if the request may be beside what runs there.
 std::int64_t places_now(const Request& request, const Cluster& cluster, const Host& host);
 
+// Whether the request fits nowhere where `than` does not fit either.
+bool asks_no_less(const Request& request, const Request& than);
+
 // What one place of the request takes from this host.
 model::Resources share_of(const Request& request, const Host& host);
+
+// A cluster as lanes end on it, and how many places it has for one request by then: counted by
+// host, so that an end costs a look at its host and not one at all of them.
+class Future {
+ public:
+  // `cluster` may be a draft; borrows the request.
+  Future(const Request& request, const Cluster& cluster);
+
+  void give_back(const NodeId& node, const model::Resources& amount);
+  bool fits() const { return places_sum_ >= request_.places; }
+  const Cluster& cluster() const { return cluster_; }
+
+ private:
+  void count(const Host& host);
+
+  const Request& request_;
+  Cluster cluster_;
+  std::map<NodeId, std::int64_t> places_;
+  std::int64_t places_sum_ = 0;
+};
 
 }  // namespace runnel::sched

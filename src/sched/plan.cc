@@ -1,12 +1,17 @@
 #include "sched/plan.h"
 
 #include <algorithm>
-#include <map>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
+#include "sched/place.h"
 
 namespace runnel::sched {
 namespace {
@@ -37,42 +42,40 @@ std::set<NodeId> hosts_of(const Request& request, const Placement& placement,
   }
   runners.erase("");
   if (request.apart == 0 || runners.empty()) return hosts;
-  for (const auto& [id, host] : cluster.hosts()) {
-    if (runners.contains(host.runner)) hosts.insert(id);
+  for (const Host* host : cluster.hosts()) {
+    if (runners.contains(host->runner)) hosts.insert(host->id);
   }
   return hosts;
 }
 
-// Gives back lanes in the order of their latest ends until the request fits.
-std::optional<Reservation> reserve_by_known_ends(const Request& request, Cluster future,
-                                                 const std::vector<LaneEnd>& running, Time now) {
-  // Lanes that end together on one node keep their order.
-  std::multimap<std::pair<Time, NodeId>, const LaneEnd*> ends;
-  for (const LaneEnd& lane : running) {
-    if (lane.by.has_value()) ends.emplace(std::pair(*lane.by, lane.node), &lane);
+// Tells the ends of both in their common order until `visit` has seen enough.
+template <typename Visit>
+void in_order(const LaneEnds& one, const LaneEnds& other, Visit visit) {
+  auto a = one.begin();
+  auto b = other.begin();
+  while (a != one.end() || b != other.end()) {
+    const bool first = b == other.end() || (a != one.end() && a->first < b->first);
+    const auto& [key, amount] = first ? *a++ : *b++;
+    if (!visit(key, amount)) return;
   }
-  for (const auto& [at, lane] : ends) {
-    future.give_back(lane->node, lane->amount);
-    if (auto placement = place(request, future)) {
-      return Reservation{hosts_of(request, *placement, future), lane->by,
-                         *lane->by <= std::max(now, request.not_before)};
-    }
-  }
-  return std::nullopt;
 }
 
-Reservation reserve(const Request& request, const Cluster& cluster,
-                    const std::vector<LaneEnd>& running, Time now) {
-  if (auto placement = place(request, cluster)) {
-    return Reservation{hosts_of(request, *placement, cluster), request.not_before, true};
+// Gives back what lanes hold in the order of their latest ends until the request fits.
+Reservation reserve_by_ends(const Request& request, const Cluster& cluster, const LaneEnds& running,
+                            const LaneEnds& granted, Time now) {
+  Future future(request, cluster);
+  Reservation reservation;
+  in_order(running, granted, [&](const LaneEndKey& lane, const model::Resources& amount) {
+    future.give_back(lane.node, amount);
+    if (!lane.by.has_value() || !future.fits()) return true;
+    reservation.starts = lane.by;
+    reservation.free = *lane.by <= std::max(now, request.not_before);
+    return false;
+  });
+  if (auto placement = place(request, future.cluster())) {
+    reservation.hosts = hosts_of(request, *placement, future.cluster());
   }
-  if (auto known = reserve_by_known_ends(request, cluster, running, now)) return *known;
-  Cluster idle = cluster;
-  for (const LaneEnd& lane : running) idle.give_back(lane.node, lane.amount);
-  if (auto placement = place(request, idle)) {
-    return Reservation{hosts_of(request, *placement, idle), std::nullopt};
-  }
-  return Reservation{};  // Not feasible on what is up now: it holds nobody back.
+  return reservation;  // One without hosts holds nobody back: not feasible on what is up now.
 }
 
 bool patience_over(const Request& request, Time now) {
@@ -94,7 +97,7 @@ class Planner {
   explicit Planner(const Snapshot& snapshot)
       : snapshot_(snapshot),
         depth_(std::min(snapshot.queue.size(), static_cast<std::size_t>(kBackfillDepthMax))),
-        cluster_(*snapshot.cluster),
+        cluster_(snapshot.cluster->draft()),
         granted_(depth_) {}
 
   Plan run() {
@@ -116,32 +119,72 @@ class Planner {
 
   void consider(std::size_t index) {
     const Request& request = snapshot_.queue[index];
-    const std::set<NodeId> closed =
-        head_.has_value() ? closed_to(request, snapshot_.queue[*head_], reservation_, snapshot_.now)
-                          : std::set<NodeId>{};
     while (request.not_before <= snapshot_.now && granted_[index] < request.lanes_wanted &&
            !full()) {
-      std::optional<Placement> placement = place(request, cluster_, closed);
+      std::optional<Placement> placement = place_behind_head(request);
       if (!placement.has_value()) break;
-      occupy(cluster_, request, *placement);
-      plan_.grants.push_back({index, std::move(*placement)});
-      ++granted_[index];
+      grant(index, std::move(*placement));
     }
-    if (granted_[index] < request.lanes_wanted && !full()) block(index);
+    if (granted_[index] < request.lanes_wanted && !full()) plan_.blocked.push_back(index);
   }
 
-  void block(std::size_t index) {
-    plan_.blocked.push_back(index);
-    if (head_.has_value()) return;
-    Reservation reservation = reserve_for(index);
-    if (reservation.hosts.empty()) return;
-    head_ = index;
-    reservation_ = std::move(reservation);
+  // What does not fit beside nobody's reservation needs to know of none.
+  std::optional<Placement> place_behind_head(const Request& request) {
+    std::optional<Placement> placement = place_unless_known(request, {}, full_for_);
+    if (!placement.has_value()) return std::nullopt;
+    find_head();
+    if (!head_.has_value()) return placement;
+    const std::set<NodeId> closed =
+        closed_to(request, snapshot_.queue[*head_], reservation_, snapshot_.now);
+    if (closed.empty()) return placement;
+    return place_unless_known(request, closed, closed_for_);
+  }
+
+  // Grants only take: whoever does not fit in a plan fits no more in it, nor does who asks for no
+  // less.
+  std::optional<Placement> place_unless_known(const Request& request,
+                                              const std::set<NodeId>& closed,
+                                              std::vector<const Request*>& refused) {
+    const bool known = std::any_of(refused.begin(), refused.end(), [&](const Request* each) {
+      return asks_no_less(request, *each);
+    });
+    if (known) return std::nullopt;
+    std::optional<Placement> placement = place(request, cluster_, closed);
+    if (!placement.has_value()) refused.push_back(&request);
+    return placement;
+  }
+
+  void grant(std::size_t index, Placement placement) {
+    const Request& request = snapshot_.queue[index];
+    occupy(cluster_, request, placement);
+    for (const Placement::At& at : placement.at) {
+      const std::optional<Time> by =
+          request.limit.is_zero() ? std::nullopt : std::optional(snapshot_.now + request.limit);
+      granted_ends_[{by, at.node, kGranted + std::ssize(plan_.grants)}] =
+          at.per_place.times(at.places);
+    }
+    plan_.grants.push_back({index, std::move(placement)});
+    ++granted_[index];
+  }
+
+  // The first blocked one that can start some day, once somebody might pass it.
+  void find_head() {
+    for (; !head_.has_value() && asked_ < plan_.blocked.size(); ++asked_) {
+      const std::size_t index = plan_.blocked[asked_];
+      Reservation reservation = reserve_for(index);
+      if (reservation.hosts.empty()) continue;
+      head_ = index;
+      reservation_ = std::move(reservation);
+    }
   }
 
   Reservation reserve_for(std::size_t index) {
     grants_reserved_beside_ = plan_.grants.size();
-    return reserve(snapshot_.queue[index], cluster_, running(), snapshot_.now);
+    const Request& request = snapshot_.queue[index];
+    if (auto placement = place(request, cluster_)) {
+      return {hosts_of(request, *placement, cluster_), request.not_before, true};
+    }
+    return reserve_by_ends(request, cluster_, snapshot_.running(), granted_ends_, snapshot_.now);
   }
 
   // What was granted behind the head may have changed where, or when, it will start; then others
@@ -153,28 +196,24 @@ class Planner {
     Reservation reservation = reserve_for(*head_);
     if (reservation == reservation_) return false;
     reservation_ = std::move(reservation);
+    closed_for_.clear();
     return true;
   }
 
-  // What lanes hold, those of this plan included.
-  std::vector<LaneEnd> running() const {
-    std::vector<LaneEnd> running = snapshot_.running();
-    for (const Grant& grant : plan_.grants) {
-      const Duration limit = snapshot_.queue[grant.request].limit;
-      for (const Placement::At& at : grant.placement.at) {
-        running.push_back({at.node, at.per_place.times(at.places),
-                           limit.is_zero() ? std::nullopt : std::optional(snapshot_.now + limit)});
-      }
-    }
-    return running;
-  }
+  // Lanes of this plan end after those that run, where all else is equal.
+  static constexpr std::int64_t kGranted =
+      std::numeric_limits<std::int64_t>::max() - kGrantsPerPlanMax;
 
   const Snapshot& snapshot_;
   const std::size_t depth_;
   Cluster cluster_;                    // As it will be with the grants made so far.
   std::vector<std::int64_t> granted_;  // Lanes, by request.
+  LaneEnds granted_ends_;              // Theirs.
   Plan plan_;
-  std::optional<std::size_t> head_;  // The first blocked request that can start some day.
+  std::vector<const Request*> full_for_;    // Requests for which there is no room,
+  std::vector<const Request*> closed_for_;  // or none beside what is kept for the head.
+  std::size_t asked_ = 0;                   // Blocked ones of which it is known that they are none.
+  std::optional<std::size_t> head_;         // The first blocked request that can start some day.
   Reservation reservation_;
   std::size_t grants_reserved_beside_ = 0;  // How many there were when the head's was made.
 };

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "sched/cluster.h"
+#include "sched/lane_ends.h"
 #include "sched/place.h"
 #include "sched/request.h"
 
@@ -16,18 +17,12 @@ inline constexpr int kBackfillDepthMax = 128;
 // Lanes one plan opens; the rest follows with the next input.
 inline constexpr int kGrantsPerPlanMax = 256;
 
-// When a running lane will have ended at the latest.
-struct LaneEnd {
-  NodeId node;
-  model::Resources amount;
-  std::optional<Time> by;  // Absent: nobody knows.
-};
-
 struct Snapshot {
   const Cluster* cluster = nullptr;
   std::span<const Request> queue;  // In order of QueueKey.
-  // What all lanes hold: asked only when something is blocked, since it costs a walk over them.
-  std::function<std::vector<LaneEnd>()> running;
+  // What all lanes hold: asked only when somebody may pass one that is blocked, since that costs a
+  // walk over them.
+  std::function<const LaneEnds&()> running;
   Time now;
 };
 

@@ -1,13 +1,24 @@
 #include "sched/plan.h"
 
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <iterator>
+#include <optional>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "sched/place.h"
+#include "sched/testing/reference_plan.h"
 
 namespace runnel::sched {
 namespace {
+
+using testing::Running;
 
 Host host(const std::string& name, std::int64_t cpus, Sharing sharing = Sharing::kOnePlacePerGang) {
   Host made;
@@ -34,9 +45,18 @@ Cluster cluster_of(std::vector<Host> hosts) {
   return cluster;
 }
 
+LaneEnds ends_of(const std::vector<Running>& running) {
+  LaneEnds ends;
+  for (const Running& lane : running) {
+    ends.emplace(LaneEndKey{lane.by, lane.node, std::ssize(ends)}, lane.amount);
+  }
+  return ends;
+}
+
 Plan plan_of(const Cluster& cluster, const std::vector<Request>& queue, Time now = Time(),
-             const std::vector<LaneEnd>& running = {}) {
-  return plan({&cluster, queue, [&] { return running; }, now});
+             const std::vector<Running>& running = {}) {
+  const LaneEnds ends = ends_of(running);
+  return plan({&cluster, queue, [&]() -> const LaneEnds& { return ends; }, now});
 }
 
 TEST(Place, PacksTheFullestHostThatFits) {
@@ -204,7 +224,7 @@ TEST(Plan, AfterItsPatienceTheHostsAreKeptForTheBlockedGang) {
   model::Resources one;
   one.milli_cpus = 1000;
   cluster.take(NodeId("a"), one);
-  const std::vector<LaneEnd> running = {{NodeId("a"), one, std::nullopt}};
+  const std::vector<Running> running = {{NodeId("a"), one, std::nullopt}};
   std::vector<Request> queue = {request(2, 1, 1), request(1, 1, 2)};
   const Time late = Time() + kBackfillPatience;
   EXPECT_EQ(plan_of(cluster, queue, Time(), running).grants.size(), 1U);
@@ -217,7 +237,7 @@ TEST(Plan, AShortRequestMayStillPassWhenItEndsInTime) {
   one.milli_cpus = 1000;
   cluster.take(NodeId("a"), one);
   const Time late = Time() + kBackfillPatience;
-  const std::vector<LaneEnd> running = {{NodeId("a"), one, late + Duration::minutes(10)}};
+  const std::vector<Running> running = {{NodeId("a"), one, late + Duration::minutes(10)}};
   std::vector<Request> queue = {request(2, 1, 1), request(1, 1, 2)};
   queue[1].limit = Duration::minutes(5);
   EXPECT_EQ(plan_of(cluster, queue, late, running).grants.size(), 1U);
@@ -225,18 +245,22 @@ TEST(Plan, AShortRequestMayStillPassWhenItEndsInTime) {
   EXPECT_EQ(plan_of(cluster, queue, late, running).grants.size(), 0U);
 }
 
-TEST(Plan, LooksAtWhatRunsOnlyForTheBlocked) {
+TEST(Plan, LooksAtWhatRunsOnlyWhenABlockedOneMightBePassed) {
   const Cluster cluster = cluster_of({host("a", 1), host("b", 1)});
   int asked = 0;
-  const auto running = [&asked] {
+  const LaneEnds none;
+  const auto running = [&]() -> const LaneEnds& {
     ++asked;
-    return std::vector<LaneEnd>{};
+    return none;
   };
   const std::vector<Request> fitting = {request(1, 1, 1), request(1, 1, 2)};
   EXPECT_EQ(plan({&cluster, fitting, running, Time()}).grants.size(), 2U);
   EXPECT_EQ(asked, 0);
   const std::vector<Request> blocked = {request(1, 2, 1), request(1, 2, 2)};
   EXPECT_EQ(plan({&cluster, blocked, running, Time()}).blocked.size(), 2U);
+  EXPECT_EQ(asked, 0);
+  const std::vector<Request> passing = {request(1, 2, 1), request(1, 1, 2)};
+  EXPECT_EQ(plan({&cluster, passing, running, Time()}).grants.size(), 1U);
   EXPECT_GT(asked, 0);
 }
 
@@ -279,7 +303,7 @@ TEST(Plan, RandomQueuesNeverOversubscribe) {
 struct Rest {
   Cluster cluster;
   std::vector<Request> queue;
-  std::vector<LaneEnd> running;
+  std::vector<Running> running;
 
   Plan plan_at(Time now) const { return plan_of(cluster, queue, now, running); }
   void open(const Plan& made, Time now) {
@@ -298,7 +322,7 @@ struct Rest {
     std::erase_if(queue, [](const Request& request) { return request.lanes_wanted == 0; });
   }
   void close_until(Time now) {
-    std::erase_if(running, [&](const LaneEnd& lane) {
+    std::erase_if(running, [&](const Running& lane) {
       const bool over = lane.by.has_value() && *lane.by <= now;
       if (over) cluster.give_back(lane.node, lane.amount);
       return over;
@@ -344,6 +368,143 @@ TEST(Plan, PlannedAgainAtOnceItGrantsNothingMore) {
     }
   }
   EXPECT_GT(beside_others, 100);
+}
+
+using Picker = std::function<std::int64_t(std::int64_t)>;  // 1 to so many.
+
+model::Resources random_amount(const Picker& pick, std::int64_t cpus) {
+  model::Resources amount;
+  amount.milli_cpus = (pick(cpus + 1) - 1) * 1000;
+  if (pick(3) == 1) amount.memory = Bytes::gibi(pick(8));
+  if (pick(4) == 1) amount.accelerators[pick(2) == 1 ? "H100" : "A100"] = pick(4);
+  return amount;
+}
+
+Request random_request(const Picker& pick, std::int64_t order) {
+  Request made = request(static_cast<std::int32_t>(pick(3) == 1 ? pick(5) : 1), 0, order, pick(4));
+  made.per_place = random_amount(pick, 6);
+  if (pick(8) == 1) made.cpu_share = CpuShare::kWholeHost;
+  if (pick(3) == 1) made.spot_use = SpotUse::kPreferred;
+  if (pick(2) == 1) made.limit = Duration::seconds(pick(100));
+  if (pick(5) == 1) made.apart = pick(2);
+  if (pick(6) == 1) made.not_before = Time::from_millis(pick(200'000));
+  made.waiting_since = Time::from_millis(pick(100'000));
+  made.patience = Duration::millis(pick(120'000));
+  return made;
+}
+
+Host random_host(const Picker& pick, int number) {
+  Host made = host("n" + std::to_string(number), 0,
+                   pick(2) == 1 ? Sharing::kColocate : Sharing::kOnePlacePerGang);
+  made.capacity = random_amount(pick, 8);
+  made.free = made.capacity;
+  if (pick(4) == 1) made.tenure = Tenure::kSpot;
+  if (pick(2) == 1) made.runner = "runner" + std::to_string(pick(3));
+  if (pick(10) == 1) made.overdrawn.milli_cpus = pick(3) * 1000;
+  return made;
+}
+
+// A question to both planners.
+struct Scene {
+  testing::ReferenceCluster known;
+  std::vector<Request> queue;
+  std::vector<Running> running;
+  Time now;
+
+  // Lanes that hold some of what the hosts have.
+  void fill(const Picker& pick) {
+    for (Host& host : known.hosts) {
+      const bool apart = pick(4) == 1;
+      for (std::int64_t lanes = pick(4) - 1; lanes > 0; --lanes) {
+        const model::Resources amount = random_amount(pick, 3);
+        if (!amount.fits_in(host.free)) continue;
+        host.free.subtract(amount);
+        if (apart) host.apart = pick(8) == 1 ? kNobody : 1;
+        const auto by =
+            pick(3) == 1 ? std::nullopt : std::optional(Time::from_millis(pick(20) * 10'000));
+        running.push_back({host.id, amount, by});
+      }
+      // Nobody knows who has its devices.
+      if (pick(10) == 1 && host.free.accelerators == host.capacity.accelerators) {
+        host.withheld = true;
+        host.free.accelerators.clear();
+      }
+    }
+  }
+  void hold(const Picker& pick) {
+    const NodeId gone("gone");
+    known.held.push_back({gone, "runner" + std::to_string(pick(3)), pick(3) - 1, pick(2)});
+    for (std::int64_t lanes = known.held.back().places; lanes > 0; --lanes) {
+      running.push_back({gone, random_amount(pick, 3), Time::from_millis(pick(20) * 10'000)});
+    }
+  }
+
+  Plan planned() const {
+    Cluster cluster = cluster_of(known.hosts);
+    for (const auto& held : known.held) {
+      cluster.hold(held.id, held.runner, held.apart, held.places);
+    }
+    return plan_of(cluster, queue, now, running);
+  }
+  Plan by_definition() const { return testing::reference_plan(known, queue, running, now); }
+};
+
+Scene random_scene(const Picker& pick) {
+  Scene scene;
+  for (std::int64_t hosts = pick(8); hosts > 0; --hosts) {
+    scene.known.hosts.push_back(random_host(pick, static_cast<int>(hosts)));
+  }
+  scene.fill(pick);
+  if (pick(3) == 1) scene.hold(pick);
+  for (std::int64_t each = pick(14); each > 0; --each) {
+    scene.queue.push_back(random_request(pick, std::ssize(scene.queue)));
+  }
+  scene.now = Time::from_millis(pick(200'000));
+  return scene;
+}
+
+std::string text_of(const Plan& plan) {
+  std::string text;
+  for (const Grant& grant : plan.grants) {
+    text += std::to_string(grant.request) + ":";
+    for (const Placement::At& at : grant.placement.at) {
+      text +=
+          " " + at.node.str() + "*" + std::to_string(at.places) + " of " + at.per_place.describe();
+    }
+    text += "\n";
+  }
+  for (const std::size_t blocked : plan.blocked)
+    text += "blocked " + std::to_string(blocked) + "\n";
+  return text;
+}
+
+// The plan is what its plain definition says. RUNNEL_PLANS: so many clusters.
+TEST(Plan, EqualsItsDefinitionOnRandomClusters) {
+  const char* wanted = std::getenv("RUNNEL_PLANS");
+  const std::int64_t scenes = wanted == nullptr ? 5'000 : std::stoll(wanted);
+  std::int64_t granted_behind_blocked = 0;
+  std::int64_t kept_back = 0;
+  for (std::int64_t seed = 1; seed <= scenes; ++seed) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+    const Scene scene = random_scene([&](std::int64_t most) {
+      return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)) + 1;
+    });
+    const Plan made = scene.planned();
+    ASSERT_EQ(text_of(made), text_of(scene.by_definition())) << "seed " << seed;
+    if (made.blocked.empty()) continue;
+    if (!made.grants.empty() && made.grants.back().request > made.blocked.front()) {
+      ++granted_behind_blocked;
+    }
+    for (const std::size_t blocked : made.blocked) {
+      const bool late = scene.queue[blocked].not_before > scene.now;
+      kept_back += !late && made.grants.empty() &&
+                           place(scene.queue[blocked], cluster_of(scene.known.hosts)).has_value()
+                       ? 1
+                       : 0;
+    }
+  }
+  EXPECT_GT(granted_behind_blocked, scenes / 20);
+  EXPECT_GT(kept_back, scenes / 200);
 }
 
 TEST(Plan, TheSameSnapshotGivesTheSamePlan) {

@@ -55,7 +55,8 @@ class SimControl {
   // Grows with each start: what was on its way to a daemon that died is lost.
   std::int64_t life() const { return life_; }
   bool awake() const { return up() && agenda_.now() >= frozen_until_; }
-  const brain::State& state() const { return daemon_->controller().state(); }
+  const brain::Brain& brain() const { return daemon_->controller().writer().brain(); }
+  const brain::State& state() const { return brain().state(); }
   // Whether the log holds all that was decided.
   bool settled() const;
   Disk& disk() { return disk_; }

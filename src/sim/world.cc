@@ -271,7 +271,7 @@ class World {
 
   std::string why(const JobId& job) const {
     std::string text;
-    auto waits = brain::explain(control_.state(), job, agenda_.now());
+    auto waits = control_.brain().explain(job, agenda_.now());
     if (!waits.ok()) return waits.error().message;
     for (const brain::Wait& wait : waits.value()) text += wait.reason + ": " + wait.message + "; ";
     return text;
@@ -280,7 +280,7 @@ class World {
   // Whoever asks why a job is not done is told, step by step.
   std::string check_explained() const {
     for (const auto& [id, job] : control_.state().jobs) {
-      auto waits = brain::explain(control_.state(), id, agenda_.now());
+      auto waits = control_.brain().explain(id, agenda_.now());
       if (!waits.ok()) return "job " + id.str() + " is not explained: " + waits.error().message;
       std::size_t unfinished = 0;
       for (const brain::Step& step : job.steps) unfinished += model::is_end(step.status) ? 0 : 1;
