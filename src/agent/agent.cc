@@ -87,7 +87,7 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
                .command = options_.runner_command,
                .environment = detached_environment(options_.environment)}),
       watch_(loop, clock, options_.home),
-      preparer_(loop, clock, options_.home, place_context(options_)),
+      preparer_(loop, clock, options_.home, place_context(options_), options_.secrets),
       metrics_(loop, clock, options_.home,
                [this](const NodeId& node, std::vector<model::MetricReport> metrics) {
                  tell(node, {{}, std::move(metrics), {}});

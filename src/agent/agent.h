@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "agent/output_reader.h"
 #include "agent/preparer.h"
 #include "agent/runner_client.h"
+#include "agent/secret_source.h"
 #include "async/async.h"
 #include "async/event.h"
 #include "async/event_loop.h"
@@ -40,6 +42,7 @@ struct AgentOptions {
       api;  // RUNNEL_API: where a task finds the service, "unix:/home/me/.runnel/daemon.sock"
   // start() returns after this though no runner has answered: whoever asks must be told so.
   Duration meet_max = Duration::seconds(30);
+  std::shared_ptr<const SecretSource> secrets;  // Null: no order names a value of control's.
   std::string python_path;  // Where a task's Python finds our package; "": nowhere.
   // This process's environment, "NAME=value": what tasks inherit of it, inheritable() says.
   std::vector<std::string> environment;

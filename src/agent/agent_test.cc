@@ -35,6 +35,11 @@ __attribute__((constructor)) void become_runner_if_asked(int argc, char** argv) 
   runner::testing::become_runner(argc, argv);
 }
 
+struct NoSecrets final : SecretSource {
+  Result<Values> values(const NodeId&, const JobId&) const override { return Values(); }
+  std::string place(const JobId& job) const override { return "/kept/" + job.str(); }
+};
+
 // An agent on a loop of its own, with a runner of its own, and control's part played by the test.
 class AgentHarness {
  public:
@@ -46,6 +51,7 @@ class AgentHarness {
     for (NodeId& node : nodes) options.nodes.emplace_back().id = std::move(node);
     options.epoch = epoch;
     options.runner_command = {MUST(env::executable_path()), runner::testing::kRunnerArgument, home};
+    options.secrets = std::make_shared<NoSecrets>();
     options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "TZ=UTC", "OTHERS=secret",
                            "RANK=7"};
     AgentEvents events;

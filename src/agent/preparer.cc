@@ -38,7 +38,7 @@ Preparer::Stage::Stage(async::EventLoop& loop, env::Clock& clock, std::shared_pt
       calls(loop, clock, std::string(phase->traits().thread), phase->traits().silent_max) {}
 
 Preparer::Preparer(async::EventLoop& loop, env::Clock& clock, std::string home,
-                   PlaceContext context)
+                   PlaceContext context, std::shared_ptr<const SecretSource> secrets)
     : loop_(loop),
       home_(std::move(home)),
       context_(std::move(context)),
@@ -46,7 +46,7 @@ Preparer::Preparer(async::EventLoop& loop, env::Clock& clock, std::string home,
       records_(home_),
       record_calls_(loop, clock, "agent-records", Duration::seconds(30)),
       work_ended_(loop) {
-  stages_.emplace_back(loop, clock, std::make_shared<SecretsPhase>(home_));
+  stages_.emplace_back(loop, clock, std::make_shared<SecretsPhase>(std::move(secrets)));
   stages_.emplace_back(loop, clock, std::make_shared<MetricPlanPhase>(home_, plans_));
   stages_.emplace_back(loop, clock, std::make_shared<MetricsBeginPhase>(home_));
   stages_.emplace_back(loop, clock, std::make_shared<CheckpointCopyPhase>(home_));
@@ -76,11 +76,11 @@ std::optional<Result<Preparer::Prepared>> Preparer::at_once(const NodeId& node,
 
 Async<Preparer::Prepared> Preparer::prepare(NodeId node, model::StartOrder order,
                                             async::StopToken stop) {
-  if (!leaves_parts(order)) {
-    Result<Prepared> made = co_await pass_all(node, order, stop);
+  const Record record{std::move(node), std::move(order)};
+  if (!leaves_parts(record.order)) {
+    Result<Prepared> made = co_await pass_all(record, stop);
     co_return made;
   }
-  const Record record{std::move(node), std::move(order)};
   const runner::AttemptOnNode of = record.of();
   while (busy_.contains(of)) {
     Result<void> ended = co_await work_ended_.wait(stop);
@@ -104,7 +104,7 @@ Async<Preparer::Prepared> Preparer::make_with_parts(const Record& record, async:
   Result<void> kept = co_await record_calls_.run<void>(records_.folder(), keep);
   CO_TRY(std::move(kept));
   made_.insert_or_assign(record.of(), record.order);
-  Result<Prepared> made = co_await pass_all(record.node, record.order, stop);
+  Result<Prepared> made = co_await pass_all(record, stop);
   if (made.ok() || stop.stopped()) co_return made;
   (void)co_await undo_parts(record);
   co_return made;
@@ -115,22 +115,22 @@ void Preparer::end_work(const runner::AttemptOnNode& of) {
   work_ended_.notify_all();
 }
 
-Async<Preparer::Prepared> Preparer::pass_all(const NodeId& node, const model::StartOrder& order,
-                                             async::StopToken stop) {
+Async<Preparer::Prepared> Preparer::pass_all(const Record& record, async::StopToken stop) {
+  const model::StartOrder& order = record.order;
   Readiness ready = known_of(order);
   for (Stage& stage : stages_) {
     if (!stage.phase->is_needed(order)) continue;
-    Result<Readiness> passed = co_await pass(stage, order, std::move(ready), stop);
+    Result<Readiness> passed = co_await pass(stage, record, std::move(ready), stop);
     ready = CO_TRY(std::move(passed));
   }
   if (ready.plan) plans_.remember(plan_key(order.attempt.task), ready.plan);
-  co_return prepared(node, order, std::move(ready));
+  co_return prepared(record.node, order, std::move(ready));
 }
 
-Async<Readiness> Preparer::pass(Stage& stage, const model::StartOrder& order, Readiness so_far,
+Async<Readiness> Preparer::pass(Stage& stage, const Record& record, Readiness so_far,
                                 async::StopToken stop) {
   for (int tries = 1;; ++tries) {
-    Result<Readiness> passed = co_await pass_once(stage, order, so_far, stop);
+    Result<Readiness> passed = co_await pass_once(stage, record, so_far, stop);
     if (passed.ok()) co_return passed;
     CO_TRY(stop.check());
     const std::optional<Duration> again = stage.phase->again(passed.error(), tries);
@@ -141,11 +141,11 @@ Async<Readiness> Preparer::pass(Stage& stage, const model::StartOrder& order, Re
 }
 
 // A place where so many wait already is asked again; one that stands still is given up.
-Async<Readiness> Preparer::pass_once(Stage& stage, const model::StartOrder& order, Readiness so_far,
+Async<Readiness> Preparer::pass_once(Stage& stage, const Record& record, Readiness so_far,
                                      async::StopToken stop) {
-  const Workplace where = stage.phase->workplace(order);
-  const auto work = [phase = stage.phase, order, so_far](PathTrail& trail) {
-    return Result(Passed{phase->prepare(order, so_far, trail)});
+  const Workplace where = stage.phase->workplace(record.order);
+  const auto work = [phase = stage.phase, record, so_far](PathTrail& trail) {
+    return Result(Passed{phase->prepare(record.node, record.order, so_far, trail)});
   };
   for (;;) {
     Result<Passed> called = co_await stage.calls.run_along<Passed>(where.folder, work, where.reach);

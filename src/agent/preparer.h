@@ -14,6 +14,7 @@
 #include "agent/phases/phase.h"
 #include "agent/place.h"
 #include "agent/preparation_records.h"
+#include "agent/secret_source.h"
 #include "async/async.h"
 #include "async/event.h"
 #include "async/event_loop.h"
@@ -48,7 +49,9 @@ class Preparer {
     std::int64_t output_from = 0;
   };
 
-  Preparer(async::EventLoop& loop, env::Clock& clock, std::string home, PlaceContext context);
+  // `secrets` may be null where no order names a secret that control keeps.
+  Preparer(async::EventLoop& loop, env::Clock& clock, std::string home, PlaceContext context,
+           std::shared_ptr<const SecretSource> secrets = nullptr);
 
   // Of an order that needs no phase; none: prepare() it.
   std::optional<Result<Prepared>> at_once(const NodeId& node, const model::StartOrder& order) const;
@@ -87,16 +90,15 @@ class Preparer {
   };
   using Record = PreparationRecords::Record;
   bool leaves_parts(const model::StartOrder& order) const;
-  Async<Prepared> pass_all(const NodeId& node, const model::StartOrder& order,
-                           async::StopToken stop);
+  Async<Prepared> pass_all(const Record& record, async::StopToken stop);
   Async<Prepared> make_with_parts(const Record& record, async::StopToken stop);
   Async<void> undo(Record record);
   Async<void> undo_parts(const Record& record);
   Async<void> drop_record(const runner::AttemptOnNode& of);
   void end_work(const runner::AttemptOnNode& of);
-  Async<Readiness> pass(Stage& stage, const model::StartOrder& order, Readiness so_far,
+  Async<Readiness> pass(Stage& stage, const Record& record, Readiness so_far,
                         async::StopToken stop);
-  Async<Readiness> pass_once(Stage& stage, const model::StartOrder& order, Readiness so_far,
+  Async<Readiness> pass_once(Stage& stage, const Record& record, Readiness so_far,
                              async::StopToken stop);
   Result<Prepared> prepared(const NodeId& node, const model::StartOrder& order,
                             Readiness ready) const;

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "control/job_id.h"
 #include "env/files.h"
+#include "json/value.h"
 #include "json/writer.h"
 
 namespace runnel::control {
@@ -47,6 +48,22 @@ Result<void> FileSecrets::settle(const JobId& job) { return env::remove_file(mar
 Result<void> FileSecrets::wipe(const JobId& job) {
   TRY(env::remove_file(path_of(job)));
   return settle(job);
+}
+
+Result<SecretValues> FileSecrets::values(const JobId& job) const {
+  const Result<std::string> text = env::read_file(path_of(job));
+  if (!text.ok() && text.error().code == Errc::kNotFound) return SecretValues();
+  const Result<json::Value> kept = json::parse(TRY(Result<std::string>(text)));
+  SecretValues values;
+  bool is_whole = kept.ok() && kept->is_object();
+  if (is_whole) {
+    for (const auto& [source, value] : kept->as_object()) {
+      is_whole = is_whole && value.is_text();
+      if (value.is_text()) values.emplace(source, value.as_text());
+    }
+  }
+  if (is_whole) return values;
+  return Error(Errc::kCorrupt, path_of(job) + " is damaged").with_hint("submit the job again");
 }
 
 bool FileSecrets::is_unsettled(const JobId& job) { return env::exists(mark_of(job)); }

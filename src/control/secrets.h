@@ -49,8 +49,11 @@ class FileSecrets final : public Secrets {
   Result<std::vector<JobId>> jobs() override;
   bool is_unsettled(const JobId& job) override;
 
- private:
+  // None when none are kept; kCorrupt for a file that put() did not write. Any thread.
+  Result<SecretValues> values(const JobId& job) const;
   std::string path_of(const JobId& job) const;
+
+ private:
   std::string mark_of(const JobId& job) const;
   std::string folder_;
 };

@@ -159,9 +159,22 @@ TEST_F(FileSecretsTest, KeepsValuesUntilTheyAreWiped) {
   EXPECT_EQ(MUST(secrets.jobs()), std::vector<JobId>{job});
   const std::string text = MUST(env::read_file(folder_ + "/secrets/" + job.str()));
   EXPECT_EQ(MUST(json::parse(text)).find("env:TOKEN")->as_text(), "s3\"cret");
+  EXPECT_EQ(MUST(secrets.values(job)), (SecretValues{{"env:TOKEN", "s3\"cret"}}));
   ASSERT_TRUE(secrets.wipe(job).ok());
   ASSERT_TRUE(secrets.wipe(job).ok());
   EXPECT_TRUE(MUST(secrets.jobs()).empty());
+  EXPECT_TRUE(MUST(secrets.values(job)).empty());
+}
+
+TEST_F(FileSecretsTest, OfADamagedFileNoValueIsTold) {
+  FileSecrets secrets(folder_);
+  const JobId job("0123456789ab");
+  for (const char* text : {"{", "[]", R"({"env:TOKEN":7})"}) {
+    MUST(env::write_file_atomically(secrets.path_of(job), text));
+    const Result<SecretValues> values = secrets.values(job);
+    ASSERT_FALSE(values.ok()) << text;
+    EXPECT_EQ(values.error().code, Errc::kCorrupt);
+  }
 }
 
 TEST_F(FileSecretsTest, TellApartWhatNobodyHasTakenYet) {

@@ -13,6 +13,7 @@
 #include "env/process.h"
 #include "env/random.h"
 #include "generated/version.h"
+#include "home/kept_secrets.h"
 #include "home/place.h"
 #include "http/message.h"
 #include "runner/runner.h"
@@ -45,6 +46,7 @@ agent::AgentOptions agent_options(const Home& home, const std::vector<model::Nod
   options.environment = env::environment();
   options.api = "unix:" + home.socket();
   options.meet_max = kMeetMax;
+  options.secrets = std::make_shared<KeptSecrets>(home.secrets());
   return options;
 }
 

@@ -110,8 +110,8 @@ CheckpointCopy CheckpointCopyPhase::copy_of(const model::StartOrder& order) cons
           source.number};
 }
 
-Result<Readiness> CheckpointCopyPhase::prepare(const model::StartOrder& order, Readiness so_far,
-                                               PathTrail& trail) const {
+Result<Readiness> CheckpointCopyPhase::prepare(const NodeId&, const model::StartOrder& order,
+                                               Readiness so_far, PathTrail& trail) const {
   const CheckpointCopy copy = copy_of(order);
   trail.follow(copy.from);
   TRY(copy_checkpoint(copy));

@@ -43,7 +43,7 @@ class CheckpointCopyPhase final : public Phase {
   }
   bool is_needed(const model::StartOrder& order) const override;
   Workplace workplace(const model::StartOrder& order) const override;
-  Result<Readiness> prepare(const model::StartOrder& order, Readiness so_far,
+  Result<Readiness> prepare(const NodeId&, const model::StartOrder& order, Readiness so_far,
                             PathTrail& trail) const override;
   Result<void> undo(const model::StartOrder& order, PathTrail& trail) const override;
   std::optional<Duration> again(const Error& error, int tries) const override;

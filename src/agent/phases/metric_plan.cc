@@ -14,8 +14,8 @@ Workplace MetricPlanPhase::workplace(const model::StartOrder& order) const {
   return {output::job_folder(home_, order.attempt.task.job), Reach::kFolder};
 }
 
-Result<Readiness> MetricPlanPhase::prepare(const model::StartOrder& order, Readiness so_far,
-                                           PathTrail&) const {
+Result<Readiness> MetricPlanPhase::prepare(const NodeId&, const model::StartOrder& order,
+                                           Readiness so_far, PathTrail&) const {
   CHECK(concerns(order), "a plan is kept of a step that names no metrics");
   const model::TaskRef& task = order.attempt.task;
   so_far.plan =

@@ -14,8 +14,8 @@ Workplace MetricsBeginPhase::workplace(const model::StartOrder& order) const {
   return {output::task_folder(home_, order.attempt.task), Reach::kBelow};
 }
 
-Result<Readiness> MetricsBeginPhase::prepare(const model::StartOrder& order, Readiness so_far,
-                                             PathTrail& trail) const {
+Result<Readiness> MetricsBeginPhase::prepare(const NodeId&, const model::StartOrder& order,
+                                             Readiness so_far, PathTrail& trail) const {
   CHECK(is_needed(order), "what was reported before a first attempt is kept");
   const output::MetricsBegin begin = output::look_at_metrics(home_, order.attempt, so_far.plan);
   trail.follow(output::job_folder(home_, order.attempt.task.job));

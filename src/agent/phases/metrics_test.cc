@@ -27,7 +27,7 @@ class MetricPhasesTest : public ::testing::Test {
   }
   Result<Readiness> prepare(const Phase& phase, const model::StartOrder& order) {
     PathTrail trail(home_.path());
-    return phase.prepare(order, {}, trail);
+    return phase.prepare(NodeId("n1"), order, {}, trail);
   }
   void report(const std::string& line) {
     const std::string path =

@@ -14,8 +14,8 @@ Workplace OutputBeginPhase::workplace(const model::StartOrder& order) const {
   return {output::logs_folder(home_, order.attempt.task.job), Reach::kFolder};
 }
 
-Result<Readiness> OutputBeginPhase::prepare(const model::StartOrder& order, Readiness so_far,
-                                            PathTrail&) const {
+Result<Readiness> OutputBeginPhase::prepare(const NodeId&, const model::StartOrder& order,
+                                            Readiness so_far, PathTrail&) const {
   CHECK(is_needed(order), "an attempt's output is looked for that nobody reads metrics from");
   const std::string logs = output::logs_folder(home_, order.attempt.task.job);
   so_far.output_from = output::IndexFile(logs).records();

@@ -9,6 +9,7 @@
 
 #include "agent/suspect_mounts.h"
 #include "base/error.h"
+#include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "model/order.h"
@@ -54,8 +55,8 @@ class Phase {
   virtual bool is_needed(const model::StartOrder& order) const = 0;
   virtual Workplace workplace(const model::StartOrder& order) const = 0;
   // `trail` is told of each place besides the workplace before it is touched.
-  virtual Result<Readiness> prepare(const model::StartOrder& order, Readiness so_far,
-                                    PathTrail& trail) const = 0;
+  virtual Result<Readiness> prepare(const NodeId& node, const model::StartOrder& order,
+                                    Readiness so_far, PathTrail& trail) const = 0;
   virtual Result<void> undo(const model::StartOrder&, PathTrail&) const { return {}; }
   // After how long prepare() is tried again that failed so for the `tries`-th time; none: the
   // attempt has failed.

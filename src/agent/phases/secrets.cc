@@ -4,17 +4,13 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "env/files.h"
-#include "json/value.h"
 
 namespace runnel::agent {
 namespace {
 
 constexpr std::string_view kFileSource = "file:";
-
-std::string values_path(const std::string& home, const JobId& job) {
-  return home + "/secrets/" + job.str();
-}
 
 bool is_in_file(const model::SecretRef& secret) { return secret.source.starts_with(kFileSource); }
 
@@ -44,21 +40,15 @@ Result<std::string> from_file(const model::SecretRef& secret, Result<std::string
   return value;
 }
 
-Result<std::string> from_values(const model::SecretRef& secret, const json::Value& values) {
-  const json::Value* value = values.is_object() ? values.find(secret.source) : nullptr;
-  // Files of 0.1 go by the name of the variable.
-  if (value == nullptr && values.is_object()) value = values.find(secret.name);
-  if (value == nullptr || !value->is_text()) {
+Result<std::string> from_values(const model::SecretRef& secret,
+                                const SecretSource::Values& values) {
+  auto value = values.find(secret.source);
+  // Values that 0.1 kept go by the name of the variable.
+  if (value == values.end()) value = values.find(secret.name);
+  if (value == values.end()) {
     return missing(secret, "has no value any more; submit the job again");
   }
-  return value->as_text();
-}
-
-// Values of the job that control keeps, by source; nothing when it keeps none.
-Result<json::Value> kept_values(const std::string& path) {
-  const Result<std::string> text = env::read_file(path, env::kReadFileMax);
-  if (!text.ok() && text.error().code == Errc::kNotFound) return json::Value();
-  return json::parse(TRY(Result<std::string>(text)));
+  return value->second;
 }
 
 }  // namespace
@@ -66,18 +56,19 @@ Result<json::Value> kept_values(const std::string& path) {
 // Whoever needs the same file of a user first waits for it once.
 Workplace SecretsPhase::workplace(const model::StartOrder& order) const {
   const auto in_file = std::find_if(order.secrets.begin(), order.secrets.end(), is_in_file);
-  return {in_file == order.secrets.end() ? values_path(home_, order.attempt.task.job)
-                                         : file_of(*in_file),
-          Reach::kFolder};
+  return {
+      in_file == order.secrets.end() ? source_->place(order.attempt.task.job) : file_of(*in_file),
+      Reach::kFolder};
 }
 
-Result<Readiness> SecretsPhase::prepare(const model::StartOrder& order, Readiness so_far,
-                                        PathTrail& trail) const {
-  json::Value values;
+Result<Readiness> SecretsPhase::prepare(const NodeId& node, const model::StartOrder& order,
+                                        Readiness so_far, PathTrail& trail) const {
+  SecretSource::Values values;
   if (!std::all_of(order.secrets.begin(), order.secrets.end(), is_in_file)) {
-    const std::string path = values_path(home_, order.attempt.task.job);
-    trail.follow(path);
-    values = TRY(kept_values(path));
+    CHECK(source_, "an order names a value of a source that its agent was not given");
+    const JobId& job = order.attempt.task.job;
+    trail.follow(source_->place(job));
+    values = TRY(source_->values(node, job));
   }
   for (const model::SecretRef& secret : order.secrets) {
     std::string value;

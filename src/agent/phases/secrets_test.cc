@@ -2,8 +2,8 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include <gtest/gtest.h>
 
@@ -14,6 +14,18 @@
 namespace runnel::agent {
 namespace {
 
+// Control's, as a test wants them.
+struct GivenSecrets final : SecretSource {
+  Result<Values> values(const NodeId& node, const JobId& job) const override {
+    asked = node.str() + "/" + job.str();
+    return given;
+  }
+  std::string place(const JobId& job) const override { return "/kept/" + job.str(); }
+
+  Result<Values> given = Values();
+  mutable std::string asked;
+};
+
 using Values = std::vector<std::pair<std::string, std::string>>;
 
 class SecretsTest : public ::testing::Test {
@@ -23,38 +35,46 @@ class SecretsTest : public ::testing::Test {
     order.attempt.task.job = JobId("job");
     order.secrets = secrets;
     PathTrail trail(home_.path());
-    return TRY(SecretsPhase(home_.path()).prepare(order, {}, trail)).secrets;
+    return TRY(SecretsPhase(source_).prepare(NodeId("n1"), order, {}, trail)).secrets;
   }
+  void keep(SecretSource::Values values) { source_->given = std::move(values); }
   void write(const std::string& name, const std::string& text) {
-    std::filesystem::create_directories(home_.path() + "/secrets");
     std::ofstream(home_.path() + "/" + name, std::ios::binary) << text;
   }
 
   env::testing::TemporaryDirectory home_;
+  std::shared_ptr<GivenSecrets> source_ = std::make_shared<GivenSecrets>();
 };
 
-TEST_F(SecretsTest, NoneNeedNoFile) { EXPECT_EQ(MUST(values({})), Values()); }
+TEST_F(SecretsTest, OfFilesAloneControlIsNotAsked) {
+  EXPECT_EQ(MUST(values({})), Values());
+  write("cert", "line 1\n");
+  EXPECT_EQ(MUST(values({{"CERT", "file:" + home_.path() + "/cert"}})),
+            (Values{{"CERT", "line 1"}}));
+  EXPECT_EQ(source_->asked, "");
+}
 
 TEST_F(SecretsTest, ComeFromTheJobsValuesAndFromFiles) {
-  write("secrets/job", R"({"env:MY_TOKEN":"a \"b\"\nc"})");
+  keep({{"env:MY_TOKEN", "a \"b\"\nc"}});
   write("cert", "line 1\nline 2\n");
   EXPECT_EQ(MUST(values({{"TOKEN", "env:MY_TOKEN"}, {"CERT", "file:" + home_.path() + "/cert"}})),
             (Values{{"TOKEN", "a \"b\"\nc"}, {"CERT", "line 1\nline 2"}}));
+  EXPECT_EQ(source_->asked, "n1/job");
 }
 
 TEST_F(SecretsTest, OneNameMayHaveAnotherSourceInAnotherStep) {
-  write("secrets/job", R"({"env:FIRST":"1","env:SECOND":"2"})");
+  keep({{"env:FIRST", "1"}, {"env:SECOND", "2"}});
   EXPECT_EQ(MUST(values({{"TOKEN", "env:FIRST"}})), (Values{{"TOKEN", "1"}}));
   EXPECT_EQ(MUST(values({{"TOKEN", "env:SECOND"}})), (Values{{"TOKEN", "2"}}));
 }
 
-TEST_F(SecretsTest, AreFoundByNameInTheFilesOfEarlierBuilds) {
-  write("secrets/job", R"({"TOKEN":"1"})");
+TEST_F(SecretsTest, AreFoundByNameAmongTheValuesOfEarlierBuilds) {
+  keep({{"TOKEN", "1"}});
   EXPECT_EQ(MUST(values({{"TOKEN", "env:MY_TOKEN"}})), (Values{{"TOKEN", "1"}}));
 }
 
 TEST_F(SecretsTest, AMissingOneIsNamedWithoutAnyValue) {
-  write("secrets/job", R"({"env:Y":"hush"})");
+  keep({{"env:Y", "hush"}});
   const Result<Values> missing = values({{"TOKEN", "env:MY_TOKEN"}});
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().to_string(),
@@ -76,8 +96,8 @@ TEST_F(SecretsTest, APipeIsRefusedByNameAndForGood) {
 }
 
 TEST_F(SecretsTest, DamageAndSizeAreErrors) {
-  write("secrets/job", "{");
-  EXPECT_FALSE(values({{"TOKEN", "env:MY_TOKEN"}}).ok());
+  source_->given = Error(Errc::kCorrupt, "damaged");
+  EXPECT_EQ(values({{"TOKEN", "env:MY_TOKEN"}}).error().code, Errc::kCorrupt);
   write("huge", std::string(100'000, 'x'));
   EXPECT_FALSE(values({{"BIG", "file:" + home_.path() + "/huge"}}).ok());
   write("zero", std::string("a\0b", 3));
