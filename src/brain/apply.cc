@@ -310,8 +310,10 @@ class Fold {
   }
 
   void operator()(const model::NodeJoined& event) {
-    state_.nodes[event.node.id] =
-        Node{event.node, event.incarnation, true, {}, "", event.strangers};
+    Node& node = state_.nodes[event.node.id];
+    std::vector<model::QuarantinedDevice> quarantined = std::move(node.quarantined);
+    node =
+        Node{event.node, event.incarnation, true, {}, "", event.strangers, std::move(quarantined)};
   }
 
   void operator()(const model::StrangersEnded& event) {
@@ -320,6 +322,12 @@ class Fold {
     std::erase_if(found->second.strangers, [&](const model::RankRef& rank) {
       return std::binary_search(event.ranks.begin(), event.ranks.end(), rank);
     });
+  }
+
+  void operator()(const model::DevicesQuarantined& event) {
+    auto found = state_.nodes.find(event.node);
+    CHECK(found != state_.nodes.end(), "devices vanish from a node that never joined");
+    found->second.quarantined = event.devices;
   }
 
   void operator()(const model::NodeLeft& event) {

@@ -6,6 +6,7 @@
 
 #include "brain/explain.h"
 #include "brain/index.h"
+#include "brain/quarantine.h"
 #include "brain/suspects.h"
 #include "brain/turn.h"
 #include "sched/plan.h"
@@ -40,6 +41,7 @@ Decision Brain::decide(const model::Input& input, Time now) {
   Turn turn(state_, *index_, limits_, std::max(now, state_.now));
   std::visit(Rules{turn}, input);
   leave(turn);
+  release_devices(turn);
   end_silent(turn);
   withdraw_crowded(turn);
   stop_asking(turn);
@@ -85,6 +87,7 @@ std::optional<Time> Brain::next_wake(Time now) const {
   if (!index_->crowded.empty()) consider(index_->crowded.begin()->first);
   if (!index_->leases.empty()) consider(index_->leases.begin()->first);
   if (!index_->leaving.empty()) consider(index_->leaving.begin()->first);
+  if (!index_->returning.empty()) consider(index_->returning.begin()->first);
   // Each decision looks at those that are over; what was asked to end for it takes its grace.
   const auto deadline = index_->deadlines.lower_bound({looked_at_ + Duration::millis(1), {}});
   if (deadline != index_->deadlines.end()) consider(deadline->first);

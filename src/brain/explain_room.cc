@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "brain/hosts.h"
 #include "brain/places.h"
+#include "brain/quarantine.h"
 #include "brain/suspects.h"
 #include "brain/wish.h"
 #include "sched/place.h"
@@ -583,6 +584,62 @@ bool explain_strangers(const Wish& wish, Wait& wait) {
   return true;
 }
 
+// ---- devices that vanished
+
+// What a node would have if those in quarantine were granted.
+sched::Host host_with_quarantined(const Wish& wish, const sched::Host& host) {
+  const Resources out_of_use = model::amount_of(quarantined_on(wish.state.nodes.at(host.id)));
+  sched::Host out = host;
+  out.capacity.add(out_of_use);
+  out.free.add(out_of_use.beyond(out.overdrawn));
+  out.overdrawn = out.overdrawn.beyond(out_of_use);
+  return out;
+}
+
+sched::Cluster with_quarantined(const Wish& wish) {
+  sched::Cluster cluster;
+  for (const sched::Host* host : wish.index.cluster.hosts()) {
+    cluster.join(host_with_quarantined(wish, *host));
+  }
+  return cluster;
+}
+
+// "H100:3 of 'gpu', missing since 2026-01-02T03:04:05Z: GPU is lost".
+std::string quarantined_text(const NodeId& node, const model::QuarantinedDevice& device) {
+  std::string text = device.kind + ":" + std::to_string(device.index) + " of " +
+                     quoted(node.str()) + ", missing since " + rfc3339(device.since);
+  if (!device.reason.empty()) text += ": " + device.reason;
+  if (device.again_at == Time()) return text;
+  return text + "; it is back, and granted again at " + rfc3339(device.again_at) + " if it stays";
+}
+
+// Those of kinds that the request asks for, where they would be of use to it.
+void explain_quarantine(const Wish& wish, Wait& wait) {
+  std::string texts;
+  bool any_missing = false;
+  std::int64_t more = 0;
+  for (const sched::Host* host : wish.index.cluster.hosts()) {
+    if (!sched::could_hold(wish.request, host_with_quarantined(wish, *host))) continue;
+    for (const model::QuarantinedDevice& device : wish.state.nodes.at(host->id).quarantined) {
+      if (device_count(wish.request.per_place, device.kind) == 0) continue;
+      any_missing = any_missing || device.again_at == Time();
+      if (!texts.empty()) ++more;
+      if (texts.empty()) texts = quarantined_text(host->id, device);
+    }
+  }
+  wait.reason = "Resources";
+  wait.message = need_text(wish.request) + ", and nobody is granted " + texts;
+  if (more > 0) wait.message += "; and " + counted(more, "more device");
+  if (!any_missing) return;
+  wait.remedy = "look at the device where it was: nvidia-smi, dmesg; back, it is granted again " +
+                human(kDeviceProof) + " later; gone for good: declare the node without it";
+}
+
+// Whether it is only that devices are in quarantine.
+bool lacks_only_quarantined(const Wish& wish) {
+  return sched::place(wish.request, with_quarantined(wish)).has_value();
+}
+
 void explain_busy(const Wish& wish, Wait& wait) {
   if (const std::optional<NodeId> node = node_set_apart(wish)) {
     wait.reason = "Resources";
@@ -595,6 +652,8 @@ void explain_busy(const Wish& wish, Wait& wait) {
         need_text(wish.request) + ", and there is room: it starts with the next decision";
   } else if (explain_strangers(wish, wait)) {
     return;
+  } else if (lacks_only_quarantined(wish)) {
+    explain_quarantine(wish, wait);
   } else if (wish.request.places > 1) {
     explain_busy_gang(wish, wait);
   } else {
@@ -618,6 +677,9 @@ void explain_room(const Wish& wish, Wait& wait) {
     return;
   }
   if (!sched::feasible(wish.request, wish.index.cluster)) {
+    if (sched::feasible(wish.request, with_quarantined(wish))) {
+      return explain_quarantine(wish, wait);
+    }
     const sched::Cluster& known = wish.index.known;
     if (sched::feasible(wish.request, known)) return explain_down(wish, wait);
     return explain_infeasible(wish, known, wait);

@@ -112,6 +112,7 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::NodeLeft& what) { settle_node(state, what.node); },
           [&](const model::NodeLeaving& what) { settle_node(state, what.node); },
           [&](const model::StrangersEnded& what) { settle_host(state, what.node); },
+          [&](const model::DevicesQuarantined& what) { settle_node(state, what.node); },
           // A finished job has no task that waits, so nothing here knows it.
           [&](const model::JobArchived&) {},
           [&](const model::JobDeleted&) {},
@@ -339,6 +340,7 @@ void Index::close(const State& state, LaneId lane) {
 void Index::settle_node(const State& state, const NodeId& id) {
   settle_host(state, id);
   known.join(idle_host(state.nodes.at(id)));
+  settle_quarantine(state, id);
   if (auto was = leaving_at_.find(id); was != leaving_at_.end()) {
     leaving.erase({was->second, id});
     leaving_at_.erase(was);
@@ -347,6 +349,21 @@ void Index::settle_node(const State& state, const NodeId& id) {
   if (!node.up || node.leaves_at == Time()) return;
   leaving_at_[id] = node.leaves_at;
   leaving.insert({node.leaves_at, id});
+}
+
+void Index::settle_quarantine(const State& state, const NodeId& id) {
+  if (auto was = returning_at_.find(id); was != returning_at_.end()) {
+    returning.erase({was->second, id});
+    returning_at_.erase(was);
+  }
+  std::optional<Time> next;
+  for (const model::QuarantinedDevice& device : state.nodes.at(id).quarantined) {
+    if (device.again_at != Time()) next = next ? std::min(*next, device.again_at) : device.again_at;
+  }
+  if (!next) return;
+  CHECK(*next > Time(), "a device is granted again before time began");
+  returning_at_[id] = *next;
+  returning.insert({*next, id});
 }
 
 void Index::settle_host(const State& state, const NodeId& id) {
@@ -362,9 +379,11 @@ void Index::settle_host(const State& state, const NodeId& id) {
   model::Resources used;
   for (LaneId lane : lanes_on[id]) used.add(held_.at(lane).amounts.at(id));
   sched::Host host = idle_host(node);
-  // A node that joined again smaller than what runs on it has nothing free, not less than nothing.
-  host.free = node.info.capacity.beyond(used);
-  host.overdrawn = used.beyond(node.info.capacity);
+  host.capacity = host.capacity.beyond(model::amount_of(quarantined_on(node)));
+  // A node that joined again smaller than what runs on it, or lost what is in use, has nothing
+  // free, not less than nothing.
+  host.free = host.capacity.beyond(used);
+  host.overdrawn = used.beyond(host.capacity);
   host.withheld = !node.strangers.empty();
   if (host.withheld) host.free.accelerators.clear();
   host.apart = number;

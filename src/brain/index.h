@@ -70,6 +70,8 @@ struct Index {
   std::set<std::pair<Time, std::string>> keys;
   // Nodes that will be taken away, by when.
   std::set<std::pair<Time, NodeId>> leaving;
+  // Nodes with devices that are back, by when the next of these is granted again.
+  std::set<std::pair<Time, NodeId>> returning;
   // Searches that have more to ask for, by when they must stop asking.
   std::set<std::pair<Time, StepKey>> deadlines;
   // Lanes that somebody outside holds, by when these have been silent for too long.
@@ -82,6 +84,7 @@ struct Index {
   void close(const State& state, LaneId lane);
   void settle_node(const State& state, const NodeId& node);
   void settle_host(const State& state, const NodeId& node);
+  void settle_quarantine(const State& state, const NodeId& node);
   void settle_lane(const State& state, const Lane& lane);
   // Its queue begins anew, or loses tasks, or the lane is gone.
   void settle_queue(const State& state, LaneId lane);
@@ -113,6 +116,7 @@ struct Index {
   std::map<StepKey, sched::QueueKey> ready_at_;
   std::map<StepKey, Time> deadline_at_;
   std::map<NodeId, Time> leaving_at_;
+  std::map<NodeId, Time> returning_at_;
   std::map<StepKey, Searcher> searchers_;
   struct Noted {
     Time not_before;

@@ -90,6 +90,7 @@ class OrderBook::Collector {
   void operator()(const model::NodeLeft&) {}
   void operator()(const model::NodeLeaving&) {}
   void operator()(const model::StrangersEnded&) {}
+  void operator()(const model::DevicesQuarantined&) {}
   void operator()(const model::RunnerCrashed&) {}
   void operator()(const model::TaskCleared&) {}
   void operator()(const model::SearchStopped&) {}

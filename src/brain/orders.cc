@@ -108,6 +108,7 @@ StopReason reason_of(Status stopping) {
   switch (stopping) {
     case Status::kPaused: return StopReason::kHalted;
     case Status::kFailed: return StopReason::kRankFailed;
+    case Status::kNodeFail:
     case Status::kPreempted: return StopReason::kPreempted;
     case Status::kQueued: return StopReason::kWithdrawn;
     default: return StopReason::kCancelled;

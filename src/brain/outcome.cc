@@ -60,6 +60,11 @@ Outcome lost_with_node(const Task& task, const Ending& ending, Time now) {
   return lost(task, ending, "NodeFail", why.empty() ? "its node or runner was lost" : why, now);
 }
 
+Outcome lost_with_device(const Task& task, const Ending& ending, Time now) {
+  const std::string& why = ending.message;
+  return lost(task, ending, "DeviceLost", why.empty() ? "a device of its vanished" : why, now);
+}
+
 // It was alone with its runner, so nobody comes back with it; but whoever kills runners meanwhile
 // must be likelier to meet the idle one than this task: that speaks for it.
 Outcome lost_alone(const Task& task, const Ending& ending, Outcome outcome, Time now) {
@@ -167,6 +172,7 @@ Outcome exited(const model::StepSpec& spec, const Task& task, const Ending& endi
 Outcome outcome_of(const model::StepSpec& spec, const Task& task, const Ending& ending, Time now) {
   if (obeyed(ending)) return judged(spec, task, *ending.verdict, now);
   if (ending.all_succeeded) return {.reason = "Completed"};
+  if (ending.stopping == Status::kNodeFail) return lost_with_device(task, ending, now);
   const bool by_request = ending.stopping.has_value() && *ending.stopping != Status::kFailed;
   const bool withdrawn = by_request && *ending.stopping == Status::kQueued;
   if (withdrawn && ending.cause == EndCause::kNotStarted) return stopped(Status::kQueued);

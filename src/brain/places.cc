@@ -56,4 +56,15 @@ std::optional<Time> end_of_lane(const State& state, const Lane& lane) {
   return limit.is_zero() ? std::nullopt : std::optional(lane.progress_at + limit);
 }
 
+model::Devices quarantined_on(const Node& node) {
+  model::Devices out;
+  for (const model::QuarantinedDevice& device : node.quarantined) {
+    const auto all = node.info.capacity.accelerators.find(device.kind);
+    if (all == node.info.capacity.accelerators.end() || device.index >= all->second) continue;
+    CHECK(device.index >= 0, "a device before the first");
+    out[device.kind].insert(device.index, device.index + 1);
+  }
+  return out;
+}
+
 }  // namespace runnel::brain

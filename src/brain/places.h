@@ -34,4 +34,7 @@ Duration limit_of(const model::StepSpec& spec);
 // When the lane's running task will have ended at the latest, if anything bounds it.
 std::optional<Time> end_of_lane(const State& state, const Lane& lane);
 
+// The node's devices that are granted to nobody, of those that it has.
+model::Devices quarantined_on(const Node& node);
+
 }  // namespace runnel::brain

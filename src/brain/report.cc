@@ -10,6 +10,7 @@
 #include "brain/outcome.h"
 #include "brain/places.h"
 #include "brain/population.h"
+#include "brain/quarantine.h"
 #include "brain/suspects.h"
 #include "brain/trials.h"
 #include "brain/turn.h"
@@ -233,6 +234,9 @@ void end_attempt(Turn& turn, const model::AttemptRef& attempt, const RankReport&
   if (ending.cause == EndCause::kRunnerLost) {
     ending.alone_max = alone_max(step_of(turn.state(), attempt.task.job, attempt.task.step));
   }
+  if (live.stopping == Status::kNodeFail) {
+    ending.message = loss_text(turn.state(), turn.state().lanes.at(live.lane));
+  }
   Outcome outcome = outcome_of(spec, *task, ending, turn.now());
   if (ended_by_itself(ending.cause)) clear_ended(turn, attempt.task);
   judge_result(turn, attempt, outcome);
@@ -273,6 +277,8 @@ void on_report(Turn& turn, const model::NodeReport& input) {
   if (node == turn.state().nodes.end()) return;
   // Fencing: a node that was given up, or an older life of it, has nothing to say.
   if (!node->second.up || node->second.incarnation != input.incarnation) return;
+  // First of all: who failed for want of its device is no failure of the task.
+  if (input.devices) take_devices(turn, input.node, *input.devices);
   for (const model::MetricReport& report : input.metrics) take_metric(turn, input.node, report);
   for (const model::HealthReport& report : input.health) take_health(turn, input.node, report);
   for (const RankReport& report : input.ranks) take_report(turn, input.node, report);
@@ -302,6 +308,7 @@ void on_join(Turn& turn, const model::NodeJoin& input) {
   for (const model::MetricReport& report : input.metrics) take_metric(turn, input.node.id, report);
   if (new_life) judge_crash(turn, input, life_before, ran_at_crash(turn.state(), input));
   if (new_life && input.crashed_idle) clear_unrelated(turn, input.node.id);
+  if (input.devices) take_devices(turn, input.node.id, *input.devices);
   std::map<LiveRank, bool> told;
   for (const RankReport& report : input.ranks) {
     told[{report.attempt, report.rank}] = true;

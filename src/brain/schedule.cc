@@ -103,6 +103,7 @@ bool devices_take_more(const Turn& turn, const Lane& lane, const model::Place& p
   const Node& node = turn.state().nodes.at(place.node);
   return node.strangers.empty() &&
          model::covers(place.devices, held_by(turn.state(), lane, place)) &&
+         !model::overlap(place.devices, quarantined_on(node)) &&
          model::are_within(place.devices, node.info.capacity);
 }
 
@@ -158,9 +159,12 @@ std::int32_t choose_port(const Turn& turn, const NodeId& node) {
   return 0;  // All in use: the node will report it busy and the gang waits.
 }
 
-model::Devices devices_held(const Turn& turn, const NodeId& node) {
+// What nobody may be granted: it is held, or in quarantine.
+model::Devices devices_taken(const Turn& turn, const NodeId& node) {
+  model::Devices taken = quarantined_on(turn.state().nodes.at(node));
   const auto held = turn.index().devices.find(node);
-  return held == turn.index().devices.end() ? model::Devices() : held->second;
+  if (held != turn.index().devices.end()) model::insert(taken, held->second);
+  return taken;
 }
 
 void open_lane(Turn& turn, const StepKey& key, const sched::Placement& placement,
@@ -173,7 +177,7 @@ void open_lane(Turn& turn, const StepKey& key, const sched::Placement& placement
   for (const sched::Placement::At& at : placement.at) {
     const model::NodeInfo& node = turn.state().nodes.at(at.node).info;
     event.places.push_back({at.node, at.places * spec.procs_per_node,
-                            sched::pick_devices(devices_held(turn, at.node), node.capacity,
+                            sched::pick_devices(devices_taken(turn, at.node), node.capacity,
                                                 at.per_place.times(at.places))});
   }
   event.per_place = placement.at.front().per_place;

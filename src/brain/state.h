@@ -170,6 +170,8 @@ struct Node {
   // Ranks that run there though nobody wants them any more, ascending. Which devices they hold
   // nobody knows, so none are granted there until they have ended.
   std::vector<model::RankRef> strangers = {};
+  // Granted to nobody, ascending by kind and index: what vanished, or is back and not proven.
+  std::vector<model::QuarantinedDevice> quarantined = {};
 
   // Whether it may be given work.
   bool takes_work() const { return up && leaves_at == Time(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 
 namespace runnel::brain {
 namespace {
@@ -67,8 +68,15 @@ class Checker {
     }
     for (const auto& [id, node] : state_.nodes) {
       const auto& all = node.strangers;
-      if (std::is_sorted(all.begin(), all.end())) continue;
-      return damaged("the strangers on node " + id.str() + " do not ascend");
+      if (!std::is_sorted(all.begin(), all.end())) {
+        return damaged("the strangers on node " + id.str() + " do not ascend");
+      }
+      const auto ascends = [](const auto& a, const auto& b) {
+        return std::tie(a.kind, a.index) >= std::tie(b.kind, b.index);
+      };
+      const auto& out = node.quarantined;
+      if (std::adjacent_find(out.begin(), out.end(), ascends) == out.end()) continue;
+      return damaged("the quarantined devices of node " + id.str() + " do not ascend");
     }
     return {};
   }

@@ -380,6 +380,7 @@ struct Fields<brain::Node> {
     visit("incarnation", node.incarnation, Required());
     visit("info", node.info, Required());
     visit("leaves_at", node.leaves_at);
+    visit("quarantined", node.quarantined);
     visit("reason", node.reason);
     visit("strangers", node.strangers);
     visit("up", node.up);

@@ -252,6 +252,14 @@ TEST(StateCodec, OpensTheSnapshotWithDevices) {
   EXPECT_EQ(encode_state(Brain(*read).state()), golden_text("state-devices-v1.json"));
 }
 
+// And with devices that vanished, of which one is back.
+TEST(StateCodec, OpensTheSnapshotWithQuarantinedDevices) {
+  const Result<State> read = decode_state(golden_text("state-devices-v2.json"));
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(encode_state(*read), golden_text("state-devices-v2.json"));
+  EXPECT_EQ(read->nodes.at(NodeId("gpu")).quarantined.at(1).again_at, Time::from_millis(1'060'000));
+}
+
 TEST(StateCodec, RefusesADeviceThatTwoLanesHold) {
   std::string text = golden_text("state-devices-v1.json");
   text.replace(text.find("[[4,6]]"), 7, "[[3,5]]");

@@ -117,9 +117,30 @@ std::string holders_table(const json::Value& answer) {
   return any ? "\n" + table_text(table) : "";
 }
 
+// "H100:3 of gpu is missing since 2 minutes ago: NVML: GPU is lost": a line each, whatever is asked
+// for, with what to do.
+std::string quarantine_text(const json::Value& answer) {
+  std::string text;
+  for (const json::Value& node : list_at(answer, "nodes")) {
+    const json::Value* devices = node.find("devices");
+    if (devices == nullptr) continue;
+    for (const json::Value& device : list_at(*devices, "quarantined")) {
+      const std::string again = text_of(device, "again_at");
+      text += text_of(device, "kind") + ":" + std::to_string(number_of(device, "index")) + " of " +
+              text_of(node, "id") + " is granted to nobody: ";
+      text += again.empty() ? "missing since " + moment_text(text_of(device, "since")) + " (" +
+                                  text_of(device, "reason") + "); see nvidia-smi and dmesg there\n"
+                            : "it vanished and is back; granted again at " + moment_text(again) +
+                                  " if it stays\n";
+    }
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
 std::string nodes_text(const json::Value& answer, Output output) {
   if (output == Output::kName) return names_of(answer);
-  return nodes_table(answer) + (output == Output::kWide ? holders_table(answer) : "");
+  return nodes_table(answer) + quarantine_text(answer) +
+         (output == Output::kWide ? holders_table(answer) : "");
 }
 
 }  // namespace

@@ -72,6 +72,8 @@ constexpr std::string_view kShapes = R"json({
   "NodeDevices": {"free": {"*": "integer"},
                   "held": [{"devices": "#Devices", "job": "string", "lane": "integer",
                             "step": "string", "task?": "integer"}],
+                  "quarantined?": [{"again_at?": "time", "index": "integer", "kind": "string",
+                                    "reason": "string", "since": "time"}],
                   "strangers?": [{"attempt": "integer", "job": "string", "rank": "integer",
                                   "step": "string", "task": "integer"}]},
   "NodeList": {"nodes": ["#Node"], "nodes_problem?": "#Silence", "runner_silence?": "#Silence"},

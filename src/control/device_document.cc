@@ -54,8 +54,20 @@ Value stranger_value(const brain::State& state, const model::RankRef& rank) {
   return out;
 }
 
+Value quarantined_value(const model::QuarantinedDevice& device) {
+  Value out = Value::object();
+  if (device.again_at != Time()) out.set("again_at", Value::text(rfc3339(device.again_at)));
+  out.set("index", Value::integer(device.index));
+  out.set("kind", Value::text(device.kind));
+  out.set("reason", Value::text(device.reason));
+  out.set("since", Value::text(rfc3339(device.since)));
+  return out;
+}
+
 Value free_value(const brain::Node& node, const model::Resources& used) {
-  const model::Resources free = node.info.capacity.beyond(used);
+  const model::Devices out_of_use = brain::quarantined_on(node);
+  const model::Resources free =
+      node.info.capacity.beyond(model::amount_of(out_of_use)).beyond(used);
   Value out = Value::object();
   for (const auto& [kind, all] : node.info.capacity.accelerators) {
     const auto found = free.accelerators.find(kind);
@@ -94,6 +106,11 @@ Value node_devices(const brain::State& state, const brain::Node& node) {
   Value out = Value::object();
   out.set("free", free_value(node, used));
   out.set("held", Value::list(std::move(held)));
+  if (!node.quarantined.empty()) {
+    Value::List quarantined;
+    for (const auto& device : node.quarantined) quarantined.push_back(quarantined_value(device));
+    out.set("quarantined", Value::list(std::move(quarantined)));
+  }
   if (node.strangers.empty()) return out;
   Value::List strangers;
   for (const model::RankRef& rank : node.strangers) {

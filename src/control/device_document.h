@@ -13,8 +13,8 @@ namespace runnel::control {
 // none.
 void write_devices(json::Writer& out, const std::vector<model::Place>& places);
 
-// Those of one node: how many of each kind may be granted, which lane holds which, and what was
-// left running there. CHECKs that the node has devices.
+// Those of one node: how many of each kind may be granted, which lane holds which, which
+// vanished, and what was left running there. CHECKs that the node has devices.
 json::Value node_devices(const brain::State& state, const brain::Node& node);
 
 }  // namespace runnel::control

@@ -22,14 +22,16 @@ std::vector<model::RankReport> stale_ranks(const brain::State& state,
 
 model::NodeJoin join_of(node::Up message) {
   auto& inventory = std::get<node::Inventory>(message.what);
-  return {std::move(inventory.node),      std::move(message.stamp.incarnation),
-          std::move(inventory.has.ranks), std::move(inventory.has.metrics),
-          inventory.crashed_idle,         std::move(inventory.beside)};
+  return {std::move(inventory.node),       std::move(message.stamp.incarnation),
+          std::move(inventory.has.ranks),  std::move(inventory.has.metrics),
+          inventory.crashed_idle,          std::move(inventory.beside),
+          std::move(inventory.has.devices)};
 }
 
 model::NodeReport report_of(const node::Up& message) {
   const node::News& news = node::news_of(message);
-  return {message.node, message.stamp.incarnation, news.ranks, news.metrics, news.health};
+  return {message.node, message.stamp.incarnation, news.ranks, news.metrics, news.health,
+          news.devices};
 }
 
 Error not_here(const NodeId& node, Errc code) {

@@ -190,6 +190,14 @@ struct Fields<StrangersEnded> {
 };
 
 template <>
+struct Fields<DevicesQuarantined> {
+  static void visit(auto& visit, auto& event) {
+    visit("devices", event.devices);
+    visit("node", event.node, Required());
+  }
+};
+
+template <>
 struct Fields<NodeLeft> {
   static void visit(auto& visit, auto& event) {
     visit("incarnation", event.incarnation, Required());

@@ -55,6 +55,7 @@ struct Fields<NodeJoin> {
   static void visit(auto& visit, auto& input) {
     visit("beside", input.beside);
     visit("crashed_idle", input.crashed_idle);
+    visit("devices", input.devices);
     visit("incarnation", input.incarnation, Required());
     visit("metrics", input.metrics);
     visit("node", input.node, Required());
@@ -84,6 +85,7 @@ struct Fields<NodeNotice> {
 template <>
 struct Fields<NodeReport> {
   static void visit(auto& visit, auto& input) {
+    visit("devices", input.devices);
     visit("health", input.health);
     visit("incarnation", input.incarnation, Required());
     visit("metrics", input.metrics);

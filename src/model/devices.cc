@@ -38,6 +38,12 @@ bool are_within(const Devices& devices, const Resources& capacity) {
   });
 }
 
+Resources amount_of(const Devices& devices) {
+  Resources amount;
+  for (const auto& [kind, set] : devices) amount.accelerators[kind] = set.size();
+  return amount;
+}
+
 bool overlap(const Devices& a, const Devices& b) {
   return std::any_of(a.begin(), a.end(), [&](const auto& each) {
     const auto other = b.find(each.first);

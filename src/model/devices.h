@@ -22,6 +22,9 @@ bool covers(const Devices& devices, const Resources& amount);
 // Whether a node with this capacity has each of them.
 bool are_within(const Devices& devices, const Resources& capacity);
 
+// How many there are of each kind.
+Resources amount_of(const Devices& devices);
+
 bool overlap(const Devices& a, const Devices& b);
 void insert(Devices& into, const Devices& devices);
 void erase(Devices& from, const Devices& devices);

@@ -9,13 +9,14 @@ namespace {
 
 // In the order of the variant's alternatives.
 constexpr std::array<std::string_view, std::variant_size_v<Event>> kEventTypes = {
-    "job.submitted", "job.changed",          "step.changed",    "tasks.changed", "lane.opened",
-    "lane.extended", "lane.closed",          "attempt.running", "rank.ended",    "attempt.stopping",
-    "attempt.ended", "node.joined",          "node.left",       "job.archived",  "job.deleted",
-    "key.expired",   "trial.asked",          "trial.reported",  "trial.parked",  "trial.promoted",
-    "trial.told",    "job.halted",           "node.leaving",    "lane.renewed",  "trial.moved",
-    "task.warned",   "node.strangers_ended", "runner.crashed",  "task.cleared",  "search.stopped",
-    "job.restored"};
+    "job.submitted", "job.changed",      "step.changed",         "tasks.changed",
+    "lane.opened",   "lane.extended",    "lane.closed",          "attempt.running",
+    "rank.ended",    "attempt.stopping", "attempt.ended",        "node.joined",
+    "node.left",     "job.archived",     "job.deleted",          "key.expired",
+    "trial.asked",   "trial.reported",   "trial.parked",         "trial.promoted",
+    "trial.told",    "job.halted",       "node.leaving",         "lane.renewed",
+    "trial.moved",   "task.warned",      "node.strangers_ended", "runner.crashed",
+    "task.cleared",  "search.stopped",   "job.restored",         "node.devices_quarantined"};
 
 struct JobOf {
   template <typename T>

@@ -14,6 +14,7 @@
 #include "model/devices.h"
 #include "model/health.h"
 #include "model/node.h"
+#include "model/quarantine.h"
 #include "model/refs.h"
 #include "model/report.h"
 #include "model/spec.h"
@@ -143,7 +144,8 @@ struct RankEnded {
 struct AttemptStopping {
   AttemptRef attempt;
   LaneId lane;
-  Status because = Status::kCancelled;  // Or kPaused, kFailed (a rank failed), kPreempted, kPruned.
+  Status because = Status::kCancelled;  // Or kPaused, kFailed (a rank failed), kPreempted, kPruned,
+                                        // kNodeFail (a device vanished).
   std::string actor;
   friend bool operator==(const AttemptStopping&, const AttemptStopping&) = default;
 };
@@ -242,6 +244,14 @@ struct StrangersEnded {
   NodeId node;
   std::vector<RankRef> ranks;
   friend bool operator==(const StrangersEnded&, const StrangersEnded&) = default;
+};
+
+// All devices of the node that are granted to nobody from now on: those that vanished, and those
+// that are back and have not stayed yet.
+struct DevicesQuarantined {
+  NodeId node;
+  std::vector<QuarantinedDevice> devices;  // Ascending by kind and index.
+  friend bool operator==(const DevicesQuarantined&, const DevicesQuarantined&) = default;
 };
 
 // A user wants the job to rest until it is resumed. What becomes of its tasks is in other events.
@@ -344,12 +354,13 @@ struct KeyExpired {
   friend bool operator==(const KeyExpired&, const KeyExpired&) = default;
 };
 
-using Event = std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened,
-                           LaneExtended, LaneClosed, AttemptRunning, RankEnded, AttemptStopping,
-                           AttemptEnded, NodeJoined, NodeLeft, JobArchived, JobDeleted, KeyExpired,
-                           TrialAsked, TrialReported, TrialParked, TrialPromoted, TrialTold,
-                           JobHalted, NodeLeaving, LaneRenewed, TrialMoved, TaskWarned,
-                           StrangersEnded, RunnerCrashed, TaskCleared, SearchStopped, JobRestored>;
+using Event =
+    std::variant<JobSubmitted, JobChanged, StepChanged, TasksChanged, LaneOpened, LaneExtended,
+                 LaneClosed, AttemptRunning, RankEnded, AttemptStopping, AttemptEnded, NodeJoined,
+                 NodeLeft, JobArchived, JobDeleted, KeyExpired, TrialAsked, TrialReported,
+                 TrialParked, TrialPromoted, TrialTold, JobHalted, NodeLeaving, LaneRenewed,
+                 TrialMoved, TaskWarned, StrangersEnded, RunnerCrashed, TaskCleared, SearchStopped,
+                 JobRestored, DevicesQuarantined>;
 
 // "job.submitted", "attempt.ended": the `type` of an event's document.
 std::string_view type_of(const Event& event);

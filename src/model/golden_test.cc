@@ -65,6 +65,11 @@ TEST(Golden, EventsOfDevices) {
   EXPECT_EQ(replay("events-devices-v1.jsonl", decode_event).size(), 3u);
 }
 
+TEST(Golden, EventsAndInputsOfDevicesThatVanish) {
+  EXPECT_EQ(replay("events-devices-v2.jsonl", decode_event).size(), 1u);
+  EXPECT_EQ(replay("inputs-devices-v2.jsonl", decode_input).size(), 2u);
+}
+
 TEST(Golden, EventsAndInputsOfTheArchive) {
   EXPECT_EQ(replay("events-archive-v1.jsonl", decode_event).size(), 1u);
   EXPECT_EQ(replay("inputs-archive-v1.jsonl", decode_input).size(), 1u);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "model/event.h"
 #include "model/health.h"
 #include "model/node.h"
+#include "model/quarantine.h"
 #include "model/report.h"
 #include "model/spec.h"
 
@@ -75,7 +77,8 @@ struct NodeJoin {
   std::vector<RankReport> ranks;
   std::vector<MetricReport> metrics;
   bool crashed_idle = false;  // The life before ended in a crash of the runner while nothing ran.
-  std::vector<LostRanks> beside;  // Of the runner's other nodes: a crash is told whole.
+  std::vector<LostRanks> beside;             // Of the runner's other nodes: a crash is told whole.
+  std::optional<DeviceReport> devices = {};  // Nothing when nobody has looked yet.
   friend bool operator==(const NodeJoin&, const NodeJoin&) = default;
 };
 
@@ -104,6 +107,7 @@ struct NodeReport {
   std::vector<RankReport> ranks;
   std::vector<MetricReport> metrics;
   std::vector<HealthReport> health;
+  std::optional<DeviceReport> devices = {};  // Comes before the ends of what had one.
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
 

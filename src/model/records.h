@@ -11,6 +11,7 @@
 #include "model/fields.h"
 #include "model/health.h"
 #include "model/node.h"
+#include "model/quarantine.h"
 #include "model/refs.h"
 #include "model/report.h"
 #include "model/resources.h"
@@ -182,6 +183,33 @@ struct Form<Devices> {
       }
     }
     return {};
+  }
+};
+
+template <>
+struct Fields<MissingDevice> {
+  static constexpr Number kIndex = {.max = kAcceleratorsMax - 1};
+  static void visit(auto& visit, auto& device) {
+    visit("index", device.index, kIndex);
+    visit("kind", device.kind, Required());
+    visit("reason", device.reason);
+    visit("since", device.since);
+  }
+};
+
+template <>
+struct Fields<DeviceReport> {
+  static void visit(auto& visit, auto& report) { visit("missing", report.missing); }
+};
+
+template <>
+struct Fields<QuarantinedDevice> {
+  static void visit(auto& visit, auto& device) {
+    visit("again_at", device.again_at);
+    visit("index", device.index, Fields<MissingDevice>::kIndex);
+    visit("kind", device.kind, Required());
+    visit("reason", device.reason);
+    visit("since", device.since);
   }
 };
 

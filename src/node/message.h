@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
 #include "base/ids.h"
 #include "model/health.h"
 #include "model/node.h"
+#include "model/quarantine.h"
 #include "model/report.h"
 
 namespace runnel::node {
@@ -29,6 +31,7 @@ struct News {
   std::vector<model::RankReport> ranks;
   std::vector<model::MetricReport> metrics;
   std::vector<model::HealthReport> health;
+  std::optional<model::DeviceReport> devices = {};  // The newest look at all of them.
   friend bool operator==(const News&, const News&) = default;
 };
 

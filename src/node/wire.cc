@@ -126,6 +126,7 @@ struct Fields<NodeOrders> {
 template <>
 struct Fields<node::News> {
   static void visit(auto& visit, auto& news) {
+    visit("devices", news.devices);
     visit("health", news.health);
     visit("metrics", news.metrics);
     visit("ranks", news.ranks);

@@ -46,6 +46,7 @@ void Campaign::add(std::uint64_t first, std::int64_t count, std::atomic<std::uin
     inputs += verdict.inputs;
     devices.begun += verdict.devices.begun;
     devices.strangers += verdict.devices.strangers;
+    quarantine.add(verdict.quarantine);
     for (std::size_t what = 0; what < apart.size(); ++what) apart[what] += verdict.apart[what];
     for (std::size_t kind = 0; kind < coverage.size(); ++kind) {
       for (std::size_t status = 0; status < coverage[kind].size(); ++status) {
@@ -62,6 +63,7 @@ void Campaign::merge(const Campaign& other) {
   inputs += other.inputs;
   devices.begun += other.devices.begun;
   devices.strangers += other.devices.strangers;
+  quarantine.add(other.quarantine);
   for (std::size_t what = 0; what < apart.size(); ++what) apart[what] += other.apart[what];
   for (std::size_t kind = 0; kind < coverage.size(); ++kind) {
     for (std::size_t status = 0; status < coverage[kind].size(); ++status) {
@@ -148,6 +150,7 @@ std::string Campaign::text() const {
   put(text, inputs);
   put(text, coverage);
   put(text, devices);
+  put(text, quarantine);
   put(text, apart);
   for (const Failure& failure : failures) {
     put(text, failure.seed);
@@ -160,7 +163,8 @@ bool Campaign::merge_text(std::string_view text) {
   Campaign other;
   const bool numbers = take(text, other.schedules) && take(text, other.events) &&
                        take(text, other.inputs) && take(text, other.coverage) &&
-                       take(text, other.devices) && take(text, other.apart);
+                       take(text, other.devices) && take(text, other.quarantine) &&
+                       take(text, other.apart);
   if (!numbers) return false;
   while (!text.empty()) {
     Failure failure;

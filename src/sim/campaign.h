@@ -26,6 +26,7 @@ struct Campaign {
   std::int64_t inputs = 0;
   Coverage coverage{};
   DeviceCounts devices;
+  QuarantineCounts quarantine;
   ApartCounts apart{};
   std::vector<Failure> failures;  // At most kFailuresMax; the campaign ends when they are reached.
 

@@ -206,6 +206,10 @@ int main(int argc, char** argv) {
   std::printf("devices: %lld places began with some, %lld ranks were strangers on a node\n",
               static_cast<long long>(total.devices.begun),
               static_cast<long long>(total.devices.strangers));
+  std::printf("quarantine: %lld devices vanished, %lld attempts ended for it, %lld granted again\n",
+              static_cast<long long>(total.quarantine.vanished),
+              static_cast<long long>(total.quarantine.moved),
+              static_cast<long long>(total.quarantine.again));
   std::printf("%s", runnel::sim::apart_line(total.apart).c_str());
   std::printf(
       "%lld schedules, %lld events, %lld steps in %.1f s: %.0f schedules/s, %.0f events/s\n",

@@ -156,7 +156,8 @@ class StateCheck {
   std::string see(const model::NodeLeft&) { return ""; }
   std::string see(const model::NodeLeaving&) { return ""; }
   std::string see(const model::StrangersEnded&) { return ""; }
-  std::string see(const model::KeyExpired&) { return ""; }  // check_answers() does.
+  std::string see(const model::DevicesQuarantined&) { return ""; }  // See quarantine_check.h.
+  std::string see(const model::KeyExpired&) { return ""; }          // check_answers() does.
   std::string see(const model::JobHalted&) { return ""; }
   std::string see(const model::TrialAsked&) { return ""; }
   std::string see(const model::TrialReported&) { return ""; }

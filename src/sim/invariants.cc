@@ -171,6 +171,7 @@ std::string check_state(const brain::State& state) {
 
 std::string Invariants::after(const model::Input& input, const std::vector<model::Event>& events,
                               const brain::State& state) {
+  quarantine_.before(events);
   for (const model::Event& event : events) {
     if (std::string broken = check_wish(input, event); !broken.empty()) return broken;
     if (std::string broken = see(event); !broken.empty()) return broken;
@@ -178,6 +179,7 @@ std::string Invariants::after(const model::Input& input, const std::vector<model
   if (std::string broken = check_budgets(events, state); !broken.empty()) return broken;
   if (std::string broken = check_capacity(events, state); !broken.empty()) return broken;
   if (std::string broken = check_apart(events, state); !broken.empty()) return broken;
+  if (std::string broken = quarantine_.check(state); !broken.empty()) return broken;
   return check_state(state);
 }
 
@@ -231,10 +233,17 @@ std::string Invariants::on(const model::TasksChanged& event) {
 std::string Invariants::on(const model::LaneOpened& event) {
   std::vector<NodeId>& nodes = lanes_[event.lane];
   for (const model::Place& place : event.places) nodes.push_back(place.node);
+  if (std::string broken = quarantine_.on(event); !broken.empty()) return broken;
   return check_start(event.lane, event.job, event.step);
 }
 
+std::string Invariants::on(const model::DevicesQuarantined& event) {
+  quarantine_.on(event);
+  return "";
+}
+
 std::string Invariants::on(const model::LaneExtended& event) {
+  if (std::string broken = quarantine_.on(event); !broken.empty()) return broken;
   for (const model::LaneTask& task : event.tasks) {
     std::string broken = move_task({event.job, event.step, task.index}, Status::kStarting, false);
     if (!broken.empty()) return broken;
@@ -244,6 +253,7 @@ std::string Invariants::on(const model::LaneExtended& event) {
 
 std::string Invariants::on(const model::LaneClosed& event) {
   lanes_.erase(event.lane);
+  quarantine_.on(event);
   return "";
 }
 
@@ -264,6 +274,9 @@ std::string Invariants::on(const model::TaskWarned& event) {
 std::string Invariants::on(const model::AttemptEnded& event) {
   if (std::string broken = check_stop(event); !broken.empty()) return broken;
   if (std::string broken = check_retry(event); !broken.empty()) return broken;
+  if (!stopping_.contains(event.attempt)) {
+    if (std::string broken = quarantine_.on(event); !broken.empty()) return broken;
+  }
   const model::TaskRef& task = event.attempt.task;
   std::string broken = trials_.on(event, spec_at(specs_, task.job, task.step));
   if (!broken.empty()) return broken;

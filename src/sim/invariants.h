@@ -11,6 +11,7 @@
 #include "model/event.h"
 #include "model/input.h"
 #include "sim/health_check.h"
+#include "sim/quarantine_check.h"
 #include "sim/trial_check.h"
 
 namespace runnel::sim {
@@ -49,9 +50,10 @@ class Invariants {
   std::string on(const model::NodeLeft& event);
   std::string on(const model::NodeLeaving& event);
   std::string on(const model::StrangersEnded&) { return ""; }  // See world.cc: check_devices().
-  std::string on(const model::JobArchived&) { return ""; }     // See history.h.
-  std::string on(const model::JobDeleted&) { return ""; }      // See history.h.
-  std::string on(const model::KeyExpired&) { return ""; }      // See history.h.
+  std::string on(const model::DevicesQuarantined& event);
+  std::string on(const model::JobArchived&) { return ""; }  // See history.h.
+  std::string on(const model::JobDeleted&) { return ""; }   // See history.h.
+  std::string on(const model::KeyExpired&) { return ""; }   // See history.h.
   std::string on(const model::JobHalted& event);
   std::string on(const model::JobRestored&) { return ""; }  // See history.h.
   std::string on(const model::TrialAsked& event);
@@ -75,6 +77,7 @@ class Invariants {
   std::set<NodeId> up_;
   TrialCheck trials_;
   HealthCheck health_;
+  QuarantineCheck quarantine_;
 };
 
 // Capacity, whole gangs, `parallel`, counts: of a state alone.

@@ -15,6 +15,8 @@ constexpr Duration kBeatEvery = Duration::millis(1'000);
 constexpr Duration kTellDelay = Duration::millis(2);
 constexpr std::int64_t kMeetingMillisMax = 20;
 constexpr std::int64_t kPreparationMillisMax = 200;
+constexpr std::int64_t kLookMillisMax = 300;
+constexpr const char* kKind = "H100";  // Of all its devices.
 constexpr std::uint64_t kNodeStream = 0x0DE;
 
 node::NodeLimits limits_of(Dice& dice) {
@@ -98,6 +100,7 @@ void SimNode::meet() {
   for (const model::RankReport& rank : inventory.has.ranks) {
     core_.has(rank, rank.ended || rank.started_at != Time());
   }
+  inventory.has.devices = look_at_devices();
   send(core_.join(std::move(inventory)));
 }
 
@@ -170,6 +173,19 @@ void SimNode::send(node::Up message) {
   send_(std::move(message));
 }
 
+std::optional<model::DeviceReport> SimNode::look_at_devices() const {
+  if (info_.capacity.accelerators.empty()) return std::nullopt;
+  model::DeviceReport report;
+  for (const auto& [index, device] : missing_) report.missing.push_back(device);
+  return report;
+}
+
+void SimNode::tell_devices() {
+  if (!core_.joined()) return;  // The inventory tells.
+  news_.devices = look_at_devices();
+  tell_soon();
+}
+
 void SimNode::tell_soon() {
   if (std::exchange(tells_soon_, true)) return;
   act_after(kTellDelay, [this] {
@@ -235,6 +251,23 @@ void SimNode::resize(std::int64_t milli_cpus) {
     count = std::max<std::int64_t>(1, count * milli_cpus / capacity.milli_cpus);
   }
   capacity.milli_cpus = milli_cpus;
+}
+
+void SimNode::lose_device(Duration lasts) {
+  const auto all = info_.capacity.accelerators.find(kKind);
+  if (all == info_.capacity.accelerators.end()) return;
+  const std::int64_t index = dice_.between(0, all->second - 1);
+  const model::MissingDevice lost{kKind, index, "it fell off the bus", agenda_.now()};
+  if (!missing_.try_emplace(index, lost).second) return;
+  act_after(Duration::millis(dice_.between(0, kLookMillisMax)), [this] { tell_devices(); });
+  agenda_.after(lasts, [this, index] {
+    missing_.erase(index);
+    act_after(Duration::millis(dice_.between(0, kLookMillisMax)), [this] { tell_devices(); });
+  });
+  if (!up_ || dice_.chance(500)) return;
+  // Whoever fails with a device is looked at before that is told.
+  act([this] { tell_devices(); });
+  runner_.fail_with(index);
 }
 
 // Reports about attempts that are not here, ranks that do not exist, lives that are over.

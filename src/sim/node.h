@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ class SimNode {
   void remove();
   // It has so much from its next join on, and as much of all else in proportion.
   void resize(std::int64_t milli_cpus);
+  // One of its devices vanishes; what runs with it fails at once, or does not notice.
+  void lose_device(Duration lasts);
   void lie();
   // Ranks that run or begin within this time have the ailment.
   void ail(model::Ailment ailment, Duration lasts) { runner_.ail(ailment, lasts); }
@@ -66,6 +69,8 @@ class SimNode {
   void end_preparation(const node::NodeCore::Preparation& preparation, bool is_well);
   void hand_over();
   void hear(const node::News& news);
+  std::optional<model::DeviceReport> look_at_devices() const;
+  void tell_devices();
   void tell_soon();
   void tell();
   void beat();
@@ -89,6 +94,8 @@ class SimNode {
   std::int64_t meetings_ = 0;
   bool up_ = true;
   bool removed_ = false;
+  std::map<std::int64_t, model::MissingDevice>
+      missing_;  // By index: of the machine, not of a life.
   Time frozen_until_;
   std::vector<Action> held_;  // What came while it was frozen.
 };

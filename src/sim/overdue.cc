@@ -78,6 +78,12 @@ std::string acts_on(const model::Event& event, const Overdue& overdue) {
 
 std::string check_nothing_overdue(const brain::State& state, Time now, Duration slack) {
   CHECK(slack > Duration(), "nobody can look at something in the moment it becomes due");
+  for (const auto& [id, node] : state.nodes) {
+    for (const model::QuarantinedDevice& device : node.quarantined) {
+      if (device.again_at == Time() || device.again_at + slack > now) continue;
+      return "a device of " + id.str() + " is back and should be granted again by now";
+    }
+  }
   const Overdue overdue = overdue_at(state, now - slack, now);
   if (overdue.retries.empty() && overdue.crowded.empty() && overdue.silent.empty()) return "";
   brain::Brain probe(state);  // Rarely needed: a copy is not cheap.

@@ -164,6 +164,23 @@ void SimRunner::check_devices(const Attempt& attempt) {
                      model::to_string(attempt.order.attempt) + " began with it";
 }
 
+void SimRunner::fail_with(std::int64_t device) {
+  std::vector<AttemptRef> holders;
+  for (const auto& [ref, attempt] : attempts_) {
+    if (attempt.phase != Phase::kRunning) continue;
+    const std::vector<std::string> devices = devices_in_use(attempt);
+    const bool has = std::ranges::find(devices, std::to_string(device)) != devices.end();
+    if (has) holders.push_back(ref);
+  }
+  for (const AttemptRef& ref : holders) {
+    const std::int32_t first = attempts_.at(ref).order.first_rank;
+    const std::int32_t end = first + attempts_.at(ref).order.rank_count;
+    for (std::int32_t rank = first; rank < end; ++rank) {
+      end_rank(ref, rank, 1, 0, EndCause::kExited);
+    }
+  }
+}
+
 // Up to four, in time; some trials never report, some a loss that is no number. With a checkpoint
 // an attempt goes on near to where the one before ended.
 void SimRunner::plan_reports(const Attempt& attempt) {

@@ -57,6 +57,8 @@ class SimRunner {
   void come_up() { up_ = true; }
   // Ranks that run or begin within this time have the ailment.
   void ail(model::Ailment ailment, Duration lasts);
+  // What runs with this device fails.
+  void fail_with(std::int64_t device);
 
  private:
   enum class Phase : std::uint8_t { kWaiting, kRunning, kEnded };

@@ -23,10 +23,10 @@ constexpr std::uint64_t kRunnerStream = 0x2066;
 constexpr std::int64_t kAilingWindowMillis = 8'000;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
-    "control-crash", "control-freeze", "torn-tail",   "disk-full",    "disk-fails",
-    "disk-slow",     "runner-kill",    "node-reboot", "node-freeze",  "partition",
-    "storm",         "lying-node",     "preemption",  "client-crash", "clock-jump",
-    "node-removed",  "node-resized",   "hung-rank",   "not-finite",   "slow-rank"};
+    "control-crash", "control-freeze", "torn-tail",   "disk-full",    "disk-fails",   "disk-slow",
+    "runner-kill",   "node-reboot",    "node-freeze", "partition",    "storm",        "lying-node",
+    "preemption",    "client-crash",   "clock-jump",  "node-removed", "node-resized", "hung-rank",
+    "not-finite",    "slow-rank",      "device-lost"};
 
 // Of these there is always enough for what anybody may ask.
 constexpr std::size_t kLastingNodes = 4;
@@ -303,6 +303,21 @@ void add_ailments(Dice& dice, Scenario& scenario) {
   }
 }
 
+// Some for good, of nodes that need not last.
+void add_vanishings(Dice& dice, Scenario& scenario) {
+  for (std::int64_t left = dice.between(0, 4); left > 0; --left) {
+    Fault fault;
+    fault.kind = FaultKind::kDeviceLost;
+    fault.at = start_of_time() + Duration::millis(dice.between(50, kAilingWindowMillis));
+    fault.lasts = Duration::millis(dice.between(200, 8'000));
+    fault.node = static_cast<std::size_t>(
+        dice.between(0, static_cast<std::int64_t>(scenario.nodes.size()) - 1));
+    scenario.faults_end = std::max(scenario.faults_end, fault.at + fault.lasts);
+    if (fault.node >= kLastingNodes && dice.chance(300)) fault.lasts = Duration::hours(24);
+    scenario.faults.push_back(fault);
+  }
+}
+
 }  // namespace
 
 void add_hand(Scenario& scenario) {
@@ -369,6 +384,7 @@ Scenario scenario_of(std::uint64_t seed) {
   add_faults(dice, scenario);
   if (chances.watched) add_ailments(chances.health, scenario);
   if (chances.hand.chance(50)) add_hand(scenario);
+  if (chances.granted) add_vanishings(chances.devices, scenario);
   if (dice.chance(300)) {
     scenario.limits.finished_jobs = static_cast<std::size_t>(dice.between(0, 2));
     scenario.limits.key_life = Duration::millis(dice.between(1'000, 20'000));

@@ -38,8 +38,9 @@ enum class FaultKind : std::uint8_t {
                  // ends them; only in steps that look for it, as the next two.
   kNotFinite,    // Ranks on the node report NaN.
   kSlowRank,     // Ranks on the node lag behind those of their gang.
+  kDeviceLost,   // A device of the node vanishes for `lasts`; only where most ask for devices.
 };
-inline constexpr int kFaultKinds = 20;
+inline constexpr int kFaultKinds = 21;
 inline constexpr int kCommonFaultKinds = 17;  // What may strike any schedule.
 std::string_view to_string(FaultKind kind);
 

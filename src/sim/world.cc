@@ -187,6 +187,7 @@ class World {
       case FaultKind::kHungRank: return node.ail(model::Ailment::kHung, fault.lasts);
       case FaultKind::kNotFinite: return node.ail(model::Ailment::kNotFinite, fault.lasts);
       case FaultKind::kSlowRank: return node.ail(model::Ailment::kSlow, fault.lasts);
+      case FaultKind::kDeviceLost: return node.lose_device(fault.lasts);
       case FaultKind::kClockJump:
         return control_.jump_clock(Duration::millis(dice_.between(-3'600'000, 3'600'000)));
     }
@@ -372,6 +373,7 @@ class World {
                     steps,
                     coverage_,
                     truth_.devices,
+                    count_quarantine(events()),
                     count_apart(truth_, events(), scenario_.poisoned())};
     for (const model::Event& event : events()) {
       const auto* joined = std::get_if<model::NodeJoined>(&event);

@@ -7,6 +7,7 @@
 
 #include "model/status.h"
 #include "sim/poison_check.h"
+#include "sim/quarantine_check.h"
 #include "sim/scenario.h"
 #include "sim/truth.h"
 #include "store/batch.h"
@@ -24,6 +25,7 @@ struct Verdict {
   std::int64_t inputs = 0;
   Coverage coverage{};
   DeviceCounts devices;
+  QuarantineCounts quarantine;
   ApartCounts apart{};
 };
 

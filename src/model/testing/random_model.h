@@ -164,6 +164,13 @@ class RandomModel {
     return out;
   }
 
+  std::optional<DeviceReport> device_report() {
+    if (maybe()) return std::nullopt;
+    DeviceReport report;
+    while (maybe()) report.missing.push_back({word(), count32() % 1'000, text(), time()});
+    return report;
+  }
+
   JobSpec spec() {
     JobSpec out;
     out.name = text();
@@ -359,6 +366,10 @@ class RandomModel {
   }
   void fill(NodeJoined& out) { out = {node(), Incarnation(text()), rank_refs()}; }
   void fill(StrangersEnded& out) { out = {NodeId(word()), rank_refs()}; }
+  void fill(DevicesQuarantined& out) {
+    out.node = NodeId(word());
+    while (maybe()) out.devices.push_back({word(), count32() % 1'000, text(), time(), time()});
+  }
   void fill(NodeLeft& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
   void fill(NodeLeaving& out) { out = {NodeId(word()), Incarnation(text()), time(), text()}; }
   void fill(TaskWarned& out) {
@@ -425,12 +436,13 @@ class RandomModel {
     out.actor = text();
   }
   void fill(NodeJoin& out) {
-    out = {node(), Incarnation(text()), rank_reports(), metrics(), maybe(), {}};
+    out = {node(), Incarnation(text()), rank_reports(), metrics(), maybe(), {}, device_report()};
     if (maybe()) out.beside.push_back({NodeId(word()), rank_reports()});
   }
   void fill(NodeLost& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
   void fill(NodeReport& out) {
-    out = {NodeId(word()), Incarnation(text()), rank_reports(), metrics(), health_reports()};
+    out = {NodeId(word()), Incarnation(text()), rank_reports(),
+           metrics(),      health_reports(),    device_report()};
   }
   void fill(Wake&) {}
   void fill(Recovered&) {}
