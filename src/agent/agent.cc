@@ -352,12 +352,12 @@ Result<void> Agent::apply(model::NodeOrders orders) {
 }
 
 void Agent::perform(const NodeId& node, node::NodeCore::Work work) {
-  for (JobId& job : work.remove) (void)loop_.spawn(gate_, files_.remove(std::move(job)));
+  for (const JobId& job : work.remove) (void)loop_.spawn(gate_, files_.remove(job));
   if (work.inventory) return join_again();
   runner::ForgetBatch forgets;
-  for (model::AttemptRef& attempt : work.forget) {
+  for (const model::AttemptRef& attempt : work.forget) {
     health_.forget(attempt);
-    forgets.attempts.push_back({node, std::move(attempt)});
+    forgets.attempts.push_back({node, attempt});
   }
   if (!forgets.attempts.empty()) runner_.send(forgets);
   for (node::NodeCore::Preparation& each : work.prepare) prepare(node, std::move(each));
@@ -368,8 +368,8 @@ void Agent::perform(const NodeId& node, node::NodeCore::Work work) {
   }
   hand_over();
   runner::StopBatch stops;
-  for (model::StopOrder& order : work.stop) {
-    stops.stops.push_back({{node, std::move(order.attempt)}, order.grace, order.reason});
+  for (const model::StopOrder& order : work.stop) {
+    stops.stops.push_back({{node, order.attempt}, order.grace, order.reason});
   }
   if (!stops.stops.empty()) runner_.send(stops);
   give_up(node, std::move(work.not_started));
@@ -444,8 +444,8 @@ void Agent::hand_over() {
   runner::StartBatch batch;
   std::size_t bytes = 0;
   for (auto& [node, core] : cores_) {
-    for (model::AttemptRef& attempt : core.next()) {
-      const auto place = places_.find({node, std::move(attempt)});
+    for (const model::AttemptRef& attempt : core.next()) {
+      const auto place = places_.find({node, attempt});
       CHECK(place != places_.end(), "it is the turn of what was never made ready");
       bytes += bytes_of(place->second);
       batch.places.push_back(std::move(place->second));
@@ -501,11 +501,11 @@ std::vector<std::string> Agent::notices() const {
 }
 
 Async<std::vector<model::TaskUsage>> Agent::read_usage(JobId job, Duration window) {
-  return output_.usage(std::move(job), window, gate_.token());
+  return output_.usage(job, window, gate_.token());
 }
 
 Async<void> Agent::log_changed(JobId job, async::StopToken stop) {
-  Result<void> changed = co_await watch_.changed(std::move(job), std::move(stop));
+  Result<void> changed = co_await watch_.changed(job, std::move(stop));
   co_return changed;
 }
 

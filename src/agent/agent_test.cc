@@ -594,7 +594,8 @@ TEST_F(AgentTest, RemovesWhatAnEarlierAgentShouldHave) {
   const auto folder = [&](const char* job) { return output::job_folder(home_.path(), JobId(job)); };
   const std::string trash = home_.path() + "/trash/";
   for (const std::string& path :
-       {folder("deleted"), folder("kept"), trash + "old", trash + "mine"}) {
+       {folder("deleted"), folder("kept"), trash + "old", trash + "mine",
+        home_.path() + "/jobs/a name that is no id of a job", trash + "nor is this one here"}) {
     std::filesystem::create_directories(path + "/shared");
     std::ofstream(path + "/shared/file") << "x";
   }

@@ -55,7 +55,10 @@ Result<std::vector<JobId>> jobs_with_files(const std::string& home) {
   std::set<JobId> jobs(with_folders.begin(), with_folders.end());
   const std::string trash = trash_folder(home);
   if (!env::exists(trash)) return std::vector<JobId>(jobs.begin(), jobs.end());
-  for (std::string& name : TRY(env::list_directory(trash))) jobs.emplace(std::move(name));
+  for (const std::string& name : TRY(env::list_directory(trash))) {
+    const Result<JobId> job = JobId::parse(name);
+    if (job.ok()) jobs.insert(*job);
+  }
   return std::vector<JobId>(jobs.begin(), jobs.end());
 }
 

@@ -18,7 +18,7 @@ namespace {
 class TaskProcess {
  public:
   TaskProcess(const std::string& script, const std::string& task) {
-    std::string job = "RUNNEL_JOB_ID=usage-test-" + std::to_string(::getpid());
+    std::string job = "RUNNEL_JOB_ID=usage-" + std::to_string(::getpid());
     std::string step = "RUNNEL_STEP=train";
     std::string index = "RUNNEL_TASK_INDEX=" + task;
     std::string attempt = "RUNNEL_ATTEMPT=2";
@@ -40,7 +40,7 @@ class TaskProcess {
   pid_t pid_ = 0;
 };
 
-JobId job() { return JobId("usage-test-" + std::to_string(::getpid())); }
+JobId job() { return JobId("usage-" + std::to_string(::getpid())); }
 
 UsageSample::Process process(std::int64_t task, Duration cpu, Bytes memory) {
   return {{.step = "s", .task = TaskIndex(task), .attempt = AttemptNumber(1)}, cpu, memory};

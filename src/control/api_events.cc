@@ -57,13 +57,13 @@ Async<http::Reply> Api::all_events(http::Request request) {
 
 Async<http::Reply> Api::job_events(http::Request request) {
   Result<JobId> found = co_await job_of_path(request);
-  JobId job = CO_TRY(std::move(found));
-  co_return co_await events(std::move(request), std::move(job));
+  const JobId job = CO_TRY(std::move(found));
+  co_return co_await events(std::move(request), job);
 }
 
 // Of an archived job its record tells; a record that does not is read from the log's beginning.
 Async<EventSeq> Api::first_event_of(JobId job) {
-  Result<std::string> read = co_await document_of(std::move(job), JobView::kRow);
+  Result<std::string> read = co_await document_of(job, JobView::kRow);
   const json::Value document = CO_TRY(json::parse(CO_TRY(std::move(read))));
   const json::Value* first = document.find("first_event");
   co_return EventSeq(first != nullptr && first->is_int() ? first->as_int() : 1);
@@ -80,7 +80,7 @@ Async<http::Reply> Api::events(http::Request request, JobId job) {
   CO_TRY(known_only(request, {"after", "limit", "watch", "until"}));
   const std::optional<EventSeq> given = CO_TRY(cursor_of(request));
   EventQuery query;
-  query.job = std::move(job);
+  query.job = job;
   query.limit = static_cast<std::size_t>(CO_TRY(limit_of(request)));
   const Flag watched = CO_TRY(flag_of(request, "watch"));
   query.after = given.value_or(EventSeq());

@@ -147,7 +147,7 @@ Result<Rows> archived_rows(store::EventLog& log, const ListRequest& wanted) {
   for (int page = 0; page < kArchivePagesMax; ++page) {
     store::ArchivePage found = TRY(log.list_archive(query));
     for (const store::ArchiveEntry& entry : found.entries) {
-      const std::string id = job_of_key(entry.key).str();
+      const std::string id = TRY(job_of_key(entry.key)).str();
       std::string row = TRY(row_of(entry, wanted));
       if (!row.empty()) rows.by_id[id] = std::move(row);
       rows.next = id;

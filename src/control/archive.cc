@@ -76,9 +76,9 @@ std::string study_sort_key(const ProjectId& project, const JobId& job) {
 
 std::string study_key(const JobId& job) { return std::string(kStudyKeys) + job.str(); }
 
-JobId job_of_key(std::string_view key) {
+Result<JobId> job_of_key(std::string_view key) {
   if (key.starts_with(kStudyKeys)) key.remove_prefix(kStudyKeys.size());
-  return JobId(std::string(key));
+  return JobId::parse(key);
 }
 
 std::string deletion_key(const JobId& job) { return std::string(kDeletionKeys) + job.str(); }

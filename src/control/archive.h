@@ -38,7 +38,7 @@ std::string study_sort_key(const ProjectId& project, const JobId& job);
 // The key of the entry that stands there.
 std::string study_key(const JobId& job);
 // The job of an entry in either list.
-JobId job_of_key(std::string_view key);
+Result<JobId> job_of_key(std::string_view key);
 
 // The archive's record that a job was deleted, which outlives the part of the log that is kept:
 // only what has one may lose its files. Its key is no id, and it stands in no project's list.

@@ -333,7 +333,7 @@ Async<JobId> Controller::find_job(std::string prefix) {
   matches.erase(std::unique(matches.begin(), matches.end()), matches.end());
   if (matches.empty()) co_return no_such_job(prefix);
   if (matches.size() > 1) co_return ambiguous(prefix, matches);
-  co_return JobId(matches.front());
+  co_return JobId::parse(matches.front());
 }
 
 bool Controller::unfinished() const { return brain::has_work(state()); }

@@ -48,11 +48,10 @@ Result<bool> add_batch(const store::Batch& batch, const EventQuery& query, Event
     const EventSeq seq(batch.first_event.value() + static_cast<std::int64_t>(at));
     if (seq <= page.through) continue;
     if (page.events.size() >= query.limit) return false;
-    JobId job = model::job_of(events[at]);
+    const JobId job = model::job_of(events[at]);
     page.through = seq;
     if (!query.job.empty() && job != query.job) continue;
-    page.events.push_back(
-        {seq, std::move(job), event_document(seq, batch.now, list.as_list()[at].dump())});
+    page.events.push_back({seq, job, event_document(seq, batch.now, list.as_list()[at].dump())});
   }
   return true;
 }

@@ -26,7 +26,7 @@ class EventHubTest : public ::testing::Test {
   // All documents that paging through gives, `limit` at a time.
   std::vector<std::string> page_through(JobId job, std::size_t limit) {
     std::vector<std::string> all;
-    EventQuery query{EventSeq(0), std::move(job), limit};
+    EventQuery query{EventSeq(0), job, limit};
     while (query.after < home_.control().events().last()) {
       const EventPage page = stored(query);
       for (const EventRecord& event : page.events) all.push_back(event.document);

@@ -26,13 +26,14 @@ JobId JobIdMaker::next(Time now) {
   std::string text;
   append_digits(text, millis, kTimeDigits);
   append_digits(text, hash::xxh3(text, salt_), kJobIdDigits - kTimeDigits);
-  return JobId(std::move(text));
+  return JobId(text);
 }
 
 Time time_of(const JobId& id) {
-  if (id.str().size() != kJobIdDigits || !is_job_id_prefix(id.str())) return Time();
+  const std::string text = id.str();
+  if (text.size() != kJobIdDigits || !is_job_id_prefix(text)) return Time();
   std::int64_t millis = 0;
-  for (const char letter : id.str().substr(0, kTimeDigits)) {
+  for (const char letter : std::string_view(text).substr(0, kTimeDigits)) {
     millis = millis * 32 + static_cast<std::int64_t>(kDigits.find(letter));
   }
   return Time::from_millis(millis);

@@ -225,8 +225,8 @@ LogWriter::Group* LogWriter::undurable() { return group_.inputs > 0 ? &group_ : 
 void LogWriter::decide_now(const model::Input& input, Ticket& ticket) {
   CHECK(phase_ == Phase::kOpen, "an input is decided while the brain is not there");
   brain::Decision decision = recovered_->brain.decide(input, now());
-  ticket.outcome = {std::move(decision.refusal), std::move(decision.job), decision.repeated,
-                    state().last_event, std::move(decision.attempt)};
+  ticket.outcome = {std::move(decision.refusal), decision.job, decision.repeated,
+                    state().last_event, decision.attempt};
   if (!decision.events.empty()) collect(input, std::move(decision));
 }
 

@@ -22,7 +22,7 @@ class TaskHistory {
  public:
   static constexpr std::size_t kAttemptsShownMax = 100;
 
-  explicit TaskHistory(model::TaskRef task) : task_(std::move(task)) {}
+  explicit TaskHistory(model::TaskRef task) : task_(task) {}
 
   void add(const model::Event& event, Time at);
 

@@ -167,7 +167,8 @@ Result<void> refuse_lost_log(const Home& home) {
   if (!env::exists(home.jobs())) return {};
   const std::vector<std::string> names = TRY(env::list_directory(home.jobs()));
   const auto jobs = std::count_if(names.begin(), names.end(), [](const std::string& name) {
-    return control::time_of(JobId(name)) != Time();
+    const Result<JobId> job = JobId::parse(name);
+    return job.ok() && control::time_of(*job) != Time();
   });
   if (jobs == 0) return {};
   return Error(Errc::kCorrupt, "the event log " + home.event_log() + " is gone, and " +

@@ -66,11 +66,11 @@ Async<model::MetricPage> LogGlue::read_metrics(model::MetricFilter filter) {
 
 Async<std::vector<model::TaskUsage>> LogGlue::read_usage(JobId job) {
   constexpr Duration kWindow = Duration::millis(500);  // The kernel counts in hundredths.
-  return agent_.read_usage(std::move(job), kWindow);
+  return agent_.read_usage(job, kWindow);
 }
 
 Async<void> LogGlue::changed(JobId job, async::StopToken stop) {
-  return agent_.log_changed(std::move(job), std::move(stop));
+  return agent_.log_changed(job, std::move(stop));
 }
 
 }  // namespace runnel::home

@@ -170,6 +170,18 @@ TEST(Codec, UnknownMembersAreRefusedWithTheNearest) {
   EXPECT_EQ(listed.field, "ranks[1].attempt.x");
 }
 
+TEST(Codec, AnIdOfAJobThatDoesNotFitIsRefused) {
+  const Error event = event_refusal(R"({"job":"a-very-long-job-id","type":"job.archived"})");
+  EXPECT_EQ(event.code, Errc::kInvalid);
+  EXPECT_EQ(event.field, "job");
+  EXPECT_EQ(event.value, "a-very-long-job-id");
+  const Error input = input_refusal(
+      R"({"incarnation":"i","node":"n","ranks":[{"attempt":{"job":"a-very-long-job-id"}}],)"
+      R"("type":"node.report"})");
+  EXPECT_EQ(input.field, "ranks[0].attempt.job");
+  EXPECT_EQ(event_refusal(R"({"job":"j\u0000","type":"job.archived"})").field, "job");
+}
+
 TEST(Codec, TypesAreChecked) {
   EXPECT_EQ(event_refusal(R"({"job":7,"type":"job.archived"})").field, "job");
   EXPECT_EQ(event_refusal(R"({"job":"j","lane":"3","type":"lane.closed"})").field, "lane");

@@ -126,7 +126,7 @@ concept IsInteger = requires { Integer<T>::kMax; };
 
 template <typename T>
 concept IsText = std::same_as<T, std::string> || requires(const T& value) {
-  { value.str() } -> std::same_as<const std::string&>;
+  { value.str() } -> std::convertible_to<std::string>;
 };
 
 template <typename T>
@@ -170,7 +170,11 @@ struct Form<T> {
   }
   static Result<void> read(const json::Value& json, T& value) {
     TRY(detail::expect_kind(json, json::Value::Kind::kText));
-    value = T(json.as_text());
+    if constexpr (requires { T::parse(json.as_text()); }) {
+      value = TRY(T::parse(json.as_text()));
+    } else {
+      value = T(json.as_text());
+    }
     return {};
   }
 };

@@ -37,7 +37,7 @@ struct LogSource {
 class LogPageBuilder {
  public:
   LogPageBuilder(std::string logs, JobId job, Time now)
-      : logs_(std::move(logs)), job_(std::move(job)), now_(now) {}
+      : logs_(std::move(logs)), job_(job), now_(now) {}
 
   enum class Drained : std::uint8_t { kAll, kPageFull };
   Drained drain(LogSource& source);

@@ -121,7 +121,7 @@ enum Source : std::size_t { kFile, kOutput, kEvents };
 class SeriesReader {
  public:
   SeriesReader(const std::string& home, model::TaskRef task)
-      : home_(home), task_(std::move(task)), folder_(task_folder(home, task_)) {}
+      : home_(home), task_(task), folder_(task_folder(home, task_)) {}
 
   void read_file(std::int64_t bytes_max) {
     MetricsFile file(metrics_path(folder_));

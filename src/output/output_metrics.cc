@@ -28,7 +28,7 @@ bool is_output_of(const model::AttemptRef& attempt, const IndexRecord& record) {
 
 OutputMetrics::OutputMetrics(std::string logs, JobId job, const extract::Patterns& patterns)
     : logs_(std::move(logs)),
-      job_(std::move(job)),
+      job_(job),
       streams_{extract::LogExtractor(patterns), extract::LogExtractor(patterns)} {}
 
 void OutputMetrics::take(const IndexRecord& record) {
@@ -90,7 +90,7 @@ bool OutputMetrics::skip_to_last() {
 FollowedOutput::FollowedOutput(std::string logs, model::AttemptRef attempt,
                                const extract::Patterns& patterns, std::int64_t from)
     : logs_(std::move(logs)),
-      attempt_(std::move(attempt)),
+      attempt_(attempt),
       next_record_(from),
       metrics_(logs_, attempt_.task.job, patterns) {
   CHECK(from >= 0, "an index has no record below zero");

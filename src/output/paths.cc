@@ -1,7 +1,5 @@
 #include "output/paths.h"
 
-#include <utility>
-
 #include "env/files.h"
 
 namespace runnel::output {
@@ -25,8 +23,9 @@ Result<std::vector<JobId>> jobs_with_folders(const std::string& home) {
   std::vector<JobId> jobs;
   const std::string folder = jobs_folder(home);
   if (!env::exists(folder)) return jobs;
-  for (std::string& name : TRY(env::list_directory(folder))) {
-    if (!name.starts_with('.')) jobs.emplace_back(std::move(name));
+  for (const std::string& name : TRY(env::list_directory(folder))) {
+    const Result<JobId> job = JobId::parse(name);
+    if (job.ok() && !name.starts_with('.')) jobs.push_back(*job);
   }
   return jobs;
 }

@@ -16,7 +16,7 @@ std::string logs_folder(const std::string& home, const JobId& job);
 // RUNNEL_TASK_DIR of a task, from its first attempt on.
 std::string task_folder(const std::string& home, const model::TaskRef& task);
 
-// The jobs that have one: every name in the jobs folder that does not begin with a dot.
+// The jobs that have one: every name in the jobs folder that could be an id.
 Result<std::vector<JobId>> jobs_with_folders(const std::string& home);
 
 }  // namespace runnel::output

@@ -25,6 +25,11 @@ std::int32_t decode_ordinal(Decoder& in) {
   return static_cast<std::int32_t>(in.integer_in(0, std::numeric_limits<std::int32_t>::max()));
 }
 std::string decode_name(Decoder& in) { return std::string(in.text(kNameBytesMax)); }
+JobId decode_job(Decoder& in) {
+  const Result<JobId> job = JobId::parse(in.text(kNameBytesMax));
+  if (!job.ok()) in.fail();
+  return job.value_or(JobId());
+}
 
 template <typename Enum>
 Enum decode_enum(Decoder& in, Enum last) {
@@ -179,7 +184,7 @@ void decode_fields(Decoder& in, ForgetBatch& batch) {
   decode_list(in, batch.attempts, decode_attempt_on_node);
 }
 void decode_fields(Decoder& in, RemoveJob& remove) {
-  remove.job = JobId(decode_name(in));
+  remove.job = decode_job(in);
   if (!is_path_part(remove.job.str())) in.fail();
 }
 void decode_fields(Decoder&, Leave&) {}
@@ -252,7 +257,7 @@ void encode(Encoder& out, const model::AttemptRef& attempt) {
 
 model::AttemptRef decode_attempt(Decoder& in) {
   model::AttemptRef attempt;
-  attempt.task.job = JobId(decode_name(in));
+  attempt.task.job = decode_job(in);
   attempt.task.step = StepIndex(decode_ordinal(in));
   attempt.task.index = TaskIndex(in.integer_in(0, kWholeMax));
   attempt.attempt = AttemptNumber(decode_ordinal(in));

@@ -178,6 +178,17 @@ TEST(RunnerMessage, WhatAFrameTellsCanBeStored) {
   EXPECT_FALSE(told([](RankReport& of) { of.attempt.attempt = AttemptNumber(-1); }).ok());
 }
 
+TEST(RunnerMessage, AnIdOfAJobThatDoesNotFitIsRefused) {
+  for (const std::size_t bytes : {16U, 17U, 300U}) {
+    std::string frame;
+    Encoder out(frame);
+    out.text(std::string(bytes, 'j')).integer(0).integer(0).integer(1);
+    Decoder in(frame);
+    (void)decode_attempt(in);
+    EXPECT_EQ(in.failed(), bytes > JobId::kBytesMax) << bytes;
+  }
+}
+
 TEST(RunnerMessage, NothingLeavesTheHome) {
   const auto refused = [](PlaceStart place) {
     std::string frame;

@@ -96,7 +96,7 @@ class Desk {
   }
   void running(const std::string& node, model::AttemptRef attempt, int rank = 0) {
     model::RankReport fact;
-    fact.attempt = std::move(attempt);
+    fact.attempt = attempt;
     fact.rank = rank;
     fact.started_at = now;
     report(node, fact);
@@ -104,7 +104,7 @@ class Desk {
   static model::RankReport end_of(model::AttemptRef attempt, int code, Time at, int rank = 0,
                                   model::EndCause cause = model::EndCause::kExited) {
     model::RankReport fact;
-    fact.attempt = std::move(attempt);
+    fact.attempt = attempt;
     fact.rank = rank;
     fact.ended = true;
     fact.started_at = at;
@@ -115,7 +115,7 @@ class Desk {
   }
   void ended(const std::string& node, model::AttemptRef attempt, int code = 0, int rank = 0,
              model::EndCause cause = model::EndCause::kExited) {
-    report(node, end_of(std::move(attempt), code, now, rank, cause));
+    report(node, end_of(attempt, code, now, rank, cause));
   }
 
   model::Status job_status(const JobId& job) const { return brain.state().jobs.at(job).status; }

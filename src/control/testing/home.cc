@@ -122,11 +122,11 @@ void PaperNode::send(model::NodeOrders orders) {
     }
   }
   for (model::StopOrder& order : orders.stop) stopped.push_back(std::move(order));
-  for (model::AttemptRef& attempt : orders.forget) {
+  for (const model::AttemptRef& attempt : orders.forget) {
     if (ran_.contains(attempt)) ran_[attempt] = true;
-    forgotten.push_back(std::move(attempt));
+    forgotten.push_back(attempt);
   }
-  for (JobId& job : orders.remove) removed.push_back(std::move(job));
+  for (const JobId& job : orders.remove) removed.push_back(job);
   if (facts.empty()) return;
   Result<void> begun = loop_.spawn(gate_, report(std::move(facts)));
   (void)begun;  // Stopping.
