@@ -147,9 +147,9 @@ void HealthWatch::take_value(const model::AttemptRef& ref, Attempt& attempt,
 
 void HealthWatch::take_pace(Attempt& attempt, const model::MetricSample& sample) {
   if (!attempt.policy.straggler) return;
-  std::optional<std::int64_t> own;
+  std::optional<Micros> own;
   for (const auto& [name, value] : sample.values) {
-    if (name == kStepSeconds) own = step_micros(value);
+    if (name == kStepSeconds) own = step_time(value);
   }
   attempt.paces.add(sample.rank, sample.step, own, clock_.boot());
 }
@@ -205,8 +205,8 @@ void HealthWatch::find_slow(const model::AttemptRef& ref, Attempt& attempt, Foun
   if (!slow || !attempt.ranks.contains(slow->rank)) return;
   model::HealthReport report{ref, slow->rank, Ailment::kSlow, clock_.wall(), {}};
   report.step = slow->step;
-  report.took_micros = slow->took_micros;
-  report.median_micros = slow->median_micros;
+  report.took = slow->took;
+  report.median = slow->median;
   report.steps = model::kSlowStepsMin;
   add(attempt, std::move(report), found);
 }

@@ -221,8 +221,8 @@ TEST_F(HealthWatchTest, ASlowRankIsToldByItsOwnMeasure) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].second.ailment, Ailment::kSlow);
   EXPECT_EQ(found[0].second.rank, 2);
-  EXPECT_EQ(found[0].second.took_micros, 900'000);
-  EXPECT_EQ(found[0].second.median_micros, 250'000);
+  EXPECT_EQ(found[0].second.took, Micros::count(900'000));
+  EXPECT_EQ(found[0].second.median, Micros::count(250'000));
 }
 
 TEST_F(HealthWatchTest, WhereAnAttemptBeganItsOwnReportsBegin) {

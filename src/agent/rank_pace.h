@@ -24,14 +24,13 @@ class RankPaces {
  public:
   static constexpr Duration kWindow = Duration::seconds(5);
 
-  // The rank was heard to be at `step`; `own_micros`: what it says that the step took.
-  void add(std::int32_t rank, std::int64_t step, std::optional<std::int64_t> own_micros,
-           Duration now);
+  // The rank was heard to be at `step`; `own`: what it says that the step took.
+  void add(std::int32_t rank, std::int64_t step, std::optional<Micros> own, Duration now);
 
   struct Slow {
     std::int32_t rank = 0;
-    std::int64_t took_micros = 0;
-    std::int64_t median_micros = 0;
+    Micros took;
+    Micros median;
     std::int64_t step = -1;
   };
   // The slowest of the gang's `ranks`, if it takes `factor_permille` thousandths of the median of
@@ -39,7 +38,7 @@ class RankPaces {
   std::optional<Slow> slowest(std::int32_t ranks, std::int64_t factor_permille) const;
 
  private:
-  using Measurements = std::deque<std::int64_t>;
+  using Measurements = std::deque<Micros>;
   struct Rank {
     Measurements own;
     Measurements paced;
@@ -54,7 +53,7 @@ class RankPaces {
   bool told_ = false;  // Some rank tells its own measure.
 };
 
-// Millionths of a second from the text of `step_seconds`; nothing for what cannot be a step's time.
-std::optional<std::int64_t> step_micros(const std::string& seconds);
+// From the text of `step_seconds`; nothing for what cannot be a step's time.
+std::optional<Micros> step_time(const std::string& seconds);
 
 }  // namespace runnel::agent

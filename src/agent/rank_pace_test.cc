@@ -16,7 +16,7 @@ class RankPacesTest : public ::testing::Test {
     ++step_;
     for (std::size_t rank = 0; rank < micros.size(); ++rank) {
       if (!micros[rank]) continue;
-      paces_.add(static_cast<std::int32_t>(rank), step_, micros[rank], now_);
+      paces_.add(static_cast<std::int32_t>(rank), step_, Micros::count(micros[rank]), now_);
     }
     now_ = now_ + Duration::millis(100);
   }
@@ -36,8 +36,8 @@ TEST_F(RankPacesTest, NamesWhoIsSlowInThreeStepsInARow) {
   const auto slow = slowest(3);
   ASSERT_TRUE(slow);
   EXPECT_EQ(slow->rank, 1);
-  EXPECT_EQ(slow->took_micros, 3'300);
-  EXPECT_EQ(slow->median_micros, 1'050) << "between 1,000 and 1,100";
+  EXPECT_EQ(slow->took, Micros::count(3'300));
+  EXPECT_EQ(slow->median, Micros::count(1'050)) << "between 1,000 and 1,100";
   EXPECT_EQ(slow->step, 3);
 }
 
@@ -63,7 +63,7 @@ TEST_F(RankPacesTest, LostMeasurementsAccuseNobody) {
 
 TEST_F(RankPacesTest, AStepThatIsToldTwiceIsOne) {
   step({1'000, 9'000, 1'000});
-  for (int i = 0; i < 5; ++i) paces_.add(1, step_, 9'000, now_);
+  for (int i = 0; i < 5; ++i) paces_.add(1, step_, Micros::count(9'000), now_);
   EXPECT_FALSE(slowest(3));
 }
 
@@ -97,12 +97,12 @@ TEST_F(RankPacesTest, RanksInLockStepAccuseNobodyByTheirSteps) {
 }
 
 TEST(StepMicros, AreOfNumbersThatCanBeTimes) {
-  EXPECT_EQ(step_micros("0.25"), 250'000);
-  EXPECT_EQ(step_micros("3"), 3'000'000);
-  EXPECT_EQ(step_micros("1e-9"), 1);
-  EXPECT_EQ(step_micros("1e300"), model::kStepMicrosMax);
+  EXPECT_EQ(step_time("0.25"), Micros::count(250'000));
+  EXPECT_EQ(step_time("3"), Micros::count(3'000'000));
+  EXPECT_EQ(step_time("1e-9"), Micros::count(1));
+  EXPECT_EQ(step_time("1e300"), model::kStepTimeMax);
   for (const char* text : {"nan", "inf", "-1", "0", "", "x", "1s"}) {
-    EXPECT_FALSE(step_micros(text).has_value()) << text;
+    EXPECT_FALSE(step_time(text).has_value()) << text;
   }
 }
 

@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 
+#include "base/check.h"
+
 namespace runnel {
 namespace {
 
@@ -335,6 +337,14 @@ std::optional<int> take_offset(std::string_view& text) {
 }
 
 }  // namespace
+
+std::string dollars(Money amount) {
+  CHECK(amount >= Money(), "an amount of money below nothing");
+  constexpr std::size_t kDecimals = 6;
+  std::string text = std::to_string(amount.micros());
+  if (text.size() <= kDecimals) text.insert(0, kDecimals + 1 - text.size(), '0');
+  return text.insert(text.size() - kDecimals, ".");
+}
 
 std::string rfc3339(Time time) {
   const std::int64_t millis = std::clamp(time.millis(), kTimeMin, kTimeMax);

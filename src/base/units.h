@@ -37,6 +37,29 @@ class Duration {
   std::int64_t millis_ = 0;
 };
 
+// A measured length of time, in whole microseconds: for what is far shorter than what a file asks for.
+class Micros {
+ public:
+  constexpr Micros() = default;
+  static constexpr Micros count(std::int64_t micros) { return Micros(micros); }
+  static constexpr Micros of(Duration length) { return Micros(length.millis() * 1'000); }
+
+  constexpr std::int64_t count() const { return micros_; }
+  constexpr bool is_zero() const { return micros_ == 0; }
+  // Rounded down.
+  constexpr Duration in_millis() const { return Duration::millis(micros_ / 1'000); }
+
+  friend constexpr auto operator<=>(Micros, Micros) = default;
+  friend constexpr Micros operator+(Micros a, Micros b) { return Micros(a.micros_ + b.micros_); }
+  friend constexpr Micros operator/(Micros a, std::int64_t parts) {
+    return Micros(a.micros_ / parts);
+  }
+
+ private:
+  explicit constexpr Micros(std::int64_t micros) : micros_(micros) {}
+  std::int64_t micros_ = 0;
+};
+
 // A moment: milliseconds since 1970 in UTC. The `now` of an input never goes back.
 class Time {
  public:
@@ -80,6 +103,30 @@ class Bytes {
   std::int64_t bytes_ = 0;
 };
 
+// An amount of money in billionths of a dollar, so that a task of a millisecond is not free
+// (docs/design/cost.md). People and files write prices in millionths.
+class Money {
+ public:
+  constexpr Money() = default;
+  static constexpr Money nanos(std::int64_t count) { return Money(count); }
+  static constexpr Money micros(std::int64_t count) { return Money(count * kNanosPerMicro); }
+  static constexpr Money dollars(std::int64_t count) { return micros(count * kMicrosPerDollar); }
+
+  constexpr std::int64_t nanos() const { return nanos_; }
+  constexpr std::int64_t micros() const { return nanos_ / kNanosPerMicro; }  // Rounded down.
+  constexpr bool is_zero() const { return nanos_ == 0; }
+
+  friend constexpr auto operator<=>(Money, Money) = default;
+  friend constexpr Money operator+(Money a, Money b) { return Money(a.nanos_ + b.nanos_); }
+  friend constexpr Money operator-(Money a, Money b) { return Money(a.nanos_ - b.nanos_); }
+
+ private:
+  static constexpr std::int64_t kNanosPerMicro = 1'000;
+  static constexpr std::int64_t kMicrosPerDollar = 1'000'000;
+  explicit constexpr Money(std::int64_t count) : nanos_(count) {}
+  std::int64_t nanos_ = 0;
+};
+
 // "90s", "1h30m", "2d", "500ms". A bare number is an error, since seconds and minutes are both
 // common. Errors carry value and hint, not field or place: the caller knows those.
 Result<Duration> parse_duration(std::string_view text);
@@ -96,6 +143,8 @@ std::string to_string(Bytes bytes);
 std::string human(Bytes bytes);
 // "3.2 s", "1 h 04 min", "230 ms": rounded, for people.
 std::string human(Duration duration);
+// "1.250000": dollars with six decimals, rounded down. CHECKs that the amount is not negative.
+std::string dollars(Money amount);
 // "2026-11-21T14:05:28.123Z". Years 0 to 9999; a time outside is shown as the nearer end.
 std::string rfc3339(Time time);
 Result<Time> parse_rfc3339(std::string_view text);

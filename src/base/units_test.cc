@@ -312,5 +312,26 @@ TEST(Time, KnowsTheCalendar) {
   }
 }
 
+TEST(Money, IsCountedInBillionthsOfADollar) {
+  static_assert(Money::dollars(2) == Money::micros(2'000'000));
+  static_assert(Money::micros(3) == Money::nanos(3'000));
+  static_assert(Money::nanos(1'999).micros() == 1);
+  static_assert(Money::micros(5) - Money::nanos(1) + Money::nanos(2) > Money::micros(5));
+  EXPECT_TRUE(Money().is_zero());
+  EXPECT_FALSE(Money::nanos(1).is_zero());
+  EXPECT_EQ(dollars(Money()), "0.000000");
+  EXPECT_EQ(dollars(Money::nanos(1'999)), "0.000001");
+  EXPECT_EQ(dollars(Money::micros(1'250'000)), "1.250000");
+  EXPECT_EQ(dollars(Money::dollars(1'000'000)), "1000000.000000");
+}
+
+TEST(Micros, AreShorterThanADuration) {
+  static_assert(Micros::of(Duration::millis(2)) == Micros::count(2'000));
+  static_assert(Micros::count(2'999).in_millis() == Duration::millis(2));
+  static_assert((Micros::count(1) + Micros::count(4)) / 2 == Micros::count(2));
+  static_assert(Micros::count(1) < Micros::count(2));
+  EXPECT_TRUE(Micros().is_zero());
+}
+
 }  // namespace
 }  // namespace runnel

@@ -16,8 +16,8 @@ void join_priced(Desk& desk, const std::string& name, bool spot) {
   input.node.id = NodeId(name);
   input.node.capacity.milli_cpus = 2'000;
   input.node.capacity.memory = Bytes::gibi(8);
-  input.node.price_micros = 96'000;
-  input.node.spot_price_micros = 36'000;
+  input.node.price = Money::micros(96'000);
+  input.node.spot_price = Money::micros(36'000);
   input.node.spot = spot;
   input.incarnation = Incarnation("1");
   desk.decide(input);
@@ -38,10 +38,10 @@ TEST(Cost, OfTwoTasksByHand) {
   desk.pass(Duration::seconds(45));
   desk.ended("a", Desk::ref(job, 0, 0));
   desk.pass(Duration::seconds(45));
-  EXPECT_EQ(model::dollars(spent_by(only_step(desk, job), desk.now).paid), "0.001800") << "so far";
+  EXPECT_EQ(dollars(spent_by(only_step(desk, job), desk.now).paid), "0.001800") << "so far";
   desk.ended("a", Desk::ref(job, 0, 1));
   desk.pass(Duration::hours(1));
-  EXPECT_EQ(model::dollars(spent_by(only_step(desk, job), desk.now).paid), "0.001800");
+  EXPECT_EQ(dollars(spent_by(only_step(desk, job), desk.now).paid), "0.001800");
   EXPECT_EQ(only_step(desk, job).rate, model::Rate());
 }
 
@@ -55,8 +55,8 @@ TEST(Cost, OfASpotNodeAndWhatItSaved) {
   desk.running("a", Desk::ref(job, 0, 0));
   desk.pass(Duration::minutes(30));
   desk.ended("a", Desk::ref(job, 0, 0));
-  EXPECT_EQ(model::dollars(only_step(desk, job).spent.paid), "0.018000");
-  EXPECT_EQ(model::dollars(only_step(desk, job).spent.list), "0.048000");
+  EXPECT_EQ(dollars(only_step(desk, job).spent.paid), "0.018000");
+  EXPECT_EQ(dollars(only_step(desk, job).spent.list), "0.048000");
 }
 
 TEST(Cost, ASnapshotGoesOnCounting) {

@@ -36,18 +36,19 @@ bool is_enough(const model::HealthPolicy& policy, const HealthReport& report) {
     case Ailment::kNotFinite:
       return policy.nan && model::is_unhealthy(report.metric, report.value, policy.nan->metric);
     case Ailment::kSlow:
-      return policy.straggler && report.steps >= model::kSlowStepsMin && report.median_micros > 0 &&
-             report.took_micros * 1'000 / report.median_micros >= policy.straggler->factor_permille;
+      return policy.straggler && report.steps >= model::kSlowStepsMin && !report.median.is_zero() &&
+             report.took.count() * 1'000 / report.median.count() >=
+                 policy.straggler->factor_permille;
   }
   CHECK(false, "an ailment that is not one");
   return false;
 }
 
 // "3.1 s", "31 ms", "310 us".
-std::string time_text(std::int64_t micros) {
-  constexpr std::int64_t kShownInMillis = 10'000;
-  if (micros < kShownInMillis) return std::to_string(micros) + " us";
-  return human(Duration::millis(micros / 1'000));
+std::string time_text(Micros length) {
+  constexpr Micros kShownInMillis = Micros::count(10'000);
+  if (length < kShownInMillis) return std::to_string(length.count()) + " us";
+  return human(length.in_millis());
 }
 
 std::string after_step(const HealthReport& report) {
@@ -70,10 +71,10 @@ std::string sentence(const HealthReport& report, std::int32_t ranks) {
       return who + "reported " + report.metric + "=" + report.value + " at step " +
              std::to_string(report.step);
     case Ailment::kSlow: {
-      const std::int64_t tenths = report.took_micros * 10 / report.median_micros;
-      return who + "takes " + time_text(report.took_micros) + " for a step, " +
+      const std::int64_t tenths = report.took.count() * 10 / report.median.count();
+      return who + "takes " + time_text(report.took) + " for a step, " +
              std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
-             " times the median of the others (" + time_text(report.median_micros) +
+             " times the median of the others (" + time_text(report.median) +
              "), in each of its last " + std::to_string(report.steps) + after_step(report);
     }
   }

@@ -56,10 +56,10 @@ class HealthTest : public ::testing::Test {
     report.value = std::move(value);
     return report;
   }
-  HealthReport slow(std::int64_t took_micros, std::int32_t steps = 3) const {
+  HealthReport slow(std::int64_t micros, std::int32_t steps = 3) const {
     HealthReport report{ref(), 1, Ailment::kSlow, desk_.now, {}};
-    report.took_micros = took_micros;
-    report.median_micros = 1'000'000;
+    report.took = Micros::count(micros);
+    report.median = Micros::count(1'000'000);
     report.steps = steps;
     return report;
   }

@@ -261,11 +261,10 @@ namespace {
 
 // When the open lanes will have spent the search's budget.
 std::optional<Time> budget_end(const Step& step, const model::SearchSpec& search) {
-  if (search.budget_micros == 0 || step.rate.paid == 0) return std::nullopt;
+  if (search.budget.is_zero() || step.rate.paid.is_zero()) return std::nullopt;
   constexpr std::int64_t kMillisPerHour = 3'600'000;
-  const std::int64_t left =
-      std::max<std::int64_t>(0, search.budget_micros * 1'000 - step.spent.paid);
-  Duration lasts = Duration::millis(muldiv(left, kMillisPerHour, step.rate.paid));
+  const Money left = std::max(Money(), search.budget - step.spent.paid);
+  Duration lasts = Duration::millis(muldiv(left.nanos(), kMillisPerHour, step.rate.paid.nanos()));
   if (model::cost_of(step.rate, lasts).paid < left) lasts = lasts + Duration::millis(1);
   return step.accrued_at + lasts;
 }

@@ -164,9 +164,9 @@ bool limit_over(const Turn& turn, const StepKey& key) {
 }
 
 bool budget_spent(const Turn& turn, const StepKey& key) {
-  const std::int64_t micros = search_of(turn, key).budget_micros;
+  const Money budget = search_of(turn, key).budget;
   const Step& step = step_of(turn.state(), key.job, key.step);
-  return micros > 0 && spent_by(step, turn.now()).paid >= micros * 1'000;
+  return !budget.is_zero() && spent_by(step, turn.now()).paid >= budget;
 }
 
 void prune_fresh(Turn& turn, const StepKey& key) {

@@ -52,7 +52,7 @@ class TrialsTest : public ::testing::Test {
     join.node.id = NodeId(kNode);
     join.node.capacity.milli_cpus = 1'000;
     join.node.capacity.memory = Bytes::gibi(8);
-    join.node.price_micros = 3'600'000;
+    join.node.price = Money::micros(3'600'000);
     join.incarnation = Incarnation("1");
     desk_.decide(join);
   }
@@ -364,7 +364,7 @@ TEST_F(TrialsTest, AsksForNothingAfterItsTime) {
 TEST_F(TrialsTest, SpendsNoMoreThanItsBudget) {
   join_priced();
   model::StepSpec step = search_step(5);
-  step.search->budget_micros = 15'000;
+  step.search->budget = Money::micros(15'000);
   job_ = desk_.submit({step});
   desk_.running(kNode, Desk::ref(job_, 0, 0));
   desk_.pass(Duration::seconds(10));
@@ -389,7 +389,7 @@ TEST_F(TrialsTest, SpendsNoMoreThanItsBudget) {
 TEST_F(TrialsTest, AFailedTrialIsNotTriedAgainForMoreThanTheBudget) {
   join_priced();
   model::StepSpec step = search_step(1);
-  step.search->budget_micros = 5'000;
+  step.search->budget = Money::micros(5'000);
   step.retry.max = 3;
   job_ = desk_.submit({step});
   desk_.running(kNode, Desk::ref(job_, 0, 0));

@@ -11,15 +11,6 @@
 namespace runnel::cli {
 namespace {
 
-// `units` of which a whole has 10 to the power of `digits`, without zeros at the end.
-std::string decimal(std::int64_t units, std::size_t digits) {
-  CHECK(units >= 0, "an amount below nothing");
-  std::string text = std::to_string(units);
-  if (text.size() <= digits) text.insert(0, digits + 1 - text.size(), '0');
-  text.insert(text.size() - digits, ".");
-  return without_zeros(std::move(text));
-}
-
 double number(const json::Value& cost, std::string_view key) {
   const json::Value* value = cost.find(key);
   return value == nullptr ? 0 : std::strtod(value->dump().c_str(), nullptr);
@@ -41,8 +32,15 @@ std::string without_zeros(std::string number) {
   return number;
 }
 
-std::string price_text(std::int64_t micros) { return decimal(micros, 6); }
-std::string thousandths(std::int64_t thousandths) { return decimal(thousandths, 3); }
+std::string price_text(Money price) { return without_zeros(dollars(price)); }
+
+std::string thousandths(std::int64_t thousandths) {
+  constexpr std::size_t kDecimals = 3;
+  CHECK(thousandths >= 0, "an amount below nothing");
+  std::string text = std::to_string(thousandths);
+  if (text.size() <= kDecimals) text.insert(0, kDecimals + 1 - text.size(), '0');
+  return without_zeros(text.insert(text.size() - kDecimals, "."));
+}
 
 std::string cost_text(const json::Value& document, Time now) {
   const json::Value* cost = document.find("cost");

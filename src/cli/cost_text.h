@@ -11,8 +11,8 @@ namespace runnel::cli {
 // A decimal number without zeros at its end: "0.3" for "0.300000".
 std::string without_zeros(std::string number);
 
-// "0.096" for 96'000 millionths of a dollar, without zeros at the end.
-std::string price_text(std::int64_t micros);
+// "0.096": dollars without zeros at the end.
+std::string price_text(Money price);
 // "2" or "0.5" for thousandths.
 std::string thousandths(std::int64_t thousandths);
 

@@ -75,8 +75,8 @@ std::string cheapest_instance(const model::StepSpec& step,
   if (step.outside()) return "-";
   const model::InstanceType* type = model::cheapest_for(types, step.resources);
   if (type == nullptr) return "-";
-  const bool spot = step.spot && type->spot_price_micros > 0;
-  return type->name + " $" + price_text(spot ? type->spot_price_micros : type->price_micros) +
+  const bool spot = step.spot && !type->spot_price.is_zero();
+  return type->name + " $" + price_text(spot ? type->spot_price : type->price) +
          (spot ? "/h spot" : "/h");
 }
 

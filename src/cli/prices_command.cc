@@ -22,8 +22,8 @@ json::Value prices_document(const std::vector<model::InstanceType>& types) {
     each.set("cpus", json::Value::decimal(thousandths(type.capacity.milli_cpus)));
     each.set("memory_bytes", json::Value::integer(type.capacity.memory.count()));
     each.set("accelerators", json::Value::text(devices_of(type)));
-    each.set("price", json::Value::decimal(price_text(type.price_micros)));
-    each.set("spot_price", json::Value::decimal(price_text(type.spot_price_micros)));
+    each.set("price", json::Value::decimal(price_text(type.price)));
+    each.set("spot_price", json::Value::decimal(price_text(type.spot_price)));
     list.push_back(std::move(each));
   }
   json::Value answer = json::Value::object();
@@ -34,10 +34,10 @@ json::Value prices_document(const std::vector<model::InstanceType>& types) {
 std::string prices_table(const std::vector<model::InstanceType>& types) {
   Table table({"TYPE", "CPUS", "MEMORY", "DEVICES", "PRICE/H", "SPOT/H"});
   for (const model::InstanceType& type : types) {
-    const bool spot = type.spot_price_micros > 0;
+    const bool spot = !type.spot_price.is_zero();
     table.add({type.name, thousandths(type.capacity.milli_cpus), human(type.capacity.memory),
-               devices_of(type), "$" + price_text(type.price_micros),
-               spot ? "$" + price_text(type.spot_price_micros) : "-"});
+               devices_of(type), "$" + price_text(type.price),
+               spot ? "$" + price_text(type.spot_price) : "-"});
   }
   return table_text(table);
 }

@@ -44,12 +44,10 @@ std::map<NodeId, Use> use_of(const brain::State& state) {
 // Prices in dollars per hour; nothing for a node that has none.
 void add_prices(Value& out, const model::NodeInfo& node) {
   if (!node.instance.empty()) out.set("instance", Value::text(node.instance));
-  if (node.price_micros > 0) {
-    out.set("price", Value::decimal(model::dollars(node.price_micros * 1'000)));
-  }
+  if (!node.price.is_zero()) out.set("price", Value::decimal(dollars(node.price)));
   out.set("spot", Value::boolean(node.spot));
-  if (node.spot_price_micros > 0) {
-    out.set("spot_price", Value::decimal(model::dollars(node.spot_price_micros * 1'000)));
+  if (!node.spot_price.is_zero()) {
+    out.set("spot_price", Value::decimal(dollars(node.spot_price)));
   }
 }
 

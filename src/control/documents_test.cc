@@ -88,7 +88,7 @@ TEST_F(DocumentsTest, TellWhatAJobCosts) {
   join.node.id = NodeId("n1");
   join.node.capacity.milli_cpus = 2'000;
   join.node.capacity.memory = Bytes::gibi(8);
-  join.node.price_micros = 360'000;
+  join.node.price = Money::micros(360'000);
   join.incarnation = Incarnation("1");
   desk_.decide(join);
   const JobId id = desk_.submit({step("a"), step("b")});

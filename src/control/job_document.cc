@@ -44,8 +44,8 @@ void write_text(json::Writer& out, std::string_view key, const std::string& text
   if (!text.empty()) out.field(key, text);
 }
 
-void write_money(json::Writer& out, std::string_view key, std::int64_t nanos) {
-  out.key(key).raw(model::dollars(nanos));
+void write_money(json::Writer& out, std::string_view key, Money amount) {
+  out.key(key).raw(dollars(amount));
 }
 
 // Dollars up to the last change of what the job holds, and how many an hour it holds now: what has

@@ -205,7 +205,7 @@ Result<void> check_fields(const StepSpec& step, const SearchSpec& search) {
   TRY(check_within("max_trials", search.max_trials, 1, kTasksPerStepMax));
   TRY(check_within("max_duration", search.max_duration.millis(), 0, kInteger64Max));
   TRY(check_within("max_failures", search.max_failures.value_or(0), 0, kTasksPerStepMax));
-  TRY(check_within("budget_micros", search.budget_micros, 0, kPriceMicrosMax));
+  TRY(check_within("budget_micros", search.budget.micros(), 0, kPriceMax.micros()));
   TRY(check_size("start", search.start.size(), kStartPointsMax, "points"));
   TRY(check_size("from", search.from.size(), kEarlierTrialsMax, "trials"));
   TRY(check_each("from", search.from, [&](const EarlierTrial& trial) -> Result<void> {

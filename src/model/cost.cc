@@ -11,9 +11,11 @@ namespace runnel::model {
 namespace {
 
 constexpr std::int64_t kWhole = 1'000'000'000;  // Parts of a node.
-constexpr std::int64_t kNanosPerMicro = 1'000;
-constexpr std::int64_t kNanosPerDollar = 1'000'000'000;
 constexpr std::int64_t kMillisPerHour = 3'600'000;
+
+Money share_of(Money amount, std::int64_t part, std::int64_t whole) {
+  return Money::nanos(muldiv(amount.nanos(), part, whole));
+}
 
 std::int64_t part_of(std::int64_t held, std::int64_t all) {
   return all <= 0 ? 0 : muldiv(held, kWhole, all);
@@ -41,31 +43,24 @@ Rate operator-(const Rate& a, const Rate& b) {
 Cost operator+(const Cost& a, const Cost& b) { return {a.paid + b.paid, a.list + b.list}; }
 
 Rate rate_of(const NodeInfo& node, const Resources& held) {
-  const bool cheap = node.spot && node.spot_price_micros > 0;
-  const std::int64_t list = std::max(node.price_micros, cheap ? node.spot_price_micros : 0);
-  const std::int64_t paid = cheap ? node.spot_price_micros : list;
+  const bool cheap = node.spot && !node.spot_price.is_zero();
+  const Money list = cheap ? std::max(node.price, node.spot_price) : node.price;
+  const Money paid = cheap ? node.spot_price : list;
   const std::int64_t part = largest_part(held, node.capacity);
-  return {muldiv(paid * kNanosPerMicro, part, kWhole), muldiv(list * kNanosPerMicro, part, kWhole)};
+  return {share_of(paid, part, kWhole), share_of(list, part, kWhole)};
 }
 
 Cost cost_of(const Rate& rate, Duration length) {
   const std::int64_t millis = std::max<std::int64_t>(0, length.millis());
-  return {muldiv(rate.paid, millis, kMillisPerHour), muldiv(rate.list, millis, kMillisPerHour)};
-}
-
-std::string dollars(std::int64_t nanos) {
-  CHECK(nanos >= 0, "a cost below nothing");
-  std::string micros = std::to_string(nanos % kNanosPerDollar / kNanosPerMicro);
-  micros.insert(0, 6 - micros.size(), '0');
-  return std::to_string(nanos / kNanosPerDollar) + "." + micros;
+  return {share_of(rate.paid, millis, kMillisPerHour), share_of(rate.list, millis, kMillisPerHour)};
 }
 
 const InstanceType* cheapest_for(const std::vector<InstanceType>& types, const Resources& amount) {
   const InstanceType* best = nullptr;
   for (const InstanceType& type : types) {
     if (!amount.fits_in(type.capacity)) continue;
-    const bool better = best == nullptr || std::tie(type.price_micros, type.name) <
-                                               std::tie(best->price_micros, best->name);
+    const bool better =
+        best == nullptr || std::tie(type.price, type.name) < std::tie(best->price, best->name);
     if (better) best = &type;
   }
   return best;
@@ -79,8 +74,8 @@ void price_as(NodeInfo& node, const std::vector<InstanceType>& types) {
       named == types.end() ? cheapest_for(types, node.capacity) : std::to_address(named);
   if (type == nullptr) return;
   node.instance = type->name;
-  node.price_micros = type->price_micros;
-  node.spot_price_micros = type->spot_price_micros;
+  node.price = type->price;
+  node.spot_price = type->spot_price;
 }
 
 }  // namespace runnel::model

@@ -8,21 +8,19 @@
 #include "model/node.h"
 #include "model/resources.h"
 
-// Money, in billionths of a dollar so that a task of a millisecond is not free:
-// docs/design/cost.md.
+// What is held costs by the hour: docs/design/cost.md.
 namespace runnel::model {
 
-// Nanodollars per hour.
+// Per hour.
 struct Rate {
-  std::int64_t paid = 0;  // What the nodes cost as they are.
-  std::int64_t list = 0;  // What they would cost if none could be taken away.
+  Money paid;  // What the nodes cost as they are.
+  Money list;  // What they would cost if none could be taken away.
   friend bool operator==(const Rate&, const Rate&) = default;
 };
 
-// Nanodollars.
 struct Cost {
-  std::int64_t paid = 0;
-  std::int64_t list = 0;
+  Money paid;
+  Money list;
   friend bool operator==(const Cost&, const Cost&) = default;
 };
 
@@ -38,15 +36,12 @@ Rate rate_of(const NodeInfo& node, const Resources& held);
 // What a rate comes to, rounded down.
 Cost cost_of(const Rate& rate, Duration length);
 
-// "1.250000": dollars with six decimals, rounded down.
-std::string dollars(std::int64_t nanos);
-
 // A kind of machine that can be rented.
 struct InstanceType {
   std::string name;
   Resources capacity;
-  std::int64_t price_micros = 0;       // Millionths of a dollar per hour.
-  std::int64_t spot_price_micros = 0;  // 0: not offered as spot.
+  Money price;       // Per hour.
+  Money spot_price;  // Per hour; zero: not offered as spot.
   friend bool operator==(const InstanceType&, const InstanceType&) = default;
 };
 

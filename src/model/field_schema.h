@@ -64,6 +64,9 @@ class SchemaMaker {
   void operator()(std::string_view key, const std::optional<T>&, const Number& rule) {
     put(key, number_schema(rule));
   }
+  void operator()(std::string_view key, Money, InMillionths rule) {
+    put(key, number_schema(Number{.max = rule.max.micros()}));
+  }
   void operator()(std::string_view key, const std::string&, const Text&) {
     put(key, typed_schema("string"));
   }

@@ -59,6 +59,11 @@ struct Text {
   std::string_view fallback;
 };
 
+// Of money: stored as millionths of a dollar, of which it is a whole number.
+struct InMillionths {
+  Money max;
+};
+
 // Written always, and an error when it is missing.
 struct Required {};
 
@@ -119,6 +124,18 @@ template <>
 struct Integer<Bytes> : Integer64 {
   static std::int64_t to(Bytes value) { return value.count(); }
   static Bytes from(std::int64_t value) { return Bytes::count(value); }
+};
+
+template <>
+struct Integer<Micros> : Integer64 {
+  static std::int64_t to(Micros value) { return value.count(); }
+  static Micros from(std::int64_t value) { return Micros::count(value); }
+};
+
+template <>
+struct Integer<Money> : Integer64 {
+  static std::int64_t to(Money value) { return value.nanos(); }
+  static Money from(std::int64_t value) { return Money::nanos(value); }
 };
 
 template <typename T>
@@ -272,6 +289,10 @@ class Encoder {
     detail::check_number(detail::Integer<T>::to(*value), rule);
     out_.key(key).integer(detail::Integer<T>::to(*value));
   }
+  void operator()(std::string_view key, Money value, InMillionths rule) {
+    CHECK(Money::micros(value.micros()) == value, "millionths would lose a part of the amount");
+    (*this)(key, value.micros(), Number{.max = rule.max.micros()});
+  }
   void operator()(std::string_view key, const std::string& value, const Text& rule) {
     if (value != rule.fallback) put(key, value);
   }
@@ -333,6 +354,11 @@ class Decoder {
     const json::Value* json = find(key);
     value.reset();
     if (json != nullptr) note(key, detail::read_integer(*json, rule, value.emplace()));
+  }
+  void operator()(std::string_view key, Money& value, InMillionths rule) {
+    std::int64_t micros = 0;
+    (*this)(key, micros, Number{.max = rule.max.micros()});
+    value = Money::micros(micros);
   }
   void operator()(std::string_view key, std::string& value, const Text& rule) {
     const json::Value* json = find(key);

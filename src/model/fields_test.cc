@@ -27,6 +27,7 @@ struct Sample {
   TaskIndex index;
   Duration wait;
   Bytes size;
+  Money price;
   std::string name = "none";
   std::optional<std::int64_t> most;
   std::optional<Time> until;
@@ -60,6 +61,7 @@ struct Fields<Sample> {
     visit("most", sample.most, Number{.min = 1, .max = 10});
     visit("name", sample.name, Text{"none"});
     visit("pairs", sample.pairs);
+    visit("price", sample.price, InMillionths{Money::dollars(1)});
     visit("ranged", sample.ranged, Number{.min = -7, .max = 7, .fallback = 5});
     visit("size", sample.size);
     visit("small", sample.small, kAnyNumber);
@@ -113,6 +115,7 @@ Sample full() {
   sample.index = TaskIndex(9);
   sample.wait = Duration::seconds(2);
   sample.size = Bytes::kibi(1);
+  sample.price = Money::micros(2);
   sample.name = "";
   sample.most = 10;
   sample.until = Time();
@@ -125,8 +128,18 @@ Sample full() {
 
 constexpr std::string_view kFull =
     R"({"color":"blue","counts":{"x":1,"y":9},"flag":true,"index":9,"job":"j",)"
-    R"("members":{"A":"1","B":""},"most":10,"name":"","pairs":[["z",1],["a",0]],"ranged":-7,)"
-    R"("size":1024,"small":-3,"until":0,"wait":2000,"words":["","b"]})";
+    R"("members":{"A":"1","B":""},"most":10,"name":"","pairs":[["z",1],["a",0]],"price":2,)"
+    R"("ranged":-7,"size":1024,"small":-3,"until":0,"wait":2000,"words":["","b"]})";
+
+TEST(Fields, PricesAreStoredInMillionths) {
+  EXPECT_EQ(MUST(read<Sample>(R"({"job":"j","price":1000000})")).price, Money::dollars(1));
+  EXPECT_EQ(MUST(read<Sample>(R"({"job":"j"})")).price, Money());
+  EXPECT_EQ(fault(R"({"job":"j","price":1000001})"), "price");
+  EXPECT_EQ(fault(R"({"job":"j","price":-1})"), "price");
+  Sample sample;
+  sample.price = Money::nanos(1'500);
+  EXPECT_DEATH((void)written(sample), "would lose a part");
+}
 
 TEST(Fields, EveryFormIsWrittenAsExpectedAndReadBack) {
   EXPECT_EQ(written(full()), kFull);

@@ -54,9 +54,9 @@ struct HealthPolicy {
 inline constexpr Duration kSilenceMin = Duration::seconds(1);
 inline constexpr std::int64_t kFactorPermilleMin = 1'001;
 inline constexpr std::int64_t kFactorPermilleMax = 1'000'000;
-inline constexpr std::size_t kMetricNameMax = 255;                 // Of one that is told of.
-inline constexpr std::int64_t kStepMicrosMax = 1'000'000'000'000;  // 11 days.
-inline constexpr std::int32_t kSlowStepsMin = 3;                   // In a row.
+inline constexpr std::size_t kMetricNameMax = 255;                        // Of one that is told of.
+inline constexpr Micros kStepTimeMax = Micros::count(1'000'000'000'000);  // 11 days.
+inline constexpr std::int32_t kSlowStepsMin = 3;                          // In a row.
 
 // A fact about a rank that may matter. What it amounts to, the brain says.
 //
@@ -65,13 +65,13 @@ struct HealthReport {
   AttemptRef attempt;
   std::int32_t rank = 0;
   Ailment ailment = Ailment::kHung;
-  Time since;                      // By the node's wall clock.
-  Duration silent_for;             // kHung.
-  std::int64_t step = -1;          // The last one that the rank reported; -1: none.
-  std::string metric;              // kNotFinite: what was reported as
-  std::string value;               // nan, inf or -inf.
-  std::int64_t took_micros = 0;    // kSlow: the quickest of its last `steps` steps, and
-  std::int64_t median_micros = 0;  // the median of the other ranks.
+  Time since;              // By the node's wall clock.
+  Duration silent_for;     // kHung.
+  std::int64_t step = -1;  // The last one that the rank reported; -1: none.
+  std::string metric;      // kNotFinite: what was reported as
+  std::string value;       // nan, inf or -inf.
+  Micros took;             // kSlow: the quickest of its last `steps` steps, and
+  Micros median;           // the median of the other ranks.
   std::int32_t steps = 0;
   std::int32_t silent_others = 0;  // kHung: ranks that are silent as well.
   friend bool operator==(const HealthReport&, const HealthReport&) = default;

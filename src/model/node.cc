@@ -11,9 +11,10 @@ Error invalid(const char* field, const char* message, std::string value) {
   return Error(Errc::kInvalid, message).with_field(field).with_value(std::move(value));
 }
 
-Result<void> check_price(const char* field, std::int64_t micros) {
-  if (micros >= 0 && micros <= kPriceMicrosMax) return {};
-  return invalid(field, "a price is from 0 to a million dollars an hour", std::to_string(micros));
+Result<void> check_price(const char* field, Money price) {
+  if (price >= Money() && price <= kPriceMax) return {};
+  return invalid(field, "a price is from 0 to a million dollars an hour",
+                 std::to_string(price.micros()));
 }
 
 Error inside_capacity(Error error) { return error.with_field("capacity." + error.field); }
@@ -29,8 +30,8 @@ Result<void> check_node(const NodeInfo& node) {
     return invalid("port_last", "the last port is from the first one to 65535",
                    std::to_string(node.port_last));
   }
-  TRY(check_price("price_micros", node.price_micros));
-  TRY(check_price("spot_price_micros", node.spot_price_micros));
+  TRY(check_price("price_micros", node.price));
+  TRY(check_price("spot_price_micros", node.spot_price));
   Result<void> capacity = check_resources(node.capacity);
   if (!capacity.ok()) return inside_capacity(std::move(capacity).error());
   return {};

@@ -19,10 +19,10 @@ struct NodeInfo {
   bool spot = false;      // May be taken away at short notice.
   // Nodes that name the same share one: what ends it ends them all. Empty: it has its own.
   std::string runner;
-  std::string instance;                // The rented type it is, or is priced as; may be empty.
-  std::int64_t price_micros = 0;       // Millionths of a dollar per hour, if it could not be taken.
-  std::int64_t spot_price_micros = 0;  // What it costs as spot; 0: the same.
-  std::int32_t port_first = 20'000;    // Ports that gangs may be given, [first, last].
+  std::string instance;              // The rented type it is, or is priced as; may be empty.
+  Money price;                       // Per hour, if it could not be taken.
+  Money spot_price;                  // Per hour as spot; zero: the same.
+  std::int32_t port_first = 20'000;  // Ports that gangs may be given, [first, last].
   std::int32_t port_last = 29'999;
 
   friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
@@ -32,6 +32,6 @@ struct NodeInfo {
 Result<void> check_node(const NodeInfo& node);
 
 inline constexpr std::size_t kNodesMax = 10'000;
-inline constexpr std::int64_t kPriceMicrosMax = 1'000'000'000'000;  // A million dollars an hour.
+inline constexpr Money kPriceMax = Money::dollars(1'000'000);  // An hour.
 
 }  // namespace runnel::model

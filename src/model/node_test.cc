@@ -33,7 +33,7 @@ TEST(Node, ItsFaultsAreNamed) {
   EXPECT_EQ(fault([](NodeInfo& node) { node.port_first = 65'536; }), "port_first");
   EXPECT_EQ(fault([](NodeInfo& node) { node.port_last = node.port_first - 1; }), "port_last");
   EXPECT_EQ(fault([](NodeInfo& node) { node.port_last = 65'536; }), "port_last");
-  EXPECT_EQ(fault([](NodeInfo& node) { node.price_micros = -1; }), "price_micros");
+  EXPECT_EQ(fault([](NodeInfo& node) { node.price = Money::micros(-1); }), "price_micros");
 }
 
 TEST(Node, ItsCapacityKeepsTheLimits) {

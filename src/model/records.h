@@ -100,11 +100,11 @@ struct Fields<MetricReport> {
 
 template <>
 struct Fields<HealthReport> {
-  static constexpr Number kStepMicros = {.max = kStepMicrosMax};
+  static constexpr Number kStepTime = {.max = kStepTimeMax.count()};
   static void visit(auto& visit, auto& report) {
     visit("ailment", report.ailment);
     visit("attempt", report.attempt, Required());
-    visit("median_micros", report.median_micros, kStepMicros);
+    visit("median_micros", report.median, kStepTime);
     visit("metric", report.metric);
     visit("rank", report.rank);
     visit("silent_for", report.silent_for);
@@ -112,7 +112,7 @@ struct Fields<HealthReport> {
     visit("since", report.since);
     visit("step", report.step, Number{.min = -1, .fallback = -1});
     visit("steps", report.steps);
-    visit("took_micros", report.took_micros, kStepMicros);
+    visit("took_micros", report.took, kStepTime);
     visit("value", report.value);
   }
 };
@@ -131,10 +131,10 @@ struct Fields<NodeInfo> {
     visit("pool", node.pool, Text{"local"});
     visit("port_first", node.port_first, port_number(20'000));
     visit("port_last", node.port_last, port_number(29'999));
-    visit("price_micros", node.price_micros);
+    visit("price_micros", node.price, InMillionths{kPriceMax});
     visit("runner", node.runner);
     visit("spot", node.spot);
-    visit("spot_price_micros", node.spot_price_micros);
+    visit("spot_price_micros", node.spot_price, InMillionths{kPriceMax});
   }
   static Result<void> check(const NodeInfo& node) { return check_node(node); }
 };

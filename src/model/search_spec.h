@@ -66,7 +66,7 @@ struct SearchSpec {
   std::vector<Objective> objectives;  // At least one; more than one: a Pareto front.
   std::int64_t max_trials = 0;        // At least 1.
   Duration max_duration;              // Since the first trial was asked for; zero: no limit.
-  std::int64_t budget_micros = 0;     // Millionths of a dollar; 0: no limit.
+  Money budget;                       // Zero: no limit.
   // With more failed trials the search is given up; unset: when the first ones all fail alike.
   std::optional<std::int64_t> max_failures;
   std::optional<PrunerSpec> pruner;

@@ -111,7 +111,7 @@ struct Fields<EarlierTrial> {
 template <>
 struct Fields<SearchSpec> {
   static void visit(auto& visit, auto& search) {
-    visit("budget_micros", search.budget_micros);
+    visit("budget_micros", search.budget, InMillionths{kPriceMax});
     visit("from", search.from);
     visit("max_duration", search.max_duration);
     visit("max_failures", search.max_failures);

@@ -13,8 +13,8 @@ model::HealthReport enough_of(const model::HealthPolicy& policy, const model::At
   if (policy.nan) report.metric = policy.nan->metric.empty() ? "loss" : policy.nan->metric;
   report.value = "nan";
   report.steps = model::kSlowStepsMin;
-  report.median_micros = 1'000;
-  if (policy.straggler) report.took_micros = policy.straggler->factor_permille;
+  report.median = Micros::count(1'000);
+  if (policy.straggler) report.took = Micros::count(policy.straggler->factor_permille);
   return report;
 }
 

@@ -145,10 +145,9 @@ std::string check_budgets(const std::vector<model::Event>& events, const brain::
   for (const model::Event& event : events) {
     const auto* asked = std::get_if<model::TrialAsked>(&event);
     if (asked == nullptr) continue;
-    const std::int64_t micros =
-        brain::spec_of(state, asked->job, asked->step).search->budget_micros;
+    const Money budget = brain::spec_of(state, asked->job, asked->step).search->budget;
     const brain::Step& step = brain::step_of(state, asked->job, asked->step);
-    if (micros == 0 || brain::spent_by(step, state.now).paid < micros * 1'000) continue;
+    if (budget.is_zero() || brain::spent_by(step, state.now).paid < budget) continue;
     return "job " + asked->job.str() + " asks for a trial with its budget spent";
   }
   return "";

@@ -40,7 +40,7 @@ model::NodeInfo node_info(Dice& dice, std::size_t index) {
   info.id = NodeId("n" + std::to_string(index));
   info.capacity.milli_cpus = dice.between(1, 4) * 1000;
   info.capacity.memory = Bytes::gibi(dice.between(4, 16));
-  info.price_micros = 360'000 * info.capacity.milli_cpus / 1'000;
+  info.price = Money::micros(360 * info.capacity.milli_cpus);
   if (dice.chance(300)) info.capacity.accelerators["H100"] = dice.between(1, 4);
   info.colocate = dice.chance(300);
   return info;
@@ -106,7 +106,7 @@ void make_search(Dice& dice, model::StepSpec& step) {
   search.max_trials = step.task_count;
   if (dice.chance(200)) search.max_duration = Duration::millis(dice.between(100, 5'000));
   if (dice.chance(150)) search.max_failures = dice.between(0, 3);
-  if (dice.chance(100)) search.budget_micros = dice.between(1, 2'000);
+  if (dice.chance(100)) search.budget = Money::micros(dice.between(1, 2'000));
   if (dice.chance(300)) return;
   model::PrunerSpec& pruner = search.pruner.emplace();
   pruner.kind =

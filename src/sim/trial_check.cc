@@ -101,7 +101,7 @@ std::string TrialCheck::on(const model::AttemptEnded& event, const model::StepSp
   const auto last = last_.find(event.attempt.task);
   const bool is_whole = whole > 0 && last != last_.end() && last->second.at >= whole;
   if (goes_on) return is_whole && spec.checkpoint ? "" : name + " goes on and is not whole";
-  if (!is_whole || spec.search->budget_micros > 0) return "";
+  if (!is_whole || !spec.search->budget.is_zero()) return "";
   if (interrupted_.contains(event.attempt.task.job)) return "";
   return name + " was whole and does not go on";
 }

@@ -74,9 +74,9 @@ class NodesReader {
     if (instance) node.instance = read_instance(*instance);
     const auto price = object.take("price");
     if (!price) model::price_as(node, types_);
-    if (price) node.price_micros = read_money(scope_, *price).value_or(0);
+    if (price) node.price = read_money(scope_, *price).value_or(Money());
     if (const auto spot = object.take("spot_price")) {
-      node.spot_price_micros = read_money(scope_, *spot).value_or(0);
+      node.spot_price = read_money(scope_, *spot).value_or(Money());
     }
   }
 

@@ -37,7 +37,7 @@ nodes:
             (std::map<std::string, std::int64_t>{{"H100", 8}, {"L4", 1}}));
   EXPECT_TRUE(nodes[1].spot);
   EXPECT_TRUE(nodes[1].colocate);
-  EXPECT_EQ(nodes[1].price_micros, 2'250'000);
+  EXPECT_EQ(nodes[1].price, Money::micros(2'250'000));
 }
 
 TEST(NodesFile, SaysWhatIsWrongWhere) {
@@ -75,13 +75,13 @@ TEST(NodesFile, SaysWhatIsWrongWhere) {
 
 const std::vector<model::InstanceType>& price_list() {
   static const std::vector<model::InstanceType> kTypes = [] {
-    model::InstanceType small{"small", {}, 100'000, 30'000};
+    model::InstanceType small{"small", {}, Money::micros(100'000), Money::micros(30'000)};
     small.capacity.milli_cpus = 4'000;
     small.capacity.memory = Bytes::gibi(16);
     model::InstanceType large = small;
     large.name = "large";
     large.capacity.milli_cpus = 64'000;
-    large.price_micros = 2'000'000;
+    large.price = Money::dollars(2);
     return std::vector<model::InstanceType>{small, large};
   }();
   return kTypes;
@@ -94,12 +94,12 @@ model::NodeInfo priced(const std::string& fields) {
 
 TEST(NodesFile, ANodeIsPricedAsWhatItIs) {
   EXPECT_EQ(priced("").instance, "small");
-  EXPECT_EQ(priced("").price_micros, 100'000);
-  EXPECT_EQ(priced("").spot_price_micros, 30'000);
-  EXPECT_EQ(priced(", instance: large").price_micros, 2'000'000);
-  EXPECT_EQ(priced(", price: 0").price_micros, 0) << "a machine that is paid for";
+  EXPECT_EQ(priced("").price, Money::micros(100'000));
+  EXPECT_EQ(priced("").spot_price, Money::micros(30'000));
+  EXPECT_EQ(priced(", instance: large").price, Money::dollars(2));
+  EXPECT_EQ(priced(", price: 0").price, Money()) << "a machine that is paid for";
   EXPECT_EQ(priced(", price: 0").instance, "");
-  EXPECT_EQ(priced(", spot_price: 0.01").spot_price_micros, 10'000);
+  EXPECT_EQ(priced(", spot_price: 0.01").spot_price, Money::micros(10'000));
 }
 
 TEST(NodesFile, AnUnknownInstanceIsNamedWithTheNearest) {

@@ -61,10 +61,10 @@ class PricesReader {
     type.name = name;
     type.capacity = read_capacity(scope_, *object);
     const auto price = object->take("price");
-    if (price) type.price_micros = read_money(scope_, *price).value_or(0);
+    if (price) type.price = read_money(scope_, *price).value_or(Money());
     if (!price) refuse_missing(scope_, *object, "price", "0.1");
     if (const auto spot = object->take("spot_price")) {
-      type.spot_price_micros = read_money(scope_, *spot).value_or(0);
+      type.spot_price = read_money(scope_, *spot).value_or(Money());
     }
     object->done();
     types_.push_back(std::move(type));

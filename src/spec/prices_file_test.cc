@@ -33,7 +33,7 @@ TEST(PricesFile, TheShippedTableHoldsEveryMachineOfARecipe) {
   EXPECT_EQ(type_for(1, "V100", 4), "p3.8xlarge");
   EXPECT_EQ(type_for(1, "V100", 8), "p3.16xlarge");
   for (const model::InstanceType& type : types) {
-    EXPECT_LT(type.spot_price_micros, type.price_micros) << type.name;
+    EXPECT_LT(type.spot_price, type.price) << type.name;
   }
 }
 

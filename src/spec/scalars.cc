@@ -323,18 +323,18 @@ std::optional<DurationRange> read_durations(Scope& scope, const Item& item) {
   return DurationRange{*low, *high};
 }
 
-std::optional<std::int64_t> read_money(Scope& scope, const Item& item, const std::string& what) {
+std::optional<Money> read_money(Scope& scope, const Item& item, const std::string& what) {
   const std::optional<std::string> text = read_text(scope, item);
   if (!text) return std::nullopt;
   const std::optional<std::int64_t> micros = scaled_decimal(*text, 6);
-  if (!micros || *micros > model::kPriceMicrosMax) {
+  if (!micros || *micros > model::kPriceMax.micros()) {
     scope.refuse(item,
                  in_quotes(*text) +
                      (micros ? " is more than a million dollars" : " is not an amount of dollars"),
                  shown(*text), "write " + what + ", such as 2.5");
     return std::nullopt;
   }
-  return micros;
+  return Money::micros(*micros);
 }
 
 std::optional<Accelerators> read_accelerators(Scope& scope, const Item& item) {

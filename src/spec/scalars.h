@@ -43,10 +43,9 @@ std::optional<Bytes> read_bytes(Scope& scope, const Item& item, Bytes low);
 std::optional<Duration> read_duration(Scope& scope, const Item& item, Duration low);
 // `30s` or `30s..10m`.
 std::optional<DurationRange> read_durations(Scope& scope, const Item& item);
-// Millionths of a dollar from `2.5`, at most kPriceMicrosMax; `what` is written, "dollars per
-// hour".
-std::optional<std::int64_t> read_money(Scope& scope, const Item& item,
-                                       const std::string& what = "dollars per hour");
+// Dollars from `2.5`, at most kPriceMax; `what` is written, "dollars per hour".
+std::optional<Money> read_money(Scope& scope, const Item& item,
+                                const std::string& what = "dollars per hour");
 
 // Whole devices by name from `H100:8`, `H100` or {H100: 8}.
 using Accelerators = std::map<std::string, std::int64_t>;

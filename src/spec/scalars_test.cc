@@ -152,9 +152,9 @@ TEST(Scalars, VariablesAreFilledOnce) {
 
 TEST(Scalars, Money) {
   const auto reader = [](Scope& scope, const Item& item) { return read_money(scope, item); };
-  EXPECT_EQ(Reading("2.5")(reader), 2'500'000);
-  EXPECT_EQ(Reading("0")(reader), 0);
-  EXPECT_EQ(Reading("1000000")(reader), model::kPriceMicrosMax);
+  EXPECT_EQ(Reading("2.5")(reader), Money::micros(2'500'000));
+  EXPECT_EQ(Reading("0")(reader), Money());
+  EXPECT_EQ(Reading("1000000")(reader), model::kPriceMax);
   EXPECT_EQ(reader_error_of("1000000.5", reader), "'1000000.5' is more than a million dollars");
   EXPECT_EQ(reader_error_of("$2", reader), "'$2' is not an amount of dollars");
 }

@@ -284,9 +284,9 @@ void read_fields(Scope& scope, ObjectReader& object, StepDraft& draft, SearchSpe
     search.max_failures = read_count(scope, *failures, {0, model::kTasksPerStepMax});
   }
   if (const auto budget = object.take("budget")) {
-    const auto micros = read_money(scope, *budget, "dollars");
-    search.budget_micros = micros.value_or(0);
-    if (micros == 0) {
+    const auto amount = read_money(scope, *budget, "dollars");
+    search.budget = amount.value_or(Money());
+    if (amount == Money()) {
       scope.refuse(*budget, "a search without money asks for nothing", "0",
                    "write dollars, such as 2.5, or leave `budget` out");
     }

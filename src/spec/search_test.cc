@@ -35,7 +35,7 @@ TEST(Search, AShortOneHasSensibleDefaults) {
   EXPECT_EQ(search.objectives, (std::vector<model::Objective>{{"loss", false}}));
   EXPECT_EQ(search.max_trials, 9);
   EXPECT_TRUE(search.max_duration.is_zero());
-  EXPECT_EQ(search.budget_micros, 0);
+  EXPECT_EQ(search.budget, Money());
   EXPECT_FALSE(search.pruner || search.population);
 }
 
@@ -58,7 +58,7 @@ TEST(Search, LimitsAreKeptExactly) {
       searched("{metric: m, mode: max, max_trials: 4, max_duration: 90m, budget: 2.5}");
   EXPECT_TRUE(search.objectives[0].maximize);
   EXPECT_EQ(search.max_duration, Duration::minutes(90));
-  EXPECT_EQ(search.budget_micros, 2'500'000);
+  EXPECT_EQ(search.budget, Money::micros(2'500'000));
 }
 
 TEST(Search, APrunerIsAWordOrAMapping) {

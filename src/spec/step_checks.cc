@@ -336,9 +336,9 @@ std::vector<model::NodeInfo> usable(const StepDraft& draft,
 // Where nothing has a price, a budget would be no limit.
 void check_budget(const Scope& scope, const StepDraft& draft,
                   const std::vector<model::NodeInfo>& nodes, const ParseContext& context) {
-  if (!draft.spec.search || draft.spec.search->budget_micros == 0) return;
+  if (!draft.spec.search || draft.spec.search->budget.is_zero()) return;
   for (const model::NodeInfo& node : nodes) {
-    if (node.price_micros > 0) continue;
+    if (!node.price.is_zero()) continue;
     scope.refuse(
         draft.item, "`budget` is no limit on node '" + node.id.str() + "', which has no price",
         node.id.str(),
@@ -401,7 +401,7 @@ void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts) {
 void check_capacity(const Scope& scope, const StepDraft& draft, const ParseContext& context) {
   if (context.nodes.empty()) return;
   if (draft.spec.outside()) {
-    if (draft.spec.search->budget_micros == 0) return;
+    if (draft.spec.search->budget.is_zero()) return;
     scope.refuse(draft.item, "nothing is run here, so nothing is spent of `budget`", "",
                  "remove search.budget, or add run: COMMAND");
     return;

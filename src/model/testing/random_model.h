@@ -97,8 +97,8 @@ class RandomModel {
     out.spot = maybe();
     if (maybe()) out.runner = word();
     if (maybe()) out.instance = word();
-    out.price_micros = count64() % (kPriceMicrosMax + 1);
-    if (maybe()) out.spot_price_micros = count64() % (kPriceMicrosMax + 1);
+    out.price = Money::micros(count64() % (kPriceMax.micros() + 1));
+    if (maybe()) out.spot_price = Money::micros(count64() % (kPriceMax.micros() + 1));
     if (maybe()) out.port_first = static_cast<std::int32_t>(1 + below(65'535));
     out.port_last = static_cast<std::int32_t>(out.port_first + below(65'536 - out.port_first));
     return out;
@@ -156,8 +156,8 @@ class RandomModel {
       report.step = count64() - 1;
       report.metric = text();
       report.value = text();
-      report.took_micros = amount(kStepMicrosMax);
-      report.median_micros = amount(kStepMicrosMax);
+      report.took = Micros::count(amount(kStepTimeMax.count()));
+      report.median = Micros::count(amount(kStepTimeMax.count()));
       report.steps = count32();
       report.silent_others = count32();
     }
@@ -242,7 +242,7 @@ class RandomModel {
     search.max_trials = step.task_count;
     search.method = maybe() ? SearchSpec::Method::kAuto : SearchSpec::Method::kTpe;
     search.objectives.push_back({word(), maybe()});
-    search.budget_micros = amount(1'000'000);
+    search.budget = Money::micros(amount(1'000'000));
     if (maybe()) search.max_failures = below(10);
     if (maybe()) search.max_duration = duration();
     while (maybe()) search.from.push_back({{{word(), text()}}, {"0.5"}});
