@@ -73,7 +73,7 @@ control::Submission job_of(std::int64_t tasks) {
   spec->workdir = "/";
   model::StepSpec step;
   step.name = "only";
-  step.command = {"/bin/true"};
+  step.run = model::Command::words({"/bin/true"});
   step.resources.milli_cpus = 1000;
   step.task_count = tasks;
   step.samples = tasks;

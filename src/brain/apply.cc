@@ -176,11 +176,9 @@ class Fold {
     Lane lane{.id = event.lane,
               .job = event.job,
               .step = event.step,
-              .places = event.places,
+              .holding = event.holding,
               .per_place = event.per_place,
               .port = event.port,
-              .lease = event.lease,
-              .holder = event.holder,
               .apart = event.apart,
               .queue = {},
               .opened_at = now_,
@@ -188,7 +186,7 @@ class Fold {
     CHECK(event.lane > state_.last_lane, "a lane id was given twice");
     state_.last_lane = event.lane;
     if (event.port != 0) state_.last_port = event.port;
-    for (const model::Place& place : event.places) lane.rate = lane.rate + rate_at(lane, place);
+    for (const model::Place& place : lane.places()) lane.rate = lane.rate + rate_at(lane, place);
     Step& step = step_at(state_, event.job, event.step);
     set_rate(step, step.rate + lane.rate);
     ++step.lanes;

@@ -271,7 +271,7 @@ TEST(Brain, ALostNodeCostsNoBudgetAndTheTaskMovesOn) {
   desk.running("a", Desk::ref(job, 0, 0));
   desk.lose("a");
   EXPECT_EQ(desk.task_status(job, 0, 0), Status::kStarting) << "at once on b";
-  EXPECT_EQ(desk.brain.state().lanes.begin()->second.places[0].node, NodeId("b"));
+  EXPECT_EQ(desk.brain.state().lanes.begin()->second.places()[0].node, NodeId("b"));
   const auto ended = desk.all<model::AttemptEnded>(desk.history);
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended[0].to, Status::kNodeFail);
@@ -369,7 +369,7 @@ TEST(Brain, AGangStartsWholeOrNotAtAll) {
   desk.ended("a", Desk::ref(blocker, 0, 0));
   ASSERT_EQ(desk.task_status(job, 0, 0), Status::kStarting);
   const Lane& lane = desk.brain.state().lanes.begin()->second;
-  EXPECT_EQ(lane.places.size(), 2U);
+  EXPECT_EQ(lane.places().size(), 2U);
   EXPECT_GE(lane.port, 20'000);
 }
 
@@ -379,8 +379,8 @@ TEST(Brain, ColocatedPlacesShareANode) {
   desk.join("a", 4);
   const JobId job = desk.submit({gang(2, 2)});
   const Lane& lane = desk.brain.state().lanes.begin()->second;
-  ASSERT_EQ(lane.places.size(), 1U);
-  EXPECT_EQ(lane.places[0].ranks, 4);
+  ASSERT_EQ(lane.places().size(), 1U);
+  EXPECT_EQ(lane.places()[0].ranks, 4);
   EXPECT_EQ(desk.brain.state().jobs.at(job).status, Status::kRunning);
 }
 

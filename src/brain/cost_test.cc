@@ -82,11 +82,11 @@ TEST(Spot, NodesAreForThoseWhoSaidSo) {
   ASSERT_TRUE(desk.last_refusal.has_value());
   EXPECT_EQ(desk.last_refusal->field, "steps.late.resources.spot");
   join_priced(desk, "lasting", false);
-  EXPECT_EQ(desk.brain.state().lanes.begin()->second.places[0].node, NodeId("lasting"));
+  EXPECT_EQ(desk.brain.state().lanes.begin()->second.places()[0].node, NodeId("lasting"));
   auto bold = step("bold");
   bold.spot = true;
   desk.submit({bold});
-  EXPECT_EQ(desk.brain.state().lanes.rbegin()->second.places[0].node, NodeId("spot"));
+  EXPECT_EQ(desk.brain.state().lanes.rbegin()->second.places()[0].node, NodeId("spot"));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ const Lane& lane_of(const Desk& desk, const model::AttemptRef& attempt) {
 }
 
 Devices devices_of(const Desk& desk, const model::AttemptRef& attempt) {
-  return lane_of(desk, attempt).places.front().devices;
+  return lane_of(desk, attempt).places().front().devices;
 }
 
 // What a rank is shown.
@@ -96,7 +96,7 @@ TEST(Devices, OfANodeThatCameBackSmallerAreNotUsedAgain) {
       desk.ended("gpu", Desk::ref(job, 0, task));
       for (const auto& extended : desk.all<model::LaneExtended>(desk.last)) {
         const Lane& lane = desk.brain.state().lanes.at(extended.lane);
-        EXPECT_TRUE(model::are_within(lane.places[0].devices,
+        EXPECT_TRUE(model::are_within(lane.places()[0].devices,
                                       desk.brain.state().nodes.at(NodeId("gpu")).info.capacity));
       }
     }
@@ -113,7 +113,8 @@ TEST(Devices, OfALaneThatDoesNotNameThemCountUntilItCloses) {
   State old;
   for (model::Event event : desk.history) {
     if (auto* opened = std::get_if<model::LaneOpened>(&event)) {
-      if (opened->lane == LaneId(1)) opened->places[0].devices.clear();
+      if (opened->lane == LaneId(1))
+        std::get<model::Places>(opened->holding).all[0].devices.clear();
     }
     apply(old, event, desk.now);
   }

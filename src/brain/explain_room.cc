@@ -323,7 +323,7 @@ std::vector<Holder> holders_of(const Wish& wish, const std::optional<NodeId>& on
   for (const auto& [id, lane] : wish.state.lanes) {
     const std::int32_t per_node = spec_of(wish.state, lane.job, lane.step).procs_per_node;
     const std::optional<Time> until = end_of_lane(wish.state, lane);
-    for (const model::Place& place : lane.places) {
+    for (const model::Place& place : lane.places()) {
       const sched::Host* host = wish.index.cluster.find(place.node);
       if (host == nullptr || !sched::could_hold(wish.request, *host)) continue;
       if (only.has_value() && place.node != *only) continue;
@@ -530,7 +530,7 @@ std::optional<NodeId> node_set_apart(const Wish& wish) {
 sched::Host host_without_strangers(const Wish& wish, const sched::Host& host) {
   Resources used;
   for (const auto& [id, lane] : wish.state.lanes) {
-    for (const model::Place& place : lane.places) {
+    for (const model::Place& place : lane.places()) {
       if (place.node == host.id) used.add(held_by(wish.state, lane, place));
     }
   }

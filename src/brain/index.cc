@@ -312,7 +312,7 @@ void Index::drop_key(const std::string& key) {
 void Index::open(const State& state, const Lane& lane) {
   Held& held = held_[lane.id];
   held.step = StepKey{lane.job, lane.step};
-  for (const model::Place& place : lane.places) {
+  for (const model::Place& place : lane.places()) {
     lanes_on[place.node].insert(lane.id);
     held.amounts[place.node].add(held_by(state, lane, place));
     if (place.devices.empty()) continue;
@@ -390,7 +390,7 @@ void Index::settle_host(const State& state, const NodeId& id) {
 }
 
 void Index::settle_lane(const State& state, const Lane& lane) {
-  for (const model::Place& place : lane.places) settle_host(state, place.node);
+  for (const model::Place& place : lane.places()) settle_host(state, place.node);
 }
 
 void Index::settle_queue(const State& state, LaneId lane) {
@@ -420,8 +420,10 @@ void Index::lease(const State& state, LaneId id) {
     leased_until_.erase(was);
   }
   const auto lane = state.lanes.find(id);
-  if (lane == state.lanes.end() || !lane->second.outside() || lane->second.queue.empty()) return;
-  leased_until_[id] = lane->second.progress_at + lane->second.lease;
+  if (lane == state.lanes.end() || lane->second.queue.empty()) return;
+  const model::Lease* lease = lane->second.lease();
+  if (lease == nullptr) return;
+  leased_until_[id] = lane->second.progress_at + lease->length;
   leases.insert({leased_until_[id], id});
   const Step& step = step_of(state, lane->second.job, lane->second.step);
   if (step.tasks.at(lane->second.queue.front()).live->stopping) released.insert(id);

@@ -36,7 +36,7 @@ TEST(Leave, WhatRunsIsAskedToEndAndGoesOnElsewhereWithoutACharge) {
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended[0].to, Status::kPreempted);
   EXPECT_FALSE(ended[0].charged);
-  EXPECT_EQ(desk.brain.state().lanes.begin()->second.places[0].node, NodeId("b"));
+  EXPECT_EQ(desk.brain.state().lanes.begin()->second.places()[0].node, NodeId("b"));
 }
 
 TEST(Leave, OneThatEndsWellIsDone) {

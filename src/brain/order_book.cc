@@ -48,7 +48,7 @@ class OrderBook::Collector {
   Collector(OrderBook& book, const State& state) : book_(book), state_(state) {}
 
   void operator()(const model::LaneOpened& event) {
-    book_.lanes_[event.lane] = nodes_of(event.places);
+    book_.lanes_[event.lane] = nodes_of(model::places_of(event.holding));
   }
 
   void operator()(const model::LaneClosed& event) { closed_.push_back(event.lane); }
@@ -147,7 +147,7 @@ class OrderBook::Collector {
 };
 
 OrderBook::OrderBook(Epoch epoch, const State& state) : epoch_(epoch) {
-  for (const auto& [id, lane] : state.lanes) lanes_[id] = nodes_of(lane.places);
+  for (const auto& [id, lane] : state.lanes) lanes_[id] = nodes_of(lane.places());
 }
 
 model::NodeOrders OrderBook::orders_to(const State& state, const NodeId& node) const {

@@ -34,10 +34,12 @@ bool all_ranks_ended(const LiveAttempt& live, const Share& share) {
 }
 
 std::vector<std::string> arguments_of(const TaskView& task) {
-  if (!task.step.run.empty()) return {"/bin/sh", "-ec", fill(task, task.step.run)};
+  const model::Command* command = task.step.command();
+  CHECK(command != nullptr, "a node is to run what is run elsewhere");
+  if (!command->script.empty()) return {"/bin/sh", "-ec", fill(task, command->script)};
   std::vector<std::string> argv;
-  argv.reserve(task.step.command.size());
-  for (const std::string& argument : task.step.command) argv.push_back(fill(task, argument));
+  argv.reserve(command->argv.size());
+  for (const std::string& argument : command->argv) argv.push_back(fill(task, argument));
   return argv;
 }
 
@@ -188,7 +190,7 @@ std::optional<model::StopOrder> stop_order(const State& state, const model::Atte
 std::vector<NodeId> nodes_of(const State& state, const model::AttemptRef& attempt) {
   const LiveAttempt* live = find_live(state, attempt);
   if (live == nullptr) return {};
-  return nodes_of(lane_held_by(state, *live).places);
+  return nodes_of(lane_held_by(state, *live).places());
 }
 
 }  // namespace runnel::brain

@@ -80,11 +80,11 @@ TEST(StartOrder, KeepsTheFolderOfATaskThatMayBeTriedAgain) {
 
 TEST(StartOrder, FillsTemplatesInScriptsAndArguments) {
   model::StepSpec script = testing::plain_step("a");
-  script.run = "train --lr {{lr}} --i {{ task.index }}/{{task.count}} {{{{x}} {{job.name}}";
+  script.run = model::Command::shell(
+      "train --lr {{lr}} --i {{ task.index }}/{{task.count}} {{{{x}} {{job.name}}");
   script.task_count = 9;
   model::StepSpec command = testing::plain_step("b");
-  command.run.clear();
-  command.command = {"echo", "{{item}}", "{{job.id}}-{{item}}"};
+  command.run = model::Command::words({"echo", "{{item}}", "{{job.id}}-{{item}}"});
   Story story;
   const NodeId node = story.node("n1", amount(8));
   const JobId job = story.submit(testing::job_of("fashion", {script, command}));
@@ -98,7 +98,7 @@ TEST(StartOrder, FillsTemplatesInScriptsAndArguments) {
 
 TEST(StartOrder, AParameterMayBeNamedLikeATaskName) {
   model::StepSpec spec = testing::plain_step("a");
-  spec.run = "{{task.index}}";
+  spec.run = model::Command::shell("{{task.index}}");
   Story story;
   const NodeId node = story.node("n1", amount(8));
   const JobId job = story.submit(testing::job_of("x", {spec}));

@@ -73,7 +73,7 @@ std::optional<AttemptRef> held_by_asker(const Turn& turn, const TrialCall& input
   for (const auto& [until, id] : turn.index().leases) {
     const Lane& lane = turn.state().lanes.at(id);
     const bool of_study = lane.job == input.job && lane.step == input.step;
-    if (of_study && lane.holder == input.holder) return attempt_on(turn, lane);
+    if (of_study && lane.lease()->holder == input.holder) return attempt_on(turn, lane);
   }
   return std::nullopt;
 }
@@ -93,8 +93,7 @@ void ask(Turn& turn, const Job& job, const TrialCall& input) {
   opened.lane = LaneId(turn.state().last_lane.value() + 1);
   opened.job = key.job;
   opened.step = key.step;
-  opened.lease = input.lease;
-  opened.holder = input.holder;
+  opened.holding = model::Lease{input.lease, input.holder};
   const LaneId lane = opened.lane;
   turn.emit(std::move(opened));
   bind(turn, lane, key, 1);
@@ -201,7 +200,7 @@ void late(Turn& turn, const TrialCall& input) {
 // A quarter of the lease is near enough, and spares the log an event per report.
 void renew(Turn& turn, LaneId id) {
   const Lane& lane = turn.state().lanes.at(id);
-  if ((turn.now() - lane.progress_at) * 4 < lane.lease) return;
+  if ((turn.now() - lane.progress_at) * 4 < lane.lease()->length) return;
   turn.emit(model::LaneRenewed{id, lane.job});
 }
 
@@ -217,7 +216,7 @@ void report(Turn& turn, const TrialCall& input) {
 void end_outside(Turn& turn, LaneId id, model::EndCause cause, std::string message,
                  std::int32_t code = 0) {
   const Lane& lane = turn.state().lanes.at(id);
-  CHECK(lane.outside(), "a node ends what runs on it");
+  CHECK(lane.lease() != nullptr, "a node ends what runs on it");
   CHECK(lane.queue.size() == 1, "a lane that somebody outside holds has one trial");
   model::RankReport last;
   last.attempt = attempt_on(turn, lane);
@@ -287,7 +286,7 @@ void end_silent(Turn& turn) {
     const LaneId lane = leases.begin()->second;
     end_outside(turn, lane, model::EndCause::kVanished,
                 "its asker was silent for longer than the lease of " +
-                    to_string(turn.state().lanes.at(lane).lease));
+                    to_string(turn.state().lanes.at(lane).lease()->length));
   }
 }
 

@@ -18,7 +18,7 @@ using testing::Desk;
 
 model::StepSpec outside_step(std::int64_t trials, bool pruned = false) {
   model::StepSpec spec = testing::step("tune", trials);
-  spec.command.clear();
+  spec.run = model::ExternalTrials();
   spec.samples.reset();
   model::Parameter x;
   x.name = "x";
@@ -406,7 +406,7 @@ TEST_F(OutsideTest, WhoLearnsFromAStudyDrawsNoneOfItsTrialsAgain) {
 
 TEST_F(OutsideTest, AStepThatIsRunHereCannotBeAsked) {
   model::StepSpec spec = outside_step(1);
-  spec.command = {"/bin/true"};
+  spec.run = model::Command::words({"/bin/true"});
   job_ = desk_.submit({spec});
   EXPECT_EQ(ask().refusal->code, Errc::kConflict);
 }

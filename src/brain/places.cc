@@ -17,7 +17,7 @@ bool lost_with_runner(const State& state, const Lane& lane) {
 
 Share share_of(const Lane& lane, const NodeId& node) {
   Share share;
-  for (const model::Place& place : lane.places) {
+  for (const model::Place& place : lane.places()) {
     if (place.node == node) {
       share.rank_count += place.ranks;
     } else if (share.rank_count == 0) {

@@ -11,7 +11,7 @@ using testing::Desk;
 
 Lane lane_on(std::vector<model::Place> places) {
   Lane lane;
-  lane.places = std::move(places);
+  lane.holding = model::Places{std::move(places)};
   return lane;
 }
 
@@ -29,7 +29,7 @@ TEST(Places, OfOneNodeThatFollowEachOtherAreOneShare) {
   const Lane lane = lane_on({{NodeId("a"), 1}, {NodeId("b"), 1}, {NodeId("b"), 2}});
   EXPECT_EQ(share_of(lane, NodeId("b")).first_rank, 1);
   EXPECT_EQ(share_of(lane, NodeId("b")).rank_count, 3);
-  EXPECT_EQ(nodes_of(lane.places), (std::vector<NodeId>{NodeId("a"), NodeId("b")}));
+  EXPECT_EQ(nodes_of(lane.places()), (std::vector<NodeId>{NodeId("a"), NodeId("b")}));
 }
 
 TEST(Places, TakeAnAmountForEachOfTheGangsPlaces) {
@@ -41,9 +41,9 @@ TEST(Places, TakeAnAmountForEachOfTheGangsPlaces) {
   gang.procs_per_node = 2;
   desk.submit({gang});
   const Lane& lane = desk.brain.state().lanes.begin()->second;
-  ASSERT_EQ(lane.places.size(), 1U);
-  EXPECT_EQ(lane.places[0].ranks, 6);
-  EXPECT_EQ(held_by(desk.brain.state(), lane, lane.places[0]).milli_cpus, 3'000);
+  ASSERT_EQ(lane.places().size(), 1U);
+  EXPECT_EQ(lane.places()[0].ranks, 6);
+  EXPECT_EQ(held_by(desk.brain.state(), lane, lane.places()[0]).milli_cpus, 3'000);
 }
 
 }  // namespace

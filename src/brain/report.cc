@@ -25,7 +25,7 @@ using model::Status;
 
 std::int32_t rank_count(const Lane& lane) {
   std::int32_t ranks = 0;
-  for (const model::Place& place : lane.places) ranks += place.ranks;
+  for (const model::Place& place : lane.places()) ranks += place.ranks;
   return ranks;
 }
 

@@ -73,7 +73,7 @@ bool wanted_apart(const Turn& turn, const Lane& lane, const StepKey& key) {
   for (const auto& [other, request] : apart_requests(turn.state(), turn.index(), turn.now())) {
     if (turn.now() - request.waiting_since < request.patience) continue;
     if (other == key) return true;  // Under the same `parallel`.
-    for (const model::Place& place : lane.places) {
+    for (const model::Place& place : lane.places()) {
       if (runner_could_hold(turn.index().cluster, request, place.node)) return true;
     }
   }
@@ -88,7 +88,7 @@ bool contended(const Turn& turn, const Lane& lane, const StepKey& key) {
     if (!(at < own) || ++looked_at > sched::kBackfillDepthMax) return false;
     const sched::Request request = request_of(turn, other);
     if (request.lanes_wanted <= 0) continue;
-    for (const model::Place& place : lane.places) {
+    for (const model::Place& place : lane.places()) {
       const sched::Host* host = turn.index().cluster.find(place.node);
       if (host == nullptr) continue;
       if (sched::could_hold(request, *host)) return true;
@@ -109,7 +109,7 @@ bool devices_take_more(const Turn& turn, const Lane& lane, const model::Place& p
 
 // A node that came back smaller than what runs on it gets nothing more until that has ended.
 bool nodes_take_more(const Turn& turn, const Lane& lane) {
-  return std::all_of(lane.places.begin(), lane.places.end(), [&](const model::Place& place) {
+  return std::all_of(lane.places().begin(), lane.places().end(), [&](const model::Place& place) {
     const sched::Host* host = turn.index().cluster.find(place.node);
     return host != nullptr && host->overdrawn == model::Resources() &&
            devices_take_more(turn, lane, place);
@@ -129,7 +129,7 @@ void refill_lane(Turn& turn, LaneId id) {
   const StepKey key{lane.job, lane.step};
   const auto held = static_cast<std::int64_t>(lane.queue.size());
   const std::int64_t waiting = waiting_tasks(turn, key);
-  const bool may_extend = !lane.outside() && lane.apart == 0 && !turn.is_given_up(id) &&
+  const bool may_extend = lane.lease() == nullptr && lane.apart == 0 && !turn.is_given_up(id) &&
                           waiting > 0 && may_run(turn.state().jobs.at(key.job), key.step) &&
                           nodes_take_more(turn, lane) && !stands_still(turn, lane) &&
                           !contended(turn, lane, key) && !wanted_apart(turn, lane, key);
@@ -174,15 +174,17 @@ void open_lane(Turn& turn, const StepKey& key, const sched::Placement& placement
   event.lane = LaneId(turn.state().last_lane.value() + 1);
   event.job = key.job;
   event.step = key.step;
+  model::Places places;
   for (const sched::Placement::At& at : placement.at) {
     const model::NodeInfo& node = turn.state().nodes.at(at.node).info;
-    event.places.push_back({at.node, at.places * spec.procs_per_node,
-                            sched::pick_devices(devices_taken(turn, at.node), node.capacity,
-                                                at.per_place.times(at.places))});
+    places.all.push_back({at.node, at.places * spec.procs_per_node,
+                          sched::pick_devices(devices_taken(turn, at.node), node.capacity,
+                                              at.per_place.times(at.places))});
   }
   event.per_place = placement.at.front().per_place;
   event.apart = apart;
-  if (gang(spec)) event.port = choose_port(turn, event.places.front().node);
+  if (gang(spec)) event.port = choose_port(turn, places.all.front().node);
+  event.holding = std::move(places);
   const LaneId lane = event.lane;
   turn.emit(std::move(event));
   bind(turn, lane, key, 1);

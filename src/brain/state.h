@@ -144,19 +144,19 @@ struct Lane {
   LaneId id;
   JobId job;
   StepIndex step;
-  std::vector<model::Place> places;
+  model::Holding holding;
   model::Resources per_place;
   std::int32_t port = 0;
-  Duration lease;               // Of one without places: how long its holder may be silent,
-  std::string holder;           // and its word for itself.
   std::int64_t apart = 0;       // Only suspects of this crash may be beside it; zero: anybody.
   std::deque<TaskIndex> queue;  // Bound tasks, the first one running.
   model::Rate rate;             // What it costs, from its nodes' prices when it was opened.
   Time opened_at;
   Time progress_at;  // When its queue last began anew or lost its first task, or it was renewed.
 
-  // Whether somebody outside holds it.
-  bool outside() const { return places.empty(); }
+  // None while somebody elsewhere holds it.
+  const std::vector<model::Place>& places() const { return model::places_of(holding); }
+  // Null when nodes run its tasks.
+  const model::Lease* lease() const { return std::get_if<model::Lease>(&holding); }
 
   friend bool operator==(const Lane&, const Lane&) = default;
 };

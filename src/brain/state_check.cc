@@ -58,7 +58,7 @@ class Checker {
   Result<void> check_devices() const {
     std::map<NodeId, model::Devices> held;
     for (const auto& [id, lane] : state_.lanes) {
-      for (const model::Place& place : lane.places) {
+      for (const model::Place& place : lane.places()) {
         model::Devices& taken = held[place.node];
         if (model::overlap(taken, place.devices)) {
           return damaged("lane " + std::to_string(id.value()) + " has a device of another lane");
@@ -155,10 +155,11 @@ class Checker {
   Result<void> check_places(const Lane& lane, const model::StepSpec& spec,
                             const std::string& name) const {
     if (spec.outside()) {
-      return lane.outside() ? Result<void>() : damaged(name + " has a place for what is not run");
+      return lane.lease() != nullptr ? Result<void>()
+                                     : damaged(name + " has a place for what is not run");
     }
     std::int64_t ranks = 0;
-    for (const model::Place& place : lane.places) {
+    for (const model::Place& place : lane.places()) {
       if (!state_.nodes.contains(place.node)) return damaged(name + " is on a node nobody knows");
       if (place.ranks < 1 || place.ranks % spec.procs_per_node != 0) {
         return damaged(name + " has a place with part of a node's processes");

@@ -358,19 +358,21 @@ struct Fields<brain::JobRecord> {
 template <>
 struct Fields<brain::Lane> {
   static void visit(auto& visit, auto& lane) {
+    StoredHolding held = stored(lane.holding);
     visit("apart", lane.apart);
-    visit("holder", lane.holder);
+    visit("holder", held.holder);
     visit("id", lane.id, Required());
     visit("job", lane.job, Required());
-    visit("lease", lane.lease);
+    visit("lease", held.lease);
     visit("opened_at", lane.opened_at);
     visit("per_place", lane.per_place);
-    visit("places", lane.places, Required());
+    visit("places", held.places, Required());
     visit("port", lane.port, Number{.max = 65'535});
     visit("progress_at", lane.progress_at);
     visit("queue", lane.queue);
     visit("rate", lane.rate);
     visit("step", lane.step);
+    if constexpr (detail::is_read<decltype(lane)>) lane.holding = restored(std::move(held));
   }
 };
 

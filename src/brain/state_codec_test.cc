@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -245,8 +246,8 @@ TEST(StateCodec, OpensTheSnapshotWithDevices) {
   ASSERT_TRUE(read.ok()) << read.error().to_string();
   EXPECT_EQ(encode_state(*read), golden_text("state-devices-v1.json"));
   ASSERT_EQ(read->lanes.size(), 3u);
-  EXPECT_TRUE(read->lanes.at(LaneId(1)).places[0].devices.empty());
-  EXPECT_EQ(read->lanes.at(LaneId(2)).places[0].devices,
+  EXPECT_TRUE(read->lanes.at(LaneId(1)).places()[0].devices.empty());
+  EXPECT_EQ(read->lanes.at(LaneId(2)).places()[0].devices,
             (model::Devices{{"H100", IntervalSet::of(2, 4)}}));
   EXPECT_EQ(read->nodes.at(NodeId("gpu")).strangers.size(), 2u);
   EXPECT_EQ(encode_state(Brain(*read).state()), golden_text("state-devices-v1.json"));
@@ -288,6 +289,22 @@ TEST(StateCodec, OpensASnapshotWithSuspectsOfANode) {
   const Task& first = read->jobs.at(JobId("job1")).steps[0].tasks.at(TaskIndex(0));
   EXPECT_EQ(first.suspicion->node, NodeId("a"));
   EXPECT_TRUE(first.suspicion->alone);
+}
+
+// None is left out above.
+TEST(StateCodec, EverySnapshotIsWrittenAsItWas) {
+  std::size_t files = 0;
+  const std::string folder = std::string(RUNNEL_SOURCE_DIR) + "/test/golden/log";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("state-")) continue;
+    ++files;
+    const Result<State> read = decode_state(golden_text(name));
+    ASSERT_TRUE(read.ok()) << name << ": " << read.error().to_string();
+    EXPECT_EQ(encode_state(*read), golden_text(name)) << name;
+    EXPECT_EQ(encode_state(Brain(*read).state()), golden_text(name)) << name;
+  }
+  EXPECT_GE(files, 4U);
 }
 
 // ---- a job by itself
@@ -397,7 +414,7 @@ json::Value& step_at(json::Value& document, std::size_t job, std::size_t step) {
 TEST(StateCodec, KeepsWhatSomebodyOutsideHolds) {
   Desk desk;
   auto tune = step("tune", 3);
-  tune.command.clear();
+  tune.run = model::ExternalTrials();
   tune.samples.reset();
   tune.params = {{.name = "lr", .kind = model::Parameter::Kind::kUniform, .low = "0", .high = "1"}};
   tune.search = model::SearchSpec{.method = model::SearchSpec::Method::kRandom,
@@ -413,8 +430,8 @@ TEST(StateCodec, KeepsWhatSomebodyOutsideHolds) {
   EXPECT_EQ(encode_state(read), text);
   ASSERT_EQ(read.lanes.size(), 1u);
   EXPECT_EQ(read.lanes.begin()->second, desk.brain.state().lanes.begin()->second);
-  EXPECT_EQ(read.lanes.begin()->second.lease, Duration::seconds(90));
-  EXPECT_EQ(read.lanes.begin()->second.holder, "somebody");
+  EXPECT_EQ(read.lanes.begin()->second.lease()->length, Duration::seconds(90));
+  EXPECT_EQ(read.lanes.begin()->second.lease()->holder, "somebody");
   EXPECT_TRUE(check_state(read).ok());
   Brain again(MUST(decode_state(text)));
   EXPECT_EQ(again.next_wake(desk.now), desk.brain.next_wake(desk.now));

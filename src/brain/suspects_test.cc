@@ -376,7 +376,7 @@ class SharedRunner : public ::testing::Test {
     for (const auto& [id, lane] : desk_.brain.state().lanes) {
       const model::TaskRef task{lane.job, lane.step, lane.queue.front()};
       const AttemptNumber number = find_task(desk_.brain.state(), task)->live->number;
-      ranks[lane.places.front().node.str()].push_back(
+      ranks[lane.places().front().node.str()].push_back(
           Desk::end_of({task, number}, 0, desk_.now, 0, EndCause::kRunnerLost));
     }
     return ranks;

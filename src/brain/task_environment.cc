@@ -33,7 +33,7 @@ std::string params_json(Variables params) {
 // One line per node of the gang as the gang sees it: a shared node is repeated.
 std::string node_addresses(const TaskView& task) {
   std::string text;
-  for (const model::Place& place : task.lane.places) {
+  for (const model::Place& place : task.lane.places()) {
     const std::string& address = task.state.nodes.at(place.node).info.address;
     for (std::int32_t rank = 0; rank < place.ranks; rank += task.step.procs_per_node) {
       if (!text.empty()) text += '\n';
@@ -103,7 +103,7 @@ void add_devices(const TaskView& task, Variables& out) {
 // node for itself.
 void add_gang(const TaskView& task, Variables& out) {
   const std::string world = std::to_string(task.step.rank_count());
-  const std::string address = task.state.nodes.at(task.lane.places.front().node).info.address;
+  const std::string address = task.state.nodes.at(task.lane.places().front().node).info.address;
   const std::string port = std::to_string(task.lane.port);
   const bool one_per_node = task.step.procs_per_node == 1;
   const std::int64_t below = one_per_node ? std::max<std::int64_t>(devices_per_node(task), 1) : 1;
@@ -188,9 +188,9 @@ std::string fill(const TaskView& task, std::string_view text) {
 }
 
 std::vector<Variables> device_environment(const TaskView& task, const NodeId& node) {
-  const auto place = std::find_if(task.lane.places.begin(), task.lane.places.end(),
+  const auto place = std::find_if(task.lane.places().begin(), task.lane.places().end(),
                                   [&](const model::Place& each) { return each.node == node; });
-  CHECK(place != task.lane.places.end(), "a lane without a place on the node");
+  CHECK(place != task.lane.places().end(), "a lane without a place on the node");
   std::vector<Variables> all;
   if (place->devices.empty()) return all;
   const model::Resources& capacity = task.state.nodes.at(node).info.capacity;
@@ -204,7 +204,7 @@ std::vector<Variables> device_environment(const TaskView& task, const NodeId& no
 }
 
 std::vector<std::pair<std::string, std::string>> task_environment(const TaskView& task) {
-  CHECK(!task.lane.places.empty(), "a lane without places");
+  CHECK(!task.lane.places().empty(), "a lane without places");
   CHECK(task.step.procs_per_node > 0, "a step with places of no processes");
   Variables out;
   out.reserve(32 + task.step.envs.size() + task.job.spec->environment.size());

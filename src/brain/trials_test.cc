@@ -82,7 +82,7 @@ TEST_F(TrialsTest, FindsTheBestAndSucceeds) {
 TEST_F(TrialsTest, GivesTheBestParametersToTheNextStep) {
   desk_.join(kNode, 1);
   model::StepSpec train = testing::step("train", 1, {0});
-  train.command = {"/bin/echo", "{{best.search.x}}"};
+  train.run = model::Command::words({"/bin/echo", "{{best.search.x}}"});
   job_ = desk_.submit({search_step(1), train});
   ends(0, "0.5");
   const auto order = start_order(desk_.brain.state(), Desk::ref(job_, 1, 0), NodeId(kNode));
@@ -329,7 +329,7 @@ TEST_F(TrialsTest, IsAskedOnAHomeOfSpotNodesOnly) {
   join.incarnation = Incarnation("1");
   desk_.decide(join);
   model::StepSpec step = search_step(3);
-  step.command.clear();
+  step.run = model::ExternalTrials();
   desk_.submit({step});
   EXPECT_FALSE(desk_.last_refusal.has_value()) << "it takes no place";
   desk_.submit({search_step(3)});

@@ -66,13 +66,13 @@ void write_usage(json::Writer& out, const brain::Lane& lane, const std::string& 
                  TaskIndex task, const brain::LiveAttempt& live, const model::TaskUsage* use) {
   out.begin_object().field("attempt", live.number.value());
   out.key("cpus").raw(use == nullptr ? "null" : cores(use->milli_cpus));
-  write_devices(out, lane.places);
+  write_devices(out, lane.places());
   const bool has_gpus = use != nullptr && use->milli_gpus && use->gpu_memory;
   out.key("gpu").raw(has_gpus ? cores(*use->milli_gpus) : "null");
   out.key("gpu_memory").raw(has_gpus ? std::to_string(use->gpu_memory->count()) : "null");
   out.key("memory").raw(use == nullptr ? "null" : std::to_string(use->memory.count()));
   out.key("nodes").begin_list();
-  for (const NodeId& node : brain::nodes_of(lane.places)) out.text(node.str());
+  for (const NodeId& node : brain::nodes_of(lane.places())) out.text(node.str());
   out.end_list();
   out.field("processes", use == nullptr ? 0 : use->processes);
   out.field("status", model::to_string(live.status)).field("step", step);

@@ -32,7 +32,7 @@ struct Use {
 std::map<NodeId, Use> use_of(const brain::State& state) {
   std::map<NodeId, Use> uses;
   for (const auto& [id, lane] : state.lanes) {
-    for (const model::Place& place : lane.places) {
+    for (const model::Place& place : lane.places()) {
       Use& use = uses[place.node];
       use.held.add(brain::held_by(state, lane, place));
       ++use.lanes;

@@ -44,9 +44,12 @@ std::size_t whole_characters(std::string_view text, std::size_t bytes_max) {
 }  // namespace
 
 std::string command_line(const model::StepSpec& step) {
-  CHECK(step.run.empty() || step.command.empty(), "a step runs a script or a command");
-  std::string text = first_line(step.run);
-  for (const std::string& word : step.command) text += (text.empty() ? "" : " ") + shell_word(word);
+  const model::Command* command = step.command();
+  if (command == nullptr) return "";
+  CHECK(command->script.empty() || command->argv.empty(), "a step runs a script or a command");
+  std::string text = first_line(command->script);
+  for (const std::string& word : command->argv)
+    text += (text.empty() ? "" : " ") + shell_word(word);
   if (text.size() <= kCommandLineBytesMax) return text;
   return text.substr(0, whole_characters(text, kCommandLineBytesMax)) + "...";
 }

@@ -11,13 +11,13 @@ namespace {
 
 std::string of_script(std::string script) {
   model::StepSpec step;
-  step.run = std::move(script);
+  step.run = model::Command::shell(std::move(script));
   return command_line(step);
 }
 
 std::string of_words(std::vector<std::string> words) {
   model::StepSpec step;
-  step.command = std::move(words);
+  step.run = model::Command::words(std::move(words));
   return command_line(step);
 }
 

@@ -96,7 +96,7 @@ Value node_devices(const brain::State& state, const brain::Node& node) {
   Value::List held;
   for (const auto& [id, lane] : state.lanes) {
     model::Devices devices;
-    for (const model::Place& place : lane.places) {
+    for (const model::Place& place : lane.places()) {
       if (place.node != node.info.id) continue;
       used.add(brain::held_by(state, lane, place));
       model::insert(devices, place.devices);

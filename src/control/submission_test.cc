@@ -19,7 +19,7 @@ model::JobSpec spec_with_secret() {
   spec.workdir = "/tmp";
   model::StepSpec step;
   step.name = "only";
-  step.run = "true";
+  step.run = model::Command::shell("true");
   step.resources.milli_cpus = 1000;
   step.secrets = {{"TOKEN", "env:TOKEN"}};
   spec.steps = {step};
@@ -61,16 +61,20 @@ TEST(Submission, RefusesWhatAFileIsRefusedFor) {
   EXPECT_EQ(field([](auto& spec) { spec.name = "../../x"; }), "spec.name");
   EXPECT_EQ(field([](auto& spec) { spec.workdir = "here"; }), "spec.workdir");
   EXPECT_EQ(field([](auto& spec) { spec.steps[0].name = "s/../t"; }), "spec.steps[0].name");
-  EXPECT_EQ(field([](auto& spec) { spec.steps[0].run = "echo {{nope}}"; }), "spec.steps[0].run");
-  EXPECT_EQ(field([](auto& spec) { spec.steps[0].run = "echo {{nope"; }), "spec.steps[0].run");
-  EXPECT_EQ(field([](auto& spec) { spec.steps[0].run = "echo {{task.index}} {{{{x}}"; }), "taken");
+  EXPECT_EQ(field([](auto& spec) { spec.steps[0].run = model::Command::shell("echo {{nope}}"); }),
+            "spec.steps[0].run");
+  EXPECT_EQ(field([](auto& spec) { spec.steps[0].run = model::Command::shell("echo {{nope"); }),
+            "spec.steps[0].run");
+  EXPECT_EQ(field([](auto& spec) {
+              spec.steps[0].run = model::Command::shell("echo {{task.index}} {{{{x}}");
+            }),
+            "taken");
   EXPECT_EQ(field([](auto& spec) { spec.steps[0].envs = {{"A", "{{b}}"}}; }),
             "spec.steps[0].envs.A");
   EXPECT_EQ(field([](auto& spec) { spec.steps[0].checkpoint = {.dir = "../x"}; }),
             "spec.steps[0].checkpoint.dir");
   EXPECT_EQ(field([](auto& spec) {
-              spec.steps[0].run = "";
-              spec.steps[0].command = {"echo", "{{best.other.x}}"};
+              spec.steps[0].run = model::Command::words({"echo", "{{best.other.x}}"});
             }),
             "spec.steps[0].command");
 }

@@ -31,8 +31,10 @@ class StepCheck {
       return refused(path_ + "name", step_.name,
                      spec::name_fault(step_.name, "cannot be the name of a step"));
     }
-    TRY(check_text("run", step_.run));
-    for (const std::string& word : step_.command) TRY(check_text("command", word));
+    if (const model::Command* command = step_.command()) {
+      TRY(check_text("run", command->script));
+      for (const std::string& word : command->argv) TRY(check_text("command", word));
+    }
     for (const auto& [name, value] : step_.envs) TRY(check_text("envs." + name, value));
     return check_checkpoint();
   }

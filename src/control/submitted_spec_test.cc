@@ -12,14 +12,14 @@ model::JobSpec searched() {
   spec.workdir = "/tmp";
   model::StepSpec search;
   search.name = "search";
-  search.run = "train --lr {{lr}} --seed {{task.index}}";
+  search.run = model::Command::shell("train --lr {{lr}} --seed {{task.index}}");
   search.params = {
       {.name = "lr", .kind = model::Parameter::Kind::kUniform, .low = "0", .high = "1"}};
   search.search.emplace();
   model::StepSpec use;
   use.name = "use";
   use.depends_on = {StepIndex(0)};
-  use.run = "train --lr {{best.search.lr}}";
+  use.run = model::Command::shell("train --lr {{best.search.lr}}");
   use.checkpoint = model::CheckpointPolicy{.dir = "ckpt/{{job.id}}"};
   spec.steps = {search, use};
   return spec;
@@ -37,11 +37,11 @@ TEST(SubmittedSpec, TakesWhatAFileMaySay) { EXPECT_EQ(field_of(searched()), "");
 
 TEST(SubmittedSpec, KnowsTheParametersOfEachStep) {
   model::JobSpec spec = searched();
-  spec.steps[1].run = "train --lr {{lr}}";
+  spec.steps[1].run = model::Command::shell("train --lr {{lr}}");
   EXPECT_EQ(field_of(spec), "spec.steps[1].run") << "it is another step's";
-  spec.steps[1].run = "train --lr {{best.search.rate}}";
+  spec.steps[1].run = model::Command::shell("train --lr {{best.search.rate}}");
   EXPECT_EQ(field_of(spec), "spec.steps[1].run") << "there is no such parameter";
-  spec.steps[1].run = "train --lr {{best.nobody.lr}}";
+  spec.steps[1].run = model::Command::shell("train --lr {{best.nobody.lr}}");
   EXPECT_EQ(field_of(spec), "spec.steps[1].run") << "there is no such step";
 }
 
@@ -64,8 +64,7 @@ TEST(SubmittedSpec, LooksIntoEveryTextThatIsFilled) {
   spec.steps[1].checkpoint->dir = "/ckpt";
   EXPECT_EQ(field_of(spec), "spec.steps[1].checkpoint.dir");
   spec = searched();
-  spec.steps[1].run.clear();
-  spec.steps[1].command = {"train", "{{best.search.lr"};
+  spec.steps[1].run = model::Command::words({"train", "{{best.search.lr"});
   EXPECT_EQ(field_of(spec), "spec.steps[1].command");
 }
 

@@ -101,7 +101,7 @@ void TaskHistory::begin(const model::LaneExtended& event, const model::LaneTask&
 void TaskHistory::add(const model::Event& event, Time at) {
   if (const auto* opened = std::get_if<model::LaneOpened>(&event)) {
     if (opened->job != task_.job || opened->step != task_.step) return;
-    lanes_[opened->lane] = opened->places;
+    lanes_[opened->lane] = model::places_of(opened->holding);
   } else if (const auto* closed = std::get_if<model::LaneClosed>(&event)) {
     lanes_.erase(closed->lane);
   } else if (const auto* extended = std::get_if<model::LaneExtended>(&event)) {

@@ -84,7 +84,7 @@ void write_task(json::Writer& out, const brain::Job& job, const Lanes& lanes,
   const bool attempted = task.attempts.value() > 0;
   out.begin_object();
   out.field("attempts", task.attempts.value());
-  if (task.live) write_devices(out, lanes.at(task.live->lane).places);
+  if (task.live) write_devices(out, lanes.at(task.live->lane).places());
   if (model::is_end(task.status) && attempted) {
     out.field("exit_code", exit_code_of(task.status, task.exit_code));
   }

@@ -14,7 +14,7 @@ using model::TrialCall;
 
 model::StepSpec asked_step(std::int64_t trials) {
   model::StepSpec spec = brain::testing::step("tune", trials);
-  spec.command.clear();
+  spec.run = model::ExternalTrials();
   spec.samples.reset();
   model::Parameter rate;
   rate.name = "rate";

@@ -10,9 +10,9 @@ namespace {
 
 JobSpec valid() {
   JobSpec spec{.name = "job", .workdir = "/home/ann"};
-  spec.steps.push_back(StepSpec{.name = "first", .run = "true"});
+  spec.steps.push_back(StepSpec{.name = "first", .run = Command::shell("true")});
   spec.steps.push_back(
-      StepSpec{.name = "second", .depends_on = {StepIndex(0)}, .command = {"true"}});
+      StepSpec{.name = "second", .depends_on = {StepIndex(0)}, .run = Command::words({"true"})});
   return spec;
 }
 
@@ -56,7 +56,7 @@ TEST(CheckSpec, AcceptsWhatIsRight) {
 TEST(CheckSpec, WhatNobodyRunsHereHasNeitherRanksNorCheckpoints) {
   const auto outside = [](const std::function<void(StepSpec&)>& change) {
     return step_fault([&](StepSpec& step) {
-      step.command.clear();
+      step.run = ExternalTrials();
       step.params = {interval(Parameter::Kind::kUniform, "0", "1")};
       step.search = SearchSpec{.objectives = {{"loss", false}}, .max_trials = 4};
       step.task_count = 4;
@@ -76,7 +76,8 @@ TEST(CheckSpec, Jobs) {
   EXPECT_EQ(fault([](JobSpec& spec) { spec.workdir = std::string("/a\0b", 4); }), "workdir");
   EXPECT_EQ(fault([](JobSpec& spec) { spec.steps[1].name = "first"; }), "steps[1].name");
   EXPECT_EQ(fault([](JobSpec& spec) {
-              spec.steps.assign(kStepsMax + 1, StepSpec{.name = "s", .run = "true"});
+              spec.steps.assign(kStepsMax + 1,
+                                StepSpec{.name = "s", .run = Command::shell("true")});
             }),
             "steps");
 }
@@ -133,7 +134,7 @@ TEST(CheckSpec, Dependencies) {
 TEST(CheckSpec, ALongChainIsNoCircle) {
   JobSpec spec;
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(kStepsMax); ++i) {
-    spec.steps.push_back(StepSpec{.name = "s" + std::to_string(i), .run = "true"});
+    spec.steps.push_back(StepSpec{.name = "s" + std::to_string(i), .run = Command::shell("true")});
     if (i > 0) spec.steps.back().depends_on = {StepIndex(i - 1)};
   }
   EXPECT_TRUE(check_spec(spec).ok());
@@ -142,14 +143,21 @@ TEST(CheckSpec, ALongChainIsNoCircle) {
 }
 
 TEST(CheckSpec, Programs) {
-  EXPECT_EQ(step_fault([](StepSpec& step) { step.command.clear(); }), "steps[1].run");
-  EXPECT_EQ(step_fault([](StepSpec& step) { step.run = "true"; }), "steps[1].run");
-  EXPECT_EQ(step_fault([](StepSpec& step) { step.command = {""}; }), "steps[1].command");
-  EXPECT_EQ(step_fault([](StepSpec& step) { step.command = {"a", std::string(1, '\0')}; }),
-            "steps[1].command[1]");
-  EXPECT_EQ(step_fault([](StepSpec& step) { step.command.assign(kScriptBytesMax, "x"); }),
+  EXPECT_EQ(step_fault([](StepSpec& step) { step.run = Command(); }), "steps[1].run");
+  EXPECT_EQ(step_fault([](StepSpec& step) { std::get<Command>(step.run).script = "true"; }),
+            "steps[1].run");
+  EXPECT_EQ(step_fault([](StepSpec& step) { step.run = Command::words({""}); }),
             "steps[1].command");
-  EXPECT_EQ(fault([](JobSpec& spec) { spec.steps[0].run.assign(kScriptBytesMax + 1, 'x'); }),
+  EXPECT_EQ(
+      step_fault([](StepSpec& step) { step.run = Command::words({"a", std::string(1, '\0')}); }),
+      "steps[1].command[1]");
+  EXPECT_EQ(step_fault([](StepSpec& step) {
+              step.run = Command::words(std::vector<std::string>(kScriptBytesMax, "x"));
+            }),
+            "steps[1].command");
+  EXPECT_EQ(fault([](JobSpec& spec) {
+              spec.steps[0].run = Command::shell(std::string(kScriptBytesMax + 1, 'x'));
+            }),
             "steps[0].run");
   EXPECT_EQ(step_fault([](StepSpec& step) { step.name = ""; }), "steps[1].name");
 }

@@ -75,15 +75,17 @@ struct Fields<TasksChanged> {
 template <>
 struct Fields<LaneOpened> {
   static void visit(auto& visit, auto& event) {
+    StoredHolding held = stored(event.holding);
     visit("apart", event.apart);
-    visit("holder", event.holder);
+    visit("holder", held.holder);
     visit("job", event.job, Required());
     visit("lane", event.lane, Required());
-    visit("lease", event.lease);
+    visit("lease", held.lease);
     visit("per_place", event.per_place);
-    visit("places", event.places);
+    visit("places", held.places);
     visit("port", event.port, Number{.max = 65'535});
     visit("step", event.step);
+    if constexpr (detail::is_read<decltype(event)>) event.holding = restored(std::move(held));
   }
 };
 

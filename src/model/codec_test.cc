@@ -103,7 +103,8 @@ TEST(Codec, DefaultsAreLeftOut) {
   EXPECT_EQ(text_of(Resources()), "{}");
   EXPECT_EQ(text_of(Resources{0, Bytes(), {{"H100", 0}}}), "{}");
   EXPECT_EQ(text_of(NodeInfo{.id = NodeId("n")}), R"({"id":"n"})");
-  EXPECT_EQ(text_of(StepSpec{.name = "s", .run = "true"}), R"({"name":"s","run":"true"})");
+  EXPECT_EQ(text_of(StepSpec{.name = "s", .run = Command::shell("true")}),
+            R"({"name":"s","run":"true"})");
   EXPECT_EQ(encode_text(Event(AttemptEnded{
                 .attempt = {{JobId("j"), StepIndex(0), TaskIndex(7)}, AttemptNumber(1)},
                 .lane = LaneId(3),
@@ -268,7 +269,7 @@ TEST(CodecDeathTest, WhatCouldNotBeReadBackIsNeverWritten) {
 TEST(Codec, TheShellsVariablesAreAnObjectAndMayBeMissing) {
   JobSpec spec;
   spec.name = "x";
-  spec.steps = {StepSpec{.name = "s", .run = "true"}};
+  spec.steps = {StepSpec{.name = "s", .run = Command::shell("true")}};
   const std::string without = encode_text(spec);
   EXPECT_EQ(without.find("environment"), std::string::npos) << without;
   const auto read = [](const std::string& text) {

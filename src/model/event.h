@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "model/devices.h"
 #include "model/health.h"
+#include "model/holding.h"
 #include "model/node.h"
 #include "model/quarantine.h"
 #include "model/refs.h"
@@ -66,27 +67,15 @@ struct TasksChanged {
   friend bool operator==(const TasksChanged&, const TasksChanged&) = default;
 };
 
-// One place of a lane: `ranks` processes on `node`. The devices are shared evenly by the gang's
-// places there; a lane from before devices were granted by index has none.
-struct Place {
-  NodeId node;
-  std::int32_t ranks = 1;
-  Devices devices = {};
-  friend bool operator==(const Place&, const Place&) = default;
-};
-
 // An allocation is held for tasks of one step, one after the other: it is what counts against
 // capacity. A gang's lane has several places and one task at a time.
 struct LaneOpened {
   LaneId lane;
   JobId job;
   StepIndex step;
-  std::vector<Place> places;
+  Holding holding;
   Resources per_place;    // What each place takes (cpus resolved for whole-node steps).
   std::int32_t port = 0;  // For gangs: MASTER_PORT on the first place's node.
-  // Of a lane without places, which is held by somebody outside: how long they may be silent.
-  Duration lease;
-  std::string holder;  // Its word for itself, by which it may ask again; empty: none.
   // Only tasks that are suspects of this crash may be beside it on its nodes; zero: any.
   std::int64_t apart = 0;
   friend bool operator==(const LaneOpened&, const LaneOpened&) = default;

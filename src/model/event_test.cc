@@ -117,7 +117,7 @@ TEST(LaneOpened, SaysThatItIsApartOnlyWhenItIs) {
   LaneOpened opened;
   opened.lane = LaneId(3);
   opened.job = JobId("c");
-  opened.places = {{NodeId("a"), 1}};
+  opened.holding = Places{{{NodeId("a"), 1}}};
   EXPECT_EQ(encode_text(Event(opened)).find("apart"), std::string::npos);
   opened.apart = 41;
   const std::string text = encode_text(Event(opened));

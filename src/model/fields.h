@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -154,6 +155,11 @@ bool is_default(const T& value) {
     return value == T{};
   }
 }
+
+// Whether the list of fields fills `Record`: members that are stored otherwise than they are held
+// are put into it at the end of the list.
+template <typename Record>
+inline constexpr bool is_read = !std::is_const_v<std::remove_reference_t<Record>>;
 
 template <IsInteger T>
 Result<void> read_integer(const json::Value& json, Number rule, T& value) {

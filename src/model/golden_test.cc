@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
@@ -73,6 +74,21 @@ TEST(Golden, EventsAndInputsOfDevicesThatVanish) {
 TEST(Golden, EventsAndInputsOfTheArchive) {
   EXPECT_EQ(replay("events-archive-v1.jsonl", decode_event).size(), 1u);
   EXPECT_EQ(replay("inputs-archive-v1.jsonl", decode_input).size(), 1u);
+}
+
+// None is left out above: a file of events or inputs without a test of its own is read here.
+TEST(Golden, EveryLineOfEveryLogIsWrittenAsItWas) {
+  std::size_t files = 0;
+  const std::string folder = std::string(RUNNEL_SOURCE_DIR) + "/test/golden/log";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (!name.ends_with(".jsonl")) continue;
+    ++files;
+    const bool events = name.starts_with("events-");
+    EXPECT_NE(events, name.starts_with("inputs-")) << name;
+    events ? replay(name, decode_event) : replay(name, decode_input);
+  }
+  EXPECT_GE(files, 13U);
 }
 
 // What the first lines say, so that a change of meaning is noticed as well as one of spelling.

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/ids.h"
@@ -68,6 +69,23 @@ struct SecretRef {
   friend bool operator==(const SecretRef&, const SecretRef&) = default;
 };
 
+// A process per rank. One of the two is given.
+struct Command {
+  std::string script;             // For `sh -ec`.
+  std::vector<std::string> argv;  // Without a shell.
+
+  static Command shell(std::string text) { return {std::move(text), {}}; }
+  static Command words(std::vector<std::string> all) { return {"", std::move(all)}; }
+  friend bool operator==(const Command&, const Command&) = default;
+};
+
+// Trials of a search that are asked for and told by somebody else; no node runs them.
+struct ExternalTrials {
+  friend bool operator==(const ExternalTrials&, const ExternalTrials&) = default;
+};
+
+using Run = std::variant<Command, ExternalTrials>;
+
 struct StepSpec {
   std::string name;
   std::vector<StepIndex> depends_on;  // Earlier or later positions; the spec is acyclic.
@@ -76,9 +94,7 @@ struct StepSpec {
   std::optional<SearchSpec> search;     // Adaptive; without `samples`.
   std::int64_t task_count = 1;          // Derived: samples, max_trials, or the size of the grid.
 
-  // At most one of the two is non-empty; both are empty when outside().
-  std::string run;                   // A script for `sh -ec`.
-  std::vector<std::string> command;  // argv without a shell.
+  Run run;
 
   std::int32_t num_nodes = 1;       // Places of the gang.
   std::int32_t procs_per_node = 1;  // Processes (ranks) per place.
@@ -97,8 +113,9 @@ struct StepSpec {
   std::vector<SecretRef> secrets;
 
   std::int32_t rank_count() const { return num_nodes * procs_per_node; }
-  // Its trials are asked for and told by somebody else, and no node runs them.
-  bool outside() const { return search && run.empty() && command.empty(); }
+  // Null when no node runs anything.
+  const Command* command() const { return std::get_if<Command>(&run); }
+  bool outside() const { return std::holds_alternative<ExternalTrials>(run); }
   friend bool operator==(const StepSpec&, const StepSpec&) = default;
 };
 

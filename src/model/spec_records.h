@@ -208,8 +208,9 @@ struct Fields<StepSpec> {
   static constexpr Number kOne = {.min = 1, .fallback = 1};
 
   static void visit(auto& visit, auto& step) {
+    Command command = step.command() != nullptr ? *step.command() : Command();
     visit("checkpoint", step.checkpoint);
-    visit("command", step.command);
+    visit("command", command.argv);
     visit("depends_on", step.depends_on);
     visit("envs", step.envs, AsObject());
     visit("grace", step.grace, Number{.fallback = 30'000});
@@ -224,13 +225,17 @@ struct Fields<StepSpec> {
     visit("procs_per_node", step.procs_per_node, kOne);
     visit("resources", step.resources);
     visit("retry", step.retry);
-    visit("run", step.run);
+    visit("run", command.script);
     visit("samples", step.samples);
     visit("search", step.search);
     visit("secrets", step.secrets);
     visit("spot", step.spot);
     visit("task_count", step.task_count, kOne);
     visit("whole_node", step.whole_node);
+    if constexpr (detail::is_read<decltype(step)>) {
+      const bool external = step.search && command == Command();
+      step.run = external ? Run(ExternalTrials()) : Run(std::move(command));
+    }
   }
 };
 

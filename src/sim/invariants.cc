@@ -31,7 +31,7 @@ std::map<NodeId, model::Resources> filled_by(const std::vector<model::Event>& ev
     if (extended == nullptr) continue;
     const auto lane = state.lanes.find(extended->lane);
     if (lane == state.lanes.end()) continue;
-    for (const model::Place& place : lane->second.places) {
+    for (const model::Place& place : lane->second.places()) {
       filled[place.node].add(lane->second.per_place);
     }
   }
@@ -44,7 +44,7 @@ std::string check_capacity(const std::vector<model::Event>& events, const brain:
   if (filled.empty()) return "";
   std::map<NodeId, model::Resources> used;
   for (const auto& [id, lane] : state.lanes) {
-    for (const model::Place& place : lane.places) {
+    for (const model::Place& place : lane.places()) {
       used[place.node].add(brain::held_by(state, lane, place));
     }
   }
@@ -66,7 +66,7 @@ std::string check_lane(const brain::State& state, const brain::Lane& lane) {
   const model::StepSpec& spec = brain::spec_of(state, lane.job, lane.step);
   std::int32_t ranks = 0;
   std::set<NodeId> nodes;
-  for (const model::Place& place : lane.places) {
+  for (const model::Place& place : lane.places()) {
     ranks += place.ranks;
     const bool shared = place.ranks > spec.procs_per_node;
     if (shared && !state.nodes.at(place.node).info.colocate)
@@ -231,7 +231,7 @@ std::string Invariants::on(const model::TasksChanged& event) {
 
 std::string Invariants::on(const model::LaneOpened& event) {
   std::vector<NodeId>& nodes = lanes_[event.lane];
-  for (const model::Place& place : event.places) nodes.push_back(place.node);
+  for (const model::Place& place : model::places_of(event.holding)) nodes.push_back(place.node);
   if (std::string broken = quarantine_.on(event); !broken.empty()) return broken;
   return check_start(event.lane, event.job, event.step);
 }

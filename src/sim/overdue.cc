@@ -47,7 +47,8 @@ Overdue overdue_at(const brain::State& state, Time due, Time now) {
   for (const auto& [id, lane] : state.lanes) {
     const bool crowded = lane.queue.size() > 1 && lane.progress_at + brain::kAheadPatience <= due;
     if (crowded) overdue.crowded.insert(id);
-    if (lane.outside() && lane.progress_at + lane.lease <= due) overdue.silent.insert(id);
+    const model::Lease* lease = lane.lease();
+    if (lease != nullptr && lane.progress_at + lease->length <= due) overdue.silent.insert(id);
   }
   // What they had room kept for is due with them.
   if (suspects_due(state, due, now)) overdue.retries.clear();

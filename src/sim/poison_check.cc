@@ -38,7 +38,7 @@ bool holds_suspect(const brain::State& state, const brain::Lane& lane) {
 bool fits_beside(const brain::Lane& opened, const NodeId& node, const brain::State& state) {
   for (const auto& [id, lane] : state.lanes) {
     const bool here = std::any_of(
-        lane.places.begin(), lane.places.end(),
+        lane.places().begin(), lane.places().end(),
         [&](const model::Place& place) { return brain::share_runner(state, place.node, node); });
     if (!here || id == opened.id) continue;
     if (lane.apart == opened.apart) continue;
@@ -66,8 +66,7 @@ struct Ends {
   }
   bool poison(const model::TaskRef& task) const {
     const auto& steps = specs.at(task.job)->steps;
-    return task.index.value() <
-           poison_tasks(steps.at(static_cast<std::size_t>(task.step.value())).command);
+    return task.index.value() < poison_tasks(steps.at(static_cast<std::size_t>(task.step.value())));
   }
 
  private:
@@ -75,7 +74,7 @@ struct Ends {
     if (const auto* submitted = std::get_if<model::JobSubmitted>(&event)) {
       specs[submitted->job] = submitted->spec;
       for (const model::StepSpec& step : submitted->spec->steps) {
-        poisons += poison_tasks(step.command);
+        poisons += poison_tasks(step);
       }
     } else if (const auto* changed = std::get_if<model::TasksChanged>(&event)) {
       if (changed->reason == "Retried" || changed->reason == "Resumed") ++requests;
@@ -93,14 +92,18 @@ std::int64_t poison_tasks(const std::vector<std::string>& command) {
   return !command.empty() && command.front() == kPoison ? std::ssize(command) : 0;
 }
 
-bool has_poison(const model::StepSpec& step) { return poison_tasks(step.command) > 0; }
+std::int64_t poison_tasks(const model::StepSpec& step) {
+  return step.command() == nullptr ? 0 : poison_tasks(step.command()->argv);
+}
+
+bool has_poison(const model::StepSpec& step) { return poison_tasks(step) > 0; }
 
 std::string check_apart(const std::vector<model::Event>& events, const brain::State& state) {
   for (const model::Event& event : events) {
     const auto* opened = std::get_if<model::LaneOpened>(&event);
     const auto lane = opened == nullptr ? state.lanes.end() : state.lanes.find(opened->lane);
     if (lane == state.lanes.end()) continue;
-    for (const model::Place& place : lane->second.places) {
+    for (const model::Place& place : lane->second.places()) {
       if (fits_beside(lane->second, place.node, state)) continue;
       return "lane " + std::to_string(opened->lane.value()) + " was opened on " + place.node.str() +
              " beside a task that is tried apart";

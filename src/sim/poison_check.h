@@ -17,6 +17,7 @@ namespace runnel::sim {
 inline constexpr std::string_view kPoison = "/bin/poison";
 // As many tasks of the step do that as its command has words: the first ones.
 std::int64_t poison_tasks(const std::vector<std::string>& command);
+std::int64_t poison_tasks(const model::StepSpec& step);
 bool has_poison(const model::StepSpec& step);
 
 // How often a schedule went where tasks are tried apart.

@@ -67,7 +67,7 @@ void make_gang(Dice& dice, model::StepSpec& step) {
 model::StepSpec step_spec(Dice& dice, std::size_t position) {
   model::StepSpec step;
   step.name = "s" + std::to_string(position);
-  step.command = {"/bin/task"};
+  step.run = model::Command::words({"/bin/task"});
   step.task_count = dice.chance(300) ? dice.between(10, 30) : dice.between(1, 10);
   step.resources.milli_cpus = 1000 * (dice.chance(200) ? 2 : 1);
   if (dice.chance(200)) make_gang(dice, step);
@@ -132,7 +132,7 @@ void make_population(Dice& dice, model::StepSpec& step) {
 // Somebody else runs its trials.
 void make_outside(model::StepSpec& step) {
   CHECK(step.search.has_value(), "only a search can be asked for its trials");
-  step.command.clear();
+  step.run = model::ExternalTrials();
   step.num_nodes = step.procs_per_node = 1;
   step.checkpoint.reset();
 }
@@ -237,8 +237,8 @@ void add_poison(Dice& dice, Scenario& scenario) {
     if (dice.chance(100)) make_gang(dice, step);
     step.task_count = dice.between(1, 3);
     if (step.task_count > 1) step.samples = step.task_count;
-    step.command.assign(static_cast<std::size_t>(dice.between(1, step.task_count)),
-                        std::string(kPoison));
+    step.run = model::Command::words(std::vector<std::string>(
+        static_cast<std::size_t>(dice.between(1, step.task_count)), std::string(kPoison)));
     job = std::move(spec);
   }
 }

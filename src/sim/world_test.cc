@@ -112,7 +112,7 @@ model::JobSubmitted submitted(const std::string& job) {
   spec->name = job;
   model::StepSpec step;
   step.name = "s";
-  step.command = {"/bin/true"};
+  step.run = model::Command::words({"/bin/true"});
   spec->steps.push_back(step);
   return {JobId(job), ProjectId("default"), QueueId("default"), "", "", "", spec};
 }
@@ -277,7 +277,7 @@ class InvariantsTest : public ::testing::Test {
     event.lane = LaneId(number);
     event.job = JobId("a");
     event.step = StepIndex(step);
-    event.places = {{NodeId("n"), 1}};
+    event.holding = model::Places{{{NodeId("n"), 1}}};
     return event;
   }
   static model::LaneExtended bound(int attempt = 1) {

@@ -21,8 +21,11 @@ constexpr const char* kFallbackName = "main";
 constexpr std::size_t kJobTextMax = std::size_t{16} << 20;
 
 std::size_t text_size(const StepDraft& draft) {
-  std::size_t size = draft.spec.run.size();
-  for (const std::string& word : draft.spec.command) size += word.size();
+  std::size_t size = 0;
+  if (const model::Command* command = draft.spec.command()) {
+    size += command->script.size();
+    for (const std::string& word : command->argv) size += word.size();
+  }
   for (const auto& [name, env] : draft.envs) size += name.size() + env.text.size();
   for (const model::LogPattern& pattern : draft.spec.metrics.log) size += pattern.regex.size();
   for (const model::Parameter& parameter : draft.spec.params) {

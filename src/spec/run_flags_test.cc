@@ -25,7 +25,7 @@ TEST(RunFlags, MakeAJobOfOneStep) {
   EXPECT_EQ(job.workdir, "/here");
   ASSERT_EQ(job.steps.size(), 1u);
   const model::StepSpec& step = job.steps[0];
-  EXPECT_EQ(step.command, flags.command);
+  EXPECT_EQ(step.command()->argv, flags.command);
   EXPECT_FALSE(step.whole_node);
   EXPECT_EQ(step.resources.milli_cpus, 1'000);
   EXPECT_EQ(step.envs, (decltype(step.envs){{"A", "1"}}));
@@ -99,10 +99,11 @@ TEST(RunFlags, TheCommandIsLiteral) {
   RunFlags flags;
   flags.command = {"docker", "ps", "--format", "{{.Names}} {{x}} {{{", "${HOME}", "", "a\nb"};
   const model::StepSpec step = MUST(job_from_flags(flags, {})).steps[0];
-  ASSERT_EQ(step.command.size(), flags.command.size());
+  ASSERT_EQ(step.command()->argv.size(), flags.command.size());
   for (std::size_t i = 0; i < flags.command.size(); ++i) {
     const std::string filled = model::fill_template(
-        step.command[i], [](std::string_view) -> std::optional<std::string> { return "WRONG"; });
+        step.command()->argv[i],
+        [](std::string_view) -> std::optional<std::string> { return "WRONG"; });
     EXPECT_EQ(filled, flags.command[i]);
   }
 }

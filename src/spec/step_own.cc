@@ -22,7 +22,7 @@ void read_run(Scope& scope, const Item& item, StepDraft& draft) {
                  "put quotes around a line that holds ': ', or write the script below `run: |`");
     return;
   }
-  std::string& run = draft.spec.run;
+  std::string& run = std::get<model::Command>(draft.spec.run).script;
   for (const Item& line : draft.script) {
     if (!run.empty()) run += '\n';
     run += line.node->text;
@@ -36,7 +36,7 @@ void read_run(Scope& scope, const Item& item, StepDraft& draft) {
 }
 
 void read_command(Scope& scope, const Item& item, StepDraft& draft) {
-  std::vector<std::string>& command = draft.spec.command;
+  std::vector<std::string>& command = std::get<model::Command>(draft.spec.run).argv;
   if (!item.node->is_list()) {
     scope.refuse(item,
                  "`command` is a list of arguments, and this is " +
@@ -85,6 +85,7 @@ void read_script(Scope& scope, ObjectReader& object, StepDraft& draft) {
   const YamlNode& node = *object.item().node;
   // A field that is there and was refused has its own message.
   if (run || command || node.find("run") != nullptr || node.find("command") != nullptr) return;
+  if (draft.spec.search) draft.spec.run = model::ExternalTrials();
   if (node.find("search") != nullptr) return refuse_what_runs(scope, object.item());
   scope.refuse(draft.item, "there is nothing to run", "",
                "add `run: COMMAND` or `command: [program, argument]`");

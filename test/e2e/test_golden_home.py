@@ -14,6 +14,7 @@ def test_the_home_of_an_earlier_build_opens(runnel, packed):
         tar.extractall(runnel.home.parent)
     runnel.run("fsck")
     assert "all sound" in runnel.err
+    assert "all to the same" in runnel.run("simulate", "--verify", runnel.home), "each batch is written as it was"
     jobs = {job["name"]: job for job in runnel.json("ps", "-a", "--limit", "2000")["jobs"]}
     assert set(jobs) >= {"first", "search", "loud", "last"}
     first = runnel.job(jobs["first"]["id"])

@@ -16,7 +16,7 @@ inline model::StepSpec step(std::string name, std::int64_t tasks = 1,
                             std::vector<int> depends_on = {}) {
   model::StepSpec spec;
   spec.name = std::move(name);
-  spec.command = {"/bin/true"};
+  spec.run = model::Command::words({"/bin/true"});
   spec.resources.milli_cpus = 1000;
   spec.task_count = tasks;
   if (tasks > 1) spec.samples = tasks;

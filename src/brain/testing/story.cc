@@ -9,7 +9,7 @@ using model::Status;
 model::StepSpec plain_step(std::string name) {
   model::StepSpec spec;
   spec.name = std::move(name);
-  spec.run = "true";
+  spec.run = model::Command::shell("true");
   spec.resources = amount(1, Bytes());
   return spec;
 }
@@ -81,7 +81,8 @@ LaneId Story::open(const JobId& job, int step, std::vector<model::Place> places,
     per_place.milli_cpus = state_.nodes.at(places.front().node).info.capacity.milli_cpus;
   }
   const LaneId id(state_.last_lane.value() + 1);
-  tell(model::LaneOpened{id, job, StepIndex(step), std::move(places), std::move(per_place), port});
+  tell(model::LaneOpened{id, job, StepIndex(step), model::Places{std::move(places)},
+                         std::move(per_place), port});
   return id;
 }
 

@@ -144,7 +144,7 @@ class StudyApiTest : public ApiTest {
  protected:
   explicit StudyApiTest(brain::Limits limits = {}) : ApiTest(limits) {
     model::StepSpec tune = step("tune", 3);
-    tune.command.clear();
+    tune.run = model::ExternalTrials();
     tune.samples.reset();
     model::Parameter x;
     x.name = "x";

@@ -254,10 +254,11 @@ class RandomModel {
   }
   void add_program(StepSpec& step) {
     if (maybe()) {
-      step.run = "echo " + text();
+      step.run = Command::shell("echo " + text());
     } else {
-      step.command = words(3);
-      step.command.insert(step.command.begin(), word());
+      std::vector<std::string> argv = words(3);
+      argv.insert(argv.begin(), word());
+      step.run = Command::words(std::move(argv));
     }
   }
   RetryPolicy retry() {
@@ -329,11 +330,16 @@ class RandomModel {
   }
   void fill(LaneOpened& out) {
     out = {LaneId(count64()), JobId(word()), StepIndex(count32()), {}, resources(), 0};
-    while (maybe()) out.places.push_back({NodeId(word()), count32(), devices()});
     out.port = static_cast<std::int32_t>(below(65'536));
-    if (maybe()) return;
-    out.lease = duration();
-    out.holder = text();
+    if (maybe()) {
+      out.holding = Lease{duration(), text()};
+      return;
+    }
+    Places places;
+    do {
+      places.all.push_back({NodeId(word()), count32(), devices()});
+    } while (maybe());
+    out.holding = std::move(places);
   }
   void fill(LaneExtended& out) {
     out = {LaneId(count64()), JobId(word()), StepIndex(count32()), {}};
