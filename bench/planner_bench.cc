@@ -91,7 +91,7 @@ class Cluster {
     const model::TaskRef task{lane.job, lane.step, lane.queue.front()};
     const AttemptNumber number = brain::find_task(brain_.state(), task)->live->number;
     std::vector<model::NodeReport> reports;
-    for (const model::Place& place : lane.places) {
+    for (const model::Place& place : lane.places()) {
       model::RankReport end;
       end.attempt = {task, number};
       end.rank = static_cast<std::int32_t>(reports.size());
@@ -106,7 +106,7 @@ class Cluster {
   static model::StepSpec step(std::int32_t nodes, std::int64_t cpus, std::int64_t tasks) {
     model::StepSpec step;
     step.name = "only";
-    step.command = {"/bin/true"};
+    step.run = model::Command::words({"/bin/true"});
     step.num_nodes = nodes;
     step.resources.milli_cpus = cpus * 1000;
     step.task_count = tasks;

@@ -16,7 +16,7 @@ class RankPacesTest : public ::testing::Test {
     ++step_;
     for (std::size_t rank = 0; rank < micros.size(); ++rank) {
       if (!micros[rank]) continue;
-      paces_.add(static_cast<std::int32_t>(rank), step_, Micros::count(micros[rank]), now_);
+      paces_.add(static_cast<std::int32_t>(rank), step_, Micros::count(*micros[rank]), now_);
     }
     now_ = now_ + Duration::millis(100);
   }

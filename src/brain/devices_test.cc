@@ -48,8 +48,8 @@ TEST(Devices, AreGrantedByTheDecisionThatOpensTheLane) {
   const JobId job = desk.submit({with_devices(2, 3)});
   const auto opened = desk.all<model::LaneOpened>(desk.last);
   ASSERT_EQ(opened.size(), 3U);
-  EXPECT_EQ(opened[0].places[0].devices, h100(0, 2));
-  EXPECT_EQ(opened[2].places[0].devices, h100(4, 6));
+  EXPECT_EQ(model::places_of(opened[0].holding)[0].devices, h100(0, 2));
+  EXPECT_EQ(model::places_of(opened[2].holding)[0].devices, h100(4, 6));
   const auto variables = shown(desk, Desk::ref(job, 0, 1), "gpu");
   EXPECT_EQ(variables.at("CUDA_VISIBLE_DEVICES"), "2,3");
   EXPECT_EQ(variables.at("RUNNEL_DEVICES"), "H100:2,3");

@@ -63,7 +63,7 @@ class Followed {
     if (lane == nullptr || lane->queue.empty()) return;
     const model::TaskRef task{lane->job, lane->step, lane->queue.front()};
     const model::AttemptRef attempt{task, find_task(desk_.brain.state(), task)->live->number};
-    const std::vector<model::Place> places = lane->places;
+    const std::vector<model::Place> places = lane->places();
     for (std::size_t rank = 0; rank < places.size(); ++rank) {
       desk_.ended(places[rank].node.str(), attempt, random_() % 4 == 0 ? 1 : 0,
                   static_cast<int>(rank));

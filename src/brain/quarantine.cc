@@ -97,7 +97,7 @@ std::string loss_text(const Node& node, const model::Place& place) {
 }  // namespace
 
 std::string loss_text(const State& state, const Lane& lane) {
-  for (const model::Place& place : lane.places) {
+  for (const model::Place& place : lane.places()) {
     if (place.devices.empty()) continue;
     std::string text = loss_text(state.nodes.at(place.node), place);
     if (!text.empty()) return text;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "brain/explain.h"
 #include "brain/testing/desk.h"
 
 namespace runnel::brain {
@@ -36,7 +37,7 @@ class QuarantineTest : public ::testing::Test {
 
   const model::Devices& devices_of(const model::AttemptRef& attempt) const {
     const State& state = desk_.brain.state();
-    return state.lanes.at(find_task(state, attempt.task)->live->lane).places.front().devices;
+    return state.lanes.at(find_task(state, attempt.task)->live->lane).places().front().devices;
   }
   const Node& node() const { return desk_.brain.state().nodes.at(NodeId("gpu")); }
 
@@ -126,7 +127,7 @@ TEST_F(QuarantineTest, ItOutlivesAJoinWithoutALookAndItsDeviceIsOneOfTheNodes) {
 TEST_F(QuarantineTest, WhoWaitsForItIsTold) {
   see({0});
   const JobId job = desk_.submit({with_devices(8)});
-  const std::vector<Wait> waits = explain(desk_.brain.state(), job, desk_.now).value();
+  const std::vector<Wait> waits = desk_.brain.explain(job, desk_.now).value();
   ASSERT_EQ(waits.size(), 1U);
   EXPECT_EQ(waits[0].reason, "Resources");
   EXPECT_NE(waits[0].message.find("nobody is granted H100:0 of 'gpu', missing since"),
@@ -134,7 +135,7 @@ TEST_F(QuarantineTest, WhoWaitsForItIsTold) {
       << waits[0].message;
   EXPECT_NE(waits[0].remedy.find("nvidia-smi"), std::string::npos);
   see({});
-  EXPECT_NE(explain(desk_.brain.state(), job, desk_.now).value()[0].message.find("it is back"),
+  EXPECT_NE(desk_.brain.explain(job, desk_.now).value()[0].message.find("it is back"),
             std::string::npos);
 }
 
@@ -146,7 +147,9 @@ TEST_F(QuarantineTest, AGangThatLosesOneDeviceMovesWhole) {
   const JobId job = desk_.submit({gang});
   const auto attempt = Desk::ref(job, 0, 0);
   const std::vector<model::Place> places =
-      desk_.brain.state().lanes.at(find_task(desk_.brain.state(), attempt.task)->live->lane).places;
+      desk_.brain.state()
+          .lanes.at(find_task(desk_.brain.state(), attempt.task)->live->lane)
+          .places();
   ASSERT_EQ(places.size(), 2U);
   for (int rank = 0; rank < 2; ++rank) {
     desk_.running(places[static_cast<std::size_t>(rank)].node.str(), attempt, rank);

@@ -11,10 +11,10 @@ std::string text_for(const char* cost, const char* now = "2026-01-01T01:30:00Z")
 }
 
 TEST(CostText, NumbersWithoutNeedlessZeros) {
-  EXPECT_EQ(price_text(96'000), "0.096");
-  EXPECT_EQ(price_text(3'060'000), "3.06");
-  EXPECT_EQ(price_text(0), "0");
-  EXPECT_EQ(price_text(12'000'000), "12");
+  EXPECT_EQ(price_text(Money::micros(96'000)), "0.096");
+  EXPECT_EQ(price_text(Money::micros(3'060'000)), "3.06");
+  EXPECT_EQ(price_text(Money::micros(0)), "0");
+  EXPECT_EQ(price_text(Money::micros(12'000'000)), "12");
   EXPECT_EQ(thousandths(2'500), "2.5");
   EXPECT_EQ(without_zeros("100.000000"), "100");
   EXPECT_EQ(without_zeros("100"), "100");

@@ -39,8 +39,10 @@ void QuarantineCheck::on(const model::DevicesQuarantined& event) {
 }
 
 std::string QuarantineCheck::on(const model::LaneOpened& event) {
-  lanes_[event.lane] = event.places;
-  return touches(event.places, out_) ? named(event.lane) + " has a device in quarantine" : "";
+  lanes_[event.lane] = model::places_of(event.holding);
+  return touches(model::places_of(event.holding), out_)
+             ? named(event.lane) + " has a device in quarantine"
+             : "";
 }
 
 std::string QuarantineCheck::on(const model::LaneExtended& event) {
