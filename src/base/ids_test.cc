@@ -1,5 +1,6 @@
 #include "base/ids.h"
 
+#include <set>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -7,6 +8,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "base/split_mix.h"
 
 namespace runnel {
 namespace {
@@ -60,6 +63,48 @@ TEST(JobId, SortsAsItsText) {
       EXPECT_EQ(JobId(a) <=> JobId(b), a.compare(b) <=> 0) << a << " " << b;
     }
   }
+}
+
+TEST(JobId, HashesApartWhatDiffersInOneByte) {
+  std::set<std::size_t> hashes;
+  int ids = 0;
+  const std::string text = "1m80wqfeewtr";
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    for (const char digit : std::string("0123456789abcdef")) {
+      if (digit == text[at]) continue;
+      std::string other = text;
+      other[at] = digit;
+      EXPECT_NE(JobId(other), JobId(text));
+      hashes.insert(JobId(other).hash());
+      ++ids;
+    }
+  }
+  EXPECT_EQ(hashes.size(), static_cast<std::size_t>(ids));
+  EXPECT_EQ(JobId(text).hash(), std::hash<JobId>()(JobId(text)));
+}
+
+TEST(JobId, OrdersAMapAsItsTextDoes) {
+  SplitMix64 random(7);
+  std::map<std::string, int> texts;
+  std::map<JobId, int> ids;
+  for (int i = 0; i < 500; ++i) {
+    std::string text(random.next() % (JobId::kBytesMax + 1), 'a');
+    for (char& digit : text) digit = static_cast<char>('a' + random.next() % 4);
+    texts.emplace(text, i);
+    ids.emplace(JobId(text), i);
+  }
+  ASSERT_EQ(ids.size(), texts.size());
+  auto id = ids.begin();
+  for (const auto& [text, i] : texts) {
+    EXPECT_EQ(id->first.str(), text);
+    EXPECT_EQ(id->second, i);
+    ++id;
+  }
+}
+
+TEST(JobId, IsNeverMadeOfWhatTheConstructorWasNotMeantFor) {
+  EXPECT_DEATH(JobId("12345678901234567"), "too long");
+  EXPECT_DEATH(JobId(std::string("a\0b", 3)), "zero byte");
 }
 
 TEST(JobId, RefusesWhatDoesNotFitByName) {

@@ -37,7 +37,7 @@ class Duration {
   std::int64_t millis_ = 0;
 };
 
-// A measured length of time, in whole microseconds: for what is far shorter than what a file asks for.
+// A measured length of time, in whole microseconds: far shorter than what a file asks for.
 class Micros {
  public:
   constexpr Micros() = default;

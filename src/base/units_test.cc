@@ -312,6 +312,31 @@ TEST(Time, KnowsTheCalendar) {
   }
 }
 
+TEST(Micros, AreWholeMicroseconds) {
+  EXPECT_EQ(Micros().count(), 0);
+  EXPECT_TRUE(Micros().is_zero());
+  EXPECT_FALSE(Micros::count(1).is_zero());
+  EXPECT_EQ(Micros::count(1'500).count(), 1'500);
+  EXPECT_LT(Micros::count(999), Micros::count(1'000));
+}
+
+TEST(Micros, OfADurationAndBackRoundDown) {
+  EXPECT_EQ(Micros::of(Duration::millis(3)), Micros::count(3'000));
+  EXPECT_EQ(Micros::count(3'999).in_millis(), Duration::millis(3));
+  EXPECT_EQ(Micros::count(999).in_millis(), Duration());
+}
+
+TEST(Micros, AddAndDivide) {
+  EXPECT_EQ(Micros::count(700) + Micros::count(800), Micros::count(1'500));
+  EXPECT_EQ(Micros::count(7) / 2, Micros::count(3)) << "rounded down, as a mean of integers is";
+}
+
+TEST(Money, ComparesAndSubtractsExactly) {
+  EXPECT_LT(Money::nanos(999), Money::micros(1));
+  EXPECT_EQ(Money::dollars(1) - Money::nanos(1), Money::nanos(999'999'999));
+  EXPECT_EQ((Money::dollars(1) - Money::nanos(1)).micros(), 999'999) << "rounded down";
+}
+
 TEST(Money, IsCountedInBillionthsOfADollar) {
   static_assert(Money::dollars(2) == Money::micros(2'000'000));
   static_assert(Money::micros(3) == Money::nanos(3'000));
