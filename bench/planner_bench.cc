@@ -6,7 +6,7 @@
 // NODES nodes with LANES cpus together, all of them taken by lanes of one cpu, and STEPS steps that
 // wait, the oldest of them a gang that needs a third of the nodes whole and has lost its patience.
 // Then tasks end, one per decision, for so many seconds at most; after that steps are submitted,
-// and explained. Prints one JSON object with the median and the 99th percentile of each in
+// and explained, and the state is copied, as a due snapshot does. Prints one JSON object with the median and the 99th percentile of each in
 // microseconds.
 #include <algorithm>
 #include <chrono>
@@ -66,6 +66,10 @@ class Cluster {
     timed_ = [this, input = submission(waiting(pick(size_.steps)), 0)] {
       (void)brain_.decide(input, now_);
     };
+  }
+  // What a due snapshot does between two inputs.
+  void copy_state() {
+    timed_ = [this] { const brain::State copy = brain_.state(); };
   }
   void explain_one() {
     timed_ = [this, job = last_] { (void)brain_.explain(job, now_); };
@@ -185,11 +189,12 @@ void run(Size size, double seconds) {
   const std::string ends = measured(cluster, seconds, [&] { cluster.end_one(); });
   const std::string submits = measured(cluster, seconds, [&] { cluster.submit_one(); });
   const std::string explains = measured(cluster, seconds, [&] { cluster.explain_one(); });
-  std::printf(
-      R"({"nodes": %lld, "lanes": %lld, "steps": %lld, "end": %s, "submit": %s, "explain": %s})"
-      "\n",
-      static_cast<long long>(size.nodes), lanes, static_cast<long long>(size.steps), ends.c_str(),
-      submits.c_str(), explains.c_str());
+  const std::string copies = measured(cluster, seconds, [&] { cluster.copy_state(); });
+  std::printf(R"({"nodes": %lld, "lanes": %lld, "steps": %lld, "end": %s, "submit": %s, )"
+              R"("explain": %s, "copy": %s})"
+              "\n",
+              static_cast<long long>(size.nodes), lanes, static_cast<long long>(size.steps),
+              ends.c_str(), submits.c_str(), explains.c_str(), copies.c_str());
 }
 
 }  // namespace

@@ -133,9 +133,11 @@ Async<void> LogWriter::stop() {
   CHECK(group_.tickets.empty(), "somebody waits for a commit that will not come");
   phase_changed_.notify_all();
   if (recovered_ != nullptr && phase_ == Phase::kOpen && events_since_snapshot_ > 0) {
-    brain::State copy = state();
-    Result<void> saved = co_await save_snapshot(std::move(copy), last_batch_);
-    (void)saved;  // Only the next start takes longer.
+    Result<brain::State> copy = co_await copy_state();
+    if (copy.ok()) {
+      Result<void> saved = co_await save_snapshot(std::move(copy).value(), last_batch_);
+      (void)saved;  // Only the next start takes longer.
+    }
   }
   Result<void> ended = co_await worker_->run([this] { log_.reset(); });
   CO_TRY(std::move(ended));
@@ -197,15 +199,18 @@ Async<Settled> LogWriter::settled() {
   co_return ticket.failure ? Settled::kRolledBack : Settled::kDurable;
 }
 
-bool LogWriter::must_wait() const { return stopped_ || phase_ != Phase::kOpen || full(); }
+bool LogWriter::must_wait() const {
+  return stopped_ || copying_ || phase_ != Phase::kOpen || full();
+}
 
 Async<void> LogWriter::admit(Asker asker) {
   for (;;) {
     if (stopped_) co_return async::cancelled_error();
     if (phase_ == Phase::kDead) co_return phase_error_;
     if (phase_ == Phase::kWaiting && asker == Asker::kUser) co_return phase_error_;
-    if (phase_ == Phase::kOpen && !full()) co_return {};
-    if (phase_ == Phase::kOpen && asker == Asker::kUser) co_return too_busy(kPendingInputsMax);
+    if (phase_ == Phase::kOpen && !copying_ && !full()) co_return {};
+    if (phase_ == Phase::kOpen && asker == Asker::kUser && full())
+      co_return too_busy(kPendingInputsMax);
     if (asker == Asker::kNode) ++waiting_reports_;
     Result<void> woken = co_await phase_changed_.wait(gate_.token());
     if (asker == Asker::kNode) --waiting_reports_;
@@ -344,7 +349,14 @@ Async<void> LogWriter::commit() {
   CHECK(group.batches.size() == group.inputs, "a group has other batches than inputs");
   committing_ = &group;
   last_commit_ = clock_.boot();
-  std::optional<brain::State> keep = state_to_keep();
+  std::optional<brain::State> keep;
+  if (snapshot_is_due()) {
+    Result<brain::State> copy = co_await copy_state();
+    if (copy.ok()) {  // Else the next commit finds it due.
+      keep = std::move(copy).value();
+      events_since_snapshot_ = 0;
+    }
+  }
   const BatchSeq through = last_batch_;
   Result<void> stored = co_await append(group);
   committing_ = nullptr;
@@ -465,21 +477,28 @@ void LogWriter::die(Error error) {
 
 // --- Snapshots and the archive.
 
-// A copy of the state when a snapshot is due. Called when a commit begins: everything decided is in
-// it.
-std::optional<brain::State> LogWriter::state_to_keep() {
+bool LogWriter::snapshot_is_due() const {
+  return !snapshot_running_ && events_since_snapshot_ >= options_.snapshot_every_events;
+}
+
+// Of a hundred thousand tasks in flight it takes hundreds of milliseconds, so the loop goes on.
+// Begun when a commit begins or after the last one: everything decided is in it.
+Async<brain::State> LogWriter::copy_state() {
   CHECK(group_.inputs == 0, "a snapshot would hold what is not in the commit");
-  if (snapshot_running_ || events_since_snapshot_ < options_.snapshot_every_events) {
-    return std::nullopt;
-  }
-  events_since_snapshot_ = 0;
-  return state();
+  copying_ = true;
+  Result<brain::State> copy = co_await encoder_->run([this] { return brain::State(state()); });
+  CHECK(group_.inputs == 0, "something was decided while the state was copied");
+  copying_ = false;
+  phase_changed_.notify_all();
+  co_return copy;
 }
 
 Async<void> LogWriter::save_snapshot(brain::State state, BatchSeq through) {
   CHECK(through.value() > 0, "a snapshot before the first batch");
-  Result<std::string> text =
-      co_await encoder_->run([&state] { return brain::encode_state(state); });
+  Result<std::string> text = co_await encoder_->run([&state] {
+    const brain::State copy = std::move(state);  // Its end takes as long as its making.
+    return brain::encode_state(copy);
+  });
   if (!text.ok()) {
     snapshot_running_ = false;
     co_return text.error();

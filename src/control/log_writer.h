@@ -90,8 +90,9 @@ class DurableObserver {
 //           state() rests on is durable: an answer made from state() leaves after it.
 // Limits:   kPendingInputsMax inputs and kPendingBytesMax of them wait for the disk; at either one
 //           a user's request is kFull and a node's report waits.
-// Threads:  loop only; the log is used on the worker "runnel-log" alone, snapshots are encoded on
-//           "runnel-snap".
+// Threads:  loop only; the log is used on the worker "runnel-log" alone, snapshots are copied and
+//           encoded on "runnel-snap". While it copies, the loop only reads the state: who wants
+//           something decided waits.
 // Lifetime: stop() is awaited before destruction; the observer outlives us.
 // Why:      law 2. One disk write per input would be 200 inputs a second, and one per 5 ms is
 //           10,000.
@@ -226,7 +227,8 @@ class LogWriter {
   static Reports reports_of(const Group& group);
   void go_on(Reports void_reports);
   void die(Error error);
-  std::optional<brain::State> state_to_keep();
+  bool snapshot_is_due() const;
+  Async<brain::State> copy_state();
   Async<void> save_snapshot(brain::State state, BatchSeq through);
 
   async::EventLoop& loop_;
@@ -250,6 +252,7 @@ class LogWriter {
   BatchSeq last_batch_;                     // Decided.
   std::int64_t events_since_snapshot_ = 0;  // Decided since one was last begun.
   bool snapshot_running_ = false;
+  bool copying_ = false;  // The encoder reads the state; nothing is decided meanwhile.
 
   Phase phase_ = Phase::kOpen;
   Error phase_error_;

@@ -1,5 +1,6 @@
 #include "control/log_writer.h"
 
+#include <ctime>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -503,6 +504,65 @@ TEST_F(LogWriterTest, SnapshotsOnAStopAndOpensFromIt) {
   EXPECT_EQ(state_text(), before);
   close();
   EXPECT_EQ(watch_.snapshots, 1);  // Nothing happened since the last one.
+}
+
+Duration cpu_of_this_thread() {
+  timespec used{};
+  EXPECT_EQ(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used), 0);
+  return Duration::millis(used.tv_sec * 1000 + used.tv_nsec / 1'000'000);
+}
+
+// The loop serves everybody, and many tasks in flight take long to copy.
+TEST_F(LogWriterTest, ADueSnapshotIsCopiedBesideTheLoop) {
+  model::Input many = submit_input("many");
+  auto spec = std::make_shared<model::JobSpec>(*std::get<model::Submit>(many).spec);
+  spec->steps[0].task_count = 4'000;
+  spec->steps[0].samples = 4'000;
+  std::get<model::Submit>(many).spec = spec;
+  ASSERT_TRUE(decide(many).ok());
+  for (int node = 0; node < 50; ++node) {
+    model::Input join = join_input("node" + std::to_string(node));
+    std::get<model::NodeJoin>(join).node.capacity.milli_cpus = 80'000;
+    ASSERT_TRUE(decide(join).ok());
+  }
+  ASSERT_EQ(writer_->state().lanes.size(), 4'000U);
+  close();
+  options_.snapshot_every_events = 1;
+  open();
+  const int before = watch_.snapshots;
+  const Duration begun = cpu_of_this_thread();
+  for (int round = 0; round < 20; ++round) const brain::State copy = writer_->state();
+  const Duration copying = cpu_of_this_thread() - begun;
+  for (int round = 0; round < 1'000 && watch_.snapshots < before + 20; ++round) {
+    ASSERT_TRUE(decide(submit_input("small" + std::to_string(round))).ok());
+    ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(5))).ok());
+  }
+  ASSERT_GE(watch_.snapshots, before + 20);
+  const Duration used = cpu_of_this_thread() - begun - copying;
+  EXPECT_LT(used.millis() * 2, copying.millis()) << "the loop took part in copying";
+}
+
+// Whoever asks while the state is copied waits, and no snapshot holds more than its batch says.
+TEST_F(LogWriterTest, NothingIsDecidedWhileTheStateIsCopied) {
+  options_.snapshot_every_events = 1;
+  close();
+  open();
+  for (int round = 0; round < 30; ++round) {
+    std::vector<std::unique_ptr<Asked>> asked;
+    for (int each = 0; each < 10; ++each) {
+      const std::string name = std::to_string(round) + "-" + std::to_string(each);
+      asked.push_back(std::make_unique<Asked>(*loop_, *writer_, submit_input(name)));
+      const Duration pause = each % 3 == 0 ? Duration::millis(1) : Duration();
+      ASSERT_TRUE(loop_->block_on(loop_->sleep(pause)).ok());
+    }
+  }
+  turn();
+  ASSERT_FALSE(watch_.storage->snapshots.empty());
+  for (const auto& [through, snapshot] : watch_.storage->snapshots) {
+    const brain::State kept = MUST(brain::decode_state(snapshot.text));
+    const store::Batch& last = watch_.storage->batches.at(through);
+    EXPECT_EQ(kept.last_event.value() + 1, last.next_event().value());
+  }
 }
 
 TEST_F(LogWriterTest, SnapshotsEverySoManyEvents) {
