@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace runnel {
 
@@ -51,6 +52,8 @@ struct Error {
   std::string value;  // The offending value as the user wrote it.
   std::string hint;   // The remedy or the next command.
   SourcePosition where;
+  std::vector<Error>
+      others;  // What else is wrong with the same document, where all is told at once.
 
   Error() = default;
   Error(Errc error_code, std::string text) : code(error_code), message(std::move(text)) {}

@@ -93,7 +93,7 @@ void add_job_sources(CLI::App& app, Arguments& arguments) {
   app.add_option("--secret", arguments.secrets, "NAME of a shell variable handed to the tasks")
       ->allow_extra_args(false);
   optional_flag(app, "-n,--name", arguments.name, "name of the job");
-  number_flag(app, "--priority", arguments.priority, {-spec::kPriorityMax, spec::kPriorityMax},
+  number_flag(app, "--priority", arguments.priority, {-model::kPriorityMax, model::kPriorityMax},
               "higher goes first");
 }
 

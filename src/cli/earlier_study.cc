@@ -10,6 +10,7 @@
 #include "cli/target.h"
 #include "env/files.h"
 #include "home/named_file.h"
+#include "model/check_spec.h"
 #include "search/space.h"
 
 namespace runnel::cli {
@@ -122,7 +123,7 @@ Result<void> learn_from(const Arguments& arguments, const home::Home& home, mode
                               : "; " + std::to_string(study.passed_over) +
                                     " were pruned or failed, or do not fit here"));
   for (model::EarlierTrial& trial : study.trials) step->search->from.push_back(std::move(trial));
-  return model::check_spec(spec);
+  return model::check_stored(spec);
 }
 
 }  // namespace runnel::cli

@@ -14,6 +14,7 @@
 #include "home/named_file.h"
 #include "home/nodes_file.h"
 #include "home/paths.h"
+#include "model/check_spec.h"
 #include "model/device_variables.h"
 #include "model/variables.h"
 #include "spec/run_flags.h"
@@ -151,10 +152,8 @@ JobSourceReport read_job_source(const Arguments& arguments, const home::Home& ho
   }
   if (arguments.env_all) {
     hand_on_all(env::environment(), *read->spec);
-    if (const auto checked = model::check_spec(*read->spec); !checked.ok()) {
-      report.errors.push_back(checked.error());
-      return report;
-    }
+    report.errors = model::check_spec(*read->spec);
+    if (!report.errors.empty()) return report;
   } else if (purpose == Purpose::kStart) {
     tell_of_left_behind(*read->spec, home);
   }

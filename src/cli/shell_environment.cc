@@ -6,9 +6,9 @@
 
 #include "json/writer.h"
 #include "model/device_variables.h"
+#include "model/names.h"
 #include "model/spec.h"
 #include "model/variables.h"
-#include "spec/names.h"
 #include "spec/scope.h"
 
 namespace runnel::cli {
@@ -91,7 +91,7 @@ bool is_named(const model::StepSpec& step, std::string_view name) {
 }
 
 bool is_handed_on(std::string_view name) {
-  return spec::is_identifier(name) && !name.starts_with("RUNNEL_") &&
+  return model::is_identifier(name) && !name.starts_with("RUNNEL_") &&
          std::find(kOfTheShell.begin(), kOfTheShell.end(), name) == kOfTheShell.end();
 }
 

@@ -1,15 +1,17 @@
 #include "control/submission.h"
 
+#include <iterator>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
-#include "control/submitted_spec.h"
 #include "hash/sha256.h"
 #include "json/read.h"
 #include "json/value.h"
 #include "model/codec.h"
 #include "model/variables.h"
+#include "spec/check_job.h"
 #include "spec/job_file.h"
 
 namespace runnel::control {
@@ -64,6 +66,23 @@ Result<json::Value> parse_body(std::string_view body) {
   return error;
 }
 
+// The first of them, with the others.
+Error all_of(std::vector<Error> faults) {
+  CHECK(!faults.empty(), "a job that was refused has a reason");
+  Error first = std::move(faults.front());
+  first.others.assign(std::make_move_iterator(faults.begin() + 1),
+                      std::make_move_iterator(faults.end()));
+  return first;
+}
+
+Result<model::JobSpec> read_spec(const json::Value& json) {
+  model::JobSpec spec = TRY(model::read_job_spec(json, "spec"));
+  std::vector<Error> faults = spec::check_job(spec);
+  if (faults.empty()) return spec;
+  for (Error& fault : faults) fault.field = "spec." + fault.field;
+  return all_of(std::move(faults));
+}
+
 }  // namespace
 
 bool needs_values(const model::JobSpec& spec) { return !sources_of(spec).empty(); }
@@ -105,9 +124,7 @@ Result<Submission> read_submission(std::string_view json_body) {
   Submission submission;
   submission.owner = TRY(reader.text_or("owner", ""));
   TRY(reader.finish());
-  submission.spec =
-      std::make_shared<const model::JobSpec>(TRY(model::decode_job_spec(*spec, "spec")));
-  TRY(check_submitted(*submission.spec));
+  submission.spec = std::make_shared<const model::JobSpec>(TRY(read_spec(*spec)));
   if (secrets != nullptr) submission.secrets = TRY(read_values(*secrets));
   TRY(check_secrets(*submission.spec, submission.secrets));
   submission.fingerprint = fingerprint_of(submission);
@@ -127,8 +144,9 @@ Result<Submission> read_job_file(std::string_view yaml_body, const std::string& 
   context.workdir = workdir;
   Submission submission;
   submission.owner = owner;
-  submission.spec =
-      std::make_shared<const model::JobSpec>(TRY(spec::parse_job_file(yaml_body, context)));
+  spec::JobFileReport report = spec::parse_job_file_all(yaml_body, context);
+  if (!report.spec) return all_of(std::move(report.errors));
+  submission.spec = std::make_shared<const model::JobSpec>(*std::move(report.spec));
   TRY(check_secrets(*submission.spec, submission.secrets));
   submission.fingerprint = fingerprint_of(submission);
   return submission;

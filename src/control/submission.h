@@ -21,7 +21,8 @@ struct Submission {
 };
 
 // Reads {"spec": {...}, "secrets": {"env:NAME": value}, "owner"} and checks that exactly the values
-// which the specification refers to are there.
+// which the specification refers to are there. A specification is refused for what a file is, and
+// every fault is told: see Error::others.
 Result<Submission> read_submission(std::string_view json_body);
 
 // Reads a job file. Its folder is where relative paths begin and the default of its workdir; `file`

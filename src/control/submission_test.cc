@@ -62,21 +62,42 @@ TEST(Submission, RefusesWhatAFileIsRefusedFor) {
   EXPECT_EQ(field([](auto& spec) { spec.workdir = "here"; }), "spec.workdir");
   EXPECT_EQ(field([](auto& spec) { spec.steps[0].name = "s/../t"; }), "spec.steps[0].name");
   EXPECT_EQ(field([](auto& spec) { spec.steps[0].run = model::Command::shell("echo {{nope}}"); }),
-            "spec.steps[0].run");
+            "spec.steps.only.run");
   EXPECT_EQ(field([](auto& spec) { spec.steps[0].run = model::Command::shell("echo {{nope"); }),
-            "spec.steps[0].run");
+            "spec.steps.only.run");
   EXPECT_EQ(field([](auto& spec) {
               spec.steps[0].run = model::Command::shell("echo {{task.index}} {{{{x}}");
             }),
             "taken");
   EXPECT_EQ(field([](auto& spec) { spec.steps[0].envs = {{"A", "{{b}}"}}; }),
-            "spec.steps[0].envs.A");
+            "spec.steps.only.envs.A");
   EXPECT_EQ(field([](auto& spec) { spec.steps[0].checkpoint = {.dir = "../x"}; }),
-            "spec.steps[0].checkpoint.dir");
+            "spec.steps.only.checkpoint.dir");
   EXPECT_EQ(field([](auto& spec) {
               spec.steps[0].run = model::Command::words({"echo", "{{best.other.x}}"});
             }),
-            "spec.steps[0].command");
+            "spec.steps.only.command[1]");
+}
+
+TEST(Submission, TellsEveryFaultOfASpecification) {
+  model::JobSpec spec = spec_with_secret();
+  spec.steps[0].secrets.clear();
+  spec.name = "../x";
+  spec.steps[0].run = model::Command::shell("{{nope}}");
+  spec.steps[0].metrics.log = {{"", "(loss"}};
+  const Error error = read_submission("{\"spec\":" + model::encode_text(spec) + "}").error();
+  EXPECT_EQ(error.field, "spec.name");
+  ASSERT_EQ(error.others.size(), 2u);
+  EXPECT_EQ(error.others[0].field, "spec.steps.only.run");
+  EXPECT_EQ(error.others[1].field, "spec.steps.only.metrics.log[0].regex");
+}
+
+TEST(Submission, TellsEveryFaultOfAFile) {
+  const Error error =
+      read_job_file("name: ../x\nrun: '{{nope}}'\nmax_log: 1XB\n", "/tmp", "a.yaml", "").error();
+  EXPECT_EQ(error.to_string().substr(0, 11), "a.yaml:1:7:");
+  ASSERT_EQ(error.others.size(), 2u);
+  EXPECT_EQ(error.others[1].where.line, 3);
 }
 
 TEST(Submission, NamesTheFieldOfEachFault) {

@@ -80,6 +80,29 @@ TEST(Problem, SurvivesTheRoundTrip) {
   EXPECT_EQ(error_of(problem(error)), error);
 }
 
+TEST(Problem, TellsEveryFaultOfADocument) {
+  Error error(Errc::kInvalid, "'a b' cannot be a name");
+  error.with_field("spec.name").with_hint("write a-b");
+  error.others.push_back(Error(Errc::kInvalid, "-1 is too small").with_field("spec.seed"));
+  const Response response = problem(error);
+  EXPECT_NE(
+      response.body.find(R"("faults":[{"code":"invalid","detail":"'a b' cannot be a name",)"
+                         R"("field":"spec.name","hint":"write a-b"},{"code":"invalid",)"
+                         R"("detail":"-1 is too small","field":"spec.seed"}],"field":"spec.name")"),
+      std::string::npos)
+      << response.body;
+  EXPECT_EQ(error_of(response), error);
+}
+
+TEST(Problem, AListOfFaultsThatIsNoneIsPassedOver) {
+  for (const char* faults : {"7", "[7]", "[]", "[{},7]"}) {
+    const std::string body = "{\"detail\":\"no\",\"faults\":" + std::string(faults) + "}";
+    const Error error = error_of(Response::json_text(body, 422));
+    EXPECT_EQ(error.message, "no") << faults;
+    EXPECT_TRUE(error.others.empty()) << faults;
+  }
+}
+
 TEST(Problem, FullAndUnavailableSayWhenToRetry) {
   EXPECT_TRUE(problem(Error(Errc::kFull, "x")).headers.has("Retry-After"));
   EXPECT_TRUE(problem(Error(Errc::kUnavailable, "x")).headers.has("Retry-After"));

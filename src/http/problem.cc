@@ -21,20 +21,44 @@ constexpr std::array kAllCodes = {
     Errc::kUnsupported, Errc::kDenied,   Errc::kFull,     Errc::kUnavailable,  Errc::kTimeout,
     Errc::kCancelled,   Errc::kCorrupt,  Errc::kIo,       Errc::kInternal};
 
-// Members in ascending order, as the writer wants them; unknown ones are left out.
+// What is wrong, and where: in ascending order, as the writer wants it; unknown members are left
+// out. A problem has members between them.
+void write_begin(json::Writer& writer, const Error& error) {
+  writer.begin_object().field("code", to_string(error.code));
+  if (error.where.known()) writer.field("column", error.where.column);
+  writer.field("detail", error.message);
+}
+
+void write_fault(json::Writer& writer, const Error& error) {
+  write_begin(writer, error);
+  if (!error.field.empty()) writer.field("field", error.field);
+  if (!error.where.file.empty()) writer.field("file", error.where.file);
+  if (!error.hint.empty()) writer.field("hint", error.hint);
+  if (error.where.known()) writer.field("line", error.where.line);
+  if (!error.value.empty()) writer.field("value", error.value);
+  writer.end_object();
+}
+
+// Every fault of a document that has several, the problem's own first.
+void write_faults(json::Writer& writer, const Error& error) {
+  if (error.others.empty()) return;
+  writer.key("faults").begin_list();
+  write_fault(writer, error);
+  for (const Error& other : error.others) write_fault(writer, other);
+  writer.end_list();
+}
+
 std::string problem_json(const Error& error, int status) {
   std::string out;
   json::Writer writer(out);
-  std::string_view code = to_string(error.code);
-  writer.begin_object().field("code", code);
-  if (error.where.known()) writer.field("column", error.where.column);
-  writer.field("detail", error.message);
+  write_begin(writer, error);
+  write_faults(writer, error);
   if (!error.field.empty()) writer.field("field", error.field);
   if (!error.where.file.empty()) writer.field("file", error.where.file);
   if (!error.hint.empty()) writer.field("hint", error.hint);
   if (error.where.known()) writer.field("line", error.where.line);
   writer.field("status", status).field("title", reason(status));
-  writer.field("type", "urn:runnel:problem:" + std::string(code));
+  writer.field("type", "urn:runnel:problem:" + std::string(to_string(error.code)));
   if (!error.value.empty()) writer.field("value", error.value);
   writer.end_object();
   return out;
@@ -55,6 +79,17 @@ Errc code_of(std::string_view word, int status) {
     if (to_string(code) == word) return code;
   }
   return errc_of(status);
+}
+
+Error read_fault(const json::Value& document, int status) {
+  Error error(code_of(text_member(document, "code"), status), text_member(document, "detail"));
+  error.field = text_member(document, "field");
+  error.value = text_member(document, "value");
+  error.hint = text_member(document, "hint");
+  error.where.file = text_member(document, "file");
+  error.where.line = int_member(document, "line");
+  error.where.column = int_member(document, "column");
+  return error;
 }
 
 }  // namespace
@@ -146,15 +181,13 @@ Error error_of(const Response& response) {
                                                std::to_string(response.status) + " " +
                                                std::string(reason(response.status)));
   }
-  const json::Value& document = *parsed;
-  Error error(code_of(text_member(document, "code"), response.status),
-              text_member(document, "detail"));
-  error.field = text_member(document, "field");
-  error.value = text_member(document, "value");
-  error.hint = text_member(document, "hint");
-  error.where.file = text_member(document, "file");
-  error.where.line = int_member(document, "line");
-  error.where.column = int_member(document, "column");
+  Error error = read_fault(*parsed, response.status);
+  const json::Value* faults = parsed->find("faults");
+  if (faults == nullptr || !faults->is_list()) return error;
+  for (const json::Value& fault : faults->as_list()) {
+    if (&fault == &faults->as_list().front() || !fault.is_object()) continue;
+    error.others.push_back(read_fault(fault, response.status));
+  }
   return error;
 }
 

@@ -1,254 +1,340 @@
-#include "model/detail/check_tasks.h"
-
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <string_view>
 
+#include "base/shown.h"
 #include "model/detail/checks.h"
+#include "model/detail/numbers.h"
+#include "model/names.h"
 #include "model/node.h"
+#include "model/parameters.h"
 
 namespace runnel::model::detail {
 namespace {
 
-template <typename T>
-std::optional<T> parse_whole(const std::string& text) {
-  T value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, value);
-  if (problem != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
-Result<void> check_choice(const Parameter& parameter) {
-  if (parameter.values.empty()) return invalid("values", "a choice needs at least one value");
-  if (!parameter.low.empty()) return invalid("low", "a choice has no lower end");
-  if (!parameter.high.empty()) return invalid("high", "a choice has no upper end");
-  return check_each("values", parameter.values, [](const std::string& value) {
-    return check_text("", value, kScriptBytesMax);
-  });
-}
-
-Result<void> check_range(const Parameter& parameter) {
-  const auto low = parse_whole<std::int64_t>(parameter.low);
-  const auto high = parse_whole<std::int64_t>(parameter.high);
-  if (!low) return invalid("low", "a range begins at an integer", parameter.low);
-  if (!high) return invalid("high", "a range ends at an integer", parameter.high);
-  if (*low <= *high) return {};
-  return invalid("high", "a range must not end before it begins", parameter.high);
-}
-
-Result<void> check_interval(const Parameter& parameter) {
-  const auto low = parse_whole<double>(parameter.low);
-  const auto high = parse_whole<double>(parameter.high);
-  if (!low || !std::isfinite(*low)) {
-    return invalid("low", "this must be a finite number", parameter.low);
+void check_choice(const Site& at, const Parameter& parameter) {
+  if (parameter.values.empty()) {
+    at.at("values").refuse("a choice needs at least one value", "", "write one, such as [0.1]");
   }
-  if (!high || !std::isfinite(*high)) {
-    return invalid("high", "this must be a finite number", parameter.high);
+  if (!parameter.low.empty()) {
+    at.at("low").refuse("a choice has no lower end", parameter.low, "leave it out");
   }
-  if (!(*low < *high)) return invalid("high", "this must be above the lower end", parameter.high);
+  if (!parameter.high.empty()) {
+    at.at("high").refuse("a choice has no upper end", parameter.high, "leave it out");
+  }
+  for (std::size_t i = 0; i < parameter.values.size() && !at.full(); ++i) {
+    at.at("values").at(i).text(parameter.values[i], kScriptBytesMax);
+  }
+}
+
+bool is_end_of_range(const Site& at, std::optional<std::int64_t> value) {
+  return value && (!at.submitted() || (-kRangeEndMax <= *value && *value <= kRangeEndMax));
+}
+
+void check_range(const Site& at, const Parameter& parameter) {
+  const auto low = whole<std::int64_t>(parameter.low);
+  const auto high = whole<std::int64_t>(parameter.high);
+  const auto refuse = [&](std::string_view field, const std::string& text) {
+    at.at(field).refuse(
+        "'" + shown(text) + "' is not a whole number", text,
+        "write {range: [0, 99]} for whole numbers, {uniform: [low, high]} for real ones");
+  };
+  if (!is_end_of_range(at, low)) return refuse("low", parameter.low);
+  if (!is_end_of_range(at, high)) return refuse("high", parameter.high);
+  if (*low <= *high) return;
+  at.at("high").refuse("the range begins at " + parameter.low + ", above its end " + parameter.high,
+                       parameter.high, "write the smaller number first");
+}
+
+void check_interval(const Site& at, const Parameter& parameter) {
+  const auto low = whole<double>(parameter.low);
+  const auto high = whole<double>(parameter.high);
+  const auto refuse = [&](std::string_view field, const std::string& text) {
+    at.at(field).refuse("'" + shown(text) + "' is not a number", text,
+                        "write two numbers, such as [1e-4, 0.1]");
+  };
+  if (!low || !std::isfinite(*low)) return refuse("low", parameter.low);
+  if (!high || !std::isfinite(*high)) return refuse("high", parameter.high);
+  if (!(*low < *high)) {
+    at.at("high").refuse("low is " + shown(parameter.low) + " and high is " + shown(parameter.high),
+                         parameter.high,
+                         "write the smaller number first; a fixed value needs no range");
+  }
   if (parameter.kind == Parameter::Kind::kLogUniform && !(*low > 0)) {
-    return invalid("low", "a loguniform interval begins above 0", parameter.low);
+    at.at("low").refuse("a logarithm needs numbers above 0, and low is " + shown(parameter.low),
+                        parameter.low, "write a low above 0, or use `uniform`");
   }
-  return {};
 }
 
-Result<void> check_parameter(const Parameter& parameter) {
-  TRY(check_name("name", parameter.name));
-  if (parameter.kind == Parameter::Kind::kChoice) return check_choice(parameter);
-  if (!parameter.values.empty()) return invalid("values", "only a choice has values");
-  return parameter.continuous() ? check_interval(parameter) : check_range(parameter);
+void check_values(const Site& at, const Parameter& parameter) {
+  if (parameter.kind == Parameter::Kind::kChoice) return check_choice(at, parameter);
+  if (!parameter.values.empty()) {
+    at.at("values").refuse("only a choice has values", "", "leave them out");
+  }
+  parameter.continuous() ? check_interval(at, parameter) : check_range(at, parameter);
 }
 
-// The number of values of a checked discrete parameter; more than the limit is the limit plus one.
-std::int64_t value_count(const Parameter& parameter) {
-  if (parameter.kind == Parameter::Kind::kChoice) {
-    return static_cast<std::int64_t>(parameter.values.size());
-  }
-  const auto first = parse_whole<std::int64_t>(parameter.low);
-  const auto last = parse_whole<std::int64_t>(parameter.high);
-  CHECK(first.has_value(), "a range that was checked has no lower end");
-  CHECK(last.has_value(), "a range that was checked has no upper end");
-  CHECK(*first <= *last, "a range that was checked is empty");
-  const auto low = static_cast<std::uint64_t>(*first);
-  const auto high = static_cast<std::uint64_t>(*last);
-  const std::uint64_t steps = std::min<std::uint64_t>(high - low, kTasksPerStepMax);
-  return static_cast<std::int64_t>(steps) + 1;
-}
-
-Result<std::int64_t> grid_tasks(const std::vector<Parameter>& params) {
-  std::int64_t tasks = 1;
-  for (const Parameter& parameter : params) {
-    if (parameter.continuous()) {
-      return invalid("samples",
-                     "'" + parameter.name +
-                         "' is continuous, so the number of samples "
-                         "must be given",
-                     parameter.name);
-    }
-    // Both factors are at most kTasksPerStepMax + 1, far from 64 bits.
-    tasks *= value_count(parameter);
-    CHECK(tasks > 0, "a checked parameter has no value");
-    if (tasks > kTasksPerStepMax) {
-      return invalid("params", "the full grid has more than " + std::to_string(kTasksPerStepMax) +
-                                   " tasks; give samples");
-    }
-  }
-  return tasks;
+void check_name(const Site& at, const Parameter& parameter) {
+  if (!at.submitted()) return void(at.named(parameter.name));
+  if (is_identifier(parameter.name)) return;
+  at.refuse("'" + shown(parameter.name) + "' cannot be the name of a parameter", parameter.name,
+            "use letters, digits and _, beginning with a letter");
 }
 
 // What only a search understands.
-Result<void> check_plain(const Parameter& parameter) {
-  if (!parameter.step.empty()) return invalid("step", "only a search looks at steps");
-  if (parameter.log) return invalid("log", "only a search looks at logarithms of integers");
-  if (parameter.when) return invalid("when", "only a search looks at conditions");
-  return {};
+void check_plain(const Site& at, const Parameter& parameter) {
+  if (!parameter.log && parameter.step.empty() && !parameter.when) return;
+  at.refuse("only a search understands `log`, `step` and `when`", parameter.name,
+            "add `search`, or use range, uniform, loguniform or choice alone");
 }
 
-Result<void> check_scale(const Parameter& parameter) {
-  if (parameter.log) {
-    if (parameter.kind != Parameter::Kind::kRange) return invalid("log", "this is for a range");
-    if (*parse_whole<std::int64_t>(parameter.low) < 1) {
-      return invalid("low", "a logarithmic range begins at 1 or above", parameter.low);
-    }
+void check_scale(const Site& at, const Parameter& parameter) {
+  const auto low = whole<std::int64_t>(parameter.low);
+  if (parameter.log && parameter.kind != Parameter::Kind::kRange) {
+    at.at("log").refuse("`log` belongs to `range`", "true", "use `loguniform` for real numbers");
+  } else if (parameter.log && low && *low < 1) {
+    at.at("log").refuse("a logarithm needs numbers above 0, and low is " + parameter.low,
+                        parameter.low, "begin at 1 or above, or leave `log` out");
   }
-  if (parameter.step.empty()) return {};
-  if (parameter.kind != Parameter::Kind::kUniform) return invalid("step", "this is for uniform");
-  const auto step = parse_whole<double>(parameter.step);
-  const bool fits = step && std::isfinite(*step) && *step > 0;
-  if (fits) return {};
-  return invalid("step", "this must be a number above 0", parameter.step);
+  if (parameter.step.empty()) return;
+  const auto step = whole<double>(parameter.step);
+  const bool sound = step && std::isfinite(*step) && *step > 0;
+  if (sound && parameter.kind == Parameter::Kind::kUniform) return;
+  at.at("step").refuse("`step` is a number above 0 and belongs to `uniform`", parameter.step,
+                       "write {uniform: [0, 1], step: 0.1}");
 }
 
-// A condition looks back, so that conditions make no circle.
-Result<void> check_condition(const Parameter& parameter, const std::vector<Parameter>& params) {
-  if (!parameter.when) return {};
-  for (const Parameter& other : params) {
-    if (&other == &parameter) break;
-    if (other.name != parameter.when->parameter) continue;
-    if (other.kind != Parameter::Kind::kChoice) {
-      return invalid("when", "a parameter can hang on a choice only", other.name);
-    }
-    TRY(check_size("when", parameter.when->values.empty() ? 1 : 0, 0, "conditions without values"));
-    return check_each(
-        "when", parameter.when->values, [&](const std::string& value) -> Result<void> {
-          const auto& values = other.values;
-          if (std::find(values.begin(), values.end(), value) != values.end()) return {};
-          return invalid("values", "the choice it hangs on does not have this value", value);
-        });
+// A condition looks back, so that conditions make no cycle.
+void check_condition(const Site& at, const Parameter& parameter,
+                     const std::vector<Parameter>& params) {
+  if (!parameter.when) return;
+  const Site when = at.at("when");
+  const std::string& wanted = parameter.when->parameter;
+  const auto end =
+      std::ranges::find_if(params, [&](const auto& each) { return &each == &parameter; });
+  const auto choice = std::find_if(params.begin(), end, [&](const Parameter& each) {
+    return each.name == wanted && each.kind == Parameter::Kind::kChoice;
+  });
+  if (choice == end) {
+    return when.refuse("`when` names '" + shown(wanted) + "', which is no choice above this one",
+                       wanted, "name a choice that stands earlier in `params`");
   }
-  return invalid("when", "no earlier parameter has this name", parameter.when->parameter);
+  if (parameter.when->values.empty()) {
+    when.refuse("`when` names no value of '" + shown(wanted) + "'", "", "write at least one");
+  }
+  for (const std::string& value : parameter.when->values) {
+    if (is_possible(*choice, value)) continue;
+    return when.refuse("'" + shown(value) + "' is no value of '" + shown(wanted) + "'", value,
+                       "its values are " + listed({choice->values.begin(), choice->values.end()}));
+  }
 }
 
-Result<void> check_population(const PopulationSpec& population) {
-  TRY(check_within("every", population.every, 1, kInteger64Max));
-  TRY(check_within("max_step", population.max_step, 0, kInteger64Max));
-  TRY(check_within("quantile_percent", population.quantile_percent, 1, 50));
-  return check_within("resample_percent", population.resample_percent, 0, 100);
+void check_parameters(const Site& at, const StepSpec& step) {
+  Seen<std::string> names;
+  for (std::size_t i = 0; i < step.params.size() && !at.full(); ++i) {
+    const Parameter& parameter = step.params[i];
+    const Site here = is_identifier(parameter.name) ? at.at(parameter.name) : at.at(i);
+    check_name(here.at("name"), parameter);
+    check_values(here, parameter);
+    if (step.search) {
+      check_scale(here, parameter);
+      check_condition(here, parameter, step.params);
+    } else {
+      check_plain(here, parameter);
+    }
+    if (!names.again(parameter.name)) continue;
+    here.at("name").refuse("there are two parameters '" + shown(parameter.name) + "'",
+                           parameter.name, "rename one of them");
+  }
+}
+
+bool has_reals(const StepSpec& step) {
+  return std::ranges::any_of(step.params, [](const auto& each) { return each.continuous(); });
+}
+
+void check_population(const Site& at, const PopulationSpec& population) {
+  at.at("every").within(population.every, 1, kInteger64Max);
+  at.at("max_step").within(population.max_step, 0, kInteger64Max);
+  at.at("quantile_percent")
+      .within(population.quantile_percent, kQuantileLimits.low, kQuantileLimits.high);
+  at.at("resample_percent")
+      .within(population.resample_percent, kResampleLimits.low, kResampleLimits.high);
 }
 
 // Members go on from each other's checkpoints, and the population judges in place of a pruner.
-Result<void> check_population(const StepSpec& step, const SearchSpec& search) {
-  Result<void> checked = check_population(*search.population);
-  if (!checked.ok()) return inside("population", std::move(checked).error());
-  if (search.max_trials > kPopulationMax) {
-    return invalid("max_trials", "a population has fewer members", std::to_string(kPopulationMax));
+void check_members(const Site& at, const StepSpec& step, const SearchSpec& search) {
+  check_population(at.at("population"), *search.population);
+  if (search.max_trials > kPopulationMax || (at.submitted() && search.max_trials < 2)) {
+    at.at("max_trials")
+        .refuse("a population has 2 to " + std::to_string(kPopulationMax) + " members",
+                search.max_trials, "say how many in `max_trials`, such as max_trials: 8");
   }
-  if (search.pruner) return invalid("pruner", "a population ends nobody early");
-  if (!step.checkpoint) return invalid("population", "this needs `checkpoint`");
-  return {};
+  if (search.pruner) {
+    at.at("pruner").refuse("a population ends nobody early: the worst go on from the best", "",
+                           "remove `pruner`, or use another method");
+  }
+  if (step.checkpoint) return;
+  at.at("population")
+      .refuse(
+          "members of a population go on from each other's checkpoints, and the step keeps none",
+          "", "write checkpoint: {dir: ckpt}, and save there before each report");
 }
 
-Result<void> check_method(const StepSpec& step, const SearchSpec& search) {
+bool knows_several(SearchSpec::Method method) {
   using Method = SearchSpec::Method;
-  if (search.population.has_value() != (search.method == Method::kPbt)) {
-    return invalid("population", "this belongs to the method pbt, and to no other");
+  return method == Method::kAuto || method == Method::kGrid || method == Method::kRandom ||
+         method == Method::kNsga2;
+}
+
+void check_several(const Site& at, const SearchSpec& search) {
+  if (search.objectives.size() < 2) return;
+  if (!knows_several(search.method)) {
+    at.at("method").refuse("this method looks for one objective only", "",
+                           "use `nsga2`, `random`, `grid` or `auto`, or keep one objective");
   }
-  if (search.population) TRY(check_population(step, search));
-  const bool several = search.objectives.size() > 1;
-  const bool knows_several = search.method == Method::kAuto || search.method == Method::kGrid ||
-                             search.method == Method::kRandom || search.method == Method::kNsga2;
-  if (several && !knows_several)
-    return invalid("objectives", "this method knows one objective only");
-  if (several && search.pruner) return invalid("pruner", "with one objective only");
-  if (search.method != Method::kGrid) return {};
-  const std::int64_t cells = TRY(grid_tasks(step.params));
-  if (search.max_trials <= cells) return {};
-  return invalid("max_trials", "the grid has fewer cells", std::to_string(cells));
+  if (!search.pruner) return;
+  at.at("pruner").refuse("trials can be stopped early by one objective only", "",
+                         "remove `pruner`, or keep one objective");
 }
 
-Result<void> check_pruner(const PrunerSpec& pruner) {
-  TRY(check_within("eta", pruner.eta, 2, 16));
-  TRY(check_within("min_step", pruner.min_step, 1, kInteger64Max));
-  TRY(check_within("every", pruner.every, 1, kInteger64Max));
-  TRY(check_within("startup_trials", pruner.startup_trials, 1, kTasksPerStepMax));
-  const bool bounded = pruner.kind == PrunerSpec::Kind::kHyperband;
-  if (!bounded && pruner.max_step == 0) return {};
-  return check_within("max_step", pruner.max_step, pruner.min_step, kInteger64Max);
+void check_whole_grid(const Site& at, const StepSpec& step, const SearchSpec& search) {
+  const std::optional<std::int64_t> cells = grid_cells(step.params);
+  if (has_reals(step) || !cells || *cells > kTasksPerStepMax) {
+    return at.refuse("a grid is tried whole, and this one is too large to be", "",
+                     "use `choice` or `range` for all parameters, or another method");
+  }
+  if (search.max_trials <= *cells) return;
+  at.at("max_trials")
+      .refuse("the grid has " + std::to_string(*cells) + " cells, and no more trials",
+              search.max_trials, "write " + std::to_string(*cells) + " or less");
 }
 
-Result<void> check_objectives(const SearchSpec& search) {
-  if (search.objectives.empty()) return invalid("objectives", "a search needs an objective");
-  TRY(check_size("objectives", search.objectives.size(), kObjectivesMax, "objectives"));
-  Distinct<std::string> distinct;
-  return check_each("objectives", search.objectives, [&](const Objective& each) -> Result<void> {
-    TRY(check_name("metric", each.metric));
-    return distinct("metric", each.metric, each.metric);
-  });
+void check_method(const Site& at, const StepSpec& step, const SearchSpec& search) {
+  if (search.population.has_value() != (search.method == SearchSpec::Method::kPbt)) {
+    at.at("population")
+        .refuse("`population` belongs to the method `pbt`", "",
+                "write method: pbt, or remove `population`");
+  } else if (search.population) {
+    check_members(at, step, search);
+  }
+  check_several(at, search);
+  if (search.method == SearchSpec::Method::kGrid) check_whole_grid(at, step, search);
 }
 
-Result<void> check_fields(const StepSpec& step, const SearchSpec& search) {
-  TRY(check_objectives(search));
-  TRY(check_within("max_trials", search.max_trials, 1, kTasksPerStepMax));
-  TRY(check_within("max_duration", search.max_duration.millis(), 0, kInteger64Max));
-  TRY(check_within("max_failures", search.max_failures.value_or(0), 0, kTasksPerStepMax));
-  TRY(check_within("budget_micros", search.budget.micros(), 0, kPriceMax.micros()));
-  TRY(check_size("start", search.start.size(), kStartPointsMax, "points"));
-  TRY(check_size("from", search.from.size(), kEarlierTrialsMax, "trials"));
-  TRY(check_each("from", search.from, [&](const EarlierTrial& trial) -> Result<void> {
-    if (trial.values.size() == search.objectives.size()) return {};
-    return invalid("values", "an earlier trial has a value for each objective",
-                   std::to_string(trial.values.size()));
-  }));
-  TRY(check_method(step, search));
-  if (!search.pruner) return {};
-  Result<void> pruner = check_pruner(*search.pruner);
-  return pruner.ok() ? pruner : inside("pruner", std::move(pruner).error());
+void check_pruner(const Site& at, const PrunerSpec& pruner) {
+  at.at("eta").within(pruner.eta, kEtaLimits.low, kEtaLimits.high);
+  const bool first = at.at("min_step").within(pruner.min_step, 1, kInteger64Max);
+  at.at("every").within(pruner.every, 1, kInteger64Max);
+  at.at("startup_trials").within(pruner.startup_trials, 1, kTasksPerStepMax);
+  if (pruner.max_step != 0) {
+    at.at("max_step").within(pruner.max_step, first ? pruner.min_step : 1, kInteger64Max);
+  } else if (pruner.kind == PrunerSpec::Kind::kHyperband) {
+    at.at("max_step")
+        .refuse("`hyperband` shares its budget out by `max_step`, which is missing", "",
+                "write {method: hyperband, max_step: 27}, the last step of a whole "
+                "trial");
+  }
 }
 
-Result<void> check_search(const StepSpec& step) {
-  if (step.samples) return invalid("samples", "a search says max_trials instead");
-  if (step.params.empty()) return invalid("params", "a search needs a parameter");
-  TRY(check_each("params", step.params, [&](const Parameter& parameter) -> Result<void> {
-    TRY(check_scale(parameter));
-    return check_condition(parameter, step.params);
-  }));
-  Result<void> done = check_fields(step, *step.search);
-  if (!done.ok()) return inside("search", std::move(done).error());
-  if (step.task_count == step.search->max_trials) return {};
-  return invalid("task_count", "a search has as many tasks as trials",
-                 std::to_string(step.task_count));
+void check_objectives(const Site& at, const SearchSpec& search) {
+  if (search.objectives.empty()) {
+    at.refuse("a search needs an objective", "",
+              "say what trials report and whether more is better: metric: accuracy, mode: max");
+  }
+  if (!at.sized(search.objectives.size(), kObjectivesMax, "objectives")) return;
+  Seen<std::string> metrics;
+  for (std::size_t i = 0; i < search.objectives.size(); ++i) {
+    const std::string& metric = search.objectives[i].metric;
+    at.at(i).at("metric").named(metric);
+    if (!metrics.again(metric)) continue;
+    at.at(i).at("metric").refuse("there are two objectives '" + shown(metric) + "'", metric,
+                                 "keep one of the two");
+  }
+}
+
+using Point = std::vector<std::pair<std::string, std::string>>;
+
+void check_point(const Site& at, const StepSpec& step, const Point& point) {
+  for (const auto& [name, value] : point) {
+    if (const auto fault = point_fault(step.params, name, value)) at.at(name).refuse(*fault);
+  }
+}
+
+void check_earlier(const Site& at, const StepSpec& step, const SearchSpec& search) {
+  if (at.at("start").sized(search.start.size(), kStartPointsMax, "points") && at.submitted()) {
+    for (std::size_t i = 0; i < search.start.size() && !at.full(); ++i) {
+      check_point(at.at("start").at(i), step, search.start[i]);
+    }
+  }
+  if (!at.at("from").sized(search.from.size(), kEarlierTrialsMax, "trials")) return;
+  for (std::size_t i = 0; i < search.from.size() && !at.full(); ++i) {
+    const std::size_t values = search.from[i].values.size();
+    if (values == search.objectives.size()) continue;
+    at.at("from").at(i).at("values").refuse("an earlier trial has a value for each objective",
+                                            std::to_string(values),
+                                            "write values: {loss: 0.3}, with each metric");
+  }
+}
+
+void check_search(const Site& at, const StepSpec& step) {
+  const SearchSpec& search = *step.search;
+  check_objectives(at.at("objectives"), search);
+  at.at("max_trials").within(search.max_trials, 1, kTasksPerStepMax);
+  at.at("max_duration")
+      .within(search.max_duration, Duration(),
+              at.submitted() ? kDurationMax : Duration::millis(kInteger64Max));
+  at.at("max_failures").within(search.max_failures.value_or(0), 0, kTasksPerStepMax);
+  at.at("budget_micros").within(search.budget.micros(), 0, kPriceMax.micros());
+  check_earlier(at, step, search);
+  check_method(at, step, search);
+  if (search.pruner) check_pruner(at.at("pruner"), *search.pruner);
+}
+
+void check_searched(const Site& at, const StepSpec& step) {
+  if (step.samples) {
+    at.at("samples").refuse("`samples` and `search` are both given", *step.samples,
+                            "keep `search`, which says max_trials");
+  }
+  if (step.params.empty()) {
+    at.at("params").refuse("a search needs parameters, and `params` is missing", "",
+                           "write params: {lr: {loguniform: [1e-4, 0.1]}}");
+  }
+  check_search(at.at("search"), step);
+}
+
+void check_grid(const Site& at, const StepSpec& step) {
+  const std::optional<std::int64_t> cells = grid_cells(step.params);
+  if (step.samples) {
+    at.at("samples").within(*step.samples, 1, kTasksPerStepMax);
+    if (cells || !at.submitted()) return;
+    return at.at("params").refuse("the grid has more than 2^62 cells", "", "use smaller ranges");
+  }
+  for (const Parameter& parameter : step.params) {
+    if (!parameter.continuous()) continue;
+    return at.at("params").refuse(
+        "`" + shown(parameter.name) + "` has infinitely many values, and `samples` is missing",
+        parameter.name, "add samples: N to draw N of them");
+  }
+  if (cells && *cells <= kTasksPerStepMax) return;
+  const std::string count = cells ? std::to_string(*cells) : "more than 2^62";
+  at.at("params").refuse(
+      "the full grid has " + count + " tasks, more than " + std::to_string(kTasksPerStepMax), count,
+      "add samples: N to draw N of them, or use fewer values");
 }
 
 }  // namespace
 
-Result<void> check_tasks(const StepSpec& step) {
-  TRY(check_size("params", step.params.size(), kParametersMax, "parameters"));
-  Distinct<std::string> distinct;
-  TRY(check_each("params", step.params, [&](const Parameter& parameter) -> Result<void> {
-    TRY(check_parameter(parameter));
-    return distinct("name", parameter.name, parameter.name);
-  }));
-  if (step.samples) TRY(check_within("samples", *step.samples, 1, kTasksPerStepMax));
-  if (step.search) return check_search(step);
-  TRY(check_each("params", step.params, check_plain));
-  const std::int64_t tasks = step.samples ? *step.samples : TRY(grid_tasks(step.params));
-  if (step.task_count == tasks) return {};
-  return invalid("task_count", "the step has " + std::to_string(tasks) + " tasks",
-                 std::to_string(step.task_count));
+void check_tasks(const Site& at, const StepSpec& step) {
+  if (at.at("params").sized(step.params.size(), kParametersMax, "parameters")) {
+    check_parameters(at.at("params"), step);
+  }
+  step.search ? check_searched(at, step) : check_grid(at, step);
+  const std::optional<std::int64_t> tasks = task_count_of(step);
+  if (!tasks || step.task_count == *tasks) return;
+  at.at("task_count")
+      .refuse("the step has " + std::to_string(*tasks) + " tasks", step.task_count,
+              "write " + std::to_string(*tasks));
 }
 
 }  // namespace runnel::model::detail

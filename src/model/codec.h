@@ -24,8 +24,10 @@ void encode(json::Writer& out, const Input& value);
 void encode(json::Writer& out, const Event& value);
 
 Result<Resources> decode_resources(const json::Value& value, const std::string& path);
-// Also checks what spec:: guarantees: limits, acyclic dependencies, task_count, one of run/command.
+// Also asks check_stored().
 Result<JobSpec> decode_job_spec(const json::Value& value, const std::string& path);
+// The same without a judgement, for whoever asks check_spec() for every fault.
+Result<JobSpec> read_job_spec(const json::Value& value, const std::string& path);
 Result<NodeInfo> decode_node_info(const json::Value& value, const std::string& path);
 Result<RankReport> decode_rank_report(const json::Value& value, const std::string& path);
 Result<Input> decode_input(const json::Value& value);

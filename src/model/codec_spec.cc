@@ -19,6 +19,17 @@ Result<JobSpec> decode_job_spec(const json::Value& value, const std::string& pat
   return read_record<JobSpec>(value, path);
 }
 
+Result<JobSpec> read_job_spec(const json::Value& value, const std::string& path) {
+  Result<json::Reader> reader = json::Reader::of(value, "");
+  if (!reader.ok()) return detail::inside(path, std::move(reader).error());
+  JobSpec spec;
+  Decoder decoder(*reader);
+  Fields<JobSpec>::visit(decoder, spec);
+  Result<void> done = decoder.finish();
+  if (!done.ok()) return detail::inside(path, std::move(done).error());
+  return spec;
+}
+
 Result<NodeInfo> decode_node_info(const json::Value& value, const std::string& path) {
   return read_record<NodeInfo>(value, path);
 }

@@ -2,12 +2,12 @@
 
 #include "base/check.h"
 #include "model/detail/words.h"
+#include "model/spec_words.h"
 
 namespace runnel::model {
 namespace {
 
 constexpr detail::Words<3> kAilmentWords = {"RankHung", "MetricNotFinite", "RankSlow"};
-constexpr detail::Words<3> kActionWords = {"warn", "restart", "kill"};
 
 template <typename Policy>
 std::optional<HealthAction> action_of(const std::optional<Policy>& policy) {
@@ -22,10 +22,12 @@ Result<Ailment> parse_ailment(std::string_view word) {
   return detail::parse_word<Ailment>(word, kAilmentWords, "an ailment of a rank");
 }
 
-std::string_view to_string(HealthAction action) { return detail::word_of(action, kActionWords); }
+std::string_view to_string(HealthAction action) {
+  return detail::word_of(action, kHealthActionWords);
+}
 
 Result<HealthAction> parse_health_action(std::string_view word) {
-  return detail::parse_word<HealthAction>(word, kActionWords, "an action");
+  return detail::parse_word<HealthAction>(word, kHealthActionWords, "an action");
 }
 
 bool is_unhealthy(std::string_view metric, std::string_view value, std::string_view wanted) {

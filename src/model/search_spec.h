@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "model/limits.h"
 
 namespace runnel::model {
 
@@ -79,6 +80,9 @@ struct SearchSpec {
   friend bool operator==(const SearchSpec&, const SearchSpec&) = default;
 };
 
+inline constexpr Limits kEtaLimits = {2, 16};
+inline constexpr Limits kQuantileLimits = {1, 50};
+inline constexpr Limits kResampleLimits = {0, 100};
 inline constexpr std::size_t kObjectivesMax = 8;
 inline constexpr std::size_t kStartPointsMax = 1'000;
 inline constexpr std::size_t kEarlierTrialsMax = 10'000;

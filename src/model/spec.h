@@ -131,19 +131,13 @@ struct JobSpec {
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
-// What everyone may rely on: limits, acyclic dependencies, task_count, one of run and command.
-// kInvalid naming the field ("steps[2].retry.max"). Decoding asks it, so nothing enters the log
-// that could not be read back; `spec::` finds the same faults earlier and with their place in the
-// file.
-Result<void> check_spec(const JobSpec& spec);
-
 // Whether a path is relative and has no `..`.
 bool stays_inside(std::string_view dir);
 
 // Whether two specifications that may be absent say the same.
 bool same_spec(const JobSpec* a, const JobSpec* b);
 
-// Limits of a specification; each is checked by `spec::` and again by decode.
+// Limits of a specification (model/check_spec.h). Of a new job alone: those of the second group.
 inline constexpr std::int64_t kTasksPerStepMax = 100'000'000;
 inline constexpr std::size_t kStepsMax = 1'000;
 inline constexpr std::int32_t kRanksPerTaskMax = 100'000;
@@ -153,5 +147,14 @@ inline constexpr std::size_t kNameBytesMax = 255;
 inline constexpr std::size_t kPathBytesMax = 4'095;
 inline constexpr std::size_t kEnvironmentMax = 10'000;  // Variables of one step.
 inline constexpr std::size_t kExitCodesMax = 256;
+inline constexpr std::int32_t kExitCodeMax = 255;
+
+inline constexpr std::int64_t kPriorityMax = 1'000'000;  // And its negative.
+inline constexpr std::int64_t kRetriesMax = 10'000;
+inline constexpr std::int64_t kRangeEndMax = std::int64_t{1} << 61;  // And its negative.
+inline constexpr Bytes kMemoryAskedMin = Bytes::mebi(1);
+inline constexpr Bytes kLogMin = Bytes::kibi(64);
+inline constexpr Duration kCheckpointEveryMin = Duration::seconds(1);
+inline constexpr Duration kDurationMax = Duration::hours(24 * 36'500);
 
 }  // namespace runnel::model

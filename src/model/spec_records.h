@@ -2,13 +2,13 @@
 
 #include <memory>
 
+#include "model/check_spec.h"
 #include "model/detail/words.h"
 #include "model/records.h"
+#include "model/spec_words.h"
 
 // The stored form of a specification.
 namespace runnel::model {
-
-constexpr detail::Words<4> kParameterKindWords = {"choice", "range", "uniform", "loguniform"};
 
 inline std::string_view to_string(Parameter::Kind kind) {
   return detail::word_of(kind, kParameterKindWords);
@@ -20,10 +20,6 @@ inline Result<Parameter::Kind> parse_parameter_kind(std::string_view word) {
 
 template <>
 struct Form<Parameter::Kind> : WordForm<Parameter::Kind, parse_parameter_kind> {};
-
-constexpr detail::Words<8> kSearchMethodWords = {"auto",   "grid", "random", "tpe",
-                                                 "cma-es", "gp",   "nsga2",  "pbt"};
-constexpr detail::Words<3> kPrunerKindWords = {"asha", "hyperband", "median"};
 
 inline std::string_view to_string(SearchSpec::Method method) {
   return detail::word_of(method, kSearchMethodWords);
@@ -79,7 +75,7 @@ struct Fields<Objective> {
 template <>
 struct Fields<PrunerSpec> {
   static void visit(auto& visit, auto& pruner) {
-    visit("eta", pruner.eta, Number{.min = 2, .fallback = 4});
+    visit("eta", pruner.eta, Number{.min = kEtaLimits.low, .fallback = 4});
     visit("every", pruner.every, Number{.min = 1, .fallback = 1});
     visit("kind", pruner.kind);
     visit("max_step", pruner.max_step);
@@ -90,13 +86,15 @@ struct Fields<PrunerSpec> {
 
 template <>
 struct Fields<PopulationSpec> {
-  static constexpr Number kPercent = {.min = 1, .max = 50, .fallback = 25};
+  static constexpr Number kQuantile = {
+      .min = kQuantileLimits.low, .max = kQuantileLimits.high, .fallback = 25};
 
   static void visit(auto& visit, auto& population) {
     visit("every", population.every, Number{.min = 1, .fallback = 1});
     visit("max_step", population.max_step);
-    visit("quantile_percent", population.quantile_percent, kPercent);
-    visit("resample_percent", population.resample_percent, Number{.max = 100, .fallback = 25});
+    visit("quantile_percent", population.quantile_percent, kQuantile);
+    visit("resample_percent", population.resample_percent,
+          Number{.max = kResampleLimits.high, .fallback = 25});
   }
 };
 
@@ -249,7 +247,7 @@ struct Fields<JobSpec> {
     visit("steps", spec.steps, Required());
     visit("workdir", spec.workdir);
   }
-  static Result<void> check(const JobSpec& spec) { return check_spec(spec); }
+  static Result<void> check(const JobSpec& spec) { return check_stored(spec); }
 };
 
 // A submission without one is our bug on the way out, and a missing field on the way in.

@@ -16,6 +16,7 @@ void Diagnostics::keep(const Item& item, std::size_t offset, Error error) {
     error.with_field(item.node->flag);
   } else {
     error.with_field(item.path).at(position_at(text_, offset, file_));
+    refused_.insert(item.path);
   }
   faults_.emplace(offset, std::move(error));
 }
@@ -29,6 +30,16 @@ void Diagnostics::report_inside(const Item& item, std::string_view piece, Error 
   CHECK(item.node != nullptr, "an error stands at a value");
   const std::size_t found = text_.find(piece, std::min(item.node->offset, text_.size()));
   keep(item, found == std::string_view::npos ? item.node->offset : found, std::move(error));
+}
+
+bool Diagnostics::has_refused(std::string_view path) const {
+  const auto holds = [](std::string_view outer, std::string_view inner) {
+    return outer.empty() || outer == inner ||
+           (inner.starts_with(outer) && inner[outer.size()] == '.');
+  };
+  return std::ranges::any_of(refused_, [&](const std::string& refused) {
+    return holds(refused, path) || holds(path, refused);
+  });
 }
 
 void Diagnostics::keep_placed(Error error) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,9 @@ class Diagnostics {
   // Keeps an error that knows its place already: the YAML reader's.
   void keep_placed(Error error);
 
+  // Whether something was refused at this field, inside it, or at what it is inside of.
+  bool has_refused(std::string_view path) const;
+
   bool ok() const { return faults_.empty(); }
   bool full() const { return faults_.size() >= kErrorsMax; }  // Looking further is in vain.
   // All errors sorted by place, each once. Leaves nothing behind.
@@ -50,6 +54,7 @@ class Diagnostics {
 
   std::string file_;
   std::string_view text_;
+  std::set<std::string> refused_;             // The paths of fields; without those of flags.
   std::multimap<std::size_t, Error> faults_;  // By the byte where they stand.
 };
 

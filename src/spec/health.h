@@ -11,6 +11,6 @@ void read_health(Scope& scope, const Item& item, StepDraft& draft);
 
 // What needs the rest of the step: its ranks, and what a restart may cost. After
 // settle_resources().
-void settle_health(const Scope& scope, std::vector<StepDraft>& drafts);
+void settle_health(std::vector<StepDraft>& drafts);
 
 }  // namespace runnel::spec

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "spec/names.h"
+#include "model/names.h"
 #include "spec/parameters.h"
 #include "spec/scalars.h"
 #include "spec/scope.h"

@@ -14,8 +14,6 @@
 
 namespace runnel::spec {
 
-inline constexpr std::int64_t kPriorityMax = 1'000'000;  // And its negative.
-
 // What a job file is read with: everything that comes from outside the file.
 struct ParseContext {
   std::string file = "job.yaml";  // As messages call it.

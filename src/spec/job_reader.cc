@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "base/check.h"
-#include "model/variables.h"
+#include "model/check_spec.h"
+#include "model/names.h"
 #include "spec/fields.h"
 #include "spec/health.h"
-#include "spec/names.h"
+#include "spec/places.h"
 #include "spec/scalars.h"
 #include "spec/step_checks.h"
 #include "spec/step_draft.h"
@@ -38,7 +39,7 @@ std::size_t text_size(const StepDraft& draft) {
 std::string name_of_file(std::string_view file) {
   file.remove_prefix(std::min(file.rfind('/') + 1, file.size()));
   const std::string_view stem = file.substr(0, file.rfind('.'));
-  const std::string name = as_name(stem);
+  const std::string name = model::as_name(stem);
   return name.empty() ? kFallbackName : name;
 }
 
@@ -69,13 +70,14 @@ class JobReader {
   JobFileReport run() {
     check_given_envs();
     check_given_secrets();
+    const bool given_sound = scope_.faults.ok();
     if (auto top = ObjectReader::open(scope_, root_, top_fields())) read_top(*top);
     link_steps(scope_, drafts_);
-    settle_resources(scope_, drafts_);
-    settle_health(scope_, drafts_);
-    check_templates(scope_, drafts_);
-    for (StepDraft& draft : drafts_) finish(draft);
-    if (scope_.faults.ok()) assemble();
+    settle_resources(drafts_);
+    settle_health(drafts_);
+    assemble();
+    if (given_sound) judge();
+    for (const StepDraft& draft : drafts_) check_capacity(scope_, draft, context_);
     std::vector<Error> errors = scope_.faults.take();
     if (!errors.empty()) return {std::nullopt, std::move(errors)};
     CHECK(!job_.steps.empty(), "a job without faults has a step");
@@ -89,7 +91,7 @@ class JobReader {
     YamlNode flag;
     flag.flag = "--secret";
     for (const model::SecretRef& secret : context_.secrets) {
-      if (is_identifier(secret.name) && is_secret_source(secret.source)) continue;
+      if (model::is_identifier(secret.name) && model::is_secret_source(secret.source)) continue;
       scope_.refuse({&flag, ""}, "'" + shown(secret.name) + "' cannot be given as a secret",
                     shown(secret.name), "write NAME for a variable of the shell");
     }
@@ -97,7 +99,7 @@ class JobReader {
 
   void check_given_envs() {
     for (const auto& [name, value] : context_.envs) {
-      if (is_identifier(name) && !model::is_own_variable(name)) continue;
+      if (!model::variable_fault(name)) continue;
       YamlNode flag;
       flag.flag = "-e";
       scope_.refuse({&flag, ""}, "'" + shown(name) + "' cannot be given as a variable", shown(name),
@@ -118,7 +120,7 @@ class JobReader {
       read_steps(*steps, draft);
     } else if (root_.node->find("steps") == nullptr) {
       read_own_fields(scope_, top, draft);
-      draft.spec.name = is_step_name(job_.name) ? job_.name : kFallbackName;
+      draft.spec.name = model::is_step_name(job_.name) ? job_.name : kFallbackName;
       drafts_.push_back(std::move(draft));
     } else {
       refuse_own_fields(top);
@@ -132,7 +134,8 @@ class JobReader {
       if (const auto text = read_text(scope_, *name)) take_name(*name, *text);
     }
     if (const auto priority = top.take("priority")) {
-      const auto value = read_integer(scope_, *priority, {-kPriorityMax, kPriorityMax});
+      const auto value =
+          read_integer(scope_, *priority, {-model::kPriorityMax, model::kPriorityMax});
       job_.priority = static_cast<std::int32_t>(value.value_or(0));
     }
     if (const auto seed = top.take("seed")) {
@@ -153,22 +156,22 @@ class JobReader {
     if (context_.priority) {
       flag.flag = "--priority";
       job_.priority = *context_.priority;
-      if (job_.priority >= -kPriorityMax && job_.priority <= kPriorityMax) return;
+      if (job_.priority >= -model::kPriorityMax && job_.priority <= model::kPriorityMax) return;
       scope_.refuse({&flag, ""}, std::to_string(job_.priority) + " is out of range",
                     std::to_string(job_.priority),
-                    "write a whole number from " + std::to_string(-kPriorityMax) + " to " +
-                        std::to_string(kPriorityMax));
+                    "write a whole number from " + std::to_string(-model::kPriorityMax) + " to " +
+                        std::to_string(model::kPriorityMax));
     }
   }
 
   void take_name(const Item& item, const std::string& name) {
-    if (is_name(name)) {
+    if (model::is_name(name)) {
       job_.name = name;
       return;
     }
-    const std::string better = as_name(name);
+    const std::string better = model::as_name(name);
     scope_.refuse(
-        item, "'" + shown(name) + "' " + name_fault(name, "cannot be a name"), shown(name),
+        item, "'" + shown(name) + "' " + model::name_fault(name, "cannot be a name"), shown(name),
         "use letters, digits, '-', '_' and '.'" + (better.empty() ? "" : ", such as " + better));
   }
 
@@ -193,9 +196,6 @@ class JobReader {
       return;
     }
     job_.workdir = absolute_path(context_.workdir, *text);
-    if (job_.workdir.size() <= model::kPathBytesMax) return;
-    scope_.refuse(*item, "the path has " + std::to_string(job_.workdir.size()) + " bytes",
-                  shown(*text), "use a path of at most " + std::to_string(model::kPathBytesMax));
   }
 
   // In a file with steps these say what one step does, so they cannot hold for all.
@@ -244,11 +244,6 @@ class JobReader {
     StepDraft draft = defaults;
     draft.spec.name = name;
     draft.item = {member.key.get(), steps.path_of(shown(name))};
-    if (!is_step_name(name)) {
-      scope_.refuse(draft.item,
-                    "'" + shown(name) + "' " + name_fault(name, "cannot be the name of a step"),
-                    shown(name), "use letters, digits, '-' and '_'");
-    }
     Scope scope = scope_;  // A step's variables are its own.
     const Item value{member.value.get(), draft.item.path};
     if (value.node->is_null()) {
@@ -262,26 +257,19 @@ class JobReader {
     drafts_.push_back(std::move(draft));
   }
 
-  // The model has the last word: what it refuses must not reach the log, even if we missed it.
   void assemble() {
-    for (StepDraft& draft : drafts_) job_.steps.push_back(std::move(draft.spec));
-    const Result<void> sound = model::check_spec(job_);
-    if (!sound.ok()) scope_.refuse(root_, sound.error());
+    for (StepDraft& draft : drafts_) {
+      merge_envs(draft);
+      merge_secrets(draft);
+      job_.steps.push_back(draft.spec);
+    }
   }
 
-  void finish(StepDraft& draft) {
-    merge_envs(draft);
-    merge_secrets(draft);
-    check_capacity(scope_, draft, context_);
-  }
+  // What was read is judged as any specification is.
+  void judge() { report_at_places(*root_.node, model::check_spec(job_), scope_.faults); }
 
   void merge_envs(StepDraft& draft) {
     std::map<std::string, std::string> values;
-    if (draft.envs.size() + context_.envs.size() > model::kEnvironmentMax) {
-      scope_.refuse(draft.item, std::to_string(draft.envs.size()) + " variables are too many",
-                    std::to_string(draft.envs.size()),
-                    "use at most " + std::to_string(model::kEnvironmentMax));
-    }
     for (const auto& [name, env] : draft.envs) {
       values[name] = env.text;
       if (!env.missing || context_.envs.contains(name)) continue;
@@ -295,20 +283,8 @@ class JobReader {
 
   void merge_secrets(StepDraft& draft) {
     std::map<std::string, std::string> sources;
-    for (const auto& [name, secret] : draft.secrets) {
-      sources[name] = secret.text;
-      if (!draft.envs.contains(name) && !context_.envs.contains(name)) continue;
-      scope_.refuse(secret.item, "'" + name + "' is in `envs` as well", name,
-                    "keep it in one of the two");
-    }
-    for (const model::SecretRef& given : context_.secrets) {
-      sources[given.name] = given.source;
-      if (!draft.envs.contains(given.name) && !context_.envs.contains(given.name)) continue;
-      YamlNode flag;
-      flag.flag = "--secret";
-      scope_.refuse({&flag, ""}, "'" + given.name + "' is in `envs` as well", given.name,
-                    "keep it in one of the two");
-    }
+    for (const auto& [name, secret] : draft.secrets) sources[name] = secret.text;
+    for (const model::SecretRef& given : context_.secrets) sources[given.name] = given.source;
     for (const auto& [name, source] : sources) draft.spec.secrets.push_back({name, source});
   }
 

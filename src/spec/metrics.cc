@@ -1,12 +1,12 @@
 #include "spec/metrics.h"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "extract/pattern.h"
-#include "spec/names.h"
+#include "base/check.h"
+#include "model/names.h"
+#include "spec/check_job.h"
 #include "spec/scalars.h"
 
 namespace runnel::spec {
@@ -30,21 +30,13 @@ void refuse_pattern(Scope& scope, const Item& item, Error error) {
   scope.faults.report_inside(item, part, std::move(error));
 }
 
-void check_regex(Scope& scope, const Item& item, const std::string& text) {
-  if (text.empty()) {
-    scope.refuse(item, "an empty pattern finds nothing", "", "write 'loss = %{FLOAT:loss}'");
-  }
-  if (text.size() <= model::kLogPatternBytesMax) return;
-  scope.refuse(item, "the pattern has " + std::to_string(text.size()) + " bytes", shown(text),
-               "use at most " + std::to_string(model::kLogPatternBytesMax));
-}
-
 void read_regex(Scope& scope, const Item& item, PatternDraft& draft) {
   draft.regex = item;
   const std::optional<std::string> text = read_verbatim(scope, item);
   if (!text) return;
   draft.pattern.regex = *text;
-  check_regex(scope, item, *text);
+  if (!text->empty()) return;
+  scope.refuse(item, "an empty pattern finds nothing", "", "write 'loss = %{FLOAT:loss}'");
 }
 
 std::optional<PatternDraft> read_pattern(Scope& scope, const Item& item, const std::string& group) {
@@ -96,44 +88,30 @@ void add_groups(Scope& scope, const Item& item, std::vector<PatternDraft>& patte
   for (const YamlMember& member : item.node->members) {
     const std::string& group = member.key->text;
     const Item value{member.value.get(), item.path_of(shown(group))};
-    if (is_name(group)) {
+    if (model::is_name(group)) {
       add_patterns(scope, value, group, patterns);
       continue;
     }
-    const std::string better = as_name(group);
+    const std::string better = model::as_name(group);
     scope.refuse(
         {member.key.get(), value.path},
-        "'" + shown(group) + "' " + name_fault(group, "cannot be the name of a group"),
+        "'" + shown(group) + "' " + model::name_fault(group, "cannot be the name of a group"),
         shown(group),
         "use letters, digits, '-', '_' and '.'" + (better.empty() ? "" : ", such as " + better));
   }
 }
 
-// A step that no pattern catches would never be seen.
-void check_step_field(Scope& scope, const PatternDraft& draft,
-                      const std::vector<extract::Pattern>& compiled,
-                      const std::vector<PatternDraft>& patterns) {
-  if (!draft.step) return;
-  const std::string& step = draft.pattern.step;
-  const auto catches = [&](const extract::Pattern& each) { return each.has_field(step); };
-  if (compiled.size() < patterns.size() || std::any_of(compiled.begin(), compiled.end(), catches)) {
-    return;
-  }
-  scope.refuse(*draft.step, "no pattern has the field '" + shown(step) + "'", shown(step),
-               "catch it where it is printed: %{INT:" + shown(step) + "}");
-}
-
-void check_patterns(Scope& scope, const std::vector<PatternDraft>& patterns) {
-  std::vector<extract::Pattern> compiled;
-  for (const PatternDraft& draft : patterns) {
-    Result<extract::Pattern> pattern = extract::Pattern::create(draft.pattern);
-    if (pattern.ok()) {
-      compiled.push_back(*std::move(pattern));
+void refuse_patterns(Scope& scope, const std::vector<PatternDraft>& drafts,
+                     const std::vector<LogPattern>& patterns) {
+  for (const PatternFault& fault : check_patterns(patterns)) {
+    const PatternDraft& draft = drafts[fault.pattern];
+    if (fault.field == PatternFault::Field::kRegex) {
+      refuse_pattern(scope, draft.regex, fault.error);
     } else {
-      refuse_pattern(scope, draft.regex, pattern.error());
+      CHECK(draft.step.has_value(), "a step that nobody wrote has the default's name");
+      scope.refuse(*draft.step, fault.error);
     }
   }
-  for (const PatternDraft& draft : patterns) check_step_field(scope, draft, compiled, patterns);
 }
 
 void read_log(Scope& scope, const Item& item, model::MetricSources& sources) {
@@ -142,26 +120,12 @@ void read_log(Scope& scope, const Item& item, model::MetricSources& sources) {
   const bool groups = item.node->is_map() && item.node->find("regex") == nullptr;
   groups ? add_groups(scope, item, patterns) : add_patterns(scope, item, "", patterns);
   if (item.node->is_map() && item.node->members.empty()) refuse_nothing(scope, item);
-  if (patterns.size() > model::kLogPatternsMax) {
-    scope.refuse(item, std::to_string(patterns.size()) + " patterns",
-                 std::to_string(patterns.size()),
-                 "use at most " + std::to_string(model::kLogPatternsMax));
-    return;
-  }
-  check_patterns(scope, patterns);
-  for (PatternDraft& draft : patterns) sources.log.push_back(std::move(draft.pattern));
+  for (const PatternDraft& draft : patterns) sources.log.push_back(draft.pattern);
+  if (patterns.size() <= model::kLogPatternsMax) refuse_patterns(scope, patterns, sources.log);
 }
 
 void read_tensorboard(Scope& scope, const Item& item, model::MetricSources& sources) {
-  const std::optional<std::string> folder = read_text(scope, item);
-  if (!folder) return;
-  if (model::stays_inside(*folder) && !folder->starts_with('~')) {
-    sources.tensorboard = *folder;
-    return;
-  }
-  scope.refuse(item, "'" + shown(*folder) + "' leaves the task's folder", shown(*folder),
-               "write a relative path without .., such as tb, and let the program write to "
-               "$RUNNEL_TASK_DIR/tb");
+  sources.tensorboard = read_text(scope, item).value_or("");
 }
 
 }  // namespace

@@ -51,9 +51,9 @@ TEST(MetricSources, VariablesStayInPatternsAsTheyAre) {
 TEST(MetricSources, AreBounded) {
   std::string many = "[";
   for (std::size_t i = 0; i <= model::kLogPatternsMax; ++i) many += "'%{INT:x}',";
-  EXPECT_EQ(fault_of("{log: " + many + "]}"), "33 patterns");
+  EXPECT_EQ(fault_of("{log: " + many + "]}"), "33 patterns are more than 32");
   EXPECT_EQ(fault_of("{log: '%{INT:x}" + std::string(4'096, 'x') + "'}"),
-            "the pattern has 4104 bytes");
+            "4104 bytes are more than 4096");
 }
 
 TEST(MetricSources, OfTheFileHoldForStepsThatHaveNone) {

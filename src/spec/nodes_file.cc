@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "model/names.h"
 #include "spec/capacity.h"
-#include "spec/names.h"
 #include "spec/scalars.h"
 #include "spec/scope.h"
 #include "spec/yaml.h"
@@ -109,8 +109,8 @@ class NodesReader {
 
   std::string read_name(const Item& item) {
     std::string text = read_verbatim(scope_, item).value_or("");
-    if (is_name(text) || !item.node->is_scalar()) return text;
-    scope_.refuse(item, "'" + shown(text) + "' " + name_fault(text, "cannot be a name"),
+    if (model::is_name(text) || !item.node->is_scalar()) return text;
+    scope_.refuse(item, "'" + shown(text) + "' " + model::name_fault(text, "cannot be a name"),
                   shown(text), "use letters, digits, '-', '_' and '.'");
     return {};
   }

@@ -6,16 +6,12 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "spec/names.h"
 #include "spec/scalars.h"
 
 namespace runnel::spec {
 namespace {
 
 using model::Parameter;
-
-constexpr std::int64_t kIntegerMax = std::int64_t{1}
-                                     << 61;  // So that high - low + 1 cannot overflow.
 
 std::string_view take_digits(std::string_view& text) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -70,7 +66,7 @@ bool read_range(Scope& scope, const Item& item, Parameter& parameter) {
   std::array<std::int64_t, 2> ends{};
   for (std::size_t i = 0; i < 2; ++i) {
     const std::optional<std::int64_t> value = integer_of((*pair)[i]);
-    if (!value || *value < -kIntegerMax || *value > kIntegerMax) {
+    if (!value) {
       scope.refuse(
           item, "'" + shown((*pair)[i]) + "' is not a whole number", shown((*pair)[i]),
           "write {range: [0, 99]} for whole numbers, {uniform: [low, high]} for real ones");
@@ -78,14 +74,6 @@ bool read_range(Scope& scope, const Item& item, Parameter& parameter) {
     }
     ends[i] = *value;
   }
-  if (ends[0] > ends[1]) {
-    scope.refuse(item,
-                 "the range begins at " + std::to_string(ends[0]) + ", above its end " +
-                     std::to_string(ends[1]),
-                 (*pair)[0], "write the smaller number first");
-    return false;
-  }
-  CHECK(ends[1] - ends[0] >= 0, "the ends of a range are near enough to count it");
   parameter.kind = Parameter::Kind::kRange;
   parameter.low = std::to_string(ends[0]);
   parameter.high = std::to_string(ends[1]);
@@ -104,17 +92,6 @@ bool read_real(Scope& scope, const Item& item, Parameter::Kind kind, Parameter& 
       return false;
     }
     ends[i] = *text;
-  }
-  const double low = number_of(ends[0]);
-  if (low >= number_of(ends[1])) {
-    scope.refuse(item, "low is " + ends[0] + " and high is " + ends[1], ends[0],
-                 "write the smaller number first; a fixed value needs no range");
-    return false;
-  }
-  if (kind == Parameter::Kind::kLogUniform && low <= 0) {
-    scope.refuse(item, "a logarithm needs numbers above 0, and low is " + ends[0], ends[0],
-                 "write a low above 0, or use `uniform`");
-    return false;
   }
   CHECK(parameter.values.empty(), "an interval has no values");
   parameter.kind = kind;
@@ -144,30 +121,14 @@ struct SearchedParts {
 
 bool read_log(Scope& scope, const Item& item, Parameter& parameter) {
   const std::optional<bool> log = read_boolean(scope, item);
-  if (!log) return false;
-  parameter.log = *log;
-  if (!*log) return true;
-  if (parameter.kind != Parameter::Kind::kRange) {
-    scope.refuse(item, "`log` belongs to `range`", "true", "use `loguniform` for real numbers");
-    return false;
-  }
-  if (*integer_of(parameter.low) >= 1) return true;
-  scope.refuse(item, "a logarithm needs numbers above 0, and low is " + parameter.low,
-               parameter.low, "begin at 1 or above, or leave `log` out");
-  return false;
+  if (log) parameter.log = *log;
+  return log.has_value();
 }
 
 bool read_step(Scope& scope, const Item& item, Parameter& parameter) {
   const std::optional<std::string> text = read_text(scope, item);
-  if (!text) return false;
-  const std::optional<std::string> step = decimal_text(*text);
-  if (!step || number_of(*step) <= 0 || parameter.kind != Parameter::Kind::kUniform) {
-    scope.refuse(item, "`step` is a number above 0 and belongs to `uniform`", shown(*text),
-                 "write {uniform: [0, 1], step: 0.1}");
-    return false;
-  }
-  parameter.step = *step;
-  return true;
+  if (text) parameter.step = decimal_text(*text).value_or(*text);
+  return text.has_value();
 }
 
 bool read_condition(Scope& scope, const Item& item, Parameter& parameter) {
@@ -190,30 +151,8 @@ bool read_searched_parts(Scope& scope, const SearchedParts& parts, Parameter& pa
          (!parts.when || read_condition(scope, *parts.when, parameter));
 }
 
-// The choice that a condition names must come first and have its values.
-bool check_condition(Scope& scope, const Item& item, const Parameter& parameter,
-                     const std::vector<Parameter>& earlier) {
-  if (!parameter.when) return true;
-  const auto choice = std::find_if(earlier.begin(), earlier.end(), [&](const Parameter& other) {
-    return other.name == parameter.when->parameter && other.kind == Parameter::Kind::kChoice;
-  });
-  if (choice == earlier.end()) {
-    scope.refuse(item,
-                 "`when` names '" + shown(parameter.when->parameter) +
-                     "', which is no choice above this one",
-                 shown(parameter.when->parameter), "name a choice that stands earlier in `params`");
-    return false;
-  }
-  for (const std::string& value : parameter.when->values) {
-    if (std::find(choice->values.begin(), choice->values.end(), value) != choice->values.end()) {
-      continue;
-    }
-    scope.refuse(item, "'" + shown(value) + "' is no value of '" + choice->name + "'", shown(value),
-                 "its values are " + listed({choice->values.begin(), choice->values.end()}));
-    return false;
-  }
-  return true;
-}
+// Stands in for a parameter that was refused, so that its name is known.
+Parameter stand_in(const std::string& name) { return {.name = name, .values = {""}}; }
 
 bool read_object(Scope& scope, const Item& item, Parameter& parameter) {
   std::optional<ObjectReader> object = ObjectReader::open(scope, item, parameter_fields());
@@ -244,11 +183,6 @@ bool read_object(Scope& scope, const Item& item, Parameter& parameter) {
 }
 
 bool read_parameter(Scope& scope, const Item& item, Parameter& parameter) {
-  if (!is_identifier(parameter.name)) {
-    scope.refuse(item, "'" + shown(parameter.name) + "' cannot be the name of a parameter",
-                 shown(parameter.name), "use letters, digits and _, beginning with a letter");
-    return false;
-  }
   return item.node->is_map() ? read_object(scope, item, parameter)
                              : read_values(scope, item, parameter);
 }
@@ -295,43 +229,25 @@ std::vector<Parameter> read_parameters(Scope& scope, const Item& item) {
     Parameter parameter;
     parameter.name = member.key->text;
     const Item at{member.value.get(), item.path_of(shown(member.key->text))};
-    const bool fine =
-        read_parameter(scope, at, parameter) && check_condition(scope, at, parameter, params);
-    if (fine) params.push_back(std::move(parameter));
+    const bool read = read_parameter(scope, at, parameter);
+    params.push_back(read ? std::move(parameter) : stand_in(member.key->text));
   }
   return params;
 }
 
-std::optional<Parameter> read_foreach(Scope& scope, const Item& item) {
+Parameter read_foreach(Scope& scope, const Item& item) {
   Parameter parameter;
   parameter.name = "item";
   if (!item.node->is_list()) {
     scope.refuse(item, "`foreach` is a list, and this is " + std::string(kind_name(*item.node)),
                  shown(*item.node), "write [value, value]");
-    return std::nullopt;
+    return stand_in("item");
   }
-  if (!read_values(scope, item, parameter)) return std::nullopt;
-  return parameter;
+  return read_values(scope, item, parameter) ? parameter : stand_in("item");
 }
 
-namespace {
-
-bool is_possible(const Parameter& parameter, const std::string& text) {
-  if (parameter.kind == Parameter::Kind::kChoice) {
-    return std::find(parameter.values.begin(), parameter.values.end(), text) !=
-           parameter.values.end();
-  }
-  const std::optional<std::string> number = decimal_text(text);
-  if (!number) return false;
-  if (parameter.kind == Parameter::Kind::kRange && !integer_of(text)) return false;
-  const double value = number_of(*number);
-  return number_of(parameter.low) <= value && value <= number_of(parameter.high);
-}
-
-}  // namespace
-
-std::optional<std::vector<std::pair<std::string, std::string>>> read_point(
-    Scope& scope, const Item& item, const std::vector<Parameter>& params) {
+std::optional<std::vector<std::pair<std::string, std::string>>> read_point(Scope& scope,
+                                                                           const Item& item) {
   if (!item.node->is_map()) {
     scope.refuse(item, "a mapping of parameters to values belongs here", shown(*item.node),
                  "write {lr: 0.01}");
@@ -342,44 +258,9 @@ std::optional<std::vector<std::pair<std::string, std::string>>> read_point(
     const Item at{member.value.get(), item.path_of(shown(member.key->text))};
     const std::optional<std::string> value = read_text(scope, at);
     if (!value) return std::nullopt;
-    const auto parameter = std::find_if(params.begin(), params.end(), [&](const Parameter& each) {
-      return each.name == member.key->text;
-    });
-    if (parameter == params.end() || !is_possible(*parameter, *value)) {
-      scope.refuse(at,
-                   parameter == params.end()
-                       ? "'" + shown(member.key->text) + "' is not a parameter of this step"
-                       : "'" + shown(*value) + "' is not possible for '" + parameter->name + "'",
-                   shown(*value), "use the names and values of `params`");
-      return std::nullopt;
-    }
     point.emplace_back(member.key->text, *value);
   }
   return point;
-}
-
-std::int64_t value_count(const Parameter& parameter) {
-  if (parameter.continuous()) return 1;
-  if (parameter.kind == Parameter::Kind::kChoice) {
-    return static_cast<std::int64_t>(parameter.values.size());
-  }
-  const std::optional<std::int64_t> low = integer_of(parameter.low);
-  const std::optional<std::int64_t> high = integer_of(parameter.high);
-  CHECK(low.has_value(), "a range was read from integers");
-  CHECK(high.has_value(), "a range was read from integers");
-  return *high - *low + 1;
-}
-
-std::optional<std::int64_t> grid_cells(const std::vector<Parameter>& params) {
-  std::int64_t cells = 1;
-  for (const Parameter& parameter : params) {
-    const std::int64_t count = value_count(parameter);
-    CHECK(count > 0, "a parameter has a value");
-    if (cells > kGridCellsMax / count) return std::nullopt;
-    cells *= count;
-    CHECK(cells > 0, "the product was bounded before it was taken");
-  }
-  return cells;
 }
 
 }  // namespace runnel::spec

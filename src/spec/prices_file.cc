@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "model/names.h"
 #include "spec/capacity.h"
-#include "spec/names.h"
 #include "spec/scalars.h"
 #include "spec/scope.h"
 #include "spec/yaml.h"
@@ -50,10 +50,10 @@ class PricesReader {
   void read_type(const Item& instances, const YamlMember& member) {
     const std::string& name = member.key->text;
     const Item item{member.value.get(), instances.path_of(shown(name))};
-    if (!is_name(name)) {
+    if (!model::is_name(name)) {
       scope_.refuse({member.key.get(), item.path},
-                    "'" + shown(name) + "' " + name_fault(name, "cannot be a name"), shown(name),
-                    "use letters, digits, '-', '_' and '.'");
+                    "'" + shown(name) + "' " + model::name_fault(name, "cannot be a name"),
+                    shown(name), "use letters, digits, '-', '_' and '.'");
     }
     auto object = ObjectReader::open(scope_, item, instance_fields());
     if (!object) return;

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "model/names.h"
 #include "spec/job_file.h"
 #include "spec/job_reader.h"
-#include "spec/names.h"
 #include "spec/scope.h"
 #include "spec/yaml_build.h"
 
@@ -34,7 +34,8 @@ void add_flag(YamlNode& map, const char* key, const std::optional<std::string>& 
 
 std::string job_name(const std::string& program) {
   const std::size_t slash = program.rfind('/');
-  const std::string name = as_name(program.substr(slash == std::string::npos ? 0 : slash + 1));
+  const std::string name =
+      model::as_name(program.substr(slash == std::string::npos ? 0 : slash + 1));
   return name.empty() ? "main" : name;
 }
 

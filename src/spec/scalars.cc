@@ -7,14 +7,13 @@
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "model/names.h"
 #include "model/node.h"
 #include "model/resources.h"
-#include "spec/names.h"
+#include "model/spec.h"
 
 namespace runnel::spec {
 namespace {
-
-constexpr Duration kDurationMax = Duration::hours(24 * 36'500);
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -119,7 +118,7 @@ void add_device(Scope& scope, const Item& item, std::string_view name, std::stri
         scope, item, "a device by its memory " + in_quotes(name) + " is not in this version",
         shown(name), "name it, such as H100:8");
   }
-  if (!is_name(name)) {
+  if (!model::is_name(name)) {
     return scope.refuse(item, in_quotes(name) + " is not the name of a device", shown(name),
                         "write a name and a count, such as H100:8");
   }
@@ -281,16 +280,17 @@ namespace {
 
 std::optional<Duration> duration_of(Scope& scope, const Item& item, std::string_view text,
                                     Duration low) {
-  CHECK(low <= kDurationMax, "a field has a value");
+  CHECK(low <= model::kDurationMax, "a field has a value");
   const Result<Duration> duration = parse_duration(text);
   if (!duration.ok()) {
     scope.refuse(item, duration.error());
     return std::nullopt;
   }
-  if (*duration < low || *duration > kDurationMax) {
-    scope.refuse(
-        item, in_quotes(text) + (*duration < low ? " is too short" : " is too long"), shown(text),
-        "write a time from " + runnel::to_string(low) + " to " + runnel::to_string(kDurationMax));
+  if (*duration < low || *duration > model::kDurationMax) {
+    scope.refuse(item, in_quotes(text) + (*duration < low ? " is too short" : " is too long"),
+                 shown(text),
+                 "write a time from " + runnel::to_string(low) + " to " +
+                     runnel::to_string(model::kDurationMax));
     return std::nullopt;
   }
   return *duration;

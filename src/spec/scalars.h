@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "model/limits.h"
 #include "spec/scope.h"
 
 namespace runnel::spec {
@@ -15,10 +16,7 @@ namespace runnel::spec {
 //
 // `${NAME}` in a value is filled from the scope's variables, unless a reader says "verbatim".
 
-struct Limits {
-  std::int64_t low;
-  std::int64_t high;
-};
+using model::Limits;
 
 struct DurationRange {
   Duration low;

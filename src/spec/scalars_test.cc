@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "spec/names.h"
+#include "model/node.h"
 #include "spec/parameters.h"
 
 namespace runnel::spec {
@@ -159,19 +159,6 @@ TEST(Scalars, Money) {
   EXPECT_EQ(reader_error_of("$2", reader), "'$2' is not an amount of dollars");
 }
 
-TEST(Names, OfJobsStepsAndVariables) {
-  EXPECT_TRUE(is_name("a.b-c_1"));
-  EXPECT_TRUE(is_name(std::string(100, 'a')));
-  EXPECT_FALSE(is_name(std::string(101, 'a')));
-  for (const char* text : {"", "-a", ".a", "a b", "a/b", "\xC3\xA9"}) EXPECT_FALSE(is_name(text));
-  EXPECT_FALSE(is_step_name("a.b"));
-  EXPECT_TRUE(is_identifier("_A1"));
-  for (const char* text : {"", "1a", "a-b", "a.b"}) EXPECT_FALSE(is_identifier(text));
-  EXPECT_EQ(as_name("my first  job!"), "my-first-job");
-  EXPECT_EQ(as_name("!!"), "");
-  EXPECT_EQ(as_name("..a"), "a");
-}
-
 TEST(Parameters, DecimalsTakeTheFormOfJson) {
   EXPECT_EQ(decimal_text("1e-4"), "1e-4");
   EXPECT_EQ(decimal_text("0.10"), "0.10");
@@ -183,24 +170,6 @@ TEST(Parameters, DecimalsTakeTheFormOfJson) {
   for (const char* text : {"", ".", "e5", "1e", "1e+", "nan", "inf", "1e999", "1x", "0x1F", "1 "}) {
     EXPECT_FALSE(decimal_text(text).has_value()) << text;
   }
-}
-
-TEST(Parameters, GridsAreCountedWithoutOverflow) {
-  const auto range = [](const char* low, const char* high) {
-    model::Parameter parameter;
-    parameter.kind = model::Parameter::Kind::kRange;
-    parameter.low = low;
-    parameter.high = high;
-    return parameter;
-  };
-  EXPECT_EQ(grid_cells({}), 1);
-  EXPECT_EQ(grid_cells({range("0", "7"), range("-3", "4")}), 64);
-  const model::Parameter huge = range("-2305843009213693952", "2305843009213693952");
-  EXPECT_FALSE(grid_cells({huge}).has_value() && *grid_cells({huge}) < 0);
-  EXPECT_FALSE(grid_cells({huge, huge}).has_value());
-  model::Parameter real;
-  real.kind = model::Parameter::Kind::kUniform;
-  EXPECT_EQ(value_count(real), 1);
 }
 
 }  // namespace

@@ -8,16 +8,6 @@
 namespace runnel::spec {
 namespace {
 
-constexpr std::size_t kShownMax = 60;
-
-// Cuts at the border of a character, so that what is shown stays UTF-8.
-std::string cut(std::string_view text) {
-  if (text.size() <= kShownMax) return std::string(text);
-  std::size_t end = kShownMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "...";
-}
-
 // What a word of another system is called in this mapping, or "" when it means nothing here.
 std::string translated(std::string_view spelling, const FieldTable& table) {
   const std::string_view ours = our_word_for(spelling);
@@ -30,22 +20,8 @@ std::string translated(std::string_view spelling, const FieldTable& table) {
 
 }  // namespace
 
-std::string shown(std::string_view text) {
-  const std::size_t newline = text.find('\n');
-  if (newline == std::string_view::npos) return cut(text);
-  return cut(text.substr(0, newline)) + (newline < kShownMax ? "..." : "");
-}
-
 std::string shown(const YamlNode& node) {
   return node.is_scalar() ? shown(node.text) : std::string(kind_name(node));
-}
-
-std::string listed(const std::vector<std::string_view>& words) {
-  std::string text;
-  for (const std::string_view word : words) {
-    text.append(text.empty() ? "`" : ", `").append(word).append("`");
-  }
-  return text;
 }
 
 std::string template_literal(std::string_view text) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "base/shown.h"
 #include "spec/diagnostics.h"
 #include "spec/fields.h"
 
@@ -22,11 +23,10 @@ struct Scope {
   void refuse(const Item& item, Error error) const { faults.report(item, std::move(error)); }
 };
 
-// The value as an error repeats it: one line, not too long, `a list` or `a mapping` for the larger.
+using runnel::listed;
+using runnel::shown;
+// The value as an error repeats it: `a list` or `a mapping` for the larger.
 std::string shown(const YamlNode& node);
-std::string shown(std::string_view text);
-// "`a`, `b`, `c`".
-std::string listed(const std::vector<std::string_view>& words);
 
 // A text that a template gives back as it is: for what came from a command line.
 std::string template_literal(std::string_view text);

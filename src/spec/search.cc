@@ -1,10 +1,10 @@
 #include "spec/search.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
-#include "base/check.h"
+#include "model/parameters.h"
+#include "model/spec_words.h"
 #include "spec/parameters.h"
 #include "spec/scalars.h"
 #include "spec/word.h"
@@ -18,22 +18,8 @@ using Method = SearchSpec::Method;
 
 constexpr std::int64_t kStepMax = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<Word<Method>, 8> kMethods = {{{"auto", Method::kAuto},
-                                                   {"grid", Method::kGrid},
-                                                   {"random", Method::kRandom},
-                                                   {"tpe", Method::kTpe},
-                                                   {"cma-es", Method::kCmaEs},
-                                                   {"gp", Method::kGp},
-                                                   {"nsga2", Method::kNsga2},
-                                                   {"pbt", Method::kPbt}}};
-constexpr std::array<Word<PrunerSpec::Kind>, 3> kPruners = {
-    {{"asha", PrunerSpec::Kind::kAsha},
-     {"hyperband", PrunerSpec::Kind::kHyperband},
-     {"median", PrunerSpec::Kind::kMedian}}};
-constexpr std::array<Word<bool>, 2> kModes = {{{"min", false}, {"max", true}}};
-
 std::optional<bool> read_mode(Scope& scope, const Item& item) {
-  return read_word(scope, item, kModes, "a mode");
+  return read_word<bool>(scope, item, model::kModeWords, "a mode");
 }
 
 void read_objectives(Scope& scope, const Item& item, SearchSpec& search) {
@@ -88,11 +74,12 @@ void take_natural(Scope& scope, ObjectReader& object, std::string_view name, Num
 
 void read_pruner_fields(Scope& scope, ObjectReader& object, PrunerSpec& pruner) {
   if (const auto method = object.take("method")) {
-    pruner.kind = read_word(scope, *method, kPruners, "a pruner").value_or(pruner.kind);
+    pruner.kind = read_word<PrunerSpec::Kind>(scope, *method, model::kPrunerKindWords, "a pruner")
+                      .value_or(pruner.kind);
   }
   take_natural(scope, object, "min_step", pruner.min_step, {1, kStepMax});
-  take_natural(scope, object, "max_step", pruner.max_step, {pruner.min_step, kStepMax});
-  take_natural(scope, object, "eta", pruner.eta, {2, 16});
+  take_natural(scope, object, "max_step", pruner.max_step, {1, kStepMax});
+  take_natural(scope, object, "eta", pruner.eta, model::kEtaLimits);
   take_natural(scope, object, "every", pruner.every, {1, kStepMax});
   take_natural(scope, object, "startup_trials", pruner.startup_trials,
                {1, model::kTasksPerStepMax});
@@ -106,17 +93,8 @@ void read_pruner(Scope& scope, const Item& item, SearchSpec& search) {
     read_pruner_fields(scope, *object, pruner);
     object->done();
   } else {
-    pruner.kind = read_word(scope, item, kPruners, "a pruner").value_or(pruner.kind);
-  }
-  if (pruner.kind == PrunerSpec::Kind::kHyperband && pruner.max_step == 0) {
-    scope.refuse(item, "`hyperband` shares its budget out by `max_step`, which is missing", "",
-                 "write {method: hyperband, max_step: 27}, the last step of a whole trial");
-    return;
-  }
-  if (search.objectives.size() > 1) {
-    scope.refuse(item, "trials can be stopped early by one objective only", shown(*item.node),
-                 "remove `pruner`, or keep one objective");
-    return;
+    pruner.kind = read_word<PrunerSpec::Kind>(scope, item, model::kPrunerKindWords, "a pruner")
+                      .value_or(pruner.kind);
   }
   search.pruner = pruner;
 }
@@ -124,51 +102,24 @@ void read_pruner(Scope& scope, const Item& item, SearchSpec& search) {
 void read_population_fields(Scope& scope, ObjectReader& object, model::PopulationSpec& population) {
   take_natural(scope, object, "every", population.every, {1, kStepMax});
   take_natural(scope, object, "max_step", population.max_step, {1, kStepMax});
-  take_natural(scope, object, "quantile_percent", population.quantile_percent, {1, 50});
-  take_natural(scope, object, "resample_percent", population.resample_percent, {0, 100});
+  take_natural(scope, object, "quantile_percent", population.quantile_percent,
+               model::kQuantileLimits);
+  take_natural(scope, object, "resample_percent", population.resample_percent,
+               model::kResampleLimits);
 }
 
-// What population-based training needs, and nothing that would end a member early.
-void check_population(Scope& scope, const Item& search, ObjectReader& object,
-                      const StepDraft& draft) {
-  if (const auto pruner = object.take("pruner")) {
-    scope.refuse(*pruner, "a population ends nobody early: the worst go on from the best", "",
-                 "remove `pruner`, or use another method");
-  }
-  const std::int64_t members = draft.spec.search->max_trials;
-  if (members < 2 || members > model::kPopulationMax) {
-    scope.refuse(search,
-                 "a population has 2 to " + std::to_string(model::kPopulationMax) + " members",
-                 std::to_string(members), "say how many in `max_trials`, such as max_trials: 8");
-  }
-  if (draft.spec.checkpoint) return;
-  scope.refuse(search,
-               "members of a population go on from each other's checkpoints, and the step "
-               "keeps none",
-               "", "write checkpoint: {dir: ckpt}, and save there before each report");
-}
-
-void refuse_population(Scope& scope, const Item& item) {
-  scope.refuse(item, "`population` belongs to the method `pbt`", "",
-               "write method: pbt, or remove `population`");
-}
-
-void read_population(Scope& scope, const Item& search, ObjectReader& object, StepDraft& draft) {
-  CHECK(draft.spec.search.has_value(), "the population of no search is read");
+void read_population(Scope& scope, ObjectReader& object, SearchSpec& search) {
+  if (search.method == Method::kPbt) search.population.emplace();
   const std::optional<Item> item = object.take("population");
-  if (draft.spec.search->method != Method::kPbt) {
-    return item ? refuse_population(scope, *item) : void();
-  }
-  model::PopulationSpec& population = draft.spec.search->population.emplace();
-  check_population(scope, search, object, draft);
   if (!item) return;
+  model::PopulationSpec& population = search.population.emplace();
   std::optional<ObjectReader> fields = ObjectReader::open(scope, *item, population_fields());
   if (!fields) return;
   read_population_fields(scope, *fields, population);
   fields->done();
 }
 
-void read_start(Scope& scope, const Item& item, const StepDraft& draft, SearchSpec& search) {
+void read_start(Scope& scope, const Item& item, SearchSpec& search) {
   if (!item.node->is_list() || item.node->items.size() > model::kStartPointsMax) {
     scope.refuse(item,
                  "`start` is a list of at most " + std::to_string(model::kStartPointsMax) +
@@ -178,7 +129,7 @@ void read_start(Scope& scope, const Item& item, const StepDraft& draft, SearchSp
   }
   for (std::size_t i = 0; i < item.node->items.size(); ++i) {
     const Item at{item.node->items[i].get(), item.path_of(std::to_string(i))};
-    if (auto point = read_point(scope, at, draft.spec.params)) search.start.push_back(*point);
+    if (auto point = read_point(scope, at)) search.start.push_back(*point);
   }
 }
 
@@ -200,6 +151,21 @@ std::vector<std::string> read_results(Scope& scope, const Item& item, const Sear
   return values;
 }
 
+// Trials of an earlier study may be of other parameters, and are passed over then; those that
+// somebody wrote down are meant.
+std::optional<std::vector<std::pair<std::string, std::string>>> read_earlier_point(
+    Scope& scope, const Item& item, const std::vector<model::Parameter>& params) {
+  auto point = read_point(scope, item);
+  if (!point) return std::nullopt;
+  for (const auto& [name, value] : *point) {
+    const std::optional<Error> fault = model::point_fault(params, name, value);
+    if (!fault) continue;
+    scope.refuse({item.node->find(name), item.path_of(shown(name))}, *fault);
+    return std::nullopt;
+  }
+  return point;
+}
+
 std::optional<model::EarlierTrial> read_earlier(Scope& scope, const Item& item,
                                                 const StepDraft& draft, const SearchSpec& search) {
   std::optional<ObjectReader> object = ObjectReader::open(scope, item, earlier_fields());
@@ -212,7 +178,7 @@ std::optional<model::EarlierTrial> read_earlier(Scope& scope, const Item& item,
                  "write {params: {lr: 0.1}, values: {loss: 0.3}}");
     return std::nullopt;
   }
-  auto point = read_point(scope, *params, draft.spec.params);
+  auto point = read_earlier_point(scope, *params, draft.spec.params);
   std::vector<std::string> results = read_results(scope, *values, search);
   if (!point || results.empty()) return std::nullopt;
   return model::EarlierTrial{*std::move(point), std::move(results)};
@@ -233,20 +199,11 @@ void read_from(Scope& scope, const Item& item, const StepDraft& draft, SearchSpe
   }
 }
 
-// The methods that can look for several things at once.
-bool knows_several(Method method) {
-  return method == Method::kAuto || method == Method::kGrid || method == Method::kRandom ||
-         method == Method::kNsga2;
-}
-
 void read_method(Scope& scope, ObjectReader& object, SearchSpec& search) {
   const std::optional<Item> method = object.take("method");
   if (!method) return;
-  search.method = read_word(scope, *method, kMethods, "a method of search").value_or(Method::kAuto);
-  if (search.objectives.size() > 1 && !knows_several(search.method)) {
-    scope.refuse(*method, "this method looks for one objective only", shown(*method->node),
-                 "use `nsga2`, `random`, `grid` or `auto`, or keep one objective");
-  }
+  search.method = read_word<Method>(scope, *method, model::kSearchMethodWords, "a method of search")
+                      .value_or(Method::kAuto);
 }
 
 // A grid knows by itself how many trials it has.
@@ -260,17 +217,8 @@ void read_trials(Scope& scope, ObjectReader& object, const StepDraft& draft, Sea
     search.max_trials = 1;
     return;
   }
-  const std::vector<model::Parameter>& params = draft.spec.params;
-  const auto real = std::find_if(params.begin(), params.end(),
-                                 [](const auto& parameter) { return parameter.continuous(); });
-  const std::optional<std::int64_t> cells = grid_cells(params);
-  if (real != params.end() || !cells || *cells > model::kTasksPerStepMax) {
-    scope.refuse(object.item(), "a grid is tried whole, and this one is too large to be", "",
-                 "use `choice` or `range` for all parameters, or another method");
-    search.max_trials = 1;
-    return;
-  }
-  search.max_trials = item ? std::min(search.max_trials, *cells) : *cells;
+  const std::int64_t cells = model::grid_cells(draft.spec.params).value_or(1);
+  search.max_trials = item ? std::min(search.max_trials, cells) : cells;
 }
 
 void read_fields(Scope& scope, ObjectReader& object, StepDraft& draft, SearchSpec& search) {
@@ -294,32 +242,21 @@ void read_fields(Scope& scope, ObjectReader& object, StepDraft& draft, SearchSpe
   if (const auto parallel = object.take("parallel")) {
     draft.spec.parallel = read_count(scope, *parallel, {1, model::kTasksPerStepMax});
   }
-  if (search.method != Method::kPbt) {
-    if (const auto pruner = object.take("pruner")) read_pruner(scope, *pruner, search);
-  }
-  if (const auto start = object.take("start")) read_start(scope, *start, draft, search);
+  if (const auto pruner = object.take("pruner")) read_pruner(scope, *pruner, search);
+  read_population(scope, object, search);
+  if (const auto start = object.take("start")) read_start(scope, *start, search);
   if (const auto from = object.take("from")) read_from(scope, *from, draft, search);
 }
 
 }  // namespace
 
 void read_search(Scope& scope, const Item& item, StepDraft& draft) {
+  SearchSpec& search = draft.spec.search.emplace();
+  search.max_trials = 1;
   std::optional<ObjectReader> object = ObjectReader::open(scope, item, search_fields());
   if (!object) return;
-  SearchSpec& search = draft.spec.search.emplace();
   read_fields(scope, *object, draft, search);
-  read_population(scope, item, *object, draft);
   object->done();
-  if (draft.samples) {
-    scope.refuse(*draft.samples, "`samples` and `search` are both given",
-                 shown(*draft.samples->node), "keep `search`, which says max_trials");
-  }
-  if (draft.spec.params.empty() && !draft.params) {
-    scope.refuse(item, "a search needs parameters, and `params` is missing", "",
-                 "write params: {lr: {loguniform: [1e-4, 0.1]}}");
-  }
-  CHECK(search.max_trials >= 1, "a count that was refused left its default");
-  draft.spec.task_count = search.max_trials;
 }
 
 }  // namespace runnel::spec

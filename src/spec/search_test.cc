@@ -80,7 +80,7 @@ TEST(Search, APopulationKeepsCheckpoints) {
   EXPECT_EQ(
       searched("{metric: m, mode: min, max_trials: 8, method: pbt}", kKeepsCheckpoints).population,
       model::PopulationSpec());
-  EXPECT_EQ(search_fault(all), "search");
+  EXPECT_EQ(search_fault(all), "search.population");
   EXPECT_EQ(
       search_fault("{metric: m, mode: min, max_trials: 8, population: {}}", kKeepsCheckpoints),
       "search.population");

@@ -9,191 +9,9 @@
 #include "base/check.h"
 #include "base/nearest.h"
 #include "model/node.h"
-#include "model/template.h"
 
 namespace runnel::spec {
 namespace {
-
-constexpr std::array<std::string_view, 4> kTaskNames = {
-    model::kJobIdName, model::kJobNameName, model::kTaskIndexName, model::kTaskCountName};
-
-std::vector<std::string_view> template_names(const StepDraft& draft) {
-  std::vector<std::string_view> names(kTaskNames.begin(), kTaskNames.end());
-  for (const model::Parameter& parameter : draft.spec.params) names.push_back(parameter.name);
-  return names;
-}
-
-// Whether its author declared the parameter, even if it was refused: then it is not "unknown" as
-// well.
-bool is_declared(const StepDraft& draft, std::string_view name) {
-  if (draft.foreach && name == "item") return true;
-  return draft.params && draft.params->node->is_map() && draft.params->node->find(name) != nullptr;
-}
-
-Error unknown_name(const StepDraft& draft, std::string_view name, const std::string& written) {
-  const std::vector<std::string_view> names = template_names(draft);
-  const std::string meant = nearest(name, names);
-  return Error(Errc::kInvalid, "'" + written + "' is not a parameter of this step")
-      .with_value(written)
-      .with_hint(meant.empty()
-                     ? "add it to `params`, or write {{{{ for two literal braces; the names are " +
-                           listed(names)
-                     : "did you mean `{{" + meant + "}}`?");
-}
-
-// Every `{{name}}` of one step.
-class TemplateCheck {
- public:
-  TemplateCheck(const Scope& scope, const std::vector<StepDraft>& drafts, const StepDraft& draft)
-      : scope_(scope), drafts_(drafts), draft_(draft) {}
-
-  void run() const {
-    for (const Item& item : draft_.script) check_text(item, item.node->text);
-    for (const auto& [name, env] : draft_.envs) check_text(env.item, env.text);
-    if (draft_.checkpoint_dir && draft_.spec.checkpoint) {
-      check_text(*draft_.checkpoint_dir, draft_.spec.checkpoint->dir);
-    }
-  }
-
- private:
-  void check_text(const Item& item, std::string_view text) const {
-    for (const model::TemplatePart& part : model::scan_template(text)) {
-      if (scope_.faults.full()) return;
-      const std::string_view rest = text.substr(part.offset);
-      if (part.kind == model::TemplatePart::Kind::kName) {
-        check_name(item, part.text, rest);
-      } else if (part.kind == model::TemplatePart::Kind::kOpen) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        scope_.faults.report_inside(
-            item, line,
-            Error(Errc::kInvalid, "'" + shown(line) + "' is not closed")
-                .with_value(shown(line))
-                .with_hint("write {{name}}, or {{{{ for two literal braces"));
-      }
-    }
-  }
-
-  void check_name(const Item& item, std::string_view name, std::string_view from_braces) const {
-    if (model::is_task_name(name) || is_declared(draft_, name)) return;
-    CHECK(from_braces.starts_with("{{"), "a name stands in braces");
-    const std::string_view written = from_braces.substr(0, from_braces.find("}}") + 2);
-    std::optional<Error> fault = name.starts_with(model::kBestPrefix)
-                                     ? check_best(name, shown(written))
-                                     : unknown_name(draft_, name, shown(written));
-    if (fault) scope_.faults.report_inside(item, written, std::move(*fault));
-  }
-
-  // The step must have a search, be over by then, and have the parameter.
-  std::optional<Error> check_best(std::string_view name, const std::string& written) const {
-    const auto fault = [&](std::string message, std::string hint) {
-      return Error(Errc::kInvalid, "'" + written + "' " + std::move(message))
-          .with_value(written)
-          .with_hint(std::move(hint));
-    };
-    const std::optional<model::BestName> best = model::parse_best(name);
-    if (!best) return fault("is not of the form {{best.STEP.PARAMETER}}", "write all three parts");
-    const auto step = std::find_if(drafts_.begin(), drafts_.end(), [&](const StepDraft& each) {
-      return each.spec.name == best->step;
-    });
-    if (step == drafts_.end() || !step->spec.search) {
-      return fault("needs a step with `search` of that name", searched_steps());
-    }
-    const StepIndex at(static_cast<std::int32_t>(step - drafts_.begin()));
-    if (!waits_for(draft_, at)) {
-      return fault("is known only when step '" + step->spec.name + "' is over",
-                   "add it to depends_on");
-    }
-    if (is_declared(*step, best->name)) return std::nullopt;
-    std::vector<std::string_view> names;
-    for (const model::Parameter& parameter : step->spec.params) names.push_back(parameter.name);
-    const std::string meant = nearest(best->name, names);
-    return fault(
-        "names no parameter of step '" + step->spec.name + "'",
-        meant.empty() ? "its parameters are " + listed(names) : "did you mean `" + meant + "`?");
-  }
-
-  std::string searched_steps() const {
-    std::vector<std::string_view> names;
-    for (const StepDraft& each : drafts_) {
-      if (each.spec.search) names.push_back(each.spec.name);
-    }
-    return names.empty() ? "no step of this file has a search"
-                         : "the searches are " + listed(names);
-  }
-
-  // Whether `draft` waits for the step, directly or through others. Circles end at kStepsMax.
-  bool waits_for(const StepDraft& draft, StepIndex step) const {
-    std::set<StepIndex> seen;
-    std::vector<StepIndex> todo = draft.spec.depends_on;
-    while (!todo.empty()) {
-      const StepIndex next = todo.back();
-      todo.pop_back();
-      if (next == step) return true;
-      if (!seen.insert(next).second) continue;
-      const auto& further = drafts_[static_cast<std::size_t>(next.value())].spec.depends_on;
-      todo.insert(todo.end(), further.begin(), further.end());
-    }
-    return false;
-  }
-
-  const Scope& scope_;
-  const std::vector<StepDraft>& drafts_;
-  const StepDraft& draft_;
-};
-
-// Finds circles in `depends_on`: depth first, each step once.
-class CircleFinder {
- public:
-  CircleFinder(const Scope& scope, const std::vector<StepDraft>& drafts)
-      : scope_(scope), drafts_(drafts), marks_(drafts.size(), Mark::kNew) {}
-
-  void run() {
-    for (std::size_t i = 0; i < drafts_.size(); ++i) {
-      if (marks_[i] == Mark::kNew) visit(i);
-    }
-  }
-
- private:
-  enum class Mark : std::uint8_t { kNew, kOnPath, kDone };
-
-  // At most kStepsMax deep.
-  void visit(std::size_t index) {
-    CHECK(marks_[index] == Mark::kNew, "each step is visited once");
-    marks_[index] = Mark::kOnPath;
-    path_.push_back(index);
-    CHECK(path_.size() <= drafts_.size(), "a path holds each step once");
-    for (const StepIndex next : drafts_[index].spec.depends_on) {
-      const auto target = static_cast<std::size_t>(next.value());
-      CHECK(target < drafts_.size(), "a dependency is a position of the job");
-      if (marks_[target] == Mark::kOnPath) report(index, target);
-      if (marks_[target] == Mark::kNew) visit(target);
-    }
-    CHECK(path_.back() == index, "a path shrinks in the order in which it grew");
-    path_.pop_back();
-    marks_[index] = Mark::kDone;
-  }
-
-  void report(std::size_t from, std::size_t target) {
-    std::string circle;
-    const auto begin = std::find(path_.begin(), path_.end(), target);
-    CHECK(begin != path_.end(), "the step that closes a circle is on the path");
-    for (auto step = begin; step != path_.end(); ++step) circle += name(*step) + " -> ";
-    circle += name(target);
-    const StepDraft& draft = drafts_[from];
-    const auto at = std::find_if(draft.depends_on.begin(), draft.depends_on.end(),
-                                 [&](const Item& item) { return item.node->text == name(target); });
-    CHECK(at != draft.depends_on.end(), "a link was read from a name");
-    scope_.refuse(*at, "the steps wait for each other in a circle: " + circle, name(target),
-                  "remove one of these dependencies");
-  }
-
-  const std::string& name(std::size_t index) const { return drafts_[index].spec.name; }
-
-  const Scope& scope_;
-  const std::vector<StepDraft>& drafts_;
-  std::vector<Mark> marks_;
-  std::vector<std::size_t> path_;
-};
 
 void link_step(const Scope& scope, StepDraft& draft,
                const std::map<std::string_view, StepIndex>& positions) {
@@ -360,10 +178,6 @@ std::int64_t places(const StepDraft& draft, const std::vector<model::NodeInfo>& 
 
 }  // namespace
 
-void check_templates(const Scope& scope, const std::vector<StepDraft>& drafts) {
-  for (const StepDraft& draft : drafts) TemplateCheck(scope, drafts, draft).run();
-}
-
 void link_steps(const Scope& scope, std::vector<StepDraft>& drafts) {
   std::map<std::string_view, StepIndex> positions;
   for (std::size_t i = 0; i < drafts.size(); ++i) {
@@ -371,10 +185,9 @@ void link_steps(const Scope& scope, std::vector<StepDraft>& drafts) {
   }
   CHECK(positions.size() == drafts.size(), "the keys of a mapping are distinct");
   for (StepDraft& draft : drafts) link_step(scope, draft, positions);
-  CircleFinder(scope, drafts).run();
 }
 
-void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts) {
+void settle_resources(std::vector<StepDraft>& drafts) {
   for (StepDraft& draft : drafts) {
     model::StepSpec& step = draft.spec;
     if (step.outside()) {  // What the job gives its other steps.
@@ -383,29 +196,15 @@ void settle_resources(const Scope& scope, std::vector<StepDraft>& drafts) {
       step.metrics = {};
       continue;
     }
-    CHECK(step.num_nodes >= 1, "a count that was refused left its default");
-    CHECK(step.procs_per_node >= 1, "a count that was refused left its default");
     const std::int64_t ranks = std::int64_t{step.num_nodes} * step.procs_per_node;
-    if (ranks > model::kRanksPerTaskMax) {
-      scope.refuse(place_of_size(draft),
-                   std::to_string(ranks) + " processes in one gang are more than " +
-                       std::to_string(model::kRanksPerTaskMax),
-                   std::to_string(ranks), "use fewer nodes or fewer processes per node");
-      continue;
-    }
-    if (draft.cpus_given) continue;
+    if (draft.cpus_given || ranks > model::kRanksPerTaskMax) continue;
     step.resources.milli_cpus = std::int64_t{1000} * step.procs_per_node;
   }
 }
 
 void check_capacity(const Scope& scope, const StepDraft& draft, const ParseContext& context) {
   if (context.nodes.empty()) return;
-  if (draft.spec.outside()) {
-    if (draft.spec.search->budget.is_zero()) return;
-    scope.refuse(draft.item, "nothing is run here, so nothing is spent of `budget`", "",
-                 "remove search.budget, or add run: COMMAND");
-    return;
-  }
+  if (draft.spec.outside()) return;
   const std::vector<model::NodeInfo> nodes = usable(draft, context.nodes);
   if (nodes.empty()) {
     const Item& at = draft.resources ? *draft.resources : draft.item;

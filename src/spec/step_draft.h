@@ -24,16 +24,11 @@ struct StepDraft {
   std::vector<Item> depends_on;  // The names, as written.
   std::map<std::string, PlacedText> envs;
   std::map<std::string, PlacedText> secrets;  // Sources by variable.
-  std::vector<Item> script;                   // The texts of `run` or `command`, in order.
   std::optional<Item> params;
-  std::optional<Item> foreach;
-  std::optional<Item> samples;
   std::optional<Item> resources;
   std::optional<Item> num_nodes;
   std::optional<Item> procs_per_node;
-  std::optional<Item> checkpoint_dir;
   std::optional<Item> straggler;
-  std::vector<Item> restarts;  // Where `health` says so.
   bool cpus_given = false;
 };
 
@@ -48,8 +43,5 @@ void read_secrets(Scope& scope, const Item& item, StepDraft& draft);
 void read_resources(Scope& scope, const Item& item, StepDraft& draft);
 void read_retry(Scope& scope, const Item& item, StepDraft& draft);
 void read_checkpoint(Scope& scope, const Item& item, StepDraft& draft);
-
-// Whether "env:NAME" or "file:/path" is well formed.
-bool is_secret_source(std::string_view source);
 
 }  // namespace runnel::spec

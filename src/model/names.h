@@ -1,9 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
-namespace runnel::spec {
+#include "base/error.h"
+
+namespace runnel::model {
 
 inline constexpr std::size_t kNameMax = 100;
 
@@ -15,6 +18,12 @@ bool is_step_name(std::string_view text);
 // Letters, digits and `_`, not beginning with a digit: variables and parameters.
 bool is_identifier(std::string_view text);
 
+// Whether "env:NAME" or "file:/path" is well formed, as the source of a secret.
+bool is_secret_source(std::string_view source);
+
+// Why this cannot be the name of a variable that a user sets; nothing when it can.
+std::optional<Error> variable_fault(std::string_view name);
+
 // What is wrong with a text that is_name() refuses: `rule`, as "cannot be a name", unless the fault
 // is its length.
 std::string name_fault(std::string_view text, const std::string& rule);
@@ -22,4 +31,4 @@ std::string name_fault(std::string_view text, const std::string& rule);
 // The nearest text that is_name() allows, for a remedy; "" when nothing of it can stay.
 std::string as_name(std::string_view text);
 
-}  // namespace runnel::spec
+}  // namespace runnel::model

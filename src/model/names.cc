@@ -1,9 +1,13 @@
-#include "spec/names.h"
+#include "model/names.h"
 
 #include <algorithm>
 #include <array>
 
-namespace runnel::spec {
+#include "base/shown.h"
+#include "model/spec.h"
+#include "model/variables.h"
+
+namespace runnel::model {
 namespace {
 
 bool is_alphanumeric(char c) {
@@ -50,6 +54,25 @@ bool is_identifier(std::string_view text) {
                      [](char c) { return is_alphanumeric(c) || c == '_'; });
 }
 
+bool is_secret_source(std::string_view source) {
+  if (source.starts_with("env:")) return is_identifier(source.substr(4));
+  return source.starts_with("file:/") && source.size() > 6 && source.size() < kPathBytesMax;
+}
+
+std::optional<Error> variable_fault(std::string_view name) {
+  const auto fault = [&](std::string message, std::string hint) {
+    return Error(Errc::kInvalid, "'" + shown(name) + "' " + std::move(message))
+        .with_value(shown(name))
+        .with_hint(std::move(hint));
+  };
+  if (!is_identifier(name)) {
+    return fault("cannot be the name of an environment variable",
+                 "use letters, digits and _, beginning with a letter");
+  }
+  if (is_own_variable(name)) return fault("is set by Runnel itself", "choose another name");
+  return std::nullopt;
+}
+
 std::string name_fault(std::string_view text, const std::string& rule) {
   if (text.size() <= kNameMax) return rule;
   return "has " + std::to_string(text.size()) + " bytes, and a name at most " +
@@ -67,4 +90,4 @@ std::string as_name(std::string_view text) {
   return name;
 }
 
-}  // namespace runnel::spec
+}  // namespace runnel::model
