@@ -15,7 +15,7 @@ std::optional<std::int64_t> grid_points(const Space& space);
 // All points of a space in a fixed order, the last parameter fastest, as search::draw() has them;
 // what a condition leaves out is not repeated.
 //
-// Contract: grid_points() has a value, and suggest() is asked for a number below it.
+// Contract: grid_points() has a value; after the last point the first one comes again.
 std::unique_ptr<Sampler> make_grid_sampler(const SamplerSetup& setup);
 
 }  // namespace runnel::search

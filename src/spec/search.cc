@@ -206,19 +206,29 @@ void read_method(Scope& scope, ObjectReader& object, SearchSpec& search) {
                       .value_or(Method::kAuto);
 }
 
-// A grid knows by itself how many trials it has.
+// The points of a space without intervals.
+std::optional<std::int64_t> points_of(const std::vector<model::Parameter>& params) {
+  const bool real = std::any_of(params.begin(), params.end(),
+                                [](const auto& parameter) { return parameter.continuous(); });
+  return real ? std::nullopt : model::grid_cells(params);
+}
+
+// A grid knows by itself how many trials it has, and is what a search comes to that may try more
+// points than there are (docs/search/auto.md).
 void read_trials(Scope& scope, ObjectReader& object, const StepDraft& draft, SearchSpec& search) {
   const std::optional<Item> item = object.take("max_trials");
   if (item) search.max_trials = read_count(scope, *item, {1, model::kTasksPerStepMax}).value_or(1);
+  const std::optional<std::int64_t> cells = points_of(draft.spec.params);
   if (search.method != Method::kGrid) {
+    const bool whole = search.method == Method::kAuto && search.objectives.size() <= 1 && cells;
+    if (whole) search.max_trials = std::min(search.max_trials, *cells);
     if (item) return;
     scope.refuse(object.item(), "`max_trials` is missing", "",
                  "say how many parameter sets may be tried, such as max_trials: 50");
     search.max_trials = 1;
     return;
   }
-  const std::int64_t cells = model::grid_cells(draft.spec.params).value_or(1);
-  search.max_trials = item ? std::min(search.max_trials, cells) : cells;
+  search.max_trials = item ? std::min(search.max_trials, cells.value_or(1)) : cells.value_or(1);
 }
 
 void read_fields(Scope& scope, ObjectReader& object, StepDraft& draft, SearchSpec& search) {

@@ -1,5 +1,7 @@
 #include "spec/search.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "spec/job_file.h"
@@ -37,6 +39,22 @@ TEST(Search, AShortOneHasSensibleDefaults) {
   EXPECT_TRUE(search.max_duration.is_zero());
   EXPECT_EQ(search.budget, Money());
   EXPECT_FALSE(search.pruner || search.population);
+}
+
+// There the method becomes a grid, which tries each point once.
+TEST(Search, ByItselfTriesNoMoreThanThereIs) {
+  const auto trials = [](const std::string& params, const std::string& method) {
+    Result<model::JobSpec> job =
+        parse_job_file("params: " + params + "\nrun: a\nsearch: {metric: m, mode: min, " +
+                           "max_trials: 7, method: " + method + "}\n",
+                       {});
+    return MUST(std::move(job)).steps.at(0).search->max_trials;
+  };
+  EXPECT_EQ(trials("{x: [1, 2, 3]}", "auto"), 3);
+  EXPECT_EQ(trials("{x: [1, 2, 3]}", "grid"), 3);
+  EXPECT_EQ(trials("{x: [1, 2, 3], y: {range: [1, 3]}}", "auto"), 7);
+  EXPECT_EQ(trials("{x: [1, 2, 3], y: {uniform: [1, 3]}}", "auto"), 7);
+  EXPECT_EQ(trials("{x: [1, 2, 3]}", "random"), 7);
 }
 
 TEST(Search, EveryMethodHasItsWord) {
