@@ -5,9 +5,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "control/query.h"
+#include "control/api/queries.h"
 #include "control/submission.h"
-#include "control/task_walk.h"
 #include "http/message.h"
 #include "model/codec.h"
 
@@ -31,15 +30,14 @@ void take_submission(std::string_view body) {
 void take_query(std::string_view target) {
   http::Request request;
   if (!http::parse_target(target, request).ok()) return;
-  (void)control::limit_of(request);
-  (void)control::flag_of(request, "watch");
-  (void)control::status_of(request, "status");
-  (void)control::since_of(request, Time::from_millis(1'700'000'000'000));
-  (void)control::known_only(request, {"limit", "watch", "status"});
-  auto place = control::TaskPlace::parse(control::text_of(request, "page_token"));
-  if (place.ok()) {
-    CHECK(MUST(control::TaskPlace::parse(place->token())) == *place, "a page token changes");
-  }
+  (void)control::read_query<control::JobListQuery>(request);
+  (void)control::read_query<control::EventsQuery>(request);
+  (void)control::read_query<control::LogsQuery>(request);
+  (void)control::read_query<control::PreemptQuery>(request);
+  const auto tasks = control::read_query<control::TaskListQuery>(request);
+  if (!tasks.ok()) return;
+  CHECK(MUST(control::TaskPlace::parse(tasks->from.token())) == tasks->from,
+        "a page token changes");
 }
 
 }  // namespace

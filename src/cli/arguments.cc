@@ -14,7 +14,7 @@
 #include "cli/printable.h"
 #include "cli/program_start.h"
 #include "cli/task_name.h"
-#include "control/query.h"
+#include "control/api/query.h"
 #include "env/files.h"
 #include "generated/version.h"
 #include "spec/job_file.h"

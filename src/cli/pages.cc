@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "cli/print.h"
 #include "cli/target.h"
-#include "control/query.h"
+#include "control/api/query.h"
 
 namespace runnel::cli {
 namespace {

@@ -142,7 +142,7 @@ class Controller final : private DurableObserver {
   EventHub& events() { return *hub_; }
   // How long the home's disk has owed an answer to a thread of control's, if it owes one.
   std::optional<Duration> disk_silent_for() const;
-  env::Clock& clock() { return clock_; }
+  env::Clock& clock() const { return clock_; }
 
  private:
   static constexpr Duration kWakeDelayMin = Duration::millis(5);

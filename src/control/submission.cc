@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "control/bodies.h"
 #include "hash/sha256.h"
-#include "json/read.h"
 #include "json/value.h"
 #include "model/codec.h"
 #include "model/variables.h"
@@ -28,24 +28,18 @@ std::set<std::string> sources_of(const model::JobSpec& spec) {
   return sources;
 }
 
-Result<SecretValues> read_values(const json::Value& json) {
-  if (!json.is_object()) {
-    return Error(Errc::kInvalid, "must be an object of sources and values").with_field("secrets");
-  }
-  if (json.as_object().size() > kSecretsMax) {
+Result<SecretValues> values_of(const SecretPairs& pairs) {
+  if (pairs.size() > kSecretsMax) {
     return Error(Errc::kFull, "has more than " + std::to_string(kSecretsMax) + " values")
         .with_field("secrets");
   }
   SecretValues values;
-  for (const auto& [source, value] : json.as_object()) {
-    if (!value.is_text()) {
-      return Error(Errc::kInvalid, "must be text").with_field("secrets." + source);
-    }
-    if (value.as_text().size() > kSecretBytesMax) {
+  for (const auto& [source, value] : pairs) {
+    if (value.size() > kSecretBytesMax) {
       return Error(Errc::kFull, "is longer than " + std::to_string(kSecretBytesMax) + " bytes")
           .with_field("secrets." + source);
     }
-    values[source] = value.as_text();
+    values[source] = value;
   }
   return values;
 }
@@ -75,10 +69,10 @@ Error all_of(std::vector<Error> faults) {
   return first;
 }
 
-Result<model::JobSpec> read_spec(const json::Value& json) {
-  model::JobSpec spec = TRY(model::read_job_spec(json, "spec"));
+// Tells every fault of it.
+Result<void> judge(const model::JobSpec& spec) {
   std::vector<Error> faults = spec::check_job(spec);
-  if (faults.empty()) return spec;
+  if (faults.empty()) return {};
   for (Error& fault : faults) fault.field = "spec." + fault.field;
   return all_of(std::move(faults));
 }
@@ -107,25 +101,19 @@ Result<void> check_secrets(const model::JobSpec& spec, const SecretValues& value
 Result<CallBody> read_call(std::string_view json_body) {
   CallBody call;
   if (json_body.empty()) return call;
-  const json::Value json = TRY(parse_body(json_body));
-  json::Reader reader = TRY(json::Reader::of(json, ""));
-  call.actor = TRY(reader.text_or("actor", ""));
-  const json::Value* secrets = reader.optional("secrets");
-  TRY(reader.finish());
-  if (secrets != nullptr) call.secrets = TRY(read_values(*secrets));
+  auto body = TRY(model::read_record<ActionBody>(TRY(parse_body(json_body))));
+  call.actor = std::move(body.actor);
+  call.secrets = TRY(values_of(body.secrets));
   return call;
 }
 
 Result<Submission> read_submission(std::string_view json_body) {
-  const json::Value json = TRY(parse_body(json_body));
-  json::Reader reader = TRY(json::Reader::of(json, ""));
-  const json::Value* spec = TRY(reader.object("spec"));
-  const json::Value* secrets = reader.optional("secrets");
+  auto body = TRY(model::read_record<SubmissionBody>(TRY(parse_body(json_body))));
   Submission submission;
-  submission.owner = TRY(reader.text_or("owner", ""));
-  TRY(reader.finish());
-  submission.spec = std::make_shared<const model::JobSpec>(TRY(read_spec(*spec)));
-  if (secrets != nullptr) submission.secrets = TRY(read_values(*secrets));
+  submission.owner = std::move(body.owner);
+  submission.spec = std::make_shared<const model::JobSpec>(std::move(body.spec.read));
+  TRY(judge(*submission.spec));
+  submission.secrets = TRY(values_of(body.secrets));
   TRY(check_secrets(*submission.spec, submission.secrets));
   submission.fingerprint = fingerprint_of(submission);
   return submission;

@@ -1,24 +1,20 @@
 #include "control/trial_call.h"
 
-#include <algorithm>
-#include <array>
-#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/nearest.h"
 #include "base/units.h"
-#include "json/read.h"
+#include "control/bodies.h"
 #include "json/value.h"
 
 namespace runnel::control {
 namespace {
 
 using model::TrialCall;
-using model::TrialEnd;
 
 constexpr std::size_t kMessageBytesMax = 4'096;
-constexpr std::int64_t kTrainingStepMax = std::int64_t{1} << 53;
 
 Error invalid(std::string field, std::string what, std::string hint) {
   return Error(Errc::kInvalid, std::move(what))
@@ -26,36 +22,23 @@ Error invalid(std::string field, std::string what, std::string hint) {
       .with_hint(std::move(hint));
 }
 
-constexpr std::size_t kNumberBytesMax = 64;
-
-// What JSON has no number for: a trial that came to it has failed, and says so by this.
-bool is_no_number(std::string_view text) {
-  constexpr std::array<std::string_view, 7> kWords = {"nan",  "NaN",      "inf",      "+inf",
-                                                      "-inf", "Infinity", "-Infinity"};
-  return std::find(kWords.begin(), kWords.end(), text) != kWords.end();
+Result<void> check_length(std::string_view field, const std::string& text, std::size_t bytes_max,
+                          std::string hint) {
+  if (text.size() <= bytes_max) return {};
+  return invalid(std::string(field), "is longer than " + std::to_string(bytes_max) + " bytes",
+                 std::move(hint));
 }
 
-// A number as it was written, or nan and its kind.
-Result<std::string> value_text(const json::Value& value, const std::string& field) {
-  if (value.is_int()) return std::to_string(value.as_int());
-  const bool number = value.kind() == json::Value::Kind::kDecimal;
-  if (number && value.as_text().size() <= kNumberBytesMax) return value.as_text();
-  if (value.is_text() && is_no_number(value.as_text())) return value.as_text();
-  return Result<std::string>(invalid(field, "is not a number", "write a number, such as 0.25")
-                                 .with_value(value.dump().substr(0, kNumberBytesMax)));
-}
-
-Result<std::string> read_actor(json::Reader& reader) {
-  std::string actor = TRY(reader.text_or("actor", ""));
-  if (actor.size() <= model::kNameBytesMax) return actor;
-  return Result<std::string>(
-      invalid("actor", "is longer than " + std::to_string(model::kNameBytesMax) + " bytes",
-              "say who asks"));
+Result<void> check_actor(const std::string& actor) {
+  return check_length("actor", actor, model::kNameBytesMax, "say who asks");
 }
 
 Result<std::string> named_value(const json::Value& metrics, const model::Objective& objective) {
   if (const json::Value* value = metrics.find(objective.metric)) {
-    return value_text(*value, "metrics." + objective.metric);
+    TrialValue read;
+    Result<void> done = model::Form<TrialValue>::read(*value, read);
+    if (done.ok()) return std::move(read.text);
+    return std::move(done).error().with_field("metrics." + objective.metric);
   }
   std::vector<std::string_view> names;
   for (const auto& [name, value] : metrics.as_object()) names.emplace_back(name);
@@ -64,58 +47,28 @@ Result<std::string> named_value(const json::Value& metrics, const model::Objecti
                  near.empty() ? "give it a number" : "did you mean it by '" + near + "'?");
 }
 
-// Objectives have no more than eight names, so a body of any size costs little here.
-Result<std::vector<std::string>> read_values(json::Reader& reader,
-                                             const model::SearchSpec& search) {
-  std::vector<std::string> values;
-  const json::Value* one = reader.optional("value");
-  const json::Value* all = reader.optional("values");
-  const json::Value* named = reader.optional("metrics");
-  if ((one != nullptr) + (all != nullptr) + (named != nullptr) > 1) {
+Result<std::vector<std::string>> texts_of(const TrialValues& given,
+                                          const model::SearchSpec& search) {
+  if (int(given.value.has_value()) + int(given.values.has_value()) +
+          int(given.metrics.has_value()) >
+      1) {
     return invalid("values", "`value`, `values` and `metrics` say the same thing",
                    "give one of them");
   }
-  if (one != nullptr) values.push_back(TRY(value_text(*one, "value")));
-  if (all != nullptr) {
-    if (!all->is_list()) return invalid("values", "must be a list", "write [0.25]");
-    for (const json::Value& value : all->as_list()) {
-      if (values.size() > model::kObjectivesMax) break;
-      values.push_back(TRY(value_text(value, "values")));
+  std::vector<std::string> texts;
+  if (given.value) texts.push_back(given.value->text);
+  if (given.values) {
+    for (const TrialValue& value : *given.values) {
+      if (texts.size() > model::kObjectivesMax) break;  // One too many is enough to be refused.
+      texts.push_back(value.text);
     }
   }
-  if (named != nullptr) {
-    if (!named->is_object()) return invalid("metrics", "must be an object", "{\"loss\": 0.25}");
+  if (given.metrics) {
     for (const model::Objective& objective : search.objectives) {
-      values.push_back(TRY(named_value(*named, objective)));
+      texts.push_back(TRY(named_value(given.metrics->members, objective)));
     }
   }
-  return values;
-}
-
-Result<AttemptNumber> read_attempt(json::Reader& reader) {
-  const std::int64_t attempt = TRY(reader.integer_or("attempt", 0));
-  if (attempt >= 0 && attempt <= std::numeric_limits<std::int32_t>::max()) {
-    return AttemptNumber(static_cast<std::int32_t>(attempt));
-  }
-  return invalid("attempt", "is not the number of an attempt", "send back what `ask` answered");
-}
-
-Result<std::int64_t> read_training_step(json::Reader& reader) {
-  const std::int64_t at = TRY(reader.integer_or("step", 0));
-  if (at >= 0 && at <= kTrainingStepMax) return at;
-  return Result<std::int64_t>(
-      invalid("step", "must be from 0 to 2^53", "count the steps of the training from 0"));
-}
-
-Result<TrialEnd> read_state(json::Reader& reader) {
-  const std::string word = TRY(reader.text_or("state", "complete"));
-  if (word == "complete") return TrialEnd::kComplete;
-  if (word == "pruned") return TrialEnd::kPruned;
-  if (word == "failed" || word == "fail") return TrialEnd::kFailed;
-  return Result<TrialEnd>(Error(Errc::kInvalid, "'" + word + "' is no end of a trial")
-                              .with_field("state")
-                              .with_value(word)
-                              .with_hint("write complete, pruned or failed"));
+  return texts;
 }
 
 Result<json::Value> parsed(std::string_view body) {
@@ -127,54 +80,49 @@ Result<json::Value> parsed(std::string_view body) {
 }  // namespace
 
 Result<TrialCall> read_ask(std::string_view json_body) {
-  const json::Value json = TRY(parsed(json_body));
-  json::Reader reader = TRY(json::Reader::of(json, ""));
+  const auto body = TRY(model::read_record<TrialAskBody>(TRY(parsed(json_body))));
+  TRY(check_actor(body.actor));
   TrialCall call;
   call.verb = TrialCall::Verb::kAsk;
-  call.actor = TRY(read_actor(reader));
-  const std::string lease = TRY(reader.text_or("lease", to_string(model::kLeaseDefault)));
-  TRY(reader.finish());
-  const Result<Duration> read = parse_duration(lease);
-  if (!read.ok()) return Error(read.error()).with_field("lease").with_value(lease);
-  if (*read >= model::kLeaseMin && *read <= model::kLeaseMax) {
-    call.lease = *read;
-    return call;
-  }
+  call.actor = body.actor;
+  call.lease = model::kLeaseDefault;
+  if (body.lease.empty()) return call;
+  const Result<Duration> read = parse_duration(body.lease);
+  if (!read.ok()) return Error(read.error()).with_field("lease").with_value(body.lease);
+  call.lease = *read;
+  if (*read >= model::kLeaseMin && *read <= model::kLeaseMax) return call;
   return invalid(
              "lease",
              "must be from " + to_string(model::kLeaseMin) + " to " + to_string(model::kLeaseMax),
              "say how long you may be silent, such as 10m")
-      .with_value(lease);
+      .with_value(body.lease);
 }
 
 Result<TrialCall> read_report(std::string_view json_body, const model::SearchSpec& search) {
-  const json::Value json = TRY(parsed(json_body));
-  json::Reader reader = TRY(json::Reader::of(json, ""));
+  const auto body = TRY(model::read_record<TrialReportBody>(TRY(parsed(json_body))));
+  TRY(check_actor(body.actor));
   TrialCall call;
   call.verb = TrialCall::Verb::kReport;
-  call.actor = TRY(read_actor(reader));
-  call.attempt = TRY(read_attempt(reader));
-  call.at = TRY(read_training_step(reader));
-  call.values = TRY(read_values(reader, search));
-  TRY(reader.finish());
+  call.actor = body.actor;
+  call.attempt = body.attempt;
+  call.at = body.step;
+  call.values = TRY(texts_of(body.values, search));
   return call;
 }
 
 Result<TrialCall> read_tell(std::string_view json_body, const model::SearchSpec& search) {
-  const json::Value json = TRY(parsed(json_body));
-  json::Reader reader = TRY(json::Reader::of(json, ""));
+  const auto body = TRY(model::read_record<TrialTellBody>(TRY(parsed(json_body))));
+  TRY(check_actor(body.actor));
+  TRY(check_length("message", body.message, kMessageBytesMax, "say it shorter"));
   TrialCall call;
   call.verb = TrialCall::Verb::kTell;
-  call.actor = TRY(read_actor(reader));
-  call.attempt = TRY(read_attempt(reader));
-  call.end = TRY(read_state(reader));
-  call.at = TRY(read_training_step(reader));
-  call.message = TRY(reader.text_or("message", ""));
-  call.values = TRY(read_values(reader, search));
-  TRY(reader.finish());
-  if (call.message.size() <= kMessageBytesMax) return call;
-  return invalid("message", "is longer than " + std::to_string(kMessageBytesMax) + " bytes",
-                 "say it shorter");
+  call.actor = body.actor;
+  call.attempt = body.attempt;
+  call.end = body.state.end;
+  call.at = body.step;
+  call.message = body.message;
+  call.values = TRY(texts_of(body.values, search));
+  return call;
 }
 
 }  // namespace runnel::control

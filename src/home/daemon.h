@@ -11,7 +11,7 @@
 #include "async/event.h"
 #include "async/event_loop.h"
 #include "async/gate.h"
-#include "control/api.h"
+#include "control/api/api.h"
 #include "control/controller.h"
 #include "env/file_lock.h"
 #include "home/home.h"

@@ -7,7 +7,7 @@
 #include "agent/agent.h"
 #include "async/event_loop.h"
 #include "async/gate.h"
-#include "control/api.h"
+#include "control/api/host.h"
 #include "control/controller.h"
 #include "control/log_source.h"
 #include "control/node_link.h"

@@ -10,7 +10,7 @@
 #include "async/stop_token.h"
 #include "base/result.h"
 #include "base/units.h"
-#include "control/api.h"
+#include "control/api/silence.h"
 #include "env/files.h"
 #include "home/home.h"
 #include "home/periodic_look.h"

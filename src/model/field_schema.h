@@ -94,7 +94,9 @@ class SchemaMaker {
 
 template <typename T>
 json::Value schema_of() {
-  if constexpr (requires { sizeof(Fields<T>); }) {
+  if constexpr (requires { Form<T>::schema(); }) {
+    return Form<T>::schema();
+  } else if constexpr (requires { sizeof(Fields<T>); }) {
     detail::SchemaMaker maker;
     const T value{};
     Fields<T>::visit(maker, value);

@@ -40,7 +40,8 @@ namespace runnel::model {
 template <typename T>
 struct Fields;
 
-// How the JSON of a type without fields looks: `write(out, value)`, `read(json, value)`.
+// How the JSON of a type without fields looks: `write(out, value)`, `read(json, value)`, and
+// `schema()` where its schema does not follow from the type.
 template <typename T>
 struct Form;
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "control/api.h"
+#include "control/api/api.h"
 #include "control/testing/home.h"
 #include "control/testing/paper_logs.h"
 #include "control/testing/schemas.h"
@@ -18,6 +18,7 @@
 #include "http/client.h"
 #include "http/server.h"
 #include "json/value.h"
+#include "model/codec.h"
 
 namespace runnel::control::testing {
 

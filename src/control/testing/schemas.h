@@ -58,7 +58,8 @@ class Schemas {
       }
     }
     for (const auto& [name, member] : value.as_object()) {
-      const json::Value* of = any != nullptr ? any : known->find(name);
+      const json::Value* of = known == nullptr ? nullptr : known->find(name);
+      if (of == nullptr) of = any;
       if (of == nullptr) return path + ": " + name + " is not described";
       const std::string wrong = fault(member, *of, path + "." + name);
       if (!wrong.empty()) return wrong;

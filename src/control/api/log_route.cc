@@ -1,3 +1,5 @@
+#include "control/api/log_route.h"
+
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "async/together.h"
-#include "control/api.h"
 #include "control/find_step.h"
 #include "control/log_lines.h"
 #include "http/event_stream.h"
@@ -18,24 +19,6 @@ namespace {
 constexpr Duration kOutputPatience = Duration::seconds(15);
 // Of output, encoded in one turn of the loop: some milliseconds.
 constexpr std::size_t kEncodedATurn = std::size_t{16} << 10;
-
-template <typename Id>
-Result<std::optional<Id>> id_of(const http::Request& request, std::string_view name) {
-  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
-  if (text_of(request, name).empty()) return std::optional<Id>();
-  const std::int64_t value = TRY(whole_of(request, name, 0, kMax));
-  return std::optional(Id(static_cast<std::int32_t>(value)));
-}
-
-Result<bool> wants_raw(const http::Request& request) {
-  const std::string format = text_of(request, "format");
-  if (format.empty() || format == "json") return false;
-  if (format == "raw") return true;
-  return Error(Errc::kInvalid, "is no format of logs")
-      .with_field("format")
-      .with_value(format)
-      .with_hint("write format=json or format=raw");
-}
 
 std::string step_name(const model::LogPiece& piece, const std::vector<std::string>& names) {
   const auto step = static_cast<std::size_t>(piece.attempt.task.step.value());
@@ -76,14 +59,6 @@ std::string encode_damage(const JobId& job, const std::string& sentence, StreamF
   return http::encode_sse({"", "damage", line});
 }
 
-// Whether a runner here has begun a task of it.
-bool has_run(const brain::Job& job) {
-  for (std::size_t step = 0; step < job.steps.size(); ++step) {
-    if (job.steps[step].started_at != Time() && !job.spec->steps[step].outside()) return true;
-  }
-  return false;
-}
-
 std::string_view type_of(StreamForm form, bool raw) {
   if (raw) return "text/plain; charset=utf-8";
   return form == StreamForm::kJsonLines ? http::kJsonLinesType : http::kEventStreamType;
@@ -91,41 +66,44 @@ std::string_view type_of(StreamForm form, bool raw) {
 
 }  // namespace
 
-Result<model::LogFilter> Api::log_query(const http::Request& request, const JobId& job,
-                                        const model::JobSpec* spec) const {
-  TRY(known_only(
-      request, {"step", "task", "attempt", "rank", "follow", "tail", "since", "format", "cursor"}));
-  model::LogFilter query;
-  query.job = job;
-  query.task = TRY(id_of<TaskIndex>(request, "task"));
-  query.attempt = TRY(id_of<AttemptNumber>(request, "attempt"));
-  query.rank = TRY(id_of<std::int32_t>(request, "rank"));
-  query.since = TRY(since_of(request, controller_.writer().now()));
-  if (!text_of(request, "tail").empty()) query.tail = TRY(whole_of(request, "tail", 0, kTailMax));
-  const std::string step = text_of(request, "step");
-  if (spec == nullptr) {
-    query.step = TRY(id_of<StepIndex>(request, "step"));
-    return query;
-  }
-  if (!step.empty()) query.step = TRY(find_step(*spec, step));
-  TRY(check_there(*spec, query));
-  return query;
+std::vector<Route> LogRoute::table() {
+  return {route({.path = "/jobs/{id}/logs",
+                 .summary = "Output of a job's tasks; follow=1 goes on",
+                 .answer = "",
+                 .stream = "LogLine",
+                 .headers = {"Last-Event-ID"},
+                 .other_streams = {"text/plain"}},
+                *this, &LogRoute::read)};
 }
 
-Async<http::Reply> Api::read_logs(http::Request request) {
-  Result<JobId> found = co_await job_of_path(request);
+Result<model::LogFilter> LogRoute::filter_of(const LogsQuery& query, const JobId& job,
+                                             const model::JobSpec* spec) const {
+  model::LogFilter filter;
+  filter.job = job;
+  filter.task = query.task;
+  filter.attempt = query.attempt;
+  filter.rank = query.rank;
+  if (query.since) filter.since = query.since->at(controller_.writer().now());
+  filter.tail = query.tail;
+  filter.step = TRY(step_of(spec, query.step));
+  if (spec != nullptr) TRY(check_there(*spec, filter));
+  return filter;
+}
+
+Async<http::Reply> LogRoute::read(Ask ask, LogsQuery wanted) {
+  Result<JobId> found = co_await jobs_.of_path(ask);
   const JobId job = CO_TRY(std::move(found));
-  Result<JobFacts> known = co_await facts_of(job);
+  Result<KnownJobs::Facts> known = co_await jobs_.facts(job);
   const auto [spec, ran] = CO_TRY(std::move(known));
-  model::LogFilter query = CO_TRY(log_query(request, job, spec.get()));
+  model::LogFilter query = CO_TRY(filter_of(wanted, job, spec.get()));
   query.ran = ran;
   LogForm form;
-  form.follow = CO_TRY(flag_of(request, "follow"));
-  form.stream = stream_form_of(request);
-  form.raw = CO_TRY(wants_raw(request));
+  form.follow = wanted.follow;
+  form.stream = stream_form_of(ask.request);
+  form.raw = wanted.format == LogFormat::kRaw;
   form.step_names = names_in(spec.get());
-  std::string cursor = text_of(request, "cursor");
-  const auto last_id = request.headers.find("last-event-id");
+  std::string cursor = std::move(wanted.cursor);
+  const auto last_id = ask.request.headers.find("last-event-id");
   if (cursor.empty() && last_id) cursor = *last_id;
   // Before the head of the answer, which could not say any more why there is no output.
   Result<LogRead> read = co_await read_page(query, std::move(cursor));
@@ -136,24 +114,20 @@ Async<http::Reply> Api::read_logs(http::Request request) {
                                      });
 }
 
-bool Api::is_over(const JobId& job) const {
-  auto found = controller_.state().jobs.find(job);
-  return found == controller_.state().jobs.end() || model::is_end(found->second.status);
-}
-
-Async<Api::LogRead> Api::read_page(model::LogFilter query, std::string cursor) {
+Async<LogRoute::LogRead> LogRoute::read_page(model::LogFilter query, std::string cursor) {
   // Asked before reading: what a job wrote before it ended is there when it has ended.
-  query.over = is_over(query.job);
+  query.over = jobs_.is_over(query.job);
   if (query.over && !query.ran) {
-    Result<JobFacts> facts = co_await facts_of(query.job);  // It may have begun meanwhile.
+    Result<KnownJobs::Facts> facts =
+        co_await jobs_.facts(query.job);  // It may have begun meanwhile.
     query.ran = facts.ok() && facts->ran;
   }
   Result<model::LogPage> read = co_await logs_.read(query, std::move(cursor));
   co_return LogRead{CO_TRY(std::move(read)), query.over};
 }
 
-Async<void> Api::write_piece(const model::LogPiece& piece, const LogForm& form,
-                             http::StreamWriter& out) {
+Async<void> LogRoute::write_piece(const model::LogPiece& piece, const LogForm& form,
+                                  http::StreamWriter& out) {
   if (form.raw) co_return co_await out.write(piece.bytes);
   const bool is_event = form.stream == StreamForm::kServerSentEvents;
   const std::string name = step_name(piece, form.step_names);
@@ -175,8 +149,8 @@ Async<void> Api::write_piece(const model::LogPiece& piece, const LogForm& form,
   co_return co_await out.write(std::move(text));
 }
 
-Async<void> Api::stream_logs(model::LogFilter query, LogRead read, LogForm form,
-                             http::StreamWriter& out) {
+Async<void> LogRoute::stream_logs(model::LogFilter query, LogRead read, LogForm form,
+                                  http::StreamWriter& out) {
   std::set<std::string> told;  // Damage; a file that lacks something lacks it on each page.
   for (;;) {
     const model::LogPage& page = read.page;
@@ -205,17 +179,8 @@ Async<void> Api::stream_logs(model::LogFilter query, LogRead read, LogForm form,
   }
 }
 
-Async<Api::JobFacts> Api::facts_of(JobId job) {
-  Result<JobFacts> read =
-      co_await controller_.about<JobFacts>(job, [](const brain::Job& known, EventSeq) {
-        return Result(JobFacts{known.spec, has_run(known)});
-      });
-  if (!read.ok() && read.error().code == Errc::kGone) co_return JobFacts();
-  co_return read;
-}
-
 // Returns when there may be more output, or a job has ended.
-Async<void> Api::more_output(JobId job, async::StopToken stop) {
+Async<void> LogRoute::more_output(JobId job, async::StopToken stop) {
   std::vector<async::Stoppable<void>> either;
   either.emplace_back([this, job](async::StopToken lost) { return logs_.changed(job, lost); });
   either.emplace_back([this](async::StopToken lost) { return controller_.any_job_ended(lost); });

@@ -1,29 +1,24 @@
+#include "control/api/event_routes.h"
+
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
-#include "control/api.h"
 #include "http/event_stream.h"
 #include "json/value.h"
 
 namespace runnel::control {
 namespace {
 
-constexpr std::int64_t kSeqMax = std::numeric_limits<std::int64_t>::max();
 constexpr Duration kHeartbeat = Duration::seconds(15);
 
-// The cursor that the request gives, if any.
-Result<std::optional<EventSeq>> cursor_of(const http::Request& request) {
-  if (!text_of(request, "after").empty()) {
-    return std::optional(EventSeq(TRY(whole_of(request, "after", 0, kSeqMax))));
-  }
-  // A browser or SSE client that reconnects says where it was in this header.
+// A browser or SSE client that reconnects says in a header where it was.
+Result<std::optional<EventSeq>> cursor_of(const http::Request& request, const EventsQuery& query) {
   const auto last_id = request.headers.find("last-event-id");
-  if (!last_id) return std::optional<EventSeq>();
+  if (query.after || !last_id) return query.after;
   http::Request resumed = http::Request::get("/");
   resumed.query.emplace_back("after", std::string(*last_id));
-  return std::optional(EventSeq(TRY(whole_of(resumed, "after", 0, kSeqMax))));
+  return TRY(read_query<EventsQuery>(resumed)).after;
 }
 
 std::string encode(const EventPage& page, StreamForm form) {
@@ -51,38 +46,51 @@ std::string encode_list(const EventPage& page) {
 
 }  // namespace
 
-Async<http::Reply> Api::all_events(http::Request request) {
-  return events(std::move(request), JobId());
+std::vector<Route> EventRoutes::table() {
+  const auto told = [](std::string_view path, std::string_view summary) {
+    return Operation{.path = path,
+                     .summary = summary,
+                     .answer = "EventPage",
+                     .stream = "Event",
+                     .headers = {"Last-Event-ID"}};
+  };
+  return {
+      route(told("/jobs/{id}/events", "What happened to a job; watch=1 goes on"), *this,
+            &EventRoutes::of_job),
+      route(told("/events", "What happened; watch=1 goes on"), *this, &EventRoutes::of_all),
+  };
 }
 
-Async<http::Reply> Api::job_events(http::Request request) {
-  Result<JobId> found = co_await job_of_path(request);
+Async<http::Reply> EventRoutes::of_all(Ask ask, EventsQuery wanted) {
+  return events(std::move(ask), std::move(wanted), JobId());
+}
+
+Async<http::Reply> EventRoutes::of_job(Ask ask, EventsQuery wanted) {
+  Result<JobId> found = co_await jobs_.of_path(ask);
   const JobId job = CO_TRY(std::move(found));
-  co_return co_await events(std::move(request), job);
+  co_return co_await events(std::move(ask), std::move(wanted), job);
 }
 
 // Of an archived job its record tells; a record that does not is read from the log's beginning.
-Async<EventSeq> Api::first_event_of(JobId job) {
-  Result<std::string> read = co_await document_of(job, JobView::kRow);
+Async<EventSeq> EventRoutes::first_event_of(JobId job) {
+  Result<std::string> read = co_await jobs_.document(job, JobView::kRow);
   const json::Value document = CO_TRY(json::parse(CO_TRY(std::move(read))));
   const json::Value* first = document.find("first_event");
   co_return EventSeq(first != nullptr && first->is_int() ? first->as_int() : 1);
 }
 
 // Before the oldest event that is kept: what is older was pruned or lost in a repair.
-Async<EventSeq> Api::beginning() {
+Async<EventSeq> EventRoutes::beginning() {
   Result<EventSeq> oldest = co_await controller_.events().oldest();
   co_return EventSeq(CO_TRY(std::move(oldest)).value() - 1);
 }
 
 // One list, or with `watch` a stream that goes on; `until=end` ends the stream with the job.
-Async<http::Reply> Api::events(http::Request request, JobId job) {
-  CO_TRY(known_only(request, {"after", "limit", "watch", "until"}));
-  const std::optional<EventSeq> given = CO_TRY(cursor_of(request));
+Async<http::Reply> EventRoutes::events(Ask ask, EventsQuery wanted, JobId job) {
+  const std::optional<EventSeq> given = CO_TRY(cursor_of(ask.request, wanted));
   EventQuery query;
   query.job = job;
-  query.limit = static_cast<std::size_t>(CO_TRY(limit_of(request)));
-  const Flag watched = CO_TRY(flag_of(request, "watch"));
+  query.limit = static_cast<std::size_t>(wanted.limit);
   query.after = given.value_or(EventSeq());
   if (!given) {
     Result<EventSeq> begin = co_await beginning();
@@ -96,9 +104,9 @@ Async<http::Reply> Api::events(http::Request request, JobId job) {
   EventQuery first = query;
   Result<EventPage> read = co_await controller_.events().read(std::move(first));
   const EventPage page = CO_TRY(std::move(read));
-  if (watched == Flag::kOff) co_return http::Response::json_text(encode_list(page));
-  const StreamForm form = stream_form_of(request);
-  const bool until_end = text_of(request, "until") == "end";
+  if (wanted.watch == Flag::kOff) co_return http::Response::json_text(encode_list(page));
+  const StreamForm form = stream_form_of(ask.request);
+  const bool until_end = wanted.until == Until::kEnd;
   co_return http::StreamResponse::of(
       std::string(form == StreamForm::kJsonLines ? http::kJsonLinesType : http::kEventStreamType),
       [this, query, until_end, form](http::StreamWriter& out) {
@@ -106,14 +114,15 @@ Async<http::Reply> Api::events(http::Request request, JobId job) {
       });
 }
 
-Async<void> Api::watch(EventQuery query, bool until_end, StreamForm form, http::StreamWriter& out) {
+Async<void> EventRoutes::watch(EventQuery query, bool until_end, StreamForm form,
+                               http::StreamWriter& out) {
   EventHub& hub = controller_.events();
   for (;;) {
-    bool over = until_end && is_over(query.job);
+    bool over = until_end && jobs_.is_over(query.job);
     if (over) {  // The state may know of an end whose event is not published yet.
       Result<Settled> settled = co_await controller_.writer().settled();
       const Settled outcome = CO_TRY(std::move(settled));
-      over = outcome == Settled::kDurable && is_over(query.job);
+      over = outcome == Settled::kDurable && jobs_.is_over(query.job);
     }
     const EventSeq last = hub.last();
     Result<EventPage> read = co_await hub.read(query);

@@ -1,7 +1,9 @@
+#include "control/api/trial_routes.h"
+
 // Trials that are asked for and told over the API.
 #include <gtest/gtest.h>
 
-#include "control/api.h"
+#include "control/api/api.h"
 #include "control/testing/api_test.h"
 
 namespace runnel::control {

@@ -1,8 +1,9 @@
+#include "control/api/task_routes.h"
+
 #include <charconv>
 #include <memory>
 #include <utility>
 
-#include "control/api.h"
 #include "control/find_step.h"
 #include "control/task_history.h"
 #include "control/task_walk.h"
@@ -12,26 +13,8 @@ namespace {
 
 constexpr std::int64_t kBatchesPerTurn = 200;  // Then a commit may go first.
 
-// What a page of tasks is asked with; steps are resolved against the job.
-struct TaskRequest {
-  std::string step;
-  std::optional<model::Status> status;
-  TaskPlace from;
-  std::int64_t limit = kPageDefault;
-};
-
-Result<TaskRequest> read_task_request(const http::Request& request) {
-  TRY(known_only(request, {"step", "status", "limit", "page_token"}));
-  TaskRequest wanted;
-  wanted.step = text_of(request, "step");
-  wanted.status = TRY(status_of(request, "status"));
-  wanted.limit = TRY(limit_of(request));
-  const std::string token = text_of(request, "page_token");
-  if (!token.empty()) wanted.from = TRY(TaskPlace::parse(token));
-  return wanted;
-}
-
-Result<std::string> page_of(const brain::Job& job, const Lanes& lanes, const TaskRequest& wanted) {
+Result<std::string> page_of(const brain::Job& job, const Lanes& lanes,
+                            const TaskListQuery& wanted) {
   TaskFilter filter;
   filter.status = wanted.status;
   if (!wanted.step.empty()) filter.step = TRY(find_step(*job.spec, wanted.step));
@@ -108,9 +91,20 @@ Result<std::optional<BatchSeq>> fold_some(store::EventLog& log, BatchSeq after, 
 
 }  // namespace
 
-Async<http::Reply> Api::list_tasks(http::Request request) {
-  const TaskRequest wanted = CO_TRY(read_task_request(request));
-  Result<JobId> found = co_await job_of_path(request);
+std::vector<Route> TaskRoutes::table() {
+  return {
+      route(
+          {.path = "/jobs/{id}/tasks", .summary = "List the tasks of a job", .answer = "TaskPage"},
+          *this, &TaskRoutes::list),
+      route({.path = "/jobs/{id}/tasks/{step}/{index}",
+             .summary = "One task with its attempts",
+             .answer = "TaskHistory"},
+            *this, &TaskRoutes::get),
+  };
+}
+
+Async<http::Reply> TaskRoutes::list(Ask ask, TaskListQuery wanted) {
+  Result<JobId> found = co_await jobs_.of_path(ask);
   const JobId job = CO_TRY(std::move(found));
   Result<std::string> page = co_await controller_.about<std::string>(
       job, [this, &wanted](const brain::Job& known, EventSeq) {
@@ -119,7 +113,7 @@ Async<http::Reply> Api::list_tasks(http::Request request) {
   co_return http::Response::json_text(CO_TRY(std::move(page)));
 }
 
-Async<std::string> Api::history_of(model::TaskRef task, EventSeq first, EventSeq last) {
+Async<std::string> TaskRoutes::history_of(model::TaskRef task, EventSeq first, EventSeq last) {
   // Shared: the worker folds into it while this frame is suspended.
   TaskHistory history(task);
   LogWriter& writer = controller_.writer();
@@ -136,12 +130,11 @@ Async<std::string> Api::history_of(model::TaskRef task, EventSeq first, EventSeq
   co_return history.document();
 }
 
-Async<http::Reply> Api::get_task(http::Request request) {
-  CO_TRY(known_only(request, {}));
-  Result<JobId> found = co_await job_of_path(request);
+Async<http::Reply> TaskRoutes::get(Ask ask, NoQuery) {
+  Result<JobId> found = co_await jobs_.of_path(ask);
   const JobId job = CO_TRY(std::move(found));
   Result<TaskNow> now = co_await controller_.about<TaskNow>(
-      job, [this, step = request.param("step"), index = request.param("index")](
+      job, [this, step = ask.request.param("step"), index = ask.request.param("index")](
                const brain::Job& known, EventSeq version) {
         return task_now(known, controller_.state().lanes, version, step, index);
       });

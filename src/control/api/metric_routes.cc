@@ -1,7 +1,8 @@
+#include "control/api/metric_routes.h"
+
 #include <utility>
 
 #include "brain/places.h"
-#include "control/api.h"
 #include "control/device_document.h"
 #include "control/find_step.h"
 #include "control/task_walk.h"
@@ -99,45 +100,37 @@ std::string usage_document(const brain::State& state, const brain::Job& job,
 
 }  // namespace
 
-Result<model::MetricFilter> Api::metric_query(const http::Request& request, const JobId& job,
-                                              const model::JobSpec* spec) {
-  TRY(known_only(request, {"step", "task", "limit", "page_token"}));
-  model::MetricFilter filter;
-  filter.job = job;
-  filter.series_max = static_cast<std::size_t>(TRY(limit_of(request)));
-  const std::string token = text_of(request, "page_token");
-  if (!token.empty()) {
-    const TaskPlace from = TRY(TaskPlace::parse(token));
-    filter.from = {from.step, from.index};
-  }
-  if (!text_of(request, "task").empty()) {
-    filter.task = TaskIndex(TRY(whole_of(request, "task", 0, model::kTasksPerStepMax)));
-  }
-  const std::string step = text_of(request, "step");
-  if (step.empty()) return filter;
-  if (spec != nullptr) {
-    filter.step = TRY(find_step(*spec, step));
-    return filter;
-  }
-  const std::int64_t position = TRY(whole_of(request, "step", 0, model::kStepsMax));
-  filter.step = StepIndex(static_cast<std::int32_t>(position));
-  return filter;
+std::vector<Route> MetricRoutes::table() {
+  return {
+      route({.path = "/jobs/{id}/metrics",
+             .summary = "What a job's tasks reported",
+             .answer = "MetricPage"},
+            *this, &MetricRoutes::metrics),
+      route({.path = "/jobs/{id}/usage",
+             .summary = "What a job's running tasks use",
+             .answer = "Usage"},
+            *this, &MetricRoutes::usage),
+  };
 }
 
-Async<http::Reply> Api::read_metrics(http::Request request) {
-  Result<JobId> found = co_await job_of_path(request);
+Async<http::Reply> MetricRoutes::metrics(Ask ask, MetricsQuery wanted) {
+  Result<JobId> found = co_await jobs_.of_path(ask);
   const JobId job = CO_TRY(std::move(found));
-  Result<JobFacts> known = co_await facts_of(job);
+  Result<KnownJobs::Facts> known = co_await jobs_.facts(job);
   const std::shared_ptr<const model::JobSpec> spec = CO_TRY(std::move(known)).spec;
-  const model::MetricFilter filter = CO_TRY(metric_query(request, job, spec.get()));
+  model::MetricFilter filter;
+  filter.job = job;
+  filter.series_max = static_cast<std::size_t>(wanted.limit);
+  filter.from = {wanted.from.step, wanted.from.index};
+  filter.step = CO_TRY(step_of(spec.get(), wanted.step));
+  filter.task = wanted.task;
   Result<model::MetricPage> read = co_await logs_.read_metrics(filter);
   const model::MetricPage page = CO_TRY(std::move(read));
   co_return http::Response::json_text(metrics_document(page, names_in(spec.get())));
 }
 
-Async<http::Reply> Api::read_usage(http::Request request) {
-  CO_TRY(known_only(request, {}));
-  Result<JobId> found = co_await job_of_path(request);
+Async<http::Reply> MetricRoutes::usage(Ask ask, NoQuery) {
+  Result<JobId> found = co_await jobs_.of_path(ask);
   const JobId job = CO_TRY(std::move(found));
   Result<std::vector<model::TaskUsage>> read = co_await logs_.read_usage(job);
   const std::vector<model::TaskUsage> uses = CO_TRY(std::move(read));

@@ -1,9 +1,10 @@
+#include "control/api/job_list_route.h"
+
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <utility>
 
-#include "control/api.h"
 #include "control/archive.h"
 #include "control/job_document.h"
 #include "json/value.h"
@@ -14,30 +15,6 @@ namespace {
 
 constexpr std::int64_t kRowsLookedAtMax = 20'000;  // Of the state, per page.
 constexpr int kArchivePagesMax = 5;                // Per page, when a filter drops most entries.
-
-// Which jobs a list shows.
-struct JobFilter {
-  enum class Kind : std::uint8_t { kAll, kUnfinished, kEnded, kOneStatus };
-  Kind kind = Kind::kAll;
-  model::Status status = model::Status::kQueued;
-
-  bool matches(model::Status of_job) const {
-    switch (kind) {
-      case Kind::kAll: return true;
-      case Kind::kUnfinished: return !model::is_end(of_job);
-      case Kind::kEnded: return model::is_end(of_job);
-      case Kind::kOneStatus: return of_job == status;
-    }
-    return false;
-  }
-  // Whether a job in the archive can match: those have ended.
-  bool wants_archived() const {
-    return kind == Kind::kOneStatus ? model::is_end(status) : kind != Kind::kUnfinished;
-  }
-};
-
-// Studies are the jobs with a search; they are listed with their steps.
-enum class JobKind : std::uint8_t { kAny, kStudy };
 
 struct ListRequest {
   ProjectId project;
@@ -52,47 +29,6 @@ struct Rows {
   std::map<std::string, std::string, std::greater<>> by_id;
   std::string next;
 };
-
-Result<JobFilter> read_filter(const http::Request& request) {
-  std::string word = text_of(request, "filter");
-  if (word.empty()) return JobFilter();
-  if (word == "unfinished") return JobFilter{JobFilter::Kind::kUnfinished, {}};
-  if (word == "ended") return JobFilter{JobFilter::Kind::kEnded, {}};
-  auto status = TRY(status_of(request, "filter"));
-  return JobFilter{JobFilter::Kind::kOneStatus, *status};
-}
-
-Result<JobKind> read_kind(const http::Request& request) {
-  const std::string word = text_of(request, "kind");
-  if (word.empty()) return JobKind::kAny;
-  if (word == "study") return JobKind::kStudy;
-  return Error(Errc::kInvalid, "there is no such kind of jobs")
-      .with_field("kind")
-      .with_value(word)
-      .with_hint("write kind=study, or leave it out");
-}
-
-Result<ListRequest> read_list_request(const http::Request& request) {
-  TRY(known_only(request, {"limit", "page_token", "filter", "kind", "order_by"}));
-  ListRequest wanted;
-  wanted.project = TRY(project_of(request));
-  wanted.filter = TRY(read_filter(request));
-  wanted.kind = TRY(read_kind(request));
-  wanted.limit = TRY(limit_of(request));
-  wanted.before = text_of(request, "page_token");
-  const std::string order = text_of(request, "order_by");
-  if (!order.empty() && order != "-id") {
-    return Error(Errc::kUnsupported, "jobs are listed newest first only")
-        .with_field("order_by")
-        .with_value(order)
-        .with_hint("leave it out, or write order_by=-id");
-  }
-  if (wanted.before.empty() || is_job_id_prefix(wanted.before)) return wanted;
-  return Error(Errc::kInvalid, "this is not a page token")
-      .with_field("page_token")
-      .with_value(wanted.before)
-      .with_hint("pass next_page_token of the page before, or none");
-}
 
 JobView view_of(JobKind kind) { return kind == JobKind::kStudy ? JobView::kFull : JobView::kRow; }
 
@@ -181,8 +117,16 @@ std::string merge(Rows live, Rows archived, std::int64_t limit) {
 
 }  // namespace
 
-Async<http::Reply> Api::list_jobs(http::Request request) {
-  const ListRequest wanted = CO_TRY(read_list_request(request));
+std::vector<Route> JobListRoute::table() {
+  return {route({.path = "/jobs",
+                 .summary = "List jobs, newest first; kind=study those with a search",
+                 .answer = "JobPage"},
+                *this, &JobListRoute::list)};
+}
+
+Async<http::Reply> JobListRoute::list(Ask ask, JobListQuery query) {
+  const ListRequest wanted{ask.principal.project, query.filter, query.kind, query.limit,
+                           std::move(query.page.before)};
   Result<Rows> read = co_await controller_.answer<Rows>(
       [&wanted](const LogWriter& writer) { return live_rows(writer, wanted); });
   Rows live = CO_TRY(std::move(read));

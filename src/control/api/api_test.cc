@@ -1,5 +1,5 @@
 // The API over a real Unix socket: what a client sees.
-#include "control/api.h"
+#include "control/api/api.h"
 
 #include <gtest/gtest.h>
 
@@ -527,11 +527,14 @@ TEST_F(ApiTest, DescribesTheProblemsOfEveryRoute) {
     for (const auto& [verb, operation] : item.as_object()) {
       EXPECT_NE(operation.find("responses")->find("default")->find("content"), nullptr) << path;
       const json::Value* content = operation.find("responses")->find("2XX")->find("content");
-      if (path == "/openapi.json") continue;
       ASSERT_NE(content, nullptr) << verb << " " << path;
-      const std::string name =
-          content->find("application/json")->find("schema")->find("$ref")->as_text();
-      EXPECT_NE(schemas.find(name.substr(name.rfind('/') + 1)), nullptr) << name;
+      EXPECT_FALSE(content->as_object().empty()) << verb << " " << path;
+      for (const auto& [type, media] : content->as_object()) {
+        const json::Value* reference = media.find("schema")->find("$ref");
+        if (reference == nullptr) continue;
+        const std::string name = reference->as_text();
+        EXPECT_NE(schemas.find(name.substr(name.rfind('/') + 1)), nullptr) << name;
+      }
     }
   }
 }
@@ -545,6 +548,57 @@ TEST_F(ApiTest, DescribesEveryRoute) {
   }
   const json::Value& jobs = *paths->find("/api/v1/jobs");
   for (const char* verb : {"post", "get"}) EXPECT_NE(jobs.find(verb), nullptr) << verb;
+}
+
+// Of a path in /openapi.json, with any value for each parameter.
+std::string target_of(std::string path) {
+  for (std::size_t open = path.find('{'); open != std::string::npos; open = path.find('{')) {
+    path.replace(open, path.find('}') - open + 1, "x");
+  }
+  return path;
+}
+
+TEST_F(ApiTest, TakesNoParameterThatIsNotDescribedAndNoWrongOneThatIs) {
+  int described = 0;
+  const json::Value doc = get_json("/openapi.json");
+  for (const auto& [path, item] : doc.find("paths")->as_object()) {
+    for (const auto& [verb, operation] : item.as_object()) {
+      const auto fault_field = [&, at = path, by = verb](const std::string& query) {
+        http::Request request = http::Request::get(target_of(at) + query);
+        if (by == "post") request.method = http::Method::kPost;
+        if (by == "delete") request.method = http::Method::kDelete;
+        const http::Response response = ask(std::move(request));
+        EXPECT_EQ(response.status, 422) << by << " " << at << query << response.body;
+        return http::error_of(response).field;
+      };
+      EXPECT_EQ(fault_field("?nonsense=1"), "nonsense") << verb << " " << path;
+      for (const json::Value& parameter : operation.find("parameters")->as_list()) {
+        const json::Value& schema = *parameter.find("schema");
+        const std::string name = parameter.find("name")->as_text();
+        const bool checked = schema.find("type")->as_text() == "integer" || schema.find("enum");
+        if (parameter.find("in")->as_text() != "query" || !checked || name == "order_by") continue;
+        EXPECT_EQ(fault_field("?" + name + "=wrong"), name) << verb << " " << path;
+        ++described;
+      }
+    }
+  }
+  EXPECT_GE(described, 30);
+  EXPECT_FALSE(stop_asked_);
+}
+
+TEST_F(ApiTest, DescribesWhatASubmissionIsAskedWith) {
+  const json::Value doc = get_json("/openapi.json");
+  const json::Value& post = *doc.find("paths")->find("/api/v1/jobs")->find("post");
+  std::string told;
+  for (const json::Value& parameter : post.find("parameters")->as_list()) {
+    told += parameter.find("in")->as_text() + ":" + parameter.find("name")->as_text() + " ";
+  }
+  EXPECT_EQ(told, "query:file query:owner query:workdir header:Idempotency-Key ");
+  EXPECT_NE(post.find("requestBody")->find("content")->find("application/yaml"), nullptr);
+  const json::Value& tell = *doc.find("components")->find("schemas")->find("TrialTell");
+  EXPECT_EQ(tell.find("properties")->find("state")->find("enum")->dump(),
+            R"(["complete","pruned","failed","fail"])");
+  EXPECT_EQ(tell.find("properties")->find("value")->find("type")->dump(), R"(["number","string"])");
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "control/api/trial_routes.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -5,7 +7,6 @@
 
 #include "base/check.h"
 #include "brain/importance.h"
-#include "control/api.h"
 #include "control/find_step.h"
 #include "control/trial_call.h"
 #include "control/trial_document.h"
@@ -101,59 +102,86 @@ Result<std::string> one_trial(const brain::Job& job, StepIndex step, TaskIndex t
 
 }  // namespace
 
-Async<http::Reply> Api::view_study(http::Request request, StudyView view) {
-  Result<JobId> found = co_await job_of_path(request);
+std::vector<Route> TrialRoutes::table() {
+  const auto call = [](std::string_view path, std::string_view summary, std::string_view answer,
+                       std::string_view body) {
+    return Operation{.method = http::Method::kPost,
+                     .path = path,
+                     .summary = summary,
+                     .answer = answer,
+                     .body = body};
+  };
+  Operation asking = call("/jobs/{id}/trials:ask", "The next trial of a search that is run outside",
+                          "Asked", "TrialAsk");
+  asking.headers = {"Idempotency-Key"};
+  return {
+      route(
+          {.path = "/jobs/{id}/trials", .summary = "The trials of a search", .answer = "TrialPage"},
+          *this, &TrialRoutes::list),
+      route({.path = "/jobs/{id}/trials/{trial}",
+             .summary = "One trial with its reports",
+             .answer = "Trial"},
+            *this, &TrialRoutes::get),
+      route({.path = "/jobs/{id}/importance",
+             .summary = "How much each parameter of a search matters",
+             .answer = "Importance"},
+            *this, &TrialRoutes::importance),
+      route(std::move(asking), *this, &TrialRoutes::ask),
+      route(call("/jobs/{id}/trials/{trial}:report", "A value on the way; answers whether to stop",
+                 "Trial", "TrialReport"),
+            *this, &TrialRoutes::report),
+      route(call("/jobs/{id}/trials/{trial}:tell", "What came of a trial", "Trial", "TrialTell"),
+            *this, &TrialRoutes::tell),
+  };
+}
+
+Async<http::Reply> TrialRoutes::view(Ask ask, std::string step, StudyView view) {
+  Result<JobId> found = co_await jobs_.of_path(ask);
   const JobId job = CO_TRY(std::move(found));
-  Result<std::string> text = co_await controller_.about<std::string>(
-      job, [view, name = text_of(request, "step")](const brain::Job& known, EventSeq) {
-        const Result<StepIndex> step = study_of(*known.spec, name);
-        if (!step.ok()) return Result<std::string>(step.error());
-        return view(known, *step);
+  Result<std::string> text =
+      co_await controller_.about<std::string>(job, [view, step](const brain::Job& known, EventSeq) {
+        const Result<StepIndex> study = study_of(*known.spec, step);
+        if (!study.ok()) return Result<std::string>(study.error());
+        return view(known, *study);
       });
   co_return http::Response::json_text(CO_TRY(std::move(text)));
 }
 
-Async<http::Reply> Api::list_trials(http::Request request) {
-  CO_TRY(known_only(request, {"step", "limit", "page_token"}));
-  const std::int64_t limit = CO_TRY(limit_of(request));
-  const std::int64_t from = CO_TRY(whole_of(request, "page_token", 0, model::kTasksPerStepMax));
-  co_return co_await view_study(std::move(request),
-                                [from, limit](const brain::Job& job, StepIndex step) {
-                                  return trials_document(job, step, from, limit);
-                                });
+Async<http::Reply> TrialRoutes::list(Ask ask, TrialListQuery wanted) {
+  return view(std::move(ask), std::move(wanted.step),
+              [from = wanted.from, limit = wanted.limit](const brain::Job& job, StepIndex step) {
+                return trials_document(job, step, from, limit);
+              });
 }
 
-Async<http::Reply> Api::get_trial(http::Request request) {
-  CO_TRY(known_only(request, {"step"}));
-  const TaskIndex trial = CO_TRY(trial_of_path(request));
-  co_return co_await view_study(std::move(request), [trial](const brain::Job& job, StepIndex step) {
-    return one_trial(job, step, trial);
-  });
+Async<http::Reply> TrialRoutes::get(Ask ask, StudyQuery wanted) {
+  const TaskIndex trial = CO_TRY(trial_of_path(ask.request));
+  co_return co_await view(
+      std::move(ask), std::move(wanted.step),
+      [trial](const brain::Job& job, StepIndex step) { return one_trial(job, step, trial); });
 }
 
-Async<http::Reply> Api::importance(http::Request request) {
-  CO_TRY(known_only(request, {"step"}));
-  co_return co_await view_study(std::move(request), importance_document);
+Async<http::Reply> TrialRoutes::importance(Ask ask, StudyQuery wanted) {
+  return view(std::move(ask), std::move(wanted.step), importance_document);
 }
 
-Async<http::Reply> Api::ask_trial(http::Request request) {
-  return call_trial(std::move(request), TrialCall::Verb::kAsk);
+Async<http::Reply> TrialRoutes::ask(Ask ask, StudyQuery wanted) {
+  return call(std::move(ask), std::move(wanted.step), TrialCall::Verb::kAsk);
 }
 
-Async<http::Reply> Api::report_trial(http::Request request) {
-  return call_trial(std::move(request), TrialCall::Verb::kReport);
+Async<http::Reply> TrialRoutes::report(Ask ask, StudyQuery wanted) {
+  return call(std::move(ask), std::move(wanted.step), TrialCall::Verb::kReport);
 }
 
-Async<http::Reply> Api::tell_trial(http::Request request) {
-  return call_trial(std::move(request), TrialCall::Verb::kTell);
+Async<http::Reply> TrialRoutes::tell(Ask ask, StudyQuery wanted) {
+  return call(std::move(ask), std::move(wanted.step), TrialCall::Verb::kTell);
 }
 
-Result<TrialCall> Api::read_trial_call(const http::Request& request, const JobId& id,
-                                       TrialCall::Verb verb) const {
-  TRY(known_only(request, {"step"}));
+Result<TrialCall> TrialRoutes::read_call(const http::Request& request, const std::string& step_name,
+                                         const JobId& id, TrialCall::Verb verb) const {
   const auto job = controller_.state().jobs.find(id);
   if (job == controller_.state().jobs.end()) return has_ended(id);
-  const StepIndex step = TRY(study_of(*job->second.spec, text_of(request, "step")));
+  const StepIndex step = TRY(study_of(*job->second.spec, step_name));
   const auto& search = *job->second.spec->steps.at(static_cast<std::size_t>(step.value())).search;
   TrialCall call;
   switch (verb) {
@@ -177,16 +205,17 @@ Result<TrialCall> Api::read_trial_call(const http::Request& request, const JobId
   return call;
 }
 
-Async<http::Reply> Api::call_trial(http::Request request, TrialCall::Verb verb) {
-  Result<JobId> found = co_await job_of_path(request);
+Async<http::Reply> TrialRoutes::call(Ask ask, std::string step, TrialCall::Verb verb) {
+  Result<JobId> found = co_await jobs_.of_path(ask);
   const JobId job = CO_TRY(std::move(found));
   if (verb == TrialCall::Verb::kAsk && !controller_.state().jobs.contains(job)) {
-    co_return co_await view_study(std::move(request), [](const brain::Job& ended, StepIndex step) {
-      return trial_answer(ended, step, std::nullopt);
-    });
+    co_return co_await view(std::move(ask), std::move(step),
+                            [](const brain::Job& ended, StepIndex study) {
+                              return trial_answer(ended, study, std::nullopt);
+                            });
   }
-  TrialCall call = CO_TRY(read_trial_call(request, job, verb));
-  Result<Answer> called = co_await controller_.call_trial(std::move(call));
+  TrialCall wanted = CO_TRY(read_call(ask.request, step, job, verb));
+  Result<Answer> called = co_await controller_.call_trial(std::move(wanted));
   Answer answer = CO_TRY(std::move(called));
   if (answer.outcome.refusal) co_return *std::move(answer.outcome.refusal);
   co_return http::Response::json_text(std::move(answer.document));

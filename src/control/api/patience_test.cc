@@ -1,13 +1,16 @@
+#include "control/api/patience.h"
+
 #include <chrono>
 #include <variant>
 
 #include <gtest/gtest.h>
 
 #include "async/together.h"
-#include "control/api.h"
+#include "control/api/api.h"
 #include "control/testing/home.h"
 #include "http/message.h"
 #include "json/value.h"
+#include "model/codec.h"
 
 namespace runnel::control {
 namespace {
@@ -170,7 +173,7 @@ TEST_F(SilentDiskTest, RefusesAtOnceWhenManyAreLeftWaiting) {
   silence();
   expect_disk_named(post("/api/v1/jobs", body_of({step("a")})));
   std::vector<Async<http::Reply>> many;
-  for (int asked = 1; asked < Api::kUnansweredMax; ++asked) {
+  for (int asked = 1; asked < Patience::kUnansweredMax; ++asked) {
     many.push_back(router_.handle(http::Request::get("/api/v1/jobs")));
   }
   EXPECT_FALSE(home_.wait(async::when_all(*home_.loop, std::move(many))).ok());

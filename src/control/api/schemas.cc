@@ -1,10 +1,11 @@
-#include "control/api_schema.h"
+#include "control/api/schemas.h"
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "base/check.h"
+#include "control/bodies.h"
 #include "model/field_schema.h"
 #include "model/spec_records.h"
 
@@ -14,7 +15,7 @@ namespace {
 using json::Value;
 
 // A member with "?" may be missing. Types are those of JSON Schema, several with "|"; "time" is
-// text as RFC 3339 has it; "#Name" another shape; [x] a list of x; {"*": x} members of any name.
+// text as RFC 3339 has it; "#Name" another shape; [x] a list of x; "*" members of any other name.
 constexpr std::string_view kShapes = R"json({
   "Asked": {"attempt?": "integer", "best?": "boolean", "finished?": "boolean", "id?": "string",
             "moves?": ["#Move"], "params?": {"*": "number|string"}, "reason?": "string",
@@ -28,13 +29,12 @@ constexpr std::string_view kShapes = R"json({
               "message?": "string", "nodes": ["string"], "params?": {"*": "string"},
               "reason?": "string", "started_at?": "time", "status": "string", "stopping?": "string",
               "warnings?": ["any"]},
-  "Call": {"actor?": "string", "secrets?": {"*": "string"}},
   "Cost": {"as_of?": "time", "list": "number", "list_per_hour": "number", "spent": "number",
            "spent_per_hour": "number"},
   "Counts": {"*": "integer"},
   "Deleted": {"deleted": "boolean", "id": "string"},
   "Devices": {"*": ["integer"]},
-  "Event": {"seq": "integer", "time": "time", "type": "string"},
+  "Event": {"*": "any", "seq": "integer", "time": "time", "type": "string"},
   "EventPage": {"events": ["#Event"], "through": "integer"},
   "Explanation": {"id": "string", "status?": "string",
                   "waits": [{"blockers?": ["string"], "message": "string", "position?": "integer",
@@ -55,10 +55,9 @@ constexpr std::string_view kShapes = R"json({
           "status?": "string", "steps?": ["#Step"], "submitted_at?": "time", "tasks?": "integer",
           "workdir?": "string"},
   "JobPage": {"jobs": ["#Job"], "next_page_token?": "string"},
-  "Lease": {"actor?": "string", "lease?": "string"},
-  "LogLine": {"attempt": "integer", "bytes?": "string", "cursor?": "string", "job": "string",
-              "level": "string", "msg": "string", "rank": "integer", "step": "string",
-              "stream": "string", "task": "integer", "ts": "time"},
+  "LogLine": {"attempt?": "integer", "bytes?": "string", "cursor?": "string", "damage?": "string",
+              "job": "string", "level?": "string", "msg?": "string", "rank?": "integer",
+              "step?": "string", "stream?": "string", "task?": "integer", "ts?": "time"},
   "MetricPage": {"next_page_token?": "string",
                  "series": [{"bad_lines": "integer", "bad_records": "integer",
                              "samples": [{"rank?": "integer", "step": "integer",
@@ -77,6 +76,8 @@ constexpr std::string_view kShapes = R"json({
                   "strangers?": [{"attempt": "integer", "job": "string", "rank": "integer",
                                   "step": "string", "task": "integer"}]},
   "NodeList": {"nodes": ["#Node"], "nodes_problem?": "#Silence", "runner_silence?": "#Silence"},
+  "OpenApi": {"components": "any", "info": {"title": "string", "version": "string"},
+              "openapi": "string", "paths": "any"},
   "PlacedDevices": {"*": "#Devices"},
   "Preemption": {"away_ms": "integer", "node": "string", "notice_ms": "integer"},
   "Fault": {"code": "string", "column?": "integer", "detail": "string", "field?": "string",
@@ -103,16 +104,12 @@ constexpr std::string_view kShapes = R"json({
            "recent_ms?": "integer", "search?": "#Search", "started_at?": "time", "status": "string",
            "tasks": "integer", "warned?": "integer", "warnings?": ["any"]},
   "Stopping": {"stopping": "boolean"},
-  "Submission": {"owner?": "string", "secrets?": {"*": "string"}, "spec": "#JobSpec"},
   "Task": {"attempts": "integer", "devices?": "#PlacedDevices", "exit_code?": "integer", "index": "integer", "lane?": "integer",
            "not_before?": "time", "params?": {"*": "string"}, "reason?": "string",
            "report?": "#Report", "started_at?": "time", "status": "string", "step": "string",
            "stopping?": "string"},
   "TaskHistory": {"attempts": ["#Attempt"], "dropped?": "integer", "task": "#Task"},
   "TaskPage": {"next_page_token?": "string", "tasks": ["#Task"]},
-  "Told": {"actor?": "string", "attempt?": "integer", "message?": "string", "metrics?": "#Values",
-           "state?": "string", "step?": "integer", "value?": "number|string",
-           "values?": ["number|string"]},
   "Trial": {"attempt": "integer", "best": "boolean", "id": "string", "moves?": ["#Move"],
             "params": {"*": "number|string"}, "reason?": "string", "reports?": ["#Report"],
             "status": "string", "step": "string", "stop?": "boolean", "trial": "integer",
@@ -162,12 +159,16 @@ Value record_schema(const Value& shape) {
   Value properties = Value::object();
   Value::List required;
   for (const auto& [key, member] : shape.as_object()) {
+    if (key == "*") {
+      schema.set("additionalProperties", expanded(member));
+      continue;
+    }
     const bool optional = key.ends_with('?');
     const std::string name = optional ? key.substr(0, key.size() - 1) : key;
     properties.set(name, expanded(member));
     if (!optional) required.push_back(Value::text(name));
   }
-  schema.set("properties", std::move(properties));
+  if (!properties.as_object().empty()) schema.set("properties", std::move(properties));
   if (!required.empty()) schema.set("required", Value::list(std::move(required)));
   return schema;
 }
@@ -180,11 +181,7 @@ Value expanded(const Value& shape) {
     schema.set("items", expanded(shape.as_list().front()));
     return schema;
   }
-  const Value* any = shape.find("*");
-  if (any == nullptr) return record_schema(shape);
-  Value schema = with("type", Value::text("object"));
-  schema.set("additionalProperties", expanded(*any));
-  return schema;
+  return record_schema(shape);
 }
 
 }  // namespace
@@ -193,7 +190,12 @@ Value api_schemas() {
   Value schemas = Value::object();
   const Value shapes = MUST(json::parse(kShapes));
   for (const auto& [name, shape] : shapes.as_object()) schemas.set(name, expanded(shape));
+  schemas.set("Call", model::schema_of<ActionBody>());
   schemas.set("JobSpec", model::schema_of<model::JobSpec>());
+  schemas.set("Submission", model::schema_of<SubmissionBody>());
+  schemas.set("TrialAsk", model::schema_of<TrialAskBody>());
+  schemas.set("TrialReport", model::schema_of<TrialReportBody>());
+  schemas.set("TrialTell", model::schema_of<TrialTellBody>());
   return schemas;
 }
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "control/api.h"
+#include "control/api/api.h"
 #include "control/recovery.h"
 #include "control/testing/api_test.h"
 #include "store/memory/memory_log.h"

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/async.h"
+#include "base/ids.h"
+#include "base/units.h"
+#include "control/api/silence.h"
+
+namespace runnel::control {
+
+// What a home tells of itself.
+struct HomeInfo {
+  std::string home;  // Its folder.
+  std::string socket;
+  std::string version;
+  std::int64_t daemon_pid = 0;
+  std::int64_t runner_pid = 0;  // 0: not known now.
+  std::optional<Silence> runner_silence;
+  std::optional<Silence> nodes_problem;  // Why a changed nodes.yaml is not in force.
+  std::vector<std::string> notices;      // What was set right, or could not be; for a person.
+};
+
+// A node of the home is taken away as a cloud takes back spot capacity: `notice` to save and end,
+// then it is gone for `away`.
+struct Preemption {
+  NodeId node;
+  Duration notice;
+  Duration away;
+};
+
+// What the composition root lends to the API.
+struct ApiHost {
+  std::function<HomeInfo()> info;
+  // What room the home's disk lacks, so that what is asked to start waits; kUnavailable when it
+  // does not say so in time. Of any other error nothing is known of the disk.
+  std::function<Async<std::optional<Silence>>()> room;
+  std::function<void()> stop;  // Begin to end the daemon, after the answer has left.
+  std::function<Async<void>(Preemption)> preempt;  // Returns when the notice is durable.
+};
+
+}  // namespace runnel::control

@@ -1,0 +1,54 @@
+#include "control/api/route.h"
+
+#include <algorithm>
+#include <string>
+
+#include "json/writer.h"
+
+namespace runnel::control {
+namespace {
+
+constexpr std::size_t kProjectBytesMax = 63;
+constexpr std::size_t kKeyBytesMax = 255;
+
+bool is_project_letter(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '-';
+}
+
+}  // namespace
+
+Result<Principal> principal_of(const http::Request& request) {
+  for (const auto& [name, value] : request.params) {
+    if (name != "project") continue;
+    const bool letters = std::all_of(value.begin(), value.end(), is_project_letter);
+    if (!value.empty() && letters && value.size() <= kProjectBytesMax) {
+      return Principal{ProjectId(value)};
+    }
+    return Error(Errc::kInvalid, "this cannot be the name of a project")
+        .with_field("project")
+        .with_value(value)
+        .with_hint("names have 1 to 63 of a-z, 0-9 and '-'");
+  }
+  return Principal{ProjectId("default")};
+}
+
+Async<http::Reply> refused(Error error) { co_return error; }
+
+Result<std::string> key_of(const http::Request& request) {
+  std::string key(request.headers.find("idempotency-key").value_or(""));
+  if (key.size() > kKeyBytesMax) {
+    return Error(Errc::kInvalid, "is longer than " + std::to_string(kKeyBytesMax) + " bytes")
+        .with_field("Idempotency-Key");
+  }
+  if (!json::is_utf8(key)) {
+    return Error(Errc::kInvalid, "is not UTF-8 text").with_field("Idempotency-Key");
+  }
+  return key;
+}
+
+http::Response with_version(http::Response response, EventSeq version) {
+  response.headers.set("ETag", "\"" + std::to_string(version.value()) + "\"");
+  return response;
+}
+
+}  // namespace runnel::control
