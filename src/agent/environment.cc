@@ -19,20 +19,12 @@ static_assert(std::is_sorted(kInherited.begin(), kInherited.end()));
 
 // What decides where our own program finds its prices, how it is loaded, and how builds and clocks
 // under test behave. docs/design/environment.md gives the reason for each.
-constexpr std::array<std::string_view, 14> kOfOurProgram = {"ASAN_OPTIONS",
-                                                            "ASAN_SYMBOLIZER_PATH",
-                                                            "FAKETIME_DONT_FAKE_MONOTONIC",
-                                                            "FAKETIME_NO_CACHE",
-                                                            "FAKETIME_TIMESTAMP_FILE",
-                                                            "LD_LIBRARY_PATH",
-                                                            "LD_PRELOAD",
-                                                            "LLVM_PROFILE_FILE",
-                                                            "LSAN_OPTIONS",
-                                                            "RUNNEL_TURN_MAX",
-                                                            "TSAN_OPTIONS",
-                                                            "TSAN_SYMBOLIZER_PATH",
-                                                            "UBSAN_OPTIONS",
-                                                            "XDG_CONFIG_HOME"};
+constexpr std::array<std::string_view, 15> kOfOurProgram = {
+    "ASAN_OPTIONS",         "ASAN_SYMBOLIZER_PATH",    "FAKETIME_DONT_FAKE_MONOTONIC",
+    "FAKETIME_NO_CACHE",    "FAKETIME_TIMESTAMP_FILE", "LD_LIBRARY_PATH",
+    "LD_PRELOAD",           "LLVM_PROFILE_FILE",       "LSAN_OPTIONS",
+    "RUNNEL_ANSWERS",       "RUNNEL_TURN_MAX",         "TSAN_OPTIONS",
+    "TSAN_SYMBOLIZER_PATH", "UBSAN_OPTIONS",           "XDG_CONFIG_HOME"};
 static_assert(std::is_sorted(kOfOurProgram.begin(), kOfOurProgram.end()));
 
 // The runner sets these: it chooses the folders.

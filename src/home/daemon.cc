@@ -50,7 +50,9 @@ agent::AgentOptions agent_options(const Home& home, const std::vector<model::Nod
   return options;
 }
 
-Async<http::Reply> handle(const http::Router* router, http::Request request) {
+Async<http::Reply> handle(const http::Router* router, const AnswerRecord* record,
+                          http::Request request) {
+  if (record != nullptr) return record->handle(router, std::move(request));
   return router->handle(std::move(request));
 }
 
@@ -183,9 +185,11 @@ Async<void> Daemon::open() {
           [this] { return info(); }, [this] { return room(); }, [this] { end(DaemonEnd::kAsked); },
           [this](control::Preemption what) { return glue_->preempt(std::move(what)); }});
   api_->add_routes(router_);
-  server_ = std::make_unique<http::Server>(loop_, [router = &router_](http::Request request) {
-    return handle(router, std::move(request));
-  });
+  answers_ = AnswerRecord::of_environment();
+  server_ = std::make_unique<http::Server>(
+      loop_, [router = &router_, record = answers_.get()](http::Request request) {
+        return handle(router, record, std::move(request));
+      });
   CO_TRY(loop_.spawn(gate_, nodes_watch_->run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, place_watch_->run(gate_.token())));
   co_return server_->listen_unix(home_.socket());

@@ -14,6 +14,7 @@
 #include "control/api/api.h"
 #include "control/controller.h"
 #include "env/file_lock.h"
+#include "home/answer_record.h"
 #include "home/home.h"
 #include "home/node_glue.h"
 #include "home/nodes_watch.h"
@@ -89,6 +90,7 @@ class Daemon {
   std::unique_ptr<LogGlue> logs_;
   std::unique_ptr<control::Api> api_;
   http::Router router_;
+  std::unique_ptr<AnswerRecord> answers_;  // Null but in tests that look at each answer.
   std::unique_ptr<http::Server> server_;
 };
 

@@ -4,6 +4,7 @@ A test that leaves a process, a socket or a temporary file of its home behind fa
 """
 
 import fcntl
+import functools
 import http.client
 import json
 import os
@@ -11,9 +12,12 @@ import pathlib
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 import pytest
+
+from schema import Schemas
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("RUNNEL_BINARY", ROOT / ".venv/bin/runnel")).absolute()
@@ -56,8 +60,27 @@ class Connection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
+@functools.cache
+def schemas():
+    """What /openapi.json of this build says of its answers."""
+    with tempfile.TemporaryDirectory(prefix="runnel-schemas-") as folder:
+        made = Runnel(pathlib.Path(folder))
+        made.run("home")
+        connection = Connection(made.home / "daemon.sock", timeout=30)
+        try:
+            connection.request("GET", "/openapi.json")
+            found = Schemas(json.loads(connection.getresponse().read()))
+            connection.request("POST", "/api/v1/home:stop")
+            connection.getresponse().read()
+        finally:
+            connection.close()
+        made.rest()
+    return found
+
+
 class Runnel:
     def __init__(self, folder):
+        self.answers = folder / "answers.jsonl"
         self.home = folder / "home"
         self.work = folder / "work"
         self.work.mkdir()
@@ -67,6 +90,7 @@ class Runnel:
             if name.startswith("RUNNEL_") and name != "RUNNEL_HOME":
                 del self.env[name]
         self.env["RUNNEL_TURN_MAX"] = TURN_MAX
+        self.env["RUNNEL_ANSWERS"] = str(self.answers)
 
     def use_python_of_the_project(self):
         """Lets `python3` in a job be the one that has the packages of the examples."""
@@ -196,10 +220,19 @@ class Runnel:
         finally:
             connection.close()
 
+    def faults_of_answers(self):
+        """What the daemon of this build answered otherwise than it describes, whoever asked."""
+        if self.binary != BINARY or not self.answers.exists():
+            return []
+        lines = self.answers.read_bytes().split(b"\n")[:-1]  # A killed daemon may not have ended its last one.
+        faults = (schemas().fault_of(json.loads(line)) for line in lines if line)
+        return [fault for fault in faults if fault]
+
     def close(self):
         self.end_idle_daemon()
         self.until(lambda: not self.pids(), timeout=40)
         assert not self.left_over()
+        assert not self.faults_of_answers()
         assert "its loop answered nobody" not in self.daemon_log(), self.daemon_log()
 
 

@@ -40,7 +40,7 @@ def test_the_starters_shell_is_in_no_environment_of_ours(runnel):
     file = runnel.file("secrets: {HF_TOKEN: 'env:HF_TOKEN'}\nrun: test \"$HF_TOKEN\" = " + SECRET)
     runnel.run("run", file)  # It starts the daemon, and the daemon its runner.
     info = runnel.info()
-    allowed = {"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER", "RUNNEL_TURN_MAX", "LD_LIBRARY_PATH", "LD_PRELOAD",
+    allowed = {"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER", "RUNNEL_ANSWERS", "RUNNEL_TURN_MAX", "LD_LIBRARY_PATH", "LD_PRELOAD",
                "ASAN_OPTIONS", "ASAN_SYMBOLIZER_PATH", "LSAN_OPTIONS", "TSAN_OPTIONS", "TSAN_SYMBOLIZER_PATH",
                "UBSAN_OPTIONS", "LLVM_PROFILE_FILE", "RUNNEL_ATTEMPT_KEY"}
     for pid in (info["daemon_pid"], info["runner_pid"]):

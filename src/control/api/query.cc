@@ -56,6 +56,7 @@ json::Value text_schema() { return typed("string"); }
 
 json::Value number_parameter_schema(const model::Number& rule,
                                     std::optional<std::int64_t> fallback) {
+  CHECK(rule.min <= rule.max, "a parameter that has no value");
   json::Value schema = typed("integer");
   if (fallback) schema.set("default", json::Value::integer(*fallback));
   if (rule.max != model::kInteger64Max) schema.set("maximum", json::Value::integer(rule.max));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/check.h"
 #include "json/writer.h"
 
 namespace runnel::control {
@@ -47,6 +48,7 @@ Result<std::string> key_of(const http::Request& request) {
 }
 
 http::Response with_version(http::Response response, EventSeq version) {
+  CHECK(version >= EventSeq(), "a version before the first event");
   response.headers.set("ETag", "\"" + std::to_string(version.value()) + "\"");
   return response;
 }
