@@ -96,6 +96,11 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
               [this](const NodeId& node, model::HealthReport report) {
                 tell(node, {{}, {}, {std::move(report)}});
               }),
+      devices_(loop, clock, options_.device_command, options_.home + "/devices.json",
+               options_.nodes,
+               [this](const NodeId& node, model::DeviceReport report) {
+                 tell(node, {{}, {}, {}, std::move(report)});
+               }),
       files_(loop, options_.home,
              {events_.leftovers, [this](const JobId& job) { return in_use(job); },
               [this](const JobId& job) { close_job(job); }, events_.on_notice}),
@@ -110,6 +115,7 @@ Async<void> Agent::start() {
   CHECK(!std::exchange(started_, true), "an agent starts twice");
   CO_TRY(output_.start());
   CO_TRY(files_.start());
+  CO_TRY(devices_.start());
   Result<void> watching = co_await watch_.start();
   CO_TRY(std::move(watching));
   CO_TRY(loop_.spawn(gate_, keep_runner()));
@@ -117,6 +123,7 @@ Async<void> Agent::start() {
   CO_TRY(loop_.spawn(gate_, watch_.run_polling(gate_.token())));
   CO_TRY(loop_.spawn(gate_, metrics_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, health_.run(gate_.token())));
+  CO_TRY(loop_.spawn(gate_, devices_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, drop_quiet_logs(gate_.token())));
   co_return co_await first_meeting();
 }
@@ -139,6 +146,7 @@ Async<void> Agent::stop() {
   // One turn, for the writer to take what was sent.
   (void)co_await loop_.sleep(Duration::millis(1));
   (void)co_await gate_.close();
+  (void)co_await devices_.stop();
   (void)co_await watch_.stop();
   (void)co_await files_.stop();
   (void)co_await output_.stop();
@@ -269,6 +277,7 @@ void Agent::finish_inventory() {
   CHECK(inventories.size() == cores_.size(), "an inventory of some of the nodes");
   tell_beside(inventories);
   for (auto& [node, inventory] : inventories) {
+    inventory.has.devices = devices_.report(node);
     events_.on_message(cores_.at(node).join(std::move(inventory)));
   }
   joined_once_ = true;
@@ -295,9 +304,10 @@ void Agent::take_news(runner::Facts facts) {
       }
     }
     const bool ended = fact.state == runner::RankFact::State::kEnded;
+    const bool looked_for = may_lack_a_device(fact);
     const bool has_last_words = ended && health_.has_last_words(fact.report.attempt);
     if (ended && !has_last_words) health_.end({fact.report.attempt, fact.report.rank});
-    if (has_last_words || (is_last_word(fact) && metrics_.follows(of_fact(fact)))) {
+    if (looked_for || has_last_words || (is_last_word(fact) && metrics_.follows(of_fact(fact)))) {
       later[fact.report.attempt.task.job].push_back(std::move(fact));
     } else {
       news[fact.node].ranks.push_back(std::move(fact.report));
@@ -311,8 +321,22 @@ void Agent::take_news(runner::Facts facts) {
   }
 }
 
+// Who failed for want of its device is looked at before that is told.
+bool Agent::may_lack_a_device(const runner::RankFact& fact) const {
+  const bool failed = fact.state == runner::RankFact::State::kEnded &&
+                      (fact.report.code != 0 || fact.report.signal != 0);
+  return failed && devices_.watches() && devices_.report(fact.node).has_value();
+}
+
 // After what they said last. A new inventory tells of them, too.
 Async<void> Agent::take_ends(std::vector<runner::RankFact> facts, std::int64_t inventory) {
+  const bool looked_for = std::any_of(facts.begin(), facts.end(),
+                                      [this](const auto& fact) { return may_lack_a_device(fact); });
+  if (looked_for) {
+    Result<void> looked = co_await devices_.look_again(gate_.token());
+    CO_TRY(gate_.token().check());
+    (void)looked;  // Without an answer the end counts as it is.
+  }
   Result<HealthWatch::Found> heard = co_await health_.finish(ended_ranks(facts));
   HealthWatch::Found health = CO_TRY(std::move(heard));
   Result<MetricsWatch::Reports> finished =
@@ -497,6 +521,7 @@ std::vector<std::string> Agent::notices() const {
   const std::vector<std::string> left = preparer_.notices();
   all.insert(all.end(), left.begin(), left.end());
   if (!runner_notice_.empty()) all.insert(all.begin(), runner_notice_);
+  for (std::string& notice : devices_.notices()) all.push_back(std::move(notice));
   return all;
 }
 

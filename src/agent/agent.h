@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/device_watch.h"
 #include "agent/health_watch.h"
 #include "agent/job_files.h"
 #include "agent/log_watch.h"
@@ -38,6 +39,7 @@ struct AgentOptions {
   Epoch epoch;
   // Starts a runner of this home: argv, argv[0] is the path of the file.
   std::vector<std::string> runner_command;
+  std::vector<std::string> device_command;  // Prints a look at the devices; empty: nobody looks.
   std::string
       api;  // RUNNEL_API: where a task finds the service, "unix:/home/me/.runnel/daemon.sock"
   // start() returns after this though no runner has answered: whoever asks must be told so.
@@ -120,6 +122,7 @@ class Agent {
   void finish_inventory();
   // What it tells later.
   void take_news(runner::Facts facts);
+  bool may_lack_a_device(const runner::RankFact& fact) const;
   Async<void> take_ends(std::vector<runner::RankFact> facts, std::int64_t inventory);
   using NewsByNode = std::map<NodeId, node::News>;
   void tell(const NodeId& node, node::News news);
@@ -150,6 +153,7 @@ class Agent {
   Preparer preparer_;
   MetricsWatch metrics_;
   HealthWatch health_;
+  DeviceWatch devices_;
   JobFiles files_;
   OutputReader output_;
   async::Gate gate_;

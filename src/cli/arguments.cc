@@ -335,6 +335,7 @@ const std::vector<Definition>& definitions() {
        }},
       {Command::kDaemon, "daemon", {}, "", [](CLI::App&, Arguments&) {}},
       {Command::kRunner, "runner", {}, "", [](CLI::App&, Arguments&) {}},
+      {Command::kDevices, "devices", {}, "", [](CLI::App&, Arguments&) {}},
   };
   return kAll;
 }

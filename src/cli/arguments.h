@@ -45,6 +45,7 @@ enum class Command : std::uint8_t {
   kCompletion,
   kDaemon,
   kRunner,
+  kDevices,
 };
 
 enum class Output : std::uint8_t { kHuman, kWide, kTsv, kJson, kYaml, kName };

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "agent/device_look.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "home/serve.h"
@@ -11,6 +12,11 @@ int run_daemon(const home::Home& home) {
   const Result<void> served =
       home::serve(home, [](const std::string& sentence) { say("runnel daemon: " + sentence); });
   return served.ok() ? 0 : fail(served.error());
+}
+
+int tell_devices() {
+  put(agent::look_text(agent::look_at_devices()));
+  return 0;
 }
 
 int run_runner(const home::Home& home) {

@@ -48,6 +48,7 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kCompletion: put(completion_script(arguments.shell)); return 0;
     case Command::kDaemon: return run_daemon(home);
     case Command::kRunner: return run_runner(home);
+    case Command::kDevices: return tell_devices();
   }
   return 2;
 }
@@ -59,6 +60,7 @@ bool looks_into_the_home(Command command) {
     case Command::kSimulate:
     case Command::kCompletion:
     case Command::kDaemon:
+    case Command::kDevices:
     case Command::kRunner: return false;
     default: return true;
   }

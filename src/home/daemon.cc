@@ -42,6 +42,7 @@ agent::AgentOptions agent_options(const Home& home, const std::vector<model::Nod
   options.home = home.root;
   options.nodes = nodes;
   options.epoch = epoch;
+  options.device_command = {executable, "--home", home.root, "devices"};
   options.runner_command = {std::move(executable), "--home", home.root, "runner"};
   options.environment = env::environment();
   options.api = "unix:" + home.socket();

@@ -12,5 +12,11 @@ TEST(Paths, AreMadeAbsoluteWithoutDots) {
   EXPECT_EQ(*absolute_path("x/y"), *absolute_path(".") + "/x/y");
 }
 
+TEST(Paths, OfNothingAreThisFolder) {
+  EXPECT_EQ(*absolute_path(""), *absolute_path("."));
+  EXPECT_EQ(*absolute_path("./"), *absolute_path("."));
+  EXPECT_EQ(*absolute_path("a/../"), *absolute_path("."));
+}
+
 }  // namespace
 }  // namespace runnel::home

@@ -5,6 +5,7 @@ RUNNEL_CRASHES sets the number of kills (4 here at least).
 
 import os
 import random
+import subprocess
 import time
 
 from conftest import kill
@@ -111,3 +112,168 @@ steps:
     assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert lines(runnel, job, "own") == ["H100:0 7"], "the user's word wins, but over our own names"
     assert lines(runnel, job, "none") == ["<>  void no"]
+
+
+# What stands in for NVML: DEVICES is a file with a line for each device that the driver has,
+# "UUID NAME"; "hang" instead of the first hangs for good.
+FAKE_NVML = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char lines[64][128];
+static unsigned count;
+int nvmlInit_v2(void) {
+  FILE* file = fopen(DEVICES, "r");
+  if (!file) return 9;
+  for (count = 0; count < 64 && fgets(lines[count], 128, file); ++count) {
+    lines[count][strcspn(lines[count], "\n")] = 0;
+    if (!strcmp(lines[count], "hang")) for (;;) pause();
+  }
+  fclose(file);
+  return 0;
+}
+int nvmlShutdown(void) { return 0; }
+const char* nvmlErrorString(int code) { return code == 15 ? "GPU is lost" : "Driver Not Loaded"; }
+int nvmlDeviceGetCount_v2(unsigned* out) { *out = count; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** out) { *out = lines[index]; return 0; }
+int nvmlDeviceGetUUID(void* device, char* out, unsigned size) {
+  snprintf(out, size, "%.*s", (int)strcspn(device, " "), (char*)device);
+  return 0;
+}
+int nvmlDeviceGetName(void* device, char* out, unsigned size) {
+  snprintf(out, size, "%s", strchr(device, ' ') + 1);
+  return 0;
+}
+int nvmlDeviceGetMemoryInfo(void* device, unsigned long long* out) {
+  out[0] = 80ull << 30;
+  out[1] = out[2] = 40ull << 30;
+  return strstr(device, "LOST") ? 15 : 0;
+}
+"""
+
+
+class FakeNvml:
+    def __init__(self, runnel, count):
+        folder = runnel.work / "nvml"
+        folder.mkdir()
+        (folder / "nvml.c").write_text(FAKE_NVML)
+        library = str(folder / "libnvidia-ml.so.1")
+        subprocess.run(["cc", "-shared", "-fPIC", f"-DDEVICES=\"{folder}/devices\"",
+                        "-o", library, folder / "nvml.c"], check=True)
+        self.path = folder / "devices"
+        self.lines = [f"GPU-{each} NVIDIA H100 80GB HBM3" for each in range(count)]
+        self.have(range(count))
+        runnel.env["LD_LIBRARY_PATH"] = str(folder)
+
+    def have(self, numbers):
+        self.say("".join(self.lines[number] + "\n" for number in numbers))
+
+    def say(self, text):
+        self.path.with_suffix(".new").write_text(text)
+        self.path.with_suffix(".new").rename(self.path)
+
+
+WAITS = """
+resources: {cpus: 1, accelerators: "H100:1"}
+params: {n: {range: [0, 7]}}
+run: |
+  echo $RUNNEL_TASK_INDEX $CUDA_VISIBLE_DEVICES >> $RUNNEL_JOB_DIR/begun
+  while ! test -e $RUNNEL_JOB_DIR/go; do sleep 0.1; done
+"""
+
+
+def quarantined(runnel):
+    return runnel.json("nodes")["nodes"][0]["devices"].get("quarantined", [])
+
+
+def attempts_of(runnel, job, task):
+    return runnel.json("show", job, "--task", task)["attempts"]
+
+
+def test_a_vanished_device_is_left_alone_and_its_task_moves(runnel):
+    runnel.home.mkdir()
+    (runnel.home / "nodes.yaml").write_text(EIGHT)
+    nvml = FakeNvml(runnel, 8)
+    job = runnel.up(WAITS)
+    runnel.until(lambda: len(lines(runnel, job, "begun")) == 8)
+    runnel.until(lambda: (runnel.home / "devices.json").exists())
+    holder = dict(reversed(line.split()) for line in lines(runnel, job, "begun"))
+    nvml.have([0, 1, 2, 4, 5, 6, 7])
+    runnel.until(lambda: quarantined(runnel), timeout=30)
+    device = quarantined(runnel)[0]
+    assert (device["kind"], device["index"]) == ("H100", 3)
+    assert device["reason"] == "NVML lists it no more"
+    assert "H100:3 of gpu is granted to nobody: missing since" in runnel.run("nodes")
+    moved = holder["3"]
+    runnel.until(lambda: attempts_of(runnel, job, moved)[0].get("reason") == "DeviceLost", timeout=60)
+    first = attempts_of(runnel, job, moved)[0]
+    assert first["status"] == "NODE_FAIL" and first["fault"] == "platform"
+    assert "its H100:3 on gpu vanished while it had it" in first["message"]
+    told = runnel.run("explain", job)
+    assert "nobody is granted H100:3 of 'gpu', missing since" in told and "nvidia-smi" in told
+    # The seven go on, and a daemon that begins anew still knows which one is gone.
+    kill(runnel.info()["daemon_pid"])
+    assert any("H100:3 of gpu (GPU-3) is missing" in line for line in until_notices(runnel))
+    assert [one["index"] for one in quarantined(runnel)] == [3]
+    (runnel.home / "jobs" / job / "shared/go").touch()
+    assert runnel.wait(job, timeout=60)["status"] == "SUCCEEDED"
+    begun = [line.split() for line in lines(runnel, job, "begun")]
+    assert len(begun) == 9 and [task for task, _ in begun].count(moved) == 2
+    assert [shown for _, shown in begun].count("3") == 1
+    nvml.have(range(8))
+    runnel.until(lambda: quarantined(runnel)[0].get("again_at"), timeout=30)
+
+
+def until_notices(runnel):
+    runnel.until(lambda: runnel.info()["notices"], timeout=30)
+    return runnel.info()["notices"]
+
+
+def test_who_fails_for_want_of_its_device_does_not_pay(runnel):
+    runnel.home.mkdir()
+    (runnel.home / "nodes.yaml").write_text(EIGHT)
+    nvml = FakeNvml(runnel, 8)
+    job = runnel.up("""
+resources: {cpus: 1, accelerators: "H100:1"}
+run: |
+  echo $CUDA_VISIBLE_DEVICES >> $RUNNEL_JOB_DIR/begun
+  while test $RUNNEL_ATTEMPT = 1 && ! test -e $RUNNEL_JOB_DIR/fail; do sleep 0.1; done
+  exit $((2 - RUNNEL_ATTEMPT))
+""")
+    runnel.until(lambda: lines(runnel, job, "begun") == ["0"])
+    runnel.until(lambda: (runnel.home / "devices.json").exists())
+    nvml.say("\n".join([nvml.lines[0] + " LOST"] + nvml.lines[1:]) + "\n")
+    (runnel.home / "jobs" / job / "shared/fail").touch()
+    assert runnel.wait(job, timeout=60)["status"] == "SUCCEEDED"
+    assert lines(runnel, job, "begun") == ["0", "1"]
+    first, second = attempts_of(runnel, job, "0")
+    assert first["reason"] == "DeviceLost" and "NVML: GPU is lost" in first["message"]
+    assert second["status"] == "SUCCEEDED"
+
+
+def test_a_driver_that_hangs_is_named_and_the_daemon_serves_on(runnel):
+    runnel.home.mkdir()
+    (runnel.home / "nodes.yaml").write_text(EIGHT)
+    FakeNvml(runnel, 8).say("hang\n")
+    job = runnel.up('{resources: {cpus: 1, accelerators: "H100:1"}, run: "true"}')
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert any("has not answered for" in line for line in until_notices(runnel))
+    assert quarantined(runnel) == []
+
+
+def test_each_rank_of_a_gang_sees_the_devices_of_its_place(runnel):
+    runnel.home.mkdir()
+    (runnel.home / "nodes.yaml").write_text(
+        "nodes: [{name: a, cpus: 4, memory: 4GB, accelerators: {H100: 4}},"
+        " {name: b, cpus: 4, memory: 4GB, accelerators: {H100: 2}}]\n")
+    job = runnel.up("""
+num_nodes: 2
+procs_per_node: 2
+resources: {cpus: 2, accelerators: "H100:2"}
+run: |
+  echo $RANK $LOCAL_RANK "$CUDA_VISIBLE_DEVICES" "$NVIDIA_VISIBLE_DEVICES" "<$ROCR_VISIBLE_DEVICES$HIP_VISIBLE_DEVICES$ZE_AFFINITY_MASK>" "${ROCR_VISIBLE_DEVICES-unset}" $RUNNEL_DEVICES >> $RUNNEL_JOB_DIR/seen
+""")
+    assert runnel.wait(job, timeout=60)["status"] == "SUCCEEDED"
+    assert sorted(lines(runnel, job, "seen")) == [
+        f"{rank} {rank % 2} 0,1 0,1 <>  H100:0,1" for rank in range(4)]

@@ -1,0 +1,216 @@
+#include "agent/device_census.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+#include "model/fields.h"
+
+namespace runnel::agent {
+
+struct CensusRecord {
+  std::vector<KnownDevice> known;
+};
+
+}  // namespace runnel::agent
+
+namespace runnel::model {
+
+template <>
+struct Fields<agent::KnownDevice> {
+  static void visit(auto& visit, auto& device) {
+    visit("id", device.id, Required());
+    visit("index", device.index);
+    visit("kind", device.kind, Required());
+    visit("node", device.node, Required());
+  }
+};
+
+template <>
+struct Fields<agent::CensusRecord> {
+  static void visit(auto& visit, auto& record) { visit("known", record.known); }
+};
+
+}  // namespace runnel::model
+
+namespace runnel::agent {
+namespace {
+
+// "RTX 4090" and "rtx-4090" are one name.
+std::string plain(std::string_view name) {
+  std::string text;
+  for (const char letter : name) {
+    if (letter == ' ' || letter == '-' || letter == '_') continue;
+    const bool upper = letter >= 'A' && letter <= 'Z';
+    text += upper ? static_cast<char>(letter - 'A' + 'a') : letter;
+  }
+  return text;
+}
+
+bool is_of(const SeenDevice& seen, const std::string& kind) {
+  return plain(seen.name).find(plain(kind)) != std::string::npos;
+}
+
+std::string named(const std::string& kind, std::int64_t index, const NodeId& node) {
+  return kind + ":" + std::to_string(index) + " of " + node.str();
+}
+
+std::string words_for(const SeenDevice& seen) {
+  return seen.name.empty() ? seen.id : seen.name + " (" + seen.id + ")";
+}
+
+}  // namespace
+
+DeviceCensus::DeviceCensus(const std::vector<model::NodeInfo>& nodes) {
+  std::map<std::string, int> declared;
+  for (const model::NodeInfo& node : nodes) {
+    for (const auto& [kind, count] : node.capacity.accelerators) ++declared[kind];
+  }
+  for (const model::NodeInfo& node : nodes) {
+    for (const auto& [kind, count] : node.capacity.accelerators) {
+      if (declared[kind] == 1) wanted_.push_back({node.id, kind, count});
+    }
+  }
+}
+
+void DeviceCensus::remember(std::vector<KnownDevice> known) {
+  std::erase_if(known, [this](const KnownDevice& device) {
+    return std::ranges::none_of(wanted_, [&](const Wanted& wanted) {
+      return wanted.node == device.node && wanted.kind == device.kind &&
+             device.index < wanted.count;
+    });
+  });
+  known_ = std::move(known);
+}
+
+// A file does not say what it is, so it can only be of the one kind that is declared.
+const DeviceCensus::Wanted* DeviceCensus::wanted_by(const SeenDevice& seen,
+                                                    DeviceLook::By by) const {
+  if (by == DeviceLook::By::kFiles) return wanted_.size() == 1 ? &wanted_.front() : nullptr;
+  const auto found =
+      std::ranges::find_if(wanted_, [&](const Wanted& wanted) { return is_of(seen, wanted.kind); });
+  return found == wanted_.end() ? nullptr : &*found;
+}
+
+// It takes the lowest index that nobody has, or the place of one that is missing.
+bool DeviceCensus::add(const Wanted& wanted, const SeenDevice& seen) {
+  CHECK(!seen.id.empty(), "a device without an id of its own is added");
+  std::map<std::int64_t, KnownDevice*> taken;
+  for (KnownDevice& device : known_) {
+    if (device.node == wanted.node && device.kind == wanted.kind) taken[device.index] = &device;
+  }
+  for (std::int64_t index = 0; index < wanted.count; ++index) {
+    if (taken.contains(index)) continue;
+    known_.push_back({seen.id, index, wanted.kind, wanted.node});
+    return true;
+  }
+  for (const auto& [index, device] : taken) {
+    if (!missing_.contains(device->id)) continue;
+    CHECK(index == device->index, "a device stands under another index than its own");
+    missing_.erase(device->id);
+    device->id = seen.id;
+    return true;
+  }
+  return false;
+}
+
+void DeviceCensus::miss(const DeviceLook& look, Time now) {
+  CHECK(missing_.size() <= known_.size(), "more devices are missing than were seen");
+  std::set<std::string> there;
+  std::string reason =
+      look.by == DeviceLook::By::kNvml ? "NVML lists it no more" : "its file in /dev is gone";
+  for (const SeenDevice& seen : look.devices) {
+    if (seen.fault.empty()) there.insert(seen.id);
+    if (!seen.fault.empty() && seen.id.empty()) reason = seen.fault;
+  }
+  for (const KnownDevice& device : known_) {
+    if (there.contains(device.id)) {
+      missing_.erase(device.id);
+      continue;
+    }
+    const auto told = std::ranges::find(look.devices, device.id, &SeenDevice::id);
+    const std::string& why = told != look.devices.end() ? told->fault : reason;
+    missing_.try_emplace(device.id, device.kind, device.index, why, now);
+  }
+}
+
+bool DeviceCensus::meet(const SeenDevice& seen, DeviceLook::By by) {
+  if (std::ranges::find(known_, seen.id, &KnownDevice::id) != known_.end()) return false;
+  const Wanted* wanted = wanted_by(seen, by);
+  if (wanted != nullptr && add(*wanted, seen)) return true;
+  notices_.push_back("this machine has " + words_for(seen) +
+                     ", which no node declares: it is granted to nobody");
+  return false;
+}
+
+void DeviceCensus::compare() {
+  for (const Wanted& wanted : wanted_) {
+    const auto seen = std::ranges::count_if(known_, [&](const KnownDevice& device) {
+      return device.node == wanted.node && device.kind == wanted.kind;
+    });
+    if (seen == wanted.count) continue;
+    notices_.push_back("node " + wanted.node.str() + " declares " + std::to_string(wanted.count) +
+                       " " + wanted.kind + ", of which " + std::to_string(seen) +
+                       " were seen here: the declaration is believed, the others are not watched");
+  }
+}
+
+bool DeviceCensus::take(const DeviceLook& look, Time now) {
+  const bool files = look.by == DeviceLook::By::kFiles;
+  if (!known_.empty() && known_.front().id.starts_with('/') != files) {
+    // Of what was known by NVML's ids a file says nothing; what has a better id now gets it.
+    if (files) return false;
+    known_.clear();
+    missing_.clear();
+  }
+  looked_ = true;
+  notices_.clear();
+  miss(look, now);
+  bool changed = false;
+  for (const SeenDevice& seen : look.devices) {
+    if (!seen.fault.empty() || seen.id.empty()) continue;
+    if (seen.mig) {
+      notices_.push_back(words_for(seen) +
+                         " is cut by MIG: it is granted whole, its instances are not");
+    }
+    changed = meet(seen, look.by) || changed;
+  }
+  compare();
+  return changed;
+}
+
+std::optional<model::DeviceReport> DeviceCensus::report(const NodeId& node) const {
+  const bool any = std::ranges::find(known_, node, &KnownDevice::node) != known_.end();
+  if (!looked_ || !any) return std::nullopt;
+  model::DeviceReport report;
+  for (const KnownDevice& device : known_) {
+    const auto missing = missing_.find(device.id);
+    if (device.node == node && missing != missing_.end()) report.missing.push_back(missing->second);
+  }
+  std::ranges::sort(report.missing, {},
+                    [](const auto& device) { return std::pair(device.kind, device.index); });
+  return report;
+}
+
+std::vector<std::string> DeviceCensus::notices() const {
+  std::vector<std::string> all = notices_;
+  for (const auto& [id, device] : missing_) {
+    const auto known = std::ranges::find(known_, id, &KnownDevice::id);
+    CHECK(known != known_.end(), "a device is missing that was never seen");
+    all.push_back(named(device.kind, device.index, known->node) + " (" + id +
+                  ") is missing since " + rfc3339(device.since) + ": " + device.reason);
+  }
+  return all;
+}
+
+std::string census_text(const std::vector<KnownDevice>& known) {
+  return model::record_text(CensusRecord{known});
+}
+
+Result<std::vector<KnownDevice>> parse_census(std::string_view text) {
+  CensusRecord record = TRY(model::parse_record<CensusRecord>(text));
+  return std::move(record.known);
+}
+
+}  // namespace runnel::agent

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "agent/device_look.h"
+#include "base/result.h"
+
+namespace runnel::agent {
+
+// NVIDIA's devices. kNotFound where the library is not installed, kUnavailable with its own words
+// where it has no answer. Loads the library and lets go of it. Threads: one at a time.
+Result<std::vector<SeenDevice>> look_by_nvml();
+
+}  // namespace runnel::agent
