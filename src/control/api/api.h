@@ -28,8 +28,8 @@
 
 namespace runnel::control {
 
-// The HTTP API of conventions section 6 on a Controller: the routes of each resource, below /api/v1
-// and again below /api/v1/projects/{project}.
+// The HTTP API of a Controller: the routes of each resource, below /api/v1 and again below
+// /api/v1/projects/{project}.
 //
 // Contract: add_routes() registers everything once. Answers leave when all they rest on is durable;
 //           errors become problem documents. A list costs as much as its page. What may rest on the
