@@ -18,11 +18,11 @@ namespace runnel::sim {
 namespace {
 
 // The statuses a task can have in this version.
-constexpr std::array kShown = {model::Status::kQueued,     model::Status::kStarting,
-                               model::Status::kRunning,    model::Status::kPaused,
-                               model::Status::kRecovering, model::Status::kSucceeded,
-                               model::Status::kFailed,     model::Status::kCancelled,
-                               model::Status::kSkipped,    model::Status::kTimeout};
+constexpr std::array kShown = {
+    model::Status::kQueued, model::Status::kStarting,   model::Status::kRunning,
+    model::Status::kPaused, model::Status::kRecovering, model::Status::kSucceeded,
+    model::Status::kFailed, model::Status::kCancelled,  model::Status::kSkipped,
+    model::Status::kPruned, model::Status::kTimeout,    model::Status::kOutOfMemory};
 
 std::string padded(std::string_view text, std::size_t width) {
   std::string cell(text);
@@ -48,6 +48,7 @@ void Campaign::add(std::uint64_t first, std::int64_t count, std::atomic<std::uin
     devices.strangers += verdict.devices.strangers;
     quarantine.add(verdict.quarantine);
     for (std::size_t what = 0; what < apart.size(); ++what) apart[what] += verdict.apart[what];
+    for (std::size_t what = 0; what < reach.size(); ++what) reach[what] += verdict.reach[what];
     for (std::size_t kind = 0; kind < coverage.size(); ++kind) {
       for (std::size_t status = 0; status < coverage[kind].size(); ++status) {
         coverage[kind][status] += verdict.coverage[kind][status];
@@ -65,6 +66,7 @@ void Campaign::merge(const Campaign& other) {
   devices.strangers += other.devices.strangers;
   quarantine.add(other.quarantine);
   for (std::size_t what = 0; what < apart.size(); ++what) apart[what] += other.apart[what];
+  for (std::size_t what = 0; what < reach.size(); ++what) reach[what] += other.reach[what];
   for (std::size_t kind = 0; kind < coverage.size(); ++kind) {
     for (std::size_t status = 0; status < coverage[kind].size(); ++status) {
       coverage[kind][status] += other.coverage[kind][status];
@@ -152,6 +154,7 @@ std::string Campaign::text() const {
   put(text, devices);
   put(text, quarantine);
   put(text, apart);
+  put(text, reach);
   for (const Failure& failure : failures) {
     put(text, failure.seed);
     text += failure.violation + '\0';
@@ -164,7 +167,7 @@ bool Campaign::merge_text(std::string_view text) {
   const bool numbers = take(text, other.schedules) && take(text, other.events) &&
                        take(text, other.inputs) && take(text, other.coverage) &&
                        take(text, other.devices) && take(text, other.quarantine) &&
-                       take(text, other.apart);
+                       take(text, other.apart) && take(text, other.reach);
   if (!numbers) return false;
   while (!text.empty()) {
     Failure failure;
@@ -181,12 +184,12 @@ bool Campaign::merge_text(std::string_view text) {
 
 std::string coverage_table(const Coverage& coverage) {
   std::string text = padded("tasks met", 16);
-  for (model::Status status : kShown) text += padded(model::to_string(status), 12);
+  for (model::Status status : kShown) text += padded(model::to_string(status), 14);
   text += "\n";
   for (std::size_t kind = 0; kind < coverage.size(); ++kind) {
     text += padded(to_string(static_cast<FaultKind>(kind)), 16);
     for (model::Status status : kShown) {
-      text += padded(std::to_string(coverage[kind][static_cast<std::size_t>(status)]), 12);
+      text += padded(std::to_string(coverage[kind][static_cast<std::size_t>(status)]), 14);
     }
     text += "\n";
   }

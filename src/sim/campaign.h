@@ -28,6 +28,7 @@ struct Campaign {
   DeviceCounts devices;
   QuarantineCounts quarantine;
   ApartCounts apart{};
+  ReachCounts reach{};
   std::vector<Failure> failures;  // At most kFailuresMax; the campaign ends when they are reached.
 
   // `running` is told each seed before it begins, for those who find us dead.

@@ -211,6 +211,7 @@ int main(int argc, char** argv) {
               static_cast<long long>(total.quarantine.moved),
               static_cast<long long>(total.quarantine.again));
   std::printf("%s", runnel::sim::apart_line(total.apart).c_str());
+  std::printf("%s", runnel::sim::reach_lines(total.reach).c_str());
   std::printf(
       "%lld schedules, %lld events, %lld steps in %.1f s: %.0f schedules/s, %.0f events/s\n",
       static_cast<long long>(total.schedules), static_cast<long long>(total.events),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "base/check.h"
 #include "sim/overdue.h"
@@ -54,6 +55,7 @@ class SimControl::Link final : public control::NodeLink {
     if (control_.daemon_->is_dead()) return;
     // Named first: the order in which arguments are made differs between compilers.
     const std::size_t node = control_.node_index_.at(orders.node);
+    control_.note(control_.messages_.sends(orders));
     control_.send_(node, std::move(orders));
   }
 
@@ -115,6 +117,7 @@ void SimControl::slow_disk(Duration lasts) {
 void SimControl::start() {
   CHECK(daemon_ == nullptr, "a daemon is started twice");
   ++life_;
+  messages_.restart();
   cable_ = std::make_shared<Disk::Cable>();
   Daemon::Options options;
   options.seed = dice_.next();
@@ -176,8 +179,13 @@ void SimControl::check_decision(const model::Input& input, const control::Durabl
                                 const brain::State& state) {
   if (daemon_->is_dead()) return;
   disk_.note(batch);
-  std::string broken = invariants_.after(input, batch.events, state);
-  if (!broken.empty() && violation_.empty()) violation_ = std::move(broken);
+  note(invariants_.after(input, batch.events, state));
+  if (const auto* join = std::get_if<model::NodeJoin>(&input))
+    note(messages_.joins(*join, agenda_.now()));
+}
+
+void SimControl::note(std::string broken) {
+  if (violation_.empty()) violation_ = std::move(broken);
 }
 
 // --- Clients.
@@ -244,8 +252,11 @@ Async<void> SimControl::watch() {
 
 void SimControl::receive(std::shared_ptr<const node::Up> message) {
   if (!up() || !declared_.contains(message->node)) return;  // Nobody speaks for it any more.
-  daemon_->post(
-      [this, message = std::move(message)] { daemon_->controller().nodes().hear(*message); });
+  daemon_->post([this, message = std::move(message)] {
+    messages_.hears(*message, agenda_.now());
+    daemon_->controller().nodes().hear(*message);
+    messages_.heard();
+  });
 }
 
 void SimControl::lose_link(const NodeId& node) {

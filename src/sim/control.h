@@ -24,6 +24,7 @@
 #include "sim/invariants.h"
 #include "sim/kept_fold.h"
 #include "sim/kept_secrets.h"
+#include "sim/message_check.h"
 #include "sim/scenario.h"
 #include "sim/truth.h"
 
@@ -87,6 +88,7 @@ class SimControl {
   Duration latency(std::string_view thread);
   void restart_after(Duration down);
   void opened();
+  void note(std::string broken);
   void check_decision(const model::Input& input, const control::DurableBatch& batch,
                       const brain::State& state);
   void ask(std::function<Async<control::Answer>(control::Controller&)> what, Reply reply);
@@ -109,6 +111,7 @@ class SimControl {
   Disk disk_;
   KeptFold fold_;
   KeptSecrets secrets_;
+  MessageCheck messages_;
   std::shared_ptr<control::HomeTime> time_;
   std::unique_ptr<Link> link_;
   std::shared_ptr<Disk::Cable> cable_;

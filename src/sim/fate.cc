@@ -27,7 +27,9 @@ Fate fate_of(std::uint64_t seed, const model::StartOrder& order, std::int32_t ra
   if (dice.chance(30)) fate.signal = 11;
   if (order.checkpoint.has_value() && dice.chance(200)) fate.code = 85;
   if (fate.signal != 0) fate.code = 0;
-  if (order.memory_max.count() > 0 && dice.chance(20)) fate.cause = EndCause::kOutOfMemory;
+  if (order.memory_max.count() > 0 && dice.chance(20)) {
+    fate = {fate.lasts, 0, 9, EndCause::kOutOfMemory};
+  }
   if (order.port != 0 && dice.chance(20)) fate = {Duration(), 0, 0, EndCause::kPortBusy};
   if (!order.max_duration.is_zero() && fate.lasts > order.max_duration) {
     fate = {order.max_duration, 0, 15, EndCause::kTimeout};

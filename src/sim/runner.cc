@@ -192,8 +192,11 @@ void SimRunner::plan_reports(const Attempt& attempt) {
   // What it goes on from may be behind it.
   if (attempt.order.checkpoint_from) done = dice.between(0, done);
   for (std::int64_t step = 1; step <= count; ++step) {
-    const std::string value = dice.chance(20) ? "nan" : std::to_string(dice.between(-500, 500));
-    model::MetricReport report{attempt.order.attempt, done + step, {{"loss", value}}, false};
+    model::MetricReport report{attempt.order.attempt, done + step, {}, false};
+    for (const std::string& objective : attempt.order.objectives) {
+      const std::string value = dice.chance(20) ? "nan" : std::to_string(dice.between(-500, 500));
+      report.values.emplace_back(objective, value);
+    }
     later(Duration::millis(lasts.millis() * step / (count + 1)),
           [this, report] { see_report(report); });
   }

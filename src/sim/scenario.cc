@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "sim/dice.h"
 #include "sim/poison_check.h"
+#include "sim/search_scenario.h"
 
 namespace runnel::sim {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::uint64_t kDeviceStream = 0xDE71CE;
 constexpr std::uint64_t kPoisonStream = 0x9015;
 constexpr std::uint64_t kHandStream = 0x4A9D;
 constexpr std::uint64_t kRunnerStream = 0x2066;
+constexpr std::uint64_t kPlaceStream = 0x91ACE;
 constexpr std::int64_t kAilingWindowMillis = 8'000;
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
@@ -86,55 +88,17 @@ model::StepSpec step_spec(Dice& dice, std::size_t position) {
   return step;
 }
 
-model::Parameter between(std::string name, std::string low, std::string high) {
-  return {.name = std::move(name),
-          .kind = model::Parameter::Kind::kUniform,
-          .low = std::move(low),
-          .high = std::move(high)};
-}
-
-// The tasks of the step become the trials of a search.
-void make_search(Dice& dice, model::StepSpec& step) {
-  using Method = model::SearchSpec::Method;
-  // A Gaussian process thinks as long as a whole schedule takes: rarely.
-  constexpr std::array kMethods = {Method::kRandom, Method::kTpe, Method::kCmaEs, Method::kNsga2};
-  step.samples.reset();
-  step.params = {between("x", "0", "1"), between("y", "-5", "5")};
-  model::SearchSpec& search = step.search.emplace();
-  search.method = dice.chance(5) ? Method::kGp : dice.pick<Method>(kMethods);
-  search.objectives = {{"loss", dice.chance(500)}};
-  search.max_trials = step.task_count;
-  if (dice.chance(200)) search.max_duration = Duration::millis(dice.between(100, 5'000));
-  if (dice.chance(150)) search.max_failures = dice.between(0, 3);
-  if (dice.chance(100)) search.budget = Money::micros(dice.between(1, 2'000));
-  if (dice.chance(300)) return;
-  model::PrunerSpec& pruner = search.pruner.emplace();
-  pruner.kind =
-      dice.chance(700) ? model::PrunerSpec::Kind::kAsha : model::PrunerSpec::Kind::kMedian;
-  pruner.eta = static_cast<std::int32_t>(dice.between(2, 4));
-  pruner.startup_trials = static_cast<std::int32_t>(dice.between(1, 3));
-  if (dice.chance(500)) pruner.max_step = dice.between(2, 6);
-}
-
-// A search whose trials train each other.
-void make_population(Dice& dice, model::StepSpec& step) {
-  CHECK(step.search.has_value(), "only a search has a population");
-  model::SearchSpec& search = *step.search;
-  search.method = model::SearchSpec::Method::kPbt;
-  search.pruner.reset();
-  model::PopulationSpec& population = search.population.emplace();
-  population.every = dice.between(1, 3);
-  population.max_step = dice.chance(500) ? dice.between(4, 12) : 0;
-  population.quantile_percent = static_cast<std::int32_t>(dice.between(10, 50));
-  if (!step.checkpoint) step.checkpoint = model::CheckpointPolicy{"ckpt", {}, std::nullopt};
-}
-
-// Somebody else runs its trials.
-void make_outside(model::StepSpec& step) {
-  CHECK(step.search.has_value(), "only a search can be asked for its trials");
-  step.run = model::ExternalTrials();
-  step.num_nodes = step.procs_per_node = 1;
-  step.checkpoint.reset();
+// At times limits of memory, and whole nodes; at times it may run where it can be taken away.
+void ask_places(Dice& dice, model::StepSpec& step) {
+  if (step.outside()) return;
+  step.spot = dice.chance(400);
+  if (dice.chance(300)) step.resources.memory = Bytes::mebi(dice.between(64, 1'024));
+  if (!step.retry.on_events.empty() && dice.chance(500)) {
+    step.retry.on_events.emplace_back("out_of_memory");
+  }
+  if (step.rank_count() > 1 || !dice.chance(60)) return;
+  step.whole_node = true;
+  step.resources.milli_cpus = 0;
 }
 
 // Chances of their own, so that one kind of scenario does not change with another.
@@ -147,6 +111,7 @@ struct Chances {
   Dice devices;
   Dice poison;
   Dice hand;
+  Dice places;
   bool watched = false;  // Whether this schedule's steps look at the health of their ranks.
   bool granted = false;  // Whether most of its steps ask for devices.
 };
@@ -187,6 +152,14 @@ void add_devices(Dice& dice, std::vector<model::NodeInfo>& nodes) {
   }
 }
 
+// Of the nodes that need not last, for a third of the price.
+void make_spot(Dice& dice, std::vector<model::NodeInfo>& nodes) {
+  for (std::size_t node = kLastingNodes; node < nodes.size(); ++node) {
+    nodes[node].spot = dice.chance(500);
+    nodes[node].spot_price = Money::micros(nodes[node].price.micros() / 3);
+  }
+}
+
 // Two or three neighbours have one runner, a home's nodes, or each its own.
 void share_runners(Dice& dice, std::vector<model::NodeInfo>& nodes) {
   for (std::size_t first = 0; first < nodes.size();) {
@@ -217,6 +190,7 @@ std::shared_ptr<const model::JobSpec> job_spec(Chances& chances, std::size_t ind
     }
     if (chances.watched) add_health(chances.health, spec->steps.back());
     if (chances.granted) ask_devices(chances.devices, spec->steps.back());
+    ask_places(chances.places, spec->steps.back());
   }
   return spec;
 }
@@ -355,7 +329,8 @@ Scenario scenario_of(std::uint64_t seed) {
                   Dice(seed ^ kHealthStream),
                   Dice(seed ^ kDeviceStream),
                   Dice(seed ^ kPoisonStream),
-                  Dice(seed ^ kHandStream)};
+                  Dice(seed ^ kHandStream),
+                  Dice(seed ^ kPlaceStream)};
   chances.watched = chances.health.chance(350);
   chances.granted = chances.devices.chance(350);
   Dice& dice = chances.common;
@@ -373,6 +348,7 @@ Scenario scenario_of(std::uint64_t seed) {
     scenario.nodes[node].capacity.milli_cpus = 4'000;
   }
   if (chances.granted) add_devices(chances.devices, scenario.nodes);
+  make_spot(chances.places, scenario.nodes);
   if (Dice runners(seed ^ kRunnerStream); runners.chance(400)) {
     share_runners(runners, scenario.nodes);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace runnel::sim {
 namespace {
@@ -21,7 +22,17 @@ std::string TrialCheck::on(const model::TrialAsked& event, const model::StepSpec
   const std::string name = trial_name({event.job, event.step, event.trial});
   if (!spec.search) return name + " is asked for in a step without a search";
   if (event.trial.value() != asked_[{event.job, event.step}]++) return name + " is out of order";
-  return event.trial.value() < spec.search->max_trials ? "" : name + " is over max_trials";
+  if (event.trial.value() >= spec.search->max_trials) return name + " is over max_trials";
+  const auto number = static_cast<std::size_t>(event.trial.value());
+  if (number >= spec.search->start.size()) return "";
+  for (const auto& [wanted, value] : spec.search->start[number]) {
+    const bool given = std::any_of(event.params.begin(), event.params.end(), [&](const auto& each) {
+      return each.first == wanted &&
+             (each.second == value || number_of(each.second) == number_of(value));
+    });
+    if (!given) return name + " does not start where it should: " + wanted;
+  }
+  return "";
 }
 
 std::string TrialCheck::on(const model::TrialReported& event, const model::StepSpec& spec) {
@@ -33,7 +44,7 @@ std::string TrialCheck::on(const model::TrialReported& event, const model::StepS
   if (same && before->second.at >= event.at) {
     return trial_name(task) + " reported step " + std::to_string(event.at) + " again";
   }
-  last_[task] = {event.attempt.attempt, event.at, event.values.front()};
+  last_[task] = {event.attempt.attempt, event.at, event.values};
   reported_.insert(task);
   return "";
 }
@@ -64,7 +75,20 @@ std::string TrialCheck::on(const model::TrialMoved& event, const model::StepSpec
   if (told_.contains(task) || told_.contains(donor))
     return trial_name(task) + " moved after an end";
   last_.erase(task);  // What it reported was of weights that it gave up.
-  return event.params.size() == spec.params.size() ? "" : trial_name(task) + " lost a parameter";
+  const auto free = std::count_if(spec.params.begin(), spec.params.end(),
+                                  [](const model::Parameter& each) { return !each.when; });
+  return std::ssize(event.params) >= free ? "" : trial_name(task) + " lost a parameter";
+}
+
+TrialCheck::Result TrialCheck::result_of(const model::SearchSpec& search, const Last& last,
+                                         model::TrialEnd end) {
+  const bool pruned = end == model::TrialEnd::kPruned;
+  std::vector<double> values;
+  for (std::size_t each = 0; each < search.objectives.size(); ++each) {
+    const double value = number_of(last.values[each]);
+    values.push_back(search.objectives[each].maximize ? -value : value);
+  }
+  return {pruned, pruned ? -last.at : 0, std::move(values)};
 }
 
 std::string TrialCheck::on(const model::TrialTold& event, const model::StepSpec& spec) {
@@ -73,11 +97,11 @@ std::string TrialCheck::on(const model::TrialTold& event, const model::StepSpec&
   parked_.erase(task);
   auto& results = results_[{event.job, event.step}];
   if (last_.contains(task) && event.end != model::TrialEnd::kFailed) {
-    const auto& [attempt, at, text] = last_[task];
-    const bool pruned = event.end == model::TrialEnd::kPruned;
-    const double value =
-        spec.search->objectives.front().maximize ? -number_of(text) : number_of(text);
-    if (std::isfinite(value)) results[event.trial] = {pruned, pruned ? -at : 0, value};
+    Result result = result_of(*spec.search, last_[task], event.end);
+    const std::vector<double>& values = std::get<2>(result);
+    const bool counts = std::all_of(values.begin(), values.end(),
+                                    [](double value) { return std::isfinite(value); });
+    if (counts) results[event.trial] = std::move(result);
   }
   const auto least =
       std::min_element(results.begin(), results.end(),

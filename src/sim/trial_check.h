@@ -18,7 +18,7 @@ namespace runnel::sim {
 // What searches promise, told once more and in other words than the brain's.
 //
 // Contract: on() answers with what is broken, or nothing. Every trial is asked for once, in order
-//           and within max_trials; it is told at most once, unless a user reopened it; `best` is
+//           and within max_trials, the first ones where the user said; it is told at most once, unless a user reopened it; `best` is
 //           the best of those that ended whole, or else of those that came furthest; only trials
 //           that can be paused are parked; a member of a population goes on from one that has
 //           reported and not ended, and counts for what it reported since; a trial that reported
@@ -43,15 +43,17 @@ class TrialCheck {
   struct Last {
     AttemptNumber attempt;
     std::int64_t at = 0;
-    std::string value;
+    std::vector<std::string> values;
   };
   std::map<model::TaskRef, Last> last_;
   std::set<model::TaskRef> reported_;  // At least once.
   std::set<model::TaskRef> told_;
   std::set<model::TaskRef> parked_;
   std::set<JobId> interrupted_;
-  // Stopped early, steps not reached, value: the least is the best.
-  std::map<Step, std::map<TaskIndex, std::tuple<bool, std::int64_t, double>>> results_;
+  // Stopped early, steps not reached, values: the least is the best.
+  using Result = std::tuple<bool, std::int64_t, std::vector<double>>;
+  static Result result_of(const model::SearchSpec& search, const Last& last, model::TrialEnd end);
+  std::map<Step, std::map<TaskIndex, Result>> results_;
 };
 
 // At the end: what a trial came to is what the attempt that ended it said last, where that one said

@@ -374,7 +374,8 @@ class World {
                     coverage_,
                     truth_.devices,
                     count_quarantine(events()),
-                    count_apart(truth_, events(), scenario_.poisoned())};
+                    count_apart(truth_, events(), scenario_.poisoned()),
+                    count_reach(events())};
     for (const model::Event& event : events()) {
       const auto* joined = std::get_if<model::NodeJoined>(&event);
       if (joined != nullptr) {

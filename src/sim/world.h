@@ -8,6 +8,7 @@
 #include "model/status.h"
 #include "sim/poison_check.h"
 #include "sim/quarantine_check.h"
+#include "sim/reach.h"
 #include "sim/scenario.h"
 #include "sim/truth.h"
 #include "store/batch.h"
@@ -27,6 +28,7 @@ struct Verdict {
   DeviceCounts devices;
   QuarantineCounts quarantine;
   ApartCounts apart{};
+  ReachCounts reach{};
 };
 
 // Whether what is too slow for every schedule is checked too: explanations, and that the log's text

@@ -105,6 +105,17 @@ TEST(World, EveryFaultKindStrikes) {
   EXPECT_EQ(kinds.size(), static_cast<std::size_t>(kFaultKinds));
 }
 
+// What a claim may name. A Gaussian process is too slow to come often.
+TEST(World, GoesWhereNotEveryJobDoes) {
+  Campaign campaign;
+  campaign.add(1, 200);
+  for (const Failure& failure : campaign.failures) ADD_FAILURE() << report(failure);
+  for (std::size_t what = 0; what < campaign.reach.size(); ++what) {
+    if (what == static_cast<std::size_t>(Reach::kGp)) continue;
+    EXPECT_GT(campaign.reach[what], 0) << reach_lines(campaign.reach);
+  }
+}
+
 // The checkers must be able to fail.
 
 model::JobSubmitted submitted(const std::string& job) {

@@ -1,0 +1,50 @@
+#include "sim/message_check.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace runnel::sim {
+
+bool MessageCheck::knows_all_orders(const node::Up& message) const {
+  const auto sent = sent_.find(message.node);
+  return sent != sent_.end() && message.stamp.epoch == sent->second.epoch &&
+         message.stamp.taken >= sent->second.sequence;
+}
+
+void MessageCheck::hears(const node::Up& message, Time now) {
+  node::UpSequence& newest = newest_[message.node];
+  is_stale_ = message.stamp.up <= newest;
+  newest = std::max(newest, message.stamp.up);
+  const auto* inventory = std::get_if<node::Inventory>(&message.what);
+  if (is_stale_ || inventory == nullptr || !knows_all_orders(message)) return;
+  std::vector<Heard>& heard = inventories_[message.node];
+  if (!heard.empty() && heard.back().at < now) heard.erase(heard.begin(), heard.end() - 1);
+  heard.push_back(
+      {now,
+       {inventory->node, message.stamp.incarnation, inventory->has.ranks, inventory->has.metrics,
+        inventory->crashed_idle, inventory->beside, inventory->has.devices}});
+}
+
+std::string MessageCheck::sends(const model::NodeOrders& orders) {
+  sent_[orders.node] = {orders.epoch, orders.sequence};
+  if (!is_stale_) return "";
+  return "a message of node " + orders.node.str() +
+         " is answered that was heard before, or is older than one that was";
+}
+
+// What has come at this moment control looks at in its next turn.
+std::string MessageCheck::joins(const model::NodeJoin& join, Time now) const {
+  const auto heard = inventories_.find(join.node.id);
+  if (heard != inventories_.end()) {
+    const std::vector<Heard>& all = heard->second;
+    const bool in_turn = all.back().at == now;
+    const auto first = in_turn ? all.begin() : all.end() - 1;
+    const bool known =
+        std::any_of(first, all.end(), [&](const Heard& each) { return each.join == join; });
+    if (known) return "";
+  }
+  return "node " + join.node.id.str() +
+         " joins by an inventory that is not its newest, or does not know all orders sent to it";
+}
+
+}  // namespace runnel::sim

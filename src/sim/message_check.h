@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/input.h"
+#include "model/order.h"
+#include "node/message.h"
+
+namespace runnel::sim {
+
+// What control promises of the messages between it and its nodes (docs/design/node.md), told once
+// more and in other words than node::NodeSession's.
+//
+// Contract: each function answers with what is broken, or nothing. A message that was heard, or is
+//           older than one that was, is not answered; a node joins only by an inventory that knows
+//           all orders sent to it, and of these by the newest that has come before this moment.
+// Why:      each of these rules stands before others (incarnations, numbers of orders), so that
+//           breaking one of them alone starts nothing twice: only the rule itself tells.
+class MessageCheck {
+ public:
+  // Another life of control, which has heard and sent nothing.
+  void restart() { *this = MessageCheck(); }
+  // Control hears the message; what it sends until heard() is its answer.
+  void hears(const node::Up& message, Time now);
+  void heard() { is_stale_ = false; }
+  std::string sends(const model::NodeOrders& orders);
+  std::string joins(const model::NodeJoin& join, Time now) const;
+
+ private:
+  struct Sent {
+    Epoch epoch;
+    std::int64_t sequence = 0;
+  };
+  bool knows_all_orders(const node::Up& message) const;
+
+  struct Heard {
+    Time at;
+    model::NodeJoin join;
+  };
+
+  std::map<NodeId, Sent> sent_;                // Newest.
+  std::map<NodeId, node::UpSequence> newest_;  // Heard.
+  // That a node may join by: the newest, those of the same moment, and the one before.
+  std::map<NodeId, std::vector<Heard>> inventories_;
+  bool is_stale_ = false;  // What is heard now.
+};
+
+}  // namespace runnel::sim

@@ -1,0 +1,87 @@
+#include "sim/message_check.h"
+
+#include <gtest/gtest.h>
+
+namespace runnel::sim {
+namespace {
+
+node::Up inventory(std::int64_t up, std::int64_t taken, bool crashed_idle = false) {
+  node::Inventory inventory;
+  inventory.node.id = NodeId("n1");
+  inventory.crashed_idle = crashed_idle;
+  return {NodeId("n1"), {node::UpSequence(up), Incarnation("n1.1"), Epoch(1), taken}, inventory};
+}
+
+node::Up beat(std::int64_t up) {
+  return {NodeId("n1"), {node::UpSequence(up), Incarnation("n1.1"), Epoch(1), 0}, node::Beat{}};
+}
+
+model::NodeOrders orders(std::int64_t sequence) {
+  model::NodeOrders orders;
+  orders.epoch = Epoch(1);
+  orders.node = NodeId("n1");
+  orders.sequence = sequence;
+  return orders;
+}
+
+model::NodeJoin join(bool crashed_idle) {
+  model::NodeJoin join;
+  join.node.id = NodeId("n1");
+  join.incarnation = Incarnation("n1.1");
+  join.crashed_idle = crashed_idle;
+  return join;
+}
+
+class MessageCheckTest : public ::testing::Test {
+ protected:
+  void hears(const node::Up& message) {
+    now_ = now_ + Duration::millis(1);
+    check_.hears(message, now_);
+  }
+  std::string answers(const node::Up& message, std::int64_t sequence) {
+    hears(message);
+    std::string broken = check_.sends(orders(sequence));
+    check_.heard();
+    return broken;
+  }
+  std::string joins(bool crashed_idle, Duration later = Duration::millis(1)) {
+    return check_.joins(join(crashed_idle), now_ + later);
+  }
+  MessageCheck check_;
+  Time now_ = Time::from_millis(1'000);
+};
+
+TEST_F(MessageCheckTest, MissesNoAnswerToAnOldMessage) {
+  EXPECT_EQ(answers(beat(3), 1), "");
+  EXPECT_NE(answers(beat(3), 2), "");
+  EXPECT_NE(answers(beat(2), 3), "");
+  EXPECT_EQ(check_.sends(orders(4)), "") << "nobody was heard just then";
+  EXPECT_EQ(answers(beat(4), 5), "");
+  check_.restart();
+  EXPECT_EQ(answers(beat(1), 1), "") << "another life has heard nothing";
+}
+
+TEST_F(MessageCheckTest, MissesNoJoinThatDoesNotKnowAllOrders) {
+  EXPECT_EQ(answers(inventory(1, 0), 1), "");
+  EXPECT_NE(joins(false), "") << "orders of an earlier epoch may be on their way";
+  hears(inventory(2, 1));
+  EXPECT_EQ(joins(false), "");
+  check_.heard();
+  EXPECT_EQ(check_.sends(orders(2)), "");
+  hears(inventory(3, 1, true));
+  EXPECT_NE(joins(true), "");
+}
+
+TEST_F(MessageCheckTest, MissesNoJoinByAnOlderInventory) {
+  EXPECT_EQ(answers(beat(1), 1), "");
+  hears(inventory(2, 1));
+  hears(inventory(4, 1, true));
+  EXPECT_EQ(joins(true), "");
+  EXPECT_EQ(joins(false, Duration()), "") << "decided before control has looked at the newer one";
+  EXPECT_NE(joins(false), "");
+  hears(inventory(3, 1));
+  EXPECT_EQ(joins(true), "") << "it came late";
+}
+
+}  // namespace
+}  // namespace runnel::sim
