@@ -18,11 +18,12 @@ namespace runnel::sim {
 // What searches promise, told once more and in other words than the brain's.
 //
 // Contract: on() answers with what is broken, or nothing. Every trial is asked for once, in order
-//           and within max_trials, the first ones where the user said; it is told at most once, unless a user reopened it; `best` is
-//           the best of those that ended whole, or else of those that came furthest; only trials
-//           that can be paused are parked; a member of a population goes on from one that has
-//           reported and not ended, and counts for what it reported since; a trial that reported
-//           the last step goes on when it was asked to pause; steps grow within an attempt.
+//           and within max_trials, the first ones where the user said; it is told at most once,
+//           unless a user reopened it; `best` is the best of those that ended whole, or else of
+//           those that came furthest; only trials that can be paused are parked; a member of a
+//           population goes on from one that has reported and not ended, and counts for what it
+//           reported since; a trial that reported the last step goes on when it was asked to
+//           pause; steps grow within an attempt.
 class TrialCheck {
  public:
   std::string on(const model::TrialAsked& event, const model::StepSpec& spec);

@@ -79,8 +79,9 @@ def schemas():
 
 
 class Runnel:
-    def __init__(self, folder):
-        self.answers = folder / "answers.jsonl"
+    def __init__(self, folder, answers=None):
+        """`answers`: where what the daemon answers is written down, by its loop; beside the home unless given."""
+        self.answers = answers or folder / "answers.jsonl"
         self.home = folder / "home"
         self.work = folder / "work"
         self.work.mkdir()

@@ -70,8 +70,8 @@ def disk(tmp_path):
 
 
 @pytest.fixture
-def home(disk):
-    made = Runnel(disk.folder)
+def home(disk, tmp_path):
+    made = Runnel(disk.folder, answers=tmp_path / "answers.jsonl")  # The daemon must not wait for its own disk.
     made.env["TOKEN"] = "hush"
     try:
         yield made
