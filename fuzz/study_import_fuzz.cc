@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "cli/earlier_study.h"
 #include "json/value.h"
+#include "model/check_spec.h"
 #include "model/spec.h"
 
 namespace {
@@ -46,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   job.name = "fuzz";
   job.workdir = "/";
   job.steps = {step};
-  CHECK(runnel::model::check_spec(job).ok(), "what was taken can be submitted");
+  CHECK(runnel::model::check_spec(job).empty(), "what was taken can be submitted");
   const auto count = document->find("trials")->as_list().size();
   CHECK(study->trials.size() + static_cast<std::size_t>(study->passed_over) == count,
         "each trial is taken or passed over");

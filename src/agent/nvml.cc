@@ -75,6 +75,7 @@ class Nvml {
     TRY(said(count_(&count), "count its devices"));
     CHECK(count <= kDevicesMax, "a driver with more devices than a machine has room for");
     std::vector<SeenDevice> devices;
+    devices.reserve(count);
     for (unsigned index = 0; index < count; ++index) devices.push_back(look_at(index));
     return devices;
   }

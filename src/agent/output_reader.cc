@@ -32,8 +32,9 @@ Async<void> OutputReader::stop() {
 Async<model::LogPage> OutputReader::log(model::LogFilter filter, std::string cursor) {
   const std::string folder = output::job_folder(home_, filter.job);
   return log_reads_.run<model::LogPage>(
-      folder, [home = home_, filter = std::move(filter), cursor = std::move(cursor),
-               now = clock_.wall()] { return output::LogReader(home).read(filter, cursor, now); });
+      folder, [home = home_, filter, cursor = std::move(cursor), now = clock_.wall()] {
+        return output::LogReader(home).read(filter, cursor, now);
+      });
 }
 
 Async<model::MetricPage> OutputReader::metrics(model::MetricFilter filter) {

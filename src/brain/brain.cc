@@ -52,8 +52,8 @@ Decision Brain::decide(const model::Input& input, Time now) {
   expire(turn);
   if (turn.planned()) planned_at_ = turn.now();
   looked_at_ = turn.now();
-  return Decision{turn.take_events(),     turn.take_archived(), std::move(turn.refusal),
-                  std::move(turn.answer), turn.repeated,        std::move(turn.called)};
+  return Decision{turn.take_events(), turn.take_archived(), std::move(turn.refusal),
+                  turn.answer,        turn.repeated,        turn.called};
 }
 
 void Brain::replay(const std::vector<model::Event>& events, Time now) {

@@ -127,7 +127,7 @@ std::vector<Ran> ran_at_crash(const State& state, const model::NodeJoin& input) 
   for (const model::LostRanks& lost : input.beside) add_lost(state, lost.node, lost.ranks, ran);
   std::vector<Ran> all;
   all.reserve(ran.size());
-  for (auto& [ref, attempt] : ran) all.push_back(std::move(attempt));
+  for (const auto& [ref, attempt] : ran) all.push_back(attempt);
   return all;
 }
 

@@ -372,7 +372,7 @@ struct Fields<brain::Lane> {
     visit("queue", lane.queue);
     visit("rate", lane.rate);
     visit("step", lane.step);
-    if constexpr (detail::is_read<decltype(lane)>) lane.holding = restored(std::move(held));
+    if constexpr (detail::kIsRead<decltype(lane)>) lane.holding = restored(std::move(held));
   }
 };
 

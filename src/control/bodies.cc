@@ -32,9 +32,8 @@ Result<void> read_form(const json::Value& json, TrialValue& value) {
   const bool decimal = json.kind() == json::Value::Kind::kDecimal;
   if (json.is_int()) {
     value.text = std::to_string(json.as_int());
-  } else if (decimal && json.as_text().size() <= kNumberBytesMax) {
-    value.text = json.as_text();
-  } else if (json.is_text() && is_no_number(json.as_text())) {
+  } else if ((decimal && json.as_text().size() <= kNumberBytesMax) ||
+             (json.is_text() && is_no_number(json.as_text()))) {
     value.text = json.as_text();
   } else {
     return Error(Errc::kInvalid, "is not a number")

@@ -57,7 +57,7 @@ Async<void> NodeGlue::take_away(control::Preemption what) {
 }
 
 Async<model::LogPage> LogGlue::read(model::LogFilter filter, std::string cursor) {
-  return agent_.output().log(std::move(filter), std::move(cursor));
+  return agent_.output().log(filter, std::move(cursor));
 }
 
 Async<model::MetricPage> LogGlue::read_metrics(model::MetricFilter filter) {

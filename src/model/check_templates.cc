@@ -21,6 +21,7 @@ bool has_parameter(const StepSpec& step, std::string_view name) {
 
 std::vector<std::string_view> parameters_of(const StepSpec& step) {
   std::vector<std::string_view> names;
+  names.reserve(step.params.size());
   for (const Parameter& parameter : step.params) names.push_back(parameter.name);
   return names;
 }

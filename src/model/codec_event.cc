@@ -85,7 +85,7 @@ struct Fields<LaneOpened> {
     visit("places", held.places);
     visit("port", event.port, Number{.max = 65'535});
     visit("step", event.step);
-    if constexpr (detail::is_read<decltype(event)>) event.holding = restored(std::move(held));
+    if constexpr (detail::kIsRead<decltype(event)>) event.holding = restored(std::move(held));
   }
 };
 

@@ -160,7 +160,7 @@ bool is_default(const T& value) {
 // Whether the list of fields fills `Record`: members that are stored otherwise than they are held
 // are put into it at the end of the list.
 template <typename Record>
-inline constexpr bool is_read = !std::is_const_v<std::remove_reference_t<Record>>;
+inline constexpr bool kIsRead = !std::is_const_v<std::remove_reference_t<Record>>;
 
 template <IsInteger T>
 Result<void> read_integer(const json::Value& json, Number rule, T& value) {

@@ -36,7 +36,7 @@ std::optional<std::int64_t> grid_cells(const std::vector<Parameter>& params) {
 
 std::optional<std::int64_t> task_count_of(const StepSpec& step) {
   if (step.search) return step.search->max_trials;
-  if (step.samples) return *step.samples;
+  if (step.samples) return step.samples;
   const bool real =
       std::ranges::any_of(step.params, [](const auto& each) { return each.continuous(); });
   const std::optional<std::int64_t> cells = real ? std::nullopt : grid_cells(step.params);

@@ -230,7 +230,7 @@ struct Fields<StepSpec> {
     visit("spot", step.spot);
     visit("task_count", step.task_count, kOne);
     visit("whole_node", step.whole_node);
-    if constexpr (detail::is_read<decltype(step)>) {
+    if constexpr (detail::kIsRead<decltype(step)>) {
       const bool external = step.search && command == Command();
       step.run = external ? Run(ExternalTrials()) : Run(std::move(command));
     }

@@ -198,7 +198,7 @@ std::vector<model::AttemptRef> NodeCore::next() {
       found->second.stage = Stage::kHandedOver;
       ++handed_over_;
       ++in_flight_;
-      turn.push_back(std::move(waiting_.front()));
+      turn.push_back(waiting_.front());
     }
     waiting_.pop_front();
   }

@@ -62,13 +62,13 @@ std::vector<Route> EventRoutes::table() {
 }
 
 Async<http::Reply> EventRoutes::of_all(Ask ask, EventsQuery wanted) {
-  return events(std::move(ask), std::move(wanted), JobId());
+  return events(std::move(ask), wanted, JobId());
 }
 
 Async<http::Reply> EventRoutes::of_job(Ask ask, EventsQuery wanted) {
   Result<JobId> found = co_await jobs_.of_path(ask);
   const JobId job = CO_TRY(std::move(found));
-  co_return co_await events(std::move(ask), std::move(wanted), job);
+  co_return co_await events(std::move(ask), wanted, job);
 }
 
 // Of an archived job its record tells; a record that does not is read from the log's beginning.
@@ -101,8 +101,7 @@ Async<http::Reply> EventRoutes::events(Ask ask, EventsQuery wanted, JobId job) {
     query.after = std::max(query.after, EventSeq(CO_TRY(std::move(first)).value() - 1));
   }
   // A cursor that is too old or too new is told here: a stream could only break.
-  EventQuery first = query;
-  Result<EventPage> read = co_await controller_.events().read(std::move(first));
+  Result<EventPage> read = co_await controller_.events().read(query);
   const EventPage page = CO_TRY(std::move(read));
   if (wanted.watch == Flag::kOff) co_return http::Response::json_text(encode_list(page));
   const StreamForm form = stream_form_of(ask.request);

@@ -9,7 +9,7 @@
 namespace runnel::control {
 namespace {
 
-std::string listed(const std::vector<std::string_view>& words) {
+std::string one_of(const std::vector<std::string_view>& words) {
   CHECK(!words.empty(), "a parameter that can be no word");
   std::string text;
   for (std::size_t at = 0; at < words.size(); ++at) {
@@ -47,8 +47,8 @@ Result<std::int64_t> parameter_number(const std::string& text, const model::Numb
 
 Error no_such_word(const std::string& text, const std::vector<std::string_view>& words) {
   const std::string near = nearest(text, words);
-  return bad_parameter(text, "is not " + listed(words),
-                       near.empty() ? "write " + listed(words) + ", or leave the parameter out"
+  return bad_parameter(text, "is not " + one_of(words),
+                       near.empty() ? "write " + one_of(words) + ", or leave the parameter out"
                                     : "did you mean '" + near + "'?");
 }
 

@@ -51,6 +51,7 @@ json::Value words_schema(const std::vector<std::string_view>& words);
 template <typename Enum>
 std::vector<std::string_view> words_of() {
   std::vector<std::string_view> words;
+  words.reserve(std::size(QueryWords<Enum>::kAll));
   for (const auto& [word, value] : QueryWords<Enum>::kAll) words.push_back(word);
   return words;
 }

@@ -35,7 +35,7 @@ void Site::refuse(Error fault) const {
   if (!full()) faults_->push_back(std::move(fault.with_field(path())));
 }
 
-void Site::refuse(std::string message, std::string value, std::string hint) const {
+void Site::refuse(std::string message, const std::string& value, std::string hint) const {
   refuse(Error(Errc::kInvalid, std::move(message))
              .with_value(shown(value))
              .with_hint(std::move(hint)));

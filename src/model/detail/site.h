@@ -32,7 +32,7 @@ class Site {
   bool full() const { return faults_->size() >= kFaultsMax; }
 
   void refuse(Error fault) const;
-  void refuse(std::string message, std::string value, std::string hint) const;
+  void refuse(std::string message, const std::string& value, std::string hint) const;
   void refuse(std::string message, std::int64_t value, std::string hint) const;
 
   bool within(std::int64_t value, std::int64_t min, std::int64_t max) const;

@@ -24,7 +24,6 @@ namespace {
 class Cluster {
  public:
   void join(Host host);
-  void leave(const NodeId& id);
   void take(const NodeId& id, const model::Resources& amount);
   // It takes nothing, but what runs there is beside what the other hosts of its runner have.
   // `places` are there, each of which gives back once.
@@ -60,11 +59,6 @@ void Cluster::join(Host host) {
   CHECK(host.free.fits_in(host.capacity), "a host has more free than it has");
   see(host);
   hosts_[host.id] = std::move(host);
-}
-
-void Cluster::leave(const NodeId& id) {
-  hosts_.erase(id);
-  forget(id);
 }
 
 void Cluster::hold(const NodeId& id, const std::string& runner, std::int64_t apart,
