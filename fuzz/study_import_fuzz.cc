@@ -14,6 +14,7 @@ runnel::model::StepSpec searching() {
   using Kind = runnel::model::Parameter::Kind;
   runnel::model::StepSpec step;
   step.name = "tune";
+  step.run = runnel::model::ExternalTrials();
   runnel::model::Parameter rate;
   rate.name = "x";
   rate.kind = Kind::kLogUniform;

@@ -45,7 +45,7 @@ SANITIZER_ENV = {
 # Tests of a statistic or of a great number; their smaller neighbours run the same code.
 NOTHING_NEW_FOR_ASAN = [
     "*.FindsMoreThanChanceDoes/*", "LogReaderTest.ReadsAHundredThousandShortAttempts",
-    "LogWriterTest.RefusesUsersAndKeepsReportsWhenTooManyWaitForTheDisk",
+    "LogWriterTest.RefusesUsersAndKeepsReportsWhenTooManyWaitForTheDisk", "LogWriterTest.ADueSnapshotIsCopiedBesideTheLoop",
     "World.PoisonAloneHoldsToTheBound", "World.AHandThatKillsRunnersAccusesNobody",
     "World.KeepsEveryPromiseOverTheFirstSeeds", "Wire.AFlippedLetterIsNeverTakenForTheSameMessage",
     "RunnerTest.TellsMoreLongReportsThanFitAFrame", "RunnerTest.KeepsUpWithManyShortAttempts",
