@@ -11,7 +11,7 @@ import shutil
 import tarfile
 
 import pytest
-
+from conftest import Runnel
 from test_archive import run_trivial_jobs
 
 DAMAGES = int(os.environ.get("RUNNEL_DAMAGES", "60"))
@@ -29,7 +29,7 @@ class Template:
     """A home as it was left, to be unpacked again and again, with an older copy of its log.
 
     Made once for all workers of a run, since it takes a thousand jobs: whoever comes first makes it, and the others
-    wait. A home may be unpacked anywhere.
+    wait. A home may be unpacked anywhere. Where it was made there is none afterwards, or the others would be its copies.
     """
 
     def __init__(self, folder):
@@ -41,13 +41,13 @@ class Template:
         self.later = about["later"]
 
     @staticmethod
-    def of(runnel, kind, templates):
+    def of(kind, templates):
         folder = templates / kind
         with open(templates / f"{kind}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not (folder / "about.json").exists():
                 folder.mkdir(exist_ok=True)
-                make_template(runnel, kind, folder)
+                make_template(Runnel(folder), kind, folder)
         return Template(folder)
 
     def unpack(self, runnel):
@@ -181,7 +181,7 @@ def check_work(runnel):
 def check_damage(runnel, seed, templates):
     dice = random.Random(seed)
     kind = dice.choices(list(KINDS), KINDS.values())[0]
-    template = Template.of(runnel, kind, templates)
+    template = Template.of(kind, templates)
     template.unpack(runnel)
     before = models(runnel)
     damage = Damage(runnel, template, dice)
