@@ -96,7 +96,8 @@ void Asha::promoted(std::int64_t trial) {
   CHECK(found != trials_.end(), "a trial that never reported was promoted");
   Progress& progress = found->second;
   CHECK(!progress.ended, "a trial was promoted after its end");
-  CHECK(progress.verdict == Verdict::kPause, "a trial was promoted that is not paused");
+  CHECK(progress.verdict != Verdict::kStop, "a trial was promoted that is not paused");
+  if (progress.verdict == Verdict::kGoOn) return;  // An earlier build had paused it beside equals.
   rungs_[progress.passed - 1].leave({progress.value, trial});
   progress.verdict = Verdict::kGoOn;
 }

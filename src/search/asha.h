@@ -29,6 +29,9 @@ std::vector<std::int64_t> rung_steps(const model::PrunerSpec& spec);
 //               not among the floor(n / eta) best when it comes is stopped for good. Of the first
 //               eta - 1 those go on that are the best so far.
 //
+// A trial that equals the last of the best is one of them, in both types: which of two equal trials
+// came first says nothing of either, and an accuracy on a small set is often equal.
+//
 // Contract: as Pruner. A report that passes several rungs enters each with its value and is judged
 //           at the highest. At max_step and later nothing is judged: such a trial goes on. A trial
 //           that was told to pause or stop may still report while it ends: it hears the same again,

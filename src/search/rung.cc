@@ -21,7 +21,7 @@ void Rung::enter(const Standing& standing) {
 }
 
 bool Rung::among_best(const Standing& standing) const {
-  return best() > 0 && !(last_best_ < standing);
+  return best() > 0 && !(last_best_.value < standing.value);
 }
 
 void Rung::wait(const Standing& standing) {

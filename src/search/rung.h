@@ -11,8 +11,9 @@ namespace runnel::search {
 
 // What trials had reached when they came to one step, and which of them wait there to go on.
 //
-// Contract: of n that entered, the best are the first floor(n / eta); with fewer than eta there are
-//           none. Who entered stays and is counted, whatever becomes of it. Everything is O(log n).
+// Contract: of n that entered, the best are the first floor(n / eta) and those that equal the last
+//           of them; with fewer than eta there are none. Who entered stays and is counted, whatever
+//           becomes of it. Everything is O(log n).
 class Rung {
  public:
   explicit Rung(std::int32_t eta);
@@ -20,8 +21,10 @@ class Rung {
   void enter(const Standing& standing);
   bool among_best(const Standing& standing) const;
 
-  // Whether none that entered stands before it.
-  bool is_first(const Standing& standing) const { return !(*entered_.begin() < standing); }
+  // Whether none that entered has a better value.
+  bool is_first(const Standing& standing) const {
+    return !(entered_.begin()->value < standing.value);
+  }
 
   void wait(const Standing& standing);
   // It waits no longer, if it did.
