@@ -48,8 +48,37 @@ std::string plain(std::string_view name) {
   return text;
 }
 
+bool is_alphanumeric(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
+}
+
+// Letters and digits of a name, in small letters, word by word.
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (char letter : name) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    if (is_alphanumeric(letter)) {
+      words.back() += letter;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  return words;
+}
+
+// Of a kind that some words of the name make, one after another: "RTX 4090" and "rtx-4090" are one,
+// and an "NVIDIA L40S" is no L4.
 bool is_of(const SeenDevice& seen, const std::string& kind) {
-  return plain(seen.name).find(plain(kind)) != std::string::npos;
+  const std::string wanted = plain(kind);
+  const std::vector<std::string> words = words_of(seen.name);
+  for (std::size_t first = 0; first < words.size(); ++first) {
+    std::string text;
+    for (std::size_t last = first; last < words.size() && text.size() < wanted.size(); ++last) {
+      text += words[last];
+      if (text == wanted) return true;
+    }
+  }
+  return false;
 }
 
 std::string named(const std::string& kind, std::int64_t index, const NodeId& node) {
@@ -88,9 +117,12 @@ void DeviceCensus::remember(std::vector<KnownDevice> known) {
 const DeviceCensus::Wanted* DeviceCensus::wanted_by(const SeenDevice& seen,
                                                     DeviceLook::By by) const {
   if (by == DeviceLook::By::kFiles) return wanted_.size() == 1 ? &wanted_.front() : nullptr;
-  const auto found =
-      std::ranges::find_if(wanted_, [&](const Wanted& wanted) { return is_of(seen, wanted.kind); });
-  return found == wanted_.end() ? nullptr : &*found;
+  const Wanted* best = nullptr;
+  for (const Wanted& wanted : wanted_) {
+    if (!is_of(seen, wanted.kind)) continue;
+    if (best == nullptr || wanted.kind.size() > best->kind.size()) best = &wanted;
+  }
+  return best;
 }
 
 // It takes the lowest index that nobody has, or the place of one that is missing.

@@ -143,6 +143,33 @@ TEST(DeviceCensus, EachKindIsOfTheNodeThatDeclaresIt) {
   EXPECT_EQ(missing(census, "small"), Indices{0});
 }
 
+// Found by a hostile tester: an L40S took the place of an L4, whose task was told nothing.
+TEST(DeviceCensus, AKindIsNotAnotherWhoseNameItBegins) {
+  for (const std::string first : {"NVIDIA L40S", "NVIDIA L4"}) {
+    DeviceCensus census({node_with("gpu", {{"L4", 1}, {"L40S", 1}})});
+    DeviceLook both = look({0, 1});
+    both.devices[0].name = first;
+    both.devices[1].name = first == "NVIDIA L4" ? "NVIDIA L40S" : "NVIDIA L4";
+    census.take(both, {});
+    EXPECT_TRUE(census.notices().empty()) << census.notices()[0];
+    std::erase_if(both.devices, [](const SeenDevice& seen) { return seen.name == "NVIDIA L4"; });
+    census.take(both, {});
+    const auto report = census.report(NodeId("gpu"));
+    ASSERT_TRUE(report);
+    ASSERT_EQ(report->missing.size(), 1U);
+    EXPECT_EQ(report->missing[0].kind, "L4");
+  }
+}
+
+TEST(DeviceCensus, OfTwoKindsThatFitTheLongerIsMeant) {
+  DeviceCensus census({node_with("gpu", {{"A100", 1}, {"A100 SXM4 80GB", 1}})});
+  DeviceLook one = look({0});
+  one.devices[0].name = "NVIDIA A100-SXM4-80GB";
+  census.take(one, {});
+  ASSERT_EQ(census.known().size(), 1U);
+  EXPECT_EQ(census.known()[0].kind, "A100 SXM4 80GB");
+}
+
 TEST(DeviceCensus, FilesAreOfTheOnlyKindThatIsDeclared) {
   DeviceLook files;
   files.by = DeviceLook::By::kFiles;
