@@ -219,7 +219,12 @@ Async<void> Preparer::take_back_unwanted(StandingOf standing_of, async::StopToke
   const auto read = [records = records_] { return records.all(); };
   Result<PreparationRecords::All> found =
       co_await record_calls_.run<PreparationRecords::All>(records_.folder(), read);
-  PreparationRecords::All all = CO_TRY(std::move(found));
+  if (!found.ok()) {
+    unreadable_ = {"what attempts that never began have left cannot be taken back: " +
+                   found.error().to_string()};
+    co_return found.error();
+  }
+  PreparationRecords::All all = std::move(found).value();
   unreadable_ = std::move(all.unreadable);
   for (Record& record : all.records) {
     CO_TRY(stop.check());

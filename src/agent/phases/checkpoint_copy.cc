@@ -44,9 +44,10 @@ bool is_made(const CheckpointCopy& copy) {
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Beside the folder, so that it can take its place, under a name that nobody else uses.
+// Beside the folder, so that it can take its place, under a name that nobody else uses: tasks of
+// several jobs may link their checkpoint folders into one.
 std::string place_of_copy(const CheckpointCopy& copy, const std::string& target) {
-  return env::parent_of(target) + "/.runnel-copy-" + base_name(copy.task_folder);
+  return env::parent_of(target) + "/.runnel-copy-" + copy.name;
 }
 
 Result<void> copy_unchanged(const std::string& from, const std::string& to) {
@@ -107,7 +108,7 @@ CheckpointCopy CheckpointCopyPhase::copy_of(const model::StartOrder& order) cons
   const std::string own = output::task_folder(home_, order.attempt.task);
   return {output::task_folder(home_, source.task) + "/" + checkpoint_dir(source.dir),
           own + "/" + checkpoint_dir(order.checkpoint ? order.checkpoint->dir : ""), own,
-          source.number};
+          order.attempt.task.job.str() + "." + base_name(own), source.number};
 }
 
 Result<Readiness> CheckpointCopyPhase::prepare(const NodeId&, const model::StartOrder& order,

@@ -15,6 +15,7 @@ struct CheckpointCopy {
   std::string from;         // The other task's checkpoint folder.
   std::string to;           // The task's own.
   std::string task_folder;  // Holds `to`, and the note of what was copied.
+  std::string name;         // Of the task in no other home or job.
   std::int64_t number = 1;  // The task's first, second, ... copy: each is made once.
 };
 

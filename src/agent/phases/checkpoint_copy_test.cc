@@ -32,7 +32,7 @@ class CheckpointCopyTest : public ::testing::Test {
     return env::read_file(at(name)).value_or("nothing");
   }
   CheckpointCopy copy(std::int64_t number = 1) const {
-    return {at("donor/ckpt"), at("member/ckpt"), at("member"), number};
+    return {at("donor/ckpt"), at("member/ckpt"), at("member"), "member", number};
   }
 
   env::testing::TemporaryDirectory home_;
@@ -61,6 +61,15 @@ TEST_F(CheckpointCopyTest, GoesOnAfterADeathInBetween) {
   ASSERT_TRUE(copy_checkpoint(copy()).ok());
   EXPECT_EQ(text("member/ckpt/model"), "good");
   EXPECT_FALSE(env::exists(at("member/.runnel-copy-member")));
+}
+
+// Several jobs may link their checkpoint folders into one.
+TEST_F(CheckpointCopyTest, TakesBackItsOwnOnly) {
+  write("member/.runnel-copy-another/model", "half");
+  write("member/.runnel-copy-member/model", "half");
+  ASSERT_TRUE(remove_half_copy(copy()).ok());
+  EXPECT_FALSE(env::exists(at("member/.runnel-copy-member")));
+  EXPECT_EQ(text("member/.runnel-copy-another/model"), "half");
 }
 
 TEST_F(CheckpointCopyTest, OfNothingLeavesWhatIsThere) {
