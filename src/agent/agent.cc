@@ -228,12 +228,11 @@ void Agent::begin_inventory() {
   }
 }
 
-// Of attempts from before our time nobody told which are trials: all of them are looked at, and
-// those that ended while nobody looked.
+// Of attempts from before our time nobody told which are trials: all of them are looked at, those
+// that wait at the runner, and those that ended while nobody looked.
 Async<void> Agent::follow_again(std::vector<runner::RankFact> facts) {
   std::erase_if(facts, [this](const runner::RankFact& fact) {
-    const bool begun = fact.state != runner::RankFact::State::kQueued;
-    return !begun || fact.report.rank != 0 || !inventory_.contains(fact.node);
+    return fact.report.rank != 0 || !inventory_.contains(fact.node);
   });
   std::vector<model::TaskRef> tasks;
   tasks.reserve(facts.size());
@@ -386,9 +385,10 @@ void Agent::perform(const NodeId& node, node::NodeCore::Work work) {
   if (!forgets.attempts.empty()) runner_.send(forgets);
   for (node::NodeCore::Preparation& each : work.prepare) prepare(node, std::move(each));
   for (const model::WatchOrder& order : work.watch) {
-    const node::LocalAttempt& attempt = *cores_.at(node).find(order.attempt);
-    const auto begun = attempt.begun ? HealthWatch::Begun::kYes : HealthWatch::Begun::kNo;
-    health_.follow(node, order, begun, attempt.ended);
+    const node::LocalAttempt* attempt = cores_.at(node).find(order.attempt);
+    if (attempt == nullptr || attempt->stage == node::Stage::kFailed) continue;  // Just now, above.
+    const auto begun = attempt->begun ? HealthWatch::Begun::kYes : HealthWatch::Begun::kNo;
+    health_.follow(node, order, begun, attempt->ended);
   }
   hand_over();
   runner::StopBatch stops;
@@ -438,7 +438,9 @@ Preparer::Standing Agent::standing_of(const runner::AttemptOnNode& of) const {
   const auto core = cores_.find(of.node);
   const node::LocalAttempt* attempt =
       core == cores_.end() ? nullptr : core->second.find(of.attempt);
-  if (attempt == nullptr) return Preparer::Standing::kGone;
+  if (attempt == nullptr || attempt->stage == node::Stage::kFailed) {
+    return Preparer::Standing::kGone;
+  }
   return attempt->begun ? Preparer::Standing::kBegun : Preparer::Standing::kOrdered;
 }
 

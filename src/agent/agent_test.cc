@@ -350,6 +350,30 @@ TEST_F(AgentTest, TellsOnJoiningWhatATrialReportedWhileNobodyLooked) {
   EXPECT_TRUE(again.joins[0].inventory.has.metrics.back().last);
 }
 
+// Found by the end-to-end tests beside busy loops: it ended as a trial that had reported nothing.
+TEST_F(AgentTest, WhatATrialReportsThatWaitedAtTheRunnerIsToldByTheNextAgent) {
+  const std::string go = home_.path() + "/go";
+  model::StartOrder waits =
+      order_of(R"(echo '{"step": 3, "loss": 2}' >> "$RUNNEL_METRICS_FILE")", 1);
+  waits.objectives = {"loss"};
+  waits.is_followed = true;
+  waits.keep_task_dir = true;
+  {
+    AgentHarness control(home_.path());
+    const model::StartOrder first = order_of("while [ ! -e " + go + " ]; do sleep 0.01; done");
+    ASSERT_TRUE(control.start(first).ok());
+    ASSERT_TRUE(control.wait([&] { return control.reports.contains(first.attempt); }));
+    ASSERT_TRUE(control.start(waits).ok());  // On the same lane.
+    // What is sent on one connection arrives before its end.
+  }
+  AgentHarness again(home_.path(), {NodeId("local")}, Epoch(2));
+  ASSERT_EQ(again.joins.at(0).inventory.has.ranks.size(), 2U);
+  std::ofstream(go) << "go";
+  EXPECT_EQ(again.end_of(waits.attempt).code, 0);
+  ASSERT_FALSE(again.metrics.empty());
+  EXPECT_EQ(again.metrics.back(), (model::MetricReport{waits.attempt, 3, {{"loss", "2"}}, true}));
+}
+
 // It takes the connection and ends, as one does that was reached after its last look.
 TEST_F(AgentTest, GoesOnToTheNextWhenTheRunnerItReachedIsEnding) {
   std::filesystem::create_directories(runner::runner_folder(home_.path()));
@@ -571,6 +595,20 @@ TEST_F(AgentTest, SaysWhyAnOrderCannotBeCarriedOut) {
   ASSERT_TRUE(control.start(odd).ok());
   EXPECT_EQ(control.end_of(odd.attempt).code, 0);
   EXPECT_NE(text_of(control, all()).find("/a/b\n"), std::string::npos);
+}
+
+// Found by reading: the daemon ended by a null pointer, at each start.
+TEST_F(AgentTest, WhatFailsAtOnceIsNotWatched) {
+  AgentHarness control(home_.path());
+  model::StartOrder outside = order_of("true");
+  outside.checkpoint = model::CheckpointPolicy{.dir = "../elsewhere"};
+  ASSERT_TRUE(control
+                  .apply([&](model::NodeOrders& orders) {
+                    orders.start.push_back(outside);
+                    orders.watch.push_back({outside.attempt, 0, 1, 1, {}});
+                  })
+                  .ok());
+  EXPECT_EQ(control.end_of(outside.attempt).code, 126);
 }
 
 TEST_F(AgentTest, RemovesAJobsFolders) {

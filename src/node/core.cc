@@ -135,9 +135,16 @@ void NodeCore::take_stop(const model::StopOrder& order, Time now, Work& work) {
     work.stop.push_back(order);
     return;
   }
-  append(work.not_started, not_started(order.attempt, found->second.first_rank,
-                                       found->second.rank_count, never_started(), now));
-  attempts_.erase(found);
+  if (found->second.stage == Stage::kFailed) return;
+  append(work.not_started, fail(order.attempt, found->second, never_started(), now));
+}
+
+std::vector<model::RankReport> NodeCore::fail(const model::AttemptRef& ref, LocalAttempt& attempt,
+                                              const Error& error, Time now) {
+  CHECK(attempt.stage != Stage::kHandedOver, "an attempt fails that the runner has");
+  attempt.stage = Stage::kFailed;
+  attempt.ranks_left = 0;
+  return not_started(ref, attempt.first_rank, attempt.rank_count, error, now);
 }
 
 // Of one that control takes for over and that is not, nobody wants to hear: it ends here.
@@ -172,6 +179,7 @@ NodeCore::Work NodeCore::end_all(Time now) {
 bool NodeCore::prepared(const model::AttemptRef& ref, std::int64_t preparation) {
   const auto found = attempts_.find(ref);
   if (found == attempts_.end() || found->second.preparation != preparation) return false;
+  if (found->second.stage == Stage::kFailed) return false;  // Stopped meanwhile.
   CHECK(found->second.stage == Stage::kPreparing, "an attempt is made ready twice");
   found->second.stage = Stage::kWaiting;
   waiting_.push_back(ref);
@@ -183,11 +191,9 @@ std::vector<model::RankReport> NodeCore::failed(const model::AttemptRef& ref,
                                                 Time now) {
   const auto found = attempts_.find(ref);
   if (found == attempts_.end() || found->second.preparation != preparation) return {};
+  if (found->second.stage == Stage::kFailed) return {};  // Stopped meanwhile.
   CHECK(found->second.stage == Stage::kPreparing, "an attempt fails that was made ready");
-  std::vector<model::RankReport> reports =
-      not_started(ref, found->second.first_rank, found->second.rank_count, error, now);
-  attempts_.erase(found);
-  return reports;
+  return fail(ref, found->second, error, now);
 }
 
 std::vector<model::AttemptRef> NodeCore::next() {

@@ -17,7 +17,12 @@
 namespace runnel::node {
 
 // How far the ranks of an attempt are, of those that run on one node.
-enum class Stage : std::uint8_t { kPreparing, kWaiting, kHandedOver };
+enum class Stage : std::uint8_t {
+  kPreparing,
+  kWaiting,
+  kHandedOver,
+  kFailed,  // Before it was handed over, as control was told or will be.
+};
 
 // An attempt that a node makes ready, keeps waiting or has handed to its runner, until control lets
 // go of it.
@@ -45,6 +50,8 @@ struct NodeLimits {
 //           than the last that was taken changes nothing, so that no attempt begins twice. An
 //           attempt is made ready, waits for its turn in order of arrival, and is handed over once;
 //           who is not wanted any more before that is never heard of by the runner.
+//           One that failed before that is kept until control lets go of it: what told of it may
+//           be void, and control may order it again meanwhile.
 // Threads:  none of its own; no clock, no I/O.
 class NodeCore {
  public:
@@ -124,7 +131,10 @@ class NodeCore {
   void take_start(model::StartOrder order, Time now, Work& work);
   void take_stop(const model::StopOrder& order, Time now, Work& work);
   void take_forget(const model::AttemptRef& attempt, Work& work);
+  // Attempts that failed count until control lets go of them.
   std::size_t waiting() const { return attempts_.size() - handed_over_; }
+  std::vector<model::RankReport> fail(const model::AttemptRef& ref, LocalAttempt& attempt,
+                                      const Error& error, Time now);
   Up stamped(decltype(Up::what) what);
 
   NodeId node_;

@@ -140,6 +140,8 @@ TEST_F(NodeCoreTest, WhoWaitsIsStoppedWithoutTheRunner) {
   }
   EXPECT_FALSE(core_.prepared(attempt(1), work.prepare[0].number)) << "too late";
   EXPECT_TRUE(core_.next().empty());
+  EXPECT_TRUE(stop(attempt(1)).not_started.empty()) << "it was told";
+  for (const std::int64_t task : {1, 2}) EXPECT_TRUE(forget(attempt(task)).forget.empty());
   EXPECT_TRUE(core_.idle());
 }
 
@@ -155,6 +157,7 @@ TEST_F(NodeCoreTest, WhoWasHandedOverIsStoppedByTheRunner) {
 TEST_F(NodeCoreTest, APreparationOfAnEarlierOrderDoesNotCount) {
   const std::int64_t first = start(attempt(1)).prepare[0].number;
   (void)stop(attempt(1));
+  (void)forget(attempt(1));
   const std::int64_t second = start(attempt(1)).prepare[0].number;
   EXPECT_FALSE(core_.prepared(attempt(1), first));
   EXPECT_TRUE(core_.failed(attempt(1), first, Error(Errc::kIo, "late"), kNow).empty());
@@ -168,11 +171,25 @@ TEST_F(NodeCoreTest, APreparationThatFailsEndsItsRanks) {
   EXPECT_EQ(told[1].code, 126);
   EXPECT_EQ(told[1].cause, model::EndCause::kExited);
   EXPECT_EQ(told[1].ended_at, kNow);
+  (void)forget(attempt(1));
   const std::int64_t missing = start(attempt(1)).prepare[0].number;
   told = core_.failed(attempt(1), missing, Error(Errc::kUnavailable, "the disk is away"), kNow);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].cause, model::EndCause::kNotStarted) << "it is tried again";
+}
+
+// Found by reading: what tells of it may meet a full disk, and control, which does not know yet,
+// orders it again. It would begin while its next attempt does.
+TEST_F(NodeCoreTest, WhatFailedBeginsNotAgainBeforeControlLetsGoOfIt) {
+  const std::int64_t number = start(attempt(1)).prepare[0].number;
+  const Error away(Errc::kUnavailable, "the disk is away");
+  ASSERT_EQ(core_.failed(attempt(1), number, away, kNow).size(), 1U);
+  EXPECT_TRUE(start(attempt(1)).prepare.empty());
+  EXPECT_TRUE(core_.failed(attempt(1), number, away, kNow).empty()) << "told once";
+  EXPECT_FALSE(core_.runs(JobId("j")));
+  EXPECT_TRUE(forget(attempt(1)).forget.empty());
   EXPECT_TRUE(core_.idle());
+  EXPECT_EQ(start(attempt(1)).prepare.size(), 1U);
 }
 
 // Found by reading: the agent of before kept its place in the queue, and ended with the daemon.

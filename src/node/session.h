@@ -44,6 +44,8 @@ class NodeSession {
   void lose_link() { linked_ = joining_ = false; }
   // Whether its lease is over: said once.
   bool is_lost(Duration now);
+  // Nothing was heard since it was said.
+  bool is_silent() const { return !heard_at_.has_value(); }
 
   // --- Deciding, which may wait for the disk and be done twice.
 

@@ -127,16 +127,21 @@ void SimNode::perform(node::NodeCore::Work work) {
   if (work.inventory) return meet_after(Duration::millis(dice_.between(0, kMeetingMillisMax)));
   for (const model::AttemptRef& attempt : work.forget) runner_.drop(attempt);
   for (node::NodeCore::Preparation& each : work.prepare) prepare(std::move(each));
-  for (const auto& order : work.watch) runner_.watch(order.attempt, order.health);
+  for (const auto& order : work.watch) {
+    const node::LocalAttempt* attempt = core_.find(order.attempt);
+    CHECK(attempt != nullptr, "an order to watch what is not here");
+    if (attempt->stage != node::Stage::kFailed) runner_.watch(order.attempt, order.health);
+  }
   hand_over();
   for (const model::StopOrder& order : work.stop) runner_.stop(order);
   append(news_.ranks, work.not_started);
   if (!work.not_started.empty()) tell_soon();
 }
 
-// Most need none. It is not known whose will fail before it was tried.
+// Most need none, and some of these are refused at once. Of the others it is not known whose will
+// fail before it was tried.
 void SimNode::prepare(node::NodeCore::Preparation preparation) {
-  if (dice_.chance(700)) return end_preparation(preparation, true);
+  if (dice_.chance(700)) return end_preparation(preparation, !dice_.chance(20));
   const bool is_well = !dice_.chance(20);
   act_after(Duration::millis(dice_.between(0, kPreparationMillisMax)),
             [this, is_well, preparation = std::move(preparation)] {

@@ -31,7 +31,7 @@ namespace {
 using model::Status;
 
 // After the last fault everything must have come to its end within this much virtual time.
-constexpr Duration kPatience = Duration::minutes(20);
+constexpr Duration kPatience = Duration::minutes(60);
 constexpr std::int64_t kTextEvery = 16;
 // More than any honest schedule needs: a bound against a loop of messages.
 constexpr std::int64_t kStepsMax = 2'000'000;
