@@ -108,8 +108,8 @@ struct Bench {
     CO_TRY(std::move(joined));
     const auto begin = std::chrono::steady_clock::now();
     const double cpu = cpu_seconds();
-    Result<control::Answer> submitted =
-        co_await controller.submit(job_of(tasks), ProjectId("default"), "");
+    Result<control::Answer> submitted = co_await controller.submit(
+        job_of(tasks), model::Principal{ProjectId("default"), "bench"}, "");
     CO_TRY(std::move(submitted));
     while (controller.unfinished()) {
       Result<void> slept = co_await loop.sleep(Duration::millis(1));

@@ -18,7 +18,7 @@ def report(step: int | None = None, **metrics: SupportsFloat) -> bool:
     for which `step_seconds=` is the rank's own work of the step, without waiting for other ranks. Outside of
     Runnel nothing happens.
     Returns whether the line was written. Raises TypeError for a value that is no number, ValueError for a
-    negative step. Threads: any; a line is written whole.
+    negative step, OSError when the disk is full. Threads: any; lines do not mix.
     """
     if not metrics:
         raise TypeError("report() needs at least one metric, such as report(step=3, loss=0.1)")
@@ -38,7 +38,8 @@ def report(step: int | None = None, **metrics: SupportsFloat) -> bool:
     # One write to a file that is only added to: lines of several processes do not mix.
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        os.write(file, data)
+        while data:  # A disk that is nearly full takes a part, and refuses the rest.
+            data = data[os.write(file, data):]
     finally:
         os.close(file)
     return True

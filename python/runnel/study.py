@@ -276,7 +276,7 @@ def create_study(params: Mapping[str, Any], *, n_trials: int, metric: str = "val
                       for trial in trials if trial.get("status", "SUCCEEDED") == "SUCCEEDED"]
     job = {"name": name, "seed": seed, "params": dict(params), "search": {**goal, "max_trials": n_trials, **search}}
     headers = {"Content-Type": "application/yaml", "Idempotency-Key": uuid.uuid4().hex}
-    query = urlencode({"workdir": os.getcwd(), "owner": os.environ.get("USER", "")})
+    query = urlencode({"workdir": os.getcwd()})
     return Study(client.call("POST", f"jobs?{query}", json.dumps(job).encode(), headers)["id"])
 
 

@@ -170,17 +170,23 @@ Result<UniqueFd> listen_unix(const std::string& path) {
   return socket;
 }
 
+std::optional<std::uint32_t> peer_user(int descriptor) {
+  constexpr auto kNobody = static_cast<uid_t>(-1);  // What TCP sockets tell.
+  ucred peer{};
+  socklen_t length = sizeof(peer);
+  const int told = ::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+  if (told != 0 || peer.uid == kNobody) return std::nullopt;
+  return peer.uid;
+}
+
 namespace {
 
 // Whoever may write into the folder can put a socket of their own there, and would be told secrets.
 Result<void> refuse_stranger(const UniqueFd& socket, const std::string& path) {
-  ucred peer{};
-  socklen_t length = sizeof(peer);
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
-    return errno_error("cannot tell whose socket " + path + " is", errno);
-  }
-  if (peer.uid == ::geteuid() || peer.uid == 0) return {};
-  return Error(Errc::kDenied, "another user (uid " + std::to_string(peer.uid) + ") listens on " +
+  const std::optional<std::uint32_t> peer = peer_user(socket.get());
+  if (!peer) return Error(Errc::kDenied, "cannot tell whose socket " + path + " is");
+  if (*peer == ::geteuid() || *peer == 0) return {};
+  return Error(Errc::kDenied, "another user (uid " + std::to_string(*peer) + ") listens on " +
                                   path + ": nothing is said there")
       .with_value(path)
       .with_hint("choose a folder that only you can write: export RUNNEL_HOME=DIR");

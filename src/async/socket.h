@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "async/unique_fd.h"
@@ -21,6 +22,9 @@ Result<UniqueFd> listen_unix(const std::string& path);
 // kUnavailable when nobody listens there (no file, or a dead server's); kDenied when another user
 // than ours or root does.
 Result<UniqueFd> connect_unix(const std::string& path);
+// The user at the other end of a connected Unix socket, as the kernel noted it when they connected;
+// none of another kind of socket.
+std::optional<std::uint32_t> peer_user(int descriptor);
 // Removes the socket file if it is still the one `listener` is bound to.
 void remove_unix_socket(const std::string& path, const UniqueFd& listener);
 

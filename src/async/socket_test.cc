@@ -188,5 +188,14 @@ TEST_F(SocketTest, AnotherUsersSocketIsRefusedAndToldNothing) {
   EXPECT_LE(::recv(peer.get(), &byte, 1, MSG_DONTWAIT), 0);
 }
 
+TEST(PeerUser, IsTheKernelsWordOverAUnixSocketAndNobodysOverTcp) {
+  int pair[2] = {-1, -1};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+  const UniqueFd near(pair[0]);
+  const UniqueFd far(pair[1]);
+  EXPECT_EQ(peer_user(near.get()), ::geteuid());
+  EXPECT_EQ(peer_user(MUST(listen_tcp("127.0.0.1", 0)).get()), std::nullopt);
+}
+
 }  // namespace
 }  // namespace runnel::async

@@ -141,7 +141,8 @@ class Fold {
     const bool added = state_.jobs.emplace(event.job, std::move(job)).second;
     CHECK(added, "a job id was given twice");
     if (event.idempotency_key.empty()) return;
-    state_.keys[event.idempotency_key] = KeyRecord{event.body_hash, event.job, now_};
+    state_.keys[KeyName::of(event.project, event.actor, event.idempotency_key)] =
+        KeyRecord{event.body_hash, event.job, now_};
   }
 
   void operator()(const model::JobChanged& event) {
@@ -354,7 +355,9 @@ class Fold {
     state_.finished.push_back(event.job);
   }
   void operator()(const model::JobDeleted& event) { drop(event.job); }
-  void operator()(const model::KeyExpired& event) { state_.keys.erase(event.key); }
+  void operator()(const model::KeyExpired& event) {
+    state_.keys.erase({event.project, event.actor, event.key});
+  }
 
   void operator()(const model::JobHalted& event) { job_at(state_, event.job).halted = true; }
 

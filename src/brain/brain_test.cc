@@ -579,6 +579,51 @@ TEST(Brain, HigherPriorityGoesFirstWhenRoomAppears) {
   EXPECT_EQ(desk.count(first, 0, Status::kStarting), 0);
 }
 
+model::Submit keyed(const std::string& job, const std::string& project, const std::string& actor) {
+  auto spec = std::make_shared<model::JobSpec>();
+  spec->name = "x";
+  spec->steps = {step("s")};
+  model::Submit input;
+  input.job = JobId(job);
+  input.project = ProjectId(project);
+  input.actor = actor;
+  input.idempotency_key = "k";
+  input.body_hash = "hash of " + job;
+  input.spec = spec;
+  return input;
+}
+
+TEST(Brain, AnIdempotencyKeyIsItsActorsInOneProject) {
+  Desk desk;
+  EXPECT_EQ(desk.decide(keyed("one", "vision", "ada")).job, JobId("one"));
+  for (const auto& [job, project, actor] :
+       {std::tuple("two", "vision", "bob"), std::tuple("three", "speech", "ada")}) {
+    const Decision decided = desk.decide(keyed(job, project, actor));
+    EXPECT_FALSE(decided.refusal) << job;
+    EXPECT_FALSE(decided.repeated) << job;
+    EXPECT_EQ(decided.job, JobId(job));
+  }
+  EXPECT_TRUE(desk.decide(keyed("one", "vision", "ada")).repeated);
+  EXPECT_EQ(desk.decide(keyed("four", "vision", "ada")).refusal->code, Errc::kInvalid);
+  EXPECT_EQ(desk.brain.state().keys.size(), 3U);
+  desk.pass(Duration::hours(25));
+  desk.wake();
+  EXPECT_TRUE(desk.brain.state().keys.empty()) << "each expires by its whole name";
+  EXPECT_EQ(desk.decide(keyed("five", "vision", "ada")).job, JobId("five"));
+}
+
+// A submission that is repeated across an upgrade starts nothing twice.
+TEST(Brain, AKeyThatAnEarlierBuildTookAnswersEverybody) {
+  Desk desk;
+  const model::Submit before = keyed("one", "default", "");
+  EXPECT_EQ(desk.decide(before).job, JobId("one"));
+  model::Submit again = before;
+  again.actor = "ada";
+  again.job = JobId("two");
+  EXPECT_TRUE(desk.decide(again).repeated);
+  EXPECT_EQ(desk.decide(again).job, JobId("one"));
+}
+
 TEST(Brain, AnIdempotencyKeyAnswersOnceAndRefusesAnotherBody) {
   Desk desk;
   model::Submit input;

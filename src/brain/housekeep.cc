@@ -22,7 +22,7 @@ void expire(Turn& turn) {
   while (!turn.index().keys.empty()) {
     const auto& [at, key] = *turn.index().keys.begin();
     if (turn.now() - at < turn.limits().key_life) break;
-    turn.emit(model::KeyExpired{std::string(key)});
+    turn.emit(model::KeyExpired{key.key, key.project, key.actor});
   }
   while (turn.state().finished.size() > turn.limits().finished_jobs) {
     turn.emit(model::JobArchived{turn.state().finished.front()});

@@ -63,7 +63,8 @@ void Index::follow(const State& state, const model::Event& event) {
       Overloaded{
           [&](const model::JobSubmitted& what) {
             refresh_job(state, what.job);
-            if (!what.idempotency_key.empty()) keep_key(what.idempotency_key, state.now);
+            if (what.idempotency_key.empty()) return;
+            keep_key(KeyName::of(what.project, what.actor, what.idempotency_key), state.now);
           },
           // Which tasks wait does not change with these; whether their steps may run does.
           [&](const model::JobChanged& what) {
@@ -117,7 +118,7 @@ void Index::follow(const State& state, const model::Event& event) {
           [&](const model::JobArchived&) {},
           [&](const model::JobDeleted&) {},
           [&](const model::JobRestored&) {},
-          [&](const model::KeyExpired& what) { drop_key(what.key); },
+          [&](const model::KeyExpired& what) { drop_key({what.project, what.actor, what.key}); },
           [&](const model::TrialAsked& what) { refresh_deadline(state, {what.job, what.step}); },
           [&](const model::JobHalted&) {},
           [&](const model::TrialReported&) {},
@@ -296,13 +297,13 @@ void Index::refresh_deadline(const State& state, const StepKey& key) {
   deadlines.insert({*end, key});
 }
 
-void Index::keep_key(const std::string& key, Time at) {
+void Index::keep_key(const KeyName& key, Time at) {
   drop_key(key);
   keyed_at_[key] = at;
   keys.emplace(at, key);
 }
 
-void Index::drop_key(const std::string& key) {
+void Index::drop_key(const KeyName& key) {
   const auto kept = keyed_at_.find(key);
   if (kept == keyed_at_.end()) return;
   keys.erase({kept->second, key});

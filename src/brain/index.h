@@ -67,7 +67,7 @@ struct Index {
   std::map<NodeId, model::Devices> devices;
   // Lanes with tasks behind the first one, by when these have waited long enough.
   std::set<std::pair<Time, LaneId>> crowded;
-  std::set<std::pair<Time, std::string>> keys;
+  std::set<std::pair<Time, KeyName>> keys;
   // Nodes that will be taken away, by when.
   std::set<std::pair<Time, NodeId>> leaving;
   // Nodes with devices that are back, by when the next of these is granted again.
@@ -92,8 +92,8 @@ struct Index {
   void forget_end(LaneId lane);
   void crowd(const State& state, LaneId lane);
   void lease(const State& state, LaneId lane);
-  void keep_key(const std::string& key, Time at);
-  void drop_key(const std::string& key);
+  void keep_key(const KeyName& key, Time at);
+  void drop_key(const KeyName& key);
   void refresh_task(const State& state, const model::TaskRef& task);
   void refresh_job(const State& state, const JobId& job);
   void refresh_steps(const State& state, const JobId& job);
@@ -110,7 +110,7 @@ struct Index {
     std::optional<Time> ends_by;
   };
   std::map<LaneId, Held> held_;
-  std::map<std::string, Time> keyed_at_;
+  std::map<KeyName, Time> keyed_at_;
   std::map<LaneId, Time> crowded_at_;
   std::map<LaneId, Time> leased_until_;
   std::map<StepKey, sched::QueueKey> ready_at_;

@@ -179,6 +179,19 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
+// An idempotency key, and whose it is. Of one that came with a log of an earlier build neither
+// project nor actor is known: it is everybody's until it expires.
+struct KeyName {
+  ProjectId project;
+  std::string actor;
+  std::string key;
+
+  static KeyName of(const ProjectId& project, const std::string& actor, const std::string& key) {
+    return actor.empty() ? KeyName{{}, {}, key} : KeyName{project, actor, key};
+  }
+  friend auto operator<=>(const KeyName&, const KeyName&) = default;
+};
+
 struct KeyRecord {
   std::string body_hash;
   JobId job;
@@ -193,7 +206,7 @@ struct State {
   std::map<JobId, Job> jobs;
   std::map<NodeId, Node> nodes;
   std::map<LaneId, Lane> lanes;
-  std::map<std::string, KeyRecord> keys;
+  std::map<KeyName, KeyRecord> keys;
   std::deque<JobId> finished;  // In order of their ends; the oldest are archived first.
   LaneId last_lane;
   std::int64_t last_order = 0;

@@ -399,11 +399,42 @@ struct Fields<brain::KeyRecord> {
 };
 
 template <>
+struct Fields<brain::KeyName> {
+  static void visit(auto& visit, auto& name) {
+    visit("actor", name.actor, Required());
+    visit("key", name.key, Required());
+    visit("project", name.project, Required());
+  }
+};
+
+// Everybody's keys stand by their text, as they always did, and the others beside them.
+struct StoredKeys {
+  std::map<std::string, brain::KeyRecord> bare;
+  std::map<brain::KeyName, brain::KeyRecord> owned;
+};
+
+StoredKeys stored_keys(const std::map<brain::KeyName, brain::KeyRecord>& keys) {
+  StoredKeys stored;
+  for (const auto& [name, record] : keys) {
+    if (name.actor.empty()) stored.bare.emplace(name.key, record);
+    if (!name.actor.empty()) stored.owned.emplace(name, record);
+  }
+  return stored;
+}
+
+std::map<brain::KeyName, brain::KeyRecord> restored_keys(StoredKeys stored) {
+  std::map<brain::KeyName, brain::KeyRecord> keys = std::move(stored.owned);
+  for (auto& [key, record] : stored.bare) keys.emplace(brain::KeyName{{}, {}, key}, record);
+  return keys;
+}
+
+template <>
 struct Fields<brain::State> {
   static void visit(auto& visit, auto& state) {
+    StoredKeys keys = stored_keys(state.keys);
     visit("finished", state.finished);
     visit("jobs", state.jobs);
-    visit("keys", state.keys);
+    visit("keys", keys.bare);
     visit("lanes", state.lanes);
     visit("last_event", state.last_event);
     visit("last_lane", state.last_lane);
@@ -411,6 +442,8 @@ struct Fields<brain::State> {
     visit("last_port", state.last_port, Number{.max = 65'535});
     visit("nodes", state.nodes);
     visit("now", state.now);
+    visit("owned_keys", keys.owned);
+    if constexpr (detail::kIsRead<decltype(state)>) state.keys = restored_keys(std::move(keys));
   }
 };
 

@@ -61,6 +61,7 @@ class RandomDay {
     spec->priority = static_cast<std::int32_t>(random_.below(3)) - 1;
     input.job = JobId("j" + std::to_string(++jobs_));
     if (random_.maybe()) input.idempotency_key = "key" + std::to_string(random_.below(10));
+    if (random_.maybe()) input.actor = random_.maybe() ? "ada" : "bob";
     input.body_hash = "same";
     input.owner = random_.text();
     input.spec = spec;
@@ -237,7 +238,7 @@ TEST(StateCodec, OpensTheSnapshotOfVersionOne) {
   EXPECT_EQ(read->nodes.size(), 2u);
   EXPECT_FALSE(read->lanes.empty());
   EXPECT_EQ(read->finished.size(), 1u);
-  EXPECT_EQ(read->keys.at("key-1").job, JobId("keyed"));
+  EXPECT_EQ(read->keys.at({{}, {}, "key-1"}).job, JobId("keyed"));
 }
 
 // The same with lanes that name their devices, one that does not, and a node with strangers.
@@ -259,6 +260,16 @@ TEST(StateCodec, OpensTheSnapshotWithQuarantinedDevices) {
   ASSERT_TRUE(read.ok()) << read.error().to_string();
   EXPECT_EQ(encode_state(*read), golden_text("state-devices-v2.json"));
   EXPECT_EQ(read->nodes.at(NodeId("gpu")).quarantined.at(1).again_at, Time::from_millis(1'060'000));
+}
+
+// One key thrice: an earlier build's, which is everybody's, and two that are somebody's.
+TEST(StateCodec, OpensTheSnapshotWithKeysThatAreSomebodys) {
+  const Result<State> read = decode_state(golden_text("state-keys-v1.json"));
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(encode_state(*read), golden_text("state-keys-v1.json"));
+  ASSERT_EQ(read->keys.size(), 3u);
+  EXPECT_EQ(read->keys.at({{}, {}, "key-1"}).job, JobId("keyed"));
+  EXPECT_EQ(read->keys.at({ProjectId("default"), "bob", "key-1"}).job, JobId("job2"));
 }
 
 TEST(StateCodec, RefusesADeviceThatTwoLanesHold) {

@@ -60,8 +60,10 @@ std::optional<Error> can_never_start(const Turn& turn, const model::JobSpec& spe
 // True when the key was seen before: the turn then holds the answer.
 bool answered_before(Turn& turn, const model::Submit& input) {
   if (input.idempotency_key.empty()) return false;
-  auto seen = turn.state().keys.find(input.idempotency_key);
-  if (seen == turn.state().keys.end()) return false;
+  const auto& keys = turn.state().keys;
+  auto seen = keys.find(KeyName::of(input.project, input.actor, input.idempotency_key));
+  if (seen == keys.end()) seen = keys.find({{}, {}, input.idempotency_key});
+  if (seen == keys.end()) return false;
   if (seen->second.body_hash != input.body_hash) {
     turn.refusal = Error(Errc::kInvalid, "this idempotency key was used for another request")
                        .with_field("Idempotency-Key")
@@ -100,7 +102,7 @@ void on_submit(Turn& turn, const model::Submit& input) {
   if (turn.refusal.has_value()) return;
   turn.answer = input.job;
   turn.emit(model::JobSubmitted{input.job, input.project, input.queue, input.owner,
-                                input.idempotency_key, input.body_hash, input.spec});
+                                input.idempotency_key, input.body_hash, input.spec, input.actor});
   turn.want_plan();
 }
 

@@ -11,9 +11,7 @@
 #include "cli/shell_secrets.h"
 #include "cli/target.h"
 #include "env/clock.h"
-#include "env/process.h"
 #include "home/pause.h"
-#include "http/message.h"
 #include "json/writer.h"
 #include "model/codec.h"
 
@@ -33,24 +31,16 @@ std::string verb_of(Command command) {
   }
 }
 
-std::string body_of_actor() {
-  std::string body;
-  json::Writer out(body);
-  out.begin_object().field("actor", env::user_name()).end_object();
-  return body;
-}
-
 // What a job used was wiped when it ended: its retry brings what this shell has.
 Result<std::string> retry_body(Session& session, const std::string& job) {
   const json::Value document = TRY(session.get(job_target(job, "?include=spec")));
   const json::Value* spec = document.find("spec");
-  if (spec == nullptr || !can_be_retried(document)) return body_of_actor();
+  if (spec == nullptr || !can_be_retried(document)) return std::string();
   const model::JobSpec read = TRY(model::decode_job_spec(*spec, "spec"));
   const ShellSecrets secrets = TRY(shell_secrets(read, "retry"));
   std::string body;
   json::Writer out(body);
   out.begin_object();
-  out.field("actor", env::user_name());
   write_secrets(out, secrets);
   out.end_object();
   return body;
@@ -58,10 +48,10 @@ Result<std::string> retry_body(Session& session, const std::string& job) {
 
 Result<json::Value> act_on(Session& session, Command command, const std::string& job) {
   if (command == Command::kDelete) {
-    return session.remove(job_target(job, "?actor=" + http::percent_encode(env::user_name())));
+    return session.remove(job_target(job, ""));
   }
   const bool retry = command == Command::kRetry;
-  const std::string body = retry ? TRY(retry_body(session, job)) : body_of_actor();
+  const std::string body = retry ? TRY(retry_body(session, job)) : std::string();
   return session.post(job_target(job, ":" + verb_of(command)), body);
 }
 

@@ -9,7 +9,6 @@
 #include "cli/print.h"
 #include "cli/session.h"
 #include "cli/target.h"
-#include "env/process.h"
 #include "env/random.h"
 #include "json/writer.h"
 #include "model/codec.h"
@@ -21,7 +20,6 @@ std::string submission_body(const JobSource& source) {
   std::string body;
   json::Writer out(body);
   out.begin_object();
-  out.field("owner", env::user_name());
   write_secrets(out, source.secrets);
   model::encode(out.key("spec"), source.spec);
   out.end_object();

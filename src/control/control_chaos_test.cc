@@ -97,7 +97,7 @@ class ControlChaos : public ::testing::TestWithParam<int> {
   // A request whose answer may be that the disk failed: remembers what was promised.
   void submit() {
     auto answer = home_.wait(home_.control().submit(
-        testing::submission({step("a", 1 + random_() % 5)}), ProjectId("default"), ""));
+        testing::submission({step("a", 1 + random_() % 5)}), testing::ann(), ""));
     if (answer.ok() && !answer->outcome.refusal) promised_.insert(answer->outcome.job);
   }
 

@@ -78,6 +78,16 @@ Time newest_time(const brain::State& state) {
   return std::max(state.now, time_of(state.jobs.rbegin()->first));
 }
 
+// If-Match: whoever decided by what a job was must not change what it has become.
+Result<void> check_version(EventSeq asked, EventSeq is) {
+  if (asked == is) return {};
+  return Error(Errc::kPrecondition,
+               "the job changed meanwhile: it is at version " + std::to_string(is.value()))
+      .with_field("If-Match")
+      .with_value(std::to_string(asked.value()))
+      .with_hint("read it again, then decide");
+}
+
 }  // namespace
 
 // Marks a job for as long as a call about it is not decided.
@@ -107,7 +117,8 @@ Controller::Controller(async::EventLoop& loop, env::Clock& clock, Secrets& secre
       wiped_(loop),
       job_ended_(loop),
       wake_(loop),
-      gate_(loop) {}
+      gate_(loop),
+      recovered_gate_(loop) {}
 
 Controller::~Controller() { CHECK(writer_ == nullptr, "a controller was destroyed before stop()"); }
 
@@ -134,7 +145,7 @@ Async<void> Controller::start(LogOpener opener) {
   writer_->observe(*this);
   CO_TRY(nodes_->start());
   // Before anything is due: who was silent may have spoken to nobody.
-  CO_TRY(loop_.spawn(gate_, tell_recovered()));
+  CO_TRY(loop_.spawn(recovered_gate_, tell_recovered()));
   arm_wake();
   co_return co_await sweep_secrets();
 }
@@ -148,9 +159,11 @@ Async<void> Controller::stop() {
     Result<void> stopped = co_await files_->stop();
     CO_TRY(std::move(stopped));
   }
-  if (writer_ == nullptr) co_return {};
+  if (writer_ == nullptr) co_return co_await recovered_gate_.close();
   // Before the nodes' work ends: what they told waits for the disk as long as the writer does.
   Result<void> stopped = co_await writer_->stop();
+  Result<void> told = co_await recovered_gate_.close();
+  CO_TRY(std::move(told));
   if (nodes_ != nullptr) {
     Result<void> ended = co_await nodes_->stop();
     CO_TRY(std::move(ended));
@@ -163,11 +176,12 @@ Async<void> Controller::stop() {
 
 // --- Users.
 
-Async<Answer> Controller::submit(Submission submission, ProjectId project, std::string key) {
+Async<Answer> Controller::submit(Submission submission, model::Principal asks, std::string key) {
   CHECK(submission.spec != nullptr, "a submission without a specification");
   model::Submit input;
   input.job = ids_->next(writer_->now());
-  input.project = std::move(project);
+  input.project = std::move(asks.project);
+  input.actor = std::move(asks.actor);
   input.owner = std::move(submission.owner);
   input.idempotency_key = std::move(key);
   input.body_hash = std::move(submission.fingerprint);
@@ -228,10 +242,19 @@ Async<FormerJob> Controller::former_job(JobId job) {
       [&job](store::EventLog& log) { return read_former_job(log, job); });
 }
 
-Async<void> Controller::remove_archived(JobId job) {
+// A record that an earlier build archived has no version that anybody could have read.
+Async<void> Controller::check_archived_version(JobId job, EventSeq version) {
+  Result<FormerJob> read = co_await former_job(job);
+  const FormerJob former = CO_TRY(std::move(read));
+  co_return check_version(version, former.version);
+}
+
+Async<void> Controller::remove_archived(JobId job, std::optional<EventSeq> version) {
   if (undecided_.contains(job)) co_return busy(job);
   const bool first = removing_.insert(job).second;
-  Result<void> removed = co_await writer_->remove_archived(job);
+  Result<void> removed;
+  if (version) removed = co_await check_archived_version(job, *version);
+  if (removed.ok()) removed = co_await writer_->remove_archived(job);
   if (first) removing_.erase(job);
   CO_TRY(std::move(removed));
   nodes_->remove(job);
@@ -255,13 +278,7 @@ Async<void> Controller::check_call(JobCall& call) {
 
 Result<void> Controller::check_call(const JobCall& call, const brain::Job& job,
                                     EventSeq version) const {
-  if (call.version && *call.version != version) {
-    return Error(Errc::kPrecondition,
-                 "the job changed meanwhile: it is at version " + std::to_string(version.value()))
-        .with_field("If-Match")
-        .with_value(std::to_string(call.version->value()))
-        .with_hint("read it again, then decide");
-  }
+  if (call.version) TRY(check_version(*call.version, version));
   const model::JobSpec& spec = *job.spec;
   const bool starts = call.verb == Verb::kResume || call.verb == Verb::kRetry;
   const bool refused = job.status == model::Status::kSucceeded;  // Whatever it brings.

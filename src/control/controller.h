@@ -29,6 +29,7 @@
 #include "control/submission.h"
 #include "env/clock.h"
 #include "model/input.h"
+#include "model/principal.h"
 
 namespace runnel::control {
 
@@ -78,11 +79,11 @@ class Controller final : private DurableObserver {
   // --- Users.
 
   // `key`: the Idempotency-Key, or "".
-  Async<Answer> submit(Submission submission, ProjectId project, std::string key);
+  Async<Answer> submit(Submission submission, model::Principal asks, std::string key);
   Async<Answer> call(JobCall call);
   // Removes the record of a job that has left the state, and its folders. kConflict while a call
-  // about it is being decided.
-  Async<void> remove_archived(JobId job);
+  // about it is being decided, kPrecondition when it is not at `version` (If-Match).
+  Async<void> remove_archived(JobId job, std::optional<EventSeq> version);
   // What the archive has of a job that has left the state. kNotFound when it has nothing.
   Async<FormerJob> former_job(JobId job);
   // The one job whose id begins with `prefix`, in the state or in the archive. kNotFound, or
@@ -171,6 +172,7 @@ class Controller final : private DurableObserver {
   // Brings the record of a job that has left the state into the call.
   Async<void> check_call(JobCall& call);
   Result<void> check_call(const JobCall& call, const brain::Job& job, EventSeq version) const;
+  Async<void> check_archived_version(JobId job, EventSeq version);
   Async<Outcome> keep_and_decide(JobCall call, Witness witness);
   bool is_unknown(const Result<Outcome>& outcome) const;
   Async<void> tell_recovered();
@@ -212,6 +214,8 @@ class Controller final : private DurableObserver {
   async::Timer wake_;
   Duration wake_at_;  // When it rings, by the clock since boot, while it is active.
   async::Gate gate_;
+  async::Gate
+      recovered_gate_;  // Of tell_recovered(), which waits for the disk as long as the writer.
 };
 
 }  // namespace runnel::control

@@ -76,8 +76,8 @@ TEST_F(ControllerTest, GivesAFailureWithItsDocument) {
 TEST_F(ControllerTest, OrdersLeaveOnlyWhenTheirBatchIsDurable) {
   PaperNode& worker = node(Manner::kSilent);
   home_.watch.full = true;
-  auto refused = home_.wait(
-      home_.control().submit(testing::submission({step("a")}), ProjectId("default"), ""));
+  auto refused =
+      home_.wait(home_.control().submit(testing::submission({step("a")}), testing::ann(), ""));
   ASSERT_FALSE(refused.ok());
   EXPECT_TRUE(worker.started.empty());
   home_.watch.full = false;
@@ -108,26 +108,26 @@ TEST_F(ControllerTest, StopsWhatIsCancelledAndHalted) {
 }
 
 TEST_F(ControllerTest, AnswersWithTheDocumentAsItWasDecided) {
-  auto answer = home_.wait(
-      home_.control().submit(testing::submission({step("a")}), ProjectId("default"), "key"));
+  auto answer =
+      home_.wait(home_.control().submit(testing::submission({step("a")}), testing::ann(), "key"));
   ASSERT_TRUE(answer.ok());
   EXPECT_NE(answer->document.find(answer->outcome.job.str()), std::string::npos);
-  auto again = home_.wait(
-      home_.control().submit(testing::submission({step("a")}), ProjectId("default"), "key"));
+  auto again =
+      home_.wait(home_.control().submit(testing::submission({step("a")}), testing::ann(), "key"));
   ASSERT_TRUE(again.ok());
   EXPECT_TRUE(again->outcome.repeated);
   EXPECT_EQ(again->outcome.job, answer->outcome.job);
   EXPECT_EQ(again->document, answer->document);
-  auto other = home_.wait(home_.control().submit(testing::submission({step("a")}, "other"),
-                                                 ProjectId("default"), "key"));
+  auto other = home_.wait(
+      home_.control().submit(testing::submission({step("a")}, "other"), testing::ann(), "key"));
   ASSERT_TRUE(other.ok());
   ASSERT_TRUE(other->outcome.refusal);
   EXPECT_EQ(other->outcome.refusal->code, Errc::kInvalid);
 }
 
 TEST_F(ControllerTest, RefusesACallOnAnOlderVersion) {
-  auto answer = home_.wait(
-      home_.control().submit(testing::submission({step("a")}), ProjectId("default"), ""));
+  auto answer =
+      home_.wait(home_.control().submit(testing::submission({step("a")}), testing::ann(), ""));
   JobCall stale;
   stale.verb = Verb::kCancel;
   stale.job = answer->outcome.job;
@@ -274,7 +274,7 @@ TEST_F(ControllerTest, StartsNothingAgainThatEndedWhileAJoinWasDecided) {
   home_.open();
   PaperNode& worker = node(Manner::kEcho);
   const auto submit = [&] {
-    return take(home_.control().submit(testing::submission({step("a")}), ProjectId("default"), ""));
+    return take(home_.control().submit(testing::submission({step("a")}), testing::ann(), ""));
   };
   {
     // The join and a job become durable together; what comes of the job and one more job with the
@@ -433,8 +433,8 @@ TEST_F(ControllerTest, RemovesAJobsFoldersWithItsRecord) {
 TEST_F(ControllerTest, EndsWhenAnotherTakesTheLog) {
   auto other = MUST(store::open_memory_log(home_.watch.storage));
   ASSERT_TRUE(other->acquire_lease().ok());
-  auto refused = home_.wait(
-      home_.control().submit(testing::submission({step("a")}), ProjectId("default"), ""));
+  auto refused =
+      home_.wait(home_.control().submit(testing::submission({step("a")}), testing::ann(), ""));
   EXPECT_FALSE(refused.ok());
   home_.until([&] { return home_.deaths.size() == 1U; });
 }
@@ -467,7 +467,7 @@ class SecretsTest : public ControllerTest {
     return made;
   }
   Result<Answer> submit(Submission submission, const std::string& key = "") {
-    return home_.wait(home_.control().submit(std::move(submission), ProjectId("default"), key));
+    return home_.wait(home_.control().submit(std::move(submission), testing::ann(), key));
   }
 };
 
@@ -546,7 +546,7 @@ TEST_F(SecretsTest, OfWhatNobodyKnowsToBeTakenAreLeftToTheNextStart) {
   for (const store::AppendFault fault : {store::AppendFault::kKept, store::AppendFault::kIo}) {
     home_.watch.storage->next_append = fault;
     home_.watch.away = true;
-    Async<Answer> asked = home_.control().submit(with_secret(), ProjectId("default"), "");
+    Async<Answer> asked = home_.control().submit(with_secret(), testing::ann(), "");
     ASSERT_TRUE(home_.loop->spawn(gate_, take_whatever(std::move(asked))).ok());
     turn();
     ASSERT_EQ(home_.secrets.kept().size(), 1U);

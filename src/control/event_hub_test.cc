@@ -138,7 +138,7 @@ TEST_F(EventHubTest, WakesWhoWaitsWhenSomethingHappened) {
   struct Submit {
     static Async<void> run(Controller& control) {
       Submission job = testing::submission({step("b")});
-      Result<Answer> taken = co_await control.submit(std::move(job), ProjectId("default"), "");
+      Result<Answer> taken = co_await control.submit(std::move(job), testing::ann(), "");
       CO_TRY(std::move(taken));
       co_return {};
     }
@@ -155,7 +155,7 @@ TEST_F(EventHubTest, NeverShowsWhatTheDiskRefused) {
   const EventSeq last = home_.control().events().last();
   home_.watch.full = true;
   EXPECT_FALSE(
-      home_.wait(home_.control().submit(testing::submission({step("b")}), ProjectId("default"), ""))
+      home_.wait(home_.control().submit(testing::submission({step("b")}), testing::ann(), ""))
           .ok());
   home_.watch.full = false;
   EXPECT_EQ(home_.control().events().last(), last);

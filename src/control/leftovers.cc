@@ -42,8 +42,13 @@ void append(std::vector<JobId>& all, std::vector<JobId>& more) {
 
 }  // namespace
 
+// One that came back from the archive since the state was asked is in neither list.
+void drop_restored(const brain::State& state, std::vector<JobId>& jobs) {
+  std::erase_if(jobs, [&](const JobId& job) { return state.jobs.contains(job); });
+}
+
 // The state first, and the archive once all that the state rests on is durable: a job that has
-// ended moves from the one to the other.
+// ended moves from the one to the other. Then the state again: one that is retried moves back.
 Async<Leftovers> leftovers(Controller* control, std::vector<JobId> on_node) {
   Result<std::vector<JobId>> asked = co_await control->answer<std::vector<JobId>>(
       [&on_node](const LogWriter& writer) -> Result<std::vector<JobId>> {
@@ -58,6 +63,7 @@ Async<Leftovers> leftovers(Controller* control, std::vector<JobId> on_node) {
     Result<Leftovers> looked = co_await control->writer().read<Leftovers>(
         [&some](store::EventLog& log) { return not_in_archive(log, some); });
     Leftovers part = CO_TRY(std::move(looked));
+    drop_restored(control->state(), part.unknown);
     append(found.deleted, part.deleted);
     append(found.unknown, part.unknown);
   }

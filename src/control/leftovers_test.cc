@@ -57,7 +57,7 @@ TEST_F(LeftoversTest, AreDeletedOutOfTheArchive) {
   ASSERT_TRUE(home_.call(Verb::kDelete, job).ok());
   home_.watch.storage->archive.clear();
   home_.watch.storage->archive[job.str()] = {job.str(), "0", "{}"};
-  ASSERT_TRUE(home_.wait(home_.control().remove_archived(job)).ok());
+  ASSERT_TRUE(home_.wait(home_.control().remove_archived(job, std::nullopt)).ok());
   EXPECT_EQ(ask({job}).deleted, std::vector<JobId>{job});
 }
 

@@ -162,10 +162,11 @@ std::optional<Duration> LogWriter::silent_for() const {
 }
 
 LogWriter::Asker LogWriter::asker_of(const model::Input& input) {
-  const bool node = std::holds_alternative<model::NodeJoin>(input) ||
-                    std::holds_alternative<model::NodeReport>(input) ||
-                    std::holds_alternative<model::NodeLost>(input);
-  return node ? Asker::kNode : Asker::kUser;
+  const bool again = std::holds_alternative<model::NodeJoin>(input) ||
+                     std::holds_alternative<model::NodeReport>(input) ||
+                     std::holds_alternative<model::NodeLost>(input) ||
+                     std::holds_alternative<model::Recovered>(input);
+  return again ? Asker::kSystem : Asker::kUser;
 }
 
 // --- Deciding.
@@ -211,9 +212,9 @@ Async<void> LogWriter::admit(Asker asker) {
     if (phase_ == Phase::kOpen && !copying_ && !full()) co_return {};
     if (phase_ == Phase::kOpen && asker == Asker::kUser && full())
       co_return too_busy(kPendingInputsMax);
-    if (asker == Asker::kNode) ++waiting_reports_;
+    if (asker == Asker::kSystem) ++waiting_reports_;
     Result<void> woken = co_await phase_changed_.wait(gate_.token());
-    if (asker == Asker::kNode) --waiting_reports_;
+    if (asker == Asker::kSystem) --waiting_reports_;
     CO_TRY(std::move(woken));
   }
 }
@@ -450,7 +451,7 @@ Async<LogWriter::Rebuilt> LogWriter::rebuild(const Group& group, Error error) {
 
 LogWriter::Reports LogWriter::reports_of(const Group& group) {
   const bool any = std::any_of(group.tickets.begin(), group.tickets.end(),
-                               [](const Ticket* each) { return each->asker == Asker::kNode; });
+                               [](const Ticket* each) { return each->asker == Asker::kSystem; });
   return any ? Reports::kToDecideAgain : Reports::kNone;
 }
 

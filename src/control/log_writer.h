@@ -84,10 +84,10 @@ class DurableObserver {
 //           fails, the brain is made anew from the log, which also tells what the disk kept: all of
 //           the commit, which is durable then as any other, or nothing, and then nothing of it was
 //           accepted and every asker in it gets the error. What was decided meanwhile is void in
-//           both cases. What nodes reported (join, report, lost) is decided again until it can be
-//           kept. Who asks waits for as long as the log cannot be read, and hears that the outcome
-//           is unknown once it never will be: see is_dead(). settled() returns when all that
-//           state() rests on is durable: an answer made from state() leaves after it.
+//           both cases. What nodes reported (join, report, lost) and Recovered are decided again
+//           until they can be kept. Who asks waits for as long as the log cannot be read, and hears
+//           that the outcome is unknown once it never will be: see is_dead(). settled() returns
+//           when all that state() rests on is durable: an answer made from state() leaves after it.
 // Limits:   kPendingInputsMax inputs and kPendingBytesMax of them wait for the disk; at either one
 //           a user's request is kFull and a node's report waits.
 // Threads:  loop only; the log is used on the worker "runnel-log" alone, snapshots are copied and
@@ -160,8 +160,9 @@ class LogWriter {
     kWaiting,     // It is there, reports are waiting, and the disk is tried again soon.
     kDead,
   };
-  // Who asks: a user is told at once, a node's report is kept.
-  enum class Asker : std::uint8_t { kUser, kNode };
+  // Who asks: a user is told at once; what nodes report, and that control has recovered, nobody
+  // else would say again.
+  enum class Asker : std::uint8_t { kUser, kSystem };
 
   // What the archive does with a job: it came back into the state, has left it, or first the one
   // and then the other.

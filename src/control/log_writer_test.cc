@@ -303,6 +303,48 @@ TEST_F(LogWriterTest, KeepsWhatNodesReportUntilThereIsRoom) {
   EXPECT_TRUE(writer_->healthy());
 }
 
+model::Input study_input(const std::string& id) {
+  model::StepSpec tune = testing::step("tune", 3);
+  tune.run = model::ExternalTrials();
+  tune.samples.reset();
+  model::Parameter x;
+  x.name = "x";
+  x.kind = model::Parameter::Kind::kUniform;
+  x.low = "0";
+  x.high = "1";
+  tune.params = {x};
+  tune.search.emplace();
+  tune.search->method = model::SearchSpec::Method::kRandom;
+  tune.search->objectives = {{"loss", false}};
+  tune.search->max_trials = 3;
+  model::Submit input;
+  input.job = JobId(id);
+  input.spec = testing::submission({tune}).spec;
+  return input;
+}
+
+// Found by reading: refused once, it was never said again, and the leases of clients that had been
+// cut off by the daemon's own absence ended with the next decision.
+TEST_F(LogWriterTest, SaysThatItHasRecoveredOnceThereIsRoom) {
+  ASSERT_TRUE(decide(study_input("s")).ok());
+  model::TrialCall ask;
+  ask.job = JobId("s");
+  ask.lease = Duration::minutes(1);
+  ask.holder = "client";
+  ASSERT_TRUE(decide(ask).ok());
+  ASSERT_EQ(writer_->brain().state().lanes.size(), 1U);
+  const auto batches = watch_.storage->batches.size();
+  watch_.full = true;
+  Asked recovered(*loop_, *writer_, model::Recovered());
+  turn();
+  EXPECT_FALSE(recovered.answer().has_value()) << recovered.answer()->error().to_string();
+  watch_.full = false;
+  turn();
+  ASSERT_TRUE(recovered.answer().has_value());
+  EXPECT_TRUE(recovered.answer()->ok());
+  EXPECT_EQ(watch_.storage->batches.size(), batches + 1) << "the lease is renewed";
+}
+
 TEST_F(LogWriterTest, DecidesNoReportAgainAtOnce) {
   close();
   options_.retry_after = Duration::hours(1);

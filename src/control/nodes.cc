@@ -179,8 +179,8 @@ Async<void> Nodes::forget(NodeId node, std::vector<model::RankReport> ended) {
   }
 }
 
-Async<void> Nodes::on_lost(model::NodeLost lost) {
-  Result<Outcome> outcome = co_await writer_.decide(std::move(lost));
+Async<void> Nodes::on_lost(model::NodeLost lost, Guard guard) {
+  Result<Outcome> outcome = co_await writer_.decide(std::move(lost), {}, std::move(guard));
   const Outcome decided = CO_TRY(std::move(outcome));
   if (decided.refusal) co_return *decided.refusal;
   co_return {};
@@ -193,7 +193,8 @@ Async<void> Nodes::give_notice(NodeId node, Duration notice) {
   if (known->second.leaves_at != Time()) co_return told_already(node, known->second.leaves_at);
   // What is killed at the end of the notice is heard to end before the node counts as gone.
   const Time leaves_at = writer_.now() + notice + kLastWords;
-  model::NodeNotice input{node, known->second.incarnation, leaves_at, "Preempted"};
+  model::NodeNotice input{node, known->second.incarnation, leaves_at,
+                          std::string(model::kPreemptedReason)};
   Result<Outcome> outcome = co_await writer_.decide(std::move(input));
   const Outcome decided = CO_TRY(std::move(outcome));
   if (decided.refusal) co_return *decided.refusal;
@@ -229,7 +230,12 @@ void Nodes::look_at_leases() {
     if (!session.is_lost(clock_.boot())) continue;
     const auto known = writer_.state().nodes.find(id);
     if (known == writer_.state().nodes.end()) continue;  // Its join waits for the disk.
-    begin(on_lost({id, known->second.incarnation, "HeartbeatLost"}));
+    // A full disk may keep the loss waiting until the node is back.
+    const auto still_silent = [&session]() -> Result<void> {
+      if (session.is_silent()) return {};
+      return Error(Errc::kCancelled, "the node has been heard again");
+    };
+    begin(on_lost({id, known->second.incarnation, "HeartbeatLost"}, still_silent));
   }
 }
 

@@ -59,7 +59,8 @@ class Nodes {
   // the join's inventory says all that it says.
   Async<void> on_join(model::NodeJoin join, node::UpSequence up);
   Async<void> on_report(model::NodeReport report, node::UpSequence up);
-  Async<void> on_lost(model::NodeLost lost);
+  // `guard`: see LogWriter::decide().
+  Async<void> on_lost(model::NodeLost lost, Guard guard = {});
   // The node will be taken away after `notice`: what runs there is asked to save and end. kConflict
   // for one that is not there or was told already.
   Async<void> give_notice(NodeId node, Duration notice);

@@ -363,7 +363,7 @@ void expect_alike(const JobSpec& spec) {
   const std::string text = JobFile::of(spec);
   const std::string json = model::encode_text(spec);
   const spec::JobFileReport file = spec::parse_job_file_all(text, {});
-  const Result<Submission> posted = read_submission("{\"spec\":" + json + "}");
+  const Result<Submission> posted = read_submission("{\"spec\":" + json + "}", "ann");
   std::vector<Error> answered;
   if (!posted.ok()) {
     answered = posted.error().others;
@@ -415,7 +415,7 @@ TEST(OneJudgement, ABestIsKnownThroughAStepBetween) {
                .depends_on = {StepIndex(1)},
                .run = model::Command::shell("train {{best.search.lr}}")};
   spec.steps = {search, between, use};
-  EXPECT_TRUE(read_submission("{\"spec\":" + model::encode_text(spec) + "}").ok());
+  EXPECT_TRUE(read_submission("{\"spec\":" + model::encode_text(spec) + "}", "ann").ok());
   EXPECT_TRUE(spec::parse_job_file(JobFile::of(spec), {}).ok());
 }
 

@@ -102,15 +102,14 @@ Result<CallBody> read_call(std::string_view json_body) {
   CallBody call;
   if (json_body.empty()) return call;
   auto body = TRY(model::read_record<ActionBody>(TRY(parse_body(json_body))));
-  call.actor = std::move(body.actor);
   call.secrets = TRY(values_of(body.secrets));
   return call;
 }
 
-Result<Submission> read_submission(std::string_view json_body) {
+Result<Submission> read_submission(std::string_view json_body, const std::string& owner) {
   auto body = TRY(model::read_record<SubmissionBody>(TRY(parse_body(json_body))));
   Submission submission;
-  submission.owner = std::move(body.owner);
+  submission.owner = owner;
   submission.spec = std::make_shared<const model::JobSpec>(std::move(body.spec.read));
   TRY(judge(*submission.spec));
   submission.secrets = TRY(values_of(body.secrets));

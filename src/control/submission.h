@@ -20,10 +20,10 @@ struct Submission {
   std::string fingerprint;
 };
 
-// Reads {"spec": {...}, "secrets": {"env:NAME": value}, "owner"} and checks that exactly the values
-// which the specification refers to are there. A specification is refused for what a file is, and
-// every fault is told: see Error::others.
-Result<Submission> read_submission(std::string_view json_body);
+// Reads {"spec": {...}, "secrets": {"env:NAME": value}} and checks that exactly the values which
+// the specification refers to are there. A specification is refused for what a file is, and every
+// fault is told: see Error::others. An `owner`, which earlier clients tell, means nothing.
+Result<Submission> read_submission(std::string_view json_body, const std::string& owner);
 
 // Reads a job file. Its folder is where relative paths begin and the default of its workdir; `file`
 // names it in errors. Such a body has no place for the values of secrets.
@@ -32,10 +32,10 @@ Result<Submission> read_job_file(std::string_view yaml_body, const std::string& 
 
 // What a request about a job may say.
 struct CallBody {
-  std::string actor;
   SecretValues secrets;
 };
-// {"actor"?, "secrets"?: {"env:NAME": value}}, or nothing at all.
+// {"secrets"?: {"env:NAME": value}}, or nothing at all. An `actor`, which earlier clients tell,
+// means nothing: see principal_of().
 Result<CallBody> read_call(std::string_view json_body);
 
 // Whether any step refers to a value of the submitting shell; a file is read where the task starts.

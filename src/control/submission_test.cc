@@ -31,8 +31,8 @@ std::string body(const std::string& more) {
 }
 
 TEST(Submission, ReadsSpecSecretsAndOwner) {
-  const Submission read =
-      MUST(read_submission(body(",\"secrets\":{\"env:TOKEN\":\"s3cret\"},\"owner\":\"ann\"")));
+  const Submission read = MUST(
+      read_submission(body(",\"secrets\":{\"env:TOKEN\":\"s3cret\"},\"owner\":\"me\""), "ann"));
   EXPECT_EQ(read.spec->name, "job");
   EXPECT_EQ(read.owner, "ann");
   EXPECT_EQ(read.secrets.at("env:TOKEN"), "s3cret");
@@ -40,12 +40,12 @@ TEST(Submission, ReadsSpecSecretsAndOwner) {
 }
 
 TEST(Submission, TellsRepeatsByEverythingButTheValuesOfSecrets) {
-  const auto print = [](const std::string& more) {
-    return MUST(read_submission(body(more))).fingerprint;
+  const auto print = [](const std::string& more, const std::string& owner = "") {
+    return MUST(read_submission(body(more), owner)).fingerprint;
   };
   const std::string first = print(",\"secrets\":{\"env:TOKEN\":\"one\"}");
   EXPECT_EQ(first, print(",\"secrets\":{\"env:TOKEN\":\"two\"}"));
-  EXPECT_NE(first, print(",\"secrets\":{\"env:TOKEN\":\"one\"},\"owner\":\"ann\""));
+  EXPECT_NE(first, print(",\"secrets\":{\"env:TOKEN\":\"one\"}", "ann"));
   EXPECT_EQ(first.find("one"), std::string::npos);
 }
 
@@ -54,7 +54,7 @@ TEST(Submission, RefusesWhatAFileIsRefusedFor) {
     model::JobSpec spec = spec_with_secret();
     spec.steps[0].secrets.clear();
     change(spec);
-    auto read = read_submission("{\"spec\":" + model::encode_text(spec) + "}");
+    auto read = read_submission("{\"spec\":" + model::encode_text(spec) + "}", "ann");
     return read.ok() ? std::string("taken") : read.error().field;
   };
   EXPECT_EQ(field([](auto&) {}), "taken");
@@ -85,7 +85,7 @@ TEST(Submission, TellsEveryFaultOfASpecification) {
   spec.name = "../x";
   spec.steps[0].run = model::Command::shell("{{nope}}");
   spec.steps[0].metrics.log = {{"", "(loss"}};
-  const Error error = read_submission("{\"spec\":" + model::encode_text(spec) + "}").error();
+  const Error error = read_submission("{\"spec\":" + model::encode_text(spec) + "}", "ann").error();
   EXPECT_EQ(error.field, "spec.name");
   ASSERT_EQ(error.others.size(), 2u);
   EXPECT_EQ(error.others[0].field, "spec.steps.only.run");
@@ -102,7 +102,7 @@ TEST(Submission, TellsEveryFaultOfAFile) {
 
 TEST(Submission, NamesTheFieldOfEachFault) {
   const auto field = [](const std::string& text) {
-    auto read = read_submission(text);
+    auto read = read_submission(text, "ann");
     EXPECT_FALSE(read.ok()) << text;
     return read.ok() ? std::string() : read.error().field;
   };
@@ -135,14 +135,14 @@ TEST(Submission, NeverShowsAValueInAnError) {
   for (const std::string& more :
        {",\"secrets\":{\"env:TOKEN\":\"" + huge + "\"}",
         std::string(",\"secrets\":{\"env:TOKEN\":\"ssss\",\"OTHER\":\"ssss\"}")}) {
-    auto read = read_submission(body(more));
+    auto read = read_submission(body(more), "ann");
     ASSERT_FALSE(read.ok());
     EXPECT_EQ(read.error().to_string().find("ssss"), std::string::npos);
   }
 }
 
 TEST(Submission, PlacesASyntaxErrorInTheBody) {
-  auto read = read_submission("{\"spec\":\n  nonsense}");
+  auto read = read_submission("{\"spec\":\n  nonsense}", "ann");
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().where.line, 2);
 }
@@ -159,10 +159,9 @@ TEST(Submission, ReadsAJobFile) {
   EXPECT_EQ(bad.error().where.file, "hello.yaml");
 }
 
-TEST(CallBody, MayBeEmptyOrHoldAnActorAndSecrets) {
-  EXPECT_TRUE(MUST(read_call("")).actor.empty());
+TEST(CallBody, MayBeEmptyOrHoldSecrets) {
+  EXPECT_TRUE(MUST(read_call("")).secrets.empty());
   const CallBody call = MUST(read_call("{\"actor\":\"ann\",\"secrets\":{\"env:A\":\"x\"}}"));
-  EXPECT_EQ(call.actor, "ann");
   EXPECT_EQ(call.secrets.size(), 1U);
   EXPECT_FALSE(read_call("[]").ok());
   EXPECT_FALSE(read_call("{\"user\":\"ann\"}").ok());

@@ -84,7 +84,6 @@ Result<TrialCall> read_ask(std::string_view json_body) {
   TRY(check_actor(body.actor));
   TrialCall call;
   call.verb = TrialCall::Verb::kAsk;
-  call.actor = body.actor;
   call.lease = model::kLeaseDefault;
   if (body.lease.empty()) return call;
   const Result<Duration> read = parse_duration(body.lease);
@@ -103,7 +102,6 @@ Result<TrialCall> read_report(std::string_view json_body, const model::SearchSpe
   TRY(check_actor(body.actor));
   TrialCall call;
   call.verb = TrialCall::Verb::kReport;
-  call.actor = body.actor;
   call.attempt = body.attempt;
   call.at = body.step;
   call.values = TRY(texts_of(body.values, search));
@@ -116,7 +114,6 @@ Result<TrialCall> read_tell(std::string_view json_body, const model::SearchSpec&
   TRY(check_length("message", body.message, kMessageBytesMax, "say it shorter"));
   TrialCall call;
   call.verb = TrialCall::Verb::kTell;
-  call.actor = body.actor;
   call.attempt = body.attempt;
   call.end = body.state.end;
   call.at = body.step;

@@ -48,6 +48,8 @@ struct Request {
   Headers headers;
   std::string body;
   Pairs params;
+  // Server side, of a Unix socket: the user at its other end.
+  std::optional<std::uint32_t> peer_uid;
   // Server side: stops when the server begins to stop; then whoever waits should answer soon. What
   // streams has StreamWriter::gone() as well.
   async::StopToken stop;

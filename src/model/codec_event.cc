@@ -20,6 +20,7 @@ void visit_trial(auto& visit, auto& event) {
 template <>
 struct Fields<JobSubmitted> {
   static void visit(auto& visit, auto& event) {
+    visit("actor", event.actor);
     visit("body_hash", event.body_hash);
     visit("idempotency_key", event.idempotency_key);
     visit("job", event.job, Required());
@@ -353,7 +354,11 @@ struct Fields<SearchStopped> {
 
 template <>
 struct Fields<KeyExpired> {
-  static void visit(auto& visit, auto& event) { visit("key", event.key, Required()); }
+  static void visit(auto& visit, auto& event) {
+    visit("actor", event.actor);
+    visit("key", event.key, Required());
+    visit("project", event.project);
+  }
 };
 
 void encode(json::Writer& out, const Event& value) { detail::write_variant(out, value); }

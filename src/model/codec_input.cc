@@ -12,6 +12,7 @@ struct Form<JobRequest::Verb> : WordForm<JobRequest::Verb, parse_verb> {};
 template <>
 struct Fields<Submit> {
   static void visit(auto& visit, auto& input) {
+    visit("actor", input.actor);
     visit("body_hash", input.body_hash);
     visit("idempotency_key", input.idempotency_key);
     visit("job", input.job, Required());

@@ -41,7 +41,7 @@ std::string_view type_of(const Event& event) {
 bool operator==(const JobSubmitted& a, const JobSubmitted& b) {
   return a.job == b.job && a.project == b.project && a.queue == b.queue && a.owner == b.owner &&
          a.idempotency_key == b.idempotency_key && a.body_hash == b.body_hash &&
-         same_spec(a.spec.get(), b.spec.get());
+         a.actor == b.actor && same_spec(a.spec.get(), b.spec.get());
 }
 
 JobId job_of(const Event& event) {

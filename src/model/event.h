@@ -34,6 +34,7 @@ struct JobSubmitted {
   std::string idempotency_key;
   std::string body_hash;
   std::shared_ptr<const JobSpec> spec;
+  std::string actor;  // Who asked, and whose key it is; empty: a build that did not tell.
   // By what the specifications say, not by where they are.
   friend bool operator==(const JobSubmitted&, const JobSubmitted&);
 };
@@ -340,6 +341,8 @@ struct JobDeleted {
 // An idempotency key is older than 24 hours.
 struct KeyExpired {
   std::string key;
+  ProjectId project;  // Of a key that is everybody's neither of these is told.
+  std::string actor;
   friend bool operator==(const KeyExpired&, const KeyExpired&) = default;
 };
 

@@ -62,6 +62,11 @@ TEST(Golden, EventsAndInputsOfSearches) {
   EXPECT_EQ(replay("inputs-search-v1.jsonl", decode_input).size(), 4u);
 }
 
+TEST(Golden, EventsAndInputsOfKeysThatAreSomebodys) {
+  EXPECT_EQ(replay("events-keys-v1.jsonl", decode_event).size(), 2u);
+  EXPECT_EQ(replay("inputs-keys-v1.jsonl", decode_input).size(), 1u);
+}
+
 TEST(Golden, EventsOfDevices) {
   EXPECT_EQ(replay("events-devices-v1.jsonl", decode_event).size(), 3u);
 }

@@ -28,6 +28,7 @@ struct Submit {
   std::string idempotency_key;  // Empty: none.
   std::string body_hash;        // Of the request, to tell a repeat from another body.
   std::shared_ptr<const JobSpec> spec;
+  std::string actor;  // Who asked, and whose key it is.
   // By what the specifications say, not by where they are.
   friend bool operator==(const Submit&, const Submit&);
 };

@@ -2,12 +2,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "model/resources.h"
 
 namespace runnel::model {
+
+// Why a node is down that was taken away for a while, and comes back by itself.
+inline constexpr std::string_view kPreemptedReason = "Preempted";
 
 // What a node says of itself when it joins.
 struct NodeInfo {

@@ -38,7 +38,7 @@ bool parse_open(std::string_view text, LogCursor& cursor) {
 
 Error not_a_cursor(const std::string& text) {
   return Error(Errc::kInvalid, "is not a place in this job's output")
-      .with_field("after")
+      .with_field("cursor")
       .with_value(text.substr(0, 100))
       .with_hint("read again from the beginning");
 }

@@ -80,7 +80,7 @@ class Walk {
  private:
   static Error unknown() {
     return Error(Errc::kInvalid, "is not a place in this job's output")
-        .with_field("after")
+        .with_field("cursor")
         .with_hint("read again from the beginning");
   }
 

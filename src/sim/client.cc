@@ -57,16 +57,18 @@ void Clients::ask_again_later(std::size_t wish) {
 
 void Clients::submit(std::size_t wish) {
   const std::size_t job = scenario_.wishes[wish].job;
-  const std::string key = "key" + std::to_string(job);
-  control_.submit(
-      key, scenario_.jobs[job],
-      [this, wish, job, key, born = states_[wish].generation](const control::Outcome& answer) {
-        State& state = states_[wish];
-        if (state.generation != born || answer.refusal.has_value()) return;
-        state.answered = true;
-        ids_[job] = answer.job;
-        seen_.answers.push_back({key, answer.job});
-      });
+  // Two users have the same keys, each for a job of their own.
+  const std::string actor = job % 2 == 0 ? "ada" : "bob";
+  const std::string key = "key" + std::to_string(job / 2);
+  control_.submit(actor, key, scenario_.jobs[job],
+                  [this, wish, job, actor, key,
+                   born = states_[wish].generation](const control::Outcome& answer) {
+                    State& state = states_[wish];
+                    if (state.generation != born || answer.refusal.has_value()) return;
+                    state.answered = true;
+                    ids_[job] = answer.job;
+                    seen_.answers.push_back({{ProjectId("default"), actor, key}, answer.job});
+                  });
 }
 
 void Clients::request(std::size_t wish) {

@@ -200,13 +200,12 @@ void SimControl::ask(std::function<Async<control::Answer>(control::Controller&)>
   });
 }
 
-void SimControl::submit(const std::string& key, std::shared_ptr<const model::JobSpec> spec,
-                        Reply reply) {
-  control::Submission submission{std::move(spec), {}, "someone", "body of " + key};
-  ask(
-      [submission, key](control::Controller& control) {
-        return control.submit(submission, ProjectId("default"), key);
-      },
+void SimControl::submit(const std::string& actor, const std::string& key,
+                        std::shared_ptr<const model::JobSpec> spec, Reply reply) {
+  control::Submission submission{std::move(spec), {}, actor, actor + "'s body of " + key};
+  const model::Principal asks{ProjectId("default"), actor};
+  ask([submission, asks,
+       key](control::Controller& control) { return control.submit(submission, asks, key); },
       std::move(reply));
 }
 

@@ -64,7 +64,8 @@ class SimControl {
   const Disk& disk() const { return disk_; }
 
   // From clients. Nobody hears it while the daemon is down.
-  void submit(const std::string& key, std::shared_ptr<const model::JobSpec> spec, Reply reply);
+  void submit(const std::string& actor, const std::string& key,
+              std::shared_ptr<const model::JobSpec> spec, Reply reply);
   void request(const model::JobRequest& request, Reply reply);
   void call(const model::TrialCall& call, Reply reply);
   // From nodes.

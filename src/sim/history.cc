@@ -20,20 +20,26 @@ using model::Level;
 using model::Status;
 
 std::string check_answers(const Seen& seen, const std::vector<model::Event>& log) {
-  std::map<JobId, std::string> key_of;
-  std::set<std::string> taken;  // Keys, until they expire.
+  std::map<JobId, brain::KeyName> key_of;
+  std::set<brain::KeyName> taken;  // Until they expire.
   for (const model::Event& event : log) {
-    if (const auto* expired = std::get_if<model::KeyExpired>(&event)) taken.erase(expired->key);
+    if (const auto* expired = std::get_if<model::KeyExpired>(&event)) {
+      taken.erase({expired->project, expired->actor, expired->key});
+    }
     const auto* what = std::get_if<model::JobSubmitted>(&event);
     if (what == nullptr) continue;
-    key_of[what->job] = what->idempotency_key;
-    if (what->idempotency_key.empty() || taken.insert(what->idempotency_key).second) continue;
-    return "key " + what->idempotency_key + " made two jobs";
+    const auto key = brain::KeyName::of(what->project, what->actor, what->idempotency_key);
+    key_of[what->job] = key;
+    if (key.key.empty() || taken.insert(key).second) continue;
+    return "key " + key.key + " of '" + key.actor + "' made two jobs";
   }
   for (const Seen::Answer& answer : seen.answers) {
     const auto job = key_of.find(answer.job);
     if (job == key_of.end()) return "answered job " + answer.job.str() + " is not in the log";
-    if (job->second != answer.key) return "key " + answer.key + " was answered with another's job";
+    if (job->second != answer.key) {
+      return "key " + answer.key.key + " of '" + answer.key.actor +
+             "' was answered with another's job";
+    }
   }
   return "";
 }

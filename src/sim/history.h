@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "brain/state.h"
 #include "model/event.h"
 #include "store/batch.h"
 
@@ -14,8 +15,8 @@ namespace runnel::sim {
 // What clients saw, and nothing else: the material of the history check.
 struct Seen {
   struct Answer {
-    std::string key;  // Idempotency key of the submission.
-    JobId job;        // What it was told.
+    brain::KeyName key;  // Of the submission.
+    JobId job;           // What it was told.
   };
   std::vector<Answer> answers;
   struct Tell {

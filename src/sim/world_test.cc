@@ -137,7 +137,7 @@ model::AttemptEnded ended(const std::string& job, model::Status task) {
 
 TEST(History, MissesNoLostJob) {
   Seen seen;
-  seen.answers.push_back({"key", JobId("gone")});
+  seen.answers.push_back({{{}, {}, "key"}, JobId("gone")});
   EXPECT_NE(check_history(seen, {submitted("other")}), "");
 }
 
@@ -148,8 +148,13 @@ TEST(History, MissesNoDoubleJob) {
   EXPECT_EQ(check_history({}, {first}), "");
   EXPECT_NE(check_history({}, {first, second}), "");
   EXPECT_EQ(check_history({}, {first, model::KeyExpired{"key"}, second}), "");
+  second.actor = "bob";
+  EXPECT_EQ(check_history({}, {first, second}), "") << "it is bob's key";
+  first.actor = "bob";
+  EXPECT_NE(check_history({}, {first, second}), "");
+  first.actor = "";
   Seen seen;
-  seen.answers.push_back({"other key", JobId("a")});
+  seen.answers.push_back({{{}, {}, "other key"}, JobId("a")});
   EXPECT_NE(check_history(seen, {first}), "");
 }
 

@@ -54,7 +54,7 @@ void Api::add(http::Router& router, const std::string& path, const Route& route,
   openapi_.add(path, route);
   router.add(route.operation.method, path,
              [this, handle = &route.handle, rests](http::Request request) {
-               Result<Principal> principal = principal_of(request);
+               Result<model::Principal> principal = principal_of(request, host_.account);
                if (!principal.ok()) return refused(std::move(principal).error());
                Ask ask{*std::move(principal), std::move(request)};
                if (rests == Rests::kOnMemory) return (*handle)(std::move(ask));

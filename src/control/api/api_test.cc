@@ -18,7 +18,7 @@ using testing::step;
 
 TEST_F(ApiTest, CreatesAJobAndShowsIt) {
   const http::Response created =
-      post("/api/v1/jobs", body_of({step("a", 3)}, ",\"owner\":\"ann\""));
+      post("/api/v1/jobs", body_of({step("a", 3)}, ",\"owner\":\"mallory\""));
   ASSERT_EQ(created.status, 201) << created.body;
   const json::Value job = MUST(json::parse(created.body));
   const std::string id = job.find("id")->as_text();
@@ -226,9 +226,10 @@ TEST_F(ApiTest, CancelsAndRetriesUnderAVersion) {
   retry.headers.set("If-Match", std::string(*failed.headers.find("ETag")));
   const http::Response retried = ask(retry);
   EXPECT_EQ(retried.status, 200) << retried.body;
-  EXPECT_EQ(post("/api/v1/jobs/" + id + "/cancel", "{\"actor\":\"ann\"}").status, 200);
+  EXPECT_EQ(post("/api/v1/jobs/" + id + "/cancel", "{\"actor\":\"mallory\"}").status, 200);
   const http::Response events = get("/api/v1/jobs/" + id + "/events?limit=1000");
   EXPECT_NE(events.body.find("\"actor\":\"ann\""), std::string::npos);
+  EXPECT_EQ(events.body.find("mallory"), std::string::npos) << "who asks is not what the body says";
 }
 
 TEST_F(ApiTest, ListsTasksByStepAndStatus) {
@@ -244,6 +245,8 @@ TEST_F(ApiTest, ListsTasksByStepAndStatus) {
   EXPECT_EQ(wrong.status, 404);
   EXPECT_NE(wrong.body.find("'second'"), std::string::npos);
   EXPECT_EQ(get("/api/v1/jobs/" + id + "/tasks?page_token=x").status, 422);
+  EXPECT_EQ(get("/api/v1/jobs?page_token=zzz").status, 422) << "the beginning of an id is none";
+  EXPECT_EQ(get("/api/v1/jobs?limit=1&limit=2").status, 422) << "which of them?";
 }
 
 TEST_F(ApiTest, TellsTheAttemptsOfATask) {

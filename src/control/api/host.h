@@ -13,6 +13,12 @@
 
 namespace runnel::control {
 
+// The account that a home belongs to.
+struct Account {
+  std::uint32_t uid = 0;
+  std::string name;
+};
+
 // What a home tells of itself.
 struct HomeInfo {
   std::string home;  // Its folder.
@@ -41,6 +47,7 @@ struct ApiHost {
   std::function<Async<std::optional<Silence>>()> room;
   std::function<void()> stop;  // Begin to end the daemon, after the answer has left.
   std::function<Async<void>(Preemption)> preempt;  // Returns when the notice is durable.
+  Account account;                                 // Whose home it is.
 };
 
 }  // namespace runnel::control

@@ -16,14 +16,15 @@ std::string_view content_type(const http::Request& request) {
   return type.substr(0, type.find(';'));
 }
 
-Result<Submission> read_body(const http::Request& request, const JobFileQuery& query) {
+Result<Submission> read_body(const http::Request& request, const JobFileQuery& query,
+                             const std::string& owner) {
   const std::string_view type = content_type(request);
   if (type == "application/json") {
     TRY(read_query<NoQuery>(request));  // All is in the body.
-    return read_submission(request.body);
+    return read_submission(request.body, owner);
   }
   if (type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml") {
-    return read_job_file(request.body, query.workdir, query.file, query.owner);
+    return read_job_file(request.body, query.workdir, query.file, owner);
   }
   return Error(Errc::kInvalid, "a job comes as JSON or as YAML")
       .with_field("Content-Type")
@@ -99,18 +100,17 @@ std::vector<Route> JobRoutes::table() {
 }
 
 Async<http::Reply> JobRoutes::submit(Ask ask, JobFileQuery query) {
-  const ProjectId project = ask.principal.project;
-  if (project != ProjectId("default")) {  // No command would see the job.
+  const model::Principal asks = ask.principal;
+  if (asks.project != ProjectId("default")) {  // No command would see the job.
     co_return Error(Errc::kUnsupported, "a home has one project")
         .with_field("project")
-        .with_value(project.str())
+        .with_value(asks.project.str())
         .with_hint("submit to /api/v1/jobs");
   }
   std::string key = CO_TRY(key_of(ask.request));
-  Submission submission = CO_TRY(read_body(ask.request, query));
+  Submission submission = CO_TRY(read_body(ask.request, query, asks.actor));
   ask.request.body = std::string();
-  Result<Answer> taken =
-      co_await controller_.submit(std::move(submission), project, std::move(key));
+  Result<Answer> taken = co_await controller_.submit(std::move(submission), asks, std::move(key));
   Answer answer = CO_TRY(std::move(taken));
   if (answer.outcome.refusal) co_return *std::move(answer.outcome.refusal);
   const JobId job = answer.outcome.job;
@@ -162,7 +162,7 @@ Async<http::Reply> JobRoutes::call(Ask ask, Verb verb) {
   CallBody body = CO_TRY(read_call(ask.request.body));
   JobCall wanted;
   wanted.verb = verb;
-  wanted.actor = std::move(body.actor);
+  wanted.actor = ask.principal.actor;
   wanted.secrets = std::move(body.secrets);
   wanted.version = CO_TRY(version_of(ask.request));
   Result<JobId> found = co_await jobs_.of_path(ask);
@@ -173,10 +173,10 @@ Async<http::Reply> JobRoutes::call(Ask ask, Verb verb) {
   co_return with_version(http::Response::json_text(answer.document), answer.version);
 }
 
-Async<http::Reply> JobRoutes::remove(Ask ask, RemoveQuery query) {
+Async<http::Reply> JobRoutes::remove(Ask ask, RemoveQuery) {
   JobCall wanted;
   wanted.verb = Verb::kDelete;
-  wanted.actor = std::move(query.actor);
+  wanted.actor = ask.principal.actor;
   wanted.version = CO_TRY(version_of(ask.request));
   Result<JobId> found = co_await jobs_.of_path(ask);
   wanted.job = CO_TRY(std::move(found));
@@ -185,7 +185,7 @@ Async<http::Reply> JobRoutes::remove(Ask ask, RemoveQuery query) {
   deleted.set("deleted", json::Value::boolean(true));
   deleted.set("id", json::Value::text(job.str()));
   if (!controller_.state().jobs.contains(job)) {
-    Result<void> removed = co_await controller_.remove_archived(job);
+    Result<void> removed = co_await controller_.remove_archived(job, wanted.version);
     CO_TRY(std::move(removed));
     co_return http::Response::json(deleted);
   }

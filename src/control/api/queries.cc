@@ -34,7 +34,7 @@ Result<JobOrder> QueryForm<JobOrder>::read(const std::string& text) {
 }
 
 Result<JobPageToken> QueryForm<JobPageToken>::read(const std::string& text) {
-  if (is_job_id_prefix(text)) return JobPageToken{text};
+  if (time_of(JobId::parse(text).value_or(JobId())) != Time()) return JobPageToken{text};
   return Error(Errc::kInvalid, "this is not a page token")
       .with_hint("pass next_page_token of the page before, or none");
 }

@@ -20,7 +20,7 @@ struct NoQuery {};
 // Of a submission as YAML.
 struct JobFileQuery {
   std::string file;
-  std::string owner;
+  std::string owner;  // As earlier clients tell; it means nothing.
   std::string workdir;
 };
 
@@ -30,7 +30,7 @@ struct JobQuery {
 };
 
 struct RemoveQuery {
-  std::string actor;
+  std::string actor;  // As earlier clients tell; it means nothing.
 };
 
 // Which jobs a list shows: "unfinished", "ended" or a status.

@@ -1,6 +1,7 @@
 #include "control/api/query.h"
 
 #include <charconv>
+#include <set>
 
 #include "base/nearest.h"
 #include "http/event_stream.h"
@@ -108,7 +109,14 @@ void QueryReader::note(std::string_view key, const std::string& text, Error erro
 }
 
 Result<void> QueryReader::finish() const {
+  std::set<std::string_view> names;
   for (const auto& [name, value] : request_.query) {
+    if (!names.insert(name).second) {
+      return Error(Errc::kInvalid, "this parameter stands twice")
+          .with_field(name)
+          .with_value(value)
+          .with_hint("leave one of them out");
+    }
     if (!json::is_utf8(value)) {
       // It would be another text when it is read from the log again.
       return Error(Errc::kInvalid, "is not UTF-8 text")

@@ -16,21 +16,36 @@ bool is_project_letter(char letter) {
   return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '-';
 }
 
-}  // namespace
-
-Result<Principal> principal_of(const http::Request& request) {
+Result<ProjectId> project_of(const http::Request& request) {
   for (const auto& [name, value] : request.params) {
     if (name != "project") continue;
     const bool letters = std::all_of(value.begin(), value.end(), is_project_letter);
     if (!value.empty() && letters && value.size() <= kProjectBytesMax) {
-      return Principal{ProjectId(value)};
+      return ProjectId(value);
     }
     return Error(Errc::kInvalid, "this cannot be the name of a project")
         .with_field("project")
         .with_value(value)
         .with_hint("names have 1 to 63 of a-z, 0-9 and '-'");
   }
-  return Principal{ProjectId("default")};
+  return ProjectId("default");
+}
+
+// Only the home's own account and root can connect to it. A name is not looked up: that may wait
+// for a directory server.
+std::string name_of(std::uint32_t uid, const Account& home) {
+  if (uid == home.uid) return home.name;
+  return uid == 0 ? "root" : "uid " + std::to_string(uid);
+}
+
+}  // namespace
+
+Result<model::Principal> principal_of(const http::Request& request, const Account& home) {
+  if (!request.peer_uid) {
+    return Error(Errc::kDenied, "nobody can tell who asks")
+        .with_hint("connect to the home's Unix socket, which `runnel home` names");
+  }
+  return model::Principal{TRY(project_of(request)), name_of(*request.peer_uid, home)};
 }
 
 Async<http::Reply> refused(Error error) { co_return error; }

@@ -9,23 +9,24 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "control/api/host.h"
 #include "control/api/query.h"
 #include "http/message.h"
+#include "model/principal.h"
 
 namespace runnel::control {
 
-// Who asks, and for which project.
-struct Principal {
-  ProjectId project;
-};
-
-// Made of each request, here and nowhere else. The project is that of a path below
-// /projects/{project}, and "default" for the short form.
-Result<Principal> principal_of(const http::Request& request);
+// Made of each request, here and nowhere else: who asks a home is the user at the other end of the
+// socket, whom the kernel names, whatever the request says. kDenied when it came over something
+// that does not tell. The project is that of a path below /projects/{project}, and "default" for
+// the short form.
+//
+// Why: a home's log says who did what; a member of the body would be anybody's word for it.
+Result<model::Principal> principal_of(const http::Request& request, const Account& home);
 
 // A request on its way to its route.
 struct Ask {
-  Principal principal;
+  model::Principal principal;
   http::Request request;
 };
 

@@ -215,6 +215,7 @@ Async<http::Reply> TrialRoutes::call(Ask ask, std::string step, TrialCall::Verb 
                             });
   }
   TrialCall wanted = CO_TRY(read_call(ask.request, step, job, verb));
+  wanted.actor = ask.principal.actor;
   Result<Answer> called = co_await controller_.call_trial(std::move(wanted));
   Answer answer = CO_TRY(std::move(called));
   if (answer.outcome.refusal) co_return *std::move(answer.outcome.refusal);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,6 +51,7 @@ class ApiTest : public ::testing::Test {
       preempted_ = what;
       return home_.control().nodes().give_notice(what.node, what.notice);
     };
+    host.account = {::geteuid(), "ann"};
     api_ = std::make_unique<Api>(*home_.loop, home_.control(), *logs_, std::move(host));
     api_->add_routes(router_);
     server_ = std::make_unique<http::Server>(

@@ -176,7 +176,7 @@ void Home::crash() {
 }
 
 JobId Home::submit(std::vector<model::StepSpec> steps) {
-  auto answer = wait(controller_->submit(submission(std::move(steps)), ProjectId("default"), ""));
+  auto answer = wait(controller_->submit(submission(std::move(steps)), ann(), ""));
   EXPECT_TRUE(answer.ok()) << answer.error().to_string();
   if (!answer.ok()) return JobId();
   EXPECT_FALSE(answer->outcome.refusal) << answer->outcome.refusal->to_string();

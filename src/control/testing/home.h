@@ -93,6 +93,9 @@ class PaperNode final : public NodeLink {
 };
 
 using brain::testing::step;
+// Who submits what a test submits.
+inline model::Principal ann() { return {ProjectId("default"), "ann"}; }
+
 Submission submission(std::vector<model::StepSpec> steps, std::string name = "job");
 
 // A control on a log in memory with a clock that stands still: what a test of control begins with.

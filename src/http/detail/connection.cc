@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "async/socket.h"
 #include "async/together.h"
 #include "base/check.h"
 
@@ -62,7 +63,8 @@ Connection::Connection(const ConnectionHost& host, async::UniqueFd descriptor)
     : host_(host),
       stream_(host.loop, std::move(descriptor)),
       parser_({.header_max = host.limits.header_max, .body_max = host.limits.body_max}),
-      input_(static_cast<std::size_t>(host.limits.header_max.count()) + kInputMargin) {}
+      input_(static_cast<std::size_t>(host.limits.header_max.count()) + kInputMargin),
+      peer_uid_(async::peer_user(stream_.descriptor())) {}
 
 Connection::~Connection() = default;
 
@@ -192,6 +194,7 @@ Async<void> Connection::send_refusal() {
 
 Async<void> Connection::answer(Request request) {
   request.stop = host_.stopping;
+  request.peer_uid = peer_uid_;
   Result<Reply> reply = co_await host_.handler(std::move(request));
   phase_ = Phase::kWriting;
   if (host_.stopping.stopped()) exchange_.keep_alive = false;

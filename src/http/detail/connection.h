@@ -82,6 +82,7 @@ class Connection {
   async::Stream stream_;
   RequestParser parser_;
   InputBuffer input_;
+  std::optional<std::uint32_t> peer_uid_;
   Exchange exchange_;
   std::optional<Response> refusal_;
   Phase phase_ = Phase::kIdle;

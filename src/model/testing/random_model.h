@@ -317,6 +317,7 @@ class RandomModel {
   void fill(JobSubmitted& out) {
     out = {JobId(word()), ProjectId(word()), QueueId(word()), text(), text(),
            text(),        shared_spec()};
+    if (maybe()) out.actor = text();
   }
   void fill(JobChanged& out) { out = {JobId(word()), status(), text(), text(), text()}; }
   void fill(StepChanged& out) {
@@ -396,7 +397,11 @@ class RandomModel {
   void fill(JobArchived& out) { out = {JobId(word())}; }
   void fill(JobRestored& out) { out = {JobId(word()), text()}; }
   void fill(JobDeleted& out) { out = {JobId(word()), text()}; }
-  void fill(KeyExpired& out) { out = {text()}; }
+  void fill(KeyExpired& out) {
+    out.key = text();
+    if (maybe()) out.project = ProjectId(word());
+    if (maybe()) out.actor = text();
+  }
   void fill(JobHalted& out) { out = {JobId(word()), text()}; }
   void fill(TrialAsked& out) {
     out = {JobId(word()), StepIndex(count32()), TaskIndex(count64()), {}};
@@ -423,6 +428,7 @@ class RandomModel {
   void fill(Submit& out) {
     out = {JobId(word()), ProjectId(word()), QueueId(word()), text(), text(),
            text(),        shared_spec()};
+    if (maybe()) out.actor = text();
   }
   void fill(JobRequest& out) {
     out = {static_cast<JobRequest::Verb>(below(5)), JobId(word()), text(), text()};
