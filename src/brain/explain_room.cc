@@ -223,6 +223,7 @@ void explain_down(const Wish& wish, Wait& wait) {
     if (node.takes_work() || !sched::could_hold(wish.request, idle_host(node))) continue;
     if (++down > kHoldersShown) continue;
     names += (names.empty() ? "" : ", ") + quoted(id.str()) + " (" + node.reason + ")";
+    if (node.reason == model::kPreemptedReason) continue;  // It comes back by itself.
     bring_back += (bring_back.empty() ? "" : ", ") + quoted(id.str());
   }
   CHECK(down > 0, "a request needs nodes that are down, and none is");
@@ -235,7 +236,8 @@ void explain_down(const Wish& wish, Wait& wait) {
   if (down > kHoldersShown) {
     wait.message += " and " + std::to_string(down - kHoldersShown) + " more";
   }
-  wait.remedy = "bring " + bring_back + " back";
+  wait.remedy = bring_back.empty() ? "wait: a node that was preempted comes back by itself"
+                                   : "bring " + bring_back + " back";
 }
 
 // ---- others come first

@@ -215,6 +215,18 @@ TEST(Explain, ANodeThatIsDown) {
   EXPECT_EQ(desk.job_status(job), Status::kRunning) << "the remedy helps";
 }
 
+// Nobody can bring it back.
+TEST(Explain, ANodeThatWasPreempted) {
+  Desk desk;
+  desk.join("a", 2);
+  desk.join("b", 8);
+  desk.lose("b", "1", std::string(model::kPreemptedReason));
+  const JobId job = desk.submit({wants(4)});
+  expect(wait_of(desk, job), "ReqNodeNotAvail",
+         "needs a node with 4 cpus; no node that is up has that, and down is 'b' (Preempted)",
+         "wait: a node that was preempted comes back by itself");
+}
+
 TEST(Explain, AGangThatMissesNodesThatAreDown) {
   Desk desk;
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) desk.join(name, 2);

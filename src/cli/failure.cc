@@ -18,6 +18,13 @@ constexpr Duration kFailureLineWithin = Duration::seconds(1);
 constexpr int kSilencesMax = 5;
 constexpr int kLinesRead = 200;  // Of both streams together, to find the last of stderr.
 
+std::int64_t ranks_of(const json::Value& job, const std::string& step) {
+  for (const json::Value& each : list_at(job, "steps")) {
+    if (text_of(each, "name") == step) return number_of(each, "ranks", 1);
+  }
+  return 1;
+}
+
 }  // namespace
 
 Failure::Failure(Session& session, const json::Value& job)
@@ -29,6 +36,10 @@ Failure::Failure(Session& session, const json::Value& job)
   task_ = std::to_string(number_of(*first, "task"));
   summary_ = first_failure(job);
   read_attempt();
+  const std::int64_t ranks = ranks_of(job, step_);
+  if (ranks < 2 || rank_ < 0) return;
+  logs_rank_ = " --rank " + std::to_string(rank_);
+  summary_ = "rank " + std::to_string(rank_) + " of " + std::to_string(ranks) + " of " + summary_;
 }
 
 void Failure::read_attempt() {
@@ -42,7 +53,9 @@ void Failure::read_attempt() {
   rank_ = number_of(last, "first_failed_rank", -1);
 }
 
-std::string Failure::task_name() const { return job_ + "/" + step_ + "/" + task_; }
+std::string Failure::logs_command() const {
+  return "runnel logs " + job_ + "/" + step_ + "/" + task_ + logs_rank_;
+}
 
 std::string Failure::cause() const {
   return sentence_.empty() ? summary_ : summary_ + ": " + sentence_;

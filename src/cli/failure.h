@@ -19,9 +19,9 @@ class Failure {
 
   // Whether the job names one.
   bool is_known() const { return !step_.empty(); }
-  // "1m80wqfeewtr/train/0", as `logs` takes it.
-  std::string task_name() const;
-  // "train/0 ended with exit code 7 (NonZeroExit): why, in a sentence".
+  // "runnel logs 1m80wqfeewtr/train/0", with --rank where several ranks wrote.
+  std::string logs_command() const;
+  // "rank 1 of 2 of train/0 ended with exit code 7 (NonZeroExit): why, in a sentence".
   std::string cause() const;
   // The last that its last attempt wrote; those before may have failed for another cause.
   Lines last_lines();
@@ -37,6 +37,7 @@ class Failure {
   std::string step_;
   std::string task_;
   std::string summary_;
+  std::string logs_rank_;
   std::string sentence_;
   std::int64_t attempt_ = 0;  // The last; 0: not known.
   std::int64_t rank_ = -1;    // The one that failed first, where one did.

@@ -48,7 +48,7 @@ void say_failure(Session& session, const json::Value& job, EndStyle style) {
   if (failure.is_known() && style == EndStyle::kWithOutput) {
     for (const std::string& line : failure.output_block()) say(line);
   }
-  if (failure.is_known()) say("output:  runnel logs " + failure.task_name());
+  if (failure.is_known()) say("output:  " + failure.logs_command());
   say("tasks:   runnel show --tasks " + id);
   say("retry:   runnel retry " + id);
   say("         runs the job as it was submitted; after a change of the job file: runnel run FILE");

@@ -138,7 +138,7 @@ std::string ended_text(Session& session, const json::Value& job) {
   if (!message.empty()) text += ": " + message;
   Failure failure(session, job);
   if (!failure.is_known()) return paragraph(text) + "\n";
-  text += "; " + failure.cause() + "; see: runnel logs " + failure.task_name();
+  text += "; " + failure.cause() + "; see: " + failure.logs_command();
   text = paragraph(text) + "\n";
   for (const std::string& line : failure.output_block()) text += paragraph(line) + "\n";
   return text;

@@ -52,7 +52,7 @@ void add_failure(std::string& text, Session& session, const json::Value& job) {
   Failure failure(session, job);
   if (!failure.is_known()) return;
   text += paragraph("failure     " + failure.cause(), kLabel) + "\n";
-  text += "output      runnel logs " + failure.task_name() + "\n";
+  text += "output      " + failure.logs_command() + "\n";
   for (const std::string& line : failure.output_block()) text += paragraph(line) + "\n";
 }
 

@@ -120,10 +120,25 @@ class AmountCheck {
       for (const auto& [name, count] : node.capacity.accelerators) known.insert(name);
     }
     fits_ = false;
+    if (const std::string node = spot_node_with(device); !node.empty()) {
+      scope_.refuse(resource_item(draft_, "accelerators"),
+                    "only spot nodes, which may be taken away at short notice, have the device '" +
+                        device + "': '" + node + "'",
+                    device, "write resources: {spot: true}, if the step can bear that");
+      return;
+    }
     scope_.refuse(resource_item(draft_, "accelerators"), "no node has the device '" + device + "'",
                   device,
                   known.empty() ? "declare a node that has it in " + context_.nodes_file
                                 : "the devices are " + listed({known.begin(), known.end()}));
+  }
+
+  // The first of those that the step may not use; "" when none has it.
+  std::string spot_node_with(const std::string& device) const {
+    for (const model::NodeInfo& node : context_.nodes) {
+      if (node.spot && node.capacity.accelerators.contains(device)) return node.id.str();
+    }
+    return "";
   }
 
   void refuse(std::string_view key, const std::string& asked, const std::string& has,

@@ -65,8 +65,8 @@ class Desk {
     input.crashed_idle = true;
     decide(input);
   }
-  void lose(const std::string& name, std::string life = "1") {
-    decide(model::NodeLost{NodeId(name), Incarnation(std::move(life)), "HeartbeatLost"});
+  void lose(const std::string& name, std::string life = "1", std::string reason = "HeartbeatLost") {
+    decide(model::NodeLost{NodeId(name), Incarnation(std::move(life)), std::move(reason)});
   }
 
   JobId submit(std::vector<model::StepSpec> steps, std::int32_t priority = 0) {
