@@ -1,3 +1,2 @@
 // The one translation unit that holds the compiled part of Beast and of Asio's TLS layer.
-#include <boost/asio/ssl/impl/src.hpp>
 #include <boost/beast/src.hpp>

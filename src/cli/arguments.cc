@@ -172,6 +172,13 @@ void add_logs(CLI::App& app, Arguments& arguments) {
   add_status(app, arguments, " and print nothing");
 }
 
+void add_home_logs(CLI::App& app, Arguments& arguments) {
+  app.add_flag("-f,--follow", arguments.follow, "go on with new lines until Ctrl-C");
+  number_flag(app, "--tail", arguments.tail, {0, control::kTailMax}, "only the last N lines");
+  app.add_option("--level", arguments.level, "info, warning or error: only these and worse ones")
+      ->check(CLI::IsMember({"info", "warning", "error"}));
+}
+
 void add_metrics(CLI::App& app, Arguments& arguments) {
   app.add_option("job", arguments.jobs, "job id, or a unique beginning of one")
       ->required()
@@ -364,6 +371,13 @@ const std::vector<Definition>& study_definitions() {
   return kAll;
 }
 
+const std::vector<Definition>& home_definitions() {
+  static const std::vector<Definition> kAll = {
+      {Command::kHomeLogs, "logs", {}, "how the home's daemon fares: its log lines", add_home_logs},
+  };
+  return kAll;
+}
+
 struct Parser {
   CLI::App app{"Runnel: from raw tables to a trained and evaluated model.", "runnel"};
   Arguments arguments;
@@ -386,6 +400,7 @@ struct Parser {
         app.add_subcommand("study", "searches: create, list, show, best, ask, tell, export");
     study->require_subcommand(1);
     add_group(*study, study_definitions());
+    add_group(*app.get_subcommand("home"), home_definitions());
   }
 
   void add_group(CLI::App& parent, const std::vector<Definition>& all) {

@@ -30,6 +30,7 @@ enum class Command : std::uint8_t {
   kStudyReport,
   kStudyTell,
   kStudyExport,
+  kHomeLogs,
   kEvents,
   kCancel,
   kHalt,
@@ -103,6 +104,7 @@ struct Arguments {
   std::string away = "60s";
   bool repair = false;               // fsck --repair
   bool adopt = false;                // home --adopt
+  std::string level = "info";        // home logs --level
   std::string verify;                // simulate --verify HOME
   std::int64_t schedules = 1'000;    // simulate
   std::optional<std::int64_t> seed;  // simulate --seed

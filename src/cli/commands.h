@@ -26,6 +26,7 @@ int wait_for_jobs(const Arguments& arguments, const home::Home& home);  // wait 
 int explain(const Arguments& arguments, const home::Home& home);        // explain (list_command.cc)
 int check(const Arguments& arguments, const home::Home& home);          // check (care_command.cc)
 int show_home(const Arguments& arguments, const home::Home& home);      // home
+int home_logs(const Arguments& arguments, const home::Home& home);      // home logs
 int fsck(const Arguments& arguments, const home::Home& home);           // fsck
 int simulate(const Arguments& arguments, const home::Home& home);  // simulate (simulate_command.cc)
 int run_daemon(const home::Home& home);                            // daemon (daemon_command.cc)

@@ -43,6 +43,7 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kExplain: return explain(arguments, home);
     case Command::kCheck: return check(arguments, home);
     case Command::kHome: return show_home(arguments, home);
+    case Command::kHomeLogs: return home_logs(arguments, home);
     case Command::kFsck: return fsck(arguments, home);
     case Command::kSimulate: return simulate(arguments, home);
     case Command::kCompletion: put(completion_script(arguments.shell)); return 0;

@@ -13,6 +13,7 @@
 #include "env/process.h"
 #include "env/random.h"
 #include "generated/version.h"
+#include "home/answer_line.h"
 #include "home/kept_secrets.h"
 #include "home/place.h"
 #include "http/message.h"
@@ -51,10 +52,16 @@ agent::AgentOptions agent_options(const Home& home, const std::vector<model::Nod
   return options;
 }
 
-Async<http::Reply> handle(const http::Router* router, const AnswerRecord* record,
-                          http::Request request) {
-  if (record != nullptr) return record->handle(router, std::move(request));
-  return router->handle(std::move(request));
+constexpr Duration kFlushMax = Duration::seconds(1);
+
+std::string_view words_of(DaemonEnd why) {
+  switch (why) {
+    case DaemonEnd::kNone: return "it could not serve any more";
+    case DaemonEnd::kNodes: return "nodes.yaml names other nodes";
+    case DaemonEnd::kIdle: return "nothing is left to do";
+    case DaemonEnd::kAsked: break;
+  }
+  return "it was asked to";
 }
 
 // All nodes of a home share its runner.
@@ -81,7 +88,11 @@ Daemon::Daemon(async::EventLoop& loop, Home home, NodesInForce nodes, std::strin
       home_(std::move(home)),
       nodes_file_(std::move(nodes)),
       python_path_(std::move(python_path)),
-      say_(std::move(say)),
+      lines_(loop, env::real_clock(), home_),
+      say_([this, say = std::move(say)](const std::string& sentence) {
+        say(sentence);
+        lines_.add(LogLevel::kWarning, "home", sentence);
+      }),
       secrets_(home_.secrets()),
       room_reads_(loop, env::real_clock(), "home-room"),
       gate_(loop),
@@ -165,7 +176,7 @@ Async<void> Daemon::open() {
   served_ = CO_TRY(served_now(home_));
   watch_place();
   take_nodes();
-  glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, say_);
+  glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, say_, lines_);
   for (const model::NodeInfo& node : nodes_) controller_->nodes().attach(node.id, *glue_);
   // Before anything is started again elsewhere: the agent ends what the runner still has of them.
   Result<void> kept = co_await controller_->nodes().keep(ids_of(nodes_));
@@ -182,18 +193,40 @@ Async<void> Daemon::open() {
   logs_ = std::make_unique<LogGlue>(*agent_);
   api_ = std::make_unique<control::Api>(
       loop_, *controller_, *logs_,
-      control::ApiHost{
-          [this] { return info(); }, [this] { return room(); }, [this] { end(DaemonEnd::kAsked); },
-          [this](control::Preemption what) { return glue_->preempt(std::move(what)); }});
+      control::ApiHost{[this] { return info(); },
+                       [this] { return room(); },
+                       [this] { end(DaemonEnd::kAsked); },
+                       [this](control::Preemption what) { return glue_->preempt(std::move(what)); },
+                       {::geteuid(), env::user_name()}});
   api_->add_routes(router_);
   answers_ = AnswerRecord::of_environment();
   server_ = std::make_unique<http::Server>(
-      loop_, [router = &router_, record = answers_.get()](http::Request request) {
-        return handle(router, record, std::move(request));
-      });
+      loop_, [this](http::Request request) { return answer(std::move(request)); });
   CO_TRY(loop_.spawn(gate_, nodes_watch_->run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, place_watch_->run(gate_.token())));
   co_return server_->listen_unix(home_.socket());
+}
+
+Async<http::Reply> Daemon::answer(http::Request request) {
+  const Duration begun = env::real_clock().boot();
+  const std::string asked = std::string(http::to_string(request.method)) + " " + request.path;
+  Result<http::Reply> reply =
+      co_await (answers_ != nullptr ? answers_->handle(&router_, std::move(request))
+                                    : router_.handle(std::move(request)));
+  tell_answer(lines_, asked, reply, env::real_clock().boot() - begun);
+  co_return reply;
+}
+
+void Daemon::tell_start(Duration took) {
+  lines_.add(LogLevel::kInfo, "home", "the daemon serves its home",
+             {{"jobs", json::Value::integer(std::ssize(controller_->state().jobs))},
+              {"nodes", json::Value::integer(std::ssize(nodes_))},
+              {"pid", json::Value::integer(::getpid())},
+              {"took_ms", json::Value::integer(took.millis())},
+              {"version", json::Value::text(std::string(kVersion))}});
+  for (const std::string& notice : controller_->notices()) {
+    lines_.add(LogLevel::kWarning, "control", notice);
+  }
 }
 
 bool Daemon::idle() const { return server_->connections() == 0 && !controller_->unfinished(); }
@@ -244,9 +277,15 @@ Async<void> Daemon::close() {
 Async<void> Daemon::run() {
   CO_TRY(loop_.on_signal(SIGTERM, [this] { end(DaemonEnd::kAsked); }));
   CO_TRY(loop_.on_signal(SIGINT, [this] { end(DaemonEnd::kAsked); }));
+  const Duration begun = env::real_clock().boot();
   Result<void> opened = co_await open();
+  if (opened.ok()) tell_start(env::real_clock().boot() - begun);
   if (opened.ok()) opened = co_await until_idle();
+  if (!opened.ok()) lines_.add(LogLevel::kError, "home", opened.error().to_string());
   Result<void> closed = co_await close();
+  lines_.add(LogLevel::kInfo, "home", "the daemon ends: " + std::string(words_of(end_)));
+  Result<void> flushed = co_await lines_.flush(kFlushMax);
+  CO_TRY(std::move(flushed));
   CO_TRY(std::move(opened));
   co_return closed;
 }

@@ -15,6 +15,7 @@
 #include "control/controller.h"
 #include "env/file_lock.h"
 #include "home/answer_record.h"
+#include "home/daemon_log.h"
 #include "home/home.h"
 #include "home/node_glue.h"
 #include "home/nodes_watch.h"
@@ -67,12 +68,15 @@ class Daemon {
   control::HomeInfo info() const;
   Async<std::optional<control::Silence>> room();
   void end(DaemonEnd why);
+  Async<http::Reply> answer(http::Request request);
+  void tell_start(Duration took);
 
   async::EventLoop& loop_;
   Home home_;
   NodesInForce nodes_file_;  // As it was before the log was read.
   std::vector<model::NodeInfo> nodes_;
   std::string python_path_;
+  DaemonLog lines_;
   const Say say_;  // To whoever looks after the home.
   control::FileSecrets secrets_;
   agent::PatientReads room_reads_;

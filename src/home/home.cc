@@ -145,7 +145,8 @@ Result<void> refuse_misplaced(const Home& home) {
   for (const std::string& path :
        {log, log + "-wal", log + "-shm", log + "-head", home.lock(), home.version(), home.place(),
         home.identity(), home.jobs_mark(), runner::runner_pid_file(home.root),
-        runner::runner_log_file(home.root), home.daemon_log()}) {
+        runner::runner_log_file(home.root), home.daemon_log(), home.log_lines(),
+        home.older_log_lines()}) {
     const Result<env::FileInfo> info = env::file_info(path);
     if (!info.ok() || info->kind == env::FileKind::kFile) continue;
     return Error(Errc::kCorrupt,
@@ -167,8 +168,7 @@ Result<void> refuse_lost_log(const Home& home) {
   if (!env::exists(home.jobs())) return {};
   const std::vector<std::string> names = TRY(env::list_directory(home.jobs()));
   const auto jobs = std::count_if(names.begin(), names.end(), [](const std::string& name) {
-    const Result<JobId> job = JobId::parse(name);
-    return job.ok() && control::time_of(*job) != Time();
+    return control::time_of(JobId::parse(name).value_or(JobId())) != Time();
   });
   if (jobs == 0) return {};
   return Error(Errc::kCorrupt, "the event log " + home.event_log() + " is gone, and " +

@@ -15,6 +15,8 @@ struct Home {
   std::string socket() const { return root + "/daemon.sock"; }
   std::string lock() const { return root + "/daemon.lock"; }
   std::string daemon_log() const { return root + "/daemon.log"; }
+  std::string log_lines() const { return root + "/daemon.jsonl"; }  // daemon_log.h, as the next.
+  std::string older_log_lines() const { return root + "/daemon.1.jsonl"; }
   std::string failure() const { return root + "/daemon.failed"; }  // Why the last start failed.
   std::string event_log() const { return root + "/log"; }
   std::string jobs() const { return root + "/jobs"; }

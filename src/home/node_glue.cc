@@ -5,11 +5,13 @@
 
 #include "base/check.h"
 #include "control/leftovers.h"
+#include "env/clock.h"
 
 namespace runnel::home {
 
 namespace {
 
+constexpr Duration kLossAgain = Duration::minutes(1);
 constexpr Duration kReaped = Duration::millis(500);
 
 Async<agent::Leftovers> leftovers_of(control::Controller* control, std::vector<JobId> jobs) {
@@ -30,12 +32,22 @@ void NodeGlue::send(model::NodeOrders orders) {
 agent::AgentEvents NodeGlue::events() {
   agent::AgentEvents events;
   events.on_message = [this](node::Up message) { controller_.nodes().hear(std::move(message)); };
-  events.on_runner_lost = [](const std::string&) {};  // The next join tells what is lost.
+  // The next join tells what is lost of its work.
+  events.on_runner_lost = [this](const std::string& reason) { tell_loss(reason); };
   events.on_notice = say_;
   events.leftovers = [this](std::vector<JobId> jobs) {
     return leftovers_of(&controller_, std::move(jobs));
   };
   return events;
+}
+
+// An agent says so at each attempt to meet a runner, of which there is one or more a second.
+void NodeGlue::tell_loss(const std::string& reason) {
+  const Duration now = env::real_clock().boot();
+  if (reason == loss_ && now < loss_told_at_ + kLossAgain) return;
+  loss_ = reason;
+  loss_told_at_ = now;
+  lines_.add(LogLevel::kWarning, "runner", "the runner is not there: " + reason);
 }
 
 Async<void> NodeGlue::preempt(control::Preemption what) {

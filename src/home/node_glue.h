@@ -11,6 +11,7 @@
 #include "control/controller.h"
 #include "control/log_source.h"
 #include "control/node_link.h"
+#include "home/daemon_log.h"
 #include "home/say.h"
 
 namespace runnel::home {
@@ -19,11 +20,12 @@ namespace runnel::home {
 // other; this is what a network connection does where they are apart.
 //
 // Threads:  the loop's only.
-// Lifetime: control, agent and gate outlive it; the gate is closed before it goes.
+// Lifetime: control, agent, gate and lines outlive it; the gate is closed before it goes.
 class NodeGlue final : public control::NodeLink {
  public:
-  NodeGlue(async::EventLoop& loop, async::Gate& gate, control::Controller& controller, Say say)
-      : loop_(loop), gate_(gate), controller_(controller), say_(std::move(say)) {}
+  NodeGlue(async::EventLoop& loop, async::Gate& gate, control::Controller& controller, Say say,
+           DaemonLog& lines)
+      : loop_(loop), gate_(gate), controller_(controller), say_(std::move(say)), lines_(lines) {}
 
   void set_agent(agent::Agent* agent) { agent_ = agent; }
   void send(model::NodeOrders orders) override;
@@ -33,12 +35,16 @@ class NodeGlue final : public control::NodeLink {
   Async<void> preempt(control::Preemption what);
 
  private:
+  void tell_loss(const std::string& reason);
   Async<void> take_away(control::Preemption what);
 
   async::EventLoop& loop_;
   async::Gate& gate_;
   control::Controller& controller_;
   const Say say_;
+  DaemonLog& lines_;
+  std::string loss_;  // The reason that was told last.
+  Duration loss_told_at_;
   agent::Agent* agent_ = nullptr;
 };
 

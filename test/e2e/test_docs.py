@@ -48,6 +48,63 @@ def test_a_search_of_a_page_runs(runnel, page):
     assert job_files(page) or page.stem in ("auto", "quality")  # These compare methods.
 
 
+REPORTS = """
+name: project
+steps:
+  search:
+    params: {lr: {loguniform: [1e-4, 0.1]}}
+    search: {metric: value, mode: min, max_trials: 2, method: random}
+    run: |
+      echo '{"step": 1, "value": {{lr}}, "loss": 0.5}' >> "$RUNNEL_METRICS_FILE"
+"""
+
+STUDY = """
+name: study
+params: {lr: {loguniform: [1e-4, 0.1]}}
+search: {metric: value, mode: min, max_trials: 10}
+"""
+
+
+def commands_of(page):
+    """What a reader would type: the lines of shell blocks, without their comments."""
+    for kind, block in re.findall(r"^```(sh|console)\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE):
+        for line in block.splitlines():
+            if kind == "console" and not line.startswith("$ "):
+                continue  # An answer.
+            yield from (part.strip() for part in re.sub(r"(^|\s)#.*", "", line.removeprefix("$ ")).split(";"))
+
+
+def run_of_page(runnel, command, job):
+    path = f"{ROOT / '.venv/bin'}:{runnel.env['PATH']}"
+    done = subprocess.run(["bash", "-c", command.replace(" ID", f" {job}")], cwd=runnel.work, capture_output=True,
+                          env={**runnel.env, "PATH": path}, text=True, timeout=120)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/guides/recipes.md", "docs/guides/search.md"])
+def test_the_commands_of_a_page_run(runnel, name):
+    """The first project's are run by its own test; the main job's, in small form, by test_examples.py."""
+    (runnel.work / "examples").symlink_to(ROOT / "examples")
+    runnel.file("print('trained')\n", "train.py")
+    runnel.file(STUDY, "study.yaml")
+    job = runnel.ended(REPORTS)
+    runnel.file(REPORTS, "project.yaml")
+    ran = 0
+    for command in commands_of(ROOT / name):
+        if not command.startswith("runnel") or "quickstart" in command:
+            continue
+        if command.startswith("runnel halt"):
+            job = runnel.up("run: sleep 600")
+        for _ in range(4 if command.startswith("runnel study ask") else 1):  # The guide's trial is number 3.
+            run_of_page(runnel, command, job)
+        if re.match(r"runnel (run|up|study create)\b", command):
+            job = runnel.json("ps", "-a")["jobs"][0]["id"]
+        ran += 1
+    assert ran >= 3
+    for each in runnel.json("ps")["jobs"]:
+        runnel.run("cancel", each["id"])
+
+
 def test_the_first_project_is_done_as_its_guide_says(runnel):
     runnel.use_python_of_the_project()
     text = (ROOT / "docs" / "guides" / "first-project.md").read_text()

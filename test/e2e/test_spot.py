@@ -119,7 +119,7 @@ run: |
         time.sleep(0.5)
     document = runnel.wait(job)
     assert document["status"] == "SUCCEEDED" and taken > 0
-    assert document["counts"] == {"SUCCEEDED": side ** 4}
+    assert document["counts"] == {"SUCCEEDED": side ** 4}, runnel.run("show", "--tasks", job, "--limit", "1000")
     shared = pathlib.Path(runnel.home / "jobs" / job / "shared")
     fits = [tuple(path.read_text().split("\n")[0].split()) for path in shared.glob("*.fit")]
     assert len(set(fits)) == len(fits) == side ** 4

@@ -15,7 +15,7 @@ THIRD_PARTY = {
     "boost/system": ("json", "async", "http"),
     "boost/crc": ("extract",),
     "boost/": (),
-    "openssl/": ("hash", "http"),
+    "openssl/": ("hash",),
     "xxhash.h": ("hash",),
     "utf8proc.h": ("cli",),
     "Eigen/": ("search",),
@@ -24,8 +24,6 @@ THIRD_PARTY = {
     "yaml-cpp/": ("spec",),
     "sqlite3.h": ("store",),
     "CLI/": ("cli",),
-    "spdlog/": ("base", "cli"),
-    "fmt/": ("base", "cli"),
 }
 TEST_ONLY = ("gtest/", "gmock/")
 BENCH_ONLY = ("benchmark/",)
