@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "env/clock.h"
+#include "env/files.h"
 #include "output/open_file.h"
 #include "output/paths.h"
 
