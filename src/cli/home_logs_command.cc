@@ -14,7 +14,7 @@
 namespace runnel::cli {
 namespace {
 
-constexpr Duration kLookAgain = Duration::millis(200);
+constexpr Duration kLookForLinesEvery = Duration::millis(200);
 
 // "took_ms=1204": what a line has beside what every line has.
 std::string fields_text(const json::Value& line) {
@@ -73,7 +73,7 @@ int home_logs(const Arguments& arguments, const home::Home& home) {
     print_lines(lines, arguments.output);
     first = false;
     if (!arguments.follow) return 0;
-    home::pause(kLookAgain);
+    home::pause(kLookForLinesEvery);
   }
 }
 
