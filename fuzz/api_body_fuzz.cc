@@ -15,7 +15,7 @@ namespace {
 using namespace runnel;
 
 void take_submission(std::string_view body) {
-  auto read = control::read_submission(body);
+  auto read = control::read_submission(body, "owner");
   if (!read.ok()) {
     CHECK(!read.error().message.empty(), "an error says nothing");
     return;
