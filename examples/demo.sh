@@ -14,6 +14,8 @@ finish() {
   daemon=$(pid_of daemon_pid) || true
   runner=$(pid_of runner_pid) || true
   for pid in $daemon $runner; do kill "$pid" 2>/dev/null || true; done
+  # A daemon that ends still writes its last words into the home.
+  for pid in $daemon $runner; do for _ in {1..200}; do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done; done
   rm -rf "$RUNNEL_HOME"
 }
 pid_of() { runnel home -o json 2>/dev/null | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"; }
