@@ -530,6 +530,21 @@ TEST(Brain, WhoWaitsBehindAJobThatIsCancelledOrHaltedStartsAtOnce) {
   }
 }
 
+// Found by the simulator: the last task that waited went to a lane that was open anyway.
+TEST(Brain, WhoWaitsBehindAStepStartsWhenNoTaskOfItWaits) {
+  Desk desk;
+  desk.join("n", 3);
+  auto wide = step("wide", 2);
+  wide.resources.milli_cpus = 2'000;
+  const JobId first = desk.submit({wide});
+  desk.pass(sched::kBackfillPatience);  // From now on nobody passes it any more.
+  const JobId next = desk.submit({step("next")});
+  EXPECT_EQ(desk.task_status(next, 0, 0), Status::kQueued);
+  desk.ended("n", Desk::ref(first, 0, 0));
+  EXPECT_EQ(desk.task_status(first, 0, 1), Status::kStarting);
+  EXPECT_EQ(desk.task_status(next, 0, 0), Status::kStarting);
+}
+
 TEST(Brain, AJobThatWaitsIsCancelledAtOnce) {
   Desk desk;
   const JobId job = desk.submit({step("many", 3)});

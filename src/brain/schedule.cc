@@ -137,6 +137,8 @@ void refill_lane(Turn& turn, LaneId id) {
     const std::int64_t ahead = ahead_of(turn, key);
     // Refilling at half keeps the number of events low.
     if (held * 2 <= ahead && held < ahead) bind(turn, id, key, std::min(ahead - held, waiting));
+    // Nothing of it waits any more, so no room is kept for it: others may start there.
+    if (waiting_tasks(turn, key) == 0) turn.want_plan();
     return;
   }
   if (held > 0) return;
