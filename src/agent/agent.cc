@@ -386,7 +386,7 @@ void Agent::perform(const NodeId& node, node::NodeCore::Work work) {
   for (node::NodeCore::Preparation& each : work.prepare) prepare(node, std::move(each));
   for (const model::WatchOrder& order : work.watch) {
     const node::LocalAttempt* attempt = cores_.at(node).find(order.attempt);
-    if (attempt == nullptr || attempt->stage == node::Stage::kFailed) continue;  // Just now, above.
+    if (attempt == nullptr) continue;  // It failed just now, above.
     const auto begun = attempt->begun ? HealthWatch::Begun::kYes : HealthWatch::Begun::kNo;
     health_.follow(node, order, begun, attempt->ended);
   }
@@ -438,9 +438,7 @@ Preparer::Standing Agent::standing_of(const runner::AttemptOnNode& of) const {
   const auto core = cores_.find(of.node);
   const node::LocalAttempt* attempt =
       core == cores_.end() ? nullptr : core->second.find(of.attempt);
-  if (attempt == nullptr || attempt->stage == node::Stage::kFailed) {
-    return Preparer::Standing::kGone;
-  }
+  if (attempt == nullptr) return Preparer::Standing::kGone;
   return attempt->begun ? Preparer::Standing::kBegun : Preparer::Standing::kOrdered;
 }
 

@@ -260,7 +260,8 @@ Up NodeCore::leave(News last) {
 
 const LocalAttempt* NodeCore::find(const model::AttemptRef& ref) const {
   const auto found = attempts_.find(ref);
-  return found == attempts_.end() ? nullptr : &found->second;
+  const bool here = found != attempts_.end() && found->second.stage != Stage::kFailed;
+  return here ? &found->second : nullptr;
 }
 
 bool NodeCore::runs(const JobId& job) const {

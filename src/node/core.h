@@ -120,6 +120,7 @@ class NodeCore {
 
   // --- What is here.
 
+  // Null also for one that failed before the runner had it.
   const LocalAttempt* find(const model::AttemptRef& attempt) const;
   // Whether an attempt of the job is here that has not ended.
   bool runs(const JobId& job) const;

@@ -128,9 +128,8 @@ void SimNode::perform(node::NodeCore::Work work) {
   for (const model::AttemptRef& attempt : work.forget) runner_.drop(attempt);
   for (node::NodeCore::Preparation& each : work.prepare) prepare(std::move(each));
   for (const auto& order : work.watch) {
-    const node::LocalAttempt* attempt = core_.find(order.attempt);
-    CHECK(attempt != nullptr, "an order to watch what is not here");
-    if (attempt->stage != node::Stage::kFailed) runner_.watch(order.attempt, order.health);
+    const bool failed_just_now = core_.find(order.attempt) == nullptr;
+    if (!failed_just_now) runner_.watch(order.attempt, order.health);
   }
   hand_over();
   for (const model::StopOrder& order : work.stop) runner_.stop(order);
