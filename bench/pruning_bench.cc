@@ -83,7 +83,7 @@ class Study {
         if (!trial) trial = next();
         if (!trial) continue;
         busy = true;
-        if (!goes_on(*trial)) trial.reset();
+        if (!continues(*trial)) trial.reset();
       }
     }
     regrets_.resize(kBudget, regrets_.back());
@@ -98,7 +98,7 @@ class Study {
     return next_++;
   }
 
-  bool goes_on(std::int64_t trial) {
+  bool continues(std::int64_t trial) {
     const auto index = static_cast<std::size_t>(trial);
     const std::int64_t step = ++steps_[index];
     const double value = curves_[index][static_cast<std::size_t>(step) - 1];

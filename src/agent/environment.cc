@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "model/variables.h"
-#include "runner/strays.h"
+#include "runner/orphans.h"
 
 namespace runnel::agent {
 namespace {

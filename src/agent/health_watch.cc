@@ -8,7 +8,7 @@
 namespace runnel::agent {
 namespace {
 
-using model::Ailment;
+using model::HealthProblem;
 
 constexpr std::string_view kStepSeconds = "step_seconds";
 
@@ -68,7 +68,7 @@ Async<std::optional<T>> HealthWatch::read(JobId job, std::function<T(HealthFiles
 bool HealthWatch::has_last_words(const model::AttemptRef& attempt) const {
   const auto found = attempts_.find(attempt);
   return found != attempts_.end() && found->second.policy.nan &&
-         !found->second.told.contains(Ailment::kNotFinite);
+         !found->second.told.contains(HealthProblem::kNotFinite);
 }
 
 Async<HealthWatch::Found> HealthWatch::finish(std::vector<EndedRank> ended) {
@@ -115,7 +115,7 @@ void HealthWatch::forget_all() {
 void HealthWatch::add(Attempt& attempt, model::HealthReport report, Found& found) {
   const auto rank = attempt.ranks.find(report.rank);
   CHECK(rank != attempt.ranks.end(), "a rank is told of that is not looked at");
-  attempt.told.insert(report.ailment);
+  attempt.told.insert(report.problem);
   found.emplace_back(rank->second.node, std::move(report));
 }
 
@@ -133,11 +133,11 @@ void HealthWatch::take_samples(const model::AttemptRef& ref, Attempt& attempt,
 
 void HealthWatch::take_value(const model::AttemptRef& ref, Attempt& attempt,
                              const model::MetricSample& sample, Found& found) {
-  if (!attempt.policy.nan || attempt.told.contains(Ailment::kNotFinite)) return;
+  if (!attempt.policy.nan || attempt.told.contains(HealthProblem::kNotFinite)) return;
   const std::string& wanted = attempt.policy.nan->metric;
   for (const auto& [name, value] : sample.values) {
     if (!model::is_unhealthy(name, value, wanted)) continue;
-    model::HealthReport report{ref, sample.rank, Ailment::kNotFinite, clock_.wall(), {}};
+    model::HealthReport report{ref, sample.rank, HealthProblem::kNotFinite, clock_.wall(), {}};
     report.step = sample.step;
     report.metric = name;
     report.value = value;
@@ -176,7 +176,7 @@ void HealthWatch::listen(Attempt& attempt, const HealthFiles::Seen& seen, Durati
 }
 
 void HealthWatch::find_silent(const model::AttemptRef& ref, Attempt& attempt, Found& found) {
-  if (!attempt.policy.hang || attempt.told.contains(Ailment::kHung)) return;
+  if (!attempt.policy.hang || attempt.told.contains(HealthProblem::kHung)) return;
   const Duration after = attempt.policy.hang->after;
   std::vector<std::pair<std::int32_t, const Rank*>> silent;
   for (const auto& [number, rank] : attempt.ranks) {
@@ -191,7 +191,7 @@ void HealthWatch::find_silent(const model::AttemptRef& ref, Attempt& attempt, Fo
   };
   const auto& [number, rank] = *std::min_element(silent.begin(), silent.end(), behind);
   if (rank->silence < after) return;  // By the next look it is.
-  model::HealthReport report{ref, number, Ailment::kHung, clock_.wall() - rank->silence,
+  model::HealthReport report{ref, number, HealthProblem::kHung, clock_.wall() - rank->silence,
                              rank->silence};
   report.step = rank->step;
   report.silent_others = static_cast<std::int32_t>(silent.size()) - 1;
@@ -199,11 +199,11 @@ void HealthWatch::find_silent(const model::AttemptRef& ref, Attempt& attempt, Fo
 }
 
 void HealthWatch::find_slow(const model::AttemptRef& ref, Attempt& attempt, Found& found) {
-  if (!attempt.policy.straggler || attempt.told.contains(Ailment::kSlow)) return;
+  if (!attempt.policy.straggler || attempt.told.contains(HealthProblem::kSlow)) return;
   const auto slow =
       attempt.paces.slowest(attempt.world_size, attempt.policy.straggler->factor_permille);
   if (!slow || !attempt.ranks.contains(slow->rank)) return;
-  model::HealthReport report{ref, slow->rank, Ailment::kSlow, clock_.wall(), {}};
+  model::HealthReport report{ref, slow->rank, HealthProblem::kSlow, clock_.wall(), {}};
   report.step = slow->step;
   report.took = slow->took;
   report.median = slow->median;

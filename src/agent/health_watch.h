@@ -26,7 +26,7 @@ namespace runnel::agent {
 
 // Looks for ranks that hang, lag or report NaN, in the attempts that it was told to look at.
 //
-// Contract: tells what may matter, each ailment at most once per attempt; what it amounts to,
+// Contract: tells what may matter, each problem at most once per attempt; what it amounts to,
 //           control says. Silence counts while somebody looks, by the clock since boot: of the time
 //           between two looks at most kGapMax, so that a daemon that was stopped accuses nobody. Of
 //           several silent ranks the one that is furthest behind in its steps is told, or else the
@@ -84,7 +84,7 @@ class HealthWatch {
     output::RankOutputs::Begun begun = output::RankOutputs::Begun::kLater;
     RankPaces paces;
     std::map<std::int32_t, Rank> ranks;  // Those that are not over.
-    std::set<model::Ailment> told;
+    std::set<model::HealthProblem> told;
   };
 
   void take_samples(const model::AttemptRef& ref, Attempt& attempt,

@@ -15,8 +15,8 @@
 namespace runnel::agent {
 namespace {
 
-using model::Ailment;
 using model::HealthAction;
+using model::HealthProblem;
 
 // A gang of three whose output and metrics the test writes.
 class HealthWatchTest : public ::testing::Test {
@@ -90,7 +90,7 @@ TEST_F(HealthWatchTest, ARankThatFallsSilentIsToldOnce) {
     for (const auto& [node, found] : look()) {
       ++told;
       EXPECT_EQ(node, node_);
-      EXPECT_EQ(found.ailment, Ailment::kHung);
+      EXPECT_EQ(found.problem, HealthProblem::kHung);
       EXPECT_EQ(found.rank, 1);
       EXPECT_EQ(found.silent_for, Duration::seconds(5));
       EXPECT_EQ(found.since, clock_.wall() - Duration::seconds(5));
@@ -219,7 +219,7 @@ TEST_F(HealthWatchTest, ASlowRankIsToldByItsOwnMeasure) {
     found = look();
   }
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].second.ailment, Ailment::kSlow);
+  EXPECT_EQ(found[0].second.problem, HealthProblem::kSlow);
   EXPECT_EQ(found[0].second.rank, 2);
   EXPECT_EQ(found[0].second.took, Micros::count(900'000));
   EXPECT_EQ(found[0].second.median, Micros::count(250'000));

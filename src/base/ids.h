@@ -86,7 +86,7 @@ using StepIndex = NamedInt<struct StepTag, std::int32_t>;  // Position in the jo
 using TaskIndex = NamedInt<struct TaskTag, std::int64_t>;  // 0-based sample of a step.
 using AttemptNumber = NamedInt<struct AttemptTag, std::int32_t>;  // From 1, grows with each retry.
 using LaneId = NamedInt<struct LaneTag, std::int64_t>;        // A held allocation; see brain::Lane.
-using Epoch = NamedInt<struct EpochTag, std::int64_t>;        // One reign of a control process.
+using Epoch = NamedInt<struct EpochTag, std::int64_t>;        // One term of a control process.
 using EventSeq = NamedInt<struct EventSeqTag, std::int64_t>;  // 1-based place in the event log.
 using BatchSeq = NamedInt<struct BatchSeqTag, std::int64_t>;  // 1-based place of a batch.
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "brain/order_book.h"
+#include "brain/reconciler.h"
 #include "brain/testing/desk.h"
 
 // Which devices tasks are granted: docs/design/devices.md.
@@ -199,11 +199,11 @@ TEST(Devices, AStrangerIsNotForgottenBeforeItsEnd) {
   const JobId job = desk.submit({with_devices(1)});
   const auto lost = Desk::ref(job, 0, 0);
   desk.running("gpu", lost);
-  OrderBook book(Epoch(1), desk.brain.state());
+  Reconciler reconciler(Epoch(1), desk.brain.state());
   desk.lose("gpu");
   const std::vector<model::Event> ended = desk.last;
   desk.rejoin("gpu", "1", {runs(lost, desk.now)});
-  for (const model::NodeOrders& orders : book.after(desk.brain.state(), ended)) {
+  for (const model::NodeOrders& orders : reconciler.after(desk.brain.state(), ended)) {
     EXPECT_TRUE(orders.forget.empty());
   }
 }
@@ -217,8 +217,8 @@ TEST(Devices, AnAttemptThatWaitsOnItsNodeIsThere) {
   const model::RankReport waits = runs(Desk::ref(job, 0, 0), Time());
   desk.rejoin("gpu", "1", {waits});
   EXPECT_TRUE(desk.last.empty());
-  const OrderBook book(Epoch(1), desk.brain.state());
-  EXPECT_TRUE(empty(book.on_join(desk.brain.state(), NodeId("gpu"), {&waits, 1})));
+  const Reconciler reconciler(Epoch(1), desk.brain.state());
+  EXPECT_TRUE(empty(reconciler.on_join(desk.brain.state(), NodeId("gpu"), {&waits, 1})));
 }
 
 }  // namespace

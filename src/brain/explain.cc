@@ -35,7 +35,7 @@ std::int64_t live_tasks(const Step& step) {
 // Asked to end for good, and within their grace.
 std::int64_t ending_tasks(const Step& step) {
   return std::count_if(step.tasks.begin(), step.tasks.end(), [](const auto& entry) {
-    return entry.second.live && !entry.second.live->goes_on();
+    return entry.second.live && !entry.second.live->continues();
   });
 }
 

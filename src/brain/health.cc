@@ -10,7 +10,7 @@
 namespace runnel::brain {
 namespace {
 
-using model::Ailment;
+using model::HealthProblem;
 using model::HealthReport;
 
 // The attempt it speaks of; null when the report is stale, doubled or made up.
@@ -23,24 +23,24 @@ const LiveAttempt* attempt_meant(const State& state, const NodeId& node,
   const LiveAttempt& live = *task->live;
   const Share share = share_of(state.lanes.at(live.lane), node);
   if (report.rank < share.first_rank || report.rank >= share.end()) return nullptr;
-  if (live.ended_ranks.contains(report.rank) || !live.goes_on()) return nullptr;
+  if (live.ended_ranks.contains(report.rank) || !live.continues()) return nullptr;
   const bool known =
-      std::find(live.warned.begin(), live.warned.end(), report.ailment) != live.warned.end();
+      std::find(live.warned.begin(), live.warned.end(), report.problem) != live.warned.end();
   return known ? nullptr : &live;
 }
 
 // Whether the numbers amount to what the policy means.
 bool is_enough(const model::HealthPolicy& policy, const HealthReport& report) {
-  switch (report.ailment) {
-    case Ailment::kHung: return policy.hang && report.silent_for >= policy.hang->after;
-    case Ailment::kNotFinite:
+  switch (report.problem) {
+    case HealthProblem::kHung: return policy.hang && report.silent_for >= policy.hang->after;
+    case HealthProblem::kNotFinite:
       return policy.nan && model::is_unhealthy(report.metric, report.value, policy.nan->metric);
-    case Ailment::kSlow:
+    case HealthProblem::kSlow:
       return policy.straggler && report.steps >= model::kSlowStepsMin && !report.median.is_zero() &&
              report.took.count() * 1'000 / report.median.count() >=
                  policy.straggler->factor_permille;
   }
-  CHECK(false, "an ailment that is not one");
+  CHECK(false, "a problem that is not one");
   return false;
 }
 
@@ -63,14 +63,14 @@ std::string as_others(std::int32_t count) {
 std::string sentence(const HealthReport& report, std::int32_t ranks) {
   const std::string who =
       "rank " + std::to_string(report.rank) + " of " + std::to_string(ranks) + " ";
-  switch (report.ailment) {
-    case Ailment::kHung:
+  switch (report.problem) {
+    case HealthProblem::kHung:
       return who + "wrote no output and no metric for " + human(report.silent_for) + ", since " +
              rfc3339(report.since) + after_step(report) + as_others(report.silent_others);
-    case Ailment::kNotFinite:
+    case HealthProblem::kNotFinite:
       return who + "reported " + report.metric + "=" + report.value + " at step " +
              std::to_string(report.step);
-    case Ailment::kSlow: {
+    case HealthProblem::kSlow: {
       const std::int64_t tenths = report.took.count() * 10 / report.median.count();
       return who + "takes " + time_text(report.took) + " for a step, " +
              std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
@@ -78,7 +78,7 @@ std::string sentence(const HealthReport& report, std::int32_t ranks) {
              "), in each of its last " + std::to_string(report.steps) + after_step(report);
     }
   }
-  CHECK(false, "an ailment that is not one");
+  CHECK(false, "a problem that is not one");
   return "";
 }
 
@@ -91,9 +91,9 @@ void take_health(Turn& turn, const NodeId& node, const HealthReport& report) {
   const model::StepSpec& spec = spec_of(turn.state(), task.job, task.step);
   if (!is_enough(spec.health, report)) return;
   const LaneId lane = live->lane;
-  const std::optional<model::HealthAction> action = action_on(spec.health, report.ailment);
-  CHECK(action.has_value(), "an ailment is enough for a policy that is not there");
-  turn.emit(model::TaskWarned{report.attempt, report.rank, report.ailment,
+  const std::optional<model::HealthAction> action = action_on(spec.health, report.problem);
+  CHECK(action.has_value(), "a problem is enough for a policy that is not there");
+  turn.emit(model::TaskWarned{report.attempt, report.rank, report.problem,
                               sentence(report, spec.rank_count()), report.since, *action});
   if (*action == model::HealthAction::kWarn) return;
   turn.emit(model::AttemptStopping{report.attempt, lane, model::Status::kFailed, "runnel"});

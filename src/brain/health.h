@@ -3,7 +3,7 @@
 #include "brain/turn.h"
 #include "model/health.h"
 
-// The rules of ailing ranks: docs/design/health.md.
+// The rules of ranks with a problem: docs/design/health.md.
 namespace runnel::brain {
 
 // What a node saw of a rank: judged by the policy of its step. Passed over when it is too little,

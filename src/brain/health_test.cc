@@ -3,15 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "brain/brain.h"
-#include "brain/order_book.h"
+#include "brain/reconciler.h"
 #include "brain/testing/desk.h"
 
 namespace runnel::brain {
 namespace {
 
-using model::Ailment;
 using model::EndCause;
 using model::HealthAction;
+using model::HealthProblem;
 using model::HealthReport;
 using model::Status;
 using testing::Desk;
@@ -44,20 +44,20 @@ class HealthTest : public ::testing::Test {
   model::AttemptRef ref(int attempt = 1) const { return Desk::ref(job_, 0, 0, attempt); }
 
   HealthReport silent(Duration silence, std::int32_t rank = 1, int attempt = 1) const {
-    HealthReport report{ref(attempt), rank, Ailment::kHung, desk_.now - silence, silence};
+    HealthReport report{ref(attempt), rank, HealthProblem::kHung, desk_.now - silence, silence};
     report.step = 41;
     report.silent_others = 2;
     return report;
   }
   HealthReport reported(std::string metric, std::string value) const {
-    HealthReport report{ref(), 2, Ailment::kNotFinite, desk_.now, {}};
+    HealthReport report{ref(), 2, HealthProblem::kNotFinite, desk_.now, {}};
     report.step = 7;
     report.metric = std::move(metric);
     report.value = std::move(value);
     return report;
   }
   HealthReport slow(std::int64_t micros, std::int32_t steps = 3) const {
-    HealthReport report{ref(), 1, Ailment::kSlow, desk_.now, {}};
+    HealthReport report{ref(), 1, HealthProblem::kSlow, desk_.now, {}};
     report.took = Micros::count(micros);
     report.median = Micros::count(1'000'000);
     report.steps = steps;
@@ -100,7 +100,7 @@ TEST_F(HealthTest, AWarningNamesRankAndEvidenceOnceAndTheAttemptGoesOn) {
   const Step& step = step_of(desk_.brain.state(), job_, StepIndex(0));
   EXPECT_EQ(step.warned, 2);
   ASSERT_EQ(step.warnings.size(), 2U);
-  EXPECT_EQ(step.warnings[1].reason, Ailment::kSlow);
+  EXPECT_EQ(step.warnings[1].reason, HealthProblem::kSlow);
   end(1, 0, EndCause::kExited);
   EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
   EXPECT_EQ(desk_.replica().jobs.at(job_).steps, desk_.brain.state().jobs.at(job_).steps);
@@ -234,13 +234,13 @@ TEST_F(HealthTest, ANodeIsToldWhatToLookForWithTheStartAndWhenItJoins) {
   EXPECT_EQ(order->rank_count, 3);
   EXPECT_EQ(order->world_size, 3);
   EXPECT_EQ(order->health.hang->after, Duration::seconds(10));
-  const OrderBook book(Epoch(1), desk_.brain.state());
+  const Reconciler reconciler(Epoch(1), desk_.brain.state());
   model::RankReport there;
   there.attempt = ref();
-  const auto joined = book.on_join(desk_.brain.state(), NodeId("a"), std::span(&there, 1));
+  const auto joined = reconciler.on_join(desk_.brain.state(), NodeId("a"), std::span(&there, 1));
   EXPECT_TRUE(joined.start.empty());
   EXPECT_EQ(joined.watch.size(), 1U);
-  const auto missing = book.on_join(desk_.brain.state(), NodeId("a"), {});
+  const auto missing = reconciler.on_join(desk_.brain.state(), NodeId("a"), {});
   EXPECT_EQ(missing.start.size(), 1U);
   EXPECT_EQ(missing.watch.size(), 1U);
   tell(reported("loss", "nan"));

@@ -170,7 +170,7 @@ std::optional<model::StartOrder> start_order(const State& state, const model::At
 std::optional<model::WatchOrder> watch_order(const State& state, const model::AttemptRef& attempt,
                                              const NodeId& node) {
   const LiveAttempt* live = find_live(state, attempt);
-  if (live == nullptr || !live->goes_on()) return std::nullopt;
+  if (live == nullptr || !live->continues()) return std::nullopt;
   const model::StepSpec& step = spec_of(state, attempt.task.job, attempt.task.step);
   const Share share = share_of(lane_held_by(state, *live), node);
   if (!step.health.any() || share.rank_count == 0) return std::nullopt;

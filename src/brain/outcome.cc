@@ -133,7 +133,7 @@ Outcome failed(const model::StepSpec& spec, const Task& task, Outcome outcome, s
 // not with a result that is no number; and what its user asked for meanwhile goes first.
 bool obeyed(const Ending& ending) {
   if (!ending.verdict || ending.stopping != Status::kFailed) return false;
-  return !ending.all_succeeded || ending.verdict->reason == model::Ailment::kNotFinite;
+  return !ending.all_succeeded || ending.verdict->reason == model::HealthProblem::kNotFinite;
 }
 
 // The policy names the case, so the conditions of `retry` do not: only its budget.

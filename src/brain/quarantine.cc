@@ -63,7 +63,7 @@ void end_lane(Turn& turn, LaneId id) {
   for (const TaskIndex index : lane.queue) {
     const model::TaskRef task{lane.job, lane.step, index};
     const LiveAttempt& live = *find_task(turn.state(), task)->live;
-    if (live.goes_on()) attempts.push_back({task, live.number});
+    if (live.continues()) attempts.push_back({task, live.number});
   }
   for (const model::AttemptRef& attempt : attempts) {
     turn.emit(model::AttemptStopping{attempt, id, Status::kNodeFail, "runnel"});

@@ -113,7 +113,7 @@ void add_lost(const State& state, const NodeId& node, const std::vector<RankRepo
     if (live == nullptr || live->crashed) continue;  // Another of its nodes told of that crash.
     Ran& attempt = ran[report.attempt];
     attempt.attempt = report.attempt;
-    attempt.goes_on = live->goes_on();
+    attempt.continues = live->continues();
     const bool timed = report.started_at != Time() && report.ended_at > report.started_at;
     if (timed) attempt.age = std::max(attempt.age, report.ended_at - report.started_at);
   }

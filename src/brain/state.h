@@ -23,9 +23,9 @@
 
 namespace runnel::brain {
 
-// What the step's policy says of a live attempt with an ailing rank: it is to end.
+// What the step's policy says of a live attempt of which a rank has a problem: it is to end.
 struct Verdict {
-  model::Ailment reason = model::Ailment::kHung;
+  model::HealthProblem reason = model::HealthProblem::kHung;
   model::HealthAction action = model::HealthAction::kKill;
   std::int32_t rank = 0;
   std::string message;
@@ -43,13 +43,13 @@ struct LiveAttempt {
   std::map<std::int32_t, model::RankExit> ended_ranks;
   std::int32_t first_failed = -1;
   model::EndCause first_failed_cause = model::EndCause::kExited;
-  std::vector<model::Ailment> warned;  // Each at most once.
+  std::vector<model::HealthProblem> warned;  // Each at most once.
   std::optional<Verdict> verdict;
   bool crashed = false;  // Its runner crashed, and that was judged: its node will tell its end.
 
   // Whether nobody asked it to end. One that was only asked back from its lane may have begun
   // meanwhile, and then goes on.
-  bool goes_on() const { return !stopping.has_value() || *stopping == model::Status::kQueued; }
+  bool continues() const { return !stopping.has_value() || *stopping == model::Status::kQueued; }
 
   friend bool operator==(const LiveAttempt&, const LiveAttempt&) = default;
 };
@@ -87,7 +87,7 @@ struct Warning {
   TaskIndex task;
   AttemptNumber attempt;
   std::int32_t rank = 0;
-  model::Ailment reason = model::Ailment::kHung;
+  model::HealthProblem reason = model::HealthProblem::kHung;
   model::HealthAction action = model::HealthAction::kWarn;
   std::string message;
   Time since;

@@ -138,7 +138,7 @@ void judge_crash(Turn& turn, const model::NodeJoin& join, const Incarnation& end
     return std::tie(a.age, a.attempt) < std::tie(b.age, b.attempt);
   });
   const bool alone = ran.size() == 1;
-  std::erase_if(ran, [](const Ran& each) { return !each.goes_on; });
+  std::erase_if(ran, [](const Ran& each) { return !each.continues; });
   if (ran.empty()) return;
   clear_outlived(turn, ran);
   const bool in_a_row = std::any_of(ran.begin(), ran.end(), [&](const Ran& each) {

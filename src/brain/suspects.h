@@ -23,8 +23,8 @@ inline constexpr Duration kApartPatience = Duration::seconds(10);
 
 struct Ran {
   model::AttemptRef attempt;
-  Duration age;          // For how long, as far as its node knows.
-  bool goes_on = false;  // Nobody had asked it to end.
+  Duration age;            // For how long, as far as its node knows.
+  bool continues = false;  // Nobody had asked it to end.
 };
 
 // Which of the two holds for the step's tasks.

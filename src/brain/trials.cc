@@ -83,8 +83,8 @@ bool is_whole(const model::SearchSpec& search, const Trial& trial) {
   return !reports.empty() && reaches_end(search, reports.back().at);
 }
 
-void obey(Turn& turn, const StepKey& key, const model::AttemptRef& attempt, LaneId lane,
-          search::Verdict verdict) {
+void apply_verdict(Turn& turn, const StepKey& key, const model::AttemptRef& attempt, LaneId lane,
+                   search::Verdict verdict) {
   if (verdict == search::Verdict::kGoOn) return;
   // It has come to its end meanwhile, and would only be kept from saving it.
   if (is_whole(search_of(turn, key), trial_of(turn, key, attempt.task.index))) return;
@@ -215,7 +215,7 @@ std::vector<TaskIndex> waiting_trials(const Step& step) {
 std::vector<std::pair<model::AttemptRef, LaneId>> going_on(const StepKey& key, const Step& step) {
   std::vector<std::pair<model::AttemptRef, LaneId>> found;
   for (const auto& [index, task] : step.tasks) {
-    if (!task.live || !task.live->goes_on()) continue;
+    if (!task.live || !task.live->continues()) continue;
     found.emplace_back(model::AttemptRef{{key.job, key.step, index}, task.live->number},
                        task.live->lane);
   }
@@ -345,8 +345,8 @@ void obey_verdicts(Turn& turn) {
     if (turn.searcher(key).is_population()) {
       if (!limit_over(turn, key)) steer_member(turn, key, attempt);
     } else {
-      obey(turn, key, attempt, task->live->lane,
-           turn.searcher(key).verdict(attempt.task.index.value()));
+      apply_verdict(turn, key, attempt, task->live->lane,
+                    turn.searcher(key).verdict(attempt.task.index.value()));
     }
     promote_trials(turn, key);
   }

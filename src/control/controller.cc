@@ -194,8 +194,8 @@ Async<Answer> Controller::submit(Submission submission, model::Principal asks, s
     CO_TRY(std::move(kept));
   }
   Answer answer;
-  Witness witness = document_into(answer);
-  Result<Outcome> outcome = co_await writer_->decide(std::move(input), std::move(witness));
+  OnDecided on_decided = document_into(answer);
+  Result<Outcome> outcome = co_await writer_->decide(std::move(input), std::move(on_decided));
   const bool taken = outcome.ok() && !outcome->refusal && !outcome->repeated;
   if (secrets && !taken && !is_unknown(outcome)) {
     Result<void> wiped = co_await wipe_secrets(job);
@@ -228,7 +228,7 @@ Async<void> Controller::tell_recovered() {
 
 // The answer's document is made when its input is decided: made later, it would have to wait for
 // whatever was decided after it.
-Witness Controller::document_into(Answer& answer) const {
+OnDecided Controller::document_into(Answer& answer) const {
   return [this, &answer](const Outcome& outcome) {
     auto job = state().jobs.find(outcome.job);
     if (job == state().jobs.end()) return;
@@ -287,7 +287,7 @@ Result<void> Controller::check_call(const JobCall& call, const brain::Job& job,
   return check_secrets(spec, call.secrets);
 }
 
-Async<Outcome> Controller::keep_and_decide(JobCall call, Witness witness) {
+Async<Outcome> Controller::keep_and_decide(JobCall call, OnDecided on_decided) {
   if (!call.secrets.empty()) {
     Result<void> kept =
         co_await keep_secrets(call.job, std::move(call.secrets), Secrets::Taken::kYes);
@@ -295,7 +295,7 @@ Async<Outcome> Controller::keep_and_decide(JobCall call, Witness witness) {
   }
   model::Input input =
       model::JobRequest{call.verb, call.job, std::move(call.actor), std::move(call.record)};
-  co_return co_await writer_->decide(std::move(input), std::move(witness));
+  co_return co_await writer_->decide(std::move(input), std::move(on_decided));
 }
 
 Async<Answer> Controller::call(JobCall call) {
@@ -308,7 +308,7 @@ Async<Answer> Controller::call(JobCall call) {
   Result<void> checked = co_await check_call(call);
   CO_TRY(std::move(checked));
   Answer answer;
-  Witness document = document_into(answer);
+  OnDecided document = document_into(answer);
   Result<Outcome> outcome =
       co_await keep_and_decide(std::move(call), [&undecided, &document](const Outcome& decided) {
         undecided.end();

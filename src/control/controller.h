@@ -173,10 +173,10 @@ class Controller final : private DurableObserver {
   Async<void> check_call(JobCall& call);
   Result<void> check_call(const JobCall& call, const brain::Job& job, EventSeq version) const;
   Async<void> check_archived_version(JobId job, EventSeq version);
-  Async<Outcome> keep_and_decide(JobCall call, Witness witness);
+  Async<Outcome> keep_and_decide(JobCall call, OnDecided on_decided);
   bool is_unknown(const Result<Outcome>& outcome) const;
   Async<void> tell_recovered();
-  Witness document_into(Answer& answer) const;
+  OnDecided document_into(Answer& answer) const;
   void notice_ends(const DurableBatch& batch);
   Async<void> keep_secrets(JobId job, SecretValues values, Secrets::Taken taken);
   Async<void> settle_secrets(JobId job);

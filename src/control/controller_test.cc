@@ -9,10 +9,10 @@ namespace runnel::control {
 namespace {
 
 using model::Status;
+using testing::FakeNode;
 using testing::Home;
-using testing::PaperNode;
 using testing::step;
-using Manner = PaperNode::Manner;
+using Behaviour = FakeNode::Behaviour;
 using Verb = model::JobRequest::Verb;
 
 class ControllerTest : public ::testing::Test {
@@ -23,8 +23,8 @@ class ControllerTest : public ::testing::Test {
     while (!nodes_.empty()) drop_node();
   }
 
-  PaperNode& node(Manner manner, std::int64_t cpus = 4, const std::string& name = "n1") {
-    nodes_.push_back(std::make_unique<PaperNode>(*home_.loop, home_.control(), name, manner));
+  FakeNode& node(Behaviour behaviour, std::int64_t cpus = 4, const std::string& name = "n1") {
+    nodes_.push_back(std::make_unique<FakeNode>(*home_.loop, home_.control(), name, behaviour));
     EXPECT_TRUE(home_.wait(nodes_.back()->join(cpus)).ok());
     return *nodes_.back();
   }
@@ -39,7 +39,7 @@ class ControllerTest : public ::testing::Test {
 
   Home home_;
   async::Gate gate_{*home_.loop};
-  std::vector<std::unique_ptr<PaperNode>> nodes_;
+  std::vector<std::unique_ptr<FakeNode>> nodes_;
 };
 
 // The answer is of no interest.
@@ -55,7 +55,7 @@ Async<void> take_whatever(Async<Answer> call) {
 }
 
 TEST_F(ControllerTest, RunsAJobToItsEnd) {
-  PaperNode& worker = node(Manner::kEcho);
+  FakeNode& worker = node(Behaviour::kEcho);
   const JobId job = home_.submit({step("a", 25), step("b")});
   home_.until([&] { return ended(job); });
   EXPECT_EQ(home_.status(job), Status::kSucceeded);
@@ -67,14 +67,14 @@ TEST_F(ControllerTest, RunsAJobToItsEnd) {
 }
 
 TEST_F(ControllerTest, GivesAFailureWithItsDocument) {
-  node(Manner::kEcho).code_of = [](const model::AttemptRef&) { return 42; };
+  node(Behaviour::kEcho).code_of = [](const model::AttemptRef&) { return 42; };
   const JobId job = home_.submit({step("a")});
   home_.until([&] { return ended(job); });
   EXPECT_EQ(home_.status(job), Status::kFailed);
 }
 
 TEST_F(ControllerTest, OrdersLeaveOnlyWhenTheirBatchIsDurable) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   home_.watch.full = true;
   auto refused =
       home_.wait(home_.control().submit(testing::submission({step("a")}), testing::ann(), ""));
@@ -86,7 +86,7 @@ TEST_F(ControllerTest, OrdersLeaveOnlyWhenTheirBatchIsDurable) {
 }
 
 TEST_F(ControllerTest, StopsWhatIsCancelledAndHalted) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const JobId job = home_.submit({step("a")});
   ASSERT_EQ(worker.started.size(), 1U);
   const model::AttemptRef attempt = worker.started.front().attempt;
@@ -142,25 +142,25 @@ TEST_F(ControllerTest, RefusesACallOnAnOlderVersion) {
 
 TEST_F(ControllerTest, GivesANodeThatJoinsWhatItLacks) {
   const JobId job = home_.submit({step("a", 2)});
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   ASSERT_EQ(
       std::set<model::AttemptRef>({worker.started.at(0).attempt, worker.started.at(1).attempt})
           .size(),
       2U);
   const model::AttemptRef first = worker.started.at(0).attempt;
   worker.started.clear();
-  model::AttemptRef stray = first;
-  stray.task.job = JobId("0000000000zz");
-  const std::vector<model::RankReport> inventory = {worker.running(first), worker.running(stray)};
+  model::AttemptRef orphan = first;
+  orphan.task.job = JobId("0000000000zz");
+  const std::vector<model::RankReport> inventory = {worker.running(first), worker.running(orphan)};
   ASSERT_TRUE(home_.wait(worker.join(4, inventory)).ok());
   ASSERT_EQ(worker.stopped.size(), 1U);
-  EXPECT_EQ(worker.stopped.front().attempt, stray);
+  EXPECT_EQ(worker.stopped.front().attempt, orphan);
   for (const model::StartOrder& order : worker.started) EXPECT_NE(order.attempt, first);
   EXPECT_EQ(home_.status(job), Status::kRunning);
 }
 
 TEST_F(ControllerTest, ForgetsAgainWhatIsReportedAgain) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   home_.submit({step("a")});
   const model::AttemptRef attempt = worker.started.front().attempt;
   ASSERT_TRUE(home_.wait(worker.report({worker.ended(attempt, 0)})).ok());
@@ -170,7 +170,7 @@ TEST_F(ControllerTest, ForgetsAgainWhatIsReportedAgain) {
 }
 
 TEST_F(ControllerTest, RetriesAfterItsBackOffWithoutBeingAsked) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   model::StepSpec again = step("a");
   again.retry.max = 1;
   again.retry.backoff_min = Duration::millis(20);
@@ -184,7 +184,7 @@ TEST_F(ControllerTest, RetriesAfterItsBackOffWithoutBeingAsked) {
 }
 
 TEST_F(ControllerTest, RetriesWhatBecameDueWhileItWasDead) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   model::StepSpec again = step("a");
   again.retry.max = 1;
   again.retry.backoff_min = Duration::seconds(4);
@@ -196,14 +196,14 @@ TEST_F(ControllerTest, RetriesWhatBecameDueWhileItWasDead) {
   home_.clock.advance(Duration::seconds(6));
   home_.open();
   EXPECT_EQ(home_.status(job), Status::kRunning);
-  PaperNode& same = *nodes_.emplace_back(
-      std::make_unique<PaperNode>(*home_.loop, home_.control(), "n1", Manner::kSilent));
+  FakeNode& same = *nodes_.emplace_back(
+      std::make_unique<FakeNode>(*home_.loop, home_.control(), "n1", Behaviour::kSilent));
   ASSERT_TRUE(home_.wait(same.join(4)).ok());
   home_.until([&] { return same.started.size() == 1U; });
 }
 
 TEST_F(ControllerTest, WakesAgainWhenTheDiskTookNothing) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   model::StepSpec again = step("a");
   again.retry.max = 1;
   again.retry.backoff_min = Duration::millis(20);
@@ -219,15 +219,15 @@ TEST_F(ControllerTest, WakesAgainWhenTheDiskTookNothing) {
 }
 
 TEST_F(ControllerTest, GoesOnWhereAKilledOneStopped) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const JobId job = home_.submit({step("a", 2)});
   const model::AttemptRef first = worker.started.at(0).attempt;
   drop_node();
   home_.crash();
   home_.open();
   EXPECT_EQ(home_.writer().epoch(), Epoch(2));
-  PaperNode& same = *nodes_.emplace_back(
-      std::make_unique<PaperNode>(*home_.loop, home_.control(), "n1", Manner::kSilent));
+  FakeNode& same = *nodes_.emplace_back(
+      std::make_unique<FakeNode>(*home_.loop, home_.control(), "n1", Behaviour::kSilent));
   ASSERT_TRUE(home_.wait(same.join(4, {same.running(first)})).ok());
   ASSERT_EQ(same.started.size(), 1U);  // The other one alone.
   EXPECT_EQ(same.epoch, Epoch(2));
@@ -238,7 +238,7 @@ TEST_F(ControllerTest, GoesOnWhereAKilledOneStopped) {
 }
 
 TEST_F(ControllerTest, DecidesAReportAfterTheJoinBeforeIt) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const JobId job = home_.submit({step("a")});
   const model::AttemptRef attempt = worker.started.front().attempt;
   worker.life = "2";  // The runner began anew and found its attempt.
@@ -272,7 +272,7 @@ TEST_F(ControllerTest, StartsNothingAgainThatEndedWhileAJoinWasDecided) {
   home_.stop();
   home_.options.log.commit_interval_min = Duration::millis(10);  // So that inputs gather.
   home_.open();
-  PaperNode& worker = node(Manner::kEcho);
+  FakeNode& worker = node(Behaviour::kEcho);
   const auto submit = [&] {
     return take(home_.control().submit(testing::submission({step("a")}), testing::ann(), ""));
   };
@@ -296,7 +296,7 @@ TEST_F(ControllerTest, StartsNothingAgainThatEndedWhileAJoinWasDecided) {
 }
 
 TEST_F(ControllerTest, DecidesOnlyTheNewestOfTheJoinsThatWaitForTheDisk) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   home_.submit({step("a")});
   const model::AttemptRef attempt = worker.started.front().attempt;
   home_.watch.full = true;
@@ -324,7 +324,7 @@ TEST_F(ControllerTest, DecidesOnlyTheNewestOfTheJoinsThatWaitForTheDisk) {
 }
 
 TEST_F(ControllerTest, RefusesAJoinThatIsOlderThanAReportItTook) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const node::UpSequence late = worker.next_up();
   home_.submit({step("a")});
   const model::AttemptRef attempt = worker.started.front().attempt;
@@ -335,7 +335,7 @@ TEST_F(ControllerTest, RefusesAJoinThatIsOlderThanAReportItTook) {
 }
 
 TEST_F(ControllerTest, PassesOverAReportThatIsOlderThanAJoin) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   home_.submit({step("a")});
   const model::AttemptRef attempt = worker.started.front().attempt;
   const node::UpSequence late = worker.next_up();
@@ -345,11 +345,11 @@ TEST_F(ControllerTest, PassesOverAReportThatIsOlderThanAJoin) {
 }
 
 TEST_F(ControllerTest, SendsToLinksThatDetachWhileTheySend) {
-  PaperNode& first = node(Manner::kSilent, 1, "n1");
-  PaperNode& second = node(Manner::kSilent, 1, "n2");
+  FakeNode& first = node(Behaviour::kSilent, 1, "n1");
+  FakeNode& second = node(Behaviour::kSilent, 1, "n2");
   const JobId job = home_.submit({step("a", 2)});
   ASSERT_EQ(first.started.size() + second.started.size(), 2U);
-  for (PaperNode* worker : {&first, &second}) {
+  for (FakeNode* worker : {&first, &second}) {
     worker->started.clear();
     worker->on_orders = [this] {
       home_.control().nodes().detach(NodeId("n1"));
@@ -364,14 +364,14 @@ TEST_F(ControllerTest, SendsToLinksThatDetachWhileTheySend) {
 }
 
 TEST_F(ControllerTest, TakesTheWorkOfANodeThatTheHomeNoLongerHas) {
-  PaperNode& gone = node(Manner::kSilent, 4, "gone");
+  FakeNode& gone = node(Behaviour::kSilent, 4, "gone");
   const JobId job = home_.submit({step("a")});
   ASSERT_EQ(gone.started.size(), 1U);
   drop_node();
   ASSERT_TRUE(home_.wait(home_.control().nodes().keep({NodeId("n1")})).ok());
   EXPECT_EQ(home_.control().state().nodes.at(NodeId("gone")).up, false);
   EXPECT_EQ(home_.control().state().nodes.at(NodeId("gone")).reason, "Left");
-  PaperNode& other = node(Manner::kSilent);
+  FakeNode& other = node(Behaviour::kSilent);
   ASSERT_FALSE(other.started.empty());
   EXPECT_EQ(other.started.front().attempt.task.job, job);
   ASSERT_TRUE(home_.wait(home_.control().nodes().keep({NodeId("n1")})).ok());
@@ -379,7 +379,7 @@ TEST_F(ControllerTest, TakesTheWorkOfANodeThatTheHomeNoLongerHas) {
 }
 
 TEST_F(ControllerTest, EndsANoticeWhoseGiverIsGone) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const JobId job = home_.submit({step("a")});
   auto& control = home_.control();
   ASSERT_TRUE(home_.wait(control.nodes().give_notice(NodeId("n1"), Duration::hours(1))).ok());
@@ -422,7 +422,7 @@ TEST_F(ControllerTest, FindsJobsByTheirBeginning) {
 }
 
 TEST_F(ControllerTest, RemovesAJobsFoldersWithItsRecord) {
-  PaperNode& worker = node(Manner::kEcho);
+  FakeNode& worker = node(Behaviour::kEcho);
   const JobId job = home_.submit({step("a")});
   home_.until([&] { return ended(job); });
   ASSERT_TRUE(home_.call(Verb::kDelete, job).ok());
@@ -441,7 +441,7 @@ TEST_F(ControllerTest, EndsWhenAnotherTakesTheLog) {
 
 TEST_F(ControllerTest, SendsWhatAVoidDecisionLeftOut) {
   // An attempt is bound durably, its end is decided and lost: the node must be told to run it.
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   home_.submit({step("a")});
   const model::AttemptRef attempt = worker.started.front().attempt;
   worker.started.clear();
@@ -472,7 +472,7 @@ class SecretsTest : public ControllerTest {
 };
 
 TEST_F(SecretsTest, AreStoredApartAndWipedWhenTheJobEnds) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const JobId job = MUST(submit(with_secret())).outcome.job;
   ASSERT_EQ(home_.secrets.kept().count(job), 1U);
   for (const auto& [seq, batch] : home_.watch.storage->batches) {
@@ -484,7 +484,7 @@ TEST_F(SecretsTest, AreStoredApartAndWipedWhenTheJobEnds) {
 }
 
 TEST_F(SecretsTest, ThatCannotBeWipedAreToldOnce) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const JobId job = MUST(submit(with_secret())).outcome.job;
   home_.secrets.wipes = false;
   ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 0)})).ok());
@@ -509,7 +509,7 @@ TEST_F(SecretsTest, AreNotKeptOfARefusedOrRepeatedSubmission) {
 }
 
 TEST_F(SecretsTest, AreKeptOfASubmissionThatTheDiskKeptThoughItSaidOtherwise) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   home_.watch.storage->next_append = store::AppendFault::kKept;
   const Result<Answer> answer = submit(with_secret());
   ASSERT_TRUE(answer.ok()) << answer.error().to_string();
@@ -528,7 +528,7 @@ TEST_F(SecretsTest, AreKeptOfASubmissionThatTheDiskKeptThoughItSaidOtherwise) {
 }
 
 TEST_F(SecretsTest, AreNotKeptOfARetryThatTheDiskLost) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const JobId job = MUST(submit(with_secret())).outcome.job;
   ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 1)})).ok());
   home_.until([&] { return home_.secrets.kept().empty(); });
@@ -568,7 +568,7 @@ TEST_F(SecretsTest, OfWhatNobodyKnowsToBeTakenAreLeftToTheNextStart) {
 }
 
 TEST_F(SecretsTest, AreAskedForAgainByARetry) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const JobId job = MUST(submit(with_secret())).outcome.job;
   ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 1)})).ok());
   home_.until([&] { return home_.secrets.kept().empty(); });
@@ -585,7 +585,7 @@ TEST_F(SecretsTest, AreAskedForAgainByARetry) {
 }
 
 TEST_F(SecretsTest, AreNotAskedForByARetryThatIsRefusedAnyway) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const JobId job = MUST(submit(with_secret())).outcome.job;
   ASSERT_TRUE(home_.wait(worker.report({worker.ended(worker.started[0].attempt, 0)})).ok());
   home_.until([&] { return home_.secrets.kept().empty(); });
@@ -616,7 +616,7 @@ class HeldBack {
 };
 
 TEST_F(SecretsTest, AreKeptByARetryThatIsDecidedBeforeTheEndIsDurable) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const JobId job = MUST(submit(with_secret())).outcome.job;
   JobCall retry;
   retry.verb = Verb::kRetry;
@@ -632,7 +632,7 @@ TEST_F(SecretsTest, AreKeptByARetryThatIsDecidedBeforeTheEndIsDurable) {
 }
 
 TEST_F(SecretsTest, OfARetryAreNotWipedByTheEndBeforeIt) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const JobId job = MUST(submit(with_secret())).outcome.job;
   JobCall retry;
   retry.verb = Verb::kRetry;
@@ -649,7 +649,7 @@ TEST_F(SecretsTest, OfARetryAreNotWipedByTheEndBeforeIt) {
 }
 
 TEST_F(SecretsTest, AreSweptWhenTheProcessBeforeDiedAtTheWrongMoment) {
-  PaperNode& worker = node(Manner::kSilent);
+  FakeNode& worker = node(Behaviour::kSilent);
   const JobId ended = MUST(submit(with_secret())).outcome.job;
   const model::AttemptRef attempt = worker.started.at(0).attempt;
   ASSERT_TRUE(home_.wait(worker.report({worker.ended(attempt, 0)})).ok());

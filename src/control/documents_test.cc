@@ -65,7 +65,7 @@ TEST_F(DocumentsTest, TellWhatAiledARank) {
   report.incarnation = Incarnation("1");
   model::HealthReport& told = report.health.emplace_back();
   told.attempt = Desk::ref(id, 0, 0);
-  told.ailment = model::Ailment::kNotFinite;
+  told.problem = model::HealthProblem::kNotFinite;
   told.step = 4;
   told.metric = "loss";
   told.value = "inf";

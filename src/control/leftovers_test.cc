@@ -7,8 +7,8 @@
 namespace runnel::control {
 namespace {
 
+using testing::FakeNode;
 using testing::Home;
-using testing::PaperNode;
 using testing::step;
 using Verb = model::JobRequest::Verb;
 
@@ -17,7 +17,7 @@ class LeftoversTest : public ::testing::Test {
   LeftoversTest() {
     home_.open();
     node_ =
-        std::make_unique<PaperNode>(*home_.loop, home_.control(), "n1", PaperNode::Manner::kEcho);
+        std::make_unique<FakeNode>(*home_.loop, home_.control(), "n1", FakeNode::Behaviour::kEcho);
     EXPECT_TRUE(home_.wait(node_->join(4)).ok());
   }
   ~LeftoversTest() override {
@@ -40,7 +40,7 @@ class LeftoversTest : public ::testing::Test {
   }
 
   Home home_;
-  std::unique_ptr<PaperNode> node_;
+  std::unique_ptr<FakeNode> node_;
 };
 
 TEST_F(LeftoversTest, AreDeletedByADurableRecord) {

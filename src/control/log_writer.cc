@@ -171,7 +171,7 @@ LogWriter::Asker LogWriter::asker_of(const model::Input& input) {
 
 // --- Deciding.
 
-Async<Outcome> LogWriter::decide(model::Input input, Witness witness, Guard guard) {
+Async<Outcome> LogWriter::decide(model::Input input, OnDecided on_decided, Guard guard) {
   const Asker asker = asker_of(input);
   for (;;) {
     if (must_wait()) {
@@ -181,7 +181,7 @@ Async<Outcome> LogWriter::decide(model::Input input, Witness witness, Guard guar
     if (guard) CO_TRY(guard());
     Ticket ticket{.asker = asker};
     decide_now(input, ticket);
-    if (witness) witness(ticket.outcome);
+    if (on_decided) on_decided(ticket.outcome);
     co_await Parked{ticket, undurable()};
     if (!ticket.failure) co_return std::move(ticket.outcome);
     if (asker == Asker::kUser) co_return *std::move(ticket.failure);

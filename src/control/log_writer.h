@@ -58,7 +58,7 @@ struct Outcome {
   std::optional<model::AttemptRef> attempt;
 };
 
-using Witness = std::function<void(const Outcome&)>;
+using OnDecided = std::function<void(const Outcome&)>;
 // Asked right before an input is decided; its error is the answer instead.
 using Guard = std::function<Result<void>()>;
 
@@ -113,10 +113,10 @@ class LogWriter {
     observer_ = &observer;
   }
 
-  // `witness` is called when the input was decided, before anything is durable: it may look at
+  // `on_decided` is called when the input was decided, before anything is durable: it may look at
   // state() to prepare the answer that leaves when decide() returns. A node's input may be decided
   // twice; `guard` is asked each time.
-  Async<Outcome> decide(model::Input input, Witness witness = {}, Guard guard = {});
+  Async<Outcome> decide(model::Input input, OnDecided on_decided = {}, Guard guard = {});
   // kRolledBack: what state() showed is void and it was replaced; look again.
   Async<Settled> settled();
   // From here on a log that cannot be opened anew at once is dead, so that nobody who is to end

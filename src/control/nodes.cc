@@ -57,7 +57,7 @@ Nodes::Nodes(async::EventLoop& loop, env::Clock& clock, LogWriter& writer,
       clock_(clock),
       writer_(writer),
       lease_(lease),
-      book_(writer.epoch(), writer.state()),
+      reconciler_(writer.epoch(), writer.state()),
       joined_(loop),
       gate_(loop) {}
 
@@ -115,13 +115,13 @@ Async<Outcome> Nodes::decide_join(model::NodeJoin join, node::UpSequence up) {
   const std::vector<model::RankReport> inventory = join.ranks;
   node::NodeSession& session = session_of(node);
   session.join_comes(up);
-  const Witness witness = [this, &session, node, up, &inventory](const Outcome& decided) {
+  const OnDecided on_decided = [this, &session, node, up, &inventory](const Outcome& decided) {
     CHECK(decided.last_event == writer_.state().last_event, "a difference of another moment");
     std::optional<model::NodeOrders> difference;
-    if (!decided.refusal) difference = book_.on_join(writer_.state(), node, inventory);
+    if (!decided.refusal) difference = reconciler_.on_join(writer_.state(), node, inventory);
     session.join_decided(up, decided.last_event, std::move(difference));
   };
-  co_return co_await writer_.decide(std::move(join), witness,
+  co_return co_await writer_.decide(std::move(join), on_decided,
                                     [&session, up] { return session.check_join(up); });
 }
 
@@ -170,7 +170,7 @@ Async<void> Nodes::on_report(model::NodeReport report, node::UpSequence up) {
 Async<void> Nodes::forget(NodeId node, std::vector<model::RankReport> ended) {
   for (;;) {
     const brain::State& state = writer_.state();
-    model::NodeOrders orders = book_.forget(state, node, brain::ended_unknown(state, ended));
+    model::NodeOrders orders = reconciler_.forget(state, node, brain::ended_unknown(state, ended));
     Result<Settled> settled = co_await writer_.settled();
     const Settled outcome = CO_TRY(std::move(settled));
     if (outcome == Settled::kRolledBack) continue;
@@ -255,7 +255,8 @@ void Nodes::on_durable(std::span<const model::Event> events, EventSeq through) {
     std::optional<model::NodeOrders> difference = session.leaves_with(through);
     if (difference) send(*std::move(difference));
   }
-  for (model::NodeOrders& orders : book_.after(writer_.state(), events)) send(std::move(orders));
+  for (model::NodeOrders& orders : reconciler_.after(writer_.state(), events))
+    send(std::move(orders));
 }
 
 // Orders were made from a state that may have known more than was kept: what that left out is sent
@@ -263,13 +264,13 @@ void Nodes::on_durable(std::span<const model::Event> events, EventSeq through) {
 void Nodes::on_rolled_back() {
   for (auto& [node, session] : sessions_) {
     session.roll_back();  // Its join is void, and decided again.
-    if (session.is_linked()) send(book_.everything(writer_.state(), node));
+    if (session.is_linked()) send(reconciler_.everything(writer_.state(), node));
   }
 }
 
 void Nodes::remove(const JobId& job) {
   const model::Event deleted = model::JobDeleted{job, ""};
-  for (model::NodeOrders& orders : book_.after(writer_.state(), std::span(&deleted, 1))) {
+  for (model::NodeOrders& orders : reconciler_.after(writer_.state(), std::span(&deleted, 1))) {
     send(std::move(orders));
   }
 }

@@ -13,7 +13,7 @@
 #include "async/gate.h"
 #include "base/ids.h"
 #include "base/units.h"
-#include "brain/order_book.h"
+#include "brain/reconciler.h"
 #include "control/log_writer.h"
 #include "control/node_link.h"
 #include "env/clock.h"
@@ -92,7 +92,7 @@ class Nodes {
   env::Clock& clock_;
   LogWriter& writer_;
   const std::optional<Duration> lease_;
-  brain::OrderBook book_;
+  brain::Reconciler reconciler_;
   std::map<NodeId, NodeLink*> links_;
   std::map<NodeId, node::NodeSession> sessions_;
   async::Notifier joined_;

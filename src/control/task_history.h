@@ -39,7 +39,7 @@ class TaskHistory {
     std::vector<std::pair<std::string, std::string>> params;
     std::optional<model::Status> stopping;
     std::vector<model::RankExit> exits;       // Ranks that ended before the others.
-    std::vector<model::TaskWarned> warnings;  // One for each ailment at most.
+    std::vector<model::TaskWarned> warnings;  // One for each problem at most.
     std::optional<model::AttemptEnded> end;
   };
 

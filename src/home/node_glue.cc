@@ -25,7 +25,7 @@ Async<agent::Leftovers> leftovers_of(control::Controller* control, std::vector<J
 void NodeGlue::send(model::NodeOrders orders) {
   if (agent_ == nullptr) return;  // It joins later and gets the whole difference.
   const Result<void> applied = agent_->apply(std::move(orders));
-  // Only a daemon that lost its reign is refused, and that one is about to end.
+  // Only a daemon that lost its term is refused, and that one is about to end.
   (void)applied;
 }
 

@@ -147,12 +147,12 @@ struct RankExit {
   friend bool operator==(const RankExit&, const RankExit&) = default;
 };
 
-// A rank ails, and the step's policy says what comes of it: the attempt's end, when it is to end,
-// is in an event beside this one. Each ailment at most once per attempt.
+// A rank has a problem, and the step's policy says what comes of it: the attempt's end, when it is
+// to end, is in an event beside this one. Each problem at most once per attempt.
 struct TaskWarned {
   AttemptRef attempt;
   std::int32_t rank = 0;
-  Ailment reason = Ailment::kHung;
+  HealthProblem reason = HealthProblem::kHung;
   std::string message;  // A sentence with the rank and the numbers.
   Time since;           // By the clock of the rank's node.
   HealthAction action = HealthAction::kWarn;

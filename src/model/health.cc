@@ -7,7 +7,7 @@
 namespace runnel::model {
 namespace {
 
-constexpr detail::Words<3> kAilmentWords = {"RankHung", "MetricNotFinite", "RankSlow"};
+constexpr detail::Words<3> kHealthProblemWords = {"RankHung", "MetricNotFinite", "RankSlow"};
 
 template <typename Policy>
 std::optional<HealthAction> action_of(const std::optional<Policy>& policy) {
@@ -16,10 +16,12 @@ std::optional<HealthAction> action_of(const std::optional<Policy>& policy) {
 
 }  // namespace
 
-std::string_view to_string(Ailment ailment) { return detail::word_of(ailment, kAilmentWords); }
+std::string_view to_string(HealthProblem problem) {
+  return detail::word_of(problem, kHealthProblemWords);
+}
 
-Result<Ailment> parse_ailment(std::string_view word) {
-  return detail::parse_word<Ailment>(word, kAilmentWords, "an ailment of a rank");
+Result<HealthProblem> parse_health_problem(std::string_view word) {
+  return detail::parse_word<HealthProblem>(word, kHealthProblemWords, "a health problem of a rank");
 }
 
 std::string_view to_string(HealthAction action) {
@@ -35,13 +37,13 @@ bool is_unhealthy(std::string_view metric, std::string_view value, std::string_v
   return meant && (value == "nan" || value == "inf" || value == "-inf");
 }
 
-std::optional<HealthAction> action_on(const HealthPolicy& policy, Ailment ailment) {
-  switch (ailment) {
-    case Ailment::kHung: return action_of(policy.hang);
-    case Ailment::kNotFinite: return action_of(policy.nan);
-    case Ailment::kSlow: return action_of(policy.straggler);
+std::optional<HealthAction> action_on(const HealthPolicy& policy, HealthProblem problem) {
+  switch (problem) {
+    case HealthProblem::kHung: return action_of(policy.hang);
+    case HealthProblem::kNotFinite: return action_of(policy.nan);
+    case HealthProblem::kSlow: return action_of(policy.straggler);
   }
-  CHECK(false, "an ailment without a policy");
+  CHECK(false, "a problem without a policy");
   return std::nullopt;
 }
 

@@ -14,9 +14,9 @@
 namespace runnel::model {
 
 // What can be wrong with a rank that runs. Its word is the reason that it is told with.
-enum class Ailment : std::uint8_t { kHung, kNotFinite, kSlow };
+enum class HealthProblem : std::uint8_t { kHung, kNotFinite, kSlow };
 
-// What becomes of an attempt with an ailing rank. All are told of.
+// What becomes of an attempt of which a rank has a problem. All are told of.
 enum class HealthAction : std::uint8_t {
   kWarn,     // It goes on.
   kRestart,  // It ends, and its task is tried again at the cost of one of retry.max.
@@ -64,7 +64,7 @@ inline constexpr std::int32_t kSlowStepsMin = 3;                          // In 
 struct HealthReport {
   AttemptRef attempt;
   std::int32_t rank = 0;
-  Ailment ailment = Ailment::kHung;
+  HealthProblem problem = HealthProblem::kHung;
   Time since;              // By the node's wall clock.
   Duration silent_for;     // kHung.
   std::int64_t step = -1;  // The last one that the rank reported; -1: none.
@@ -78,8 +78,8 @@ struct HealthReport {
 };
 
 // "RankHung", "MetricNotFinite", "RankSlow".
-std::string_view to_string(Ailment ailment);
-Result<Ailment> parse_ailment(std::string_view word);
+std::string_view to_string(HealthProblem problem);
+Result<HealthProblem> parse_health_problem(std::string_view word);
 // "warn", "restart", "kill".
 std::string_view to_string(HealthAction action);
 Result<HealthAction> parse_health_action(std::string_view word);
@@ -88,7 +88,7 @@ Result<HealthAction> parse_health_action(std::string_view word);
 // can be reported.
 bool is_unhealthy(std::string_view metric, std::string_view value, std::string_view wanted);
 
-// The step's word on this ailment; nothing when it does not want to know.
-std::optional<HealthAction> action_on(const HealthPolicy& policy, Ailment ailment);
+// The step's word on this problem; nothing when it does not want to know.
+std::optional<HealthAction> action_on(const HealthPolicy& policy, HealthProblem problem);
 
 }  // namespace runnel::model

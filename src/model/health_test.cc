@@ -5,13 +5,14 @@
 namespace runnel::model {
 namespace {
 
-TEST(Health, AnAilmentsWordIsTheReasonThatItIsToldWith) {
-  for (const Ailment ailment : {Ailment::kHung, Ailment::kNotFinite, Ailment::kSlow}) {
-    EXPECT_EQ(MUST(parse_ailment(to_string(ailment))), ailment);
+TEST(Health, AProblemsWordIsTheReasonThatItIsToldWith) {
+  for (const HealthProblem problem :
+       {HealthProblem::kHung, HealthProblem::kNotFinite, HealthProblem::kSlow}) {
+    EXPECT_EQ(MUST(parse_health_problem(to_string(problem))), problem);
   }
-  EXPECT_EQ(to_string(Ailment::kHung), "RankHung");
-  EXPECT_EQ(to_string(Ailment::kNotFinite), "MetricNotFinite");
-  EXPECT_EQ(to_string(Ailment::kSlow), "RankSlow");
+  EXPECT_EQ(to_string(HealthProblem::kHung), "RankHung");
+  EXPECT_EQ(to_string(HealthProblem::kNotFinite), "MetricNotFinite");
+  EXPECT_EQ(to_string(HealthProblem::kSlow), "RankSlow");
 }
 
 TEST(Health, AnUnknownActionNamesTheNearest) {
@@ -27,8 +28,9 @@ TEST(Health, AnUnknownActionNamesTheNearest) {
 TEST(Health, NobodyWantsToKnowByDefault) {
   const HealthPolicy policy;
   EXPECT_FALSE(policy.any());
-  for (const Ailment ailment : {Ailment::kHung, Ailment::kNotFinite, Ailment::kSlow}) {
-    EXPECT_FALSE(action_on(policy, ailment).has_value());
+  for (const HealthProblem problem :
+       {HealthProblem::kHung, HealthProblem::kNotFinite, HealthProblem::kSlow}) {
+    EXPECT_FALSE(action_on(policy, problem).has_value());
   }
 }
 
@@ -43,16 +45,17 @@ TEST(Health, OnlyTheWantedMetricCanBeUnhealthy) {
   EXPECT_FALSE(is_unhealthy(std::string(kMetricNameMax + 1, 'x'), "nan", ""));
 }
 
-TEST(Health, EachAilmentHasItsOwnAction) {
+TEST(Health, EachProblemHasItsOwnAction) {
   HealthPolicy policy;
   policy.hang = HangPolicy{Duration::minutes(10), HealthAction::kRestart};
   EXPECT_TRUE(policy.any());
-  EXPECT_EQ(action_on(policy, Ailment::kHung), HealthAction::kRestart);
-  EXPECT_FALSE(action_on(policy, Ailment::kSlow).has_value());
+  EXPECT_EQ(action_on(policy, HealthProblem::kHung), HealthAction::kRestart);
+  EXPECT_FALSE(action_on(policy, HealthProblem::kSlow).has_value());
   policy.nan = NanPolicy{"loss", HealthAction::kKill};
-  EXPECT_EQ(action_on(policy, Ailment::kNotFinite), HealthAction::kKill);
+  EXPECT_EQ(action_on(policy, HealthProblem::kNotFinite), HealthAction::kKill);
   policy.straggler.emplace();
-  EXPECT_EQ(action_on(policy, Ailment::kSlow), HealthAction::kWarn) << "the mildest by default";
+  EXPECT_EQ(action_on(policy, HealthProblem::kSlow), HealthAction::kWarn)
+      << "the mildest by default";
   EXPECT_EQ(policy.straggler->factor_permille, 3'000);
 }
 

@@ -26,7 +26,7 @@ struct Form<Status> : WordForm<Status, parse_status> {};
 template <>
 struct Form<Fault> : WordForm<Fault, parse_fault> {};
 template <>
-struct Form<Ailment> : WordForm<Ailment, parse_ailment> {};
+struct Form<HealthProblem> : WordForm<HealthProblem, parse_health_problem> {};
 template <>
 struct Form<HealthAction> : WordForm<HealthAction, parse_health_action> {};
 template <>
@@ -102,7 +102,7 @@ template <>
 struct Fields<HealthReport> {
   static constexpr Number kStepTime = {.max = kStepTimeMax.count()};
   static void visit(auto& visit, auto& report) {
-    visit("ailment", report.ailment);
+    visit("ailment", report.problem);
     visit("attempt", report.attempt, Required());
     visit("median_micros", report.median, kStepTime);
     visit("metric", report.metric);

@@ -101,7 +101,7 @@ void NodeSession::note_taken(UpSequence up) { taken_ = std::max(taken_, up); }
 // --- Orders down.
 
 model::NodeOrders NodeSession::stamped(model::NodeOrders orders) {
-  CHECK(orders.epoch == epoch_, "orders of another reign");
+  CHECK(orders.epoch == epoch_, "orders of another term");
   CHECK(linked_, "orders for a node that hears nothing");
   orders.sequence = ++sequence_;
   return orders;

@@ -100,7 +100,7 @@ void JobOutput::give_slot(std::uint32_t slot, SlotState state) {
     return segment.emptied || segment.size[0] > kSegmentBytesMax ||
            segment.size[1] > kSegmentBytesMax;
   });
-  if (used_up || is_alone(slot) || state == SlotState::kSpoiled) {
+  if (used_up || is_alone(slot) || state == SlotState::kUnusable) {
     segments_.erase(first, last);
     return;
   }

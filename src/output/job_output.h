@@ -46,7 +46,7 @@ struct RankOutput {
 //
 // Contract: a slot belongs to one lane at a time. begin() and end() collect index records; flush()
 //           writes them, before the process starts. A slot with a writer that could not be killed
-//           is never used again (give_slot(kSpoiled)), nor is one whose files an attempt emptied:
+//           is never used again (give_slot(kUnusable)), nor is one whose files an attempt emptied:
 //           what is there then is that attempt's, and stands in the index as such.
 // Threads:  the runner's only.
 // Limits:   two open files per slot and rank, for as long as the job has attempts.
@@ -57,7 +57,7 @@ class JobOutput {
   static Result<JobOutput> open(const std::string& home, const JobId& job);
 
   enum class SlotUse : std::uint8_t { kShared, kAlone };
-  enum class SlotState : std::uint8_t { kClean, kSpoiled };
+  enum class SlotState : std::uint8_t { kClean, kUnusable };
   std::uint32_t take_slot(SlotUse use);
   void give_slot(std::uint32_t slot, SlotState state);
 

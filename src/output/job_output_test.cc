@@ -77,9 +77,9 @@ TEST_F(OutputTest, SlotsAreReusedLowestFirst) {
   output.give_slot(2, JobOutput::SlotState::kClean);
   output.give_slot(0, JobOutput::SlotState::kClean);
   EXPECT_EQ(output.take_slot(SlotUse::kShared), 0U);
-  output.give_slot(1, JobOutput::SlotState::kSpoiled);
+  output.give_slot(1, JobOutput::SlotState::kUnusable);
   EXPECT_EQ(output.take_slot(SlotUse::kShared), 2U);
-  EXPECT_EQ(output.take_slot(SlotUse::kShared), 3U) << "a spoiled slot never comes back";
+  EXPECT_EQ(output.take_slot(SlotUse::kShared), 3U) << "an unusable slot never comes back";
 }
 
 TEST_F(OutputTest, ANewRunnerTakesNewSlots) {

@@ -53,7 +53,7 @@ struct Place {
   std::optional<MemoryGroup> memory_group;
   bool prepared = false;                  // Has slot, folder and output.
   bool watched = false;                   // Its memory is watched.
-  bool spoiled = false;                   // Something of it could not be killed.
+  bool unusable = false;                  // Something of it could not be killed.
   std::optional<model::EndCause> forced;  // We end it, and why.
   std::string forced_message;
   // Boot clock; zero: none.

@@ -15,8 +15,8 @@
 #include "output/paths.h"
 #include "runner/folders.h"
 #include "runner/journal.h"
+#include "runner/orphans.h"
 #include "runner/process_tree.h"
-#include "runner/strays.h"
 
 namespace runnel::runner {
 namespace {
@@ -24,7 +24,7 @@ namespace {
 // The clock tick of /proc, and the longest a spawn is tried again.
 constexpr Duration kStartSlack = Duration::millis(20);
 constexpr Duration kStartLateMax = Duration::seconds(31);
-constexpr Duration kAnswerMax = Duration::seconds(1);  // As Strays::kSilentMax.
+constexpr Duration kAnswerMax = Duration::seconds(1);  // As Orphans::kSilentMax.
 constexpr Duration kKillMax = Duration::seconds(5);
 constexpr useconds_t kLookEveryMicros = 5'000;
 

@@ -24,7 +24,7 @@ Supervisor::Supervisor(SupervisorOptions options, Journal journal)
       journal_(std::move(journal)),
       memory_groups_(options_.home_token),
       null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
-      strays_(options_.key) {
+      orphans_(options_.key) {
   CHECK(null_.valid(), "/dev/null cannot be opened");
   memory_groups_.remove_left();
 }
@@ -193,8 +193,8 @@ void Supervisor::unprepare(Place& place) {
     if (place.forced) remove_preempt_file(place.folder.path);
     job.folders.give_back(place.slot, place.folder);
   }
-  job.output.give_slot(place.slot, place.spoiled ? output::JobOutput::SlotState::kSpoiled
-                                                 : output::JobOutput::SlotState::kClean);
+  job.output.give_slot(place.slot, place.unusable ? output::JobOutput::SlotState::kUnusable
+                                                  : output::JobOutput::SlotState::kClean);
   release_job(place.start.attempt.task.job);
 }
 

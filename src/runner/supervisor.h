@@ -20,10 +20,10 @@
 #include "runner/journal.h"
 #include "runner/memory_limit.h"
 #include "runner/message.h"
+#include "runner/orphans.h"
 #include "runner/place.h"
 #include "runner/process_tree.h"
 #include "runner/spawn.h"
-#include "runner/strays.h"
 
 namespace runnel::runner {
 
@@ -147,7 +147,7 @@ class Supervisor {
   void leader_ended(Place& place, RankRun& rank, int status);
   void tell_over_limit(Place& place, model::RankReport& report);
   void settle();
-  void look_for_strays();
+  void look_for_orphans();
   bool settle_draining();
   bool drained(const Place& place, RankRun& rank) const;
 
@@ -168,7 +168,7 @@ class Supervisor {
   Journal journal_;
   MemoryGroups memory_groups_;
   async::UniqueFd null_;
-  Strays strays_;
+  Orphans orphans_;
   std::map<PlaceKey, std::unique_ptr<Place>> places_;
   std::unordered_map<std::uint64_t, Place*> by_number_;
   std::map<LaneKey, Lane> lanes_;

@@ -60,7 +60,7 @@ void Supervisor::signal_place(Place& place, int signal_number) {
         if (::getpgid(pid) != rank.pid) ::kill(pid, signal_number);
       }
     }
-    strays_.signal({place.number, rank.fact.report.rank}, signal_number);
+    orphans_.signal({place.number, rank.fact.report.rank}, signal_number);
   }
 }
 
@@ -97,7 +97,7 @@ void Supervisor::process_ended(pid_t pid) {
   if (leader && !found->second.place->in_grace()) ::kill(-pid, SIGKILL);
   int status = 0;
   ::waitpid(pid, &status, 0);
-  strays_.ended(pid);
+  orphans_.ended(pid);
   // The children of any process that ends become ours.
   sweep_needed_ = true;
   if (leader) leader_ended(*found->second.place, *found->second.rank, status);
@@ -130,41 +130,41 @@ void Supervisor::tell_over_limit(Place& place, model::RankReport& report) {
                    std::string(describe(memory_groups_.way()));
 }
 
-// Finishes what has drained; a place that is over may free a stray that waited for it.
+// Finishes what has drained; a place that is over may free an orphan that waited for it.
 void Supervisor::settle() {
   if (!std::exchange(sweep_needed_, false)) return;
   do {
-    look_for_strays();
-  } while (settle_draining() && !strays_.empty());
+    look_for_orphans();
+  } while (settle_draining() && !orphans_.empty());
 }
 
-void Supervisor::look_for_strays() {
-  const auto rank_at = [this](Strays::Owner owner) -> const RankRun* {
+void Supervisor::look_for_orphans() {
+  const auto rank_at = [this](Orphans::Owner owner) -> const RankRun* {
     const auto place = by_number_.find(owner.place);
     if (place == by_number_.end()) return nullptr;
     const std::int32_t at = owner.rank - place->second->start.first_rank;
     if (at < 0 || at >= place->second->start.rank_count()) return nullptr;
     return &place->second->ranks[static_cast<std::size_t>(at)];
   };
-  Strays::World world;
+  Orphans::World world;
   world.is_leader = [this](pid_t pid) {
     const auto found = pids_.find(pid);
     return found != pids_.end() && found->second.rank->phase == RankRun::Phase::kRunning;
   };
-  world.is_alive = [&](Strays::Owner owner) {
+  world.is_alive = [&](Orphans::Owner owner) {
     const RankRun* rank = rank_at(owner);
     return rank != nullptr && rank->lives();
   };
   world.of_group = [this](pid_t group) {
     const auto found = pids_.find(group);
-    if (found == pids_.end()) return Strays::Owner{};
-    return Strays::Owner{found->second.place->number, found->second.rank->fact.report.rank};
+    if (found == pids_.end()) return Orphans::Owner{};
+    return Orphans::Owner{found->second.place->number, found->second.rank->fact.report.rank};
   };
   world.newest_place = running_.empty() ? 0 : *running_.rbegin();
   world.oldest_place = running_.empty() ? 0 : *running_.begin();
   world.leaders = live_leaders_;
   world.now = env::real_clock().boot();
-  strays_.look(world);
+  orphans_.look(world);
 }
 
 // True when a place was over by it.
@@ -194,7 +194,7 @@ bool Supervisor::drained(const Place& place, RankRun& rank) const {
   if (!rank.group_is_gone) {
     rank.group_is_gone = ::kill(-rank.pid, signal_number) != 0 && errno == ESRCH;
   }
-  return rank.group_is_gone && !strays_.any_of({place.number, rank.fact.report.rank});
+  return rank.group_is_gone && !orphans_.any_of({place.number, rank.fact.report.rank});
 }
 
 }  // namespace runnel::runner

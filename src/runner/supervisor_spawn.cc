@@ -41,7 +41,7 @@ TextBlock Supervisor::own_variables(const Place& place, const RankRun& rank) con
   own.push_back("RUNNEL_CHECKPOINT_DIR", folder.checkpoint);
   own.push_back("RUNNEL_METRICS_FILE", output::metrics_path(folder.path));
   own.push_back("RUNNEL_PREEMPT_FILE", preempt_path(folder.path));
-  own.push_back(kAttemptKeyName, strays_.key_of({place.number, rank.fact.report.rank}));
+  own.push_back(kAttemptKeyName, orphans_.key_of({place.number, rank.fact.report.rank}));
   if (folder.resume) own.push_back("RUNNEL_RESUME_FROM", folder.checkpoint);
   return own;
 }

@@ -55,7 +55,7 @@ void Supervisor::place_due(Place& place, Duration now) {
     rank.drain_look = now + kDrainLookEvery;
     sweep_needed_ = true;
     if (rank.phase == RankRun::Phase::kLeaving || rank.drain_until > now) continue;
-    place.spoiled = true;
+    place.unusable = true;
     finish_rank(place, rank);
   }
   if (place.over()) return finish_place(place);

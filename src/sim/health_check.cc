@@ -40,7 +40,7 @@ std::optional<model::HealthAction> HealthCheck::verdict_on(const model::AttemptE
   // A trial's program can do well and its trial not.
   const bool valueless = ended.reason == "MetricMissing" || ended.reason == "MetricNotFinite";
   const bool done = (ended.to == Status::kSucceeded || valueless) &&
-                    verdict->second.reason != model::Ailment::kNotFinite;
+                    verdict->second.reason != model::HealthProblem::kNotFinite;
   return done ? std::nullopt : std::optional(verdict->second.action);
 }
 

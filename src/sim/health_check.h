@@ -14,7 +14,7 @@ namespace runnel::sim {
 
 // What `health` promises, told once more and in other words than the brain's.
 //
-// Contract: on() answers with what is broken, or nothing. Each ailment of an attempt is told of
+// Contract: on() answers with what is broken, or nothing. Each problem of an attempt is told of
 //           once, with the action of the file, of an attempt that nobody asked to end; an attempt
 //           that its policy ended names the rank, is tried again only after a restart, and then
 //           pays.
@@ -28,7 +28,7 @@ class HealthCheck {
                         bool budget_left) const;
 
  private:
-  std::set<std::pair<model::AttemptRef, model::Ailment>> told_;
+  std::set<std::pair<model::AttemptRef, model::HealthProblem>> told_;
   std::map<model::AttemptRef, model::TaskWarned> verdicts_;
   std::map<model::AttemptRef, model::Status> stopping_;
 };

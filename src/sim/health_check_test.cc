@@ -18,7 +18,7 @@ class HealthCheckTest : public ::testing::Test {
     spec_.health.hang = model::HangPolicy{Duration::seconds(1), HealthAction::kRestart};
   }
   model::TaskWarned warned() const {
-    return {attempt_, 1, model::Ailment::kHung, "", {}, HealthAction::kRestart};
+    return {attempt_, 1, model::HealthProblem::kHung, "", {}, HealthAction::kRestart};
   }
   model::AttemptEnded ended() const {
     model::AttemptEnded event;
@@ -50,7 +50,7 @@ TEST_F(HealthCheckTest, MissesNoOtherPolicy) {
   event.action = HealthAction::kKill;
   EXPECT_NE(check_.on(event, spec_), "");
   event = warned();
-  event.reason = model::Ailment::kSlow;
+  event.reason = model::HealthProblem::kSlow;
   EXPECT_NE(HealthCheck().on(event, spec_), "") << "nobody wants to know";
   event = warned();
   event.rank = 3;

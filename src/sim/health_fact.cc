@@ -3,11 +3,11 @@
 namespace runnel::sim {
 
 model::HealthReport enough_of(const model::HealthPolicy& policy, const model::AttemptRef& attempt,
-                              std::int32_t rank, model::Ailment ailment) {
+                              std::int32_t rank, model::HealthProblem problem) {
   model::HealthReport report;
   report.attempt = attempt;
   report.rank = rank;
-  report.ailment = ailment;
+  report.problem = problem;
   report.step = 7;
   if (policy.hang) report.silent_for = policy.hang->after;
   if (policy.nan) report.metric = policy.nan->metric.empty() ? "loss" : policy.nan->metric;
@@ -19,11 +19,11 @@ model::HealthReport enough_of(const model::HealthPolicy& policy, const model::At
 }
 
 model::HealthReport accusation(const model::AttemptRef& attempt, std::int32_t rank,
-                               model::Ailment ailment) {
+                               model::HealthProblem problem) {
   const model::HealthPolicy strict{model::HangPolicy{Duration::hours(1), {}},
                                    model::NanPolicy{"loss", {}},
                                    model::StragglerPolicy{model::kFactorPermilleMax, {}}};
-  return enough_of(strict, attempt, rank, ailment);
+  return enough_of(strict, attempt, rank, problem);
 }
 
 }  // namespace runnel::sim

@@ -9,9 +9,9 @@ namespace runnel::sim {
 
 // What a look tells that is just enough for the policy to act.
 model::HealthReport enough_of(const model::HealthPolicy& policy, const model::AttemptRef& attempt,
-                              std::int32_t rank, model::Ailment ailment);
+                              std::int32_t rank, model::HealthProblem problem);
 // The same for any policy.
 model::HealthReport accusation(const model::AttemptRef& attempt, std::int32_t rank,
-                               model::Ailment ailment);
+                               model::HealthProblem problem);
 
 }  // namespace runnel::sim

@@ -37,7 +37,7 @@ struct Seen {
 //     retry was asked for;
 //  4. no task is shown to succeed twice, and no attempt to end twice;
 //  5. what was told of a trial and taken is in the log, as the end of that attempt.
-// Returns "" or the first broken promise. In the manner of Jepsen's checkers (Kingsbury).
+// Returns "" or the first broken promise. In the behaviour of Jepsen's checkers (Kingsbury).
 std::string check_history(const Seen& seen, const std::vector<model::Event>& log);
 
 // What a watcher was shown is in the log's text, unchanged and without gaps: nothing was told too

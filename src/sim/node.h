@@ -48,8 +48,10 @@ class SimNode {
   // One of its devices vanishes; what runs with it fails at once, or does not notice.
   void lose_device(Duration lasts);
   void lie();
-  // Ranks that run or begin within this time have the ailment.
-  void ail(model::Ailment ailment, Duration lasts) { runner_.ail(ailment, lasts); }
+  // Ranks that run or begin within this time have the problem.
+  void give_problem(model::HealthProblem problem, Duration lasts) {
+    runner_.give_problem(problem, lasts);
+  }
 
   bool idle() const { return runner_.idle() && core_.idle(); }
   const model::NodeInfo& info() const { return info_; }

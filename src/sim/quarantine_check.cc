@@ -62,7 +62,7 @@ std::string QuarantineCheck::check(const brain::State& state) const {
     const brain::Lane& lane = state.lanes.at(id);
     for (const TaskIndex task : lane.queue) {
       const auto& live = brain::find_task(state, {lane.job, lane.step, task})->live;
-      if (live && !live->goes_on()) continue;
+      if (live && !live->continues()) continue;
       return named(id) + " goes on though a device of it is missing";
     }
   }

@@ -109,8 +109,8 @@ void SimRunner::run(Attempt& attempt) {
   if (!attempt.order.objectives.empty() && attempt.ranks.contains(0)) plan_reports(attempt);
   tell_ranks(attempt);
   see_too_little(attempt);
-  for (const auto& [ailment, until] : ailing_until_) {
-    if (agenda_.now() < until) make_ailing(attempt, ailment, until - agenda_.now());
+  for (const auto& [problem, until] : problems_until_) {
+    if (agenda_.now() < until) give_problem(attempt, problem, until - agenda_.now());
   }
 }
 

@@ -55,8 +55,8 @@ class SimRunner {
   // The node goes down with all that it has.
   void go_down();
   void come_up() { up_ = true; }
-  // Ranks that run or begin within this time have the ailment.
-  void ail(model::Ailment ailment, Duration lasts);
+  // Ranks that run or begin within this time have the problem.
+  void give_problem(model::HealthProblem problem, Duration lasts);
   // What runs with this device fails.
   void fail_with(std::int64_t device);
 
@@ -91,7 +91,7 @@ class SimRunner {
                 std::int32_t signal, model::EndCause cause);
   void end_unstarted(Attempt& attempt, model::EndCause cause);
   void leave_lane(const Attempt& attempt);
-  void make_ailing(Attempt& attempt, model::Ailment ailment, Duration lasts);
+  void give_problem(Attempt& attempt, model::HealthProblem problem, Duration lasts);
   void hang(const Attempt& attempt, std::int32_t rank, Duration lasts);
   void see_later(Duration delay, const model::HealthReport& report);
   void see_too_little(Attempt& attempt);
@@ -118,7 +118,7 @@ class SimRunner {
   std::vector<model::RankReport> left_over_;  // Records of the life before, until they are dropped.
   std::vector<model::MetricReport> left_metrics_;
   std::map<model::AttemptRef, model::HealthPolicy> watched_;
-  std::map<model::Ailment, Time> ailing_until_;
+  std::map<model::HealthProblem, Time> problems_until_;
 };
 
 }  // namespace runnel::sim

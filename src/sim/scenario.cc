@@ -263,7 +263,7 @@ void add_faults(Dice& dice, Scenario& scenario) {
   }
 }
 
-void add_ailments(Dice& dice, Scenario& scenario) {
+void add_health_problems(Dice& dice, Scenario& scenario) {
   constexpr std::array kKinds = {FaultKind::kHungRank, FaultKind::kNotFinite, FaultKind::kSlowRank};
   for (std::int64_t left = dice.between(3, 8); left > 0; --left) {
     Fault fault;
@@ -358,7 +358,7 @@ Scenario scenario_of(std::uint64_t seed) {
   if (chances.poison.chance(250)) add_poison(chances.poison, scenario);
   add_wishes(dice, scenario);
   add_faults(dice, scenario);
-  if (chances.watched) add_ailments(chances.health, scenario);
+  if (chances.watched) add_health_problems(chances.health, scenario);
   if (chances.hand.chance(50)) add_hand(scenario);
   if (chances.granted) add_vanishings(chances.devices, scenario);
   if (dice.chance(300)) {

@@ -117,14 +117,14 @@ std::string TrialCheck::on(const model::TrialTold& event, const model::StepSpec&
 // It may have been cut short while it saved: neither done, nor left lying.
 std::string TrialCheck::on(const model::AttemptEnded& event, const model::StepSpec& spec) const {
   const bool parked = event.task == model::Status::kPaused && event.reason == "Parked";
-  const bool goes_on = event.reason == "Unfinished";
-  if (!parked && !goes_on) return "";
+  const bool continues = event.reason == "Unfinished";
+  if (!parked && !continues) return "";
   const std::string name = trial_name(event.attempt.task);
-  if (!spec.search || !spec.search->pruner) return goes_on ? name + " is of no pruner" : "";
+  if (!spec.search || !spec.search->pruner) return continues ? name + " is of no pruner" : "";
   const std::int64_t whole = spec.search->pruner->max_step;
   const auto last = last_.find(event.attempt.task);
   const bool is_whole = whole > 0 && last != last_.end() && last->second.at >= whole;
-  if (goes_on) return is_whole && spec.checkpoint ? "" : name + " goes on and is not whole";
+  if (continues) return is_whole && spec.checkpoint ? "" : name + " goes on and is not whole";
   if (!is_whole || !spec.search->budget.is_zero()) return "";
   if (interrupted_.contains(event.attempt.task.job)) return "";
   return name + " was whole and does not go on";

@@ -25,7 +25,7 @@ struct Truth {
   // The step and the first value that a trial's attempt reported last.
   std::map<model::AttemptRef, std::pair<std::int64_t, std::string>> said;
   std::set<model::AttemptRef> lied_about;  // Nothing can be concluded about these.
-  std::set<std::tuple<model::AttemptRef, std::int32_t, model::Ailment>> ailing;
+  std::set<std::tuple<model::AttemptRef, std::int32_t, model::HealthProblem>> problems;
   DeviceCounts devices;
   std::map<model::TaskRef, std::int64_t> poisoned;  // Attempts lost to poison, that of others.
   std::int64_t beside_poison = 0;                   // The most attempts that ran beside one.

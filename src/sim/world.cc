@@ -184,9 +184,10 @@ class World {
       case FaultKind::kNodeResized:
         node.resize(dice_.between(1, 8) * 500);
         return control_.crash(fault.lasts, false);
-      case FaultKind::kHungRank: return node.ail(model::Ailment::kHung, fault.lasts);
-      case FaultKind::kNotFinite: return node.ail(model::Ailment::kNotFinite, fault.lasts);
-      case FaultKind::kSlowRank: return node.ail(model::Ailment::kSlow, fault.lasts);
+      case FaultKind::kHungRank: return node.give_problem(model::HealthProblem::kHung, fault.lasts);
+      case FaultKind::kNotFinite:
+        return node.give_problem(model::HealthProblem::kNotFinite, fault.lasts);
+      case FaultKind::kSlowRank: return node.give_problem(model::HealthProblem::kSlow, fault.lasts);
       case FaultKind::kDeviceLost: return node.lose_device(fault.lasts);
       case FaultKind::kClockJump:
         return control_.jump_clock(Duration::millis(dice_.between(-3'600'000, 3'600'000)));
@@ -315,14 +316,15 @@ class World {
     return "";
   }
 
-  // Whoever was named did ail so.
+  // The rank that was named had that problem.
   std::string check_warnings() const {
     for (const model::Event& event : events()) {
       const auto* warned = std::get_if<model::TaskWarned>(&event);
       if (warned == nullptr || truth_.lied_about.contains(warned->attempt)) continue;
-      if (truth_.ailing.contains({warned->attempt, warned->rank, warned->reason})) continue;
+      if (truth_.problems.contains({warned->attempt, warned->rank, warned->reason})) continue;
       return "rank " + std::to_string(warned->rank) + " of " + model::to_string(warned->attempt) +
-             " is said to ail (" + std::string(to_string(warned->reason)) + ") and is well";
+             " is said to have a problem (" + std::string(to_string(warned->reason)) +
+             ") and is well";
     }
     return "";
   }

@@ -85,7 +85,7 @@ class EventLog {
   // Where the log begins: after the newest batch that is no longer kept, batch 0 while all are.
   virtual Head base() const = 0;
 
-  // Begins a new reign: an epoch greater than all before, durable when it returns. What holds an
+  // Begins a new term: an epoch greater than all before, durable when it returns. What holds an
   // earlier one can append no more.
   virtual Result<Epoch> acquire_lease() = 0;
 

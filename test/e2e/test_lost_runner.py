@@ -21,7 +21,7 @@ def begin(runnel):
     return job, info["runner_pid"]
 
 
-def goes_on(runnel, job, runner):
+def continues(runnel, job, runner):
     """With the runner and the attempt that it had."""
     runnel.until(lambda: runnel.info().get("runner_pid") == runner, timeout=GOES_ON_S)
     (runnel.home / "jobs" / job / "shared/go").touch()
@@ -37,7 +37,7 @@ def test_a_home_whose_runner_lost_its_files_goes_on_with_the_same_attempt(runnel
     for name in names:
         path = runnel.home / "runner" / name
         path.unlink() if name else shutil.rmtree(path)
-    goes_on(runnel, job, runner)
+    continues(runnel, job, runner)
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.write_text("somebody's")], ids=["pipe", "file"])
@@ -46,7 +46,7 @@ def test_what_stands_where_the_runner_listens_is_moved_away(runnel, make):
     path = runnel.home / "runner/sock"
     path.unlink()
     make(path)
-    goes_on(runnel, job, runner)
+    continues(runnel, job, runner)
     assert path.with_name("sock.away").exists()
 
 
@@ -59,7 +59,7 @@ def test_a_folder_where_the_runner_listens_is_named_and_left(runnel):
     assert f"the runner (process {runner}) has not answered since" in silence["message"]
     assert silence["remedy"].endswith(f"mv {path} {path}.away"), silence
     path.rename(f"{path}.away")
-    goes_on(runnel, job, runner)
+    continues(runnel, job, runner)
 
 
 @pytest.mark.parametrize("how", ["-x", "-s"])

@@ -12,7 +12,7 @@ namespace runnel::control {
 namespace {
 
 using testing::ApiTest;
-using testing::PaperNode;
+using testing::FakeNode;
 using testing::Schemas;
 using testing::step;
 

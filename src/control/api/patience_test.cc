@@ -15,8 +15,8 @@
 namespace runnel::control {
 namespace {
 
+using testing::FakeNode;
 using testing::Home;
-using testing::PaperNode;
 using testing::step;
 
 class NoLogs final : public LogSource {
@@ -38,8 +38,8 @@ class SilentDiskTest : public ::testing::Test {
 
   SilentDiskTest() {
     home_.open();
-    node_ =
-        std::make_unique<PaperNode>(*home_.loop, home_.control(), "n1", PaperNode::Manner::kSilent);
+    node_ = std::make_unique<FakeNode>(*home_.loop, home_.control(), "n1",
+                                       FakeNode::Behaviour::kSilent);
     EXPECT_TRUE(home_.wait(node_->join(4)).ok());
     ApiHost host;
     host.info = [] {
@@ -98,7 +98,7 @@ class SilentDiskTest : public ::testing::Test {
   Home home_;
   NoLogs logs_;
   http::Router router_;
-  std::unique_ptr<PaperNode> node_;
+  std::unique_ptr<FakeNode> node_;
   std::unique_ptr<Api> api_;
   async::Timer passing_{*home_.loop};
 };

@@ -31,8 +31,8 @@ class ApiTest : public ::testing::Test {
       : folder_(MUST(env::make_temporary_directory("runnel-api-"))) {
     home_.options.log.limits = limits;
     home_.open();
-    node_ =
-        std::make_unique<PaperNode>(*home_.loop, home_.control(), "n1", PaperNode::Manner::kSilent);
+    node_ = std::make_unique<FakeNode>(*home_.loop, home_.control(), "n1",
+                                       FakeNode::Behaviour::kSilent);
     EXPECT_TRUE(home_.wait(node_->join(4)).ok());
     logs_ = std::make_unique<PaperLogs>(*home_.loop);
     ApiHost host;
@@ -131,7 +131,7 @@ class ApiTest : public ::testing::Test {
 
   std::string folder_;
   Home home_;
-  std::unique_ptr<PaperNode> node_;
+  std::unique_ptr<FakeNode> node_;
   std::unique_ptr<PaperLogs> logs_;
   http::Router router_;
   std::unique_ptr<Api> api_;

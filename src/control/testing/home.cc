@@ -44,20 +44,24 @@ std::map<JobId, SecretValues> MemorySecrets::kept() const {
   return values_;
 }
 
-PaperNode::PaperNode(async::EventLoop& loop, Controller& controller, std::string name,
-                     Manner manner)
-    : loop_(loop), controller_(controller), id_(std::move(name)), manner_(manner), gate_(loop) {
+FakeNode::FakeNode(async::EventLoop& loop, Controller& controller, std::string name,
+                   Behaviour behaviour)
+    : loop_(loop),
+      controller_(controller),
+      id_(std::move(name)),
+      behaviour_(behaviour),
+      gate_(loop) {
   controller_.nodes().attach(id_, *this);
 }
 
-PaperNode::~PaperNode() { CHECK(gate_.closed(), "a paper node was destroyed before stop()"); }
+FakeNode::~FakeNode() { CHECK(gate_.closed(), "a fake node was destroyed before stop()"); }
 
-Async<void> PaperNode::stop() {
+Async<void> FakeNode::stop() {
   controller_.nodes().detach(id_);
   return gate_.close();
 }
 
-model::RankReport PaperNode::running(const model::AttemptRef& attempt, int rank) const {
+model::RankReport FakeNode::running(const model::AttemptRef& attempt, int rank) const {
   model::RankReport fact;
   fact.attempt = attempt;
   fact.rank = rank;
@@ -65,7 +69,7 @@ model::RankReport PaperNode::running(const model::AttemptRef& attempt, int rank)
   return fact;
 }
 
-model::RankReport PaperNode::ended(const model::AttemptRef& attempt, int code, int rank) const {
+model::RankReport FakeNode::ended(const model::AttemptRef& attempt, int code, int rank) const {
   model::RankReport fact = running(attempt, rank);
   fact.ended = true;
   fact.ended_at = fact.started_at;
@@ -73,16 +77,16 @@ model::RankReport PaperNode::ended(const model::AttemptRef& attempt, int code, i
   return fact;
 }
 
-Async<void> PaperNode::join(std::int64_t cpus, std::vector<model::RankReport> inventory) {
+Async<void> FakeNode::join(std::int64_t cpus, std::vector<model::RankReport> inventory) {
   return join_as(next_up(), cpus, std::move(inventory));
 }
 
-Async<void> PaperNode::report(std::vector<model::RankReport> ranks) {
+Async<void> FakeNode::report(std::vector<model::RankReport> ranks) {
   return report_as(next_up(), std::move(ranks));
 }
 
-Async<void> PaperNode::join_as(node::UpSequence up, std::int64_t cpus,
-                               std::vector<model::RankReport> inventory) {
+Async<void> FakeNode::join_as(node::UpSequence up, std::int64_t cpus,
+                              std::vector<model::RankReport> inventory) {
   model::NodeJoin join;
   join.node.id = id_;
   join.node.capacity.milli_cpus = cpus * 1000;
@@ -94,24 +98,24 @@ Async<void> PaperNode::join_as(node::UpSequence up, std::int64_t cpus,
   return controller_.nodes().on_join(std::move(join), up);
 }
 
-Async<void> PaperNode::report_as(node::UpSequence up, std::vector<model::RankReport> ranks) {
+Async<void> FakeNode::report_as(node::UpSequence up, std::vector<model::RankReport> ranks) {
   return controller_.nodes().on_report({id_, Incarnation(life), std::move(ranks)}, up);
 }
 
 // Whether the order to start it is news to the node.
-bool PaperNode::begins(const model::AttemptRef& attempt) {
+bool FakeNode::begins(const model::AttemptRef& attempt) {
   const auto [ran, is_new] = ran_.try_emplace(attempt, false);
   if (is_new) return true;
   if (ran->second) started_twice.push_back(attempt);
   return false;
 }
 
-void PaperNode::send(model::NodeOrders orders) {
+void FakeNode::send(model::NodeOrders orders) {
   if (on_orders) on_orders();
   epoch = orders.epoch;
   std::vector<model::RankReport> facts;
   for (model::StartOrder& order : orders.start) {
-    if (manner_ == Manner::kEcho) {
+    if (behaviour_ == Behaviour::kEcho) {
       if (!begins(order.attempt)) continue;
       const int code = code_of ? code_of(order.attempt) : 0;
       for (int rank = 0; rank < order.rank_count; ++rank) {

@@ -47,12 +47,12 @@ class MemorySecrets final : public Secrets {
 //           with the code that `code_of` gives, in one report per message; a start of what it ran
 //           and was not told to forget changes nothing, as on a real node.
 // Lifetime: settle() or the home's stop() before destruction.
-class PaperNode final : public NodeLink {
+class FakeNode final : public NodeLink {
  public:
-  enum class Manner : std::uint8_t { kSilent, kEcho };
+  enum class Behaviour : std::uint8_t { kSilent, kEcho };
 
-  PaperNode(async::EventLoop& loop, Controller& controller, std::string name, Manner manner);
-  ~PaperNode() override;
+  FakeNode(async::EventLoop& loop, Controller& controller, std::string name, Behaviour behaviour);
+  ~FakeNode() override;
 
   void send(model::NodeOrders orders) override;
   // Called with each message of orders, before it is carried out.
@@ -86,7 +86,7 @@ class PaperNode final : public NodeLink {
   async::EventLoop& loop_;
   Controller& controller_;
   NodeId id_;
-  Manner manner_;
+  Behaviour behaviour_;
   std::int64_t messages_up_ = 0;
   std::map<model::AttemptRef, bool> ran_;  // Echo: and whether it was told to forget them.
   async::Gate gate_;

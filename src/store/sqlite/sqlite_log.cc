@@ -113,7 +113,7 @@ Result<Epoch> SqliteLog::acquire_lease() {
     return tables_.set_meta(next);
   }));
   meta_ = std::move(next);
-  CHECK(meta_.epoch > head_.epoch, "each reign has a greater epoch");
+  CHECK(meta_.epoch > head_.epoch, "each term has a greater epoch");
   head_.epoch = meta_.epoch;
   return meta_.epoch;
 }

@@ -11,39 +11,39 @@ namespace runnel::sim {
 namespace {
 
 // Where other streams than a rank's fate have their number.
-constexpr std::int32_t kAilmentStream = 2'000'000;
+constexpr std::int32_t kProblemStream = 2'000'000;
 
 using model::AttemptRef;
 using model::EndCause;
 
 }  // namespace
 
-void SimRunner::ail(model::Ailment ailment, Duration lasts) {
-  Time& until = ailing_until_[ailment];
+void SimRunner::give_problem(model::HealthProblem problem, Duration lasts) {
+  Time& until = problems_until_[problem];
   until = std::max(until, agenda_.now() + lasts);
   for (auto& [ref, attempt] : attempts_) {
-    if (attempt.phase == Phase::kRunning) make_ailing(attempt, ailment, lasts);
+    if (attempt.phase == Phase::kRunning) give_problem(attempt, problem, lasts);
   }
 }
 
 // One of its ranks here, if it is looked at for this.
-void SimRunner::make_ailing(Attempt& attempt, model::Ailment ailment, Duration lasts) {
+void SimRunner::give_problem(Attempt& attempt, model::HealthProblem problem, Duration lasts) {
   const AttemptRef& ref = attempt.order.attempt;
   const auto policy = watched_.find(ref);
   if (policy == watched_.end() || attempt.stopping) return;
-  const auto action = action_on(policy->second, ailment);
-  Dice dice(mixed(seed_, ref, kAilmentStream + static_cast<std::int32_t>(ailment)));
+  const auto action = action_on(policy->second, problem);
+  Dice dice(mixed(seed_, ref, kProblemStream + static_cast<std::int32_t>(problem)));
   if (!action || dice.chance(300)) return;
   const std::int32_t last = attempt.order.rank_count - 1;
   const auto rank = static_cast<std::int32_t>(attempt.order.first_rank + dice.between(0, last));
   if (attempt.ranks.at(rank).ended) return;
-  if (!truth_.ailing.insert({ref, rank, ailment}).second) return;
-  const bool hangs = ailment == model::Ailment::kHung;
+  if (!truth_.problems.insert({ref, rank, problem}).second) return;
+  const bool hangs = problem == model::HealthProblem::kHung;
   if (hangs) {
     attempt.hung.insert(rank);
     if (*action == model::HealthAction::kWarn) hang(attempt, rank, lasts);
   }
-  const model::HealthReport report = enough_of(policy->second, ref, rank, ailment);
+  const model::HealthReport report = enough_of(policy->second, ref, rank, problem);
   see_later(hangs ? report.silent_for : Duration::millis(dice.between(0, 50)), report);
 }
 
@@ -68,11 +68,11 @@ void SimRunner::see_later(Duration delay, const model::HealthReport& report) {
 void SimRunner::see_too_little(Attempt& attempt) {
   const auto policy = watched_.find(attempt.order.attempt);
   if (policy == watched_.end()) return;
-  for (const auto ailment :
-       {model::Ailment::kHung, model::Ailment::kNotFinite, model::Ailment::kSlow}) {
-    if (!action_on(policy->second, ailment)) continue;
+  for (const auto problem : {model::HealthProblem::kHung, model::HealthProblem::kNotFinite,
+                             model::HealthProblem::kSlow}) {
+    if (!action_on(policy->second, problem)) continue;
     model::HealthReport report =
-        enough_of(policy->second, attempt.order.attempt, attempt.order.first_rank, ailment);
+        enough_of(policy->second, attempt.order.attempt, attempt.order.first_rank, problem);
     report.silent_for = std::max(report.silent_for - Duration::millis(1), Duration());
     report.value = "1e300";
     report.steps -= 1;

@@ -1,4 +1,4 @@
-#include "brain/order_book.h"
+#include "brain/reconciler.h"
 
 #include <gtest/gtest.h>
 
@@ -14,14 +14,14 @@ constexpr Epoch kEpoch(3);
 
 class OrdersTest : public ::testing::Test {
  protected:
-  OrdersTest() : book_(kEpoch, desk_.brain.state()) {}
+  OrdersTest() : reconciler_(kEpoch, desk_.brain.state()) {}
 
   const State& state() const { return desk_.brain.state(); }
-  std::vector<model::NodeOrders> after_last() { return book_.after(state(), desk_.last); }
-  std::vector<model::NodeOrders> after_all() { return book_.after(state(), desk_.history); }
+  std::vector<model::NodeOrders> after_last() { return reconciler_.after(state(), desk_.last); }
+  std::vector<model::NodeOrders> after_all() { return reconciler_.after(state(), desk_.history); }
 
   Desk desk_;
-  OrderBook book_;
+  Reconciler reconciler_;
 };
 
 model::RankReport running(const model::AttemptRef& attempt) {
@@ -80,7 +80,7 @@ TEST_F(OrdersTest, StopsForTheReasonThatIsDurableAndNotForALaterOne) {
   desk_.request(job, Verb::kHalt);
   const std::vector<model::Event> durable = desk_.last;
   desk_.request(job, Verb::kCancel);  // Decided; the disk may still refuse it.
-  const auto orders = book_.after(state(), durable);
+  const auto orders = reconciler_.after(state(), durable);
   ASSERT_EQ(orders.size(), 1U);
   ASSERT_EQ(orders[0].stop.size(), 1U);
   EXPECT_EQ(orders[0].stop[0].reason, model::StopReason::kHalted);
@@ -94,7 +94,7 @@ TEST_F(OrdersTest, StopsNothingOfAJobThatWasDeletedSince) {
   const std::vector<model::Event> durable = desk_.last;
   desk_.ended("n1", Desk::ref(job, 0, 0));
   desk_.request(job, Verb::kDelete);
-  EXPECT_TRUE(book_.after(state(), durable).empty());
+  EXPECT_TRUE(reconciler_.after(state(), durable).empty());
 }
 
 TEST_F(OrdersTest, ForgetsAnAttemptWhoseLaneClosedWithIt) {
@@ -141,7 +141,7 @@ TEST_F(OrdersTest, RemovesTheFoldersOfADeletedJobEverywhere) {
 TEST_F(OrdersTest, GoesOnFromAStateAfterARestart) {
   desk_.join("n1", 1);
   const JobId job = desk_.submit({testing::step("a")});
-  OrderBook fresh(kEpoch, state());
+  Reconciler fresh(kEpoch, state());
   desk_.ended("n1", Desk::ref(job, 0, 0));
   const auto orders = fresh.after(state(), desk_.last);
   ASSERT_EQ(orders.size(), 1U);
@@ -156,7 +156,7 @@ TEST_F(OrdersTest, GivesAJoiningNodeTheDifference) {
   over.ended = true;
   const std::vector<model::RankReport> inventory = {running(Desk::ref(job, 0, 0)), running(unknown),
                                                     over};
-  const model::NodeOrders orders = book_.on_join(state(), NodeId("n1"), inventory);
+  const model::NodeOrders orders = reconciler_.on_join(state(), NodeId("n1"), inventory);
   ASSERT_EQ(orders.start.size(), 2U);  // The third runs there already.
   ASSERT_EQ(orders.stop.size(), 1U);
   EXPECT_EQ(orders.stop[0].attempt, unknown);
@@ -171,7 +171,7 @@ TEST_F(OrdersTest, RepeatsAStopToANodeThatJoins) {
   desk_.running("n1", Desk::ref(job, 0, 0));
   desk_.request(job, Verb::kCancel);
   const std::vector<model::RankReport> inventory = {running(Desk::ref(job, 0, 0))};
-  const model::NodeOrders orders = book_.on_join(state(), NodeId("n1"), inventory);
+  const model::NodeOrders orders = reconciler_.on_join(state(), NodeId("n1"), inventory);
   EXPECT_TRUE(orders.start.empty());
   ASSERT_EQ(orders.stop.size(), 1U);
   EXPECT_EQ(orders.stop[0].reason, model::StopReason::kCancelled);
@@ -180,8 +180,8 @@ TEST_F(OrdersTest, RepeatsAStopToANodeThatJoins) {
 TEST_F(OrdersTest, TellsEverythingToANodeItKnowsNothingOf) {
   desk_.join("n1", 2);
   desk_.submit({testing::step("a", 2)});
-  EXPECT_EQ(book_.everything(state(), NodeId("n1")).start.size(), 2U);
-  EXPECT_TRUE(empty(book_.everything(state(), NodeId("other"))));
+  EXPECT_EQ(reconciler_.everything(state(), NodeId("n1")).start.size(), 2U);
+  EXPECT_TRUE(empty(reconciler_.everything(state(), NodeId("other"))));
 }
 
 TEST_F(OrdersTest, KnowsWhichReportedEndsAreOld) {

@@ -28,7 +28,7 @@ inline constexpr std::string_view kDetachedKey = "detached";
 //           inside a task.
 // Threads:  the runner's only.
 // Why:      a subreaper gets such processes for free, so nothing is left behind without cgroups.
-class Strays {
+class Orphans {
  public:
   struct Owner {
     std::uint64_t place = 0;
@@ -37,7 +37,7 @@ class Strays {
   };
 
   // `key` starts the value of RUNNEL_ATTEMPT_KEY of our attempts: "<key>:<place>:<rank>".
-  explicit Strays(std::string key) : key_(std::move(key)) {}
+  explicit Orphans(std::string key) : key_(std::move(key)) {}
 
   struct World {
     std::function<bool(pid_t)> is_leader;  // A rank's own process.
@@ -61,19 +61,19 @@ class Strays {
   Owner parse_key(const std::string& value) const;
 
  private:
-  struct Stray {
+  struct Orphan {
     Owner owner;                   // place 0: not known.
     std::uint64_t candidates = 0;  // Not known: the youngest place it may belong to.
     bool detached = false;
     Duration silent_since;  // Could not be asked yet; zero: it was, or never will tell.
   };
   static constexpr Duration kSilentMax = Duration::seconds(1);
-  void identify(pid_t pid, const World& world, Stray& stray) const;
-  static bool is_over(const Stray& stray, const World& world);
+  void identify(pid_t pid, const World& world, Orphan& orphan) const;
+  static bool is_over(const Orphan& orphan, const World& world);
 
   std::string key_;
   ChildList children_;
-  std::map<pid_t, Stray> known_;
+  std::map<pid_t, Orphan> known_;
 };
 
 }  // namespace runnel::runner

@@ -1,4 +1,4 @@
-#include "brain/order_book.h"
+#include "brain/reconciler.h"
 
 #include <algorithm>
 #include <utility>
@@ -43,12 +43,12 @@ std::map<model::AttemptRef, bool> running_by_attempt(std::span<const model::Rank
 }  // namespace
 
 // Sorts what one run of events calls for by node.
-class OrderBook::Collector {
+class Reconciler::Collector {
  public:
-  Collector(OrderBook& book, const State& state) : book_(book), state_(state) {}
+  Collector(Reconciler& reconciler, const State& state) : reconciler_(reconciler), state_(state) {}
 
   void operator()(const model::LaneOpened& event) {
-    book_.lanes_[event.lane] = nodes_of(model::places_of(event.holding));
+    reconciler_.lanes_[event.lane] = nodes_of(model::places_of(event.holding));
   }
 
   void operator()(const model::LaneClosed& event) { closed_.push_back(event.lane); }
@@ -107,7 +107,7 @@ class OrderBook::Collector {
   void operator()(const model::TrialTold&) {}
 
   std::vector<model::NodeOrders> take() {
-    for (const LaneId lane : closed_) book_.lanes_.erase(lane);
+    for (const LaneId lane : closed_) reconciler_.lanes_.erase(lane);
     std::vector<model::NodeOrders> all;
     for (auto& [node, orders] : orders_) {
       if (!is_up(state_, node)) continue;
@@ -119,8 +119,8 @@ class OrderBook::Collector {
 
  private:
   const std::vector<NodeId>& nodes_of_lane(LaneId lane) const {
-    auto found = book_.lanes_.find(lane);
-    CHECK(found != book_.lanes_.end(), "an event names a lane that never opened");
+    auto found = reconciler_.lanes_.find(lane);
+    CHECK(found != reconciler_.lanes_.end(), "an event names a lane that never opened");
     return found->second;
   }
 
@@ -137,20 +137,20 @@ class OrderBook::Collector {
   model::NodeOrders& to(const NodeId& node) {
     auto found = orders_.find(node);
     if (found != orders_.end()) return found->second;
-    return orders_.emplace(node, book_.orders_to(state_, node)).first->second;
+    return orders_.emplace(node, reconciler_.orders_to(state_, node)).first->second;
   }
 
-  OrderBook& book_;
+  Reconciler& reconciler_;
   const State& state_;
   std::map<NodeId, model::NodeOrders> orders_;
   std::vector<LaneId> closed_;  // Forgotten last: their attempts end in the same decision.
 };
 
-OrderBook::OrderBook(Epoch epoch, const State& state) : epoch_(epoch) {
+Reconciler::Reconciler(Epoch epoch, const State& state) : epoch_(epoch) {
   for (const auto& [id, lane] : state.lanes) lanes_[id] = nodes_of(lane.places());
 }
 
-model::NodeOrders OrderBook::orders_to(const State& state, const NodeId& node) const {
+model::NodeOrders Reconciler::orders_to(const State& state, const NodeId& node) const {
   model::NodeOrders orders;
   orders.epoch = epoch_;
   orders.node = node;
@@ -159,15 +159,15 @@ model::NodeOrders OrderBook::orders_to(const State& state, const NodeId& node) c
   return orders;
 }
 
-std::vector<model::NodeOrders> OrderBook::after(const State& state,
-                                                std::span<const model::Event> events) {
+std::vector<model::NodeOrders> Reconciler::after(const State& state,
+                                                 std::span<const model::Event> events) {
   Collector collector(*this, state);
   for (const model::Event& event : events) std::visit(collector, event);
   return collector.take();
 }
 
-model::NodeOrders OrderBook::on_join(const State& state, const NodeId& node,
-                                     std::span<const model::RankReport> inventory) const {
+model::NodeOrders Reconciler::on_join(const State& state, const NodeId& node,
+                                      std::span<const model::RankReport> inventory) const {
   model::NodeOrders orders = orders_to(state, node);
   std::map<model::AttemptRef, bool> there = running_by_attempt(inventory);
   for (const DesiredAttempt& wanted : desired(state, node)) {
@@ -185,7 +185,7 @@ model::NodeOrders OrderBook::on_join(const State& state, const NodeId& node,
   return orders;
 }
 
-model::NodeOrders OrderBook::everything(const State& state, const NodeId& node) const {
+model::NodeOrders Reconciler::everything(const State& state, const NodeId& node) const {
   model::NodeOrders orders = orders_to(state, node);
   for (const DesiredAttempt& wanted : desired(state, node)) {
     add_start(orders, state, wanted.attempt);
@@ -194,8 +194,8 @@ model::NodeOrders OrderBook::everything(const State& state, const NodeId& node) 
   return orders;
 }
 
-model::NodeOrders OrderBook::forget(const State& state, const NodeId& node,
-                                    std::vector<model::AttemptRef> attempts) const {
+model::NodeOrders Reconciler::forget(const State& state, const NodeId& node,
+                                     std::vector<model::AttemptRef> attempts) const {
   model::NodeOrders orders = orders_to(state, node);
   orders.forget = std::move(attempts);
   return orders;

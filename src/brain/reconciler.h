@@ -22,9 +22,9 @@ namespace runnel::brain {
 // Threads:  none of its own; no clock, no I/O.
 // Why:      it remembers the nodes of each open lane: an attempt that ended has left the state when
 //           its nodes are to be told to forget it.
-class OrderBook {
+class Reconciler {
  public:
-  OrderBook(Epoch epoch, const State& state);
+  Reconciler(Epoch epoch, const State& state);
 
   // What these events call for, node by node.
   std::vector<model::NodeOrders> after(const State& state, std::span<const model::Event> events);
