@@ -121,6 +121,8 @@ void resume(Turn& turn, const Job& job, const std::string& actor) {
   if (ending > 0) {
     turn.refusal = not_now(job, std::to_string(ending) + " attempt(s) are still ending after halt",
                            "wait for them: runnel wait " + job.id.str() + ", then resume");
+    turn.refusal->with_field(std::string(model::kEndingAttempts))
+        .with_value(std::to_string(ending));
     return;
   }
   if (job.status != Status::kPaused) {

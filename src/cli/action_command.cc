@@ -1,5 +1,6 @@
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/job_end.h"
@@ -14,6 +15,7 @@
 #include "home/pause.h"
 #include "json/writer.h"
 #include "model/codec.h"
+#include "model/input.h"
 
 namespace runnel::cli {
 namespace {
@@ -46,7 +48,20 @@ Result<std::string> retry_body(Session& session, const std::string& job) {
   return body;
 }
 
+// What was halted a moment ago may still be ending: `runnel halt ID; runnel resume ID` works.
+Result<json::Value> resume_once_ended(Session& session, const std::string& job) {
+  for (bool told = false;;) {
+    Result<json::Value> answer = session.post(job_target(job, ":resume"), "");
+    const bool ending = !answer.ok() && answer.error().code == Errc::kConflict &&
+                        answer.error().field == model::kEndingAttempts;
+    if (!ending) return answer;
+    if (!std::exchange(told, true)) say("runnel: waiting: " + answer.error().message);
+    home::pause(kAskEvery);
+  }
+}
+
 Result<json::Value> act_on(Session& session, Command command, const std::string& job) {
+  if (command == Command::kResume) return resume_once_ended(session, job);
   if (command == Command::kDelete) {
     return session.remove(job_target(job, ""));
   }

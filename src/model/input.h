@@ -33,6 +33,9 @@ struct Submit {
   friend bool operator==(const Submit&, const Submit&);
 };
 
+// The field of the refusal to resume a job of which attempts are still ending after its halt.
+inline constexpr std::string_view kEndingAttempts = "attempts";
+
 // A user's request about one job.
 struct JobRequest {
   enum class Verb : std::uint8_t { kCancel, kHalt, kResume, kRetry, kDelete };

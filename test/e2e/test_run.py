@@ -320,6 +320,16 @@ def test_halt_and_resume(runnel):
     assert runnel.wait(job)["status"] == "SUCCEEDED"
 
 
+def test_resume_waits_for_what_a_halt_is_still_ending(runnel):
+    """`runnel halt ID; runnel resume ID` is one line of the README."""
+    job = runnel.up("run: |\n  trap 'sleep 1.5; exit 1' TERM\n  while test $RUNNEL_ATTEMPT = 1; do sleep 0.1; done\ngrace: 30s\n")
+    runnel.until(lambda: runnel.job(job)["counts"].get("RUNNING"))
+    runnel.run("halt", job)
+    runnel.run("resume", job)
+    assert f"runnel: waiting: job {job} is RUNNING: 1 attempt(s) are still ending after halt" in runnel.err
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+
+
 def test_halt_says_whose_work_is_lost(runnel):
     job = runnel.up("""
 steps:
