@@ -103,7 +103,7 @@ std::vector<store::ArchiveEntry> entries_of(LeavingJob leaving) {
   return entries;
 }
 
-Result<std::vector<std::string>> keys_of(store::EventLog& log, const JobId& job) {
+Result<std::vector<std::string>> keys_of(store::LogReader& log, const JobId& job) {
   CHECK(!job.empty(), "the keys of no job are the keys of all");
   std::vector<std::string> keys = TRY(log.archive_keys(parts_of(job), store::kArchivePageMax));
   keys.push_back(study_key(job));
@@ -111,7 +111,7 @@ Result<std::vector<std::string>> keys_of(store::EventLog& log, const JobId& job)
   return keys;
 }
 
-Result<FormerJob> read_former_job(store::EventLog& log, const JobId& job) {
+Result<FormerJob> read_former_job(store::LogReader& log, const JobId& job) {
   CHECK(!job.empty(), "the parts of no job are the parts of all");
   FormerJob former;
   former.document = std::move(TRY(log.archived(job.str())).text);

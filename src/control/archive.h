@@ -50,9 +50,9 @@ store::ArchiveEntry deletion_record(const JobId& job);
 inline constexpr std::size_t kRecordPartMax = std::size_t{4} << 20;
 std::vector<store::ArchiveEntry> entries_of(LeavingJob leaving);
 // The keys of all entries that there are of a job.
-Result<std::vector<std::string>> keys_of(store::EventLog& log, const JobId& job);
+Result<std::vector<std::string>> keys_of(store::LogReader& log, const JobId& job);
 // kNotFound when the archive does not have it, kCorrupt when a part is missing or not understood.
-Result<FormerJob> read_former_job(store::EventLog& log, const JobId& job);
+Result<FormerJob> read_former_job(store::LogReader& log, const JobId& job);
 
 // Why there is nothing but the document of a job.
 Error only_the_record(const JobId& job);

@@ -239,7 +239,7 @@ OnDecided Controller::document_into(Answer& answer) const {
 
 Async<FormerJob> Controller::former_job(JobId job) {
   co_return co_await read_settled<FormerJob>(
-      [&job](store::EventLog& log) { return read_former_job(log, job); });
+      [&job](store::LogReader& log) { return read_former_job(log, job); });
 }
 
 // A record that an earlier build archived has no version that anybody could have read.
@@ -343,7 +343,7 @@ Async<JobId> Controller::find_job(std::string prefix) {
   if (!is_job_id_prefix(prefix)) co_return no_such_job(prefix);
   if (state().jobs.contains(JobId(prefix))) co_return JobId(prefix);
   Result<std::vector<std::string>> archived = co_await read_settled<std::vector<std::string>>(
-      [prefix](store::EventLog& log) { return log.archive_keys(prefix, kMatchesShownMax); });
+      [prefix](store::LogReader& log) { return log.archive_keys(prefix, kMatchesShownMax); });
   std::vector<std::string> matches = CO_TRY(std::move(archived));
   for (std::string& live : matches_in(state(), prefix)) matches.push_back(std::move(live));
   std::sort(matches.begin(), matches.end());

@@ -160,7 +160,7 @@ class Controller final : private DurableObserver {
   // Reads the log once all that the state rests on is durable: a job that leaves the state is in
   // the archive from then on, and in neither before.
   template <typename T>
-  Async<T> read_settled(std::function<Result<T>(store::EventLog&)> function) {
+  Async<T> read_settled(std::function<Result<T>(store::LogReader&)> function) {
     Result<Settled> settled = co_await writer_->settled();
     CO_TRY(std::move(settled));
     co_return co_await writer_->read<T>(std::move(function));

@@ -82,12 +82,12 @@ Async<EventPage> EventHub::read(EventQuery query) {
   if (query.after > ring_.last()) co_return cursor_ahead(query.after, ring_.last());
   if (auto recent = ring_.read(query)) co_return *std::move(recent);
   co_return co_await writer_.read<EventPage>(
-      [query](store::EventLog& log) { return read_events(log, query, kBatchesPerRead); });
+      [query](store::LogReader& log) { return read_events(log, query, kBatchesPerRead); });
 }
 
 Async<EventSeq> EventHub::oldest() {
   co_return co_await writer_.read<EventSeq>(
-      [](store::EventLog& log) -> Result<EventSeq> { return log.base().next_event; });
+      [](store::LogReader& log) -> Result<EventSeq> { return TRY(log.kept()).base.next_event; });
 }
 
 Async<async::Wake> EventHub::changed(EventSeq after, Duration patience, async::StopToken stop) {
@@ -95,19 +95,20 @@ Async<async::Wake> EventHub::changed(EventSeq after, Duration patience, async::S
   co_return co_await grown_.wait_for(patience, std::move(stop));
 }
 
-Result<EventPage> read_events(store::EventLog& log, const EventQuery& query,
+Result<EventPage> read_events(store::LogReader& log, const EventQuery& query,
                               std::int64_t batches_max) {
   CHECK(query.limit > 0, "a page has room for at least one event");
   EventPage page;
   page.through = query.after;
   const EventSeq next(query.after.value() + 1);
-  if (next >= log.head().next_event) return page;
-  const EventSeq oldest = log.base().next_event;
+  const store::Kept kept = TRY(log.kept());
+  if (next >= kept.head.next_event) return page;
+  const EventSeq oldest = kept.base.next_event;
   if (next < oldest) return no_longer_kept(query.after, oldest);
   const store::Batch first = TRY(log.find(next));
   if (!TRY(add_batch(first, query, page))) return page;
   BatchSeq at = first.seq;
-  for (std::int64_t seen = 1; seen < batches_max && at < log.head().last;) {
+  for (std::int64_t seen = 1; seen < batches_max && at < kept.head.last;) {
     const std::vector<store::Batch> batches = TRY(log.read(at, kBatchesAtOnce));
     for (const store::Batch& batch : batches) {
       if (!TRY(add_batch(batch, query, page))) return page;

@@ -41,7 +41,7 @@ class EventHub {
 };
 
 // Events of the log itself. Blocks.
-Result<EventPage> read_events(store::EventLog& log, const EventQuery& query,
+Result<EventPage> read_events(store::LogReader& log, const EventQuery& query,
                               std::int64_t batches_max);
 
 }  // namespace runnel::control

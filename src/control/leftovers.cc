@@ -10,7 +10,7 @@
 namespace runnel::control {
 namespace {
 
-// The log's thread also commits: it is asked about so many at a time.
+// The thread also answers who asks for a page: it is asked about so many at a time.
 constexpr std::size_t kAskedAtOnce = 256;
 
 std::vector<JobId> not_in_state(const brain::State& state, const std::vector<JobId>& jobs) {
@@ -20,7 +20,7 @@ std::vector<JobId> not_in_state(const brain::State& state, const std::vector<Job
   return absent;
 }
 
-Result<void> sort_absent(store::EventLog& log, const JobId& job, Leftovers& into) {
+Result<void> sort_absent(store::LogReader& log, const JobId& job, Leftovers& into) {
   // The time of what is no id is zero.
   if (time_of(job) == Time()) return {};
   const std::vector<std::string> records = TRY(log.archive_keys(job.str(), 1));
@@ -30,7 +30,7 @@ Result<void> sort_absent(store::EventLog& log, const JobId& job, Leftovers& into
   return {};
 }
 
-Result<Leftovers> not_in_archive(store::EventLog& log, const std::vector<JobId>& jobs) {
+Result<Leftovers> not_in_archive(store::LogReader& log, const std::vector<JobId>& jobs) {
   Leftovers found;
   for (const JobId& job : jobs) TRY(sort_absent(log, job, found));
   return found;
@@ -61,7 +61,7 @@ Async<Leftovers> leftovers(Controller* control, std::vector<JobId> on_node) {
     const std::size_t count = std::min(kAskedAtOnce, absent.size() - at);
     const std::vector<JobId> some(first, first + static_cast<std::ptrdiff_t>(count));
     Result<Leftovers> looked = co_await control->writer().read<Leftovers>(
-        [&some](store::EventLog& log) { return not_in_archive(log, some); });
+        [&some](store::LogReader& log) { return not_in_archive(log, some); });
     Leftovers part = CO_TRY(std::move(looked));
     drop_restored(control->state(), part.unknown);
     append(found.deleted, part.deleted);

@@ -12,6 +12,8 @@ namespace runnel::control {
 namespace {
 
 constexpr std::size_t kWorkerQueueMax = 4'096;
+// There is always room for the one who opens or closes what they read from.
+constexpr std::size_t kReadsMax = kWorkerQueueMax - 1;
 
 // What an asker is told whose input could not be kept.
 Error nothing_accepted(const Error& cause) {
@@ -73,6 +75,7 @@ LogWriter::LogWriter(async::EventLoop& loop, env::Clock& clock, LogOpener opener
       opener_(std::move(opener)),
       options_(std::move(options)),
       disk_(clock),
+      reads_(clock),
       work_(loop),
       phase_changed_(loop),
       retry_(loop),
@@ -95,6 +98,7 @@ Async<void> LogWriter::start() {
   worker_ = CO_TRY(async::Worker::create(loop_, {"runnel-log", kWorkerQueueMax}));
   stopped_ = false;
   encoder_ = CO_TRY(async::Worker::create(loop_, {"runnel-snap", kWorkerQueueMax}));
+  reading_ = CO_TRY(async::Worker::create(loop_, {"runnel-read", kWorkerQueueMax}));
   Result<void> opened = co_await worker_->run([this] { return open_log(); });
   CO_TRY(std::move(opened));
   last_batch_ = recovered_->head.last;
@@ -106,12 +110,24 @@ Async<void> LogWriter::start() {
   co_return loop_.spawn(gate_, run_commits());
 }
 
+Result<void> LogWriter::admit_read() const {
+  if (reading_->queued() < kReadsMax) return {};
+  return too_busy(kReadsMax);
+}
+
 Result<void> LogWriter::open_log() {
   log_ = TRY(opener_());
   notices_ = log_->open_report().notices;
   epoch_ = TRY(log_->acquire_lease());
   recovered_ = std::make_unique<Recovered>(TRY(options_.fold(*log_, options_.limits)));
+  reader_ = TRY(log_->open_reader());  // Nobody reads yet.
   return {};
+}
+
+// What reads the log must be closed before the log is: who opens it next must be alone.
+Async<void> LogWriter::use_reader(std::unique_ptr<store::LogReader> reader) {
+  const DiskWatch::Turn turn(reads_);
+  co_return co_await reading_->run([this, &reader] { reader_ = std::move(reader); });
 }
 
 // Without work nothing is measured, and the time of day may be set right.
@@ -139,7 +155,14 @@ Async<void> LogWriter::stop() {
       (void)saved;  // Only the next start takes longer.
     }
   }
-  Result<void> ended = co_await worker_->run([this] { log_.reset(); });
+  Result<void> ended;
+  if (reading_ != nullptr) {
+    ended = co_await use_reader(nullptr);
+    CO_TRY(std::move(ended));
+    ended = co_await reading_->stop();
+    CO_TRY(std::move(ended));
+  }
+  ended = co_await worker_->run([this] { log_.reset(); });
   CO_TRY(std::move(ended));
   ended = co_await worker_->stop();
   CO_TRY(std::move(ended));
@@ -157,8 +180,8 @@ Error LogWriter::log_is_away() {
 }
 
 std::optional<Duration> LogWriter::silent_for() const {
-  if (phase_ != Phase::kRebuilding) return disk_.silent_for();
-  return clock_.boot() - rebuilding_since_;
+  if (phase_ == Phase::kRebuilding) return clock_.boot() - rebuilding_since_;
+  return std::max(disk_.silent_for(), reads_.silent_for());
 }
 
 LogWriter::Asker LogWriter::asker_of(const model::Input& input) {
@@ -399,6 +422,10 @@ Async<void> LogWriter::roll_back(Group& group, Error error) {
   Group dependent = std::exchange(group_, {});
   settle_tickets(dependent, phase_error_);
   Result<Rebuilt> rebuilt = co_await rebuild(group, error);
+  if (rebuilt.ok() && rebuilt->reader != nullptr) {
+    Result<void> used = co_await use_reader(std::move(rebuilt->reader));
+    CHECK(used.ok(), "a worker with room that was not stopped refused its work");
+  }
   if (rebuilt.ok()) {
     take(std::move(rebuilt).value(), group);
   } else {
@@ -425,6 +452,10 @@ void LogWriter::take(Rebuilt rebuilt, Group& group) {
 }
 
 Async<LogWriter::Rebuilt> LogWriter::recover_log(const Group& group, Reopen reopen) {
+  if (reopen == Reopen::kYes) {
+    Result<void> closed = co_await use_reader(nullptr);
+    CO_TRY(std::move(closed));
+  }
   const DiskWatch::Turn turn(disk_);
   Result<Rebuilt> rebuilt = co_await worker_->run([this, &group, reopen]() -> Result<Rebuilt> {
     if (reopen == Reopen::kYes) {
@@ -432,7 +463,9 @@ Async<LogWriter::Rebuilt> LogWriter::recover_log(const Group& group, Reopen reop
       log_ = TRY(opener_());
     }
     Recovered recovered = TRY(options_.fold(*log_, options_.limits));
-    return Rebuilt{std::move(recovered), TRY(are_in(*log_, epoch_, group.durable))};
+    Rebuilt made{std::move(recovered), TRY(are_in(*log_, epoch_, group.durable))};
+    if (reopen == Reopen::kYes) made.reader = TRY(log_->open_reader());
+    return made;
   });
   co_return rebuilt;
 }

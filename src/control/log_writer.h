@@ -90,9 +90,9 @@ class DurableObserver {
 //           when all that state() rests on is durable: an answer made from state() leaves after it.
 // Limits:   kPendingInputsMax inputs and kPendingBytesMax of them wait for the disk; at either one
 //           a user's request is kFull and a node's report waits.
-// Threads:  loop only; the log is used on the worker "runnel-log" alone, snapshots are copied and
-//           encoded on "runnel-snap". While it copies, the loop only reads the state: who wants
-//           something decided waits.
+// Threads:  loop only; the log is used on the worker "runnel-log" alone, what reads it on
+//           "runnel-read", snapshots are copied and encoded on "runnel-snap". While it copies, the
+//           loop only reads the state: who wants something decided waits.
 // Lifetime: stop() is awaited before destruction; the observer outlives us.
 // Why:      law 2. One disk write per input would be 200 inputs a second, and one per 5 ms is
 //           10,000.
@@ -136,17 +136,19 @@ class LogWriter {
   // The log cannot be used any more. What an error says was not accepted may be in it then, and is
   // found by who opens it next.
   bool is_dead() const { return phase_ == Phase::kDead; }
-  // How long the disk has owed an answer or a log that can be used, if it owes one.
+  // How long the disk has owed an answer or a log that can be used, if it owes one: to who writes
+  // or to who reads, whoever waits for longer.
   std::optional<Duration> silent_for() const;
 
-  // Calls `function(log)` on the log's thread, between commits: for reading history and the
-  // archive.
+  // Calls `function(log)` on the readers' thread, where no commit is waited for: for history and
+  // the archive. It sees all that was durable when it began.
   template <typename T>
-  Async<T> read(std::function<Result<T>(store::EventLog&)> function) {
-    const DiskWatch::Turn turn(disk_);
-    Result<T> answer = co_await worker_->run([this, &function]() -> Result<T> {
-      if (log_ == nullptr) return log_is_away();
-      return function(*log_);
+  Async<T> read(std::function<Result<T>(store::LogReader&)> function) {
+    CO_TRY(admit_read());
+    const DiskWatch::Turn turn(reads_);
+    Result<T> answer = co_await reading_->run([this, &function]() -> Result<T> {
+      if (reader_ == nullptr) return log_is_away();
+      return function(*reader_);
     });
     co_return answer;
   }
@@ -194,9 +196,11 @@ class LogWriter {
   LogWriter(async::EventLoop& loop, env::Clock& clock, LogOpener opener, LogWriterOptions options);
 
   static Error log_is_away();
+  Result<void> admit_read() const;
   static Asker asker_of(const model::Input& input);
   Async<void> start();
   Result<void> open_log();
+  Async<void> use_reader(std::unique_ptr<store::LogReader> reader);
   void begin_time();
   bool must_wait() const;
   Async<void> admit(Asker asker);
@@ -217,7 +221,8 @@ class LogWriter {
   // What the log holds after a commit failed.
   struct Rebuilt {
     Recovered recovered;
-    bool has_group = false;  // That of the commit.
+    bool has_group = false;                         // That of the commit.
+    std::unique_ptr<store::LogReader> reader = {};  // Null: the log was not opened anew.
   };
   Async<void> roll_back(Group& group, Error error);
   Async<Rebuilt> rebuild(const Group& group, Error error);
@@ -239,9 +244,12 @@ class LogWriter {
   DurableObserver* observer_ = nullptr;
 
   DiskWatch disk_;
+  DiskWatch reads_;
   std::unique_ptr<async::Worker> worker_;
+  std::unique_ptr<async::Worker> reading_;
   std::unique_ptr<async::Worker> encoder_;
-  std::unique_ptr<store::EventLog> log_;  // The worker's.
+  std::unique_ptr<store::EventLog> log_;      // The worker's.
+  std::unique_ptr<store::LogReader> reader_;  // Of `reading_`.
   Epoch epoch_;
   // From here time is counted by the clock since boot: a time of day that is set back would stop
   // every back-off until it has caught up.

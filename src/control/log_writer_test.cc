@@ -528,7 +528,7 @@ TEST_F(LogWriterTest, FoldsTheSameStateAfterACrashWithEachOpening) {
   ASSERT_TRUE(decide(cancel_input("a")).ok());
   const std::string before = state_text();
   const EventSeq version = writer_->version_of(JobId("a"));
-  auto left = testing::left_by_kill(*loop_, *writer_, watch_);
+  auto left = testing::left_by_kill(watch_);
   close();
   watch_.storage = left;  // As a kill leaves it: without the snapshot that close() kept.
   open();
@@ -622,7 +622,7 @@ TEST_F(LogWriterTest, SnapshotsEverySoManyEvents) {
     ASSERT_GE(watch_.snapshots, round);
   }
   const std::string before = state_text();
-  auto left = testing::left_by_kill(*loop_, *writer_, watch_);
+  auto left = testing::left_by_kill(watch_);
   close();
   watch_.storage = left;
   open();
@@ -705,7 +705,7 @@ TEST_P(LogWriterChaos, KeepsWhatItAcknowledgedAndNothingElse) {
     auto outcome = decide(submit_input(id));
     (outcome.ok() && !outcome->refusal ? accepted : refused).insert(id);
     if (random() % 8 != 0) continue;
-    auto left = testing::left_by_kill(*loop_, *writer_, watch_);
+    auto left = testing::left_by_kill(watch_);
     close();
     watch_.storage = left;
     open();
@@ -724,6 +724,37 @@ TEST_P(LogWriterChaos, KeepsWhatItAcknowledgedAndNothingElse) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, LogWriterChaos, ::testing::Range(1, 9));
+
+TEST_F(LogWriterTest, WhoReadsWaitsForNoCommit) {
+  ASSERT_TRUE(decide(submit_input("job1")).ok());
+  watch_.held.lock();  // The disk does not answer to who writes.
+  {
+    const Asked asked(*loop_, *writer_, submit_input("job2"));
+    turn();
+    EXPECT_FALSE(asked.answer().has_value());
+    const std::function<Result<EventSeq>(store::LogReader&)> end =
+        [](store::LogReader& log) -> Result<EventSeq> { return TRY(log.kept()).head.next_event; };
+    const EventSeq durable = MUST(loop_->block_on(writer_->read<EventSeq>(end)));
+    EXPECT_LE(durable, writer_->state().last_event) << "only what is durable is read";
+    clock_.advance(Duration::seconds(2));
+    EXPECT_GE(writer_->silent_for(), Duration::seconds(2)) << "an answer to who reads is none";
+    watch_.held.unlock();
+  }
+  turn();
+  expect_all_seen();
+}
+
+TEST_F(LogWriterTest, WhoReadsReadsTheLogThatWasOpenedAnew) {
+  ASSERT_TRUE(decide(submit_input("job1")).ok());
+  watch_.storage->next_append = store::AppendFault::kIo;
+  EXPECT_FALSE(decide(submit_input("job2")).ok());
+  ASSERT_TRUE(decide(submit_input("job3")).ok());
+  const std::function<Result<EventSeq>(store::LogReader&)> end =
+      [](store::LogReader& log) -> Result<EventSeq> { return TRY(log.kept()).head.next_event; };
+  EXPECT_EQ(MUST(loop_->block_on(writer_->read<EventSeq>(end))).value(),
+            writer_->state().last_event.value() + 1);
+  EXPECT_EQ(watch_.openings, 2);
+}
 
 }  // namespace
 }  // namespace runnel::control

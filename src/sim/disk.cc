@@ -11,6 +11,47 @@ namespace {
 // Of a kind after which nobody waits for the disk to come back.
 Error unplugged() { return Error(Errc::kPrecondition, "the process that asks was killed"); }
 
+Result<void> connected(const Disk::Cable& cable) {
+  if (cable.is_cut) return unplugged();
+  return {};
+}
+
+class FaultyReader final : public store::LogReader {
+ public:
+  FaultyReader(std::shared_ptr<const Disk::Cable> cable, std::unique_ptr<store::LogReader> log)
+      : cable_(std::move(cable)), log_(std::move(log)) {}
+
+  Result<store::Kept> kept() override {
+    TRY(connected(*cable_));
+    return log_->kept();
+  }
+  Result<std::vector<store::Batch>> read(BatchSeq after, std::int64_t limit) override {
+    TRY(connected(*cable_));
+    return log_->read(after, limit);
+  }
+  Result<store::Batch> find(EventSeq event) override {
+    TRY(connected(*cable_));
+    return log_->find(event);
+  }
+  Result<store::ArchiveEntry> archived(std::string_view key) override {
+    TRY(connected(*cable_));
+    return log_->archived(key);
+  }
+  Result<store::ArchivePage> list_archive(const store::ArchiveQuery& query) override {
+    TRY(connected(*cable_));
+    return log_->list_archive(query);
+  }
+  Result<std::vector<std::string>> archive_keys(std::string_view prefix,
+                                                std::int64_t limit) override {
+    TRY(connected(*cable_));
+    return log_->archive_keys(prefix, limit);
+  }
+
+ private:
+  std::shared_ptr<const Disk::Cable> cable_;
+  std::unique_ptr<store::LogReader> log_;
+};
+
 }  // namespace
 
 // The store's log for one life of the daemon.
@@ -23,55 +64,55 @@ class Disk::FaultyLog final : public store::EventLog {
   store::Head head() const override { return log_->head(); }
   store::Head base() const override { return log_->base(); }
   Result<Epoch> acquire_lease() override {
-    TRY(connected());
+    TRY(connected(*cable_));
     return log_->acquire_lease();
   }
   Result<void> append(Epoch epoch, std::vector<store::Batch> batches,
                       const store::ArchiveChange& archive) override {
-    TRY(connected());
+    TRY(connected(*cable_));
     return disk_.append(*log_, epoch, std::move(batches), archive);
   }
+  Result<std::unique_ptr<store::LogReader>> open_reader() override {
+    TRY(connected(*cable_));
+    return std::unique_ptr<store::LogReader>(
+        std::make_unique<FaultyReader>(cable_, TRY(log_->open_reader())));
+  }
   Result<std::vector<store::Batch>> read(BatchSeq after, std::int64_t limit) override {
-    TRY(connected());
+    TRY(connected(*cable_));
     return log_->read(after, limit);
   }
   Result<store::Batch> find(EventSeq event) override {
-    TRY(connected());
+    TRY(connected(*cable_));
     return log_->find(event);
   }
   Result<void> save_snapshot(Epoch epoch, const store::Snapshot& snapshot) override {
-    TRY(connected());
+    TRY(connected(*cable_));
     if (disk_.full_) return Error(Errc::kFull, "no space left on the disk");
     return log_->save_snapshot(epoch, snapshot);
   }
   Result<std::optional<store::Snapshot>> load_snapshot() override {
-    TRY(connected());
+    TRY(connected(*cable_));
     return log_->load_snapshot();
   }
   Result<store::ArchiveEntry> archived(std::string_view key) override {
-    TRY(connected());
+    TRY(connected(*cable_));
     return log_->archived(key);
   }
   Result<store::ArchivePage> list_archive(const store::ArchiveQuery& query) override {
-    TRY(connected());
+    TRY(connected(*cable_));
     return log_->list_archive(query);
   }
   Result<std::vector<std::string>> archive_keys(std::string_view prefix,
                                                 std::int64_t limit) override {
-    TRY(connected());
+    TRY(connected(*cable_));
     return log_->archive_keys(prefix, limit);
   }
   Result<void> prune(Epoch epoch, BatchSeq through) override {
-    TRY(connected());
+    TRY(connected(*cable_));
     return log_->prune(epoch, through);
   }
 
  private:
-  Result<void> connected() const {
-    if (cable_->is_cut) return unplugged();
-    return {};
-  }
-
   Disk& disk_;
   std::shared_ptr<const Cable> cable_;
   std::unique_ptr<store::EventLog> log_;

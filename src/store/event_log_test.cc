@@ -1,9 +1,11 @@
 #include "store/event_log.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <random>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -123,6 +125,76 @@ TYPED_TEST(EventLogTest, KeepsAllOverOpenings) {
   EXPECT_EQ(this->all(), before);
   this->append(2);
   EXPECT_EQ(this->all().size(), 5U);
+}
+
+TYPED_TEST(EventLogTest, AReaderSeesWhatBecameDurableSinceItWasOpened) {
+  const std::unique_ptr<LogReader> reader = MUST(this->log_->open_reader());
+  EXPECT_EQ(MUST(reader->kept()), MUST(this->log_->kept()));
+  this->append(3);
+  this->archive({{"job1", "1", "one"}, {"job2", "2", "two"}});
+  EXPECT_EQ(MUST(reader->kept()), MUST(this->log_->kept()));
+  EXPECT_EQ(MUST(reader->read(BatchSeq(), kReadBatchesMax)), this->all());
+  EXPECT_EQ(MUST(reader->find(EventSeq(3))), MUST(this->log_->find(EventSeq(3))));
+  EXPECT_EQ(reader->find(EventSeq(100)).error().code, Errc::kNotFound);
+  EXPECT_EQ(MUST(reader->archived("job1")).text, "one");
+  EXPECT_EQ(MUST(reader->list_archive({})).entries.front().key, "job2");
+  EXPECT_EQ(MUST(reader->archive_keys("job", 10)).size(), 2U);
+}
+
+TYPED_TEST(EventLogTest, AReaderTellsWhatWasPrunedSinceItWasOpened) {
+  this->append(10);
+  const std::unique_ptr<LogReader> reader = MUST(this->log_->open_reader());
+  const std::vector<Batch> before = MUST(reader->read(BatchSeq(4), 10));
+  MUST(this->log_->save_snapshot(this->epoch_, {BatchSeq(4), "four"}));
+  MUST(this->log_->save_snapshot(this->epoch_, {BatchSeq(8), "eight"}));
+  MUST(this->log_->prune(this->epoch_, BatchSeq(4)));
+  EXPECT_EQ(MUST(reader->kept()).base.last, BatchSeq(4));
+  EXPECT_EQ(MUST(reader->kept()).base.next_event, EventSeq(9));
+  EXPECT_EQ(reader->read(BatchSeq(3), 10).error().code, Errc::kGone);
+  EXPECT_EQ(reader->find(EventSeq(8)).error().code, Errc::kGone);
+  EXPECT_EQ(MUST(reader->find(EventSeq(9))).seq, BatchSeq(5));
+  EXPECT_EQ(MUST(reader->read(BatchSeq(4), 10)), before);
+}
+
+TYPED_TEST(EventLogTest, AReaderSeesNoArchiveThatWasRemoved) {
+  this->archive({{"job1", "1", "one"}});
+  const std::unique_ptr<LogReader> reader = MUST(this->log_->open_reader());
+  EXPECT_EQ(MUST(reader->archived("job1")).text, "one");
+  this->archive({}, {"job1"});
+  EXPECT_EQ(reader->archived("job1").error().code, Errc::kNotFound);
+  EXPECT_TRUE(MUST(reader->list_archive({})).entries.empty());
+}
+
+TYPED_TEST(EventLogTest, AReaderOnAnotherThreadSeesWholeBatchesInOrder) {
+  this->append(1);
+  const std::unique_ptr<LogReader> reader = MUST(this->log_->open_reader());
+  std::atomic<bool> done{false};
+  std::thread reading([&] {
+    std::size_t seen = 0;
+    while (!done) {
+      const std::vector<Batch> batches = MUST(reader->read(BatchSeq(), kReadBatchesMax));
+      EXPECT_GE(batches.size(), seen) << "what was durable is gone";
+      seen = batches.size();
+      const Kept kept = MUST(reader->kept());
+      EXPECT_GE(kept.head.last.value(), static_cast<std::int64_t>(seen));
+      const Batch last = MUST(reader->find(EventSeq(kept.head.next_event.value() - 1)));
+      EXPECT_EQ(last.seq, kept.head.last);
+      EXPECT_EQ(last.hash, kept.head.hash);
+    }
+  });
+  for (int round = 0; round < 100; ++round) this->append(1 + round % 3);
+  done = true;
+  reading.join();
+  EXPECT_EQ(MUST(reader->read(BatchSeq(), kReadBatchesMax)), this->all());
+}
+
+TYPED_TEST(EventLogTest, AReaderIsNoObstacleToAppends) {
+  this->append(1);
+  const std::unique_ptr<LogReader> reader = MUST(this->log_->open_reader());
+  for (int round = 0; round < 20; ++round) {
+    EXPECT_EQ(MUST(reader->read(BatchSeq(), kReadBatchesMax)).size(), 1U + round);
+    this->append(1);
+  }
 }
 
 TYPED_TEST(EventLogTest, ReadsInPages) {

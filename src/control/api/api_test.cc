@@ -282,7 +282,7 @@ TEST_F(ApiTest, ReadsHistoryFromBeforeARestart) {
   const EventQuery query{EventSeq(0), JobId(id), 100};
   const EventPage recent = MUST(home_.wait(home_.control().events().read(query)));
   const EventPage stored = MUST(home_.wait(home_.writer().read<EventPage>(
-      [query](store::EventLog& log) { return read_events(log, query, 100); })));
+      [query](store::LogReader& log) { return read_events(log, query, 100); })));
   ASSERT_EQ(recent.events.size(), stored.events.size());
   for (std::size_t at = 0; at < stored.events.size(); ++at) {
     EXPECT_EQ(recent.events[at].document, stored.events[at].document);

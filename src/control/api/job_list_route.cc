@@ -71,7 +71,7 @@ store::ArchiveEntry place_of(const ListRequest& wanted, const JobId& job) {
   return {job.str(), archive_sort_key(wanted.project, job), ""};
 }
 
-Result<Rows> archived_rows(store::EventLog& log, const ListRequest& wanted) {
+Result<Rows> archived_rows(store::LogReader& log, const ListRequest& wanted) {
   Rows rows;
   store::ArchiveQuery query;
   query.sort_prefix = place_of(wanted, JobId()).sort_key;
@@ -133,7 +133,7 @@ Async<http::Reply> JobListRoute::list(Ask ask, JobListQuery query) {
   Rows archived;
   if (wanted.filter.wants_archived()) {
     Result<Rows> stored = co_await controller_.writer().read<Rows>(
-        [&wanted](store::EventLog& log) { return archived_rows(log, wanted); });
+        [&wanted](store::LogReader& log) { return archived_rows(log, wanted); });
     archived = CO_TRY(std::move(stored));
   }
   co_return http::Response::json_text(merge(std::move(live), std::move(archived), wanted.limit));

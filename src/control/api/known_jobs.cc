@@ -36,7 +36,7 @@ Async<ProjectId> KnownJobs::project_of(JobId job) {
   const auto live = controller_.state().jobs.find(job);
   if (live != controller_.state().jobs.end()) co_return live->second.project;
   Result<store::ArchiveEntry> read = co_await controller_.writer().read<store::ArchiveEntry>(
-      [&job](store::EventLog& log) { return log.archived(job.str()); });
+      [&job](store::LogReader& log) { return log.archived(job.str()); });
   const store::ArchiveEntry entry = CO_TRY(std::move(read));
   co_return project_of_sort_key(entry.sort_key);
 }

@@ -71,14 +71,14 @@ Result<void> fold(const store::Batch& batch, const model::TaskRef& task, TaskHis
 }
 
 // The batch before those that may tell of events from `first` on; what was pruned tells nothing.
-Result<BatchSeq> before(store::EventLog& log, EventSeq first) {
-  const store::Head base = log.base();
+Result<BatchSeq> before(store::LogReader& log, EventSeq first) {
+  const store::Head base = TRY(log.kept()).base;
   if (first < base.next_event) return base.last;
   return BatchSeq(TRY(log.find(first)).seq.value() - 1);
 }
 
 // Folds some batches; returns the last one read, or nothing when `last` was reached.
-Result<std::optional<BatchSeq>> fold_some(store::EventLog& log, BatchSeq after, EventSeq last,
+Result<std::optional<BatchSeq>> fold_some(store::LogReader& log, BatchSeq after, EventSeq last,
                                           const model::TaskRef& task, TaskHistory& history) {
   BatchSeq at = after;
   for (const store::Batch& batch : TRY(log.read(after, kBatchesPerTurn))) {
@@ -118,11 +118,11 @@ Async<std::string> TaskRoutes::history_of(model::TaskRef task, EventSeq first, E
   TaskHistory history(task);
   LogWriter& writer = controller_.writer();
   Result<BatchSeq> begin =
-      co_await writer.read<BatchSeq>([first](store::EventLog& log) { return before(log, first); });
+      co_await writer.read<BatchSeq>([first](store::LogReader& log) { return before(log, first); });
   std::optional<BatchSeq> at = CO_TRY(std::move(begin));
   while (at) {
     Result<std::optional<BatchSeq>> read = co_await writer.read<std::optional<BatchSeq>>(
-        [&history, &task, &at, last](store::EventLog& log) {
+        [&history, &task, &at, last](store::LogReader& log) {
           return fold_some(log, *at, last, task, history);
         });
     at = CO_TRY(std::move(read));

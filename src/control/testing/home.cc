@@ -174,7 +174,7 @@ void Home::stop() {
 // The log is copied before the stop, and the copy is what comes after: what stop() still writes is
 // lost.
 void Home::crash() {
-  auto left = left_by_kill(*loop, writer(), watch);
+  auto left = left_by_kill(watch);
   stop();
   watch.storage = left;
 }

@@ -13,7 +13,10 @@ class WatchedLog final : public store::EventLog {
   const store::OpenReport& open_report() const override { return log_->open_report(); }
   store::Head head() const override { return log_->head(); }
   store::Head base() const override { return log_->base(); }
-  Result<Epoch> acquire_lease() override { return log_->acquire_lease(); }
+  Result<Epoch> acquire_lease() override {
+    const std::lock_guard<std::mutex> wait(watch_.held);
+    return log_->acquire_lease();
+  }
 
   Result<void> append(Epoch epoch, std::vector<store::Batch> batches,
                       const store::ArchiveChange& archive) override {
@@ -28,11 +31,13 @@ class WatchedLog final : public store::EventLog {
     return {};
   }
 
+  Result<std::unique_ptr<store::LogReader>> open_reader() override { return log_->open_reader(); }
   Result<std::vector<store::Batch>> read(BatchSeq after, std::int64_t limit) override {
     return log_->read(after, limit);
   }
   Result<store::Batch> find(EventSeq event) override { return log_->find(event); }
   Result<void> save_snapshot(Epoch epoch, const store::Snapshot& snapshot) override {
+    const std::lock_guard<std::mutex> wait(watch_.held);
     ++watch_.snapshots;
     return log_->save_snapshot(epoch, snapshot);
   }
@@ -56,22 +61,15 @@ class WatchedLog final : public store::EventLog {
 
 }  // namespace
 
-std::shared_ptr<store::MemoryStorage> left_by_kill(async::EventLoop& loop, LogWriter& writer,
-                                                   const LogWatch& watch) {
-  auto left = std::make_shared<store::MemoryStorage>();
-  const std::function<Result<bool>(store::EventLog&)> copy = [&](store::EventLog&) {
-    *left = *watch.storage;
-    return Result<bool>(true);
-  };
-  while (!loop.block_on(writer.read<bool>(copy)).ok()) {  // The log is being opened anew.
-    CHECK(loop.block_on(loop.sleep(Duration::millis(1))).ok(), "a sleep without a token was cut");
-  }
-  return left;
+std::shared_ptr<store::MemoryStorage> left_by_kill(LogWatch& watch) {
+  const std::lock_guard<std::mutex> wait(watch.held);
+  return std::make_shared<store::MemoryStorage>(*watch.storage);
 }
 
 LogOpener watched_opener(LogWatch& watch) {
   return [&watch]() -> Result<std::unique_ptr<store::EventLog>> {
     if (watch.broken || watch.away) return Error(Errc::kIo, "the disk is gone");
+    const std::lock_guard<std::mutex> wait(watch.held);
     ++watch.openings;
     return std::unique_ptr<store::EventLog>(
         std::make_unique<WatchedLog>(watch, TRY(store::open_memory_log(watch.storage))));

@@ -25,7 +25,7 @@ struct LogWatch {
   std::atomic<bool> full{false};    // Every append is refused with kFull.
   std::atomic<bool> broken{false};  // Every append fails with kIo, and so does opening.
   std::atomic<bool> away{false};    // Opening fails with kIo.
-  // Blocks every append while it is held: what is decided meanwhile gathers.
+  // Blocks all that changes the log while it is held: what is decided meanwhile gathers.
   std::mutex held;
   std::shared_ptr<store::MemoryStorage> storage = std::make_shared<store::MemoryStorage>();
 };
@@ -33,8 +33,7 @@ struct LogWatch {
 // An opener of memory logs that share `watch`, which outlives them.
 LogOpener watched_opener(LogWatch& watch);
 
-// The log as a kill would leave it now. Copied on the log's own thread, which writes it.
-std::shared_ptr<store::MemoryStorage> left_by_kill(async::EventLoop& loop, LogWriter& writer,
-                                                   const LogWatch& watch);
+// The log as a kill would leave it now.
+std::shared_ptr<store::MemoryStorage> left_by_kill(LogWatch& watch);
 
 }  // namespace runnel::control::testing

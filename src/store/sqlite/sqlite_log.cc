@@ -8,29 +8,26 @@
 #include "store/checks.h"
 #include "store/sqlite/detail/copies.h"
 #include "store/sqlite/detail/head_file.h"
+#include "store/sqlite/detail/history.h"
 #include "store/sqlite/detail/open.h"
 #include "store/sqlite/detail/replacement.h"
 #include "store/sqlite/detail/wal_scan.h"
+#include "store/sqlite/sqlite_reader.h"
 
 namespace runnel::store {
 namespace {
 
 using sqlite::Database;
-using sqlite::StoredEntry;
 using sqlite::StoredSnapshot;
 using sqlite::Tables;
 using sqlite::Transaction;
 
-Error damaged_entry(std::string_view key) {
-  Error error(Errc::kCorrupt, "the archive's record of '" + std::string(key) + "' is damaged");
-  error.with_hint(std::string(sqlite::kDamageHint));
-  return error.with_value(std::string(key));
-}
-
 class SqliteLog final : public EventLog {
  public:
-  SqliteLog(sqlite::OpenDatabase opened, sqlite::Recovered recovered, sqlite::HeadFile head_file)
-      : database_(std::move(opened.database)),
+  SqliteLog(std::string path, sqlite::OpenDatabase opened, sqlite::Recovered recovered,
+            sqlite::HeadFile head_file)
+      : path_(std::move(path)),
+        database_(std::move(opened.database)),
         tables_(std::move(opened.tables)),
         meta_(std::move(recovered.meta)),
         head_(std::move(recovered.head)),
@@ -45,14 +42,25 @@ class SqliteLog final : public EventLog {
   Result<Epoch> acquire_lease() override;
   Result<void> append(Epoch epoch, std::vector<Batch> batches,
                       const ArchiveChange& archive) override;
-  Result<std::vector<Batch>> read(BatchSeq after, std::int64_t limit) override;
-  Result<Batch> find(EventSeq event) override;
+  Result<std::unique_ptr<LogReader>> open_reader() override { return open_sqlite_reader(path_); }
+  Result<std::vector<Batch>> read(BatchSeq after, std::int64_t limit) override {
+    return sqlite::read_batches(tables_, {meta_.base, head_}, after, limit);
+  }
+  Result<Batch> find(EventSeq event) override {
+    return sqlite::find_batch(tables_, {meta_.base, head_}, event);
+  }
   Result<void> save_snapshot(Epoch epoch, const Snapshot& snapshot) override;
   Result<std::optional<Snapshot>> load_snapshot() override;
-  Result<ArchiveEntry> archived(std::string_view key) override;
-  Result<ArchivePage> list_archive(const ArchiveQuery& query) override;
+  Result<ArchiveEntry> archived(std::string_view key) override {
+    return sqlite::archived(tables_, key);
+  }
+  Result<ArchivePage> list_archive(const ArchiveQuery& query) override {
+    return sqlite::list_archive(tables_, query);
+  }
   Result<std::vector<std::string>> archive_keys(std::string_view prefix,
-                                                std::int64_t limit) override;
+                                                std::int64_t limit) override {
+    return sqlite::archive_keys(tables_, prefix, limit);
+  }
   Result<void> prune(Epoch epoch, BatchSeq through) override;
 
  private:
@@ -64,9 +72,8 @@ class SqliteLog final : public EventLog {
   template <typename Change>
   Result<void> in_transaction(Change change);
   Result<void> insert(const std::vector<Batch>& batches, const ArchiveChange& archive);
-  Result<Head> head_at(BatchSeq seq);
-  Result<BatchSeq> last_beginning_at_or_before(EventSeq event);
 
+  const std::string path_;
   Database database_;
   Tables tables_;
   sqlite::Meta meta_;
@@ -137,75 +144,12 @@ Result<void> SqliteLog::append(Epoch epoch, std::vector<Batch> batches,
   return {};
 }
 
-// The head as it was after this batch, which is there or was the last to be pruned.
-Result<Head> SqliteLog::head_at(BatchSeq seq) {
-  if (seq == meta_.base.last) return meta_.base;
-  const std::optional<Batch> batch = TRY(tables_.batch(seq));
-  if (batch) return Head{batch->seq, batch->next_event(), batch->hash, batch->epoch};
-  Error error(Errc::kCorrupt, sqlite::name_of(seq) + " of the event log is missing");
-  return error.with_value(std::to_string(seq.value()));
-}
-
-Result<std::vector<Batch>> SqliteLog::read(BatchSeq after, std::int64_t limit) {
-  if (after < meta_.base.last)
-    return pruned(sqlite::name_of(BatchSeq(after.value() + 1)), meta_.base.last);
-  std::vector<Batch> out;
-  if (after >= head_.last || limit <= 0) return out;
-  const auto count_max = static_cast<std::size_t>(std::min(limit, kReadBatchesMax));
-  std::size_t bytes = 0;
-  TRY(sqlite::verify_batches(tables_, TRY(head_at(after)),
-                             [&](Batch& batch, const Result<void>& verified) -> Result<bool> {
-                               TRY(Result<void>(verified));
-                               bytes += batch.input.size() + batch.events.size();
-                               if (!out.empty() &&
-                                   bytes > static_cast<std::size_t>(kReadBytesMax.count()))
-                                 return false;
-                               out.push_back(std::move(batch));
-                               return out.size() < count_max;
-                             }));
-  if (!out.empty()) return out;
-  Error error(Errc::kCorrupt,
-              sqlite::name_of(BatchSeq(after.value() + 1)) + " of the event log is missing");
-  return error.with_value(std::to_string(after.value() + 1));
-}
-
-// Bisects over the batches: their first events grow with them.
-Result<BatchSeq> SqliteLog::last_beginning_at_or_before(EventSeq event) {
-  std::int64_t low = meta_.base.last.value() + 1;
-  std::int64_t high = head_.last.value();
-  while (low < high) {
-    const std::int64_t middle = low + (high - low + 1) / 2;
-    const std::optional<EventSeq> first = TRY(tables_.first_event(BatchSeq(middle)));
-    if (!first) {
-      return Error(Errc::kCorrupt,
-                   sqlite::name_of(BatchSeq(middle)) + " of the event log is missing");
-    }
-    if (*first <= event) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return BatchSeq(low);
-}
-
-Result<Batch> SqliteLog::find(EventSeq event) {
-  if (event >= head_.next_event) return no_such_event(event, head_.next_event);
-  if (event < meta_.base.next_event) {
-    return pruned("event " + std::to_string(event.value()), meta_.base.last);
-  }
-  const BatchSeq seq = TRY(last_beginning_at_or_before(event));
-  std::vector<Batch> found = TRY(read(BatchSeq(seq.value() - 1), 1));
-  CHECK(found.size() == 1, "reading one batch gives one or an error");
-  return std::move(found.front());
-}
-
 Result<void> SqliteLog::save_snapshot(Epoch epoch, const Snapshot& snapshot) {
   if (snapshot.through > head_.last || snapshot.through < meta_.base.last) {
     return not_in_log(snapshot.through, head_.last);
   }
   StoredSnapshot stored;
-  const Head at = TRY(head_at(snapshot.through));
+  const Head at = TRY(sqlite::head_at(tables_, meta_.base, snapshot.through));
   CHECK(at.last == snapshot.through, "a snapshot carries the hash of its own batch");
   stored.snapshot = snapshot;
   stored.next_event = at.next_event;
@@ -227,35 +171,6 @@ Result<std::optional<Snapshot>> SqliteLog::load_snapshot() {
   return std::optional<Snapshot>();
 }
 
-Result<ArchiveEntry> SqliteLog::archived(std::string_view key) {
-  std::optional<StoredEntry> found = TRY(tables_.entry(key));
-  if (!found) return no_such_key(key);
-  if (!found->good) return damaged_entry(key);
-  return std::move(found->entry);
-}
-
-Result<ArchivePage> SqliteLog::list_archive(const ArchiveQuery& query) {
-  PagePlace place{sqlite::after_prefix(query.sort_prefix), ""};
-  if (!query.page_token.empty()) place = TRY(parse_page_token(query.page_token));
-  const auto limit = std::clamp<std::int64_t>(query.limit, 1, kArchivePageMax);
-  std::vector<StoredEntry> found =
-      TRY(tables_.entries_below(place.sort_key, place.key, query.sort_prefix, limit + 1));
-  ArchivePage page;
-  const bool more = found.size() > static_cast<std::size_t>(limit);
-  if (more) found.pop_back();
-  if (more) page.next_token = page_token({found.back().entry.sort_key, found.back().entry.key});
-  for (StoredEntry& each : found) {
-    if (!each.good) return damaged_entry(each.entry.key);
-    page.entries.push_back(std::move(each.entry));
-  }
-  return page;
-}
-
-Result<std::vector<std::string>> SqliteLog::archive_keys(std::string_view prefix,
-                                                         std::int64_t limit) {
-  return tables_.keys(prefix, std::clamp<std::int64_t>(limit, 0, kArchivePageMax));
-}
-
 Result<void> SqliteLog::prune(Epoch epoch, BatchSeq through) {
   if (through <= meta_.base.last) return check_epoch(epoch, meta_.epoch);
   const std::vector<BatchSeq> snapshots = TRY(tables_.snapshots());
@@ -263,7 +178,7 @@ Result<void> SqliteLog::prune(Epoch epoch, BatchSeq through) {
       snapshots.size() == static_cast<std::size_t>(kSnapshotsKept) && through <= snapshots.back();
   if (!covered) return not_covered(through);
   sqlite::Meta next = meta_;
-  next.base = TRY(head_at(through));
+  next.base = TRY(sqlite::head_at(tables_, meta_.base, through));
   CHECK(next.base.last > meta_.base.last, "pruning only ever drops more");
   TRY(write(epoch, [&]() -> Result<void> {
     TRY(tables_.set_meta(next));
@@ -314,8 +229,8 @@ Result<std::unique_ptr<EventLog>> open_sound(const std::string& path) {
     TRY(opened.database.text("PRAGMA wal_checkpoint(TRUNCATE)"));
   }
   opened.database.on_close(sqlite::OnClose::kCheckpoint);
-  return std::unique_ptr<EventLog>(
-      std::make_unique<SqliteLog>(std::move(opened), std::move(recovered), std::move(head_file)));
+  return std::unique_ptr<EventLog>(std::make_unique<SqliteLog>(
+      path, std::move(opened), std::move(recovered), std::move(head_file)));
 }
 
 // Creates the log where there is none. What else there is of one is what an accident leaves.

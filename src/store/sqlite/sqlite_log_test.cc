@@ -7,6 +7,7 @@
 
 #include "store/sqlite/detail/head_file.h"
 #include "store/sqlite/fsck.h"
+#include "store/sqlite/sqlite_reader.h"
 #include "store/sqlite/testing/sqlite_files.h"
 
 namespace runnel::store {
@@ -67,6 +68,25 @@ TEST_F(SqliteLogTest, NamesTheDamagedBatchAndKeepsACopy) {
   ASSERT_EQ(copies(), std::vector<std::string>{folder_.file("damaged-20300317T174640Z")});
   EXPECT_NE(error.hint.find(copies().front()), std::string::npos);
   EXPECT_EQ(MUST(env::read_file(copies().front() + "/log.db")), MUST(env::read_file(path_)));
+}
+
+TEST_F(SqliteLogTest, AReaderNamesTheDamagedBatch) {
+  make_log(9);
+  const std::unique_ptr<LogReader> reader = MUST(log_->open_reader());
+  EXPECT_EQ(MUST(reader->read(BatchSeq(), 20)).size(), 9U);
+  tamper("UPDATE batch SET events = '[]' WHERE seq = 7");
+  EXPECT_EQ(MUST(reader->read(BatchSeq(), 6)).size(), 6U);
+  const Result<std::vector<Batch>> read = reader->read(BatchSeq(6), 1);
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, Errc::kCorrupt);
+  EXPECT_EQ(read.error().value, "7");
+  tamper("DELETE FROM batch WHERE seq = 7");
+  EXPECT_EQ(reader->read(BatchSeq(6), 1).error().code, Errc::kCorrupt);
+}
+
+TEST_F(SqliteLogTest, AReaderNeedsALogThatIsThere) {
+  EXPECT_FALSE(open_sqlite_reader(folder_.file("nowhere.db")).ok());
+  EXPECT_FALSE(env::exists(folder_.file("nowhere.db")));
 }
 
 TEST_F(SqliteLogTest, CopiesTheSameDamageOnce) {

@@ -161,9 +161,9 @@ Result<std::string> Database::text(const char* sql) {
   return TRY(query.step()) ? query.text(0) : std::string();
 }
 
-Result<Transaction> Transaction::begin(Database& database) {
+Result<Transaction> Transaction::begin(Database& database, Kind kind) {
   CHECK(!database.in_transaction(), "transactions do not nest");
-  TRY(database.execute("BEGIN IMMEDIATE"));
+  TRY(database.execute(kind == Kind::kWrite ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED"));
   return Transaction(database);
 }
 

@@ -92,10 +92,12 @@ class Database {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-// BEGIN IMMEDIATE until commit(); rolled back when it ends without.
+// A transaction until commit(); rolled back when it ends without. One that writes has the database
+// to itself at once; one that reads sees it as it was at its first read.
 class Transaction {
  public:
-  static Result<Transaction> begin(Database& database);
+  enum class Kind : std::uint8_t { kWrite, kRead };
+  static Result<Transaction> begin(Database& database, Kind kind = Kind::kWrite);
   Transaction(Transaction&& other) noexcept;
   ~Transaction();
 
