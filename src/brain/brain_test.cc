@@ -358,6 +358,23 @@ TEST(Brain, AGangWhosePortIsTakenGetsTheNextAtOnceAndDoesNotSpin) {
   EXPECT_EQ(desk.task_status(job, 0, 0), Status::kStarting);
 }
 
+// Whoever else uses the machine, or another home of the same person, has gangs too.
+TEST(Brain, TheFirstGangsOfTwoHomesGetDifferentPorts) {
+  std::set<std::int32_t> ports;
+  for (const char* id : {"1m88v6ek5mx7", "1m88v6ek5mx8"}) {
+    Desk desk;
+    desk.colocate = true;
+    desk.join("a", 2);
+    desk.submit_as(JobId(id), {gang(2)});
+    ASSERT_EQ(desk.brain.state().lanes.size(), 1U);
+    const std::int32_t port = desk.brain.state().lanes.begin()->second.port;
+    EXPECT_GE(port, 20'000);
+    EXPECT_LE(port, 29'999);
+    ports.insert(port);
+  }
+  EXPECT_EQ(ports.size(), 2U);
+}
+
 TEST(Brain, AGangStartsWholeOrNotAtAll) {
   Desk desk;
   desk.join("a", 1);

@@ -11,6 +11,7 @@
 #include "brain/suspects.h"
 #include "brain/turn.h"
 #include "brain/wish.h"
+#include "hash/xxh3.h"
 #include "sched/devices.h"
 #include "sched/place.h"
 #include "sched/plan.h"
@@ -146,16 +147,23 @@ void refill_lane(Turn& turn, LaneId id) {
   turn.want_plan();
 }
 
-// The next port of the first node's range that no live gang there uses.
-std::int32_t choose_port(const Turn& turn, const NodeId& node) {
+// Where in a range of `count` ports a gang begins to look. Homes of one machine, copies of each
+// other too, know nothing of each other's gangs: each looks elsewhere, a replay at the same place.
+std::int32_t place_in_range(const JobId& job, std::int32_t last_port, std::int32_t count) {
+  const std::string salt = job.str() + ":" + std::to_string(last_port);
+  return static_cast<std::int32_t>(hash::xxh3(salt) % static_cast<std::uint64_t>(count));
+}
+
+// A port of the first node's range that no live gang there uses.
+std::int32_t choose_port(const Turn& turn, const NodeId& node, const JobId& job) {
   const model::NodeInfo& info = turn.state().nodes.at(node).info;
   const std::int32_t count = info.port_last - info.port_first + 1;
   CHECK(count > 0, "a node without ports for gangs");
   std::set<std::int32_t> taken;
   for (LaneId lane : turn.index().lanes_on.at(node)) taken.insert(turn.state().lanes.at(lane).port);
-  const std::int32_t last = std::clamp(turn.state().last_port, info.port_first, info.port_last);
-  for (std::int32_t step = 1; step <= count; ++step) {
-    const std::int32_t port = info.port_first + (last - info.port_first + step) % count;
+  const std::int32_t begin = place_in_range(job, turn.state().last_port, count);
+  for (std::int32_t step = 0; step < count; ++step) {
+    const std::int32_t port = info.port_first + (begin + step) % count;
     if (!taken.contains(port)) return port;
   }
   return 0;  // All in use: the node will report it busy and the gang waits.
@@ -185,7 +193,7 @@ void open_lane(Turn& turn, const StepKey& key, const sched::Placement& placement
   }
   event.per_place = placement.at.front().per_place;
   event.apart = apart;
-  if (gang(spec)) event.port = choose_port(turn, places.all.front().node);
+  if (gang(spec)) event.port = choose_port(turn, places.all.front().node, key.job);
   event.holding = std::move(places);
   const LaneId lane = event.lane;
   turn.emit(std::move(event));

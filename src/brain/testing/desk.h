@@ -70,13 +70,16 @@ class Desk {
   }
 
   JobId submit(std::vector<model::StepSpec> steps, std::int32_t priority = 0) {
+    return submit_as(JobId("job" + std::to_string(++jobs_)), std::move(steps), priority);
+  }
+  JobId submit_as(JobId id, std::vector<model::StepSpec> steps, std::int32_t priority = 0) {
     auto spec = std::make_shared<model::JobSpec>();
     spec->name = "job";
     spec->priority = priority;
     spec->workdir = "/";
     spec->steps = std::move(steps);
     model::Submit input;
-    input.job = JobId("job" + std::to_string(++jobs_));
+    input.job = std::move(id);
     input.spec = spec;
     last_refusal = decide(input).refusal;
     return input.job;
