@@ -90,6 +90,7 @@ void give_up_search(Turn& turn, const StepKey& key) {
   if (skipped.empty()) return;
   turn.emit(
       model::TasksChanged{key.job, key.step, skipped, Status::kSkipped, why->first, "search"});
+  turn.want_plan();  // No room is kept for them any more.
   for (const auto& [begin, end] : skipped) {
     const auto asked = static_cast<std::int64_t>(step.study->trials.size());
     for (std::int64_t index = begin; index < std::min(end, asked); ++index) {

@@ -175,6 +175,7 @@ void prune_fresh(Turn& turn, const StepKey& key) {
   if (queued == step.plain.end() || queued->second.empty()) return;
   turn.emit(model::TasksChanged{key.job, key.step, queued->second.ranges(), Status::kPruned,
                                 "SearchEnded", "search"});
+  turn.want_plan();  // No room is kept for them any more.
 }
 
 void prune_parked(Turn& turn, const StepKey& key) {
@@ -231,6 +232,7 @@ void prune_waiting(Turn& turn, const StepKey& key, const std::string& reason) {
                                   reason,
                                   "search"});
     tell_trial(turn, {key.job, key.step, index});
+    turn.want_plan();  // No room is kept for it any more.
   }
 }
 

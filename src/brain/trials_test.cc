@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "brain/testing/desk.h"
+#include "sched/plan.h"
 
 namespace runnel::brain {
 namespace {
@@ -359,6 +360,40 @@ TEST_F(TrialsTest, AsksForNothingAfterItsTime) {
   EXPECT_EQ(desk_.count(job_, 0, Status::kPruned), 3);
   ends(1, "2");
   EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+}
+
+// Nothing of the search waits any more, so no room is kept for it.
+TEST_F(TrialsTest, WhoWaitsBehindASearchStartsWhenItsTimeIsOver) {
+  model::StepSpec step = search_step(5);
+  step.resources.milli_cpus = 2'000;
+  step.search->max_duration = sched::kBackfillPatience + Duration::seconds(10);
+  begin(step, 3);
+  desk_.running(kNode, Desk::ref(job_, 0, 0));
+  desk_.pass(sched::kBackfillPatience);  // From now on nobody passes it any more.
+  const JobId next = desk_.submit({testing::step("next")});
+  EXPECT_EQ(desk_.task_status(next, 0, 0), Status::kQueued);
+  desk_.pass(Duration::seconds(10));
+  told({metric(0, 1, "3")});  // Before anything wakes the brain.
+  EXPECT_EQ(desk_.count(job_, 0, Status::kPruned), 4);
+  EXPECT_EQ(desk_.task_status(next, 0, 0), Status::kStarting);
+}
+
+TEST_F(TrialsTest, WhoWaitsBehindASearchStartsWhenItIsGivenUp) {
+  model::StepSpec step = search_step(40);
+  step.search->method = model::SearchSpec::Method::kRandom;
+  step.search->max_failures = 0;
+  step.resources.milli_cpus = 2'000;
+  begin(step, 3);
+  ends(0, "1");  // In no time: from now on trials are bound ahead.
+  ends(1, "2");
+  desk_.pass(sched::kBackfillPatience);
+  const JobId next = desk_.submit({testing::step("next")});
+  ASSERT_EQ(desk_.task_status(next, 0, 0), Status::kQueued);
+  ASSERT_EQ(status(3), Status::kStarting) << "bound behind trial 2";
+  desk_.ended(kNode, Desk::ref(job_, 0, 2), 1);
+  EXPECT_EQ(status(39), Status::kSkipped);
+  EXPECT_EQ(status(3), Status::kStarting);
+  EXPECT_EQ(desk_.task_status(next, 0, 0), Status::kStarting);
 }
 
 TEST_F(TrialsTest, SpendsNoMoreThanItsBudget) {
