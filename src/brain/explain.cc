@@ -52,6 +52,7 @@ std::int64_t unfinished_tasks(const Step& step) {
 // ------------------------------------------------------
 
 bool explain_hold(const Question& ask, Wait& wait) {
+  if (!ask.job.halted) return false;
   const std::int64_t paused = count_of(ask.step().counts, Status::kPaused);
   const std::int64_t waiting = count_of(ask.step().counts, Status::kQueued) +
                                count_of(ask.step().counts, Status::kRecovering);
@@ -116,6 +117,10 @@ bool explain_running(const Question& ask, Wait& wait) {
   if (ending > 0) {
     wait.message += ", " + std::to_string(ending) + " asked to end, within a grace of " +
                     human(ask.spec().grace);
+  }
+  if (const std::int64_t paused = count_of(ask.step().counts, Status::kPaused); paused > 0) {
+    wait.message +=
+        "; " + counted(paused, "trial") + " paused by the pruner, of which the best go on";
   }
   return true;
 }

@@ -91,6 +91,40 @@ TEST(Explain, AHaltedJob) {
   EXPECT_EQ(desk.job_status(job), Status::kRunning) << "the remedy helps";
 }
 
+TEST(Explain, ASearchWhoseOtherTrialsArePausedIsNotHalted) {
+  Desk desk;
+  model::StepSpec spec = step("search", 2);
+  spec.samples.reset();
+  spec.params = {{.name = "x", .kind = model::Parameter::Kind::kUniform, .low = "0", .high = "1"}};
+  spec.search.emplace();
+  spec.search->method = model::SearchSpec::Method::kRandom;
+  spec.search->objectives = {{"loss", false}};
+  spec.search->max_trials = 2;
+  spec.search->pruner = model::PrunerSpec{.eta = 2};
+  spec.checkpoint = model::CheckpointPolicy{"ckpt", Duration(), std::nullopt};
+  desk.join("a", 2);
+  const JobId job = desk.submit({spec});
+  for (const std::int64_t trial : {0, 1}) {
+    const model::MetricReport report{
+        Desk::ref(job, 0, trial), 1, {{"loss", trial == 0 ? "1" : "5"}}, false};
+    desk.decide(model::NodeReport{NodeId("a"), Incarnation("1"), {}, {report}});
+  }
+  desk.ended("a", Desk::ref(job, 0, 1), 143, 0, model::EndCause::kStopped);
+  ASSERT_EQ(desk.task_status(job, 0, 1), Status::kPaused);
+  expect(
+      wait_of(desk, job), "Running",
+      "nothing waits: 1 task started, 1 asked to end, within a grace of 30.0 s; 1 trial paused by "
+      "the pruner, of which the best go on",
+      "");
+  desk.request(job, Verb::kHalt);
+  expect(wait_of(desk, job), "JobHeldUser",
+         "the job is halted with 1 task of this step left and 1 still ending",
+         "runnel resume job1");
+  desk.ended("a", Desk::ref(job, 0, 0), 143, 0, model::EndCause::kStopped);
+  expect(wait_of(desk, job), "JobHeldUser", "the job is halted with 2 tasks of this step left",
+         "runnel resume job1");
+}
+
 TEST(Explain, ABackOffThatIsNotOver) {
   Desk desk;
   desk.join("a", 2);
