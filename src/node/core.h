@@ -122,6 +122,8 @@ class NodeCore {
 
   // Null also for one that failed before the runner had it.
   const LocalAttempt* find(const model::AttemptRef& attempt) const;
+  // Whether control has not let go of the attempt, failed or not.
+  bool holds(const model::AttemptRef& attempt) const { return attempts_.contains(attempt); }
   // Whether an attempt of the job is here that has not ended.
   bool runs(const JobId& job) const;
   bool idle() const { return attempts_.empty(); }

@@ -286,7 +286,7 @@ void SimNode::lie() {
     lie.attempt.attempt = AttemptNumber(static_cast<std::int32_t>(dice_.between(1, 3)));
     lie.rank = static_cast<std::int32_t>(dice_.between(0, 9));
     // Only what is not here: about its own attempts nobody could tell a lie from the truth.
-    if (core_.find(lie.attempt) != nullptr) continue;
+    if (core_.holds(lie.attempt)) continue;
     truth_.lied_about.insert(lie.attempt);
     lie.ended = dice_.chance(700);
     lie.code = static_cast<std::int32_t>(dice_.between(0, 1));
