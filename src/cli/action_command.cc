@@ -1,6 +1,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/job_end.h"
@@ -21,6 +22,8 @@ namespace runnel::cli {
 namespace {
 
 constexpr Duration kAskEvery = Duration::millis(50);
+// An attempt may take long over its end; then it is better seen to than waited for.
+constexpr Duration kEndingWaitMax = Duration::seconds(60);
 constexpr int kTimedOut = 124;  // As timeout(1).
 
 std::string verb_of(Command command) {
@@ -48,20 +51,7 @@ Result<std::string> retry_body(Session& session, const std::string& job) {
   return body;
 }
 
-// What was halted a moment ago may still be ending: `runnel halt ID; runnel resume ID` works.
-Result<json::Value> resume_once_ended(Session& session, const std::string& job) {
-  for (bool told = false;;) {
-    Result<json::Value> answer = session.post(job_target(job, ":resume"), "");
-    const bool ending = !answer.ok() && answer.error().code == Errc::kConflict &&
-                        answer.error().field == model::kEndingAttempts;
-    if (!ending) return answer;
-    if (!std::exchange(told, true)) say("runnel: waiting: " + answer.error().message);
-    home::pause(kAskEvery);
-  }
-}
-
 Result<json::Value> act_on(Session& session, Command command, const std::string& job) {
-  if (command == Command::kResume) return resume_once_ended(session, job);
   if (command == Command::kDelete) {
     return session.remove(job_target(job, ""));
   }
@@ -122,25 +112,58 @@ Result<Acted> act_and_tell(Session& session, const Arguments& arguments, const s
   return Acted{answer, lost.empty() ? outcome : outcome + "; " + lost};
 }
 
+// What was halted a moment ago may still be ending: `runnel halt ID; runnel resume ID` works.
+bool still_ends(const Result<Acted>& acted) {
+  return !acted.ok() && acted.error().code == Errc::kConflict &&
+         acted.error().field == model::kEndingAttempts;
+}
+
+Result<Acted> act_once_ended(Session& session, const Arguments& arguments, const std::string& job) {
+  const Duration until = env::real_clock().boot() + kEndingWaitMax;
+  for (bool told = false;;) {
+    Result<Acted> acted = act_and_tell(session, arguments, job);
+    if (!still_ends(acted) || env::real_clock().boot() >= until) return acted;
+    if (!std::exchange(told, true)) say("runnel: waiting: " + acted.error().message);
+    home::pause(kAskEvery);
+  }
+}
+
+// What came of all jobs.
+struct Acts {
+  int code = 0;
+  json::Value::List answers;
+
+  void take(Result<Acted> acted) {
+    if (!acted.ok()) {
+      code = complain(acted.error());
+      answers.push_back(error_document(acted.error()));
+      return;
+    }
+    if (!acted->told.empty()) say(acted->told);
+    answers.push_back(std::move(acted->answer));
+  }
+};
+
 }  // namespace
 
 int act(const Arguments& arguments, const home::Home& home) {
   Session session(home, Start::kIfAbsent);
   if (auto connected = session.connect(); !connected.ok()) return fail(connected.error());
-  int code = 0;
-  json::Value::List answers;
+  Acts acts;
+  std::vector<std::string> later;  // Nobody waits for the end of another job.
   for (const std::string& job : arguments.jobs) {
     Result<Acted> acted = act_and_tell(session, arguments, job);
-    if (!acted.ok()) {
-      code = complain(acted.error());
-      answers.push_back(error_document(acted.error()));
+    if (still_ends(acted)) {
+      later.push_back(job);
     } else {
-      if (!acted->told.empty()) say(acted->told);
-      answers.push_back(std::move(acted->answer));
+      acts.take(std::move(acted));
     }
   }
-  if (is_document(arguments.output)) put(document_of_all(std::move(answers), arguments.output));
-  return code;
+  for (const std::string& job : later) acts.take(act_once_ended(session, arguments, job));
+  if (is_document(arguments.output)) {
+    put(document_of_all(std::move(acts.answers), arguments.output));
+  }
+  return acts.code;
 }
 
 int wait_for_jobs(const Arguments& arguments, const home::Home& home) {

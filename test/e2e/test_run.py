@@ -330,6 +330,20 @@ def test_resume_waits_for_what_a_halt_is_still_ending(runnel):
     assert runnel.wait(job)["status"] == "SUCCEEDED"
 
 
+def test_resume_of_several_waits_for_no_other(runnel):
+    slow = runnel.up("run: |\n  trap 'sleep 3; exit 1' TERM\n  while test $RUNNEL_ATTEMPT = 1; do sleep 0.1; done\ngrace: 30s\n")
+    quick = runnel.up("run: test $RUNNEL_ATTEMPT = 2 || exec sleep 100")
+    for job in (slow, quick):
+        runnel.until(lambda job=job: runnel.job(job)["counts"].get("RUNNING"))
+    runnel.run("halt", slow, quick)
+    runnel.until(lambda: runnel.job(quick)["status"] == "PAUSED")
+    resuming = runnel.start("resume", slow, quick)
+    assert runnel.wait(quick)["status"] == "SUCCEEDED"
+    assert resuming.poll() is None, "slow has not ended yet"
+    assert resuming.wait(30) == 0
+    assert runnel.wait(slow)["status"] == "SUCCEEDED"
+
+
 def test_halt_says_whose_work_is_lost(runnel):
     job = runnel.up("""
 steps:
