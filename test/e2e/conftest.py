@@ -230,9 +230,26 @@ class Runnel:
         faults = (schemas().fault_of(json.loads(line)) for line in lines if line)
         return [fault for fault in faults if fault]
 
+    def processes(self):
+        """What each of pids() is and does, for the message of a test that finds one too many."""
+        lines = []
+        for pid in self.pids():
+            folder = pathlib.Path("/proc", str(pid))
+            try:
+                words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                threads = [f"{(thread / 'comm').read_text().strip()} in {(thread / 'wchan').read_text()}"
+                           for thread in (folder / "task").iterdir()]
+                lines.append(f"{pid}: {words}: {', '.join(threads)}")
+            except OSError:
+                pass
+        return "\n".join(lines)
+
     def close(self):
         self.end_idle_daemon()
-        self.until(lambda: not self.pids(), timeout=40)
+        try:
+            self.until(lambda: not self.pids(), timeout=40)
+        except AssertionError as error:
+            raise AssertionError(f"processes were left behind:\n{self.processes()}\n{error}") from None
         assert not self.left_over()
         assert not self.faults_of_answers()
         assert "its loop answered nobody" not in self.daemon_log(), self.daemon_log()

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import subprocess
 import time
 
 import pytest
@@ -31,6 +32,17 @@ run: |
   done
 """
 
+# libfaketime takes each absolute timer for one of the wall clock. Asio arms one that is due at once as 1 ns since
+# boot, which a clock that went back by days then moves days ahead: no timer of the daemon's would fire any more.
+TRUE_TIMERS = """
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+int timerfd_settime(int timer, int flags, const struct itimerspec* value, struct itimerspec* old) {
+  return syscall(SYS_timerfd_settime, timer, flags, value, old);
+}
+"""
+
 STUDY = """
 name: asked
 params: {x: {uniform: [-5, 5]}}
@@ -38,8 +50,16 @@ search: {metric: loss, mode: min, max_trials: 3}
 """
 
 
+@pytest.fixture(scope="module")
+def true_timers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("timers")
+    (folder / "timers.c").write_text(TRUE_TIMERS)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "timers.so", folder / "timers.c"], check=True)
+    return folder / "timers.so"
+
+
 @pytest.fixture
-def jump(runnel):
+def jump(runnel, true_timers):
     """Sets the clock of all that this home starts to so many hours from now; its clock since boot goes on."""
     stamp = runnel.work / "clock"
 
@@ -48,7 +68,7 @@ def jump(runnel):
         (runnel.work / "clock.part").rename(stamp)
 
     to(0)
-    runnel.env |= {"LD_PRELOAD": str(LIBRARY), "FAKETIME_TIMESTAMP_FILE": str(stamp), "FAKETIME_NO_CACHE": "1",
+    runnel.env |= {"LD_PRELOAD": f"{true_timers} {LIBRARY}", "FAKETIME_TIMESTAMP_FILE": str(stamp), "FAKETIME_NO_CACHE": "1",
                    "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
     return to
 
