@@ -127,6 +127,14 @@ class Attachment {
       progress_.say("runnel: " + line);
   }
 
+  // Ended as far as its output went, and somebody has it tried again.
+  int left_behind(const json::Value& job) {
+    progress_.clear();
+    say("runnel: " + job_ + " goes on (" + text_of(job, "status") +
+        "); follow it with: runnel logs -f " + job_);
+    return kStatusNotFinished;
+  }
+
   int halted() {
     progress_.clear();
     say("runnel: " + job_ + " is paused; resume with: runnel resume " + job_);
@@ -135,6 +143,7 @@ class Attachment {
 
   int ending(const json::Value& job) {
     tell_of_warnings(job);
+    if (!has_settled(job)) return left_behind(job);
     if (!has_ended(job)) return halted();
     const std::string spared = how_.chaos == nullptr ? "" : how_.chaos->spared();
     if (!spared.empty()) say("runnel: " + spared);

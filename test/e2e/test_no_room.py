@@ -49,7 +49,7 @@ class Disk:
 
 def on_a_disk(folder, options):
     disk = Disk(folder, options)
-    home = Runnel(disk.folder)
+    home = Runnel(disk.folder, answers=folder / "answers.jsonl")
     try:
         yield disk, home
         home.close()
@@ -120,6 +120,19 @@ def test_out_of_inodes_what_waits_is_told_and_goes_on(few_inodes):
     assert "inodes are free" in home.err, home.err
     disk.clear()
     assert kept in home.run("ps", "-a")
+
+
+def test_out_of_space_an_attached_run_waits_until_the_end_can_be_kept(small):
+    disk, home = small
+    home.run("ps")
+    attached = home.start("run", "--", "sh", "-c", "sleep 2")
+    home.until(lambda: home.json("ps")["jobs"] and home.json("ps")["jobs"][0]["status"] == "RUNNING")
+    disk.fill_space()
+    with pytest.raises(subprocess.TimeoutExpired):
+        attached.wait(5)
+    disk.clear()
+    assert attached.wait(60) == 0
+    assert "is paused" not in attached.stderr.read()
 
 
 def test_out_of_space_a_daemon_that_cannot_say_so_has_it_said(small):

@@ -117,11 +117,10 @@ Async<void> EventRoutes::watch(EventQuery query, bool until_end, StreamForm form
                                http::StreamWriter& out) {
   EventHub& hub = controller_.events();
   for (;;) {
-    bool over = until_end && jobs_.is_over(query.job);
-    if (over) {  // The state may know of an end whose event is not published yet.
-      Result<Settled> settled = co_await controller_.writer().settled();
-      const Settled outcome = CO_TRY(std::move(settled));
-      over = outcome == Settled::kDurable && jobs_.is_over(query.job);
+    bool over = false;
+    if (until_end) {
+      Result<bool> known = co_await jobs_.is_over(query.job);
+      over = CO_TRY(std::move(known));
     }
     const EventSeq last = hub.last();
     Result<EventPage> read = co_await hub.read(query);

@@ -76,9 +76,16 @@ Async<LiveMetrics> KnownJobs::live_metrics(JobId job) {
   co_return metrics;
 }
 
-bool KnownJobs::is_over(const JobId& job) const {
-  auto found = controller_.state().jobs.find(job);
-  return found == controller_.state().jobs.end() || model::is_end(found->second.status);
+// The state may know of an end that a full disk does not take: that job goes on.
+Async<bool> KnownJobs::is_over(JobId job) {
+  const auto over = [this, &job] {
+    const auto found = controller_.state().jobs.find(job);
+    return found == controller_.state().jobs.end() || model::is_end(found->second.status);
+  };
+  if (!over()) co_return false;
+  Result<Settled> settled = co_await controller_.writer().settled();
+  const Settled outcome = CO_TRY(std::move(settled));
+  co_return outcome == Settled::kDurable&& over();
 }
 
 Async<KnownJobs::Facts> KnownJobs::facts(JobId job) {

@@ -30,7 +30,8 @@ class KnownJobs {
                               std::optional<LiveMetrics> metrics = std::nullopt);
   // One that ends meanwhile is told as ended.
   Async<LiveMetrics> live_metrics(JobId job);
-  bool is_over(const JobId& job) const;
+  // Whether the log says so, not only the state.
+  Async<bool> is_over(JobId job);
 
   struct Facts {
     std::shared_ptr<const model::JobSpec> spec;  // Null: an earlier build archived the job.

@@ -116,7 +116,8 @@ Async<http::Reply> LogRoute::read(Ask ask, LogsQuery wanted) {
 
 Async<LogRoute::LogRead> LogRoute::read_page(model::LogFilter query, std::string cursor) {
   // Asked before reading: what a job wrote before it ended is there when it has ended.
-  query.over = jobs_.is_over(query.job);
+  Result<bool> over = co_await jobs_.is_over(query.job);
+  query.over = CO_TRY(std::move(over));
   if (query.over && !query.ran) {
     Result<KnownJobs::Facts> facts =
         co_await jobs_.facts(query.job);  // It may have begun meanwhile.
