@@ -110,9 +110,14 @@ Async<void> LogWriter::start() {
   co_return loop_.spawn(gate_, run_commits());
 }
 
-Result<void> LogWriter::admit_read() const {
-  if (reading_->queued() < kReadsMax) return {};
-  return too_busy(kReadsMax);
+Async<void> LogWriter::admit_read() {
+  while (phase_ == Phase::kRebuilding) {
+    Result<async::Wake> woken = co_await phase_changed_.wait_for(kReopenWaitMax, gate_.token());
+    if (CO_TRY(std::move(woken)) == async::Wake::kTimeout) co_return log_is_away();
+  }
+  if (phase_ == Phase::kDead) co_return phase_error_;
+  if (reading_->queued() < kReadsMax) co_return {};
+  co_return too_busy(kReadsMax);
 }
 
 Result<void> LogWriter::open_log() {
@@ -120,14 +125,14 @@ Result<void> LogWriter::open_log() {
   notices_ = log_->open_report().notices;
   epoch_ = TRY(log_->acquire_lease());
   recovered_ = std::make_unique<Recovered>(TRY(options_.fold(*log_, options_.limits)));
-  reader_ = TRY(log_->open_reader());  // Nobody reads yet.
+  connection_ = TRY(log_->connect());  // Nobody reads yet.
   return {};
 }
 
 // What reads the log must be closed before the log is: who opens it next must be alone.
-Async<void> LogWriter::use_reader(std::unique_ptr<store::LogReader> reader) {
+Async<void> LogWriter::use_connection(std::unique_ptr<store::LogConnection> connection) {
   const DiskWatch::Turn turn(reads_);
-  co_return co_await reading_->run([this, &reader] { reader_ = std::move(reader); });
+  co_return co_await reading_->run([this, &connection] { connection_ = std::move(connection); });
 }
 
 // Without work nothing is measured, and the time of day may be set right.
@@ -157,7 +162,7 @@ Async<void> LogWriter::stop() {
   }
   Result<void> ended;
   if (reading_ != nullptr) {
-    ended = co_await use_reader(nullptr);
+    ended = co_await use_connection(nullptr);
     CO_TRY(std::move(ended));
     ended = co_await reading_->stop();
     CO_TRY(std::move(ended));
@@ -422,8 +427,8 @@ Async<void> LogWriter::roll_back(Group& group, Error error) {
   Group dependent = std::exchange(group_, {});
   settle_tickets(dependent, phase_error_);
   Result<Rebuilt> rebuilt = co_await rebuild(group, error);
-  if (rebuilt.ok() && rebuilt->reader != nullptr) {
-    Result<void> used = co_await use_reader(std::move(rebuilt->reader));
+  if (rebuilt.ok() && rebuilt->connection != nullptr) {
+    Result<void> used = co_await use_connection(std::move(rebuilt->connection));
     CHECK(used.ok(), "a worker with room that was not stopped refused its work");
   }
   if (rebuilt.ok()) {
@@ -453,7 +458,7 @@ void LogWriter::take(Rebuilt rebuilt, Group& group) {
 
 Async<LogWriter::Rebuilt> LogWriter::recover_log(const Group& group, Reopen reopen) {
   if (reopen == Reopen::kYes) {
-    Result<void> closed = co_await use_reader(nullptr);
+    Result<void> closed = co_await use_connection(nullptr);
     CO_TRY(std::move(closed));
   }
   const DiskWatch::Turn turn(disk_);
@@ -464,7 +469,7 @@ Async<LogWriter::Rebuilt> LogWriter::recover_log(const Group& group, Reopen reop
     }
     Recovered recovered = TRY(options_.fold(*log_, options_.limits));
     Rebuilt made{std::move(recovered), TRY(are_in(*log_, epoch_, group.durable))};
-    if (reopen == Reopen::kYes) made.reader = TRY(log_->open_reader());
+    if (reopen == Reopen::kYes) made.connection = TRY(log_->connect());
     return made;
   });
   co_return rebuilt;
@@ -473,7 +478,8 @@ Async<LogWriter::Rebuilt> LogWriter::recover_log(const Group& group, Reopen reop
 Async<LogWriter::Rebuilt> LogWriter::rebuild(const Group& group, Error error) {
   for (;;) {
     if (hopeless(error)) co_return error;
-    const Reopen reopen = error.code == Errc::kFull ? Reopen::kNo : Reopen::kYes;
+    const bool stands = error.code == Errc::kFull && log_ != nullptr && connection_ != nullptr;
+    const Reopen reopen = stands ? Reopen::kNo : Reopen::kYes;
     Result<Rebuilt> rebuilt = co_await recover_log(group, reopen);
     if (rebuilt.ok()) co_return rebuilt;
     error = std::move(rebuilt).error();

@@ -100,6 +100,7 @@ class LogWriter {
  public:
   static constexpr std::size_t kPendingInputsMax = 4'096;
   static constexpr std::size_t kPendingBytesMax = std::size_t{64} << 20;
+  static constexpr Duration kReopenWaitMax = Duration::seconds(3);
 
   static Async<std::unique_ptr<LogWriter>> open(async::EventLoop& loop, env::Clock& clock,
                                                 LogOpener opener, LogWriterOptions options = {});
@@ -141,14 +142,16 @@ class LogWriter {
   std::optional<Duration> silent_for() const;
 
   // Calls `function(log)` on the readers' thread, where no commit is waited for: for history and
-  // the archive. It sees all that was durable when it began.
+  // the archive. It sees the log of one moment, with all that was durable when it began. While the
+  // log is being opened anew it waits, kReopenWaitMax at most.
   template <typename T>
   Async<T> read(std::function<Result<T>(store::LogReader&)> function) {
-    CO_TRY(admit_read());
+    Result<void> admitted = co_await admit_read();
+    CO_TRY(std::move(admitted));
     const DiskWatch::Turn turn(reads_);
     Result<T> answer = co_await reading_->run([this, &function]() -> Result<T> {
-      if (reader_ == nullptr) return log_is_away();
-      return function(*reader_);
+      if (connection_ == nullptr) return log_is_away();
+      return connection_->read(function);
     });
     co_return answer;
   }
@@ -196,11 +199,11 @@ class LogWriter {
   LogWriter(async::EventLoop& loop, env::Clock& clock, LogOpener opener, LogWriterOptions options);
 
   static Error log_is_away();
-  Result<void> admit_read() const;
+  Async<void> admit_read();
   static Asker asker_of(const model::Input& input);
   Async<void> start();
   Result<void> open_log();
-  Async<void> use_reader(std::unique_ptr<store::LogReader> reader);
+  Async<void> use_connection(std::unique_ptr<store::LogConnection> connection);
   void begin_time();
   bool must_wait() const;
   Async<void> admit(Asker asker);
@@ -221,8 +224,8 @@ class LogWriter {
   // What the log holds after a commit failed.
   struct Rebuilt {
     Recovered recovered;
-    bool has_group = false;                         // That of the commit.
-    std::unique_ptr<store::LogReader> reader = {};  // Null: the log was not opened anew.
+    bool has_group = false;                                 // That of the commit.
+    std::unique_ptr<store::LogConnection> connection = {};  // Null: not opened anew.
   };
   Async<void> roll_back(Group& group, Error error);
   Async<Rebuilt> rebuild(const Group& group, Error error);
@@ -248,8 +251,8 @@ class LogWriter {
   std::unique_ptr<async::Worker> worker_;
   std::unique_ptr<async::Worker> reading_;
   std::unique_ptr<async::Worker> encoder_;
-  std::unique_ptr<store::EventLog> log_;      // The worker's.
-  std::unique_ptr<store::LogReader> reader_;  // Of `reading_`.
+  std::unique_ptr<store::EventLog> log_;              // The worker's.
+  std::unique_ptr<store::LogConnection> connection_;  // Of `reading_`.
   Epoch epoch_;
   // From here time is counted by the clock since boot: a time of day that is set back would stop
   // every back-off until it has caught up.

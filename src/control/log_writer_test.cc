@@ -725,6 +725,9 @@ TEST_P(LogWriterChaos, KeepsWhatItAcknowledgedAndNothingElse) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, LogWriterChaos, ::testing::Range(1, 9));
 
+// The event after the last one that who reads can see.
+Result<EventSeq> end_of(store::LogReader& log) { return TRY(log.kept()).head.next_event; }
+
 TEST_F(LogWriterTest, WhoReadsWaitsForNoCommit) {
   ASSERT_TRUE(decide(submit_input("job1")).ok());
   watch_.held.lock();  // The disk does not answer to who writes.
@@ -732,9 +735,7 @@ TEST_F(LogWriterTest, WhoReadsWaitsForNoCommit) {
     const Asked asked(*loop_, *writer_, submit_input("job2"));
     turn();
     EXPECT_FALSE(asked.answer().has_value());
-    const std::function<Result<EventSeq>(store::LogReader&)> end =
-        [](store::LogReader& log) -> Result<EventSeq> { return TRY(log.kept()).head.next_event; };
-    const EventSeq durable = MUST(loop_->block_on(writer_->read<EventSeq>(end)));
+    const EventSeq durable = MUST(loop_->block_on(writer_->read<EventSeq>(end_of)));
     EXPECT_LE(durable, writer_->state().last_event) << "only what is durable is read";
     clock_.advance(Duration::seconds(2));
     EXPECT_GE(writer_->silent_for(), Duration::seconds(2)) << "an answer to who reads is none";
@@ -744,14 +745,77 @@ TEST_F(LogWriterTest, WhoReadsWaitsForNoCommit) {
   expect_all_seen();
 }
 
+// A full disk while the log is opened anew, at any of its steps: it is opened and read in the end.
+class LogWriterFullDisk : public LogWriterTest, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(LogWriterFullDisk, ALogThatCouldNotBeOpenedAnewIsReadInTheEnd) {
+  std::atomic<int> fails{0};
+  const auto full_once = [&fails]() -> Result<void> {
+    if (fails.exchange(0) == 0) return {};
+    return Error(Errc::kFull, "no space left on the disk");
+  };
+  close();
+  options_.fold = [full_once, fold = options_.fold](store::EventLog& log,
+                                                    brain::Limits limits) -> Result<Recovered> {
+    if (!GetParam()) TRY(full_once());
+    return fold(log, limits);
+  };
+  LogOpener opener = [full_once, open = testing::watched_opener(
+                                     watch_)]() -> Result<std::unique_ptr<store::EventLog>> {
+    if (GetParam()) TRY(full_once());
+    return open();
+  };
+  writer_ = MUST(loop_->block_on(LogWriter::open(*loop_, clock_, std::move(opener), options_)));
+  writer_->observe(watcher_);
+  fails = 1;
+  watch_.storage->next_append = store::AppendFault::kIo;
+  EXPECT_FALSE(decide(submit_input("job1")).ok());
+  ASSERT_TRUE(decide(submit_input("job2")).ok());
+  EXPECT_EQ(fails, 0);
+  EXPECT_EQ(MUST(loop_->block_on(writer_->read<EventSeq>(end_of))).value(),
+            writer_->state().last_event.value() + 1);
+}
+
+TEST_F(LogWriterTest, WhoReadsWaitsForALogThatIsBeingOpenedAnew) {
+  ASSERT_TRUE(decide(submit_input("job1")).ok());
+  watch_.away = true;
+  watch_.storage->next_append = store::AppendFault::kTorn;
+  const Asked refused(*loop_, *writer_, submit_input("job2"));
+  turn();
+  ASSERT_FALSE(writer_->healthy());
+  async::Gate gate(*loop_);
+  std::optional<Result<EventSeq>> seen;
+  const auto look = [](LogWriter& writer, std::optional<Result<EventSeq>>& into) -> Async<void> {
+    into.emplace(co_await writer.read<EventSeq>(end_of));
+    co_return {};
+  };
+  ASSERT_TRUE(loop_->spawn(gate, look(*writer_, seen)).ok());
+  turn();
+  EXPECT_FALSE(seen.has_value());
+  watch_.away = false;
+  turn();
+  EXPECT_TRUE(loop_->block_on(gate.close()).ok());
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(MUST(std::move(*seen)).value(), writer_->state().last_event.value() + 1);
+}
+
+TEST_F(LogWriterTest, WhoReadsIsToldAtOnceThatTheLogIsDead) {
+  auto other = MUST(store::open_memory_log(watch_.storage));
+  ASSERT_TRUE(other->acquire_lease().ok());
+  EXPECT_FALSE(decide(submit_input("job1")).ok());
+  const Result<EventSeq> seen = loop_->block_on(writer_->read<EventSeq>(end_of));
+  ASSERT_FALSE(seen.ok());
+  EXPECT_EQ(seen.error().code, Errc::kPrecondition);
+}
+
+INSTANTIATE_TEST_SUITE_P(OpenerOrFold, LogWriterFullDisk, ::testing::Bool());
+
 TEST_F(LogWriterTest, WhoReadsReadsTheLogThatWasOpenedAnew) {
   ASSERT_TRUE(decide(submit_input("job1")).ok());
   watch_.storage->next_append = store::AppendFault::kIo;
   EXPECT_FALSE(decide(submit_input("job2")).ok());
   ASSERT_TRUE(decide(submit_input("job3")).ok());
-  const std::function<Result<EventSeq>(store::LogReader&)> end =
-      [](store::LogReader& log) -> Result<EventSeq> { return TRY(log.kept()).head.next_event; };
-  EXPECT_EQ(MUST(loop_->block_on(writer_->read<EventSeq>(end))).value(),
+  EXPECT_EQ(MUST(loop_->block_on(writer_->read<EventSeq>(end_of))).value(),
             writer_->state().last_event.value() + 1);
   EXPECT_EQ(watch_.openings, 2);
 }

@@ -90,8 +90,8 @@ std::string_view name_of(mode_t mode) {
 }
 
 // Opening a pipe waits for its writer, and some devices have no end.
-Result<Descriptor> open_regular(const std::string& path) {
-  Descriptor file = TRY(open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, "open"));
+Result<Descriptor> open_regular(const std::string& path, int flags = O_RDONLY) {
+  Descriptor file = TRY(open_file(path, flags | O_NONBLOCK | O_NOCTTY, 0, "open"));
   struct stat info{};
   if (::fstat(file.number(), &info) != 0) return failed("read", path);
   if (S_ISREG(info.st_mode)) return file;
@@ -171,6 +171,23 @@ Result<void> copy_file(const std::string& from, const std::string& to) {
     if (got < 0) return failed("read", from);
     if (got == 0) return sync_file(target, to);
     TRY(write_all(target, {buffer.data(), static_cast<std::size_t>(got)}, to));
+  }
+}
+
+Result<void> rewrite_file(const std::string& path) {
+  Result<Descriptor> opened = open_regular(path, O_RDWR | O_NOFOLLOW);
+  if (!opened.ok() && opened.error().code == Errc::kNotFound) return {};
+  const Descriptor file = TRY(std::move(opened));
+  std::array<char, 1 << 16> buffer;
+  for (off_t at = 0;;) {
+    const ssize_t got = ::pread(file.number(), buffer.data(), buffer.size(), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed("read", path);
+    if (got == 0) return sync_file(file, path);
+    const ssize_t put = ::pwrite(file.number(), buffer.data(), static_cast<std::size_t>(got), at);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return failed("write", path);
+    at += put;  // The rest of a part is read again.
   }
 }
 

@@ -39,6 +39,12 @@ Result<void> rename_file(const std::string& from, const std::string& to);
 // Copies the bytes of one regular file to a new one and syncs it; kConflict when `to` is there.
 Result<void> copy_file(const std::string& from, const std::string& to);
 
+// Writes what the file holds over itself and syncs it; nothing when it is not there. After a sync
+// that failed the kernel takes what it could not write for written: it can still be read, a second
+// sync has nothing to do, and a power loss takes it (Rebello et al., "Can Applications Recover from
+// fsync Failures?", USENIX ATC 2020).
+Result<void> rewrite_file(const std::string& path);
+
 // Copies a folder with all that is in it, links as links; `to` must not be there. Not synced.
 Result<void> copy_tree(const std::string& from, const std::string& to);
 

@@ -54,6 +54,7 @@ TEST_F(Files, NeverWaitForAPipeAndReadNoDevice) {
   EXPECT_EQ(error.code, Errc::kInvalid);
   EXPECT_EQ(error.message, file("pipe") + " is a pipe, not a regular file");
   EXPECT_EQ(copy_file(file("pipe"), file("copy")).error().code, Errc::kInvalid);
+  EXPECT_EQ(rewrite_file(file("pipe")).error().code, Errc::kInvalid);
   EXPECT_EQ(read_file("/dev/zero").error().message, "/dev/zero is a device, not a regular file");
   EXPECT_EQ(read_file(folder_.path()).error().message,
             folder_.path() + " is a folder, not a regular file");
@@ -128,6 +129,22 @@ TEST_F(Files, CopiesOnlyToANewFile) {
   EXPECT_EQ(MUST(read_file(file("b"))).size(), 200'000U);
   EXPECT_EQ(copy_file(file("a"), file("b")).error().code, Errc::kConflict);
   EXPECT_EQ(copy_file(file("absent"), file("c")).error().code, Errc::kNotFound);
+}
+
+TEST_F(Files, AFileWrittenOverItselfStaysAsItIs) {
+  std::string text;
+  for (int line = 0; text.size() < 200'000; ++line) text += std::to_string(line) + "\n";
+  MUST(write_file_atomically(file("a"), text));
+  MUST(rewrite_file(file("a")));
+  EXPECT_EQ(MUST(read_file(file("a"))), text);
+  MUST(rewrite_file(file("nowhere")));
+  EXPECT_FALSE(exists(file("nowhere")));
+}
+
+TEST_F(Files, AFileIsNotWrittenOverItselfThroughALink) {
+  MUST(write_file_atomically(file("a"), "text"));
+  ASSERT_EQ(::symlink(file("a").c_str(), file("link").c_str()), 0);
+  EXPECT_FALSE(rewrite_file(file("link")).ok());
 }
 
 TEST_F(Files, ListsNamesInOrder) {

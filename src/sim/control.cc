@@ -23,6 +23,7 @@ constexpr std::int64_t kCallMillisMax = 6;
 constexpr std::int64_t kSlowCallMillisMax = 2'000;
 constexpr Duration kOneSlowCall = Duration::millis(kSlowCallMillisMax);
 constexpr std::string_view kLogThread = "runnel-log";
+constexpr std::string_view kReadThread = "runnel-read";
 constexpr std::uint64_t kFoldStream = 0xF01D;
 
 // The home's time on the disk of a machine that is never started anew.
@@ -106,7 +107,8 @@ control::ControllerOptions SimControl::controller_options() {
 }
 
 Duration SimControl::latency(std::string_view thread) {
-  const bool slow = agenda_.now() < slow_until_ && thread == kLogThread;
+  const bool waits_for_disk = thread == kLogThread || thread == kReadThread;
+  const bool slow = waits_for_disk && agenda_.now() < slow_until_;
   return Duration::millis(dice_.between(0, slow ? kSlowCallMillisMax : kCallMillisMax));
 }
 

@@ -16,40 +16,23 @@ Result<void> connected(const Disk::Cable& cable) {
   return {};
 }
 
-class FaultyReader final : public store::LogReader {
+class FaultyConnection final : public store::LogConnection {
  public:
-  FaultyReader(std::shared_ptr<const Disk::Cable> cable, std::unique_ptr<store::LogReader> log)
+  FaultyConnection(std::shared_ptr<const Disk::Cable> cable,
+                   std::unique_ptr<store::LogConnection> log)
       : cable_(std::move(cable)), log_(std::move(log)) {}
 
-  Result<store::Kept> kept() override {
+ private:
+  Result<void> at_one_moment(const std::function<void(store::LogReader&)>& look) override {
     TRY(connected(*cable_));
-    return log_->kept();
-  }
-  Result<std::vector<store::Batch>> read(BatchSeq after, std::int64_t limit) override {
-    TRY(connected(*cable_));
-    return log_->read(after, limit);
-  }
-  Result<store::Batch> find(EventSeq event) override {
-    TRY(connected(*cable_));
-    return log_->find(event);
-  }
-  Result<store::ArchiveEntry> archived(std::string_view key) override {
-    TRY(connected(*cable_));
-    return log_->archived(key);
-  }
-  Result<store::ArchivePage> list_archive(const store::ArchiveQuery& query) override {
-    TRY(connected(*cable_));
-    return log_->list_archive(query);
-  }
-  Result<std::vector<std::string>> archive_keys(std::string_view prefix,
-                                                std::int64_t limit) override {
-    TRY(connected(*cable_));
-    return log_->archive_keys(prefix, limit);
+    return log_->read([&look](store::LogReader& log) -> Result<void> {
+      look(log);
+      return {};
+    });
   }
 
- private:
   std::shared_ptr<const Disk::Cable> cable_;
-  std::unique_ptr<store::LogReader> log_;
+  std::unique_ptr<store::LogConnection> log_;
 };
 
 }  // namespace
@@ -72,10 +55,10 @@ class Disk::FaultyLog final : public store::EventLog {
     TRY(connected(*cable_));
     return disk_.append(*log_, epoch, std::move(batches), archive);
   }
-  Result<std::unique_ptr<store::LogReader>> open_reader() override {
+  Result<std::unique_ptr<store::LogConnection>> connect() override {
     TRY(connected(*cable_));
-    return std::unique_ptr<store::LogReader>(
-        std::make_unique<FaultyReader>(cable_, TRY(log_->open_reader())));
+    return std::unique_ptr<store::LogConnection>(
+        std::make_unique<FaultyConnection>(cable_, TRY(log_->connect())));
   }
   Result<std::vector<store::Batch>> read(BatchSeq after, std::int64_t limit) override {
     TRY(connected(*cable_));

@@ -49,8 +49,8 @@ class EventLog : public LogReader {
   virtual Head base() const = 0;
   Result<Kept> kept() final { return Kept{base(), head()}; }
 
-  // For another thread, which does not wait for appends then. Closed before the log is opened anew.
-  virtual Result<std::unique_ptr<LogReader>> open_reader() = 0;
+  // For another thread, which does not wait for appends then.
+  virtual Result<std::unique_ptr<LogConnection>> connect() = 0;
 
   // Begins a new term: an epoch greater than all before, durable when it returns. What holds an
   // earlier one can append no more.

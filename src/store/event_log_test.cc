@@ -127,72 +127,112 @@ TYPED_TEST(EventLogTest, KeepsAllOverOpenings) {
   EXPECT_EQ(this->all().size(), 5U);
 }
 
-TYPED_TEST(EventLogTest, AReaderSeesWhatBecameDurableSinceItWasOpened) {
-  const std::unique_ptr<LogReader> reader = MUST(this->log_->open_reader());
-  EXPECT_EQ(MUST(reader->kept()), MUST(this->log_->kept()));
-  this->append(3);
-  this->archive({{"job1", "1", "one"}, {"job2", "2", "two"}});
-  EXPECT_EQ(MUST(reader->kept()), MUST(this->log_->kept()));
-  EXPECT_EQ(MUST(reader->read(BatchSeq(), kReadBatchesMax)), this->all());
-  EXPECT_EQ(MUST(reader->find(EventSeq(3))), MUST(this->log_->find(EventSeq(3))));
-  EXPECT_EQ(reader->find(EventSeq(100)).error().code, Errc::kNotFound);
-  EXPECT_EQ(MUST(reader->archived("job1")).text, "one");
-  EXPECT_EQ(MUST(reader->list_archive({})).entries.front().key, "job2");
-  EXPECT_EQ(MUST(reader->archive_keys("job", 10)).size(), 2U);
+// One call of a connection, each of a moment of its own.
+Kept kept_by(LogConnection& connection) {
+  return MUST(connection.read([](LogReader& log) { return log.kept(); }));
+}
+Result<std::vector<Batch>> read_by(LogConnection& connection, BatchSeq after) {
+  return connection.read([after](LogReader& log) { return log.read(after, kReadBatchesMax); });
+}
+Result<Batch> find_by(LogConnection& connection, EventSeq event) {
+  return connection.read([event](LogReader& log) { return log.find(event); });
+}
+Result<ArchiveEntry> archived_by(LogConnection& connection, std::string_view key) {
+  return connection.read([key](LogReader& log) { return log.archived(key); });
 }
 
-TYPED_TEST(EventLogTest, AReaderTellsWhatWasPrunedSinceItWasOpened) {
+TYPED_TEST(EventLogTest, AConnectionSeesWhatBecameDurableSinceItWasOpened) {
+  const std::unique_ptr<LogConnection> connection = MUST(this->log_->connect());
+  EXPECT_EQ(kept_by(*connection), MUST(this->log_->kept()));
+  this->append(3);
+  this->archive({{"job1", "1", "one"}, {"job2", "2", "two"}});
+  EXPECT_EQ(kept_by(*connection), MUST(this->log_->kept()));
+  EXPECT_EQ(MUST(read_by(*connection, BatchSeq())), this->all());
+  EXPECT_EQ(MUST(find_by(*connection, EventSeq(3))), MUST(this->log_->find(EventSeq(3))));
+  EXPECT_EQ(find_by(*connection, EventSeq(100)).error().code, Errc::kNotFound);
+  EXPECT_EQ(MUST(archived_by(*connection, "job1")).text, "one");
+  const auto list = [](LogReader& log) { return log.list_archive({}); };
+  EXPECT_EQ(MUST(connection->read(list)).entries.front().key, "job2");
+  const auto keys = [](LogReader& log) { return log.archive_keys("job", 10); };
+  EXPECT_EQ(MUST(connection->read(keys)).size(), 2U);
+}
+
+TYPED_TEST(EventLogTest, AConnectionTellsWhatWasPrunedSinceItWasOpened) {
   this->append(10);
-  const std::unique_ptr<LogReader> reader = MUST(this->log_->open_reader());
-  const std::vector<Batch> before = MUST(reader->read(BatchSeq(4), 10));
+  const std::unique_ptr<LogConnection> connection = MUST(this->log_->connect());
+  const std::vector<Batch> before = MUST(read_by(*connection, BatchSeq(4)));
   MUST(this->log_->save_snapshot(this->epoch_, {BatchSeq(4), "four"}));
   MUST(this->log_->save_snapshot(this->epoch_, {BatchSeq(8), "eight"}));
   MUST(this->log_->prune(this->epoch_, BatchSeq(4)));
-  EXPECT_EQ(MUST(reader->kept()).base.last, BatchSeq(4));
-  EXPECT_EQ(MUST(reader->kept()).base.next_event, EventSeq(9));
-  EXPECT_EQ(reader->read(BatchSeq(3), 10).error().code, Errc::kGone);
-  EXPECT_EQ(reader->find(EventSeq(8)).error().code, Errc::kGone);
-  EXPECT_EQ(MUST(reader->find(EventSeq(9))).seq, BatchSeq(5));
-  EXPECT_EQ(MUST(reader->read(BatchSeq(4), 10)), before);
+  EXPECT_EQ(kept_by(*connection).base.last, BatchSeq(4));
+  EXPECT_EQ(kept_by(*connection).base.next_event, EventSeq(9));
+  EXPECT_EQ(read_by(*connection, BatchSeq(3)).error().code, Errc::kGone);
+  EXPECT_EQ(find_by(*connection, EventSeq(8)).error().code, Errc::kGone);
+  EXPECT_EQ(MUST(find_by(*connection, EventSeq(9))).seq, BatchSeq(5));
+  EXPECT_EQ(MUST(read_by(*connection, BatchSeq(4))), before);
 }
 
-TYPED_TEST(EventLogTest, AReaderSeesNoArchiveThatWasRemoved) {
+TYPED_TEST(EventLogTest, AConnectionSeesNoArchiveThatWasRemoved) {
   this->archive({{"job1", "1", "one"}});
-  const std::unique_ptr<LogReader> reader = MUST(this->log_->open_reader());
-  EXPECT_EQ(MUST(reader->archived("job1")).text, "one");
+  const std::unique_ptr<LogConnection> connection = MUST(this->log_->connect());
+  EXPECT_EQ(MUST(archived_by(*connection, "job1")).text, "one");
   this->archive({}, {"job1"});
-  EXPECT_EQ(reader->archived("job1").error().code, Errc::kNotFound);
-  EXPECT_TRUE(MUST(reader->list_archive({})).entries.empty());
+  EXPECT_EQ(archived_by(*connection, "job1").error().code, Errc::kNotFound);
+  const auto list = [](LogReader& log) { return log.list_archive({}); };
+  EXPECT_TRUE(MUST(connection->read(list)).entries.empty());
 }
 
-TYPED_TEST(EventLogTest, AReaderOnAnotherThreadSeesWholeBatchesInOrder) {
+TYPED_TEST(EventLogTest, AConnectionOnAnotherThreadSeesWholeBatchesInOrder) {
   this->append(1);
-  const std::unique_ptr<LogReader> reader = MUST(this->log_->open_reader());
+  const std::unique_ptr<LogConnection> connection = MUST(this->log_->connect());
   std::atomic<bool> done{false};
   std::thread reading([&] {
     std::size_t seen = 0;
-    while (!done) {
-      const std::vector<Batch> batches = MUST(reader->read(BatchSeq(), kReadBatchesMax));
+    const auto look = [&seen](LogReader& log) -> Result<void> {
+      const std::vector<Batch> batches = TRY(log.read(BatchSeq(), kReadBatchesMax));
       EXPECT_GE(batches.size(), seen) << "what was durable is gone";
       seen = batches.size();
-      const Kept kept = MUST(reader->kept());
-      EXPECT_GE(kept.head.last.value(), static_cast<std::int64_t>(seen));
-      const Batch last = MUST(reader->find(EventSeq(kept.head.next_event.value() - 1)));
-      EXPECT_EQ(last.seq, kept.head.last);
+      const Kept kept = TRY(log.kept());
+      EXPECT_EQ(kept.head.last.value(), static_cast<std::int64_t>(seen)) << "of one moment";
+      const Batch last = TRY(log.find(EventSeq(kept.head.next_event.value() - 1)));
       EXPECT_EQ(last.hash, kept.head.hash);
-    }
+      return {};
+    };
+    while (!done) MUST(connection->read(look));
   });
   for (int round = 0; round < 100; ++round) this->append(1 + round % 3);
   done = true;
   reading.join();
-  EXPECT_EQ(MUST(reader->read(BatchSeq(), kReadBatchesMax)), this->all());
+  EXPECT_EQ(MUST(read_by(*connection, BatchSeq())), this->all());
 }
 
-TYPED_TEST(EventLogTest, AReaderIsNoObstacleToAppends) {
+// A job's record has many keys, which come and go together.
+TYPED_TEST(EventLogTest, WhatAConnectionReadsKeyByKeyIsOfOneMoment) {
   this->append(1);
-  const std::unique_ptr<LogReader> reader = MUST(this->log_->open_reader());
+  const std::unique_ptr<LogConnection> connection = MUST(this->log_->connect());
+  std::atomic<bool> done{false};
+  std::thread reading([&] {
+    const auto look = [](LogReader& log) -> Result<void> {
+      const bool first = log.archived("job").ok();
+      EXPECT_EQ(TRY(log.archive_keys("=job/", 10)).size(), first ? 2U : 0U);
+      EXPECT_EQ(log.archived("=job/2").ok(), first);
+      return {};
+    };
+    while (!done) MUST(connection->read(look));
+  });
+  for (int round = 0; round < 100; ++round) {
+    this->archive({{"job", "1", "one"}, {"=job/1", "=", "one"}, {"=job/2", "=", "two"}});
+    this->archive({}, {"job", "=job/1", "=job/2"});
+  }
+  done = true;
+  reading.join();
+}
+
+TYPED_TEST(EventLogTest, AConnectionIsNoObstacleToAppends) {
+  this->append(1);
+  const std::unique_ptr<LogConnection> connection = MUST(this->log_->connect());
   for (int round = 0; round < 20; ++round) {
-    EXPECT_EQ(MUST(reader->read(BatchSeq(), kReadBatchesMax)).size(), 1U + round);
+    EXPECT_EQ(MUST(read_by(*connection, BatchSeq())).size(), 1U + round);
     this->append(1);
   }
 }

@@ -1,10 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "store/batch.h"
@@ -78,6 +83,30 @@ class LogReader {
   // Up to `limit` keys that begin with `prefix`, in order: two tell that a short id is ambiguous.
   virtual Result<std::vector<std::string>> archive_keys(std::string_view prefix,
                                                         std::int64_t limit) = 0;
+};
+
+// Reads a log beside who appends to it.
+//
+// Contract: all that one read() looks at is the log of one moment after it began; what is appended
+//           meanwhile, the next read() sees.
+// Threads:  one, which may be another than the log's.
+// Lifetime: closed before the log is opened anew, since who opens it must be alone.
+class LogConnection {
+ public:
+  virtual ~LogConnection() = default;
+
+  // What `look(log)` makes, a Result, of the log at one moment.
+  template <typename Look>
+  std::invoke_result_t<Look, LogReader&> read(Look look) {
+    std::optional<std::invoke_result_t<Look, LogReader&>> made;
+    TRY(at_one_moment([&made, &look](LogReader& log) { made.emplace(look(log)); }));
+    CHECK(made.has_value(), "a connection showed no moment of its log");
+    return *std::move(made);
+  }
+
+ private:
+  // Calls `look` once, or returns an error.
+  virtual Result<void> at_one_moment(const std::function<void(LogReader&)>& look) = 0;
 };
 
 }  // namespace runnel::store

@@ -5,6 +5,28 @@
 namespace runnel::control::testing {
 namespace {
 
+class WatchedConnection final : public store::LogConnection {
+ public:
+  WatchedConnection(LogWatch& watch, std::unique_ptr<store::LogConnection> log)
+      : watch_(watch), log_(std::move(log)) {
+    ++watch_.connections;
+  }
+  ~WatchedConnection() override { --watch_.connections; }
+  WatchedConnection(const WatchedConnection&) = delete;
+  WatchedConnection& operator=(const WatchedConnection&) = delete;
+
+ private:
+  Result<void> at_one_moment(const std::function<void(store::LogReader&)>& look) override {
+    return log_->read([&look](store::LogReader& log) -> Result<void> {
+      look(log);
+      return {};
+    });
+  }
+
+  LogWatch& watch_;
+  std::unique_ptr<store::LogConnection> log_;
+};
+
 class WatchedLog final : public store::EventLog {
  public:
   WatchedLog(LogWatch& watch, std::unique_ptr<store::EventLog> log)
@@ -31,7 +53,10 @@ class WatchedLog final : public store::EventLog {
     return {};
   }
 
-  Result<std::unique_ptr<store::LogReader>> open_reader() override { return log_->open_reader(); }
+  Result<std::unique_ptr<store::LogConnection>> connect() override {
+    return std::unique_ptr<store::LogConnection>(
+        std::make_unique<WatchedConnection>(watch_, TRY(log_->connect())));
+  }
   Result<std::vector<store::Batch>> read(BatchSeq after, std::int64_t limit) override {
     return log_->read(after, limit);
   }
@@ -70,6 +95,7 @@ LogOpener watched_opener(LogWatch& watch) {
   return [&watch]() -> Result<std::unique_ptr<store::EventLog>> {
     if (watch.broken || watch.away) return Error(Errc::kIo, "the disk is gone");
     const std::lock_guard<std::mutex> wait(watch.held);
+    CHECK(watch.connections == 0, "a log is opened anew while somebody reads it");
     ++watch.openings;
     return std::unique_ptr<store::EventLog>(
         std::make_unique<WatchedLog>(watch, TRY(store::open_memory_log(watch.storage))));

@@ -22,6 +22,7 @@ struct LogWatch {
   std::atomic<int> refused{0};  // Because the log was full.
   std::atomic<int> openings{0};
   std::atomic<int> snapshots{0};
+  std::atomic<int> connections{0};  // That are open now.
   std::atomic<bool> full{false};    // Every append is refused with kFull.
   std::atomic<bool> broken{false};  // Every append fails with kIo, and so does opening.
   std::atomic<bool> away{false};    // Opening fails with kIo.

@@ -41,13 +41,13 @@ bool follows(const ArchiveEntry& entry, const PagePlace& place) {
 class MemoryReader final : public LogReader {
  public:
   // `mutex` is held by whoever uses `disk`.
-  MemoryReader(std::shared_ptr<MemoryStorage> disk, std::shared_ptr<std::mutex> mutex)
+  MemoryReader(std::shared_ptr<MemoryStorage> disk, std::shared_ptr<std::recursive_mutex> mutex)
       : disk_(std::move(disk)), mutex_(std::move(mutex)) {
     CHECK(disk_ != nullptr && mutex_ != nullptr, "a reader without a storage");
   }
 
   Result<Kept> kept() override {
-    const std::lock_guard<std::mutex> lock(*mutex_);
+    const std::lock_guard<std::recursive_mutex> lock(*mutex_);
     return Kept{disk_->base, head_of(*disk_)};
   }
   Result<std::vector<Batch>> read(BatchSeq after, std::int64_t limit) override;
@@ -59,11 +59,11 @@ class MemoryReader final : public LogReader {
 
  private:
   const std::shared_ptr<MemoryStorage> disk_;
-  const std::shared_ptr<std::mutex> mutex_;
+  const std::shared_ptr<std::recursive_mutex> mutex_;
 };
 
 Result<std::vector<Batch>> MemoryReader::read(BatchSeq after, std::int64_t limit) {
-  const std::lock_guard<std::mutex> lock(*mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(*mutex_);
   if (after < disk_->base.last) {
     return pruned("batch " + std::to_string(after.value() + 1), disk_->base.last);
   }
@@ -84,7 +84,7 @@ Result<std::vector<Batch>> MemoryReader::read(BatchSeq after, std::int64_t limit
 }
 
 Result<Batch> MemoryReader::find(EventSeq event) {
-  const std::lock_guard<std::mutex> lock(*mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(*mutex_);
   const EventSeq next = head_of(*disk_).next_event;
   if (event >= next) return no_such_event(event, next);
   if (event < disk_->base.next_event) {
@@ -98,14 +98,14 @@ Result<Batch> MemoryReader::find(EventSeq event) {
 }
 
 Result<ArchiveEntry> MemoryReader::archived(std::string_view key) {
-  const std::lock_guard<std::mutex> lock(*mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(*mutex_);
   const auto found = disk_->archive.find(std::string(key));
   if (found == disk_->archive.end()) return no_such_key(key);
   return found->second;
 }
 
 Result<ArchivePage> MemoryReader::list_archive(const ArchiveQuery& query) {
-  const std::lock_guard<std::mutex> lock(*mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(*mutex_);
   std::optional<PagePlace> place;
   if (!query.page_token.empty()) place = TRY(parse_page_token(query.page_token));
   std::vector<ArchiveEntry> all;
@@ -128,7 +128,7 @@ Result<ArchivePage> MemoryReader::list_archive(const ArchiveQuery& query) {
 
 Result<std::vector<std::string>> MemoryReader::archive_keys(std::string_view prefix,
                                                             std::int64_t limit) {
-  const std::lock_guard<std::mutex> lock(*mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(*mutex_);
   std::vector<std::string> keys;
   limit = std::min(limit, kArchivePageMax);
   auto next = disk_->archive.lower_bound(std::string(prefix));
@@ -138,6 +138,22 @@ Result<std::vector<std::string>> MemoryReader::archive_keys(std::string_view pre
   }
   return keys;
 }
+
+class MemoryConnection final : public LogConnection {
+ public:
+  MemoryConnection(std::shared_ptr<MemoryStorage> disk, std::shared_ptr<std::recursive_mutex> mutex)
+      : mutex_(mutex), reader_(std::move(disk), std::move(mutex)) {}
+
+ private:
+  Result<void> at_one_moment(const std::function<void(LogReader&)>& look) override {
+    const std::lock_guard<std::recursive_mutex> lock(*mutex_);
+    look(reader_);
+    return {};
+  }
+
+  const std::shared_ptr<std::recursive_mutex> mutex_;
+  MemoryReader reader_;
+};
 
 class MemoryLog final : public EventLog {
  public:
@@ -151,8 +167,8 @@ class MemoryLog final : public EventLog {
   Result<Epoch> acquire_lease() override;
   Result<void> append(Epoch epoch, std::vector<Batch> batches,
                       const ArchiveChange& archive) override;
-  Result<std::unique_ptr<LogReader>> open_reader() override {
-    return std::unique_ptr<LogReader>(std::make_unique<MemoryReader>(disk_, mutex_));
+  Result<std::unique_ptr<LogConnection>> connect() override {
+    return std::unique_ptr<LogConnection>(std::make_unique<MemoryConnection>(disk_, mutex_));
   }
   Result<std::vector<Batch>> read(BatchSeq after, std::int64_t limit) override {
     return reader_.read(after, limit);
@@ -177,7 +193,8 @@ class MemoryLog final : public EventLog {
   void change_archive(const ArchiveChange& change);
 
   const std::shared_ptr<MemoryStorage> disk_;
-  const std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();  // Of `disk_`.
+  // Of `disk_`; recursive, since a connection holds it over all that one moment is asked.
+  const std::shared_ptr<std::recursive_mutex> mutex_ = std::make_shared<std::recursive_mutex>();
   MemoryReader reader_{disk_, mutex_};
   OpenReport report_;
   Head head_;
@@ -194,7 +211,7 @@ void MemoryLog::drop_torn_tail() {
 }
 
 Result<void> MemoryLog::recover() {
-  const std::lock_guard<std::mutex> lock(*mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(*mutex_);
   drop_torn_tail();
   head_ = disk_->base;
   for (const auto& [seq, batch] : disk_->batches) {
@@ -206,7 +223,7 @@ Result<void> MemoryLog::recover() {
 }
 
 Result<Epoch> MemoryLog::acquire_lease() {
-  const std::lock_guard<std::mutex> lock(*mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(*mutex_);
   disk_->epoch = Epoch(disk_->epoch.value() + 1);
   head_.epoch = disk_->epoch;
   return disk_->epoch;
@@ -240,7 +257,7 @@ void MemoryLog::change_archive(const ArchiveChange& change) {
 
 Result<void> MemoryLog::append(Epoch epoch, std::vector<Batch> batches,
                                const ArchiveChange& archive) {
-  const std::lock_guard<std::mutex> lock(*mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(*mutex_);
   if (broken_) return log_is_broken();
   TRY(check_epoch(epoch, disk_->epoch));
   Head next = TRY(chain_batches(head_, epoch, batches));
@@ -253,7 +270,7 @@ Result<void> MemoryLog::append(Epoch epoch, std::vector<Batch> batches,
 }
 
 Result<void> MemoryLog::save_snapshot(Epoch epoch, const Snapshot& snapshot) {
-  const std::lock_guard<std::mutex> lock(*mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(*mutex_);
   TRY(check_epoch(epoch, disk_->epoch));
   if (snapshot.through > head_.last) return not_in_log(snapshot.through, head_.last);
   disk_->snapshots[snapshot.through.value()] = {snapshot.text, false};
@@ -264,7 +281,7 @@ Result<void> MemoryLog::save_snapshot(Epoch epoch, const Snapshot& snapshot) {
 }
 
 Result<std::optional<Snapshot>> MemoryLog::load_snapshot() {
-  const std::lock_guard<std::mutex> lock(*mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(*mutex_);
   for (const auto& [through, saved] : std::views::reverse(disk_->snapshots)) {
     if (saved.damaged) continue;
     return std::optional(Snapshot{BatchSeq(through), saved.text});
@@ -273,7 +290,7 @@ Result<std::optional<Snapshot>> MemoryLog::load_snapshot() {
 }
 
 Result<void> MemoryLog::prune(Epoch epoch, BatchSeq through) {
-  const std::lock_guard<std::mutex> lock(*mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(*mutex_);
   TRY(check_epoch(epoch, disk_->epoch));
   const bool covered = disk_->snapshots.size() == static_cast<std::size_t>(kSnapshotsKept) &&
                        through.value() <= disk_->snapshots.begin()->first;

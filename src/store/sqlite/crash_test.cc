@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,8 +11,13 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <random>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -22,7 +28,50 @@
 // What only whole processes and file systems can show: kill -9 and a full disk.
 namespace {
 
-std::atomic<bool> no_space_at_sync{false};
+std::atomic<int> sync_error{0};  // What each sync fails with, unless 0.
+
+// What a power loss would leave of one file. A kernel that could not write a page counts it as
+// written all the same.
+class PowerLoss {
+ public:
+  void watch(const std::string& path) {
+    disk_ = MUST(runnel::env::read_file(path));
+    inode_ = inode(AT_FDCWD, path.c_str());
+  }
+  void wrote(int file, std::string_view bytes, std::size_t at) {
+    if (inode_ != 0 && inode(file, "") == inode_) dirty_.emplace_back(at, bytes);
+  }
+  void synced(int file, bool well) {
+    if (inode_ == 0 || inode(file, "") != inode_) return;
+    for (const auto& [at, bytes] : std::exchange(dirty_, {})) {
+      if (!well) continue;
+      disk_.resize(std::max(disk_.size(), at + bytes.size()));
+      disk_.replace(at, bytes.size(), bytes);
+    }
+  }
+  std::string strike() {
+    inode_ = 0;
+    return disk_;
+  }
+
+ private:
+  static ino_t inode(int folder, const char* path) {
+    struct stat found{};
+    return ::fstatat(folder, path, &found, AT_EMPTY_PATH) == 0 ? found.st_ino : 0;
+  }
+
+  std::string disk_;
+  std::vector<std::pair<std::size_t, std::string>> dirty_;
+  ino_t inode_ = 0;
+};
+PowerLoss power_loss;
+
+int sync(int file, long call) {
+  const bool well = sync_error == 0 && ::syscall(call, file) == 0;
+  power_loss.synced(file, well);
+  if (sync_error != 0) errno = sync_error;
+  return well ? 0 : -1;
+}
 
 // How many files are still renamed or removed before the process dies; less than 0: it does not.
 std::atomic<int> names_until_death{-1};
@@ -35,11 +84,21 @@ void change_a_name() {
 
 }  // namespace
 
-// In place of the C library's, for SQLite too: a disk that finds out late that it is full.
-extern "C" int fdatasync(int file) {
-  if (!no_space_at_sync) return static_cast<int>(::syscall(SYS_fdatasync, file));
-  errno = ENOSPC;
-  return -1;
+// In place of the C library's, for SQLite too: a disk that finds out late that it is full, or that
+// fails.
+extern "C" int fdatasync(int file) { return sync(file, SYS_fdatasync); }
+extern "C" int fsync(int file) { return sync(file, SYS_fsync); }
+
+extern "C" ssize_t pwrite64(int file, const void* bytes, std::size_t count, off64_t at) {
+  const ssize_t put = ::syscall(SYS_pwrite64, file, bytes, count, at);
+  if (put > 0) {
+    power_loss.wrote(file, {static_cast<const char*>(bytes), static_cast<std::size_t>(put)},
+                     static_cast<std::size_t>(at));
+  }
+  return put;
+}
+extern "C" ssize_t pwrite(int file, const void* bytes, std::size_t count, off_t at) {
+  return ::pwrite64(file, bytes, count, at);
 }
 
 extern "C" int rename(const char* from, const char* to) noexcept {
@@ -232,9 +291,9 @@ TEST_F(RepairCrash, KilledAtAnyNameLosesNoBatch) {
 
 TEST_F(Crash, ASyncWithoutSpaceIsNoRefusal) {
   make_log(3);
-  no_space_at_sync = true;
+  sync_error = ENOSPC;
   const Result<void> appended = log_->append(epoch_, testing::next_batches(*log_, epoch_, 1));
-  no_space_at_sync = false;
+  sync_error = 0;
   ASSERT_FALSE(appended.ok());
   EXPECT_EQ(appended.error().code, Errc::kIo) << "the batch is written, and may be found again";
   EXPECT_FALSE(log_->append(epoch_, testing::next_batches(*log_, epoch_, 1)).ok());
@@ -242,6 +301,26 @@ TEST_F(Crash, ASyncWithoutSpaceIsNoRefusal) {
   open();
   EXPECT_TRUE(is_prefix(original_, MUST(log_->read(BatchSeq(), kReadBatchesMax))));
   append(1);
+}
+
+TEST_F(Crash, WhatASyncFailedToWriteDoesNotCountAsDurable) {
+  open();
+  append(3);
+  power_loss.watch(path_ + "-wal");
+  sync_error = EIO;
+  EXPECT_FALSE(log_->append(epoch_, testing::next_batches(*log_, epoch_, 1)).ok());
+  close();
+  EXPECT_FALSE(try_open().ok()) << "the disk still fails";
+  sync_error = 0;
+  open();
+  const Head told = log_->head();
+  const std::string left = power_loss.strike();
+  const env::testing::TemporaryDirectory after;
+  MUST(env::copy_file(path_, after.file("log.db")));
+  std::ofstream(after.file("log.db-wal"), std::ios::binary) << left;
+  const auto log = MUST(open_sqlite_log(after.file("log.db"), clock_));
+  EXPECT_EQ(log->head().last, told.last);
+  EXPECT_EQ(log->head().hash, told.hash);
 }
 
 }  // namespace

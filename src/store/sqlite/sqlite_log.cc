@@ -12,7 +12,7 @@
 #include "store/sqlite/detail/open.h"
 #include "store/sqlite/detail/replacement.h"
 #include "store/sqlite/detail/wal_scan.h"
-#include "store/sqlite/sqlite_reader.h"
+#include "store/sqlite/sqlite_connection.h"
 
 namespace runnel::store {
 namespace {
@@ -42,7 +42,7 @@ class SqliteLog final : public EventLog {
   Result<Epoch> acquire_lease() override;
   Result<void> append(Epoch epoch, std::vector<Batch> batches,
                       const ArchiveChange& archive) override;
-  Result<std::unique_ptr<LogReader>> open_reader() override { return open_sqlite_reader(path_); }
+  Result<std::unique_ptr<LogConnection>> connect() override { return connect_sqlite(path_); }
   Result<std::vector<Batch>> read(BatchSeq after, std::int64_t limit) override {
     return sqlite::read_batches(tables_, {meta_.base, head_}, after, limit);
   }
@@ -210,7 +210,9 @@ Result<void> check_head(const std::string& path, Tables& tables, sqlite::Recover
   return {};
 }
 
+// What a sync failed to write, here or in a life that was killed since, must not count as durable.
 Result<std::unique_ptr<EventLog>> open_sound(const std::string& path) {
+  TRY(env::rewrite_file(path + "-wal"));
   const sqlite::WalFindings wal = TRY(look_at_wal(path));
   sqlite::OpenDatabase opened = TRY(sqlite::open_existing(path));
   TRY(sqlite::check_pages_are_there(opened.database, path, wal));

@@ -7,7 +7,7 @@
 
 #include "store/sqlite/detail/head_file.h"
 #include "store/sqlite/fsck.h"
-#include "store/sqlite/sqlite_reader.h"
+#include "store/sqlite/sqlite_connection.h"
 #include "store/sqlite/testing/sqlite_files.h"
 
 namespace runnel::store {
@@ -70,22 +70,37 @@ TEST_F(SqliteLogTest, NamesTheDamagedBatchAndKeepsACopy) {
   EXPECT_EQ(MUST(env::read_file(copies().front() + "/log.db")), MUST(env::read_file(path_)));
 }
 
-TEST_F(SqliteLogTest, AReaderNamesTheDamagedBatch) {
+TEST_F(SqliteLogTest, AConnectionNamesTheDamagedBatch) {
   make_log(9);
-  const std::unique_ptr<LogReader> reader = MUST(log_->open_reader());
-  EXPECT_EQ(MUST(reader->read(BatchSeq(), 20)).size(), 9U);
+  const std::unique_ptr<LogConnection> connection = MUST(log_->connect());
+  const auto read = [&connection](std::int64_t after, std::int64_t limit) {
+    return connection->read(
+        [after, limit](LogReader& log) { return log.read(BatchSeq(after), limit); });
+  };
+  EXPECT_EQ(MUST(read(0, 20)).size(), 9U);
   tamper("UPDATE batch SET events = '[]' WHERE seq = 7");
-  EXPECT_EQ(MUST(reader->read(BatchSeq(), 6)).size(), 6U);
-  const Result<std::vector<Batch>> read = reader->read(BatchSeq(6), 1);
-  ASSERT_FALSE(read.ok());
-  EXPECT_EQ(read.error().code, Errc::kCorrupt);
-  EXPECT_EQ(read.error().value, "7");
+  EXPECT_EQ(MUST(read(0, 6)).size(), 6U);
+  const Result<std::vector<Batch>> damaged = read(6, 1);
+  ASSERT_FALSE(damaged.ok());
+  EXPECT_EQ(damaged.error().code, Errc::kCorrupt);
+  EXPECT_EQ(damaged.error().value, "7");
   tamper("DELETE FROM batch WHERE seq = 7");
-  EXPECT_EQ(reader->read(BatchSeq(6), 1).error().code, Errc::kCorrupt);
+  EXPECT_EQ(read(6, 1).error().code, Errc::kCorrupt);
 }
 
-TEST_F(SqliteLogTest, AReaderNeedsALogThatIsThere) {
-  EXPECT_FALSE(open_sqlite_reader(folder_.file("nowhere.db")).ok());
+// Its end is read before anything of it is verified.
+TEST_F(SqliteLogTest, AConnectionSaysOfALogThatEndsBeforeItBeginsThatItIsDamaged) {
+  make_log(9);
+  const std::unique_ptr<LogConnection> connection = MUST(log_->connect());
+  tamper("DELETE FROM batch");
+  tamper("INSERT INTO batch SELECT -1, 1, 1, 1, 0, '', '', ''");
+  const Result<Kept> kept = connection->read([](LogReader& log) { return log.kept(); });
+  ASSERT_FALSE(kept.ok());
+  EXPECT_EQ(kept.error().code, Errc::kCorrupt);
+}
+
+TEST_F(SqliteLogTest, AConnectionNeedsALogThatIsThere) {
+  EXPECT_FALSE(connect_sqlite(folder_.file("nowhere.db")).ok());
   EXPECT_FALSE(env::exists(folder_.file("nowhere.db")));
 }
 

@@ -1,9 +1,8 @@
-#include "store/sqlite/sqlite_reader.h"
+#include "store/sqlite/sqlite_connection.h"
 
 #include <optional>
 #include <utility>
 
-#include "base/check.h"
 #include "store/sqlite/detail/database.h"
 #include "store/sqlite/detail/history.h"
 #include "store/sqlite/detail/open.h"
@@ -14,24 +13,21 @@ namespace {
 
 using sqlite::Transaction;
 
-class SqliteReader final : public LogReader {
+// The log within one transaction.
+class SqliteMoment final : public LogReader {
  public:
-  explicit SqliteReader(sqlite::OpenDatabase opened)
-      : database_(std::move(opened.database)), tables_(std::move(opened.tables)) {}
+  explicit SqliteMoment(sqlite::Tables& tables) : tables_(tables) {}
 
   Result<Kept> kept() override {
-    const Transaction moment = TRY(Transaction::begin(database_, Transaction::Kind::kRead));
-    return kept_now();
+    if (!kept_) kept_ = TRY(look());
+    return *kept_;
   }
   Result<std::vector<Batch>> read(BatchSeq after, std::int64_t limit) override {
-    const Transaction moment = TRY(Transaction::begin(database_, Transaction::Kind::kRead));
-    return sqlite::read_batches(tables_, TRY(kept_now()), after, limit);
+    return sqlite::read_batches(tables_, TRY(kept()), after, limit);
   }
   Result<Batch> find(EventSeq event) override {
-    const Transaction moment = TRY(Transaction::begin(database_, Transaction::Kind::kRead));
-    return sqlite::find_batch(tables_, TRY(kept_now()), event);
+    return sqlite::find_batch(tables_, TRY(kept()), event);
   }
-  // One statement each.
   Result<ArchiveEntry> archived(std::string_view key) override {
     return sqlite::archived(tables_, key);
   }
@@ -44,14 +40,32 @@ class SqliteReader final : public LogReader {
   }
 
  private:
-  Result<Kept> kept_now() {
+  Result<Kept> look() {
     const sqlite::Meta meta = TRY(tables_.meta());
     Kept kept{meta.base, meta.base};
     const std::optional<Batch> last = TRY(tables_.last_batch());
     if (last) kept.head = {last->seq, last->next_event(), last->hash, last->epoch};
     kept.head.epoch = meta.epoch;
-    CHECK(kept.base.last <= kept.head.last, "a log ends before what it keeps begins");
-    return kept;
+    if (kept.base.last <= kept.head.last) return kept;
+    return Error(Errc::kCorrupt, "the event log ends with " + sqlite::name_of(kept.head.last) +
+                                     ", before what it keeps begins");
+  }
+
+  sqlite::Tables& tables_;
+  std::optional<Kept> kept_;
+};
+
+class SqliteConnection final : public LogConnection {
+ public:
+  explicit SqliteConnection(sqlite::OpenDatabase opened)
+      : database_(std::move(opened.database)), tables_(std::move(opened.tables)) {}
+
+ private:
+  Result<void> at_one_moment(const std::function<void(LogReader&)>& look) override {
+    const Transaction transaction = TRY(Transaction::begin(database_, Transaction::Kind::kRead));
+    SqliteMoment moment(tables_);
+    look(moment);
+    return {};
   }
 
   sqlite::Database database_;
@@ -60,10 +74,10 @@ class SqliteReader final : public LogReader {
 
 }  // namespace
 
-Result<std::unique_ptr<LogReader>> open_sqlite_reader(const std::string& path) {
+Result<std::unique_ptr<LogConnection>> connect_sqlite(const std::string& path) {
   sqlite::OpenDatabase opened = TRY(sqlite::open_existing(path));
   TRY(opened.database.execute("PRAGMA query_only = ON"));
-  return std::unique_ptr<LogReader>(std::make_unique<SqliteReader>(std::move(opened)));
+  return std::unique_ptr<LogConnection>(std::make_unique<SqliteConnection>(std::move(opened)));
 }
 
 }  // namespace runnel::store
