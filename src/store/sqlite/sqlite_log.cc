@@ -211,14 +211,20 @@ Result<void> check_head(const std::string& path, Tables& tables, sqlite::Recover
 }
 
 // What a sync failed to write, here or in a life that was killed since, must not count as durable.
-Result<std::unique_ptr<EventLog>> open_sound(const std::string& path) {
+Result<void> make_durable(const std::string& path, const sqlite::WalFindings& read) {
   TRY(env::rewrite_file(path + "-wal"));
+  if (TRY(look_at_wal(path)) == read) return {};
+  return Error(Errc::kIo, "the end of the event log was read, and is not on the disk");
+}
+
+Result<std::unique_ptr<EventLog>> open_sound(const std::string& path) {
   const sqlite::WalFindings wal = TRY(look_at_wal(path));
   sqlite::OpenDatabase opened = TRY(sqlite::open_existing(path));
   TRY(sqlite::check_pages_are_there(opened.database, path, wal));
   sqlite::Recovered recovered = TRY(sqlite::recover(opened.tables));
   TRY(sqlite::look_at_archive(opened.tables));
   TRY(check_head(path, opened.tables, recovered));
+  TRY(make_durable(path, wal));
   sqlite::HeadFile head_file = TRY(sqlite::HeadFile::open(path, recovered.head));
   if (wal.unfinished_frames > 0) {
     recovered.report.notices.push_back(

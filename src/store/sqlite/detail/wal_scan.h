@@ -14,6 +14,8 @@ struct WalFindings {
   std::vector<std::int64_t> pages;     // Of the database that the committed frames hold, in order.
   std::int64_t unfinished_frames = 0;  // Of a transaction that never ended: dropped by SQLite.
   std::string damage;                  // A full sentence; "" when there is none.
+
+  friend bool operator==(const WalFindings&, const WalFindings&) = default;
 };
 
 // Reads a write-ahead log as SQLite will when it recovers (https://sqlite.org/fileformat2.html,
