@@ -550,7 +550,9 @@ TEST(Brain, WhoWaitsBehindAJobThatIsCancelledOrHaltedStartsAtOnce) {
 // Found by the simulator: the last task that waited went to a lane that was open anyway.
 TEST(Brain, WhoWaitsBehindAStepStartsWhenNoTaskOfItWaits) {
   Desk desk;
-  desk.join("n", 3);
+  desk.join("n", 4);
+  desk.submit(
+      {step("other")});  // Its end would make room for two cpus, beside the one that is free.
   auto wide = step("wide", 2);
   wide.resources.milli_cpus = 2'000;
   const JobId first = desk.submit({wide});
@@ -560,6 +562,19 @@ TEST(Brain, WhoWaitsBehindAStepStartsWhenNoTaskOfItWaits) {
   desk.ended("n", Desk::ref(first, 0, 0));
   EXPECT_EQ(desk.task_status(first, 0, 1), Status::kStarting);
   EXPECT_EQ(desk.task_status(next, 0, 0), Status::kStarting);
+}
+
+TEST(Brain, WhatALongStepCannotUseIsNotKeptForIt) {
+  Desk desk;
+  desk.join("n", 3);
+  auto wide = step("wide", 16);
+  wide.resources.milli_cpus = 2'000;
+  const JobId first = desk.submit({wide});
+  desk.pass(sched::kBackfillPatience);
+  const JobId next = desk.submit({step("next")});
+  EXPECT_EQ(desk.task_status(next, 0, 0), Status::kStarting) << "no second lane of 2 cpus fits";
+  desk.ended("n", Desk::ref(first, 0, 0));
+  EXPECT_EQ(desk.task_status(first, 0, 1), Status::kStarting);
 }
 
 TEST(Brain, AJobThatWaitsIsCancelledAtOnce) {

@@ -35,6 +35,13 @@ class TrialsTest : public ::testing::Test {
     job_ = desk_.submit({std::move(step)});
     return job_;
   }
+  // Of 4 cpus one is free while a trial takes two: kept for the next one, for which it would do
+  // once the other job has ended.
+  void begin_beside_another(model::StepSpec step) {
+    desk_.join(kNode, 4);
+    desk_.submit({testing::step("other")});
+    job_ = desk_.submit({std::move(step)});
+  }
   model::MetricReport metric(std::int64_t trial, std::int64_t at, std::string value,
                              bool last = false, int attempt = 1) const {
     return {Desk::ref(job_, 0, trial, attempt), at, {{"loss", std::move(value)}}, last};
@@ -367,7 +374,7 @@ TEST_F(TrialsTest, WhoWaitsBehindASearchStartsWhenItsTimeIsOver) {
   model::StepSpec step = search_step(5);
   step.resources.milli_cpus = 2'000;
   step.search->max_duration = sched::kBackfillPatience + Duration::seconds(10);
-  begin(step, 3);
+  begin_beside_another(step);
   desk_.running(kNode, Desk::ref(job_, 0, 0));
   desk_.pass(sched::kBackfillPatience);  // From now on nobody passes it any more.
   const JobId next = desk_.submit({testing::step("next")});
@@ -383,7 +390,7 @@ TEST_F(TrialsTest, WhoWaitsBehindASearchStartsWhenItIsGivenUp) {
   step.search->method = model::SearchSpec::Method::kRandom;
   step.search->max_failures = 0;
   step.resources.milli_cpus = 2'000;
-  begin(step, 3);
+  begin_beside_another(step);
   ends(0, "1");  // In no time: from now on trials are bound ahead.
   ends(1, "2");
   desk_.pass(sched::kBackfillPatience);

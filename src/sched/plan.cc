@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,7 +19,8 @@ namespace {
 
 // What the first blocked request will use, and from when.
 struct Reservation {
-  std::set<NodeId> hosts;
+  // On each host; nothing of one that must only be idle for it.
+  std::map<NodeId, model::Resources> needs;
   std::optional<Time> starts;  // Absent: when it will start is not known.
   bool free = false;           // Nobody's end is waited for.
   friend bool operator==(const Reservation&, const Reservation&) = default;
@@ -32,20 +34,52 @@ void occupy(Cluster& cluster, const Request& request, const Placement& placement
 }
 
 // With those that must be idle for it, too.
-std::set<NodeId> hosts_of(const Request& request, const Placement& placement,
-                          const Cluster& cluster) {
-  std::set<NodeId> hosts;
+std::map<NodeId, model::Resources> needs_of(const Request& request, const Placement& placement,
+                                            const Cluster& cluster) {
+  std::map<NodeId, model::Resources> needs;
   std::set<std::string> runners;
   for (const Placement::At& at : placement.at) {
-    hosts.insert(at.node);
+    needs.emplace(at.node, at.per_place.times(at.places));
     runners.insert(cluster.find(at.node)->runner);
   }
   runners.erase("");
-  if (request.apart == 0 || runners.empty()) return hosts;
+  if (request.apart == 0 || runners.empty()) return needs;
   for (const Host* host : cluster.hosts()) {
-    if (runners.contains(host->runner)) hosts.insert(host->id);
+    if (runners.contains(host->runner)) needs.emplace(host->id, model::Resources());
   }
-  return hosts;
+  return needs;
+}
+
+model::Resources least_of(const model::Resources& one, const model::Resources& other) {
+  model::Resources least;
+  least.milli_cpus = std::min(one.milli_cpus, other.milli_cpus);
+  least.memory = std::min(one.memory, other.memory);
+  for (const auto& [name, count] : one.accelerators) {
+    const auto found = other.accelerators.find(name);
+    if (found != other.accelerators.end()) {
+      least.accelerators[name] = std::min(count, found->second);
+    }
+  }
+  return least;
+}
+
+// The least that any lane gives back, by host; none where nothing runs.
+using LeastEnds = std::map<NodeId, model::Resources>;
+
+void note_end(LeastEnds& least, const NodeId& node, const model::Resources& amount) {
+  const auto [found, first] = least.emplace(node, amount);
+  if (!first) found->second = least_of(found->second, amount);
+}
+
+LeastEnds least_ends(const std::map<NodeId, model::Resources>& hosts, const LaneEnds& running,
+                     const LaneEnds& granted) {
+  LeastEnds least;
+  for (const LaneEnds* ends : {&running, &granted}) {
+    for (const auto& [lane, amount] : *ends) {
+      if (hosts.contains(lane.node)) note_end(least, lane.node, amount);
+    }
+  }
+  return least;
 }
 
 // Tells the ends of both in their common order until `visit` has seen enough.
@@ -73,23 +107,28 @@ Reservation reserve_by_ends(const Request& request, const Cluster& cluster, cons
     return false;
   });
   if (auto placement = place(request, future.cluster())) {
-    reservation.hosts = hosts_of(request, *placement, future.cluster());
+    reservation.needs = needs_of(request, *placement, future.cluster());
   }
-  return reservation;  // One without hosts holds nobody back: not feasible on what is up now.
+  return reservation;  // One without needs holds nobody back: not feasible on what is up now.
 }
 
 bool patience_over(const Request& request, Time now) {
   return now - request.waiting_since >= request.patience;
 }
 
-// Hosts that `request` must leave alone while `reservation` stands.
-std::set<NodeId> closed_to(const Request& request, const Request& blocked,
-                           const Reservation& reservation, Time now) {
-  if (request.apart != 0 && request.apart == blocked.apart) return {};  // They may be side by side.
+// Whether `request` may not be where `blocked` will be.
+bool must_yield(const Request& request, const Request& blocked, const Reservation& reservation,
+                Time now) {
+  if (request.apart != 0 && request.apart == blocked.apart) return false;  // Side by side.
   const bool ends_in_time = !request.limit.is_zero() && reservation.starts.has_value() &&
                             now + request.limit <= *reservation.starts;
-  if (ends_in_time || !(reservation.free || patience_over(blocked, now))) return {};
-  return reservation.hosts;
+  return !ends_in_time && (reservation.free || patience_over(blocked, now));
+}
+
+// Those whose places on a host can be told beforehand, and who need no host for themselves.
+bool can_share(const Request& request, const Request& blocked) {
+  return request.places == 1 && request.apart == 0 && blocked.apart == 0 &&
+         blocked.cpu_share == CpuShare::kAsAsked;
 }
 
 class Planner {
@@ -134,10 +173,42 @@ class Planner {
     if (!placement.has_value()) return std::nullopt;
     find_head();
     if (!head_.has_value()) return placement;
-    const std::set<NodeId> closed =
-        closed_to(request, snapshot_.queue[*head_], reservation_, snapshot_.now);
-    if (closed.empty()) return placement;
-    return place_unless_known(request, closed, closed_for_);
+    if (!must_yield(request, snapshot_.queue[*head_], reservation_, snapshot_.now)) {
+      return placement;
+    }
+    return place_unless_known(request, closed_to(request), closed_for_);
+  }
+
+  // Hosts that the request must leave to the head.
+  std::set<NodeId> closed_to(const Request& request) {
+    const bool shares = can_share(request, snapshot_.queue[*head_]);
+    std::set<NodeId> closed;
+    for (const auto& [id, needed] : reservation_.needs) {
+      if (!shares || !leaves_enough(request, *cluster_.find(id), needed)) closed.insert(id);
+    }
+    return closed;
+  }
+
+  // Whether what is needed on the host is there as soon with one place of `request` as without:
+  // now, or else once any lane of those that run there has ended.
+  bool leaves_enough(const Request& request, const Host& host, const model::Resources& needed) {
+    const model::Resources share = share_of(request, host);
+    if (!share.fits_in(host.free)) return false;
+    model::Resources left = host.free;
+    left.subtract(share);
+    if (needed.fits_in(host.free)) return needed.fits_in(left);
+    const model::Resources* least = least_end_on(host.id);
+    if (least == nullptr) return false;
+    left.add(least->beyond(host.overdrawn));
+    return needed.fits_in(left);
+  }
+
+  const model::Resources* least_end_on(const NodeId& id) {
+    if (!least_ends_) {
+      least_ends_ = least_ends(reservation_.needs, snapshot_.running(), granted_ends_);
+    }
+    const auto found = least_ends_->find(id);
+    return found == least_ends_->end() ? nullptr : &found->second;
   }
 
   // Grants only take: whoever does not fit in a plan fits no more in it, nor does who asks for no
@@ -160,8 +231,9 @@ class Planner {
     for (const Placement::At& at : placement.at) {
       const std::optional<Time> by =
           request.limit.is_zero() ? std::nullopt : std::optional(snapshot_.now + request.limit);
-      granted_ends_[{by, at.node, kGranted + std::ssize(plan_.grants)}] =
-          at.per_place.times(at.places);
+      const model::Resources amount = at.per_place.times(at.places);
+      granted_ends_[{by, at.node, kGranted + std::ssize(plan_.grants)}] = amount;
+      if (least_ends_) note_end(*least_ends_, at.node, amount);
     }
     plan_.grants.push_back({index, std::move(placement)});
     ++granted_[index];
@@ -172,7 +244,7 @@ class Planner {
     for (; !head_.has_value() && asked_ < plan_.blocked.size(); ++asked_) {
       const std::size_t index = plan_.blocked[asked_];
       Reservation reservation = reserve_for(index);
-      if (reservation.hosts.empty()) continue;
+      if (reservation.needs.empty()) continue;
       head_ = index;
       reservation_ = std::move(reservation);
     }
@@ -182,7 +254,7 @@ class Planner {
     grants_reserved_beside_ = plan_.grants.size();
     const Request& request = snapshot_.queue[index];
     if (auto placement = place(request, cluster_)) {
-      return {hosts_of(request, *placement, cluster_), request.not_before, true};
+      return {needs_of(request, *placement, cluster_), request.not_before, true};
     }
     return reserve_by_ends(request, cluster_, snapshot_.running(), granted_ends_, snapshot_.now);
   }
@@ -196,6 +268,7 @@ class Planner {
     Reservation reservation = reserve_for(*head_);
     if (reservation == reservation_) return false;
     reservation_ = std::move(reservation);
+    least_ends_.reset();
     closed_for_.clear();
     return true;
   }
@@ -215,6 +288,7 @@ class Planner {
   std::size_t asked_ = 0;                   // Blocked ones of which it is known that they are none.
   std::optional<std::size_t> head_;         // The first blocked request that can start some day.
   Reservation reservation_;
+  std::optional<LeastEnds> least_ends_;     // On its hosts; made when it is asked for.
   std::size_t grants_reserved_beside_ = 0;  // How many there were when the head's was made.
 };
 

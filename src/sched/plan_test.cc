@@ -39,6 +39,12 @@ Request request(std::int32_t places, std::int64_t cpus, std::int64_t order = 1,
   return made;
 }
 
+model::Resources cpus(std::int64_t count) {
+  model::Resources made;
+  made.milli_cpus = count * 1000;
+  return made;
+}
+
 Cluster cluster_of(std::vector<Host> hosts) {
   Cluster cluster;
   for (Host& each : hosts) cluster.join(std::move(each));
@@ -229,6 +235,36 @@ TEST(Plan, AfterItsPatienceTheHostsAreKeptForTheBlockedGang) {
   const Time late = Time() + kBackfillPatience;
   EXPECT_EQ(plan_of(cluster, queue, Time(), running).grants.size(), 1U);
   EXPECT_EQ(plan_of(cluster, queue, late, running).grants.size(), 0U);
+}
+
+// Found by a tester: a step of many tasks took 2 of 3 cpus, and a job of one waited for them all.
+TEST(Plan, WhatTheBlockedOneCannotUseIsNotKeptForIt) {
+  Cluster cluster = cluster_of({host("a", 3)});
+  cluster.take(NodeId("a"), cpus(2));
+  const std::vector<Running> running = {{NodeId("a"), cpus(2), std::nullopt}};
+  const std::vector<Request> queue = {request(1, 2, 1), request(1, 1, 2)};
+  const Plan made = plan_of(cluster, queue, Time() + kBackfillPatience, running);
+  ASSERT_EQ(made.grants.size(), 1U);
+  EXPECT_EQ(made.grants[0].request, 1U);
+}
+
+TEST(Plan, WhatAnEndWouldMakeEnoughIsKept) {
+  Cluster cluster = cluster_of({host("a", 4)});
+  cluster.take(NodeId("a"), cpus(3));
+  const std::vector<Running> running = {{NodeId("a"), cpus(2), std::nullopt},
+                                        {NodeId("a"), cpus(1), std::nullopt}};
+  const std::vector<Request> queue = {request(1, 2, 1), request(1, 1, 2)};
+  EXPECT_TRUE(plan_of(cluster, queue, Time() + kBackfillPatience, running).grants.empty());
+}
+
+TEST(Plan, AHostThatIsReadyForAGangKeepsWhatItNeedsAndNoMore) {
+  Cluster cluster = cluster_of({host("a", 4), host("b", 4)});
+  cluster.take(NodeId("b"), cpus(4));
+  const std::vector<Running> running = {{NodeId("b"), cpus(4), std::nullopt}};
+  const std::vector<Request> queue = {request(2, 2, 1), request(1, 1, 2, 5)};
+  const Plan made = plan_of(cluster, queue, Time() + kBackfillPatience, running);
+  EXPECT_EQ(made.grants.size(), 2U) << "of 4 cpus the gang needs 2";
+  EXPECT_EQ(made.blocked, (std::vector<std::size_t>{0, 1}));
 }
 
 TEST(Plan, AShortRequestMayStillPassWhenItEndsInTime) {

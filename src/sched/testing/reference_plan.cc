@@ -194,7 +194,7 @@ struct Question {
 
 // What the first blocked request will use, and from when.
 struct Reservation {
-  std::set<NodeId> hosts;
+  std::map<NodeId, model::Resources> needs;
   std::optional<Time> starts;  // Absent: when it will start is not known.
   bool free = false;           // Nobody's end is waited for.
   friend bool operator==(const Reservation&, const Reservation&) = default;
@@ -208,20 +208,20 @@ void occupy(Cluster& cluster, const Request& request, const Placement& placement
 }
 
 // With those that must be idle for it, too.
-std::set<NodeId> hosts_of(const Request& request, const Placement& placement,
-                          const Cluster& cluster) {
-  std::set<NodeId> hosts;
+std::map<NodeId, model::Resources> needs_of(const Request& request, const Placement& placement,
+                                            const Cluster& cluster) {
+  std::map<NodeId, model::Resources> needs;
   std::set<std::string> runners;
   for (const Placement::At& at : placement.at) {
-    hosts.insert(at.node);
+    needs.emplace(at.node, at.per_place.times(at.places));
     runners.insert(cluster.find(at.node)->runner);
   }
   runners.erase("");
-  if (request.apart == 0 || runners.empty()) return hosts;
+  if (request.apart == 0 || runners.empty()) return needs;
   for (const auto& [id, host] : cluster.hosts()) {
-    if (runners.contains(host.runner)) hosts.insert(id);
+    if (runners.contains(host.runner)) needs.emplace(id, model::Resources());
   }
-  return hosts;
+  return needs;
 }
 
 // Gives back lanes in the order of their latest ends until the request fits.
@@ -235,7 +235,7 @@ std::optional<Reservation> reserve_by_known_ends(const Request& request, Cluster
   for (const auto& [at, lane] : ends) {
     future.give_back(lane->node, lane->amount);
     if (auto placement = place(request, future)) {
-      return Reservation{hosts_of(request, *placement, future), lane->by,
+      return Reservation{needs_of(request, *placement, future), lane->by,
                          *lane->by <= std::max(now, request.not_before)};
     }
   }
@@ -245,13 +245,13 @@ std::optional<Reservation> reserve_by_known_ends(const Request& request, Cluster
 Reservation reserve(const Request& request, const Cluster& cluster,
                     const std::vector<Running>& running, Time now) {
   if (auto placement = place(request, cluster)) {
-    return Reservation{hosts_of(request, *placement, cluster), request.not_before, true};
+    return Reservation{needs_of(request, *placement, cluster), request.not_before, true};
   }
   if (auto known = reserve_by_known_ends(request, cluster, running, now)) return *known;
   Cluster idle = cluster;
   for (const Running& lane : running) idle.give_back(lane.node, lane.amount);
   if (auto placement = place(request, idle)) {
-    return Reservation{hosts_of(request, *placement, idle), std::nullopt};
+    return Reservation{needs_of(request, *placement, idle), std::nullopt};
   }
   return Reservation{};  // Not feasible on what is up now: it holds nobody back.
 }
@@ -260,14 +260,42 @@ bool patience_over(const Request& request, Time now) {
   return now - request.waiting_since >= request.patience;
 }
 
+// Whether the blocked one could be on the host as soon beside the request as without it: now, or
+// when any one of the lanes there has ended.
+bool as_soon_beside(const Request& request, const Host& host, const model::Resources& needed,
+                    const std::vector<Running>& running) {
+  model::Resources left = host.free;
+  const model::Resources share = share_of(request, host);
+  if (!share.fits_in(left)) return false;
+  left.subtract(share);
+  if (needed.fits_in(host.free)) return needed.fits_in(left);
+  bool runs = false;
+  for (const Running& lane : running) {
+    if (lane.node != host.id) continue;
+    runs = true;
+    model::Resources then = left;
+    then.add(lane.amount.beyond(host.overdrawn));
+    if (!needed.fits_in(then)) return false;
+  }
+  return runs;
+}
+
 // Hosts that `request` must leave alone while `reservation` stands.
 std::set<NodeId> closed_to(const Request& request, const Request& blocked,
-                           const Reservation& reservation, Time now) {
+                           const Reservation& reservation, const Cluster& cluster,
+                           const std::vector<Running>& running, Time now) {
   if (request.apart != 0 && request.apart == blocked.apart) return {};  // They may be side by side.
   const bool ends_in_time = !request.limit.is_zero() && reservation.starts.has_value() &&
                             now + request.limit <= *reservation.starts;
   if (ends_in_time || !(reservation.free || patience_over(blocked, now))) return {};
-  return reservation.hosts;
+  const bool shares = request.places == 1 && request.apart == 0 && blocked.apart == 0 &&
+                      blocked.cpu_share == CpuShare::kAsAsked;
+  std::set<NodeId> closed;
+  for (const auto& [id, needed] : reservation.needs) {
+    if (shares && as_soon_beside(request, *cluster.find(id), needed, running)) continue;
+    closed.insert(id);
+  }
+  return closed;
 }
 
 class Planner {
@@ -297,11 +325,13 @@ class Planner {
 
   void consider(std::size_t index) {
     const Request& request = snapshot_.queue[index];
-    const std::set<NodeId> closed =
-        head_.has_value() ? closed_to(request, snapshot_.queue[*head_], reservation_, snapshot_.now)
-                          : std::set<NodeId>{};
     while (request.not_before <= snapshot_.now && granted_[index] < request.lanes_wanted &&
            !full()) {
+      std::set<NodeId> closed;
+      if (head_.has_value()) {
+        closed = closed_to(request, snapshot_.queue[*head_], reservation_, cluster_, running(),
+                           snapshot_.now);
+      }
       std::optional<Placement> placement = place(request, cluster_, closed);
       if (!placement.has_value()) break;
       occupy(cluster_, request, *placement);
@@ -315,7 +345,7 @@ class Planner {
     plan_.blocked.push_back(index);
     if (head_.has_value()) return;
     Reservation reservation = reserve_for(index);
-    if (reservation.hosts.empty()) return;
+    if (reservation.needs.empty()) return;
     head_ = index;
     reservation_ = std::move(reservation);
   }
