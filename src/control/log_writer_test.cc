@@ -598,7 +598,7 @@ TEST_F(LogWriterTest, NothingIsDecidedWhileTheStateIsCopied) {
       ASSERT_TRUE(loop_->block_on(loop_->sleep(pause)).ok());
     }
   }
-  turn();
+  close();  // Else one may still be saved while they are looked at.
   ASSERT_FALSE(watch_.storage->snapshots.empty());
   for (const auto& [through, snapshot] : watch_.storage->snapshots) {
     const brain::State kept = MUST(brain::decode_state(snapshot.text));
