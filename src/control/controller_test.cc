@@ -356,6 +356,7 @@ TEST_F(ControllerTest, SendsToLinksThatDetachWhileTheySend) {
       home_.control().nodes().detach(NodeId("n2"));
     };
   }
+  home_.watch.reserve = false;
   home_.watch.full = true;
   EXPECT_FALSE(home_.call(Verb::kCancel, job).ok());
   ASSERT_TRUE(home_.wait(home_.writer().settled()).ok());
@@ -445,6 +446,7 @@ TEST_F(ControllerTest, SendsWhatAVoidDecisionLeftOut) {
   home_.submit({step("a")});
   const model::AttemptRef attempt = worker.started.front().attempt;
   worker.started.clear();
+  home_.watch.reserve = false;
   home_.watch.full = true;
   auto cancelled = home_.call(Verb::kCancel, attempt.task.job);
   ASSERT_FALSE(cancelled.ok());

@@ -20,7 +20,9 @@ Error nothing_accepted(const Error& cause) {
   Error error = cause;
   error.message = "nothing was accepted: " + cause.message;
   if (cause.code == Errc::kFull) {
-    error.with_hint("free some space on the disk of the home; work goes on by itself then");
+    error.with_hint(
+        "free some space on the disk of the home, for instance by `runnel delete`; work goes "
+        "on by itself then");
   }
   return error;
 }
@@ -45,6 +47,16 @@ Error unread_outcome(const Error& cause) {
 Error too_busy(std::size_t inputs) {
   return Error(Errc::kFull, std::to_string(inputs) + " requests wait for the disk")
       .with_hint("try again in a second");
+}
+
+// Of what frees room, which a full disk must not refuse.
+Result<void> append_with_reserve(store::EventLog& log, Epoch epoch,
+                                 const std::vector<store::Batch>& batches,
+                                 const store::ArchiveChange& archive) {
+  Result<void> stored = log.append(epoch, batches, archive);
+  const bool full = !stored.ok() && stored.error().code == Errc::kFull;
+  if (full && log.give_up_reserve()) return log.append(epoch, batches, archive);
+  return stored;
 }
 
 // Errors after which opening the log again cannot help, or must not.
@@ -123,7 +135,10 @@ Async<void> LogWriter::admit_read() {
 Result<void> LogWriter::open_log() {
   log_ = TRY(opener_());
   notices_ = log_->open_report().notices;
-  epoch_ = TRY(log_->acquire_lease());
+  Result<Epoch> lease = log_->acquire_lease();
+  const bool full = !lease.ok() && lease.error().code == Errc::kFull;
+  if (full && log_->give_up_reserve()) lease = log_->acquire_lease();
+  epoch_ = TRY(std::move(lease));
   recovered_ = std::make_unique<Recovered>(TRY(options_.fold(*log_, options_.limits)));
   connection_ = TRY(log_->connect());  // Nobody reads yet.
   return {};
@@ -197,13 +212,21 @@ LogWriter::Asker LogWriter::asker_of(const model::Input& input) {
   return again ? Asker::kSystem : Asker::kUser;
 }
 
+bool LogWriter::frees_room(const model::Input& input) {
+  using Verb = model::JobRequest::Verb;
+  const auto* request = std::get_if<model::JobRequest>(&input);
+  if (request == nullptr) return false;
+  return request->verb == Verb::kDelete || request->verb == Verb::kCancel ||
+         request->verb == Verb::kHalt;
+}
+
 // --- Deciding.
 
 Async<Outcome> LogWriter::decide(model::Input input, OnDecided on_decided, Guard guard) {
   const Asker asker = asker_of(input);
   for (;;) {
     if (must_wait()) {
-      Result<void> admitted = co_await admit(asker);
+      Result<void> admitted = co_await admit(input);
       CO_TRY(std::move(admitted));
     }
     if (guard) CO_TRY(guard());
@@ -232,11 +255,13 @@ bool LogWriter::must_wait() const {
   return stopped_ || copying_ || phase_ != Phase::kOpen || full();
 }
 
-Async<void> LogWriter::admit(Asker asker) {
+Async<void> LogWriter::admit(const model::Input& input) {
+  const Asker asker = asker_of(input);
+  const bool waits_for_room = asker == Asker::kSystem || frees_room(input);
   for (;;) {
     if (stopped_) co_return async::cancelled_error();
     if (phase_ == Phase::kDead) co_return phase_error_;
-    if (phase_ == Phase::kWaiting && asker == Asker::kUser) co_return phase_error_;
+    if (phase_ == Phase::kWaiting && !waits_for_room) co_return phase_error_;
     if (phase_ == Phase::kOpen && !copying_ && !full()) co_return {};
     if (phase_ == Phase::kOpen && asker == Asker::kUser && full())
       co_return too_busy(kPendingInputsMax);
@@ -289,6 +314,7 @@ void LogWriter::collect(const model::Input& input, brain::Decision decision) {
   follow(durable, std::move(decision.archived));
   if (options_.tap) options_.tap(input, durable, state());
   events_since_snapshot_ += count;
+  group_.frees_room |= frees_room(input);
   group_.bytes += 2 * batch.events.size() + batch.input.size();
   ++group_.inputs;
   group_.batches.push_back(std::move(batch));
@@ -363,12 +389,15 @@ Async<void> LogWriter::pace() {
 
 Async<void> LogWriter::append(Group& group) {
   const DiskWatch::Turn turn(disk_);
-  Result<void> stored = co_await worker_->run([this, &group]() -> Result<void> {
-    if (log_ == nullptr) return log_is_away();
-    const store::ArchiveChange archive = TRY(archive_change(*log_, group));
-    return log_->append(epoch_, std::move(group.batches), archive);
-  });
-  co_return stored;
+  co_return co_await worker_->run([this, &group] { return append_now(group); });
+}
+
+// On the log's thread.
+Result<void> LogWriter::append_now(Group& group) {
+  if (log_ == nullptr) return log_is_away();
+  const store::ArchiveChange archive = TRY(archive_change(*log_, group));
+  if (!group.frees_room) return log_->append(epoch_, std::move(group.batches), archive);
+  return append_with_reserve(*log_, epoch_, group.batches, archive);
 }
 
 Async<void> LogWriter::commit() {
@@ -560,7 +589,7 @@ Async<void> LogWriter::remove_archived(JobId job) {
     store::ArchiveChange change;
     change.remove = TRY(keys_of(*log_, job));
     change.put.push_back(deletion_record(job));
-    return log_->append(epoch_, {}, change);
+    return append_with_reserve(*log_, epoch_, {}, change);
   });
   if (removed.ok()) co_return removed;
   co_return unread_outcome(removed.error());

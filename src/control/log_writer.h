@@ -85,9 +85,11 @@ class DurableObserver {
 //           the commit, which is durable then as any other, or nothing, and then nothing of it was
 //           accepted and every asker in it gets the error. What was decided meanwhile is void in
 //           both cases. What nodes reported (join, report, lost) and Recovered are decided again
-//           until they can be kept. Who asks waits for as long as the log cannot be read, and hears
-//           that the outcome is unknown once it never will be: see is_dead(). settled() returns
-//           when all that state() rests on is durable: an answer made from state() leaves after it.
+//           until they can be kept. What frees room (a job is deleted, cancelled or halted) has the
+//           room that the log holds for it. Who asks waits for as long as the log cannot be read,
+//           and hears that the outcome is unknown once it never will be: see is_dead(). settled()
+//           returns when all that state() rests on is durable: an answer made from state() leaves
+//           after it.
 // Limits:   kPendingInputsMax inputs and kPendingBytesMax of them wait for the disk; at either one
 //           a user's request is kFull and a node's report waits.
 // Threads:  loop only; the log is used on the worker "runnel-log" alone, what reads it on
@@ -194,6 +196,7 @@ class LogWriter {
     std::size_t inputs = 0;
     std::size_t bytes = 0;
     std::int64_t events = 0;
+    bool frees_room = false;  // An input in it: see frees_room().
   };
 
   LogWriter(async::EventLoop& loop, env::Clock& clock, LogOpener opener, LogWriterOptions options);
@@ -201,12 +204,13 @@ class LogWriter {
   static Error log_is_away();
   Async<void> admit_read();
   static Asker asker_of(const model::Input& input);
+  static bool frees_room(const model::Input& input);
   Async<void> start();
   Result<void> open_log();
   Async<void> use_connection(std::unique_ptr<store::LogConnection> connection);
   void begin_time();
   bool must_wait() const;
-  Async<void> admit(Asker asker);
+  Async<void> admit(const model::Input& input);
   void decide_now(const model::Input& input, Ticket& ticket);
   void collect(const model::Input& input, brain::Decision decision);
   void follow(const DurableBatch& batch, std::vector<brain::Job> archived);
@@ -219,6 +223,7 @@ class LogWriter {
   Async<void> pace();
   Async<void> commit();
   Async<void> append(Group& group);
+  Result<void> append_now(Group& group);
   void finish(Group& group);
   void settle_tickets(Group& group, const std::optional<Error>& failure);
   // What the log holds after a commit failed.

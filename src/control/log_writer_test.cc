@@ -273,6 +273,48 @@ TEST_F(LogWriterTest, AcceptsNothingWhenTheDiskIsFullAndGoesOnAfterwards) {
   EXPECT_EQ(watch_.openings, 1);
 }
 
+TEST_F(LogWriterTest, KeepsOnAFullDiskWhatFreesRoom) {
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  ASSERT_TRUE(decide(submit_input("b")).ok());
+  watch_.full = true;
+  EXPECT_EQ(decide(submit_input("c")).error().code, Errc::kFull);
+  EXPECT_TRUE(watch_.reserve) << "what takes room does not get what is held for others";
+  ASSERT_TRUE(decide(cancel_input("a")).ok());
+  EXPECT_FALSE(watch_.reserve);
+  const std::string after = state_text();
+  EXPECT_EQ(decide(cancel_input("b")).error().code, Errc::kFull) << "the reserve is used up";
+  EXPECT_EQ(state_text(), after);
+  close();
+  watch_.full = false;
+  open();
+  EXPECT_EQ(state_text(), after) << "it was durable";
+}
+
+TEST_F(LogWriterTest, FreesRoomWhileReportsWaitForIt) {
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  watch_.full = true;
+  const Asked joining(*loop_, *writer_, join_input("n1"));
+  turn();
+  EXPECT_FALSE(joining.answer().has_value());
+  EXPECT_TRUE(watch_.reserve);
+  for (int tries = 0; tries < 1'000 && writer_->healthy(); ++tries) {  // It may be trying just now.
+    ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(1))).ok());
+  }
+  ASSERT_FALSE(writer_->healthy());
+  EXPECT_TRUE(decide(cancel_input("a")).ok());
+  watch_.full = false;
+}
+
+TEST_F(LogWriterTest, OpensOnAFullDiskWithWhatIsHeldForIt) {
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  const std::string before = state_text();
+  close();
+  watch_.full_for_leases = true;
+  open();
+  EXPECT_EQ(state_text(), before);
+  EXPECT_FALSE(watch_.reserve);
+}
+
 TEST_F(LogWriterTest, KeepsWhatNodesReportUntilThereIsRoom) {
   watch_.full = true;
   std::optional<Result<Outcome>> joined;

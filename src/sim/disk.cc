@@ -55,6 +55,7 @@ class Disk::FaultyLog final : public store::EventLog {
     TRY(connected(*cable_));
     return disk_.append(*log_, epoch, std::move(batches), archive);
   }
+  bool give_up_reserve() override { return !cable_->is_cut && disk_.give_up_reserve(); }
   Result<std::unique_ptr<store::LogConnection>> connect() override {
     TRY(connected(*cable_));
     return std::unique_ptr<store::LogConnection>(
@@ -125,10 +126,24 @@ Result<void> Disk::append(store::EventLog& log, Epoch epoch, std::vector<store::
   const BatchSeq last = batches.empty() ? log.head().last : batches.back().seq;
   const bool kept = storage_->next_append == store::AppendFault::kKept;
   Result<void> appended = Error(Errc::kFull, "no space left on the disk");
-  if (!full_) appended = log.append(epoch, std::move(batches), archive);
-  if (appended.ok() || (kept && !full_)) keep(last);
+  const bool has_room = this->has_room();
+  if (has_room) appended = log.append(epoch, std::move(batches), archive);
+  if (appended.ok() || (kept && has_room)) keep(last);
   if (!appended.ok()) failed_();
   return appended;
+}
+
+bool Disk::has_room() {
+  if (!full_) return true;
+  if (reserve_ != Reserve::kGivenUp) return false;
+  reserve_ = Reserve::kUsed;
+  return true;
+}
+
+bool Disk::give_up_reserve() {
+  if (reserve_ != Reserve::kHeld) return false;
+  reserve_ = Reserve::kGivenUp;
+  return true;
 }
 
 void Disk::keep(BatchSeq through) {

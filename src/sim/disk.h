@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -44,7 +45,10 @@ class Disk {
 
   // Faults.
   void fill() { full_ = true; }
-  void clear() { full_ = false; }
+  void clear() {
+    full_ = false;
+    reserve_ = Reserve::kHeld;
+  }
   bool full() const { return full_; }
   // Nobody can open the log.
   void set_away(bool away) { away_ = away; }
@@ -56,6 +60,8 @@ class Disk {
 
   Result<void> append(store::EventLog& log, Epoch epoch, std::vector<store::Batch> batches,
                       const store::ArchiveChange& archive);
+  bool has_room();
+  bool give_up_reserve();
   void keep(BatchSeq through);
 
   std::function<void()> failed_;
@@ -68,7 +74,11 @@ class Disk {
     std::vector<model::Event> events;
   };
   std::vector<Decided> decided_;  // After them, and not in the log yet.
+  // Room for one append while the disk is full.
+  enum class Reserve : std::uint8_t { kHeld, kGivenUp, kUsed };
+
   bool full_ = false;
+  Reserve reserve_ = Reserve::kHeld;
   bool away_ = false;
 };
 

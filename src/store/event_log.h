@@ -65,6 +65,10 @@ class EventLog : public LogReader {
     return append(epoch, std::move(batches), ArchiveChange());
   }
 
+  // Gives the disk the room back that the log holds for the time when it is full, so that one more
+  // append may succeed; false when it holds none. It is held again when there is room for it.
+  virtual bool give_up_reserve() = 0;
+
   // Keeps a snapshot of the state at a batch that is in the log, and of the older ones only the
   // latest, to which load_snapshot() falls back when this one is found damaged.
   virtual Result<void> save_snapshot(Epoch epoch, const Snapshot& snapshot) = 0;

@@ -139,8 +139,38 @@ def test_out_of_space_a_daemon_that_cannot_say_so_has_it_said(small):
     disk, home = small
     kept = home.ended("run: echo hi")
     home.kill()
+    (home.home / "log-reserve").unlink()  # Else it opens with that.
     disk.fill_space()
     home.run("ps", code=1)
     assert "full; free some space" in home.err or "the disk of the home is full: " in home.err, home.err
     disk.clear()
     assert home.run("logs", kept) == "hi\n"
+
+
+def test_out_of_space_what_frees_room_is_done(small):
+    """To delete, cancel and halt are the remedies for a full disk: they are not refused for want of room."""
+    disk, home = small
+    large = home.ended('run: head -c 6M /dev/zero > "$RUNNEL_JOB_DIR/large"')
+    running = [home.up("run: sleep 600") for _ in range(2)]
+    for job in running:
+        home.until(lambda job=job: home.job(job)["status"] == "RUNNING")
+    disk.fill_space()
+    home.run("run", "-d", "--", "true", code=1)
+    assert "nothing was accepted" in home.err, home.err
+    home.run("cancel", running[0])
+    home.run("halt", running[1])
+    assert home.wait(running[0])["status"] == "CANCELLED"
+    home.until(lambda: home.job(running[1])["status"] == "PAUSED")
+    home.run("delete", large)
+    home.until(lambda: not (home.home / "jobs" / large).exists())
+    home.ended("run: echo hi")
+
+
+def test_out_of_space_a_new_daemon_deletes(small):
+    disk, home = small
+    large = home.ended('run: head -c 6M /dev/zero > "$RUNNEL_JOB_DIR/large"')
+    home.rest()
+    disk.fill_space()
+    home.run("delete", large)
+    home.until(lambda: not (home.home / "jobs" / large).exists())
+    home.ended("run: echo hi")

@@ -167,6 +167,7 @@ class MemoryLog final : public EventLog {
   Result<Epoch> acquire_lease() override;
   Result<void> append(Epoch epoch, std::vector<Batch> batches,
                       const ArchiveChange& archive) override;
+  bool give_up_reserve() override { return false; }
   Result<std::unique_ptr<LogConnection>> connect() override {
     return std::unique_ptr<LogConnection>(std::make_unique<MemoryConnection>(disk_, mutex_));
   }

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "env/files.h"
+#include "env/room_reserve.h"
 #include "store/checks.h"
 #include "store/sqlite/detail/copies.h"
 #include "store/sqlite/detail/head_file.h"
@@ -17,6 +18,9 @@
 namespace runnel::store {
 namespace {
 
+// What a deletion, a cancellation and the ends that follow write to the log is some 100 KiB.
+constexpr Bytes kReserve = Bytes::mebi(4);
+
 using sqlite::Database;
 using sqlite::StoredSnapshot;
 using sqlite::Tables;
@@ -25,7 +29,7 @@ using sqlite::Transaction;
 class SqliteLog final : public EventLog {
  public:
   SqliteLog(std::string path, sqlite::OpenDatabase opened, sqlite::Recovered recovered,
-            sqlite::HeadFile head_file)
+            sqlite::HeadFile head_file, env::RoomReserve reserve)
       : path_(std::move(path)),
         database_(std::move(opened.database)),
         tables_(std::move(opened.tables)),
@@ -33,6 +37,7 @@ class SqliteLog final : public EventLog {
         head_(std::move(recovered.head)),
         snapshot_(std::move(recovered.snapshot)),
         head_file_(std::move(head_file)),
+        reserve_(std::move(reserve)),
         report_(std::move(recovered.report)) {}
   ~SqliteLog() override { head_file_.sync(); }
 
@@ -42,6 +47,7 @@ class SqliteLog final : public EventLog {
   Result<Epoch> acquire_lease() override;
   Result<void> append(Epoch epoch, std::vector<Batch> batches,
                       const ArchiveChange& archive) override;
+  bool give_up_reserve() override { return reserve_.give_up(); }
   Result<std::unique_ptr<LogConnection>> connect() override { return connect_sqlite(path_); }
   Result<std::vector<Batch>> read(BatchSeq after, std::int64_t limit) override {
     return sqlite::read_batches(tables_, {meta_.base, head_}, after, limit);
@@ -80,6 +86,7 @@ class SqliteLog final : public EventLog {
   Head head_;
   std::optional<Snapshot> snapshot_;  // As found by opening, until it is asked for.
   sqlite::HeadFile head_file_;
+  env::RoomReserve reserve_;
   OpenReport report_;
   bool broken_ = false;
 };
@@ -141,6 +148,7 @@ Result<void> SqliteLog::append(Epoch epoch, std::vector<Batch> batches,
   CHECK(next.next_event >= head_.next_event, "events are numbered upwards");
   head_ = std::move(next);
   if (!batches.empty()) head_file_.note(head_);
+  reserve_.hold();
   return {};
 }
 
@@ -217,6 +225,10 @@ Result<void> make_durable(const std::string& path, const sqlite::WalFindings& re
   return Error(Errc::kIo, "the end of the event log was read, and is not on the disk");
 }
 
+env::RoomReserve reserve_of(const std::string& path) {
+  return env::RoomReserve(path + "-reserve", kReserve);
+}
+
 Result<std::unique_ptr<EventLog>> open_sound(const std::string& path) {
   const sqlite::WalFindings wal = TRY(look_at_wal(path));
   sqlite::OpenDatabase opened = TRY(sqlite::open_existing(path));
@@ -238,7 +250,7 @@ Result<std::unique_ptr<EventLog>> open_sound(const std::string& path) {
   }
   opened.database.on_close(sqlite::OnClose::kCheckpoint);
   return std::unique_ptr<EventLog>(std::make_unique<SqliteLog>(
-      path, std::move(opened), std::move(recovered), std::move(head_file)));
+      path, std::move(opened), std::move(recovered), std::move(head_file), reserve_of(path)));
 }
 
 // Creates the log where there is none. What else there is of one is what an accident leaves.
@@ -266,6 +278,8 @@ Result<std::unique_ptr<EventLog>> open_sqlite_log(const std::string& path,
   Result<void> created = create_if_missing(path);
   Result<std::unique_ptr<EventLog>> log =
       created.ok() ? open_sound(path) : Result<std::unique_ptr<EventLog>>(created.error());
+  const bool full = !log.ok() && log.error().code == Errc::kFull;
+  if (full && reserve_of(path).give_up()) log = open_sound(path);
   if (log.ok() || log.error().code != Errc::kCorrupt) return log;
   return with_copy(log.error(), path, clock);
 }

@@ -34,7 +34,7 @@ TEST_F(SqliteLogTest, ClosingLeavesNoWriteAheadLog) {
   make_log(3);
   close();
   EXPECT_EQ(MUST(env::list_directory(folder_.path())),
-            (std::vector<std::string>{"log.db", "log.db-head"}));
+            (std::vector<std::string>{"log.db", "log.db-head", "log.db-reserve"}));
 }
 
 TEST_F(SqliteLogTest, ACrashLosesNothing) {
