@@ -39,6 +39,7 @@ bool is_enough(const model::HealthPolicy& policy, const HealthReport& report) {
       return policy.straggler && report.steps >= model::kSlowStepsMin && !report.median.is_zero() &&
              report.took.count() * 1'000 / report.median.count() >=
                  policy.straggler->factor_permille;
+    case HealthProblem::kMetricMissing: return false;  // No node is asked about it.
   }
   CHECK(false, "a problem that is not one");
   return false;
@@ -77,8 +78,9 @@ std::string sentence(const HealthReport& report, std::int32_t ranks) {
              " times the median of the others (" + time_text(report.median) +
              "), in each of its last " + std::to_string(report.steps) + after_step(report);
     }
+    case HealthProblem::kMetricMissing: break;
   }
-  CHECK(false, "a problem that is not one");
+  CHECK(false, "a problem that no node tells");
   return "";
 }
 

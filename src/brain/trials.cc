@@ -292,6 +292,52 @@ std::string missing(const model::SearchSpec& search, const std::vector<std::stri
          (meant.empty() ? "" : "; did you mean '" + meant + "'?");
 }
 
+bool any_reported(const Study& study) {
+  return std::any_of(study.trials.begin(), study.trials.end(),
+                     [](const Trial& trial) { return !trial.reports.empty(); });
+}
+
+bool is_warned_of_name(const Step& step) {
+  return std::any_of(step.warnings.begin(), step.warnings.end(), [](const Warning& warning) {
+    return warning.reason == model::HealthProblem::kMetricMissing;
+  });
+}
+
+// What a report has instead of an objective, by its likeness: the objective and that name.
+std::optional<std::pair<std::string, std::string>> misnamed(const model::SearchSpec& search,
+                                                            const model::MetricReport& report) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : report.values) names.emplace_back(name);
+  for (const model::Objective& objective : search.objectives) {
+    if (std::find(names.begin(), names.end(), objective.metric) != names.end()) continue;
+    const std::string meant = nearest(objective.metric, names);
+    if (!meant.empty()) return std::pair(objective.metric, meant);
+  }
+  return std::nullopt;
+}
+
+// A misspelt metric is worth a word before the trials have trained to their end for nothing. One
+// that is reported at other steps than others is no mistake, so the names must be alike.
+void warn_of_name(Turn& turn, const model::MetricReport& report) {
+  const model::TaskRef& task = report.attempt.task;
+  const LiveAttempt& live = *find_task(turn.state(), task)->live;
+  constexpr auto kMissing = model::HealthProblem::kMetricMissing;
+  const bool told =
+      std::find(live.warned.begin(), live.warned.end(), kMissing) != live.warned.end();
+  if (told || !live.continues()) return;
+  const StepKey key{task.job, task.step};
+  if (any_reported(study_of(turn, key))) return;
+  if (is_warned_of_name(step_of(turn.state(), key.job, key.step))) return;
+  const auto names = misnamed(search_of(turn, key), report);
+  if (!names) return;
+  turn.emit(model::TaskWarned{report.attempt, 0, kMissing,
+                              "it reported '" + names->second + "' at step " +
+                                  std::to_string(report.step) + ", and no trial has reported '" +
+                                  names->first +
+                                  "', by which the search compares them: is that misspelt?",
+                              turn.now(), model::HealthAction::kWarn});
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> params_of(Turn& turn, const StepKey& key,
@@ -314,8 +360,8 @@ void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& repo
   if (!spec_of(turn.state(), key.job, key.step).search) return;
   const auto values = objective_values(search_of(turn, key), report);
   if (!values) {
-    if (report.last) turn.hear(report);
-    return;
+    if (!report.last) return warn_of_name(turn, report);
+    return turn.hear(report);
   }
   take_values(turn, report.attempt, {report.step, *values, report.attempt.attempt},
               report.last ? Last::kYes : Last::kNo);

@@ -98,6 +98,36 @@ TEST_F(TrialsTest, GivesTheBestParametersToTheNextStep) {
   EXPECT_EQ(order->argv.at(1), study().trials[0].params.front().second);
 }
 
+TEST_F(TrialsTest, WarnsOfAMetricThatIsMisspelt) {
+  begin(search_step(3), 3);
+  const auto report = [this](std::int64_t trial, const std::string& name, bool last = false) {
+    model::MetricReport report = metric(trial, 1, "0.5", last);
+    report.values = {{"accuracy", "0.5"}, {name, "2"}};
+    told({report});
+    return desk_.all<model::TaskWarned>(desk_.last);
+  };
+  EXPECT_TRUE(report(0, "seconds").empty()) << "the metric may come later, beside others";
+  EXPECT_TRUE(report(0, "los", true).empty()) << "its failure says so";
+  const auto warned = report(1, "los");
+  ASSERT_EQ(warned.size(), 1U);
+  EXPECT_EQ(warned[0].attempt, Desk::ref(job_, 0, 1));
+  EXPECT_EQ(warned[0].reason, model::HealthProblem::kMetricMissing);
+  EXPECT_EQ(warned[0].message,
+            "it reported 'los' at step 1, and no trial has reported 'loss', by which the search "
+            "compares them: is that misspelt?");
+  EXPECT_TRUE(report(2, "los").empty()) << "one word is enough";
+}
+
+TEST_F(TrialsTest, WarnsOfNoNameOnceTheMetricWasReported) {
+  begin(search_step(2), 2);
+  told({metric(0, 1, "3")});
+  ends(0, "2");
+  model::MetricReport other = metric(1, 1, "0.5");
+  other.values = {{"los", "0.5"}};
+  told({other});
+  EXPECT_TRUE(desk_.all<model::TaskWarned>(desk_.history).empty());
+}
+
 TEST_F(TrialsTest, FailsATrialWithoutItsMetric) {
   begin(search_step(1));
   model::MetricReport other = metric(0, 1, "0.5", true);

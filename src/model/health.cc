@@ -7,7 +7,8 @@
 namespace runnel::model {
 namespace {
 
-constexpr detail::Words<3> kHealthProblemWords = {"RankHung", "MetricNotFinite", "RankSlow"};
+constexpr detail::Words<4> kHealthProblemWords = {"RankHung", "MetricNotFinite", "RankSlow",
+                                                  "MetricMissing"};
 
 template <typename Policy>
 std::optional<HealthAction> action_of(const std::optional<Policy>& policy) {
@@ -42,6 +43,7 @@ std::optional<HealthAction> action_on(const HealthPolicy& policy, HealthProblem 
     case HealthProblem::kHung: return action_of(policy.hang);
     case HealthProblem::kNotFinite: return action_of(policy.nan);
     case HealthProblem::kSlow: return action_of(policy.straggler);
+    case HealthProblem::kMetricMissing: return HealthAction::kWarn;
   }
   CHECK(false, "a problem without a policy");
   return std::nullopt;

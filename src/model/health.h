@@ -14,7 +14,13 @@
 namespace runnel::model {
 
 // What can be wrong with a rank that runs. Its word is the reason that it is told with.
-enum class HealthProblem : std::uint8_t { kHung, kNotFinite, kSlow };
+enum class HealthProblem : std::uint8_t {
+  kHung,
+  kNotFinite,
+  kSlow,
+  kMetricMissing,  // Nothing is reported to a search but under a name like its metric's. Of no
+                   // policy: the brain sees it in what trials report.
+};
 
 // What becomes of an attempt of which a rank has a problem. All are told of.
 enum class HealthAction : std::uint8_t {
@@ -77,7 +83,7 @@ struct HealthReport {
   friend bool operator==(const HealthReport&, const HealthReport&) = default;
 };
 
-// "RankHung", "MetricNotFinite", "RankSlow".
+// "RankHung", "MetricNotFinite", "RankSlow", "MetricMissing".
 std::string_view to_string(HealthProblem problem);
 Result<HealthProblem> parse_health_problem(std::string_view word);
 // "warn", "restart", "kill".
@@ -88,7 +94,8 @@ Result<HealthAction> parse_health_action(std::string_view word);
 // can be reported.
 bool is_unhealthy(std::string_view metric, std::string_view value, std::string_view wanted);
 
-// The step's word on this problem; nothing when it does not want to know.
+// The step's word on this problem; nothing when it does not want to know. Of kMetricMissing all
+// are warned.
 std::optional<HealthAction> action_on(const HealthPolicy& policy, HealthProblem problem);
 
 }  // namespace runnel::model

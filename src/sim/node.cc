@@ -292,7 +292,7 @@ void SimNode::lie() {
     lie.code = static_cast<std::int32_t>(dice_.between(0, 1));
     news.ranks.push_back(lie);
     news.health.push_back(
-        accusation(lie.attempt, lie.rank, static_cast<model::HealthProblem>(each % 3)));
+        accusation(lie.attempt, lie.rank, static_cast<model::HealthProblem>(each % 4)));
   }
   // Not an inventory: what a joining node has is its runner's journal, and one that lied there
   // would be believed until it joins again.

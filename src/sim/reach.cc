@@ -89,6 +89,9 @@ class Counter {
     rule(spec(event.job, event.step), Ruling::kPromoted);
   }
   void see(const model::TrialMoved& /*event*/) { count(Reach::kMoved); }
+  void see(const model::TaskWarned& event) {
+    if (event.reason == model::HealthProblem::kMetricMissing) count(Reach::kMisspelt);
+  }
   void see(const model::TrialAsked& event) {
     const model::StepSpec& step = spec(event.job, event.step);
     const model::SearchSpec& search = *step.search;
@@ -141,6 +144,7 @@ constexpr std::array<std::string_view, kReachCounts> kWords = {"places: %lanes o
                                                                "outside",
                                                                "of several objectives",
                                                                "moved",
+                                                               "with a misspelt metric",
                                                                "pruners: %asha stopped",
                                                                "parked",
                                                                "promoted",

@@ -31,8 +31,9 @@ enum class Reach : std::uint8_t {
   kStart,  // At a point that the user wanted.
   kFrom,   // By a search that knew earlier trials.
   kOutside,
-  kSeveral,  // Of several objectives.
-  kMoved,    // Members that went on from another.
+  kSeveral,   // Of several objectives.
+  kMoved,     // Members that went on from another.
+  kMisspelt,  // That were warned of the name of their metric.
   // Decisions of pruners, by kind.
   kAshaStopped,
   kAshaParked,
@@ -51,7 +52,7 @@ enum class Reach : std::uint8_t {
   kConditional,
   kLeftOut,  // By its condition.
 };
-inline constexpr std::size_t kReachCounts = 33;
+inline constexpr std::size_t kReachCounts = 34;
 using ReachCounts = std::array<std::int64_t, kReachCounts>;
 
 std::string reach_lines(const ReachCounts& counts);

@@ -191,11 +191,12 @@ void SimRunner::plan_reports(const Attempt& attempt) {
   std::int64_t done = attempt.order.checkpoint ? 2 * attempts_before : 0;
   // What it goes on from may be behind it.
   if (attempt.order.checkpoint_from) done = dice.between(0, done);
+  const std::int64_t misspelt = dice.chance(50) ? dice.between(1, 4) : 0;
   for (std::int64_t step = 1; step <= count; ++step) {
     model::MetricReport report{attempt.order.attempt, done + step, {}, false};
     for (const std::string& objective : attempt.order.objectives) {
       const std::string value = dice.chance(20) ? "nan" : std::to_string(dice.between(-500, 500));
-      report.values.emplace_back(objective, value);
+      report.values.emplace_back(objective + (step <= misspelt ? "s" : ""), value);
     }
     later(Duration::millis(lasts.millis() * step / (count + 1)),
           [this, report] { see_report(report); });
@@ -207,7 +208,12 @@ void SimRunner::see_report(const model::MetricReport& report) {
   if (found == attempts_.end() || found->second.phase != Phase::kRunning) return;
   if (found->second.ranks.at(0).ended) return;
   found->second.metrics.push_back(report);
-  truth_.said[report.attempt] = {report.step, report.values.front().second};
+  const auto& [name, value] = report.values.front();
+  if (name == found->second.order.objectives.front()) {
+    truth_.said[report.attempt] = {report.step, value};
+  } else {
+    truth_.problems.insert({report.attempt, 0, model::HealthProblem::kMetricMissing});
+  }
   tell_({{}, {report}, {}});
 }
 

@@ -156,6 +156,23 @@ run: |
     assert words in json.dumps(task)
 
 
+def test_a_misspelt_metric_is_named_while_the_trials_run(runnel):
+    attached = runnel.start("run", runnel.file("""
+params: {x: [1, 2]}
+search: {metric: accuracy, mode: max, max_trials: 2, method: grid}
+run: |
+  echo '{"step": 1, "acuracy": 0.5}' >> "$RUNNEL_METRICS_FILE"
+  sleep 600
+"""))
+    job = runnel.until(lambda: runnel.json("ps")["jobs"])[0]["id"]
+    warning = runnel.until(lambda: runnel.job(job)["steps"][0].get("warnings"))[0]
+    assert (warning["reason"], warning["action"]) == ("MetricMissing", "warn")
+    assert "reported 'acuracy' at step 1, and no trial has reported 'accuracy'" in runnel.run("show", job)
+    runnel.run("cancel", job)
+    _, err = attached.communicate(timeout=60)
+    assert "warning: job/" in err and err.count("is that misspelt?") == 1, err
+
+
 def test_a_search_that_succeeds_says_how_many_trials_failed(runnel):
     runnel.run("run", runnel.file("""
 params: {x: [1, 2, 3]}

@@ -152,7 +152,7 @@ class RandomModel {
     std::vector<HealthReport> out;
     for (std::int64_t left = below(3); left > 0; --left) {
       HealthReport& report = out.emplace_back();
-      report = {attempt(), count32(), static_cast<HealthProblem>(below(3)), time(), duration()};
+      report = {attempt(), count32(), static_cast<HealthProblem>(below(4)), time(), duration()};
       report.step = count64() - 1;
       report.metric = text();
       report.value = text();
@@ -380,7 +380,7 @@ class RandomModel {
   void fill(NodeLeft& out) { out = {NodeId(word()), Incarnation(text()), text()}; }
   void fill(NodeLeaving& out) { out = {NodeId(word()), Incarnation(text()), time(), text()}; }
   void fill(TaskWarned& out) {
-    out = {attempt(), count32(), static_cast<HealthProblem>(below(3)),
+    out = {attempt(), count32(), static_cast<HealthProblem>(below(4)),
            text(),    time(),    health_action()};
   }
   void fill(SearchStopped& out) { out = {JobId(word()), StepIndex(count32()), text(), text()}; }
