@@ -307,6 +307,7 @@ bool is_warned_of_name(const Step& step) {
 std::optional<std::pair<std::string, std::string>> misnamed(const model::SearchSpec& search,
                                                             const model::MetricReport& report) {
   std::vector<std::string_view> names;
+  names.reserve(report.values.size());
   for (const auto& [name, value] : report.values) names.emplace_back(name);
   for (const model::Objective& objective : search.objectives) {
     if (std::find(names.begin(), names.end(), objective.metric) != names.end()) continue;
