@@ -104,7 +104,7 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
       files_(loop, options_.home,
              {events_.leftovers, [this](const JobId& job) { return in_use(job); },
               [this](const JobId& job) { close_job(job); }, events_.on_notice}),
-      output_(loop, clock, options_.home),
+      output_(loop, clock, options_.home, options_.device_command),
       gate_(loop),
       joined_(loop),
       cores_(cores_of(options_)) {}

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "agent/device_kind.h"
 #include "base/check.h"
 #include "model/fields.h"
 
@@ -36,50 +37,6 @@ struct Fields<agent::CensusRecord> {
 
 namespace runnel::agent {
 namespace {
-
-// "RTX 4090" and "rtx-4090" are one name.
-std::string plain(std::string_view name) {
-  std::string text;
-  for (const char letter : name) {
-    if (letter == ' ' || letter == '-' || letter == '_') continue;
-    const bool upper = letter >= 'A' && letter <= 'Z';
-    text += upper ? static_cast<char>(letter - 'A' + 'a') : letter;
-  }
-  return text;
-}
-
-bool is_alphanumeric(char letter) {
-  return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
-}
-
-// Letters and digits of a name, in small letters, word by word.
-std::vector<std::string> words_of(std::string_view name) {
-  std::vector<std::string> words(1);
-  for (char letter : name) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    if (is_alphanumeric(letter)) {
-      words.back() += letter;
-    } else if (!words.back().empty()) {
-      words.emplace_back();
-    }
-  }
-  return words;
-}
-
-// Of a kind that some words of the name make, one after another: "RTX 4090" and "rtx-4090" are one,
-// and an "NVIDIA L40S" is no L4.
-bool is_of(const SeenDevice& seen, const std::string& kind) {
-  const std::string wanted = plain(kind);
-  const std::vector<std::string> words = words_of(seen.name);
-  for (std::size_t first = 0; first < words.size(); ++first) {
-    std::string text;
-    for (std::size_t last = first; last < words.size() && text.size() < wanted.size(); ++last) {
-      text += words[last];
-      if (text == wanted) return true;
-    }
-  }
-  return false;
-}
 
 std::string named(const std::string& kind, std::int64_t index, const NodeId& node) {
   return kind + ":" + std::to_string(index) + " of " + node.str();
@@ -119,7 +76,7 @@ const DeviceCensus::Wanted* DeviceCensus::wanted_by(const SeenDevice& seen,
   if (by == DeviceLook::By::kFiles) return wanted_.size() == 1 ? &wanted_.front() : nullptr;
   const Wanted* best = nullptr;
   for (const Wanted& wanted : wanted_) {
-    if (!is_of(seen, wanted.kind)) continue;
+    if (!is_of_kind(seen.name, wanted.kind)) continue;
     if (best == nullptr || wanted.kind.size() > best->kind.size()) best = &wanted;
   }
   return best;

@@ -41,11 +41,21 @@ struct Fields<agent::SeenDevice> {
 };
 
 template <>
+struct Fields<agent::DeviceProcess> {
+  static void visit(auto& visit, auto& process) {
+    visit("memory", process.memory);
+    visit("percent", process.percent);
+    visit("pid", process.pid);
+  }
+};
+
+template <>
 struct Fields<agent::DeviceLook> {
   static void visit(auto& visit, auto& look) {
     visit("by", look.by);
     visit("devices", look.devices);
     visit("problem", look.problem);
+    visit("processes", look.processes);
   }
 };
 
@@ -82,15 +92,15 @@ Result<std::vector<SeenDevice>> look_by_files(const std::string& dev) {
 
 }  // namespace
 
-DeviceLook look_at_devices(const std::string& dev) {
-  Result<std::vector<SeenDevice>> devices = look_by_nvml();
-  if (devices.ok()) return {DeviceLook::By::kNvml, *std::move(devices), ""};
-  if (devices.error().code != Errc::kNotFound) {
-    return {DeviceLook::By::kNvml, {}, devices.error().message};
+DeviceLook look_at_devices(Processes processes, const std::string& dev) {
+  Result<DeviceLook> look = look_by_nvml(processes);
+  if (look.ok()) return *std::move(look);
+  if (look.error().code != Errc::kNotFound) {
+    return {DeviceLook::By::kNvml, {}, look.error().message, {}};
   }
-  devices = look_by_files(dev);
-  if (!devices.ok()) return {DeviceLook::By::kFiles, {}, devices.error().message};
-  return {DeviceLook::By::kFiles, *std::move(devices), ""};
+  Result<std::vector<SeenDevice>> devices = look_by_files(dev);
+  if (!devices.ok()) return {DeviceLook::By::kFiles, {}, devices.error().message, {}};
+  return {DeviceLook::By::kFiles, *std::move(devices), "", {}};
 }
 
 std::string look_text(const DeviceLook& look) { return model::record_text(look); }

@@ -21,12 +21,21 @@ struct SeenDevice {
   friend bool operator==(const SeenDevice&, const SeenDevice&) = default;
 };
 
+// What one process has of one device.
+struct DeviceProcess {
+  std::int64_t pid = 0;
+  std::int64_t percent = 0;  // Of the device's time in the last second.
+  Bytes memory;
+  friend bool operator==(const DeviceProcess&, const DeviceProcess&) = default;
+};
+
 // One look at all of them.
 struct DeviceLook {
   enum class By : std::uint8_t { kNvml, kFiles };
   By by = By::kNvml;
   std::vector<SeenDevice> devices;
   std::string problem;  // Why the driver said nothing; then nothing is known of any device.
+  std::vector<DeviceProcess> processes;  // Where it was asked for them; only NVML knows.
   friend bool operator==(const DeviceLook&, const DeviceLook&) = default;
 };
 
@@ -35,7 +44,11 @@ struct DeviceLook {
 //
 // Why: it loads a driver's library, which may hang or crash, so it is the work of a process of its
 //      own: look_in_process().
-DeviceLook look_at_devices(const std::string& dev = "/dev");
+enum class Processes : std::uint8_t { kNo, kYes };
+DeviceLook look_at_devices(Processes processes, const std::string& dev = "/dev");
+
+// Behind a command that prints a look: with its processes.
+inline constexpr std::string_view kWithProcesses = "--processes";
 
 std::string look_text(const DeviceLook& look);
 Result<DeviceLook> parse_look(std::string_view text);

@@ -28,7 +28,7 @@ TEST_F(DeviceLookTest, WithoutNvmlTheFilesOfDevicesCount) {
     make_special(name);
   }
   MUST(env::write_file_atomically(dev_.file("nvidia7"), "", env::Access::kOwner));
-  const DeviceLook look = look_at_devices(dev_.path());
+  const DeviceLook look = look_at_devices(Processes::kYes, dev_.path());
   if (look.by == DeviceLook::By::kNvml) GTEST_SKIP() << "NVML is installed here";
   ASSERT_EQ(look.devices.size(), 3U);
   EXPECT_EQ(look.devices[0].id, dev_.file("nvidia0"));
@@ -38,7 +38,7 @@ TEST_F(DeviceLookTest, WithoutNvmlTheFilesOfDevicesCount) {
 }
 
 TEST_F(DeviceLookTest, AFolderThatCannotBeReadIsAProblemAndNotAnEmptyMachine) {
-  const DeviceLook look = look_at_devices(dev_.file("none"));
+  const DeviceLook look = look_at_devices(Processes::kYes, dev_.file("none"));
   if (look.by == DeviceLook::By::kNvml) GTEST_SKIP() << "NVML is installed here";
   EXPECT_FALSE(look.problem.empty());
 }
@@ -49,6 +49,7 @@ TEST_F(DeviceLookTest, ComesBackAsItWas) {
   look.devices.resize(2);
   look.devices[0] = {"GPU-1", "NVIDIA H100", Bytes::gibi(80), 1, true, ""};
   look.devices[1].fault = "NVML: GPU is lost";
+  look.processes = {{4'711, 87, Bytes::gibi(1)}};
   EXPECT_EQ(parse_look(look_text(look)).value(), look);
   EXPECT_FALSE(parse_look("{}x").ok());
   EXPECT_FALSE(parse_look(R"({"by":"luck"})").ok());

@@ -2,10 +2,15 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "base/check.h"
+#include "env/clock.h"
 
 // The part of NVML that is used, by its documented binary interface: neither a header of it nor the
 // library is needed to build.
@@ -23,6 +28,23 @@ struct NvmlMemory {
   unsigned long long free = 0;
   unsigned long long used = 0;
 };
+
+struct NvmlProcess {  // nvmlProcessInfo_t of the functions _v2 and _v3.
+  unsigned pid = 0;
+  unsigned long long memory = 0;
+  unsigned gpu_instance = 0;
+  unsigned compute_instance = 0;
+};
+struct NvmlUse {  // nvmlProcessUtilizationSample_t.
+  unsigned pid = 0;
+  unsigned long long at = 0;  // In microseconds of the time of day.
+  unsigned percent = 0;
+  unsigned memory_percent = 0;
+  unsigned encoder_percent = 0;
+  unsigned decoder_percent = 0;
+};
+constexpr std::size_t kProcessesMax = 4'096;  // Of one device.
+constexpr unsigned long long kMemoryUnknown = ~0ULL;
 
 struct CloseLibrary {
   void operator()(void* library) const { (void)::dlclose(library); }
@@ -46,14 +68,18 @@ class Nvml {
                    std::string(kLibrary) + " is too old to be asked: update the NVIDIA driver");
     }
     (void)nvml.find("nvmlDeviceGetMigMode", nvml.mig_mode_);  // From drivers of 2020 on.
+    (void)nvml.find("nvmlDeviceGetProcessUtilization", nvml.uses_);
+    if (!nvml.find("nvmlDeviceGetComputeRunningProcesses_v3", nvml.processes_)) {
+      (void)nvml.find("nvmlDeviceGetComputeRunningProcesses_v2", nvml.processes_);
+    }
     return nvml;
   }
 
-  Result<std::vector<SeenDevice>> look() const {
+  Result<DeviceLook> look(Processes processes) const {
     TRY(said(init_(), "start"));
-    Result<std::vector<SeenDevice>> devices = look_at_all();
+    Result<DeviceLook> found = look_at_all(processes);
     (void)shutdown_();
-    return devices;
+    return found;
   }
 
  private:
@@ -70,14 +96,48 @@ class Nvml {
     return Error(Errc::kUnavailable, "NVML does not " + what + ": " + error_string_(code));
   }
 
-  Result<std::vector<SeenDevice>> look_at_all() const {
+  Result<DeviceLook> look_at_all(Processes processes) const {
     unsigned count = 0;
     TRY(said(count_(&count), "count its devices"));
     CHECK(count <= kDevicesMax, "a driver with more devices than a machine has room for");
-    std::vector<SeenDevice> devices;
-    devices.reserve(count);
-    for (unsigned index = 0; index < count; ++index) devices.push_back(look_at(index));
-    return devices;
+    DeviceLook look;
+    look.devices.reserve(count);
+    for (unsigned index = 0; index < count; ++index) {
+      look.devices.push_back(look_at(index));
+      if (processes == Processes::kYes) add_processes(index, look.processes);
+    }
+    return look;
+  }
+
+  // A device that does not tell has none.
+  void add_processes(unsigned index, std::vector<DeviceProcess>& into) const {
+    NvmlDevice device = nullptr;
+    std::vector<NvmlProcess> found(kProcessesMax);
+    unsigned count = kProcessesMax;
+    if (processes_ == nullptr || handle_(index, &device) != kSuccess) return;
+    if (processes_(device, &count, found.data()) != kSuccess) return;
+    const std::map<unsigned, unsigned> percents = percents_of(device);
+    for (const NvmlProcess& process :
+         std::span(found).first(std::min<std::size_t>(count, kProcessesMax))) {
+      const auto percent = percents.find(process.pid);
+      const bool known = process.memory != kMemoryUnknown;
+      into.push_back({process.pid, percent == percents.end() ? 0 : percent->second,
+                      Bytes::count(known ? static_cast<std::int64_t>(process.memory) : 0)});
+    }
+  }
+
+  // By process, of the newest sample of each in the last second: of who rests there is none.
+  std::map<unsigned, unsigned> percents_of(NvmlDevice device) const {
+    std::map<unsigned, unsigned> percents;
+    std::vector<NvmlUse> uses(kProcessesMax);
+    unsigned count = kProcessesMax;
+    const auto since =
+        static_cast<unsigned long long>(env::real_clock().wall().millis() - 1'000) * 1'000;
+    if (uses_ == nullptr || uses_(device, uses.data(), &count, since) != kSuccess) return percents;
+    uses.resize(std::min<std::size_t>(count, kProcessesMax));
+    std::ranges::sort(uses, {}, &NvmlUse::at);
+    for (const NvmlUse& use : uses) percents[use.pid] = use.percent;
+    return percents;
   }
 
   // A device that is lost fails at the first question or at one of the next.
@@ -113,13 +173,15 @@ class Nvml {
   int (*name_)(NvmlDevice, char*, unsigned) = nullptr;
   int (*memory_)(NvmlDevice, NvmlMemory*) = nullptr;
   int (*mig_mode_)(NvmlDevice, unsigned*, unsigned*) = nullptr;
+  int (*processes_)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
+  int (*uses_)(NvmlDevice, NvmlUse*, unsigned*, unsigned long long) = nullptr;
 };
 
 }  // namespace
 
-Result<std::vector<SeenDevice>> look_by_nvml() {
+Result<DeviceLook> look_by_nvml(Processes processes) {
   const Nvml nvml = TRY(Nvml::open());
-  return nvml.look();
+  return nvml.look(processes);
 }
 
 }  // namespace runnel::agent

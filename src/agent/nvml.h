@@ -7,6 +7,6 @@ namespace runnel::agent {
 
 // NVIDIA's devices. kNotFound where the library is not installed, kUnavailable with its own words
 // where it has no answer. Loads the library and lets go of it. Threads: one at a time.
-Result<std::vector<SeenDevice>> look_by_nvml();
+Result<DeviceLook> look_by_nvml(Processes processes);
 
 }  // namespace runnel::agent

@@ -11,12 +11,14 @@
 
 namespace runnel::agent {
 
-OutputReader::OutputReader(async::EventLoop& loop, env::Clock& clock, std::string home)
+OutputReader::OutputReader(async::EventLoop& loop, env::Clock& clock, std::string home,
+                           std::vector<std::string> device_command)
     : loop_(loop),
       clock_(clock),
       home_(std::move(home)),
       log_reads_(loop, clock, "agent-logs"),
-      series_reads_(loop, clock, "agent-series") {}
+      series_reads_(loop, clock, "agent-series"),
+      gpu_sampler_(std::move(device_command)) {}
 
 Result<void> OutputReader::start() {
   gpus_ = TRY(async::Worker::create(loop_, {.name = "agent-gpus"}));

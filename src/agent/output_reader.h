@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/gpu_reader.h"
+#include "agent/gpu_sampler.h"
 #include "agent/patient_reads.h"
 #include "async/async.h"
 #include "async/event_loop.h"
@@ -27,7 +27,9 @@ namespace runnel::agent {
 // Lifetime: start() .. stop(), which is awaited before destruction; reads end before that.
 class OutputReader {
  public:
-  OutputReader(async::EventLoop& loop, env::Clock& clock, std::string home);
+  // `device_command`: see GpuSampler.
+  OutputReader(async::EventLoop& loop, env::Clock& clock, std::string home,
+               std::vector<std::string> device_command);
   Result<void> start();
   Async<void> stop();
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "agent/gpu_reader.h"
+#include "agent/gpu_sampler.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "model/usage.h"

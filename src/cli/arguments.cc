@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "agent/device_look.h"
 #include "base/nearest.h"
 #include "base/shell_word.h"
 #include "cli/flag_value.h"
@@ -342,7 +343,13 @@ const std::vector<Definition>& definitions() {
        }},
       {Command::kDaemon, "daemon", {}, "", [](CLI::App&, Arguments&) {}},
       {Command::kRunner, "runner", {}, "", [](CLI::App&, Arguments&) {}},
-      {Command::kDevices, "devices", {}, "", [](CLI::App&, Arguments&) {}},
+      {Command::kDevices,
+       "devices",
+       {},
+       "",
+       [](CLI::App& app, Arguments& arguments) {
+         app.add_flag(std::string(agent::kWithProcesses), arguments.processes);
+       }},
   };
   return kAll;
 }

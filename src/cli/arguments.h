@@ -104,6 +104,7 @@ struct Arguments {
   std::string away = "60s";
   bool repair = false;               // fsck --repair
   bool adopt = false;                // home --adopt
+  bool processes = false;            // devices --processes
   std::string level = "info";        // home logs --level
   std::string verify;                // simulate --verify HOME
   std::int64_t schedules = 1'000;    // simulate

@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/device_look.h"
+#include "agent/device_watch.h"
 #include "agent/lost_and_found.h"
 #include "cli/commands.h"
 #include "cli/job_state.h"
@@ -17,6 +19,7 @@
 #include "env/machine.h"
 #include "env/process.h"
 #include "home/halt_unfinished.h"
+#include "home/local_devices.h"
 #include "home/nodes_file.h"
 #include "home/place.h"
 #include "output/paths.h"
@@ -61,13 +64,27 @@ Finding check_layout(const home::Home& home) {
 }
 
 Finding check_nodes(const home::Home& home) {
-  const auto nodes = home::nodes_of_home(home);
+  const auto nodes = home::nodes_of_home(home, home::device_command(home).value_or({}));
   if (!nodes.ok()) return {"nodes", home.nodes_file(), nodes.error().to_string()};
   std::string found;
   for (const model::NodeInfo& node : *nodes) {
     found += (found.empty() ? "" : "; ") + node.id.str() + ": " + node.capacity.describe();
   }
   return {"nodes", found, ""};
+}
+
+// Whether nodes.yaml says so or not: what the driver shows.
+Finding check_devices(const home::Home& home) {
+  const auto command = home::device_command(home);
+  if (!command.ok()) return {"devices", "unknown", command.error().to_string()};
+  const auto look = agent::look_in_process(*command, agent::DeviceWatch::kAnswersWithin);
+  if (!look.ok()) return {"devices", look.error().message, look.error().hint};
+  std::string found;
+  for (const agent::SeenDevice& seen : look->devices) {
+    found += (found.empty() ? "" : "; ") + (seen.name.empty() ? seen.id : seen.name);
+    if (!seen.fault.empty()) found += " (" + seen.fault + ")";
+  }
+  return {"devices", found.empty() ? "none" : found, ""};
 }
 
 Finding check_program(const std::string& path) {
@@ -234,8 +251,9 @@ void tell_of_adoption(Session& session, const std::string& original) {
 }  // namespace
 
 int check(const Arguments& arguments, const home::Home& home) {
-  return print_findings(arguments, {check_home_folder(home), check_layout(home), check_space(home),
-                                    check_nodes(home), check_program("/bin/sh")});
+  return print_findings(
+      arguments, {check_home_folder(home), check_layout(home), check_space(home), check_nodes(home),
+                  check_devices(home), check_program("/bin/sh")});
 }
 
 int show_home(const Arguments& arguments, const home::Home& home) {

@@ -30,7 +30,8 @@ int home_logs(const Arguments& arguments, const home::Home& home);      // home 
 int fsck(const Arguments& arguments, const home::Home& home);           // fsck
 int simulate(const Arguments& arguments, const home::Home& home);  // simulate (simulate_command.cc)
 int run_daemon(const home::Home& home);                            // daemon (daemon_command.cc)
-int tell_devices();  // devices: a look at this machine's, for the daemon that asks
+int tell_devices(
+    const Arguments& arguments);  // devices: a look at this machine's, for the daemon that asks
 int run_runner(const home::Home& home);  // runner
 
 }  // namespace runnel::cli

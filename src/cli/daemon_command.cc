@@ -14,8 +14,9 @@ int run_daemon(const home::Home& home) {
   return served.ok() ? 0 : fail(served.error());
 }
 
-int tell_devices() {
-  put(agent::look_text(agent::look_at_devices()));
+int tell_devices(const Arguments& arguments) {
+  const auto processes = arguments.processes ? agent::Processes::kYes : agent::Processes::kNo;
+  put(agent::look_text(agent::look_at_devices(processes)));
   return 0;
 }
 

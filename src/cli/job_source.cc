@@ -11,6 +11,7 @@
 #include "cli/shell_environment.h"
 #include "env/files.h"
 #include "env/process.h"
+#include "home/local_devices.h"
 #include "home/named_file.h"
 #include "home/nodes_file.h"
 #include "home/paths.h"
@@ -27,7 +28,8 @@ constexpr Bytes kJobFileMax = Bytes::mebi(16);
 
 // Who only looks at a file need not mend another one first.
 Result<std::vector<model::NodeInfo>> nodes_to_check(const home::Home& home, Purpose purpose) {
-  Result<std::vector<model::NodeInfo>> nodes = home::nodes_of_home(home);
+  Result<std::vector<model::NodeInfo>> nodes =
+      home::nodes_of_home(home, TRY(home::device_command(home)));
   if (nodes.ok() || purpose == Purpose::kStart) return nodes;
   say("warning: what the nodes have room for was not checked: " + nodes.error().to_string());
   return std::vector<model::NodeInfo>();

@@ -49,7 +49,7 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kCompletion: put(completion_script(arguments.shell)); return 0;
     case Command::kDaemon: return run_daemon(home);
     case Command::kRunner: return run_runner(home);
-    case Command::kDevices: return tell_devices();
+    case Command::kDevices: return tell_devices(arguments);
   }
   return 2;
 }

@@ -15,6 +15,7 @@
 #include "generated/version.h"
 #include "home/answer_line.h"
 #include "home/kept_secrets.h"
+#include "home/local_devices.h"
 #include "home/place.h"
 #include "http/message.h"
 #include "runner/runner.h"
@@ -38,12 +39,13 @@ std::vector<NodeId> ids_of(const std::vector<model::NodeInfo>& nodes) {
 }
 
 agent::AgentOptions agent_options(const Home& home, const std::vector<model::NodeInfo>& nodes,
-                                  Epoch epoch, std::string executable) {
+                                  Epoch epoch, std::string executable,
+                                  std::vector<std::string> device_command) {
   agent::AgentOptions options;
   options.home = home.root;
   options.nodes = nodes;
   options.epoch = epoch;
-  options.device_command = {executable, "--home", home.root, "devices"};
+  options.device_command = std::move(device_command);
   options.runner_command = {std::move(executable), "--home", home.root, "runner"};
   options.environment = env::environment();
   options.api = "unix:" + home.socket();
@@ -106,7 +108,7 @@ void Daemon::end(DaemonEnd why) {
 }
 
 // A file that cannot be used takes no node away.
-void Daemon::take_nodes() {
+void Daemon::take_nodes(const std::vector<std::string>& device_command) {
   if (nodes_file_.problem) nodes_file_.nodes = nodes_of_log(controller_->state());
   nodes_ = nodes_file_.nodes;
   share_a_runner(nodes_);
@@ -114,7 +116,8 @@ void Daemon::take_nodes() {
     next_nodes_ = std::move(next);
     end(DaemonEnd::kNodes);
   };
-  nodes_watch_ = std::make_unique<NodesWatch>(loop_, home_, std::move(nodes_file_), begin_anew);
+  nodes_watch_ = std::make_unique<NodesWatch>(loop_, home_, device_command, std::move(nodes_file_),
+                                              begin_anew);
 }
 
 void Daemon::watch_place() {
@@ -175,7 +178,8 @@ Async<void> Daemon::open() {
   controller_ = CO_TRY(std::move(opened));
   served_ = CO_TRY(served_now(home_));
   watch_place();
-  take_nodes();
+  std::vector<std::string> looks_at_devices = CO_TRY(device_command(home_));
+  take_nodes(looks_at_devices);
   glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, say_, lines_);
   for (const model::NodeInfo& node : nodes_) controller_->nodes().attach(node.id, *glue_);
   // Before anything is started again elsewhere: the agent ends what the runner still has of them.
@@ -183,7 +187,8 @@ Async<void> Daemon::open() {
   CO_TRY(std::move(kept));
   std::string executable = CO_TRY(env::executable_path());
   agent::AgentOptions options_of_agent =
-      agent_options(home_, nodes_, controller_->writer().epoch(), std::move(executable));
+      agent_options(home_, nodes_, controller_->writer().epoch(), std::move(executable),
+                    std::move(looks_at_devices));
   options_of_agent.python_path = python_path_;
   agent_ = std::make_unique<agent::Agent>(loop_, env::real_clock(), std::move(options_of_agent),
                                           glue_->events());

@@ -63,7 +63,7 @@ class Daemon {
   Async<void> close();
   Async<void> until_idle();
   bool idle() const;
-  void take_nodes();
+  void take_nodes(const std::vector<std::string>& device_command);
   void watch_place();
   control::HomeInfo info() const;
   Async<std::optional<control::Silence>> room();

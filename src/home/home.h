@@ -26,6 +26,7 @@ struct Home {
   std::string shared_folder(const std::string& job) const { return job_folder(job) + "/shared"; }
   std::string tasks_folder(const std::string& job) const { return job_folder(job) + "/tasks"; }
   std::string nodes_file() const { return root + "/nodes.yaml"; }
+  std::string local_devices() const { return root + "/local_devices.json"; }
   std::string version() const { return root + "/version"; }
   std::string place() const { return root + "/place.json"; }   // place.h
   std::string identity() const { return root + "/identity"; }  // jobs_owner.h, as the next.

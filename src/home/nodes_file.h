@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -8,7 +9,9 @@
 
 namespace runnel::home {
 
-// The nodes of this home: nodes.yaml, else one node `local` with the machine's size.
-Result<std::vector<model::NodeInfo>> nodes_of_home(const Home& home);
+// The nodes of this home: nodes.yaml, else one node `local` with the machine's size and
+// devices, of which `device_command` tells (local_devices.h).
+Result<std::vector<model::NodeInfo>> nodes_of_home(const Home& home,
+                                                   const std::vector<std::string>& device_command);
 
 }  // namespace runnel::home

@@ -30,9 +30,9 @@ std::optional<NodesStamp> nodes_stamp(const Home& home) {
   return stamp.ok() ? std::move(*stamp) : NodesStamp{stamp.error().to_string(), {}, {}, {}};
 }
 
-NodesInForce read_nodes_in_force(const Home& home) {
+NodesInForce read_nodes_in_force(const Home& home, const std::vector<std::string>& device_command) {
   NodesInForce file{nodes_stamp(home), {}, {}};  // What is changed while it is read is another.
-  Result<std::vector<model::NodeInfo>> nodes = nodes_of_home(home);
+  Result<std::vector<model::NodeInfo>> nodes = nodes_of_home(home, device_command);
   if (nodes.ok()) {
     file.nodes = std::move(*nodes);
     return file;
@@ -47,10 +47,10 @@ NodesInForce read_nodes_in_force(const Home& home) {
 }
 
 std::function<NodesWatch::Look()> NodesWatch::look() const {
-  return [home = home_, before = read_, seen = seen_] {
+  return [home = home_, command = device_command_, before = read_, seen = seen_] {
     Look look{nodes_stamp(home), {}};
     if (look.stamp == before || look.stamp != seen) return look;
-    look.file = read_nodes_in_force(home);
+    look.file = read_nodes_in_force(home, command);
     if (nodes_stamp(home) != look.stamp) look.file.reset();  // It was replaced meanwhile.
     return look;
   };

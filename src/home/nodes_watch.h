@@ -35,7 +35,8 @@ struct NodesInForce {
   std::vector<model::NodeInfo> nodes;       // Empty while there is a problem.
   std::optional<control::Silence> problem;  // Why the file cannot be used.
 };
-NodesInForce read_nodes_in_force(const Home& home);
+// `device_command`: see nodes_of_home().
+NodesInForce read_nodes_in_force(const Home& home, const std::vector<std::string>& device_command);
 
 // Sees when the home's nodes.yaml names other nodes than those in force.
 //
@@ -50,8 +51,10 @@ class NodesWatch {
   static constexpr Duration kEvery = Duration::millis(500);
   using OnChange = std::function<void(NodesInForce)>;
 
-  NodesWatch(async::EventLoop& loop, Home home, NodesInForce in_force, OnChange on_change)
+  NodesWatch(async::EventLoop& loop, Home home, std::vector<std::string> device_command,
+             NodesInForce in_force, OnChange on_change)
       : home_(std::move(home)),
+        device_command_(std::move(device_command)),
         in_force_(std::move(in_force.nodes)),
         on_change_(std::move(on_change)),
         read_(in_force.stamp),
@@ -76,6 +79,7 @@ class NodesWatch {
   void take(Look look);
 
   Home home_;
+  const std::vector<std::string> device_command_;
   std::vector<model::NodeInfo> in_force_;
   OnChange on_change_;
   std::optional<NodesStamp> read_;  // Of the file that was read last.

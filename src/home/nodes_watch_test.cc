@@ -27,9 +27,9 @@ class NodesWatchTest : public ::testing::Test {
   NodesWatchTest() { write(kTwo); }
   void write(const char* text) { MUST(env::write_file_atomically(home_.nodes_file(), text)); }
   void remove() { MUST(env::remove_file(home_.nodes_file())); }
-  void watch() { watch(read_nodes_in_force(home_)); }
+  void watch() { watch(read_nodes_in_force(home_, {})); }
   void watch(NodesInForce in_force) {
-    watch_.emplace(*loop_, home_, std::move(in_force),
+    watch_.emplace(*loop_, home_, std::vector<std::string>(), std::move(in_force),
                    [this](NodesInForce next) { changes_.push_back(std::move(next)); });
     MUST(loop_->spawn(gate_, watch_->run(gate_.token())));
   }
@@ -71,7 +71,7 @@ TEST_F(NodesWatchTest, AFileThatStandsStillIsTaken) {
 }
 
 TEST_F(NodesWatchTest, AFileThatWentBeforeTheFirstLookIsMissed) {
-  NodesInForce in_force = read_nodes_in_force(home_);
+  NodesInForce in_force = read_nodes_in_force(home_, {});
   remove();
   watch(std::move(in_force));
   looks(3.5);
@@ -90,7 +90,7 @@ TEST_F(NodesWatchTest, AFileThatCannotBeLookedAtIsNotGone) {
 
 TEST_F(NodesWatchTest, AFileThatCouldNotBeUsedAtTheStartIsTakenWhenItIsMended) {
   write("nodes: [");
-  NodesInForce in_force = read_nodes_in_force(home_);
+  NodesInForce in_force = read_nodes_in_force(home_, {});
   ASSERT_TRUE(in_force.problem);
   EXPECT_TRUE(in_force.nodes.empty());
   watch(std::move(in_force));
@@ -108,7 +108,7 @@ TEST_F(NodesWatchTest, OnlyNoSuchFileMeansNone) {
   MUST(env::write_file_atomically(file, ""));
   const Home below_a_file{file};  // ENOTDIR.
   EXPECT_TRUE(nodes_stamp(below_a_file));
-  EXPECT_TRUE(read_nodes_in_force(below_a_file).problem);
+  EXPECT_TRUE(read_nodes_in_force(below_a_file, {}).problem);
   EXPECT_FALSE(nodes_stamp({folder_.path() + "/other"}));
 }
 

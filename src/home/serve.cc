@@ -12,6 +12,7 @@
 #include "env/files.h"
 #include "env/process.h"
 #include "home/daemon.h"
+#include "home/local_devices.h"
 #include "home/nodes_watch.h"
 #include "home/pause.h"
 #include "home/place.h"
@@ -63,7 +64,7 @@ Result<void> prepare_and_serve(const Home& home, const Say& say) {
   TRY(refuse_misplaced(home));
   TRY(take_place(home));
   TRY(refuse_lost_log(home));
-  NodesInForce nodes = read_nodes_in_force(home);
+  NodesInForce nodes = read_nodes_in_force(home, TRY(device_command(home)));
   const Result<std::string> python_path = keep_python_package(home);
   // Only who imports it misses it, and is told so by Python.
   if (!python_path.ok()) say("the Python package: " + python_path.error().to_string());

@@ -1,13 +1,13 @@
 """What the tool answers: one document, whole lists, and words for what cannot be."""
 
 import json
-import os
 import re
 import sqlite3
 import subprocess
 import time
 
 from conftest import BINARY
+from fake_nvml import FakeNvml
 
 
 def test_logs_take_the_name_that_ps_shows(runnel):
@@ -147,17 +147,7 @@ def test_what_a_repair_kept_is_told(runnel):
     assert runnel.json("events", "--watch", "--limit", "1")["seq"] == oldest
 
 
-def nvidia_smi(runnel, script):
-    """What stands in for the program of that name in this home."""
-    folder = runnel.work / "bin"
-    folder.mkdir(exist_ok=True)
-    (folder / "nvidia-smi").write_text("#!/bin/sh\n" + script)
-    (folder / "nvidia-smi").chmod(0o755)
-    runnel.env["PATH"] = f"{folder}:{os.environ['PATH']}"
-
-
 def test_ps_of_a_job_shows_what_its_tasks_use(runnel):
-    nvidia_smi(runnel, "exit 9")  # As on a machine without a GPU.
     job = runnel.up("""
 steps:
   spin: {resources: {cpus: 0.5}, run: "while :; do :; done"}
@@ -177,27 +167,22 @@ steps:
     runnel.run("cancel", job)
 
 
-def test_ps_of_a_job_shows_what_nvidia_smi_says_of_gpus(runnel):
+def test_ps_of_a_job_shows_what_the_driver_says_of_gpus(runnel):
+    nvml = FakeNvml(runnel, 2)
     pid = runnel.work / "pid"
-    nvidia_smi(runnel, f"""
-[ "$*" = "pmon -s um -c 1" ] || exit 2
-echo "# gpu         pid   type     sm    mem    enc    dec     fb    command"
-echo "# Idx           #    C/G      %      %      %      %     MB    name"
-echo "    0 $(cat {pid}) C 87 40 - - 1024 python3"
-echo "    1 $(cat {pid}) C 13 - - - 512 python3"
-""")
     job = runnel.up(f"""
 steps:
   train: {{resources: {{cpus: 0.5}}, run: "echo $$ > {pid}.part; mv {pid}.part {pid}; sleep 60"}}
   wait: {{resources: {{cpus: 0.5}}, run: sleep 60}}
 """)
     runnel.until(lambda: pid.exists() and len(runnel.json("ps", job)["tasks"]) == 2)
+    nvml.run([(0, int(pid.read_text()), 87, 1024), (1, int(pid.read_text()), 13, 512), (1, 1, 50, 100)])
     time.sleep(1)  # An answer from before serves for so long.
     train, rest = sorted(runnel.json("ps", job)["tasks"], key=lambda task: task["step"])
     assert (train["gpu"], train["gpu_memory"]) == (1, 1536 << 20)
     assert (rest["gpu"], rest["gpu_memory"]) == (0, 0)
     assert re.search("  100 %  +1.5 GiB\n", runnel.run("ps", job))
-    nvidia_smi(runnel, "exit 9")  # The driver has gone.
+    nvml.path.unlink()  # The driver has gone.
     runnel.until(lambda: runnel.json("ps", job)["tasks"][0]["gpu"] is None)
     runnel.run("cancel", job)
 

@@ -5,10 +5,10 @@ RUNNEL_CRASHES sets the number of kills (4 here at least).
 
 import os
 import random
-import subprocess
 import time
 
 from conftest import kill
+from fake_nvml import FakeNvml
 
 CRASHES = max(4, int(os.environ.get("RUNNEL_CRASHES", "4")))
 
@@ -114,66 +114,6 @@ steps:
     assert lines(runnel, job, "none") == ["<>  void no"]
 
 
-# What stands in for NVML: DEVICES is a file with a line for each device that the driver has,
-# "UUID NAME"; "hang" instead of the first hangs for good.
-FAKE_NVML = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-static char lines[64][128];
-static unsigned count;
-int nvmlInit_v2(void) {
-  FILE* file = fopen(DEVICES, "r");
-  if (!file) return 9;
-  for (count = 0; count < 64 && fgets(lines[count], 128, file); ++count) {
-    lines[count][strcspn(lines[count], "\n")] = 0;
-    if (!strcmp(lines[count], "hang")) for (;;) pause();
-  }
-  fclose(file);
-  return 0;
-}
-int nvmlShutdown(void) { return 0; }
-const char* nvmlErrorString(int code) { return code == 15 ? "GPU is lost" : "Driver Not Loaded"; }
-int nvmlDeviceGetCount_v2(unsigned* out) { *out = count; return 0; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** out) { *out = lines[index]; return 0; }
-int nvmlDeviceGetUUID(void* device, char* out, unsigned size) {
-  snprintf(out, size, "%.*s", (int)strcspn(device, " "), (char*)device);
-  return 0;
-}
-int nvmlDeviceGetName(void* device, char* out, unsigned size) {
-  snprintf(out, size, "%s", strchr(device, ' ') + 1);
-  return 0;
-}
-int nvmlDeviceGetMemoryInfo(void* device, unsigned long long* out) {
-  out[0] = 80ull << 30;
-  out[1] = out[2] = 40ull << 30;
-  return strstr(device, "LOST") ? 15 : 0;
-}
-"""
-
-
-class FakeNvml:
-    def __init__(self, runnel, count):
-        folder = runnel.work / "nvml"
-        folder.mkdir()
-        (folder / "nvml.c").write_text(FAKE_NVML)
-        library = str(folder / "libnvidia-ml.so.1")
-        subprocess.run(["cc", "-shared", "-fPIC", f"-DDEVICES=\"{folder}/devices\"",
-                        "-o", library, folder / "nvml.c"], check=True)
-        self.path = folder / "devices"
-        self.lines = [f"GPU-{each} NVIDIA H100 80GB HBM3" for each in range(count)]
-        self.have(range(count))
-        runnel.env["LD_LIBRARY_PATH"] = str(folder)
-
-    def have(self, numbers):
-        self.say("".join(self.lines[number] + "\n" for number in numbers))
-
-    def say(self, text):
-        self.path.with_suffix(".new").write_text(text)
-        self.path.with_suffix(".new").rename(self.path)
-
-
 WAITS = """
 resources: {cpus: 1, accelerators: "H100:1"}
 params: {n: {range: [0, 7]}}
@@ -223,6 +163,24 @@ def test_a_vanished_device_is_left_alone_and_its_task_moves(runnel):
     assert [shown for _, shown in begun].count("3") == 1
     nvml.have(range(8))
     runnel.until(lambda: quarantined(runnel)[0].get("again_at"), timeout=30)
+
+
+def test_a_machine_with_devices_needs_no_declaration(runnel):
+    FakeNvml(runnel, 2)
+    assert "2/2 H100" in runnel.run("nodes", "-o", "wide")
+    job = runnel.up("""
+resources: {cpus: 0.1, accelerators: "H100:1"}
+params: {n: {range: [0, 3]}}
+run: |
+  echo $CUDA_VISIBLE_DEVICES >> $RUNNEL_JOB_DIR/begun
+  while test $(wc -l < $RUNNEL_JOB_DIR/begun) -lt 2; do sleep 0.1; done
+""")
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert set(lines(runnel, job, "begun")) == {"0", "1"}
+    none = runnel.up("run: echo \"<$CUDA_VISIBLE_DEVICES>\" >> $RUNNEL_JOB_DIR/begun")
+    assert runnel.wait(none)["status"] == "SUCCEEDED"
+    assert lines(runnel, none, "begun") == ["<>"], "who asked for none sees none"
+    assert "NVIDIA H100 80GB HBM3; NVIDIA H100 80GB HBM3" in runnel.run("check")
 
 
 def until_notices(runnel):

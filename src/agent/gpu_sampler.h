@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string_view>
+#include <string>
+#include <vector>
 
-#include "base/result.h"
 #include "base/units.h"
 
 namespace runnel::agent {
@@ -20,12 +20,7 @@ struct GpuUse {
 };
 using GpuSample = std::map<pid_t, GpuUse>;
 
-// The processes in the table that `nvidia-smi pmon -s um -c 1` prints. Columns are found by their
-// names, since drivers add some; what a driver does not count, and prints as "-", is 0. kInvalid
-// when it is no such table.
-Result<GpuSample> parse_gpu_table(std::string_view text);
-
-// Asks nvidia-smi, which takes about a second where there are GPUs.
+// Asks the driver who uses the GPUs, in another process (device_look.h).
 //
 // Contract: sample() is nothing where there are no GPUs, no driver, or no answer. Whoever asks
 //           within kFresh of an answer gets the same one; a driver that hangs is left alone for
@@ -37,10 +32,14 @@ class GpuSampler {
   static constexpr Duration kAnswersWithin = Duration::seconds(3);
   static constexpr Duration kLeftAlone = Duration::seconds(60);
 
+  // `command` prints a look at the devices; empty: nobody is asked.
+  explicit GpuSampler(std::vector<std::string> command);
+
   // `now`: by the clock since boot.
   std::optional<GpuSample> sample(Duration now);
 
  private:
+  const std::vector<std::string> command_;
   std::optional<GpuSample> last_;
   std::optional<Duration> ask_again_;
 };

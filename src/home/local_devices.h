@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "home/home.h"
+
+namespace runnel::home {
+
+using DeviceCounts = std::map<std::string, std::int64_t>;  // By kind, as accelerators are.
+
+// The devices of this machine that a node may grant though nobody has declared it.
+//
+// Contract: asked of the driver once per boot of the machine, in another process; kept in the home
+//           from then on. None where CUDA_VISIBLE_DEVICES is set: what is left of them has other
+//           indices than the driver's. Where the driver has no answer, its error. Blocks for
+//           agent::DeviceWatch::kAnswersWithin at most.
+//           `command` prints a look (agent/device_look.h); empty: nobody is asked.
+Result<DeviceCounts> local_devices(const Home& home, const std::vector<std::string>& command);
+
+// What looks: this program, as `runnel devices`.
+Result<std::vector<std::string>> device_command(const Home& home);
+
+}  // namespace runnel::home
