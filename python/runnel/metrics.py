@@ -18,12 +18,14 @@ def report(step: int | None = None, **metrics: SupportsFloat) -> bool:
     for which `step_seconds=` is the rank's own work of the step, without waiting for other ranks. Outside of
     Runnel nothing happens.
     Returns whether the line was written. Raises TypeError for a value that is no number, ValueError for a
-    negative step, OSError when the disk is full. Threads: any; lines do not mix.
+    step that is negative or no whole number, OSError when the disk is full. Threads: any; lines do not mix.
     """
     if not metrics:
         raise TypeError("report() needs at least one metric, such as report(step=3, loss=0.1)")
     if step is not None and step < 0:
         raise ValueError(f"step is {step}; it must be 0 or more")
+    if step is not None and step != int(step):
+        raise ValueError(f"step is {step}; it must be a whole number: count batches or epochs")
     line = {name: _number(name, value) for name, value in metrics.items()}
     path = os.environ.get("RUNNEL_METRICS_FILE")
     rank = _reporting_rank()

@@ -69,6 +69,8 @@ class Trial:
 
     def report(self, value: float | Mapping[str, float], step: int) -> None:
         """A value on the way, at `step` of the training: the pruner judges it, and the lease is renewed."""
+        if step != int(step):
+            raise ValueError(f"step is {step}; it must be a whole number: count batches or epochs")
         self._last = {"step": int(step), **_values(value)}
         self._stop = self._study._speak(self, "report", self._last)["stop"]
 

@@ -8,8 +8,10 @@ namespace {
 
 constexpr std::size_t kWordMax = 128;  // Longer words are not typing errors.
 
-// Damerau-Levenshtein distance with each place edited at most once; three rows suffice.
-std::size_t distance(std::string_view a, std::string_view b) {
+}  // namespace
+
+// Three rows suffice where each place is edited at most once.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> above(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
@@ -28,8 +30,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-}  // namespace
-
 std::string nearest(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best;
   std::size_t best_distance = kWordMax;
@@ -38,7 +38,7 @@ std::string nearest(std::string_view word, std::span<const std::string_view> can
     if (candidate.empty() || candidate.size() > kWordMax) continue;
     const std::size_t longer = std::max(word.size(), candidate.size());
     const std::size_t allowed = std::max<std::size_t>(1, longer / 3);
-    const std::size_t found = distance(word, candidate);
+    const std::size_t found = edit_distance(word, candidate);
     if (found > allowed || found >= longer || found >= best_distance) continue;
     best = candidate;
     best_distance = found;

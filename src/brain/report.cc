@@ -279,7 +279,7 @@ void on_report(Turn& turn, const model::NodeReport& input) {
   if (!node->second.up || node->second.incarnation != input.incarnation) return;
   // First of all: who failed for want of its device is no failure of the task.
   if (input.devices) take_devices(turn, input.node, *input.devices);
-  for (const model::MetricReport& report : input.metrics) take_metric(turn, input.node, report);
+  take_metrics(turn, input.node, input.metrics);
   for (const model::HealthReport& report : input.health) take_health(turn, input.node, report);
   for (const RankReport& report : input.ranks) take_report(turn, input.node, report);
   strangers_end(turn, node->second, input.ranks);
@@ -305,7 +305,7 @@ void on_join(Turn& turn, const model::NodeJoin& input) {
   const bool changed = new_life || !known->second.up || known->second.info != input.node ||
                        known->second.leaves_at != Time() || known->second.strangers != strangers;
   if (changed) turn.emit(model::NodeJoined{input.node, input.incarnation, strangers});
-  for (const model::MetricReport& report : input.metrics) take_metric(turn, input.node.id, report);
+  take_metrics(turn, input.node.id, input.metrics);
   if (new_life) judge_crash(turn, input, life_before, ran_at_crash(turn.state(), input));
   if (new_life && input.crashed_idle) clear_unrelated(turn, input.node.id);
   if (input.devices) take_devices(turn, input.node.id, *input.devices);

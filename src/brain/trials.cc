@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "brain/metric_names.h"
 #include "brain/places.h"
 #include "brain/population.h"
 #include "search/sampling.h"
@@ -278,16 +279,29 @@ bool nothing_goes_on(const Step& step) {
   return idle && count_of(step.counts, Status::kPaused) == step.study->parked;
 }
 
+bool is_objective(const model::SearchSpec& search, std::string_view name) {
+  return std::any_of(search.objectives.begin(), search.objectives.end(),
+                     [&](const model::Objective& objective) { return objective.metric == name; });
+}
+
 std::string missing(const model::SearchSpec& search, const std::vector<std::string>& heard) {
-  const std::string& metric = search.objectives.front().metric;
+  const auto absent =
+      std::find_if(search.objectives.begin(), search.objectives.end(), [&](const auto& objective) {
+        return std::find(heard.begin(), heard.end(), objective.metric) == heard.end();
+      });
+  const bool all = absent == search.objectives.end();
+  const std::string& metric = all ? search.objectives.front().metric : absent->metric;
   if (heard.empty()) {
     return "it never reported '" + metric + "': call runnel.report(step=, " + metric +
            "=), or append a JSON line to $RUNNEL_METRICS_FILE";
   }
-  const std::vector<std::string_view> names(heard.begin(), heard.end());
-  const std::string meant = nearest(metric, names);
+  std::vector<std::string_view> others;
   std::string known;
-  for (const std::string& name : heard) known += (known.empty() ? "'" : ", '") + name + "'";
+  for (const std::string& name : heard) {
+    known += (known.empty() ? "'" : ", '") + name + "'";
+    if (!is_objective(search, name)) others.emplace_back(name);
+  }
+  const std::string meant = nearest(metric, others);
   return "it never reported '" + metric + "', only " + known +
          (meant.empty() ? "" : "; did you mean '" + meant + "'?");
 }
@@ -306,37 +320,68 @@ bool is_warned_of_name(const Step& step) {
 // What a report has instead of an objective, by its likeness: the objective and that name.
 std::optional<std::pair<std::string, std::string>> misnamed(const model::SearchSpec& search,
                                                             const model::MetricReport& report) {
-  std::vector<std::string_view> names;
-  names.reserve(report.values.size());
-  for (const auto& [name, value] : report.values) names.emplace_back(name);
   for (const model::Objective& objective : search.objectives) {
-    if (std::find(names.begin(), names.end(), objective.metric) != names.end()) continue;
-    const std::string meant = nearest(objective.metric, names);
-    if (!meant.empty()) return std::pair(objective.metric, meant);
+    const bool there =
+        std::any_of(report.values.begin(), report.values.end(),
+                    [&](const auto& value) { return value.first == objective.metric; });
+    if (there) continue;
+    for (const auto& [name, value] : report.values) {
+      if (looks_misspelt(name, objective.metric)) return std::pair(objective.metric, name);
+    }
   }
   return std::nullopt;
 }
 
+bool has_values(const model::SearchSpec& search, const StepKey& key,
+                const std::vector<model::MetricReport>& reports) {
+  return std::any_of(reports.begin(), reports.end(), [&](const model::MetricReport& report) {
+    const bool same = report.attempt.task.job == key.job && report.attempt.task.step == key.step;
+    return same && objective_values(search, report);
+  });
+}
+
 // A misspelt metric is worth a word before the trials have trained to their end for nothing. One
-// that is reported at other steps than others is no mistake, so the names must be alike.
-void warn_of_name(Turn& turn, const model::MetricReport& report) {
+// that is reported at other steps than others is no mistake, so the names must be alike. `beside`:
+// what was reported in the same moment, since a program may write a line for each metric.
+void warn_of_name(Turn& turn, const model::MetricReport& report,
+                  const std::vector<model::MetricReport>& beside) {
   const model::TaskRef& task = report.attempt.task;
+  const StepKey key{task.job, task.step};
+  const model::SearchSpec& search = search_of(turn, key);
   const LiveAttempt& live = *find_task(turn.state(), task)->live;
   constexpr auto kMissing = model::HealthProblem::kMetricMissing;
   const bool told =
       std::find(live.warned.begin(), live.warned.end(), kMissing) != live.warned.end();
   if (told || !live.continues()) return;
-  const StepKey key{task.job, task.step};
-  if (any_reported(study_of(turn, key))) return;
   if (is_warned_of_name(step_of(turn.state(), key.job, key.step))) return;
-  const auto names = misnamed(search_of(turn, key), report);
-  if (!names) return;
+  const auto names = misnamed(search, report);
+  if (!names || has_values(search, key, beside) || any_reported(study_of(turn, key))) return;
   turn.emit(model::TaskWarned{report.attempt, 0, kMissing,
                               "it reported '" + names->second + "' at step " +
-                                  std::to_string(report.step) + ", and no trial has reported '" +
-                                  names->first +
-                                  "', by which the search compares them: is that misspelt?",
+                                  std::to_string(report.step) + " and not '" + names->first +
+                                  "', by which the search compares trials: is that misspelt?",
                               turn.now(), model::HealthAction::kWarn});
+}
+
+// Whether the report says nothing that its search could use, and others of its attempt follow.
+bool is_useless(const Turn& turn, const NodeId& node, const model::MetricReport& report) {
+  if (report.last || !is_reporting(turn, node, report)) return false;
+  const StepKey key{report.attempt.task.job, report.attempt.task.step};
+  const auto& search = spec_of(turn.state(), key.job, key.step).search;
+  return search && !objective_values(*search, report);
+}
+
+void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& report) {
+  if (!is_reporting(turn, node, report)) return;
+  const StepKey key{report.attempt.task.job, report.attempt.task.step};
+  if (!spec_of(turn.state(), key.job, key.step).search) return;
+  const auto values = objective_values(search_of(turn, key), report);
+  if (values) {
+    take_values(turn, report.attempt, {report.step, *values, report.attempt.attempt},
+                report.last ? Last::kYes : Last::kNo);
+  } else if (report.last) {
+    turn.hear(report);
+  }
 }
 
 }  // namespace
@@ -355,17 +400,11 @@ std::vector<std::pair<std::string, std::string>> params_of(Turn& turn, const Ste
   return trial_of(turn, key, index).params;
 }
 
-void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& report) {
-  if (!is_reporting(turn, node, report)) return;
-  const StepKey key{report.attempt.task.job, report.attempt.task.step};
-  if (!spec_of(turn.state(), key.job, key.step).search) return;
-  const auto values = objective_values(search_of(turn, key), report);
-  if (!values) {
-    if (!report.last) return warn_of_name(turn, report);
-    return turn.hear(report);
+void take_metrics(Turn& turn, const NodeId& node, const std::vector<model::MetricReport>& reports) {
+  for (const model::MetricReport& report : reports) take_metric(turn, node, report);
+  for (const model::MetricReport& report : reports) {
+    if (is_useless(turn, node, report)) warn_of_name(turn, report, reports);
   }
-  take_values(turn, report.attempt, {report.step, *values, report.attempt.attempt},
-              report.last ? Last::kYes : Last::kNo);
 }
 
 void take_values(Turn& turn, const model::AttemptRef& attempt, TrialReport report, Last last) {

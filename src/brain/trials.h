@@ -17,8 +17,8 @@ namespace runnel::brain {
 std::vector<std::pair<std::string, std::string>> params_of(Turn& turn, const StepKey& key,
                                                            TaskIndex index);
 
-// What a node heard a trial report. Others than those of live trials are passed over.
-void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& report);
+// What a node heard trials report. Others than those of live trials are passed over.
+void take_metrics(Turn& turn, const NodeId& node, const std::vector<model::MetricReport>& reports);
 
 // Whether a report is the last one of its attempt.
 enum class Last : std::uint8_t { kNo, kYes };

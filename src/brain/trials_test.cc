@@ -113,9 +113,27 @@ TEST_F(TrialsTest, WarnsOfAMetricThatIsMisspelt) {
   EXPECT_EQ(warned[0].attempt, Desk::ref(job_, 0, 1));
   EXPECT_EQ(warned[0].reason, model::HealthProblem::kMetricMissing);
   EXPECT_EQ(warned[0].message,
-            "it reported 'los' at step 1, and no trial has reported 'loss', by which the search "
-            "compares them: is that misspelt?");
+            "it reported 'los' at step 1 and not 'loss', by which the search compares trials: is "
+            "that misspelt?");
   EXPECT_TRUE(report(2, "los").empty()) << "one word is enough";
+}
+
+TEST_F(TrialsTest, WarnsOfNoNameThatMayBeAnotherMetric) {
+  begin(search_step(2), 2);
+  model::MetricReport other = metric(0, 1, "0.5");
+  other.values = {{"los", "0.5"}};
+  told({other, metric(0, 1, "3")});  // A line each.
+  EXPECT_TRUE(desk_.all<model::TaskWarned>(desk_.history).empty());
+}
+
+TEST_F(TrialsTest, WarnsOfNoSiblingOfTheMetric) {
+  model::StepSpec step = search_step(1);
+  step.search->objectives = {{"top1", true}};
+  begin(step);
+  model::MetricReport other = metric(0, 1, "0.5");
+  other.values = {{"top5", "0.5"}};
+  told({other});
+  EXPECT_TRUE(desk_.all<model::TaskWarned>(desk_.history).empty());
 }
 
 TEST_F(TrialsTest, WarnsOfNoNameOnceTheMetricWasReported) {

@@ -88,8 +88,9 @@ void warn_of(const json::Value& series, const char* count, const std::string& wh
 }
 
 void warn_of_bad(const json::Value& series) {
-  warn_of(series, "bad_lines",
-          " line(s) of its metrics file are no JSON object of numbers, or too long");
+  warn_of(
+      series, "bad_lines",
+      " line(s) of its metrics file are no JSON object of numbers with a whole step, or too long");
   warn_of(series, "bad_records", " record(s) of its TensorBoard files are damaged");
   const json::Value* truncated = series.find("truncated");
   if (truncated == nullptr || !truncated->as_bool()) return;

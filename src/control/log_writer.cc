@@ -21,11 +21,17 @@ Error nothing_accepted(const Error& cause) {
   error.message = "nothing was accepted: " + cause.message;
   if (cause.code == Errc::kFull) {
     error.with_hint(
-        "free some space on the disk of the home, for instance by `runnel delete`; work goes "
-        "on by itself then");
+        "free some space on the disk of the home; `runnel cancel`, `halt` and `delete` have room "
+        "of "
+        "their own; work goes on by itself then");
   }
   return error;
 }
+
+constexpr std::string_view kFreeByHand =
+    "the room that the log holds for this is used up: remove files by hand, for instance outputs "
+    "in "
+    "the home's folder jobs";
 
 // What an asker is told when nobody can find out what the disk kept.
 Error unknown_outcome(const Error& cause) {
@@ -47,16 +53,6 @@ Error unread_outcome(const Error& cause) {
 Error too_busy(std::size_t inputs) {
   return Error(Errc::kFull, std::to_string(inputs) + " requests wait for the disk")
       .with_hint("try again in a second");
-}
-
-// Of what frees room, which a full disk must not refuse.
-Result<void> append_with_reserve(store::EventLog& log, Epoch epoch,
-                                 const std::vector<store::Batch>& batches,
-                                 const store::ArchiveChange& archive) {
-  Result<void> stored = log.append(epoch, batches, archive);
-  const bool full = !stored.ok() && stored.error().code == Errc::kFull;
-  if (full && log.give_up_reserve()) return log.append(epoch, batches, archive);
-  return stored;
 }
 
 // Errors after which opening the log again cannot help, or must not.
@@ -135,10 +131,7 @@ Async<void> LogWriter::admit_read() {
 Result<void> LogWriter::open_log() {
   log_ = TRY(opener_());
   notices_ = log_->open_report().notices;
-  Result<Epoch> lease = log_->acquire_lease();
-  const bool full = !lease.ok() && lease.error().code == Errc::kFull;
-  if (full && log_->give_up_reserve()) lease = log_->acquire_lease();
-  epoch_ = TRY(std::move(lease));
+  epoch_ = TRY(log_->acquire_lease());
   recovered_ = std::make_unique<Recovered>(TRY(options_.fold(*log_, options_.limits)));
   connection_ = TRY(log_->connect());  // Nobody reads yet.
   return {};
@@ -212,6 +205,11 @@ LogWriter::Asker LogWriter::asker_of(const model::Input& input) {
   return again ? Asker::kSystem : Asker::kUser;
 }
 
+store::Room LogWriter::room_of(const model::Input& input) {
+  if (frees_room(input)) return store::Room::kReserve;
+  return asker_of(input) == Asker::kSystem ? store::Room::kHeld : store::Room::kOrdinary;
+}
+
 bool LogWriter::frees_room(const model::Input& input) {
   using Verb = model::JobRequest::Verb;
   const auto* request = std::get_if<model::JobRequest>(&input);
@@ -224,6 +222,8 @@ bool LogWriter::frees_room(const model::Input& input) {
 
 Async<Outcome> LogWriter::decide(model::Input input, OnDecided on_decided, Guard guard) {
   const Asker asker = asker_of(input);
+  // What was decided beside a commit that failed has not had the reserve.
+  int tries = 2;
   for (;;) {
     if (must_wait()) {
       Result<void> admitted = co_await admit(input);
@@ -235,7 +235,10 @@ Async<Outcome> LogWriter::decide(model::Input input, OnDecided on_decided, Guard
     if (on_decided) on_decided(ticket.outcome);
     co_await Parked{ticket, undurable()};
     if (!ticket.failure) co_return std::move(ticket.outcome);
-    if (asker == Asker::kUser) co_return *std::move(ticket.failure);
+    if (asker == Asker::kSystem) continue;
+    Error failure = *std::move(ticket.failure);
+    if (failure.code != Errc::kFull || !frees_room(input)) co_return failure;
+    if (--tries == 0) co_return failure.with_hint(std::string(kFreeByHand));
   }
 }
 
@@ -314,7 +317,7 @@ void LogWriter::collect(const model::Input& input, brain::Decision decision) {
   follow(durable, std::move(decision.archived));
   if (options_.tap) options_.tap(input, durable, state());
   events_since_snapshot_ += count;
-  group_.frees_room |= frees_room(input);
+  group_.room = std::max(group_.room, room_of(input));
   group_.bytes += 2 * batch.events.size() + batch.input.size();
   ++group_.inputs;
   group_.batches.push_back(std::move(batch));
@@ -396,8 +399,7 @@ Async<void> LogWriter::append(Group& group) {
 Result<void> LogWriter::append_now(Group& group) {
   if (log_ == nullptr) return log_is_away();
   const store::ArchiveChange archive = TRY(archive_change(*log_, group));
-  if (!group.frees_room) return log_->append(epoch_, std::move(group.batches), archive);
-  return append_with_reserve(*log_, epoch_, group.batches, archive);
+  return log_->append(epoch_, std::move(group.batches), archive, group.room);
 }
 
 Async<void> LogWriter::commit() {
@@ -589,7 +591,7 @@ Async<void> LogWriter::remove_archived(JobId job) {
     store::ArchiveChange change;
     change.remove = TRY(keys_of(*log_, job));
     change.put.push_back(deletion_record(job));
-    return append_with_reserve(*log_, epoch_, {}, change);
+    return log_->append(epoch_, {}, change, store::Room::kReserve);
   });
   if (removed.ok()) co_return removed;
   co_return unread_outcome(removed.error());

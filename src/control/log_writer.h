@@ -196,7 +196,7 @@ class LogWriter {
     std::size_t inputs = 0;
     std::size_t bytes = 0;
     std::int64_t events = 0;
-    bool frees_room = false;  // An input in it: see frees_room().
+    store::Room room = store::Room::kOrdinary;  // What any input in it may use.
   };
 
   LogWriter(async::EventLoop& loop, env::Clock& clock, LogOpener opener, LogWriterOptions options);
@@ -205,6 +205,7 @@ class LogWriter {
   Async<void> admit_read();
   static Asker asker_of(const model::Input& input);
   static bool frees_room(const model::Input& input);
+  static store::Room room_of(const model::Input& input);
   Async<void> start();
   Result<void> open_log();
   Async<void> use_connection(std::unique_ptr<store::LogConnection> connection);

@@ -282,7 +282,10 @@ TEST_F(LogWriterTest, KeepsOnAFullDiskWhatFreesRoom) {
   ASSERT_TRUE(decide(cancel_input("a")).ok());
   EXPECT_FALSE(watch_.reserve);
   const std::string after = state_text();
-  EXPECT_EQ(decide(cancel_input("b")).error().code, Errc::kFull) << "the reserve is used up";
+  const Result<Outcome> refused = decide(cancel_input("b"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Errc::kFull);
+  EXPECT_NE(refused.error().hint.find("by hand"), std::string::npos) << "the reserve is used up";
   EXPECT_EQ(state_text(), after);
   close();
   watch_.full = false;
@@ -305,13 +308,20 @@ TEST_F(LogWriterTest, FreesRoomWhileReportsWaitForIt) {
   watch_.full = false;
 }
 
-TEST_F(LogWriterTest, OpensOnAFullDiskWithWhatIsHeldForIt) {
+// Decided beside a commit that fails, so that it was never appended.
+TEST_F(LogWriterTest, FreesRoomBesideACommitThatFindsTheDiskFull) {
   ASSERT_TRUE(decide(submit_input("a")).ok());
-  const std::string before = state_text();
-  close();
-  watch_.full_for_leases = true;
-  open();
-  EXPECT_EQ(state_text(), before);
+  watch_.full = true;
+  watch_.held.lock();
+  const Asked taking(*loop_, *writer_, submit_input("b"));
+  ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(5))).ok());
+  const Asked freeing(*loop_, *writer_, cancel_input("a"));
+  ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(5))).ok());
+  watch_.held.unlock();
+  turn();
+  ASSERT_TRUE(taking.answer().has_value() && freeing.answer().has_value());
+  EXPECT_FALSE(taking.answer()->ok());
+  EXPECT_TRUE(freeing.answer()->ok());
   EXPECT_FALSE(watch_.reserve);
 }
 

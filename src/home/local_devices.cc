@@ -51,6 +51,13 @@ Result<DeviceCounts> look(const std::vector<std::string>& command) {
   return devices;
 }
 
+// Where it cannot be kept, for want of room or of a home, the next one looks again.
+void keep(const Home& home, const LocalDevices& local) {
+  if (!env::exists(home.version())) return;
+  (void)env::write_file_atomically(home.local_devices(), model::record_text(local),
+                                   env::Access::kOwner);
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> device_command(const Home& home) {
@@ -62,9 +69,7 @@ Result<DeviceCounts> local_devices(const Home& home, const std::vector<std::stri
   const std::string boot_id = TRY(env::boot_id());
   if (std::optional<DeviceCounts> known = kept(home, boot_id)) return *std::move(known);
   LocalDevices local{boot_id, TRY(look(command))};
-  // Where it cannot be kept, because there is no home yet or no room, the next one looks again.
-  (void)env::write_file_atomically(home.local_devices(), model::record_text(local),
-                                   env::Access::kOwner);
+  keep(home, local);
   return std::move(local.devices);
 }
 

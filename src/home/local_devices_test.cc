@@ -43,6 +43,9 @@ TEST_F(LocalDevicesTest, AreCountedByTheirKind) {
 }
 
 TEST_F(LocalDevicesTest, AreLookedAtOncePerBoot) {
+  EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
+  EXPECT_FALSE(env::exists(home_.local_devices())) << "the folder may not become a home";
+  MUST(env::write_file_atomically(home_.version(), "1\n"));
   EXPECT_FALSE(local_devices(home_, nobody_).ok()) << "a driver without an answer is no answer";
   EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
   EXPECT_EQ(found(nobody_), (DeviceCounts{{"L4", 1}}));

@@ -77,6 +77,7 @@ std::vector<model::MetricSample> AttemptMetrics::look() {
 
 std::vector<model::MetricSample> AttemptMetrics::finish() {
   begin();
+  has_objective_ = true;  // If not, what it said last tells.
   EvenSamples rest;
   const auto take = [this, &rest](std::vector<model::MetricSample> samples) {
     rest.take(plan_ ? chosen(std::move(samples)) : std::move(samples));
@@ -98,11 +99,21 @@ std::optional<model::MetricSample> AttemptMetrics::latest() const {
 std::vector<model::MetricSample> AttemptMetrics::chosen(std::vector<model::MetricSample> samples) {
   CHECK(plan_ != nullptr, "without a plan everything is told");
   latest_.take(samples);
-  std::erase_if(samples, [&](const model::MetricSample& sample) {
-    return std::none_of(plan_->objectives.begin(), plan_->objectives.end(),
-                        [&](const std::string& name) { return holds(sample, name); });
-  });
+  std::erase_if(samples,
+                [this](const model::MetricSample& sample) { return !is_worth_telling(sample); });
   return samples;
+}
+
+bool AttemptMetrics::is_worth_telling(const model::MetricSample& sample) {
+  CHECK(begun_, "a sample is judged before where its attempt begins is known");
+  const std::vector<std::string>& objectives = plan_->objectives;
+  const bool useful = std::any_of(objectives.begin(), objectives.end(),
+                                  [&](const std::string& name) { return holds(sample, name); });
+  has_objective_ |= useful;
+  if (has_objective_ || others_.size() >= LatestMetrics::kNamesMax) return useful;
+  bool is_new = false;
+  for (const auto& [name, value] : sample.values) is_new |= others_.insert(name).second;
+  return is_new;
 }
 
 }  // namespace runnel::output

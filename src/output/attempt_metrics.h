@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,9 +38,10 @@ class LatestMetrics {
 // What one trial reports on its way: its file, and what its step's plan adds.
 //
 // Contract: what earlier attempts of the task wrote is not this one's (metrics_begin.h). look()
-// yields what is new; with a plan only samples that hold an objective, since a
-//           search looks at no other. finish() yields the rest when the attempt has ended, of many
-//           some that are evenly spaced, and of a file that is far behind only its end; then
+//           yields what is new; with a plan only samples that hold an objective, since a search
+//           compares by no other, and until there was one also those with a name that is new, since
+//           an objective may be misspelt. finish() yields the rest when the attempt has ended, of
+//           many some that are evenly spaced, and of a file that is far behind only its end; then
 //           latest() has all that it said last. Event files are looked at every kEventsEvery looks.
 // Threads:  blocking; one at a time.
 class AttemptMetrics {
@@ -57,6 +59,7 @@ class AttemptMetrics {
  private:
   void begin();
   std::vector<model::MetricSample> chosen(std::vector<model::MetricSample> samples);
+  bool is_worth_telling(const model::MetricSample& sample);
 
   std::string home_;
   model::AttemptRef attempt_;
@@ -66,6 +69,8 @@ class AttemptMetrics {
   std::optional<FollowedOutput> output_;
   std::optional<EventFolder> events_;
   LatestMetrics latest_;
+  bool has_objective_ = false;    // Reported at least once.
+  std::set<std::string> others_;  // Names that were told before that.
   int looks_ = 0;
 };
 

@@ -169,6 +169,16 @@ TEST_F(AttemptMetricsTest, TellsOnlyWhatItsSearchLooksAt) {
   EXPECT_EQ(metrics.finish(), std::vector<MetricSample>{with_rate});
 }
 
+TEST_F(AttemptMetricsTest, TellsEachOtherNameOnceUntilTheObjectiveIsThere) {
+  AttemptMetrics metrics(home_.path(), attempt_, plan({"lr"}), 0);
+  note(IndexRecord::Kind::kStart, 0, 0);
+  print("at 1: loss=3\nat 2: loss=2\n");
+  EXPECT_TRUE(metrics.look().empty());
+  EXPECT_EQ(metrics.look(), std::vector<MetricSample>{kFirst});
+  print("at 3: loss=1\nlr=1\nat 4: loss=0.5\n");
+  EXPECT_EQ(metrics.look(), (std::vector<MetricSample>{{3, {{"loss", "1"}, {"lr", "1"}}}}));
+}
+
 TEST_F(AttemptMetricsTest, LooksAtEventFilesNowAndThen) {
   AttemptMetrics metrics(home_.path(), attempt_, plan(), 0);
   EXPECT_TRUE(metrics.look().empty());

@@ -10,6 +10,7 @@
 #include "base/binary.h"
 #include "base/check.h"
 #include "env/files.h"
+#include "env/held_blocks.h"
 #include "output/open_file.h"
 #include "runner/process_tree.h"
 
@@ -206,6 +207,7 @@ Result<void> Journal::commit() {
 Result<void> Journal::flush() {
   if (pending_.empty()) return {};
   Result<void> written = write_pending();
+  if (written.ok()) hold_ahead();
   blocked_ = !written.ok();
   return written;
 }
@@ -220,6 +222,14 @@ Result<void> Journal::write_pending() {
     pending_.erase(0, static_cast<std::size_t>(wrote));
   }
   return {};
+}
+
+// Where the file system holds no blocks, or has none left, there is the rest of the last ones.
+void Journal::hold_ahead() {
+  if (held_ >= bytes_ + kAhead / 2) return;
+  held_ = bytes_ + kAhead;  // Asked once for each half.
+  (void)env::hold_blocks(file_.get(), Bytes::count(static_cast<std::int64_t>(bytes_)),
+                         Bytes::count(kAhead));
 }
 
 bool Journal::in_place() const { return output::is_same_file(file_.get(), path_); }

@@ -51,14 +51,16 @@ Result<JournalContent> parse_journal(std::string_view bytes);
 // Contract: start() stands before the process exists, end() as soon as its exit is known. Records
 //           collect in memory until flush(), one write for all. A failed write (disk full) keeps
 //           them and the next flush tries again: blocked() tells, and nothing may be started
-//           meanwhile. Not synced: it survives the death of the process, not of the machine, whose
-//           attempts die with it.
+//           meanwhile. It holds kAhead of the disk for what comes next, so that what ends on a full
+//           disk can be told. Not synced: it survives the death of the process, not of the
+//           machine, whose attempts die with it.
 // Threads:  the runner's only.
 // Limits:   over_full() at kBytesMax, or at twice what it began with: then its owner rewrites it.
 class Journal {
  public:
   static constexpr std::size_t kBytesMax = 16 << 20;
   static constexpr std::size_t kReadMax = 512 << 20;
+  static constexpr std::size_t kAhead = 256 << 10;
 
   // Replaces the file at `path`, which keeps its old content until commit().
   static Result<Journal> create(std::string path, const JournalOrigin& origin);
@@ -85,6 +87,7 @@ class Journal {
   template <typename Fill>
   void append(Fill fill);
   Result<void> write_pending();
+  void hold_ahead();
 
   std::string path_;
   std::string temporary_;  // Empty after commit().
@@ -93,6 +96,7 @@ class Journal {
   std::string scratch_;
   std::size_t bytes_ = 0;
   std::size_t bytes_begun_ = 0;  // After commit().
+  std::size_t held_ = 0;         // Up to which byte there is room for it.
   bool blocked_ = false;
 };
 

@@ -51,11 +51,10 @@ class Disk::FaultyLog final : public store::EventLog {
     return log_->acquire_lease();
   }
   Result<void> append(Epoch epoch, std::vector<store::Batch> batches,
-                      const store::ArchiveChange& archive) override {
+                      const store::ArchiveChange& archive, store::Room room) override {
     TRY(connected(*cable_));
-    return disk_.append(*log_, epoch, std::move(batches), archive);
+    return disk_.append(*log_, epoch, std::move(batches), archive, room);
   }
-  bool give_up_reserve() override { return !cable_->is_cut && disk_.give_up_reserve(); }
   Result<std::unique_ptr<store::LogConnection>> connect() override {
     TRY(connected(*cable_));
     return std::unique_ptr<store::LogConnection>(
@@ -122,28 +121,20 @@ void Disk::note(const control::DurableBatch& batch) {
 }
 
 Result<void> Disk::append(store::EventLog& log, Epoch epoch, std::vector<store::Batch> batches,
-                          const store::ArchiveChange& archive) {
+                          const store::ArchiveChange& archive, store::Room room) {
   const BatchSeq last = batches.empty() ? log.head().last : batches.back().seq;
   const bool kept = storage_->next_append == store::AppendFault::kKept;
   Result<void> appended = Error(Errc::kFull, "no space left on the disk");
-  const bool has_room = this->has_room();
+  const bool has_room = take_room(room);
   if (has_room) appended = log.append(epoch, std::move(batches), archive);
   if (appended.ok() || (kept && has_room)) keep(last);
   if (!appended.ok()) failed_();
   return appended;
 }
 
-bool Disk::has_room() {
+bool Disk::take_room(store::Room room) {
   if (!full_) return true;
-  if (reserve_ != Reserve::kGivenUp) return false;
-  reserve_ = Reserve::kUsed;
-  return true;
-}
-
-bool Disk::give_up_reserve() {
-  if (reserve_ != Reserve::kHeld) return false;
-  reserve_ = Reserve::kGivenUp;
-  return true;
+  return room == store::Room::kReserve && std::exchange(holds_reserve_, false);
 }
 
 void Disk::keep(BatchSeq through) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -47,7 +46,7 @@ class Disk {
   void fill() { full_ = true; }
   void clear() {
     full_ = false;
-    reserve_ = Reserve::kHeld;
+    holds_reserve_ = true;
   }
   bool full() const { return full_; }
   // Nobody can open the log.
@@ -59,9 +58,8 @@ class Disk {
   class FaultyLog;
 
   Result<void> append(store::EventLog& log, Epoch epoch, std::vector<store::Batch> batches,
-                      const store::ArchiveChange& archive);
-  bool has_room();
-  bool give_up_reserve();
+                      const store::ArchiveChange& archive, store::Room room);
+  bool take_room(store::Room room);
   void keep(BatchSeq through);
 
   std::function<void()> failed_;
@@ -74,11 +72,8 @@ class Disk {
     std::vector<model::Event> events;
   };
   std::vector<Decided> decided_;  // After them, and not in the log yet.
-  // Room for one append while the disk is full.
-  enum class Reserve : std::uint8_t { kHeld, kGivenUp, kUsed };
-
   bool full_ = false;
-  Reserve reserve_ = Reserve::kHeld;
+  bool holds_reserve_ = true;  // Room for one append while the disk is full.
   bool away_ = false;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,13 @@ struct OpenReport {
   std::vector<std::string> notices;  // Full sentences for a person.
 };
 
+// What an append may use of a disk that is full.
+enum class Room : std::uint8_t {
+  kOrdinary,  // Nothing: it is kFull, and so it is when little room is left.
+  kHeld,      // What the log holds of the disk for what has happened already.
+  kReserve,   // That, and what it holds for what frees room: docs/design/store.md.
+};
+
 inline constexpr int kSnapshotsKept = 2;
 
 // The spine: the durable, ordered, hash-chained record of all that was decided. Five primitives
@@ -59,15 +67,14 @@ class EventLog : public LogReader {
   // Adds batches that follow the head without a gap; their `hash` need not be set. kPrecondition
   // when `epoch` is not the latest lease or the batches do not follow, kInvalid when one is too
   // large, kFull when the disk is.
-  virtual Result<void> append(Epoch epoch, std::vector<Batch> batches,
-                              const ArchiveChange& archive) = 0;
+  virtual Result<void> append(Epoch epoch, std::vector<Batch> batches, const ArchiveChange& archive,
+                              Room room) = 0;
+  Result<void> append(Epoch epoch, std::vector<Batch> batches, const ArchiveChange& archive) {
+    return append(epoch, std::move(batches), archive, Room::kOrdinary);
+  }
   Result<void> append(Epoch epoch, std::vector<Batch> batches) {
     return append(epoch, std::move(batches), ArchiveChange());
   }
-
-  // Gives the disk the room back that the log holds for the time when it is full, so that one more
-  // append may succeed; false when it holds none. It is held again when there is room for it.
-  virtual bool give_up_reserve() = 0;
 
   // Keeps a snapshot of the state at a batch that is in the log, and of the older ones only the
   // latest, to which load_snapshot() falls back when this one is found damaged.

@@ -167,7 +167,7 @@ run: |
     job = runnel.until(lambda: runnel.json("ps")["jobs"])[0]["id"]
     warning = runnel.until(lambda: runnel.job(job)["steps"][0].get("warnings"))[0]
     assert (warning["reason"], warning["action"]) == ("MetricMissing", "warn")
-    assert "reported 'acuracy' at step 1, and no trial has reported 'accuracy'" in runnel.run("show", job)
+    assert "reported 'acuracy' at step 1 and not 'accuracy'" in runnel.run("show", job)
     runnel.run("cancel", job)
     _, err = attached.communicate(timeout=60)
     assert "warning: job/" in err and err.count("is that misspelt?") == 1, err

@@ -37,17 +37,15 @@ class WatchedLog final : public store::EventLog {
   store::Head base() const override { return log_->base(); }
   Result<Epoch> acquire_lease() override {
     const std::lock_guard<std::mutex> wait(watch_.held);
-    if (watch_.full_for_leases && !std::exchange(gave_up_, false)) {
-      return Error(Errc::kFull, "the disk is full");
-    }
     return log_->acquire_lease();
   }
 
   Result<void> append(Epoch epoch, std::vector<store::Batch> batches,
-                      const store::ArchiveChange& archive) override {
+                      const store::ArchiveChange& archive, store::Room room) override {
     const std::lock_guard<std::mutex> wait(watch_.held);
-    const bool has_room = std::exchange(gave_up_, false);
-    if (watch_.full && !has_room) {
+    const bool full = watch_.full;
+    const bool reserved = full && room == store::Room::kReserve && watch_.reserve.exchange(false);
+    if (full && !reserved) {
       ++watch_.refused;
       return Error(Errc::kFull, "the disk is full");
     }
@@ -57,7 +55,6 @@ class WatchedLog final : public store::EventLog {
     return {};
   }
 
-  bool give_up_reserve() override { return gave_up_ = watch_.reserve.exchange(false); }
   Result<std::unique_ptr<store::LogConnection>> connect() override {
     return std::unique_ptr<store::LogConnection>(
         std::make_unique<WatchedConnection>(watch_, TRY(log_->connect())));
@@ -87,7 +84,6 @@ class WatchedLog final : public store::EventLog {
  private:
   LogWatch& watch_;
   std::unique_ptr<store::EventLog> log_;
-  bool gave_up_ = false;  // And nothing was appended since.
 };
 
 }  // namespace

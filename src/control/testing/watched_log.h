@@ -22,12 +22,11 @@ struct LogWatch {
   std::atomic<int> refused{0};  // Because the log was full.
   std::atomic<int> openings{0};
   std::atomic<int> snapshots{0};
-  std::atomic<int> connections{0};           // That are open now.
-  std::atomic<bool> full{false};             // Every append is refused with kFull,
-  std::atomic<bool> reserve{true};           //   but the next one after this was given up.
-  std::atomic<bool> full_for_leases{false};  // And so is every lease.
-  std::atomic<bool> broken{false};           // Every append fails with kIo, and so does opening.
-  std::atomic<bool> away{false};             // Opening fails with kIo.
+  std::atomic<int> connections{0};  // That are open now.
+  std::atomic<bool> full{false};    // Every append is refused with kFull,
+  std::atomic<bool> reserve{true};  //   but for one that may use the reserve.
+  std::atomic<bool> broken{false};  // Every append fails with kIo, and so does opening.
+  std::atomic<bool> away{false};    // Opening fails with kIo.
   // Blocks all that changes the log while it is held: what is decided meanwhile gathers.
   std::mutex held;
   std::shared_ptr<store::MemoryStorage> storage = std::make_shared<store::MemoryStorage>();

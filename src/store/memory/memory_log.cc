@@ -165,9 +165,9 @@ class MemoryLog final : public EventLog {
   Head head() const override { return head_; }
   Head base() const override { return disk_->base; }
   Result<Epoch> acquire_lease() override;
-  Result<void> append(Epoch epoch, std::vector<Batch> batches,
-                      const ArchiveChange& archive) override;
-  bool give_up_reserve() override { return false; }
+  using EventLog::append;
+  Result<void> append(Epoch epoch, std::vector<Batch> batches, const ArchiveChange& archive,
+                      Room room) override;
   Result<std::unique_ptr<LogConnection>> connect() override {
     return std::unique_ptr<LogConnection>(std::make_unique<MemoryConnection>(disk_, mutex_));
   }
@@ -257,7 +257,7 @@ void MemoryLog::change_archive(const ArchiveChange& change) {
 }
 
 Result<void> MemoryLog::append(Epoch epoch, std::vector<Batch> batches,
-                               const ArchiveChange& archive) {
+                               const ArchiveChange& archive, Room /*room*/) {
   const std::lock_guard<std::recursive_mutex> lock(*mutex_);
   if (broken_) return log_is_broken();
   TRY(check_epoch(epoch, disk_->epoch));

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 
 #include <gtest/gtest.h>
 
+#include "env/file_system.h"
 #include "env/remove_tree.h"
 #include "store/sqlite/fsck.h"
 #include "store/sqlite/testing/sqlite_files.h"
@@ -73,6 +75,16 @@ int sync(int file, long call) {
   return well ? 0 : -1;
 }
 
+std::atomic<bool> index_is_full{false};  // The write-ahead log's, which has a file of its own.
+
+bool is_index(int file) {
+  std::array<char, 4'096> path{};
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
+  const ssize_t length = ::readlink(link.c_str(), path.data(), path.size());
+  return length > 0 &&
+         std::string_view(path.data(), static_cast<std::size_t>(length)).ends_with("-shm");
+}
+
 // How many files are still renamed or removed before the process dies; less than 0: it does not.
 std::atomic<int> names_until_death{-1};
 constexpr int kDied = 9;
@@ -90,6 +102,10 @@ extern "C" int fdatasync(int file) { return sync(file, SYS_fdatasync); }
 extern "C" int fsync(int file) { return sync(file, SYS_fsync); }
 
 extern "C" ssize_t pwrite64(int file, const void* bytes, std::size_t count, off64_t at) {
+  if (index_is_full && is_index(file)) {
+    errno = ENOSPC;
+    return -1;
+  }
   const ssize_t put = ::syscall(SYS_pwrite64, file, bytes, count, at);
   if (put > 0) {
     power_loss.wrote(file, {static_cast<const char*>(bytes), static_cast<std::size_t>(put)},
@@ -173,7 +189,7 @@ TEST_F(Crash, KillLosesNoAcknowledgedBatch) {
 bool enter_tiny_disk(const std::string& folder) {
   if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
   (void)::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
-  return ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=1m") == 0;
+  return ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=40m") == 0;
 }
 
 enum Outcome : int {
@@ -182,30 +198,62 @@ enum Outcome : int {
   kNeverFull = 1,
   kWrongKind,
   kHalfKept,
+  kNothingHeld,
+  kNoReserve,
+  kNotOpened,
   kStuck,
+  kNotHeldAgain,
   kLost
 };
 
-// In the child, whose disk it is: fill it, see the refusal, make room, go on, open again.
+// A file that takes all that the disk has but for so much.
+void leave(const std::string& folder, Bytes room) {
+  const Bytes free = MUST(env::free_space(folder));
+  const auto size = static_cast<std::size_t>((free - room).count());
+  MUST(env::write_file_atomically(folder + "/ballast", std::string(size, 'x')));
+}
+
+// Appends until the disk has no more for it.
+Error append_until_full(EventLog& log, Epoch epoch, Room room) {
+  for (;;) {
+    Result<void> done = log.append(epoch, testing::next_batches(log, epoch, 20), {}, room);
+    if (!done.ok()) return done.error();
+  }
+}
+
+// In the child, whose disk it is: fill it, see who is refused when, make room, go on, open again.
 int fill_the_disk(const std::string& folder, const env::Clock& clock) {
   if (!enter_tiny_disk(folder)) return kNoDisk;
   const std::string path = folder + "/log.db";
   std::unique_ptr<EventLog> log = MUST(open_sqlite_log(path, clock));
-  const Epoch epoch = MUST(log->acquire_lease());
-  MUST(env::write_file_atomically(folder + "/ballast", std::string(400'000, 'x')));
-  Result<void> appended;
-  for (int i = 0; i < 2000 && appended.ok(); ++i) {
-    appended = log->append(epoch, testing::next_batches(*log, epoch, 20));
-  }
-  if (appended.ok()) return kNeverFull;
-  if (appended.error().code != Errc::kFull) return kWrongKind;
-  const Head head = log->head();
-  if (head.last.value() % 20 != 0) return kHalfKept;
+  Epoch epoch = MUST(log->acquire_lease());
+  MUST(log->append(epoch, testing::next_batches(*log, epoch, 20)));
+  leave(folder, Bytes::kibi(1'100));
+  if (append_until_full(*log, epoch, Room::kOrdinary).code != Errc::kFull) return kWrongKind;
+  if (log->head().last.value() % 20 != 0) return kHalfKept;
+  MUST(env::remove_file(folder + "/ballast"));
+  leave(folder, Bytes());
+  const Head ordinary = log->head();
+  if (append_until_full(*log, epoch, Room::kHeld).code != Errc::kFull) return kWrongKind;
+  const Head held = log->head();
+  if (held.last.value() < ordinary.last.value() + 20 * 20) return kNothingHeld;
+  if (!env::exists(path + "-reserve")) return kNoReserve;
+  if (append_until_full(*log, epoch, Room::kReserve).code != Errc::kFull) return kWrongKind;
+  if (log->head().last.value() < held.last.value() + 20 * 20) return kNoReserve;
   MUST(env::remove_file(folder + "/ballast"));
   if (!log->append(epoch, testing::next_batches(*log, epoch, 20)).ok()) return kStuck;
+  if (!env::exists(path + "-reserve")) return kNotHeldAgain;
+  const Head head = log->head();
   log.reset();
-  log = MUST(open_sqlite_log(path, clock));
-  return log->head().last.value() == head.last.value() + 20 ? kPassed : kLost;
+  leave(folder, Bytes());
+  Result<std::unique_ptr<EventLog>> again = open_sqlite_log(path, clock);
+  if (!again.ok()) return kNotOpened;
+  epoch = MUST((*again)->acquire_lease());
+  if ((*again)->head().last != head.last) return kLost;
+  if (!(*again)->append(epoch, testing::next_batches(**again, epoch, 20), {}, Room::kHeld).ok()) {
+    return kStuck;
+  }
+  return kPassed;
 }
 
 TEST_F(Crash, AFullDiskRefusesWholeAppendsAndGoesOnWhenThereIsRoom) {
@@ -216,6 +264,35 @@ TEST_F(Crash, AFullDiskRefusesWholeAppendsAndGoesOnWhenThereIsRoom) {
   ASSERT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) == kNoDisk) GTEST_SKIP() << "this machine lends no namespaces";
   EXPECT_EQ(WEXITSTATUS(status), kPassed);
+}
+
+// By then the commit is written and synced: nobody may say that nothing was kept.
+TEST_F(Crash, ADiskThatIsFullForTheIndexAloneLeavesTheOutcomeOpen) {
+  open();
+  epoch_ = MUST(log_->acquire_lease());
+  Result<void> appended;
+  const std::function<Result<void>(LogReader&)> append_until_it_fails =
+      [&](LogReader& reader) -> Result<void> {
+    (void)reader.kept();  // While somebody reads, the write-ahead log grows, and its index.
+    const ArchiveChange large{{{"key", std::string(4 << 20, 'x')}}, {}};
+    for (int count = 0; count < 10 && appended.ok(); ++count) {
+      index_is_full = count > 0;
+      appended = log_->append(epoch_, testing::next_batches(*log_, epoch_, 1), large);
+    }
+    return {};
+  };
+  MUST(MUST(log_->connect())->read(append_until_it_fails));
+  index_is_full = false;
+  ASSERT_FALSE(appended.ok());
+  EXPECT_EQ(appended.error().code, Errc::kIo) << appended.error().to_string();
+  const BatchSeq told = log_->head().last;
+  EXPECT_FALSE(log_->append(epoch_, testing::next_batches(*log_, epoch_, 1)).ok());
+  // What a kill would leave now has it.
+  const std::string killed = folder_.file("killed.db");
+  for (const char* suffix : {"", "-wal"}) {
+    MUST(env::write_file_atomically(killed + suffix, MUST(env::read_file(path_ + suffix))));
+  }
+  EXPECT_EQ(MUST(open_sqlite_log(killed, clock_))->head().last.value(), told.value() + 1);
 }
 
 class RepairCrash : public Crash {

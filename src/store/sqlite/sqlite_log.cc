@@ -5,10 +5,10 @@
 
 #include "base/check.h"
 #include "env/files.h"
-#include "env/room_reserve.h"
 #include "store/checks.h"
 #include "store/sqlite/detail/copies.h"
 #include "store/sqlite/detail/head_file.h"
+#include "store/sqlite/detail/held_room.h"
 #include "store/sqlite/detail/history.h"
 #include "store/sqlite/detail/open.h"
 #include "store/sqlite/detail/replacement.h"
@@ -18,18 +18,20 @@
 namespace runnel::store {
 namespace {
 
-// What a deletion, a cancellation and the ends that follow write to the log is some 100 KiB.
-constexpr Bytes kReserve = Bytes::mebi(4);
-
 using sqlite::Database;
 using sqlite::StoredSnapshot;
 using sqlite::Tables;
 using sqlite::Transaction;
 
+Error disk_is_full() {
+  return Error(Errc::kFull, "the disk of the event log is full")
+      .with_hint("free some space on its disk; work then goes on");
+}
+
 class SqliteLog final : public EventLog {
  public:
   SqliteLog(std::string path, sqlite::OpenDatabase opened, sqlite::Recovered recovered,
-            sqlite::HeadFile head_file, env::RoomReserve reserve)
+            sqlite::HeadFile head_file, sqlite::HeldRoom room)
       : path_(std::move(path)),
         database_(std::move(opened.database)),
         tables_(std::move(opened.tables)),
@@ -37,7 +39,7 @@ class SqliteLog final : public EventLog {
         head_(std::move(recovered.head)),
         snapshot_(std::move(recovered.snapshot)),
         head_file_(std::move(head_file)),
-        reserve_(std::move(reserve)),
+        room_(std::move(room)),
         report_(std::move(recovered.report)) {}
   ~SqliteLog() override { head_file_.sync(); }
 
@@ -45,9 +47,9 @@ class SqliteLog final : public EventLog {
   Head head() const override { return head_; }
   Head base() const override { return meta_.base; }
   Result<Epoch> acquire_lease() override;
-  Result<void> append(Epoch epoch, std::vector<Batch> batches,
-                      const ArchiveChange& archive) override;
-  bool give_up_reserve() override { return reserve_.give_up(); }
+  using EventLog::append;
+  Result<void> append(Epoch epoch, std::vector<Batch> batches, const ArchiveChange& archive,
+                      Room room) override;
   Result<std::unique_ptr<LogConnection>> connect() override { return connect_sqlite(path_); }
   Result<std::vector<Batch>> read(BatchSeq after, std::int64_t limit) override {
     return sqlite::read_batches(tables_, {meta_.base, head_}, after, limit);
@@ -77,6 +79,9 @@ class SqliteLog final : public EventLog {
   Result<void> transact(Change change);
   template <typename Change>
   Result<void> in_transaction(Change change);
+  // Calls `change`, and once more with the room of the reserve when the disk is full.
+  template <typename Change>
+  Result<void> with_reserve(Change change);
   Result<void> insert(const std::vector<Batch>& batches, const ArchiveChange& archive);
 
   const std::string path_;
@@ -86,7 +91,7 @@ class SqliteLog final : public EventLog {
   Head head_;
   std::optional<Snapshot> snapshot_;  // As found by opening, until it is asked for.
   sqlite::HeadFile head_file_;
-  env::RoomReserve reserve_;
+  sqlite::HeldRoom room_;
   OpenReport report_;
   bool broken_ = false;
 };
@@ -119,13 +124,21 @@ Result<void> SqliteLog::write(Epoch epoch, Change change) {
   });
 }
 
+template <typename Change>
+Result<void> SqliteLog::with_reserve(Change change) {
+  Result<void> done = change();
+  const bool full = !done.ok() && done.error().code == Errc::kFull;
+  return full && room_.give_up() ? change() : done;
+}
+
 Result<Epoch> SqliteLog::acquire_lease() {
   sqlite::Meta next = meta_;
-  TRY(transact([&]() -> Result<void> {
+  const auto lease = [&]() -> Result<void> {
     next = TRY(tables_.meta());
     next.epoch = Epoch(std::max(next.epoch, head_.epoch).value() + 1);
     return tables_.set_meta(next);
-  }));
+  };
+  TRY(with_reserve([&] { return transact(lease); }));
   meta_ = std::move(next);
   CHECK(meta_.epoch > head_.epoch, "each term has a greater epoch");
   head_.epoch = meta_.epoch;
@@ -141,14 +154,16 @@ Result<void> SqliteLog::insert(const std::vector<Batch>& batches, const ArchiveC
 }
 
 Result<void> SqliteLog::append(Epoch epoch, std::vector<Batch> batches,
-                               const ArchiveChange& archive) {
+                               const ArchiveChange& archive, Room room) {
   TRY(check_epoch(epoch, meta_.epoch));
+  if (room == Room::kOrdinary && room_.is_short()) return disk_is_full();
   Head next = TRY(chain_batches(head_, epoch, batches));
-  TRY(write(epoch, [&] { return insert(batches, archive); }));
+  const auto keep = [&] { return write(epoch, [&] { return insert(batches, archive); }); };
+  TRY(room == Room::kReserve ? with_reserve(keep) : keep());
   CHECK(next.next_event >= head_.next_event, "events are numbered upwards");
   head_ = std::move(next);
   if (!batches.empty()) head_file_.note(head_);
-  reserve_.hold();
+  room_.hold();
   return {};
 }
 
@@ -225,10 +240,6 @@ Result<void> make_durable(const std::string& path, const sqlite::WalFindings& re
   return Error(Errc::kIo, "the end of the event log was read, and is not on the disk");
 }
 
-env::RoomReserve reserve_of(const std::string& path) {
-  return env::RoomReserve(path + "-reserve", kReserve);
-}
-
 Result<std::unique_ptr<EventLog>> open_sound(const std::string& path) {
   const sqlite::WalFindings wal = TRY(look_at_wal(path));
   sqlite::OpenDatabase opened = TRY(sqlite::open_existing(path));
@@ -250,7 +261,7 @@ Result<std::unique_ptr<EventLog>> open_sound(const std::string& path) {
   }
   opened.database.on_close(sqlite::OnClose::kCheckpoint);
   return std::unique_ptr<EventLog>(std::make_unique<SqliteLog>(
-      path, std::move(opened), std::move(recovered), std::move(head_file), reserve_of(path)));
+      path, std::move(opened), std::move(recovered), std::move(head_file), sqlite::HeldRoom(path)));
 }
 
 // Creates the log where there is none. What else there is of one is what an accident leaves.
@@ -258,6 +269,11 @@ Result<void> create_if_missing(const std::string& path) {
   if (env::exists(path)) return {};
   TRY(sqlite::check_nothing_is_left(path));
   return sqlite::create_database(path);
+}
+
+Result<std::unique_ptr<EventLog>> open_or_create(const std::string& path) {
+  TRY(create_if_missing(path));
+  return open_sound(path);
 }
 
 Error with_copy(Error damage, const std::string& path, const env::Clock& clock) {
@@ -275,11 +291,9 @@ Error with_copy(Error damage, const std::string& path, const env::Clock& clock) 
 Result<std::unique_ptr<EventLog>> open_sqlite_log(const std::string& path,
                                                   const env::Clock& clock) {
   TRY(sqlite::check_replaced(path));  // The repair has made a copy, when all was in its place.
-  Result<void> created = create_if_missing(path);
-  Result<std::unique_ptr<EventLog>> log =
-      created.ok() ? open_sound(path) : Result<std::unique_ptr<EventLog>>(created.error());
+  Result<std::unique_ptr<EventLog>> log = open_or_create(path);
   const bool full = !log.ok() && log.error().code == Errc::kFull;
-  if (full && reserve_of(path).give_up()) log = open_sound(path);
+  if (full && sqlite::HeldRoom(path).give_up()) log = open_or_create(path);
   if (log.ok() || log.error().code != Errc::kCorrupt) return log;
   return with_copy(log.error(), path, clock);
 }

@@ -18,6 +18,11 @@ bool is_failed_sync(int extended) {
   return extended == SQLITE_IOERR_FSYNC || extended == SQLITE_IOERR_DIR_FSYNC;
 }
 
+bool is_failed_index(int extended) {
+  return extended == SQLITE_IOERR_SHMOPEN || extended == SQLITE_IOERR_SHMSIZE ||
+         extended == SQLITE_IOERR_SHMLOCK || extended == SQLITE_IOERR_SHMMAP;
+}
+
 bool is_disk_full(sqlite3* connection, int code) {
   if (is_failed_sync(sqlite3_extended_errcode(connection))) return false;
   const int system = sqlite3_system_errno(connection);
@@ -139,6 +144,17 @@ Result<void> Database::execute(const char* sql) {
   return {};
 }
 
+// The index of the write-ahead log grows after the commit is written and synced.
+Result<void> Database::commit() {
+  Result<void> committed = execute("COMMIT");
+  if (committed.ok() || !is_failed_index(sqlite3_extended_errcode(connection_.get()))) {
+    return committed;
+  }
+  Error error = std::move(committed).error();
+  error.code = Errc::kIo;
+  return error;
+}
+
 bool Database::in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
 
 Result<Statement> Database::prepare(const char* sql) {
@@ -177,7 +193,7 @@ Transaction::~Transaction() {
 
 Result<void> Transaction::commit() {
   CHECK(database_ != nullptr, "a transaction ends once");
-  TRY(database_->execute("COMMIT"));
+  TRY(database_->commit());
   database_ = nullptr;
   return {};
 }

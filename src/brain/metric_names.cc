@@ -1,0 +1,64 @@
+#include "brain/metric_names.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/nearest.h"
+
+namespace runnel::brain {
+namespace {
+
+constexpr std::size_t kLettersMax = 2;
+
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+std::string in_small_letters(std::string_view name) {
+  std::string text(name);
+  std::transform(text.begin(), text.end(), text.begin(), [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  });
+  return text;
+}
+
+// "test/top-1_accuracy" has four.
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (const char letter : in_small_letters(name)) {
+    if (std::string_view("/_.- ").find(letter) == std::string_view::npos) {
+      words.back() += letter;
+    } else {
+      words.emplace_back();
+    }
+  }
+  return words;
+}
+
+std::string without_digits(std::string word) {
+  std::erase_if(word, is_digit);
+  return word;
+}
+
+bool is_misspelt_word(const std::string& word, const std::string& meant) {
+  if (without_digits(word) == without_digits(meant)) return false;
+  const std::string_view candidate(word);
+  return edit_distance(word, meant) <= kLettersMax && !nearest(meant, {&candidate, 1}).empty();
+}
+
+}  // namespace
+
+bool looks_misspelt(std::string_view name, std::string_view metric) {
+  if (name == metric) return false;
+  const std::vector<std::string> words = words_of(name);
+  const std::vector<std::string> meant = words_of(metric);
+  if (words.size() != meant.size()) return false;
+  int others = 0;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    if (words[at] == meant[at]) continue;
+    if (++others > 1 || !is_misspelt_word(words[at], meant[at])) return false;
+  }
+  return true;
+}
+
+}  // namespace runnel::brain
