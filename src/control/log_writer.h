@@ -195,7 +195,6 @@ class LogWriter {
     std::vector<Ticket*> tickets;
     std::size_t inputs = 0;
     std::size_t bytes = 0;
-    std::int64_t events = 0;
     store::Room room = store::Room::kOrdinary;  // What any input in it may use.
   };
 

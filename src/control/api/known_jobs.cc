@@ -84,8 +84,8 @@ Async<bool> KnownJobs::is_over(JobId job) {
   };
   if (!over()) co_return false;
   Result<Settled> settled = co_await controller_.writer().settled();
-  const Settled outcome = CO_TRY(std::move(settled));
-  co_return outcome == Settled::kDurable&& over();
+  const bool is_durable = CO_TRY(std::move(settled)) == Settled::kDurable;
+  co_return is_durable && over();
 }
 
 Async<KnownJobs::Facts> KnownJobs::facts(JobId job) {
