@@ -116,8 +116,7 @@ Async<void> Agent::start() {
   CO_TRY(output_.start());
   CO_TRY(files_.start());
   CO_TRY(devices_.start());
-  Result<void> watching = co_await watch_.start();
-  CO_TRY(std::move(watching));
+  CO_TRY(co_await watch_.start());
   CO_TRY(loop_.spawn(gate_, keep_runner()));
   CO_TRY(loop_.spawn(gate_, watch_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, watch_.run_polling(gate_.token())));
@@ -134,8 +133,7 @@ Async<void> Agent::first_meeting() {
   while (!joined_once_ && !refused_) {
     const Duration left = until - clock_.boot();
     if (left <= Duration()) co_return {};
-    Result<async::Wake> woken = co_await joined_.wait_for(left, gate_.token());
-    CO_TRY(std::move(woken));
+    CO_TRY(co_await joined_.wait_for(left, gate_.token()));
   }
   if (refused_) co_return *refused_;
   co_return {};
@@ -157,8 +155,7 @@ Async<void> Agent::stop() {
 // --- The runner.
 
 Async<void> Agent::meet_runner() {
-  Result<runner::Welcome> reply = co_await runner_.connect(gate_.token());
-  runner::Welcome welcome = CO_TRY(std::move(reply));
+  runner::Welcome welcome = CO_TRY(co_await runner_.connect(gate_.token()));
   inventory_.clear();
   incarnation_ = std::move(welcome.incarnation);
   runner_pid_ = welcome.pid;
@@ -183,8 +180,7 @@ Async<void> Agent::keep_runner() {
     if (!joined_once_ && met.error().code != Errc::kTimeout) refused_ = met.error();
     joined_.notify_all();
     events_.on_runner_lost(met.error().to_string());
-    Result<void> slept = co_await loop_.sleep(kReconnectAfter, stop);
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await loop_.sleep(kReconnectAfter, stop));
   }
   co_return {};
 }
@@ -203,12 +199,10 @@ Async<void> Agent::take_message(runner::Message message) {
     co_return {};
   }
   if (ready_ || inventory_.empty()) begin_inventory();
-  Result<void> followed = co_await follow_again(facts->ranks);
-  CO_TRY(std::move(followed));
+  CO_TRY(co_await follow_again(facts->ranks));
   // An inventory is whole or none: what comes after it waits for what its trials said last.
-  Result<MetricsWatch::Reports> finished =
-      co_await metrics_.finish(ended_in(facts->ranks), Duration(), gate_.token());
-  MetricsWatch::Reports metrics = CO_TRY(std::move(finished));
+  MetricsWatch::Reports metrics =
+      CO_TRY(co_await metrics_.finish(ended_in(facts->ranks), Duration(), gate_.token()));
   CO_TRY(gate_.token().check());
   take_inventory(std::move(*facts), std::move(metrics));
   co_return {};
@@ -237,8 +231,7 @@ Async<void> Agent::follow_again(std::vector<runner::RankFact> facts) {
   std::vector<model::TaskRef> tasks;
   tasks.reserve(facts.size());
   for (const runner::RankFact& fact : facts) tasks.push_back(fact.report.attempt.task);
-  Result<void> loaded = co_await preparer_.load_plans(std::move(tasks));
-  CO_TRY(std::move(loaded));
+  CO_TRY(co_await preparer_.load_plans(std::move(tasks)));
   for (const runner::RankFact& fact : facts) {
     output::MetricPlanPtr plan = preparer_.plan_of(fact.report.attempt.task);
     if (plan && plan->objectives.empty()) continue;
@@ -336,8 +329,7 @@ Async<void> Agent::take_ends(std::vector<runner::RankFact> facts, std::int64_t i
     CO_TRY(gate_.token().check());
     (void)looked;  // Without an answer the end counts as it is.
   }
-  Result<HealthWatch::Found> heard = co_await health_.finish(ended_ranks(facts));
-  HealthWatch::Found health = CO_TRY(std::move(heard));
+  HealthWatch::Found health = CO_TRY(co_await health_.finish(ended_ranks(facts)));
   Result<MetricsWatch::Reports> finished =
       co_await metrics_.finish(ended_in(facts), kLastReportsMax, gate_.token());
   CO_TRY(gate_.token().check());
@@ -504,8 +496,7 @@ void Agent::watch_log(const JobId& job) {
 // Watches of jobs that have nothing here any more.
 Async<void> Agent::drop_quiet_logs(async::StopToken stop) {
   while (true) {
-    Result<void> slept = co_await loop_.sleep(kLogLinger, stop);
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await loop_.sleep(kLogLinger, stop));
     const Duration now = clock_.boot();
     for (auto job = quiet_since_.begin(); job != quiet_since_.end();) {
       if (in_use(job->first)) job->second = now;

@@ -35,10 +35,8 @@ Async<void> DeviceWatch::stop() {
 
 Async<void> DeviceWatch::run(async::StopToken stop) {
   while (worker_ && !stop.stopped()) {
-    Result<void> looked = co_await look_again(stop);
-    CO_TRY(std::move(looked));
-    Result<void> slept = co_await loop_.sleep(kEvery, stop);
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await look_again(stop));
+    CO_TRY(co_await loop_.sleep(kEvery, stop));
   }
   co_return {};
 }
@@ -47,8 +45,7 @@ Async<void> DeviceWatch::look_again(async::StopToken stop) {
   if (!worker_) co_return {};
   const std::int64_t begun = looks_;
   while (looking_) {
-    Result<void> waited = co_await done_.wait(stop);
-    CO_TRY(std::move(waited));
+    CO_TRY(co_await done_.wait(stop));
   }
   if (looks_ > begun || clock_.boot() < not_before_) co_return {};
   CHECK(!looking_, "two looks at once");
@@ -62,7 +59,7 @@ Async<void> DeviceWatch::look_again(async::StopToken stop) {
 
 Async<void> DeviceWatch::look() {
   const bool first = !looked_;
-  Result<Found> seen = co_await worker_->run([this, first] {
+  take(CO_TRY(co_await worker_->run([this, first] {
     Found found{look_in_process(command_, kAnswersWithin), std::nullopt};
     if (!first) return found;
     const Result<std::string> text = env::read_file(file_);
@@ -70,8 +67,7 @@ Async<void> DeviceWatch::look() {
         text.ok() ? parse_census(*text) : Result<std::vector<KnownDevice>>(text.error());
     if (known.ok()) found.known = *std::move(known);
     return found;
-  });
-  take(CO_TRY(std::move(seen)));
+  })));
   co_return co_await keep();
 }
 

@@ -77,13 +77,12 @@ Async<HealthWatch::Found> HealthWatch::finish(std::vector<EndedRank> ended) {
     const auto before = attempts_.find(each.attempt);
     if (before == attempts_.end() || !has_last_words(each.attempt)) continue;
     const bool whole = before->second.ranks.size() == 1;
-    Result<std::optional<std::vector<model::MetricSample>>> rest =
-        co_await read<std::vector<model::MetricSample>>(
+    const std::optional<std::vector<model::MetricSample>> samples =
+        CO_TRY(co_await read<std::vector<model::MetricSample>>(
             each.attempt.task.job,
             [attempt = each.attempt, metric = before->second.policy.nan->metric,
              end = whole ? HealthFiles::End::kWhole : HealthFiles::End::kOfSome](
-                HealthFiles& files) { return files.rest(attempt, end, metric); });
-    const std::optional<std::vector<model::MetricSample>> samples = CO_TRY(std::move(rest));
+                HealthFiles& files) { return files.rest(attempt, end, metric); }));
     const auto after = attempts_.find(each.attempt);
     if (samples && after != attempts_.end()) {
       take_samples(each.attempt, after->second, *samples, found);
@@ -243,9 +242,8 @@ Async<HealthWatch::Found> HealthWatch::look() {
   looked_at_ = now;
   using Looks = std::map<model::AttemptRef, HealthFiles::Seen>;
   for (const auto& [job, attempts] : asked()) {
-    Result<std::optional<Looks>> looked =
-        co_await read<Looks>(job, [attempts](HealthFiles& files) { return files.look(attempts); });
-    const std::optional<Looks> looks = CO_TRY(std::move(looked));
+    const std::optional<Looks> looks = CO_TRY(
+        co_await read<Looks>(job, [attempts](HealthFiles& files) { return files.look(attempts); }));
     for (const auto& [ref, how] : attempts) {
       judge(ref, looks ? &looks->at(ref) : nullptr, passed, found);
     }
@@ -255,10 +253,8 @@ Async<HealthWatch::Found> HealthWatch::look() {
 
 Async<void> HealthWatch::run(async::StopToken stop) {
   while (true) {
-    Result<void> slept = co_await loop_.sleep(kEvery, stop);
-    CO_TRY(std::move(slept));
-    Result<Found> looked = co_await look();
-    const Found found = CO_TRY(std::move(looked));
+    CO_TRY(co_await loop_.sleep(kEvery, stop));
+    const Found found = CO_TRY(co_await look());
     for (const auto& [node, report] : found) tell_(node, report);
   }
 }

@@ -40,11 +40,9 @@ Async<void> JobFiles::remove(JobId job) {
 
 Async<void> JobFiles::sweep(async::StopToken stop) {
   CHECK(removals_, "files are swept before start() or after stop()");
-  Result<std::vector<JobId>> listed =
-      co_await removals_->run([home = home_] { return jobs_with_files(home); });
-  std::vector<JobId> here = CO_TRY(std::move(listed));
-  Result<Leftovers> asked = co_await wiring_.leftovers(std::move(here));
-  Leftovers leftovers = CO_TRY(std::move(asked));
+  std::vector<JobId> here =
+      CO_TRY(co_await removals_->run([home = home_] { return jobs_with_files(home); }));
+  Leftovers leftovers = CO_TRY(co_await wiring_.leftovers(std::move(here)));
   for (const JobId& job : leftovers.deleted) {
     CO_TRY(stop.check());
     if (!wiring_.in_use(job)) (void)co_await remove(job);
@@ -58,9 +56,8 @@ Async<void> JobFiles::set_aside_unknown(std::vector<JobId> jobs, async::StopToke
     CO_TRY(stop.check());
     if (!wiring_.in_use(job)) (void)co_await set_aside_one(job);
   }
-  Result<std::string> notice = co_await removals_->run(
-      [home = home_]() -> Result<std::string> { return lost_and_found_notice(home); });
-  set_aside_notice_ = CO_TRY(std::move(notice));
+  set_aside_notice_ = CO_TRY(co_await removals_->run(
+      [home = home_]() -> Result<std::string> { return lost_and_found_notice(home); }));
   co_return {};
 }
 

@@ -35,10 +35,9 @@ Async<void> LogWatch::start() {
 }
 
 Async<void> LogWatch::stop() {
-  Result<void> left = co_await gate_.close();
-  CO_TRY(std::move(left));
+  CO_TRY(co_await gate_.close());
   if (worker_ == nullptr) co_return {};
-  left = co_await worker_->stop();
+  Result<void> left = co_await worker_->stop();
   worker_.reset();
   co_return left;
 }
@@ -98,23 +97,18 @@ void LogWatch::unwatch(const JobId& job) {
 Async<void> LogWatch::run(async::StopToken stop) {
   if (!inotify_.valid()) co_return {};
   while (true) {
-    Result<void> ready = co_await loop_.readable(inotify_.get(), stop);
-    CO_TRY(std::move(ready));
+    CO_TRY(co_await loop_.readable(inotify_.get(), stop));
     read_events();
-    Result<void> looked = co_await look(dirty());
-    CO_TRY(std::move(looked));
-    Result<void> slept = co_await loop_.sleep(kEvery, stop);
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await look(dirty()));
+    CO_TRY(co_await loop_.sleep(kEvery, stop));
   }
 }
 
 Async<void> LogWatch::run_polling(async::StopToken stop) {
   while (true) {
     const Duration wait = polled_ > 0 ? kPollEvery : kQuietMax;
-    Result<void> slept = co_await loop_.sleep(wait, stop);
-    CO_TRY(std::move(slept));
-    Result<void> looked = co_await look(polled());
-    CO_TRY(std::move(looked));
+    CO_TRY(co_await loop_.sleep(wait, stop));
+    CO_TRY(co_await look(polled()));
   }
 }
 

@@ -54,11 +54,9 @@ Async<MetricsWatch::Reports> MetricsWatch::finish(std::vector<runner::AttemptOnN
   }
   Reports reports;
   for (const Duration until = clock_.boot() + patience; !left.empty();) {
-    Result<Reports> found = co_await read(left, end_of);
-    reports.merge(CO_TRY(std::move(found)));
+    reports.merge(CO_TRY(co_await read(left, end_of)));
     if (left.empty() || clock_.boot() >= until) break;
-    Result<void> slept = co_await loop_.sleep(kAskAgain, stop);
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await loop_.sleep(kAskAgain, stop));
   }
   for (const Followed& each : done) {
     if (is_followed(each)) followed_.erase(each.first);
@@ -116,14 +114,12 @@ void MetricsWatch::tell(Reports reports) {
 
 Async<void> MetricsWatch::run(async::StopToken stop) {
   while (true) {
-    Result<void> slept = co_await loop_.sleep(followed_.empty() ? kIdleEvery : kEvery, stop);
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await loop_.sleep(followed_.empty() ? kIdleEvery : kEvery, stop));
     if (followed_.empty() || paused_) continue;
     const std::vector<Followed> all(followed_.begin(), followed_.end());
     ByJob by_job;
     for (const Followed& each : all) by_job[each.first.attempt.task.job].push_back(each);
-    Result<Reports> looked = co_await read(by_job, look_at);
-    Reports reports = CO_TRY(std::move(looked));
+    Reports reports = CO_TRY(co_await read(by_job, look_at));
     for (const Followed& each : all) {
       if (!is_followed(each)) reports.erase(each.first);
     }

@@ -51,17 +51,15 @@ Async<std::vector<model::TaskUsage>> OutputReader::usage(JobId job, Duration win
   // A process that waits for a dead mount may keep others from reading of it.
   const std::string folder = "/proc";
   const auto sample = [job]() -> Result<UsageSample> { return sample_usage(job); };
-  Result<UsageSample> first = co_await log_reads_.run<UsageSample>(folder, sample, Reach::kFolder);
-  const UsageSample before = CO_TRY(std::move(first));
+  const UsageSample before =
+      CO_TRY(co_await log_reads_.run<UsageSample>(folder, sample, Reach::kFolder));
   const Duration begun = clock_.boot();
-  Result<std::optional<GpuSample>> asked =
-      co_await gpus_->run([this] { return gpu_sampler_.sample(clock_.boot()); });
-  const std::optional<GpuSample> gpus = CO_TRY(std::move(asked));
+  const std::optional<GpuSample> gpus =
+      CO_TRY(co_await gpus_->run([this] { return gpu_sampler_.sample(clock_.boot()); }));
   const Duration left = std::max(window - (clock_.boot() - begun), Duration());
-  Result<void> slept = co_await loop_.sleep(left, std::move(stop));
-  CO_TRY(std::move(slept));
-  Result<UsageSample> second = co_await log_reads_.run<UsageSample>(folder, sample, Reach::kFolder);
-  const UsageSample after = CO_TRY(std::move(second));
+  CO_TRY(co_await loop_.sleep(left, std::move(stop)));
+  const UsageSample after =
+      CO_TRY(co_await log_reads_.run<UsageSample>(folder, sample, Reach::kFolder));
   co_return usage_between(before, after, std::max(window, clock_.boot() - begun), gpus);
 }
 

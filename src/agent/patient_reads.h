@@ -57,15 +57,13 @@ class PatientReads {
   // The same of a read that goes on to other places, and tells the trail of each.
   template <typename T>
   Async<T> run_along(std::string folder, std::function<Result<T>(PathTrail&)> read, Reach reach) {
-    Result<void> turn = co_await wait_for_turn(folder);
-    CO_TRY(std::move(turn));
+    CO_TRY(co_await wait_for_turn(folder));
     const auto outcome = std::make_shared<std::optional<Result<T>>>();
     auto keep_outcome = [outcome, read = std::move(read)](PathTrail& trail) {
       outcome->emplace(read(trail));
     };
     const ReadingPtr reading = CO_TRY(begin(folder, reach, std::move(keep_outcome)));
-    Result<void> ended = co_await wait_for_end(reading, folder);
-    CO_TRY(std::move(ended));
+    CO_TRY(co_await wait_for_end(reading, folder));
     co_return **std::move(outcome);
   }
 

@@ -83,8 +83,7 @@ Async<Preparer::Prepared> Preparer::prepare(NodeId node, model::StartOrder order
   }
   const runner::AttemptOnNode of = record.of();
   while (busy_.contains(of)) {
-    Result<void> ended = co_await work_ended_.wait(stop);
-    CO_TRY(std::move(ended));
+    CO_TRY(co_await work_ended_.wait(stop));
   }
   busy_.insert(of);
   Result<Prepared> made = co_await make_with_parts(record, stop);
@@ -101,8 +100,7 @@ bool Preparer::leaves_parts(const model::StartOrder& order) const {
 // A stop leaves the rest to the agent's next life.
 Async<Preparer::Prepared> Preparer::make_with_parts(const Record& record, async::StopToken stop) {
   const auto keep = [records = records_, record] { return records.keep(record); };
-  Result<void> kept = co_await record_calls_.run<void>(records_.folder(), keep);
-  CO_TRY(std::move(kept));
+  CO_TRY(co_await record_calls_.run<void>(records_.folder(), keep));
   made_.insert_or_assign(record.of(), record.order);
   Result<Prepared> made = co_await pass_all(record, stop);
   if (made.ok() || stop.stopped()) co_return made;
@@ -120,8 +118,7 @@ Async<Preparer::Prepared> Preparer::pass_all(const Record& record, async::StopTo
   Readiness ready = known_of(order);
   for (Stage& stage : stages_) {
     if (!stage.phase->is_needed(order)) continue;
-    Result<Readiness> passed = co_await pass(stage, record, std::move(ready), stop);
-    ready = CO_TRY(std::move(passed));
+    ready = CO_TRY(co_await pass(stage, record, std::move(ready), stop));
   }
   if (ready.plan) plans_.remember(plan_key(order.attempt.task), ready.plan);
   co_return prepared(record.node, order, std::move(ready));
@@ -135,8 +132,7 @@ Async<Readiness> Preparer::pass(Stage& stage, const Record& record, Readiness so
     CO_TRY(stop.check());
     const std::optional<Duration> again = stage.phase->again(passed.error(), tries);
     if (!again) co_return passed;
-    Result<void> slept = co_await loop_.sleep(*again, stop);
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await loop_.sleep(*again, stop));
   }
 }
 
@@ -155,8 +151,7 @@ Async<Readiness> Preparer::pass_once(Stage& stage, const Record& record, Readine
       if (stage.phase->traits().is_optional) co_return so_far;
       co_return std::move(called).error();
     }
-    Result<void> slept = co_await loop_.sleep(kTurnAgainAfter, stop);
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await loop_.sleep(kTurnAgainAfter, stop));
   }
 }
 

@@ -104,10 +104,8 @@ Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
     Result<async::UniqueFd> socket = async::connect_unix(runner::runner_socket(options_.home));
     if (socket.ok() || socket.error().code != Errc::kUnavailable) co_return socket;
     if (search.waited >= options_.connect_max) co_return socket;
-    Result<void> looked = co_await start_or_name(search);
-    CO_TRY(std::move(looked));
-    Result<void> slept = co_await loop_.sleep(pause, stop);
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await start_or_name(search));
+    CO_TRY(co_await loop_.sleep(pause, stop));
     search.waited = search.waited + pause;
     pause = std::min(pause * 2, kRetryMax);
   }
@@ -118,8 +116,7 @@ Async<runner::Welcome> RunnerClient::connect(async::StopToken stop) {
   CHECK(!connected_, "a runner's client connects twice");
   begin_question();
   for (int meetings = 1;; ++meetings) {
-    Result<async::UniqueFd> reached = co_await reach(stop);
-    async::UniqueFd socket = CO_TRY(std::move(reached));
+    async::UniqueFd socket = CO_TRY(co_await reach(stop));
     take_pid(peer_of(socket));
     stream_.emplace(loop_, std::move(socket));
     in_.clear();
@@ -132,8 +129,7 @@ Async<runner::Welcome> RunnerClient::connect(async::StopToken stop) {
     stream_.reset();
     const bool ended = welcome.error().code == Errc::kUnavailable;
     if (!ended || meetings == kMeetingsMax) co_return welcome;
-    Result<void> slept = co_await loop_.sleep(kRetryMax, stop);
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await loop_.sleep(kRetryMax, stop));
   }
 }
 
@@ -157,13 +153,11 @@ Async<runner::Welcome> RunnerClient::greet(async::StopToken stop) {
 Async<runner::Welcome> RunnerClient::read_welcome() {
   std::string hello;
   runner::encode_frame(runner::Hello{runner::kRunnerProtocolVersion, options_.epoch}, hello);
-  Result<void> written = co_await stream_->write_all(hello);
-  CO_TRY(std::move(written));
+  CO_TRY(co_await stream_->write_all(hello));
   while (true) {
     std::optional<runner::Message> message = CO_TRY(take_message());
     if (!message) {
-      Result<void> filled = co_await fill();
-      CO_TRY(std::move(filled));
+      CO_TRY(co_await fill());
       continue;
     }
     if (auto* refused = std::get_if<runner::Refused>(&*message)) {
@@ -177,8 +171,7 @@ Async<runner::Welcome> RunnerClient::read_welcome() {
 
 Async<void> RunnerClient::fill() {
   std::array<char, 64 * 1024> buffer;
-  Result<std::size_t> read = co_await stream_->read_some(buffer);
-  const std::size_t count = CO_TRY(std::move(read));
+  const std::size_t count = CO_TRY(co_await stream_->read_some(buffer));
   if (count == 0) co_return Error(Errc::kUnavailable, "the runner has ended");
   in_.erase(0, std::exchange(taken_, 0));
   in_.append(buffer.data(), count);
@@ -214,33 +207,28 @@ Async<void> RunnerClient::read_all(async::StopToken stop, OnMessage on_message) 
   while (true) {
     std::optional<runner::Message> message = CO_TRY(take_message());
     if (message) {
-      Result<void> handled = co_await on_message(*std::move(message));
-      CO_TRY(std::move(handled));
+      CO_TRY(co_await on_message(*std::move(message)));
       continue;
     }
-    Result<void> filled = co_await fill();
-    CO_TRY(std::move(filled));
+    CO_TRY(co_await fill());
   }
 }
 
 Async<void> RunnerClient::write_all(async::StopToken stop) {
   while (true) {
     if (out_.empty()) {
-      Result<void> woken = co_await has_output_.wait(stop);
-      CO_TRY(std::move(woken));
+      CO_TRY(co_await has_output_.wait(stop));
       continue;
     }
     const std::string batch = std::exchange(out_, {});
-    Result<void> written = co_await stream_->write_all(batch);
-    CO_TRY(std::move(written));
+    CO_TRY(co_await stream_->write_all(batch));
   }
 }
 
 // Its agent's connection may be quiet for hours: whether it lives is asked beside it.
 Async<void> RunnerClient::keep_asking(async::StopToken stop) {
   for (;;) {
-    Result<void> slept = co_await loop_.sleep(kAskEvery, stop);
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await loop_.sleep(kAskEvery, stop));
     Result<async::UniqueFd> socket = async::connect_unix(runner::runner_socket(options_.home));
     // Nobody listens any more: it is ending, and then its connection ends, too.
     if (!socket.ok() && socket.error().code == Errc::kUnavailable) continue;
@@ -257,11 +245,9 @@ Async<void> RunnerClient::ask(async::UniqueFd socket, async::StopToken stop) {
   const async::StopCallback interrupt(stop, [&stream] { stream.interrupt(); });
   std::string hello;
   runner::encode_frame(runner::Hello{kNoVersion, options_.epoch}, hello);
-  Result<void> written = co_await stream.write_all(hello);
-  CO_TRY(std::move(written));
+  CO_TRY(co_await stream.write_all(hello));
   std::array<char, 1'024> refusal;
-  Result<std::size_t> read = co_await stream.read_some(refusal);
-  CO_TRY(std::move(read));
+  CO_TRY(co_await stream.read_some(refusal));
   co_return {};
 }
 

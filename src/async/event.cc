@@ -84,8 +84,7 @@ void Latch::open() {
 
 Async<void> Latch::wait(StopToken token) {
   while (!open_) {
-    Result<void> woken = co_await changed_.wait(token);
-    CO_TRY(std::move(woken));
+    CO_TRY(co_await changed_.wait(token));
   }
   co_return {};
 }

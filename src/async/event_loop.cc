@@ -148,8 +148,7 @@ void EventLoop::on_detached_error(std::function<void(const Error&)> sink) {
 
 Async<void> EventLoop::sleep(Duration length, StopToken token) {
   Notifier never(*this);
-  Result<Wake> woken = co_await never.wait_for(length, std::move(token));
-  Wake wake = CO_TRY(std::move(woken));
+  Wake wake = CO_TRY(co_await never.wait_for(length, std::move(token)));
   CHECK(wake == Wake::kTimeout, "a sleep was notified");
   co_return {};
 }

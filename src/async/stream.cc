@@ -167,8 +167,7 @@ Async<void> Stream::hangup(StopToken token) {
     if (hung_up(descriptor(), end)) co_return {};
     bool input_waits = !local && hung_up(descriptor(), POLLIN);
     if (input_waits) {
-      Result<void> slept = co_await impl_->loop.sleep(kPeerCheckInterval, token);
-      CO_TRY(std::move(slept));
+      CO_TRY(co_await impl_->loop.sleep(kPeerCheckInterval, token));
       continue;
     }
     StopCallback on_stop(token, [this] {
@@ -196,8 +195,7 @@ Async<UniqueFd> Listener::accept(StopToken token) {
       co_return Error(Errc::kFull, "out of file descriptors for a connection");
     }
     if (reason != EAGAIN && reason != EWOULDBLOCK) continue;  // That client left: take the next.
-    Result<void> ready = co_await loop_.readable(descriptor_.get(), token);
-    CO_TRY(std::move(ready));
+    CO_TRY(co_await loop_.readable(descriptor_.get(), token));
   }
 }
 

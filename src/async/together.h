@@ -75,8 +75,7 @@ Async<void> store_result(std::optional<Result<T>>& place, Async<T> work) {
 
 template <typename T>
 Async<T> fail_after(EventLoop& loop, Duration length, StopToken token) {
-  Result<void> slept = co_await loop.sleep(length, token);
-  CO_TRY(std::move(slept));
+  CO_TRY(co_await loop.sleep(length, token));
   co_return Error(Errc::kTimeout, "no result within " + to_string(length));
 }
 

@@ -60,8 +60,7 @@ class Worker {
       }
     };
     // The frame stays suspended, and so `call` alive, until the worker has run it.
-    Result<void> ran = co_await submit(std::move(call));
-    CO_TRY(std::move(ran));
+    CO_TRY(co_await submit(std::move(call)));
     co_return *std::move(outcome);
   }
 

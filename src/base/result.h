@@ -117,8 +117,8 @@ T must(Result<T>&& result, const char* expression, std::source_location where) {
 // `int n = TRY(parse(text));`. A named result is moved from.
 #define TRY(expression) RUNNEL_TRY_(return, RUNNEL_TRY_NAME_(__COUNTER__), expression)
 
-// The same inside a coroutine. Await first, then test: `auto reply = co_await call();` and then
-// `CO_TRY(std::move(reply))`; GCC 12 cannot compile an await inside a statement expression.
+// The same inside a coroutine: `Reply reply = CO_TRY(co_await call());`. GCC 12 cannot compile an
+// await inside a statement expression, and builds the pure modules only, which have none.
 #define CO_TRY(expression) RUNNEL_TRY_(co_return, RUNNEL_TRY_NAME_(__COUNTER__), expression)
 
 // The value of something that cannot fail unless the code is wrong.

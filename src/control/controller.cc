@@ -134,9 +134,7 @@ Async<std::unique_ptr<Controller>> Controller::open(async::EventLoop& loop, env:
 }
 
 Async<void> Controller::start(LogOpener opener) {
-  Result<std::unique_ptr<LogWriter>> writer =
-      co_await LogWriter::open(loop_, clock_, std::move(opener), options_.log);
-  writer_ = CO_TRY(std::move(writer));
+  writer_ = CO_TRY(co_await LogWriter::open(loop_, clock_, std::move(opener), options_.log));
   files_ = CO_TRY(async::Worker::create(loop_, {"runnel-files", kFilesQueueMax}));
   hub_ = std::make_unique<EventHub>(loop_, *writer_);
   nodes_ = std::make_unique<Nodes>(loop_, clock_, *writer_, options_.node_lease);
@@ -153,20 +151,16 @@ Async<void> Controller::start(LogOpener opener) {
 Async<void> Controller::stop() {
   wake_.cancel();
   give_up();
-  Result<void> closed = co_await gate_.close();
-  CO_TRY(std::move(closed));
+  CO_TRY(co_await gate_.close());
   if (files_ != nullptr) {
-    Result<void> stopped = co_await files_->stop();
-    CO_TRY(std::move(stopped));
+    CO_TRY(co_await files_->stop());
   }
   if (writer_ == nullptr) co_return co_await recovered_gate_.close();
   // Before the nodes' work ends: what they told waits for the disk as long as the writer does.
   Result<void> stopped = co_await writer_->stop();
-  Result<void> told = co_await recovered_gate_.close();
-  CO_TRY(std::move(told));
+  CO_TRY(co_await recovered_gate_.close());
   if (nodes_ != nullptr) {
-    Result<void> ended = co_await nodes_->stop();
-    CO_TRY(std::move(ended));
+    CO_TRY(co_await nodes_->stop());
   }
   nodes_.reset();
   hub_.reset();
@@ -189,17 +183,14 @@ Async<Answer> Controller::submit(Submission submission, model::Principal asks, s
   const JobId job = input.job;
   const bool secrets = !submission.secrets.empty();
   if (secrets) {
-    Result<void> kept =
-        co_await keep_secrets(job, std::move(submission.secrets), Secrets::Taken::kNotYet);
-    CO_TRY(std::move(kept));
+    CO_TRY(co_await keep_secrets(job, std::move(submission.secrets), Secrets::Taken::kNotYet));
   }
   Answer answer;
   OnDecided on_decided = document_into(answer);
   Result<Outcome> outcome = co_await writer_->decide(std::move(input), std::move(on_decided));
   const bool taken = outcome.ok() && !outcome->refusal && !outcome->repeated;
   if (secrets && !taken && !is_unknown(outcome)) {
-    Result<void> wiped = co_await wipe_secrets(job);
-    CO_TRY(std::move(wiped));
+    CO_TRY(co_await wipe_secrets(job));
   }
   if (secrets && taken) {
     Result<void> settled = co_await settle_secrets(job);
@@ -221,8 +212,7 @@ bool Controller::is_unknown(const Result<Outcome>& outcome) const {
 
 // A full disk does not keep the control from opening.
 Async<void> Controller::tell_recovered() {
-  Result<Outcome> told = co_await writer_->decide(model::Recovered());
-  CO_TRY(std::move(told));
+  CO_TRY(co_await writer_->decide(model::Recovered()));
   co_return {};
 }
 
@@ -244,8 +234,7 @@ Async<FormerJob> Controller::former_job(JobId job) {
 
 // A record that an earlier build archived has no version that anybody could have read.
 Async<void> Controller::check_archived_version(JobId job, EventSeq version) {
-  Result<FormerJob> read = co_await former_job(job);
-  const FormerJob former = CO_TRY(std::move(read));
+  const FormerJob former = CO_TRY(co_await former_job(job));
   co_return check_version(version, former.version);
 }
 
@@ -266,8 +255,7 @@ Async<void> Controller::check_call(JobCall& call) {
   if (live != state().jobs.end()) {
     co_return check_call(call, live->second, writer_->version_of(call.job));
   }
-  Result<FormerJob> read = co_await former_job(call.job);
-  FormerJob former = CO_TRY(std::move(read));
+  FormerJob former = CO_TRY(co_await former_job(call.job));
   if (former.job == nullptr) co_return only_the_record(call.job);
   if (Bytes::count(std::ssize(former.record)) > kRestoredMax) {
     co_return too_large_to_restore(call.job, former.record.size());
@@ -289,9 +277,7 @@ Result<void> Controller::check_call(const JobCall& call, const brain::Job& job,
 
 Async<Outcome> Controller::keep_and_decide(JobCall call, OnDecided on_decided) {
   if (!call.secrets.empty()) {
-    Result<void> kept =
-        co_await keep_secrets(call.job, std::move(call.secrets), Secrets::Taken::kYes);
-    CO_TRY(std::move(kept));
+    CO_TRY(co_await keep_secrets(call.job, std::move(call.secrets), Secrets::Taken::kYes));
   }
   model::Input input =
       model::JobRequest{call.verb, call.job, std::move(call.actor), std::move(call.record)};
@@ -305,8 +291,7 @@ Async<Answer> Controller::call(JobCall call) {
   const bool former = !state().jobs.contains(job);
   if (former && (removing_.contains(job) || undecided_.contains(job))) co_return busy(job);
   Undecided undecided(undecided_, job);
-  Result<void> checked = co_await check_call(call);
-  CO_TRY(std::move(checked));
+  CO_TRY(co_await check_call(call));
   Answer answer;
   OnDecided document = document_into(answer);
   Result<Outcome> outcome =
@@ -318,8 +303,7 @@ Async<Answer> Controller::call(JobCall call) {
   if (is_unknown(outcome)) co_return std::move(outcome).error();
   const bool taken = outcome.ok() && !outcome->refusal;
   if ((!taken || deletes) && left_over(job)) {
-    Result<void> wiped = co_await wipe_secrets(job);
-    CO_TRY(std::move(wiped));
+    CO_TRY(co_await wipe_secrets(job));
   }
   answer.outcome = CO_TRY(std::move(outcome));
   co_return answer;
@@ -329,22 +313,20 @@ Async<Answer> Controller::call_trial(model::TrialCall call) {
   Answer answer;
   const JobId id = call.job;
   const StepIndex step = call.step;
-  Result<Outcome> outcome =
+  answer.outcome = CO_TRY(
       co_await writer_->decide(std::move(call), [this, &answer, id, step](const Outcome& decided) {
         const auto job = state().jobs.find(id);
         if (decided.refusal || job == state().jobs.end()) return;
         answer.document = trial_answer(job->second, step, decided.attempt);
-      });
-  answer.outcome = CO_TRY(std::move(outcome));
+      }));
   co_return answer;
 }
 
 Async<JobId> Controller::find_job(std::string prefix) {
   if (!is_job_id_prefix(prefix)) co_return no_such_job(prefix);
   if (state().jobs.contains(JobId(prefix))) co_return JobId(prefix);
-  Result<std::vector<std::string>> archived = co_await read_settled<std::vector<std::string>>(
-      [prefix](store::LogReader& log) { return log.archive_keys(prefix, kMatchesShownMax); });
-  std::vector<std::string> matches = CO_TRY(std::move(archived));
+  std::vector<std::string> matches = CO_TRY(co_await read_settled<std::vector<std::string>>(
+      [prefix](store::LogReader& log) { return log.archive_keys(prefix, kMatchesShownMax); }));
   for (std::string& live : matches_in(state(), prefix)) matches.push_back(std::move(live));
   std::sort(matches.begin(), matches.end());
   matches.erase(std::unique(matches.begin(), matches.end()), matches.end());
@@ -428,8 +410,7 @@ bool Controller::left_over(const JobId& job) const {
 
 Async<void> Controller::keep_secrets(JobId job, SecretValues values, Secrets::Taken taken) {
   while (wiping_.contains(job)) {  // Or what is stored now would be wiped.
-    Result<void> woken = co_await wiped_.wait(gate_.token());
-    CO_TRY(std::move(woken));
+    CO_TRY(co_await wiped_.wait(gate_.token()));
   }
   CHECK(!values.empty(), "secrets without values are kept");
   with_secrets_.insert(job);
@@ -457,8 +438,7 @@ Async<std::vector<JobId>> Controller::wipe_untaken(std::vector<JobId> unknown) {
       kept.push_back(job);
       continue;
     }
-    Result<void> wiped = co_await wipe_or_tell(job);
-    CO_TRY(std::move(wiped));
+    CO_TRY(co_await wipe_or_tell(job));
   }
   co_return kept;
 }
@@ -477,13 +457,10 @@ Async<void> Controller::wipe_secrets(JobId job) {
 // of jobs that ended when the process before us died. A log that does not know a job cannot say
 // that it ended.
 Async<void> Controller::sweep_secrets() {
-  Result<std::vector<JobId>> stored = co_await files_->run([this] { return secrets_.jobs(); });
-  const std::vector<JobId> jobs = CO_TRY(std::move(stored));
-  Result<Leftovers> sorted = co_await leftovers(this, jobs);
-  std::vector<JobId> unnamed = CO_TRY(std::move(sorted)).unknown;
+  const std::vector<JobId> jobs = CO_TRY(co_await files_->run([this] { return secrets_.jobs(); }));
+  std::vector<JobId> unnamed = CO_TRY(co_await leftovers(this, jobs)).unknown;
   const std::set<JobId> unknown(unnamed.begin(), unnamed.end());
-  Result<std::vector<JobId>> left = co_await wipe_untaken(std::move(unnamed));
-  const std::vector<JobId> kept = CO_TRY(std::move(left));
+  const std::vector<JobId> kept = CO_TRY(co_await wipe_untaken(std::move(unnamed)));
   if (!kept.empty()) notices_.push_back(unknown_secrets(kept));
   for (const JobId& job : jobs) {
     if (unknown.contains(job)) continue;

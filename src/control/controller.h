@@ -103,8 +103,7 @@ class Controller final : private DurableObserver {
   Async<T> answer(std::function<Result<T>(const LogWriter&)> build) {
     for (;;) {
       Result<T> made = build(*writer_);
-      Result<Settled> settled = co_await writer_->settled();
-      const Settled outcome = CO_TRY(std::move(settled));
+      const Settled outcome = CO_TRY(co_await writer_->settled());
       if (outcome == Settled::kDurable) co_return made;
     }
   }
@@ -115,13 +114,12 @@ class Controller final : private DurableObserver {
   Async<T> about(JobId job, std::function<Result<T>(const brain::Job&, EventSeq version)> make) {
     CHECK(make != nullptr, "an answer that nobody makes");
     for (;;) {
-      Result<std::optional<T>> live = co_await answer<std::optional<T>>(
+      std::optional<T> made = CO_TRY(co_await answer<std::optional<T>>(
           [&job, &make](const LogWriter& writer) -> Result<std::optional<T>> {
             const auto found = writer.state().jobs.find(job);
             if (found == writer.state().jobs.end()) return std::optional<T>();
             return std::optional<T>(TRY(make(found->second, writer.version_of(job))));
-          });
-      std::optional<T> made = CO_TRY(std::move(live));
+          }));
       if (made) co_return *std::move(made);
       Result<FormerJob> read = co_await former_job(job);
       if (!read.ok() && state().jobs.contains(job)) continue;  // It came back meanwhile.
@@ -161,8 +159,7 @@ class Controller final : private DurableObserver {
   // the archive from then on, and in neither before.
   template <typename T>
   Async<T> read_settled(std::function<Result<T>(store::LogReader&)> function) {
-    Result<Settled> settled = co_await writer_->settled();
-    CO_TRY(std::move(settled));
+    CO_TRY(co_await writer_->settled());
     co_return co_await writer_->read<T>(std::move(function));
   }
 

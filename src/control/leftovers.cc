@@ -50,19 +50,17 @@ void drop_restored(const brain::State& state, std::vector<JobId>& jobs) {
 // The state first, and the archive once all that the state rests on is durable: a job that has
 // ended moves from the one to the other. Then the state again: one that is retried moves back.
 Async<Leftovers> leftovers(Controller* control, std::vector<JobId> on_node) {
-  Result<std::vector<JobId>> asked = co_await control->answer<std::vector<JobId>>(
+  const std::vector<JobId> absent = CO_TRY(co_await control->answer<std::vector<JobId>>(
       [&on_node](const LogWriter& writer) -> Result<std::vector<JobId>> {
         return not_in_state(writer.state(), on_node);
-      });
-  const std::vector<JobId> absent = CO_TRY(std::move(asked));
+      }));
   Leftovers found;
   for (std::size_t at = 0; at < absent.size(); at += kAskedAtOnce) {
     const auto first = absent.begin() + static_cast<std::ptrdiff_t>(at);
     const std::size_t count = std::min(kAskedAtOnce, absent.size() - at);
     const std::vector<JobId> some(first, first + static_cast<std::ptrdiff_t>(count));
-    Result<Leftovers> looked = co_await control->writer().read<Leftovers>(
-        [&some](store::LogReader& log) { return not_in_archive(log, some); });
-    Leftovers part = CO_TRY(std::move(looked));
+    Leftovers part = CO_TRY(co_await control->writer().read<Leftovers>(
+        [&some](store::LogReader& log) { return not_in_archive(log, some); }));
     drop_restored(control->state(), part.unknown);
     append(found.deleted, part.deleted);
     append(found.unknown, part.unknown);

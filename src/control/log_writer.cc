@@ -107,21 +107,20 @@ Async<void> LogWriter::start() {
   stopped_ = false;
   encoder_ = CO_TRY(async::Worker::create(loop_, {"runnel-snap", kWorkerQueueMax}));
   reading_ = CO_TRY(async::Worker::create(loop_, {"runnel-read", kWorkerQueueMax}));
-  Result<void> opened = co_await worker_->run([this] { return open_log(); });
-  CO_TRY(std::move(opened));
+  CO_TRY(co_await worker_->run([this] { return open_log(); }));
   last_batch_ = recovered_->head.last;
   events_since_snapshot_ = recovered_->events_since_snapshot;
   last_commit_ = clock_.boot() - options_.commit_interval_min;
   opened_boot_ = clock_.boot();
-  Result<void> timed = co_await worker_->run([this] { begin_time(); });
-  CO_TRY(std::move(timed));
+  CO_TRY(co_await worker_->run([this] { begin_time(); }));
   co_return loop_.spawn(gate_, run_commits());
 }
 
 Async<void> LogWriter::admit_read() {
   while (phase_ == Phase::kRebuilding) {
-    Result<async::Wake> woken = co_await phase_changed_.wait_for(kReopenWaitMax, gate_.token());
-    if (CO_TRY(std::move(woken)) == async::Wake::kTimeout) co_return log_is_away();
+    if (CO_TRY(co_await phase_changed_.wait_for(kReopenWaitMax, gate_.token())) ==
+        async::Wake::kTimeout)
+      co_return log_is_away();
   }
   if (phase_ == Phase::kDead) co_return phase_error_;
   if (reading_->queued() < kReadsMax) co_return {};
@@ -156,8 +155,7 @@ Async<void> LogWriter::stop() {
   stopped_ = true;
   give_up();
   retry_.cancel();
-  Result<void> closed = co_await gate_.close();
-  CO_TRY(std::move(closed));
+  CO_TRY(co_await gate_.close());
   CHECK(committing_ == nullptr, "a commit outlives the gate");
   CHECK(group_.tickets.empty(), "somebody waits for a commit that will not come");
   phase_changed_.notify_all();
@@ -168,17 +166,12 @@ Async<void> LogWriter::stop() {
       (void)saved;  // Only the next start takes longer.
     }
   }
-  Result<void> ended;
   if (reading_ != nullptr) {
-    ended = co_await use_connection(nullptr);
-    CO_TRY(std::move(ended));
-    ended = co_await reading_->stop();
-    CO_TRY(std::move(ended));
+    CO_TRY(co_await use_connection(nullptr));
+    CO_TRY(co_await reading_->stop());
   }
-  ended = co_await worker_->run([this] { log_.reset(); });
-  CO_TRY(std::move(ended));
-  ended = co_await worker_->stop();
-  CO_TRY(std::move(ended));
+  CO_TRY(co_await worker_->run([this] { log_.reset(); }));
+  CO_TRY(co_await worker_->stop());
   if (encoder_ == nullptr) co_return {};
   co_return co_await encoder_->stop();
 }
@@ -226,8 +219,7 @@ Async<Outcome> LogWriter::decide(model::Input input, OnDecided on_decided, Guard
   int tries = 2;
   for (;;) {
     if (must_wait()) {
-      Result<void> admitted = co_await admit(input);
-      CO_TRY(std::move(admitted));
+      CO_TRY(co_await admit(input));
     }
     if (guard) CO_TRY(guard());
     Ticket ticket{.asker = asker};
@@ -244,8 +236,7 @@ Async<Outcome> LogWriter::decide(model::Input input, OnDecided on_decided, Guard
 
 Async<Settled> LogWriter::settled() {
   while (phase_ == Phase::kRebuilding) {
-    Result<void> woken = co_await phase_changed_.wait(gate_.token());
-    CO_TRY(std::move(woken));
+    CO_TRY(co_await phase_changed_.wait(gate_.token()));
     if (phase_ != Phase::kRebuilding && phase_ != Phase::kDead) co_return Settled::kRolledBack;
   }
   if (phase_ == Phase::kDead) co_return phase_error_;
@@ -377,8 +368,7 @@ Async<void> LogWriter::run_commits() {
     Result<void> paced = co_await pace();
     (void)paced;  // Stopping: commit at once.
     if (group_.inputs == 0) continue;
-    Result<void> committed = co_await commit();
-    CO_TRY(std::move(committed));
+    CO_TRY(co_await commit());
   }
   co_return {};
 }
@@ -489,8 +479,7 @@ void LogWriter::take(Rebuilt rebuilt, Group& group) {
 
 Async<LogWriter::Rebuilt> LogWriter::recover_log(const Group& group, Reopen reopen) {
   if (reopen == Reopen::kYes) {
-    Result<void> closed = co_await use_connection(nullptr);
-    CO_TRY(std::move(closed));
+    CO_TRY(co_await use_connection(nullptr));
   }
   const DiskWatch::Turn turn(disk_);
   Result<Rebuilt> rebuilt = co_await worker_->run([this, &group, reopen]() -> Result<Rebuilt> {

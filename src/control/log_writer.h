@@ -148,8 +148,7 @@ class LogWriter {
   // log is being opened anew it waits, kReopenWaitMax at most.
   template <typename T>
   Async<T> read(std::function<Result<T>(store::LogReader&)> function) {
-    Result<void> admitted = co_await admit_read();
-    CO_TRY(std::move(admitted));
+    CO_TRY(co_await admit_read());
     const DiskWatch::Turn turn(reads_);
     Result<T> answer = co_await reading_->run([this, &function]() -> Result<T> {
       if (connection_ == nullptr) return log_is_away();

@@ -144,8 +144,7 @@ Async<void> Nodes::on_report(model::NodeReport report, node::UpSequence up) {
   node::NodeSession& session = found->second;
   // Decided before the join, it would be of no known node.
   while (session.must_wait()) {
-    Result<void> joined = co_await joined_.wait(gate_.token());
-    CO_TRY(std::move(joined));
+    CO_TRY(co_await joined_.wait(gate_.token()));
   }
   // What the state does not know any more when it is decided ended in an earlier decision.
   std::vector<model::RankReport> ended;
@@ -171,8 +170,7 @@ Async<void> Nodes::forget(NodeId node, std::vector<model::RankReport> ended) {
   for (;;) {
     const brain::State& state = writer_.state();
     model::NodeOrders orders = reconciler_.forget(state, node, brain::ended_unknown(state, ended));
-    Result<Settled> settled = co_await writer_.settled();
-    const Settled outcome = CO_TRY(std::move(settled));
+    const Settled outcome = CO_TRY(co_await writer_.settled());
     if (outcome == Settled::kRolledBack) continue;
     send(std::move(orders));
     co_return {};
@@ -180,8 +178,7 @@ Async<void> Nodes::forget(NodeId node, std::vector<model::RankReport> ended) {
 }
 
 Async<void> Nodes::on_lost(model::NodeLost lost, Guard guard) {
-  Result<Outcome> outcome = co_await writer_.decide(std::move(lost), {}, std::move(guard));
-  const Outcome decided = CO_TRY(std::move(outcome));
+  const Outcome decided = CO_TRY(co_await writer_.decide(std::move(lost), {}, std::move(guard)));
   if (decided.refusal) co_return *decided.refusal;
   co_return {};
 }
@@ -195,8 +192,7 @@ Async<void> Nodes::give_notice(NodeId node, Duration notice) {
   const Time leaves_at = writer_.now() + notice + kLastWords;
   model::NodeNotice input{node, known->second.incarnation, leaves_at,
                           std::string(model::kPreemptedReason)};
-  Result<Outcome> outcome = co_await writer_.decide(std::move(input));
-  const Outcome decided = CO_TRY(std::move(outcome));
+  const Outcome decided = CO_TRY(co_await writer_.decide(std::move(input)));
   if (decided.refusal) co_return *decided.refusal;
   co_return {};
 }
@@ -208,8 +204,7 @@ Async<void> Nodes::keep(std::vector<NodeId> nodes) {
     gone.push_back({id, node.incarnation, std::string(kNamedNoMore)});
   }
   for (model::NodeLost& node : gone) {
-    Result<void> left = co_await on_lost(std::move(node));
-    CO_TRY(std::move(left));
+    CO_TRY(co_await on_lost(std::move(node)));
   }
   co_return {};
 }
@@ -219,8 +214,7 @@ Async<void> Nodes::keep(std::vector<NodeId> nodes) {
 Async<void> Nodes::keep_leases(Duration lease) {
   const Duration between = Duration::millis(lease.millis() / kLooksPerLease);
   while (true) {
-    Result<void> slept = co_await loop_.sleep(between, gate_.token());
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await loop_.sleep(between, gate_.token()));
     look_at_leases();
   }
 }

@@ -172,10 +172,9 @@ Async<void> Daemon::open() {
     say_(error.to_string());
     end(DaemonEnd::kAsked);
   };
-  Result<std::unique_ptr<control::Controller>> opened = co_await control::Controller::open(
+  controller_ = CO_TRY(co_await control::Controller::open(
       loop_, env::real_clock(), [path, &clock] { return store::open_sqlite_log(path, clock); },
-      secrets_, std::move(options));
-  controller_ = CO_TRY(std::move(opened));
+      secrets_, std::move(options)));
   served_ = CO_TRY(served_now(home_));
   watch_place();
   std::vector<std::string> looks_at_devices = CO_TRY(device_command(home_));
@@ -183,8 +182,7 @@ Async<void> Daemon::open() {
   glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, say_, lines_);
   for (const model::NodeInfo& node : nodes_) controller_->nodes().attach(node.id, *glue_);
   // Before anything is started again elsewhere: the agent ends what the runner still has of them.
-  Result<void> kept = co_await controller_->nodes().keep(ids_of(nodes_));
-  CO_TRY(std::move(kept));
+  CO_TRY(co_await controller_->nodes().keep(ids_of(nodes_)));
   std::string executable = CO_TRY(env::executable_path());
   agent::AgentOptions options_of_agent =
       agent_options(home_, nodes_, controller_->writer().epoch(), std::move(executable),
@@ -193,8 +191,7 @@ Async<void> Daemon::open() {
   agent_ = std::make_unique<agent::Agent>(loop_, env::real_clock(), std::move(options_of_agent),
                                           glue_->events());
   glue_->set_agent(agent_.get());
-  Result<void> started = co_await agent_->start();
-  CO_TRY(std::move(started));
+  CO_TRY(co_await agent_->start());
   logs_ = std::make_unique<LogGlue>(*agent_);
   api_ = std::make_unique<control::Api>(
       loop_, *controller_, *logs_,
@@ -245,8 +242,7 @@ Async<void> Daemon::until_idle() {
     const Duration left = visited_at_ + kLinger - clock.boot();
     if (left <= Duration() && idle()) end(DaemonEnd::kIdle);
     if (end_ != DaemonEnd::kNone) co_return {};
-    Result<async::Wake> woken = co_await ending_.wait_for(left > Duration() ? left : kLinger);
-    CO_TRY(std::move(woken));
+    CO_TRY(co_await ending_.wait_for(left > Duration() ? left : kLinger));
   }
   co_return {};
 }
@@ -258,23 +254,18 @@ Async<void> Daemon::close() {
     std::_Exit(0);
   });
   if (server_ != nullptr) {
-    Result<void> stopped = co_await server_->stop(kDrain);
-    CO_TRY(std::move(stopped));
+    CO_TRY(co_await server_->stop(kDrain));
   }
   if (api_ != nullptr) {
-    Result<void> answered = co_await api_->stop();
-    CO_TRY(std::move(answered));
+    CO_TRY(co_await api_->stop());
   }
   if (agent_ != nullptr) {
-    Result<void> stopped = co_await agent_->stop();
-    CO_TRY(std::move(stopped));
+    CO_TRY(co_await agent_->stop());
   }
-  Result<void> left = co_await gate_.close();
-  CO_TRY(std::move(left));
+  CO_TRY(co_await gate_.close());
   if (controller_ != nullptr) {
     for (const model::NodeInfo& node : nodes_) controller_->nodes().detach(node.id);
-    Result<void> stopped = co_await controller_->stop();
-    CO_TRY(std::move(stopped));
+    CO_TRY(co_await controller_->stop());
   }
   co_return {};
 }
@@ -289,8 +280,7 @@ Async<void> Daemon::run() {
   if (!opened.ok()) lines_.add(LogLevel::kError, "home", opened.error().to_string());
   Result<void> closed = co_await close();
   lines_.add(LogLevel::kInfo, "home", "the daemon ends: " + std::string(words_of(end_)));
-  Result<void> flushed = co_await lines_.flush(kFlushMax);
-  CO_TRY(std::move(flushed));
+  CO_TRY(co_await lines_.flush(kFlushMax));
   CO_TRY(std::move(opened));
   co_return closed;
 }

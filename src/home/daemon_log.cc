@@ -88,8 +88,7 @@ void DaemonLog::write() {
 Async<void> DaemonLog::flush(Duration at_most) {
   const Duration until = clock_.boot() + at_most;
   while (writing_ && clock_.boot() < until) {
-    Result<async::Wake> woken = co_await written_.wait_for(until - clock_.boot());
-    CO_TRY(std::move(woken));
+    CO_TRY(co_await written_.wait_for(until - clock_.boot()));
   }
   co_return {};
 }

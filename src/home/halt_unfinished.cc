@@ -24,8 +24,7 @@ Async<std::vector<JobId>> halt_all(control::Controller* controller) {
     call.verb = model::JobRequest::Verb::kHalt;
     call.job = job;
     call.actor = "fsck";
-    Result<control::Answer> answer = co_await controller->call(std::move(call));
-    CO_TRY(std::move(answer));
+    CO_TRY(co_await controller->call(std::move(call)));
   }
   co_return unfinished;
 }
@@ -37,14 +36,12 @@ Async<std::vector<JobId>> open_and_halt(async::EventLoop* loop, Home home) {
   control::ControllerOptions options;
   options.log.time = std::make_shared<control::FileHomeTime>(home.time());
   options.salt = env::real_random().next();
-  Result<std::unique_ptr<control::Controller>> opened = co_await control::Controller::open(
+  const std::unique_ptr<control::Controller> controller = CO_TRY(co_await control::Controller::open(
       *loop, env::real_clock(),
       [path = home.event_log(), &clock] { return store::open_sqlite_log(path, clock); }, secrets,
-      std::move(options));
-  const std::unique_ptr<control::Controller> controller = CO_TRY(std::move(opened));
+      std::move(options)));
   Result<std::vector<JobId>> halted = co_await halt_all(controller.get());
-  Result<void> stopped = co_await controller->stop();
-  CO_TRY(std::move(stopped));
+  CO_TRY(co_await controller->stop());
   co_return halted;
 }
 

@@ -15,8 +15,7 @@ constexpr Duration kLossAgain = Duration::minutes(1);
 constexpr Duration kReaped = Duration::millis(500);
 
 Async<agent::Leftovers> leftovers_of(control::Controller* control, std::vector<JobId> jobs) {
-  Result<control::Leftovers> asked = co_await control::leftovers(control, std::move(jobs));
-  control::Leftovers found = CO_TRY(std::move(asked));
+  control::Leftovers found = CO_TRY(co_await control::leftovers(control, std::move(jobs)));
   co_return agent::Leftovers{std::move(found.deleted), std::move(found.unknown)};
 }
 
@@ -51,19 +50,16 @@ void NodeGlue::tell_loss(const std::string& reason) {
 }
 
 Async<void> NodeGlue::preempt(control::Preemption what) {
-  Result<void> given = co_await controller_.nodes().give_notice(what.node, what.notice);
-  CO_TRY(std::move(given));
+  CO_TRY(co_await controller_.nodes().give_notice(what.node, what.notice));
   co_return loop_.spawn(gate_, take_away(std::move(what)));
 }
 
 Async<void> NodeGlue::take_away(control::Preemption what) {
-  Result<void> slept = co_await loop_.sleep(what.notice, gate_.token());
-  CO_TRY(std::move(slept));
+  CO_TRY(co_await loop_.sleep(what.notice, gate_.token()));
   CHECK(agent_ != nullptr, "a node is taken away before its agent is there");
   agent_->kill_all(what.node);
   // What was killed is reaped and told before anything else may run there.
-  slept = co_await loop_.sleep(std::max(what.away, kReaped), gate_.token());
-  CO_TRY(std::move(slept));
+  CO_TRY(co_await loop_.sleep(std::max(what.away, kReaped), gate_.token()));
   agent_->join_again();
   co_return {};
 }

@@ -42,8 +42,7 @@ class PeriodicLook {
 
   Async<void> run(async::StopToken stop) {
     for (;;) {
-      Result<void> slept = co_await loop_.sleep(every_, stop);
-      CO_TRY(std::move(slept));
+      CO_TRY(co_await loop_.sleep(every_, stop));
       if (!call_) begin();
     }
   }

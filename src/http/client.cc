@@ -19,8 +19,7 @@ namespace {
 using OnChunk = std::function<Result<void>(std::string_view)>;
 
 Async<void> wait_connected(async::EventLoop& loop, int descriptor, async::StopToken stop) {
-  Result<void> ready = co_await loop.writable(descriptor, std::move(stop));
-  CO_TRY(std::move(ready));
+  CO_TRY(co_await loop.writable(descriptor, std::move(stop)));
   co_return async::connect_result(descriptor);
 }
 
@@ -125,8 +124,7 @@ Async<void> Client::Impl::attempt(const Request& request) {
 Async<Response> Client::Impl::exchange(Request request, OnChunk on_chunk, async::StopToken stop) {
   bool kept = stream != nullptr;
   if (!kept) {
-    Result<void> connected = co_await connect(stop);
-    CO_TRY(std::move(connected));
+    CO_TRY(co_await connect(stop));
   }
   async::StopCallback on_stop(stop, [this] {
     if (stream != nullptr) stream->interrupt();
@@ -134,8 +132,7 @@ Async<Response> Client::Impl::exchange(Request request, OnChunk on_chunk, async:
   Result<void> answered = co_await attempt(request);
   bool closed_meanwhile = !answered.ok() && kept && !parser.started() && !timed_out;
   if (closed_meanwhile && detail::may_repeat(request.method) && !stop.stopped()) {
-    Result<void> connected = co_await connect(stop);
-    CO_TRY(std::move(connected));
+    CO_TRY(co_await connect(stop));
     answered = co_await attempt(request);
   }
   CO_TRY(std::move(answered));
@@ -159,8 +156,7 @@ Async<Response> Client::Impl::read_body(OnChunk on_chunk) {
       co_return Error(Errc::kFull, "the response is larger than " + to_string(options.body_max));
     }
     if (parser.done()) co_return response;
-    Result<void> filled = co_await fill();
-    CO_TRY(std::move(filled));
+    CO_TRY(co_await fill());
   }
 }
 

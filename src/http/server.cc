@@ -97,8 +97,7 @@ Result<const async::Listener*> Server::Impl::listen(async::UniqueFd socket) {
 
 Async<void> Server::Impl::accept_loop(std::unique_ptr<async::Listener> listener) {
   while (true) {
-    Result<async::UniqueFd> client = co_await next_client(*listener);
-    async::UniqueFd descriptor = CO_TRY(std::move(client));
+    async::UniqueFd descriptor = CO_TRY(co_await next_client(*listener));
     ++admitted;
     CO_TRY(loop.spawn(gate, serve(std::move(descriptor))));
   }
@@ -109,14 +108,12 @@ Async<async::UniqueFd> Server::Impl::next_client(async::Listener& listener) {
   async::StopToken stopping = stop_source.token();
   while (true) {
     if (admitted >= limits.connections_max) {
-      Result<void> freed = co_await room.wait(stopping);
-      CO_TRY(std::move(freed));
+      CO_TRY(co_await room.wait(stopping));
       continue;
     }
     Result<async::UniqueFd> client = co_await listener.accept(stopping);
     if (client.ok() || client.error().code != Errc::kFull) co_return client;
-    Result<void> paused = co_await loop.sleep(kAcceptPause, stopping);
-    CO_TRY(std::move(paused));
+    CO_TRY(co_await loop.sleep(kAcceptPause, stopping));
   }
 }
 

@@ -275,8 +275,7 @@ void SimControl::give_notice(const NodeId& node, Duration notice) {
 
 Async<void> SimControl::look_for_overdue() {
   while (true) {
-    Result<void> slept = co_await daemon_->loop().sleep(kLookForOverdue, daemon_->token());
-    CO_TRY(std::move(slept));
+    CO_TRY(co_await daemon_->loop().sleep(kLookForOverdue, daemon_->token()));
     check_overdue();
   }
 }

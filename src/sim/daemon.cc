@@ -42,8 +42,7 @@ void Daemon::post(std::function<void()> what) {
 
 Async<void> Daemon::end() {
   if (controller_ != nullptr) controller_->give_up();
-  Result<void> left = co_await gate_.close();
-  CO_TRY(std::move(left));
+  CO_TRY(co_await gate_.close());
   if (controller_ != nullptr) {
     Result<void> stopped = co_await controller_->stop();
     (void)stopped;  // Its disk is gone.

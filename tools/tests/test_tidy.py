@@ -97,7 +97,6 @@ PLANTED = [
     # coroutines
     ("src/agent/c.cc", in_namespace("agent", "auto f = [this]() -> Async<void> { co_await run(); };"), "coroutine-lambda"),
     ("src/agent/c.cc", in_namespace("agent", "auto f = [&](int n) { if (n) { co_return; } };"), "coroutine-lambda"),
-    ("src/agent/c.cc", in_namespace("agent", "Async<void> f() { CO_TRY(co_await g()); }"), "coroutine-try"),
     ("src/agent/c.cc",
      in_namespace("agent", "Async<void> f() { std::lock_guard<std::mutex> lock(m); co_await g(); }"), "coroutine-lock"),
     ("src/agent/c.cc",

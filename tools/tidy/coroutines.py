@@ -7,7 +7,6 @@ from . import blocks
 from .repository import Repository
 from .source import Source, Violation
 
-_CO_TRY = re.compile(r"\bCO_TRY\s*\(")
 _LOCK = re.compile(
     r"\b(?:std::)?(?:lock_guard|scoped_lock|unique_lock|shared_lock|MutexLock)\b\s*(?:<[^;{}]*?>)?\s+\w+\s*[({]"
 )
@@ -27,16 +26,6 @@ def check_capturing_lambdas(repository: Repository) -> Iterable[Violation]:
                     block.start, "coroutine-lambda",
                     f"[{block.capture}] is captured by a coroutine: the captures die with the lambda object, "
                     "before the frame does. Pass the state as parameters, by value.")
-
-
-def check_await_in_try(repository: Repository) -> Iterable[Violation]:
-    for source in repository.sources:
-        for match in _CO_TRY.finditer(source.statements):
-            end = blocks.matching(source.statements, match.end() - 1, "(", ")")
-            if "co_await" in source.statements[match.end() : end]:
-                yield source.violation(match.start(), "coroutine-try",
-                                       "await first, then test: `auto reply = co_await call();` and "
-                                       "`CO_TRY(std::move(reply))`. GCC 12 crashes on this.")
 
 
 def check_locks(repository: Repository) -> Iterable[Violation]:
@@ -90,4 +79,4 @@ def check_detached(repository: Repository) -> Iterable[Violation]:
                         "take the parameters by value, or await the call")
 
 
-CHECKS = (check_capturing_lambdas, check_await_in_try, check_locks, check_detached)
+CHECKS = (check_capturing_lambdas, check_locks, check_detached)

@@ -66,23 +66,21 @@ Async<http::Reply> EventRoutes::of_all(Ask ask, EventsQuery wanted) {
 }
 
 Async<http::Reply> EventRoutes::of_job(Ask ask, EventsQuery wanted) {
-  Result<JobId> found = co_await jobs_.of_path(ask);
-  const JobId job = CO_TRY(std::move(found));
+  const JobId job = CO_TRY(co_await jobs_.of_path(ask));
   co_return co_await events(std::move(ask), wanted, job);
 }
 
 // Of an archived job its record tells; a record that does not is read from the log's beginning.
 Async<EventSeq> EventRoutes::first_event_of(JobId job) {
-  Result<std::string> read = co_await jobs_.document(job, JobView::kRow);
-  const json::Value document = CO_TRY(json::parse(CO_TRY(std::move(read))));
+  const json::Value document =
+      CO_TRY(json::parse(CO_TRY(co_await jobs_.document(job, JobView::kRow))));
   const json::Value* first = document.find("first_event");
   co_return EventSeq(first != nullptr && first->is_int() ? first->as_int() : 1);
 }
 
 // Before the oldest event that is kept: what is older was pruned or lost in a repair.
 Async<EventSeq> EventRoutes::beginning() {
-  Result<EventSeq> oldest = co_await controller_.events().oldest();
-  co_return EventSeq(CO_TRY(std::move(oldest)).value() - 1);
+  co_return EventSeq(CO_TRY(co_await controller_.events().oldest()).value() - 1);
 }
 
 // One list, or with `watch` a stream that goes on; `until=end` ends the stream with the job.
@@ -93,16 +91,14 @@ Async<http::Reply> EventRoutes::events(Ask ask, EventsQuery wanted, JobId job) {
   query.limit = static_cast<std::size_t>(wanted.limit);
   query.after = given.value_or(EventSeq());
   if (!given) {
-    Result<EventSeq> begin = co_await beginning();
-    query.after = CO_TRY(std::move(begin));
+    query.after = CO_TRY(co_await beginning());
   }
   if (!query.job.empty()) {  // Nothing of a job lies before its submission.
-    Result<EventSeq> first = co_await first_event_of(query.job);
-    query.after = std::max(query.after, EventSeq(CO_TRY(std::move(first)).value() - 1));
+    query.after =
+        std::max(query.after, EventSeq(CO_TRY(co_await first_event_of(query.job)).value() - 1));
   }
   // A cursor that is too old or too new is told here: a stream could only break.
-  Result<EventPage> read = co_await controller_.events().read(query);
-  const EventPage page = CO_TRY(std::move(read));
+  const EventPage page = CO_TRY(co_await controller_.events().read(query));
   if (wanted.watch == Flag::kOff) co_return http::Response::json_text(encode_list(page));
   const StreamForm form = stream_form_of(ask.request);
   const bool until_end = wanted.until == Until::kEnd;
@@ -119,22 +115,17 @@ Async<void> EventRoutes::watch(EventQuery query, bool until_end, StreamForm form
   for (;;) {
     bool over = false;
     if (until_end) {
-      Result<bool> known = co_await jobs_.is_over(query.job);
-      over = CO_TRY(std::move(known));
+      over = CO_TRY(co_await jobs_.is_over(query.job));
     }
     const EventSeq last = hub.last();
-    Result<EventPage> read = co_await hub.read(query);
-    const EventPage page = CO_TRY(std::move(read));
+    const EventPage page = CO_TRY(co_await hub.read(query));
     query.after = page.through;
-    Result<void> written = co_await out.write(encode(page, form));
-    CO_TRY(std::move(written));
+    CO_TRY(co_await out.write(encode(page, form)));
     if (page.through < last) continue;
     if (over) co_return {};
-    Result<async::Wake> woken = co_await hub.changed(query.after, kHeartbeat, out.gone());
-    const async::Wake wake = CO_TRY(std::move(woken));
+    const async::Wake wake = CO_TRY(co_await hub.changed(query.after, kHeartbeat, out.gone()));
     if (wake == async::Wake::kNotified || form == StreamForm::kJsonLines) continue;
-    written = co_await out.write(http::sse_heartbeat());
-    CO_TRY(std::move(written));
+    CO_TRY(co_await out.write(http::sse_heartbeat()));
   }
 }
 

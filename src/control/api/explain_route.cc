@@ -87,21 +87,18 @@ std::vector<Route> ExplainRoute::table() {
 }
 
 Async<http::Reply> ExplainRoute::explain(Ask ask, NoQuery) {
-  Result<JobId> found = co_await jobs_.of_path(ask);
-  const JobId job = CO_TRY(std::move(found));
+  const JobId job = CO_TRY(co_await jobs_.of_path(ask));
   if (!controller_.state().jobs.contains(job)) {  // A finished one waits for nothing.
     Result<std::string> told = co_await controller_.about<std::string>(
         job, [](const brain::Job& known, EventSeq) { return Result(ended_explanation(known)); });
     if (told.ok()) co_return http::Response::json_text(*std::move(told));
   }
-  Result<HomeDisk::State> asked = co_await disk_.look();
-  const HomeDisk::State disk = CO_TRY(std::move(asked));
+  const HomeDisk::State disk = CO_TRY(co_await disk_.look());
   if (disk.silent) co_return http::Response::json_text(disk_explanation(job, *disk.silent));
-  Result<std::string> text =
-      co_await controller_.answer<std::string>([this, job, disk](const LogWriter& writer) {
+  co_return http::Response::json_text(
+      CO_TRY(co_await controller_.answer<std::string>([this, job, disk](const LogWriter& writer) {
         return explanation(writer, job, host_.info(), disk.full);
-      });
-  co_return http::Response::json_text(CO_TRY(std::move(text)));
+      })));
 }
 
 }  // namespace runnel::control

@@ -37,8 +37,7 @@ std::vector<Route> HomeRoutes::table() {
 }
 
 Async<http::Reply> HomeRoutes::get(Ask, NoQuery) {
-  Result<HomeDisk::State> asked = co_await disk_.look();
-  const HomeDisk::State disk = CO_TRY(std::move(asked));
+  const HomeDisk::State disk = CO_TRY(co_await disk_.look());
   const HomeInfo info = host_.info();
   Value out = Value::object();
   out.set("daemon_pid", Value::integer(info.daemon_pid));

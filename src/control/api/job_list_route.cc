@@ -127,14 +127,12 @@ std::vector<Route> JobListRoute::table() {
 Async<http::Reply> JobListRoute::list(Ask ask, JobListQuery query) {
   const ListRequest wanted{ask.principal.project, query.filter, query.kind, query.limit,
                            std::move(query.page.before)};
-  Result<Rows> read = co_await controller_.answer<Rows>(
-      [&wanted](const LogWriter& writer) { return live_rows(writer, wanted); });
-  Rows live = CO_TRY(std::move(read));
+  Rows live = CO_TRY(co_await controller_.answer<Rows>(
+      [&wanted](const LogWriter& writer) { return live_rows(writer, wanted); }));
   Rows archived;
   if (wanted.filter.wants_archived()) {
-    Result<Rows> stored = co_await controller_.writer().read<Rows>(
-        [&wanted](store::LogReader& log) { return archived_rows(log, wanted); });
-    archived = CO_TRY(std::move(stored));
+    archived = CO_TRY(co_await controller_.writer().read<Rows>(
+        [&wanted](store::LogReader& log) { return archived_rows(log, wanted); }));
   }
   co_return http::Response::json_text(merge(std::move(live), std::move(archived), wanted.limit));
 }

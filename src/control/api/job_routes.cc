@@ -110,30 +110,24 @@ Async<http::Reply> JobRoutes::submit(Ask ask, JobFileQuery query) {
   std::string key = CO_TRY(key_of(ask.request));
   Submission submission = CO_TRY(read_body(ask.request, query, asks.actor));
   ask.request.body = std::string();
-  Result<Answer> taken = co_await controller_.submit(std::move(submission), asks, std::move(key));
-  Answer answer = CO_TRY(std::move(taken));
+  Answer answer = CO_TRY(co_await controller_.submit(std::move(submission), asks, std::move(key)));
   if (answer.outcome.refusal) co_return *std::move(answer.outcome.refusal);
   const JobId job = answer.outcome.job;
   if (answer.document.empty()) {  // A repeat of a submission whose job has left the state.
-    Result<std::string> archived = co_await jobs_.document(job, JobView::kFull);
-    answer.document = CO_TRY(std::move(archived));
+    answer.document = CO_TRY(co_await jobs_.document(job, JobView::kFull));
   }
   co_return created(answer.document, job, answer.version);
 }
 
 Async<http::Reply> JobRoutes::get(Ask ask, JobQuery query) {
-  Result<JobId> found = co_await jobs_.of_path(ask);
-  const JobId job = CO_TRY(std::move(found));
+  const JobId job = CO_TRY(co_await jobs_.of_path(ask));
   if (query.include == Include::kProgress) {  // It changes without the job's version.
-    Result<LiveMetrics> live = co_await jobs_.live_metrics(job);
-    Result<std::string> told =
-        co_await jobs_.document(job, JobView::kFull, CO_TRY(std::move(live)));
-    co_return http::Response::json_text(CO_TRY(std::move(told)));
+    co_return http::Response::json_text(CO_TRY(
+        co_await jobs_.document(job, JobView::kFull, CO_TRY(co_await jobs_.live_metrics(job)))));
   }
   const bool spec = query.include == Include::kSpec;
-  Result<std::string> read =
-      co_await jobs_.document(job, spec ? JobView::kWithSpec : JobView::kFull);
-  const std::string document = CO_TRY(std::move(read));
+  const std::string document =
+      CO_TRY(co_await jobs_.document(job, spec ? JobView::kWithSpec : JobView::kFull));
   const json::Value parsed = CO_TRY(json::parse(document));
   const json::Value* seq = parsed.find("resource_version");
   CHECK(seq != nullptr, "a job's document without its version");
@@ -165,10 +159,8 @@ Async<http::Reply> JobRoutes::call(Ask ask, Verb verb) {
   wanted.actor = ask.principal.actor;
   wanted.secrets = std::move(body.secrets);
   wanted.version = CO_TRY(version_of(ask.request));
-  Result<JobId> found = co_await jobs_.of_path(ask);
-  wanted.job = CO_TRY(std::move(found));
-  Result<Answer> called = co_await controller_.call(std::move(wanted));
-  const Answer answer = CO_TRY(std::move(called));
+  wanted.job = CO_TRY(co_await jobs_.of_path(ask));
+  const Answer answer = CO_TRY(co_await controller_.call(std::move(wanted)));
   if (answer.outcome.refusal) co_return *answer.outcome.refusal;
   co_return with_version(http::Response::json_text(answer.document), answer.version);
 }
@@ -178,19 +170,16 @@ Async<http::Reply> JobRoutes::remove(Ask ask, RemoveQuery) {
   wanted.verb = Verb::kDelete;
   wanted.actor = ask.principal.actor;
   wanted.version = CO_TRY(version_of(ask.request));
-  Result<JobId> found = co_await jobs_.of_path(ask);
-  wanted.job = CO_TRY(std::move(found));
+  wanted.job = CO_TRY(co_await jobs_.of_path(ask));
   const JobId job = wanted.job;
   json::Value deleted = json::Value::object();
   deleted.set("deleted", json::Value::boolean(true));
   deleted.set("id", json::Value::text(job.str()));
   if (!controller_.state().jobs.contains(job)) {
-    Result<void> removed = co_await controller_.remove_archived(job, wanted.version);
-    CO_TRY(std::move(removed));
+    CO_TRY(co_await controller_.remove_archived(job, wanted.version));
     co_return http::Response::json(deleted);
   }
-  Result<Answer> called = co_await controller_.call(std::move(wanted));
-  const Answer answer = CO_TRY(std::move(called));
+  const Answer answer = CO_TRY(co_await controller_.call(std::move(wanted)));
   if (answer.outcome.refusal) co_return *answer.outcome.refusal;
   co_return http::Response::json(deleted);
 }

@@ -23,10 +23,8 @@ bool has_run(const brain::Job& job) {
 }  // namespace
 
 Async<JobId> KnownJobs::of_path(const Ask& ask) {
-  Result<JobId> found = co_await controller_.find_job(ask.request.param("id"));
-  const JobId job = CO_TRY(std::move(found));
-  Result<ProjectId> project = co_await project_of(job);
-  if (CO_TRY(std::move(project)) == ask.principal.project) co_return job;
+  const JobId job = CO_TRY(co_await controller_.find_job(ask.request.param("id")));
+  if (CO_TRY(co_await project_of(job)) == ask.principal.project) co_return job;
   co_return Error(Errc::kNotFound, "there is no job " + job.str() + " in this project")
       .with_field("project")
       .with_value(ask.principal.project.str());
@@ -35,9 +33,8 @@ Async<JobId> KnownJobs::of_path(const Ask& ask) {
 Async<ProjectId> KnownJobs::project_of(JobId job) {
   const auto live = controller_.state().jobs.find(job);
   if (live != controller_.state().jobs.end()) co_return live->second.project;
-  Result<store::ArchiveEntry> read = co_await controller_.writer().read<store::ArchiveEntry>(
-      [&job](store::LogReader& log) { return log.archived(job.str()); });
-  const store::ArchiveEntry entry = CO_TRY(std::move(read));
+  const store::ArchiveEntry entry = CO_TRY(co_await controller_.writer().read<store::ArchiveEntry>(
+      [&job](store::LogReader& log) { return log.archived(job.str()); }));
   co_return project_of_sort_key(entry.sort_key);
 }
 
@@ -52,8 +49,7 @@ Async<std::string> KnownJobs::document(JobId job, JobView view,
         return Result<std::string>(job_document(known, version, view, progress));
       });
   if (made.ok() || made.error().code != Errc::kGone) co_return made;
-  Result<FormerJob> read = co_await controller_.former_job(job);
-  FormerJob former = CO_TRY(std::move(read));
+  FormerJob former = CO_TRY(co_await controller_.former_job(job));
   co_return std::move(former.document);
 }
 
@@ -83,9 +79,8 @@ Async<bool> KnownJobs::is_over(JobId job) {
     return found == controller_.state().jobs.end() || model::is_end(found->second.status);
   };
   if (!over()) co_return false;
-  Result<Settled> settled = co_await controller_.writer().settled();
-  const bool is_durable = CO_TRY(std::move(settled)) == Settled::kDurable;
-  co_return is_durable && over();
+  const bool is_durable = CO_TRY(co_await controller_.writer().settled()) == Settled::kDurable;
+  co_return is_durable&& over();
 }
 
 Async<KnownJobs::Facts> KnownJobs::facts(JobId job) {

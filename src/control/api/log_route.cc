@@ -91,10 +91,8 @@ Result<model::LogFilter> LogRoute::filter_of(const LogsQuery& query, const JobId
 }
 
 Async<http::Reply> LogRoute::read(Ask ask, LogsQuery wanted) {
-  Result<JobId> found = co_await jobs_.of_path(ask);
-  const JobId job = CO_TRY(std::move(found));
-  Result<KnownJobs::Facts> known = co_await jobs_.facts(job);
-  const auto [spec, ran] = CO_TRY(std::move(known));
+  const JobId job = CO_TRY(co_await jobs_.of_path(ask));
+  const auto [spec, ran] = CO_TRY(co_await jobs_.facts(job));
   model::LogFilter query = CO_TRY(filter_of(wanted, job, spec.get()));
   query.ran = ran;
   LogForm form;
@@ -106,8 +104,8 @@ Async<http::Reply> LogRoute::read(Ask ask, LogsQuery wanted) {
   const auto last_id = ask.request.headers.find("last-event-id");
   if (cursor.empty() && last_id) cursor = *last_id;
   // Before the head of the answer, which could not say any more why there is no output.
-  Result<LogRead> read = co_await read_page(query, std::move(cursor));
-  const auto first = std::make_shared<LogRead>(CO_TRY(std::move(read)));
+  const auto first =
+      std::make_shared<LogRead>(CO_TRY(co_await read_page(query, std::move(cursor))));
   co_return http::StreamResponse::of(std::string(type_of(form.stream, form.raw)),
                                      [this, query, first, form](http::StreamWriter& out) {
                                        return stream_logs(query, std::move(*first), form, out);
@@ -116,15 +114,13 @@ Async<http::Reply> LogRoute::read(Ask ask, LogsQuery wanted) {
 
 Async<LogRoute::LogRead> LogRoute::read_page(model::LogFilter query, std::string cursor) {
   // Asked before reading: what a job wrote before it ended is there when it has ended.
-  Result<bool> over = co_await jobs_.is_over(query.job);
-  query.over = CO_TRY(std::move(over));
+  query.over = CO_TRY(co_await jobs_.is_over(query.job));
   if (query.over && !query.ran) {
     Result<KnownJobs::Facts> facts =
         co_await jobs_.facts(query.job);  // It may have begun meanwhile.
     query.ran = facts.ok() && facts->ran;
   }
-  Result<model::LogPage> read = co_await logs_.read(query, std::move(cursor));
-  co_return LogRead{CO_TRY(std::move(read)), query.over};
+  co_return LogRead{CO_TRY(co_await logs_.read(query, std::move(cursor))), query.over};
 }
 
 Async<void> LogRoute::write_piece(const model::LogPiece& piece, const LogForm& form,
@@ -137,11 +133,9 @@ Async<void> LogRoute::write_piece(const model::LogPiece& piece, const LogForm& f
     lines.append(text, kEncodedATurn);
     if (lines.done()) break;
     if (!is_event) {
-      Result<void> written = co_await out.write(std::exchange(text, {}));
-      CO_TRY(std::move(written));
+      CO_TRY(co_await out.write(std::exchange(text, {})));
     }
-    Result<void> turn = co_await loop_.sleep({});
-    CO_TRY(std::move(turn));
+    CO_TRY(co_await loop_.sleep({}));
   }
   if (is_event) {
     if (!text.empty()) text.pop_back();
@@ -160,23 +154,19 @@ Async<void> LogRoute::stream_logs(model::LogFilter query, LogRead read, LogForm 
       if (!told.insert(sentence).second) continue;
       text += encode_damage(query.job, sentence, form.stream, form.raw);
     }
-    Result<void> written = co_await out.write(std::move(text));
-    CO_TRY(std::move(written));
+    CO_TRY(co_await out.write(std::move(text)));
     for (const model::LogPiece& piece : page.pieces) {
-      written = co_await write_piece(piece, form, out);
-      CO_TRY(std::move(written));
+      CO_TRY(co_await write_piece(piece, form, out));
     }
     if (page.pieces.empty()) {
       if (read.over || form.follow == Flag::kOff) co_return {};
       Result<void> more = co_await more_output(query.job, out.gone());
       if (!more.ok() && more.error().code != Errc::kTimeout) co_return more;
       if (!more.ok() && !form.raw && form.stream == StreamForm::kServerSentEvents) {
-        written = co_await out.write(http::sse_heartbeat());
-        CO_TRY(std::move(written));
+        CO_TRY(co_await out.write(http::sse_heartbeat()));
       }
     }
-    Result<LogRead> next = co_await read_page(query, page.cursor);
-    read = CO_TRY(std::move(next));
+    read = CO_TRY(co_await read_page(query, page.cursor));
   }
 }
 
@@ -186,8 +176,7 @@ Async<void> LogRoute::more_output(JobId job, async::StopToken stop) {
   either.emplace_back([this, job](async::StopToken lost) { return logs_.changed(job, lost); });
   either.emplace_back([this](async::StopToken lost) { return controller_.any_job_ended(lost); });
   either.emplace_back([this](async::StopToken lost) { return loop_.sleep(kOutputPatience, lost); });
-  Result<async::Raced<void>> raced = co_await async::race(loop_, std::move(either), stop);
-  const async::Raced<void> first = CO_TRY(std::move(raced));
+  const async::Raced<void> first = CO_TRY(co_await async::race(loop_, std::move(either), stop));
   if (first.winner == 2 && first.result.ok()) {
     co_return Error(Errc::kTimeout, "nothing was written for a while");
   }

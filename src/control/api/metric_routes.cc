@@ -114,33 +114,27 @@ std::vector<Route> MetricRoutes::table() {
 }
 
 Async<http::Reply> MetricRoutes::metrics(Ask ask, MetricsQuery wanted) {
-  Result<JobId> found = co_await jobs_.of_path(ask);
-  const JobId job = CO_TRY(std::move(found));
-  Result<KnownJobs::Facts> known = co_await jobs_.facts(job);
-  const std::shared_ptr<const model::JobSpec> spec = CO_TRY(std::move(known)).spec;
+  const JobId job = CO_TRY(co_await jobs_.of_path(ask));
+  const std::shared_ptr<const model::JobSpec> spec = CO_TRY(co_await jobs_.facts(job)).spec;
   model::MetricFilter filter;
   filter.job = job;
   filter.series_max = static_cast<std::size_t>(wanted.limit);
   filter.from = {wanted.from.step, wanted.from.index};
   filter.step = CO_TRY(step_of(spec.get(), wanted.step));
   filter.task = wanted.task;
-  Result<model::MetricPage> read = co_await logs_.read_metrics(filter);
-  const model::MetricPage page = CO_TRY(std::move(read));
+  const model::MetricPage page = CO_TRY(co_await logs_.read_metrics(filter));
   co_return http::Response::json_text(metrics_document(page, names_in(spec.get())));
 }
 
 Async<http::Reply> MetricRoutes::usage(Ask ask, NoQuery) {
-  Result<JobId> found = co_await jobs_.of_path(ask);
-  const JobId job = CO_TRY(std::move(found));
-  Result<std::vector<model::TaskUsage>> read = co_await logs_.read_usage(job);
-  const std::vector<model::TaskUsage> uses = CO_TRY(std::move(read));
-  Result<std::string> text =
-      co_await controller_.answer<std::string>([job, uses](const LogWriter& writer) {
+  const JobId job = CO_TRY(co_await jobs_.of_path(ask));
+  const std::vector<model::TaskUsage> uses = CO_TRY(co_await logs_.read_usage(job));
+  co_return http::Response::json_text(
+      CO_TRY(co_await controller_.answer<std::string>([job, uses](const LogWriter& writer) {
         const auto live = writer.state().jobs.find(job);
         if (live == writer.state().jobs.end()) return Result<std::string>("{\"tasks\":[]}");
         return Result<std::string>(usage_document(writer.state(), live->second, uses));
-      });
-  co_return http::Response::json_text(CO_TRY(std::move(text)));
+      })));
 }
 
 }  // namespace runnel::control

@@ -102,9 +102,8 @@ std::vector<Route> NodeRoutes::table() {
 }
 
 Async<http::Reply> NodeRoutes::list(Ask, NoQuery) {
-  Result<std::string> text = co_await controller_.answer<std::string>(
-      [this](const LogWriter& writer) { return nodes_text(writer, host_.info()); });
-  co_return http::Response::json_text(CO_TRY(std::move(text)));
+  co_return http::Response::json_text(CO_TRY(co_await controller_.answer<std::string>(
+      [this](const LogWriter& writer) { return nodes_text(writer, host_.info()); })));
 }
 
 Async<http::Reply> NodeRoutes::preempt(Ask ask, PreemptQuery query) {
@@ -112,8 +111,7 @@ Async<http::Reply> NodeRoutes::preempt(Ask ask, PreemptQuery query) {
   preemption.node = NodeId(ask.request.param("name"));
   preemption.notice = query.notice;
   preemption.away = query.away;
-  Result<void> given = co_await host_.preempt(preemption);
-  CO_TRY(std::move(given));
+  CO_TRY(co_await host_.preempt(preemption));
   Value out = Value::object();
   out.set("away_ms", Value::integer(preemption.away.millis()));
   out.set("node", Value::text(preemption.node.str()));

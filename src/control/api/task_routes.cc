@@ -104,43 +104,36 @@ std::vector<Route> TaskRoutes::table() {
 }
 
 Async<http::Reply> TaskRoutes::list(Ask ask, TaskListQuery wanted) {
-  Result<JobId> found = co_await jobs_.of_path(ask);
-  const JobId job = CO_TRY(std::move(found));
-  Result<std::string> page = co_await controller_.about<std::string>(
+  const JobId job = CO_TRY(co_await jobs_.of_path(ask));
+  co_return http::Response::json_text(CO_TRY(co_await controller_.about<std::string>(
       job, [this, &wanted](const brain::Job& known, EventSeq) {
         return page_of(known, controller_.state().lanes, wanted);
-      });
-  co_return http::Response::json_text(CO_TRY(std::move(page)));
+      })));
 }
 
 Async<std::string> TaskRoutes::history_of(model::TaskRef task, EventSeq first, EventSeq last) {
   // Shared: the worker folds into it while this frame is suspended.
   TaskHistory history(task);
   LogWriter& writer = controller_.writer();
-  Result<BatchSeq> begin =
-      co_await writer.read<BatchSeq>([first](store::LogReader& log) { return before(log, first); });
-  std::optional<BatchSeq> at = CO_TRY(std::move(begin));
+  std::optional<BatchSeq> at = CO_TRY(co_await writer.read<BatchSeq>(
+      [first](store::LogReader& log) { return before(log, first); }));
   while (at) {
-    Result<std::optional<BatchSeq>> read = co_await writer.read<std::optional<BatchSeq>>(
+    at = CO_TRY(co_await writer.read<std::optional<BatchSeq>>(
         [&history, &task, &at, last](store::LogReader& log) {
           return fold_some(log, *at, last, task, history);
-        });
-    at = CO_TRY(std::move(read));
+        }));
   }
   co_return history.document();
 }
 
 Async<http::Reply> TaskRoutes::get(Ask ask, NoQuery) {
-  Result<JobId> found = co_await jobs_.of_path(ask);
-  const JobId job = CO_TRY(std::move(found));
-  Result<TaskNow> now = co_await controller_.about<TaskNow>(
+  const JobId job = CO_TRY(co_await jobs_.of_path(ask));
+  const TaskNow task = CO_TRY(co_await controller_.about<TaskNow>(
       job, [this, step = ask.request.param("step"), index = ask.request.param("index")](
                const brain::Job& known, EventSeq version) {
         return task_now(known, controller_.state().lanes, version, step, index);
-      });
-  const TaskNow task = CO_TRY(std::move(now));
-  Result<std::string> history = co_await history_of(task.task, task.first, task.last);
-  std::string text = CO_TRY(std::move(history));
+      }));
+  std::string text = CO_TRY(co_await history_of(task.task, task.first, task.last));
   text.pop_back();  // Its closing brace: the task comes after "attempts" and "dropped".
   text += ",\"task\":" + task.document + "}";
   co_return http::Response::json_text(std::move(text));

@@ -136,15 +136,13 @@ std::vector<Route> TrialRoutes::table() {
 }
 
 Async<http::Reply> TrialRoutes::view(Ask ask, std::string step, StudyView view) {
-  Result<JobId> found = co_await jobs_.of_path(ask);
-  const JobId job = CO_TRY(std::move(found));
-  Result<std::string> text =
+  const JobId job = CO_TRY(co_await jobs_.of_path(ask));
+  co_return http::Response::json_text(CO_TRY(
       co_await controller_.about<std::string>(job, [view, step](const brain::Job& known, EventSeq) {
         const Result<StepIndex> study = study_of(*known.spec, step);
         if (!study.ok()) return Result<std::string>(study.error());
         return view(known, *study);
-      });
-  co_return http::Response::json_text(CO_TRY(std::move(text)));
+      })));
 }
 
 Async<http::Reply> TrialRoutes::list(Ask ask, TrialListQuery wanted) {
@@ -206,8 +204,7 @@ Result<TrialCall> TrialRoutes::read_call(const http::Request& request, const std
 }
 
 Async<http::Reply> TrialRoutes::call(Ask ask, std::string step, TrialCall::Verb verb) {
-  Result<JobId> found = co_await jobs_.of_path(ask);
-  const JobId job = CO_TRY(std::move(found));
+  const JobId job = CO_TRY(co_await jobs_.of_path(ask));
   if (verb == TrialCall::Verb::kAsk && !controller_.state().jobs.contains(job)) {
     co_return co_await view(std::move(ask), std::move(step),
                             [](const brain::Job& ended, StepIndex study) {
@@ -216,8 +213,7 @@ Async<http::Reply> TrialRoutes::call(Ask ask, std::string step, TrialCall::Verb 
   }
   TrialCall wanted = CO_TRY(read_call(ask.request, step, job, verb));
   wanted.actor = ask.principal.actor;
-  Result<Answer> called = co_await controller_.call_trial(std::move(wanted));
-  Answer answer = CO_TRY(std::move(called));
+  Answer answer = CO_TRY(co_await controller_.call_trial(std::move(wanted)));
   if (answer.outcome.refusal) co_return *std::move(answer.outcome.refusal);
   co_return http::Response::json_text(std::move(answer.document));
 }

@@ -89,11 +89,9 @@ void Connection::cut() { stream_.interrupt(); }
 Async<void> Connection::serve() {
   bool open = true;
   while (open) {
-    Result<std::optional<Request>> read = co_await read_request();
-    std::optional<Request> request = CO_TRY(std::move(read));
+    std::optional<Request> request = CO_TRY(co_await read_request());
     if (!request.has_value()) break;
-    Result<void> answered = co_await answer(*std::move(request));
-    CO_TRY(std::move(answered));
+    CO_TRY(co_await answer(*std::move(request)));
     open = exchange_.keep_alive;
   }
   if (refusal_.has_value()) co_return co_await send_refusal();
@@ -108,11 +106,9 @@ Async<std::optional<Request>> Connection::read_request() {
     std::optional<Result<Request>> parsed = parse();
     if (refusal_.has_value()) co_return std::optional<Request>();
     if (parsed.has_value()) co_return std::optional<Request>(*std::move(*parsed));
-    Result<void> continued = co_await say_continue();
-    CO_TRY(std::move(continued));
+    CO_TRY(co_await say_continue());
     if (phase_ == Phase::kIdle && host_.stopping.stopped()) co_return std::optional<Request>();
-    Result<std::size_t> read = co_await stream_.read_some(input_.room());
-    std::size_t count = CO_TRY(std::move(read));
+    std::size_t count = CO_TRY(co_await stream_.read_some(input_.room()));
     if (count == 0) {
       on_input_end();
       co_return std::optional<Request>();
@@ -177,15 +173,13 @@ void Connection::reject(const Error& error, int status) {
 Async<void> Connection::send_refusal() {
   phase_ = Phase::kWriting;
   exchange_ = Exchange{};
-  Result<void> sent = co_await answer_plain(*refusal_);
-  CO_TRY(std::move(sent));
+  CO_TRY(co_await answer_plain(*refusal_));
   ::shutdown(stream_.descriptor(), SHUT_WR);
   expect_within(kDrainTime);
   std::size_t drained = 0;
   while (drained < kDrainMax) {
     input_.clear();
-    Result<std::size_t> read = co_await stream_.read_some(input_.room());
-    std::size_t count = CO_TRY(std::move(read));
+    std::size_t count = CO_TRY(co_await stream_.read_some(input_.room()));
     if (count == 0) break;
     drained += count;
   }
@@ -217,8 +211,7 @@ Async<void> Connection::answer_plain(const Response& response) {
   bool with_body = !exchange_.head_only && may_have_body(response.status);
   bool joined = response.body.size() <= kJoinedBodyMax;
   if (with_body && joined) bytes += response.body;
-  Result<void> sent = co_await send(bytes);
-  CO_TRY(std::move(sent));
+  CO_TRY(co_await send(bytes));
   if (!with_body || joined) co_return {};
   co_return co_await send(response.body);
 }
@@ -228,8 +221,7 @@ Async<void> Connection::answer_stream(const StreamResponse& response) {
   Framing framing = exchange_.http_1_0 ? Framing::kUntilClose : Framing::kChunked;
   if (framing == Framing::kUntilClose) exchange_.keep_alive = false;
   std::string head = stream_head(response.status, response.headers, framing, use());
-  Result<void> sent = co_await send(head);
-  CO_TRY(std::move(sent));
+  CO_TRY(co_await send(head));
   if (exchange_.head_only) co_return {};
 
   async::StopSource gone(host_.stopping);
@@ -238,8 +230,7 @@ Async<void> Connection::answer_stream(const StreamResponse& response) {
   std::vector<Async<void>> halves;
   halves.push_back(produce(response, writer, ended));
   halves.push_back(watch_peer(stream_, gone, ended.token()));
-  Result<void> produced = co_await async::when_all(host_.loop, std::move(halves));
-  CO_TRY(std::move(produced));
+  CO_TRY(co_await async::when_all(host_.loop, std::move(halves)));
   if (framing == Framing::kUntilClose) co_return {};
   co_return co_await send(kLastChunk);
 }
