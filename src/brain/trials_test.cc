@@ -101,9 +101,9 @@ TEST_F(TrialsTest, GivesTheBestParametersToTheNextStep) {
 TEST_F(TrialsTest, WarnsOfAMetricThatIsMisspelt) {
   begin(search_step(3), 3);
   const auto report = [this](std::int64_t trial, const std::string& name, bool last = false) {
-    model::MetricReport report = metric(trial, 1, "0.5", last);
-    report.values = {{"accuracy", "0.5"}, {name, "2"}};
-    told({report});
+    model::MetricReport made = metric(trial, 1, "0.5", last);
+    made.values = {{"accuracy", "0.5"}, {name, "2"}};
+    told({made});
     return desk_.all<model::TaskWarned>(desk_.last);
   };
   EXPECT_TRUE(report(0, "seconds").empty()) << "the metric may come later, beside others";

@@ -204,11 +204,11 @@ store::Room LogWriter::room_of(const model::Input& input) {
 }
 
 bool LogWriter::frees_room(const model::Input& input) {
-  using Verb = model::JobRequest::Verb;
-  const auto* request = std::get_if<model::JobRequest>(&input);
+  using model::JobRequest;
+  const auto* request = std::get_if<JobRequest>(&input);
   if (request == nullptr) return false;
-  return request->verb == Verb::kDelete || request->verb == Verb::kCancel ||
-         request->verb == Verb::kHalt;
+  return request->verb == JobRequest::Verb::kDelete || request->verb == JobRequest::Verb::kCancel ||
+         request->verb == JobRequest::Verb::kHalt;
 }
 
 // --- Deciding.
