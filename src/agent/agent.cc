@@ -286,7 +286,7 @@ void Agent::take_news(runner::Facts facts) {
   for (runner::RankFact& fact : facts.ranks) {
     const auto core = cores_.find(fact.node);
     if (core == cores_.end() || fact.state == runner::RankFact::State::kQueued) continue;
-    const node::NodeCore::Heard heard = core->second.hear(fact.report);
+    const node::NodeCore::Reported heard = core->second.on_report(fact.report);
     if (heard.forget) forgets.attempts.push_back(of_fact(fact));
     if (!heard.tell) continue;
     if (heard.begins) {

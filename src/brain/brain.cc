@@ -43,7 +43,7 @@ Decision Brain::decide(const model::Input& input, Time now) {
   leave(turn);
   release_devices(turn);
   end_silent(turn);
-  withdraw_crowded(turn);
+  withdraw_congested(turn);
   stop_asking(turn);
   clear_proven(turn);
   // Whose turn it is may have changed by any input.
@@ -84,7 +84,7 @@ std::optional<Time> Brain::next_wake(Time now) const {
   }
   if (const auto at = suspects_wake(state_, *index_, planned_at_)) consider(*at);
   // These leave with the first input after their time, whatever it is.
-  if (!index_->crowded.empty()) consider(index_->crowded.begin()->first);
+  if (!index_->congested.empty()) consider(index_->congested.begin()->first);
   if (!index_->leases.empty()) consider(index_->leases.begin()->first);
   if (!index_->leaving.empty()) consider(index_->leaving.begin()->first);
   if (!index_->returning.empty()) consider(index_->returning.begin()->first);

@@ -194,7 +194,7 @@ bool explain_parallel(const Question& ask, Wait& wait) {
 
 // Its trials are run by somebody else.
 bool explain_outside(const Question& ask, Wait& wait) {
-  if (!ask.spec().outside()) return false;
+  if (!ask.spec().is_external()) return false;
   const std::int64_t waiting = waiting_tasks(ask.state, ask.index, ask.key(), ask.now);
   wait.reason = "NotAsked";
   wait.message = counted(waiting, "trial") + (waiting == 1 ? " waits" : " wait") +

@@ -4,7 +4,7 @@
 
 #include "brain/brain.h"
 #include "brain/reconciler.h"
-#include "brain/testing/desk.h"
+#include "brain/testing/brain_harness.h"
 
 namespace runnel::brain {
 namespace {
@@ -14,12 +14,12 @@ using model::HealthAction;
 using model::HealthProblem;
 using model::HealthReport;
 using model::Status;
-using testing::Desk;
+using testing::BrainHarness;
 
 // A gang of three on one node, watched in every way, with budget for one retry.
 class HealthTest : public ::testing::Test {
  protected:
-  HealthTest() { desk_.colocate = true; }
+  HealthTest() { harness_.colocate = true; }
 
   model::StepSpec gang(HealthAction action) {
     model::StepSpec spec = testing::step("train");
@@ -31,33 +31,33 @@ class HealthTest : public ::testing::Test {
     return spec;
   }
   void begin(const model::StepSpec& spec) {
-    desk_.join("a", 8);
-    job_ = desk_.submit({spec});
+    harness_.join("a", 8);
+    job_ = harness_.submit({spec});
     run(1);
   }
   void run(int attempt) {
-    for (int rank = 0; rank < 3; ++rank) desk_.running("a", ref(attempt), rank);
+    for (int rank = 0; rank < 3; ++rank) harness_.running("a", ref(attempt), rank);
   }
   void end(int attempt, int code, EndCause cause) {
-    for (const int rank : {2, 0, 1}) desk_.ended("a", ref(attempt), code, rank, cause);
+    for (const int rank : {2, 0, 1}) harness_.ended("a", ref(attempt), code, rank, cause);
   }
-  model::AttemptRef ref(int attempt = 1) const { return Desk::ref(job_, 0, 0, attempt); }
+  model::AttemptRef ref(int attempt = 1) const { return BrainHarness::ref(job_, 0, 0, attempt); }
 
   HealthReport silent(Duration silence, std::int32_t rank = 1, int attempt = 1) const {
-    HealthReport report{ref(attempt), rank, HealthProblem::kHung, desk_.now - silence, silence};
+    HealthReport report{ref(attempt), rank, HealthProblem::kHung, harness_.now - silence, silence};
     report.step = 41;
     report.silent_others = 2;
     return report;
   }
   HealthReport reported(std::string metric, std::string value) const {
-    HealthReport report{ref(), 2, HealthProblem::kNotFinite, desk_.now, {}};
+    HealthReport report{ref(), 2, HealthProblem::kNotFinite, harness_.now, {}};
     report.step = 7;
     report.metric = std::move(metric);
     report.value = std::move(value);
     return report;
   }
   HealthReport slow(std::int64_t micros, std::int32_t steps = 3) const {
-    HealthReport report{ref(), 1, HealthProblem::kSlow, desk_.now, {}};
+    HealthReport report{ref(), 1, HealthProblem::kSlow, harness_.now, {}};
     report.took = Micros::count(micros);
     report.median = Micros::count(1'000'000);
     report.steps = steps;
@@ -68,22 +68,22 @@ class HealthTest : public ::testing::Test {
     input.node = NodeId(node);
     input.incarnation = Incarnation("1");
     input.health = {std::move(report)};
-    desk_.decide(input);
+    harness_.decide(input);
   }
   std::vector<model::TaskWarned> warned() const {
-    return desk_.all<model::TaskWarned>(desk_.history);
+    return harness_.all<model::TaskWarned>(harness_.history);
   }
   model::AttemptEnded last_end() const {
-    return desk_.all<model::AttemptEnded>(desk_.history).back();
+    return harness_.all<model::AttemptEnded>(harness_.history).back();
   }
 
-  Desk desk_;
+  BrainHarness harness_;
   JobId job_;
 };
 
 TEST_F(HealthTest, AWarningNamesRankAndEvidenceOnceAndTheAttemptGoesOn) {
   begin(gang(HealthAction::kWarn));
-  desk_.now = Time::from_millis(1'700'000'060'000);
+  harness_.now = Time::from_millis(1'700'000'060'000);
   tell(silent(Duration::seconds(12)));
   tell(silent(Duration::seconds(13), 2));
   ASSERT_EQ(warned().size(), 1U);
@@ -96,14 +96,14 @@ TEST_F(HealthTest, AWarningNamesRankAndEvidenceOnceAndTheAttemptGoesOn) {
   EXPECT_EQ(warned().back().message,
             "rank 1 of 3 takes 3.1 s for a step, 3.1 times the median of the others (1.0 s), in "
             "each of its last 3");
-  EXPECT_EQ(desk_.task_status(job_, 0, 0), Status::kRunning);
-  const Step& step = step_of(desk_.brain.state(), job_, StepIndex(0));
+  EXPECT_EQ(harness_.task_status(job_, 0, 0), Status::kRunning);
+  const Step& step = step_of(harness_.brain.state(), job_, StepIndex(0));
   EXPECT_EQ(step.warned, 2);
   ASSERT_EQ(step.warnings.size(), 2U);
   EXPECT_EQ(step.warnings[1].reason, HealthProblem::kSlow);
   end(1, 0, EndCause::kExited);
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
-  EXPECT_EQ(desk_.replica().jobs.at(job_).steps, desk_.brain.state().jobs.at(job_).steps);
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(harness_.replica().jobs.at(job_).steps, harness_.brain.state().jobs.at(job_).steps);
 }
 
 TEST_F(HealthTest, TooLittleAccusesNobody) {
@@ -123,7 +123,7 @@ TEST_F(HealthTest, TooLittleAccusesNobody) {
 TEST_F(HealthTest, AHungRankIsTriedAgainAndPays) {
   begin(gang(HealthAction::kRestart));
   tell(silent(Duration::seconds(10)));
-  const auto stopping = desk_.all<model::AttemptStopping>(desk_.history);
+  const auto stopping = harness_.all<model::AttemptStopping>(harness_.history);
   ASSERT_EQ(stopping.size(), 1U) << "the whole gang, once";
   EXPECT_EQ(stopping[0].because, Status::kFailed);
   tell(slow(9'000'000));
@@ -138,7 +138,7 @@ TEST_F(HealthTest, AHungRankIsTriedAgainAndPays) {
   end(2, 143, EndCause::kStopped);
   EXPECT_FALSE(last_end().charged);
   EXPECT_NE(last_end().message.find("; retry.max is used up: 1"), std::string::npos);
-  EXPECT_EQ(desk_.job_status(job_), Status::kFailed);
+  EXPECT_EQ(harness_.job_status(job_), Status::kFailed);
 }
 
 TEST_F(HealthTest, ARestartAsksNoConditionOfRetry) {
@@ -148,7 +148,7 @@ TEST_F(HealthTest, ARestartAsksNoConditionOfRetry) {
   tell(reported("loss", "-inf"));
   end(1, 143, EndCause::kStopped);
   EXPECT_TRUE(last_end().charged);
-  EXPECT_EQ(desk_.task_status(job_, 0, 0), Status::kStarting);
+  EXPECT_EQ(harness_.task_status(job_, 0, 0), Status::kStarting);
 }
 
 TEST_F(HealthTest, AKillIsForGood) {
@@ -156,7 +156,7 @@ TEST_F(HealthTest, AKillIsForGood) {
   tell(reported("loss", "nan"));
   EXPECT_EQ(warned()[0].message, "rank 2 of 3 reported loss=nan at step 7");
   end(1, 143, EndCause::kStopped);
-  EXPECT_EQ(desk_.task_status(job_, 0, 0), Status::kFailed);
+  EXPECT_EQ(harness_.task_status(job_, 0, 0), Status::kFailed);
   EXPECT_EQ(last_end().reason, "MetricNotFinite");
   EXPECT_EQ(last_end().first_failed, 2);
   EXPECT_FALSE(last_end().charged);
@@ -166,42 +166,42 @@ TEST_F(HealthTest, WhoLeftWellIsDoneButNotWithoutANumber) {
   begin(gang(HealthAction::kKill));
   tell(silent(Duration::seconds(11)));
   end(1, 0, EndCause::kExited);
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
-  job_ = desk_.submit({gang(HealthAction::kKill)});
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
+  job_ = harness_.submit({gang(HealthAction::kKill)});
   run(1);
   tell(reported("loss", "nan"));
   end(1, 0, EndCause::kExited);
-  EXPECT_EQ(desk_.job_status(job_), Status::kFailed);
+  EXPECT_EQ(harness_.job_status(job_), Status::kFailed);
 }
 
 TEST_F(HealthTest, TheLastLineIsJudgedBeforeTheEndThatComesWithIt) {
   model::StepSpec spec = testing::step("train");
   spec.health.nan = model::NanPolicy{"", HealthAction::kKill};
-  desk_.join("a", 8);
-  job_ = desk_.submit({spec});
+  harness_.join("a", 8);
+  job_ = harness_.submit({spec});
   model::NodeReport input;
   input.node = NodeId("a");
   input.incarnation = Incarnation("1");
-  input.ranks = {Desk::end_of(ref(), 0, desk_.now)};
+  input.ranks = {BrainHarness::end_of(ref(), 0, harness_.now)};
   input.health = {reported("accuracy", "inf")};
   input.health[0].rank = 0;
-  desk_.decide(input);
-  EXPECT_EQ(desk_.job_status(job_), Status::kFailed);
+  harness_.decide(input);
+  EXPECT_EQ(harness_.job_status(job_), Status::kFailed);
   EXPECT_EQ(last_end().message, "rank 0 of 1 reported accuracy=inf at step 7");
 }
 
 TEST_F(HealthTest, AUsersWishGoesFirst) {
   begin(gang(HealthAction::kRestart));
   tell(silent(Duration::seconds(11)));
-  desk_.request(job_, model::JobRequest::Verb::kCancel);
+  harness_.request(job_, model::JobRequest::Verb::kCancel);
   end(1, 143, EndCause::kStopped);
-  EXPECT_EQ(desk_.task_status(job_, 0, 0), Status::kCancelled);
+  EXPECT_EQ(harness_.task_status(job_, 0, 0), Status::kCancelled);
   EXPECT_EQ(last_end().reason, "Cancelled");
 }
 
 TEST_F(HealthTest, WhatIsHaltedIsNotHung) {
   begin(gang(HealthAction::kKill));
-  desk_.request(job_, model::JobRequest::Verb::kHalt);
+  harness_.request(job_, model::JobRequest::Verb::kHalt);
   tell(silent(Duration::seconds(11)));
   EXPECT_TRUE(warned().empty());
 }
@@ -209,42 +209,42 @@ TEST_F(HealthTest, WhatIsHaltedIsNotHung) {
 TEST_F(HealthTest, AStepKeepsItsNewestWarnings) {
   model::StepSpec spec = testing::step("many", 30);
   spec.health.nan = model::NanPolicy{"", HealthAction::kWarn};
-  desk_.join("a", 30);
-  job_ = desk_.submit({spec});
+  harness_.join("a", 30);
+  job_ = harness_.submit({spec});
   for (int task = 0; task < 30; ++task) {
-    desk_.running("a", Desk::ref(job_, 0, task));
+    harness_.running("a", BrainHarness::ref(job_, 0, task));
     HealthReport report = reported("loss", "nan");
-    report.attempt = Desk::ref(job_, 0, task);
+    report.attempt = BrainHarness::ref(job_, 0, task);
     report.rank = 0;
     tell(report);
   }
-  const Step& step = step_of(desk_.brain.state(), job_, StepIndex(0));
+  const Step& step = step_of(harness_.brain.state(), job_, StepIndex(0));
   EXPECT_EQ(step.warned, 30);
   ASSERT_EQ(step.warnings.size(), kWarningsMax);
   EXPECT_EQ(step.warnings.back().task, TaskIndex(29));
-  const State read = MUST(decode_state(encode_state(desk_.brain.state())));
+  const State read = MUST(decode_state(encode_state(harness_.brain.state())));
   EXPECT_EQ(step_of(read, job_, StepIndex(0)).warnings, step.warnings);
   EXPECT_EQ(step_of(read, job_, StepIndex(0)).warned, 30);
 }
 
 TEST_F(HealthTest, ANodeIsToldWhatToLookForWithTheStartAndWhenItJoins) {
   begin(gang(HealthAction::kKill));
-  const auto order = watch_order(desk_.brain.state(), ref(), NodeId("a"));
+  const auto order = watch_order(harness_.brain.state(), ref(), NodeId("a"));
   ASSERT_TRUE(order.has_value());
   EXPECT_EQ(order->rank_count, 3);
   EXPECT_EQ(order->world_size, 3);
   EXPECT_EQ(order->health.hang->after, Duration::seconds(10));
-  const Reconciler reconciler(Epoch(1), desk_.brain.state());
+  const Reconciler reconciler(Epoch(1), harness_.brain.state());
   model::RankReport there;
   there.attempt = ref();
-  const auto joined = reconciler.on_join(desk_.brain.state(), NodeId("a"), std::span(&there, 1));
+  const auto joined = reconciler.on_join(harness_.brain.state(), NodeId("a"), std::span(&there, 1));
   EXPECT_TRUE(joined.start.empty());
   EXPECT_EQ(joined.watch.size(), 1U);
-  const auto missing = reconciler.on_join(desk_.brain.state(), NodeId("a"), {});
+  const auto missing = reconciler.on_join(harness_.brain.state(), NodeId("a"), {});
   EXPECT_EQ(missing.start.size(), 1U);
   EXPECT_EQ(missing.watch.size(), 1U);
   tell(reported("loss", "nan"));
-  EXPECT_FALSE(watch_order(desk_.brain.state(), ref(), NodeId("a")).has_value());
+  EXPECT_FALSE(watch_order(harness_.brain.state(), ref(), NodeId("a")).has_value());
 }
 
 }  // namespace

@@ -228,7 +228,7 @@ void Index::refresh(const State& state, const JobId& job, StepIndex step) {
       fresh_tasks(owner.steps[position]) > 0 || waiting != again.end() || apart.contains(key);
   const auto& parallel = owner.spec->steps[position].parallel;
   const bool room = !parallel.has_value() || owner.steps[position].lanes < *parallel;
-  const bool run_here = !owner.spec->steps[position].outside();
+  const bool run_here = !owner.spec->steps[position].is_external();
   const bool now_ready = run_here && wants && room && may_run(owner, step);
   auto was = ready_at_.find(key);
   if (!now_ready && was != ready_at_.end()) {
@@ -273,8 +273,8 @@ std::optional<Time> budget_end(const Step& step, const model::SearchSpec& search
 std::optional<Time> search_end(const Step& step, const model::StepSpec& spec) {
   const model::SearchSpec& search = *spec.search;
   // One that is run outside may wait for ever for somebody to ask for it.
-  const bool waits =
-      fresh_tasks(step) > 0 || (spec.outside() && count_of(step.counts, Status::kRecovering) > 0);
+  const bool waits = fresh_tasks(step) > 0 ||
+                     (spec.is_external() && count_of(step.counts, Status::kRecovering) > 0);
   const bool asks = !step.study->trials.empty() && waits;
   std::optional<Time> end = budget_end(step, search);
   if (!asks || search.max_duration.is_zero()) return end;
@@ -431,17 +431,17 @@ void Index::lease(const State& state, LaneId id) {
 }
 
 void Index::crowd(const State& state, LaneId id) {
-  if (auto was = crowded_at_.find(id); was != crowded_at_.end()) {
-    crowded.erase({was->second, id});
-    crowded_at_.erase(was);
+  if (auto was = congested_at_.find(id); was != congested_at_.end()) {
+    congested.erase({was->second, id});
+    congested_at_.erase(was);
   }
   auto lane = state.lanes.find(id);
   if (lane == state.lanes.end() || lane->second.queue.size() < 2) return;
   // Those already asked back need no second asking.
   const Step& step = step_of(state, lane->second.job, lane->second.step);
   if (step.tasks.at(lane->second.queue.back()).live->stopping.has_value()) return;
-  crowded_at_[id] = lane->second.progress_at + kAheadPatience;
-  crowded.insert({crowded_at_[id], id});
+  congested_at_[id] = lane->second.progress_at + kAheadPatience;
+  congested.insert({congested_at_[id], id});
 }
 
 }  // namespace runnel::brain

@@ -66,7 +66,7 @@ struct Index {
   // The devices that open lanes hold.
   std::map<NodeId, model::Devices> devices;
   // Lanes with tasks behind the first one, by when these have waited long enough.
-  std::set<std::pair<Time, LaneId>> crowded;
+  std::set<std::pair<Time, LaneId>> congested;
   std::set<std::pair<Time, KeyName>> keys;
   // Nodes that will be taken away, by when.
   std::set<std::pair<Time, NodeId>> leaving;
@@ -111,7 +111,7 @@ struct Index {
   };
   std::map<LaneId, Held> held_;
   std::map<KeyName, Time> keyed_at_;
-  std::map<LaneId, Time> crowded_at_;
+  std::map<LaneId, Time> congested_at_;
   std::map<LaneId, Time> leased_until_;
   std::map<StepKey, sched::QueueKey> ready_at_;
   std::map<StepKey, Time> deadline_at_;

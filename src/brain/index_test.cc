@@ -9,20 +9,20 @@
 
 #include <gtest/gtest.h>
 
-#include "brain/testing/desk.h"
+#include "brain/testing/brain_harness.h"
 
 namespace runnel::brain {
 namespace {
 
-using testing::Desk;
+using testing::BrainHarness;
 using testing::step;
 
 // Decides at random, and follows it by an index of its own.
 class Followed {
  public:
   explicit Followed(std::uint64_t seed) : random_(seed) {
-    desk_.runner = "home";
-    for (int node = 0; node < 3; ++node) desk_.join("n" + std::to_string(node), 4);
+    harness_.runner = "home";
+    for (int node = 0; node < 3; ++node) harness_.join("n" + std::to_string(node), 4);
   }
 
   void act() {
@@ -30,17 +30,17 @@ class Followed {
       case 0: return submit();
       case 1: return lose();
       case 2: return crash();
-      case 3: return desk_.pass(Duration::seconds(static_cast<std::int64_t>(random_() % 20)));
+      case 3: return harness_.pass(Duration::seconds(static_cast<std::int64_t>(random_() % 20)));
       default: return end();
     }
   }
   // What was decided since the last time.
   void follow() {
-    for (; followed_ < desk_.history.size(); ++followed_) {
-      apply(state_, desk_.history[followed_], desk_.now);
-      index_.follow(state_, desk_.history[followed_]);
+    for (; followed_ < harness_.history.size(); ++followed_) {
+      apply(state_, harness_.history[followed_], harness_.now);
+      index_.follow(state_, harness_.history[followed_]);
     }
-    desk_.wake();
+    harness_.wake();
   }
 
   const Index& index() const { return index_; }
@@ -51,10 +51,10 @@ class Followed {
     model::StepSpec some = step("some", static_cast<std::int64_t>(random_() % 6) + 1);
     if (random_() % 2 == 0) some.max_duration = Duration::minutes(5);
     if (random_() % 3 == 0) some.num_nodes = 2;
-    desk_.submit({some});
+    harness_.submit({some});
   }
   const Lane* some_lane() {
-    const auto& lanes = desk_.brain.state().lanes;
+    const auto& lanes = harness_.brain.state().lanes;
     if (lanes.empty()) return nullptr;
     return &std::next(lanes.begin(), static_cast<std::ptrdiff_t>(random_() % lanes.size()))->second;
   }
@@ -62,26 +62,27 @@ class Followed {
     const Lane* lane = some_lane();
     if (lane == nullptr || lane->queue.empty()) return;
     const model::TaskRef task{lane->job, lane->step, lane->queue.front()};
-    const model::AttemptRef attempt{task, find_task(desk_.brain.state(), task)->live->number};
+    const model::AttemptRef attempt{task, find_task(harness_.brain.state(), task)->live->number};
     const std::vector<model::Place> places = lane->places();
     for (std::size_t rank = 0; rank < places.size(); ++rank) {
-      desk_.ended(places[rank].node.str(), attempt, random_() % 4 == 0 ? 1 : 0,
-                  static_cast<int>(rank));
+      harness_.ended(places[rank].node.str(), attempt, random_() % 4 == 0 ? 1 : 0,
+                     static_cast<int>(rank));
     }
   }
-  void lose() { desk_.lose("n" + std::to_string(random_() % 3)); }
+  void lose() { harness_.lose("n" + std::to_string(random_() % 3)); }
   // Of the runner that they share; whoever is told of the crash first judges it.
   void crash() {
     const std::string life = std::to_string(++life_);
     for (int node = 0; node < 3; ++node) {
-      model::NodeJoin input{desk_.brain.state().nodes.at(NodeId("n" + std::to_string(node))).info,
-                            Incarnation(life)};
-      desk_.decide(input);
+      model::NodeJoin input{
+          harness_.brain.state().nodes.at(NodeId("n" + std::to_string(node))).info,
+          Incarnation(life)};
+      harness_.decide(input);
     }
   }
 
   std::mt19937_64 random_;
-  Desk desk_;
+  BrainHarness harness_;
   State state_;
   Index index_;
   std::size_t followed_ = 0;

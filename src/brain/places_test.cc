@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "brain/testing/desk.h"
+#include "brain/testing/brain_harness.h"
 
 namespace runnel::brain {
 namespace {
 
-using testing::Desk;
+using testing::BrainHarness;
 
 Lane lane_on(std::vector<model::Place> places) {
   Lane lane;
@@ -33,17 +33,17 @@ TEST(Places, OfOneNodeThatFollowEachOtherAreOneShare) {
 }
 
 TEST(Places, TakeAnAmountForEachOfTheGangsPlaces) {
-  Desk desk;
-  desk.colocate = true;
-  desk.join("a", 8);
+  BrainHarness harness;
+  harness.colocate = true;
+  harness.join("a", 8);
   model::StepSpec gang = testing::step("gang");
   gang.num_nodes = 3;
   gang.procs_per_node = 2;
-  desk.submit({gang});
-  const Lane& lane = desk.brain.state().lanes.begin()->second;
+  harness.submit({gang});
+  const Lane& lane = harness.brain.state().lanes.begin()->second;
   ASSERT_EQ(lane.places().size(), 1U);
   EXPECT_EQ(lane.places()[0].ranks, 6);
-  EXPECT_EQ(held_by(desk.brain.state(), lane, lane.places()[0]).milli_cpus, 3'000);
+  EXPECT_EQ(held_by(harness.brain.state(), lane, lane.places()[0]).milli_cpus, 3'000);
 }
 
 }  // namespace

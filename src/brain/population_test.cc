@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "brain/testing/desk.h"
+#include "brain/testing/brain_harness.h"
 
 namespace runnel::brain {
 namespace {
 
 using model::Status;
-using testing::Desk;
+using testing::BrainHarness;
 
 constexpr const char* kMembersNode = "n1";
 
@@ -28,40 +28,41 @@ model::StepSpec population_step(std::int64_t members) {
 class PopulationTest : public ::testing::Test {
  protected:
   void begin(std::int64_t members, std::int64_t cpus) {
-    desk_.join(kMembersNode, cpus);
-    job_ = desk_.submit({population_step(members)});
+    harness_.join(kMembersNode, cpus);
+    job_ = harness_.submit({population_step(members)});
   }
   int attempt_of(std::int64_t member) const {
-    return attempts_of(step_of(desk_.brain.state(), job_, StepIndex(0)), TaskIndex(member)).value();
+    return attempts_of(step_of(harness_.brain.state(), job_, StepIndex(0)), TaskIndex(member))
+        .value();
   }
   model::AttemptRef now_of(std::int64_t member) const {
-    return Desk::ref(job_, 0, member, attempt_of(member));
+    return BrainHarness::ref(job_, 0, member, attempt_of(member));
   }
   void reports(std::int64_t member, std::int64_t at, std::string loss) {
-    desk_.decide(model::NodeReport{NodeId(kMembersNode),
-                                   Incarnation("1"),
-                                   {},
-                                   {{now_of(member), at, {{"loss", std::move(loss)}}, false}}});
+    harness_.decide(model::NodeReport{NodeId(kMembersNode),
+                                      Incarnation("1"),
+                                      {},
+                                      {{now_of(member), at, {{"loss", std::move(loss)}}, false}}});
   }
   void stops(std::int64_t member) {
-    desk_.ended(kMembersNode, now_of(member), 0, 0, model::EndCause::kStopped);
+    harness_.ended(kMembersNode, now_of(member), 0, 0, model::EndCause::kStopped);
   }
   void ends(std::int64_t member, std::int64_t at, std::string loss) {
-    desk_.decide(model::NodeReport{NodeId(kMembersNode),
-                                   Incarnation("1"),
-                                   {Desk::end_of(now_of(member), 0, desk_.now)},
-                                   {{now_of(member), at, {{"loss", std::move(loss)}}, true}}});
+    harness_.decide(model::NodeReport{NodeId(kMembersNode),
+                                      Incarnation("1"),
+                                      {BrainHarness::end_of(now_of(member), 0, harness_.now)},
+                                      {{now_of(member), at, {{"loss", std::move(loss)}}, true}}});
   }
   const Trial& trial(std::int64_t member) const {
-    return step_of(desk_.brain.state(), job_, StepIndex(0))
+    return step_of(harness_.brain.state(), job_, StepIndex(0))
         .study->trials.at(static_cast<std::size_t>(member));
   }
-  Status status(std::int64_t member) const { return desk_.task_status(job_, 0, member); }
+  Status status(std::int64_t member) const { return harness_.task_status(job_, 0, member); }
   std::vector<model::AttemptStopping> stopping() const {
-    return desk_.all<model::AttemptStopping>(desk_.last);
+    return harness_.all<model::AttemptStopping>(harness_.last);
   }
 
-  Desk desk_;
+  BrainHarness harness_;
   JobId job_;
 };
 
@@ -81,12 +82,13 @@ TEST_F(PopulationTest, TheWorstGoesOnFromTheBest) {
   EXPECT_EQ(trial(3).moves[0], (TrialMove{0, 2, 1, before}));
   EXPECT_NE(trial(3).params, before);
   EXPECT_EQ(status(3), Status::kStarting);
-  const auto order = start_order(desk_.brain.state(), now_of(3), NodeId(kMembersNode));
+  const auto order = start_order(harness_.brain.state(), now_of(3), NodeId(kMembersNode));
   ASSERT_TRUE(order && order->checkpoint_from);
-  EXPECT_EQ(order->checkpoint_from->task, Desk::ref(job_, 0, 0).task);
+  EXPECT_EQ(order->checkpoint_from->task, BrainHarness::ref(job_, 0, 0).task);
   EXPECT_EQ(order->checkpoint_from->dir, "ckpt-" + trial(0).params[0].second);
   EXPECT_EQ(order->checkpoint_from->number, 1);
-  EXPECT_FALSE(start_order(desk_.brain.state(), now_of(0), NodeId(kMembersNode))->checkpoint_from);
+  EXPECT_FALSE(
+      start_order(harness_.brain.state(), now_of(0), NodeId(kMembersNode))->checkpoint_from);
 }
 
 TEST_F(PopulationTest, WhoEndedBeforeItWasStoppedKeepsWhatItHas) {
@@ -105,11 +107,11 @@ TEST_F(PopulationTest, MovesThoughItReportsOnceMoreWhileItIsStopped) {
   begin(2, 2);
   reports(0, 2, "0.1");
   reports(1, 2, "0.9");
-  desk_.decide(
-      model::NodeReport{NodeId(kMembersNode),
-                        Incarnation("1"),
-                        {Desk::end_of(now_of(1), 0, desk_.now, 0, model::EndCause::kStopped)},
-                        {{now_of(1), 3, {{"loss", "0.85"}}, true}}});
+  harness_.decide(model::NodeReport{
+      NodeId(kMembersNode),
+      Incarnation("1"),
+      {BrainHarness::end_of(now_of(1), 0, harness_.now, 0, model::EndCause::kStopped)},
+      {{now_of(1), 3, {{"loss", "0.85"}}, true}}});
   ASSERT_EQ(trial(1).moves.size(), 1U);
   EXPECT_EQ(trial(1).moves[0].at, 3);
 }
@@ -124,7 +126,7 @@ TEST_F(PopulationTest, WhatWasReportedBeforeAMoveCountsNoMore) {
   EXPECT_EQ(trial(1).own_reports().back().at, 4) << "its donor was behind it";
   ends(1, 5, "0.25");
   ends(0, 8, "0.5");
-  EXPECT_EQ(step_of(desk_.brain.state(), job_, StepIndex(0)).study->best, 1);
+  EXPECT_EQ(step_of(harness_.brain.state(), job_, StepIndex(0)).study->best, 1);
 }
 
 TEST_F(PopulationTest, WhoHasNothingLeftToTrainGivesNoValue) {
@@ -133,11 +135,11 @@ TEST_F(PopulationTest, WhoHasNothingLeftToTrainGivesNoValue) {
   reports(1, 2, "0.9");
   stops(1);
   ASSERT_EQ(trial(1).moves.size(), 1U);
-  desk_.ended(kMembersNode, now_of(1));
+  harness_.ended(kMembersNode, now_of(1));
   EXPECT_EQ(status(1), Status::kPruned);
   ends(0, 8, "0.4");
-  EXPECT_EQ(step_of(desk_.brain.state(), job_, StepIndex(0)).study->best, 0);
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(step_of(harness_.brain.state(), job_, StepIndex(0)).study->best, 0);
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
 }
 
 TEST_F(PopulationTest, NobodyGoesOnFromOneThatHasEnded) {
@@ -151,20 +153,20 @@ TEST_F(PopulationTest, NobodyGoesOnFromOneThatHasEnded) {
 }
 
 TEST_F(PopulationTest, EndsWithItsTime) {
-  desk_.join(kMembersNode, 1);
+  harness_.join(kMembersNode, 1);
   model::StepSpec step = population_step(3);
   step.search->max_duration = Duration::seconds(10);
-  job_ = desk_.submit({step});
+  job_ = harness_.submit({step});
   reports(0, 2, "0.1");
   stops(0);
-  desk_.pass(Duration::seconds(11));
-  desk_.wake();
+  harness_.pass(Duration::seconds(11));
+  harness_.wake();
   reports(1, 2, "0.5");
   EXPECT_TRUE(stopping().empty()) << "what runs is let finish";
   ends(1, 8, "0.4");
   EXPECT_EQ(status(0), Status::kPruned);
   EXPECT_EQ(status(2), Status::kPruned);
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
 }
 
 TEST_F(PopulationTest, NobodyMovesAtTheLastStep) {
@@ -199,7 +201,7 @@ TEST_F(PopulationTest, RunsToItsEndWithAllMembers) {
   begin(5, 2);
   std::vector<std::int64_t> reached(5, 0);
   std::vector<std::int64_t> first_of(5, 0);
-  for (int turn = 0; turn < 200 && !model::is_end(desk_.job_status(job_)); ++turn) {
+  for (int turn = 0; turn < 200 && !model::is_end(harness_.job_status(job_)); ++turn) {
     for (std::int64_t member = 0; member < 5; ++member) {
       if (status(member) != Status::kStarting && status(member) != Status::kRunning) continue;
       auto& at = reached[static_cast<std::size_t>(member)];
@@ -213,21 +215,21 @@ TEST_F(PopulationTest, RunsToItsEndWithAllMembers) {
       if (!stopping().empty()) stops(member);
     }
   }
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
-  EXPECT_EQ(desk_.count(job_, 0, Status::kSucceeded), 5);
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(harness_.count(job_, 0, Status::kSucceeded), 5);
   EXPECT_FALSE(trial(4).moves.empty());
-  EXPECT_EQ(step_of(desk_.brain.state(), job_, StepIndex(0)).study->parked, 0);
+  EXPECT_EQ(step_of(harness_.brain.state(), job_, StepIndex(0)).study->parked, 0);
 }
 
 TEST_F(PopulationTest, AHaltedJobGoesOnWhereItWas) {
   begin(2, 2);
   reports(0, 2, "0.1");
   reports(1, 2, "0.9");
-  desk_.request(job_, model::JobRequest::Verb::kHalt);
+  harness_.request(job_, model::JobRequest::Verb::kHalt);
   stops(0);
   stops(1);
-  ASSERT_EQ(desk_.job_status(job_), Status::kPaused);
-  desk_.request(job_, model::JobRequest::Verb::kResume);
+  ASSERT_EQ(harness_.job_status(job_), Status::kPaused);
+  harness_.request(job_, model::JobRequest::Verb::kResume);
   EXPECT_EQ(status(0), Status::kStarting);
   EXPECT_EQ(status(1), Status::kStarting);
   EXPECT_EQ(trial(1).moves.size(), 1U);

@@ -234,16 +234,16 @@ std::size_t run_plan(Turn& turn) {
 
 }  // namespace
 
-void withdraw_crowded(Turn& turn) {
-  while (!turn.index().crowded.empty() && turn.index().crowded.begin()->first <= turn.now()) {
-    const Lane& lane = turn.state().lanes.at(turn.index().crowded.begin()->second);
+void withdraw_congested(Turn& turn) {
+  while (!turn.index().congested.empty() && turn.index().congested.begin()->first <= turn.now()) {
+    const Lane& lane = turn.state().lanes.at(turn.index().congested.begin()->second);
     std::vector<model::AttemptRef> behind;
     for (std::size_t place = lane.queue.size(); place-- > 1;) {
       const model::TaskRef task{lane.job, lane.step, lane.queue[place]};
       const LiveAttempt& live = *find_task(turn.state(), task)->live;
       if (!live.stopping.has_value()) behind.push_back({task, live.number});
     }
-    CHECK(!behind.empty(), "a lane counts as crowded with nothing to withdraw");
+    CHECK(!behind.empty(), "a lane counts as congested with nothing to withdraw");
     const LaneId id = lane.id;
     for (const model::AttemptRef& attempt : behind) {
       turn.emit(model::AttemptStopping{attempt, id, Status::kQueued, "runnel"});

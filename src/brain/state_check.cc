@@ -154,7 +154,7 @@ class Checker {
 
   Result<void> check_places(const Lane& lane, const model::StepSpec& spec,
                             const std::string& name) const {
-    if (spec.outside()) {
+    if (spec.is_external()) {
       return lane.lease() != nullptr ? Result<void>()
                                      : damaged(name + " has a place for what is not run");
     }

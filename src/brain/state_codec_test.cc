@@ -7,7 +7,7 @@
 
 #include "brain/brain.h"
 #include "brain/state_check.h"
-#include "brain/testing/desk.h"
+#include "brain/testing/brain_harness.h"
 #include "json/value.h"
 #include "model/codec.h"
 #include "model/testing/random_model.h"
@@ -16,7 +16,7 @@ namespace runnel::brain {
 namespace {
 
 using model::Status;
-using testing::Desk;
+using testing::BrainHarness;
 using testing::step;
 
 // What a control and its nodes could do in some order: a state like a real one, from a seed.
@@ -24,14 +24,14 @@ class RandomDay {
  public:
   explicit RandomDay(std::uint64_t seed) : random_(seed) {}
 
-  Desk& run(int inputs) {
-    desk_.colocate = random_.maybe();
-    desk_.join("n1", 4);
+  BrainHarness& run(int inputs) {
+    harness_.colocate = random_.maybe();
+    harness_.join("n1", 4);
     for (int i = 0; i < inputs; ++i) {
-      desk_.pass(Duration::millis(random_.below(400)));
+      harness_.pass(Duration::millis(random_.below(400)));
       next();
     }
-    return desk_;
+    return harness_;
   }
 
  private:
@@ -40,7 +40,7 @@ class RandomDay {
       case 0: return submit();
       case 1: return request();
       case 2: return lose_and_rejoin();
-      case 3: return desk_.wake();
+      case 3: return harness_.wake();
       default: return report();
     }
   }
@@ -65,46 +65,47 @@ class RandomDay {
     input.body_hash = "same";
     input.owner = random_.text();
     input.spec = spec;
-    desk_.decide(input);
+    harness_.decide(input);
   }
 
   void request() {
     if (jobs_ == 0) return;
     const JobId job("j" + std::to_string(1 + random_.below(jobs_)));
-    desk_.request(job, static_cast<model::JobRequest::Verb>(random_.below(5)));
+    harness_.request(job, static_cast<model::JobRequest::Verb>(random_.below(5)));
   }
 
   void lose_and_rejoin() {
     const std::string life = std::to_string(life_);
-    desk_.lose("n1", life);
-    if (random_.maybe()) desk_.wake();
-    desk_.join("n1", 2 + random_.below(6), std::to_string(++life_));
+    harness_.lose("n1", life);
+    if (random_.maybe()) harness_.wake();
+    harness_.join("n1", 2 + random_.below(6), std::to_string(++life_));
   }
 
   void report() {
-    const std::vector<DesiredAttempt> wanted = desired(desk_.brain.state(), NodeId("n1"));
-    if (wanted.empty()) return desk_.wake();
+    const std::vector<DesiredAttempt> wanted = desired(harness_.brain.state(), NodeId("n1"));
+    if (wanted.empty()) return harness_.wake();
     const auto pick = static_cast<std::size_t>(random_.below(std::ssize(wanted)));
     const model::AttemptRef attempt = wanted[pick].attempt;
-    const auto order = start_order(desk_.brain.state(), attempt, NodeId("n1"));
+    const auto order = start_order(harness_.brain.state(), attempt, NodeId("n1"));
     const int rank = static_cast<int>(random_.below(order->world_size));
-    auto fact = Desk::end_of(attempt, static_cast<int>(random_.below(2)), desk_.now, rank);
+    auto fact =
+        BrainHarness::end_of(attempt, static_cast<int>(random_.below(2)), harness_.now, rank);
     fact.ended = random_.below(4) != 0;
-    desk_.report("n1", fact, std::to_string(life_));
+    harness_.report("n1", fact, std::to_string(life_));
   }
 
   model::RandomModel random_;
-  Desk desk_;
+  BrainHarness harness_;
   int jobs_ = 0;
   int life_ = 1;
 };
 
 // A few of everything that a snapshot can hold.
-Desk& rich_desk(Desk& desk) {
-  desk.colocate = true;
-  desk.join("a", 4);
-  desk.join("gone", 2);
-  desk.lose("gone");
+BrainHarness& rich_desk(BrainHarness& harness) {
+  harness.colocate = true;
+  harness.join("a", 4);
+  harness.join("gone", 2);
+  harness.lose("gone");
   auto sweep = step("sweep", 6);
   sweep.params = {{.name = "lr", .kind = model::Parameter::Kind::kUniform, .low = "0", .high = "1"},
                   {.name = "net", .values = {"a", "b"}}};
@@ -114,16 +115,16 @@ Desk& rich_desk(Desk& desk) {
   auto gang = step("gang");
   gang.num_nodes = 2;
   gang.grace = Duration::seconds(5);
-  const JobId first = desk.submit({sweep, step("after", 3, {0})});
-  const JobId second = desk.submit({gang}, 5);
-  desk.running("a", Desk::ref(first, 0, 0));
-  desk.pass(Duration::seconds(2));
-  desk.ended("a", Desk::ref(first, 0, 0), 7);
-  desk.ended("a", Desk::ref(first, 0, 1));
-  desk.running("a", Desk::ref(second, 0, 0));
-  desk.ended("a", Desk::ref(second, 0, 0), 3, 1);
-  const JobId third = desk.submit({step("quick")});
-  desk.request(third, model::JobRequest::Verb::kCancel);
+  const JobId first = harness.submit({sweep, step("after", 3, {0})});
+  const JobId second = harness.submit({gang}, 5);
+  harness.running("a", BrainHarness::ref(first, 0, 0));
+  harness.pass(Duration::seconds(2));
+  harness.ended("a", BrainHarness::ref(first, 0, 0), 7);
+  harness.ended("a", BrainHarness::ref(first, 0, 1));
+  harness.running("a", BrainHarness::ref(second, 0, 0));
+  harness.ended("a", BrainHarness::ref(second, 0, 0), 3, 1);
+  const JobId third = harness.submit({step("quick")});
+  harness.request(third, model::JobRequest::Verb::kCancel);
   model::Submit keyed;
   keyed.job = JobId("keyed");
   keyed.idempotency_key = "key-1";
@@ -133,9 +134,9 @@ Desk& rich_desk(Desk& desk) {
   spec->name = "keyed";
   spec->steps = {step("wide", 1'000'000)};
   keyed.spec = spec;
-  desk.decide(keyed);
-  desk.request(keyed.job, model::JobRequest::Verb::kHalt);
-  return desk;
+  harness.decide(keyed);
+  harness.request(keyed.job, model::JobRequest::Verb::kHalt);
+  return harness;
 }
 
 TEST(StateCodec, AnEmptyStateIsOneLine) {
@@ -146,12 +147,12 @@ TEST(StateCodec, AnEmptyStateIsOneLine) {
 TEST(StateCodec, EveryDayReadsBackAsItself) {
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     RandomDay day(seed);
-    Desk& desk = day.run(60);
-    const std::string text = encode_state(desk.brain.state());
+    BrainHarness& harness = day.run(60);
+    const std::string text = encode_state(harness.brain.state());
     const Result<State> read = decode_state(text);
     ASSERT_TRUE(read.ok()) << seed << ": " << read.error().to_string();
     ASSERT_EQ(encode_state(*read), text) << seed;
-    for (const auto& [id, job] : desk.brain.state().jobs) {
+    for (const auto& [id, job] : harness.brain.state().jobs) {
       const Job& copy = read->jobs.at(id);
       ASSERT_EQ(*copy.spec, *job.spec);
       for (std::size_t index = 0; index < job.steps.size(); ++index) {
@@ -160,9 +161,9 @@ TEST(StateCodec, EveryDayReadsBackAsItself) {
         ASSERT_EQ(copy.steps[index].tasks, job.steps[index].tasks) << seed;
       }
     }
-    ASSERT_EQ(read->lanes, desk.brain.state().lanes) << seed;
-    ASSERT_EQ(read->nodes, desk.brain.state().nodes) << seed;
-    ASSERT_EQ(read->keys, desk.brain.state().keys) << seed;
+    ASSERT_EQ(read->lanes, harness.brain.state().lanes) << seed;
+    ASSERT_EQ(read->nodes, harness.brain.state().nodes) << seed;
+    ASSERT_EQ(read->keys, harness.brain.state().keys) << seed;
   }
 }
 
@@ -170,48 +171,48 @@ TEST(StateCodec, EveryDayReadsBackAsItself) {
 TEST(StateCodec, ABrainGoesOnFromASnapshotAsIfNothingHadHappened) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     RandomDay day(seed);
-    Desk& desk = day.run(40);
-    Brain woken(MUST(decode_state(encode_state(desk.brain.state()))));
+    BrainHarness& harness = day.run(40);
+    Brain woken(MUST(decode_state(encode_state(harness.brain.state()))));
     for (int later = 0; later < 20; ++later) {
-      desk.pass(Duration::millis(300));
-      const auto wanted = desired(desk.brain.state(), NodeId("n1"));
+      harness.pass(Duration::millis(300));
+      const auto wanted = desired(harness.brain.state(), NodeId("n1"));
       model::Input input = model::Wake{};
       if (!wanted.empty()) {
-        const Incarnation life = desk.brain.state().nodes.at(NodeId("n1")).incarnation;
+        const Incarnation life = harness.brain.state().nodes.at(NodeId("n1")).incarnation;
         input = model::NodeReport{
-            NodeId("n1"), life, {Desk::end_of(wanted.front().attempt, 0, desk.now)}};
+            NodeId("n1"), life, {BrainHarness::end_of(wanted.front().attempt, 0, harness.now)}};
       }
-      const Decision mine = woken.decide(input, desk.now);
-      ASSERT_EQ(mine.events, desk.decide(input).events) << seed;
+      const Decision mine = woken.decide(input, harness.now);
+      ASSERT_EQ(mine.events, harness.decide(input).events) << seed;
     }
-    ASSERT_EQ(encode_state(woken.state()), encode_state(desk.brain.state())) << seed;
+    ASSERT_EQ(encode_state(woken.state()), encode_state(harness.brain.state())) << seed;
   }
 }
 
 TEST(StateCodec, AReplicaThatOnlyFoldedHasTheSameText) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     RandomDay day(seed);
-    Desk& desk = day.run(60);
-    ASSERT_EQ(encode_state(desk.replica()), encode_state(desk.brain.state())) << seed;
+    BrainHarness& harness = day.run(60);
+    ASSERT_EQ(encode_state(harness.replica()), encode_state(harness.brain.state())) << seed;
   }
 }
 
 TEST(StateCodec, AMillionTasksTakeALine) {
-  Desk desk;
-  const JobId job = desk.submit({step("wide", 1'000'000)});
-  const std::string text = encode_state(desk.brain.state());
+  BrainHarness harness;
+  const JobId job = harness.submit({step("wide", 1'000'000)});
+  const std::string text = encode_state(harness.brain.state());
   EXPECT_LT(text.size(), 600u);
   EXPECT_EQ(MUST(decode_state(text)).jobs.at(job).steps[0].counts[0], 1'000'000);
 }
 
 TEST(StateCodec, AThousandFinishedJobsAreSmall) {
-  Desk desk;
-  desk.join("a", 1);
+  BrainHarness harness;
+  harness.join("a", 1);
   for (int i = 0; i < 1'000; ++i) {
-    const JobId job = desk.submit({step("one")});
-    desk.ended("a", Desk::ref(job, 0, 0));
+    const JobId job = harness.submit({step("one")});
+    harness.ended("a", BrainHarness::ref(job, 0, 0));
   }
-  const std::string text = encode_state(desk.brain.state());
+  const std::string text = encode_state(harness.brain.state());
   EXPECT_LT(text.size() / 1'000, 600u);
   EXPECT_EQ(MUST(decode_state(text)).finished.size(), 1'000u);
 }
@@ -329,31 +330,31 @@ std::string golden_job() {
 }
 
 // One that failed: some tasks succeeded at once, one later, most failed alike.
-Job failed_job(Desk& desk, std::int64_t tasks) {
-  desk.join("n1", 4);
+Job failed_job(BrainHarness& harness, std::int64_t tasks) {
+  harness.join("n1", 4);
   auto flaky = step("flaky", tasks);
   flaky.retry.max = 1;
-  const JobId job = desk.submit({flaky, step("after", 2, {0})});
-  for (int round = 0; round < 2 * tasks && !model::is_end(desk.job_status(job)); ++round) {
-    const auto lanes = desk.brain.state().lanes;
+  const JobId job = harness.submit({flaky, step("after", 2, {0})});
+  for (int round = 0; round < 2 * tasks && !model::is_end(harness.job_status(job)); ++round) {
+    const auto lanes = harness.brain.state().lanes;
     for (const auto& [id, lane] : lanes) {
       if (lane.queue.empty()) continue;
       const std::int64_t index = lane.queue.front().value();
-      const int attempt = find_task(desk.brain.state(), {job, StepIndex(0), TaskIndex(index)})
+      const int attempt = find_task(harness.brain.state(), {job, StepIndex(0), TaskIndex(index)})
                               ->live->number.value();
       const bool good = index < 2 || (index == 2 && attempt == 2);
-      desk.ended("n1", Desk::ref(job, 0, index, attempt), good ? 0 : 3);
+      harness.ended("n1", BrainHarness::ref(job, 0, index, attempt), good ? 0 : 3);
     }
-    desk.pass(Duration::minutes(5));
-    desk.wake();
+    harness.pass(Duration::minutes(5));
+    harness.wake();
   }
-  EXPECT_EQ(desk.job_status(job), model::Status::kFailed);
-  return desk.brain.state().jobs.at(job);
+  EXPECT_EQ(harness.job_status(job), model::Status::kFailed);
+  return harness.brain.state().jobs.at(job);
 }
 
 TEST(JobCodec, KeepsAFinishedJobWhole) {
-  Desk desk;
-  const Job job = failed_job(desk, 8);
+  BrainHarness harness;
+  const Job job = failed_job(harness, 8);
   const std::string text = encode_job(job);
   const Job read = MUST(decode_job(text));
   EXPECT_EQ(encode_job(read), text);
@@ -366,15 +367,15 @@ TEST(JobCodec, KeepsAFinishedJobWhole) {
 }
 
 TEST(JobCodec, TasksThatFailedAlikeTakeNoMoreThanOne) {
-  Desk few;
-  Desk many;
+  BrainHarness few;
+  BrainHarness many;
   const std::size_t small = encode_job(failed_job(few, 8)).size();
   EXPECT_LT(encode_job(failed_job(many, 500)).size(), small + 100);
 }
 
 TEST(JobCodec, OpensTheRecordOfVersionOne) {
-  Desk desk;
-  ASSERT_NE(golden_job(), "") << "this build writes " << encode_job(failed_job(desk, 8));
+  BrainHarness harness;
+  ASSERT_NE(golden_job(), "") << "this build writes " << encode_job(failed_job(harness, 8));
   const Result<Job> read = decode_job(golden_job());
   ASSERT_TRUE(read.ok()) << read.error().to_string();
   EXPECT_EQ(encode_job(*read), golden_job());
@@ -404,8 +405,8 @@ TEST(JobCodec, RefusesWhatIsNoFinishedJob) {
 
 // The rich state's text with one change to its document.
 Result<State> changed(const std::function<void(json::Value&)>& change) {
-  Desk desk;
-  json::Value document = MUST(json::parse(encode_state(rich_desk(desk).brain.state())));
+  BrainHarness harness;
+  json::Value document = MUST(json::parse(encode_state(rich_desk(harness).brain.state())));
   change(document);
   return decode_state(document.dump());
 }
@@ -423,7 +424,7 @@ json::Value& step_at(json::Value& document, std::size_t job, std::size_t step) {
 }
 
 TEST(StateCodec, KeepsWhatSomebodyOutsideHolds) {
-  Desk desk;
+  BrainHarness harness;
   auto tune = step("tune", 3);
   tune.run = model::ExternalTrials();
   tune.samples.reset();
@@ -432,20 +433,20 @@ TEST(StateCodec, KeepsWhatSomebodyOutsideHolds) {
                                   .objectives = {{"loss", false}},
                                   .max_trials = 3};
   model::TrialCall ask;
-  ask.job = desk.submit({tune});
+  ask.job = harness.submit({tune});
   ask.lease = Duration::seconds(90);
   ask.holder = "somebody";
-  ASSERT_TRUE(desk.decide(ask).attempt);
-  const std::string text = encode_state(desk.brain.state());
+  ASSERT_TRUE(harness.decide(ask).attempt);
+  const std::string text = encode_state(harness.brain.state());
   const State read = MUST(decode_state(text));
   EXPECT_EQ(encode_state(read), text);
   ASSERT_EQ(read.lanes.size(), 1u);
-  EXPECT_EQ(read.lanes.begin()->second, desk.brain.state().lanes.begin()->second);
+  EXPECT_EQ(read.lanes.begin()->second, harness.brain.state().lanes.begin()->second);
   EXPECT_EQ(read.lanes.begin()->second.lease()->length, Duration::seconds(90));
   EXPECT_EQ(read.lanes.begin()->second.lease()->holder, "somebody");
   EXPECT_TRUE(check_state(read).ok());
   Brain again(MUST(decode_state(text)));
-  EXPECT_EQ(again.next_wake(desk.now), desk.brain.next_wake(desk.now));
+  EXPECT_EQ(again.next_wake(harness.now), harness.brain.next_wake(harness.now));
 }
 
 TEST(StateCodec, TheRichStateIsSound) {

@@ -35,7 +35,7 @@ std::optional<Error> can_never_start(const Turn& turn, const model::JobSpec& spe
   const sched::Cluster& cluster = turn.index().known;
   for (const model::StepSpec& step : spec.steps) {
     // What is asked for from outside takes no place.
-    if (step.outside() || sched::feasible(lane_of(step), cluster)) continue;
+    if (step.is_external() || sched::feasible(lane_of(step), cluster)) continue;
     if (lacks_only_spot(lane_of(step), cluster)) {
       return Error(Errc::kInvalid, "step '" + step.name + "' needs " + step.resources.describe() +
                                        ", and only spot nodes have that")

@@ -380,7 +380,7 @@ void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& repo
     take_values(turn, report.attempt, {report.step, *values, report.attempt.attempt},
                 report.last ? Last::kYes : Last::kNo);
   } else if (report.last) {
-    turn.hear(report);
+    turn.note_metric_names(report);
   }
 }
 
@@ -484,7 +484,7 @@ void judge_result(Turn& turn, const model::AttemptRef& attempt, Outcome& outcome
                       ", which had nothing left to train";
     return;
   }
-  if (reports.empty()) return fail("MetricMissing", missing(search, turn.heard(attempt)));
+  if (reports.empty()) return fail("MetricMissing", missing(search, turn.metric_names_of(attempt)));
   for (std::size_t i = 0; i < search.objectives.size(); ++i) {
     const std::string& value = reports.back().values.at(i);
     if (comparable_value(search.objectives[i], value)) continue;
@@ -513,7 +513,7 @@ void steer_search(Turn& turn, const StepKey& key) {
   const bool over = limit_over(turn, key);
   if (spent || over) prune_fresh(turn, key);
   // Nobody may ever ask for it again.
-  if (over && spec_of(turn.state(), key.job, key.step).outside()) {
+  if (over && spec_of(turn.state(), key.job, key.step).is_external()) {
     prune_waiting(turn, key, "SearchEnded");
   }
   if (spent) stop_spending(turn, key);

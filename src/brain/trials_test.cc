@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "brain/testing/desk.h"
+#include "brain/testing/brain_harness.h"
 #include "sched/plan.h"
 
 namespace runnel::brain {
 namespace {
 
 using model::Status;
-using testing::Desk;
+using testing::BrainHarness;
 using Reports = std::vector<model::RankReport>;
 
 constexpr const char* kNode = "n1";
@@ -31,28 +31,28 @@ model::StepSpec search_step(std::int64_t trials, bool pruned = false, bool keeps
 class TrialsTest : public ::testing::Test {
  protected:
   JobId begin(model::StepSpec step, std::int64_t cpus = 1) {
-    desk_.join(kNode, cpus);
-    job_ = desk_.submit({std::move(step)});
+    harness_.join(kNode, cpus);
+    job_ = harness_.submit({std::move(step)});
     return job_;
   }
   // Of 4 cpus one is free while a trial takes two: kept for the next one, for which it would do
   // once the other job has ended.
   void begin_beside_another(model::StepSpec step) {
-    desk_.join(kNode, 4);
-    desk_.submit({testing::step("other")});
-    job_ = desk_.submit({std::move(step)});
+    harness_.join(kNode, 4);
+    harness_.submit({testing::step("other")});
+    job_ = harness_.submit({std::move(step)});
   }
   model::MetricReport metric(std::int64_t trial, std::int64_t at, std::string value,
                              bool last = false, int attempt = 1) const {
-    return {Desk::ref(job_, 0, trial, attempt), at, {{"loss", std::move(value)}}, last};
+    return {BrainHarness::ref(job_, 0, trial, attempt), at, {{"loss", std::move(value)}}, last};
   }
   void told(std::vector<model::MetricReport> metrics, Reports ranks = {}) {
-    desk_.decide(
+    harness_.decide(
         model::NodeReport{NodeId(kNode), Incarnation("1"), std::move(ranks), std::move(metrics)});
   }
   void ends(std::int64_t trial, std::string value, int attempt = 1, std::int64_t at = 10) {
     told({metric(trial, at, std::move(value), true, attempt)},
-         {Desk::end_of(Desk::ref(job_, 0, trial, attempt), 0, desk_.now)});
+         {BrainHarness::end_of(BrainHarness::ref(job_, 0, trial, attempt), 0, harness_.now)});
   }
   // A node of one core that costs a tenth of a cent a second.
   void join_priced() {
@@ -62,12 +62,12 @@ class TrialsTest : public ::testing::Test {
     join.node.capacity.memory = Bytes::gibi(8);
     join.node.price = Money::micros(3'600'000);
     join.incarnation = Incarnation("1");
-    desk_.decide(join);
+    harness_.decide(join);
   }
-  const Study& study() const { return *step_of(desk_.brain.state(), job_, StepIndex(0)).study; }
-  Status status(std::int64_t trial) const { return desk_.task_status(job_, 0, trial); }
+  const Study& study() const { return *step_of(harness_.brain.state(), job_, StepIndex(0)).study; }
+  Status status(std::int64_t trial) const { return harness_.task_status(job_, 0, trial); }
 
-  Desk desk_;
+  BrainHarness harness_;
   JobId job_;
 };
 
@@ -83,17 +83,18 @@ TEST_F(TrialsTest, FindsTheBestAndSucceeds) {
   ends(0, "0.5");
   ends(1, "0.2");
   ends(2, "0.9");
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
   EXPECT_EQ(study().best, 1);
 }
 
 TEST_F(TrialsTest, GivesTheBestParametersToTheNextStep) {
-  desk_.join(kNode, 1);
+  harness_.join(kNode, 1);
   model::StepSpec train = testing::step("train", 1, {0});
   train.run = model::Command::words({"/bin/echo", "{{best.search.x}}"});
-  job_ = desk_.submit({search_step(1), train});
+  job_ = harness_.submit({search_step(1), train});
   ends(0, "0.5");
-  const auto order = start_order(desk_.brain.state(), Desk::ref(job_, 1, 0), NodeId(kNode));
+  const auto order =
+      start_order(harness_.brain.state(), BrainHarness::ref(job_, 1, 0), NodeId(kNode));
   ASSERT_TRUE(order.has_value());
   EXPECT_EQ(order->argv.at(1), study().trials[0].params.front().second);
 }
@@ -104,13 +105,13 @@ TEST_F(TrialsTest, WarnsOfAMetricThatIsMisspelt) {
     model::MetricReport made = metric(trial, 1, "0.5", last);
     made.values = {{"accuracy", "0.5"}, {name, "2"}};
     told({made});
-    return desk_.all<model::TaskWarned>(desk_.last);
+    return harness_.all<model::TaskWarned>(harness_.last);
   };
   EXPECT_TRUE(report(0, "seconds").empty()) << "the metric may come later, beside others";
   EXPECT_TRUE(report(0, "los", true).empty()) << "its failure says so";
   const auto warned = report(1, "los");
   ASSERT_EQ(warned.size(), 1U);
-  EXPECT_EQ(warned[0].attempt, Desk::ref(job_, 0, 1));
+  EXPECT_EQ(warned[0].attempt, BrainHarness::ref(job_, 0, 1));
   EXPECT_EQ(warned[0].reason, model::HealthProblem::kMetricMissing);
   EXPECT_EQ(warned[0].message,
             "it reported 'los' at step 1 and not 'loss', by which the search compares trials: is "
@@ -123,7 +124,7 @@ TEST_F(TrialsTest, WarnsOfNoNameThatMayBeAnotherMetric) {
   model::MetricReport other = metric(0, 1, "0.5");
   other.values = {{"los", "0.5"}};
   told({other, metric(0, 1, "3")});  // A line each.
-  EXPECT_TRUE(desk_.all<model::TaskWarned>(desk_.history).empty());
+  EXPECT_TRUE(harness_.all<model::TaskWarned>(harness_.history).empty());
 }
 
 TEST_F(TrialsTest, WarnsOfNoSiblingOfTheMetric) {
@@ -133,7 +134,7 @@ TEST_F(TrialsTest, WarnsOfNoSiblingOfTheMetric) {
   model::MetricReport other = metric(0, 1, "0.5");
   other.values = {{"top5", "0.5"}};
   told({other});
-  EXPECT_TRUE(desk_.all<model::TaskWarned>(desk_.history).empty());
+  EXPECT_TRUE(harness_.all<model::TaskWarned>(harness_.history).empty());
 }
 
 TEST_F(TrialsTest, WarnsOfNoNameOnceTheMetricWasReported) {
@@ -143,17 +144,17 @@ TEST_F(TrialsTest, WarnsOfNoNameOnceTheMetricWasReported) {
   model::MetricReport other = metric(1, 1, "0.5");
   other.values = {{"los", "0.5"}};
   told({other});
-  EXPECT_TRUE(desk_.all<model::TaskWarned>(desk_.history).empty());
+  EXPECT_TRUE(harness_.all<model::TaskWarned>(harness_.history).empty());
 }
 
 TEST_F(TrialsTest, FailsATrialWithoutItsMetric) {
   begin(search_step(1));
   model::MetricReport other = metric(0, 1, "0.5", true);
   other.values = {{"los", "0.5"}};
-  told({other}, {Desk::end_of(Desk::ref(job_, 0, 0), 0, desk_.now)});
+  told({other}, {BrainHarness::end_of(BrainHarness::ref(job_, 0, 0), 0, harness_.now)});
   EXPECT_EQ(status(0), Status::kFailed);
-  EXPECT_EQ(desk_.job_status(job_), Status::kFailed);
-  const auto ends = desk_.all<model::AttemptEnded>(desk_.last);
+  EXPECT_EQ(harness_.job_status(job_), Status::kFailed);
+  const auto ends = harness_.all<model::AttemptEnded>(harness_.last);
   ASSERT_EQ(ends.size(), 1U);
   EXPECT_EQ(ends[0].reason, "MetricMissing");
   EXPECT_NE(ends[0].message.find("did you mean 'los'"), std::string::npos) << ends[0].message;
@@ -165,7 +166,7 @@ TEST_F(TrialsTest, FailsATrialWhoseLastValueIsNoNumber) {
   ends(1, "3");
   EXPECT_EQ(status(0), Status::kFailed);
   EXPECT_EQ(study().best, 1);
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
 }
 
 TEST_F(TrialsTest, KeepsOnlyReportsThatDecisionsUse) {
@@ -180,8 +181,8 @@ TEST_F(TrialsTest, StopsWhatIsWorseThanTheRest) {
   begin(search_step(3, true), 1);
   ends(0, "1");
   told({metric(1, 1, "50")});
-  EXPECT_EQ(desk_.all<model::AttemptStopping>(desk_.last).size(), 1U);
-  desk_.ended(kNode, Desk::ref(job_, 0, 1), 0, 0, model::EndCause::kStopped);
+  EXPECT_EQ(harness_.all<model::AttemptStopping>(harness_.last).size(), 1U);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 1), 0, 0, model::EndCause::kStopped);
   EXPECT_EQ(status(1), Status::kPruned);
   // Its place went to the next one.
   EXPECT_EQ(status(2), Status::kStarting);
@@ -190,15 +191,16 @@ TEST_F(TrialsTest, StopsWhatIsWorseThanTheRest) {
 TEST_F(TrialsTest, ParksWhatHasACheckpointAndBringsItBack) {
   begin(search_step(3, true, true), 1);
   told({metric(0, 1, "5")});
-  desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
   EXPECT_EQ(status(0), Status::kPaused);
-  EXPECT_EQ(desk_.job_status(job_), Status::kRunning);
+  EXPECT_EQ(harness_.job_status(job_), Status::kRunning);
   told({metric(1, 1, "9")});
-  desk_.ended(kNode, Desk::ref(job_, 0, 1), 0, 0, model::EndCause::kStopped);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 1), 0, 0, model::EndCause::kStopped);
   // One of two at the first rung goes on, before the third begins.
   EXPECT_EQ(status(0), Status::kStarting);
   EXPECT_EQ(status(2), Status::kQueued);
-  EXPECT_EQ(study().trials[0].params, find_task(desk_.brain.state(), {job_, {}, {}})->live->params);
+  EXPECT_EQ(study().trials[0].params,
+            find_task(harness_.brain.state(), {job_, {}, {}})->live->params);
 }
 
 TEST_F(TrialsTest, WhoIsPromotedInTheTurnThatWouldHaveParkedItGoesOn) {
@@ -208,7 +210,7 @@ TEST_F(TrialsTest, WhoIsPromotedInTheTurnThatWouldHaveParkedItGoesOn) {
   // The second is paused as one of the first three; the fourth makes it the best quarter.
   told({metric(0, 1, "9"), metric(1, 1, "5"), metric(2, 1, "9"), metric(3, 1, "9")});
   std::vector<std::int64_t> stopped;
-  for (const auto& each : desk_.all<model::AttemptStopping>(desk_.last)) {
+  for (const auto& each : harness_.all<model::AttemptStopping>(harness_.last)) {
     stopped.push_back(each.attempt.task.index.value());
   }
   EXPECT_EQ(stopped, (std::vector<std::int64_t>{0, 2, 3}));
@@ -217,8 +219,9 @@ TEST_F(TrialsTest, WhoIsPromotedInTheTurnThatWouldHaveParkedItGoesOn) {
 TEST_F(TrialsTest, TheLastOneLeftIsNotParked) {
   begin(search_step(1, true, true), 1);
   told({metric(0, 1, "5")});
-  EXPECT_TRUE(desk_.all<model::AttemptStopping>(desk_.last).empty()) << "nobody wants its place";
-  EXPECT_EQ(desk_.all<model::TrialPromoted>(desk_.last).size(), 1U);
+  EXPECT_TRUE(harness_.all<model::AttemptStopping>(harness_.last).empty())
+      << "nobody wants its place";
+  EXPECT_EQ(harness_.all<model::TrialPromoted>(harness_.last).size(), 1U);
   ends(0, "4");
   EXPECT_EQ(status(0), Status::kSucceeded);
 }
@@ -229,7 +232,7 @@ TEST_F(TrialsTest, FinishesTheLeaderAndPrunesTheRest) {
   begin(step, 3);
   told({metric(0, 1, "5"), metric(1, 1, "3"), metric(2, 1, "9")});
   for (const int trial : {0, 1, 2}) {
-    desk_.ended(kNode, Desk::ref(job_, 0, trial), 0, 0, model::EndCause::kStopped);
+    harness_.ended(kNode, BrainHarness::ref(job_, 0, trial), 0, 0, model::EndCause::kStopped);
   }
   EXPECT_EQ(status(0), Status::kPaused);
   EXPECT_EQ(status(1), Status::kStarting) << "the best of those that came furthest";
@@ -238,7 +241,7 @@ TEST_F(TrialsTest, FinishesTheLeaderAndPrunesTheRest) {
   EXPECT_EQ(status(0), Status::kPruned);
   EXPECT_EQ(status(2), Status::kPruned);
   EXPECT_EQ(study().best, 1);
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
 }
 
 TEST_F(TrialsTest, ALeaderThatFailsGivesItsPlaceToTheNext) {
@@ -247,9 +250,9 @@ TEST_F(TrialsTest, ALeaderThatFailsGivesItsPlaceToTheNext) {
   begin(step, 2);
   told({metric(0, 1, "5"), metric(1, 1, "3")});
   for (const int trial : {0, 1}) {
-    desk_.ended(kNode, Desk::ref(job_, 0, trial), 0, 0, model::EndCause::kStopped);
+    harness_.ended(kNode, BrainHarness::ref(job_, 0, trial), 0, 0, model::EndCause::kStopped);
   }
-  desk_.ended(kNode, Desk::ref(job_, 0, 1, 2), 7);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 1, 2), 7);
   EXPECT_EQ(status(1), Status::kFailed);
   EXPECT_EQ(status(0), Status::kStarting);
 }
@@ -259,15 +262,15 @@ TEST_F(TrialsTest, AResumedSearchFinishesItsLeader) {
   step.search->pruner->eta = 4;
   begin(step, 2);
   told({metric(0, 1, "5"), metric(1, 1, "3")});
-  desk_.request(job_, model::JobRequest::Verb::kHalt);
+  harness_.request(job_, model::JobRequest::Verb::kHalt);
   for (const int trial : {0, 1}) {
-    desk_.ended(kNode, Desk::ref(job_, 0, trial), 0, 0, model::EndCause::kStopped);
+    harness_.ended(kNode, BrainHarness::ref(job_, 0, trial), 0, 0, model::EndCause::kStopped);
   }
-  ASSERT_EQ(desk_.job_status(job_), Status::kPaused);
-  desk_.request(job_, model::JobRequest::Verb::kResume);
+  ASSERT_EQ(harness_.job_status(job_), Status::kPaused);
+  harness_.request(job_, model::JobRequest::Verb::kResume);
   EXPECT_EQ(status(1), Status::kStarting);
   ends(1, "2", 2);
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
   EXPECT_EQ(study().trials[1].told, model::TrialEnd::kComplete);
 }
 
@@ -276,20 +279,21 @@ TEST_F(TrialsTest, WhoWasAskedToPauseAfterItsLastStepGoesOnToItsOwnEnd) {
   step.search->pruner->max_step = 8;
   begin(step, 8);
   told({metric(0, 1, "1")});
-  desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
   told({metric(1, 1, "5")});
-  ASSERT_EQ(desk_.all<model::AttemptStopping>(desk_.last).size(), 1U);
+  ASSERT_EQ(harness_.all<model::AttemptStopping>(harness_.last).size(), 1U);
   // It was faster than the order to stop, and was ended while it saved.
   told({metric(1, 8, "4", true)},
-       {Desk::end_of(Desk::ref(job_, 0, 1), 143, desk_.now, 0, model::EndCause::kStopped)});
-  const auto ended = desk_.all<model::AttemptEnded>(desk_.last);
+       {BrainHarness::end_of(BrainHarness::ref(job_, 0, 1), 143, harness_.now, 0,
+                             model::EndCause::kStopped)});
+  const auto ended = harness_.all<model::AttemptEnded>(harness_.last);
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended[0].to, Status::kPreempted);
   EXPECT_EQ(ended[0].reason, "Unfinished");
   EXPECT_FALSE(ended[0].charged);
   EXPECT_FALSE(study().trials[1].parked);
   EXPECT_FALSE(model::is_end(status(1)));
-  desk_.running(kNode, Desk::ref(job_, 0, 1, 2));
+  harness_.running(kNode, BrainHarness::ref(job_, 0, 1, 2));
   ends(1, "4", 2);
   EXPECT_EQ(status(1), Status::kSucceeded);
   EXPECT_EQ(study().trials[1].told, model::TrialEnd::kComplete);
@@ -297,14 +301,14 @@ TEST_F(TrialsTest, WhoWasAskedToPauseAfterItsLastStepGoesOnToItsOwnEnd) {
 
 TEST_F(TrialsTest, WhoHasComeToItsLastStepByThenIsNotAskedToEnd) {
   for (const bool keeps : {true, false}) {
-    Desk fresh;
-    std::swap(desk_, fresh);
+    BrainHarness fresh;
+    std::swap(harness_, fresh);
     model::StepSpec step = search_step(4, true, keeps);
     step.search->pruner->max_step = 8;
     begin(step, 3);
     told({metric(0, 1, "1")});
     told({metric(1, 1, "5"), metric(1, 2, "5"), metric(1, 8, "4"), metric(1, 9, "4")});
-    EXPECT_TRUE(desk_.all<model::AttemptStopping>(desk_.last).empty()) << keeps;
+    EXPECT_TRUE(harness_.all<model::AttemptStopping>(harness_.last).empty()) << keeps;
     ends(1, "4");
     EXPECT_EQ(status(1), Status::kSucceeded) << keeps;
   }
@@ -312,52 +316,54 @@ TEST_F(TrialsTest, WhoHasComeToItsLastStepByThenIsNotAskedToEnd) {
 
 TEST_F(TrialsTest, WhoWasStoppedForGoodAfterItsLastStepIsDoneOnlyWhenItLeftByItself) {
   for (const int code : {0, 143}) {
-    Desk fresh;
-    std::swap(desk_, fresh);
+    BrainHarness fresh;
+    std::swap(harness_, fresh);
     model::StepSpec step = search_step(4, true, false);
     step.search->pruner->max_step = 8;
     begin(step, 3);
     told({metric(0, 1, "1")});
     told({metric(1, 1, "5")});
-    ASSERT_EQ(desk_.all<model::AttemptStopping>(desk_.last).size(), 1U) << code;
+    ASSERT_EQ(harness_.all<model::AttemptStopping>(harness_.last).size(), 1U) << code;
     const auto cause = code == 0 ? model::EndCause::kExited : model::EndCause::kStopped;
     told({metric(1, 8, "4", true)},
-         {Desk::end_of(Desk::ref(job_, 0, 1), code, desk_.now, 0, cause)});
+         {BrainHarness::end_of(BrainHarness::ref(job_, 0, 1), code, harness_.now, 0, cause)});
     EXPECT_EQ(status(1), code == 0 ? Status::kSucceeded : Status::kPruned);
   }
 }
 
 TEST_F(TrialsTest, GivesUpWhenTheFirstTrialsAllFailAlike) {
   begin(search_step(40));
-  for (int trial = 0; trial < 4; ++trial) desk_.ended(kNode, Desk::ref(job_, 0, trial), 1);
-  EXPECT_EQ(desk_.job_status(job_), Status::kRunning);
-  desk_.ended(kNode, Desk::ref(job_, 0, 4), 1);
-  EXPECT_EQ(desk_.job_status(job_), Status::kFailed);
-  EXPECT_EQ(desk_.count(job_, 0, Status::kSkipped), 35);
-  const Job& job = desk_.brain.state().jobs.at(job_);
+  for (int trial = 0; trial < 4; ++trial)
+    harness_.ended(kNode, BrainHarness::ref(job_, 0, trial), 1);
+  EXPECT_EQ(harness_.job_status(job_), Status::kRunning);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 4), 1);
+  EXPECT_EQ(harness_.job_status(job_), Status::kFailed);
+  EXPECT_EQ(harness_.count(job_, 0, Status::kSkipped), 35);
+  const Job& job = harness_.brain.state().jobs.at(job_);
   EXPECT_EQ(job.message,
             "step 'search': the first 5 trials all failed alike (NonZeroExit, exit code 1); "
             "search.max_failures allows more");
   // Mended, all of it is tried again.
-  desk_.request(job_, model::JobRequest::Verb::kRetry);
-  EXPECT_EQ(desk_.count(job_, 0, Status::kSkipped), 0);
+  harness_.request(job_, model::JobRequest::Verb::kRetry);
+  EXPECT_EQ(harness_.count(job_, 0, Status::kSkipped), 0);
   ends(0, "3", 2);
   EXPECT_EQ(status(0), Status::kSucceeded);
-  EXPECT_EQ(desk_.job_status(job_), Status::kRunning);
+  EXPECT_EQ(harness_.job_status(job_), Status::kRunning);
 }
 
 TEST_F(TrialsTest, GoesOnWhileItsTrialsFailForDifferentReasonsOrReport) {
   begin(search_step(40));
   for (int trial = 0; trial < 9; ++trial) {
-    desk_.ended(kNode, Desk::ref(job_, 0, trial), 1 + trial % 2);
+    harness_.ended(kNode, BrainHarness::ref(job_, 0, trial), 1 + trial % 2);
   }
-  EXPECT_EQ(desk_.job_status(job_), Status::kRunning);
-  Desk fresh;
-  std::swap(desk_, fresh);
+  EXPECT_EQ(harness_.job_status(job_), Status::kRunning);
+  BrainHarness fresh;
+  std::swap(harness_, fresh);
   begin(search_step(40));
   ends(0, "3");
-  for (int trial = 1; trial < 9; ++trial) desk_.ended(kNode, Desk::ref(job_, 0, trial), 1);
-  EXPECT_EQ(desk_.job_status(job_), Status::kRunning);
+  for (int trial = 1; trial < 9; ++trial)
+    harness_.ended(kNode, BrainHarness::ref(job_, 0, trial), 1);
+  EXPECT_EQ(harness_.job_status(job_), Status::kRunning);
 }
 
 TEST_F(TrialsTest, MoreFailuresThanAllowedEndTheSearch) {
@@ -365,14 +371,14 @@ TEST_F(TrialsTest, MoreFailuresThanAllowedEndTheSearch) {
   step.search->max_failures = 2;
   begin(step, 2);
   ends(0, "3");
-  desk_.ended(kNode, Desk::ref(job_, 0, 1), 1);
-  desk_.ended(kNode, Desk::ref(job_, 0, 2), 2);
-  EXPECT_EQ(desk_.job_status(job_), Status::kRunning);
-  desk_.ended(kNode, Desk::ref(job_, 0, 3), 3);
-  EXPECT_EQ(desk_.job_status(job_), Status::kRunning) << "what runs comes to its end";
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 1), 1);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 2), 2);
+  EXPECT_EQ(harness_.job_status(job_), Status::kRunning);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 3), 3);
+  EXPECT_EQ(harness_.job_status(job_), Status::kRunning) << "what runs comes to its end";
   ends(4, "1");
-  EXPECT_EQ(desk_.job_status(job_), Status::kFailed);
-  EXPECT_EQ(desk_.brain.state().jobs.at(job_).message,
+  EXPECT_EQ(harness_.job_status(job_), Status::kFailed);
+  EXPECT_EQ(harness_.brain.state().jobs.at(job_).message,
             "step 'search': 3 trials failed, more than max_failures: 2");
   EXPECT_EQ(study().best, 4) << "what it found stays";
 }
@@ -383,23 +389,23 @@ TEST_F(TrialsTest, IsAskedOnAHomeOfSpotNodesOnly) {
   join.node.capacity.milli_cpus = 1'000;
   join.node.spot = true;
   join.incarnation = Incarnation("1");
-  desk_.decide(join);
+  harness_.decide(join);
   model::StepSpec step = search_step(3);
   step.run = model::ExternalTrials();
-  desk_.submit({step});
-  EXPECT_FALSE(desk_.last_refusal.has_value()) << "it takes no place";
-  desk_.submit({search_step(3)});
-  EXPECT_TRUE(desk_.last_refusal.has_value());
+  harness_.submit({step});
+  EXPECT_FALSE(harness_.last_refusal.has_value()) << "it takes no place";
+  harness_.submit({search_step(3)});
+  EXPECT_TRUE(harness_.last_refusal.has_value());
 }
 
 TEST_F(TrialsTest, AResumedJobLeavesParkedTrialsToTheSearch) {
   begin(search_step(3, true, true), 1);
   told({metric(0, 1, "5")});
-  desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
-  desk_.request(job_, model::JobRequest::Verb::kHalt);
-  desk_.ended(kNode, Desk::ref(job_, 0, 1), 0, 0, model::EndCause::kStopped);
-  ASSERT_EQ(desk_.job_status(job_), Status::kPaused);
-  desk_.request(job_, model::JobRequest::Verb::kResume);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+  harness_.request(job_, model::JobRequest::Verb::kHalt);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 1), 0, 0, model::EndCause::kStopped);
+  ASSERT_EQ(harness_.job_status(job_), Status::kPaused);
+  harness_.request(job_, model::JobRequest::Verb::kResume);
   EXPECT_EQ(status(0), Status::kPaused);
   EXPECT_EQ(status(1), Status::kStarting);
 }
@@ -409,12 +415,12 @@ TEST_F(TrialsTest, AsksForNothingAfterItsTime) {
   step.search->max_duration = Duration::seconds(10);
   begin(step);
   ends(0, "1");
-  desk_.pass(Duration::seconds(11));
-  EXPECT_LE(*desk_.brain.next_wake(desk_.now), desk_.now);
-  desk_.wake();
-  EXPECT_EQ(desk_.count(job_, 0, Status::kPruned), 3);
+  harness_.pass(Duration::seconds(11));
+  EXPECT_LE(*harness_.brain.next_wake(harness_.now), harness_.now);
+  harness_.wake();
+  EXPECT_EQ(harness_.count(job_, 0, Status::kPruned), 3);
   ends(1, "2");
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
 }
 
 // Nothing of the search waits any more, so no room is kept for it.
@@ -423,14 +429,14 @@ TEST_F(TrialsTest, WhoWaitsBehindASearchStartsWhenItsTimeIsOver) {
   step.resources.milli_cpus = 2'000;
   step.search->max_duration = sched::kBackfillPatience + Duration::seconds(10);
   begin_beside_another(step);
-  desk_.running(kNode, Desk::ref(job_, 0, 0));
-  desk_.pass(sched::kBackfillPatience);  // From now on nobody passes it any more.
-  const JobId next = desk_.submit({testing::step("next")});
-  EXPECT_EQ(desk_.task_status(next, 0, 0), Status::kQueued);
-  desk_.pass(Duration::seconds(10));
+  harness_.running(kNode, BrainHarness::ref(job_, 0, 0));
+  harness_.pass(sched::kBackfillPatience);  // From now on nobody passes it any more.
+  const JobId next = harness_.submit({testing::step("next")});
+  EXPECT_EQ(harness_.task_status(next, 0, 0), Status::kQueued);
+  harness_.pass(Duration::seconds(10));
   told({metric(0, 1, "3")});  // Before anything wakes the brain.
-  EXPECT_EQ(desk_.count(job_, 0, Status::kPruned), 4);
-  EXPECT_EQ(desk_.task_status(next, 0, 0), Status::kStarting);
+  EXPECT_EQ(harness_.count(job_, 0, Status::kPruned), 4);
+  EXPECT_EQ(harness_.task_status(next, 0, 0), Status::kStarting);
 }
 
 TEST_F(TrialsTest, WhoWaitsBehindASearchStartsWhenItIsGivenUp) {
@@ -441,38 +447,38 @@ TEST_F(TrialsTest, WhoWaitsBehindASearchStartsWhenItIsGivenUp) {
   begin_beside_another(step);
   ends(0, "1");  // In no time: from now on trials are bound ahead.
   ends(1, "2");
-  desk_.pass(sched::kBackfillPatience);
-  const JobId next = desk_.submit({testing::step("next")});
-  ASSERT_EQ(desk_.task_status(next, 0, 0), Status::kQueued);
+  harness_.pass(sched::kBackfillPatience);
+  const JobId next = harness_.submit({testing::step("next")});
+  ASSERT_EQ(harness_.task_status(next, 0, 0), Status::kQueued);
   ASSERT_EQ(status(3), Status::kStarting) << "bound behind trial 2";
-  desk_.ended(kNode, Desk::ref(job_, 0, 2), 1);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 2), 1);
   EXPECT_EQ(status(39), Status::kSkipped);
   EXPECT_EQ(status(3), Status::kStarting);
-  EXPECT_EQ(desk_.task_status(next, 0, 0), Status::kStarting);
+  EXPECT_EQ(harness_.task_status(next, 0, 0), Status::kStarting);
 }
 
 TEST_F(TrialsTest, SpendsNoMoreThanItsBudget) {
   join_priced();
   model::StepSpec step = search_step(5);
   step.search->budget = Money::micros(15'000);
-  job_ = desk_.submit({step});
-  desk_.running(kNode, Desk::ref(job_, 0, 0));
-  desk_.pass(Duration::seconds(10));
+  job_ = harness_.submit({step});
+  harness_.running(kNode, BrainHarness::ref(job_, 0, 0));
+  harness_.pass(Duration::seconds(10));
   ends(0, "1");
   EXPECT_EQ(study().trials.size(), 2U) << "a cent was spent, half of one is left";
-  EXPECT_EQ(desk_.brain.next_wake(desk_.now), desk_.now + Duration::seconds(5));
-  desk_.running(kNode, Desk::ref(job_, 0, 1));
-  desk_.pass(Duration::seconds(5));
-  desk_.wake();
-  EXPECT_EQ(desk_.count(job_, 0, Status::kPruned), 3) << "those that were never asked for";
-  ASSERT_EQ(desk_.all<model::AttemptStopping>(desk_.last).size(), 1U);
-  EXPECT_EQ(desk_.brain.next_wake(desk_.now).value_or(desk_.now + Duration::hours(1)),
-            desk_.now + Duration::hours(1))
+  EXPECT_EQ(harness_.brain.next_wake(harness_.now), harness_.now + Duration::seconds(5));
+  harness_.running(kNode, BrainHarness::ref(job_, 0, 1));
+  harness_.pass(Duration::seconds(5));
+  harness_.wake();
+  EXPECT_EQ(harness_.count(job_, 0, Status::kPruned), 3) << "those that were never asked for";
+  ASSERT_EQ(harness_.all<model::AttemptStopping>(harness_.last).size(), 1U);
+  EXPECT_EQ(harness_.brain.next_wake(harness_.now).value_or(harness_.now + Duration::hours(1)),
+            harness_.now + Duration::hours(1))
       << "nobody waits for what is over";
-  told({metric(1, 3, "0.5")},
-       {Desk::end_of(Desk::ref(job_, 0, 1), 143, desk_.now, 0, model::EndCause::kStopped)});
+  told({metric(1, 3, "0.5")}, {BrainHarness::end_of(BrainHarness::ref(job_, 0, 1), 143,
+                                                    harness_.now, 0, model::EndCause::kStopped)});
   EXPECT_EQ(status(1), Status::kPruned);
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
   EXPECT_EQ(study().best, 0) << "of those that ended whole";
 }
 
@@ -481,12 +487,12 @@ TEST_F(TrialsTest, AFailedTrialIsNotTriedAgainForMoreThanTheBudget) {
   model::StepSpec step = search_step(1);
   step.search->budget = Money::micros(5'000);
   step.retry.max = 3;
-  job_ = desk_.submit({step});
-  desk_.running(kNode, Desk::ref(job_, 0, 0));
-  desk_.pass(Duration::seconds(5));
-  desk_.ended(kNode, Desk::ref(job_, 0, 0), 1);
+  job_ = harness_.submit({step});
+  harness_.running(kNode, BrainHarness::ref(job_, 0, 0));
+  harness_.pass(Duration::seconds(5));
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 0), 1);
   EXPECT_EQ(status(0), Status::kPruned);
-  EXPECT_TRUE(model::is_end(desk_.job_status(job_)));
+  EXPECT_TRUE(model::is_end(harness_.job_status(job_)));
 }
 
 TEST_F(TrialsTest, ARepeatedReportChangesNothing) {
@@ -494,7 +500,7 @@ TEST_F(TrialsTest, ARepeatedReportChangesNothing) {
   ends(0, "1");
   told({metric(1, 1, "0.5")});
   told({metric(1, 1, "0.5")});
-  EXPECT_TRUE(desk_.last.empty());
+  EXPECT_TRUE(harness_.last.empty());
 }
 
 // Its first attempt reported the best value of all at step 5, and crashed.
@@ -504,7 +510,8 @@ class RetriedTrialTest : public TrialsTest {
     model::StepSpec step = search_step(2, pruned);
     step.retry.max = 1;
     begin(std::move(step), 2);
-    told({metric(0, 5, "0.1", true)}, {Desk::end_of(Desk::ref(job_, 0, 0), 1, desk_.now)});
+    told({metric(0, 5, "0.1", true)},
+         {BrainHarness::end_of(BrainHarness::ref(job_, 0, 0), 1, harness_.now)});
     ASSERT_EQ(status(0), Status::kStarting);
   }
   std::string value() const { return study().trials[0].own_reports().back().values.front(); }
@@ -514,7 +521,7 @@ TEST_F(RetriedTrialTest, CameToWhatTheRetrySaidThoughItReachedLess) {
   crash_after_step_5();
   ends(0, "0.7", 2, 4);
   ends(1, "0.5");
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
   EXPECT_EQ(value(), "0.7");
   EXPECT_EQ(study().best, 1);
 }
@@ -529,7 +536,7 @@ TEST_F(RetriedTrialTest, CameToWhatTheRetrySaidOfTheSameStep) {
 
 TEST_F(RetriedTrialTest, KeepsItsValueWhenTheRetryHadNothingMoreToSay) {
   crash_after_step_5();
-  told({}, {Desk::end_of(Desk::ref(job_, 0, 0, 2), 0, desk_.now)});
+  told({}, {BrainHarness::end_of(BrainHarness::ref(job_, 0, 0, 2), 0, harness_.now)});
   ends(1, "0.5");
   EXPECT_EQ(status(0), Status::kSucceeded);
   EXPECT_EQ(study().best, 0);
@@ -551,7 +558,7 @@ TEST_F(RetriedTrialTest, IsJudgedOnceAtAStep) {
   told({metric(1, 1, "0.01"), metric(1, 2, "0.01"), metric(1, 4, "0.01")});
   told({metric(0, 1, "0.8", false, 2), metric(0, 2, "0.8", false, 2),
         metric(0, 4, "0.8", false, 2)});
-  EXPECT_FALSE(desk_.brain.state().jobs.at(job_).steps[0].tasks.at(TaskIndex(0)).live->stopping);
+  EXPECT_FALSE(harness_.brain.state().jobs.at(job_).steps[0].tasks.at(TaskIndex(0)).live->stopping);
   EXPECT_EQ(study().trials[0].reports.size(), 2U);
   told({metric(0, 8, "0.8", false, 2)});
   EXPECT_EQ(study().trials[0].reports.size(), 3U);
@@ -572,66 +579,67 @@ TEST(Trial, KeepsTheReportsThatNothingReplaced) {
 
 TEST_F(TrialsTest, AReopenedTrialIsToldAgain) {
   begin(search_step(1));
-  desk_.ended(kNode, Desk::ref(job_, 0, 0), 3);
-  ASSERT_EQ(desk_.job_status(job_), Status::kFailed);
-  desk_.request(job_, model::JobRequest::Verb::kRetry);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 0), 3);
+  ASSERT_EQ(harness_.job_status(job_), Status::kFailed);
+  harness_.request(job_, model::JobRequest::Verb::kRetry);
   ends(0, "4", 2);
-  EXPECT_EQ(desk_.job_status(job_), Status::kSucceeded);
+  EXPECT_EQ(harness_.job_status(job_), Status::kSucceeded);
   EXPECT_EQ(study().best, 0);
 }
 
 TEST_F(TrialsTest, AHaltedSearchPromotesNothing) {
   begin(search_step(2, true, true));
   told({metric(0, 1, "5")});
-  desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
   told({metric(1, 1, "9")});  // Now trial 0 may go on, as soon as there is room.
-  desk_.request(job_, model::JobRequest::Verb::kHalt);
-  desk_.ended(kNode, Desk::ref(job_, 0, 1), 0, 0, model::EndCause::kStopped);
-  desk_.wake();
-  EXPECT_EQ(desk_.job_status(job_), Status::kPaused);
-  EXPECT_EQ(desk_.count(job_, 0, Status::kPaused), 2);
-  desk_.request(job_, model::JobRequest::Verb::kResume);
+  harness_.request(job_, model::JobRequest::Verb::kHalt);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 1), 0, 0, model::EndCause::kStopped);
+  harness_.wake();
+  EXPECT_EQ(harness_.job_status(job_), Status::kPaused);
+  EXPECT_EQ(harness_.count(job_, 0, Status::kPaused), 2);
+  harness_.request(job_, model::JobRequest::Verb::kResume);
   EXPECT_EQ(status(0), Status::kStarting);
 }
 
 TEST_F(TrialsTest, ASearchThatPrunedAllItsTrialsCannotBeRetried) {
   begin(search_step(1, true, true));
   told({metric(0, 1, "nan")});
-  desk_.ended(kNode, Desk::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
-  ASSERT_EQ(desk_.job_status(job_), Status::kFailed);
-  const Decision retried = desk_.request(job_, model::JobRequest::Verb::kRetry);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 0), 0, 0, model::EndCause::kStopped);
+  ASSERT_EQ(harness_.job_status(job_), Status::kFailed);
+  const Decision retried = harness_.request(job_, model::JobRequest::Verb::kRetry);
   ASSERT_TRUE(retried.refusal.has_value());
   EXPECT_NE(retried.refusal->to_string().find("step 'search'"), std::string::npos);
-  EXPECT_EQ(desk_.job_status(job_), Status::kFailed);
+  EXPECT_EQ(harness_.job_status(job_), Status::kFailed);
 }
 
 TEST_F(TrialsTest, RetryLeavesASearchAloneThatFoundSomething) {
-  desk_.join(kNode, 1);
+  harness_.join(kNode, 1);
   model::StepSpec train = testing::step("train", 1, {0});
-  job_ = desk_.submit({search_step(2), train});
+  job_ = harness_.submit({search_step(2), train});
   ends(0, "nan");
   ends(1, "0.5");
-  desk_.ended(kNode, Desk::ref(job_, 1, 0), 3);
-  ASSERT_EQ(desk_.job_status(job_), Status::kFailed);
-  desk_.request(job_, model::JobRequest::Verb::kRetry);
+  harness_.ended(kNode, BrainHarness::ref(job_, 1, 0), 3);
+  ASSERT_EQ(harness_.job_status(job_), Status::kFailed);
+  harness_.request(job_, model::JobRequest::Verb::kRetry);
   EXPECT_EQ(status(0), Status::kFailed);
-  EXPECT_EQ(desk_.task_status(job_, 1, 0), Status::kStarting);
+  EXPECT_EQ(harness_.task_status(job_, 1, 0), Status::kStarting);
 }
 
 TEST_F(TrialsTest, ASnapshotTellsTheSameSearch) {
   begin(search_step(6, true, true), 2);
   told({metric(0, 1, "5"), metric(1, 1, "4")});
-  const std::string text = encode_state(desk_.brain.state());
+  const std::string text = encode_state(harness_.brain.state());
   Result<State> read = decode_state(text);
   ASSERT_TRUE(read.ok()) << read.error().to_string();
   EXPECT_EQ(encode_state(*read), text);
   Brain again(*std::move(read));
-  const model::Input next = model::NodeReport{
-      NodeId(kNode),
-      Incarnation("1"),
-      {Desk::end_of(Desk::ref(job_, 0, 0), 0, desk_.now, 0, model::EndCause::kStopped)},
-      {}};
-  EXPECT_EQ(again.decide(next, desk_.now).events, desk_.decide(next).events);
+  const model::Input next =
+      model::NodeReport{NodeId(kNode),
+                        Incarnation("1"),
+                        {BrainHarness::end_of(BrainHarness::ref(job_, 0, 0), 0, harness_.now, 0,
+                                              model::EndCause::kStopped)},
+                        {}};
+  EXPECT_EQ(again.decide(next, harness_.now).events, harness_.decide(next).events);
 }
 
 }  // namespace

@@ -53,13 +53,13 @@ class Turn {
   Searcher& searcher(const StepKey& key) { return index_.searcher(state_, key); }
 
   // An attempt's last report that lacks what its search looks at: to be named when it ends.
-  void hear(const model::MetricReport& report) {
-    std::vector<std::string>& names = heard_[report.attempt];
+  void note_metric_names(const model::MetricReport& report) {
+    std::vector<std::string>& names = metric_names_[report.attempt];
     for (const auto& [name, value] : report.values) names.push_back(name);
   }
-  std::vector<std::string> heard(const model::AttemptRef& attempt) const {
-    const auto found = heard_.find(attempt);
-    return found == heard_.end() ? std::vector<std::string>() : found->second;
+  std::vector<std::string> metric_names_of(const model::AttemptRef& attempt) const {
+    const auto found = metric_names_.find(attempt);
+    return found == metric_names_.end() ? std::vector<std::string>() : found->second;
   }
 
   // A report of this attempt was judged in this turn.
@@ -92,7 +92,7 @@ class Turn {
   std::set<StepKey> steps_;
   std::set<LaneId> lanes_;
   std::set<LaneId> given_up_;
-  std::map<model::AttemptRef, std::vector<std::string>> heard_;
+  std::map<model::AttemptRef, std::vector<std::string>> metric_names_;
   std::set<model::AttemptRef> judged_;
   bool plan_wanted_ = false;
   bool planned_ = false;
@@ -105,16 +105,17 @@ void on_join(Turn& turn, const model::NodeJoin& input);         // report.cc
 void on_lost(Turn& turn, const model::NodeLost& input);         // report.cc
 void on_report(Turn& turn, const model::NodeReport& input);     // report.cc
 void on_notice(Turn& turn, const model::NodeNotice& input);     // leave.cc
-void on_trial_call(Turn& turn, const model::TrialCall& input);  // outside.cc
-void on_recovered(Turn& turn);                                  // outside.cc
-void leave(Turn& turn);         // leave.cc: nodes whose notice is over
-void stop_asking(Turn& turn);   // housekeep.cc: searches whose time is over
-void expire(Turn& turn);        // housekeep.cc: keys, archive
-void end_silent(Turn& turn);    // outside.cc: trials whose asker was not heard of
-void end_released(Turn& turn);  // outside.cc: trials that were stopped, which no node will end
-void settle(Turn& turn);        // schedule.cc
+void on_trial_call(Turn& turn, const model::TrialCall& input);  // external_trials.cc
+void on_recovered(Turn& turn);                                  // external_trials.cc
+void leave(Turn& turn);        // leave.cc: nodes whose notice is over
+void stop_asking(Turn& turn);  // housekeep.cc: searches whose time is over
+void expire(Turn& turn);       // housekeep.cc: keys, archive
+void end_silent(Turn& turn);   // external_trials.cc: trials whose asker was not heard of
+void end_released(
+    Turn& turn);          // external_trials.cc: trials that were stopped, which no node will end
+void settle(Turn& turn);  // schedule.cc
 void progress_step(Turn& turn, const StepKey& key);  // progress.cc
-void withdraw_crowded(Turn& turn);                   // schedule.cc
+void withdraw_congested(Turn& turn);                   // schedule.cc
 
 // Ends one live attempt whose ranks have all ended or are lost. `last` completes the exits that the
 // live attempt already holds.

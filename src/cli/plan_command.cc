@@ -26,13 +26,13 @@ std::string needs_of(const model::JobSpec& spec, const model::StepSpec& step) {
 
 // What is asked for from outside takes no place.
 std::string places_of(const model::StepSpec& step) {
-  if (step.outside()) return "-";
+  if (step.is_external()) return "-";
   if (step.rank_count() == 1) return "1";
   return std::to_string(step.num_nodes) + "x" + std::to_string(step.procs_per_node);
 }
 
 std::string resources_of(const model::StepSpec& step) {
-  if (step.outside()) return "-";
+  if (step.is_external()) return "-";
   return step.whole_node ? "a whole node" : step.resources.describe();
 }
 
@@ -72,7 +72,7 @@ std::string first_tasks(const model::JobSpec& spec, std::size_t position) {
 // The cheapest machine to rent for a place, and its price.
 std::string cheapest_instance(const model::StepSpec& step,
                               const std::vector<model::InstanceType>& types) {
-  if (step.outside()) return "-";
+  if (step.is_external()) return "-";
   const model::InstanceType* type = model::cheapest_for(types, step.resources);
   if (type == nullptr) return "-";
   const bool spot = step.spot && !type->spot_price.is_zero();

@@ -83,7 +83,7 @@ bool Nodes::is_member(const NodeId& node, const Incarnation& incarnation) const 
 void Nodes::hear(node::Up message) {
   const bool member = is_member(message.node, message.stamp.incarnation);
   const node::UpSequence up = message.stamp.up;
-  switch (session_of(message.node).hear(message, member, clock_.boot())) {
+  switch (session_of(message.node).receive(message, member, clock_.boot())) {
     case node::Taking::kDropped: return;
     case node::Taking::kAsks: return ask(message);
     case node::Taking::kJoins: return begin(on_join(join_of(std::move(message)), up));

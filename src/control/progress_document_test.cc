@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "brain/testing/desk.h"
+#include "brain/testing/brain_harness.h"
 #include "json/value.h"
 
 namespace runnel::control {
 namespace {
 
-using brain::testing::Desk;
+using brain::testing::BrainHarness;
 
 // Whole trials have eight steps.
 model::StepSpec searching(std::int64_t trials) {
@@ -26,12 +26,12 @@ model::StepSpec searching(std::int64_t trials) {
 class ProgressDocumentTest : public ::testing::Test {
  protected:
   void begin(std::vector<model::StepSpec> steps) {
-    desk_.join("n1", 2);
-    job_ = desk_.submit(std::move(steps));
+    harness_.join("n1", 2);
+    job_ = harness_.submit(std::move(steps));
   }
-  const brain::Job& job() const { return desk_.brain.state().jobs.at(job_); }
+  const brain::Job& job() const { return harness_.brain.state().jobs.at(job_); }
   json::Value told(const LiveMetrics& metrics = {}) const {
-    return MUST(json::parse(progress_document(job(), metrics, desk_.now)));
+    return MUST(json::parse(progress_document(job(), metrics, harness_.now)));
   }
   static std::string text(const json::Value& value, std::string_view key) {
     const json::Value* found = value.find(key);
@@ -43,19 +43,19 @@ class ProgressDocumentTest : public ::testing::Test {
   model::MetricSeries reported(std::vector<std::pair<std::string, std::string>> values) const {
     model::MetricSeries series;
     series.samples = {{12, std::move(values)}};
-    series.reported_at = desk_.now;
+    series.reported_at = harness_.now;
     return series;
   }
 
-  Desk desk_;
+  BrainHarness harness_;
   JobId job_;
 };
 
 TEST_F(ProgressDocumentTest, ATaskTellsItsShare) {
   begin({brain::testing::step("train")});
-  desk_.running("n1", Desk::ref(job_, 0, 0));
+  harness_.running("n1", BrainHarness::ref(job_, 0, 0));
   EXPECT_EQ(live_tasks(job()).size(), 1U);
-  desk_.pass(Duration::seconds(30));
+  harness_.pass(Duration::seconds(30));
   const LiveMetrics metrics = {
       {{StepIndex(0), TaskIndex(0)}, reported({{"loss", "nan"}, {"progress", "0.25"}})}};
   const json::Value train = step(metrics, 0);
@@ -70,12 +70,12 @@ TEST_F(ProgressDocumentTest, ATaskThatWasTriedAgainHasThePaceOfItsAttempt) {
   model::StepSpec spec = brain::testing::step("train");
   spec.retry.max = 1;
   begin({spec});
-  desk_.running("n1", Desk::ref(job_, 0, 0));
-  desk_.pass(Duration::seconds(500));
-  desk_.ended("n1", Desk::ref(job_, 0, 0), 1);
-  desk_.pass(Duration::minutes(5));
-  desk_.running("n1", Desk::ref(job_, 0, 0, 2));
-  desk_.pass(Duration::seconds(10));
+  harness_.running("n1", BrainHarness::ref(job_, 0, 0));
+  harness_.pass(Duration::seconds(500));
+  harness_.ended("n1", BrainHarness::ref(job_, 0, 0), 1);
+  harness_.pass(Duration::minutes(5));
+  harness_.running("n1", BrainHarness::ref(job_, 0, 0, 2));
+  harness_.pass(Duration::seconds(10));
   const std::pair<StepIndex, TaskIndex> place(StepIndex(0), TaskIndex(0));
   model::MetricSeries series = reported({{"progress", "0.5"}});
   EXPECT_EQ(text(step({{place, series}}, 0), "eta_seconds"), "(none)") << "of an attempt before";
@@ -86,16 +86,16 @@ TEST_F(ProgressDocumentTest, ATaskThatWasTriedAgainHasThePaceOfItsAttempt) {
 
 TEST_F(ProgressDocumentTest, AJobIsTheMeanOfItsSteps) {
   begin({brain::testing::step("one", 2), brain::testing::step("two", 1, {0})});
-  desk_.running("n1", Desk::ref(job_, 0, 0));
-  desk_.running("n1", Desk::ref(job_, 0, 1));
-  desk_.pass(Duration::seconds(10));
-  desk_.ended("n1", Desk::ref(job_, 0, 0));
+  harness_.running("n1", BrainHarness::ref(job_, 0, 0));
+  harness_.running("n1", BrainHarness::ref(job_, 0, 1));
+  harness_.pass(Duration::seconds(10));
+  harness_.ended("n1", BrainHarness::ref(job_, 0, 0));
   EXPECT_EQ(text(step({}, 0), "share"), "0.5");
   EXPECT_EQ(text(told(), "share"), "0.25");
   EXPECT_EQ(text(told(), "eta_seconds"), "(none)") << "nobody knows how long the second takes";
-  desk_.ended("n1", Desk::ref(job_, 0, 1));
-  desk_.running("n1", Desk::ref(job_, 1, 0));
-  desk_.ended("n1", Desk::ref(job_, 1, 0));
+  harness_.ended("n1", BrainHarness::ref(job_, 0, 1));
+  harness_.running("n1", BrainHarness::ref(job_, 1, 0));
+  harness_.ended("n1", BrainHarness::ref(job_, 1, 0));
   EXPECT_EQ(text(told(), "share"), "1");
   EXPECT_EQ(text(told(), "eta_seconds"), "0");
 }
@@ -103,9 +103,11 @@ TEST_F(ProgressDocumentTest, AJobIsTheMeanOfItsSteps) {
 TEST_F(ProgressDocumentTest, ATrialTellsItsShareByItsSteps) {
   const model::StepSpec spec = searching(2);
   begin({spec});
-  desk_.running("n1", Desk::ref(job_, 0, 0));
-  desk_.decide(model::NodeReport{
-      NodeId("n1"), Incarnation("1"), {}, {{Desk::ref(job_, 0, 0), 4, {{"loss", "1"}}, false}}});
+  harness_.running("n1", BrainHarness::ref(job_, 0, 0));
+  harness_.decide(model::NodeReport{NodeId("n1"),
+                                    Incarnation("1"),
+                                    {},
+                                    {{BrainHarness::ref(job_, 0, 0), 4, {{"loss", "1"}}, false}}});
   EXPECT_EQ(text(step({}, 0), "share"), "0.25") << "half of one of two";
 }
 
@@ -113,35 +115,37 @@ TEST_F(ProgressDocumentTest, APausedTrialKeepsItsShare) {
   model::StepSpec spec = searching(3);
   spec.checkpoint = model::CheckpointPolicy{"ckpt", Duration(), std::nullopt};
   begin({spec});
-  const model::AttemptRef first = Desk::ref(job_, 0, 0);
-  desk_.running("n1", first);
-  desk_.decide(
+  const model::AttemptRef first = BrainHarness::ref(job_, 0, 0);
+  harness_.running("n1", first);
+  harness_.decide(
       model::NodeReport{NodeId("n1"), Incarnation("1"), {}, {{first, 4, {{"loss", "9"}}}}});
   const std::string running = text(step({}, 0), "share");
-  desk_.ended("n1", first, 0, 0, model::EndCause::kStopped);
-  ASSERT_EQ(desk_.task_status(job_, 0, 0), model::Status::kPaused);
+  harness_.ended("n1", first, 0, 0, model::EndCause::kStopped);
+  ASSERT_EQ(harness_.task_status(job_, 0, 0), model::Status::kPaused);
   EXPECT_EQ(text(step({}, 0), "share"), running);
 }
 
 TEST_F(ProgressDocumentTest, ATrialThatWaitsIsStillToCome) {
-  desk_.join("n1", 1);
-  job_ = desk_.submit({searching(4)});
+  harness_.join("n1", 1);
+  job_ = harness_.submit({searching(4)});
   for (int trial = 0; trial < 3; ++trial) {
-    desk_.running("n1", Desk::ref(job_, 0, trial));
-    desk_.pass(Duration::seconds(10));
-    desk_.decide(model::NodeReport{
-        NodeId("n1"), Incarnation("1"), {}, {{Desk::ref(job_, 0, trial), 8, {{"loss", "1"}}}}});
-    desk_.ended("n1", Desk::ref(job_, 0, trial));
+    harness_.running("n1", BrainHarness::ref(job_, 0, trial));
+    harness_.pass(Duration::seconds(10));
+    harness_.decide(model::NodeReport{NodeId("n1"),
+                                      Incarnation("1"),
+                                      {},
+                                      {{BrainHarness::ref(job_, 0, trial), 8, {{"loss", "1"}}}}});
+    harness_.ended("n1", BrainHarness::ref(job_, 0, trial));
   }
   ASSERT_EQ(job().steps[0].study->trials.size(), 4U);
-  ASSERT_EQ(desk_.task_status(job_, 0, 3), model::Status::kStarting);
+  ASSERT_EQ(harness_.task_status(job_, 0, 3), model::Status::kStarting);
   EXPECT_EQ(text(step({}, 0), "eta_seconds"), "10");
 }
 
 TEST_F(ProgressDocumentTest, OnlyTheFirstLiveTasksAreAskedAbout) {
-  desk_.join("n1", 40);
-  job_ = desk_.submit({brain::testing::step("many", 40)});
-  for (int task = 0; task < 40; ++task) desk_.running("n1", Desk::ref(job_, 0, task));
+  harness_.join("n1", 40);
+  job_ = harness_.submit({brain::testing::step("many", 40)});
+  for (int task = 0; task < 40; ++task) harness_.running("n1", BrainHarness::ref(job_, 0, task));
   const auto live = live_tasks(job());
   ASSERT_EQ(live.size(), kLiveShownMax);
   EXPECT_EQ(live.front().second, TaskIndex(0));

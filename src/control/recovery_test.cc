@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "brain/testing/desk.h"
+#include "brain/testing/brain_harness.h"
 #include "model/codec.h"
 #include "store/memory/memory_log.h"
 
 namespace runnel::control {
 namespace {
 
-using brain::testing::Desk;
+using brain::testing::BrainHarness;
 using brain::testing::step;
 using Verb = model::JobRequest::Verb;
 
@@ -23,42 +23,42 @@ class RecoveryTest : public ::testing::Test {
     epoch_ = MUST(log_->acquire_lease());
   }
 
-  // Stores what the desk decided last, as one batch.
+  // Stores what the harness decided last, as one batch.
   void store_last() {
-    if (desk_.last.empty()) return;
+    if (harness_.last.empty()) return;
     const store::Head head = log_->head();
     store::Batch batch;
     batch.seq = BatchSeq(head.last.value() + 1);
     batch.first_event = head.next_event;
-    batch.event_count = std::ssize(desk_.last);
+    batch.event_count = std::ssize(harness_.last);
     batch.epoch = epoch_;
-    batch.now = desk_.now;
+    batch.now = harness_.now;
     batch.input = model::encode_text(model::Input(model::Wake{}));
     json::Writer out(batch.events);
     out.begin_list();
-    for (const model::Event& event : desk_.last) model::encode(out, event);
+    for (const model::Event& event : harness_.last) model::encode(out, event);
     out.end_list();
     ASSERT_TRUE(log_->append(epoch_, {batch}).ok());
   }
   JobId submit(std::vector<model::StepSpec> steps) {
-    const JobId job = desk_.submit(std::move(steps));
+    const JobId job = harness_.submit(std::move(steps));
     store_last();
     return job;
   }
   void cancel(const JobId& job) {
-    desk_.request(job, Verb::kCancel);
+    harness_.request(job, Verb::kCancel);
     store_last();
   }
   void snapshot() {
-    ASSERT_TRUE(
-        log_->save_snapshot(epoch_, {log_->head().last, brain::encode_state(desk_.brain.state())})
-            .ok());
+    ASSERT_TRUE(log_->save_snapshot(
+                        epoch_, {log_->head().last, brain::encode_state(harness_.brain.state())})
+                    .ok());
   }
 
   std::shared_ptr<store::MemoryStorage> storage_ = std::make_shared<store::MemoryStorage>();
   std::unique_ptr<store::EventLog> log_;
   Epoch epoch_;
-  Desk desk_;
+  BrainHarness harness_;
 };
 
 TEST_F(RecoveryTest, FindsNothingInANewLog) {
@@ -72,7 +72,7 @@ TEST_F(RecoveryTest, FoldsEveryBatch) {
   const JobId job = submit({step("a", 3)});
   cancel(job);
   const Recovered found = MUST(recover(*log_));
-  EXPECT_EQ(brain::encode_state(found.brain.state()), brain::encode_state(desk_.brain.state()));
+  EXPECT_EQ(brain::encode_state(found.brain.state()), brain::encode_state(harness_.brain.state()));
   EXPECT_EQ(found.events_since_snapshot, found.brain.state().last_event.value());
   EXPECT_EQ(found.versions.version_of(job), found.brain.state().last_event);
 }
@@ -80,10 +80,10 @@ TEST_F(RecoveryTest, FoldsEveryBatch) {
 TEST_F(RecoveryTest, GoesOnFromASnapshot) {
   const JobId old = submit({step("a")});
   snapshot();
-  const EventSeq floor = desk_.brain.state().last_event;
+  const EventSeq floor = harness_.brain.state().last_event;
   const JobId young = submit({step("b")});
   const Recovered found = MUST(recover(*log_));
-  EXPECT_EQ(brain::encode_state(found.brain.state()), brain::encode_state(desk_.brain.state()));
+  EXPECT_EQ(brain::encode_state(found.brain.state()), brain::encode_state(harness_.brain.state()));
   EXPECT_EQ(found.events_since_snapshot, 1);
   EXPECT_EQ(found.versions.version_of(old), floor);
   EXPECT_GT(found.versions.version_of(young), floor);
@@ -106,7 +106,7 @@ TEST_F(RecoveryTest, NamesTheBatchThatIsNotUnderstood) {
   batch.first_event = log_->head().next_event;
   batch.event_count = 1;
   batch.epoch = epoch_;
-  batch.now = desk_.now;
+  batch.now = harness_.now;
   batch.input = "{}";
   batch.events = R"([{"type":"job.teleported"}])";
   ASSERT_TRUE(log_->append(epoch_, {batch}).ok());
@@ -152,7 +152,7 @@ TEST_F(RecoveryTest, BeginsAnewWhenTheSnapshotIsNotUnderstood) {
   submit({step("a")});
   ASSERT_TRUE(log_->save_snapshot(epoch_, {log_->head().last, "{\"what\":1}"}).ok());
   const Recovered found = MUST(recover(*log_));
-  EXPECT_EQ(brain::encode_state(found.brain.state()), brain::encode_state(desk_.brain.state()));
+  EXPECT_EQ(brain::encode_state(found.brain.state()), brain::encode_state(harness_.brain.state()));
 }
 
 TEST_F(RecoveryTest, RefusesASnapshotThatIsNotUnderstoodAndAllThatIsLeft) {
@@ -172,7 +172,7 @@ TEST_F(RecoveryTest, RefusesASnapshotThatIsNotUnderstoodAndAllThatIsLeft) {
 
 TEST_F(RecoveryTest, LeavesTheSnapshotOfANewerBuildAlone) {
   submit({step("a")});
-  std::string newer = brain::encode_state(desk_.brain.state());
+  std::string newer = brain::encode_state(harness_.brain.state());
   const std::size_t version = newer.find("\"version\":");
   ASSERT_NE(version, std::string::npos);
   newer.insert(version + std::string_view("\"version\":").size(), "9");
@@ -185,34 +185,34 @@ TEST_F(RecoveryTest, LeavesTheSnapshotOfANewerBuildAlone) {
 class JobVersionsTest : public ::testing::Test {
  protected:
   void follow_last() {
-    const brain::State& state = desk_.brain.state();
-    std::int64_t seq = state.last_event.value() - std::ssize(desk_.last);
-    for (const model::Event& event : desk_.last) versions_.follow(state, event, EventSeq(++seq));
+    const brain::State& state = harness_.brain.state();
+    std::int64_t seq = state.last_event.value() - std::ssize(harness_.last);
+    for (const model::Event& event : harness_.last) versions_.follow(state, event, EventSeq(++seq));
   }
 
-  Desk desk_;
+  BrainHarness harness_;
   JobVersions versions_;
 };
 
 TEST_F(JobVersionsTest, AreTheSnapshotsLastEventForAJobThatNothingHappenedToSince) {
-  const JobId ended = desk_.submit({step("a")});
-  desk_.request(ended, Verb::kCancel);
-  desk_.submit({step("b")});
-  JobVersions again(desk_.brain.state());
-  EXPECT_EQ(again.version_of(ended), desk_.brain.state().last_event);
+  const JobId ended = harness_.submit({step("a")});
+  harness_.request(ended, Verb::kCancel);
+  harness_.submit({step("b")});
+  JobVersions again(harness_.brain.state());
+  EXPECT_EQ(again.version_of(ended), harness_.brain.state().last_event);
 }
 
 TEST_F(JobVersionsTest, GrowWithTheEventsThatConcernTheirJob) {
-  desk_.join("n1", 1);
+  harness_.join("n1", 1);
   follow_last();
-  const JobId first = desk_.submit({step("a")});
+  const JobId first = harness_.submit({step("a")});
   follow_last();
   const EventSeq before = versions_.version_of(first);
-  const JobId second = desk_.submit({step("a")});
+  const JobId second = harness_.submit({step("a")});
   follow_last();
   EXPECT_EQ(versions_.version_of(first), before);
   EXPECT_GT(versions_.version_of(second), before);
-  desk_.ended("n1", Desk::ref(first, 0, 0));
+  harness_.ended("n1", BrainHarness::ref(first, 0, 0));
   follow_last();
   EXPECT_GT(versions_.version_of(first), before);
 }

@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "brain/testing/desk.h"
+#include "brain/testing/brain_harness.h"
 #include "control/testing/home.h"
 #include "json/value.h"
 
 namespace runnel::control {
 namespace {
 
-using brain::testing::Desk;
+using brain::testing::BrainHarness;
 using model::TrialCall;
 
 model::StepSpec asked_step(std::int64_t trials) {
@@ -35,13 +35,13 @@ model::StepSpec asked_step(std::int64_t trials) {
 
 class TrialDocumentTest : public ::testing::Test {
  protected:
-  TrialDocumentTest() : job_(desk_.submit({asked_step(2)})) {}
+  TrialDocumentTest() : job_(harness_.submit({asked_step(2)})) {}
 
   std::optional<model::AttemptRef> ask() {
     TrialCall call;
     call.job = job_;
     call.lease = Duration::seconds(60);
-    return desk_.decide(call).attempt;
+    return harness_.decide(call).attempt;
   }
   void tell(const model::AttemptRef& attempt, std::vector<std::string> values) {
     TrialCall call;
@@ -50,14 +50,14 @@ class TrialDocumentTest : public ::testing::Test {
     call.trial = attempt.task.index;
     call.attempt = attempt.attempt;
     call.values = std::move(values);
-    ASSERT_FALSE(desk_.decide(call).refusal);
+    ASSERT_FALSE(harness_.decide(call).refusal);
   }
   json::Value answer(const std::optional<model::AttemptRef>& attempt) const {
-    const brain::Job& job = desk_.brain.state().jobs.at(job_);
+    const brain::Job& job = harness_.brain.state().jobs.at(job_);
     return MUST(json::parse(trial_answer(job, StepIndex(0), attempt)));
   }
 
-  Desk desk_;
+  BrainHarness harness_;
   JobId job_;
 };
 
@@ -70,7 +70,7 @@ TEST_F(TrialDocumentTest, NumbersAreNumbersAndWordsAreWords) {
   const json::Value told = answer(attempt);
   EXPECT_EQ(told.find("values")->dump(), R"({"accuracy":1,"loss":0.5})");
   EXPECT_EQ(told.find("reports"), nullptr) << "an answer does not grow with the trial";
-  const brain::Job& job = desk_.brain.state().jobs.at(job_);
+  const brain::Job& job = harness_.brain.state().jobs.at(job_);
   const json::Value full =
       MUST(json::parse(trial_document(job, StepIndex(0), attempt->task.index)));
   EXPECT_EQ(full.find("reports")->dump(), R"([{"step":0,"values":{"accuracy":1,"loss":0.5}}])");
@@ -79,7 +79,7 @@ TEST_F(TrialDocumentTest, NumbersAreNumbersAndWordsAreWords) {
 TEST_F(TrialDocumentTest, AnEarlierAttemptIsToldToStop) {
   const auto first = ask();
   EXPECT_EQ(answer(first).find("stop")->dump(), "false");
-  desk_.pass(Duration::seconds(60));
+  harness_.pass(Duration::seconds(60));
   const auto second = ask();
   ASSERT_EQ(second->task, first->task);
   EXPECT_EQ(answer(first).find("stop")->dump(), "true");
@@ -99,7 +99,7 @@ TEST_F(TrialDocumentTest, TheBestIsMarked) {
 TEST_F(TrialDocumentTest, NobodyGetsOneOfAStudyThatHasEnded) {
   EXPECT_EQ(answer(std::nullopt).dump(),
             R"({"finished":false,"running":0,"trial":null,"waiting":2})");
-  desk_.request(job_, model::JobRequest::Verb::kCancel);
+  harness_.request(job_, model::JobRequest::Verb::kCancel);
   EXPECT_EQ(answer(std::nullopt).find("finished")->dump(), "true");
 }
 

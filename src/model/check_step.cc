@@ -247,7 +247,7 @@ void check_policies(const Site& at, const StepSpec& step) {
   check_retry(at.at("retry"), step.retry);
   if (step.checkpoint) check_checkpoint(at.at("checkpoint"), *step.checkpoint);
   check_metrics(at.at("metrics"), step.metrics);
-  if (!step.outside()) check_health(at.at("health"), step);
+  if (!step.is_external()) check_health(at.at("health"), step);
   at.at("max_duration").within(step.max_duration, Duration(), longest(at));
   at.at("grace").within(step.grace, Duration(), longest(at));
   at.at("max_log").within(step.max_log.count(), at.submitted() ? kLogMin.count() : 0,

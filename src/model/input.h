@@ -47,7 +47,7 @@ struct JobRequest {
 };
 
 // Somebody outside asks a search for a trial, or speaks of one that they were given. Only of steps
-// whose trials are run outside: StepSpec::outside().
+// whose trials are run outside: StepSpec::is_external().
 struct TrialCall {
   enum class Verb : std::uint8_t {
     kAsk,     // For the next trial.

@@ -115,7 +115,7 @@ struct StepSpec {
   std::int32_t rank_count() const { return num_nodes * procs_per_node; }
   // Null when no node runs anything.
   const Command* command() const { return std::get_if<Command>(&run); }
-  bool outside() const { return std::holds_alternative<ExternalTrials>(run); }
+  bool is_external() const { return std::holds_alternative<ExternalTrials>(run); }
   friend bool operator==(const StepSpec&, const StepSpec&) = default;
 };
 

@@ -213,23 +213,23 @@ std::vector<model::AttemptRef> NodeCore::next() {
 
 // --- What the runner tells.
 
-NodeCore::Heard NodeCore::hear(const model::RankReport& rank) {
+NodeCore::Reported NodeCore::on_report(const model::RankReport& rank) {
   const auto found = attempts_.find(rank.attempt);
   if (found == attempts_.end()) return {};
   LocalAttempt& attempt = found->second;
   CHECK(attempt.stage == Stage::kHandedOver, "news of an attempt that the runner does not have");
-  Heard heard{attempt.wanted, !std::exchange(attempt.begun, true), false};
+  Reported reported{attempt.wanted, !std::exchange(attempt.begun, true), false};
   const auto& ended = attempt.ended;
   const bool again = std::find(ended.begin(), ended.end(), rank.rank) != ended.end();
-  if (!rank.ended || again || attempt.ranks_left == 0) return heard;
+  if (!rank.ended || again || attempt.ranks_left == 0) return reported;
   attempt.ended.push_back(rank.rank);
-  if (--attempt.ranks_left > 0) return heard;
+  if (--attempt.ranks_left > 0) return reported;
   --in_flight_;
-  if (attempt.wanted) return heard;
-  heard.forget = true;
+  if (attempt.wanted) return reported;
+  reported.forget = true;
   --handed_over_;
   attempts_.erase(found);
-  return heard;
+  return reported;
 }
 
 // --- Messages up.

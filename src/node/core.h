@@ -104,12 +104,12 @@ class NodeCore {
 
   // --- What the runner tells of ranks that have begun.
 
-  struct Heard {
+  struct Reported {
     bool tell = false;    // Control wants to know.
     bool begins = false;  // The attempt's first news.
     bool forget = false;  // The runner may drop its exit record.
   };
-  Heard hear(const model::RankReport& rank);
+  Reported on_report(const model::RankReport& rank);
 
   // --- Messages up, of which the driver sends each.
 

@@ -91,9 +91,9 @@ TEST_F(NodeCoreTest, AnAttemptIsMadeReadyWaitsItsTurnAndIsHandedOverOnce) {
   EXPECT_EQ(core_.next(), (std::vector{attempt(1), attempt(2)})) << "no more than the limit";
   EXPECT_TRUE(core_.next().empty());
   EXPECT_TRUE(start(attempt(1)).prepare.empty()) << "ordered again";
-  EXPECT_TRUE(core_.hear(rank_of(attempt(1))).begins);
-  EXPECT_FALSE(core_.hear(rank_of(attempt(1))).begins) << "once";
-  EXPECT_TRUE(core_.hear(rank_of(attempt(1), 0, true)).tell);
+  EXPECT_TRUE(core_.on_report(rank_of(attempt(1))).begins);
+  EXPECT_FALSE(core_.on_report(rank_of(attempt(1))).begins) << "once";
+  EXPECT_TRUE(core_.on_report(rank_of(attempt(1), 0, true)).tell);
   EXPECT_EQ(core_.next(), std::vector{attempt(3)}) << "there is room";
   EXPECT_EQ(forget(attempt(1)).forget, std::vector{attempt(1)});
   EXPECT_EQ(core_.find(attempt(1)), nullptr);
@@ -110,19 +110,19 @@ TEST_F(NodeCoreTest, WhoeverIsReadyFirstGoesFirst) {
 TEST_F(NodeCoreTest, EndsAreCountedByRank) {
   hand_over(attempt(1), 2);
   EXPECT_TRUE(core_.runs(JobId("j")));
-  core_.hear(rank_of(attempt(1), 1, true));
-  core_.hear(rank_of(attempt(1), 1, true));  // Told twice.
+  core_.on_report(rank_of(attempt(1), 1, true));
+  core_.on_report(rank_of(attempt(1), 1, true));  // Told twice.
   EXPECT_EQ(core_.find(attempt(1))->ranks_left, 1);
   EXPECT_EQ(core_.find(attempt(1))->ended, std::vector<std::int32_t>{1});
   EXPECT_TRUE(core_.runs(JobId("j")));
-  core_.hear(rank_of(attempt(1), 0, true));
+  core_.on_report(rank_of(attempt(1), 0, true));
   EXPECT_FALSE(core_.runs(JobId("j")));
   EXPECT_FALSE(core_.runs(JobId("i")));
   EXPECT_FALSE(core_.idle()) << "its record is here";
 }
 
 TEST_F(NodeCoreTest, NothingIsToldOfStrangers) {
-  EXPECT_FALSE(core_.hear(rank_of(attempt(9))).tell);
+  EXPECT_FALSE(core_.on_report(rank_of(attempt(9))).tell);
 }
 
 // --- Who is not wanted any more.
@@ -204,7 +204,7 @@ TEST_F(NodeCoreTest, WhoRunsAndIsForgottenIsEndedUnheard) {
   const NodeCore::Work work = forget(attempt(1));
   EXPECT_TRUE(work.forget.empty()) << "its record is yet to come";
   ASSERT_EQ(work.stop.size(), 1U);
-  const NodeCore::Heard heard = core_.hear(rank_of(attempt(1), 0, true));
+  const NodeCore::Reported heard = core_.on_report(rank_of(attempt(1), 0, true));
   EXPECT_FALSE(heard.tell);
   EXPECT_TRUE(heard.forget);
   EXPECT_TRUE(core_.idle());
@@ -221,7 +221,7 @@ TEST_F(NodeCoreTest, MoreThanMayWaitAreRefused) {
 TEST_F(NodeCoreTest, OnlyWhatHasNotEndedIsWatched) {
   hand_over(attempt(1));
   hand_over(attempt(2));
-  core_.hear(rank_of(attempt(2), 0, true));
+  core_.on_report(rank_of(attempt(2), 0, true));
   model::NodeOrders orders = this->orders();
   for (std::int64_t task : {1, 2, 3}) orders.watch.push_back({attempt(task), 0, 1, 1, {}});
   const NodeCore::Work work = core_.take(orders, kNow);
@@ -232,7 +232,7 @@ TEST_F(NodeCoreTest, OnlyWhatHasNotEndedIsWatched) {
 TEST_F(NodeCoreTest, AllThatHasNotEndedIsEnded) {
   hand_over(attempt(1));
   hand_over(attempt(2));
-  core_.hear(rank_of(attempt(1), 0, true));
+  core_.on_report(rank_of(attempt(1), 0, true));
   make_ready(attempt(3));
   const NodeCore::Work work = core_.end_all(kNow);
   ASSERT_EQ(work.stop.size(), 1U);
@@ -396,7 +396,7 @@ TEST(NodeCoreAndSession, WhatIsOrderedBeginsOnceWhateverIsLost) {
       up.push_back(core.beat());
       for (const Up& message : std::exchange(up, {})) {
         if (lose(calm)) continue;
-        const Taking taking = session.hear(message, true, Duration());
+        const Taking taking = session.receive(message, true, Duration());
         if (taking == Taking::kAsks) down.push_back(session.ask(node, kLife));
         if (taking != Taking::kJoins) continue;
         model::NodeOrders orders;

@@ -15,7 +15,7 @@ NodeSession::NodeSession(Epoch epoch, std::optional<Duration> lease)
 
 // --- Messages up.
 
-Taking NodeSession::hear(const Up& message, bool is_member, Duration now) {
+Taking NodeSession::receive(const Up& message, bool is_member, Duration now) {
   CHECK(!heard_at_ || now >= *heard_at_, "a clock that goes back");
   if (message.stamp.up <= heard_) return Taking::kDropped;
   const bool is_next = message.stamp.up.value() == heard_.value() + 1;

@@ -39,7 +39,7 @@ class NodeSession {
   // --- Messages up.
 
   // `is_member`: whether the state has the node, up, in the message's incarnation.
-  Taking hear(const Up& message, bool is_member, Duration now);
+  Taking receive(const Up& message, bool is_member, Duration now);
   // The connection is gone, or a message on it: the node joins again, and hears nothing until then.
   void lose_link() { linked_ = joining_ = false; }
   // Whether its lease is over: said once.

@@ -20,8 +20,8 @@ class NodeSessionTest : public ::testing::Test {
   Up message(decltype(Up::what) what) {
     return {NodeId("n"), {UpSequence(++up_), Incarnation("1"), kEpoch, sent_}, std::move(what)};
   }
-  Taking hear(const Up& message, bool is_member = false) {
-    return session_.hear(message, is_member, now_);
+  Taking receive(const Up& message, bool is_member = false) {
+    return session_.receive(message, is_member, now_);
   }
   model::NodeOrders orders() {
     model::NodeOrders orders;
@@ -37,7 +37,7 @@ class NodeSessionTest : public ::testing::Test {
   }
   // Joins by the next message; its decision rests on events up to `rests_on`.
   UpSequence join(EventSeq rests_on = EventSeq(1)) {
-    EXPECT_EQ(hear(message(Inventory())), Taking::kJoins);
+    EXPECT_EQ(receive(message(Inventory())), Taking::kJoins);
     const UpSequence up(up_);
     session_.join_comes(up);
     EXPECT_TRUE(session_.check_join(up).ok());
@@ -52,34 +52,34 @@ class NodeSessionTest : public ::testing::Test {
 };
 
 TEST_F(NodeSessionTest, JoinsByAnInventoryAlone) {
-  EXPECT_EQ(hear(message(Report())), Taking::kAsks) << "the inventory says all of it";
-  EXPECT_EQ(hear(message(Beat())), Taking::kAsks);
+  EXPECT_EQ(receive(message(Report())), Taking::kAsks) << "the inventory says all of it";
+  EXPECT_EQ(receive(message(Beat())), Taking::kAsks);
   EXPECT_FALSE(session_.is_linked());
-  EXPECT_EQ(hear(message(Inventory())), Taking::kJoins);
+  EXPECT_EQ(receive(message(Inventory())), Taking::kJoins);
   EXPECT_FALSE(session_.is_linked()) << "not before its join is durable";
-  EXPECT_EQ(hear(message(Report())), Taking::kReports) << "it is joining";
-  EXPECT_EQ(hear(message(Inventory())), Taking::kJoins) << "anew";
+  EXPECT_EQ(receive(message(Report())), Taking::kReports) << "it is joining";
+  EXPECT_EQ(receive(message(Inventory())), Taking::kJoins) << "anew";
 }
 
 TEST_F(NodeSessionTest, WhoMayHaveLostAMessageJoinsAnew) {
   (void)session_.join_done(join(), true);
-  EXPECT_EQ(hear(message(Beat()), true), Taking::kBeats);
+  EXPECT_EQ(receive(message(Beat()), true), Taking::kBeats);
   ++up_;  // Lost.
-  EXPECT_EQ(hear(message(Beat()), true), Taking::kAsks);
+  EXPECT_EQ(receive(message(Beat()), true), Taking::kAsks);
   EXPECT_FALSE(session_.is_linked());
-  EXPECT_EQ(hear(message(Report()), true), Taking::kAsks) << "until it has joined";
+  EXPECT_EQ(receive(message(Report()), true), Taking::kAsks) << "until it has joined";
 }
 
 TEST_F(NodeSessionTest, WhoWasGivenUpJoinsAnew) {
   (void)session_.join_done(join(), true);
-  EXPECT_EQ(hear(message(Beat()), false), Taking::kAsks);
+  EXPECT_EQ(receive(message(Beat()), false), Taking::kAsks);
   EXPECT_FALSE(session_.is_linked());
 }
 
 // The node would do what the later inventory does not know, and be taken to have lost it.
 TEST_F(NodeSessionTest, ALaterInventoryVoidsTheDifferenceOfAnEarlierOne) {
   const UpSequence first = join(EventSeq(5));
-  EXPECT_EQ(hear(message(Inventory())), Taking::kJoins);
+  EXPECT_EQ(receive(message(Inventory())), Taking::kJoins);
   session_.join_comes(UpSequence(up_));
   EXPECT_FALSE(session_.leaves_with(EventSeq(5)));
   EXPECT_FALSE(session_.join_done(first, true));
@@ -92,11 +92,11 @@ TEST_F(NodeSessionTest, ALaterInventoryVoidsTheDifferenceOfAnEarlierOne) {
 TEST_F(NodeSessionTest, DropsWhatIsOlderThanWhatWasHeard) {
   const Up late = message(Inventory());
   const Up newer = message(Inventory());
-  EXPECT_EQ(hear(newer), Taking::kJoins);
-  EXPECT_EQ(hear(newer), Taking::kDropped) << "it came twice";
-  EXPECT_EQ(hear(late), Taking::kDropped);
-  EXPECT_EQ(hear(message(GoodBye()), true), Taking::kLeaves);
-  EXPECT_EQ(hear(late), Taking::kDropped);
+  EXPECT_EQ(receive(newer), Taking::kJoins);
+  EXPECT_EQ(receive(newer), Taking::kDropped) << "it came twice";
+  EXPECT_EQ(receive(late), Taking::kDropped);
+  EXPECT_EQ(receive(message(GoodBye()), true), Taking::kLeaves);
+  EXPECT_EQ(receive(late), Taking::kDropped);
   EXPECT_FALSE(session_.is_linked());
 }
 
@@ -106,28 +106,28 @@ TEST_F(NodeSessionTest, AsksWhoMayNotKnowAllOrders) {
   session_.lose_link();
   Up behind = message(Inventory());
   behind.stamp.taken = sent_ - 1;
-  ASSERT_EQ(hear(behind, true), Taking::kAsks);
+  ASSERT_EQ(receive(behind, true), Taking::kAsks);
   const model::NodeOrders question = session_.ask(NodeId("n"), Incarnation("1"));
   EXPECT_GT(question.sequence, sent_) << "newer than what is on its way";
   EXPECT_EQ(session_.ask(NodeId("n"), Incarnation("1")).sequence, question.sequence);
-  EXPECT_EQ(hear(message(Inventory()), true), Taking::kAsks);
+  EXPECT_EQ(receive(message(Inventory()), true), Taking::kAsks);
   sent_ = question.sequence;
-  EXPECT_EQ(hear(message(Inventory()), true), Taking::kJoins);
+  EXPECT_EQ(receive(message(Inventory()), true), Taking::kJoins);
 }
 
 TEST_F(NodeSessionTest, AsksWhoHasOrdersOfAnEarlierEpoch) {
   Up earlier = message(Inventory());
   earlier.stamp.epoch = Epoch(6);
   earlier.stamp.taken = 1'000;
-  ASSERT_EQ(hear(earlier), Taking::kAsks);
+  ASSERT_EQ(receive(earlier), Taking::kAsks);
   sent_ = session_.ask(NodeId("n"), Incarnation("1")).sequence;
-  EXPECT_EQ(hear(message(Inventory())), Taking::kJoins);
+  EXPECT_EQ(receive(message(Inventory())), Taking::kJoins);
 }
 
 TEST_F(NodeSessionTest, OrdersThatLeaveMeanwhileMoveTheFence) {
   Up behind = message(Inventory());
   behind.stamp.epoch = Epoch(6);
-  ASSERT_EQ(hear(behind), Taking::kAsks);
+  ASSERT_EQ(receive(behind), Taking::kAsks);
   const std::int64_t asked = session_.ask(NodeId("n"), Incarnation("1")).sequence;
   sent_ = asked;
   (void)session_.join_done(join(), true);
@@ -135,7 +135,7 @@ TEST_F(NodeSessionTest, OrdersThatLeaveMeanwhileMoveTheFence) {
   session_.lose_link();
   Up answer = message(Inventory());
   answer.stamp.taken = asked;
-  EXPECT_EQ(hear(answer), Taking::kAsks);
+  EXPECT_EQ(receive(answer), Taking::kAsks);
 }
 
 TEST_F(NodeSessionTest, EachLossOfTheLinkHasAQuestionOfItsOwn) {
@@ -149,9 +149,9 @@ TEST_F(NodeSessionTest, EachLossOfTheLinkHasAQuestionOfItsOwn) {
   EXPECT_EQ(second.node, NodeId("n"));
   EXPECT_EQ(second.epoch, kEpoch);
   EXPECT_EQ(second.incarnation, Incarnation("1"));
-  EXPECT_EQ(hear(message(Inventory()), true), Taking::kAsks);
+  EXPECT_EQ(receive(message(Inventory()), true), Taking::kAsks);
   sent_ = second.sequence;
-  EXPECT_EQ(hear(message(Inventory()), true), Taking::kJoins);
+  EXPECT_EQ(receive(message(Inventory()), true), Taking::kJoins);
 }
 
 TEST_F(NodeSessionTest, TheDifferenceLeavesWithItsBatch) {
@@ -226,13 +226,13 @@ TEST_F(NodeSessionTest, ReportsWaitForAJoinAndCountAfterIt) {
 
 TEST_F(NodeSessionTest, IsLostOnceItsLeaseIsOver) {
   EXPECT_FALSE(session_.is_lost(now_)) << "nothing was ever heard of it";
-  hear(message(Inventory()));
+  receive(message(Inventory()));
   EXPECT_FALSE(session_.is_lost(now_ + kLease));
   EXPECT_TRUE(session_.is_lost(now_ + kLease + Duration::millis(1)));
   EXPECT_FALSE(session_.is_lost(now_ + Duration::hours(1))) << "said once";
   now_ = now_ + Duration::hours(1);
-  hear(message(Inventory()));
-  hear(message(GoodBye()));
+  receive(message(Inventory()));
+  receive(message(GoodBye()));
   EXPECT_FALSE(session_.is_lost(now_ + Duration::hours(1))) << "it has left";
 }
 
@@ -254,7 +254,7 @@ class NodeSessionTable : public NodeSessionTest, public ::testing::WithParamInte
     (void)session_.join_done(up, true);
     send();
     if (state == "link lost") session_.lose_link();
-    if (state == "left") hear(message(GoodBye()), true);
+    if (state == "left") receive(message(GoodBye()), true);
     return state != "left" && state != "in another life";
   }
   Up behind() {
@@ -270,13 +270,13 @@ TEST_P(NodeSessionTable, TakesEachMessage) {
     sent_ = 0;
     const bool member = enter(GetParam().state);
     const Up inventory = is_behind ? behind() : message(Inventory());
-    EXPECT_EQ(hear(inventory, member), is_behind ? GetParam().behind : GetParam().inventory);
+    EXPECT_EQ(receive(inventory, member), is_behind ? GetParam().behind : GetParam().inventory);
   }
   session_ = NodeSession(kEpoch, kLease);
   sent_ = 0;
   const bool member = enter(GetParam().state);
-  EXPECT_EQ(hear(message(Report()), member), GetParam().news);
-  EXPECT_EQ(hear(message(GoodBye()), member), Taking::kLeaves);
+  EXPECT_EQ(receive(message(Report()), member), GetParam().news);
+  EXPECT_EQ(receive(message(GoodBye()), member), Taking::kLeaves);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -300,7 +300,7 @@ TEST_F(NodeSessionTest, ARandomLifeSendsNothingTwiceAndNothingEarly) {
     bool lost = false;  // The link, since then.
     for (int turn = 0; turn < 300; ++turn) {
       const std::uint64_t what = random.next() % 6;
-      if (what == 0 && !joining && hear(message(Inventory())) == Taking::kJoins) {
+      if (what == 0 && !joining && receive(message(Inventory())) == Taking::kJoins) {
         joining = UpSequence(up_);
         lost = false;
         session_.join_comes(*joining);
@@ -332,8 +332,8 @@ TEST_F(NodeSessionTest, ARandomLifeSendsNothingTwiceAndNothingEarly) {
 
 TEST(NodeSession, WithoutALeaseNobodyIsLost) {
   NodeSession session(kEpoch, std::nullopt);
-  (void)session.hear({NodeId("n"), {UpSequence(1), Incarnation("1"), kEpoch, 0}, Report()}, true,
-                     Duration());
+  (void)session.receive({NodeId("n"), {UpSequence(1), Incarnation("1"), kEpoch, 0}, Report()}, true,
+                        Duration());
   EXPECT_FALSE(session.is_lost(Duration::hours(1'000)));
 }
 

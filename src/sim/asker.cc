@@ -17,7 +17,7 @@ constexpr Duration kAskerLease = Duration::seconds(3);
 bool any_outside(const Scenario& scenario) {
   return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const auto& job) {
     return std::any_of(job->steps.begin(), job->steps.end(),
-                       [](const model::StepSpec& step) { return step.outside(); });
+                       [](const model::StepSpec& step) { return step.is_external(); });
   });
 }
 
@@ -26,7 +26,7 @@ std::vector<std::pair<JobId, StepIndex>> studies(const brain::State& state) {
   std::vector<std::pair<JobId, StepIndex>> found;
   for (const auto& [id, job] : state.jobs) {
     for (std::size_t step = 0; step < job.steps.size(); ++step) {
-      if (!job.spec->steps[step].outside() || model::is_end(job.steps[step].status)) continue;
+      if (!job.spec->steps[step].is_external() || model::is_end(job.steps[step].status)) continue;
       found.emplace_back(id, StepIndex(static_cast<std::int32_t>(step)));
     }
   }

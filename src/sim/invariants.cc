@@ -73,7 +73,7 @@ std::string check_lane(const brain::State& state, const brain::Lane& lane) {
       return "a gang shares a node that forbids it";
     if (!nodes.insert(place.node).second) return "a lane names a node twice";
   }
-  if (spec.outside() ? ranks != 0 || lane.queue.size() != 1 : ranks != spec.rank_count())
+  if (spec.is_external() ? ranks != 0 || lane.queue.size() != 1 : ranks != spec.rank_count())
     return "a gang is not whole: lane " + std::to_string(lane.id.value());
   if (spec.rank_count() > 1 && lane.queue.size() > 1) return "a gang's lane holds two tasks";
   for (TaskIndex index : lane.queue) {

@@ -17,7 +17,7 @@ void MessageCheck::hears(const node::Up& message, Time now) {
   newest = std::max(newest, message.stamp.up);
   const auto* inventory = std::get_if<node::Inventory>(&message.what);
   if (is_stale_ || inventory == nullptr || !knows_all_orders(message)) return;
-  std::vector<Heard>& heard = inventories_[message.node];
+  std::vector<Reported>& heard = inventories_[message.node];
   if (!heard.empty() && heard.back().at < now) heard.erase(heard.begin(), heard.end() - 1);
   heard.push_back(
       {now,
@@ -36,11 +36,11 @@ std::string MessageCheck::sends(const model::NodeOrders& orders) {
 std::string MessageCheck::joins(const model::NodeJoin& join, Time now) const {
   const auto heard = inventories_.find(join.node.id);
   if (heard != inventories_.end()) {
-    const std::vector<Heard>& all = heard->second;
+    const std::vector<Reported>& all = heard->second;
     const bool in_turn = all.back().at == now;
     const auto first = in_turn ? all.begin() : all.end() - 1;
     const bool known =
-        std::any_of(first, all.end(), [&](const Heard& each) { return each.join == join; });
+        std::any_of(first, all.end(), [&](const Reported& each) { return each.join == join; });
     if (known) return "";
   }
   return "node " + join.node.id.str() +

@@ -38,15 +38,15 @@ class MessageCheck {
   };
   bool knows_all_orders(const node::Up& message) const;
 
-  struct Heard {
+  struct Reported {
     Time at;
     model::NodeJoin join;
   };
 
   std::map<NodeId, Sent> sent_;                // Newest.
-  std::map<NodeId, node::UpSequence> newest_;  // Heard.
+  std::map<NodeId, node::UpSequence> newest_;  // Reported.
   // That a node may join by: the newest, those of the same moment, and the one before.
-  std::map<NodeId, std::vector<Heard>> inventories_;
+  std::map<NodeId, std::vector<Reported>> inventories_;
   bool is_stale_ = false;  // What is heard now.
 };
 

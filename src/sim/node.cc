@@ -107,7 +107,7 @@ void SimNode::meet() {
 void SimNode::hear(const node::News& news) {
   if (!core_.joined()) return;  // The inventory tells of it.
   for (const model::RankReport& rank : news.ranks) {
-    const node::NodeCore::Heard heard = core_.hear(rank);
+    const node::NodeCore::Reported heard = core_.on_report(rank);
     if (heard.tell) news_.ranks.push_back(rank);
     if (heard.forget) runner_.drop(rank.attempt);
   }

@@ -16,7 +16,7 @@ using model::Status;
 // What has been due for long enough that somebody must have looked at it.
 struct Overdue {
   std::set<model::TaskRef> retries;
-  std::set<LaneId> crowded;
+  std::set<LaneId> congested;
   std::set<LaneId> silent;  // Whose holder should have been given up.
 };
 
@@ -45,8 +45,8 @@ Overdue overdue_at(const brain::State& state, Time due, Time now) {
     }
   }
   for (const auto& [id, lane] : state.lanes) {
-    const bool crowded = lane.queue.size() > 1 && lane.progress_at + brain::kAheadPatience <= due;
-    if (crowded) overdue.crowded.insert(id);
+    const bool congested = lane.queue.size() > 1 && lane.progress_at + brain::kAheadPatience <= due;
+    if (congested) overdue.congested.insert(id);
     const model::Lease* lease = lane.lease();
     if (lease != nullptr && lane.progress_at + lease->length <= due) overdue.silent.insert(id);
   }
@@ -58,7 +58,7 @@ Overdue overdue_at(const brain::State& state, Time due, Time now) {
 // What of the overdue the event of a Wake acts upon; "" when nothing.
 std::string acts_on(const model::Event& event, const Overdue& overdue) {
   if (const auto* stopping = std::get_if<model::AttemptStopping>(&event)) {
-    if (!overdue.crowded.contains(stopping->lane)) return "";
+    if (!overdue.congested.contains(stopping->lane)) return "";
     return "attempt " + model::to_string(stopping->attempt) + " should have been withdrawn";
   }
   if (const auto* ended = std::get_if<model::AttemptEnded>(&event)) {
@@ -86,7 +86,7 @@ std::string check_nothing_overdue(const brain::State& state, Time now, Duration 
     }
   }
   const Overdue overdue = overdue_at(state, now - slack, now);
-  if (overdue.retries.empty() && overdue.crowded.empty() && overdue.silent.empty()) return "";
+  if (overdue.retries.empty() && overdue.congested.empty() && overdue.silent.empty()) return "";
   brain::Brain probe(state);  // Rarely needed: a copy is not cheap.
   for (const model::Event& event : probe.decide(model::Wake{}, now).events) {
     if (std::string late = acts_on(event, overdue); !late.empty()) return late + " by now";

@@ -98,7 +98,7 @@ class Counter {
     count(method_reach(search.method));
     if (event.trial.value() < std::ssize(search.start)) count(Reach::kStart);
     if (!search.from.empty()) count(Reach::kFrom);
-    if (step.outside()) count(Reach::kOutside);
+    if (step.is_external()) count(Reach::kExternal);
     if (search.objectives.size() > 1) count(Reach::kSeveral);
     for (const Parameter& parameter : step.params) see_value(parameter, event);
   }
@@ -141,7 +141,7 @@ constexpr std::array<std::string_view, kReachCounts> kWords = {"places: %lanes o
                                                                "pbt",
                                                                "at a start point",
                                                                "after earlier ones",
-                                                               "outside",
+                                                               "external",
                                                                "of several objectives",
                                                                "moved",
                                                                "with a misspelt metric",

@@ -30,7 +30,7 @@ enum class Reach : std::uint8_t {
   // and of whom.
   kStart,  // At a point that the user wanted.
   kFrom,   // By a search that knew earlier trials.
-  kOutside,
+  kExternal,
   kSeveral,   // Of several objectives.
   kMoved,     // Members that went on from another.
   kMisspelt,  // That were warned of the name of their metric.

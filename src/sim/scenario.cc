@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kFaultWindowMillis = 20'000;
 constexpr std::uint64_t kSearchStream = 0x5EA2C4;
-constexpr std::uint64_t kOutsideStream = 0x0075DE;
+constexpr std::uint64_t kExternalStream = 0x0075DE;
 constexpr std::uint64_t kPopulationStream = 0x909;
 constexpr std::uint64_t kHealthStream = 0x4EA174;
 constexpr std::uint64_t kDeviceStream = 0xDE71CE;
@@ -90,7 +90,7 @@ model::StepSpec step_spec(Dice& dice, std::size_t position) {
 
 // At times limits of memory, and whole nodes; at times it may run where it can be taken away.
 void ask_places(Dice& dice, model::StepSpec& step) {
-  if (step.outside()) return;
+  if (step.is_external()) return;
   step.spot = dice.chance(400);
   if (dice.chance(300)) step.resources.memory = Bytes::mebi(dice.between(64, 1'024));
   if (!step.retry.on_events.empty() && dice.chance(500)) {
@@ -105,7 +105,7 @@ void ask_places(Dice& dice, model::StepSpec& step) {
 struct Chances {
   Dice common;
   Dice searches;
-  Dice outside;
+  Dice external;
   Dice populations;
   Dice health;
   Dice devices;
@@ -125,7 +125,7 @@ model::HealthAction health_action(Dice& dice, const model::StepSpec& step) {
 }
 
 void add_health(Dice& dice, model::StepSpec& step) {
-  if (step.outside()) return;
+  if (step.is_external()) return;
   model::HealthPolicy& health = step.health;
   if (dice.chance(700)) {
     const Duration after = Duration::millis(dice.between(1'000, 2'000));
@@ -140,7 +140,7 @@ void add_health(Dice& dice, model::StepSpec& step) {
 }
 
 void ask_devices(Dice& dice, model::StepSpec& step) {
-  if (step.outside() || dice.chance(200)) return;
+  if (step.is_external() || dice.chance(200)) return;
   step.resources.accelerators["H100"] = dice.between(1, kDevicesPerPlaceMax);
 }
 
@@ -182,7 +182,7 @@ std::shared_ptr<const model::JobSpec> job_spec(Chances& chances, std::size_t ind
     spec->steps.push_back(step_spec(dice, step));
     if (chances.searches.chance(250)) {
       make_search(chances.searches, spec->steps.back());
-      if (chances.outside.chance(150)) {
+      if (chances.external.chance(150)) {
         make_outside(spec->steps.back());
       } else if (chances.populations.chance(200)) {
         make_population(chances.populations, spec->steps.back());
@@ -324,7 +324,7 @@ std::string_view to_string(FaultKind kind) {
 Scenario scenario_of(std::uint64_t seed) {
   Chances chances{Dice(seed),
                   Dice(seed ^ kSearchStream),
-                  Dice(seed ^ kOutsideStream),
+                  Dice(seed ^ kExternalStream),
                   Dice(seed ^ kPopulationStream),
                   Dice(seed ^ kHealthStream),
                   Dice(seed ^ kDeviceStream),

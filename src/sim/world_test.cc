@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "brain/brain.h"
-#include "brain/testing/desk.h"
+#include "brain/testing/brain_harness.h"
 #include "control/event_ring.h"
 #include "model/codec.h"
 #include "sim/campaign.h"
@@ -19,7 +19,7 @@
 namespace runnel::sim {
 namespace {
 
-using brain::testing::Desk;
+using brain::testing::BrainHarness;
 using brain::testing::step;
 
 TEST(Scenario, IsAsLargeAsAScheduleMustBe) {
@@ -86,12 +86,12 @@ TEST(World, TheSameSeedGivesTheSameLog) {
   EXPECT_NE(run(scenario_of(7), Depth::kAll).log_hash, run(scenario_of(8), Depth::kAll).log_hash);
 }
 
-TEST(Scenario, HasTrialsThatAreRunOutside) {
+TEST(Scenario, HasExternalTrials) {
   std::int64_t outside = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     for (const auto& job : scenario_of(seed).jobs) {
       for (const model::StepSpec& each : job->steps)
-        outside += each.outside() ? each.task_count : 0;
+        outside += each.is_external() ? each.task_count : 0;
     }
   }
   EXPECT_GT(outside, 200) << "too few trials are run outside for the campaign to say much";
@@ -396,20 +396,20 @@ TEST(Invariants, MissNoNodeOverItsCapacity) {
 }
 
 TEST(Invariants, MissNoRetryThatNobodyLookedAt) {
-  Desk desk;
-  desk.join("n", 1);
+  BrainHarness harness;
+  harness.join("n", 1);
   auto spec = step("s");
   spec.retry.max = 1;
   spec.retry.backoff_min = Duration::millis(5);
   spec.retry.backoff_max = Duration::millis(5);
-  const JobId job = desk.submit({spec});
-  desk.ended("n", Desk::ref(job, 0, 0), 1);
-  desk.pass(Duration::millis(900));
-  EXPECT_EQ(check_nothing_overdue(desk.brain.state(), desk.now, Duration::seconds(1)), "");
-  desk.pass(Duration::millis(200));
-  EXPECT_NE(check_nothing_overdue(desk.brain.state(), desk.now, Duration::seconds(1)), "");
-  desk.lose("n");
-  EXPECT_EQ(check_nothing_overdue(desk.brain.state(), desk.now, Duration::seconds(1)), "")
+  const JobId job = harness.submit({spec});
+  harness.ended("n", BrainHarness::ref(job, 0, 0), 1);
+  harness.pass(Duration::millis(900));
+  EXPECT_EQ(check_nothing_overdue(harness.brain.state(), harness.now, Duration::seconds(1)), "");
+  harness.pass(Duration::millis(200));
+  EXPECT_NE(check_nothing_overdue(harness.brain.state(), harness.now, Duration::seconds(1)), "");
+  harness.lose("n");
+  EXPECT_EQ(check_nothing_overdue(harness.brain.state(), harness.now, Duration::seconds(1)), "")
       << "it waits for room";
 }
 

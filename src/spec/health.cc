@@ -104,7 +104,7 @@ void settle_health(std::vector<StepDraft>& drafts) {
     model::HealthPolicy& health = draft.spec.health;
     CHECK(!health.straggler || draft.straggler, "a policy that stands nowhere in the file");
     const bool one_rank = draft.spec.num_nodes == 1 && draft.spec.procs_per_node == 1;
-    if (draft.spec.outside()) {
+    if (draft.spec.is_external()) {
       health = {};
     } else if (health.straggler && one_rank && is_inherited(draft, *draft.straggler)) {
       health.straggler.reset();

@@ -205,7 +205,7 @@ void link_steps(const Scope& scope, std::vector<StepDraft>& drafts) {
 void settle_resources(std::vector<StepDraft>& drafts) {
   for (StepDraft& draft : drafts) {
     model::StepSpec& step = draft.spec;
-    if (step.outside()) {  // What the job gives its other steps.
+    if (step.is_external()) {  // What the job gives its other steps.
       step.num_nodes = step.procs_per_node = 1;
       step.checkpoint.reset();
       step.metrics = {};
@@ -219,7 +219,7 @@ void settle_resources(std::vector<StepDraft>& drafts) {
 
 void check_capacity(const Scope& scope, const StepDraft& draft, const ParseContext& context) {
   if (context.nodes.empty()) return;
-  if (draft.spec.outside()) return;
+  if (draft.spec.is_external()) return;
   const std::vector<model::NodeInfo> nodes = usable(draft, context.nodes);
   if (nodes.empty()) {
     const Item& at = draft.resources ? *draft.resources : draft.item;

@@ -11,7 +11,7 @@
 
 #include "async/event_loop.h"
 #include "async/gate.h"
-#include "brain/testing/desk.h"
+#include "brain/testing/brain_harness.h"
 #include "control/controller.h"
 #include "control/node_link.h"
 #include "control/secrets.h"

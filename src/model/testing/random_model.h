@@ -278,7 +278,7 @@ class RandomModel {
     if (maybe()) step.max_log = Bytes::count(count64());
     if (maybe()) step.checkpoint = CheckpointPolicy{word(), duration(), std::nullopt};
     if (step.checkpoint && maybe()) step.checkpoint->exit_code = 85;
-    if (!step.outside() && maybe()) step.metrics = {{{word(), word(), 2, word()}}, word()};
+    if (!step.is_external() && maybe()) step.metrics = {{{word(), word(), 2, word()}}, word()};
   }
   void add_health(StepSpec& step) {
     const auto action = [&] {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "brain/explain.h"
-#include "brain/testing/desk.h"
+#include "brain/testing/brain_harness.h"
 
 namespace runnel::brain {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using model::Status;
 using model::TrialCall;
 using model::TrialEnd;
-using testing::Desk;
+using testing::BrainHarness;
 
 model::StepSpec outside_step(std::int64_t trials, bool pruned = false) {
   model::StepSpec spec = testing::step("tune", trials);
@@ -34,17 +34,17 @@ model::StepSpec outside_step(std::int64_t trials, bool pruned = false) {
   return spec;
 }
 
-class OutsideTest : public ::testing::Test {
+class ExternalTrialsTest : public ::testing::Test {
  protected:
   void study(std::int64_t trials, bool pruned = false) {
-    job_ = desk_.submit({outside_step(trials, pruned)});
+    job_ = harness_.submit({outside_step(trials, pruned)});
   }
 
   Decision ask(Duration lease = Duration::seconds(60)) {
     TrialCall call;
     call.job = job_;
     call.lease = lease;
-    return desk_.decide(call);
+    return harness_.decide(call);
   }
   model::AttemptRef asked() { return ask().attempt.value(); }
 
@@ -53,13 +53,13 @@ class OutsideTest : public ::testing::Test {
     TrialCall call = about(attempt, TrialCall::Verb::kTell);
     call.values = std::move(values);
     call.end = end;
-    return desk_.decide(call);
+    return harness_.decide(call);
   }
   Decision report(const model::AttemptRef& attempt, std::int64_t at, std::string value) {
     TrialCall call = about(attempt, TrialCall::Verb::kReport);
     call.at = at;
     call.values = {std::move(value)};
-    return desk_.decide(call);
+    return harness_.decide(call);
   }
 
   static TrialCall about(const model::AttemptRef& attempt, TrialCall::Verb verb) {
@@ -72,29 +72,29 @@ class OutsideTest : public ::testing::Test {
     return call;
   }
 
-  const Step& step() const { return step_of(desk_.brain.state(), job_, StepIndex(0)); }
+  const Step& step() const { return step_of(harness_.brain.state(), job_, StepIndex(0)); }
   Status status(std::int64_t trial) const { return status_of(step(), TaskIndex(trial)); }
 
-  Desk desk_;
+  BrainHarness harness_;
   JobId job_;
 };
 
-TEST_F(OutsideTest, TakesNoPlaceSoOnlySpotNodesAreEnough) {
+TEST_F(ExternalTrialsTest, TakesNoPlaceSoOnlySpotNodesAreEnough) {
   model::NodeJoin join;
   join.node.id = NodeId("spot");
   join.node.capacity.milli_cpus = 2'000;
   join.node.capacity.memory = Bytes::gibi(8);
   join.node.spot = true;
   join.incarnation = Incarnation("1");
-  desk_.decide(join);
+  harness_.decide(join);
   study(1);
-  EXPECT_FALSE(desk_.last_refusal.has_value());
+  EXPECT_FALSE(harness_.last_refusal.has_value());
   EXPECT_TRUE(ask().attempt.has_value());
-  desk_.submit({testing::step("plain")});
-  EXPECT_TRUE(desk_.last_refusal.has_value()) << "what runs there needs another node";
+  harness_.submit({testing::step("plain")});
+  EXPECT_TRUE(harness_.last_refusal.has_value()) << "what runs there needs another node";
 }
 
-TEST_F(OutsideTest, NeedsNoNode) {
+TEST_F(ExternalTrialsTest, NeedsNoNode) {
   study(2);
   const model::AttemptRef first = asked();
   EXPECT_EQ(first.task.index, TaskIndex(0));
@@ -104,11 +104,11 @@ TEST_F(OutsideTest, NeedsNoNode) {
   EXPECT_FALSE(tell(asked(), {"0.25"}).refusal);
   EXPECT_EQ(step().status, Status::kSucceeded);
   EXPECT_EQ(step().study->best, 1);
-  EXPECT_TRUE(desk_.brain.state().lanes.empty());
+  EXPECT_TRUE(harness_.brain.state().lanes.empty());
   EXPECT_FALSE(ask().attempt) << "none is left";
 }
 
-TEST_F(OutsideTest, AsksAtOnceAreAnsweredWithDifferentTrials) {
+TEST_F(ExternalTrialsTest, AsksAtOnceAreAnsweredWithDifferentTrials) {
   study(3);
   EXPECT_EQ(asked().task.index, TaskIndex(0));
   EXPECT_EQ(asked().task.index, TaskIndex(1));
@@ -119,15 +119,15 @@ TEST_F(OutsideTest, AsksAtOnceAreAnsweredWithDifferentTrials) {
   EXPECT_TRUE(none.events.empty());
 }
 
-TEST_F(OutsideTest, ATrialWhoseAskerIsSilentGoesToTheNextWithItsParameters) {
+TEST_F(ExternalTrialsTest, ATrialWhoseAskerIsSilentGoesToTheNextWithItsParameters) {
   study(1);
   const model::AttemptRef lost = asked();
   const auto params = step().study->trials[0].params;
-  desk_.pass(Duration::seconds(59));
-  desk_.wake();
+  harness_.pass(Duration::seconds(59));
+  harness_.wake();
   EXPECT_EQ(status(0), Status::kRunning);
-  EXPECT_EQ(desk_.brain.next_wake(desk_.now), desk_.now + Duration::seconds(1));
-  desk_.pass(Duration::seconds(1));
+  EXPECT_EQ(harness_.brain.next_wake(harness_.now), harness_.now + Duration::seconds(1));
+  harness_.pass(Duration::seconds(1));
   const model::AttemptRef again = asked();
   EXPECT_EQ(again.task, lost.task);
   EXPECT_EQ(again.attempt, AttemptNumber(2));
@@ -139,29 +139,29 @@ TEST_F(OutsideTest, ATrialWhoseAskerIsSilentGoesToTheNextWithItsParameters) {
   EXPECT_EQ(step().study->trials[0].reports.back().values.front(), "0.75");
 }
 
-TEST_F(OutsideTest, AReportKeepsTheLease) {
+TEST_F(ExternalTrialsTest, AReportKeepsTheLease) {
   study(1);
   const model::AttemptRef attempt = asked();
   for (int i = 1; i <= 5; ++i) {
-    desk_.pass(Duration::seconds(50));
+    harness_.pass(Duration::seconds(50));
     EXPECT_FALSE(report(attempt, i, "1").refusal);
   }
   EXPECT_FALSE(tell(attempt, {"1"}).refusal);
   EXPECT_EQ(status(0), Status::kSucceeded);
 }
 
-TEST_F(OutsideTest, ManyReportsAreFewEvents) {
+TEST_F(ExternalTrialsTest, ManyReportsAreFewEvents) {
   study(1);
   const model::AttemptRef attempt = asked();
   std::size_t events = 0;
   for (int i = 1; i <= 600; ++i) {
-    desk_.pass(Duration::millis(100));
+    harness_.pass(Duration::millis(100));
     events += report(attempt, i, "1").events.size();
   }
   EXPECT_LE(events, 4u);
 }
 
-TEST_F(OutsideTest, ToldTwiceIsToldOnce) {
+TEST_F(ExternalTrialsTest, ToldTwiceIsToldOnce) {
   study(2);
   const model::AttemptRef attempt = asked();
   EXPECT_FALSE(tell(attempt, {"0.5"}).repeated);
@@ -173,7 +173,7 @@ TEST_F(OutsideTest, ToldTwiceIsToldOnce) {
   EXPECT_TRUE(tell(attempt, {}, TrialEnd::kFailed).refusal) << "another end";
 }
 
-TEST_F(OutsideTest, TheSameEndIsTheSameWhateverItsDigits) {
+TEST_F(ExternalTrialsTest, TheSameEndIsTheSameWhateverItsDigits) {
   study(3);
   const model::AttemptRef whole = asked();
   tell(whole, {"0.5"});
@@ -190,85 +190,85 @@ TEST_F(OutsideTest, TheSameEndIsTheSameWhateverItsDigits) {
   EXPECT_TRUE(tell(empty, {"1"}).refusal);
 }
 
-TEST_F(OutsideTest, WhoAsksAgainWithTheSameWordGetsWhatItHolds) {
+TEST_F(ExternalTrialsTest, WhoAsksAgainWithTheSameWordGetsWhatItHolds) {
   study(3);
   TrialCall call;
   call.job = job_;
   call.lease = Duration::seconds(60);
   call.holder = "a word";
-  const Decision first = desk_.decide(call);
-  const Decision again = desk_.decide(call);
+  const Decision first = harness_.decide(call);
+  const Decision again = harness_.decide(call);
   EXPECT_EQ(again.attempt, first.attempt);
   EXPECT_TRUE(again.repeated);
   EXPECT_TRUE(again.events.empty());
   tell(*first.attempt, {"1"});
-  EXPECT_NE(desk_.decide(call).attempt, first.attempt) << "it holds nothing any more";
+  EXPECT_NE(harness_.decide(call).attempt, first.attempt) << "it holds nothing any more";
   EXPECT_NE(ask().attempt->task, first.attempt->task);
 }
 
-TEST_F(OutsideTest, AnAskAtTheEndOfALeaseGetsTheTrialUnderParallel) {
+TEST_F(ExternalTrialsTest, AnAskAtTheEndOfALeaseGetsTheTrialUnderParallel) {
   model::StepSpec spec = outside_step(1);
   spec.parallel = 1;
-  job_ = desk_.submit({spec});
+  job_ = harness_.submit({spec});
   EXPECT_TRUE(ask().attempt);
-  desk_.pass(Duration::seconds(60));
+  harness_.pass(Duration::seconds(60));
   EXPECT_TRUE(ask().attempt) << "nobody has looked since it ended";
 }
 
-TEST_F(OutsideTest, ASearchWhoseTimeIsOverWaitsForNobody) {
+TEST_F(ExternalTrialsTest, ASearchWhoseTimeIsOverWaitsForNobody) {
   model::StepSpec spec = outside_step(1);
   spec.search->max_duration = Duration::seconds(100);
-  job_ = desk_.submit({spec});
+  job_ = harness_.submit({spec});
   EXPECT_TRUE(ask().attempt);
-  desk_.pass(Duration::seconds(60));
-  desk_.wake();
+  harness_.pass(Duration::seconds(60));
+  harness_.wake();
   EXPECT_EQ(status(0), Status::kRecovering);
-  desk_.pass(Duration::seconds(40));
-  EXPECT_EQ(desk_.brain.next_wake(desk_.now), desk_.now);
-  desk_.wake();
+  harness_.pass(Duration::seconds(40));
+  EXPECT_EQ(harness_.brain.next_wake(harness_.now), harness_.now);
+  harness_.wake();
   EXPECT_EQ(status(0), Status::kPruned);
   EXPECT_TRUE(model::is_end(step().status));
 }
 
-TEST_F(OutsideTest, AControlThatWasAwayCountsNobodyAsSilent) {
+TEST_F(ExternalTrialsTest, AControlThatWasAwayCountsNobodyAsSilent) {
   study(2);
   const model::AttemptRef one = asked();
   const model::AttemptRef two = asked();
-  desk_.pass(Duration::seconds(600));
-  desk_.decide(model::Recovered());
-  desk_.pass(Duration::seconds(59));
-  desk_.wake();
+  harness_.pass(Duration::seconds(600));
+  harness_.decide(model::Recovered());
+  harness_.pass(Duration::seconds(59));
+  harness_.wake();
   EXPECT_FALSE(tell(one, {"1"}).refusal);
   EXPECT_FALSE(tell(two, {"1"}).refusal);
-  EXPECT_TRUE(desk_.decide(model::Recovered()).events.empty()) << "nobody holds anything";
+  EXPECT_TRUE(harness_.decide(model::Recovered()).events.empty()) << "nobody holds anything";
 }
 
-TEST_F(OutsideTest, AReportWithoutAValueKeepsTheLease) {
+TEST_F(ExternalTrialsTest, AReportWithoutAValueKeepsTheLease) {
   study(1);
   const model::AttemptRef attempt = asked();
-  desk_.pass(Duration::seconds(50));
-  EXPECT_FALSE(desk_.decide(about(attempt, TrialCall::Verb::kReport)).refusal);
-  desk_.pass(Duration::seconds(50));
+  harness_.pass(Duration::seconds(50));
+  EXPECT_FALSE(harness_.decide(about(attempt, TrialCall::Verb::kReport)).refusal);
+  harness_.pass(Duration::seconds(50));
   EXPECT_FALSE(tell(attempt, {"1"}).refusal);
 }
 
-TEST_F(OutsideTest, ALostTrialStaysLostWhenItsJobIsTriedAgain) {
+TEST_F(ExternalTrialsTest, ALostTrialStaysLostWhenItsJobIsTriedAgain) {
   study(2);
   const model::AttemptRef lost = asked();
-  desk_.pass(Duration::seconds(60));
-  desk_.wake();
-  desk_.request(job_, model::JobRequest::Verb::kCancel);
-  desk_.request(job_, model::JobRequest::Verb::kRetry);
+  harness_.pass(Duration::seconds(60));
+  harness_.wake();
+  harness_.request(job_, model::JobRequest::Verb::kCancel);
+  harness_.request(job_, model::JobRequest::Verb::kRetry);
   EXPECT_EQ(status(0), Status::kQueued);
   EXPECT_TRUE(tell(lost, {}, TrialEnd::kFailed).refusal) << "it did not fail: nobody heard of it";
   EXPECT_TRUE(tell(lost, {"1"}).refusal);
   EXPECT_EQ(asked().attempt, AttemptNumber(2));
 }
 
-TEST_F(OutsideTest, AFailedTrialFollowsTheRetryPolicy) {
+TEST_F(ExternalTrialsTest, AFailedTrialFollowsTheRetryPolicy) {
   model::StepSpec spec = outside_step(1);
   spec.retry.max = 1;
-  job_ = desk_.submit({spec});
+  job_ = harness_.submit({spec});
   const model::AttemptRef first = asked();
   EXPECT_FALSE(tell(first, {}, TrialEnd::kFailed).refusal);
   EXPECT_TRUE(tell(first, {}, TrialEnd::kFailed).repeated);
@@ -279,13 +279,13 @@ TEST_F(OutsideTest, AFailedTrialFollowsTheRetryPolicy) {
   EXPECT_EQ(step().status, Status::kFailed);
 }
 
-TEST_F(OutsideTest, AValueThatIsNoNumberFailsTheTrial) {
+TEST_F(ExternalTrialsTest, AValueThatIsNoNumberFailsTheTrial) {
   study(1);
   EXPECT_FALSE(tell(asked(), {"nan"}).refusal);
   EXPECT_EQ(status(0), Status::kFailed);
 }
 
-TEST_F(OutsideTest, WrongValuesAreRefusedAndTheTrialGoesOn) {
+TEST_F(ExternalTrialsTest, WrongValuesAreRefusedAndTheTrialGoesOn) {
   study(1);
   const model::AttemptRef attempt = asked();
   EXPECT_EQ(tell(attempt, {"1", "2"}).refusal->code, Errc::kInvalid);
@@ -294,15 +294,15 @@ TEST_F(OutsideTest, WrongValuesAreRefusedAndTheTrialGoesOn) {
   EXPECT_FALSE(report(attempt, 1, "0.5").refusal);
 }
 
-TEST_F(OutsideTest, TrialsThatNobodyAskedForAreNotThere) {
+TEST_F(ExternalTrialsTest, TrialsThatNobodyAskedForAreNotThere) {
   study(2);
   const model::AttemptRef attempt = asked();
-  EXPECT_EQ(tell(Desk::ref(job_, 0, 1), {"1"}).refusal->code, Errc::kNotFound);
+  EXPECT_EQ(tell(BrainHarness::ref(job_, 0, 1), {"1"}).refusal->code, Errc::kNotFound);
   EXPECT_EQ(tell({attempt.task, AttemptNumber(2)}, {"1"}).refusal->code, Errc::kNotFound);
   EXPECT_EQ(tell({attempt.task, AttemptNumber(0)}, {"1"}).refusal->code, Errc::kNotFound);
 }
 
-TEST_F(OutsideTest, APrunedTrialIsToldSoAtItsReport) {
+TEST_F(ExternalTrialsTest, APrunedTrialIsToldSoAtItsReport) {
   study(8, true);
   const model::AttemptRef good = asked();
   const model::AttemptRef bad = asked();
@@ -315,7 +315,7 @@ TEST_F(OutsideTest, APrunedTrialIsToldSoAtItsReport) {
   EXPECT_EQ(step().study->trials[1].told, TrialEnd::kPruned);
 }
 
-TEST_F(OutsideTest, AnAskerMayPrune) {
+TEST_F(ExternalTrialsTest, AnAskerMayPrune) {
   study(2);
   const model::AttemptRef attempt = asked();
   report(attempt, 3, "7");
@@ -323,53 +323,53 @@ TEST_F(OutsideTest, AnAskerMayPrune) {
   call.end = TrialEnd::kPruned;
   call.at = 3;
   call.values = {"7"};
-  EXPECT_FALSE(desk_.decide(call).refusal);
+  EXPECT_FALSE(harness_.decide(call).refusal);
   EXPECT_EQ(status(0), Status::kPruned);
   EXPECT_EQ(step().study->trials[0].reports.back(), (TrialReport{3, {"7"}, AttemptNumber(1)}));
   EXPECT_EQ(step().study->best, 0) << "of those that came furthest";
 }
 
-TEST_F(OutsideTest, ParallelHoldsForAskersToo) {
+TEST_F(ExternalTrialsTest, ParallelHoldsForAskersToo) {
   model::StepSpec spec = outside_step(3);
   spec.parallel = 1;
-  job_ = desk_.submit({spec});
+  job_ = harness_.submit({spec});
   const model::AttemptRef attempt = asked();
   EXPECT_FALSE(ask().attempt);
   tell(attempt, {"1"});
   EXPECT_TRUE(ask().attempt);
 }
 
-TEST_F(OutsideTest, HaltAndCancelEndWhatIsHeld) {
+TEST_F(ExternalTrialsTest, HaltAndCancelEndWhatIsHeld) {
   study(2);
   const model::AttemptRef attempt = asked();
-  desk_.request(job_, model::JobRequest::Verb::kHalt);
+  harness_.request(job_, model::JobRequest::Verb::kHalt);
   EXPECT_EQ(status(0), Status::kPaused);
   EXPECT_EQ(ask().refusal->code, Errc::kConflict);
   EXPECT_EQ(tell(attempt, {"1"}).refusal->code, Errc::kConflict);
-  desk_.request(job_, model::JobRequest::Verb::kResume);
+  harness_.request(job_, model::JobRequest::Verb::kResume);
   const model::AttemptRef again = asked();
   EXPECT_EQ(again.task, attempt.task);
-  desk_.request(job_, model::JobRequest::Verb::kCancel);
+  harness_.request(job_, model::JobRequest::Verb::kCancel);
   EXPECT_EQ(status(0), Status::kCancelled);
-  EXPECT_EQ(desk_.brain.state().jobs.at(job_).status, Status::kCancelled);
-  EXPECT_TRUE(desk_.brain.state().lanes.empty());
+  EXPECT_EQ(harness_.brain.state().jobs.at(job_).status, Status::kCancelled);
+  EXPECT_TRUE(harness_.brain.state().lanes.empty());
 }
 
-TEST_F(OutsideTest, WaitsForTheStepsBeforeIt) {
-  desk_.join("a", 1);
+TEST_F(ExternalTrialsTest, WaitsForTheStepsBeforeIt) {
+  harness_.join("a", 1);
   model::StepSpec after = outside_step(1);
   after.depends_on = {StepIndex(0)};
-  job_ = desk_.submit({testing::step("prepare"), after});
+  job_ = harness_.submit({testing::step("prepare"), after});
   TrialCall call;
   call.job = job_;
   call.step = StepIndex(1);
   call.lease = Duration::seconds(60);
-  EXPECT_EQ(desk_.decide(call).refusal->code, Errc::kConflict);
-  desk_.ended("a", Desk::ref(job_, 0, 0));
-  EXPECT_TRUE(desk_.decide(call).attempt);
+  EXPECT_EQ(harness_.decide(call).refusal->code, Errc::kConflict);
+  harness_.ended("a", BrainHarness::ref(job_, 0, 0));
+  EXPECT_TRUE(harness_.decide(call).attempt);
 }
 
-TEST_F(OutsideTest, LearnsFromEarlierStudies) {
+TEST_F(ExternalTrialsTest, LearnsFromEarlierStudies) {
   model::StepSpec spec = outside_step(10);
   spec.search->method = model::SearchSpec::Method::kTpe;
   for (int i = 0; i < 60; ++i) {
@@ -378,7 +378,7 @@ TEST_F(OutsideTest, LearnsFromEarlierStudies) {
   }
   spec.search->from.push_back({{{"x", "7"}}, {"0"}});    // Not possible here.
   spec.search->from.push_back({{{"x", "0"}}, {"nan"}});  // Nothing to learn.
-  job_ = desk_.submit({spec});
+  job_ = harness_.submit({spec});
   for (int i = 0; i < 10; ++i) {
     const model::AttemptRef attempt = asked();
     const std::string x = step().study->trials.back().params.front().second;
@@ -388,12 +388,12 @@ TEST_F(OutsideTest, LearnsFromEarlierStudies) {
   EXPECT_EQ(step().study->trials.size(), 10u) << "the earlier ones are not the study's";
 }
 
-TEST_F(OutsideTest, WhoLearnsFromAStudyDrawsNoneOfItsTrialsAgain) {
+TEST_F(ExternalTrialsTest, WhoLearnsFromAStudyDrawsNoneOfItsTrialsAgain) {
   model::StepSpec spec = outside_step(8);
   spec.search->method = model::SearchSpec::Method::kRandom;
   std::set<std::string> drawn;
   for (int study = 0; study < 3; ++study) {
-    job_ = desk_.submit({spec});
+    job_ = harness_.submit({spec});
     for (int i = 0; i < 8; ++i) {
       const model::AttemptRef attempt = asked();
       const std::string x = step().study->trials.back().params.front().second;
@@ -404,16 +404,16 @@ TEST_F(OutsideTest, WhoLearnsFromAStudyDrawsNoneOfItsTrialsAgain) {
   }
 }
 
-TEST_F(OutsideTest, AStepThatIsRunHereCannotBeAsked) {
+TEST_F(ExternalTrialsTest, AStepThatIsRunHereCannotBeAsked) {
   model::StepSpec spec = outside_step(1);
   spec.run = model::Command::words({"/bin/true"});
-  job_ = desk_.submit({spec});
+  job_ = harness_.submit({spec});
   EXPECT_EQ(ask().refusal->code, Errc::kConflict);
 }
 
-TEST_F(OutsideTest, WhoAsksWhyIsToldToAsk) {
+TEST_F(ExternalTrialsTest, WhoAsksWhyIsToldToAsk) {
   study(2);
-  const auto waits = desk_.brain.explain(job_, desk_.now);
+  const auto waits = harness_.brain.explain(job_, harness_.now);
   ASSERT_TRUE(waits.ok());
   EXPECT_EQ(waits->front().reason, "NotAsked");
   EXPECT_EQ(waits->front().remedy, "runnel study ask " + job_.str());

@@ -29,9 +29,9 @@ inline model::StepSpec step(std::string name, std::int64_t tasks = 1,
 //
 // Every decision is also replayed into a second state, so each test proves on the way that a fold
 // of the events is the state that decided.
-class Desk {
+class BrainHarness {
  public:
-  Desk() { replica_.now = now; }
+  BrainHarness() { replica_.now = now; }
 
   Decision decide(const model::Input& input) {
     Decision decision = brain.decide(input, now);

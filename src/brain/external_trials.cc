@@ -257,7 +257,7 @@ void on_trial_call(Turn& turn, const TrialCall& input) {
                        .with_hint("list studies: runnel study list");
     return;
   }
-  if (!job->second.spec->steps[step].outside()) {
+  if (!job->second.spec->steps[step].is_external()) {
     turn.refusal =
         conflict("the trials of step '" + job->second.spec->steps[step].name + "' are run here",
                  "only a search without `run` and `command` can be asked");
