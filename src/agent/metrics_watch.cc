@@ -80,10 +80,12 @@ MetricsWatch::Reports MetricsWatch::end_of(const std::vector<Followed>& all) {
   Reports reports;
   for (const auto& [of, metrics] : all) {
     reports[of] = reports_of(of.attempt, metrics->finish());
-    std::optional<model::MetricSample> latest = metrics->latest();
-    if (!latest) continue;
-    reports[of].push_back(report_of(of.attempt, *std::move(latest)));
-    reports[of].back().last = true;
+    const std::optional<model::MetricSample> latest = metrics->latest();
+    if (!latest && metrics->bad_lines() == 0) continue;
+    model::MetricReport& last =
+        reports[of].emplace_back(report_of(of.attempt, latest.value_or(model::MetricSample())));
+    last.last = true;
+    last.bad_lines = metrics->bad_lines();
   }
   return reports;
 }

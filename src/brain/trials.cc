@@ -284,25 +284,44 @@ bool is_objective(const model::SearchSpec& search, std::string_view name) {
                      [&](const model::Objective& objective) { return objective.metric == name; });
 }
 
-std::string missing(const model::SearchSpec& search, const std::vector<std::string>& heard) {
-  const auto absent =
-      std::find_if(search.objectives.begin(), search.objectives.end(), [&](const auto& objective) {
-        return std::find(heard.begin(), heard.end(), objective.metric) == heard.end();
-      });
-  const bool all = absent == search.objectives.end();
-  const std::string& metric = all ? search.objectives.front().metric : absent->metric;
-  if (heard.empty()) {
-    return "it never reported '" + metric + "': call runnel.report(step=, " + metric +
-           "=), or append a JSON line to $RUNNEL_METRICS_FILE";
+// "'lr', 'seconds'".
+std::string names_in(const model::MetricReport& report) {
+  std::string text;
+  for (const auto& [name, value] : report.values) text += (text.empty() ? "'" : ", '") + name + "'";
+  return text;
+}
+
+bool has_metric(const model::MetricReport& report, const std::string& name) {
+  return std::any_of(report.values.begin(), report.values.end(),
+                     [&](const auto& value) { return value.first == name; });
+}
+
+// Why a trial that reported nothing at all may have believed that it did.
+std::string unread(const model::StepSpec& step, const std::string& metric,
+                   const model::MetricReport& last) {
+  if (last.bad_lines > 0) {
+    return ": " + std::to_string(last.bad_lines) +
+           " line(s) of its metrics file are no JSON object of numbers with a whole step";
   }
+  if (!step.metrics.log.empty()) return ": no line of its output matched `metrics.log`";
+  return ": call runnel.report(step=, " + metric +
+         "=), or append a JSON line to $RUNNEL_METRICS_FILE";
+}
+
+std::string missing(const model::StepSpec& step, const model::MetricReport& last) {
+  const std::vector<model::Objective>& objectives = step.search->objectives;
+  const auto absent = std::find_if(
+      objectives.begin(), objectives.end(),
+      [&](const model::Objective& objective) { return !has_metric(last, objective.metric); });
+  const std::string& metric =
+      absent == objectives.end() ? objectives.front().metric : absent->metric;
+  if (last.values.empty()) return "it never reported '" + metric + "'" + unread(step, metric, last);
   std::vector<std::string_view> others;
-  std::string known;
-  for (const std::string& name : heard) {
-    known += (known.empty() ? "'" : ", '") + name + "'";
-    if (!is_objective(search, name)) others.emplace_back(name);
+  for (const auto& [name, value] : last.values) {
+    if (!is_objective(*step.search, name)) others.emplace_back(name);
   }
   const std::string meant = nearest(metric, others);
-  return "it never reported '" + metric + "', only " + known +
+  return "it never reported '" + metric + "', only " + names_in(last) +
          (meant.empty() ? "" : "; did you mean '" + meant + "'?");
 }
 
@@ -321,10 +340,7 @@ bool is_warned_of_name(const Step& step) {
 std::optional<std::pair<std::string, std::string>> misnamed(const model::SearchSpec& search,
                                                             const model::MetricReport& report) {
   for (const model::Objective& objective : search.objectives) {
-    const bool there =
-        std::any_of(report.values.begin(), report.values.end(),
-                    [&](const auto& value) { return value.first == objective.metric; });
-    if (there) continue;
+    if (has_metric(report, objective.metric)) continue;
     for (const auto& [name, value] : report.values) {
       if (looks_misspelt(name, objective.metric)) return std::pair(objective.metric, name);
     }
@@ -363,6 +379,15 @@ void warn_of_name(Turn& turn, const model::MetricReport& report,
                               turn.now(), model::HealthAction::kWarn});
 }
 
+// The first trial that ends without its metric is a warning to the others, which are likely to.
+void warn_of_missing(Turn& turn, const model::AttemptRef& attempt, const std::string& message) {
+  const StepKey key{attempt.task.job, attempt.task.step};
+  if (is_warned_of_name(step_of(turn.state(), key.job, key.step))) return;
+  if (any_reported(study_of(turn, key))) return;
+  turn.emit(model::TaskWarned{attempt, 0, model::HealthProblem::kMetricMissing, message, turn.now(),
+                              model::HealthAction::kWarn});
+}
+
 // Whether the report says nothing that its search could use, and others of its attempt follow.
 bool is_useless(const Turn& turn, const NodeId& node, const model::MetricReport& report) {
   if (report.last || !is_reporting(turn, node, report)) return false;
@@ -380,7 +405,7 @@ void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& repo
     take_values(turn, report.attempt, {report.step, *values, report.attempt.attempt},
                 report.last ? Last::kYes : Last::kNo);
   } else if (report.last) {
-    turn.note_metric_names(report);
+    turn.note_useless(report);
   }
 }
 
@@ -484,7 +509,11 @@ void judge_result(Turn& turn, const model::AttemptRef& attempt, Outcome& outcome
                       ", which had nothing left to train";
     return;
   }
-  if (reports.empty()) return fail("MetricMissing", missing(search, turn.metric_names_of(attempt)));
+  if (reports.empty()) {
+    fail("MetricMissing",
+         missing(spec_of(turn.state(), key.job, key.step), turn.useless_of(attempt)));
+    return warn_of_missing(turn, attempt, outcome.message);
+  }
   for (std::size_t i = 0; i < search.objectives.size(); ++i) {
     const std::string& value = reports.back().values.at(i);
     if (comparable_value(search.objectives[i], value)) continue;

@@ -147,6 +147,29 @@ TEST_F(TrialsTest, WarnsOfNoNameOnceTheMetricWasReported) {
   EXPECT_TRUE(harness_.all<model::TaskWarned>(harness_.history).empty());
 }
 
+TEST_F(TrialsTest, SaysWhyNothingOfATrialWasRead) {
+  model::StepSpec step = search_step(3);
+  step.search->objectives = {{"loss", false}, {"seconds", false}};
+  step.search->method = model::SearchSpec::Method::kNsga2;
+  begin(step, 3);
+  const auto end_of = [this](std::int64_t trial, model::MetricReport last) {
+    last.last = true;
+    told({last}, {BrainHarness::end_of(BrainHarness::ref(job_, 0, trial), 0, harness_.now)});
+    return harness_.all<model::AttemptEnded>(harness_.last).at(0).message;
+  };
+  model::MetricReport report = metric(0, 1, "0.5");
+  report.values = {{"loss", "0.5"}, {"second", "2"}};
+  EXPECT_EQ(end_of(0, report),
+            "it never reported 'seconds', only 'loss', 'second'; did you mean 'second'?");
+  report = metric(1, 1, "0.5");
+  report.values.clear();
+  report.bad_lines = 4;
+  EXPECT_EQ(end_of(1, report),
+            "it never reported 'loss': 4 line(s) of its metrics file are no JSON object of numbers "
+            "with a whole step");
+  EXPECT_EQ(harness_.all<model::TaskWarned>(harness_.history).size(), 1U);
+}
+
 TEST_F(TrialsTest, FailsATrialWithoutItsMetric) {
   begin(search_step(1));
   model::MetricReport other = metric(0, 1, "0.5", true);
@@ -157,6 +180,9 @@ TEST_F(TrialsTest, FailsATrialWithoutItsMetric) {
   const auto ends = harness_.all<model::AttemptEnded>(harness_.last);
   ASSERT_EQ(ends.size(), 1U);
   EXPECT_EQ(ends[0].reason, "MetricMissing");
+  const auto warned = harness_.all<model::TaskWarned>(harness_.last);
+  ASSERT_EQ(warned.size(), 1U) << "the others are likely to fail so too";
+  EXPECT_EQ(warned[0].message, ends[0].message);
   EXPECT_NE(ends[0].message.find("did you mean 'los'"), std::string::npos) << ends[0].message;
 }
 

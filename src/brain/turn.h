@@ -53,13 +53,11 @@ class Turn {
   Searcher& searcher(const StepKey& key) { return index_.searcher(state_, key); }
 
   // An attempt's last report that lacks what its search looks at: to be named when it ends.
-  void note_metric_names(const model::MetricReport& report) {
-    std::vector<std::string>& names = metric_names_[report.attempt];
-    for (const auto& [name, value] : report.values) names.push_back(name);
-  }
-  std::vector<std::string> metric_names_of(const model::AttemptRef& attempt) const {
-    const auto found = metric_names_.find(attempt);
-    return found == metric_names_.end() ? std::vector<std::string>() : found->second;
+  void note_useless(const model::MetricReport& report) { useless_[report.attempt] = report; }
+  // Without anything in it where there was none.
+  model::MetricReport useless_of(const model::AttemptRef& attempt) const {
+    const auto found = useless_.find(attempt);
+    return found == useless_.end() ? model::MetricReport{attempt, 0, {}, true} : found->second;
   }
 
   // A report of this attempt was judged in this turn.
@@ -92,7 +90,7 @@ class Turn {
   std::set<StepKey> steps_;
   std::set<LaneId> lanes_;
   std::set<LaneId> given_up_;
-  std::map<model::AttemptRef, std::vector<std::string>> metric_names_;
+  std::map<model::AttemptRef, model::MetricReport> useless_;
   std::set<model::AttemptRef> judged_;
   bool plan_wanted_ = false;
   bool planned_ = false;
@@ -115,7 +113,7 @@ void end_released(
     Turn& turn);          // external_trials.cc: trials that were stopped, which no node will end
 void settle(Turn& turn);  // schedule.cc
 void progress_step(Turn& turn, const StepKey& key);  // progress.cc
-void withdraw_congested(Turn& turn);                   // schedule.cc
+void withdraw_congested(Turn& turn);                 // schedule.cc
 
 // Ends one live attempt whose ranks have all ended or are lost. `last` completes the exits that the
 // live attempt already holds.

@@ -92,6 +92,7 @@ template <>
 struct Fields<MetricReport> {
   static void visit(auto& visit, auto& report) {
     visit("attempt", report.attempt, Required());
+    visit("bad_lines", report.bad_lines);
     visit("last", report.last);
     visit("step", report.step);
     visit("values", report.values, AsObject());

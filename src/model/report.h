@@ -52,6 +52,7 @@ struct MetricReport {
   // Ascending by name; decimal text, or nan, inf, -inf.
   std::vector<std::pair<std::string, std::string>> values;
   bool last = false;
+  std::int64_t bad_lines = 0;  // `last`: of its metrics file, that could not be read as metrics.
   friend bool operator==(const MetricReport&, const MetricReport&) = default;
 };
 inline constexpr std::size_t kMetricsMax = 1'000;  // Of one report.

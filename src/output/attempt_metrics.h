@@ -55,6 +55,8 @@ class AttemptMetrics {
   std::vector<model::MetricSample> look();
   std::vector<model::MetricSample> finish();
   std::optional<model::MetricSample> latest() const;
+  // Of its file, as far as it was read.
+  std::int64_t bad_lines() const { return file_.bad_lines(); }
 
  private:
   void begin();

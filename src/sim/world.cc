@@ -321,6 +321,9 @@ class World {
     for (const model::Event& event : events()) {
       const auto* warned = std::get_if<model::TaskWarned>(&event);
       if (warned == nullptr || truth_.lied_about.contains(warned->attempt)) continue;
+      const bool ended_without = warned->reason == model::HealthProblem::kMetricMissing &&
+                                 !truth_.said.contains(warned->attempt);
+      if (ended_without) continue;
       if (truth_.problems.contains({warned->attempt, warned->rank, warned->reason})) continue;
       return "rank " + std::to_string(warned->rank) + " of " + model::to_string(warned->attempt) +
              " is said to have a problem (" + std::string(to_string(warned->reason)) +

@@ -139,7 +139,8 @@ def test_a_killed_daemon_loses_no_trial(runnel):
     ("", "MetricMissing", "never reported 'loss'"),
     ('{"los": 3}', "MetricMissing", "did you mean 'los'"),
     ('{"loss": NaN}', "MetricNotFinite", "'loss' is nan"),
-    ("loss=3", "MetricMissing", "never reported 'loss'"),
+    ("loss=3", "MetricMissing", "never reported 'loss': 1 line(s) of its metrics file are no JSON object"),
+    ('{"step": 0.5, "loss": 3}', "MetricMissing", "with a whole step"),
 ])
 def test_trials_without_a_value_fail_and_say_why(runnel, line, reason, words):
     job = runnel.up(f"""
