@@ -141,6 +141,7 @@ class Controller final : private DurableObserver {
   EventHub& events() { return *hub_; }
   // How long the home's disk has owed an answer to a thread of control's, if it owes one.
   std::optional<Duration> disk_silent_for() const;
+  const std::optional<Error>& log_opening_error() const { return writer_->opening_error(); }
   env::Clock& clock() const { return clock_; }
 
  private:

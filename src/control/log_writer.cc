@@ -448,6 +448,7 @@ Async<void> LogWriter::roll_back(Group& group, Error error) {
   Group dependent = std::exchange(group_, {});
   settle_tickets(dependent, phase_error_);
   Result<Rebuilt> rebuilt = co_await rebuild(group, error);
+  opening_error_.reset();
   if (rebuilt.ok() && rebuilt->connection != nullptr) {
     Result<void> used = co_await use_connection(std::move(rebuilt->connection));
     CHECK(used.ok(), "a worker with room that was not stopped refused its work");
@@ -503,6 +504,7 @@ Async<LogWriter::Rebuilt> LogWriter::rebuild(const Group& group, Error error) {
     Result<Rebuilt> rebuilt = co_await recover_log(group, reopen);
     if (rebuilt.ok()) co_return rebuilt;
     error = std::move(rebuilt).error();
+    opening_error_ = error;
     const Result<void> slept = co_await loop_.sleep(options_.retry_after, giving_up_.token());
     if (!slept.ok()) co_return error;
   }

@@ -142,6 +142,8 @@ class LogWriter {
   // How long the disk has owed an answer or a log that can be used, if it owes one: to who writes
   // or to who reads, whoever waits for longer.
   std::optional<Duration> silent_for() const;
+  // Why the log could not be opened anew at the last try; nothing while it can be used.
+  const std::optional<Error>& opening_error() const { return opening_error_; }
 
   // Calls `function(log)` on the readers' thread, where no commit is waited for: for history and
   // the archive. It sees the log of one moment, with all that was durable when it began. While the
@@ -275,8 +277,9 @@ class LogWriter {
   Group group_;  // Gathers for the next commit.
   Group* committing_ = nullptr;
   std::size_t waiting_reports_ = 0;
-  Duration last_commit_;       // Boot time at which it began.
-  Duration rebuilding_since_;  // Boot time, while that is the phase.
+  Duration last_commit_;                // Boot time at which it began.
+  Duration rebuilding_since_;           // Boot time, while that is the phase.
+  std::optional<Error> opening_error_;  // The same.
   async::Notifier work_;
   async::Notifier phase_changed_;
   async::Timer retry_;

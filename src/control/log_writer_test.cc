@@ -430,12 +430,15 @@ TEST_F(LogWriterTest, TriesToOpenUntilItCan) {
   EXPECT_FALSE(asked.answer()) << "nobody knows yet what the disk has";
   clock_.advance(Duration::seconds(9));
   EXPECT_EQ(writer_->silent_for(), Duration::seconds(9)) << "though each try is answered";
+  ASSERT_TRUE(writer_->opening_error());
+  EXPECT_EQ(writer_->opening_error()->message, "the disk is gone");
   watch_.broken = false;
   auto next = decide(submit_input("b"));  // Waits for the log to be there.
   ASSERT_TRUE(next.ok()) << next.error().to_string();
   ASSERT_TRUE(asked.answer());
   EXPECT_EQ(asked.answer()->error().code, Errc::kIo);
   EXPECT_EQ(writer_->silent_for(), std::nullopt);
+  EXPECT_FALSE(writer_->opening_error());
 }
 
 TEST_F(LogWriterTest, AcceptsWhatTheDiskKeptThoughItSaidOtherwise) {
