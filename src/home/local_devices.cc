@@ -40,6 +40,12 @@ std::optional<DeviceCounts> kept(const Home& home, const std::string& boot_id) {
   return std::move(local->devices);
 }
 
+// What a task sees is hidden from it by its own daemon, which knows all of them.
+bool shows_some_only() {
+  const bool in_task = env::variable("RUNNEL_API").has_value();
+  return !in_task && env::variable("CUDA_VISIBLE_DEVICES").has_value();
+}
+
 Result<DeviceCounts> look(const std::vector<std::string>& command) {
   const agent::DeviceLook found =
       TRY(agent::look_in_process(command, agent::DeviceWatch::kAnswersWithin));
@@ -65,7 +71,7 @@ Result<std::vector<std::string>> device_command(const Home& home) {
 }
 
 Result<DeviceCounts> local_devices(const Home& home, const std::vector<std::string>& command) {
-  if (command.empty() || env::variable("CUDA_VISIBLE_DEVICES")) return DeviceCounts();
+  if (command.empty() || shows_some_only()) return DeviceCounts();
   const std::string boot_id = TRY(env::boot_id());
   if (std::optional<DeviceCounts> known = kept(home, boot_id)) return *std::move(known);
   LocalDevices local{boot_id, TRY(look(command))};

@@ -15,8 +15,8 @@ using DeviceCounts = std::map<std::string, std::int64_t>;  // By kind, as accele
 // The devices of this machine that a node may grant though nobody has declared it.
 //
 // Contract: asked of the driver once per boot of the machine, in another process; kept in the home
-//           from then on. None where CUDA_VISIBLE_DEVICES is set: what is left of them has other
-//           indices than the driver's. Where the driver has no answer, its error. Blocks for
+//           from then on. None where a shell sets CUDA_VISIBLE_DEVICES: what is left of them has
+//           other indices than the driver's. Where the driver has no answer, its error. Blocks for
 //           agent::DeviceWatch::kAnswersWithin at most.
 //           `command` prints a look (agent/device_look.h); empty: nobody is asked.
 Result<DeviceCounts> local_devices(const Home& home, const std::vector<std::string>& command);

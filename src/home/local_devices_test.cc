@@ -13,7 +13,10 @@ namespace {
 
 class LocalDevicesTest : public ::testing::Test {
  protected:
-  LocalDevicesTest() { ::unsetenv("CUDA_VISIBLE_DEVICES"); }
+  LocalDevicesTest() {
+    ::unsetenv("CUDA_VISIBLE_DEVICES");
+    ::unsetenv("RUNNEL_API");
+  }
   ~LocalDevicesTest() override { ::unsetenv("CUDA_VISIBLE_DEVICES"); }
 
   // A command that prints a look at devices of these names.
@@ -59,6 +62,9 @@ TEST_F(LocalDevicesTest, AreLookedAtOncePerBoot) {
 TEST_F(LocalDevicesTest, AreNoneWhereAShellShowsSomeOfThem) {
   ::setenv("CUDA_VISIBLE_DEVICES", "3", 1);
   EXPECT_EQ(found(shows({"NVIDIA L4"})), DeviceCounts());
+  ::setenv("RUNNEL_API", "unix:/x", 1);
+  EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}})) << "a task hides them only";
+  ::unsetenv("RUNNEL_API");
 }
 
 TEST_F(LocalDevicesTest, OfNoNameAreOfNoKind) {
