@@ -95,8 +95,12 @@ Result<void> Session::look_for_failure(std::int64_t pid) const {
   if (env::exists(home_.failure())) {
     const std::string why = TRY(env::read_file(home_.failure()));
     auto problem = json::parse(why);
-    if (problem.ok())
-      return http::error_of(http::Response{.status = 500, .headers = {}, .body = why});
+    if (problem.ok()) {
+      Error failure = http::error_of(http::Response{.status = 500, .headers = {}, .body = why});
+      // It says what it could not make, not how much is lacking.
+      if (failure.code == Errc::kFull) TRY(home::refuse_full_disk(home_));
+      return failure;
+    }
   }
   const Result<env::FileLock> lock = env::FileLock::acquire(home_.lock());
   if (runs || (!lock.ok() && lock.error().code == Errc::kConflict)) return {};
