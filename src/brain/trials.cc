@@ -382,6 +382,8 @@ void warn_of_name(Turn& turn, const model::MetricReport& report,
 // The first trial that ends without its metric is a warning to the others, which are likely to.
 void warn_of_missing(Turn& turn, const model::AttemptRef& attempt, const std::string& message) {
   const StepKey key{attempt.task.job, attempt.task.step};
+  // Who was asked to end may have had no time to report.
+  if (!find_task(turn.state(), attempt.task)->live->continues()) return;
   if (is_warned_of_name(step_of(turn.state(), key.job, key.step))) return;
   if (any_reported(study_of(turn, key))) return;
   turn.emit(model::TaskWarned{attempt, 0, model::HealthProblem::kMetricMissing, message, turn.now(),

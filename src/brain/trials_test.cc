@@ -170,6 +170,14 @@ TEST_F(TrialsTest, SaysWhyNothingOfATrialWasRead) {
   EXPECT_EQ(harness_.all<model::TaskWarned>(harness_.history).size(), 1U);
 }
 
+TEST_F(TrialsTest, WarnsOfNoTrialThatWasAskedToEnd) {
+  begin(search_step(2), 2);
+  harness_.request(job_, model::JobRequest::Verb::kHalt);
+  told({}, {BrainHarness::end_of(BrainHarness::ref(job_, 0, 0), 0, harness_.now)});
+  EXPECT_EQ(status(0), Status::kFailed);
+  EXPECT_TRUE(harness_.all<model::TaskWarned>(harness_.history).empty());
+}
+
 TEST_F(TrialsTest, FailsATrialWithoutItsMetric) {
   begin(search_step(1));
   model::MetricReport other = metric(0, 1, "0.5", true);
