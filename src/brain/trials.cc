@@ -356,59 +356,58 @@ bool has_values(const model::SearchSpec& search, const StepKey& key,
   });
 }
 
+// Who was asked to end may have had no time to report.
+bool may_warn_of_metric(const Turn& turn, const model::AttemptRef& attempt) {
+  const StepKey key{attempt.task.job, attempt.task.step};
+  const LiveAttempt& live = *find_task(turn.state(), attempt.task)->live;
+  const bool told = std::find(live.warned.begin(), live.warned.end(),
+                              model::HealthProblem::kMetricMissing) != live.warned.end();
+  return !told && live.continues() && !is_warned_of_name(step_of(turn.state(), key.job, key.step));
+}
+
+void warn_of_metric(Turn& turn, const model::AttemptRef& attempt, std::string message) {
+  if (any_reported(study_of(turn, {attempt.task.job, attempt.task.step}))) return;
+  turn.emit(model::TaskWarned{attempt, 0, model::HealthProblem::kMetricMissing, std::move(message),
+                              turn.now(), model::HealthAction::kWarn});
+}
+
 // A misspelt metric is worth a word before the trials have trained to their end for nothing. One
 // that is reported at other steps than others is no mistake, so the names must be alike. `beside`:
 // what was reported in the same moment, since a program may write a line for each metric.
 void warn_of_name(Turn& turn, const model::MetricReport& report,
                   const std::vector<model::MetricReport>& beside) {
-  const model::TaskRef& task = report.attempt.task;
-  const StepKey key{task.job, task.step};
+  if (!may_warn_of_metric(turn, report.attempt)) return;
+  const StepKey key{report.attempt.task.job, report.attempt.task.step};
   const model::SearchSpec& search = search_of(turn, key);
-  const LiveAttempt& live = *find_task(turn.state(), task)->live;
-  constexpr auto kMissing = model::HealthProblem::kMetricMissing;
-  const bool told =
-      std::find(live.warned.begin(), live.warned.end(), kMissing) != live.warned.end();
-  if (told || !live.continues()) return;
-  if (is_warned_of_name(step_of(turn.state(), key.job, key.step))) return;
   const auto names = misnamed(search, report);
-  if (!names || has_values(search, key, beside) || any_reported(study_of(turn, key))) return;
-  turn.emit(model::TaskWarned{report.attempt, 0, kMissing,
-                              "it reported '" + names->second + "' at step " +
-                                  std::to_string(report.step) + " and not '" + names->first +
-                                  "', by which the search compares trials: is that misspelt?",
-                              turn.now(), model::HealthAction::kWarn});
+  if (!names || has_values(search, key, beside)) return;
+  warn_of_metric(turn, report.attempt,
+                 "it reported '" + names->second + "' at step " + std::to_string(report.step) +
+                     " and not '" + names->first +
+                     "', by which the search compares trials: is that misspelt?");
 }
 
 // The first trial that ends without its metric is a warning to the others, which are likely to.
 void warn_of_missing(Turn& turn, const model::AttemptRef& attempt, const std::string& message) {
-  const StepKey key{attempt.task.job, attempt.task.step};
-  // Who was asked to end may have had no time to report.
-  if (!find_task(turn.state(), attempt.task)->live->continues()) return;
-  if (is_warned_of_name(step_of(turn.state(), key.job, key.step))) return;
-  if (any_reported(study_of(turn, key))) return;
-  turn.emit(model::TaskWarned{attempt, 0, model::HealthProblem::kMetricMissing, message, turn.now(),
-                              model::HealthAction::kWarn});
+  if (may_warn_of_metric(turn, attempt)) warn_of_metric(turn, attempt, message);
 }
+
+enum class Worth : std::uint8_t { kUsed, kUseless };
 
 // Whether the report says nothing that its search could use, and others of its attempt follow.
-bool is_useless(const Turn& turn, const NodeId& node, const model::MetricReport& report) {
-  if (report.last || !is_reporting(turn, node, report)) return false;
+Worth take_metric(Turn& turn, const NodeId& node, const model::MetricReport& report) {
+  if (!is_reporting(turn, node, report)) return Worth::kUsed;
   const StepKey key{report.attempt.task.job, report.attempt.task.step};
-  const auto& search = spec_of(turn.state(), key.job, key.step).search;
-  return search && !objective_values(*search, report);
-}
-
-void take_metric(Turn& turn, const NodeId& node, const model::MetricReport& report) {
-  if (!is_reporting(turn, node, report)) return;
-  const StepKey key{report.attempt.task.job, report.attempt.task.step};
-  if (!spec_of(turn.state(), key.job, key.step).search) return;
+  if (!spec_of(turn.state(), key.job, key.step).search) return Worth::kUsed;
   const auto values = objective_values(search_of(turn, key), report);
-  if (values) {
+  if (!values && !report.last) return Worth::kUseless;
+  if (!values) {
+    turn.note_useless(report);
+  } else {
     take_values(turn, report.attempt, {report.step, *values, report.attempt.attempt},
                 report.last ? Last::kYes : Last::kNo);
-  } else if (report.last) {
-    turn.note_useless(report);
   }
+  return Worth::kUsed;
 }
 
 }  // namespace
@@ -428,10 +427,11 @@ std::vector<std::pair<std::string, std::string>> params_of(Turn& turn, const Ste
 }
 
 void take_metrics(Turn& turn, const NodeId& node, const std::vector<model::MetricReport>& reports) {
-  for (const model::MetricReport& report : reports) take_metric(turn, node, report);
+  std::vector<const model::MetricReport*> useless;
   for (const model::MetricReport& report : reports) {
-    if (is_useless(turn, node, report)) warn_of_name(turn, report, reports);
+    if (take_metric(turn, node, report) == Worth::kUseless) useless.push_back(&report);
   }
+  for (const model::MetricReport* report : useless) warn_of_name(turn, *report, reports);
 }
 
 void take_values(Turn& turn, const model::AttemptRef& attempt, TrialReport report, Last last) {

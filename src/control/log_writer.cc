@@ -22,16 +22,14 @@ Error nothing_accepted(const Error& cause) {
   if (cause.code == Errc::kFull) {
     error.with_hint(
         "free some space on the disk of the home; `runnel cancel`, `halt` and `delete` have room "
-        "of "
-        "their own; work goes on by itself then");
+        "of their own; work goes on by itself then");
   }
   return error;
 }
 
 constexpr std::string_view kFreeByHand =
     "the room that the log holds for this is used up: remove files by hand, for instance outputs "
-    "in "
-    "the home's folder jobs";
+    "in the home's folder jobs";
 
 // What an asker is told when nobody can find out what the disk kept.
 Error unknown_outcome(const Error& cause) {
