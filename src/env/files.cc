@@ -151,7 +151,12 @@ Result<void> write_file_atomically(const std::string& path, std::string_view tex
 Result<void> append_file(const std::string& path, std::string_view text) {
   const int flags = O_WRONLY | O_CREAT | O_APPEND;
   const Descriptor file = TRY(open_file(path, flags, file_mode(Access::kShared), "open"));
-  return write_all(file, text, path);
+  const off_t end = ::lseek(file.number(), 0, SEEK_END);
+  Result<void> written = write_all(file, text, path);
+  if (!written.ok() && end >= 0 && ::ftruncate(file.number(), end) != 0) {
+    return failed("take back a part of a line in", path);
+  }
+  return written;
 }
 
 Result<void> rename_file(const std::string& from, const std::string& to) {

@@ -30,7 +30,8 @@ Result<void> write_file_atomically(const std::string& path, std::string_view tex
 // Whether a file of this name is the temporary that a crash left of one that is called `target`.
 bool is_temporary_of(std::string_view target, std::string_view name);
 
-// Adds `text` to the end of the file, which is made when missing. Not synced.
+// Adds `text` to the end of the file, which is made when missing. Not synced. Of a text that the
+// disk does not take whole nothing stays: nobody else may write the file meanwhile.
 Result<void> append_file(const std::string& path, std::string_view text);
 
 // Gives the file another name in the same file system, replacing what has it; synced.

@@ -28,8 +28,16 @@ constexpr Duration kDrain = Duration::seconds(2);
 // An end that waits for a disk which does not answer is cut short, as by a kill.
 constexpr Duration kCloseMax = Duration::seconds(15);
 constexpr Duration kPlaceEvery = Duration::millis(500);
+constexpr Duration kRoomEvery = Duration::seconds(1);
 // A runner that answers does so at once; one that does not must not keep the home from answering.
 constexpr Duration kMeetMax = Duration::seconds(1);
+
+// What its disk lacks, if anything.
+std::optional<control::Silence> room_of(const Home& home) {
+  const Result<void> room = refuse_full_disk(home);
+  if (room.ok()) return std::nullopt;
+  return control::Silence{room.error().message, room.error().hint};
+}
 
 std::vector<NodeId> ids_of(const std::vector<model::NodeInfo>& nodes) {
   std::vector<NodeId> ids;
@@ -133,6 +141,22 @@ void Daemon::watch_place() {
       std::make_unique<PeriodicLook<std::string>>(loop_, "home-place", kPlaceEvery, look, take);
 }
 
+// A full disk that has room again when somebody asks why has left no other trace.
+void Daemon::watch_room() {
+  using Lack = std::optional<control::Silence>;
+  const auto look = [this] { return [home = home_] { return room_of(home); }; };
+  const auto take = [this](const Lack& lack) {
+    if (lack.has_value() == told_full_) return;
+    told_full_ = lack.has_value();
+    if (lack) {
+      lines_.add(LogLevel::kWarning, "home", lack->message);
+    } else {
+      lines_.add(LogLevel::kInfo, "home", "the disk of the home has room again");
+    }
+  };
+  room_watch_ = std::make_unique<PeriodicLook<Lack>>(loop_, "home-full", kRoomEvery, look, take);
+}
+
 control::HomeInfo Daemon::info() const {
   control::HomeInfo info;
   info.home = home_.root;
@@ -154,11 +178,7 @@ control::HomeInfo Daemon::info() const {
 Async<std::optional<control::Silence>> Daemon::room() {
   return room_reads_.run<std::optional<control::Silence>>(
       home_.root,
-      [home = home_]() -> Result<std::optional<control::Silence>> {
-        const Result<void> room = refuse_full_disk(home);
-        if (room.ok()) return std::optional<control::Silence>();
-        return std::optional<control::Silence>({room.error().message, room.error().hint});
-      },
+      [home = home_]() -> Result<std::optional<control::Silence>> { return room_of(home); },
       agent::Reach::kFolder);
 }
 
@@ -177,6 +197,7 @@ Async<void> Daemon::open() {
       secrets_, std::move(options)));
   served_ = CO_TRY(served_now(home_));
   watch_place();
+  watch_room();
   std::vector<std::string> looks_at_devices = CO_TRY(device_command(home_));
   take_nodes(looks_at_devices);
   glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, say_, lines_);
@@ -206,6 +227,7 @@ Async<void> Daemon::open() {
       loop_, [this](http::Request request) { return answer(std::move(request)); });
   CO_TRY(loop_.spawn(gate_, nodes_watch_->run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, place_watch_->run(gate_.token())));
+  CO_TRY(loop_.spawn(gate_, room_watch_->run(gate_.token())));
   co_return server_->listen_unix(home_.socket());
 }
 

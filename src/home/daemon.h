@@ -65,6 +65,7 @@ class Daemon {
   bool idle() const;
   void take_nodes(const std::vector<std::string>& device_command);
   void watch_place();
+  void watch_room();
   control::HomeInfo info() const;
   Async<std::optional<control::Silence>> room();
   void end(DaemonEnd why);
@@ -87,6 +88,8 @@ class Daemon {
   std::unique_ptr<NodesWatch> nodes_watch_;
   Served served_;
   std::unique_ptr<PeriodicLook<std::string>> place_watch_;
+  bool told_full_ = false;
+  std::unique_ptr<PeriodicLook<std::optional<control::Silence>>> room_watch_;
   Duration visited_at_;  // When somebody connected or left the last time.
   std::unique_ptr<control::Controller> controller_;
   std::unique_ptr<agent::Agent> agent_;

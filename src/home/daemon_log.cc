@@ -7,9 +7,13 @@
 
 #include "base/check.h"
 #include "env/files.h"
+#include "env/held_blocks.h"
 
 namespace runnel::home {
 namespace {
+
+constexpr Bytes kAhead = Bytes::kibi(64);
+constexpr Bytes kAheadLeast = Bytes::kibi(32);
 
 constexpr std::array<std::string_view, 3> kLevels = {"info", "warning", "error"};
 
@@ -24,6 +28,14 @@ Result<void> append(const std::string& file, const std::string& older, const std
   }
   TRY(env::rename_file(file, older));
   return env::append_file(file, lines);
+}
+
+// A full disk is told of in its own log. Where the file system holds no blocks, once it has room.
+void hold_ahead(const std::string& file) {
+  const Result<env::FileInfo> info = env::file_info(file);
+  const Result<Bytes> held = env::allocated(file);
+  if (!info.ok() || !held.ok() || *held >= info->size + kAheadLeast) return;
+  (void)env::hold_blocks(file, info->size + kAhead);
 }
 
 }  // namespace
@@ -69,20 +81,31 @@ void DaemonLog::add(LogLevel level, std::string_view part, std::string message,
 void DaemonLog::write() {
   CHECK(!writing_, "two writes of log lines at once");
   const auto whole = std::make_shared<bool>(false);
-  auto append_all = [file = file_, older = older_, lines = waiting_, torn = may_be_torn_, whole] {
-    *whole = append(file, older, lines, torn).ok();
+  const auto lines = std::make_shared<const std::string>(std::exchange(waiting_, {}));
+  const std::size_t count = std::exchange(lines_waiting_, 0);
+  auto append_all = [file = file_, older = older_, lines, torn = may_be_torn_, whole] {
+    *whole = append(file, older, *lines, torn).ok();
+    hold_ahead(file);
   };
-  auto done = [this, whole] {
+  auto done = [this, lines, count, whole] {
     writing_.reset();
     may_be_torn_ = !*whole;
-    if (lines_waiting_ > 0) write();
+    if (!*whole) keep(*lines, count);
+    if (*whole && lines_waiting_ > 0) write();
     written_.notify_all();
   };
   auto call = async::AbandonableCall::start(loop_, "runnel-lines", std::move(append_all), done);
-  if (!call.ok()) return;  // No thread is left: the next line tries again.
-  writing_.emplace(*std::move(call));
-  waiting_.clear();
-  lines_waiting_ = 0;
+  if (call.ok()) {
+    writing_.emplace(*std::move(call));
+  } else {
+    keep(*lines, count);  // No thread is left.
+  }
+}
+
+// The next line tries again.
+void DaemonLog::keep(const std::string& lines, std::size_t count) {
+  waiting_.insert(0, lines);
+  lines_waiting_ += count;
 }
 
 Async<void> DaemonLog::flush(Duration at_most) {

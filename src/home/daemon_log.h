@@ -23,7 +23,8 @@ std::optional<LogLevel> parse_log_level(std::string_view text);
 // How a daemon fares, for whoever looks after the home: docs/design/log_lines.md.
 //
 // Contract: a line is one JSON object; add() never blocks and never fails. Lines reach the file in
-//           their order, unsynced. A file of kFileMax becomes the older one.
+//           their order, unsynced; what a full disk does not take waits for the next line. A file
+//           of kFileMax becomes the older one.
 // Threads:  the loop's; the file is written on a thread of its own, "runnel-lines".
 // Lifetime: destroyed at any time; a write that hangs is left alone, and what waits is lost.
 // Limits:   kWaitingMax lines wait for the disk; further ones are counted, and the next line tells
@@ -46,6 +47,7 @@ class DaemonLog {
   std::string text_of(LogLevel level, std::string_view part, std::string message,
                       json::Value::Object fields) const;
   void write();
+  void keep(const std::string& lines, std::size_t count);
 
   async::EventLoop& loop_;
   env::Clock& clock_;

@@ -120,14 +120,16 @@ TEST_F(DaemonLogTest, ADiskThatDoesNotAnswerHoldsNobodyUpAndWhatIsLostIsCounted)
   EXPECT_EQ(lines.back().find("lost")->as_int(), 10);
 }
 
-TEST_F(DaemonLogTest, LinesOfAFolderThatTakesNoneAreLostAlone) {
+TEST_F(DaemonLogTest, WhatTheDiskDoesNotTakeWaitsForTheNextLine) {
   MUST(env::make_directories(home_.log_lines()));
-  log_->add(LogLevel::kInfo, "home", "lost");
-  flush();
+  for (const char* waits : {"first", "second"}) {
+    log_->add(LogLevel::kInfo, "home", waits);
+    flush();
+  }
   ASSERT_EQ(::rmdir(home_.log_lines().c_str()), 0);
-  log_->add(LogLevel::kInfo, "home", "kept");
+  log_->add(LogLevel::kInfo, "home", "third");
   flush();
-  EXPECT_EQ(messages(), std::vector<std::string>{"kept"});
+  EXPECT_EQ(messages(), (std::vector<std::string>{"first", "second", "third"}));
 }
 
 }  // namespace

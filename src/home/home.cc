@@ -16,6 +16,7 @@
 #include "env/disk_probe.h"
 #include "env/file_system.h"
 #include "env/files.h"
+#include "env/inode_reserve.h"
 #include "env/process.h"
 #include "home/close_home.h"
 #include "home/paths.h"
@@ -25,7 +26,7 @@ namespace {
 
 constexpr Duration kDiskPatience = Duration::seconds(4);
 constexpr Bytes kSpaceNeeded = Bytes::mebi(1);
-constexpr std::int64_t kInodesNeeded = 16;
+constexpr int kInodesNeeded = 16;
 
 Result<void> refuse_silent(const std::string& path) {
   const Time since = env::real_clock().wall();
@@ -193,6 +194,17 @@ Result<void> refuse_unwritable(const Home& home) {
       .with_hint((denied ? "run this as the owner of " + folder
                          : "mount it writable: mount -o remount,rw") +
                  "; or choose another home: export RUNNEL_HOME=DIR");
+}
+
+void keep_inodes(const Home& home) {
+  const env::InodeReserve reserve(home.inode_reserve(), kInodesNeeded);
+  const Result<std::optional<std::int64_t>> free = env::free_inodes(home.root);
+  const bool short_of = free.ok() && free->value_or(kInodesNeeded) < kInodesNeeded;
+  if (short_of) {
+    reserve.give_up();
+  } else {
+    reserve.hold();
+  }
 }
 
 Result<void> refuse_full_disk(const Home& home) {

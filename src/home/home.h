@@ -19,6 +19,7 @@ struct Home {
   std::string older_log_lines() const { return root + "/daemon.1.jsonl"; }
   std::string failure() const { return root + "/daemon.failed"; }  // Why the last start failed.
   std::string event_log() const { return root + "/log"; }
+  std::string inode_reserve() const { return root + "/inode-reserve"; }
   std::string jobs() const { return root + "/jobs"; }
   std::string trash() const { return root + "/trash"; }  // What is being removed.
   std::string secrets() const { return root + "/secrets"; }
@@ -70,6 +71,10 @@ Result<void> refuse_lost_log(const Home& home);
 
 // kDenied or kIo, with a remedy, when the home's folder cannot be changed.
 Result<void> refuse_unwritable(const Home& home);
+
+// Holds inodes for a daemon that is to begin when the home's disk has none left, or gives them up
+// to one that does. Its caller has the home's lock.
+void keep_inodes(const Home& home);
 
 // kFull, with a remedy, when the home's disk has too little space or too few inodes for a daemon
 // and its jobs.

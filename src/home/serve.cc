@@ -62,6 +62,7 @@ Result<void> prepare_and_serve(const Home& home, const Say& say) {
         .with_hint("use it: runnel ps; or end it: kill " + lock.error().value);
   }
   TRY(refuse_misplaced(home));
+  keep_inodes(home);
   TRY(take_place(home));
   TRY(refuse_lost_log(home));
   NodesInForce nodes = read_nodes_in_force(home, TRY(device_command(home)));

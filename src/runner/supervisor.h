@@ -146,6 +146,7 @@ class Supervisor {
   void process_ended(pid_t pid);
   void leader_ended(Place& place, RankRun& rank, int status);
   void tell_over_limit(Place& place, model::RankReport& report);
+  void tell_full_disk(const Place& place, model::RankReport& report);
   void settle();
   void look_for_orphans();
   bool settle_draining();

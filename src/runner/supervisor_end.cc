@@ -8,9 +8,20 @@
 
 #include "base/check.h"
 #include "env/clock.h"
+#include "env/file_system.h"
 #include "runner/supervisor.h"
 
 namespace runnel::runner {
+namespace {
+
+bool is_disk_full(const std::string& folder) {
+  constexpr Bytes kRoomMin = Bytes::mebi(1);  // As the home's own word for it.
+  const Result<Bytes> space = env::free_space(folder);
+  const Result<std::optional<std::int64_t>> inodes = env::free_inodes(folder);
+  return (space.ok() && *space < kRoomMin) || (inodes.ok() && inodes->value_or(1) == 0);
+}
+
+}  // namespace
 
 // TERM now, KILL after the grace. What was asked first is the cause; a shorter grace wins.
 void Supervisor::end_place(Place& place, model::EndCause cause, std::string message,
@@ -117,6 +128,7 @@ void Supervisor::leader_ended(Place& place, RankRun& rank, int status) {
   report.cause = place.forced.value_or(model::EndCause::kExited);
   report.message = place.forced_message;
   tell_over_limit(place, report);
+  tell_full_disk(place, report);
   draining_.insert(place.number);
 }
 
@@ -128,6 +140,15 @@ void Supervisor::tell_over_limit(Place& place, model::RankReport& report) {
   report.cause = model::EndCause::kOutOfMemory;
   report.message = "over its memory limit of " + human(place.start.memory_max) + ", kept " +
                    std::string(describe(memory_groups_.way()));
+}
+
+// Its output may have failed for that, and then nothing else of it tells.
+void Supervisor::tell_full_disk(const Place& place, model::RankReport& report) {
+  if (place.forced || !report.message.empty()) return;
+  if (report.code == 0 && report.signal == 0) return;
+  if (is_disk_full(options_.home)) {
+    report.message = "the disk of the home was full when it ended";
+  }
 }
 
 // Finishes what has drained; a place that is over may free an orphan that waited for it.

@@ -114,7 +114,27 @@ def test_out_of_inodes_what_waits_is_told_and_goes_on(few_inodes):
     assert home.wait(waiting)["status"] == "SUCCEEDED"
     assert home.run("logs", waiting) == "there\n" and home.run("logs", kept) == "hi\n"
     assert "disk_full" not in home.json("home")
+
+
+def test_out_of_inodes_a_new_daemon_deletes(few_inodes):
+    disk, home = few_inodes
+    kept = home.ended("run: echo hi")
     home.rest()
+    disk.fill_inodes()
+    assert home.run("logs", kept) == "hi\n"
+    home.run("delete", kept)
+    home.until(lambda: not (home.home / "jobs" / kept).exists())
+    disk.clear()
+    home.rest()
+    home.ended("run: echo hi")
+    assert (home.home / "inode-reserve").exists()
+
+
+def test_out_of_inodes_a_daemon_that_cannot_say_so_has_it_said(few_inodes):
+    disk, home = few_inodes
+    kept = home.ended("run: echo hi")
+    home.rest()
+    subprocess.run(["rm", "-r", home.home / "inode-reserve"], check=True)  # Else it begins with that.
     disk.fill_inodes()
     refused = 0
     for freed in range(12):  # Its daemon comes further with each, until there are enough.
@@ -141,6 +161,21 @@ def test_out_of_space_the_end_of_what_runs_is_kept(small):
     home.kill()
     disk.clear()
     assert home.job(job)["status"] == "SUCCEEDED"
+
+
+def test_a_task_that_fails_for_a_full_disk_is_told_so_afterwards(small):
+    disk, home = small
+    waits = f"while [ ! -e {disk.folder}/go ]; do sleep 0.05; done"
+    job = home.up(f"run: |\n  {waits}\n  head -c 20000000 /dev/zero > $RUNNEL_TASK_DIR/large\n")
+    home.until(lambda: home.job(job)["status"] == "RUNNING")
+    (disk.folder / "go").touch()
+    disk.fill_space()
+    home.until(lambda: home.job(job)["status"] == "FAILED")
+    home.until(lambda: "disk of the home is full" in home.run("home", "logs"), 20)
+    disk.clear()
+    home.until(lambda: "disk of the home has room again" in home.run("home", "logs"), 20)
+    for words in (("explain", job), ("show", job)):
+        assert ": the disk of the home was full when it ended" in home.run(*words), words
 
 
 def test_out_of_space_a_daemon_that_cannot_say_so_has_it_said(small):
