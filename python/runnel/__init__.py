@@ -5,7 +5,7 @@ from pathlib import Path
 
 from runnel.client import ServiceError, get, job, reports
 from runnel.metrics import params, report
-from runnel.study import Study, Trial, TrialPruned, create_study, load_study
+from runnel.study import Study, Trial, TrialPruned, TrialTaken, create_study, load_study
 
 
 def _read_version() -> str:
@@ -16,6 +16,6 @@ def _read_version() -> str:
     return metadata.version("runnel")
 
 
-__all__ = ["ServiceError", "Study", "Trial", "TrialPruned", "create_study", "get", "job", "load_study", "params",
-           "report", "reports"]
+__all__ = ["ServiceError", "Study", "Trial", "TrialPruned", "TrialTaken", "create_study", "get", "job", "load_study",
+           "params", "report", "reports"]
 __version__ = _read_version()

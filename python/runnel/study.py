@@ -28,8 +28,13 @@ class TrialPruned(Exception):
     """Raised by an objective to end its trial early: `if trial.should_prune(): raise runnel.TrialPruned()`."""
 
 
-class _TakenAway(client.ServiceError):
-    """The trial is somebody else's now, or its job was ended."""
+class TrialTaken(client.ServiceError):
+    """The trial is not this process's any more: tell() and report() raise it, with `status` 409 as HTTP has it.
+
+    Its job was halted, cancelled or has ended, or it went to another because its asker was silent for longer than
+    the lease, or it has another end already. What was told counts for nothing: ask for another trial. In an
+    objective let it pass, after what has to be tidied up; optimize() goes on with the next trial.
+    """
 
 
 class Trial:
@@ -68,7 +73,10 @@ class Trial:
         raise ValueError(f"'{name}' is {value!r}, which is none of {list(choices)!r}; the study's space decides")
 
     def report(self, value: float | Mapping[str, float], step: int) -> None:
-        """A value on the way, at `step` of the training: the pruner judges it, and the lease is renewed."""
+        """A value on the way, at `step` of the training: the pruner judges it, and the lease is renewed.
+
+        Raises TrialTaken when the trial went to another, ValueError for a step that is no whole number.
+        """
         if step != int(step):
             raise ValueError(f"step is {step}; it must be a whole number: count batches or epochs")
         self._last = {"step": int(step), **_values(value)}
@@ -112,8 +120,8 @@ class Study:
              state: str = "complete", message: str = "", step: int = 0) -> dict:
         """What came of a trial: its value, one per objective, or by name. Saying the same again changes nothing.
 
-        state: "complete", "pruned" or "failed". step: of the training. Raises ServiceError (409) when the trial has another end, or went to
-        somebody else because its asker was silent.
+        state: "complete", "pruned" or "failed". step: of the training. Raises TrialTaken when the trial has another end,
+        or is not this process's any more; ServiceError for a value that is none.
         """
         body = {"state": state, "message": message, "step": step, **({} if value is None else _values(value))}
         return self._speak(trial, "tell", body)
@@ -142,7 +150,7 @@ class Study:
                     return
                 time.sleep(WAIT_S)
                 continue
-            with self._kept(trial, lease), contextlib.suppress(_TakenAway):
+            with self._kept(trial, lease), contextlib.suppress(TrialTaken):
                 self._run(objective, trial, catch)
             done += 1
 
@@ -209,7 +217,7 @@ class Study:
             body = {"state": "complete", **_values(objective(trial))}
         except TrialPruned:
             body = {"state": "pruned", **trial._last}
-        except _TakenAway:
+        except TrialTaken:
             raise
         except Exception as error:
             self._speak(trial, "tell", {"state": "failed", "message": f"{type(error).__name__}: {error}"[:1000]})
@@ -255,7 +263,7 @@ class Study:
         try:
             return self._post(f"trials/{number}:{verb}", {**who, **body})
         except client.ServiceError as error:
-            raise _TakenAway(error.status, str(error)) if error.status == 409 else error from None
+            raise TrialTaken(error.status, str(error)) if error.status == 409 else error from None
 
 
 def create_study(params: Mapping[str, Any], *, n_trials: int, metric: str = "value", direction: str = "minimize",

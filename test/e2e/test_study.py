@@ -276,6 +276,30 @@ def test_an_objective_may_be_long_wrong_or_taken_away(runnel, python):
     assert process.returncode == 0, out + err
 
 
+TAKEN = """
+import runnel
+for last in (lambda trial: study.tell(trial, 2), lambda trial: trial.report(2, 1)):
+    study = runnel.create_study({"x": {"uniform": [0, 1]}}, n_trials=1)
+    trial = study.ask(lease="1s")
+    again = None
+    while again is None:
+        again = study.ask()
+    assert (again.number, again.attempt) == (trial.number, 2), (again.number, again.attempt)
+    try:
+        last(trial)
+    except runnel.TrialTaken as error:
+        assert error.status == 409 and "was taken away" in str(error), error
+    else:
+        raise AssertionError("two have one trial")
+    study.tell(again, 1)
+"""
+
+
+def test_a_trial_that_was_taken_away_is_caught_by_name(runnel, python):
+    out, err = python(TAKEN).communicate(timeout=120)
+    assert err == "", err
+
+
 LEFT_BEHIND = """
 import runnel
 study = runnel.create_study({"x": {"uniform": [0, 1]}}, n_trials=3)
