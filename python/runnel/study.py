@@ -173,12 +173,15 @@ class Study:
 
     @property
     def trials(self) -> list[dict]:
-        """All that were asked for: {"trial", "params", "status", "values", "best", "attempt"} each."""
+        """All that were asked for: {"trial", "params", "status", "values", "best", "attempt"} each.
+
+        values: by metric; None while the trial has none, as when it runs or failed.
+        """
         found: list[dict] = []
         token = ""
         while True:
             page = client.call("GET", self._path("trials", limit=1000, **({"page_token": token} if token else {})))
-            found += page["trials"]
+            found += ({"values": None, **trial} for trial in page["trials"])
             token = page.get("next_page_token", "")
             if not token:
                 return found

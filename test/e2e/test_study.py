@@ -300,6 +300,25 @@ def test_a_trial_that_was_taken_away_is_caught_by_name(runnel, python):
     assert err == "", err
 
 
+WITHOUT_VALUE = """
+import runnel
+study = runnel.create_study({"x": {"uniform": [0, 1]}}, n_trials=4)
+for _ in range(4):
+    study.ask()
+study.tell(0, 1)
+study.tell(1, state="failed")
+assert [t["values"] for t in study.trials] == [{"value": 1}, None, None, None], study.trials
+study.tell(2, 2)
+study.tell(3, 3)
+assert [t["values"] for t in study.trials] == [{"value": 1}, None, {"value": 2}, {"value": 3}], study.trials
+"""
+
+
+def test_a_trial_without_a_value_says_so(runnel, python):
+    out, err = python(WITHOUT_VALUE).communicate(timeout=120)
+    assert err == "", err
+
+
 LEFT_BEHIND = """
 import runnel
 study = runnel.create_study({"x": {"uniform": [0, 1]}}, n_trials=3)
