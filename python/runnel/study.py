@@ -6,6 +6,7 @@ $RUNNEL_API), so that any number of processes and languages can work on it and n
 
 import json
 import contextlib
+import functools
 import http.client
 import math
 import os
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from runnel import client
+from runnel import client, space
 
 LEASE = "10m"
 WAIT_S = 0.5
@@ -54,21 +55,25 @@ class Trial:
 
     def suggest_float(self, name: str, low: float, high: float, *, step: float | None = None,
                       log: bool = False) -> float:
-        """The study's value of `name`; ValueError when it is no number from `low` to `high`, KeyError when unknown.
+        """The study's value of `name`; KeyError when unknown.
 
+        ValueError when it is not from `low` to `high`, or `name` is declared as choices: see suggest_categorical().
         step and log are the space's to say, and are taken so that code written for Optuna runs.
         """
+        space.check_number(name, self._study._space[name], self._value(name), low, high)
         return float(self._between(name, low, high))
 
     def suggest_int(self, name: str, low: int, high: int, *, step: int = 1, log: bool = False) -> int:
-        """As suggest_float()."""
+        """As suggest_float(); ValueError also when `name` is declared as real numbers: write {"range": [low, high]}."""
+        space.check_integer(name, self._study._space[name], self._value(name), low, high)
         return int(self._between(name, low, high))
 
     def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
         """The choice that the study has for `name`; ValueError when it is none of `choices`."""
         value = self._value(name)
         for choice in choices:
-            if choice == value or _spelled(choice) == _spelled(value):
+            same = choice == value and not isinstance(choice, bool)  # To Python True is 1.
+            if same or _spelled(choice) == _spelled(value):
                 return choice
         raise ValueError(f"'{name}' is {value!r}, which is none of {list(choices)!r}; the study's space decides")
 
@@ -93,7 +98,7 @@ class Trial:
 
     def _between(self, name: str, low: float, high: float) -> float:
         value = self._value(name)
-        if not isinstance(value, int | float) or not low <= value <= high:
+        if not low <= value <= high:
             raise ValueError(f"'{name}' is {value!r}, not from {low} to {high}; the study's space decides")
         return value
 
@@ -247,6 +252,13 @@ class Study:
             done.set()
             thread.join()
 
+    @functools.cached_property
+    def _space(self) -> dict[str, dict]:
+        """How each parameter is declared, as a job's specification has it: it stays as it was created."""
+        steps = client.call("GET", f"jobs/{quote(self.id, safe='')}?include=spec")["spec"]["steps"]
+        own = next(step for step in steps if "search" in step and self.step in (None, step["name"]))
+        return {each["name"]: each for each in own["params"]}
+
     def _document(self, get: Callable[[str], dict] = lambda path: client.call("GET", path)) -> dict:
         for step in get(f"jobs/{quote(self.id, safe='')}")["steps"]:
             if "search" in step and self.step in (None, step["name"]):
@@ -275,12 +287,15 @@ def create_study(params: Mapping[str, Any], *, n_trials: int, metric: str = "val
     """A new study.
 
     params: as in a job file: {"lr": {"loguniform": [1e-5, 0.1]}, "layers": {"range": [1, 6]}, "kind": ["a", "b"]}.
+        A list is choices, and a tuple is refused.
     direction: "minimize" or "maximize", of `metric`; or objectives: {"accuracy": "max", "seconds": "min"}.
     earlier: a study to learn from, or trials: [{"params": {...}, "values": {...}}]. Their parameters must be
         possible here.
     search: what else the job file's `search` takes: method="tpe", pruner={"method": "asha", "max_step": 20}, start=[{...}], max_duration="1h".
-    Raises ServiceError with the sentence that `runnel validate` would print.
+    Raises ServiceError with the sentence that `runnel validate` would print, ValueError for a wrong direction and for
+    a tuple.
     """
+    space.check_written(params)
     if direction not in ("minimize", "maximize"):
         raise ValueError(f"direction is {direction!r}; write 'minimize' or 'maximize'")
     goal = {"objectives": dict(objectives)} if objectives else {"metric": metric, "mode": direction[:3]}

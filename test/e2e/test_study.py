@@ -319,6 +319,56 @@ def test_a_trial_without_a_value_says_so(runnel, python):
     assert err == "", err
 
 
+SPACE = """
+import runnel
+study = runnel.create_study(
+    {"real": {"uniform": [0, 10]}, "log": {"loguniform": [0.1, 10]}, "whole": {"range": [1, 6]},
+     "even": {"uniform": [0, 10], "step": 2}, "half": {"uniform": [0, 10], "step": 0.5}, "kind": ["a", "b"],
+     "ends": [-10, 10], "long": {"choice": [1, 2, 3, 4, 5, 6]}, "one": [1], "large": {"range": [2**60 + 1, 2**60 + 2]}},
+    n_trials=1, start=[{"real": 5, "log": 1, "half": 2}])
+trial = study.ask()
+
+def refused(*words, call):
+    try:
+        found = call()
+    except ValueError as error:
+        assert all(word in str(error) for word in words), error
+    else:
+        raise AssertionError(f"{words}: {found!r}")
+
+# Whole by chance, and the next trial would be cut.
+refused("'real'", "uniform", "a real number", '{"range": [0, 10]}', call=lambda: trial.suggest_int("real", 0, 10))
+refused("'log'", "loguniform", '{"range": [1, 10]}', call=lambda: trial.suggest_int("log", 1, 10))
+refused("'half'", "uniform", call=lambda: trial.suggest_int("half", 0, 10))
+for name in ("kind", "ends", "one"):
+    refused(f"'{name}'", "choice", "suggest_categorical", '{"uniform": [-10, 10]}',
+            call=lambda: trial.suggest_float(name, -10, 10))
+    refused("choice", '{"range": [-10, 10]}', call=lambda: trial.suggest_int(name, -10, 10))
+refused("[1, 2, 3, 4, 5, ...]", call=lambda: trial.suggest_int("long", 1, 6))
+refused("suggest_int", call=lambda: trial.suggest_float("large", 2**60, 2**61))
+refused("not from 6 to 10", call=lambda: trial.suggest_float("real", 6, 10))
+refused("none of", call=lambda: trial.suggest_categorical("one", [True, False]))
+
+assert trial.suggest_float("real", 0, 10) == 5 and trial.suggest_float("log", 0.1, 10) == 1
+assert trial.suggest_int("whole", 1, 6) == trial.suggest_float("whole", 1, 6) == trial.params["whole"]
+assert trial.suggest_int("even", 0, 10, step=2) == trial.params["even"] in range(0, 11, 2)
+assert trial.suggest_int("large", 2**60, 2**61) == trial.params["large"]
+assert trial.suggest_categorical("ends", [-10, 10]) == trial.params["ends"]
+study.tell(trial, 1)
+
+refused("'x'", '{"uniform": [-10, 10]} for a range, or a list for choices',
+        call=lambda: runnel.create_study({"x": (-10, 10)}, n_trials=1))
+refused("'x'", '{"uniform": [low, high]}', call=lambda: runnel.create_study({"x": ("a", "b", "c")}, n_trials=1))
+second = runnel.create_study({"x": {"uniform": (-10, 10)}}, n_trials=1)  # No doubt what this is.
+second.optimize(lambda trial: trial.suggest_float("x", -10, 10))
+"""
+
+
+def test_a_value_is_never_changed_nor_a_range_taken_for_choices(runnel, python):
+    out, err = python(SPACE).communicate(timeout=120)
+    assert err == "", err
+
+
 LEFT_BEHIND = """
 import runnel
 study = runnel.create_study({"x": {"uniform": [0, 1]}}, n_trials=3)
