@@ -115,11 +115,10 @@ class Study:
         """The next trial, for whoever runs it: others get others. None when none is left to give now: see finished.
 
         lease: how long this process may be silent before its trial goes to another; report() and tell() speak.
+        Raises ServiceError (409) while the job is halted, or waits for steps before this one.
         """
-        # With the same word a repeat is answered with the same trial: a daemon that died has lost none.
-        headers = {"Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
-        document = client.call("POST", self._path("trials:ask"), json.dumps({"lease": lease}).encode(), headers)
-        return None if document["trial"] is None else Trial(self, document)
+        answer = self._ask(lease)
+        return None if answer["trial"] is None else Trial(self, answer)
 
     def tell(self, trial: Trial | int, value: float | Sequence[float] | Mapping[str, float] | None = None,
              state: str = "complete", message: str = "", step: int = 0) -> dict:
@@ -138,7 +137,8 @@ class Study:
         Waits while others hold the last trials. TrialPruned ends a trial early. Any other exception, and a value
         that is no number, tells that the trial failed, and is raised unless `catch` names it. A thread renews the
         lease, so an objective may take as long as it takes. A trial that was taken away (its job was halted or
-        cancelled) is passed over. Where trials are left for others to ask for, stderr says so, once.
+        cancelled) is passed over. While the job is halted it waits, which stderr says once with the command that goes
+        on; Ctrl-C ends it. Where trials are left for others to ask for, stderr says so, once.
         """
         try:
             self._optimize(objective, n_trials, lease, catch)
@@ -149,15 +149,42 @@ class Study:
                   catch: tuple[type[Exception], ...]) -> None:
         done = 0
         while n_trials is None or done < n_trials:
-            trial = self.ask(lease)
+            trial = self._next(lease)
             if trial is None:
-                if self.finished:
-                    return
-                time.sleep(WAIT_S)
-                continue
+                return
             with self._kept(trial, lease), contextlib.suppress(TrialTaken):
                 self._run(objective, trial, catch)
             done += 1
+
+    def _next(self, lease: str) -> Trial | None:
+        """The next trial, as soon as there is one; None when the study has ended."""
+        halted = False
+        while True:
+            answer = self._ask_unless_halted(lease)
+            if answer is not None and answer["trial"] is not None:
+                return Trial(self, answer)
+            if answer is not None and answer["finished"]:
+                return None
+            if answer is None and not halted:
+                self._say(f"is halted, and this process waits; go on with: runnel resume {self.id}")
+            halted = answer is None
+            time.sleep(WAIT_S)
+
+    def _ask_unless_halted(self, lease: str) -> dict | None:
+        """As _ask(); None while the job is halted."""
+        try:
+            return self._ask(lease)
+        except client.ServiceError as error:
+            if error.status != 409:
+                raise
+        if self._is_halted():
+            return None
+        return self._ask(lease)  # It was resumed in between, or refuses for another reason.
+
+    def _is_halted(self) -> bool:
+        """Also while other steps of the job are still ending, when the job is not yet PAUSED."""
+        waits = client.call("GET", f"jobs/{quote(self.id, safe='')}/explain")["waits"]
+        return any(wait["reason"] == "JobHeldUser" for wait in waits)
 
     def _tell_of_rest(self) -> None:
         """A study waits for who asks, however long; whoever leaves trials behind should know how to end it."""
@@ -168,8 +195,11 @@ class Study:
         if left == 0 or self._told_of_rest:
             return
         self._told_of_rest = True
-        print(f"runnel: study {self.id} waits for who asks for its other {left} of {document['tasks']} trials; "
-              f"end it with: runnel cancel {self.id}", file=sys.stderr)
+        self._say(f"waits for who asks for its other {left} of {document['tasks']} trials; end it with: "
+                  f"runnel cancel {self.id}")
+
+    def _say(self, text: str) -> None:
+        print(f"runnel: study {self.id} {text}", file=sys.stderr, flush=True)
 
     @property
     def finished(self) -> bool:
@@ -219,6 +249,13 @@ class Study:
         """
         shares = client.call("GET", self._path("importance"))["importance"]
         return {each["name"]: each["share"] for each in shares} if any(each["share"] for each in shares) else {}
+
+    def _ask(self, lease: str) -> dict:
+        """{"trial": number, "attempt", "params"}; or, with none to give, {"trial": None, "finished", "running",
+        "waiting"}."""
+        # With the same word a repeat is answered with the same trial: a daemon that died has lost none.
+        headers = {"Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
+        return client.call("POST", self._path("trials:ask"), json.dumps({"lease": lease}).encode(), headers)
 
     def _run(self, objective: Callable, trial: Trial, catch: tuple[type[Exception], ...]) -> None:
         try:

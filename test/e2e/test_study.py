@@ -5,6 +5,7 @@ import io
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -367,6 +368,50 @@ second.optimize(lambda trial: trial.suggest_float("x", -10, 10))
 def test_a_value_is_never_changed_nor_a_range_taken_for_choices(runnel, python):
     out, err = python(SPACE).communicate(timeout=120)
     assert err == "", err
+
+
+HALTED = """
+import pathlib, signal, time
+import runnel
+signal.signal(signal.SIGINT, signal.default_int_handler)  # Whatever started the tests may ignore it.
+study = runnel.create_study({"x": {"uniform": [0, 1]}}, n_trials=3)
+def objective(trial):
+    while trial.number == 0 and not pathlib.Path("go").exists():
+        if not pathlib.Path("begun").exists():
+            pathlib.Path("begun").write_text(study.id)
+        time.sleep(0.02)
+    return trial.params["x"]
+study.optimize(objective)
+assert [(t["status"], t["attempt"]) for t in study.trials] == [("SUCCEEDED", n) for n in (2, 1, 1)], study.trials
+"""
+
+
+def halted(runnel, python):
+    """A process whose study was halted during a trial, when it has said so; and the study."""
+    process = python(HALTED)
+    study = runnel.until(lambda: (runnel.work / "begun").exists() and (runnel.work / "begun").read_text())
+    runnel.run("halt", study)
+    (runnel.work / "go").touch()
+    line = process.stderr.readline()
+    assert line == f"runnel: study {study} is halted, and this process waits; go on with: runnel resume {study}\n"
+    return process, study
+
+
+def test_optimize_waits_while_its_job_is_halted(runnel, python):
+    process, study = halted(runnel, python)
+    time.sleep(1.5)
+    assert process.poll() is None
+    runnel.run("resume", study)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and err == "", err
+
+
+def test_a_wait_for_a_halted_job_ends_by_ctrl_c(runnel, python):
+    process, study = halted(runnel, python)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT and "KeyboardInterrupt" in err, err
+    runnel.run("cancel", study)
 
 
 LEFT_BEHIND = """
