@@ -22,7 +22,16 @@ from urllib.parse import quote, urlencode
 from runnel import client, space
 
 LEASE = "10m"
+# Of optimize(), which renews it: so long after its process died a trial goes to another.
+KEPT_LEASE = "60s"
+# A lost word or a busy machine must not cost a trial. The service counts a word a quarter of the lease after the one
+# that it counted last, so that six of these may still do it before the lease is over.
+RENEWALS_PER_LEASE = 8
+# Of a lease, which a process may always be silent for.
+SAFE_SILENCE = 0.75
 WAIT_S = 0.5
+# So long optimize() waits for others in silence.
+QUIET_WAIT_S = 5
 
 
 class TrialPruned(Exception):
@@ -52,6 +61,8 @@ class Trial:
         self._study = study
         self._stop = False
         self._last: dict = {}  # Its last report, which is its result when it is pruned.
+        self._heard_at = time.monotonic()  # When the service last took a word for it.
+        self._silence_s: float | None = None  # How long that was ago when it refused one.
 
     def suggest_float(self, name: str, low: float, high: float, *, step: float | None = None,
                       log: bool = False) -> float:
@@ -110,6 +121,7 @@ class Study:
         self.id = id
         self.step = step
         self._told_of_rest = False
+        self._told_of_wait = False
 
     def ask(self, lease: str = LEASE) -> Trial | None:
         """The next trial, for whoever runs it: others get others. None when none is left to give now: see finished.
@@ -131,14 +143,18 @@ class Study:
         return self._speak(trial, "tell", body)
 
     def optimize(self, objective: Callable[[Trial], float | Sequence[float]], n_trials: int | None = None, *,
-                 lease: str = LEASE, catch: tuple[type[Exception], ...] = ()) -> None:
+                 lease: str = KEPT_LEASE, catch: tuple[type[Exception], ...] = ()) -> None:
         """Asks, calls `objective` and tells, until the study has ended or this process has run `n_trials`.
 
-        Waits while others hold the last trials. TrialPruned ends a trial early. Any other exception, and a value
-        that is no number, tells that the trial failed, and is raised unless `catch` names it. A thread renews the
-        lease, so an objective may take as long as it takes. A trial that was taken away (its job was halted or
-        cancelled) is passed over. While the job is halted it waits, which stderr says once with the command that goes
-        on; Ctrl-C ends it. Where trials are left for others to ask for, stderr says so, once.
+        Waits while others hold the last trials, and after 5 s says so on stderr, once. TrialPruned ends a trial early.
+        Any other exception, and a value that is no number, tells that the trial failed, and is raised unless `catch`
+        names it. A trial that was taken away (its job was halted or cancelled) is passed over. While the job is halted
+        it waits, which stderr says once with the command that goes on; Ctrl-C ends it. Where trials are left for
+        others to ask for, stderr says so, once.
+
+        lease: so long after this process died its trial goes to another. A thread renews it, so an objective may
+            take as long as it takes; but one call that holds Python's lock (the GIL) for more than three quarters of
+            it, or a process that stands still for so long, may lose the trial, which stderr says.
         """
         try:
             self._optimize(objective, n_trials, lease, catch)
@@ -152,13 +168,16 @@ class Study:
             trial = self._next(lease)
             if trial is None:
                 return
-            with self._kept(trial, lease), contextlib.suppress(TrialTaken):
-                self._run(objective, trial, catch)
+            try:
+                with self._kept(trial, lease):
+                    self._run(objective, trial, catch)
+            except TrialTaken:
+                self._tell_of_silence(trial, lease)
             done += 1
 
     def _next(self, lease: str) -> Trial | None:
         """The next trial, as soon as there is one; None when the study has ended."""
-        halted = False
+        halted, began = False, time.monotonic()
         while True:
             answer = self._ask_unless_halted(lease)
             if answer is not None and answer["trial"] is not None:
@@ -168,6 +187,10 @@ class Study:
             if answer is None and not halted:
                 self._say(f"is halted, and this process waits; go on with: runnel resume {self.id}")
             halted = answer is None
+            if halted:
+                began = time.monotonic()
+            elif time.monotonic() - began > QUIET_WAIT_S:
+                self._tell_of_wait(answer, lease)
             time.sleep(WAIT_S)
 
     def _ask_unless_halted(self, lease: str) -> dict | None:
@@ -185,6 +208,26 @@ class Study:
         """Also while other steps of the job are still ending, when the job is not yet PAUSED."""
         waits = client.call("GET", f"jobs/{quote(self.id, safe='')}/explain")["waits"]
         return any(wait["reason"] == "JobHeldUser" for wait in waits)
+
+    def _tell_of_wait(self, answer: dict, lease: str) -> None:
+        """The service does not tell the leases of others: this process's own stands for those of its kind."""
+        if self._told_of_wait:
+            return
+        self._told_of_wait = True
+        held = answer["running"]
+        if held > 0:
+            trials = "1 trial that another process holds" if held == 1 else f"{held} trials that other processes hold"
+            self._say(f"waits for {trials}; one that died gives its trial back when its lease is over, within {lease} "
+                      "if it asked as this one does")
+        else:
+            self._say(f"waits until a trial may be given; why not yet: runnel explain {self.id}")
+
+    def _tell_of_silence(self, trial: Trial, lease: str) -> None:
+        """A halt is told of by whoever asks next, and an end needs no word."""
+        if trial._silence_s is not None and trial._silence_s > SAFE_SILENCE * _seconds(lease):
+            self._say(f"passes over trial {trial.number}: this process was silent for {trial._silence_s:.0f} s and its "
+                      f"lease is {lease}; where a call of the objective holds Python's lock for so long, give "
+                      "optimize() a longer lease")
 
     def _tell_of_rest(self) -> None:
         """A study waits for who asks, however long; whoever leaves trials behind should know how to end it."""
@@ -273,12 +316,12 @@ class Study:
 
     @contextlib.contextmanager
     def _kept(self, trial: Trial, lease: str) -> Iterator[None]:
-        """Says three times per lease that somebody is there."""
+        """Says RENEWALS_PER_LEASE times per lease that somebody is there."""
         done = threading.Event()
 
         def renew() -> None:
-            while not done.wait(_seconds(lease) / 3):
-                with contextlib.suppress(client.ServiceError, OSError):
+            while not done.wait(_seconds(lease) / RENEWALS_PER_LEASE):
+                with contextlib.suppress(client.ServiceError, OSError, http.client.HTTPException):
                     self._speak(trial, "report", {})
 
         thread = threading.Thread(target=renew, name="runnel-lease", daemon=True)
@@ -311,9 +354,20 @@ class Study:
         return client.call("POST", self._path(rest), json.dumps(body).encode(), {"Content-Type": "application/json"})
 
     def _speak(self, trial: Trial | int, verb: str, body: dict) -> dict:
-        number, who = (trial.number, {"attempt": trial.attempt}) if isinstance(trial, Trial) else (trial, {})
+        if not isinstance(trial, Trial):
+            return self._post_of_trial(trial, verb, body)
         try:
-            return self._post(f"trials/{number}:{verb}", {**who, **body})
+            answer = self._post_of_trial(trial.number, verb, {"attempt": trial.attempt, **body})
+        except TrialTaken:
+            if trial._silence_s is None:  # Later ones are as late as whoever speaks.
+                trial._silence_s = time.monotonic() - trial._heard_at
+            raise
+        trial._heard_at = time.monotonic()
+        return answer
+
+    def _post_of_trial(self, number: int, verb: str, body: dict) -> dict:
+        try:
+            return self._post(f"trials/{number}:{verb}", body)
         except client.ServiceError as error:
             raise TrialTaken(error.status, str(error)) if error.status == 409 else error from None
 

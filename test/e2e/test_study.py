@@ -370,6 +370,76 @@ def test_a_value_is_never_changed_nor_a_range_taken_for_choices(runnel, python):
     assert err == "", err
 
 
+HOLDS_A_TRIAL = """
+import sys, time
+import runnel
+study = runnel.create_study({"x": {"uniform": [0, 1]}}, n_trials=1)
+def objective(trial):
+    print(study.id, flush=True)
+    time.sleep(60)
+study.optimize(objective, lease=sys.argv[1])
+"""
+
+
+def test_who_waits_for_a_trial_that_another_holds_says_so(runnel, python):
+    holder = python(HOLDS_A_TRIAL, "3s")
+    study = holder.stdout.readline().strip()
+    began = time.monotonic()
+    waiting = python("import runnel, sys\n"
+                     "study = runnel.load_study(sys.argv[1])\n"
+                     "study.optimize(lambda trial: 1.0)\n"
+                     "assert study.trials[0]['attempt'] == 2, study.trials", study)
+    assert waiting.stderr.readline() == (
+        f"runnel: study {study} waits for 1 trial that another process holds; one that died gives its trial back when "
+        "its lease is over, within 60s if it asked as this one does\n")
+    assert time.monotonic() - began > 5
+    holder.kill()
+    holder.communicate()
+    out, err = waiting.communicate(timeout=60)
+    assert waiting.returncode == 0 and err == "", err
+
+
+def test_a_killed_optimize_gives_its_trial_back_within_a_minute(runnel, python):
+    out, err = python("import runnel\n"
+                      "study = runnel.create_study({'x': {'uniform': [0, 1]}}, n_trials=2)\n"
+                      "study.optimize(lambda trial: 1.0, n_trials=1)\n"
+                      "trial = study.ask()\n"
+                      "study.tell(trial, 1)\n"
+                      "events = runnel.get(f'jobs/{study.id}/events')['events']\n"
+                      "print(*(each['lease'] for each in events if each['type'] == 'lane.opened'))"
+                      ).communicate(timeout=60)
+    assert out.split() == ["60000", "600000"], out + err
+
+
+# Holds Python's lock, as a library may: the thread that renews the lease stands still.
+HOLDS_THE_LOCK = """
+import ctypes, sys, time
+import runnel
+hold = ctypes.PyDLL(None).usleep
+study = runnel.create_study({"x": {"uniform": [0, 1]}}, n_trials=1)
+def objective(trial):
+    if trial.attempt == 1:
+        time.sleep(float(sys.argv[2]))
+        hold(int(float(sys.argv[3]) * 1e6))
+    return 1.0
+study.optimize(objective, lease=sys.argv[1])
+print(study.trials[0]["attempt"], study.trials[0]["status"])
+"""
+
+
+def test_an_objective_may_hold_the_lock_for_most_of_its_lease(runnel, python):
+    # From before a third of the lease until after its end: what was said at a quarter of it must have counted.
+    out, err = python(HOLDS_THE_LOCK, "6s", 1.9, 4.4).communicate(timeout=60)
+    assert out == "1 SUCCEEDED\n" and err == "", err
+
+
+def test_who_holds_the_lock_for_longer_is_told_why_the_trial_is_lost(runnel, python):
+    out, err = python(HOLDS_THE_LOCK, "1s", 0, 2.5).communicate(timeout=60)
+    assert out == "2 SUCCEEDED\n", err
+    assert re.fullmatch(r"runnel: study \w+ passes over trial 0: this process was silent for [23] s and its lease is 1s; "
+                        r"where .* give optimize\(\) a longer lease\n", err), err
+
+
 HALTED = """
 import pathlib, signal, time
 import runnel
@@ -402,7 +472,7 @@ def test_optimize_waits_while_its_job_is_halted(runnel, python):
     time.sleep(1.5)
     assert process.poll() is None
     runnel.run("resume", study)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=60)  # Nothing else is said: this process was not silent.
     assert process.returncode == 0 and err == "", err
 
 
