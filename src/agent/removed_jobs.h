@@ -14,7 +14,8 @@ namespace runnel::agent {
 // link or a mount that leads to another disk, to which nothing can be renamed.
 std::string beside_jobs(const std::string& home, const std::string& name);
 
-// Takes the job's folder out of sight, and then away; fine when there is none. kConflict, with the
+// Takes the job's folder out of sight, and then away; at once where the disk has no room for that.
+// Fine when there is none. kConflict, with the
 // remedy, while something is mounted in it: that is somebody's.
 Result<void> remove_job_files(const std::string& home, const JobId& job);
 

@@ -11,6 +11,7 @@ namespace runnel::brain {
 namespace {
 
 constexpr std::size_t kLettersMax = 2;
+constexpr std::size_t kLongLeast = 5;
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
@@ -40,8 +41,23 @@ std::string without_digits(std::string word) {
   return word;
 }
 
+// "loss" of "los" and "loos".
+std::string without_doubles(std::string word) {
+  word.erase(std::unique(word.begin(), word.end()), word.end());
+  return word;
+}
+
+bool are_swapped(const std::string& word, const std::string& meant) {
+  return edit_distance(word, meant) == 1 &&
+         std::is_permutation(word.begin(), word.end(), meant.begin(), meant.end());
+}
+
+// One letter makes another metric of a short name: mae, mse and rmse, auc and acc, fpr and tpr.
 bool is_misspelt_word(const std::string& word, const std::string& meant) {
   if (without_digits(word) == without_digits(meant)) return false;
+  if (std::min(word.size(), meant.size()) < kLongLeast) {
+    return without_doubles(word) == without_doubles(meant) || are_swapped(word, meant);
+  }
   const std::string_view candidate(word);
   return edit_distance(word, meant) <= kLettersMax && !nearest(meant, {&candidate, 1}).empty();
 }

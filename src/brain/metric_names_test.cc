@@ -17,7 +17,7 @@ TEST(MetricNames, AreMisspeltByALetterOrTwo) {
                                                        {"val-loss", "val_loss"},
                                                        {"eval.loss", "eval/loss"},
                                                        {"val_acuracy", "val_accuracy"},
-                                                       {"losses", "loss"}};
+                                                       {"lsos", "loss"}};
   for (const auto& [name, metric] : pairs) EXPECT_TRUE(looks_misspelt(name, metric)) << name;
 }
 
@@ -30,7 +30,16 @@ TEST(MetricNames, OfAnotherWordOrNumberAreOtherMetrics) {
                                                        {"f1", "f"},
                                                        {"accuracy", "val_accuracy"},
                                                        {"acc", "accuracy"},
-                                                       {"test_loss", "train_loss"}};
+                                                       {"test_loss", "train_loss"},
+                                                       {"mse", "mae"},
+                                                       {"rmse", "mse"},
+                                                       {"auc", "acc"},
+                                                       {"val_auc", "val_acc"},
+                                                       {"fpr", "tpr"},
+                                                       {"psnr", "snr"},
+                                                       {"mape", "map"},
+                                                       {"ppl", "bpl"},
+                                                       {"test_loss", "best_loss"}};
   for (const auto& [name, metric] : pairs) EXPECT_FALSE(looks_misspelt(name, metric)) << name;
 }
 

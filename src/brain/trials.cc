@@ -342,6 +342,7 @@ std::optional<std::pair<std::string, std::string>> misnamed(const model::SearchS
   for (const model::Objective& objective : search.objectives) {
     if (has_metric(report, objective.metric)) continue;
     for (const auto& [name, value] : report.values) {
+      if (is_objective(search, name)) continue;
       if (looks_misspelt(name, objective.metric)) return std::pair(objective.metric, name);
     }
   }

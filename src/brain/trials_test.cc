@@ -137,6 +137,17 @@ TEST_F(TrialsTest, WarnsOfNoSiblingOfTheMetric) {
   EXPECT_TRUE(harness_.all<model::TaskWarned>(harness_.history).empty());
 }
 
+TEST_F(TrialsTest, WarnsOfNoOtherObjective) {
+  model::StepSpec step = search_step(1);
+  step.search->objectives = {{"accuracy", true}, {"acuracy", true}};
+  step.search->method = model::SearchSpec::Method::kNsga2;
+  begin(step);
+  model::MetricReport other = metric(0, 1, "0.5");
+  other.values = {{"acuracy", "0.5"}};
+  told({other});
+  EXPECT_TRUE(harness_.all<model::TaskWarned>(harness_.history).empty());
+}
+
 TEST_F(TrialsTest, WarnsOfNoNameOnceTheMetricWasReported) {
   begin(search_step(2), 2);
   told({metric(0, 1, "3")});

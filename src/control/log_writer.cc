@@ -27,6 +27,8 @@ Error nothing_accepted(const Error& cause) {
   return error;
 }
 
+Error disk_is_full() { return Error(Errc::kFull, "the disk of the event log is full"); }
+
 constexpr std::string_view kFreeByHand =
     "the room that the log holds for this is used up: remove files by hand, for instance outputs "
     "in the home's folder jobs";
@@ -111,6 +113,7 @@ Async<void> LogWriter::start() {
   last_commit_ = clock_.boot() - options_.commit_interval_min;
   opened_boot_ = clock_.boot();
   CO_TRY(co_await worker_->run([this] { begin_time(); }));
+  CO_TRY(co_await look_for_room());
   co_return loop_.spawn(gate_, run_commits());
 }
 
@@ -157,7 +160,7 @@ Async<void> LogWriter::stop() {
   CHECK(committing_ == nullptr, "a commit outlives the gate");
   CHECK(group_.tickets.empty(), "somebody waits for a commit that will not come");
   phase_changed_.notify_all();
-  if (recovered_ != nullptr && phase_ == Phase::kOpen && events_since_snapshot_ > 0) {
+  if (recovered_ != nullptr && phase_ == Phase::kOpen && !is_short_ && events_since_snapshot_ > 0) {
     Result<brain::State> copy = co_await copy_state();
     if (copy.ok()) {
       Result<void> saved = co_await save_snapshot(std::move(copy).value(), last_batch_);
@@ -244,7 +247,7 @@ Async<Settled> LogWriter::settled() {
 }
 
 bool LogWriter::must_wait() const {
-  return stopped_ || copying_ || phase_ != Phase::kOpen || full();
+  return stopped_ || copying_ || phase_ != Phase::kOpen || full() || is_short_;
 }
 
 Async<void> LogWriter::admit(const model::Input& input) {
@@ -254,7 +257,12 @@ Async<void> LogWriter::admit(const model::Input& input) {
     if (stopped_) co_return async::cancelled_error();
     if (phase_ == Phase::kDead) co_return phase_error_;
     if (phase_ == Phase::kWaiting && !waits_for_room) co_return phase_error_;
-    if (phase_ == Phase::kOpen && !copying_ && !full()) co_return {};
+    if (phase_ == Phase::kOpen && !copying_ && !full()) {
+      if (waits_for_room || !is_short_) co_return {};
+      CO_TRY(co_await look_for_room());
+      if (is_short_) co_return nothing_accepted(disk_is_full());
+      continue;
+    }
     if (phase_ == Phase::kOpen && asker == Asker::kUser && full())
       co_return too_busy(kPendingInputsMax);
     if (asker == Asker::kSystem) ++waiting_reports_;
@@ -262,6 +270,16 @@ Async<void> LogWriter::admit(const model::Input& input) {
     if (asker == Asker::kSystem) --waiting_reports_;
     CO_TRY(std::move(woken));
   }
+}
+
+// What a short disk would refuse is not decided: taking it back costs a fold of the log.
+Async<void> LogWriter::look_for_room() {
+  const DiskWatch::Turn turn(disk_);
+  is_short_ = CO_TRY(co_await worker_->run([this]() -> Result<bool> {
+    if (log_ == nullptr) return log_is_away();
+    return log_->is_short_of_room();
+  }));
+  co_return {};
 }
 
 bool LogWriter::full() const {
@@ -380,7 +398,14 @@ Async<void> LogWriter::pace() {
 
 Async<void> LogWriter::append(Group& group) {
   const DiskWatch::Turn turn(disk_);
-  co_return co_await worker_->run([this, &group] { return append_now(group); });
+  bool is_short = false;
+  Result<void> appended = co_await worker_->run([this, &group, &is_short] {
+    Result<void> done = append_now(group);
+    is_short = log_ != nullptr && log_->is_short_of_room();
+    return done;
+  });
+  is_short_ = is_short;
+  co_return appended;
 }
 
 // On the log's thread.
@@ -538,7 +563,8 @@ void LogWriter::die(Error error) {
 // --- Snapshots and the archive.
 
 bool LogWriter::snapshot_is_due() const {
-  return !snapshot_running_ && events_since_snapshot_ >= options_.snapshot_every_events;
+  return !snapshot_running_ && !is_short_ &&
+         events_since_snapshot_ >= options_.snapshot_every_events;
 }
 
 // Of a hundred thousand tasks in flight it takes hundreds of milliseconds, so the loop goes on.

@@ -84,12 +84,13 @@ class DurableObserver {
 //           fails, the brain is made anew from the log, which also tells what the disk kept: all of
 //           the commit, which is durable then as any other, or nothing, and then nothing of it was
 //           accepted and every asker in it gets the error. What was decided meanwhile is void in
-//           both cases. What nodes reported (join, report, lost) and Recovered are decided again
-//           until they can be kept. What frees room (a job is deleted, cancelled or halted) has the
-//           room that the log holds for it. Who asks waits for as long as the log cannot be read,
-//           and hears that the outcome is unknown once it never will be: see is_dead(). settled()
-//           returns when all that state() rests on is durable: an answer made from state() leaves
-//           after it.
+//           both cases. While the disk is short of room, what may wait for some is refused before
+//           it is decided, and no snapshot is kept. What nodes reported (join, report, lost) and
+//           Recovered are decided again until they can be kept. What frees room (a job is deleted,
+//           cancelled or halted) has the room that the log holds for it. Who asks waits for as long
+//           as the log cannot be read, and hears that the outcome is unknown once it never will be:
+//           see is_dead(). settled() returns when all that state() rests on is durable: an answer
+//           made from state() leaves after it.
 // Limits:   kPendingInputsMax inputs and kPendingBytesMax of them wait for the disk; at either one
 //           a user's request is kFull and a node's report waits.
 // Threads:  loop only; the log is used on the worker "runnel-log" alone, what reads it on
@@ -217,6 +218,7 @@ class LogWriter {
   void follow(const DurableBatch& batch, std::vector<brain::Job> archived);
   void note_version(const model::Event& event, EventSeq seq);
   static Result<store::ArchiveChange> archive_change(store::EventLog& log, Group& group);
+  Async<void> look_for_room();
   bool full() const;
   Group* undurable();
 
@@ -272,6 +274,7 @@ class LogWriter {
   bool snapshot_running_ = false;
   bool copying_ = false;  // The encoder reads the state; nothing is decided meanwhile.
 
+  bool is_short_ = false;  // The disk, at the last look: what may wait is refused undecided.
   Phase phase_ = Phase::kOpen;
   Error phase_error_;
   Group group_;  // Gathers for the next commit.

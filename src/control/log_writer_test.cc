@@ -325,6 +325,29 @@ TEST_F(LogWriterTest, FreesRoomBesideACommitThatFindsTheDiskFull) {
   EXPECT_FALSE(watch_.reserve);
 }
 
+TEST_F(LogWriterTest, KeepsWhatHasHappenedInTheRoomThatIsHeldAndNothingElse) {
+  watch_.held_room = 2;
+  watch_.full = true;
+  EXPECT_TRUE(decide(join_input("n1")).ok());
+  EXPECT_EQ(watch_.held_room, 1);
+  EXPECT_EQ(decide(submit_input("a")).error().code, Errc::kFull);
+  EXPECT_EQ(decide(model::Wake{}).error().code, Errc::kFull);
+  EXPECT_EQ(watch_.held_room, 1);
+  EXPECT_EQ(watcher_.rollbacks, 0) << "what may wait is refused before it is decided";
+  watch_.full = false;
+  EXPECT_TRUE(decide(submit_input("a")).ok());
+}
+
+TEST_F(LogWriterTest, KeepsNoSnapshotWhileTheDiskIsShortOfRoom) {
+  ASSERT_TRUE(decide(submit_input("a")).ok());
+  watch_.held_room = 1;
+  watch_.full = true;
+  ASSERT_TRUE(decide(join_input("n1")).ok());
+  const int before = watch_.snapshots;
+  MUST(loop_->block_on(writer_->stop()));
+  EXPECT_EQ(watch_.snapshots, before);
+}
+
 TEST_F(LogWriterTest, KeepsWhatNodesReportUntilThereIsRoom) {
   watch_.full = true;
   std::optional<Result<Outcome>> joined;

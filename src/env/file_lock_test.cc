@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "env/files.h"
+#include "env/testing/length_limit.h"
 #include "env/testing/temporary_directory.h"
 
 namespace runnel::env {
@@ -38,6 +39,15 @@ TEST_F(FileLockTest, IsFreeAfterItsEndAndTheFileStays) {
   EXPECT_TRUE(exists(path_));
   const FileLock second = MUST(FileLock::acquire(path_));
   EXPECT_EQ(MUST(read_file(path_)), std::to_string(::getpid()) + "\n");
+}
+
+TEST_F(FileLockTest, IsHeldOnADiskThatTakesNoName) {
+  MUST(write_file_atomically(path_, "7\n"));
+  const testing::LengthLimit full{Bytes()};
+  const FileLock lock = MUST(FileLock::acquire(path_));
+  const Error error = FileLock::acquire(path_).error();
+  EXPECT_EQ(error.code, Errc::kConflict);
+  EXPECT_EQ(error.value, "") << "not who had it before";
 }
 
 TEST_F(FileLockTest, MovesWithItsOwner) {

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "env/remove_tree.h"
+#include "env/testing/length_limit.h"
 #include "env/testing/temporary_directory.h"
 
 namespace runnel::env {
@@ -115,6 +116,13 @@ TEST_F(Files, ReadersSeeTheOldOrTheNewFileNeverAHalf) {
     if (text != a && text != b) ADD_FAILURE() << "a half of " << text.size() << " bytes";
   }
   writer.join();
+}
+
+TEST_F(Files, KeepsNothingOfALineThatTheDiskDoesNotTakeWhole) {
+  MUST(append_file(file("log"), "first\n"));
+  const testing::LengthLimit full(Bytes::count(10));
+  EXPECT_FALSE(append_file(file("log"), "second\n").ok());
+  EXPECT_EQ(MUST(read_file(file("log"))), "first\n");
 }
 
 TEST_F(Files, AppendsToTheEnd) {

@@ -15,6 +15,12 @@ Result<void> hold_blocks(int file, Bytes at, Bytes length);
 // The same of an existing file from its beginning on.
 Result<void> hold_blocks(const std::string& path, Bytes length);
 
+// Of an existing file beyond its present end.
+Result<void> hold_blocks_ahead(const std::string& path, Bytes length);
+
+// Gives them up: the file has no more blocks than its length.
+void give_up_blocks_ahead(const std::string& path);
+
 // Whether a file of this process may become so long (RLIMIT_FSIZE): who writes beyond that is sent
 // SIGXFSZ, which ends it.
 bool may_write_up_to(Bytes length);

@@ -1,7 +1,6 @@
 #include "env/held_blocks.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -10,6 +9,7 @@
 
 #include "env/detail/descriptor.h"
 #include "env/files.h"
+#include "env/testing/length_limit.h"
 #include "env/testing/temporary_directory.h"
 
 namespace runnel::env {
@@ -31,16 +31,24 @@ TEST(HeldBlocks, AreBeyondTheEndOfAFileThatStaysAsItIs) {
 TEST(HeldBlocks, RespectALimitOnTheLengthOfFiles) {
   const testing::TemporaryDirectory folder;
   MUST(write_file_atomically(folder.file("log"), "text"));
-  struct rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const struct rlimit little{1 << 19, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
+  const testing::LengthLimit limit(Bytes::kibi(512));
   const Result<void> held = hold_blocks(folder.file("log"), Bytes::mebi(1));
-  const bool fits = may_write_up_to(Bytes::kibi(512));
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   ASSERT_FALSE(held.ok());
   EXPECT_EQ(held.error().code, Errc::kUnsupported);
-  EXPECT_TRUE(fits);
+  EXPECT_TRUE(may_write_up_to(Bytes::kibi(512)));
+}
+
+TEST(HeldBlocks, AreHeldBehindWhatWasWrittenAndGivenUp) {
+  const testing::TemporaryDirectory folder;
+  const std::string path = folder.file("log");
+  MUST(write_file_atomically(path, std::string(1 << 20, 'x')));
+  const Result<void> held = hold_blocks_ahead(path, Bytes::mebi(1));
+  if (!held.ok() && held.error().code == Errc::kUnsupported) GTEST_SKIP() << held.error().message;
+  ASSERT_TRUE(held.ok()) << held.error().to_string();
+  EXPECT_GE(MUST(allocated(path)), Bytes::mebi(2));
+  give_up_blocks_ahead(path);
+  EXPECT_LT(MUST(allocated(path)), Bytes::mebi(2));
+  EXPECT_EQ(MUST(file_info(path)).size, Bytes::mebi(1));
 }
 
 TEST(HeldBlocks, OfWhatIsNoFileAreAnError) {

@@ -18,10 +18,12 @@ void RoomReserve::hold() const {
   CHECK(!size_.is_zero(), "a reserve of nothing");
   const State state = look();
   if (state == State::kWhole || state == State::kForeign) return;
+  const std::string part = path_ + ".part";
+  ::unlink(part.c_str());  // Of one that was killed while it made it.
   const Result<Bytes> free = free_space(std::filesystem::path(path_).parent_path());
   if (!free.ok() || *free < size_ * 2) return;
   if (state == State::kHollow) ::unlink(path_.c_str());
-  make();
+  make(part);
 }
 
 bool RoomReserve::give_up() const {
@@ -41,9 +43,7 @@ RoomReserve::State RoomReserve::look() const {
 }
 
 // Under another name first: what is killed here leaves no reserve that looks whole.
-void RoomReserve::make() const {
-  const std::string part = path_ + ".part";
-  ::unlink(part.c_str());
+void RoomReserve::make(const std::string& part) const {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   const detail::Descriptor file(::open(part.c_str(), kFlags, 0600));
   if (!file.is_open()) return;

@@ -30,7 +30,7 @@ class RoomReserve {
   };
 
   State look() const;
-  void make() const;
+  void make(const std::string& part) const;
 
   std::string path_;
   Bytes size_;

@@ -195,7 +195,12 @@ void Journal::end_cleanly() {
 
 Result<void> Journal::commit() {
   CHECK(!temporary_.empty(), "a journal is committed once");
-  TRY(flush());
+  Result<void> flushed = flush();
+  if (!flushed.ok() && flushed.error().code == Errc::kFull) {
+    env::give_up_blocks_ahead(path_);  // Of the one that goes.
+    flushed = flush();
+  }
+  TRY(std::move(flushed));
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     return errno_error("rename " + temporary_, errno);
   }
@@ -227,9 +232,10 @@ Result<void> Journal::write_pending() {
 // Where the file system holds no blocks, or has none left, there is the rest of the last ones.
 void Journal::hold_ahead() {
   if (held_ >= bytes_ + kAhead / 2) return;
-  held_ = bytes_ + kAhead;  // Asked once for each half.
-  (void)env::hold_blocks(file_.get(), Bytes::count(static_cast<std::int64_t>(bytes_)),
-                         Bytes::count(kAhead));
+  const Result<void> held = env::hold_blocks(
+      file_.get(), Bytes::count(static_cast<std::int64_t>(bytes_)), Bytes::count(kAhead));
+  const bool never = !held.ok() && held.error().code == Errc::kUnsupported;
+  if (held.ok() || never) held_ = bytes_ + kAhead;  // Asked once for each half.
 }
 
 bool Journal::in_place() const { return output::is_same_file(file_.get(), path_); }

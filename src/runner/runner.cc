@@ -82,6 +82,14 @@ Result<async::UniqueFd> lock_home(const std::string& home) {
   return folder;
 }
 
+// Cut to its length last, as a full disk may not give back what is cut before.
+void write_pid(int file) {
+  const std::string text = std::to_string(::getpid()) + "\n";
+  const auto size = static_cast<ssize_t>(text.size());
+  const bool written = ::pwrite(file, text.data(), text.size(), 0) == size;
+  if (::ftruncate(file, written ? size : 0) != 0) log_line("its pid file cannot be written");
+}
+
 // The pid file, locked likewise: what runners of earlier builds look at. Not valid: another has it.
 Result<async::UniqueFd> lock_pid_file(const std::string& path) {
   while (true) {
@@ -92,10 +100,7 @@ Result<async::UniqueFd> lock_pid_file(const std::string& path) {
       return errno_error("lock " + path, errno);
     }
     if (!output::is_same_file(file.get(), path)) continue;  // Its last owner has just removed it.
-    const std::string text = std::to_string(::getpid()) + "\n";
-    if (::ftruncate(file.get(), 0) != 0 || ::write(file.get(), text.data(), text.size()) < 0) {
-      return errno_error("write " + path, errno);
-    }
+    write_pid(file.get());
     return file;
   }
 }

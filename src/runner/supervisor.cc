@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "env/clock.h"
+#include "env/file_system.h"
 #include "env/files.h"
 #include "output/paths.h"
 #include "output/reopened_output.h"
@@ -129,6 +130,7 @@ Supervisor::Begun Supervisor::begin(Place& place) {
              model::EndCause::kPortBusy);
     return Begun::kYes;
   }
+  if (!place.prepared && is_disk_full()) return Begun::kLater;  // It would fail for that.
   const Result<void> ready = prepare(place);
   if (!ready.ok() && ready.error().code == Errc::kFull) return Begun::kLater;
   if (!ready.ok()) {
@@ -143,6 +145,13 @@ Supervisor::Begun Supervisor::begin(Place& place) {
   spawn_waiting(place);
   reschedule(place);
   return Begun::kYes;
+}
+
+bool Supervisor::is_disk_full() const {
+  constexpr Bytes kRoomMin = Bytes::mebi(1);  // As the home's own word for it.
+  const Result<Bytes> space = env::free_space(options_.home);
+  const Result<std::optional<std::int64_t>> inodes = env::free_inodes(options_.home);
+  return (space.ok() && *space < kRoomMin) || (inodes.ok() && inodes->value_or(1) == 0);
 }
 
 // Slot, folder, output and records of the start, written down before a process exists. May be

@@ -124,6 +124,7 @@ class Supervisor {
   void advance(const LaneKey& key);
   enum class Begun : std::uint8_t { kYes, kLater };
   Begun begin(Place& place);
+  bool is_disk_full() const;
   Result<void> prepare(Place& place);
   void unprepare(Place& place);
   void lend_memory(Place& place);

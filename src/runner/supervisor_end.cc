@@ -8,21 +8,9 @@
 
 #include "base/check.h"
 #include "env/clock.h"
-#include "env/file_system.h"
 #include "runner/supervisor.h"
 
 namespace runnel::runner {
-namespace {
-
-bool is_disk_full(const std::string& folder) {
-  constexpr Bytes kRoomMin = Bytes::mebi(1);  // As the home's own word for it.
-  const Result<Bytes> space = env::free_space(folder);
-  const Result<std::optional<std::int64_t>> inodes = env::free_inodes(folder);
-  return (space.ok() && *space < kRoomMin) || (inodes.ok() && inodes->value_or(1) == 0);
-}
-
-}  // namespace
-
 // TERM now, KILL after the grace. What was asked first is the cause; a shorter grace wins.
 void Supervisor::end_place(Place& place, model::EndCause cause, std::string message,
                            Duration grace) {
@@ -146,7 +134,7 @@ void Supervisor::tell_over_limit(Place& place, model::RankReport& report) {
 void Supervisor::tell_full_disk(const Place& place, model::RankReport& report) {
   if (place.forced || !report.message.empty()) return;
   if (report.code == 0 && report.signal == 0) return;
-  if (is_disk_full(options_.home)) {
+  if (is_disk_full()) {
     report.message = "the disk of the home was full when it ended";
   }
 }

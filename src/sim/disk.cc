@@ -55,6 +55,7 @@ class Disk::FaultyLog final : public store::EventLog {
     TRY(connected(*cable_));
     return disk_.append(*log_, epoch, std::move(batches), archive, room);
   }
+  bool is_short_of_room() override { return disk_.is_short_of_room(); }
   Result<std::unique_ptr<store::LogConnection>> connect() override {
     TRY(connected(*cable_));
     return std::unique_ptr<store::LogConnection>(
@@ -132,8 +133,19 @@ Result<void> Disk::append(store::EventLog& log, Epoch epoch, std::vector<store::
   return appended;
 }
 
+// What is refused for that waits, as after an append that failed.
+bool Disk::is_short_of_room() const {
+  if (full_) failed_();
+  return full_;
+}
+
 bool Disk::take_room(store::Room room) {
   if (!full_) return true;
+  if (room == store::Room::kOrdinary) return false;
+  if (held_ > 0) {
+    --held_;
+    return true;
+  }
   return room == store::Room::kReserve && std::exchange(holds_reserve_, false);
 }
 

@@ -46,6 +46,7 @@ class Disk {
   void fill() { full_ = true; }
   void clear() {
     full_ = false;
+    held_ = kHeld;
     holds_reserve_ = true;
   }
   bool full() const { return full_; }
@@ -59,6 +60,7 @@ class Disk {
 
   Result<void> append(store::EventLog& log, Epoch epoch, std::vector<store::Batch> batches,
                       const store::ArchiveChange& archive, store::Room room);
+  bool is_short_of_room() const;
   bool take_room(store::Room room);
   void keep(BatchSeq through);
 
@@ -73,7 +75,9 @@ class Disk {
   };
   std::vector<Decided> decided_;  // After them, and not in the log yet.
   bool full_ = false;
-  bool holds_reserve_ = true;  // Room for one append while the disk is full.
+  static constexpr int kHeld = 20;
+  int held_ = kHeld;           // Appends of what has happened while the disk is full ...
+  bool holds_reserve_ = true;  // ... and one more of what frees room.
   bool away_ = false;
 };
 

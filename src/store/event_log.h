@@ -76,6 +76,9 @@ class EventLog : public LogReader {
     return append(epoch, std::move(batches), ArchiveChange());
   }
 
+  // Whether so little is left of the disk that an ordinary append would be kFull. Asks the disk.
+  virtual bool is_short_of_room() = 0;
+
   // Keeps a snapshot of the state at a batch that is in the log, and of the older ones only the
   // latest, to which load_snapshot() falls back when this one is found damaged.
   virtual Result<void> save_snapshot(Epoch epoch, const Snapshot& snapshot) = 0;

@@ -2,9 +2,10 @@
 
 import os
 import subprocess
+import time
 
 import pytest
-from conftest import BINARY, Runnel
+from conftest import BINARY, Runnel, kill
 
 if os.geteuid() != 0:
     pytest.skip("only root mounts file systems", allow_module_level=True)
@@ -130,6 +131,18 @@ def test_out_of_inodes_a_new_daemon_deletes(few_inodes):
     assert (home.home / "inode-reserve").exists()
 
 
+def test_out_of_inodes_the_files_of_a_deleted_job_go(few_inodes):
+    disk, home = few_inodes
+    kept = home.ended("run: head -c 6M /dev/zero > $RUNNEL_JOB_DIR/large")
+    running = home.up("run: sleep 600")
+    home.until(lambda: home.job(running)["status"] == "RUNNING")
+    disk.fill_inodes()
+    home.run("delete", kept)
+    home.until(lambda: not (home.home / "jobs" / kept).exists())
+    home.run("cancel", running)
+    home.until(lambda: home.job(running)["status"] == "CANCELLED")
+
+
 def test_out_of_inodes_a_daemon_that_cannot_say_so_has_it_said(few_inodes):
     disk, home = few_inodes
     kept = home.ended("run: echo hi")
@@ -188,6 +201,47 @@ def test_out_of_space_a_daemon_that_cannot_say_so_has_it_said(small):
     assert "full; free some space" in home.err or "the disk of the home is full: " in home.err, home.err
     disk.clear()
     assert home.run("logs", kept) == "hi\n"
+
+
+def test_on_a_full_disk_nothing_begins(small):
+    """What a node was handed ahead waits for room: on a full disk it would fail for nothing."""
+    disk, home = small
+    lines = f"while [ -e {disk.folder}/hold ]; do sleep 0.05; done; head -c 100000 /dev/zero > $RUNNEL_TASK_DIR/out"
+    (disk.folder / "hold").touch()
+    job = home.up(f"foreach: {list(range(40))}\nresources: {{cpus: 1}}\nrun: |\n  {lines}\n")
+    home.until(lambda: home.job(job)["status"] == "RUNNING")
+    disk.fill_space()
+    begun = home.job(job)["counts"]["RUNNING"]
+    (disk.folder / "hold").unlink()
+    time.sleep(4)
+    disk.clear()
+    ended = home.wait(job)["counts"]
+    assert ended.get("FAILED", 0) <= begun, ended
+
+
+def test_a_runner_that_is_killed_on_a_full_disk_comes_back(small):
+    disk, home = small
+    jobs = [home.up("run: sleep 600") for _ in range(2)]
+    for job in jobs:
+        home.until(lambda job=job: home.job(job)["status"] == "RUNNING")
+    disk.fill_space()
+    kill(home.info()["runner_pid"])
+    disk.fill_space()
+    home.run("cancel", jobs[0])
+    home.run("halt", jobs[1])
+    assert home.wait(jobs[0])["status"] == "CANCELLED"
+    home.until(lambda: home.job(jobs[1])["status"] == "PAUSED")
+
+
+def test_a_daemon_that_is_killed_on_a_full_disk_comes_back(small):
+    """Its lock names it in a block of its own, which is never given up."""
+    disk, home = small
+    large = home.ended('run: head -c 6M /dev/zero > "$RUNNEL_JOB_DIR/large"')
+    home.rest()
+    (home.home / "daemon.lock").write_text("")
+    disk.fill_space()
+    home.run("delete", large)
+    home.until(lambda: not (home.home / "jobs" / large).exists())
 
 
 def test_out_of_space_what_frees_room_is_done(small):

@@ -44,8 +44,7 @@ class WatchedLog final : public store::EventLog {
                       const store::ArchiveChange& archive, store::Room room) override {
     const std::lock_guard<std::mutex> wait(watch_.held);
     const bool full = watch_.full;
-    const bool reserved = full && room == store::Room::kReserve && watch_.reserve.exchange(false);
-    if (full && !reserved) {
+    if (full && !take_room(room)) {
       ++watch_.refused;
       return Error(Errc::kFull, "the disk is full");
     }
@@ -54,6 +53,7 @@ class WatchedLog final : public store::EventLog {
     ++watch_.appends;
     return {};
   }
+  bool is_short_of_room() override { return watch_.full; }
 
   Result<std::unique_ptr<store::LogConnection>> connect() override {
     return std::unique_ptr<store::LogConnection>(
@@ -82,6 +82,16 @@ class WatchedLog final : public store::EventLog {
   Result<void> prune(Epoch epoch, BatchSeq through) override { return log_->prune(epoch, through); }
 
  private:
+  // For an append while the disk is full.
+  bool take_room(store::Room room) {
+    if (room == store::Room::kOrdinary) return false;
+    if (watch_.held_room > 0) {
+      --watch_.held_room;
+      return true;
+    }
+    return room == store::Room::kReserve && watch_.reserve.exchange(false);
+  }
+
   LogWatch& watch_;
   std::unique_ptr<store::EventLog> log_;
 };

@@ -24,7 +24,8 @@ struct LogWatch {
   std::atomic<int> snapshots{0};
   std::atomic<int> connections{0};  // That are open now.
   std::atomic<bool> full{false};    // Every append is refused with kFull,
-  std::atomic<bool> reserve{true};  //   but for one that may use the reserve.
+  std::atomic<int> held_room{0};    //   but for so many that may use what is held,
+  std::atomic<bool> reserve{true};  //   and one that may use the reserve.
   std::atomic<bool> broken{false};  // Every append fails with kIo, and so does opening.
   std::atomic<bool> away{false};    // Opening fails with kIo.
   // Blocks all that changes the log while it is held: what is decided meanwhile gathers.

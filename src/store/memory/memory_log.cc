@@ -168,6 +168,7 @@ class MemoryLog final : public EventLog {
   using EventLog::append;
   Result<void> append(Epoch epoch, std::vector<Batch> batches, const ArchiveChange& archive,
                       Room room) override;
+  bool is_short_of_room() override { return false; }
   Result<std::unique_ptr<LogConnection>> connect() override {
     return std::unique_ptr<LogConnection>(std::make_unique<MemoryConnection>(disk_, mutex_));
   }

@@ -221,6 +221,23 @@ Error append_until_full(EventLog& log, Epoch epoch, Room room) {
   }
 }
 
+// Somebody else takes all that the disk has once the reserve was given up by the first append.
+bool keeps_the_reserve_from_others(const std::string& folder, EventLog& log, Epoch epoch) {
+  if (!log.append(epoch, testing::next_batches(log, epoch, 20), {}, Room::kReserve).ok()) {
+    return false;
+  }
+  const Bytes free = MUST(env::free_space(folder));
+  const auto size = static_cast<std::size_t>(free.count());
+  MUST(env::write_file_atomically(folder + "/others", std::string(size, 'x')));
+  for (int count = 0; count < 100; ++count) {
+    if (!log.append(epoch, testing::next_batches(log, epoch, 20), {}, Room::kReserve).ok()) {
+      return false;
+    }
+  }
+  MUST(env::remove_file(folder + "/others"));
+  return true;
+}
+
 // In the child, whose disk it is: fill it, see who is refused when, make room, go on, open again.
 int fill_the_disk(const std::string& folder, const env::Clock& clock) {
   if (!enter_tiny_disk(folder)) return kNoDisk;
@@ -238,6 +255,7 @@ int fill_the_disk(const std::string& folder, const env::Clock& clock) {
   const Head held = log->head();
   if (held.last.value() < ordinary.last.value() + 20 * 20) return kNothingHeld;
   if (!env::exists(path + "-reserve")) return kNoReserve;
+  if (!keeps_the_reserve_from_others(folder, *log, epoch)) return kNoReserve;
   if (append_until_full(*log, epoch, Room::kReserve).code != Errc::kFull) return kWrongKind;
   if (log->head().last.value() < held.last.value() + 20 * 20) return kNoReserve;
   MUST(env::remove_file(folder + "/ballast"));

@@ -50,6 +50,7 @@ class SqliteLog final : public EventLog {
   using EventLog::append;
   Result<void> append(Epoch epoch, std::vector<Batch> batches, const ArchiveChange& archive,
                       Room room) override;
+  bool is_short_of_room() override { return room_.is_short(); }
   Result<std::unique_ptr<LogConnection>> connect() override { return connect_sqlite(path_); }
   Result<std::vector<Batch>> read(BatchSeq after, std::int64_t limit) override {
     return sqlite::read_batches(tables_, {meta_.base, head_}, after, limit);
@@ -128,7 +129,9 @@ template <typename Change>
 Result<void> SqliteLog::with_reserve(Change change) {
   Result<void> done = change();
   const bool full = !done.ok() && done.error().code == Errc::kFull;
-  return full && room_.give_up() ? change() : done;
+  if (!full || !room_.give_up()) return done;
+  room_.hold_given_up();
+  return change();
 }
 
 Result<Epoch> SqliteLog::acquire_lease() {
@@ -293,7 +296,11 @@ Result<std::unique_ptr<EventLog>> open_sqlite_log(const std::string& path,
   TRY(sqlite::check_replaced(path));  // The repair has made a copy, when all was in its place.
   Result<std::unique_ptr<EventLog>> log = open_or_create(path);
   const bool full = !log.ok() && log.error().code == Errc::kFull;
-  if (full && sqlite::HeldRoom(path).give_up()) log = open_or_create(path);
+  const sqlite::HeldRoom room(path);
+  if (full && room.give_up()) {
+    log = open_or_create(path);
+    if (log.ok()) room.hold_given_up();
+  }
   if (log.ok() || log.error().code != Errc::kCorrupt) return log;
   return with_copy(log.error(), path, clock);
 }

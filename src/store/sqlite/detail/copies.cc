@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "env/files.h"
+#include "env/remove_tree.h"
 
 namespace runnel::store::sqlite {
 namespace {
@@ -68,6 +70,15 @@ std::vector<std::string> copies_of(const std::string& path) {
   return copies;
 }
 
+Result<void> copy_files(const std::string& path, const std::string& folder) {
+  for (const char* suffix : kSuffixes) {
+    if (!env::exists(path + suffix)) continue;
+    TRY(env::copy_file(path + suffix, folder + "/" + file_name(path) + suffix));
+  }
+  TRY(env::sync_directory(folder));
+  return env::sync_directory(env::parent_of(path));
+}
+
 }  // namespace
 
 std::string last_copy(const std::string& path) {
@@ -88,13 +99,13 @@ Result<std::string> copy_damaged(const std::string& path, Time now, Again again)
     }
   }
   const std::string folder = TRY(make_folder(path, now));
-  for (const char* suffix : kSuffixes) {
-    if (!env::exists(path + suffix)) continue;
-    TRY(env::copy_file(path + suffix, folder + "/" + file_name(path) + suffix));
-  }
-  TRY(env::sync_directory(folder));
-  TRY(env::sync_directory(env::parent_of(path)));
-  return folder;
+  const Result<void> copied = copy_files(path, folder);
+  if (copied.ok()) return folder;
+  CHECK(file_name(folder).starts_with(kFolderPrefix), "what is no copy of a log is removed");
+  (void)env::remove_tree(folder);  // A part of a copy would pass for one.
+  if (copied.error().code != Errc::kFull) return copied.error();
+  Error full = copied.error();
+  return full.with_hint("free as much on that disk as " + path + "* takes: a copy is kept of it");
 }
 
 }  // namespace runnel::store::sqlite
