@@ -4,6 +4,7 @@ RUNNEL_CRASHES sets the number of kills (4 here at least).
 """
 
 import os
+import pathlib
 import random
 import time
 
@@ -186,6 +187,27 @@ run: |
 def until_notices(runnel):
     runnel.until(lambda: runnel.info()["notices"], timeout=30)
     return runnel.info()["notices"]
+
+
+def environment_of(pid):
+    text = pathlib.Path(f"/proc/{pid}/environ").read_text()
+    return dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)
+
+
+def test_a_shell_that_shows_some_devices_only_declares_none(runnel):
+    FakeNvml(runnel, 8)
+    runnel.env["CUDA_VISIBLE_DEVICES"] = "5"
+    assert "H100" not in runnel.run("nodes", "-o", "wide")
+    info = runnel.info()
+    assert environment_of(info["daemon_pid"])["CUDA_VISIBLE_DEVICES"] == "5"
+    assert "CUDA_VISIBLE_DEVICES" not in environment_of(info["runner_pid"])
+    assert runnel.run("run", "--", "sh", "-c", "echo \"<$CUDA_VISIBLE_DEVICES>\"") == "<>\n"
+    runnel.run("up", "-f", runnel.file('{resources: {accelerators: "H100:1"}, run: "true"}'), code=2)
+    kill(info["daemon_pid"])
+    # As a command in a task of this home would start the next one.
+    in_task = dict(runnel.env, RUNNEL_API=f"unix:{runnel.home}/daemon.sock")
+    assert "8/8 H100" in runnel.run("nodes", "-o", "wide", env=in_task)
+    assert "CUDA_VISIBLE_DEVICES" not in environment_of(runnel.info()["daemon_pid"])
 
 
 def test_who_fails_for_want_of_its_device_does_not_pay(runnel):
