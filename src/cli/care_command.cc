@@ -78,7 +78,10 @@ Finding check_devices(const home::Home& home) {
   const auto command = home::device_command(home);
   if (!command.ok()) return {"devices", "unknown", command.error().to_string()};
   const auto look = agent::look_in_process(*command, agent::DeviceWatch::kAnswersWithin);
-  if (!look.ok()) return {"devices", look.error().message, look.error().hint};
+  if (!look.ok()) {
+    const std::string& hint = look.error().hint;
+    return {"devices", look.error().message, hint.empty() ? "see nvidia-smi and dmesg" : hint};
+  }
   std::string found;
   for (const agent::SeenDevice& seen : look->devices) {
     found += (found.empty() ? "" : "; ") + (seen.name.empty() ? seen.id : seen.name);

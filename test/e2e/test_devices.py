@@ -210,6 +210,12 @@ def test_a_shell_that_shows_some_devices_only_declares_none(runnel):
     assert "CUDA_VISIBLE_DEVICES" not in environment_of(runnel.info()["daemon_pid"])
 
 
+def test_a_look_that_crashes_is_a_problem(runnel):
+    FakeNvml(runnel, 1).say("crash\n")
+    told = runnel.run("check", code=1)
+    assert "failed by signal 6" in told and "see nvidia-smi and dmesg" in told, told
+
+
 def test_who_fails_for_want_of_its_device_does_not_pay(runnel):
     runnel.home.mkdir()
     (runnel.home / "nodes.yaml").write_text(EIGHT)
