@@ -2,10 +2,15 @@
 
 #include <stdlib.h>
 
+#include <iterator>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "agent/device_look.h"
 #include "env/files.h"
+#include "env/machine.h"
 #include "env/testing/temporary_directory.h"
 
 namespace runnel::home {
@@ -21,42 +26,82 @@ class LocalDevicesTest : public ::testing::Test {
 
   // A command that prints a look at devices of these names.
   std::vector<std::string> shows(const std::vector<std::string>& names) const {
+    return shows(look_at(names));
+  }
+  static agent::DeviceLook look_at(const std::vector<std::string>& names) {
     agent::DeviceLook look;
     for (const std::string& name : names) {
       agent::SeenDevice seen;
-      seen.id = "GPU-" + std::to_string(look.devices.size());
+      seen.index = std::ssize(look.devices);
+      seen.id = "GPU-" + std::to_string(seen.index);
       seen.name = name;
       look.devices.push_back(std::move(seen));
     }
+    return look;
+  }
+  std::vector<std::string> shows(const agent::DeviceLook& look) const {
     MUST(env::write_file_atomically(folder_.file("look"), agent::look_text(look)));
     return {"cat", folder_.file("look")};
   }
   DeviceCounts found(const std::vector<std::string>& command) const {
-    return MUST(local_devices(home_, command));
+    return MUST(local_devices(home_, command, dev_));
   }
-
+  void make_home() const { MUST(env::write_file_atomically(home_.version(), "1\n")); }
+  void add_file(const std::string& name) const {
+    MUST(env::write_file_atomically(dev_ + "/" + name, ""));
+  }
   const env::testing::TemporaryDirectory folder_;
   const Home home_{folder_.path()};
+  const env::testing::TemporaryDirectory dev_folder_;
+  const std::string dev_ = dev_folder_.path();
   const std::vector<std::string> nobody_{"false"};
 };
 
 TEST_F(LocalDevicesTest, AreCountedByTheirKind) {
-  const auto three = shows({"NVIDIA H100 80GB HBM3", "NVIDIA L4", "NVIDIA H100 80GB HBM3"});
+  const auto three = shows({"NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3", "NVIDIA L4"});
   EXPECT_EQ(found(three), (DeviceCounts{{"H100", 2}, {"L4", 1}}));
 }
 
 TEST_F(LocalDevicesTest, AreLookedAtOncePerBoot) {
   EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
   EXPECT_FALSE(env::exists(home_.local_devices())) << "the folder may not become a home";
-  MUST(env::write_file_atomically(home_.version(), "1\n"));
-  EXPECT_FALSE(local_devices(home_, nobody_).ok()) << "a driver without an answer is no answer";
+  make_home();
+  EXPECT_FALSE(local_devices(home_, nobody_, dev_).ok()) << "without an answer is no answer";
   EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
   EXPECT_EQ(found(nobody_), (DeviceCounts{{"L4", 1}}));
   const std::string kept = MUST(env::read_file(home_.local_devices()));
   MUST(env::write_file_atomically(home_.local_devices(), R"({"boot_id":"another"})"));
-  EXPECT_FALSE(local_devices(home_, nobody_).ok());
+  EXPECT_FALSE(local_devices(home_, nobody_, dev_).ok());
   MUST(env::write_file_atomically(home_.local_devices(), kept));
   EXPECT_EQ(found(nobody_), (DeviceCounts{{"L4", 1}}));
+}
+
+TEST_F(LocalDevicesTest, AreKeptForWhatTheMachineShows) {
+  make_home();
+  add_file("nvidia0");
+  add_file("nvidia1");
+  EXPECT_EQ(found(shows({"NVIDIA L4", "NVIDIA L4"})), (DeviceCounts{{"L4", 2}}));
+  add_file("nvidiactl");
+  EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 2}})) << "that is no device";
+  MUST(env::remove_file(dev_ + "/nvidia0"));
+  EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}})) << "a container, say";
+  add_file("nvidia0");
+  EXPECT_EQ(found(shows({"NVIDIA L4", "NVIDIA L4"})), (DeviceCounts{{"L4", 2}})) << "the host";
+}
+
+TEST_F(LocalDevicesTest, AreAskedForAgainWhereNoneWasFoundOrOneHasAFault) {
+  make_home();
+  agent::DeviceLook files = look_at({""});
+  files.by = agent::DeviceLook::By::kFiles;
+  EXPECT_EQ(found(shows(files)), DeviceCounts()) << "there is no driver yet";
+  EXPECT_EQ(found(shows(look_at({}))), DeviceCounts());
+  agent::DeviceLook faulty = look_at({"NVIDIA L4", "NVIDIA L4"});
+  faulty.devices.back().fault = "GPU is lost";
+  EXPECT_EQ(found(shows(faulty)), (DeviceCounts{{"L4", 1}}));
+  EXPECT_EQ(found(shows({"NVIDIA L4", "NVIDIA L4"})), (DeviceCounts{{"L4", 2}}));
+  MUST(env::write_file_atomically(home_.local_devices(),
+                                  R"({"boot_id":")" + MUST(env::boot_id()) + R"("})"));
+  EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}})) << "none, of an older build";
 }
 
 TEST_F(LocalDevicesTest, AreNoneWhereAShellShowsSomeOfThem) {

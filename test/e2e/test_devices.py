@@ -210,6 +210,14 @@ def test_a_shell_that_shows_some_devices_only_declares_none(runnel):
     assert "CUDA_VISIBLE_DEVICES" not in environment_of(runnel.info()["daemon_pid"])
 
 
+def test_what_an_absent_driver_says_is_not_kept(runnel):
+    assert "H100" not in runnel.run("nodes", "-o", "wide")
+    runnel.end_idle_daemon()
+    runnel.rest()
+    FakeNvml(runnel, 2)
+    assert "2/2 H100" in runnel.run("nodes", "-o", "wide")
+
+
 def test_a_look_that_crashes_is_a_problem(runnel):
     FakeNvml(runnel, 1).say("crash\n")
     told = runnel.run("check", code=1)
