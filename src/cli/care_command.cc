@@ -67,10 +67,11 @@ Finding check_nodes(const home::Home& home) {
   const auto nodes = home::nodes_of_home(home, home::device_command(home).value_or({}));
   if (!nodes.ok()) return {"nodes", home.nodes_file(), nodes.error().to_string()};
   std::string found;
-  for (const model::NodeInfo& node : *nodes) {
+  for (const model::NodeInfo& node : nodes->nodes) {
     found += (found.empty() ? "" : "; ") + node.id.str() + ": " + node.capacity.describe();
   }
-  return {"nodes", found, ""};
+  if (!nodes->failed_look) return {"nodes", found, ""};
+  return {"nodes", found, "its devices are not known: " + nodes->failed_look->why};
 }
 
 // Whether nodes.yaml says so or not: what the driver shows.

@@ -6,6 +6,7 @@
 #include "agent/device_kind.h"
 #include "agent/device_look.h"
 #include "agent/device_watch.h"
+#include "env/clock.h"
 #include "env/files.h"
 #include "env/machine.h"
 #include "env/process.h"
@@ -13,10 +14,11 @@
 
 namespace runnel::home {
 
-// What was counted, and the machine as it was shown then.
+// The last look, and the machine as it was shown then.
 struct KeptLook {
   std::string boot_id;
   DeviceCounts devices;
+  std::optional<FailedLook> failed;
   std::vector<std::string> files;  // In /dev, of NVIDIA's devices.
 };
 
@@ -25,10 +27,19 @@ struct KeptLook {
 namespace runnel::model {
 
 template <>
+struct Fields<home::FailedLook> {
+  static void visit(auto& visit, auto& failed) {
+    visit("at", failed.at);
+    visit("why", failed.why);
+  }
+};
+
+template <>
 struct Fields<home::KeptLook> {
   static void visit(auto& visit, auto& kept) {
     visit("boot_id", kept.boot_id);
     visit("devices", kept.devices, Number{.min = 1, .max = kAcceleratorsMax});
+    visit("failed", kept.failed);
     visit("files", kept.files);
   }
 };
@@ -46,7 +57,7 @@ bool is_device_file(std::string_view name) {
 
 // Nothing is known of it yet.
 Result<KeptLook> machine_now(const std::string& dev) {
-  KeptLook machine{TRY(env::boot_id()), {}, {}};
+  KeptLook machine{TRY(env::boot_id()), {}, {}, {}};
   machine.files = env::list_directory(dev).value_or({});
   std::erase_if(machine.files, [](const std::string& name) { return !is_device_file(name); });
   return machine;
@@ -59,7 +70,7 @@ std::optional<KeptLook> kept_look(const Home& home, const KeptLook& machine) {
   Result<KeptLook> kept = model::parse_record<KeptLook>(*text);
   if (!kept.ok() || kept->boot_id != machine.boot_id) return std::nullopt;
   if (kept->files != machine.files) return std::nullopt;
-  if (kept->devices.empty()) return std::nullopt;
+  if (kept->devices.empty() && !kept->failed) return std::nullopt;
   return *std::move(kept);
 }
 
@@ -96,21 +107,45 @@ void keep(const Home& home, const KeptLook& kept) {
                                    env::Access::kOwner);
 }
 
+FailedLook failed_now(const Error& error) { return {env::real_clock().wall(), error.to_string()}; }
+
+MachineDevices look_and_keep(const Home& home, KeptLook machine,
+                             const std::vector<std::string>& command) {
+  const Result<Counted> counted = look(command);
+  if (!counted.ok()) {
+    machine.failed = failed_now(counted.error());
+  } else {
+    machine.devices = counted->devices;
+  }
+  if (counted.ok() && !counted->lasting) {
+    (void)env::remove_file(home.local_devices());
+  } else {
+    keep(home, machine);
+  }
+  return {std::move(machine.devices), std::move(machine.failed)};
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> device_command(const Home& home) {
   return std::vector<std::string>{TRY(env::executable_path()), "--home", home.root, "devices"};
 }
 
-Result<DeviceCounts> local_devices(const Home& home, const std::vector<std::string>& command,
-                                   const std::string& dev) {
-  if (command.empty() || shows_some_only()) return DeviceCounts();
-  KeptLook machine = TRY(machine_now(dev));
-  if (std::optional<KeptLook> kept = kept_look(home, machine)) return std::move(kept->devices);
-  Counted counted = TRY(look(command));
-  machine.devices = counted.devices;
-  if (counted.lasting) keep(home, machine);
-  return std::move(counted.devices);
+MachineDevices local_devices(const Home& home, const std::vector<std::string>& command,
+                             const std::string& dev) {
+  if (command.empty() || shows_some_only()) return {};
+  Result<KeptLook> machine = machine_now(dev);
+  if (!machine.ok()) return {{}, failed_now(machine.error())};
+  std::optional<KeptLook> kept = kept_look(home, *machine);
+  const Time now = env::real_clock().wall();
+  if (kept && (!kept->failed || kept->failed->holds(now))) {
+    return {std::move(kept->devices), std::move(kept->failed)};
+  }
+  if (kept) {  // Whoever comes meanwhile need not wait, too.
+    kept->failed->at = now;
+    keep(home, *kept);
+  }
+  return look_and_keep(home, *std::move(machine), command);
 }
 
 }  // namespace runnel::home

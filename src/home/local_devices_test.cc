@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include <iterator>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -44,12 +46,29 @@ class LocalDevicesTest : public ::testing::Test {
     return {"cat", folder_.file("look")};
   }
   DeviceCounts found(const std::vector<std::string>& command) const {
-    return MUST(local_devices(home_, command, dev_));
+    MachineDevices devices = local_devices(home_, command, dev_);
+    EXPECT_FALSE(devices.failed_look);
+    return std::move(devices.counts);
+  }
+  std::optional<FailedLook> failed(const std::vector<std::string>& command) const {
+    MachineDevices devices = local_devices(home_, command, dev_);
+    EXPECT_EQ(devices.counts, DeviceCounts());
+    return std::move(devices.failed_look);
   }
   void make_home() const { MUST(env::write_file_atomically(home_.version(), "1\n")); }
   void add_file(const std::string& name) const {
     MUST(env::write_file_atomically(dev_ + "/" + name, ""));
   }
+  // As if the last look had failed so long ago.
+  void let_pass(Duration time) const {
+    const auto failure = failed(nobody_);
+    ASSERT_TRUE(failure);
+    std::string kept = MUST(env::read_file(home_.local_devices()));
+    const std::string at = std::to_string(failure->at.millis());
+    kept.replace(kept.find(at), at.size(), std::to_string((failure->at - time).millis()));
+    MUST(env::write_file_atomically(home_.local_devices(), kept));
+  }
+
   const env::testing::TemporaryDirectory folder_;
   const Home home_{folder_.path()};
   const env::testing::TemporaryDirectory dev_folder_;
@@ -66,12 +85,11 @@ TEST_F(LocalDevicesTest, AreLookedAtOncePerBoot) {
   EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
   EXPECT_FALSE(env::exists(home_.local_devices())) << "the folder may not become a home";
   make_home();
-  EXPECT_FALSE(local_devices(home_, nobody_, dev_).ok()) << "without an answer is no answer";
   EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
   EXPECT_EQ(found(nobody_), (DeviceCounts{{"L4", 1}}));
   const std::string kept = MUST(env::read_file(home_.local_devices()));
   MUST(env::write_file_atomically(home_.local_devices(), R"({"boot_id":"another"})"));
-  EXPECT_FALSE(local_devices(home_, nobody_, dev_).ok());
+  EXPECT_TRUE(failed(nobody_));
   MUST(env::write_file_atomically(home_.local_devices(), kept));
   EXPECT_EQ(found(nobody_), (DeviceCounts{{"L4", 1}}));
 }
@@ -102,6 +120,44 @@ TEST_F(LocalDevicesTest, AreAskedForAgainWhereNoneWasFoundOrOneHasAFault) {
   MUST(env::write_file_atomically(home_.local_devices(),
                                   R"({"boot_id":")" + MUST(env::boot_id()) + R"("})"));
   EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}})) << "none, of an older build";
+}
+
+TEST_F(LocalDevicesTest, AreNotAskedForWhileAFailedLookHolds) {
+  EXPECT_TRUE(failed(nobody_));
+  EXPECT_FALSE(env::exists(home_.local_devices())) << "the folder may not become a home";
+  make_home();
+  const auto first = failed(nobody_);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->why, "false failed with exit code 1");
+  EXPECT_EQ(failed(shows({"NVIDIA L4"})), first);
+  let_pass(FailedLook::kHolds - Duration::seconds(5));
+  EXPECT_TRUE(failed(shows({"NVIDIA L4"})));
+  let_pass(Duration::seconds(6));
+  EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
+  EXPECT_EQ(found(nobody_), (DeviceCounts{{"L4", 1}})) << "kept instead of the failure";
+}
+
+TEST_F(LocalDevicesTest, AreAskedForByOneAloneWhenAFailedLookHoldsNoMore) {
+  make_home();
+  let_pass(FailedLook::kHolds);
+  const std::vector<std::string> shows_kept = {
+      "sh", "-c", "cat " + home_.local_devices() + " > " + folder_.file("meanwhile")};
+  EXPECT_TRUE(failed(shows_kept)) << "what it prints is no look";
+  MUST(env::rename_file(folder_.file("meanwhile"), home_.local_devices()));
+  EXPECT_EQ(failed(shows({"NVIDIA L4"}))->why, "false failed with exit code 1");
+}
+
+TEST_F(LocalDevicesTest, AreAskedForAgainWhenTheClockWentBack) {
+  make_home();
+  let_pass(Duration::seconds(-3'600));
+  EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
+}
+
+TEST_F(LocalDevicesTest, NoneAfterAFailedLookAreNotTheFailure) {
+  make_home();
+  let_pass(FailedLook::kHolds);
+  EXPECT_EQ(found(shows(look_at({}))), DeviceCounts());
+  EXPECT_EQ(found(shows(look_at({}))), DeviceCounts());
 }
 
 TEST_F(LocalDevicesTest, AreNoneWhereAShellShowsSomeOfThem) {

@@ -3,6 +3,7 @@
 RUNNEL_CRASHES sets the number of kills (4 here at least).
 """
 
+import json
 import os
 import pathlib
 import random
@@ -208,6 +209,42 @@ def test_a_shell_that_shows_some_devices_only_declares_none(runnel):
     in_task = dict(runnel.env, RUNNEL_API=f"unix:{runnel.home}/daemon.sock")
     assert "8/8 H100" in runnel.run("nodes", "-o", "wide", env=in_task)
     assert "CUDA_VISIBLE_DEVICES" not in environment_of(runnel.info()["daemon_pid"])
+
+
+def let_pass(runnel, seconds):
+    """As if the last look, which failed, had been so much earlier. For the next daemon."""
+    path = runnel.home / "local_devices.json"
+    kept = json.loads(path.read_text())
+    kept["failed"]["at"] -= seconds * 1_000
+    path.write_text(json.dumps(kept))
+
+
+ONE = '{resources: {cpus: 0.1, accelerators: "H100:1"}, run: "true"}'
+
+
+def test_devices_of_a_driver_that_hung_are_found_when_it_answers(runnel):
+    nvml = FakeNvml(runnel, 2)
+    nvml.say("hang\n")
+    told = until_notices(runnel)
+    assert any("the devices of this machine are not known" in line and "has not answered for" in line for line in told), told
+    begun = time.monotonic()
+    runnel.run("up", "-f", runnel.file(ONE), code=2)
+    assert "no node has the device 'H100', as those of this machine are not known: the driver" in runnel.err, runnel.err
+    assert "declare a node" in runnel.err
+    kill(runnel.info()["daemon_pid"])
+    assert runnel.info()["notices"]
+    assert time.monotonic() - begun < 4, "the driver was waited for again"
+    nvml.have(range(2))
+    let_pass(runnel, 57)
+    kill(runnel.info()["daemon_pid"])
+    assert "H100" not in runnel.run("nodes", "-o", "wide")
+    job = runnel.up("run: while ! test -e $RUNNEL_JOB_DIR/go; do sleep 0.1; done")
+    runnel.until(lambda: "2/2 H100" in runnel.run("nodes", "-o", "wide"), timeout=20)
+    assert "the nodes of the home are others" in runnel.daemon_log()
+    assert runnel.info()["notices"] == []
+    assert runnel.wait(runnel.up(ONE))["status"] == "SUCCEEDED"
+    (runnel.home / "jobs" / job / "shared/go").touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
 
 
 def test_what_an_absent_driver_says_is_not_kept(runnel):
