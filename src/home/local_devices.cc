@@ -1,5 +1,6 @@
 #include "home/local_devices.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -80,6 +81,23 @@ bool shows_some_only() {
   return !in_task && env::variable("CUDA_VISIBLE_DEVICES").has_value();
 }
 
+Result<void> refuse_other_order(std::vector<agent::SeenDevice> devices) {
+  std::ranges::sort(devices, {}, &agent::SeenDevice::index);
+  std::vector<std::string> kinds;
+  for (const agent::SeenDevice& seen : devices) {
+    std::string kind = agent::kind_of(seen.name);
+    if (!kind.empty() && (kinds.empty() || kinds.back() != kind)) kinds.push_back(std::move(kind));
+  }
+  if (std::ranges::is_sorted(kinds)) return {};
+  std::string order;
+  for (const std::string& kind : kinds) order += (order.empty() ? "" : ", ") + kind;
+  return Error(Errc::kUnsupported, "their driver counts them in the order " + order +
+                                       ", and devices are granted in the order of their names")
+      .with_hint(
+          "declare them in nodes.yaml, and give each job that asks for one the index which "
+          "nvidia-smi shows, as CUDA_VISIBLE_DEVICES in its envs");
+}
+
 struct Counted {
   DeviceCounts devices;
   bool lasting = false;  // The same until the machine boots.
@@ -88,6 +106,7 @@ struct Counted {
 Result<Counted> look(const std::vector<std::string>& command) {
   const agent::DeviceLook found =
       TRY(agent::look_in_process(command, agent::DeviceWatch::kAnswersWithin));
+  TRY(refuse_other_order(found.devices));
   Counted counted;
   bool faults = false;
   for (const agent::SeenDevice& seen : found.devices) {

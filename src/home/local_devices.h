@@ -39,7 +39,9 @@ struct MachineDevices {
 //           driver that hangs. Asked again at the next call: where there is no driver, where it
 //           counts nothing or one has a fault, since that may change within a boot.
 //           None where a shell sets CUDA_VISIBLE_DEVICES: what is left of them has other indices
-//           than the driver's. Blocks for agent::DeviceWatch::kAnswersWithin at most.
+//           than the driver's. Where its order is not the one by which devices are granted
+//           (model/device_variables.h), the look has failed. Blocks for
+//           agent::DeviceWatch::kAnswersWithin at most.
 //           `command` prints a look (agent/device_look.h); empty: nobody is asked.
 MachineDevices local_devices(const Home& home, const std::vector<std::string>& command,
                              const std::string& dev = "/dev");

@@ -160,6 +160,15 @@ TEST_F(LocalDevicesTest, NoneAfterAFailedLookAreNotTheFailure) {
   EXPECT_EQ(found(shows(look_at({}))), DeviceCounts());
 }
 
+TEST_F(LocalDevicesTest, AreNoneWhereTheDriverHasAnotherOrder) {
+  const auto failure = failed(shows({"NVIDIA T400", "NVIDIA A100-SXM4-80GB", "NVIDIA T400"}));
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->why.find("in the order T400, A100, T400,"), std::string::npos) << failure->why;
+  agent::DeviceLook listed = look_at({"NVIDIA T400", "NVIDIA A100-SXM4-80GB"});
+  std::swap(listed.devices.front().index, listed.devices.back().index);
+  EXPECT_EQ(found(shows(listed)), (DeviceCounts{{"A100", 1}, {"T400", 1}})) << "the index decides";
+}
+
 TEST_F(LocalDevicesTest, AreNoneWhereAShellShowsSomeOfThem) {
   ::setenv("CUDA_VISIBLE_DEVICES", "3", 1);
   EXPECT_EQ(found(shows({"NVIDIA L4"})), DeviceCounts());

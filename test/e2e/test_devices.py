@@ -247,6 +247,15 @@ def test_devices_of_a_driver_that_hung_are_found_when_it_answers(runnel):
     assert runnel.wait(job)["status"] == "SUCCEEDED"
 
 
+def test_devices_in_another_order_than_that_of_their_names_are_not_granted(runnel):
+    nvml = FakeNvml(runnel, 2)
+    nvml.say("GPU-0 NVIDIA T400 4GB\nGPU-1 NVIDIA A100-SXM4-80GB\n")
+    assert any("in the order T400, A100, and" in line for line in until_notices(runnel))
+    runnel.run("up", "-f", runnel.file(ONE.replace("H100", "A100")), code=2)
+    assert "T400, A100" in runnel.err, runnel.err
+    assert "declare them in nodes.yaml" in runnel.run("check", code=1)
+
+
 def test_what_an_absent_driver_says_is_not_kept(runnel):
     assert "H100" not in runnel.run("nodes", "-o", "wide")
     runnel.end_idle_daemon()
