@@ -113,6 +113,15 @@ std::vector<std::string> detached_environment(const std::vector<std::string>& en
   return own;
 }
 
+std::vector<std::string> daemon_environment(const std::vector<std::string>& environment) {
+  std::vector<std::string> own = detached_environment(environment);
+  const bool in_task = std::ranges::count(environment, "RUNNEL_API", name_of) > 0;
+  for (const std::string& variable : environment) {
+    if (!in_task && name_of(variable) == "CUDA_VISIBLE_DEVICES") own.push_back(variable);
+  }
+  return own;
+}
+
 Result<RankEnvironments> rank_environments(const model::StartOrder& order,
                                            const std::vector<std::string>& inherited,
                                            const Variables& secrets,

@@ -14,11 +14,15 @@ namespace runnel::agent {
 // HOME, LANG, LOGNAME, PATH, SHELL, TMPDIR, TZ and USER. All others belong to whoever started it.
 std::vector<std::string> inheritable(const std::vector<std::string>& environment);
 
-// For a daemon or a runner: of the shell that happens to start it only what is listed in
+// For a runner: of the shell that happens to start it only what is listed in
 // docs/design/environment.md, since every later task can read it, and shells hold secrets. A
 // command inside a task may have to start one: it does not belong to that task, and does not end
 // with it.
 std::vector<std::string> detached_environment(const std::vector<std::string>& environment);
+
+// The same for a daemon alone, which declares no devices where a shell shows some of them only:
+// with CUDA_VISIBLE_DEVICES, but not with a task's, which hides what others were granted.
+std::vector<std::string> daemon_environment(const std::vector<std::string>& environment);
 
 // What all ranks of an order share, and what each adds. No name stands twice.
 struct RankEnvironments {

@@ -54,6 +54,18 @@ TEST(DetachedEnvironment, HasNothingOfTheShellBeyondTheListedNames) {
             (Texts{"PATH=/bin", "LD_LIBRARY_PATH=/lib", "RUNNEL_ATTEMPT_KEY=detached"}));
 }
 
+TEST(DaemonEnvironment, HasTheDevicesThatAShellShows) {
+  EXPECT_EQ(daemon_environment({"PATH=/bin", "CUDA_VISIBLE_DEVICES=5", "HF_TOKEN=secret"}),
+            (Texts{"PATH=/bin", "RUNNEL_ATTEMPT_KEY=detached", "CUDA_VISIBLE_DEVICES=5"}));
+  EXPECT_EQ(daemon_environment({"CUDA_VISIBLE_DEVICES=5", "RUNNEL_API=unix:/h/daemon.sock"}),
+            (Texts{"RUNNEL_ATTEMPT_KEY=detached"}))
+      << "those are a task's grant";
+  EXPECT_EQ(detached_environment({"CUDA_VISIBLE_DEVICES=5"}),
+            (Texts{"RUNNEL_ATTEMPT_KEY=detached"}))
+      << "a runner declares nothing";
+  EXPECT_EQ(inheritable({"CUDA_VISIBLE_DEVICES=5"}), Texts()) << "nor does a task get it";
+}
+
 TEST(RankEnvironments, TheOrderIsStrongerThanWhatIsInherited) {
   model::StartOrder order = order_of();
   order.env = {{"A", "ours"}, {"OMP_NUM_THREADS", "2"}};

@@ -67,10 +67,11 @@ Finding check_nodes(const home::Home& home) {
   const auto nodes = home::nodes_of_home(home, home::device_command(home).value_or({}));
   if (!nodes.ok()) return {"nodes", home.nodes_file(), nodes.error().to_string()};
   std::string found;
-  for (const model::NodeInfo& node : *nodes) {
+  for (const model::NodeInfo& node : nodes->nodes) {
     found += (found.empty() ? "" : "; ") + node.id.str() + ": " + node.capacity.describe();
   }
-  return {"nodes", found, ""};
+  if (!nodes->failed_look) return {"nodes", found, ""};
+  return {"nodes", found, "its devices are not known: " + nodes->failed_look->why};
 }
 
 // Whether nodes.yaml says so or not: what the driver shows.
@@ -78,7 +79,10 @@ Finding check_devices(const home::Home& home) {
   const auto command = home::device_command(home);
   if (!command.ok()) return {"devices", "unknown", command.error().to_string()};
   const auto look = agent::look_in_process(*command, agent::DeviceWatch::kAnswersWithin);
-  if (!look.ok()) return {"devices", look.error().message, look.error().hint};
+  if (!look.ok()) {
+    const std::string& hint = look.error().hint;
+    return {"devices", look.error().message, hint.empty() ? "see nvidia-smi and dmesg" : hint};
+  }
   std::string found;
   for (const agent::SeenDevice& seen : look->devices) {
     found += (found.empty() ? "" : "; ") + (seen.name.empty() ? seen.id : seen.name);

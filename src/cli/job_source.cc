@@ -27,19 +27,20 @@ namespace {
 constexpr Bytes kJobFileMax = Bytes::mebi(16);
 
 // Who only looks at a file need not mend another one first.
-Result<std::vector<model::NodeInfo>> nodes_to_check(const home::Home& home, Purpose purpose) {
-  Result<std::vector<model::NodeInfo>> nodes =
-      home::nodes_of_home(home, TRY(home::device_command(home)));
+Result<home::HomeNodes> nodes_to_check(const home::Home& home, Purpose purpose) {
+  Result<home::HomeNodes> nodes = home::nodes_of_home(home, TRY(home::device_command(home)));
   if (nodes.ok() || purpose == Purpose::kStart) return nodes;
   say("warning: what the nodes have room for was not checked: " + nodes.error().to_string());
-  return std::vector<model::NodeInfo>();
+  return home::HomeNodes();
 }
 
 Result<spec::ParseContext> context_of(const Arguments& arguments, const home::Home& home,
                                       Purpose purpose) {
   spec::ParseContext context;
   context.envs = TRY(given_envs(arguments.env_files, arguments.envs));
-  context.nodes = TRY(nodes_to_check(home, purpose));
+  home::HomeNodes nodes = TRY(nodes_to_check(home, purpose));
+  context.nodes = std::move(nodes.nodes);
+  if (nodes.failed_look) context.devices_unknown = std::move(nodes.failed_look->why);
   context.nodes_file = home.nodes_file();
   context.look_only = purpose == Purpose::kLook;
   context.name = arguments.name;

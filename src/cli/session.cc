@@ -84,7 +84,7 @@ Result<std::int64_t> Session::start_daemon() const {
   TRY(env::remove_file(home_.failure()));
   env::DetachedProcess daemon;
   daemon.argv = {TRY(env::executable_path()), "--home", home_.root, "daemon"};
-  daemon.environment = agent::detached_environment(env::environment());
+  daemon.environment = agent::daemon_environment(env::environment());
   daemon.log_file = home_.daemon_log();
   return env::spawn_detached(daemon);
 }

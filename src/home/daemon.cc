@@ -67,7 +67,7 @@ constexpr Duration kFlushMax = Duration::seconds(1);
 std::string_view words_of(DaemonEnd why) {
   switch (why) {
     case DaemonEnd::kNone: return "it could not serve any more";
-    case DaemonEnd::kNodes: return "nodes.yaml names other nodes";
+    case DaemonEnd::kNodes: return "the nodes of the home are others";
     case DaemonEnd::kIdle: return "nothing is left to do";
     case DaemonEnd::kAsked: break;
   }
@@ -171,6 +171,12 @@ control::HomeInfo Daemon::info() const {
   info.nodes_problem = nodes_watch_->problem();
   info.notices = controller_->notices();
   for (std::string& notice : agent_->notices()) info.notices.push_back(std::move(notice));
+  if (const auto& failed = nodes_watch_->failed_look()) {
+    info.notices.push_back(
+        "the devices of this machine are not known, so no job is granted one; they are looked for "
+        "again in a minute: " +
+        failed->why);
+  }
   return info;
 }
 

@@ -39,10 +39,10 @@ enum class DaemonEnd : std::uint8_t { kNone, kNodes, kIdle, kAsked };
 // both.
 //
 // Contract: run() opens the home, serves until there is nothing left to do and nobody is connected,
-//           or until a signal or POST /api/v1/home:stop, or until nodes.yaml names other nodes, and
-//           closes it again. In the latter case next_nodes() are those that a daemon begins anew
-//           with: a start is the one way by which nodes come, change and go. When the home or its
-//           log was moved away the process ends at once, as one that was killed: whatever an
+//           or until a signal or POST /api/v1/home:stop, or until the nodes of the home are others,
+//           and closes it again. In the latter case next_nodes() are those that a daemon begins
+//           anew with: a start is the one way by which nodes come, change and go. When the home or
+//           its log was moved away the process ends at once, as one that was killed: whatever an
 //           orderly end does it does by paths, and those are another's now.
 // Threads:  the loop's; the log writer and the agent own their workers.
 // Lifetime: members are declared in the order of their use; stop() takes them down in reverse.

@@ -2,10 +2,17 @@
 
 #include <stdlib.h>
 
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "agent/device_look.h"
 #include "env/files.h"
+#include "env/machine.h"
 #include "env/testing/temporary_directory.h"
 
 namespace runnel::home {
@@ -21,42 +28,145 @@ class LocalDevicesTest : public ::testing::Test {
 
   // A command that prints a look at devices of these names.
   std::vector<std::string> shows(const std::vector<std::string>& names) const {
+    return shows(look_at(names));
+  }
+  static agent::DeviceLook look_at(const std::vector<std::string>& names) {
     agent::DeviceLook look;
     for (const std::string& name : names) {
       agent::SeenDevice seen;
-      seen.id = "GPU-" + std::to_string(look.devices.size());
+      seen.index = std::ssize(look.devices);
+      seen.id = "GPU-" + std::to_string(seen.index);
       seen.name = name;
       look.devices.push_back(std::move(seen));
     }
+    return look;
+  }
+  std::vector<std::string> shows(const agent::DeviceLook& look) const {
     MUST(env::write_file_atomically(folder_.file("look"), agent::look_text(look)));
     return {"cat", folder_.file("look")};
   }
   DeviceCounts found(const std::vector<std::string>& command) const {
-    return MUST(local_devices(home_, command));
+    MachineDevices devices = local_devices(home_, command, dev_);
+    EXPECT_FALSE(devices.failed_look);
+    return std::move(devices.counts);
+  }
+  std::optional<FailedLook> failed(const std::vector<std::string>& command) const {
+    MachineDevices devices = local_devices(home_, command, dev_);
+    EXPECT_EQ(devices.counts, DeviceCounts());
+    return std::move(devices.failed_look);
+  }
+  void make_home() const { MUST(env::write_file_atomically(home_.version(), "1\n")); }
+  void add_file(const std::string& name) const {
+    MUST(env::write_file_atomically(dev_ + "/" + name, ""));
+  }
+  // As if the last look had failed so long ago.
+  void let_pass(Duration time) const {
+    const auto failure = failed(nobody_);
+    ASSERT_TRUE(failure);
+    std::string kept = MUST(env::read_file(home_.local_devices()));
+    const std::string at = std::to_string(failure->at.millis());
+    kept.replace(kept.find(at), at.size(), std::to_string((failure->at - time).millis()));
+    MUST(env::write_file_atomically(home_.local_devices(), kept));
   }
 
   const env::testing::TemporaryDirectory folder_;
   const Home home_{folder_.path()};
+  const env::testing::TemporaryDirectory dev_folder_;
+  const std::string dev_ = dev_folder_.path();
   const std::vector<std::string> nobody_{"false"};
 };
 
 TEST_F(LocalDevicesTest, AreCountedByTheirKind) {
-  const auto three = shows({"NVIDIA H100 80GB HBM3", "NVIDIA L4", "NVIDIA H100 80GB HBM3"});
+  const auto three = shows({"NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3", "NVIDIA L4"});
   EXPECT_EQ(found(three), (DeviceCounts{{"H100", 2}, {"L4", 1}}));
 }
 
 TEST_F(LocalDevicesTest, AreLookedAtOncePerBoot) {
   EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
   EXPECT_FALSE(env::exists(home_.local_devices())) << "the folder may not become a home";
-  MUST(env::write_file_atomically(home_.version(), "1\n"));
-  EXPECT_FALSE(local_devices(home_, nobody_).ok()) << "a driver without an answer is no answer";
+  make_home();
   EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
   EXPECT_EQ(found(nobody_), (DeviceCounts{{"L4", 1}}));
   const std::string kept = MUST(env::read_file(home_.local_devices()));
   MUST(env::write_file_atomically(home_.local_devices(), R"({"boot_id":"another"})"));
-  EXPECT_FALSE(local_devices(home_, nobody_).ok());
+  EXPECT_TRUE(failed(nobody_));
   MUST(env::write_file_atomically(home_.local_devices(), kept));
   EXPECT_EQ(found(nobody_), (DeviceCounts{{"L4", 1}}));
+}
+
+TEST_F(LocalDevicesTest, AreKeptForWhatTheMachineShows) {
+  make_home();
+  add_file("nvidia0");
+  add_file("nvidia1");
+  EXPECT_EQ(found(shows({"NVIDIA L4", "NVIDIA L4"})), (DeviceCounts{{"L4", 2}}));
+  add_file("nvidiactl");
+  EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 2}})) << "that is no device";
+  MUST(env::remove_file(dev_ + "/nvidia0"));
+  EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}})) << "a container, say";
+  add_file("nvidia0");
+  EXPECT_EQ(found(shows({"NVIDIA L4", "NVIDIA L4"})), (DeviceCounts{{"L4", 2}})) << "the host";
+}
+
+TEST_F(LocalDevicesTest, AreAskedForAgainWhereNoneWasFoundOrOneHasAFault) {
+  make_home();
+  agent::DeviceLook files = look_at({""});
+  files.by = agent::DeviceLook::By::kFiles;
+  EXPECT_EQ(found(shows(files)), DeviceCounts()) << "there is no driver yet";
+  EXPECT_EQ(found(shows(look_at({}))), DeviceCounts());
+  agent::DeviceLook faulty = look_at({"NVIDIA L4", "NVIDIA L4"});
+  faulty.devices.back().fault = "GPU is lost";
+  EXPECT_EQ(found(shows(faulty)), (DeviceCounts{{"L4", 1}}));
+  EXPECT_EQ(found(shows({"NVIDIA L4", "NVIDIA L4"})), (DeviceCounts{{"L4", 2}}));
+  MUST(env::write_file_atomically(home_.local_devices(),
+                                  R"({"boot_id":")" + MUST(env::boot_id()) + R"("})"));
+  EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}})) << "none, of an older build";
+}
+
+TEST_F(LocalDevicesTest, AreNotAskedForWhileAFailedLookHolds) {
+  EXPECT_TRUE(failed(nobody_));
+  EXPECT_FALSE(env::exists(home_.local_devices())) << "the folder may not become a home";
+  make_home();
+  const auto first = failed(nobody_);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->why, "false failed with exit code 1");
+  EXPECT_EQ(failed(shows({"NVIDIA L4"})), first);
+  let_pass(FailedLook::kHolds - Duration::seconds(5));
+  EXPECT_TRUE(failed(shows({"NVIDIA L4"})));
+  let_pass(Duration::seconds(6));
+  EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
+  EXPECT_EQ(found(nobody_), (DeviceCounts{{"L4", 1}})) << "kept instead of the failure";
+}
+
+TEST_F(LocalDevicesTest, AreAskedForByOneAloneWhenAFailedLookHoldsNoMore) {
+  make_home();
+  let_pass(FailedLook::kHolds);
+  const std::vector<std::string> shows_kept = {
+      "sh", "-c", "cat " + home_.local_devices() + " > " + folder_.file("meanwhile")};
+  EXPECT_TRUE(failed(shows_kept)) << "what it prints is no look";
+  MUST(env::rename_file(folder_.file("meanwhile"), home_.local_devices()));
+  EXPECT_EQ(failed(shows({"NVIDIA L4"}))->why, "false failed with exit code 1");
+}
+
+TEST_F(LocalDevicesTest, AreAskedForAgainWhenTheClockWentBack) {
+  make_home();
+  let_pass(Duration::seconds(-3'600));
+  EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
+}
+
+TEST_F(LocalDevicesTest, NoneAfterAFailedLookAreNotTheFailure) {
+  make_home();
+  let_pass(FailedLook::kHolds);
+  EXPECT_EQ(found(shows(look_at({}))), DeviceCounts());
+  EXPECT_EQ(found(shows(look_at({}))), DeviceCounts());
+}
+
+TEST_F(LocalDevicesTest, AreNoneWhereTheDriverHasAnotherOrder) {
+  const auto failure = failed(shows({"NVIDIA T400", "NVIDIA A100-SXM4-80GB", "NVIDIA T400"}));
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->why.find("in the order T400, A100, T400,"), std::string::npos) << failure->why;
+  agent::DeviceLook listed = look_at({"NVIDIA T400", "NVIDIA A100-SXM4-80GB"});
+  std::swap(listed.devices.front().index, listed.devices.back().index);
+  EXPECT_EQ(found(shows(listed)), (DeviceCounts{{"A100", 1}, {"T400", 1}})) << "the index decides";
 }
 
 TEST_F(LocalDevicesTest, AreNoneWhereAShellShowsSomeOfThem) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "env/clock.h"
 #include "home/nodes_file.h"
 
 namespace runnel::home {
@@ -31,10 +32,11 @@ std::optional<NodesStamp> nodes_stamp(const Home& home) {
 }
 
 NodesInForce read_nodes_in_force(const Home& home, const std::vector<std::string>& device_command) {
-  NodesInForce file{nodes_stamp(home), {}, {}};  // What is changed while it is read is another.
-  Result<std::vector<model::NodeInfo>> nodes = nodes_of_home(home, device_command);
+  NodesInForce file{nodes_stamp(home), {}, {}, {}};  // What is changed while it is read is another.
+  Result<HomeNodes> nodes = nodes_of_home(home, device_command);
   if (nodes.ok()) {
-    file.nodes = std::move(*nodes);
+    file.nodes = std::move(nodes->nodes);
+    file.failed_look = std::move(nodes->failed_look);
     return file;
   }
   const bool dated = file.stamp && file.stamp->fault.empty();
@@ -47,9 +49,11 @@ NodesInForce read_nodes_in_force(const Home& home, const std::vector<std::string
 }
 
 std::function<NodesWatch::Look()> NodesWatch::look() const {
-  return [home = home_, command = device_command_, before = read_, seen = seen_] {
+  return [home = home_, command = device_command_, before = read_, seen = seen_,
+          failed = failed_look_] {
     Look look{nodes_stamp(home), {}};
-    if (look.stamp == before || look.stamp != seen) return look;
+    const bool again = failed && !failed->holds(env::real_clock().wall());
+    if ((look.stamp == before && !again) || look.stamp != seen) return look;
     look.file = read_nodes_in_force(home, command);
     if (nodes_stamp(home) != look.stamp) look.file.reset();  // It was replaced meanwhile.
     return look;
@@ -61,6 +65,7 @@ void NodesWatch::take(Look look) {
   if (!look.file) return;
   read_ = seen_;
   problem_ = look.file->problem;
+  failed_look_ = look.file->failed_look;
   if (!problem_ && look.file->nodes != in_force_) on_change_(*std::move(look.file));
 }
 

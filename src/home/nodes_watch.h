@@ -13,6 +13,7 @@
 #include "control/api/silence.h"
 #include "env/files.h"
 #include "home/home.h"
+#include "home/local_devices.h"
 #include "home/periodic_look.h"
 #include "model/node.h"
 
@@ -34,17 +35,21 @@ struct NodesInForce {
   std::optional<NodesStamp> stamp;
   std::vector<model::NodeInfo> nodes;       // Empty while there is a problem.
   std::optional<control::Silence> problem;  // Why the file cannot be used.
+  std::optional<FailedLook> failed_look;    // Why the devices of this machine are not known.
 };
 // `device_command`: see nodes_of_home().
 NodesInForce read_nodes_in_force(const Home& home, const std::vector<std::string>& device_command);
 
-// Sees when the home's nodes.yaml names other nodes than those in force.
+// Sees when the nodes of the home are others than those in force.
 //
 // Contract: looks every kEvery. A file that is the same in two looks, and another than before, is
 //           read: half of it may be written, and between two names it is not there. `on_change` is
 //           called with its nodes when they are others than those in force; where it cannot be
 //           used problem() tells where and why until it is mended, and the nodes in force stay.
-// Threads:  the loop's only; the file is read on a thread of its own, since its disk may hang.
+//           Where there is no file, and a look at the devices of this machine failed, they are
+//           looked for again when failed_look() holds no more.
+// Threads:  the loop's only; the file is read on a thread of its own, since its disk may hang, and
+//           the driver, too.
 // Lifetime: run() in a gate that is closed before destruction.
 class NodesWatch {
  public:
@@ -60,6 +65,7 @@ class NodesWatch {
         read_(in_force.stamp),
         seen_(std::move(in_force.stamp)),
         problem_(std::move(in_force.problem)),
+        failed_look_(std::move(in_force.failed_look)),
         looks_(
             loop, "home-nodes", kEvery, [this] { return look(); },
             [this](Look look) { take(std::move(look)); }) {}
@@ -68,11 +74,12 @@ class NodesWatch {
 
   Async<void> run(async::StopToken stop) { return looks_.run(std::move(stop)); }
   const std::optional<control::Silence>& problem() const { return problem_; }
+  const std::optional<FailedLook>& failed_look() const { return failed_look_; }
 
  private:
   struct Look {
     std::optional<NodesStamp> stamp;
-    std::optional<NodesInForce> file;  // Of one that is another, and stands still.
+    std::optional<NodesInForce> file;  // Of one that is another, and stands still, or looked anew.
   };
 
   std::function<Look()> look() const;
@@ -85,6 +92,7 @@ class NodesWatch {
   std::optional<NodesStamp> read_;  // Of the file that was read last.
   std::optional<NodesStamp> seen_;  // In the last look.
   std::optional<control::Silence> problem_;
+  std::optional<FailedLook> failed_look_;
   PeriodicLook<Look> looks_;
 };
 

@@ -1,5 +1,6 @@
 #include "home/nodes_watch.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <memory>
@@ -10,8 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/device_look.h"
 #include "async/event_loop.h"
 #include "async/gate.h"
+#include "env/clock.h"
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
 
@@ -29,7 +32,7 @@ class NodesWatchTest : public ::testing::Test {
   void remove() { MUST(env::remove_file(home_.nodes_file())); }
   void watch() { watch(read_nodes_in_force(home_, {})); }
   void watch(NodesInForce in_force) {
-    watch_.emplace(*loop_, home_, std::vector<std::string>(), std::move(in_force),
+    watch_.emplace(*loop_, home_, device_command_, std::move(in_force),
                    [this](NodesInForce next) { changes_.push_back(std::move(next)); });
     MUST(loop_->spawn(gate_, watch_->run(gate_.token())));
   }
@@ -42,6 +45,7 @@ class NodesWatchTest : public ::testing::Test {
 
   env::testing::TemporaryDirectory folder_;
   Home home_{folder_.path()};
+  std::vector<std::string> device_command_;
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   async::Gate gate_{*loop_};
   std::optional<NodesWatch> watch_;
@@ -101,6 +105,31 @@ TEST_F(NodesWatchTest, AFileThatCouldNotBeUsedAtTheStartIsTakenWhenItIsMended) {
   looks(3.5);
   EXPECT_FALSE(watch_->problem());
   ASSERT_EQ(changes_.size(), 1u);
+}
+
+TEST_F(NodesWatchTest, DevicesAreLookedForAgainWhenAFailedLookHoldsNoMore) {
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  remove();
+  const std::string shown = folder_.path() + "/shown";
+  device_command_ = {"cat", shown};
+  NodesInForce in_force = read_nodes_in_force(home_, device_command_);
+  ASSERT_TRUE(in_force.failed_look);
+  ASSERT_FALSE(in_force.problem);
+  agent::DeviceLook look;
+  look.devices.resize(1);
+  look.devices.front().name = "NVIDIA L4";
+  MUST(env::write_file_atomically(shown, agent::look_text(look)));
+  const Time now = env::real_clock().wall();
+  in_force.failed_look->at = now + Duration::millis(1'250) - FailedLook::kHolds;
+  watch(std::move(in_force));
+  looks(1.5);
+  EXPECT_TRUE(changes_.empty());
+  EXPECT_TRUE(watch_->failed_look());
+  looks(3);
+  ASSERT_EQ(changes_.size(), 1u);
+  EXPECT_FALSE(changes_.front().failed_look);
+  EXPECT_FALSE(watch_->failed_look());
+  EXPECT_TRUE(changes_.front().nodes.front().capacity.accelerators.contains("L4"));
 }
 
 TEST_F(NodesWatchTest, OnlyNoSuchFileMeansNone) {

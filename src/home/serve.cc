@@ -76,7 +76,7 @@ Result<void> prepare_and_serve(const Home& home, const Say& say) {
     TRY(loop->block_on(daemon.run()));
     if (!daemon.next_nodes()) return {};
     nodes = *daemon.next_nodes();
-    say("nodes.yaml names other nodes: beginning anew with them");
+    say("the nodes of the home are others: beginning anew with them");
   }
 }
 

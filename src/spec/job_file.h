@@ -23,6 +23,7 @@ struct ParseContext {
   // Total capacity. A request that can never fit is refused; empty: no such check.
   std::vector<model::NodeInfo> nodes;
   std::string nodes_file = "nodes.yaml";  // Where they are declared, as messages call it.
+  std::string devices_unknown;            // Why nobody knows which devices they have; else empty.
   std::vector<model::SecretRef> secrets;  // From --secret; every step gets them.
   std::optional<std::string> name;        // -n
   std::optional<std::int32_t> priority;   // --priority

@@ -211,6 +211,23 @@ TEST(JobFile, CapacityKnowsGangsAndSharedNodes) {
             std::string::npos);
 }
 
+TEST(JobFile, UnknownDevicesAreNamedAsTheCause) {
+  ParseContext with = context();
+  with.nodes.resize(1);
+  with.nodes.front().capacity.milli_cpus = 1'000;
+  with.nodes.front().capacity.memory = Bytes::gibi(1);
+  const std::string job = "{run: a, resources: {cpus: 1, accelerators: H100}}";
+  EXPECT_EQ(error_of(job, with),
+            "job.yaml:1:45: resources.accelerators: no node has the device 'H100'; declare a node "
+            "that has it in nodes.yaml");
+  with.devices_unknown = "the driver hangs; see dmesg";
+  EXPECT_EQ(
+      error_of(job, with),
+      "job.yaml:1:45: resources.accelerators: no node has the device 'H100', as those of this "
+      "machine are not known: the driver hangs; see dmesg; declare a node that has it in "
+      "nodes.yaml");
+}
+
 TEST(JobFile, KnowsWhatIsOnlyNotBuiltYet) {
   const auto code = [](std::string_view text) {
     const Result<model::JobSpec> job = parse_job_file(text, context());

@@ -127,10 +127,14 @@ class AmountCheck {
                     device, "write resources: {spot: true}, if the step can bear that");
       return;
     }
-    scope_.refuse(resource_item(draft_, "accelerators"), "no node has the device '" + device + "'",
-                  device,
-                  known.empty() ? "declare a node that has it in " + context_.nodes_file
-                                : "the devices are " + listed({known.begin(), known.end()}));
+    const std::string& unknown = context_.devices_unknown;
+    scope_.refuse(
+        resource_item(draft_, "accelerators"),
+        "no node has the device '" + device + "'" +
+            (unknown.empty() ? "" : ", as those of this machine are not known: " + unknown),
+        device,
+        known.empty() ? "declare a node that has it in " + context_.nodes_file
+                      : "the devices are " + listed({known.begin(), known.end()}));
   }
 
   // The first of those that the step may not use; "" when none has it.

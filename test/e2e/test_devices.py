@@ -3,7 +3,9 @@
 RUNNEL_CRASHES sets the number of kills (4 here at least).
 """
 
+import json
 import os
+import pathlib
 import random
 import time
 
@@ -186,6 +188,86 @@ run: |
 def until_notices(runnel):
     runnel.until(lambda: runnel.info()["notices"], timeout=30)
     return runnel.info()["notices"]
+
+
+def environment_of(pid):
+    text = pathlib.Path(f"/proc/{pid}/environ").read_text()
+    return dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)
+
+
+def test_a_shell_that_shows_some_devices_only_declares_none(runnel):
+    FakeNvml(runnel, 8)
+    runnel.env["CUDA_VISIBLE_DEVICES"] = "5"
+    assert "H100" not in runnel.run("nodes", "-o", "wide")
+    info = runnel.info()
+    assert environment_of(info["daemon_pid"])["CUDA_VISIBLE_DEVICES"] == "5"
+    assert "CUDA_VISIBLE_DEVICES" not in environment_of(info["runner_pid"])
+    assert runnel.run("run", "--", "sh", "-c", "echo \"<$CUDA_VISIBLE_DEVICES>\"") == "<>\n"
+    runnel.run("up", "-f", runnel.file('{resources: {accelerators: "H100:1"}, run: "true"}'), code=2)
+    kill(info["daemon_pid"])
+    # As a command in a task of this home would start the next one.
+    in_task = dict(runnel.env, RUNNEL_API=f"unix:{runnel.home}/daemon.sock")
+    assert "8/8 H100" in runnel.run("nodes", "-o", "wide", env=in_task)
+    assert "CUDA_VISIBLE_DEVICES" not in environment_of(runnel.info()["daemon_pid"])
+
+
+def let_pass(runnel, seconds):
+    """As if the last look, which failed, had been so much earlier. For the next daemon."""
+    path = runnel.home / "local_devices.json"
+    kept = json.loads(path.read_text())
+    kept["failed"]["at"] -= seconds * 1_000
+    path.write_text(json.dumps(kept))
+
+
+ONE = '{resources: {cpus: 0.1, accelerators: "H100:1"}, run: "true"}'
+
+
+def test_devices_of_a_driver_that_hung_are_found_when_it_answers(runnel):
+    nvml = FakeNvml(runnel, 2)
+    nvml.say("hang\n")
+    told = until_notices(runnel)
+    assert any("the devices of this machine are not known" in line and "has not answered for" in line for line in told), told
+    begun = time.monotonic()
+    runnel.run("up", "-f", runnel.file(ONE), code=2)
+    assert "no node has the device 'H100', as those of this machine are not known: the driver" in runnel.err, runnel.err
+    assert "declare a node" in runnel.err
+    kill(runnel.info()["daemon_pid"])
+    assert runnel.info()["notices"]
+    assert time.monotonic() - begun < 4, "the driver was waited for again"
+    nvml.have(range(2))
+    let_pass(runnel, 57)
+    kill(runnel.info()["daemon_pid"])
+    assert "H100" not in runnel.run("nodes", "-o", "wide")
+    job = runnel.up("run: while ! test -e $RUNNEL_JOB_DIR/go; do sleep 0.1; done")
+    runnel.until(lambda: "2/2 H100" in runnel.run("nodes", "-o", "wide"), timeout=20)
+    assert "the nodes of the home are others" in runnel.daemon_log()
+    assert runnel.info()["notices"] == []
+    assert runnel.wait(runnel.up(ONE))["status"] == "SUCCEEDED"
+    (runnel.home / "jobs" / job / "shared/go").touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+
+
+def test_devices_in_another_order_than_that_of_their_names_are_not_granted(runnel):
+    nvml = FakeNvml(runnel, 2)
+    nvml.say("GPU-0 NVIDIA T400 4GB\nGPU-1 NVIDIA A100-SXM4-80GB\n")
+    assert any("in the order T400, A100, and" in line for line in until_notices(runnel))
+    runnel.run("up", "-f", runnel.file(ONE.replace("H100", "A100")), code=2)
+    assert "T400, A100" in runnel.err, runnel.err
+    assert "declare them in nodes.yaml" in runnel.run("check", code=1)
+
+
+def test_what_an_absent_driver_says_is_not_kept(runnel):
+    assert "H100" not in runnel.run("nodes", "-o", "wide")
+    runnel.end_idle_daemon()
+    runnel.rest()
+    FakeNvml(runnel, 2)
+    assert "2/2 H100" in runnel.run("nodes", "-o", "wide")
+
+
+def test_a_look_that_crashes_is_a_problem(runnel):
+    FakeNvml(runnel, 1).say("crash\n")
+    told = runnel.run("check", code=1)
+    assert "failed by signal 6" in told and "see nvidia-smi and dmesg" in told, told
 
 
 def test_who_fails_for_want_of_its_device_does_not_pay(runnel):
