@@ -20,7 +20,8 @@ struct KeptLook {
   std::string boot_id;
   DeviceCounts devices;
   std::optional<FailedLook> failed;
-  std::vector<std::string> files;  // In /dev, of NVIDIA's devices.
+  std::optional<Time> passing_since;  // It may be another within this boot.
+  std::vector<std::string> files;     // In /dev, of NVIDIA's devices.
 };
 
 }  // namespace runnel::home
@@ -41,6 +42,7 @@ struct Fields<home::KeptLook> {
     visit("boot_id", kept.boot_id);
     visit("devices", kept.devices, Number{.min = 1, .max = kAcceleratorsMax});
     visit("failed", kept.failed);
+    visit("passing_since", kept.passing_since);
     visit("files", kept.files);
   }
 };
@@ -58,10 +60,16 @@ bool is_device_file(std::string_view name) {
 
 // Nothing is known of it yet.
 Result<KeptLook> machine_now(const std::string& dev) {
-  KeptLook machine{TRY(env::boot_id()), {}, {}, {}};
+  KeptLook machine{TRY(env::boot_id()), {}, {}, {}, {}};
   machine.files = env::list_directory(dev).value_or({});
   std::erase_if(machine.files, [](const std::string& name) { return !is_device_file(name); });
   return machine;
+}
+
+bool holds(const KeptLook& kept, Time now) {
+  if (kept.failed) return kept.failed->holds(now);
+  if (!kept.passing_since) return !kept.devices.empty();
+  return *kept.passing_since <= now && now < *kept.passing_since + kLookHolds;
 }
 
 // Of this machine, as it is shown now.
@@ -71,7 +79,6 @@ std::optional<KeptLook> kept_look(const Home& home, const KeptLook& machine) {
   Result<KeptLook> kept = model::parse_record<KeptLook>(*text);
   if (!kept.ok() || kept->boot_id != machine.boot_id) return std::nullopt;
   if (kept->files != machine.files) return std::nullopt;
-  if (kept->devices.empty() && !kept->failed) return std::nullopt;
   return *std::move(kept);
 }
 
@@ -135,12 +142,9 @@ MachineDevices look_and_keep(const Home& home, KeptLook machine,
     machine.failed = failed_now(counted.error());
   } else {
     machine.devices = counted->devices;
+    if (!counted->lasting) machine.passing_since = env::real_clock().wall();
   }
-  if (counted.ok() && !counted->lasting) {
-    (void)env::remove_file(home.local_devices());
-  } else {
-    keep(home, machine);
-  }
+  keep(home, machine);
   return {std::move(machine.devices), std::move(machine.failed)};
 }
 
@@ -157,10 +161,8 @@ MachineDevices local_devices(const Home& home, const std::vector<std::string>& c
   if (!machine.ok()) return {{}, failed_now(machine.error())};
   std::optional<KeptLook> kept = kept_look(home, *machine);
   const Time now = env::real_clock().wall();
-  if (kept && (!kept->failed || kept->failed->holds(now))) {
-    return {std::move(kept->devices), std::move(kept->failed)};
-  }
-  if (kept) {  // Whoever comes meanwhile need not wait, too.
+  if (kept && holds(*kept, now)) return {std::move(kept->devices), std::move(kept->failed)};
+  if (kept && kept->failed) {  // Whoever comes meanwhile need not wait, too.
     kept->failed->at = now;
     keep(home, *kept);
   }

@@ -14,15 +14,16 @@ namespace runnel::home {
 
 using DeviceCounts = std::map<std::string, std::int64_t>;  // By kind, as accelerators are.
 
+// For so long nobody looks again where the next look may find something else.
+inline constexpr Duration kLookHolds = Duration::seconds(60);
+
 // A look that told of no device which could be granted.
 struct FailedLook {
-  static constexpr Duration kHolds = Duration::seconds(60);  // So long nobody looks again.
-
   Time at;  // By the time of day.
   std::string why;
 
   // A clock that went back ends it, too.
-  bool holds(Time now) const { return at <= now && now < at + kHolds; }
+  bool holds(Time now) const { return at <= now && now < at + kLookHolds; }
   friend bool operator==(const FailedLook&, const FailedLook&) = default;
 };
 
@@ -36,8 +37,8 @@ struct MachineDevices {
 // Contract: asked of the driver in another process. What it counts is kept in the home for this
 //           boot of the machine and what `dev` shows: a container has the boot of its host and
 //           other devices. A failed look is kept while it holds, so that nobody else waits for a
-//           driver that hangs. Asked again at the next call: where there is no driver, where it
-//           counts nothing or one has a fault, since that may change within a boot.
+//           driver that hangs. As long is kept what may change within a boot: that there is no
+//           driver, that it counts nothing, or one device less for a fault.
 //           None where a shell sets CUDA_VISIBLE_DEVICES: what is left of them has other indices
 //           than the driver's. Where its order is not the one by which devices are granted
 //           (model/device_variables.h), the look has failed. Blocks for

@@ -4,6 +4,7 @@
 
 #include <iterator>
 #include <optional>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,14 +60,15 @@ class LocalDevicesTest : public ::testing::Test {
   void add_file(const std::string& name) const {
     MUST(env::write_file_atomically(dev_ + "/" + name, ""));
   }
-  // As if the last look had failed so long ago.
+  // As if the last look had been so long ago.
   void let_pass(Duration time) const {
-    const auto failure = failed(nobody_);
-    ASSERT_TRUE(failure);
-    std::string kept = MUST(env::read_file(home_.local_devices()));
-    const std::string at = std::to_string(failure->at.millis());
-    kept.replace(kept.find(at), at.size(), std::to_string((failure->at - time).millis()));
-    MUST(env::write_file_atomically(home_.local_devices(), kept));
+    const std::string kept = MUST(env::read_file(home_.local_devices()));
+    static const std::regex kAt(R"(("at"|"passing_since"):(\d+))");
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(kept, found, kAt)) << kept;
+    const std::string earlier = std::to_string(std::stoll(found[2]) - time.millis());
+    MUST(env::write_file_atomically(home_.local_devices(),
+                                    std::regex_replace(kept, kAt, "$1:" + earlier)));
   }
 
   const env::testing::TemporaryDirectory folder_;
@@ -107,16 +109,20 @@ TEST_F(LocalDevicesTest, AreKeptForWhatTheMachineShows) {
   EXPECT_EQ(found(shows({"NVIDIA L4", "NVIDIA L4"})), (DeviceCounts{{"L4", 2}})) << "the host";
 }
 
-TEST_F(LocalDevicesTest, AreAskedForAgainWhereNoneWasFoundOrOneHasAFault) {
+TEST_F(LocalDevicesTest, AreAskedForAgainSoonWhereNoneWasFoundOrOneHasAFault) {
   make_home();
   agent::DeviceLook files = look_at({""});
   files.by = agent::DeviceLook::By::kFiles;
-  EXPECT_EQ(found(shows(files)), DeviceCounts()) << "there is no driver yet";
-  EXPECT_EQ(found(shows(look_at({}))), DeviceCounts());
   agent::DeviceLook faulty = look_at({"NVIDIA L4", "NVIDIA L4"});
   faulty.devices.back().fault = "GPU is lost";
-  EXPECT_EQ(found(shows(faulty)), (DeviceCounts{{"L4", 1}}));
+  for (const agent::DeviceLook& passing : {files, look_at({}), faulty}) {
+    const DeviceCounts counts = found(shows(passing));
+    EXPECT_EQ(found(shows({"NVIDIA L4", "NVIDIA L4"})), counts)
+        << "a driver is not asked by each command";
+    let_pass(kLookHolds);
+  }
   EXPECT_EQ(found(shows({"NVIDIA L4", "NVIDIA L4"})), (DeviceCounts{{"L4", 2}}));
+  EXPECT_EQ(found(nobody_), (DeviceCounts{{"L4", 2}})) << "for this boot";
   MUST(env::write_file_atomically(home_.local_devices(),
                                   R"({"boot_id":")" + MUST(env::boot_id()) + R"("})"));
   EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}})) << "none, of an older build";
@@ -130,7 +136,7 @@ TEST_F(LocalDevicesTest, AreNotAskedForWhileAFailedLookHolds) {
   ASSERT_TRUE(first);
   EXPECT_EQ(first->why, "false failed with exit code 1");
   EXPECT_EQ(failed(shows({"NVIDIA L4"})), first);
-  let_pass(FailedLook::kHolds - Duration::seconds(5));
+  let_pass(kLookHolds - Duration::seconds(5));
   EXPECT_TRUE(failed(shows({"NVIDIA L4"})));
   let_pass(Duration::seconds(6));
   EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
@@ -139,7 +145,8 @@ TEST_F(LocalDevicesTest, AreNotAskedForWhileAFailedLookHolds) {
 
 TEST_F(LocalDevicesTest, AreAskedForByOneAloneWhenAFailedLookHoldsNoMore) {
   make_home();
-  let_pass(FailedLook::kHolds);
+  EXPECT_TRUE(failed(nobody_));
+  let_pass(kLookHolds);
   const std::vector<std::string> shows_kept = {
       "sh", "-c", "cat " + home_.local_devices() + " > " + folder_.file("meanwhile")};
   EXPECT_TRUE(failed(shows_kept)) << "what it prints is no look";
@@ -149,13 +156,15 @@ TEST_F(LocalDevicesTest, AreAskedForByOneAloneWhenAFailedLookHoldsNoMore) {
 
 TEST_F(LocalDevicesTest, AreAskedForAgainWhenTheClockWentBack) {
   make_home();
+  EXPECT_TRUE(failed(nobody_));
   let_pass(Duration::seconds(-3'600));
   EXPECT_EQ(found(shows({"NVIDIA L4"})), (DeviceCounts{{"L4", 1}}));
 }
 
 TEST_F(LocalDevicesTest, NoneAfterAFailedLookAreNotTheFailure) {
   make_home();
-  let_pass(FailedLook::kHolds);
+  EXPECT_TRUE(failed(nobody_));
+  let_pass(kLookHolds);
   EXPECT_EQ(found(shows(look_at({}))), DeviceCounts());
   EXPECT_EQ(found(shows(look_at({}))), DeviceCounts());
 }

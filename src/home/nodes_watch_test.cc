@@ -120,7 +120,7 @@ TEST_F(NodesWatchTest, DevicesAreLookedForAgainWhenAFailedLookHoldsNoMore) {
   look.devices.front().name = "NVIDIA L4";
   MUST(env::write_file_atomically(shown, agent::look_text(look)));
   const Time now = env::real_clock().wall();
-  in_force.failed_look->at = now + Duration::millis(1'250) - FailedLook::kHolds;
+  in_force.failed_look->at = now + Duration::millis(1'250) - kLookHolds;
   watch(std::move(in_force));
   looks(1.5);
   EXPECT_TRUE(changes_.empty());

@@ -23,6 +23,7 @@
 #include <gtest/gtest.h>
 
 #include "env/file_system.h"
+#include "env/held_blocks.h"
 #include "env/remove_tree.h"
 #include "store/sqlite/fsck.h"
 #include "store/sqlite/testing/sqlite_files.h"
@@ -203,7 +204,8 @@ enum Outcome : int {
   kNotOpened,
   kStuck,
   kNotHeldAgain,
-  kLost
+  kLost,
+  kNotBack
 };
 
 // A file that takes all that the disk has but for so much.
@@ -236,6 +238,28 @@ bool keeps_the_reserve_from_others(const std::string& folder, EventLog& log, Epo
   }
   MUST(env::remove_file(folder + "/others"));
   return true;
+}
+
+// A log whose process was killed on a full disk opens there again, without the reserve.
+bool comes_back(const std::string& folder, const std::string& path, const env::Clock& clock) {
+  MUST(env::remove_file(folder + "/ballast"));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::unique_ptr<EventLog> log = MUST(open_sqlite_log(path, clock));
+    const Epoch epoch = MUST(log->acquire_lease());
+    MUST(log->append(epoch, testing::next_batches(*log, epoch, 20)));
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  MUST(env::remove_file(path + "-reserve"));
+  leave(folder, Bytes());
+  const Bytes index = MUST(env::allocated(path + "-shm"));
+  const Result<std::unique_ptr<EventLog>> log = open_sqlite_log(path, clock);
+  if (!log.ok() || MUST(env::allocated(path + "-shm")) < index) return false;
+  const Result<Epoch> epoch = (*log)->acquire_lease();
+  return epoch.ok() &&
+         (*log)->append(*epoch, testing::next_batches(**log, *epoch, 20), {}, Room::kHeld).ok();
 }
 
 // In the child, whose disk it is: fill it, see who is refused when, make room, go on, open again.
@@ -271,7 +295,8 @@ int fill_the_disk(const std::string& folder, const env::Clock& clock) {
   if (!(*again)->append(epoch, testing::next_batches(**again, epoch, 20), {}, Room::kHeld).ok()) {
     return kStuck;
   }
-  return kPassed;
+  again->reset();
+  return comes_back(folder, path, clock) ? kPassed : kNotBack;
 }
 
 TEST_F(Crash, AFullDiskRefusesWholeAppendsAndGoesOnWhenThereIsRoom) {

@@ -5,6 +5,7 @@
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/remove_tree.h"
+#include "env/testing/length_limit.h"
 #include "env/testing/temporary_directory.h"
 
 namespace runnel::store::sqlite {
@@ -92,6 +93,18 @@ TEST_F(Copies, OfFailingOpeningsAreBounded) {
   EXPECT_EQ(refused.error().code, Errc::kFull);
   EXPECT_NE(refused.error().message.find("20 copies"), std::string::npos);
   EXPECT_FALSE(copy(Again::kCopy, Duration::hours(30)).empty()) << "a repair copies in any case";
+}
+
+TEST_F(Copies, ThatCannotBeFinishedAreRemoved) {
+  MUST(env::write_file_atomically(path_, std::string(100'000, 'x')));
+  {
+    const env::testing::LengthLimit limit(Bytes::kibi(64));
+    EXPECT_FALSE(copy_damaged(path_, env::real_clock().wall(), Again::kCopy).ok());
+  }
+  EXPECT_EQ(last_copy(path_), "");
+  for (const std::string& name : MUST(env::list_directory(folder_.path()))) {
+    EXPECT_FALSE(name.starts_with("damaged-")) << name;
+  }
 }
 
 TEST_F(Copies, AreOnlyForTheirOwner) {

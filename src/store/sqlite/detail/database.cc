@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "store/sqlite/detail/index_blocks.h"
 
 namespace runnel::store::sqlite {
 namespace {
@@ -119,6 +120,7 @@ Result<Database> Database::open(const std::string& path, Mode mode) {
   const int create = mode == Mode::kCreate ? SQLITE_OPEN_CREATE : 0;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | create;
   sqlite3* connection = nullptr;
+  keep_index_blocks();
   const int code = sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
   CHECK(connection != nullptr, "there is memory for a database connection");
   Database database(connection);
