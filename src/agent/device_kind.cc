@@ -4,16 +4,14 @@
 #include <array>
 #include <vector>
 
+#include "base/ascii_case.h"
+
 namespace runnel::agent {
 namespace {
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
 bool is_alphanumeric(char letter) { return (letter >= 'a' && letter <= 'z') || is_digit(letter); }
-
-char lower(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
 
 char upper(char letter) {
   return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
@@ -23,8 +21,8 @@ char upper(char letter) {
 std::vector<std::string> words_of(std::string_view name) {
   std::vector<std::string> words(1);
   for (const char letter : name) {
-    if (is_alphanumeric(lower(letter))) {
-      words.back() += lower(letter);
+    if (is_alphanumeric(to_lower(letter))) {
+      words.back() += to_lower(letter);
     } else if (!words.back().empty()) {
       words.emplace_back();
     }

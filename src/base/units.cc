@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "base/ascii_case.h"
 #include "base/check.h"
 
 namespace runnel {
@@ -72,14 +73,6 @@ constexpr std::array<Unit, 10> kPrintedByteUnits = {{
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 const Unit* find_unit(std::span<const Unit> units, std::string_view name) {
   const auto found =
@@ -230,7 +223,7 @@ Result<Bytes> parse_bytes(std::string_view text) {
   const std::optional<Amount> amount = take_amount(rest);
   if (!amount) return not_bytes(text);
   if (rest.starts_with(' ')) rest.remove_prefix(1);
-  const Unit* unit = find_unit(kByteUnits, lower(rest));
+  const Unit* unit = find_unit(kByteUnits, to_lower(rest));
   if (unit == nullptr || text.ends_with(' ')) return not_bytes(text);
   const Wide bytes = Wide{amount->mantissa} * unit->size / amount->scale;
   if (bytes > kInt64Max)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii_case.h"
 #include "base/nearest.h"
 
 namespace runnel::brain {
@@ -15,18 +16,10 @@ constexpr std::size_t kLongLeast = 5;
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
-std::string in_small_letters(std::string_view name) {
-  std::string text(name);
-  std::transform(text.begin(), text.end(), text.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  });
-  return text;
-}
-
 // "test/top-1_accuracy" has four.
 std::vector<std::string> words_of(std::string_view name) {
   std::vector<std::string> words(1);
-  for (const char letter : in_small_letters(name)) {
+  for (const char letter : to_lower(name)) {
     if (std::string_view("/_.- ").find(letter) == std::string_view::npos) {
       words.back() += letter;
     } else {

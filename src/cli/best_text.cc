@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "base/ascii_case.h"
 #include "cli/members_text.h"
 #include "cli/print.h"
 
@@ -16,13 +17,7 @@ const json::Value* found_at(const json::Value& step, std::string_view key) {
 }
 
 // "paused"
-std::string status_word(const json::Value& trial) {
-  std::string word = text_of(trial, "status");
-  for (char& letter : word) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return word;
-}
+std::string status_word(const json::Value& trial) { return to_lower(text_of(trial, "status")); }
 
 }  // namespace
 

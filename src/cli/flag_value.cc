@@ -1,12 +1,12 @@
 #include "cli/flag_value.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/ascii_case.h"
 #include "base/check.h"
 #include "base/nearest.h"
 
@@ -38,9 +38,7 @@ Result<std::int64_t> parse_number(const std::string& flag, const std::string& te
 }
 
 Result<Output> parse_output(const std::string& text) {
-  std::string word = text;
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string word = to_lower(text);
   std::vector<std::string_view> words;
   for (const auto& [name, output] : kOutputs) {
     if (name == word) return output;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <system_error>
 
+#include "base/ascii_case.h"
 #include "base/check.h"
 #include "json/value.h"
 
@@ -14,15 +15,10 @@ namespace {
 
 constexpr std::size_t kNumberBytesMax = 64;
 
-bool same_word(std::string_view text, std::string_view lower) {
-  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
-}
-
 // "", when the text names a number.
 std::string unusual(std::string_view text, bool negative) {
-  if (same_word(text, "nan")) return "nan";
-  if (!same_word(text, "inf") && !same_word(text, "infinity")) return "";
+  if (equal_ignoring_case(text, "nan")) return "nan";
+  if (!equal_ignoring_case(text, "inf") && !equal_ignoring_case(text, "infinity")) return "";
   return negative ? "-inf" : "inf";
 }
 

@@ -3,29 +3,23 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/ascii_case.h"
 #include "base/check.h"
 
 namespace runnel::http {
 
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool equal_ignoring_case(std::string_view left, std::string_view right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](char a, char b) { return lower(a) == lower(b); });
-}
-
 int hex_value(char digit) {
   if (digit >= '0' && digit <= '9') return digit - '0';
-  char letter = lower(digit);
+  char letter = to_lower(digit);
   if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
   return -1;
 }
 
 bool is_unreserved(char c) {
-  return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '-' || c == '.' ||
-         c == '_' || c == '~';
+  return (c >= '0' && c <= '9') || (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '-' ||
+         c == '.' || c == '_' || c == '~';
 }
 
 void append_escape(std::string& out, char c) {

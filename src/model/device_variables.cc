@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 
+#include "base/ascii_case.h"
 #include "base/check.h"
 
 namespace runnel::model {
@@ -18,14 +19,6 @@ constexpr std::array<std::string_view, 7> kNames = {
     "ROCR_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS",    "ZE_AFFINITY_MASK"};
 static_assert(std::is_sorted(kNames.begin(), kNames.end()));
 
-std::string lower(std::string_view name) {
-  std::string text(name);
-  for (char& letter : text) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return text;
-}
-
 // By the names that people give them; what says nothing is NVIDIA's, as nearly all are.
 Maker maker_of(std::string_view kind) {
   constexpr std::array<std::pair<std::string_view, Maker>, 20> kMakers = {
@@ -36,7 +29,7 @@ Maker maker_of(std::string_view kind) {
        {"intel", Maker::kIntel},  {"max", Maker::kIntel},    {"pvc", Maker::kIntel},
        {"tpu", Maker::kGoogle},   {"gaudi", Maker::kOther},  {"inf", Maker::kOther},
        {"neuron", Maker::kOther}, {"tr", Maker::kOther}}};
-  const std::string name = lower(kind);
+  const std::string name = to_lower(kind);
   for (const auto& [begin, maker] : kMakers) {
     if (name.starts_with(begin)) return maker;
   }

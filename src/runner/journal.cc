@@ -213,7 +213,6 @@ Result<void> Journal::flush() {
   if (pending_.empty()) return {};
   Result<void> written = write_pending();
   if (written.ok()) hold_ahead();
-  blocked_ = !written.ok();
   return written;
 }
 

@@ -50,10 +50,10 @@ Result<JournalContent> parse_journal(std::string_view bytes);
 //
 // Contract: start() stands before the process exists, end() as soon as its exit is known. Records
 //           collect in memory until flush(), one write for all. A failed write (disk full) keeps
-//           them and the next flush tries again: blocked() tells, and nothing may be started
-//           meanwhile. It holds kAhead of the disk for what comes next, so that what ends on a full
-//           disk can be told. Not synced: it survives the death of the process, not of the
-//           machine, whose attempts die with it.
+//           them and the next flush tries again; nothing may be started meanwhile. It holds kAhead
+//           of the disk for what comes next, so that what ends on a full disk can be told. Not
+//           synced: it survives the death of the process, not of the machine, whose attempts die
+//           with it.
 // Threads:  the runner's only.
 // Limits:   over_full() at kBytesMax, or at twice what it began with: then its owner rewrites it.
 class Journal {
@@ -74,7 +74,6 @@ class Journal {
   // Makes the new file the journal.
   Result<void> commit();
   Result<void> flush();
-  bool blocked() const { return blocked_; }
   bool over_full() const { return bytes_ > kBytesMax && bytes_ > 2 * bytes_begun_; }
   std::size_t bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
@@ -97,7 +96,6 @@ class Journal {
   std::size_t bytes_ = 0;
   std::size_t bytes_begun_ = 0;  // After commit().
   std::size_t held_ = 0;         // Up to which byte there is room for it.
-  bool blocked_ = false;
 };
 
 }  // namespace runnel::runner

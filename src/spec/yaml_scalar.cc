@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/ascii_case.h"
 #include "json/value.h"
 
 namespace runnel::spec {
@@ -13,11 +14,8 @@ namespace {
 constexpr std::array<std::string_view, 13> kWords = {
     "<<", "=", "false", "n", "no", "null", "off", "on", "true", "y", "yes", "~", ""};
 
-char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
 bool is_word(const std::string& text) {
-  std::string word = text;
-  std::transform(word.begin(), word.end(), word.begin(), small);
+  const std::string word = to_lower(text);
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/ascii_case.h"
 #include "base/check.h"
 #include "control/api/schemas.h"
 #include "http/event_stream.h"
@@ -111,14 +112,6 @@ Value body_document(const Operation& operation) {
   return body;
 }
 
-std::string lower_case(std::string_view word) {
-  std::string text(word);
-  for (char& letter : text) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return text;
-}
-
 }  // namespace
 
 void OpenApi::add(const std::string& path, const Route& route) {
@@ -132,8 +125,8 @@ void OpenApi::add(const std::string& path, const Route& route) {
   document.set("summary", Value::text(std::string(operation.summary)));
   const Value* known = paths_.find(path);
   Value item = known != nullptr ? *known : Value::object();
-  item.set(lower_case(http::to_string(operation.method)), std::move(document));
-  CHECK(known == nullptr || known->find(lower_case(http::to_string(operation.method))) == nullptr,
+  item.set(to_lower(http::to_string(operation.method)), std::move(document));
+  CHECK(known == nullptr || known->find(to_lower(http::to_string(operation.method))) == nullptr,
         "an operation is described twice");
   paths_.set(path, std::move(item));
 }
