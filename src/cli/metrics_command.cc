@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <functional>
-#include <limits>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
+#include "base/check.h"
 #include "cli/commands.h"
 #include "cli/csv_field.h"
 #include "cli/pages.h"
@@ -33,8 +35,21 @@ double number_of_text(const std::string& text) {
   return value;
 }
 
-void add_curves(const json::Value& series, const std::optional<std::string>& only,
-                std::vector<Curve>& curves) {
+// The least and the greatest of those that are numbers; the last one where none is.
+std::pair<std::string, std::string> extremes(const std::vector<std::string>& values) {
+  CHECK(!values.empty(), "a curve has a value");
+  std::vector<std::string> numbers;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(numbers),
+               [](const std::string& text) { return !std::isnan(number_of_text(text)); });
+  if (numbers.empty()) return {values.back(), values.back()};
+  const auto by_number = [](const std::string& a, const std::string& b) {
+    return number_of_text(a) < number_of_text(b);
+  };
+  const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end(), by_number);
+  return {*least, *most};
+}
+
+void add_curves(const json::Value& series, std::vector<Curve>& curves) {
   const std::string task =
       text_of(series, "step") + "/" + std::to_string(number_of(series, "task"));
   std::map<std::string, Curve> by_metric;
@@ -42,7 +57,6 @@ void add_curves(const json::Value& series, const std::optional<std::string>& onl
     const json::Value* values = sample.find("values");
     if (values == nullptr || !values->is_object()) continue;
     for (const auto& [metric, value] : values->as_object()) {
-      if (only && *only != metric) continue;
       Curve& curve = by_metric.try_emplace(metric, Curve{task, metric, {}, {}}).first->second;
       curve.steps.push_back(number_of(sample, "step"));
       curve.values.push_back(scalar_text(value));
@@ -51,20 +65,32 @@ void add_curves(const json::Value& series, const std::optional<std::string>& onl
   for (auto& [metric, curve] : by_metric) curves.push_back(std::move(curve));
 }
 
+// What is misspelt would be an empty table.
+Result<void> keep_metric(std::vector<Curve>& curves, const std::string& metric) {
+  std::set<std::string> reported;
+  for (const Curve& curve : curves) reported.insert(curve.metric);
+  if (!reported.empty() && !reported.contains(metric)) {
+    std::string names;
+    for (const std::string& name : reported) names += (names.empty() ? "" : ", ") + name;
+    return Error(Errc::kNotFound, "no task has reported this metric")
+        .with_field("--metric")
+        .with_value(metric)
+        .with_hint("reported are " + names);
+  }
+  std::erase_if(curves, [&](const Curve& curve) { return curve.metric != metric; });
+  return {};
+}
+
 std::string table_of(const std::vector<Curve>& curves) {
   Table table({"TASK", "METRIC", "REPORTS", "STEP", "LAST", "MIN", "MAX", "CURVE"});
   for (const Curve& curve : curves) {
     std::vector<double> numbers;
     numbers.reserve(curve.values.size());
     for (const std::string& value : curve.values) numbers.push_back(number_of_text(value));
-    const auto by_number = [&](const std::string& a, const std::string& b) {
-      return number_of_text(a) < number_of_text(b);
-    };
-    const auto [least, most] =
-        std::minmax_element(curve.values.begin(), curve.values.end(), by_number);
+    const auto [least, most] = extremes(curve.values);
     table.add({curve.task, curve.metric, std::to_string(curve.values.size()),
                std::to_string(curve.steps.back()), short_number(curve.values.back()),
-               short_number(*least), short_number(*most), sparkline(numbers)});
+               short_number(least), short_number(most), sparkline(numbers)});
   }
   return table_text(table);
 }
@@ -121,7 +147,10 @@ int metrics(const Arguments& arguments, const home::Home& home) {
   std::vector<Curve> curves;
   for (const json::Value& each : list_at(*answer, "series")) {
     warn_of_bad(each);
-    add_curves(each, arguments.metric, curves);
+    add_curves(each, curves);
+  }
+  if (arguments.metric) {
+    if (auto kept = keep_metric(curves, *arguments.metric); !kept.ok()) return fail(kept.error());
   }
   put(arguments.csv ? csv_of(curves) : table_of(curves));
   return 0;

@@ -13,7 +13,7 @@
 namespace runnel::env {
 namespace {
 
-constexpr int kFlags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+constexpr int kToAllocate = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr std::int64_t kBlock = 512;  // The unit of st_blocks, whatever the file system.
 
 }  // namespace
@@ -35,13 +35,13 @@ Result<void> hold_blocks(int file, Bytes at, Bytes length) {
 }
 
 Result<void> hold_blocks(const std::string& path, Bytes length) {
-  const detail::Descriptor file(::open(path.c_str(), kFlags));
+  const detail::Descriptor file(::open(path.c_str(), kToAllocate));
   if (!file.is_open()) return errno_error("open " + path, errno);
   return hold_blocks(file.number(), Bytes(), length);
 }
 
 Result<void> hold_blocks_ahead(const std::string& path, Bytes length) {
-  const detail::Descriptor file(::open(path.c_str(), kFlags));
+  const detail::Descriptor file(::open(path.c_str(), kToAllocate));
   struct stat info{};
   if (!file.is_open() || ::fstat(file.number(), &info) != 0) {
     return errno_error("open " + path, errno);
@@ -50,7 +50,7 @@ Result<void> hold_blocks_ahead(const std::string& path, Bytes length) {
 }
 
 void give_up_blocks_ahead(const std::string& path) {
-  const detail::Descriptor file(::open(path.c_str(), kFlags));
+  const detail::Descriptor file(::open(path.c_str(), kToAllocate));
   struct stat info{};
   const bool regular =
       file.is_open() && ::fstat(file.number(), &info) == 0 && S_ISREG(info.st_mode);

@@ -135,6 +135,10 @@ TEST_F(RunnerTest, SaysWhyACommandCannotRun) {
   };
   const Case cases[] = {
       {{"no-such-program"}, 127, "no-such-program: command not found"},
+      {{"echo hi"},
+       127,
+       "echo hi: command not found; it is one word with blanks: leave the quotes away, or give it "
+       "to sh -c"},
       {{"/no/such/file"}, 127, "/no/such/file: command not found"},
       {{"/"}, 126, "/: Permission denied"},
       {{file("plain")}, 126, file("plain") + ": Permission denied"},

@@ -88,6 +88,13 @@ std::string too_long(const SpawnRequest& request) {
   return text;
 }
 
+// A command in quotes is one word.
+std::string not_found(const std::string& name) {
+  const std::string text = name + ": command not found";
+  if (name.find(' ') == std::string::npos) return text;
+  return text + "; it is one word with blanks: leave the quotes away, or give it to sh -c";
+}
+
 SpawnOutcome exec_failed(const SpawnRequest& request, int error) {
   const std::string& name = request.argv->front();
   if (error == E2BIG) return {.code = 126, .message = too_long(request)};
@@ -101,7 +108,7 @@ SpawnOutcome exec_failed(const SpawnRequest& request, int error) {
   if (error == ENOENT && ::access(path.c_str(), F_OK) == 0) {
     return {.code = 127, .message = name + ": the interpreter in its first line does not exist"};
   }
-  if (error == ENOENT) return {.code = 127, .message = name + ": command not found"};
+  if (error == ENOENT) return {.code = 127, .message = not_found(name)};
   return {.code = 126, .message = sentence(name, error)};
 }
 
@@ -169,7 +176,7 @@ FoundProgram find_program(const std::string& name, const std::string& search_pat
     rest.remove_prefix(colon + 1);
   }
   if (seen) return {{}, 126, name + ": permission denied"};
-  return {{}, 127, name + ": command not found"};
+  return {{}, 127, not_found(name)};
 }
 
 }  // namespace runnel::runner

@@ -105,6 +105,8 @@ def test_metrics_as_table_csv_and_json(runnel):
     assert len(rows) == 30 and rows[0]["metric"] == "loss"
     assert float(rows[7]["value"]) == runnel.json("metrics", job, "--task", "7")["series"][0]["samples"][0]["values"]["loss"]
     assert "CURVE" in runnel.run("metrics", job)
+    assert runnel.run("metrics", job, "--metric", "los", code=1) == ""
+    assert "no task has reported this metric" in runnel.err and "reported are loss" in runnel.err, runnel.err
 
 
 def test_asha_parks_and_promotes_from_the_checkpoint(runnel):
