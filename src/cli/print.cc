@@ -1,5 +1,6 @@
 #include "cli/print.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,6 +55,17 @@ void write_yaml(std::string& out, const json::Value& value, std::size_t depth) {
   }
 }
 
+// The last byte of standard output ended no line.
+bool line_is_open = false;
+
+// Both lead to one terminal or file, where a line of ours would continue a task's.
+bool share_a_place() {
+  struct stat out{};
+  struct stat error{};
+  return ::fstat(STDOUT_FILENO, &out) == 0 && ::fstat(STDERR_FILENO, &error) == 0 &&
+         out.st_dev == error.st_dev && out.st_ino == error.st_ino;
+}
+
 // Set once by main().
 Output answer_as = Output::kHuman;
 Colours colours_as = Colours::kNever;
@@ -97,7 +109,10 @@ json::Value members_of(const Error& error) {
 
 }  // namespace
 
-void say(std::string_view text) { put_error(said(text)); }
+void say(std::string_view text) {
+  const bool continues = std::exchange(line_is_open, false) && share_a_place();
+  put_error((continues ? "\n" : "") + said(text));
+}
 
 std::string said(std::string_view text) {
   std::string shown = printable_lines(text);
@@ -108,6 +123,7 @@ std::string said(std::string_view text) {
 void put_error(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
 
 void put(std::string_view text) {
+  if (!text.empty()) line_is_open = text.back() != '\n';
   const int error = write_all(STDOUT_FILENO, text);
   if (error == 0) return;
   // What was asked for did not arrive, and nothing that follows will.

@@ -182,6 +182,13 @@ def test_output_is_byte_for_byte(runnel):
     assert subprocess.run([BINARY, "logs", job], capture_output=True, env=runnel.env).stdout == every
 
 
+def test_a_last_line_without_an_end_is_not_continued(runnel):
+    assert runnel.run("run", "--", "printf", "no end") == "no end"
+    words = [BINARY, "run", "--", "printf", "no end"]
+    both = subprocess.run(words, env=runnel.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60).stdout.splitlines()
+    assert "no end" in both and any(line.startswith("job ") for line in both), both
+
+
 def test_a_progress_bar_is_seen_as_it_goes(runnel):
     script = "printf '\\repoch 0'; while [ ! -e seen ]; do sleep 0.02; done; printf '\\repoch 1'"
     process = runnel.start("run", "--", "sh", "-c", script)
