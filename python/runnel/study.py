@@ -68,7 +68,8 @@ class Trial:
                       log: bool = False) -> float:
         """The study's value of `name`; KeyError when unknown.
 
-        ValueError when it is not from `low` to `high`, or `name` is declared as choices: see suggest_categorical().
+        ValueError when it is not from `low` to `high`, or `name` is declared as choices that are no numbers, or these two:
+        see suggest_categorical().
         step and log are the space's to say, and are taken so that code written for Optuna runs.
         """
         space.check_number(name, self._study._space[name], self._value(name), low, high)

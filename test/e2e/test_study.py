@@ -325,7 +325,7 @@ import runnel
 study = runnel.create_study(
     {"real": {"uniform": [0, 10]}, "log": {"loguniform": [0.1, 10]}, "whole": {"range": [1, 6]},
      "even": {"uniform": [0, 10], "step": 2}, "half": {"uniform": [0, 10], "step": 0.5}, "kind": ["a", "b"],
-     "ends": [-10, 10], "long": {"choice": [1, 2, 3, 4, 5, 6]}, "one": [1], "large": {"range": [2**60 + 1, 2**60 + 2]}},
+     "ends": [-10, 10], "long": {"choice": [1, 2, 3, 4, 5, 0.5]}, "one": [1], "many": ["a", "b", "c", "d", "e", "f"], "large": {"range": [2**60 + 1, 2**60 + 2]}},
     n_trials=1, start=[{"real": 5, "log": 1, "half": 2}])
 trial = study.ask()
 
@@ -341,11 +341,12 @@ def refused(*words, call):
 refused("'real'", "uniform", "a real number", '{"range": [0, 10]}', call=lambda: trial.suggest_int("real", 0, 10))
 refused("'log'", "loguniform", '{"range": [1, 10]}', call=lambda: trial.suggest_int("log", 1, 10))
 refused("'half'", "uniform", call=lambda: trial.suggest_int("half", 0, 10))
-for name in ("kind", "ends", "one"):
+for name in ("kind", "ends"):
     refused(f"'{name}'", "choice", "suggest_categorical", '{"uniform": [-10, 10]}',
             call=lambda: trial.suggest_float(name, -10, 10))
     refused("choice", '{"range": [-10, 10]}', call=lambda: trial.suggest_int(name, -10, 10))
-refused("[1, 2, 3, 4, 5, ...]", call=lambda: trial.suggest_int("long", 1, 6))
+refused("[a, b, c, d, e, ...]", call=lambda: trial.suggest_int("many", 1, 6))
+refused("'long'", "choice", "would cut", call=lambda: trial.suggest_int("long", 0, 6))
 refused("suggest_int", call=lambda: trial.suggest_float("large", 2**60, 2**61))
 refused("not from 6 to 10", call=lambda: trial.suggest_float("real", 6, 10))
 refused("none of", call=lambda: trial.suggest_categorical("one", [True, False]))
@@ -354,6 +355,7 @@ assert trial.suggest_float("real", 0, 10) == 5 and trial.suggest_float("log", 0.
 assert trial.suggest_int("whole", 1, 6) == trial.suggest_float("whole", 1, 6) == trial.params["whole"]
 assert trial.suggest_int("even", 0, 10, step=2) == trial.params["even"] in range(0, 11, 2)
 assert trial.suggest_int("large", 2**60, 2**61) == trial.params["large"]
+assert trial.suggest_float("long", 0, 6) == trial.params["long"] and trial.suggest_int("one", 0, 6) == 1
 assert trial.suggest_categorical("ends", [-10, 10]) == trial.params["ends"]
 study.tell(trial, 1)
 
