@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "control/room_of.h"
 #include "json/writer.h"
 #include "model/codec.h"
 
@@ -191,31 +192,10 @@ std::optional<Duration> LogWriter::silent_for() const {
   return std::max(disk_.silent_for(), reads_.silent_for());
 }
 
-LogWriter::Asker LogWriter::asker_of(const model::Input& input) {
-  const bool again = std::holds_alternative<model::NodeJoin>(input) ||
-                     std::holds_alternative<model::NodeReport>(input) ||
-                     std::holds_alternative<model::NodeLost>(input) ||
-                     std::holds_alternative<model::Recovered>(input);
-  return again ? Asker::kSystem : Asker::kUser;
-}
-
-store::Room LogWriter::room_of(const model::Input& input) {
-  if (frees_room(input)) return store::Room::kReserve;
-  return asker_of(input) == Asker::kSystem ? store::Room::kHeld : store::Room::kOrdinary;
-}
-
-bool LogWriter::frees_room(const model::Input& input) {
-  using model::JobRequest;
-  const auto* request = std::get_if<JobRequest>(&input);
-  if (request == nullptr) return false;
-  return request->verb == JobRequest::Verb::kDelete || request->verb == JobRequest::Verb::kCancel ||
-         request->verb == JobRequest::Verb::kHalt;
-}
-
 // --- Deciding.
 
 Async<Outcome> LogWriter::decide(model::Input input, OnDecided on_decided, Guard guard) {
-  const Asker asker = asker_of(input);
+  const store::Room room = room_of(input);
   // What was decided beside a commit that failed has not had the reserve.
   int tries = 2;
   for (;;) {
@@ -223,14 +203,14 @@ Async<Outcome> LogWriter::decide(model::Input input, OnDecided on_decided, Guard
       CO_TRY(co_await admit(input));
     }
     if (guard) CO_TRY(guard());
-    Ticket ticket{.asker = asker};
+    Ticket ticket{.room = room};
     decide_now(input, ticket);
     if (on_decided) on_decided(ticket.outcome);
     co_await Parked{ticket, undurable()};
     if (!ticket.failure) co_return std::move(ticket.outcome);
-    if (asker == Asker::kSystem) continue;
+    if (room == store::Room::kHeld) continue;
     Error failure = *std::move(ticket.failure);
-    if (failure.code != Errc::kFull || !frees_room(input)) co_return failure;
+    if (failure.code != Errc::kFull || room != store::Room::kReserve) co_return failure;
     if (--tries == 0) co_return failure.with_hint(std::string(kFreeByHand));
   }
 }
@@ -251,8 +231,9 @@ bool LogWriter::must_wait() const {
 }
 
 Async<void> LogWriter::admit(const model::Input& input) {
-  const Asker asker = asker_of(input);
-  const bool waits_for_room = asker == Asker::kSystem || frees_room(input);
+  const store::Room room = room_of(input);
+  const bool waits_for_room = room != store::Room::kOrdinary;
+  const bool is_report = room == store::Room::kHeld;
   for (;;) {
     if (stopped_) co_return async::cancelled_error();
     if (phase_ == Phase::kDead) co_return phase_error_;
@@ -263,11 +244,10 @@ Async<void> LogWriter::admit(const model::Input& input) {
       if (is_short_) co_return nothing_accepted(disk_is_full());
       continue;
     }
-    if (phase_ == Phase::kOpen && asker == Asker::kUser && full())
-      co_return too_busy(kPendingInputsMax);
-    if (asker == Asker::kSystem) ++waiting_reports_;
+    if (phase_ == Phase::kOpen && !is_report && full()) co_return too_busy(kPendingInputsMax);
+    if (is_report) ++waiting_reports_;
     Result<void> woken = co_await phase_changed_.wait(gate_.token());
-    if (asker == Asker::kSystem) --waiting_reports_;
+    if (is_report) --waiting_reports_;
     CO_TRY(std::move(woken));
   }
 }
@@ -535,7 +515,7 @@ Async<LogWriter::Rebuilt> LogWriter::rebuild(const Group& group, Error error) {
 
 LogWriter::Reports LogWriter::reports_of(const Group& group) {
   const bool any = std::any_of(group.tickets.begin(), group.tickets.end(),
-                               [](const Ticket* each) { return each->asker == Asker::kSystem; });
+                               [](const Ticket* each) { return each->room == store::Room::kHeld; });
   return any ? Reports::kToDecideAgain : Reports::kNone;
 }
 

@@ -169,10 +169,6 @@ class LogWriter {
     kWaiting,     // It is there, reports are waiting, and the disk is tried again soon.
     kDead,
   };
-  // Who asks: a user is told at once; what nodes report, and that control has recovered, nobody
-  // else would say again.
-  enum class Asker : std::uint8_t { kUser, kSystem };
-
   // What the archive does with a job: it came back into the state, has left it, or first the one
   // and then the other.
   struct ArchiveMove {
@@ -182,7 +178,7 @@ class LogWriter {
 
   // Someone who waits for a group to become durable. Lives in the waiting coroutine's frame.
   struct Ticket {
-    Asker asker = Asker::kUser;
+    store::Room room = store::Room::kOrdinary;
     Outcome outcome;
     std::optional<Error> failure;
     std::coroutine_handle<> waiting;
@@ -204,9 +200,6 @@ class LogWriter {
 
   static Error log_is_away();
   Async<void> admit_read();
-  static Asker asker_of(const model::Input& input);
-  static bool frees_room(const model::Input& input);
-  static store::Room room_of(const model::Input& input);
   Async<void> start();
   Result<void> open_log();
   Async<void> use_connection(std::unique_ptr<store::LogConnection> connection);
