@@ -90,7 +90,7 @@ class Cluster {
     return std::ssize(brain_.state().jobs) - std::ssize(brain_.state().finished);
   }
 
-  // Of what runs on the lane, by rank.
+  // The end of what runs on the lane, by rank.
   std::vector<model::NodeReport> end_of(const brain::Lane& lane) const {
     const model::TaskRef task{lane.job, lane.step, lane.queue.front()};
     const AttemptNumber number = brain::find_task(brain_.state(), task)->live->number;
@@ -117,7 +117,7 @@ class Cluster {
     if (tasks > 1) step.samples = tasks;
     return step;
   }
-  // Of ten steps one is a gang of four, three want four cpus, the others one.
+  // One of ten steps is a gang of four, three want four cpus, the others one.
   static model::StepSpec waiting(std::int64_t number) {
     if (number % 10 == 0) return step(4, 4, 2);
     if (number % 10 < 4) return step(1, 4, 5);
@@ -125,7 +125,7 @@ class Cluster {
     if (number % 2 == 0) small.max_duration = Duration::minutes(number % 60 + 1);
     return small;
   }
-  // Of four jobs three say how long they may take.
+  // Three of four jobs say how long they may take.
   void submit_running(std::int64_t left) {
     model::StepSpec running = step(1, 1, std::min(left, kTasksPerJob));
     if (++running_ % 4 != 0) running.max_duration = Duration::minutes(10 + pick(600));

@@ -26,7 +26,7 @@ using model::PrunerSpec;
 
 constexpr std::uint64_t kStudies = 40;
 constexpr std::int64_t kTrials = 256;
-constexpr std::int64_t kSteps = 64;     // Of a whole trial.
+constexpr std::int64_t kSteps = 64;     // Steps of a whole trial.
 constexpr std::int64_t kBudget = 2048;  // Steps of a study: 32 whole trials.
 constexpr std::array kMarks = {256, 512, 1024, 2048};
 constexpr std::size_t kWorkers = 8;

@@ -14,7 +14,7 @@ def report(step: int | None = None, **metrics: SupportsFloat) -> bool:
     metrics: numbers by name; tensors and numpy scalars are taken too. A loss that is NaN or infinite is
         reported as such.
 
-    Of a gang only rank 0 reports, so that every rank may call this; the others do where the step has `health`,
+    Only rank 0 of a gang reports, so that every rank may call this; the others do where the step has `health`,
     for which `step_seconds=` is the rank's own work of the step, without waiting for other ranks. Outside of
     Runnel nothing happens.
     Returns whether the line was written. Raises TypeError for a value that is no number, ValueError for a

@@ -22,12 +22,12 @@ from urllib.parse import quote, urlencode
 from runnel import client, space
 
 LEASE = "10m"
-# Of optimize(), which renews it: so long after its process died a trial goes to another.
+# The lease of optimize(), which renews it: so long after its process died a trial goes to another.
 KEPT_LEASE = "60s"
 # A lost word or a busy machine must not cost a trial. The service counts a word a quarter of the lease after the one
 # that it counted last, so that six of these may still do it before the lease is over.
 RENEWALS_PER_LEASE = 8
-# Of a lease, which a process may always be silent for.
+# Share of a lease that a process may always be silent for.
 SAFE_SILENCE = 0.75
 WAIT_S = 0.5
 # So long optimize() waits for others in silence.
@@ -281,7 +281,7 @@ class Study:
 
     @property
     def best_value(self) -> float:
-        """Of the first objective."""
+        """The best trial's value of the first objective."""
         name = self._document()["search"]["objectives"][0]["metric"]
         return self.best_trial["values"][name]
 

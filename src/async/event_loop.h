@@ -20,7 +20,7 @@ class Gate;
 // or one in virtual time, which has timers, posted work and workers alone.
 //
 // Contract: run() returns after stop(), also after one that came first; it may be called again.
-//           What needs the loop CHECKs that it is on its thread. Posted work runs in order.
+//           A call that needs the loop CHECKs that it is on its thread. Posted work runs in order.
 // Threads:  post() and stop() from any; the rest on the thread in run(), or before run().
 // Lifetime: outlives everything that uses it. Gates are closed before the loop is destroyed.
 // Why:      Boost.Asio is behind the machine's driver, so that no user of this module compiles it.

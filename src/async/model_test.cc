@@ -83,7 +83,7 @@ struct NotifierModel {
   std::vector<std::unique_ptr<Fate>> seen;
   std::vector<Fate> expected;
   std::vector<std::unique_ptr<StopSource>> stops;
-  std::deque<std::size_t> queue;  // Who waits, oldest first.
+  std::deque<std::size_t> queue;  // The waiters, oldest first.
 };
 
 // The model knows a waiter as soon as it was spawned, so each step lets it begin to wait.

@@ -181,7 +181,7 @@ std::optional<std::uint32_t> peer_user(int descriptor) {
 
 namespace {
 
-// Whoever may write into the folder can put a socket of their own there, and would be told secrets.
+// Another user who may write into the folder can put a socket there, and would be told secrets.
 Result<void> refuse_stranger(const UniqueFd& socket, const std::string& path) {
   const std::optional<std::uint32_t> peer = peer_user(socket.get());
   if (!peer) return Error(Errc::kDenied, "cannot tell whose socket " + path + " is");

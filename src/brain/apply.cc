@@ -538,7 +538,8 @@ model::Status status_of(const Step& step, TaskIndex index) {
 AttemptNumber attempts_of(const Step& step, TaskIndex index) {
   const auto kept = step.tasks.find(index);
   if (kept != step.tasks.end()) return kept->second.attempts;
-  // What was done at the first is not remembered; what never began is in no other way.
+  // A task that was done at its first attempt is not remembered, and one that never began is not
+  // either.
   return AttemptNumber(status_of(step, index) == Status::kSucceeded ? 1 : 0);
 }
 

@@ -46,7 +46,7 @@ Decision Brain::decide(const model::Input& input, Time now) {
   withdraw_congested(turn);
   stop_asking(turn);
   clear_proven(turn);
-  // Whose turn it is may have changed by any input.
+  // Any input may have changed whose turn it is.
   if (!index_->suspects.empty()) turn.want_plan();
   settle(turn);
   expire(turn);

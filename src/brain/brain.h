@@ -59,7 +59,8 @@ class Brain {
   State state_;
   Limits limits_;
   std::unique_ptr<Index> index_;
-  // Of the last plan: most inputs make none, and what became due since is seen by none of those.
+  // When the last plan was made: most inputs make none, and what became due since is seen by none
+  // of those.
   Time planned_at_;
   Time looked_at_;  // The last decision's moment.
 };

@@ -361,7 +361,7 @@ TEST(Brain, AGangWhosePortIsTakenGetsTheNextAtOnceAndDoesNotSpin) {
   EXPECT_EQ(harness.task_status(job, 0, 0), Status::kStarting);
 }
 
-// Whoever else uses the machine, or another home of the same person, has gangs too.
+// Other users of the machine, and other homes of the same person, have gangs too.
 TEST(Brain, TheFirstGangsOfTwoHomesGetDifferentPorts) {
   std::set<std::int32_t> ports;
   for (const char* id : {"1m88v6ek5mx7", "1m88v6ek5mx8"}) {

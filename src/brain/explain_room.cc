@@ -319,7 +319,7 @@ struct Holder {
   }
 };
 
-// Who holds something on the nodes that could hold a place of the request, in order of jobs.
+// The holders of anything on the nodes that could hold a place of the request, in order of jobs.
 std::vector<Holder> holders_of(const Wish& wish, const std::optional<NodeId>& only) {
   std::map<JobId, Holder> holders;
   for (const auto& [id, lane] : wish.state.lanes) {

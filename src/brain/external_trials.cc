@@ -84,7 +84,7 @@ void ask(Turn& turn, const Job& job, const TrialCall& input) {
     turn.repeated = true;
     return;
   }
-  end_silent(turn);  // What they had is asked for now.
+  end_silent(turn);  // The trials that they had are asked for now.
   turn.refusal = why_nobody_asks(job, input);
   const StepKey key = key_of(input);
   if (turn.refusal || !may_run(job, key.step) || all_held(turn, key)) return;
@@ -170,7 +170,7 @@ bool same_values(const Turn& turn, const TrialCall& input) {
   return last.values == input.values || (!now.empty() && now == values_of(search, last));
 }
 
-// Of the last attempt, which has ended: whether that is what the call says.
+// Whether the end of the last attempt is what the call says.
 bool said_before(const Turn& turn, const TrialCall& input) {
   const Trial& trial = trial_of(turn, input);
   const Task* task = find_task(turn.state(), attempt_of(input).task);

@@ -56,7 +56,7 @@ std::string after_step(const HealthReport& report) {
   return report.step < 0 ? "" : ", the last step it reported is " + std::to_string(report.step);
 }
 
-// Who waits for a rank that hangs falls silent soon after it.
+// A rank that waits for one that hangs falls silent soon after it.
 std::string as_others(std::int32_t count) {
   return count == 0 ? "" : "; " + std::to_string(count) + " of the others are silent as well";
 }

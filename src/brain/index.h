@@ -76,7 +76,7 @@ struct Index {
   std::set<std::pair<Time, StepKey>> deadlines;
   // Lanes that somebody outside holds, by when these have been silent for too long.
   std::set<std::pair<Time, LaneId>> leases;
-  // Of these the ones whose attempt was asked to end: nobody else will end it.
+  // The lanes of `leases` whose attempt was asked to end: nobody else will end it.
   std::set<LaneId> released;
 
  private:

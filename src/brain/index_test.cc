@@ -70,7 +70,7 @@ class Followed {
     }
   }
   void lose() { harness_.lose("n" + std::to_string(random_() % 3)); }
-  // Of the runner that they share; whoever is told of the crash first judges it.
+  // The runner that they share crashes; the first node that joins again has the crash judged.
   void crash() {
     const std::string life = std::to_string(++life_);
     for (int node = 0; node < 3; ++node) {
@@ -97,7 +97,7 @@ std::vector<std::string> names_of(const sched::Cluster& cluster) {
   return names;
 }
 
-// Whoever plans by what was followed plans as one who has just read the state.
+// A brain that plans by what it followed plans as one that has just read the state.
 TEST(Index, WhatWasFollowedIsWhatTheStateSays) {
   std::size_t ends_most = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {

@@ -29,8 +29,8 @@ inline constexpr std::string_view kRunnerLost = "RunnerLost";
 
 // How an attempt ended, before anybody asked what becomes of its task.
 struct Ending {
-  model::EndCause cause =
-      model::EndCause::kExited;  // Of the first failing rank, or of the only one.
+  // The first failing rank's, or the only one's.
+  model::EndCause cause = model::EndCause::kExited;
   std::int32_t code = 0;
   std::int32_t signal = 0;
   std::optional<model::Status> stopping;
@@ -39,7 +39,7 @@ struct Ending {
   bool ran = false;
   Duration ran_for;
   std::string message;
-  std::int32_t jitter = 0;     // Of the wait after a loss: 0 to kJitterMax.
+  std::int32_t jitter = 0;     // Added to the wait after a loss: 0 to kJitterMax.
   std::int32_t alone_max = 0;  // Crashes of a runner that had nothing else, after which it did it.
 };
 
@@ -51,7 +51,7 @@ struct Outcome {
   std::string message;
   Time not_before;
   bool charged = false;
-  std::int32_t rank = -1;  // Whom it names, where that is not the first to fail.
+  std::int32_t rank = -1;  // The one it names, where that is not the first to fail.
 };
 
 // What becomes of an attempt and its task: the whole retry policy in one pure function.

@@ -78,7 +78,7 @@ void end_holders(Turn& turn, const NodeId& node) {
   }
 }
 
-// Of the place's devices those that are missing, and the reason of the first.
+// The devices of the place that are missing, and the reason of the first.
 std::string loss_text(const Node& node, const model::Place& place) {
   model::Devices lost;
   std::string reason;

@@ -8,7 +8,7 @@
 // Devices that vanish: docs/design/devices.md.
 namespace runnel::brain {
 
-// What came back is granted again when it has stayed for so long.
+// A device that came back is granted again when it has stayed for so long.
 inline constexpr Duration kDeviceProof = Duration::seconds(60);
 
 // What a node saw of its devices. Whoever holds one that is missing is asked to end, as lost.

@@ -169,7 +169,7 @@ Ending ending_of(const LiveAttempt& live, const RankReport& last) {
   return ending;
 }
 
-// Of a task that is forgotten nobody knows whether it does.
+// Nobody knows whether a task that is forgotten does.
 bool may_hold_devices(const State& state, const model::TaskRef& task) {
   const auto job = state.jobs.find(task.job);
   if (job == state.jobs.end()) return true;
@@ -300,7 +300,8 @@ void on_join(Turn& turn, const model::NodeJoin& input) {
   const bool is_new = known == turn.state().nodes.end();
   const bool new_life = is_new || known->second.incarnation != input.incarnation;
   const std::vector<model::RankRef> strangers = strangers_in(turn.state(), input);
-  // Who joins anew has no notice any more: whoever gave it, and would take the node away, is gone.
+  // A node that joins anew has no notice any more: whoever gave it, and would take the node away,
+  // is gone.
   const Incarnation life_before = is_new ? Incarnation() : known->second.incarnation;
   const bool changed = new_life || !known->second.up || known->second.info != input.node ||
                        known->second.leaves_at != Time() || known->second.strangers != strangers;

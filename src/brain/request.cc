@@ -65,7 +65,7 @@ void stop_job(Turn& turn, const Job& job, Status because, const std::string& rea
     stop_live_attempts(turn, job.id, step, because, actor);
     turn.touch_step(job.id, step);
   }
-  turn.want_plan();  // Who waited behind it may have room now, though nothing has ended yet.
+  turn.want_plan();  // Those that waited behind it may have room now, though nothing has ended yet.
 }
 
 Error not_now(const Job& job, std::string what, std::string hint) {

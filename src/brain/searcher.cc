@@ -107,7 +107,7 @@ void Searcher::catch_up(const Study& study) {
   }
 }
 
-// What the pruner said of its last report holds no longer.
+// The pruner's verdict on its last report holds no longer.
 void Searcher::tell_promoted(std::int64_t number) {
   if (pruner_) pruner_->promoted(number);
   verdicts_.erase(number);

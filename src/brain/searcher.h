@@ -36,7 +36,7 @@ class Searcher {
   // From which step on a trial's next report is judged; nothing when none will be. A step that was
   // passed once is not judged again, whichever attempt does it again.
   std::optional<std::int64_t> next_judged(std::int64_t trial) const;
-  // Of the trial's last report.
+  // The verdict on the trial's last report.
   search::Verdict verdict(std::int64_t trial) const;
   // Whether the trials are a population, and where the trial should go on by its last report.
   bool is_population() const { return population_.has_value(); }
@@ -67,7 +67,7 @@ class Searcher {
   std::optional<search::Population> population_;      // In place of a pruner.
   std::int64_t earlier_ = 0;                          // Trials of other studies, told first.
   std::size_t told_ = 0;                              // Moments of the history.
-  std::map<std::int64_t, std::size_t> reports_seen_;  // Of trials that go on.
+  std::map<std::int64_t, std::size_t> reports_seen_;  // By trial that goes on.
   std::map<std::int64_t, std::int64_t> furthest_;     // The last step, since the last move.
   std::map<std::int64_t, std::size_t> moves_seen_;
   std::map<std::int64_t, search::Verdict> verdicts_;

@@ -59,7 +59,7 @@ struct Suspicion {
   std::int64_t crash = 0;  // Only suspects of the same crash may be beside it.
   std::int32_t turn = 0;   // Those with the smallest go first.
   Duration outlive;        // It is cleared once it runs apart for this long.
-  NodeId node;             // Whose runner crashed, or one of those that shared it,
+  NodeId node;             // The one whose runner crashed, or one of those that shared it,
   bool alone = false;      // while nothing else ran there.
   friend bool operator==(const Suspicion&, const Suspicion&) = default;
 };
@@ -70,13 +70,13 @@ struct Task {
   AttemptNumber attempts;    // Numbers given so far.
   std::int32_t charged = 0;  // Failures that used up retry.max.
   std::int32_t losses = 0;   // Attempts lost through no fault of the task, since the last charge.
-  std::int32_t crashes = 0;  // Of its nodes' runners while it ran, since it was cleared.
-  std::int32_t alone = 0;    // Of these, how many while only it ran there.
+  std::int32_t crashes = 0;  // By runners of its nodes while it ran, since it was cleared.
+  std::int32_t alone = 0;    // Those of `crashes` while only it ran there.
   Duration outlive;          // A crash after this much of an attempt is a first one again.
   std::optional<Suspicion> suspicion;
   Time not_before;             // kRecovering: when it may start again.
-  std::int32_t exit_code = 0;  // Of the last attempt: its first failing rank's, 128+n for signal n.
-  std::string reason;          // Of the last change.
+  std::int32_t exit_code = 0;  // The first failing rank's in the last attempt, 128+n for signal n.
+  std::string reason;          // The last change's.
   std::optional<LiveAttempt> live;
 
   friend bool operator==(const Task&, const Task&) = default;
@@ -94,7 +94,7 @@ struct Warning {
   Time at;
   friend bool operator==(const Warning&, const Warning&) = default;
 };
-inline constexpr std::size_t kWarningsMax = 10;  // Of a step; of more the oldest go.
+inline constexpr std::size_t kWarningsMax = 10;  // Per step; of more the oldest go.
 
 using StatusCounts = std::array<std::int64_t, model::kStatusCount>;
 
@@ -105,13 +105,13 @@ struct Step {
   std::string reason;
   std::map<model::Status, IntervalSet> plain;
   std::map<TaskIndex, Task> tasks;
-  StatusCounts counts{};            // Of both, by status; the sum is task_count.
+  StatusCounts counts{};            // `plain` and `tasks` by status; the sum is task_count.
   std::int32_t lanes = 0;           // Open now.
-  model::Rate rate;                 // Of the open lanes together.
+  model::Rate rate;                 // The sum over the open lanes.
   model::Cost spent;                // By all lanes up to `accrued_at`; see spent_by().
   Time accrued_at;                  // When the rate last changed.
   std::int64_t recent_millis = -1;  // Moving average of run times; -1: none ended yet.
-  std::optional<Study> study;       // Of a step with a search.
+  std::optional<Study> study;       // Only a step with a search has one.
   std::deque<Warning> warnings;     // The newest last.
   std::int64_t warned = 0;          // How many there were.
   Time ready_since;                 // When its dependencies were met.
@@ -201,7 +201,7 @@ struct KeyRecord {
 
 // Everything that decisions rest on. A fold of events; see apply().
 struct State {
-  Time now;             // Of the last input; never goes back.
+  Time now;             // The last input's; never goes back.
   EventSeq last_event;  // Folded so far.
   std::map<JobId, Job> jobs;
   std::map<NodeId, Node> nodes;

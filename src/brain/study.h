@@ -17,7 +17,7 @@ namespace runnel::brain {
 struct TrialReport {
   std::int64_t at = 0;              // The step of the training.
   std::vector<std::string> values;  // One per objective, as reported.
-  AttemptNumber attempt = {};       // Whose it is; zero in what earlier builds stored.
+  AttemptNumber attempt = {};       // The one that told it; zero in what earlier builds stored.
   friend bool operator==(const TrialReport&, const TrialReport&) = default;
 };
 
@@ -45,7 +45,7 @@ struct Trial {
     const std::span<const TrialReport> all(reports);
     return moves.empty() ? all : all.subspan(static_cast<std::size_t>(moves.back().reports));
   }
-  // Of all reports those that nothing replaced.
+  // Those of all reports that nothing replaced.
   std::vector<TrialReport> standing_reports() const;
   friend bool operator==(const Trial&, const Trial&) = default;
 };

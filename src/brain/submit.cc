@@ -34,7 +34,7 @@ std::optional<Error> can_never_start(const Turn& turn, const model::JobSpec& spe
   if (state.nodes.empty()) return std::nullopt;
   const sched::Cluster& cluster = turn.index().known;
   for (const model::StepSpec& step : spec.steps) {
-    // What is asked for from outside takes no place.
+    // A step that is asked for from outside takes no place.
     if (step.is_external() || sched::feasible(lane_of(step), cluster)) continue;
     if (lacks_only_spot(lane_of(step), cluster)) {
       return Error(Errc::kInvalid, "step '" + step.name + "' needs " + step.resources.describe() +

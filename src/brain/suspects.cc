@@ -196,7 +196,8 @@ std::vector<std::pair<StepKey, sched::Request>> apart_requests(const State& stat
   std::vector<std::pair<StepKey, sched::Request>> requests;
   std::map<StepKey, std::int64_t> wanted;  // By the crashes before.
   for (const auto& [crash, suspects] : index.suspects) {
-    // What may start now stands before what waits for its next attempt, of a step in one request.
+    // Tasks that may start now stand before those that wait for their next attempt, those of a step
+    // in one request.
     std::map<std::pair<bool, StepKey>, sched::Request> of_crash;
     for (const TaskRef& task : by_due(state, in_turn(index, crash), now)) {
       const StepKey key{task.job, task.step};

@@ -370,7 +370,7 @@ class SharedRunner : public ::testing::Test {
     harness_.join("b", 1);
   }
 
-  // Of what is live, by node, its loss.
+  // The loss of what is live, by node.
   std::map<std::string, std::vector<model::RankReport>> lost() {
     std::map<std::string, std::vector<model::RankReport>> ranks = {{"a", {}}, {"b", {}}};
     for (const auto& [id, lane] : harness_.brain.state().lanes) {

@@ -72,7 +72,7 @@ void add_own(const TaskView& task, Variables& out) {
   out.emplace_back("RUNNEL_GPUS_PER_NODE", std::to_string(devices_per_node(task)));
   out.emplace_back("RUNNEL_TRIAL_ID", task.job.id.str() + "-" + task.step.name + "-" + index);
   out.emplace_back("RUNNEL_TRIAL_PARAMS", params_json(task.params));
-  // Who looks at each rank wants to hear from each.
+  // A health policy looks at each rank, and so wants to hear from each.
   if (task.step.health.any() && task.step.rank_count() > 1) {
     out.emplace_back("RUNNEL_REPORT_RANKS", "all");
   }

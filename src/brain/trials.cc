@@ -140,8 +140,8 @@ std::optional<std::int64_t> next_promoted(Turn& turn, const StepKey& key) {
 
 bool budget_spent(const Turn& turn, const StepKey& key);
 
-// Of the paused trials the one that is furthest, when none that is whole is better: the best of a
-// search has run to its end, if it can.
+// The paused trial that is furthest, when none that is whole is better: the best of a search has
+// run to its end, if it can.
 std::optional<TaskIndex> unfinished_leader(Turn& turn, const StepKey& key) {
   if (turn.searcher(key).is_population() || budget_spent(turn, key)) return std::nullopt;
   const std::optional<std::int64_t> leader = turn.searcher(key).leader();
@@ -204,7 +204,7 @@ void queue_again(Turn& turn, const StepKey& key, TaskIndex index) {
   turn.want_plan();
 }
 
-// Whoever waits for another attempt would cost more.
+// Trials that wait, also for another attempt, which would cost more.
 std::vector<TaskIndex> waiting_trials(const Step& step) {
   std::vector<TaskIndex> waiting;
   for (const auto& [index, task] : step.tasks) {
@@ -263,7 +263,7 @@ void promote_trials(Turn& turn, const StepKey& key) {
     // While its attempt is still ending it is not there to go on; its end leads here again.
     if (parked && find_task(turn.state(), task)->live) return;
     turn.emit(model::TrialPromoted{key.job, key.step, task.index});
-    // What the pruner would have paused had it not ended, failed or been cancelled just then.
+    // The pruner would have paused it, had it not ended, failed or been cancelled just then.
     if (!parked) continue;
     queue_again(turn, key, task.index);
   }
@@ -336,7 +336,7 @@ bool is_warned_of_name(const Step& step) {
   });
 }
 
-// What a report has instead of an objective, by its likeness: the objective and that name.
+// An objective, and the name that a report has instead of it, by its likeness.
 std::optional<std::pair<std::string, std::string>> misnamed(const model::SearchSpec& search,
                                                             const model::MetricReport& report) {
   for (const model::Objective& objective : search.objectives) {
@@ -357,7 +357,7 @@ bool has_values(const model::SearchSpec& search, const StepKey& key,
   });
 }
 
-// Who was asked to end may have had no time to report.
+// An attempt that was asked to end may have had no time to report.
 bool may_warn_of_metric(const Turn& turn, const model::AttemptRef& attempt) {
   const StepKey key{attempt.task.job, attempt.task.step};
   const LiveAttempt& live = *find_task(turn.state(), attempt.task)->live;

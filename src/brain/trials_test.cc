@@ -35,7 +35,7 @@ class TrialsTest : public ::testing::Test {
     job_ = harness_.submit({std::move(step)});
     return job_;
   }
-  // Of 4 cpus one is free while a trial takes two: kept for the next one, for which it would do
+  // One of 4 cpus is free while a trial takes two: kept for the next one, for which it would do
   // once the other job has ended.
   void begin_beside_another(model::StepSpec step) {
     harness_.join(kNode, 4);
@@ -273,7 +273,7 @@ TEST_F(TrialsTest, TheLastOneLeftIsNotParked) {
 
 TEST_F(TrialsTest, FinishesTheLeaderAndPrunesTheRest) {
   model::StepSpec step = search_step(3, true, true);
-  step.search->pruner->eta = 4;  // Of three nobody is among the best quarter.
+  step.search->pruner->eta = 4;  // None of three is among the best quarter.
   begin(step, 3);
   told({metric(0, 1, "5"), metric(1, 1, "3"), metric(2, 1, "9")});
   for (const int trial : {0, 1, 2}) {

@@ -24,7 +24,7 @@ namespace runnel::cli {
 namespace {
 
 constexpr std::int64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kLast = std::numeric_limits<std::int32_t>::max();  // Of tasks and the like.
+constexpr std::int64_t kLast = std::numeric_limits<std::int32_t>::max();  // For tasks and the like.
 constexpr std::int64_t kRowsMax = 1'000'000;
 
 using Adder = std::function<void(CLI::App&, Arguments&)>;
@@ -493,7 +493,7 @@ std::string first_of_command(const std::string& file) {
   return meant ? "" : shell_word(file);
 }
 
-// Of `run python train.py`, where the first word was taken for a job file.
+// The command meant by `run python train.py`, where the first word was taken for a job file.
 std::string meant_command(const Parser& parser, const std::vector<std::string>& words) {
   const std::string& file = parser.arguments.file;
   const auto first = std::find(words.begin(), words.end(), file);
@@ -585,7 +585,7 @@ bool prints_a_table(const Arguments& arguments) {
   }
 }
 
-// Whoever cuts lines at tabs would get something else without a word.
+// A program that cuts lines at tabs would get something else without a word.
 std::string refuse_tabs(const Arguments& arguments) {
   if (arguments.output != Output::kTsv || prints_a_table(arguments)) return "";
   const char* const instead =

@@ -9,7 +9,7 @@
 namespace runnel::cli {
 namespace {
 
-// What a search for one thing has under the key.
+// The value that a search for one thing has under the key.
 const json::Value* found_at(const json::Value& step, std::string_view key) {
   const json::Value* search = step.find("search");
   if (search == nullptr || !has_one_best(*search)) return nullptr;

@@ -10,7 +10,7 @@ namespace runnel::cli {
 // has a front of trials that no other beats in all of them.
 bool has_one_best(const json::Value& search);
 
-// Of a step's document: "best of search: trial 3, accuracy=0.91 with lr=0.01 width=64", or, while
+// From a step's document: "best of search: trial 3, accuracy=0.91 with lr=0.01 width=64", or, while
 // no trial has ended with a value, the best so far; empty before any has reported.
 std::string best_line(const json::Value& step);
 

@@ -148,7 +148,7 @@ void print_fsck(const store::FsckReport& report) {
   say(std::to_string(report.last.value()) + " batches" + (report.sound() ? ", all sound" : ""));
 }
 
-// Of the jobs whose files are in the home, those that the repaired log does not know.
+// The jobs whose files are in the home and that the repaired log does not know.
 Result<std::vector<JobId>> forgotten_jobs(const home::Home& home) {
   const std::vector<JobId> jobs = TRY(output::jobs_with_folders(home.root));
   const std::unique_ptr<store::EventLog> log =
@@ -169,7 +169,7 @@ void tell_forgotten(const home::Home& home, std::vector<std::string>& dropped) {
   }
 }
 
-// What their end was, if they came to one, was lost with the end of the log.
+// Their end, if they came to one, was lost with the end of the log.
 void halt_the_unfinished(const home::Home& home, std::vector<std::string>& dropped) {
   const Result<std::vector<JobId>> halted = home::halt_unfinished(home);
   if (!halted.ok()) {

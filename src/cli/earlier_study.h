@@ -18,7 +18,7 @@ struct EarlierStudy {
   std::int64_t passed_over = 0;
 };
 
-// Of a document with a list `trials`, as `study export -o json` prints it. kInvalid for others.
+// Reads a document with a list `trials`, as `study export -o json` prints it. kInvalid for others.
 Result<EarlierStudy> earlier_study(const json::Value& document, const model::StepSpec& step);
 
 // Gives the job's search what --from names: a file, or else a study of this home.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr Duration kFailureLineWithin = Duration::seconds(1);
 constexpr int kSilencesMax = 5;
-constexpr int kLinesRead = 200;  // Of both streams together, to find the last of stderr.
+constexpr int kLinesRead = 200;  // Lines of both streams together, to find the last of stderr.
 
 std::int64_t ranks_of(const json::Value& job, const std::string& step) {
   for (const json::Value& each : list_at(job, "steps")) {

@@ -26,7 +26,7 @@ namespace {
 // spec:: has the real limits and the better messages.
 constexpr Bytes kJobFileMax = Bytes::mebi(16);
 
-// Who only looks at a file need not mend another one first.
+// A user who only looks at a file need not mend another one first.
 Result<home::HomeNodes> nodes_to_check(const home::Home& home, Purpose purpose) {
   Result<home::HomeNodes> nodes = home::nodes_of_home(home, TRY(home::device_command(home)));
   if (nodes.ok() || purpose == Purpose::kStart) return nodes;

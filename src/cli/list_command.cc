@@ -144,7 +144,7 @@ std::string ended_text(Session& session, const json::Value& job) {
   return text;
 }
 
-// Of a job that has ended nothing waits: what counts then is how it ended.
+// Nothing of a job that has ended waits: what counts then is how it ended.
 Result<std::string> explain_text(Session& session, const std::string& job) {
   const json::Value explanation = TRY(session.get(job_target(job, "/explain")));
   std::string text;

@@ -54,7 +54,7 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
   return 2;
 }
 
-// What a daemon or runner looks at it does in its own time: whoever started it waits for it.
+// A daemon or runner looks in its own time: the process that started it waits for it.
 bool looks_into_the_home(Command command) {
   switch (command) {
     case Command::kPrices:

@@ -65,7 +65,7 @@ void add_curves(const json::Value& series, std::vector<Curve>& curves) {
   for (auto& [metric, curve] : by_metric) curves.push_back(std::move(curve));
 }
 
-// What is misspelt would be an empty table.
+// A misspelt name would give an empty table.
 Result<void> keep_metric(std::vector<Curve>& curves, const std::string& metric) {
   std::set<std::string> reported;
   for (const Curve& curve : curves) reported.insert(curve.metric);

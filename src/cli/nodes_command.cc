@@ -98,7 +98,7 @@ std::string holder_of(const json::Value& held) {
   return held.find("task") == nullptr ? step : step + "/" + std::to_string(number_of(held, "task"));
 }
 
-// Who holds which devices; empty when nobody holds any.
+// The holders of devices and what each has; empty when nobody holds any.
 std::string holders_table(const json::Value& answer) {
   Table table({"NODE", "DEVICES", "HELD BY"});
   bool any = false;

@@ -11,7 +11,7 @@
 namespace runnel::cli {
 namespace {
 
-constexpr std::size_t kFoldersMax = 64;  // Of tasks, and entries of each, that are looked at.
+constexpr std::size_t kFoldersMax = 64;  // Task folders, and entries of each, that are looked at.
 
 bool is_empty_folder(const std::string& path) {
   if (!is_there_soon(path)) return false;

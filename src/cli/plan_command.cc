@@ -24,7 +24,7 @@ std::string needs_of(const model::JobSpec& spec, const model::StepSpec& step) {
   return text.empty() ? "-" : text;
 }
 
-// What is asked for from outside takes no place.
+// A step that is asked for from outside takes no place.
 std::string places_of(const model::StepSpec& step) {
   if (step.is_external()) return "-";
   if (step.rank_count() == 1) return "1";

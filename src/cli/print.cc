@@ -126,7 +126,7 @@ void put(std::string_view text) {
   if (!text.empty()) line_is_open = text.back() != '\n';
   const int error = write_all(STDOUT_FILENO, text);
   if (error == 0) return;
-  // What was asked for did not arrive, and nothing that follows will.
+  // The output that was asked for did not arrive, and nothing that follows will.
   if (error != EPIPE) {
     say("runnel: standard output: " + std::system_category().message(error));
   }

@@ -28,7 +28,7 @@ class Progress {
   void say(std::string_view text);
   void clear();  // Until draw().
 
-  // What is written: the lines as the job has them now; output above them; a line of ours.
+  // The text to write: the lines as the job has them now; output above them; a line of ours.
   std::string redrawn(const json::Value& job, Duration since_start);
   std::string above(std::string_view text);
   std::string aside(std::string_view text);
@@ -52,7 +52,7 @@ class Progress {
 // a job's document, with what its progress tells.
 std::string progress_line(const json::Value& job, const json::Value& step, Duration running);
 
-// Of a job's document with progress: "42 %", "5 s", and a line for each live task that reports.
+// From a job's document with progress: "42 %", "5 s", and a line for each live task that reports.
 // Empty where nothing is told.
 std::string share_text(const json::Value& job, const std::string& step);
 std::string left_text(const json::Value& job, const std::string& step);

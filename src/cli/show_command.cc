@@ -56,7 +56,7 @@ void add_failure(std::string& text, Session& session, const json::Value& job) {
   for (const std::string& line : failure.output_block()) text += paragraph(line) + "\n";
 }
 
-// What it runs: of several steps each has a line of its own, below.
+// The command of its only step: several steps have a line of their own each, below.
 void add_command(std::string& text, const json::Value& job) {
   const json::Value::List& steps = list_at(job, "steps");
   if (steps.size() == 1) add_line(text, steps.front(), "command", "command");

@@ -9,7 +9,7 @@ namespace runnel::cli {
 struct TableStyle {
   bool tabs = false;        // One tab between cells, for programs that read the table.
   std::size_t columns = 0;  // At most so wide; 0: as wide as it is.
-  bool colours = false;     // Of cells that are a state.
+  bool colours = false;     // For cells that are a state.
 };
 
 // A table with aligned columns.

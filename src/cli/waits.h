@@ -14,7 +14,7 @@ namespace runnel::cli {
 // run does, is no reason at all; one that is gone at the next look was none.
 class Waits {
  public:
-  // Of a job of which something runs, only what is wrong with the home itself is reported.
+  // Only what is wrong with the home itself is reported of a job of which something runs.
   enum class Job : std::uint8_t { kWaits, kRuns };
 
   // What a job's explanation tells for the second time in a row and was not told before, as lines.

@@ -7,7 +7,7 @@
 namespace runnel::control {
 
 std::optional<TaskIndex> best_so_far(const model::SearchSpec& search, const brain::Study& study) {
-  // Of several objectives there is a front, and none of its trials leads.
+  // Several objectives have a front, and none of its trials leads.
   if (study.best >= 0 || search.objectives.size() != 1) return std::nullopt;
   std::optional<TaskIndex> leader;
   std::int64_t furthest = 0;

@@ -8,8 +8,8 @@
 
 namespace runnel::control {
 
-// While a search for one thing has no best trial: of its trials that have not ended the one that
-// came furthest and is best there. Nothing before one of them has reported a finite value.
+// The trial that came furthest and is best there, of those that have not ended, while a search for
+// one thing has no best trial. Nothing before one of them has reported a finite value.
 std::optional<TaskIndex> best_so_far(const model::SearchSpec& search, const brain::Study& study);
 
 }  // namespace runnel::control

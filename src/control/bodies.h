@@ -47,7 +47,7 @@ struct TrialAskBody {
 struct TrialValue {
   std::string text;
 };
-// Of which those are read that the search looks at.
+// Values by name, of which those are read that the search looks at.
 struct NamedValues {
   json::Value members;
 };
@@ -62,7 +62,7 @@ struct TrialValues {
 struct TrialReportBody {
   std::string actor;
   AttemptNumber attempt;
-  std::int64_t step = 0;  // Of the training.
+  std::int64_t step = 0;  // A step of the training.
   TrialValues values;
 };
 

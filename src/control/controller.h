@@ -48,7 +48,7 @@ struct JobCall {
   std::string actor;
   SecretValues secrets;             // Resume and retry: the old ones were wiped when the job ended.
   std::optional<EventSeq> version;  // If-Match.
-  std::string record = {};          // Of a job that has left the state; call() fills it in.
+  std::string record = {};          // For a job that has left the state; call() fills it in.
 };
 
 // What became of a user's request, with the job's document as it was decided; "" when it has left
@@ -212,8 +212,8 @@ class Controller final : private DurableObserver {
   async::Timer wake_;
   Duration wake_at_;  // When it rings, by the clock since boot, while it is active.
   async::Gate gate_;
-  async::Gate
-      recovered_gate_;  // Of tell_recovered(), which waits for the disk as long as the writer.
+  // Holds tell_recovered(), which waits for the disk as long as the writer.
+  async::Gate recovered_gate_;
 };
 
 }  // namespace runnel::control

@@ -26,7 +26,7 @@ Value devices_value(const model::Devices& devices) {
   return out;
 }
 
-// Of a job that is forgotten the position of the step is all there is.
+// The position of the step is all there is of a job that is forgotten.
 std::string step_name(const brain::State& state, const JobId& job, StepIndex step) {
   if (!state.jobs.contains(job)) return std::to_string(step.value());
   return brain::spec_of(state, job, step).name;

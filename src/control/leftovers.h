@@ -14,7 +14,7 @@ struct Leftovers {
   std::vector<JobId> unknown;
 };
 
-// Of the jobs whose files a node has, those that neither the state nor the archive knows, apart by
+// The jobs whose files a node has and that neither the state nor the archive knows, apart by
 // whether a durable record says that they were deleted. Only then may their files be removed: the
 // order to do so was lost with a process or a connection. A log that was repaired, cut, or replaced
 // by an older or another one cannot say.

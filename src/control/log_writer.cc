@@ -138,7 +138,7 @@ Result<void> LogWriter::open_log() {
   return {};
 }
 
-// What reads the log must be closed before the log is: who opens it next must be alone.
+// Readers of the log must be closed before the log is: the one that opens it next must be alone.
 Async<void> LogWriter::use_connection(std::unique_ptr<store::LogConnection> connection) {
   const DiskWatch::Turn turn(reads_);
   co_return co_await reading_->run([this, &connection] { connection_ = std::move(connection); });
@@ -547,7 +547,7 @@ bool LogWriter::snapshot_is_due() const {
          events_since_snapshot_ >= options_.snapshot_every_events;
 }
 
-// Of a hundred thousand tasks in flight it takes hundreds of milliseconds, so the loop goes on.
+// A copy of a hundred thousand tasks in flight takes hundreds of milliseconds, so the loop goes on.
 // Begun when a commit begins or after the last one: everything decided is in it.
 Async<brain::State> LogWriter::copy_state() {
   CHECK(group_.inputs == 0, "a snapshot would hold what is not in the commit");

@@ -39,8 +39,8 @@ struct LogWriterOptions {
   // waiting for the disk 10,000 times a second.
   Duration commit_interval_min = Duration::millis(5);
   std::int64_t snapshot_every_events = 50'000;
-  Duration retry_after =
-      Duration::seconds(1);        // Of what nodes reported, when the disk took nothing.
+  // The wait before what nodes reported is tried again, when the disk took nothing.
+  Duration retry_after = Duration::seconds(1);
   std::shared_ptr<HomeTime> time;  // None: a home that goes by the time of day.
   // How a log is folded, on the log's thread.
   std::function<Result<Recovered>(store::EventLog&, brain::Limits)> fold = recover;
@@ -64,7 +64,7 @@ using Guard = std::function<Result<void>()>;
 
 enum class Settled : std::uint8_t { kDurable, kRolledBack };
 
-// Who rests on durable events: the reconciler and the watchers.
+// An observer that rests on durable events, as the reconciler and the watchers do.
 class DurableObserver {
  public:
   virtual ~DurableObserver() = default;
@@ -253,7 +253,7 @@ class LogWriter {
   std::unique_ptr<async::Worker> reading_;
   std::unique_ptr<async::Worker> encoder_;
   std::unique_ptr<store::EventLog> log_;              // The worker's.
-  std::unique_ptr<store::LogConnection> connection_;  // Of `reading_`.
+  std::unique_ptr<store::LogConnection> connection_;  // The reading worker's.
   Epoch epoch_;
   // From here time is counted by the clock since boot: a time of day that is set back would stop
   // every back-off until it has caught up.

@@ -662,7 +662,7 @@ TEST_F(LogWriterTest, ADueSnapshotIsCopiedBesideTheLoop) {
   EXPECT_LT(used.millis() * 2, copying.millis()) << "the loop took part in copying";
 }
 
-// Whoever asks while the state is copied waits, and no snapshot holds more than its batch says.
+// An asker waits while the state is copied, and no snapshot holds more than its batch says.
 TEST_F(LogWriterTest, NothingIsDecidedWhileTheStateIsCopied) {
   options_.snapshot_every_events = 1;
   close();

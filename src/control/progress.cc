@@ -68,7 +68,7 @@ double behind(const StepWork& work) {
   return sum;
 }
 
-// Of a live trial, when one takes `usual` seconds: never more than it says itself.
+// Seconds left of a live trial, when one takes `usual` seconds: never more than it says itself.
 double trial_left(const TaskProgress& trial, double usual) {
   const double by_others = std::max(0.0, usual - seconds(trial.running));
   const std::optional<double> own = own_left(trial);

@@ -22,11 +22,11 @@ struct TaskProgress {
 struct StepWork {
   std::int64_t tasks = 1;
   std::int64_t ended = 0;  // Whatever their end.
-  // Of these, those that did not come to their goal: they tell nothing of how long one takes.
+  // Those of `ended` that did not come to their goal: they tell nothing of how long one takes.
   std::int64_t failed = 0;
   double paused = 0;  // What those that rest have behind them, in tasks.
-  // Of a search: its trials that have begun and rest. Few of them go on, so that for the time that
-  // a trial takes they count as through.
+  // Trials of a search that have begun and rest. Few of them go on, so that for the time that a
+  // trial takes they count as through.
   std::optional<std::int64_t> resting;
   Duration running;  // Since the step began.
   std::vector<TaskProgress> live;

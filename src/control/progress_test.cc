@@ -150,7 +150,7 @@ TEST(Progress, ASearchIsEstimatedByTrialsThatAreThrough) {
 
 TEST(Progress, ATaskThatWasTriedAgainIsEstimatedByItsOwnPace) {
   StepWork work;
-  work.running = Duration::seconds(300);  // Of which most was lost.
+  work.running = Duration::seconds(300);  // Most of it was lost.
   work.live.push_back({Duration::seconds(10), 0.6, Duration(), 0.5});
   EXPECT_LT(off_by(progress_of(work), 40), 0.05) << "a tenth took ten seconds";
   work.live.front().begun_at.reset();

@@ -21,7 +21,7 @@ namespace runnel::control {
 class JobVersions {
  public:
   JobVersions() = default;
-  // Of the jobs in a state that was read from a snapshot.
+  // Begins with the jobs of a state that was read from a snapshot.
   explicit JobVersions(const brain::State& state);
 
   void follow(const brain::State& state, const model::Event& event, EventSeq seq);

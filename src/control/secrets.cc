@@ -68,7 +68,7 @@ Result<SecretValues> FileSecrets::values(const JobId& job) const {
 
 bool FileSecrets::is_unsettled(const JobId& job) { return env::exists(mark_of(job)); }
 
-// What a put() or wipe() that a crash cut short left is removed here: temporary files, and a mark
+// Removes here what a put() or wipe() that a crash cut short left: temporary files, and a mark
 // without values. What cannot be removed is no reason not to open the home: the next time tries
 // again. Whatever else is there is the user's and is passed over.
 Result<std::vector<JobId>> FileSecrets::jobs() {

@@ -34,7 +34,7 @@ class Secrets {
   virtual Result<void> wipe(const JobId& job) = 0;
   // The jobs that have values now.
   virtual Result<std::vector<JobId>> jobs() = 0;
-  // Of these: whether nobody has said yet that its submission was taken.
+  // Whether nobody has said yet that the submission of `job`, one of jobs(), was taken.
   virtual bool is_unsettled(const JobId& job) = 0;
 };
 

@@ -48,7 +48,7 @@ class TaskHistory {
   Attempt* find(const model::AttemptRef& attempt);
 
   model::TaskRef task_;
-  std::map<LaneId, std::vector<model::Place>> lanes_;  // Of the step, those that are open.
+  std::map<LaneId, std::vector<model::Place>> lanes_;  // The step's lanes that are open.
   std::vector<Attempt> attempts_;
   std::int64_t dropped_ = 0;
 };

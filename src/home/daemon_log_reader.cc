@@ -10,7 +10,7 @@ struct Contents {
   std::string text;
 };
 
-// Of one file, though the name may be given to another meanwhile.
+// The contents of one file, though the name may be given to another meanwhile.
 Result<Contents> contents_of(const std::string& path) {
   for (;;) {
     const Result<env::FileId> id = env::file_id(path);

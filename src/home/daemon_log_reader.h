@@ -32,7 +32,7 @@ class DaemonLogReader {
 
   const std::string file_;
   const std::string older_;
-  std::optional<env::FileId> id_;  // Of the file that was read last.
+  std::optional<env::FileId> id_;  // The file that was read last.
   std::size_t read_ = 0;           // Bytes of it.
 };
 

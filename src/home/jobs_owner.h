@@ -14,7 +14,7 @@ namespace runnel::home {
 // home then leads to as well: files of the one must not be taken for leftovers of the other.
 struct JobsMark {
   std::string home_id;
-  std::string path;  // Of that home when it opened the folder last.
+  std::string path;  // That home's when it opened the folder last.
 
   friend bool operator==(const JobsMark&, const JobsMark&) = default;
 };

@@ -72,7 +72,7 @@ bool holds(const KeptLook& kept, Time now) {
   return *kept.passing_since <= now && now < *kept.passing_since + kLookHolds;
 }
 
-// Of this machine, as it is shown now.
+// The look that was kept of this machine as it is shown now.
 std::optional<KeptLook> kept_look(const Home& home, const KeptLook& machine) {
   const Result<std::string> text = env::read_file(home.local_devices());
   if (!text.ok()) return std::nullopt;
@@ -82,7 +82,7 @@ std::optional<KeptLook> kept_look(const Home& home, const KeptLook& machine) {
   return *std::move(kept);
 }
 
-// What a task sees is hidden from it by its own daemon, which knows all of them.
+// A task's own daemon hides devices from it, and knows all of them.
 bool shows_some_only() {
   const bool in_task = env::variable("RUNNEL_API").has_value();
   return !in_task && env::variable("CUDA_VISIBLE_DEVICES").has_value();
@@ -162,7 +162,7 @@ MachineDevices local_devices(const Home& home, const std::vector<std::string>& c
   std::optional<KeptLook> kept = kept_look(home, *machine);
   const Time now = env::real_clock().wall();
   if (kept && holds(*kept, now)) return {std::move(kept->devices), std::move(kept->failed)};
-  if (kept && kept->failed) {  // Whoever comes meanwhile need not wait, too.
+  if (kept && kept->failed) {  // Others that come meanwhile need not wait, too.
     kept->failed->at = now;
     keep(home, *kept);
   }

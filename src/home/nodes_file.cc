@@ -30,7 +30,7 @@ Result<HomeNodes> nodes_of_home(const Home& home, const std::vector<std::string>
   MachineDevices devices = local_devices(home, device_command);
   local.capacity.accelerators = std::move(devices.counts);
   local.colocate = true;
-  // Whoever has set prices wants to know what the machine would cost; one's own has none.
+  // A user who has set prices wants to know what the machine would cost; one's own has none.
   if (env::exists(prices_path())) model::price_as(local, types);
   return HomeNodes{{local}, std::move(devices.failed_look)};
 }

@@ -32,7 +32,7 @@ std::optional<NodesStamp> nodes_stamp(const Home& home) {
 }
 
 NodesInForce read_nodes_in_force(const Home& home, const std::vector<std::string>& device_command) {
-  NodesInForce file{nodes_stamp(home), {}, {}, {}};  // What is changed while it is read is another.
+  NodesInForce file{nodes_stamp(home), {}, {}, {}};  // A file changed while it is read is another.
   Result<HomeNodes> nodes = nodes_of_home(home, device_command);
   if (nodes.ok()) {
     file.nodes = std::move(nodes->nodes);

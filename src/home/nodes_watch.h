@@ -79,7 +79,7 @@ class NodesWatch {
  private:
   struct Look {
     std::optional<NodesStamp> stamp;
-    std::optional<NodesInForce> file;  // Of one that is another, and stands still, or looked anew.
+    std::optional<NodesInForce> file;  // Read when it is another and stands still, or anew.
   };
 
   std::function<Look()> look() const;
@@ -89,7 +89,7 @@ class NodesWatch {
   const std::vector<std::string> device_command_;
   std::vector<model::NodeInfo> in_force_;
   OnChange on_change_;
-  std::optional<NodesStamp> read_;  // Of the file that was read last.
+  std::optional<NodesStamp> read_;  // The stamp of the file that was read last.
   std::optional<NodesStamp> seen_;  // In the last look.
   std::optional<control::Silence> problem_;
   std::optional<FailedLook> failed_look_;

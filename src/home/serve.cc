@@ -85,9 +85,9 @@ Result<void> prepare_and_serve(const Home& home, const Say& say) {
 Result<void> serve(const Home& home, const Say& say) {
   env::keep_files_private();
   Result<void> served = prepare_and_serve(home, say);
-  // Where another daemon is there, whoever started us will find that one.
+  // The process that started us will find the other daemon where there is one.
   if (served.ok() || served.error().code == Errc::kConflict) return served;
-  // Whoever started us waits for the socket or for this.
+  // The process that started us waits for the socket or for this.
   const Result<void> told =
       env::write_file_atomically(home.failure(), http::problem(served.error()).body);
   if (!told.ok()) say(told.error().to_string());

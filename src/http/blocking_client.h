@@ -15,7 +15,7 @@ struct ClientOptions {
   Duration connect_max = Duration::seconds(5);
   // No byte for so long: kTimeout. Zero waits for ever; a watch on a quiet job should.
   Duration silence_max = Duration::seconds(60);
-  Bytes body_max = Bytes::mebi(64);  // Of an unstreamed response; more is kFull.
+  Bytes body_max = Bytes::mebi(64);  // For an unstreamed response; more is kFull.
 };
 
 // A client without a loop or a thread, for command lines: connects on first use, keeps the

@@ -37,7 +37,7 @@ class LineSplitter {
 
  private:
   std::string buffer_;
-  std::size_t begin_ = 0;    // Of the first line not returned yet.
+  std::size_t begin_ = 0;    // The first line not returned yet begins here.
   std::size_t scanned_ = 0;  // No line end lies before.
 };
 

@@ -12,7 +12,7 @@ namespace runnel::http {
 namespace {
 
 struct Route {
-  std::vector<std::string> names;  // Of the parameters, in the order of the path.
+  std::vector<std::string> names;  // The parameters, in the order of the path.
   Handler handler;
 };
 

@@ -41,7 +41,7 @@ std::vector<std::int64_t> rung_steps(const model::PrunerSpec& spec);
 class Asha final : public Pruner {
  public:
   enum class Type : std::uint8_t { kPromotion, kStopping };
-  // Who should go on first, and how far it is.
+  // The trial that should go on first, and how far it is.
   struct Candidate {
     std::int64_t step = 0;
     Standing standing;
@@ -58,7 +58,7 @@ class Asha final : public Pruner {
   void promoted(std::int64_t trial) override;
 
   std::optional<Candidate> candidate() const;
-  // Of all that are paused, promotable or not.
+  // Among all that are paused, promotable or not.
   std::optional<Candidate> furthest() const;
 
  private:

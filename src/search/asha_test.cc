@@ -66,7 +66,7 @@ TEST(Asha, PromotesFromTheHighestRungThenTheBest) {
   EXPECT_EQ(asha.reported(1, 2, 9.5), Verdict::kPause);
   (void)asha.reported(4, 1, 20);
   (void)asha.reported(5, 1, 21);
-  EXPECT_EQ(asha.promotable(), 0);  // Of rung 2, before 2 of rung 1.
+  EXPECT_EQ(asha.promotable(), 0);  // At rung 2, before trial 2 at rung 1.
   asha.promoted(0);
   EXPECT_EQ(asha.promotable(), 2);
 }
@@ -104,7 +104,7 @@ TEST(Asha, AJumpCountsForEachRungAndIsJudgedAtTheHighest) {
   EXPECT_EQ(asha.reported(1, 1, 1), Verdict::kGoOn);   // The better one of two.
   EXPECT_EQ(asha.reported(1, 2, 4), Verdict::kPause);  // The worse one of two; 0 is ahead.
   EXPECT_EQ(asha.promotable(), std::nullopt);
-  EXPECT_EQ(asha.reported(2, 7, 2), Verdict::kGoOn);  // Of rung 4 the better one.
+  EXPECT_EQ(asha.reported(2, 7, 2), Verdict::kGoOn);  // The better one at rung 4.
 }
 
 TEST(Asha, WhoIsAtTheEndIsNeverPaused) {
@@ -139,7 +139,7 @@ TEST(Asha, StoppingLetsTheBestOfTheFirstPass) {
   EXPECT_EQ(asha.reported(8, 1, 8), Verdict::kGoOn);
 }
 
-// Of two one goes on; a better third does too, although one of three is among the best.
+// One of two goes on; a better third does too, although one of three is among the best.
 TEST(Asha, ABetterOneThatComesLateGoesOnToo) {
   Asha asha(halving(), Type::kPromotion);
   EXPECT_EQ(asha.reported(0, 1, 5), Verdict::kPause);

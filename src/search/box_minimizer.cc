@@ -15,10 +15,10 @@ namespace {
 using Coordinates = std::vector<double>;
 
 constexpr std::size_t kStepsRemembered = 8;  // Steps that shape the next direction.
-constexpr int kShorterSteps = 12;     // Of one step, each at most half as long as the one before.
+constexpr int kShorterSteps = 12;     // Tries of a step, each at most half as long as before.
 constexpr double kEnoughGain = 1e-4;  // Share of the gain that the gradient promises.
 constexpr double kLeastGain = 1e-10;  // Relative; less is the end.
-constexpr double kFirstLength = 0.1;  // Of the first step, while nothing is known of curvature.
+constexpr double kFirstLength = 0.1;  // The first step, while nothing is known of curvature.
 
 double dot(const Coordinates& a, const Coordinates& b) {
   double sum = 0;

@@ -7,7 +7,7 @@ namespace runnel::search {
 namespace {
 
 constexpr double kLearningRate = 0.3;
-constexpr double kNeverLost = 0.1;  // Of all chance, shared by all values.
+constexpr double kNeverLost = 0.1;  // Part of all chance, shared by all values.
 
 std::size_t pick(const std::vector<double>& chances, double share) {
   std::size_t value = 0;

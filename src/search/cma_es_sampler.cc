@@ -19,13 +19,13 @@ namespace runnel::search {
 namespace {
 
 constexpr double kFirstStep = 0.12;
-constexpr double kLeastDeviation = 1e-7;  // Of an interval's length; below it a run has converged.
+constexpr double kLeastDeviation = 1e-7;  // Share of an interval; below it a run has converged.
 // Share of a cell: with it one sample in twenty leaves the cell of the mean.
 constexpr double kMarginOfCell = 0.25;
 
 enum class CmaEsUse : std::uint8_t { kStart, kSample, kRestart };
 
-// What was drawn: a coordinate per axis as the distribution made it, before rounding.
+// A drawn sample: a coordinate per axis as the distribution made it, before rounding.
 struct Ranked {
   Grade grade;
   std::int64_t number = 0;
@@ -100,7 +100,7 @@ class CmaEsSampler : public Sampler {
     return units;
   }
 
-  // What brings the deviation of a counted axis up to its margin.
+  // The factor that brings the deviation of a counted axis up to its margin.
   double widening(std::size_t at) const {
     const double cells = space_.cells(numbers_[at]);
     if (cells == 0) return 1;
@@ -163,7 +163,7 @@ class CmaEsSampler : public Sampler {
   Restarts restarts_;
   ChoiceChances chances_;
   std::optional<CmaEs> run_;  // None until the first trials have shown where to begin.
-  std::int64_t samples_ = 0;  // Of this run.
+  std::int64_t samples_ = 0;  // In this run.
   std::vector<Ranked> generation_;
   RunningTrials running_;
 };

@@ -10,8 +10,8 @@ namespace runnel::search {
 // Which coordinates are compared by distance, and which by being the same.
 enum class Coordinate : std::uint8_t { kNumber, kChoice };
 
-// What one wants to know of the values between the observations, in logarithms. Values have mean 0
-// and deviation 1.
+// A belief about the values between the observations, in logarithms. Values have mean 0 and
+// deviation 1.
 struct GpBelief {
   std::vector<double> log_lengths;  // Per coordinate: over which distance values are alike.
   double log_signal = 0;            // Variance of the function.
@@ -39,7 +39,7 @@ class GaussianProcess {
  public:
   struct Guess {
     double mean = 0;
-    double deviation = 0;  // Of the function, without the noise of an observation.
+    double deviation = 0;  // The function's own, without the noise of an observation.
   };
   struct Slopes {
     std::vector<double> mean;

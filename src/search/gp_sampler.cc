@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kBestMax = 100;
 constexpr std::size_t kSampleMax = 100;
-constexpr std::size_t kBelieversMax = 32;  // Of more running trials the last ones count.
+constexpr std::size_t kBelieversMax = 32;  // Only the latest running trials count.
 constexpr std::size_t kAnchors = 5;
 constexpr std::int64_t kGpStartTrials = 10;
 constexpr int kFitSteps = 12;

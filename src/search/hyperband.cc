@@ -10,7 +10,7 @@
 namespace runnel::search {
 namespace {
 
-// Where the brackets' shares of [0, 1) end: that with the most rungs comes first.
+// The ends of the brackets' shares of [0, 1): that with the most rungs comes first.
 std::vector<double> share_ends(std::size_t rungs, double eta) {
   std::vector<double> ends;
   const auto brackets = static_cast<double>(rungs + 1);

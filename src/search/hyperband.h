@@ -41,10 +41,10 @@ class Hyperband final : public Pruner {
   std::size_t brackets() const { return brackets_.size(); }
 
  private:
-  // Of what each bracket answers, the one that goes first.
+  // The trial that goes first among those that the brackets answer.
   std::optional<std::int64_t> first_of(std::optional<Asha::Candidate> (Asha::*of)() const) const;
   std::vector<Asha> brackets_;
-  std::vector<double> ends_;  // Of each bracket's share of [0, 1), ascending.
+  std::vector<double> ends_;  // The end of each bracket's share of [0, 1), ascending.
 };
 
 }  // namespace runnel::search

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kCandidatesOverAll = 400;
 constexpr int kCandidatesPerAnchor = 24;
-constexpr std::size_t kStartsOfAKind = 3;  // That are improved.
-constexpr int kImprovingRounds = 2;        // Of intervals and counted axes in turn.
+constexpr std::size_t kStartsOfAKind = 3;  // The best ones, which are improved.
+constexpr int kImprovingRounds = 2;        // Each improves the intervals, then the counted axes.
 constexpr int kSlopeSteps = 30;
 constexpr int kOtherValues = 6;  // Tried per counted axis and round.
 
@@ -44,7 +44,7 @@ double ImprovementSearch::score(const UnitPoint& units) const {
   return log_improvement((level_ - mean) / deviation).value + std::log(deviation);
 }
 
-// Of the possible point that is nearest.
+// The nearest possible point, scored.
 ImprovementSearch::Candidate ImprovementSearch::scored(const UnitPoint& units) const {
   Candidate candidate{.units = to_units(space_, from_units(space_, units))};
   candidate.score = score(candidate.units);

@@ -39,7 +39,7 @@ class MedianStopping final : public Pruner {
  private:
   struct Progress {
     std::int64_t judged = -1;  // The last judgement that it reached; they count from 0.
-    double count = 0;          // Of its reports.
+    double count = 0;          // Reports so far.
     double average = 0;
     bool stopped = false;
     bool ended = false;

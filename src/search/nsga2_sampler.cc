@@ -63,7 +63,7 @@ class Nsga2Sampler : public Sampler {
     return derive(seed_, static_cast<std::uint64_t>(use));
   }
 
-  // What is not complete is dominated by all that is.
+  // A trial that is not complete is dominated by all that are.
   Values values_of(const Outcome& outcome) const {
     if (outcome.kind != Outcome::Kind::kComplete) {
       return Values(objectives_, std::numeric_limits<double>::infinity());

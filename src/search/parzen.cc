@@ -48,7 +48,7 @@ std::vector<double> gaps_of(const std::vector<double>& centers) {
 
 // The logarithm of the sum of what these are logarithms of.
 double log_sum(const std::vector<double>& logs) {
-  constexpr double kNothing = 40;  // What is so much less than the highest adds no digit.
+  constexpr double kNothing = 40;  // A term so much less than the highest adds no digit.
   const double highest = *std::ranges::max_element(logs);
   double sum = 0;
   for (const double log : logs) {

@@ -34,9 +34,9 @@ TEST(Population, TheWorstQuarterTakesOverTheBest) {
   for (std::int64_t trial = 0; trial < 6; ++trial) {
     EXPECT_FALSE(population.reported(trial, 10, static_cast<double>(trial)) && trial == 0);
   }
-  EXPECT_FALSE(population.reported(6, 10, 2.5));  // Of 7, one is the worst: 5.
+  EXPECT_FALSE(population.reported(6, 10, 2.5));  // One of 7 is the worst: 5.
   const auto exploit = population.reported(7, 10, 4.5);
-  ASSERT_TRUE(exploit);  // Of 8, two are: 4.5 and 5.
+  ASSERT_TRUE(exploit);  // Two of 8 are: 4.5 and 5.
   EXPECT_TRUE(exploit->donor == 0 || exploit->donor == 1);
   const double from = exploit->donor == 0 ? 100 : 110;
   EXPECT_TRUE(exploit->point[0] == from * 0.8 || exploit->point[0] == from * 1.2);

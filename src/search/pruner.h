@@ -33,8 +33,8 @@ class Pruner {
   // A paused trial that should go on before any new one starts: the one at the highest rung, then
   // the best there, then the first. The caller tells by promoted() that it goes on.
   virtual std::optional<std::int64_t> promotable() const = 0;
-  // Of the paused ones the one that is furthest, then the best there: who should be whole when
-  // nobody else goes on any more. It is told by promoted() as well.
+  // The paused trial that is furthest, then the best there: the one that should be whole when no
+  // other goes on any more. It is told by promoted() as well.
   virtual std::optional<std::int64_t> leader() const = 0;
   virtual void promoted(std::int64_t trial) = 0;
 };

@@ -16,7 +16,7 @@ struct Recombination {
   double rate_path = 0;         // c_c
   double rate_one = 0;          // c_1
   double rate_all = 0;          // c_mu
-  double usual_length = 0;      // Of a normal vector: the expectation of its norm.
+  double usual_length = 0;      // The expected norm of a normal vector.
 };
 
 }  // namespace runnel::search

@@ -39,7 +39,7 @@ class Rung {
 
   std::size_t eta_;
   std::set<Standing> entered_;
-  Standing last_best_;  // Of entered_; means something when best() > 0.
+  Standing last_best_;  // The last of the best in entered_; means something when best() > 0.
   std::set<Standing> waiting_;
 };
 

@@ -12,7 +12,7 @@ class RunningMedian {
  public:
   void add(double value);
   std::size_t count() const { return lower_.size() + upper_.size(); }
-  // Of an even count the middle between the two. Needs at least one number.
+  // The middle between the two where the count is even. Needs at least one number.
   double median() const;
 
  private:

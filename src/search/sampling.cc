@@ -42,7 +42,8 @@ std::string value_at(const Parameter& parameter, const Positions& positions,
                      std::uint64_t position) {
   CHECK(position < positions.size, "a position outside its parameter");
   if (parameter.kind == Parameter::Kind::kChoice) return parameter.values[position];
-  // Of more integers than there are positions, each position stands for the first of its share.
+  // Each position stands for the first integer of its share where there are more integers than
+  // positions.
   const std::uint64_t offset =
       positions.span < kPermutationMax
           ? position

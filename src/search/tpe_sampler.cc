@@ -18,7 +18,7 @@ constexpr std::int64_t kStartTrials = 10;
 constexpr double kGoodShare = 0.1;
 constexpr std::size_t kGoodMax = 25;
 constexpr std::size_t kOthersMax = 64;
-constexpr std::size_t kLiarsMax = 32;  // Of more running trials the last ones count.
+constexpr std::size_t kLiarsMax = 32;  // Only the latest running trials count.
 constexpr int kCandidates = 24;
 
 enum class TpeUse : std::uint8_t { kStart, kMemory, kSuggest };

@@ -33,7 +33,7 @@ class Clients {
   struct State {
     bool answered = false;
     int asked = 0;
-    std::int64_t generation = 0;  // Of the client: answers to a dead one are heard by nobody.
+    std::int64_t generation = 0;  // The client's: answers to a dead one are heard by nobody.
   };
 
   void ask(std::size_t wish);
@@ -46,7 +46,7 @@ class Clients {
   SimControl& control_;
   Seen& seen_;
   std::vector<State> states_;
-  std::vector<std::optional<JobId>> ids_;  // Of the scenario's jobs, once answered.
+  std::vector<std::optional<JobId>> ids_;  // By job of the scenario, once answered.
 };
 
 }  // namespace runnel::sim

@@ -12,7 +12,7 @@ Daemon::Daemon(Agenda& agenda, env::Clock& clock, control::Secrets& secrets, Opt
       loop_(std::unique_ptr<async::Driver>(process_)),
       gate_(loop_),
       ending_(loop_) {
-  loop_.on_detached_error([](const Error&) {});  // Of a full disk; those that wait hear of it.
+  loop_.on_detached_error([](const Error&) {});  // Those that wait hear of a full disk.
   MUST(loop_.spawn(gate_, open()));
 }
 

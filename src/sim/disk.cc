@@ -8,7 +8,7 @@
 namespace runnel::sim {
 namespace {
 
-// Of a kind after which nobody waits for the disk to come back.
+// An error of a kind after which nobody waits for the disk to come back.
 Error unplugged() { return Error(Errc::kPrecondition, "the process that asks was killed"); }
 
 Result<void> connected(const Disk::Cable& cable) {
@@ -133,7 +133,7 @@ Result<void> Disk::append(store::EventLog& log, Epoch epoch, std::vector<store::
   return appended;
 }
 
-// What is refused for that waits, as after an append that failed.
+// Inputs refused for want of room wait, as after an append that failed.
 bool Disk::is_short_of_room() const {
   if (full_) failed_();
   return full_;

@@ -39,7 +39,7 @@ class Disk {
   const std::vector<model::Event>& events() const { return events_; }
   const std::vector<JobId>& jobs() const { return jobs_; }
   const store::MemoryStorage& storage() const { return *storage_; }
-  // Of the last batch, and so of all before: equal for equal logs.
+  // The hash of the last batch, and so of all before: equal for equal logs.
   std::string hash() const;
 
   // Faults.

@@ -31,7 +31,7 @@ std::string HealthCheck::on(const model::AttemptStopping& event) {
   return "";
 }
 
-// What a user asked for meanwhile goes first, and who left well is done.
+// A user's request meanwhile goes first, and an attempt that left well is done.
 std::optional<model::HealthAction> HealthCheck::verdict_on(const model::AttemptEnded& ended) const {
   const auto verdict = verdicts_.find(ended.attempt);
   if (verdict == verdicts_.end()) return std::nullopt;

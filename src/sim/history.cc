@@ -49,7 +49,8 @@ std::string head_of(std::int64_t number, Time at) {
   return "{\"seq\":" + std::to_string(number) + ",\"time\":\"" + rfc3339(at) + "\",";
 }
 
-// Where in the list of a batch the next event begins, if this is the document of the one at `from`.
+// The place in a batch's list where the next event begins, if this is the document of that at
+// `from`.
 std::optional<std::size_t> passed(const store::Batch& batch, std::size_t from,
                                   std::string_view document, const std::string& head) {
   if (!document.starts_with(head)) return std::nullopt;

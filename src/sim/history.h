@@ -15,7 +15,7 @@ namespace runnel::sim {
 // What clients saw, and nothing else: the material of the history check.
 struct Seen {
   struct Answer {
-    brain::KeyName key;  // Of the submission.
+    brain::KeyName key;  // The submission's.
     JobId job;           // What it was told.
   };
   std::vector<Answer> answers;
@@ -23,7 +23,7 @@ struct Seen {
     model::AttemptRef attempt;
     model::TrialEnd end = model::TrialEnd::kComplete;
   };
-  std::vector<Tell> tells;  // Of trials run outside, that were taken.
+  std::vector<Tell> tells;  // About trials run outside; those that were taken.
   // Event number -> the document that the watcher was shown.
   std::map<std::int64_t, std::string> watched;
   EventSeq through;  // So far it has looked.

@@ -38,7 +38,7 @@ std::map<NodeId, model::Resources> filled_by(const std::vector<model::Event>& ev
   return filled;
 }
 
-// What is begun has room. What was there may be more than a node has that came back smaller.
+// Work that is begun has room. Earlier work may be more than a node has that came back smaller.
 std::string check_capacity(const std::vector<model::Event>& events, const brain::State& state) {
   const std::map<NodeId, model::Resources> filled = filled_by(events, state);
   if (filled.empty()) return "";
@@ -367,9 +367,9 @@ std::string Invariants::check_retry(const model::AttemptEnded& ended) const {
   if (ended.charged && ended.fault == model::Fault::kPlatform) {
     return name + " was charged for the platform's fault";
   }
-  // Who is found out takes no runner down any more, whatever its policy says.
+  // A task that is found out takes no runner down any more, whatever its policy says.
   if (ended.reason == "RunnerLost") return again ? name + " is tried again and found out" : "";
-  // What a trial left out the next attempt would leave out as well.
+  // The next attempt of a trial would leave out what this one left out.
   if (const auto action = health_.verdict_on(ended)) {
     return health_.check_end(ended, *action, budget_left);
   }

@@ -32,7 +32,7 @@ std::string MessageCheck::sends(const model::NodeOrders& orders) {
          " is answered that was heard before, or is older than one that was";
 }
 
-// What has come at this moment control looks at in its next turn.
+// Control looks at the messages of this moment in its next turn.
 std::string MessageCheck::joins(const model::NodeJoin& join, Time now) const {
   const auto heard = inventories_.find(join.node.id);
   if (heard != inventories_.end()) {

@@ -47,7 +47,7 @@ class MessageCheck {
   std::map<NodeId, node::UpSequence> newest_;  // Reported.
   // That a node may join by: the newest, those of the same moment, and the one before.
   std::map<NodeId, std::vector<Reported>> inventories_;
-  bool is_stale_ = false;  // What is heard now.
+  bool is_stale_ = false;  // The message that is heard now.
 };
 
 }  // namespace runnel::sim

@@ -16,7 +16,7 @@ constexpr Duration kTellDelay = Duration::millis(2);
 constexpr std::int64_t kMeetingMillisMax = 20;
 constexpr std::int64_t kPreparationMillisMax = 200;
 constexpr std::int64_t kLookMillisMax = 300;
-constexpr const char* kKind = "H100";  // Of all its devices.
+constexpr const char* kKind = "H100";  // All its devices are of this kind.
 constexpr std::uint64_t kNodeStream = 0x0DE;
 
 node::NodeLimits limits_of(Dice& dice) {
@@ -269,7 +269,7 @@ void SimNode::lose_device(Duration lasts) {
     act_after(Duration::millis(dice_.between(0, kLookMillisMax)), [this] { tell_devices(); });
   });
   if (!up_ || dice_.chance(500)) return;
-  // Whoever fails with a device is looked at before that is told.
+  // The devices are told before the failures of the attempts that had this one.
   act([this] { tell_devices(); });
   runner_.fail_with(index);
 }

@@ -17,7 +17,7 @@ using model::Status;
 struct Overdue {
   std::set<model::TaskRef> retries;
   std::set<LaneId> congested;
-  std::set<LaneId> silent;  // Whose holder should have been given up.
+  std::set<LaneId> silent;  // The lanes whose holder should have been given up.
 };
 
 void add_retries(const brain::Job& job, StepIndex index, Time due, Overdue& overdue) {
@@ -50,12 +50,12 @@ Overdue overdue_at(const brain::State& state, Time due, Time now) {
     const model::Lease* lease = lane.lease();
     if (lease != nullptr && lane.progress_at + lease->length <= due) overdue.silent.insert(id);
   }
-  // What they had room kept for is due with them.
+  // The retries that they had room kept for are due with them.
   if (suspects_due(state, due, now)) overdue.retries.clear();
   return overdue;
 }
 
-// What of the overdue the event of a Wake acts upon; "" when nothing.
+// The overdue work that the event of a Wake acts upon; "" when there is none.
 std::string acts_on(const model::Event& event, const Overdue& overdue) {
   if (const auto* stopping = std::get_if<model::AttemptStopping>(&event)) {
     if (!overdue.congested.contains(stopping->lane)) return "";

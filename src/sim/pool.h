@@ -51,7 +51,7 @@ class Pool {
     Piece* next = nullptr;
   };
   static constexpr std::size_t kGrain = 16;
-  static constexpr std::size_t kSpan = std::size_t{64} << 10U;    // Of pieces of one size.
+  static constexpr std::size_t kSpan = std::size_t{64} << 10U;    // Bytes for pieces of one size.
   static constexpr std::size_t kReserve = std::size_t{8} << 30U;  // Addresses; memory as touched.
 
   bool carve(std::size_t size) {
@@ -75,7 +75,7 @@ class Pool {
   std::byte* reserve_ = nullptr;
   bool is_refused_ = false;
   std::size_t spans_ = 0;                               // Begun.
-  std::array<std::uint8_t, kReserve / kSpan> sizes_{};  // Of each span's pieces, in grains.
+  std::array<std::uint8_t, kReserve / kSpan> sizes_{};  // Size of each span's pieces, in grains.
   std::array<Piece*, kPieceMax / kGrain + 1> free_{};
 };
 

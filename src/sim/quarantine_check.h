@@ -20,7 +20,7 @@ class QuarantineCheck {
   std::string on(const model::LaneOpened& event);
   std::string on(const model::LaneExtended& event);
   void on(const model::LaneClosed& event) { lanes_.erase(event.lane); }
-  // Of an attempt that nobody asked to end.
+  // For an attempt that nobody asked to end.
   std::string on(const model::AttemptEnded& event) const;
   // After the decision.
   std::string check(const brain::State& state) const;
@@ -30,7 +30,7 @@ class QuarantineCheck {
   static bool touches(const std::vector<model::Place>& places, const ByNode& devices);
 
   ByNode out_;      // Granted to nobody.
-  ByNode missing_;  // Of these, what is not there.
+  ByNode missing_;  // The part of out_ that is not there.
   std::map<LaneId, std::vector<model::Place>> lanes_;
 };
 

@@ -31,7 +31,7 @@ enum class Reach : std::uint8_t {
   kStart,  // At a point that the user wanted.
   kFrom,   // By a search that knew earlier trials.
   kExternal,
-  kSeveral,   // Of several objectives.
+  kSeveral,   // By a search with several objectives.
   kMoved,     // Members that went on from another.
   kMisspelt,  // That were warned of the name of their metric.
   // Decisions of pruners, by kind.

@@ -140,7 +140,7 @@ std::vector<std::string> SimRunner::devices_in_use(const Attempt& attempt) {
   return devices;
 }
 
-// What is about to run has devices that no process here has.
+// An attempt that is about to run has devices that no process here has.
 void SimRunner::check_devices(const Attempt& attempt) {
   std::vector<std::string> devices = devices_in_use(attempt);
   const std::size_t places = std::max<std::size_t>(1, attempt.order.place_env.size());
@@ -189,7 +189,7 @@ void SimRunner::plan_reports(const Attempt& attempt) {
   const std::int64_t count = dice.between(0, 4);
   const std::int64_t attempts_before = attempt.order.attempt.attempt.value() - 1;
   std::int64_t done = attempt.order.checkpoint ? 2 * attempts_before : 0;
-  // What it goes on from may be behind it.
+  // The checkpoint that it goes on from may be behind it.
   if (attempt.order.checkpoint_from) done = dice.between(0, done);
   const std::int64_t misspelt = dice.chance(50) ? dice.between(1, 4) : 0;
   for (std::int64_t step = 1; step <= count; ++step) {

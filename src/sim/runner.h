@@ -70,7 +70,7 @@ class SimRunner {
     model::StartOrder order;
     Phase phase = Phase::kWaiting;
     std::map<std::int32_t, Rank> ranks;
-    std::vector<model::MetricReport> metrics;  // Of a trial: its file.
+    std::vector<model::MetricReport> metrics;  // A trial's metrics file.
     std::vector<model::HealthReport> health;   // What a look at it would tell.
     std::set<std::int32_t> hung;
     bool stopping = false;

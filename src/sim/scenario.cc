@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, kFaultKinds> kFaultWords = {
     "preemption",    "client-crash",   "clock-jump",  "node-removed", "node-resized", "hung-rank",
     "not-finite",    "slow-rank",      "device-lost"};
 
-// Of these there is always enough for what anybody may ask.
+// Nodes that last, so that there is always enough for whatever may be asked.
 constexpr std::size_t kLastingNodes = 4;
 constexpr std::int64_t kDevicesPerPlaceMax = 2;
 static_assert(kLastingNodes < kNodesMin, "no node can be removed or resized");
@@ -152,7 +152,7 @@ void add_devices(Dice& dice, std::vector<model::NodeInfo>& nodes) {
   }
 }
 
-// Of the nodes that need not last, for a third of the price.
+// Makes spot nodes of some of those that need not last, for a third of the price.
 void make_spot(Dice& dice, std::vector<model::NodeInfo>& nodes) {
   for (std::size_t node = kLastingNodes; node < nodes.size(); ++node) {
     nodes[node].spot = dice.chance(500);

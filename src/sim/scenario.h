@@ -48,13 +48,13 @@ struct Fault {
   FaultKind kind = FaultKind::kControlCrash;
   Time at;
   Duration lasts;
-  std::size_t node = 0;  // Whom it strikes, where that matters.
+  std::size_t node = 0;  // The one that it strikes, where that matters.
 };
 
 // One thing a user does.
 struct Wish {
   Time at;
-  std::size_t job = 0;  // Of the scenario's jobs.
+  std::size_t job = 0;  // An index into the scenario's jobs.
   bool submit = false;  // Else `verb` on the job.
   model::JobRequest::Verb verb = model::JobRequest::Verb::kCancel;
 };

@@ -107,7 +107,7 @@ std::string TrialCheck::on(const model::TrialTold& event, const model::StepSpec&
       std::min_element(results.begin(), results.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (least == results.end()) return event.best == -1 ? "" : "a search without values has a best";
-  // Of equals, any: who came first is not told here.
+  // Any of several equals will do: which came first is not told here.
   const auto named = results.find(TaskIndex(event.best));
   if (named != results.end() && named->second == least->second) return "";
   return "the best of " + event.job.str() + " is " +

@@ -39,7 +39,7 @@ constexpr std::int64_t kStepsMax = 2'000'000;
 struct Network {
   Time storm_until;
   std::vector<Time> cut_until;
-  std::vector<Time> arrival_down;  // Of the last message to each node,
+  std::vector<Time> arrival_down;  // When the last message to each node arrives,
   std::vector<Time> arrival_up;    // and from it.
 };
 
@@ -194,7 +194,7 @@ class World {
     }
   }
 
-  // What it had of the append is all there, or to be dropped, or nothing.
+  // The disk's part of the append is all there, or to be dropped, or nothing.
   void fail_disk(Duration lasts) {
     CHECK(lasts > Duration(), "a disk that fails is gone for a while");
     constexpr std::array kFaults = {store::AppendFault::kIo, store::AppendFault::kTorn,
@@ -279,7 +279,7 @@ class World {
     return text;
   }
 
-  // Whoever asks why a job is not done is told, step by step.
+  // A user who asks why a job is not done is told, step by step.
   std::string check_explained() const {
     for (const auto& [id, job] : control_.state().jobs) {
       auto waits = control_.brain().explain(id, agenda_.now());

@@ -20,8 +20,8 @@ using Coverage = std::array<std::array<std::int64_t, model::kStatusCount>, kFaul
 
 struct Verdict {
   std::string violation;   // "" when every promise held.
-  std::string log_hash;    // Of the last batch, and so of all before: equal for equal seeds.
-  std::string state_hash;  // Of the state in the end; of schedules that are checked in all depth.
+  std::string log_hash;    // The last batch's, and so of all before: equal for equal seeds.
+  std::string state_hash;  // The final state's, for schedules checked in all depth.
   std::int64_t events = 0;
   std::int64_t inputs = 0;
   Coverage coverage{};

@@ -19,13 +19,13 @@ inline constexpr Bytes kBatchBytesMax = Bytes::mebi(64);
 // One decision of the brain: the input, the time it was decided at, and the events it led to.
 struct Batch {
   BatchSeq seq;          // Grows by one.
-  EventSeq first_event;  // Of the events; the next free one when there are none.
+  EventSeq first_event;  // The next free one when there are no events.
   std::int64_t event_count = 0;
-  Epoch epoch;  // Of the control process that decided.
+  Epoch epoch;  // The epoch of the control process that decided.
   Time now;
   std::string input;   // Canonical JSON of one input.
   std::string events;  // Canonical JSON list.
-  std::string hash;    // Of this batch and all before it; set by the store.
+  std::string hash;    // Covers this batch and all before it; set by the store.
 
   EventSeq next_event() const { return EventSeq(first_event.value() + event_count); }
 

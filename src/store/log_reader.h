@@ -20,15 +20,15 @@ namespace runnel::store {
 struct Head {
   BatchSeq last;  // 0 while there is no batch.
   EventSeq next_event = EventSeq(1);
-  std::string hash;  // Of the last batch; "" while there is none.
-  Epoch epoch;       // Of the latest lease.
+  std::string hash;  // The last batch's; "" while there is none.
+  Epoch epoch;       // The latest lease's.
 
   friend bool operator==(const Head&, const Head&) = default;
 };
 
 // What a log keeps: the batches after `base` up to `head`.
 struct Kept {
-  Head base;  // Of the newest batch that is no longer kept, batch 0 while all are.
+  Head base;  // After the newest batch that is no longer kept; batch 0 while all are.
   Head head;
 
   friend bool operator==(const Kept&, const Kept&) = default;
@@ -47,7 +47,7 @@ struct ArchiveEntry {
 struct ArchiveQuery {
   std::string sort_prefix;  // Only entries whose sort key begins with it.
   std::int64_t limit = 100;
-  std::string page_token;  // Of the page before; "" for the first.
+  std::string page_token;  // The next_token of the page before; "" for the first.
 };
 
 struct ArchivePage {
@@ -95,7 +95,7 @@ class LogConnection {
  public:
   virtual ~LogConnection() = default;
 
-  // What `look(log)` makes, a Result, of the log at one moment.
+  // The Result that `look(log)` makes of the log at one moment.
   template <typename Look>
   std::invoke_result_t<Look, LogReader&> read(Look look) {
     std::optional<std::invoke_result_t<Look, LogReader&>> made;

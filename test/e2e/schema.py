@@ -65,6 +65,6 @@ class Schemas:
 
     @functools.cache
     def validator(self, schema):
-        """Of a schema as text."""
+        """The validator of a schema as text."""
         whole = {"components": self.components, "allOf": [described_whole(json.loads(schema))]}
         return jsonschema_rs.Draft202012Validator(whole, formats={"date-time": MOMENT.fullmatch}, validate_formats=True)

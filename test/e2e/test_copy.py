@@ -107,7 +107,7 @@ def test_a_daemon_whose_home_was_moved_away_leaves_the_next_one_its_socket(runne
     job = runnel.up("envs: {COUNT: %s, END: %s}\n" % files + LONG)
     runnel.until(lambda: count.read_text() == "once\nonce\n")
     new = runnel.info()
-    runnel.until(lambda: not os.path.exists(f"/proc/{old['daemon_pid']}"))  # Of its own accord.
+    runnel.until(lambda: not os.path.exists(f"/proc/{old['daemon_pid']}"))  # It ends of its own accord.
     assert new["runner_pid"] != old["runner_pid"]
     os.kill(old["runner_pid"], signal.SIGTERM)
     runnel.until(lambda: not os.path.exists(f"/proc/{old['runner_pid']}"))

@@ -35,13 +35,13 @@ class DeadMount:
         self.folder = folder
 
     def end_server(self):
-        """Whoever asks gets an error from now on."""
+        """All that ask get an error from now on."""
         os.close(self.device)
         self.device = -1
 
     def end(self):
         if self.device >= 0:
-            os.close(self.device)  # Whoever waits gets an error.
+            os.close(self.device)  # All that wait get an error.
         self.device = -1
         if self.folder is not None:
             LIBC.umount2(os.fsencode(self.folder), DETACH)
@@ -98,7 +98,7 @@ def wait_for_processors(info):
 
 @pytest.mark.parametrize("below", ["tasks/0.0", "logs"])
 def test_a_dead_mount_under_what_is_watched_holds_up_nobody_else(runnel, mount, below):
-    """Of a running task whose metrics and output are read for its health."""
+    """The files are those of a running task whose metrics and output are read for its health."""
     job = runnel.up("health: {nan: warn, hang: {after: 1h, action: warn}}\nrun: echo begun; sleep 300\n")
     runnel.until(lambda: runnel.run("logs", job) == "begun\n")
     mount.cover((runnel.home / "jobs" / job / below).resolve())

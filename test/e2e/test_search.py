@@ -119,7 +119,7 @@ def test_asha_parks_and_promotes_from_the_checkpoint(runnel):
     levels = {task["index"]: int(task["params"]["level"]) for task in runnel.json("show", job, "--tasks")["tasks"] if "params" in task}
     best = search_of(document, "ladder")["best"]
     assert levels[best["trial"]] == min(levels.values())
-    # Whoever was promoted went on where it had stopped.
+    # Trials that were promoted went on where they had stopped.
     again = [task for task in runnel.json("show", job, "--tasks")["tasks"] if task["attempts"] > 1]
     assert again
     for task in again:

@@ -88,7 +88,7 @@ def test_training_on_spot_equals_the_unbroken_run(runnel):
     log = runnel.run("logs", job)
     told = [int(step) for step in re.findall(r"told to go after step (\d+)", log)]
     begun = [int(step) for step in re.findall(r"begins at step (\d+)", log)]
-    # Who is killed at once may be quick enough to hear of it.
+    # A process that is killed at once may be quick enough to hear of it.
     assert len(begun) == 4 and begun[2] in told and set(told) <= set(begun), "no step is lost after a notice"
     assert begun[1] >= 40 and begun[3] >= 200, "without one, what came after the last save"
     loss = re.search(r"final loss (\S+)", log)[1]
@@ -125,7 +125,7 @@ run: |
     assert len(set(fits)) == len(fits) == side ** 4
     trials = runnel.json("study", "export", job)["trials"]
     assert collections.Counter(trial["status"] for trial in trials) == {"SUCCEEDED": side ** 4}
-    # Who was taken away ran again, and nobody else.
+    # Trials that were taken away ran again, and no others.
     again = {trial["trial"] for trial in trials if trial["attempt"] > 1}
     twice = {int(path.stem) for path in shared.glob("*.fit") if path.read_text().count("\n") > 1}
     assert twice <= again

@@ -94,7 +94,7 @@ def test_four_askers_that_crash_lose_no_trial_and_tell_none_twice(runnel, python
     assert crashes, "nobody crashed, so nothing was shown"
     assert len(told) == TRIALS and len({number for number, *_ in told}) == TRIALS
     assert all(status == "SUCCEEDED" for *_, status in told)
-    # Who was lost is tried again with what it had.
+    # A trial that was lost is tried again with what it had.
     params = {}
     for number, attempt, x in asked:
         assert params.setdefault(number, x) == x

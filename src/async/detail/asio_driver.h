@@ -44,7 +44,7 @@ class AsioDriver final : public Driver {
   void count_turns() { counts_turns_ = true; }
   // Any thread, as the next.
   std::uint64_t turns() const { return turns_.load(); }
-  // Of the thread that was last in run(); 0: none was.
+  // The thread that was last in run(); 0: none was.
   pid_t thread_id() const { return thread_id_.load(); }
 
  private:

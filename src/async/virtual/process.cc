@@ -101,7 +101,7 @@ class VirtualProcess::State : public std::enable_shared_from_this<State> {
   }
   bool running_out() const { return running_out_; }
 
-  // What is planned refers to what is planned in.
+  // Planned work refers to the queues that it is planned in.
   void clear() {
     queue_.clear();
     held_.clear();

@@ -13,8 +13,8 @@
 namespace runnel::async {
 
 struct VirtualOptions {
-  std::uint64_t seed = 0;  // Of the order of timers that are due at one moment.
-  // What a call on the thread takes; the default: nothing.
+  std::uint64_t seed = 0;  // Decides the order of timers that are due at one moment.
+  // The time that a call on the thread takes; the default: none.
   std::function<Duration(std::string_view thread)> latency;
 };
 

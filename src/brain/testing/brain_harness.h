@@ -145,7 +145,7 @@ class BrainHarness {
   Brain brain;
   Time now = Time::from_millis(1'000'000);
   bool colocate = false;
-  std::int64_t devices = 0;  // Of the nodes that join next.
+  std::int64_t devices = 0;  // On each of the nodes that join next.
   std::string runner;        // Theirs.
   std::vector<model::Event> last;
   std::vector<model::Event> history;

@@ -359,7 +359,7 @@ class WaitingTest : public ApiTest {
 };
 
 TEST_F(WaitingTest, AFollowerThatCameBeforeTheFirstTaskKnowsAtTheEndThatOneRan) {
-  submit({step("a", 4)});  // Of as many processors as there are.
+  submit({step("a", 4)});  // As many tasks as there are processors.
   const std::string id = submit({step("a")});
   async::Timer last(*home_.loop);
   async::Gate gate(*home_.loop);
@@ -553,7 +553,7 @@ TEST_F(ApiTest, DescribesEveryRoute) {
   for (const char* verb : {"post", "get"}) EXPECT_NE(jobs.find(verb), nullptr) << verb;
 }
 
-// Of a path in /openapi.json, with any value for each parameter.
+// The target of a path in /openapi.json, with any value for each parameter.
 std::string target_of(std::string path) {
   for (std::size_t open = path.find('{'); open != std::string::npos; open = path.find('{')) {
     path.replace(open, path.find('}') - open + 1, "x");

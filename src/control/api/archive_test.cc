@@ -20,7 +20,7 @@ namespace {
 using testing::step;
 using testing::StudyApiTest;
 
-// Of a home whose state keeps one finished job.
+// Runs on a home whose state keeps one finished job.
 class ArchivedApiTest : public StudyApiTest {
  protected:
   ArchivedApiTest() : StudyApiTest({.finished_jobs = 1}) {}
@@ -32,7 +32,7 @@ class ArchivedApiTest : public StudyApiTest {
       end_all(0);
     }
   }
-  // What is said to each of these, which stand between bars.
+  // The answers to each of these, which stand between bars.
   std::string answers(const std::string& id, const std::string& rests) {
     std::string told;
     std::istringstream words(rests);

@@ -70,7 +70,7 @@ Async<http::Reply> EventRoutes::of_job(Ask ask, EventsQuery wanted) {
   co_return co_await events(std::move(ask), wanted, job);
 }
 
-// Of an archived job its record tells; a record that does not is read from the log's beginning.
+// The record of an archived job tells; where it does not, events are read from the log's beginning.
 Async<EventSeq> EventRoutes::first_event_of(JobId job) {
   const json::Value document =
       CO_TRY(json::parse(CO_TRY(co_await jobs_.document(job, JobView::kRow))));

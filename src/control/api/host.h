@@ -42,12 +42,12 @@ struct Preemption {
 // What the composition root lends to the API.
 struct ApiHost {
   std::function<HomeInfo()> info;
-  // What room the home's disk lacks, so that what is asked to start waits; kUnavailable when it
-  // does not say so in time. Of any other error nothing is known of the disk.
+  // The room that the home's disk lacks, so that what is asked to start waits; kUnavailable when it
+  // does not say so in time. After any other error nothing is known of the disk.
   std::function<Async<std::optional<Silence>>()> room;
   std::function<void()> stop;  // Begin to end the daemon, after the answer has left.
   std::function<Async<void>(Preemption)> preempt;  // Returns when the notice is durable.
-  Account account;                                 // Whose home it is.
+  Account account;                                 // The home's owner.
 };
 
 }  // namespace runnel::control

@@ -13,7 +13,7 @@
 namespace runnel::control {
 namespace {
 
-constexpr std::int64_t kRowsLookedAtMax = 20'000;  // Of the state, per page.
+constexpr std::int64_t kRowsLookedAtMax = 20'000;  // Jobs of the state, per page.
 constexpr int kArchivePagesMax = 5;                // Per page, when a filter drops most entries.
 
 struct ListRequest {

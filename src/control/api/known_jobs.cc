@@ -38,7 +38,7 @@ Async<ProjectId> KnownJobs::project_of(JobId job) {
   co_return project_of_sort_key(entry.sort_key);
 }
 
-// Of a job that an earlier build archived there is its document as it was then.
+// A job that an earlier build archived has its document as it was then.
 Async<std::string> KnownJobs::document(JobId job, JobView view,
                                        std::optional<LiveMetrics> metrics) {
   const Time now = controller_.writer().now();

@@ -24,7 +24,7 @@ class KnownJobs {
 
   // The whole id of the path's job, which is one of the asker's project.
   Async<JobId> of_path(const Ask& ask);
-  // Of a job that an earlier build archived there is its document as it was then. With progress
+  // A job that an earlier build archived has its document as it was then. With progress
   // where live tasks' metrics are given, though they be none.
   Async<std::string> document(JobId job, JobView view,
                               std::optional<LiveMetrics> metrics = std::nullopt);

@@ -17,7 +17,7 @@ namespace runnel::control {
 namespace {
 
 constexpr Duration kOutputPatience = Duration::seconds(15);
-// Of output, encoded in one turn of the loop: some milliseconds.
+// Bytes of output that are encoded in one turn of the loop: some milliseconds.
 constexpr std::size_t kEncodedATurn = std::size_t{16} << 10;
 
 std::string step_name(const model::LogPiece& piece, const std::vector<std::string>& names) {

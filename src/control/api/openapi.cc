@@ -70,7 +70,7 @@ Value reference_to(std::string_view shape) {
   return reference;
 }
 
-// Of a stream each line, or the data of each event, is such a document.
+// Each line of a stream, or the data of each event, is such a document.
 Value answer_content(const Operation& operation) {
   Value content = Value::object();
   if (!operation.answer.empty()) {

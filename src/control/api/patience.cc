@@ -12,7 +12,7 @@
 namespace runnel::control {
 namespace {
 
-// What needs no answer of the disk gets this long even when the disk has been silent for long.
+// Requests that need no answer of the disk get this long even when it has been silent for long.
 constexpr Duration kGrace = Duration::millis(250);
 
 // What was asked for is with the disk already, and cannot be taken back.
@@ -67,7 +67,7 @@ Async<http::Reply> Patience::wait_for(const Handle* handle, Ask ask) {
   co_return *std::move(pending->reply);
 }
 
-// Who was left waiting would else wait for a log that nobody can open.
+// A request that was left waiting would else wait for a log that nobody can open.
 Async<void> Patience::stop() {
   controller_.give_up();
   co_return co_await gate_.close();

@@ -215,7 +215,7 @@ TEST_F(SilentDiskTest, TellsWhatAilsTheRoomOfTheDisk) {
   EXPECT_EQ(silent.find("disk_full"), nullptr);
   EXPECT_EQ(silent.find("disk_silence")->find("message")->as_text(), "the disk has not answered");
   EXPECT_EQ(reason(), "DiskSilent");
-  for (const Errc code : {Errc::kFull, Errc::kIo}) {  // Of who asks, not of the disk.
+  for (const Errc code : {Errc::kFull, Errc::kIo}) {  // About the asker, not the disk.
     room_ = Error(code, "1024 reads wait already");
     const json::Value unknown = get_json("/api/v1/home");
     EXPECT_EQ(unknown.find("disk_full"), nullptr);

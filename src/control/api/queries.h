@@ -17,7 +17,7 @@ namespace runnel::control {
 
 struct NoQuery {};
 
-// Of a submission as YAML.
+// The query of a submission as YAML.
 struct JobFileQuery {
   std::string file;
   std::string owner;  // As earlier clients tell; it means nothing.

@@ -37,10 +37,10 @@ struct Operation {
   http::Method method = http::Method::kGet;
   std::string_view path;
   std::string_view summary;
-  std::string_view answer;       // Of a document; "" where there is a stream only.
-  std::string_view body = {};    // Of what is sent.
-  std::string_view stream = {};  // Of each line or event where the answer can be a stream.
-  std::vector<std::string_view> headers = {};       // That say more of what is asked.
+  std::string_view answer;       // Shape of a document; "" where there is a stream only.
+  std::string_view body = {};    // Shape of what is sent.
+  std::string_view stream = {};  // Shape of each line or event where the answer can be a stream.
+  std::vector<std::string_view> headers = {};       // Those that say more of what is asked.
   std::vector<std::string_view> other_bodies = {};  // Media types beside JSON.
   std::vector<std::string_view> other_streams = {};
 };

@@ -93,7 +93,7 @@ class FakeNode final : public NodeLink {
 };
 
 using brain::testing::step;
-// Who submits what a test submits.
+// The user who submits what a test submits.
 inline model::Principal ann() { return {ProjectId("default"), "ann"}; }
 
 Submission submission(std::vector<model::StepSpec> steps, std::string name = "job");

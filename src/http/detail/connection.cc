@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kInputMargin = std::size_t{8} << 10;  // Beyond the longest header.
 constexpr std::size_t kWritePiece = std::size_t{64} << 10;  // The unit in which progress is seen.
 constexpr std::size_t kJoinedBodyMax = std::size_t{16} << 10;  // Sent in one piece with its head.
-constexpr std::size_t kDrainMax = std::size_t{32} << 20;       // Of a refused request's rest.
+constexpr std::size_t kDrainMax = std::size_t{32} << 20;       // Bytes of a refused request's rest.
 constexpr Duration kDrainTime = Duration::seconds(2);
 
 // The two halves of a streamed reply: when the body has ended the watch does too.

@@ -56,7 +56,7 @@ class Connection {
 
  private:
   enum class Phase : std::uint8_t { kIdle, kReading, kHandling, kWriting };
-  // What of the request decides the shape of its answer.
+  // The part of the request that decides the shape of its answer.
   struct Exchange {
     bool head_only = false;
     bool http_1_0 = false;

@@ -193,7 +193,7 @@ void ResponseParser::begin(Method requested) {
   reader_ = std::make_unique<Reader>();
   reader_->eager(true);
   reader_->header_limit(limit_of(kHeaderMax));
-  reader_->body_limit(boost::none);  // Whoever takes the pieces bounds their sum.
+  reader_->body_limit(boost::none);  // The caller that takes the pieces bounds their sum.
   reader_->skip(requested == Method::kHead);
 }
 

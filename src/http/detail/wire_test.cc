@@ -1,4 +1,4 @@
-// What one side writes the other reads, whatever it holds and however the bytes are cut.
+// One side reads what the other writes, whatever it holds and however the bytes are cut.
 
 #include "http/detail/wire.h"
 

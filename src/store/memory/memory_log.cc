@@ -12,7 +12,7 @@
 namespace runnel::store {
 namespace {
 
-// What of the storage an append that ended has written.
+// The end of what appends that ended have written to the storage.
 auto end_of(const MemoryStorage& disk) {
   CHECK(disk.torn_batches <= std::ssize(disk.batches), "a torn append left the batches it counts");
   return std::prev(disk.batches.end(), static_cast<std::ptrdiff_t>(disk.torn_batches));
@@ -195,7 +195,7 @@ class MemoryLog final : public EventLog {
   void change_archive(const ArchiveChange& change);
 
   const std::shared_ptr<MemoryStorage> disk_;
-  // Of `disk_`; recursive, since a connection holds it over all that one moment is asked.
+  // Guards `disk_`; recursive, since a connection holds it over all that one moment is asked.
   const std::shared_ptr<std::recursive_mutex> mutex_ = std::make_shared<std::recursive_mutex>();
   MemoryReader reader_{disk_, mutex_};
   OpenReport report_;

@@ -35,7 +35,7 @@ class Check {
 
   FsckReport report_;
   Head base_;
-  Head head_;  // Of the batches whose chain holds.
+  Head head_;  // The end of the batches whose chain holds.
   sqlite::WalFindings wal_;
 };
 
@@ -128,7 +128,7 @@ Result<void> Check::check_archive(sqlite::Tables& tables) {
   });
 }
 
-// Where the chain breaks, that is what is told.
+// Nothing more is told where the chain breaks: that is told already.
 Result<void> Check::check_head(const std::string& path, sqlite::Tables& tables) {
   const std::optional<Head> noted = sqlite::noted_head(path);
   if (!noted || !report_.sound()) return {};

@@ -29,7 +29,7 @@ class FsckTest : public SqliteFiles {
     return "job-" + std::to_string(1000 + batch.seq.value());
   }
 
-  // Of a database as it is on the disk.
+  // `damaged`: the bytes of a database as it is on the disk.
   void repair_to_a_sound_prefix(const std::string& damaged) {
     MUST(env::write_file_atomically(path_, damaged));
     clock_.advance(Duration::seconds(1));

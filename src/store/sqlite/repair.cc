@@ -67,9 +67,9 @@ class Repair {
   std::string unread_log_;                   // What is wrong with the write-ahead log; "": nothing.
   std::optional<sqlite::LoosePages> pages_;  // Once the tables do not give everything.
   std::optional<sqlite::Meta> meta_;         // Nothing when its row is damaged.
-  Head base_;  // Of the row of facts, also where only a page has it: then its epoch may be an old
-               // one.
-  std::set<std::string, std::less<>> keys_;  // Of the archive, that were kept or named.
+  Head base_;  // From the row of facts, also where only a page has it: then its epoch may be an
+               // old one.
+  std::set<std::string, std::less<>> keys_;  // Archive keys that were kept or named.
   std::vector<StoredSnapshot> snapshots_;    // Good ones, newest first.
   std::optional<Head> noted_;                // The last batch that is known to have been durable.
   Epoch highest_epoch_;
@@ -286,7 +286,8 @@ Result<void> Repair::fill(Tables& target, const Plan& plan) {
 }
 
 Result<void> Repair::build(const std::string& staged, const Plan& plan) {
-  // What an interrupted repair left; an old write-ahead log would be taken for the new database's.
+  // An interrupted repair may have left these; an old write-ahead log would be taken for the new
+  // database's.
   for (const char* suffix : {"", "-wal", "-shm"}) TRY(env::remove_file(staged + suffix));
   TRY(sqlite::create_database(staged));
   OpenDatabase opened = TRY(sqlite::open_existing(staged));

@@ -78,7 +78,7 @@ class Database {
   void on_close(OnClose what);
   bool in_transaction() const;
   Result<void> execute(const char* sql);
-  Result<void> commit();  // Of the transaction it is in.
+  Result<void> commit();
   Result<Statement> prepare(const char* sql);
   // The first column of the first row: for pragmas.
   Result<std::int64_t> integer(const char* sql);

@@ -30,7 +30,7 @@ std::uint64_t number(std::string_view digits) {
   return error == std::errc() && end == digits.data() + digits.size() ? value : 0;
 }
 
-// Of one length whatever it says, so that the next one covers it.
+// The text has one length whatever it says, so that the next one covers it.
 std::string text_of(const Head& head) {
   CHECK(head.hash.size() == kHashDigits, "the hash of a batch is one of SHA-256");
   std::string text(kName);

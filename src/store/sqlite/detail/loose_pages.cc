@@ -20,9 +20,9 @@ constexpr std::size_t kFrameHeader = 24;
 constexpr std::size_t kSaltInFrame = 8;
 constexpr unsigned char kLeafOfTable = 13;
 constexpr std::size_t kLeafHeader = 8;
-constexpr std::size_t kLocalMax = kPage - 35;                        // Of a payload, on a leaf.
-constexpr std::size_t kLocalMin = (kPage - 12) * 32 / 255 - 23;      // Where it goes on elsewhere.
-constexpr std::size_t kOverflowMax = kPage - 4;                      // Of it, on each page there.
+constexpr std::size_t kLocalMax = kPage - 35;                        // Payload bytes on a leaf.
+constexpr std::size_t kLocalMin = (kPage - 12) * 32 / 255 - 23;      // If it goes on elsewhere.
+constexpr std::size_t kOverflowMax = kPage - 4;                      // Its bytes on a page there.
 constexpr std::size_t kPayloadMax = std::size_t{256} * 1024 * 1024;  // Four of the largest batches.
 constexpr std::size_t kVarintMax = 9;
 

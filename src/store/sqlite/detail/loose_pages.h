@@ -49,7 +49,7 @@ class LoosePages {
   void find_pages(std::size_t first);
   void find_frames();
   void find_cells(std::size_t page);
-  // What stands on the page of a number; "" when it is nowhere.
+  // The content of the page of a number; "" when it is nowhere.
   std::string_view content(std::uint32_t number, View view) const;
   std::optional<std::string> payload(const Cell& cell, View view) const;
   // Calls `visit` with the payload of a cell, once for each view.
@@ -58,7 +58,7 @@ class LoosePages {
 
   std::string bytes_;  // The database, and behind it the log.
   std::size_t log_at_;
-  std::int64_t shift_;                           // Of the pages behind the damage.
+  std::int64_t shift_;                           // Bytes that the pages behind the damage moved.
   std::map<std::uint32_t, std::size_t> frames_;  // The last page of each number in the log.
   std::multimap<std::int64_t, Cell> batches_;
   std::vector<Cell> others_;

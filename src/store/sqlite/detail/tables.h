@@ -20,7 +20,7 @@ std::string name_of(BatchSeq seq);
 struct Meta {
   std::int64_t format = kFormatVersion;
   Epoch epoch;
-  Head base;  // Where what was pruned ended; its epoch is not used.
+  Head base;  // The end of what was pruned; its epoch is not used.
 };
 
 // A snapshot as it is stored: with the link of the chain at its batch, so that reading can go on

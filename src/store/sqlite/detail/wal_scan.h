@@ -11,8 +11,8 @@ namespace runnel::store::sqlite {
 // What stands in a write-ahead log behind its last whole transaction.
 struct WalFindings {
   std::int64_t committed_frames = 0;
-  std::vector<std::int64_t> pages;     // Of the database that the committed frames hold, in order.
-  std::int64_t unfinished_frames = 0;  // Of a transaction that never ended: dropped by SQLite.
+  std::vector<std::int64_t> pages;     // Database pages that the committed frames hold, in order.
+  std::int64_t unfinished_frames = 0;  // From a transaction that never ended: dropped by SQLite.
   std::string damage;                  // A full sentence; "" when there is none.
 
   friend bool operator==(const WalFindings&, const WalFindings&) = default;
