@@ -222,8 +222,8 @@ void Agent::begin_inventory() {
   }
 }
 
-// Of attempts from before our time nobody told which are trials: all of them are looked at, those
-// that wait at the runner, and those that ended while nobody looked.
+// Nobody told which attempts from before our time are trials: all of them are looked at, those that
+// wait at the runner, and those that ended while nobody looked.
 Async<void> Agent::follow_again(std::vector<runner::RankFact> facts) {
   std::erase_if(facts, [this](const runner::RankFact& fact) {
     return fact.report.rank != 0 || !inventory_.contains(fact.node);
@@ -246,7 +246,7 @@ void Agent::take_inventory(runner::Facts facts, MetricsWatch::Reports metrics) {
   for (runner::RankFact& fact : facts.ranks) {
     const auto node = inventory_.find(fact.node);
     if (node == inventory_.end()) {
-      // Of a node that this home no longer has.
+      // This home no longer has the node.
       const runner::AttemptOnNode of = of_fact(fact);
       if (fact.state == runner::RankFact::State::kEnded) strangers.attempts.push_back(of);
       unwanted.stops.push_back({of, Duration::seconds(5), model::StopReason::kCancelled});
@@ -281,7 +281,7 @@ void Agent::finish_inventory() {
 
 void Agent::take_news(runner::Facts facts) {
   NewsByNode news;
-  std::map<JobId, std::vector<runner::RankFact>> later;  // Whose metrics are read first.
+  std::map<JobId, std::vector<runner::RankFact>> later;  // Ends whose metrics are read first.
   runner::ForgetBatch forgets;
   for (runner::RankFact& fact : facts.ranks) {
     const auto core = cores_.find(fact.node);
@@ -313,7 +313,7 @@ void Agent::take_news(runner::Facts facts) {
   }
 }
 
-// Who failed for want of its device is looked at before that is told.
+// A failure that the want of a device may explain is told after a look at the devices.
 bool Agent::may_lack_a_device(const runner::RankFact& fact) const {
   const bool failed = fact.state == runner::RankFact::State::kEnded &&
                       (fact.report.code != 0 || fact.report.signal != 0);
@@ -345,7 +345,7 @@ Async<void> Agent::take_ends(std::vector<runner::RankFact> facts, std::int64_t i
   co_return {};
 }
 
-// What is not told before the join, the inventory tells.
+// The inventory tells what is not told before the join.
 void Agent::tell(const NodeId& node, node::News news) {
   node::NodeCore& core = cores_.at(node);
   if (core.joined()) events_.on_message(core.report(std::move(news)));

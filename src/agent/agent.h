@@ -45,7 +45,7 @@ struct AgentOptions {
   // start() returns after this though no runner has answered: whoever asks must be told so.
   Duration meet_max = Duration::seconds(30);
   std::shared_ptr<const SecretSource> secrets;  // Null: no order names a value of control's.
-  std::string python_path;  // Where a task's Python finds our package; "": nowhere.
+  std::string python_path;  // A path where a task's Python finds our package; "": none.
   // This process's environment, "NAME=value": what tasks inherit of it, inheritable() says.
   std::vector<std::string> environment;
 };
@@ -97,7 +97,7 @@ class Agent {
   void join_again() { runner_.hang_up(); }
 
   OutputReader& output() { return output_; }
-  // What the job's attempts use here, watched for `window`.
+  // The usage of the job's attempts here, watched for `window`.
   Async<std::vector<model::TaskUsage>> read_usage(JobId job, Duration window);
   Async<void> log_changed(JobId job, async::StopToken stop);
 
@@ -120,7 +120,7 @@ class Agent {
   Async<void> follow_again(std::vector<runner::RankFact> facts);
   void take_inventory(runner::Facts facts, MetricsWatch::Reports metrics);
   void finish_inventory();
-  // What it tells later.
+  // The news that it tells later.
   void take_news(runner::Facts facts);
   bool may_lack_a_device(const runner::RankFact& fact) const;
   Async<void> take_ends(std::vector<runner::RankFact> facts, std::int64_t inventory);
@@ -160,7 +160,7 @@ class Agent {
 
   Incarnation incarnation_;
   std::int64_t runner_pid_ = 0;
-  std::string runner_notice_;  // What it had to tell at its start.
+  std::string runner_notice_;  // Told by the runner at its start.
   bool crashed_idle_ = false;  // The runner before, while nothing ran.
   bool started_ = false;
   bool ready_ = false;            // All nodes have joined.
@@ -171,7 +171,7 @@ class Agent {
   std::map<NodeId, node::NodeCore> cores_;
   std::map<NodeId, node::Inventory> inventory_;
   std::map<runner::AttemptOnNode, runner::PlaceStart> places_;  // Ready, until their turn comes.
-  std::map<JobId, Duration> quiet_since_;                       // Of jobs whose logs are watched.
+  std::map<JobId, Duration> quiet_since_;                       // A watched job's last use.
 };
 
 }  // namespace runnel::agent

@@ -131,7 +131,7 @@ class AgentHarness {
   }
 
   Epoch epoch_;
-  std::map<NodeId, std::int64_t> sequences_;  // Of the last orders to each node.
+  std::map<NodeId, std::int64_t> sequences_;  // The number of the last orders to each node.
   std::unique_ptr<async::EventLoop> loop_;
   std::unique_ptr<Agent> agent_;
 };
@@ -364,7 +364,7 @@ TEST_F(AgentTest, WhatATrialReportsThatWaitedAtTheRunnerIsToldByTheNextAgent) {
     ASSERT_TRUE(control.start(first).ok());
     ASSERT_TRUE(control.wait([&] { return control.reports.contains(first.attempt); }));
     ASSERT_TRUE(control.start(waits).ok());  // On the same lane.
-    // What is sent on one connection arrives before its end.
+    // The order arrives before the end of the connection that it was sent on.
   }
   AgentHarness again(home_.path(), {NodeId("local")}, Epoch(2));
   ASSERT_EQ(again.joins.at(0).inventory.has.ranks.size(), 2U);

@@ -148,7 +148,7 @@ void DeviceCensus::compare() {
 bool DeviceCensus::take(const DeviceLook& look, Time now) {
   const bool files = look.by == DeviceLook::By::kFiles;
   if (!known_.empty() && known_.front().id.starts_with('/') != files) {
-    // Of what was known by NVML's ids a file says nothing; what has a better id now gets it.
+    // A file says nothing of what was known by NVML's ids; what has a better id now gets it.
     if (files) return false;
     known_.clear();
     missing_.clear();

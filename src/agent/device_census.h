@@ -42,9 +42,9 @@ class DeviceCensus {
 
   // Whether what is known has changed.
   bool take(const DeviceLook& look, Time now);
-  // Of a node of which devices are known; nothing before the first look.
+  // The report of a node of which devices are known; nothing before the first look.
   std::optional<model::DeviceReport> report(const NodeId& node) const;
-  // Where declaration and machine differ, and what is not granted: sentences.
+  // Differences between declaration and machine, and what is not granted: sentences.
   std::vector<std::string> notices() const;
 
  private:

@@ -24,7 +24,7 @@ struct SeenDevice {
 // What one process has of one device.
 struct DeviceProcess {
   std::int64_t pid = 0;
-  std::int64_t percent = 0;  // Of the device's time in the last second.
+  std::int64_t percent = 0;  // Its share of the device's time in the last second.
   Bytes memory;
   friend bool operator==(const DeviceProcess&, const DeviceProcess&) = default;
 };
@@ -35,7 +35,7 @@ struct DeviceLook {
   By by = By::kNvml;
   std::vector<SeenDevice> devices;
   std::string problem;  // Why the driver said nothing; then nothing is known of any device.
-  std::vector<DeviceProcess> processes;  // Where it was asked for them; only NVML knows.
+  std::vector<DeviceProcess> processes;  // Only where they were asked for; only NVML knows.
   friend bool operator==(const DeviceLook&, const DeviceLook&) = default;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 class DeviceLookTest : public ::testing::Test {
  protected:
-  // What is neither a file nor a folder, as a device is.
+  // Makes something that is neither a file nor a folder, as a device is.
   void make_special(const std::string& name) {
     ASSERT_EQ(::mkfifo(dev_.file(name).c_str(), 0600), 0);
   }

@@ -46,7 +46,7 @@ class DeviceWatch {
   bool watches() const { return census_.watches() && looked_; }
   // One that begins after this is called, told before it returns; many who ask share it.
   Async<void> look_again(async::StopToken stop);
-  // What the last look found; nothing when there was none.
+  // The findings of the last look; nothing when there was none.
   std::optional<model::DeviceReport> report(const NodeId& node) const {
     return census_.report(node);
   }
@@ -55,7 +55,7 @@ class DeviceWatch {
  private:
   struct Found {
     Result<DeviceLook> look;
-    std::optional<std::vector<KnownDevice>> known;  // Of earlier lives, at the first look.
+    std::optional<std::vector<KnownDevice>> known;  // Known to earlier lives; at the first look.
   };
   Async<void> look();
   void take(Found found);
@@ -74,7 +74,7 @@ class DeviceWatch {
   bool looked_ = false;     // At least once with an answer.
   bool keeps_ = false;      // The census has changed since it was kept.
   std::int64_t looks_ = 0;  // That began.
-  Duration not_before_;     // While a driver that hangs is left alone.
+  Duration not_before_;     // A driver that hangs is left alone until then.
   async::Notifier done_;
 };
 

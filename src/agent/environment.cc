@@ -11,14 +11,14 @@
 namespace runnel::agent {
 namespace {
 
-// What a program may expect of any machine; the rest belongs to whoever happened to start the
-// daemon.
+// Variables that a program may expect of any machine; the rest belongs to whoever happened to start
+// the daemon.
 constexpr std::array<std::string_view, 8> kInherited = {"HOME",  "LANG",   "LOGNAME", "PATH",
                                                         "SHELL", "TMPDIR", "TZ",      "USER"};
 static_assert(std::is_sorted(kInherited.begin(), kInherited.end()));
 
-// What decides where our own program finds its prices, how it is loaded, and how builds and clocks
-// under test behave. docs/design/environment.md gives the reason for each.
+// Variables that decide where our own program finds its prices, how it is loaded, and how builds
+// and clocks under test behave. docs/design/environment.md gives the reason for each.
 constexpr std::array<std::string_view, 15> kOfOurProgram = {
     "ASAN_OPTIONS",         "ASAN_SYMBOLIZER_PATH",    "FAKETIME_DONT_FAKE_MONOTONIC",
     "FAKETIME_NO_CACHE",    "FAKETIME_TIMESTAMP_FILE", "LD_LIBRARY_PATH",

@@ -24,18 +24,18 @@ std::vector<std::string> detached_environment(const std::vector<std::string>& en
 // with CUDA_VISIBLE_DEVICES, but not with a task's, which hides what others were granted.
 std::vector<std::string> daemon_environment(const std::vector<std::string>& environment);
 
-// What all ranks of an order share, and what each adds. No name stands twice.
+// The variables that all ranks of an order share, and those that each adds. No name stands twice.
 struct RankEnvironments {
   runner::TextBlock shared;
   std::vector<runner::TextBlock> by_rank;  // rank_count entries.
 };
 
-// What the ranks of an order get, but for the paths, which the runner knows. From the weakest to
-// the strongest: inherited, PWD (the workdir), the order's (already merged with the user's envs),
-// ours by rank (left out where the order says otherwise), secrets. A variable that is the source of
-// one of the order's secrets is not inherited, nor are RUNNEL_ paths taken from anybody. kInvalid
-// when a variable holds a zero byte. `python_path` is put behind the PYTHONPATH that the order has,
-// unless that is empty: then they want none.
+// The environments of an order's ranks, but for the paths, which the runner knows. From the weakest
+// to the strongest: inherited, PWD (the workdir), the order's (already merged with the user's
+// envs), ours by rank (left out where the order says otherwise), secrets. A variable that is the
+// source of one of the order's secrets is not inherited, nor are RUNNEL_ paths taken from anybody.
+// kInvalid when a variable holds a zero byte. `python_path` is put behind the PYTHONPATH that the
+// order has, unless that is empty: then they want none.
 Result<RankEnvironments> rank_environments(
     const model::StartOrder& order, const std::vector<std::string>& inherited,
     const std::vector<std::pair<std::string, std::string>>& secrets,

@@ -12,9 +12,9 @@
 
 namespace runnel::agent {
 
-// What one process uses of this machine's GPUs, all of them taken together.
+// One process's use of this machine's GPUs, all of them taken together.
 struct GpuUse {
-  std::int64_t percent = 0;  // Of the time of one GPU: 200 are two that never rest.
+  std::int64_t percent = 0;  // Share of one GPU's time: 200 are two that never rest.
   Bytes memory;
   friend bool operator==(const GpuUse&, const GpuUse&) = default;
 };

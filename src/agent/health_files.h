@@ -39,7 +39,7 @@ class HealthFiles {
   explicit HealthFiles(std::string home) : home_(home), outputs_(std::move(home)) {}
 
   std::map<model::AttemptRef, Seen> look(const Attempts& asked);
-  // What is unread of an attempt when a rank of it ends; of more than kRestMax samples so many, and
+  // The unread samples of an attempt when a rank of it ends; of more than kRestMax so many, and
   // each rank's first with a value that is not finite: of `metric`, or of any where that is empty.
   // kWhole: all ranks have ended, and the last line is read, ended or not.
   enum class End : std::uint8_t { kOfSome, kWhole };

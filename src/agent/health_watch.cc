@@ -160,7 +160,7 @@ void HealthWatch::listen(Attempt& attempt, const HealthFiles::Seen& seen, Durati
     if (!rank.runs) continue;
     const auto size = seen.sizes.find(number);
     const bool is_sized = size != seen.sizes.end();
-    // What cannot be seen may be there.
+    // Signs of life that cannot be seen may be there.
     const bool unseen = !is_sized || seen.behind;
     const bool heard = std::exchange(rank.heard, unseen) || unseen;
     if (heard) {

@@ -65,7 +65,7 @@ class HealthWatch {
   void end(const EndedRank& ended);
   void forget(const model::AttemptRef& attempt);
   void forget_all();
-  // What is to be told now. As run() does, every kEvery.
+  // The reports to be told now. As run() does, every kEvery.
   Async<Found> look();
   Async<void> run(async::StopToken stop);
 
@@ -75,7 +75,7 @@ class HealthWatch {
     bool runs = false;
     bool heard = true;  // Since the last look.
     Duration silence;
-    std::int64_t bytes = -1;  // Of output, when last looked at.
+    std::int64_t bytes = -1;  // Its output, when last looked at; -1: not yet.
     std::int64_t step = -1;   // The last one reported.
   };
   struct Attempt {

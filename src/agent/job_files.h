@@ -15,7 +15,7 @@
 
 namespace runnel::agent {
 
-// Of the jobs whose files are here, those that control knows no more.
+// The jobs whose files are here and that control knows no more.
 struct Leftovers {
   std::vector<JobId> deleted;  // By a durable record: their files go.
   std::vector<JobId> unknown;  // Nothing tells why: a log that lost its end, or another home's.
@@ -41,8 +41,8 @@ class JobFiles {
   Async<void> stop();
 
   Async<void> remove(JobId job);
-  // What a process that was killed, or was not there, should have removed: an order to remove is
-  // sent once.
+  // Removes what a process that was killed, or was not there, should have removed: an order to
+  // remove is sent once.
   Async<void> sweep(async::StopToken stop);
   // What a person should know: sentences.
   std::vector<std::string> notices() const;

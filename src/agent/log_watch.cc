@@ -71,7 +71,7 @@ Async<void> LogWatch::begin(JobId job, std::string logs, JobPtr entry) {
   entry->polled = *added < 0;
   if (entry->polled) ++polled_;
   if (!entry->polled) by_descriptor_[*added] = job;
-  // What was written while nobody looked.
+  // Output that was written while nobody looked.
   co_return co_await look({{job, entry->marker, Names::kAll, {}}});
 }
 
@@ -129,7 +129,7 @@ Async<void> LogWatch::look(std::vector<Look> looks) {
   if (looks.empty()) co_return {};
   Result<std::vector<JobId>> grew =
       co_await worker_->run([&looks, now = clock_.wall()] { return grown(looks, now); });
-  // What is not looked at now is looked at with the next output, or when a follower asks.
+  // Output that is not looked at now is looked at with the next, or when a follower asks.
   if (!grew.ok() && grew.error().code == Errc::kFull) co_return {};
   for (const JobId& job : CO_TRY(std::move(grew))) tell(job);
   co_return {};

@@ -57,7 +57,7 @@ class LogWatch {
   struct Job {
     explicit Job(std::string logs) : marker(std::make_shared<output::LogMarker>(std::move(logs))) {}
     std::shared_ptr<output::LogMarker> marker;  // The worker's.
-    int descriptor = -1;                        // Of the kernel's watch.
+    int descriptor = -1;                        // The kernel's watch; -1: none.
     bool polled = false;                        // It has none to give.
     std::atomic<bool> over{false};              // Nobody watches it any more.
     std::set<std::string, std::less<>> dirty;

@@ -38,7 +38,7 @@ TEST_F(LogWatchTest, MakesTheFolderThatTheOutputWillLieIn) {
   until_there(output::logs_folder(home_, JobId("a")));
 }
 
-// Whoever begins a new home in its place would find files of a job that it does not know.
+// A new home in its place would find files of a job that it does not know.
 TEST_F(LogWatchTest, LeavesNothingWhereAHomeWasThatWasMovedAway) {
   const std::string aside = folder_.path() + "/aside";
   std::filesystem::rename(home_, aside);

@@ -7,7 +7,7 @@
 
 namespace runnel::agent {
 
-// Where the files of jobs go that no log knows: <home>/lost+found, or where beside_jobs() has it.
+// The folder for files of jobs that no log knows: <home>/lost+found, or where beside_jobs() has it.
 // Nothing in it is ever removed.
 std::string lost_and_found(const std::string& home);
 

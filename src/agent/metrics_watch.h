@@ -56,7 +56,7 @@ class MetricsWatch {
   void forget(const runner::AttemptOnNode& of) { followed_.erase(of); }
   void forget_all() { followed_.clear(); }
   bool follows(const runner::AttemptOnNode& of) const { return followed_.contains(of); }
-  // While nobody may be told nothing is looked at: what was read once is not read again.
+  // Nothing is looked at while nobody may be told: what was read once is not read again.
   void pause() { paused_ = true; }
   void go_on() { paused_ = false; }
   Async<void> run(async::StopToken stop);
@@ -69,7 +69,7 @@ class MetricsWatch {
   static Reports look_at(const std::vector<Followed>& all);
   static Reports end_of(const std::vector<Followed>& all);
   using ByJob = std::map<JobId, std::vector<Followed>>;
-  // What the look finds, job by job. Leaves in `all` those that cannot be read.
+  // The reports that the look finds, job by job. Leaves in `all` those that cannot be read.
   Async<Reports> read(ByJob& all, Look look);
   bool is_followed(const Followed& each) const;
   void tell(Reports reports);

@@ -43,7 +43,7 @@ struct NvmlUse {  // nvmlProcessUtilizationSample_t.
   unsigned encoder_percent = 0;
   unsigned decoder_percent = 0;
 };
-constexpr std::size_t kProcessesMax = 4'096;  // Of one device.
+constexpr std::size_t kProcessesMax = 4'096;  // On one device.
 constexpr unsigned long long kMemoryUnknown = ~0ULL;
 
 struct CloseLibrary {

@@ -20,7 +20,7 @@
 
 namespace runnel::agent {
 
-// What jobs have written, reported and use here, for who asks.
+// Reads what jobs have written, reported and use here, for those who ask.
 //
 // Threads:  the loop's only; files are read on threads of their own, GPUs asked on the worker
 //           "agent-gpus".
@@ -35,7 +35,7 @@ class OutputReader {
 
   Async<model::LogPage> log(model::LogFilter filter, std::string cursor);
   Async<model::MetricPage> metrics(model::MetricFilter filter);
-  // What the job's attempts use, watched for `window`.
+  // The usage of the job's attempts, watched for `window`.
   Async<std::vector<model::TaskUsage>> usage(JobId job, Duration window, async::StopToken stop);
 
  private:

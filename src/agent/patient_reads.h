@@ -74,7 +74,7 @@ class PatientReads {
     Duration moved_at;          // When that was more than before.
     bool done = false;
     Reach reach = Reach::kBelow;
-    std::shared_ptr<PathTrail> trail;  // Of the folder.
+    std::shared_ptr<PathTrail> trail;  // The way to the folder.
   };
   using ReadingPtr = std::shared_ptr<Reading>;
 

@@ -23,7 +23,7 @@ using testing::DeadMount;
 
 constexpr Duration kShortPatience = Duration::millis(300);
 
-// What a read waits for, as it would for a mount that is dead until then.
+// Something that a read waits for, as it would for a mount that is dead until then.
 using Stall = std::shared_ptr<std::counting_semaphore<1'024>>;
 
 class PatientReadsTest : public ::testing::Test {

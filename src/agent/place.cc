@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kDefaultCheckpointDir = "checkpoint";
 
-// What the kernel hands to one program, and far more than a frame needs.
+// The most that the kernel hands to one program, and far more than a frame needs.
 constexpr std::size_t kOrderBytesMax = 8 << 20;
 
 std::size_t bytes_of(const std::vector<std::string>& texts) {

@@ -15,7 +15,7 @@ namespace runnel::agent {
 // What a home adds to the orders of its nodes.
 struct PlaceContext {
   std::vector<std::string> inherited;  // Variables of tasks where nobody says otherwise.
-  std::string python_path;             // Where a task's Python finds our package; "": nowhere.
+  std::string python_path;             // A path where a task's Python finds our package; "": none.
 };
 
 // The ranks of an order that is ready, as its node's runner starts them. kInvalid when that cannot

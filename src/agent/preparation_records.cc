@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".json";
 
-// Of keep(), which was killed while it wrote.
+// A temporary of keep(), which was killed while it wrote.
 bool is_torn(const std::string& name) {
   const std::size_t end = name.find(kSuffix);
   return end != std::string::npos &&

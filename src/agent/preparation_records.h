@@ -33,7 +33,7 @@ class PreparationRecords {
 
   Result<void> keep(const Record& record) const;
   Result<void> drop(const runner::AttemptOnNode& of) const;
-  // What a kill left of keep() itself is removed.
+  // Also removes what a kill left of keep() itself.
   Result<All> all() const;
   const std::string& folder() const { return folder_; }
 

@@ -17,7 +17,7 @@ namespace {
 
 output::MetricPlans::Key plan_key(const model::TaskRef& task) { return {task.job, task.step}; }
 
-// What a phase itself says, apart from what keeps it from being asked.
+// A phase's own answer, apart from what keeps it from being asked.
 struct Passed {
   Result<Readiness> outcome;
 };

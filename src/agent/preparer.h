@@ -43,8 +43,8 @@ class Preparer {
  public:
   struct Prepared {
     runner::PlaceStart place;
-    // Of a trial: where it reports besides its file, if it does, and the record of the job's index
-    // from which its output is found.
+    // The places where a trial reports besides its file, if it does, and the record of the job's
+    // index from which its output is found.
     output::MetricPlanPtr plan;
     std::int64_t output_from = 0;
   };
@@ -53,7 +53,7 @@ class Preparer {
   Preparer(async::EventLoop& loop, env::Clock& clock, std::string home, PlaceContext context,
            std::shared_ptr<const SecretSource> secrets = nullptr);
 
-  // Of an order that needs no phase; none: prepare() it.
+  // The attempt of an order that needs no phase; none: prepare() it.
   std::optional<Result<Prepared>> at_once(const NodeId& node, const model::StartOrder& order) const;
   // An attempt that fails has left nothing. A later preparation of one attempt waits for the
   // earlier, and for what takes it back.
@@ -65,13 +65,13 @@ class Preparer {
   Async<void> hand_over_parts(runner::AttemptOnNode of);
   // The attempt will not begin.
   Async<void> take_back(runner::AttemptOnNode of);
-  // Of attempts that this life or an earlier one made parts for, what nobody has: to be called when
-  // the runner has told what it has.
+  // Takes back the parts that this life or an earlier one made for attempts that nobody has: to be
+  // called when the runner has told what it has.
   enum class Standing : std::uint8_t { kGone, kOrdered, kBegun };
   using StandingOf = std::function<Standing(const runner::AttemptOnNode&)>;
   Async<void> take_back_unwanted(StandingOf standing_of, async::StopToken stop);
-  // What could not be taken back, and why: sentences. It is tried again at the runner's next
-  // inventory.
+  // Parts that could not be taken back, and why: sentences. They are tried again at the runner's
+  // next inventory.
   std::vector<std::string> notices() const;
 
   // Makes plan_of() know the steps of tasks from before our time.
@@ -85,7 +85,7 @@ class Preparer {
   struct Stage {
     Stage(async::EventLoop& loop, env::Clock& clock, std::shared_ptr<const Phase> of);
 
-    std::shared_ptr<const Phase> phase;  // Of threads that were left alone, too.
+    std::shared_ptr<const Phase> phase;  // Threads that were left alone hold it, too.
     PatientReads calls;
   };
   using Record = PreparationRecords::Record;

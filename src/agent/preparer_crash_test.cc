@@ -17,7 +17,7 @@
 #include "env/testing/temporary_directory.h"
 #include "output/paths.h"
 
-// What only whole processes show: kill -9 of an agent between any two changes that making an
+// Tests that need whole processes: kill -9 of an agent between any two changes that making an
 // attempt ready makes to the disk.
 namespace {
 

@@ -42,7 +42,7 @@ class RankPaces {
   struct Rank {
     Measurements own;
     Measurements paced;
-    std::int64_t own_step = -1;  // Of the last own measurement.
+    std::int64_t own_step = -1;  // The step of the last own measurement.
     std::int64_t step = -1;
     std::int64_t window_step = -1;
     Duration window_begun;

@@ -21,7 +21,7 @@ namespace {
 // agent.
 constexpr std::uint32_t kNoVersion = 0;
 
-// Who listens at the other end; 0 when the kernel cannot tell.
+// The process that listens at the other end; 0 when the kernel cannot tell.
 std::int64_t peer_of(const async::UniqueFd& socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -61,7 +61,7 @@ void RunnerClient::begin_question() {
   if (!question_) question_ = Question{clock_.boot(), clock_.wall()};
 }
 
-// Where the home's disk stands still it is tried again.
+// The start is tried again where the home's disk stands still.
 Async<void> RunnerClient::start_runner() {
   const std::string folder = runner::runner_folder(options_.home);
   Result<std::int64_t> started = co_await starts_.run<std::int64_t>(

@@ -25,7 +25,7 @@ struct RunnerClientOptions {
   std::string home;
   Epoch epoch;
   std::vector<std::string> command;      // Starts a runner: argv, argv[0] is the path of the file.
-  std::vector<std::string> environment;  // Of the runner itself, "NAME=value".
+  std::vector<std::string> environment;  // The runner's own, "NAME=value".
   Duration connect_max = Duration::seconds(30);
   Duration welcome_max = Duration::seconds(30);  // Then it is greeted anew.
   Duration silence_max = Duration::seconds(3);
@@ -44,7 +44,7 @@ struct RunnerClientOptions {
 // Lifetime: connect() and serve() run in a gate that is closed before destruction.
 class RunnerClient {
  public:
-  // What it waits for holds back the messages that follow; its error ends the connection.
+  // A wait in it holds back the messages that follow; its error ends the connection.
   using OnMessage = std::function<Async<void>(runner::Message)>;
 
   RunnerClient(async::EventLoop& loop, env::Clock& clock, RunnerClientOptions options);
@@ -63,7 +63,7 @@ class RunnerClient {
   static constexpr Duration kRetryMin = Duration::millis(1);
   static constexpr Duration kRetryMax = Duration::millis(32);
   static constexpr Duration kRestartAfter = Duration::seconds(3);
-  // Whoever lives and does not listen is named, which is dear: one that ends is gone by then.
+  // A runner that lives and does not listen is named, which is dear: one that ends is gone by then.
   static constexpr Duration kNameAfter = Duration::millis(250);
   static constexpr int kMeetingsMax = 10;
 
@@ -92,18 +92,18 @@ class RunnerClient {
   env::Clock& clock_;
   const RunnerClientOptions options_;
   PatientReads starts_;
-  // What it has not answered yet.
+  // The question that it has not answered yet.
   struct Question {
     Duration boot;
     Time asked_at;
   };
   std::optional<Question> question_;
-  std::int64_t pid_ = 0;  // Of whom it was asked.
+  std::int64_t pid_ = 0;  // The process that was asked.
   std::string stranger_;  // See RunnerSilence.
   std::optional<async::Stream> stream_;
   async::Notifier has_output_;
   std::string in_;
-  std::size_t taken_ = 0;  // Of in_: messages handed out already.
+  std::size_t taken_ = 0;  // Bytes of in_ whose messages are handed out already.
   std::string out_;
   bool connected_ = false;
 };

@@ -15,7 +15,7 @@ namespace {
 
 class RunnerClientTest : public ::testing::Test {
  protected:
-  // Whoever is started only says that it was.
+  // The program that is started only says that it was.
   RunnerClientOptions options() const {
     RunnerClientOptions options;
     options.home = home_.path();

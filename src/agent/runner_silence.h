@@ -18,8 +18,8 @@ struct RunnerSilence {
 // "the runner (process 12) has not answered since 2026-11-22T10:00:00.000Z"
 std::string sentence(const RunnerSilence& silence);
 
-// What to do about it, by what the process is doing now and which of `mounts` (mounted_places())
-// lie below the home, where a dead one holds it up.
+// The remedy, by what the process is doing now and which of `mounts` (mounted_places()) lie below
+// the home, where a dead one holds it up.
 std::string remedy(const RunnerSilence& silence, const std::string& home,
                    const std::vector<std::string>& mounts);
 

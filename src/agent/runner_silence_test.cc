@@ -27,7 +27,7 @@ TEST(RunnerSilences, NameTheProcessAndSinceWhen) {
 TEST(RunnerSilences, TheRemedyIsForWhatTheProcessDoes) {
   const env::testing::TemporaryDirectory home;
   const runner::testing::RunnerProcess runner(home.path());
-  // While it starts it may wait for the disk that its own program is read from.
+  // It may wait, while it starts, for the disk that its own program is read from.
   const runner::testing::TestAgent agent(home.path());
   const std::string pid = std::to_string(runner.pid());
   EXPECT_NE(remedy({runner.pid(), Time()}, home.path(), {}).find("kill -9 " + pid),

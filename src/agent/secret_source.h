@@ -8,7 +8,7 @@
 
 namespace runnel::agent {
 
-// Where an agent gets the values of a job's secrets that control keeps.
+// An agent's source for the values of a job's secrets that control keeps.
 //
 // Contract: values() yields the job's values by their sources, "env:NAME"; none when none are kept
 //           for it. `node` is the one that needs them. Errors hold no values.

@@ -37,7 +37,7 @@ std::vector<std::string> mounts_from(const std::string& folder,
   return found;
 }
 
-// What the system itself needs.
+// Whether the system itself needs the mount.
 bool is_the_systems(std::string_view mount) {
   if (mount == "/") return true;
   if (mount.starts_with("/dev/shm/")) return false;  // People's files lie there, too.

@@ -34,7 +34,7 @@ class PathTrail {
   Place place_;
 };
 
-// Where all mounts are, as the kernel says; asks none of them.
+// The places of all mounts, as the kernel says; asks none of them.
 std::vector<std::string> mounted_places();
 
 // Which of `mounts` a read touches that never answers: those at the real path or below it where it

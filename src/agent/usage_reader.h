@@ -17,7 +17,7 @@ namespace runnel::agent {
 // they were started with, so whoever has thrown that away is not counted.
 struct UsageSample {
   struct Process {
-    model::TaskUsage of;  // Whose it is.
+    model::TaskUsage of;  // The attempt that it belongs to.
     Duration cpu;         // Since its start, in ticks of 10 ms.
     Bytes memory;
   };
@@ -27,8 +27,8 @@ struct UsageSample {
 // Reads /proc. Threads: any.
 UsageSample sample_usage(const JobId& job);
 
-// What was used between two samples that lie `window` apart, by step, task and attempt. Processes
-// that ended meanwhile are left out. `gpus`: nothing where no GPU can be asked.
+// The usage between two samples that lie `window` apart, by step, task and attempt. Processes that
+// ended meanwhile are left out. `gpus`: nothing where no GPU can be asked.
 std::vector<model::TaskUsage> usage_between(const UsageSample& before, const UsageSample& after,
                                             Duration window, const std::optional<GpuSample>& gpus);
 

@@ -12,7 +12,7 @@
 
 namespace runnel {
 
-// What will happen, in virtual time. Two things at one moment happen in the order of their ties,
+// Things that will happen, in virtual time. Two at one moment happen in the order of their ties,
 // and then in the order they were planned.
 class Agenda {
  public:

@@ -7,9 +7,9 @@
 
 namespace runnel {
 
-// What kind of failure this is: it decides exit codes, HTTP statuses and whether a retry can help.
-// One enum serves all modules, since every one of them ends at the same two places: a person's
-// terminal and a problem document (docs/design/errors.md).
+// The kind of a failure: it decides exit codes, HTTP statuses and whether a retry can help. One
+// enum serves all modules, since every one of them ends at the same two places: a person's terminal
+// and a problem document (docs/design/errors.md).
 enum class Errc : std::uint8_t {
   kInvalid,       // The request or file is wrong; repeating it cannot help (exit 2, HTTP 422).
   kNotFound,      // No such job, file, node (exit 1, HTTP 404).
@@ -30,7 +30,7 @@ enum class Errc : std::uint8_t {
 // The stable lower-case word of a code, as it appears in problem documents: "invalid", "not-found".
 std::string_view to_string(Errc code);
 
-// Where in a user's file something stands. Lines and columns count from 1; 0 means unknown.
+// A place in a user's file. Lines and columns count from 1; 0 means unknown.
 struct SourcePosition {
   std::string file;
   int line = 0;
@@ -52,8 +52,7 @@ struct Error {
   std::string value;  // The offending value as the user wrote it.
   std::string hint;   // The remedy or the next command.
   SourcePosition where;
-  std::vector<Error>
-      others;  // What else is wrong with the same document, where all is told at once.
+  std::vector<Error> others;  // Other faults of the same document, where all are told at once.
 
   Error() = default;
   Error(Errc error_code, std::string text) : code(error_code), message(std::move(text)) {}

@@ -31,7 +31,7 @@ constexpr std::int64_t kKibi = 1024;
 constexpr std::array<Unit, 5> kDurationUnits = {
     {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
 
-// What a person may write, in lower case. A bare number is GB.
+// Units that a person may write, in lower case. A bare number is GB.
 constexpr std::array<Unit, 22> kByteUnits = {{
     {"pib", kKibi* kKibi* kKibi* kKibi* kKibi},
     {"pi", kKibi* kKibi* kKibi* kKibi* kKibi},
@@ -57,7 +57,7 @@ constexpr std::array<Unit, 22> kByteUnits = {{
     {"", kKilo* kKilo* kKilo},
 }};
 
-// What is printed, from large to small.
+// Units that are printed, from large to small.
 constexpr std::array<Unit, 10> kPrintedByteUnits = {{
     {"PiB", std::int64_t{1} << 50},
     {"PB", 1'000'000'000'000'000},

@@ -26,7 +26,7 @@ void look_at(const char* path) {
 }
 
 [[noreturn]] void ask_in_child(void (*ask)(const char*), const char* path) {
-  ::close_range(0, ~0U, 0);  // Who reads what our parent writes waits for all who hold the pipe.
+  ::close_range(0, ~0U, 0);  // A reader of our parent's output waits for all who hold the pipe.
   ask(path);
   ::_exit(0);
 }

@@ -93,7 +93,7 @@ Locality locality_of(std::string_view name) {
   return network ? Locality::kNetwork : Locality::kLocal;
 }
 
-// Of the path, or of its nearest parent that exists.
+// The type of the file system of the path, or of its nearest parent that exists.
 Result<std::uint32_t> file_system_number(std::filesystem::path path) {
   struct statfs info{};
   while (::statfs(path.c_str(), &info) != 0) {
@@ -112,7 +112,7 @@ FileSystem file_system_in(std::string_view mountinfo, std::string_view path) {
   Mount best;
   for (std::string line; std::getline(lines, line);) {
     Mount mount = parse_mount(line);
-    // Of equal ones the later is mounted above the earlier.
+    // The later of two equal mount points is mounted above the earlier.
     if (is_below(path, mount.point) && mount.point.size() >= best.point.size()) best = mount;
   }
   return {best.type, locality_of(best.type)};

@@ -32,7 +32,7 @@ FileSystem file_system_in(std::string_view mountinfo, std::string_view path);
 // has one number, so what serves it is unknown.
 FileSystem file_system_of_number(std::uint32_t number);
 
-// What an ordinary user may still write there.
+// The bytes that an ordinary user may still write there.
 Result<Bytes> free_space(const std::string& path);
 
 // How many files an ordinary user may still make there; nothing where the file system has no such

@@ -19,7 +19,7 @@ inline constexpr Bytes kReadFileMax = Bytes::mebi(64);
 // anything else that might never answer.
 Result<std::string> read_file(const std::string& path, Bytes limit = kReadFileMax);
 
-// Who may read what is written: the owner alone, or everybody the umask allows.
+// The readers of what is written: the owner alone, or everybody the umask allows.
 enum class Access : std::uint8_t { kOwner, kShared };
 
 // Replaces the file by `text`, or leaves it as it was: a temporary beside it is written, synced and
@@ -84,10 +84,10 @@ struct FileInfo {
   Bytes size;
   Time modified;
   unsigned mode = 0;  // Permission bits, as chmod takes them.
-  bool own = false;   // Of this process's user.
+  bool own = false;   // This process's user owns it.
 };
 
-// Of the file itself, a link not followed.
+// Looks at the path itself: a link is not followed.
 Result<FileInfo> file_info(const std::string& path);
 
 // Whether this process may make and remove files in the folder: kDenied, or kIo on a read-only file

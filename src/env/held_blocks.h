@@ -15,7 +15,7 @@ Result<void> hold_blocks(int file, Bytes at, Bytes length);
 // The same of an existing file from its beginning on.
 Result<void> hold_blocks(const std::string& path, Bytes length);
 
-// Of an existing file beyond its present end.
+// The same of an existing file beyond its present end.
 Result<void> hold_blocks_ahead(const std::string& path, Bytes length);
 
 // Gives them up: the file has no more blocks than its length.

@@ -10,7 +10,7 @@
 namespace runnel::env {
 namespace {
 
-constexpr std::size_t kTextMax = 512;  // What a disk writes whole or not at all.
+constexpr std::size_t kTextMax = 512;  // A disk writes so much whole or not at all.
 
 }  // namespace
 

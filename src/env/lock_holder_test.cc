@@ -28,7 +28,7 @@ TEST(LockHolders, AreFoundByDeviceAndInode) {
 
 TEST(LockHolders, AreNobodyWhereNobodyIsNamed) {
   EXPECT_EQ(lock_holder_in(kTable, makedev(0xfe, 0x1b), 20), 0);
-  EXPECT_EQ(lock_holder_in(kTable, makedev(0xfe, 0x1a), 30), 0);  // Of another pid namespace.
+  EXPECT_EQ(lock_holder_in(kTable, makedev(0xfe, 0x1a), 30), 0);  // In another pid namespace.
   EXPECT_EQ(lock_holder_in(kTable, makedev(0xfe, 0x1a), 40), 0);  // Waits only.
   EXPECT_EQ(lock_holder_in("", makedev(0xfe, 0x1a), 20), 0);
 }

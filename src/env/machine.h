@@ -8,7 +8,8 @@
 
 namespace runnel::env {
 
-// What this process may use of the machine: the hardware, cut by affinity and cgroup limits.
+// The part of the machine that this process may use: the hardware, cut by affinity and cgroup
+// limits.
 struct MachineCapacity {
   std::int64_t milli_cpus = 0;  // Thousandths of a core.
   Bytes memory;

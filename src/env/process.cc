@@ -23,7 +23,7 @@ using detail::Descriptor;
 
 constexpr mode_t kPrivate = 077;
 
-// What we were started with, once we have another mask.
+// The mask that we were started with, once we have another.
 std::optional<mode_t>& given_mask() {
   static std::optional<mode_t> mask;
   return mask;

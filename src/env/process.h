@@ -13,7 +13,7 @@ namespace runnel::env {
 // A variable of this process's environment; nothing when it is not set.
 std::optional<std::string> variable(const std::string& name);
 
-// Who this process works for: $USER, else the name of its user id, else that number.
+// The user whom this process works for: $USER, else the name of its user id, else that number.
 std::string user_name();
 
 // All of them, as "NAME=value".

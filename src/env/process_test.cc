@@ -32,7 +32,7 @@ class SpawnDetached : public ::testing::Test {
             .log_file = folder_.file("log")};
   }
 
-  // What the process has written once it says "done".
+  // The text that the process has written once it says "done".
   std::string log_when_done() const {
     for (int i = 0; i < 500; ++i) {
       const std::string text = read_file(folder_.file("log")).value_or("");

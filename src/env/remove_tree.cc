@@ -41,8 +41,8 @@ Descriptor open_below(int parent, const std::string& name, std::uint64_t flags) 
       static_cast<int>(::syscall(SYS_openat2, parent, name.c_str(), &how, sizeof how)));
 }
 
-// What its owner has closed to himself is opened by its number, which no link can take the place
-// of.
+// A folder that its owner has closed to himself is opened by its number, which no link can take the
+// place of.
 Descriptor open_to_empty(int parent, const std::string& name) {
   Descriptor folder = open_below(parent, name, O_RDONLY);
   struct stat status{};

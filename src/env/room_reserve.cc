@@ -19,7 +19,7 @@ void RoomReserve::hold() const {
   const State state = look();
   if (state == State::kWhole || state == State::kForeign) return;
   const std::string part = path_ + ".part";
-  ::unlink(part.c_str());  // Of one that was killed while it made it.
+  ::unlink(part.c_str());  // Left by a process that was killed while it made the file.
   const Result<Bytes> free = free_space(std::filesystem::path(path_).parent_path());
   if (!free.ok() || *free < size_ * 2) return;
   if (state == State::kHollow) ::unlink(path_.c_str());

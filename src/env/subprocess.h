@@ -13,7 +13,7 @@ namespace runnel::env {
 struct Subprocess {
   std::vector<std::string> argv;  // argv[0] is looked for along PATH.
   Duration runs_at_most = Duration::seconds(5);
-  std::size_t bytes_max = std::size_t{1} << 20;  // Of its output, at least.
+  std::size_t bytes_max = std::size_t{1} << 20;  // Output that it may write, at least.
 };
 
 // Runs it with no input, with this process's environment, and returns what it wrote: kNotFound when

@@ -21,7 +21,7 @@ class LineSplitter {
   void add(std::string_view bytes, const Use& use);
   // The last line may lack its end.
   void end(const Use& use);
-  // What comes next begins within a line, which is dropped.
+  // The bytes that come next begin within a line, which is dropped.
   void skip_line();
 
  private:

@@ -18,7 +18,7 @@ namespace runnel::extract {
 
 using Patterns = std::shared_ptr<const std::vector<Pattern>>;  // Shared by a step's tasks.
 
-// Of the first pattern that is none, the error with its field, "[2].regex".
+// Fails with the error of the first pattern that is none, and its field, "[2].regex".
 Result<Patterns> compile(const std::vector<model::LogPattern>& specs);
 
 // Finds metrics in one stream of a program's output.

@@ -12,7 +12,7 @@ namespace runnel::extract {
 // A pattern with its macros written out.
 struct Expanded {
   std::string regex;
-  // What fields of macros are; of a field of `(?P<name>...)` nobody says.
+  // The kinds of macros' fields; of a field of `(?P<name>...)` nobody says.
   enum class Kind : std::uint8_t { kNumber, kHexNumber, kText };
   std::map<std::string, Kind> fields;
 };

@@ -47,7 +47,7 @@ class Pattern {
   struct Field {
     std::string name;    // As it is written in the pattern.
     std::string metric;  // As the metric is called.
-    int group = 0;       // Of the regular expression's.
+    int group = 0;       // The regular expression's group.
     Digits digits = Digits::kDecimal;
     bool is_step = false;
   };

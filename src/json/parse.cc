@@ -139,8 +139,8 @@ SourcePosition position_of(std::string_view text, std::size_t offset) {
   return {"", static_cast<int>(line), static_cast<int>(offset - line_begin) + 1};
 }
 
-// Where our own refusal points to: the token when it stands in the document, else where reading
-// was.
+// The place that our own refusal points to: the token when it stands in the document, else where
+// reading was.
 std::size_t offset_of(std::string_view text, const char* place, std::size_t consumed) {
   const std::less<> before;
   const bool inside =

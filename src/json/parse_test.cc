@@ -78,7 +78,7 @@ TEST(ParseLimits, AreNamedInTheSentence) {
   EXPECT_FALSE(parse(R"({"a":{"b":{"c":1}}})", {.depth_max = 2}).ok());
 }
 
-// What RFC 8259 calls a number, and the text it is kept as.
+// Takes what RFC 8259 calls a number, and keeps its text.
 TEST(ParseNumber, TakesTheGrammarAndNothingElse) {
   for (const char* text : {"0", "-1", "12", "1234567890123456789", "-9223372036854775808"}) {
     const Value value = MUST(parse(text));

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kShownValueMax = 60;
 
-// What the author wrote, short enough for one line.
+// The author's text, short enough for one line.
 std::string shown(const Value& value) {
   std::string text = value.is_text() ? value.as_text() : value.dump();
   if (text.size() <= kShownValueMax) return text;

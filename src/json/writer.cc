@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-// What a byte below 0x80 needs: 0 nothing, 'u' a \u00xx escape, else the letter after a backslash.
+// The escape that a byte below 0x80 needs: 0 none, 'u' a \u00xx escape, else the letter after a
+// backslash.
 constexpr std::array<char, 128> make_escapes() {
   std::array<char, 128> table{};
   for (std::size_t c = 0; c < 0x20; ++c) table[c] = 'u';

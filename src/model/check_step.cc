@@ -24,7 +24,7 @@ std::int64_t ranks_of(const StepSpec& step) {
 // Inside the task's own folder, and where it says.
 bool is_inner_folder(std::string_view dir) { return stays_inside(dir) && !dir.starts_with('~'); }
 
-// What only a step that is run on nodes can have.
+// Refuses what only a step that is run on nodes can have.
 void check_outside(const Site& at, const StepSpec& step) {
   const auto refuse = [&](std::string_view field) {
     at.at(field).refuse(

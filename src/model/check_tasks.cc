@@ -82,7 +82,7 @@ void check_name(const Site& at, const Parameter& parameter) {
             "use letters, digits and _, beginning with a letter");
 }
 
-// What only a search understands.
+// Refuses what only a search understands.
 void check_plain(const Site& at, const Parameter& parameter) {
   if (!parameter.log && parameter.step.empty() && !parameter.when) return;
   at.refuse("only a search understands `log`, `step` and `when`", parameter.name,

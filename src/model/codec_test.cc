@@ -22,7 +22,7 @@ std::string text_of(const T& value) {
   return text;
 }
 
-// What a document is refused with.
+// The error that a document is refused with.
 template <typename T>
 Error refusal(const Result<T>& result) {
   EXPECT_FALSE(result.ok());
@@ -115,7 +115,7 @@ TEST(Codec, DefaultsAreLeftOut) {
   EXPECT_EQ(encode_text(Input(Wake())), R"({"type":"wake"})");
 }
 
-// What a build before populations wrote opens as what it meant.
+// A search from a build before populations opens as what it meant.
 TEST(Codec, ANewFieldIsItsDefaultWhereItIsMissing) {
   const json::Value old = MUST(json::parse(
       R"({"max_trials":8,"method":"pbt","objectives":[{"metric":"loss"}],"population":{}})"));
@@ -265,7 +265,7 @@ TEST(CodecDeathTest, WhatCouldNotBeReadBackIsNeverWritten) {
   EXPECT_DEATH(encode_text(Event(JobSubmitted{.job = JobId("j")})), "without its specification");
 }
 
-// What was stored before jobs kept their submitter's shell is read as a job without one.
+// A job that was stored before jobs kept their submitter's shell is read as one without it.
 TEST(Codec, TheShellsVariablesAreAnObjectAndMayBeMissing) {
   JobSpec spec;
   spec.name = "x";

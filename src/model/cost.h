@@ -8,13 +8,13 @@
 #include "model/node.h"
 #include "model/resources.h"
 
-// What is held costs by the hour: docs/design/cost.md.
+// Held resources cost by the hour: docs/design/cost.md.
 namespace runnel::model {
 
 // Per hour.
 struct Rate {
-  Money paid;  // What the nodes cost as they are.
-  Money list;  // What they would cost if none could be taken away.
+  Money paid;  // The nodes' cost as they are.
+  Money list;  // Their cost if none could be taken away.
   friend bool operator==(const Rate&, const Rate&) = default;
 };
 
@@ -29,11 +29,11 @@ Rate operator+(const Rate& a, const Rate& b);
 Rate operator-(const Rate& a, const Rate& b);
 Cost operator+(const Cost& a, const Cost& b);
 
-// What `held` of the node costs: the node's price by the largest of its shares of cpus, memory and
+// The cost of `held` of the node: the node's price by the largest of its shares of cpus, memory and
 // devices, since nobody else can use the rest of a node whose scarcest part is gone.
 Rate rate_of(const NodeInfo& node, const Resources& held);
 
-// What a rate comes to, rounded down.
+// The cost that a rate comes to, rounded down.
 Cost cost_of(const Rate& rate, Duration length);
 
 // A kind of machine that can be rented.

@@ -11,7 +11,7 @@
 namespace runnel::model {
 namespace {
 
-// Whose driver counts and shows the devices of a kind.
+// The maker whose driver counts and shows the devices of a kind.
 enum class Maker : std::uint8_t { kNvidia, kAmd, kIntel, kGoogle, kOther };
 
 constexpr std::array<std::string_view, 7> kNames = {

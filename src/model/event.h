@@ -34,7 +34,7 @@ struct JobSubmitted {
   std::string idempotency_key;
   std::string body_hash;
   std::shared_ptr<const JobSpec> spec;
-  std::string actor;  // Who asked, and whose key it is; empty: a build that did not tell.
+  std::string actor;  // The asker, and owner of the key; empty: a build that did not tell.
   // By what the specifications say, not by where they are.
   friend bool operator==(const JobSubmitted&, const JobSubmitted&);
 };
@@ -104,7 +104,7 @@ struct LaneClosed {
   friend bool operator==(const LaneClosed&, const LaneClosed&) = default;
 };
 
-// Who holds a lane without places was heard of.
+// The holder of a lane without places was heard of.
 struct LaneRenewed {
   LaneId lane;
   JobId job;
@@ -298,7 +298,7 @@ struct TrialMoved {
 
 enum class TrialEnd : std::uint8_t { kComplete, kPruned, kFailed };
 
-// What came of a trial; `best` is the search's best trial now, -1 while there is none.
+// The outcome of a trial; `best` is the search's best trial now, -1 while there is none.
 struct TrialTold {
   JobId job;
   StepIndex step;
@@ -341,7 +341,7 @@ struct JobDeleted {
 // An idempotency key is older than 24 hours.
 struct KeyExpired {
   std::string key;
-  ProjectId project;  // Of a key that is everybody's neither of these is told.
+  ProjectId project;  // Empty, as `actor`, for a key that is everybody's.
   std::string actor;
   friend bool operator==(const KeyExpired&, const KeyExpired&) = default;
 };

@@ -61,7 +61,7 @@ struct Text {
   std::string_view fallback;
 };
 
-// Of money: stored as millionths of a dollar, of which it is a whole number.
+// Money, stored as a whole number of millionths of a dollar.
 struct InMillionths {
   Money max;
 };

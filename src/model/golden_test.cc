@@ -96,7 +96,8 @@ TEST(Golden, EveryLineOfEveryLogIsWrittenAsItWas) {
   EXPECT_GE(files, 13U);
 }
 
-// What the first lines say, so that a change of meaning is noticed as well as one of spelling.
+// Checks what the first lines say, so that a change of meaning is noticed as well as one of
+// spelling.
 TEST(Golden, VersionOneMeansWhatItMeant) {
   const std::vector<std::string> lines = lines_of("events-v1.jsonl");
   ASSERT_FALSE(lines.empty());

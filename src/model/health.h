@@ -13,7 +13,7 @@
 // Ranks that hang, diverge or lag: docs/design/health.md.
 namespace runnel::model {
 
-// What can be wrong with a rank that runs. Its word is the reason that it is told with.
+// A problem of a rank that runs. Its word is the reason that it is told with.
 enum class HealthProblem : std::uint8_t {
   kHung,
   kNotFinite,
@@ -22,7 +22,7 @@ enum class HealthProblem : std::uint8_t {
                    // policy: the brain sees it in what trials report.
 };
 
-// What becomes of an attempt of which a rank has a problem. All are told of.
+// The fate of an attempt of which a rank has a problem. All are told of.
 enum class HealthAction : std::uint8_t {
   kWarn,     // It goes on.
   kRestart,  // It ends, and its task is tried again at the cost of one of retry.max.
@@ -30,7 +30,7 @@ enum class HealthAction : std::uint8_t {
 };
 
 struct HangPolicy {
-  Duration after;  // Of silence. kSilenceMin at least.
+  Duration after;  // Silence that makes a hang. kSilenceMin at least.
   HealthAction action = HealthAction::kWarn;
   friend bool operator==(const HangPolicy&, const HangPolicy&) = default;
 };
@@ -47,7 +47,7 @@ struct StragglerPolicy {
   friend bool operator==(const StragglerPolicy&, const StragglerPolicy&) = default;
 };
 
-// What is looked for in the attempts of a step.
+// The problems that are looked for in the attempts of a step.
 struct HealthPolicy {
   std::optional<HangPolicy> hang;
   std::optional<NanPolicy> nan;
@@ -60,7 +60,8 @@ struct HealthPolicy {
 inline constexpr Duration kSilenceMin = Duration::seconds(1);
 inline constexpr std::int64_t kFactorPermilleMin = 1'001;
 inline constexpr std::int64_t kFactorPermilleMax = 1'000'000;
-inline constexpr std::size_t kMetricNameMax = 255;                        // Of one that is told of.
+// The most bytes in the name of a metric that is told of.
+inline constexpr std::size_t kMetricNameMax = 255;
 inline constexpr Micros kStepTimeMax = Micros::count(1'000'000'000'000);  // 11 days.
 inline constexpr std::int32_t kSlowStepsMin = 3;                          // In a row.
 

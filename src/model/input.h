@@ -24,11 +24,11 @@ struct Submit {
   JobId job;
   ProjectId project = ProjectId("default");
   QueueId queue = QueueId("default");
-  std::string owner;            // Who asked: a user name.
+  std::string owner;            // The user who asked, by name.
   std::string idempotency_key;  // Empty: none.
-  std::string body_hash;        // Of the request, to tell a repeat from another body.
+  std::string body_hash;        // The request's, to tell a repeat from another body.
   std::shared_ptr<const JobSpec> spec;
-  std::string actor;  // Who asked, and whose key it is.
+  std::string actor;  // The asker, and owner of the key.
   // By what the specifications say, not by where they are.
   friend bool operator==(const Submit&, const Submit&);
 };
@@ -42,7 +42,7 @@ struct JobRequest {
   Verb verb = Verb::kCancel;
   JobId job;
   std::string actor;
-  std::string record;  // What the archive keeps of the job, where that has left the state.
+  std::string record;  // The archive's record of the job, where that has left the state.
   friend bool operator==(const JobRequest&, const JobRequest&) = default;
 };
 
@@ -81,7 +81,7 @@ struct NodeJoin {
   std::vector<RankReport> ranks;
   std::vector<MetricReport> metrics;
   bool crashed_idle = false;  // The life before ended in a crash of the runner while nothing ran.
-  std::vector<LostRanks> beside;             // Of the runner's other nodes: a crash is told whole.
+  std::vector<LostRanks> beside;             // The runner's other nodes: a crash is told whole.
   std::optional<DeviceReport> devices = {};  // Nothing when nobody has looked yet.
   friend bool operator==(const NodeJoin&, const NodeJoin&) = default;
 };

@@ -4,7 +4,7 @@
 
 namespace runnel::model {
 
-// What a whole number may be: read, checked and told of by the same two ends.
+// The range of a whole number: read, checked and told of by the same two ends.
 struct Limits {
   std::int64_t low;
   std::int64_t high;

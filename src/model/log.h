@@ -14,7 +14,7 @@
 namespace runnel::model {
 
 enum class LogStream : std::uint8_t { kOut, kErr };
-// Where tables keep what belongs to a stream.
+// The place in tables of what belongs to a stream.
 constexpr std::size_t index_of(LogStream stream) { return static_cast<std::size_t>(stream); }
 
 // Which output of a job is wanted. Absent: all.
@@ -42,7 +42,7 @@ struct LogPiece {
 
 struct LogPage {
   std::vector<LogPiece> pieces;
-  std::string cursor;  // Where to read on; the one that was given when there was nothing.
+  std::string cursor;  // The place to read on from; the one that was given when there was nothing.
   std::vector<std::string> damage;  // Sentences: why lines that were written are not told.
 };
 

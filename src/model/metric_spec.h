@@ -16,7 +16,7 @@ struct LogPattern {
   friend bool operator==(const LogPattern&, const LogPattern&) = default;
 };
 
-// Where a task's metrics are found besides $RUNNEL_METRICS_FILE.
+// The sources of a task's metrics besides $RUNNEL_METRICS_FILE.
 struct MetricSources {
   std::vector<LogPattern> log;
   std::string tensorboard;  // A folder inside the task's folder; empty: none.

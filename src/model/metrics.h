@@ -17,38 +17,38 @@ struct MetricSample {
   std::int64_t step = 0;
   // Ascending by name; decimal text, or nan, inf, -inf.
   std::vector<std::pair<std::string, std::string>> values;
-  std::int32_t rank = 0;  // Whose it is.
+  std::int32_t rank = 0;  // The rank that reported it.
   friend bool operator==(const MetricSample&, const MetricSample&) = default;
 };
 
 inline constexpr std::int64_t kMetricSourceBytesMax = std::int64_t{8} << 20;
 
-// Whose metrics are wanted, in order of step and task, from `from` on.
+// The tasks whose metrics are wanted, in order of step and task, from `from` on.
 struct MetricFilter {
   JobId job;
   std::optional<StepIndex> step;
   std::optional<TaskIndex> task;
   std::pair<StepIndex, TaskIndex> from;
   std::size_t series_max = 50;
-  // What is looked at of each metrics file: of a larger one pieces, evenly, and its end.
+  // Bytes that are looked at of each metrics file: of a larger one pieces, evenly, and its end.
   std::int64_t bytes_max = kMetricSourceBytesMax;
 };
 
-// What one task reported over all its attempts.
+// The reports of one task over all its attempts.
 struct MetricSeries {
   StepIndex step;
   TaskIndex task;
   // At most kSamplesMax, fairly shared and evenly spaced; of each kind the last one is kept.
   std::vector<MetricSample> samples;
-  std::int64_t bad_lines = 0;    // Of its file that were none.
-  std::int64_t bad_records = 0;  // Of its TensorBoard files that were damaged.
-  bool truncated = false;        // Of a large source only a part was looked at.
+  std::int64_t bad_lines = 0;    // Lines of its metrics file that are no metrics.
+  std::int64_t bad_records = 0;  // Damaged records of its TensorBoard files.
+  bool truncated = false;        // Only a part of a large source was looked at.
   Time reported_at;              // When its file was last written to.
 };
 
 struct MetricPage {
   std::vector<MetricSeries> series;
-  std::optional<std::pair<StepIndex, TaskIndex>> next;  // Where the following page begins.
+  std::optional<std::pair<StepIndex, TaskIndex>> next;  // The start of the following page.
 };
 
 inline constexpr std::size_t kSamplesMax = 1'000;

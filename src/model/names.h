@@ -24,8 +24,8 @@ bool is_secret_source(std::string_view source);
 // Why this cannot be the name of a variable that a user sets; nothing when it can.
 std::optional<Error> variable_fault(std::string_view name);
 
-// What is wrong with a text that is_name() refuses: `rule`, as "cannot be a name", unless the fault
-// is its length.
+// The fault of a text that is_name() refuses: `rule`, as "cannot be a name", unless the fault is
+// its length.
 std::string name_fault(std::string_view text, const std::string& rule);
 
 // The nearest text that is_name() allows, for a remedy; "" when nothing of it can stay.

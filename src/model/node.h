@@ -32,7 +32,7 @@ struct NodeInfo {
   friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
 };
 
-// What a node says that cannot be: kInvalid naming the field.
+// Whether a node may say this of itself: kInvalid naming the field that cannot be.
 Result<void> check_node(const NodeInfo& node);
 
 inline constexpr std::size_t kNodesMax = 10'000;

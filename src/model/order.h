@@ -41,8 +41,8 @@ struct StartOrder {
   // Variables that do not depend on the node's paths or on the rank: own, torch, torchrun, threads,
   // and the user's envs (already merged by the rule of precedence).
   std::vector<std::pair<std::string, std::string>> env;
-  // What the gang's places here do not share, in their order: which devices each was granted.
-  // Empty without any. The ranks of a place have them where `env` does not say otherwise.
+  // Variables that the gang's places here do not share, in their order: the devices that each was
+  // granted. Empty without any. The ranks of a place have them where `env` does not say otherwise.
   std::vector<std::vector<std::pair<std::string, std::string>>> place_env;
   std::vector<SecretRef> secrets;
   std::string workdir;
@@ -54,10 +54,11 @@ struct StartOrder {
   std::optional<CheckpointPolicy> checkpoint;
   std::optional<CheckpointSource> checkpoint_from;
   MetricSources metrics;  // Besides the file of metrics.
-  // Of a trial, whose reports are told: what its search looks at. Empty: nothing is told.
+  // The metrics that a trial's search looks at: the trial's reports are told. Empty: nothing is
+  // told.
   std::vector<std::string> objectives;
-  // What it reports is read while it runs, and what earlier attempts of the task reported is not
-  // its own: a search or a health policy looks at it.
+  // Its reports are read while it runs, and those of earlier attempts of the task are not its own:
+  // a search or a health policy looks at them.
   bool is_followed = false;
   bool keep_task_dir = false;  // The step may try a task again: its folder has a lasting place.
 

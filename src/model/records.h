@@ -62,7 +62,7 @@ struct Fields<AttemptRef> {
   }
 };
 
-// What a process left with is stored as the node told it.
+// The number that a process left with is stored as the node told it.
 constexpr Number kExitNumber = {.min = std::numeric_limits<std::int32_t>::min()};
 
 template <>

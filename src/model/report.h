@@ -55,12 +55,12 @@ struct MetricReport {
   std::int64_t bad_lines = 0;  // `last`: of its metrics file, that could not be read as metrics.
   friend bool operator==(const MetricReport&, const MetricReport&) = default;
 };
-inline constexpr std::size_t kMetricsMax = 1'000;  // Of one report.
+inline constexpr std::size_t kMetricsMax = 1'000;  // In one report.
 
 std::string_view to_string(EndCause cause);
 Result<EndCause> parse_end_cause(std::string_view word);
 
-// What the crash that ended a runner's life before took from one of its nodes.
+// The ranks that the crash which ended a runner's life before took from one of its nodes.
 struct LostRanks {
   NodeId node;
   std::vector<RankReport> ranks;

@@ -24,7 +24,7 @@ struct Resources {
   std::int64_t times_in(const Resources& free, std::int64_t limit) const;
   // An amount beyond 64 bits stays at their most, which fits in nothing.
   Resources times(std::int64_t factor) const;
-  // What of this exceeds `other`; nothing where it does not.
+  // The part of this that exceeds `other`; nothing where it does not.
   Resources beyond(const Resources& other) const;
   void add(const Resources& other);
   void subtract(const Resources& other);
@@ -35,7 +35,7 @@ struct Resources {
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
-// What one place may have. With these, no sum over kNodesMax nodes nor product with
+// The most that one place may have. With these, no sum over kNodesMax nodes nor product with
 // kRanksPerTaskMax places leaves 64 bits.
 inline constexpr std::int64_t kMilliCpusMax = 1'000'000'000;
 inline constexpr Bytes kMemoryMax = Bytes::gibi(65'536);

@@ -11,7 +11,7 @@
 
 namespace runnel::model {
 
-// What a search makes small or large: the metric's name as trials report it.
+// A metric that a search makes small or large, by its name as trials report it.
 struct Objective {
   std::string metric;
   bool maximize = false;
@@ -27,7 +27,7 @@ struct PrunerSpec {
   };
   Kind kind = Kind::kAsha;
   std::int64_t min_step = 1;        // The first step that is judged.
-  std::int64_t max_step = 0;        // Of a whole trial; 0: not known, rungs go on for ever.
+  std::int64_t max_step = 0;        // A whole trial's last; 0: not known, rungs go on for ever.
   std::int32_t eta = 4;             // kAsha, kHyperband: one in eta goes on. 2 to 16.
   std::int64_t every = 1;           // kMedian: steps between two judgements.
   std::int32_t startup_trials = 5;  // kMedian: trials that end before any is judged.
@@ -38,8 +38,8 @@ struct PrunerSpec {
 // the checkpoint of one of the best, with parameters near to it. max_trials is its size.
 struct PopulationSpec {
   std::int64_t every = 1;
-  std::int64_t max_step = 0;  // Of a whole member: there nobody moves any more; 0: not known.
-  std::int32_t quantile_percent = 25;  // Of the population, at each end. 1 to 50.
+  std::int64_t max_step = 0;  // A whole member's last: nobody moves from there on; 0: not known.
+  std::int32_t quantile_percent = 25;  // The share of the population at each end. 1 to 50.
   std::int32_t resample_percent = 25;  // Chance of a parameter to be drawn anew.
   friend bool operator==(const PopulationSpec&, const PopulationSpec&) = default;
 };
@@ -74,8 +74,8 @@ struct SearchSpec {
   std::optional<PopulationSpec> population;  // With kPbt only.
   // Tried first, in this order; a parameter that is left out is suggested.
   std::vector<std::vector<std::pair<std::string, std::string>>> start;
-  // What samplers learn from before the first trial. Those that do not fit the parameters are
-  // passed over.
+  // Trials that samplers learn from before the first one here. Those that do not fit the parameters
+  // are passed over.
   std::vector<EarlierTrial> from;
   friend bool operator==(const SearchSpec&, const SearchSpec&) = default;
 };

@@ -125,7 +125,8 @@ struct JobSpec {
   std::int32_t priority = 0;  // Higher first.
   std::int64_t seed = 0;      // Feeds all draws.
   std::string workdir;        // Absolute; used in place by a home.
-  // Of the submitter's shell, sorted by name: what tasks get unless anybody says otherwise.
+  // Variables of the submitter's shell, sorted by name: what tasks get unless anybody says
+  // otherwise.
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<StepSpec> steps;
   friend bool operator==(const JobSpec&, const JobSpec&) = default;

@@ -31,7 +31,7 @@ constexpr Set kEnds = set(kSucceeded, kFailed, kCancelled, kSkipped, kPruned, kT
                           kOutOfMemory, kNodeFail, kPreempted);
 constexpr Set kJobEnds = set(kSucceeded, kFailed, kCancelled);
 constexpr Set kStepEnds = kJobEnds | set(kSkipped);
-// Where a task that was placed may end; one that was not can also be skipped.
+// The ends of a task that was placed; one that was not can also be skipped.
 constexpr Set kTaskEnds = kJobEnds | set(kPruned, kTimeout, kOutOfMemory);
 constexpr Set kAttemptEnds = kJobEnds | set(kTimeout, kOutOfMemory, kNodeFail, kPreempted);
 
@@ -84,8 +84,8 @@ constexpr Table table_of(const std::array<Row, N>& rows) {
 // Indexed by Level.
 constexpr std::array<Table, 4> kNext = {table_of(kJobRows), table_of(kStepRows),
                                         table_of(kTaskRows), table_of(kAttemptRows)};
-// What an explicit retry may reopen, by Level. Success stands, and a pruned task is the search's
-// word.
+// The statuses that an explicit retry may reopen, by Level. Success stands, and a pruned task is
+// the search's word.
 constexpr std::array<Set, 4> kReopenable = {
     set(kFailed, kCancelled), set(kFailed, kCancelled, kSkipped),
     set(kFailed, kCancelled, kSkipped, kTimeout, kOutOfMemory), Set{0}};

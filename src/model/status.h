@@ -42,7 +42,7 @@ bool allowed(Level level, Status from, Status to);
 // May an explicit `retry` reopen something in this status?
 bool reopenable(Level level, Status from);
 
-// Who pays for a failure.
+// The party that pays for a failure.
 enum class Fault : std::uint8_t { kNone, kUser, kPlatform, kUnknown };
 std::string_view to_string(Fault fault);
 Result<Fault> parse_fault(std::string_view word);

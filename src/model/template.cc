@@ -65,7 +65,7 @@ class Scanner {
   }
 
   std::string_view text_;
-  std::size_t begin_ = 0;  // Of what is not in parts_ yet.
+  std::size_t begin_ = 0;  // Start of the text that is not in parts_ yet.
   std::vector<TemplatePart> parts_;
 };
 

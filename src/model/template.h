@@ -25,7 +25,7 @@ struct TemplatePart {
   };
   Kind kind = Kind::kText;
   std::string_view text;   // A view into the scanned text.
-  std::size_t offset = 0;  // Where the part begins there: for kName and kOpen, at the braces.
+  std::size_t offset = 0;  // Start of the part in that text: for kName and kOpen, the braces.
   friend bool operator==(const TemplatePart&, const TemplatePart&) = default;
 };
 

@@ -25,9 +25,9 @@ std::vector<std::string> replaced_variables(const StepSpec& step);
 // NAME of a secret from "env:NAME", a variable of the submitting shell; "" of one from a file.
 std::string_view shell_variable(const SecretRef& secret);
 
-// What the order's `env` lacks for one of its ranks: RUNNEL_NODE_RANK always, those of the rank's
-// place, and, in a gang, RANK, LOCAL_RANK, GROUP_RANK, NODE_RANK and PET_NODE_RANK, but those that
-// the order sets already. CHECKs that the rank belongs to the order.
+// The variables that the order's `env` lacks for one of its ranks: RUNNEL_NODE_RANK always, those
+// of the rank's place, and, in a gang, RANK, LOCAL_RANK, GROUP_RANK, NODE_RANK and PET_NODE_RANK,
+// but those that the order sets already. CHECKs that the rank belongs to the order.
 std::vector<std::pair<std::string, std::string>> rank_variables(const StartOrder& order,
                                                                 std::int32_t rank);
 

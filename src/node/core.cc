@@ -147,7 +147,7 @@ std::vector<model::RankReport> NodeCore::fail(const model::AttemptRef& ref, Loca
   return not_started(ref, attempt.first_rank, attempt.rank_count, error, now);
 }
 
-// Of one that control takes for over and that is not, nobody wants to hear: it ends here.
+// An attempt that control takes for over, and that is not, ends here: nobody wants to hear of it.
 void NodeCore::take_forget(const model::AttemptRef& ref, Work& work) {
   const auto found = attempts_.find(ref);
   if (found == attempts_.end()) return;

@@ -33,7 +33,7 @@ struct LocalAttempt {
   std::int32_t ranks_left = 0;
   bool begun = false;               // Its ranks here begin together.
   bool wanted = true;               // Else control let go of it while it ran: nobody hears of it.
-  std::vector<std::int32_t> ended;  // Of its ranks, while others go on.
+  std::vector<std::int32_t> ended;  // Its ranks that have ended, while others go on.
   std::int64_t preparation = 0;     // The one that counts.
 };
 
@@ -64,7 +64,7 @@ class NodeCore {
   // It is there, for the first time or again: what was known is void until the runner has told of
   // all that it has, and nothing is told to control until join().
   void meet(Incarnation life);
-  // Of a rank that the runner has: `begun` unless it is queued there.
+  // The runner has the rank: `begun` unless it is queued there.
   void has(const model::RankReport& rank, bool begun);
   void lose_runner() { joined_ = false; }
   bool joined() const { return joined_; }
@@ -76,7 +76,7 @@ class NodeCore {
     std::int64_t number = 0;
     model::StartOrder order;
   };
-  // What orders call for, in this order.
+  // The work that orders call for, in this order.
   struct Work {
     std::vector<JobId> remove;
     std::optional<Error> dropped;  // Why nothing of the rest is done.
@@ -87,7 +87,7 @@ class NodeCore {
     std::vector<Preparation> prepare;
     std::vector<model::WatchOrder> watch;
     std::vector<model::StopOrder> stop;  // By the runner.
-    // Of ranks that will not start: to be told, but not while these orders are taken.
+    // Reports of ranks that will not start: to be told, but not while these orders are taken.
     std::vector<model::RankReport> not_started;
   };
   Work take(model::NodeOrders orders, Time now);
@@ -96,7 +96,7 @@ class NodeCore {
 
   // Whether it still counts: then it waits for its turn.
   bool prepared(const model::AttemptRef& attempt, std::int64_t preparation);
-  // What is to be told of its ranks; nothing when it does not count.
+  // The reports to be told of its ranks; nothing when it does not count.
   std::vector<model::RankReport> failed(const model::AttemptRef& attempt, std::int64_t preparation,
                                         const Error& error, Time now);
   // Those whose turn it is, to be handed over.
@@ -142,13 +142,13 @@ class NodeCore {
 
   NodeId node_;
   NodeLimits limits_;
-  Stamp stamp_;  // Of the last message, and the newest orders.
+  Stamp stamp_;  // The number of the last message, and the newest orders.
   bool joined_ = false;
   std::int64_t preparations_ = 0;
   std::map<model::AttemptRef, LocalAttempt> attempts_;
   std::deque<model::AttemptRef> waiting_;  // Some of them are not wanted any more.
-  std::size_t handed_over_ = 0;            // Of `attempts_`, ended ones too.
-  std::size_t in_flight_ = 0;              // Of these, those that have not ended.
+  std::size_t handed_over_ = 0;            // Those that the runner has, ended ones too.
+  std::size_t in_flight_ = 0;              // Those of them that have not ended.
 };
 
 }  // namespace runnel::node

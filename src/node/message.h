@@ -40,7 +40,7 @@ struct Inventory {
   model::NodeInfo node;
   News has;
   bool crashed_idle = false;  // The life before ended in a crash of the runner while nothing ran.
-  std::vector<model::LostRanks> beside;  // Of the runner's other nodes: a crash is told whole.
+  std::vector<model::LostRanks> beside;  // The runner's other nodes: a crash is told whole.
   friend bool operator==(const Inventory&, const Inventory&) = default;
 };
 
@@ -68,7 +68,7 @@ struct Up {
   friend bool operator==(const Up&, const Up&) = default;
 };
 
-// What a message tells besides that the node is there; a beat tells nothing.
+// The news of a message, besides that the node is there; a beat has none.
 const News& news_of(const Up& message);
 
 }  // namespace runnel::node

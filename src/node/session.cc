@@ -27,7 +27,7 @@ Taking NodeSession::receive(const Up& message, bool is_member, Duration now) {
   }
   if (lease_) heard_at_ = now;
   if (std::holds_alternative<Inventory>(message.what)) return take_inventory(message.stamp);
-  // What was lost may have told of an end; who is no member was given up.
+  // A lost message may have told of an end; a node that is no member was given up.
   if (!is_next || (linked_ && !is_member)) lose_link();
   if (!linked_ && !joining_) return Taking::kAsks;
   return std::holds_alternative<Beat>(message.what) ? Taking::kBeats : Taking::kReports;

@@ -73,12 +73,12 @@ class NodeSession {
   model::NodeOrders ask(const NodeId& node, const Incarnation& incarnation);
   // The difference, once all that it rests on is durable: from then on the node is linked.
   std::optional<model::NodeOrders> leaves_with(EventSeq durable);
-  // What was decided and is not durable is void.
+  // Decisions that are not durable are void.
   void roll_back() { difference_.reset(); }
 
  private:
-  // What a node lacks that joined. It leaves with its join's batch: made or sent later, it would
-  // start again what has begun, ended and been forgotten in between.
+  // The orders that a node which joined lacks. They leave with its join's batch: made or sent
+  // later, they would start again what has begun, ended and been forgotten in between.
   struct Difference {
     UpSequence join;
     EventSeq rests_on;
@@ -93,15 +93,15 @@ class NodeSession {
   Epoch epoch_;
   std::optional<Duration> lease_;
   UpSequence heard_;                  // The newest message.
-  std::optional<Duration> heard_at_;  // While it has a lease.
+  std::optional<Duration> heard_at_;  // When that came, while it has a lease.
   bool linked_ = false;               // Its join is durable, and no message was lost since.
   bool joining_ = false;              // It will be, when its join is.
   bool asked_ = false;                // Since a join came last.
-  std::int64_t sequence_ = 0;         // Of the newest orders to it.
+  std::int64_t sequence_ = 0;         // The number of the newest orders to it.
 
-  UpSequence newest_join_;   // That came.
-  UpSequence joined_;        // Of the join that was decided last.
-  UpSequence taken_;         // Of the newest message whose decision is durable.
+  UpSequence newest_join_;   // The newest join that came.
+  UpSequence joined_;        // The join that was decided last.
+  UpSequence taken_;         // The newest message whose decision is durable.
   int joins_undecided_ = 0;  // Or not durable.
   std::optional<Difference> difference_;
 };

@@ -295,7 +295,7 @@ TEST_F(NodeSessionTest, ARandomLifeSendsNothingTwiceAndNothingEarly) {
     session_ = NodeSession(kEpoch, kLease);
     up_ = sent_ = 0;
     std::int64_t decided = 1;
-    std::int64_t rests_on = 0;  // Of the difference that has not left; 0: there is none.
+    std::int64_t rests_on = 0;  // The event that the waiting difference rests on; 0: none.
     std::optional<UpSequence> joining;
     bool lost = false;  // The link, since then.
     for (int turn = 0; turn < 300; ++turn) {

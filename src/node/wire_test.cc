@@ -54,7 +54,7 @@ TEST(Wire, LeavesOutWhatIsNotThere) {
             R"("reason":"halted"}]},"version":1})");
 }
 
-// What older builds wrote must be read for as long as the version is the same: a node and its
+// The messages of older builds must be read for as long as the version is the same: a node and its
 // control are not upgraded in one moment. Add lines for new fields; never change these.
 TEST(Wire, ReadsWhatWasWrittenBefore) {
   std::ifstream file(std::string(RUNNEL_SOURCE_DIR) + "/test/golden/node/messages-v1.jsonl");

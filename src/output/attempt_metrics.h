@@ -35,7 +35,7 @@ class LatestMetrics {
   std::map<std::string, Value> values_;
 };
 
-// What one trial reports on its way: its file, and what its step's plan adds.
+// The reports of one trial on its way: its file, and what its step's plan adds.
 //
 // Contract: what earlier attempts of the task wrote is not this one's (metrics_begin.h). look()
 //           yields what is new; with a plan only samples that hold an objective, since a search
@@ -55,7 +55,7 @@ class AttemptMetrics {
   std::vector<model::MetricSample> look();
   std::vector<model::MetricSample> finish();
   std::optional<model::MetricSample> latest() const;
-  // Of its file, as far as it was read.
+  // Counted in its file, as far as it was read.
   std::int64_t bad_lines() const { return file_.bad_lines(); }
 
  private:

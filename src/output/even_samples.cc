@@ -23,7 +23,7 @@ void EvenSamples::add(model::MetricSample sample) {
 void EvenSamples::halve() {
   std::vector<model::MetricSample> kept;
   for (std::size_t i = 0; i < kept_.size(); i += 2) kept.push_back(std::move(kept_[i]));
-  // What was extra is so still, unless it stands where one is kept anyway.
+  // A sample that was extra is so still, unless it stands where one is kept anyway.
   const bool last_is_left = kept_.size() % 2 == 0;
   if (last_is_left) kept.push_back(std::move(kept_.back()));
   last_is_extra_ = last_is_left || last_is_extra_;

@@ -16,7 +16,7 @@
 
 namespace runnel::output {
 
-// What a file begins with that attempts share: one without it was emptied by one of them.
+// The beginning of a file that attempts share: one without it was emptied by one of them.
 inline constexpr std::string_view kSharedHead =
     "# Output of several attempts: \"runnel logs\" tells them apart.\n";
 
@@ -31,7 +31,7 @@ struct Segment {
   bool emptied = false;           // Something other than its end was done to it.
 };
 
-// Where the output of one rank of one attempt lies. `gap` is what max_log has dropped so far.
+// The place of the output of one rank of one attempt. `gap` is what max_log has dropped so far.
 struct RankOutput {
   std::uint32_t slot = 0;
   std::int32_t rank = 0;

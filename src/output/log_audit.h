@@ -11,7 +11,7 @@
 
 namespace runnel::output {
 
-// What is said of an index in which a record's sum is wrong.
+// The sentence about an index in which a record's sum is wrong.
 std::string damaged_records(const std::string& logs);
 
 // Whether a job's index names all that its files of output hold.

@@ -49,7 +49,7 @@ std::optional<IndexRecord> parse_record(std::string_view bytes);
 // "<logs>/3.0.out": slot 3, rank 0.
 std::string segment_path(const std::string& logs, std::uint32_t slot, std::int32_t rank,
                          model::LogStream stream);
-// What such a name says; nothing for names of other files.
+// The parts of such a name; nothing for names of other files.
 struct OutputName {
   std::uint32_t slot = 0;
   std::int32_t rank = 0;

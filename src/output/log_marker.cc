@@ -23,7 +23,7 @@ constexpr Duration kSparse = Duration::seconds(1);
 LogMarker::Lane& LogMarker::lane_of(LaneKey key) {
   const auto found = lanes_.find(key);
   if (found != lanes_.end()) return found->second;
-  if (lanes_.size() >= kOpenMax) lanes_.clear();  // What was seen stands in the files.
+  if (lanes_.size() >= kOpenMax) lanes_.clear();  // The files tell what was seen.
   Lane& lane = lanes_[key];
   lane.marks = open_to_append(marks_path(logs_, key.first, key.second));
   if (lane.marks.valid()) read_seen(lane);

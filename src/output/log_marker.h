@@ -32,7 +32,7 @@ class LogMarker {
  private:
   struct Lane {
     async::UniqueFd marks;
-    std::int64_t bytes = 0;         // Of the marks' file.
+    std::int64_t bytes = 0;         // The size of the marks' file.
     std::int64_t seen[2] = {0, 0};  // By LogStream.
     Time latest;
   };

@@ -61,7 +61,7 @@ LogPageBuilder::File& LogPageBuilder::file_of(const LogSource& source, model::Lo
   return file;
 }
 
-// What the index says ended there was there once.
+// Output that the index says ended there was there once.
 void LogPageBuilder::note_missing(const LogSource& source, model::LogStream stream) {
   const std::size_t self = model::index_of(stream);
   const File& file = file_of(source, stream);
@@ -86,7 +86,8 @@ std::vector<LogMark>& LogPageBuilder::marks_of(const LogSource& source) {
 }
 
 std::int64_t LogPageBuilder::end_of(const LogSource& source, model::LogStream stream) {
-  // What the index says ended there is there, but for files that somebody removed or emptied.
+  // Output that the index says ended there is there, but for files that somebody removed or
+  // emptied.
   note_missing(source, stream);
   const std::int64_t size = file_of(source, stream).size;
   const std::int64_t end =

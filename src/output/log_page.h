@@ -46,14 +46,14 @@ class LogPageBuilder {
   void drain_apart(LogSource& source);
   // Skips what arrived before `since`.
   void skip_before(LogSource& source, Time since);
-  // Where the stream of this source ends now.
+  // The present end of this source's stream.
   std::int64_t end_of(const LogSource& source, model::LogStream stream);
 
   std::vector<model::LogPiece> take() { return std::exchange(pieces_, {}); }
   std::vector<model::LogPiece>& pieces() { return pieces_; }
   bool full() const { return bytes_ >= limit_; }
   void no_limit() { limit_ = SIZE_MAX; }
-  // What of the sources' output was found missing so far.
+  // The sources' output that was found missing so far.
   const std::set<std::string>& damage() const { return damage_; }
 
  private:

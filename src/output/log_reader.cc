@@ -95,8 +95,8 @@ class Walk {
     return record;
   }
 
-  // Whose end was never written, or is damaged: where the next one begins in the same files, it was
-  // over.
+  // A source whose end was never written, or is damaged: where the next one begins in the same
+  // files, it was over.
   std::map<std::int64_t, LogSource>::iterator find_displaced(const IndexRecord& record) {
     if (record.kind != IndexRecord::Kind::kStart) return open_.end();
     return std::find_if(open_.begin(), open_.end(), [&](const auto& entry) {

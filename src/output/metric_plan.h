@@ -14,11 +14,11 @@
 
 namespace runnel::output {
 
-// Where a step's metrics are found besides its tasks' files, and what its search looks at.
+// The sources of a step's metrics besides its tasks' files, and what its search looks at.
 struct MetricPlan {
   model::MetricSources sources;
   std::vector<std::string> objectives;  // Empty: no search.
-  extract::Patterns patterns;           // Of sources.log; never null.
+  extract::Patterns patterns;           // Compiled from sources.log; never null.
 };
 using MetricPlanPtr = std::shared_ptr<const MetricPlan>;
 

@@ -20,7 +20,7 @@ struct MetricsBegin {
     friend bool operator==(const EventFile&, const EventFile&) = default;
   };
   std::int64_t attempt = 0;
-  std::int64_t file = 0;                // Of the task's file, bytes,
+  std::int64_t file = 0;                // Bytes of the task's file,
   std::vector<std::uint8_t> file_tail;  // and the last of them.
   std::vector<EventFile> events;
   friend bool operator==(const MetricsBegin&, const MetricsBegin&) = default;
@@ -32,9 +32,9 @@ MetricsBegin look_at_metrics(const std::string& home, const model::AttemptRef& a
 // Writes it into the job's folder, where whoever comes after this process finds it. Blocks.
 Result<void> keep_metrics_begin(const std::string& home, const model::TaskRef& task,
                                 const MetricsBegin& begin);
-// Where its own lines begin in the task's file.
+// The start of its own lines in the task's file.
 MetricsFile::Mark file_mark(const MetricsBegin& begin);
-// What was kept for the attempt; of a first one, or where nothing was kept, the beginning.
+// The record that was kept for the attempt; of a first one, or where none was kept, the beginning.
 MetricsBegin metrics_begin_of(const std::string& home, const model::AttemptRef& attempt);
 
 }  // namespace runnel::output

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kOwnMembers = {"from_rank", "rank", "step", "ts"};
 
-// What Python writes for numbers that are none, and what they are called here.
+// Python's words for numbers that are none, and what they are called here.
 struct Unusual {
   std::string_view written;
   std::string_view text;
@@ -174,7 +174,7 @@ void MetricsFile::skip_to(std::int64_t offset) {
   offset_ = offset;
   tail_.clear();
   pending_.clear();
-  skipping_ = true;  // Where it lands a line has begun.
+  skipping_ = true;  // A line has begun where it lands.
 }
 
 std::int64_t MetricsFile::unread() const {
@@ -209,7 +209,7 @@ void MetricsFile::read_whole_lines(const Take& take) {
     std::vector<MetricSample> samples;
     take_lines(samples);
     take(std::move(samples));
-    if (offset_ >= info.st_size) return;  // What comes now is the next look's.
+    if (offset_ >= info.st_size) return;  // The next look takes what comes now.
   }
 }
 

@@ -17,7 +17,7 @@ namespace runnel::output {
 
 using model::MetricSample;
 
-// What a training counts stays far below it, and one more than it is a number still.
+// The highest step: a training's counts stay far below it, and one more than it is a number still.
 constexpr std::int64_t kStepMax = 1'000'000'000'000'000;
 
 // A line of $RUNNEL_METRICS_FILE: a JSON object whose numbers are metrics. `step` says when and is
@@ -50,15 +50,15 @@ class MetricsFile {
     std::string tail;  // At most kTailBytesMax.
   };
   static constexpr std::int64_t kTailBytesMax = 64;
-  // Where it ends now.
+  // Its present end.
   static Mark end_of(const std::string& path);
 
-  // What is there by now is not read.
+  // Passes over what is there by now.
   void skip();
   // Lines before the mark only count steps, for those that say none. Before the first read.
   void begin_at(Mark mark) { begin_ = std::move(mark); }
 
-  // What was added since the last call, at most kReadBytesMax of it.
+  // Reads what was added since the last call, at most kReadBytesMax of it.
   std::vector<MetricSample> read();
   // The same to where the file ends now, in pieces of kReadBytesMax: their samples take many times
   // the memory of their text, and the file may be of any size.
@@ -93,9 +93,9 @@ class MetricsFile {
   Ranks ranks_;
   Mark begin_;
   std::int64_t offset_ = 0;
-  std::string tail_;           // Of what was read.
+  std::string tail_;           // The last bytes that were read.
   std::int64_t modified_ = 0;  // Nanoseconds, when it was looked at last.
-  std::string pending_;        // Of a line that is not whole yet.
+  std::string pending_;        // A line that is not whole yet.
   bool skipping_ = false;      // In a line that is too long.
   std::int64_t next_step_ = 0;
   std::int64_t step_ = 0;
@@ -104,7 +104,7 @@ class MetricsFile {
   bool behind_ = false;
 };
 
-// Where the attempts of a task keep it.
+// The path at which the attempts of a task keep it.
 std::string metrics_path(const std::string& task_folder);
 
 }  // namespace runnel::output

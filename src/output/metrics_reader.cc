@@ -65,7 +65,7 @@ Result<Plans> plans_of(const std::string& home, const model::MetricFilter& filte
   return plans;
 }
 
-// Where rank 0 of each attempt of a task wrote.
+// The index's records of rank 0, for each attempt of a task.
 using Outputs = std::map<AttemptNumber, std::vector<IndexRecord>>;
 
 bool is_printed(const Plans& plans, StepIndex step) {
@@ -78,7 +78,7 @@ struct Printed {
   bool more = false;  // Behind the last of them.
 };
 
-// Of the first tasks that are wanted, as many as a page has: a job may have a million.
+// The output of the first tasks that are wanted, as many as a page has: a job may have a million.
 Printed printed_by(const std::string& logs, const Plans& plans, const model::MetricFilter& filter) {
   Printed printed;
   const bool any = std::any_of(plans.begin(), plans.end(),

@@ -9,7 +9,7 @@
 
 namespace runnel::output {
 
-// Where a home has the files of its jobs.
+// The folders where a home has the files of its jobs.
 std::string jobs_folder(const std::string& home);
 std::string job_folder(const std::string& home, const JobId& job);
 std::string logs_folder(const std::string& home, const JobId& job);

@@ -33,7 +33,7 @@ class RankOutputs {
   void look();
 
   struct Size {
-    std::int64_t bytes = 0;  // Of both streams' files.
+    std::int64_t bytes = 0;  // Both streams' files together.
     Time written_at;         // By the wall clock.
   };
   std::optional<Size> size(const model::AttemptRef& attempt, std::int32_t rank) const;

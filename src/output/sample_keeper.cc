@@ -16,7 +16,7 @@ std::string names_of(const model::MetricSample& sample) {
   return names;
 }
 
-constexpr std::size_t kNodeBytes = 64;  // Of a tree or list, about, with what it holds.
+constexpr std::size_t kNodeBytes = 64;  // A node of a tree or list, about, with what it holds.
 
 // Evenly, from the back, so that the last is among them.
 template <typename Item>
@@ -108,7 +108,7 @@ bool SampleKeeper::is_new(Kind& kind, const model::MetricSample& sample) {
   return true;
 }
 
-// What its rank told of this step and all later ones is forgotten.
+// Forgets what its rank told of this step and all later ones.
 void SampleKeeper::go_back(Kind& kind, const model::MetricSample& sample) {
   const auto later = [&](const Kept& kept) {
     return kept.sample.rank == sample.rank && kept.sample.step >= sample.step;

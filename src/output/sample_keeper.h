@@ -12,7 +12,7 @@
 
 namespace runnel::output {
 
-// Of a sample in memory, about.
+// The size of a sample in memory, about.
 std::size_t bytes_of(const model::MetricSample& sample);
 
 // Keeps about model::kSamplesMax of any number of samples, shared fairly between their kinds: what
@@ -41,7 +41,7 @@ class SampleKeeper {
 
  private:
   struct Kept {
-    std::int64_t number = 0;  // Of all that were taken.
+    std::int64_t number = 0;  // Its place among all that were taken.
     model::MetricSample sample;
   };
   struct Kind {
@@ -50,7 +50,7 @@ class SampleKeeper {
     std::int64_t every = 1;
     std::int64_t count = 0;
     bool last_is_extra = false;
-    std::size_t bytes = 0;  // Of all that is above.
+    std::size_t bytes = 0;  // The size in memory of all that is above.
   };
   using Key = std::pair<std::size_t, std::string>;
 

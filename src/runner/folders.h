@@ -33,7 +33,7 @@ class TaskFolders {
   Result<TaskFolder> take(std::uint32_t slot, const model::AttemptRef& attempt, TaskFolderKind kind,
                           const std::string& checkpoint_dir);
   void give_back(std::uint32_t slot, const TaskFolder& folder);
-  // Of a runner that died: removes what was not used.
+  // Removes the folders that a runner which died has not used.
   void settle(std::uint32_t slot, const model::AttemptRef& attempt);
   // The job rests: empty lane folders go.
   void remove_lanes();

@@ -19,7 +19,7 @@
 namespace runnel::runner {
 namespace {
 
-// What is no socket is somebody's: it is kept.
+// A file that is no socket is somebody's: it is kept.
 Result<void> move_away(const std::string& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0 || S_ISSOCK(status.st_mode)) return {};

@@ -28,7 +28,7 @@ class HomeSocket {
   bool home_in_place() const;
   // Whether the folder that was the home has been removed.
   bool home_is_gone() const;
-  // Where the folder is that was the home at open(); "" when nobody can tell.
+  // The present path of the folder that was the home at open(); "" when nobody can tell.
   std::string home_now() const;
   Result<void> listen_again();
   // Removes the file, if it is ours.
@@ -40,7 +40,7 @@ class HomeSocket {
   std::string home_;
   async::UniqueFd folder_;
   async::UniqueFd listener_;
-  dev_t device_ = 0;  // Of the socket's file, as its inode.
+  dev_t device_ = 0;  // The device and the inode of the socket's file.
   ino_t inode_ = 0;
 };
 

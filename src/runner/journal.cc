@@ -197,7 +197,7 @@ Result<void> Journal::commit() {
   CHECK(!temporary_.empty(), "a journal is committed once");
   Result<void> flushed = flush();
   if (!flushed.ok() && flushed.error().code == Errc::kFull) {
-    env::give_up_blocks_ahead(path_);  // Of the one that goes.
+    env::give_up_blocks_ahead(path_);  // The journal that is replaced.
     flushed = flush();
   }
   TRY(std::move(flushed));
@@ -228,7 +228,7 @@ Result<void> Journal::write_pending() {
   return {};
 }
 
-// Where the file system holds no blocks, or has none left, there is the rest of the last ones.
+// The rest of the last blocks is there where the file system holds none, or has none left.
 void Journal::hold_ahead() {
   if (held_ >= bytes_ + kAhead / 2) return;
   const Result<void> held = env::hold_blocks(

@@ -19,17 +19,17 @@ namespace runnel::runner {
 // One rank in the journal: it was about to start, has a process, or ended.
 struct JournalRank {
   RankFact fact;           // kEnded once the exit is known.
-  std::uint32_t slot = 0;  // Of the job's folders: where its output and its task folder are.
+  std::uint32_t slot = 0;  // Number of its output and of its task folder in the job's folders.
   pid_t pid = 0;           // 0: not known (the runner died while it started the process).
   Duration started;        // Boot clock just before the process was made.
 };
 
-// Who wrote a journal. A home that was copied has one of processes that are not its own.
+// The runner that wrote a journal. A copied home has a journal of processes that are not its own.
 struct JournalOrigin {
-  std::string boot;         // Boot id of the machine when it was written.
-  Incarnation incarnation;  // Of the runner that wrote it.
-  std::string home;         // Path; empty, as the next, in one of an earlier build.
-  std::string home_token;   // The folder's device and inode, as in RUNNEL_ATTEMPT_KEY.
+  std::string boot;  // Boot id of the machine when it was written.
+  Incarnation incarnation;
+  std::string home;        // Path; empty, as the next, in one of an earlier build.
+  std::string home_token;  // The folder's device and inode, as in RUNNEL_ATTEMPT_KEY.
 };
 
 // What a journal tells the next runner.

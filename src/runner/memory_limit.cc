@@ -45,7 +45,7 @@ std::string own_group(std::string_view middle) {
   return {};
 }
 
-// Where the unified hierarchy is mounted: alone, or beside version 1.
+// The place where the unified hierarchy is mounted: alone, or beside version 1.
 std::string mount_v2() {
   for (const char* path : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
     if (env::exists(std::string(path) + "/cgroup.controllers")) return path;

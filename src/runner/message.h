@@ -132,8 +132,8 @@ struct Facts {
 using Message = std::variant<Hello, StartBatch, StopBatch, ForgetBatch, RemoveJob, Leave, Welcome,
                              Refused, Facts>;
 
-// What a runner takes: agents ask before they send, runners before they believe. kInvalid with a
-// sentence otherwise.
+// Whether a runner takes the place: agents ask before they send, runners before they believe.
+// kInvalid with a sentence otherwise.
 Result<void> check_place(const PlaceStart& place);
 
 // Appends the message as one frame. A message over kFrameBytesMax is our bug: senders split.

@@ -33,7 +33,7 @@ struct RankRun {
   Duration drain_until;  // ... and, when it is killed, when we give up on that.
   bool has_output = false;
   output::RankOutput output;
-  std::uint64_t news_turn = 0;  // Where its latest news waits to be sent, if they still do.
+  std::uint64_t news_turn = 0;  // The turn of its latest news, if they still wait to be sent.
   std::size_t news_at = 0;
 
   // Its processes may go on.

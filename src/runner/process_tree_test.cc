@@ -54,7 +54,7 @@ void wait_until(const char* what, Truth truth) {
   }
 }
 
-// Whoever reads "" there takes a process of an attempt for a stranger's.
+// A reader that gets "" there takes a process of an attempt for a stranger's.
 TEST(ProcessTree, AProcessThatExecsAgainAndAgainNeverSeemsToHaveNoEnvironment) {
   const Child child("[ $1 -gt 0 ] || kill -STOP $$; exec /bin/sh -c \"$0\" \"$0\" $(($1 - 1))",
                     "1000", "ROUND=first");

@@ -140,7 +140,7 @@ RankFact lost(const JournalRank& rank, model::EndCause cause, const std::string&
   return fact;
 }
 
-// What is known of the job's files: their owner is dead, so they end where they are.
+// Closes the files of jobs: their owner is dead, so they end where they are.
 class Closer {
  public:
   explicit Closer(std::string home) : home_(std::move(home)) {}
@@ -209,7 +209,7 @@ std::string other_folder_notice(const JournalOrigin& origin) {
          ": processes that it names are left alone, and count as lost";
 }
 
-// Of a home that was moved from there, copied and removed, what ran is ended by its runner.
+// The processes of a home that was moved from there, copied and removed, are ended by its runner.
 bool left_by_itself(const JournalContent& journal) {
   const JournalOrigin& origin = journal.origin;
   if (origin.home.empty() || env::exists(origin.home)) return false;

@@ -47,7 +47,7 @@ class RunnerTest : public ::testing::Test {
   std::string logs() const { return output::logs_folder(home_.path(), JobId("job")); }
   std::string out() const { return text_of(model::LogStream::kOut); }
   std::string err() const { return text_of(model::LogStream::kErr); }
-  // What the attempts of the first lane wrote, one after another.
+  // The output of the attempts of the first lane, one after another.
   std::string text_of(model::LogStream stream) const {
     const std::string text = read_text(output::segment_path(logs(), 0, 0, stream));
     return text.empty() ? text : text.substr(output::kSharedHead.size());
@@ -475,7 +475,7 @@ TEST_F(RunnerTest, AScriptThatOpensItsOutputByNameHarmsNobodyElses) {
   EXPECT_FALSE(std::filesystem::exists(lanes + std::to_string(output::kAloneSlots)));
 }
 
-// Where the command itself does not say it, the first attempt that does so is noticed.
+// The first attempt that does so is noticed where the command itself does not say it.
 TEST_F(RunnerTest, AProgramThatOpensItsOutputByNameIsNotCreditedToAnother) {
   RunnerProcess runner(home_.path());
   TestAgent agent(home_.path());
@@ -627,7 +627,7 @@ TEST_F(RunnerTest, OnlyOnePerHomeWhoseFilesOfItWereLost) {
   RunnerProcess second(home_.path());
   EXPECT_EQ(second.wait_exit(Duration::seconds(10)), 0);
   EXPECT_EQ(living_runner(home_.path()), first.pid());
-  // What it started holds nothing of it: the next one may come when it has died.
+  // The task that it started holds nothing of it: the next one may come when it has died.
   first.kill_hard();
   EXPECT_EQ(living_runner(home_.path()), 0);
   ::kill(task, SIGKILL);

@@ -18,7 +18,7 @@
 namespace runnel::runner {
 namespace {
 
-// What the fact takes in a frame at most.
+// The most bytes that the fact takes in a frame.
 std::size_t bytes_of(const RankFact& fact) {
   constexpr std::size_t kNumbers = 128;
   const model::RankReport& report = fact.report;
@@ -26,7 +26,7 @@ std::size_t bytes_of(const RankFact& fact) {
          report.message.size();
 }
 
-// Where the frame ends that begins with `first`: one fact at least, so that frames come to an end.
+// The end of the frame that begins with `first`: one fact at least, so that frames come to an end.
 std::size_t frame_end(const std::vector<RankFact>& facts, std::size_t first) {
   std::size_t end = first;
   std::size_t bytes = 0;
@@ -205,8 +205,8 @@ void RunnerServer::welcome(Connection newcomer, const Hello& hello) {
   tell_news();
 }
 
-// Who finds us there serves the home where it is now, and all our paths are those of before: the
-// next runner can have it once nothing runs here.
+// An agent that finds us there serves the home where it is now, and all our paths are those of
+// before: the next runner can have it once nothing runs here.
 void RunnerServer::meet_in_another_place(const std::function<void(std::string)>& refuse) {
   agent_.reset();
   leave_when_idle_ = supervisor_.idle();
@@ -219,7 +219,7 @@ void RunnerServer::meet_in_another_place(const std::function<void(std::string)>&
 
 void RunnerServer::tell_news() {
   if (!agent_) {
-    (void)supervisor_.take_news();  // Whoever comes gets the inventory.
+    (void)supervisor_.take_news();  // The next agent gets the inventory.
     return;
   }
   const Duration now = env::real_clock().boot();

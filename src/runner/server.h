@@ -62,7 +62,7 @@ class RunnerServer {
   Supervisor& supervisor_;
   HomeSocket& socket_;  // Closed by its owner, after us.
   async::UniqueFd signals_;
-  const Welcome welcome_;  // What each agent is told first.
+  const Welcome welcome_;  // The first message to each agent.
   std::optional<Connection> agent_;
   std::optional<Connection> newcomer_;  // Has not said Hello yet.
   Epoch epoch_;

@@ -9,9 +9,9 @@
 
 namespace runnel::runner {
 
-// What a new process is made of. Descriptors and texts are borrowed until spawn() returns.
+// All that a new process is made of. Descriptors and texts are borrowed until spawn() returns.
 struct SpawnRequest {
-  std::string file;  // What find_program() found.
+  std::string file;  // As find_program() found it.
   const std::vector<std::string>* argv = nullptr;
   std::vector<char*> env;  // "NAME=value" each; null ends it.
   const char* workdir = "/";
@@ -23,7 +23,7 @@ struct SpawnRequest {
   std::optional<mode_t> file_mask;     // umask of the process; none: as the caller's.
 };
 
-// What came of it: a process, or the reason why there is none, in the shell's exit codes.
+// The outcome: a process, or the reason why there is none, in the shell's exit codes.
 struct SpawnOutcome {
   pid_t pid = -1;  // -1: no process; then code and message are set, or `try_again`.
   int code = 0;    // 127: not found; 126: found and not executable, or no such workdir.

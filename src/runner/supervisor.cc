@@ -246,7 +246,7 @@ void Supervisor::finish_rank(Place& place, RankRun& rank) {
   const auto found = pids_.find(rank.pid);
   if (found != pids_.end() && found->second.rank == &rank) pids_.erase(found);
   model::RankReport& report = rank.fact.report;
-  // What had a grace has ended with the last of its processes, not with the first.
+  // A rank that had a grace has ended with the last of its processes, not with the first.
   if (place.forced) report.ended_at = report.started_at + (env::real_clock().boot() - rank.started);
   output::JobOutput& output = jobs_.at(place.start.attempt.task.job)->output;
   output.end(rank.output, place.start.max_log, report.ended_at);
@@ -289,7 +289,7 @@ void Supervisor::stop(const PlaceStop& stop) {
 
 void Supervisor::forget(const AttemptOnNode& of) {
   const auto found = ended_.find(of);
-  // While ranks of it live, it is too early: their ends are yet to come.
+  // It is too early while ranks of it live: their ends are yet to come.
   if (found == ended_.end() || places_.contains(of)) return;
   journal_.forget(found->second.number);
   end_unwritten_ = true;

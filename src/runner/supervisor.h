@@ -29,9 +29,9 @@ namespace runnel::runner {
 
 struct SupervisorOptions {
   std::string home;
-  std::string boot;         // Boot id of the machine.
-  Incarnation incarnation;  // Of this runner.
-  std::string key;          // Starts each RUNNEL_ATTEMPT_KEY; unique to this life of the runner.
+  std::string boot;  // Boot id of the machine.
+  Incarnation incarnation;
+  std::string key;  // Starts each RUNNEL_ATTEMPT_KEY; unique to this life of the runner.
   std::string home_token;
   std::optional<rlimit> open_files;  // Given to the processes instead of our own,
   std::optional<mode_t> file_mask;   // as is this umask.

@@ -74,7 +74,7 @@ void Supervisor::spawn_rank(Place& place, RankRun& rank) {
   rank.fact.report.started_at = env::real_clock().wall();
   SpawnOutcome outcome = spawn(request);
   if (outcome.pid <= 0 && !outcome.try_again && !std::exchange(program_.name, {}).empty()) {
-    // What was found before may have gone since.
+    // The program that was found before may have gone since.
     FoundProgram again = program_of(start);
     request.file = again.file.empty() ? request.file : std::move(again.file);
     outcome = spawn(request);

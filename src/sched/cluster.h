@@ -50,7 +50,7 @@ struct Host {
 //           and a plan no copy of all hosts.
 class Cluster {
  public:
-  // Of a cluster that is no draft itself.
+  // The cluster is no draft itself.
   Cluster draft() const;
 
   void join(Host host);
@@ -78,7 +78,7 @@ class Cluster {
   void see(const Host& host);
 
   const Cluster* base_ = nullptr;
-  std::map<NodeId, Host> hosts_;  // Of a draft: those that differ.
+  std::map<NodeId, Host> hosts_;  // In a draft, those that differ.
   Company company_;
 };
 

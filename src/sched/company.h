@@ -12,11 +12,11 @@ namespace runnel::sched {
 
 // The number of a host where some are kept apart from others that are there already.
 inline constexpr std::int64_t kNobody = -1;
-// What one must have to join those with these numbers.
+// The number that one must have to join those with these numbers.
 std::int64_t shared_number(const std::set<std::int64_t>& numbers);
 
-// Who is beside whom: the hosts that share a runner and are not idle, by the number that one must
-// have to join what is there.
+// The hosts that share a runner and are not idle, by the number that one must have to join what is
+// there.
 //
 // Contract: one that stands on another tells what that one does until told otherwise, and leaves
 //           it as it is.
@@ -40,7 +40,7 @@ class Company {
   struct Busy {
     std::string runner;
     std::int64_t apart = 0;
-    std::int64_t places = 0;  // Of a host that takes nothing.
+    std::int64_t places = 0;  // Places held on a host that takes nothing; else 0.
   };
   using Numbers = std::map<std::int64_t, std::int64_t>;  // How many hosts, by number.
 
@@ -49,7 +49,7 @@ class Company {
   void count(const std::string& runner, std::int64_t apart, std::int64_t by);
 
   const Company* base_ = nullptr;
-  std::map<NodeId, std::optional<Busy>> busy_;  // Where it differs from the base.
+  std::map<NodeId, std::optional<Busy>> busy_;  // Those that differ from the base.
   std::map<std::string, Numbers> runners_;      // The same.
   std::int64_t changes_ = 0;
 };

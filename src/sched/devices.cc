@@ -8,7 +8,7 @@
 namespace runnel::sched {
 namespace {
 
-// What is free between the ranges that are held, as ranges.
+// The free ranges between those that are held.
 std::vector<IntervalSet::Range> gaps(const IntervalSet& held, std::int64_t all) {
   std::vector<IntervalSet::Range> free;
   std::int64_t from = 0;

@@ -21,7 +21,7 @@ struct LaneEndKey {
   friend bool operator<(const LaneEndKey& a, const LaneEndKey& b);
 };
 
-// What lanes give back.
+// The resources that lanes give back.
 using LaneEnds = std::map<LaneEndKey, model::Resources>;
 
 }  // namespace runnel::sched

@@ -35,7 +35,8 @@ std::vector<Candidate> candidates(const Request& request, const Cluster& cluster
   return found;
 }
 
-// Who may use cheap hosts does; a gang prefers few hosts; among equals the fullest host.
+// Cheap hosts go first where they may be used; a gang prefers few hosts; among equals the fullest
+// host.
 bool goes_first(const Candidate& a, const Candidate& b) {
   if (a.host->tenure != b.host->tenure) return a.host->tenure == Tenure::kSpot;
   if (a.places != b.places) return a.places > b.places;
@@ -125,7 +126,7 @@ void Future::give_back(const NodeId& node, const model::Resources& amount) {
   const Host* host = cluster_.give_back(node, amount);
   if (host != nullptr) count(*host);
   if (cluster_.company_changes() == changes) return;
-  // Who was kept off the others of the runner may be there now.
+  // A request that was kept off the runner's other hosts may be there now.
   for (const Host* other : cluster_.hosts()) {
     if (host == nullptr || other->runner == host->runner) count(*other);
   }

@@ -11,7 +11,7 @@
 
 namespace runnel::sched {
 
-// Where one gang would go, all places or none.
+// The hosts that one gang would go to, all places or none.
 struct Placement {
   struct At {
     NodeId node;
@@ -41,7 +41,7 @@ std::int64_t places_now(const Request& request, const Cluster& cluster, const Ho
 // Whether the request fits nowhere where `than` does not fit either.
 bool asks_no_less(const Request& request, const Request& than);
 
-// What one place of the request takes from this host.
+// The resources that one place of the request takes from this host.
 model::Resources share_of(const Request& request, const Host& host);
 
 // A cluster as lanes end on it, and how many places it has for one request by then: counted by

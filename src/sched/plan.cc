@@ -17,7 +17,7 @@
 namespace runnel::sched {
 namespace {
 
-// What the first blocked request will use, and from when.
+// The resources that the first blocked request will use, and from when.
 struct Reservation {
   // On each host; nothing of one that must only be idle for it.
   std::map<NodeId, model::Resources> needs;
@@ -167,7 +167,7 @@ class Planner {
     if (granted_[index] < request.lanes_wanted && !full()) plan_.blocked.push_back(index);
   }
 
-  // What does not fit beside nobody's reservation needs to know of none.
+  // A request that does not fit beside nobody's reservation needs to know of none.
   std::optional<Placement> place_behind_head(const Request& request) {
     std::optional<Placement> placement = place_unless_known(request, {}, full_for_);
     if (!placement.has_value()) return std::nullopt;
@@ -259,8 +259,8 @@ class Planner {
     return reserve_by_ends(request, cluster_, snapshot_.running(), granted_ends_, snapshot_.now);
   }
 
-  // What was granted behind the head may have changed where, or when, it will start; then others
-  // may start where it no longer will.
+  // Grants behind the head may have changed where, or when, it will start; then others may start
+  // where it no longer will.
   bool reservation_moved() {
     if (!head_.has_value() || full() || plan_.grants.size() == grants_reserved_beside_) {
       return false;

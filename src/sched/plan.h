@@ -20,8 +20,8 @@ inline constexpr int kGrantsPerPlanMax = 256;
 struct Snapshot {
   const Cluster* cluster = nullptr;
   std::span<const Request> queue;  // In order of QueueKey.
-  // What all lanes hold: asked only when somebody may pass one that is blocked, since that costs a
-  // walk over them.
+  // The holdings of all lanes: asked only when somebody may pass one that is blocked, since that
+  // costs a walk over them.
   std::function<const LaneEnds&()> running;
   Time now;
 };

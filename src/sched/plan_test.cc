@@ -335,7 +335,7 @@ TEST(Plan, RandomQueuesNeverOversubscribe) {
   }
 }
 
-// What is left to be planned: the cluster and the queue as grants make them.
+// The rest to be planned: the cluster and the queue as grants make them.
 struct Rest {
   Cluster cluster;
   std::vector<Request> queue;

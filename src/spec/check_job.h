@@ -16,7 +16,7 @@ namespace runnel::spec {
 //      knows no regular expressions. Everything else is model::check_spec().
 std::vector<Error> check_job(const model::JobSpec& spec);
 
-// What is wrong with one of a step's log patterns. The error's value is the part of the regular
+// The fault of one of a step's log patterns. The error's value is the part of the regular
 // expression, or the step's field, that is at fault.
 struct PatternFault {
   enum class Field : std::uint8_t { kRegex, kStep };

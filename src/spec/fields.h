@@ -8,7 +8,7 @@
 
 namespace runnel::spec {
 
-// What may be written as the value of a field: drives the JSON Schema and the reference page.
+// The form of a field's value: drives the JSON Schema and the reference page.
 enum class Form : std::uint8_t {
   kText,
   kBoolean,
@@ -47,12 +47,12 @@ enum class Form : std::uint8_t {
   kEarlier,      // [{params: {parameter: value}, values: {metric: value}}]
   kSteps,
   kNodes,
-  kAny,  // Of fields that are not built yet.
+  kAny,  // Fields that are not built yet.
 };
 
 enum class Built : std::uint8_t { kYes, kNotYet };
 
-// Where a field of a step may stand when the file has `steps`.
+// The places of a step's field when the file has `steps`.
 enum class Spread : std::uint8_t {
   kOwn,      // Only where it belongs.
   kDefault,  // Also at the top, as the default of every step.
@@ -99,7 +99,7 @@ const FieldTable& parameter_fields();  // {range: ...} and its kind.
 const FieldTable& node_fields();
 const FieldTable& nodes_file_fields();
 
-// What a word of another system is called here: "gpus" -> "resources.accelerators"; "" if unknown.
+// Our name for a word of another system: "gpus" -> "resources.accelerators"; "" if unknown.
 std::string_view our_word_for(std::string_view foreign);
 
 }  // namespace runnel::spec

@@ -129,7 +129,7 @@ TEST_P(Recipe, IsImported) {
   fs::path golden = kFolder / "recipes" / GetParam().filename();
   expect_golden(golden.replace_extension(".txt"), report.text + lines_of(report.notes));
   const JobFileReport as_recipe = parse_job_file_all(text, context);
-  context.nodes.clear();  // What our own form asks of machines is no note.
+  context.nodes.clear();  // Our own form's demands on machines are no notes.
   const JobFileReport as_job = parse_job_file_all(report.text, context);
   ASSERT_TRUE(as_job.spec.has_value()) << lines_of(as_job.errors);
   EXPECT_EQ(*as_recipe.spec, *as_job.spec) << "both forms say the same";

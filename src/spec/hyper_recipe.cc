@@ -52,7 +52,7 @@ const FieldTable& recipe_parameter_fields() {
   return kTable;
 }
 
-// What a recipe may say that nothing here answers to, and what happens instead.
+// A part of a recipe that nothing here answers to, and what happens instead.
 struct Unanswered {
   std::string_view name;
   std::string_view what;

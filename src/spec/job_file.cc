@@ -43,7 +43,7 @@ Source read_source(std::string_view source, const std::string& file) {
   return read;
 }
 
-// What the job asks of machines that are not among the nodes, as notes.
+// Notes of what the job asks of machines that are not among the nodes.
 std::vector<Error> beyond_the_nodes(const YamlNode& job, std::string_view source,
                                     const ParseContext& context) {
   Diagnostics faults(context.file, source);
@@ -104,7 +104,7 @@ ImportReport import_file(std::string_view text, const ParseContext& context) {
                            .with_hint("run it: runnel run " + context.file));
     return {"", read.faults.take(), {}};
   }
-  ParseContext anywhere = context;  // What machines there are does not change what it says.
+  ParseContext anywhere = context;  // The machines that there are do not change what it says.
   anywhere.nodes.clear();
   YamlNodePtr translated;
   JobFileReport report = read_recipe(*read.root, read.faults, source, anywhere, translated);

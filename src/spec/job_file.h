@@ -14,7 +14,7 @@
 
 namespace runnel::spec {
 
-// What a job file is read with: everything that comes from outside the file.
+// Everything from outside the file that a job file is read with.
 struct ParseContext {
   std::string file = "job.yaml";  // As messages call it.
   std::string workdir = "/";      // Absolute: the file's folder, or the caller's for `run -- CMD`.
@@ -22,7 +22,7 @@ struct ParseContext {
   std::map<std::string, std::string> envs;
   // Total capacity. A request that can never fit is refused; empty: no such check.
   std::vector<model::NodeInfo> nodes;
-  std::string nodes_file = "nodes.yaml";  // Where they are declared, as messages call it.
+  std::string nodes_file = "nodes.yaml";  // The file that declares them, as messages call it.
   std::string devices_unknown;            // Why nobody knows which devices they have; else empty.
   std::vector<model::SecretRef> secrets;  // From --secret; every step gets them.
   std::optional<std::string> name;        // -n

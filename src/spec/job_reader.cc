@@ -265,7 +265,7 @@ class JobReader {
     }
   }
 
-  // What was read is judged as any specification is.
+  // The job that was read is judged as any specification is.
   void judge() { report_at_places(*root_.node, model::check_spec(job_), scope_.faults); }
 
   void merge_envs(StepDraft& draft) {

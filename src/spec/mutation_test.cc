@@ -1,5 +1,5 @@
-// What a fuzzer would do, in small: texts made from the golden files by cutting, copying and
-// swapping give a sound job or errors with place and remedy. fuzz/yaml_fuzz.cc goes on from here.
+// A fuzzer in small: texts made from the golden files by cutting, copying and swapping give a sound
+// job or errors with place and remedy. fuzz/yaml_fuzz.cc goes on from here.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>

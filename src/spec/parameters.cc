@@ -112,7 +112,7 @@ bool read_values(Scope& scope, const Item& item, Parameter& parameter) {
   return !items.empty() && (!item.node->is_list() || items.size() == item.node->items.size());
 }
 
-// What a parameter may say besides its values when it is searched.
+// The parts that a parameter may have besides its values when it is searched.
 struct SearchedParts {
   std::optional<Item> log;
   std::optional<Item> step;

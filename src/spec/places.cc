@@ -19,13 +19,13 @@ struct Synonym {
   std::string_view written;
 };
 
-// What files call a field of the model.
+// The words of files for fields of the model.
 constexpr std::array<Synonym, 4> kFileWords = {{{"backoff_max", "backoff"},
                                                 {"backoff_min", "backoff"},
                                                 {"budget_micros", "budget"},
                                                 {"factor_permille", "factor"}}};
 
-// What stands in the file where the field itself does not.
+// The fields that stand in the file where the field itself does not.
 constexpr std::array<Synonym, 9> kStandIns = {{{"params", "foreach"},
                                                {"params", "search"},
                                                {"objectives", "metric"},
@@ -101,8 +101,8 @@ Stop walk(Stop stop, const std::vector<std::string>& words) {
 struct Placed {
   Error fault;
   Item item;
-  std::string path;  // Of the whole field, whether it is written or not.
-  std::string step;  // Whose it is, when it stands at the default of all.
+  std::string path;  // The path of the whole field, whether it is written or not.
+  std::string step;  // The step that has the fault, when it stands at the default of all.
 };
 
 std::string joined(std::string path, const std::vector<std::string>& words, std::size_t from) {

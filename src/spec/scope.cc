@@ -8,7 +8,7 @@
 namespace runnel::spec {
 namespace {
 
-// What a word of another system is called in this mapping, or "" when it means nothing here.
+// Our name in this mapping for a word of another system, or "" when it means nothing here.
 std::string translated(std::string_view spelling, const FieldTable& table) {
   const std::string_view ours = our_word_for(spelling);
   const std::size_t dot = ours.find('.');

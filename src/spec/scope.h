@@ -12,7 +12,7 @@
 
 namespace runnel::spec {
 
-// What reading a value needs besides the value: where faults go, and which variables `${NAME}`
+// All that reading a value needs besides the value: where faults go, and which variables `${NAME}`
 // names.
 struct Scope {
   Diagnostics& faults;

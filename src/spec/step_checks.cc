@@ -59,7 +59,7 @@ std::string cpus_text(std::int64_t milli) {
   return text + "." + decimals.substr(0, decimals.find_last_not_of('0') + 1);
 }
 
-// What the largest node has of one resource.
+// The amount of one resource on the node that has most of it.
 struct Largest {
   std::int64_t amount = 0;
   std::string node;
@@ -170,7 +170,7 @@ std::vector<model::NodeInfo> usable(const StepDraft& draft,
   return found;
 }
 
-// Where nothing has a price, a budget would be no limit.
+// A budget would be no limit where nothing has a price.
 void check_budget(const Scope& scope, const StepDraft& draft,
                   const std::vector<model::NodeInfo>& nodes, const ParseContext& context) {
   if (!draft.spec.search || draft.spec.search->budget.is_zero()) return;
@@ -209,7 +209,7 @@ void link_steps(const Scope& scope, std::vector<StepDraft>& drafts) {
 void settle_resources(std::vector<StepDraft>& drafts) {
   for (StepDraft& draft : drafts) {
     model::StepSpec& step = draft.spec;
-    if (step.is_external()) {  // What the job gives its other steps.
+    if (step.is_external()) {  // Drops what the job gives its other steps.
       step.num_nodes = step.procs_per_node = 1;
       step.checkpoint.reset();
       step.metrics = {};

@@ -8,7 +8,8 @@
 
 namespace runnel::spec {
 
-// What needs a whole step or a whole job, and its file or its nodes. Each reports what it finds.
+// Checks that need a whole step or a whole job, and its file or its nodes. Each reports what it
+// finds.
 
 // Turns the names of `depends_on` into positions; unknown names and repeated ones are faults.
 void link_steps(const Scope& scope, std::vector<StepDraft>& drafts);

@@ -154,7 +154,7 @@ class TreeBuilder : public YAML::EventHandler {
     std::shared_ptr<YamlNode> node;
     YAML::anchor_t anchor = 0;
     bool flow = false;
-    YamlNodePtr key;  // Of a mapping: read, waiting for its value.
+    YamlNodePtr key;  // A mapping's key that was read and waits for its value.
     std::unordered_set<std::string> keys;
   };
 
@@ -257,7 +257,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   std::string_view text_;
   std::size_t documents_ = 0;
-  std::size_t document_ = 0;  // Where the latest one began.
+  std::size_t document_ = 0;  // Start of the latest one.
   YamlNodePtr root_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, YamlNodePtr> anchors_;

@@ -31,7 +31,7 @@ struct YamlNode {
   enum class Kind : std::uint8_t { kNull, kScalar, kList, kMap };
   Kind kind = Kind::kNull;
   bool quoted = false;  // A scalar in quotes or a block: never null, never a number by accident.
-  std::string text;     // Of a scalar.
+  std::string text;     // A scalar's text.
   std::vector<YamlNodePtr> items;
   std::vector<YamlMember> members;
   std::size_t offset = 0;  // Byte of the source where it begins.

@@ -10,7 +10,7 @@
 namespace runnel::spec {
 namespace {
 
-// What is a value or a mark of its own, in small letters.
+// Words that are a value or a mark of their own, in small letters.
 constexpr std::array<std::string_view, 13> kWords = {
     "<<", "=", "false", "n", "no", "null", "off", "on", "true", "y", "yes", "~", ""};
 

@@ -79,7 +79,7 @@ std::optional<std::size_t> leading_tab(std::string_view text, std::size_t start,
   return std::nullopt;
 }
 
-// What yaml-cpp says and what it means to somebody who wrote the file.
+// A message of yaml-cpp, and what it means to somebody who wrote the file.
 struct Explanation {
   std::string_view said;
   std::string_view meaning;

@@ -15,7 +15,7 @@ struct TextFault {
   Error error;
 };
 
-// What can be told of a YAML text before it is parsed: too large, not UTF-8, control characters.
+// A fault that a YAML text shows before it is parsed: too large, not UTF-8, control characters.
 std::optional<TextFault> fault_of_text(std::string_view text);
 
 // Whether the line that holds `offset` is indented by a tab before that byte.

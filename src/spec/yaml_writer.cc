@@ -15,8 +15,8 @@ std::string scalar_text(const YamlNode& node) {
   return node.quoted ? yaml_scalar(node.text) : node.text;
 }
 
-// What a block scalar gives back unchanged: lines that end, and none that looks indented or blank
-// at the front.
+// Whether a block scalar gives the text back unchanged: lines that end, and none that looks
+// indented or blank at the front.
 bool fits_below_bar(const std::string& text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7F);
@@ -57,7 +57,7 @@ void write_block(std::string& out, const std::string& text, std::size_t depth) {
 
 void write_members(std::string& out, const YamlNode& map, std::size_t depth);
 
-// What follows a key's colon or a list's dash.
+// Writes what follows a key's colon or a list's dash.
 void write_value(std::string& out, const YamlNode& node, std::size_t depth) {
   if (node.is_map() && !node.members.empty()) {
     out += '\n';

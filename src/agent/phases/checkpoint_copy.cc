@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kNoteName = "/.checkpoint-from";
 
-// What would change if anybody wrote.
+// Describes all that would change if anybody wrote.
 void describe(const std::string& folder, const std::string& name, std::string& text) {
   const Result<env::FileInfo> info = env::file_info(folder + name);
   if (!info.ok()) {
@@ -57,7 +57,7 @@ Result<void> copy_unchanged(const std::string& from, const std::string& to) {
   return Error(Errc::kUnavailable, "the checkpoint in " + from + " changes while it is copied");
 }
 
-// Of both folders by what the path names: one may be a link to another disk.
+// Works on the folders that both paths lead to: one may be a link to another disk.
 Result<void> replace(const CheckpointCopy& copy, const std::string& from) {
   TRY(env::make_directories(copy.to));
   const std::string target = TRY(env::real_path(copy.to));

@@ -15,7 +15,7 @@ struct CheckpointCopy {
   std::string from;         // The other task's checkpoint folder.
   std::string to;           // The task's own.
   std::string task_folder;  // Holds `to`, and the note of what was copied.
-  std::string name;         // Of the task in no other home or job.
+  std::string name;         // The task's; no other home or job has it.
   std::int64_t number = 1;  // The task's first, second, ... copy: each is made once.
 };
 
@@ -53,7 +53,7 @@ class CheckpointCopyPhase final : public Phase {
   CheckpointCopy copy_of(const model::StartOrder& order) const;
 
   static constexpr Duration kAgainAfter = Duration::millis(100);
-  static constexpr int kTriesMax = 100;  // Of a checkpoint that is being written.
+  static constexpr int kTriesMax = 100;  // For a checkpoint that is being written.
 
   const std::string home_;
 };

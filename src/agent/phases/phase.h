@@ -20,11 +20,11 @@ namespace runnel::agent {
 // What phases have made ready of an attempt so far.
 struct Readiness {
   std::vector<std::pair<std::string, std::string>> secrets;  // Variables, stronger than any other.
-  output::MetricPlanPtr plan;    // Where a task reports besides its file, if anywhere.
+  output::MetricPlanPtr plan;    // The places where a task reports besides its file, if any.
   std::int64_t output_from = 0;  // The record of the job's log index that its output comes after.
 };
 
-// Where a phase works. Attempts that name the same folder pass it one after another.
+// The place that a phase works in. Attempts that name the same folder pass it one after another.
 struct Workplace {
   std::string folder;
   Reach reach = Reach::kBelow;
@@ -43,7 +43,7 @@ struct Workplace {
 class Phase {
  public:
   struct Traits {
-    std::string_view thread;    // Of its work, shown by ps and debuggers; at most 15 bytes.
+    std::string_view thread;    // Name of its threads in ps and debuggers; at most 15 bytes.
     Duration silent_max;        // Standing still for so long, it is given up.
     bool is_optional = false;   // Given up, it is left out; else the attempt has failed.
     bool leaves_parts = false;  // That are to be taken back of an attempt that does not begin.

@@ -24,7 +24,7 @@ Error missing(const model::SecretRef& secret, std::string why) {
       .with_value(secret.source);
 }
 
-// What is no regular file stays so: the attempt fails, others are tried again.
+// A path that is no regular file stays so: the attempt fails, others are tried again.
 Error unreadable(const model::SecretRef& secret, const Error& cause) {
   Error error = missing(secret, "cannot be read: " + cause.message);
   if (cause.code != Errc::kInvalid) return error.with_hint(cause.hint);
@@ -53,7 +53,7 @@ Result<std::string> from_values(const model::SecretRef& secret,
 
 }  // namespace
 
-// Whoever needs the same file of a user first waits for it once.
+// All that need the same file of a user first wait for it once.
 Workplace SecretsPhase::workplace(const model::StartOrder& order) const {
   const auto in_file = std::find_if(order.secrets.begin(), order.secrets.end(), is_in_file);
   return {

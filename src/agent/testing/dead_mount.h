@@ -8,7 +8,7 @@ namespace runnel::agent::testing {
 class DeadMount {
  public:
   explicit DeadMount(std::string path);
-  // Whoever waits for the mount gets an error.
+  // All that wait for the mount get an error.
   ~DeadMount();
   DeadMount(const DeadMount&) = delete;
   DeadMount& operator=(const DeadMount&) = delete;

@@ -9,7 +9,7 @@
 
 namespace runnel::env::testing {
 
-// While it lives no file of this process becomes longer: writes beyond that fail, as on a full
+// No file of this process becomes longer while it lives: writes beyond that fail, as on a full
 // disk.
 class LengthLimit {
  public:

@@ -24,7 +24,7 @@ class Site {
  public:
   Site(std::vector<Error>& faults, Rules rules) : faults_(&faults), rules_(rules) {}
 
-  // What stands inside: a field, an element of a list.
+  // The site inside: a field, an element of a list.
   Site at(std::string_view field) const;
   Site at(std::size_t index) const;
 

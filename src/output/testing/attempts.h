@@ -10,7 +10,7 @@
 
 namespace runnel::output::testing {
 
-// Of the first step of a job named "job".
+// An attempt in the first step of a job named "job".
 inline model::AttemptRef attempt_of(std::int64_t task, std::int32_t attempt = 1) {
   return {{JobId("job"), StepIndex(0), TaskIndex(task)}, AttemptNumber(attempt)};
 }

@@ -44,11 +44,11 @@ class Cluster {
   void forget(const NodeId& id);
   void give_back_held(const NodeId& id);
 
-  // Of hosts that share a runner and are not idle.
+  // A host that shares a runner and is not idle.
   struct Busy {
     std::string runner;
     std::int64_t apart = 0;
-    std::int64_t places = 0;  // Of a host that takes nothing.
+    std::int64_t places = 0;  // Places held on a host that takes nothing; else 0.
   };
   std::map<NodeId, Host> hosts_;
   std::map<NodeId, Busy> busy_;
@@ -165,7 +165,8 @@ std::optional<Placement> place(const Request& request, const Cluster& cluster,
   CHECK(request.places > 0, "a request without places");
   std::vector<Candidate> found = candidates(request, cluster, closed);
   std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
-    // Who may use cheap hosts does; a gang prefers few hosts; among equals the fullest host.
+    // Cheap hosts go first where they may be used; a gang prefers few hosts; among equals the
+    // fullest host.
     if (a.host->tenure != b.host->tenure) return a.host->tenure == Tenure::kSpot;
     if (a.places != b.places) return a.places > b.places;
     if (a.leftover != b.leftover) return a.leftover < b.leftover;
@@ -192,7 +193,7 @@ struct Question {
   Time now;
 };
 
-// What the first blocked request will use, and from when.
+// The resources that the first blocked request will use, and from when.
 struct Reservation {
   std::map<NodeId, model::Resources> needs;
   std::optional<Time> starts;  // Absent: when it will start is not known.
@@ -355,8 +356,8 @@ class Planner {
     return reserve(snapshot_.queue[index], cluster_, running(), snapshot_.now);
   }
 
-  // What was granted behind the head may have changed where, or when, it will start; then others
-  // may start where it no longer will.
+  // Grants behind the head may have changed where, or when, it will start; then others may start
+  // where it no longer will.
   bool reservation_moved() {
     if (!head_.has_value() || full() || plan_.grants.size() == grants_reserved_beside_) {
       return false;
@@ -367,7 +368,7 @@ class Planner {
     return true;
   }
 
-  // What lanes hold, those of this plan included.
+  // The holdings of lanes, those of this plan included.
   std::vector<Running> running() const {
     std::vector<Running> running = snapshot_.running;
     for (const Grant& grant : plan_.grants) {

@@ -14,7 +14,7 @@
 
 namespace runnel::sched::testing {
 
-// What a lane that runs holds, and when it will have ended at the latest, if that is known.
+// The holding of a lane that runs, and when it will have ended at the latest, if that is known.
 struct Running {
   NodeId node;
   model::Resources amount;
