@@ -357,13 +357,15 @@ class Study:
     def _speak(self, trial: Trial | int, verb: str, body: dict) -> dict:
         if not isinstance(trial, Trial):
             return self._post_of_trial(trial, verb, body)
+        said_at = time.monotonic()  # An answer may be read late: another call held Python's lock meanwhile.
         try:
             answer = self._post_of_trial(trial.number, verb, {"attempt": trial.attempt, **body})
         except TrialTaken:
             if trial._silence_s is None:  # Later ones are as late as whoever speaks.
                 trial._silence_s = time.monotonic() - trial._heard_at
             raise
-        trial._heard_at = time.monotonic()
+        if not answer.get("stop"):  # One whose lease is over is asked to stop before it is refused.
+            trial._heard_at = said_at
         return answer
 
     def _post_of_trial(self, number: int, verb: str, body: dict) -> dict:
