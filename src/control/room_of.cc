@@ -6,13 +6,12 @@ namespace {
 using store::Room;
 
 Room room_of_verb(model::JobRequest::Verb verb) {
-  using Verb = model::JobRequest::Verb;
   switch (verb) {
-    case Verb::kCancel:
-    case Verb::kHalt:
-    case Verb::kDelete: return Room::kReserve;
-    case Verb::kResume:
-    case Verb::kRetry: return Room::kOrdinary;
+    case model::JobRequest::Verb::kCancel:
+    case model::JobRequest::Verb::kHalt:
+    case model::JobRequest::Verb::kDelete: return Room::kReserve;
+    case model::JobRequest::Verb::kResume:
+    case model::JobRequest::Verb::kRetry: break;
   }
   return Room::kOrdinary;
 }
