@@ -28,13 +28,17 @@ Result<std::string> unmounted(const std::string& parent, const JobId& job) {
       .with_hint(unmount_text(within));
 }
 
+Result<std::string> unmounted_in_jobs(const std::string& home, const JobId& job) {
+  return unmounted(TRY(env::real_path(output::jobs_folder(home))), job);
+}
+
 Result<void> move_and_remove(const std::string& home, const JobId& job) {
   const std::string trash = trash_folder(home);
   TRY(env::make_directories(trash, env::Access::kOwner));
   const std::string doomed = TRY(unmounted(TRY(env::real_path(trash)), job));
   TRY(env::remove_tree(doomed));
   if (!env::exists(output::jobs_folder(home))) return {};
-  const std::string folder = TRY(unmounted(TRY(env::real_path(output::jobs_folder(home))), job));
+  const std::string folder = TRY(unmounted_in_jobs(home, job));
   if (!TRY(env::is_there(folder))) return {};
   TRY(env::rename_file(folder, doomed));
   return env::remove_tree(doomed);
@@ -53,7 +57,7 @@ std::string beside_jobs(const std::string& home, const std::string& name) {
 Result<void> remove_job_files(const std::string& home, const JobId& job) {
   Result<void> moved = move_and_remove(home, job);
   if (moved.ok() || moved.error().code != Errc::kFull) return moved;
-  const std::string folder = TRY(unmounted(TRY(env::real_path(output::jobs_folder(home))), job));
+  const std::string folder = TRY(unmounted_in_jobs(home, job));
   return env::remove_tree(folder);
 }
 

@@ -8,6 +8,7 @@
 #include "control/room_of.h"
 #include "json/writer.h"
 #include "model/codec.h"
+#include "store/checks.h"
 
 namespace runnel::control {
 namespace {
@@ -27,8 +28,6 @@ Error nothing_accepted(const Error& cause) {
   }
   return error;
 }
-
-Error disk_is_full() { return Error(Errc::kFull, "the disk of the event log is full"); }
 
 constexpr std::string_view kFreeByHand =
     "the room that the log holds for this is used up: remove files by hand, for instance outputs "
@@ -241,7 +240,7 @@ Async<void> LogWriter::admit(const model::Input& input) {
     if (phase_ == Phase::kOpen && !copying_ && !full()) {
       if (waits_for_room || !is_short_) co_return {};
       CO_TRY(co_await look_for_room());
-      if (is_short_) co_return nothing_accepted(disk_is_full());
+      if (is_short_) co_return nothing_accepted(store::disk_is_full());
       continue;
     }
     if (phase_ == Phase::kOpen && !is_report && full()) co_return too_busy(kPendingInputsMax);

@@ -21,15 +21,6 @@ std::string holder_of(int file) {
   return {text.begin(), end};
 }
 
-// Cut to its length last: what is cut first gives up its block, which a full disk may not give
-// back. A lock that names nobody is held all the same.
-void write_holder(int file) {
-  const std::string pid = std::to_string(::getpid()) + "\n";
-  const auto size = static_cast<ssize_t>(pid.size());
-  const bool written = ::pwrite(file, pid.data(), pid.size(), 0) == size;
-  if (::ftruncate(file, written ? size : 0) != 0) return;
-}
-
 Error is_held(const std::string& path, std::string holder) {
   const std::string who = holder.empty() ? "another process" : "process " + holder;
   Error error(Errc::kConflict, path + " is locked by " + who);
@@ -38,6 +29,13 @@ Error is_held(const std::string& path, std::string holder) {
 
 }  // namespace
 
+bool write_pid(int file) {
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  const auto size = static_cast<ssize_t>(pid.size());
+  const bool written = ::pwrite(file, pid.data(), pid.size(), 0) == size;
+  return ::ftruncate(file, written ? size : 0) == 0;
+}
+
 Result<FileLock> FileLock::acquire(const std::string& path) {
   detail::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.is_open()) return errno_error("open " + path, errno);
@@ -45,7 +43,7 @@ Result<FileLock> FileLock::acquire(const std::string& path) {
     if (errno == EWOULDBLOCK) return is_held(path, holder_of(file.number()));
     return errno_error("lock " + path, errno);
   }
-  write_holder(file.number());
+  (void)write_pid(file.number());  // A lock that names nobody is held all the same.
   CHECK(file.is_open(), "a lock is held by its open file");
   return FileLock(std::move(file));
 }

@@ -7,6 +7,11 @@
 
 namespace runnel::env {
 
+// Writes our pid, and a line end, over what a lock's open file has. A full disk may not give back
+// the block of a file that is cut first, so it is cut to its length last. Where the pid cannot be
+// written it names nobody; false when it may name somebody else.
+bool write_pid(int file);
+
 // The exclusive right to something on this machine, such as a home: flock() on a file.
 //
 // Contract: acquire() never waits; when another process holds the lock it fails with kConflict, and

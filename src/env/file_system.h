@@ -32,6 +32,9 @@ FileSystem file_system_in(std::string_view mountinfo, std::string_view path);
 // has one number, so what serves it is unknown.
 FileSystem file_system_of_number(std::uint32_t number);
 
+// With less free space than this a disk is full: to a home, to its event log and to its runner.
+inline constexpr Bytes kSpaceLeast = Bytes::mebi(1);
+
 // The bytes that an ordinary user may still write there.
 Result<Bytes> free_space(const std::string& path);
 

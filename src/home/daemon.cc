@@ -33,7 +33,7 @@ constexpr Duration kRoomEvery = Duration::seconds(1);
 constexpr Duration kMeetMax = Duration::seconds(1);
 
 // What its disk lacks, if anything.
-std::optional<control::Silence> room_of(const Home& home) {
+std::optional<control::Silence> lack_of_room(const Home& home) {
   const Result<void> room = refuse_full_disk(home);
   if (room.ok()) return std::nullopt;
   return control::Silence{room.error().message, room.error().hint};
@@ -144,7 +144,7 @@ void Daemon::watch_place() {
 // A full disk that has room again when somebody asks why has left no other trace.
 void Daemon::watch_room() {
   using Lack = std::optional<control::Silence>;
-  const auto look = [this] { return [home = home_] { return room_of(home); }; };
+  const auto look = [this] { return [home = home_] { return lack_of_room(home); }; };
   const auto take = [this](const Lack& lack) {
     if (lack.has_value() == told_full_) return;
     told_full_ = lack.has_value();
@@ -184,7 +184,7 @@ control::HomeInfo Daemon::info() const {
 Async<std::optional<control::Silence>> Daemon::room() {
   return room_reads_.run<std::optional<control::Silence>>(
       home_.root,
-      [home = home_]() -> Result<std::optional<control::Silence>> { return room_of(home); },
+      [home = home_]() -> Result<std::optional<control::Silence>> { return lack_of_room(home); },
       agent::Reach::kFolder);
 }
 

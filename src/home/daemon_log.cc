@@ -35,7 +35,7 @@ void hold_ahead(const std::string& file) {
   const Result<env::FileInfo> info = env::file_info(file);
   const Result<Bytes> held = env::allocated(file);
   if (!info.ok() || !held.ok() || *held >= info->size + kAheadLeast) return;
-  (void)env::hold_blocks(file, info->size + kAhead);
+  (void)env::hold_blocks_ahead(file, kAhead);
 }
 
 }  // namespace

@@ -25,7 +25,6 @@ namespace runnel::home {
 namespace {
 
 constexpr Duration kDiskPatience = Duration::seconds(4);
-constexpr Bytes kSpaceNeeded = Bytes::mebi(1);
 constexpr int kInodesNeeded = 16;
 
 Result<void> refuse_silent(const std::string& path) {
@@ -215,8 +214,8 @@ Result<void> refuse_full_disk(const Home& home) {
     lack = std::to_string(**inodes) + " inodes are free (see df -i), and a job needs " +
            std::to_string(kInodesNeeded);
   }
-  if (space.ok() && *space < kSpaceNeeded) {
-    lack = human(*space) + " are free, and the home daemon needs " + human(kSpaceNeeded);
+  if (space.ok() && *space < env::kSpaceLeast) {
+    lack = human(*space) + " are free, and the home daemon needs " + human(env::kSpaceLeast);
   }
   if (lack.empty()) return {};
   return Error(Errc::kFull, "the disk of the home is full: " + lack)

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "env/clock.h"
+#include "env/file_lock.h"
 #include "env/files.h"
 #include "env/lock_holder.h"
 #include "env/process.h"
@@ -82,14 +83,6 @@ Result<async::UniqueFd> lock_home(const std::string& home) {
   return folder;
 }
 
-// Cut to its length last, as a full disk may not give back what is cut before.
-void write_pid(int file) {
-  const std::string text = std::to_string(::getpid()) + "\n";
-  const auto size = static_cast<ssize_t>(text.size());
-  const bool written = ::pwrite(file, text.data(), text.size(), 0) == size;
-  if (::ftruncate(file, written ? size : 0) != 0) log_line("its pid file cannot be written");
-}
-
 // The pid file, locked likewise: what runners of earlier builds look at. Not valid: another has it.
 Result<async::UniqueFd> lock_pid_file(const std::string& path) {
   while (true) {
@@ -100,7 +93,7 @@ Result<async::UniqueFd> lock_pid_file(const std::string& path) {
       return errno_error("lock " + path, errno);
     }
     if (!output::is_same_file(file.get(), path)) continue;  // Its last owner has just removed it.
-    write_pid(file.get());
+    if (!env::write_pid(file.get())) log_line("its pid file cannot be written");
     return file;
   }
 }

@@ -148,10 +148,9 @@ Supervisor::Begun Supervisor::begin(Place& place) {
 }
 
 bool Supervisor::is_disk_full() const {
-  constexpr Bytes kRoomMin = Bytes::mebi(1);  // As the home's own word for it.
   const Result<Bytes> space = env::free_space(options_.home);
   const Result<std::optional<std::int64_t>> inodes = env::free_inodes(options_.home);
-  return (space.ok() && *space < kRoomMin) || (inodes.ok() && inodes->value_or(1) == 0);
+  return (space.ok() && *space < env::kSpaceLeast) || (inodes.ok() && inodes->value_or(1) == 0);
 }
 
 // Slot, folder, output and records of the start, written down before a process exists. May be

@@ -102,6 +102,11 @@ Error not_covered(BatchSeq through) {
                                         ": two snapshots must cover what is dropped");
 }
 
+Error disk_is_full() {
+  return Error(Errc::kFull, "the disk of the event log is full")
+      .with_hint("free some space on its disk; work then goes on");
+}
+
 Error log_is_broken() {
   return Error(Errc::kIo, "an earlier write to the event log failed; it must be opened anew");
 }

@@ -27,6 +27,7 @@ Error no_such_event(EventSeq event, EventSeq next);
 Error no_such_key(std::string_view key);
 Error not_in_log(BatchSeq snapshot, BatchSeq last);
 Error not_covered(BatchSeq through);
+Error disk_is_full();
 // What every use says after a write whose outcome is unknown.
 Error log_is_broken();
 

@@ -23,11 +23,6 @@ using sqlite::StoredSnapshot;
 using sqlite::Tables;
 using sqlite::Transaction;
 
-Error disk_is_full() {
-  return Error(Errc::kFull, "the disk of the event log is full")
-      .with_hint("free some space on its disk; work then goes on");
-}
-
 class SqliteLog final : public EventLog {
  public:
   SqliteLog(std::string path, sqlite::OpenDatabase opened, sqlite::Recovered recovered,

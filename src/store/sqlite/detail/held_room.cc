@@ -15,7 +15,6 @@ constexpr Bytes kWriteAhead = Bytes::mebi(12);
 // 32 KiB for each 4,096 pages of it: those above, and what becomes of the reserve.
 constexpr Bytes kIndex = Bytes::kibi(64);
 constexpr Bytes kLeast = Bytes::kibi(64);
-constexpr Bytes kShort = Bytes::mebi(1);
 
 }  // namespace
 
@@ -37,7 +36,7 @@ void HeldRoom::hold_file(const std::string& path, Bytes size) const {
   if (!held.ok() || *held >= size) return;
   const Result<Bytes> free = env::free_space(folder_);
   const Bytes more = free.ok() ? Bytes::count(free->count() / 2) : Bytes();
-  if (more >= kShort) (void)env::hold_blocks(path, std::min(size, *held + more));
+  if (more >= env::kSpaceLeast) (void)env::hold_blocks(path, std::min(size, *held + more));
 }
 
 bool HeldRoom::give_up() const { return reserve_.give_up(); }
@@ -51,7 +50,7 @@ void HeldRoom::hold_given_up() const {
 
 bool HeldRoom::is_short() const {
   const Result<Bytes> free = env::free_space(folder_);
-  return free.ok() && *free < kShort;
+  return free.ok() && *free < env::kSpaceLeast;
 }
 
 }  // namespace runnel::store::sqlite
