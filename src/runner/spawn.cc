@@ -90,7 +90,7 @@ std::string too_long(const SpawnRequest& request) {
 
 // A command in quotes is one word.
 std::string not_found(const std::string& name) {
-  const std::string text = name + ": command not found";
+  std::string text = name + ": command not found";
   if (name.find(' ') == std::string::npos) return text;
   return text + "; it is one word with blanks: leave the quotes away, or give it to sh -c";
 }
