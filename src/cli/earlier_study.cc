@@ -114,16 +114,17 @@ Result<EarlierStudy> earlier_study(const json::Value& document, const model::Ste
   return study;
 }
 
-Result<void> learn_from(const Arguments& arguments, const home::Home& home, model::JobSpec& spec) {
-  if (!arguments.from) return {};
+Result<std::string> learn_from(const std::string& from, const home::Home& home,
+                               model::JobSpec& spec) {
   model::StepSpec* const step = TRY(search_of(spec));
-  EarlierStudy study = TRY(earlier_study(TRY(document_at(*arguments.from, home)), *step));
-  say("learns from " + std::to_string(study.trials.size()) + " earlier trials" +
-      (study.passed_over == 0 ? ""
-                              : "; " + std::to_string(study.passed_over) +
-                                    " were pruned or failed, or do not fit here"));
+  EarlierStudy study = TRY(earlier_study(TRY(document_at(from, home)), *step));
+  const std::size_t learnt = study.trials.size();
   for (model::EarlierTrial& trial : study.trials) step->search->from.push_back(std::move(trial));
-  return model::check_stored(spec);
+  TRY(model::check_stored(spec));
+  std::string line = "learns from " + std::to_string(learnt) + " earlier trials";
+  if (study.passed_over == 0) return line;
+  return line + "; " + std::to_string(study.passed_over) +
+         " were pruned or failed, or do not fit here";
 }
 
 }  // namespace runnel::cli

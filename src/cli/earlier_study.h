@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "cli/arguments.h"
 #include "home/home.h"
 #include "json/value.h"
 #include "model/spec.h"
@@ -21,7 +21,9 @@ struct EarlierStudy {
 // Reads a document with a list `trials`, as `study export -o json` prints it. kInvalid for others.
 Result<EarlierStudy> earlier_study(const json::Value& document, const model::StepSpec& step);
 
-// Gives the job's search what --from names: a file, or else a study of this home.
-Result<void> learn_from(const Arguments& arguments, const home::Home& home, model::JobSpec& spec);
+// Gives the job's search the trials of what --from names: a file, or else a study of this home.
+// A line that says how many.
+Result<std::string> learn_from(const std::string& from, const home::Home& home,
+                               model::JobSpec& spec);
 
 }  // namespace runnel::cli

@@ -1,11 +1,11 @@
 #include "cli/job_source.h"
 
-#include <set>
 #include <string_view>
 #include <utility>
 
 #include "cli/earlier_study.h"
 #include "cli/given_envs.h"
+#include "cli/job_warnings.h"
 #include "cli/print.h"
 #include "cli/program_start.h"
 #include "cli/shell_environment.h"
@@ -16,8 +16,6 @@
 #include "home/nodes_file.h"
 #include "home/paths.h"
 #include "model/check_spec.h"
-#include "model/device_variables.h"
-#include "model/variables.h"
 #include "spec/run_flags.h"
 
 namespace runnel::cli {
@@ -26,19 +24,25 @@ namespace {
 // spec:: has the real limits and the better messages.
 constexpr Bytes kJobFileMax = Bytes::mebi(16);
 
+using Notes = std::vector<std::string>;
+
+void warn(Notes& notes, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) notes.push_back("runnel: warning: " + warning);
+}
+
 // A user who only looks at a file need not mend another one first.
-Result<home::HomeNodes> nodes_to_check(const home::Home& home, Purpose purpose) {
+Result<home::HomeNodes> nodes_to_check(const home::Home& home, Purpose purpose, Notes& notes) {
   Result<home::HomeNodes> nodes = home::nodes_of_home(home, TRY(home::device_command(home)));
   if (nodes.ok() || purpose == Purpose::kStart) return nodes;
-  say("warning: what the nodes have room for was not checked: " + nodes.error().to_string());
+  warn(notes, {"what the nodes have room for was not checked: " + nodes.error().to_string()});
   return home::HomeNodes();
 }
 
 Result<spec::ParseContext> context_of(const Arguments& arguments, const home::Home& home,
-                                      Purpose purpose) {
+                                      Purpose purpose, Notes& notes) {
   spec::ParseContext context;
   context.envs = TRY(given_envs(arguments.env_files, arguments.envs));
-  home::HomeNodes nodes = TRY(nodes_to_check(home, purpose));
+  home::HomeNodes nodes = TRY(nodes_to_check(home, purpose, notes));
   context.nodes = std::move(nodes.nodes);
   if (nodes.failed_look) context.devices_unknown = std::move(nodes.failed_look->why);
   context.nodes_file = home.nodes_file();
@@ -56,6 +60,10 @@ Result<spec::ParseContext> context_of(const Arguments& arguments, const home::Ho
   return context;
 }
 
+Result<std::string> text_of_file(const std::string& file) {
+  return home::read_named_file("job file", file, kJobFileMax);
+}
+
 // A program that was given as the job file gets the command that was meant. Other systems' scripts
 // are known as such.
 void name_program(spec::JobFileReport& report, const std::string& file, std::string_view text) {
@@ -67,107 +75,86 @@ void name_program(spec::JobFileReport& report, const std::string& file, std::str
                        .with_hint("runnel run -- " + start)};
 }
 
-Result<spec::JobFileReport> report_of(const Arguments& arguments, const home::Home& home,
-                                      Purpose purpose) {
-  spec::ParseContext context = TRY(context_of(arguments, home, purpose));
-  if (!arguments.file.empty()) {
-    if (!arguments.flags.command.empty()) {
-      return Error(Errc::kInvalid, "give either a job file or a command, not both")
-          .with_value(arguments.file)
-          .with_hint("runnel run " + arguments.file + ", or runnel run -- COMMAND");
-    }
-    const std::string text = TRY(home::read_named_file("job file", arguments.file, kJobFileMax));
-    spec::JobFileReport report = spec::parse_job_file_all(text, context);
-    name_program(report, arguments.file, text);
-    return report;
+Result<spec::JobFileReport> job_of_file(const spec::ParseContext& context) {
+  if (!context.flags.command.empty()) {
+    return Error(Errc::kInvalid, "give either a job file or a command, not both")
+        .with_value(context.file)
+        .with_hint("runnel run " + context.file + ", or runnel run -- COMMAND");
   }
-  if (arguments.flags.command.empty()) {
-    return Error(Errc::kInvalid, "missing job file or command")
-        .with_hint("runnel run job.yaml, or runnel run -- python train.py");
-  }
-  Result<model::JobSpec> spec = spec::job_from_flags(arguments.flags, context);
-  spec::JobFileReport report;
-  if (spec.ok()) {
-    report.spec = std::move(*spec);
-  } else {
-    report.errors.push_back(spec.error());
-  }
+  const std::string text = TRY(text_of_file(context.file));
+  spec::JobFileReport report = spec::parse_job_file_all(text, context);
+  name_program(report, context.file, text);
   return report;
 }
 
-// The user's value counts; nobody should have to guess why a gang does not meet.
-void tell_of_replaced_variables(const model::JobSpec& spec) {
-  std::set<std::string> told;
-  for (const model::StepSpec& step : spec.steps) {
-    for (const std::string& name : model::replaced_variables(step)) {
-      if (told.insert(name).second) {
-        say("runnel: warning: envs." + name + " takes the place of the value that Runnel gives");
-      }
-    }
+Result<spec::JobFileReport> job_of_command(const spec::ParseContext& context) {
+  if (context.flags.command.empty()) {
+    return Error(Errc::kInvalid, "missing job file or command")
+        .with_hint("runnel run job.yaml, or runnel run -- python train.py");
   }
+  spec::JobFileReport report;
+  report.spec = TRY(spec::job_from_flags(context.flags, context));
+  return report;
 }
 
-// A login prompt or a run without a GPU tells too late.
-void tell_of_left_behind(const model::JobSpec& spec, const home::Home& home) {
-  std::string names;
-  for (const std::string& name : left_behind(env::environment(), spec)) {
-    if (model::is_device_variable(name)) {
-      say("runnel: warning: " + name +
-          " is set in this shell, and a task that asks for no devices sees none; ask for them with "
-          "--gpus, as " +
-          home.nodes_file() + " declares them, or pass the variable on with -e " + name +
-          ": then nothing keeps others off these devices");
-    } else {
-      names += (names.empty() ? "" : ", ") + name;
-    }
+// Adds what the shell and an earlier study give to the job. Without errors it is whole.
+std::vector<Error> complete(JobSource& job, const Arguments& arguments, const home::Home& home,
+                            Notes& notes) {
+  if (arguments.from) {
+    Result<std::string> learnt = learn_from(*arguments.from, home, job.spec);
+    if (!learnt.ok()) return {learnt.error()};
+    notes.push_back(*std::move(learnt));
   }
-  if (names.empty()) return;
-  say("runnel: warning: set in this shell, but not passed to tasks: " + names +
-      "; pass on with -e NAME, `envs`, --secret NAME, or all with --env-all");
+  if (arguments.env_all) {
+    hand_on_all(env::environment(), job.spec);
+    std::vector<Error> faults = model::check_spec(job.spec);
+    if (!faults.empty()) return faults;
+  }
+  job.spec.environment = shell_environment(env::environment());
+  Result<ShellSecrets> secrets = shell_secrets(job.spec, "submit");
+  if (!secrets.ok()) return {secrets.error()};
+  job.secrets = *std::move(secrets);
+  return {};
+}
+
+Result<JobSourceReport> report_of(const Arguments& arguments, const home::Home& home,
+                                  Purpose purpose, Notes& notes) {
+  const spec::ParseContext context = TRY(context_of(arguments, home, purpose, notes));
+  spec::JobFileReport read =
+      TRY(arguments.file.empty() ? job_of_command(context) : job_of_file(context));
+  for (const Error& note : read.notes) warn(notes, {note.to_string()});
+  JobSourceReport report{.errors = std::move(read.errors), .notes = {}, .source = {}};
+  if (!read.spec) return report;
+  JobSource job{*std::move(read.spec), {}};
+  if (purpose == Purpose::kStart && !arguments.env_all) {
+    warn(notes, left_behind_warnings(job.spec, env::environment(), home.nodes_file()));
+  }
+  report.errors = complete(job, arguments, home, notes);
+  warn(notes, replaced_variable_warnings(job.spec));
+  if (report.errors.empty()) report.source = std::move(job);
+  return report;
 }
 
 }  // namespace
 
-void tell_notes(const std::vector<Error>& notes) {
-  for (const Error& note : notes) say("warning: " + note.to_string());
-}
-
 Result<spec::ImportReport> read_foreign_file(const Arguments& arguments, const home::Home& home) {
-  spec::ParseContext context = TRY(context_of(arguments, home, Purpose::kLook));
-  return spec::import_file(TRY(home::read_named_file("job file", arguments.file, kJobFileMax)),
-                           context);
+  Notes notes;
+  const spec::ParseContext context = TRY(context_of(arguments, home, Purpose::kLook, notes));
+  say_all(notes);
+  return spec::import_file(TRY(text_of_file(arguments.file)), context);
 }
 
 JobSourceReport read_job_source(const Arguments& arguments, const home::Home& home,
                                 Purpose purpose) {
+  Notes notes;
+  Result<JobSourceReport> read = report_of(arguments, home, purpose, notes);
   JobSourceReport report;
-  Result<spec::JobFileReport> read = report_of(arguments, home, purpose);
-  if (!read.ok()) {
-    report.errors.push_back(read.error());
-    return report;
-  }
-  report.errors = std::move(read->errors);
-  tell_notes(read->notes);
-  if (!read->spec.has_value()) return report;
-  if (const auto learnt = learn_from(arguments, home, *read->spec); !learnt.ok()) {
-    report.errors.push_back(learnt.error());
-    return report;
-  }
-  if (arguments.env_all) {
-    hand_on_all(env::environment(), *read->spec);
-    report.errors = model::check_spec(*read->spec);
-    if (!report.errors.empty()) return report;
-  } else if (purpose == Purpose::kStart) {
-    tell_of_left_behind(*read->spec, home);
-  }
-  read->spec->environment = shell_environment(env::environment());
-  auto secrets = shell_secrets(*read->spec, "submit");
-  if (secrets.ok()) {
-    tell_of_replaced_variables(*read->spec);
-    report.source = JobSource{std::move(*read->spec), std::move(*secrets)};
+  if (read.ok()) {
+    report = *std::move(read);
   } else {
-    report.errors.push_back(secrets.error());
+    report.errors.push_back(read.error());
   }
+  report.notes = std::move(notes);
   return report;
 }
 

@@ -120,6 +120,7 @@ std::string step_names(const model::JobSpec& spec) {
 
 int validate(const Arguments& arguments, const home::Home& home) {
   JobSourceReport read = read_job_source(arguments, home, Purpose::kLook);
+  say_all(read.notes);
   if (!read.source.has_value()) return fail(read.errors);
   if (is_document(arguments.output)) {
     put(spec_document(*std::move(read.source), arguments.output));
@@ -131,6 +132,7 @@ int validate(const Arguments& arguments, const home::Home& home) {
 
 int plan(const Arguments& arguments, const home::Home& home) {
   JobSourceReport read = read_job_source(arguments, home, Purpose::kLook);
+  say_all(read.notes);
   if (!read.source.has_value()) return fail(read.errors);
   if (is_document(arguments.output)) {
     put(spec_document(*std::move(read.source), arguments.output));
@@ -160,7 +162,7 @@ int import_job(const Arguments& arguments, const home::Home& home) {
     put(document(answer, arguments.output));
     return 0;
   }
-  tell_notes(read->notes);
+  for (const Error& note : read->notes) say("runnel: warning: " + note.to_string());
   put(read->text);
   return 0;
 }

@@ -114,6 +114,10 @@ void say(std::string_view text) {
   put_error((continues ? "\n" : "") + said(text));
 }
 
+void say_all(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) say(line);
+}
+
 std::string said(std::string_view text) {
   std::string shown = printable_lines(text);
   if (stderr_is_terminal()) shown = fitted(shown, screen_of(STDERR_FILENO).columns, 2);

@@ -16,6 +16,7 @@ namespace runnel::cli {
 // stderr, with a line end. Of control characters only our own line ends and tabs arrive, and a
 // terminal gets lines that fit it.
 void say(std::string_view text);
+void say_all(const std::vector<std::string>& lines);
 std::string said(std::string_view text);  // What say() writes.
 void put_error(std::string_view text);    // stderr, as it is.
 void put(std::string_view text);          // stdout, as it is; ends the process when it cannot.

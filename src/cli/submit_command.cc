@@ -61,6 +61,7 @@ void tell_of_unread_input() {
 int up(const Arguments& arguments, const home::Home& home) {
   if (arguments.dry_run) return plan(arguments, home);
   JobSourceReport read = read_job_source(arguments, home, Purpose::kStart);
+  say_all(read.notes);
   if (!read.source.has_value()) return fail(read.errors);
   Session session(home, Start::kIfAbsent);
   const Result<json::Value> job = submit(session, *read.source);
@@ -74,6 +75,7 @@ int run_job(const Arguments& arguments, const home::Home& home) {
   if (arguments.detach) return up(arguments, home);
   tell_of_unread_input();
   JobSourceReport read = read_job_source(arguments, home, Purpose::kStart);
+  say_all(read.notes);
   if (!read.source.has_value()) return fail(read.errors);
   Session session(home, Start::kIfAbsent);
   const Result<json::Value> job = submit(session, *read.source);

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/spec.h"
+
+namespace runnel::cli {
+
+// Names of `envs` that take the place of a value of Runnel's, a line each. The user's value counts;
+// nobody should have to guess why a gang does not meet.
+std::vector<std::string> replaced_variable_warnings(const model::JobSpec& spec);
+
+// Variables of the shell (`environment`, NAME=value) that programs look for and the job's tasks do
+// not get: a login prompt, or a run without a GPU, would tell too late. `nodes_file` declares the
+// devices.
+std::vector<std::string> left_behind_warnings(const model::JobSpec& spec,
+                                              const std::vector<std::string>& environment,
+                                              const std::string& nodes_file);
+
+}  // namespace runnel::cli

@@ -1,0 +1,41 @@
+#include "cli/job_warnings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace runnel::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(JobWarnings, NameAReplacedVariableOnce) {
+  model::JobSpec spec;
+  spec.steps.resize(2);
+  for (model::StepSpec& step : spec.steps) {
+    step.num_nodes = 2;
+    step.envs = {{"MASTER_PORT", "1"}, {"MINE", "2"}};
+  }
+  EXPECT_THAT(replaced_variable_warnings(spec), ElementsAre(StartsWith("envs.MASTER_PORT takes")));
+}
+
+TEST(JobWarnings, NameWhatStaysInTheShellInOneLine) {
+  model::JobSpec spec;
+  spec.steps.resize(1);
+  EXPECT_THAT(
+      left_behind_warnings(spec, {"HF_TOKEN=x", "WANDB_API_KEY=y", "MINE=z"}, "/h/nodes.yaml"),
+      ElementsAre(HasSubstr("not passed to tasks: HF_TOKEN, WANDB_API_KEY;")));
+}
+
+TEST(JobWarnings, SayWhereDevicesAreDeclared) {
+  model::JobSpec spec;
+  spec.steps.resize(1);
+  EXPECT_THAT(left_behind_warnings(spec, {"CUDA_VISIBLE_DEVICES=1"}, "/h/nodes.yaml"),
+              ElementsAre(AllOf(HasSubstr("sees none"), HasSubstr("/h/nodes.yaml"),
+                                HasSubstr("-e CUDA_VISIBLE_DEVICES"))));
+}
+
+}  // namespace
+}  // namespace runnel::cli
