@@ -38,45 +38,70 @@ void MetricsWatch::follow(const runner::AttemptOnNode& of, output::MetricPlanPtr
                           std::int64_t output_from) {
   CHECK(output_from >= 0, "output is found before the index begins");
   if (followed_.contains(of)) return;
-  followed_[of] =
-      std::make_shared<output::AttemptMetrics>(home_, of.attempt, std::move(plan), output_from);
+  const auto source = std::make_shared<Source>(Source{std::move(plan), output_from, nullptr});
+  source->metrics = metrics_of(of, *source);
+  followed_.emplace(of, source);
+}
+
+std::shared_ptr<output::AttemptMetrics> MetricsWatch::metrics_of(const runner::AttemptOnNode& of,
+                                                                 const Source& source) const {
+  return std::make_shared<output::AttemptMetrics>(home_, of.attempt, source.plan,
+                                                  source.output_from);
 }
 
 Async<MetricsWatch::Reports> MetricsWatch::finish(std::vector<runner::AttemptOnNode> ended,
                                                   Duration patience, async::StopToken stop) {
-  std::vector<Followed> done;
-  ByJob left;
+  std::map<JobId, std::vector<Followed>> left;
   for (const runner::AttemptOnNode& of : ended) {
     const auto found = followed_.find(of);
-    if (found == followed_.end()) continue;
-    done.emplace_back(*found);
-    left[of.attempt.task.job].emplace_back(*found);
+    if (found != followed_.end()) left[of.attempt.task.job].emplace_back(*found);
   }
   Reports reports;
+  std::vector<Followed> done;
   for (const Duration until = clock_.boot() + patience; !left.empty();) {
-    reports.merge(CO_TRY(co_await read(left, end_of)));
+    for (auto job = left.begin(); job != left.end();) {
+      Result<Reports> found = co_await read(job->first, job->second, end_of);
+      if (found.ok()) {
+        reports.merge(*found);
+        done.insert(done.end(), job->second.begin(), job->second.end());
+      }
+      job = found.ok() ? left.erase(job) : std::next(job);
+    }
     if (left.empty() || clock_.boot() >= until) break;
     CO_TRY(co_await loop_.sleep(kAskAgain, stop));
   }
-  for (const Followed& each : done) {
-    if (is_followed(each)) followed_.erase(each.first);
-  }
+  drop(done);
+  for (const auto& [job, unread] : left) drop(unread);
   co_return reports;
 }
 
-Async<MetricsWatch::Reports> MetricsWatch::read(ByJob& all, Look look) {
-  Reports found;
-  for (auto of_job = all.begin(); of_job != all.end();) {
-    Result<Reports> read = co_await reads_.run<Reports>(
-        output::job_folder(home_, of_job->first),
-        [look, followed = of_job->second] { return Result<Reports>(look(followed)); });
-    of_job = read.ok() ? all.erase(of_job) : std::next(of_job);
-    if (read.ok()) found.merge(*read);
+void MetricsWatch::drop(const std::vector<Followed>& followed) {
+  for (const Followed& each : followed) {
+    if (is_followed(each)) followed_.erase(each.first);
   }
+}
+
+Async<MetricsWatch::Reports> MetricsWatch::read(JobId job, std::vector<Followed> followed,
+                                                Look look) {
+  std::vector<Readable> readable;
+  readable.reserve(followed.size());
+  for (const auto& [of, source] : followed) readable.emplace_back(of, source->metrics);
+  Result<Reports> found = co_await reads_.run<Reports>(
+      output::job_folder(home_, job), [look, readable] { return Result<Reports>(look(readable)); });
+  const bool stands_still = !found.ok() && found.error().code == Errc::kUnavailable;
+  bool began_anew = false;  // Another read of these files stood still while this one waited.
+  for (std::size_t index = 0; index < followed.size(); ++index) {
+    Source& source = *followed[index].second;
+    began_anew = began_anew || source.metrics != readable[index].second;
+    if (stands_still && source.metrics == readable[index].second) {
+      source.metrics = metrics_of(followed[index].first, source);
+    }
+  }
+  if (found.ok() && began_anew) co_return Error(Errc::kUnavailable, "it is read anew");
   co_return found;
 }
 
-MetricsWatch::Reports MetricsWatch::end_of(const std::vector<Followed>& all) {
+MetricsWatch::Reports MetricsWatch::end_of(const std::vector<Readable>& all) {
   Reports reports;
   for (const auto& [of, metrics] : all) {
     reports[of] = reports_of(of.attempt, metrics->finish());
@@ -90,7 +115,7 @@ MetricsWatch::Reports MetricsWatch::end_of(const std::vector<Followed>& all) {
   return reports;
 }
 
-MetricsWatch::Reports MetricsWatch::look_at(const std::vector<Followed>& all) {
+MetricsWatch::Reports MetricsWatch::look_at(const std::vector<Readable>& all) {
   Reports reports;
   for (const auto& [of, metrics] : all) {
     std::vector<model::MetricReport> found = reports_of(of.attempt, metrics->look());
@@ -114,18 +139,27 @@ void MetricsWatch::tell(Reports reports) {
   for (auto& [node, all] : told) tell_(node, std::move(all));
 }
 
+// What was found of a job is told before the next job is looked at: whoever ends meanwhile is not
+// followed any more.
+Async<void> MetricsWatch::look_at_all() {
+  std::map<JobId, std::vector<Followed>> by_job;
+  for (const auto& each : followed_) by_job[each.first.attempt.task.job].emplace_back(each);
+  for (auto& [job, followed] : by_job) {
+    std::erase_if(followed, [this](const Followed& each) { return !is_followed(each); });
+    Result<Reports> found = co_await read(job, followed, look_at);
+    if (!found.ok()) continue;
+    for (const Followed& each : followed) {
+      if (!is_followed(each)) found->erase(each.first);
+    }
+    tell(*std::move(found));
+  }
+  co_return {};
+}
+
 Async<void> MetricsWatch::run(async::StopToken stop) {
   while (true) {
     CO_TRY(co_await loop_.sleep(followed_.empty() ? kIdleEvery : kEvery, stop));
-    if (followed_.empty() || paused_) continue;
-    const std::vector<Followed> all(followed_.begin(), followed_.end());
-    ByJob by_job;
-    for (const Followed& each : all) by_job[each.first.attempt.task.job].push_back(each);
-    Reports reports = CO_TRY(co_await read(by_job, look_at));
-    for (const Followed& each : all) {
-      if (!is_followed(each)) reports.erase(each.first);
-    }
-    tell(std::move(reports));
+    if (!followed_.empty() && !paused_) CO_TRY(co_await look_at_all());
   }
 }
 

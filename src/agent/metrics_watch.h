@@ -62,16 +62,26 @@ class MetricsWatch {
   Async<void> run(async::StopToken stop);
 
  private:
-  // The reading thread's alone while it looks at it; whoever is forgotten meanwhile is not told of.
-  using Followed = std::pair<runner::AttemptOnNode, std::shared_ptr<output::AttemptMetrics>>;
-  using Look = Reports (*)(const std::vector<Followed>&);
+  // What is read of an attempt. `metrics` is the reading thread's alone while it looks.
+  struct Source {
+    output::MetricPlanPtr plan;
+    std::int64_t output_from = 0;
+    std::shared_ptr<output::AttemptMetrics> metrics;
+  };
+  using Followed = std::pair<runner::AttemptOnNode, std::shared_ptr<Source>>;
+  using Readable = std::pair<runner::AttemptOnNode, std::shared_ptr<output::AttemptMetrics>>;
+  using Look = Reports (*)(const std::vector<Readable>&);
 
-  static Reports look_at(const std::vector<Followed>& all);
-  static Reports end_of(const std::vector<Followed>& all);
-  using ByJob = std::map<JobId, std::vector<Followed>>;
-  // The reports that the look finds, job by job. Leaves in `all` those that cannot be read.
-  Async<Reports> read(ByJob& all, Look look);
+  static Reports look_at(const std::vector<Readable>& all);
+  static Reports end_of(const std::vector<Readable>& all);
+  std::shared_ptr<output::AttemptMetrics> metrics_of(const runner::AttemptOnNode& of,
+                                                     const Source& source) const;
+  // The reports that the look finds in the attempts of one job. When its files stand still they are
+  // read from their beginning at the next look: what the thread that hangs takes is never told.
+  Async<Reports> read(JobId job, std::vector<Followed> followed, Look look);
   bool is_followed(const Followed& each) const;
+  void drop(const std::vector<Followed>& followed);
+  Async<void> look_at_all();
   void tell(Reports reports);
 
   async::EventLoop& loop_;
@@ -79,7 +89,7 @@ class MetricsWatch {
   std::string home_;
   Tell tell_;
   PatientReads reads_;
-  std::map<runner::AttemptOnNode, std::shared_ptr<output::AttemptMetrics>> followed_;
+  std::map<runner::AttemptOnNode, std::shared_ptr<Source>> followed_;
   bool paused_ = false;
 };
 

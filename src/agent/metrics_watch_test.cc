@@ -127,6 +127,37 @@ TEST_F(MetricsWatchTest, AJobWhoseFilesNeverAnswerHoldsUpNoOther) {
   EXPECT_FALSE(watch_.follows(of_dead));
 }
 
+TEST_F(MetricsWatchTest, WhoEndsWhileAnotherJobStandsStillWasToldOf) {
+  const runner::AttemptOnNode of_dead = trial(0, "later");
+  testing::DeadMount mount(output::task_folder(home_.path(), of_dead.attempt.task));
+  if (!mount.mounted()) GTEST_SKIP() << "only root mounts a file system";
+  write(0, R"({"step": 1, "loss": 3})");
+  follow(0);
+  watch_.follow(of_dead, nullptr, 0);
+  run();
+  turn(Duration::millis(180));  // The first job was looked at, the other stands still.
+  EXPECT_EQ(end_of(0).size(), 1U) << "the last one";
+  turn(Duration::millis(500));
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_[0].step, 1);
+}
+
+TEST_F(MetricsWatchTest, FilesThatStoodStillAreReadFromTheirBeginning) {
+  model::MetricSources sources;
+  sources.tensorboard = "events";
+  const output::MetricPlanPtr plan =
+      MUST(output::keep_metric_plan(home_.path(), JobId("job"), StepIndex(0), sources, {"loss"}));
+  write(0, R"({"step": 1, "loss": 2})");
+  testing::DeadMount mount(output::task_folder(home_.path(), trial(0).attempt.task) + "/events");
+  if (!mount.mounted()) GTEST_SKIP() << "only root mounts a file system";
+  watch_.follow(trial(0), plan, 0);
+  run();
+  turn(Duration::seconds(1));  // The thread that looks has the file's line, and is left alone.
+  EXPECT_TRUE(told_.empty());
+  mount.end();
+  until_told(1);
+}
+
 TEST_F(MetricsWatchTest, AnEndWaitsForFilesThatAnswerLater) {
   const runner::AttemptOnNode of_slow = trial(0, "slow");
   const std::string folder = output::task_folder(home_.path(), of_slow.attempt.task);
