@@ -158,9 +158,10 @@ class Fold {
 
   void operator()(const model::StepChanged& event) {
     Step& step = step_at(state_, event.job, event.step);
+    const bool is_retried = model::is_end(step.status) && event.to == Status::kQueued;
     step.status = event.to;
     step.reason = event.reason;
-    if (step.study && event.to == Status::kQueued) step.study->stopped.clear();  // Tried again.
+    if (step.study && is_retried) step.study->stopped.clear();
     set_moments(event.to, now_, step.started_at, step.ended_at);
     if (event.to == Status::kSucceeded) mark_ready_dependents(job_at(state_, event.job));
   }

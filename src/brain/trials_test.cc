@@ -428,6 +428,23 @@ TEST_F(TrialsTest, MoreFailuresThanAllowedEndTheSearch) {
   EXPECT_EQ(study().best, 4) << "what it found stays";
 }
 
+TEST_F(TrialsTest, AGivenUpSearchStaysSoOverHaltAndResume) {
+  model::StepSpec step = search_step(40);
+  step.search->max_failures = 0;
+  begin(step, 2);
+  ends(0, "3");
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 1), 1);
+  ASSERT_GT(harness_.count(job_, 0, Status::kSkipped), 0);
+  harness_.request(job_, model::JobRequest::Verb::kHalt);
+  harness_.ended(kNode, BrainHarness::ref(job_, 0, 2), 0, 0, model::EndCause::kStopped);
+  ASSERT_EQ(harness_.job_status(job_), Status::kPaused);
+  harness_.request(job_, model::JobRequest::Verb::kResume);
+  EXPECT_FALSE(study().stopped.empty());
+  told({metric(2, 1, "4", true)},
+       {BrainHarness::end_of({harness_.ref(job_, 0, 2).task, AttemptNumber(2)}, 0, harness_.now)});
+  EXPECT_EQ(harness_.job_status(job_), Status::kFailed);
+}
+
 TEST_F(TrialsTest, IsAskedOnAHomeOfSpotNodesOnly) {
   model::NodeJoin join;
   join.node.id = NodeId(kNode);
