@@ -211,6 +211,7 @@ Async<void> Agent::take_message(runner::Message message) {
 // Whatever was known before is told by the new one.
 void Agent::begin_inventory() {
   ready_ = false;
+  strangers_.clear();
   ++inventories_;
   places_.clear();
   metrics_.forget_all();
@@ -241,15 +242,10 @@ Async<void> Agent::follow_again(std::vector<runner::RankFact> facts) {
 }
 
 void Agent::take_inventory(runner::Facts facts, MetricsWatch::Reports metrics) {
-  runner::ForgetBatch strangers;
-  runner::StopBatch unwanted;
   for (runner::RankFact& fact : facts.ranks) {
     const auto node = inventory_.find(fact.node);
     if (node == inventory_.end()) {
-      // This home no longer has the node.
-      const runner::AttemptOnNode of = of_fact(fact);
-      if (fact.state == runner::RankFact::State::kEnded) strangers.attempts.push_back(of);
-      unwanted.stops.push_back({of, Duration::seconds(5), model::StopReason::kCancelled});
+      take_stranger(fact);
       continue;
     }
     cores_.at(fact.node).has(fact.report, fact.state != runner::RankFact::State::kQueued);
@@ -257,12 +253,36 @@ void Agent::take_inventory(runner::Facts facts, MetricsWatch::Reports metrics) {
     if (is_last_word(fact)) append(node->second.has.metrics, metrics[of_fact(fact)]);
     node->second.has.ranks.push_back(std::move(fact.report));
   }
-  if (!unwanted.stops.empty()) runner_.send(unwanted);
-  if (!strangers.attempts.empty()) runner_.send(strangers);
   if (facts.kind == runner::FactsKind::kInventoryEnd) finish_inventory();
 }
 
+// A rank of a node that this home has no more.
+void Agent::take_stranger(const runner::RankFact& fact) {
+  const runner::AttemptOnNode of = of_fact(fact);
+  if (fact.state == runner::RankFact::State::kEnded) {
+    if (!strangers_.contains(of)) runner_.send(runner::ForgetBatch{{of}});
+    return;
+  }
+  if (strangers_[of].insert(fact.report.rank).second) {
+    runner_.send(runner::StopBatch{{{of, kStrangersGrace, model::StopReason::kCancelled}}});
+  }
+}
+
+// Once the last has ended the runner is met anew.
+void Agent::end_stranger(const runner::RankFact& fact) {
+  const auto found = strangers_.find(of_fact(fact));
+  if (found == strangers_.end() || fact.state != runner::RankFact::State::kEnded) return;
+  found->second.erase(fact.report.rank);
+  if (!found->second.empty()) return;
+  strangers_.erase(found);
+  if (strangers_.empty()) join_again();
+}
+
 void Agent::finish_inventory() {
+  if (!strangers_.empty()) {
+    inventory_.clear();
+    return;
+  }
   ready_ = true;
   metrics_.go_on();
   std::map<NodeId, node::Inventory> inventories = std::exchange(inventory_, {});
@@ -285,6 +305,7 @@ void Agent::take_news(runner::Facts facts) {
   runner::ForgetBatch forgets;
   for (runner::RankFact& fact : facts.ranks) {
     const auto core = cores_.find(fact.node);
+    if (core == cores_.end()) end_stranger(fact);
     if (core == cores_.end() || fact.state == runner::RankFact::State::kQueued) continue;
     const node::NodeCore::Reported heard = core->second.on_report(fact.report);
     if (heard.forget) forgets.attempts.push_back(of_fact(fact));
@@ -427,6 +448,7 @@ void Agent::end_preparation(const NodeId& node, const node::NodeCore::Preparatio
 }
 
 Preparer::Standing Agent::standing_of(const runner::AttemptOnNode& of) const {
+  if (!ready_) return Preparer::Standing::kUnknown;
   const auto core = cores_.find(of.node);
   const node::LocalAttempt* attempt =
       core == cores_.end() ? nullptr : core->second.find(of.attempt);
@@ -512,6 +534,11 @@ std::vector<std::string> Agent::notices() const {
   const std::vector<std::string> left = preparer_.notices();
   all.insert(all.end(), left.begin(), left.end());
   if (!runner_notice_.empty()) all.insert(all.begin(), runner_notice_);
+  if (!strangers_.empty()) {
+    all.push_back(
+        "nothing begins before " + std::to_string(strangers_.size()) +
+        " attempt(s) of nodes that nodes.yaml names no more have ended; they were asked to");
+  }
   for (std::string& notice : devices_.notices()) all.push_back(std::move(notice));
   return all;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,7 +68,8 @@ struct AgentEvents {
 // Contract: which orders count, and when, each node's core says (node/core.h). Asked for an
 //           inventory, the agent meets its runner anew. Files of deleted jobs go in any case, at
 //           the order or, when that was lost, after the next join; those of jobs that control
-//           cannot tell anything about are set aside.
+//           cannot tell anything about are set aside. What runs for a node that the home has no
+//           more is ended, and no node joins before it has.
 // Threads:  the loop's only; its parts name those that they have.
 // Lifetime: start() .. stop(), which is awaited before destruction. The runner outlives the agent:
 //           its attempts go on, and the next agent finds them.
@@ -80,6 +82,8 @@ class Agent {
   // An end waits so long for what its trial reported last. A join does not: it is every attempt's.
   static constexpr Duration kLastReportsMax = Duration::seconds(60);
   static constexpr Duration kLogLinger = Duration::seconds(5);
+  // What runs for a node that the home has no more gets so long to end by itself.
+  static constexpr Duration kStrangersGrace = Duration::seconds(5);
 
   Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, AgentEvents events);
   ~Agent();
@@ -119,6 +123,8 @@ class Agent {
   void begin_inventory();
   Async<void> follow_again(std::vector<runner::RankFact> facts);
   void take_inventory(runner::Facts facts, MetricsWatch::Reports metrics);
+  void take_stranger(const runner::RankFact& fact);
+  void end_stranger(const runner::RankFact& fact);
   void finish_inventory();
   // The news that it tells later.
   void take_news(runner::Facts facts);
@@ -170,6 +176,9 @@ class Agent {
   async::Notifier joined_;
   std::map<NodeId, node::NodeCore> cores_;
   std::map<NodeId, node::Inventory> inventory_;
+  // Ranks that live of nodes which this home has no more: no node joins before they have ended,
+  // since their tasks may have been given to others.
+  std::map<runner::AttemptOnNode, std::set<std::int32_t>> strangers_;
   std::map<runner::AttemptOnNode, runner::PlaceStart> places_;  // Ready, until their turn comes.
   std::map<JobId, Duration> quiet_since_;                       // A watched job's last use.
 };

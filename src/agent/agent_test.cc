@@ -469,6 +469,70 @@ TEST_F(AgentTest, ANewAgentFindsWhatTheOldOneStarted) {
   EXPECT_EQ(control.end_of(lives.attempt).code, 8);
 }
 
+// Its task may have been given to another node, which shares its folders.
+TEST_F(AgentTest, NoNodeJoinsBeforeWhatRunsForOneThatIsNoMoreHasEnded) {
+  const std::string saved = home_.path() + "/saved";
+  const model::StartOrder order = order_of(
+      "trap 'sleep 0.7; echo > " + saved + "; exit 0' TERM; echo up; sleep 1000 & wait", 0, 1);
+  {
+    AgentHarness control(home_.path(), {NodeId("former")});
+    const auto start = [&](model::NodeOrders& orders) { orders.start.push_back(order); };
+    ASSERT_TRUE(control.apply(start, NodeId("former")).ok());
+    ASSERT_TRUE(control.wait([&] { return text_of(control, all()) == "up\n"; }));
+  }
+  AgentHarness control(home_.path());
+  EXPECT_TRUE(control.started.ok());
+  EXPECT_TRUE(env::exists(saved)) << "it has saved what it had";
+  ASSERT_EQ(control.joins.size(), 1U);
+  EXPECT_TRUE(control.joins[0].inventory.has.ranks.empty());
+  const model::StartOrder next = order_of("exit 3", 1, 2);
+  ASSERT_TRUE(control.start(next).ok());
+  EXPECT_EQ(control.end_of(next.attempt).code, 3);
+}
+
+// What is read of the disk meanwhile must not take back what the runner is about to tell of.
+TEST_F(AgentTest, WhatWaitsAtTheRunnerKeepsItsPartsOverManyMeetings) {
+  const std::string go = home_.path() + "/go";
+  AgentHarness control(home_.path());
+  const model::StartOrder donor = saving_order();
+  ASSERT_TRUE(control.start(donor).ok());
+  EXPECT_EQ(control.end_of(donor.attempt).code, 0);
+  const model::StartOrder before = order_of("while [ ! -e " + go + " ]; do sleep 0.01; done", 1, 7);
+  ASSERT_TRUE(control.start(before).ok());
+  ASSERT_TRUE(control.wait([&] { return control.reports.contains(before.attempt); }));
+  const model::StartOrder waits = order_after(donor, R"(cat "$RUNNEL_RESUME_FROM/model")");
+  ASSERT_TRUE(control.start(waits).ok());
+  ASSERT_TRUE(control.wait([&] { return records().size() == 1; }));
+  const auto is_there = [&] {
+    const std::vector<model::RankReport>& ranks = control.joins.back().inventory.has.ranks;
+    return std::any_of(ranks.begin(), ranks.end(),
+                       [&](const auto& rank) { return rank.attempt == waits.attempt; });
+  };
+  const auto meet = [&] {
+    const std::size_t before_it = control.joins.size();
+    (void)control.apply([](model::NodeOrders&) {});
+    return control.wait([&] { return control.joins.size() > before_it; });
+  };
+  while (!is_there()) {
+    control.wait([] { return false; }, Duration::millis(50));  // It is made ready meanwhile.
+    ASSERT_TRUE(meet());
+    if (!is_there()) ASSERT_TRUE(control.start(waits).ok());
+  }
+  for (std::int64_t task = 100; task < 250; ++task) {  // What takes a while to be taken back.
+    model::StartOrder gone = order_after(donor, "");
+    gone.attempt.task.job = JobId("ended");
+    gone.attempt.task.index = TaskIndex(task);
+    MUST(PreparationRecords(home_.path()).keep({NodeId("local"), gone}));
+  }
+  for (int meeting = 0; meeting < 100; ++meeting) ASSERT_TRUE(meet());
+  ASSERT_TRUE(is_there());
+  ASSERT_TRUE(control.wait([&] { return records().size() <= 1; }));
+  EXPECT_EQ(records().size(), 1U) << "its own stays until it begins";
+  std::ofstream(go) << "go";
+  EXPECT_EQ(control.end_of(waits.attempt).code, 0);
+  EXPECT_EQ(text_of(control, all()), "good\n");
+}
+
 TEST_F(AgentTest, AKilledRunnerIsReplacedAndItsAttemptsAreTold) {
   AgentHarness control(home_.path());
   const Incarnation first = control.agent().incarnation();

@@ -226,6 +226,7 @@ Async<void> Preparer::take_back_unwanted(StandingOf standing_of, async::StopToke
     const runner::AttemptOnNode of = record.of();
     if (busy_.contains(of)) continue;
     switch (standing_of(of)) {
+      case Standing::kUnknown: co_return {};
       case Standing::kGone: (void)co_await undo(std::move(record)); break;
       case Standing::kOrdered: made_.try_emplace(of, std::move(record.order)); break;
       case Standing::kBegun: made_.erase(of), (void)co_await drop_record(of); break;

@@ -37,6 +37,24 @@ run: |
     assert len(lines_of(runnel, "started")) == 3, "one of the two began again, on the node that is left"
 
 
+def test_a_task_of_a_renamed_node_never_runs_twice_at_once(runnel):
+    runnel.home.mkdir()
+    (runnel.home / "nodes.yaml").write_text(ONE)
+    job = runnel.up("""
+resources: {cpus: 1}
+run: |
+  trap 'sleep 2; echo end >> $RUNNEL_TASK_DIR/trace; exit 0' TERM
+  echo begin >> $RUNNEL_TASK_DIR/trace
+  test $(grep -c begin $RUNNEL_TASK_DIR/trace) = 2 && exit 0
+  sleep 1000 & wait
+""")
+    runnel.until(lambda: lines_of(runnel, "trace") == ["begin"])
+    (runnel.home / "nodes.yaml").write_text(ONE.replace("name: a", "name: b"))
+    runnel.until(lambda: "names no more" in runnel.run("home"))
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert lines_of(runnel, "trace") == ["begin", "end", "begin"], "the first saves before the next begins"
+
+
 def test_a_node_that_comes_back_smaller_keeps_what_it_runs(runnel):
     runnel.home.mkdir()
     (runnel.home / "nodes.yaml").write_text("nodes: [{name: a, cpus: 3, memory: 3GB}]\n")
