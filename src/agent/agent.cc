@@ -289,6 +289,7 @@ void Agent::finish_inventory() {
   CHECK(inventories.size() == cores_.size(), "an inventory of some of the nodes");
   tell_beside(inventories);
   for (auto& [node, inventory] : inventories) {
+    if (away_.contains(node)) continue;
     inventory.has.devices = devices_.report(node);
     events_.on_message(cores_.at(node).join(std::move(inventory)));
   }
@@ -369,7 +370,7 @@ Async<void> Agent::take_ends(std::vector<runner::RankFact> facts, std::int64_t i
 // The inventory tells what is not told before the join.
 void Agent::tell(const NodeId& node, node::News news) {
   node::NodeCore& core = cores_.at(node);
-  if (core.joined()) events_.on_message(core.report(std::move(news)));
+  if (core.joined() && !away_.contains(node)) events_.on_message(core.report(std::move(news)));
 }
 
 void Agent::tell(NewsByNode news) {
@@ -412,7 +413,15 @@ void Agent::perform(const NodeId& node, node::NodeCore::Work work) {
   give_up(node, std::move(work.not_started));
 }
 
-void Agent::kill_all(const NodeId& node) { perform(node, cores_.at(node).end_all(clock_.wall())); }
+void Agent::take_away(const NodeId& node) {
+  away_.insert(node);
+  perform(node, cores_.at(node).end_all(clock_.wall()));
+}
+
+void Agent::bring_back(const NodeId& node) {
+  away_.erase(node);
+  join_again();
+}
 
 void Agent::prepare(const NodeId& node, node::NodeCore::Preparation preparation) {
   watch_log(preparation.order.attempt.task.job);

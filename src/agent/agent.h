@@ -95,10 +95,9 @@ class Agent {
   Async<void> start();
   Async<void> stop();
   Result<void> apply(model::NodeOrders orders);
-  // Kills whatever still runs for the node: it is gone.
-  void kill_all(const NodeId& node);
-  // All nodes join anew.
-  void join_again() { runner_.hang_up(); }
+  // Kills whatever still runs for the node, which tells nothing and does not join until it is back.
+  void take_away(const NodeId& node);
+  void bring_back(const NodeId& node);
 
   OutputReader& output() { return output_; }
   // The usage of the job's attempts here, watched for `window`.
@@ -117,6 +116,8 @@ class Agent {
   Async<void> first_meeting();
   Async<void> meet_runner();
   Async<void> keep_runner();
+  // All nodes that are not away join anew.
+  void join_again() { runner_.hang_up(); }
   void lose_runner(std::string reason);
   Async<void> take_message(runner::Message message);
   // All that the runner has, which it tells in parts.
@@ -175,6 +176,7 @@ class Agent {
   std::optional<Error> refused_;  // By the first runner that was met.
   async::Notifier joined_;
   std::map<NodeId, node::NodeCore> cores_;
+  std::set<NodeId> away_;  // Nodes that were taken away.
   std::map<NodeId, node::Inventory> inventory_;
   // Ranks that live of nodes which this home has no more: no node joins before they have ended,
   // since their tasks may have been given to others.

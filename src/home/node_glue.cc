@@ -57,10 +57,10 @@ Async<void> NodeGlue::preempt(control::Preemption what) {
 Async<void> NodeGlue::take_away(control::Preemption what) {
   CO_TRY(co_await loop_.sleep(what.notice, gate_.token()));
   CHECK(agent_ != nullptr, "a node is taken away before its agent is there");
-  agent_->kill_all(what.node);
+  agent_->take_away(what.node);
   // What was killed is reaped and told before anything else may run there.
   CO_TRY(co_await loop_.sleep(std::max(what.away, kReaped), gate_.token()));
-  agent_->join_again();
+  agent_->bring_back(what.node);
   co_return {};
 }
 
