@@ -271,7 +271,8 @@ Result<void> Controller::check_call(const JobCall& call, const brain::Job& job,
   const bool starts = call.verb == Verb::kResume || call.verb == Verb::kRetry;
   const bool refused = job.status == model::Status::kSucceeded;  // Whatever it brings.
   if (!starts || refused || !needs_values(spec)) return {};
-  if (call.secrets.empty() && with_secrets_.contains(call.job)) return {};
+  const bool has_them = with_secrets_.contains(call.job) && !wiping_.contains(call.job);
+  if (call.secrets.empty() && has_them) return {};
   return check_secrets(spec, call.secrets);
 }
 

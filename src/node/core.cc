@@ -115,15 +115,15 @@ NodeCore::Work NodeCore::take(model::NodeOrders orders, Time now) {
 void NodeCore::take_start(model::StartOrder order, Time now, Work& work) {
   if (attempts_.contains(order.attempt)) return;
   CHECK(order.rank_count >= 1, "an order without ranks");
-  if (waiting() >= limits_.waiting_max) {
-    const Error full(Errc::kFull,
-                     "more than " + std::to_string(limits_.waiting_max) + " attempts wait here");
-    return append(work.not_started,
-                  not_started(order.attempt, order.first_rank, order.rank_count, full, now));
-  }
+  const bool is_full = waiting() >= limits_.waiting_max;
   LocalAttempt& attempt = attempts_[order.attempt];
   attempt.first_rank = order.first_rank;
   attempt.rank_count = attempt.ranks_left = order.rank_count;
+  if (is_full) {
+    const Error full(Errc::kFull,
+                     "more than " + std::to_string(limits_.waiting_max) + " attempts wait here");
+    return append(work.not_started, fail(order.attempt, attempt, full, now));
+  }
   attempt.preparation = ++preparations_;
   work.prepare.push_back({preparations_, std::move(order)});
 }

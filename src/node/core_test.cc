@@ -216,6 +216,10 @@ TEST_F(NodeCoreTest, MoreThanMayWaitAreRefused) {
   ASSERT_EQ(work.not_started.size(), 1U);
   EXPECT_NE(work.not_started[0].message.find("more than 4 attempts wait here"), std::string::npos)
       << work.not_started[0].message;
+  model::NodeOrders orders = this->orders();
+  for (int task = 0; task < 4; ++task) orders.forget.push_back(attempt(task));
+  core_.take(orders, kNow);
+  EXPECT_TRUE(start(attempt(4)).prepare.empty()) << "it has failed until control lets go of it";
 }
 
 TEST_F(NodeCoreTest, OnlyWhatHasNotEndedIsWatched) {
