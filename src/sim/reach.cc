@@ -81,6 +81,9 @@ class Counter {
     const model::TaskRef& task = event.attempt.task;
     if (event.because == Status::kPruned) rule(spec(task.job, task.step), Ruling::kStopped);
   }
+  void see(const model::RankEnded& event) {
+    if (event.cause == model::EndCause::kNotStarted) count(Reach::kNotStarted);
+  }
   void see(const model::AttemptEnded& event) {
     if (event.to == Status::kOutOfMemory) count(Reach::kMemoryMax);
   }
@@ -131,6 +134,7 @@ constexpr std::array<std::string_view, kReachCounts> kWords = {"places: %lanes o
                                                                "attempts asked to end by one",
                                                                "lanes of a whole node",
                                                                "attempts out of memory",
+                                                               "ranks that never started",
                                                                "trials: %auto",
                                                                "grid",
                                                                "random",

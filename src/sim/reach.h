@@ -17,7 +17,8 @@ enum class Reach : std::uint8_t {
   kNotices,  // A cloud said that it takes a node,
   kNoticed,  // and what ran there was asked to save and end.
   kWholeNodes,
-  kMemoryMax,  // Attempts that had more memory than their limit.
+  kMemoryMax,   // Attempts that had more memory than their limit,
+  kNotStarted,  // and those that their node refused, or could not make ready.
   // Trials asked for, by method,
   kAuto,
   kGrid,
@@ -52,7 +53,7 @@ enum class Reach : std::uint8_t {
   kConditional,
   kLeftOut,  // By its condition.
 };
-inline constexpr std::size_t kReachCounts = 34;
+inline constexpr std::size_t kReachCounts = 35;
 using ReachCounts = std::array<std::int64_t, kReachCounts>;
 
 std::string reach_lines(const ReachCounts& counts);
