@@ -22,7 +22,7 @@ constexpr std::uint64_t kNodeStream = 0x0DE;
 node::NodeLimits limits_of(Dice& dice) {
   node::NodeLimits limits;
   if (dice.chance(250)) limits.handed_over_max = static_cast<std::size_t>(dice.between(2, 8));
-  if (dice.chance(60)) limits.waiting_max = static_cast<std::size_t>(dice.between(1, 6));
+  if (dice.chance(150)) limits.waiting_max = static_cast<std::size_t>(dice.between(1, 6));
   return limits;
 }
 
