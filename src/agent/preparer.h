@@ -66,8 +66,8 @@ class Preparer {
   // The attempt will not begin.
   Async<void> take_back(runner::AttemptOnNode of);
   // Takes back the parts that this life or an earlier one made for attempts that nobody has: to be
-  // called when the runner has told what it has. Once `standing_of` does not know any more, which is
-  // so when the runner is met anew, the rest is left to the next call.
+  // called when the runner has told what it has. Once `standing_of` does not know any more, as when
+  // the runner is met anew, the rest is left to the next call.
   enum class Standing : std::uint8_t { kUnknown, kGone, kOrdered, kBegun };
   using StandingOf = std::function<Standing(const runner::AttemptOnNode&)>;
   Async<void> take_back_unwanted(StandingOf standing_of, async::StopToken stop);

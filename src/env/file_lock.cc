@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "base/check.h"
+#include "env/clock.h"
 
 namespace runnel::env {
 namespace {
@@ -46,6 +49,16 @@ Result<FileLock> FileLock::acquire(const std::string& path) {
   (void)write_pid(file.number());  // A lock that names nobody is held all the same.
   CHECK(file.is_open(), "a lock is held by its open file");
   return FileLock(std::move(file));
+}
+
+Result<FileLock> FileLock::acquire_within(const std::string& path, Duration patience) {
+  const Duration until = real_clock().boot() + patience;
+  while (true) {
+    Result<FileLock> lock = acquire(path);
+    if (lock.ok() || lock.error().code != Errc::kConflict) return lock;
+    if (real_clock().boot() >= until) return lock;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 }  // namespace runnel::env

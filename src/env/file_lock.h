@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/units.h"
 #include "env/detail/descriptor.h"
 
 namespace runnel::env {
@@ -14,7 +15,7 @@ bool write_pid(int file);
 
 // The exclusive right to something on this machine, such as a home: flock() on a file.
 //
-// Contract: acquire() never waits; when another process holds the lock it fails with kConflict, and
+// Contract: acquire() never waits: when another process holds the lock it fails with kConflict, and
 //           the error's `value` is the pid that the holder wrote into the file. The kernel frees
 //           the lock when the holder dies, however it dies. The file is never removed: a second
 //           process could lock the removed file and a third the new one.
@@ -23,6 +24,8 @@ bool write_pid(int file);
 class FileLock {
  public:
   static Result<FileLock> acquire(const std::string& path);
+  // Asks again until another holder has let go of it, for so long. Blocks.
+  static Result<FileLock> acquire_within(const std::string& path, Duration patience);
 
   FileLock(FileLock&&) noexcept = default;
   FileLock& operator=(FileLock&&) noexcept = default;

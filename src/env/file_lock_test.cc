@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <optional>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -48,6 +50,17 @@ TEST_F(FileLockTest, IsHeldOnADiskThatTakesNoName) {
   const Error error = FileLock::acquire(path_).error();
   EXPECT_EQ(error.code, Errc::kConflict);
   EXPECT_EQ(error.value, "") << "not who had it before";
+}
+
+TEST_F(FileLockTest, WaitsForAnotherHolderForAWhile) {
+  std::optional<FileLock> first = MUST(FileLock::acquire(path_));
+  EXPECT_EQ(FileLock::acquire_within(path_, Duration::millis(5)).error().code, Errc::kConflict);
+  std::thread holder([&first] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    first.reset();
+  });
+  EXPECT_TRUE(FileLock::acquire_within(path_, Duration::seconds(10)).ok());
+  holder.join();
 }
 
 TEST_F(FileLockTest, MovesWithItsOwner) {

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from .repository import Repository
 from .source import Source, Violation
 
-# The seams to the operating system: env, and files that start with these paths. The runner writes output.
-_RUNNER = ("src/runner", "src/output/open_file", "src/output/job_output")
+# The seams to the operating system: env, and files that start with these paths. The runner writes output; a store in a
+# folder has descriptors of its own, to read ranges and to give a file its name only where none is.
+_SEAMS = ("src/runner", "src/output/open_file", "src/output/job_output", "src/object/local/object_folder")
 _ENV = ("env",)
 _CALL = r"(?<![\w.>:])(?:std::|::)?"
 
@@ -29,7 +30,7 @@ class Ban:
 
 
 def _os(name: str, pattern: str, cure: str, *modules: str) -> Ban:
-    return Ban(name, pattern, cure, modules=(*_ENV, *modules), paths=_RUNNER)
+    return Ban(name, pattern, cure, modules=(*_ENV, *modules), paths=_SEAMS)
 
 
 BANS = (

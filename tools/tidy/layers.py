@@ -23,6 +23,9 @@ THIRD_PARTY = {
     "protozero/": ("extract",),
     "yaml-cpp/": ("spec",),
     "sqlite3.h": ("store",),
+    "curl/": ("http",),
+    "pugixml.hpp": ("object",),
+    "ini.h": ("object",),
     "CLI/": ("cli",),
 }
 TEST_ONLY = ("gtest/", "gmock/")

@@ -1,0 +1,63 @@
+#include "object/local/local_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace runnel::object {
+
+Result<std::unique_ptr<LocalStore>> LocalStore::open(async::EventLoop& loop,
+                                                     const std::string& path) {
+  ObjectFolder folder = TRY(ObjectFolder::open(path));
+  Workers workers;
+  for (std::size_t number = 0; number < kWorkers; ++number) {
+    workers.push_back(
+        TRY(async::Worker::create(loop, {.name = "object-local", .queued_max = kQueuedMax})));
+  }
+  return std::unique_ptr<LocalStore>(new LocalStore(std::move(folder), std::move(workers)));
+}
+
+LocalStore::~LocalStore() = default;
+
+async::Worker& LocalStore::worker() {
+  const auto least = std::min_element(
+      workers_.begin(), workers_.end(),
+      [](const auto& one, const auto& other) { return one->queued() < other->queued(); });
+  return **least;
+}
+
+Async<Object> LocalStore::get(std::string key, std::int64_t limit, async::StopToken stop) {
+  CO_TRY(stop.check());
+  co_return co_await worker().run([&] { return folder_.get(key, limit); });
+}
+
+Async<void> LocalStore::read(std::string key, std::int64_t offset, std::span<char> into,
+                             async::StopToken stop) {
+  CHECK(!into.empty() && offset >= 0, "a read of nothing, or from before the object");
+  CO_TRY(stop.check());
+  co_return co_await worker().run([&] { return folder_.read(key, offset, into); });
+}
+
+Async<std::string> LocalStore::put(std::string key, Body bytes, Condition condition,
+                                   async::StopToken stop) {
+  CO_TRY(stop.check());
+  co_return co_await worker().run([&] { return folder_.put(key, *bytes, condition); });
+}
+
+Async<void> LocalStore::remove(std::string key, async::StopToken stop) {
+  CO_TRY(stop.check());
+  co_return co_await worker().run([&] { return folder_.remove(key); });
+}
+
+Async<ListPage> LocalStore::list(std::string prefix, std::string after, async::StopToken stop) {
+  CO_TRY(stop.check());
+  co_return co_await worker().run([&] { return folder_.list(prefix, after); });
+}
+
+Async<void> LocalStore::stop() {
+  for (const auto& worker : workers_) MUST(co_await worker->stop());
+  co_return {};
+}
+
+}  // namespace runnel::object

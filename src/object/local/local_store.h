@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "async/worker.h"
+#include "object/local/object_folder.h"
+#include "object/object_store.h"
+
+namespace runnel::object {
+
+// Objects in a folder of this machine, or of a network file system. docs/design/object.md.
+//
+// Contract: stop() is awaited before destruction.
+// Threads:  the loop's; files are touched on kWorkers threads "object-local".
+// Limits:   kQueuedMax calls wait for each thread; more are refused with kFull.
+class LocalStore final : public ObjectStore {
+ public:
+  static constexpr std::size_t kWorkers = 4;
+  static constexpr std::size_t kQueuedMax = 256;
+
+  static Result<std::unique_ptr<LocalStore>> open(async::EventLoop& loop, const std::string& path);
+  ~LocalStore() override;
+
+  Async<Object> get(std::string key, std::int64_t limit, async::StopToken stop) override;
+  Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
+                   async::StopToken stop) override;
+  Async<std::string> put(std::string key, Body bytes, Condition condition,
+                         async::StopToken stop) override;
+  Async<void> remove(std::string key, async::StopToken stop) override;
+  Async<ListPage> list(std::string prefix, std::string after, async::StopToken stop) override;
+  const std::string& name() const override { return folder_.name(); }
+  Async<void> stop();
+
+ private:
+  using Workers = std::vector<std::unique_ptr<async::Worker>>;
+  LocalStore(ObjectFolder folder, Workers workers)
+      : folder_(std::move(folder)), workers_(std::move(workers)) {}
+
+  // The one with the shortest queue.
+  async::Worker& worker();
+
+  ObjectFolder folder_;
+  Workers workers_;
+};
+
+}  // namespace runnel::object

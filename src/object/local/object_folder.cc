@@ -1,0 +1,272 @@
+#include "object/local/object_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "async/unique_fd.h"
+#include "base/check.h"
+#include "env/clock.h"
+#include "env/file_lock.h"
+#include "env/files.h"
+#include "env/random.h"
+#include "hash/xxh3.h"
+#include "object/key.h"
+#include "object/refusals.h"
+
+namespace runnel::object {
+namespace {
+
+using async::UniqueFd;
+
+constexpr std::string_view kOwn = ".runnel";
+
+// An ETag of the bytes: whoever swaps an object that carries a nonce never meets the same twice.
+std::string etag_of(std::string_view bytes) {
+  std::array<char, 48> text;
+  std::snprintf(text.data(), text.size(), "\"%016llx-%zu\"",
+                static_cast<unsigned long long>(hash::xxh3(bytes)), bytes.size());
+  return text.data();
+}
+
+struct OpenObject {
+  UniqueFd file;
+  std::string path;
+  std::int64_t size = 0;
+};
+
+// A folder is no object: other keys lie below it.
+Result<OpenObject> open_object(const std::string& store, const std::string& key,
+                               const std::string& path) {
+  OpenObject object{UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), path, 0};
+  if (!object.file.valid()) {
+    if (errno == ENOENT || errno == ENOTDIR) return no_object(store, key);
+    return errno_error("open " + path, errno);
+  }
+  struct stat info = {};
+  if (::fstat(object.file.get(), &info) != 0) return errno_error("look at " + path, errno);
+  if (S_ISDIR(info.st_mode)) return no_object(store, key);
+  if (!S_ISREG(info.st_mode)) return Error(Errc::kInvalid, path + " is no regular file");
+  object.size = info.st_size;
+  return object;
+}
+
+// How many bytes there were; fewer than asked for at the end of the file.
+Result<std::size_t> read_at(const OpenObject& object, std::int64_t offset, std::span<char> into) {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const ssize_t size = ::pread(object.file.get(), into.data() + done, into.size() - done,
+                                 offset + static_cast<std::int64_t>(done));
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno_error("read " + object.path, errno);
+    if (size == 0) break;
+    done += static_cast<std::size_t>(size);
+  }
+  return done;
+}
+
+Result<void> write_whole(const std::string& file, std::string_view bytes) {
+  const UniqueFd opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (opened.get() < 0) return errno_error("make " + file, errno);
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(opened.get(), bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno_error("write " + file, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(size));
+  }
+  if (::fsync(opened.get()) != 0) return errno_error("sync " + file, errno);
+  return {};
+}
+
+// Makes the folders of a key below `root`, and their names durable.
+Result<void> make_folders(const std::string& root, const std::string& key) {
+  for (std::size_t slash = key.find('/'); slash != std::string::npos;
+       slash = key.find('/', slash + 1)) {
+    const std::string folder = root + "/" + key.substr(0, slash);
+    if (::mkdir(folder.c_str(), 0700) == 0) {
+      TRY(env::sync_directory(env::parent_of(folder)));
+    } else if (errno != EEXIST) {
+      return errno_error("make the folder " + folder, errno);
+    }
+  }
+  return {};
+}
+
+// The lock under which objects are replaced and removed.
+Result<env::FileLock> lock_of(const std::string& path) {
+  Result<env::FileLock> lock = env::FileLock::acquire_within(
+      path + "/" + std::string(kOwn) + "/lock", ObjectFolder::kLockWait);
+  if (lock.ok() || lock.error().code != Errc::kConflict) return lock;
+  return Error(Errc::kUnavailable,
+               lock.error().message + " for longer than " + to_string(ObjectFolder::kLockWait))
+      .with_value(lock.error().value);
+}
+
+// The names in a folder so that keys come in byte order: a folder is its name with a slash.
+Result<std::vector<std::string>> sorted_names(const std::string& folder) {
+  std::vector<std::string> names;
+  for (std::string& name : TRY(env::list_directory(folder))) {
+    const Result<env::FileInfo> info = env::file_info(folder + "/" + name);
+    if (!info.ok()) continue;  // Removed meanwhile.
+    if (info->kind == env::FileKind::kDirectory) name += '/';
+    names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// A walk over a folder in the order of keys, which ends when the page is full.
+class Walk {
+ public:
+  Walk(const std::string& root, const std::string& prefix, const std::string& after)
+      : root_(root), prefix_(prefix), after_(after) {}
+
+  // False once the page is full.
+  Result<bool> enter(const std::string& folder) {
+    Result<std::vector<std::string>> names = sorted_names(root_ + "/" + folder);
+    if (!names.ok()) {
+      if (names.error().code == Errc::kNotFound) return true;  // Removed meanwhile.
+      return names.error();
+    }
+    for (const std::string& name : *names) {
+      if (folder.empty() && name == std::string(kOwn) + "/") continue;
+      const std::string path = folder + name;
+      const bool more = name.ends_with('/') ? may_hold(path) ? TRY(enter(path)) : true : add(path);
+      if (!more) return false;
+    }
+    return true;
+  }
+  ListPage take() { return std::move(page_); }
+
+ private:
+  bool may_hold(const std::string& folder) const {
+    const bool in_prefix = folder.starts_with(prefix_) || prefix_.starts_with(folder);
+    return in_prefix && (after_ < folder || after_.starts_with(folder));
+  }
+  bool add(const std::string& key) {
+    if (!key.starts_with(prefix_) || key <= after_) return true;
+    const Result<env::FileInfo> info = env::file_info(root_ + "/" + key);
+    if (!info.ok() || info->kind != env::FileKind::kFile) return true;
+    if (page_.objects.size() == kListPageMax) {
+      page_.more = page_.objects.back().key;
+      return false;
+    }
+    page_.objects.push_back({key, info->size.count()});
+    return true;
+  }
+
+  const std::string& root_;
+  const std::string& prefix_;
+  const std::string& after_;
+  ListPage page_;
+};
+
+// Temporaries of processes that were killed.
+Result<void> sweep(const std::string& folder) {
+  const Time before = env::real_clock().wall() - ObjectFolder::kTemporaryKept;
+  for (const std::string& name : TRY(env::list_directory(folder))) {
+    const std::string file = folder + "/" + name;
+    const Result<env::FileInfo> info = env::file_info(file);
+    if (!info.ok() || name == "lock" || info->modified > before) continue;
+    TRY(env::remove_file(file));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ObjectFolder> ObjectFolder::open(const std::string& path) {
+  CHECK(path.starts_with('/'), "the folder of a store needs an absolute path");
+  const std::string own = path + "/" + std::string(kOwn);
+  TRY(env::make_directories(own, env::Access::kOwner));
+  TRY(sweep(own));
+  return ObjectFolder(path);
+}
+
+Result<Object> ObjectFolder::get(const std::string& key, std::int64_t limit) const {
+  TRY(check_key(key));
+  const OpenObject opened = TRY(open_object(name_, key, file_of(key)));
+  if (opened.size > limit) return is_larger(name_, key, limit);
+  Object object;
+  object.bytes.resize(static_cast<std::size_t>(opened.size));
+  if (TRY(read_at(opened, 0, object.bytes)) < object.bytes.size()) {
+    return is_shorter(name_, key, opened.size);
+  }
+  object.etag = etag_of(object.bytes);
+  return object;
+}
+
+Result<void> ObjectFolder::read(const std::string& key, std::int64_t offset,
+                                std::span<char> into) const {
+  TRY(check_key(key));
+  const OpenObject opened = TRY(open_object(name_, key, file_of(key)));
+  if (TRY(read_at(opened, offset, into)) < into.size()) {
+    return is_shorter(name_, key, offset + std::ssize(into));
+  }
+  return {};
+}
+
+Result<std::string> ObjectFolder::put(const std::string& key, std::string_view bytes,
+                                      const Condition& condition) const {
+  TRY(check_key(key));
+  const std::string temporary =
+      path_ + "/" + std::string(kOwn) + "/" + env::random_hex(env::real_random(), 32);
+  Result<void> done = write_whole(temporary, bytes);
+  if (done.ok()) done = make_folders(path_, key);
+  if (done.ok()) done = publish(temporary, key, condition);
+  (void)env::remove_file(temporary);  // sweep() takes what stays.
+  TRY(std::move(done));
+  return etag_of(bytes);
+}
+
+Result<void> ObjectFolder::publish(const std::string& temporary, const std::string& key,
+                                   const Condition& condition) const {
+  const std::string file = file_of(key);
+  if (condition.kind != Condition::Kind::kAbsent) {
+    TRY(replace(temporary, key, condition));
+  } else if (::link(temporary.c_str(), file.c_str()) != 0) {
+    if (errno == EEXIST) return exists_already(name_, key);
+    return errno_error("link " + file, errno);
+  }
+  return env::sync_directory(env::parent_of(file));
+}
+
+Result<void> ObjectFolder::replace(const std::string& temporary, const std::string& key,
+                                   const Condition& condition) const {
+  const env::FileLock lock = TRY(lock_of(path_));
+  TRY(check_match(key, condition));
+  const std::string file = file_of(key);
+  if (::rename(temporary.c_str(), file.c_str()) == 0) return {};
+  return errno_error("rename to " + file, errno);
+}
+
+Result<void> ObjectFolder::check_match(const std::string& key, const Condition& condition) const {
+  if (condition.kind != Condition::Kind::kMatches) return {};
+  const Object now = TRY(get(key, INT64_MAX));
+  if (now.etag != condition.etag) return was_replaced(name_, key);
+  return {};
+}
+
+Result<void> ObjectFolder::remove(const std::string& key) const {
+  TRY(check_key(key));
+  const std::string file = file_of(key);
+  const env::FileLock lock = TRY(lock_of(path_));
+  if (::unlink(file.c_str()) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return {};
+    return errno_error("remove " + file, errno);
+  }
+  return env::sync_directory(env::parent_of(file));
+}
+
+Result<ListPage> ObjectFolder::list(const std::string& prefix, const std::string& after) const {
+  Walk walk(path_, prefix, after);
+  TRY(walk.enter(""));
+  return walk.take();
+}
+
+}  // namespace runnel::object

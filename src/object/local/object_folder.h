@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "object/object_store.h"
+
+namespace runnel::object {
+
+// Objects as files below a folder, a key being a path: the blocking half of LocalStore.
+//
+// Contract: what put() returned for is durable, in its folders too. A put writes a temporary in
+//           `.runnel/` first; what replaces an object, or removes one, holds the lock of the
+//           folder, which is waited for no longer than kLockWait (kUnavailable).
+// Threads:  any, many at once, also of other processes.
+class ObjectFolder {
+ public:
+  static constexpr Duration kLockWait = Duration::seconds(4);
+  static constexpr Duration kTemporaryKept = Duration::hours(24);
+
+  // Makes the folder when it is missing, and removes temporaries that a killed process left a day
+  // ago or earlier.
+  static Result<ObjectFolder> open(const std::string& path);
+
+  Result<Object> get(const std::string& key, std::int64_t limit) const;
+  Result<void> read(const std::string& key, std::int64_t offset, std::span<char> into) const;
+  Result<std::string> put(const std::string& key, std::string_view bytes,
+                          const Condition& condition) const;
+  Result<void> remove(const std::string& key) const;
+  Result<ListPage> list(const std::string& prefix, const std::string& after) const;
+
+  const std::string& name() const { return name_; }
+
+ private:
+  explicit ObjectFolder(std::string path) : path_(std::move(path)), name_("file://" + path_) {}
+
+  std::string file_of(const std::string& key) const { return path_ + "/" + key; }
+  Result<void> publish(const std::string& temporary, const std::string& key,
+                       const Condition& condition) const;
+  Result<void> replace(const std::string& temporary, const std::string& key,
+                       const Condition& condition) const;
+  Result<void> check_match(const std::string& key, const Condition& condition) const;
+
+  std::string path_;
+  std::string name_;
+};
+
+}  // namespace runnel::object

@@ -1,0 +1,81 @@
+#include "object/local/object_folder.h"
+
+#include <sys/stat.h>
+
+#include <ctime>
+#include <filesystem>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "env/file_lock.h"
+#include "env/files.h"
+#include "env/testing/length_limit.h"
+#include "env/testing/temporary_directory.h"
+
+namespace runnel::object {
+namespace {
+
+class ObjectFolderTest : public ::testing::Test {
+ protected:
+  std::string own(const std::string& name) const { return folder_.path() + "/.runnel/" + name; }
+
+  env::testing::TemporaryDirectory folder_;
+  ObjectFolder objects_ = MUST(ObjectFolder::open(folder_.path()));
+};
+
+TEST_F(ObjectFolderTest, KeepsAnObjectAsAFileOfItsKey) {
+  MUST(objects_.put("v/p/1", "bytes", Condition::absent()));
+  EXPECT_EQ(MUST(env::read_file(folder_.path() + "/v/p/1")), "bytes");
+  EXPECT_EQ(MUST(env::file_info(folder_.path() + "/v/p/1")).mode & 0077U, 0U);
+  EXPECT_TRUE(MUST(env::list_directory(folder_.path() + "/.runnel")).empty()) << "no temporary";
+}
+
+TEST_F(ObjectFolderTest, RemovesOnlyTemporariesThatWereLeftADayAgo) {
+  MUST(env::write_file_atomically(own("old"), "1"));
+  MUST(env::write_file_atomically(own("new"), "1"));
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(25);
+  std::filesystem::last_write_time(own("old"), long_ago);
+  MUST(ObjectFolder::open(folder_.path()));
+  EXPECT_FALSE(env::exists(own("old")));
+  EXPECT_TRUE(env::exists(own("new")));
+}
+
+TEST_F(ObjectFolderTest, LeavesNothingOfAPutThatTheDiskRefuses) {
+  {
+    const env::testing::LengthLimit full(Bytes::count(10));
+    EXPECT_FALSE(objects_.put("a", std::string(100, 'x'), Condition::absent()).ok());
+  }
+  EXPECT_TRUE(MUST(env::list_directory(folder_.path() + "/.runnel")).empty());
+  EXPECT_EQ(objects_.get("a", 1'000).error().code, Errc::kNotFound);
+}
+
+TEST_F(ObjectFolderTest, SwapsOfManyThreadsAreOneAfterAnother) {
+  std::string etag = MUST(objects_.put("head", "0", Condition::absent()));
+  std::vector<std::optional<std::string>> won(8);
+  std::vector<std::thread> writers;
+  for (std::size_t number = 0; number < won.size(); ++number) {
+    writers.emplace_back([&, number] {
+      const std::string bytes = std::to_string(number + 1);
+      const auto swapped = objects_.put("head", bytes, Condition::matches(etag));
+      if (swapped.ok()) won[number] = bytes;
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  const std::string now = MUST(objects_.get("head", 10)).bytes;
+  for (const auto& bytes : won) {
+    if (bytes) EXPECT_EQ(*bytes, now);
+  }
+  EXPECT_NE(now, "0");
+}
+
+TEST_F(ObjectFolderTest, APipeInAnObjectsPlaceHoldsNobodyUp) {
+  ASSERT_EQ(::mkfifo((folder_.path() + "/pipe").c_str(), 0600), 0);
+  EXPECT_EQ(objects_.get("pipe", 10).error().code, Errc::kInvalid);
+  EXPECT_TRUE(MUST(objects_.list("", "")).objects.empty());
+}
+
+}  // namespace
+}  // namespace runnel::object

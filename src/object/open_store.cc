@@ -1,0 +1,74 @@
+#include "object/open_store.h"
+
+#include <utility>
+
+#include "env/files.h"
+#include "env/process.h"
+
+namespace runnel::object {
+namespace {
+
+Result<std::string> text_of(const std::string& path) {
+  Result<std::string> text = env::read_file(path, Bytes::mebi(1));
+  if (!text.ok() && text.error().code == Errc::kNotFound) return std::string();
+  return text;
+}
+
+// An empty variable is as good as none.
+std::optional<std::string> variable(const std::string& name) {
+  std::optional<std::string> value = env::variable(name);
+  if (value && value->empty()) return std::nullopt;
+  return value;
+}
+
+Result<AwsSettings> settings_now() {
+  return aws_settings(variable, TRY(text_of(aws_config_path(variable))),
+                      TRY(text_of(aws_credentials_path(variable))));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OpenedStore>> OpenedStore::open(async::EventLoop& loop, env::Clock& clock,
+                                                       env::Random& random, const StoreUrl& url) {
+  auto opened = std::unique_ptr<OpenedStore>(new OpenedStore());
+  switch (url.scheme) {
+    case StoreUrl::Scheme::kFile: TRY(opened->open_folder(loop, clock, url)); break;
+    case StoreUrl::Scheme::kS3: TRY(opened->open_bucket(loop, clock, random, url)); break;
+  }
+  return opened;
+}
+
+Result<void> OpenedStore::open_folder(async::EventLoop& loop, env::Clock& clock,
+                                      const StoreUrl& url) {
+  folder_ = TRY(LocalStore::open(loop, url.path));
+  metered_.emplace(*folder_, clock);
+  return {};
+}
+
+// Each try is a request that costs money, so it is counted below the retries.
+Result<void> OpenedStore::open_bucket(async::EventLoop& loop, env::Clock& clock,
+                                      env::Random& random, const StoreUrl& url) {
+  const AwsSettings settings = TRY(settings_now());
+  http::OutwardLimits limits;
+  limits.ca_bundle = settings.ca_bundle;
+  client_ = TRY(http::OutwardClient::create(loop, std::move(limits)));
+  keys_ = TRY(CredentialKeeper::create(loop, clock, settings));
+  bucket_.emplace(*client_, *keys_, url, settings);
+  metered_.emplace(*bucket_, clock);
+  retried_.emplace(loop, clock, random, *metered_);
+  return {};
+}
+
+ObjectStore& OpenedStore::store() {
+  if (retried_) return *retried_;
+  return *metered_;
+}
+
+Async<void> OpenedStore::stop() {
+  if (folder_) CO_TRY(co_await folder_->stop());
+  if (client_) CO_TRY(co_await client_->stop());
+  if (keys_) CO_TRY(co_await keys_->stop());
+  co_return {};
+}
+
+}  // namespace runnel::object

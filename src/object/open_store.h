@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "async/event_loop.h"
+#include "env/clock.h"
+#include "env/random.h"
+#include "object/local/local_store.h"
+#include "object/metered_store.h"
+#include "object/retry_store.h"
+#include "object/s3/s3_store.h"
+#include "object/store_url.h"
+
+namespace runnel::object {
+
+// The store of a URL with everything that it stands on: counted, and, over a network, with retries.
+//
+// Contract: settings of S3 are read from the variables and files of AWS when it is opened; no other
+//           address than the store's is ever asked.
+// Threads:  the loop's only.
+// Lifetime: stop() is awaited before destruction, after the last call.
+class OpenedStore {
+ public:
+  static Result<std::unique_ptr<OpenedStore>> open(async::EventLoop& loop, env::Clock& clock,
+                                                   env::Random& random, const StoreUrl& url);
+
+  ObjectStore& store();
+  const StoreMeter& meter() const { return metered_->meter(); }
+  Async<void> stop();
+
+ private:
+  OpenedStore() = default;
+  Result<void> open_folder(async::EventLoop& loop, env::Clock& clock, const StoreUrl& url);
+  Result<void> open_bucket(async::EventLoop& loop, env::Clock& clock, env::Random& random,
+                           const StoreUrl& url);
+
+  std::unique_ptr<LocalStore> folder_;
+  std::unique_ptr<http::OutwardClient> client_;
+  std::unique_ptr<CredentialKeeper> keys_;
+  std::optional<S3Store> bucket_;
+  std::optional<MeteredStore> metered_;
+  std::optional<RetryStore> retried_;
+};
+
+}  // namespace runnel::object

@@ -1,0 +1,191 @@
+#include "object/retry_store.h"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "base/split_mix.h"
+#include "env/clock.h"
+#include "env/random.h"
+#include "object/faulty_store.h"
+#include "object/memory/memory_store.h"
+
+namespace runnel::object {
+namespace {
+
+// Answers the next requests with errors, after or before their effect.
+class ScriptedStore final : public ForwardingStore {
+ public:
+  struct Answer {
+    std::optional<Error> error;
+    bool has_effect = false;
+  };
+  using ForwardingStore::ForwardingStore;
+
+  Async<Object> get(std::string key, std::int64_t limit, async::StopToken stop) override {
+    ++requests;
+    const Answer answer = next();
+    if (answer.error) co_return *answer.error;
+    co_return co_await inner().get(std::move(key), limit, std::move(stop));
+  }
+  Async<std::string> put(std::string key, Body bytes, Condition condition,
+                         async::StopToken stop) override {
+    ++requests;
+    const Answer answer = next();
+    if (answer.error && !answer.has_effect) co_return *answer.error;
+    Result<std::string> put = co_await inner().put(std::move(key), std::move(bytes),
+                                                   std::move(condition), std::move(stop));
+    if (answer.error) co_return *answer.error;
+    co_return put;
+  }
+
+  std::deque<Answer> script;
+  int requests = 0;
+
+ private:
+  Answer next() {
+    if (script.empty()) return {};
+    Answer answer = script.front();
+    script.pop_front();
+    return answer;
+  }
+};
+
+class SeededRandom final : public env::Random {
+ public:
+  std::uint64_t next() override { return numbers_.next(); }
+
+ private:
+  SplitMix64 numbers_{7};
+};
+
+class RetryStoreTest : public ::testing::Test {
+ protected:
+  static RetryOptions quick() {
+    RetryOptions options;
+    options.tries = 4;
+    options.first_pause = Duration::millis(1);
+    options.pause_max = Duration::millis(4);
+    return options;
+  }
+  Result<std::string> put(const std::string& bytes, Condition condition) {
+    return loop_->block_on(store_.put("key", make_body(bytes), std::move(condition), {}));
+  }
+  Result<Object> get() { return loop_->block_on(store_.get("key", 1 << 22, {})); }
+  void answer(Errc code, bool has_effect = false, int times = 1) {
+    for (int i = 0; i < times; ++i)
+      scripted_.script.push_back({Error(code, "scripted"), has_effect});
+  }
+
+  std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
+  SeededRandom random_;
+  MemoryStore memory_;
+  ScriptedStore scripted_{memory_};
+  RetryStore store_{*loop_, env::real_clock(), random_, scripted_, quick()};
+};
+
+TEST_F(RetryStoreTest, RepeatsWhatMayBeMended) {
+  MUST(put("1", Condition::none()));
+  for (const Errc code : {Errc::kUnavailable, Errc::kTimeout, Errc::kFull}) {
+    answer(code);
+    EXPECT_EQ(MUST(get()).bytes, "1");
+  }
+  EXPECT_EQ(store_.retries(), 3);
+}
+
+TEST_F(RetryStoreTest, HandsOnWhatNoRetryMends) {
+  answer(Errc::kDenied);
+  EXPECT_EQ(get().error().code, Errc::kDenied);
+  EXPECT_EQ(get().error().code, Errc::kNotFound);
+  EXPECT_EQ(scripted_.requests, 2);
+}
+
+TEST_F(RetryStoreTest, GivesUpAfterItsTries) {
+  answer(Errc::kUnavailable, false, 10);
+  EXPECT_EQ(get().error().code, Errc::kUnavailable);
+  EXPECT_EQ(scripted_.requests, 4);
+}
+
+TEST_F(RetryStoreTest, TakesItsOwnPutForDone) {
+  answer(Errc::kUnavailable, true);
+  const std::string etag = MUST(put("mine", Condition::absent()));
+  EXPECT_EQ(MUST(get()).etag, etag);
+}
+
+TEST_F(RetryStoreTest, TakesItsOwnLargePutForDone) {
+  const std::string large(3 << 20, 'x');
+  answer(Errc::kTimeout, true);
+  MUST(put(large, Condition::absent()));
+  answer(Errc::kTimeout);
+  EXPECT_EQ(put(large + "y", Condition::absent()).error().code, Errc::kPrecondition)
+      << "another's of the same beginning";
+}
+
+TEST_F(RetryStoreTest, TakesNoOthersPutForItsOwn) {
+  MUST(put("another's", Condition::none()));
+  EXPECT_EQ(put("mine", Condition::absent()).error().code, Errc::kPrecondition);
+  answer(Errc::kUnavailable);
+  EXPECT_EQ(put("mine", Condition::absent()).error().code, Errc::kPrecondition);
+  EXPECT_EQ(MUST(get()).bytes, "another's");
+}
+
+TEST_F(RetryStoreTest, NeverRepeatsASwapOfUnknownOutcome) {
+  const std::string etag = MUST(put("1", Condition::none()));
+  answer(Errc::kUnavailable, true);
+  EXPECT_EQ(put("2", Condition::matches(etag)).error().code, Errc::kUnavailable);
+  const std::string now = MUST(get()).etag;
+  answer(Errc::kConflict);  // Another was under way: this one was not done.
+  EXPECT_TRUE(put("3", Condition::matches(now)).ok());
+}
+
+TEST_F(RetryStoreTest, StopsWaiting) {
+  answer(Errc::kUnavailable, false, 10);
+  async::StopSource source;
+  source.stop();
+  EXPECT_EQ(loop_->block_on(store_.get("key", 1, source.token())).error().code, Errc::kCancelled);
+}
+
+TEST_F(RetryStoreTest, HalvesItsWindowWhenTheStoreIsCongested) {
+  MUST(put("1", Condition::none()));
+  EXPECT_EQ(store_.window(), 32);
+  answer(Errc::kFull, false, 2);
+  MUST(get());
+  EXPECT_EQ(store_.window(), 8);
+  for (int i = 0; i < 12; ++i) MUST(get());
+  EXPECT_EQ(store_.window(), 9) << "one more for so many successes";
+}
+
+// Whatever the network does, a put that is done is there, and one that is refused is not.
+TEST(RetryOverFaults, EndsWithWhatWasPut) {
+  const std::unique_ptr<async::EventLoop> loop = MUST(async::EventLoop::create());
+  SeededRandom random;
+  MemoryStore memory;
+  StoreFaults faults{.lost_before = 80,
+                     .lost_after = 80,
+                     .late = 20,
+                     .doubled = 50,
+                     .congested = 50,
+                     .contended = 50,
+                     .flipped = 0,
+                     .latency_max = {},
+                     .late_max = Duration::millis(3)};
+  FaultyStore faulty(*loop, memory, faults, 5);
+  RetryOptions options;
+  options.tries = 30;
+  options.first_pause = options.pause_max = Duration::millis(1);
+  RetryStore store(*loop, env::real_clock(), random, faulty, options);
+  for (int number = 0; number < 400; ++number) {
+    const std::string key = "object-" + std::to_string(number);
+    MUST(loop->block_on(store.put(key, make_body(key), Condition::absent(), {})));
+    EXPECT_EQ(MUST(loop->block_on(store.get(key, 100, {}))).bytes, key);
+  }
+  EXPECT_GT(store.retries(), 50);
+  MUST(loop->block_on(faulty.stop()));
+  EXPECT_EQ(memory.objects().size(), 400U);
+}
+
+}  // namespace
+}  // namespace runnel::object
