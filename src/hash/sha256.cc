@@ -1,8 +1,7 @@
 #include "hash/sha256.h"
 
-#include <array>
 #include <initializer_list>
-#include <memory>
+#include <utility>
 
 #include <openssl/evp.h>
 
@@ -10,8 +9,6 @@
 
 namespace runnel::hash {
 namespace {
-
-constexpr std::size_t kDigestBytes = 32;
 
 struct FreeDigest {
   void operator()(EVP_MD* digest) const { EVP_MD_free(digest); }
@@ -21,53 +18,82 @@ struct FreeContext {
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 };
 
-// A thread's digest state. Looking up the algorithm and allocating the context cost more than
-// hashing a short text, so both are done once per thread.
-class Sha256 {
+// Looking up the algorithm costs more than hashing a short text, so it is done once per thread.
+const EVP_MD* algorithm() {
+  thread_local std::unique_ptr<EVP_MD, FreeDigest> digest(EVP_MD_fetch(nullptr, "SHA256", nullptr));
+  CHECK(digest != nullptr, "OpenSSL has SHA-256");
+  return digest.get();
+}
+
+class Context {
  public:
-  Sha256() : digest_(EVP_MD_fetch(nullptr, "SHA256", nullptr)), context_(EVP_MD_CTX_new()) {
-    CHECK(digest_ != nullptr, "OpenSSL has SHA-256");
+  Context() : context_(EVP_MD_CTX_new()) {
     CHECK(context_ != nullptr, "OpenSSL allocates a digest context");
   }
 
-  std::string hex_of(std::initializer_list<std::string_view> parts) {
-    std::array<unsigned char, kDigestBytes> digest;
+  void begin() {
+    CHECK(EVP_DigestInit_ex2(context_.get(), algorithm(), nullptr) == 1, "SHA-256 starts");
+  }
+  void add(std::string_view bytes) {
+    CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1, "SHA-256 goes on");
+  }
+  Digest finish() {
+    std::array<unsigned char, kDigestBytes> bytes;
     unsigned int size = 0;
-    CHECK(EVP_DigestInit_ex2(context_.get(), digest_.get(), nullptr) == 1, "SHA-256 starts");
-    for (const std::string_view part : parts) {
-      CHECK(EVP_DigestUpdate(context_.get(), part.data(), part.size()) == 1, "SHA-256 goes on");
-    }
-    CHECK(EVP_DigestFinal_ex(context_.get(), digest.data(), &size) == 1, "SHA-256 ends");
+    CHECK(EVP_DigestFinal_ex(context_.get(), bytes.data(), &size) == 1, "SHA-256 ends");
     CHECK(size == kDigestBytes, "a SHA-256 digest has 32 bytes");
-    return hex(digest);
+    Digest digest;
+    for (std::size_t i = 0; i < kDigestBytes; ++i) digest[i] = static_cast<char>(bytes[i]);
+    return digest;
   }
 
  private:
-  static std::string hex(const std::array<unsigned char, kDigestBytes>& digest) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string out(2 * kDigestBytes, '0');
-    for (std::size_t i = 0; i < kDigestBytes; ++i) {
-      out[2 * i] = kDigits[digest[i] >> 4];
-      out[2 * i + 1] = kDigits[digest[i] & 15];
-    }
-    return out;
-  }
-
-  std::unique_ptr<EVP_MD, FreeDigest> digest_;
   std::unique_ptr<EVP_MD_CTX, FreeContext> context_;
 };
 
-Sha256& of_this_thread() {
-  thread_local Sha256 sha256;
-  return sha256;
+// A thread's own, for texts that are there as a whole.
+Digest digest_of(std::initializer_list<std::string_view> parts) {
+  thread_local Context context;
+  context.begin();
+  for (const std::string_view part : parts) context.add(part);
+  return context.finish();
 }
 
 }  // namespace
 
-std::string sha256_hex(std::string_view bytes) { return of_this_thread().hex_of({bytes}); }
+struct Sha256::Impl {
+  Context context;
+};
+
+Sha256::Sha256() : impl_(std::make_unique<Impl>()) { impl_->context.begin(); }
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+
+Sha256& Sha256::add(std::string_view bytes) {
+  impl_->context.add(bytes);
+  return *this;
+}
+
+Digest Sha256::finish() { return impl_->context.finish(); }
+
+Digest sha256(std::string_view bytes) { return digest_of({bytes}); }
+
+std::string hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out(2 * bytes.size(), '0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    out[2 * i] = kDigits[byte >> 4];
+    out[2 * i + 1] = kDigits[byte & 15];
+  }
+  return out;
+}
+
+std::string sha256_hex(std::string_view bytes) { return hex(digest_of({bytes})); }
 
 std::string chain(std::string_view previous_hex, std::string_view payload) {
-  return of_this_thread().hex_of({previous_hex, "\n", payload});
+  return hex(digest_of({previous_hex, "\n", payload}));
 }
 
 }  // namespace runnel::hash

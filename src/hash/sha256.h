@@ -1,9 +1,39 @@
 #pragma once
 
+#include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace runnel::hash {
+
+inline constexpr std::size_t kDigestBytes = 32;
+using Digest = std::array<char, kDigestBytes>;
+
+// SHA-256 (FIPS 180-4).
+Digest sha256(std::string_view bytes);
+
+// The same of bytes that come in pieces. finish() once, at the end.
+//
+// Threads: none of its own.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+
+  Sha256& add(std::string_view bytes);
+  Digest finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Two lower-case hexadecimal digits for each byte.
+std::string hex(std::string_view bytes);
+inline std::string hex(const Digest& digest) { return hex({digest.data(), digest.size()}); }
 
 // SHA-256 (FIPS 180-4) as 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);

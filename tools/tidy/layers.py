@@ -26,6 +26,7 @@ THIRD_PARTY = {
     "curl/": ("http",),
     "pugixml.hpp": ("object",),
     "ini.h": ("object",),
+    "zstd.h": ("volume",),
     "CLI/": ("cli",),
 }
 TEST_ONLY = ("gtest/", "gmock/")

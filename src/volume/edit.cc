@@ -1,0 +1,239 @@
+#include "volume/edit.h"
+
+#include <optional>
+#include <set>
+
+#include "base/binary.h"
+#include "base/check.h"
+
+namespace runnel::volume {
+namespace {
+
+constexpr std::size_t kPageBytes = 64 << 10;
+constexpr std::size_t kChunkPageBytes = 16 << 10;
+constexpr std::size_t kExtentsInRecord = 64;
+constexpr std::size_t kAllNames = std::size_t{1} << 40;
+
+Error in_the_way(const std::string& path, NodeKind there) {
+  const std::string what = there == NodeKind::kFolder ? "a folder" : "no folder";
+  return Error(Errc::kConflict, "'" + path + "' is " + what + " in the volume already")
+      .with_value(path)
+      .with_hint("remove it first: runnel volume rm NAME:/" + path);
+}
+
+void append_digest(std::string& out, const hash::Digest& digest) {
+  out.append(digest.data(), digest.size());
+}
+
+// Applies one edit. Names and inodes are gathered and changed in their trees at the end.
+class Editing {
+ public:
+  explicit Editing(Snapshot& base)
+      : base_(base), next_inode_(base.manifest().next_inode), totals_(base.manifest().totals) {}
+
+  Async<hash::Digest> edit_root(const Edit& root) {
+    const bool is_first = !base_.manifest().inodes.has_value();
+    if (is_first) totals_.folders = 1;
+    Node node = root.node;
+    if (!is_first) node = CO_TRY(co_await base_.node(kRootInode));
+    co_return co_await edit_folder(kRootInode, std::move(node), is_first, root, "");
+  }
+
+  Async<EditedIndex> finish(env::Random& random, const hash::Digest& tree,
+                            const NewChunks& chunks) {
+    const Manifest& base = base_.manifest();
+    BundleWriter writer(random);
+    PageSource& pages = base_.pages();
+    Tree names = CO_TRY(co_await change(pages, writer, base.names, listed(names_), kPageBytes));
+    Tree inodes = CO_TRY(co_await change(pages, writer, base.inodes, listed(inodes_), kPageBytes));
+    Tree kept =
+        CO_TRY(co_await change(pages, writer, base.chunks, listed(chunks), kChunkPageBytes));
+    std::vector<NewObject> bundles = writer.finish();
+    co_return EditedIndex{.tree = tree,
+                          .names = writer.resolved(names),
+                          .inodes = writer.resolved(inodes),
+                          .chunks = writer.resolved(kept),
+                          .next_inode = next_inode_,
+                          .totals = totals_,
+                          .bundles = std::move(bundles)};
+  }
+
+ private:
+  using Values = std::map<std::string, std::optional<std::string>>;
+
+  static std::vector<Change> listed(Values& values) {
+    std::vector<Change> changes;
+    changes.reserve(values.size());
+    for (auto& [key, value] : values) changes.push_back({key, std::move(value)});
+    return changes;
+  }
+  static std::vector<Change> listed(const NewChunks& chunks) {
+    std::vector<Change> changes;
+    changes.reserve(chunks.size());
+    for (const auto& [digest, extent] : chunks) {
+      changes.push_back({std::string(digest.data(), digest.size()), encode_extents({extent})});
+    }
+    return changes;
+  }
+
+  // Its hash afterwards.
+  Async<hash::Digest> edit_folder(Inode inode, Node node, bool is_new, const Edit& edit,
+                                  std::string path) {
+    std::map<std::string, Name> there;
+    if (!is_new) {
+      for (auto& entry : CO_TRY(co_await base_.list(inode, "", kAllNames))) {
+        there.emplace(std::move(entry.name), entry.what);
+      }
+    }
+    std::map<std::string, Node> after;
+    for (const auto& [name, what] : there) {
+      if (edit.entries.contains(name)) continue;
+      if (edit.whole) {
+        CO_TRY(co_await remove(inode, name, what));
+      } else {
+        after.emplace(name, CO_TRY(co_await base_.node(what.inode)));
+      }
+    }
+    for (const auto& [name, entry] : edit.entries) {
+      const std::string below = path.empty() ? name : path + "/" + name;
+      const auto old = there.find(name);
+      const std::optional<Name> before =
+          old == there.end() ? std::nullopt : std::optional(old->second);
+      std::optional<Node> made = CO_TRY(co_await edit_entry(inode, name, before, entry, below));
+      if (made) after.emplace(name, *std::move(made));
+    }
+    node.hash = hash_of(after);
+    inodes_[inode_key(inode)] = encode_node(node);
+    co_return node.hash;
+  }
+
+  // The node that has the name afterwards; none.
+  Async<std::optional<Node>> edit_entry(Inode folder, const std::string& name,
+                                        const std::optional<Name>& before, const Edit& edit,
+                                        const std::string& path) {
+    if (edit.gone) {
+      if (before) CO_TRY(co_await remove(folder, name, *before));
+      co_return std::optional<Node>();
+    }
+    const bool is_folder = edit.node.kind == NodeKind::kFolder;
+    if (before && is_folder != (before->kind == NodeKind::kFolder)) {
+      co_return in_the_way(path, before->kind);
+    }
+    if (is_folder)
+      co_return std::optional(CO_TRY(co_await edit_below(folder, name, before, edit, path)));
+    if (before) CO_TRY(co_await remove(folder, name, *before));
+    const Inode inode = take_inode(folder, name, edit.node.kind);
+    store_node(inode, edit.node);
+    count(edit.node, 1);
+    co_return std::optional(edit.node);
+  }
+
+  Async<Node> edit_below(Inode folder, const std::string& name, const std::optional<Name>& before,
+                         const Edit& edit, const std::string& path) {
+    Node node = edit.node;
+    if (before) node = CO_TRY(co_await base_.node(before->inode));
+    if (!before) count(node, 1);
+    const Inode inode = before ? before->inode : take_inode(folder, name, NodeKind::kFolder);
+    node.hash = CO_TRY(co_await edit_folder(inode, node, !before.has_value(), edit, path));
+    co_return node;
+  }
+
+  Inode take_inode(Inode folder, const std::string& name, NodeKind kind) {
+    const Inode inode = next_inode_++;
+    names_[name_key(folder, name)] = encode_name({inode, kind});
+    return inode;
+  }
+
+  // A long file's extents are records of their own.
+  void store_node(Inode inode, Node node) {
+    if (node.extents.size() > Node::kInlineExtentsMax) {
+      std::uint64_t offset = 0;
+      for (std::size_t begin = 0; begin < node.extents.size(); begin += kExtentsInRecord) {
+        const std::size_t end = std::min(begin + kExtentsInRecord, node.extents.size());
+        const std::vector<Extent> some(node.extents.begin() + static_cast<std::ptrdiff_t>(begin),
+                                       node.extents.begin() + static_cast<std::ptrdiff_t>(end));
+        inodes_[extents_key(inode, offset)] = encode_extents(some);
+        for (const Extent& extent : some) offset += extent.length;
+      }
+      node.extents.clear();
+    }
+    inodes_[inode_key(inode)] = encode_node(node);
+  }
+
+  Async<void> remove(Inode folder, std::string name, Name what) {
+    const Node node = CO_TRY(co_await base_.node(what.inode));
+    if (node.kind == NodeKind::kFolder) {
+      for (const auto& entry : CO_TRY(co_await base_.list(what.inode, "", kAllNames))) {
+        CO_TRY(co_await remove(what.inode, entry.name, entry.what));
+      }
+    }
+    // What was put in its place since has a value.
+    names_.try_emplace(name_key(folder, name), std::nullopt);
+    const std::vector<TreeEntry> records =
+        CO_TRY(co_await scan(base_.pages(), base_.manifest().inodes, inode_key(what.inode),
+                             inode_key(what.inode + 1), kAllNames));
+    for (const auto& [key, value] : records) inodes_[key] = std::nullopt;
+    count(node, -1);
+    co_return {};
+  }
+
+  void count(const Node& node, std::int64_t times) {
+    switch (node.kind) {
+      case NodeKind::kFile:
+        totals_.files += times;
+        totals_.bytes += times * static_cast<std::int64_t>(node.size);
+        break;
+      case NodeKind::kFolder: totals_.folders += times; break;
+      case NodeKind::kLink: totals_.links += times; break;
+    }
+  }
+
+  static hash::Digest hash_of(const std::map<std::string, Node>& entries) {
+    std::vector<HashedEntry> hashed;
+    hashed.reserve(entries.size());
+    for (const auto& [name, node] : entries) hashed.push_back({name, node});
+    return folder_hash(hashed);
+  }
+
+  Snapshot& base_;
+  Inode next_inode_;
+  Totals totals_;
+  Values names_;
+  Values inodes_;
+};
+
+}  // namespace
+
+Edit Edit::folder() {
+  Edit edit;
+  edit.node.kind = NodeKind::kFolder;
+  edit.node.mode = 0755;
+  return edit;
+}
+
+hash::Digest folder_hash(const std::vector<HashedEntry>& entries) {
+  std::string text = "runnel folder 1\n";
+  for (const auto& [name, node] : entries) {
+    Encoder encoder(text);
+    encoder.text(name).byte(static_cast<std::uint8_t>(node.kind)).natural(node.mode);
+    switch (node.kind) {
+      case NodeKind::kFile:
+        encoder.natural(node.size);
+        append_digest(text, node.hash);
+        break;
+      case NodeKind::kFolder: append_digest(text, node.hash); break;
+      case NodeKind::kLink: encoder.text(node.target); break;
+    }
+  }
+  return hash::sha256(text);
+}
+
+Async<EditedIndex> apply(Snapshot& base, env::Random& random, const Edit& root,
+                         const NewChunks& chunks) {
+  CHECK(root.node.kind == NodeKind::kFolder, "the root of a volume is a folder");
+  Editing editing(base);
+  const hash::Digest tree = CO_TRY(co_await editing.edit_root(root));
+  co_return co_await editing.finish(random, tree, chunks);
+}
+
+}  // namespace runnel::volume

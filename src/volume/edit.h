@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hash/sha256.h"
+#include "volume/bundle.h"
+#include "volume/node.h"
+#include "volume/snapshot.h"
+
+namespace runnel::volume {
+
+// What a put changes in a tree: files, links and folders by name. What a folder has and the edit
+// does not name stays, unless the folder is `whole`.
+struct Edit {
+  Node node;  // Of a folder, its attributes; its hash is made of what it has in the end.
+  std::map<std::string, Edit> entries;  // Of a folder.
+  bool whole = false;                   // A folder that has nothing but `entries` afterwards.
+  bool gone = false;                    // There is nothing of the name afterwards.
+
+  static Edit folder();
+};
+
+// A file's chunks that are new in the volume.
+using NewChunks = std::map<hash::Digest, Extent>;
+
+// The index of a version that comes of another one by an edit.
+struct EditedIndex {
+  hash::Digest tree{};
+  Tree names;
+  Tree inodes;
+  Tree chunks;
+  Inode next_inode = 0;
+  Totals totals;                   // But for what was packed.
+  std::vector<NewObject> bundles;  // Of its new pages, to be put before anybody is told of it.
+};
+
+// Applies the edit to the root folder of a version, or to nothing. kConflict when a folder would
+// take the place of a file or the other way round.
+Async<EditedIndex> apply(Snapshot& base, env::Random& random, const Edit& root,
+                         const NewChunks& chunks);
+
+// The hash of a folder by its entries, docs/design/volume_format.md.
+struct HashedEntry {
+  std::string name;
+  Node node;
+};
+hash::Digest folder_hash(const std::vector<HashedEntry>& entries);
+
+}  // namespace runnel::volume

@@ -1,0 +1,137 @@
+#include "volume/head.h"
+
+#include <utility>
+
+#include "json/read.h"
+#include "model/fields.h"
+#include "volume/digits.h"
+#include "volume/manifest.h"
+
+namespace runnel::volume {
+
+// A tag as it is stored.
+struct StoredTag {
+  std::string name;
+  VersionPlace place;
+};
+
+struct StoredHead {
+  std::vector<std::string> features;
+  std::int64_t format = kFormat;
+  std::int64_t generation = 0;
+  std::string manifest;
+  std::string manifest_sha256;
+  std::int64_t min_reader = 1;
+  std::int64_t min_writer = 1;
+  std::string nonce;
+  std::vector<VersionPlace> recent;
+  std::vector<StoredTag> tags;
+  std::string uuid;
+};
+
+}  // namespace runnel::volume
+
+namespace runnel::model {
+
+template <>
+struct Fields<volume::VersionPlace> {
+  static void visit(auto& visit, auto& place) {
+    visit("generation", place.generation, Number{.min = 1});
+    visit("key", place.key, Required());
+    visit("version", place.version, Required());
+  }
+};
+
+template <>
+struct Fields<volume::StoredTag> {
+  static void visit(auto& visit, auto& tag) {
+    visit("name", tag.name, Required());
+    visit("place", tag.place, Required());
+  }
+};
+
+template <>
+struct Fields<volume::StoredHead> {
+  static void visit(auto& visit, auto& head) {
+    visit("features", head.features);
+    visit("format", head.format, Required());
+    visit("generation", head.generation, Required());
+    visit("manifest", head.manifest);
+    visit("manifest_sha256", head.manifest_sha256);
+    visit("min_reader", head.min_reader, Required());
+    visit("min_writer", head.min_writer, Required());
+    visit("nonce", head.nonce, Required());
+    visit("recent", head.recent);
+    visit("tags", head.tags);
+    visit("uuid", head.uuid, Required());
+  }
+};
+
+}  // namespace runnel::model
+
+namespace runnel::volume {
+namespace {
+
+Error no_head(const Error& why) {
+  return Error(Errc::kCorrupt, "the head of the volume is damaged: " + why.to_string());
+}
+
+Error needs_later(const std::string& what, std::int64_t format) {
+  return Error(Errc::kUnsupported, what + " this volume needs a build that knows format " +
+                                       std::to_string(format) + "; this one knows " +
+                                       std::to_string(kFormat))
+      .with_value(std::to_string(format))
+      .with_hint("use a newer build of runnel");
+}
+
+}  // namespace
+
+std::string encode_head(const Head& head) {
+  StoredHead record{.features = head.features,
+                    .generation = head.generation,
+                    .manifest = head.manifest,
+                    .manifest_sha256 = head.manifest_sha256,
+                    .min_reader = head.min_reader,
+                    .min_writer = head.min_writer,
+                    .nonce = head.nonce,
+                    .recent = head.recent,
+                    .uuid = head.uuid};
+  for (const auto& [name, place] : head.tags) record.tags.push_back({name, place});
+  std::string text;
+  json::Writer out(text);
+  model::write_record(out, record);
+  return text;
+}
+
+Result<Head> decode_head(std::string_view text) {
+  const Result<json::Value> json = json::parse(text);
+  if (!json.ok()) return no_head(json.error());
+  if (const auto later = later_format(*json)) return *later;
+  Result<StoredHead> record = model::read_record<StoredHead>(*json);
+  if (!record.ok()) return no_head(record.error());
+  Head head{.uuid = std::move(record->uuid),
+            .nonce = std::move(record->nonce),
+            .generation = record->generation,
+            .min_reader = record->min_reader,
+            .min_writer = record->min_writer,
+            .features = std::move(record->features),
+            .manifest_sha256 = std::move(record->manifest_sha256),
+            .manifest = std::move(record->manifest),
+            .recent = std::move(record->recent)};
+  for (StoredTag& tag : record->tags) head.tags.emplace(std::move(tag.name), std::move(tag.place));
+  if (head.min_reader > kFormat) return needs_later("to read", head.min_reader);
+  if (!head.features.empty()) {
+    return Error(Errc::kUnsupported, "this build does not know the feature '" +
+                                         head.features.front() + "' of the volume")
+        .with_value(head.features.front())
+        .with_hint("use a newer build of runnel");
+  }
+  return head;
+}
+
+Result<void> check_writable(const Head& head) {
+  if (head.min_writer > kFormat) return needs_later("to write", head.min_writer);
+  return {};
+}
+
+}  // namespace runnel::volume

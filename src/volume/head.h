@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace runnel::volume {
+
+// A version and where its manifest is.
+struct VersionPlace {
+  std::string version;
+  std::string key;  // Of its manifest.
+  std::int64_t generation = 0;
+  friend bool operator==(const VersionPlace&, const VersionPlace&) = default;
+};
+
+// The one object of a volume that is overwritten, always by compare-and-swap.
+struct Head {
+  static constexpr std::size_t kRecentMax = 64;
+  static constexpr std::size_t kInlineMax = 8 << 10;
+  static constexpr std::size_t kBytesMax = 16 << 10;
+  static constexpr std::size_t kTagsMax = 64;
+
+  std::string uuid;
+  std::string nonce;  // Drawn anew at each swap, so that no two heads are the same bytes.
+  std::int64_t generation = 0;
+  std::int64_t min_reader = 1;
+  std::int64_t min_writer = 1;
+  std::vector<std::string> features;
+  std::string manifest_sha256;       // Of the newest version's; empty while there is none.
+  std::string manifest;              // Itself, when it is short.
+  std::vector<VersionPlace> recent;  // Newest first.
+  std::map<std::string, VersionPlace> tags;
+
+  const VersionPlace* newest() const { return recent.empty() ? nullptr : &recent.front(); }
+  friend bool operator==(const Head&, const Head&) = default;
+};
+
+std::string encode_head(const Head& head);
+// kCorrupt for what is no head; kUnsupported when a later build is needed to read it.
+Result<Head> decode_head(std::string_view text);
+// kUnsupported when a later build is needed to write the volume.
+Result<void> check_writable(const Head& head);
+
+}  // namespace runnel::volume

@@ -1,0 +1,112 @@
+#include "volume/head.h"
+
+#include <gtest/gtest.h>
+
+#include "volume/manifest.h"
+
+namespace runnel::volume {
+namespace {
+
+Manifest manifest() {
+  Manifest made;
+  made.uuid = "0123456789abcdef0123456789abcdef";
+  made.parent = "00112233445566ff";
+  made.parent_key = manifest_key(made.parent, "0123456789abcdef");
+  made.time = Time::from_millis(1'764'000'000'000);
+  made.message = "a message";
+  made.tree = hash::sha256("tree");
+  made.version = version_id(made.parent, made.tree);
+  PageRef ref;
+  ref.bundle = ObjectId::of("bundle", "12345678");
+  ref.offset = 8;
+  ref.stored = 100;
+  ref.length = 200;
+  ref.sha256 = hash::sha256("page");
+  ref.xxh3 = 0xFEDCBA9876543210;
+  made.names = TreeRoot{ref, 2};
+  made.inodes = TreeRoot{ref, 1};
+  made.next_inode = 77;
+  made.totals = {.files = 70, .folders = 5, .links = 1, .bytes = 1'000, .packed = 900};
+  return made;
+}
+
+Head head() {
+  Head made;
+  made.uuid = "0123456789abcdef0123456789abcdef";
+  made.nonce = "0011223344556677";
+  made.generation = 3;
+  made.manifest = encode_manifest(manifest());
+  made.manifest_sha256 = hash::hex(hash::sha256(made.manifest));
+  made.recent = {{"b", "v/b-1", 3}, {"a", "v/a-1", 2}};
+  made.tags = {{"best", {"a", "v/a-1", 2}}};
+  return made;
+}
+
+TEST(Manifest, IsReadAsItWasWritten) {
+  const Manifest made = manifest();
+  EXPECT_EQ(MUST(decode_manifest(encode_manifest(made))), made);
+}
+
+TEST(Manifest, IsOfTheVersionOfItsTree) {
+  Manifest other = manifest();
+  other.tree = hash::sha256("another tree");
+  const Result<Manifest> read = decode_manifest(encode_manifest(other));
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, Errc::kCorrupt);
+  EXPECT_NE(version_id("", other.tree), version_id("a", other.tree));
+}
+
+TEST(Manifest, RefusesWhatIsNone) {
+  const std::string good = encode_manifest(manifest());
+  for (const std::string& text : {std::string(), std::string("{}"), good.substr(0, 100)}) {
+    EXPECT_EQ(decode_manifest(text).error().code, Errc::kCorrupt) << text;
+  }
+  std::string later = good;
+  later.replace(later.find("\"format\":1"), 10, "\"format\":9");
+  const Error error = decode_manifest(later).error();
+  EXPECT_EQ(error.code, Errc::kUnsupported);
+  EXPECT_NE(error.message.find("format 9"), std::string::npos) << error.message;
+}
+
+TEST(Head, IsReadAsItWasWritten) {
+  EXPECT_EQ(MUST(decode_head(encode_head(head()))), head());
+  Head empty;
+  empty.uuid = empty.nonce = "0";
+  EXPECT_EQ(MUST(decode_head(encode_head(empty))), empty);
+  EXPECT_EQ(empty.newest(), nullptr);
+}
+
+TEST(Head, FullHeadsFit) {
+  Head full = head();
+  full.manifest.clear();
+  const VersionPlace place{std::string(16, 'f'),
+                           manifest_key(std::string(16, 'f'), std::string(16, 'f')), 1'000'000};
+  full.recent.assign(Head::kRecentMax, place);
+  full.tags.clear();
+  for (std::size_t tag = 0; tag < Head::kTagsMax; ++tag) {
+    full.tags.emplace(std::string(40, 'a') + std::to_string(tag), place);
+  }
+  EXPECT_LE(encode_head(full).size(), 2 * Head::kBytesMax);
+}
+
+TEST(Head, NeedsABuildThatKnowsIt) {
+  Head later = head();
+  later.min_writer = 2;
+  EXPECT_EQ(check_writable(MUST(decode_head(encode_head(later)))).error().code, Errc::kUnsupported);
+  later.min_reader = 2;
+  EXPECT_EQ(decode_head(encode_head(later)).error().code, Errc::kUnsupported);
+  Head featured = head();
+  featured.features = {"encryption"};
+  EXPECT_NE(decode_head(encode_head(featured)).error().message.find("'encryption'"),
+            std::string::npos);
+  EXPECT_TRUE(check_writable(head()).ok());
+}
+
+TEST(Head, RefusesWhatIsNone) {
+  for (const char* text : {"", "{}", "[]", "{\"format\":1}"}) {
+    EXPECT_EQ(decode_head(text).error().code, Errc::kCorrupt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace runnel::volume

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "hash/sha256.h"
+#include "volume/extent.h"
+
+namespace runnel::volume {
+
+using Inode = std::uint64_t;
+inline constexpr Inode kRootInode = 1;
+
+enum class NodeKind : std::uint8_t { kFile = 1, kFolder = 2, kLink = 3 };
+
+// A file, a folder or a symbolic link, but for its name.
+struct Node {
+  static constexpr std::size_t kInlineExtentsMax = 64;
+
+  NodeKind kind = NodeKind::kFile;
+  std::uint32_t mode = 0644;        // Permission bits, 07777.
+  std::uint64_t links = 1;          // Names that it has.
+  std::int64_t changed = 0;         // Its content's last change, in seconds since 1970,
+  std::uint32_t changed_nanos = 0;  // and nanoseconds.
+  std::optional<std::uint32_t> owner;
+  std::optional<std::uint32_t> group;
+
+  std::uint64_t size = 0;       // Bytes of a file.
+  hash::Digest hash{};          // Of a file or folder.
+  std::vector<Extent> extents;  // Of a file; none of a long one, which has records of their own.
+  std::string target;           // Of a link.
+
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+std::string encode_node(const Node& node);
+// kCorrupt for what is no node.
+Result<Node> decode_node(std::string_view bytes);
+
+// Keys and values of the trees.
+struct Name {
+  Inode inode = 0;
+  NodeKind kind = NodeKind::kFile;
+  friend bool operator==(const Name&, const Name&) = default;
+};
+std::string name_key(Inode folder, std::string_view name);
+std::string inode_key(Inode inode);
+std::string extents_key(Inode inode, std::uint64_t offset);
+std::string encode_name(const Name& name);
+Result<Name> decode_name(std::string_view bytes);
+
+}  // namespace runnel::volume

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace runnel::volume {
+
+// Which pack or bundle of pages: the first 8 bytes of the SHA-256 of its bytes, and 8 random ones,
+// since a name never comes back. All zero: the object that holds the reference, or, of an extent,
+// a hole.
+struct ObjectId {
+  static constexpr std::size_t kBytes = 16;
+
+  std::array<char, kBytes> bytes{};
+
+  static ObjectId of(std::string_view object, std::string_view nonce);  // `nonce`: 8 bytes.
+  // kInvalid for what is not of the form of str().
+  static Result<ObjectId> parse(std::string_view text);
+  bool is_zero() const { return *this == ObjectId(); }
+  std::string_view view() const { return {bytes.data(), bytes.size()}; }
+  // "<16 digits>-<16 digits>", as it stands in keys.
+  std::string str() const;
+  friend auto operator<=>(const ObjectId&, const ObjectId&) = default;
+};
+
+std::string pack_key(const ObjectId& id);    // "p/..."
+std::string bundle_key(const ObjectId& id);  // "i/..."
+
+}  // namespace runnel::volume

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "async/async.h"
+#include "volume/page.h"
+
+namespace runnel::volume {
+
+// Where pages of the index come from, checked against their references.
+class PageSource {
+ public:
+  virtual ~PageSource() = default;
+  virtual Async<std::shared_ptr<const Page>> load(PageRef ref) = 0;
+};
+
+// Where new pages go: children before their parents.
+class PageSink {
+ public:
+  virtual ~PageSink() = default;
+  // What the page is found by, in this process.
+  virtual PageRef add(std::string page) = 0;
+  // The reference as the next page that is added has to hold it.
+  virtual std::string reference(const PageRef& ref) = 0;
+};
+
+struct TreeRoot {
+  PageRef ref;
+  std::uint8_t height = 0;
+  friend bool operator==(const TreeRoot&, const TreeRoot&) = default;
+};
+
+// A sorted map of byte strings in pages that are never changed: who changes the map writes new
+// pages for what is touched, up to a new root, and shares the rest (copy on write, as in btrfs:
+// Rodeh, "B-trees, Shadowing, and Clones", ACM TOS 2008). No root: nothing is there.
+using Tree = std::optional<TreeRoot>;
+using TreeEntry = std::pair<std::string, std::string>;
+
+// The value under the key; none.
+Async<std::optional<std::string>> find(PageSource& source, Tree tree, std::string key);
+
+// Entries with keys in [from, until), in order, at most `max`; an empty `until` is beyond all keys.
+Async<std::vector<TreeEntry>> scan(PageSource& source, Tree tree, std::string from,
+                                   std::string until, std::size_t max);
+
+struct Change {
+  std::string key;
+  std::optional<std::string> value;  // None: the key goes.
+};
+
+// The tree with the changes, whose keys ascend. Pages have at most `page_bytes`, unless one entry
+// alone is larger.
+Async<Tree> change(PageSource& source, PageSink& sink, Tree tree, std::vector<Change> changes,
+                   std::size_t page_bytes);
+
+}  // namespace runnel::volume
