@@ -1,7 +1,7 @@
 #include "volume/edit.h"
 
+#include <algorithm>
 #include <optional>
-#include <set>
 
 #include "base/binary.h"
 #include "base/check.h"
@@ -73,6 +73,9 @@ class Editing {
     for (const auto& [digest, extent] : chunks) {
       changes.push_back({std::string(digest.data(), digest.size()), encode_extents({extent})});
     }
+    // As bytes: those of a digest are signed.
+    std::sort(changes.begin(), changes.end(),
+              [](const Change& one, const Change& other) { return one.key < other.key; });
     return changes;
   }
 

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "object/probe.h"
 #include "volume/digits.h"
+#include "volume/fixed.h"
 
 namespace runnel::volume {
 namespace {
@@ -156,6 +157,12 @@ Async<Manifest> Volume::load_manifest(VersionPlace place) {
 }
 
 // --- Publishing.
+
+ObjectId Volume::new_object_id(std::string_view bytes) {
+  std::string random;
+  append_u64be(random, context_.random.next());
+  return ObjectId::of(bytes, random);
+}
 
 Async<void> Volume::put_object(std::string key, std::string bytes) {
   CO_TRY(co_await context_.store.put(prefix_ + key, object::make_body(std::move(bytes)),

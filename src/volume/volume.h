@@ -56,7 +56,10 @@ class Volume {
   Async<Manifest> publish(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
                           std::string message);
 
+  // A name that no object has had.
+  ObjectId new_object_id(std::string_view bytes);
   Async<void> put_object(std::string key, std::string bytes);
+  object::ObjectStore& store() { return context_.store; }
   const std::string& prefix() const { return prefix_; }
 
  private:

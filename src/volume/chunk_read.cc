@@ -1,0 +1,52 @@
+#include "volume/chunk_read.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "volume/compression.h"
+
+namespace runnel::volume {
+namespace {
+
+Error damaged(const Extent& extent) {
+  return Error(Errc::kCorrupt, "a chunk of " + pack_key(extent.pack) + " at byte " +
+                                   std::to_string(extent.offset) + " is damaged")
+      .with_value(pack_key(extent.pack))
+      .with_hint("see which files it hits: runnel volume fsck");
+}
+
+}  // namespace
+
+Async<std::string> read_chunk(object::ObjectStore& store, std::string prefix, Extent extent,
+                              async::StopToken stop) {
+  if (extent.is_hole()) co_return std::string(extent.length, '\0');
+  std::string stored(extent.stored, '\0');
+  CO_TRY(co_await store.read(prefix + pack_key(extent.pack),
+                             static_cast<std::int64_t>(extent.offset), stored, std::move(stop)));
+  if (block_sums(stored) != extent.sums) co_return damaged(extent);
+  if (extent.codec == Codec::kRaw) co_return stored;
+  std::string bytes(extent.length, '\0');
+  if (!decompress(stored, bytes).ok()) co_return damaged(extent);
+  co_return bytes;
+}
+
+Async<std::string> read_bytes(object::ObjectStore& store, std::string prefix,
+                              std::vector<Extent> extents, std::uint64_t offset,
+                              std::uint64_t length, async::StopToken stop) {
+  std::string bytes;
+  std::uint64_t begin = 0;  // Of the extent in the file.
+  for (const Extent& extent : extents) {
+    const std::uint64_t end = begin + extent.length;
+    const std::uint64_t from = std::max(begin, offset);
+    const std::uint64_t until = std::min(end, offset + length);
+    if (from < until) {
+      const std::string chunk = CO_TRY(co_await read_chunk(store, prefix, extent, stop));
+      bytes.append(chunk, from - begin, until - from);
+    }
+    begin = end;
+    if (begin >= offset + length) break;
+  }
+  co_return bytes;
+}
+
+}  // namespace runnel::volume

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "async/stop_token.h"
+#include "object/object_store.h"
+#include "volume/extent.h"
+
+namespace runnel::volume {
+
+// The bytes of a chunk: fetched, checked by its sums, decompressed; zeros of a hole. kCorrupt names
+// the pack.
+Async<std::string> read_chunk(object::ObjectStore& store, std::string prefix, Extent extent,
+                              async::StopToken stop);
+
+// The bytes of a file, [offset, offset + length) or up to its end.
+Async<std::string> read_bytes(object::ObjectStore& store, std::string prefix,
+                              std::vector<Extent> extents, std::uint64_t offset,
+                              std::uint64_t length, async::StopToken stop);
+
+}  // namespace runnel::volume

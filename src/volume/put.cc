@@ -1,0 +1,242 @@
+#include "volume/put.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "async/event.h"
+#include "async/gate.h"
+#include "async/worker.h"
+#include "base/check.h"
+#include "volume/compression.h"
+#include "volume/fixed.h"
+#include "volume/pack.h"
+
+namespace runnel::volume {
+namespace {
+
+constexpr std::uint64_t kPackBytes = 32 << 20;
+constexpr int kPacksUnderWay = 3;
+
+// What a pack is called until it is whole: extents of its chunks are changed to its id at the end.
+ObjectId provisional_id(std::uint64_t number) {
+  std::string bytes(ObjectId::kBytes - sizeof number, '\0');
+  append_u64be(bytes, number);
+  ObjectId id;
+  std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
+  return id;
+}
+
+// A chunk to be packed, in the bytes of its batch.
+struct Fresh {
+  hash::Digest hash{};
+  std::string_view bytes;
+};
+
+// Packs that are whole, with what they were called before.
+struct WholePack {
+  ObjectId before;
+  std::string bytes;
+};
+
+// Fills packs one after another.
+class Packing {
+ public:
+  // The extents of the chunks, in order.
+  std::vector<Extent> add(const std::vector<Fresh>& chunks) {
+    std::vector<Extent> extents;
+    extents.reserve(chunks.size());
+    for (const Fresh& chunk : chunks) {
+      const std::optional<std::string> frame = compressed(chunk.bytes);
+      const std::string_view stored = frame ? std::string_view(*frame) : chunk.bytes;
+      Extent extent =
+          builder_.add(chunk.hash, stored, chunk.bytes.size(), frame ? Codec::kZstd : Codec::kRaw);
+      extent.pack = provisional_id(number_);
+      extents.push_back(std::move(extent));
+      if (builder_.bytes() >= kPackBytes) close();
+    }
+    return extents;
+  }
+  void close() {
+    if (builder_.count() == 0) return;
+    whole_.push_back({provisional_id(number_++), builder_.finish()});
+  }
+  std::vector<WholePack> take_whole() { return std::exchange(whole_, {}); }
+
+ private:
+  PackBuilder builder_;
+  std::uint64_t number_ = 1;
+  std::vector<WholePack> whole_;
+};
+
+class Put {
+ public:
+  Put(async::EventLoop& loop, Volume& volume, std::unique_ptr<SourceTree> source,
+      PutOptions options, Snapshot base)
+      : loop_(loop),
+        volume_(volume),
+        source_(std::move(source)),
+        options_(std::move(options)),
+        base_(std::move(base)),
+        uploads_(loop),
+        uploaded_(loop) {}
+
+  Async<PutResult> run(async::StopToken stop) {
+    worker_ = CO_TRY(async::Worker::create(loop_, {.name = "volume-put"}));
+    Result<PutResult> done = co_await pack_and_publish(std::move(stop));
+    MUST(co_await uploads_.close());
+    MUST(co_await worker_->stop());
+    co_return done;
+  }
+
+ private:
+  Async<PutResult> pack_and_publish(async::StopToken stop) {
+    root_ = Edit::folder();
+    Edit* const into = CO_TRY(folder_of(CO_TRY(path_parts(options_.into))));
+    into->whole = options_.mirror;
+    for (bool more = true; more;) {
+      CO_TRY(stop.check());
+      ReadBatch batch = CO_TRY(co_await worker_->run([this] { return source_->next(); }));
+      more = !batch.is_last;
+      CO_TRY(co_await take(batch, *into));
+      if (options_.progress) options_.progress(done_);
+    }
+    CO_TRY(co_await worker_->run([this] { packing_.close(); }));
+    CO_TRY(co_await upload_whole());
+    while (under_way_ > 0) CO_TRY(co_await uploaded_.wait());
+    if (failed_) co_return *failed_;
+    name_packs(root_);
+    for (auto& [digest, extent] : fresh_) extent.pack = ids_.at(extent.pack);
+    PutResult result{.manifest = {}, .done = {}, .passed_over = source_->passed_over()};
+    result.manifest =
+        CO_TRY(co_await volume_.publish(root_, fresh_, done_.stored, std::move(options_.message)));
+    result.done = done_;
+    co_return result;
+  }
+
+  // The folder of the edit under the path, made where it is not there.
+  Result<Edit*> folder_of(const std::vector<std::string>& path) {
+    Edit* folder = &root_;
+    for (const std::string& part : path) {
+      folder = &folder->entries.try_emplace(part, Edit::folder()).first->second;
+    }
+    return folder;
+  }
+
+  Async<void> take(const ReadBatch& batch, Edit& into) {
+    const std::vector<Fresh> fresh = CO_TRY(co_await unknown_chunks(batch));
+    const std::vector<Extent> extents =
+        CO_TRY(co_await worker_->run([this, &fresh] { return packing_.add(fresh); }));
+    for (std::size_t index = 0; index < fresh.size(); ++index) {
+      fresh_[fresh[index].hash] = extents[index];
+    }
+    for (const ReadEntry& entry : batch.entries) add(entry, into);
+    done_.bytes += std::ssize(batch.bytes);
+    co_return co_await upload_whole();
+  }
+
+  // Chunks that neither the volume nor this put has yet, each once.
+  Async<std::vector<Fresh>> unknown_chunks(const ReadBatch& batch) {
+    std::vector<Fresh> fresh;
+    std::set<hash::Digest> now;
+    for (const ReadEntry& entry : batch.entries) {
+      for (const ReadChunk& chunk : entry.chunks) {
+        if (fresh_.contains(chunk.hash) || known_.contains(chunk.hash)) continue;
+        if (now.contains(chunk.hash)) continue;
+        std::optional<Extent> there = CO_TRY(co_await base_.chunk(chunk.hash));
+        if (there) {
+          known_.emplace(chunk.hash, *std::move(there));
+          continue;
+        }
+        now.insert(chunk.hash);
+        fresh.push_back(
+            {chunk.hash, std::string_view(batch.bytes).substr(chunk.begin, chunk.length)});
+      }
+    }
+    co_return fresh;
+  }
+
+  // The part of a long file is added to those before.
+  void add(const ReadEntry& entry, Edit& into) {
+    Edit* folder = &into;
+    for (std::size_t part = 0; part + 1 < entry.path.size(); ++part) {
+      folder = &folder->entries.at(entry.path[part]);
+    }
+    Edit& edit = folder->entries[entry.path.back()];
+    std::vector<Extent> extents = std::move(edit.node.extents);
+    edit.node = entry.node;
+    for (const ReadChunk& chunk : entry.chunks) extents.push_back(extent_of(chunk.hash));
+    edit.node.extents = std::move(extents);
+    if (entry.node.kind == NodeKind::kFolder) edit.whole = options_.mirror;
+    if (entry.node.kind == NodeKind::kFile && entry.is_whole) ++done_.files;
+  }
+
+  const Extent& extent_of(const hash::Digest& hash) const {
+    const auto fresh = fresh_.find(hash);
+    return fresh != fresh_.end() ? fresh->second : known_.at(hash);
+  }
+
+  Async<void> upload_whole() {
+    for (WholePack& pack : packing_.take_whole()) {
+      while (under_way_ >= kPacksUnderWay) CO_TRY(co_await uploaded_.wait());
+      if (failed_) co_return *failed_;
+      const ObjectId id = volume_.new_object_id(pack.bytes);
+      ids_[pack.before] = id;
+      ++under_way_;
+      CO_TRY(loop_.spawn(uploads_, upload(id, std::move(pack.bytes))));
+    }
+    co_return {};
+  }
+
+  Async<void> upload(ObjectId id, std::string bytes) {
+    const std::int64_t size = std::ssize(bytes);
+    const Result<void> put = co_await volume_.put_object(pack_key(id), std::move(bytes));
+    --under_way_;
+    if (put.ok()) {
+      done_.stored += size;
+    } else if (!failed_) {
+      failed_ = put.error();
+    }
+    uploaded_.notify_all();
+    co_return {};
+  }
+
+  void name_packs(Edit& edit) {
+    for (Extent& extent : edit.node.extents) {
+      const auto named = ids_.find(extent.pack);
+      if (named != ids_.end()) extent.pack = named->second;
+    }
+    for (auto& [name, entry] : edit.entries) name_packs(entry);
+  }
+
+  async::EventLoop& loop_;
+  Volume& volume_;
+  const std::unique_ptr<SourceTree> source_;  // The worker's, as the next.
+  Packing packing_;
+  PutOptions options_;
+  Snapshot base_;
+  std::unique_ptr<async::Worker> worker_;
+  Edit root_;
+  NewChunks fresh_;                       // Packed by this put.
+  std::map<hash::Digest, Extent> known_;  // Found in the volume.
+  std::map<ObjectId, ObjectId> ids_;      // Of packs, by what they were called before.
+  async::Gate uploads_;
+  async::Notifier uploaded_;
+  int under_way_ = 0;
+  std::optional<Error> failed_;
+  PutProgress done_;
+};
+
+}  // namespace
+
+Async<PutResult> put_tree(async::EventLoop& loop, Volume& volume,
+                          std::unique_ptr<SourceTree> source, PutOptions options,
+                          async::StopToken stop) {
+  Snapshot base = CO_TRY(co_await volume.snapshot("latest"));
+  Put put(loop, volume, std::move(source), std::move(options), std::move(base));
+  co_return co_await put.run(std::move(stop));
+}
+
+}  // namespace runnel::volume

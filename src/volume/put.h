@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "volume/source_tree.h"
+#include "volume/volume.h"
+
+namespace runnel::volume {
+
+struct PutProgress {
+  std::int64_t files = 0;
+  std::int64_t bytes = 0;   // Read.
+  std::int64_t stored = 0;  // Bytes of packs that were put.
+};
+
+struct PutOptions {
+  std::string into;     // The folder of the volume that the source goes to; "" is its root.
+  bool mirror = false;  // What the source does not have goes from the folder.
+  std::string message;
+  std::function<void(const PutProgress&)> progress;  // After each batch; may be empty.
+};
+
+struct PutResult {
+  Manifest manifest;
+  PutProgress done;
+  std::vector<std::string> passed_over;  // What is no file, folder or link.
+};
+
+// Puts a folder of this machine into the volume as its next version: reads, hashes and packs on a
+// thread "volume-put", while packs before are on their way to the store. Chunks that the volume has
+// are not put again. kConflict as apply() has it.
+Async<PutResult> put_tree(async::EventLoop& loop, Volume& volume,
+                          std::unique_ptr<SourceTree> source, PutOptions options,
+                          async::StopToken stop);
+
+}  // namespace runnel::volume

@@ -1,0 +1,235 @@
+#include "volume/put.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/split_mix.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+#include "object/memory/memory_store.h"
+#include "volume/chunk_read.h"
+#include "volume/chunker.h"
+#include "volume/file_hash.h"
+
+namespace runnel::volume {
+namespace {
+
+class PutNumbers final : public env::Random {
+ public:
+  std::uint64_t next() override { return numbers_.next(); }
+
+ private:
+  SplitMix64 numbers_{9};
+};
+
+std::string noise(std::size_t size, std::uint64_t seed) {
+  SplitMix64 numbers(seed);
+  std::string bytes(size, '\0');
+  for (char& c : bytes) c = static_cast<char>(numbers.next());
+  return bytes;
+}
+
+class PutTest : public ::testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& bytes) {
+    const std::string path = source_.path() + "/" + name;
+    MUST(env::make_directories(env::parent_of(path)));
+    MUST(env::write_file_atomically(path, bytes));
+    files_[name] = bytes;
+  }
+  template <typename T>
+  T run(Async<T> work) {
+    return MUST(loop_->block_on(std::move(work)));
+  }
+  PutResult put(PutOptions options = {}) {
+    return run(
+        put_tree(*loop_, volume_, MUST(SourceTree::open(source_.path())), std::move(options), {}));
+  }
+  std::string content(const std::string& path, const std::string& version = "latest") {
+    Snapshot snapshot = run(volume_.snapshot(version));
+    const Snapshot::Found found = run(snapshot.at(path));
+    std::vector<Extent> extents = run(snapshot.extents(found.inode, found.node));
+    return run(read_bytes(memory_, volume_.prefix(), std::move(extents), 0, found.node.size, {}));
+  }
+  std::int64_t objects(const std::string& kind) {
+    std::int64_t count = 0;
+    for (const auto& [key, object] : memory_.objects()) count += key.starts_with("data/" + kind);
+    return count;
+  }
+
+  env::testing::TemporaryDirectory source_;
+  std::map<std::string, std::string> files_;
+  std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
+  object::MemoryStore memory_;
+  PutNumbers random_;
+  Volume volume_ =
+      MUST(loop_->block_on(Volume::create({memory_, env::real_clock(), random_, {}}, "data")));
+};
+
+TEST_F(PutTest, GivesBackEveryByte) {
+  write("empty", "");
+  write("small", "hello");
+  write("sub/text", std::string(100'000, 'a'));
+  write("sub/deep/noise", noise(200'000, 1));
+  write("long", noise(3'000'000, 2));
+  write("at the limit", noise(kWholeFileMax, 3));
+  write("one more", noise(kWholeFileMax + 1, 4));
+  write("odd\nname \xff", "x");
+  const PutResult result = put();
+  EXPECT_EQ(result.manifest.totals.files, 8);
+  EXPECT_EQ(result.manifest.totals.folders, 3);
+  EXPECT_EQ(result.done.files, 8);
+  for (const auto& [name, bytes] : files_) EXPECT_EQ(content(name), bytes) << name;
+}
+
+TEST_F(PutTest, KeepsModesTimesAndLinks) {
+  write("script", "#!/bin/sh\n");
+  ASSERT_EQ(::chmod((source_.path() + "/script").c_str(), 0751), 0);
+  ASSERT_EQ(::symlink("../elsewhere", (source_.path() + "/link").c_str()), 0);
+  ASSERT_EQ(::mkfifo((source_.path() + "/pipe").c_str(), 0600), 0);
+  const PutResult result = put();
+  EXPECT_EQ(result.passed_over, std::vector<std::string>{source_.path() + "/pipe"});
+  Snapshot newest = run(volume_.snapshot("latest"));
+  const Node script = run(newest.at("script")).node;
+  EXPECT_EQ(script.mode, 0751U);
+  EXPECT_NEAR(static_cast<double>(script.changed),
+              static_cast<double>(env::real_clock().wall().millis()) / 1'000, 60);
+  EXPECT_EQ(run(newest.at("link")).node.target, "../elsewhere");
+}
+
+TEST_F(PutTest, TheSameTreeAgainIsNoVersion) {
+  write("a", "1");
+  write("b/c", noise(400'000, 1));
+  const PutResult first = put();
+  const std::size_t before = memory_.objects().size();
+  const PutResult again = put();
+  EXPECT_EQ(again.manifest.version, first.manifest.version);
+  EXPECT_EQ(again.done.stored, 0);
+  EXPECT_EQ(objects("p/"), 1);
+  EXPECT_LE(memory_.objects().size(), before + 1) << "pages that nobody refers to";
+}
+
+TEST_F(PutTest, AddsToWhatIsThereOrMirrorsIt) {
+  write("a", "1");
+  write("sub/b", "2");
+  const PutResult first = put({.into = "in/side"});
+  EXPECT_EQ(content("in/side/sub/b"), "2");
+  std::filesystem::remove_all(source_.path() + "/sub");
+  write("c", "3");
+  put({.into = "in/side"});
+  EXPECT_EQ(content("in/side/sub/b"), "2");
+  put({.into = "in/side", .mirror = true});
+  Snapshot newest = run(volume_.snapshot("latest"));
+  EXPECT_FALSE(loop_->block_on(newest.at("in/side/sub/b")).ok());
+  EXPECT_EQ(content("in/side/c"), "3");
+  EXPECT_EQ(content("in/side/sub/b", first.manifest.version), "2") << "an earlier version stays";
+}
+
+TEST_F(PutTest, EqualBytesAreStoredOnce) {
+  const std::string bytes = noise(100'000, 1);
+  for (int copy = 0; copy < 10; ++copy) write("copy" + std::to_string(copy), bytes);
+  EXPECT_LT(put().done.stored, 110'000);
+  write("another", bytes);
+  EXPECT_EQ(put().done.stored, 0);
+}
+
+TEST_F(PutTest, AnInsertionCostsAFewChunks) {
+  const std::string bytes = noise(8'000'000, 1);
+  write("large", bytes);
+  put();
+  write("large", bytes.substr(0, 4'000'000) + "inserted" + bytes.substr(4'000'000));
+  EXPECT_LT(put().done.stored, 1'200'000);
+  EXPECT_EQ(content("large"), files_["large"]);
+}
+
+TEST_F(PutTest, PutsOneFileUnderItsOwnName) {
+  write("single", "1");
+  const std::string path = source_.path() + "/single";
+  run(put_tree(*loop_, volume_, MUST(SourceTree::open(path)), {.into = "files"}, {}));
+  EXPECT_EQ(content("files/single"), "1");
+  EXPECT_EQ(SourceTree::open(source_.path() + "/none").error().code, Errc::kNotFound);
+}
+
+TEST_F(PutTest, ManyPacksCarryALargeTree) {
+  for (int number = 0; number < 5; ++number) {
+    write("large" + std::to_string(number), noise(17'000'000, static_cast<std::uint64_t>(number)));
+  }
+  std::int64_t told = 0;
+  put({.progress = [&told](const PutProgress& progress) { told = progress.bytes; }});
+  EXPECT_EQ(told, 5 * 17'000'000);
+  EXPECT_EQ(objects("p/"), 3);
+  for (const auto& [name, bytes] : files_) EXPECT_TRUE(content(name) == bytes) << name;
+}
+
+TEST_F(PutTest, ADamagedChunkIsNamed) {
+  write("a", noise(1'000, 1));
+  put();
+  for (auto& [key, object] : memory_.objects()) {
+    if (key.starts_with("data/p/")) object.bytes[500] = static_cast<char>(object.bytes[500] ^ 1);
+  }
+  Snapshot snapshot = run(volume_.snapshot("latest"));
+  const Snapshot::Found found = run(snapshot.at("a"));
+  const Error error =
+      loop_->block_on(read_bytes(memory_, volume_.prefix(), found.node.extents, 0, 1'000, {}))
+          .error();
+  EXPECT_EQ(error.code, Errc::kCorrupt);
+  EXPECT_NE(error.message.find("p/"), std::string::npos);
+}
+
+TEST_F(PutTest, AFileIsReadFromTheMiddle) {
+  const std::string bytes = noise(1'000'000, 7);
+  write("file", bytes);
+  put();
+  Snapshot snapshot = run(volume_.snapshot("latest"));
+  const Snapshot::Found found = run(snapshot.at("file"));
+  for (const auto& [offset, length] :
+       {std::pair<std::uint64_t, std::uint64_t>{0, 10}, {500'000, 300'000}, {999'990, 100}}) {
+    EXPECT_TRUE(run(read_bytes(memory_, volume_.prefix(), found.node.extents, offset, length,
+                               {})) == bytes.substr(offset, length));
+  }
+}
+
+TEST(Chunker, CutsByContent) {
+  const std::string bytes = noise(4'000'000, 1);
+  std::map<std::string, int> seen;
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < bytes.size(); ++count) {
+    const std::size_t length = first_chunk(std::string_view(bytes).substr(at));
+    const bool is_last = at + length == bytes.size();
+    EXPECT_TRUE(is_last || (length > ChunkSizes().least && length <= ChunkSizes().most)) << length;
+    at += length;
+  }
+  EXPECT_GT(count, 4'000'000U / (256 << 10));
+  EXPECT_LT(count, 4'000'000U / (80 << 10));
+  EXPECT_EQ(first_chunk(""), 0U);
+  EXPECT_EQ(first_chunk("abc"), 3U);
+  EXPECT_EQ(first_chunk(std::string(2'000'000, 'a')), ChunkSizes().most) << "no cut is in it";
+}
+
+TEST(FileHash, IsOfPiecesForLongFiles) {
+  const auto hash_of = [](std::string_view bytes, std::size_t step) {
+    FileHash hash;
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(step, bytes.size()))) {
+      hash.add(bytes.substr(0, step));
+    }
+    return hash.finish();
+  };
+  const std::string bytes = noise((2 << 20) + 5, 1);
+  EXPECT_EQ(hash_of("", 1), hash::sha256(""));
+  EXPECT_EQ(hash_of("abc", 2), hash::sha256("abc"));
+  const std::string piece = bytes.substr(0, 1 << 20);
+  EXPECT_EQ(hash_of(piece, 1'000), hash::sha256(piece));
+  EXPECT_EQ(hash_of(bytes, 777), hash_of(bytes, 3'000'000));
+  EXPECT_NE(hash_of(bytes, 777), hash::sha256(bytes));
+}
+
+}  // namespace
+}  // namespace runnel::volume

@@ -1,0 +1,300 @@
+#include "volume/source_tree.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "async/unique_fd.h"
+#include "base/check.h"
+#include "env/files.h"
+#include "volume/chunker.h"
+#include "volume/file_hash.h"
+
+namespace runnel::volume {
+namespace {
+
+using async::UniqueFd;
+
+constexpr int kReadAgainMax = 3;
+constexpr std::size_t kReadBytes = 4 << 20;
+constexpr std::size_t kTargetMax = 4'096;
+
+Error changes(const std::string& path) {
+  return Error(Errc::kConflict, path + " changes while it is read")
+      .with_value(path)
+      .with_hint("put it again when nobody writes it");
+}
+
+Result<struct stat> look(const std::string& path) {
+  struct stat info = {};
+  if (::lstat(path.c_str(), &info) != 0) return errno_error("look at " + path, errno);
+  return info;
+}
+
+bool is_same(const struct stat& one, const struct stat& other) {
+  return one.st_size == other.st_size && one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
+         one.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
+}
+
+Node node_of(const struct stat& info, NodeKind kind) {
+  Node node;
+  node.kind = kind;
+  node.mode = kind == NodeKind::kLink ? 0777U : info.st_mode & 07777U;
+  node.changed = info.st_mtim.tv_sec;
+  node.changed_nanos = static_cast<std::uint32_t>(info.st_mtim.tv_nsec);
+  return node;
+}
+
+// An open file of the source.
+class SourceFile {
+ public:
+  static Result<SourceFile> open(const std::string& path) {
+    SourceFile file;
+    file.path_ = path;
+    file.file_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!file.file_.valid()) return errno_error("open " + path, errno);
+    file.begin_ = TRY(file.info());
+    if (!S_ISREG(file.begin_.st_mode)) return Error(Errc::kInvalid, path + " is no regular file");
+    return file;
+  }
+
+  const struct stat& begin() const { return begin_; }
+  Result<bool> has_changed() const { return !is_same(begin_, TRY(info())); }
+  // Appends up to `most` bytes; none at the end.
+  Result<std::size_t> read(std::string& bytes, std::size_t most) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + most);
+    ssize_t size = 0;
+    do {
+      size = ::read(file_.get(), bytes.data() + before, most);
+    } while (size < 0 && errno == EINTR);
+    bytes.resize(before + static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    if (size < 0) return errno_error("read " + path_, errno);
+    return static_cast<std::size_t>(size);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  Result<struct stat> info() const {
+    struct stat now = {};
+    if (::fstat(file_.get(), &now) != 0) return errno_error("look at " + path_, errno);
+    return now;
+  }
+
+  std::string path_;
+  UniqueFd file_;
+  struct stat begin_ = {};
+};
+
+// A file that is read part by part.
+struct LongFile {
+  SourceFile file;
+  std::vector<std::string> path;
+  FileHash hash;
+  std::string uncut;  // Read, and not in a chunk yet.
+  bool at_end = false;
+};
+
+class FolderSource final : public SourceTree {
+ public:
+  FolderSource(std::string root, std::optional<std::string> only)
+      : root_(std::move(root)), only_(std::move(only)) {}
+
+  Result<ReadBatch> next() override {
+    ReadBatch batch;
+    if (!began_) TRY(begin());
+    while (batch.bytes.size() < kBatchBytes && batch.entries.size() < kBatchEntries) {
+      if (long_) {
+        TRY(read_more(batch));
+        continue;
+      }
+      if (!TRY(take_next(batch))) {
+        batch.is_last = true;
+        break;
+      }
+    }
+    return batch;
+  }
+  const std::vector<std::string>& passed_over() const override { return passed_over_; }
+
+ private:
+  // A folder whose names are not all read yet.
+  struct Level {
+    std::vector<std::string> names;
+    std::size_t next = 0;
+  };
+
+  Result<void> begin() {
+    began_ = true;
+    if (only_) {
+      levels_.push_back({{*only_}, 0});
+      return {};
+    }
+    levels_.push_back({TRY(env::list_directory(root_)), 0});
+    return {};
+  }
+
+  std::string place() const {
+    std::string path = root_;
+    for (const std::string& part : path_) path += "/" + part;
+    return path;
+  }
+
+  // False when there is nothing more.
+  Result<bool> take_next(ReadBatch& batch) {
+    while (!levels_.empty() && levels_.back().next == levels_.back().names.size()) {
+      levels_.pop_back();
+      if (!path_.empty()) path_.pop_back();
+    }
+    if (levels_.empty()) return false;
+    path_.push_back(levels_.back().names[levels_.back().next++]);
+    const bool enters = TRY(take(batch));
+    if (!enters) path_.pop_back();
+    return true;
+  }
+
+  // Whether it is a folder, whose entries come next. What was removed meanwhile is passed over.
+  Result<bool> take(ReadBatch& batch) {
+    const std::string file = place();
+    const Result<struct stat> info = look(file);
+    if (!info.ok() && info.error().code == Errc::kNotFound) return false;
+    TRY(Result<struct stat>(info));
+    if (S_ISDIR(info->st_mode)) return enter(batch, file, *info);
+    if (S_ISREG(info->st_mode)) {
+      TRY(read_file(batch, file));
+    } else if (S_ISLNK(info->st_mode)) {
+      TRY(read_link(batch, file, *info));
+    } else {
+      passed_over_.push_back(file);
+    }
+    return false;
+  }
+
+  Result<bool> enter(ReadBatch& batch, const std::string& folder, const struct stat& info) {
+    levels_.push_back({TRY(env::list_directory(folder)), 0});
+    batch.entries.push_back({path_, node_of(info, NodeKind::kFolder), {}, true});
+    return true;
+  }
+
+  Result<void> read_link(ReadBatch& batch, const std::string& file, const struct stat& info) {
+    std::string target(kTargetMax, '\0');
+    const ssize_t size = ::readlink(file.c_str(), target.data(), target.size());
+    if (size < 0) return errno_error("read the link " + file, errno);
+    target.resize(static_cast<std::size_t>(size));
+    Node node = node_of(info, NodeKind::kLink);
+    node.target = std::move(target);
+    batch.entries.push_back({path_, std::move(node), {}, true});
+    return {};
+  }
+
+  Result<void> read_file(ReadBatch& batch, const std::string& file) {
+    for (int tries = 0; tries < kReadAgainMax; ++tries) {
+      SourceFile opened = TRY(SourceFile::open(file));
+      if (opened.begin().st_size > static_cast<off_t>(kWholeFileMax)) {
+        long_.emplace(LongFile{std::move(opened), path_, {}, {}, false});
+        return {};
+      }
+      const std::size_t begin = batch.bytes.size();
+      const bool is_whole = TRY(read_short(batch, opened));
+      if (is_whole && !TRY(opened.has_changed())) {
+        add_short(batch, opened, begin);
+        return {};
+      }
+      batch.bytes.resize(begin);
+    }
+    return changes(file);
+  }
+
+  // Whether the file is as long as it was when it was opened.
+  static Result<bool> read_short(ReadBatch& batch, SourceFile& file) {
+    const auto expected = static_cast<std::size_t>(file.begin().st_size);
+    std::size_t total = 0;
+    while (total <= expected) {
+      const std::size_t some = TRY(file.read(batch.bytes, expected + 1 - total));
+      if (some == 0) break;
+      total += some;
+    }
+    return total == expected;
+  }
+
+  void add_short(ReadBatch& batch, const SourceFile& file, std::size_t begin) {
+    ReadEntry entry{path_, node_of(file.begin(), NodeKind::kFile), {}, true};
+    const std::string_view bytes = std::string_view(batch.bytes).substr(begin);
+    entry.node.size = bytes.size();
+    entry.node.hash = hash::sha256(bytes);
+    if (!bytes.empty()) entry.chunks.push_back({entry.node.hash, begin, bytes.size()});
+    batch.entries.push_back(std::move(entry));
+  }
+
+  // The next part of the long file, as far as the batch has room.
+  Result<void> read_more(ReadBatch& batch) {
+    LongFile& file = *long_;
+    ReadEntry entry{file.path, node_of(file.file.begin(), NodeKind::kFile), {}, false};
+    const ChunkSizes sizes;
+    while (batch.bytes.size() < kBatchBytes) {
+      while (!file.at_end && file.uncut.size() < sizes.most) {
+        const std::size_t before = file.uncut.size();
+        file.at_end = TRY(file.file.read(file.uncut, kReadBytes)) == 0;
+        file.hash.add(std::string_view(file.uncut).substr(before));
+      }
+      if (file.uncut.empty()) break;
+      cut(batch, entry, file.uncut, sizes, file.at_end);
+    }
+    if (file.at_end && file.uncut.empty()) TRY(end_long(entry));
+    batch.entries.push_back(std::move(entry));
+    return {};
+  }
+
+  // Moves chunks into the batch; what may be the beginning of a longer one stays.
+  static void cut(ReadBatch& batch, ReadEntry& entry, std::string& uncut, const ChunkSizes& sizes,
+                  bool at_end) {
+    std::size_t done = 0;
+    while (done < uncut.size() && (at_end || uncut.size() - done >= sizes.most)) {
+      const std::string_view rest = std::string_view(uncut).substr(done);
+      const std::string_view chunk = rest.substr(0, first_chunk(rest, sizes));
+      entry.chunks.push_back({hash::sha256(chunk), batch.bytes.size(), chunk.size()});
+      batch.bytes += chunk;
+      done += chunk.size();
+    }
+    uncut.erase(0, done);
+  }
+
+  Result<void> end_long(ReadEntry& entry) {
+    LongFile file = *std::exchange(long_, std::nullopt);
+    if (TRY(file.file.has_changed())) return changes(file.file.path());
+    entry.is_whole = true;
+    entry.node.size = file.hash.size();
+    entry.node.hash = file.hash.finish();
+    return {};
+  }
+
+  const std::string root_;
+  const std::optional<std::string> only_;
+  bool began_ = false;
+  std::vector<Level> levels_;
+  std::vector<std::string> path_;
+  std::optional<LongFile> long_;
+  std::vector<std::string> passed_over_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<SourceTree>> SourceTree::open(const std::string& path) {
+  const std::string place = TRY(env::real_path(path));
+  const struct stat info = TRY(look(place));
+  if (S_ISDIR(info.st_mode)) {
+    return std::unique_ptr<SourceTree>(std::make_unique<FolderSource>(place, std::nullopt));
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return Error(Errc::kInvalid, path + " is neither a file nor a folder").with_value(path);
+  }
+  const std::string folder = env::parent_of(place);
+  std::string name = place.substr(place.rfind('/') + 1);
+  return std::unique_ptr<SourceTree>(std::make_unique<FolderSource>(folder, std::move(name)));
+}
+
+}  // namespace runnel::volume
