@@ -17,17 +17,21 @@ Error damaged(const Extent& extent) {
 
 }  // namespace
 
+Result<std::string> chunk_of(const Extent& extent, std::string_view stored) {
+  if (block_sums(stored) != extent.sums) return damaged(extent);
+  if (extent.codec == Codec::kRaw) return std::string(stored);
+  std::string bytes(extent.length, '\0');
+  if (!decompress(stored, bytes).ok()) return damaged(extent);
+  return bytes;
+}
+
 Async<std::string> read_chunk(object::ObjectStore& store, std::string prefix, Extent extent,
                               async::StopToken stop) {
   if (extent.is_hole()) co_return std::string(extent.length, '\0');
   std::string stored(extent.stored, '\0');
   CO_TRY(co_await store.read(prefix + pack_key(extent.pack),
                              static_cast<std::int64_t>(extent.offset), stored, std::move(stop)));
-  if (block_sums(stored) != extent.sums) co_return damaged(extent);
-  if (extent.codec == Codec::kRaw) co_return stored;
-  std::string bytes(extent.length, '\0');
-  if (!decompress(stored, bytes).ok()) co_return damaged(extent);
-  co_return bytes;
+  co_return chunk_of(extent, stored);
 }
 
 Async<std::string> read_bytes(object::ObjectStore& store, std::string prefix,

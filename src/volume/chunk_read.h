@@ -1,12 +1,18 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "async/stop_token.h"
 #include "object/object_store.h"
 #include "volume/extent.h"
 
 namespace runnel::volume {
+
+// The bytes of a chunk out of what is stored of it: checked by its sums, decompressed. kCorrupt
+// names the pack.
+Result<std::string> chunk_of(const Extent& extent, std::string_view stored);
 
 // The bytes of a chunk: fetched, checked by its sums, decompressed; zeros of a hole. kCorrupt names
 // the pack.

@@ -15,9 +15,11 @@
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
 #include "object/memory/memory_store.h"
+#include "object/metered_store.h"
 #include "volume/chunk_read.h"
 #include "volume/chunker.h"
 #include "volume/file_hash.h"
+#include "volume/get.h"
 
 namespace runnel::volume {
 namespace {
@@ -182,6 +184,57 @@ TEST_F(PutTest, ADamagedChunkIsNamed) {
           .error();
   EXPECT_EQ(error.code, Errc::kCorrupt);
   EXPECT_NE(error.message.find("p/"), std::string::npos);
+}
+
+TEST_F(PutTest, WhatIsGotIsWhatWasPut) {
+  for (int number = 0; number < 300; ++number) {
+    write("many/" + std::to_string(number), noise(static_cast<std::size_t>(number) * 30, 1));
+  }
+  write("long", noise(2'000'000, 2));
+  write("sub/script", "#!/bin/sh\n");
+  ASSERT_EQ(::chmod((source_.path() + "/sub/script").c_str(), 0755), 0);
+  ASSERT_EQ(::chmod((source_.path() + "/sub").c_str(), 0550), 0);
+  ASSERT_EQ(::symlink("sub/script", (source_.path() + "/link").c_str()), 0);
+  put();
+  const env::testing::TemporaryDirectory target;
+  object::MeteredStore metered(memory_, env::real_clock());
+  Volume reader = run(Volume::open({metered, env::real_clock(), random_, {}}, "data"));
+  Snapshot snapshot = run(reader.snapshot("latest"));
+  const GetProgress got =
+      run(get_tree(*loop_, reader, snapshot, "", target.path() + "/copy", {}, {}));
+  EXPECT_EQ(got.files, 302);
+  for (const auto& [name, bytes] : files_) {
+    EXPECT_TRUE(MUST(env::read_file(target.path() + "/copy/" + name)) == bytes) << name;
+  }
+  struct stat one = {};
+  struct stat other = {};
+  for (const char* name : {"sub", "sub/script", "long"}) {
+    ASSERT_EQ(::stat((source_.path() + "/" + name).c_str(), &one), 0);
+    ASSERT_EQ(::stat((target.path() + "/copy/" + name).c_str(), &other), 0);
+    EXPECT_EQ(one.st_mode, other.st_mode) << name;
+    EXPECT_EQ(one.st_mtim.tv_nsec, other.st_mtim.tv_nsec) << name;
+  }
+  EXPECT_EQ(std::filesystem::read_symlink(target.path() + "/copy/link"), "sub/script");
+  EXPECT_LE(metered.meter().requests(), 8) << "neighbours come together";
+  run(get_tree(*loop_, reader, snapshot, "sub/script", target.path() + "/one", {}, {}));
+  EXPECT_EQ(MUST(env::read_file(target.path() + "/one")), "#!/bin/sh\n");
+  ASSERT_EQ(::chmod((source_.path() + "/sub").c_str(), 0755), 0);
+  ASSERT_EQ(::chmod((target.path() + "/copy/sub").c_str(), 0755), 0);
+}
+
+TEST_F(PutTest, AGetFollowsNoLinkOutOfItsPlace) {
+  write("sub/file", "new");
+  put();
+  const env::testing::TemporaryDirectory target;
+  MUST(env::make_directories(target.path() + "/elsewhere"));
+  MUST(env::make_directories(target.path() + "/copy"));
+  ASSERT_EQ(::symlink("../elsewhere", (target.path() + "/copy/sub").c_str()), 0);
+  Snapshot snapshot = run(volume_.snapshot("latest"));
+  const Error error =
+      loop_->block_on(get_tree(*loop_, volume_, snapshot, "", target.path() + "/copy", {}, {}))
+          .error();
+  EXPECT_EQ(error.code, Errc::kConflict);
+  EXPECT_TRUE(MUST(env::list_directory(target.path() + "/elsewhere")).empty());
 }
 
 TEST_F(PutTest, AFileIsReadFromTheMiddle) {

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "volume/extent.h"
+
+namespace runnel::volume {
+
+// A range of a pack that is fetched by one request, and which of the extents lie in it.
+struct Fetch {
+  ObjectId pack;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::vector<std::size_t> extents;  // Their indices, by offset.
+};
+
+inline constexpr std::uint64_t kFetchBytesMax = 8 << 20;
+inline constexpr std::uint64_t kFetchGapMax = 64 << 10;  // Cheaper to read than to ask again.
+
+// The requests that fetch all extents but holes: neighbours in a pack go together.
+std::vector<Fetch> plan_fetches(const std::vector<Extent>& extents);
+
+}  // namespace runnel::volume

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "async/event_loop.h"
+#include "volume/volume.h"
+
+namespace runnel::volume {
+
+struct GetProgress {
+  std::int64_t files = 0;
+  std::int64_t bytes = 0;
+};
+
+struct GetOptions {
+  std::function<void(const GetProgress&)> progress;  // After each batch; may be empty.
+};
+
+// Writes what is under the path of a version to `target`, as `put` took it: a file becomes that
+// file, of a folder its entries come into that folder, which is made when it is missing. Files that
+// are there are replaced, each at once; others stay. Reads by ranges of packs, many at a time.
+// kConflict when a file stands where a folder is to be, or the other way round.
+Async<GetProgress> get_tree(async::EventLoop& loop, Volume& volume, Snapshot& snapshot,
+                            std::string path, std::string target, GetOptions options,
+                            async::StopToken stop);
+
+}  // namespace runnel::volume

@@ -1,0 +1,93 @@
+#include "volume/target_tree.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "async/unique_fd.h"
+#include "env/files.h"
+
+namespace runnel::volume {
+namespace {
+
+constexpr const char* kPart = ".runnel-part";
+
+Error in_its_place(const std::string& path, const char* what) {
+  return Error(Errc::kConflict, path + " is " + what)
+      .with_value(path)
+      .with_hint("remove it, or choose another place");
+}
+
+std::array<timespec, 2> times_of(const Node& node) {
+  const timespec changed{static_cast<time_t>(node.changed), static_cast<long>(node.changed_nanos)};
+  return {changed, changed};
+}
+
+Result<void> write_all(int file, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(file, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno_error("write " + path, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(size));
+  }
+  return {};
+}
+
+Result<void> write_part(const std::string& part, const Node& node, std::string_view bytes) {
+  const async::UniqueFd file(
+      ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) return errno_error("make " + part, errno);
+  TRY(write_all(file.get(), bytes, part));
+  if (::fchmod(file.get(), node.mode) != 0) return errno_error("set the mode of " + part, errno);
+  if (::futimens(file.get(), times_of(node).data()) != 0) {
+    return errno_error("set the time of " + part, errno);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0) return {};
+  if (errno != EEXIST) return errno_error("make the folder " + path, errno);
+  const env::FileInfo there = TRY(env::file_info(path));
+  if (there.kind != env::FileKind::kDirectory) return in_its_place(path, "no folder");
+  return {};
+}
+
+Result<void> make_file(const std::string& path, const Node& node, std::string_view bytes) {
+  const std::string part = path + kPart;
+  Result<void> made = write_part(part, node, bytes);
+  if (made.ok() && ::rename(part.c_str(), path.c_str()) != 0) {
+    made =
+        errno == EISDIR ? in_its_place(path, "a folder") : errno_error("rename to " + path, errno);
+  }
+  if (!made.ok()) (void)::unlink(part.c_str());
+  return made;
+}
+
+Result<void> make_link(const std::string& path, const Node& node) {
+  const std::string part = path + kPart;
+  (void)::unlink(part.c_str());
+  if (::symlink(node.target.c_str(), part.c_str()) != 0) {
+    return errno_error("make the link " + path, errno);
+  }
+  if (::rename(part.c_str(), path.c_str()) == 0) return {};
+  const int reason = errno;
+  (void)::unlink(part.c_str());
+  if (reason == EISDIR) return in_its_place(path, "a folder");
+  return errno_error("rename to " + path, reason);
+}
+
+Result<void> set_attributes(const std::string& path, const Node& node) {
+  if (::chmod(path.c_str(), node.mode) != 0) return errno_error("set the mode of " + path, errno);
+  if (::utimensat(AT_FDCWD, path.c_str(), times_of(node).data(), 0) != 0) {
+    return errno_error("set the time of " + path, errno);
+  }
+  return {};
+}
+
+}  // namespace runnel::volume

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "volume/node.h"
+
+namespace runnel::volume {
+
+// Writes files, folders and links of a version into this machine's file system, with their
+// permission bits and times. Nothing above the place is followed out of it: what stands in the way
+// is an error, and a link in the place of a folder too. Blocks. Threads: any.
+
+// Open to its owner until set_attributes(): files are made in it whatever its own bits are.
+Result<void> make_folder(const std::string& path);
+// Whole, or as it was before: a temporary beside it gets its name.
+Result<void> make_file(const std::string& path, const Node& node, std::string_view bytes);
+Result<void> make_link(const std::string& path, const Node& node);
+// The permission bits and times of a folder, after all that is made in it.
+Result<void> set_attributes(const std::string& path, const Node& node);
+
+}  // namespace runnel::volume
