@@ -378,6 +378,67 @@ const std::vector<Definition>& study_definitions() {
   return kAll;
 }
 
+void add_store(CLI::App& app, Arguments& arguments) {
+  optional_flag(app, "--store", arguments.store,
+                "where the volume is, file:///FOLDER or s3://BUCKET/PREFIX; as it was created");
+}
+
+void add_volume(CLI::App& app, Arguments& arguments) {
+  app.add_option("volume", arguments.volume, "NAME")->required();
+  add_store(app, arguments);
+}
+
+void add_volume_path(CLI::App& app, Arguments& arguments) {
+  app.add_option("volume", arguments.volume, "NAME[@VERSION][:/PATH]")->required();
+  add_store(app, arguments);
+}
+
+void add_volume_put(CLI::App& app, Arguments& arguments) {
+  app.add_option("source", arguments.source, "a folder, or a file")->required();
+  app.add_option("target", arguments.target, "NAME[:/FOLDER]")->required();
+  optional_flag(app, "-m,--message", arguments.message, "what the version is for");
+  app.add_flag("--mirror", arguments.mirror, "remove from FOLDER what the source does not have");
+  add_store(app, arguments);
+}
+
+void add_volume_get(CLI::App& app, Arguments& arguments) {
+  app.add_option("source", arguments.source, "NAME[@VERSION][:/PATH]")->required();
+  app.add_option("target", arguments.target, "a folder, or a file")->required();
+  add_store(app, arguments);
+}
+
+const std::vector<Definition>& volume_definitions() {
+  static const std::vector<Definition> kAll = {
+      {Command::kVolumeCreate, "create", {}, "make a volume in a store", add_volume},
+      {Command::kVolumeList,
+       "list",
+       {},
+       "the volumes that this home knows",
+       [](CLI::App&, Arguments&) {}},
+      {Command::kVolumeVersions, "versions", {}, "the newest versions of a volume", add_volume},
+      {Command::kVolumePut, "put", {}, "publish a folder as the next version", add_volume_put},
+      {Command::kVolumeGet, "get", {}, "copy a version out of a volume", add_volume_get},
+      {Command::kVolumeLs,
+       "ls",
+       {},
+       "what is in a folder of a version",
+       [](CLI::App& app, Arguments& arguments) {
+         add_volume_path(app, arguments);
+         app.add_flag("-l,--long", arguments.tasks, "modes, sizes and times, too");
+       }},
+      {Command::kVolumeCat, "cat", {}, "print a file of a version", add_volume_path},
+      {Command::kVolumeRm,
+       "rm",
+       {},
+       "publish a version without a file or folder",
+       [](CLI::App& app, Arguments& arguments) {
+         add_volume_path(app, arguments);
+         optional_flag(app, "-m,--message", arguments.message, "what the version is for");
+       }},
+  };
+  return kAll;
+}
+
 const std::vector<Definition>& home_definitions() {
   static const std::vector<Definition> kAll = {
       {Command::kHomeLogs, "logs", {}, "how the home's daemon fares: its log lines", add_home_logs},
@@ -408,6 +469,10 @@ struct Parser {
     study->require_subcommand(1);
     add_group(*study, study_definitions());
     add_group(*app.get_subcommand("home"), home_definitions());
+    CLI::App* volume =
+        app.add_subcommand("volume", "versions of data: create, put, get, ls, cat, rm, versions");
+    volume->require_subcommand(1);
+    add_group(*volume, volume_definitions());
   }
 
   void add_group(CLI::App& parent, const std::vector<Definition>& all) {
@@ -579,6 +644,9 @@ bool prints_a_table(const Arguments& arguments) {
     case Command::kPrices:
     case Command::kCheck:
     case Command::kStudyList:
+    case Command::kVolumeList:
+    case Command::kVolumeVersions:
+    case Command::kVolumeLs:
     case Command::kStudyShow: return true;
     case Command::kShow: return !arguments.task && (arguments.tasks || arguments.step);
     default: return false;

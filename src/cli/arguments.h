@@ -31,6 +31,14 @@ enum class Command : std::uint8_t {
   kStudyTell,
   kStudyExport,
   kHomeLogs,
+  kVolumeCreate,
+  kVolumeList,
+  kVolumeVersions,
+  kVolumePut,
+  kVolumeGet,
+  kVolumeLs,
+  kVolumeCat,
+  kVolumeRm,
   kEvents,
   kCancel,
   kHalt,
@@ -93,7 +101,7 @@ struct Arguments {
   std::vector<std::string> values;     // study tell --value, of each objective
   std::int64_t at = 0;                 // study report --at, the step of the training
   std::string state = "complete";      // study tell --state
-  std::optional<std::string> message;  // study tell --message
+  std::optional<std::string> message;  // study tell, volume put: --message
   std::optional<std::int64_t> after;   // events --after
   std::int64_t limit = 50;             // Rows of a list.
   std::optional<std::int64_t> events_max;
@@ -110,6 +118,11 @@ struct Arguments {
   std::int64_t schedules = 1'000;    // simulate
   std::optional<std::int64_t> seed;  // simulate --seed
   std::string shell = "bash";        // completion
+  std::string volume;                // volume: NAME[@VERSION][:/PATH]
+  std::string source;                // volume put, get
+  std::string target;                // volume put, get
+  std::optional<std::string> store;  // volume --store
+  bool mirror = false;               // volume put --mirror
 };
 
 // What parsing led to: arguments, or text that was asked for (help), or a usage error (exit 2).

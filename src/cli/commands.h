@@ -28,6 +28,7 @@ int check(const Arguments& arguments, const home::Home& home);          // check
 int show_home(const Arguments& arguments, const home::Home& home);      // home
 int home_logs(const Arguments& arguments, const home::Home& home);      // home logs
 int fsck(const Arguments& arguments, const home::Home& home);           // fsck
+int volume_command(const Arguments& arguments, const home::Home& home);  // volume
 int simulate(const Arguments& arguments, const home::Home& home);  // simulate (simulate_command.cc)
 int run_daemon(const home::Home& home);                            // daemon (daemon_command.cc)
 int tell_devices(

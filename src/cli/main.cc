@@ -44,6 +44,14 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kCheck: return check(arguments, home);
     case Command::kHome: return show_home(arguments, home);
     case Command::kHomeLogs: return home_logs(arguments, home);
+    case Command::kVolumeCreate:
+    case Command::kVolumeList:
+    case Command::kVolumeVersions:
+    case Command::kVolumePut:
+    case Command::kVolumeGet:
+    case Command::kVolumeLs:
+    case Command::kVolumeCat:
+    case Command::kVolumeRm: return volume_command(arguments, home);
     case Command::kFsck: return fsck(arguments, home);
     case Command::kSimulate: return simulate(arguments, home);
     case Command::kCompletion: put(completion_script(arguments.shell)); return 0;

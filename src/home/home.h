@@ -33,6 +33,8 @@ struct Home {
   std::string identity() const { return root + "/identity"; }  // jobs_owner.h, as the next.
   std::string jobs_mark() const { return root + "/jobs/.home.json"; }
   std::string runner() const { return runner::runner_folder(root); }
+  std::string volumes() const { return root + "/volumes"; }
+  std::string volumes_file() const { return root + "/volumes.json"; }  // volume_places.h
   std::string time() const { return root + "/time.json"; }
 };
 

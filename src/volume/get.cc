@@ -102,6 +102,9 @@ class Get {
       case NodeKind::kFile: break;
     }
     std::vector<Extent> extents = CO_TRY(co_await snapshot_.extents(inode, node));
+    if (node.size > kBatchBytes) {
+      co_return co_await get_long(std::move(target), std::move(node), std::move(extents));
+    }
     batch_.bytes += node.size;
     const std::size_t begin = batch_.extents.size();
     for (Extent& extent : extents) batch_.extents.push_back(std::move(extent));
@@ -110,27 +113,60 @@ class Get {
     co_return co_await write_batch();
   }
 
+  // A file that is longer than a batch comes part by part.
+  Async<void> get_long(std::string target, Node node, std::vector<Extent> extents) {
+    TargetFile file =
+        CO_TRY(co_await worker_->run([&target] { return TargetFile::begin(target); }));
+    for (std::size_t next = 0; next < extents.size();) {
+      CO_TRY(stop_.check());
+      const auto part = std::make_shared<Batch>();
+      for (; next < extents.size() && part->bytes < kBatchBytes; ++next) {
+        part->bytes += extents[next].length;
+        part->extents.push_back(std::move(extents[next]));
+      }
+      CO_TRY(co_await fetch_all(part));
+      CO_TRY(co_await worker_->run([&file, part] { return append(file, *part); }));
+      done_.bytes += static_cast<std::int64_t>(part->bytes);
+      if (options_.progress) options_.progress(done_);
+    }
+    CO_TRY(co_await worker_->run([&file, &node] { return file.finish(node); }));
+    ++done_.files;
+    co_return {};
+  }
+
+  static Result<void> append(TargetFile& file, const Batch& part) {
+    for (std::size_t index = 0; index < part.extents.size(); ++index) {
+      TRY(file.append(bytes_at(part, index)));
+    }
+    return {};
+  }
+
   // Fetches what the files of the batch hold, and writes them.
   Async<void> write_batch() {
-    Batch batch = std::exchange(batch_, {});
-    batch.chunks.resize(batch.extents.size());
-    for (const Fetch& fetch : plan_fetches(batch.extents)) {
-      while (under_way_ >= kFetchesUnderWay) CO_TRY(co_await fetched_.wait());
-      if (failed_) break;
-      ++under_way_;
-      CO_TRY(loop_.spawn(fetches_, fetch_into(fetch, &batch)));
-    }
-    while (under_way_ > 0) CO_TRY(co_await fetched_.wait());
-    if (failed_) co_return *failed_;
-    CO_TRY(co_await worker_->run([&batch] { return write_files(batch); }));
-    done_.files += std::ssize(batch.files);
-    done_.bytes += static_cast<std::int64_t>(batch.bytes);
+    const auto batch = std::make_shared<Batch>(std::exchange(batch_, {}));
+    CO_TRY(co_await fetch_all(batch));
+    CO_TRY(co_await worker_->run([batch] { return write_files(*batch); }));
+    done_.files += std::ssize(batch->files);
+    done_.bytes += static_cast<std::int64_t>(batch->bytes);
     if (options_.progress) options_.progress(done_);
     co_return {};
   }
 
+  Async<void> fetch_all(std::shared_ptr<Batch> batch) {
+    batch->chunks.resize(batch->extents.size());
+    for (const Fetch& fetch : plan_fetches(batch->extents)) {
+      while (under_way_ >= kFetchesUnderWay) CO_TRY(co_await fetched_.wait());
+      if (failed_) break;
+      ++under_way_;
+      CO_TRY(loop_.spawn(fetches_, fetch_into(fetch, batch)));
+    }
+    while (under_way_ > 0) CO_TRY(co_await fetched_.wait());
+    if (failed_) co_return *failed_;
+    co_return {};
+  }
+
   // The batch waits for all of its fetches.
-  Async<void> fetch_into(Fetch fetch, Batch* batch) {
+  Async<void> fetch_into(Fetch fetch, std::shared_ptr<Batch> batch) {
     std::string bytes(fetch.length, '\0');
     const Result<void> read =
         co_await volume_.store().read(volume_.prefix() + pack_key(fetch.pack),
@@ -149,14 +185,17 @@ class Get {
     co_return {};
   }
 
+  static std::string bytes_at(const Batch& batch, std::size_t index) {
+    const Extent& extent = batch.extents[index];
+    return extent.is_hole() ? std::string(extent.length, '\0') : batch.chunks[index];
+  }
+
   static Result<void> write_files(const Batch& batch) {
     for (const BatchFile& file : batch.files) {
       std::string bytes;
       bytes.reserve(file.node.size);
       for (std::size_t index = file.begin; index < file.end; ++index) {
-        const Extent& extent = batch.extents[index];
-        if (extent.is_hole()) bytes.append(extent.length, '\0');
-        bytes += batch.chunks[index];
+        bytes += bytes_at(batch, index);
       }
       TRY(make_file(file.path, file.node, bytes));
     }

@@ -116,7 +116,7 @@ TEST_F(PutTest, TheSameTreeAgainIsNoVersion) {
   EXPECT_EQ(again.manifest.version, first.manifest.version);
   EXPECT_EQ(again.done.stored, 0);
   EXPECT_EQ(objects("p/"), 1);
-  EXPECT_LE(memory_.objects().size(), before + 1) << "pages that nobody refers to";
+  EXPECT_EQ(memory_.objects().size(), before);
 }
 
 TEST_F(PutTest, AddsToWhatIsThereOrMirrorsIt) {
@@ -191,6 +191,7 @@ TEST_F(PutTest, WhatIsGotIsWhatWasPut) {
     write("many/" + std::to_string(number), noise(static_cast<std::size_t>(number) * 30, 1));
   }
   write("long", noise(2'000'000, 2));
+  write("longer", noise(70'000'000, 3));
   write("sub/script", "#!/bin/sh\n");
   ASSERT_EQ(::chmod((source_.path() + "/sub/script").c_str(), 0755), 0);
   ASSERT_EQ(::chmod((source_.path() + "/sub").c_str(), 0550), 0);
@@ -202,9 +203,10 @@ TEST_F(PutTest, WhatIsGotIsWhatWasPut) {
   Snapshot snapshot = run(reader.snapshot("latest"));
   const GetProgress got =
       run(get_tree(*loop_, reader, snapshot, "", target.path() + "/copy", {}, {}));
-  EXPECT_EQ(got.files, 302);
+  EXPECT_EQ(got.files, 303);
   for (const auto& [name, bytes] : files_) {
-    EXPECT_TRUE(MUST(env::read_file(target.path() + "/copy/" + name)) == bytes) << name;
+    const std::string path = target.path() + "/copy/" + name;
+    EXPECT_TRUE(MUST(env::read_file(path, Bytes::gibi(1))) == bytes) << name;
   }
   struct stat one = {};
   struct stat other = {};
@@ -215,7 +217,7 @@ TEST_F(PutTest, WhatIsGotIsWhatWasPut) {
     EXPECT_EQ(one.st_mtim.tv_nsec, other.st_mtim.tv_nsec) << name;
   }
   EXPECT_EQ(std::filesystem::read_symlink(target.path() + "/copy/link"), "sub/script");
-  EXPECT_LE(metered.meter().requests(), 8) << "neighbours come together";
+  EXPECT_LE(metered.meter().requests(), 20) << "neighbours come together";
   run(get_tree(*loop_, reader, snapshot, "sub/script", target.path() + "/one", {}, {}));
   EXPECT_EQ(MUST(env::read_file(target.path() + "/one")), "#!/bin/sh\n");
   ASSERT_EQ(::chmod((source_.path() + "/sub").c_str(), 0755), 0);

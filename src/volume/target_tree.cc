@@ -26,28 +26,6 @@ std::array<timespec, 2> times_of(const Node& node) {
   return {changed, changed};
 }
 
-Result<void> write_all(int file, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t size = ::write(file, bytes.data(), bytes.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return errno_error("write " + path, errno);
-    bytes.remove_prefix(static_cast<std::size_t>(size));
-  }
-  return {};
-}
-
-Result<void> write_part(const std::string& part, const Node& node, std::string_view bytes) {
-  const async::UniqueFd file(
-      ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file.valid()) return errno_error("make " + part, errno);
-  TRY(write_all(file.get(), bytes, part));
-  if (::fchmod(file.get(), node.mode) != 0) return errno_error("set the mode of " + part, errno);
-  if (::futimens(file.get(), times_of(node).data()) != 0) {
-    return errno_error("set the time of " + part, errno);
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<void> make_folder(const std::string& path) {
@@ -59,14 +37,45 @@ Result<void> make_folder(const std::string& path) {
 }
 
 Result<void> make_file(const std::string& path, const Node& node, std::string_view bytes) {
+  TargetFile file = TRY(TargetFile::begin(path));
+  TRY(file.append(bytes));
+  return file.finish(node);
+}
+
+Result<TargetFile> TargetFile::begin(const std::string& path) {
   const std::string part = path + kPart;
-  Result<void> made = write_part(part, node, bytes);
-  if (made.ok() && ::rename(part.c_str(), path.c_str()) != 0) {
-    made =
-        errno == EISDIR ? in_its_place(path, "a folder") : errno_error("rename to " + path, errno);
+  async::UniqueFd file(
+      ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) return errno_error("make " + part, errno);
+  return TargetFile(path, std::move(file));
+}
+
+TargetFile::~TargetFile() {
+  if (file_.valid()) (void)::unlink((path_ + kPart).c_str());
+}
+
+Result<void> TargetFile::append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(file_.get(), bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno_error("write " + path_ + kPart, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(size));
   }
-  if (!made.ok()) (void)::unlink(part.c_str());
-  return made;
+  return {};
+}
+
+Result<void> TargetFile::finish(const Node& node) {
+  const std::string part = path_ + kPart;
+  if (::fchmod(file_.get(), node.mode) != 0) return errno_error("set the mode of " + part, errno);
+  if (::futimens(file_.get(), times_of(node).data()) != 0) {
+    return errno_error("set the time of " + part, errno);
+  }
+  if (::rename(part.c_str(), path_.c_str()) != 0) {
+    if (errno == EISDIR) return in_its_place(path_, "a folder");
+    return errno_error("rename to " + path_, errno);
+  }
+  file_.reset();
+  return {};
 }
 
 Result<void> make_link(const std::string& path, const Node& node) {

@@ -2,7 +2,9 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "async/unique_fd.h"
 #include "base/result.h"
 #include "volume/node.h"
 
@@ -16,6 +18,26 @@ namespace runnel::volume {
 Result<void> make_folder(const std::string& path);
 // Whole, or as it was before: a temporary beside it gets its name.
 Result<void> make_file(const std::string& path, const Node& node, std::string_view bytes);
+
+// The same of a file whose bytes come in parts. One that is not finished leaves nothing.
+class TargetFile {
+ public:
+  static Result<TargetFile> begin(const std::string& path);
+  TargetFile(TargetFile&&) noexcept = default;
+  TargetFile& operator=(TargetFile&&) noexcept = default;
+  ~TargetFile();
+
+  Result<void> append(std::string_view bytes);
+  Result<void> finish(const Node& node);
+
+ private:
+  TargetFile(std::string path, async::UniqueFd file)
+      : path_(std::move(path)), file_(std::move(file)) {}
+
+  std::string path_;
+  async::UniqueFd file_;
+};
+
 Result<void> make_link(const std::string& path, const Node& node);
 // The permission bits and times of a folder, after all that is made in it.
 Result<void> set_attributes(const std::string& path, const Node& node);

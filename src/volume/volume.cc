@@ -67,7 +67,7 @@ Async<Volume> Volume::create(VolumeContext context, std::string name) {
     co_return Error(Errc::kConflict, "there is a volume " + volume.name_ + " already")
         .with_field("volume")
         .with_value(volume.name_)
-        .with_hint("see it: runnel volume show " + volume.name_);
+        .with_hint("see its versions: runnel volume versions " + volume.name_);
   }
   volume.etag_ = CO_TRY(std::move(put));
   co_return volume;
@@ -173,6 +173,7 @@ Async<void> Volume::put_object(std::string key, std::string bytes) {
 Async<Manifest> Volume::manifest_of(Snapshot& base, const Edit& edit, const NewChunks& chunks,
                                     std::int64_t packed, std::string message) {
   EditedIndex index = CO_TRY(co_await apply(base, context_.random, edit, chunks));
+  if (index.tree == base.manifest().tree) co_return base.manifest();
   for (NewObject& bundle : index.bundles) {
     CO_TRY(co_await put_object(bundle_key(bundle.id), std::move(bundle.bytes)));
   }
@@ -210,7 +211,7 @@ Async<Manifest> Volume::publish(const Edit& edit, const NewChunks& chunks, std::
   for (int tries = 0; tries < kSwapsMax; ++tries) {
     Snapshot base = CO_TRY(co_await snapshot("latest"));
     Manifest manifest = CO_TRY(co_await manifest_of(base, edit, chunks, packed, message));
-    if (manifest.tree == base.manifest().tree) co_return base.manifest();
+    if (manifest.tree == base.manifest().tree) co_return manifest;
     const std::string text = encode_manifest(manifest);
     const std::string key = manifest_key(manifest.version, nonce());
     CO_TRY(co_await put_object(key, text));

@@ -69,6 +69,7 @@ class Volume {
   Async<Manifest> load_manifest(VersionPlace place);
   Result<VersionPlace> place_of(const std::string& version) const;
   Snapshot empty_snapshot();
+  // The base's own when the edit changes nothing.
   Async<Manifest> manifest_of(Snapshot& base, const Edit& edit, const NewChunks& chunks,
                               std::int64_t packed, std::string message);
   Head next_head(const Manifest& manifest, const std::string& text, const std::string& key);

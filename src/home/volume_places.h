@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "home/home.h"
+#include "object/store_url.h"
+
+namespace runnel::home {
+
+// Which store each volume of a home is in: those that were created or named with --store. Others
+// are in the home's own folder of volumes.
+//
+// Threads: any; blocks.
+
+using VolumePlaces = std::map<std::string, object::StoreUrl>;
+
+// kCorrupt, with the remedy, for a file that is damaged.
+Result<VolumePlaces> volume_places(const Home& home);
+
+// The store of a volume: `given` (--store) where it is, else as it is remembered.
+Result<object::StoreUrl> place_of_volume(const Home& home, const std::string& name,
+                                         const std::optional<std::string>& given);
+
+Result<void> remember_volume(const Home& home, const std::string& name,
+                             const object::StoreUrl& place);
+
+}  // namespace runnel::home
