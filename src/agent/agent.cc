@@ -65,15 +65,6 @@ PlaceContext place_context(const AgentOptions& options) {
   return context;
 }
 
-std::map<NodeId, node::NodeCore> cores_of(const AgentOptions& options) {
-  const node::Stamp none_taken{{}, {}, options.epoch, 0};
-  std::map<NodeId, node::NodeCore> cores;
-  for (const model::NodeInfo& info : options.nodes) {
-    cores.try_emplace(info.id, info.id, none_taken, node::NodeLimits());
-  }
-  return cores;
-}
-
 }  // namespace
 
 Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, AgentEvents events)
@@ -106,8 +97,16 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
               [this](const JobId& job) { close_job(job); }, events_.on_notice}),
       output_(loop, clock, options_.home, options_.device_command),
       gate_(loop),
-      joined_(loop),
-      cores_(cores_of(options_)) {}
+      joined_(loop) {
+  const node::Stamp none_taken{{}, {}, options_.epoch, 0};
+  const auto lives_beside = [this](const model::AttemptRef& attempt) {
+    return std::any_of(cores_.begin(), cores_.end(),
+                       [&](const auto& core) { return core.second.lives_before(attempt); });
+  };
+  for (const model::NodeInfo& info : options_.nodes) {
+    cores_.try_emplace(info.id, info.id, none_taken, node::NodeLimits(), lives_beside);
+  }
+}
 
 Agent::~Agent() { CHECK(!started_, "an agent is destroyed before stop()"); }
 
@@ -486,8 +485,12 @@ void Agent::give_up(const NodeId& node, std::vector<model::RankReport> not_start
   });
 }
 
-// In batches of a bounded size, as long as the runner has room.
+// In batches of a bounded size, as long as the runner has room. Those that were held back are made
+// ready first: what needs no work for it goes at once.
 void Agent::hand_over() {
+  for (auto& [node, core] : cores_) {
+    for (node::NodeCore::Preparation& each : core.released()) prepare(node, std::move(each));
+  }
   runner::StartBatch batch;
   std::size_t bytes = 0;
   for (auto& [node, core] : cores_) {

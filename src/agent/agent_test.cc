@@ -610,6 +610,31 @@ TEST_F(AgentTest, SeveralNodesShareTheRunner) {
   EXPECT_EQ(text_of(control, filter), "1 of 2 on 1\n");
 }
 
+// As after a node was given up and is back: control wants its task elsewhere, or here, at once.
+TEST_F(AgentTest, AnAttemptBeginsOnceTheOneBeforeItHasEnded) {
+  const NodeId a("a");
+  const NodeId b("b");
+  AgentHarness control(home_.path(), {a, b});
+  const std::string trace = home_.path() + "/trace";
+  const model::StartOrder first =
+      order_of("trap 'sleep 0.5; echo saved >> " + trace + "; exit 0' TERM; echo begun >> " +
+                   trace + "; sleep 1000 & wait",
+               0, 1);
+  ASSERT_TRUE(
+      control.apply([&](model::NodeOrders& orders) { orders.start.push_back(first); }, a).ok());
+  ASSERT_TRUE(control.wait([&] { return env::exists(trace); }));
+  model::StartOrder second = order_of("echo again >> " + trace, 0, 2);
+  second.attempt.attempt = AttemptNumber(2);
+  const auto stop = [&](model::NodeOrders& orders) {
+    orders.stop.push_back({first.attempt, Duration::seconds(5), model::StopReason::kCancelled});
+  };
+  ASSERT_TRUE(control.apply(stop, a).ok());
+  ASSERT_TRUE(
+      control.apply([&](model::NodeOrders& orders) { orders.start.push_back(second); }, b).ok());
+  EXPECT_EQ(control.end_of(second.attempt).code, 0);
+  EXPECT_EQ(MUST(env::read_file(trace)), "begun\nsaved\nagain\n");
+}
+
 TEST_F(AgentTest, ANodeThatWasTakenAwayJoinsOnceItIsBack) {
   const NodeId a("a");
   const NodeId b("b");

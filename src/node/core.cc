@@ -40,8 +40,11 @@ void append(std::vector<model::RankReport>& all, std::vector<model::RankReport> 
 
 }  // namespace
 
-NodeCore::NodeCore(NodeId node, const Stamp& last, NodeLimits limits)
-    : node_(std::move(node)), limits_(limits), stamp_(last) {}
+NodeCore::NodeCore(NodeId node, const Stamp& last, NodeLimits limits, LivesBeside lives_beside)
+    : node_(std::move(node)),
+      limits_(limits),
+      stamp_(last),
+      lives_beside_(std::move(lives_beside)) {}
 
 // --- The runner.
 
@@ -49,6 +52,7 @@ void NodeCore::meet(Incarnation life) {
   joined_ = false;
   stamp_.incarnation = std::move(life);
   attempts_.clear();
+  held_back_.clear();
   waiting_.clear();
   handed_over_ = in_flight_ = 0;
 }
@@ -125,7 +129,35 @@ void NodeCore::take_start(model::StartOrder order, Time now, Work& work) {
     return append(work.not_started, fail(order.attempt, attempt, full, now));
   }
   attempt.preparation = ++preparations_;
-  work.prepare.push_back({preparations_, std::move(order)});
+  std::vector<Preparation>& all = is_held_back(order.attempt) ? held_back_ : work.prepare;
+  all.push_back({preparations_, std::move(order)});
+}
+
+bool NodeCore::is_held_back(const model::AttemptRef& attempt) const {
+  return lives_before(attempt) || (lives_beside_ && lives_beside_(attempt));
+}
+
+bool NodeCore::lives_before(const model::AttemptRef& ref) const {
+  for (auto each = attempts_.lower_bound({ref.task, AttemptNumber()}); each != attempts_.end();
+       ++each) {
+    if (each->first.task != ref.task || each->first.attempt >= ref.attempt) return false;
+    if (each->second.stage == Stage::kHandedOver && each->second.ranks_left > 0) return true;
+  }
+  return false;
+}
+
+std::vector<NodeCore::Preparation> NodeCore::released() {
+  std::vector<Preparation> free;
+  std::vector<Preparation> still;
+  for (Preparation& each : std::exchange(held_back_, {})) {
+    const auto found = attempts_.find(each.order.attempt);
+    const bool counts = found != attempts_.end() && found->second.preparation == each.number &&
+                        found->second.stage == Stage::kPreparing;
+    if (!counts) continue;
+    (is_held_back(each.order.attempt) ? still : free).push_back(std::move(each));
+  }
+  held_back_ = std::move(still);
+  return free;
 }
 
 void NodeCore::take_stop(const model::StopOrder& order, Time now, Work& work) {

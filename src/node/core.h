@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -49,7 +50,9 @@ struct NodeLimits {
 // Contract: orders may come late, twice or for a life of the runner that is over. What is not newer
 //           than the last that was taken changes nothing, so that no attempt begins twice. An
 //           attempt is made ready, waits for its turn in order of arrival, and is handed over once;
-//           who is not wanted any more before that is never heard of by the runner.
+//           who is not wanted any more before that is never heard of by the runner. While an earlier
+//           attempt of its task lives here, wanted or not, it is not even made ready: both would
+//           write the task's folder.
 //           One that failed before that is kept until control lets go of it: what told of it may
 //           be void, and control may order it again meanwhile.
 // Threads:  none of its own; no clock, no I/O.
@@ -57,7 +60,9 @@ class NodeCore {
  public:
   // `last`: the number of the last message that was sent, and the newest orders that were taken,
   // in an earlier life of this process.
-  NodeCore(NodeId node, const Stamp& last, NodeLimits limits);
+  // `lives_beside`: whether an earlier attempt of the task lives on another node of this machine.
+  using LivesBeside = std::function<bool(const model::AttemptRef&)>;
+  NodeCore(NodeId node, const Stamp& last, NodeLimits limits, LivesBeside lives_beside = {});
 
   // --- The runner.
 
@@ -94,6 +99,8 @@ class NodeCore {
   // Whatever has not ended is to end at once.
   Work end_all(Time now);
 
+  // Attempts of orders that were held back and need not be any more: to be made ready now.
+  std::vector<Preparation> released();
   // Whether it still counts: then it waits for its turn.
   bool prepared(const model::AttemptRef& attempt, std::int64_t preparation);
   // The reports to be told of its ranks; nothing when it does not count.
@@ -127,9 +134,12 @@ class NodeCore {
   // Whether an attempt of the job is here that has not ended.
   bool runs(const JobId& job) const;
   bool idle() const { return attempts_.empty(); }
+  // Whether an attempt of its task before this one has ranks here that have not ended.
+  bool lives_before(const model::AttemptRef& attempt) const;
 
  private:
   bool is_old(const model::NodeOrders& orders) const;
+  bool is_held_back(const model::AttemptRef& attempt) const;
   std::optional<Error> refusal_of(const model::NodeOrders& orders) const;
   void take_start(model::StartOrder order, Time now, Work& work);
   void take_stop(const model::StopOrder& order, Time now, Work& work);
@@ -146,9 +156,11 @@ class NodeCore {
   bool joined_ = false;
   std::int64_t preparations_ = 0;
   std::map<model::AttemptRef, LocalAttempt> attempts_;
-  std::deque<model::AttemptRef> waiting_;  // Some of them are not wanted any more.
-  std::size_t handed_over_ = 0;            // Those that the runner has, ended ones too.
-  std::size_t in_flight_ = 0;              // Those of them that have not ended.
+  LivesBeside lives_beside_;
+  std::vector<Preparation> held_back_;  // As the next, some are not wanted any more.
+  std::deque<model::AttemptRef> waiting_;
+  std::size_t handed_over_ = 0;  // Those that the runner has, ended ones too.
+  std::size_t in_flight_ = 0;    // Those of them that have not ended.
 };
 
 }  // namespace runnel::node

@@ -99,6 +99,48 @@ TEST_F(NodeCoreTest, AnAttemptIsMadeReadyWaitsItsTurnAndIsHandedOverOnce) {
   EXPECT_EQ(core_.find(attempt(1)), nullptr);
 }
 
+TEST_F(NodeCoreTest, ATaskHasOneLivingAttemptHere) {
+  model::AttemptRef next = attempt(1);
+  next.attempt = AttemptNumber(next.attempt.value() + 1);
+  hand_over(attempt(1));
+  EXPECT_TRUE(start(next).prepare.empty()) << "the one before it lives";
+  EXPECT_TRUE(core_.released().empty());
+  EXPECT_TRUE(start(next).prepare.empty()) << "ordered again";
+  EXPECT_EQ(start(attempt(2)).prepare.size(), 1U) << "it holds up nobody else";
+  core_.on_report(rank_of(attempt(1), 0, true));
+  const std::vector<NodeCore::Preparation> released = core_.released();
+  ASSERT_EQ(released.size(), 1U);
+  EXPECT_TRUE(core_.prepared(next, released[0].number));
+  EXPECT_EQ(core_.next(), std::vector{next});
+  EXPECT_TRUE(core_.released().empty());
+}
+
+TEST_F(NodeCoreTest, WhoIsStoppedWhileItIsHeldBackNeverBegins) {
+  model::AttemptRef next = attempt(1);
+  next.attempt = AttemptNumber(next.attempt.value() + 1);
+  hand_over(attempt(1));
+  start(next);
+  EXPECT_EQ(stop(next).not_started.size(), 1U);
+  core_.on_report(rank_of(attempt(1), 0, true));
+  EXPECT_TRUE(core_.released().empty());
+}
+
+TEST_F(NodeCoreTest, WhatLivesBesideHoldsBackToo) {
+  bool lives = true;
+  NodeCore core(NodeId("n"), {UpSequence(40), {}, kReign, 0}, NodeLimits(),
+                [&lives](const model::AttemptRef&) { return lives; });
+  core.meet(kLife);
+  core.join({});
+  model::NodeOrders orders = this->orders();
+  model::StartOrder order;
+  order.attempt = attempt(1);
+  orders.start.push_back(order);
+  EXPECT_TRUE(core.take(orders, kNow).prepare.empty());
+  EXPECT_TRUE(core.released().empty());
+  lives = false;
+  EXPECT_EQ(core.released().size(), 1U);
+}
+
 TEST_F(NodeCoreTest, WhoeverIsReadyFirstGoesFirst) {
   const NodeCore::Work slow = start(attempt(1));
   make_ready(attempt(2));

@@ -162,6 +162,7 @@ void SimNode::end_preparation(const node::NodeCore::Preparation& preparation, bo
 }
 
 void SimNode::hand_over() {
+  for (node::NodeCore::Preparation& each : core_.released()) prepare(std::move(each));
   for (const model::AttemptRef& attempt : core_.next()) {
     const auto found = ready_.find(attempt);
     CHECK(found != ready_.end(), "it is the turn of what was never made ready");

@@ -96,6 +96,7 @@ void SimRunner::run_next(LaneId lane) {
 void SimRunner::run(Attempt& attempt) {
   attempt.phase = Phase::kRunning;
   check_devices(attempt);
+  check_alone(attempt);
   for (auto& [number, rank] : attempt.ranks) {
     rank.report.started_at = agenda_.now();
     const bool first = truth_.started.insert({attempt.order.attempt, number}).second;
@@ -138,6 +139,20 @@ std::vector<std::string> SimRunner::devices_in_use(const Attempt& attempt) {
     }
   }
   return devices;
+}
+
+// No earlier attempt of its task runs here: both would write the task's folder.
+void SimRunner::check_alone(const Attempt& attempt) {
+  const model::AttemptRef& ref = attempt.order.attempt;
+  if (truth_.lied_about.contains(ref)) return;
+  const model::AttemptRef first{ref.task, AttemptNumber()};
+  for (auto other = attempts_.lower_bound(first); other != attempts_.end(); ++other) {
+    if (other->first.task != ref.task) return;
+    if (other->first == ref || other->second.phase != Phase::kRunning) continue;
+    if (truth_.lied_about.contains(other->first)) continue;
+    truth_.violation = model::to_string(ref) + " began on " + node_.str() + " beside " +
+                       model::to_string(other->first);
+  }
 }
 
 // An attempt that is about to run has devices that no process here has.

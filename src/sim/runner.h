@@ -80,6 +80,7 @@ class SimRunner {
   void run_next(LaneId lane);
   void run(Attempt& attempt);
   void check_devices(const Attempt& attempt);
+  void check_alone(const Attempt& attempt);
   static std::vector<std::string> devices_in_use(const Attempt& attempt);
   void plan_poison(const Attempt& attempt);
   void poison(const model::AttemptRef& by);
