@@ -50,21 +50,42 @@ std::optional<Exploit> Population::reported(std::int64_t trial, std::int64_t ste
   member.value = value;
   const auto place = standings_.insert({value, trial}).first;
 
+  member.offered.reset();
   const std::size_t chosen = quantile();
   const auto worse = static_cast<std::size_t>(std::distance(place, standings_.end())) - 1;
   if (worse >= chosen) return std::nullopt;
-  const std::uint64_t pick = permute(0, chosen, key_for(Purpose::kDonor, seed_, trial, step));
-  const std::int64_t donor =
-      std::next(standings_.begin(), static_cast<std::ptrdiff_t>(pick))->trial;
+  const std::vector<std::int64_t> donors = donors_for(member, chosen);
+  if (donors.empty()) return std::nullopt;
+  const std::uint64_t pick =
+      permute(0, donors.size(), key_for(Purpose::kDonor, seed_, trial, step));
+  const std::int64_t donor = donors[pick];
+  member.offered = Source{donor, members_.at(donor).judged_step};
   return Exploit{donor, explored(axes_, members_.at(donor).point, spec_.resample_percent,
                                  key_for(Purpose::kExplore, seed_, trial, step))};
+}
+
+std::vector<std::int64_t> Population::donors_for(const Member& member, std::size_t count) const {
+  std::vector<std::int64_t> donors;
+  auto best = standings_.begin();
+  for (std::size_t place = 0; place < count; ++place, ++best) {
+    const auto taken = member.taken.find(best->trial);
+    const bool has_it =
+        taken != member.taken.end() && taken->second == members_.at(best->trial).judged_step;
+    if (!has_it) donors.push_back(best->trial);
+  }
+  return donors;
 }
 
 void Population::moved(std::int64_t trial, Point point) {
   CHECK(point.size() == axes_.size(), "a member got a point of another space");
   Member& member = members_[trial];
   forget_report(trial, member);
-  member = {.point = std::move(point)};
+  member.point = std::move(point);
+  member.judged_step = 0;
+  const std::optional<Source> source = std::exchange(member.offered, std::nullopt);
+  if (!source) return;
+  member.judged_step = source->step;
+  member.taken[source->trial] = source->step;
 }
 
 void Population::ended(std::int64_t trial) {

@@ -24,8 +24,10 @@ struct Exploit {
 //
 // Each member is judged by its latest report; of n that have one, quantile_percent of n, rounded
 // down but at least one, are the worst and as many the best. One that reports and is among the
-// worst takes over a random one of the best and explores from its point. A member that is alone is
-// left in peace. A report at max_step or after it is not judged.
+// worst takes over a random one of the best and explores from its point; not again while that one
+// has reported nothing since: it would train the same interval over and over. After it, judgement
+// waits until it is `every` steps beyond the donor's report. A member that is alone is left in
+// peace. A report at max_step or after it is not judged.
 //
 // Contract: a function of its construction and of the calls of moved(), reported() and ended(), in
 //           their order. moved() comes before a member's first report. Values are finite and
@@ -48,11 +50,21 @@ class Population {
   void ended(std::int64_t trial);
 
  private:
+  // A report of a member that another one may take over.
+  struct Source {
+    std::int64_t trial = 0;
+    std::int64_t step = 0;
+  };
   struct Member {
     Point point;
     std::optional<double> value;  // Its latest report.
     std::int64_t judged_step = 0;
+    std::optional<Source> offered;               // Of its last Exploit.
+    std::map<std::int64_t, std::int64_t> taken;  // The last report taken over, by its member.
   };
+
+  // The best `count` members of which this one has not taken over what they reported last.
+  std::vector<std::int64_t> donors_for(const Member& member, std::size_t count) const;
 
   void forget_report(std::int64_t trial, Member& member);
   std::size_t quantile() const;

@@ -95,11 +95,31 @@ TEST(Population, OneThatMovedHasNoReport) {
               last->point[0] == exploit->point[0] * 1.2);
 }
 
+// Or it would train one interval over and over, as long as the donor stands still.
+TEST(Population, WhatWasTakenOverOnceIsNotTakenAgain) {
+  Population population = population_of(2, 50);
+  EXPECT_FALSE(population.reported(0, 20, 1));
+  ASSERT_TRUE(population.reported(1, 20, 2));
+  population.moved(1, {100});
+  EXPECT_FALSE(population.reported(1, 21, 2)) << "it is not ready";
+  EXPECT_FALSE(population.reported(1, 30, 2)) << "the donor has reported nothing since";
+  EXPECT_FALSE(population.reported(0, 30, 1));
+  EXPECT_TRUE(population.reported(1, 40, 2));
+}
+
+TEST(Population, WhatWasOnlyOfferedIsOfferedAgain) {
+  Population population = population_of(2, 50);
+  EXPECT_FALSE(population.reported(0, 20, 1));
+  ASSERT_TRUE(population.reported(1, 20, 2));
+  EXPECT_TRUE(population.reported(1, 30, 2));
+}
+
 TEST(Population, StepsMayBeginAgainAfterAMove) {
   Population population = population_of(2, 50);
   EXPECT_FALSE(population.reported(0, 10, 1));
   ASSERT_TRUE(population.reported(1, 90, 2));
   population.moved(1, {5});  // From 0's checkpoint of step 10.
+  EXPECT_FALSE(population.reported(0, 20, 1));
   EXPECT_TRUE(population.reported(1, 20, 3));
 }
 
