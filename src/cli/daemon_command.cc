@@ -1,8 +1,10 @@
 #include <string>
 
 #include "agent/device_look.h"
+#include "agent/device_watch.h"
 #include "cli/commands.h"
 #include "cli/print.h"
+#include "env/signals.h"
 #include "home/serve.h"
 #include "runner/runner.h"
 
@@ -15,6 +17,8 @@ int run_daemon(const home::Home& home) {
 }
 
 int tell_devices(const Arguments& arguments) {
+  // Who asks ends it after that time, and may be gone by then.
+  env::end_after(agent::DeviceWatch::kAnswersWithin * 2);
   const auto processes = arguments.processes ? agent::Processes::kYes : agent::Processes::kNo;
   put(agent::look_text(agent::look_at_devices(processes)));
   return 0;

@@ -18,4 +18,9 @@ void restore_default_signals() {
   }
 }
 
+void end_after(Duration most) {
+  (void)::signal(SIGALRM, SIG_DFL);
+  ::alarm(static_cast<unsigned>((most.millis() + 999) / 1'000));
+}
+
 }  // namespace runnel::env

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -32,6 +33,18 @@ TEST(RestoreDefaultSignals, ReachesEverySignal) {
   ASSERT_EQ(handler_of(kOfTheLibrary), ignored);
   restore_default_signals();
   for (int number = 1; number <= SIGRTMAX; ++number) EXPECT_EQ(handler_of(number), 0U) << number;
+}
+
+TEST(EndAfter, EndsAProcessThatHangs) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    end_after(Duration::millis(10));  // A second is the least.
+    for (;;) ::pause();
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGALRM);
 }
 
 }  // namespace

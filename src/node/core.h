@@ -50,9 +50,9 @@ struct NodeLimits {
 // Contract: orders may come late, twice or for a life of the runner that is over. What is not newer
 //           than the last that was taken changes nothing, so that no attempt begins twice. An
 //           attempt is made ready, waits for its turn in order of arrival, and is handed over once;
-//           who is not wanted any more before that is never heard of by the runner. While an earlier
-//           attempt of its task lives here, wanted or not, it is not even made ready: both would
-//           write the task's folder.
+//           who is not wanted any more before that is never heard of by the runner. While an
+//           earlier attempt of its task lives here, wanted or not, it is not even made ready: both
+//           would write the task's folder.
 //           One that failed before that is kept until control lets go of it: what told of it may
 //           be void, and control may order it again meanwhile.
 // Threads:  none of its own; no clock, no I/O.

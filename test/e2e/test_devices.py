@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import subprocess
 import time
 
 from conftest import kill
@@ -304,6 +305,22 @@ def test_a_driver_that_hangs_is_named_and_the_daemon_serves_on(runnel):
     assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert any("has not answered for" in line for line in until_notices(runnel))
     assert quarantined(runnel) == []
+
+
+def test_a_look_that_hangs_ends_though_its_daemon_was_killed(runnel):
+    runnel.home.mkdir()
+    (runnel.home / "nodes.yaml").write_text(EIGHT)
+    FakeNvml(runnel, 8).say("hang\n")
+    job = runnel.up('{resources: {cpus: 1}, run: sleep 100}')
+
+    def looks():
+        everybody = subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+        return [line for line in everybody.splitlines() if str(runnel.home) in line and line.endswith(" devices")]
+
+    runnel.until(looks)
+    kill(runnel.info()["daemon_pid"])
+    runnel.until(lambda: not looks(), timeout=30)
+    runnel.run("cancel", job)
 
 
 def test_each_rank_of_a_gang_sees_the_devices_of_its_place(runnel):
