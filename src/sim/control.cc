@@ -282,8 +282,10 @@ Async<void> SimControl::look_for_overdue() {
 
 void SimControl::check_overdue() {
   const Time troubled = std::max(troubled_at_, slow_until_ + kOneSlowCall);
+  const std::string before = std::exchange(late_, "");
   if (agenda_.now() - troubled < kOverdueSlack || !settled() || !violation_.empty()) return;
-  violation_ = check_nothing_overdue(state(), daemon_->controller().writer().now(), kOverdueSlack);
+  late_ = check_nothing_overdue(state(), daemon_->controller().writer().now(), kOverdueSlack);
+  if (late_ == before) violation_ = late_;
 }
 
 }  // namespace runnel::sim
