@@ -2,20 +2,22 @@
 # Makes a bare Debian 12 machine ready: packages from tools/apt-packages.txt, then .venv from
 # python/requirements.lock. Idempotent: what is there already is left alone, and it says what it does.
 #
-#   tools/setup.sh            everything that building, testing and the demo need
+#   tools/setup.sh            everything that building and the demo need
+#   tools/setup.sh --tests    also the S3 server that end-to-end tests store volumes in
 #   tools/setup.sh --bench    also the peers of all benches: Optuna, Ray and others
 set -eu
 cd "$(dirname "$0")/.."
 
 lists=tools/apt-packages.txt
-bench=
+bench= tests=
 
 say() { printf 'setup: %s\n' "$*"; }
 
 case "${1:-}" in
   '') ;;
+  --tests) tests=yes ;;
   --bench) lists="$lists tools/apt-packages-bench.txt" bench=yes ;;
-  *) say "unknown argument '$1': give none, or --bench" >&2; exit 2 ;;
+  *) say "unknown argument '$1': give none, --tests or --bench" >&2; exit 2 ;;
 esac
 
 wanted() { cat $lists | sed 's/#.*//' | tr -s ' \n' '\n' | sed '/^$/d'; }
@@ -79,10 +81,31 @@ link_package() {
   fi
 }
 
+# versitygw, built from its released source by a Go from PyPI, so that it does not matter which Go a machine has.
+# Go checks the source by its public checksums; its 2 GB of sources and objects go when it is built.
+install_object_server() {
+  version=v1.8.0 place=.venv/versitygw
+  if [ -x $place/versitygw-$version ]; then
+    say "S3 server: $place/versitygw-$version is there"
+    return
+  fi
+  say "S3 server: building versitygw $version"
+  .venv/bin/python -m pip install --disable-pip-version-check --progress-bar off --quiet \
+    --require-hashes --target "$work/go" -r python/requirements-go.lock
+  mkdir -p $place
+  GOPATH=$work/gopath GOCACHE=$work/gocache GOBIN=$work/bin GOFLAGS=-modcacherw GOTOOLCHAIN=local \
+    "$work/go/go/bin/go" install -ldflags '-s -w' github.com/versity/versitygw/cmd/versitygw@$version >"$work/go.log" 2>&1 || {
+    cat "$work/go.log" >&2
+    exit 1
+  }
+  mv "$work/bin/versitygw" $place/versitygw-$version
+}
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 install_packages
 install_venv .venv python/requirements.lock # Torch with its CUDA libraries is several GB.
 link_package
+[ -z "$tests" ] || install_object_server
 [ -z "$bench" ] || install_venv build/bench-venv python/requirements-bench.lock
 say "done"

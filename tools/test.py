@@ -141,7 +141,7 @@ def gcc() -> list[list[str]]:
 
 
 STAGES = [
-    Stage("setup", 140, fixed(["tools/setup.sh"])),
+    Stage("setup", 240, fixed(["tools/setup.sh", "--tests"])),
     Stage("format", 5, fixed([SYSTEM_PYTHON, "tools/format.py"])),
     Stage("tidy", 10, fixed([SYSTEM_PYTHON, "-m", "tools.tidy"])),
     Stage("tools", 10, pytest("tools/tests")),

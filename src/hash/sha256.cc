@@ -14,10 +14,6 @@ struct FreeDigest {
   void operator()(EVP_MD* digest) const { EVP_MD_free(digest); }
 };
 
-struct FreeContext {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
-
 // Looking up the algorithm costs more than hashing a short text, so it is done once per thread.
 const EVP_MD* algorithm() {
   thread_local std::unique_ptr<EVP_MD, FreeDigest> digest(EVP_MD_fetch(nullptr, "SHA256", nullptr));
@@ -25,9 +21,12 @@ const EVP_MD* algorithm() {
   return digest.get();
 }
 
-class Context {
+}  // namespace
+
+// A digest that is under way.
+class DigestContext {
  public:
-  Context() : context_(EVP_MD_CTX_new()) {
+  DigestContext() : context_(EVP_MD_CTX_new()) {
     CHECK(context_ != nullptr, "OpenSSL allocates a digest context");
   }
 
@@ -48,12 +47,17 @@ class Context {
   }
 
  private:
-  std::unique_ptr<EVP_MD_CTX, FreeContext> context_;
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+  std::unique_ptr<EVP_MD_CTX, Free> context_;
 };
+
+namespace {
 
 // A thread's own, for texts that are there as a whole.
 Digest digest_of(std::initializer_list<std::string_view> parts) {
-  thread_local Context context;
+  thread_local DigestContext context;
   context.begin();
   for (const std::string_view part : parts) context.add(part);
   return context.finish();
@@ -61,21 +65,17 @@ Digest digest_of(std::initializer_list<std::string_view> parts) {
 
 }  // namespace
 
-struct Sha256::Impl {
-  Context context;
-};
-
-Sha256::Sha256() : impl_(std::make_unique<Impl>()) { impl_->context.begin(); }
+Sha256::Sha256() : context_(std::make_unique<DigestContext>()) { context_->begin(); }
 Sha256::~Sha256() = default;
 Sha256::Sha256(Sha256&&) noexcept = default;
 Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 
 Sha256& Sha256::add(std::string_view bytes) {
-  impl_->context.add(bytes);
+  context_->add(bytes);
   return *this;
 }
 
-Digest Sha256::finish() { return impl_->context.finish(); }
+Digest Sha256::finish() { return context_->finish(); }
 
 Digest sha256(std::string_view bytes) { return digest_of({bytes}); }
 

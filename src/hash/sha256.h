@@ -13,6 +13,8 @@ using Digest = std::array<char, kDigestBytes>;
 // SHA-256 (FIPS 180-4).
 Digest sha256(std::string_view bytes);
 
+class DigestContext;
+
 // The same of bytes that come in pieces. finish() once, at the end.
 //
 // Threads: none of its own.
@@ -27,8 +29,7 @@ class Sha256 {
   Digest finish();
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<DigestContext> context_;
 };
 
 // Two lower-case hexadecimal digits for each byte.

@@ -9,6 +9,7 @@
 #include "async/event.h"
 #include "async/gate.h"
 #include "async/worker.h"
+#include "base/check.h"
 #include "env/files.h"
 #include "volume/chunk_read.h"
 #include "volume/fetch_plan.h"
@@ -36,6 +37,16 @@ struct Batch {
   std::vector<std::string> chunks;  // What the extents hold.
   std::uint64_t bytes = 0;
 };
+
+// The error of an extent of the batch, with the file that it belongs to.
+Error named(const Batch& batch, std::size_t extent, Error error) {
+  const auto after =
+      std::upper_bound(batch.files.begin(), batch.files.end(), extent,
+                       [](std::size_t index, const BatchFile& file) { return index < file.end; });
+  CHECK(after != batch.files.end(), "an extent of no file");
+  error.message = after->path + ": " + error.message;
+  return error;
+}
 
 class Get {
  public:
@@ -124,6 +135,7 @@ class Get {
         part->bytes += extents[next].length;
         part->extents.push_back(std::move(extents[next]));
       }
+      part->files.push_back({.path = target, .node = {}, .begin = 0, .end = part->extents.size()});
       CO_TRY(co_await fetch_all(part));
       CO_TRY(co_await worker_->run([&file, part] { return append(file, *part); }));
       done_.bytes += static_cast<std::int64_t>(part->bytes);
@@ -171,13 +183,13 @@ class Get {
     const Result<void> read =
         co_await volume_.store().read(volume_.prefix() + pack_key(fetch.pack),
                                       static_cast<std::int64_t>(fetch.offset), bytes, stop_);
-    if (!read.ok() && !failed_) failed_ = read.error();
+    if (!read.ok() && !failed_) failed_ = named(*batch, fetch.extents.front(), read.error());
     for (const std::size_t index : fetch.extents) {
       if (!read.ok()) break;
       const Extent& extent = batch->extents[index];
       Result<std::string> chunk = chunk_of(
           extent, std::string_view(bytes).substr(extent.offset - fetch.offset, extent.stored));
-      if (!chunk.ok() && !failed_) failed_ = chunk.error();
+      if (!chunk.ok() && !failed_) failed_ = named(*batch, index, chunk.error());
       if (chunk.ok()) batch->chunks[index] = *std::move(chunk);
     }
     --under_way_;

@@ -64,4 +64,4 @@ def test_stages_are_chosen_by_name():
 
 
 def test_budgets_fit_into_what_is_promised():
-    assert sum(item.budget_s for item in driver.STAGES) <= 40 * 60  # Cold, on two cores.
+    assert sum(item.budget_s for item in driver.STAGES) <= 45 * 60  # Cold, on two cores.

@@ -24,6 +24,8 @@ constexpr std::array kRules = {
          "give them the right to read, write, list and delete below the prefix"},
     Rule{"InvalidAccessKeyId", Errc::kDenied, "the access key id is not known there",
          "check AWS_ACCESS_KEY_ID, AWS_PROFILE and the endpoint"},
+    Rule{"XAdminUserNotFound", Errc::kDenied, "the access key id is not known there",
+         "check AWS_ACCESS_KEY_ID, AWS_PROFILE and the endpoint"},
     Rule{"SignatureDoesNotMatch", Errc::kDenied, "the secret access key is not the right one",
          "check AWS_SECRET_ACCESS_KEY and the region"},
     Rule{"ExpiredToken", Errc::kDenied, "the session of these keys is over",
@@ -96,7 +98,8 @@ Error s3_error(const http::Response& answer, const Asked& asked) {
                              : Error(Errc::kInvalid, subject(asked) + ": " + code);
   }
   const Rule* rule = rule_of(code);
-  if (answer.status == 404 && rule == nullptr) return no_object(asked.store, asked.key);
+  const bool only_missing = code.empty() || code == "NoSuchKey";  // HEAD has no body.
+  if (answer.status == 404 && only_missing) return no_object(asked.store, asked.key);
   std::string text = subject(asked) + ": ";
   if (rule == nullptr) {
     text += "the store answered " + std::to_string(answer.status);

@@ -21,6 +21,8 @@ Errc kind(int status, const std::string& code, bool conditional = false) {
 TEST(S3Answer, SaysWhatBecameOfTheRequest) {
   EXPECT_EQ(kind(404, "NoSuchKey"), Errc::kNotFound);
   EXPECT_EQ(kind(404, ""), Errc::kNotFound);
+  EXPECT_EQ(kind(404, "XAdminUserNotFound"), Errc::kDenied) << "versitygw of a wrong key id";
+  EXPECT_EQ(kind(404, "NoSuchAnything"), Errc::kInvalid) << "the object may be there";
   EXPECT_EQ(kind(404, "NoSuchBucket"), Errc::kInvalid);
   EXPECT_EQ(kind(412, "PreconditionFailed", true), Errc::kPrecondition);
   EXPECT_EQ(kind(409, "ConditionalRequestConflict", true), Errc::kConflict);

@@ -1,0 +1,100 @@
+"""Objects and volumes on a real S3 server."""
+
+import os
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import ROOT
+from s3_server import S3Server
+from test_volume import same, tree
+
+OBJECT_TEST = ROOT / "build/release/bin/object_test"
+
+
+@pytest.fixture
+def server(tmp_path):
+    folder = tmp_path / "s3"
+    folder.mkdir()
+    made = S3Server(folder)
+    try:
+        yield made.start()
+    finally:
+        made.stop()
+
+
+@pytest.fixture
+def cloud(runnel, server):
+    """`runnel` with the keys of the server."""
+    runnel.env.update(server.env)
+    return runnel
+
+
+def test_the_suite_of_stores_holds_on_a_real_server(server):
+    env = {**os.environ, **server.env, "RUNNEL_TEST_STORE": "s3://bkt/suite"}
+    done = subprocess.run([OBJECT_TEST, "--gtest_filter=*/s3"], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-4000:]
+    ran = int(done.stdout.split("[  PASSED  ] ")[1].split()[0])
+    assert ran >= 10, done.stdout[-4000:]
+
+
+def test_a_folder_comes_back_from_a_bucket(cloud, tmp_path):
+    files = {f"many/{number}": os.urandom(3000) for number in range(500)}
+    source = tree(tmp_path / "source", {**files, "long": os.urandom(20_000_000), "empty": b""})
+    cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")
+    cloud.run("volume", "put", source, "data")
+    cloud.run("volume", "get", "data", tmp_path / "copy")
+    assert same(source, tmp_path / "copy")
+    assert cloud.run("volume", "ls", "data") == "empty\nlong\nmany/\n"
+    cloud.run("volume", "rm", "data:/many")
+    assert cloud.run("volume", "ls", "data") == "empty\nlong\n"
+
+
+def test_a_put_goes_on_when_the_server_is_back(cloud, server, tmp_path):
+    source = tree(tmp_path / "source", {f"f/{number}": os.urandom(100_000) for number in range(1000)})
+    cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")
+    put = cloud.start("volume", "put", source, "data")
+    cloud.until(lambda: any(server.bucket.glob("volumes/data/p/*")))
+    server.kill()
+    assert put.poll() is None, "it ended before the server did: make the folder larger"
+    back = threading.Timer(1, server.start)
+    back.start()
+    out, err = put.communicate(timeout=120)
+    back.join()
+    assert put.returncode == 0, (out, err)
+    cloud.run("volume", "get", "data", tmp_path / "copy")
+    assert same(source, tmp_path / "copy")
+
+
+def test_a_flipped_byte_is_named_and_never_given(cloud, server, tmp_path):
+    files = {"a": os.urandom(50_000), "b": os.urandom(50_000)}
+    source = tree(tmp_path / "source", files)
+    cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")
+    cloud.run("volume", "put", source, "data")
+    pack = max((path for path in server.bucket.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+    content = bytearray(pack.read_bytes())
+    content[content.index(files["b"][:64]) + 100] ^= 1
+    pack.write_bytes(content)
+    cloud.run("volume", "get", "data", tmp_path / "copy", code=1)
+    assert "/b" in cloud.err and "damaged" in cloud.err, cloud.err
+    assert not (tmp_path / "copy/b").exists()
+
+
+@pytest.mark.parametrize(("change", "told"), [
+    ({"AWS_SECRET_ACCESS_KEY": "another"}, "AWS_SECRET_ACCESS_KEY"),
+    ({"AWS_ACCESS_KEY_ID": "nobody"}, "AWS_ACCESS_KEY_ID"),
+    ({"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, "127.0.0.1:1"),
+])
+def test_who_may_not_or_cannot_reach_it_is_told_why(cloud, change, told):
+    cloud.env.update(change)
+    begin = time.monotonic()
+    cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes", code=1)
+    assert told in cloud.err, cloud.err
+    assert time.monotonic() - begin < 60
+
+
+def test_a_bucket_that_is_not_there_is_named(cloud):
+    cloud.run("volume", "create", "data", "--store", "s3://nobucket/volumes", code=2)
+    assert "nobucket" in cloud.err, cloud.err
