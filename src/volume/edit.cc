@@ -21,10 +21,6 @@ Error in_the_way(const std::string& path, NodeKind there) {
       .with_hint("remove it first: runnel volume rm NAME:/" + path);
 }
 
-void append_digest(std::string& out, const hash::Digest& digest) {
-  out.append(digest.data(), digest.size());
-}
-
 // Applies one edit. Names and inodes are gathered and changed in their trees at the end.
 class Editing {
  public:
@@ -222,9 +218,9 @@ hash::Digest folder_hash(const std::vector<HashedEntry>& entries) {
     switch (node.kind) {
       case NodeKind::kFile:
         encoder.natural(node.size);
-        append_digest(text, node.hash);
+        text.append(node.hash.data(), node.hash.size());
         break;
-      case NodeKind::kFolder: append_digest(text, node.hash); break;
+      case NodeKind::kFolder: text.append(node.hash.data(), node.hash.size()); break;
       case NodeKind::kLink: encoder.text(node.target); break;
     }
   }
