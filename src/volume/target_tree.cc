@@ -84,9 +84,12 @@ Result<void> make_link(const std::string& path, const Node& node) {
   if (::symlink(node.target.c_str(), part.c_str()) != 0) {
     return errno_error("make the link " + path, errno);
   }
-  if (::rename(part.c_str(), path.c_str()) == 0) return {};
+  const auto times = times_of(node);
+  const bool dated = ::utimensat(AT_FDCWD, part.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0;
+  if (dated && ::rename(part.c_str(), path.c_str()) == 0) return {};
   const int reason = errno;
   (void)::unlink(part.c_str());
+  if (!dated) return errno_error("set the time of " + path, reason);
   if (reason == EISDIR) return in_its_place(path, "a folder");
   return errno_error("rename to " + path, reason);
 }

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import ROOT
 from s3_server import S3Server
-from test_volume import same, tree
+from test_volume import rebuild, same, tree
 
 OBJECT_TEST = ROOT / "build/release/bin/object_test"
 
@@ -47,6 +47,8 @@ def test_a_folder_comes_back_from_a_bucket(cloud, tmp_path):
     cloud.run("volume", "put", source, "data")
     cloud.run("volume", "get", "data", tmp_path / "copy")
     assert same(source, tmp_path / "copy")
+    code, said = rebuild("s3://bkt/volumes/data", tmp_path / "rebuilt", env=cloud.env)
+    assert code == 0 and same(source, tmp_path / "rebuilt"), said
     assert cloud.run("volume", "ls", "data") == "empty\nlong\nmany/\n"
     cloud.run("volume", "rm", "data:/many")
     assert cloud.run("volume", "ls", "data") == "empty\nlong\n"

@@ -2,6 +2,14 @@
 
 import filecmp
 import os
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT
+
+REBUILD = ROOT / "examples/volume/rebuild.py"
 
 
 def tree(folder, files):
@@ -51,6 +59,62 @@ def test_a_put_takes_what_changed_and_mirrors_when_asked(runnel, tmp_path):
     assert runnel.run("volume", "ls", "data:/in") == "b/\n"
     assert (tmp_path / "store/data/head").exists(), "where it was created is remembered"
     assert [volume["name"] for volume in runnel.json("volume", "list")["volumes"]] == ["data"]
+
+
+def rebuild(*words, env=None):
+    """What examples/volume/rebuild.py says, which knows the store and the format's page alone."""
+    done = subprocess.run([sys.executable, REBUILD, *map(str, words)], env=env, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def many_kinds(tmp_path):
+    """A folder with all that a volume can hold: pages of several heights, long files, holes, links, names of any bytes."""
+    files = {f"many/{number:05}": str(number).encode() for number in range(5000)}
+    long = os.urandom(70 << 20)
+    source = tree(tmp_path / "source", {**files, "long": long, "text": b"hello\n" * 400_000, "empty": b"", "none/x": b"1"})
+    (source / "none/x").unlink()
+    (source / "link").symlink_to("many/../text")
+    (source / os.fsdecode(b"new\nline-\xff")).write_bytes(b"2")
+    with open(source / "sparse", "wb") as sparse:
+        sparse.truncate(5 << 20)
+        sparse.seek(3 << 20)
+        sparse.write(b"3")
+    (source / "text").chmod(0o640)
+    (source / "many").chmod(0o750)
+    os.utime(source / "text", ns=(10**18 + 1, 10**18 + 1))
+    return source
+
+
+def shape(folder):
+    """Path, mode, time, target and content's hash of all below."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        stat = path.lstat()
+        what = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        found[str(path.relative_to(folder))] = (stat.st_mode, stat.st_mtime_ns, hash(what))
+    return found
+
+
+def test_the_format_s_page_is_enough_to_rebuild_a_volume(runnel, many_kinds, tmp_path):
+    runnel.run("volume", "create", "data", "--store", f"file://{tmp_path}/store")
+    first = runnel.run("volume", "put", many_kinds, "data").strip()
+    runnel.run("volume", "rm", "data:/many")
+    code, said = rebuild(f"file://{tmp_path}/store/data", tmp_path / "copy", first[:6])
+    assert code == 0, said
+    assert shape(tmp_path / "copy") == shape(many_kinds)
+    code, said = rebuild(f"file://{tmp_path}/store/data", tmp_path / "newest")
+    assert code == 0 and not (tmp_path / "newest/many").exists(), said
+
+    runnel.run("volume", "get", f"data@{first}", tmp_path / "got")
+    assert shape(tmp_path / "got") == shape(many_kinds)
+    pack = max((tmp_path / "store/data/p").iterdir(), key=lambda path: path.stat().st_size)
+    content = bytearray(pack.read_bytes())
+    content[len(content) // 2] ^= 1
+    pack.chmod(0o600)
+    pack.write_bytes(content)
+    code, said = rebuild(f"file://{tmp_path}/store/data", tmp_path / "again", first)
+    assert code == 1 and "damaged" in said
 
 
 def test_mistakes_are_named(runnel, tmp_path):
