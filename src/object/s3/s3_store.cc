@@ -37,9 +37,8 @@ std::string encoded_path(const std::string& key) {
 }
 
 bool are_over(const http::Response& answer) {
-  return answer.status == 400 || answer.status == 403
-             ? answer.body.find("<Code>ExpiredToken</Code>") != std::string::npos
-             : false;
+  return (answer.status == 400 || answer.status == 403) &&
+         answer.body.find("<Code>ExpiredToken</Code>") != std::string::npos;
 }
 
 }  // namespace
@@ -99,7 +98,7 @@ Async<void> S3Store::read(std::string key, std::int64_t offset, std::span<char> 
   request.body_max = Bytes::count(kAnswerMax);
   Result<http::Response> answer = co_await ask(std::move(request), std::move(stop));
   if (!answer.ok() && answer.error().code == Errc::kCorrupt) co_return is_shorter(name_, key, end);
-  CO_TRY(Result<void>(answer.ok() ? Result<void>() : Result<void>(answer.error())));
+  if (!answer.ok()) co_return answer.error();
   if (answer->status == 416) co_return is_shorter(name_, key, end);
   if (!answer->success()) co_return s3_error(*answer, asked(key));
   co_return {};
