@@ -11,8 +11,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".json";
 
-// A temporary of keep(), which was killed while it wrote.
-bool is_torn(const std::string& name) {
+bool is_temporary(const std::string& name) {
   const std::size_t end = name.find(kSuffix);
   return end != std::string::npos &&
          env::is_temporary_of(std::string_view(name).substr(0, end + kSuffix.size()), name);
@@ -54,8 +53,9 @@ Result<PreparationRecords::All> PreparationRecords::all() const {
   if (!TRY(env::is_there(folder_))) return all;
   for (const std::string& name : TRY(env::list_directory(folder_))) {
     const std::string path = folder_ + "/" + name;
-    if (is_torn(name)) {
-      TRY(env::remove_file(path));
+    if (is_temporary(name)) {
+      // One of this process is of a keep() that is under way; another was left by a kill.
+      if (!env::is_own_temporary(name)) TRY(env::remove_file(path));
       continue;
     }
     Result<Record> record = read_record(path);

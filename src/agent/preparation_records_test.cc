@@ -1,5 +1,7 @@
 #include "agent/preparation_records.h"
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include "env/files.h"
@@ -63,6 +65,16 @@ TEST_F(PreparationRecordsTest, DropWhatAKillLeftOfTheirOwn) {
   MUST(env::append_file(torn, "{"));
   EXPECT_TRUE(all().unreadable.empty());
   EXPECT_FALSE(env::exists(torn));
+}
+
+TEST_F(PreparationRecordsTest, LeaveWhatIsBeingWritten) {
+  MUST(records_.keep(record_of(1)));
+  const std::string name = MUST(env::list_directory(records_.folder())).front();
+  const std::string written =
+      records_.folder() + "/" + name + ".tmp-" + std::to_string(::getpid()) + "-7";
+  MUST(env::append_file(written, "{"));
+  EXPECT_EQ(all().records.size(), 1U);
+  EXPECT_TRUE(env::exists(written)) << "or the record would not come about, nor its attempt";
 }
 
 }  // namespace

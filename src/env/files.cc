@@ -256,6 +256,12 @@ bool is_temporary_of(std::string_view target, std::string_view name) {
   return dash != name.npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
 }
 
+bool is_own_temporary(std::string_view name) {
+  const std::size_t mark = name.rfind(kTemporaryMark);
+  if (mark == name.npos) return false;
+  return name.substr(mark + kTemporaryMark.size()).starts_with(std::to_string(::getpid()) + "-");
+}
+
 bool exists(const std::string& path) { return file_info(path).ok(); }
 
 Result<bool> is_there(const std::string& path) {

@@ -29,6 +29,8 @@ Result<void> write_file_atomically(const std::string& path, std::string_view tex
 
 // Whether a file of this name is the temporary that a crash left of one that is called `target`.
 bool is_temporary_of(std::string_view target, std::string_view name);
+// Whether this process made the temporary of that name, which it may be about to rename.
+bool is_own_temporary(std::string_view name);
 
 // Adds `text` to the end of the file, which is made when missing. Not synced. Of a text that the
 // disk does not take whole nothing stays: nobody else may write the file meanwhile.

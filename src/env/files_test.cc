@@ -256,6 +256,14 @@ TEST_F(Files, ManyMakersOfOneFolderAllSucceed) {
   EXPECT_TRUE(exists(file("a/b/c/d/e")));
 }
 
+TEST_F(Files, TellsItsOwnTemporariesFromThoseOfOthers) {
+  const std::string pid = std::to_string(::getpid());
+  EXPECT_TRUE(is_own_temporary("a.tmp-" + pid + "-0"));
+  EXPECT_FALSE(is_own_temporary("a.tmp-" + pid + "1-0"));
+  EXPECT_FALSE(is_own_temporary("a.tmp-1" + pid + "-0"));
+  EXPECT_FALSE(is_own_temporary("a"));
+}
+
 TEST_F(Files, TakesATemporaryOfAnEmptyNameForNoOther) {
   EXPECT_TRUE(is_temporary_of("", ".tmp-1-2"));
   EXPECT_FALSE(is_temporary_of("", "a.tmp-1-2"));
