@@ -264,6 +264,16 @@ bool is_own_temporary(std::string_view name) {
 
 bool exists(const std::string& path) { return file_info(path).ok(); }
 
+void remove_left_temporaries(const std::string& path) {
+  const std::string target = path.substr(path.rfind('/') + 1);
+  const Result<std::vector<std::string>> names = list_directory(parent_of(path));
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    const bool is_left = is_temporary_of(target, name) && !is_own_temporary(name);
+    if (is_left) (void)remove_file(parent_of(path) + "/" + name);
+  }
+}
+
 Result<bool> is_there(const std::string& path) {
   const Result<FileInfo> info = file_info(path);
   if (info.ok()) return true;

@@ -31,6 +31,9 @@ Result<void> write_file_atomically(const std::string& path, std::string_view tex
 bool is_temporary_of(std::string_view target, std::string_view name);
 // Whether this process made the temporary of that name, which it may be about to rename.
 bool is_own_temporary(std::string_view name);
+// Removes temporaries beside `path` that other processes left of it. Best effort: what cannot be
+// removed stays.
+void remove_left_temporaries(const std::string& path);
 
 // Adds `text` to the end of the file, which is made when missing. Not synced. Of a text that the
 // disk does not take whole nothing stays: nobody else may write the file meanwhile.

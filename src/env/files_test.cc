@@ -256,6 +256,18 @@ TEST_F(Files, ManyMakersOfOneFolderAllSucceed) {
   EXPECT_TRUE(exists(file("a/b/c/d/e")));
 }
 
+TEST_F(Files, RemovesWhatOthersLeftOfAFile) {
+  const std::string own = "a.tmp-" + std::to_string(::getpid()) + "-0";
+  for (const std::string& name : {own, std::string("a.tmp-1-0"), std::string("ab.tmp-1-0")}) {
+    MUST(append_file(file(name), "x"));
+  }
+  remove_left_temporaries(file("a"));
+  EXPECT_TRUE(exists(file(own)));
+  EXPECT_FALSE(exists(file("a.tmp-1-0")));
+  EXPECT_TRUE(exists(file("ab.tmp-1-0")));
+  remove_left_temporaries(file("none/a"));
+}
+
 TEST_F(Files, TellsItsOwnTemporariesFromThoseOfOthers) {
   const std::string pid = std::to_string(::getpid());
   EXPECT_TRUE(is_own_temporary("a.tmp-" + pid + "-0"));

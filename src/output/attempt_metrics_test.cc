@@ -280,6 +280,15 @@ TEST_F(RetriedMetricsTest, KeepsWhatWasKeptWhenTheDiskTakesNoMore) {
   EXPECT_EQ(metrics_begin_of(home_.path(), retry_), kept);
 }
 
+TEST_F(RetriedMetricsTest, NothingStaysOfABeginThatAKillCutShort) {
+  const MetricsBegin kept = metrics_begin_of(home_.path(), retry_);
+  const std::string folder = job_folder(home_.path(), retry_.task.job) + "/metrics";
+  const std::string name = MUST(env::list_directory(folder)).front();
+  MUST(env::append_file(folder + "/" + name + ".tmp-1-3", "{"));
+  MUST(keep_metrics_begin(home_.path(), retry_.task, kept));
+  EXPECT_EQ(MUST(env::list_directory(folder)), std::vector<std::string>{name});
+}
+
 TEST_F(RetriedMetricsTest, PassesOverTheEventsOfEarlierAttempts) {
   const std::string board = task_folder(home_.path(), attempt_.task) + "/tb";
   MUST(env::make_directories(board));

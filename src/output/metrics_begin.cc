@@ -63,6 +63,7 @@ MetricsBegin look_at_metrics(const std::string& home, const model::AttemptRef& a
 Result<void> keep_metrics_begin(const std::string& home, const model::TaskRef& task,
                                 const MetricsBegin& begin) {
   TRY(env::make_directories(job_folder(home, task.job) + "/metrics"));
+  env::remove_left_temporaries(begin_path(home, task));  // Of an agent that was killed in here.
   return env::write_file_atomically(begin_path(home, task), model::record_text(begin));
 }
 
