@@ -32,6 +32,7 @@ TAIL_LINES = 120
 
 FUZZ_SECONDS = 5
 SIM_SCHEDULES = 12000
+VOLUME_SCHEDULES = 1500
 SIM_LOGS = 300
 
 SANITIZER_ENV = {
@@ -121,8 +122,10 @@ def end_to_end() -> list[list[str]]:
 
 
 def campaign() -> list[list[str]]:
-    binary = ROOT / "build" / "release" / "bin" / "sim_campaign"
-    return [[str(binary), "--schedules", str(SIM_SCHEDULES), "--jobs", JOBS]] if binary.exists() else []
+    counts = {"sim_campaign": SIM_SCHEDULES, "volume_sim_campaign": VOLUME_SCHEDULES}
+    binaries = {ROOT / "build" / "release" / "bin" / name: count for name, count in counts.items()}
+    return [[str(binary), "--schedules", str(count), "--jobs", JOBS] for binary, count in binaries.items()
+            if binary.exists()]
 
 
 def asan() -> list[list[str]]:

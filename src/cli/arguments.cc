@@ -407,6 +407,24 @@ void add_volume_get(CLI::App& app, Arguments& arguments) {
   add_store(app, arguments);
 }
 
+void add_volume_tag(CLI::App& app, Arguments& arguments) {
+  app.add_option("volume", arguments.volume, "NAME[@VERSION]")->required();
+  app.add_option("tag", arguments.target, "the tag")->required();
+  CLI::Option* const remove =
+      app.add_flag("--delete", arguments.remove, "remove the tag; its version stays for a while");
+  app.add_flag("--force", arguments.force, "also when another version has the tag")
+      ->excludes(remove);
+  add_store(app, arguments);
+}
+
+void add_volume_gc(CLI::App& app, Arguments& arguments) {
+  app.add_option("volume", arguments.volume, "NAME")->required();
+  optional_flag(app, "--keep", arguments.keep,
+                "drop versions without a tag that are older, as 7d; without it none is dropped");
+  app.add_flag("--dry-run", arguments.dry_run, "say what would be deleted, and change nothing");
+  add_store(app, arguments);
+}
+
 const std::vector<Definition>& volume_definitions() {
   static const std::vector<Definition> kAll = {
       {Command::kVolumeCreate, "create", {}, "make a volume in a store", add_volume},
@@ -435,6 +453,8 @@ const std::vector<Definition>& volume_definitions() {
          add_volume_path(app, arguments);
          optional_flag(app, "-m,--message", arguments.message, "what the version is for");
        }},
+      {Command::kVolumeTag, "tag", {}, "give a version a name, which keeps it", add_volume_tag},
+      {Command::kVolumeGc, "gc", {}, "delete what no version needs", add_volume_gc},
   };
   return kAll;
 }

@@ -39,6 +39,8 @@ enum class Command : std::uint8_t {
   kVolumeLs,
   kVolumeCat,
   kVolumeRm,
+  kVolumeTag,
+  kVolumeGc,
   kEvents,
   kCancel,
   kHalt,
@@ -78,9 +80,9 @@ struct Arguments {
   bool env_all = false;
   std::vector<std::string> secrets;  // NAME: value from the shell.
   bool detach = false;
-  bool dry_run = false;
-  bool chaos = false;  // run --chaos
-  bool quiet = false;  // run --quiet
+  bool dry_run = false;  // up, plan, volume gc --dry-run
+  bool chaos = false;    // run --chaos
+  bool quiet = false;    // run --quiet
 
   std::vector<std::string> jobs;  // Ids or unique prefixes.
   bool all = false;               // ps -a
@@ -123,6 +125,9 @@ struct Arguments {
   std::string target;                // volume put, get
   std::optional<std::string> store;  // volume --store
   bool mirror = false;               // volume put --mirror
+  bool remove = false;               // volume tag --delete
+  bool force = false;                // volume tag --force
+  std::optional<std::string> keep;   // volume gc --keep
 };
 
 // What parsing led to: arguments, or text that was asked for (help), or a usage error (exit 2).

@@ -9,8 +9,6 @@
 namespace runnel::volume {
 namespace {
 
-constexpr std::size_t kPageBytes = 64 << 10;
-constexpr std::size_t kChunkPageBytes = 16 << 10;
 constexpr std::size_t kExtentsInRecord = 64;
 constexpr std::size_t kAllNames = std::size_t{1} << 40;
 
@@ -40,8 +38,10 @@ class Editing {
     const Manifest& base = base_.manifest();
     BundleWriter writer(random);
     PageSource& pages = base_.pages();
-    Tree names = CO_TRY(co_await change(pages, writer, base.names, listed(names_), kPageBytes));
-    Tree inodes = CO_TRY(co_await change(pages, writer, base.inodes, listed(inodes_), kPageBytes));
+    Tree names =
+        CO_TRY(co_await change(pages, writer, base.names, listed(names_), kIndexPageBytes));
+    Tree inodes =
+        CO_TRY(co_await change(pages, writer, base.inodes, listed(inodes_), kIndexPageBytes));
     Tree kept =
         CO_TRY(co_await change(pages, writer, base.chunks, listed(chunks), kChunkPageBytes));
     std::vector<NewObject> bundles = writer.finish();

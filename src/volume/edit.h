@@ -14,6 +14,10 @@
 
 namespace runnel::volume {
 
+// What pages of the index have at most: those of names and inodes, and those of chunks.
+inline constexpr std::size_t kIndexPageBytes = 64 << 10;
+inline constexpr std::size_t kChunkPageBytes = 16 << 10;
+
 // What a put changes in a tree: files, links and folders by name. What a folder has and the edit
 // does not name stays, unless the folder is `whole`.
 struct Edit {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "env/files.h"
 #include "volume/chunk_read.h"
 #include "volume/fetch_plan.h"
+#include "volume/kept_session.h"
 #include "volume/target_tree.h"
 
 namespace runnel::volume {
@@ -229,13 +231,29 @@ class Get {
   GetProgress done_;
 };
 
-}  // namespace
-
-Async<GetProgress> get_tree(async::EventLoop& loop, Volume& volume, Snapshot& snapshot,
-                            std::string path, std::string target, GetOptions options,
-                            async::StopToken stop) {
+Async<GetProgress> get_snapshot(async::EventLoop& loop, Volume& volume, Snapshot& snapshot,
+                                std::string path, std::string target, GetOptions options,
+                                async::StopToken stop) {
   Get get(loop, volume, snapshot, std::move(options), std::move(stop));
   co_return co_await get.run(std::move(path), std::move(target));
+}
+
+}  // namespace
+
+Async<GetProgress> get_tree(async::EventLoop& loop, Volume& volume, std::string version,
+                            std::string path, std::string target, GetOptions options,
+                            async::StopToken stop) {
+  Snapshot snapshot =
+      CO_TRY(co_await volume.begin_reading(session_of_this_process("get"), std::move(version)));
+  GetProgress got = CO_TRY(co_await with_session<GetProgress>(
+      loop, volume, [] { return std::set<std::string>(); },
+      [&](async::StopToken token) {
+        return get_snapshot(loop, volume, snapshot, std::move(path), std::move(target),
+                            std::move(options), std::move(token));
+      },
+      std::move(stop)));
+  got.version = snapshot.manifest().version;
+  co_return got;
 }
 
 }  // namespace runnel::volume

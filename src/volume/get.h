@@ -12,17 +12,19 @@ namespace runnel::volume {
 struct GetProgress {
   std::int64_t files = 0;
   std::int64_t bytes = 0;
+  std::string version;  // At the end: which one it was.
 };
 
 struct GetOptions {
   std::function<void(const GetProgress&)> progress;  // After each batch; may be empty.
 };
 
-// Writes what is under the path of a version to `target`, as `put` took it: a file becomes that
+// Writes what is under the path of a version, named as for
+// Volume::snapshot(), to `target`, as `put` took it: a file becomes that
 // file, of a folder its entries come into that folder, which is made when it is missing. Files that
 // are there are replaced, each at once; others stay. Reads by ranges of packs, many at a time.
 // kConflict when a file stands where a folder is to be, or the other way round.
-Async<GetProgress> get_tree(async::EventLoop& loop, Volume& volume, Snapshot& snapshot,
+Async<GetProgress> get_tree(async::EventLoop& loop, Volume& volume, std::string version,
                             std::string path, std::string target, GetOptions options,
                             async::StopToken stop);
 

@@ -1,5 +1,6 @@
 #include "volume/head.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "json/read.h"
@@ -16,6 +17,8 @@ struct StoredTag {
 };
 
 struct StoredHead {
+  std::int64_t collections = 0;
+  std::string condemned;
   std::vector<std::string> features;
   std::int64_t format = kFormat;
   std::int64_t generation = 0;
@@ -25,6 +28,7 @@ struct StoredHead {
   std::int64_t min_writer = 1;
   std::string nonce;
   std::vector<VersionPlace> recent;
+  bool swept = false;
   std::vector<StoredTag> tags;
   std::string uuid;
 };
@@ -53,6 +57,8 @@ struct Fields<volume::StoredTag> {
 template <>
 struct Fields<volume::StoredHead> {
   static void visit(auto& visit, auto& head) {
+    visit("collections", head.collections);
+    visit("condemned", head.condemned);
     visit("features", head.features);
     visit("format", head.format, Required());
     visit("generation", head.generation, Required());
@@ -62,6 +68,7 @@ struct Fields<volume::StoredHead> {
     visit("min_writer", head.min_writer, Required());
     visit("nonce", head.nonce, Required());
     visit("recent", head.recent);
+    visit("swept", head.swept);
     visit("tags", head.tags);
     visit("uuid", head.uuid, Required());
   }
@@ -86,8 +93,26 @@ Error needs_later(const std::string& what, std::int64_t format) {
 
 }  // namespace
 
+const VersionPlace* Head::find(std::string_view version) const {
+  for (const VersionPlace& place : recent) {
+    if (place.version == version) return &place;
+  }
+  for (const auto& [name, place] : tags) {
+    if (place.version == version) return &place;
+  }
+  return nullptr;
+}
+
+bool Head::holds(std::string_view key) const {
+  const auto is_it = [&](const VersionPlace& place) { return place.key == key; };
+  return std::any_of(recent.begin(), recent.end(), is_it) ||
+         std::any_of(tags.begin(), tags.end(), [&](const auto& tag) { return is_it(tag.second); });
+}
+
 std::string encode_head(const Head& head) {
-  StoredHead record{.features = head.features,
+  StoredHead record{.collections = head.collections,
+                    .condemned = head.condemned,
+                    .features = head.features,
                     .generation = head.generation,
                     .manifest = head.manifest,
                     .manifest_sha256 = head.manifest_sha256,
@@ -95,12 +120,16 @@ std::string encode_head(const Head& head) {
                     .min_writer = head.min_writer,
                     .nonce = head.nonce,
                     .recent = head.recent,
+                    .swept = head.swept,
                     .uuid = head.uuid};
   for (const auto& [name, place] : head.tags) record.tags.push_back({name, place});
   std::string text;
   json::Writer out(text);
   model::write_record(out, record);
-  return text;
+  if (text.size() <= Head::kBytesMax || head.manifest.empty()) return text;
+  Head shorter = head;
+  shorter.manifest.clear();
+  return encode_head(shorter);
 }
 
 Result<Head> decode_head(std::string_view text) {
@@ -117,7 +146,10 @@ Result<Head> decode_head(std::string_view text) {
             .features = std::move(record->features),
             .manifest_sha256 = std::move(record->manifest_sha256),
             .manifest = std::move(record->manifest),
-            .recent = std::move(record->recent)};
+            .recent = std::move(record->recent),
+            .collections = record->collections,
+            .condemned = std::move(record->condemned),
+            .swept = record->swept};
   for (StoredTag& tag : record->tags) head.tags.emplace(std::move(tag.name), std::move(tag.place));
   if (head.min_reader > kFormat) return needs_later("to read", head.min_reader);
   if (!head.features.empty()) {

@@ -36,11 +36,19 @@ struct Head {
   std::string manifest;              // Itself, when it is short.
   std::vector<VersionPlace> recent;  // Newest first.
   std::map<std::string, VersionPlace> tags;
+  std::int64_t collections = 0;  // Lists of garbage that were condemned, ever.
+  std::string condemned;         // The key of the last one; empty while there is none.
+  bool swept = false;            // Whether all that it names is deleted.
 
   const VersionPlace* newest() const { return recent.empty() ? nullptr : &recent.front(); }
+  // A version that the head has, by its whole id; null: none.
+  const VersionPlace* find(std::string_view version) const;
+  // Whether a manifest is one of a version that the head has.
+  bool holds(std::string_view key) const;
   friend bool operator==(const Head&, const Head&) = default;
 };
 
+// What a head is that is to be swapped: its manifest is left out where it would be too long.
 std::string encode_head(const Head& head);
 // kCorrupt for what is no head; kUnsupported when a later build is needed to read it.
 Result<Head> decode_head(std::string_view text);

@@ -97,6 +97,12 @@ Result<Node> decode_node(std::string_view bytes) {
   return node;
 }
 
+Result<std::vector<Extent>> extents_of(std::string_view key, std::string_view value) {
+  if (key.size() > sizeof(Inode)) return decode_extents(value);
+  Node node = TRY(decode_node(value));
+  return std::move(node.extents);
+}
+
 std::string name_key(Inode folder, std::string_view name) {
   std::string key;
   append_u64be(key, folder);

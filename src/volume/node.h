@@ -41,6 +41,9 @@ std::string encode_node(const Node& node);
 // kCorrupt for what is no node.
 Result<Node> decode_node(std::string_view bytes);
 
+// The extents that an entry of the tree of inodes holds: of a short file, or a part of a long one.
+Result<std::vector<Extent>> extents_of(std::string_view key, std::string_view value);
+
 // Keys and values of the trees.
 struct Name {
   Inode inode = 0;

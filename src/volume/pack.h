@@ -22,6 +22,7 @@ struct PackEntry {
 };
 
 inline constexpr std::uint64_t kPackTrailerBytes = 32;
+inline constexpr std::uint64_t kPackBytesTarget = 32 << 20;  // A pack with as many is closed.
 
 // Makes a pack of chunks. docs/design/volume_format.md.
 //

@@ -12,12 +12,12 @@
 #include "base/check.h"
 #include "volume/compression.h"
 #include "volume/fixed.h"
+#include "volume/kept_session.h"
 #include "volume/pack.h"
 
 namespace runnel::volume {
 namespace {
 
-constexpr std::uint64_t kPackBytes = 32 << 20;
 constexpr int kPacksUnderWay = 3;
 
 // What a pack is called until it is whole: extents of its chunks are changed to its id at the end.
@@ -55,7 +55,7 @@ class Packing {
           builder_.add(chunk.hash, stored, chunk.bytes.size(), frame ? Codec::kZstd : Codec::kRaw);
       extent.pack = provisional_id(number_);
       extents.push_back(std::move(extent));
-      if (builder_.bytes() >= kPackBytes) close();
+      if (builder_.bytes() >= kPackBytesTarget) close();
     }
     return extents;
   }
@@ -82,6 +82,14 @@ class Put {
         base_(std::move(base)),
         uploads_(loop),
         uploaded_(loop) {}
+
+  // The packs that it refers to, as far as they are put.
+  std::set<std::string> keys_in_use() const {
+    std::set<std::string> keys;
+    for (const auto& [before, id] : ids_) keys.insert(pack_key(id));
+    for (const auto& [hash, extent] : known_) keys.insert(pack_key(extent.pack));
+    return keys;
+  }
 
   Async<PutResult> run(async::StopToken stop) {
     worker_ = CO_TRY(async::Worker::create(loop_, {.name = "volume-put"}));
@@ -234,9 +242,14 @@ class Put {
 Async<PutResult> put_tree(async::EventLoop& loop, Volume& volume,
                           std::unique_ptr<SourceTree> source, PutOptions options,
                           async::StopToken stop) {
+  SessionRecord who = session_of_this_process("put");
+  who.source = options.source;
+  CO_TRY(co_await volume.begin_writing(std::move(who)));
   Snapshot base = CO_TRY(co_await volume.snapshot("latest"));
   Put put(loop, volume, std::move(source), std::move(options), std::move(base));
-  co_return co_await put.run(std::move(stop));
+  co_return co_await with_session<PutResult>(
+      loop, volume, [&put] { return put.keys_in_use(); },
+      [&put](async::StopToken token) { return put.run(std::move(token)); }, std::move(stop));
 }
 
 }  // namespace runnel::volume

@@ -19,6 +19,7 @@ struct PutProgress {
 };
 
 struct PutOptions {
+  std::string source;   // What is put, as the session names it.
   std::string into;     // The folder of the volume that the source goes to; "" is its root.
   bool mirror = false;  // What the source does not have goes from the folder.
   std::string message;

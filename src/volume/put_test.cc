@@ -200,9 +200,8 @@ TEST_F(PutTest, WhatIsGotIsWhatWasPut) {
   const env::testing::TemporaryDirectory target;
   object::MeteredStore metered(memory_, env::real_clock());
   Volume reader = run(Volume::open({metered, env::real_clock(), random_, {}}, "data"));
-  Snapshot snapshot = run(reader.snapshot("latest"));
   const GetProgress got =
-      run(get_tree(*loop_, reader, snapshot, "", target.path() + "/copy", {}, {}));
+      run(get_tree(*loop_, reader, "latest", "", target.path() + "/copy", {}, {}));
   EXPECT_EQ(got.files, 303);
   for (const auto& [name, bytes] : files_) {
     const std::string path = target.path() + "/copy/" + name;
@@ -218,7 +217,7 @@ TEST_F(PutTest, WhatIsGotIsWhatWasPut) {
   }
   EXPECT_EQ(std::filesystem::read_symlink(target.path() + "/copy/link"), "sub/script");
   EXPECT_LE(metered.meter().requests(), 20) << "neighbours come together";
-  run(get_tree(*loop_, reader, snapshot, "sub/script", target.path() + "/one", {}, {}));
+  run(get_tree(*loop_, reader, "latest", "sub/script", target.path() + "/one", {}, {}));
   EXPECT_EQ(MUST(env::read_file(target.path() + "/one")), "#!/bin/sh\n");
   ASSERT_EQ(::chmod((source_.path() + "/sub").c_str(), 0755), 0);
   ASSERT_EQ(::chmod((target.path() + "/copy/sub").c_str(), 0755), 0);
@@ -231,9 +230,8 @@ TEST_F(PutTest, AGetFollowsNoLinkOutOfItsPlace) {
   MUST(env::make_directories(target.path() + "/elsewhere"));
   MUST(env::make_directories(target.path() + "/copy"));
   ASSERT_EQ(::symlink("../elsewhere", (target.path() + "/copy/sub").c_str()), 0);
-  Snapshot snapshot = run(volume_.snapshot("latest"));
   const Error error =
-      loop_->block_on(get_tree(*loop_, volume_, snapshot, "", target.path() + "/copy", {}, {}))
+      loop_->block_on(get_tree(*loop_, volume_, "latest", "", target.path() + "/copy", {}, {}))
           .error();
   EXPECT_EQ(error.code, Errc::kConflict);
   EXPECT_TRUE(MUST(env::list_directory(target.path() + "/elsewhere")).empty());

@@ -252,6 +252,32 @@ Async<std::vector<TreeEntry>> scan(PageSource& source, Tree tree, std::string fr
   co_return std::move(state.found);
 }
 
+namespace {
+
+Async<void> walk_page(PageSource& source, PageRef ref, std::uint8_t height, PageVisitor& visitor) {
+  if (!visitor.enters(ref, height)) co_return {};
+  const Result<PagePtr> loaded = co_await load_at(source, ref, height);
+  if (!loaded.ok()) co_return visitor.lost(ref, loaded.error());
+  const Page& page = **loaded;
+  if (page.is_leaf()) co_return visitor.leaf(page);
+  for (std::size_t index = 0; index < page.size(); ++index) {
+    const Result<PageRef> child = child_ref(page, index, ref.bundle);
+    if (!child.ok()) {
+      CO_TRY(visitor.lost(ref, child.error()));
+      continue;
+    }
+    CO_TRY(co_await walk_page(source, *child, static_cast<std::uint8_t>(height - 1), visitor));
+  }
+  co_return {};
+}
+
+}  // namespace
+
+Async<void> walk(PageSource& source, Tree tree, PageVisitor& visitor) {
+  if (!tree) co_return {};
+  co_return co_await walk_page(source, tree->ref, tree->height, visitor);
+}
+
 Async<Tree> change(PageSource& source, PageSink& sink, Tree tree, std::vector<Change> changes,
                    std::size_t page_bytes) {
   const auto not_before = [](const Change& one, const Change& next) { return one.key >= next.key; };

@@ -48,6 +48,20 @@ Async<std::optional<std::string>> find(PageSource& source, Tree tree, std::strin
 Async<std::vector<TreeEntry>> scan(PageSource& source, Tree tree, std::string from,
                                    std::string until, std::size_t max);
 
+// What walk() meets.
+class PageVisitor {
+ public:
+  virtual ~PageVisitor() = default;
+  // A page before it is loaded; false when it, and what is below it, is not to be.
+  virtual bool enters(const PageRef& ref, std::uint8_t height) = 0;
+  virtual Result<void> leaf(const Page& page) = 0;
+  // A page that could not be loaded, or is not what its reference says. Fine: the walk goes on.
+  virtual Result<void> lost(const PageRef& ref, const Error& error) = 0;
+};
+
+// All pages of a tree, parents before their children.
+Async<void> walk(PageSource& source, Tree tree, PageVisitor& visitor);
+
 struct Change {
   std::string key;
   std::optional<std::string> value;  // None: the key goes.

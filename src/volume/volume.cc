@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "object/probe.h"
+#include "volume/condemned.h"
 #include "volume/digits.h"
 #include "volume/fixed.h"
 
@@ -14,10 +15,6 @@ namespace {
 
 constexpr std::int64_t kManifestBytesMax = 64 << 10;
 constexpr std::size_t kVolumeNameMax = 63;
-
-bool is_unknown(const Error& error) {
-  return error.code == Errc::kUnavailable || error.code == Errc::kTimeout;
-}
 
 Error no_version(const std::string& volume, const std::string& version) {
   return Error(Errc::kNotFound, "volume " + volume + " has no version '" + version + "'")
@@ -49,58 +46,69 @@ Volume::Volume(VolumeContext context, std::string name)
     : context_(std::move(context)),
       name_(std::move(name)),
       prefix_(name_ + "/"),
-      pages_(std::make_unique<StorePages>(context_.store, prefix_, kPagesMemory, context_.stop)) {}
-
-std::string Volume::nonce() { return digits_of(context_.random.next()); }
+      pages_(std::make_unique<StorePages>(context_.store, prefix_, kPagesMemory, context_.stop)),
+      head_(std::make_unique<HeadRegister>(context_.store, context_.random, name_, context_.stop)) {
+}
 
 Async<Volume> Volume::create(VolumeContext context, std::string name) {
   CO_TRY(check_volume_name(name));
   Volume volume(std::move(context), std::move(name));
-  CO_TRY(co_await object::probe_conditions(
-      volume.context_.store, volume.prefix_ + "s/probe-" + volume.nonce(), volume.context_.stop));
-  volume.head_.uuid = volume.nonce() + volume.nonce();
-  volume.head_.nonce = volume.nonce();
-  Result<std::string> put = co_await volume.context_.store.put(
-      volume.prefix_ + "head", object::make_body(encode_head(volume.head_)),
-      object::Condition::absent(), volume.context_.stop);
-  if (!put.ok() && put.error().code == Errc::kPrecondition) {
-    co_return Error(Errc::kConflict, "there is a volume " + volume.name_ + " already")
-        .with_field("volume")
-        .with_value(volume.name_)
-        .with_hint("see its versions: runnel volume versions " + volume.name_);
-  }
-  volume.etag_ = CO_TRY(std::move(put));
+  const std::string probe = volume.prefix_ + "s/probe-" + digits_of(volume.context_.random.next());
+  CO_TRY(co_await object::probe_conditions(volume.context_.store, probe, volume.context_.stop));
+  CO_TRY(co_await volume.head_->create());
   co_return volume;
 }
 
 Async<Volume> Volume::open(VolumeContext context, std::string name) {
   CO_TRY(check_volume_name(name));
   Volume volume(std::move(context), std::move(name));
-  CO_TRY(co_await volume.load_head());
+  CO_TRY(co_await volume.head_->load());
   co_return volume;
 }
 
-Async<void> Volume::refresh() { return load_head(); }
+// --- Sessions.
 
-Async<void> Volume::load_head() {
-  Result<object::Object> read = co_await context_.store.get(
-      prefix_ + "head", static_cast<std::int64_t>(4 * Head::kBytesMax), context_.stop);
-  if (!read.ok() && read.error().code == Errc::kNotFound) {
-    co_return Error(Errc::kNotFound, "there is no volume " + name_ + " in " + context_.store.name())
-        .with_field("volume")
-        .with_value(name_)
-        .with_hint("make it: runnel volume create " + name_ + "; see all: runnel volume list");
-  }
-  object::Object object = CO_TRY(std::move(read));
-  head_ = CO_TRY(decode_head(object.bytes));
-  etag_ = std::move(object.etag);
+Async<void> Volume::begin_writing(SessionRecord who) {
+  CHECK(!session_, "a volume object has one session");
+  session_.emplace(CO_TRY(co_await HeldSession::for_writing(
+      *head_, context_.store, context_.random, prefix_, std::move(who), context_.stop)));
   co_return {};
+}
+
+Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
+  CHECK(!session_, "a volume object has one session");
+  if (version == "latest" && head().newest() == nullptr) co_return empty_snapshot();
+  const VersionPlace place = CO_TRY(place_of(version));
+  Result<HeldSession> held = co_await HeldSession::for_reading(
+      *head_, context_.store, context_.random, prefix_, std::move(who), place, context_.stop);
+  const bool may_not_write = !held.ok() && held.error().code == Errc::kDenied;
+  if (!may_not_write) session_.emplace(CO_TRY(std::move(held)));
+  co_return Snapshot(*pages_, CO_TRY(co_await manifest_at(place)));
+}
+
+Async<void> Volume::keep_session(KeysInUse keys) {
+  if (!session_) co_return {};
+  co_return co_await session_->keep(std::move(keys));
+}
+
+Async<void> Volume::explain(Error error, KeysInUse keys) {
+  if (error.code != Errc::kNotFound) co_return error;
+  CO_TRY(co_await keep_session(std::move(keys)));
+  co_return error;
+}
+
+Async<void> Volume::end_session() {
+  if (!session_) co_return {};
+  Result<void> ended = co_await session_->end();
+  session_.reset();
+  co_return ended;
 }
 
 // --- Versions.
 
 Result<VersionPlace> Volume::place_of(const std::string& version) const {
-  if (const auto tag = head_.tags.find(version); tag != head_.tags.end()) return tag->second;
+  if (version == "latest" && head().newest() != nullptr) return *head().newest();
+  if (const auto tag = head().tags.find(version); tag != head().tags.end()) return tag->second;
   std::optional<VersionPlace> found;
   const auto look_at = [&](const VersionPlace& place) {
     const bool matches = !version.empty() && place.version.starts_with(version);
@@ -109,8 +117,8 @@ Result<VersionPlace> Volume::place_of(const std::string& version) const {
     if (matches && !found) found = place;
     return true;
   };
-  bool is_one = std::all_of(head_.recent.begin(), head_.recent.end(), look_at);
-  for (const auto& [name, place] : head_.tags) is_one = look_at(place) && is_one;
+  bool is_one = std::all_of(head().recent.begin(), head().recent.end(), look_at);
+  for (const auto& [name, place] : head().tags) is_one = look_at(place) && is_one;
   if (!is_one) {
     return Error(Errc::kInvalid, "several versions of " + name_ + " begin with '" + version + "'")
         .with_value(version)
@@ -122,34 +130,34 @@ Result<VersionPlace> Volume::place_of(const std::string& version) const {
 
 Snapshot Volume::empty_snapshot() {
   Manifest manifest;
-  manifest.uuid = head_.uuid;
+  manifest.uuid = head().uuid;
   return {*pages_, std::move(manifest)};
 }
 
 Async<Snapshot> Volume::snapshot(std::string version) {
   if (version != "latest") {
-    co_return Snapshot(*pages_, CO_TRY(co_await load_manifest(CO_TRY(place_of(version)))));
+    co_return Snapshot(*pages_, CO_TRY(co_await manifest_at(CO_TRY(place_of(version)))));
   }
-  if (head_.newest() == nullptr) co_return empty_snapshot();
-  co_return Snapshot(*pages_, CO_TRY(co_await load_manifest(*head_.newest())));
+  if (head().newest() == nullptr) co_return empty_snapshot();
+  co_return Snapshot(*pages_, CO_TRY(co_await manifest_at(*head().newest())));
 }
 
-Async<Manifest> Volume::load_manifest(VersionPlace place) {
+Async<Manifest> Volume::manifest_at(VersionPlace place) {
   std::string text;
-  const bool is_newest = head_.newest() != nullptr && head_.newest()->key == place.key;
-  if (is_newest && !head_.manifest.empty()) {
-    text = head_.manifest;
+  const bool is_newest = head().newest() != nullptr && head().newest()->key == place.key;
+  if (is_newest && !head().manifest.empty()) {
+    text = head().manifest;
   } else {
     text =
         CO_TRY(co_await context_.store.get(prefix_ + place.key, kManifestBytesMax, context_.stop))
             .bytes;
   }
-  if (is_newest && hash::hex(hash::sha256(text)) != head_.manifest_sha256) {
+  if (is_newest && hash::hex(hash::sha256(text)) != head().manifest_sha256) {
     co_return Error(Errc::kCorrupt, "the manifest " + place.key + " is not the one of the head")
         .with_value(place.key);
   }
   Manifest manifest = CO_TRY(decode_manifest(text));
-  if (manifest.uuid != head_.uuid) {
+  if (manifest.uuid != head().uuid) {
     co_return Error(Errc::kCorrupt, "the manifest " + place.key + " is another volume's")
         .with_value(place.key);
   }
@@ -159,9 +167,14 @@ Async<Manifest> Volume::load_manifest(VersionPlace place) {
 // --- Publishing.
 
 ObjectId Volume::new_object_id(std::string_view bytes) {
-  std::string random;
-  append_u64be(random, context_.random.next());
-  return ObjectId::of(bytes, random);
+  CHECK(session_.has_value(), "who puts objects has a session");
+  std::string nonce;
+  append_u64be(nonce, session_->session().nonces().next());
+  return ObjectId::of(bytes, nonce);
+}
+
+std::string Volume::new_list_key() {
+  return condemned_key(digits_of(session_->session().nonces().next()));
 }
 
 Async<void> Volume::put_object(std::string key, std::string bytes) {
@@ -172,15 +185,15 @@ Async<void> Volume::put_object(std::string key, std::string bytes) {
 
 Async<Manifest> Volume::manifest_of(Snapshot& base, const Edit& edit, const NewChunks& chunks,
                                     std::int64_t packed, std::string message) {
-  EditedIndex index = CO_TRY(co_await apply(base, context_.random, edit, chunks));
+  EditedIndex index = CO_TRY(co_await apply(base, session_->session().nonces(), edit, chunks));
   if (index.tree == base.manifest().tree) co_return base.manifest();
   for (NewObject& bundle : index.bundles) {
     CO_TRY(co_await put_object(bundle_key(bundle.id), std::move(bundle.bytes)));
   }
   Manifest manifest;
-  manifest.uuid = head_.uuid;
+  manifest.uuid = head().uuid;
   manifest.parent = base.manifest().version;
-  manifest.parent_key = head_.newest() == nullptr ? "" : head_.newest()->key;
+  manifest.parent_key = head().newest() == nullptr ? "" : head().newest()->key;
   manifest.time = context_.clock.wall();
   manifest.message = std::move(message);
   manifest.tree = index.tree;
@@ -194,29 +207,63 @@ Async<Manifest> Volume::manifest_of(Snapshot& base, const Edit& edit, const NewC
   co_return manifest;
 }
 
-Head Volume::next_head(const Manifest& manifest, const std::string& text, const std::string& key) {
-  Head next = head_;
-  ++next.generation;
-  next.nonce = nonce();
+Head Volume::next_head(const Manifest& manifest, const std::string& text, const std::string& key,
+                       bool instead) {
+  Head next = head();
   next.manifest_sha256 = hash::hex(hash::sha256(text));
   next.manifest = text.size() <= Head::kInlineMax ? text : "";
-  next.recent.insert(next.recent.begin(), {manifest.version, key, next.generation});
+  const VersionPlace place{manifest.version, key, next.generation + 1};
+  if (instead && !next.recent.empty()) {
+    const std::string before = std::exchange(next.recent.front(), place).key;
+    for (auto& [name, tagged] : next.tags) {
+      if (tagged.key == before) tagged = place;
+    }
+    return next;
+  }
+  next.recent.insert(next.recent.begin(), place);
   if (next.recent.size() > Head::kRecentMax) next.recent.resize(Head::kRecentMax);
   return next;
 }
 
+namespace {
+
+// The packs that an edit and its new chunks refer to.
+void add_packs(const Edit& edit, std::set<std::string>& keys) {
+  for (const Extent& extent : edit.node.extents) {
+    if (!extent.is_hole()) keys.insert(pack_key(extent.pack));
+  }
+  for (const auto& [name, entry] : edit.entries) add_packs(entry, keys);
+}
+
+}  // namespace
+
 Async<Manifest> Volume::publish(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
                                 std::string message) {
-  CO_TRY(check_writable(head_));
+  CO_TRY(check_writable(head()));
+  const bool has_session = session_.has_value();
+  if (!has_session) CO_TRY(co_await begin_writing(session_of_this_process("edit")));
+  const KeysInUse keys = [&edit] {
+    std::set<std::string> used;
+    add_packs(edit, used);
+    return used;
+  };
+  Result<Manifest> published =
+      co_await publish_edit(edit, chunks, packed, std::move(message), keys);
+  if (has_session) co_return published;
+  if (!published.ok()) published = (co_await explain(published.error(), keys)).error();
+  const Result<void> ended = co_await end_session();
+  if (published.ok()) CO_TRY(Result<void>(ended));
+  co_return published;
+}
+
+Async<Manifest> Volume::publish_edit(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
+                                     std::string message, KeysInUse keys) {
   for (int tries = 0; tries < kSwapsMax; ++tries) {
+    const std::int64_t generation = head().generation;
     Snapshot base = CO_TRY(co_await snapshot("latest"));
     Manifest manifest = CO_TRY(co_await manifest_of(base, edit, chunks, packed, message));
     if (manifest.tree == base.manifest().tree) co_return manifest;
-    const std::string text = encode_manifest(manifest);
-    const std::string key = manifest_key(manifest.version, nonce());
-    CO_TRY(co_await put_object(key, text));
-    const Swap swapped = CO_TRY(co_await swap(next_head(manifest, text, key)));
-    if (swapped == Swap::kDone) co_return manifest;
+    if (CO_TRY(co_await publish_manifest(manifest, generation, false, keys))) co_return manifest;
   }
   co_return Error(Errc::kUnavailable,
                   "others publish versions of " + name_ + " faster than this one can")
@@ -224,48 +271,53 @@ Async<Manifest> Volume::publish(const Edit& edit, const NewChunks& chunks, std::
       .with_hint("try again");
 }
 
-Async<Volume::Swap> Volume::swap(Head next) {
-  const std::string text = encode_head(next);
-  if (text.size() > Head::kBytesMax) {
-    co_return Error(Errc::kFull, "the head of volume " + name_ + " is full")
-        .with_hint("remove tags: runnel volume tag --delete");
+Async<bool> Volume::publish_manifest(Manifest manifest, std::int64_t base, bool instead,
+                                     KeysInUse keys) {
+  const std::string text = encode_manifest(manifest);
+  const std::string key =
+      manifest_key(manifest.version, digits_of(session_->session().nonces().next()));
+  CO_TRY(co_await put_object(key, text));
+  Result<void> checked = co_await session_->check(std::move(keys));
+  const bool is_gone = !checked.ok() && checked.error().code == Errc::kGone;
+  if (!is_gone) CO_TRY(std::move(checked));
+  if (is_gone || head().generation != base) {
+    CO_TRY(co_await head_->load());
+    co_return false;
   }
-  while (true) {
-    Result<std::string> put =
-        co_await context_.store.put(prefix_ + "head", object::make_body(text),
-                                    object::Condition::matches(etag_), context_.stop);
-    if (put.ok()) {
-      head_ = std::move(next);
-      etag_ = *std::move(put);
-      co_return Swap::kDone;
-    }
-    const bool is_lost = put.error().code == Errc::kPrecondition;
-    if (!is_lost && !is_unknown(put.error())) co_return put.error();
-    // A store that repeats a request by itself refuses the second one of a swap that was done.
-    const std::string before = etag_;
-    const Swap settled = CO_TRY(co_await settle(next));
-    if (settled == Swap::kDone || is_lost || etag_ != before) co_return settled;
-  }
+  const HeadRegister::Swap swapped =
+      CO_TRY(co_await head_->swap(next_head(manifest, text, key, instead)));
+  if (swapped == HeadRegister::Swap::kDone || head().holds(key)) co_return true;
+  co_return !instead && CO_TRY(co_await comes_of(manifest.version, base + 1));
 }
 
-// Whether the version is one of the head's now, whoever has published since.
-Async<Volume::Swap> Volume::settle(const Head& next) {
-  const std::string ours = next.newest()->key;
-  const std::int64_t generation = next.generation;
-  CO_TRY(co_await load_head());
-  for (const VersionPlace& place : head_.recent) {
-    if (place.key == ours) co_return Swap::kDone;
+// Whether the head has the version, which was its generation's, or one that comes of it. By its
+// id, since gc may have given it another manifest.
+Async<bool> Volume::comes_of(std::string version, std::int64_t generation) {
+  const auto is_it = [&](const VersionPlace& place) { return place.version == version; };
+  if (std::any_of(head().recent.begin(), head().recent.end(), is_it)) co_return true;
+  const auto swaps = static_cast<std::size_t>(head().generation - generation);
+  if (swaps < Head::kRecentMax || head().newest() == nullptr) co_return false;
+  // So many have followed that the head may have forgotten it: its ancestors have not.
+  VersionPlace place = *head().newest();
+  while (!place.key.empty() && place.version != version) {
+    const Result<Manifest> manifest = co_await manifest_at(place);
+    if (!manifest.ok() && manifest.error().code == Errc::kNotFound) co_return false;
+    CO_TRY(Result<Manifest>(manifest));
+    place = {manifest->parent, manifest->parent_key, 0};
   }
-  if (head_.generation - generation < static_cast<std::int64_t>(Head::kRecentMax)) {
-    co_return Swap::kLost;
+  co_return place.version == version;
+}
+
+Async<void> Volume::change_head(HeadChange change) {
+  for (int tries = 0; tries < kSwapsMax; ++tries) {
+    Head next = CO_TRY(change(head()));
+    if (next == head()) co_return {};
+    const HeadRegister::Swap swapped = CO_TRY(co_await head_->swap(std::move(next)));
+    if (swapped == HeadRegister::Swap::kDone) co_return {};
   }
-  // So many have followed that the head has forgotten it: its ancestors have not.
-  VersionPlace place = *head_.newest();
-  while (!place.key.empty() && place.key != ours) {
-    const Manifest manifest = CO_TRY(co_await load_manifest(place));
-    place = {manifest.parent, manifest.parent_key, 0};
-  }
-  co_return place.key == ours ? Swap::kDone : Swap::kLost;
+  co_return Error(Errc::kUnavailable, "others change volume " + name_ + " faster than this one can")
+      .with_value(name_)
+      .with_hint("try again");
 }
 
 }  // namespace runnel::volume

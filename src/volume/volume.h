@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,7 +10,8 @@
 #include "env/random.h"
 #include "object/object_store.h"
 #include "volume/edit.h"
-#include "volume/head.h"
+#include "volume/head_register.h"
+#include "volume/held_session.h"
 #include "volume/manifest.h"
 #include "volume/store_pages.h"
 
@@ -28,6 +30,7 @@ struct VolumeContext {
 // Contract: nothing but the store is kept: whoever opens a volume sees what others published. A
 //           version is published by one swap of the head, and whatever becomes of the answer,
 //           publish() says whether it was: an unknown outcome is settled by what the head has then.
+//           Who puts objects, or reads for long, has a session open meanwhile, or gc takes them.
 // Threads:  the loop's only.
 // Lifetime: what the context refers to outlives it.
 class Volume {
@@ -42,48 +45,77 @@ class Volume {
   static Async<Volume> open(VolumeContext context, std::string name);
 
   const std::string& name() const { return name_; }
-  const Head& head() const { return head_; }
+  const Head& head() const { return head_->head(); }
   // Reads the head again: what others have published since.
-  Async<void> refresh();
+  Async<void> refresh() { return head_->load(); }
+
+  // From here to end_session() gc leaves what this volume puts, and the chunks of the version that
+  // is the newest then, which latest() gives.
+  Async<void> begin_writing(SessionRecord who);
+  // Until end_session() gc leaves the version, unless the store lets nothing be written. kNotFound
+  // as snapshot().
+  Async<Snapshot> begin_reading(SessionRecord who, std::string version);
+  // To be called each Session::kBeat. kConflict when the session was taken for dead.
+  Async<void> keep_session(KeysInUse keys);
+  Async<void> end_session();
+  // Ends with the error of work under the session, or, where something was missing, with what keeps
+  // the session from being alive: then it was taken for dead, or nobody can tell.
+  Async<void> explain(Error error, KeysInUse keys);
 
   // A version: "latest", a tag, an id, or the beginning of one id. kNotFound, or kInvalid for a
   // beginning of several. Of an empty volume "latest" is a version without files.
   Async<Snapshot> snapshot(std::string version);
+  // Where it is. kNotFound also for "latest" of an empty volume.
+  Result<VersionPlace> place_of(const std::string& version) const;
 
   // Publishes the newest version changed by the edit, whose chunks are all put. When somebody else
   // publishes meanwhile, the edit is applied to theirs. The version that it became; no new one when
-  // it changes nothing.
+  // it changes nothing. kConflict when the session was taken for dead; one of its own is begun
+  // where there is none.
   Async<Manifest> publish(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
                           std::string message);
+  // Puts a manifest and makes it the newest version, or, `instead`, what the newest one is from
+  // now on. False when the head is another one than `base` says by its generation.
+  Async<bool> publish_manifest(Manifest manifest, std::int64_t base, bool instead, KeysInUse keys);
 
-  // A name that no object has had.
+  Async<Manifest> manifest_at(VersionPlace place);
+  // As HeadRegister::swap().
+  Async<HeadRegister::Swap> swap_head(Head next) { return head_->swap(std::move(next)); }
+  // Changes the head's lists of versions by what `change` makes of them, as often as somebody else
+  // is first.
+  using HeadChange = std::function<Result<Head>(const Head&)>;
+  Async<void> change_head(HeadChange change);
+
+  // A name that no object has had, of the session's.
   ObjectId new_object_id(std::string_view bytes);
+  // For a list of garbage.
+  std::string new_list_key();
   Async<void> put_object(std::string key, std::string bytes);
   object::ObjectStore& store() { return context_.store; }
+  PageSource& pages() { return *pages_; }
   const std::string& prefix() const { return prefix_; }
+  bool has_session() const { return session_.has_value(); }
+  HeldSession& session() { return *session_; }
 
  private:
   Volume(VolumeContext context, std::string name);
 
-  Async<void> load_head();
-  Async<Manifest> load_manifest(VersionPlace place);
-  Result<VersionPlace> place_of(const std::string& version) const;
   Snapshot empty_snapshot();
+  Async<Manifest> publish_edit(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
+                               std::string message, KeysInUse keys);
   // The base's own when the edit changes nothing.
   Async<Manifest> manifest_of(Snapshot& base, const Edit& edit, const NewChunks& chunks,
                               std::int64_t packed, std::string message);
-  Head next_head(const Manifest& manifest, const std::string& text, const std::string& key);
-  enum class Swap : std::uint8_t { kDone, kLost };
-  Async<Swap> swap(Head next);
-  Async<Swap> settle(const Head& next);
-  std::string nonce();
+  Head next_head(const Manifest& manifest, const std::string& text, const std::string& key,
+                 bool instead);
+  Async<bool> comes_of(std::string version, std::int64_t generation);
 
   VolumeContext context_;
   std::string name_;
   std::string prefix_;  // Of its keys: "NAME/".
   std::unique_ptr<StorePages> pages_;
-  Head head_;
-  std::string etag_;  // Of the head as it was read.
+  std::unique_ptr<HeadRegister> head_;
+  std::optional<HeldSession> session_;
 };
 
 // A name of a volume: 1 to 63 of a-z 0-9 - _ ., beginning with a letter or digit.

@@ -38,6 +38,18 @@ def test_the_python_of_the_search_guide_runs(runnel):
     assert runnel.json("study", "list")["studies"][0]["asked"] == 40
 
 
+def test_the_commands_of_the_guide_to_volumes_run(runnel, tmp_path):
+    text = (ROOT / "docs" / "guides" / "volumes.md").read_text()
+    script = "".join(re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    place = tmp_path / "guide"
+    place.mkdir()
+    env = {**runnel.env, "PATH": f"{runnel.binary.parent}:{runnel.env['PATH']}"}
+    done = subprocess.run(["bash", "-euc", script], cwd=place, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(path.name for path in (place / "copy/train").iterdir()) == ["1.png", "3.png"]
+    assert sorted(path.name for path in (place / "before/train").iterdir()) == ["1.png", "2.png", "3.png"]
+
+
 @pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)
 def test_a_search_of_a_page_runs(runnel, page):
     for block in job_files(page):

@@ -72,5 +72,5 @@ def test_planted_bugs_still_apply():
         command = ["git", "apply", "--check", str(patch)]
         return subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 0
 
-    patches = sorted((ROOT / "src/sim/mutants").glob("*.patch"))
+    patches = sorted((ROOT / "src").glob("*/mutants/*.patch"))
     assert patches and [patch.name for patch in patches if not applies(patch)] == []

@@ -1,0 +1,48 @@
+#include "cli/volume_client.h"
+
+#include "cli/moment_text.h"
+#include "cli/print.h"
+#include "home/volume_places.h"
+
+namespace runnel::cli {
+
+Result<std::unique_ptr<VolumeClient>> VolumeClient::open(const object::StoreUrl& place) {
+  auto client = std::unique_ptr<VolumeClient>(new VolumeClient());
+  client->loop_ = TRY(async::EventLoop::create());
+  client->store_ =
+      TRY(object::OpenedStore::open(*client->loop_, env::real_clock(), env::real_random(), place));
+  return client;
+}
+
+VolumeClient::~VolumeClient() {
+  if (store_) (void)loop_->block_on(store_->stop());
+}
+
+Result<VolumeClientPtr> client_of(const Arguments& arguments, const home::Home& home,
+                                  const std::string& name) {
+  return VolumeClient::open(TRY(home::place_of_volume(home, name, arguments.store)));
+}
+
+void answer(const Arguments& arguments, const json::Value& value, const std::string& text) {
+  put(is_document(arguments.output) ? document(value, arguments.output) : text);
+}
+
+std::string count_text(std::int64_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+json::Value manifest_document(const volume::Manifest& manifest) {
+  json::Value value = json::Value::object();
+  value.set("version", json::Value::text(manifest.version));
+  value.set("parent", json::Value::text(manifest.parent));
+  value.set("time", json::Value::text(rfc3339(manifest.time)));
+  value.set("message", json::Value::text(manifest.message));
+  value.set("tree", json::Value::text(hash::hex(manifest.tree)));
+  value.set("files", json::Value::integer(manifest.totals.files));
+  value.set("folders", json::Value::integer(manifest.totals.folders));
+  value.set("links", json::Value::integer(manifest.totals.links));
+  value.set("bytes", json::Value::integer(manifest.totals.bytes));
+  return value;
+}
+
+}  // namespace runnel::cli

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "async/event_loop.h"
+#include "cli/arguments.h"
+#include "env/clock.h"
+#include "env/random.h"
+#include "home/home.h"
+#include "json/value.h"
+#include "object/open_store.h"
+#include "volume/volume.h"
+
+namespace runnel::cli {
+
+// The store of a volume, and the loop that it is asked on.
+class VolumeClient {
+ public:
+  static Result<std::unique_ptr<VolumeClient>> open(const object::StoreUrl& place);
+  ~VolumeClient();
+  VolumeClient(const VolumeClient&) = delete;
+  VolumeClient& operator=(const VolumeClient&) = delete;
+
+  async::EventLoop& loop() { return *loop_; }
+  volume::VolumeContext context() {
+    return {store_->store(), env::real_clock(), env::real_random(), {}};
+  }
+  template <typename T>
+  Result<T> run(Async<T> work) {
+    return loop_->block_on(std::move(work));
+  }
+  Result<volume::Volume> volume(const std::string& name) {
+    return run(volume::Volume::open(context(), name));
+  }
+
+ private:
+  VolumeClient() = default;
+
+  std::unique_ptr<async::EventLoop> loop_;
+  std::unique_ptr<object::OpenedStore> store_;
+};
+using VolumeClientPtr = std::unique_ptr<VolumeClient>;
+
+// Of the store where the volume is, by the home's list or by --store.
+Result<VolumeClientPtr> client_of(const Arguments& arguments, const home::Home& home,
+                                  const std::string& name);
+
+// Prints the document where one is asked for, else the text.
+void answer(const Arguments& arguments, const json::Value& value, const std::string& text);
+json::Value manifest_document(const volume::Manifest& manifest);
+// "1 file", "2 files".
+std::string count_text(std::int64_t count, const char* one, const char* many);
+
+}  // namespace runnel::cli

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "cli/arguments.h"
+#include "home/home.h"
+
+namespace runnel::cli {
+
+// What `runnel volume` dispatches to; each gives the exit status.
+Result<int> list_volume_folder(const Arguments& arguments, const home::Home& home);
+Result<int> print_volume_file(const Arguments& arguments, const home::Home& home);
+Result<int> tag_volume(const Arguments& arguments, const home::Home& home);
+Result<int> collect_volume(const Arguments& arguments, const home::Home& home);
+
+}  // namespace runnel::cli

@@ -1,0 +1,45 @@
+#include "volume/condemned.h"
+
+namespace runnel::volume {
+namespace {
+
+constexpr std::string_view kBegin = "runnel condemned 1\n";
+constexpr std::string_view kEnd = "end\n";
+constexpr std::string_view kLive = "live ";
+constexpr std::string_view kKey = "key ";
+
+Error is_damaged() { return Error(Errc::kCorrupt, "a list of garbage is damaged"); }
+
+}  // namespace
+
+std::string condemned_key(std::string_view nonce) { return "g/" + std::string(nonce); }
+
+std::string encode_condemned(const Condemned& condemned) {
+  std::string text(kBegin);
+  for (const std::string& tag : condemned.live) text.append(kLive).append(tag).append("\n");
+  for (const std::string& key : condemned.keys) text.append(kKey).append(key).append("\n");
+  return text.append(kEnd);
+}
+
+Result<Condemned> decode_condemned(std::string_view text) {
+  if (!text.starts_with(kBegin) || !text.ends_with(kEnd)) return is_damaged();
+  text.remove_prefix(kBegin.size());
+  text.remove_suffix(kEnd.size());
+  Condemned condemned;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return is_damaged();
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (line.starts_with(kLive)) {
+      condemned.live.emplace(line.substr(kLive.size()));
+    } else if (line.starts_with(kKey)) {
+      condemned.keys.emplace(line.substr(kKey.size()));
+    } else {
+      return is_damaged();
+    }
+  }
+  return condemned;
+}
+
+}  // namespace runnel::volume

@@ -1,0 +1,377 @@
+#include "volume/gc.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "async/together.h"
+#include "env/machine.h"
+#include "env/process.h"
+#include "volume/compact.h"
+#include "volume/condemned.h"
+#include "volume/marks.h"
+
+namespace runnel::volume {
+namespace {
+
+constexpr int kAttemptsMax = 50;  // At condemning, while others swap the head.
+constexpr std::size_t kDeletesAtOnce = 32;
+
+// A session as it was seen; its record when it has one.
+struct SeenSession {
+  std::string key;  // With the volume's prefix.
+  std::string bytes;
+  std::optional<SessionRecord> record;
+};
+
+// Whether its process ran on this machine and has ended.
+bool has_ended(const SessionRecord& record, const SessionRecord& here) {
+  if (record.host != here.host || record.host.empty()) return false;
+  return record.boot != here.boot || !env::process_runs(record.pid);
+}
+
+bool is_tagged(const Head& head, const VersionPlace& place) {
+  return std::any_of(head.tags.begin(), head.tags.end(),
+                     [&](const auto& tag) { return tag.second.key == place.key; });
+}
+
+class Collection {
+ public:
+  Collection(async::EventLoop& loop, env::Clock& clock, Volume& volume, GcOptions options,
+             async::StopToken stop)
+      : loop_(loop),
+        clock_(clock),
+        volume_(volume),
+        options_(options),
+        stop_(std::move(stop)),
+        here_(session_of_this_process("gc")) {}
+
+  Async<GcResult> run() {
+    if (options_.dry_run) {
+      const Garbage garbage = CO_TRY(co_await find_garbage());
+      count(garbage);
+      co_return std::move(result_);
+    }
+    CO_TRY(co_await volume_.begin_writing(here_));
+    const Result<void> done = co_await collect();
+    const Result<void> ended = co_await volume_.end_session();
+    CO_TRY(Result<void>(done));
+    CO_TRY(Result<void>(ended));
+    co_return std::move(result_);
+  }
+
+ private:
+  // What may go, as of a head.
+  struct Garbage {
+    Condemned list;
+    std::int64_t generation = 0;                // Of the head.
+    std::map<std::string, std::int64_t> sizes;  // Bytes, by key.
+  };
+
+  Async<void> collect() {
+    CO_TRY(co_await volume_.refresh());
+    CO_TRY(co_await sweep());
+    CO_TRY(co_await remove_dead_sessions());
+    if (options_.keep) CO_TRY(co_await drop_versions(*options_.keep));
+    CO_TRY(co_await compact_newest());
+    for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+      CO_TRY(stop_.check());
+      CO_TRY(co_await volume_.keep_session([] { return std::set<std::string>(); }));
+      CO_TRY(co_await sweep());
+      const std::int64_t generation = volume_.head().generation;
+      Result<Garbage> found = co_await find_garbage();
+      if (!found.ok()) {
+        // What it was about to look at may have gone with a head that is no more.
+        CO_TRY(co_await volume_.refresh());
+        if (volume_.head().generation == generation) co_return found.error();
+        continue;
+      }
+      const Garbage garbage = *std::move(found);
+      if (garbage.list.keys.empty()) co_return {};
+      const bool is_condemned = CO_TRY(co_await condemn(garbage));
+      if (!is_condemned) continue;
+      count(garbage);
+      co_return co_await sweep();
+    }
+    co_return Error(Errc::kUnavailable, "the volume is changed faster than its garbage is found")
+        .with_value(volume_.name())
+        .with_hint("run gc again when fewer processes write to it");
+  }
+
+  void count(const Garbage& garbage) {
+    result_.objects += std::ssize(garbage.list.keys);
+    for (const std::string& key : garbage.list.keys) result_.bytes += garbage.sizes.at(key);
+  }
+
+  // --- What is garbage.
+
+  Async<Garbage> find_garbage() {
+    const Head head = volume_.head();
+    Garbage garbage;
+    garbage.generation = head.generation;
+    // Objects before sessions: whoever put one of them has a session, or has had one.
+    for (const char* kind : {"p/", "i/", "v/", "g/"}) CO_TRY(co_await list(kind, garbage.sizes));
+    const std::vector<SeenSession> sessions = CO_TRY(co_await see_sessions());
+    garbage.list.live = CO_TRY(co_await live_tags(head, sessions));
+    CO_TRY(co_await mark_head(head));
+    for (const SeenSession& session : sessions) {
+      if (is_pin_of_another(session)) CO_TRY(co_await mark_pin(*session.record));
+    }
+    for (const auto& [key, size] : garbage.sizes) {
+      const bool is_used = marks_.has(key) || garbage.list.live.contains(object_tag(key));
+      if (!is_used && key != head.condemned) garbage.list.keys.insert(key);
+    }
+    // The next list takes the place of the last one, which goes with it.
+    const bool has_list = garbage.sizes.contains(head.condemned);
+    if (!garbage.list.keys.empty() && has_list) garbage.list.keys.insert(head.condemned);
+    co_return garbage;
+  }
+
+  // Its own pin is of what it has compacted.
+  bool is_pin_of_another(const SeenSession& session) const {
+    const bool is_own = volume_.has_session() && session.key == volume_.session().session().key();
+    return !is_own && session.record && !session.record->pin.empty();
+  }
+
+  Async<void> list(std::string kind, std::map<std::string, std::int64_t>& sizes) {
+    const std::string prefix = volume_.prefix();
+    for (std::string after;;) {
+      object::ListPage page = CO_TRY(co_await volume_.store().list(prefix + kind, after, stop_));
+      for (const object::Listed& object : page.objects) {
+        sizes[object.key.substr(prefix.size())] = object.size;
+      }
+      if (!page.more) co_return {};
+      after = *std::move(page.more);
+    }
+  }
+
+  Async<std::vector<SeenSession>> see_sessions() {
+    std::map<std::string, std::int64_t> sizes;
+    CO_TRY(co_await list("s/", sizes));
+    std::vector<SeenSession> seen;
+    for (const auto& [key, size] : sizes) {
+      std::string full = volume_.prefix() + key;
+      Result<object::Object> object = co_await volume_.store().get(full, kSessionBytesMax, stop_);
+      if (!object.ok() && object.error().code == Errc::kNotFound) continue;  // It has ended.
+      SeenSession session{std::move(full), CO_TRY(std::move(object)).bytes, std::nullopt};
+      if (Result<SessionRecord> record = decode_session(session.bytes); record.ok()) {
+        session.record = *std::move(record);
+      }
+      seen.push_back(std::move(session));
+    }
+    co_return seen;
+  }
+
+  // Sessions that no list of garbage has passed over: a late request may bring back the object of
+  // one that was taken for dead, and what it had put may be gone.
+  Async<std::set<std::string>> live_tags(const Head& head, const std::vector<SeenSession>& seen) {
+    Condemned last;
+    if (!head.condemned.empty()) {
+      const object::Object text = CO_TRY(co_await volume_.store().get(
+          volume_.prefix() + head.condemned, kCondemnedBytesMax, stop_));
+      last = CO_TRY(decode_condemned(text.bytes));
+    }
+    std::set<std::string> live;
+    for (const SeenSession& session : seen) {
+      const std::string tag = session_tag(session.key);
+      const bool is_later = session.record && session.record->collections == head.collections;
+      if (is_later || last.live.contains(tag)) live.insert(tag);
+    }
+    co_return live;
+  }
+
+  Async<void> mark_head(const Head& head) {
+    std::vector<VersionPlace> places = head.recent;
+    for (const auto& [name, place] : head.tags) places.push_back(place);
+    for (const VersionPlace& place : places) {
+      if (marks_.has(place.key)) continue;
+      const bool is_newest = place == places.front() && head.newest() != nullptr;
+      Manifest manifest = CO_TRY(co_await volume_.manifest_at(place));
+      CO_TRY(co_await marks_.add(volume_.pages(), std::move(manifest), is_newest,
+                                 Marks::Missing::kError));
+      marks_.add_key(place.key);
+    }
+    co_return {};
+  }
+
+  Async<void> mark_pin(const SessionRecord& record) {
+    const std::string key = record.pin + (record.writes ? " with chunks" : "");
+    if (!pins_.insert(key).second) co_return {};
+    Result<Manifest> manifest = co_await volume_.manifest_at({"", record.pin, 0});
+    if (!manifest.ok() && manifest.error().code == Errc::kNotFound) co_return {};
+    CO_TRY(co_await marks_.add(volume_.pages(), CO_TRY(std::move(manifest)), record.writes,
+                               Marks::Missing::kIgnore));
+    marks_.add_key(record.pin);
+    co_return {};
+  }
+
+  // --- Compaction.
+
+  // A version that is damaged is left as it is: what is missing is told by the marking. One that is
+  // no more the newest is left to the next run.
+  Async<void> compact_newest() {
+    CO_TRY(co_await volume_.refresh());
+    const Head head = volume_.head();
+    if (head.newest() == nullptr) co_return {};
+    const Result<Compaction> done = co_await compact_now(head);
+    if (done.ok() && done->is_done) result_.rewritten += done->packed;
+    if (done.ok() || done.error().code == Errc::kCorrupt) co_return {};
+    CO_TRY(co_await volume_.refresh());
+    if (volume_.head().generation != head.generation) co_return {};
+    co_return done.error();
+  }
+
+  Async<Compaction> compact_now(const Head& head) {
+    std::map<std::string, std::int64_t> sizes;
+    CO_TRY(co_await list("p/", sizes));
+    Manifest manifest = CO_TRY(co_await volume_.manifest_at(*head.newest()));
+    Marks newest;
+    CO_TRY(
+        co_await newest.add(volume_.pages(), std::move(manifest), false, Marks::Missing::kError));
+    Marks others;
+    CO_TRY(co_await mark_others(head, others));
+    co_return co_await compact(volume_, newest, others, sizes, stop_);
+  }
+
+  Async<void> mark_others(const Head& head, Marks& others) {
+    std::set<std::string> keys;
+    for (const VersionPlace& place : head.recent) keys.insert(place.key);
+    for (const auto& [name, place] : head.tags) keys.insert(place.key);
+    for (const SeenSession& session : CO_TRY(co_await see_sessions())) {
+      if (is_pin_of_another(session)) keys.insert(session.record->pin);
+    }
+    keys.erase(head.newest()->key);
+    for (const std::string& key : keys) {
+      Result<Manifest> manifest = co_await volume_.manifest_at({"", key, 0});
+      if (!manifest.ok() && manifest.error().code == Errc::kNotFound) continue;
+      CO_TRY(co_await others.add(volume_.pages(), CO_TRY(std::move(manifest)), false,
+                                 Marks::Missing::kIgnore));
+    }
+    co_return {};
+  }
+
+  // --- Condemning, and deleting what is condemned.
+
+  Async<bool> condemn(const Garbage& garbage) {
+    if (volume_.head().generation != garbage.generation) co_return false;
+    const std::string key = volume_.new_list_key();
+    CO_TRY(co_await volume_.put_object(key, encode_condemned(garbage.list)));
+    Head next = volume_.head();
+    ++next.collections;
+    next.condemned = key;
+    next.swept = false;
+    CO_TRY(co_await volume_.swap_head(std::move(next)));
+    co_return volume_.head().condemned == key;
+  }
+
+  // Deletes what the head's list names. Anybody may, at any time, and any number.
+  Async<void> sweep() {
+    const Head head = volume_.head();
+    if (head.condemned.empty() || head.swept) co_return {};
+    Result<object::Object> text =
+        co_await volume_.store().get(volume_.prefix() + head.condemned, kCondemnedBytesMax, stop_);
+    if (!text.ok() && text.error().code == Errc::kNotFound) co_return co_await volume_.refresh();
+    const Condemned condemned = CO_TRY(decode_condemned(CO_TRY(std::move(text)).bytes));
+    std::vector<Async<void>> removals;
+    for (const std::string& key : condemned.keys) {
+      CO_TRY(stop_.check());
+      removals.push_back(volume_.store().remove(volume_.prefix() + key, stop_));
+      if (removals.size() < kDeletesAtOnce) continue;
+      CO_TRY(co_await async::when_all(loop_, std::exchange(removals, {})));
+    }
+    CO_TRY(co_await async::when_all(loop_, std::move(removals)));
+    co_return co_await volume_.change_head([&head](const Head& now) -> Result<Head> {
+      Head next = now;
+      if (now.condemned == head.condemned) next.swept = true;
+      return next;
+    });
+  }
+
+  // --- Sessions of the dead, and versions that are not kept.
+
+  Async<void> remove_dead_sessions() {
+    std::vector<SeenSession> suspects;
+    for (SeenSession& session : CO_TRY(co_await see_sessions())) {
+      if (session.key == volume_.session().session().key()) continue;
+      if (session.record && has_ended(*session.record, here_)) {
+        CO_TRY(co_await remove(session));
+      } else {
+        suspects.push_back(std::move(session));
+      }
+    }
+    if (suspects.empty() || !options_.wait) co_return {};
+    const Duration until = clock_.boot() + Session::kTtl;
+    while (clock_.boot() < until) {
+      CO_TRY(co_await loop_.sleep(std::min(until - clock_.boot(), Session::kBeat), stop_));
+      CO_TRY(co_await volume_.keep_session([] { return std::set<std::string>(); }));
+      CO_TRY(co_await drop_living(suspects));
+      if (suspects.empty()) co_return {};
+    }
+    for (const SeenSession& session : suspects) CO_TRY(co_await remove(session));
+    co_return {};
+  }
+
+  // Those that have changed, or ended, since they were seen.
+  Async<void> drop_living(std::vector<SeenSession>& suspects) {
+    std::map<std::string, std::string> now;
+    for (SeenSession& session : CO_TRY(co_await see_sessions())) {
+      now.emplace(std::move(session.key), std::move(session.bytes));
+    }
+    std::erase_if(suspects, [&](const SeenSession& session) {
+      const auto found = now.find(session.key);
+      return found == now.end() || found->second != session.bytes;
+    });
+    co_return {};
+  }
+
+  Async<void> remove(const SeenSession& session) {
+    CO_TRY(co_await volume_.store().remove(session.key, stop_));
+    ++result_.sessions;
+    co_return {};
+  }
+
+  Async<void> drop_versions(Duration keep) {
+    std::set<std::string> old;
+    const Head head = volume_.head();
+    for (const VersionPlace& place : head.recent) {
+      if (place == head.recent.front() || is_tagged(head, place)) continue;
+      const Result<Manifest> manifest = co_await volume_.manifest_at(place);
+      if (!manifest.ok() && manifest.error().code == Errc::kNotFound) continue;  // Dropped by now.
+      CO_TRY(Result<Manifest>(manifest));
+      if (manifest->time + keep < clock_.wall()) old.insert(place.key);
+    }
+    CO_TRY(co_await volume_.change_head([&](const Head& now) -> Result<Head> {
+      Head next = now;
+      result_.dropped.clear();
+      std::erase_if(next.recent, [&](const VersionPlace& place) {
+        const bool is_newest = place == now.recent.front();
+        const bool goes = !is_newest && !is_tagged(now, place) && old.contains(place.key);
+        if (goes) result_.dropped.push_back(place.version);
+        return goes;
+      });
+      return next;
+    }));
+    co_return {};
+  }
+
+  async::EventLoop& loop_;
+  env::Clock& clock_;
+  Volume& volume_;
+  const GcOptions options_;
+  const async::StopToken stop_;
+  const SessionRecord here_;
+  Marks marks_;
+  std::set<std::string> pins_;  // Marked.
+  GcResult result_;
+};
+
+}  // namespace
+
+Async<GcResult> collect_garbage(async::EventLoop& loop, env::Clock& clock, Volume& volume,
+                                GcOptions options, async::StopToken stop) {
+  Collection collection(loop, clock, volume, options, std::move(stop));
+  co_return co_await collection.run();
+}
+
+}  // namespace runnel::volume

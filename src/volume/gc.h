@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "base/units.h"
+#include "volume/volume.h"
+
+namespace runnel::volume {
+
+struct GcOptions {
+  // Versions without a tag that are older leave the head, but for the newest; none: none does.
+  std::optional<Duration> keep;
+  // Whether sessions that may be dead are waited for, Session::kTtl long; else they count as alive.
+  bool wait = true;
+  bool dry_run = false;  // Nothing is changed.
+};
+
+struct GcResult {
+  std::vector<std::string> dropped;  // Versions that left the head.
+  std::int64_t sessions = 0;         // Of owners that were dead.
+  std::int64_t objects = 0;          // That were deleted, or would be.
+  std::int64_t bytes = 0;            // In them.
+  std::int64_t rewritten = 0;        // Bytes of living chunks that were packed anew.
+};
+
+// Deletes the objects of a volume that no version in its head reaches, no session pins, and no
+// living session has put. docs/design/volume_gc.md has the protocol and its proof.
+//
+// Contract: may be killed at any moment, run at the same time as puts, reads and itself. kCorrupt
+//           or kNotFound when a version of the head is damaged: then nothing is deleted.
+Async<GcResult> collect_garbage(async::EventLoop& loop, env::Clock& clock, Volume& volume,
+                                GcOptions options, async::StopToken stop);
+
+}  // namespace runnel::volume

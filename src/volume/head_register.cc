@@ -1,0 +1,83 @@
+#include "volume/head_register.h"
+
+#include <utility>
+
+#include "volume/digits.h"
+
+namespace runnel::volume {
+namespace {
+
+bool is_open(const Error& error) {
+  // A store that repeats a request by itself refuses the second one of a swap that was done.
+  return error.code == Errc::kPrecondition || error.code == Errc::kUnavailable ||
+         error.code == Errc::kTimeout;
+}
+
+}  // namespace
+
+HeadRegister::HeadRegister(object::ObjectStore& store, env::Random& random, std::string volume,
+                           async::StopToken stop)
+    : store_(store),
+      random_(random),
+      volume_(std::move(volume)),
+      key_(volume_ + "/head"),
+      stop_(std::move(stop)) {}
+
+Async<void> HeadRegister::create() {
+  head_ = Head();
+  head_.uuid = digits_of(random_.next()) + digits_of(random_.next());
+  head_.nonce = digits_of(random_.next());
+  Result<std::string> put = co_await store_.put(key_, object::make_body(encode_head(head_)),
+                                                object::Condition::absent(), stop_);
+  if (!put.ok() && put.error().code == Errc::kPrecondition) {
+    co_return Error(Errc::kConflict, "there is a volume " + volume_ + " already")
+        .with_field("volume")
+        .with_value(volume_)
+        .with_hint("see its versions: runnel volume versions " + volume_);
+  }
+  etag_ = CO_TRY(std::move(put));
+  co_return {};
+}
+
+Async<void> HeadRegister::load() {
+  Result<object::Object> read =
+      co_await store_.get(key_, static_cast<std::int64_t>(4 * Head::kBytesMax), stop_);
+  if (!read.ok() && read.error().code == Errc::kNotFound) {
+    co_return Error(Errc::kNotFound, "there is no volume " + volume_ + " in " + store_.name())
+        .with_field("volume")
+        .with_value(volume_)
+        .with_hint("make it: runnel volume create " + volume_ + "; see all: runnel volume list");
+  }
+  object::Object object = CO_TRY(std::move(read));
+  head_ = CO_TRY(decode_head(object.bytes));
+  etag_ = std::move(object.etag);
+  co_return {};
+}
+
+Async<HeadRegister::Swap> HeadRegister::swap(Head next) {
+  CO_TRY(check_writable(head_));
+  next.generation = head_.generation + 1;
+  next.nonce = digits_of(random_.next());
+  const std::string text = encode_head(next);
+  if (text.size() > Head::kBytesMax) {
+    co_return Error(Errc::kFull, "the head of volume " + volume_ + " is full")
+        .with_hint("remove tags: runnel volume tag --delete");
+  }
+  while (true) {
+    const std::string before = etag_;
+    Result<std::string> put = co_await store_.put(key_, object::make_body(text),
+                                                  object::Condition::matches(before), stop_);
+    if (put.ok()) {
+      head_ = CO_TRY(decode_head(text));
+      etag_ = *std::move(put);
+      co_return Swap::kDone;
+    }
+    if (!is_open(put.error())) co_return put.error();
+    CO_TRY(co_await load());
+    if (head_.nonce == next.nonce) co_return Swap::kDone;
+    const bool is_as_before = etag_ == before && put.error().code != Errc::kPrecondition;
+    if (!is_as_before) co_return Swap::kMoved;
+  }
+}
+
+}  // namespace runnel::volume

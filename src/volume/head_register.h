@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "async/stop_token.h"
+#include "env/random.h"
+#include "object/object_store.h"
+#include "volume/head.h"
+
+namespace runnel::volume {
+
+// The one register of a volume: its head, read and changed by compare-and-swap.
+//
+// Threads:  the loop's only.
+// Lifetime: store and chance outlive it.
+class HeadRegister {
+ public:
+  HeadRegister(object::ObjectStore& store, env::Random& random, std::string volume,
+               async::StopToken stop);
+
+  // The first head of a volume. kConflict when there is one already.
+  Async<void> create();
+  // The head as it is now. kNotFound when there is no such volume.
+  Async<void> load();
+  // As it was when it was read or swapped last.
+  const Head& head() const { return head_; }
+
+  enum class Swap : std::uint8_t {
+    kDone,
+    // Somebody swapped it. It is read again, and may come of ours: an answer may have been lost.
+    kMoved,
+  };
+  // Puts another head in the place of the one that was read, and gives it a generation and a nonce.
+  Async<Swap> swap(Head next);
+
+ private:
+  object::ObjectStore& store_;
+  env::Random& random_;
+  const std::string volume_;
+  const std::string key_;
+  const async::StopToken stop_;
+  Head head_;
+  std::string etag_;  // Of the head as it was read.
+};
+
+}  // namespace runnel::volume

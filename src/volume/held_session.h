@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "volume/head_register.h"
+#include "volume/session.h"
+
+namespace runnel::volume {
+
+// The keys of the objects that a writer is about to refer to, below the volume's prefix.
+using KeysInUse = std::function<std::set<std::string>()>;
+
+// A session together with the knowledge that nothing it refers to was condemned, which is looked
+// at anew whenever the head tells of another list of garbage. docs/design/volume_gc.md.
+//
+// Threads:  the loop's only.
+// Lifetime: the register and what the session needs outlive it.
+class HeldSession {
+ public:
+  // Holds the version that is the newest in the end; the register has that head.
+  static Async<HeldSession> for_writing(HeadRegister& head, object::ObjectStore& store,
+                                        env::Random& random, std::string prefix, SessionRecord who,
+                                        async::StopToken stop);
+  // Holds a version. kNotFound when it is not in the head any more.
+  static Async<HeldSession> for_reading(HeadRegister& head, object::ObjectStore& store,
+                                        env::Random& random, std::string prefix, SessionRecord who,
+                                        VersionPlace place, async::StopToken stop);
+
+  Session& session() { return session_; }
+  // Whether what a writer refers to may be published by a swap of the head that the register has.
+  // kConflict when the session was taken for dead, kGone when that head is no more.
+  Async<void> check(KeysInUse keys);
+  // Says that the owner lives: to be called each Session::kBeat.
+  Async<void> keep(KeysInUse keys);
+  Async<void> end() { return session_.end(); }
+
+ private:
+  HeldSession(HeadRegister& head, object::ObjectStore& store, std::string prefix, Session session,
+              async::StopToken stop);
+  Async<void> pin(std::string manifest_key);
+
+  HeadRegister* head_;
+  object::ObjectStore* store_;
+  std::string prefix_;
+  async::StopToken stop_;
+  Session session_;
+};
+
+}  // namespace runnel::volume

@@ -1,0 +1,143 @@
+#include "volume/session.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "env/machine.h"
+#include "json/read.h"
+#include "model/fields.h"
+#include "volume/digits.h"
+
+namespace runnel::model {
+
+template <>
+struct Fields<volume::SessionRecord> {
+  static void visit(auto& visit, auto& record) {
+    visit("beat", record.beat);
+    visit("boot", record.boot);
+    visit("collections", record.collections);
+    visit("host", record.host);
+    visit("kind", record.kind, Required());
+    visit("pid", record.pid);
+    visit("pin", record.pin);
+    visit("source", record.source);
+    visit("writes", record.writes);
+  }
+};
+
+}  // namespace runnel::model
+
+namespace runnel::volume {
+namespace {
+
+constexpr std::size_t kTagDigits = 8;
+constexpr std::size_t kNonceDigits = 16;
+constexpr std::uint64_t kLowHalf = 0xffff'ffff;
+
+}  // namespace
+
+std::string encode_session(const SessionRecord& record) {
+  std::string text;
+  json::Writer out(text);
+  model::write_record(out, record);
+  return text;
+}
+
+Result<SessionRecord> decode_session(std::string_view text) {
+  const Result<json::Value> json = json::parse(text);
+  Result<SessionRecord> record =
+      json.ok() ? model::read_record<SessionRecord>(*json) : Result<SessionRecord>(json.error());
+  if (record.ok()) return record;
+  return Error(Errc::kCorrupt, "a session of the volume is damaged: " + record.error().to_string());
+}
+
+SessionRecord session_of_this_process(std::string kind) {
+  SessionRecord record;
+  record.kind = std::move(kind);
+  if (Result<std::string> name = env::hostname(); name.ok()) record.host = *std::move(name);
+  if (Result<std::string> boot = env::boot_id(); boot.ok()) record.boot = *std::move(boot);
+  record.pid = getpid();
+  return record;
+}
+
+// Random numbers whose first half is the session's tag.
+class Session::Nonces final : public env::Random {
+ public:
+  explicit Nonces(env::Random& random) : random_(random), tag_(random.next() & ~kLowHalf) {}
+  std::uint64_t next() override { return tag_ | (random_.next() & kLowHalf); }
+
+ private:
+  env::Random& random_;
+  const std::uint64_t tag_;
+};
+
+Session::Session(object::ObjectStore& store, env::Random& random, std::string prefix,
+                 SessionRecord record, async::StopToken stop)
+    : store_(&store),
+      stop_(std::move(stop)),
+      record_(std::move(record)),
+      nonces_(std::make_shared<Nonces>(random)),
+      key_(std::move(prefix) + "s/" + digits_of(nonces_->next())),
+      tag_(session_tag(key_)) {}
+
+Async<Session> Session::begin(object::ObjectStore& store, env::Random& random, std::string prefix,
+                              SessionRecord record, async::StopToken stop) {
+  Session session(store, random, std::move(prefix), std::move(record), std::move(stop));
+  session.etag_ =
+      CO_TRY(co_await store.put(session.key_, object::make_body(encode_session(session.record_)),
+                                object::Condition::absent(), session.stop_));
+  co_return session;
+}
+
+Error Session::is_lost() const {
+  return Error(Errc::kConflict, "this " + record_.kind +
+                                    " was taken for dead, and what it had put is gone: it was "
+                                    "stopped, or its store away, for over " +
+                                    to_string(kTtl))
+      .with_value(key_)
+      .with_hint("run it again");
+}
+
+// Nobody but the owner changes the object, so whatever is there after an answer that was lost is
+// what was before or what was meant.
+Async<void> Session::replace(SessionRecord next) {
+  next.beat = record_.beat + 1;
+  const std::string text = encode_session(next);
+  while (true) {
+    Result<std::string> put = co_await store_->put(key_, object::make_body(text),
+                                                   object::Condition::matches(etag_), stop_);
+    if (put.ok()) {
+      etag_ = *std::move(put);
+      break;
+    }
+    const Errc code = put.error().code;
+    if (code == Errc::kNotFound) co_return is_lost();
+    const bool is_open =
+        code == Errc::kPrecondition || code == Errc::kUnavailable || code == Errc::kTimeout;
+    if (!is_open) co_return put.error();
+    Result<object::Object> there = co_await store_->get(key_, kSessionBytesMax, stop_);
+    if (!there.ok() && there.error().code == Errc::kNotFound) co_return is_lost();
+    object::Object object = CO_TRY(std::move(there));
+    etag_ = std::move(object.etag);
+    if (object.bytes == text) break;
+  }
+  record_ = std::move(next);
+  co_return {};
+}
+
+Async<void> Session::end() { return store_->remove(key_, stop_); }
+
+std::string session_tag(std::string_view session_key) {
+  const std::size_t slash = session_key.rfind('/');
+  const std::string_view name = session_key.substr(slash == std::string_view::npos ? 0 : slash + 1);
+  return name.size() == kNonceDigits ? std::string(name.substr(0, kTagDigits)) : "";
+}
+
+std::string object_tag(std::string_view key) {
+  const std::size_t dash = key.rfind('-');
+  if (dash == std::string_view::npos || key.size() - dash - 1 != kNonceDigits) return "";
+  return std::string(key.substr(dash + 1, kTagDigits));
+}
+
+}  // namespace runnel::volume

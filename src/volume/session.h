@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "async/stop_token.h"
+#include "base/units.h"
+#include "env/random.h"
+#include "object/object_store.h"
+
+namespace runnel::volume {
+
+// What a session says of its owner and of what must stay for it.
+struct SessionRecord {
+  std::string kind;              // What the owner does, as messages call it: "put", "get", "gc".
+  std::string pin;               // The key of the manifest that it holds; empty: none.
+  bool writes = false;           // Then it may take over chunks of the pinned version, too.
+  std::int64_t collections = 0;  // Of the head, when nothing that it refers to was condemned.
+  std::int64_t beat = 0;         // Counted up by the owner for as long as it lives.
+  std::string host;              // Where it runs, by name,
+  std::string boot;              // by the id of the boot,
+  std::int64_t pid = 0;          // and the process.
+  std::string source;            // What a put reads; absolute.
+  friend bool operator==(const SessionRecord&, const SessionRecord&) = default;
+};
+
+inline constexpr std::int64_t kSessionBytesMax = 16 << 10;  // Of a session's object.
+
+std::string encode_session(const SessionRecord& record);
+// kCorrupt for what is no session.
+Result<SessionRecord> decode_session(std::string_view text);
+
+// This process, as a session names it.
+SessionRecord session_of_this_process(std::string kind);
+
+// An owner's session: an object that keeps what it pins and what it puts from gc for as long as it
+// is there. docs/design/volume_gc.md.
+//
+// Contract: an error kConflict means that somebody took the owner for dead and has removed the
+//           session: what it put or pinned may be gone.
+// Threads:  the loop's only.
+// Lifetime: store and chance outlive it. end() is for an owner that is done; one that is killed
+//           leaves the object to gc.
+class Session {
+ public:
+  static constexpr Duration kBeat = Duration::seconds(10);
+  static constexpr Duration kTtl = Duration::seconds(30);
+
+  // `prefix`: of the volume's keys, with '/' at its end.
+  static Async<Session> begin(object::ObjectStore& store, env::Random& random, std::string prefix,
+                              SessionRecord record, async::StopToken stop);
+
+  const SessionRecord& record() const { return record_; }
+  const std::string& key() const { return key_; }
+  // Nonces of the names of what it puts: each begins with its tag.
+  env::Random& nonces() { return *nonces_; }
+
+  const std::string& tag() const { return tag_; }  // 8 digits.
+  // Says something new, and counts the beat up. kConflict when it is not there any more.
+  Async<void> replace(SessionRecord next);
+  Async<void> end();
+  Error is_lost() const;
+
+ private:
+  class Nonces;
+  Session(object::ObjectStore& store, env::Random& random, std::string prefix, SessionRecord record,
+          async::StopToken stop);
+
+  object::ObjectStore* store_;
+  async::StopToken stop_;
+  SessionRecord record_;
+  std::shared_ptr<env::Random> nonces_;
+  std::string key_;
+  std::string tag_;
+  std::string etag_;
+};
+
+// The tag of a session by its key, and of an object by the digits after its '-'. Empty for a name
+// that has none.
+std::string session_tag(std::string_view session_key);
+std::string object_tag(std::string_view key);
+
+}  // namespace runnel::volume

@@ -1,0 +1,111 @@
+#include "volume/session.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "async/event_loop.h"
+#include "env/random.h"
+#include "object/memory/memory_store.h"
+#include "volume/condemned.h"
+#include "volume/object_id.h"
+
+namespace runnel::volume {
+namespace {
+
+class SessionTest : public ::testing::Test {
+ protected:
+  template <typename T>
+  T run(Async<T> work) {
+    return MUST(loop_->block_on(std::move(work)));
+  }
+  Session begin() {
+    SessionRecord record = session_of_this_process("put");
+    record.source = "/data";
+    return run(Session::begin(store_, env::real_random(), "v/", record, {}));
+  }
+  SessionRecord stored(const Session& session) {
+    return MUST(decode_session(store_.objects().at(session.key()).bytes));
+  }
+
+  std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
+  object::MemoryStore store_;
+};
+
+TEST_F(SessionTest, SaysWhoseItIs) {
+  const Session session = begin();
+  EXPECT_EQ(stored(session), session.record());
+  EXPECT_EQ(session.record().pid, ::getpid());
+  EXPECT_FALSE(session.record().boot.empty());
+  EXPECT_EQ(session.key().substr(0, 4), "v/s/");
+}
+
+TEST_F(SessionTest, WhatItPutsHasItsTag) {
+  Session session = begin();
+  EXPECT_EQ(session_tag(session.key()), session.tag());
+  std::set<std::string> keys;
+  for (int number = 0; number < 100; ++number) {
+    std::string nonce;
+    const std::uint64_t drawn = session.nonces().next();
+    for (int byte = 7; byte >= 0; --byte) nonce += static_cast<char>(drawn >> (8 * byte));
+    keys.insert(pack_key(ObjectId::of("same", nonce)));
+  }
+  EXPECT_EQ(keys.size(), 100U);
+  for (const std::string& key : keys) EXPECT_EQ(object_tag(key), session.tag());
+  EXPECT_EQ(object_tag("head"), "");
+  EXPECT_EQ(object_tag("v/0123456789abcdef-0123"), "");
+  EXPECT_EQ(session_tag("v/s/probe-0123456789abcdef"), "");
+}
+
+TEST_F(SessionTest, SaysSomethingElseByASwap) {
+  Session session = begin();
+  SessionRecord next = session.record();
+  next.pin = "v/one";
+  MUST(loop_->block_on(session.replace(next)));
+  EXPECT_EQ(stored(session).pin, "v/one");
+  EXPECT_EQ(stored(session).beat, 1);
+  MUST(loop_->block_on(session.end()));
+  EXPECT_TRUE(store_.objects().empty());
+}
+
+TEST_F(SessionTest, IsNotBroughtBackByItsOwner) {
+  Session session = begin();
+  store_.objects().clear();
+  const Error error = loop_->block_on(session.replace(session.record())).error();
+  EXPECT_EQ(error.code, Errc::kConflict);
+  EXPECT_NE(error.message.find("this put was taken for dead"), std::string::npos);
+  EXPECT_EQ(error.hint, "run it again");
+  EXPECT_TRUE(store_.objects().empty());
+}
+
+TEST(SessionRecordTest, ADamagedOneIsAnError) {
+  for (const char* text : {"", "1", "{}", "{\"kind\":7}", "{\"kind\":\"put\",\"pid\":\"x\"}"}) {
+    EXPECT_EQ(decode_session(text).error().code, Errc::kCorrupt) << text;
+  }
+}
+
+TEST(CondemnedTest, IsReadAsItWasWritten) {
+  const Condemned condemned{{"p/1-2", "v/3-4"}, {"01234567"}};
+  const std::string text = encode_condemned(condemned);
+  const Condemned read = MUST(decode_condemned(text));
+  EXPECT_EQ(read.keys, condemned.keys);
+  EXPECT_EQ(read.live, condemned.live);
+  EXPECT_TRUE(MUST(decode_condemned(encode_condemned({}))).keys.empty());
+}
+
+// A list that is cut short would leave live sessions out.
+TEST(CondemnedTest, ADamagedOneIsAnError) {
+  const std::string text = encode_condemned({{"p/1-2", "v/3-4"}, {"01234567"}});
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    EXPECT_FALSE(decode_condemned(text.substr(0, size)).ok()) << size;
+  }
+  EXPECT_FALSE(decode_condemned("runnel condemned 1\nother x\nend\n").ok());
+}
+
+}  // namespace
+}  // namespace runnel::volume

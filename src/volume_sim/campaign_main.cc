@@ -1,0 +1,110 @@
+// Runs simulated schedules of a volume; kUsage says how.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "volume_sim/schedule.h"
+
+namespace {
+
+using runnel::volume_sim::Outcome;
+using runnel::volume_sim::run_schedule;
+
+constexpr const char* kUsage =
+    "usage: volume_sim_campaign [--schedules N] [--first SEED] [--jobs N] [--seconds N]\n"
+    "       volume_sim_campaign --seed SEED   one schedule, told in full\n";
+
+struct Options {
+  std::uint64_t schedules = 2'000;
+  std::uint64_t first = 1;
+  std::uint64_t jobs = 2;
+  std::uint64_t seconds = 0;  // Zero: as long as it takes.
+  bool one = false;
+};
+
+[[noreturn]] void refuse(const std::string& why) {
+  std::fprintf(stderr, "volume_sim_campaign: %s\n%s", why.c_str(), kUsage);
+  std::exit(2);
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int at = 1; at < argc; at += 2) {
+    const std::string flag = argv[at];
+    if (at + 1 == argc) refuse(flag + " takes a number");
+    const std::string_view text = argv[at + 1];
+    std::uint64_t value = 0;
+    const auto read = std::from_chars(text.begin(), text.end(), value);
+    if (read.ec != std::errc() || read.ptr != text.end()) refuse(flag + " takes a number");
+    if (flag == "--schedules") {
+      options.schedules = value;
+    } else if (flag == "--first") {
+      options.first = value;
+    } else if (flag == "--jobs") {
+      options.jobs = value == 0 ? 1 : value;
+    } else if (flag == "--seconds") {
+      options.seconds = value;
+    } else if (flag == "--seed") {
+      options.first = value;
+      options.one = true;
+    } else {
+      refuse("there is no flag " + flag);
+    }
+  }
+  return options;
+}
+
+// Every `jobs`-th schedule from the `job`-th on. The exit status.
+int run_share(const Options& options, std::uint64_t job) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
+  Outcome all;
+  std::uint64_t count = 0;
+  for (std::uint64_t at = job; at < options.schedules; at += options.jobs, ++count) {
+    if (options.seconds > 0 && std::chrono::steady_clock::now() >= until) break;
+    const std::uint64_t seed = options.first + at;
+    const Outcome one = run_schedule(seed, false);
+    if (!one.violation.empty()) {
+      std::printf("VIOLATION %s\n  volume_sim_campaign --seed %llu\n", one.violation.c_str(),
+                  static_cast<unsigned long long>(seed));
+      return 1;
+    }
+    all.publishes += one.publishes;
+    all.collections += one.collections;
+    all.kills += one.kills;
+    all.freezes += one.freezes;
+  }
+  std::printf("%llu schedules: %lld versions, %lld lists of garbage, %lld kills, %lld stops\n",
+              static_cast<unsigned long long>(count), static_cast<long long>(all.publishes),
+              static_cast<long long>(all.collections), static_cast<long long>(all.kills),
+              static_cast<long long>(all.freezes));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  if (options.one) {
+    const Outcome one = run_schedule(options.first, true);
+    std::printf("hash %016llx\n%s\n", static_cast<unsigned long long>(one.hash),
+                one.violation.empty() ? "no violation" : ("VIOLATION " + one.violation).c_str());
+    return one.violation.empty() ? 0 : 1;
+  }
+  for (std::uint64_t job = 0; job < options.jobs; ++job) {
+    if (::fork() == 0) {
+      const int code = run_share(options, job);
+      std::fflush(stdout);
+      ::_exit(code);
+    }
+  }
+  int failed = 0;
+  for (int status = 0; ::wait(&status) > 0;) failed += status == 0 ? 0 : 1;
+  std::printf("%s\n", failed == 0 ? "no violation" : "violations");
+  return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,47 @@
+#include "volume_sim/process.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace runnel::volume_sim {
+namespace {
+
+std::unique_ptr<async::VirtualProcess> virtual_process(Agenda& agenda, std::uint64_t seed) {
+  const auto latency = [](std::string_view /*thread*/) { return Duration::millis(3); };
+  return std::make_unique<async::VirtualProcess>(agenda, async::VirtualOptions{seed, latency});
+}
+
+}  // namespace
+
+Process::Process(Agenda& agenda, std::shared_ptr<Bucket> bucket, const Faults& faults,
+                 Duration skew, std::uint64_t number, std::uint64_t seed)
+    : number_(number),
+      loop_([&] {
+        std::unique_ptr<async::VirtualProcess> process = virtual_process(agenda, seed);
+        process_ = process.get();
+        return process;
+      }()),
+      clock_(agenda, skew),
+      random_(seed * 4 + 1),
+      dice_(seed * 4 + 2),
+      network_(agenda, loop_, std::move(bucket), faults, number, seed * 4 + 3),
+      retries_(loop_, clock_, random_, network_),
+      gate_(loop_) {}
+
+void Process::start(Async<void> work) { MUST(loop_.spawn(gate_, run(std::move(work)))); }
+
+Async<void> Process::run(Async<void> work) {
+  const Result<void> done = co_await std::move(work);
+  has_ended_ = true;
+  (void)done;  // The work has told the oracle what it saw.
+  co_return {};
+}
+
+void Process::kill() {
+  const bool ended = process_->run_out([this] { network_.cut(); },
+                                       [this] { return has_ended_ && gate_.inside() == 0; });
+  CHECK(ended, "a process that was killed does not come to its end");
+}
+
+}  // namespace runnel::volume_sim

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace runnel::volume_sim {
+
+// What became of a schedule.
+struct Outcome {
+  std::string violation;   // Empty: none.
+  std::uint64_t hash = 0;  // Of all that happened to the bucket: the same for the same seed.
+  std::int64_t publishes = 0;
+  std::int64_t collections = 0;  // Lists of garbage that were condemned.
+  std::int64_t kills = 0;
+  std::int64_t freezes = 0;
+};
+
+// Runs puts, removals, readers, taggers and gcs of one volume beside each other in virtual time,
+// over a network that loses, delays and doubles requests, while processes are killed and stopped.
+// `told`: each change of the bucket goes to stdout.
+Outcome run_schedule(std::uint64_t seed, bool told);
+
+}  // namespace runnel::volume_sim

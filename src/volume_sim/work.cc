@@ -1,0 +1,203 @@
+#include "volume_sim/work.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "volume/chunk_read.h"
+#include "volume/file_hash.h"
+#include "volume/gc.h"
+#include "volume/kept_session.h"
+#include "volume/put.h"
+
+namespace runnel::volume_sim {
+namespace {
+
+constexpr int kFolders = 3;
+constexpr int kFilesOfFolder = 5;
+constexpr int kContents = 10;  // So few that puts take over chunks of one another.
+
+int pick(Process& process, int count) {
+  return static_cast<int>(process.dice().next() % static_cast<std::uint64_t>(count));
+}
+
+std::string content(int number) {
+  std::string text = "content " + std::to_string(number) + ":";
+  for (int word = 0; word < number * 40; ++word) text += std::to_string(word * number);
+  return text;
+}
+
+// A folder with a few files.
+class SmallSource final : public volume::SourceTree {
+ public:
+  explicit SmallSource(std::map<std::string, int> files) : files_(std::move(files)) {}
+
+  Result<volume::ReadBatch> next() override {
+    volume::ReadBatch batch;
+    for (const auto& [name, number] : files_) {
+      const std::string bytes = content(number);
+      volume::ReadEntry entry;
+      entry.path = {name};
+      entry.node.size = bytes.size();
+      volume::FileHash hash;
+      hash.add(bytes);
+      entry.node.hash = hash.finish();
+      entry.chunks = {{hash::sha256(bytes), batch.bytes.size(), bytes.size()}};
+      batch.bytes += bytes;
+      batch.entries.push_back(std::move(entry));
+    }
+    batch.is_last = true;
+    return batch;
+  }
+  const std::vector<std::string>& passed_over() const override { return passed_over_; }
+
+ private:
+  const std::map<std::string, int> files_;
+  const std::vector<std::string> passed_over_;
+};
+
+// What may go wrong without a fault of ours.
+bool is_expected(const Error& error) {
+  switch (error.code) {
+    case Errc::kUnavailable:
+    case Errc::kTimeout:
+    case Errc::kCancelled:
+    case Errc::kFull:
+    case Errc::kConflict: return true;
+    default: return false;
+  }
+}
+
+template <typename T>
+void tell(Oracle& oracle, const char* what, const Result<T>& result) {
+  if (result.ok() || is_expected(result.error())) return;
+  oracle.found_wrong(std::string("a ") + what + " ends with " + result.error().to_string());
+}
+
+// The key of the session that a volume has, below the volume's prefix; empty for none.
+std::string session_key(volume::Volume& volume) {
+  return volume.has_session() ? volume.session().session().key().substr(volume.prefix().size())
+                              : "";
+}
+
+Async<Oracle::Files> files_of(Process& process, volume::Volume& volume, volume::Snapshot& snapshot,
+                              volume::Inode folder, std::string path, Duration pause) {
+  Oracle::Files files;
+  for (const auto& entry : CO_TRY(co_await snapshot.list(folder, "", 1'000))) {
+    const std::string name = path + "/" + entry.name;
+    const volume::Inode inode = entry.what.inode;
+    const volume::Node node = CO_TRY(co_await snapshot.node(inode));
+    if (node.kind == volume::NodeKind::kFolder) {
+      files.merge(CO_TRY(co_await files_of(process, volume, snapshot, inode, name, pause)));
+      continue;
+    }
+    CO_TRY(co_await process.loop().sleep(pause));
+    const auto extents = CO_TRY(co_await snapshot.extents(inode, node));
+    const std::string bytes = CO_TRY(
+        co_await volume::read_bytes(volume.store(), volume.prefix(), extents, 0, node.size, {}));
+    volume::FileHash hash;
+    hash.add(bytes);
+    if (hash.finish() != node.hash) co_return Error(Errc::kCorrupt, "wrong bytes of " + name);
+    files[name] = hash::hex(node.hash);
+  }
+  co_return files;
+}
+
+Async<Oracle::Files> read_slowly(Process& process, volume::Volume& volume,
+                                 volume::Snapshot& snapshot, async::StopToken stop) {
+  const Duration pause = Duration::millis(pick(process, 6'000));
+  CO_TRY(stop.check());
+  co_return co_await files_of(process, volume, snapshot, volume::kRootInode, "", pause);
+}
+
+}  // namespace
+
+Async<void> put_files(Process& process, Oracle& oracle) {
+  Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
+  tell(oracle, "put", opened);
+  volume::Volume volume = CO_TRY(std::move(opened));
+  std::map<std::string, int> files;
+  for (int count = 1 + pick(process, 4); count > 0; --count) {
+    files["f" + std::to_string(pick(process, kFilesOfFolder))] = pick(process, kContents);
+  }
+  volume::PutOptions options;
+  options.into = "d" + std::to_string(pick(process, kFolders));
+  options.mirror = pick(process, 3) == 0;
+  const Result<volume::PutResult> put = co_await volume::put_tree(
+      process.loop(), volume, std::make_unique<SmallSource>(files), options, {});
+  tell(oracle, "put", put);
+  if (put.ok()) oracle.told_published(put->manifest.version);
+  co_return {};
+}
+
+Async<void> remove_files(Process& process, Oracle& oracle) {
+  Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
+  tell(oracle, "removal", opened);
+  volume::Volume volume = CO_TRY(std::move(opened));
+  volume::Edit root = volume::Edit::folder();
+  root.entries["d" + std::to_string(pick(process, kFolders))].gone = true;
+  const Result<volume::Manifest> done = co_await volume.publish(root, {}, 0, "");
+  tell(oracle, "removal", done);
+  if (done.ok() && !done->version.empty()) oracle.told_published(done->version);
+  co_return {};
+}
+
+Async<void> read_version(Process& process, Oracle& oracle) {
+  Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
+  tell(oracle, "read", opened);
+  volume::Volume volume = CO_TRY(std::move(opened));
+  std::string version = "latest";
+  const std::size_t count = volume.head().recent.size();
+  if (count > 0 && pick(process, 2) == 0) {
+    version = volume.head().recent[process.dice().next() % count].version;
+  }
+  Result<volume::Snapshot> begun =
+      co_await volume.begin_reading(volume::session_of_this_process("read"), version);
+  const bool was_dropped = !begun.ok() && begun.error().code == Errc::kNotFound;
+  if (!was_dropped) tell(oracle, "read", begun);
+  if (!begun.ok()) co_return {};
+  const std::string session = session_key(volume);
+  if (!session.empty()) oracle.holds(session, volume.session().session().record().pin);
+  const std::string id = begun->manifest().version;
+  const Result<Oracle::Files> files = co_await volume::with_session<Oracle::Files>(
+      process.loop(), volume, [] { return std::set<std::string>(); },
+      [&](async::StopToken stop) { return read_slowly(process, volume, *begun, std::move(stop)); },
+      {});
+  oracle.lets_go(session);
+  tell(oracle, "read", files);
+  if (files.ok()) oracle.saw(id, *files);
+  co_return {};
+}
+
+Async<void> tag_version(Process& process, Oracle& oracle) {
+  Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
+  tell(oracle, "tag", opened);
+  volume::Volume volume = CO_TRY(std::move(opened));
+  const std::string tag = "t" + std::to_string(pick(process, 2));
+  const bool goes = pick(process, 2) == 0;
+  const std::uint64_t which = process.dice().next();
+  const Result<void> done =
+      co_await volume.change_head([&](const volume::Head& now) -> Result<volume::Head> {
+        volume::Head next = now;
+        next.tags.erase(tag);
+        if (!goes && !now.recent.empty()) next.tags[tag] = now.recent[which % now.recent.size()];
+        return next;
+      });
+  tell(oracle, "tag", done);
+  co_return {};
+}
+
+Async<void> collect(Process& process, Oracle& oracle) {
+  Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
+  tell(oracle, "gc", opened);
+  volume::Volume volume = CO_TRY(std::move(opened));
+  volume::GcOptions options;
+  if (pick(process, 3) > 0) options.keep = Duration::seconds(pick(process, 3) * 60);
+  options.wait = pick(process, 4) > 0;
+  const Result<volume::GcResult> done =
+      co_await volume::collect_garbage(process.loop(), process.clock(), volume, options, {});
+  tell(oracle, "gc", done);
+  co_return {};
+}
+
+}  // namespace runnel::volume_sim

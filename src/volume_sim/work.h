@@ -1,0 +1,17 @@
+#pragma once
+
+#include "volume_sim/oracle.h"
+#include "volume_sim/process.h"
+
+namespace runnel::volume_sim {
+
+// What processes do, once; each tells the oracle what it was told and saw. An error that a bad
+// network, or a gc that took it for dead, may cause is its end; any other is told to the oracle.
+
+Async<void> put_files(Process& process, Oracle& oracle);
+Async<void> remove_files(Process& process, Oracle& oracle);
+Async<void> read_version(Process& process, Oracle& oracle);
+Async<void> tag_version(Process& process, Oracle& oracle);
+Async<void> collect(Process& process, Oracle& oracle);
+
+}  // namespace runnel::volume_sim
