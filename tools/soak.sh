@@ -1,5 +1,5 @@
 #!/bin/sh
-# The long runs: 2,000,000 simulated schedules, 100,000 with a poison task, the planted bugs, 100,000 plans beside
+# The long runs: 2,000,000 simulated schedules, 100,000 with a poison task, 200,000 of a volume, the planted bugs, 100,000 plans beside
 # their definition, a hundred kills and five long freezes, 2,000 damages to homes, an upgrade from the build of an
 # earlier commit, then each fuzzer for FUZZ_SECONDS (600).
 set -eu
@@ -9,6 +9,8 @@ cmake --preset release >/dev/null
 cmake --build --preset release -j "$(nproc)"
 tools/sim.sh 2000000
 tools/mutants.sh
+RUNNEL_MODEL=1 build/release/bin/volume_test --gtest_filter='GcModel.*'
+build/release/bin/volume_sim_campaign --schedules 200000 --jobs "$(nproc)"
 RUNNEL_PLANS=100000 build/release/bin/sched_test --gtest_filter='Plan.EqualsItsDefinition*'
 RUNNEL_CRASHES=100 RUNNEL_FREEZES=5 RUNNEL_FREEZE_S=30 .venv/bin/python -m pytest test/e2e/test_crash.py
 RUNNEL_DAMAGES=2000 .venv/bin/python -m pytest -n "$(nproc)" test/e2e/test_fuzz_home.py

@@ -455,6 +455,14 @@ const std::vector<Definition>& volume_definitions() {
        }},
       {Command::kVolumeTag, "tag", {}, "give a version a name, which keeps it", add_volume_tag},
       {Command::kVolumeGc, "gc", {}, "delete what no version needs", add_volume_gc},
+      {Command::kVolumeFsck,
+       "fsck",
+       {},
+       "read all versions whole, and name what is damaged",
+       [](CLI::App& app, Arguments& arguments) {
+         add_volume(app, arguments);
+         app.add_flag("--repair", arguments.repair, "let later puts store anew what is damaged");
+       }},
   };
   return kAll;
 }

@@ -41,6 +41,7 @@ enum class Command : std::uint8_t {
   kVolumeRm,
   kVolumeTag,
   kVolumeGc,
+  kVolumeFsck,
   kEvents,
   kCancel,
   kHalt,
@@ -112,7 +113,7 @@ struct Arguments {
   std::string node;                    // preempt
   std::string notice = "30s";
   std::string away = "60s";
-  bool repair = false;               // fsck --repair
+  bool repair = false;               // fsck, volume fsck --repair
   bool adopt = false;                // home --adopt
   bool processes = false;            // devices --processes
   std::string level = "info";        // home logs --level

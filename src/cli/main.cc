@@ -53,7 +53,8 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeCat:
     case Command::kVolumeRm:
     case Command::kVolumeTag:
-    case Command::kVolumeGc: return volume_command(arguments, home);
+    case Command::kVolumeGc:
+    case Command::kVolumeFsck: return volume_command(arguments, home);
     case Command::kFsck: return fsck(arguments, home);
     case Command::kSimulate: return simulate(arguments, home);
     case Command::kCompletion: put(completion_script(arguments.shell)); return 0;

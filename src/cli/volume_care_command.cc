@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <utility>
 
 #include "cli/print.h"
+#include "cli/printable.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
+#include "volume/fsck.h"
 #include "volume/gc.h"
 #include "volume/tag.h"
 
@@ -39,6 +42,51 @@ std::string gc_text(const volume::GcResult& result, bool dry_run) {
          human(Bytes::count(result.bytes)) + "\n";
 }
 
+json::Value fsck_document(const volume::FsckResult& result) {
+  json::Value::List damages;
+  for (const volume::Damage& damage : result.damages) {
+    json::Value value = json::Value::object();
+    value.set("version", json::Value::text(damage.version));
+    value.set("path", json::Value::text(damage.path));
+    value.set("what", json::Value::text(damage.what));
+    damages.push_back(std::move(value));
+  }
+  json::Value value = json::Value::object();
+  value.set("damages", json::Value::list(std::move(damages)));
+  value.set("versions", json::Value::integer(result.versions));
+  value.set("files", json::Value::integer(result.files));
+  value.set("bytes", json::Value::integer(result.bytes));
+  value.set("forgotten", json::Value::integer(result.forgotten));
+  return value;
+}
+
+// Whether it is content that is damaged, which can be put anew.
+bool is_of_files(const volume::FsckResult& result) {
+  return std::any_of(result.damages.begin(), result.damages.end(),
+                     [](const volume::Damage& damage) { return !damage.path.empty(); });
+}
+
+std::string fsck_text(const std::string& name, const volume::FsckResult& result, bool repair) {
+  std::string text;
+  for (const volume::Damage& damage : result.damages) {
+    text += name + "@" + damage.version + (damage.path.empty() ? "" : ":/") +
+            printable(damage.path) + ": " + damage.what + "\n";
+  }
+  text += "read " + count_text(result.files, "file", "files") + ", " +
+          human(Bytes::count(result.bytes)) + " of " +
+          count_text(result.versions, "version", "versions") + ": " +
+          (result.damages.empty() ? "whole"
+                                  : count_text(std::ssize(result.damages), "damage", "damages")) +
+          "\n";
+  if (result.forgotten > 0) {
+    text += "put the damaged files again, and they are stored anew: runnel volume put SOURCE " +
+            name + "\n";
+  } else if (is_of_files(result) && !repair) {
+    text += "to let a put store them anew: runnel volume fsck --repair " + name + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<int> tag_volume(const Arguments& arguments, const home::Home& home) {
@@ -70,6 +118,18 @@ Result<int> collect_volume(const Arguments& arguments, const home::Home& home) {
       client->run(volume::collect_garbage(client->loop(), env::real_clock(), opened, options, {})));
   answer(arguments, gc_document(result), gc_text(result, options.dry_run));
   return 0;
+}
+
+Result<int> check_volume(const Arguments& arguments, const home::Home& home) {
+  const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
+  const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
+  Volume opened = TRY(client->volume(target.name));
+  volume::FsckOptions options;
+  options.repair = arguments.repair;
+  const volume::FsckResult result =
+      TRY(client->run(volume::check_volume(client->loop(), opened, std::move(options), {})));
+  answer(arguments, fsck_document(result), fsck_text(target.name, result, arguments.repair));
+  return result.damages.empty() ? 0 : 1;
 }
 
 }  // namespace runnel::cli

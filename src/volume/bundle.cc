@@ -71,7 +71,7 @@ Tree BundleWriter::resolved(Tree tree) const {
   return tree;
 }
 
-Result<Page> read_page(const PageRef& ref, std::string_view stored) {
+Result<Page> read_page(const PageRef& ref, std::string_view stored, PageCheck check) {
   const auto damaged = [&] {
     return Error(Errc::kCorrupt, "a page of " + bundle_key(ref.bundle) + " at byte " +
                                      std::to_string(ref.offset) + " is damaged")
@@ -85,6 +85,7 @@ Result<Page> read_page(const PageRef& ref, std::string_view stored) {
     stored = page;
   }
   if (hash::xxh3(stored) != ref.xxh3) return damaged();
+  if (check == PageCheck::kHash && hash::sha256(stored) != ref.sha256) return damaged();
   Result<Page> decoded = Page::decode(stored);
   if (!decoded.ok()) return damaged();
   return decoded;

@@ -49,7 +49,11 @@ class BundleWriter final : public PageSink {
   std::vector<NewObject> full_;
 };
 
+// How sure a reader of pages wants to be: by their sums, or by their SHA-256, too.
+enum class PageCheck : std::uint8_t { kSum, kHash };
+
 // A page out of what is stored of it. kCorrupt when it is not what the reference says.
-Result<Page> read_page(const PageRef& ref, std::string_view stored);
+Result<Page> read_page(const PageRef& ref, std::string_view stored,
+                       PageCheck check = PageCheck::kSum);
 
 }  // namespace runnel::volume

@@ -12,7 +12,7 @@ Error damaged(const Extent& extent) {
   return Error(Errc::kCorrupt, "a chunk of " + pack_key(extent.pack) + " at byte " +
                                    std::to_string(extent.offset) + " is damaged")
       .with_value(pack_key(extent.pack))
-      .with_hint("other paths of the version can still be got one by one");
+      .with_hint("see all that is damaged: runnel volume fsck");
 }
 
 }  // namespace

@@ -339,7 +339,7 @@ class Collection {
       const Result<Manifest> manifest = co_await volume_.manifest_at(place);
       if (!manifest.ok() && manifest.error().code == Errc::kNotFound) continue;  // Dropped by now.
       CO_TRY(Result<Manifest>(manifest));
-      if (manifest->time + keep < clock_.wall()) old.insert(place.key);
+      if (manifest->time + keep <= clock_.wall()) old.insert(place.key);
     }
     CO_TRY(co_await volume_.change_head([&](const Head& now) -> Result<Head> {
       Head next = now;

@@ -7,13 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "async/event.h"
-#include "async/gate.h"
 #include "async/worker.h"
 #include "base/check.h"
-#include "env/files.h"
-#include "volume/chunk_read.h"
-#include "volume/fetch_plan.h"
+#include "volume/extent_reader.h"
 #include "volume/kept_session.h"
 #include "volume/target_tree.h"
 
@@ -22,7 +18,6 @@ namespace {
 
 constexpr std::uint64_t kBatchBytes = 64 << 20;
 constexpr std::size_t kBatchFiles = 16'384;
-constexpr int kFetchesUnderWay = 8;
 constexpr std::size_t kNamesAtOnce = 4'096;
 
 // A file of the batch: its extents are [begin, end) of the batch's.
@@ -36,18 +31,13 @@ struct BatchFile {
 struct Batch {
   std::vector<BatchFile> files;
   std::vector<Extent> extents;
-  std::vector<std::string> chunks;  // What the extents hold.
+  std::vector<Result<std::string>> chunks;  // What the extents hold.
   std::uint64_t bytes = 0;
 };
 
-// The error of an extent of the batch, with the file that it belongs to.
-Error named(const Batch& batch, std::size_t extent, Error error) {
-  const auto after =
-      std::upper_bound(batch.files.begin(), batch.files.end(), extent,
-                       [](std::size_t index, const BatchFile& file) { return index < file.end; });
-  CHECK(after != batch.files.end(), "an extent of no file");
-  error.message = after->path + ": " + error.message;
-  return error;
+// A file that cannot be had is passed over; the store's own errors are everybody's.
+bool is_of_a_file(const Error& error) {
+  return error.code == Errc::kCorrupt || error.code == Errc::kNotFound;
 }
 
 class Get {
@@ -59,15 +49,15 @@ class Get {
         snapshot_(snapshot),
         options_(std::move(options)),
         stop_(std::move(stop)),
-        fetches_(loop),
-        fetched_(loop) {}
+        reader_(loop, volume.store(), volume.prefix(), stop_) {}
 
   Async<GetProgress> run(std::string path, std::string target) {
     worker_ = CO_TRY(async::Worker::create(loop_, {.name = "volume-get"}));
     Result<void> done = co_await get(std::move(path), std::move(target));
-    MUST(co_await fetches_.close());
+    MUST(co_await reader_.close());
     MUST(co_await worker_->stop());
     CO_TRY(std::move(done));
+    if (failed_) co_return *failed_;
     co_return done_;
   }
 
@@ -132,15 +122,19 @@ class Get {
         CO_TRY(co_await worker_->run([&target] { return TargetFile::begin(target); }));
     for (std::size_t next = 0; next < extents.size();) {
       CO_TRY(stop_.check());
-      const auto part = std::make_shared<Batch>();
-      for (; next < extents.size() && part->bytes < kBatchBytes; ++next) {
-        part->bytes += extents[next].length;
-        part->extents.push_back(std::move(extents[next]));
+      std::vector<Extent> part;
+      std::uint64_t bytes = 0;
+      for (; next < extents.size() && bytes < kBatchBytes; ++next) {
+        bytes += extents[next].length;
+        part.push_back(std::move(extents[next]));
       }
-      part->files.push_back({.path = target, .node = {}, .begin = 0, .end = part->extents.size()});
-      CO_TRY(co_await fetch_all(part));
-      CO_TRY(co_await worker_->run([&file, part] { return append(file, *part); }));
-      done_.bytes += static_cast<std::int64_t>(part->bytes);
+      const auto chunks = std::make_shared<const std::vector<Result<std::string>>>(
+          CO_TRY(co_await reader_.read(std::move(part))));
+      if (const Error* const error = first_error(*chunks, 0, chunks->size())) {
+        co_return pass_over(target, *error);
+      }
+      CO_TRY(co_await worker_->run([&file, chunks] { return append(file, *chunks); }));
+      done_.bytes += static_cast<std::int64_t>(bytes);
       if (options_.progress) options_.progress(done_);
     }
     CO_TRY(co_await worker_->run([&file, &node] { return file.finish(node); }));
@@ -148,70 +142,66 @@ class Get {
     co_return {};
   }
 
-  static Result<void> append(TargetFile& file, const Batch& part) {
-    for (std::size_t index = 0; index < part.extents.size(); ++index) {
-      TRY(file.append(bytes_at(part, index)));
+  static Result<void> append(TargetFile& file, const std::vector<Result<std::string>>& chunks) {
+    for (const Result<std::string>& chunk : chunks) TRY(file.append(*chunk));
+    return {};
+  }
+
+  // Null: all of them are there.
+  static const Error* first_error(const std::vector<Result<std::string>>& chunks, std::size_t begin,
+                                  std::size_t end) {
+    for (std::size_t index = begin; index < end; ++index) {
+      if (!chunks[index].ok()) return &chunks[index].error();
     }
+    return nullptr;
+  }
+
+  // The others are got all the same.
+  Result<void> pass_over(const std::string& path, const Error& error) {
+    if (!is_of_a_file(error)) return error;
+    ++passed_over_;
+    if (failed_) {
+      failed_->hint = std::to_string(passed_over_) +
+                      " files could not be had; all others are there. See them all: runnel "
+                      "volume fsck " +
+                      volume_.name();
+      return {};
+    }
+    failed_ = error;
+    failed_->message = path + ": " + error.message;
+    failed_->hint =
+        "all other files are there; see what else is damaged: runnel volume fsck " + volume_.name();
     return {};
   }
 
   // Fetches what the files of the batch hold, and writes them.
   Async<void> write_batch() {
     const auto batch = std::make_shared<Batch>(std::exchange(batch_, {}));
-    CO_TRY(co_await fetch_all(batch));
-    CO_TRY(co_await worker_->run([batch] { return write_files(*batch); }));
-    done_.files += std::ssize(batch->files);
+    batch->chunks = CO_TRY(co_await reader_.read(batch->extents));
+    std::vector<const BatchFile*> whole;
+    for (const BatchFile& file : batch->files) {
+      const Error* const error = first_error(batch->chunks, file.begin, file.end);
+      if (error == nullptr) {
+        whole.push_back(&file);
+      } else {
+        CO_TRY(pass_over(file.path, *error));
+      }
+    }
+    CO_TRY(co_await worker_->run([batch, &whole] { return write_files(*batch, whole); }));
+    done_.files += std::ssize(whole);
     done_.bytes += static_cast<std::int64_t>(batch->bytes);
     if (options_.progress) options_.progress(done_);
     co_return {};
   }
 
-  Async<void> fetch_all(std::shared_ptr<Batch> batch) {
-    batch->chunks.resize(batch->extents.size());
-    for (const Fetch& fetch : plan_fetches(batch->extents)) {
-      while (under_way_ >= kFetchesUnderWay) CO_TRY(co_await fetched_.wait());
-      if (failed_) break;
-      ++under_way_;
-      CO_TRY(loop_.spawn(fetches_, fetch_into(fetch, batch)));
-    }
-    while (under_way_ > 0) CO_TRY(co_await fetched_.wait());
-    if (failed_) co_return *failed_;
-    co_return {};
-  }
-
-  // The batch waits for all of its fetches.
-  Async<void> fetch_into(Fetch fetch, std::shared_ptr<Batch> batch) {
-    std::string bytes(fetch.length, '\0');
-    const Result<void> read =
-        co_await volume_.store().read(volume_.prefix() + pack_key(fetch.pack),
-                                      static_cast<std::int64_t>(fetch.offset), bytes, stop_);
-    if (!read.ok() && !failed_) failed_ = named(*batch, fetch.extents.front(), read.error());
-    for (const std::size_t index : fetch.extents) {
-      if (!read.ok()) break;
-      const Extent& extent = batch->extents[index];
-      Result<std::string> chunk = chunk_of(
-          extent, std::string_view(bytes).substr(extent.offset - fetch.offset, extent.stored));
-      if (!chunk.ok() && !failed_) failed_ = named(*batch, index, chunk.error());
-      if (chunk.ok()) batch->chunks[index] = *std::move(chunk);
-    }
-    --under_way_;
-    fetched_.notify_all();
-    co_return {};
-  }
-
-  static std::string bytes_at(const Batch& batch, std::size_t index) {
-    const Extent& extent = batch.extents[index];
-    return extent.is_hole() ? std::string(extent.length, '\0') : batch.chunks[index];
-  }
-
-  static Result<void> write_files(const Batch& batch) {
-    for (const BatchFile& file : batch.files) {
+  static Result<void> write_files(const Batch& batch, const std::vector<const BatchFile*>& files) {
+    for (const BatchFile* const file : files) {
       std::string bytes;
-      bytes.reserve(file.node.size);
-      for (std::size_t index = file.begin; index < file.end; ++index) {
-        bytes += bytes_at(batch, index);
+      bytes.reserve(file->node.size);
+      for (std::size_t index = file->begin; index < file->end; ++index) {
+        bytes += *batch.chunks[index];
       }
-      TRY(make_file(file.path, file.node, bytes));
+      TRY(make_file(file->path, file->node, bytes));
     }
     return {};
   }
@@ -224,10 +214,9 @@ class Get {
   std::unique_ptr<async::Worker> worker_;
   Batch batch_;
   std::vector<std::pair<std::string, Node>> folders_;
-  async::Gate fetches_;
-  async::Notifier fetched_;
-  int under_way_ = 0;
-  std::optional<Error> failed_;
+  ExtentReader reader_;
+  std::optional<Error> failed_;  // The first file that could not be had.
+  std::int64_t passed_over_ = 0;
   GetProgress done_;
 };
 

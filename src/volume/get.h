@@ -22,7 +22,8 @@ struct GetOptions {
 // Writes what is under the path of a version, named as for
 // Volume::snapshot(), to `target`, as `put` took it: a file becomes that
 // file, of a folder its entries come into that folder, which is made when it is missing. Files that
-// are there are replaced, each at once; others stay. Reads by ranges of packs, many at a time.
+// are there are replaced, each at once; others stay. Reads by ranges of packs, many at a time. A
+// file that is damaged in the store is passed over; the error at the end names the first of them.
 // kConflict when a file stands where a folder is to be, or the other way round.
 Async<GetProgress> get_tree(async::EventLoop& loop, Volume& volume, std::string version,
                             std::string path, std::string target, GetOptions options,

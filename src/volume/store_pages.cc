@@ -15,7 +15,7 @@ Async<std::shared_ptr<const Page>> StorePages::load(PageRef ref) {
   std::string stored(ref.stored, '\0');
   CO_TRY(co_await store_.read(prefix_ + bundle_key(ref.bundle),
                               static_cast<std::int64_t>(ref.offset), stored, stop_));
-  auto page = std::make_shared<const Page>(CO_TRY(read_page(ref, stored)));
+  auto page = std::make_shared<const Page>(CO_TRY(read_page(ref, stored, check_)));
   keep(place, page);
   co_return page;
 }

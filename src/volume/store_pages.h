@@ -7,6 +7,7 @@
 
 #include "async/stop_token.h"
 #include "object/object_store.h"
+#include "volume/bundle.h"
 #include "volume/tree.h"
 
 namespace runnel::volume {
@@ -19,11 +20,12 @@ namespace runnel::volume {
 class StorePages final : public PageSource {
  public:
   StorePages(object::ObjectStore& store, std::string prefix, std::size_t memory_max,
-             async::StopToken stop)
+             async::StopToken stop, PageCheck check = PageCheck::kSum)
       : store_(store),
         prefix_(std::move(prefix)),
         memory_max_(memory_max),
-        stop_(std::move(stop)) {}
+        stop_(std::move(stop)),
+        check_(check) {}
 
   Async<std::shared_ptr<const Page>> load(PageRef ref) override;
   std::size_t memory() const { return memory_; }
@@ -40,6 +42,7 @@ class StorePages final : public PageSource {
   const std::string prefix_;  // Of the volume's keys, with '/' at its end.
   const std::size_t memory_max_;
   const async::StopToken stop_;
+  const PageCheck check_;
   std::list<Kept> kept_;  // The last used first.
   std::map<Place, std::list<Kept>::iterator> by_place_;
   std::size_t memory_ = 0;

@@ -186,11 +186,21 @@ Async<void> Volume::put_object(std::string key, std::string bytes) {
 Async<Manifest> Volume::manifest_of(Snapshot& base, const Edit& edit, const NewChunks& chunks,
                                     std::int64_t packed, std::string message) {
   EditedIndex index = CO_TRY(co_await apply(base, session_->session().nonces(), edit, chunks));
-  if (index.tree == base.manifest().tree) co_return base.manifest();
+  const bool is_same = index.tree == base.manifest().tree;
+  if (is_same && chunks.empty()) co_return base.manifest();
   for (NewObject& bundle : index.bundles) {
     CO_TRY(co_await put_object(bundle_key(bundle.id), std::move(bundle.bytes)));
   }
   Manifest manifest;
+  if (is_same) {
+    // Content that was damaged has come anew: the same version, at other places.
+    manifest = base.manifest();
+    manifest.names = index.names;
+    manifest.inodes = index.inodes;
+    manifest.chunks = index.chunks;
+    manifest.next_inode = index.next_inode;
+    co_return manifest;
+  }
   manifest.uuid = head().uuid;
   manifest.parent = base.manifest().version;
   manifest.parent_key = head().newest() == nullptr ? "" : head().newest()->key;
@@ -262,8 +272,9 @@ Async<Manifest> Volume::publish_edit(const Edit& edit, const NewChunks& chunks, 
     const std::int64_t generation = head().generation;
     Snapshot base = CO_TRY(co_await snapshot("latest"));
     Manifest manifest = CO_TRY(co_await manifest_of(base, edit, chunks, packed, message));
-    if (manifest.tree == base.manifest().tree) co_return manifest;
-    if (CO_TRY(co_await publish_manifest(manifest, generation, false, keys))) co_return manifest;
+    if (manifest == base.manifest()) co_return manifest;
+    const bool is_same = manifest.version == base.manifest().version;
+    if (CO_TRY(co_await publish_manifest(manifest, generation, is_same, keys))) co_return manifest;
   }
   co_return Error(Errc::kUnavailable,
                   "others publish versions of " + name_ + " faster than this one can")

@@ -1,0 +1,287 @@
+#include "volume/fsck.h"
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "volume/bundle.h"
+#include "volume/edit.h"
+#include "volume/extent_reader.h"
+#include "volume/file_hash.h"
+#include "volume/kept_session.h"
+#include "volume/store_pages.h"
+
+namespace runnel::volume {
+namespace {
+
+constexpr std::uint64_t kReadAtOnce = 64 << 20;
+constexpr std::size_t kListedAtOnce = 4'096;
+
+bool is_damage(const Error& error) {
+  return error.code == Errc::kCorrupt || error.code == Errc::kNotFound;
+}
+
+// Collects the pages of a tree that cannot be had.
+class LostPages final : public PageVisitor {
+ public:
+  explicit LostPages(std::set<std::pair<ObjectId, std::uint64_t>>& seen) : seen_(seen) {}
+
+  bool enters(const PageRef& ref, std::uint8_t) override {
+    return seen_.emplace(ref.bundle, ref.offset).second;
+  }
+  Result<void> leaf(const Page&) override { return {}; }
+  Result<void> lost(const PageRef&, const Error& error) override {
+    if (!is_damage(error)) return error;
+    found.push_back(error.message);
+    return {};
+  }
+
+  std::vector<std::string> found;
+
+ private:
+  std::set<std::pair<ObjectId, std::uint64_t>>& seen_;
+};
+
+// A file that is looked at: its extents are [begin, end) of the batch's.
+struct Looked {
+  std::string path;
+  Node node;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+class Check {
+ public:
+  Check(async::EventLoop& loop, Volume& volume, FsckOptions options, async::StopToken stop)
+      : volume_(volume),
+        options_(std::move(options)),
+        stop_(std::move(stop)),
+        reader_(loop, volume.store(), volume.prefix(), stop_),
+        pages_(volume.store(), volume.prefix(), Volume::kPagesMemory, stop_, PageCheck::kHash) {}
+
+  Async<FsckResult> run() {
+    const Result<void> done = co_await look_at_all();
+    MUST(co_await reader_.close());
+    CO_TRY(Result<void>(done));
+    co_return std::move(result_);
+  }
+
+ private:
+  Async<void> look_at_all() {
+    std::vector<VersionPlace> places = volume_.head().recent;
+    for (const auto& [name, place] : volume_.head().tags) places.push_back(place);
+    std::set<std::string> seen;
+    for (const VersionPlace& place : places) {
+      if (seen.insert(place.key).second) CO_TRY(co_await look_at(place));
+    }
+    if (options_.repair && !bad_.empty()) co_return co_await forget();
+    co_return {};
+  }
+
+  Async<void> look_at(const VersionPlace& place) {
+    ++result_.versions;
+    version_ = place.version;
+    Result<Manifest> manifest = co_await volume_.manifest_at(place);
+    if (!manifest.ok()) co_return damaged("", manifest.error());
+    CO_TRY(co_await look_at_manifest(place, encode_manifest(*manifest)));
+    for (const Tree& tree : {manifest->names, manifest->inodes, manifest->chunks}) {
+      LostPages lost(pages_seen_);
+      CO_TRY(co_await walk(pages_, tree, lost));
+      for (const std::string& each : lost.found) tell("", each);
+    }
+    Snapshot snapshot(pages_, *std::move(manifest));
+    if (!snapshot.manifest().inodes) co_return {};
+    CO_TRY(co_await look_into(snapshot, kRootInode, ""));
+    co_return co_await read_batch();
+  }
+
+  // The head holds the newest one, too, but not for long.
+  Async<void> look_at_manifest(const VersionPlace& place, std::string text) {
+    const Result<object::Object> stored =
+        co_await volume_.store().get(volume_.prefix() + place.key, std::ssize(text) + 1, stop_);
+    if (!stored.ok() && stored.error().code != Errc::kInvalid) {
+      co_return damaged("", stored.error());
+    }
+    if (stored.ok() && stored->bytes == text) co_return {};
+    co_return damaged("", Error(Errc::kCorrupt, "the manifest " + place.key + " is damaged"));
+  }
+
+  // The damage is told; an error of the store is handed on.
+  Result<void> damaged(const std::string& path, const Error& error) {
+    if (!is_damage(error)) return error;
+    tell(path, error.message);
+    return {};
+  }
+  // Once: a page that cannot be had is met by the walk, and by who looks for a name.
+  void tell(const std::string& path, const std::string& what) {
+    if (!told_.insert(version_ + "\n" + path + "\n" + what).second) return;
+    result_.damages.push_back({version_, path, what});
+  }
+
+  // --- Files.
+
+  Async<void> look_into(Snapshot& snapshot, Inode folder, std::string path) {
+    for (std::string after;;) {
+      CO_TRY(stop_.check());
+      const Result<std::vector<Snapshot::Entry>> entries =
+          co_await snapshot.list(folder, after, kListedAtOnce);
+      if (!entries.ok()) co_return damaged(path, entries.error());
+      if (entries->empty()) co_return {};
+      after = entries->back().name;
+      for (const Snapshot::Entry& entry : *entries) {
+        const std::string below = path.empty() ? entry.name : path + "/" + entry.name;
+        CO_TRY(co_await look_at_entry(snapshot, entry.what, below));
+      }
+    }
+  }
+
+  Async<void> look_at_entry(Snapshot& snapshot, Name what, std::string path) {
+    if (what.kind == NodeKind::kFolder) {
+      co_return co_await look_into(snapshot, what.inode, std::move(path));
+    }
+    Result<Node> node = co_await snapshot.node(what.inode);
+    if (!node.ok()) co_return damaged(path, node.error());
+    if (node->kind != NodeKind::kFile) co_return {};
+    Result<std::vector<Extent>> extents = co_await snapshot.extents(what.inode, *node);
+    if (!extents.ok()) co_return damaged(path, extents.error());
+    // The same content at the same places was read for another version.
+    const std::string seen(node->hash.data(), node->hash.size());
+    if (!read_.insert(hash::sha256(seen + encode_extents(*extents))).second) co_return {};
+    co_return co_await take(std::move(path), *std::move(node), *std::move(extents));
+  }
+
+  Async<void> take(std::string path, Node node, std::vector<Extent> extents) {
+    if (node.size > kReadAtOnce) {
+      co_return co_await read_long(std::move(path), std::move(node), std::move(extents));
+    }
+    const std::size_t begin = extents_.size();
+    for (Extent& extent : extents) extents_.push_back(std::move(extent));
+    waiting_bytes_ += node.size;
+    waiting_.push_back({std::move(path), std::move(node), begin, extents_.size()});
+    if (waiting_bytes_ < kReadAtOnce) co_return {};
+    co_return co_await read_batch();
+  }
+
+  Async<void> read_batch() {
+    const std::vector<Looked> files = std::exchange(waiting_, {});
+    const std::vector<Extent> extents = std::exchange(extents_, {});
+    waiting_bytes_ = 0;
+    const std::vector<Result<std::string>> chunks = CO_TRY(co_await reader_.read(extents));
+    for (const Looked& file : files) {
+      FileHash hash;
+      bool is_whole = true;
+      for (std::size_t index = file.begin; index < file.end && is_whole; ++index) {
+        is_whole = CO_TRY(add(hash, file.path, extents[index], chunks[index]));
+      }
+      if (is_whole) CO_TRY(compare(file.path, file.node, hash));
+    }
+    if (options_.progress) options_.progress({result_.files, result_.bytes});
+    co_return {};
+  }
+
+  Async<void> read_long(std::string path, Node node, std::vector<Extent> extents) {
+    FileHash hash;
+    for (std::size_t next = 0; next < extents.size();) {
+      std::vector<Extent> part;
+      std::uint64_t bytes = 0;
+      for (; next < extents.size() && bytes < kReadAtOnce; ++next) {
+        bytes += extents[next].length;
+        part.push_back(extents[next]);
+      }
+      const std::vector<Result<std::string>> chunks = CO_TRY(co_await reader_.read(part));
+      for (std::size_t index = 0; index < part.size(); ++index) {
+        const bool is_whole = CO_TRY(add(hash, path, part[index], chunks[index]));
+        if (!is_whole) co_return {};
+      }
+      if (options_.progress) options_.progress({result_.files, result_.bytes});
+    }
+    co_return compare(path, node, hash);
+  }
+
+  // False when the chunk cannot be had: that is told.
+  Result<bool> add(FileHash& hash, const std::string& path, const Extent& extent,
+                   const Result<std::string>& chunk) {
+    if (!chunk.ok()) {
+      TRY(damaged(path, chunk.error()));
+      bad_.emplace(extent.pack, extent.offset);
+      return false;
+    }
+    hash.add(*chunk);
+    result_.bytes += std::ssize(*chunk);
+    return true;
+  }
+
+  Result<void> compare(const std::string& path, const Node& node, FileHash& hash) {
+    ++result_.files;
+    if (hash.size() == node.size && hash.finish() == node.hash) return {};
+    return damaged(path, Error(Errc::kCorrupt, "the file is not what was put"));
+  }
+
+  // --- Repair.
+
+  // The newest version keeps its files; a put that has what they should be stores it anew.
+  Async<void> forget() {
+    const std::int64_t base = volume_.head().generation;
+    Manifest manifest = CO_TRY(co_await volume_.manifest_at(*volume_.head().newest()));
+    std::vector<Change> changes;
+    for (auto& [key, value] :
+         CO_TRY(co_await scan(volume_.pages(), manifest.chunks, "", "", kAllChunks))) {
+      for (const Extent& extent : CO_TRY(decode_extents(value))) {
+        if (bad_.contains({extent.pack, extent.offset})) changes.push_back({key, std::nullopt});
+      }
+    }
+    if (changes.empty()) co_return {};
+    result_.forgotten = std::ssize(changes);
+    BundleWriter writer(volume_.session().session().nonces());
+    const Tree chunks = CO_TRY(co_await change(volume_.pages(), writer, manifest.chunks,
+                                               std::move(changes), kChunkPageBytes));
+    for (NewObject& bundle : writer.finish()) {
+      CO_TRY(co_await volume_.put_object(bundle_key(bundle.id), std::move(bundle.bytes)));
+    }
+    manifest.chunks = writer.resolved(chunks);
+    const bool is_done = CO_TRY(co_await volume_.publish_manifest(
+        std::move(manifest), base, true, [] { return std::set<std::string>(); }));
+    if (is_done) co_return {};
+    co_return Error(Errc::kConflict, "somebody published a version meanwhile")
+        .with_hint("run fsck --repair again");
+  }
+
+  static constexpr std::size_t kAllChunks = std::size_t{1} << 40;
+
+  Volume& volume_;
+  const FsckOptions options_;
+  const async::StopToken stop_;
+  ExtentReader reader_;
+  StorePages pages_;
+  std::string version_;  // That is looked at.
+  std::set<std::pair<ObjectId, std::uint64_t>> pages_seen_;
+  std::set<hash::Digest> read_;  // Of hash and places of each file.
+  std::vector<Looked> waiting_;
+  std::vector<Extent> extents_;  // Of the waiting files.
+  std::uint64_t waiting_bytes_ = 0;
+  std::set<std::pair<ObjectId, std::uint64_t>> bad_;  // Places of chunks.
+  std::set<std::string> told_;
+  FsckResult result_;
+};
+
+Async<FsckResult> run_check(async::EventLoop& loop, Volume& volume, FsckOptions options,
+                            async::StopToken stop) {
+  Check check(loop, volume, std::move(options), std::move(stop));
+  co_return co_await check.run();
+}
+
+}  // namespace
+
+Async<FsckResult> check_volume(async::EventLoop& loop, Volume& volume, FsckOptions options,
+                               async::StopToken stop) {
+  if (!options.repair) {
+    co_return co_await run_check(loop, volume, std::move(options), std::move(stop));
+  }
+  CO_TRY(co_await volume.begin_writing(session_of_this_process("fsck")));
+  co_return co_await with_session<FsckResult>(
+      loop, volume, [] { return std::set<std::string>(); },
+      [&](async::StopToken token) { return run_check(loop, volume, options, std::move(token)); },
+      std::move(stop));
+}
+
+}  // namespace runnel::volume

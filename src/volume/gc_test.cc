@@ -1,0 +1,149 @@
+#include "volume/gc.h"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "env/clock.h"
+#include "object/memory/memory_store.h"
+#include "volume/condemned.h"
+
+namespace runnel::volume {
+namespace {
+
+// Two users of one volume. What they do at the same moment is in volume_sim.
+class GcTest : public ::testing::Test {
+ protected:
+  VolumeContext context() { return {store_, env::real_clock(), env::real_random(), {}}; }
+  template <typename T>
+  T run(Async<T> work) {
+    return MUST(loop_->block_on(std::move(work)));
+  }
+  std::string publish(const std::string& name) {
+    Edit root = Edit::folder();
+    root.entries[name].node.hash = hash::sha256("");
+    return run(volume_.publish(root, {}, 0, "")).version;
+  }
+  GcResult gc(GcOptions options = {}) {
+    options.wait = false;
+    Volume volume = run(Volume::open(context(), "data"));
+    return run(collect_garbage(*loop_, env::real_clock(), volume, options, {}));
+  }
+  bool has(const std::string& key) { return store_.objects().contains("data/" + key); }
+  // A pack of the volume's session.
+  std::string put_pack() {
+    const std::string key = pack_key(volume_.new_object_id("pack"));
+    MUST(loop_->block_on(volume_.put_object(key, "pack")));
+    return key;
+  }
+
+  std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
+  object::MemoryStore store_;
+  Volume volume_ = run(Volume::create(context(), "data"));
+};
+
+TEST_F(GcTest, LeavesAnEmptyVolumeAlone) {
+  EXPECT_EQ(gc().objects, 0);
+  EXPECT_EQ(store_.objects().size(), 1U) << "the head; its own session is gone";
+}
+
+TEST_F(GcTest, LeavesWhatIsBeingPutAndTakesWhatNobodyPutsAnyMore) {
+  MUST(loop_->block_on(volume_.begin_writing(session_of_this_process("put"))));
+  const std::string pack = put_pack();
+  EXPECT_EQ(gc().objects, 0);
+  EXPECT_TRUE(has(pack));
+  MUST(loop_->block_on(volume_.end_session()));
+  EXPECT_EQ(gc({.dry_run = true}).objects, 1);
+  EXPECT_TRUE(has(pack));
+  EXPECT_EQ(gc().objects, 1);
+  EXPECT_FALSE(has(pack));
+  EXPECT_EQ(gc().objects, 0);
+}
+
+TEST_F(GcTest, WhoWasTakenForDeadPublishesNothingThatIsGone) {
+  MUST(loop_->block_on(volume_.begin_writing(session_of_this_process("put"))));
+  const std::string key = volume_.session().session().key();
+  const object::Object session = store_.objects().at(key);
+  const std::string gone = put_pack();
+  store_.objects().erase(key);
+  EXPECT_EQ(gc().objects, 1);
+  store_.objects()[key] = session;  // By a request that was late.
+  const Result<void> kept = loop_->block_on(volume_.keep_session([&] { return std::set{gone}; }));
+  EXPECT_EQ(kept.error().code, Errc::kConflict);
+  EXPECT_EQ(kept.error().hint, "run it again");
+}
+
+TEST_F(GcTest, WhoWasPassedOverWithoutALossGoesOn) {
+  MUST(loop_->block_on(volume_.begin_writing(session_of_this_process("put"))));
+  const std::string key = volume_.session().session().key();
+  const object::Object session = store_.objects().at(key);
+  put_pack();
+  store_.objects().erase(key);
+  EXPECT_EQ(gc().objects, 1);
+  store_.objects()[key] = session;
+  const std::string mine = put_pack();
+  const auto keys = [&] { return std::set{mine}; };
+  MUST(loop_->block_on(volume_.keep_session(keys)));
+  store_.objects()["data/p/0123456789abcdef-0123456789abcdef"] = {"pack", "1"};
+  EXPECT_EQ(gc().objects, 2) << "that pack and the last list: it is alive again";
+  EXPECT_TRUE(has(mine));
+  MUST(loop_->block_on(volume_.keep_session(keys)));
+}
+
+TEST_F(GcTest, AReaderKeepsItsVersion) {
+  const std::string first = publish("one");
+  publish("two");
+  Volume reader = run(Volume::open(context(), "data"));
+  Snapshot snapshot = run(reader.begin_reading(session_of_this_process("get"), first));
+  EXPECT_EQ(gc({.keep = Duration()}).dropped, std::vector<std::string>{first});
+  EXPECT_EQ(run(snapshot.list(kRootInode, "", 10)).size(), 1U);
+  Volume late = run(Volume::open(context(), "data"));
+  const Result<Snapshot> gone =
+      loop_->block_on(late.begin_reading(session_of_this_process("get"), first));
+  EXPECT_EQ(gone.error().code, Errc::kNotFound);
+  MUST(loop_->block_on(reader.end_session()));
+  EXPECT_GT(gc().objects, 0);
+}
+
+TEST_F(GcTest, TheNextOneFinishesWhatAKilledOneHasCondemned) {
+  publish("one");
+  const std::string pack = "p/0123456789abcdef-0123456789abcdef";
+  const std::string list = condemned_key("0123456789abcdef");
+  store_.objects()["data/" + pack] = {"pack", "1"};
+  store_.objects()["data/" + list] = {encode_condemned({{pack}, {}}), "2"};
+  MUST(loop_->block_on(volume_.change_head([&](const Head& now) -> Result<Head> {
+    Head next = now;
+    next.condemned = list;
+    next.collections = 1;
+    next.swept = false;
+    return next;
+  })));
+  gc();
+  EXPECT_FALSE(has(pack));
+  EXPECT_TRUE(run(Volume::open(context(), "data")).head().swept);
+}
+
+TEST_F(GcTest, DeletesNothingOfAVolumeThatItCannotRead) {
+  publish("one");
+  publish("two");
+  for (auto& [key, object] : store_.objects()) {
+    if (key.find("/i/") == std::string::npos) continue;
+    char& last = object.bytes[object.bytes.size() - 5];  // Of the tree of inodes.
+    last = static_cast<char>(last ^ 1);
+  }
+  store_.objects()["data/p/0123456789abcdef-0123456789abcdef"] = {"pack", "1"};
+  const std::size_t before = store_.objects().size();
+  Volume volume = run(Volume::open(context(), "data"));
+  const Result<GcResult> done =
+      loop_->block_on(collect_garbage(*loop_, env::real_clock(), volume, {.wait = false}, {}));
+  ASSERT_FALSE(done.ok()) << done->objects;
+  EXPECT_EQ(done.error().code, Errc::kCorrupt);
+  EXPECT_EQ(store_.objects().size(), before);
+}
+
+}  // namespace
+}  // namespace runnel::volume
