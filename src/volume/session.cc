@@ -83,11 +83,18 @@ Session::Session(object::ObjectStore& store, env::Random& random, std::string pr
 
 Async<Session> Session::begin(object::ObjectStore& store, env::Random& random, std::string prefix,
                               SessionRecord record, async::StopToken stop) {
-  Session session(store, random, std::move(prefix), std::move(record), std::move(stop));
-  session.etag_ =
-      CO_TRY(co_await store.put(session.key_, object::make_body(encode_session(session.record_)),
-                                object::Condition::absent(), session.stop_));
-  co_return session;
+  constexpr int kTriesMax = 5;
+  for (int tries = 1;; ++tries) {
+    Session session(store, random, prefix, record, stop);
+    Result<std::string> put =
+        co_await store.put(session.key_, object::make_body(encode_session(session.record_)),
+                           object::Condition::absent(), session.stop_);
+    // On a slow way it may have been there, and have been taken for dead, before that is known.
+    const bool was_removed = !put.ok() && put.error().code == Errc::kNotFound;
+    if (was_removed && tries < kTriesMax) continue;
+    session.etag_ = CO_TRY(std::move(put));
+    co_return session;
+  }
 }
 
 Error Session::is_lost() const {

@@ -178,8 +178,14 @@ std::string Volume::new_list_key() {
 }
 
 Async<void> Volume::put_object(std::string key, std::string bytes) {
-  CO_TRY(co_await context_.store.put(prefix_ + key, object::make_body(std::move(bytes)),
-                                     object::Condition::absent(), context_.stop));
+  CHECK(session_.has_value(), "who puts objects has a session");
+  const Result<std::string> put =
+      co_await context_.store.put(prefix_ + key, object::make_body(std::move(bytes)),
+                                  object::Condition::absent(), context_.stop);
+  // Put by a try whose answer was lost, and removed before the next one.
+  const bool was_removed = !put.ok() && put.error().code == Errc::kNotFound;
+  if (was_removed) co_return session_->session().is_lost();
+  CO_TRY(Result<std::string>(put));
   co_return {};
 }
 
@@ -270,16 +276,29 @@ Async<Manifest> Volume::publish_edit(const Edit& edit, const NewChunks& chunks, 
                                      std::string message, KeysInUse keys) {
   for (int tries = 0; tries < kSwapsMax; ++tries) {
     const std::int64_t generation = head().generation;
-    Snapshot base = CO_TRY(co_await snapshot("latest"));
-    Manifest manifest = CO_TRY(co_await manifest_of(base, edit, chunks, packed, message));
-    if (manifest == base.manifest()) co_return manifest;
-    const bool is_same = manifest.version == base.manifest().version;
+    const Result<Edited> edited = co_await edit_newest(edit, chunks, packed, message);
+    if (!edited.ok() && edited.error().code == Errc::kNotFound) {
+      // Pages of a version that is the newest no more may be gone.
+      CO_TRY(co_await head_->load());
+      if (head().generation != generation) continue;
+    }
+    CO_TRY(Result<Edited>(edited));
+    const Manifest& manifest = edited->manifest;
+    if (manifest == edited->base) co_return manifest;
+    const bool is_same = manifest.version == edited->base.version;
     if (CO_TRY(co_await publish_manifest(manifest, generation, is_same, keys))) co_return manifest;
   }
   co_return Error(Errc::kUnavailable,
                   "others publish versions of " + name_ + " faster than this one can")
       .with_value(name_)
       .with_hint("try again");
+}
+
+Async<Volume::Edited> Volume::edit_newest(const Edit& edit, const NewChunks& chunks,
+                                          std::int64_t packed, const std::string& message) {
+  Snapshot base = CO_TRY(co_await snapshot("latest"));
+  Manifest manifest = CO_TRY(co_await manifest_of(base, edit, chunks, packed, message));
+  co_return Edited{base.manifest(), std::move(manifest)};
 }
 
 Async<bool> Volume::publish_manifest(Manifest manifest, std::int64_t base, bool instead,

@@ -103,6 +103,12 @@ class Volume {
   Snapshot empty_snapshot();
   Async<Manifest> publish_edit(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
                                std::string message, KeysInUse keys);
+  struct Edited {
+    Manifest base;      // The newest version,
+    Manifest manifest;  // and what the edit makes of it.
+  };
+  Async<Edited> edit_newest(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
+                            const std::string& message);
   // The base's own when the edit changes nothing.
   Async<Manifest> manifest_of(Snapshot& base, const Edit& edit, const NewChunks& chunks,
                               std::int64_t packed, std::string message);

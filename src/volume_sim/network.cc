@@ -6,7 +6,9 @@
 namespace runnel::volume_sim {
 namespace {
 
-constexpr Duration kOneWay = Duration::millis(40);  // At most.
+// At most. A quarter of the processes have a long way, so that others do much meanwhile.
+constexpr Duration kOneWay = Duration::millis(40);
+constexpr Duration kLongWay = Duration::seconds(4);
 
 Error is_silent() { return Error(Errc::kUnavailable, "the bucket does not answer"); }
 Error is_dead() { return Error(Errc::kCancelled, "the process is dead"); }
@@ -23,7 +25,8 @@ Network::Network(Agenda& agenda, async::EventLoop& loop, std::shared_ptr<Bucket>
       bucket_(std::move(bucket)),
       faults_(faults),
       process_(process),
-      dice_(seed) {}
+      dice_(seed),
+      one_way_(chance(250) ? kLongWay : kOneWay) {}
 
 bool Network::chance(int of_thousand) {
   return of_thousand > 0 && dice_.next() % 1'000 < static_cast<std::uint64_t>(of_thousand);
@@ -36,7 +39,7 @@ Duration Network::up_to(Duration most) {
 
 Async<Network::Fate> Network::travel(async::StopToken stop) {
   if (is_cut_) co_return is_dead();
-  CO_TRY(co_await loop_.sleep(up_to(kOneWay), std::move(stop)));
+  CO_TRY(co_await loop_.sleep(up_to(one_way_), std::move(stop)));
   if (is_cut_) co_return is_dead();
   if (chance(faults_.congested)) co_return Error(Errc::kFull, "too many requests");
   if (chance(faults_.lost)) co_return Fate::kLost;
@@ -47,7 +50,7 @@ Async<Network::Fate> Network::travel(async::StopToken stop) {
 
 template <typename T>
 Async<T> Network::answer(Fate fate, Result<T> result, async::StopToken stop) {
-  CO_TRY(co_await loop_.sleep(up_to(kOneWay), std::move(stop)));
+  CO_TRY(co_await loop_.sleep(up_to(one_way_), std::move(stop)));
   if (is_cut_) co_return is_dead();
   const bool is_heard = fate == Fate::kDone || fate == Fate::kDoubled;
   if (!is_heard) co_return is_silent();

@@ -60,6 +60,7 @@ class Network final : public object::ObjectStore {
   const Faults& faults_;
   const std::uint64_t process_;
   SplitMix64 dice_;
+  const Duration one_way_;
   bool is_cut_ = false;
   const std::string name_ = "bucket";
 };
