@@ -455,6 +455,7 @@ const std::vector<Definition>& volume_definitions() {
        }},
       {Command::kVolumeTag, "tag", {}, "give a version a name, which keeps it", add_volume_tag},
       {Command::kVolumeGc, "gc", {}, "delete what no version needs", add_volume_gc},
+      {Command::kVolumeStat, "stat", {}, "what a volume has, takes and costs", add_volume},
       {Command::kVolumeFsck,
        "fsck",
        {},

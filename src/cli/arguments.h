@@ -41,6 +41,7 @@ enum class Command : std::uint8_t {
   kVolumeRm,
   kVolumeTag,
   kVolumeGc,
+  kVolumeStat,
   kVolumeFsck,
   kEvents,
   kCancel,

@@ -54,6 +54,7 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeRm:
     case Command::kVolumeTag:
     case Command::kVolumeGc:
+    case Command::kVolumeStat:
     case Command::kVolumeFsck: return volume_command(arguments, home);
     case Command::kFsck: return fsck(arguments, home);
     case Command::kSimulate: return simulate(arguments, home);

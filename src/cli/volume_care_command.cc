@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <utility>
 
 #include "cli/print.h"
@@ -6,8 +8,10 @@
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
+#include "home/volume_places.h"
 #include "volume/fsck.h"
 #include "volume/gc.h"
+#include "volume/stat.h"
 #include "volume/tag.h"
 
 namespace runnel::cli {
@@ -58,6 +62,53 @@ json::Value fsck_document(const volume::FsckResult& result) {
   value.set("bytes", json::Value::integer(result.bytes));
   value.set("forgotten", json::Value::integer(result.forgotten));
   return value;
+}
+
+std::string digits_text(double amount) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4f", amount);
+  return text.data();
+}
+json::Value dollars_of(double amount) { return json::Value::decimal(digits_text(amount)); }
+std::string dollars_text(double amount) { return "$" + digits_text(amount); }
+
+json::Value stat_document(const volume::VolumeStat& stat, bool has_price) {
+  json::Value value = json::Value::object();
+  value.set("files", json::Value::integer(stat.newest.files));
+  value.set("bytes", json::Value::integer(stat.newest.bytes));
+  value.set("versions", json::Value::integer(stat.versions));
+  value.set("sessions", json::Value::integer(stat.sessions));
+  value.set("packs", json::Value::integer(stat.packs));
+  value.set("objects", json::Value::integer(stat.objects));
+  value.set("stored_bytes", json::Value::integer(stat.stored_bytes));
+  value.set("read_requests", json::Value::integer(stat.reads));
+  if (!has_price) return value;
+  const volume::StorePrice price = volume::store_price(stat);
+  json::Value dollars = json::Value::object();
+  dollars.set("month", dollars_of(price.month));
+  dollars.set("put_once", dollars_of(price.put_once));
+  dollars.set("read_once", dollars_of(price.read_once));
+  value.set("usd", std::move(dollars));
+  return value;
+}
+
+std::string stat_text(const volume::VolumeStat& stat, bool has_price) {
+  std::string text = count_text(stat.newest.files, "file", "files") + ", " +
+                     human(Bytes::count(stat.newest.bytes)) + " in the newest of " +
+                     count_text(stat.versions, "version", "versions") + "\n" +
+                     count_text(stat.objects, "object", "objects") + ", " +
+                     count_text(stat.packs, "pack", "packs") + " among them, " +
+                     human(Bytes::count(stat.stored_bytes)) + " stored; read whole by " +
+                     count_text(stat.reads, "request", "requests") + "\n";
+  if (stat.sessions > 0) {
+    text += count_text(stat.sessions, "session", "sessions") +
+            " of processes that read or write it, or were killed\n";
+  }
+  if (!has_price) return text;
+  const volume::StorePrice price = volume::store_price(stat);
+  return text + "at S3's list prices: " + dollars_text(price.month) + " a month, " +
+         dollars_text(price.put_once) + " to put it once, " + dollars_text(price.read_once) +
+         " to read it once\n";
 }
 
 // Whether it is content that is damaged, which can be put anew.
@@ -117,6 +168,18 @@ Result<int> collect_volume(const Arguments& arguments, const home::Home& home) {
   const volume::GcResult result = TRY(
       client->run(volume::collect_garbage(client->loop(), env::real_clock(), opened, options, {})));
   answer(arguments, gc_document(result), gc_text(result, options.dry_run));
+  return 0;
+}
+
+Result<int> tell_volume(const Arguments& arguments, const home::Home& home) {
+  const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
+  const object::StoreUrl place = TRY(home::place_of_volume(home, target.name, arguments.store));
+  const VolumeClientPtr client = TRY(VolumeClient::open(place));
+  Volume opened = TRY(client->volume(target.name));
+  const volume::VolumeStat stat = TRY(client->run(volume::stat_volume(opened, {})));
+  // One's own disk has no price.
+  const bool has_price = place.scheme == object::StoreUrl::Scheme::kS3;
+  answer(arguments, stat_document(stat, has_price), stat_text(stat, has_price));
   return 0;
 }
 

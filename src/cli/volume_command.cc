@@ -177,6 +177,7 @@ Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) 
     case Command::kVolumeCat: return print_volume_file(arguments, home);
     case Command::kVolumeTag: return tag_volume(arguments, home);
     case Command::kVolumeGc: return collect_volume(arguments, home);
+    case Command::kVolumeStat: return tell_volume(arguments, home);
     case Command::kVolumeFsck: return check_volume(arguments, home);
     default: return remove(arguments, home);
   }

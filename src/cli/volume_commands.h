@@ -10,6 +10,7 @@ Result<int> list_volume_folder(const Arguments& arguments, const home::Home& hom
 Result<int> print_volume_file(const Arguments& arguments, const home::Home& home);
 Result<int> tag_volume(const Arguments& arguments, const home::Home& home);
 Result<int> collect_volume(const Arguments& arguments, const home::Home& home);
+Result<int> tell_volume(const Arguments& arguments, const home::Home& home);
 Result<int> check_volume(const Arguments& arguments, const home::Home& home);
 
 }  // namespace runnel::cli

@@ -185,25 +185,33 @@ class Collection {
     std::vector<VersionPlace> places = head.recent;
     for (const auto& [name, place] : head.tags) places.push_back(place);
     for (const VersionPlace& place : places) {
-      if (marks_.has(place.key)) continue;
-      const bool is_newest = place == places.front() && head.newest() != nullptr;
+      const bool is_newest = head.newest() != nullptr && place.key == head.newest()->key;
+      const Mark mark(place.key, is_newest);
+      if (marked_.contains(mark)) continue;
       Manifest manifest = CO_TRY(co_await volume_.manifest_at(place));
       CO_TRY(co_await marks_.add(volume_.pages(), std::move(manifest), is_newest,
                                  Marks::Missing::kError));
-      marks_.add_key(place.key);
+      has_marked(mark);
     }
     co_return {};
   }
 
   Async<void> mark_pin(const SessionRecord& record) {
-    const std::string key = record.pin + (record.writes ? " with chunks" : "");
-    if (!pins_.insert(key).second) co_return {};
+    const Mark mark(record.pin, record.writes);
+    if (marked_.contains(mark)) co_return {};
     Result<Manifest> manifest = co_await volume_.manifest_at({"", record.pin, 0});
     if (!manifest.ok() && manifest.error().code == Errc::kNotFound) co_return {};
     CO_TRY(co_await marks_.add(volume_.pages(), CO_TRY(std::move(manifest)), record.writes,
                                Marks::Missing::kIgnore));
-    marks_.add_key(record.pin);
+    has_marked(mark);
     co_return {};
+  }
+
+  // A manifest, and whether with its chunks: marked without them it has still to be marked with.
+  using Mark = std::pair<std::string, bool>;
+  void has_marked(const Mark& mark) {
+    marked_.insert(mark);
+    marks_.add_key(mark.first);
   }
 
   // --- Compaction.
@@ -362,7 +370,7 @@ class Collection {
   const async::StopToken stop_;
   const SessionRecord here_;
   Marks marks_;
-  std::set<std::string> pins_;  // Marked.
+  std::set<Mark> marked_;
   GcResult result_;
 };
 

@@ -50,6 +50,10 @@ def test_a_folder_comes_back_from_a_bucket(cloud, tmp_path):
     code, said = rebuild("s3://bkt/volumes/data", tmp_path / "rebuilt", env=cloud.env)
     assert code == 0 and same(source, tmp_path / "rebuilt"), said
     assert cloud.run("volume", "ls", "data") == "empty\nlong\nmany/\n"
+    told = cloud.json("volume", "stat", "data")
+    assert (told["files"], told["versions"], told["sessions"]) == (502, 1, 0) and told["objects"] < 10, told
+    assert told["stored_bytes"] >= 20_000_000 and told["usd"]["month"] > 0.0004
+    assert "at S3's list prices: $0.0005 a month" in cloud.run("volume", "stat", "data")
     cloud.run("volume", "rm", "data:/many")
     assert cloud.run("volume", "ls", "data") == "empty\nlong\n"
 
