@@ -10,6 +10,7 @@
 #include "env/process.h"
 #include "volume/compact.h"
 #include "volume/condemned.h"
+#include "volume/kept_session.h"
 #include "volume/marks.h"
 
 namespace runnel::volume {
@@ -47,17 +48,15 @@ class Collection {
         stop_(std::move(stop)),
         here_(session_of_this_process("gc")) {}
 
+  Async<GcResult> try_out() {
+    const Garbage garbage = CO_TRY(co_await find_garbage());
+    count(garbage);
+    co_return std::move(result_);
+  }
+
+  // Under the volume's session.
   Async<GcResult> run() {
-    if (options_.dry_run) {
-      const Garbage garbage = CO_TRY(co_await find_garbage());
-      count(garbage);
-      co_return std::move(result_);
-    }
-    CO_TRY(co_await volume_.begin_writing(here_));
-    const Result<void> done = co_await collect();
-    const Result<void> ended = co_await volume_.end_session();
-    CO_TRY(Result<void>(done));
-    CO_TRY(Result<void>(ended));
+    CO_TRY(co_await collect());
     co_return std::move(result_);
   }
 
@@ -77,7 +76,7 @@ class Collection {
     CO_TRY(co_await compact_newest());
     for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
       CO_TRY(stop_.check());
-      CO_TRY(co_await volume_.keep_session([] { return std::set<std::string>(); }));
+      CO_TRY(co_await volume_.refresh());
       CO_TRY(co_await sweep());
       const std::int64_t generation = volume_.head().generation;
       Result<Garbage> found = co_await find_garbage();
@@ -262,9 +261,9 @@ class Collection {
   // --- Condemning, and deleting what is condemned.
 
   Async<bool> condemn(const Garbage& garbage) {
-    if (volume_.head().generation != garbage.generation) co_return false;
     const std::string key = volume_.new_list_key();
     CO_TRY(co_await volume_.put_object(key, encode_condemned(garbage.list)));
+    if (volume_.head().generation != garbage.generation) co_return false;
     Head next = volume_.head();
     ++next.collections;
     next.condemned = key;
@@ -310,9 +309,11 @@ class Collection {
     }
     if (suspects.empty() || !options_.wait) co_return {};
     const Duration until = clock_.boot() + Session::kTtl;
-    while (clock_.boot() < until) {
-      CO_TRY(co_await loop_.sleep(std::min(until - clock_.boot(), Session::kBeat), stop_));
-      CO_TRY(co_await volume_.keep_session([] { return std::set<std::string>(); }));
+    // What counts is when a look began: this process may be stopped, too, before it has the answer.
+    for (bool is_last = false; !is_last;) {
+      const Duration left = std::max(until - clock_.boot(), Duration());
+      CO_TRY(co_await loop_.sleep(std::min(left, Session::kBeat), stop_));
+      is_last = clock_.boot() >= until;
       CO_TRY(co_await drop_living(suspects));
       if (suspects.empty()) co_return {};
     }
@@ -374,12 +375,27 @@ class Collection {
   GcResult result_;
 };
 
+Async<GcResult> collect_now(async::EventLoop& loop, env::Clock& clock, Volume& volume,
+                            GcOptions options, async::StopToken stop) {
+  Collection collection(loop, clock, volume, options, std::move(stop));
+  co_return co_await collection.run();
+}
+
 }  // namespace
 
 Async<GcResult> collect_garbage(async::EventLoop& loop, env::Clock& clock, Volume& volume,
                                 GcOptions options, async::StopToken stop) {
-  Collection collection(loop, clock, volume, options, std::move(stop));
-  co_return co_await collection.run();
+  if (options.dry_run) {
+    Collection collection(loop, clock, volume, options, std::move(stop));
+    co_return co_await collection.try_out();
+  }
+  CO_TRY(co_await volume.begin_writing(session_of_this_process("gc")));
+  co_return co_await with_session<GcResult>(
+      loop, volume, [] { return std::set<std::string>(); },
+      [&](async::StopToken token) {
+        return collect_now(loop, clock, volume, options, std::move(token));
+      },
+      std::move(stop));
 }
 
 }  // namespace runnel::volume
