@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "env/clock.h"
+#include "object/forwarding_store.h"
 #include "object/memory/memory_store.h"
 #include "volume/condemned.h"
 
@@ -107,6 +108,30 @@ TEST_F(GcTest, AReaderKeepsItsVersion) {
   EXPECT_EQ(gone.error().code, Errc::kNotFound);
   MUST(loop_->block_on(reader.end_session()));
   EXPECT_GT(gc().objects, 0);
+}
+
+// A store that only reads are allowed of.
+class ReadOnlyStore final : public object::ForwardingStore {
+ public:
+  explicit ReadOnlyStore(object::ObjectStore& inner) : ForwardingStore(inner) {}
+  Async<std::string> put(std::string key, object::Body, object::Condition,
+                         async::StopToken) override {
+    co_return Error(Errc::kDenied, "may not put " + key);
+  }
+  Async<void> remove(std::string key, async::StopToken) override {
+    co_return Error(Errc::kDenied, "may not remove " + key);
+  }
+};
+
+TEST_F(GcTest, WhoMayOnlyReadReadsWithoutASession) {
+  const std::string first = publish("one");
+  ReadOnlyStore store(store_);
+  Volume reader = run(Volume::open({store, env::real_clock(), env::real_random(), {}}, "data"));
+  Snapshot snapshot = run(reader.begin_reading(session_of_this_process("get"), "latest"));
+  EXPECT_EQ(snapshot.manifest().version, first);
+  EXPECT_FALSE(reader.has_session());
+  MUST(loop_->block_on(reader.keep_session([] { return std::set<std::string>(); })));
+  MUST(loop_->block_on(reader.end_session()));
 }
 
 TEST_F(GcTest, TheNextOneFinishesWhatAKilledOneHasCondemned) {

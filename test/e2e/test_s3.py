@@ -58,6 +58,29 @@ def test_a_folder_comes_back_from_a_bucket(cloud, tmp_path):
     assert cloud.run("volume", "ls", "data") == "empty\nlong\n"
 
 
+def test_nothing_stays_in_a_bucket_of_what_was_killed_or_dropped(cloud, server, tmp_path):
+    source = tree(tmp_path / "source", {f"{number}": os.urandom(3000) for number in range(500)})
+    cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")
+    cloud.run("volume", "put", source, "data")
+    for number in range(200):
+        (source / f"{number}").unlink()
+    cloud.run("volume", "put", "--mirror", source, "data")
+    long = tree(tmp_path / "long", {f"{number}": os.urandom(100_000) for number in range(1000)})
+    packs = len(list(server.bucket.glob("volumes/data/p/*")))
+    put = cloud.start("volume", "put", long, "data:/long")
+    cloud.until(lambda: len(list(server.bucket.glob("volumes/data/p/*"))) > packs)
+    put.kill()
+    put.communicate()
+    said = [cloud.json("volume", "gc", "data", "--keep", "0s") for _ in range(2)]
+    assert sum(each["sessions"] for each in said) == 1, said
+    left = sorted(path.parent.name for path in server.bucket.glob("volumes/data/*/*") if path.is_file())
+    assert left.count("p") == 1 and left.count("v") == 1 and "s" not in left, left
+    size = sum(path.stat().st_size for path in server.bucket.glob("volumes/data/p/*"))
+    assert size < 300 * 3200, "of the 500 files 300 are left"
+    cloud.run("volume", "get", "data", tmp_path / "copy")
+    assert same(source, tmp_path / "copy")
+
+
 def test_a_put_goes_on_when_the_server_is_back(cloud, server, tmp_path):
     source = tree(tmp_path / "source", {f"f/{number}": os.urandom(100_000) for number in range(1000)})
     cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")

@@ -48,6 +48,24 @@ def test_a_folder_comes_back_as_it_was_put(runnel, tmp_path):
     assert (tmp_path / "seven").read_bytes() == files["many/7"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
+def test_a_version_comes_out_of_a_store_that_is_mounted_read_only(runnel, tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    source = tree(tmp_path / "source", {"a": b"1", "b/c": b"2"})
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", store], check=True)
+    try:
+        runnel.run("volume", "create", "data", "--store", f"file://{store}/volumes")
+        runnel.run("volume", "put", source, "data")
+        subprocess.run(["mount", "-o", "remount,ro", store], check=True)
+        runnel.run("volume", "get", "data", tmp_path / "copy")
+        assert same(source, tmp_path / "copy")
+        runnel.run("volume", "gc", "data", code=1)
+        assert "Read-only file system" in runnel.err
+    finally:
+        subprocess.run(["umount", "--lazy", store], check=True)
+
+
 def test_a_put_takes_what_changed_and_mirrors_when_asked(runnel, tmp_path):
     source = tree(tmp_path / "source", {"a": b"1", "b/c": b"2"})
     runnel.run("volume", "create", "data", "--store", f"file://{tmp_path}/store")

@@ -22,6 +22,14 @@
 namespace runnel::object {
 namespace {
 
+// A file system that is mounted read-only denies it as much as one that is another user's.
+Error not_written(std::string what) {
+  const int why = errno;
+  Error error = errno_error(std::move(what), why);
+  if (why == EROFS) error.code = Errc::kDenied;
+  return error;
+}
+
 using async::UniqueFd;
 
 constexpr std::string_view kOwn = ".runnel";
@@ -72,7 +80,7 @@ Result<std::size_t> read_at(const OpenObject& object, std::int64_t offset, std::
 
 Result<void> write_whole(const std::string& file, std::string_view bytes) {
   const UniqueFd opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (opened.get() < 0) return errno_error("make " + file, errno);
+  if (opened.get() < 0) return not_written("make " + file);
   while (!bytes.empty()) {
     const ssize_t size = ::write(opened.get(), bytes.data(), bytes.size());
     if (size < 0 && errno == EINTR) continue;
@@ -91,7 +99,7 @@ Result<void> make_folders(const std::string& root, const std::string& key) {
     if (::mkdir(folder.c_str(), 0700) == 0) {
       TRY(env::sync_directory(env::parent_of(folder)));
     } else if (errno != EEXIST) {
-      return errno_error("make the folder " + folder, errno);
+      return not_written("make the folder " + folder);
     }
   }
   return {};
@@ -231,7 +239,7 @@ Result<void> ObjectFolder::publish(const std::string& temporary, const std::stri
     TRY(replace(temporary, key, condition));
   } else if (::link(temporary.c_str(), file.c_str()) != 0) {
     if (errno == EEXIST) return exists_already(name_, key);
-    return errno_error("link " + file, errno);
+    return not_written("link " + file);
   }
   return env::sync_directory(env::parent_of(file));
 }
@@ -242,7 +250,7 @@ Result<void> ObjectFolder::replace(const std::string& temporary, const std::stri
   TRY(check_match(key, condition));
   const std::string file = file_of(key);
   if (::rename(temporary.c_str(), file.c_str()) == 0) return {};
-  return errno_error("rename to " + file, errno);
+  return not_written("rename to " + file);
 }
 
 Result<void> ObjectFolder::check_match(const std::string& key, const Condition& condition) const {
@@ -258,7 +266,7 @@ Result<void> ObjectFolder::remove(const std::string& key) const {
   const env::FileLock lock = TRY(lock_of(path_));
   if (::unlink(file.c_str()) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return {};
-    return errno_error("remove " + file, errno);
+    return not_written("remove " + file);
   }
   return env::sync_directory(env::parent_of(file));
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/units.h"
 #include "object/object_store.h"
 
 namespace runnel::object {
