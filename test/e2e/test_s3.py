@@ -9,7 +9,7 @@ import pytest
 
 from conftest import ROOT
 from s3_server import S3Server
-from test_volume import rebuild, same, tree
+from test_volume import long_put, rebuild, same, tree
 
 OBJECT_TEST = ROOT / "build/release/bin/object_test"
 
@@ -65,7 +65,7 @@ def test_nothing_stays_in_a_bucket_of_what_was_killed_or_dropped(cloud, server, 
     for number in range(200):
         (source / f"{number}").unlink()
     cloud.run("volume", "put", "--mirror", source, "data")
-    long = tree(tmp_path / "long", {f"{number}": os.urandom(100_000) for number in range(1000)})
+    long = tree(tmp_path / "long", long_put())
     packs = len(list(server.bucket.glob("volumes/data/p/*")))
     put = cloud.start("volume", "put", long, "data:/long")
     cloud.until(lambda: len(list(server.bucket.glob("volumes/data/p/*"))) > packs)
@@ -82,7 +82,7 @@ def test_nothing_stays_in_a_bucket_of_what_was_killed_or_dropped(cloud, server, 
 
 
 def test_a_put_goes_on_when_the_server_is_back(cloud, server, tmp_path):
-    source = tree(tmp_path / "source", {f"f/{number}": os.urandom(100_000) for number in range(1000)})
+    source = tree(tmp_path / "source", long_put())
     cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")
     put = cloud.start("volume", "put", source, "data")
     cloud.until(lambda: any(server.bucket.glob("volumes/data/p/*")))

@@ -20,6 +20,12 @@ def tree(folder, files):
     return folder
 
 
+def long_put():
+    """Files for a put that goes on for a while after its first pack is there, also on a fast disk."""
+    noise = os.urandom(100_000)
+    return {f"f/{number}": number.to_bytes(4, "little") + noise for number in range(3000)}
+
+
 def same(one, other):
     compared = filecmp.dircmp(one, other)
     below = all(same(one / name, other / name) for name in compared.common_dirs)

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from test_volume import same, tree
+from test_volume import long_put, same, tree
 
 
 def objects(store):
@@ -69,7 +69,7 @@ def test_nothing_stays_of_puts_and_gcs_that_were_killed(runnel, data, tmp_path):
     kept = tree(tmp_path / "kept", {f"{number}": os.urandom(3000) for number in range(300)})
     runnel.run("volume", "put", kept, "data")
     runnel.run("volume", "gc", "data")
-    source = tree(tmp_path / "source", {f"f/{number}": os.urandom(100_000) for number in range(1000)})
+    source = tree(tmp_path / "source", long_put())
     packs = len(list(data.glob("p/*")))
     put = runnel.start("volume", "put", source, "data:/more")
     runnel.until(lambda: len(list(data.glob("p/*"))) > packs)
@@ -89,7 +89,7 @@ def test_nothing_stays_of_puts_and_gcs_that_were_killed(runnel, data, tmp_path):
 
 
 def test_a_put_that_was_stopped_over_a_gc_publishes_nothing_that_is_gone(runnel, data, tmp_path):
-    source = tree(tmp_path / "source", {f"f/{number}": os.urandom(100_000) for number in range(1000)})
+    source = tree(tmp_path / "source", long_put())
     put = runnel.start("volume", "put", source, "data")
     runnel.until(lambda: list(data.glob("p/*")))
     put.send_signal(signal.SIGSTOP)
