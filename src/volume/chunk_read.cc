@@ -17,8 +17,13 @@ Error damaged(const Extent& extent) {
 
 }  // namespace
 
+Result<void> check_chunk(const Extent& extent, std::string_view stored) {
+  if (block_sums(stored) == extent.sums) return {};
+  return damaged(extent);
+}
+
 Result<std::string> chunk_of(const Extent& extent, std::string_view stored) {
-  if (block_sums(stored) != extent.sums) return damaged(extent);
+  TRY(check_chunk(extent, stored));
   if (extent.codec == Codec::kRaw) return std::string(stored);
   std::string bytes(extent.length, '\0');
   if (!decompress(stored, bytes).ok()) return damaged(extent);

@@ -10,6 +10,9 @@
 
 namespace runnel::volume {
 
+// Whether what is stored of a chunk is what its sums say. kCorrupt names the pack.
+Result<void> check_chunk(const Extent& extent, std::string_view stored);
+
 // The bytes of a chunk out of what is stored of it: checked by its sums, decompressed. kCorrupt
 // names the pack.
 Result<std::string> chunk_of(const Extent& extent, std::string_view stored);

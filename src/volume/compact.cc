@@ -1,12 +1,14 @@
 #include "volume/compact.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "volume/bundle.h"
+#include "volume/chunk_read.h"
 #include "volume/edit.h"
 #include "volume/pack.h"
 
@@ -141,7 +143,7 @@ class Compactor {
       const auto found = living.find(entry.offset);
       if (found == living.end()) continue;
       const std::string_view stored = std::string_view(bytes).substr(entry.offset, entry.stored);
-      CO_TRY(check_chunk(found->second, stored));
+      CO_TRY(check_chunk(found->second, stored));  // Or damage would be written as if whole.
       Extent moved = builder_.add(entry.hash, stored, entry.length, entry.codec);
       waiting_.emplace_back(place_of(found->second), std::move(moved));
       done_.packed += static_cast<std::int64_t>(entry.stored);
@@ -167,14 +169,6 @@ class Compactor {
     const std::string_view all = pack;
     const PackTable table = TRY(parse_pack_trailer(all.substr(size - kPackTrailerBytes), size));
     return parse_pack_table(all.substr(table.offset, table.length), table);
-  }
-
-  // What is damaged is not written anew as if it were whole.
-  static Result<void> check_chunk(const Extent& extent, std::string_view stored) {
-    if (block_sums(stored) == extent.sums) return {};
-    return Error(Errc::kCorrupt, "a chunk of " + pack_key(extent.pack) + " at byte " +
-                                     std::to_string(extent.offset) + " is damaged")
-        .with_value(pack_key(extent.pack));
   }
 
   Async<void> put_pack() {

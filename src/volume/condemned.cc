@@ -1,5 +1,7 @@
 #include "volume/condemned.h"
 
+#include <utility>
+
 namespace runnel::volume {
 namespace {
 
@@ -40,6 +42,13 @@ Result<Condemned> decode_condemned(std::string_view text) {
     }
   }
   return condemned;
+}
+
+Async<Condemned> load_condemned(object::ObjectStore& store, std::string key,
+                                async::StopToken stop) {
+  const object::Object list =
+      CO_TRY(co_await store.get(std::move(key), kCondemnedBytesMax, std::move(stop)));
+  co_return decode_condemned(list.bytes);
 }
 
 }  // namespace runnel::volume

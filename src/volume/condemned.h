@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "async/stop_token.h"
 #include "base/result.h"
+#include "object/object_store.h"
 
 namespace runnel::volume {
 
@@ -21,5 +24,7 @@ std::string condemned_key(std::string_view nonce);  // "g/..."
 std::string encode_condemned(const Condemned& condemned);
 // kCorrupt for what is no list of garbage.
 Result<Condemned> decode_condemned(std::string_view text);
+// `key`: with the volume's prefix. kNotFound when there is none.
+Async<Condemned> load_condemned(object::ObjectStore& store, std::string key, async::StopToken stop);
 
 }  // namespace runnel::volume

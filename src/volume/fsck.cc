@@ -1,6 +1,5 @@
 #include "volume/fsck.h"
 
-#include <map>
 #include <set>
 #include <utility>
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "async/together.h"
-#include "env/machine.h"
 #include "env/process.h"
 #include "volume/compact.h"
 #include "volume/condemned.h"
@@ -167,9 +166,8 @@ class Collection {
   Async<std::set<std::string>> live_tags(const Head& head, const std::vector<SeenSession>& seen) {
     Condemned last;
     if (!head.condemned.empty()) {
-      const object::Object text = CO_TRY(co_await volume_.store().get(
-          volume_.prefix() + head.condemned, kCondemnedBytesMax, stop_));
-      last = CO_TRY(decode_condemned(text.bytes));
+      last = CO_TRY(
+          co_await load_condemned(volume_.store(), volume_.prefix() + head.condemned, stop_));
     }
     std::set<std::string> live;
     for (const SeenSession& session : seen) {
@@ -276,10 +274,10 @@ class Collection {
   Async<void> sweep() {
     const Head head = volume_.head();
     if (head.condemned.empty() || head.swept) co_return {};
-    Result<object::Object> text =
-        co_await volume_.store().get(volume_.prefix() + head.condemned, kCondemnedBytesMax, stop_);
-    if (!text.ok() && text.error().code == Errc::kNotFound) co_return co_await volume_.refresh();
-    const Condemned condemned = CO_TRY(decode_condemned(CO_TRY(std::move(text)).bytes));
+    Result<Condemned> list =
+        co_await load_condemned(volume_.store(), volume_.prefix() + head.condemned, stop_);
+    if (!list.ok() && list.error().code == Errc::kNotFound) co_return co_await volume_.refresh();
+    const Condemned condemned = CO_TRY(std::move(list));
     std::vector<Async<void>> removals;
     for (const std::string& key : condemned.keys) {
       CO_TRY(stop_.check());

@@ -74,13 +74,11 @@ Async<void> HeldSession::check(KeysInUse keys) {
   const Head head = head_->head();
   const std::int64_t known = session_.record().collections;
   if (head.collections == known) co_return {};
-  const Result<object::Object> list =
-      co_await store_->get(prefix_ + head.condemned, kCondemnedBytesMax, stop_);
+  const Result<Condemned> list = co_await load_condemned(*store_, prefix_ + head.condemned, stop_);
   if (!list.ok() && list.error().code == Errc::kNotFound) {
     co_return Error(Errc::kGone, "the head has moved on").with_value(head.condemned);
   }
-  CO_TRY(Result<object::Object>(list));
-  const Condemned last = CO_TRY(decode_condemned(list->bytes));
+  const Condemned last = CO_TRY(Result<Condemned>(list));
   if (last.live.contains(session_.tag())) co_return {};
   // The list may have been made before this session began; one that nobody knows any more may
   // have named anything.
