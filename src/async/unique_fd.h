@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/result.h"
+
 namespace runnel::async {
 
 // Owns an open descriptor. Empty is -1.
@@ -21,6 +23,8 @@ class UniqueFd {
   UniqueFd& operator=(const UniqueFd&) = delete;
   ~UniqueFd() { reset(); }
 
+  // The same open file under another number.
+  Result<UniqueFd> duplicate() const;
   int get() const { return descriptor_; }
   bool valid() const { return descriptor_ >= 0; }
   int release() { return std::exchange(descriptor_, -1); }

@@ -1,9 +1,11 @@
 #include "http/server.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "async/abandonable_call.h"
 #include "async/event.h"
 #include "async/gate.h"
 #include "async/socket.h"
@@ -49,6 +51,7 @@ struct Server::Impl {
   Async<void> accept_loop(std::unique_ptr<async::Listener> listener);
   Async<async::UniqueFd> next_client(async::Listener& listener);
   Async<void> serve(async::UniqueFd descriptor);
+  Async<void> remove_socket_files(Duration most);
   void begin_stop();
   void cut_all();
 
@@ -126,11 +129,33 @@ Async<void> Server::Impl::serve(async::UniqueFd descriptor) {
   co_return {};
 }
 
-void Server::Impl::begin_stop() {
-  for (const auto& [path, listener] : socket_files) {
-    async::remove_unix_socket(path, listener->descriptor());
+// On threads of their own, which are left alone when they do not return: a mount may lie over the
+// folder by now, and be dead. The listeners listen until then.
+Async<void> Server::Impl::remove_socket_files(Duration most) {
+  async::Notifier removed(loop);
+  std::vector<async::AbandonableCall> calls;
+  std::size_t left = 0;
+  for (const auto& [path, listener] : std::exchange(socket_files, {})) {
+    const auto copy =
+        std::make_shared<const async::UniqueFd>(CO_TRY(listener->descriptor().duplicate()));
+    auto call = async::AbandonableCall::start(
+        loop, "socket-file", [file = path, copy] { async::remove_unix_socket(file, *copy); },
+        [&left, &removed] {
+          --left;
+          removed.notify_all();
+        });
+    if (!call.ok()) continue;  // The next server replaces the file.
+    ++left;
+    calls.push_back(*std::move(call));
   }
-  socket_files.clear();
+  while (left > 0) {
+    const async::Wake wake = CO_TRY(co_await removed.wait_for(most));
+    if (wake == async::Wake::kTimeout) break;
+  }
+  co_return {};
+}
+
+void Server::Impl::begin_stop() {
   stop_source.stop();
   for (detail::Connection* connection : connections) connection->finish_soon();
 }
@@ -167,12 +192,13 @@ void Server::on_connections_changed(std::function<void(int)> observer) {
 }
 
 Async<void> Server::stop(Duration deadline) {
+  const Result<void> removed = co_await impl_->remove_socket_files(deadline);
   if (!impl_->stop_source.stopped()) impl_->begin_stop();
   async::Timer cut(impl_->loop);
   Impl& impl = *impl_;
   cut.start(deadline, [&impl] { impl.cut_all(); });
   MUST(co_await impl.gate.close());
-  co_return {};
+  co_return removed;
 }
 
 }  // namespace runnel::http

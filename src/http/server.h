@@ -48,6 +48,8 @@ class Server {
   // Called on the loop whenever connections() has changed.
   void on_connections_changed(std::function<void(int)> observer);
 
+  // Connections are cut at the deadline. A socket's file that cannot be removed by then, as over a
+  // dead mount, is left to the next server.
   Async<void> stop(Duration deadline);
 
  private:

@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import pathlib
+import signal
 import time
 
 import pytest
@@ -168,6 +169,22 @@ def test_a_home_on_a_dead_mount_is_refused_with_the_mount_to_mend(runnel, mount)
         assert f"umount --lazy {home}" in runnel.err, (words, runnel.err)
     mount.end()
     assert runnel.until(lambda: runnel.run("logs", job, code=None)) == "begun\n"
+
+
+@pytest.mark.long
+def test_a_daemon_ends_over_a_dead_mount(runnel, mount):
+    """It waits for the mount for as long as for any disk, and not for ever; it still answers nobody then."""
+    job = runnel.ended(JOB)
+    daemon = runnel.info()["daemon_pid"]
+    mount.cover(runnel.home.resolve())
+    os.kill(daemon, signal.SIGTERM)
+    until = time.monotonic() + 40
+    while time.monotonic() < until and daemon in runnel.pids():
+        time.sleep(0.1)
+    has_ended = daemon not in runnel.pids()
+    mount.end()  # Before anything looks into the home.
+    assert has_ended
+    assert runnel.run("logs", job) == "begun\n"
 
 
 @pytest.mark.parametrize("below", ["jobs", "secrets", "trash"])
