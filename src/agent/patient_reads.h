@@ -64,7 +64,7 @@ class PatientReads {
     };
     const ReadingPtr reading = CO_TRY(begin(folder, reach, std::move(keep_outcome)));
     CO_TRY(co_await wait_for_end(reading, folder));
-    co_return **std::move(outcome);
+    co_return std::move(**outcome);
   }
 
  private:

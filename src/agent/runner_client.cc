@@ -46,6 +46,7 @@ RunnerClient::RunnerClient(async::EventLoop& loop, env::Clock& clock, RunnerClie
       clock_(clock),
       options_(std::move(options)),
       starts_(loop, clock, "agent-starts"),
+      looks_(loop, clock, "agent-looks"),
       has_output_(loop) {
   CHECK(!options_.command.empty(), "nobody said how a runner is started");
 }
@@ -78,13 +79,21 @@ void RunnerClient::take_pid(std::int64_t pid) {
   if (stranger_ == runner::kRunnerProcessName) stranger_.clear();
 }
 
+// Blocks.
+RunnerClient::Sight RunnerClient::look(const std::string& home, Name name) {
+  Sight sight{async::connect_unix(runner::runner_socket(home))};
+  const bool nobody_listens = !sight.socket.ok() && sight.socket.error().code == Errc::kUnavailable;
+  if (nobody_listens) sight.lives = runner::runner_lives(home);
+  if (sight.lives && name == Name::kYes) sight.living = runner::living_runner(home);
+  return sight;
+}
+
 // One that lives where nobody listens is waited for: it listens again, or ends.
-Async<void> RunnerClient::start_or_name(Search& search) {
+Async<void> RunnerClient::start_or_name(Search& search, const Sight& sight) {
   if (search.started != 0 && env::process_runs(search.started)) co_return {};
-  if (runner::runner_lives(options_.home)) {
+  if (sight.lives) {
     if (search.waited < search.next_name) co_return {};
-    const std::int64_t living = runner::living_runner(options_.home);
-    if (living != 0) take_pid(living);
+    if (sight.living != 0) take_pid(sight.living);
     search.next_name = search.waited + kRestartAfter;
   } else if (search.waited >= search.next_start) {
     Result<void> started = co_await start_runner();
@@ -101,10 +110,16 @@ Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
   Search search;
   Duration pause = kRetryMin;
   while (true) {
-    Result<async::UniqueFd> socket = async::connect_unix(runner::runner_socket(options_.home));
-    if (socket.ok() || socket.error().code != Errc::kUnavailable) co_return socket;
-    if (search.waited >= options_.connect_max) co_return socket;
-    CO_TRY(co_await start_or_name(search));
+    const Name name = search.waited < search.next_name ? Name::kNo : Name::kYes;
+    Sight sight = CO_TRY(co_await looks_.run<Sight>(
+        runner::runner_folder(options_.home),
+        [home = options_.home, name]() -> Result<Sight> { return look(home, name); },
+        Reach::kFolder));
+    if (sight.socket.ok() || sight.socket.error().code != Errc::kUnavailable) {
+      co_return std::move(sight.socket);
+    }
+    if (search.waited >= options_.connect_max) co_return std::move(sight.socket);
+    CO_TRY(co_await start_or_name(search, sight));
     CO_TRY(co_await loop_.sleep(pause, stop));
     search.waited = search.waited + pause;
     pause = std::min(pause * 2, kRetryMax);
@@ -229,12 +244,18 @@ Async<void> RunnerClient::write_all(async::StopToken stop) {
 Async<void> RunnerClient::keep_asking(async::StopToken stop) {
   for (;;) {
     CO_TRY(co_await loop_.sleep(kAskEvery, stop));
-    Result<async::UniqueFd> socket = async::connect_unix(runner::runner_socket(options_.home));
+    Result<Sight> sight = co_await looks_.run<Sight>(
+        runner::runner_folder(options_.home),
+        [home = options_.home]() -> Result<Sight> { return look(home, Name::kNo); },
+        Reach::kFolder);
+    CO_TRY(stop.check());
     // Nobody listens any more: it is ending, and then its connection ends, too.
-    if (!socket.ok() && socket.error().code == Errc::kUnavailable) continue;
+    const bool is_ending =
+        sight.ok() && !sight->socket.ok() && sight->socket.error().code == Errc::kUnavailable;
+    if (is_ending) continue;
     begin_question();
-    if (!socket.ok()) continue;
-    const Result<void> answered = co_await ask(std::move(*socket), stop);
+    if (!sight.ok() || !sight->socket.ok()) continue;
+    const Result<void> answered = co_await ask(*std::move(sight->socket), stop);
     CO_TRY(stop.check());
     if (answered.ok()) question_.reset();
   }

@@ -39,8 +39,9 @@ struct RunnerClientOptions {
 //           turn of the loop. After an end, connect() may be called again. silence() tells of a
 //           runner that has not answered for silence_max: its greeting, its Welcome, or one of the
 //           questions that it is asked every kAskEvery.
-// Threads:  the loop's only; a runner is started on a thread of its own, since that lasts until the
-//           machine has a processor for it.
+// Threads:  the loop's only; a runner is started, and its socket looked for, on threads of their
+//           own: the first lasts until the machine has a processor for it, and the home may be gone
+//           behind a dead mount.
 // Lifetime: connect() and serve() run in a gate that is closed before destruction.
 class RunnerClient {
  public:
@@ -74,8 +75,17 @@ class RunnerClient {
     Duration next_name = kNameAfter;
     std::int64_t started = 0;  // The runner that we started: its pid.
   };
+  // What was found of the runner, by its files in the home.
+  struct Sight {
+    Result<async::UniqueFd> socket;
+    bool lives = false;       // Though it does not listen.
+    std::int64_t living = 0;  // Its process, where that was asked for.
+  };
+  enum class Name : std::uint8_t { kNo, kYes };
+  static Sight look(const std::string& home, Name name);
+
   Async<async::UniqueFd> reach(async::StopToken stop);
-  Async<void> start_or_name(Search& search);
+  Async<void> start_or_name(Search& search, const Sight& sight);
   Async<void> start_runner();
   void take_pid(std::int64_t pid);
   Async<runner::Welcome> greet(async::StopToken stop);
@@ -92,6 +102,7 @@ class RunnerClient {
   env::Clock& clock_;
   const RunnerClientOptions options_;
   PatientReads starts_;
+  PatientReads looks_;
   // The question that it has not answered yet.
   struct Question {
     Duration boot;

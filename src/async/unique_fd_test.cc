@@ -37,6 +37,16 @@ TEST(UniqueFd, MovesItsDescriptor) {
   EXPECT_EQ(third.get(), raw);
 }
 
+TEST(UniqueFd, ADuplicateOutlivesIt) {
+  UniqueFd first(new_descriptor());
+  const UniqueFd second = MUST(first.duplicate());
+  EXPECT_NE(second.get(), first.get());
+  EXPECT_NE(::fcntl(second.get(), F_GETFD) & FD_CLOEXEC, 0);
+  first.reset();
+  EXPECT_TRUE(is_open(second.get()));
+  EXPECT_FALSE(first.duplicate().ok());
+}
+
 TEST(UniqueFd, ReleaseGivesItAwayAndResetIsIdempotent) {
   int raw = new_descriptor();
   UniqueFd owner(raw);
