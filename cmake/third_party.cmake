@@ -23,6 +23,7 @@ pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl)
 pkg_check_modules(pugixml REQUIRED IMPORTED_TARGET pugixml)
 pkg_check_modules(inih REQUIRED IMPORTED_TARGET inih)
+pkg_check_modules(fuse3 REQUIRED IMPORTED_TARGET fuse3)
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 find_library(RUNNEL_RE2 re2 REQUIRED) # Its pkg-config file adds flags that no precompiled header has.
 
@@ -55,4 +56,5 @@ runnel_third_party(search Eigen3::Eigen)
 runnel_third_party(store SQLite::SQLite3)
 runnel_third_party(object PkgConfig::pugixml PkgConfig::inih)
 runnel_third_party(volume PkgConfig::zstd)
+runnel_third_party(fuse PkgConfig::fuse3)
 runnel_third_party(cli CLI11::CLI11 PkgConfig::utf8proc)

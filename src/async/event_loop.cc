@@ -153,6 +153,23 @@ Async<void> EventLoop::sleep(Duration length, StopToken token) {
   co_return {};
 }
 
+namespace {
+
+struct NextTurn {
+  EventLoop& loop;
+
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> waiting) const { loop.resume_soon(waiting); }
+  void await_resume() const noexcept {}
+};
+
+}  // namespace
+
+Async<void> EventLoop::yield() {
+  co_await NextTurn{*this};
+  co_return {};
+}
+
 Async<void> EventLoop::readable(int descriptor, StopToken token) {
   return wait_ready(*this, descriptor, asio::posix::descriptor_base::wait_read, std::move(token));
 }

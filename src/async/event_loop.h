@@ -56,6 +56,8 @@ class EventLoop {
   }
 
   Async<void> sleep(Duration length, StopToken token = {});
+  // Lets all run first who are ready by now.
+  Async<void> yield();
   // Once the descriptor can be read (or is at its end) or written (or is broken). The descriptor is
   // borrowed and must stay open; one wait per descriptor at a time.
   Async<void> readable(int descriptor, StopToken token = {});

@@ -13,6 +13,7 @@
 
 #include "async/gate.h"
 #include "async/testing/loop_test.h"
+#include "async/together.h"
 #include "async/unique_fd.h"
 
 namespace runnel::async {
@@ -221,6 +222,23 @@ TEST_F(EventLoopTest, RunningTwiceAtOnceEndsTheProcess) {
         loop().run();
       },
       "runs already");
+}
+
+Async<void> note_twice(EventLoop& loop, std::vector<int>& order, int number) {
+  order.push_back(number);
+  CO_TRY(co_await loop.yield());
+  order.push_back(number);
+  co_return {};
+}
+
+TEST(EventLoopYield, LetsTheOthersRunFirst) {
+  const std::unique_ptr<EventLoop> loop = MUST(EventLoop::create());
+  std::vector<int> order;
+  std::vector<Async<void>> all;
+  all.push_back(note_twice(*loop, order, 1));
+  all.push_back(note_twice(*loop, order, 2));
+  MUST(loop->block_on(when_all(*loop, std::move(all))));
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 1, 2}));
 }
 
 }  // namespace

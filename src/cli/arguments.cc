@@ -417,6 +417,20 @@ void add_volume_tag(CLI::App& app, Arguments& arguments) {
   add_store(app, arguments);
 }
 
+void add_cache(CLI::App& app, Arguments& arguments) {
+  optional_flag(app, "--cache", arguments.cache,
+                "a folder on a local disk for what was fetched; it is there after a restart, too");
+  app.add_option("--cache-size", arguments.cache_size, "what it may take")->capture_default_str();
+}
+
+void add_volume_mount(CLI::App& app, Arguments& arguments) {
+  app.add_option("volume", arguments.volume, "NAME[@VERSION]")->required();
+  app.add_option("dir", arguments.target, "an existing folder")->required();
+  app.add_flag("-d,--detach", arguments.detach, "return once it is mounted");
+  add_cache(app, arguments);
+  add_store(app, arguments);
+}
+
 void add_volume_gc(CLI::App& app, Arguments& arguments) {
   app.add_option("volume", arguments.volume, "NAME")->required();
   optional_flag(app, "--keep", arguments.keep,
@@ -463,6 +477,26 @@ const std::vector<Definition>& volume_definitions() {
        [](CLI::App& app, Arguments& arguments) {
          add_volume(app, arguments);
          app.add_flag("--repair", arguments.repair, "let later puts store anew what is damaged");
+       }},
+      {Command::kVolumeMount, "mount", {}, "show a version as a folder", add_volume_mount},
+      {Command::kVolumeUmount,
+       "umount",
+       {"unmount"},
+       "take a mount away, or say who uses it",
+       [](CLI::App& app, Arguments& arguments) {
+         app.add_option("dir", arguments.target, "the folder")->required();
+         app.add_flag("--lazy", arguments.lazy,
+                      "also while it is in use, which ends with its users");
+       }},
+      {Command::kVolumeServe,
+       "serve",
+       {},
+       "",
+       [](CLI::App& app, Arguments& arguments) {
+         app.add_option("volume", arguments.volume, "NAME@VERSION")->required();
+         app.add_flag("--takes-over", arguments.takes_over, "a process before this one has died");
+         add_cache(app, arguments);
+         add_store(app, arguments);
        }},
   };
   return kAll;

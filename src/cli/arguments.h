@@ -43,6 +43,9 @@ enum class Command : std::uint8_t {
   kVolumeGc,
   kVolumeStat,
   kVolumeFsck,
+  kVolumeMount,
+  kVolumeUmount,
+  kVolumeServe,
   kEvents,
   kCancel,
   kHalt,
@@ -130,6 +133,10 @@ struct Arguments {
   bool remove = false;               // volume tag --delete
   bool force = false;                // volume tag --force
   std::optional<std::string> keep;   // volume gc --keep
+  std::optional<std::string> cache;  // volume mount --cache
+  std::string cache_size = "10GiB";  // volume mount --cache-size
+  bool lazy = false;                 // volume umount --lazy
+  bool takes_over = false;           // volume serve --takes-over
 };
 
 // What parsing led to: arguments, or text that was asked for (help), or a usage error (exit 2).

@@ -55,7 +55,10 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeTag:
     case Command::kVolumeGc:
     case Command::kVolumeStat:
-    case Command::kVolumeFsck: return volume_command(arguments, home);
+    case Command::kVolumeFsck:
+    case Command::kVolumeMount:
+    case Command::kVolumeUmount:
+    case Command::kVolumeServe: return volume_command(arguments, home);
     case Command::kFsck: return fsck(arguments, home);
     case Command::kSimulate: return simulate(arguments, home);
     case Command::kCompletion: put(completion_script(arguments.shell)); return 0;

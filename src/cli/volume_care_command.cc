@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "cli/print.h"
 #include "cli/printable.h"
+#include "cli/transfer_line.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
@@ -189,8 +191,14 @@ Result<int> check_volume(const Arguments& arguments, const home::Home& home) {
   Volume opened = TRY(client->volume(target.name));
   volume::FsckOptions options;
   options.repair = arguments.repair;
-  const volume::FsckResult result =
-      TRY(client->run(volume::check_volume(client->loop(), opened, std::move(options), {})));
+  TransferLine line("fsck");
+  options.progress = [&line](const volume::FsckOptions::Progress& done) {
+    line.draw({done.files, done.bytes, std::nullopt});
+  };
+  const Result<volume::FsckResult> done =
+      client->run(volume::check_volume(client->loop(), opened, std::move(options), {}));
+  line.clear();
+  const volume::FsckResult result = TRY(Result<volume::FsckResult>(done));
   answer(arguments, fsck_document(result), fsck_text(target.name, result, arguments.repair));
   return result.damages.empty() ? 0 : 1;
 }

@@ -1,14 +1,18 @@
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cli/commands.h"
 #include "cli/moment_text.h"
 #include "cli/print.h"
 #include "cli/printable.h"
+#include "cli/transfer_line.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
+#include "env/clock.h"
 #include "env/files.h"
+#include "env/tree_bytes.h"
 #include "home/paths.h"
 #include "home/volume_places.h"
 #include "volume/get.h"
@@ -99,6 +103,9 @@ Result<int> versions(const Arguments& arguments, const home::Home& home) {
 
 // --- Putting and getting.
 
+// What takes longer to measure is put without telling when it ends.
+constexpr Duration kMeasuredWithin = Duration::seconds(1);
+
 Result<int> put_folder(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.target));
   if (!target.version.empty()) {
@@ -114,11 +121,23 @@ Result<int> put_folder(const Arguments& arguments, const home::Home& home) {
   options.into = target.path;
   options.mirror = arguments.mirror;
   options.message = arguments.message.value_or("");
-  const volume::PutResult result = TRY(client->run(
+  TransferLine line("put");
+  const auto total =
+      line.is_shown() ? env::tree_bytes(arguments.source, kMeasuredWithin) : std::nullopt;
+  options.progress = [&line, total](const volume::PutProgress& done) {
+    line.draw({done.files, done.bytes, total});
+  };
+  const Result<volume::PutResult> done = client->run(
       volume::put_tree(client->loop(), opened, TRY(volume::SourceTree::open(arguments.source)),
-                       std::move(options), {})));
+                       std::move(options), {}));
+  line.clear();
+  const volume::PutResult result = TRY(Result<volume::PutResult>(done));
   for (const std::string& path : result.passed_over) {
     say("runnel: warning: " + path + " is neither a file, a folder nor a link, and is left out");
+  }
+  if (result.done.reused > 0) {
+    say("went on with " + human(Bytes::count(result.done.reused)) +
+        " that an interrupted put had stored");
   }
   say("put " + count_text(result.done.files, "file", "files") + ", " +
       human(Bytes::count(result.done.bytes)) + " (" + human(Bytes::count(result.done.stored)) +
@@ -133,8 +152,20 @@ Result<int> get_folder(const Arguments& arguments, const home::Home& home) {
   Volume opened = TRY(client->volume(target.name));
   const Duration begun = env::real_clock().boot();
   const std::string place = TRY(home::absolute_path(arguments.target));
-  const volume::GetProgress got = TRY(client->run(volume::get_tree(
-      client->loop(), opened, target.version_or_latest(), target.path, place, {}, {})));
+  TransferLine line("get");
+  std::optional<std::int64_t> total;
+  if (line.is_shown() && target.path.empty()) {
+    total = TRY(client->run(opened.snapshot(target.version_or_latest()))).manifest().totals.bytes;
+  }
+  volume::GetOptions options;
+  options.progress = [&line, total](const volume::GetProgress& done) {
+    line.draw({done.files, done.bytes, total});
+  };
+  const Result<volume::GetProgress> done =
+      client->run(volume::get_tree(client->loop(), opened, target.version_or_latest(), target.path,
+                                   place, std::move(options), {}));
+  line.clear();
+  const volume::GetProgress got = TRY(Result<volume::GetProgress>(done));
   say("got " + count_text(got.files, "file", "files") + ", " + human(Bytes::count(got.bytes)) +
       " of version " + got.version + " in " + human(env::real_clock().boot() - begun));
   return 0;
@@ -179,6 +210,9 @@ Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) 
     case Command::kVolumeGc: return collect_volume(arguments, home);
     case Command::kVolumeStat: return tell_volume(arguments, home);
     case Command::kVolumeFsck: return check_volume(arguments, home);
+    case Command::kVolumeMount: return mount_volume(arguments, home);
+    case Command::kVolumeUmount: return unmount_volume(arguments, home);
+    case Command::kVolumeServe: return serve_volume(arguments, home);
     default: return remove(arguments, home);
   }
 }

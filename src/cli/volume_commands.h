@@ -11,6 +11,10 @@ Result<int> print_volume_file(const Arguments& arguments, const home::Home& home
 Result<int> tag_volume(const Arguments& arguments, const home::Home& home);
 Result<int> collect_volume(const Arguments& arguments, const home::Home& home);
 Result<int> tell_volume(const Arguments& arguments, const home::Home& home);
+Result<int> mount_volume(const Arguments& arguments, const home::Home& home);
+Result<int> unmount_volume(const Arguments& arguments, const home::Home& home);
+// The process that serves a mount, with what its holder has given it.
+Result<int> serve_volume(const Arguments& arguments, const home::Home& home);
 Result<int> check_volume(const Arguments& arguments, const home::Home& home);
 
 }  // namespace runnel::cli

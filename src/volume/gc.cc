@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "async/together.h"
-#include "env/process.h"
 #include "volume/compact.h"
 #include "volume/condemned.h"
 #include "volume/kept_session.h"
@@ -24,12 +23,6 @@ struct SeenSession {
   std::string bytes;
   std::optional<SessionRecord> record;
 };
-
-// Whether its process ran on this machine and has ended.
-bool has_ended(const SessionRecord& record, const SessionRecord& here) {
-  if (record.host != here.host || record.host.empty()) return false;
-  return record.boot != here.boot || !env::process_runs(record.pid);
-}
 
 bool is_tagged(const Head& head, const VersionPlace& place) {
   return std::any_of(head.tags.begin(), head.tags.end(),

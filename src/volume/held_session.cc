@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "volume/condemned.h"
 
@@ -35,12 +36,90 @@ Async<HeldSession> HeldSession::for_writing(HeadRegister& head, object::ObjectSt
   who.collections = head.head().collections;
   Session begun = CO_TRY(co_await Session::begin(store, random, prefix, std::move(who), stop));
   HeldSession held(head, store, std::move(prefix), std::move(begun), std::move(stop));
+  // It refers to nothing yet.
   while (true) {
     CO_TRY(co_await head.load());
     const SessionRecord& record = held.session_.record();
     const std::string newest = newest_key(head.head());
     if (record.pin == newest && record.collections == head.head().collections) co_return held;
     CO_TRY(co_await held.pin(newest));
+  }
+}
+
+namespace {
+
+Async<std::vector<std::string>> session_keys(object::ObjectStore& store, std::string prefix,
+                                             async::StopToken stop) {
+  std::vector<std::string> keys;
+  for (std::string after;;) {
+    object::ListPage page = CO_TRY(co_await store.list(prefix + "s/", after, stop));
+    for (object::Listed& object : page.objects) keys.push_back(std::move(object.key));
+    if (!page.more) co_return keys;
+    after = *std::move(page.more);
+  }
+}
+
+// Takes over the first session that is as `who`, and whose process has ended.
+Async<std::optional<Session>> take_over_one(object::ObjectStore& store, env::Random& random,
+                                            std::string prefix, SessionRecord who,
+                                            async::StopToken stop) {
+  for (const std::string& key : CO_TRY(co_await session_keys(store, prefix, stop))) {
+    const Result<object::Object> there = co_await store.get(key, kSessionBytesMax, stop);
+    if (!there.ok()) continue;  // It has just ended, or nobody knows whose it is.
+    const Result<SessionRecord> record = decode_session(there->bytes);
+    const bool is_ours = record.ok() && record->writes && record->kind == who.kind &&
+                         record->source == who.source && has_ended(*record, who);
+    if (!is_ours) continue;
+    std::optional<Session> taken =
+        CO_TRY(co_await Session::take_over(store, random, key, *there, who, stop));
+    if (taken) co_return taken;
+  }
+  co_return std::optional<Session>();
+}
+
+}  // namespace
+
+Async<std::optional<HeldSession>> HeldSession::for_going_on(HeadRegister& head,
+                                                            object::ObjectStore& store,
+                                                            env::Random& random, std::string prefix,
+                                                            SessionRecord who,
+                                                            async::StopToken stop) {
+  std::optional<Session> taken =
+      CO_TRY(co_await take_over_one(store, random, prefix, std::move(who), stop));
+  if (!taken) co_return std::optional<HeldSession>();
+  HeldSession held(head, store, std::move(prefix), *std::move(taken), std::move(stop));
+  std::set<std::string> keys;
+  for (const auto& [key, size] : CO_TRY(co_await held.own_objects("p/"))) keys.insert(key);
+  const Result<void> pinned = co_await held.pin_newest([keys] { return keys; });
+  if (pinned.ok()) co_return std::optional(std::move(held));
+  if (pinned.error().code != Errc::kConflict) co_return pinned.error();
+  CO_TRY(co_await held.end());
+  co_return std::optional<HeldSession>();
+}
+
+Async<void> HeldSession::pin_newest(KeysInUse keys) {
+  while (true) {
+    CO_TRY(co_await head_->load());
+    Result<void> checked = co_await check(keys);
+    if (!checked.ok() && checked.error().code == Errc::kGone) continue;
+    CO_TRY(std::move(checked));
+    const std::string newest = newest_key(head_->head());
+    const SessionRecord& record = session_.record();
+    if (record.pin == newest && record.collections == head_->head().collections) co_return {};
+    CO_TRY(co_await pin(newest));
+  }
+}
+
+Async<std::map<std::string, std::int64_t>> HeldSession::own_objects(std::string kind) {
+  std::map<std::string, std::int64_t> sizes;
+  for (std::string after;;) {
+    object::ListPage page = CO_TRY(co_await store_->list(prefix_ + kind, after, stop_));
+    for (const object::Listed& object : page.objects) {
+      const std::string key = object.key.substr(prefix_.size());
+      if (object_tag(key) == session_.tag()) sizes[key] = object.size;
+    }
+    if (!page.more) co_return sizes;
+    after = *std::move(page.more);
   }
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -25,12 +27,21 @@ class HeldSession {
   static Async<HeldSession> for_writing(HeadRegister& head, object::ObjectStore& store,
                                         env::Random& random, std::string prefix, SessionRecord who,
                                         async::StopToken stop);
+  // Goes on with what a writer of the same kind and source has put whose process has ended here,
+  // and holds the newest version. None when there is no such session, or what it had put may be
+  // gone.
+  static Async<std::optional<HeldSession>> for_going_on(HeadRegister& head,
+                                                        object::ObjectStore& store,
+                                                        env::Random& random, std::string prefix,
+                                                        SessionRecord who, async::StopToken stop);
   // Holds a version. kNotFound when it is not in the head any more.
   static Async<HeldSession> for_reading(HeadRegister& head, object::ObjectStore& store,
                                         env::Random& random, std::string prefix, SessionRecord who,
                                         VersionPlace place, async::StopToken stop);
 
   Session& session() { return session_; }
+  // The keys of what it has put of a kind ("p/"), and their bytes.
+  Async<std::map<std::string, std::int64_t>> own_objects(std::string kind);
   // Whether what a writer refers to may be published by a swap of the head that the register has.
   // kConflict when the session was taken for dead, kGone when that head is no more.
   Async<void> check(KeysInUse keys);
@@ -42,6 +53,8 @@ class HeldSession {
   HeldSession(HeadRegister& head, object::ObjectStore& store, std::string prefix, Session session,
               async::StopToken stop);
   Async<void> pin(std::string manifest_key);
+  // Until it holds the newest version, and nothing that it refers to was condemned.
+  Async<void> pin_newest(KeysInUse keys);
 
   HeadRegister* head_;
   object::ObjectStore* store_;

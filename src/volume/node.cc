@@ -115,6 +115,13 @@ std::string inode_key(Inode inode) {
   return key;
 }
 
+Result<Inode> inode_of(std::string_view key) {
+  FixedReader reader(key);
+  const Inode inode = reader.u64be();
+  if (reader.failed()) return Error(Errc::kCorrupt, "a key of the tree of inodes is cut short");
+  return inode;
+}
+
 std::string extents_key(Inode inode, std::uint64_t offset) {
   std::string key = inode_key(inode);
   append_u64be(key, offset);

@@ -52,6 +52,8 @@ struct Name {
 };
 std::string name_key(Inode folder, std::string_view name);
 std::string inode_key(Inode inode);
+// Of a key of the tree of inodes. kCorrupt for what is none.
+Result<Inode> inode_of(std::string_view key);
 std::string extents_key(Inode inode, std::uint64_t offset);
 std::string encode_name(const Name& name);
 Result<Name> decode_name(std::string_view bytes);

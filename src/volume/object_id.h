@@ -22,6 +22,7 @@ struct ObjectId {
   // kInvalid for what is not of the form of str().
   static Result<ObjectId> parse(std::string_view text);
   bool is_zero() const { return *this == ObjectId(); }
+  std::string_view hash() const { return {bytes.data(), kBytes / 2}; }  // Its first half.
   std::string_view view() const { return {bytes.data(), bytes.size()}; }
   // "<16 digits>-<16 digits>", as it stands in keys.
   std::string str() const;

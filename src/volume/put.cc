@@ -87,11 +87,16 @@ class Put {
   std::set<std::string> keys_in_use() const {
     std::set<std::string> keys;
     for (const auto& [before, id] : ids_) keys.insert(pack_key(id));
+    for (const auto& [hash, pack] : there_) keys.insert(pack_key(pack.id));
     for (const auto& [hash, extent] : known_) keys.insert(pack_key(extent.pack));
     return keys;
   }
 
-  Async<PutResult> run(async::StopToken stop) {
+  // Whether its session is that of an interrupted put.
+  enum class Begin : std::uint8_t { kAnew, kGoesOn };
+
+  Async<PutResult> run(Begin begin, async::StopToken stop) {
+    if (begin == Begin::kGoesOn) CO_TRY(co_await find_packs());
     worker_ = CO_TRY(async::Worker::create(loop_, {.name = "volume-put"}));
     Result<PutResult> done = co_await pack_and_publish(std::move(stop));
     MUST(co_await uploads_.close());
@@ -100,6 +105,12 @@ class Put {
   }
 
  private:
+  // A pack that an interrupted put has put.
+  struct EarlierPack {
+    ObjectId id;
+    std::int64_t bytes = 0;
+  };
+
   Async<PutResult> pack_and_publish(async::StopToken stop) {
     root_ = Edit::folder();
     Edit* const into = CO_TRY(folder_of(CO_TRY(path_parts(options_.into))));
@@ -190,12 +201,34 @@ class Put {
     for (WholePack& pack : packing_.take_whole()) {
       while (under_way_ >= kPacksUnderWay) CO_TRY(co_await uploaded_.wait());
       if (failed_) co_return *failed_;
+      if (const std::optional<ObjectId> there = earlier_pack(pack.bytes)) {
+        ids_[pack.before] = *there;
+        done_.reused += std::ssize(pack.bytes);
+        continue;
+      }
       const ObjectId id = volume_.new_object_id(pack.bytes);
       ids_[pack.before] = id;
       ++under_way_;
       CO_TRY(loop_.spawn(uploads_, upload(id, std::move(pack.bytes))));
     }
     co_return {};
+  }
+
+  // What an interrupted put has put, under the session that this one goes on with.
+  Async<void> find_packs() {
+    for (const auto& [key, size] : CO_TRY(co_await volume_.session().own_objects("p/"))) {
+      const ObjectId id = CO_TRY(ObjectId::parse(key.substr(2)));
+      there_.emplace(id.hash(), EarlierPack{id, size});
+    }
+    co_return {};
+  }
+
+  // The one with these bytes that an interrupted put has put.
+  std::optional<ObjectId> earlier_pack(std::string_view bytes) const {
+    const ObjectId same = ObjectId::of(bytes, std::string(ObjectId::kBytes / 2, '\0'));
+    const auto found = there_.find(std::string(same.hash()));
+    if (found == there_.end() || found->second.bytes != std::ssize(bytes)) return std::nullopt;
+    return found->second.id;
   }
 
   Async<void> upload(ObjectId id, std::string bytes) {
@@ -227,9 +260,10 @@ class Put {
   Snapshot base_;
   std::unique_ptr<async::Worker> worker_;
   Edit root_;
-  NewChunks fresh_;                       // Packed by this put.
-  std::map<hash::Digest, Extent> known_;  // Found in the volume.
-  std::map<ObjectId, ObjectId> ids_;      // Of packs, by what they were called before.
+  NewChunks fresh_;                           // Packed by this put.
+  std::map<hash::Digest, Extent> known_;      // Found in the volume.
+  std::map<ObjectId, ObjectId> ids_;          // Of packs, by what they were called before.
+  std::map<std::string, EarlierPack> there_;  // By the hashes in their names.
   async::Gate uploads_;
   async::Notifier uploaded_;
   int under_way_ = 0;
@@ -244,12 +278,15 @@ Async<PutResult> put_tree(async::EventLoop& loop, Volume& volume,
                           async::StopToken stop) {
   SessionRecord who = session_of_this_process("put");
   who.source = options.source;
-  CO_TRY(co_await volume.begin_writing(std::move(who)));
+  const bool goes_on = CO_TRY(co_await volume.go_on_writing(who));
+  const auto begin = goes_on ? Put::Begin::kGoesOn : Put::Begin::kAnew;
+  if (!goes_on) CO_TRY(co_await volume.begin_writing(std::move(who)));
   Snapshot base = CO_TRY(co_await volume.snapshot("latest"));
   Put put(loop, volume, std::move(source), std::move(options), std::move(base));
   co_return co_await with_session<PutResult>(
       loop, volume, [&put] { return put.keys_in_use(); },
-      [&put](async::StopToken token) { return put.run(std::move(token)); }, std::move(stop));
+      [&put, begin](async::StopToken token) { return put.run(begin, std::move(token)); },
+      std::move(stop));
 }
 
 }  // namespace runnel::volume

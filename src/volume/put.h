@@ -15,7 +15,8 @@ namespace runnel::volume {
 struct PutProgress {
   std::int64_t files = 0;
   std::int64_t bytes = 0;   // Read.
-  std::int64_t stored = 0;  // Bytes of packs that were put.
+  std::int64_t stored = 0;  // Bytes of packs that were put,
+  std::int64_t reused = 0;  // and of those that an earlier run had put, which was interrupted.
 };
 
 struct PutOptions {
@@ -34,7 +35,8 @@ struct PutResult {
 
 // Puts a folder of this machine into the volume as its next version: reads, hashes and packs on a
 // thread "volume-put", while packs before are on their way to the store. Chunks that the volume has
-// are not put again. kConflict as apply() has it.
+// are not put again, nor packs that a put of the same source on this machine has put which was
+// interrupted: they are made again, and found by their hashes. kConflict as apply() has it.
 Async<PutResult> put_tree(async::EventLoop& loop, Volume& volume,
                           std::unique_ptr<SourceTree> source, PutOptions options,
                           async::StopToken stop);

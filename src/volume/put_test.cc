@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -14,12 +16,14 @@
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
+#include "object/forwarding_store.h"
 #include "object/memory/memory_store.h"
 #include "object/metered_store.h"
 #include "volume/chunk_read.h"
 #include "volume/chunker.h"
 #include "volume/file_hash.h"
 #include "volume/get.h"
+#include "volume/session.h"
 
 namespace runnel::volume {
 namespace {
@@ -35,7 +39,10 @@ class PutNumbers final : public env::Random {
 std::string noise(std::size_t size, std::uint64_t seed) {
   SplitMix64 numbers(seed);
   std::string bytes(size, '\0');
-  for (char& c : bytes) c = static_cast<char>(numbers.next());
+  for (std::size_t at = 0; at < size; at += sizeof(std::uint64_t)) {
+    const std::uint64_t number = numbers.next();
+    std::memcpy(bytes.data() + at, &number, std::min(sizeof number, size - at));
+  }
   return bytes;
 }
 
@@ -282,6 +289,85 @@ TEST(FileHash, IsOfPiecesForLongFiles) {
   EXPECT_EQ(hash_of(piece, 1'000), hash::sha256(piece));
   EXPECT_EQ(hash_of(bytes, 777), hash_of(bytes, 3'000'000));
   EXPECT_NE(hash_of(bytes, 777), hash::sha256(bytes));
+}
+
+// A store that takes no more than some packs, as one whose client is killed.
+class FewPacks final : public object::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    const bool is_pack = key.find("/p/") != std::string::npos;
+    if (is_pack && packs-- <= 0) co_return Error(Errc::kIo, "no more packs");
+    co_return co_await ForwardingStore::put(std::move(key), std::move(bytes), std::move(condition),
+                                            std::move(stop));
+  }
+
+  int packs = 0;
+};
+
+class InterruptedPutTest : public PutTest {
+ protected:
+  InterruptedPutTest() {
+    for (int number = 0; number < 20; ++number) {
+      write("f" + std::to_string(number), noise(4'000'000, static_cast<std::uint64_t>(number)));
+    }
+  }
+
+  // What is there of a put that was killed after two packs; its session is one of a process that
+  // has ended.
+  void interrupt() {
+    FewPacks few(memory_);
+    few.packs = 2;
+    Volume volume = run(Volume::open({few, env::real_clock(), random_, {}}, "data"));
+    PutOptions options{.source = "/source"};
+    EXPECT_FALSE(loop_
+                     ->block_on(put_tree(*loop_, volume, MUST(SourceTree::open(source_.path())),
+                                         std::move(options), {}))
+                     .ok());
+    ASSERT_EQ(objects("p/"), 2);
+    SessionRecord record = session_of_this_process("put");
+    record.source = "/source";
+    record.writes = true;
+    record.pid = 1 << 30;
+    // A tag whose first bit is set: names are not sorted as numbers are.
+    const std::string tag = "f0f0f0f0";
+    std::map<std::string, object::Object> packs;
+    for (const auto& [key, object] : memory_.objects()) {
+      if (key.starts_with("data/p/")) packs[key] = object;
+    }
+    for (const auto& [key, object] : packs) {
+      memory_.objects().erase(key);
+      memory_.objects()[key.substr(0, key.rfind('-') + 1) + tag + key.substr(key.size() - 8)] =
+          object;
+    }
+    memory_.objects()["data/s/" + tag + "01234567"] = {encode_session(record), "1"};
+  }
+};
+
+TEST_F(InterruptedPutTest, GoesOnWithWhatWasPut) {
+  interrupt();
+  const PutResult result = put({.source = "/source"});
+  EXPECT_GT(result.done.reused, 60 << 20);
+  EXPECT_EQ(objects("p/"), 3) << "80 MB are three packs";
+  EXPECT_EQ(objects("s/"), 0) << "the session has ended";
+  for (const auto& [name, bytes] : files_) ASSERT_EQ(content(name), bytes) << name;
+}
+
+TEST_F(InterruptedPutTest, AnotherSourceBeginsAnew) {
+  interrupt();
+  EXPECT_EQ(put({.source = "/other"}).done.reused, 0);
+  EXPECT_EQ(objects("p/"), 5);
+}
+
+TEST_F(InterruptedPutTest, WhatHasChangedIsPutAnew) {
+  interrupt();
+  write("f0", noise(4'000'000, 99));
+  const std::int64_t reused = put({.source = "/source"}).done.reused;
+  EXPECT_GT(reused, 30 << 20) << "the second pack is the same";
+  EXPECT_LT(reused, 40 << 20) << "the first one is another";
+  for (const auto& [name, bytes] : files_) ASSERT_EQ(content(name), bytes) << name;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "env/machine.h"
+#include "env/process.h"
 #include "json/read.h"
 #include "model/fields.h"
 #include "volume/digits.h"
@@ -19,6 +20,7 @@ struct Fields<volume::SessionRecord> {
     visit("collections", record.collections);
     visit("host", record.host);
     visit("kind", record.kind, Required());
+    visit("owner", record.owner);
     visit("pid", record.pid);
     visit("pin", record.pin);
     visit("source", record.source);
@@ -61,10 +63,16 @@ SessionRecord session_of_this_process(std::string kind) {
   return record;
 }
 
+bool has_ended(const SessionRecord& record, const SessionRecord& here) {
+  if (record.host != here.host || record.host.empty()) return false;
+  return record.boot != here.boot || !env::process_runs(record.pid);
+}
+
 // Random numbers whose first half is the session's tag.
 class Session::Nonces final : public env::Random {
  public:
-  explicit Nonces(env::Random& random) : random_(random), tag_(random.next() & ~kLowHalf) {}
+  // `number`: one whose first half it is.
+  Nonces(env::Random& random, std::uint64_t number) : random_(random), tag_(number & ~kLowHalf) {}
   std::uint64_t next() override { return tag_ | (random_.next() & kLowHalf); }
 
  private:
@@ -72,20 +80,22 @@ class Session::Nonces final : public env::Random {
   const std::uint64_t tag_;
 };
 
-Session::Session(object::ObjectStore& store, env::Random& random, std::string prefix,
+Session::Session(object::ObjectStore& store, std::shared_ptr<env::Random> nonces, std::string key,
                  SessionRecord record, async::StopToken stop)
     : store_(&store),
       stop_(std::move(stop)),
       record_(std::move(record)),
-      nonces_(std::make_shared<Nonces>(random)),
-      key_(std::move(prefix) + "s/" + digits_of(nonces_->next())),
+      nonces_(std::move(nonces)),
+      key_(std::move(key)),
       tag_(session_tag(key_)) {}
 
 Async<Session> Session::begin(object::ObjectStore& store, env::Random& random, std::string prefix,
                               SessionRecord record, async::StopToken stop) {
   constexpr int kTriesMax = 5;
+  record.owner = digits_of(random.next());
   for (int tries = 1;; ++tries) {
-    Session session(store, random, prefix, record, stop);
+    const auto nonces = std::make_shared<Nonces>(random, random.next());
+    Session session(store, nonces, prefix + "s/" + digits_of(nonces->next()), record, stop);
     Result<std::string> put =
         co_await store.put(session.key_, object::make_body(encode_session(session.record_)),
                            object::Condition::absent(), session.stop_);
@@ -97,6 +107,27 @@ Async<Session> Session::begin(object::ObjectStore& store, env::Random& random, s
   }
 }
 
+Async<std::optional<Session>> Session::take_over(object::ObjectStore& store, env::Random& random,
+                                                 std::string key, object::Object there,
+                                                 SessionRecord who, async::StopToken stop) {
+  SessionRecord record = CO_TRY(decode_session(there.bytes));
+  ++record.beat;
+  record.host = who.host;
+  record.boot = who.boot;
+  record.pid = who.pid;
+  record.owner = digits_of(random.next());
+  const std::uint64_t number = CO_TRY(number_of(key.substr(key.rfind('/') + 1)));
+  Session session(store, std::make_shared<Nonces>(random, number), std::move(key), record, stop);
+  const Result<std::string> put =
+      co_await store.put(session.key_, object::make_body(encode_session(record)),
+                         object::Condition::matches(std::move(there.etag)), session.stop_);
+  const bool is_anothers =
+      !put.ok() && (put.error().code == Errc::kPrecondition || put.error().code == Errc::kNotFound);
+  if (is_anothers) co_return std::optional<Session>();
+  session.etag_ = CO_TRY(Result<std::string>(put));
+  co_return std::optional(std::move(session));
+}
+
 Error Session::is_lost() const {
   return Error(Errc::kConflict, "this " + record_.kind +
                                     " was taken for dead, and what it had put is gone: it was "
@@ -106,8 +137,8 @@ Error Session::is_lost() const {
       .with_hint("run it again");
 }
 
-// Nobody but the owner changes the object, so whatever is there after an answer that was lost is
-// what was before or what was meant.
+// Nobody but the owner changes the object, and who takes it over is another one: so what is there
+// of the same owner after an answer that was lost is what was before or what was meant.
 Async<void> Session::replace(SessionRecord next) {
   next.beat = record_.beat + 1;
   const std::string text = encode_session(next);
@@ -126,6 +157,7 @@ Async<void> Session::replace(SessionRecord next) {
     Result<object::Object> there = co_await store_->get(key_, kSessionBytesMax, stop_);
     if (!there.ok() && there.error().code == Errc::kNotFound) co_return is_lost();
     object::Object object = CO_TRY(std::move(there));
+    if (CO_TRY(decode_session(object.bytes)).owner != record_.owner) co_return is_lost();
     etag_ = std::move(object.etag);
     if (object.bytes == text) break;
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "async/stop_token.h"
@@ -22,6 +23,7 @@ struct SessionRecord {
   std::string boot;              // by the id of the boot,
   std::int64_t pid = 0;          // and the process.
   std::string source;            // What a put reads; absolute.
+  std::string owner;             // By chance: who takes a session over has another one.
   friend bool operator==(const SessionRecord&, const SessionRecord&) = default;
 };
 
@@ -33,6 +35,9 @@ Result<SessionRecord> decode_session(std::string_view text);
 
 // This process, as a session names it.
 SessionRecord session_of_this_process(std::string kind);
+
+// Whether the session's process ran on the machine of `here` and is no more; any other may live.
+bool has_ended(const SessionRecord& record, const SessionRecord& here);
 
 // An owner's session: an object that keeps what it pins and what it puts from gc for as long as it
 // is there. docs/design/volume_gc.md.
@@ -51,6 +56,12 @@ class Session {
   static Async<Session> begin(object::ObjectStore& store, env::Random& random, std::string prefix,
                               SessionRecord record, async::StopToken stop);
 
+  // Goes on with the session of a process that has ended, as it was read from `key`; `who` is the
+  // process from now on. None when somebody else does, or it is not there any more.
+  static Async<std::optional<Session>> take_over(object::ObjectStore& store, env::Random& random,
+                                                 std::string key, object::Object there,
+                                                 SessionRecord who, async::StopToken stop);
+
   const SessionRecord& record() const { return record_; }
   const std::string& key() const { return key_; }
   // Nonces of the names of what it puts: each begins with its tag.
@@ -64,8 +75,8 @@ class Session {
 
  private:
   class Nonces;
-  Session(object::ObjectStore& store, env::Random& random, std::string prefix, SessionRecord record,
-          async::StopToken stop);
+  Session(object::ObjectStore& store, std::shared_ptr<env::Random> nonces, std::string key,
+          SessionRecord record, async::StopToken stop);
 
   object::ObjectStore* store_;
   async::StopToken stop_;

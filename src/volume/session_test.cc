@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -105,6 +106,44 @@ TEST(CondemnedTest, ADamagedOneIsAnError) {
     EXPECT_FALSE(decode_condemned(text.substr(0, size)).ok()) << size;
   }
   EXPECT_FALSE(decode_condemned("runnel condemned 1\nother x\nend\n").ok());
+}
+
+// A process of this machine that has ended: none has this number.
+SessionRecord ended(SessionRecord record) {
+  record.pid = 1 << 30;
+  return record;
+}
+
+TEST_F(SessionTest, IsTakenOverByOneAndLostToItsOwner) {
+  Session session = begin();
+  const object::Object there = run(store_.get(session.key(), kSessionBytesMax, {}));
+  const SessionRecord who = session_of_this_process("put");
+  const auto take_over = [&] {
+    return run(Session::take_over(store_, env::real_random(), session.key(), there, who, {}));
+  };
+  std::optional<Session> taken = take_over();
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->tag(), session.tag());
+  EXPECT_EQ(taken->key(), session.key());
+  EXPECT_EQ(taken->record().source, "/data");
+  EXPECT_FALSE(take_over()) << "it is another's by now";
+  EXPECT_EQ(loop_->block_on(session.replace(session.record())).error().code, Errc::kConflict);
+  MUST(loop_->block_on(taken->replace(taken->record())));
+  EXPECT_EQ(stored(*taken), taken->record());
+}
+
+TEST_F(SessionTest, AnOwnerHasEndedWhenItsProcessHere) {
+  const SessionRecord here = session_of_this_process("put");
+  EXPECT_FALSE(has_ended(here, here));
+  EXPECT_TRUE(has_ended(ended(here), here));
+  SessionRecord before = here;
+  before.boot = "another";
+  EXPECT_TRUE(has_ended(before, here));
+  SessionRecord elsewhere = ended(here);
+  elsewhere.host = "elsewhere";
+  EXPECT_FALSE(has_ended(elsewhere, here));
+  elsewhere.host.clear();
+  EXPECT_FALSE(has_ended(elsewhere, elsewhere));
 }
 
 }  // namespace

@@ -43,14 +43,14 @@ Result<std::vector<std::string>> path_parts(std::string_view path) {
 
 Async<Node> Snapshot::node(Inode inode) {
   const std::optional<std::string> bytes =
-      CO_TRY(co_await find(pages_, manifest_.inodes, inode_key(inode)));
+      CO_TRY(co_await find(pages_, manifest_.inodes, inode_key(inode), Locality::kNeighbours));
   if (!bytes) co_return no_record();
   co_return decode_node(*bytes);
 }
 
 Async<std::optional<Name>> Snapshot::look_up(Inode folder, std::string name) {
   const std::optional<std::string> bytes =
-      CO_TRY(co_await find(pages_, manifest_.names, name_key(folder, name)));
+      CO_TRY(co_await find(pages_, manifest_.names, name_key(folder, name), Locality::kNeighbours));
   if (!bytes) co_return std::optional<Name>();
   co_return std::optional(CO_TRY(decode_name(*bytes)));
 }
@@ -81,6 +81,17 @@ Async<std::vector<Snapshot::Entry>> Snapshot::list(Inode folder, std::string aft
     entries.push_back({key.substr(sizeof(Inode)), CO_TRY(decode_name(value))});
   }
   co_return entries;
+}
+
+Async<std::vector<Snapshot::Stored>> Snapshot::stored_from(Inode inode, Inode end,
+                                                           std::size_t max) {
+  const std::vector<TreeEntry> records =
+      CO_TRY(co_await scan(pages_, manifest_.inodes, inode_key(inode), inode_key(end), max));
+  std::vector<Stored> all;
+  for (const auto& [key, value] : records) {
+    all.push_back({CO_TRY(inode_of(key)), CO_TRY(extents_of(key, value))});
+  }
+  co_return all;
 }
 
 Async<std::vector<Extent>> Snapshot::extents(Inode inode, Node node) {

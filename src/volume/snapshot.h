@@ -38,6 +38,13 @@ class Snapshot {
   Async<std::optional<Name>> look_up(Inode folder, std::string name);
   // Entries of a folder in byte order whose names come after `after`, at most `max`.
   Async<std::vector<Entry>> list(Inode folder, std::string after, std::size_t max);
+  // What files with inodes in [inode, end) have stored, from up to `max` records of the index: a
+  // long file has several.
+  struct Stored {
+    Inode inode = 0;
+    std::vector<Extent> extents;
+  };
+  Async<std::vector<Stored>> stored_from(Inode inode, Inode end, std::size_t max);
   // All extents of a file, in order.
   Async<std::vector<Extent>> extents(Inode inode, Node node);
   // The extent of a chunk with these bytes that the version has; none.

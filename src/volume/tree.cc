@@ -8,9 +8,19 @@
 #include "base/check.h"
 
 namespace runnel::volume {
+
+Result<PageRef> child_ref(const Page& branch, std::size_t index, const ObjectId& bundle) {
+  PageRef ref = TRY(decode_ref(branch.value(index)));
+  if (ref.bundle.is_zero()) ref.bundle = bundle;
+  return ref;
+}
+
+Async<PagePtr> PageSource::load_child(const Page& branch, std::size_t index, ObjectId bundle) {
+  co_return co_await load(CO_TRY(child_ref(branch, index, bundle)));
+}
+
 namespace {
 
-using PagePtr = std::shared_ptr<const Page>;
 using Changes = std::span<const Change>;
 
 // A page below a branch that is being made.
@@ -19,20 +29,38 @@ struct Child {
   PageRef ref;
 };
 
-Result<PageRef> child_ref(const Page& page, std::size_t index, const ObjectId& bundle) {
-  PageRef ref = TRY(decode_ref(page.value(index)));
-  if (ref.bundle.is_zero()) ref.bundle = bundle;
-  return ref;
-}
-
 Error wrong_height() {
   return Error(Errc::kCorrupt, "a page of the index is not of the height that it stands at");
 }
 
+Result<PagePtr> of_height(PagePtr page, std::uint8_t height) {
+  if (page->height() != height) return wrong_height();
+  return page;
+}
+
 Async<PagePtr> load_at(PageSource& source, const PageRef& ref, std::uint8_t height) {
-  PagePtr page = CO_TRY(co_await source.load(ref));
-  if (page->height() != height) co_return wrong_height();
-  co_return page;
+  co_return of_height(CO_TRY(co_await source.load(ref)), height);
+}
+
+Async<PagePtr> load_root(PageSource& source, const TreeRoot& root, Locality locality) {
+  if (locality == Locality::kNone) co_return co_await load_at(source, root.ref, root.height);
+  co_return of_height(CO_TRY(co_await source.load_root(root.ref)), root.height);
+}
+
+// Where a page is, and what it holds.
+struct PlacedPage {
+  ObjectId bundle;
+  PagePtr page;
+};
+
+Async<PlacedPage> load_below(PageSource& source, const PlacedPage& branch, std::size_t index,
+                             Locality locality) {
+  const auto height = static_cast<std::uint8_t>(branch.page->height() - 1);
+  const PageRef ref = CO_TRY(child_ref(*branch.page, index, branch.bundle));
+  PagePtr page = CO_TRY(locality == Locality::kNone
+                            ? co_await source.load(ref)
+                            : co_await source.load_child(*branch.page, index, branch.bundle));
+  co_return PlacedPage{ref.bundle, CO_TRY(of_height(std::move(page), height))};
 }
 
 // Makes pages of one height out of entries that come in order.
@@ -192,24 +220,22 @@ class Editor {
 
 }  // namespace
 
-Async<std::optional<std::string>> find(PageSource& source, Tree tree, std::string key) {
+Async<std::optional<std::string>> find(PageSource& source, Tree tree, std::string key,
+                                       Locality locality) {
   if (!tree) co_return std::optional<std::string>();
-  PageRef ref = tree->ref;
-  for (std::uint8_t height = tree->height;; --height) {
-    const PagePtr page = CO_TRY(co_await load_at(source, ref, height));
-    if (!page->is_leaf()) {
-      ref = CO_TRY(child_ref(*page, page->child_of(key), ref.bundle));
-      continue;
-    }
-    const std::size_t at = page->lower_bound(key);
-    if (at == page->size() || page->key(at) != key) co_return std::optional<std::string>();
-    co_return std::optional(std::string(page->value(at)));
+  PlacedPage at{tree->ref.bundle, CO_TRY(co_await load_root(source, *tree, locality))};
+  while (!at.page->is_leaf()) {
+    at = CO_TRY(co_await load_below(source, at, at.page->child_of(key), locality));
   }
+  const std::size_t index = at.page->lower_bound(key);
+  const bool is_there = index < at.page->size() && at.page->key(index) == key;
+  if (!is_there) co_return std::optional<std::string>();
+  co_return std::optional(std::string(at.page->value(index)));
 }
 
 namespace {
 
-// What is left to scan: pages whose entries come next, the deepest last.
+// What is asked for, and what was found of it so far.
 struct Scan {
   std::string from;
   std::string until;
@@ -222,21 +248,20 @@ struct Scan {
 };
 
 // False once the scan is over.
-Async<bool> scan_page(PageSource& source, const PageRef& ref, std::uint8_t height, Scan& scan) {
-  const PagePtr page = CO_TRY(co_await load_at(source, ref, height));
-  if (page->is_leaf()) {
-    for (std::size_t index = page->lower_bound(scan.from); index < page->size(); ++index) {
-      if (scan.is_over(page->key(index))) co_return false;
-      scan.found.emplace_back(page->key(index), page->value(index));
+Async<bool> scan_page(PageSource& source, PlacedPage at, Scan& scan) {
+  const Page& page = *at.page;
+  if (page.is_leaf()) {
+    for (std::size_t index = page.lower_bound(scan.from); index < page.size(); ++index) {
+      if (scan.is_over(page.key(index))) co_return false;
+      scan.found.emplace_back(page.key(index), page.value(index));
     }
     co_return true;
   }
-  const auto below = static_cast<std::uint8_t>(height - 1);
-  for (std::size_t index = page->child_of(scan.from); index < page->size(); ++index) {
-    const bool begins_later = page->key(index) > scan.from;
-    if (begins_later && scan.is_over(page->key(index))) co_return false;
-    const PageRef child = CO_TRY(child_ref(*page, index, ref.bundle));
-    const bool more = CO_TRY(co_await scan_page(source, child, below, scan));
+  for (std::size_t index = page.child_of(scan.from); index < page.size(); ++index) {
+    const bool begins_later = page.key(index) > scan.from;
+    if (begins_later && scan.is_over(page.key(index))) co_return false;
+    PlacedPage child = CO_TRY(co_await load_below(source, at, index, Locality::kNeighbours));
+    const bool more = CO_TRY(co_await scan_page(source, std::move(child), scan));
     if (!more) co_return false;
   }
   co_return true;
@@ -248,7 +273,9 @@ Async<std::vector<TreeEntry>> scan(PageSource& source, Tree tree, std::string fr
                                    std::string until, std::size_t max) {
   Scan state{std::move(from), std::move(until), max, {}};
   if (!tree || max == 0) co_return std::vector<TreeEntry>();
-  CO_TRY(co_await scan_page(source, tree->ref, tree->height, state));
+  PlacedPage root{tree->ref.bundle,
+                  CO_TRY(co_await load_root(source, *tree, Locality::kNeighbours))};
+  CO_TRY(co_await scan_page(source, std::move(root), state));
   co_return std::move(state.found);
 }
 

@@ -12,12 +12,22 @@
 
 namespace runnel::volume {
 
+using PagePtr = std::shared_ptr<const Page>;
+
 // Where pages of the index come from, checked against their references.
 class PageSource {
  public:
   virtual ~PageSource() = default;
-  virtual Async<std::shared_ptr<const Page>> load(PageRef ref) = 0;
+  virtual Async<PagePtr> load(PageRef ref) = 0;
+  // The same for who will ask for the page's neighbours next: a source may fetch these, too. A root
+  // is the last page of its bundle; what is below an entry of a branch, itself in `bundle`, has the
+  // pages of the next entries behind it.
+  virtual Async<PagePtr> load_root(PageRef ref) { return load(std::move(ref)); }
+  virtual Async<PagePtr> load_child(const Page& branch, std::size_t index, ObjectId bundle);
 };
+
+// The page below an entry of a branch that is in `bundle`.
+Result<PageRef> child_ref(const Page& branch, std::size_t index, const ObjectId& bundle);
 
 // Where new pages go: children before their parents.
 class PageSink {
@@ -41,10 +51,15 @@ struct TreeRoot {
 using Tree = std::optional<TreeRoot>;
 using TreeEntry = std::pair<std::string, std::string>;
 
+// Whether neighbours of what is asked for will be asked for next.
+enum class Locality : std::uint8_t { kNone, kNeighbours };
+
 // The value under the key; none.
-Async<std::optional<std::string>> find(PageSource& source, Tree tree, std::string key);
+Async<std::optional<std::string>> find(PageSource& source, Tree tree, std::string key,
+                                       Locality locality = Locality::kNone);
 
 // Entries with keys in [from, until), in order, at most `max`; an empty `until` is beyond all keys.
+// Loads pages together with their neighbours.
 Async<std::vector<TreeEntry>> scan(PageSource& source, Tree tree, std::string from,
                                    std::string until, std::size_t max);
 

@@ -75,6 +75,13 @@ Async<void> Volume::begin_writing(SessionRecord who) {
   co_return {};
 }
 
+Async<bool> Volume::go_on_writing(SessionRecord who) {
+  CHECK(!session_, "a volume object has one session");
+  session_ = CO_TRY(co_await HeldSession::for_going_on(*head_, context_.store, context_.random,
+                                                       prefix_, std::move(who), context_.stop));
+  co_return session_.has_value();
+}
+
 Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
   CHECK(!session_, "a volume object has one session");
   if (version == "latest" && head().newest() == nullptr) co_return empty_snapshot();

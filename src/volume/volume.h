@@ -52,6 +52,9 @@ class Volume {
   // From here to end_session() gc leaves what this volume puts, and the chunks of the version that
   // is the newest then, which latest() gives.
   Async<void> begin_writing(SessionRecord who);
+  // The same, going on with what a process has put that had said the same of itself and has ended:
+  // what it put stays, too. False when there is no such process, and nothing was begun.
+  Async<bool> go_on_writing(SessionRecord who);
   // Until end_session() gc leaves the version, unless the store lets nothing be written. kNotFound
   // as snapshot().
   Async<Snapshot> begin_reading(SessionRecord who, std::string version);

@@ -122,3 +122,27 @@ def test_bad_tags_and_ages_say_what_would_be_right(runnel, data, tmp_path):
     runnel.run("volume", "tag", "data", "best", code=1)
     assert "--force" in runnel.err
     runnel.run("volume", "tag", "data", "best", "--force")
+
+
+def test_a_put_that_was_killed_goes_on(runnel, data, tmp_path):
+    def whole_packs():
+        """Without those that are being written."""
+        return {path for path in data.glob("p/*") if len(path.name) == len("0123456789abcdef-0123456789abcdef")}
+
+    source = tree(tmp_path / "source", long_put())
+    put = runnel.start("volume", "put", source, "data")
+    runnel.until(lambda: len(whole_packs()) >= 2)
+    put.send_signal(signal.SIGKILL)
+    put.communicate()
+    assert put.returncode == -signal.SIGKILL, "it ended before: make the folder larger"
+    there = whole_packs()
+    version = runnel.run("volume", "put", source, "data").strip()
+    assert "that an interrupted put had stored" in runnel.err
+    packs = whole_packs()
+    assert there <= packs, "what was put is part of the version"
+    runnel.run("volume", "gc", "data")
+    assert whole_packs() == packs, "and nothing was put twice"
+    runnel.run("volume", "get", "data", tmp_path / "copy")
+    assert same(source, tmp_path / "copy")
+    runnel.run("volume", "create", "other", "--store", f"file://{tmp_path}/store")
+    assert runnel.run("volume", "put", source, "other").strip() == version, "as one that nobody interrupted"

@@ -27,6 +27,7 @@ THIRD_PARTY = {
     "pugixml.hpp": ("object",),
     "ini.h": ("object",),
     "zstd.h": ("volume",),
+    "fuse_lowlevel.h": ("fuse",),
     "CLI/": ("cli",),
 }
 TEST_ONLY = ("gtest/", "gmock/")

@@ -1,0 +1,253 @@
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "async/unique_fd.h"
+#include "cli/print.h"
+#include "cli/volume_client.h"
+#include "cli/volume_commands.h"
+#include "cli/volume_target.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "env/folder_users.h"
+#include "env/process.h"
+#include "fuse/holder.h"
+#include "fuse/mount_point.h"
+#include "fuse/serve_mount.h"
+#include "home/paths.h"
+#include "home/pause.h"
+#include "home/volume_places.h"
+
+namespace runnel::cli {
+namespace {
+
+using volume::Volume;
+
+constexpr Duration kLookEvery = Duration::millis(5);
+constexpr std::size_t kUsersShown = 10;
+
+std::string mount_log(const home::Home& home) { return home.root + "/mounts.log"; }
+
+// What is to be mounted, and where.
+struct Plan {
+  std::string name;
+  std::string version;
+  std::string store;
+  std::string folder;
+  std::optional<volume::DiskCache::Options> cache;
+
+  std::string target() const { return name + "@" + version; }
+  std::string source() const { return "runnel:" + target(); }
+};
+
+std::optional<fuse::Mounted> mount_in(const std::string& folder) {
+  const auto all = fuse::mounts();
+  if (!all.ok()) return std::nullopt;
+  // Of several, one over another, the last one is seen.
+  const auto found = std::find_if(all->rbegin(), all->rend(),
+                                  [&folder](const auto& each) { return each.folder == folder; });
+  if (found == all->rend()) return std::nullopt;
+  return *found;
+}
+
+// Asks who serves what is mounted there, whatever the kernel remembers of it.
+bool is_answered(const std::string& folder) {
+  struct statvfs totals;
+  return ::statvfs(folder.c_str(), &totals) == 0;
+}
+
+// Whether nobody serves the mount any more.
+bool is_dead(const std::string& folder) {
+  return !is_answered(folder) && (errno == ENOTCONN || errno == ECONNABORTED);
+}
+
+// An existing folder, by its path without links; what a dead mount has left in it is removed.
+Result<std::string> folder_to_mount_in(const std::string& given) {
+  const std::string path = TRY(home::absolute_path(given));
+  if (mount_in(path) && is_dead(path)) {
+    say("runnel: " + path + " was a mount that nobody serves any more; it is mounted anew");
+    TRY(fuse::unmount_folder(path, fuse::Unmount::kLazy));
+  }
+  const auto refused = [&given](const char* why, const char* hint) {
+    return Error(Errc::kInvalid, "'" + given + "' " + why)
+        .with_field("dir")
+        .with_value(given)
+        .with_hint(hint);
+  };
+  struct stat seen{};
+  if (::stat(path.c_str(), &seen) != 0) {
+    return refused("is not there", "make the folder first: mkdir -p DIR");
+  }
+  if (!S_ISDIR(seen.st_mode)) return refused("is no folder", "name a folder to mount in");
+  const std::string real = TRY(env::real_path(path));
+  if (const auto mounted = mount_in(real)) {
+    return Error(Errc::kConflict, mounted->source + " is mounted in '" + given + "' already")
+        .with_field("dir")
+        .with_value(given)
+        .with_hint("runnel volume umount " + given);
+  }
+  return real;
+}
+
+Result<std::optional<volume::DiskCache::Options>> cache_of(const Arguments& arguments) {
+  if (!arguments.cache) return std::optional<volume::DiskCache::Options>();
+  const Result<Bytes> bytes = parse_bytes(arguments.cache_size);
+  if (!bytes.ok()) return Error(bytes.error()).with_field("cache-size");
+  return std::optional(
+      volume::DiskCache::Options{TRY(home::absolute_path(*arguments.cache)), *bytes});
+}
+
+// The words that ask for the plan's store and cache.
+std::vector<std::string> options_of(const Plan& plan) {
+  std::vector<std::string> words{"--store", plan.store};
+  if (plan.cache) {
+    words.insert(words.end(), {"--cache", plan.cache->folder, "--cache-size",
+                               std::to_string(plan.cache->bytes.count()) + "B"});
+  }
+  return words;
+}
+
+std::vector<std::string> with(std::vector<std::string> words, std::vector<std::string> more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
+  const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
+  if (!target.path.empty()) {
+    return Error(Errc::kInvalid, "a mount has a whole version, and takes no path")
+        .with_value(arguments.volume)
+        .with_hint("leave out :/" + target.path);
+  }
+  Plan plan;
+  plan.name = target.name;
+  plan.store = TRY(home::place_of_volume(home, target.name, arguments.store)).to_string();
+  plan.cache = TRY(cache_of(arguments));
+  plan.folder = TRY(folder_to_mount_in(arguments.target));
+  const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
+  Volume opened = TRY(client->volume(target.name));
+  plan.version = TRY(opened.place_of(target.version_or_latest())).version;
+  return plan;
+}
+
+void tell_mounted(const Arguments& arguments, const Plan& plan) {
+  json::Value value = json::Value::object();
+  value.set("volume", json::Value::text(plan.name));
+  value.set("version", json::Value::text(plan.version));
+  value.set("dir", json::Value::text(plan.folder));
+  answer(arguments, value, "mounted " + plan.target() + " in " + plan.folder + "\n");
+}
+
+Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan& plan) {
+  fuse::Holder::Options options;
+  options.folder = plan.folder;
+  options.source = plan.source();
+  options.server =
+      with({TRY(env::executable_path()), "--home", home.root, "volume", "serve", plan.target()},
+           options_of(plan));
+  options.takes_over = "--takes-over";
+  options.mounted = [&arguments, &plan] { tell_mounted(arguments, plan); };
+  options.say = [](const std::string& sentence) { say("runnel: " + sentence); };
+  TRY(fuse::Holder(std::move(options)).run());
+  return 0;
+}
+
+// The last line that who holds the mount has written, from `begin` of its log on.
+std::string last_words(const home::Home& home, std::size_t begin) {
+  std::string log = env::read_file(mount_log(home)).value_or("");
+  log.erase(0, std::min(begin, log.size()));
+  while (!log.empty() && log.back() == '\n') log.pop_back();
+  return log;
+}
+
+// Starts who holds the mount, and waits until the kernel has an answer from it.
+Result<int> hold_detached(const Arguments& arguments, const home::Home& home, const Plan& plan) {
+  TRY(env::make_directories(home.root, env::Access::kOwner));
+  const std::size_t log_begin = env::read_file(mount_log(home)).value_or("").size();
+  env::DetachedProcess holder;
+  holder.argv = with({TRY(env::executable_path()), "--home", home.root, "volume", "mount",
+                      plan.target(), plan.folder},
+                     options_of(plan));
+  holder.environment = env::environment();
+  holder.log_file = mount_log(home);
+  const std::int64_t pid = TRY(env::spawn_detached(holder));
+  while (true) {
+    // Of a mount that is not served yet the answer waits.
+    if (mount_in(plan.folder) && is_answered(plan.folder)) break;
+    if (!env::process_runs(pid)) {
+      return Error(Errc::kIo, "not mounted: " + last_words(home, log_begin))
+          .with_value(plan.folder)
+          .with_hint("see " + mount_log(home));
+    }
+    home::pause(kLookEvery);
+  }
+  tell_mounted(arguments, plan);
+  return 0;
+}
+
+Error in_use(const std::string& folder, const Error& error) {
+  std::string text = folder + " is in use";
+  const std::vector<env::FolderUser> users = env::folder_users(folder);
+  for (std::size_t index = 0; index < std::min(users.size(), kUsersShown); ++index) {
+    const env::FolderUser& user = users[index];
+    text += (index == 0 ? ": by " : ", ") + user.name + " (pid " + std::to_string(user.pid) + ", " +
+            user.path + ")";
+  }
+  if (users.size() > kUsersShown) {
+    text += " and " + std::to_string(users.size() - kUsersShown) + " more";
+  }
+  return Error(error.code, text)
+      .with_value(folder)
+      .with_hint("end these, or take it away from them: runnel volume umount --lazy " + folder);
+}
+
+}  // namespace
+
+Result<int> mount_volume(const Arguments& arguments, const home::Home& home) {
+  const Plan plan = TRY(plan_of(arguments, home));
+  return arguments.detach ? hold_detached(arguments, home, plan) : hold(arguments, home, plan);
+}
+
+Result<int> unmount_volume(const Arguments& arguments, const home::Home& /*home*/) {
+  const std::string folder = TRY(home::absolute_path(arguments.target));
+  const std::string real = env::real_path(folder).value_or(folder);  // Of a dead one there is none.
+  if (!mount_in(real)) {
+    return Error(Errc::kNotFound, "no volume is mounted in '" + arguments.target + "'")
+        .with_field("dir")
+        .with_value(arguments.target)
+        .with_hint("see what is: findmnt -t fuse.runnel");
+  }
+  const auto how = arguments.lazy ? fuse::Unmount::kLazy : fuse::Unmount::kUnused;
+  const Result<void> done = fuse::unmount_folder(real, how);
+  if (done.ok()) return 0;
+  return done.error().code == Errc::kConflict ? in_use(real, done.error()) : done.error();
+}
+
+Result<int> serve_volume(const Arguments& arguments, const home::Home& home) {
+  async::UniqueFd connection(fuse::Holder::kConnection);
+  async::UniqueFd serving(fuse::Holder::kServing);
+  const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
+  fuse::ServeOptions options;
+  options.version = target.version;
+  options.cache = TRY(cache_of(arguments));
+  options.connection = std::move(connection);
+  options.first_message = TRY(fuse::Holder::first_message());
+  options.takes_over = arguments.takes_over;
+  options.serving = [&serving] {
+    (void)!::write(serving.get(), "1", 1);  // A holder that is gone needs no word.
+    serving.reset();
+  };
+  const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
+  Volume opened = TRY(client->volume(target.name));
+  TRY(client->run(fuse::serve_mount(client->loop(), opened, std::move(options), {})));
+  return 0;
+}
+
+}  // namespace runnel::cli

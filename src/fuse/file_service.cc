@@ -1,0 +1,245 @@
+#include "fuse/file_service.h"
+
+#define FUSE_USE_VERSION 314
+#include <fuse_lowlevel.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+namespace runnel::fuse {
+namespace {
+
+using volume::HeldBytes;
+using volume::Inode;
+using volume::Node;
+using volume::NodeKind;
+using volume::Snapshot;
+
+constexpr double kForLong = 86'400;  // Seconds that the kernel may remember: nothing changes.
+constexpr std::uint64_t kBlock = 512;
+// What programs read by at once: Python takes a buffer of this size for each file that it opens.
+constexpr blksize_t kReadAtOnce = 64 << 10;
+constexpr std::uint64_t kDots = 2;  // "." and ".." come first in a list.
+
+int number_of(const Error& error) {
+  switch (error.code) {
+    case Errc::kNotFound: return EIO;  // Of a path it is said otherwise; this is an object.
+    case Errc::kConflict:
+    case Errc::kGone: return ESTALE;
+    case Errc::kCancelled: return EINTR;
+    case Errc::kDenied: return EACCES;
+    case Errc::kInvalid: return EINVAL;
+    default: return EIO;
+  }
+}
+
+mode_t type_of(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kFolder: return S_IFDIR;
+    case NodeKind::kLink: return S_IFLNK;
+    case NodeKind::kFile: break;
+  }
+  return S_IFREG;
+}
+
+struct stat stat_of(Inode inode, const Node& node) {
+  struct stat all{};
+  all.st_ino = inode;
+  all.st_mode = type_of(node.kind) | node.mode;
+  // Of a folder the count would be of the folders in it; who sees 1 counts on nothing.
+  all.st_nlink = node.kind == NodeKind::kFolder ? 1 : node.links;
+  all.st_uid = node.owner.value_or(::getuid());
+  all.st_gid = node.group.value_or(::getgid());
+  const bool is_link = node.kind == NodeKind::kLink;
+  all.st_size = static_cast<off_t>(is_link ? node.target.size() : node.size);
+  all.st_blocks = static_cast<blkcnt_t>((node.size + kBlock - 1) / kBlock);
+  all.st_blksize = kReadAtOnce;
+  all.st_mtim = {static_cast<time_t>(node.changed), static_cast<long>(node.changed_nanos)};
+  all.st_atim = all.st_mtim;
+  all.st_ctim = all.st_mtim;
+  return all;
+}
+
+fuse_entry_param entry_of(Inode inode, const Node& node) {
+  fuse_entry_param entry{};
+  entry.ino = inode;
+  entry.attr = stat_of(inode, node);
+  entry.attr_timeout = kForLong;
+  entry.entry_timeout = kForLong;
+  return entry;
+}
+
+}  // namespace
+
+// Entries for the kernel, as many as fit.
+class FileService::Listing {
+ public:
+  Listing(fuse_req_t request, std::size_t size, Attributes attributes)
+      : request_(request), bytes_(size), attributes_(attributes) {}
+
+  // False when it does not fit. `place`: where a list goes on behind it.
+  bool add(const std::string& name, const fuse_entry_param& entry, std::uint64_t place) {
+    char* const at = bytes_.data() + used_;
+    const std::size_t room = bytes_.size() - used_;
+    const auto next = static_cast<off_t>(place);
+    const std::size_t size =
+        attributes_ == Attributes::kYes
+            ? ::fuse_add_direntry_plus(request_, at, room, name.c_str(), &entry, next)
+            : ::fuse_add_direntry(request_, at, room, name.c_str(), &entry.attr, next);
+    if (size > room) return false;
+    used_ += size;
+    return true;
+  }
+  bool add_dots(Inode folder, std::uint64_t place) {
+    fuse_entry_param entry{};  // Without an inode: the kernel knows these two.
+    entry.attr.st_mode = S_IFDIR;
+    entry.attr.st_ino = folder;
+    if (place < 1 && !add(".", entry, 1)) return false;
+    return place >= kDots || add("..", entry, kDots);
+  }
+  // About as many of them fit: the least that each takes.
+  std::size_t most() const {
+    constexpr std::size_t kEntry = 32;
+    constexpr std::size_t kEntryWithAttributes = 160;
+    return bytes_.size() / (attributes_ == Attributes::kYes ? kEntryWithAttributes : kEntry) + 1;
+  }
+  void send() { ::fuse_reply_buf(request_, bytes_.data(), used_); }
+
+ private:
+  fuse_req_t request_;
+  std::vector<char> bytes_;
+  std::size_t used_ = 0;
+  Attributes attributes_;
+};
+
+FileService::FileService(async::EventLoop& loop, Snapshot& snapshot, volume::PackCache& cache)
+    : loop_(loop),
+      snapshot_(snapshot),
+      files_(snapshot, cache),
+      folders_(snapshot),
+      answering_(loop) {}
+
+void FileService::answer(fuse_req_t request, Async<void> work) {
+  const Result<void> begun = loop_.spawn(answering_, answer_or_fail(request, std::move(work)));
+  if (!begun.ok()) ::fuse_reply_err(request, ENOTCONN);
+}
+
+// The work answers, or fails before it has answered.
+Async<void> FileService::answer_or_fail(fuse_req_t request, Async<void> work) {
+  const Result<void> done = co_await std::move(work);
+  if (!done.ok()) ::fuse_reply_err(request, number_of(done.error()));
+  co_return {};
+}
+
+// --- Names and attributes.
+
+void FileService::look_up(fuse_req_t request, Inode folder, std::string name) {
+  answer(request, answer_look_up(request, folder, std::move(name)));
+}
+
+Async<void> FileService::answer_look_up(fuse_req_t request, Inode folder, std::string name) {
+  const std::optional<volume::Name> found =
+      CO_TRY(co_await snapshot_.look_up(folder, std::move(name)));
+  fuse_entry_param entry{};  // Without an inode: there is no such name, which is remembered, too.
+  entry.entry_timeout = kForLong;
+  if (found) {
+    const Node node = CO_TRY(co_await snapshot_.node(found->inode));
+    entry = entry_of(found->inode, node);
+  }
+  ::fuse_reply_entry(request, &entry);
+  co_return {};
+}
+
+void FileService::attributes(fuse_req_t request, Inode inode) {
+  answer(request, answer_attributes(request, inode));
+}
+
+Async<void> FileService::answer_attributes(fuse_req_t request, Inode inode) {
+  const Node node = CO_TRY(co_await snapshot_.node(inode));
+  const struct stat all = stat_of(inode, node);
+  ::fuse_reply_attr(request, &all, kForLong);
+  co_return {};
+}
+
+void FileService::read_link(fuse_req_t request, Inode inode) {
+  answer(request, answer_read_link(request, inode));
+}
+
+Async<void> FileService::answer_read_link(fuse_req_t request, Inode inode) {
+  const Node node = CO_TRY(co_await snapshot_.node(inode));
+  ::fuse_reply_readlink(request, node.target.c_str());
+  co_return {};
+}
+
+void FileService::totals(fuse_req_t request) {
+  constexpr std::uint64_t kTotalsBlock = 4'096;
+  const volume::Totals& counts = snapshot_.manifest().totals;
+  struct statvfs all{};
+  all.f_bsize = kTotalsBlock;
+  all.f_frsize = kTotalsBlock;
+  all.f_blocks = (static_cast<std::uint64_t>(counts.bytes) + kTotalsBlock - 1) / kTotalsBlock;
+  all.f_files = static_cast<fsfilcnt_t>(counts.files + counts.folders + counts.links);
+  all.f_namemax = 255;
+  ::fuse_reply_statfs(request, &all);
+}
+
+// --- Bytes.
+
+void FileService::read(fuse_req_t request, Inode file, std::uint64_t offset, std::uint64_t length) {
+  answer(request, answer_read(request, file, offset, length));
+}
+
+Async<void> FileService::answer_read(fuse_req_t request, Inode file, std::uint64_t offset,
+                                     std::uint64_t length) {
+  const std::vector<HeldBytes> pieces = CO_TRY(co_await files_.read(file, offset, length));
+  std::vector<iovec> all;
+  all.reserve(pieces.size());
+  for (const HeldBytes& piece : pieces) {
+    all.push_back({const_cast<char*>(piece.bytes.data()), piece.bytes.size()});
+  }
+  ::fuse_reply_iov(request, all.data(), static_cast<int>(all.size()));
+  co_return {};
+}
+
+// --- Folders.
+
+void FileService::list(fuse_req_t request, Inode folder, std::uint64_t place, std::size_t size,
+                       Attributes attributes) {
+  answer(request, answer_list(request, folder, place, size, attributes));
+}
+
+Async<void> FileService::answer_list(fuse_req_t request, Inode folder, std::uint64_t place,
+                                     std::size_t size, Attributes attributes) {
+  Listing listing(request, size, attributes);
+  if (!listing.add_dots(folder, place)) {
+    listing.send();
+    co_return {};
+  }
+  const std::uint64_t first = place > kDots ? place - kDots : 0;
+  std::uint64_t number = first;
+  const std::vector<Snapshot::Entry> entries =
+      CO_TRY(co_await folders_.list(folder, first, listing.most()));
+  for (const Snapshot::Entry& each : entries) {
+    fuse_entry_param entry{};
+    if (attributes == Attributes::kYes) {
+      const Node node = CO_TRY(co_await snapshot_.node(each.what.inode));
+      entry = entry_of(each.what.inode, node);
+    } else {
+      entry.attr.st_ino = each.what.inode;
+      entry.attr.st_mode = type_of(each.what.kind);
+    }
+    if (!listing.add(each.name, entry, number + 1 + kDots)) break;
+    ++number;
+  }
+  if (number > first) folders_.remember(folder, number, entries[number - first - 1].name);
+  listing.send();
+  co_return {};
+}
+
+}  // namespace runnel::fuse

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/unique_fd.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "fuse/mount_point.h"
+
+namespace runnel::fuse {
+
+// Keeps a mount while the process that serves it may die: it is started again over the same
+// connection to the kernel, and who reads meanwhile waits.
+//
+// Contract: run() mounts, and returns once the mount is no more: unmounted by somebody, or because
+//           its server cannot be kept alive. SIGINT unmounts what nobody uses, a second one and
+//           SIGTERM unmount at once. A server that dies before it has served ever is not started
+//           again.
+// Threads:  the only one of its process, whose signals it takes.
+// Lifetime: killed, it leaves its server serving; the mount ends with both.
+class Holder {
+ public:
+  static constexpr int kStartsMax = 10;  // In kStartsWithin.
+  static constexpr Duration kStartsWithin = Duration::seconds(60);
+
+  // Where a server finds what it needs.
+  static constexpr int kConnection = 3;
+  static constexpr int kFirstMessage = 4;
+  static constexpr int kServing = 5;  // It writes a byte here.
+
+  struct Options {
+    std::string folder;
+    std::string source;
+    std::vector<std::string> server;  // Its words: argv[0] is a path.
+    std::string takes_over;           // One more when it is not the first.
+    std::function<void()> mounted;    // Called once it serves.
+    std::function<void(const std::string&)> say;
+  };
+
+  // In a server.
+  static Result<std::string> first_message();
+
+  explicit Holder(Options options) : options_(std::move(options)) {}
+  Result<void> run();
+
+ private:
+  Result<void> open();
+  Result<void> start();
+  Result<bool> take_event();  // False once the mount is no more.
+  void take_serving();
+  Result<bool> take_signal();
+  Result<bool> after_server(int status);
+  void unmount(Unmount how);
+  bool may_start_again();
+
+  Options options_;
+  std::unique_ptr<MountPoint> mount_;
+  async::UniqueFd first_message_;
+  async::UniqueFd signals_;
+  async::UniqueFd serving_;  // Where the server says that it serves; empty once it has.
+  std::int64_t server_ = 0;  // Its pid.
+  bool has_served_ = false;
+  int interrupts_ = 0;
+  std::vector<Duration> starts_;
+};
+
+}  // namespace runnel::fuse

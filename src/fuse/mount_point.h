@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+struct fuse_session;
+
+namespace runnel::fuse {
+
+inline constexpr std::size_t kFirstMessageMax = 64 << 10;
+
+// A volume's file system in a folder: mounted read-only, and the connection to the kernel that
+// whoever serves it needs.
+//
+// Contract: the mount goes with the last copy of the descriptor, at once and whoever uses it, when
+//           this is destroyed; unmount_folder() takes it away while nobody uses it.
+// Threads:  none of its own. create() may start fusermount3 and wait for it.
+class MountPoint {
+ public:
+  // `source`: what the mount is called in the list of mounts. kUnsupported where there is no
+  // /dev/fuse, kDenied where this user may not open it.
+  static Result<std::unique_ptr<MountPoint>> create(const std::string& folder,
+                                                    const std::string& source);
+  ~MountPoint();
+  MountPoint(const MountPoint&) = delete;
+  MountPoint& operator=(const MountPoint&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  // Of /dev/fuse.
+  int descriptor() const;
+  // The kernel's first message, which whoever serves the mount begins with. Waits for it.
+  Result<std::string> first_message() const;
+
+ private:
+  MountPoint(fuse_session* session, std::string folder);
+
+  fuse_session* session_;  // That mounts; it serves nothing.
+  std::string folder_;
+};
+
+// A mount of ours.
+struct Mounted {
+  std::string folder;
+  std::string source;
+};
+// All that this process sees. Touches none of them.
+Result<std::vector<Mounted>> mounts();
+// The same from the text of /proc/self/mountinfo.
+std::vector<Mounted> mounts_in(std::string_view mountinfo);
+
+// Takes the mount in a folder away. kConflict while somebody uses it, unless it is lazy: then it is
+// out of sight at once, and ends with its last user.
+enum class Unmount : std::uint8_t { kUnused, kLazy };
+Result<void> unmount_folder(const std::string& folder, Unmount how);
+
+}  // namespace runnel::fuse

@@ -1,0 +1,91 @@
+#include "fuse/serve_mount.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "fuse/file_service.h"
+#include "fuse/kernel_session.h"
+#include "hash/sha256.h"
+#include "volume/kept_session.h"
+#include "volume/pack_cache.h"
+
+namespace runnel::fuse {
+namespace {
+
+using volume::Snapshot;
+using volume::Volume;
+
+// The top of the index before anybody asks for it, by one request.
+Async<void> warm(Snapshot& snapshot) {
+  CO_TRY(co_await snapshot.node(volume::kRootInode));
+  CO_TRY(co_await snapshot.list(volume::kRootInode, "", 1));
+  co_return {};
+}
+
+Async<void> serve_session(async::EventLoop& loop, FileService& service, ServeOptions& options,
+                          async::StopToken stop) {
+  const std::unique_ptr<KernelSession> session = CO_TRY(
+      KernelSession::create(loop, std::move(options.connection), options.first_message, service));
+  if (options.takes_over) {
+    Result<void> asked = session->ask_again();
+    // Then those who wait do so until they are killed; new requests are answered.
+    const bool is_too_old = !asked.ok() && asked.error().code == Errc::kUnsupported;
+    if (!is_too_old) CO_TRY(std::move(asked));
+  }
+  if (options.serving) options.serving();
+  const Result<void> served = co_await session->serve(std::move(stop));
+  MUST(co_await service.close());
+  co_return served;
+}
+
+// What the volume is called in a cache.
+volume::VolumeKey key_of(const Snapshot& snapshot) {
+  const hash::Digest digest = hash::sha256(snapshot.manifest().uuid);
+  volume::VolumeKey key;
+  std::copy_n(digest.begin(), key.size(), key.begin());
+  return key;
+}
+
+Async<void> serve_with(async::EventLoop& loop, Volume& volume, Snapshot& snapshot,
+                       volume::DiskCache* disk, ServeOptions& options, async::StopToken stop) {
+  volume::PackCache cache(loop, volume.store(),
+                          {.prefix = volume.prefix(),
+                           .bytes_max = ServeOptions::kCacheBytes,
+                           .disk = disk,
+                           .volume = key_of(snapshot)},
+                          stop);
+  FileService service(loop, snapshot, cache);
+  const Result<void> served = co_await serve_session(loop, service, options, std::move(stop));
+  MUST(co_await service.close());
+  MUST(co_await cache.close());
+  co_return served;
+}
+
+Async<void> serve_snapshot(async::EventLoop& loop, Volume& volume, Snapshot& snapshot,
+                           ServeOptions& options, async::StopToken stop) {
+  CO_TRY(co_await warm(snapshot));
+  std::unique_ptr<volume::DiskCache> disk;
+  if (options.cache) disk = CO_TRY(co_await volume::DiskCache::open(loop, *options.cache));
+  const Result<void> served =
+      co_await serve_with(loop, volume, snapshot, disk.get(), options, std::move(stop));
+  if (disk) MUST(co_await disk->close());
+  co_return served;
+}
+
+}  // namespace
+
+Async<void> serve_mount(async::EventLoop& loop, Volume& volume, ServeOptions options,
+                        async::StopToken stop) {
+  Snapshot snapshot = CO_TRY(
+      co_await volume.begin_reading(volume::session_of_this_process("mount"), options.version));
+  co_return co_await volume::with_session<void>(
+      loop, volume, [] { return std::set<std::string>(); },
+      [&](async::StopToken token) {
+        return serve_snapshot(loop, volume, snapshot, options, std::move(token));
+      },
+      std::move(stop));
+}
+
+}  // namespace runnel::fuse

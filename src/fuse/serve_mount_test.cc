@@ -1,0 +1,150 @@
+#include "fuse/serve_mount.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "async/together.h"
+#include "async/worker.h"
+#include "base/split_mix.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "env/process.h"
+#include "env/testing/temporary_directory.h"
+#include "fuse/mount_point.h"
+#include "object/memory/memory_store.h"
+#include "volume/put.h"
+
+namespace runnel::fuse {
+namespace {
+
+class MountNumbers final : public env::Random {
+ public:
+  std::uint64_t next() override { return numbers_.next(); }
+
+ private:
+  SplitMix64 numbers_{21};
+};
+
+std::string some_bytes(std::size_t size, std::uint64_t seed) {
+  SplitMix64 numbers(seed);
+  std::string bytes(size, '\0');
+  for (char& c : bytes) c = static_cast<char>(numbers.next());
+  return bytes;
+}
+
+// A real mount of a volume in memory; files are read on another thread than the loop's.
+class ServeMountTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!env::is_root() || ::access("/dev/fuse", R_OK | W_OK) != 0) {
+      GTEST_SKIP() << "only root may open /dev/fuse here";
+    }
+    MUST(env::make_directories(folder_));
+    write("text", std::string(300'000, 'a'));
+    write("long", some_bytes(5'000'000, 1));
+    for (int number = 0; number < 300; ++number) {
+      write("many/" + std::to_string(number),
+            some_bytes(3'000, static_cast<std::uint64_t>(number)));
+    }
+    Volume volume = run(Volume::create(context(), "data"));
+    run(put_tree(*loop_, volume, MUST(volume::SourceTree::open(source_)), {}, {}));
+    mount_ = MUST(MountPoint::create(folder_, "runnel:data@test"));
+    first_message_ = MUST(mount_->first_message());
+  }
+
+  using Volume = volume::Volume;
+  volume::VolumeContext context() { return {store_, env::real_clock(), random_, {}}; }
+  template <typename T>
+  T run(Async<T> work) {
+    return MUST(loop_->block_on(std::move(work)));
+  }
+  void write(const std::string& name, const std::string& bytes) {
+    MUST(env::make_directories(env::parent_of(source_ + "/" + name)));
+    MUST(env::write_file_atomically(source_ + "/" + name, bytes));
+    files_[name] = bytes;
+  }
+
+  // Serves until `user`, which runs on a thread of its own, has returned.
+  void serve_while(std::function<void()> user, bool takes_over = false) {
+    Volume volume = run(Volume::open(context(), "data"));
+    const std::unique_ptr<async::Worker> worker =
+        MUST(async::Worker::create(*loop_, {.name = "reader"}));
+    std::vector<async::Stoppable<void>> runners;
+    runners.push_back([&](async::StopToken stop) {
+      ServeOptions options;
+      options.version = "latest";
+      options.connection = async::UniqueFd(::dup(mount_->descriptor()));
+      options.first_message = first_message_;
+      options.takes_over = takes_over;
+      return serve_mount(*loop_, volume, std::move(options), std::move(stop));
+    });
+    runners.push_back([&](async::StopToken) { return worker->run(user); });
+    const auto raced = run(async::race<void>(*loop_, std::move(runners)));
+    EXPECT_EQ(raced.winner, 1U) << raced.result.error().to_string();
+    run(worker->stop());
+  }
+  void read_all() {
+    for (const auto& [name, bytes] : files_) {
+      EXPECT_EQ(env::read_file(folder_ + "/" + name).value_or("unreadable"), bytes) << name;
+    }
+    EXPECT_EQ(MUST(env::list_directory(folder_ + "/many")).size(), 300U);
+    EXPECT_FALSE(env::exists(folder_ + "/nowhere"));
+  }
+
+  env::testing::TemporaryDirectory temporary_;
+  const std::string source_ = temporary_.path() + "/source";
+  const std::string folder_ = MUST(env::real_path(temporary_.path())) + "/mount";
+  std::map<std::string, std::string> files_;
+  std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
+  object::MemoryStore store_;
+  MountNumbers random_;
+  std::unique_ptr<MountPoint> mount_;
+  std::string first_message_;
+};
+
+TEST_F(ServeMountTest, GivesWhatWasPut) {
+  serve_while([this] {
+    read_all();
+    read_all();
+  });
+  EXPECT_EQ(mounts().value_or(std::vector<Mounted>()).back().source, "runnel:data@test");
+}
+
+TEST_F(ServeMountTest, IsTakenOver) {
+  serve_while([this] { EXPECT_EQ(MUST(env::list_directory(folder_)).size(), 3U); });
+  serve_while([this] { read_all(); }, true);
+}
+
+TEST_F(ServeMountTest, EndsWithTheMount) {
+  Volume volume = run(Volume::open(context(), "data"));
+  ServeOptions options;
+  options.version = "latest";
+  options.connection = async::UniqueFd(::dup(mount_->descriptor()));
+  options.first_message = first_message_;
+  options.serving = [this] { MUST(unmount_folder(folder_, Unmount::kUnused)); };
+  run(serve_mount(*loop_, volume, std::move(options), {}));
+  std::int64_t sessions = 0;
+  for (const auto& [key, object] : store_.objects()) sessions += key.starts_with("data/s/");
+  EXPECT_EQ(sessions, 0) << "nobody holds the version any more";
+}
+
+TEST_F(ServeMountTest, AVersionThatIsNotThereIsNotServed) {
+  Volume volume = run(Volume::open(context(), "data"));
+  ServeOptions options;
+  options.version = "abcd";
+  options.connection = async::UniqueFd(::dup(mount_->descriptor()));
+  options.first_message = first_message_;
+  const Result<void> served = loop_->block_on(serve_mount(*loop_, volume, std::move(options), {}));
+  ASSERT_FALSE(served.ok());
+  EXPECT_EQ(served.error().code, Errc::kNotFound);
+}
+
+}  // namespace
+}  // namespace runnel::fuse

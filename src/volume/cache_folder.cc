@@ -1,0 +1,151 @@
+#include "volume/cache_folder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "env/files.h"
+#include "volume/cache_table.h"
+
+namespace runnel::volume {
+namespace {
+
+constexpr std::string_view kSegmentBegin = "segment-";
+constexpr std::uint32_t kSegmentsMin = 2;  // One is filled while the other is read.
+
+std::string format_text() { return "runnel cache " + std::to_string(CacheFolder::kFormat) + "\n"; }
+
+std::optional<std::uint32_t> segment_number(std::string_view name) {
+  if (!name.starts_with(kSegmentBegin)) return std::nullopt;
+  name.remove_prefix(kSegmentBegin.size());
+  std::uint32_t number = 0;
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_all = read.ec == std::errc() && read.ptr == name.data() + name.size();
+  return is_all ? std::optional(number) : std::nullopt;
+}
+
+Error not_ours(const std::string& folder, const std::string& why, const char* hint) {
+  return Error(Errc::kInvalid, "the cache " + folder + " " + why)
+      .with_field("cache")
+      .with_value(folder)
+      .with_hint(hint);
+}
+
+// Whether this build may use what is in the folder.
+Result<void> check_format(const std::string& folder) {
+  const std::string file = folder + "/format";
+  const Result<std::string> text = env::read_file(file);
+  if (text.ok() && *text == format_text()) return {};
+  if (text.ok()) {
+    Error error = not_ours(folder, "is another build's, of another format",
+                           "use another folder, or remove this one");
+    error.code = Errc::kUnsupported;
+    return error;
+  }
+  if (text.error().code != Errc::kNotFound) return text.error();
+  for (const std::string& name : TRY(env::list_directory(folder))) {
+    if (name == "lock") continue;
+    return not_ours(folder, "has files that are no cache's: '" + name + "'",
+                    "use a folder of its own for the cache");
+  }
+  return env::write_file_atomically(file, format_text(), env::Access::kOwner);
+}
+
+Result<std::uint32_t> segments_of(const std::string& folder, Bytes bytes) {
+  const auto count = static_cast<std::uint64_t>(bytes.count()) / CacheMap::kSegmentBytes;
+  if (count >= kSegmentsMin) return static_cast<std::uint32_t>(count);
+  const Bytes least = Bytes::count(kSegmentsMin * CacheMap::kSegmentBytes);
+  return Error(Errc::kInvalid,
+               "a cache of " + human(bytes) + " is too small: it takes at least " + human(least))
+      .with_field("cache-size")
+      .with_value(folder)
+      .with_hint("--cache-size " + std::to_string(least.count() >> 20) + "MiB");
+}
+
+}  // namespace
+
+CacheFolder::CacheFolder(std::string folder, env::FileLock lock, std::size_t segments)
+    : folder_(std::move(folder)), lock_(std::move(lock)), files_(segments) {}
+
+Result<std::unique_ptr<CacheFolder>> CacheFolder::open(const std::string& folder, Bytes bytes) {
+  const std::uint32_t segments = TRY(segments_of(folder, bytes));
+  TRY(env::make_directories(folder, env::Access::kOwner));
+  Result<env::FileLock> lock = env::FileLock::acquire(folder + "/lock");
+  if (!lock.ok() && lock.error().code == Errc::kConflict) {
+    return Error(Errc::kConflict, "another process uses the cache " + folder)
+        .with_field("cache")
+        .with_value(lock.error().value)
+        .with_hint("use another folder with --cache");
+  }
+  auto made = std::unique_ptr<CacheFolder>(new CacheFolder(folder, TRY(std::move(lock)), segments));
+  TRY(check_format(folder));
+  TRY(made->open_segments());
+  return made;
+}
+
+std::string CacheFolder::path_of(std::uint32_t segment) const {
+  return folder_ + "/" + std::string(kSegmentBegin) + std::to_string(segment);
+}
+
+Result<void> CacheFolder::open_segments() {
+  for (const std::string& name : TRY(env::list_directory(folder_))) {
+    const auto number = segment_number(name);
+    if (!number) continue;
+    if (*number >= files_.size()) {
+      TRY(env::remove_file(folder_ + "/" + name));
+    } else {
+      files_[*number] = TRY(env::DirectFile::open(folder_ + "/" + name));
+    }
+  }
+  return {};
+}
+
+std::vector<CacheSlot> CacheFolder::slots_of(std::uint32_t segment) const {
+  if (!files_[segment].is_open()) return {};
+  env::AlignedBytes table(CacheMap::kTableBytes);
+  const auto read = files_[segment].read(CacheMap::kDataBytes, table.room(), table.size());
+  if (!read.ok()) return {};
+  return decode_cache_table(table.view(), segment);
+}
+
+Result<void> CacheFolder::begin_segment(std::uint32_t segment) {
+  env::DirectFile& file = files_[segment];
+  if (!file.is_open()) file = TRY(env::DirectFile::create(path_of(segment)));
+  TRY(file.reserve(CacheMap::kSegmentBytes));
+  env::AlignedBytes table(CacheMap::kTableBytes);
+  std::fill(table.span().begin(), table.span().end(), '\0');
+  return file.write(CacheMap::kDataBytes, table.padded());
+}
+
+Result<void> CacheFolder::write(const CacheSlot& slot, std::string_view bytes) {
+  TRY(files_[slot.segment].write(slot.place, bytes));
+  return enter(slot, encode_cache_entry(slot));
+}
+
+Result<void> CacheFolder::forget(const CacheSlot& slot) {
+  return enter(slot, encode_dropped_entry(slot));
+}
+
+// Writes the page of the table that the entry is in, with those beside it.
+Result<void> CacheFolder::enter(const CacheSlot& slot, const std::string& entry) {
+  env::DirectFile& file = files_[slot.segment];
+  const std::size_t at = slot.number * kCacheEntryBytes;
+  const std::size_t page = at / env::AlignedBytes::kAlign * env::AlignedBytes::kAlign;
+  env::AlignedBytes entries(env::AlignedBytes::kAlign);
+  TRY(file.read(CacheMap::kDataBytes + page, entries.room(), entries.size()));
+  const std::span<char> place = entries.span().subspan(at - page, entry.size());
+  std::copy(entry.begin(), entry.end(), place.begin());
+  return file.write(CacheMap::kDataBytes + page, entries.padded());
+}
+
+Result<std::shared_ptr<env::AlignedBytes>> CacheFolder::read(const CacheSlot& slot,
+                                                             std::uint64_t offset,
+                                                             std::uint64_t length) const {
+  auto bytes = std::make_shared<env::AlignedBytes>(length);
+  TRY(files_[slot.segment].read(slot.place + offset, bytes->room(), length));
+  return bytes;
+}
+
+}  // namespace runnel::volume

@@ -1,0 +1,96 @@
+#include "volume/disk_cache.h"
+
+#include <utility>
+
+namespace runnel::volume {
+
+DiskCache::DiskCache(async::EventLoop& loop, std::unique_ptr<CacheFolder> folder)
+    : folder_(std::move(folder)), map_(folder_->segments()), loop_(loop), writing_(loop) {}
+
+Async<std::unique_ptr<DiskCache>> DiskCache::open(async::EventLoop& loop, Options options) {
+  std::unique_ptr<async::Worker> writer =
+      CO_TRY(async::Worker::create(loop, {.name = "cache-write"}));
+  Result<std::unique_ptr<DiskCache>> opened =
+      co_await writer->run([&]() -> Result<std::unique_ptr<DiskCache>> {
+        auto cache = std::unique_ptr<DiskCache>(
+            new DiskCache(loop, TRY(CacheFolder::open(options.folder, options.bytes))));
+        for (std::uint32_t segment = 0; segment < cache->folder_->segments(); ++segment) {
+          if (!cache->folder_->has(segment)) continue;
+          cache->map_.restore(segment, cache->folder_->slots_of(segment));
+        }
+        return cache;
+      });
+  if (!opened.ok()) {
+    MUST(co_await writer->stop());
+    co_return opened.error();
+  }
+  (*opened)->writer_ = std::move(writer);
+  (*opened)->reader_ = CO_TRY(async::Worker::create(loop, {.name = "cache-read"}));
+  co_return std::move(opened);
+}
+
+Async<std::shared_ptr<env::AlignedBytes>> DiskCache::read(CacheSlot slot, ObjectRange part) {
+  map_.hold(slot.segment);
+  Result<std::shared_ptr<env::AlignedBytes>> bytes = co_await reader_->run([this, &slot, &part] {
+    return folder_->read(slot, part.offset - slot.range.offset, part.length);
+  });
+  map_.release(slot.segment);
+  co_return bytes;
+}
+
+void DiskCache::keep(const VolumeKey& volume, const ObjectRange& range,
+                     std::shared_ptr<const env::AlignedBytes> bytes) {
+  if (failed_ || map_.has(volume, range)) return;
+  if (writing_bytes_ + range.length > kWritingMax) return;
+  const auto placed = map_.place(volume, range);
+  if (!placed) return;
+  map_.hold(placed->slot.segment);
+  writing_bytes_ += range.length;
+  const std::uint32_t segment = placed->slot.segment;
+  if (loop_.spawn(writing_, write(*placed, std::move(bytes))).ok()) return;
+  map_.release(segment);  // Closed.
+}
+
+Async<void> DiskCache::write(CacheMap::Placed placed,
+                             std::shared_ptr<const env::AlignedBytes> bytes) {
+  const Result<void> written = co_await writer_->run([this, &placed, &bytes]() -> Result<void> {
+    if (placed.begins_segment) TRY(folder_->begin_segment(placed.slot.segment));
+    return folder_->write(placed.slot, bytes->padded());
+  });
+  if (written.ok()) {
+    // Where another one begins at the same byte, that one is found, and this one never would be.
+    if (!map_.commit(placed.slot)) CO_TRY(co_await forget_on_disk(placed.slot));
+  } else if (!failed_) {
+    failed_ = written.error();
+  }
+  map_.release(placed.slot.segment);
+  writing_bytes_ -= placed.slot.range.length;
+  co_return {};
+}
+
+void DiskCache::drop(const CacheSlot& slot) {
+  if (!map_.drop(slot)) return;
+  map_.hold(slot.segment);
+  if (loop_.spawn(writing_, forget(slot)).ok()) return;
+  map_.release(slot.segment);  // Closed.
+}
+
+Async<void> DiskCache::forget(CacheSlot slot) {
+  CO_TRY(co_await forget_on_disk(slot));
+  map_.release(slot.segment);
+  co_return {};
+}
+
+Async<void> DiskCache::forget_on_disk(CacheSlot slot) {
+  const Result<void> done = co_await writer_->run([this, &slot] { return folder_->forget(slot); });
+  if (!done.ok() && !failed_) failed_ = done.error();
+  co_return {};
+}
+
+Async<void> DiskCache::close() {
+  CO_TRY(co_await writing_.close());
+  CO_TRY(co_await reader_->stop());
+  co_return co_await writer_->stop();
+}
+
+}  // namespace runnel::volume

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "async/worker.h"
+#include "volume/cache_folder.h"
+#include "volume/cache_map.h"
+
+namespace runnel::volume {
+
+// A cache of ranges of packs on the local disk, for all volumes that a process reads.
+//
+// Contract: what is found was put under that volume and range, or something else where the disk has
+//           changed it: readers check what they get. A disk that fails or is full takes nothing
+//           more, and costs no reader anything but time.
+// Threads:  the loop's only; files are touched on its own threads "cache-read" and "cache-write".
+// Lifetime: the loop outlives it. close() is awaited before destruction.
+// Limits:   the folder's bytes; kWritingMax of bytes that wait to be written, more are not kept.
+class DiskCache {
+ public:
+  static constexpr std::uint64_t kWritingMax = 64 << 20;
+
+  struct Options {
+    std::string folder;
+    Bytes bytes;
+  };
+  static Async<std::unique_ptr<DiskCache>> open(async::EventLoop& loop, Options options);
+
+  // The slot that has all of a range.
+  std::optional<CacheSlot> find(const VolumeKey& volume, const ObjectRange& wanted) {
+    return map_.find(volume, wanted);
+  }
+  bool has(const VolumeKey& volume, const ObjectRange& wanted) const {
+    return map_.has(volume, wanted);
+  }
+  // Bytes of a slot: a part of its range, that begins at a multiple of AlignedBytes::kAlign in it.
+  Async<std::shared_ptr<env::AlignedBytes>> read(CacheSlot slot, ObjectRange part);
+  // Writes it in the background, unless it is here, or the cache is busy.
+  void keep(const VolumeKey& volume, const ObjectRange& range,
+            std::shared_ptr<const env::AlignedBytes> bytes);
+  // What is here of it is wrong.
+  void drop(const CacheSlot& slot);
+  Async<void> close();
+
+  std::uint64_t bytes() const { return map_.bytes(); }
+  // Why nothing more is written; none: it is.
+  const std::optional<Error>& failed() const { return failed_; }
+
+ private:
+  DiskCache(async::EventLoop& loop, std::unique_ptr<CacheFolder> folder);
+
+  Async<void> forget(CacheSlot slot);
+  Async<void> forget_on_disk(CacheSlot slot);
+  Async<void> write(CacheMap::Placed placed, std::shared_ptr<const env::AlignedBytes> bytes);
+
+  std::unique_ptr<CacheFolder> folder_;
+  CacheMap map_;
+  std::unique_ptr<async::Worker> reader_;
+  std::unique_ptr<async::Worker> writer_;
+  async::EventLoop& loop_;
+  async::Gate writing_;
+  std::uint64_t writing_bytes_ = 0;
+  std::optional<Error> failed_;
+};
+
+}  // namespace runnel::volume

@@ -1,0 +1,161 @@
+#include "volume/disk_cache.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/split_mix.h"
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+#include "volume/cache_table.h"
+
+namespace runnel::volume {
+namespace {
+
+const Bytes kCacheSize = Bytes::mebi(192);  // Three segments.
+
+VolumeKey volume_key(char name) {
+  VolumeKey key;
+  key.fill(name);
+  return key;
+}
+
+class DiskCacheTest : public ::testing::Test {
+ protected:
+  ~DiskCacheTest() override { close(); }
+
+  void open(Bytes bytes = kCacheSize) {
+    close();
+    cache_ = MUST(loop_->block_on(DiskCache::open(*loop_, {folder_, bytes})));
+  }
+  void close() {
+    if (cache_) MUST(loop_->block_on(cache_->close()));
+    cache_.reset();
+  }
+  Error refusal() {
+    const auto opened = loop_->block_on(DiskCache::open(*loop_, {folder_, kCacheSize}));
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error(Errc::kInternal, "") : opened.error();
+  }
+  static ObjectRange range(char object, std::uint64_t length) {
+    ObjectRange all;
+    all.object.bytes.fill(object);
+    all.offset = 12'345;
+    all.length = length;
+    return all;
+  }
+  static std::string content(char object, std::uint64_t length) {
+    SplitMix64 numbers(static_cast<std::uint64_t>(object));
+    std::string bytes(length, '\0');
+    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size();
+         at += sizeof(std::uint64_t)) {
+      const std::uint64_t number = numbers.next();
+      std::memcpy(bytes.data() + at, &number, sizeof number);
+    }
+    return bytes;
+  }
+  void keep(char object, std::uint64_t length) {
+    auto bytes = std::make_shared<env::AlignedBytes>(length);
+    const std::string all = content(object, length);
+    std::copy(all.begin(), all.end(), bytes->span().begin());
+    cache_->keep(kVolume, range(object, length), std::move(bytes));
+    written();
+  }
+  void written() { MUST(loop_->block_on(loop_->sleep(Duration::millis(20)))); }
+  std::string read(char object, std::uint64_t length) {
+    const auto slot = cache_->find(kVolume, range(object, length));
+    if (!slot) return "not there";
+    const auto bytes = loop_->block_on(cache_->read(*slot, range(object, length)));
+    return bytes.ok() ? std::string((*bytes)->view()) : bytes.error().to_string();
+  }
+
+  const VolumeKey kVolume = volume_key('v');
+  env::testing::TemporaryDirectory temporary_;
+  const std::string folder_ = temporary_.path() + "/cache";
+  std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
+  std::unique_ptr<DiskCache> cache_;
+};
+
+TEST_F(DiskCacheTest, KeepsRangesAlsoForTheNextProcess) {
+  open();
+  keep('a', 1'000'000);
+  keep('b', 5'001);
+  EXPECT_EQ(read('a', 1'000'000), content('a', 1'000'000));
+  open();
+  EXPECT_EQ(read('a', 1'000'000), content('a', 1'000'000));
+  EXPECT_EQ(read('b', 5'001), content('b', 5'001));
+  EXPECT_FALSE(cache_->has(volume_key('w'), range('a', 10)));
+  keep('c', 100);
+  open();
+  EXPECT_EQ(read('a', 1'000'000), content('a', 1'000'000));
+  EXPECT_EQ(read('c', 100), content('c', 100));
+}
+
+TEST_F(DiskCacheTest, HasNeverMoreThanItMay) {
+  open();
+  for (char object = 'a'; object <= 'z'; ++object) keep(object, 20 << 20);
+  EXPECT_LE(cache_->bytes(), static_cast<std::uint64_t>(kCacheSize.count()));
+  std::uint64_t on_disk = 0;
+  for (const std::string& name : MUST(env::list_directory(folder_))) {
+    on_disk += std::filesystem::file_size(folder_ + "/" + name);
+  }
+  EXPECT_LE(on_disk, static_cast<std::uint64_t>(kCacheSize.count()) + 100);
+  EXPECT_EQ(read('z', 20 << 20), content('z', 20 << 20));
+  open(Bytes::mebi(128));
+  EXPECT_LE(MUST(env::list_directory(folder_)).size(), 4U) << "one segment less";
+}
+
+TEST_F(DiskCacheTest, WhatIsDroppedIsGoneForTheNextProcessToo) {
+  open();
+  keep('a', 5'000);
+  keep('b', 5'000);
+  cache_->drop(*cache_->find(kVolume, range('a', 5'000)));
+  EXPECT_FALSE(cache_->has(kVolume, range('a', 10)));
+  written();
+  open();
+  EXPECT_FALSE(cache_->has(kVolume, range('a', 10)));
+  EXPECT_EQ(read('b', 5'000), content('b', 5'000));
+}
+
+TEST_F(DiskCacheTest, RefusesWhatIsNotItsOwn) {
+  open();
+  EXPECT_EQ(refusal().code, Errc::kConflict);
+  close();
+  MUST(env::write_file_atomically(folder_ + "/format", "runnel cache 999\n"));
+  EXPECT_EQ(refusal().code, Errc::kUnsupported);
+  MUST(env::remove_file(folder_ + "/format"));
+  MUST(env::write_file_atomically(folder_ + "/thesis.tex", "precious"));
+  const Error error = refusal();
+  EXPECT_EQ(error.code, Errc::kInvalid);
+  EXPECT_NE(error.message.find("thesis.tex"), std::string::npos);
+}
+
+TEST_F(DiskCacheTest, IsTooSmallBelowTwoSegments) {
+  const auto opened = loop_->block_on(DiskCache::open(*loop_, {folder_, Bytes::mebi(100)}));
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message.find("128 MiB"), std::string::npos);
+}
+
+TEST_F(DiskCacheTest, ATableEndsBeforeWhatIsDamaged) {
+  CacheSlot slot{volume_key('v'), range('a', 100), 3, 0, 8'192};
+  CacheSlot next = slot;
+  next.number = 1;
+  const std::string entry = encode_cache_entry(slot);
+  ASSERT_EQ(entry.size(), kCacheEntryBytes);
+  EXPECT_EQ(decode_cache_table(entry + entry, 3), (std::vector<CacheSlot>{slot, next}));
+  EXPECT_EQ(decode_cache_table(encode_dropped_entry(slot) + entry, 3),
+            std::vector<CacheSlot>{next});
+  for (std::size_t at = 0; at < entry.size(); ++at) {
+    std::string damaged = entry + entry;
+    damaged[entry.size() + at] ^= 1;
+    EXPECT_EQ(decode_cache_table(damaged, 3).size(), 1U) << at;
+  }
+  EXPECT_TRUE(decode_cache_table(std::string(CacheMap::kTableBytes, '\0'), 3).empty());
+}
+
+}  // namespace
+}  // namespace runnel::volume

@@ -1,0 +1,123 @@
+#include "volume/file_reader.h"
+
+#include <algorithm>
+
+#include "volume/chunk_read.h"
+#include "volume/fetch_plan.h"
+#include "volume/neighbours.h"
+
+namespace runnel::volume {
+namespace {
+
+ObjectRange stored_range(const Extent& extent) {
+  return {extent.pack, extent.offset, extent.stored};
+}
+
+HeldBytes zeros(std::uint64_t length) {
+  static const HeldBytes kZeros = HeldBytes::of(std::string(kChunkBytesMax, '\0'));
+  if (length <= kZeros.bytes.size()) return kZeros.part(0, length);
+  return HeldBytes::of(std::string(length, '\0'));
+}
+
+}  // namespace
+
+Async<std::vector<HeldBytes>> FileReader::read(Inode file, std::uint64_t offset,
+                                               std::uint64_t length) {
+  const LayoutPtr layout = CO_TRY(co_await layout_of(file));
+  std::vector<HeldBytes> pieces;
+  if (offset >= layout->size) co_return pieces;
+  const std::uint64_t end = offset + std::min(length, layout->size - offset);
+  const Span span = span_of(*layout, offset, end);
+  const bool is_short = layout->extents.size() == 1;
+  if (!is_short) {
+    expect(file, *layout, span);
+    look_ahead(file, *layout, offset, end - offset);
+  }
+  for (std::size_t index = span.begin; index < span.end; ++index) {
+    const Extent& extent = layout->extents[index];
+    const std::uint64_t begin = layout->begins[index];
+    ObjectRange with = stored_range(extent);
+    if (is_short && !extent.is_hole() && !cache_.has(with)) {
+      with = CO_TRY(co_await with_neighbours(snapshot_, file, extent));
+    }
+    pieces.push_back(CO_TRY(co_await piece(extent, with, std::max(begin, offset) - begin,
+                                           std::min(begin + extent.length, end) - begin)));
+  }
+  co_return pieces;
+}
+
+Async<FileReader::LayoutPtr> FileReader::layout_of(Inode file) {
+  if (const LayoutPtr* const known = layouts_.find(file)) co_return *known;
+  const Node node = CO_TRY(co_await snapshot_.node(file));
+  if (node.kind != NodeKind::kFile) co_return Error(Errc::kInvalid, "what is read is no file");
+  auto layout = std::make_shared<Layout>();
+  layout->size = node.size;
+  layout->extents = CO_TRY(co_await snapshot_.extents(file, node));
+  std::uint64_t begin = 0;
+  for (const Extent& extent : layout->extents) {
+    layout->begins.push_back(begin);
+    begin += extent.length;
+  }
+  layouts_.keep(file, layout, layout->extents.size() + 1);
+  co_return layout;
+}
+
+FileReader::Span FileReader::span_of(const Layout& layout, std::uint64_t from,
+                                     std::uint64_t until) {
+  const auto& begins = layout.begins;
+  const auto first = std::upper_bound(begins.begin(), begins.end(), from);
+  const auto behind = std::lower_bound(begins.begin(), begins.end(), until);
+  const auto begin = first == begins.begin() ? 0 : first - begins.begin() - 1;
+  return {static_cast<std::size_t>(begin), static_cast<std::size_t>(behind - begins.begin())};
+}
+
+// --- What will be wanted.
+
+void FileReader::look_ahead(Inode file, const Layout& layout, std::uint64_t offset,
+                            std::uint64_t length) {
+  const ReadAhead::Advice advice = ahead_.after_read(file, offset, length);
+  if (advice.jumped) cache_.forget(file);
+  const std::uint64_t end = std::min(advice.end, layout.size);
+  if (advice.begin < end) expect(file, layout, span_of(layout, advice.begin, end));
+}
+
+void FileReader::expect(Inode file, const Layout& layout, Span span) {
+  std::vector<Extent> missing;
+  for (std::size_t index = span.begin; index < span.end; ++index) {
+    const Extent& extent = layout.extents[index];
+    if (!extent.is_hole() && !cache_.has(stored_range(extent))) missing.push_back(extent);
+  }
+  for (const Fetch& fetch : plan_fetches(missing)) {
+    cache_.expect({fetch.pack, fetch.offset, fetch.length}, file);
+  }
+}
+
+// --- A piece of a chunk.
+
+Async<HeldBytes> FileReader::piece(Extent extent, ObjectRange with, std::uint64_t from,
+                                   std::uint64_t until) {
+  if (extent.is_hole()) co_return zeros(until - from);
+  const Place place(extent.pack, extent.offset);
+  if (const HeldBytes* const known = decoded_.find(place))
+    co_return known->part(from, until - from);
+  HeldBytes chunk = CO_TRY(co_await cache_.read(stored_range(extent), with));
+  Result<HeldBytes> part = part_of(extent, std::move(chunk), from, until);
+  if (part.ok()) co_return part;
+  // A disk may have changed it; the store is asked once more.
+  cache_.distrust(stored_range(extent));
+  chunk = CO_TRY(co_await cache_.read(stored_range(extent), stored_range(extent)));
+  co_return part_of(extent, std::move(chunk), from, until);
+}
+
+Result<HeldBytes> FileReader::part_of(const Extent& extent, HeldBytes chunk, std::uint64_t from,
+                                      std::uint64_t until) {
+  if (extent.codec == Codec::kRaw) {
+    TRY(check_blocks(extent, chunk.bytes, from, until));
+    return chunk.part(from, until - from);
+  }
+  const HeldBytes whole = HeldBytes::of(TRY(chunk_of(extent, chunk.bytes)));
+  decoded_.keep({extent.pack, extent.offset}, whole, whole.bytes.size());
+  return whole.part(from, until - from);
+}
+
+}  // namespace runnel::volume

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "volume/pack_cache.h"
+#include "volume/read_ahead.h"
+#include "volume/recently_used.h"
+#include "volume/snapshot.h"
+
+namespace runnel::volume {
+
+// Reads parts of files of one version, as a mount and the library do: small files come with their
+// neighbours, long ones ahead of who reads them in sequence.
+//
+// Contract: bytes are given when they are what the index's sums say, else kCorrupt names the pack.
+// Threads:  the loop's only.
+// Lifetime: snapshot and cache outlive it.
+// Limits:   kDecodedBytesMax of decompressed chunks, kExtentsMax extents of files that were read.
+class FileReader {
+ public:
+  static constexpr std::uint64_t kDecodedBytesMax = 16 << 20;
+  static constexpr std::size_t kExtentsMax = 100'000;
+  static constexpr std::uint64_t kWindowMax = 32 << 20;  // Ahead of one reader.
+
+  FileReader(Snapshot& snapshot, PackCache& cache)
+      : snapshot_(snapshot),
+        cache_(cache),
+        ahead_(kWindowMax),
+        layouts_(kExtentsMax),
+        decoded_(kDecodedBytesMax) {}
+
+  // Bytes of a file from `offset` on, in pieces: `length`, or up to its end. kInvalid for what is
+  // no file.
+  Async<std::vector<HeldBytes>> read(Inode file, std::uint64_t offset, std::uint64_t length);
+
+ private:
+  // Where the bytes of a file are.
+  struct Layout {
+    std::uint64_t size = 0;
+    std::vector<Extent> extents;
+    std::vector<std::uint64_t> begins;  // Of each in the file.
+  };
+  using LayoutPtr = std::shared_ptr<const Layout>;
+  // The extents that have bytes of a part of the file: their indices, [begin, end).
+  struct Span {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  using Place = std::pair<ObjectId, std::uint64_t>;
+
+  Async<LayoutPtr> layout_of(Inode file);
+  static Span span_of(const Layout& layout, std::uint64_t from, std::uint64_t until);
+  void look_ahead(Inode file, const Layout& layout, std::uint64_t offset, std::uint64_t length);
+  void expect(Inode file, const Layout& layout, Span span);
+  // [from, until) of a chunk, which is fetched with all of `with`.
+  Async<HeldBytes> piece(Extent extent, ObjectRange with, std::uint64_t from, std::uint64_t until);
+
+  // The same of a chunk as it is stored, once it is checked.
+  Result<HeldBytes> part_of(const Extent& extent, HeldBytes chunk, std::uint64_t from,
+                            std::uint64_t until);
+
+  Snapshot& snapshot_;
+  PackCache& cache_;
+  ReadAhead ahead_;
+  RecentlyUsed<Inode, LayoutPtr> layouts_;
+  RecentlyUsed<Place, HeldBytes> decoded_;
+};
+
+}  // namespace runnel::volume

@@ -1,0 +1,175 @@
+#include "volume/pack_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "env/aligned_bytes.h"
+#include "volume/object_id.h"
+
+namespace runnel::volume {
+namespace {
+
+// The part of a slot to be read from the disk for `wanted`: with what is around it, or all of what
+// is wanted where that is more.
+ObjectRange window_of(const CacheSlot& slot, const ObjectRange& wanted) {
+  constexpr std::uint64_t kAlign = env::AlignedBytes::kAlign;
+  const std::uint64_t from = wanted.offset - slot.range.offset;
+  const std::uint64_t until = from + wanted.length;
+  const bool is_large = wanted.length >= PackCache::kDiskWindow;
+  const std::uint64_t unit = is_large ? kAlign : PackCache::kDiskWindow;
+  const std::uint64_t begin = from / unit * unit;
+  const std::uint64_t end = std::min((until + unit - 1) / unit * unit, slot.range.length);
+  return {slot.range.object, slot.range.offset + begin, end - begin};
+}
+
+}  // namespace
+
+PackCache::PackCache(async::EventLoop& loop, object::ObjectStore& store, Options options,
+                     const async::StopToken& stop)
+    : loop_(loop),
+      store_(store),
+      options_(std::move(options)),
+      stop_(stop),
+      bringing_(loop),
+      ended_(loop),
+      ranges_(options_.bytes_max) {}
+
+Async<HeldBytes> PackCache::read(ObjectRange wanted, ObjectRange with) {
+  if (const auto here = ranges_.find(wanted)) co_return *here;
+  RequestPtr request = on_its_way(wanted);
+  if (request) {
+    prefer(request);
+  } else {
+    request = make_request(wanted, with);
+    waiting_.insert(behind_waited(), request);
+  }
+  begin_some();
+  while (!request->ended) CO_TRY(co_await ended_.wait(stop_.token()));
+  if (!request->error) {
+    co_return request->bytes.part(wanted.offset - request->range.offset, wanted.length);
+  }
+  // A pack that is cut short may still have these.
+  const bool is_cut = request->error->code == Errc::kCorrupt;
+  if (!is_cut || request->range == wanted) co_return *request->error;
+  co_return co_await fetch(wanted);
+}
+
+bool PackCache::has(const ObjectRange& wanted) const {
+  if (ranges_.has(wanted) || on_its_way(wanted) != nullptr) return true;
+  return options_.disk != nullptr && options_.disk->has(options_.volume, wanted);
+}
+
+void PackCache::expect(const ObjectRange& range, Inode file) {
+  if (ranges_.has(range) || on_its_way(range) != nullptr) return;
+  if (expected_bytes_ + range.length > options_.bytes_max / 2) return;
+  RequestPtr request = make_request(range, range);
+  request->file = file;
+  waiting_.push_back(std::move(request));
+  begin_some();
+}
+
+void PackCache::forget(Inode file) {
+  for (auto request = waiting_.begin(); request != waiting_.end();) {
+    if ((*request)->file != file) {
+      ++request;
+      continue;
+    }
+    expected_bytes_ -= (*request)->range.length;
+    request = waiting_.erase(request);
+  }
+}
+
+void PackCache::distrust(const ObjectRange& range) {
+  ++counts_.distrusted;
+  ranges_.drop(range);
+  if (options_.disk == nullptr) return;
+  if (const auto slot = options_.disk->find(options_.volume, range)) options_.disk->drop(*slot);
+}
+
+Async<void> PackCache::close() {
+  stop_.stop();
+  waiting_.clear();
+  co_return co_await bringing_.close();
+}
+
+// --- Requests.
+
+PackCache::RequestPtr PackCache::on_its_way(const ObjectRange& wanted) const {
+  const auto brings = [&wanted](const RequestPtr& each) { return each->range.covers(wanted); };
+  for (const Requests* const requests : {&under_way_, &waiting_}) {
+    const auto found = std::find_if(requests->begin(), requests->end(), brings);
+    if (found != requests->end()) return *found;
+  }
+  return nullptr;
+}
+
+PackCache::RequestPtr PackCache::make_request(const ObjectRange& wanted, const ObjectRange& with) {
+  auto request = std::make_shared<Request>();
+  request->range = with;
+  if (options_.disk != nullptr) request->slot = options_.disk->find(options_.volume, wanted);
+  if (request->slot) request->range = window_of(*request->slot, wanted);
+  expected_bytes_ += request->range.length;
+  return request;
+}
+
+void PackCache::prefer(const RequestPtr& request) {
+  const auto place = std::find(waiting_.begin(), waiting_.end(), request);
+  if (place == waiting_.end() || request->file == 0) return;
+  waiting_.splice(behind_waited(), waiting_, place);
+  request->file = 0;
+}
+
+PackCache::Requests::iterator PackCache::behind_waited() {
+  return std::find_if(waiting_.begin(), waiting_.end(),
+                      [](const RequestPtr& each) { return each->file != 0; });
+}
+
+void PackCache::begin_some() {
+  while (!waiting_.empty() && under_way_.size() < kRequestsMax) {
+    RequestPtr request = waiting_.front();
+    if (!loop_.spawn(bringing_, bring(request)).ok()) return;  // Closed.
+    under_way_.splice(under_way_.end(), waiting_, waiting_.begin());
+  }
+}
+
+Async<void> PackCache::bring(RequestPtr request) {
+  Result<HeldBytes> bytes = co_await bytes_of(request);
+  if (bytes.ok()) {
+    request->bytes = *std::move(bytes);
+    ranges_.keep(request->range.object, request->range.offset, request->bytes);
+  } else {
+    request->error = bytes.error();
+  }
+  request->ended = true;
+  under_way_.remove(request);
+  expected_bytes_ -= request->range.length;
+  ended_.notify_all();
+  begin_some();
+  co_return {};
+}
+
+Async<HeldBytes> PackCache::bytes_of(RequestPtr request) {
+  if (request->slot) {
+    const auto read = co_await options_.disk->read(*request->slot, request->range);
+    if (read.ok()) {
+      ++counts_.disk_reads;
+      counts_.disk_bytes += static_cast<std::int64_t>(request->range.length);
+      co_return HeldBytes{*read, (*read)->view()};
+    }
+    options_.disk->drop(*request->slot);
+  }
+  co_return co_await fetch(request->range);
+}
+
+Async<HeldBytes> PackCache::fetch(ObjectRange range) {
+  const auto bytes = std::make_shared<env::AlignedBytes>(range.length);
+  CO_TRY(co_await store_.read(options_.prefix + pack_key(range.object),
+                              static_cast<std::int64_t>(range.offset), bytes->span(),
+                              stop_.token()));
+  ++counts_.fetches;
+  counts_.bytes += static_cast<std::int64_t>(range.length);
+  if (options_.disk != nullptr) options_.disk->keep(options_.volume, range, bytes);
+  co_return HeldBytes{bytes, bytes->view()};
+}
+
+}  // namespace runnel::volume

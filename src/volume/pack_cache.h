@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "async/event.h"
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "async/stop_token.h"
+#include "object/object_store.h"
+#include "volume/disk_cache.h"
+#include "volume/node.h"
+#include "volume/stored_ranges.h"
+
+namespace runnel::volume {
+
+// What became of the ranges that were asked for.
+struct PackCacheCounts {
+  std::int64_t fetches = 0;     // Requests to the store,
+  std::int64_t bytes = 0;       // and what they brought.
+  std::int64_t disk_reads = 0;  // Of a cache on the local disk,
+  std::int64_t disk_bytes = 0;  // and what they brought.
+  std::int64_t distrusted = 0;  // Ranges that were not what they were to be, and fetched again.
+};
+
+// Ranges of a volume's packs in memory, brought from a cache on the local disk or the store when
+// they are asked for or expected.
+//
+// Contract: what is on its way is not asked for again, and what somebody waits for goes before what
+//           is only expected. Nothing is checked here: who reads knows the sums, and says
+//           distrust() of what is wrong.
+// Threads:  the loop's only.
+// Lifetime: loop, store and disk outlive it. close() is awaited before destruction, when nobody is
+//           in read().
+// Limits:   `bytes_max` of what is in memory; half as many are expected at a time, and more are
+//           passed over.
+class PackCache {
+ public:
+  static constexpr int kRequestsMax = 8;
+  // Of what is on the disk this much is read at once, around what is wanted.
+  static constexpr std::uint64_t kDiskWindow = 1 << 20;
+
+  struct Options {
+    std::string prefix;           // Of the volume's keys, with '/' at its end.
+    std::uint64_t bytes_max = 0;  // In memory.
+    DiskCache* disk = nullptr;    // None: there is none.
+    VolumeKey volume{};           // What the volume is called there.
+  };
+  PackCache(async::EventLoop& loop, object::ObjectStore& store, Options options,
+            const async::StopToken& stop);
+
+  // The bytes of `wanted`; when they are nowhere here, all of `with` is fetched, which has them.
+  Async<HeldBytes> read(ObjectRange wanted, ObjectRange with);
+  // Whether they are in memory, on their way, or on the disk.
+  bool has(const ObjectRange& wanted) const;
+  // They will be read by the reader of this file.
+  void expect(const ObjectRange& range, Inode file);
+  // What the file's reader expects and what is not on its way yet is not brought.
+  void forget(Inode file);
+  // What is here of it is wrong: the next read asks the store.
+  void distrust(const ObjectRange& range);
+  Async<void> close();
+
+  std::uint64_t bytes() const { return ranges_.bytes(); }
+  const PackCacheCounts& counts() const { return counts_; }
+
+ private:
+  // A range that is to be in memory.
+  struct Request {
+    ObjectRange range;
+    std::optional<CacheSlot> slot;  // On the disk; else in the store.
+    Inode file = 0;                 // Of whom it is expected; 0: somebody waits.
+    HeldBytes bytes;
+    std::optional<Error> error;
+    bool ended = false;
+  };
+  using RequestPtr = std::shared_ptr<Request>;
+  using Requests = std::list<RequestPtr>;
+
+  RequestPtr on_its_way(const ObjectRange& wanted) const;
+  RequestPtr make_request(const ObjectRange& wanted, const ObjectRange& with);
+  void prefer(const RequestPtr& request);
+  Requests::iterator behind_waited();  // The first that is only expected.
+  void begin_some();
+  Async<void> bring(RequestPtr request);
+  Async<HeldBytes> bytes_of(RequestPtr request);
+  Async<HeldBytes> fetch(ObjectRange range);
+
+  async::EventLoop& loop_;
+  object::ObjectStore& store_;
+  const Options options_;
+  async::StopSource stop_;
+  async::Gate bringing_;
+  async::Notifier ended_;
+  StoredRanges ranges_;
+  Requests waiting_;  // For their turn, in this order.
+  Requests under_way_;
+  std::uint64_t expected_bytes_ = 0;  // Of all requests.
+  PackCacheCounts counts_;
+};
+
+}  // namespace runnel::volume

@@ -1,0 +1,164 @@
+#include "volume/pack_cache.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "async/together.h"
+#include "base/split_mix.h"
+#include "env/clock.h"
+#include "object/forwarding_store.h"
+#include "object/memory/memory_store.h"
+#include "volume/object_id.h"
+
+namespace runnel::volume {
+namespace {
+
+constexpr std::uint64_t kPackBytes = 1'000'000;
+constexpr std::uint64_t kCacheBytes = 400'000;
+
+// A store that notes what is read, and takes its time.
+class SlowReads final : public object::ForwardingStore {
+ public:
+  SlowReads(async::EventLoop& loop, object::ObjectStore& inner)
+      : ForwardingStore(inner), loop_(loop) {}
+
+  Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
+                   async::StopToken stop) override {
+    reads.push_back(static_cast<std::uint64_t>(offset));
+    most = std::max(most, ++under_way_);
+    const Result<void> slept = co_await loop_.sleep(Duration::millis(1), stop);
+    --under_way_;
+    CO_TRY(Result<void>(slept));
+    co_return co_await ForwardingStore::read(std::move(key), offset, into, std::move(stop));
+  }
+
+  std::vector<std::uint64_t> reads;  // Their offsets.
+  int most = 0;                      // At one time.
+
+ private:
+  async::EventLoop& loop_;
+  int under_way_ = 0;
+};
+
+class PackCacheTest : public ::testing::Test {
+ protected:
+  PackCacheTest() {
+    SplitMix64 numbers(5);
+    for (char& c : pack_) c = static_cast<char>(numbers.next());
+    id_ = ObjectId::of(pack_, "12345678");
+    memory_.objects()["data/" + pack_key(id_)] = {pack_, "1"};
+  }
+  ~PackCacheTest() override { MUST(loop_->block_on(cache_.close())); }
+
+  ObjectRange range(std::uint64_t offset, std::uint64_t length) const {
+    return {id_, offset, length};
+  }
+  Async<HeldBytes> reading(std::uint64_t offset, std::uint64_t length) {
+    return cache_.read(range(offset, length), range(offset, length));
+  }
+  std::string read(std::uint64_t offset, std::uint64_t length) {
+    return std::string(MUST(loop_->block_on(reading(offset, length))).bytes);
+  }
+  std::string content(std::uint64_t offset, std::uint64_t length) const {
+    return pack_.substr(offset, length);
+  }
+
+  std::string pack_ = std::string(kPackBytes, '\0');
+  ObjectId id_;
+  std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
+  object::MemoryStore memory_;
+  SlowReads store_{*loop_, memory_};
+  PackCache cache_{*loop_, store_, {.prefix = "data/", .bytes_max = kCacheBytes}, {}};
+};
+
+TEST_F(PackCacheTest, FetchesOnceWithWhatIsAround) {
+  const HeldBytes held = MUST(loop_->block_on(cache_.read(range(500, 10), range(0, 100'000))));
+  EXPECT_EQ(held.bytes, content(500, 10));
+  EXPECT_EQ(read(99'000, 1'000), content(99'000, 1'000));
+  EXPECT_EQ(store_.reads, std::vector<std::uint64_t>{0});
+  EXPECT_EQ(read(99'500, 1'000), content(99'500, 1'000)) << "over the end of what is here";
+  EXPECT_EQ(store_.reads.size(), 2U);
+}
+
+TEST_F(PackCacheTest, WhatIsOnItsWayIsNotAskedForAgain) {
+  cache_.expect(range(0, 100'000), 1);
+  std::vector<Async<HeldBytes>> readers;
+  for (std::uint64_t offset = 0; offset < 100'000; offset += 10'000) {
+    readers.push_back(reading(offset, 10'000));
+  }
+  const std::vector<HeldBytes> all =
+      MUST(loop_->block_on(async::when_all(*loop_, std::move(readers))));
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    EXPECT_EQ(all[index].bytes, content(index * 10'000, 10'000));
+  }
+  EXPECT_EQ(store_.reads.size(), 1U);
+}
+
+TEST_F(PackCacheTest, WhoWaitsGoesBeforeWhatIsExpected) {
+  for (std::uint64_t part = 0; part < 20; ++part) cache_.expect(range(part * 10'000, 5'000), 1);
+  EXPECT_EQ(read(190'000, 5'000), content(190'000, 5'000));
+  EXPECT_EQ(read(900'000, 5'000), content(900'000, 5'000));
+  ASSERT_GT(store_.reads.size(), 8U);
+  EXPECT_EQ(store_.reads[8], 190'000U) << "expected as the last of twenty";
+  EXPECT_EQ(store_.most, PackCache::kRequestsMax);
+}
+
+TEST_F(PackCacheTest, ExpectsNoMoreThanHalfOfItself) {
+  for (std::uint64_t part = 0; part < 100; ++part) cache_.expect(range(part * 10'000, 10'000), 1);
+  read(990'000, 10'000);
+  MUST(loop_->block_on(loop_->sleep(Duration::millis(50))));
+  EXPECT_EQ(store_.reads.size(), kCacheBytes / 2 / 10'000 + 1);
+  EXPECT_LE(cache_.bytes(), kCacheBytes);
+}
+
+TEST_F(PackCacheTest, ForgetsWhatAReaderExpected) {
+  for (std::uint64_t part = 0; part < 15; ++part) cache_.expect(range(part * 10'000, 5'000), 1);
+  cache_.expect(range(500'000, 5'000), 2);
+  cache_.forget(1);
+  MUST(loop_->block_on(loop_->sleep(Duration::millis(50))));
+  EXPECT_EQ(store_.reads.size(), PackCache::kRequestsMax + 1U)
+      << "those under way, and the other's";
+  EXPECT_EQ(store_.reads.back(), 500'000U);
+}
+
+TEST_F(PackCacheTest, StaysWithinItsBytesAndReadsAgain) {
+  for (int pass = 0; pass < 2; ++pass) {
+    for (std::uint64_t offset = 0; offset < kPackBytes; offset += 50'000) {
+      EXPECT_EQ(read(offset, 50'000), content(offset, 50'000));
+      EXPECT_LE(cache_.bytes(), kCacheBytes);
+    }
+  }
+  EXPECT_EQ(store_.reads.size(), 40U);
+}
+
+TEST_F(PackCacheTest, OfAPackThatIsCutShortTheBeginningIsRead) {
+  memory_.objects()["data/" + pack_key(id_)].bytes.resize(60'000);
+  const HeldBytes held =
+      MUST(loop_->block_on(cache_.read(range(50'000, 10'000), range(0, 100'000))));
+  EXPECT_EQ(held.bytes, content(50'000, 10'000));
+  const Result<HeldBytes> beyond =
+      loop_->block_on(cache_.read(range(59'000, 2'000), range(0, 100'000)));
+  ASSERT_FALSE(beyond.ok());
+  EXPECT_EQ(beyond.error().code, Errc::kCorrupt);
+}
+
+TEST_F(PackCacheTest, AFailureIsToldAndTriedAgain) {
+  const object::Object object = std::exchange(memory_.objects()["data/" + pack_key(id_)], {});
+  memory_.objects().clear();
+  EXPECT_EQ(loop_->block_on(reading(0, 10)).error().code, Errc::kNotFound);
+  memory_.objects()["data/" + pack_key(id_)] = object;
+  EXPECT_EQ(read(0, 10), content(0, 10));
+}
+
+TEST_F(PackCacheTest, ClosingEndsWhatIsUnderWay) {
+  for (std::uint64_t part = 0; part < 20; ++part) cache_.expect(range(part * 10'000, 5'000), 1);
+  MUST(loop_->block_on(cache_.close()));
+  EXPECT_FALSE(loop_->block_on(reading(0, 10)).ok());
+}
+
+}  // namespace
+}  // namespace runnel::volume

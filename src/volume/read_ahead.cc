@@ -1,0 +1,39 @@
+#include "volume/read_ahead.h"
+
+#include <algorithm>
+
+namespace runnel::volume {
+
+ReadAhead::Advice ReadAhead::after_read(Inode file, std::uint64_t offset, std::uint64_t length) {
+  const std::uint64_t end = offset + length;
+  Reader* const reader = files_.find(file);
+  if (reader == nullptr) return begin(file, offset, end, false);
+  const bool goes_on = offset <= reader->next + kSkipMax && reader->next <= offset + kSkipMax;
+  if (!goes_on) return begin(file, offset, end, reader->window > 0);
+  if (end <= reader->next) return {};
+  reader->next = end;
+  if (reader->window == 0) reader->ahead = end;
+  // Wider only when what was told is half read, so that few and large parts are fetched.
+  if (reader->window > 0 && end + reader->window / 2 < reader->ahead) return {};
+  reader->window = std::clamp(reader->window * 2, kWindowMin, window_max_);
+  return extend(*reader);
+}
+
+ReadAhead::Advice ReadAhead::begin(Inode file, std::uint64_t offset, std::uint64_t end,
+                                   bool jumped) {
+  Reader reader{end, offset == 0 ? kWindowMin : 0, end};
+  Advice advice;
+  if (reader.window > 0) advice = extend(reader);
+  advice.jumped = jumped;
+  files_.keep(file, reader, 1);
+  return advice;
+}
+
+ReadAhead::Advice ReadAhead::extend(Reader& reader) {
+  Advice advice{std::max(reader.ahead, reader.next), reader.next + reader.window, false};
+  if (advice.end <= advice.begin) return {};
+  reader.ahead = advice.end;
+  return advice;
+}
+
+}  // namespace runnel::volume

@@ -1,0 +1,33 @@
+#include "volume/stored_ranges.h"
+
+namespace runnel::volume {
+
+const StoredRanges::Place* StoredRanges::place_of(const ObjectRange& wanted) const {
+  const Place* const place = ranges_.last_until({wanted.object, wanted.offset});
+  if (place == nullptr) return nullptr;
+  const ObjectRange kept{place->first, place->second, ranges_.peek(*place)->bytes.size()};
+  return kept.covers(wanted) ? place : nullptr;
+}
+
+bool StoredRanges::has(const ObjectRange& wanted) const { return place_of(wanted) != nullptr; }
+
+std::optional<HeldBytes> StoredRanges::find(const ObjectRange& wanted) {
+  const Place* const place = place_of(wanted);
+  if (place == nullptr) return std::nullopt;
+  const std::uint64_t begin = place->second;
+  return ranges_.find(*place)->part(wanted.offset - begin, wanted.length);
+}
+
+void StoredRanges::keep(const ObjectId& object, std::uint64_t offset, HeldBytes bytes) {
+  const Place place(object, offset);
+  const HeldBytes* const same = ranges_.peek(place);
+  if (same != nullptr && same->bytes.size() >= bytes.bytes.size()) return;
+  const std::size_t size = bytes.bytes.size();
+  ranges_.keep(place, std::move(bytes), size);
+}
+
+void StoredRanges::drop(const ObjectRange& wanted) {
+  if (const Place* const place = place_of(wanted)) ranges_.drop(Place(*place));
+}
+
+}  // namespace runnel::volume

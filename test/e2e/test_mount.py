@@ -1,0 +1,392 @@
+"""Versions of volumes as folders: what programs see, and what becomes of a mount whose processes die."""
+
+import contextlib
+import errno
+import mmap
+import os
+import pathlib
+import platform
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+
+import pytest
+
+from conftest import kill
+from test_volume import same, tree
+
+pytestmark = [
+    pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="this machine has no /dev/fuse"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may open /dev/fuse here"),
+]
+# FUSE_NOTIFY_RESEND: what a killed process has left unanswered is asked of the next one.
+ASKS_AGAIN = tuple(map(int, platform.release().split(".")[:2])) >= (6, 9)
+
+
+def is_mounted(folder):
+    return any(line.split()[4] == str(folder) for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
+
+
+def read_anew(path):
+    """The bytes of a file, past what the kernel remembers of it."""
+    with open(path, "rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        return file.read()
+
+
+class Mounts:
+    """Mounts of one test, which are gone at its end, whatever became of it."""
+
+    def __init__(self, runnel, folder):
+        self.runnel = runnel
+        self.folder = folder
+
+    def make(self, volume, name="mnt", *options):
+        """Mounts a volume, and gives the folder."""
+        folder = self.folder / name
+        if not is_mounted(folder):  # Of one that is dead nothing can be asked.
+            folder.mkdir(exist_ok=True)
+        assert self.runnel.run("volume", "mount", "-d", volume, folder, *options).startswith("mounted ")
+        return folder
+
+    def processes(self, verb):
+        """The pids of those that hold ("mount") or serve ("serve") mounts of this home."""
+        found = []
+        for pid in self.runnel.pids():
+            with contextlib.suppress(OSError):
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                if b"volume" in words and verb.encode() in words:
+                    found.append(pid)
+        return found
+
+    def log(self):
+        return (self.runnel.home / "mounts.log").read_text()
+
+    def end(self):
+        for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
+            if line.split()[4].startswith(f"{self.folder}/"):
+                subprocess.run(["umount", "--lazy", line.split()[4]], check=True)
+        self.runnel.until(lambda: not self.processes("mount") and not self.processes("serve"))
+
+
+@pytest.fixture
+def mounts(runnel, tmp_path):
+    made = Mounts(runnel, tmp_path)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def data(runnel, tmp_path):
+    """A volume `data`, and the folder that was put."""
+    files = {f"many/{number:04}": os.urandom(3000) for number in range(500)}
+    files |= {"text": b"hello\n" * 100_000, "long": os.urandom(5_000_000), "empty": b"", "deep/er/file": b"x"}
+    source = tree(tmp_path / "source", files)
+    (source / "link").symlink_to("deep/er/file")
+    (source / "script").write_text("#!/bin/sh\necho ran\n")
+    (source / "script").chmod(0o755)
+    os.utime(source / "text", ns=(1_600_000_000_123_456_789, 1_600_000_000_123_456_789))
+    runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", source, "data")
+    return source
+
+
+def test_programs_see_what_was_put(runnel, data, mounts, tmp_path):
+    folder = mounts.make("data")
+    assert same(data, folder)
+    for path in data.rglob("*"):
+        if path.is_file():
+            assert (folder / path.relative_to(data)).read_bytes() == path.read_bytes(), path
+    assert subprocess.check_output([folder / "script"]) == b"ran\n"
+    assert os.readlink(folder / "link") == "deep/er/file" and (folder / "link").read_bytes() == b"x"
+    for path in ("text", "script", "many/0007", "deep"):
+        ours, theirs = os.lstat(folder / path), os.lstat(data / path)
+        assert (ours.st_mode, ours.st_mtime_ns) == (theirs.st_mode, theirs.st_mtime_ns), path
+        assert path == "deep" or ours.st_size == theirs.st_size
+    find = ["find", ".", "-printf", "%p %y %s\n"]
+    listed = [sorted(line for line in subprocess.check_output(find, cwd=where, text=True).splitlines() if " d " not in line)
+              for where in (data, folder)]
+    assert listed[0] == listed[1]
+    subprocess.run(["tar", "-cf", tmp_path / "all.tar", "-C", folder, "."], check=True)
+    with tarfile.open(tmp_path / "all.tar") as archive:
+        assert archive.extractfile("./long").read() == (data / "long").read_bytes()
+    with open(folder / "long", "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        assert mapped[4_000_000:4_100_000] == (data / "long").read_bytes()[4_000_000:4_100_000]
+    assert os.statvfs(folder).f_files >= 500
+
+
+def test_nothing_can_be_changed(data, mounts):
+    folder = mounts.make("data")
+    for change in (lambda: (folder / "new").write_text("x"), lambda: (folder / "text").unlink(),
+                   lambda: (folder / "text").rename(folder / "other"), lambda: (folder / "text").chmod(0o600),
+                   lambda: open(folder / "text", "r+b")):
+        with pytest.raises(OSError) as refused:
+            change()
+        assert refused.value.errno == errno.EROFS
+
+
+def test_names_may_be_anything(runnel, mounts, tmp_path):
+    names = [b"new\nline", b"\xff\xfe", b"n" * 255, b" ", b"Case", b"case", b".hidden", "naïve".encode()]
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in names:
+        (source / os.fsdecode(name)).write_bytes(name)
+    runnel.run("volume", "create", "odd")
+    runnel.run("volume", "put", source, "odd")
+    folder = mounts.make("odd")
+    assert sorted(os.listdir(os.fsencode(folder))) == sorted(names)
+    for name in names:
+        assert (folder / os.fsdecode(name)).read_bytes() == name
+
+
+def test_a_folder_is_listed_from_any_place(runnel, mounts, tmp_path):
+    source = tree(tmp_path / "source", {f"{number:05}": b"" for number in range(3000)})
+    runnel.run("volume", "create", "big")
+    runnel.run("volume", "put", source, "big")
+    folder = mounts.make("big")
+    assert sorted(os.listdir(folder)) == sorted(os.listdir(source))
+    walk = """
+import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.opendir.restype = libc.readdir.restype = ctypes.c_void_p
+libc.telldir.restype = ctypes.c_long
+libc.telldir.argtypes = libc.readdir.argtypes = [ctypes.c_void_p]
+libc.seekdir.argtypes = [ctypes.c_void_p, ctypes.c_long]
+name = lambda entry: ctypes.string_at(entry + 19)
+stream = libc.opendir(sys.argv[1].encode())
+places, names = [], []
+while True:
+    place = libc.telldir(stream)
+    entry = libc.readdir(stream)
+    if not entry: break
+    places.append(place); names.append(name(entry))
+for number in (2500, 7, 1200, 3001, 0):
+    libc.seekdir(stream, places[number])
+    assert name(libc.readdir(stream)) == names[number], number
+print(len(names))
+"""
+    assert subprocess.check_output([sys.executable, "-c", walk, folder], text=True) == "3002\n"
+
+
+def test_a_mount_stays_at_its_version(runnel, data, mounts):
+    folder = mounts.make("data")
+    (data / "text").write_text("another text")
+    (data / "many/0001").unlink()
+    runnel.run("volume", "put", "--mirror", data, "data")
+    later = mounts.make("data", "later")
+    assert (folder / "text").read_bytes() == b"hello\n" * 100_000 and (folder / "many/0001").exists()
+    assert (later / "text").read_text() == "another text" and not (later / "many/0001").exists()
+    # The version that is mounted is dropped from the volume, and is held by its session.
+    dropped = runnel.json("volume", "gc", "data", "--keep", "0s")["dropped"]
+    assert len(dropped) == 1
+    assert (folder / "long").read_bytes() == (data / "long").read_bytes()
+    assert (folder / "many/0001").read_bytes() and same(data, later)
+    for each in (folder, later):
+        runnel.run("volume", "umount", each)
+    runnel.until(lambda: not mounts.processes("serve"))
+    assert runnel.json("volume", "gc", "data")["objects"] > 0, "nobody holds it any more"
+
+
+def test_ctrl_c_ends_a_mount(runnel, data, mounts, tmp_path):
+    folder = tmp_path / "mnt"
+    folder.mkdir()
+    process = runnel.start("volume", "mount", "data", folder)
+    assert process.stdout.readline().startswith("mounted data@")
+    assert (folder / "deep/er/file").read_bytes() == b"x"
+    with open(folder / "text", "rb") as file:
+        process.send_signal(signal.SIGINT)
+        assert "in use" in process.stderr.readline()
+        assert is_mounted(folder)
+        process.send_signal(signal.SIGINT)
+        runnel.until(lambda: not is_mounted(folder))
+        assert file.read() == b"hello\n" * 100_000, "who has it open keeps it"
+    assert process.wait(timeout=30) == 0
+    assert not mounts.processes("serve")
+    runnel.run("volume", "gc", "data")
+
+
+def test_umount_names_who_uses_it(runnel, data, mounts):
+    folder = mounts.make("data")
+    user = subprocess.Popen(["sleep", "60"], cwd=folder / "deep")
+    try:
+        runnel.run("volume", "umount", folder, code=1)
+        assert f"in use: by sleep (pid {user.pid}, {folder}/deep)" in runnel.err
+        assert f"runnel volume umount --lazy {folder}" in runnel.err
+        runnel.run("volume", "umount", "--lazy", folder)
+        assert not is_mounted(folder)
+    finally:
+        user.kill()
+        user.wait()
+    runnel.until(lambda: not mounts.processes("serve"))
+    runnel.run("volume", "umount", folder, code=1)
+    assert "no volume is mounted in" in runnel.err
+
+
+class Readers:
+    """Threads that read all files of a mount over and over, past the kernel's memory, until they are stopped."""
+
+    def __init__(self, source, folder, count=16):
+        self.files = {path.relative_to(source): path.read_bytes() for path in source.rglob("*") if path.is_file()}
+        self.folder = folder
+        self.passes = 0
+        self.errors = []
+        self.ends = threading.Event()
+        self.threads = [threading.Thread(target=self.read_all) for _ in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def read_all(self):
+        while not self.ends.is_set():
+            for name, content in self.files.items():
+                try:
+                    if read_anew(self.folder / name) != content:
+                        self.errors.append(f"{name} is another")
+                except OSError as error:
+                    self.errors.append(f"{name}: {error}")
+                if self.ends.is_set() or self.errors:
+                    break
+            self.passes += 1
+
+    def end(self):
+        self.ends.set()
+        for thread in self.threads:
+            thread.join()
+
+
+@pytest.mark.skipif(not ASKS_AGAIN, reason="before Linux 6.9 what was not answered is lost")
+def test_who_reads_notices_nothing_of_a_server_that_is_killed(runnel, data, mounts):
+    folder = mounts.make("data")
+    readers = Readers(data, folder)
+    try:
+        for _ in range(5):
+            (server,) = runnel.until(lambda: mounts.processes("serve"))
+            time.sleep(0.2)
+            kill(server)
+            runnel.until(lambda server=server: mounts.processes("serve") not in ([], [server]))
+        passes = readers.passes
+        runnel.until(lambda: readers.passes > passes + 16 or readers.errors)
+    finally:
+        readers.end()
+    assert not readers.errors
+    assert mounts.log().count("was killed by signal 9: started again") == 5
+
+
+def test_a_mount_outlives_who_holds_it_and_is_made_anew_when_all_are_dead(runnel, data, mounts):
+    folder = mounts.make("data")
+    (holder,) = mounts.processes("mount")
+    kill(holder)
+    runnel.until(lambda: not mounts.processes("mount"))
+    assert same(data, folder)
+    (server,) = mounts.processes("serve")
+    kill(server)
+    runnel.until(lambda: not mounts.processes("serve"))
+    with pytest.raises(OSError) as dead:
+        os.statvfs(folder)
+    assert dead.value.errno in (errno.ENOTCONN, errno.ECONNABORTED)
+    assert mounts.make("data") == folder
+    assert "nobody serves any more" in runnel.err
+    assert same(data, folder)
+    runnel.run("volume", "umount", folder)
+    assert not is_mounted(folder)
+
+
+def test_a_cache_on_the_disk_outlives_the_mount_and_its_processes(runnel, data, mounts, tmp_path):
+    cache = tmp_path / "cache"
+    options = ("--cache", cache, "--cache-size", "200MiB")
+    folder = mounts.make("data", "mnt", *options)
+    contents = {path.relative_to(data): path.read_bytes() for path in data.rglob("*") if path.is_file()}
+
+    def read_all():
+        return all(read_anew(folder / path) == content for path, content in contents.items())
+
+    assert read_all()
+    # Another mount cannot have it meanwhile.
+    (tmp_path / "other").mkdir()
+    runnel.run("volume", "mount", "-d", "data", tmp_path / "other", *options, code=1)
+    assert "another process uses the cache" in runnel.err
+    runnel.run("volume", "umount", folder)
+    runnel.until(lambda: not mounts.processes("serve"))
+    used = sum(path.stat().st_size for path in cache.iterdir())
+    assert used <= 200 << 20
+
+    packs = runnel.home / "volumes/data/p"
+    packs.rename(packs.with_name("away"))
+    mounts.make("data", "mnt", *options)
+    assert read_all(), "without the store's packs"
+    (server,) = mounts.processes("serve")
+    kill(server)
+    runnel.until(lambda: mounts.processes("serve") not in ([], [server]))
+    assert read_all()
+    runnel.run("volume", "umount", folder)
+    runnel.until(lambda: not mounts.processes("serve"))
+
+    packs.with_name("away").rename(packs)
+    for segment in cache.glob("segment-*"):
+        with open(segment, "r+b") as file:
+            for place in range(0, 8 << 20, 50_000):
+                file.seek(place)
+                file.write(b"damaged")
+    mounts.make("data", "mnt", *options)
+    assert read_all(), "what the disk has changed is fetched again"
+
+
+def test_a_cache_folder_is_refused_when_it_is_no_cache(runnel, data, mounts, tmp_path):
+    folder = tmp_path / "mnt"
+    folder.mkdir()
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis/chapter").write_text("precious")
+    runnel.run("volume", "mount", "-d", "data", folder, "--cache", tmp_path / "thesis", code=1)
+    assert "has files that are no cache's: 'chapter'" in runnel.err
+    runnel.run("volume", "mount", "-d", "data", folder, "--cache", tmp_path / "cache", "--cache-size", "1MiB", code=1)
+    assert "is too small: it takes at least 128 MiB" in runnel.err
+    runnel.run("volume", "mount", "-d", "data", folder, "--cache", tmp_path / "cache", "--cache-size", "much", code=2)
+    assert "cache-size" in runnel.err
+    assert not is_mounted(folder) and (tmp_path / "thesis/chapter").read_text() == "precious"
+
+
+def test_of_damage_a_reader_gets_an_error_and_all_else(runnel, data, mounts):
+    for pack in (runnel.home / "volumes/data/p").iterdir():
+        with open(pack, "r+b") as file:
+            file.seek(pack.stat().st_size // 2)
+            byte = file.read(1)[0]
+            file.seek(pack.stat().st_size // 2)
+            file.write(bytes([byte ^ 1]))
+    folder = mounts.make("data")
+    damaged = []
+    for path in sorted(path.relative_to(data) for path in data.rglob("*") if path.is_file()):
+        try:
+            assert (folder / path).read_bytes() == (data / path).read_bytes(), path
+        except OSError as error:
+            assert error.errno == errno.EIO
+            damaged.append(str(path))
+    runnel.run("volume", "fsck", "data", code=1)
+    named = {each["path"] for each in runnel.json("volume", "fsck", "data", code=1)["damages"]}
+    assert damaged and set(damaged) == {path for path in named if path}
+
+
+def test_what_cannot_be_mounted(runnel, data, mounts, tmp_path):
+    folder = tmp_path / "mnt"
+    folder.mkdir()
+    (tmp_path / "file").write_text("x")
+
+    def refused(*words, code=2):
+        runnel.run("volume", "mount", *words, code=code)
+        return runnel.err
+
+    assert "is not there" in refused("data", tmp_path / "nowhere")
+    assert "is no folder" in refused("data", tmp_path / "file")
+    assert "takes no path" in refused("data:/many", folder)
+    assert "has no version 'abcd'" in refused("data@abcd", folder, code=1)
+    assert "no volume" in refused("other", folder, code=1)
+    runnel.run("volume", "create", "empty")
+    assert "has no version" in refused("empty", folder, code=1)
+    assert not is_mounted(folder)
+    mounts.make("data")
+    assert "is mounted in" in refused("data", folder, code=1)
+    runnel.run("volume", "serve", "data", code=2)
+    assert "is started by what holds it" in runnel.err
+
+
