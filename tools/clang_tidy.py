@@ -110,8 +110,11 @@ def reading_options(words: list[str], source: str) -> list[str]:
     """What matters for reading a file, each a single word: no input, output, launcher or -Werror."""
     options = []
     skip = False
-    for word in words:
-        if skip or word in ("-c", "-Werror", "-Winvalid-pch", source):
+    for word, after in zip(words, [*words[1:], ""]):
+        if word == "-isystem":
+            options.append(word + after)
+            skip = True
+        elif skip or word in ("-c", "-Werror", "-Winvalid-pch", source):
             skip = False
         elif word in ("-o", "-Xclang"):  # -Xclang only ever carries the precompiled header of the tests.
             skip = True

@@ -494,6 +494,7 @@ const std::vector<Definition>& volume_definitions() {
        "",
        [](CLI::App& app, Arguments& arguments) {
          app.add_option("volume", arguments.volume, "NAME@VERSION")->required();
+         app.add_option("--dir", arguments.target, "where it is mounted");
          app.add_flag("--takes-over", arguments.takes_over, "a process before this one has died");
          add_cache(app, arguments);
          add_store(app, arguments);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -47,16 +48,6 @@ struct Plan {
   std::string source() const { return "runnel:" + target(); }
 };
 
-std::optional<fuse::Mounted> mount_in(const std::string& folder) {
-  const auto all = fuse::mounts();
-  if (!all.ok()) return std::nullopt;
-  // Of several, one over another, the last one is seen.
-  const auto found = std::find_if(all->rbegin(), all->rend(),
-                                  [&folder](const auto& each) { return each.folder == folder; });
-  if (found == all->rend()) return std::nullopt;
-  return *found;
-}
-
 // Asks who serves what is mounted there, whatever the kernel remembers of it.
 bool is_answered(const std::string& folder) {
   struct statvfs totals;
@@ -71,7 +62,7 @@ bool is_dead(const std::string& folder) {
 // An existing folder, by its path without links; what a dead mount has left in it is removed.
 Result<std::string> folder_to_mount_in(const std::string& given) {
   const std::string path = TRY(home::absolute_path(given));
-  if (mount_in(path) && is_dead(path)) {
+  if (fuse::mount_in(path) && is_dead(path)) {
     say("runnel: " + path + " was a mount that nobody serves any more; it is mounted anew");
     TRY(fuse::unmount_folder(path, fuse::Unmount::kLazy));
   }
@@ -87,7 +78,7 @@ Result<std::string> folder_to_mount_in(const std::string& given) {
   }
   if (!S_ISDIR(seen.st_mode)) return refused("is no folder", "name a folder to mount in");
   const std::string real = TRY(env::real_path(path));
-  if (const auto mounted = mount_in(real)) {
+  if (const auto mounted = fuse::mount_in(real)) {
     return Error(Errc::kConflict, mounted->source + " is mounted in '" + given + "' already")
         .with_field("dir")
         .with_value(given)
@@ -149,9 +140,9 @@ Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan&
   fuse::Holder::Options options;
   options.folder = plan.folder;
   options.source = plan.source();
-  options.server =
-      with({TRY(env::executable_path()), "--home", home.root, "volume", "serve", plan.target()},
-           options_of(plan));
+  options.server = with({TRY(env::executable_path()), "--home", home.root, "volume", "serve",
+                         plan.target(), "--dir", plan.folder},
+                        options_of(plan));
   options.takes_over = "--takes-over";
   options.mounted = [&arguments, &plan] { tell_mounted(arguments, plan); };
   options.say = [](const std::string& sentence) { say("runnel: " + sentence); };
@@ -180,7 +171,7 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
   const std::int64_t pid = TRY(env::spawn_detached(holder));
   while (true) {
     // Of a mount that is not served yet the answer waits.
-    if (mount_in(plan.folder) && is_answered(plan.folder)) break;
+    if (fuse::mount_in(plan.folder) && is_answered(plan.folder)) break;
     if (!env::process_runs(pid)) {
       return Error(Errc::kIo, "not mounted: " + last_words(home, log_begin))
           .with_value(plan.folder)
@@ -218,7 +209,7 @@ Result<int> mount_volume(const Arguments& arguments, const home::Home& home) {
 Result<int> unmount_volume(const Arguments& arguments, const home::Home& /*home*/) {
   const std::string folder = TRY(home::absolute_path(arguments.target));
   const std::string real = env::real_path(folder).value_or(folder);  // Of a dead one there is none.
-  if (!mount_in(real)) {
+  if (!fuse::mount_in(real)) {
     return Error(Errc::kNotFound, "no volume is mounted in '" + arguments.target + "'")
         .with_field("dir")
         .with_value(arguments.target)
@@ -231,17 +222,20 @@ Result<int> unmount_volume(const Arguments& arguments, const home::Home& /*home*
 }
 
 Result<int> serve_volume(const Arguments& arguments, const home::Home& home) {
+  // A holder that is gone needs no word.
+  std::signal(SIGPIPE, SIG_IGN);
   async::UniqueFd connection(fuse::Holder::kConnection);
   async::UniqueFd serving(fuse::Holder::kServing);
   const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
   fuse::ServeOptions options;
   options.version = target.version;
+  options.folder = arguments.target;
   options.cache = TRY(cache_of(arguments));
   options.connection = std::move(connection);
   options.first_message = TRY(fuse::Holder::first_message());
   options.takes_over = arguments.takes_over;
   options.serving = [&serving] {
-    (void)!::write(serving.get(), "1", 1);  // A holder that is gone needs no word.
+    (void)!::write(serving.get(), "1", 1);
     serving.reset();
   };
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));

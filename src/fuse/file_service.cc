@@ -30,9 +30,6 @@ constexpr std::uint64_t kDots = 2;  // "." and ".." come first in a list.
 int number_of(const Error& error) {
   switch (error.code) {
     case Errc::kNotFound: return EIO;  // Of a path it is said otherwise; this is an object.
-    case Errc::kConflict:
-    case Errc::kGone: return ESTALE;
-    case Errc::kCancelled: return EINTR;
     case Errc::kDenied: return EACCES;
     case Errc::kInvalid: return EINVAL;
     default: return EIO;
@@ -80,7 +77,7 @@ fuse_entry_param entry_of(Inode inode, const Node& node) {
 // Entries for the kernel, as many as fit.
 class FileService::Listing {
  public:
-  Listing(fuse_req_t request, std::size_t size, Attributes attributes)
+  Listing(Request request, std::size_t size, Attributes attributes)
       : request_(request), bytes_(size), attributes_(attributes) {}
 
   // False when it does not fit. `place`: where a list goes on behind it.
@@ -112,7 +109,7 @@ class FileService::Listing {
   void send() { ::fuse_reply_buf(request_, bytes_.data(), used_); }
 
  private:
-  fuse_req_t request_;
+  Request request_;
   std::vector<char> bytes_;
   std::size_t used_ = 0;
   Attributes attributes_;
@@ -125,25 +122,27 @@ FileService::FileService(async::EventLoop& loop, Snapshot& snapshot, volume::Pac
       folders_(snapshot),
       answering_(loop) {}
 
-void FileService::answer(fuse_req_t request, Async<void> work) {
+void FileService::answer(Request request, Async<void> work) {
   const Result<void> begun = loop_.spawn(answering_, answer_or_fail(request, std::move(work)));
   if (!begun.ok()) ::fuse_reply_err(request, ENOTCONN);
 }
 
 // The work answers, or fails before it has answered.
-Async<void> FileService::answer_or_fail(fuse_req_t request, Async<void> work) {
+Async<void> FileService::answer_or_fail(Request request, Async<void> work) {
   const Result<void> done = co_await std::move(work);
-  if (!done.ok()) ::fuse_reply_err(request, number_of(done.error()));
+  // What was stopped is left to the next server, which is asked again.
+  const bool is_left = !done.ok() && done.error().code == Errc::kCancelled;
+  if (!done.ok() && !is_left) ::fuse_reply_err(request, number_of(done.error()));
   co_return {};
 }
 
 // --- Names and attributes.
 
-void FileService::look_up(fuse_req_t request, Inode folder, std::string name) {
-  answer(request, answer_look_up(request, folder, std::move(name)));
+void FileService::look_up(Request request, Inode folder, const std::string& name) {
+  answer(request, answer_look_up(request, folder, name));
 }
 
-Async<void> FileService::answer_look_up(fuse_req_t request, Inode folder, std::string name) {
+Async<void> FileService::answer_look_up(Request request, Inode folder, std::string name) {
   const std::optional<volume::Name> found =
       CO_TRY(co_await snapshot_.look_up(folder, std::move(name)));
   fuse_entry_param entry{};  // Without an inode: there is no such name, which is remembered, too.
@@ -156,28 +155,28 @@ Async<void> FileService::answer_look_up(fuse_req_t request, Inode folder, std::s
   co_return {};
 }
 
-void FileService::attributes(fuse_req_t request, Inode inode) {
+void FileService::attributes(Request request, Inode inode) {
   answer(request, answer_attributes(request, inode));
 }
 
-Async<void> FileService::answer_attributes(fuse_req_t request, Inode inode) {
+Async<void> FileService::answer_attributes(Request request, Inode inode) {
   const Node node = CO_TRY(co_await snapshot_.node(inode));
   const struct stat all = stat_of(inode, node);
   ::fuse_reply_attr(request, &all, kForLong);
   co_return {};
 }
 
-void FileService::read_link(fuse_req_t request, Inode inode) {
+void FileService::read_link(Request request, Inode inode) {
   answer(request, answer_read_link(request, inode));
 }
 
-Async<void> FileService::answer_read_link(fuse_req_t request, Inode inode) {
+Async<void> FileService::answer_read_link(Request request, Inode inode) {
   const Node node = CO_TRY(co_await snapshot_.node(inode));
   ::fuse_reply_readlink(request, node.target.c_str());
   co_return {};
 }
 
-void FileService::totals(fuse_req_t request) {
+void FileService::totals(Request request) {
   constexpr std::uint64_t kTotalsBlock = 4'096;
   const volume::Totals& counts = snapshot_.manifest().totals;
   struct statvfs all{};
@@ -191,11 +190,11 @@ void FileService::totals(fuse_req_t request) {
 
 // --- Bytes.
 
-void FileService::read(fuse_req_t request, Inode file, std::uint64_t offset, std::uint64_t length) {
+void FileService::read(Request request, Inode file, std::uint64_t offset, std::uint64_t length) {
   answer(request, answer_read(request, file, offset, length));
 }
 
-Async<void> FileService::answer_read(fuse_req_t request, Inode file, std::uint64_t offset,
+Async<void> FileService::answer_read(Request request, Inode file, std::uint64_t offset,
                                      std::uint64_t length) {
   const std::vector<HeldBytes> pieces = CO_TRY(co_await files_.read(file, offset, length));
   std::vector<iovec> all;
@@ -209,12 +208,12 @@ Async<void> FileService::answer_read(fuse_req_t request, Inode file, std::uint64
 
 // --- Folders.
 
-void FileService::list(fuse_req_t request, Inode folder, std::uint64_t place, std::size_t size,
+void FileService::list(Request request, Inode folder, std::uint64_t place, std::size_t size,
                        Attributes attributes) {
   answer(request, answer_list(request, folder, place, size, attributes));
 }
 
-Async<void> FileService::answer_list(fuse_req_t request, Inode folder, std::uint64_t place,
+Async<void> FileService::answer_list(Request request, Inode folder, std::uint64_t place,
                                      std::size_t size, Attributes attributes) {
   Listing listing(request, size, attributes);
   if (!listing.add_dots(folder, place)) {
@@ -227,12 +226,12 @@ Async<void> FileService::answer_list(fuse_req_t request, Inode folder, std::uint
       CO_TRY(co_await folders_.list(folder, first, listing.most()));
   for (const Snapshot::Entry& each : entries) {
     fuse_entry_param entry{};
+    entry.attr.st_ino = each.what.inode;
+    entry.attr.st_mode = type_of(each.what.kind);
     if (attributes == Attributes::kYes) {
-      const Node node = CO_TRY(co_await snapshot_.node(each.what.inode));
-      entry = entry_of(each.what.inode, node);
-    } else {
-      entry.attr.st_ino = each.what.inode;
-      entry.attr.st_mode = type_of(each.what.kind);
+      // One whose record is damaged has a name all the same; who asks for it gets the error.
+      const Result<Node> node = co_await snapshot_.node(each.what.inode);
+      if (node.ok()) entry = entry_of(each.what.inode, *node);
     }
     if (!listing.add(each.name, entry, number + 1 + kDots)) break;
     ++number;

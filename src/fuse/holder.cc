@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <iterator>
 
 #include "env/child_process.h"
@@ -30,8 +32,19 @@ Result<async::UniqueFd> file_of(const std::string& bytes) {
 sigset_t taken_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int each : {SIGCHLD, SIGINT, SIGTERM}) ::sigaddset(&set, each);
+  for (const int each : {SIGCHLD, SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&set, each);
   return set;
+}
+
+// FUSE_NOTIFY_RESEND. Before it, who waits for what a dead server has taken waits until the mount
+// is no more.
+bool can_ask_again() {
+  utsname system{};
+  int major = 0;
+  int minor = 0;
+  const bool is_known =
+      ::uname(&system) == 0 && std::sscanf(system.release, "%d.%d", &major, &minor) == 2;
+  return is_known && (major > 6 || (major == 6 && minor >= 9));
 }
 
 std::string end_text(int status) {
@@ -80,8 +93,9 @@ Result<void> Holder::start() {
                            .given = {{mount_->descriptor(), kConnection},
                                      {first_message_.get(), kFirstMessage},
                                      {said.get(), kServing}}};
-  if (!starts_.empty()) server.argv.push_back(options_.takes_over);
+  if (has_served_) server.argv.push_back(options_.takes_over);
   server_ = TRY(env::spawn_child(server));
+  start_at_.reset();
   starts_.push_back(env::real_clock().boot());
   return {};
 }
@@ -89,10 +103,19 @@ Result<void> Holder::start() {
 Result<bool> Holder::take_event() {
   std::array<pollfd, 2> watched{pollfd{signals_.get(), POLLIN, 0},
                                 pollfd{serving_.get(), POLLIN, 0}};
-  if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR)
+  int patience = -1;
+  if (start_at_) {
+    const Duration left = std::max(*start_at_ - env::real_clock().boot(), Duration());
+    patience = static_cast<int>(left.millis());
+  }
+  if (::poll(watched.data(), watched.size(), patience) < 0 && errno != EINTR) {
     return errno_error("wait for the server of a mount", errno);
+  }
   if (watched[1].revents != 0) take_serving();
   if ((watched[0].revents & POLLIN) != 0) return take_signal();
+  const bool is_time = start_at_ && env::real_clock().boot() >= *start_at_;
+  if (is_time && mount_->is_gone()) return false;
+  if (is_time) TRY(start());
   return true;
 }
 
@@ -100,6 +123,7 @@ void Holder::take_serving() {
   char byte = 0;
   const bool serves = ::read(serving_.get(), &byte, 1) == 1;
   serving_.reset();
+  serves_ = serves;
   if (!serves || has_served_) return;
   has_served_ = true;
   if (options_.mounted) options_.mounted();
@@ -114,12 +138,13 @@ Result<bool> Holder::take_signal() {
     const bool has_ended = ::waitpid(static_cast<pid_t>(server_), &status, WNOHANG) == server_;
     return has_ended ? after_server(status) : true;
   }
-  const bool at_once = info.ssi_signo == SIGTERM || ++interrupts_ > 1;
+  const bool at_once = info.ssi_signo != SIGINT || ++interrupts_ > 1;
   unmount(at_once ? Unmount::kLazy : Unmount::kUnused);
   return true;
 }
 
 void Holder::unmount(Unmount how) {
+  if (!mount_->is_on_top()) return;  // Out of sight already; it ends with its users.
   const Result<void> done = unmount_folder(options_.folder, how);
   if (!done.ok()) {
     options_.say(options_.folder + ": " + done.error().message +
@@ -128,27 +153,29 @@ void Holder::unmount(Unmount how) {
 }
 
 Result<bool> Holder::after_server(int status) {
-  const bool is_over = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  const bool is_over = (WIFEXITED(status) && WEXITSTATUS(status) == 0) || mount_->is_gone();
   if (is_over) return false;
+  const Duration now = env::real_clock().boot();
+  if (serving_.valid()) take_serving();  // It may have said so and died.
   if (!has_served_) {
     return Error(Errc::kIo, "the mount could not be served").with_value(options_.folder);
   }
-  if (!may_start_again()) {
-    return Error(Errc::kIo, "what serves the mount has ended " + std::to_string(kStartsMax) +
-                                " times in " + to_string(kStartsWithin) +
-                                ", and the mount is given up")
-        .with_value(options_.folder);
+  if (serves_) died_at_ = now;
+  const std::string what = "what serves " + options_.folder + " " + end_text(status);
+  const bool is_in_time = now - died_at_ < kServesWithin;
+  if (!can_ask_again() || !is_in_time || starts_within(now) >= kStartsMax) {
+    return Error(Errc::kIo, what + ", and the mount is given up").with_value(options_.folder);
   }
-  options_.say("what serves " + options_.folder + " " + end_text(status) + ": started again");
-  TRY(start());
+  options_.say(what + ": started again");
+  // One that could not serve is not started in a hurry.
+  start_at_ = serves_ ? now : now + kPause;
+  serves_ = false;
   return true;
 }
 
-bool Holder::may_start_again() {
-  const Duration since = env::real_clock().boot() - kStartsWithin;
-  const auto recent = std::count_if(starts_.begin(), starts_.end(),
-                                    [since](Duration each) { return each >= since; });
-  return recent < kStartsMax;
+std::size_t Holder::starts_within(Duration now) {
+  std::erase_if(starts_, [now](Duration each) { return each < now - kStartsWithin; });
+  return starts_.size();
 }
 
 }  // namespace runnel::fuse

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,15 +18,19 @@ namespace runnel::fuse {
 // connection to the kernel, and who reads meanwhile waits.
 //
 // Contract: run() mounts, and returns once the mount is no more: unmounted by somebody, or because
-//           its server cannot be kept alive. SIGINT unmounts what nobody uses, a second one and
-//           SIGTERM unmount at once. A server that dies before it has served ever is not started
-//           again.
+//           its server cannot be kept alive. SIGINT unmounts what nobody uses; a second one,
+//           SIGTERM and SIGHUP unmount at once. A server that dies before any has served is not
+//           started again, nor one on a kernel that cannot send its requests to another.
 // Threads:  the only one of its process, whose signals it takes.
 // Lifetime: killed, it leaves its server serving; the mount ends with both.
 class Holder {
  public:
-  static constexpr int kStartsMax = 10;  // In kStartsWithin.
+  static constexpr std::size_t kStartsMax = 10;  // In kStartsWithin.
   static constexpr Duration kStartsWithin = Duration::seconds(60);
+  // So long after one has served, another one is to serve: then the mount is given up, and who
+  // waits gets an error.
+  static constexpr Duration kServesWithin = Duration::seconds(120);
+  static constexpr Duration kPause = Duration::seconds(1);  // After one that did not serve.
 
   // Where a server finds what it needs.
   static constexpr int kConnection = 3;
@@ -55,15 +60,18 @@ class Holder {
   Result<bool> take_signal();
   Result<bool> after_server(int status);
   void unmount(Unmount how);
-  bool may_start_again();
+  std::size_t starts_within(Duration now);
 
   Options options_;
   std::unique_ptr<MountPoint> mount_;
   async::UniqueFd first_message_;
   async::UniqueFd signals_;
-  async::UniqueFd serving_;  // Where the server says that it serves; empty once it has.
-  std::int64_t server_ = 0;  // Its pid.
-  bool has_served_ = false;
+  async::UniqueFd serving_;           // Where the server says that it serves; empty once it has.
+  std::int64_t server_ = 0;           // Its pid.
+  bool serves_ = false;               // The server that is there.
+  bool has_served_ = false;           // Any of them.
+  Duration died_at_;                  // The last one that has served.
+  std::optional<Duration> start_at_;  // When the next one is started.
   int interrupts_ = 0;
   std::vector<Duration> starts_;
 };

@@ -117,8 +117,12 @@ ssize_t read_from(int descriptor, void* buffer, size_t size, void* /*service*/) 
 }  // namespace
 
 struct KernelSession::Buffer {
-  fuse_buf one{};
+  Buffer() = default;
   ~Buffer() { std::free(one.mem); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  fuse_buf one{};
 };
 
 KernelSession::KernelSession(async::EventLoop& loop, int connection, fuse_session* session)
@@ -175,18 +179,19 @@ Result<void> KernelSession::ask_again() {
 Async<void> KernelSession::serve(async::StopToken stop) {
   while (true) {
     CO_TRY(co_await loop_.readable(connection_, stop));
-    const bool goes_on = CO_TRY(co_await take_while_busy());
+    const bool goes_on = CO_TRY(co_await take_while_busy(stop));
     if (!goes_on) co_return {};
   }
 }
 
 // Who reads small files asks for the next one as soon as it has an answer. To sleep in between is
 // dearer than the answer: on a virtual machine another processor wakes up in some 40 us.
-Async<bool> KernelSession::take_while_busy() {
+Async<bool> KernelSession::take_while_busy(async::StopToken stop) {
   const bool lingers = idle_looks_ < kIdleLooksMax || idle_looks_ % kLookAgain == 0;
   const int looks = lingers ? kLingerLooks : 1;
   bool was_in_vain = true;
   for (int look = 0; look < looks; ++look) {
+    CO_TRY(stop.check());
     const Took took = CO_TRY(take_some());
     if (took == Took::kEnd) co_return false;
     CO_TRY(co_await loop_.yield());  // Answers are given.

@@ -40,7 +40,7 @@ class KernelSession {
   enum class Took : std::uint8_t { kNone, kSome, kEnd };
   Result<Took> take_some();
   // Takes requests until none has come for a moment. False once the mount is no more.
-  Async<bool> take_while_busy();
+  Async<bool> take_while_busy(async::StopToken stop);
 
   async::EventLoop& loop_;
   const int connection_;  // The session's.

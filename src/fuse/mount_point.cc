@@ -2,6 +2,7 @@
 
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
+#include <poll.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -102,12 +103,25 @@ Result<std::unique_ptr<MountPoint>> MountPoint::create(const std::string& folder
     ::fuse_session_destroy(session);
     return no_mount(folder);
   }
-  return std::unique_ptr<MountPoint>(new MountPoint(session, folder));
+  auto mounted = std::unique_ptr<MountPoint>(new MountPoint(session, folder));
+  if (const std::optional<Mounted> seen = mount_in(folder)) mounted->id_ = seen->id;
+  return mounted;
 }
 
+// What lies over it, or in its place, is not ours to take away.
 MountPoint::~MountPoint() {
-  ::fuse_session_unmount(session_);
+  if (is_on_top()) ::fuse_session_unmount(session_);
   ::fuse_session_destroy(session_);
+}
+
+bool MountPoint::is_on_top() const {
+  const std::optional<Mounted> seen = mount_in(folder_);
+  return seen && seen->id == id_;
+}
+
+bool MountPoint::is_gone() const {
+  pollfd connection{descriptor(), POLLIN, 0};
+  return ::poll(&connection, 1, 0) > 0 && (connection.revents & POLLERR) != 0;
 }
 
 int MountPoint::descriptor() const { return ::fuse_session_fd(session_); }
@@ -129,21 +143,32 @@ Result<std::vector<Mounted>> mounts() {
   return mounts_in(TRY(env::read_file("/proc/self/mountinfo")));
 }
 
+std::optional<Mounted> mount_in(const std::string& folder) {
+  const Result<std::vector<Mounted>> all = mounts();
+  if (!all.ok()) return std::nullopt;
+  const auto found = std::find_if(all->rbegin(), all->rend(),
+                                  [&folder](const Mounted& each) { return each.folder == folder; });
+  if (found == all->rend()) return std::nullopt;
+  return *found;
+}
+
 std::vector<Mounted> mounts_in(std::string_view mountinfo) {
   std::vector<Mounted> all;
   std::istringstream lines{std::string(mountinfo)};
   for (std::string line; std::getline(lines, line);) {
     // "36 35 98:0 /root /folder options ... - type source options"
     std::istringstream words(line);
+    std::string id;
+    words >> id;
     std::string word;
     std::string folder;
-    for (int number = 0; number < 5 && words >> word; ++number) folder = word;
+    for (int number = 1; number < 5 && words >> word; ++number) folder = word;
     while (words >> word && word != "-") {
     }
     std::string type;
     std::string source;
     words >> type >> source;
-    if (type == kType) all.push_back({unescaped(folder), unescaped(source)});
+    if (type == kType) all.push_back({id, unescaped(folder), unescaped(source)});
   }
   return all;
 }

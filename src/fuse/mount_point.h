@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ class MountPoint {
   const std::string& folder() const { return folder_; }
   // Of /dev/fuse.
   int descriptor() const;
+  // Whether it is what is seen in the folder: it may be gone, or another one lie over it.
+  bool is_on_top() const;
+  // Whether somebody has taken it away, so that there is nothing to serve.
+  bool is_gone() const;
   // The kernel's first message, which whoever serves the mount begins with. Waits for it.
   Result<std::string> first_message() const;
 
@@ -39,15 +44,19 @@ class MountPoint {
 
   fuse_session* session_;  // That mounts; it serves nothing.
   std::string folder_;
+  std::string id_;  // As Mounted has it.
 };
 
 // A mount of ours.
 struct Mounted {
+  std::string id;  // Of this mount, while it is there.
   std::string folder;
   std::string source;
 };
 // All that this process sees. Touches none of them.
 Result<std::vector<Mounted>> mounts();
+// The one that is seen in the folder, if any.
+std::optional<Mounted> mount_in(const std::string& folder);
 // The same from the text of /proc/self/mountinfo.
 std::vector<Mounted> mounts_in(std::string_view mountinfo);
 

@@ -13,6 +13,7 @@ TEST(Mounts, AreThoseOfOurTypeInTheirOrder) {
       "92 22 0:47 / /data/a\\040b ro - fuse.runnel runnel:two@34cd ro\n"
       "93 22 0:48 /\n");
   ASSERT_EQ(mounts.size(), 2U);
+  EXPECT_EQ(mounts[0].id, "90");
   EXPECT_EQ(mounts[0].folder, "/data/a b");
   EXPECT_EQ(mounts[0].source, "runnel:one@12ab");
   EXPECT_EQ(mounts[1].source, "runnel:two@34cd");

@@ -28,12 +28,7 @@ Async<void> serve_session(async::EventLoop& loop, FileService& service, ServeOpt
                           async::StopToken stop) {
   const std::unique_ptr<KernelSession> session = CO_TRY(
       KernelSession::create(loop, std::move(options.connection), options.first_message, service));
-  if (options.takes_over) {
-    Result<void> asked = session->ask_again();
-    // Then those who wait do so until they are killed; new requests are answered.
-    const bool is_too_old = !asked.ok() && asked.error().code == Errc::kUnsupported;
-    if (!is_too_old) CO_TRY(std::move(asked));
-  }
+  if (options.takes_over) CO_TRY(session->ask_again());
   if (options.serving) options.serving();
   const Result<void> served = co_await session->serve(std::move(stop));
   MUST(co_await service.close());
@@ -74,12 +69,22 @@ Async<void> serve_snapshot(async::EventLoop& loop, Volume& volume, Snapshot& sna
   co_return served;
 }
 
+// The version, held by a session: that of the server before this one, as far as it is there.
+Async<Snapshot> hold(Volume& volume, ServeOptions& options) {
+  volume::SessionRecord who = volume::session_of_this_process("mount");
+  who.source = options.folder;
+  if (options.takes_over) {
+    std::optional<Snapshot> held = CO_TRY(co_await volume.go_on_reading(who, options.version));
+    if (held) co_return *std::move(held);
+  }
+  co_return co_await volume.begin_reading(std::move(who), options.version);
+}
+
 }  // namespace
 
 Async<void> serve_mount(async::EventLoop& loop, Volume& volume, ServeOptions options,
                         async::StopToken stop) {
-  Snapshot snapshot = CO_TRY(
-      co_await volume.begin_reading(volume::session_of_this_process("mount"), options.version));
+  Snapshot snapshot = CO_TRY(co_await hold(volume, options));
   co_return co_await volume::with_session<void>(
       loop, volume, [] { return std::set<std::string>(); },
       [&](async::StopToken token) {

@@ -15,7 +15,8 @@ namespace runnel::fuse {
 struct ServeOptions {
   static constexpr std::uint64_t kCacheBytes = 128 << 20;
 
-  std::string version;                              // Of the volume.
+  std::string version;  // Of the volume.
+  std::string folder;   // Where it is mounted: by it a process that takes over knows the session.
   std::optional<volume::DiskCache::Options> cache;  // On the local disk; none: only memory.
   async::UniqueFd connection;                       // Of the mount, to the kernel.
   std::string first_message;                        // That the kernel has sent over it.

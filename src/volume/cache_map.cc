@@ -1,7 +1,6 @@
 #include "volume/cache_map.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/check.h"
 
@@ -20,11 +19,12 @@ CacheMap::Key CacheMap::key_of(const CacheSlot& slot) {
 
 CacheMap::Slots::const_iterator CacheMap::at(const VolumeKey& volume,
                                              const ObjectRange& wanted) const {
-  const auto behind = slots_.upper_bound({volume, wanted.object, wanted.offset});
-  if (behind == slots_.begin()) return slots_.end();
-  const auto found = std::prev(behind);
-  const bool has_all = found->first.volume == volume && found->second.range.covers(wanted);
-  return has_all ? found : slots_.end();
+  auto at = slots_.upper_bound({volume, wanted.object, wanted.offset});
+  for (int looks = StoredRanges::kOverlapsMax; looks > 0 && at != slots_.begin(); --looks) {
+    --at;
+    if (at->first.volume == volume && at->second.range.covers(wanted)) return at;
+  }
+  return slots_.end();
 }
 
 std::optional<CacheSlot> CacheMap::find(const VolumeKey& volume, const ObjectRange& wanted) {
@@ -63,7 +63,13 @@ std::optional<CacheMap::Placed> CacheMap::place(const VolumeKey& volume, const O
 
 bool CacheMap::commit(const CacheSlot& slot) {
   CHECK(segments_[slot.segment].holders > 0, "who writes to a segment holds it");
-  if (slots_.contains(key_of(slot))) return false;  // Put twice at one time.
+  return add(slot);
+}
+
+bool CacheMap::add(const CacheSlot& slot) {
+  const auto same = slots_.find(key_of(slot));
+  if (same != slots_.end() && same->second.range.length >= slot.range.length) return false;
+  if (same != slots_.end()) drop(CacheSlot(same->second));
   slots_[key_of(slot)] = slot;
   segments_[slot.segment].slots.push_back(slot);
   bytes_ += slot.range.length;
@@ -117,11 +123,7 @@ void CacheMap::restore(std::uint32_t number, const std::vector<CacheSlot>& slots
   Segment& segment = segments_[number];
   untouched_ = std::max(untouched_, number + 1);
   full_.push_back(number);
-  for (const CacheSlot& slot : slots) {
-    if (!slots_.emplace(key_of(slot), slot).second) continue;
-    segment.slots.push_back(slot);
-    bytes_ += slot.range.length;
-  }
+  for (const CacheSlot& slot : slots) add(slot);
   segment.filled = kDataBytes;
   segment.placed = static_cast<std::uint32_t>(slots.size());
 }

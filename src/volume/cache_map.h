@@ -54,7 +54,8 @@ class CacheMap {
   };
   // Room for a range; none when it is larger than a segment, or all segments are being read.
   std::optional<Placed> place(const VolumeKey& volume, const ObjectRange& range);
-  // Its bytes are there; its writer holds the segment. False when there is such a range already.
+  // Its bytes are there; its writer holds the segment. It takes the place of a shorter one that
+  // begins at the same byte; false when there is one as long.
   bool commit(const CacheSlot& slot);
   bool drop(const CacheSlot& slot);  // False when it is not here any more.
 
@@ -83,6 +84,7 @@ class CacheMap {
   };
   using Slots = std::map<Key, CacheSlot>;
 
+  bool add(const CacheSlot& slot);
   static Key key_of(const CacheSlot& slot);
   Slots::const_iterator at(const VolumeKey& volume, const ObjectRange& wanted) const;
   std::optional<std::uint32_t> unused_segment();

@@ -69,6 +69,19 @@ TEST(CacheMap, SlotsLieBesideEachOther) {
   EXPECT_FALSE(map.place(kVolume, a_range('a', 0, CacheMap::kSegmentBytes)));
 }
 
+TEST(CacheMap, OfRangesThatOverlapTheOneThatHasAllIsFound) {
+  CacheMap map(2);
+  const auto part = put(map, a_range('a', 0, 1'000'000));
+  put(map, a_range('a', 500'000, 100));
+  EXPECT_EQ(map.find(kVolume, a_range('a', 500'050, 1'000)), part) << "behind one that is shorter";
+  const auto longer = put(map, a_range('a', 500'000, 2'000'000));
+  EXPECT_EQ(map.find(kVolume, a_range('a', 500'000, 2'000'000)), longer)
+      << "in the place of the shorter one";
+  EXPECT_EQ(map.bytes(), 3'000'000U);
+  put(map, a_range('a', 500'000, 10));
+  EXPECT_EQ(map.find(kVolume, a_range('a', 500'000, 10)), longer);
+}
+
 TEST(CacheMap, TheOldestSegmentGoesUnlessItWasRead) {
   CacheMap map(3);
   // Two of these fill a segment.

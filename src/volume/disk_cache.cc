@@ -14,8 +14,9 @@ Async<std::unique_ptr<DiskCache>> DiskCache::open(async::EventLoop& loop, Option
       co_await writer->run([&]() -> Result<std::unique_ptr<DiskCache>> {
         auto cache = std::unique_ptr<DiskCache>(
             new DiskCache(loop, TRY(CacheFolder::open(options.folder, options.bytes))));
-        for (std::uint32_t segment = 0; segment < cache->folder_->segments(); ++segment) {
-          if (!cache->folder_->has(segment)) continue;
+        std::uint32_t used = cache->folder_->segments();
+        while (used > 0 && !cache->folder_->has(used - 1)) --used;
+        for (std::uint32_t segment = 0; segment < used; ++segment) {
           cache->map_.restore(segment, cache->folder_->slots_of(segment));
         }
         return cache;
@@ -41,11 +42,12 @@ Async<std::shared_ptr<env::AlignedBytes>> DiskCache::read(CacheSlot slot, Object
 void DiskCache::keep(const VolumeKey& volume, const ObjectRange& range,
                      std::shared_ptr<const env::AlignedBytes> bytes) {
   if (failed_ || map_.has(volume, range)) return;
-  if (writing_bytes_ + range.length > kWritingMax) return;
+  if (writes_ >= kWritesMax || writing_bytes_ + range.length > kWritingMax) return;
   const auto placed = map_.place(volume, range);
   if (!placed) return;
   map_.hold(placed->slot.segment);
   writing_bytes_ += range.length;
+  ++writes_;
   const std::uint32_t segment = placed->slot.segment;
   if (loop_.spawn(writing_, write(*placed, std::move(bytes))).ok()) return;
   map_.release(segment);  // Closed.
@@ -65,6 +67,7 @@ Async<void> DiskCache::write(CacheMap::Placed placed,
   }
   map_.release(placed.slot.segment);
   writing_bytes_ -= placed.slot.range.length;
+  --writes_;
   co_return {};
 }
 

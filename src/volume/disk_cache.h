@@ -20,10 +20,12 @@ namespace runnel::volume {
 //           more, and costs no reader anything but time.
 // Threads:  the loop's only; files are touched on its own threads "cache-read" and "cache-write".
 // Lifetime: the loop outlives it. close() is awaited before destruction.
-// Limits:   the folder's bytes; kWritingMax of bytes that wait to be written, more are not kept.
+// Limits:   the folder's bytes; kWritingMax bytes in kWritesMax ranges wait to be written, and more
+//           are not kept.
 class DiskCache {
  public:
   static constexpr std::uint64_t kWritingMax = 64 << 20;
+  static constexpr int kWritesMax = 256;
 
   struct Options {
     std::string folder;
@@ -65,6 +67,7 @@ class DiskCache {
   async::EventLoop& loop_;
   async::Gate writing_;
   std::uint64_t writing_bytes_ = 0;
+  int writes_ = 0;
   std::optional<Error> failed_;
 };
 

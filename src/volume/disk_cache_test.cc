@@ -62,18 +62,18 @@ class DiskCacheTest : public ::testing::Test {
     auto bytes = std::make_shared<env::AlignedBytes>(length);
     const std::string all = content(object, length);
     std::copy(all.begin(), all.end(), bytes->span().begin());
-    cache_->keep(kVolume, range(object, length), std::move(bytes));
+    cache_->keep(volume_, range(object, length), std::move(bytes));
     written();
   }
   void written() { MUST(loop_->block_on(loop_->sleep(Duration::millis(20)))); }
   std::string read(char object, std::uint64_t length) {
-    const auto slot = cache_->find(kVolume, range(object, length));
+    const auto slot = cache_->find(volume_, range(object, length));
     if (!slot) return "not there";
     const auto bytes = loop_->block_on(cache_->read(*slot, range(object, length)));
     return bytes.ok() ? std::string((*bytes)->view()) : bytes.error().to_string();
   }
 
-  const VolumeKey kVolume = volume_key('v');
+  const VolumeKey volume_ = volume_key('v');
   env::testing::TemporaryDirectory temporary_;
   const std::string folder_ = temporary_.path() + "/cache";
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
@@ -113,11 +113,11 @@ TEST_F(DiskCacheTest, WhatIsDroppedIsGoneForTheNextProcessToo) {
   open();
   keep('a', 5'000);
   keep('b', 5'000);
-  cache_->drop(*cache_->find(kVolume, range('a', 5'000)));
-  EXPECT_FALSE(cache_->has(kVolume, range('a', 10)));
+  cache_->drop(*cache_->find(volume_, range('a', 5'000)));
+  EXPECT_FALSE(cache_->has(volume_, range('a', 10)));
   written();
   open();
-  EXPECT_FALSE(cache_->has(kVolume, range('a', 10)));
+  EXPECT_FALSE(cache_->has(volume_, range('a', 10)));
   EXPECT_EQ(read('b', 5'000), content('b', 5'000));
 }
 

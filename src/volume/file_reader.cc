@@ -38,7 +38,9 @@ Async<std::vector<HeldBytes>> FileReader::read(Inode file, std::uint64_t offset,
     const std::uint64_t begin = layout->begins[index];
     ObjectRange with = stored_range(extent);
     if (is_short && !extent.is_hole() && !cache_.has(with)) {
-      with = CO_TRY(co_await with_neighbours(snapshot_, file, extent));
+      // Damage in a neighbour's part of the index is no error of this file.
+      const Result<ObjectRange> more = co_await with_neighbours(snapshot_, file, extent);
+      if (more.ok()) with = *more;
     }
     pieces.push_back(CO_TRY(co_await piece(extent, with, std::max(begin, offset) - begin,
                                            std::min(begin + extent.length, end) - begin)));
@@ -101,16 +103,16 @@ Async<HeldBytes> FileReader::piece(Extent extent, ObjectRange with, std::uint64_
   if (const HeldBytes* const known = decoded_.find(place))
     co_return known->part(from, until - from);
   HeldBytes chunk = CO_TRY(co_await cache_.read(stored_range(extent), with));
-  Result<HeldBytes> part = part_of(extent, std::move(chunk), from, until);
+  Result<HeldBytes> part = part_of(extent, chunk, from, until);
   if (part.ok()) co_return part;
   // A disk may have changed it; the store is asked once more.
   cache_.distrust(stored_range(extent));
   chunk = CO_TRY(co_await cache_.read(stored_range(extent), stored_range(extent)));
-  co_return part_of(extent, std::move(chunk), from, until);
+  co_return part_of(extent, chunk, from, until);
 }
 
-Result<HeldBytes> FileReader::part_of(const Extent& extent, HeldBytes chunk, std::uint64_t from,
-                                      std::uint64_t until) {
+Result<HeldBytes> FileReader::part_of(const Extent& extent, const HeldBytes& chunk,
+                                      std::uint64_t from, std::uint64_t until) {
   if (extent.codec == Codec::kRaw) {
     TRY(check_blocks(extent, chunk.bytes, from, until));
     return chunk.part(from, until - from);

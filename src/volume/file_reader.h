@@ -60,7 +60,7 @@ class FileReader {
   Async<HeldBytes> piece(Extent extent, ObjectRange with, std::uint64_t from, std::uint64_t until);
 
   // The same of a chunk as it is stored, once it is checked.
-  Result<HeldBytes> part_of(const Extent& extent, HeldBytes chunk, std::uint64_t from,
+  Result<HeldBytes> part_of(const Extent& extent, const HeldBytes& chunk, std::uint64_t from,
                             std::uint64_t until);
 
   Snapshot& snapshot_;

@@ -13,8 +13,10 @@ Async<std::vector<Snapshot::Entry>> FolderReader::list(Inode folder, std::uint64
                                                        std::size_t max) {
   std::uint64_t at = 0;
   std::string after;
-  const Place* const place = places_.last_until({folder, number});
-  if (place != nullptr && place->first == folder) {
+  const Place* const place = places_.last_until(
+      {folder, number}, 1,
+      [folder](const Place& each, const std::string&) { return each.first == folder; });
+  if (place != nullptr) {
     at = place->second;
     after = *places_.peek(*place);
   }

@@ -67,7 +67,7 @@ Async<std::optional<Session>> take_over_one(object::ObjectStore& store, env::Ran
     const Result<object::Object> there = co_await store.get(key, kSessionBytesMax, stop);
     if (!there.ok()) continue;  // It has just ended, or nobody knows whose it is.
     const Result<SessionRecord> record = decode_session(there->bytes);
-    const bool is_ours = record.ok() && record->writes && record->kind == who.kind &&
+    const bool is_ours = record.ok() && record->writes == who.writes && record->kind == who.kind &&
                          record->source == who.source && has_ended(*record, who);
     if (!is_ours) continue;
     std::optional<Session> taken =
@@ -84,6 +84,7 @@ Async<std::optional<HeldSession>> HeldSession::for_going_on(HeadRegister& head,
                                                             env::Random& random, std::string prefix,
                                                             SessionRecord who,
                                                             async::StopToken stop) {
+  who.writes = true;
   std::optional<Session> taken =
       CO_TRY(co_await take_over_one(store, random, prefix, std::move(who), stop));
   if (!taken) co_return std::optional<HeldSession>();
@@ -93,6 +94,22 @@ Async<std::optional<HeldSession>> HeldSession::for_going_on(HeadRegister& head,
   const Result<void> pinned = co_await held.pin_newest([keys] { return keys; });
   if (pinned.ok()) co_return std::optional(std::move(held));
   if (pinned.error().code != Errc::kConflict) co_return pinned.error();
+  CO_TRY(co_await held.end());
+  co_return std::optional<HeldSession>();
+}
+
+Async<std::optional<HeldSession>> HeldSession::for_reading_on(HeadRegister& head,
+                                                              object::ObjectStore& store,
+                                                              env::Random& random,
+                                                              std::string prefix, SessionRecord who,
+                                                              async::StopToken stop) {
+  std::optional<Session> taken =
+      CO_TRY(co_await take_over_one(store, random, prefix, std::move(who), stop));
+  if (!taken) co_return std::optional<HeldSession>();
+  HeldSession held(head, store, std::move(prefix), *std::move(taken), std::move(stop));
+  const Result<void> kept = co_await held.keep([] { return std::set<std::string>(); });
+  if (kept.ok()) co_return std::optional(std::move(held));
+  if (kept.error().code != Errc::kConflict) co_return kept.error();
   CO_TRY(co_await held.end());
   co_return std::optional<HeldSession>();
 }

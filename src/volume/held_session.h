@@ -34,6 +34,12 @@ class HeldSession {
                                                         object::ObjectStore& store,
                                                         env::Random& random, std::string prefix,
                                                         SessionRecord who, async::StopToken stop);
+  // Goes on with what a reader of the same kind and source holds whose process has ended here, also
+  // when the version is not in the head any more. None when there is none, or it may be gone.
+  static Async<std::optional<HeldSession>> for_reading_on(HeadRegister& head,
+                                                          object::ObjectStore& store,
+                                                          env::Random& random, std::string prefix,
+                                                          SessionRecord who, async::StopToken stop);
   // Holds a version. kNotFound when it is not in the head any more.
   static Async<HeldSession> for_reading(HeadRegister& head, object::ObjectStore& store,
                                         env::Random& random, std::string prefix, SessionRecord who,

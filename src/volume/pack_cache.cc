@@ -149,14 +149,17 @@ Async<void> PackCache::bring(RequestPtr request) {
 }
 
 Async<HeldBytes> PackCache::bytes_of(RequestPtr request) {
-  if (request->slot) {
-    const auto read = co_await options_.disk->read(*request->slot, request->range);
+  // Its segment may have been emptied while the request had to wait.
+  const auto slot = request->slot ? options_.disk->find(options_.volume, request->range)
+                                  : std::optional<CacheSlot>();
+  if (slot) {
+    const auto read = co_await options_.disk->read(*slot, request->range);
     if (read.ok()) {
       ++counts_.disk_reads;
       counts_.disk_bytes += static_cast<std::int64_t>(request->range.length);
       co_return HeldBytes{*read, (*read)->view()};
     }
-    options_.disk->drop(*request->slot);
+    options_.disk->drop(*slot);
   }
   co_return co_await fetch(request->range);
 }

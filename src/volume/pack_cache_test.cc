@@ -18,7 +18,7 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::uint64_t kPackBytes = 1'000'000;
-constexpr std::uint64_t kCacheBytes = 400'000;
+constexpr std::uint64_t kPackCacheBytes = 400'000;
 
 // A store that notes what is read, and takes its time.
 class SlowReads final : public object::ForwardingStore {
@@ -72,7 +72,7 @@ class PackCacheTest : public ::testing::Test {
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   object::MemoryStore memory_;
   SlowReads store_{*loop_, memory_};
-  PackCache cache_{*loop_, store_, {.prefix = "data/", .bytes_max = kCacheBytes}, {}};
+  PackCache cache_{*loop_, store_, {.prefix = "data/", .bytes_max = kPackCacheBytes}, {}};
 };
 
 TEST_F(PackCacheTest, FetchesOnceWithWhatIsAround) {
@@ -111,8 +111,8 @@ TEST_F(PackCacheTest, ExpectsNoMoreThanHalfOfItself) {
   for (std::uint64_t part = 0; part < 100; ++part) cache_.expect(range(part * 10'000, 10'000), 1);
   read(990'000, 10'000);
   MUST(loop_->block_on(loop_->sleep(Duration::millis(50))));
-  EXPECT_EQ(store_.reads.size(), kCacheBytes / 2 / 10'000 + 1);
-  EXPECT_LE(cache_.bytes(), kCacheBytes);
+  EXPECT_EQ(store_.reads.size(), kPackCacheBytes / 2 / 10'000 + 1);
+  EXPECT_LE(cache_.bytes(), kPackCacheBytes);
 }
 
 TEST_F(PackCacheTest, ForgetsWhatAReaderExpected) {
@@ -129,7 +129,7 @@ TEST_F(PackCacheTest, StaysWithinItsBytesAndReadsAgain) {
   for (int pass = 0; pass < 2; ++pass) {
     for (std::uint64_t offset = 0; offset < kPackBytes; offset += 50'000) {
       EXPECT_EQ(read(offset, 50'000), content(offset, 50'000));
-      EXPECT_LE(cache_.bytes(), kCacheBytes);
+      EXPECT_LE(cache_.bytes(), kPackCacheBytes);
     }
   }
   EXPECT_EQ(store_.reads.size(), 40U);

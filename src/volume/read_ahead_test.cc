@@ -5,7 +5,7 @@
 namespace runnel::volume {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kMebi = 1 << 20;
 constexpr std::uint64_t kRead = 128 << 10;
 constexpr Inode kFile = 7;
 
@@ -25,7 +25,7 @@ class ReadAheadTest : public ::testing::Test {
     return end;
   }
 
-  ReadAhead ahead_{32 * kMiB};
+  ReadAhead ahead_{32 * kMebi};
   int parts_ = 0;
 };
 
@@ -33,43 +33,43 @@ TEST_F(ReadAheadTest, GrowsForWhoReadsInSequence) {
   const ReadAhead::Advice first = ahead_.after_read(kFile, 0, kRead);
   EXPECT_EQ(first.begin, kRead);
   EXPECT_EQ(first.end, kRead + ReadAhead::kWindowMin);
-  const std::uint64_t end = read(kRead, 200 * kMiB);
-  EXPECT_GE(end, 216 * kMiB) << "half a window at least is ahead";
-  EXPECT_LE(end, 232 * kMiB) << "a window at most is ahead";
+  const std::uint64_t end = read(kRead, 200 * kMebi);
+  EXPECT_GE(end, 216 * kMebi) << "half a window at least is ahead";
+  EXPECT_LE(end, 232 * kMebi) << "a window at most is ahead";
   EXPECT_LE(parts_, 20) << "few and large parts";
 }
 
 TEST_F(ReadAheadTest, TellsNothingToWhoJumpsAbout) {
   for (const std::uint64_t place : {500, 20, 300, 900, 100}) {
-    const ReadAhead::Advice advice = ahead_.after_read(kFile, place * kMiB, 4'096);
+    const ReadAhead::Advice advice = ahead_.after_read(kFile, place * kMebi, 4'096);
     EXPECT_EQ(advice.end, 0U);
   }
 }
 
 TEST_F(ReadAheadTest, BeginsAnewWhereAJumpGoesOn) {
-  read(0, 4 * kMiB);
-  EXPECT_TRUE(ahead_.after_read(kFile, 100 * kMiB, kRead).jumped);
-  const ReadAhead::Advice next = ahead_.after_read(kFile, 100 * kMiB + kRead, kRead);
+  read(0, 4 * kMebi);
+  EXPECT_TRUE(ahead_.after_read(kFile, 100 * kMebi, kRead).jumped);
+  const ReadAhead::Advice next = ahead_.after_read(kFile, 100 * kMebi + kRead, kRead);
   EXPECT_FALSE(next.jumped);
-  EXPECT_EQ(next.begin, 100 * kMiB + 2 * kRead);
+  EXPECT_EQ(next.begin, 100 * kMebi + 2 * kRead);
   EXPECT_EQ(next.end, next.begin + ReadAhead::kWindowMin);
 }
 
 // As a kernel sends them, and a reader that skips a header or looks back.
 TEST_F(ReadAheadTest, SmallStepsBothWaysAreASequence) {
-  std::uint64_t end = read(0, 16 * kMiB);
-  for (std::uint64_t offset = 16 * kMiB; offset < 64 * kMiB; offset += kMiB) {
-    for (const std::uint64_t step : {kMiB / 2, std::uint64_t{0}, kMiB / 4}) {
+  std::uint64_t end = read(0, 16 * kMebi);
+  for (std::uint64_t offset = 16 * kMebi; offset < 64 * kMebi; offset += kMebi) {
+    for (const std::uint64_t step : {kMebi / 2, std::uint64_t{0}, kMebi / 4}) {
       const ReadAhead::Advice advice = ahead_.after_read(kFile, offset + step, kRead);
       EXPECT_FALSE(advice.jumped);
       if (advice.end != 0) end = advice.end;
     }
   }
-  EXPECT_GE(end, 64 * kMiB + 14 * kMiB);
+  EXPECT_GE(end, 64 * kMebi + 14 * kMebi);
 }
 
 TEST_F(ReadAheadTest, EachFileHasItsOwn) {
-  read(0, 8 * kMiB);
+  read(0, 8 * kMebi);
   const ReadAhead::Advice other = ahead_.after_read(kFile + 1, 0, kRead);
   EXPECT_EQ(other.end, kRead + ReadAhead::kWindowMin);
   EXPECT_FALSE(other.jumped);

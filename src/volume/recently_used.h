@@ -26,10 +26,15 @@ class RecentlyUsed {
     entries_.splice(entries_.begin(), entries_, found->second);
     return &found->second->value;
   }
-  // The greatest key that is not greater; null when there is none. It does not count as used.
-  const Key* last_until(const Key& key) const {
-    const auto next = by_key_.upper_bound(key);
-    return next == by_key_.begin() ? nullptr : &std::prev(next)->first;
+  // The greatest key up to this one of which `is_it(key, value)` is true, among the last `looks`;
+  // null when there is none. It does not count as used.
+  template <typename Predicate>
+  const Key* last_until(const Key& key, int looks, Predicate is_it) const {
+    for (auto at = by_key_.upper_bound(key); looks > 0 && at != by_key_.begin(); --looks) {
+      --at;
+      if (is_it(at->first, at->second->value)) return &at->first;
+    }
+    return nullptr;
   }
   // Without counting as used.
   const Value* peek(const Key& key) const {

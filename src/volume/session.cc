@@ -165,7 +165,15 @@ Async<void> Session::replace(SessionRecord next) {
   co_return {};
 }
 
-Async<void> Session::end() { return store_->remove(key_, stop_); }
+Async<void> Session::end() {
+  const Result<object::Object> there = co_await store_->get(key_, kSessionBytesMax, stop_);
+  if (!there.ok() && there.error().code == Errc::kNotFound) co_return {};
+  const Result<SessionRecord> record =
+      there.ok() ? decode_session(there->bytes) : Result<SessionRecord>(there.error());
+  const bool is_anothers = record.ok() && record->owner != record_.owner;
+  if (is_anothers) co_return {};
+  co_return co_await store_->remove(key_, stop_);
+}
 
 std::string session_tag(std::string_view session_key) {
   const std::size_t slash = session_key.rfind('/');

@@ -70,6 +70,7 @@ class Session {
   const std::string& tag() const { return tag_; }  // 8 digits.
   // Says something new, and counts the beat up. kConflict when it is not there any more.
   Async<void> replace(SessionRecord next);
+  // Removes it, unless somebody has taken it over.
   Async<void> end();
   Error is_lost() const;
 

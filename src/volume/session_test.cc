@@ -128,6 +128,7 @@ TEST_F(SessionTest, IsTakenOverByOneAndLostToItsOwner) {
   EXPECT_EQ(taken->record().source, "/data");
   EXPECT_FALSE(take_over()) << "it is another's by now";
   EXPECT_EQ(loop_->block_on(session.replace(session.record())).error().code, Errc::kConflict);
+  MUST(loop_->block_on(session.end()));
   MUST(loop_->block_on(taken->replace(taken->record())));
   EXPECT_EQ(stored(*taken), taken->record());
 }

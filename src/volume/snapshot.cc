@@ -88,6 +88,7 @@ Async<std::vector<Snapshot::Stored>> Snapshot::stored_from(Inode inode, Inode en
   const std::vector<TreeEntry> records =
       CO_TRY(co_await scan(pages_, manifest_.inodes, inode_key(inode), inode_key(end), max));
   std::vector<Stored> all;
+  all.reserve(records.size());
   for (const auto& [key, value] : records) {
     all.push_back({CO_TRY(inode_of(key)), CO_TRY(extents_of(key, value))});
   }

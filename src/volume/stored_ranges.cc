@@ -3,10 +3,11 @@
 namespace runnel::volume {
 
 const StoredRanges::Place* StoredRanges::place_of(const ObjectRange& wanted) const {
-  const Place* const place = ranges_.last_until({wanted.object, wanted.offset});
-  if (place == nullptr) return nullptr;
-  const ObjectRange kept{place->first, place->second, ranges_.peek(*place)->bytes.size()};
-  return kept.covers(wanted) ? place : nullptr;
+  return ranges_.last_until({wanted.object, wanted.offset}, kOverlapsMax,
+                            [&wanted](const Place& place, const HeldBytes& held) {
+                              const ObjectRange kept{place.first, place.second, held.bytes.size()};
+                              return kept.covers(wanted);
+                            });
 }
 
 bool StoredRanges::has(const ObjectRange& wanted) const { return place_of(wanted) != nullptr; }

@@ -61,5 +61,13 @@ TEST(StoredRanges, OneThatIsDroppedIsGone) {
   EXPECT_EQ(ranges.bytes(), 0U);
 }
 
+TEST(StoredRanges, AShortOneHidesNoLongOneThatBeginsBefore) {
+  StoredRanges ranges(1'000);
+  ranges.keep(object('a'), 0, bytes(100, 'l'));
+  ranges.keep(object('a'), 50, bytes(10, 's'));
+  EXPECT_EQ(ranges.find({object('a'), 55, 20})->bytes, std::string(20, 'l'));
+  EXPECT_EQ(ranges.find({object('a'), 52, 5})->bytes, std::string(5, 's'));
+}
+
 }  // namespace
 }  // namespace runnel::volume

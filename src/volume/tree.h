@@ -22,7 +22,7 @@ class PageSource {
   // The same for who will ask for the page's neighbours next: a source may fetch these, too. A root
   // is the last page of its bundle; what is below an entry of a branch, itself in `bundle`, has the
   // pages of the next entries behind it.
-  virtual Async<PagePtr> load_root(PageRef ref) { return load(std::move(ref)); }
+  virtual Async<PagePtr> load_root(PageRef ref) { return load(ref); }
   virtual Async<PagePtr> load_child(const Page& branch, std::size_t index, ObjectId bundle);
 };
 

@@ -93,6 +93,19 @@ Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
   co_return Snapshot(*pages_, CO_TRY(co_await manifest_at(place)));
 }
 
+Async<std::optional<Snapshot>> Volume::go_on_reading(SessionRecord who, std::string version) {
+  CHECK(!session_, "a volume object has one session");
+  session_ = CO_TRY(co_await HeldSession::for_reading_on(*head_, context_.store, context_.random,
+                                                         prefix_, std::move(who), context_.stop));
+  if (!session_) co_return std::optional<Snapshot>();
+  Result<Manifest> manifest = co_await manifest_at({version, session_->session().record().pin, 0});
+  if (manifest.ok() && manifest->version == version) {
+    co_return std::optional(Snapshot(*pages_, *std::move(manifest)));
+  }
+  CO_TRY(co_await end_session());
+  co_return std::optional<Snapshot>();
+}
+
 Async<void> Volume::keep_session(KeysInUse keys) {
   if (!session_) co_return {};
   co_return co_await session_->keep(std::move(keys));

@@ -58,6 +58,9 @@ class Volume {
   // Until end_session() gc leaves the version, unless the store lets nothing be written. kNotFound
   // as snapshot().
   Async<Snapshot> begin_reading(SessionRecord who, std::string version);
+  // The same, going on with what a process held that had said the same of itself and has ended; by
+  // the version's whole id. None when there is no such process, and nothing was begun.
+  Async<std::optional<Snapshot>> go_on_reading(SessionRecord who, std::string version);
   // To be called each Session::kBeat. kConflict when the session was taken for dead.
   Async<void> keep_session(KeysInUse keys);
   Async<void> end_session();

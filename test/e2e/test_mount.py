@@ -183,7 +183,13 @@ def test_a_mount_stays_at_its_version(runnel, data, mounts):
     dropped = runnel.json("volume", "gc", "data", "--keep", "0s")["dropped"]
     assert len(dropped) == 1
     assert (folder / "long").read_bytes() == (data / "long").read_bytes()
-    assert (folder / "many/0001").read_bytes() and same(data, later)
+    assert read_anew(folder / "many/0001") and same(data, later)
+    if ASKS_AGAIN:  # The next server goes on with the session of the one that was killed.
+        servers = set(mounts.processes("serve"))
+        for server in servers:
+            kill(server)
+        runnel.until(lambda: len(set(mounts.processes("serve")) - servers) == 2)
+        assert read_anew(folder / "text") == b"hello\n" * 100_000
     for each in (folder, later):
         runnel.run("volume", "umount", each)
     runnel.until(lambda: not mounts.processes("serve"))
@@ -223,6 +229,29 @@ def test_umount_names_who_uses_it(runnel, data, mounts):
     runnel.until(lambda: not mounts.processes("serve"))
     runnel.run("volume", "umount", folder, code=1)
     assert "no volume is mounted in" in runnel.err
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGHUP])
+def test_a_mount_ends_with_the_terminal_or_the_supervisor_of_who_holds_it(runnel, data, mounts, tmp_path, by):
+    folder = tmp_path / "mnt"
+    folder.mkdir()
+    process = runnel.start("volume", "mount", "data", folder)
+    assert process.stdout.readline().startswith("mounted data@")
+    process.send_signal(by)
+    assert process.wait(timeout=30) == 0
+    assert not is_mounted(folder) and not mounts.processes("serve")
+
+
+def test_who_holds_a_mount_leaves_another_one_in_the_same_folder(data, mounts, runnel):
+    folder = mounts.make("data")
+    (first,) = mounts.processes("mount")
+    with open(folder / "text", "rb") as file:
+        runnel.run("volume", "umount", "--lazy", folder)
+        mounts.make("data")
+        kill(first, signal.SIGTERM)
+        assert file.read() == b"hello\n" * 100_000
+    runnel.until(lambda: first not in runnel.pids())
+    assert is_mounted(folder) and same(data, folder)
 
 
 class Readers:
