@@ -31,7 +31,7 @@ namespace {
 
 using volume::Volume;
 
-constexpr Duration kLookEvery = Duration::millis(5);
+constexpr Duration kMountLookEvery = Duration::millis(5);
 constexpr std::size_t kUsersShown = 10;
 
 std::string mount_log(const home::Home& home) { return home.root + "/mounts.log"; }
@@ -177,7 +177,7 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
           .with_value(plan.folder)
           .with_hint("see " + mount_log(home));
     }
-    home::pause(kLookEvery);
+    home::pause(kMountLookEvery);
   }
   tell_mounted(arguments, plan);
   return 0;
