@@ -79,7 +79,8 @@ Result<std::unique_ptr<CacheFolder>> CacheFolder::open(const std::string& folder
         .with_value(lock.error().value)
         .with_hint("use another folder with --cache");
   }
-  auto made = std::unique_ptr<CacheFolder>(new CacheFolder(folder, TRY(std::move(lock)), segments));
+  env::FileLock held = TRY(std::move(lock));
+  auto made = std::unique_ptr<CacheFolder>(new CacheFolder(folder, std::move(held), segments));
   TRY(check_format(folder));
   TRY(made->open_segments());
   return made;

@@ -12,8 +12,8 @@ Async<std::unique_ptr<DiskCache>> DiskCache::open(async::EventLoop& loop, Option
       CO_TRY(async::Worker::create(loop, {.name = "cache-write"}));
   Result<std::unique_ptr<DiskCache>> opened =
       co_await writer->run([&]() -> Result<std::unique_ptr<DiskCache>> {
-        auto cache = std::unique_ptr<DiskCache>(
-            new DiskCache(loop, TRY(CacheFolder::open(options.folder, options.bytes))));
+        std::unique_ptr<CacheFolder> folder = TRY(CacheFolder::open(options.folder, options.bytes));
+        auto cache = std::unique_ptr<DiskCache>(new DiskCache(loop, std::move(folder)));
         std::uint32_t used = cache->folder_->segments();
         while (used > 0 && !cache->folder_->has(used - 1)) --used;
         for (std::uint32_t segment = 0; segment < used; ++segment) {
