@@ -6,6 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 PATH="$here/../.venv/bin:$PATH"
 RUNNEL_HOME=$(mktemp -d "${TMPDIR:-/tmp}/runnel-demo.XXXXXX")
 export PATH RUNNEL_HOME
+DATA=/usr/share/datasets/fashion-mnist
 rows=()
 failed=0
 
@@ -36,6 +37,14 @@ run() { # NAME WHAT FILE FLAGS
   row "$1" "$2" "$start" "$code" "$(tail -n 1 <<<"$out")"
 }
 
+put() { # The data set of the quickstart becomes a volume.
+  local start code=0 out
+  start=$(date +%s.%N)
+  echo "--- runnel volume put $DATA fashion"
+  out=$(runnel volume create fashion && runnel volume put "$DATA" fashion -m "as Debian has it") || code=$?
+  row volume "Fashion-MNIST as a volume's version" "$start" "$code" "$(tail -n 1 <<<"$out")"
+}
+
 killed() { # A job that goes on whatever is killed under it.
   local start job kills=0 status code=0 done
   start=$(date +%s.%N)
@@ -54,6 +63,7 @@ killed() { # A job that goes on whatever is killed under it.
 
 run hello "one command" hello.yaml
 run diamond "four steps, two of them at once" diamond.yaml
+put
 run quickstart "prepare, search, train as a gang, infer, report" quickstart.yaml --chaos
 killed
 echo

@@ -8,7 +8,7 @@ import struct
 import numpy
 from torch import nn
 
-SOURCE = pathlib.Path("/usr/share/datasets/fashion-mnist")  # Of the Debian package dataset-fashion-mnist.
+SOURCE = pathlib.Path(os.environ.get("RUNNEL_VOLUME_DATA", "/usr/share/datasets/fashion-mnist"))
 SHARED = pathlib.Path(os.environ.get("RUNNEL_JOB_DIR", "."))  # Handed from step to step.
 CLASSES = ["T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Boot"]
 
@@ -17,7 +17,7 @@ def raw(name):
     """The array of an IDX file (http://yann.lecun.com/exdb/mnist)."""
     path = SOURCE / name
     if not path.exists():
-        raise SystemExit(f"{path} is missing: install the package dataset-fashion-mnist")
+        raise SystemExit(f"{path} is missing: put what the package dataset-fashion-mnist has into the volume")
     with gzip.open(path) as file:
         dimensions = struct.unpack(">4B", file.read(4))[3]
         shape = struct.unpack(f">{dimensions}I", file.read(4 * dimensions))

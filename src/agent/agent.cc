@@ -78,7 +78,8 @@ Agent::Agent(async::EventLoop& loop, env::Clock& clock, AgentOptions options, Ag
                .command = options_.runner_command,
                .environment = detached_environment(options_.environment)}),
       watch_(loop, clock, options_.home),
-      preparer_(loop, clock, options_.home, place_context(options_), options_.secrets),
+      preparer_(loop, clock, options_.home, place_context(options_), options_.secrets,
+                options_.volume_command),
       metrics_(loop, clock, options_.home,
                [this](const NodeId& node, std::vector<model::MetricReport> metrics) {
                  tell(node, {{}, std::move(metrics), {}});
@@ -308,7 +309,10 @@ void Agent::take_news(runner::Facts facts) {
     if (core == cores_.end()) end_stranger(fact);
     if (core == cores_.end() || fact.state == runner::RankFact::State::kQueued) continue;
     const node::NodeCore::Reported heard = core->second.on_report(fact.report);
-    if (heard.forget) forgets.attempts.push_back(of_fact(fact));
+    if (heard.forget) {
+      forgets.attempts.push_back(of_fact(fact));
+      end_parts(of_fact(fact));
+    }
     if (!heard.tell) continue;
     if (heard.begins) {
       health_.begin(of_fact(fact));
@@ -394,6 +398,7 @@ void Agent::perform(const NodeId& node, node::NodeCore::Work work) {
   for (const model::AttemptRef& attempt : work.forget) {
     health_.forget(attempt);
     forgets.attempts.push_back({node, attempt});
+    end_parts({node, attempt});
   }
   if (!forgets.attempts.empty()) runner_.send(forgets);
   for (node::NodeCore::Preparation& each : work.prepare) prepare(node, std::move(each));
@@ -468,6 +473,11 @@ Preparer::Standing Agent::standing_of(const runner::AttemptOnNode& of) const {
 void Agent::take_back(const runner::AttemptOnNode& of) {
   if (!preparer_.has_parts(of) || standing_of(of) != Preparer::Standing::kGone) return;
   (void)loop_.spawn(gate_, preparer_.take_back(of));
+}
+
+// Control knows how it ended.
+void Agent::end_parts(const runner::AttemptOnNode& of) {
+  if (preparer_.has_lasting_parts(of)) (void)loop_.spawn(gate_, preparer_.end(of));
 }
 
 // Told later: control must not be called back while it hands us orders.

@@ -40,6 +40,7 @@ struct AgentOptions {
   Epoch epoch;
   // Starts a runner of this home: argv, argv[0] is the path of the file.
   std::vector<std::string> runner_command;
+  std::vector<std::string> volume_command;  // Mounts volumes: phases/volumes.h. Empty: none can be.
   std::vector<std::string> device_command;  // Prints a look at the devices; empty: nobody looks.
   std::string
       api;  // RUNNEL_API: where a task finds the service, "unix:/home/me/.runnel/daemon.sock"
@@ -141,6 +142,7 @@ class Agent {
   Async<void> prepare_files(NodeId node, node::NodeCore::Preparation preparation);
   Preparer::Standing standing_of(const runner::AttemptOnNode& of) const;
   void take_back(const runner::AttemptOnNode& of);
+  void end_parts(const runner::AttemptOnNode& of);
   void end_preparation(const NodeId& node, const node::NodeCore::Preparation& preparation,
                        Result<Preparer::Prepared> made);
   void give_up(const NodeId& node, std::vector<model::RankReport> not_started);

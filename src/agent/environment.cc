@@ -124,13 +124,13 @@ std::vector<std::string> daemon_environment(const std::vector<std::string>& envi
 
 Result<RankEnvironments> rank_environments(const model::StartOrder& order,
                                            const std::vector<std::string>& inherited,
-                                           const Variables& secrets,
+                                           const Variables& made_ready,
                                            const std::string& python_path) {
   CHECK(order.rank_count > 0, "an order starts at least one rank");
   RankEnvironments environments;
-  TRY(add(environments.shared, secrets, Names()));
+  TRY(add(environments.shared, made_ready, Names()));
   Names taken;
-  for (const auto& [name, value] : secrets) taken.take(name);
+  for (const auto& [name, value] : made_ready) taken.take(name);
   taken.sort();
   // Rank variables differ in value only, so those of the first rank name them all.
   std::vector<Variables> by_rank;

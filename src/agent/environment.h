@@ -32,13 +32,14 @@ struct RankEnvironments {
 
 // The environments of an order's ranks, but for the paths, which the runner knows. From the weakest
 // to the strongest: inherited, PWD (the workdir), the order's (already merged with the user's
-// envs), ours by rank (left out where the order says otherwise), secrets. A variable that is the
-// source of one of the order's secrets is not inherited, nor are RUNNEL_ paths taken from anybody.
+// envs), ours by rank (left out where the order says otherwise), what was made ready: secrets and
+// the folders of volumes. A variable that is the source of one of the order's secrets is not
+// inherited, nor are RUNNEL_ paths taken from anybody.
 // kInvalid when a variable holds a zero byte. `python_path` is put behind the PYTHONPATH that the
 // order has, unless that is empty: then they want none.
 Result<RankEnvironments> rank_environments(
     const model::StartOrder& order, const std::vector<std::string>& inherited,
-    const std::vector<std::pair<std::string, std::string>>& secrets,
+    const std::vector<std::pair<std::string, std::string>>& made_ready,
     const std::string& python_path = "");
 
 }  // namespace runnel::agent

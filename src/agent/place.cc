@@ -49,8 +49,10 @@ std::size_t bytes_of(const runner::PlaceStart& place) {
 
 Result<runner::PlaceStart> place_of(const PlaceContext& context, const NodeId& node,
                                     const model::StartOrder& order, const Readiness& ready) {
+  std::vector<std::pair<std::string, std::string>> made = ready.secrets;
+  made.insert(made.end(), ready.volumes.begin(), ready.volumes.end());
   RankEnvironments environments =
-      TRY(rank_environments(order, context.inherited, ready.secrets, context.python_path));
+      TRY(rank_environments(order, context.inherited, made, context.python_path));
   runner::PlaceStart place;
   place.node = node;
   place.attempt = order.attempt;

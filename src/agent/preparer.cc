@@ -9,6 +9,7 @@
 #include "agent/phases/metrics_begin.h"
 #include "agent/phases/output_begin.h"
 #include "agent/phases/secrets.h"
+#include "agent/phases/volumes.h"
 #include "base/check.h"
 #include "output/paths.h"
 
@@ -38,7 +39,8 @@ Preparer::Stage::Stage(async::EventLoop& loop, env::Clock& clock, std::shared_pt
       calls(loop, clock, std::string(phase->traits().thread), phase->traits().silent_max) {}
 
 Preparer::Preparer(async::EventLoop& loop, env::Clock& clock, std::string home,
-                   PlaceContext context, std::shared_ptr<const SecretSource> secrets)
+                   PlaceContext context, std::shared_ptr<const SecretSource> secrets,
+                   std::vector<std::string> volume_command)
     : loop_(loop),
       home_(std::move(home)),
       context_(std::move(context)),
@@ -46,10 +48,13 @@ Preparer::Preparer(async::EventLoop& loop, env::Clock& clock, std::string home,
       records_(home_),
       record_calls_(loop, clock, "agent-records", Duration::seconds(30)),
       work_ended_(loop) {
-  stages_.emplace_back(loop, clock, std::make_shared<SecretsPhase>(std::move(secrets)));
+  stages_.emplace_back(loop, clock, std::make_shared<SecretsPhase>(secrets));
   stages_.emplace_back(loop, clock, std::make_shared<MetricPlanPhase>(home_, plans_));
   stages_.emplace_back(loop, clock, std::make_shared<MetricsBeginPhase>(home_));
   stages_.emplace_back(loop, clock, std::make_shared<CheckpointCopyPhase>(home_));
+  stages_.emplace_back(loop, clock,
+                       std::make_shared<VolumesPhase>(UsedMounts(home_), std::move(volume_command),
+                                                      std::move(secrets)));
   stages_.emplace_back(loop, clock, std::make_shared<OutputBeginPhase>(home_));
 }
 
@@ -77,7 +82,7 @@ std::optional<Result<Preparer::Prepared>> Preparer::at_once(const NodeId& node,
 Async<Preparer::Prepared> Preparer::prepare(NodeId node, model::StartOrder order,
                                             async::StopToken stop) {
   const Record record{std::move(node), std::move(order)};
-  if (!leaves_parts(record.order)) {
+  if (!has_parts_until(Phase::Parts::kUntilBegun, record.order)) {
     Result<Prepared> made = co_await pass_all(record, stop);
     co_return made;
   }
@@ -91,9 +96,9 @@ Async<Preparer::Prepared> Preparer::prepare(NodeId node, model::StartOrder order
   co_return made;
 }
 
-bool Preparer::leaves_parts(const model::StartOrder& order) const {
+bool Preparer::has_parts_until(Phase::Parts until, const model::StartOrder& order) const {
   return std::any_of(stages_.begin(), stages_.end(), [&](const Stage& stage) {
-    return stage.phase->traits().leaves_parts && stage.phase->is_needed(order);
+    return stage.phase->traits().parts >= until && stage.phase->is_needed(order);
   });
 }
 
@@ -159,9 +164,23 @@ Async<Readiness> Preparer::pass_once(Stage& stage, const Record& record, Readine
 
 Async<void> Preparer::hand_over_parts(runner::AttemptOnNode of) {
   CHECK(!busy_.contains(of), "an attempt begins while it is made ready");
-  if (made_.erase(of) == 0) co_return {};
+  const auto made = made_.extract(of);
+  if (made.empty()) co_return {};
+  if (has_parts_until(Phase::Parts::kUntilEnded, made.mapped())) {
+    lasting_.insert_or_assign(of, std::move(made.mapped()));
+    co_return {};
+  }
   Result<void> dropped = co_await drop_record(of);
   co_return dropped;
+}
+
+// One that is being made ready anew has not begun.
+Async<void> Preparer::end(runner::AttemptOnNode of) {
+  const auto found = lasting_.extract(of);
+  if (found.empty() || busy_.contains(of)) co_return {};
+  Record record{of.node, std::move(found.mapped())};
+  Result<void> undone = co_await undo(std::move(record));
+  co_return undone;
 }
 
 Async<void> Preparer::drop_record(const runner::AttemptOnNode& of) {
@@ -193,10 +212,10 @@ Async<void> Preparer::undo_parts(const Record& record) {
   Result<void> undone;
   for (auto stage = stages_.rbegin(); stage != stages_.rend() && undone.ok(); ++stage) {
     const std::shared_ptr<const Phase> phase = stage->phase;
-    if (!phase->traits().leaves_parts || !phase->is_needed(record.order)) continue;
+    if (phase->traits().parts == Phase::Parts::kNone || !phase->is_needed(record.order)) continue;
     const Workplace where = phase->workplace(record.order);
-    const auto work = [phase, order = record.order](PathTrail& trail) {
-      return phase->undo(order, trail);
+    const auto work = [phase, record](PathTrail& trail) {
+      return phase->undo(record.node, record.order, trail);
     };
     undone = co_await stage->calls.run_along<void>(where.folder, work, where.reach);
   }
@@ -229,7 +248,10 @@ Async<void> Preparer::take_back_unwanted(StandingOf standing_of, async::StopToke
       case Standing::kUnknown: co_return {};
       case Standing::kGone: (void)co_await undo(std::move(record)); break;
       case Standing::kOrdered: made_.try_emplace(of, std::move(record.order)); break;
-      case Standing::kBegun: made_.erase(of), (void)co_await drop_record(of); break;
+      case Standing::kBegun:
+        made_.insert_or_assign(of, std::move(record.order));
+        (void)co_await hand_over_parts(of);
+        break;
     }
   }
   co_return {};
@@ -237,6 +259,14 @@ Async<void> Preparer::take_back_unwanted(StandingOf standing_of, async::StopToke
 
 std::vector<std::string> Preparer::notices() const {
   std::vector<std::string> all = unreadable_;
+  const bool reads_volumes = std::any_of(lasting_.begin(), lasting_.end(), [](const auto& entry) {
+    return !entry.second.volumes.empty();
+  });
+  if (reads_volumes && !VolumesPhase::can_mount()) {
+    all.emplace_back(
+        "this machine cannot mount (no /dev/fuse), so the volumes of jobs are copied into " +
+        home_ + "/mounts while they are used");
+  }
   for (const auto& [of, why] : not_taken_back_) {
     all.push_back("what was made ready for attempt " + std::to_string(of.attempt.attempt.value()) +
                   " of task " + std::to_string(of.attempt.task.index.value()) + " of job " +

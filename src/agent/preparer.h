@@ -35,7 +35,8 @@ namespace runnel::agent {
 // Contract: prepare() may be done again after a kill at any moment, and finds what was done. Of an
 //           attempt whose phases leave parts, all of them are there when it begins; of one that
 //           does not begin, none: what is to be taken back is on the disk before it is made, so
-//           that the next life of the agent knows of it.
+//           that the next life of the agent knows of it. Parts that last until an attempt's end are
+//           taken back then, by end(), or by the next life that finds it gone.
 // Threads:  the loop's only. Each phase has threads of its own (PatientReads), so that one that
 //           hangs holds up nobody else.
 // Lifetime: what it awaits runs in a gate that is closed before destruction.
@@ -49,9 +50,11 @@ class Preparer {
     std::int64_t output_from = 0;
   };
 
-  // `secrets` may be null where no order names a secret that control keeps.
+  // `secrets` may be null where no order names a secret that control keeps, and `volume_command`
+  // (phases/volumes.h) empty where none names a volume.
   Preparer(async::EventLoop& loop, env::Clock& clock, std::string home, PlaceContext context,
-           std::shared_ptr<const SecretSource> secrets = nullptr);
+           std::shared_ptr<const SecretSource> secrets = nullptr,
+           std::vector<std::string> volume_command = {});
 
   // The attempt of an order that needs no phase; none: prepare() it.
   std::optional<Result<Prepared>> at_once(const NodeId& node, const model::StartOrder& order) const;
@@ -61,8 +64,12 @@ class Preparer {
 
   // Whether parts were made for the attempt in this life, and it has not begun.
   bool has_parts(const runner::AttemptOnNode& of) const { return made_.contains(of); }
-  // The attempt has begun: what was made is its own.
+  // Whether parts of an attempt that has begun are to be taken back at its end.
+  bool has_lasting_parts(const runner::AttemptOnNode& of) const { return lasting_.contains(of); }
+  // The attempt has begun: what was made is its own, at least until its end.
   Async<void> hand_over_parts(runner::AttemptOnNode of);
+  // The attempt has ended, whether or not it left parts.
+  Async<void> end(runner::AttemptOnNode of);
   // The attempt will not begin.
   Async<void> take_back(runner::AttemptOnNode of);
   // Takes back the parts that this life or an earlier one made for attempts that nobody has: to be
@@ -90,7 +97,8 @@ class Preparer {
     PatientReads calls;
   };
   using Record = PreparationRecords::Record;
-  bool leaves_parts(const model::StartOrder& order) const;
+  // Whether a phase of the order leaves parts until then, or longer.
+  bool has_parts_until(Phase::Parts until, const model::StartOrder& order) const;
   Async<Prepared> pass_all(const Record& record, async::StopToken stop);
   Async<Prepared> make_with_parts(const Record& record, async::StopToken stop);
   Async<void> undo(Record record);
@@ -115,6 +123,8 @@ class Preparer {
   const PreparationRecords records_;
   PatientReads record_calls_;
   std::map<runner::AttemptOnNode, model::StartOrder> made_;
+  std::map<runner::AttemptOnNode, model::StartOrder>
+      lasting_;                           // Parts of attempts that have begun.
   std::set<runner::AttemptOnNode> busy_;  // Being made ready or taken back.
   async::Notifier work_ended_;
   std::map<runner::AttemptOnNode, std::string> not_taken_back_;

@@ -12,6 +12,7 @@
 
 #include "agent/place.h"
 #include "agent/preparer.h"
+#include "agent/used_mounts.h"
 #include "base/check.h"
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
@@ -67,7 +68,8 @@ using Standing = Preparer::Standing;
 
 // One life of an agent, as far as making ready goes.
 struct Life {
-  explicit Life(const std::string& home) : preparer(*loop, env::real_clock(), home, {}) {}
+  explicit Life(const std::string& home)
+      : preparer(*loop, env::real_clock(), home, {}, nullptr, {"/bin/true"}) {}
 
   Result<Preparer::Prepared> prepare(const model::StartOrder& order) {
     return loop->block_on(preparer.prepare(NodeId("n1"), order, {}));
@@ -213,6 +215,47 @@ TEST_F(PreparerCrash, AnAttemptThatBeganKeepsItsParts) {
   next.settle(Standing::kBegun);
   EXPECT_TRUE(has_the_copy());
   EXPECT_EQ(records(), 0U);
+}
+
+// What is used until an attempt's end, here a volume, is let go of then, whoever lives to see it.
+TEST_F(PreparerCrash, PartsThatLastAreTakenBackAtTheEnd) {
+  order_.checkpoint_from.reset();
+  order_.volumes = {{"data", "fashion", "0123456789abcdef", "file:///volumes"}};
+  const runner::AttemptOnNode of{NodeId("n1"), order_.attempt};
+  const auto is_used = [&] {
+    return MUST(UsedMounts::is_used(UsedMounts(home_.path()).place_of(order_.volumes[0])));
+  };
+  for (const bool is_killed : {false, true}) {
+    Life first(home_.path());
+    MUST(first.prepare(order_));
+    MUST(first.loop->block_on(first.preparer.hand_over_parts(of)));
+    EXPECT_TRUE(first.preparer.has_lasting_parts(of));
+    EXPECT_TRUE(is_used());
+    if (!is_killed) MUST(first.loop->block_on(first.preparer.end(of)));
+    Life next(home_.path());
+    next.settle(Standing::kBegun);
+    EXPECT_EQ(is_used(), is_killed);
+    EXPECT_EQ(next.preparer.has_lasting_parts(of), is_killed);
+    Life last(home_.path());
+    last.settle(Standing::kGone);
+    EXPECT_FALSE(is_used());
+    EXPECT_EQ(records(), 0U);
+  }
+}
+
+TEST_F(PreparerCrash, KilledAtAnyChangeNoUseOfAVolumeStaysForGood) {
+  order_.checkpoint_from.reset();
+  order_.volumes = {{"data", "fashion", "0123456789abcdef", "file:///volumes"}};
+  const std::string place = UsedMounts(home_.path()).place_of(order_.volumes[0]);
+  for (int changes = 0;; ++changes) {
+    SCOPED_TRACE("killed after " + std::to_string(changes) + " changes");
+    const bool whole = prepares_within(changes);
+    Life next(home_.path());
+    next.settle(Standing::kGone);
+    EXPECT_FALSE(env::exists(place));
+    EXPECT_EQ(records(), 0U);
+    if (whole) break;
+  }
 }
 
 }  // namespace

@@ -11,6 +11,11 @@ constexpr char to_lower(char letter) {
 }
 std::string to_lower(std::string_view text);
 
+// The letters a to z made large.
+constexpr char to_upper(char letter) {
+  return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+}
+
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 
 }  // namespace runnel

@@ -64,6 +64,7 @@ model::StartOrder order_of(const TaskView& task, const NodeId& node, const Share
   order.env = task_environment(task);
   order.place_env = device_environment(task, node);
   order.secrets = step.secrets;
+  order.volumes = step.volumes;
   order.workdir = task.job.spec->workdir;
   // A shared node runs all its places under one limit.
   const model::Resources granted =

@@ -429,6 +429,8 @@ void add_volume_mount(CLI::App& app, Arguments& arguments) {
   app.add_flag("-d,--detach", arguments.detach, "return once it is mounted");
   add_cache(app, arguments);
   add_store(app, arguments);
+  // What attempts share: agent/used_mounts.h.
+  app.add_option("--while-used", arguments.while_used)->group("");
 }
 
 void add_volume_gc(CLI::App& app, Arguments& arguments) {

@@ -136,6 +136,7 @@ struct Arguments {
   std::optional<std::string> cache;  // volume mount --cache
   std::string cache_size = "10GiB";  // volume mount --cache-size
   bool lazy = false;                 // volume umount --lazy
+  std::string while_used;            // volume mount --while-used
   bool takes_over = false;           // volume serve --takes-over
 };
 

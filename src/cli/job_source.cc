@@ -6,6 +6,7 @@
 #include "cli/earlier_study.h"
 #include "cli/given_envs.h"
 #include "cli/job_warnings.h"
+#include "cli/pinned_volumes.h"
 #include "cli/print.h"
 #include "cli/program_start.h"
 #include "cli/shell_environment.h"
@@ -99,7 +100,7 @@ Result<spec::JobFileReport> job_of_command(const spec::ParseContext& context) {
 
 // Adds what the shell and an earlier study give to the job. Without errors it is whole.
 std::vector<Error> complete(JobSource& job, const Arguments& arguments, const home::Home& home,
-                            Notes& notes) {
+                            Purpose purpose, Notes& notes) {
   if (arguments.from) {
     Result<std::string> learnt = learn_from(*arguments.from, home, job.spec);
     if (!learnt.ok()) return {learnt.error()};
@@ -109,6 +110,11 @@ std::vector<Error> complete(JobSource& job, const Arguments& arguments, const ho
     hand_on_all(env::environment(), job.spec);
     std::vector<Error> faults = model::check_spec(job.spec);
     if (!faults.empty()) return faults;
+  }
+  if (purpose == Purpose::kStart) {
+    Result<Notes> pinned = pin_volumes(home, job.spec);
+    if (!pinned.ok()) return {pinned.error()};
+    notes.insert(notes.end(), pinned->begin(), pinned->end());
   }
   job.spec.environment = shell_environment(env::environment());
   Result<ShellSecrets> secrets = shell_secrets(job.spec, "submit");
@@ -129,7 +135,7 @@ Result<JobSourceReport> report_of(const Arguments& arguments, const home::Home& 
   if (purpose == Purpose::kStart && !arguments.env_all) {
     warn(notes, left_behind_warnings(job.spec, env::environment(), home.nodes_file()));
   }
-  report.errors = complete(job, arguments, home, notes);
+  report.errors = complete(job, arguments, home, purpose, notes);
   warn(notes, replaced_variable_warnings(job.spec));
   if (report.errors.empty()) report.source = std::move(job);
   return report;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "env/process.h"
+#include "model/store_variables.h"
 #include "model/variables.h"
 
 namespace runnel::cli {
@@ -29,6 +30,13 @@ Result<ShellSecrets> shell_secrets(const model::JobSpec& spec, const std::string
       std::optional<std::string> value = env::variable(variable);
       if (!value.has_value()) return not_set(secret, variable, again);
       values[secret.source] = *std::move(value);
+    }
+  }
+  if (!model::reads_a_bucket(spec)) return values;
+  for (const std::string_view name : model::store_variables()) {
+    const std::string variable(name);
+    if (std::optional<std::string> value = env::variable(variable)) {
+      values["env:" + variable] = *std::move(value);
     }
   }
   return values;

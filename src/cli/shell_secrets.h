@@ -12,7 +12,8 @@ namespace runnel::cli {
 // Values by source, "env:NAME".
 using ShellSecrets = std::map<std::string, std::string>;
 
-// What the job's secrets refer to in this shell; `file:` ones are read where the task starts. Of a
+// What the job's secrets refer to in this shell, and, for a job that reads a bucket, the keys and
+// settings by which this shell reaches it; `file:` ones are read where the task starts. Of a
 // variable that is not set the error says to set it and to do `again`, as "submit".
 Result<ShellSecrets> shell_secrets(const model::JobSpec& spec, const std::string& again);
 

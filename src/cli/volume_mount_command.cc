@@ -1,5 +1,4 @@
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,8 @@
 #include <utility>
 
 #include "async/unique_fd.h"
+#include "cli/mount_look.h"
+#include "cli/mount_of_attempts.h"
 #include "cli/print.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
@@ -43,35 +44,29 @@ struct Plan {
   std::string store;
   std::string folder;
   std::optional<volume::DiskCache::Options> cache;
+  std::string while_used;  // The place of a mount that attempts share; empty: somebody unmounts it.
 
   std::string target() const { return name + "@" + version; }
   std::string source() const { return "runnel:" + target(); }
 };
 
-// Asks who serves what is mounted there, whatever the kernel remembers of it.
-bool is_answered(const std::string& folder) {
-  struct statvfs totals;
-  return ::statvfs(folder.c_str(), &totals) == 0;
-}
-
-// Whether nobody serves the mount any more.
-bool is_dead(const std::string& folder) {
-  return !is_answered(folder) && (errno == ENOTCONN || errno == ECONNABORTED);
-}
-
 // An existing folder, by its path without links; what a dead mount has left in it is removed.
 Result<std::string> folder_to_mount_in(const std::string& given) {
   const std::string path = TRY(home::absolute_path(given));
-  if (fuse::mount_in(path) && is_dead(path)) {
-    say("runnel: " + path + " was a mount that nobody serves any more; it is mounted anew");
-    TRY(fuse::unmount_folder(path, fuse::Unmount::kLazy));
-  }
   const auto refused = [&given](const char* why, const char* hint) {
     return Error(Errc::kInvalid, "'" + given + "' " + why)
         .with_field("dir")
         .with_value(given)
         .with_hint(hint);
   };
+  const MountLook there = fuse::mount_in(path) ? TRY(look_at_mount(path)) : MountLook::kServed;
+  if (there == MountLook::kSilent) {
+    return refused("is a mount that does not answer", "runnel volume umount --lazy DIR");
+  }
+  if (there == MountLook::kDead) {
+    say("runnel: " + path + " was a mount that nobody serves any more; it is mounted anew");
+    TRY(fuse::unmount_folder(path, fuse::Unmount::kLazy));
+  }
   struct stat seen{};
   if (::stat(path.c_str(), &seen) != 0) {
     return refused("is not there", "make the folder first: mkdir -p DIR");
@@ -122,6 +117,7 @@ Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
   plan.store = TRY(home::place_of_volume(home, target.name, arguments.store)).to_string();
   plan.cache = TRY(cache_of(arguments));
   plan.folder = TRY(folder_to_mount_in(arguments.target));
+  plan.while_used = arguments.while_used;
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));
   plan.version = TRY(opened.place_of(target.version_or_latest())).version;
@@ -146,7 +142,14 @@ Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan&
   options.takes_over = "--takes-over";
   options.mounted = [&arguments, &plan] { tell_mounted(arguments, plan); };
   options.say = [](const std::string& sentence) { say("runnel: " + sentence); };
-  TRY(fuse::Holder(std::move(options)).run());
+  std::optional<MountOfAttempts> of_attempts;
+  if (!plan.while_used.empty()) {
+    of_attempts.emplace(home, plan.while_used);
+    options.look = [&of_attempts] { of_attempts->look(); };
+  }
+  const Result<void> held = fuse::Holder(std::move(options)).run();
+  if (of_attempts) of_attempts->end();
+  TRY(Result<void>(held));
   return 0;
 }
 
@@ -166,12 +169,15 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
   holder.argv = with({TRY(env::executable_path()), "--home", home.root, "volume", "mount",
                       plan.target(), plan.folder},
                      options_of(plan));
+  if (!plan.while_used.empty()) {
+    holder.argv = with(std::move(holder.argv), {"--while-used", plan.while_used});
+  }
   holder.environment = env::environment();
   holder.log_file = mount_log(home);
   const std::int64_t pid = TRY(env::spawn_detached(holder));
   while (true) {
     // Of a mount that is not served yet the answer waits.
-    if (fuse::mount_in(plan.folder) && is_answered(plan.folder)) break;
+    if (fuse::mount_in(plan.folder) && TRY(look_at_mount(plan.folder)) == MountLook::kServed) break;
     if (!env::process_runs(pid)) {
       return Error(Errc::kIo, "not mounted: " + last_words(home, log_begin))
           .with_value(plan.folder)

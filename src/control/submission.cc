@@ -1,7 +1,9 @@
 #include "control/submission.h"
 
+#include <algorithm>
 #include <iterator>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,12 +12,15 @@
 #include "hash/sha256.h"
 #include "json/value.h"
 #include "model/codec.h"
+#include "model/store_variables.h"
 #include "model/variables.h"
 #include "spec/check_job.h"
 #include "spec/job_file.h"
 
 namespace runnel::control {
 namespace {
+
+constexpr std::size_t kVersionDigits = 16;
 
 // The "env:NAME" sources of all steps.
 std::set<std::string> sources_of(const model::JobSpec& spec) {
@@ -77,6 +82,33 @@ Result<void> judge(const model::JobSpec& spec) {
   return all_of(std::move(faults));
 }
 
+bool is_version_id(std::string_view text) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return text.size() == kVersionDigits && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+// What a job reads is the same at each of its attempts. Who asks has the keys of the store, and we
+// have not.
+Result<void> check_pinned(const model::JobSpec& spec, const std::string& path) {
+  for (const model::StepSpec& step : spec.steps) {
+    for (const model::VolumeUse& use : step.volumes) {
+      const std::string field = path + "steps." + step.name + ".volumes." + use.name;
+      if (!is_version_id(use.version)) {
+        return Error(Errc::kInvalid, "'" + use.version + "' is not the whole id of a version")
+            .with_field(field + ".version")
+            .with_value(use.version)
+            .with_hint("send the id, as `runnel volume versions " + use.volume +
+                       "` shows it; `runnel run` finds it by itself");
+      }
+      if (!use.store.empty()) continue;
+      return Error(Errc::kInvalid, "the store of volume " + use.volume + " is not named")
+          .with_field(field + ".store")
+          .with_hint("send its URL, s3://BUCKET/PREFIX or file:///FOLDER");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 bool needs_values(const model::JobSpec& spec) { return !sources_of(spec).empty(); }
@@ -89,8 +121,10 @@ Result<void> check_secrets(const model::JobSpec& spec, const SecretValues& value
         .with_field("secrets." + source)
         .with_hint("send its value beside the specification; it is kept until the job ends");
   }
+  const bool may_have_keys = model::reads_a_bucket(spec);
   for (const auto& [source, value] : values) {
     if (sources.contains(source)) continue;
+    if (may_have_keys && model::is_store_source(source)) continue;
     return Error(Errc::kInvalid, "no step of the job has a secret from this source")
         .with_field("secrets." + source)
         .with_hint("leave it out, or name it under 'secrets' of a step; values go by 'env:NAME'");
@@ -112,6 +146,7 @@ Result<Submission> read_submission(std::string_view json_body, const std::string
   submission.owner = owner;
   submission.spec = std::make_shared<const model::JobSpec>(std::move(body.spec.read));
   TRY(judge(*submission.spec));
+  TRY(check_pinned(*submission.spec, "spec."));
   submission.secrets = TRY(values_of(body.secrets));
   TRY(check_secrets(*submission.spec, submission.secrets));
   submission.fingerprint = fingerprint_of(submission);
@@ -134,6 +169,7 @@ Result<Submission> read_job_file(std::string_view yaml_body, const std::string& 
   spec::JobFileReport report = spec::parse_job_file_all(yaml_body, context);
   if (!report.spec) return all_of(std::move(report.errors));
   submission.spec = std::make_shared<const model::JobSpec>(*std::move(report.spec));
+  TRY(check_pinned(*submission.spec, ""));
   TRY(check_secrets(*submission.spec, submission.secrets));
   submission.fingerprint = fingerprint_of(submission);
   return submission;

@@ -22,7 +22,8 @@ struct Submission {
 
 // Reads {"spec": {...}, "secrets": {"env:NAME": value}} and checks that exactly the values which
 // the specification refers to are there. A specification is refused for what a file is, and every
-// fault is told: see Error::others. An `owner`, which earlier clients tell, means nothing.
+// fault is told: see Error::others. A volume is named by its store and the whole id of its version.
+// An `owner`, which earlier clients tell, means nothing.
 Result<Submission> read_submission(std::string_view json_body, const std::string& owner);
 
 // Reads a job file. Its folder is where relative paths begin and the default of its workdir; `file`
@@ -40,7 +41,8 @@ Result<CallBody> read_call(std::string_view json_body);
 
 // Whether any step refers to a value of the submitting shell; a file is read where the task starts.
 bool needs_values(const model::JobSpec& spec);
-// That exactly the values which the specification refers to are there.
+// That exactly the values which the specification refers to are there; besides, those by which a
+// bucket is reached may be, when a step reads one.
 Result<void> check_secrets(const model::JobSpec& spec, const SecretValues& values);
 
 }  // namespace runnel::control

@@ -79,6 +79,38 @@ TEST(Submission, RefusesWhatAFileIsRefusedFor) {
             "spec.steps.only.command[1]");
 }
 
+model::JobSpec spec_with_volume(const std::string& version, const std::string& store) {
+  model::JobSpec spec = spec_with_secret();
+  spec.steps[0].secrets.clear();
+  spec.steps[0].volumes = {{"data", "fashion", version, store}};
+  return spec;
+}
+
+TEST(Submission, NamesTheVersionsOfItsVolumesForGood) {
+  const auto field = [](const std::string& version, const std::string& store) {
+    const model::JobSpec spec = spec_with_volume(version, store);
+    auto read = read_submission("{\"spec\":" + model::encode_text(spec) + "}", "ann");
+    return read.ok() ? std::string("taken") : read.error().field;
+  };
+  EXPECT_EQ(field("0123456789abcdef", "file:///volumes"), "taken");
+  EXPECT_EQ(field("latest", "file:///volumes"), "spec.steps.only.volumes.data.version");
+  EXPECT_EQ(field("0123456789abcde", "file:///volumes"), "spec.steps.only.volumes.data.version");
+  EXPECT_EQ(field("0123456789abcdef", ""), "spec.steps.only.volumes.data.store");
+  EXPECT_EQ(read_job_file("volumes: {data: fashion}\nrun: 'true'", "/tmp", "", "ann").error().field,
+            "steps.job.volumes.data.version");
+}
+
+TEST(Submission, MayBringTheKeysOfABucketThatItReads) {
+  const auto taken = [](const std::string& store, const std::string& variable) {
+    const model::JobSpec spec = spec_with_volume("0123456789abcdef", store);
+    return check_secrets(spec, {{"env:" + variable, "value"}}).ok();
+  };
+  EXPECT_TRUE(taken("s3://bucket", "AWS_SECRET_ACCESS_KEY"));
+  EXPECT_FALSE(taken("file:///volumes", "AWS_SECRET_ACCESS_KEY"));
+  EXPECT_FALSE(taken("s3://bucket", "OTHER"));
+  EXPECT_TRUE(check_secrets(spec_with_volume("0123456789abcdef", "s3://bucket"), {}).ok());
+}
+
 TEST(Submission, TellsEveryFaultOfASpecification) {
   model::JobSpec spec = spec_with_secret();
   spec.steps[0].secrets.clear();

@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "env/detail/descriptor.h"
+#include "env/detail/pointers.h"
 #include "env/files.h"
 #include "env/signals.h"
 
@@ -20,6 +21,7 @@ namespace runnel::env {
 namespace {
 
 using detail::Descriptor;
+using detail::pointers_to;
 
 constexpr mode_t kPrivate = 077;
 
@@ -34,14 +36,6 @@ struct StartReport {
   std::int64_t pid = 0;
   int error = 0;  // errno of what failed, 0 while nothing has.
 };
-
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 // All that the children need, made before the fork: between fork and exec only system calls are
 // safe.

@@ -15,9 +15,13 @@
 #include "base/check.h"
 #include "env/clock.h"
 #include "env/detail/descriptor.h"
+#include "env/detail/pointers.h"
 
 namespace runnel::env {
 namespace {
+
+// Who watches whether this thread gets on sees that it does, as long as the process may.
+constexpr Duration kWakesEvery = Duration::seconds(1);
 
 // Standard output into the pipe, nothing to read, and a process group of its own: what it starts is
 // killed with it.
@@ -34,12 +38,11 @@ Result<pid_t> spawn(const Subprocess& process, int output) {
   ::posix_spawnattr_setsigmask(&settings, &none);
   ::posix_spawnattr_setpgroup(&settings, 0);
   ::posix_spawnattr_setflags(&settings, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-  std::vector<char*> words;
-  words.reserve(process.argv.size() + 1);
-  for (const std::string& word : process.argv) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
+  std::vector<char*> words = detail::pointers_to(process.argv);
+  std::vector<char*> variables = detail::pointers_to(process.environment);
+  char** const environment = process.environment.empty() ? ::environ : variables.data();
   pid_t pid = 0;
-  const int problem = ::posix_spawnp(&pid, words[0], &files, &settings, words.data(), ::environ);
+  const int problem = ::posix_spawnp(&pid, words[0], &files, &settings, words.data(), environment);
   ::posix_spawn_file_actions_destroy(&files);
   ::posix_spawnattr_destroy(&settings);
   if (problem != 0) return errno_error("start " + process.argv[0], problem);
@@ -56,12 +59,11 @@ Result<std::string> read_until(Duration end, int pipe, const Subprocess& process
   std::array<char, 4'096> bytes;
   while (text.size() < process.bytes_max) {
     const Duration left = end - real_clock().boot();
+    if (left <= Duration()) return took_too_long(process);
     pollfd ready{pipe, POLLIN, 0};
-    const int polled =
-        ::poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(left.millis(), 0)));
-    if (polled < 0 && errno == EINTR) continue;
-    if (polled < 0) return errno_error("wait for " + process.argv[0], errno);
-    if (polled == 0) return took_too_long(process);
+    const int polled = ::poll(&ready, 1, static_cast<int>(std::min(left, kWakesEvery).millis()));
+    if (polled < 0 && errno != EINTR) return errno_error("wait for " + process.argv[0], errno);
+    if (polled <= 0) continue;
     const ssize_t got = ::read(pipe, bytes.data(), bytes.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno_error("read from " + process.argv[0], errno);
@@ -90,7 +92,7 @@ void kill_group(pid_t child) {
 
 }  // namespace
 
-Result<std::string> output_of(const Subprocess& process) {
+Result<Finished> finish(const Subprocess& process) {
   CHECK(!process.argv.empty(), "a process has a program to run");
   CHECK(process.runs_at_most > Duration(), "a process has time to run");
   std::array<int, 2> ends{};
@@ -105,18 +107,23 @@ Result<std::string> output_of(const Subprocess& process) {
   const std::optional<int> status =
       whole ? status_within(child, end - real_clock().boot()) : std::nullopt;
   if (!status) kill_group(child);
-  if (!text.ok()) return text;
+  if (!text.ok()) return text.error();
   if (!whole) {
     return Error(Errc::kFull,
                  process.argv[0] + " wrote more than " +
                      to_string(Bytes::count(static_cast<std::int64_t>(process.bytes_max))));
   }
   if (!status) return took_too_long(process);
-  if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return text;
-  return Error(Errc::kIo,
-               process.argv[0] + " failed" +
-                   (WIFEXITED(*status) ? " with exit code " + std::to_string(WEXITSTATUS(*status))
-                                       : " by signal " + std::to_string(WTERMSIG(*status))));
+  const int code = WIFEXITED(*status) ? WEXITSTATUS(*status) : -WTERMSIG(*status);
+  return Finished{*std::move(text), code};
+}
+
+Result<std::string> output_of(const Subprocess& process) {
+  Finished finished = TRY(finish(process));
+  if (finished.code == 0) return std::move(finished.text);
+  const std::string how = finished.code > 0 ? " with exit code " + std::to_string(finished.code)
+                                            : " by signal " + std::to_string(-finished.code);
+  return Error(Errc::kIo, process.argv[0] + " failed" + how);
 }
 
 }  // namespace runnel::env

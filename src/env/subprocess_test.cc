@@ -27,6 +27,20 @@ TEST(Subprocess, SaysWhatItWrote) {
             "one\nthree\n");
 }
 
+TEST(Subprocess, HasTheEnvironmentThatItIsGiven) {
+  Subprocess process = script_of("echo $NAME:$HOME");
+  process.environment = {"NAME=value", "PATH=/usr/bin:/bin"};
+  EXPECT_EQ(output_of(process).value_or("failed"), "value:\n");
+}
+
+TEST(Subprocess, WhatItWroteIsToldThoughItFailed) {
+  const auto failed = finish(script_of("echo why; exit 3"));
+  ASSERT_TRUE(failed.ok());
+  EXPECT_EQ(failed->text, "why\n");
+  EXPECT_EQ(failed->code, 3);
+  EXPECT_EQ(MUST(finish(script_of("kill -TERM $$"))).code, -SIGTERM);
+}
+
 TEST(Subprocess, NoShellReadsItsWords) {
   EXPECT_EQ(output_of({.argv = {"printf", "%s|", "a b", "$HOME", "*", "", "'"}}).value_or("failed"),
             "a b|$HOME|*||'|");

@@ -103,20 +103,26 @@ Result<void> Holder::start() {
 Result<bool> Holder::take_event() {
   std::array<pollfd, 2> watched{pollfd{signals_.get(), POLLIN, 0},
                                 pollfd{serving_.get(), POLLIN, 0}};
-  int patience = -1;
-  if (start_at_) {
-    const Duration left = std::max(*start_at_ - env::real_clock().boot(), Duration());
-    patience = static_cast<int>(left.millis());
-  }
-  if (::poll(watched.data(), watched.size(), patience) < 0 && errno != EINTR) {
+  const int happened = ::poll(watched.data(), watched.size(), patience());
+  if (happened < 0 && errno != EINTR) {
     return errno_error("wait for the server of a mount", errno);
   }
+  if (happened == 0 && options_.look && has_served_) options_.look();
   if (watched[1].revents != 0) take_serving();
   if ((watched[0].revents & POLLIN) != 0) return take_signal();
   const bool is_time = start_at_ && env::real_clock().boot() >= *start_at_;
   if (is_time && mount_->is_gone()) return false;
   if (is_time) TRY(start());
   return true;
+}
+
+int Holder::patience() {
+  Duration most = options_.look ? kLookEvery : Duration::millis(-1);
+  if (start_at_) {
+    const Duration left = std::max(*start_at_ - env::real_clock().boot(), Duration());
+    most = options_.look ? std::min(most, left) : left;
+  }
+  return static_cast<int>(most.millis());
 }
 
 void Holder::take_serving() {

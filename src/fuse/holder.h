@@ -30,6 +30,7 @@ class Holder {
   // So long after one has served, another one is to serve: then the mount is given up, and who
   // waits gets an error.
   static constexpr Duration kServesWithin = Duration::seconds(120);
+  static constexpr Duration kLookEvery = Duration::seconds(1);
   static constexpr Duration kPause = Duration::seconds(1);  // After one that did not serve.
 
   // Where a server finds what it needs.
@@ -43,6 +44,7 @@ class Holder {
     std::vector<std::string> server;  // Its words: argv[0] is a path.
     std::string takes_over;           // One more when it is not the first.
     std::function<void()> mounted;    // Called once it serves.
+    std::function<void()> look;       // Called each kLookEvery, and may unmount; empty: nobody is.
     std::function<void(const std::string&)> say;
   };
 
@@ -56,6 +58,7 @@ class Holder {
   Result<void> open();
   Result<void> start();
   Result<bool> take_event();  // False once the mount is no more.
+  int patience();             // Milliseconds until there is something to do besides; -1: for ever.
   void take_serving();
   Result<bool> take_signal();
   Result<bool> after_server(int status);

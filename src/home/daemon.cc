@@ -54,6 +54,7 @@ agent::AgentOptions agent_options(const Home& home, const std::vector<model::Nod
   options.nodes = nodes;
   options.epoch = epoch;
   options.device_command = std::move(device_command);
+  options.volume_command = {executable, "--home", home.root, "volume"};
   options.runner_command = {std::move(executable), "--home", home.root, "runner"};
   options.environment = env::environment();
   options.api = "unix:" + home.socket();

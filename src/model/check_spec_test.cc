@@ -318,6 +318,20 @@ TEST(CheckSpec, Environment) {
             "steps.second.secrets.A");
 }
 
+TEST(CheckSpec, Volumes) {
+  const VolumeUse use{"data", "fashion", "0123456789abcdef", "file:///volumes"};
+  EXPECT_EQ(step_fault([&](StepSpec& step) { step.volumes = {use}; }), "");
+  EXPECT_EQ(step_fault([&](StepSpec& step) { step.volumes = {use, use}; }),
+            "steps.second.volumes.data");
+  EXPECT_EQ(step_fault([&](StepSpec& step) {
+              step.volumes = {use};
+              step.volumes[0].volume.clear();
+            }),
+            "steps.second.volumes.data.volume");
+  EXPECT_EQ(step_fault([&](StepSpec& step) { step.volumes.assign(kVolumesMax + 1, use); }),
+            "steps.second.volumes");
+}
+
 // What a new job is refused for, besides.
 
 std::vector<std::string> fields_of(const JobSpec& spec) {
@@ -404,6 +418,21 @@ TEST(CheckSpec, ANewJobStaysInItsFolders) {
   }
   EXPECT_EQ(new_faults([](StepSpec& step) { step.metrics.tensorboard = "~tb"; }),
             Paths{"steps.search.metrics.tensorboard"});
+}
+
+TEST(CheckSpec, ANewJobReadsVolumesThatCanBe) {
+  const auto with = [](VolumeUse use) {
+    return new_faults([&](StepSpec& step) { step.volumes = {use}; });
+  };
+  EXPECT_EQ(with({"data", "fashion", "latest", ""}), Paths{});
+  EXPECT_EQ(with({"data", "Fashion", "latest", ""}), Paths{"steps.search.volumes.data.volume"});
+  EXPECT_EQ(with({"data", "fashion", "a/b", ""}), Paths{"steps.search.volumes.data.version"});
+  EXPECT_EQ(with({"a b", "fashion", "latest", ""}), Paths{"steps.search.volumes[0].name"});
+  EXPECT_EQ(new_faults([](StepSpec& step) {
+              step.volumes = {{"a-b", "fashion", "latest", ""}, {"a_b", "fashion", "latest", ""}};
+            }),
+            Paths{"steps.search.volumes.a_b"})
+      << "one variable, two folders";
 }
 
 TEST(CheckSpec, ANewJobHasNamesThatAreSome) {

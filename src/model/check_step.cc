@@ -8,6 +8,7 @@
 #include "model/detail/checks.h"
 #include "model/names.h"
 #include "model/spec_words.h"
+#include "model/variables.h"
 
 namespace runnel::model::detail {
 namespace {
@@ -36,6 +37,7 @@ void check_outside(const Site& at, const StepSpec& step) {
   if (step.checkpoint) refuse("checkpoint");
   if (!step.metrics.empty()) refuse("metrics");
   if (step.health.any()) refuse("health");
+  if (!step.volumes.empty()) refuse("volumes");
   if (!at.submitted() || step.search->budget.is_zero()) return;
   at.at("search")
       .at("budget_micros")
@@ -309,6 +311,49 @@ void check_secrets(const Site& at, const StepSpec& step) {
   }
 }
 
+std::string volume_rule() {
+  return "write 1 to " + std::to_string(kVolumeNameMax) +
+         " of a-z, 0-9, '-', '_' and '.', as `runnel volume list` shows them";
+}
+
+void check_volume(const Site& at, const VolumeUse& use) {
+  const bool has_name = at.at("name").named(use.name);
+  const bool has_volume = at.at("volume").named(use.volume);
+  const bool has_version = at.at("version").named(use.version);
+  at.at("store").text(use.store, kPathBytesMax);
+  if (!at.submitted() || !has_name || !has_volume || !has_version) return;
+  if (!is_step_name(use.name)) {
+    at.at("name").refuse(
+        "'" + shown(use.name) + "' " + name_fault(use.name, "cannot be the name of a volume here"),
+        use.name, "use letters, digits, '-' and '_'");
+  }
+  if (!is_volume_name(use.volume)) {
+    at.at("volume").refuse("'" + shown(use.volume) + "' cannot be the name of a volume", use.volume,
+                           volume_rule());
+  }
+  if (is_name(use.version)) return;
+  at.at("version").refuse("'" + shown(use.version) + "' cannot be a version", use.version,
+                          "write latest, a tag, or an id of `runnel volume versions`");
+}
+
+void check_volumes(const Site& at, const StepSpec& step) {
+  if (!at.sized(step.volumes.size(), kVolumesMax, "volumes")) return;
+  Seen<std::string> variables;
+  const std::string* previous = nullptr;
+  for (std::size_t i = 0; i < step.volumes.size() && !at.full(); ++i) {
+    const VolumeUse& use = step.volumes[i];
+    const Site here = is_step_name(use.name) ? at.at(use.name) : at.at(i);
+    check_volume(here, use);
+    if (previous != nullptr && *previous >= use.name) {
+      here.refuse("volumes stand once each, sorted by name", use.name, "sort them");
+    }
+    previous = &use.name;
+    const std::string variable = volume_variable(use.name);
+    if (!variables.again(variable) || !at.submitted()) continue;
+    here.refuse("two volumes would be in $" + variable, use.name, "rename one of them");
+  }
+}
+
 }  // namespace
 
 void check_step(const Site& at, const StepSpec& step) {
@@ -317,6 +362,7 @@ void check_step(const Site& at, const StepSpec& step) {
   check_policies(at, step);
   check_envs(at.at("envs"), step);
   check_secrets(at.at("secrets"), step);
+  check_volumes(at.at("volumes"), step);
 }
 
 }  // namespace runnel::model::detail

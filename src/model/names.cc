@@ -54,6 +54,12 @@ bool is_identifier(std::string_view text) {
                      [](char c) { return is_alphanumeric(c) || c == '_'; });
 }
 
+bool is_volume_name(std::string_view text) {
+  const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+  return is_name(text) && text.size() <= kVolumeNameMax &&
+         std::none_of(text.begin(), text.end(), is_capital);
+}
+
 bool is_secret_source(std::string_view source) {
   if (source.starts_with("env:")) return is_identifier(source.substr(4));
   return source.starts_with("file:/") && source.size() > 6 && source.size() < kPathBytesMax;

@@ -18,6 +18,10 @@ bool is_step_name(std::string_view text);
 // Letters, digits and `_`, not beginning with a digit: variables and parameters.
 bool is_identifier(std::string_view text);
 
+// The same, at most kVolumeNameMax bytes and without capitals: volumes.
+inline constexpr std::size_t kVolumeNameMax = 63;
+bool is_volume_name(std::string_view text);
+
 // Whether "env:NAME" or "file:/path" is well formed, as the source of a secret.
 bool is_secret_source(std::string_view source);
 

@@ -11,6 +11,10 @@ TEST(Names, OfJobsStepsAndVariables) {
   EXPECT_FALSE(is_name(std::string(101, 'a')));
   for (const char* text : {"", "-a", ".a", "a b", "a/b", "\xC3\xA9"}) EXPECT_FALSE(is_name(text));
   EXPECT_FALSE(is_step_name("a.b"));
+  for (const char* text : {"a", "0", "fashion-mnist_v1.2"}) EXPECT_TRUE(is_volume_name(text));
+  EXPECT_TRUE(is_volume_name(std::string(kVolumeNameMax, 'a')));
+  EXPECT_FALSE(is_volume_name(std::string(kVolumeNameMax + 1, 'a')));
+  for (const char* text : {"", "A", "aB", "-a", "a/b", "a b"}) EXPECT_FALSE(is_volume_name(text));
   EXPECT_TRUE(is_identifier("_A1"));
   for (const char* text : {"", "1a", "a-b", "a.b"}) EXPECT_FALSE(is_identifier(text));
   EXPECT_EQ(as_name("my first  job!"), "my-first-job");

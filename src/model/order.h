@@ -45,6 +45,7 @@ struct StartOrder {
   // granted. Empty without any. The ranks of a place have them where `env` does not say otherwise.
   std::vector<std::vector<std::pair<std::string, std::string>>> place_env;
   std::vector<SecretRef> secrets;
+  std::vector<VolumeUse> volumes;
   std::string workdir;
   Bytes memory_max;  // Zero: no limit.
   std::int64_t milli_cpus = 0;

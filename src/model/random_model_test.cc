@@ -81,7 +81,7 @@ TEST(RandomModel, SpecificationsUseEveryField) {
       for (const auto& [key, member] : step.as_object()) keys.insert("steps." + key);
     }
   }
-  EXPECT_EQ(keys.size(), 6u + 22u);
+  EXPECT_EQ(keys.size(), 6u + 23u);
 }
 
 TEST(RandomModel, NodesAreLegal) {

@@ -69,6 +69,16 @@ struct SecretRef {
   friend bool operator==(const SecretRef&, const SecretRef&) = default;
 };
 
+// A version of a volume that tasks read as a folder.
+struct VolumeUse {
+  std::string name;  // The folder is in $RUNNEL_VOLUME_<NAME>: volume_variable().
+  std::string volume;
+  std::string
+      version;        // A whole id once it is submitted; before also "latest", a tag, a beginning.
+  std::string store;  // Its URL; empty until it is submitted.
+  friend bool operator==(const VolumeUse&, const VolumeUse&) = default;
+};
+
 // A process per rank. One of the two is given.
 struct Command {
   std::string script;             // For `sh -ec`.
@@ -111,6 +121,7 @@ struct StepSpec {
   Bytes max_log = Bytes::gibi(1);
   std::vector<std::pair<std::string, std::string>> envs;  // Sorted by name.
   std::vector<SecretRef> secrets;
+  std::vector<VolumeUse> volumes;  // Sorted by name.
 
   std::int32_t rank_count() const { return num_nodes * procs_per_node; }
   // Null when no node runs anything.
@@ -147,6 +158,7 @@ inline constexpr std::size_t kScriptBytesMax = 1 << 20;
 inline constexpr std::size_t kNameBytesMax = 255;
 inline constexpr std::size_t kPathBytesMax = 4'095;
 inline constexpr std::size_t kEnvironmentMax = 10'000;  // Variables of one step.
+inline constexpr std::size_t kVolumesMax = 64;          // Of one step.
 inline constexpr std::size_t kExitCodesMax = 256;
 inline constexpr std::int32_t kExitCodeMax = 255;
 

@@ -202,6 +202,16 @@ struct Fields<SecretRef> {
 };
 
 template <>
+struct Fields<VolumeUse> {
+  static void visit(auto& visit, auto& use) {
+    visit("name", use.name, Required());
+    visit("store", use.store);
+    visit("version", use.version, Text{"latest"});
+    visit("volume", use.volume, Required());
+  }
+};
+
+template <>
 struct Fields<StepSpec> {
   static constexpr Number kOne = {.min = 1, .fallback = 1};
 
@@ -229,6 +239,7 @@ struct Fields<StepSpec> {
     visit("secrets", step.secrets);
     visit("spot", step.spot);
     visit("task_count", step.task_count, kOne);
+    visit("volumes", step.volumes);
     visit("whole_node", step.whole_node);
     if constexpr (detail::kIsRead<decltype(step)>) {
       const bool external = step.search && command == Command();

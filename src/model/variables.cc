@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "base/ascii_case.h"
 #include "base/check.h"
 #include "model/device_variables.h"
 
@@ -37,6 +38,8 @@ constexpr std::array<std::string_view, 24> kOwnVariables = {"RUNNEL_API",
                                                             "RUNNEL_TRIAL_PARAMS"};
 static_assert(std::is_sorted(kOwnVariables.begin(), kOwnVariables.end()));
 
+constexpr std::string_view kVolumeVariable = "RUNNEL_VOLUME_";
+
 constexpr std::array<std::string_view, 3> kThreadVariables = {"MKL_NUM_THREADS", "OMP_NUM_THREADS",
                                                               "OPENBLAS_NUM_THREADS"};
 
@@ -67,7 +70,7 @@ bool sets(const StartOrder& order, std::string_view name) {
 }  // namespace
 
 bool is_own_variable(std::string_view name) {
-  if (name.starts_with("RUNNEL_VOLUME_")) return true;
+  if (name.starts_with(kVolumeVariable)) return true;
   return std::binary_search(kOwnVariables.begin(), kOwnVariables.end(), name);
 }
 
@@ -85,6 +88,12 @@ std::string_view shell_variable(const SecretRef& secret) {
   constexpr std::string_view kShell = "env:";
   const std::string_view source = secret.source;
   return source.starts_with(kShell) ? source.substr(kShell.size()) : std::string_view();
+}
+
+std::string volume_variable(std::string_view name) {
+  std::string variable(kVolumeVariable);
+  for (const char c : name) variable += c == '-' ? '_' : to_upper(c);
+  return variable;
 }
 
 std::vector<std::pair<std::string, std::string>> rank_variables(const StartOrder& order,

@@ -25,6 +25,9 @@ std::vector<std::string> replaced_variables(const StepSpec& step);
 // NAME of a secret from "env:NAME", a variable of the submitting shell; "" of one from a file.
 std::string_view shell_variable(const SecretRef& secret);
 
+// "RUNNEL_VOLUME_TRAIN_SET" of the volume that a job calls "train-set".
+std::string volume_variable(std::string_view name);
+
 // The variables that the order's `env` lacks for one of its ranks: RUNNEL_NODE_RANK always, those
 // of the rank's place, and, in a gang, RANK, LOCAL_RANK, GROUP_RANK, NODE_RANK and PET_NODE_RANK,
 // but those that the order sets already. CHECKs that the rank belongs to the order.

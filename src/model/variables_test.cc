@@ -34,6 +34,12 @@ TEST(OwnVariables, AreOursWhateverTheUserSays) {
   }
 }
 
+TEST(VolumeVariable, IsTheNameInCapitals) {
+  EXPECT_EQ(volume_variable("data"), "RUNNEL_VOLUME_DATA");
+  EXPECT_EQ(volume_variable("test-set_2"), "RUNNEL_VOLUME_TEST_SET_2");
+  EXPECT_TRUE(is_own_variable(volume_variable("data")));
+}
+
 TEST(OwnVariables, TheRestIsTheUsers) {
   for (const char* name : {"RANK", "MASTER_ADDR", "OMP_NUM_THREADS", "RUNNEL_HOME", "RUNNEL_", "",
                            "RUNNEL_JOB_IDS", "runnel_job_id", "PATH"}) {

@@ -82,6 +82,7 @@ struct Fields<StartOrder> {
     visit("port", order.port, Number{.max = 65'535});
     visit("rank_count", order.rank_count, kRanks);
     visit("secrets", order.secrets);
+    visit("volumes", order.volumes);
     visit("workdir", order.workdir);
     visit("world_size", order.world_size, kRanks);
   }

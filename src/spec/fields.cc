@@ -120,8 +120,11 @@ std::vector<Field> make_place_fields() {
        .doc = "Variables given by reference: `env:NAME` or `file:/path`; a list takes each from "
               "the shell.",
        .spread = Spread::kDefault},
+      {.name = "volumes",
+       .form = Form::kVolumes,
+       .doc = "Volumes to read, by name: `{data: fashion}` is the folder `$RUNNEL_VOLUME_DATA`.",
+       .spread = Spread::kDefault},
       planned("ranks", "Resident MPI ranks."),
-      planned("volumes", "Data sets by name."),
       planned("image", "A container image."),
       planned("setup", "Commands before `run`."),
       planned("warn", "A signal before the end."),
@@ -220,6 +223,22 @@ const FieldTable& checkpoint_fields() {
         .doc = "The exit code that says: saved, start me again."},
        planned("keep_best", "How many best checkpoints stay."),
        planned("keep_latest", "How many latest checkpoints stay.")}};
+  return kTable;
+}
+
+const FieldTable& volume_fields() {
+  static const FieldTable kTable{
+      "a volume",
+      {{.name = "volume", .form = Form::kText, .doc = "As `runnel volume list` shows it."},
+       {.name = "version",
+        .form = Form::kText,
+        .doc = "`latest` (the default), a tag, an id or the beginning of one; the job keeps the id "
+               "that it is when the job is submitted."},
+       {.name = "store",
+        .form = Form::kText,
+        .doc = "Where it is, `s3://BUCKET/PREFIX` or `file:///FOLDER`, when this home does not "
+               "know it."},
+       {.name = "mode", .form = Form::kText, .doc = "`ro`, the only one so far."}}};
   return kTable;
 }
 

@@ -27,6 +27,7 @@ enum class Form : std::uint8_t {
   kPair,       // [low, high]
   kTextMap,    // NAME: value
   kSecrets,
+  kVolumes,
   kAccelerators,
   kParameters,
   kResources,
@@ -85,6 +86,7 @@ const FieldTable& top_fields();  // Both, as they may stand at the top of a file
 const FieldTable& resource_fields();
 const FieldTable& retry_fields();
 const FieldTable& checkpoint_fields();
+const FieldTable& volume_fields();
 const FieldTable& metric_source_fields();
 const FieldTable& log_pattern_fields();
 const FieldTable& health_fields();

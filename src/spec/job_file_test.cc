@@ -233,7 +233,7 @@ TEST(JobFile, KnowsWhatIsOnlyNotBuiltYet) {
     const Result<model::JobSpec> job = parse_job_file(text, context());
     return job.ok() ? Errc::kInternal : job.error().code;
   };
-  for (const char* text : {"{run: a, ranks: 2}", "{run: a, volumes: {}}", "{run: a, image: x}",
+  for (const char* text : {"{run: a, ranks: 2}", "{run: a, image: a}", "{run: a, image: x}",
                            "{run: a, setup: x}", "{run: a, queue: x}", "{run: a, project: x}",
                            "{run: a, any_of: []}", "{run: a, max_price: 1}",
                            "{run: a, elastic: {}}", "{run: a, warn: x}", "{run: a, compat: slurm}",

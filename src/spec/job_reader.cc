@@ -261,6 +261,7 @@ class JobReader {
     for (StepDraft& draft : drafts_) {
       merge_envs(draft);
       merge_secrets(draft);
+      add_volumes(draft);
       job_.steps.push_back(draft.spec);
     }
   }
@@ -286,6 +287,12 @@ class JobReader {
     for (const auto& [name, secret] : draft.secrets) sources[name] = secret.text;
     for (const model::SecretRef& given : context_.secrets) sources[given.name] = given.source;
     for (const auto& [name, source] : sources) draft.spec.secrets.push_back({name, source});
+  }
+
+  // What is run elsewhere has no folders here.
+  static void add_volumes(StepDraft& draft) {
+    if (draft.spec.is_external()) return;
+    for (const auto& [name, use] : draft.volumes) draft.spec.volumes.push_back(use);
   }
 
   Item root_;

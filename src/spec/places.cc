@@ -126,7 +126,9 @@ bool is_default(const std::string& word) {
 }
 
 // Those of a step join those of the job, and do not hide them.
-bool is_merged(const std::string& word) { return word == "envs" || word == "secrets"; }
+bool is_merged(const std::string& word) {
+  return word == "envs" || word == "secrets" || word == "volumes";
+}
 
 Placed in_step(const YamlNode& root, const YamlMember& step, std::vector<std::string> words,
                Error fault) {

@@ -79,6 +79,7 @@ Value schema_of(Form form) {
     case Form::kPair: return pair();
     case Form::kTextMap: return map_of(any_type({"string", "number", "boolean", "null"}));
     case Form::kSecrets: return either({list_of(typed("string")), map_of(typed("string"))});
+    case Form::kVolumes: return map_of(either({typed("string"), object_of(volume_fields())}));
     case Form::kAccelerators:
       return either({typed("string"), map_of(any_type({"integer", "string"}))});
     case Form::kParameters:
@@ -145,6 +146,7 @@ std::string_view written(Form form) {
     case Form::kPair: return "`[low, high]`";
     case Form::kTextMap: return "`{NAME: value}`";
     case Form::kSecrets: return "list, or `{NAME: env:X}`";
+    case Form::kVolumes: return "`{name: volume}`, or `{name: mapping}`";
     case Form::kAccelerators: return "`H100:8`, `{H100: 8}`";
     case Form::kParameters: return "`{name: values}`";
     case Form::kResources:
@@ -205,6 +207,7 @@ std::string job_file_reference() {
   return table_text("The file", job_fields()) + table_text("A step", step_fields()) +
          table_text("`resources`", resource_fields()) + table_text("`retry`", retry_fields()) +
          table_text("`checkpoint`", checkpoint_fields()) +
+         table_text("A volume's mapping", volume_fields()) +
          table_text("`metrics`", metric_source_fields()) +
          table_text("A pattern of `metrics.log`", log_pattern_fields()) +
          table_text("`health`", health_fields()) + table_text("`health.hang`", hang_fields()) +

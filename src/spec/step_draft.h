@@ -23,7 +23,8 @@ struct StepDraft {
   Item item;                     // The step's key, or the whole file when it is one step.
   std::vector<Item> depends_on;  // The names, as written.
   std::map<std::string, PlacedText> envs;
-  std::map<std::string, PlacedText> secrets;  // Sources by variable.
+  std::map<std::string, PlacedText> secrets;        // Sources by variable.
+  std::map<std::string, model::VolumeUse> volumes;  // By name.
   std::optional<Item> params;
   std::optional<Item> resources;
   std::optional<Item> num_nodes;
@@ -40,6 +41,7 @@ void read_spread_fields(Scope& scope, ObjectReader& object, StepDraft& draft);
 void read_own_fields(Scope& scope, ObjectReader& object, StepDraft& draft);
 
 void read_secrets(Scope& scope, const Item& item, StepDraft& draft);
+void read_volumes(Scope& scope, const Item& item, StepDraft& draft);
 void read_resources(Scope& scope, const Item& item, StepDraft& draft);
 void read_retry(Scope& scope, const Item& item, StepDraft& draft);
 void read_checkpoint(Scope& scope, const Item& item, StepDraft& draft);

@@ -46,7 +46,7 @@ void read_command(Scope& scope, const Item& item, StepDraft& draft) {
 void refuse_what_runs(Scope& scope, const Item& item) {
   for (const std::string name :
        {"num_nodes", "procs_per_node", "resources", "checkpoint", "metrics", "health",
-        "max_duration", "grace", "max_log", "envs", "secrets"}) {
+        "max_duration", "grace", "max_log", "envs", "secrets", "volumes"}) {
     const YamlNode* field = item.node->find(name);
     if (field == nullptr) continue;
     scope.refuse({field, item.path_of(name)},

@@ -189,6 +189,7 @@ void read_spread_fields(Scope& scope, ObjectReader& object, StepDraft& draft) {
   if (const auto item = object.take("metrics")) read_metric_sources(scope, *item, draft);
   if (const auto item = object.take("health")) read_health(scope, *item, draft);
   if (const auto item = object.take("secrets")) read_secrets(scope, *item, draft);
+  if (const auto item = object.take("volumes")) read_volumes(scope, *item, draft);
   read_limits(scope, object, draft.spec);
 }
 

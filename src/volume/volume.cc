@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "model/names.h"
 #include "object/probe.h"
 #include "volume/condemned.h"
 #include "volume/digits.h"
@@ -14,7 +15,6 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::int64_t kManifestBytesMax = 64 << 10;
-constexpr std::size_t kVolumeNameMax = 63;
 
 Error no_version(const std::string& volume, const std::string& version) {
   return Error(Errc::kNotFound, "volume " + volume + " has no version '" + version + "'")
@@ -25,16 +25,7 @@ Error no_version(const std::string& volume, const std::string& version) {
 }  // namespace
 
 Result<void> check_volume_name(std::string_view name) {
-  const auto is_letter_or_digit = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-  };
-  const auto allowed = [&](char c) {
-    return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
-  };
-  const bool is_one = !name.empty() && name.size() <= kVolumeNameMax &&
-                      is_letter_or_digit(name.front()) &&
-                      std::all_of(name.begin(), name.end(), allowed);
-  if (is_one) return {};
+  if (model::is_volume_name(name)) return {};
   return Error(Errc::kInvalid,
                "the name of a volume has 1 to 63 of a-z, 0-9, '-', '_' and '.', and "
                "begins with a letter or a digit")

@@ -70,6 +70,8 @@ def test_the_main_job_in_small_form(runnel):
         assert text.count(large) == 1, large
         text = text.replace(large, small)
     shutil.copytree(EXAMPLES / "quickstart", runnel.work / "quickstart")
+    runnel.run("volume", "create", "fashion")
+    runnel.run("volume", "put", "/usr/share/datasets/fashion-mnist", "fashion")
     job = runnel.up(text)
     document = runnel.wait(job, timeout=240)
     assert document["status"] == "SUCCEEDED", runnel.run("explain", job)

@@ -119,7 +119,8 @@ Result<Readiness> CheckpointCopyPhase::prepare(const NodeId&, const model::Start
   return so_far;
 }
 
-Result<void> CheckpointCopyPhase::undo(const model::StartOrder& order, PathTrail&) const {
+Result<void> CheckpointCopyPhase::undo(const NodeId&, const model::StartOrder& order,
+                                       PathTrail&) const {
   return remove_half_copy(copy_of(order));
 }
 

@@ -40,13 +40,14 @@ class CheckpointCopyPhase final : public Phase {
 
   // However long copying takes, as long as it gets on.
   Traits traits() const override {
-    return {.thread = "agent-copies", .silent_max = Duration::minutes(1), .leaves_parts = true};
+    return {
+        .thread = "agent-copies", .silent_max = Duration::minutes(1), .parts = Parts::kUntilBegun};
   }
   bool is_needed(const model::StartOrder& order) const override;
   Workplace workplace(const model::StartOrder& order) const override;
   Result<Readiness> prepare(const NodeId&, const model::StartOrder& order, Readiness so_far,
                             PathTrail& trail) const override;
-  Result<void> undo(const model::StartOrder& order, PathTrail& trail) const override;
+  Result<void> undo(const NodeId&, const model::StartOrder& order, PathTrail& trail) const override;
   std::optional<Duration> again(const Error& error, int tries) const override;
 
  private:

@@ -20,6 +20,7 @@ namespace runnel::agent {
 // What phases have made ready of an attempt so far.
 struct Readiness {
   std::vector<std::pair<std::string, std::string>> secrets;  // Variables, stronger than any other.
+  std::vector<std::pair<std::string, std::string>> volumes;  // Variables that name their folders.
   output::MetricPlanPtr plan;    // The places where a task reports besides its file, if any.
   std::int64_t output_from = 0;  // The record of the job's log index that its output comes after.
 };
@@ -34,19 +35,25 @@ struct Workplace {
 //
 // Contract: prepare() may be called again after a kill at any moment, and finds or replaces what it
 //           left. undo() takes back what prepare() made or half made of an attempt that will not
-//           begin, in this life or an earlier one, and may be called again. Both CHECK that the
-//           order calls for the phase.
+//           begin or has ended, in this life or an earlier one, and may be called again. Both CHECK
+//           that the order calls for the phase.
 // Threads:  prepare() and undo() block, on a thread that is left alone when it stands still for too
 //           long: so a phase holds nothing that changes. All else is called on the loop.
 // Why:      what an attempt needs differs and grows; each part has one place for how it is made and
 //           tried again, and none can block the loop.
 class Phase {
  public:
+  // What prepare() makes outside of Readiness, and when it is to be taken back.
+  enum class Parts : std::uint8_t {
+    kNone,
+    kUntilBegun,  // When the attempt does not begin; afterwards they are the task's own.
+    kUntilEnded,  // When the attempt does not begin, or has ended.
+  };
   struct Traits {
-    std::string_view thread;    // Name of its threads in ps and debuggers; at most 15 bytes.
-    Duration silent_max;        // Standing still for so long, it is given up.
-    bool is_optional = false;   // Given up, it is left out; else the attempt has failed.
-    bool leaves_parts = false;  // That are to be taken back of an attempt that does not begin.
+    std::string_view thread;   // Name of its threads in ps and debuggers; at most 15 bytes.
+    Duration silent_max;       // Standing still for so long, it is given up.
+    bool is_optional = false;  // Given up, it is left out; else the attempt has failed.
+    Parts parts = Parts::kNone;
   };
 
   virtual ~Phase() = default;
@@ -57,7 +64,9 @@ class Phase {
   // `trail` is told of each place besides the workplace before it is touched.
   virtual Result<Readiness> prepare(const NodeId& node, const model::StartOrder& order,
                                     Readiness so_far, PathTrail& trail) const = 0;
-  virtual Result<void> undo(const model::StartOrder&, PathTrail&) const { return {}; }
+  virtual Result<void> undo(const NodeId&, const model::StartOrder&, PathTrail&) const {
+    return {};
+  }
   // After how long prepare() is tried again that failed so for the `tries`-th time; none: the
   // attempt has failed.
   virtual std::optional<Duration> again(const Error&, int) const { return std::nullopt; }

@@ -294,6 +294,10 @@ class RandomModel {
   void add_environment(StepSpec& step) {
     for (const std::string& name : names(4)) step.envs.emplace_back(name, text());
     for (const std::string& name : names(2)) step.secrets.push_back({name, "env:" + word()});
+    if (step.is_external()) return;
+    for (const std::string& name : names(2)) {
+      step.volumes.push_back({name, "data", "0123456789abcdef", "file:///" + word()});
+    }
   }
   StepSpec step(std::int32_t index, std::int32_t step_count) {
     StepSpec out;

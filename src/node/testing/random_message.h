@@ -76,6 +76,7 @@ class RandomMessage : public model::RandomModel {
     order.env = variables();
     while (maybe()) order.place_env.push_back(variables());
     while (maybe()) order.secrets.push_back({text(), text()});
+    while (maybe()) order.volumes.push_back({text(), text(), text(), text()});
     order.workdir = text();
     order.memory_max = Bytes::count(count64());
     order.milli_cpus = count64();

@@ -1,0 +1,157 @@
+#include "agent/phases/volumes.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "agent/suspect_mounts.h"
+#include "base/check.h"
+#include "env/files.h"
+#include "env/process.h"
+#include "env/remove_tree.h"
+#include "env/subprocess.h"
+#include "json/value.h"
+#include "model/store_variables.h"
+#include "model/variables.h"
+
+namespace runnel::agent {
+namespace {
+
+std::string target_of(const model::VolumeUse& use) { return use.volume + "@" + use.version; }
+
+enum class Shown : std::uint8_t { kNothing, kMount, kDeadMount, kCopy };
+
+// Looks at the folder of a version's files.
+Shown shown_in(const std::string& tree) {
+  const std::vector<std::string> mounts = mounted_places();
+  if (std::find(mounts.begin(), mounts.end(), tree) != mounts.end()) {
+    struct statvfs totals;
+    const bool is_dead =
+        ::statvfs(tree.c_str(), &totals) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
+    return is_dead ? Shown::kDeadMount : Shown::kMount;
+  }
+  const Result<std::vector<std::string>> names = env::list_directory(tree);
+  return names.ok() && !names->empty() ? Shown::kCopy : Shown::kNothing;
+}
+
+// What a command that failed has said of it, as `-o json` has it.
+Error told_error(const std::string& command, const env::Finished& finished) {
+  const Result<json::Value> document = json::parse(finished.text);
+  const json::Value* error = document.ok() ? document->find("error") : nullptr;
+  const json::Value* message = error == nullptr ? nullptr : error->find("message");
+  if (message == nullptr) {
+    return {Errc::kIo, command + " has ended with " + std::to_string(finished.code)};
+  }
+  // What is not there will not be there later either.
+  const json::Value* code = error->find("code");
+  const bool is_final =
+      code != nullptr && code->as_text() == std::string(to_string(Errc::kNotFound));
+  Error told(is_final ? Errc::kInvalid : Errc::kIo, message->as_text());
+  if (const json::Value* hint = error->find("hint")) told.with_hint(hint->as_text());
+  return told;
+}
+
+}  // namespace
+
+bool VolumesPhase::can_mount(const std::string& fuse) {
+  struct stat seen{};
+  return ::stat(fuse.c_str(), &seen) == 0 && S_ISCHR(seen.st_mode) &&
+         ::access(fuse.c_str(), R_OK | W_OK) == 0;
+}
+
+Result<Readiness> VolumesPhase::prepare(const NodeId& node, const model::StartOrder& order,
+                                        Readiness so_far, PathTrail& trail) const {
+  CHECK(is_needed(order), "an attempt that reads no volume has one mounted");
+  const Environment environment = TRY(environment_for(node, order));
+  for (const model::VolumeUse& use : order.volumes) {
+    const std::string tree = UsedMounts::tree_of(mounts_.place_of(use));
+    TRY(mounts_.add(use, {node, order.attempt}));
+    trail.follow(tree);
+    Result<void> shown = show(use, environment);
+    if (!shown.ok()) {
+      Error error = std::move(shown).error();
+      error.message = "volume " + target_of(use) + " is not there: " + error.message;
+      return std::move(error).with_field("volumes." + use.name);
+    }
+    so_far.volumes.emplace_back(model::volume_variable(use.name), tree);
+  }
+  return so_far;
+}
+
+// With the keys that the job was submitted with.
+Result<VolumesPhase::Environment> VolumesPhase::environment_for(
+    const NodeId& node, const model::StartOrder& order) const {
+  Environment environment = env::environment();
+  const bool needs_keys = std::any_of(order.volumes.begin(), order.volumes.end(), model::is_bucket);
+  if (!needs_keys || !secrets_) return environment;
+  for (const auto& [source, value] : TRY(secrets_->values(node, order.attempt.task.job))) {
+    if (!model::is_store_source(source)) continue;
+    const std::string name = source.substr(source.find(':') + 1) + "=";
+    std::erase_if(environment, [&](const std::string& each) { return each.starts_with(name); });
+    environment.push_back(name + value);
+  }
+  return environment;
+}
+
+Result<void> VolumesPhase::show(const model::VolumeUse& use, const Environment& environment) const {
+  const std::string place = mounts_.place_of(use);
+  switch (shown_in(UsedMounts::tree_of(place))) {
+    case Shown::kMount:
+    case Shown::kCopy: return {};
+    case Shown::kDeadMount:
+    case Shown::kNothing: break;
+  }
+  if (!can_mount(fuse_)) return copy(use, environment);
+  return run({"mount", target_of(use), UsedMounts::tree_of(place), "--store", use.store, "--detach",
+              "--while-used", place},
+             environment, kMountsWithin);
+}
+
+// Whole or not at all.
+Result<void> VolumesPhase::copy(const model::VolumeUse& use, const Environment& environment) const {
+  const std::string tree = UsedMounts::tree_of(mounts_.place_of(use));
+  const std::string part = tree + ".part";
+  TRY(run({"get", target_of(use), part, "--store", use.store}, environment, kCopiesWithin));
+  return env::rename_file(part, tree);
+}
+
+Result<void> VolumesPhase::run(const std::vector<std::string>& words,
+                               const Environment& environment, Duration within) const {
+  CHECK(!command_.empty(), "an agent is asked for a volume that was not told how to mount one");
+  env::Subprocess process{.argv = command_, .runs_at_most = within, .environment = environment};
+  process.argv.insert(process.argv.end(), words.begin(), words.end());
+  process.argv.insert(process.argv.end(), {"-o", "json"});
+  const env::Finished finished = TRY(env::finish(process));
+  if (finished.code == 0) return {};
+  return told_error("runnel volume " + words.front(), finished);
+}
+
+Result<void> VolumesPhase::undo(const NodeId& node, const model::StartOrder& order,
+                                PathTrail& trail) const {
+  for (const model::VolumeUse& use : order.volumes) {
+    const std::string place = mounts_.place_of(use);
+    trail.follow(place);
+    TRY(mounts_.remove(use, {node, order.attempt}));
+    TRY(end_unserved(place));
+  }
+  return {};
+}
+
+// A mount that is served ends by itself, once nobody has used it for a while.
+Result<void> VolumesPhase::end_unserved(const std::string& place) const {
+  if (!env::exists(place)) return {};
+  const std::string tree = UsedMounts::tree_of(place);
+  const Shown shown = shown_in(tree);
+  if (shown == Shown::kMount) return {};
+  const auto unmount = [&]() -> Result<void> {
+    if (shown != Shown::kDeadMount) return {};
+    return run({"umount", "--lazy", tree}, env::environment(), kMountsWithin);
+  };
+  TRY(mounts_.remove_unused(place, unmount));
+  return {};
+}
+
+}  // namespace runnel::agent

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/phases/phase.h"
+#include "agent/secret_source.h"
+#include "agent/used_mounts.h"
+
+namespace runnel::agent {
+
+// The versions of volumes that an attempt reads are there, each as a folder, until its end:
+// mounted, or copied where this machine cannot mount. docs/design/job_volumes.md.
+class VolumesPhase final : public Phase {
+ public:
+  static constexpr Duration kMountsWithin = Duration::seconds(90);
+  static constexpr Duration kCopiesWithin = Duration::hours(1);
+
+  // `command`: what stands before `mount` or `get`, {"runnel", "--home", HOME, "volume"}. `secrets`
+  // has the keys of buckets; null: they are found without. `fuse`: the device of mounts.
+  VolumesPhase(UsedMounts mounts, std::vector<std::string> command,
+               std::shared_ptr<const SecretSource> secrets, std::string fuse = kFuse)
+      : mounts_(std::move(mounts)),
+        command_(std::move(command)),
+        secrets_(std::move(secrets)),
+        fuse_(std::move(fuse)) {}
+
+  // Whether this process may mount.
+  static bool can_mount(const std::string& fuse = kFuse);
+
+  Traits traits() const override {
+    return {
+        .thread = "agent-volumes", .silent_max = Duration::minutes(1), .parts = Parts::kUntilEnded};
+  }
+  bool is_needed(const model::StartOrder& order) const override { return !order.volumes.empty(); }
+  Workplace workplace(const model::StartOrder&) const override {
+    return {mounts_.folder(), Reach::kFolder};
+  }
+  Result<Readiness> prepare(const NodeId& node, const model::StartOrder& order, Readiness so_far,
+                            PathTrail& trail) const override;
+  Result<void> undo(const NodeId& node, const model::StartOrder& order,
+                    PathTrail& trail) const override;
+
+ private:
+  static constexpr const char* kFuse = "/dev/fuse";
+
+  using Environment = std::vector<std::string>;
+  Result<Environment> environment_for(const NodeId& node, const model::StartOrder& order) const;
+  Result<void> show(const model::VolumeUse& use, const Environment& environment) const;
+  Result<void> copy(const model::VolumeUse& use, const Environment& environment) const;
+  Result<void> run(const std::vector<std::string>& words, const Environment& environment,
+                   Duration within) const;
+  Result<void> end_unserved(const std::string& place) const;
+
+  const UsedMounts mounts_;
+  const std::vector<std::string> command_;
+  const std::shared_ptr<const SecretSource> secrets_;
+  const std::string fuse_;
+};
+
+}  // namespace runnel::agent

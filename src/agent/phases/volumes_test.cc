@@ -1,0 +1,110 @@
+#include "agent/phases/volumes.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+
+namespace runnel::agent {
+namespace {
+
+// The keys that jobs were submitted with.
+struct GivenKeys final : SecretSource {
+  Result<Values> values(const NodeId&, const JobId&) const override { return given; }
+  std::string place(const JobId&) const override { return "/keys"; }
+
+  Values given;
+};
+
+// With a script in the place of `runnel volume`, which keeps its words and variables.
+class VolumesPhaseTest : public ::testing::Test {
+ protected:
+  VolumesPhaseTest() {
+    order_.attempt = {{JobId("job"), StepIndex(0), TaskIndex(0)}, AttemptNumber(1)};
+    order_.volumes = {{"data", "fashion", "0123456789abcdef", "file:///volumes"}};
+    answer_with("if [ $1 = get ]; then mkdir -p $3; echo text > $3/file; fi");
+  }
+
+  void answer_with(const std::string& script) {
+    const std::string log = home_.file("asked");
+    MUST(env::write_file_atomically(
+        home_.file("runnel"),
+        "#!/bin/sh\necho \"$*\" \"$AWS_SECRET_ACCESS_KEY\" >> " + log + "\n" + script + "\n"));
+    ASSERT_EQ(::chmod(home_.file("runnel").c_str(), 0700), 0);
+  }
+  VolumesPhase phase(const std::string& fuse) const {
+    return {mounts_, {home_.file("runnel")}, keys_, fuse};
+  }
+  Result<Readiness> prepare(const std::string& fuse = "/dev/null") const {
+    PathTrail trail(home_.path());
+    return phase(fuse).prepare(NodeId("n1"), order_, {}, trail);
+  }
+  Result<void> undo() const {
+    PathTrail trail(home_.path());
+    return phase("/dev/null").undo(NodeId("n1"), order_, trail);
+  }
+  std::string asked() const { return env::read_file(home_.file("asked")).value_or(""); }
+
+  env::testing::TemporaryDirectory home_;
+  const UsedMounts mounts_{home_.path()};
+  std::shared_ptr<GivenKeys> keys_ = std::make_shared<GivenKeys>();
+  model::StartOrder order_;
+  const std::string place_ = home_.path() + "/mounts/fashion@0123456789abcdef";
+};
+
+TEST_F(VolumesPhaseTest, MountsAVersionAndNamesItsFolder) {
+  const Readiness ready = MUST(prepare());
+  EXPECT_EQ(
+      ready.volumes,
+      (std::vector<std::pair<std::string, std::string>>{{"RUNNEL_VOLUME_DATA", place_ + "/tree"}}));
+  EXPECT_EQ(asked(), "mount fashion@0123456789abcdef " + place_ +
+                         "/tree --store file:///volumes --detach --while-used " + place_ +
+                         " -o json \n");
+  EXPECT_TRUE(MUST(UsedMounts::is_used(place_)));
+}
+
+TEST_F(VolumesPhaseTest, CopiesItWhereNothingCanBeMounted) {
+  MUST(prepare("/no/such/device"));
+  EXPECT_EQ(env::read_file(place_ + "/tree/file").value_or("none"), "text\n");
+  MUST(prepare("/no/such/device"));
+  const std::string words = asked();
+  EXPECT_EQ(std::count(words.begin(), words.end(), '\n'), 1) << "it is there";
+  MUST(undo());
+  EXPECT_FALSE(env::exists(place_)) << "a copy goes with its last use";
+}
+
+TEST_F(VolumesPhaseTest, AnAttemptThatWillNotBeginLeavesNothing) {
+  answer_with("exit 1");
+  EXPECT_FALSE(prepare().ok());
+  MUST(undo());
+  EXPECT_FALSE(env::exists(place_));
+  MUST(undo());
+}
+
+TEST_F(VolumesPhaseTest, WhatIsNotThereFailsForGood) {
+  answer_with(
+      R"(echo '{"error":{"code":"not-found","message":"no version","hint":"look"}}'; exit 1)");
+  const Error error = prepare().error();
+  EXPECT_EQ(error.code, Errc::kInvalid);
+  EXPECT_EQ(error.to_string(),
+            "volumes.data: volume fashion@0123456789abcdef is not there: no version; look");
+  answer_with(R"(echo '{"error":{"code":"unavailable","message":"no answer"}}'; exit 1)");
+  EXPECT_EQ(prepare().error().code, Errc::kIo) << "it is tried again";
+}
+
+TEST_F(VolumesPhaseTest, TheKeysOfABucketGoToItsMountAlone) {
+  keys_->given = {{"env:AWS_SECRET_ACCESS_KEY", "hush"}, {"env:TOKEN", "other"}};
+  MUST(prepare());
+  EXPECT_EQ(asked().find("hush"), std::string::npos) << "a folder needs no keys";
+  order_.volumes[0].store = "s3://bucket";
+  const Readiness ready = MUST(prepare());
+  EXPECT_NE(asked().find("hush"), std::string::npos);
+  EXPECT_TRUE(ready.secrets.empty());
+}
+
+}  // namespace
+}  // namespace runnel::agent

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "model/spec.h"
+#include "runner/message.h"
+
+namespace runnel::agent {
+
+// The versions of volumes that attempts of a home read, each in a folder that all of them share:
+// `<home>/mounts/NAME@VERSION/tree`, with a file for each of them in `uses` beside it.
+//
+// Contract: add() and remove() are idempotent, and what add() has returned from is not taken away
+//           before remove(): both, and remove_unused(), hold one lock of the home. A kill leaves
+//           the files of its attempts, by whose names whoever comes next removes them.
+// Threads:  any; blocks.
+// Why:      those who mount, those who read and those who unmount are different processes, and each
+//           may be killed. docs/design/job_volumes.md.
+class UsedMounts {
+ public:
+  explicit UsedMounts(const std::string& home) : folder_(home + "/mounts") {}
+
+  const std::string& folder() const { return folder_; }
+  // All of what a version has here, and the folder in it that its files are to be found in.
+  std::string place_of(const model::VolumeUse& use) const;
+  static std::string tree_of(const std::string& place) { return place + "/tree"; }
+
+  // From here on the attempt uses the version; its folders are made.
+  Result<void> add(const model::VolumeUse& use, const runner::AttemptOnNode& attempt) const;
+  Result<void> remove(const model::VolumeUse& use, const runner::AttemptOnNode& attempt) const;
+
+  static Result<bool> is_used(const std::string& place);
+  // Where nobody uses a place, ends what shows the files there, and removes it. False when it is
+  // used, or busy otherwise.
+  Result<bool> remove_unused(const std::string& place,
+                             const std::function<Result<void>()>& unmount) const;
+
+ private:
+  std::string lock_file() const { return folder_ + "/.lock"; }
+
+  std::string folder_;
+};
+
+}  // namespace runnel::agent

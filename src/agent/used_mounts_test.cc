@@ -1,0 +1,78 @@
+#include "agent/used_mounts.h"
+
+#include <gtest/gtest.h>
+
+#include "env/files.h"
+#include "env/testing/temporary_directory.h"
+
+namespace runnel::agent {
+namespace {
+
+class UsedMountsTest : public ::testing::Test {
+ protected:
+  static runner::AttemptOnNode attempt(std::int64_t task, const std::string& node = "n1") {
+    return {NodeId(node), {{JobId("job"), StepIndex(0), TaskIndex(task)}, AttemptNumber(1)}};
+  }
+  bool unmount_unused() {
+    const auto unmount = [this]() -> Result<void> {
+      ++unmounted_;
+      return answer_;
+    };
+    return MUST(mounts_.remove_unused(place_, unmount));
+  }
+
+  env::testing::TemporaryDirectory home_;
+  UsedMounts mounts_{home_.path()};
+  const model::VolumeUse use_{"data", "fashion", "0123456789abcdef", "file:///volumes"};
+  const std::string place_ = mounts_.place_of(use_);
+  Result<void> answer_;
+  int unmounted_ = 0;
+};
+
+TEST_F(UsedMountsTest, OneIsUsedUntilItsLastAttemptHasEnded) {
+  EXPECT_FALSE(MUST(UsedMounts::is_used(place_)));
+  MUST(mounts_.add(use_, attempt(0)));
+  MUST(mounts_.add(use_, attempt(0, "n2")));
+  MUST(mounts_.add(use_, attempt(0)));
+  EXPECT_TRUE(env::exists(UsedMounts::tree_of(place_)));
+  MUST(mounts_.remove(use_, attempt(0)));
+  EXPECT_TRUE(MUST(UsedMounts::is_used(place_))) << "on another node";
+  EXPECT_FALSE(unmount_unused());
+  EXPECT_EQ(unmounted_, 0);
+  MUST(mounts_.remove(use_, attempt(0, "n2")));
+  MUST(mounts_.remove(use_, attempt(0, "n2")));
+  EXPECT_FALSE(MUST(UsedMounts::is_used(place_)));
+}
+
+TEST_F(UsedMountsTest, WhatNobodyUsesGoesWhole) {
+  MUST(mounts_.add(use_, attempt(0)));
+  MUST(mounts_.remove(use_, attempt(0)));
+  EXPECT_TRUE(unmount_unused());
+  EXPECT_EQ(unmounted_, 1);
+  EXPECT_FALSE(env::exists(place_));
+  MUST(mounts_.add(use_, attempt(1)));
+  EXPECT_TRUE(MUST(UsedMounts::is_used(place_)));
+}
+
+TEST_F(UsedMountsTest, OneThatIsBusyStays) {
+  MUST(mounts_.add(use_, attempt(0)));
+  MUST(mounts_.remove(use_, attempt(0)));
+  answer_ = Error(Errc::kConflict, "somebody stands in it");
+  EXPECT_FALSE(unmount_unused());
+  EXPECT_TRUE(env::exists(place_));
+  answer_ = Error(Errc::kIo, "broken");
+  EXPECT_FALSE(mounts_.remove_unused(place_, [this] { return answer_; }).ok());
+  EXPECT_TRUE(env::exists(place_));
+}
+
+TEST_F(UsedMountsTest, VersionsHavePlacesOfTheirOwn) {
+  model::VolumeUse other = use_;
+  other.version = "fedcba9876543210";
+  MUST(mounts_.add(use_, attempt(0)));
+  EXPECT_FALSE(MUST(UsedMounts::is_used(mounts_.place_of(other))));
+  MUST(mounts_.remove(other, attempt(0)));
+  EXPECT_TRUE(MUST(UsedMounts::is_used(place_)));
+}
+
+}  // namespace
+}  // namespace runnel::agent

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "model/spec.h"
+
+namespace runnel::model {
+
+// The variables of a shell by which a bucket is reached. The mount of a job's volume has them, as
+// the shell had that submitted it; tasks do not.
+std::span<const std::string_view> store_variables();
+
+// Whether "env:NAME" is one of them.
+bool is_store_source(std::string_view source);
+
+bool is_bucket(const VolumeUse& use);
+// Whether a step of the job reads a volume that is in one.
+bool reads_a_bucket(const JobSpec& spec);
+
+}  // namespace runnel::model

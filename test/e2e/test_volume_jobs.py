@@ -1,0 +1,211 @@
+"""Volumes of jobs: what tasks read, at which version, by how many mounts, and what is left of these."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from conftest import BINARY, kill
+from s3_server import S3Server
+from test_mount import Mounts, is_mounted
+from test_volume import tree
+
+pytestmark = [
+    pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="this machine has no /dev/fuse"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may open /dev/fuse here"),
+]
+LINGER_S = 30  # So long a mount stays that nobody uses.
+
+
+@pytest.fixture
+def mounts(runnel):
+    made = Mounts(runnel, runnel.home)
+    yield made
+    made.end()
+
+
+def put(runnel, tmp_path, **files):
+    """Publishes files as the next version of `data`, and gives its id."""
+    source = tree(tmp_path / f"source-{len(list(tmp_path.iterdir()))}",
+                  {name: text.encode() for name, text in files.items()})
+    if not (runnel.home / "volumes/data").exists():
+        runnel.run("volume", "create", "data")
+    return runnel.run("volume", "put", source, "data").strip()
+
+
+def place_of(runnel, version):
+    return runnel.home / "mounts" / f"data@{version}"
+
+
+def unused(runnel, version):
+    uses = place_of(runnel, version) / "uses"
+    return not uses.exists() or not list(uses.iterdir())
+
+
+def output(runnel, job):
+    return sorted(runnel.run("logs", job).splitlines())
+
+
+def test_a_task_reads_a_version_that_is_kept_in_the_jobs_record(runnel, mounts, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    gate = tmp_path / "gate"
+    text = "volumes: {train-set: data}\nrun: 'cat $RUNNEL_VOLUME_TRAIN_SET/text; test -e %s'\n" % gate
+    out = runnel.run("run", runnel.file(text), code=1)
+    assert out == "one\n", runnel.err
+    assert f"volume train-set is data@{version}" in runnel.err
+    job = runnel.json("ps", "-a")["jobs"][0]["id"]
+    spec = json.loads(runnel.run("show", job, "--spec", "-o", "json"))
+    assert spec["steps"][0]["volumes"] == [
+        {"name": "train-set", "store": f"file://{runnel.home}/volumes", "version": version, "volume": "data"}]
+    newer = put(runnel, tmp_path, text="two\n")
+    assert newer != version
+    gate.touch()
+    runnel.run("retry", job)
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert output(runnel, job) == ["one", "one"], "what it reads is what it read"
+    assert runnel.run("run", runnel.file(text)) == "two\n"
+
+
+def test_the_tasks_of_a_sweep_share_a_mount_which_goes_when_nobody_needs_it(runnel, mounts, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    place = place_of(runnel, version)
+    job = runnel.up("volumes: {a: data, b: 'data@latest'}\n"
+                    "steps:\n"
+                    "  first:\n"
+                    "    foreach: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]\n"
+                    "    run: 'cmp $RUNNEL_VOLUME_A/text $RUNNEL_VOLUME_B/text; sleep 0.2'\n"
+                    "  second: {depends_on: first, run: 'cat $RUNNEL_VOLUME_B/text'}\n")
+    most = 0
+    while runnel.job(job)["status"] not in ("SUCCEEDED", "FAILED"):
+        most = max(most, len(mounts.processes("serve")))
+    assert runnel.job(job)["status"] == "SUCCEEDED" and most == 1
+    runnel.until(lambda: unused(runnel, version))
+    assert is_mounted(place / "tree"), "the next step would find it warm"
+    runnel.until(lambda: not place.exists(), timeout=LINGER_S + 30)
+    assert not mounts.processes("mount") and not is_mounted(place / "tree")
+
+
+def test_a_mount_outlives_its_daemon_and_is_let_go_by_the_next(runnel, mounts, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    gate = tmp_path / "gate"
+    job = runnel.up("volumes: {data: data}\n"
+                    "run: 'while [ ! -e %s ]; do cat $RUNNEL_VOLUME_DATA/text > /dev/null; sleep 0.01; done'\n" % gate)
+    runnel.until(lambda: runnel.job(job)["status"] == "RUNNING" and is_mounted(place_of(runnel, version) / "tree"))
+    kill(runnel.info()["daemon_pid"])
+    assert not unused(runnel, version)
+    gate.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED", runnel.run("explain", job)
+    runnel.until(lambda: unused(runnel, version))
+
+
+def test_an_attempt_whose_mount_died_is_tried_again_over_another(runnel, mounts, tmp_path):
+    version = put(runnel, tmp_path, text="one\n", other="two\n")
+    gate = tmp_path / "gate"
+    job = runnel.up("volumes: {data: data}\nretry: {max: 2}\n"
+                    "run: 'cat $RUNNEL_VOLUME_DATA/text; while [ ! -e %s ]; do sleep 0.05; done; cat $RUNNEL_VOLUME_DATA/other'\n" % gate)
+    runnel.until(lambda: output(runnel, job))
+    for verb in ("mount", "serve"):
+        for pid in mounts.processes(verb):
+            kill(pid)
+    gate.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED", runnel.run("explain", job)
+    assert len(runnel.json("show", job, "--task", "0")["attempts"]) == 2
+    assert [line for line in output(runnel, job) if "one" in line or "two" in line] == ["one", "one", "two"]
+    runnel.until(lambda: unused(runnel, version))
+
+
+def test_a_dead_mount_goes_with_the_job_that_used_it(runnel, mounts, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    gate = tmp_path / "gate"
+    job = runnel.up("volumes: {data: data}\nrun: 'cat $RUNNEL_VOLUME_DATA/text; while [ ! -e %s ]; do sleep 0.05; done'\n" % gate)
+    runnel.until(lambda: output(runnel, job))
+    for verb in ("mount", "serve"):
+        for pid in mounts.processes(verb):
+            kill(pid)
+    gate.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    runnel.until(lambda: not place_of(runnel, version).exists())
+
+
+def test_the_whole_home_may_be_killed_under_a_job_with_a_volume(runnel, mounts, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    gate = tmp_path / "gate"
+    job = runnel.up("volumes: {data: data}\nrun: 'cat $RUNNEL_VOLUME_DATA/text; while [ ! -e %s ]; do sleep 0.05; done'\n" % gate)
+    runnel.until(lambda: output(runnel, job))
+    runnel.kill()
+    gate.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED", runnel.run("explain", job)
+    assert set(output(runnel, job)) == {"one"}
+    runnel.until(lambda: unused(runnel, version))
+
+
+def test_what_cannot_be_read_is_refused_in_the_shell_that_asks(runnel, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    runnel.run("run", runnel.file("volumes: {data: nothing}\nrun: 'true'\n"), code=1)
+    assert "steps.job.volumes.data: " in runnel.err and "nothing" in runnel.err, runnel.err
+    runnel.run("run", runnel.file("volumes: {data: 'data@v7'}\nrun: 'true'\n"), code=1)
+    assert "volume data has no version 'v7'" in runnel.err
+    runnel.run("run", runnel.file("volumes: {out: {volume: data, mode: rw}}\nrun: 'true'\n"), code=2)
+    assert "job.yaml:1:" in runnel.err and "runnel volume put" in runnel.err
+    runnel.run("validate", runnel.file("volumes: {data: nothing}\nrun: 'true'\n"))
+    assert runnel.json("ps", "-a")["jobs"] == [] and version
+
+
+def test_a_version_that_is_gone_when_its_task_begins_fails_it_by_name(runnel, mounts, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    gate = tmp_path / "gate"
+    job = runnel.up("steps:\n  wait: {run: 'while [ ! -e %s ]; do sleep 0.05; done'}\n"
+                    "  read: {depends_on: wait, volumes: {data: data}, run: 'true'}\n" % gate)
+    put(runnel, tmp_path, text="two\n")
+    runnel.run("volume", "gc", "data", "--keep", "0s")
+    gate.touch()
+    assert runnel.wait(job)["status"] == "FAILED"
+    assert f"data@{version}" in runnel.run("explain", job)
+    runnel.until(lambda: not place_of(runnel, version).exists())
+
+
+def test_the_keys_of_a_bucket_reach_its_mount_and_no_task(runnel, mounts, tmp_path):
+    folder = tmp_path / "s3"
+    folder.mkdir()
+    server = S3Server(folder)
+    try:
+        server.start()
+        source = tree(tmp_path / "source", {"text": b"from afar\n"})
+        keys = {**runnel.env, **server.env}
+        runnel.run("volume", "create", "far", "--store", "s3://bkt/volumes", env=keys)
+        runnel.run("volume", "put", source, "far", env=keys)
+        text = "volumes: {data: far}\nrun: 'cat $RUNNEL_VOLUME_DATA/text; env | grep ^AWS_ || echo no keys'\n"
+        assert runnel.run("run", runnel.file(text), env=keys) == "from afar\nno keys\n", runnel.err
+        assert not list((runnel.home / "secrets").iterdir()), "they go with the job"
+        for process in mounts.processes("serve"):
+            os.kill(process, signal.SIGTERM)
+    finally:
+        server.stop()
+
+
+def test_without_fuse_a_version_is_copied_and_goes_with_its_last_use(runnel, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    gate = tmp_path / "gate"
+    file = runnel.file("volumes: {data: data}\nrun: 'cat $RUNNEL_VOLUME_DATA/text; while [ ! -e %s ]; do sleep 0.05; done'\n" % gate)
+    with socket.socket(socket.AF_UNIX) as closed:  # What cannot be opened lies over the device.
+        closed.bind(str(tmp_path / "closed"))
+    hidden = ["unshare", "--mount", "sh", "-ec", f'mount --bind {tmp_path}/closed /dev/fuse; exec "$@"', "sh"]
+    up = [*hidden, BINARY, "up", "-f", file, "-o", "json"]
+    job = json.loads(subprocess.check_output(up, env=runnel.env, cwd=runnel.work))["id"]
+    runnel.until(lambda: output(runnel, job) == ["one"])
+    assert (place_of(runnel, version) / "tree/text").read_text() == "one\n"
+    assert any("cannot mount" in notice for notice in runnel.info()["notices"])
+    gate.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    runnel.until(lambda: not place_of(runnel, version).exists())
+
+
+def test_a_plan_tells_nothing_of_stores(runnel):
+    """Looking at a file needs neither its volumes nor their keys."""
+    file = runnel.file("volumes: {data: {volume: far, store: 's3://nobody/here'}}\nrun: 'true'\n")
+    assert "STEP" in runnel.run("plan", "-f", file)
+    assert not pathlib.Path(runnel.home, "mounts").exists()
