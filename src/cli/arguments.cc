@@ -429,8 +429,10 @@ void add_volume_mount(CLI::App& app, Arguments& arguments) {
   app.add_flag("-d,--detach", arguments.detach, "return once it is mounted");
   add_cache(app, arguments);
   add_store(app, arguments);
-  // What attempts share: agent/used_mounts.h.
+  // Of one that attempts share, its place: agent/used_mounts.h.
   app.add_option("--while-used", arguments.while_used)->group("");
+  // The version is a whole id that is there.
+  app.add_flag("--looked-up", arguments.looked_up)->group("");
 }
 
 void add_volume_gc(CLI::App& app, Arguments& arguments) {
@@ -490,17 +492,7 @@ const std::vector<Definition>& volume_definitions() {
          app.add_flag("--lazy", arguments.lazy,
                       "also while it is in use, which ends with its users");
        }},
-      {Command::kVolumeServe,
-       "serve",
-       {},
-       "",
-       [](CLI::App& app, Arguments& arguments) {
-         app.add_option("volume", arguments.volume, "NAME@VERSION")->required();
-         app.add_option("--dir", arguments.target, "where it is mounted");
-         app.add_flag("--takes-over", arguments.takes_over, "a process before this one has died");
-         add_cache(app, arguments);
-         add_store(app, arguments);
-       }},
+      {Command::kVolumeServe, "serve", {}, "", [](CLI::App&, Arguments&) {}},
   };
   return kAll;
 }

@@ -137,7 +137,7 @@ struct Arguments {
   std::string cache_size = "10GiB";  // volume mount --cache-size
   bool lazy = false;                 // volume umount --lazy
   std::string while_used;            // volume mount --while-used
-  bool takes_over = false;           // volume serve --takes-over
+  bool looked_up = false;            // volume mount --looked-up
 };
 
 // What parsing led to: arguments, or text that was asked for (help), or a usage error (exit 2).

@@ -212,7 +212,7 @@ Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) 
     case Command::kVolumeFsck: return check_volume(arguments, home);
     case Command::kVolumeMount: return mount_volume(arguments, home);
     case Command::kVolumeUmount: return unmount_volume(arguments, home);
-    case Command::kVolumeServe: return serve_volume(arguments, home);
+    case Command::kVolumeServe: return serve_volumes(home);
     default: return remove(arguments, home);
   }
 }

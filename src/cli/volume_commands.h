@@ -13,8 +13,8 @@ Result<int> collect_volume(const Arguments& arguments, const home::Home& home);
 Result<int> tell_volume(const Arguments& arguments, const home::Home& home);
 Result<int> mount_volume(const Arguments& arguments, const home::Home& home);
 Result<int> unmount_volume(const Arguments& arguments, const home::Home& home);
-// The process that serves a mount, with what its holder has given it.
-Result<int> serve_volume(const Arguments& arguments, const home::Home& home);
+// The process that serves all mounts of a home, which their holders hand over to it.
+Result<int> serve_volumes(const home::Home& home);
 Result<int> check_volume(const Arguments& arguments, const home::Home& home);
 
 }  // namespace runnel::cli

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "async/unique_fd.h"
+#include "async/event_loop.h"
 #include "cli/mount_look.h"
 #include "cli/mount_of_attempts.h"
 #include "cli/print.h"
@@ -22,7 +21,7 @@
 #include "env/process.h"
 #include "fuse/holder.h"
 #include "fuse/mount_point.h"
-#include "fuse/serve_mount.h"
+#include "fuse/mount_server.h"
 #include "home/paths.h"
 #include "home/pause.h"
 #include "home/volume_places.h"
@@ -118,6 +117,8 @@ Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
   plan.cache = TRY(cache_of(arguments));
   plan.folder = TRY(folder_to_mount_in(arguments.target));
   plan.while_used = arguments.while_used;
+  plan.version = target.version;
+  if (arguments.looked_up) return plan;
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));
   plan.version = TRY(opened.place_of(target.version_or_latest())).version;
@@ -132,14 +133,43 @@ void tell_mounted(const Arguments& arguments, const Plan& plan) {
   answer(arguments, value, "mounted " + plan.target() + " in " + plan.folder + "\n");
 }
 
+// The variables of this shell by which a store is reached.
+std::vector<std::string> store_environment() {
+  std::vector<std::string> all = env::environment();
+  std::erase_if(all, [](const std::string& variable) { return !variable.starts_with("AWS_"); });
+  return all;
+}
+
+fuse::MountRequest request_of(const Plan& plan) {
+  fuse::MountRequest request;
+  request.volume = plan.name;
+  request.version = plan.version;
+  request.store = plan.store;
+  request.folder = plan.folder;
+  if (plan.cache) {
+    request.cache = plan.cache->folder;
+    request.cache_bytes = plan.cache->bytes.count();
+  }
+  request.environment = store_environment();
+  return request;
+}
+
+// Starts who serves all mounts of the home.
+Result<env::DetachedProcess> server_of(const home::Home& home) {
+  env::DetachedProcess server;
+  server.argv = {TRY(env::executable_path()), "--home", home.root, "volume", "serve"};
+  server.environment = env::environment();
+  server.log_file = mount_log(home);
+  return server;
+}
+
 Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan& plan) {
+  TRY(env::make_directories(home.root, env::Access::kOwner));
   fuse::Holder::Options options;
-  options.folder = plan.folder;
   options.source = plan.source();
-  options.server = with({TRY(env::executable_path()), "--home", home.root, "volume", "serve",
-                         plan.target(), "--dir", plan.folder},
-                        options_of(plan));
-  options.takes_over = "--takes-over";
+  options.request = request_of(plan);
+  options.socket = home.mounts_socket();
+  options.server = TRY(server_of(home));
   options.mounted = [&arguments, &plan] { tell_mounted(arguments, plan); };
   options.say = [](const std::string& sentence) { say("runnel: " + sentence); };
   std::optional<MountOfAttempts> of_attempts;
@@ -167,7 +197,7 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
   const std::size_t log_begin = env::read_file(mount_log(home)).value_or("").size();
   env::DetachedProcess holder;
   holder.argv = with({TRY(env::executable_path()), "--home", home.root, "volume", "mount",
-                      plan.target(), plan.folder},
+                      "--looked-up", plan.target(), plan.folder},
                      options_of(plan));
   if (!plan.while_used.empty()) {
     holder.argv = with(std::move(holder.argv), {"--while-used", plan.while_used});
@@ -227,26 +257,13 @@ Result<int> unmount_volume(const Arguments& arguments, const home::Home& /*home*
   return done.error().code == Errc::kConflict ? in_use(real, done.error()) : done.error();
 }
 
-Result<int> serve_volume(const Arguments& arguments, const home::Home& home) {
-  // A holder that is gone needs no word.
-  std::signal(SIGPIPE, SIG_IGN);
-  async::UniqueFd connection(fuse::Holder::kConnection);
-  async::UniqueFd serving(fuse::Holder::kServing);
-  const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
-  fuse::ServeOptions options;
-  options.version = target.version;
-  options.folder = arguments.target;
-  options.cache = TRY(cache_of(arguments));
-  options.connection = std::move(connection);
-  options.first_message = TRY(fuse::Holder::first_message());
-  options.takes_over = arguments.takes_over;
-  options.serving = [&serving] {
-    (void)!::write(serving.get(), "1", 1);
-    serving.reset();
-  };
-  const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
-  Volume opened = TRY(client->volume(target.name));
-  TRY(client->run(fuse::serve_mount(client->loop(), opened, std::move(options), {})));
+Result<int> serve_volumes(const home::Home& home) {
+  const auto loop = TRY(async::EventLoop::create());
+  fuse::MountServer server(*loop, home.mounts_socket(),
+                           [](const std::string& sentence) { say("runnel: " + sentence); });
+  const Result<void> served = loop->block_on(server.run({}));
+  // Who comes second leaves it to the other.
+  if (!served.ok() && served.error().code != Errc::kConflict) return served.error();
   return 0;
 }
 

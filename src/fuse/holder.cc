@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,13 +12,15 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <iterator>
+#include <utility>
 
-#include "env/child_process.h"
+#include "async/socket.h"
 #include "env/clock.h"
 
 namespace runnel::fuse {
 namespace {
+
+constexpr int kConnectAgainMillis = 10;
 
 Result<async::UniqueFd> file_of(const std::string& bytes) {
   async::UniqueFd file(::memfd_create("first-message", MFD_CLOEXEC));
@@ -32,7 +33,7 @@ Result<async::UniqueFd> file_of(const std::string& bytes) {
 sigset_t taken_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int each : {SIGCHLD, SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&set, each);
+  for (const int each : {SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&set, each);
   return set;
 }
 
@@ -47,28 +48,20 @@ bool can_ask_again() {
   return is_known && (major > 6 || (major == 6 && minor >= 9));
 }
 
-std::string end_text(int status) {
-  if (WIFSIGNALED(status)) return "was killed by signal " + std::to_string(WTERMSIG(status));
-  return "ended with " + std::to_string(WEXITSTATUS(status));
+// A connection is waited on by poll(), and read when there is a line.
+Result<void> make_blocking(const async::UniqueFd& socket) {
+  const int flags = ::fcntl(socket.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(socket.get(), F_SETFL, flags & ~O_NONBLOCK) != 0) {
+    return errno_error("set up the connection to the server of mounts", errno);
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<std::string> Holder::first_message() {
-  const async::UniqueFd file(kFirstMessage);
-  std::string bytes(fuse::kFirstMessageMax, '\0');
-  const ssize_t size = ::pread(file.get(), bytes.data(), bytes.size(), 0);
-  if (size <= 0) {
-    return Error(Errc::kInvalid, "what serves a mount is started by what holds it")
-        .with_hint("runnel volume mount NAME DIR");
-  }
-  bytes.resize(static_cast<std::size_t>(size));
-  return bytes;
-}
-
 Result<void> Holder::run() {
   TRY(open());
-  TRY(start());
+  TRY(hand_over());
   while (TRY(take_event())) {
   }
   return {};
@@ -79,44 +72,47 @@ Result<void> Holder::open() {
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = async::UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC));
   if (!signals_.valid()) return errno_error("make a signal descriptor", errno);
-  mount_ = TRY(MountPoint::create(options_.folder, options_.source));
+  begun_at_ = env::real_clock().boot();
+  mount_ = TRY(MountPoint::create(options_.request.folder, options_.source));
   first_message_ = TRY(file_of(TRY(mount_->first_message())));
   return {};
 }
 
-Result<void> Holder::start() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno_error("make a pipe", errno);
-  serving_ = async::UniqueFd(ends[0]);
-  const async::UniqueFd said(ends[1]);
-  env::ChildProcess server{.argv = options_.server,
-                           .given = {{mount_->descriptor(), kConnection},
-                                     {first_message_.get(), kFirstMessage},
-                                     {said.get(), kServing}}};
-  if (has_served_) server.argv.push_back(options_.takes_over);
-  server_ = TRY(env::spawn_child(server));
+// A server that ends just now, as it was idle, is as good as none.
+Result<void> Holder::hand_over() {
   start_at_.reset();
-  starts_.push_back(env::real_clock().boot());
+  server_ = TRY(connect());
+  HandedMount handed;
+  handed.request = options_.request;
+  handed.request.takes_over = has_served_;
+  handed.connection = async::UniqueFd(::fcntl(mount_->descriptor(), F_DUPFD_CLOEXEC, 0));
+  handed.first_message = TRY(first_message_.duplicate());
+  (void)send_mount(server_.get(), handed);
   return {};
 }
 
-Result<bool> Holder::take_event() {
-  std::array<pollfd, 2> watched{pollfd{signals_.get(), POLLIN, 0},
-                                pollfd{serving_.get(), POLLIN, 0}};
-  const int happened = ::poll(watched.data(), watched.size(), patience());
-  if (happened < 0 && errno != EINTR) {
-    return errno_error("wait for the server of a mount", errno);
+Result<async::UniqueFd> Holder::connect() {
+  const Duration until = env::real_clock().boot() + kServerStartsWithin;
+  Duration start_again;
+  while (true) {
+    Result<async::UniqueFd> connected = async::connect_unix(options_.socket);
+    const Duration now = env::real_clock().boot();
+    if (connected.ok()) TRY(make_blocking(*connected));
+    if (connected.ok() || connected.error().code != Errc::kUnavailable) return connected;
+    if (now >= until) {
+      return Error(Errc::kUnavailable, "the server of mounts does not start")
+          .with_value(options_.socket)
+          .with_hint("see " + options_.server.log_file);
+    }
+    if (now >= start_again) {
+      TRY(env::spawn_detached(options_.server));
+      start_again = now + kPause;
+    }
+    ::poll(nullptr, 0, kConnectAgainMillis);
   }
-  if (happened == 0 && options_.look && has_served_) options_.look();
-  if (watched[1].revents != 0) take_serving();
-  if ((watched[0].revents & POLLIN) != 0) return take_signal();
-  const bool is_time = start_at_ && env::real_clock().boot() >= *start_at_;
-  if (is_time && mount_->is_gone()) return false;
-  if (is_time) TRY(start());
-  return true;
 }
 
-int Holder::patience() {
+int Holder::patience() const {
   Duration most = options_.look ? kLookEvery : Duration::millis(-1);
   if (start_at_) {
     const Duration left = std::max(*start_at_ - env::real_clock().boot(), Duration());
@@ -125,56 +121,76 @@ int Holder::patience() {
   return static_cast<int>(most.millis());
 }
 
+Result<bool> Holder::take_event() {
+  std::array<pollfd, 2> watched{pollfd{signals_.get(), POLLIN, 0},
+                                pollfd{server_.get(), POLLIN, 0}};
+  const int happened = ::poll(watched.data(), watched.size(), patience());
+  if (happened < 0 && errno != EINTR) {
+    return errno_error("wait for the server of a mount", errno);
+  }
+  if (happened == 0 && options_.look && has_served_) options_.look();
+  if (happened > 0 && watched[0].revents != 0) TRY(take_signal());
+  if (happened > 0 && watched[1].revents != 0) return take_news();
+  const bool is_time = start_at_ && env::real_clock().boot() >= *start_at_;
+  if (is_time && mount_->is_gone()) return false;
+  if (is_time) TRY(hand_over());
+  return true;
+}
+
+Result<bool> Holder::take_news() {
+  const std::optional<MountNews> news = receive_news(server_.get());
+  if (news && news->kind == MountNews::Kind::kServing) {
+    take_serving();
+    return true;
+  }
+  server_.reset();
+  if (news && news->kind == MountNews::Kind::kEnded) return false;
+  return after_server(news);
+}
+
 void Holder::take_serving() {
-  char byte = 0;
-  const bool serves = ::read(serving_.get(), &byte, 1) == 1;
-  serving_.reset();
-  serves_ = serves;
-  if (!serves || has_served_) return;
-  has_served_ = true;
+  serves_ = true;
+  starts_.push_back(env::real_clock().boot());
+  if (std::exchange(has_served_, true)) return;
   if (options_.mounted) options_.mounted();
 }
 
-Result<bool> Holder::take_signal() {
+Result<void> Holder::take_signal() {
   signalfd_siginfo info{};
-  if (::read(signals_.get(), &info, sizeof info) != sizeof info)
+  if (::read(signals_.get(), &info, sizeof info) != sizeof info) {
     return errno_error("read a signal", errno);
-  if (info.ssi_signo == SIGCHLD) {
-    int status = 0;
-    const bool has_ended = ::waitpid(static_cast<pid_t>(server_), &status, WNOHANG) == server_;
-    return has_ended ? after_server(status) : true;
   }
   const bool at_once = info.ssi_signo != SIGINT || ++interrupts_ > 1;
   unmount(at_once ? Unmount::kLazy : Unmount::kUnused);
-  return true;
+  return {};
 }
 
 void Holder::unmount(Unmount how) {
   if (!mount_->is_on_top()) return;  // Out of sight already; it ends with its users.
-  const Result<void> done = unmount_folder(options_.folder, how);
+  const Result<void> done = unmount_folder(options_.request.folder, how);
   if (!done.ok()) {
-    options_.say(options_.folder + ": " + done.error().message +
+    options_.say(options_.request.folder + ": " + done.error().message +
                  "; once more takes it away from its users");
   }
 }
 
-Result<bool> Holder::after_server(int status) {
-  const bool is_over = (WIFEXITED(status) && WEXITSTATUS(status) == 0) || mount_->is_gone();
-  if (is_over) return false;
+Result<bool> Holder::after_server(const std::optional<MountNews>& last) {
+  if (mount_->is_gone()) return false;
   const Duration now = env::real_clock().boot();
-  if (serving_.valid()) take_serving();  // It may have said so and died.
-  if (!has_served_) {
-    return Error(Errc::kIo, "the mount could not be served").with_value(options_.folder);
-  }
+  const std::string& folder = options_.request.folder;
+  const std::string what = last ? last->why : "what served it has died";
   if (serves_) died_at_ = now;
-  const std::string what = "what serves " + options_.folder + " " + end_text(status);
-  const bool is_in_time = now - died_at_ < kServesWithin;
-  if (!can_ask_again() || !is_in_time || starts_within(now) >= kStartsMax) {
-    return Error(Errc::kIo, what + ", and the mount is given up").with_value(options_.folder);
+  if (!has_served_ && (last || now - begun_at_ > kServerStartsWithin)) {
+    return Error(Errc::kIo, "the mount cannot be served: " + what).with_value(folder);
   }
-  options_.say(what + ": started again");
-  // One that could not serve is not started in a hurry.
-  start_at_ = serves_ ? now : now + kPause;
+  const bool is_in_time = !has_served_ || now - died_at_ < kServesWithin;
+  const bool may_go_on = !has_served_ || can_ask_again();
+  if (!may_go_on || !is_in_time || starts_within(now) >= kStartsMax) {
+    return Error(Errc::kIo, folder + ": " + what + ", and the mount is given up")
+        .with_value(folder);
+  }
+  if (last || serves_) options_.say(folder + ": " + what + ": it is served again");
+  start_at_ = now + (last ? kPause : kDeathPause);
   serves_ = false;
   return true;
 }

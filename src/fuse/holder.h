@@ -10,58 +10,58 @@
 #include "async/unique_fd.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "env/process.h"
 #include "fuse/mount_point.h"
+#include "fuse/mount_request.h"
 
 namespace runnel::fuse {
 
-// Keeps a mount while the process that serves it may die: it is started again over the same
-// connection to the kernel, and who reads meanwhile waits.
+// Keeps a mount while the process that serves it may die: it is handed over again, to the next one,
+// over the same connection to the kernel, and who reads meanwhile waits.
 //
 // Contract: run() mounts, and returns once the mount is no more: unmounted by somebody, or because
-//           its server cannot be kept alive. SIGINT unmounts what nobody uses; a second one,
-//           SIGTERM and SIGHUP unmount at once. A server that dies before any has served is not
-//           started again, nor one on a kernel that cannot send its requests to another.
+//           it cannot be kept served. Where nobody serves the mounts of the home it starts who
+//           does. SIGINT unmounts what nobody uses; a second one, SIGTERM and SIGHUP unmount at
+//           once. A mount that cannot be served at all is given up, and one whose server dies on a
+//           kernel that cannot send its requests to another.
 // Threads:  the only one of its process, whose signals it takes.
-// Lifetime: killed, it leaves its server serving; the mount ends with both.
+// Lifetime: killed, it leaves its mount served; the mount ends with both.
 class Holder {
  public:
-  static constexpr std::size_t kStartsMax = 10;  // In kStartsWithin.
+  static constexpr std::size_t kStartsMax = 10;  // Servers that served it, in kStartsWithin.
   static constexpr Duration kStartsWithin = Duration::seconds(60);
-  // So long after one has served, another one is to serve: then the mount is given up, and who
+  // So long after it was served, it is to be served again: then the mount is given up, and who
   // waits gets an error.
   static constexpr Duration kServesWithin = Duration::seconds(120);
+  static constexpr Duration kPause = Duration::seconds(1);  // After one that could not serve it.
+  // Of one that dies, the connection ends before its socket does.
+  static constexpr Duration kDeathPause = Duration::millis(20);
   static constexpr Duration kLookEvery = Duration::seconds(1);
-  static constexpr Duration kPause = Duration::seconds(1);  // After one that did not serve.
-
-  // Where a server finds what it needs.
-  static constexpr int kConnection = 3;
-  static constexpr int kFirstMessage = 4;
-  static constexpr int kServing = 5;  // It writes a byte here.
+  static constexpr Duration kServerStartsWithin = Duration::seconds(10);
 
   struct Options {
-    std::string folder;
     std::string source;
-    std::vector<std::string> server;  // Its words: argv[0] is a path.
-    std::string takes_over;           // One more when it is not the first.
-    std::function<void()> mounted;    // Called once it serves.
-    std::function<void()> look;       // Called each kLookEvery, and may unmount; empty: nobody is.
+    MountRequest request;           // For its folder.
+    std::string socket;             // Of the server of mounts.
+    env::DetachedProcess server;    // Starts one.
+    std::function<void()> mounted;  // Called once it is served.
+    std::function<void()> look;     // Called each kLookEvery, and may unmount; empty: nobody is.
     std::function<void(const std::string&)> say;
   };
-
-  // In a server.
-  static Result<std::string> first_message();
 
   explicit Holder(Options options) : options_(std::move(options)) {}
   Result<void> run();
 
  private:
   Result<void> open();
-  Result<void> start();
+  Result<void> hand_over();
+  Result<async::UniqueFd> connect();
   Result<bool> take_event();  // False once the mount is no more.
-  int patience();             // Milliseconds until there is something to do besides; -1: for ever.
+  int patience() const;       // Milliseconds until there is something to do besides; -1: for ever.
+  Result<bool> take_news();
   void take_serving();
-  Result<bool> take_signal();
-  Result<bool> after_server(int status);
+  Result<void> take_signal();
+  Result<bool> after_server(const std::optional<MountNews>& last);
   void unmount(Unmount how);
   std::size_t starts_within(Duration now);
 
@@ -69,12 +69,12 @@ class Holder {
   std::unique_ptr<MountPoint> mount_;
   async::UniqueFd first_message_;
   async::UniqueFd signals_;
-  async::UniqueFd serving_;           // Where the server says that it serves; empty once it has.
-  std::int64_t server_ = 0;           // Its pid.
-  bool serves_ = false;               // The server that is there.
-  bool has_served_ = false;           // Any of them.
+  async::UniqueFd server_;   // A connection to who serves it; empty: nobody does.
+  bool serves_ = false;      // The server that is there.
+  bool has_served_ = false;  // Any of them.
+  Duration begun_at_;
   Duration died_at_;                  // The last one that has served.
-  std::optional<Duration> start_at_;  // When the next one is started.
+  std::optional<Duration> start_at_;  // When it is handed over again.
   int interrupts_ = 0;
   std::vector<Duration> starts_;
 };

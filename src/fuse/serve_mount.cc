@@ -1,13 +1,11 @@
 #include "fuse/serve_mount.h"
 
-#include <algorithm>
 #include <memory>
 #include <set>
 #include <utility>
 
 #include "fuse/file_service.h"
 #include "fuse/kernel_session.h"
-#include "hash/sha256.h"
 #include "volume/kept_session.h"
 #include "volume/pack_cache.h"
 
@@ -31,41 +29,16 @@ Async<void> serve_session(async::EventLoop& loop, FileService& service, ServeOpt
   if (options.takes_over) CO_TRY(session->ask_again());
   if (options.serving) options.serving();
   const Result<void> served = co_await session->serve(std::move(stop));
-  MUST(co_await service.close());
+  MUST(co_await service.close());  // While the connection is open.
   co_return served;
 }
 
-// What the volume is called in a cache.
-volume::VolumeKey key_of(const Snapshot& snapshot) {
-  const hash::Digest digest = hash::sha256(snapshot.manifest().uuid);
-  volume::VolumeKey key;
-  std::copy_n(digest.begin(), key.size(), key.begin());
-  return key;
-}
-
-Async<void> serve_with(async::EventLoop& loop, Volume& volume, Snapshot& snapshot,
-                       volume::DiskCache* disk, ServeOptions& options, async::StopToken stop) {
-  volume::PackCache cache(loop, volume.store(),
-                          {.prefix = volume.prefix(),
-                           .bytes_max = ServeOptions::kCacheBytes,
-                           .disk = disk,
-                           .volume = key_of(snapshot)},
-                          stop);
-  FileService service(loop, snapshot, cache);
-  const Result<void> served = co_await serve_session(loop, service, options, std::move(stop));
-  MUST(co_await service.close());
-  MUST(co_await cache.close());
-  co_return served;
-}
-
-Async<void> serve_snapshot(async::EventLoop& loop, Volume& volume, Snapshot& snapshot,
+Async<void> serve_snapshot(async::EventLoop& loop, Snapshot& snapshot, volume::PackCache& packs,
                            ServeOptions& options, async::StopToken stop) {
   CO_TRY(co_await warm(snapshot));
-  std::unique_ptr<volume::DiskCache> disk;
-  if (options.cache) disk = CO_TRY(co_await volume::DiskCache::open(loop, *options.cache));
-  const Result<void> served =
-      co_await serve_with(loop, volume, snapshot, disk.get(), options, std::move(stop));
-  if (disk) MUST(co_await disk->close());
+  FileService service(loop, snapshot, packs);
+  const Result<void> served = co_await serve_session(loop, service, options, std::move(stop));
+  MUST(co_await service.close());
   co_return served;
 }
 
@@ -82,13 +55,13 @@ Async<Snapshot> hold(Volume& volume, ServeOptions& options) {
 
 }  // namespace
 
-Async<void> serve_mount(async::EventLoop& loop, Volume& volume, ServeOptions options,
-                        async::StopToken stop) {
+Async<void> serve_mount(async::EventLoop& loop, Volume& volume, volume::PackCache& packs,
+                        ServeOptions options, async::StopToken stop) {
   Snapshot snapshot = CO_TRY(co_await hold(volume, options));
   co_return co_await volume::with_session<void>(
       loop, volume, [] { return std::set<std::string>(); },
       [&](async::StopToken token) {
-        return serve_snapshot(loop, volume, snapshot, options, std::move(token));
+        return serve_snapshot(loop, snapshot, packs, options, std::move(token));
       },
       std::move(stop));
 }

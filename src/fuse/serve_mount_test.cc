@@ -59,6 +59,8 @@ class ServeMountTest : public ::testing::Test {
     first_message_ = MUST(mount_->first_message());
   }
 
+  void TearDown() override { run(packs_.close()); }
+
   using Volume = volume::Volume;
   volume::VolumeContext context() { return {store_, env::real_clock(), random_, {}}; }
   template <typename T>
@@ -83,7 +85,7 @@ class ServeMountTest : public ::testing::Test {
       options.connection = async::UniqueFd(::dup(mount_->descriptor()));
       options.first_message = first_message_;
       options.takes_over = takes_over;
-      return serve_mount(*loop_, volume, std::move(options), std::move(stop));
+      return serve_mount(*loop_, volume, packs_, std::move(options), std::move(stop));
     });
     runners.push_back([&](async::StopToken) { return worker->run(user); });
     const auto raced = run(async::race<void>(*loop_, std::move(runners)));
@@ -105,6 +107,7 @@ class ServeMountTest : public ::testing::Test {
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   object::MemoryStore store_;
   MountNumbers random_;
+  volume::PackCache packs_{*loop_, store_, {.prefix = "data/", .bytes_max = 64 << 20}, {}};
   std::unique_ptr<MountPoint> mount_;
   std::string first_message_;
 };
@@ -129,7 +132,7 @@ TEST_F(ServeMountTest, EndsWithTheMount) {
   options.connection = async::UniqueFd(::dup(mount_->descriptor()));
   options.first_message = first_message_;
   options.serving = [this] { MUST(unmount_folder(folder_, Unmount::kUnused)); };
-  run(serve_mount(*loop_, volume, std::move(options), {}));
+  run(serve_mount(*loop_, volume, packs_, std::move(options), {}));
   std::int64_t sessions = 0;
   for (const auto& [key, object] : store_.objects()) sessions += key.starts_with("data/s/");
   EXPECT_EQ(sessions, 0) << "nobody holds the version any more";
@@ -141,7 +144,8 @@ TEST_F(ServeMountTest, AVersionThatIsNotThereIsNotServed) {
   options.version = "abcd";
   options.connection = async::UniqueFd(::dup(mount_->descriptor()));
   options.first_message = first_message_;
-  const Result<void> served = loop_->block_on(serve_mount(*loop_, volume, std::move(options), {}));
+  const Result<void> served =
+      loop_->block_on(serve_mount(*loop_, volume, packs_, std::move(options), {}));
   ASSERT_FALSE(served.ok());
   EXPECT_EQ(served.error().code, Errc::kNotFound);
 }

@@ -13,6 +13,7 @@ struct Home {
   std::string root;  // Absolute.
 
   std::string socket() const { return root + "/daemon.sock"; }
+  std::string mounts_socket() const { return root + "/mounts.sock"; }
   std::string lock() const { return root + "/daemon.lock"; }
   std::string daemon_log() const { return root + "/daemon.log"; }
   std::string log_lines() const { return root + "/daemon.jsonl"; }  // daemon_log.h, as the next.

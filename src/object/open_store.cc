@@ -14,26 +14,27 @@ Result<std::string> text_of(const std::string& path) {
   return text;
 }
 
-// An empty variable is as good as none.
-std::optional<std::string> variable(const std::string& name) {
-  std::optional<std::string> value = env::variable(name);
-  if (value && value->empty()) return std::nullopt;
-  return value;
-}
-
-Result<AwsSettings> settings_now() {
+Result<AwsSettings> settings_now(const VariableOf& variable) {
   return aws_settings(variable, TRY(text_of(aws_config_path(variable))),
                       TRY(text_of(aws_credentials_path(variable))));
 }
 
 }  // namespace
 
+// An empty variable is as good as none.
+std::optional<std::string> OpenedStore::own_variable(const std::string& name) {
+  std::optional<std::string> value = env::variable(name);
+  if (value && value->empty()) return std::nullopt;
+  return value;
+}
+
 Result<std::unique_ptr<OpenedStore>> OpenedStore::open(async::EventLoop& loop, env::Clock& clock,
-                                                       env::Random& random, const StoreUrl& url) {
+                                                       env::Random& random, const StoreUrl& url,
+                                                       const VariableOf& variable) {
   auto opened = std::unique_ptr<OpenedStore>(new OpenedStore());
   switch (url.scheme) {
     case StoreUrl::Scheme::kFile: TRY(opened->open_folder(loop, clock, url)); break;
-    case StoreUrl::Scheme::kS3: TRY(opened->open_bucket(loop, clock, random, url)); break;
+    case StoreUrl::Scheme::kS3: TRY(opened->open_bucket(loop, clock, random, url, variable)); break;
   }
   return opened;
 }
@@ -47,8 +48,9 @@ Result<void> OpenedStore::open_folder(async::EventLoop& loop, env::Clock& clock,
 
 // Each try is a request that costs money, so it is counted below the retries.
 Result<void> OpenedStore::open_bucket(async::EventLoop& loop, env::Clock& clock,
-                                      env::Random& random, const StoreUrl& url) {
-  const AwsSettings settings = TRY(settings_now());
+                                      env::Random& random, const StoreUrl& url,
+                                      const VariableOf& variable) {
+  const AwsSettings settings = TRY(settings_now(variable));
   http::OutwardLimits limits;
   limits.ca_bundle = settings.ca_bundle;
   client_ = TRY(http::OutwardClient::create(loop, std::move(limits)));

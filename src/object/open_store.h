@@ -9,6 +9,7 @@
 #include "object/local/local_store.h"
 #include "object/metered_store.h"
 #include "object/retry_store.h"
+#include "object/s3/aws_settings.h"
 #include "object/s3/s3_store.h"
 #include "object/store_url.h"
 
@@ -17,13 +18,16 @@ namespace runnel::object {
 // The store of a URL with everything that it stands on: counted, and, over a network, with retries.
 //
 // Contract: settings of S3 are read from the variables and files of AWS when it is opened; no other
-//           address than the store's is ever asked.
+//           address than the store's is ever asked. Variables are this process's, or as given.
 // Threads:  the loop's only.
 // Lifetime: stop() is awaited before destruction, after the last call.
 class OpenedStore {
  public:
   static Result<std::unique_ptr<OpenedStore>> open(async::EventLoop& loop, env::Clock& clock,
-                                                   env::Random& random, const StoreUrl& url);
+                                                   env::Random& random, const StoreUrl& url,
+                                                   const VariableOf& variable = own_variable);
+  // Of this process's environment.
+  static std::optional<std::string> own_variable(const std::string& name);
 
   ObjectStore& store();
   const StoreMeter& meter() const { return metered_->meter(); }
@@ -33,7 +37,7 @@ class OpenedStore {
   OpenedStore() = default;
   Result<void> open_folder(async::EventLoop& loop, env::Clock& clock, const StoreUrl& url);
   Result<void> open_bucket(async::EventLoop& loop, env::Clock& clock, env::Random& random,
-                           const StoreUrl& url);
+                           const StoreUrl& url, const VariableOf& variable);
 
   std::unique_ptr<LocalStore> folder_;
   std::unique_ptr<http::OutwardClient> client_;

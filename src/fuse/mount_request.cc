@@ -1,0 +1,175 @@
+#include "fuse/mount_request.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "model/fields.h"
+
+namespace runnel::model {
+
+template <>
+struct Fields<fuse::MountRequest> {
+  static void visit(auto& visit, auto& request) {
+    visit("cache", request.cache);
+    visit("cache_bytes", request.cache_bytes);
+    visit("environment", request.environment);
+    visit("folder", request.folder, Required());
+    visit("store", request.store, Required());
+    visit("takes_over", request.takes_over);
+    visit("version", request.version, Required());
+    visit("volume", request.volume, Required());
+  }
+};
+
+}  // namespace runnel::model
+
+namespace runnel::fuse {
+namespace {
+
+constexpr std::uint32_t kRequestBytesMax = 1 << 20;
+constexpr std::size_t kLineBytesMax = 64 << 10;
+constexpr std::size_t kDescriptors = 2;
+
+using Length = std::array<char, sizeof(std::uint32_t)>;
+
+// The two descriptors as a message's control data.
+struct Control {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptors * sizeof(int))> bytes{};
+};
+
+void attach(msghdr& message, Control& control, const HandedMount& mount) {
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = control.bytes.size();
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(kDescriptors * sizeof(int));
+  const std::array<int, kDescriptors> files{mount.connection.get(), mount.first_message.get()};
+  std::memcpy(CMSG_DATA(header), files.data(), sizeof files);
+}
+
+// Takes what came with the first bytes, so that nothing stays open that is not wanted.
+void take_descriptors(msghdr& message, HandedMount& mount) {
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    std::vector<int> files(count);
+    std::memcpy(files.data(), CMSG_DATA(header), count * sizeof(int));
+    for (const int file : files) {
+      async::UniqueFd taken(file);
+      (mount.connection.valid() ? mount.first_message : mount.connection) = std::move(taken);
+    }
+  }
+}
+
+Error sender_gone() { return {Errc::kUnavailable, "who asked for a mount is gone"}; }
+
+// Fills the buffer; the descriptors are with its first bytes.
+Async<void> receive_whole(async::EventLoop& loop, int socket, char* bytes, std::size_t size,
+                          HandedMount& mount, async::StopToken stop) {
+  while (size > 0) {
+    CO_TRY(co_await loop.readable(socket, stop));
+    Control control;
+    iovec piece{bytes, size};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes.data();
+    message.msg_controllen = control.bytes.size();
+    const ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (got <= 0) co_return sender_gone();
+    take_descriptors(message, mount);
+    bytes += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  co_return {};
+}
+
+Result<void> send_whole(int socket, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return Error(Errc::kUnavailable, "the server of mounts is gone");
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return {};
+}
+
+constexpr std::string_view kServing = "serving";
+constexpr std::string_view kEnded = "ended";
+constexpr std::string_view kFailed = "failed ";
+
+MountNews news_of(std::string_view line) {
+  if (line == kServing) return {MountNews::Kind::kServing, ""};
+  if (line == kEnded) return {MountNews::Kind::kEnded, ""};
+  if (line.starts_with(kFailed)) line.remove_prefix(kFailed.size());
+  return {MountNews::Kind::kFailed, std::string(line)};
+}
+
+std::string line_of(const MountNews& news) {
+  switch (news.kind) {
+    case MountNews::Kind::kServing: return std::string(kServing) + "\n";
+    case MountNews::Kind::kEnded: return std::string(kEnded) + "\n";
+    case MountNews::Kind::kFailed: break;
+  }
+  std::string why = news.why;
+  for (char& c : why) c = c == '\n' ? ' ' : c;
+  return std::string(kFailed) + why.substr(0, kLineBytesMax / 2) + "\n";
+}
+
+}  // namespace
+
+Result<void> send_mount(int socket, const HandedMount& mount) {
+  const std::string text = model::record_text(mount.request);
+  if (text.size() > kRequestBytesMax) {
+    return Error(Errc::kInvalid, "the request for a mount has more than a megabyte");
+  }
+  auto length = std::bit_cast<Length>(static_cast<std::uint32_t>(text.size()));
+  iovec piece{length.data(), length.size()};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  Control control;
+  attach(message, control, mount);
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(length.size())) {
+    return Error(Errc::kUnavailable, "the server of mounts is gone");
+  }
+  return send_whole(socket, text);
+}
+
+Async<HandedMount> receive_mount(async::EventLoop& loop, int socket, async::StopToken stop) {
+  HandedMount mount;
+  Length length{};
+  CO_TRY(co_await receive_whole(loop, socket, length.data(), length.size(), mount, stop));
+  const auto size = std::bit_cast<std::uint32_t>(length);
+  const bool is_one =
+      size <= kRequestBytesMax && mount.connection.valid() && mount.first_message.valid();
+  if (!is_one) co_return Error(Errc::kInvalid, "what was sent is no request for a mount");
+  std::string text(size, '\0');
+  CO_TRY(co_await receive_whole(loop, socket, text.data(), text.size(), mount, stop));
+  mount.request = CO_TRY(model::parse_record<MountRequest>(text));
+  co_return mount;
+}
+
+void send_news(int socket, const MountNews& news) { (void)send_whole(socket, line_of(news)); }
+
+std::optional<MountNews> receive_news(int socket) {
+  std::string line;
+  for (char c = 0; line.size() < kLineBytesMax;) {
+    const ssize_t got = ::recv(socket, &c, 1, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    if (c == '\n') return news_of(line);
+    line += c;
+  }
+  return std::nullopt;
+}
+
+}  // namespace runnel::fuse

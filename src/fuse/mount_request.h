@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/async.h"
+#include "async/event_loop.h"
+#include "async/unique_fd.h"
+#include "base/result.h"
+
+namespace runnel::fuse {
+
+// What whoever holds a mount asks of the process that serves all mounts of a home.
+struct MountRequest {
+  std::string volume;
+  std::string version;  // A whole id.
+  std::string store;    // Its URL.
+  std::string folder;
+  std::string cache;  // A folder on the local disk; empty: none.
+  std::int64_t cache_bytes = 0;
+  bool takes_over = false;               // A process before this one has died.
+  std::vector<std::string> environment;  // "NAME=value": the variables of the store, as AWS_REGION.
+  friend bool operator==(const MountRequest&, const MountRequest&) = default;
+};
+
+// The request together with the descriptors that serving needs.
+struct HandedMount {
+  MountRequest request;
+  async::UniqueFd connection;     // Of the mount, to the kernel.
+  async::UniqueFd first_message;  // A file with what the kernel has sent over it.
+};
+
+// Sends both over a Unix socket, at once. Blocks for as long as the other end reads.
+Result<void> send_mount(int socket, const HandedMount& mount);
+// The other end of it. kInvalid for what is no request, kUnavailable when the sender is gone.
+Async<HandedMount> receive_mount(async::EventLoop& loop, int socket, async::StopToken stop);
+
+// What becomes of a mount: lines that its server sends over the same socket.
+struct MountNews {
+  enum class Kind : std::uint8_t { kServing, kEnded, kFailed };
+  Kind kind = Kind::kServing;
+  std::string why;  // kFailed: a sentence.
+};
+void send_news(int socket, const MountNews& news);  // A holder that is gone needs none.
+// None at the end of the connection: then the server has died. Blocks for the rest of a line.
+std::optional<MountNews> receive_news(int socket);
+
+}  // namespace runnel::fuse

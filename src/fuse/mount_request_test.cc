@@ -1,0 +1,86 @@
+#include "fuse/mount_request.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace runnel::fuse {
+namespace {
+
+class MountRequestTest : public ::testing::Test {
+ protected:
+  MountRequestTest() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+    holder_ = async::UniqueFd(ends[0]);
+    server_ = async::UniqueFd(ends[1]);
+  }
+
+  static HandedMount mount() {
+    HandedMount handed;
+    handed.request = {"data", "0123456789abcdef", "file:///volumes", "/mnt", "/cache", 1 << 30,
+                      true,   {"AWS_REGION=here"}};
+    handed.connection = async::UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    handed.first_message = async::UniqueFd(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+    return handed;
+  }
+  Result<HandedMount> received() {
+    return loop_->block_on(receive_mount(*loop_, server_.get(), {}));
+  }
+
+  std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
+  async::UniqueFd holder_;
+  async::UniqueFd server_;
+};
+
+TEST_F(MountRequestTest, ArrivesWithItsDescriptors) {
+  MUST(send_mount(holder_.get(), mount()));
+  const HandedMount got = MUST(received());
+  EXPECT_EQ(got.request, mount().request);
+  char byte = 'x';
+  EXPECT_EQ(::read(got.connection.get(), &byte, 1), 0) << "the null device";
+  EXPECT_EQ(::read(got.first_message.get(), &byte, 1), 1);
+  EXPECT_EQ(byte, '\0');
+}
+
+TEST_F(MountRequestTest, ALongOneArrivesWhole) {
+  HandedMount handed = mount();
+  handed.request.environment.assign(900, "AWS_NAME=" + std::string(1'000, 'x'));
+  const std::size_t count = handed.request.environment.size();
+  std::thread holder([&] { MUST(send_mount(holder_.get(), handed)); });
+  EXPECT_EQ(MUST(received()).request.environment.size(), count);
+  holder.join();
+}
+
+TEST_F(MountRequestTest, WhatIsNoneIsRefused) {
+  ASSERT_EQ(::send(holder_.get(), "GET / HTTP/1.1\r\n", 16, 0), 16);
+  EXPECT_EQ(received().error().code, Errc::kInvalid);
+}
+
+TEST_F(MountRequestTest, OfASenderThatIsGoneThereIsNone) {
+  holder_.reset();
+  EXPECT_EQ(received().error().code, Errc::kUnavailable);
+}
+
+TEST_F(MountRequestTest, NewsComeInLines) {
+  send_news(server_.get(), {MountNews::Kind::kServing, ""});
+  send_news(server_.get(), {MountNews::Kind::kFailed, "two\nlines"});
+  send_news(server_.get(), {MountNews::Kind::kEnded, ""});
+  server_.reset();
+  EXPECT_EQ(receive_news(holder_.get())->kind, MountNews::Kind::kServing);
+  const auto failed = receive_news(holder_.get());
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->kind, MountNews::Kind::kFailed);
+  EXPECT_EQ(failed->why, "two lines");
+  EXPECT_EQ(receive_news(holder_.get())->kind, MountNews::Kind::kEnded);
+  EXPECT_FALSE(receive_news(holder_.get()));
+}
+
+}  // namespace
+}  // namespace runnel::fuse

@@ -1,0 +1,147 @@
+#include "fuse/mount_resources.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "env/clock.h"
+#include "env/random.h"
+#include "hash/sha256.h"
+
+namespace runnel::fuse {
+namespace {
+
+// Everything by which a store is reached.
+std::string key_of_store(const MountRequest& request) {
+  std::vector<std::string> variables = request.environment;
+  std::sort(variables.begin(), variables.end());
+  std::string key = request.store;
+  for (const std::string& variable : variables) key += '\n' + variable;
+  return key;
+}
+
+std::string key_of_packs(const MountRequest& request, const std::string& uuid) {
+  return key_of_store(request) + "\n\n" + request.volume + '\n' + uuid + '\n' + request.cache;
+}
+
+// What the volume is called in a cache.
+volume::VolumeKey cache_key(const std::string& uuid) {
+  const hash::Digest digest = hash::sha256(uuid);
+  volume::VolumeKey key;
+  std::copy_n(digest.begin(), key.size(), key.begin());
+  return key;
+}
+
+// Variables of AWS are the request's, all others this process's own.
+object::VariableOf variables_of(const MountRequest& request) {
+  return [environment = request.environment](const std::string& name) {
+    if (!name.starts_with("AWS_")) return object::OpenedStore::own_variable(name);
+    for (const std::string& each : environment) {
+      const bool is_it = each.starts_with(name + "=") && each.size() > name.size() + 1;
+      if (is_it) return std::optional(each.substr(name.size() + 1));
+    }
+    return std::optional<std::string>();
+  };
+}
+
+}  // namespace
+
+Result<MountResources::Store*> MountResources::hold_store(const MountRequest& request) {
+  const std::string key = key_of_store(request);
+  if (!stores_.contains(key)) {
+    Store store;
+    store.opened = TRY(object::OpenedStore::open(loop_, env::real_clock(), env::real_random(),
+                                                 TRY(object::parse_store_url(request.store)),
+                                                 variables_of(request)));
+    stores_.emplace(key, std::move(store));
+  }
+  Store& held = stores_.at(key);
+  ++held.users;
+  return &held;
+}
+
+Async<void> MountResources::release_store(const MountRequest& request) {
+  const auto found = stores_.find(key_of_store(request));
+  CHECK(found != stores_.end(), "a store is released that nobody holds");
+  if (--found->second.users > 0) co_return {};
+  const auto last = stores_.extract(found);
+  co_return co_await last.mapped().opened->stop();
+}
+
+Async<volume::DiskCache*> MountResources::hold_disk(const MountRequest& request) {
+  if (!disks_.contains(request.cache)) {
+    auto opened = CO_TRY(co_await volume::DiskCache::open(
+        loop_, {request.cache, Bytes::count(request.cache_bytes)}));
+    disks_.emplace(request.cache, Disk{std::move(opened), 0});
+  }
+  Disk& held = disks_.at(request.cache);
+  ++held.users;
+  co_return held.cache.get();
+}
+
+Async<void> MountResources::release_disk(const MountRequest& request) {
+  const auto found = disks_.find(request.cache);
+  CHECK(found != disks_.end(), "a cache on the disk is released that nobody holds");
+  if (--found->second.users > 0) co_return {};
+  const auto last = disks_.extract(found);
+  co_return co_await last.mapped().cache->close();
+}
+
+Async<void> MountResources::take_turn() {
+  while (is_busy_) CO_TRY(co_await turn_ended_.wait());
+  is_busy_ = true;
+  co_return {};
+}
+
+void MountResources::end_turn() {
+  is_busy_ = false;
+  turn_ended_.notify_one();
+}
+
+Async<volume::PackCache*> MountResources::hold_packs(const MountRequest& request,
+                                                     const std::string& uuid) {
+  CO_TRY(co_await take_turn());
+  Result<volume::PackCache*> held = co_await make_packs(request, uuid);
+  end_turn();
+  co_return held;
+}
+
+Async<void> MountResources::release_packs(const MountRequest& request, const std::string& uuid) {
+  CO_TRY(co_await take_turn());
+  Result<void> ended = co_await end_packs(request, uuid);
+  end_turn();
+  co_return ended;
+}
+
+Async<volume::PackCache*> MountResources::make_packs(const MountRequest& request,
+                                                     const std::string& uuid) {
+  volume::DiskCache* disk = nullptr;
+  if (!request.cache.empty()) disk = CO_TRY(co_await hold_disk(request));
+  const auto store = stores_.find(key_of_store(request));
+  CHECK(store != stores_.end(), "the packs of a store that nobody holds");
+  Packs& held = packs_[key_of_packs(request, uuid)];
+  if (!held.cache) {
+    held.cache = std::make_unique<volume::PackCache>(
+        loop_, store->second.opened->store(),
+        volume::PackCache::Options{.prefix = request.volume + "/",
+                                   .bytes_max = kMemoryMax,
+                                   .disk = disk,
+                                   .volume = cache_key(uuid)},
+        async::StopToken());
+  }
+  ++held.users;
+  co_return held.cache.get();
+}
+
+Async<void> MountResources::end_packs(const MountRequest& request, const std::string& uuid) {
+  const auto found = packs_.find(key_of_packs(request, uuid));
+  CHECK(found != packs_.end(), "packs are released that nobody holds");
+  if (--found->second.users == 0) {
+    const auto last = packs_.extract(found);
+    MUST(co_await last.mapped().cache->close());
+  }
+  if (!request.cache.empty()) CO_TRY(co_await release_disk(request));
+  co_return {};
+}
+
+}  // namespace runnel::fuse

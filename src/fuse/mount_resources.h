@@ -1,0 +1,67 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "async/event.h"
+#include "async/event_loop.h"
+#include "fuse/mount_request.h"
+#include "object/open_store.h"
+#include "volume/disk_cache.h"
+#include "volume/pack_cache.h"
+
+namespace runnel::fuse {
+
+// What the mounts of one process share: stores, caches on the disk, and, for each volume, what of
+// its packs is in memory, so that what one of them has fetched is there for all.
+//
+// Contract: mounts share only what was opened with the same keys: who has none gets nothing.
+// Threads:  the loop's only.
+// Lifetime: each hold() is followed by release(); then nothing is left. The loop outlives it.
+// Limits:   kMemoryMax for each volume, and what each cache on the disk may have.
+class MountResources {
+ public:
+  static constexpr std::uint64_t kMemoryMax = 128 << 20;
+
+  explicit MountResources(async::EventLoop& loop) : loop_(loop), turn_ended_(loop) {}
+
+  // The store of a request.
+  struct Store {
+    std::unique_ptr<object::OpenedStore> opened;
+    int users = 0;
+  };
+  Result<Store*> hold_store(const MountRequest& request);
+  Async<void> release_store(const MountRequest& request);
+
+  // The packs of its volume, which has this id, in memory and on the disk.
+  Async<volume::PackCache*> hold_packs(const MountRequest& request, const std::string& uuid);
+  Async<void> release_packs(const MountRequest& request, const std::string& uuid);
+
+ private:
+  struct Disk {
+    std::unique_ptr<volume::DiskCache> cache;
+    int users = 0;
+  };
+  struct Packs {
+    std::unique_ptr<volume::PackCache> cache;
+    int users = 0;
+  };
+  // A folder is opened or closed by one at a time: two would find each other's lock.
+  Async<void> take_turn();
+  void end_turn();
+  Async<volume::PackCache*> make_packs(const MountRequest& request, const std::string& uuid);
+  Async<void> end_packs(const MountRequest& request, const std::string& uuid);
+  Async<volume::DiskCache*> hold_disk(const MountRequest& request);
+  Async<void> release_disk(const MountRequest& request);
+
+  async::EventLoop& loop_;
+  std::map<std::string, Store> stores_;
+  std::map<std::string, Disk> disks_;
+  std::map<std::string, Packs> packs_;
+  bool is_busy_ = false;
+  async::Notifier turn_ended_;
+};
+
+}  // namespace runnel::fuse

@@ -1,0 +1,133 @@
+#include "fuse/mount_server.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "async/socket.h"
+#include "env/clock.h"
+#include "env/random.h"
+#include "fuse/mount_point.h"
+#include "fuse/serve_mount.h"
+
+namespace runnel::fuse {
+namespace {
+
+bool may_ask(int connection) {
+  const auto user = async::peer_user(connection);
+  return user && (*user == ::geteuid() || *user == 0);
+}
+
+Result<std::string> bytes_of(const async::UniqueFd& first_message) {
+  std::string bytes(kFirstMessageMax, '\0');
+  const ssize_t size = ::pread(first_message.get(), bytes.data(), bytes.size(), 0);
+  if (size <= 0) return Error(Errc::kInvalid, "a mount was handed over without its first message");
+  bytes.resize(static_cast<std::size_t>(size));
+  return bytes;
+}
+
+}  // namespace
+
+MountServer::MountServer(async::EventLoop& loop, std::string socket,
+                         std::function<void(const std::string&)> say)
+    : loop_(loop),
+      socket_(std::move(socket)),
+      say_(std::move(say)),
+      resources_(loop),
+      until_idle_(loop),
+      serving_(loop) {}
+
+Async<void> MountServer::run(async::StopToken stop) {
+  const async::UniqueFd listener = CO_TRY(async::listen_unix(socket_));
+  const auto end = [this] { idle_.stop(); };
+  const async::StopCallback at_stop(stop, end);
+  until_idle_.start(kIdle, end);
+  const Result<void> accepted = co_await accept_until_idle(listener.get());
+  async::remove_unix_socket(socket_, listener);
+  until_idle_.cancel();
+  CO_TRY(co_await serving_.close());
+  co_return accepted;
+}
+
+Async<void> MountServer::accept_until_idle(int listener) {
+  while (true) {
+    const Result<void> ready = co_await loop_.readable(listener, idle_.token());
+    if (idle_.token().stopped()) co_return {};
+    CO_TRY(Result<void>(ready));
+    accept_all(listener);
+  }
+}
+
+void MountServer::accept_all(int listener) {
+  while (true) {
+    async::UniqueFd connection(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection.valid()) return;
+    if (!may_ask(connection.get())) continue;
+    begin_mount();
+    if (!loop_.spawn(serving_, serve(std::move(connection))).ok()) end_mount();
+  }
+}
+
+void MountServer::begin_mount() {
+  ++mounts_;
+  until_idle_.cancel();
+}
+
+void MountServer::end_mount() {
+  if (--mounts_ == 0) until_idle_.start(kIdle, [this] { idle_.stop(); });
+}
+
+// A server that ends leaves its mounts to the next one, without a word to their holders.
+Async<void> MountServer::serve(async::UniqueFd connection) {
+  Result<HandedMount> mount = co_await receive_mount(loop_, connection.get(), serving_.token());
+  Result<void> served =
+      mount.ok() ? co_await serve_handed(connection.get(), *std::move(mount)) : mount.error();
+  end_mount();
+  if (serving_.token().stopped()) co_return {};
+  if (served.ok()) {
+    send_news(connection.get(), {MountNews::Kind::kEnded, ""});
+  } else {
+    send_news(connection.get(), {MountNews::Kind::kFailed, served.error().to_string()});
+  }
+  co_return {};
+}
+
+Async<void> MountServer::serve_handed(int connection, HandedMount mount) {
+  const MountRequest request = mount.request;
+  MountResources::Store* const store = CO_TRY(resources_.hold_store(request));
+  Result<void> served = co_await serve_from(connection, mount, *store);
+  if (!served.ok() && !serving_.token().stopped()) {
+    say_(request.folder + ": " + served.error().to_string());
+  }
+  MUST(co_await resources_.release_store(request));
+  co_return served;
+}
+
+Async<void> MountServer::serve_from(int connection, HandedMount& mount,
+                                    MountResources::Store& store) {
+  const MountRequest request = mount.request;
+  volume::Volume volume = CO_TRY(co_await volume::Volume::open(
+      {store.opened->store(), env::real_clock(), env::real_random(), serving_.token()},
+      request.volume));
+  co_return co_await serve_volume(connection, mount, volume);
+}
+
+Async<void> MountServer::serve_volume(int connection, HandedMount& mount, volume::Volume& volume) {
+  const MountRequest request = mount.request;
+  const std::string uuid = volume.head().uuid;
+  ServeOptions options;
+  options.version = request.version;
+  options.folder = request.folder;
+  options.connection = std::move(mount.connection);
+  options.first_message = CO_TRY(bytes_of(mount.first_message));
+  options.takes_over = request.takes_over;
+  options.serving = [connection] { send_news(connection, {MountNews::Kind::kServing, ""}); };
+  volume::PackCache* const packs = CO_TRY(co_await resources_.hold_packs(request, uuid));
+  Result<void> served =
+      co_await serve_mount(loop_, volume, *packs, std::move(options), serving_.token());
+  MUST(co_await resources_.release_packs(request, uuid));
+  co_return served;
+}
+
+}  // namespace runnel::fuse

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "async/event_loop.h"
+#include "async/gate.h"
+#include "async/stop_token.h"
+#include "async/unique_fd.h"
+#include "base/units.h"
+#include "fuse/mount_request.h"
+#include "fuse/mount_resources.h"
+#include "volume/volume.h"
+
+namespace runnel::fuse {
+
+// Serves all mounts of a home: whoever holds one hands it over by a socket.
+//
+// Contract: a mount is served until it is no more, also when its holder is gone; its holder is told
+//           when it is served, and how that ended. Requests of other users are refused. run()
+//           returns once nothing has been served for kIdle, or at `stop`: then what is served is
+//           left to the next server.
+// Threads:  the loop's only.
+// Lifetime: run() ends before destruction.
+class MountServer {
+ public:
+  static constexpr Duration kIdle = Duration::seconds(2);
+
+  // `say` gets a sentence about each mount that ends with an error.
+  MountServer(async::EventLoop& loop, std::string socket,
+              std::function<void(const std::string&)> say);
+  // kConflict when another one serves already.
+  Async<void> run(async::StopToken stop);
+
+ private:
+  Async<void> accept_until_idle(int listener);
+  void accept_all(int listener);
+  Async<void> serve(async::UniqueFd connection);
+  Async<void> serve_handed(int connection, HandedMount mount);
+  Async<void> serve_from(int connection, HandedMount& mount, MountResources::Store& store);
+  Async<void> serve_volume(int connection, HandedMount& mount, volume::Volume& volume);
+  void begin_mount();
+  void end_mount();
+
+  async::EventLoop& loop_;
+  const std::string socket_;
+  const std::function<void(const std::string&)> say_;
+  MountResources resources_;
+  async::StopSource idle_;
+  async::Timer until_idle_;
+  async::Gate serving_;
+  int mounts_ = 0;
+};
+
+}  // namespace runnel::fuse

@@ -1,0 +1,188 @@
+#include "fuse/mount_server.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "async/socket.h"
+#include "async/together.h"
+#include "async/worker.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "env/process.h"
+#include "env/random.h"
+#include "env/testing/temporary_directory.h"
+#include "fuse/mount_point.h"
+#include "volume/put.h"
+
+namespace runnel::fuse {
+namespace {
+
+// Real mounts of a volume in a folder; their users are on another thread than the loop's.
+class MountServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!env::is_root() || ::access("/dev/fuse", R_OK | W_OK) != 0) {
+      GTEST_SKIP() << "only root may open /dev/fuse here";
+    }
+    for (const std::string name : {"source", "volumes"}) MUST(env::make_directories(at(name)));
+    for (int number = 0; number < 50; ++number) {
+      MUST(env::write_file_atomically(at("source/" + std::to_string(number)),
+                                      std::string(10'000, static_cast<char>('a' + number % 26))));
+    }
+    version_ = put();
+  }
+
+  std::string at(const std::string& name) const { return place_ + "/" + name; }
+  std::string put() {
+    const auto opened =
+        MUST(object::OpenedStore::open(*loop_, env::real_clock(), env::real_random(), store_url()));
+    volume::VolumeContext context{opened->store(), env::real_clock(), env::real_random(), {}};
+    volume::Volume volume = MUST(loop_->block_on(volume::Volume::create(context, "data")));
+    const auto done = MUST(loop_->block_on(
+        put_tree(*loop_, volume, MUST(volume::SourceTree::open(at("source"))), {}, {})));
+    MUST(loop_->block_on(opened->stop()));
+    return done.manifest.version;
+  }
+  object::StoreUrl store_url() const {
+    return MUST(object::parse_store_url("file://" + at("volumes")));
+  }
+
+  // A mount and its holder's end of the connection.
+  struct Held {
+    std::unique_ptr<MountPoint> mount;
+    async::UniqueFd server;
+  };
+  Held hand_over(const std::string& name, std::string version = "", std::string cache = "") {
+    const std::string folder = at(name);
+    MUST(env::make_directories(folder));
+    Held held{MUST(MountPoint::create(folder, "runnel:" + name)), {}};
+    const std::string first = MUST(held.mount->first_message());
+    HandedMount handed;
+    handed.first_message = async::UniqueFd(::memfd_create("first", MFD_CLOEXEC));
+    EXPECT_EQ(::pwrite(handed.first_message.get(), first.data(), first.size(), 0),
+              std::ssize(first));
+    handed.connection = async::UniqueFd(::fcntl(held.mount->descriptor(), F_DUPFD_CLOEXEC, 0));
+    handed.request = {.volume = "data",
+                      .version = version.empty() ? version_ : version,
+                      .store = store_url().to_string(),
+                      .folder = folder,
+                      .cache = std::move(cache),
+                      .cache_bytes = 128 << 20};
+    held.server = connected();
+    EXPECT_EQ(::fcntl(held.server.get(), F_SETFL, 0), 0);
+    MUST(send_mount(held.server.get(), handed));
+    return held;
+  }
+  // Once the server is there.
+  async::UniqueFd connected() const {
+    Result<async::UniqueFd> connected = async::connect_unix(at("socket"));
+    for (int tries = 0; tries < 500 && !connected.ok(); ++tries) {
+      ::usleep(10'000);
+      connected = async::connect_unix(at("socket"));
+    }
+    return MUST(std::move(connected));
+  }
+  static MountNews news_of(const Held& held) {
+    const auto news = receive_news(held.server.get());
+    return news ? *news : MountNews{MountNews::Kind::kFailed, "no word"};
+  }
+  void expect_all_in(const std::string& name) const {
+    for (int number = 0; number < 50; ++number) {
+      EXPECT_EQ(env::read_file(at(name + "/" + std::to_string(number))).value_or("unreadable"),
+                std::string(10'000, static_cast<char>('a' + number % 26)));
+    }
+  }
+  void lose_packs() const { std::filesystem::remove_all(at("volumes/data/p")); }
+  // Serves while `user` is at it, and until nobody has needed it for a while.
+  void serve_for(const std::function<void()>& user) {
+    const std::unique_ptr<async::Worker> worker =
+        MUST(async::Worker::create(*loop_, {.name = "user"}));
+    MountServer server(*loop_, at("socket"), [this](const auto& line) { said_ += line; });
+    async::Gate gate(*loop_);
+    MUST(loop_->spawn(gate, worker->run(user)));
+    const Result<void> served = loop_->block_on(server.run({}));
+    EXPECT_TRUE(served.ok()) << served.error().to_string();
+    MUST(loop_->block_on(gate.close()));
+    MUST(loop_->block_on(worker->stop()));
+  }
+
+  env::testing::TemporaryDirectory temporary_;
+  const std::string place_ = MUST(env::real_path(temporary_.path()));
+  std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
+  std::string version_;
+  std::string said_;
+};
+
+TEST_F(MountServerTest, WhatOneMountHasFetchedIsThereForAnother) {
+  serve_for([this] {
+    const Held one = hand_over("one");
+    const Held two = hand_over("two");
+    ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
+    ASSERT_EQ(news_of(two).kind, MountNews::Kind::kServing);
+    expect_all_in("one");
+    lose_packs();
+    expect_all_in("two");
+    MUST(unmount_folder(at("one"), Unmount::kUnused));
+    EXPECT_EQ(news_of(one).kind, MountNews::Kind::kEnded);
+    expect_all_in("two");
+  });
+  EXPECT_EQ(said_, "");
+  EXPECT_FALSE(env::exists(at("socket"))) << "it has ended by itself";
+}
+
+TEST_F(MountServerTest, ACacheOnTheDiskIsSharedAndGoesOn) {
+  serve_for([this] {
+    const Held one = hand_over("one", "", at("cache"));
+    const Held two = hand_over("two", "", at("cache"));
+    ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
+    ASSERT_EQ(news_of(two).kind, MountNews::Kind::kServing);
+    expect_all_in("one");
+  });
+  lose_packs();
+  serve_for([this] {
+    const Held three = hand_over("three", "", at("cache"));
+    ASSERT_EQ(news_of(three).kind, MountNews::Kind::kServing);
+    expect_all_in("three");
+  });
+}
+
+TEST_F(MountServerTest, OneThatCannotBeServedHarmsNoOther) {
+  serve_for([this] {
+    const Held bad = hand_over("bad", "fedcba9876543210");
+    const Held good = hand_over("good");
+    const MountNews why = news_of(bad);
+    EXPECT_EQ(why.kind, MountNews::Kind::kFailed);
+    EXPECT_NE(why.why.find("fedcba9876543210"), std::string::npos) << why.why;
+    ASSERT_EQ(news_of(good).kind, MountNews::Kind::kServing);
+    expect_all_in("good");
+  });
+  EXPECT_NE(said_.find(at("bad") + ": "), std::string::npos) << said_;
+}
+
+TEST_F(MountServerTest, AMountOutlivesItsHolder) {
+  serve_for([this] {
+    Held one = hand_over("one");
+    ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
+    one.server.reset();
+    expect_all_in("one");
+  });
+}
+
+TEST_F(MountServerTest, AnotherServerIsNotNeeded) {
+  serve_for([this] {
+    const auto loop = MUST(async::EventLoop::create());
+    MountServer second(*loop, at("socket"), [](const auto&) {});
+    EXPECT_EQ(loop->block_on(second.run({})).error().code, Errc::kConflict);
+  });
+}
+
+}  // namespace
+}  // namespace runnel::fuse
