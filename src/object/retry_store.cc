@@ -31,14 +31,23 @@ RetryStore::RetryStore(async::EventLoop& loop, env::Clock& clock, env::Random& r
 
 Async<void> RetryStore::pause(Tries& tries, Error error, async::StopToken stop) {
   if (error.code == Errc::kFull) window_.congested();
-  if (!is_mended_by_a_retry(error) || ++tries.made >= options_.tries) co_return error;
-  const std::int64_t most =
-      std::min(options_.pause_max.millis(), options_.first_pause.millis() << (tries.made - 1));
-  const Duration length = Duration::millis(
-      static_cast<std::int64_t>(random_.next() % static_cast<std::uint64_t>(most + 1)));
+  if (!is_mended_by_a_retry(error)) co_return error;
+  ++tries.made;
+  if (!has_answered_ && tries.made >= options_.tries) co_return error;
+  const Duration length = length_of_pause(tries.made);
   if (clock_.boot() + length >= tries.until) co_return error;
   ++retries_;
   co_return co_await loop_.sleep(length, std::move(stop));
+}
+
+Duration RetryStore::length_of_pause(int tries_made) {
+  std::int64_t most = options_.first_pause.millis();
+  for (int number = 1; number < tries_made && most < options_.pause_max.millis(); ++number) {
+    most *= 2;
+  }
+  most = std::min(most, options_.pause_max.millis());
+  return Duration::millis(
+      static_cast<std::int64_t>(random_.next() % static_cast<std::uint64_t>(most + 1)));
 }
 
 template <typename T>
@@ -47,6 +56,7 @@ Async<T> RetryStore::once(Async<T> call, async::StopToken stop) {
   Result<T> result = co_await std::move(call);
   window_.leave();
   if (result.ok()) window_.succeeded();
+  if (result.ok() || !is_unknown(result.error())) has_answered_ = true;
   co_return result;
 }
 

@@ -12,10 +12,10 @@
 namespace runnel::object {
 
 struct RetryOptions {
-  int tries = 8;
+  int tries = 8;  // Of a store that has never answered: nobody may be there.
   Duration first_pause = Duration::millis(50);  // Doubled with each try; a share of it by chance.
   Duration pause_max = Duration::seconds(5);
-  Duration deadline = Duration::seconds(60);  // No try begins after that.
+  Duration deadline = Duration::seconds(90);  // No try begins after that.
   int under_way_max = 32;                     // Requests at one time.
 };
 
@@ -24,7 +24,8 @@ struct RetryOptions {
 // Contract: reads, lists and removals are repeated as they are. A put under kAbsent is repeated,
 //           too: names carry their writer's nonce, so an object of this name with these bytes is
 //           this put's. A put under kMatches, or none, whose outcome is unknown is not repeated:
-//           its error is handed on, and the caller looks what became of it.
+//           its error is handed on, and the caller looks what became of it. A store that has
+//           answered once is asked until the deadline: it may be away for a while.
 // Threads:  the loop's only.
 // Lifetime: loop, clock, chance and `inner` outlive it.
 class RetryStore final : public ForwardingStore {
@@ -52,6 +53,7 @@ class RetryStore final : public ForwardingStore {
   Tries begin() const { return {.until = clock_.boot() + options_.deadline}; }
   // Returns once it is time to try again; the error itself where no further try is made.
   Async<void> pause(Tries& tries, Error error, async::StopToken stop);
+  Duration length_of_pause(int tries_made);
   template <typename T>
   Async<T> once(Async<T> call, async::StopToken stop);
   template <typename T, typename Call>
@@ -65,6 +67,7 @@ class RetryStore final : public ForwardingStore {
   env::Random& random_;
   RetryOptions options_;
   RequestWindow window_;
+  bool has_answered_ = false;
   std::int64_t retries_ = 0;
 };
 

@@ -109,6 +109,23 @@ TEST_F(RetryStoreTest, GivesUpAfterItsTries) {
   EXPECT_EQ(scripted_.requests, 4);
 }
 
+TEST_F(RetryStoreTest, WaitsForAStoreThatHasAnswered) {
+  MUST(put("1", Condition::none()));
+  answer(Errc::kUnavailable, false, 30);
+  EXPECT_EQ(MUST(get()).bytes, "1");
+  EXPECT_EQ(scripted_.requests, 32);
+}
+
+TEST_F(RetryStoreTest, WaitsNotForEver) {
+  RetryOptions options = quick();
+  options.deadline = Duration::millis(50);
+  RetryStore store(*loop_, env::real_clock(), random_, scripted_, options);
+  MUST(loop_->block_on(store.put("key", make_body("1"), Condition::none(), {})));
+  answer(Errc::kUnavailable, false, 1'000);
+  EXPECT_EQ(loop_->block_on(store.get("key", 1, {})).error().code, Errc::kUnavailable);
+  EXPECT_LT(scripted_.requests, 900);
+}
+
 TEST_F(RetryStoreTest, TakesItsOwnPutForDone) {
   answer(Errc::kUnavailable, true);
   const std::string etag = MUST(put("mine", Condition::absent()));
