@@ -43,13 +43,27 @@ Result<std::string> chunk_of(const Extent& extent, std::string_view stored) {
   return bytes;
 }
 
-Async<std::string> read_chunk(object::ObjectStore& store, std::string prefix, Extent extent,
-                              async::StopToken stop) {
-  if (extent.is_hole()) co_return std::string(extent.length, '\0');
+namespace {
+
+Async<std::string> fetch_chunk(object::ObjectStore& store, const std::string& prefix,
+                               const Extent& extent, async::StopToken stop) {
   std::string stored(extent.stored, '\0');
   CO_TRY(co_await store.read(prefix + pack_key(extent.pack),
                              static_cast<std::int64_t>(extent.offset), stored, std::move(stop)));
   co_return chunk_of(extent, stored);
+}
+
+}  // namespace
+
+Async<std::string> read_chunk(object::ObjectStore& store, std::string prefix, Extent extent,
+                              async::StopToken stop) {
+  if (extent.is_hole()) co_return std::string(extent.length, '\0');
+  Result<std::string> chunk = co_await fetch_chunk(store, prefix, extent, stop);
+  // Its bytes may have been changed on their way; the store is asked once more.
+  if (!chunk.ok() && chunk.error().code == Errc::kCorrupt) {
+    chunk = co_await fetch_chunk(store, prefix, extent, stop);
+  }
+  co_return chunk;
 }
 
 Async<std::string> read_bytes(object::ObjectStore& store, std::string prefix,

@@ -37,13 +37,13 @@ Async<std::vector<Result<std::string>>> ExtentReader::read(std::vector<Extent> e
 
 Async<void> ExtentReader::fetch(Fetch what, std::shared_ptr<Batch> batch) {
   const Result<void> fetched = co_await fetch_range(what, *batch);
-  // A pack that is cut short may still have the first ones.
-  const bool is_cut = !fetched.ok() && fetched.error().code == Errc::kCorrupt;
   for (const std::size_t index : what.extents) {
-    if (is_cut) {
-      batch->chunks[index] = co_await read_chunk(store_, prefix_, batch->extents[index], stop_);
-    } else if (!fetched.ok()) {
-      batch->chunks[index] = fetched.error();
+    Result<std::string>& chunk = batch->chunks[index];
+    if (!fetched.ok()) chunk = fetched.error();
+    // A pack that is cut short may still have the first ones, and what is damaged may have been
+    // changed on its way.
+    if (!chunk.ok() && chunk.error().code == Errc::kCorrupt) {
+      chunk = co_await read_chunk(store_, prefix_, batch->extents[index], stop_);
     }
   }
   --under_way_;

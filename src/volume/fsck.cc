@@ -96,12 +96,15 @@ class Check {
 
   // The head holds the newest one, too, but not for long.
   Async<void> look_at_manifest(const VersionPlace& place, std::string text) {
-    const Result<object::Object> stored =
-        co_await volume_.store().get(volume_.prefix() + place.key, std::ssize(text) + 1, stop_);
-    if (!stored.ok() && stored.error().code != Errc::kInvalid) {
-      co_return damaged("", stored.error());
+    constexpr int kLooks = 2;  // It may be changed on its way once.
+    for (int look = 0; look < kLooks; ++look) {
+      const Result<object::Object> stored =
+          co_await volume_.store().get(volume_.prefix() + place.key, std::ssize(text) + 1, stop_);
+      if (!stored.ok() && stored.error().code != Errc::kInvalid) {
+        co_return damaged("", stored.error());
+      }
+      if (stored.ok() && stored->bytes == text) co_return {};
     }
-    if (stored.ok() && stored->bytes == text) co_return {};
     co_return damaged("", Error(Errc::kCorrupt, "the manifest " + place.key + " is damaged"));
   }
 

@@ -40,6 +40,13 @@ Async<void> HeadRegister::create() {
 }
 
 Async<void> HeadRegister::load() {
+  Result<void> loaded = co_await load_once();
+  // Its bytes may have been changed on their way; the store is asked once more.
+  if (!loaded.ok() && loaded.error().code == Errc::kCorrupt) loaded = co_await load_once();
+  co_return loaded;
+}
+
+Async<void> HeadRegister::load_once() {
   Result<object::Object> read =
       co_await store_.get(key_, static_cast<std::int64_t>(4 * Head::kBytesMax), stop_);
   if (!read.ok() && read.error().code == Errc::kNotFound) {

@@ -35,6 +35,8 @@ class HeadRegister {
   Async<Swap> swap(Head next);
 
  private:
+  Async<void> load_once();
+
   object::ObjectStore& store_;
   env::Random& random_;
   const std::string volume_;

@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "volume/bundle.h"
 
@@ -39,8 +41,13 @@ Async<PagePtr> StorePages::load_with(PageRef ref, std::uint64_t begin, std::uint
   std::optional<HeldBytes> held = fetched_.find({ref.bundle, ref.offset, ref.stored});
   std::string stored;
   if (!held) stored = CO_TRY(co_await read_stored(ref, begin, end));
-  auto page =
-      std::make_shared<const Page>(CO_TRY(read_page(ref, held ? held->bytes : stored, check_)));
+  Result<Page> read = read_page(ref, held ? std::string_view(held->bytes) : stored, check_);
+  // Bytes may have been changed on their way; the store is asked once more.
+  if (!read.ok() && read.error().code == Errc::kCorrupt) {
+    stored = CO_TRY(co_await read_stored(ref, ref.offset, ref.offset + ref.stored));
+    read = read_page(ref, stored, check_);
+  }
+  auto page = std::make_shared<const Page>(CO_TRY(std::move(read)));
   pages_.keep({ref.bundle, ref.offset}, page, page->memory());
   co_return page;
 }

@@ -154,11 +154,19 @@ Async<Snapshot> Volume::snapshot(std::string version) {
 }
 
 Async<Manifest> Volume::manifest_at(VersionPlace place) {
-  std::string text;
   const bool is_newest = head().newest() != nullptr && head().newest()->key == place.key;
-  if (is_newest && !head().manifest.empty()) {
-    text = head().manifest;
-  } else {
+  Result<Manifest> manifest =
+      co_await manifest_of_text(place, is_newest ? head().manifest : std::string());
+  // It may have been changed on its way; the store is asked once more.
+  if (!manifest.ok() && manifest.error().code == Errc::kCorrupt) {
+    manifest = co_await manifest_of_text(place, "");
+  }
+  co_return manifest;
+}
+
+Async<Manifest> Volume::manifest_of_text(VersionPlace place, std::string text) {
+  const bool is_newest = head().newest() != nullptr && head().newest()->key == place.key;
+  if (text.empty()) {
     text =
         CO_TRY(co_await context_.store.get(prefix_ + place.key, kManifestBytesMax, context_.stop))
             .bytes;

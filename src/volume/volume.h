@@ -107,6 +107,8 @@ class Volume {
   Volume(VolumeContext context, std::string name);
 
   Snapshot empty_snapshot();
+  // `text`: of the manifest, where it is known.
+  Async<Manifest> manifest_of_text(VersionPlace place, std::string text);
   Async<Manifest> publish_edit(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
                                std::string message, KeysInUse keys);
   struct Edited {

@@ -51,6 +51,10 @@ constexpr std::array kRules = {
     Rule{"TooManyRequests", Errc::kFull, "the store asks for fewer requests", ""},
     Rule{"ConditionalRequestConflict", Errc::kConflict, "another write of it was under way", ""},
     Rule{"OperationAborted", Errc::kConflict, "another write of it was under way", ""},
+    Rule{"BadDigest", Errc::kConflict, "the bytes were changed on their way", ""},
+    Rule{"XAmzContentSHA256Mismatch", Errc::kConflict, "the bytes were changed on their way", ""},
+    Rule{"IncompleteBody", Errc::kConflict, "the bytes did not all arrive", ""},
+    Rule{"RequestTimeout", Errc::kUnavailable, "the bytes did not arrive in time", ""},
 };
 
 std::string code_in(const std::string& body) {

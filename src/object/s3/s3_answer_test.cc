@@ -29,7 +29,10 @@ TEST(S3Answer, SaysWhatBecameOfTheRequest) {
   EXPECT_EQ(kind(503, "SlowDown"), Errc::kFull);
   EXPECT_EQ(kind(503, ""), Errc::kFull);
   EXPECT_EQ(kind(500, "InternalError"), Errc::kUnavailable);
-  EXPECT_EQ(kind(400, "RequestTimeout"), Errc::kInvalid);
+  EXPECT_EQ(kind(400, "RequestTimeout"), Errc::kUnavailable) << "a slow network; not our mistake";
+  EXPECT_EQ(kind(400, "XAmzContentSHA256Mismatch"), Errc::kConflict) << "not done; again";
+  EXPECT_EQ(kind(400, "BadDigest"), Errc::kConflict);
+  EXPECT_EQ(kind(400, "InvalidArgument"), Errc::kInvalid);
   EXPECT_EQ(kind(403, "AccessDenied"), Errc::kDenied);
 }
 
