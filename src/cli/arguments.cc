@@ -398,6 +398,8 @@ void add_volume_put(CLI::App& app, Arguments& arguments) {
   app.add_option("target", arguments.target, "NAME[:/FOLDER]")->required();
   optional_flag(app, "-m,--message", arguments.message, "what the version is for");
   app.add_flag("--mirror", arguments.mirror, "remove from FOLDER what the source does not have");
+  // For bench/volume.py: what the default was chosen by.
+  app.add_option("--pack-size", arguments.pack_size, "bytes of a pack, 1MiB to 128MiB")->group("");
   add_store(app, arguments);
 }
 

@@ -130,6 +130,7 @@ struct Arguments {
   std::string target;                // volume put, get
   std::optional<std::string> store;  // volume --store
   bool mirror = false;               // volume put --mirror
+  std::string pack_size = "32MiB";   // volume put --pack-size
   bool remove = false;               // volume tag --delete
   bool force = false;                // volume tag --force
   std::optional<std::string> keep;   // volume gc --keep

@@ -106,6 +106,18 @@ Result<int> versions(const Arguments& arguments, const home::Home& home) {
 // What takes longer to measure is put without telling when it ends.
 constexpr Duration kMeasuredWithin = Duration::seconds(1);
 
+Result<std::uint64_t> pack_size_of(const Arguments& arguments) {
+  const Result<Bytes> size = parse_bytes(arguments.pack_size);
+  if (!size.ok()) return Error(size.error()).with_field("pack-size");
+  if (size->count() >= volume::PutOptions::kPackBytesMin &&
+      size->count() <= volume::PutOptions::kPackBytesMax) {
+    return static_cast<std::uint64_t>(size->count());
+  }
+  return Error(Errc::kInvalid, "a pack has 1 MiB to 128 MiB")
+      .with_field("pack-size")
+      .with_value(arguments.pack_size);
+}
+
 Result<int> put_folder(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.target));
   if (!target.version.empty()) {
@@ -120,6 +132,7 @@ Result<int> put_folder(const Arguments& arguments, const home::Home& home) {
   options.source = TRY(home::absolute_path(arguments.source));
   options.into = target.path;
   options.mirror = arguments.mirror;
+  options.pack_bytes = TRY(pack_size_of(arguments));
   options.message = arguments.message.value_or("");
   TransferLine line("put");
   const auto total =

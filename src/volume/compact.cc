@@ -11,11 +11,12 @@
 #include "volume/chunk_read.h"
 #include "volume/edit.h"
 #include "volume/pack.h"
+#include "volume/put.h"
 
 namespace runnel::volume {
 namespace {
 
-constexpr std::int64_t kPackBytesMax = 128 << 20;
+constexpr std::int64_t kPackBytesMax = PutOptions::kPackBytesMax + (32 << 20);  // With its table.
 constexpr std::uint64_t kTableEntryBytes = 48;  // About, of a pack's table for a chunk.
 constexpr std::uint64_t kDeadShare = 20;        // One part in so many may be dead.
 

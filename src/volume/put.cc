@@ -44,6 +44,8 @@ struct WholePack {
 // Fills packs one after another.
 class Packing {
  public:
+  explicit Packing(std::uint64_t bytes) : pack_bytes_(bytes) {}
+
   // The extents of the chunks, in order.
   std::vector<Extent> add(const std::vector<Fresh>& chunks) {
     std::vector<Extent> extents;
@@ -55,7 +57,7 @@ class Packing {
           builder_.add(chunk.hash, stored, chunk.bytes.size(), frame ? Codec::kZstd : Codec::kRaw);
       extent.pack = provisional_id(number_);
       extents.push_back(std::move(extent));
-      if (builder_.bytes() >= kPackBytesTarget) close();
+      if (builder_.bytes() >= pack_bytes_) close();
     }
     return extents;
   }
@@ -66,6 +68,7 @@ class Packing {
   std::vector<WholePack> take_whole() { return std::exchange(whole_, {}); }
 
  private:
+  const std::uint64_t pack_bytes_;
   PackBuilder builder_;
   std::uint64_t number_ = 1;
   std::vector<WholePack> whole_;
@@ -78,6 +81,7 @@ class Put {
       : loop_(loop),
         volume_(volume),
         source_(std::move(source)),
+        packing_(options.pack_bytes),
         options_(std::move(options)),
         base_(std::move(base)),
         uploads_(loop),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "async/event_loop.h"
+#include "volume/pack.h"
 #include "volume/source_tree.h"
 #include "volume/volume.h"
 
@@ -20,10 +21,14 @@ struct PutProgress {
 };
 
 struct PutOptions {
+  static constexpr std::int64_t kPackBytesMin = 1 << 20;
+  static constexpr std::int64_t kPackBytesMax = 128 << 20;
+
   std::string source;   // What is put, as the session names it.
   std::string into;     // The folder of the volume that the source goes to; "" is its root.
   bool mirror = false;  // What the source does not have goes from the folder.
   std::string message;
+  std::uint64_t pack_bytes = kPackBytesTarget;       // A pack with as many is closed.
   std::function<void(const PutProgress&)> progress;  // After each batch; may be empty.
 };
 

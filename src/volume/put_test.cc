@@ -178,6 +178,15 @@ TEST_F(PutTest, ManyPacksCarryALargeTree) {
   for (const auto& [name, bytes] : files_) EXPECT_TRUE(content(name) == bytes) << name;
 }
 
+TEST_F(PutTest, PacksAreAsLargeAsIsAskedFor) {
+  write("long", noise(5'000'000, 1));
+  PutOptions options;
+  options.pack_bytes = 2 << 20;
+  put(options);
+  EXPECT_EQ(objects("p/"), 3);
+  EXPECT_EQ(content("long"), files_["long"]);
+}
+
 TEST_F(PutTest, ADamagedChunkIsNamed) {
   write("a", noise(1'000, 1));
   put();
