@@ -11,46 +11,11 @@ import pathlib
 import platform
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
 from home import ROOT, Home
-
-READER = ROOT / "build/release/bin/tree_reader"
-PYTHON_READER = """
-import os, sys, time
-def one():
-    begin = time.perf_counter()
-    files = [os.path.join(folder, name) for folder, _, names in os.walk(sys.argv[1]) for name in names]
-    walked = time.perf_counter()
-    size = 0
-    for name in files:
-        with open(name, 'rb') as file: size += len(file.read())
-    print(len(files), size, 1e3 * (walked - begin), 1e3 * (time.perf_counter() - walked))
-one(); one()
-"""
-READERS = {"C++": [str(READER)], "Python": [sys.executable, "-c", PYTHON_READER]}
-
-
-def make_files(folder, count, size):
-    for number in range(count):
-        path = folder / f"{number // 1000:03}"
-        path.mkdir(exist_ok=True)
-        (path / f"{number:06}.bin").write_bytes(os.urandom(size))
-
-
-def forget():
-    """Empties the kernel's memory of files and names."""
-    os.sync()
-    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
-
-
-def read_twice(reader, folder):
-    """Milliseconds of a first pass, with its walk, and of the reads of a second one."""
-    words = [*READERS[reader], str(folder)] + (["--twice"] if reader == "C++" else [])
-    first, second = (line.split() for line in subprocess.check_output(words, text=True).splitlines())
-    return float(first[2]) + float(first[3]), float(second[3])
+from small_files import READERS, forget, make_files, read_twice
 
 
 def mounted(home, folder, reader):
@@ -74,7 +39,6 @@ def main():
         os.sched_setaffinity(0, {given.cpu})
     with tempfile.TemporaryDirectory(prefix="runnel-mount-", dir=ROOT / "build") as work, Home() as home:
         source, folder = pathlib.Path(work) / "source", pathlib.Path(work) / "mnt"
-        source.mkdir()
         folder.mkdir()
         make_files(source, given.files, given.bytes)
         home.call("volume", "create", "data", "--store", given.store or f"file://{work}/store")
