@@ -4,7 +4,7 @@
 
 namespace runnel::volume {
 
-std::vector<Fetch> plan_fetches(const std::vector<Extent>& extents) {
+std::vector<Fetch> plan_fetches(const std::vector<Extent>& extents, std::uint64_t bytes_max) {
   std::vector<std::size_t> order;
   order.reserve(extents.size());
   for (std::size_t index = 0; index < extents.size(); ++index) {
@@ -23,7 +23,7 @@ std::vector<Fetch> plan_fetches(const std::vector<Extent>& extents) {
       Fetch& last = fetches.back();
       const std::uint64_t last_end = last.offset + last.length;
       const bool is_near = last.pack == extent.pack && extent.offset <= last_end + kFetchGapMax;
-      if (is_near && end - last.offset <= kFetchBytesMax) {
+      if (is_near && end - last.offset <= bytes_max) {
         last.length = std::max(last_end, end) - last.offset;
         last.extents.push_back(index);
         continue;

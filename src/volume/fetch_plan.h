@@ -19,7 +19,9 @@ struct Fetch {
 inline constexpr std::uint64_t kFetchBytesMax = 8 << 20;
 inline constexpr std::uint64_t kFetchGapMax = 64 << 10;  // Cheaper to read than to ask again.
 
-// The requests that fetch all extents but holes: neighbours in a pack go together.
-std::vector<Fetch> plan_fetches(const std::vector<Extent>& extents);
+// The requests that fetch all extents but holes: neighbours in a pack go together, up to
+// `bytes_max`.
+std::vector<Fetch> plan_fetches(const std::vector<Extent>& extents,
+                                std::uint64_t bytes_max = kFetchBytesMax);
 
 }  // namespace runnel::volume

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "volume/chunk_read.h"
+#include "volume/chunker.h"
 #include "volume/fetch_plan.h"
 #include "volume/neighbours.h"
 
@@ -11,6 +12,17 @@ namespace {
 
 ObjectRange stored_range(const Extent& extent) {
   return {extent.pack, extent.offset, extent.stored};
+}
+
+// A connection of a store carries some 50 to 100 MB/s: a window is to be brought by many.
+constexpr std::uint64_t kAheadPart = 4 << 20;
+
+// The largest part when all of them are brought in parts of about the same size.
+std::uint64_t even_part(const std::vector<Extent>& extents) {
+  std::uint64_t bytes = 0;
+  for (const Extent& extent : extents) bytes += extent.stored;
+  const std::uint64_t parts = std::max<std::uint64_t>((bytes + kAheadPart / 2) / kAheadPart, 1);
+  return bytes / parts + ChunkSizes().most;
 }
 
 HeldBytes zeros(std::uint64_t length) {
@@ -89,7 +101,7 @@ void FileReader::expect(Inode file, const Layout& layout, Span span) {
     const Extent& extent = layout.extents[index];
     if (!extent.is_hole() && !cache_.has(stored_range(extent))) missing.push_back(extent);
   }
-  for (const Fetch& fetch : plan_fetches(missing)) {
+  for (const Fetch& fetch : plan_fetches(missing, even_part(missing))) {
     cache_.expect({fetch.pack, fetch.offset, fetch.length}, file);
   }
 }

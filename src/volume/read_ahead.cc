@@ -13,9 +13,9 @@ ReadAhead::Advice ReadAhead::after_read(Inode file, std::uint64_t offset, std::u
   if (end <= reader->next) return {};
   reader->next = end;
   if (reader->window == 0) reader->ahead = end;
-  // Wider only when what was told is half read, so that few and large parts are fetched.
-  if (reader->window > 0 && end + reader->window / 2 < reader->ahead) return {};
-  reader->window = std::clamp(reader->window * 2, kWindowMin, window_max_);
+  // More only when a quarter of what was told is read, so that few and large parts are fetched.
+  if (reader->window > 0 && end + reader->window * 3 / 4 < reader->ahead) return {};
+  reader->window = std::clamp(reader->window * kGrowth, kWindowMin, window_max_);
   return extend(*reader);
 }
 
