@@ -13,9 +13,8 @@ namespace runnel::volume {
 // Whether what is stored of a chunk is what its sums say. kCorrupt names the pack.
 Result<void> check_chunk(const Extent& extent, std::string_view stored);
 
-// The same of the blocks alone that have bytes of [from, until).
-Result<void> check_blocks(const Extent& extent, std::string_view stored, std::uint64_t from,
-                          std::uint64_t until);
+// The same of some blocks of it, of which the first has this number.
+Result<void> check_blocks(const Extent& extent, std::string_view blocks, std::uint64_t first);
 
 // The bytes of a chunk out of what is stored of it: checked by its sums, decompressed. kCorrupt
 // names the pack.

@@ -14,6 +14,14 @@ ObjectRange stored_range(const Extent& extent) {
   return {extent.pack, extent.offset, extent.stored};
 }
 
+// What has to be read of a chunk for [from, until) of it: whole blocks, all of a frame.
+ObjectRange checked_range(const Extent& extent, std::uint64_t from, std::uint64_t until) {
+  if (extent.codec != Codec::kRaw) return stored_range(extent);
+  const std::uint64_t begin = from / kBlockBytes * kBlockBytes;
+  const std::uint64_t end = (until + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  return {extent.pack, extent.offset + begin, std::min(end, extent.stored) - begin};
+}
+
 // A connection of a store carries some 50 to 100 MB/s: a window is to be brought by many.
 constexpr std::uint64_t kAheadPart = 4 << 20;
 
@@ -41,15 +49,13 @@ Async<std::vector<HeldBytes>> FileReader::read(Inode file, std::uint64_t offset,
   const std::uint64_t end = offset + std::min(length, layout->size - offset);
   const Span span = span_of(*layout, offset, end);
   const bool is_short = layout->extents.size() == 1;
-  if (!is_short) {
-    expect(file, *layout, span);
-    look_ahead(file, *layout, offset, end - offset);
-  }
+  const bool is_alone = !is_short && look_ahead(file, *layout, offset, end - offset);
   for (std::size_t index = span.begin; index < span.end; ++index) {
     const Extent& extent = layout->extents[index];
     const std::uint64_t begin = layout->begins[index];
-    ObjectRange with = stored_range(extent);
-    if (is_short && !extent.is_hole() && !cache_.has(with)) {
+    std::optional<ObjectRange> with;
+    if (!is_alone) with = stored_range(extent);
+    if (is_short && !extent.is_hole() && !cache_.has(*with)) {
       // Damage in a neighbour's part of the index is no error of this file.
       const Result<ObjectRange> more = co_await with_neighbours(snapshot_, file, extent);
       if (more.ok()) with = *more;
@@ -87,12 +93,15 @@ FileReader::Span FileReader::span_of(const Layout& layout, std::uint64_t from,
 
 // --- What will be wanted.
 
-void FileReader::look_ahead(Inode file, const Layout& layout, std::uint64_t offset,
+bool FileReader::look_ahead(Inode file, const Layout& layout, std::uint64_t offset,
                             std::uint64_t length) {
   const ReadAhead::Advice advice = ahead_.after_read(file, offset, length);
   if (advice.jumped) cache_.forget(file);
+  if (advice.is_alone) return true;
+  expect(file, layout, span_of(layout, offset, offset + length));
   const std::uint64_t end = std::min(advice.end, layout.size);
   if (advice.begin < end) expect(file, layout, span_of(layout, advice.begin, end));
+  return false;
 }
 
 void FileReader::expect(Inode file, const Layout& layout, Span span) {
@@ -108,28 +117,31 @@ void FileReader::expect(Inode file, const Layout& layout, Span span) {
 
 // --- A piece of a chunk.
 
-Async<HeldBytes> FileReader::piece(Extent extent, ObjectRange with, std::uint64_t from,
-                                   std::uint64_t until) {
+Async<HeldBytes> FileReader::piece(Extent extent, std::optional<ObjectRange> with,
+                                   std::uint64_t from, std::uint64_t until) {
   if (extent.is_hole()) co_return zeros(until - from);
   const Place place(extent.pack, extent.offset);
   if (const HeldBytes* const known = decoded_.find(place))
     co_return known->part(from, until - from);
-  HeldBytes chunk = CO_TRY(co_await cache_.read(stored_range(extent), with));
-  Result<HeldBytes> part = part_of(extent, chunk, from, until);
+  const ObjectRange wanted = checked_range(extent, from, until);
+  HeldBytes stored = CO_TRY(co_await cache_.read(wanted, with.value_or(wanted)));
+  Result<HeldBytes> part = part_of(extent, wanted, stored, from, until);
   if (part.ok()) co_return part;
-  // A disk may have changed it; the store is asked once more.
-  cache_.distrust(stored_range(extent));
-  chunk = CO_TRY(co_await cache_.read(stored_range(extent), stored_range(extent)));
-  co_return part_of(extent, chunk, from, until);
+  // A disk or a network may have changed it; the store is asked once more.
+  cache_.distrust(wanted);
+  stored = CO_TRY(co_await cache_.read(wanted, wanted));
+  co_return part_of(extent, wanted, stored, from, until);
 }
 
-Result<HeldBytes> FileReader::part_of(const Extent& extent, const HeldBytes& chunk,
-                                      std::uint64_t from, std::uint64_t until) {
+Result<HeldBytes> FileReader::part_of(const Extent& extent, const ObjectRange& range,
+                                      const HeldBytes& stored, std::uint64_t from,
+                                      std::uint64_t until) {
   if (extent.codec == Codec::kRaw) {
-    TRY(check_blocks(extent, chunk.bytes, from, until));
-    return chunk.part(from, until - from);
+    const std::uint64_t begin = range.offset - extent.offset;
+    TRY(check_blocks(extent, stored.bytes, begin / kBlockBytes));
+    return stored.part(from - begin, until - from);
   }
-  const HeldBytes whole = HeldBytes::of(TRY(chunk_of(extent, chunk.bytes)));
+  const HeldBytes whole = HeldBytes::of(TRY(chunk_of(extent, stored.bytes)));
   decoded_.keep({extent.pack, extent.offset}, whole, whole.bytes.size());
   return whole.part(from, until - from);
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,14 +55,16 @@ class FileReader {
 
   Async<LayoutPtr> layout_of(Inode file);
   static Span span_of(const Layout& layout, std::uint64_t from, std::uint64_t until);
-  void look_ahead(Inode file, const Layout& layout, std::uint64_t offset, std::uint64_t length);
+  // Whether what is read is likely to be wanted alone.
+  bool look_ahead(Inode file, const Layout& layout, std::uint64_t offset, std::uint64_t length);
   void expect(Inode file, const Layout& layout, Span span);
-  // [from, until) of a chunk, which is fetched with all of `with`.
-  Async<HeldBytes> piece(Extent extent, ObjectRange with, std::uint64_t from, std::uint64_t until);
-
-  // The same of a chunk as it is stored, once it is checked.
-  Result<HeldBytes> part_of(const Extent& extent, const HeldBytes& chunk, std::uint64_t from,
-                            std::uint64_t until);
+  // [from, until) of a chunk, which is fetched with all of `with`; none: with as little as can be
+  // checked.
+  Async<HeldBytes> piece(Extent extent, std::optional<ObjectRange> with, std::uint64_t from,
+                         std::uint64_t until);
+  // The same out of what is stored of it from a range on that has it, once that is checked.
+  Result<HeldBytes> part_of(const Extent& extent, const ObjectRange& range, const HeldBytes& stored,
+                            std::uint64_t from, std::uint64_t until);
 
   Snapshot& snapshot_;
   PackCache& cache_;

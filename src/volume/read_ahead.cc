@@ -25,12 +25,13 @@ ReadAhead::Advice ReadAhead::begin(Inode file, std::uint64_t offset, std::uint64
   Advice advice;
   if (reader.window > 0) advice = extend(reader);
   advice.jumped = jumped;
+  advice.is_alone = reader.window == 0;
   files_.keep(file, reader, 1);
   return advice;
 }
 
 ReadAhead::Advice ReadAhead::extend(Reader& reader) {
-  Advice advice{std::max(reader.ahead, reader.next), reader.next + reader.window, false};
+  Advice advice{std::max(reader.ahead, reader.next), reader.next + reader.window};
   if (advice.end <= advice.begin) return {};
   reader.ahead = advice.end;
   return advice;

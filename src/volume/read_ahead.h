@@ -29,7 +29,8 @@ class ReadAhead {
     // Of the file; empty: nothing new.
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    bool jumped = false;  // What was ahead of the earlier reads will not be wanted.
+    bool jumped = false;    // What was ahead of the earlier reads will not be wanted.
+    bool is_alone = false;  // Nothing beside it is likely to be wanted.
   };
   // After a read of [offset, offset + length).
   Advice after_read(Inode file, std::uint64_t offset, std::uint64_t length);
