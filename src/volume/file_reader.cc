@@ -108,7 +108,12 @@ void FileReader::expect(Inode file, const Layout& layout, Span span) {
   std::vector<Extent> missing;
   for (std::size_t index = span.begin; index < span.end; ++index) {
     const Extent& extent = layout.extents[index];
-    if (!extent.is_hole() && !cache_.has(stored_range(extent))) missing.push_back(extent);
+    if (extent.is_hole() || cache_.is_near(stored_range(extent))) continue;
+    if (cache_.has(stored_range(extent))) {
+      cache_.expect(stored_range(extent), file);  // A disk is read by a window around it.
+    } else {
+      missing.push_back(extent);
+    }
   }
   for (const Fetch& fetch : plan_fetches(missing, even_part(missing))) {
     cache_.expect({fetch.pack, fetch.offset, fetch.length}, file);
@@ -128,8 +133,7 @@ Async<HeldBytes> FileReader::piece(Extent extent, std::optional<ObjectRange> wit
   Result<HeldBytes> part = part_of(extent, wanted, stored, from, until);
   if (part.ok()) co_return part;
   // A disk or a network may have changed it; the store is asked once more.
-  cache_.distrust(wanted);
-  stored = CO_TRY(co_await cache_.read(wanted, wanted));
+  stored = CO_TRY(co_await cache_.read_anew(wanted));
   co_return part_of(extent, wanted, stored, from, until);
 }
 

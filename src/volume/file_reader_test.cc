@@ -225,6 +225,21 @@ TEST_F(FileReaderTest, WhatIsOnTheDiskIsNotFetched) {
   EXPECT_GT(cache_->counts().disk_bytes, 20 << 20);
 }
 
+TEST_F(FileReaderTest, WhatIsOnTheDiskComesAheadOfItsReader) {
+  write("long", random_bytes(24 << 20, 3));
+  open();
+  open_reader_with_disk();
+  read_all();
+  open_reader_with_disk();
+  const Inode file = inode("long");
+  for (std::uint64_t offset = 0; offset < 4 << 20; offset += 128 << 10) {
+    read(file, offset, 128 << 10);
+  }
+  run(loop_->sleep(Duration::millis(300), {}));
+  EXPECT_GT(cache_->bytes(), 12U << 20) << "it has read 4 MiB of them";
+  EXPECT_EQ(cache_->counts().fetches, 0);
+}
+
 TEST_F(FileReaderTest, WhatTheDiskHasChangedIsFetchedAgain) {
   write("text", std::string(500'000, 'a') + random_bytes(100, 3));
   write("long", random_bytes(3 << 20, 3));

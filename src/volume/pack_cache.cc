@@ -54,13 +54,17 @@ Async<HeldBytes> PackCache::read(ObjectRange wanted, ObjectRange with) {
   co_return co_await fetch(wanted);
 }
 
+bool PackCache::is_near(const ObjectRange& wanted) const {
+  return ranges_.has(wanted) || on_its_way(wanted) != nullptr;
+}
+
 bool PackCache::has(const ObjectRange& wanted) const {
-  if (ranges_.has(wanted) || on_its_way(wanted) != nullptr) return true;
+  if (is_near(wanted)) return true;
   return options_.disk != nullptr && options_.disk->has(options_.volume, wanted);
 }
 
 void PackCache::expect(const ObjectRange& range, Inode file) {
-  if (ranges_.has(range) || on_its_way(range) != nullptr) return;
+  if (is_near(range)) return;
   if (expected_bytes_ + range.length > options_.bytes_max / 2) return;
   RequestPtr request = make_request(range, range);
   request->file = file;
@@ -84,6 +88,13 @@ void PackCache::distrust(const ObjectRange& range) {
   ranges_.drop(range);
   if (options_.disk == nullptr) return;
   if (const auto slot = options_.disk->find(options_.volume, range)) options_.disk->drop(*slot);
+}
+
+Async<HeldBytes> PackCache::read_anew(ObjectRange range) {
+  distrust(range);
+  HeldBytes bytes = CO_TRY(co_await fetch(range));
+  ranges_.keep(range.object, range.offset, bytes);
+  co_return bytes;
 }
 
 Async<void> PackCache::close() {

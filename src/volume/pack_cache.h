@@ -30,8 +30,8 @@ struct PackCacheCounts {
 // they are asked for or expected.
 //
 // Contract: what is on its way is not asked for again, and what somebody waits for goes before what
-//           is only expected. Nothing is checked here: who reads knows the sums, and says
-//           distrust() of what is wrong.
+//           is only expected. Nothing is checked here: who reads knows the sums, and calls
+//           read_anew() for what is wrong.
 // Threads:  the loop's only.
 // Lifetime: loop, store and disk outlive it. close() is awaited before destruction, when nobody is
 //           in read().
@@ -56,12 +56,14 @@ class PackCache {
   Async<HeldBytes> read(ObjectRange wanted, ObjectRange with);
   // Whether they are in memory, on their way, or on the disk.
   bool has(const ObjectRange& wanted) const;
+  // Whether they are in memory or on their way.
+  bool is_near(const ObjectRange& wanted) const;
   // They will be read by the reader of this file.
   void expect(const ObjectRange& range, Inode file);
   // What the file's reader expects and what is not on its way yet is not brought.
   void forget(Inode file);
-  // What is here of it is wrong: the next read asks the store.
-  void distrust(const ObjectRange& range);
+  // What is here of it, or on its way, is wrong: the store is asked.
+  Async<HeldBytes> read_anew(ObjectRange range);
   Async<void> close();
 
   std::uint64_t bytes() const { return ranges_.bytes(); }
@@ -77,6 +79,8 @@ class PackCache {
     std::optional<Error> error;
     bool ended = false;
   };
+  void distrust(const ObjectRange& range);
+
   using RequestPtr = std::shared_ptr<Request>;
   using Requests = std::list<RequestPtr>;
 
