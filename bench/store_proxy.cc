@@ -27,10 +27,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -244,7 +244,7 @@ class Proxy {
     accepting_.join();
     listener_.reset();
     const std::lock_guard lock(mutex_);
-    for (const Session* const session : sessions_) session->interrupt();
+    for (const auto& [session, thread] : threads_) session->interrupt();
   }
 
  private:
@@ -257,16 +257,25 @@ class Proxy {
   }
   void begin(async::UniqueFd client) {
     send_at_once(client.get());
+    tally_.add_connection();
+    join_ended();
     auto session = std::make_unique<Session>(*this, std::move(client));
     const std::lock_guard lock(mutex_);
-    sessions_.insert(session.get());
-    // They end with the process at the latest.
-    threads_.emplace_back([this, session = std::move(session)]() mutable {
+    Session* const known = session.get();
+    threads_[known] = std::thread([this, session = std::move(session)]() mutable {
       session->run();
       const std::lock_guard ending(mutex_);
-      sessions_.erase(session.get());
+      ended_.push_back(std::move(threads_.extract(session.get()).mapped()));
       session.reset();
     });
+  }
+  void join_ended() {
+    std::vector<std::thread> ended;
+    {
+      const std::lock_guard lock(mutex_);
+      ended.swap(ended_);
+    }
+    for (std::thread& thread : ended) thread.join();
   }
 
   const std::uint16_t server_;
@@ -277,8 +286,8 @@ class Proxy {
   std::mutex mutex_;
   std::shared_ptr<Link> link_ = std::make_shared<Link>(Settings());  // Under it, as what follows.
   FaultRules rules_ = MUST(FaultRules::parse("", 1));
-  std::set<const Session*> sessions_;
-  std::vector<std::thread> threads_;
+  std::map<const Session*, std::thread> threads_;  // They end with the process at the latest.
+  std::vector<std::thread> ended_;
 };
 
 void Session::run() {

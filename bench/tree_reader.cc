@@ -27,6 +27,14 @@ void fail(const std::string& path) {
   std::exit(1);
 }
 
+// Not every file system says it in its lists.
+bool is_folder(const dirent& entry, const std::string& path) {
+  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
+  struct stat seen{};
+  if (::lstat(path.c_str(), &seen) != 0) fail(path);
+  return S_ISDIR(seen.st_mode);
+}
+
 void walk(const std::string& folder, std::vector<std::string>& files) {
   DIR* const entries = ::opendir(folder.c_str());
   if (entries == nullptr) fail(folder);
@@ -34,7 +42,7 @@ void walk(const std::string& folder, std::vector<std::string>& files) {
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
     const std::string path = folder + "/" + name;
-    if (entry->d_type == DT_DIR) {
+    if (is_folder(*entry, path)) {
       walk(path, files);
     } else {
       files.push_back(path);

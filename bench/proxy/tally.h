@@ -36,9 +36,14 @@ class Tally {
   void zero() {
     const std::lock_guard lock(mutex_);
     begun_ = SteadyClock::now();
+    connections_ = 0;
     methods_.clear();
     faults_.clear();
     trace_.clear();
+  }
+  void add_connection() {
+    const std::lock_guard lock(mutex_);
+    ++connections_;
   }
   void add(Visit visit) {
     const std::lock_guard lock(mutex_);
@@ -55,12 +60,12 @@ class Tally {
     }
   }
 
-  // {"faults":{"500":1},"methods":{"GET":{"down":1,"requests":1,"up":0}}}
+  // {"connections":1,"faults":{"500":1},"methods":{"GET":{"down":1,"requests":1,"up":0}}}
   std::string counts() {
     const std::lock_guard lock(mutex_);
     std::string text;
     json::Writer out(text);
-    out.begin_object().key("faults").begin_object();
+    out.begin_object().field("connections", connections_).key("faults").begin_object();
     for (const auto& [name, count] : faults_) out.field(name, count);
     out.end_object().key("methods").begin_object();
     for (const auto& [method, sum] : methods_) {
@@ -100,6 +105,7 @@ class Tally {
 
   std::mutex mutex_;
   SteadyClock::time_point begun_ = SteadyClock::now();  // Under the mutex, as the next.
+  std::uint64_t connections_ = 0;
   std::map<std::string, Sum> methods_;
   std::map<std::string, std::uint64_t> faults_;
   std::vector<std::pair<Visit, SteadyClock::time_point>> trace_;  // With their ends.

@@ -110,6 +110,7 @@ def test_what_passes_is_what_was_sent(proxy, client):
     assert client.ask("HEAD") == (200, b"") and client.ask("GET", "/chunks") == (200, b"abc0123456789")
     assert client.ask("PUT", "/late", b"x", {"Expect": "100-continue"}) == (200, b"")
     methods = proxy.counts()["methods"]
+    assert proxy.counts()["connections"] == 1
     assert methods["PUT"] == {"requests": 2, "up": 5_000_001, "down": 0}
     assert methods["GET"]["requests"] == 3 and methods["GET"]["down"] >= 13_000_013 and methods["HEAD"]["requests"] == 1
     assert [visit[:3] for visit in proxy.visits()][:2] == [("GET", "/", 200), ("PUT", "/kept", 200)]
