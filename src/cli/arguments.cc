@@ -454,6 +454,14 @@ const std::vector<Definition>& volume_definitions() {
        "the volumes that this home knows",
        [](CLI::App&, Arguments&) {}},
       {Command::kVolumeVersions, "versions", {}, "the newest versions of a volume", add_volume},
+      {Command::kVolumeShow,
+       "show",
+       {"info"},
+       "what a volume is, or what a version of it is",
+       [](CLI::App& app, Arguments& arguments) {
+         app.add_option("volume", arguments.volume, "NAME[@VERSION]")->required();
+         add_store(app, arguments);
+       }},
       {Command::kVolumePut, "put", {}, "publish a folder as the next version", add_volume_put},
       {Command::kVolumeGet, "get", {}, "copy a version out of a volume", add_volume_get},
       {Command::kVolumeLs,

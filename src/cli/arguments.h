@@ -34,6 +34,7 @@ enum class Command : std::uint8_t {
   kVolumeCreate,
   kVolumeList,
   kVolumeVersions,
+  kVolumeShow,
   kVolumePut,
   kVolumeGet,
   kVolumeLs,

@@ -47,6 +47,7 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeCreate:
     case Command::kVolumeList:
     case Command::kVolumeVersions:
+    case Command::kVolumeShow:
     case Command::kVolumePut:
     case Command::kVolumeGet:
     case Command::kVolumeLs:

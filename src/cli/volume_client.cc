@@ -31,6 +31,20 @@ std::string count_text(std::int64_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
+std::vector<std::string> tags_of(const volume::Head& head, const std::string& version) {
+  std::vector<std::string> tags;
+  for (const auto& [name, place] : head.tags) {
+    if (place.version == version) tags.push_back(name);
+  }
+  return tags;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
 json::Value manifest_document(const volume::Manifest& manifest) {
   json::Value value = json::Value::object();
   value.set("version", json::Value::text(manifest.version));

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "async/event_loop.h"
 #include "cli/arguments.h"
@@ -50,6 +51,10 @@ Result<VolumeClientPtr> client_of(const Arguments& arguments, const home::Home& 
 // Prints the document where one is asked for, else the text.
 void answer(const Arguments& arguments, const json::Value& value, const std::string& text);
 json::Value manifest_document(const volume::Manifest& manifest);
+// The tags of a version, in order.
+std::vector<std::string> tags_of(const volume::Head& head, const std::string& version);
+// "a, b".
+std::string joined(const std::vector<std::string>& words);
 // "1 file", "2 files".
 std::string count_text(std::int64_t count, const char* one, const char* many);
 

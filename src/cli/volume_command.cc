@@ -72,15 +72,6 @@ Result<int> list(const Arguments& arguments, const home::Home& home) {
   return 0;
 }
 
-// The tags of a version, with commas between.
-std::string tags_of(const volume::Head& head, const std::string& version) {
-  std::string text;
-  for (const auto& [name, place] : head.tags) {
-    if (place.version == version) text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
-}
-
 Result<int> versions(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
@@ -92,7 +83,7 @@ Result<int> versions(const Arguments& arguments, const home::Home& home) {
     const volume::Manifest& manifest = snapshot.manifest();
     table.add({manifest.version, moment_text(rfc3339(manifest.time)),
                std::to_string(manifest.totals.files), human(Bytes::count(manifest.totals.bytes)),
-               or_dash(tags_of(opened.head(), manifest.version)), or_dash(manifest.message)});
+               or_dash(joined(tags_of(opened.head(), manifest.version))), or_dash(manifest.message)});
     all.push_back(manifest_document(manifest));
   }
   json::Value value = json::Value::object();
@@ -215,6 +206,7 @@ Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) 
     case Command::kVolumeCreate: return create(arguments, home);
     case Command::kVolumeList: return list(arguments, home);
     case Command::kVolumeVersions: return versions(arguments, home);
+    case Command::kVolumeShow: return show_volume(arguments, home);
     case Command::kVolumePut: return put_folder(arguments, home);
     case Command::kVolumeGet: return get_folder(arguments, home);
     case Command::kVolumeLs: return list_volume_folder(arguments, home);

@@ -6,6 +6,7 @@
 namespace runnel::cli {
 
 // What `runnel volume` dispatches to; each gives the exit status.
+Result<int> show_volume(const Arguments& arguments, const home::Home& home);
 Result<int> list_volume_folder(const Arguments& arguments, const home::Home& home);
 Result<int> print_volume_file(const Arguments& arguments, const home::Home& home);
 Result<int> tag_volume(const Arguments& arguments, const home::Home& home);
