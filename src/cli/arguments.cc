@@ -393,10 +393,14 @@ void add_volume_path(CLI::App& app, Arguments& arguments) {
   add_store(app, arguments);
 }
 
+void add_message(CLI::App& app, Arguments& arguments) {
+  optional_flag(app, "-m,--message", arguments.message, "what the version is for");
+}
+
 void add_volume_put(CLI::App& app, Arguments& arguments) {
   app.add_option("source", arguments.source, "a folder, or a file")->required();
   app.add_option("target", arguments.target, "NAME[:/FOLDER]")->required();
-  optional_flag(app, "-m,--message", arguments.message, "what the version is for");
+  add_message(app, arguments);
   app.add_flag("--mirror", arguments.mirror, "remove from FOLDER what the source does not have");
   // For bench/volume.py: what the default was chosen by.
   app.add_option("--pack-size", arguments.pack_size, "bytes of a pack, 1MiB to 128MiB")->group("");
@@ -406,6 +410,45 @@ void add_volume_put(CLI::App& app, Arguments& arguments) {
 void add_volume_get(CLI::App& app, Arguments& arguments) {
   app.add_option("source", arguments.source, "NAME[@VERSION][:/PATH]")->required();
   app.add_option("target", arguments.target, "a folder, or a file")->required();
+  add_store(app, arguments);
+}
+
+void add_volume_cp(CLI::App& app, Arguments& arguments) {
+  app.add_option("source", arguments.source, "NAME[@VERSION]:/PATH, or a path of this machine")
+      ->required();
+  app.add_option("target", arguments.target, "NAME:/PATH, or a path of this machine")->required();
+  app.add_flag_callback("-r,--recursive,-R", [] {}, "for hands that know cp: folders go whole");
+  add_message(app, arguments);
+  add_store(app, arguments);
+}
+
+void add_volume_mv(CLI::App& app, Arguments& arguments) {
+  app.add_option("source", arguments.source, "NAME:/PATH")->required();
+  app.add_option("target", arguments.target, "NAME:/PATH, or a folder it goes into")->required();
+  add_message(app, arguments);
+  add_store(app, arguments);
+}
+
+void add_volume_sync(CLI::App& app, Arguments& arguments) {
+  app.add_option("source", arguments.source, "a folder, or NAME[@VERSION]:/FOLDER")->required();
+  app.add_option("target", arguments.target, "NAME:/FOLDER, or a folder")->required();
+  app.add_flag("--dry-run", arguments.dry_run, "say what would be done, and change nothing");
+  app.add_flag("--delete", arguments.remove,
+               "remove also from a folder of this machine that was never synced");
+  add_message(app, arguments);
+  add_store(app, arguments);
+}
+
+void add_volume_snapshot(CLI::App& app, Arguments& arguments) {
+  app.add_option("volume", arguments.volume, "NAME")->required();
+  app.add_option("tag", arguments.target, "a tag that no version has")->required();
+  add_store(app, arguments);
+}
+
+void add_volume_restore(CLI::App& app, Arguments& arguments) {
+  app.add_option("source", arguments.source, "NAME@VERSION[:/PATH]")->required();
+  app.add_option("target", arguments.target, "NAME:/PATH; the same path unless given");
+  add_message(app, arguments);
   add_store(app, arguments);
 }
 
@@ -479,8 +522,29 @@ const std::vector<Definition>& volume_definitions() {
        "publish a version without a file or folder",
        [](CLI::App& app, Arguments& arguments) {
          add_volume_path(app, arguments);
-         optional_flag(app, "-m,--message", arguments.message, "what the version is for");
+         add_message(app, arguments);
        }},
+      {Command::kVolumeCp,
+       "cp",
+       {"copy"},
+       "copy files: in, out, or inside a volume",
+       add_volume_cp},
+      {Command::kVolumeMv, "mv", {"rename"}, "give a file or folder another name", add_volume_mv},
+      {Command::kVolumeSync,
+       "sync",
+       {},
+       "make a folder as another one is, in a volume or of one",
+       add_volume_sync},
+      {Command::kVolumeSnapshot,
+       "snapshot",
+       {},
+       "keep the newest version under a tag",
+       add_volume_snapshot},
+      {Command::kVolumeRestore,
+       "restore",
+       {},
+       "bring back what an earlier version had",
+       add_volume_restore},
       {Command::kVolumeTag, "tag", {}, "give a version a name, which keeps it", add_volume_tag},
       {Command::kVolumeGc, "gc", {}, "delete what no version needs", add_volume_gc},
       {Command::kVolumeStat, "stat", {}, "what a volume has, takes and costs", add_volume},
@@ -537,8 +601,8 @@ struct Parser {
     study->require_subcommand(1);
     add_group(*study, study_definitions());
     add_group(*app.get_subcommand("home"), home_definitions());
-    CLI::App* volume =
-        app.add_subcommand("volume", "versions of data: create, put, get, ls, cat, rm, versions");
+    CLI::App* volume = app.add_subcommand(
+        "volume", "versions of data: create, put, get, cp, mv, sync, ls, cat, rm, versions");
     volume->require_subcommand(1);
     add_group(*volume, volume_definitions());
   }

@@ -40,6 +40,11 @@ enum class Command : std::uint8_t {
   kVolumeLs,
   kVolumeCat,
   kVolumeRm,
+  kVolumeCp,
+  kVolumeMv,
+  kVolumeSync,
+  kVolumeSnapshot,
+  kVolumeRestore,
   kVolumeTag,
   kVolumeGc,
   kVolumeStat,
@@ -86,7 +91,7 @@ struct Arguments {
   bool env_all = false;
   std::vector<std::string> secrets;  // NAME: value from the shell.
   bool detach = false;
-  bool dry_run = false;  // up, plan, volume gc --dry-run
+  bool dry_run = false;  // up, plan, volume gc, sync --dry-run
   bool chaos = false;    // run --chaos
   bool quiet = false;    // run --quiet
 
@@ -109,7 +114,7 @@ struct Arguments {
   std::vector<std::string> values;     // study tell --value, of each objective
   std::int64_t at = 0;                 // study report --at, the step of the training
   std::string state = "complete";      // study tell --state
-  std::optional<std::string> message;  // study tell, volume put: --message
+  std::optional<std::string> message;  // study tell, volume put and others: --message
   std::optional<std::int64_t> after;   // events --after
   std::int64_t limit = 50;             // Rows of a list.
   std::optional<std::int64_t> events_max;
@@ -127,12 +132,12 @@ struct Arguments {
   std::optional<std::int64_t> seed;  // simulate --seed
   std::string shell = "bash";        // completion
   std::string volume;                // volume: NAME[@VERSION][:/PATH]
-  std::string source;                // volume put, get
-  std::string target;                // volume put, get
+  std::string source;                // volume put, get, cp and others
+  std::string target;                // volume put, get, cp and others
   std::optional<std::string> store;  // volume --store
   bool mirror = false;               // volume put --mirror
   std::string pack_size = "32MiB";   // volume put --pack-size
-  bool remove = false;               // volume tag --delete
+  bool remove = false;               // volume tag, sync --delete
   bool force = false;                // volume tag --force
   std::optional<std::string> keep;   // volume gc --keep
   std::optional<std::string> cache;  // volume mount --cache

@@ -57,6 +57,38 @@ TEST(Arguments, AStudyHasVerbsOfItsOwn) {
   EXPECT_FALSE(parse({"study"}).error.empty());
 }
 
+TEST(Arguments, AVolumeHasTheVerbsOfAShell) {
+  const Parsed copied = parse({"volume", "cp", "-r", "data@v1:/a", "data:/b", "-m", "why"});
+  ASSERT_TRUE(copied.arguments.has_value()) << copied.error;
+  EXPECT_EQ(copied.arguments->command, Command::kVolumeCp);
+  EXPECT_EQ(copied.arguments->source, "data@v1:/a");
+  EXPECT_EQ(copied.arguments->target, "data:/b");
+  EXPECT_EQ(copied.arguments->message, "why");
+  EXPECT_EQ(parse({"volume", "mv", "data:/a", "data:/b"}).arguments->command, Command::kVolumeMv);
+  EXPECT_FALSE(parse({"volume", "mv", "data:/a"}).error.empty()) << "both are needed";
+  EXPECT_EQ(parse({"volume", "info", "data"}).arguments->command, Command::kVolumeShow);
+}
+
+TEST(Arguments, ASyncRemovesAndTriesOutOnRequest) {
+  const Parsed plain = parse({"volume", "sync", "folder", "data:/"});
+  ASSERT_TRUE(plain.arguments.has_value()) << plain.error;
+  EXPECT_EQ(plain.arguments->command, Command::kVolumeSync);
+  EXPECT_FALSE(plain.arguments->dry_run);
+  EXPECT_FALSE(plain.arguments->remove);
+  const Parsed other = parse({"volume", "sync", "data:/", "folder", "--dry-run", "--delete"});
+  EXPECT_TRUE(other.arguments->dry_run);
+  EXPECT_TRUE(other.arguments->remove);
+}
+
+TEST(Arguments, ARestoreGoesWhereItWasUnlessSaid) {
+  const Parsed back = parse({"volume", "restore", "data@v1:/a"});
+  ASSERT_TRUE(back.arguments.has_value()) << back.error;
+  EXPECT_EQ(back.arguments->command, Command::kVolumeRestore);
+  EXPECT_EQ(back.arguments->target, "");
+  EXPECT_EQ(parse({"volume", "restore", "data@v1:/a", "data:/b"}).arguments->target, "data:/b");
+  EXPECT_FALSE(parse({"volume", "snapshot", "data"}).error.empty()) << "the tag is needed";
+}
+
 TEST(Arguments, AnUnknownCommandGetsTheNearestOne) {
   EXPECT_NE(parse({"cancle", "id"}).error.find("did you mean 'cancel'"), std::string::npos);
 }

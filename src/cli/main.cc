@@ -53,6 +53,11 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeLs:
     case Command::kVolumeCat:
     case Command::kVolumeRm:
+    case Command::kVolumeCp:
+    case Command::kVolumeMv:
+    case Command::kVolumeSync:
+    case Command::kVolumeSnapshot:
+    case Command::kVolumeRestore:
     case Command::kVolumeTag:
     case Command::kVolumeGc:
     case Command::kVolumeStat:

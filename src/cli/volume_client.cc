@@ -1,5 +1,6 @@
 #include "cli/volume_client.h"
 
+#include "base/check.h"
 #include "cli/moment_text.h"
 #include "cli/print.h"
 #include "home/volume_places.h"
@@ -7,8 +8,17 @@
 namespace runnel::cli {
 
 Result<std::unique_ptr<VolumeClient>> VolumeClient::open(const object::StoreUrl& place) {
-  auto client = std::unique_ptr<VolumeClient>(new VolumeClient());
-  client->loop_ = TRY(async::EventLoop::create());
+  return open_on(TRY(async::EventLoop::create()), place);
+}
+
+Result<std::unique_ptr<VolumeClient>> VolumeClient::beside(const object::StoreUrl& place) const {
+  return open_on(loop_, place);
+}
+
+Result<std::unique_ptr<VolumeClient>> VolumeClient::open_on(std::shared_ptr<async::EventLoop> loop,
+                                                            const object::StoreUrl& place) {
+  CHECK(loop != nullptr, "a client has a loop");
+  auto client = std::unique_ptr<VolumeClient>(new VolumeClient(std::move(loop)));
   client->store_ =
       TRY(object::OpenedStore::open(*client->loop_, env::real_clock(), env::real_random(), place));
   return client;

@@ -20,6 +20,8 @@ namespace runnel::cli {
 class VolumeClient {
  public:
   static Result<std::unique_ptr<VolumeClient>> open(const object::StoreUrl& place);
+  // Of another store, on the same loop.
+  Result<std::unique_ptr<VolumeClient>> beside(const object::StoreUrl& place) const;
   ~VolumeClient();
   VolumeClient(const VolumeClient&) = delete;
   VolumeClient& operator=(const VolumeClient&) = delete;
@@ -37,9 +39,11 @@ class VolumeClient {
   }
 
  private:
-  VolumeClient() = default;
+  explicit VolumeClient(std::shared_ptr<async::EventLoop> loop) : loop_(std::move(loop)) {}
+  static Result<std::unique_ptr<VolumeClient>> open_on(std::shared_ptr<async::EventLoop> loop,
+                                                       const object::StoreUrl& place);
 
-  std::unique_ptr<async::EventLoop> loop_;
+  std::shared_ptr<async::EventLoop> loop_;  // Of all that are beside each other.
   std::unique_ptr<object::OpenedStore> store_;
 };
 using VolumeClientPtr = std::unique_ptr<VolumeClient>;

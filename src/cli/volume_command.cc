@@ -6,16 +6,13 @@
 #include "cli/moment_text.h"
 #include "cli/print.h"
 #include "cli/printable.h"
-#include "cli/transfer_line.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
-#include "env/clock.h"
-#include "env/files.h"
-#include "env/tree_bytes.h"
+#include "cli/volume_transfer.h"
 #include "home/paths.h"
 #include "home/volume_places.h"
-#include "volume/get.h"
+#include "volume/folder_sink.h"
 #include "volume/put.h"
 #include "volume/volume.h"
 
@@ -83,7 +80,8 @@ Result<int> versions(const Arguments& arguments, const home::Home& home) {
     const volume::Manifest& manifest = snapshot.manifest();
     table.add({manifest.version, moment_text(rfc3339(manifest.time)),
                std::to_string(manifest.totals.files), human(Bytes::count(manifest.totals.bytes)),
-               or_dash(joined(tags_of(opened.head(), manifest.version))), or_dash(manifest.message)});
+               or_dash(joined(tags_of(opened.head(), manifest.version))),
+               or_dash(manifest.message)});
     all.push_back(manifest_document(manifest));
   }
   json::Value value = json::Value::object();
@@ -93,9 +91,6 @@ Result<int> versions(const Arguments& arguments, const home::Home& home) {
 }
 
 // --- Putting and getting.
-
-// What takes longer to measure is put without telling when it ends.
-constexpr Duration kMeasuredWithin = Duration::seconds(1);
 
 Result<std::uint64_t> pack_size_of(const Arguments& arguments) {
   const Result<Bytes> size = parse_bytes(arguments.pack_size);
@@ -111,41 +106,16 @@ Result<std::uint64_t> pack_size_of(const Arguments& arguments) {
 
 Result<int> put_folder(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.target));
-  if (!target.version.empty()) {
-    return Error(Errc::kInvalid, "a put makes a new version, and takes none")
-        .with_value(arguments.target)
-        .with_hint("leave out @" + target.version);
-  }
+  TRY(refuse_version(target, "a put"));
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));
-  const Duration begun = env::real_clock().boot();
   volume::PutOptions options;
-  options.source = TRY(home::absolute_path(arguments.source));
   options.into = target.path;
   options.mirror = arguments.mirror;
   options.pack_bytes = TRY(pack_size_of(arguments));
   options.message = arguments.message.value_or("");
-  TransferLine line("put");
-  const auto total =
-      line.is_shown() ? env::tree_bytes(arguments.source, kMeasuredWithin) : std::nullopt;
-  options.progress = [&line, total](const volume::PutProgress& done) {
-    line.draw({done.files, done.bytes, total});
-  };
-  const Result<volume::PutResult> done = client->run(
-      volume::put_tree(client->loop(), opened, TRY(volume::SourceTree::open(arguments.source)),
-                       std::move(options), {}));
-  line.clear();
-  const volume::PutResult result = TRY(Result<volume::PutResult>(done));
-  for (const std::string& path : result.passed_over) {
-    say("runnel: warning: " + path + " is neither a file, a folder nor a link, and is left out");
-  }
-  if (result.done.reused > 0) {
-    say("went on with " + human(Bytes::count(result.done.reused)) +
-        " that an interrupted put had stored");
-  }
-  say("put " + count_text(result.done.files, "file", "files") + ", " +
-      human(Bytes::count(result.done.bytes)) + " (" + human(Bytes::count(result.done.stored)) +
-      " stored) in " + human(env::real_clock().boot() - begun));
+  const volume::PutResult result = TRY(put_local_and_tell(*client, opened, arguments.source, "",
+                                                          std::move(options), {"put", "put"}));
   answer(arguments, manifest_document(result.manifest), result.manifest.version + "\n");
   return 0;
 }
@@ -154,24 +124,12 @@ Result<int> get_folder(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.source));
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));
-  const Duration begun = env::real_clock().boot();
-  const std::string place = TRY(home::absolute_path(arguments.target));
-  TransferLine line("get");
-  std::optional<std::int64_t> total;
-  if (line.is_shown() && target.path.empty()) {
-    total = TRY(client->run(opened.snapshot(target.version_or_latest()))).manifest().totals.bytes;
-  }
-  volume::GetOptions options;
-  options.progress = [&line, total](const volume::GetProgress& done) {
-    line.draw({done.files, done.bytes, total});
-  };
-  const Result<volume::GetProgress> done =
-      client->run(volume::get_tree(client->loop(), opened, target.version_or_latest(), target.path,
-                                   place, std::move(options), {}));
-  line.clear();
-  const volume::GetProgress got = TRY(Result<volume::GetProgress>(done));
-  say("got " + count_text(got.files, "file", "files") + ", " + human(Bytes::count(got.bytes)) +
-      " of version " + got.version + " in " + human(env::real_clock().boot() - begun));
+  const auto sink =
+      TRY(volume::FolderSink::open(client->loop(), TRY(home::absolute_path(arguments.target)),
+                                   volume::FolderSink::Same::kNever));
+  const volume::GetProgress got = TRY(get_and_tell(*client, opened, target.version_or_latest(),
+                                                   target.path, *sink, {}, {"get", "got"}));
+  answer(arguments, got_document(got), "");
   return 0;
 }
 
@@ -190,11 +148,7 @@ Result<int> remove(const Arguments& arguments, const home::Home& home) {
   Snapshot snapshot = TRY(client->run(opened.snapshot("latest")));
   TRY(client->run(snapshot.at(target.path)));  // A word for what is not there.
   volume::Edit root = volume::Edit::folder();
-  volume::Edit* folder = &root;
-  for (std::size_t part = 0; part + 1 < parts.size(); ++part) {
-    folder = &folder->entries.try_emplace(parts[part], volume::Edit::folder()).first->second;
-  }
-  folder->entries[parts.back()].gone = true;
+  volume::folder_at(root, {parts.begin(), parts.end() - 1}).entries[parts.back()].gone = true;
   const volume::Manifest manifest =
       TRY(client->run(opened.publish(root, {}, 0, arguments.message.value_or(""))));
   answer(arguments, manifest_document(manifest), manifest.version + "\n");
@@ -211,6 +165,11 @@ Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) 
     case Command::kVolumeGet: return get_folder(arguments, home);
     case Command::kVolumeLs: return list_volume_folder(arguments, home);
     case Command::kVolumeCat: return print_volume_file(arguments, home);
+    case Command::kVolumeCp: return copy_paths(arguments, home);
+    case Command::kVolumeMv: return move_paths(arguments, home);
+    case Command::kVolumeSync: return sync_folders(arguments, home);
+    case Command::kVolumeSnapshot: return snapshot_volume(arguments, home);
+    case Command::kVolumeRestore: return restore_volume(arguments, home);
     case Command::kVolumeTag: return tag_volume(arguments, home);
     case Command::kVolumeGc: return collect_volume(arguments, home);
     case Command::kVolumeStat: return tell_volume(arguments, home);

@@ -71,7 +71,7 @@ std::string shown_volume_text(const Volume& opened, const object::StoreUrl& plac
 }
 
 json::Value shown_version_document(const Volume& opened, const Manifest& manifest,
-                             const std::string& key) {
+                                   const std::string& key) {
   json::Value::List tags;
   for (const std::string& tag : tags_of(opened.head(), manifest.version)) {
     tags.push_back(json::Value::text(tag));
@@ -84,7 +84,8 @@ json::Value shown_version_document(const Volume& opened, const Manifest& manifes
   return value;
 }
 
-std::string shown_version_text(const Volume& opened, const Manifest& manifest, const std::string& key) {
+std::string shown_version_text(const Volume& opened, const Manifest& manifest,
+                               const std::string& key) {
   const volume::Totals& totals = manifest.totals;
   return facts_text({{"version", manifest.version},
                      {"volume", opened.name()},

@@ -32,4 +32,28 @@ Result<VolumeTarget> parse_volume_target(const std::string& text) {
   return target;
 }
 
+Result<void> refuse_version(const VolumeTarget& target, const std::string& what) {
+  if (target.version.empty()) return {};
+  return Error(Errc::kInvalid, what + " makes a new version, and takes none")
+      .with_value(target.name + "@" + target.version)
+      .with_hint("leave out @" + target.version);
+}
+
+Result<CopyEnd> parse_copy_end(const std::string& text) {
+  if (text.find("://") != std::string::npos) {
+    return Error(Errc::kInvalid, "'" + text + "' is a URL, and neither a path nor of a volume")
+        .with_value(text)
+        .with_hint("plain objects come in by runnel volume import, and go out by export");
+  }
+  const std::size_t colon = text.find(':');
+  const std::size_t slash = text.find('/');
+  const bool is_local = colon == std::string::npos || slash < colon;
+  if (is_local) return CopyEnd{std::nullopt, text};
+  Result<VolumeTarget> target = parse_volume_target(text);
+  if (target.ok()) return CopyEnd{*std::move(target), ""};
+  Error error = target.error();
+  error.hint = "write NAME:/PATH; a file of this machine that is called so is ./" + text;
+  return error;
+}
+
 }  // namespace runnel::cli

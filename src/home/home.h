@@ -36,6 +36,7 @@ struct Home {
   std::string runner() const { return runner::runner_folder(root); }
   std::string volumes() const { return root + "/volumes"; }
   std::string volumes_file() const { return root + "/volumes.json"; }  // volume_places.h
+  std::string synced_file() const { return root + "/synced.json"; }    // synced_folders.h
   std::string time() const { return root + "/time.json"; }
 };
 

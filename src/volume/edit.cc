@@ -19,6 +19,12 @@ Error in_the_way(const std::string& path, NodeKind there) {
       .with_hint("remove it first: runnel volume rm NAME:/" + path);
 }
 
+Error is_not_empty(const std::string& path) {
+  return Error(Errc::kConflict, "'" + path + "' is a folder that is not empty")
+      .with_value(path)
+      .with_hint("remove it first: runnel volume rm NAME:/" + path);
+}
+
 // Applies one edit. Names and inodes are gathered and changed in their trees at the end.
 class Editing {
  public:
@@ -87,7 +93,7 @@ class Editing {
     std::map<std::string, Node> after;
     for (const auto& [name, what] : there) {
       if (edit.entries.contains(name)) continue;
-      if (edit.whole) {
+      if (edit.whole || edit.exact) {
         CO_TRY(co_await remove(inode, name, what));
       } else {
         after.emplace(name, CO_TRY(co_await base_.node(what.inode)));
@@ -110,17 +116,28 @@ class Editing {
   Async<std::optional<Node>> edit_entry(Inode folder, const std::string& name,
                                         const std::optional<Name>& before, const Edit& edit,
                                         const std::string& path) {
+    if (edit.moved_away) {
+      if (before) names_.try_emplace(name_key(folder, name), std::nullopt);
+      co_return std::optional<Node>();
+    }
     if (edit.gone) {
       if (before) CO_TRY(co_await remove(folder, name, *before));
       co_return std::optional<Node>();
     }
-    const bool is_folder = edit.node.kind == NodeKind::kFolder;
-    if (before && is_folder != (before->kind == NodeKind::kFolder)) {
-      co_return in_the_way(path, before->kind);
+    if (!edit.moved_from.empty()) {
+      co_return std::optional(
+          CO_TRY(co_await give_name(folder, name, before, edit.moved_from, path)));
     }
-    if (is_folder)
+    const bool is_folder = edit.node.kind == NodeKind::kFolder;
+    const bool is_other = before && is_folder != (before->kind == NodeKind::kFolder);
+    if (is_other && !edit.exact) co_return in_the_way(path, before->kind);
+    if (is_folder && !is_other) {
       co_return std::optional(CO_TRY(co_await edit_below(folder, name, before, edit, path)));
+    }
     if (before) CO_TRY(co_await remove(folder, name, *before));
+    if (is_folder) {
+      co_return std::optional(CO_TRY(co_await edit_below(folder, name, std::nullopt, edit, path)));
+    }
     const Inode inode = take_inode(folder, name, edit.node.kind);
     store_node(inode, edit.node);
     count(edit.node, 1);
@@ -130,11 +147,30 @@ class Editing {
   Async<Node> edit_below(Inode folder, const std::string& name, const std::optional<Name>& before,
                          const Edit& edit, const std::string& path) {
     Node node = edit.node;
-    if (before) node = CO_TRY(co_await base_.node(before->inode));
+    if (before && !edit.exact) node = CO_TRY(co_await base_.node(before->inode));
     if (!before) count(node, 1);
     const Inode inode = before ? before->inode : take_inode(folder, name, NodeKind::kFolder);
     node.hash = CO_TRY(co_await edit_folder(inode, node, !before.has_value(), edit, path));
     co_return node;
+  }
+
+  // Gives what has the path `from` a name in the folder: its node.
+  Async<Node> give_name(Inode folder, const std::string& name, const std::optional<Name>& before,
+                        const std::string& from, const std::string& path) {
+    CHECK(from != path, "what is moved has another path before");
+    Snapshot::Found moved = CO_TRY(co_await base_.at(from));
+    if (before) {
+      const bool was_folder = before->kind == NodeKind::kFolder;
+      if (was_folder != (moved.node.kind == NodeKind::kFolder)) {
+        co_return in_the_way(path, before->kind);
+      }
+      const bool has_entries =
+          was_folder && !CO_TRY(co_await base_.list(before->inode, "", 1)).empty();
+      if (has_entries) co_return is_not_empty(path);
+      CO_TRY(co_await remove(folder, name, *before));
+    }
+    names_[name_key(folder, name)] = encode_name({moved.inode, moved.node.kind});
+    co_return std::move(moved.node);
   }
 
   Inode take_inode(Inode folder, const std::string& name, NodeKind kind) {
@@ -210,6 +246,14 @@ Edit Edit::folder() {
   return edit;
 }
 
+Edit& folder_at(Edit& root, const std::vector<std::string>& path) {
+  Edit* folder = &root;
+  for (const std::string& part : path) {
+    folder = &folder->entries.try_emplace(part, Edit::folder()).first->second;
+  }
+  return *folder;
+}
+
 hash::Digest folder_hash(const std::vector<HashedEntry>& entries) {
   std::string text = "runnel folder 1\n";
   for (const auto& [name, node] : entries) {
@@ -225,6 +269,17 @@ hash::Digest folder_hash(const std::vector<HashedEntry>& entries) {
     }
   }
   return hash::sha256(text);
+}
+
+hash::Digest tree_hash(const Edit& root) {
+  std::vector<HashedEntry> hashed;
+  hashed.reserve(root.entries.size());
+  for (const auto& [name, entry] : root.entries) {
+    Node node = entry.node;
+    if (node.kind == NodeKind::kFolder) node.hash = tree_hash(entry);
+    hashed.push_back({name, std::move(node)});
+  }
+  return folder_hash(hashed);
 }
 
 Async<EditedIndex> apply(Snapshot& base, env::Random& random, const Edit& root,

@@ -25,9 +25,19 @@ struct Edit {
   std::map<std::string, Edit> entries;  // Of a folder.
   bool whole = false;                   // A folder that has nothing but `entries` afterwards.
   bool gone = false;                    // There is nothing of the name afterwards.
+  // It takes the place of whatever has the name: of another kind, too, and a folder with its
+  // attributes and nothing but `entries`.
+  bool exact = false;
+  // What has this path before, with all below it, has the name afterwards. Where it was, the edit
+  // has an entry that is `moved_away`.
+  std::string moved_from;
+  bool moved_away = false;
 
   static Edit folder();
 };
+
+// The folder of an edit under the path, made with those above it where it is not there.
+Edit& folder_at(Edit& root, const std::vector<std::string>& path);
 
 // A file's chunks that are new in the volume.
 using NewChunks = std::map<hash::Digest, Extent>;
@@ -44,7 +54,8 @@ struct EditedIndex {
 };
 
 // Applies the edit to the root folder of a version, or to nothing. kConflict when a folder would
-// take the place of a file or the other way round.
+// take the place of a file or the other way round, or what is moved that of a folder that is not
+// empty; kNotFound when what is to be moved is not there.
 Async<EditedIndex> apply(Snapshot& base, env::Random& random, const Edit& root,
                          const NewChunks& chunks);
 
@@ -54,5 +65,7 @@ struct HashedEntry {
   Node node;
 };
 hash::Digest folder_hash(const std::vector<HashedEntry>& entries);
+// That of the tree which the edit makes of nothing.
+hash::Digest tree_hash(const Edit& root);
 
 }  // namespace runnel::volume

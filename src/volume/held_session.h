@@ -40,7 +40,8 @@ class HeldSession {
                                                           object::ObjectStore& store,
                                                           env::Random& random, std::string prefix,
                                                           SessionRecord who, async::StopToken stop);
-  // Holds a version. kNotFound when it is not in the head any more.
+  // Holds a version, for a writer as `who` says, too: it may take over what that has. kNotFound
+  // when it is not in the head any more.
   static Async<HeldSession> for_reading(HeadRegister& head, object::ObjectStore& store,
                                         env::Random& random, std::string prefix, SessionRecord who,
                                         VersionPlace place, async::StopToken stop);

@@ -74,10 +74,25 @@ class Packing {
   std::vector<WholePack> whole_;
 };
 
+Error goes_through(const std::string& way, const std::string& part) {
+  return Error(Errc::kConflict, "'" + way + "' is no folder, and the source has '" + part +
+                                    "' in it: " + way + "/" + part)
+      .with_value(way + "/" + part)
+      .with_hint("mend the source: one path of it goes through a file or a link");
+}
+
+Error no_twin(const ReadEntry& entry) {
+  const std::string path = path_text(entry.path);
+  return Error(Errc::kInvalid, "'" + path + "' is a hard link to '" + path_text(entry.same_as) +
+                                   "', which is no file that came before it")
+      .with_value(path)
+      .with_hint("mend the source: the file has to come before its other names");
+}
+
 class Put {
  public:
-  Put(async::EventLoop& loop, Volume& volume, std::unique_ptr<SourceTree> source,
-      PutOptions options, Snapshot base)
+  Put(async::EventLoop& loop, Volume& volume, std::unique_ptr<PutSource> source, PutOptions options,
+      Snapshot base)
       : loop_(loop),
         volume_(volume),
         source_(std::move(source)),
@@ -104,6 +119,7 @@ class Put {
     worker_ = CO_TRY(async::Worker::create(loop_, {.name = "volume-put"}));
     Result<PutResult> done = co_await pack_and_publish(std::move(stop));
     MUST(co_await uploads_.close());
+    MUST(co_await source_->close());
     MUST(co_await worker_->stop());
     co_return done;
   }
@@ -117,13 +133,13 @@ class Put {
 
   Async<PutResult> pack_and_publish(async::StopToken stop) {
     root_ = Edit::folder();
-    Edit* const into = CO_TRY(folder_of(CO_TRY(path_parts(options_.into))));
-    into->whole = options_.mirror;
+    Edit& into = folder_at(root_, CO_TRY(path_parts(options_.into)));
+    into.whole = options_.mirror;
     for (bool more = true; more;) {
       CO_TRY(stop.check());
-      ReadBatch batch = CO_TRY(co_await worker_->run([this] { return source_->next(); }));
+      ReadBatch batch = CO_TRY(co_await source_->next(*worker_));
       more = !batch.is_last;
-      CO_TRY(co_await take(batch, *into));
+      CO_TRY(co_await take(batch, into));
       if (options_.progress) options_.progress(done_);
     }
     CO_TRY(co_await worker_->run([this] { packing_.close(); }));
@@ -132,20 +148,12 @@ class Put {
     if (failed_) co_return *failed_;
     name_packs(root_);
     for (auto& [digest, extent] : fresh_) extent.pack = ids_.at(extent.pack);
+    CO_TRY(source_->check(root_));
     PutResult result{.manifest = {}, .done = {}, .passed_over = source_->passed_over()};
     result.manifest =
         CO_TRY(co_await volume_.publish(root_, fresh_, done_.stored, std::move(options_.message)));
     result.done = done_;
     co_return result;
-  }
-
-  // The folder of the edit under the path, made where it is not there.
-  Result<Edit*> folder_of(const std::vector<std::string>& path) {
-    Edit* folder = &root_;
-    for (const std::string& part : path) {
-      folder = &folder->entries.try_emplace(part, Edit::folder()).first->second;
-    }
-    return folder;
   }
 
   Async<void> take(const ReadBatch& batch, Edit& into) {
@@ -155,7 +163,7 @@ class Put {
     for (std::size_t index = 0; index < fresh.size(); ++index) {
       fresh_[fresh[index].hash] = extents[index];
     }
-    for (const ReadEntry& entry : batch.entries) add(entry, into);
+    for (const ReadEntry& entry : batch.entries) CO_TRY(add(entry, into));
     done_.bytes += std::ssize(batch.bytes);
     co_return co_await upload_whole();
   }
@@ -182,18 +190,50 @@ class Put {
   }
 
   // The part of a long file is added to those before.
-  void add(const ReadEntry& entry, Edit& into) {
-    Edit* folder = &into;
-    for (std::size_t part = 0; part + 1 < entry.path.size(); ++part) {
-      folder = &folder->entries.at(entry.path[part]);
-    }
-    Edit& edit = folder->entries[entry.path.back()];
+  Result<void> add(const ReadEntry& entry, Edit& into) {
+    Edit& edit = *TRY(entry_of(entry.path, into));
     std::vector<Extent> extents = std::move(edit.node.extents);
+    if (entry.is_first) extents.clear();
     edit.node = entry.node;
+    if (!entry.same_as.empty()) {
+      const Node& twin = *TRY(earlier_file(entry, into));
+      edit.node = twin;
+      extents = twin.extents;
+    }
     for (const ReadChunk& chunk : entry.chunks) extents.push_back(extent_of(chunk.hash));
     edit.node.extents = std::move(extents);
-    if (entry.node.kind == NodeKind::kFolder) edit.whole = options_.mirror;
+    edit.exact = options_.mirror;
+    if (entry.node.kind != NodeKind::kFolder) edit.entries.clear();
     if (entry.node.kind == NodeKind::kFile && entry.is_whole) ++done_.files;
+    return {};
+  }
+
+  // The file or link that an entry is the same as.
+  static Result<const Node*> earlier_file(const ReadEntry& entry, const Edit& into) {
+    const Edit* edit = &into;
+    for (const std::string& part : entry.same_as) {
+      const auto found = edit->entries.find(part);
+      if (found == edit->entries.end()) return no_twin(entry);
+      edit = &found->second;
+    }
+    if (edit->node.kind == NodeKind::kFolder) return no_twin(entry);
+    return &edit->node;
+  }
+
+  // The entry of the edit under a path of the source, made with the folders on its way.
+  Result<Edit*> entry_of(const std::vector<std::string>& path, Edit& into) const {
+    Edit* edit = &into;
+    std::string way;
+    for (const std::string& part : path) {
+      if (edit->node.kind != NodeKind::kFolder) return goes_through(way, part);
+      const bool is_last = &part == &path.back();
+      const auto [found, is_new] =
+          edit->entries.try_emplace(part, is_last ? Edit() : Edit::folder());
+      edit = &found->second;
+      if (is_new) edit->exact = options_.mirror;
+      way += (way.empty() ? "" : "/") + part;
+    }
+    return edit;
   }
 
   const Extent& extent_of(const hash::Digest& hash) const {
@@ -258,8 +298,8 @@ class Put {
 
   async::EventLoop& loop_;
   Volume& volume_;
-  const std::unique_ptr<SourceTree> source_;  // The worker's, as the next.
-  Packing packing_;
+  const std::unique_ptr<PutSource> source_;
+  Packing packing_;  // The worker's.
   PutOptions options_;
   Snapshot base_;
   std::unique_ptr<async::Worker> worker_;
@@ -280,6 +320,11 @@ class Put {
 Async<PutResult> put_tree(async::EventLoop& loop, Volume& volume,
                           std::unique_ptr<SourceTree> source, PutOptions options,
                           async::StopToken stop) {
+  return put_from(loop, volume, source_of(std::move(source)), std::move(options), std::move(stop));
+}
+
+Async<PutResult> put_from(async::EventLoop& loop, Volume& volume, std::unique_ptr<PutSource> source,
+                          PutOptions options, async::StopToken stop) {
   SessionRecord who = session_of_this_process("put");
   who.source = options.source;
   const bool goes_on = CO_TRY(co_await volume.go_on_writing(who));

@@ -167,6 +167,104 @@ TEST_F(PutTest, PutsOneFileUnderItsOwnName) {
   EXPECT_EQ(SourceTree::open(source_.path() + "/none").error().code, Errc::kNotFound);
 }
 
+TEST_F(PutTest, OneFileMayGetAnotherName) {
+  write("single", "1");
+  write("long", noise(700'000, 1));
+  for (const char* name : {"single", "long"}) {
+    auto source = MUST(SourceTree::open(source_.path() + "/" + name, std::string("my ") + name));
+    run(put_tree(*loop_, volume_, std::move(source), {.into = "files"}, {}));
+  }
+  EXPECT_EQ(content("files/my single"), "1");
+  EXPECT_EQ(content("files/my long"), files_["long"]);
+}
+
+TEST_F(PutTest, AMirrorReplacesFilesByFoldersAndTheirModes) {
+  write("a/b", "1");
+  write("c", "2");
+  put();
+  std::filesystem::remove_all(source_.path() + "/a");
+  std::filesystem::remove(source_.path() + "/c");
+  write("a", "3");
+  write("c/d", "4");
+  ASSERT_EQ(::chmod((source_.path() + "/c").c_str(), 0700), 0);
+  const PutOptions plain;
+  const auto refused =
+      loop_->block_on(put_tree(*loop_, volume_, MUST(SourceTree::open(source_.path())), plain, {}));
+  EXPECT_EQ(refused.error().code, Errc::kConflict);
+  put({.mirror = true});
+  EXPECT_EQ(content("a"), "3");
+  EXPECT_EQ(content("c/d"), "4");
+  ASSERT_EQ(::chmod((source_.path() + "/c").c_str(), 0750), 0);
+  put({.mirror = true});
+  EXPECT_EQ(run(run(volume_.snapshot("latest")).at("c")).node.mode, 0750U);
+}
+
+// A source that says what it likes.
+class ToldSource final : public SourceTree {
+ public:
+  explicit ToldSource(std::vector<ReadEntry> entries) : entries_(std::move(entries)) {}
+  Result<ReadBatch> next() override { return ReadBatch{std::move(entries_), "onetwo", true}; }
+  const std::vector<std::string>& passed_over() const override { return none_; }
+
+ private:
+  std::vector<ReadEntry> entries_;
+  const std::vector<std::string> none_;
+};
+
+class ToldPutTest : public PutTest {
+ protected:
+  static ReadEntry file(std::vector<std::string> path, std::size_t begin) {
+    ReadEntry entry;
+    entry.path = std::move(path);
+    const std::string_view bytes = std::string_view("onetwo").substr(begin, 3);
+    entry.node.size = bytes.size();
+    entry.node.hash = hash::sha256(bytes);
+    entry.chunks.push_back({entry.node.hash, begin, bytes.size()});
+    return entry;
+  }
+  static ReadEntry other(std::vector<std::string> path, NodeKind kind) {
+    ReadEntry entry;
+    entry.path = std::move(path);
+    entry.node.kind = kind;
+    entry.node.mode = 0711;
+    return entry;
+  }
+  Result<PutResult> put_told(std::vector<ReadEntry> entries) {
+    return loop_->block_on(
+        put_tree(*loop_, volume_, std::make_unique<ToldSource>(std::move(entries)), {}, {}));
+  }
+};
+
+TEST_F(ToldPutTest, WhatComesAgainReplacesWhatCameBefore) {
+  MUST(put_told({file({"a"}, 0), file({"a"}, 3), file({"b", "c"}, 0), file({"b"}, 3),
+                 other({"d"}, NodeKind::kLink), other({"d"}, NodeKind::kFolder),
+                 file({"d", "e"}, 0)}));
+  EXPECT_EQ(content("a"), "two");
+  EXPECT_EQ(content("b"), "two") << "a file in place of a folder";
+  EXPECT_EQ(content("d/e"), "one") << "a folder in place of a link";
+}
+
+TEST_F(ToldPutTest, FoldersThatAreNotNamedAreMade) {
+  MUST(put_told({file({"a", "b", "c"}, 0), other({"a"}, NodeKind::kFolder)}));
+  EXPECT_EQ(content("a/b/c"), "one");
+  EXPECT_EQ(run(run(volume_.snapshot("latest")).at("a")).node.mode, 0711U) << "named afterwards";
+}
+
+TEST_F(ToldPutTest, NoPathGoesThroughALink) {
+  const Error error = put_told({other({"a"}, NodeKind::kLink), file({"a", "passwd"}, 0)}).error();
+  EXPECT_EQ(error.code, Errc::kConflict);
+  EXPECT_EQ(error.value, "a/passwd");
+  EXPECT_TRUE(volume_.head().recent.empty());
+}
+
+TEST_F(ToldPutTest, AFileMayBeTheSameAsOneBefore) {
+  ReadEntry twin = file({"twin"}, 0);
+  twin.chunks.clear();
+  twin.same_as = {"a"};
+  MUST(put_told({file({"a"}, 0), std::move(twin)}));
+  EXPECT_EQ(content("twin"), "one");
+}
+
 TEST_F(PutTest, ManyPacksCarryALargeTree) {
   for (int number = 0; number < 5; ++number) {
     write("large" + std::to_string(number), noise(17'000'000, static_cast<std::uint64_t>(number)));

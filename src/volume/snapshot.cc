@@ -41,6 +41,17 @@ Result<std::vector<std::string>> path_parts(std::string_view path) {
   return parts;
 }
 
+std::string path_text(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "/") + part;
+  return text;
+}
+
+std::vector<std::string> parent_path(std::vector<std::string> parts) {
+  if (!parts.empty()) parts.pop_back();
+  return parts;
+}
+
 Async<Node> Snapshot::node(Inode inode) {
   const std::optional<std::string> bytes =
       CO_TRY(co_await find(pages_, manifest_.inodes, inode_key(inode), Locality::kNeighbours));
@@ -62,6 +73,10 @@ Async<Snapshot::Found> Snapshot::at(std::string path) {
     const std::optional<Name> next = CO_TRY(co_await look_up(what.inode, part));
     if (!next) co_return no_path(path);
     what = *next;
+  }
+  if (!manifest_.inodes.has_value()) {
+    co_return Error(Errc::kNotFound, "the volume has no version yet")
+        .with_hint("make one: runnel volume put");
   }
   Node node = CO_TRY(co_await this->node(what.inode));
   if (node.kind != what.kind) co_return no_record();

@@ -59,5 +59,9 @@ class Snapshot {
 
 // The parts of a path; kInvalid for one with an empty part, '.', '..' or a part of over 255 bytes.
 Result<std::vector<std::string>> path_parts(std::string_view path);
+// The path of the parts.
+std::string path_text(const std::vector<std::string>& parts);
+// Without the last part; of the root, the root.
+std::vector<std::string> parent_path(std::vector<std::string> parts);
 
 }  // namespace runnel::volume

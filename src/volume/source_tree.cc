@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "env/files.h"
 #include "volume/chunker.h"
-#include "volume/file_hash.h"
+#include "volume/file_cutter.h"
 
 namespace runnel::volume {
 namespace {
@@ -94,15 +94,14 @@ class SourceFile {
 struct LongFile {
   SourceFile file;
   std::vector<std::string> path;
-  FileHash hash;
-  std::string uncut;  // Read, and not in a chunk yet.
-  bool at_end = false;
+  FileCutter cutter;
+  bool is_begun = false;
 };
 
 class FolderSource final : public SourceTree {
  public:
-  FolderSource(std::string root, std::optional<std::string> only)
-      : root_(std::move(root)), only_(std::move(only)) {}
+  FolderSource(std::string root, std::optional<std::string> only, std::string name)
+      : root_(std::move(root)), only_(std::move(only)), name_(std::move(name)) {}
 
   Result<ReadBatch> next() override {
     ReadBatch batch;
@@ -176,7 +175,7 @@ class FolderSource final : public SourceTree {
 
   Result<bool> enter(ReadBatch& batch, const std::string& folder, const struct stat& info) {
     levels_.push_back({TRY(env::list_directory(folder)), 0});
-    batch.entries.push_back({path_, node_of(info, NodeKind::kFolder), {}, true});
+    batch.entries.push_back({path_, node_of(info, NodeKind::kFolder), {}, {}});
     return true;
   }
 
@@ -187,7 +186,7 @@ class FolderSource final : public SourceTree {
     target.resize(static_cast<std::size_t>(size));
     Node node = node_of(info, NodeKind::kLink);
     node.target = std::move(target);
-    batch.entries.push_back({path_, std::move(node), {}, true});
+    batch.entries.push_back({path_, std::move(node), {}, {}});
     return {};
   }
 
@@ -195,7 +194,7 @@ class FolderSource final : public SourceTree {
     for (int tries = 0; tries < kReadAgainMax; ++tries) {
       SourceFile opened = TRY(SourceFile::open(file));
       if (opened.begin().st_size > static_cast<off_t>(kWholeFileMax)) {
-        long_.emplace(LongFile{std::move(opened), path_, {}, {}, false});
+        long_.emplace(LongFile{std::move(opened), named_path(), {}, false});
         return {};
       }
       const std::size_t begin = batch.bytes.size();
@@ -207,6 +206,11 @@ class FolderSource final : public SourceTree {
       batch.bytes.resize(begin);
     }
     return changes(file);
+  }
+
+  // What it is to be called: the one file of a source may have a name of its own.
+  std::vector<std::string> named_path() const {
+    return only_ && !name_.empty() ? std::vector<std::string>{name_} : path_;
   }
 
   // Whether the file is as long as it was when it was opened.
@@ -222,7 +226,7 @@ class FolderSource final : public SourceTree {
   }
 
   void add_short(ReadBatch& batch, const SourceFile& file, std::size_t begin) {
-    ReadEntry entry{path_, node_of(file.begin(), NodeKind::kFile), {}, true};
+    ReadEntry entry{named_path(), node_of(file.begin(), NodeKind::kFile), {}, {}};
     const std::string_view bytes = std::string_view(batch.bytes).substr(begin);
     entry.node.size = bytes.size();
     entry.node.hash = hash::sha256(bytes);
@@ -233,47 +237,25 @@ class FolderSource final : public SourceTree {
   // The next part of the long file, as far as the batch has room.
   Result<void> read_more(ReadBatch& batch) {
     LongFile& file = *long_;
-    ReadEntry entry{file.path, node_of(file.file.begin(), NodeKind::kFile), {}, false};
-    const ChunkSizes sizes;
-    while (batch.bytes.size() < kBatchBytes) {
-      while (!file.at_end && file.uncut.size() < sizes.most) {
-        const std::size_t before = file.uncut.size();
-        file.at_end = TRY(file.file.read(file.uncut, kReadBytes)) == 0;
-        file.hash.add(std::string_view(file.uncut).substr(before));
-      }
-      if (file.uncut.empty()) break;
-      cut(batch, entry, file.uncut, sizes, file.at_end);
-    }
-    if (file.at_end && file.uncut.empty()) TRY(end_long(entry));
+    ReadEntry entry{file.path, node_of(file.file.begin(), NodeKind::kFile), {}, {}};
+    entry.is_first = !std::exchange(file.is_begun, true);
+    entry.is_whole = TRY(file.cutter.fill(
+        batch, entry, [&file](std::string& bytes) { return file.file.read(bytes, kReadBytes); }));
+    if (entry.is_whole) TRY(end_long(entry));
     batch.entries.push_back(std::move(entry));
     return {};
-  }
-
-  // Moves chunks into the batch; what may be the beginning of a longer one stays.
-  static void cut(ReadBatch& batch, ReadEntry& entry, std::string& uncut, const ChunkSizes& sizes,
-                  bool at_end) {
-    std::size_t done = 0;
-    while (done < uncut.size() && (at_end || uncut.size() - done >= sizes.most)) {
-      const std::string_view rest = std::string_view(uncut).substr(done);
-      const std::string_view chunk = rest.substr(0, first_chunk(rest, sizes));
-      entry.chunks.push_back({hash::sha256(chunk), batch.bytes.size(), chunk.size()});
-      batch.bytes += chunk;
-      done += chunk.size();
-    }
-    uncut.erase(0, done);
   }
 
   Result<void> end_long(ReadEntry& entry) {
     LongFile file = *std::exchange(long_, std::nullopt);
     if (TRY(file.file.has_changed())) return changes(file.file.path());
-    entry.is_whole = true;
-    entry.node.size = file.hash.size();
-    entry.node.hash = file.hash.finish();
+    file.cutter.finish(entry.node);
     return {};
   }
 
   const std::string root_;
   const std::optional<std::string> only_;
+  const std::string name_;
   bool began_ = false;
   std::vector<Level> levels_;
   std::vector<std::string> path_;
@@ -283,18 +265,19 @@ class FolderSource final : public SourceTree {
 
 }  // namespace
 
-Result<std::unique_ptr<SourceTree>> SourceTree::open(const std::string& path) {
+Result<std::unique_ptr<SourceTree>> SourceTree::open(const std::string& path, std::string name) {
   const std::string place = TRY(env::real_path(path));
   const struct stat info = TRY(look(place));
   if (S_ISDIR(info.st_mode)) {
-    return std::unique_ptr<SourceTree>(std::make_unique<FolderSource>(place, std::nullopt));
+    return std::unique_ptr<SourceTree>(std::make_unique<FolderSource>(place, std::nullopt, ""));
   }
   if (!S_ISREG(info.st_mode)) {
     return Error(Errc::kInvalid, path + " is neither a file nor a folder").with_value(path);
   }
   const std::string folder = env::parent_of(place);
-  std::string name = place.substr(place.rfind('/') + 1);
-  return std::unique_ptr<SourceTree>(std::make_unique<FolderSource>(folder, std::move(name)));
+  std::string only = place.substr(place.rfind('/') + 1);
+  return std::unique_ptr<SourceTree>(
+      std::make_unique<FolderSource>(folder, std::move(only), std::move(name)));
 }
 
 }  // namespace runnel::volume

@@ -24,6 +24,9 @@ struct ReadEntry {
   std::vector<std::string> path;  // Below the source.
   Node node;                      // Without extents; hash and size once `is_whole`.
   std::vector<ReadChunk> chunks;
+  // Of a file without chunks: it is what the file or link is that came before under this path.
+  std::vector<std::string> same_as;
+  bool is_first = true;  // Else it goes on with what came with the batch before.
   bool is_whole = true;  // Else more of it comes with the next batch.
 };
 
@@ -45,8 +48,9 @@ class SourceTree {
   static constexpr std::size_t kBatchBytes = 32 << 20;
   static constexpr std::size_t kBatchEntries = 16'384;
 
-  // A folder, or one file, which then has its own name as path. kNotFound.
-  static Result<std::unique_ptr<SourceTree>> open(const std::string& path);
+  // A folder, or one file, which then has `name`, or its own where that is empty, as path.
+  // kNotFound.
+  static Result<std::unique_ptr<SourceTree>> open(const std::string& path, std::string name = "");
   virtual ~SourceTree() = default;
 
   virtual Result<ReadBatch> next() = 0;

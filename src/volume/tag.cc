@@ -26,11 +26,11 @@ Result<void> check_tag(const std::string& tag) {
       .with_value(tag);
 }
 
-Error is_taken(const std::string& tag, const std::string& version) {
+Error is_taken(const std::string& tag, const std::string& version, const char* hint) {
   return Error(Errc::kConflict, "version " + version + " has the tag '" + tag + "'")
       .with_field("tag")
       .with_value(tag)
-      .with_hint("move it: --force");
+      .with_hint(hint);
 }
 
 Error is_full() {
@@ -47,7 +47,7 @@ Async<std::string> set_tag(Volume& volume, std::string version, std::string tag,
     const auto found = now.tags.find(tag);
     const bool is_new = found == now.tags.end();
     if (!is_new && found->second.version != place.version && !move) {
-      return is_taken(tag, found->second.version);
+      return is_taken(tag, found->second.version, "move it: --force");
     }
     if (is_new && now.tags.size() >= Head::kTagsMax) return is_full();
     const VersionPlace* const there = now.find(place.version);
@@ -60,6 +60,26 @@ Async<std::string> set_tag(Volume& volume, std::string version, std::string tag,
     return next;
   }));
   co_return place.version;
+}
+
+Async<std::string> take_snapshot(Volume& volume, std::string tag) {
+  CO_TRY(check_tag(tag));
+  std::string version;
+  CO_TRY(co_await volume.change_head([&](const Head& now) -> Result<Head> {
+    if (const auto found = now.tags.find(tag); found != now.tags.end()) {
+      return is_taken(tag, found->second.version, "choose another one; `tag --force` moves it");
+    }
+    if (now.tags.size() >= Head::kTagsMax) return is_full();
+    if (now.newest() == nullptr) {
+      return Error(Errc::kNotFound, "volume " + volume.name() + " has no version yet")
+          .with_value(volume.name());
+    }
+    version = now.newest()->version;
+    Head next = now;
+    next.tags[tag] = *now.newest();
+    return next;
+  }));
+  co_return version;
 }
 
 Async<void> remove_tag(Volume& volume, std::string tag) {

@@ -47,6 +47,16 @@ TEST_F(TagTest, NamesAVersion) {
   EXPECT_EQ(run(set_tag(volume_, first_, "best", false)), first_) << "it has it already";
 }
 
+TEST_F(TagTest, ASnapshotIsOfTheNewestVersionAndMovesNoTag) {
+  EXPECT_EQ(run(take_snapshot(volume_, "now")), second_);
+  EXPECT_EQ(run(volume_.snapshot("now")).manifest().version, second_);
+  const Error error = loop_->block_on(take_snapshot(volume_, "now")).error();
+  EXPECT_EQ(error.code, Errc::kConflict) << "also when it is the same version";
+  EXPECT_EQ(loop_->block_on(take_snapshot(volume_, "abc")).error().code, Errc::kInvalid);
+  Volume empty = run(Volume::create({store_, env::real_clock(), env::real_random(), {}}, "empty"));
+  EXPECT_EQ(loop_->block_on(take_snapshot(empty, "now")).error().code, Errc::kNotFound);
+}
+
 TEST_F(TagTest, IsMovedOnRequestAlone) {
   run(set_tag(volume_, first_, "best", false));
   const Error error = refusal(second_, "best");

@@ -26,6 +26,12 @@ std::array<timespec, 2> times_of(const Node& node) {
   return {changed, changed};
 }
 
+bool has_target(const std::string& path, const std::string& target) {
+  std::string there(target.size() + 1, '\0');
+  const ssize_t size = ::readlink(path.c_str(), there.data(), there.size());
+  return size >= 0 && there.substr(0, static_cast<std::size_t>(size)) == target;
+}
+
 }  // namespace
 
 Result<void> make_folder(const std::string& path) {
@@ -92,6 +98,16 @@ Result<void> make_link(const std::string& path, const Node& node) {
   if (!dated) return errno_error("set the time of " + path, reason);
   if (reason == EISDIR) return in_its_place(path, "a folder");
   return errno_error("rename to " + path, reason);
+}
+
+bool is_as_node(const std::string& path, const Node& node) {
+  struct stat info = {};
+  if (::lstat(path.c_str(), &info) != 0) return false;
+  if (node.kind == NodeKind::kLink) return S_ISLNK(info.st_mode) && has_target(path, node.target);
+  return S_ISREG(info.st_mode) && static_cast<std::uint64_t>(info.st_size) == node.size &&
+         info.st_mtim.tv_sec == node.changed &&
+         info.st_mtim.tv_nsec == static_cast<long>(node.changed_nanos) &&
+         (info.st_mode & 07777U) == node.mode;
 }
 
 Result<void> set_attributes(const std::string& path, const Node& node) {

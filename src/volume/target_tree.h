@@ -39,6 +39,9 @@ class TargetFile {
 };
 
 Result<void> make_link(const std::string& path, const Node& node);
+// Whether a file has the size, the time and the permission bits of the node, or a link the target:
+// then nothing is to be done for it.
+bool is_as_node(const std::string& path, const Node& node);
 // The permission bits and times of a folder, after all that is made in it.
 Result<void> set_attributes(const std::string& path, const Node& node);
 

@@ -55,8 +55,8 @@ class Volume {
   // The same, going on with what a process has put that had said the same of itself and has ended:
   // what it put stays, too. False when there is no such process, and nothing was begun.
   Async<bool> go_on_writing(SessionRecord who);
-  // Until end_session() gc leaves the version, unless the store lets nothing be written. kNotFound
-  // as snapshot().
+  // Until end_session() gc leaves the version, unless the store lets nothing be written; a writer,
+  // as `who` says, may publish what the version has. kNotFound as snapshot().
   Async<Snapshot> begin_reading(SessionRecord who, std::string version);
   // The same, going on with what a process held that had said the same of itself and has ended; by
   // the version's whole id. None when there is no such process, and nothing was begun.

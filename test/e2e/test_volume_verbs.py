@@ -1,8 +1,10 @@
-"""What `runnel volume` does with names, versions and other places: show."""
+"""What `runnel volume` does with names, versions and other places: show, cp, mv, sync, snapshot, restore."""
+
+import signal
 
 import pytest
 
-from test_volume import tree
+from test_volume import long_put, same, tree
 
 
 @pytest.fixture
@@ -12,6 +14,24 @@ def data(runnel, tmp_path):
     runnel.run("volume", "create", "data", "--store", f"file://{tmp_path}/store")
     runnel.run("volume", "put", source, "data", "-m", "the first")
     return tmp_path / "store/data"
+
+
+def newest(runnel, name="data"):
+    return runnel.json("volume", "show", f"{name}@latest")
+
+
+def paths(runnel, target):
+    """All paths of a version that are not folders."""
+    name, _, folder = target.partition(":/")
+    found = set()
+    for entry in runnel.json("volume", "ls", target)["entries"]:
+        path = f"{folder}/{entry['name']}".lstrip("/")
+        found |= paths(runnel, f"{name}:/{path}") if entry["kind"] == "folder" else {path}
+    return found
+
+
+def packs(store):
+    return sorted(path.name for path in store.glob("p/*"))
 
 
 def test_show_tells_of_a_volume_and_of_a_version(runnel, data, tmp_path):
@@ -31,4 +51,166 @@ def test_show_tells_of_a_volume_and_of_a_version(runnel, data, tmp_path):
     for words, code, said in ((("data@none",), 1, "has no version 'none'"), (("data:/a",), 2, "volume ls -l data:/a"),
                               (("other",), 1, "there is no volume other")):
         runnel.run("volume", "show", *words, code=code)
+        assert said in runnel.err
+
+
+def test_mv_and_cp_make_versions_without_touching_a_chunk(runnel, data):
+    before = packs(data)
+    told = runnel.json("volume", "mv", "data:/f", "data:/a")
+    assert told["path"] == "/a/f" and told["version"] == newest(runnel)["version"]
+    runnel.run("volume", "mv", "data:/a/sub", "data:/moved", "-m", "renamed")
+    assert newest(runnel)["message"] == "renamed"
+    assert paths(runnel, "data:/") == {"a/x", "a/f", "moved/y"}
+    assert runnel.json("volume", "cp", "-r", "data:/a", "data:/copies/")["path"] == "/copies/a"
+    first = runnel.json("volume", "versions", "data")["versions"][-1]["version"]
+    runnel.run("volume", "cp", f"data@{first}:/f", "data:/f")
+    assert paths(runnel, "data:/") == {"a/x", "a/f", "moved/y", "copies/a/x", "copies/a/f", "f"}
+    assert runnel.run("volume", "cat", "data:/copies/a/f") == "3"
+    assert packs(data) == before and not list(data.glob("s/*"))
+    assert runnel.run("volume", "fsck", "data").endswith("whole\n")
+
+
+def test_mv_and_cp_refuse_what_a_shell_refuses(runnel, data):
+    version = newest(runnel)["version"]
+    for words, code, said in (
+        (("mv", "data:/a", "data:/a/sub"), 2, "'a' cannot go into itself"),
+        (("cp", "data:/a", "data:/a/sub"), 2, "cannot go into itself"),
+        (("mv", "data:/a", "data:/f"), 1, "runnel volume rm NAME:/f"),
+        (("cp", "data:/a", "data:/f"), 1, "'f' is no folder in the volume already"),
+        (("mv", "data:/f", "data:/f"), 2, "both are the same"),
+        (("mv", "data:/none", "data:/a"), 1, "there is no 'none'"),
+        (("mv", "data:/", "data:/a"), 2, "the root of a volume stays"),
+        (("mv", "data:/f", "other:/f"), 2, "mv renames inside one volume"),
+        (("mv", f"data@{version}:/f", "data:/g"), 2, f"leave out @{version}"),
+        (("cp", "data:/f", f"data@{version}:/g"), 2, f"leave out @{version}"),
+        (("cp", "a", "b"), 2, "neither side of the copy is in a volume"),
+        (("cp", "s3://bkt/a", "data:/a"), 2, "runnel volume import"),
+        (("cp", "data:a", "data:/b"), 2, "./data:a"),
+        (("cp", "none", "data:/b"), 1, "none"),
+    ):
+        runnel.run("volume", *words, code=code)
+        assert said in runnel.err, (words, runnel.err)
+    assert newest(runnel)["version"] == version
+
+
+def test_cp_takes_files_and_folders_in_and_out_as_a_shell_does(runnel, data, tmp_path):
+    one = tree(tmp_path / "in", {"one": b"one\n", "deep/two": b"two\n"})
+    assert runnel.json("volume", "cp", one / "one", "data:/a")["path"] == "/a/one"
+    assert runnel.json("volume", "cp", one / "one", "data:/new name")["path"] == "/new name"
+    assert runnel.json("volume", "cp", one / "deep", "data:/a")["path"] == "/a/deep"
+    runnel.run("volume", "cp", one / "deep", "data:/b")
+    assert paths(runnel, "data:/") == {"a/x", "a/sub/y", "f", "a/one", "new name", "a/deep/two", "b/two"}
+    runnel.run("volume", "cp", one / "one", "data:/f")
+    assert runnel.run("volume", "cat", "data:/f") == "one\n"
+
+    out = tmp_path / "out"
+    runnel.run("volume", "cp", "data:/a/one", out)
+    assert out.read_bytes() == b"one\n"
+    out.unlink()
+    runnel.run("volume", "cp", "data:/a/one", f"{out}/")
+    runnel.run("volume", "cp", "data:/a", out)
+    assert (out / "one").read_bytes() == b"one\n" and (out / "a/deep/two").read_bytes() == b"two\n"
+    runnel.run("volume", "cp", "data:/a/deep", out / "renamed")
+    assert (out / "renamed/two").exists()
+    runnel.run("volume", "cp", "data:/none", f"{tmp_path}/not made/", code=1)
+    assert not (tmp_path / "not made").exists()
+
+
+def test_cp_between_volumes_gives_the_same_tree(runnel, data, tmp_path):
+    runnel.run("volume", "create", "other", "--store", f"file://{tmp_path}/elsewhere")
+    runnel.run("volume", "cp", "data:/", "other:/")
+    assert "copied 3 files, 3 B" in runnel.err
+    assert newest(runnel, "other")["tree"] == newest(runnel)["tree"]
+    runnel.run("volume", "cp", "data:/a", "other:/a")
+    assert "(0 B stored)" in runnel.err
+    runnel.run("volume", "cp", "data:/f", "other:/g")
+    assert paths(runnel, "other:/") == {"a/x", "a/sub/y", "f", "g", "a/a/x", "a/a/sub/y"}
+    assert not list(data.glob("s/*")) and not list(tmp_path.glob("elsewhere/other/s/*"))
+
+
+def test_a_copy_between_volumes_that_was_killed_goes_on(runnel, tmp_path):
+    runnel.run("volume", "create", "from", "--store", f"file://{tmp_path}/store")
+    runnel.run("volume", "put", tree(tmp_path / "source", long_put()), "from")
+    runnel.run("volume", "create", "to", "--store", f"file://{tmp_path}/store")
+    target = tmp_path / "store/to"
+    copy = runnel.start("volume", "cp", "from:/", "to:/")
+    runnel.until(lambda: len(packs(target)) >= 2)
+    copy.send_signal(signal.SIGKILL)
+    copy.communicate()
+    assert copy.returncode == -signal.SIGKILL, "it ended before: make the folder larger"
+    assert not runnel.json("volume", "versions", "to")["versions"]
+    runnel.run("volume", "cp", "from:/", "to:/")
+    assert "that an interrupted put had stored" in runnel.err
+    assert newest(runnel, "to")["tree"] == newest(runnel, "from")["tree"]
+
+
+def test_sync_makes_a_folder_as_the_volume_is(runnel, data, tmp_path):
+    copy = tmp_path / "copy"
+    runnel.run("volume", "sync", "data:/", copy)
+    assert same(tmp_path / "source", copy)
+    tree(copy, {"a/more": b"5", "new/z": b"6", "f": b"other"})
+    said = runnel.run("volume", "sync", "data:/", copy, "--dry-run")
+    assert said == "would remove a/more\nwould remove new\nwould write f\n"
+    assert (copy / "a/more").exists(), "nothing is changed by saying so"
+    told = runnel.json("volume", "sync", "data:/", copy)
+    assert told["removed"] == ["a/more", "new"] and told["files"] == 1, "what is the same is not got again"
+    assert same(tmp_path / "source", copy)
+    assert runnel.run("volume", "sync", "data:/", copy, "--dry-run") == "nothing to do\n"
+
+
+def test_sync_removes_nothing_from_a_folder_that_it_does_not_know(runnel, data, tmp_path):
+    work = tree(tmp_path / "work", {"thesis.tex": b"years", "a/x": b"1"})
+    outside = tree(tmp_path / "outside", {"file": b"1"})
+    (work / "link").symlink_to(outside)
+    runnel.run("volume", "sync", "data:/", work, code=1)
+    assert "never synced with data" in runnel.err and "--dry-run" in runnel.err and "--delete" in runnel.err
+    assert (work / "thesis.tex").exists() and not (work / "f").exists()
+    assert "would remove thesis.tex" in runnel.run("volume", "sync", "data:/", work, "--dry-run")
+    runnel.run("volume", "sync", "data:/", work, "--delete")
+    assert same(tmp_path / "source", work) and (outside / "file").exists(), "and nothing behind a link"
+    (work / "again").write_bytes(b"")
+    runnel.run("volume", "sync", "data:/", work)
+    assert "removed again" in runnel.err, "now it is known"
+    (work / "again").write_bytes(b"")
+    runnel.run("volume", "create", "other")
+    runnel.run("volume", "put", tmp_path / "source", "other")
+    runnel.run("volume", "sync", "other:/", work, code=1)
+
+
+def test_sync_makes_a_volume_as_the_folder_is(runnel, data, tmp_path):
+    source = tmp_path / "source"
+    (source / "f").unlink()
+    tree(source, {"f/now/a/folder": b"7"})
+    said = runnel.run("volume", "sync", source, "data:/", "--dry-run")
+    assert said == "would write f\nwould write f/now\nwould write f/now/a\nwould write f/now/a/folder\n"
+    (source / "a/x").unlink()
+    assert "would remove a/x\n" in runnel.run("volume", "sync", source, "data:/", "--dry-run")
+    runnel.run("volume", "sync", source, "data:/", "-m", "synced")
+    assert paths(runnel, "data:/") == {"a/sub/y", "f/now/a/folder"} and newest(runnel)["message"] == "synced"
+    assert runnel.run("volume", "sync", source, "data:/", "--dry-run") == "nothing to do\n"
+    for words, said in (((source, tmp_path / "b"), "NAME:/PATH"), (("data:/", "other:/"), "volume cp"),
+                        ((source / "a/sub/y", "data:/"), "sync takes folders")):
+        runnel.run("volume", "sync", *words, code=2)
+        assert said in runnel.err
+
+
+def test_a_snapshot_and_a_restore_bring_back_what_was_removed(runnel, data):
+    before = packs(data)
+    version = runnel.run("volume", "snapshot", "data", "good").strip()
+    runnel.run("volume", "snapshot", "data", "good", code=1)
+    assert "has the tag 'good'" in runnel.err
+    tree_hash = newest(runnel)["tree"]
+    runnel.run("volume", "rm", "data:/a")
+    runnel.run("volume", "mv", "data:/f", "data:/g")
+    runnel.run("volume", "restore", "data@good:/a/sub")
+    assert paths(runnel, "data:/") == {"a/sub/y", "g"}
+    runnel.run("volume", "restore", "data@good:/a/x", "data:/found")
+    assert runnel.run("volume", "cat", "data:/found") == "1"
+    assert runnel.json("volume", "restore", f"data@{version}", "-m", "back")["tree"] == tree_hash
+    assert newest(runnel)["message"] == "back" and packs(data) == before
+    for words, code, said in (
+        (("data:/a",), 2, "restore needs the version"), (("data@good:/none",), 1, "there is no 'none'"),
+        (("data@good", "other:/"), 2, "runnel volume cp data@good"), (("data@good:/f", "data:/"), 2, "a folder"),
+    ):
+        runnel.run("volume", "restore", *words, code=code)
         assert said in runnel.err

@@ -1,0 +1,89 @@
+#include "volume/folder_sink.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace runnel::volume {
+namespace {
+
+Result<void> write_files(const std::vector<WholeFile>& files) {
+  for (const WholeFile& file : files) {
+    std::string bytes;
+    bytes.reserve(file.node.size);
+    for (const std::string& chunk : file.chunks) bytes += chunk;
+    TRY(make_file(file.path, file.node, bytes));
+  }
+  return {};
+}
+
+Result<void> append_all(TargetFile& file, const std::vector<std::string>& chunks) {
+  for (const std::string& chunk : chunks) TRY(file.append(chunk));
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FolderSink>> FolderSink::open(async::EventLoop& loop, std::string target,
+                                                     Same same) {
+  auto worker = TRY(async::Worker::create(loop, {.name = "volume-get"}));
+  return std::unique_ptr<FolderSink>(new FolderSink(std::move(target), same, std::move(worker)));
+}
+
+Async<bool> FolderSink::has(std::string path, Node node) {
+  if (same_ == Same::kNever) co_return false;
+  const std::string file = place(path);
+  co_return co_await worker_->run([&file, &node] { return is_as_node(file, node); });
+}
+
+Async<void> FolderSink::folder(std::string path, Node node) {
+  const std::string folder = place(path);
+  CO_TRY(co_await worker_->run([&folder] { return make_folder(folder); }));
+  if (!path.empty()) folders_.emplace_back(folder, std::move(node));
+  co_return {};
+}
+
+Async<void> FolderSink::link(std::string path, Node node) {
+  const std::string link = place(path);
+  co_return co_await worker_->run([&link, &node] { return make_link(link, node); });
+}
+
+Async<void> FolderSink::files(std::vector<WholeFile> files) {
+  for (WholeFile& file : files) file.path = place(file.path);
+  co_return co_await worker_->run([&files] { return write_files(files); });
+}
+
+Async<void> FolderSink::begin(std::string path, Node node) {
+  const std::string file = place(path);
+  long_node_ = std::move(node);
+  long_.emplace(CO_TRY(co_await worker_->run([&file] { return TargetFile::begin(file); })));
+  co_return {};
+}
+
+Async<void> FolderSink::append(std::vector<std::string> chunks) {
+  CHECK(long_.has_value(), "a part of a file comes after its begin()");
+  co_return co_await worker_->run([this, &chunks] { return append_all(*long_, chunks); });
+}
+
+Async<void> FolderSink::end() {
+  CHECK(long_.has_value(), "a file ends after its begin()");
+  CO_TRY(co_await worker_->run([this] { return long_->finish(long_node_); }));
+  long_.reset();
+  co_return {};
+}
+
+Async<bool> FolderSink::drop() {
+  long_.reset();
+  co_return true;
+}
+
+Async<void> FolderSink::finish() {
+  // From the deepest up: what is made in a folder changes its time.
+  std::reverse(folders_.begin(), folders_.end());
+  co_return co_await worker_->run([this]() -> Result<void> {
+    for (const auto& [folder, node] : folders_) TRY(set_attributes(folder, node));
+    return {};
+  });
+}
+
+}  // namespace runnel::volume

@@ -1,0 +1,118 @@
+#include "volume/testing/memory_volume.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "volume/chunk_read.h"
+#include "volume/file_cutter.h"
+
+namespace runnel::volume::testing {
+namespace {
+
+constexpr std::int64_t kChanged = 1'700'000'000;
+
+// One batch with everything.
+class ContentsSource final : public SourceTree {
+ public:
+  explicit ContentsSource(Contents files) : files_(std::move(files)) {}
+
+  Result<ReadBatch> next() override {
+    ReadBatch batch;
+    for (const auto& [path, content] : files_) {
+      ReadEntry entry;
+      entry.path = TRY(path_parts(path));
+      entry.node.changed = kChanged;
+      if (path.ends_with('/')) {
+        entry.node.kind = NodeKind::kFolder;
+        entry.node.mode = 0755;
+      } else {
+        FileCutter cutter;
+        cutter.add(content);
+        cutter.end();
+        CHECK(cutter.cut(batch, entry), "a test's files fit into one batch");
+        cutter.finish(entry.node);
+      }
+      batch.entries.push_back(std::move(entry));
+    }
+    batch.is_last = true;
+    return batch;
+  }
+  const std::vector<std::string>& passed_over() const override { return passed_over_; }
+
+ private:
+  const Contents files_;
+  const std::vector<std::string> passed_over_;
+};
+
+}  // namespace
+
+std::string noise(std::size_t size, std::uint64_t seed) {
+  SplitMix64 numbers(seed);
+  std::string bytes(size, '\0');
+  for (std::size_t at = 0; at < size; at += sizeof(std::uint64_t)) {
+    const std::uint64_t number = numbers.next();
+    std::memcpy(bytes.data() + at, &number, std::min(sizeof number, size - at));
+  }
+  return bytes;
+}
+
+std::unique_ptr<SourceTree> source_of_contents(const Contents& files) {
+  return std::make_unique<ContentsSource>(files);
+}
+
+MemoryVolume::MemoryVolume(std::shared_ptr<async::EventLoop> loop)
+    : loop_(std::move(loop)),
+      volume_(run(Volume::create({store_, env::real_clock(), random_, {}}, "data"))) {}
+
+PutResult MemoryVolume::put(const Contents& files, PutOptions options) {
+  return run(put_tree(*loop_, volume_, source_of_contents(files), std::move(options), {}));
+}
+
+Contents MemoryVolume::contents(const std::string& version) {
+  return run(contents_of(run(volume_.snapshot(version)), kRootInode, ""));
+}
+
+Async<Contents> MemoryVolume::contents_of(Snapshot snapshot, Inode folder, std::string path) {
+  Contents all;
+  const auto entries = CO_TRY(co_await snapshot.list(folder, "", 1 << 20));
+  if (entries.empty() && !path.empty()) all[path] = "";
+  for (const Snapshot::Entry& entry : entries) {
+    const Node node = CO_TRY(co_await snapshot.node(entry.what.inode));
+    const std::string below = path + entry.name;
+    if (node.kind == NodeKind::kFolder) {
+      all.merge(CO_TRY(co_await contents_of(snapshot, entry.what.inode, below + "/")));
+    } else if (node.kind == NodeKind::kLink) {
+      all[below] = "-> " + node.target;
+    } else {
+      std::vector<Extent> extents = CO_TRY(co_await snapshot.extents(entry.what.inode, node));
+      all[below] = CO_TRY(
+          co_await read_bytes(store_, volume_.prefix(), std::move(extents), 0, node.size, {}));
+    }
+  }
+  co_return all;
+}
+
+std::string MemoryVolume::content(const std::string& path, const std::string& version) {
+  Snapshot snapshot = run(volume_.snapshot(version));
+  const Snapshot::Found found = run(snapshot.at(path));
+  std::vector<Extent> extents = run(snapshot.extents(found.inode, found.node));
+  return run(read_bytes(store_, volume_.prefix(), std::move(extents), 0, found.node.size, {}));
+}
+
+Node MemoryVolume::node(const std::string& path, const std::string& version) {
+  Snapshot snapshot = run(volume_.snapshot(version));
+  return run(snapshot.at(path)).node;
+}
+
+Manifest MemoryVolume::newest() { return run(volume_.snapshot("latest")).manifest(); }
+
+std::int64_t MemoryVolume::objects(const std::string& kind) {
+  std::int64_t count = 0;
+  for (const auto& [key, object] : store_.objects()) {
+    count += key.starts_with("data/" + kind) ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace runnel::volume::testing
