@@ -452,6 +452,20 @@ void add_volume_restore(CLI::App& app, Arguments& arguments) {
   add_store(app, arguments);
 }
 
+void add_volume_dump(CLI::App& app, Arguments& arguments) {
+  app.add_option("source", arguments.source, "NAME[@VERSION]")->required();
+  app.add_option("target", arguments.target, "a file, or - for stdout")->required();
+  add_store(app, arguments);
+}
+
+void add_volume_load(CLI::App& app, Arguments& arguments) {
+  app.add_option("source", arguments.source, "a file, or - for stdin")->required();
+  app.add_option("target", arguments.target, "NAME, of a volume without versions, or a new one")
+      ->required();
+  add_message(app, arguments);
+  add_store(app, arguments);
+}
+
 void add_volume_tag(CLI::App& app, Arguments& arguments) {
   app.add_option("volume", arguments.volume, "NAME[@VERSION]")->required();
   app.add_option("tag", arguments.target, "the tag")->required();
@@ -545,6 +559,8 @@ const std::vector<Definition>& volume_definitions() {
        {},
        "bring back what an earlier version had",
        add_volume_restore},
+      {Command::kVolumeDump, "dump", {}, "write a version as one stream", add_volume_dump},
+      {Command::kVolumeLoad, "load", {}, "make a volume of a dump", add_volume_load},
       {Command::kVolumeTag, "tag", {}, "give a version a name, which keeps it", add_volume_tag},
       {Command::kVolumeGc, "gc", {}, "delete what no version needs", add_volume_gc},
       {Command::kVolumeStat, "stat", {}, "what a volume has, takes and costs", add_volume},

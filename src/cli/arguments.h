@@ -45,6 +45,8 @@ enum class Command : std::uint8_t {
   kVolumeSync,
   kVolumeSnapshot,
   kVolumeRestore,
+  kVolumeDump,
+  kVolumeLoad,
   kVolumeTag,
   kVolumeGc,
   kVolumeStat,

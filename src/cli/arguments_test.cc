@@ -89,6 +89,17 @@ TEST(Arguments, ARestoreGoesWhereItWasUnlessSaid) {
   EXPECT_FALSE(parse({"volume", "snapshot", "data"}).error.empty()) << "the tag is needed";
 }
 
+TEST(Arguments, AVersionGoesOutAndComesInAsAStream) {
+  const Parsed out = parse({"volume", "dump", "data@v1", "-"});
+  ASSERT_TRUE(out.arguments.has_value()) << out.error;
+  EXPECT_EQ(out.arguments->command, Command::kVolumeDump);
+  EXPECT_EQ(out.arguments->target, "-");
+  const Parsed in = parse({"volume", "load", "-", "data", "--store", "file:///a"});
+  ASSERT_TRUE(in.arguments.has_value()) << in.error;
+  EXPECT_EQ(in.arguments->source, "-");
+  EXPECT_EQ(in.arguments->store, "file:///a");
+}
+
 TEST(Arguments, AnUnknownCommandGetsTheNearestOne) {
   EXPECT_NE(parse({"cancle", "id"}).error.find("did you mean 'cancel'"), std::string::npos);
 }

@@ -58,6 +58,8 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeSync:
     case Command::kVolumeSnapshot:
     case Command::kVolumeRestore:
+    case Command::kVolumeDump:
+    case Command::kVolumeLoad:
     case Command::kVolumeTag:
     case Command::kVolumeGc:
     case Command::kVolumeStat:

@@ -1,11 +1,10 @@
-#include <algorithm>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "cli/facts_text.h"
 #include "cli/moment_text.h"
 #include "cli/print.h"
-#include "cli/printable.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
@@ -17,19 +16,6 @@ namespace {
 using volume::Head;
 using volume::Manifest;
 using volume::Volume;
-
-// What a person reads: a word and what it is, a line each.
-using Facts = std::vector<std::pair<std::string, std::string>>;
-
-std::string facts_text(const Facts& facts) {
-  std::size_t width = 0;
-  for (const auto& [word, what] : facts) width = std::max(width, word.size());
-  std::string text;
-  for (const auto& [word, what] : facts) {
-    text += word + std::string(width - word.size() + 2, ' ') + or_dash(printable(what)) + "\n";
-  }
-  return text;
-}
 
 std::int64_t versions_kept(const Head& head) {
   std::set<std::string> versions;

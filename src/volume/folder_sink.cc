@@ -7,14 +7,11 @@
 namespace runnel::volume {
 namespace {
 
-Result<void> write_files(const std::vector<WholeFile>& files) {
-  for (const WholeFile& file : files) {
-    std::string bytes;
-    bytes.reserve(file.node.size);
-    for (const std::string& chunk : file.chunks) bytes += chunk;
-    TRY(make_file(file.path, file.node, bytes));
-  }
-  return {};
+Result<void> write_file(const std::string& path, const SinkEntry& file) {
+  std::string bytes;
+  bytes.reserve(file.node.size);
+  for (const std::string& chunk : file.chunks) bytes += chunk;
+  return make_file(path, file.node, bytes);
 }
 
 Result<void> append_all(TargetFile& file, const std::vector<std::string>& chunks) {
@@ -36,21 +33,23 @@ Async<bool> FolderSink::has(std::string path, Node node) {
   co_return co_await worker_->run([&file, &node] { return is_as_node(file, node); });
 }
 
-Async<void> FolderSink::folder(std::string path, Node node) {
-  const std::string folder = place(path);
-  CO_TRY(co_await worker_->run([&folder] { return make_folder(folder); }));
-  if (!path.empty()) folders_.emplace_back(folder, std::move(node));
-  co_return {};
+Async<void> FolderSink::take(std::vector<SinkEntry> entries) {
+  co_return co_await worker_->run([&]() -> Result<void> {
+    for (const SinkEntry& entry : entries) TRY(write(entry));
+    return {};
+  });
 }
 
-Async<void> FolderSink::link(std::string path, Node node) {
-  const std::string link = place(path);
-  co_return co_await worker_->run([&link, &node] { return make_link(link, node); });
-}
-
-Async<void> FolderSink::files(std::vector<WholeFile> files) {
-  for (WholeFile& file : files) file.path = place(file.path);
-  co_return co_await worker_->run([&files] { return write_files(files); });
+Result<void> FolderSink::write(const SinkEntry& entry) {
+  const std::string path = place(entry.path);
+  switch (entry.node.kind) {
+    case NodeKind::kFile: return write_file(path, entry);
+    case NodeKind::kLink: return make_link(path, entry.node);
+    case NodeKind::kFolder: break;
+  }
+  TRY(make_folder(path));
+  if (!entry.path.empty()) folders_.emplace_back(path, entry.node);
+  return {};
 }
 
 Async<void> FolderSink::begin(std::string path, Node node) {

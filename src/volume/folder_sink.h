@@ -24,9 +24,7 @@ class FolderSink final : public TreeSink {
                                                   Same same);
 
   Async<bool> has(std::string path, Node node) override;
-  Async<void> folder(std::string path, Node node) override;
-  Async<void> link(std::string path, Node node) override;
-  Async<void> files(std::vector<WholeFile> files) override;
+  Async<void> take(std::vector<SinkEntry> entries) override;
   Async<void> begin(std::string path, Node node) override;
   Async<void> append(std::vector<std::string> chunks) override;
   Async<void> end() override;
@@ -41,6 +39,8 @@ class FolderSink final : public TreeSink {
   std::string place(const std::string& path) const {
     return path.empty() ? target_ : target_ + "/" + path;
   }
+
+  Result<void> write(const SinkEntry& entry);  // On the thread.
 
   const std::string target_;
   const Same same_;

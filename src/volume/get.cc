@@ -16,11 +16,11 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::uint64_t kBatchBytes = 64 << 20;
-constexpr std::size_t kBatchFiles = 16'384;
+constexpr std::size_t kBatchEntries = 16'384;
 constexpr std::size_t kNamesAtOnce = 4'096;
 
-// A file of the batch: its extents are [begin, end) of the batch's.
-struct BatchFile {
+// An entry of the batch: its extents are [begin, end) of the batch's.
+struct BatchEntry {
   std::string path;
   Node node;
   std::size_t begin = 0;
@@ -28,7 +28,7 @@ struct BatchFile {
 };
 
 struct Batch {
-  std::vector<BatchFile> files;
+  std::vector<BatchEntry> entries;
   std::vector<Extent> extents;
   std::uint64_t bytes = 0;
 };
@@ -78,12 +78,7 @@ class Get {
  private:
   Async<void> get(std::string path) {
     Snapshot::Found found = CO_TRY(co_await snapshot_.at(path));
-    if (found.node.kind == NodeKind::kFolder) {
-      CO_TRY(co_await sink_.folder("", found.node));
-      CO_TRY(co_await get_folder(found.inode, ""));
-    } else {
-      CO_TRY(co_await take("", found.inode, std::move(found.node)));
-    }
+    CO_TRY(co_await take("", found.inode, std::move(found.node)));
     CO_TRY(co_await write_batch());
     co_return co_await sink_.finish();
   }
@@ -105,12 +100,13 @@ class Get {
   }
 
   Async<void> take(std::string path, Inode inode, Node node) {
-    switch (node.kind) {
-      case NodeKind::kFolder:
-        CO_TRY(co_await sink_.folder(path, std::move(node)));
-        co_return co_await get_folder(inode, std::move(path));
-      case NodeKind::kLink: co_return co_await sink_.link(std::move(path), std::move(node));
-      case NodeKind::kFile: break;
+    if (node.kind != NodeKind::kFile) {
+      const bool is_folder = node.kind == NodeKind::kFolder;
+      const std::size_t end = batch_.extents.size();
+      batch_.entries.push_back({path, std::move(node), end, end});
+      if (batch_.entries.size() >= kBatchEntries) CO_TRY(co_await write_batch());
+      if (is_folder) co_return co_await get_folder(inode, std::move(path));
+      co_return {};
     }
     if (options_.keeps_same && CO_TRY(co_await sink_.has(path, node))) co_return {};
     std::vector<Extent> extents = CO_TRY(co_await snapshot_.extents(inode, node));
@@ -121,8 +117,8 @@ class Get {
     batch_.bytes += node.size;
     const std::size_t begin = batch_.extents.size();
     for (Extent& extent : extents) batch_.extents.push_back(std::move(extent));
-    batch_.files.push_back({std::move(path), std::move(node), begin, batch_.extents.size()});
-    if (batch_.bytes < kBatchBytes && batch_.files.size() < kBatchFiles) co_return {};
+    batch_.entries.push_back({std::move(path), std::move(node), begin, batch_.extents.size()});
+    if (batch_.bytes < kBatchBytes && batch_.entries.size() < kBatchEntries) co_return {};
     co_return co_await write_batch();
   }
 
@@ -183,18 +179,19 @@ class Get {
   Async<void> write_batch() {
     Batch batch = std::exchange(batch_, {});
     Chunks chunks = CO_TRY(co_await reader_.read(std::move(batch.extents)));
-    std::vector<WholeFile> whole;
-    for (BatchFile& file : batch.files) {
-      const Error* const error = first_error(chunks, file.begin, file.end);
+    std::vector<SinkEntry> whole;
+    std::int64_t files = 0;
+    for (BatchEntry& entry : batch.entries) {
+      const Error* const error = first_error(chunks, entry.begin, entry.end);
       if (error != nullptr) {
-        CO_TRY(pass_over(file.path, *error));
+        CO_TRY(pass_over(entry.path, *error));
         continue;
       }
-      whole.push_back(
-          {std::move(file.path), std::move(file.node), take_chunks(chunks, file.begin, file.end)});
+      files += entry.node.kind == NodeKind::kFile ? 1 : 0;
+      whole.push_back({std::move(entry.path), std::move(entry.node),
+                       take_chunks(chunks, entry.begin, entry.end)});
     }
-    const std::int64_t files = std::ssize(whole);
-    CO_TRY(co_await sink_.files(std::move(whole)));
+    CO_TRY(co_await sink_.take(std::move(whole)));
     done_.files += files;
     done_.bytes += static_cast<std::int64_t>(batch.bytes);
     if (options_.progress) options_.progress(done_);

@@ -8,8 +8,8 @@
 
 namespace runnel::volume {
 
-// A file with all its bytes.
-struct WholeFile {
+// A folder, a link, or a file with all its bytes.
+struct SinkEntry {
   std::string path;
   Node node;
   std::vector<std::string> chunks;
@@ -18,8 +18,8 @@ struct WholeFile {
 // Where a version's files go: a folder of this machine, a tar, a bucket.
 //
 // Contract: paths are '/'-separated below what is got; one file or link that is got by itself has
-//           "". A folder comes before what is in it, but for "" itself. close() is awaited before
-//           destruction.
+//           "". They come in the order of paths, a folder before what is in it. close() is
+//           awaited before destruction.
 // Threads:  the loop's; what blocks has a thread of its own.
 class TreeSink {
  public:
@@ -27,9 +27,7 @@ class TreeSink {
 
   // Whether the file is there already, as it is.
   virtual Async<bool> has(std::string path, Node node) = 0;
-  virtual Async<void> folder(std::string path, Node node) = 0;
-  virtual Async<void> link(std::string path, Node node) = 0;
-  virtual Async<void> files(std::vector<WholeFile> files) = 0;
+  virtual Async<void> take(std::vector<SinkEntry> entries) = 0;
 
   // A file that is longer than a batch comes in parts, between these two. The other calls are not
   // made meanwhile.

@@ -27,6 +27,8 @@ THIRD_PARTY = {
     "pugixml.hpp": ("object",),
     "ini.h": ("object",),
     "zstd.h": ("volume",),
+    "archive.h": ("volume",),
+    "archive_entry.h": ("volume",),
     "fuse_lowlevel.h": ("fuse",),
     "CLI/": ("cli",),
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "volume/chunk_read.h"
@@ -12,36 +13,51 @@ namespace {
 
 constexpr std::int64_t kChanged = 1'700'000'000;
 
-// One batch with everything.
 class ContentsSource final : public SourceTree {
  public:
-  explicit ContentsSource(Contents files) : files_(std::move(files)) {}
+  explicit ContentsSource(Contents files) : files_(std::move(files)), next_(files_.begin()) {}
 
   Result<ReadBatch> next() override {
     ReadBatch batch;
-    for (const auto& [path, content] : files_) {
-      ReadEntry entry;
-      entry.path = TRY(path_parts(path));
-      entry.node.changed = kChanged;
-      if (path.ends_with('/')) {
-        entry.node.kind = NodeKind::kFolder;
-        entry.node.mode = 0755;
-      } else {
-        FileCutter cutter;
-        cutter.add(content);
-        cutter.end();
-        CHECK(cutter.cut(batch, entry), "a test's files fit into one batch");
-        cutter.finish(entry.node);
-      }
-      batch.entries.push_back(std::move(entry));
-    }
-    batch.is_last = true;
+    while (next_ != files_.end() && batch.bytes.size() < kBatchBytes) TRY(read(batch));
+    batch.is_last = next_ == files_.end();
     return batch;
   }
   const std::vector<std::string>& passed_over() const override { return passed_over_; }
 
  private:
+  Result<void> read(ReadBatch& batch) {
+    const auto& [path, content] = *next_;
+    ReadEntry entry;
+    entry.path = TRY(path_parts(path));
+    entry.node.changed = kChanged;
+    entry.is_first = !cutter_.has_value();
+    if (path.ends_with('/')) {
+      entry.node.kind = NodeKind::kFolder;
+      entry.node.mode = 0755;
+    } else {
+      cut(batch, entry, content);
+    }
+    if (entry.is_whole) {
+      ++next_;
+      cutter_.reset();
+    }
+    batch.entries.push_back(std::move(entry));
+    return {};
+  }
+
+  void cut(ReadBatch& batch, ReadEntry& entry, const std::string& content) {
+    if (!cutter_) {
+      cutter_.emplace().add(content);
+      cutter_->end();
+    }
+    entry.is_whole = cutter_->cut(batch, entry);
+    if (entry.is_whole) cutter_->finish(entry.node);
+  }
+
   const Contents files_;
+  Contents::const_iterator next_;
+  std::optional<FileCutter> cutter_;  // Of the file that is read.
   const std::vector<std::string> passed_over_;
 };
 

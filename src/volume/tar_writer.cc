@@ -1,0 +1,125 @@
+#include "volume/tar_writer.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <locale.h>
+
+#include <optional>
+#include <utility>
+
+namespace runnel::volume {
+namespace {
+
+constexpr int kOutputBytes = 1 << 20;
+
+// Names that are UTF-8 are written as such; in the locale of C all but ASCII would be marked as
+// binary, which other readers warn of.
+class Utf8Here {
+ public:
+  Utf8Here() : utf8_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
+    if (utf8_ != nullptr) before_ = ::uselocale(utf8_);
+  }
+  ~Utf8Here() {
+    if (utf8_ == nullptr) return;
+    (void)::uselocale(before_);
+    ::freelocale(utf8_);
+  }
+  Utf8Here(const Utf8Here&) = delete;
+  Utf8Here& operator=(const Utf8Here&) = delete;
+
+ private:
+  locale_t utf8_;
+  locale_t before_ = nullptr;
+};
+
+unsigned type_of(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kFile: return AE_IFREG;
+    case NodeKind::kFolder: return AE_IFDIR;
+    case NodeKind::kLink: return AE_IFLNK;
+  }
+  return AE_IFREG;
+}
+
+void fill_entry(archive_entry* entry, const std::string& path, const Node& node) {
+  archive_entry_copy_pathname(entry, path.c_str());
+  archive_entry_set_filetype(entry, type_of(node.kind));
+  archive_entry_set_perm(entry, node.mode);
+  archive_entry_set_mtime(entry, node.changed, static_cast<long>(node.changed_nanos));
+  archive_entry_set_uid(entry, node.owner.value_or(0));
+  archive_entry_set_gid(entry, node.group.value_or(0));
+  const bool has_bytes = node.kind == NodeKind::kFile;
+  archive_entry_set_size(entry, has_bytes ? static_cast<la_int64_t>(node.size) : 0);
+  if (node.kind == NodeKind::kLink) archive_entry_copy_symlink(entry, node.target.c_str());
+}
+
+}  // namespace
+
+struct TarWriter::Impl {
+  ~Impl() {
+    // Or it would write an end that makes what is cut look whole.
+    (void)archive_write_fail(tar);
+    (void)archive_write_free(tar);
+    archive_entry_free(entry);
+  }
+
+  Error failed() const {
+    if (output_error) return *output_error;
+    const char* const why = archive_error_string(tar);
+    return Error(Errc::kIo, std::string("the tar cannot be written: ") + (why ? why : "?"));
+  }
+  static la_ssize_t write_some(archive*, void* self, const void* bytes, std::size_t size) {
+    Impl& writer = *static_cast<Impl*>(self);
+    const Result<void> written = writer.output({static_cast<const char*>(bytes), size});
+    if (written.ok()) return static_cast<la_ssize_t>(size);
+    writer.output_error = written.error();
+    return ARCHIVE_FATAL;
+  }
+
+  Output output;
+  std::optional<Error> output_error;
+  archive* tar = archive_write_new();
+  archive_entry* entry = archive_entry_new();
+};
+
+TarWriter::TarWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TarWriter::~TarWriter() = default;
+
+Result<std::unique_ptr<TarWriter>> TarWriter::open(Output output) {
+  auto impl = std::make_unique<Impl>();
+  impl->output = std::move(output);
+  archive* const tar = impl->tar;
+  const bool is_open =
+      archive_write_set_format_pax(tar) == ARCHIVE_OK &&
+      archive_write_set_bytes_per_block(tar, kOutputBytes) == ARCHIVE_OK &&
+      archive_write_set_bytes_in_last_block(tar, 1) == ARCHIVE_OK &&
+      archive_write_open(tar, impl.get(), nullptr, Impl::write_some, nullptr) == ARCHIVE_OK;
+  if (!is_open) return impl->failed();
+  return std::unique_ptr<TarWriter>(new TarWriter(std::move(impl)));
+}
+
+Result<void> TarWriter::begin(const std::string& path, const Node& node) {
+  const Utf8Here utf8;
+  archive_entry_clear(impl_->entry);
+  fill_entry(impl_->entry, path, node);
+  const int code = archive_write_header(impl_->tar, impl_->entry);
+  // A warning: a name that is not UTF-8, which is marked as binary.
+  if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return impl_->failed();
+  return {};
+}
+
+Result<void> TarWriter::append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const la_ssize_t size = archive_write_data(impl_->tar, bytes.data(), bytes.size());
+    if (size <= 0) return impl_->failed();
+    bytes.remove_prefix(static_cast<std::size_t>(size));
+  }
+  return {};
+}
+
+Result<void> TarWriter::finish() {
+  if (archive_write_close(impl_->tar) != ARCHIVE_OK) return impl_->failed();
+  return {};
+}
+
+}  // namespace runnel::volume
