@@ -466,6 +466,23 @@ void add_volume_load(CLI::App& app, Arguments& arguments) {
   add_store(app, arguments);
 }
 
+void add_volume_export(CLI::App& app, Arguments& arguments) {
+  app.add_option("source", arguments.source, "NAME[@VERSION][:/PATH]")->required();
+  app.add_option("target", arguments.target,
+                 "FILE.tar, - (a tar on stdout), file:///DIR or s3://BUCKET/PREFIX")
+      ->required();
+  add_store(app, arguments);
+}
+
+void add_volume_import(CLI::App& app, Arguments& arguments) {
+  app.add_option("source", arguments.source,
+                 "a tar, - for one on stdin, file:///DIR or s3://BUCKET/PREFIX")
+      ->required();
+  app.add_option("target", arguments.target, "NAME[:/FOLDER]")->required();
+  add_message(app, arguments);
+  add_store(app, arguments);
+}
+
 void add_volume_tag(CLI::App& app, Arguments& arguments) {
   app.add_option("volume", arguments.volume, "NAME[@VERSION]")->required();
   app.add_option("tag", arguments.target, "the tag")->required();
@@ -561,6 +578,16 @@ const std::vector<Definition>& volume_definitions() {
        add_volume_restore},
       {Command::kVolumeDump, "dump", {}, "write a version as one stream", add_volume_dump},
       {Command::kVolumeLoad, "load", {}, "make a volume of a dump", add_volume_load},
+      {Command::kVolumeExport,
+       "export",
+       {},
+       "write a version as plain files, objects or a tar",
+       add_volume_export},
+      {Command::kVolumeImport,
+       "import",
+       {},
+       "publish what a tar or plain objects have",
+       add_volume_import},
       {Command::kVolumeTag, "tag", {}, "give a version a name, which keeps it", add_volume_tag},
       {Command::kVolumeGc, "gc", {}, "delete what no version needs", add_volume_gc},
       {Command::kVolumeStat, "stat", {}, "what a volume has, takes and costs", add_volume},

@@ -47,6 +47,8 @@ enum class Command : std::uint8_t {
   kVolumeRestore,
   kVolumeDump,
   kVolumeLoad,
+  kVolumeExport,
+  kVolumeImport,
   kVolumeTag,
   kVolumeGc,
   kVolumeStat,

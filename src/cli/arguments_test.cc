@@ -98,6 +98,10 @@ TEST(Arguments, AVersionGoesOutAndComesInAsAStream) {
   ASSERT_TRUE(in.arguments.has_value()) << in.error;
   EXPECT_EQ(in.arguments->source, "-");
   EXPECT_EQ(in.arguments->store, "file:///a");
+  EXPECT_EQ(parse({"volume", "export", "data", "x.tar"}).arguments->command,
+            Command::kVolumeExport);
+  EXPECT_EQ(parse({"volume", "import", "x.tar", "data:/a", "-m", "why"}).arguments->message, "why");
+  EXPECT_EQ(parse({"import", "x.yaml"}).arguments->command, Command::kImport) << "a foreign file";
 }
 
 TEST(Arguments, AnUnknownCommandGetsTheNearestOne) {

@@ -60,6 +60,8 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeRestore:
     case Command::kVolumeDump:
     case Command::kVolumeLoad:
+    case Command::kVolumeExport:
+    case Command::kVolumeImport:
     case Command::kVolumeTag:
     case Command::kVolumeGc:
     case Command::kVolumeStat:

@@ -8,19 +8,21 @@
 namespace runnel::cli {
 
 Result<std::unique_ptr<VolumeClient>> VolumeClient::open(const object::StoreUrl& place) {
-  return open_on(TRY(async::EventLoop::create()), place);
+  return open_on(TRY(async::EventLoop::create()), place, object::KeyRule::kEveryStore);
 }
 
-Result<std::unique_ptr<VolumeClient>> VolumeClient::beside(const object::StoreUrl& place) const {
-  return open_on(loop_, place);
+Result<std::unique_ptr<VolumeClient>> VolumeClient::beside(const object::StoreUrl& place,
+                                                           object::KeyRule rule) const {
+  return open_on(loop_, place, rule);
 }
 
 Result<std::unique_ptr<VolumeClient>> VolumeClient::open_on(std::shared_ptr<async::EventLoop> loop,
-                                                            const object::StoreUrl& place) {
+                                                            const object::StoreUrl& place,
+                                                            object::KeyRule rule) {
   CHECK(loop != nullptr, "a client has a loop");
   auto client = std::unique_ptr<VolumeClient>(new VolumeClient(std::move(loop)));
-  client->store_ =
-      TRY(object::OpenedStore::open(*client->loop_, env::real_clock(), env::real_random(), place));
+  client->store_ = TRY(object::OpenedStore::open(*client->loop_, env::real_clock(),
+                                                 env::real_random(), place, rule));
   return client;
 }
 

@@ -20,8 +20,9 @@ namespace runnel::cli {
 class VolumeClient {
  public:
   static Result<std::unique_ptr<VolumeClient>> open(const object::StoreUrl& place);
-  // Of another store, on the same loop.
-  Result<std::unique_ptr<VolumeClient>> beside(const object::StoreUrl& place) const;
+  // Of another store, on the same loop. With plain objects its keys are what others call them.
+  Result<std::unique_ptr<VolumeClient>> beside(
+      const object::StoreUrl& place, object::KeyRule rule = object::KeyRule::kEveryStore) const;
   ~VolumeClient();
   VolumeClient(const VolumeClient&) = delete;
   VolumeClient& operator=(const VolumeClient&) = delete;
@@ -41,7 +42,8 @@ class VolumeClient {
  private:
   explicit VolumeClient(std::shared_ptr<async::EventLoop> loop) : loop_(std::move(loop)) {}
   static Result<std::unique_ptr<VolumeClient>> open_on(std::shared_ptr<async::EventLoop> loop,
-                                                       const object::StoreUrl& place);
+                                                       const object::StoreUrl& place,
+                                                       object::KeyRule rule);
 
   std::shared_ptr<async::EventLoop> loop_;  // Of all that are beside each other.
   std::unique_ptr<object::OpenedStore> store_;

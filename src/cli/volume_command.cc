@@ -172,6 +172,8 @@ Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) 
     case Command::kVolumeRestore: return restore_volume(arguments, home);
     case Command::kVolumeDump: return dump_volume(arguments, home);
     case Command::kVolumeLoad: return load_volume(arguments, home);
+    case Command::kVolumeExport: return export_volume(arguments, home);
+    case Command::kVolumeImport: return import_volume(arguments, home);
     case Command::kVolumeTag: return tag_volume(arguments, home);
     case Command::kVolumeGc: return collect_volume(arguments, home);
     case Command::kVolumeStat: return tell_volume(arguments, home);

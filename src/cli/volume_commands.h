@@ -13,6 +13,8 @@ Result<int> snapshot_volume(const Arguments& arguments, const home::Home& home);
 Result<int> restore_volume(const Arguments& arguments, const home::Home& home);
 Result<int> dump_volume(const Arguments& arguments, const home::Home& home);
 Result<int> load_volume(const Arguments& arguments, const home::Home& home);
+Result<int> export_volume(const Arguments& arguments, const home::Home& home);
+Result<int> import_volume(const Arguments& arguments, const home::Home& home);
 Result<int> show_volume(const Arguments& arguments, const home::Home& home);
 Result<int> list_volume_folder(const Arguments& arguments, const home::Home& home);
 Result<int> print_volume_file(const Arguments& arguments, const home::Home& home);

@@ -52,6 +52,7 @@ Result<MountResources::Store*> MountResources::hold_store(const MountRequest& re
     Store store;
     store.opened = TRY(object::OpenedStore::open(loop_, env::real_clock(), env::real_random(),
                                                  TRY(object::parse_store_url(request.store)),
+                                                 object::KeyRule::kEveryStore,
                                                  variables_of(request)));
     stores_.emplace(key, std::move(store));
   }

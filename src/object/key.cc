@@ -18,27 +18,42 @@ bool is_allowed(char c) {
          c == '/';
 }
 
-}  // namespace
-
-Result<void> check_key(std::string_view key) {
-  if (key.empty()) return bad_key(key, "is empty");
-  if (key.size() > kKeyBytesMax) {
-    return bad_key(key.substr(0, 64), "has " + std::to_string(key.size()) +
-                                          " bytes; the limit is " + std::to_string(kKeyBytesMax));
-  }
-  if (!std::all_of(key.begin(), key.end(), is_allowed)) {
-    return bad_key(key, "has a character that not every store takes");
-  }
+Result<void> check_parts(std::string_view key) {
   for (std::size_t begin = 0; begin <= key.size();) {
     const std::size_t end = std::min(key.find('/', begin), key.size());
     const std::string_view part = key.substr(begin, end - begin);
     if (part.empty()) return bad_key(key, "has an empty part");
     if (part == "." || part == "..")
       return bad_key(key, "has the part '" + std::string(part) + "'");
-    if (part.starts_with(".runnel")) return bad_key(key, "has a part that begins with '.runnel'");
     begin = end + 1;
   }
   return {};
+}
+
+Result<void> check_size(std::string_view key, std::size_t most) {
+  if (key.empty()) return bad_key(key, "is empty");
+  if (key.size() <= most) return {};
+  return bad_key(key.substr(0, 64), "has " + std::to_string(key.size()) + " bytes; the limit is " +
+                                        std::to_string(most));
+}
+
+}  // namespace
+
+Result<void> check_key(std::string_view key) {
+  TRY(check_size(key, kKeyBytesMax));
+  if (!std::all_of(key.begin(), key.end(), is_allowed)) {
+    return bad_key(key, "has a character that not every store takes");
+  }
+  TRY(check_parts(key));
+  const bool is_own = key.starts_with(".runnel") || key.find("/.runnel") != std::string_view::npos;
+  if (is_own) return bad_key(key, "has a part that begins with '.runnel'");
+  return {};
+}
+
+Result<void> check_key(std::string_view key, KeyRule rule) {
+  if (rule == KeyRule::kEveryStore) return check_key(key);
+  TRY(check_size(key, kBucketKeyBytesMax));
+  return check_parts(key);
 }
 
 }  // namespace runnel::object

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/result.h"
@@ -12,5 +13,12 @@ inline constexpr std::size_t kKeyBytesMax = 900;
 // no part is empty, "." or "..", or begins with ".runnel", which a folder needs for itself.
 // kInvalid otherwise.
 Result<void> check_key(std::string_view key);
+
+// Which keys a store takes: those that every store takes, or, for plain objects of others, all that
+// a bucket may have but those with a part that is empty, "." or "..", which clients and servers
+// take for another path.
+enum class KeyRule : std::uint8_t { kEveryStore, kBucket };
+inline constexpr std::size_t kBucketKeyBytesMax = 1'024;
+Result<void> check_key(std::string_view key, KeyRule rule);
 
 }  // namespace runnel::object

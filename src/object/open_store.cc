@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "env/files.h"
 #include "env/process.h"
 
@@ -30,11 +31,15 @@ std::optional<std::string> OpenedStore::own_variable(const std::string& name) {
 
 Result<std::unique_ptr<OpenedStore>> OpenedStore::open(async::EventLoop& loop, env::Clock& clock,
                                                        env::Random& random, const StoreUrl& url,
-                                                       const VariableOf& variable) {
+                                                       KeyRule rule, const VariableOf& variable) {
+  const bool is_bucket = url.scheme == StoreUrl::Scheme::kS3;
+  CHECK(is_bucket || rule == KeyRule::kEveryStore, "a folder takes the keys of every store");
   auto opened = std::unique_ptr<OpenedStore>(new OpenedStore());
   switch (url.scheme) {
     case StoreUrl::Scheme::kFile: TRY(opened->open_folder(loop, clock, url)); break;
-    case StoreUrl::Scheme::kS3: TRY(opened->open_bucket(loop, clock, random, url, variable)); break;
+    case StoreUrl::Scheme::kS3:
+      TRY(opened->open_bucket(loop, clock, random, url, rule, variable));
+      break;
   }
   return opened;
 }
@@ -48,14 +53,14 @@ Result<void> OpenedStore::open_folder(async::EventLoop& loop, env::Clock& clock,
 
 // Each try is a request that costs money, so it is counted below the retries.
 Result<void> OpenedStore::open_bucket(async::EventLoop& loop, env::Clock& clock,
-                                      env::Random& random, const StoreUrl& url,
+                                      env::Random& random, const StoreUrl& url, KeyRule rule,
                                       const VariableOf& variable) {
   const AwsSettings settings = TRY(settings_now(variable));
   http::OutwardLimits limits;
   limits.ca_bundle = settings.ca_bundle;
   client_ = TRY(http::OutwardClient::create(loop, std::move(limits)));
   keys_ = TRY(CredentialKeeper::create(loop, clock, settings));
-  bucket_.emplace(*client_, *keys_, url, settings);
+  bucket_.emplace(*client_, *keys_, url, settings, rule);
   metered_.emplace(*bucket_, clock);
   retried_.emplace(loop, clock, random, *metered_);
   return {};

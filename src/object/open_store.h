@@ -23,8 +23,10 @@ namespace runnel::object {
 // Lifetime: stop() is awaited before destruction, after the last call.
 class OpenedStore {
  public:
+  // `rule`: which keys a bucket is to take; a folder takes those of every store.
   static Result<std::unique_ptr<OpenedStore>> open(async::EventLoop& loop, env::Clock& clock,
                                                    env::Random& random, const StoreUrl& url,
+                                                   KeyRule rule = KeyRule::kEveryStore,
                                                    const VariableOf& variable = own_variable);
   // Of this process's environment.
   static std::optional<std::string> own_variable(const std::string& name);
@@ -37,7 +39,7 @@ class OpenedStore {
   OpenedStore() = default;
   Result<void> open_folder(async::EventLoop& loop, env::Clock& clock, const StoreUrl& url);
   Result<void> open_bucket(async::EventLoop& loop, env::Clock& clock, env::Random& random,
-                           const StoreUrl& url, const VariableOf& variable);
+                           const StoreUrl& url, KeyRule rule, const VariableOf& variable);
 
   std::unique_ptr<LocalStore> folder_;
   std::unique_ptr<http::OutwardClient> client_;

@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "hash/sha256.h"
-#include "object/key.h"
 #include "object/refusals.h"
 
 namespace runnel::object {
@@ -44,9 +43,10 @@ bool are_over(const http::Response& answer) {
 }  // namespace
 
 S3Store::S3Store(http::OutwardClient& client, CredentialKeeper& keys, const StoreUrl& url,
-                 const AwsSettings& settings)
+                 const AwsSettings& settings, KeyRule rule)
     : client_(client),
       keys_(keys),
+      rule_(rule),
       region_(settings.region),
       prefix_(url.prefix.empty() ? "" : url.prefix + "/"),
       bucket_url_(bucket_url(url, settings)),
@@ -106,7 +106,7 @@ Async<void> S3Store::read(std::string key, std::int64_t offset, std::span<char> 
 
 Async<std::string> S3Store::put(std::string key, Body bytes, Condition condition,
                                 async::StopToken stop) {
-  CO_TRY(check_key(key));
+  CO_TRY(check_key(key, rule_));
   http::OutwardRequest request;
   request.method = http::Method::kPut;
   request.url = url_of(key);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "http/outward_client.h"
+#include "object/key.h"
 #include "object/object_store.h"
 #include "object/s3/credential_keeper.h"
 #include "object/s3/s3_answer.h"
@@ -21,7 +22,7 @@ class S3Store final : public ObjectStore {
  public:
   // `settings` has the endpoint and the region; its keys are those of `keys`.
   S3Store(http::OutwardClient& client, CredentialKeeper& keys, const StoreUrl& url,
-          const AwsSettings& settings);
+          const AwsSettings& settings, KeyRule rule = KeyRule::kEveryStore);
 
   Async<Object> get(std::string key, std::int64_t limit, async::StopToken stop) override;
   Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
@@ -44,6 +45,7 @@ class S3Store final : public ObjectStore {
 
   http::OutwardClient& client_;
   CredentialKeeper& keys_;
+  const KeyRule rule_;
   const std::string region_;
   const std::string prefix_;      // With '/' at its end, or empty.
   const std::string bucket_url_;  // With '/' at its end.
