@@ -131,6 +131,9 @@ function(add_module NAME)
   set(library runnel_${NAME})
   add_library(${library} STATIC ${SOURCES})
   target_link_libraries(${library} PUBLIC runnel_options ${third_party})
+  if(NAME IN_LIST RUNNEL_THREAD_LOCAL)
+    set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
   set(testing "")
   foreach(edge IN LISTS edges)
     if(TARGET runnel_${edge})
@@ -183,13 +186,21 @@ function(_runnel_add_main NAME FILE)
   endif()
   add_executable(${target} "${FILE}")
   target_link_libraries(${target} PRIVATE runnel_${NAME})
-  if(target STREQUAL "runnel" AND RUNNEL_INSTALL_VENV)
-    add_custom_command(
-      TARGET runnel POST_BUILD
-      COMMAND "${CMAKE_COMMAND}" -DBINARY=$<TARGET_FILE:runnel> -DVENV=${PROJECT_SOURCE_DIR}/.venv -P
-              "${PROJECT_SOURCE_DIR}/cmake/install_venv.cmake"
-      VERBATIM)
+  if(target STREQUAL "runnel")
+    _runnel_install_in_venv(runnel bin runnel)
   endif()
+endfunction()
+
+# After each link of the target, where RUNNEL_INSTALL_VENV asks for it.
+function(_runnel_install_in_venv TARGET FOLDER NAME)
+  if(NOT RUNNEL_INSTALL_VENV)
+    return()
+  endif()
+  add_custom_command(
+    TARGET ${TARGET} POST_BUILD
+    COMMAND "${CMAKE_COMMAND}" -DFILE=$<TARGET_FILE:${TARGET}> -DFOLDER=${PROJECT_SOURCE_DIR}/.venv/${FOLDER}
+            -DNAME=${NAME} -P "${PROJECT_SOURCE_DIR}/cmake/install_venv.cmake"
+    VERBATIM)
 endfunction()
 
 # Benches and fuzzers may use every module.
@@ -200,6 +211,7 @@ function(runnel_add_executables)
   if(RUNNEL_SANITIZE)
     _runnel_add_planted_defects()
   elseif(NOT RUNNEL_PURE_ONLY AND NOT RUNNEL_FUZZ AND NOT RUNNEL_MODULES)
+    _runnel_add_shared_library()
     _runnel_add_benches()
     _runnel_add_link_tests()
   endif()
@@ -242,6 +254,20 @@ function(_runnel_add_planted_defects)
     set_tests_properties(planted.${stem} PROPERTIES LABELS planted TIMEOUT 60
                                                     PASS_REGULAR_EXPRESSION "${report}")
   endforeach()
+endfunction()
+
+# librunnel.so: `library` with all that it needs, of which only the C functions are to be seen. It is never unloaded,
+# since threads of it may still run.
+function(_runnel_add_shared_library)
+  set(map "${PROJECT_SOURCE_DIR}/src/library/exported.map")
+  set(source "${PROJECT_BINARY_DIR}/shared_library.cc")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "// Everything comes from the modules.\n")
+  add_library(runnel_shared SHARED "${source}")
+  target_link_libraries(runnel_shared PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,runnel_library>)
+  target_link_options(runnel_shared PRIVATE "-Wl,--version-script=${map}" -Wl,--no-undefined -Wl,--gc-sections
+                                            -Wl,-z,nodelete)
+  set_target_properties(runnel_shared PROPERTIES OUTPUT_NAME runnel LINK_DEPENDS "${map}")
+  _runnel_install_in_venv(runnel_shared lib librunnel.so)
 endfunction()
 
 # Each module whole, with its declared edges and nothing else: an undeclared need does not link.

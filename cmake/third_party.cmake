@@ -38,7 +38,8 @@ function(runnel_add_boost_network)
   add_library(runnel_beast STATIC "${PROJECT_SOURCE_DIR}/cmake/boost/beast.cc")
   target_compile_definitions(runnel_beast PUBLIC BOOST_BEAST_SEPARATE_COMPILATION)
   target_link_libraries(runnel_beast PUBLIC runnel_asio)
-  set_target_properties(runnel_asio runnel_beast PROPERTIES EXCLUDE_FROM_ALL ON)
+  # They have thread-local variables, and are in librunnel.so: as RUNNEL_THREAD_LOCAL of modules.cmake.
+  set_target_properties(runnel_asio runnel_beast PROPERTIES EXCLUDE_FROM_ALL ON POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
 find_package(yaml-cpp REQUIRED)

@@ -71,7 +71,7 @@ install_venv() { # VENV LOCK
   sha256sum <$lock >$stamp
 }
 
-# `import runnel` finds the sources: one line in one file, no build step.
+# `import runnel` finds the sources, and others find what it offers them: no build step.
 link_package() {
   site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   line="$(pwd)/python"
@@ -79,6 +79,7 @@ link_package() {
     say "python: $site/runnel.pth -> $line"
     printf '%s\n' "$line" >"$site/runnel.pth"
   fi
+  .venv/bin/python tools/dist_info.py "$site"
 }
 
 # versitygw, built from its released source by a Go from PyPI, so that it does not matter which Go a machine has.

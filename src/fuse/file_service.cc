@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
+
 namespace runnel::fuse {
 namespace {
 
@@ -82,6 +84,7 @@ class FileService::Listing {
 
   // False when it does not fit. `place`: where a list goes on behind it.
   bool add(const std::string& name, const fuse_entry_param& entry, std::uint64_t place) {
+    CHECK(used_ <= bytes_.size(), "a list is longer than its place");
     char* const at = bytes_.data() + used_;
     const std::size_t room = bytes_.size() - used_;
     const auto next = static_cast<off_t>(place);

@@ -8,6 +8,7 @@
 #include "fuse/kernel_session.h"
 #include "volume/kept_session.h"
 #include "volume/pack_cache.h"
+#include "volume/with_pack_cache.h"
 
 namespace runnel::fuse {
 namespace {
@@ -15,12 +16,8 @@ namespace {
 using volume::Snapshot;
 using volume::Volume;
 
-// The top of the index before anybody asks for it, by one request.
-Async<void> warm(Snapshot& snapshot) {
-  CO_TRY(co_await snapshot.node(volume::kRootInode));
-  CO_TRY(co_await snapshot.list(volume::kRootInode, "", 1));
-  co_return {};
-}
+// A reader refers to nothing but the version that its session pins.
+std::set<std::string> no_keys() { return {}; }
 
 Async<void> serve_session(async::EventLoop& loop, FileService& service, ServeOptions& options,
                           async::StopToken stop) {
@@ -35,7 +32,7 @@ Async<void> serve_session(async::EventLoop& loop, FileService& service, ServeOpt
 
 Async<void> serve_snapshot(async::EventLoop& loop, Snapshot& snapshot, volume::PackCache& packs,
                            ServeOptions& options, async::StopToken stop) {
-  CO_TRY(co_await warm(snapshot));
+  CO_TRY(co_await volume::warm(snapshot));
   FileService service(loop, snapshot, packs);
   const Result<void> served = co_await serve_session(loop, service, options, std::move(stop));
   MUST(co_await service.close());
@@ -59,7 +56,7 @@ Async<void> serve_mount(async::EventLoop& loop, Volume& volume, volume::PackCach
                         ServeOptions options, async::StopToken stop) {
   Snapshot snapshot = CO_TRY(co_await hold(volume, options));
   co_return co_await volume::with_session<void>(
-      loop, volume, [] { return std::set<std::string>(); },
+      loop, volume, no_keys,
       [&](async::StopToken token) {
         return serve_snapshot(loop, snapshot, packs, options, std::move(token));
       },

@@ -48,6 +48,11 @@ def test_the_commands_of_the_guide_to_volumes_run(runnel, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(path.name for path in (place / "copy/train").iterdir()) == ["1.png", "3.png"]
     assert sorted(path.name for path in (place / "before/train").iterdir()) == ["1.png", "2.png", "3.png"]
+    snippets = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert len(snippets) == 2
+    for source in snippets:
+        done = subprocess.run([sys.executable, "-c", source], cwd=place, env=env, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and "1.png" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)

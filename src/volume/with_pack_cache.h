@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "async/event_loop.h"
+#include "async/stop_token.h"
+#include "volume/disk_cache.h"
+#include "volume/pack_cache.h"
+#include "volume/snapshot.h"
+#include "volume/volume.h"
+
+namespace runnel::volume {
+
+// Where ranges of packs are kept that were read.
+struct PackMemory {
+  std::uint64_t bytes_max = 0;
+  DiskCache* disk = nullptr;  // None: only in memory.
+};
+
+// Brings the top of a version's index, by one request, before anybody asks for it.
+Async<void> warm(Snapshot& snapshot);
+
+// Does the work with a cache of the volume's packs, which is closed afterwards. `stop` ends what
+// waits for the cache; the work ends by itself.
+Async<void> with_pack_cache(async::EventLoop& loop, Volume& volume, const Snapshot& snapshot,
+                            PackMemory memory, std::function<Async<void>(PackCache&)> work,
+                            async::StopToken stop);
+
+}  // namespace runnel::volume
