@@ -113,9 +113,8 @@ TEST(LoopThread, WaitsForCallsThatAreUnderWay) {
   }));
   std::promise<void> begun;
   std::string answer;
-  std::thread caller([&] {
-    answer = MUST(thread->call<std::string>([&] { return slow_answer(*loop, begun); }));
-  });
+  std::thread caller(
+      [&] { answer = MUST(thread->call<std::string>([&] { return slow_answer(*loop, begun); })); });
   begun.get_future().wait();
   until.tell(*thread);
   caller.join();
@@ -157,9 +156,8 @@ Async<void> end_later(EventLoop& loop, std::atomic<bool>& ended) {
 TEST(LoopThread, ItsDestructorWaitsForTheWork) {
   std::atomic<bool> ended = false;
   {
-    const auto thread = MUST(LoopThread::start("test-loop", [&ended](EventLoop& loop) {
-      return end_later(loop, ended);
-    }));
+    const auto thread = MUST(LoopThread::start(
+        "test-loop", [&ended](EventLoop& loop) { return end_later(loop, ended); }));
     EXPECT_FALSE(thread->has_ended());
   }
   EXPECT_TRUE(ended);

@@ -105,8 +105,7 @@ Async<void> OpenVersion::serve_store(async::EventLoop& loop) {
 }
 
 Async<void> OpenVersion::serve_volume(async::EventLoop& loop, object::ObjectStore& store) {
-  const volume::VolumeContext context{store, env::real_clock(), env::real_random(),
-                                      hurry_.token()};
+  const volume::VolumeContext context{store, env::real_clock(), env::real_random(), hurry_.token()};
   Volume volume = CO_TRY(co_await Volume::open(context, opening_.reference.volume));
   Snapshot snapshot = CO_TRY(co_await hold(volume, opening_.reference));
   co_return co_await volume::with_session<void>(

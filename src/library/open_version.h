@@ -85,8 +85,8 @@ class OpenVersion {
 
   Opening opening_;  // The loop's until it is open; then it does not change.
   std::promise<Result<void>> opened_;
-  bool is_open_ = false;                // The loop's, as the next four.
-  VersionReader* reader_ = nullptr;     // While questions are taken.
+  bool is_open_ = false;             // The loop's, as the next four.
+  VersionReader* reader_ = nullptr;  // While questions are taken.
   async::Gate* answering_ = nullptr;
   async::StopSource stop_;
   async::StopSource hurry_;  // Ends requests to the store as well.

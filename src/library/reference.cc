@@ -28,8 +28,8 @@ std::string encode_reference(const Reference& reference) {
 
 Result<Reference> decode_reference(std::string_view text) {
   const Result<json::Value> json = json::parse(text);
-  Result<Reference> reference = json.ok() ? model::read_record<Reference>(*json)
-                                          : Result<Reference>(json.error());
+  Result<Reference> reference =
+      json.ok() ? model::read_record<Reference>(*json) : Result<Reference>(json.error());
   if (reference.ok()) return reference;
   return Error(Errc::kInvalid, "no reference to a volume: " + reference.error().to_string())
       .with_hint("give what runnel_reference() gave in the other process");

@@ -1,6 +1,7 @@
 #include "library/refusal.h"
 
 #include <cerrno>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -9,9 +10,9 @@ namespace {
 
 TEST(Refusal, HasANumberThatLanguagesKnowAndNamesThePath) {
   const std::pair<Refusal, int> all[] = {
-      {Refusal::kNoSuchPath, ENOENT},  {Refusal::kNotAFolder, ENOTDIR},
-      {Refusal::kIsAFolder, EISDIR},   {Refusal::kTooManyLinks, ELOOP},
-      {Refusal::kLeadsOut, ENOENT},    {Refusal::kNameTooLong, ENAMETOOLONG},
+      {Refusal::kNoSuchPath, ENOENT}, {Refusal::kNotAFolder, ENOTDIR},
+      {Refusal::kIsAFolder, EISDIR},  {Refusal::kTooManyLinks, ELOOP},
+      {Refusal::kLeadsOut, ENOENT},   {Refusal::kNameTooLong, ENAMETOOLONG},
   };
   for (const auto& [refusal, number] : all) {
     EXPECT_EQ(number_of(refusal), number);
@@ -32,6 +33,23 @@ TEST(Refusal, TellsAVersionThatIsGoneFromOneThatNeverWas) {
   EXPECT_EQ(number_of_asking(Error(Errc::kCorrupt, "damage")), EIO);
   EXPECT_EQ(number_of_asking(Error(Errc::kTimeout, "slow")), ETIMEDOUT);
   EXPECT_EQ(number_of_opening(Error(Errc::kConflict, "in use")), EBUSY);
+}
+
+TEST(Refusal, AnErrorOfTheStoreIsOneThatLanguagesKnow) {
+  const std::pair<Errc, int> all[] = {
+      {Errc::kInvalid, EINVAL},
+      {Errc::kUnsupported, ENOTSUP},
+      {Errc::kDenied, EACCES},
+      {Errc::kFull, ENOSPC},
+      {Errc::kUnavailable, ECONNREFUSED},
+      {Errc::kCancelled, ECANCELED},
+      {Errc::kIo, EIO},
+      {Errc::kInternal, EIO},
+  };
+  for (const auto& [code, number] : all) {
+    EXPECT_EQ(number_of_opening(Error(code, "")), number) << to_string(code);
+    EXPECT_EQ(number_of_asking(Error(code, "")), number) << to_string(code);
+  }
 }
 
 }  // namespace

@@ -191,8 +191,8 @@ runnel_volume* runnel_open(const char* name, const char* version, const char* st
 
 runnel_volume* runnel_open_reference(const char* reference, const char* cache,
                                      const char* cache_size, runnel_error* error) {
-  return runnel::library::given_out(
-      runnel::library::open_referred(reference, cache, cache_size), error);
+  return runnel::library::given_out(runnel::library::open_referred(reference, cache, cache_size),
+                                    error);
 }
 
 const char* runnel_reference(const runnel_volume* volume) { return volume->reference.c_str(); }
@@ -204,8 +204,8 @@ const char* runnel_version(const runnel_volume* volume) {
 int runnel_stat(runnel_volume* volume, const char* path, enum runnel_links links,
                 runnel_attributes* found, runnel_error* error) {
   const LastLink last = links == RUNNEL_FOLLOW_LINKS ? LastLink::kFollow : LastLink::kStay;
-  const Result<PathEnd> end = volume->handle->ask<PathEnd>(
-      [&](VersionReader& reader) { return reader.find(path, last); });
+  const Result<PathEnd> end =
+      volume->handle->ask<PathEnd>([&](VersionReader& reader) { return reader.find(path, last); });
   if (!end.ok()) return runnel::library::tell_asking(error, end.error());
   if (end->refusal) return runnel::library::tell_refusal(error, *end->refusal, path, *volume);
   *found = runnel::library::attributes_of(end->found.inode, end->found.node);
@@ -240,6 +240,4 @@ int64_t runnel_read_path(runnel_volume* volume, const char* path, uint64_t offse
 
 void runnel_close(runnel_volume* volume) { volume->handle->close(); }
 
-void runnel_free(runnel_volume* volume) {
-  const std::unique_ptr<runnel_volume> ours(volume);
-}
+void runnel_free(runnel_volume* volume) { const std::unique_ptr<runnel_volume> ours(volume); }

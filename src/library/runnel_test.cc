@@ -45,8 +45,7 @@ class RunnelTest : public ::testing::Test {
     version_ = stored_.put();
   }
   VolumePtr open(const char* version = nullptr, const char* cache = nullptr) {
-    return VolumePtr(
-        runnel_open("data", version, stored_.url().c_str(), cache, nullptr, &error_));
+    return VolumePtr(runnel_open("data", version, stored_.url().c_str(), cache, nullptr, &error_));
   }
   VolumePtr put_and_open() {
     put_files();
@@ -195,8 +194,7 @@ TEST_F(RunnelTest, SaysWhatIsWrongWithAPath) {
   runnel_entry entry;
   EXPECT_EQ(runnel_list(volume.get(), "text", "", RUNNEL_ALL_DETAILS, &entry, 1, &error_),
             -ENOTDIR);
-  EXPECT_EQ(runnel_list(volume.get(), "none", "", RUNNEL_ALL_DETAILS, &entry, 1, nullptr),
-            -ENOENT);
+  EXPECT_EQ(runnel_list(volume.get(), "none", "", RUNNEL_ALL_DETAILS, &entry, 1, nullptr), -ENOENT);
 }
 
 TEST_F(RunnelTest, CutsTextsThatAreTooLong) {
@@ -215,14 +213,13 @@ TEST_F(RunnelTest, SaysWhyItCannotBeOpened) {
   };
   const std::string cache = stored_.file("cache");
   const std::string url = stored_.url();
-  for (const Case& each : {Case{"Bad Name", nullptr, nullptr, EINVAL},
-                           Case{"none", nullptr, nullptr, ENOENT},
-                           Case{"data", "no-such", nullptr, ENOENT},
-                           Case{"data", nullptr, "1 banana", EINVAL},
-                           Case{"data", nullptr, "1MiB", EINVAL}}) {
+  for (const Case& each :
+       {Case{"Bad Name", nullptr, nullptr, EINVAL}, Case{"none", nullptr, nullptr, ENOENT},
+        Case{"data", "no-such", nullptr, ENOENT}, Case{"data", nullptr, "1 banana", EINVAL},
+        Case{"data", nullptr, "1MiB", EINVAL}}) {
     error_ = {};
-    const VolumePtr volume(runnel_open(each.name, each.version, url.c_str(), cache.c_str(),
-                                       each.cache_size, &error_));
+    const VolumePtr volume(
+        runnel_open(each.name, each.version, url.c_str(), cache.c_str(), each.cache_size, &error_));
     EXPECT_EQ(volume, nullptr);
     EXPECT_EQ(error_.number, each.number) << error_.text;
     EXPECT_GT(std::string(error_.text).size(), 10U);
@@ -430,9 +427,8 @@ TEST_F(ForkTest, AChildReadsTheVersionThatItsParentHoldsThoughItWasDropped) {
   stored_.write("text", "another");
   stored_.put();
   stored_.collect_all();
-  EXPECT_TRUE(was_well(fork_child([&] {
-    return read(volume.get(), "text") == std::string(300'000, 'a');
-  })));
+  EXPECT_TRUE(was_well(
+      fork_child([&] { return read(volume.get(), "text") == std::string(300'000, 'a'); })));
 }
 
 // Locks of the parent are held by its threads at the moment of a fork; children must not meet them.

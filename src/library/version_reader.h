@@ -21,7 +21,7 @@ namespace runnel::library {
 // Lifetime: snapshot and cache outlive it.
 class VersionReader {
  public:
-  static constexpr std::size_t kEntriesMax = 10'000;           // Of one part of a list.
+  static constexpr std::size_t kEntriesMax = 10'000;                 // Of one part of a list.
   static constexpr std::uint64_t kReadMax = std::uint64_t{1} << 30;  // Bytes at once.
 
   enum class Details : std::uint8_t { kInodeAndKind, kAll };

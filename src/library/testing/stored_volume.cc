@@ -61,8 +61,7 @@ volume::GcResult StoredVolume::collect_all() {
 }
 
 std::vector<std::string> StoredVolume::objects(const std::string& kind) const {
-  return env::list_directory(store_folder() + "/data/" + kind)
-      .value_or(std::vector<std::string>());
+  return env::list_directory(store_folder() + "/data/" + kind).value_or(std::vector<std::string>());
 }
 
 std::string StoredVolume::path_of(const std::string& kind, const std::string& name) const {
