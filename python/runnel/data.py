@@ -59,8 +59,12 @@ class _Entry(ctypes.Structure):
 
 
 def _library_places() -> Iterator[pathlib.Path]:
-    """Where librunnel.so may be: beside this package, or beside the command `runnel`, bin/ and lib/."""
+    """Where librunnel.so may be: beside this package, where the home of this package says, or beside the command
+    `runnel`, bin/ and lib/."""
     yield pathlib.Path(__file__).with_name("librunnel.so")
+    kept = pathlib.Path(__file__).parents[2] / "LIBRARY"
+    if kept.is_file():
+        yield pathlib.Path(kept.read_text().strip())
     commands = [pathlib.Path(sys.executable).with_name("runnel")]
     if found := shutil.which("runnel"):
         commands += [pathlib.Path(found), pathlib.Path(found).resolve()]

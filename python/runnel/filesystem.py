@@ -60,10 +60,10 @@ class RunnelFileSystem(AbstractFileSystem):
         return [self._listed(volume, inner, top, os.fsdecode(entry.name), entry.attributes.as_stat()) for entry in entries]
 
     def _listed(self, volume, folder: str, top: str, name: str, seen: os.stat_result) -> dict:
-        """What a link leads to, as a mount would say; a link that leads nowhere is itself."""
+        """A link to a file is the file. Any other is itself: nobody walks through it, and perhaps in circles."""
         path = f"{folder}/{name}" if folder else name
         is_link = stat.S_ISLNK(seen.st_mode)
-        found = volume.stat(path) if is_link and volume.exists(path) else seen
+        found = volume.stat(path) if is_link and volume.isfile(path) else seen
         return _info(f"{top}/{name}", found, is_link)
 
     def info(self, path, **_):

@@ -1,6 +1,7 @@
 #include "home/python_package.h"
 
 #include "env/files.h"
+#include "env/process.h"
 #include "generated/python_package.h"
 #include "generated/version.h"
 
@@ -22,6 +23,8 @@ Result<std::string> keep_python_package(const Home& home) {
   const std::string folder = home.root + "/lib/python";
   TRY(env::make_directories(folder + "/runnel"));
   TRY(keep_file(home.root + "/lib/VERSION", std::string(kVersion) + "\n"));
+  const std::string build = env::parent_of(env::parent_of(TRY(env::executable_path())));
+  TRY(keep_file(home.root + "/lib/LIBRARY", build + "/lib/librunnel.so\n"));
   for (const PackageFile& file : kPythonPackage) {
     TRY(keep_file(folder + "/runnel/" + std::string(file.name), file.text));
   }

@@ -244,9 +244,8 @@ def test_threads_read_at_once(data):
     assert not wrong
 
 
-def digest_of(volume, name, results=None):
-    value = (volume.version, hash(volume.load(name)) if results is None else volume.load(name))
-    return value if results is None else results.put(value)
+def put_file(volume, name, results):
+    results.put((volume.version, volume.load(name)))
 
 
 @pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
@@ -259,7 +258,7 @@ def test_workers_read_the_same_version(runnel, data, tmp_path, how):
         runnel.run("volume", "put", data, "data")
         assert len(runnel.json("volume", "gc", "data", "--keep", "0s")["dropped"]) == 1
         results = context.Queue()
-        workers = [context.Process(target=digest_of, args=(volume, "many/0/0007", results)) for _ in range(2)]
+        workers = [context.Process(target=put_file, args=(volume, "many/0/0007", results)) for _ in range(2)]
         for worker in workers:
             worker.start()
         assert [results.get(timeout=60) for _ in workers] == [(volume.version, expected)] * 2
@@ -413,9 +412,12 @@ def test_a_volume_in_a_bucket(runnel, tmp_path, monkeypatch):
         with Volume("far", store="s3://bkt/some/prefix") as volume:
             for name, expected in files.items():
                 assert volume.load(name) == expected
-            worker = multiprocessing.get_context("fork").Process(target=digest_of, args=(volume, "long"))
+            context = multiprocessing.get_context("fork")
+            results = context.Queue()
+            worker = context.Process(target=put_file, args=(volume, "long", results))
             worker.start()
-            worker.join(timeout=60)
+            assert results.get(timeout=60) == (volume.version, files["long"])
+            worker.join()
             assert worker.exitcode == 0
             server.kill()
             assert volume.load("f/7") == files["f/7"], "what is in memory is given"
@@ -423,6 +425,12 @@ def test_a_volume_in_a_bucket(runnel, tmp_path, monkeypatch):
         assert time.monotonic() - begin < 15, "closing waits for nobody"
     finally:
         server.stop()
+
+
+def test_a_task_reads_volumes_of_its_home(data, runnel):
+    """Whatever Python it has, and wherever the command is."""
+    runnel.file("from runnel.data import Volume\nprint(Volume('data').load('deep/er/file'))\n", "reads.py")
+    assert "b'x'" in runnel.run("run", "--", "/usr/bin/python3", "reads.py")
 
 
 # --- fsspec.
@@ -443,6 +451,9 @@ def test_fsspec_reads_by_url(data):
         "name": "data/link", "islink": True, "mtime": 0}
     assert files.glob("data/many/*/0*7") == sorted(f"data/{path.relative_to(data)}" for path in data.glob("many/*/0*7"))
     assert files.find("data/deep") == ["data/deep/er/file"]
+    kinds = {each["name"]: each["type"] for each in files.ls("data")}
+    assert (kinds["data/link"], kinds["data/folder"], kinds["data/deep"]) == ("file", "link", "directory")
+    assert len(files.find("data")) == len(files_of(data)) + 1, "the link to a folder is not gone through"
     text = (data / "text").read_bytes()
     for start, end in ((None, None), (10, 20), (-10, None), (5, -5), (None, 7), (100, 50)):
         assert files.cat_file("data/text", start, end) == text[start:end], (start, end)
