@@ -260,13 +260,12 @@ endfunction()
 # since threads of it may still run.
 function(_runnel_add_shared_library)
   set(map "${PROJECT_SOURCE_DIR}/src/library/exported.map")
-  set(source "${PROJECT_BINARY_DIR}/shared_library.cc")
-  file(CONFIGURE OUTPUT "${source}" CONTENT "// Everything comes from the modules.\n")
-  add_library(runnel_shared SHARED "${source}")
+  add_library(runnel_shared SHARED "${PROJECT_SOURCE_DIR}/cmake/boost/json.cc")
   target_link_libraries(runnel_shared PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,runnel_library>)
   target_link_options(runnel_shared PRIVATE "-Wl,--version-script=${map}" -Wl,--no-undefined -Wl,--gc-sections
                                             -Wl,-z,nodelete)
-  set_target_properties(runnel_shared PROPERTIES OUTPUT_NAME runnel LINK_DEPENDS "${map}")
+  set_target_properties(runnel_shared PROPERTIES OUTPUT_NAME runnel LINK_DEPENDS "${map}"
+                                                 LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
   _runnel_install_in_venv(runnel_shared lib librunnel.so)
 endfunction()
 

@@ -12,35 +12,11 @@
 #include "async/async.h"
 #include "async/event_loop.h"
 #include "async/gate.h"
+#include "async/handover.h"
 #include "base/result.h"
 #include "base/units.h"
 
 namespace runnel::async {
-
-namespace detail {
-
-// A result that one thread gives and another waits for.
-template <typename T>
-class Handover {
- public:
-  void give(Result<T> result) {
-    const std::lock_guard lock(mutex_);
-    result_.emplace(std::move(result));
-    given_.notify_one();  // Under the lock: whoever waits destroys this right afterwards.
-  }
-  Result<T> take() {
-    std::unique_lock lock(mutex_);
-    given_.wait(lock, [this] { return result_.has_value(); });
-    return *std::move(result_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable given_;
-  std::optional<Result<T>> result_;  // Under the mutex.
-};
-
-}  // namespace detail
 
 // Work on an event loop with a thread of its own, for callers that are no coroutines: a library in
 // somebody else's process.
@@ -64,7 +40,7 @@ class LoopThread {
   // The result of what `function` begins on the loop.
   template <typename T>
   Result<T> call(std::function<Async<T>()> function) {
-    detail::Handover<T> result;
+    Handover<T> result;
     const bool begun = begin([&function, &result] { return deliver<T>(function, result); });
     if (!begun) return Error(Errc::kGone, "the loop has ended");
     return result.take();
@@ -79,8 +55,7 @@ class LoopThread {
   explicit LoopThread(std::unique_ptr<EventLoop> loop);
 
   template <typename T>
-  static Async<void> deliver(const std::function<Async<T>()>& function,
-                             detail::Handover<T>& result) {
+  static Async<void> deliver(const std::function<Async<T>()>& function, Handover<T>& result) {
     result.give(co_await function());
     co_return {};
   }

@@ -64,11 +64,10 @@ Async<void> stop_now(async::StopSource& stop) {
 
 Result<std::shared_ptr<OpenVersion>> OpenVersion::open(Opening opening) {
   std::shared_ptr<OpenVersion> made(new OpenVersion(std::move(opening)));
-  std::future<Result<void>> opened = made->opened_.get_future();
   OpenVersion* const self = made.get();
   made->thread_ = TRY(async::LoopThread::start(
       "runnel-volume", [self](async::EventLoop& loop) { return self->serve(loop); }));
-  TRY(opened.get());
+  TRY(made->opened_.take());
   return made;
 }
 
@@ -91,7 +90,7 @@ bool OpenVersion::end() {
 Async<void> OpenVersion::serve(async::EventLoop& loop) {
   Result<void> served = co_await serve_store(loop);
   CHECK(is_open_ || !served.ok(), "a volume was closed before it was open");
-  if (!is_open_) opened_.set_value(served);
+  if (!is_open_) opened_.give(served);
   co_return served;
 }
 
@@ -137,7 +136,7 @@ Async<void> OpenVersion::serve_reader(async::EventLoop& loop, Snapshot& snapshot
   reader_ = &reader;
   answering_ = &answering;
   is_open_ = true;
-  opened_.set_value({});
+  opened_.give({});
   async::Latch never(loop);
   const Result<void> stopped = co_await never.wait(std::move(stop));
   CHECK(!stopped.ok(), "a latch was opened that nobody opens");

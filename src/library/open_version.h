@@ -1,14 +1,13 @@
 #pragma once
 
-#include <atomic>
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "async/event_loop.h"
 #include "async/gate.h"
+#include "async/handover.h"
 #include "async/loop_thread.h"
 #include "async/stop_token.h"
 #include "library/reference.h"
@@ -84,7 +83,7 @@ class OpenVersion {
                            volume::PackCache& cache, async::StopToken stop);
 
   Opening opening_;  // The loop's until it is open; then it does not change.
-  std::promise<Result<void>> opened_;
+  async::Handover<void> opened_;
   bool is_open_ = false;             // The loop's, as the next four.
   VersionReader* reader_ = nullptr;  // While questions are taken.
   async::Gate* answering_ = nullptr;
