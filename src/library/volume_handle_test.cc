@@ -92,6 +92,13 @@ TEST_F(VolumeHandleTest, OtherErrorsAreAnswers) {
   EXPECT_EQ(version.asked(), 1);
 }
 
+TEST_F(VolumeHandleTest, LetsGoOfItsVersionWhenItIsDestroyed) {
+  auto handle = open();
+  EXPECT_EQ(MUST(ask(*handle)), 7);
+  handle.reset();
+  EXPECT_EQ(stored_.objects("s").size(), 0U);
+}
+
 TEST_F(VolumeHandleTest, IsClosedForGood) {
   const auto handle = open();
   handle->close();
