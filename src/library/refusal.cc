@@ -19,7 +19,7 @@ int number_of(Refusal refusal) {
 }
 
 std::string text_of(Refusal refusal, const std::string& path, const std::string& where) {
-  const std::string name = "'" + shown(path) + "'";
+  std::string name = "'" + shown(path) + "'";
   switch (refusal) {
     case Refusal::kNoSuchPath: return "there is no " + name + " in " + where;
     case Refusal::kNotAFolder:

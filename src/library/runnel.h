@@ -31,6 +31,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(readability-identifier-naming,modernize-use-using): it is C. */
+
 /* Counted up when a function or struct of this file changes. */
 #define RUNNEL_ABI 1
 #define RUNNEL_NAME_SIZE 256
@@ -118,6 +120,8 @@ void runnel_close(runnel_volume* volume);
 
 /* Closes it where it is open, and frees it, when no other call is under way. NULL: nothing. */
 void runnel_free(runnel_volume* volume);
+
+/* NOLINTEND(readability-identifier-naming,modernize-use-using) */
 
 #ifdef __cplusplus
 }
