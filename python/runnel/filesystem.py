@@ -3,14 +3,14 @@
     with fsspec.open("runnel://fashion@latest/train/labels.csv") as file: ...
     pandas.read_csv("runnel://fashion@latest/train/labels.csv", storage_options={"cache": "/ssd/cache"})
 
-Options are those of runnel.data.Volume: store, cache, cache_size. "latest" is looked up once for each file system
-object; what is pickled stays at the version that was found.
+Options are those of runnel.data.Volume: store, cache, cache_size. "latest" is looked up once in a process, and again after
+invalidate_cache(); what is pickled stays at the version that was found.
 """
 
 import errno
-import functools
 import os
 import stat
+import weakref
 from datetime import datetime, timezone
 
 try:
@@ -19,6 +19,10 @@ except ImportError as error:
     raise ImportError("runnel:// needs fsspec: pip install fsspec; runnel.data.Volume works without it") from error
 
 from runnel.data import _ALL_DETAILS, _INODE_AND_KIND, Volume, split_name
+
+
+# By NAME@VERSION and options: fsspec has a file system for each thread, and these are the same volumes.
+_open_volumes: "weakref.WeakValueDictionary[tuple, Volume]" = weakref.WeakValueDictionary()
 
 
 class RunnelFileSystem(AbstractFileSystem):
@@ -45,8 +49,20 @@ class RunnelFileSystem(AbstractFileSystem):
         if not target:
             raise FileNotFoundError(errno.ENOENT, "a volume is to be named: runnel://NAME@VERSION/PATH", path)
         if target not in self._volumes:
-            self._volumes[target] = Volume(*split_name(target), **self._options)
+            key = self._key(target)
+            self._volumes[target] = _open_volumes.get(key) or _open_volumes.setdefault(
+                key, Volume(*split_name(target), **self._options))
         return target, self._volumes[target], inner
+
+    def _key(self, target: str) -> tuple:
+        return target, *self._options.values()
+
+    def invalidate_cache(self, path=None):
+        """Versions are looked up anew."""
+        for target in self._volumes:
+            _open_volumes.pop(self._key(target), None)
+        self._volumes.clear()
+        super().invalidate_cache(path)
 
     def ls(self, path, detail=True, **_):
         target, volume, inner = self._place(path)

@@ -73,8 +73,8 @@ int runnel_abi(void);
  * name:       of the volume, as `runnel volume create` has it.
  * version:    "latest", a tag, an id or the beginning of one. NULL: "latest".
  * store:      a URL, file:///FOLDER or s3://BUCKET/PREFIX. NULL: where the home says that it is.
- * cache:      a folder on a local disk that keeps what was fetched. NULL: none. Each process that
- *             reads has a part of its own there.
+ * cache:      a folder on a local disk that keeps what was fetched. NULL: none. Each volume that a
+ *             process opens has a part of its own there.
  * cache_size: of each part, such as "10GiB", which is meant by NULL.
  */
 runnel_volume* runnel_open(const char* name, const char* version, const char* store,

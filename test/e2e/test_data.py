@@ -498,8 +498,28 @@ def test_a_pickled_file_system_stays_at_its_version(data, runnel):
     runnel.run("volume", "put", data, "data")
     with pickle.loads(pickle.dumps(file)) as opened:
         assert opened.read() == before
-    with fsspec.open("runnel://data/text", skip_instance_cache=True) as opened:
+    assert fsspec.filesystem("runnel").cat_file("data/text") == before, "a process stays at what it has found"
+    fsspec.filesystem("runnel").invalidate_cache()
+    with fsspec.open("runnel://data/text") as opened:
         assert opened.read() == b"second"
+
+
+def test_threads_share_what_fsspec_has_open(data, tmp_path):
+    import fsspec
+    names = files_of(data / "many/1")
+    wrong = []
+
+    def read():
+        wrong.extend(name for name in names[:200] if fsspec.filesystem("runnel").cat_file(f"data/many/1/{name}")
+                     != (data / "many/1" / name).read_bytes())
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and len(sessions(tmp_path)) == 1
+    fsspec.filesystem("runnel").invalidate_cache()
 
 
 def test_torch_loads_what_it_saved(runnel, tmp_path):
