@@ -56,7 +56,10 @@ class RunnelTest : public ::testing::Test {
 
   // A whole file by its path; "error N" when it cannot be read.
   static std::string read(runnel_volume* volume, const std::string& path) {
-    std::string bytes(6'000'000, '\0');
+    Attributes found{};
+    const int seen = runnel_stat(volume, path.c_str(), RUNNEL_FOLLOW_LINKS, &found, nullptr);
+    if (seen < 0) return "error " + std::to_string(-seen);
+    std::string bytes(found.size + 1, '\0');
     const std::int64_t size =
         runnel_read_path(volume, path.c_str(), 0, bytes.data(), bytes.size(), nullptr);
     if (size < 0) return "error " + std::to_string(-size);
