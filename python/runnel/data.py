@@ -23,9 +23,8 @@ import weakref
 from collections.abc import Iterator
 from multiprocessing import util
 
-# Read at once by files, and by load() before it knows how long a file is.
-BUFFER_BYTES = 128 << 10
-FIRST_BYTES = 64 << 10
+BUFFER_BYTES = 128 << 10  # Of a file that is read in parts.
+SMALL_BYTES = 64 << 10  # A file of so many comes whole when it is opened.
 READ_BYTES_MAX = 1 << 30  # As runnel.h says.
 LIST_AT_ONCE = 1_000
 
@@ -100,7 +99,7 @@ def _library() -> ctypes.CDLL:
             ("stat", ctypes.c_int, handle, text, ctypes.c_int, ctypes.POINTER(_Attributes), error),
             ("list", ctypes.c_int64, handle, text, text, ctypes.c_int, ctypes.POINTER(_Entry), count, error),
             ("read", ctypes.c_int64, handle, number, number, handle, count, error),
-            ("read_path", ctypes.c_int64, handle, text, number, handle, count, error),
+            ("load", ctypes.c_int64, handle, text, ctypes.POINTER(_Attributes), handle, count, error),
             ("close", None, handle),
             ("free", None, handle)):
         function = getattr(library, f"runnel_{name}")
@@ -248,23 +247,17 @@ class Volume:
         """The bytes of a file from `offset` on: `length` of them, or all."""
         if offset < 0 or (length or 0) < 0:
             raise ValueError(f"offset {offset} and length {length} must be 0 or more")
-        text = _bytes_of(path)
-        first = FIRST_BYTES if length is None else min(length, FIRST_BYTES)
-        begin = self._read_path(text, offset, first)
-        if len(begin) < first or first == length:
-            return begin
-        found = self._find(path)
-        rest = max(0, found.size - offset)
-        return self._read_bytes(found.inode, offset, rest if length is None else min(length, rest), path)
+        found, whole = self._load(path)
+        end = found.size if length is None else min(offset + length, found.size)
+        if whole is not None:
+            return whole[offset:end]
+        return self._read_bytes(found.inode, offset, max(0, end - offset), path)
 
     def open(self, path: _PathLike, mode: str = "rb", buffering: int = -1, encoding: str | None = None,
              errors: str | None = None, newline: str | None = None) -> io.IOBase:
         """As open() does: "rb" is the default here; "r" and "rt" are text. Files of a version cannot be written."""
         is_text = _check_mode(mode, buffering, encoding, errors, newline)
-        found = self._find(path)
-        if stat.S_ISDIR(found.mode):
-            raise IsADirectoryError(errno.EISDIR, "it is a folder; list it with listdir()", os.fsdecode(path))
-        raw = _File(self, os.fsdecode(path), found.inode, found.size)
+        raw = _File(self, os.fsdecode(path), *self._load(path))
         if buffering == 0:
             return raw
         file = io.BufferedReader(raw, BUFFER_BYTES if buffering < 2 else buffering)
@@ -299,12 +292,14 @@ class Volume:
                 return
             after = part[count - 1].name
 
-    def _read_path(self, path: bytes, offset: int, length: int) -> bytes:
-        buffer, error = ctypes.create_string_buffer(max(length, 1)), _Error()
-        size = _library().runnel_read_path(self._handle, path, offset, buffer, length, ctypes.byref(error))
+    def _load(self, path: _PathLike) -> tuple[_Attributes, bytes | None]:
+        """What a file is, with its bytes unless these are more than SMALL_BYTES."""
+        buffer, found, error = ctypes.create_string_buffer(SMALL_BYTES), _Attributes(), _Error()
+        size = _library().runnel_load(self._handle, _bytes_of(path), ctypes.byref(found), buffer, SMALL_BYTES,
+                                      ctypes.byref(error))
         if size < 0:
             raise error.raised(os.fsdecode(path))
-        return ctypes.string_at(buffer, size)
+        return found, ctypes.string_at(buffer, size) if found.size <= SMALL_BYTES else None
 
     def _read_into(self, inode: int, offset: int, address: int, length: int, path: _PathLike) -> int:
         """Fewer bytes than `length` only at the end of the file."""
@@ -351,11 +346,12 @@ class _File(io.RawIOBase):
 
     mode = "rb"
 
-    def __init__(self, volume: Volume, name: str, inode: int, size: int):
+    def __init__(self, volume: Volume, name: str, found: _Attributes, whole: bytes | None):
         self.name = name
         self._volume = volume
-        self._inode = inode
-        self._size = size
+        self._inode = found.inode
+        self._size = found.size
+        self._whole = whole
         self._place = 0
 
     def readable(self) -> bool:
@@ -370,15 +366,21 @@ class _File(io.RawIOBase):
         length = min(len(view), max(0, self._size - self._place))
         if length == 0:
             return 0
-        address = ctypes.addressof(ctypes.c_char.from_buffer(view))
-        size = self._volume._read_into(self._inode, self._place, address, length, self.name)
-        self._place += size
-        return size
+        if self._whole is not None:
+            view[:length] = self._whole[self._place:self._place + length]
+        else:
+            address = ctypes.addressof(ctypes.c_char.from_buffer(view))
+            length = self._volume._read_into(self._inode, self._place, address, length, self.name)
+        self._place += length
+        return length
 
     def readall(self) -> bytes:
         self._check_open()
-        rest = max(0, self._size - self._place)
-        data = self._volume._read_bytes(self._inode, self._place, rest, self.name)
+        if self._whole is not None:
+            data = self._whole[self._place:]
+        else:
+            rest = max(0, self._size - self._place)
+            data = self._volume._read_bytes(self._inode, self._place, rest, self.name)
         self._place += len(data)
         return data
 

@@ -146,10 +146,10 @@ struct Room {
   std::size_t size;
 };
 
-std::int64_t copy_of(const VersionReader::FilePart& part, const Room& room) {
+std::int64_t copy_of(const VersionReader::Pieces& pieces, const Room& room) {
   auto* const begin = static_cast<char*>(room.begin);
   std::size_t size = 0;
-  for (const volume::HeldBytes& piece : part.pieces) {
+  for (const volume::HeldBytes& piece : pieces) {
     CHECK(piece.bytes.size() <= room.size - size, "more bytes of a file than were asked for");
     std::copy_n(piece.bytes.data(), piece.bytes.size(), begin + size);
     size += piece.bytes.size();
@@ -162,15 +162,6 @@ std::int64_t copy_of(const VersionReader::FolderPart& part, runnel_entry* entrie
   CHECK(part.entries.size() <= max, "more entries of a folder than were asked for");
   for (const VersionReader::Entry& entry : part.entries) put_entry(entry, *entries++);
   return static_cast<std::int64_t>(part.entries.size());
-}
-
-std::int64_t read_part(runnel_volume& volume, const Question<VersionReader::FilePart>& question,
-                       const char* path, const Room& room, runnel_error* error) {
-  const Result<VersionReader::FilePart> part =
-      volume.handle->ask<VersionReader::FilePart>(question);
-  if (!part.ok()) return tell_asking(error, part.error());
-  if (part->refusal) return tell_refusal(error, *part->refusal, path, volume);
-  return copy_of(*part, room);
 }
 
 }  // namespace
@@ -226,16 +217,21 @@ int64_t runnel_list(runnel_volume* volume, const char* path, const char* after,
 
 int64_t runnel_read(runnel_volume* volume, uint64_t inode, uint64_t offset, void* buffer,
                     size_t length, runnel_error* error) {
-  return runnel::library::read_part(
-      *volume, [&](VersionReader& reader) { return reader.read(inode, offset, length); }, "",
-      {buffer, length}, error);
+  const Result<VersionReader::Pieces> pieces = volume->handle->ask<VersionReader::Pieces>(
+      [&](VersionReader& reader) { return reader.read(inode, offset, length); });
+  if (!pieces.ok()) return runnel::library::tell_asking(error, pieces.error());
+  return runnel::library::copy_of(*pieces, {buffer, length});
 }
 
-int64_t runnel_read_path(runnel_volume* volume, const char* path, uint64_t offset, void* buffer,
-                         size_t length, runnel_error* error) {
-  return runnel::library::read_part(
-      *volume, [&](VersionReader& reader) { return reader.read_path(path, offset, length); }, path,
-      {buffer, length}, error);
+int64_t runnel_load(runnel_volume* volume, const char* path, runnel_attributes* found, void* buffer,
+                    size_t length, runnel_error* error) {
+  const Result<VersionReader::SmallFile> file = volume->handle->ask<VersionReader::SmallFile>(
+      [&](VersionReader& reader) { return reader.load(path, length); });
+  if (!file.ok()) return runnel::library::tell_asking(error, file.error());
+  const PathEnd& end = file->end;
+  if (end.refusal) return runnel::library::tell_refusal(error, *end.refusal, path, *volume);
+  *found = runnel::library::attributes_of(end.found.inode, end.found.node);
+  return runnel::library::copy_of(file->pieces, {buffer, length});
 }
 
 void runnel_close(runnel_volume* volume) { volume->handle->close(); }

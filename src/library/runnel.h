@@ -109,9 +109,10 @@ int64_t runnel_list(runnel_volume* volume, const char* path, const char* after,
 int64_t runnel_read(runnel_volume* volume, uint64_t inode, uint64_t offset, void* buffer,
                     size_t length, struct runnel_error* error);
 
-/* The same by path, which is one call for a file that fits. */
-int64_t runnel_read_path(runnel_volume* volume, const char* path, uint64_t offset, void* buffer,
-                         size_t length, struct runnel_error* error);
+/* What is at a path that leads to a file, and all of its bytes where these are at most `length`: a
+ * small file by one call. The number of the bytes; 0 of a file that is longer, as `found` says. */
+int64_t runnel_load(runnel_volume* volume, const char* path, struct runnel_attributes* found,
+                    void* buffer, size_t length, struct runnel_error* error);
 
 /* Ends the volume in this process: calls that are under way, and later ones, fail with EBADF. A few
  * seconds at most, also when the store is away. What has been closed may be closed again. To be

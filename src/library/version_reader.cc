@@ -61,19 +61,20 @@ Async<VersionReader::FolderPart> VersionReader::entries_of(volume::Inode folder,
   co_return part;
 }
 
-Async<VersionReader::FilePart> VersionReader::read(volume::Inode file, std::uint64_t offset,
-                                                   std::uint64_t length) {
-  Result<std::vector<volume::HeldBytes>> pieces =
-      as_damage(co_await files_.read(file, offset, std::min(length, kReadMax)));
-  co_return FilePart{std::nullopt, CO_TRY(std::move(pieces))};
+Async<VersionReader::Pieces> VersionReader::read(volume::Inode file, std::uint64_t offset,
+                                                 std::uint64_t length) {
+  co_return as_damage(co_await files_.read(file, offset, std::min(length, kReadMax)));
 }
 
-Async<VersionReader::FilePart> VersionReader::read_path(std::string path, std::uint64_t offset,
-                                                        std::uint64_t length) {
-  const PathEnd end = CO_TRY(co_await find(std::move(path), LastLink::kFollow));
-  if (end.refusal) co_return FilePart{end.refusal, {}};
-  if (end.found.node.kind == NodeKind::kFolder) co_return FilePart{Refusal::kIsAFolder, {}};
-  co_return co_await read(end.found.inode, offset, length);
+Async<VersionReader::SmallFile> VersionReader::load(std::string path, std::uint64_t length_max) {
+  SmallFile file{CO_TRY(co_await find(std::move(path), LastLink::kFollow)), {}};
+  if (file.end.refusal) co_return file;
+  const volume::Node& node = file.end.found.node;
+  if (node.kind == NodeKind::kFolder) file.end.refusal = Refusal::kIsAFolder;
+  if (!file.end.refusal && node.size <= length_max) {
+    file.pieces = CO_TRY(co_await read(file.end.found.inode, 0, node.size));
+  }
+  co_return file;
 }
 
 }  // namespace runnel::library

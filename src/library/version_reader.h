@@ -34,9 +34,10 @@ class VersionReader {
     std::optional<Refusal> refusal;
     std::vector<Entry> entries;
   };
-  struct FilePart {
-    std::optional<Refusal> refusal;
-    std::vector<volume::HeldBytes> pieces;
+  using Pieces = std::vector<volume::HeldBytes>;
+  struct SmallFile {
+    PathEnd end;
+    Pieces pieces;  // None of a file that is longer than was asked for.
   };
 
   VersionReader(volume::Snapshot& snapshot, volume::PackCache& cache)
@@ -46,8 +47,9 @@ class VersionReader {
   // Entries whose names come after `after`, at most `max` and kEntriesMax.
   Async<FolderPart> list(std::string path, std::string after, std::size_t max, Details details);
   // As many bytes as there are, at most `length` and kReadMax.
-  Async<FilePart> read(volume::Inode file, std::uint64_t offset, std::uint64_t length);
-  Async<FilePart> read_path(std::string path, std::uint64_t offset, std::uint64_t length);
+  Async<Pieces> read(volume::Inode file, std::uint64_t offset, std::uint64_t length);
+  // A file, with its bytes where these are at most `length_max`.
+  Async<SmallFile> load(std::string path, std::uint64_t length_max);
 
  private:
   Async<FolderPart> entries_of(volume::Inode folder, std::string after, std::size_t max,

@@ -28,9 +28,9 @@ class VersionReaderTest : public ::testing::Test {
   T run(Async<T> work) {
     return read_->run(std::move(work));
   }
-  static std::string bytes_of(const VersionReader::FilePart& part) {
+  static std::string bytes_of(const VersionReader::Pieces& pieces) {
     std::string bytes;
-    for (const volume::HeldBytes& piece : part.pieces) bytes += piece.bytes;
+    for (const volume::HeldBytes& piece : pieces) bytes += piece.bytes;
     return bytes;
   }
 
@@ -76,16 +76,25 @@ TEST_F(VersionReaderTest, PartsOfFilesAreWhatWasAskedForUpToTheEnd) {
   const volume::Inode file = run(reader.find("long", LastLink::kFollow)).found.inode;
   EXPECT_EQ(bytes_of(run(reader.read(file, 0, whole.size()))), whole);
   EXPECT_EQ(bytes_of(run(reader.read(file, 2'999'990, 100))), whole.substr(2'999'990));
-  EXPECT_EQ(bytes_of(run(reader.read_path("long", 1'000'000, 7))), whole.substr(1'000'000, 7));
-  EXPECT_EQ(bytes_of(run(reader.read_path("long", 3'000'000, 7))), "");
+  EXPECT_EQ(bytes_of(run(reader.read(file, 1'000'000, 7))), whole.substr(1'000'000, 7));
+  EXPECT_EQ(bytes_of(run(reader.read(file, 3'000'000, 7))), "");
   EXPECT_EQ(bytes_of(run(reader.read(file, 5, ~std::uint64_t{0}))), whole.substr(5));
+}
+
+TEST_F(VersionReaderTest, LoadsAFileThatIsNotTooLong) {
+  stored_.write("in/file", "123");
+  VersionReader& reader = open();
+  EXPECT_EQ(bytes_of(run(reader.load("in/file", 3)).pieces), "123");
+  const VersionReader::SmallFile longer = run(reader.load("in/file", 2));
+  EXPECT_TRUE(longer.pieces.empty());
+  EXPECT_EQ(longer.end.found.node.size, 3U);
 }
 
 TEST_F(VersionReaderTest, RefusesWhatIsOfAnotherKind) {
   stored_.write("in/file", "123");
   VersionReader& reader = open();
-  EXPECT_EQ(run(reader.read_path("in", 0, 9)).refusal, Refusal::kIsAFolder);
-  EXPECT_EQ(run(reader.read_path("none", 0, 9)).refusal, Refusal::kNoSuchPath);
+  EXPECT_EQ(run(reader.load("in", 9)).end.refusal, Refusal::kIsAFolder);
+  EXPECT_EQ(run(reader.load("none", 9)).end.refusal, Refusal::kNoSuchPath);
   EXPECT_EQ(run(reader.list("in/file", "", 9, Details::kAll)).refusal, Refusal::kNotAFolder);
   EXPECT_EQ(run(reader.list("none", "", 9, Details::kAll)).refusal, Refusal::kNoSuchPath);
 }
@@ -97,7 +106,7 @@ TEST_F(VersionReaderTest, AnObjectThatIsMissingIsDamage) {
   for (const std::string& name : stored_.objects("p")) {
     MUST(env::remove_file(stored_.path_of("p", name)));
   }
-  const auto part = stored_.loop().block_on(reader.read_path("file", 0, 9));
+  const auto part = stored_.loop().block_on(reader.load("file", 3'000));
   ASSERT_FALSE(part.ok());
   EXPECT_EQ(part.error().code, Errc::kCorrupt);
   EXPECT_FALSE(part.error().message.empty());
