@@ -73,6 +73,8 @@ def _library_places() -> Iterator[pathlib.Path]:
 
 def _library_path() -> pathlib.Path:
     if given := os.environ.get("RUNNEL_LIBRARY"):
+        if not os.path.isfile(given):
+            raise ImportError(f"RUNNEL_LIBRARY is {given!r}, which is no file; name librunnel.so, or unset it")
         return pathlib.Path(given)
     places = list(_library_places())
     for place in places:

@@ -552,6 +552,15 @@ def test_without_fsspec_it_says_what_is_missing():
 # --- The shared library itself.
 
 
+def test_it_says_where_it_looked_for_the_library(tmp_path):
+    source = "import runnel.data\ntry: runnel.data.Volume('data')\nexcept ImportError as error: print(error)"
+    assert "which is no file" in run_script(source, RUNNEL_LIBRARY="/nowhere.so")
+    (tmp_path / "runnel").symlink_to(ROOT / "python/runnel")
+    alone = subprocess.run(["/usr/bin/python3", "-c", source], env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"},
+                           text=True, capture_output=True, check=True)
+    assert f"{tmp_path}/runnel/librunnel.so" in alone.stdout and "export RUNNEL_LIBRARY=FILE" in alone.stdout
+
+
 def test_nothing_but_the_functions_of_c_can_be_seen():
     lines = subprocess.check_output(["nm", "-D", "--defined-only", LIBRARY], text=True).splitlines()
     declared = {"runnel_abi", "runnel_open", "runnel_reference", "runnel_open_reference", "runnel_version", "runnel_stat",
