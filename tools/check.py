@@ -70,7 +70,7 @@ def end_to_end(files: list[str], modules: list[str]) -> list[list[str]]:
         tests = sorted({*tests, *SMOKE})
     if not tests:
         return []
-    return [["cmake", "--build", "--preset", "release", "-j", JOBS, "--target", "runnel"],
+    return [["cmake", "--build", "--preset", "release", "-j", JOBS, "--target", "runnel", "runnel_shared"],
             [PYTHON, "-m", "pytest", "-q", *E2E_JOBS, *tests]]
 
 
