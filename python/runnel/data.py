@@ -25,7 +25,6 @@ from multiprocessing import util
 
 BUFFER_BYTES = 128 << 10  # Of a file that is read in parts.
 SMALL_BYTES = 64 << 10  # A file of so many comes whole when it is opened.
-READ_BYTES_MAX = 1 << 30  # As runnel.h says.
 LIST_AT_ONCE = 1_000
 
 _ABI = 1
@@ -305,16 +304,11 @@ class Volume:
 
     def _read_into(self, inode: int, offset: int, address: int, length: int, path: _PathLike) -> int:
         """Fewer bytes than `length` only at the end of the file."""
-        done, error = 0, _Error()
-        while done < length:
-            part = min(length - done, READ_BYTES_MAX)
-            size = _library().runnel_read(self._handle, inode, offset + done, address + done, part, ctypes.byref(error))
-            if size < 0:
-                raise error.raised(os.fsdecode(path))
-            done += size
-            if size < part:
-                break
-        return done
+        error = _Error()
+        size = _library().runnel_read(self._handle, inode, offset, address, length, ctypes.byref(error))
+        if size < 0:
+            raise error.raised(os.fsdecode(path))
+        return size
 
     def _read_bytes(self, inode: int, offset: int, length: int, path: _PathLike) -> bytes:
         """Straight into the object that is returned: a checkpoint is not in memory twice."""

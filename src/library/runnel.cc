@@ -146,7 +146,7 @@ struct Room {
   std::size_t size;
 };
 
-std::int64_t copy_of(const VersionReader::Pieces& pieces, const Room& room) {
+std::size_t copy_of(const VersionReader::Pieces& pieces, const Room& room) {
   auto* const begin = static_cast<char*>(room.begin);
   std::size_t size = 0;
   for (const volume::HeldBytes& piece : pieces) {
@@ -154,7 +154,7 @@ std::int64_t copy_of(const VersionReader::Pieces& pieces, const Room& room) {
     std::copy_n(piece.bytes.data(), piece.bytes.size(), begin + size);
     size += piece.bytes.size();
   }
-  return static_cast<std::int64_t>(size);
+  return size;
 }
 
 std::int64_t copy_of(const VersionReader::FolderPart& part, runnel_entry* entries,
@@ -217,10 +217,18 @@ int64_t runnel_list(runnel_volume* volume, const char* path, const char* after,
 
 int64_t runnel_read(runnel_volume* volume, uint64_t inode, uint64_t offset, void* buffer,
                     size_t length, runnel_error* error) {
-  const Result<VersionReader::Pieces> pieces = volume->handle->ask<VersionReader::Pieces>(
-      [&](VersionReader& reader) { return reader.read(inode, offset, length); });
-  if (!pieces.ok()) return runnel::library::tell_asking(error, pieces.error());
-  return runnel::library::copy_of(*pieces, {buffer, length});
+  size_t done = 0;
+  while (done < length) {
+    const size_t part = std::min<size_t>(length - done, VersionReader::kReadMax);
+    const Result<VersionReader::Pieces> pieces = volume->handle->ask<VersionReader::Pieces>(
+        [&](VersionReader& reader) { return reader.read(inode, offset + done, part); });
+    if (!pieces.ok()) return runnel::library::tell_asking(error, pieces.error());
+    const size_t copied =
+        runnel::library::copy_of(*pieces, {static_cast<char*>(buffer) + done, part});
+    done += copied;
+    if (copied < part) break;
+  }
+  return static_cast<int64_t>(done);
 }
 
 int64_t runnel_load(runnel_volume* volume, const char* path, runnel_attributes* found, void* buffer,
@@ -231,7 +239,10 @@ int64_t runnel_load(runnel_volume* volume, const char* path, runnel_attributes* 
   const PathEnd& end = file->end;
   if (end.refusal) return runnel::library::tell_refusal(error, *end.refusal, path, *volume);
   *found = runnel::library::attributes_of(end.found.inode, end.found.node);
-  return runnel::library::copy_of(file->pieces, {buffer, length});
+  if (found->size > length) return 0;
+  const bool is_here = found->size <= VersionReader::kReadMax;
+  if (!is_here) return runnel_read(volume, found->inode, 0, buffer, found->size, error);
+  return static_cast<int64_t>(runnel::library::copy_of(file->pieces, {buffer, length}));
 }
 
 void runnel_close(runnel_volume* volume) { volume->handle->close(); }

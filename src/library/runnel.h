@@ -105,7 +105,7 @@ int64_t runnel_list(runnel_volume* volume, const char* path, const char* after,
                     struct runnel_error* error);
 
 /* Bytes of a file from `offset` on. Their number, which is `length` but at the end of the file; 0
- * from there on. At most 1 GiB at once. */
+ * from there on. */
 int64_t runnel_read(runnel_volume* volume, uint64_t inode, uint64_t offset, void* buffer,
                     size_t length, struct runnel_error* error);
 

@@ -147,6 +147,21 @@ TEST_F(RunnelTest, LoadsWhatFits) {
   EXPECT_EQ(found.size, 0U);
 }
 
+TEST_F(RunnelTest, ReadsMoreThanIsHeldAtOnce) {
+  const std::string whole = std::string(40'000'000, 'z') + noise(1'000'000, 3);
+  stored_.write("very_long", whole);
+  put_files();
+  const VolumePtr volume = open();
+  std::string bytes(whole.size() + 9, '\0');
+  Attributes found{};
+  EXPECT_EQ(runnel_load(volume.get(), "very_long", &found, bytes.data(), bytes.size(), &error_),
+            static_cast<std::int64_t>(whole.size()));
+  EXPECT_TRUE(bytes.starts_with(whole));
+  EXPECT_EQ(runnel_read(volume.get(), found.inode, 5, bytes.data(), bytes.size(), &error_),
+            static_cast<std::int64_t>(whole.size() - 5));
+  EXPECT_TRUE(bytes.starts_with(whole.substr(5)));
+}
+
 TEST_F(RunnelTest, ListsInPartsInByteOrder) {
   const VolumePtr volume = put_and_open();
   const std::vector<std::string> all = list(volume.get(), "many", 1'000);

@@ -71,7 +71,7 @@ Async<VersionReader::SmallFile> VersionReader::load(std::string path, std::uint6
   if (file.end.refusal) co_return file;
   const volume::Node& node = file.end.found.node;
   if (node.kind == NodeKind::kFolder) file.end.refusal = Refusal::kIsAFolder;
-  if (!file.end.refusal && node.size <= length_max) {
+  if (!file.end.refusal && node.size <= std::min(length_max, kReadMax)) {
     file.pieces = CO_TRY(co_await read(file.end.found.inode, 0, node.size));
   }
   co_return file;

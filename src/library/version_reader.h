@@ -21,8 +21,8 @@ namespace runnel::library {
 // Lifetime: snapshot and cache outlive it.
 class VersionReader {
  public:
-  static constexpr std::size_t kEntriesMax = 10'000;                 // Of one part of a list.
-  static constexpr std::uint64_t kReadMax = std::uint64_t{1} << 30;  // Bytes at once.
+  static constexpr std::size_t kEntriesMax = 10'000;   // Of one part of a list.
+  static constexpr std::uint64_t kReadMax = 16 << 20;  // Bytes at once: they are held meanwhile.
 
   enum class Details : std::uint8_t { kInodeAndKind, kAll };
   struct Entry {
@@ -37,7 +37,7 @@ class VersionReader {
   using Pieces = std::vector<volume::HeldBytes>;
   struct SmallFile {
     PathEnd end;
-    Pieces pieces;  // None of a file that is longer than was asked for.
+    Pieces pieces;  // None of a longer file.
   };
 
   VersionReader(volume::Snapshot& snapshot, volume::PackCache& cache)
@@ -48,7 +48,7 @@ class VersionReader {
   Async<FolderPart> list(std::string path, std::string after, std::size_t max, Details details);
   // As many bytes as there are, at most `length` and kReadMax.
   Async<Pieces> read(volume::Inode file, std::uint64_t offset, std::uint64_t length);
-  // A file, with its bytes where these are at most `length_max`.
+  // A file, with its bytes where these are at most `length_max` and kReadMax.
   Async<SmallFile> load(std::string path, std::uint64_t length_max);
 
  private:
