@@ -9,15 +9,15 @@
 //   stall=2s              how long a stalled answer stands still
 //   seed=1                of the dice of faults
 //
-// Both ports are the loopback's. It reads commands from its standard input, one a line, and answers each with a line of
-// JSON: words as above, or one of
+// Both ports are the loopback's. It reads commands from its standard input, one a line, and answers
+// each with a line of JSON: words as above, or one of
 //
 //   away     nobody can connect, and connections break; `back` ends that
 //   counts   requests and bytes of bodies by method, and faults by kind; `zero` forgets them
 //   trace    the requests one by one
 //
-// The first line that it prints has its port. It ends with its standard input. Heads pass as they came, so that
-// signatures hold; bodies pass in pieces.
+// The first line that it prints has its port. It ends with its standard input. Heads pass as they
+// came, so that signatures hold; bodies pass in pieces.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>

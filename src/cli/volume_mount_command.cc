@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -261,7 +262,9 @@ Result<int> serve_volumes(const home::Home& home) {
   const auto loop = TRY(async::EventLoop::create());
   fuse::MountServer server(*loop, home.mounts_socket(),
                            [](const std::string& sentence) { say("runnel: " + sentence); });
-  const Result<void> served = loop->block_on(server.run({}));
+  async::StopSource stop;
+  TRY(loop->on_signal(SIGTERM, [&stop] { stop.stop(); }));
+  const Result<void> served = loop->block_on(server.run(stop.token()));
   // Who comes second leaves it to the other.
   if (!served.ok() && served.error().code != Errc::kConflict) return served.error();
   return 0;

@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "env/clock.h"
 #include "env/random.h"
-#include "hash/sha256.h"
 
 namespace runnel::fuse {
 namespace {
@@ -22,14 +21,6 @@ std::string key_of_store(const MountRequest& request) {
 
 std::string key_of_packs(const MountRequest& request, const std::string& uuid) {
   return key_of_store(request) + "\n\n" + request.volume + '\n' + uuid + '\n' + request.cache;
-}
-
-// What the volume is called in a cache.
-volume::VolumeKey cache_key(const std::string& uuid) {
-  const hash::Digest digest = hash::sha256(uuid);
-  volume::VolumeKey key;
-  std::copy_n(digest.begin(), key.size(), key.begin());
-  return key;
 }
 
 // Variables of AWS are the request's, all others this process's own.
@@ -50,10 +41,9 @@ Result<MountResources::Store*> MountResources::hold_store(const MountRequest& re
   const std::string key = key_of_store(request);
   if (!stores_.contains(key)) {
     Store store;
-    store.opened = TRY(object::OpenedStore::open(loop_, env::real_clock(), env::real_random(),
-                                                 TRY(object::parse_store_url(request.store)),
-                                                 object::KeyRule::kEveryStore,
-                                                 variables_of(request)));
+    store.opened = TRY(object::OpenedStore::open(
+        loop_, env::real_clock(), env::real_random(), TRY(object::parse_store_url(request.store)),
+        object::KeyRule::kEveryStore, variables_of(request)));
     stores_.emplace(key, std::move(store));
   }
   Store& held = stores_.at(key);
@@ -127,7 +117,7 @@ Async<volume::PackCache*> MountResources::make_packs(const MountRequest& request
         volume::PackCache::Options{.prefix = request.volume + "/",
                                    .bytes_max = kMemoryMax,
                                    .disk = disk,
-                                   .volume = cache_key(uuid)},
+                                   .volume = volume::volume_key_of(uuid)},
         async::StopToken());
   }
   ++held.users;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "hash/sha256.h"
 
 namespace runnel::volume {
 namespace {
@@ -12,6 +13,13 @@ std::uint64_t aligned(std::uint64_t bytes) {
 }
 
 }  // namespace
+
+VolumeKey volume_key_of(std::string_view uuid) {
+  const hash::Digest digest = hash::sha256(uuid);
+  VolumeKey key;
+  std::copy_n(digest.begin(), key.size(), key.begin());
+  return key;
+}
 
 CacheMap::Key CacheMap::key_of(const CacheSlot& slot) {
   return {slot.volume, slot.range.object, slot.range.offset};

@@ -7,6 +7,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "volume/stored_ranges.h"
@@ -15,6 +16,7 @@ namespace runnel::volume {
 
 // Which volume: the 16 bytes of its uuid. Volumes share no ranges, whatever their packs are called.
 using VolumeKey = std::array<char, 16>;
+VolumeKey volume_key_of(std::string_view uuid);
 
 // A range of a pack in a cache: `place` is its first byte in the segment.
 struct CacheSlot {

@@ -20,8 +20,8 @@ Result<void> check_blocks(const Extent& extent, std::string_view blocks, std::ui
 // names the pack.
 Result<std::string> chunk_of(const Extent& extent, std::string_view stored);
 
-// The bytes of a chunk: fetched, checked by its sums, decompressed; zeros of a hole. What is damaged
-// is fetched once more; kCorrupt names the pack.
+// The bytes of a chunk: fetched, checked by its sums, decompressed; zeros of a hole. What is
+// damaged is fetched once more; kCorrupt names the pack.
 Async<std::string> read_chunk(object::ObjectStore& store, std::string prefix, Extent extent,
                               async::StopToken stop);
 

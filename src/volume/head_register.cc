@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "hash/sha256.h"
 #include "volume/digits.h"
 
 namespace runnel::volume {
@@ -11,6 +12,11 @@ bool is_open(const Error& error) {
   // A store that repeats a request by itself refuses the second one of a swap that was done.
   return error.code == Errc::kPrecondition || error.code == Errc::kUnavailable ||
          error.code == Errc::kTimeout;
+}
+
+// Whether the manifest in it, if any, is the one that it names.
+bool has_its_manifest(const Head& head) {
+  return head.manifest.empty() || hash::hex(hash::sha256(head.manifest)) == head.manifest_sha256;
 }
 
 }  // namespace
@@ -41,8 +47,10 @@ Async<void> HeadRegister::create() {
 
 Async<void> HeadRegister::load() {
   Result<void> loaded = co_await load_once();
+  const bool is_damaged =
+      loaded.ok() ? !has_its_manifest(head_) : loaded.error().code == Errc::kCorrupt;
   // Its bytes may have been changed on their way; the store is asked once more.
-  if (!loaded.ok() && loaded.error().code == Errc::kCorrupt) loaded = co_await load_once();
+  if (is_damaged) loaded = co_await load_once();
   co_return loaded;
 }
 

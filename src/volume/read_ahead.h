@@ -12,8 +12,8 @@ namespace runnel::volume {
 // order: a kernel sends several at a time, and a reader may skip a little or go back a little.
 //
 // Contract: who begins at the beginning, or goes on where a read has ended, reads in sequence: then
-//           kGrowth times as much as before is to be ahead of it, up to `window_max`. Who jumps has nothing
-//           ahead until it goes on from there.
+//           kGrowth times as much as before is to be ahead of it, up to `window_max`. Who jumps has
+//           nothing ahead until it goes on from there.
 // Threads:  none of its own.
 // Limits:   of kFilesMax files; others begin anew.
 class ReadAhead {

@@ -1,22 +1,8 @@
 #include "volume/with_pack_cache.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "hash/sha256.h"
-
 namespace runnel::volume {
-namespace {
-
-// What the volume is called in a cache.
-VolumeKey cache_key_of(const Snapshot& snapshot) {
-  const hash::Digest digest = hash::sha256(snapshot.manifest().uuid);
-  VolumeKey key;
-  std::copy_n(digest.begin(), key.size(), key.begin());
-  return key;
-}
-
-}  // namespace
 
 Async<void> warm(Snapshot& snapshot) {
   CO_TRY(co_await snapshot.node(kRootInode));
@@ -31,7 +17,7 @@ Async<void> with_pack_cache(async::EventLoop& loop, Volume& volume, const Snapsh
                   {.prefix = volume.prefix(),
                    .bytes_max = memory.bytes_max,
                    .disk = memory.disk,
-                   .volume = cache_key_of(snapshot)},
+                   .volume = volume_key_of(snapshot.manifest().uuid)},
                   stop);
   const Result<void> done = co_await work(cache);
   MUST(co_await cache.close());
