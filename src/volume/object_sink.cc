@@ -15,7 +15,7 @@ Async<void> ObjectSink::take(std::vector<SinkEntry> entries) {
   std::vector<Async<void>> puts;
   for (SinkEntry& file : entries) {
     if (file.node.kind == NodeKind::kLink) {
-      left_out_.push_back(file.path.empty() ? only_ : std::move(file.path));
+      left_out_.push_back(file.path.empty() ? only_ : file.path);
     }
     if (file.node.kind != NodeKind::kFile) continue;
     std::string bytes;
@@ -30,7 +30,7 @@ Async<void> ObjectSink::take(std::vector<SinkEntry> entries) {
 }
 
 Async<void> ObjectSink::begin(std::string path, Node node) {
-  long_path_ = path.empty() ? only_ : std::move(path);
+  long_path_ = path.empty() ? only_ : path;
   if (node.size > kObjectBytesMax) {
     co_return Error(Errc::kInvalid, "'" + long_path_ + "' has " + std::to_string(node.size) +
                                         " bytes; one object of an export has at most " +

@@ -59,7 +59,7 @@ TarSink::TarSink(std::unique_ptr<Target> target, std::unique_ptr<async::Worker> 
     : target_(std::move(target)), worker_(std::move(worker)) {}
 TarSink::~TarSink() = default;
 
-Result<std::unique_ptr<TarSink>> TarSink::make(async::EventLoop& loop, std::string path) {
+Result<std::unique_ptr<TarSink>> TarSink::make(async::EventLoop& loop, const std::string& path) {
   auto target = TRY(Target::open(path));
   auto worker = TRY(async::Worker::create(loop, {.name = "volume-tar"}));
   return std::unique_ptr<TarSink>(new TarSink(std::move(target), std::move(worker)));
@@ -67,14 +67,14 @@ Result<std::unique_ptr<TarSink>> TarSink::make(async::EventLoop& loop, std::stri
 
 Result<std::unique_ptr<TarSink>> TarSink::open(async::EventLoop& loop, std::string path,
                                                std::string only) {
-  auto sink = TRY(make(loop, std::move(path)));
+  auto sink = TRY(make(loop, path));
   sink->only_ = std::move(only);
   return sink;
 }
 
 Result<std::unique_ptr<TarSink>> TarSink::open_dump(async::EventLoop& loop, std::string path,
                                                     DumpHeader header) {
-  auto sink = TRY(make(loop, std::move(path)));
+  auto sink = TRY(make(loop, path));
   sink->only_ = kDumpTree;
   sink->dump_ = std::move(header);
   return sink;

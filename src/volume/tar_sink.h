@@ -39,7 +39,7 @@ class TarSink final : public TreeSink {
  private:
   struct Target;
   TarSink(std::unique_ptr<Target> target, std::unique_ptr<async::Worker> worker);
-  static Result<std::unique_ptr<TarSink>> make(async::EventLoop& loop, std::string path);
+  static Result<std::unique_ptr<TarSink>> make(async::EventLoop& loop, const std::string& path);
 
   // On the thread.
   Result<void> write_head(const std::string& path, const Node& node);

@@ -9,7 +9,7 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::size_t kTarReadBytes = 4 << 20;
-constexpr std::size_t kTargetBytesMax = 4'096;
+constexpr std::size_t kTarTargetMax = 4'096;
 
 using PathParts = std::vector<std::string>;
 
@@ -98,7 +98,7 @@ Result<void> TarSource::take(ReadBatch& batch, const TarEntry& entry, PathParts 
 }
 
 Result<void> TarSource::take_link(ReadBatch& batch, ReadEntry entry, const TarEntry& tar) {
-  if (tar.target.empty() || tar.target.size() > kTargetBytesMax) {
+  if (tar.target.empty() || tar.target.size() > kTarTargetMax) {
     return refused(Errc::kInvalid, "the link '" + tar.path + "' leads to a path of " +
                                        std::to_string(tar.target.size()) +
                                        " bytes; 1 to 4096 can be");

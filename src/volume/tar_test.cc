@@ -184,6 +184,28 @@ TEST_F(TarTest, OneFileStandsUnderItsName) {
   EXPECT_EQ(other.contents(), (Contents{{"b", "1"}}));
 }
 
+TEST_F(TarTest, AnOutputThatTakesNoMoreIsToldAtOnce) {
+  std::size_t room = 3 << 20;
+  std::string taken;
+  const auto tar = MUST(TarWriter::open([&](std::string_view some) -> Result<void> {
+    if (some.size() > room) return Error(Errc::kFull, "no room");
+    room -= some.size();
+    taken += some;
+    return {};
+  }));
+  Node node;
+  node.size = 10 << 20;
+  MUST(tar->begin("a", node));
+  Result<void> written;
+  int appended = 0;
+  for (; written.ok() && appended < 10; ++appended)
+    written = tar->append(std::string(1 << 20, 'x'));
+  EXPECT_EQ(written.error().code, Errc::kFull);
+  EXPECT_LE(appended, 5);
+  EXPECT_EQ(tar->finish().error().code, Errc::kFull);
+  EXPECT_LE(taken.size(), 3U << 20);
+}
+
 TEST_F(TarTest, DamageInTheStoreLeavesNoFile) {
   data_.put({{"a", testing::noise(5'000, 1)}});
   for (auto& [key, object] : data_.store().objects()) {

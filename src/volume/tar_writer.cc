@@ -4,7 +4,6 @@
 #include <archive_entry.h>
 #include <locale.h>
 
-#include <optional>
 #include <utility>
 
 namespace runnel::volume {
@@ -57,27 +56,29 @@ void fill_entry(archive_entry* entry, const std::string& path, const Node& node)
 
 struct TarWriter::Impl {
   ~Impl() {
-    // Or it would write an end that makes what is cut look whole.
-    (void)archive_write_fail(tar);
+    // Without finish() its end would make what is cut look whole.
+    drops = true;
     (void)archive_write_free(tar);
     archive_entry_free(entry);
   }
 
   Error failed() const {
-    if (output_error) return *output_error;
     const char* const why = archive_error_string(tar);
     return Error(Errc::kIo, std::string("the tar cannot be written: ") + (why ? why : "?"));
   }
+  // It leaks its buffer when its output fails, so it is not told; check() is, at once.
   static la_ssize_t write_some(archive*, void* self, const void* bytes, std::size_t size) {
     Impl& writer = *static_cast<Impl*>(self);
-    const Result<void> written = writer.output({static_cast<const char*>(bytes), size});
-    if (written.ok()) return static_cast<la_ssize_t>(size);
-    writer.output_error = written.error();
-    return ARCHIVE_FATAL;
+    if (!writer.drops && writer.written.ok()) {
+      writer.written = writer.output({static_cast<const char*>(bytes), size});
+    }
+    return static_cast<la_ssize_t>(size);
   }
+  Result<void> check(bool is_done) const { return is_done ? written : failed(); }
 
   Output output;
-  std::optional<Error> output_error;
+  Result<void> written;  // By the output.
+  bool drops = false;    // The output gets no more.
   archive* tar = archive_write_new();
   archive_entry* entry = archive_entry_new();
 };
@@ -104,22 +105,20 @@ Result<void> TarWriter::begin(const std::string& path, const Node& node) {
   fill_entry(impl_->entry, path, node);
   const int code = archive_write_header(impl_->tar, impl_->entry);
   // A warning: a name that is not UTF-8, which is marked as binary.
-  if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return impl_->failed();
-  return {};
+  return impl_->check(code == ARCHIVE_OK || code == ARCHIVE_WARN);
 }
 
 Result<void> TarWriter::append(std::string_view bytes) {
   while (!bytes.empty()) {
     const la_ssize_t size = archive_write_data(impl_->tar, bytes.data(), bytes.size());
-    if (size <= 0) return impl_->failed();
+    TRY(impl_->check(size > 0));
     bytes.remove_prefix(static_cast<std::size_t>(size));
   }
   return {};
 }
 
 Result<void> TarWriter::finish() {
-  if (archive_write_close(impl_->tar) != ARCHIVE_OK) return impl_->failed();
-  return {};
+  return impl_->check(archive_write_close(impl_->tar) == ARCHIVE_OK);
 }
 
 }  // namespace runnel::volume
