@@ -137,7 +137,7 @@ class Schedule {
   void begin_process() {
     if (processes_.size() >= kProcessesMax || !oracle_.violation().empty()) return;
     using Work = Async<void> (*)(Process&, Oracle&);
-    constexpr Work kWorks[] = {put_files,    put_files,   put_files, remove_files,
+    constexpr Work kWorks[] = {put_files,    put_files,   put_files, remove_files, rearrange,
                                read_version, tag_version, collect,   collect};
     const Work work = kWorks[dice_.next() % std::size(kWorks)];
     processes_.push_back(new_process());

@@ -4,11 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "volume/chunk_read.h"
 #include "volume/file_hash.h"
 #include "volume/gc.h"
 #include "volume/kept_session.h"
 #include "volume/put.h"
+#include "volume/rearrange.h"
 
 namespace runnel::volume_sim {
 namespace {
@@ -110,6 +112,14 @@ Async<Oracle::Files> read_slowly(Process& process, volume::Volume& volume,
   co_return co_await files_of(process, volume, snapshot, volume::kRootInode, "", pause);
 }
 
+// Often the newest one.
+std::string any_version(Process& process, const volume::Volume& volume) {
+  const std::size_t count = volume.head().recent.size();
+  CHECK(count <= volume::Head::kRecentMax, "a head has its last versions alone");
+  if (count == 0 || pick(process, 2) != 0) return "latest";
+  return volume.head().recent[process.dice().next() % count].version;
+}
+
 }  // namespace
 
 Async<void> put_files(Process& process, Oracle& oracle) {
@@ -142,15 +152,34 @@ Async<void> remove_files(Process& process, Oracle& oracle) {
   co_return {};
 }
 
+Async<void> rearrange(Process& process, Oracle& oracle) {
+  Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
+  tell(oracle, "rearrangement", opened);
+  volume::Volume volume = CO_TRY(std::move(opened));
+  const std::string from = "d" + std::to_string(pick(process, kFolders));
+  const std::string to = "d" + std::to_string(pick(process, kFolders));
+  Result<volume::Rearranged> done = Error(Errc::kCancelled, "nothing was picked");
+  if (pick(process, 3) == 0) {
+    const std::string name = "/f" + std::to_string(pick(process, kFilesOfFolder));
+    done = co_await volume::move_path(volume, from + name, to + name, "");
+  } else {
+    const std::string version = any_version(process, volume);
+    done = co_await volume::restore_path(process.loop(), volume, version, from, to, "", {});
+  }
+  // There may be no such path, or no such version any more.
+  const bool cannot_be =
+      !done.ok() && (done.error().code == Errc::kNotFound || done.error().code == Errc::kInvalid);
+  if (!cannot_be) tell(oracle, "rearrangement", done);
+  const bool is_made = done.ok() && !done->manifest.version.empty();
+  if (is_made) oracle.told_published(done->manifest.version);
+  co_return {};
+}
+
 Async<void> read_version(Process& process, Oracle& oracle) {
   Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
   tell(oracle, "read", opened);
   volume::Volume volume = CO_TRY(std::move(opened));
-  std::string version = "latest";
-  const std::size_t count = volume.head().recent.size();
-  if (count > 0 && pick(process, 2) == 0) {
-    version = volume.head().recent[process.dice().next() % count].version;
-  }
+  const std::string version = any_version(process, volume);
   Result<volume::Snapshot> begun =
       co_await volume.begin_reading(volume::session_of_this_process("read"), version);
   const bool was_dropped = !begun.ok() && begun.error().code == Errc::kNotFound;

@@ -10,6 +10,8 @@ namespace runnel::volume_sim {
 
 Async<void> put_files(Process& process, Oracle& oracle);
 Async<void> remove_files(Process& process, Oracle& oracle);
+// Gives a file another name, or brings back a folder of any version, by reference.
+Async<void> rearrange(Process& process, Oracle& oracle);
 Async<void> read_version(Process& process, Oracle& oracle);
 Async<void> tag_version(Process& process, Oracle& oracle);
 Async<void> collect(Process& process, Oracle& oracle);
