@@ -65,14 +65,14 @@ Result<std::unique_ptr<TarSink>> TarSink::make(async::EventLoop& loop, const std
   return std::unique_ptr<TarSink>(new TarSink(std::move(target), std::move(worker)));
 }
 
-Result<std::unique_ptr<TarSink>> TarSink::open(async::EventLoop& loop, std::string path,
+Result<std::unique_ptr<TarSink>> TarSink::open(async::EventLoop& loop, const std::string& path,
                                                std::string only) {
   auto sink = TRY(make(loop, path));
   sink->only_ = std::move(only);
   return sink;
 }
 
-Result<std::unique_ptr<TarSink>> TarSink::open_dump(async::EventLoop& loop, std::string path,
+Result<std::unique_ptr<TarSink>> TarSink::open_dump(async::EventLoop& loop, const std::string& path,
                                                     DumpHeader header) {
   auto sink = TRY(make(loop, path));
   sink->only_ = kDumpTree;

@@ -20,10 +20,10 @@ namespace runnel::volume {
 class TarSink final : public TreeSink {
  public:
   // `path`: of the file; "-" is stdout. `only`: the name of one file that is got by itself.
-  static Result<std::unique_ptr<TarSink>> open(async::EventLoop& loop, std::string path,
+  static Result<std::unique_ptr<TarSink>> open(async::EventLoop& loop, const std::string& path,
                                                std::string only);
   // As a dump, docs/design/volume_format.md.
-  static Result<std::unique_ptr<TarSink>> open_dump(async::EventLoop& loop, std::string path,
+  static Result<std::unique_ptr<TarSink>> open_dump(async::EventLoop& loop, const std::string& path,
                                                     DumpHeader header);
   ~TarSink() override;
 
