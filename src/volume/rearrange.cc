@@ -19,12 +19,13 @@ bool begins_with(const Path& path, const Path& begin) {
 
 // What is at `from` may go to `to`.
 Result<void> check_apart(const Path& from, const Path& to) {
+  const std::string what = from.empty() ? "the root" : "'" + path_text(from) + "'";
   if (from == to) {
-    return Error(Errc::kInvalid, "'" + path_text(from) + "' is there already: both are the same")
+    return Error(Errc::kInvalid, what + " is there already: both are the same")
         .with_value(path_text(to));
   }
   if (!begins_with(to, from)) return {};
-  return Error(Errc::kInvalid, "'" + path_text(from) + "' cannot go into itself")
+  return Error(Errc::kInvalid, what + " cannot go into itself")
       .with_value(path_text(to))
       .with_hint("choose a place that is not below it");
 }
