@@ -57,6 +57,7 @@ std::vector<Get> blocks_of(const std::string& key, std::uint64_t bytes, std::uin
                            std::uint64_t count) {
   RandomPlaces places(bytes, length);
   std::vector<Get> gets;
+  gets.reserve(count);
   for (std::uint64_t block = 0; block < count; ++block) {
     gets.push_back({key, places.next(), length});
   }
@@ -92,10 +93,11 @@ Result<void> run(const char* place, std::uint64_t connections, Gets& gets) {
   const auto store = TRY(object::OpenedStore::open(*loop, env::real_clock(), env::real_random(),
                                                    TRY(object::parse_store_url(place))));
   std::vector<Async<void>> all;
+  all.reserve(connections);
   for (std::uint64_t each = 0; each < connections; ++each) {
     all.push_back(get_some(store->store(), gets));
   }
-  const Result<void> done = loop->block_on(async::when_all(*loop, std::move(all)));
+  Result<void> done = loop->block_on(async::when_all(*loop, std::move(all)));
   TRY(loop->block_on(store->stop()));
   return done;
 }

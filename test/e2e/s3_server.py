@@ -31,7 +31,8 @@ class S3Server:
 
     def start(self):
         keys = {"ROOT_ACCESS_KEY": self.env["AWS_ACCESS_KEY_ID"], "ROOT_SECRET_KEY": self.env["AWS_SECRET_ACCESS_KEY"]}
-        command = [PROGRAM, "--port", f"127.0.0.1:{self.port}", "--region", "us-east-1", "--quiet"]
+        # Keeps connections, as stores do; without the option it ends each after one answer.
+        command = [PROGRAM, "--port", f"127.0.0.1:{self.port}", "--region", "us-east-1", "--quiet", "--keep-alive"]
         command += ["posix", "--sidecar", self.notes, self.bucket.parent]
         self.process = subprocess.Popen(command, env={**os.environ, **keys}, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
