@@ -299,7 +299,7 @@ TEST_F(AgentTest, TakesBackWhatAnEarlierAgentMadeForAnAttemptThatNobodyWants) {
   EXPECT_TRUE(control.wait([&] { return records().empty(); }));
 }
 
-TEST_F(AgentTest, AnAttemptWhoseCheckpointCannotBeCopiedHasNotStarted) {
+TEST_F(AgentTest, AnAttemptWhoseCheckpointCanNeverBeCopiedFailsByName) {
   AgentHarness control(home_.path());
   ASSERT_TRUE(control.started.ok());
   const model::StartOrder donor = saving_order();
@@ -311,8 +311,10 @@ TEST_F(AgentTest, AnAttemptWhoseCheckpointCannotBeCopiedHasNotStarted) {
   std::ofstream(folder) << "in the way";
   ASSERT_TRUE(control.start(member).ok());
   const model::RankReport end = control.end_of(member.attempt);
-  EXPECT_EQ(end.cause, EndCause::kNotStarted);
-  EXPECT_NE(end.message.find("make the folder"), std::string::npos) << end.message;
+  EXPECT_EQ(end.cause, EndCause::kExited);
+  EXPECT_EQ(end.code, 126);
+  EXPECT_NE(end.message.find(folder + " is a file, not a folder"), std::string::npos)
+      << end.message;
 }
 
 TEST_F(AgentTest, TellsNothingOfTasksThatNobodySearches) {

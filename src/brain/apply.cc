@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "brain/outcome.h"
 #include "brain/places.h"
 #include "brain/state.h"
 
@@ -99,6 +100,7 @@ void change_kept(Step& step, const IntervalSet::Range& range, const model::Tasks
     kept.status = event.to;
     kept.reason = event.reason;
     kept.not_before = Time();
+    kept.obstacle.clear();
     if (model::is_end(event.to)) kept.suspicion.reset();
   }
 }
@@ -206,6 +208,7 @@ class Fold {
       task.status = Status::kStarting;
       task.attempts = bound.attempt;
       task.not_before = Time();
+      task.obstacle.clear();
       task.live = LiveAttempt{};
       task.live->number = bound.attempt;
       task.live->lane = event.lane;
@@ -273,6 +276,8 @@ class Fold {
     if (event.charged) ++task.charged;
     task.losses = lost(event) ? task.losses + 1 : 0;
     task.not_before = event.not_before;
+    const bool could_not_start = event.task == Status::kRecovering && event.reason == kStartFailed;
+    task.obstacle = could_not_start ? event.message : "";
     task.exit_code = exit_code_of(event);
     task.reason = event.reason;
     if (model::is_end(event.task)) task.suspicion.reset();

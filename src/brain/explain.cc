@@ -132,7 +132,8 @@ bool explain_backoff(const Question& ask, Wait& wait) {
   if (again == ask.index.again.end() || again->second.empty()) return false;
   const auto& [at, task] = *again->second.begin();
   const Task* kept = find_task(ask.state, {ask.job.id, ask.position, task});
-  const std::string why = kept == nullptr || kept->reason.empty() ? "" : " (" + kept->reason + ")";
+  std::string why = kept == nullptr || kept->reason.empty() ? "" : " (" + kept->reason + ")";
+  if (kept != nullptr && !kept->obstacle.empty()) why += ": " + kept->obstacle;
   wait.reason = "BeginTime";
   wait.message = "task " + std::to_string(task.value()) + " tries again at " + rfc3339(at) +
                  ", in " + human(at - ask.now) + ", after attempt " +

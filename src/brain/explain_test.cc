@@ -141,6 +141,23 @@ TEST(Explain, ABackOffThatIsNotOver) {
          "a shorter retry.backoff would start it sooner");
 }
 
+TEST(Explain, ATaskThatCannotStartSaysWhy) {
+  BrainHarness harness;
+  harness.join("a", 2);
+  const JobId job = harness.submit({step("train")});
+  for (int attempt = 1; attempt <= 2; ++attempt) {  // After the first it is tried again at once.
+    model::RankReport report =
+        BrainHarness::end_of(BrainHarness::ref(job, 0, 0, attempt), 0, harness.now);
+    report.cause = model::EndCause::kNotStarted;
+    report.message = "the volume data cannot be read";
+    harness.report("a", report);
+  }
+  const std::string message = wait_of(harness, job).message;
+  EXPECT_NE(message.find("after attempt 2 (StartFailed): the volume data cannot be read"),
+            std::string::npos)
+      << message;
+}
+
 TEST(Explain, TheParallelCap) {
   BrainHarness harness;
   harness.join("a", 8);

@@ -183,7 +183,8 @@ Outcome outcome_of(const model::StepSpec& spec, const Task& task, const Ending& 
       return lost_alone(task, ending, lost_with_node(task, ending, now), now);
     case EndCause::kVanished: return lost_with_node(task, ending, now);
     case EndCause::kPortBusy: return port_taken(task, ending, now);
-    case EndCause::kNotStarted: return lost(task, ending, "StartFailed", ending.message, now);
+    case EndCause::kNotStarted:
+      return lost(task, ending, std::string(kStartFailed), ending.message, now);
     case EndCause::kStopped:
       return lost(task, ending, "Stopped", "it was stopped without a request", now);
     case EndCause::kTimeout:

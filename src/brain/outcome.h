@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/units.h"
 #include "brain/state.h"
@@ -26,6 +27,9 @@ inline constexpr std::uint64_t kJitterMax = 256;
 
 // The reason of a task that was found out to kill its runner.
 inline constexpr std::string_view kRunnerLost = "RunnerLost";
+
+// The reason of an attempt that its node could not start, through no fault of its own.
+inline constexpr std::string_view kStartFailed = "StartFailed";
 
 // How an attempt ended, before anybody asked what becomes of its task.
 struct Ending {

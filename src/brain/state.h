@@ -74,7 +74,8 @@ struct Task {
   std::int32_t alone = 0;    // Those of `crashes` while only it ran there.
   Duration outlive;          // A crash after this much of an attempt is a first one again.
   std::optional<Suspicion> suspicion;
-  Time not_before;             // kRecovering: when it may start again.
+  Time not_before;       // kRecovering: when it may start again.
+  std::string obstacle;  // kRecovering: why its last attempt could not start, if it could not.
   std::int32_t exit_code = 0;  // The first failing rank's in the last attempt, 128+n for signal n.
   std::string reason;          // The last change's.
   std::optional<LiveAttempt> live;

@@ -223,6 +223,7 @@ struct Fields<brain::Task> {
     visit("live", task.live);
     visit("losses", task.losses);
     visit("not_before", task.not_before);
+    visit("obstacle", task.obstacle);
     visit("outlive", task.outlive);
     visit("reason", task.reason);
     visit("status", task.status);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "env/files.h"
+#include "env/obstacle.h"
 #include "output/job_output.h"
 #include "output/paths.h"
 
@@ -112,6 +113,7 @@ Result<TaskFolder> TaskFolders::take_lasting(const model::AttemptRef& attempt,
   folder.path = lasting_path(attempt);
   folder.checkpoint = folder.path + "/" + checkpoint_dir;
   folder.resume = attempt.attempt.value() > 1 && holds_something(folder.checkpoint);
+  TRY(env::refuse_obstacle(folder.checkpoint));
   TRY(env::make_directories(folder.checkpoint));
   return folder;
 }

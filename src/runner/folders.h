@@ -22,7 +22,8 @@ struct TaskFolder {
 //
 // Contract: take() before the start, give_back() when nothing of the attempt lives. A task's folder
 //           is tasks/<step>.<index> from its first attempt on, so that a path that a task has
-//           written down stays true; one that came back as it was is gone afterwards.
+//           written down stays true; one that came back as it was is gone afterwards. kInvalid when
+//           something else stands where it, or its folder for checkpoints, should be.
 // Threads:  the runner's only.
 // Why:      making and removing a folder costs ten times as much as renaming one, and most tasks
 //           leave theirs empty: between tasks it waits as lanes/<slot>.

@@ -48,6 +48,17 @@ TEST_F(FoldersTest, AnUntouchedLaneFolderServesTheNext) {
   EXPECT_FALSE(fs::exists(job() + "/lanes/0")) << "moved, not made";
 }
 
+TEST_F(FoldersTest, WhatIsNoFolderWhereCheckpointsGoIsRefusedForGood) {
+  const TaskFolder first = take(attempt_in_step_3(1));
+  fs::remove_all(first.checkpoint);
+  leave(first.checkpoint);
+  const Result<TaskFolder> again =
+      folders_.take(0, attempt_in_step_3(1, 2), TaskFolderKind::kLane, "ckpt");
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Errc::kInvalid);
+  EXPECT_EQ(again.error().message, first.checkpoint + " is a file, not a folder");
+}
+
 TEST_F(FoldersTest, WhateverIsLeftMakesItTheTasks) {
   int task = 0;
   for (const char* name : {"/file", "/ckpt/state", "/.hidden"}) {

@@ -16,6 +16,11 @@
 #include "runner/report_text.h"
 
 namespace runnel::runner {
+namespace {
+
+constexpr std::int32_t kCannotRun = 126;  // As a shell's.
+
+}  // namespace
 
 // Starting, lanes and the records of what came of it. Ending is in supervisor_end.cc, processes are
 // made in supervisor_spawn.cc, time passes in supervisor_time.cc.
@@ -82,11 +87,13 @@ void Supervisor::refuse(const PlaceStart& start, const std::string& message) {
   }
 }
 
-// Every rank that has no process yet never gets one.
+// Every rank that has no process yet never gets one. One that has exited so is, as under a shell, a
+// command that cannot run.
 void Supervisor::withdraw(Place& place, const std::string& message, model::EndCause cause) {
   for (RankRun& rank : place.ranks) {
     if (rank.phase != RankRun::Phase::kWaiting) continue;
     rank.fact.report.cause = cause;
+    rank.fact.report.code = cause == model::EndCause::kExited ? kCannotRun : 0;
     rank.fact.report.message = message;
     rank.fact.report.ended_at = env::real_clock().wall();
     if (rank.has_output) {
@@ -134,7 +141,9 @@ Supervisor::Begun Supervisor::begin(Place& place) {
   const Result<void> ready = prepare(place);
   if (!ready.ok() && ready.error().code == Errc::kFull) return Begun::kLater;
   if (!ready.ok()) {
-    withdraw(place, ready.error().to_string(), model::EndCause::kNotStarted);
+    const bool stays_so = ready.error().code == Errc::kInvalid;
+    withdraw(place, ready.error().to_string(),
+             stays_so ? model::EndCause::kExited : model::EndCause::kNotStarted);
     return Begun::kYes;
   }
   running_.insert(place.number);

@@ -94,12 +94,18 @@ def test_watching_stops_at_its_limit(runnel):
 
 def test_a_run_that_waits_says_once_for_what(runnel):
     secret = runnel.work / "late"
+    secret.symlink_to(secret)  # The disk refuses it, which may pass: what is not there fails for good.
     process = runnel.start("run", runnel.file(f"secrets: {{TOKEN: 'file:{secret}'}}\nrun: echo $TOKEN\n"))
     assert process.stderr.readline().startswith("job ")
     line = process.stderr.readline()
     if "Resources" in line:  # A busy machine takes long to decide.
         line = process.stderr.readline()
-    assert "job: BeginTime: task 0 tries again" in line and "(StartFailed)" in line, line
+    assert "job: BeginTime: task 0 tries again" in line, line
+    why = f"(StartFailed): secrets.TOKEN: the secret TOKEN cannot be read: open {secret}: Too many levels"
+    assert why in line, line
+    job = runnel.json("ps")["jobs"][0]["id"]
+    assert why in " ".join(runnel.run("explain", job).split())
+    secret.unlink()
     secret.write_text("here\n")
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0 and out == "here\n"

@@ -38,6 +38,23 @@ def test_a_pipe_as_the_file_of_a_secret_fails_its_task_and_no_other(runnel):
     runnel.run("run", "--", "true", timeout=HANGS_S)
 
 
+def test_a_secret_file_that_is_not_there_fails_its_task_by_name(runnel):
+    file = runnel.file(SECRET_OF_A_FILE.format(path="/nonexist") + "retry: {max: 0}\n")
+    runnel.run("run", file, code=126, timeout=HANGS_S)
+    assert "the secret TOKEN cannot be read: open /nonexist: No such file or directory" in runnel.err
+    assert "--secret TOKEN" in runnel.err
+    job = runnel.json("ps", "-a")["jobs"][0]["id"]
+    attempts = runnel.json("show", job, "--step", "job", "--task", "0")["attempts"]
+    assert [attempt["fault"] for attempt in attempts] == ["user"]
+
+
+def test_a_pipe_where_a_task_keeps_its_checkpoints_fails_its_next_attempt_by_name(runnel):
+    script = "rm -rf $RUNNEL_CHECKPOINT_DIR; mkfifo $RUNNEL_CHECKPOINT_DIR; exit 1"
+    file = runnel.file(f"checkpoint: {{dir: ckpt}}\nretry: {{max: 1, backoff: 100ms}}\nrun: {script}\n")
+    runnel.run("run", file, code=126, timeout=2 * HANGS_S)
+    assert "/ckpt is a pipe, not a folder; move it away" in runnel.err
+
+
 def test_a_pipe_where_a_job_keeps_its_metrics_plan_hangs_nothing(runnel):
     job = runnel.up(PLAN_IS_A_PIPE)
     plan = runnel.home / "jobs" / job / "metrics/0.json"

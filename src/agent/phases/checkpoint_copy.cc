@@ -3,6 +3,7 @@
 #include "agent/place.h"
 #include "base/check.h"
 #include "env/files.h"
+#include "env/obstacle.h"
 #include "env/remove_tree.h"
 #include "output/paths.h"
 
@@ -59,6 +60,7 @@ Result<void> copy_unchanged(const std::string& from, const std::string& to) {
 
 // Works on the folders that both paths lead to: one may be a link to another disk.
 Result<void> replace(const CheckpointCopy& copy, const std::string& from) {
+  TRY(env::refuse_obstacle(copy.to));
   TRY(env::make_directories(copy.to));
   const std::string target = TRY(env::real_path(copy.to));
   const std::string copied = place_of_copy(copy, target);

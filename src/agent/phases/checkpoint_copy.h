@@ -23,7 +23,7 @@ struct CheckpointCopy {
 //
 // Contract: killed at any moment, `to` is as it was or the whole copy, and the next call makes it
 //           good. Where `from` holds nothing, `to` stays as it is. kUnavailable when `from` was
-//           written to meanwhile: to be called again.
+//           written to meanwhile: to be called again. kInvalid when `to` is no folder.
 // Threads:  any; blocks as long as copying takes.
 // Limits:   a file written twice within a tick of the file system's clock (4 ms) passes as still:
 //           who saves should write beside and rename.

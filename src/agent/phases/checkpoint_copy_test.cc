@@ -84,6 +84,16 @@ TEST_F(CheckpointCopyTest, OfADeletedJobMakesNothing) {
   EXPECT_FALSE(env::exists(home_.path()));
 }
 
+TEST_F(CheckpointCopyTest, ToWhatIsNoFolderIsRefusedForGood) {
+  std::filesystem::remove_all(at("member/ckpt"));
+  write("member/ckpt", "a file");
+  const Result<void> refused = copy_checkpoint(copy());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Errc::kInvalid);
+  EXPECT_EQ(refused.error().message, at("member/ckpt") + " is a file, not a folder");
+  EXPECT_EQ(text("member/ckpt"), "a file");
+}
+
 TEST_F(CheckpointCopyTest, FollowsALinkToAnotherDisk) {
   std::filesystem::rename(at("member/ckpt"), at("disk"));
   std::filesystem::create_directory_symlink(at("disk"), at("member/ckpt"));

@@ -24,19 +24,31 @@ Error missing(const model::SecretRef& secret, std::string why) {
       .with_value(secret.source);
 }
 
-// A path that is no regular file stays so: the attempt fails, others are tried again.
-Error unreadable(const model::SecretRef& secret, const Error& cause) {
-  Error error = missing(secret, "cannot be read: " + cause.message);
-  if (cause.code != Errc::kInvalid) return error.with_hint(cause.hint);
+// The attempt fails for good: the file stays so until somebody does something about it.
+Error wrong(const model::SecretRef& secret, std::string why) {
+  CHECK(is_in_file(secret), "what control keeps of a secret is never the file's fault");
+  Error error = missing(secret, std::move(why));
   error.code = Errc::kInvalid;
   return error.with_hint("put its value into a regular file, or hand it over at submission: " +
                          ("--secret " + secret.name));
 }
 
+// A file that is not there, not to be read, too large or no regular one.
+bool stays_so(Errc code) {
+  return code == Errc::kInvalid || code == Errc::kNotFound || code == Errc::kDenied ||
+         code == Errc::kFull;
+}
+
+// What a disk refuses for other reasons may pass: the attempt is tried again.
+Error unreadable(const model::SecretRef& secret, const Error& cause) {
+  const std::string why = "cannot be read: " + cause.message;
+  return stays_so(cause.code) ? wrong(secret, why) : missing(secret, why).with_hint(cause.hint);
+}
+
 Result<std::string> from_file(const model::SecretRef& secret, Result<std::string> value) {
   if (!value.ok()) return unreadable(secret, value.error());
   if (value->ends_with('\n')) value->pop_back();
-  if (value->find('\0') != std::string::npos) return missing(secret, "holds a zero byte");
+  if (value->find('\0') != std::string::npos) return wrong(secret, "holds a zero byte");
   return value;
 }
 

@@ -1,6 +1,7 @@
 #include "agent/phases/secrets.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <memory>
@@ -95,13 +96,36 @@ TEST_F(SecretsTest, APipeIsRefusedByNameAndForGood) {
   EXPECT_EQ(values({{"ZEROS", "file:/dev/zero"}}).error().code, Errc::kInvalid);
 }
 
-TEST_F(SecretsTest, DamageAndSizeAreErrors) {
+// What nobody will put there by itself: tried again, it would only hide the cause.
+TEST_F(SecretsTest, AFileThatIsNotThereOrHoldsNoSecretFailsForGood) {
+  EXPECT_EQ(values({{"CERT", "file:/no/such/file"}}).error().to_string(),
+            "secrets.CERT: the secret CERT cannot be read: open /no/such/file: No such file or "
+            "directory; put its value into a regular file, or hand it over at submission: "
+            "--secret CERT");
+  write("huge", std::string(100'000, 'x'));
+  write("zero", std::string("a\0b", 3));
+  for (const std::string& file :
+       {std::string("/no/such/file"), home_.path() + "/huge", home_.path() + "/zero"}) {
+    EXPECT_EQ(values({{"TOKEN", "file:" + file}}).error().code, Errc::kInvalid) << file;
+  }
+}
+
+TEST_F(SecretsTest, AFileThatMayNotBeReadFailsForGood) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root reads everything";
+  write("closed", "hush");
+  ASSERT_EQ(::chmod((home_.path() + "/closed").c_str(), 0), 0);
+  EXPECT_EQ(values({{"TOKEN", "file:" + home_.path() + "/closed"}}).error().code, Errc::kInvalid);
+}
+
+TEST_F(SecretsTest, WhatTheDiskRefusesIsTriedAgain) {
+  const std::string link = home_.path() + "/link";
+  ASSERT_EQ(::symlink(link.c_str(), link.c_str()), 0);
+  EXPECT_NE(values({{"TOKEN", "file:" + link}}).error().code, Errc::kInvalid);
+}
+
+TEST_F(SecretsTest, DamageIsAnError) {
   source_->given = Error(Errc::kCorrupt, "damaged");
   EXPECT_EQ(values({{"TOKEN", "env:MY_TOKEN"}}).error().code, Errc::kCorrupt);
-  write("huge", std::string(100'000, 'x'));
-  EXPECT_FALSE(values({{"BIG", "file:" + home_.path() + "/huge"}}).ok());
-  write("zero", std::string("a\0b", 3));
-  EXPECT_FALSE(values({{"ZERO", "file:" + home_.path() + "/zero"}}).ok());
 }
 
 }  // namespace
