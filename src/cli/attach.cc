@@ -33,7 +33,13 @@ class Attachment {
         stream_(session, job_target(job_, "/logs?follow=1"), "cursor", "cursor"),
         progress_(stderr_is_terminal()) {
     CHECK(!job_.empty(), "a job that was accepted has an id");
+    session_.tell_by([this](const std::string& line) { progress_.say(line); });
   }
+  ~Attachment() {
+    session_.tell_by({});
+  }
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
 
   Result<int> run() {
     if (!how_.quiet) say("job " + job_ + "  (logs: runnel logs " + job_ + ")");

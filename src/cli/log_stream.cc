@@ -4,6 +4,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/target.h"
+#include "env/clock.h"
 
 namespace runnel::cli {
 
@@ -44,7 +45,17 @@ Result<void> LineStream::open() {
     return http::error_of(response);
   }
   body_.emplace(std::move(*stream));
+  heard_at_ = env::real_clock().boot();
   return {};
+}
+
+// A job may have nothing to say for long: only a daemon that was stopped is told of.
+void LineStream::look_at_silence(bool heard) {
+  const Duration now = env::real_clock().boot();
+  if (heard) session_.heard();
+  if (!heard && now - heard_at_ < Session::kQuietMax) return;
+  if (!heard) session_.heard_nothing();
+  heard_at_ = now;
 }
 
 // The daemon is gone: the next call finds or starts another.
@@ -98,6 +109,7 @@ Result<std::optional<json::Value>> LineStream::next(Duration patience) {
     ended_ = true;
     return std::optional<json::Value>();
   }
+  look_at_silence(!(*chunk)->empty());
   TRY(lines_.feed(**chunk));
   return ready();
 }

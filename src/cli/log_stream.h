@@ -18,7 +18,7 @@ namespace runnel::cli {
 //
 // Contract: next() gives one document, or nothing when `patience` passed without one, or ended() is
 //           true. After a break it goes on after the last cursor (`cursor_key` of the documents),
-//           so that no line is lost or told twice.
+//           so that no line is lost or told twice. A daemon that was stopped meanwhile is told of.
 class LineStream {
  public:
   // A daemon that dies so often in a row will not live the next time either.
@@ -39,6 +39,7 @@ class LineStream {
   Result<void> broke();
   std::string target_now() const;
   Result<std::optional<json::Value>> document_of(const std::string& line);
+  void look_at_silence(bool heard);
 
   Session& session_;
   std::string target_;
@@ -50,7 +51,8 @@ class LineStream {
   std::unique_ptr<http::BlockingClient> client_;
   std::optional<http::BlockingClient::BodyStream> body_;
   http::LineSplitter lines_;
-  int breaks_ = 0;  // In a row, without a document in between.
+  Duration heard_at_;  // Or looked at since; by the boot clock.
+  int breaks_ = 0;     // In a row, without a document in between.
   bool ended_ = false;
 };
 

@@ -23,7 +23,6 @@ constexpr int kStartsMax = 5;  // A daemon that ends so often at its start has c
 
 constexpr Duration kThawMax = Duration::minutes(2);  // A stopped daemon may be told to go on.
 constexpr Duration kKnockMax = Duration::millis(500);
-constexpr Duration kStoppedMax = Duration::seconds(3);  // Until one that is stopped is named.
 
 http::ClientOptions silent_for(Duration longest) {
   http::ClientOptions options;
@@ -56,7 +55,22 @@ Session::Session(home::Home home, Start start)
     : home_(std::move(home)),
       start_(start),
       knock_(http::Endpoint::unix_socket(home_.socket()), silent_for(kKnockMax)),
-      client_(http::Endpoint::unix_socket(home_.socket()), silent_for(kThawMax)) {}
+      client_(http::Endpoint::unix_socket(home_.socket()), patient_for(kThawMax)) {}
+
+// Whoever waits longer than kQuietMax should know for whom.
+http::ClientOptions Session::patient_for(Duration longest) {
+  http::ClientOptions options = silent_for(longest);
+  options.quiet_max = kQuietMax;
+  options.on_quiet = [this] { heard_nothing(); };
+  return options;
+}
+
+void Session::heard_nothing() {
+  const Result<void> runs = refuse_stopped_daemon(home_);
+  if (runs.ok() || std::exchange(told_of_stopped_, true)) return;
+  const std::string line = "runnel: " + runs.error().to_string();
+  tell_ ? tell_(line) : say(line);
+}
 
 // A daemon that was killed while its disk was silent stays, as long as the disk is silent, with a
 // socket at which nobody answers.
@@ -68,7 +82,7 @@ Result<bool> Session::listening() {
     if (answer.error().code == Errc::kDenied) return answer.error();
     if (answer.error().code != Errc::kTimeout) return false;
     const Duration silent = env::real_clock().boot() - begun;
-    if (silent > kStoppedMax) TRY(refuse_stopped_daemon(home_));
+    if (silent > kQuietMax) TRY(refuse_stopped_daemon(home_));
     if (silent > kThawMax) return false;
     TRY(home::refuse_silent_disk(home_));
   }
@@ -138,6 +152,7 @@ Result<void> Session::connect() {
 Result<http::Response> Session::ask(const http::Request& request, bool repeatable) {
   for (int asks = 1;; ++asks) {
     Result<http::Response> response = client_.request(request);
+    if (response.ok()) heard();
     if (response.ok()) return response;
     const Error& error = response.error();
     const bool gone = error.code == Errc::kUnavailable || error.code == Errc::kNotFound;
@@ -174,10 +189,8 @@ Result<json::Value> Session::remove(const std::string& target) {
 
 Result<std::unique_ptr<http::BlockingClient>> Session::stream_client() {
   TRY(connect());
-  http::ClientOptions options;
-  options.silence_max = Duration();
   return std::make_unique<http::BlockingClient>(http::Endpoint::unix_socket(home_.socket()),
-                                                options);
+                                                patient_for(Duration()));
 }
 
 }  // namespace runnel::cli

@@ -33,11 +33,12 @@ int poll_timeout(Duration patience) {
 struct BlockingClient::Impl {
   Impl(Endpoint server, ClientOptions chosen)
       : endpoint(std::move(server)),
-        options(chosen),
+        options(std::move(chosen)),
         cancel_event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
   // Zero waits for ever.
   Result<void> wait(short events, Duration patience);
+  Result<void> wait_quietly(short events, Duration patience);
   Result<void> connect();
   bool peer_closed() const;
   Result<void> send_all(std::string_view bytes);
@@ -65,6 +66,16 @@ struct BlockingClient::Impl {
 };
 
 Result<void> BlockingClient::Impl::wait(short events, Duration patience) {
+  const Duration quiet = options.quiet_max;
+  const bool may_be_quiet = patience.is_zero() || patience > quiet;
+  if (!options.on_quiet || !may_be_quiet) return wait_quietly(events, patience);
+  Result<void> soon = wait_quietly(events, quiet);
+  if (soon.ok() || soon.error().code != Errc::kTimeout) return soon;
+  options.on_quiet();
+  return wait_quietly(events, patience.is_zero() ? patience : patience - quiet);
+}
+
+Result<void> BlockingClient::Impl::wait_quietly(short events, Duration patience) {
   pollfd watched[2] = {{socket.get(), events, 0}, {cancel_event.get(), POLLIN, 0}};
   while (true) {
     int ready = ::poll(watched, 2, poll_timeout(patience));
@@ -181,7 +192,7 @@ void BlockingClient::Impl::finish() {
 }
 
 BlockingClient::BlockingClient(Endpoint endpoint, ClientOptions options)
-    : impl_(std::make_unique<Impl>(std::move(endpoint), options)) {}
+    : impl_(std::make_unique<Impl>(std::move(endpoint), std::move(options))) {}
 
 BlockingClient::~BlockingClient() = default;
 BlockingClient::BlockingClient(BlockingClient&&) noexcept = default;

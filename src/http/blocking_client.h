@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,9 @@ struct ClientOptions {
   // No byte for so long: kTimeout. Zero waits for ever; a watch on a quiet job should.
   Duration silence_max = Duration::seconds(60);
   Bytes body_max = Bytes::mebi(64);  // For an unstreamed response; more is kFull.
+  // A BlockingClient calls it each time it has waited for so long without a byte, and waits on.
+  Duration quiet_max = Duration::seconds(3);
+  std::function<void()> on_quiet = {};
 };
 
 // A client without a loop or a thread, for command lines: connects on first use, keeps the

@@ -149,6 +149,23 @@ TEST(BlockingClient, GivesUpAfterSilence) {
   EXPECT_EQ(response.error().code, Errc::kTimeout);
 }
 
+TEST(BlockingClient, TellsOnceThatAWaitIsLongAndWaitsOn) {
+  Mute mute;
+  int told = 0;
+  const auto quiet_client = [&](Duration silence_max) {
+    return BlockingClient(mute.endpoint(), {.silence_max = silence_max,
+                                            .quiet_max = Duration::millis(20),
+                                            .on_quiet = [&told] { ++told; }});
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(quiet_client(Duration::millis(90)).request(Request::get("/")).error().code,
+              Errc::kTimeout);
+    EXPECT_EQ(told, i + 1);
+  }
+  EXPECT_FALSE(quiet_client(Duration::millis(10)).request(Request::get("/")).ok());
+  EXPECT_EQ(told, 2) << "it gives up before it would be long";
+}
+
 TEST(BlockingClient, ASilentStreamMayBeAskedAgain) {
   Mute mute("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
   BlockingClient client(mute.endpoint(), {.silence_max = Duration()});

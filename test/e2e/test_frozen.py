@@ -2,7 +2,9 @@
 
 import json
 import os
+import select
 import signal
+import time
 
 import pytest
 from conftest import kill
@@ -89,6 +91,38 @@ def test_a_daemon_that_was_stopped_is_named(runnel):
     finally:
         kill(daemon, signal.SIGCONT)
     assert runnel.wait(job)["status"] == "SUCCEEDED"
+
+
+def next_line(process):
+    assert select.select([process.stderr], [], [], 2 * HANGS_S)[0], f"{process.args} says nothing"
+    return process.stderr.readline()
+
+
+def test_who_follows_a_job_is_told_once_that_its_daemon_was_stopped(runnel):
+    attached = runnel.start("run", "--", "sh", "-c", "while [ ! -e go ]; do sleep 0.1; done; echo done")
+    assert attached.stderr.readline().startswith("job ")
+    job = runnel.until(lambda: runnel.json("ps")["jobs"])[0]["id"]
+    runnel.until(lambda: runnel.json("show", job)["status"] == "RUNNING")
+    others = [runnel.start(*words) for words in (("logs", "-f", job), ("wait", job), ("events", "--watch", job))]
+    assert others[-1].stdout.readline()
+    time.sleep(1)  # All of them have found it.
+    daemon = runnel.info()["daemon_pid"]
+    kill(daemon, signal.SIGSTOP)
+    line = f"(process {daemon}) was stopped and answers nothing; let it go on: kill -CONT {daemon}\n"
+    try:
+        for follower in (attached, *others):
+            while not (said := next_line(follower)).endswith(line):
+                assert "Resources" in said, (follower.args, said)  # A busy machine takes long to decide.
+        time.sleep(4)  # Longer than it takes to be told again.
+    finally:
+        kill(daemon, signal.SIGCONT)
+    (runnel.work / "go").touch()
+    for follower, said in ((attached, "done\n"), (others[0], "done\n"), (others[1], "")):
+        out, err = follower.communicate(timeout=60)
+        assert (follower.returncode, out) == (0, said) and "was stopped" not in err, (follower.args, err)
+    kill(others[2].pid, signal.SIGINT)
+    out, err = others[2].communicate(timeout=60)
+    assert "attempt.ended" in out and "was stopped" not in err, (out, err)
 
 
 def silent(runnel):
