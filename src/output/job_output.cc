@@ -278,6 +278,15 @@ void JobOutput::append(IndexRecord::Kind kind, const RankOutput& output, Time no
   append_record(pending_, record);
 }
 
+bool JobOutput::is_in_place() const {
+  struct stat own{};
+  struct stat found{};
+  if (::fstat(index_.get(), &own) != 0 || ::stat(index_path(logs_).c_str(), &found) != 0) {
+    return false;
+  }
+  return own.st_dev == found.st_dev && own.st_ino == found.st_ino;
+}
+
 Result<void> JobOutput::flush() {
   while (!pending_.empty()) {
     const ssize_t wrote = ::write(index_.get(), pending_.data(), pending_.size());

@@ -73,6 +73,9 @@ class JobOutput {
                     Time now);
 
   Result<void> flush();
+  // Whether what it writes is what readers find: the job's folder, or its index, may have been
+  // removed. Then it is to be opened anew.
+  bool is_in_place() const;
 
  private:
   enum class Slack : std::uint8_t { kSome, kNone };

@@ -69,6 +69,16 @@ TEST_F(OutputTest, AttemptsOfASlotFollowEachOtherInItsFiles) {
   EXPECT_EQ(records[4].offset[1], kHead + 4);
 }
 
+TEST_F(OutputTest, NoticesThatItsFolderIsAnother) {
+  JobOutput output = open();
+  EXPECT_TRUE(output.is_in_place());
+  std::filesystem::remove_all(logs());
+  EXPECT_FALSE(output.is_in_place());
+  const JobOutput anew = open();
+  EXPECT_TRUE(anew.is_in_place());
+  EXPECT_FALSE(output.is_in_place());
+}
+
 TEST_F(OutputTest, SlotsAreReusedLowestFirst) {
   JobOutput output = open();
   EXPECT_EQ(output.take_slot(SlotUse::kShared), 0U);

@@ -432,6 +432,19 @@ TEST_F(RunnerTest, ALastingFolderIsThereFromTheFirstAttempt) {
   EXPECT_EQ(out(), lasting + "\n" + lasting + "/deep/ckpt\n");
 }
 
+TEST_F(RunnerTest, WritesWhereItIsFoundAfterTheFolderOfAJobThatRestsWasRemoved) {
+  RunnerProcess runner(home_.path());
+  TestAgent agent(home_.path());
+  const PlaceStart first = shell("echo first");
+  agent.start(first);
+  EXPECT_EQ(agent.wait_end(first).code, 0);
+  std::filesystem::remove_all(output::job_folder(home_.path(), JobId("job")));
+  const PlaceStart again = shell("echo again; ls -d $RUNNEL_JOB_DIR", 2);
+  agent.start(again);
+  EXPECT_EQ(agent.wait_end(again).code, 0);
+  EXPECT_EQ(out(), "again\n" + output::job_folder(home_.path(), JobId("job")) + "/shared\n");
+}
+
 TEST_F(RunnerTest, KeepsHeadAndTailOfTooMuchOutput) {
   RunnerProcess runner(home_.path());
   TestAgent agent(home_.path());

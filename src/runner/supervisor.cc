@@ -311,7 +311,11 @@ void Supervisor::remove_job(const JobId& job) {
 
 Result<Supervisor::Job*> Supervisor::job_of(const JobId& id) {
   const auto found = jobs_.find(id);
-  if (found != jobs_.end()) return found->second.get();
+  // While it rests its folder may be removed, and then its output would go where nobody finds it.
+  const bool is_lost =
+      found != jobs_.end() && found->second->places == 0 && !found->second->output.is_in_place();
+  if (found != jobs_.end() && !is_lost) return found->second.get();
+  if (is_lost) jobs_.erase(found);
   TRY(env::make_directories(output::job_folder(options_.home, id) + "/shared"));
   output::JobOutput output = TRY(output::JobOutput::open(options_.home, id));
   auto job = std::make_unique<Job>(std::move(output), TaskFolders(options_.home, id));

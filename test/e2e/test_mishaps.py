@@ -86,6 +86,15 @@ def test_a_daemon_that_dies_at_its_start_is_missed_and_another_started(runnel):
     assert asker.returncode == 0, err
 
 
+def test_a_retry_soon_after_the_folder_of_its_job_was_removed_is_heard(runnel):
+    job = runnel.up("run: echo hi; exit 3")
+    assert runnel.wait(job)["status"] == "FAILED"
+    shutil.rmtree(runnel.home / "jobs" / job)
+    runnel.run("retry", job)  # Within the seconds that the runner keeps what the job had open.
+    assert runnel.wait(job)["status"] == "FAILED"
+    assert runnel.run("logs", job) == "hi\n" and runnel.err == ""
+
+
 def test_output_whose_folder_is_gone_is_told(runnel):
     job = runnel.ended("run: echo hi")
     logs = runnel.home / "jobs" / job / "logs"
