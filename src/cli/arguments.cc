@@ -373,7 +373,7 @@ const std::vector<Definition>& study_definitions() {
       {Command::kStudyAsk, "ask", {}, "take the next trial, to be run by you", add_study_ask},
       {Command::kStudyReport, "report", {}, "report an intermediate value", add_study_report},
       {Command::kStudyTell, "tell", {}, "tell a trial's result", add_study_tell},
-      {Command::kStudyExport, "export", {}, "all trials as CSV, or -o json", add_study},
+      {Command::kStudyExport, "export", {}, "all trials as CSV, -o tsv or -o json", add_study},
   };
   return kAll;
 }
@@ -818,6 +818,7 @@ bool prints_a_table(const Arguments& arguments) {
     case Command::kEvents:
     case Command::kPrices:
     case Command::kCheck:
+    case Command::kStudyExport:
     case Command::kStudyList:
     case Command::kVolumeList:
     case Command::kVolumeVersions:
@@ -874,7 +875,7 @@ Parsed parse_arguments(int argc, const char* const* argv) {
   }
   parser.arguments.command = found->second;
   parsed.error = settle_file(parser.arguments) + require_file(parser.arguments, words_of(*chosen)) +
-                 settle_task(parser.arguments) + refuse_tabs(parser.arguments);
+                 refuse_tabs(parser.arguments);
   if (!parsed.error.empty()) return parsed;
   parsed.arguments = parser.arguments;
   return parsed;

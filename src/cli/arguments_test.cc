@@ -200,6 +200,7 @@ TEST(Arguments, FlagsOfResourcesGoWithFilesToo) {
 
 TEST(Arguments, TakeTabsWhereATableIsPrinted) {
   EXPECT_EQ(parse({"ps", "-o", "tsv"}).error, "");
+  EXPECT_EQ(parse({"study", "export", "1m80wqfeewtr", "-o", "tsv"}).error, "");
   EXPECT_EQ(parse({"show", "1m80wqfeewtr", "--tasks", "-o", "tsv"}).error, "");
   EXPECT_EQ(parse({"explain", "1m80wqfeewtr", "-o", "tsv"}).error,
             "runnel: '-o tsv' is for commands that print a table; use -o json\n");

@@ -90,19 +90,44 @@ json::Value::List known_shares(const json::Value& answer) {
   return known ? shares : json::Value::List();
 }
 
-Result<json::Value> all_trials(Session& session, const Arguments& arguments) {
+json::Value::List parameters_of(const json::Value& job, const std::string& step) {
+  json::Value::List names;
+  const json::Value* spec = job.find("spec");
+  if (spec == nullptr) return names;
+  for (const json::Value& each : list_at(*spec, "steps")) {
+    if (text_of(each, "name") != step) continue;
+    for (const json::Value& parameter : list_at(each, "params"))
+      names.push_back(json::Value::text(text_of(parameter, "name")));
+  }
+  return names;
+}
+
+// With what all trials have in common, whatever came of them: `job` is their job, with its spec.
+Result<json::Value> trials_of(Session& session, const Arguments& arguments,
+                              const json::Value& job) {
   json::Value out =
       TRY(read_pages(session, study_target(arguments, "/trials"), "trials", kAllRows));
   const json::Value shares = TRY(session.get(study_target(arguments, "/importance")));
   out.set("importance", json::Value::list(known_shares(shares)));
+  const json::Value& step = *TRY(search_of(job, arguments));
+  out.set("objectives", json::Value::list(list_at(*step.find("search"), "objectives")));
+  out.set("parameters", json::Value::list(parameters_of(job, text_of(step, "name"))));
   return out;
+}
+
+Result<json::Value> with_spec(Session& session, const Arguments& arguments) {
+  return session.get(job_target(arguments.jobs.front(), "?include=spec"));
+}
+
+Result<json::Value> all_trials(Session& session, const Arguments& arguments) {
+  return trials_of(session, arguments, TRY(with_spec(session, arguments)));
 }
 
 // For a person with what the rows do not show by themselves.
 Result<json::Value> shown_trials(Session& session, const Arguments& arguments) {
-  json::Value out = TRY(all_trials(session, arguments));
+  const json::Value job = TRY(with_spec(session, arguments));
+  json::Value out = TRY(trials_of(session, arguments, job));
   if (is_document(arguments.output)) return out;
-  const json::Value job = TRY(session.get(job_target(arguments.jobs.front(), "?include=spec")));
   const std::string step = text_of(*TRY(search_of(job, arguments)), "name");
   const std::string note = better_pruned_note(session, job, step, list_at(out, "trials"));
   if (!note.empty()) out.set("note", json::Value::text(note));

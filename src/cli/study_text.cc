@@ -41,9 +41,15 @@ std::string params_text(const json::Value& owner) {
   return text;
 }
 
-// The names of all trials' params or values, in their order.
+// The names of the study's and all trials' params or values, in their order.
 std::vector<std::string> columns(const json::Value& answer, std::string_view key) {
   std::set<std::string> names;
+  if (key == "params") {
+    for (const json::Value& name : list_at(answer, "parameters")) names.insert(scalar_text(name));
+  } else {
+    for (const json::Value& each : list_at(answer, "objectives"))
+      names.insert(text_of(each, "metric"));
+  }
   for (const json::Value& trial : list_at(answer, "trials")) {
     const json::Value* members = trial.find(key);
     if (members == nullptr || !members->is_object()) continue;
@@ -56,6 +62,17 @@ std::string cell(const json::Value& trial, std::string_view key, const std::stri
   const json::Value* members = trial.find(key);
   const json::Value* value = members == nullptr ? nullptr : members->find(name);
   return value == nullptr ? "" : scalar_text(*value);
+}
+
+// A line of CSV, or of tabs, which no cell holds.
+std::string separated(const std::vector<std::string>& cells, Output output) {
+  const bool tabs = output == Output::kTsv;
+  std::string line;
+  for (const std::string& each : cells) {
+    if (!line.empty()) line += tabs ? '\t' : ',';
+    line += tabs ? printable(each) : csv_field(each);
+  }
+  return line + "\n";
 }
 
 bool is_best(const json::Value& trial) {
@@ -151,18 +168,21 @@ std::string trials_table(const json::Value& answer, const Arguments& arguments) 
   return table_text(table) + importance_line(answer) + (note.empty() ? "" : paragraph(note) + "\n");
 }
 
-std::string trials_csv(const json::Value& answer, const Arguments&) {
+std::string trials_csv(const json::Value& answer, const Arguments& arguments) {
   const std::vector<std::string> values = columns(answer, "values");
   const std::vector<std::string> params = columns(answer, "params");
-  std::string text = "trial,status";
-  for (const std::string& name : values) text += "," + csv_field("value_" + name);
-  for (const std::string& name : params) text += "," + csv_field("param_" + name);
-  text += "\n";
+  std::vector<std::string> header = {"trial", "status", "attempts", "step"};
+  for (const std::string& name : values) header.push_back("value_" + name);
+  for (const std::string& name : params) header.push_back("param_" + name);
+  std::string text = separated(header, arguments.output);
   for (const json::Value& trial : list_at(answer, "trials")) {
-    text += std::to_string(number_of(trial, "trial")) + "," + text_of(trial, "status");
-    for (const std::string& name : values) text += "," + csv_field(cell(trial, "values", name));
-    for (const std::string& name : params) text += "," + csv_field(cell(trial, "params", name));
-    text += "\n";
+    const json::Value* at = trial.find("value_step");
+    std::vector<std::string> row = {
+        std::to_string(number_of(trial, "trial")), text_of(trial, "status"),
+        std::to_string(number_of(trial, "attempt")), at == nullptr ? "" : scalar_text(*at)};
+    for (const std::string& name : values) row.push_back(cell(trial, "values", name));
+    for (const std::string& name : params) row.push_back(cell(trial, "params", name));
+    text += separated(row, arguments.output);
   }
   return text;
 }

@@ -13,9 +13,10 @@ json::Value two_trials() {
   return answer_of(R"({
     "importance": [{"name": "lr", "share": 0.75}, {"name": "kind", "share": 0.25}],
     "trials": [
-      {"best": false, "params": {"kind": "a,b", "lr": 0.1}, "status": "FAILED", "trial": 0},
-      {"best": true, "params": {"kind": "say \"c\"", "lr": 0.123456789}, "status": "SUCCEEDED",
-       "trial": 1, "values": {"loss": 0.5}}]})");
+      {"attempt": 2, "best": false, "params": {"kind": "a,b", "lr": 0.1}, "status": "FAILED",
+       "trial": 0},
+      {"attempt": 1, "best": true, "params": {"kind": "say \"c\"", "lr": 0.123456789},
+       "status": "SUCCEEDED", "trial": 1, "value_step": 30, "values": {"loss": 0.5}}]})");
 }
 
 TEST(StudyText, AMemberOfAPopulationSaysFromWhomItHasWhatItKnows) {
@@ -46,9 +47,25 @@ TEST(StudyText, ATableEndsAtItsLimit) {
 
 TEST(StudyText, CsvQuotesWhatItMustAndKeepsAllDigits) {
   EXPECT_EQ(trials_csv(two_trials(), {}),
-            "trial,status,value_loss,param_kind,param_lr\n"
-            "0,FAILED,,\"a,b\",0.1\n"
-            "1,SUCCEEDED,0.5,\"say \"\"c\"\"\",0.123456789\n");
+            "trial,status,attempts,step,value_loss,param_kind,param_lr\n"
+            "0,FAILED,2,,,\"a,b\",0.1\n"
+            "1,SUCCEEDED,1,30,0.5,\"say \"\"c\"\"\",0.123456789\n");
+}
+
+TEST(StudyText, TabsSeparateWhatHoldsNone) {
+  Arguments arguments;
+  arguments.output = Output::kTsv;
+  const json::Value answer = answer_of(R"({"trials": [
+      {"attempt": 1, "params": {"kind": "a\tb, c"}, "status": "FAILED", "trial": 0}]})");
+  EXPECT_EQ(trials_csv(answer, arguments),
+            "trial\tstatus\tattempts\tstep\tparam_kind\n0\tFAILED\t1\t\ta\\tb, c\n");
+}
+
+TEST(StudyText, ColumnsAreTheStudysWhateverCameOfItsTrials) {
+  const json::Value answer = answer_of(R"({"objectives": [{"metric": "loss", "mode": "min"}],
+      "parameters": ["lr", "kind"], "trials": []})");
+  EXPECT_EQ(trials_csv(answer, {}), "trial,status,attempts,step,value_loss,param_kind,param_lr\n");
+  EXPECT_TRUE(trials_table(answer, {}).starts_with("TRIAL  STATUS  loss  kind  lr\n"));
 }
 
 TEST(StudyText, NothingIsSaidToMatterWhileNothingIsKnown) {

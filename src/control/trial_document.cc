@@ -80,7 +80,9 @@ void write_result(json::Writer& out, const brain::Job& job, StepIndex step, Task
   out.field("trial", trial.value());
   const brain::Study& study = *searching_step(job, step).study;
   const auto reports = study.trials.at(static_cast<std::size_t>(trial.value())).own_reports();
-  if (!reports.empty()) write_values(out, *searching_spec(job, step).search, reports.back());
+  if (reports.empty()) return;
+  out.field("value_step", reports.back().at);
+  write_values(out, *searching_spec(job, step).search, reports.back());
 }
 
 // Whether nobody will ever get a trial of it any more.

@@ -121,7 +121,22 @@ def test_a_shell_can_drive_a_search(runnel):
     rows = list(csv.DictReader(io.StringIO(runnel.run("study", "export", study))))
     assert [row["value_loss"] for row in rows] == ["0.5", "1.5", "2.5"]
     assert [row["status"] for row in rows] == ["SUCCEEDED"] * 3
+    assert [(row["attempts"], row["step"]) for row in rows] == [("1", "1")] * 3
     assert "parabola" in runnel.run("study", "list")
+
+
+def test_an_export_has_its_columns_whatever_came_of_the_trials(runnel):
+    columns = ["trial", "status", "attempts", "step", "value_loss", "param_kind", "param_x", "param_y"]
+    study = create(runnel, 1)
+    assert runnel.run("study", "export", study).splitlines() == [",".join(columns)]
+    runnel.json("study", "ask", study)
+    runnel.run("study", "tell", study, 0, "--state", "failed")
+    header, row = (line.split("\t") for line in runnel.run("study", "export", study, "-o", "tsv").splitlines())
+    assert header == columns
+    assert row[:5] == ["0", "FAILED", "1", "", ""] and all(row[5:])
+    exported = runnel.json("study", "export", study)
+    assert exported["parameters"] == ["x", "y", "kind"]
+    assert exported["objectives"] == [{"metric": "loss", "mode": "min"}]
 
 
 def test_the_best_so_far_is_named_while_no_trial_has_ended(runnel):

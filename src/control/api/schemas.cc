@@ -113,7 +113,7 @@ constexpr std::string_view kShapes = R"json({
   "Trial": {"attempt": "integer", "best": "boolean", "id": "string", "moves?": ["#Move"],
             "params": {"*": "number|string"}, "reason?": "string", "reports?": ["#Report"],
             "status": "string", "step": "string", "stop?": "boolean", "trial": "integer",
-            "values?": "#Values"},
+            "value_step?": "integer", "values?": "#Values"},
   "TrialPage": {"next_page_token?": "string", "trials": ["#Trial"]},
   "Usage": {"tasks": [{"attempt": "integer", "cpus": "number|null",
                        "devices?": "#PlacedDevices", "gpu": "number|null",
