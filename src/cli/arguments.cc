@@ -789,8 +789,31 @@ std::string require_file(const Arguments& arguments, const std::string& command)
          " --help`\n";
 }
 
-// `logs ID/STEP/TASK`, as `ps ID` names a task.
+bool acts_on_jobs(Command command) {
+  return command == Command::kCancel || command == Command::kHalt || command == Command::kResume ||
+         command == Command::kRetry || command == Command::kDelete || command == Command::kWait;
+}
+
+// What ends or goes on is a job with all its tasks: to do so by the name of one needs to be meant.
+std::string refuse_task(const Arguments& arguments, const std::string& command) {
+  if (!acts_on_jobs(arguments.command)) return "";
+  for (const std::string& word : arguments.jobs) {
+    const std::optional<TaskName> name = parse_task_name(word);
+    if (!name) continue;
+    return "runnel: '" + printable(word) + "' is a task, and `" + command +
+           "` takes whole jobs: " + command + " " + printable(name->job) +
+           "\nshow, logs, metrics and explain take tasks\n";
+  }
+  return "";
+}
+
+// `logs ID/STEP/TASK`, as `ps ID` names a task. A job is explained whole.
 std::string settle_task(Arguments& arguments) {
+  if (arguments.command == Command::kExplain) {
+    for (std::string& word : arguments.jobs) {
+      if (const std::optional<TaskName> name = parse_task_name(word)) word = name->job;
+    }
+  }
   const bool of_tasks = arguments.command == Command::kLogs ||
                         arguments.command == Command::kShow ||
                         arguments.command == Command::kMetrics;
@@ -875,6 +898,7 @@ Parsed parse_arguments(int argc, const char* const* argv) {
   }
   parser.arguments.command = found->second;
   parsed.error = settle_file(parser.arguments) + require_file(parser.arguments, words_of(*chosen)) +
+                 refuse_task(parser.arguments, words_of(*chosen)) + settle_task(parser.arguments) +
                  refuse_tabs(parser.arguments);
   if (!parsed.error.empty()) return parsed;
   parsed.arguments = parser.arguments;

@@ -198,6 +198,19 @@ TEST(Arguments, FlagsOfResourcesGoWithFilesToo) {
   }
 }
 
+TEST(Arguments, ATaskIsExplainedByItsJobAndNeverStandsForIt) {
+  EXPECT_EQ(parse({"explain", "1m80wqfeewtr/bad/0"}).arguments->jobs,
+            std::vector<std::string>{"1m80wqfeewtr"});
+  EXPECT_EQ(parse({"cancel", "1m80wqfeewtr", "1m80wqfeewts/bad/0"}).error,
+            "runnel: '1m80wqfeewts/bad/0' is a task, and `runnel cancel` takes whole jobs: runnel "
+            "cancel 1m80wqfeewts\nshow, logs, metrics and explain take tasks\n");
+  for (const char* command : {"wait", "retry", "halt", "resume", "delete"}) {
+    EXPECT_NE(parse({command, "1m80wqfeewtr/bad/0"}).error.find("takes whole jobs"),
+              std::string::npos)
+        << command;
+  }
+}
+
 TEST(Arguments, TakeTabsWhereATableIsPrinted) {
   EXPECT_EQ(parse({"ps", "-o", "tsv"}).error, "");
   EXPECT_EQ(parse({"study", "export", "1m80wqfeewtr", "-o", "tsv"}).error, "");

@@ -34,9 +34,11 @@ class Attachment {
         progress_(stderr_is_terminal()) {
     CHECK(!job_.empty(), "a job that was accepted has an id");
     session_.tell_by([this](const std::string& line) { progress_.say(line); });
+    leave_last_word("runnel: the job goes on: runnel logs -f " + job_ + "\n");
   }
   ~Attachment() {
     session_.tell_by({});
+    leave_last_word("");
   }
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
@@ -60,6 +62,7 @@ class Attachment {
       if (silent || !progress_.yields()) progress_.draw(job, now() - begun_);
     }
     progress_.clear();
+    leave_last_word("");
     return ending(TRY(document()));
   }
 
@@ -99,6 +102,7 @@ class Attachment {
   Result<void> obey_interrupts() {
     while (obeyed_ < interrupts() && obeyed_ < 2) {
       progress_.clear();
+      leave_last_word("");
       const bool first = ++obeyed_ == 1;
       say(first ? "runnel: pausing " + job_ + "; press Ctrl-C again to cancel it"
                 : "runnel: cancelling " + job_);

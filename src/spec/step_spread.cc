@@ -127,7 +127,19 @@ void read_resources(Scope& scope, const Item& item, StepDraft& draft) {
   object->done();
 }
 
+bool is_number_alone(const Item& item) {
+  const YamlNode& node = *item.node;
+  return node.is_scalar() && !node.text.empty() &&
+         node.text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+void refuse_number(Scope& scope, const Item& item) {
+  scope.refuse(item, "`retry` is a mapping, and this is the number " + shown(*item.node),
+               shown(*item.node), "write retry: {max: " + shown(*item.node) + "}");
+}
+
 void read_retry(Scope& scope, const Item& item, StepDraft& draft) {
+  if (is_number_alone(item)) return refuse_number(scope, item);
   std::optional<ObjectReader> object = ObjectReader::open(scope, item, retry_fields());
   if (!object) return;
   model::RetryPolicy& retry = draft.spec.retry;

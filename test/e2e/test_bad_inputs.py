@@ -33,7 +33,7 @@ def test_a_wrong_value_is_named_with_what_it_may_be(runnel):
     job = runnel.json("up", "-f", runnel.file("steps: {a: {run: 'true'}, b: {run: 'true'}}"))["id"]
     runnel.wait(job)
     for words, told in (
-        (["show", job, "--task", "99", "--step", "b"], "task: the step has no task '99'; its tasks are 0 to 0"),
+        (["show", job, "--task", "99", "--step", "b"], "task: step 'b' has no task '99'; its tasks are 0 to 0"),
         (["show", job, "--step", "nope"], "step: the job has no step 'nope'; it has a, b"),
         (["logs", job, "--since", "yesterday"], "since: 'yesterday' is neither"),
     ):

@@ -48,6 +48,7 @@ def test_a_secret_file_that_is_not_there_fails_its_task_by_name(runnel):
     job = runnel.json("ps", "-a")["jobs"][0]["id"]
     attempts = runnel.json("show", job, "--step", "job", "--task", "0")["attempts"]
     assert [attempt["fault"] for attempt in attempts] == ["user"]
+    assert runnel.run("logs", job) == "" and "damage" not in runnel.err, "nothing was lost: nothing was written"
 
 
 def test_a_pipe_where_a_task_keeps_its_checkpoints_fails_its_next_attempt_by_name(runnel):

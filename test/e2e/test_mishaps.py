@@ -3,6 +3,9 @@
 import fcntl
 import pathlib
 import shutil
+import signal
+
+import pytest
 
 from conftest import kill
 
@@ -84,6 +87,23 @@ def test_a_daemon_that_dies_at_its_start_is_missed_and_another_started(runnel):
             kill(pid)
     _, err = asker.communicate(timeout=10)  # Not the 30 s that a slow one may take.
     assert asker.returncode == 0, err
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE])
+def test_an_attached_run_that_is_ended_says_how_to_follow_its_job(runnel, end):
+    attached = runnel.start("run", "--", "sh", "-c", "while [ ! -e enough ]; do echo more; sleep 0.1; done")
+    job = attached.stderr.readline().split()[1]
+    assert attached.stdout.readline() == "more\n"
+    if end == signal.SIGPIPE:  # As by `head`.
+        attached.stdout.close()
+        attached.stdout = None
+    else:
+        kill(attached.pid, end)
+    _, err = attached.communicate(timeout=30)
+    assert attached.returncode == -end
+    assert err.endswith(f"runnel: the job goes on: runnel logs -f {job}\n"), err
+    (runnel.work / "enough").touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
 
 
 def test_a_retry_soon_after_the_folder_of_its_job_was_removed_is_heard(runnel):

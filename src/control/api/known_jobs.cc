@@ -13,9 +13,10 @@ namespace {
 constexpr std::int64_t kLiveBytesMax = std::int64_t{1} << 20;
 
 // Whether a runner here has begun a task of it.
+// Of one that is over: its tasks may have failed before any of them began.
 bool has_run(const brain::Job& job) {
   for (std::size_t step = 0; step < job.steps.size(); ++step) {
-    if (job.steps[step].started_at != Time() && !job.spec->steps[step].is_external()) return true;
+    if (job.steps[step].recent_millis >= 0 && !job.spec->steps[step].is_external()) return true;
   }
   return false;
 }

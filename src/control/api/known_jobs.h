@@ -35,7 +35,7 @@ class KnownJobs {
 
   struct Facts {
     std::shared_ptr<const model::JobSpec> spec;  // Null: an earlier build archived the job.
-    bool ran = false;                            // A task of it has begun here.
+    bool ran = false;                            // A task of it has begun here, and ended.
   };
   Async<Facts> facts(JobId job);
 

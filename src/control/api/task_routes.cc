@@ -24,17 +24,20 @@ Result<std::string> page_of(const brain::Job& job, const Lanes& lanes,
 Result<TaskPlace> place_of(const brain::Job& job, const std::string& step,
                            const std::string& index) {
   const StepIndex at = TRY(find_step(*job.spec, step));
-  const std::int64_t count = job.spec->steps[static_cast<std::size_t>(at.value())].task_count;
+  const model::StepSpec& meant = job.spec->steps[static_cast<std::size_t>(at.value())];
+  const std::int64_t count = meant.task_count;
   std::int64_t number = -1;
   const char* end = index.data() + index.size();
   auto [rest, failure] = std::from_chars(index.data(), end, number);
   if (failure == std::errc() && rest == end && number >= 0 && number < count) {
     return TaskPlace{at, TaskIndex(number)};
   }
-  return Error(Errc::kNotFound, "the step has no task '" + index + "'")
+  const bool one_of_several = job.spec->steps.size() > 1;
+  return Error(Errc::kNotFound, "step '" + meant.name + "' has no task '" + index + "'")
       .with_field("task")
       .with_value(index)
-      .with_hint("its tasks are 0 to " + std::to_string(count - 1));
+      .with_hint("its tasks are 0 to " + std::to_string(count - 1) +
+                 (one_of_several ? "; another step has others" : ""));
 }
 
 // One task as it is known, and where its history lies in the log.
