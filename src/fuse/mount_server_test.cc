@@ -178,6 +178,7 @@ TEST_F(MountServerTest, AMountOutlivesItsHolder) {
 
 TEST_F(MountServerTest, AnotherServerIsNotNeeded) {
   serve_for([this] {
+    const async::UniqueFd first = connected();
     const auto loop = MUST(async::EventLoop::create());
     MountServer second(*loop, at("socket"), [](const auto&) {});
     EXPECT_EQ(loop->block_on(second.run({})).error().code, Errc::kConflict);
