@@ -112,8 +112,8 @@ def test_a_shell_can_drive_a_search(runnel):
         trial = runnel.json("study", "ask", study)
         assert trial["trial"] == number and set(trial["params"]) == {"x", "y", "kind"}
         runnel.run("study", "report", study, number, "--at", 1, "--value", 9)
-        assert "SUCCEEDED" in runnel.run("study", "tell", study, number, "--value", number + 0.5)
-        assert "SUCCEEDED" in runnel.run("study", "tell", study, number, "--value", number + 0.5)
+        assert "SUCCEEDED" in runnel.run("study", "tell", study, number, "--at", 2, "--value", number + 0.5)
+        assert "SUCCEEDED" in runnel.run("study", "tell", study, number, "--at", 2, "--value", number + 0.5)
         runnel.run("study", "tell", study, number, "--value", 7, code=1)
         assert "is already finished: SUCCEEDED" in runnel.err
     assert "the search has ended" in runnel.run("study", "ask", study)
@@ -121,7 +121,7 @@ def test_a_shell_can_drive_a_search(runnel):
     rows = list(csv.DictReader(io.StringIO(runnel.run("study", "export", study))))
     assert [row["value_loss"] for row in rows] == ["0.5", "1.5", "2.5"]
     assert [row["status"] for row in rows] == ["SUCCEEDED"] * 3
-    assert [(row["attempts"], row["step"]) for row in rows] == [("1", "1")] * 3
+    assert [(row["attempts"], row["step"]) for row in rows] == [("1", "2")] * 3
     assert "parabola" in runnel.run("study", "list")
 
 
