@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/moment_text.h"
 #include "cli/print.h"
 #include "cli/printable.h"
 #include "cli/transfer_line.h"
@@ -21,11 +22,45 @@ namespace {
 
 using volume::Volume;
 
-json::Value gc_document(const volume::GcResult& result) {
-  json::Value::List dropped;
-  for (const std::string& version : result.dropped) dropped.push_back(json::Value::text(version));
+// "the mount in /data (pid 7 on node1)"
+std::string holder_text(const volume::SessionRecord& holder) {
+  const char* const of = holder.kind == "mount" ? " in " : " of ";
+  return "the " + holder.kind + (holder.source.empty() ? "" : of + holder.source) + " (pid " +
+         std::to_string(holder.pid) + " on " + holder.host + ")";
+}
+
+std::string holders_text(const volume::OldVersion& old) {
+  std::string text;
+  for (const volume::SessionRecord& holder : old.holders) {
+    text += (text.empty() ? "" : ", ") + holder_text(holder);
+  }
+  return printable(text);
+}
+
+// "9f1c6d2e4b8a7035, 2026-11-26 09:17:25, 3 files"
+std::string old_version_text(const volume::OldVersion& old) {
+  return old.version + ", " + moment_text(rfc3339(old.time)) + ", " +
+         count_text(old.files, "file", "files");
+}
+
+json::Value old_versions_document(const std::vector<volume::OldVersion>& all) {
+  json::Value::List list;
+  for (const volume::OldVersion& old : all) {
+    json::Value value = json::Value::object();
+    value.set("version", json::Value::text(old.version));
+    value.set("time", json::Value::text(rfc3339(old.time)));
+    value.set("files", json::Value::integer(old.files));
+    if (!old.holders.empty()) value.set("held_by", json::Value::text(holders_text(old)));
+    list.push_back(std::move(value));
+  }
+  return json::Value::list(std::move(list));
+}
+
+json::Value gc_document(const volume::GcResult& result, bool dry_run) {
   json::Value value = json::Value::object();
-  value.set("dropped", json::Value::list(std::move(dropped)));
+  value.set("dry_run", json::Value::boolean(dry_run));
+  value.set("dropped", old_versions_document(result.dropped));
+  value.set("held", old_versions_document(result.held));
   value.set("sessions", json::Value::integer(result.sessions));
   value.set("objects", json::Value::integer(result.objects));
   value.set("bytes", json::Value::integer(result.bytes));
@@ -35,15 +70,22 @@ json::Value gc_document(const volume::GcResult& result) {
 
 std::string gc_text(const volume::GcResult& result, bool dry_run) {
   std::string text;
-  for (const std::string& version : result.dropped) text += "dropped version " + version + "\n";
+  for (const volume::OldVersion& old : result.dropped) {
+    text += (dry_run ? "would drop version " : "dropped version ") + old_version_text(old) + "\n";
+  }
+  for (const volume::OldVersion& old : result.held) {
+    text += (dry_run ? "would keep version " : "kept version ") + old_version_text(old) +
+            ": held by " + holders_text(old) + "\n";
+  }
   if (result.sessions > 0) {
-    text += "ended " + count_text(result.sessions, "session", "sessions") +
-            " of processes that are gone\n";
+    text += (dry_run ? "would end " : "ended ") +
+            count_text(result.sessions, "session", "sessions") + " of processes that are gone\n";
   }
   if (result.rewritten > 0) {
-    text += "packed " + human(Bytes::count(result.rewritten)) + " anew\n";
+    text +=
+        (dry_run ? "would pack " : "packed ") + human(Bytes::count(result.rewritten)) + " anew\n";
   }
-  return text + (dry_run ? "would delete " : "deleted ") +
+  return text + (dry_run ? "would delete at least " : "deleted ") +
          count_text(result.objects, "object", "objects") + ", " +
          human(Bytes::count(result.bytes)) + "\n";
 }
@@ -169,7 +211,7 @@ Result<int> collect_volume(const Arguments& arguments, const home::Home& home) {
   Volume opened = TRY(client->volume(target.name));
   const volume::GcResult result = TRY(
       client->run(volume::collect_garbage(client->loop(), env::real_clock(), opened, options, {})));
-  answer(arguments, gc_document(result), gc_text(result, options.dry_run));
+  answer(arguments, gc_document(result, options.dry_run), gc_text(result, options.dry_run));
   return 0;
 }
 

@@ -74,7 +74,7 @@ class Compactor {
     if (volume_.head().newest() == nullptr) co_return done_;
     const std::int64_t base = volume_.head().generation;
     Manifest manifest = CO_TRY(co_await volume_.manifest_at(*volume_.head().newest()));
-    chosen_ = chosen();
+    chosen_ = packs_to_compact(newest_, others_, sizes_);
     Collected files([this](auto key, auto value) { return is_moved(key, value); });
     if (!chosen_.empty()) CO_TRY(co_await walk(volume_.pages(), manifest.inodes, files));
     const LivingChunks living = CO_TRY(living_of(files.entries));
@@ -92,25 +92,6 @@ class Compactor {
  private:
   using Place = std::pair<ObjectId, std::uint64_t>;
   static Place place_of(const Extent& extent) { return {extent.pack, extent.offset}; }
-
-  // --- Which packs.
-
-  std::set<ObjectId> chosen() const {
-    std::vector<Candidate> candidates;
-    std::uint64_t dead = 0;
-    std::uint64_t bytes = 0;
-    for (const auto& [pack, living] : newest_.packs()) {
-      const auto size = sizes_.find(pack_key(pack));
-      if (size == sizes_.end()) continue;
-      const auto stored = static_cast<std::uint64_t>(size->second);
-      const std::uint64_t needed = living.bytes + living.chunks * kTableEntryBytes;
-      const std::uint64_t unused = stored - std::min(stored, needed);
-      bytes += stored;
-      dead += unused;
-      if (!others_.has(pack_key(pack))) candidates.push_back({pack, unused, stored});
-    }
-    return choose(std::move(candidates), dead, bytes);
-  }
 
   Result<bool> is_moved(std::string_view key, std::string_view value) const {
     for (const Extent& extent : TRY(extents_of(key, value))) {
@@ -253,6 +234,24 @@ class Compactor {
 };
 
 }  // namespace
+
+std::set<ObjectId> packs_to_compact(const Marks& newest, const Marks& others,
+                                    const std::map<std::string, std::int64_t>& sizes) {
+  std::vector<Candidate> candidates;
+  std::uint64_t dead = 0;
+  std::uint64_t bytes = 0;
+  for (const auto& [pack, living] : newest.packs()) {
+    const auto size = sizes.find(pack_key(pack));
+    if (size == sizes.end()) continue;
+    const auto stored = static_cast<std::uint64_t>(size->second);
+    const std::uint64_t needed = living.bytes + living.chunks * kTableEntryBytes;
+    const std::uint64_t unused = stored - std::min(stored, needed);
+    bytes += stored;
+    dead += unused;
+    if (!others.has(pack_key(pack))) candidates.push_back({pack, unused, stored});
+  }
+  return choose(std::move(candidates), dead, bytes);
+}
 
 Async<Compaction> compact(Volume& volume, const Marks& newest, const Marks& others,
                           const std::map<std::string, std::int64_t>& sizes, async::StopToken stop) {

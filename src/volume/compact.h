@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "volume/marks.h"
@@ -22,5 +23,9 @@ struct Compaction {
 // are bytes of the volume's objects by key. Nothing is done when somebody else publishes meanwhile.
 Async<Compaction> compact(Volume& volume, const Marks& newest, const Marks& others,
                           const std::map<std::string, std::int64_t>& sizes, async::StopToken stop);
+
+// The packs that it writes anew, told before.
+std::set<ObjectId> packs_to_compact(const Marks& newest, const Marks& others,
+                                    const std::map<std::string, std::int64_t>& sizes);
 
 }  // namespace runnel::volume

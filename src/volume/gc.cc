@@ -24,11 +24,6 @@ struct SeenSession {
   std::optional<SessionRecord> record;
 };
 
-bool is_tagged(const Head& head, const VersionPlace& place) {
-  return std::any_of(head.tags.begin(), head.tags.end(),
-                     [&](const auto& tag) { return tag.second.key == place.key; });
-}
-
 class Collection {
  public:
   Collection(async::EventLoop& loop, env::Clock& clock, Volume& volume, GcOptions options,
@@ -41,8 +36,15 @@ class Collection {
         here_(session_of_this_process("gc")) {}
 
   Async<GcResult> try_out() {
-    const Garbage garbage = CO_TRY(co_await find_garbage());
+    Head head = volume_.head();
+    if (options_.keep) {
+      CO_TRY(co_await find_old(*options_.keep));
+      head = without(std::move(head), versions_of(result_.dropped));
+    }
+    Garbage garbage = CO_TRY(co_await find_garbage(head));
+    CO_TRY(co_await add_what_compaction_leaves(head, garbage));
     count(garbage);
+    result_.sessions = std::ssize(ended_);
     co_return std::move(result_);
   }
 
@@ -71,7 +73,7 @@ class Collection {
       CO_TRY(co_await volume_.refresh());
       CO_TRY(co_await sweep());
       const std::int64_t generation = volume_.head().generation;
-      Result<Garbage> found = co_await find_garbage();
+      Result<Garbage> found = co_await find_garbage(volume_.head());
       if (!found.ok()) {
         // What it was about to look at may have gone with a head that is no more.
         CO_TRY(co_await volume_.refresh());
@@ -97,8 +99,7 @@ class Collection {
 
   // --- What is garbage.
 
-  Async<Garbage> find_garbage() {
-    const Head head = volume_.head();
+  Async<Garbage> find_garbage(Head head) {
     Garbage garbage;
     garbage.generation = head.generation;
     // Objects before sessions: whoever put one of them has a session, or has had one.
@@ -149,9 +150,17 @@ class Collection {
       if (Result<SessionRecord> record = decode_session(session.bytes); record.ok()) {
         session.record = *std::move(record);
       }
-      seen.push_back(std::move(session));
+      if (options_.dry_run && has_ended(session)) {
+        ended_.insert(key);
+      } else {
+        seen.push_back(std::move(session));
+      }
     }
     co_return seen;
+  }
+
+  bool has_ended(const SeenSession& session) const {
+    return session.record && volume::has_ended(*session.record, here_);
   }
 
   // Sessions that no list of garbage has passed over: a late request may bring back the object of
@@ -176,29 +185,37 @@ class Collection {
     for (const auto& [name, place] : head.tags) places.push_back(place);
     for (const VersionPlace& place : places) {
       const bool is_newest = head.newest() != nullptr && place.key == head.newest()->key;
-      const Mark mark(place.key, is_newest);
+      const Mark mark(place.key, is_newest ? chunks_of_newest() : Marks::Chunks::kNone);
       if (marked_.contains(mark)) continue;
       Manifest manifest = CO_TRY(co_await volume_.manifest_at(place));
-      CO_TRY(co_await marks_.add(volume_.pages(), std::move(manifest), is_newest,
+      CO_TRY(co_await marks_.add(volume_.pages(), std::move(manifest), mark.second,
                                  Marks::Missing::kError));
       has_marked(mark);
     }
     co_return {};
   }
 
+  // Compaction cuts what puts may take over to what files need, which a dry run does not see.
+  Marks::Chunks chunks_of_newest() const {
+    return options_.dry_run ? Marks::Chunks::kPages : Marks::Chunks::kAll;
+  }
+  static Marks::Chunks chunks_of(const SessionRecord& session) {
+    return session.writes ? Marks::Chunks::kAll : Marks::Chunks::kNone;
+  }
+
   Async<void> mark_pin(const SessionRecord& record) {
-    const Mark mark(record.pin, record.writes);
+    const Mark mark(record.pin, chunks_of(record));
     if (marked_.contains(mark)) co_return {};
     Result<Manifest> manifest = co_await volume_.manifest_at({"", record.pin, 0});
     if (!manifest.ok() && manifest.error().code == Errc::kNotFound) co_return {};
-    CO_TRY(co_await marks_.add(volume_.pages(), CO_TRY(std::move(manifest)), record.writes,
+    CO_TRY(co_await marks_.add(volume_.pages(), CO_TRY(std::move(manifest)), mark.second,
                                Marks::Missing::kIgnore));
     has_marked(mark);
     co_return {};
   }
 
-  // A manifest, and whether with its chunks: marked without them it has still to be marked with.
-  using Mark = std::pair<std::string, bool>;
+  // A manifest, and how far its chunks: marked without them it has still to be marked with.
+  using Mark = std::pair<std::string, Marks::Chunks>;
   void has_marked(const Mark& mark) {
     marked_.insert(mark);
     marks_.add_key(mark.first);
@@ -220,31 +237,54 @@ class Collection {
     co_return done.error();
   }
 
-  Async<Compaction> compact_now(const Head& head) {
-    std::map<std::string, std::int64_t> sizes;
-    CO_TRY(co_await list("p/", sizes));
-    Manifest manifest = CO_TRY(co_await volume_.manifest_at(*head.newest()));
+  // What files need: of the newest version, and of all others that are retained.
+  struct Needs {
     Marks newest;
-    CO_TRY(
-        co_await newest.add(volume_.pages(), std::move(manifest), false, Marks::Missing::kError));
     Marks others;
-    CO_TRY(co_await mark_others(head, others));
-    co_return co_await compact(volume_, newest, others, sizes, stop_);
+    bool is_newest_held = false;                // As it is: by its places.
+    std::map<std::string, std::int64_t> sizes;  // Of packs, by key.
+  };
+
+  Async<Compaction> compact_now(const Head& head) {
+    const Needs needs = CO_TRY(co_await find_needs(head));
+    co_return co_await compact(volume_, needs.newest, needs.others, needs.sizes, stop_);
   }
 
-  Async<void> mark_others(const Head& head, Marks& others) {
+  // The packs that it would write anew.
+  Async<void> add_what_compaction_leaves(const Head& head, Garbage& garbage) {
+    if (head.newest() == nullptr) co_return {};
+    const Needs needs = CO_TRY(co_await find_needs(head));
+    for (const ObjectId& pack : packs_to_compact(needs.newest, needs.others, needs.sizes)) {
+      result_.rewritten += static_cast<std::int64_t>(needs.newest.packs().at(pack).bytes);
+      const std::string key = pack_key(pack);
+      const bool is_held = needs.is_newest_held || garbage.list.live.contains(object_tag(key));
+      if (!is_held) garbage.list.keys.insert(key);
+    }
+    co_return {};
+  }
+
+  Async<Needs> find_needs(const Head& head) {
+    Needs needs;
+    CO_TRY(co_await list("p/", needs.sizes));
+    Manifest manifest = CO_TRY(co_await volume_.manifest_at(*head.newest()));
+    CO_TRY(co_await needs.newest.add(volume_.pages(), std::move(manifest), Marks::Chunks::kNone,
+                                     Marks::Missing::kError));
+    CO_TRY(co_await mark_others(head, needs));
+    co_return needs;
+  }
+
+  Async<void> mark_others(const Head& head, Needs& needs) {
     std::set<std::string> keys;
+    for (const SessionRecord& session : CO_TRY(co_await see_others())) keys.insert(session.pin);
+    needs.is_newest_held = keys.contains(head.newest()->key);
     for (const VersionPlace& place : head.recent) keys.insert(place.key);
     for (const auto& [name, place] : head.tags) keys.insert(place.key);
-    for (const SeenSession& session : CO_TRY(co_await see_sessions())) {
-      if (is_pin_of_another(session)) keys.insert(session.record->pin);
-    }
     keys.erase(head.newest()->key);
     for (const std::string& key : keys) {
       Result<Manifest> manifest = co_await volume_.manifest_at({"", key, 0});
       if (!manifest.ok() && manifest.error().code == Errc::kNotFound) continue;
-      CO_TRY(co_await others.add(volume_.pages(), CO_TRY(std::move(manifest)), false,
-                                 Marks::Missing::kIgnore));
+      CO_TRY(co_await needs.others.add(volume_.pages(), CO_TRY(std::move(manifest)),
+                                       Marks::Chunks::kNone, Marks::Missing::kIgnore));
     }
     co_return {};
   }
@@ -292,7 +332,7 @@ class Collection {
     std::vector<SeenSession> suspects;
     for (SeenSession& session : CO_TRY(co_await see_sessions())) {
       if (session.key == volume_.session().session().key()) continue;
-      if (session.record && has_ended(*session.record, here_)) {
+      if (has_ended(session)) {
         CO_TRY(co_await remove(session));
       } else {
         suspects.push_back(std::move(session));
@@ -331,27 +371,41 @@ class Collection {
     co_return {};
   }
 
-  Async<void> drop_versions(Duration keep) {
-    std::set<std::string> old;
-    const Head head = volume_.head();
-    for (const VersionPlace& place : head.recent) {
-      if (place == head.recent.front() || is_tagged(head, place)) continue;
-      const Result<Manifest> manifest = co_await volume_.manifest_at(place);
-      if (!manifest.ok() && manifest.error().code == Errc::kNotFound) continue;  // Dropped by now.
-      CO_TRY(Result<Manifest>(manifest));
-      if (manifest->time + keep <= clock_.wall()) old.insert(place.key);
+  // Sessions of others that hold a version.
+  Async<std::vector<SessionRecord>> see_others() {
+    std::vector<SessionRecord> others;
+    for (SeenSession& session : CO_TRY(co_await see_sessions())) {
+      if (is_pin_of_another(session)) others.push_back(*std::move(session.record));
     }
-    CO_TRY(co_await volume_.change_head([&](const Head& now) -> Result<Head> {
-      Head next = now;
-      result_.dropped.clear();
-      std::erase_if(next.recent, [&](const VersionPlace& place) {
-        const bool is_newest = place == now.recent.front();
-        const bool goes = !is_newest && !is_tagged(now, place) && old.contains(place.key);
-        if (goes) result_.dropped.push_back(place.version);
-        return goes;
-      });
-      return next;
-    }));
+    co_return others;
+  }
+
+  static std::set<std::string> versions_of(const std::vector<OldVersion>& old) {
+    std::set<std::string> versions;
+    for (const OldVersion& each : old) versions.insert(each.version);
+    return versions;
+  }
+
+  // Versions to be dropped, and those that would be if nobody held them.
+  Async<void> find_old(Duration keep) {
+    std::vector<SessionRecord> sessions = CO_TRY(co_await see_others());
+    std::vector<OldVersion> all =
+        CO_TRY(co_await old_versions(volume_, clock_.wall() - keep, std::move(sessions)));
+    for (OldVersion& each : all) {
+      (each.holders.empty() ? result_.dropped : result_.held).push_back(std::move(each));
+    }
+    co_return {};
+  }
+
+  // Who begins to hold one of them meanwhile holds it, also when the head has it no more.
+  Async<void> drop_versions(Duration keep) {
+    CO_TRY(co_await find_old(keep));
+    const std::set<std::string> old = versions_of(result_.dropped);
+    CO_TRY(co_await volume_.change_head(
+        [&old](const Head& now) -> Result<Head> { return without(now, old); }));
+    std::erase_if(result_.dropped, [this](const OldVersion& each) {
+      return volume_.head().find(each.version) != nullptr;  // Somebody has given it a tag.
+    });
     co_return {};
   }
 
@@ -363,6 +417,7 @@ class Collection {
   const SessionRecord here_;
   Marks marks_;
   std::set<Mark> marked_;
+  std::set<std::string> ended_;  // Sessions that a dry run leaves, of processes that are gone.
   GcResult result_;
 };
 

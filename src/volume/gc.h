@@ -8,24 +8,29 @@
 
 #include "async/event_loop.h"
 #include "base/units.h"
+#include "volume/old_versions.h"
 #include "volume/volume.h"
 
 namespace runnel::volume {
 
 struct GcOptions {
-  // Versions without a tag that are older leave the head, but for the newest; none: none does.
+  // Versions without a tag that are older leave the head, but for the newest and those that
+  // somebody reads or writes; none: none does.
   std::optional<Duration> keep;
   // Whether sessions that may be dead are waited for, Session::kTtl long; else they count as alive.
   bool wait = true;
-  bool dry_run = false;  // Nothing is changed.
+  bool dry_run = false;  // Nothing is changed; who may be dead on another machine counts as alive.
 };
 
+// What was done, or, of a dry run, would be. Pages of the index that compaction replaces are known
+// only afterwards: a dry run counts at least what would go.
 struct GcResult {
-  std::vector<std::string> dropped;  // Versions that left the head.
-  std::int64_t sessions = 0;         // Of owners that were dead.
-  std::int64_t objects = 0;          // That were deleted, or would be.
-  std::int64_t bytes = 0;            // In them.
-  std::int64_t rewritten = 0;        // Bytes of living chunks that were packed anew.
+  std::vector<OldVersion> dropped;  // Versions that left the head.
+  std::vector<OldVersion> held;     // As old as these, and in the head for those who hold them.
+  std::int64_t sessions = 0;        // Of owners that were dead.
+  std::int64_t objects = 0;         // That were deleted.
+  std::int64_t bytes = 0;           // In them.
+  std::int64_t rewritten = 0;       // Bytes of living chunks that were packed anew.
 };
 
 // Deletes the objects of a volume that no version in its head reaches, no session pins, and no

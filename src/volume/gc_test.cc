@@ -34,6 +34,16 @@ class GcTest : public ::testing::Test {
     Volume volume = run(Volume::open(context(), "data"));
     return run(collect_garbage(*loop_, env::real_clock(), volume, options, {}));
   }
+  // What a head that has moved on by 64 versions has no more.
+  void drop(const std::string& version) {
+    run(volume_.change_head(
+        [&](const Head& now) -> Result<Head> { return without(now, {version}); }));
+  }
+  static std::vector<std::string> ids(const std::vector<OldVersion>& versions) {
+    std::vector<std::string> ids;
+    for (const OldVersion& each : versions) ids.push_back(each.version);
+    return ids;
+  }
   bool has(const std::string& key) { return store_.objects().contains("data/" + key); }
   // A pack of the volume's session.
   std::string put_pack() {
@@ -100,7 +110,8 @@ TEST_F(GcTest, AReaderKeepsItsVersion) {
   publish("two");
   Volume reader = run(Volume::open(context(), "data"));
   Snapshot snapshot = run(reader.begin_reading(session_of_this_process("get"), first));
-  EXPECT_EQ(gc({.keep = Duration()}).dropped, std::vector<std::string>{first});
+  drop(first);
+  EXPECT_EQ(gc().objects, 0);
   EXPECT_EQ(run(snapshot.list(kRootInode, "", 10)).size(), 1U);
   Volume late = run(Volume::open(context(), "data"));
   const Result<Snapshot> gone =
@@ -108,6 +119,73 @@ TEST_F(GcTest, AReaderKeepsItsVersion) {
   EXPECT_EQ(gone.error().code, Errc::kNotFound);
   MUST(loop_->block_on(reader.end_session()));
   EXPECT_GT(gc().objects, 0);
+}
+
+TEST_F(GcTest, AVersionThatSomebodyHoldsStaysInTheHead) {
+  const std::string first = publish("one");
+  const std::string second = publish("two");
+  publish("three");
+  Volume reader = run(Volume::open(context(), "data"));
+  SessionRecord who = session_of_this_process("mount");
+  who.source = "/data";
+  run(reader.begin_reading(who, first));
+  for (const bool dry_run : {true, false}) {
+    const GcResult result = gc({.keep = Duration(), .dry_run = dry_run});
+    EXPECT_EQ(ids(result.dropped), std::vector{second});
+    ASSERT_EQ(ids(result.held), std::vector{first});
+    EXPECT_EQ(result.held[0].holders.at(0).source, "/data");
+    EXPECT_EQ(result.held[0].files, 1);
+  }
+  run(Volume::open(context(), "data")).place_of(first).value();
+  run(reader.end_session());
+  EXPECT_EQ(ids(gc({.keep = Duration()}).dropped), std::vector{first});
+}
+
+// Compaction gives a version another manifest, and the next put makes it an old one.
+TEST_F(GcTest, WhoHoldsAVersionByItsManifestOfBeforeHoldsIt) {
+  const std::string first = publish("one");
+  Volume reader = run(Volume::open(context(), "data"));
+  run(reader.begin_reading(session_of_this_process("get"), first));
+  run(volume_.change_head([&](const Head& now) -> Result<Head> {
+    Head next = now;
+    next.recent[0].key = manifest_key(first, "0123456789abcdef");
+    store_.objects()["data/" + next.recent[0].key] =
+        store_.objects().at("data/" + now.recent[0].key);
+    return next;
+  }));
+  publish("two");
+  EXPECT_EQ(ids(gc({.keep = Duration()}).held), std::vector{first});
+}
+
+TEST_F(GcTest, ADryRunSaysWhatWouldGo) {
+  const std::string first = publish("one");
+  publish("two");
+  const std::size_t before = store_.objects().size();
+  const GcResult would = gc({.keep = Duration(), .dry_run = true});
+  EXPECT_EQ(store_.objects().size(), before);
+  EXPECT_EQ(ids(would.dropped), std::vector{first});
+  EXPECT_EQ(would.dropped[0].files, 1);
+  EXPECT_GT(would.objects, 0);
+  const GcResult done = gc({.keep = Duration()});
+  EXPECT_EQ(ids(done.dropped), ids(would.dropped));
+  EXPECT_EQ(done.objects, would.objects);
+  EXPECT_EQ(done.bytes, would.bytes);
+  const GcResult later = gc({.keep = Duration(), .dry_run = true});
+  EXPECT_TRUE(later.dropped.empty());
+  EXPECT_EQ(later.objects, 0);
+}
+
+TEST_F(GcTest, ADryRunLeavesSessionsOfTheDeadAndSaysSo) {
+  const std::string first = publish("one");
+  publish("two");
+  Volume reader = run(Volume::open(context(), "data"));
+  SessionRecord who = session_of_this_process("get");
+  who.pid = 1 << 30;  // Nobody's.
+  run(reader.begin_reading(who, first));
+  const GcResult would = gc({.keep = Duration(), .dry_run = true});
+  EXPECT_EQ(would.sessions, 1);
+  EXPECT_EQ(ids(would.dropped), std::vector{first});
+  EXPECT_TRUE(store_.objects().contains(reader.session().session().key()));
 }
 
 // A store that only reads are allowed of.

@@ -7,7 +7,7 @@
 namespace runnel::volume {
 namespace {
 
-enum class TreeKind : std::uint8_t { kNames, kInodes, kChunks };
+enum class TreeKind : std::uint8_t { kNames, kInodes, kChunks, kPagesOfChunks };
 
 }  // namespace
 
@@ -20,6 +20,8 @@ class Marks::Visitor final : public PageVisitor {
   bool enters(const PageRef& ref, std::uint8_t height) override {
     marks_.keys_.insert(bundle_key(ref.bundle));
     if (kind_ == TreeKind::kNames && height == 0) return false;
+    // Walked once more when somebody asks for all of it.
+    if (kind_ == TreeKind::kPagesOfChunks) return height > 0;
     return marks_.pages_.emplace(ref.bundle, ref.offset).second;
   }
 
@@ -58,14 +60,15 @@ class Marks::Visitor final : public PageVisitor {
   const Missing missing_;
 };
 
-Async<void> Marks::add(PageSource& pages, Manifest manifest, bool with_chunks, Missing missing) {
+Async<void> Marks::add(PageSource& pages, Manifest manifest, Chunks chunks, Missing missing) {
   Visitor names(*this, TreeKind::kNames, missing);
   CO_TRY(co_await walk(pages, manifest.names, names));
   Visitor inodes(*this, TreeKind::kInodes, missing);
   CO_TRY(co_await walk(pages, manifest.inodes, inodes));
-  if (!with_chunks) co_return {};
-  Visitor chunks(*this, TreeKind::kChunks, missing);
-  co_return co_await walk(pages, manifest.chunks, chunks);
+  if (chunks == Chunks::kNone) co_return {};
+  const auto kind = chunks == Chunks::kAll ? TreeKind::kChunks : TreeKind::kPagesOfChunks;
+  Visitor visitor(*this, kind, missing);
+  co_return co_await walk(pages, manifest.chunks, visitor);
 }
 
 bool Marks::lives(const Extent& extent) const {

@@ -23,8 +23,14 @@ class Marks {
     kIgnore,  // A pin may be one of a version that is gone.
   };
 
-  // A version. `with_chunks`: also what puts may take over from its tree of chunks.
-  Async<void> add(PageSource& pages, Manifest manifest, bool with_chunks, Missing missing);
+  enum class Chunks : std::uint8_t {
+    kNone,
+    kPages,  // The tree of chunks itself,
+    kAll,    // and what puts may take over from it.
+  };
+
+  // A version.
+  Async<void> add(PageSource& pages, Manifest manifest, Chunks chunks, Missing missing);
   void add_key(std::string key) { keys_.insert(std::move(key)); }
   bool has(const std::string& key) const { return keys_.contains(key); }
   const std::set<std::string>& keys() const { return keys_; }

@@ -64,8 +64,10 @@ class Oracle::Reach {
         pages_(store_, kPrefix, std::size_t{8} << 20, {}) {}
 
   Result<Keys> of(const volume::Manifest& manifest, const std::string& key, bool with_chunks) {
-    volume::Marks marks;
-    TRY(loop_.block_on(marks.add(pages_, manifest, with_chunks, volume::Marks::Missing::kError)));
+    using volume::Marks;
+    Marks marks;
+    const auto chunks = with_chunks ? Marks::Chunks::kAll : Marks::Chunks::kNone;
+    TRY(loop_.block_on(marks.add(pages_, manifest, chunks, Marks::Missing::kError)));
     marks.add_key(key);
     return marks.keys();
   }

@@ -210,6 +210,8 @@ Async<void> tag_version(Process& process, Oracle& oracle) {
         volume::Head next = now;
         next.tags.erase(tag);
         if (!goes && !now.recent.empty()) next.tags[tag] = now.recent[which % now.recent.size()];
+        // Whoever reads it: as when enough have followed it.
+        if (goes && now.recent.size() > 1) next.recent.pop_back();
         return next;
       });
   tell(oracle, "tag", done);

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import json
 import mmap
 import os
 import pathlib
@@ -35,6 +36,18 @@ def read_anew(path):
     with open(path, "rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         return file.read()
+
+
+def versions(runnel):
+    return [each["version"] for each in runnel.json("volume", "versions", "data")["versions"]]
+
+
+def forget(runnel, version):
+    """Takes a version out of the head, which nothing does to one that is held but 64 later ones."""
+    place = runnel.home / "volumes/data/head"
+    head = json.loads(place.read_text())
+    head["recent"] = [each for each in head["recent"] if each["version"] != version]
+    place.write_text(json.dumps(head, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
 
 
 class Mounts:
@@ -179,9 +192,11 @@ def test_a_mount_stays_at_its_version(runnel, data, mounts):
     later = mounts.make("data", "later")
     assert (folder / "text").read_bytes() == b"hello\n" * 100_000 and (folder / "many/0001").exists()
     assert (later / "text").read_text() == "another text" and not (later / "many/0001").exists()
-    # The version that is mounted is dropped from the volume, and is held by its session.
-    dropped = runnel.json("volume", "gc", "data", "--keep", "0s")["dropped"]
-    assert len(dropped) == 1
+    # One that has left the volume, as after 64 more, is held by its session.
+    first = versions(runnel)[1]
+    forget(runnel, first)
+    assert first not in versions(runnel)
+    runnel.run("volume", "gc", "data", "--keep", "0s")
     assert (folder / "long").read_bytes() == (data / "long").read_bytes()
     assert read_anew(folder / "many/0001") and same(data, later)
     if ASKS_AGAIN:  # The next server goes on with the session of the one that was killed.
@@ -195,6 +210,24 @@ def test_a_mount_stays_at_its_version(runnel, data, mounts):
         runnel.run("volume", "umount", each)
     runnel.until(lambda: not mounts.processes("serve"))
     assert runnel.json("volume", "gc", "data")["objects"] > 0, "nobody holds it any more"
+
+
+def test_gc_keeps_a_version_that_is_mounted(runnel, data, mounts):
+    folder = mounts.make("data")
+    (data / "text").write_text("another text")
+    runnel.run("volume", "put", data, "data")
+    newest, first = versions(runnel)
+    for words, begin in ((("--dry-run",), "would keep"), ((), "kept")):
+        said = runnel.run("volume", "gc", "data", "--keep", "0s", *words)
+        assert said.startswith(f"{begin} version {first}, ") and f"held by the mount in {folder} (pid " in said, said
+    document = runnel.json("volume", "gc", "data", "--keep", "0s")
+    assert document["dropped"] == [] and str(folder) in document["held"][0]["held_by"]
+    runnel.run("volume", "umount", folder)
+    assert mounts.make(f"data@{first}") == folder, "and it can be mounted again"
+    runnel.run("volume", "umount", folder)
+    runnel.until(lambda: not mounts.processes("serve"))
+    assert [each["version"] for each in runnel.json("volume", "gc", "data", "--keep", "0s")["dropped"]] == [first]
+    assert versions(runnel) == [newest]
 
 
 def test_ctrl_c_ends_a_mount(runnel, data, mounts, tmp_path):

@@ -12,6 +12,10 @@ def objects(store):
     return sorted(str(path.relative_to(store)) for path in store.rglob("*") if path.is_file())
 
 
+def ids(versions):
+    return [each["version"] for each in versions]
+
+
 def size(store):
     return sum(path.stat().st_size for path in store.rglob("p/*"))
 
@@ -33,10 +37,17 @@ def test_gc_drops_versions_by_age_but_no_tagged_one(runnel, data, tmp_path):
     assert runnel.run("volume", "gc", "data") == "deleted 0 objects, 0 B\n"
     assert objects(data) == before, "without --keep nothing is dropped"
 
-    said = runnel.run("volume", "gc", "data", "--keep", "0s", "--dry-run")
-    assert said == "would delete 0 objects, 0 B\n" and objects(data) == before
+    said = runnel.run("volume", "gc", "data", "--keep", "0s", "--dry-run").splitlines()
+    assert objects(data) == before
+    told = {each["version"]: each for each in runnel.json("volume", "versions", "data")["versions"]}
+    assert said[:2] == [f"would drop version {version}, {told[version]['time']}, 1 file"
+                        for version in (versions[2], versions[0])]
+    would = runnel.json("volume", "gc", "data", "--keep", "0s", "--dry-run")
+    assert would["dry_run"] and would["bytes"] > 2 * 5000, "the packs of both, and pages of the index"
+    assert said[2].startswith(f"would delete at least {would['objects']} objects, ") and len(said) == 3
     said = runnel.json("volume", "gc", "data", "--keep", "0s")
-    assert set(said["dropped"]) == {versions[0], versions[2]} and said["objects"] > 0
+    assert said["dropped"] == would["dropped"] and ids(said["dropped"]) == [versions[2], versions[0]]
+    assert said["objects"] >= would["objects"] and said["bytes"] >= would["bytes"] >= 0.8 * said["bytes"]
     left = [each["version"] for each in runnel.json("volume", "versions", "data")["versions"]]
     assert left == [versions[3], versions[1]]
     for version, number in ((versions[3], 3), ("best", 1)):
@@ -45,7 +56,7 @@ def test_gc_drops_versions_by_age_but_no_tagged_one(runnel, data, tmp_path):
     runnel.run("volume", "get", f"data@{versions[0]}", tmp_path / "gone", code=1)
     assert "has no version" in runnel.err
     runnel.run("volume", "tag", "data", "best", "--delete")
-    assert runnel.json("volume", "gc", "data", "--keep", "0s")["dropped"] == [versions[1]]
+    assert ids(runnel.json("volume", "gc", "data", "--keep", "0s")["dropped"]) == [versions[1]]
 
 
 def test_gc_packs_anew_what_is_left_of_half_empty_packs(runnel, data, tmp_path):
@@ -56,13 +67,18 @@ def test_gc_packs_anew_what_is_left_of_half_empty_packs(runnel, data, tmp_path):
     for path in gone:
         path.unlink()
     version = runnel.run("volume", "put", "--mirror", source, "data").strip()
-    runnel.run("volume", "gc", "data", "--keep", "0s")
+    would = runnel.json("volume", "gc", "data", "--keep", "0s", "--dry-run")
+    assert size(data) == before
+    assert would["bytes"] - would["rewritten"] >= 0.9 * 3000 * len(gone), "a dry run counts it, too"
+    assert runnel.json("volume", "gc", "data", "--keep", "0s")["rewritten"] == would["rewritten"]
     assert before - size(data) >= 0.9 * 3000 * len(gone), "of what is dead at least nine tenths come back"
     assert runnel.json("volume", "versions", "data")["versions"][0]["version"] == version
     runnel.run("volume", "get", "data", tmp_path / "copy")
     assert same(source, tmp_path / "copy")
     assert runnel.run("volume", "put", source, "data").strip() == version, "nothing has changed"
-    assert runnel.run("volume", "gc", "data") == "deleted 0 objects, 0 B\n", "and nothing is left to do"
+    dry = runnel.run("volume", "gc", "data", "--dry-run")
+    assert dry == "would delete at least 0 objects, 0 B\n", "and nothing is left to do"
+    assert runnel.run("volume", "gc", "data") == "deleted 0 objects, 0 B\n"
 
 
 def test_nothing_stays_of_puts_and_gcs_that_were_killed(runnel, data, tmp_path):

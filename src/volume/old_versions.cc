@@ -1,0 +1,58 @@
+#include "volume/old_versions.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+
+namespace runnel::volume {
+namespace {
+
+// The newest one, or one that has a tag.
+bool always_stays(const Head& head, const VersionPlace& place) {
+  CHECK(!head.recent.empty(), "a version is of a head that has some");
+  return place == head.recent.front() ||
+         std::any_of(head.tags.begin(), head.tags.end(),
+                     [&](const auto& tag) { return tag.second.key == place.key; });
+}
+
+// Compaction gives the newest version another manifest: who has held it since before holds the
+// version all the same.
+std::vector<SessionRecord> holders_of(const std::string& version,
+                                      const std::vector<SessionRecord>& sessions) {
+  std::vector<SessionRecord> holders;
+  std::copy_if(sessions.begin(), sessions.end(), std::back_inserter(holders),
+               [prefix = manifest_key(version, "")](const SessionRecord& session) {
+                 return session.pin.starts_with(prefix);
+               });
+  return holders;
+}
+
+}  // namespace
+
+Async<std::vector<OldVersion>> old_versions(Volume& volume, Time until,
+                                            std::vector<SessionRecord> sessions) {
+  std::vector<OldVersion> old;
+  const Head head = volume.head();
+  for (const VersionPlace& place : head.recent) {
+    if (always_stays(head, place)) continue;
+    const Result<Manifest> manifest = co_await volume.manifest_at(place);
+    if (!manifest.ok() && manifest.error().code == Errc::kNotFound) continue;  // Dropped by now.
+    CO_TRY(Result<Manifest>(manifest));
+    if (manifest->time > until) continue;
+    old.push_back({place.version, manifest->time, manifest->totals.files,
+                   holders_of(place.version, sessions)});
+  }
+  co_return old;
+}
+
+Head without(Head head, const std::set<std::string>& versions) {
+  const Head before = head;
+  std::erase_if(head.recent, [&](const VersionPlace& place) {
+    return versions.contains(place.version) && !always_stays(before, place);
+  });
+  return head;
+}
+
+}  // namespace runnel::volume

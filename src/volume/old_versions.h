@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "volume/session.h"
+#include "volume/volume.h"
+
+namespace runnel::volume {
+
+// A version that is older than versions are kept.
+struct OldVersion {
+  std::string version;
+  Time time;
+  std::int64_t files = 0;
+  std::vector<SessionRecord> holders;  // Who reads or writes it.
+};
+
+// Those of the volume's head that were published until `until`, but for the newest one and those
+// with a tag. `sessions`: of those who live.
+Async<std::vector<OldVersion>> old_versions(Volume& volume, Time until,
+                                            std::vector<SessionRecord> sessions);
+
+// The head without these versions, but for those that are the newest or have a tag by now.
+Head without(Head head, const std::set<std::string>& versions);
+
+}  // namespace runnel::volume
