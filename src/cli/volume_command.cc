@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/moment_text.h"
+#include "cli/mounts_in_source.h"
 #include "cli/print.h"
 #include "cli/printable.h"
 #include "cli/volume_client.h"
@@ -104,11 +105,18 @@ Result<std::uint64_t> pack_size_of(const Arguments& arguments) {
       .with_value(arguments.pack_size);
 }
 
+void warn_of_mounts(const std::string& source) {
+  const Result<std::string> real = env::real_path(source);
+  const Result<std::vector<fuse::Mounted>> mounts = fuse::mounts();
+  if (real.ok() && mounts.ok()) say_all(warnings_of_mounts(*real, *mounts));
+}
+
 Result<int> put_folder(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.target));
   TRY(refuse_version(target, "a put"));
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));
+  warn_of_mounts(arguments.source);
   volume::PutOptions options;
   options.into = target.path;
   options.mirror = arguments.mirror;

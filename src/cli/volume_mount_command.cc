@@ -53,7 +53,7 @@ struct Plan {
 // An existing folder, by its path without links; what a dead mount has left in it is removed.
 Result<std::string> folder_to_mount_in(const std::string& given) {
   const std::string path = TRY(home::absolute_path(given));
-  const auto refused = [&given](const char* why, const char* hint) {
+  const auto refused = [&given](const std::string& why, const std::string& hint) {
     return Error(Errc::kInvalid, "'" + given + "' " + why)
         .with_field("dir")
         .with_value(given)
@@ -78,6 +78,10 @@ Result<std::string> folder_to_mount_in(const std::string& given) {
         .with_field("dir")
         .with_value(given)
         .with_hint("runnel volume umount " + given);
+  }
+  if (const auto names = TRY(env::list_directory(real)); !names.empty()) {
+    return refused("is not empty: a mount would hide '" + names.front() + "'",
+                   "mount it in an empty folder");
   }
   return real;
 }

@@ -230,6 +230,17 @@ def test_gc_keeps_a_version_that_is_mounted(runnel, data, mounts):
     assert versions(runnel) == [newest]
 
 
+def test_a_put_of_a_mount_is_warned_of(runnel, data, mounts, tmp_path):
+    (tmp_path / "work").mkdir()
+    folder = mounts.make("data", "work/mnt")
+    runnel.run("volume", "create", "copy")
+    for source in (folder, folder / "many", tmp_path / "work"):
+        runnel.run("volume", "put", source, "copy")
+        assert f"warning: {folder} is a mount of a volume (runnel:data@{versions(runnel)[0]}), whose files" in runnel.err
+    runnel.run("volume", "put", data / "deep", "copy")
+    assert "warning" not in runnel.err
+
+
 def test_ctrl_c_ends_a_mount(runnel, data, mounts, tmp_path):
     folder = tmp_path / "mnt"
     folder.mkdir()
@@ -445,6 +456,9 @@ def test_what_cannot_be_mounted(runnel, data, mounts, tmp_path):
 
     assert "is not there" in refused("data", tmp_path / "nowhere")
     assert "is no folder" in refused("data", tmp_path / "file")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/thesis").write_text("precious")
+    assert "is not empty: a mount would hide 'thesis'; mount it in an empty folder" in refused("data", tmp_path / "full")
     assert "takes no path" in refused("data:/many", folder)
     assert "has no version 'abcd'" in refused("data@abcd", folder, code=1)
     assert "no volume" in refused("other", folder, code=1)
