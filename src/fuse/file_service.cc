@@ -118,11 +118,13 @@ class FileService::Listing {
   Attributes attributes_;
 };
 
-FileService::FileService(async::EventLoop& loop, Snapshot& snapshot, volume::PackCache& cache)
+FileService::FileService(async::EventLoop& loop, Snapshot& snapshot, volume::PackCache& cache,
+                         ErrorNotices& notices)
     : loop_(loop),
       snapshot_(snapshot),
       files_(snapshot, cache),
       folders_(snapshot),
+      notices_(notices),
       answering_(loop) {}
 
 void FileService::answer(Request request, Async<void> work) {
@@ -135,7 +137,9 @@ Async<void> FileService::answer_or_fail(Request request, Async<void> work) {
   const Result<void> done = co_await std::move(work);
   // What was stopped is left to the next server, which is asked again.
   const bool is_left = !done.ok() && done.error().code == Errc::kCancelled;
-  if (!done.ok() && !is_left) ::fuse_reply_err(request, number_of(done.error()));
+  if (done.ok() || is_left) co_return {};
+  ::fuse_reply_err(request, number_of(done.error()));
+  notices_.tell(done.error());
   co_return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include "async/event_loop.h"
 #include "async/gate.h"
+#include "fuse/error_notices.h"
 #include "volume/file_reader.h"
 #include "volume/folder_reader.h"
 #include "volume/pack_cache.h"
@@ -21,13 +22,15 @@ using Request = fuse_req*;
 // Answers the kernel's requests for files of one version, whose inodes are those of the mount.
 //
 // Contract: every request that is begun is answered, in any order, with EIO when its bytes cannot
-//           be had; but for those that a stop of the cache has ended.
+//           be had, and the cause is said as ErrorNotices does; but for those that a stop of the
+//           cache has ended.
 // Threads:  the loop's only.
-// Lifetime: loop, snapshot and cache outlive it. close() is awaited before destruction; what is
-//           under way then is answered first.
+// Lifetime: loop, snapshot, cache and notices outlive it. close() is awaited before destruction;
+//           what is under way then is answered first.
 class FileService {
  public:
-  FileService(async::EventLoop& loop, volume::Snapshot& snapshot, volume::PackCache& cache);
+  FileService(async::EventLoop& loop, volume::Snapshot& snapshot, volume::PackCache& cache,
+              ErrorNotices& notices);
 
   enum class Attributes : std::uint8_t { kNo, kYes };
 
@@ -59,6 +62,7 @@ class FileService {
   volume::Snapshot& snapshot_;
   volume::FileReader files_;
   volume::FolderReader folders_;
+  ErrorNotices& notices_;
   async::Gate answering_;
 };
 

@@ -122,6 +122,7 @@ Async<void> MountServer::serve_volume(int connection, HandedMount& mount, volume
   options.connection = std::move(mount.connection);
   options.first_message = CO_TRY(bytes_of(mount.first_message));
   options.takes_over = request.takes_over;
+  options.say = say_;
   options.serving = [connection] { send_news(connection, {MountNews::Kind::kServing, ""}); };
   volume::PackCache* const packs = CO_TRY(co_await resources_.hold_packs(request, uuid));
   Result<void> served =

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "env/clock.h"
 #include "fuse/file_service.h"
 #include "fuse/kernel_session.h"
 #include "volume/kept_session.h"
@@ -30,10 +31,20 @@ Async<void> serve_session(async::EventLoop& loop, FileService& service, ServeOpt
   co_return served;
 }
 
-Async<void> serve_snapshot(async::EventLoop& loop, Snapshot& snapshot, volume::PackCache& packs,
-                           ServeOptions& options, async::StopToken stop) {
+// To who may hear of several mounts.
+ErrorNotices::Say saying(const ServeOptions& options) {
+  if (!options.say) return {};
+  return [say = options.say, folder = options.folder](const std::string& sentence) {
+    say(folder + ": " + sentence);
+  };
+}
+
+Async<void> serve_snapshot(async::EventLoop& loop, const std::string& name, Snapshot& snapshot,
+                           volume::PackCache& packs, ServeOptions& options,
+                           async::StopToken stop) {
   CO_TRY(co_await volume::warm(snapshot));
-  FileService service(loop, snapshot, packs);
+  ErrorNotices notices(env::real_clock(), name, saying(options));
+  FileService service(loop, snapshot, packs, notices);
   const Result<void> served = co_await serve_session(loop, service, options, std::move(stop));
   MUST(co_await service.close());
   co_return served;
@@ -58,7 +69,7 @@ Async<void> serve_mount(async::EventLoop& loop, Volume& volume, volume::PackCach
   co_return co_await volume::with_session<void>(
       loop, volume, no_keys,
       [&](async::StopToken token) {
-        return serve_snapshot(loop, snapshot, packs, options, std::move(token));
+        return serve_snapshot(loop, volume.name(), snapshot, packs, options, std::move(token));
       },
       std::move(stop));
 }

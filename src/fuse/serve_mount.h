@@ -18,6 +18,7 @@ struct ServeOptions {
   std::string first_message;      // That the kernel has sent over it.
   bool takes_over = false;        // From a process that has died.
   std::function<void()> serving;  // Called once requests are answered.
+  std::function<void(const std::string&)> say;  // Why a request failed; empty: nobody hears.
 };
 
 // Answers the requests of a mount until it is no more, with what `packs` has of the volume. The

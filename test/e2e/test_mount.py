@@ -443,6 +443,9 @@ def test_of_damage_a_reader_gets_an_error_and_all_else(runnel, data, mounts):
     runnel.run("volume", "fsck", "data", code=1)
     named = {each["path"] for each in runnel.json("volume", "fsck", "data", code=1)["damages"]}
     assert damaged and set(damaged) == {path for path in named if path}
+    causes = [line for line in mounts.log().splitlines() if f"{folder}: a request failed: " in line]
+    assert causes and len(causes) == len(set(causes)), "each is told once"
+    assert any("pack p/" in line for line in causes), causes
 
 
 def test_what_cannot_be_mounted(runnel, data, mounts, tmp_path):
