@@ -605,7 +605,7 @@ const std::vector<Definition>& volume_definitions() {
        {"unmount"},
        "take a mount away, or say who uses it",
        [](CLI::App& app, Arguments& arguments) {
-         app.add_option("dir", arguments.target, "the folder")->required();
+         app.add_option("dir", arguments.folders, "the folders")->required();
          app.add_flag("--lazy", arguments.lazy,
                       "also while it is in use, which ends with its users");
        }},

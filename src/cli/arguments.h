@@ -146,6 +146,7 @@ struct Arguments {
   std::optional<std::string> keep;   // volume gc --keep
   std::optional<std::string> cache;  // volume mount --cache
   std::string cache_size = "10GiB";  // volume mount --cache-size
+  std::vector<std::string> folders;  // volume umount
   bool lazy = false;                 // volume umount --lazy
   std::string while_used;            // volume mount --while-used
   bool looked_up = false;            // volume mount --looked-up

@@ -13,6 +13,7 @@
 #include "cli/printable.h"
 #include "cli/screen.h"
 #include "cli/text_width.h"
+#include "env/clock.h"
 #include "spec/yaml_scalar.h"
 
 namespace runnel::cli {
@@ -65,6 +66,9 @@ bool share_a_place() {
   return ::fstat(STDOUT_FILENO, &out) == 0 && ::fstat(STDERR_FILENO, &error) == 0 &&
          out.st_dev == error.st_dev && out.st_ino == error.st_ino;
 }
+
+// Set once by date_lines().
+bool lines_have_dates = false;
 
 // Set once by main().
 Output answer_as = Output::kHuman;
@@ -121,8 +125,11 @@ void say_all(const std::vector<std::string>& lines) {
 std::string said(std::string_view text) {
   std::string shown = printable_lines(text);
   if (stderr_is_terminal()) shown = fitted(shown, screen_of(STDERR_FILENO).columns, 2);
+  if (lines_have_dates) shown = rfc3339(env::real_clock().wall()) + " " + shown;
   return shown + "\n";
 }
+
+void date_lines() { lines_have_dates = true; }
 
 void put_error(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
 

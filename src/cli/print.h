@@ -17,6 +17,7 @@ namespace runnel::cli {
 // terminal gets lines that fit it.
 void say(std::string_view text);
 void say_all(const std::vector<std::string>& lines);
+void date_lines();  // From here on what is said begins with the time, for a log.
 std::string said(std::string_view text);  // What say() writes.
 void put_error(std::string_view text);    // stderr, as it is.
 void put(std::string_view text);          // stdout, as it is; ends the process when it cannot.

@@ -149,7 +149,7 @@ Result<int> remove(const Arguments& arguments, const home::Home& home) {
   if (parts.empty() || !target.version.empty()) {
     return Error(Errc::kInvalid, "rm needs the path of what is to go from the newest version")
         .with_value(arguments.volume)
-        .with_hint("runnel volume rm NAME:/PATH");
+        .with_hint("runnel volume rm " + target.name + ":/PATH");
   }
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));

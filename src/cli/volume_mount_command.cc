@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "async/event_loop.h"
+#include "base/check.h"
+#include "cli/mount_log.h"
 #include "cli/mount_look.h"
 #include "cli/mount_of_attempts.h"
 #include "cli/print.h"
@@ -35,8 +37,6 @@ using volume::Volume;
 constexpr Duration kMountLookEvery = Duration::millis(5);
 constexpr std::size_t kUsersShown = 10;
 
-std::string mount_log(const home::Home& home) { return home.root + "/mounts.log"; }
-
 // What is to be mounted, and where.
 struct Plan {
   std::string name;
@@ -61,7 +61,7 @@ Result<std::string> folder_to_mount_in(const std::string& given) {
   };
   const MountLook there = fuse::mount_in(path) ? TRY(look_at_mount(path)) : MountLook::kServed;
   if (there == MountLook::kSilent) {
-    return refused("is a mount that does not answer", "runnel volume umount --lazy DIR");
+    return refused("is a mount that does not answer", "runnel volume umount --lazy " + given);
   }
   if (there == MountLook::kDead) {
     say("runnel: " + path + " was a mount that nobody serves any more; it is mounted anew");
@@ -69,7 +69,7 @@ Result<std::string> folder_to_mount_in(const std::string& given) {
   }
   struct stat seen{};
   if (::stat(path.c_str(), &seen) != 0) {
-    return refused("is not there", "make the folder first: mkdir -p DIR");
+    return refused("is not there", "make the folder first: mkdir -p " + given);
   }
   if (!S_ISDIR(seen.st_mode)) return refused("is no folder", "name a folder to mount in");
   const std::string real = TRY(env::real_path(path));
@@ -130,12 +130,16 @@ Result<Plan> plan_of(const Arguments& arguments, const home::Home& home) {
   return plan;
 }
 
+std::string mounted_text(const Plan& plan) {
+  return "mounted " + plan.target() + " in " + plan.folder;
+}
+
 void tell_mounted(const Arguments& arguments, const Plan& plan) {
   json::Value value = json::Value::object();
   value.set("volume", json::Value::text(plan.name));
   value.set("version", json::Value::text(plan.version));
   value.set("dir", json::Value::text(plan.folder));
-  answer(arguments, value, "mounted " + plan.target() + " in " + plan.folder + "\n");
+  answer(arguments, value, mounted_text(plan) + "\n");
 }
 
 // The variables of this shell by which a store is reached.
@@ -175,7 +179,9 @@ Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan&
   options.request = request_of(plan);
   options.socket = home.mounts_socket();
   options.server = TRY(server_of(home));
-  options.mounted = [&arguments, &plan] { tell_mounted(arguments, plan); };
+  options.mounted = [&arguments, &home, &plan] {
+    says_to_mount_log(home) ? say("runnel: " + mounted_text(plan)) : tell_mounted(arguments, plan);
+  };
   options.say = [](const std::string& sentence) { say("runnel: " + sentence); };
   std::optional<MountOfAttempts> of_attempts;
   if (!plan.while_used.empty()) {
@@ -188,18 +194,10 @@ Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan&
   return 0;
 }
 
-// The last line that who holds the mount has written, from `begin` of its log on.
-std::string last_words(const home::Home& home, std::size_t begin) {
-  std::string log = env::read_file(mount_log(home)).value_or("");
-  log.erase(0, std::min(begin, log.size()));
-  while (!log.empty() && log.back() == '\n') log.pop_back();
-  return log;
-}
-
 // Starts who holds the mount, and waits until the kernel has an answer from it.
 Result<int> hold_detached(const Arguments& arguments, const home::Home& home, const Plan& plan) {
   TRY(env::make_directories(home.root, env::Access::kOwner));
-  const std::size_t log_begin = env::read_file(mount_log(home)).value_or("").size();
+  const std::size_t said_before = mount_log_size(home);
   env::DetachedProcess holder;
   holder.argv = with({TRY(env::executable_path()), "--home", home.root, "volume", "mount",
                       "--looked-up", plan.target(), plan.folder},
@@ -214,7 +212,7 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
     // Of a mount that is not served yet the answer waits.
     if (fuse::mount_in(plan.folder) && TRY(look_at_mount(plan.folder)) == MountLook::kServed) break;
     if (!env::process_runs(pid)) {
-      return Error(Errc::kIo, "not mounted: " + last_words(home, log_begin))
+      return Error(Errc::kIo, "not mounted: " + words_since(home, said_before))
           .with_value(plan.folder)
           .with_hint("see " + mount_log(home));
     }
@@ -240,29 +238,42 @@ Error in_use(const std::string& folder, const Error& error) {
       .with_hint("end these, or take it away from them: runnel volume umount --lazy " + folder);
 }
 
+Result<void> unmount(const std::string& given, fuse::Unmount how) {
+  const std::string folder = TRY(home::absolute_path(given));
+  const std::string real = env::real_path(folder).value_or(folder);  // Of a dead one there is none.
+  if (!fuse::mount_in(real)) {
+    return Error(Errc::kNotFound, "no volume is mounted in '" + given + "'")
+        .with_field("dir")
+        .with_value(given)
+        .with_hint("see what is: findmnt -t fuse.runnel");
+  }
+  Result<void> done = fuse::unmount_folder(real, how);
+  const bool is_used = !done.ok() && done.error().code == Errc::kConflict;
+  return is_used ? in_use(real, done.error()) : std::move(done);
+}
+
 }  // namespace
 
 Result<int> mount_volume(const Arguments& arguments, const home::Home& home) {
+  if (says_to_mount_log(home)) date_lines();
   const Plan plan = TRY(plan_of(arguments, home));
   return arguments.detach ? hold_detached(arguments, home, plan) : hold(arguments, home, plan);
 }
 
+// One that is in use keeps none of the others mounted.
 Result<int> unmount_volume(const Arguments& arguments, const home::Home& /*home*/) {
-  const std::string folder = TRY(home::absolute_path(arguments.target));
-  const std::string real = env::real_path(folder).value_or(folder);  // Of a dead one there is none.
-  if (!fuse::mount_in(real)) {
-    return Error(Errc::kNotFound, "no volume is mounted in '" + arguments.target + "'")
-        .with_field("dir")
-        .with_value(arguments.target)
-        .with_hint("see what is: findmnt -t fuse.runnel");
-  }
   const auto how = arguments.lazy ? fuse::Unmount::kLazy : fuse::Unmount::kUnused;
-  const Result<void> done = fuse::unmount_folder(real, how);
-  if (done.ok()) return 0;
-  return done.error().code == Errc::kConflict ? in_use(real, done.error()) : done.error();
+  CHECK(!arguments.folders.empty(), "an unmount of nothing");
+  std::vector<Error> errors;
+  for (const std::string& given : arguments.folders) {
+    const Result<void> done = unmount(given, how);
+    if (!done.ok()) errors.push_back(done.error());
+  }
+  return errors.empty() ? 0 : fail(errors);
 }
 
 Result<int> serve_volumes(const home::Home& home) {
+  if (says_to_mount_log(home)) date_lines();
   const auto loop = TRY(async::EventLoop::create());
   fuse::MountServer server(*loop, home.mounts_socket(),
                            [](const std::string& sentence) { say("runnel: " + sentence); });

@@ -97,9 +97,6 @@ Async<void> MountServer::serve_handed(int connection, HandedMount mount) {
   const MountRequest request = mount.request;
   MountResources::Store* const store = CO_TRY(resources_.hold_store(request));
   Result<void> served = co_await serve_from(connection, mount, *store);
-  if (!served.ok() && !serving_.token().stopped()) {
-    say_(request.folder + ": " + served.error().to_string());
-  }
   MUST(co_await resources_.release_store(request));
   co_return served;
 }

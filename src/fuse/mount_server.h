@@ -26,7 +26,7 @@ class MountServer {
  public:
   static constexpr Duration kIdle = Duration::seconds(2);
 
-  // `say` gets a sentence about each mount that ends with an error.
+  // `say` gets a sentence about each cause of errors that readers get.
   MountServer(async::EventLoop& loop, std::string socket,
               std::function<void(const std::string&)> say);
   // kConflict when another one serves already.

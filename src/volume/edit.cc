@@ -15,8 +15,7 @@ constexpr std::size_t kAllNames = std::size_t{1} << 40;
 Error in_the_way(const std::string& path, NodeKind there) {
   const std::string what = there == NodeKind::kFolder ? "a folder" : "no folder";
   return Error(Errc::kConflict, "'" + path + "' is " + what + " in the volume already")
-      .with_value(path)
-      .with_hint("remove it first: runnel volume rm NAME:/" + path);
+      .with_value(path);
 }
 
 Error is_not_empty(const std::string& path) {

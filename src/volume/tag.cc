@@ -33,9 +33,9 @@ Error is_taken(const std::string& tag, const std::string& version, const char* h
       .with_hint(hint);
 }
 
-Error is_full() {
+Error is_full(const Volume& volume) {
   return Error(Errc::kFull, "a volume has at most " + std::to_string(Head::kTagsMax) + " tags")
-      .with_hint("remove one: runnel volume tag NAME TAG --delete");
+      .with_hint("remove one: runnel volume tag " + volume.name() + " TAG --delete");
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ Async<std::string> set_tag(Volume& volume, std::string version, std::string tag,
     if (!is_new && found->second.version != place.version && !move) {
       return is_taken(tag, found->second.version, "move it: --force");
     }
-    if (is_new && now.tags.size() >= Head::kTagsMax) return is_full();
+    if (is_new && now.tags.size() >= Head::kTagsMax) return is_full(volume);
     const VersionPlace* const there = now.find(place.version);
     if (there == nullptr) {
       return Error(Errc::kNotFound, "version " + place.version + " was dropped from the volume")

@@ -22,6 +22,11 @@ Error no_version(const std::string& volume, const std::string& version) {
       .with_hint("see them all: runnel volume versions " + volume);
 }
 
+// Something in the volume that an edit cannot take the place of.
+Error to_be_removed(Error error, const std::string& volume) {
+  return error.with_hint("remove it first: runnel volume rm " + volume + ":/" + error.value);
+}
+
 }  // namespace
 
 Result<void> check_volume_name(std::string_view name) {
@@ -210,7 +215,10 @@ Async<void> Volume::put_object(std::string key, std::string bytes) {
 
 Async<Manifest> Volume::manifest_of(Snapshot& base, const Edit& edit, const NewChunks& chunks,
                                     std::int64_t packed, std::string message) {
-  EditedIndex index = CO_TRY(co_await apply(base, session_->session().nonces(), edit, chunks));
+  Result<EditedIndex> edited = co_await apply(base, session_->session().nonces(), edit, chunks);
+  const bool is_in_the_way = !edited.ok() && edited.error().code == Errc::kConflict;
+  if (is_in_the_way) co_return to_be_removed(edited.error(), name_);
+  EditedIndex index = CO_TRY(std::move(edited));
   const bool is_same = index.tree == base.manifest().tree;
   if (is_same && chunks.empty()) co_return base.manifest();
   for (NewObject& bundle : index.bundles) {

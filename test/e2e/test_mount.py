@@ -7,6 +7,7 @@ import mmap
 import os
 import pathlib
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -231,12 +232,13 @@ def test_gc_keeps_a_version_that_is_mounted(runnel, data, mounts):
 
 
 def test_a_put_of_a_mount_is_warned_of(runnel, data, mounts, tmp_path):
-    (tmp_path / "work").mkdir()
-    folder = mounts.make("data", "work/mnt")
+    (tmp_path / "place").mkdir()
+    folder = mounts.make("data", "place/mnt")
+    (version,) = versions(runnel)
     runnel.run("volume", "create", "copy")
-    for source in (folder, folder / "many", tmp_path / "work"):
+    for source in (folder, folder / "many", tmp_path / "place"):
         runnel.run("volume", "put", source, "copy")
-        assert f"warning: {folder} is a mount of a volume (runnel:data@{versions(runnel)[0]}), whose files" in runnel.err
+        assert f"warning: {folder} is a mount of a volume (runnel:data@{version}), whose files" in runnel.err
     runnel.run("volume", "put", data / "deep", "copy")
     assert "warning" not in runnel.err
 
@@ -257,6 +259,15 @@ def test_ctrl_c_ends_a_mount(runnel, data, mounts, tmp_path):
     assert process.wait(timeout=30) == 0
     runnel.until(lambda: not mounts.processes("serve"))
     runnel.run("volume", "gc", "data")
+
+
+def test_several_mounts_are_taken_away_at_once(runnel, data, mounts):
+    folders = [mounts.make("data", name) for name in ("one", "two", "three")]
+    with open(folders[0] / "text", "rb"):
+        runnel.run("volume", "umount", *folders, code=1)
+    assert f"{folders[0]} is in use" in runnel.err and runnel.err.count("runnel: ") == 1
+    assert [is_mounted(folder) for folder in folders] == [True, False, False]
+    runnel.run("volume", "umount", folders[0])
 
 
 def test_umount_names_who_uses_it(runnel, data, mounts):
@@ -347,6 +358,8 @@ def test_who_reads_notices_nothing_of_a_server_that_is_killed(runnel, data, moun
         readers.end()
     assert not readers.errors
     assert mounts.log().count("what served it has died: it is served again") == 5
+    for line in mounts.log().splitlines():
+        assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z runnel: ", line), "the log says when"
 
 
 def test_a_mount_outlives_who_holds_it_and_is_made_anew_when_all_are_dead(runnel, data, mounts):
@@ -417,7 +430,9 @@ def test_a_cache_folder_is_refused_when_it_is_no_cache(runnel, data, mounts, tmp
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/chapter").write_text("precious")
     runnel.run("volume", "mount", "-d", "data", folder, "--cache", tmp_path / "thesis", code=1)
-    assert "has files that are no cache's: 'chapter'" in runnel.err
+    assert runnel.err.startswith(f"runnel: not mounted: cache: the cache {tmp_path}/thesis has files that")
+    assert "are no cache's: 'chapter'; use a folder of its own" in runnel.err
+    assert runnel.err.count("runnel: ") == 1 and "\\n" not in runnel.err, runnel.err
     runnel.run("volume", "mount", "-d", "data", folder, "--cache", tmp_path / "cache", "--cache-size", "1MiB", code=1)
     assert "is too small: it takes at least 128 MiB" in runnel.err
     runnel.run("volume", "mount", "-d", "data", folder, "--cache", tmp_path / "cache", "--cache-size", "much", code=2)
@@ -445,7 +460,7 @@ def test_of_damage_a_reader_gets_an_error_and_all_else(runnel, data, mounts):
     assert damaged and set(damaged) == {path for path in named if path}
     causes = [line for line in mounts.log().splitlines() if f"{folder}: a request failed: " in line]
     assert causes and len(causes) == len(set(causes)), "each is told once"
-    assert any("pack p/" in line for line in causes), causes
+    assert any("a chunk of p/" in line and "runnel volume fsck data" in line for line in causes), causes
 
 
 def test_what_cannot_be_mounted(runnel, data, mounts, tmp_path):
@@ -457,7 +472,7 @@ def test_what_cannot_be_mounted(runnel, data, mounts, tmp_path):
         runnel.run("volume", "mount", *words, code=code)
         return runnel.err
 
-    assert "is not there" in refused("data", tmp_path / "nowhere")
+    assert f"is not there; make the folder first: mkdir -p {tmp_path}/nowhere" in refused("data", tmp_path / "nowhere")
     assert "is no folder" in refused("data", tmp_path / "file")
     (tmp_path / "full").mkdir()
     (tmp_path / "full/thesis").write_text("precious")

@@ -142,7 +142,9 @@ def test_the_format_s_page_is_enough_to_rebuild_a_volume(runnel, many_kinds, tmp
 
 
 def test_mistakes_are_named(runnel, tmp_path):
+    source = tree(tmp_path / "source", {"file": b"1"})
     runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", source, "data:/in")
     for words, code, told in (
         (("create", "data"), 1, "there is a volume data already"),
         (("create", "Data"), 2, "1 to 63 of a-z"),
@@ -151,7 +153,8 @@ def test_mistakes_are_named(runnel, tmp_path):
         (("ls", "data@nothing"), 1, "has no version 'nothing'"),
         (("cat", "data:/none"), 1, "there is no 'none'"),
         (("cat", "data:none"), 2, "has a path without '/'"),
-        (("rm", "data"), 2, "rm needs the path"),
+        (("rm", "data"), 2, "rm needs the path of what is to go from the newest version; runnel volume rm data:/PATH"),
+        (("put", source, "data:/in/file"), 1, "remove it first: runnel volume rm data:/in/file"),
         (("put", tmp_path / "none", "data"), 1, "none"),
         (("put", tmp_path, "data@v1"), 2, "leave out @v1"),
     ):

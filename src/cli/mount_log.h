@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "home/home.h"
+
+namespace runnel::cli {
+
+// What processes of mounts say that have no terminal: `mounts.log` of a home, where each line
+// begins with its time.
+std::string mount_log(const home::Home& home);
+
+// Whether what this process says goes there.
+bool says_to_mount_log(const home::Home& home);
+
+std::size_t mount_log_size(const home::Home& home);
+// What was said since the log had a size, as a part of another sentence.
+std::string words_since(const home::Home& home, std::size_t size);
+// The same of lines of a log: without times, and without the name of the program.
+std::string words_of(std::string_view lines);
+
+}  // namespace runnel::cli
