@@ -11,6 +11,7 @@
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
 #include "cli/volume_transfer.h"
+#include "env/files.h"
 #include "home/paths.h"
 #include "home/volume_places.h"
 #include "volume/folder_sink.h"

@@ -69,7 +69,7 @@ Async<std::string> take_snapshot(Volume& volume, std::string tag) {
     if (const auto found = now.tags.find(tag); found != now.tags.end()) {
       return is_taken(tag, found->second.version, "choose another one; `tag --force` moves it");
     }
-    if (now.tags.size() >= Head::kTagsMax) return is_full();
+    if (now.tags.size() >= Head::kTagsMax) return is_full(volume);
     if (now.newest() == nullptr) {
       return Error(Errc::kNotFound, "volume " + volume.name() + " has no version yet")
           .with_value(volume.name());

@@ -76,7 +76,7 @@ def test_mv_and_cp_refuse_what_a_shell_refuses(runnel, data):
         (("mv", "data:/a", "data:/a/sub"), 2, "'a' cannot go into itself"),
         (("cp", "data:/a", "data:/a/sub"), 2, "cannot go into itself"),
         (("cp", "data:/", "data:/all"), 2, "the root cannot go into itself"),
-        (("mv", "data:/a", "data:/f"), 1, "runnel volume rm NAME:/f"),
+        (("mv", "data:/a", "data:/f"), 1, "runnel volume rm data:/f"),
         (("cp", "data:/a", "data:/f"), 1, "'f' is no folder in the volume already"),
         (("mv", "data:/f", "data:/f"), 2, "both are the same"),
         (("mv", "data:/none", "data:/a"), 1, "there is no 'none'"),
