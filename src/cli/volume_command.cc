@@ -157,7 +157,8 @@ Result<int> remove(const Arguments& arguments, const home::Home& home) {
   Snapshot snapshot = TRY(client->run(opened.snapshot("latest")));
   TRY(client->run(snapshot.at(target.path)));  // A word for what is not there.
   volume::Edit root = volume::Edit::folder();
-  volume::folder_at(root, {parts.begin(), parts.end() - 1}).entries[parts.back()].gone = true;
+  const std::vector<std::string> folder(parts.begin(), parts.end() - 1);
+  volume::folder_at(root, folder, opened.wall()).entries[parts.back()].gone = true;
   const volume::Manifest manifest =
       TRY(client->run(opened.publish(root, {}, 0, arguments.message.value_or(""))));
   answer(arguments, manifest_document(manifest), manifest.version + "\n");

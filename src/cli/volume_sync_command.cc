@@ -125,7 +125,7 @@ Result<int> sync_out(const Arguments& arguments, const home::Home& home, const V
   const bool may_remove =
       surplus.empty() || arguments.remove || TRY(home::was_synced(home, place, from.name));
   if (!may_remove) return would_remove(place, from.name, surplus);
-  TRY(env::make_directories(place));
+  TRY(env::make_directories(env::parent_of(place)));
   TRY(remove_surplus(place, surplus));
   const auto sink = TRY(
       volume::FolderSink::open(client->loop(), place, volume::FolderSink::Same::kBySizeAndTime));

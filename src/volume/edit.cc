@@ -10,6 +10,8 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::size_t kExtentsInRecord = 64;
+constexpr std::int64_t kMillisOfSecond = 1'000;
+constexpr std::int64_t kNanosOfMilli = 1'000'000;
 constexpr std::size_t kAllNames = std::size_t{1} << 40;
 
 Error in_the_way(const std::string& path, NodeKind there) {
@@ -34,7 +36,8 @@ class Editing {
     const bool is_first = !base_.manifest().inodes.has_value();
     if (is_first) totals_.folders = 1;
     Node node = root.node;
-    if (!is_first) node = CO_TRY(co_await base_.node(kRootInode));
+    const bool keeps = !is_first && !root.exact && !root.renews;
+    if (keeps) node = CO_TRY(co_await base_.node(kRootInode));
     co_return co_await edit_folder(kRootInode, std::move(node), is_first, root, "");
   }
 
@@ -146,7 +149,8 @@ class Editing {
   Async<Node> edit_below(Inode folder, const std::string& name, const std::optional<Name>& before,
                          const Edit& edit, const std::string& path) {
     Node node = edit.node;
-    if (before && !edit.exact) node = CO_TRY(co_await base_.node(before->inode));
+    const bool keeps = before && !edit.exact && !edit.renews;
+    if (keeps) node = CO_TRY(co_await base_.node(before->inode));
     if (!before) count(node, 1);
     const Inode inode = before ? before->inode : take_inode(folder, name, NodeKind::kFolder);
     node.hash = CO_TRY(co_await edit_folder(inode, node, !before.has_value(), edit, path));
@@ -238,17 +242,20 @@ class Editing {
 
 }  // namespace
 
-Edit Edit::folder() {
+Edit Edit::folder(Time changed) {
+  const std::int64_t millis = changed.millis();
   Edit edit;
   edit.node.kind = NodeKind::kFolder;
   edit.node.mode = 0755;
+  edit.node.changed = millis / kMillisOfSecond;
+  edit.node.changed_nanos = static_cast<std::uint32_t>(millis % kMillisOfSecond * kNanosOfMilli);
   return edit;
 }
 
-Edit& folder_at(Edit& root, const std::vector<std::string>& path) {
+Edit& folder_at(Edit& root, const std::vector<std::string>& path, Time now) {
   Edit* folder = &root;
   for (const std::string& part : path) {
-    folder = &folder->entries.try_emplace(part, Edit::folder()).first->second;
+    folder = &folder->entries.try_emplace(part, Edit::folder(now)).first->second;
   }
   return *folder;
 }

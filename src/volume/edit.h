@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "hash/sha256.h"
 #include "volume/bundle.h"
 #include "volume/node.h"
@@ -24,6 +25,7 @@ struct Edit {
   Node node;  // Of a folder, its attributes; its hash is made of what it has in the end.
   std::map<std::string, Edit> entries;  // Of a folder.
   bool whole = false;                   // A folder that has nothing but `entries` afterwards.
+  bool renews = false;                  // A folder that has these attributes, also if it was there.
   bool gone = false;                    // There is nothing of the name afterwards.
   // It takes the place of whatever has the name: of another kind, too, and a folder with its
   // attributes and nothing but `entries`.
@@ -33,11 +35,11 @@ struct Edit {
   std::string moved_from;
   bool moved_away = false;
 
-  static Edit folder();
+  static Edit folder(Time changed = {});
 };
 
-// The folder of an edit under the path, made with those above it where it is not there.
-Edit& folder_at(Edit& root, const std::vector<std::string>& path);
+// The folder of an edit under the path, made with those above it where it is not there: at `now`.
+Edit& folder_at(Edit& root, const std::vector<std::string>& path, Time now);
 
 // A file's chunks that are new in the volume.
 using NewChunks = std::map<hash::Digest, Extent>;

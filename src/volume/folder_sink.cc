@@ -47,8 +47,8 @@ Result<void> FolderSink::write(const SinkEntry& entry) {
     case NodeKind::kLink: return make_link(path, entry.node);
     case NodeKind::kFolder: break;
   }
-  TRY(make_folder(path));
-  if (!entry.path.empty()) folders_.emplace_back(path, entry.node);
+  const bool is_made = TRY(make_folder(path));
+  if (is_made || !entry.path.empty()) folders_.emplace_back(path, entry.node);
   return {};
 }
 

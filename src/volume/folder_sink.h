@@ -14,7 +14,8 @@
 namespace runnel::volume {
 
 // A folder of this machine, or one file of it, with modes and times; files are touched on a thread
-// "volume-get". Files that are there are replaced, each at once; others stay.
+// "volume-get". Files that are there are replaced, each at once; others stay. The folder
+// itself keeps its mode and times when it is there already.
 class FolderSink final : public TreeSink {
  public:
   // Whether files that have the size and the time of the version's are taken for the same.

@@ -32,8 +32,9 @@ Async<GetProgress> get_into(async::EventLoop& loop, Volume& volume, std::string 
                             async::StopToken stop);
 
 // Writes it to `target`, as `put` took it: a file becomes that file, of a folder its entries come
-// into that folder, which is made when it is missing. Files that are there are replaced, each at
-// once; others stay. kConflict when a file stands where a folder is to be, or the other way round.
+// into that folder. That one is made where it is missing, with the bits and times that it has in
+// the volume; one that is there keeps its own. Files that are there are replaced, each at once;
+// others stay. kConflict when a file stands where a folder is to be, or the other way round.
 Async<GetProgress> get_tree(async::EventLoop& loop, Volume& volume, std::string version,
                             std::string path, std::string target, GetOptions options,
                             async::StopToken stop);

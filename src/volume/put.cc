@@ -98,6 +98,7 @@ class Put {
         source_(std::move(source)),
         packing_(options.pack_bytes),
         options_(std::move(options)),
+        now_(volume.wall()),
         base_(std::move(base)),
         uploads_(loop),
         uploaded_(loop) {}
@@ -132,8 +133,8 @@ class Put {
   };
 
   Async<PutResult> pack_and_publish(async::StopToken stop) {
-    root_ = Edit::folder();
-    Edit& into = folder_at(root_, CO_TRY(path_parts(options_.into)));
+    root_ = Edit::folder(now_);
+    Edit& into = folder_at(root_, CO_TRY(path_parts(options_.into)), now_);
     into.whole = options_.mirror;
     for (bool more = true; more;) {
       CO_TRY(stop.check());
@@ -142,6 +143,7 @@ class Put {
       CO_TRY(co_await take(batch, into));
       if (options_.progress) options_.progress(done_);
     }
+    take_root(into);
     CO_TRY(co_await worker_->run([this] { packing_.close(); }));
     CO_TRY(co_await upload_whole());
     while (under_way_ > 0) CO_TRY(co_await uploaded_.wait());
@@ -154,6 +156,14 @@ class Put {
         CO_TRY(co_await volume_.publish(root_, fresh_, done_.stored, std::move(options_.message)));
     result.done = done_;
     co_return result;
+  }
+
+  // Only at the end, since a tar may name its folder last.
+  void take_root(Edit& into) const {
+    const std::optional<Node> root = source_->root();
+    if (!root) return;
+    into.node = *root;
+    into.renews = options_.mirror;
   }
 
   Async<void> take(const ReadBatch& batch, Edit& into) {
@@ -228,7 +238,7 @@ class Put {
       if (edit->node.kind != NodeKind::kFolder) return goes_through(way, part);
       const bool is_last = &part == &path.back();
       const auto [found, is_new] =
-          edit->entries.try_emplace(part, is_last ? Edit() : Edit::folder());
+          edit->entries.try_emplace(part, is_last ? Edit() : Edit::folder(now_));
       edit = &found->second;
       if (is_new) edit->exact = options_.mirror;
       way += (way.empty() ? "" : "/") + part;
@@ -301,6 +311,7 @@ class Put {
   const std::unique_ptr<PutSource> source_;
   Packing packing_;  // The worker's.
   PutOptions options_;
+  const Time now_;  // Of folders that are made and the source does not name.
   Snapshot base_;
   std::unique_ptr<async::Worker> worker_;
   Edit root_;

@@ -13,6 +13,7 @@ class BlockingSource final : public PutSource {
     co_return co_await worker.run([this] { return tree_->next(); });
   }
   const std::vector<std::string>& passed_over() const override { return tree_->passed_over(); }
+  std::optional<Node> root() const override { return tree_->root(); }
 
  private:
   const std::unique_ptr<SourceTree> tree_;

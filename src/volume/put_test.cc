@@ -199,6 +199,30 @@ TEST_F(PutTest, AMirrorReplacesFilesByFoldersAndTheirModes) {
   EXPECT_EQ(run(run(volume_.snapshot("latest")).at("c")).node.mode, 0750U);
 }
 
+TEST_F(PutTest, OnlyAMirrorRenewsAFolderThatIsThere) {
+  const auto mode = [this](const char* path) {
+    return run(run(volume_.snapshot("latest")).at(path)).node.mode;
+  };
+  write("c/d", "4");
+  ASSERT_EQ(::chmod(source_.path().c_str(), 0750), 0);
+  put();
+  put({.into = "on/way"});
+  EXPECT_EQ(mode(""), 0750U) << "of the first put";
+  EXPECT_EQ(mode("on"), 0755U);
+  EXPECT_EQ(mode("on/way"), 0750U);
+  EXPECT_GT(run(run(volume_.snapshot("latest")).at("on")).node.changed, 0) << "made now";
+  ASSERT_EQ(::chmod(source_.path().c_str(), 0700), 0);
+  write("e", "5");
+  put();
+  put({.into = "on/way"});
+  EXPECT_EQ(mode(""), 0750U);
+  EXPECT_EQ(mode("on/way"), 0750U);
+  put({.into = "on/way", .mirror = true});
+  EXPECT_EQ(mode("on/way"), 0700U);
+  put({.mirror = true});
+  EXPECT_EQ(mode(""), 0700U);
+}
+
 // A source that says what it likes.
 class ToldSource final : public SourceTree {
  public:
@@ -248,6 +272,7 @@ TEST_F(ToldPutTest, FoldersThatAreNotNamedAreMade) {
   MUST(put_told({file({"a", "b", "c"}, 0), other({"a"}, NodeKind::kFolder)}));
   EXPECT_EQ(content("a/b/c"), "one");
   EXPECT_EQ(run(run(volume_.snapshot("latest")).at("a")).node.mode, 0711U) << "named afterwards";
+  EXPECT_GT(run(run(volume_.snapshot("latest")).at("a/b")).node.changed, 0) << "made now";
 }
 
 TEST_F(ToldPutTest, NoPathGoesThroughALink) {
@@ -323,7 +348,7 @@ TEST_F(PutTest, WhatIsGotIsWhatWasPut) {
   }
   struct stat one = {};
   struct stat other = {};
-  for (const char* name : {"sub", "sub/script", "long"}) {
+  for (const char* name : {"", "sub", "sub/script", "long"}) {
     ASSERT_EQ(::stat((source_.path() + "/" + name).c_str(), &one), 0);
     ASSERT_EQ(::stat((target.path() + "/copy/" + name).c_str(), &other), 0);
     EXPECT_EQ(one.st_mode, other.st_mode) << name;

@@ -30,8 +30,8 @@ Result<void> check_apart(const Path& from, const Path& to) {
       .with_hint("choose a place that is not below it");
 }
 
-Edit& entry_at(Edit& root, const Path& path) {
-  return path.empty() ? root : folder_at(root, parent_path(path)).entries[path.back()];
+Edit& entry_at(Edit& root, const Path& path, Time now) {
+  return path.empty() ? root : folder_at(root, parent_path(path), now).entries[path.back()];
 }
 
 // A version whose chunks a new one takes over, kept from gc until that is published.
@@ -61,7 +61,8 @@ Async<Rearranged> copy_now(Volume& volume, Snapshot& source, bool is_newest, std
   const Path place = CO_TRY(co_await place_in(newest, to, name));
   if (is_newest) CO_TRY(check_apart(origin, place));
   Edit root = Edit::folder();
-  entry_at(root, place) = CO_TRY(co_await edit_of(source, std::move(found), std::move(stop)));
+  entry_at(root, place, volume.wall()) =
+      CO_TRY(co_await edit_of(source, std::move(found), std::move(stop)));
   Manifest made = CO_TRY(co_await volume.publish(root, {}, 0, std::move(message)));
   co_return Rearranged{std::move(made), path_text(place)};
 }
@@ -90,7 +91,7 @@ Async<Rearranged> restore_now(Volume& volume, Snapshot& source, std::string from
         .with_hint("say as what it is to come back: NAME:/PATH");
   }
   Edit root = Edit::folder();
-  Edit& entry = entry_at(root, place);
+  Edit& entry = entry_at(root, place, volume.wall());
   entry = CO_TRY(co_await edit_of(source, std::move(found), std::move(stop)));
   make_exact(entry);
   if (origin == place) CO_TRY(co_await restore_parents(source, root, parent_path(place)));
@@ -123,8 +124,8 @@ Async<Rearranged> move_path(Volume& volume, std::string from, std::string to, st
   const Path place = CO_TRY(co_await place_in(newest, to, origin.back()));
   CO_TRY(check_apart(origin, place));
   Edit root = Edit::folder();
-  entry_at(root, origin).moved_away = true;
-  entry_at(root, place).moved_from = path_text(origin);
+  entry_at(root, origin, volume.wall()).moved_away = true;
+  entry_at(root, place, volume.wall()).moved_from = path_text(origin);
   Manifest made = CO_TRY(co_await volume.publish(root, {}, 0, std::move(message)));
   co_return Rearranged{std::move(made), path_text(place)};
 }

@@ -100,7 +100,9 @@ struct LongFile {
 
 class FolderSource final : public SourceTree {
  public:
-  FolderSource(std::string root, std::optional<std::string> only, std::string name)
+  FolderSource(std::string root, Node node) : root_(std::move(root)), node_(std::move(node)) {}
+  // One file in the folder.
+  FolderSource(std::string root, std::string only, std::string name)
       : root_(std::move(root)), only_(std::move(only)), name_(std::move(name)) {}
 
   Result<ReadBatch> next() override {
@@ -119,6 +121,7 @@ class FolderSource final : public SourceTree {
     return batch;
   }
   const std::vector<std::string>& passed_over() const override { return passed_over_; }
+  std::optional<Node> root() const override { return node_; }
 
  private:
   // A folder whose names are not all read yet.
@@ -254,6 +257,7 @@ class FolderSource final : public SourceTree {
   }
 
   const std::string root_;
+  const std::optional<Node> node_;
   const std::optional<std::string> only_;
   const std::string name_;
   bool began_ = false;
@@ -269,7 +273,8 @@ Result<std::unique_ptr<SourceTree>> SourceTree::open(const std::string& path, st
   const std::string place = TRY(env::real_path(path));
   const struct stat info = TRY(look(place));
   if (S_ISDIR(info.st_mode)) {
-    return std::unique_ptr<SourceTree>(std::make_unique<FolderSource>(place, std::nullopt, ""));
+    Node node = node_of(info, NodeKind::kFolder);
+    return std::unique_ptr<SourceTree>(std::make_unique<FolderSource>(place, std::move(node)));
   }
   if (!S_ISREG(info.st_mode)) {
     return Error(Errc::kInvalid, path + " is neither a file nor a folder").with_value(path);

@@ -55,6 +55,8 @@ class SourceTree {
 
   virtual Result<ReadBatch> next() = 0;
   virtual const std::vector<std::string>& passed_over() const = 0;
+  // Permission bits and times of the folder itself, as it was when it was opened; none of one file.
+  virtual std::optional<Node> root() const { return std::nullopt; }
 };
 
 }  // namespace runnel::volume

@@ -61,7 +61,12 @@ Result<ReadBatch> TarSource::read_batch() {
       break;
     }
     std::optional<PathParts> path = TRY(path_of(*entry));
-    if (path && !path->empty()) TRY(take(batch, *entry, *std::move(path)));
+    if (!path) continue;
+    if (!path->empty()) {
+      TRY(take(batch, *entry, *std::move(path)));
+    } else if (entry->kind == TarEntry::Kind::kFolder) {
+      root_ = node_of_tar(*entry, NodeKind::kFolder);
+    }
   }
   return batch;
 }

@@ -24,6 +24,7 @@ class TarSource : public PutSource {
 
   Async<ReadBatch> next(async::Worker& worker) override;
   const std::vector<std::string>& passed_over() const override { return passed_over_; }
+  std::optional<Node> root() const override { return root_; }
 
  protected:
   // What becomes of an entry before it is read; without a path it is not part of the tree.
@@ -52,6 +53,7 @@ class TarSource : public PutSource {
 
   const std::unique_ptr<TarReader> reader_;
   std::optional<LongFile> long_;
+  std::optional<Node> root_;  // What the tar says of "./".
   std::vector<std::string> passed_over_;
 };
 
@@ -65,6 +67,8 @@ class DumpSource final : public TarSource {
   // later format.
   Result<DumpHeader> read_header();
   Result<void> check(const Edit& whole) const override;
+  // The end's digest is of what is below the root, so a change of the root's own would not show.
+  std::optional<Node> root() const override { return std::nullopt; }
 
  private:
   Result<std::optional<std::vector<std::string>>> path_of(const TarEntry& entry) override;

@@ -34,12 +34,12 @@ bool has_target(const std::string& path, const std::string& target) {
 
 }  // namespace
 
-Result<void> make_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0) return {};
+Result<bool> make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0) return true;
   if (errno != EEXIST) return errno_error("make the folder " + path, errno);
   const env::FileInfo there = TRY(env::file_info(path));
   if (there.kind != env::FileKind::kDirectory) return in_its_place(path, "no folder");
-  return {};
+  return false;
 }
 
 Result<void> make_file(const std::string& path, const Node& node, std::string_view bytes) {

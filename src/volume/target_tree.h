@@ -14,8 +14,9 @@ namespace runnel::volume {
 // permission bits and times. Nothing above the place is followed out of it: what stands in the way
 // is an error, and a link in the place of a folder too. Blocks. Threads: any.
 
-// Open to its owner until set_attributes(): files are made in it whatever its own bits are.
-Result<void> make_folder(const std::string& path);
+// Open to its owner until set_attributes(): files are made in it whatever its own bits are. False:
+// it was there, and is as it was.
+Result<bool> make_folder(const std::string& path);
 // Whole, or as it was before: a temporary beside it gets its name.
 Result<void> make_file(const std::string& path, const Node& node, std::string_view bytes);
 

@@ -99,6 +99,7 @@ class Volume {
   Async<void> put_object(std::string key, std::string bytes);
   object::ObjectStore& store() { return context_.store; }
   PageSource& pages() { return *pages_; }
+  Time wall() const { return context_.clock.wall(); }
   const std::string& prefix() const { return prefix_; }
   bool has_session() const { return session_.has_value(); }
   HeldSession& session() { return *session_; }

@@ -29,6 +29,7 @@ VolumeSource::VolumeSource(async::EventLoop& loop, Volume& volume, Snapshot& sna
       reader_(loop, volume.store(), volume.prefix(), std::move(stop)) {
   if (found.node.kind == NodeKind::kFolder) {
     levels_.push_back({found.inode, "", {}, 0});
+    root_ = std::move(found.node);
     return;
   }
   // As the one entry of a folder.

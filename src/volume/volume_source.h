@@ -25,6 +25,7 @@ class VolumeSource final : public PutSource {
 
   Async<ReadBatch> next(async::Worker& worker) override;
   const std::vector<std::string>& passed_over() const override { return passed_over_; }
+  std::optional<Node> root() const override { return root_; }
   Async<void> close() override { return reader_.close(); }
 
  private:
@@ -64,6 +65,7 @@ class VolumeSource final : public PutSource {
   Snapshot& snapshot_;
   const async::StopToken stop_;
   ExtentReader reader_;
+  std::optional<Node> root_;
   std::vector<Level> levels_;
   std::vector<std::string> path_;
   std::optional<Rest> rest_;

@@ -4,6 +4,7 @@ import filecmp
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -52,6 +53,82 @@ def test_a_folder_comes_back_as_it_was_put(runnel, tmp_path):
     assert versions[1]["message"] == "the first" and versions[1]["files"] == 302
     runnel.run("volume", "get", f"data@{first}:/many/7", tmp_path / "seven")
     assert (tmp_path / "seven").read_bytes() == files["many/7"]
+
+
+def test_folders_come_back_with_their_modes_and_times(runnel, tmp_path):
+    def attributes(path):
+        return path.stat().st_mode & 0o7777, path.stat().st_mtime_ns
+
+    source = tree(tmp_path / "source", {"a": b"1", "deep/er/b": b"2"})
+    for name, mode in (("deep/er", 0o750), ("deep", 0o711), ("", 0o755)):
+        (source / name).chmod(mode)
+        os.utime(source / name, ns=(1_600_000_000_123_456_789 + mode,) * 2)
+    runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", source, "data")
+    runnel.run("volume", "get", "data", tmp_path / "copy")
+    for name in ("", "deep", "deep/er"):
+        assert attributes(tmp_path / "copy" / name) == attributes(source / name), name
+
+    begun = time.time()
+    runnel.run("volume", "put", source, "data:/on/the/way")
+    runnel.run("volume", "get", "data:/on", tmp_path / "on")
+    assert attributes(tmp_path / "on/the/way") == attributes(source)
+    for name in ("on", "on/the"):
+        mode, changed = attributes(tmp_path / name)
+        assert mode == 0o755 and begun - 1 < changed / 1e9 < time.time(), name
+
+    there = tmp_path / "there"
+    there.mkdir()
+    there.chmod(0o2770)
+    runnel.run("volume", "get", "data", there)
+    assert attributes(there)[0] == 0o2770, "a folder that was there keeps its mode"
+
+    def mode_of_deep():
+        return {each["name"]: each["mode"] for each in runnel.json("volume", "ls", "data:/on/the/way")["entries"]}["deep"]
+
+    (source / "deep").chmod(0o700)
+    runnel.run("volume", "put", source, "data:/on/the/way")
+    assert mode_of_deep() == 0o711, "as it was there"
+    source.chmod(0o2710)
+    os.utime(source, ns=(1_500_000_000_000_000_001,) * 2)
+    runnel.run("volume", "put", "--mirror", source, "data:/on/the/way")
+    assert mode_of_deep() == 0o700, "as in the source"
+    runnel.run("volume", "get", "data:/on/the/way", tmp_path / "mirrored")
+    assert attributes(tmp_path / "mirrored") == attributes(source)
+
+
+def test_ways_out_and_in_keep_the_mode_and_time_of_the_folder_itself(runnel, tmp_path):
+    def is_as_put(path):
+        return (path.stat().st_mode & 0o7777, path.stat().st_mtime_ns) == (0o2751, 1_600_000_000_123_456_789)
+
+    source = tree(tmp_path / "source", {"a": b"1"})
+    source.chmod(0o2751)
+    os.utime(source, ns=(1_600_000_000_123_456_789,) * 2)
+    for name in ("data", "copied", "imported"):
+        runnel.run("volume", "create", name)
+    runnel.run("volume", "sync", source, "data:/")
+    runnel.run("volume", "sync", "data:/", tmp_path / "made/synced")
+    runnel.run("volume", "cp", "data:/", tmp_path / "cp")
+    runnel.run("volume", "export", "data", f"file://{tmp_path}/exported")
+    for name in ("made/synced", "cp", "exported"):
+        assert is_as_put(tmp_path / name), name
+
+    runnel.run("volume", "cp", "data:/", "copied:/")
+    subprocess.run(["tar", "--format=pax", "-C", source, "-cf", tmp_path / "source.tar", "."], check=True)
+    runnel.run("volume", "import", tmp_path / "source.tar", "imported")
+    for name in ("copied", "imported"):
+        runnel.run("volume", "get", name, tmp_path / name)
+        assert is_as_put(tmp_path / name), name
+
+    runnel.run("volume", "cp", "data:/a", "data:/on/the/way")
+    runnel.run("volume", "get", "data:/on", tmp_path / "on")
+    assert (tmp_path / "on").stat().st_mtime > 1_600_000_001, "a folder on the way is of now"
+    first = runnel.json("volume", "versions", "data")["versions"][-1]["version"]
+    tree(source, {"b": b"2"}).chmod(0o700)
+    runnel.run("volume", "sync", source, "data:/")
+    runnel.run("volume", "restore", f"data@{first}")
+    runnel.run("volume", "get", "data", tmp_path / "restored")
+    assert is_as_put(tmp_path / "restored")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
