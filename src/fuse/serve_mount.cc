@@ -40,8 +40,7 @@ ErrorNotices::Say saying(const ServeOptions& options) {
 }
 
 Async<void> serve_snapshot(async::EventLoop& loop, const std::string& name, Snapshot& snapshot,
-                           volume::PackCache& packs, ServeOptions& options,
-                           async::StopToken stop) {
+                           volume::PackCache& packs, ServeOptions& options, async::StopToken stop) {
   CO_TRY(co_await volume::warm(snapshot));
   ErrorNotices notices(env::real_clock(), name, saying(options));
   FileService service(loop, snapshot, packs, notices);

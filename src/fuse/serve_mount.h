@@ -14,10 +14,10 @@ namespace runnel::fuse {
 struct ServeOptions {
   std::string version;  // Of the volume.
   std::string folder;   // Where it is mounted: by it a process that takes over knows the session.
-  async::UniqueFd connection;     // Of the mount, to the kernel.
-  std::string first_message;      // That the kernel has sent over it.
-  bool takes_over = false;        // From a process that has died.
-  std::function<void()> serving;  // Called once requests are answered.
+  async::UniqueFd connection;                   // Of the mount, to the kernel.
+  std::string first_message;                    // That the kernel has sent over it.
+  bool takes_over = false;                      // From a process that has died.
+  std::function<void()> serving;                // Called once requests are answered.
   std::function<void(const std::string&)> say;  // Why a request failed; empty: nobody hears.
 };
 
