@@ -1,10 +1,12 @@
 #include "agent/suspect_mounts.h"
 
 #include <mntent.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <memory>
@@ -127,6 +129,11 @@ void PathTrail::follow(std::string path) {
     links += target.empty() ? 0 : 1;
   }
   set({real.empty() ? "/" : real, true});
+}
+
+bool is_dead_mount(const std::string& folder) {
+  struct statvfs totals;
+  return ::statvfs(folder.c_str(), &totals) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
 std::vector<std::string> mounted_places() {

@@ -37,6 +37,10 @@ class PathTrail {
 // The places of all mounts, as the kernel says; asks none of them.
 std::vector<std::string> mounted_places();
 
+// Whether nobody serves what is mounted in the folder any more. Asks who does, and blocks until
+// there is an answer.
+bool is_dead_mount(const std::string& folder);
+
 // Which of `mounts` a read touches that never answers: those at the real path or below it where it
 // goes as far, or else the one that the path lies on.
 std::vector<std::string> suspect_mounts(const std::string& real_path, Reach reach,

@@ -1,10 +1,8 @@
 #include "cli/mount_look.h"
 
-#include <sys/statvfs.h>
-
-#include <cerrno>
 #include <memory>
 
+#include "agent/suspect_mounts.h"
 #include "async/abandonable_call.h"
 #include "async/event.h"
 #include "async/event_loop.h"
@@ -15,11 +13,8 @@ Result<MountLook> look_at_mount(const std::string& folder) {
   const std::unique_ptr<async::EventLoop> loop = TRY(async::EventLoop::create());
   async::Notifier ended(*loop);
   bool has_answered = false;
-  const auto error = std::make_shared<int>(0);
-  const auto ask = [folder, error] {
-    struct statvfs totals;
-    *error = ::statvfs(folder.c_str(), &totals) == 0 ? 0 : errno;
-  };
+  const auto is_dead = std::make_shared<bool>(false);
+  const auto ask = [folder, is_dead] { *is_dead = agent::is_dead_mount(folder); };
   const auto call =
       TRY(async::AbandonableCall::start(*loop, "mount-look", ask, [&has_answered, &ended] {
         has_answered = true;
@@ -27,7 +22,7 @@ Result<MountLook> look_at_mount(const std::string& folder) {
       }));
   (void)loop->block_on(ended.wait_for(kMountAnswersWithin));
   if (!has_answered) return MountLook::kSilent;
-  return *error == ENOTCONN || *error == ECONNABORTED ? MountLook::kDead : MountLook::kServed;
+  return *is_dead ? MountLook::kDead : MountLook::kServed;
 }
 
 }  // namespace runnel::cli

@@ -10,8 +10,8 @@ import subprocess
 import pytest
 
 from conftest import BINARY, kill
-from s3_server import S3Server
 from test_mount import Mounts, is_mounted
+from test_s3 import server  # noqa: F401  A fixture.
 from test_volume import tree
 
 pytestmark = [
@@ -169,23 +169,16 @@ def test_a_version_that_is_gone_when_its_task_begins_fails_it_by_name(runnel, mo
     runnel.until(lambda: not place_of(runnel, version).exists())
 
 
-def test_the_keys_of_a_bucket_reach_its_mount_and_no_task(runnel, mounts, tmp_path):
-    folder = tmp_path / "s3"
-    folder.mkdir()
-    server = S3Server(folder)
-    try:
-        server.start()
-        source = tree(tmp_path / "source", {"text": b"from afar\n"})
-        keys = {**runnel.env, **server.env}
-        runnel.run("volume", "create", "far", "--store", "s3://bkt/volumes", env=keys)
-        runnel.run("volume", "put", source, "far", env=keys)
-        text = "volumes: {data: far}\nrun: 'cat $RUNNEL_VOLUME_DATA/text; env | grep ^AWS_ || echo no keys'\n"
-        assert runnel.run("run", runnel.file(text), env=keys) == "from afar\nno keys\n", runnel.err
-        assert not list((runnel.home / "secrets").iterdir()), "they go with the job"
-        for process in mounts.processes("serve"):
-            os.kill(process, signal.SIGTERM)
-    finally:
-        server.stop()
+def test_the_keys_of_a_bucket_reach_its_mount_and_no_task(runnel, mounts, server, tmp_path):  # noqa: F811
+    source = tree(tmp_path / "source", {"text": b"from afar\n"})
+    keys = {**runnel.env, **server.env}
+    runnel.run("volume", "create", "far", "--store", "s3://bkt/volumes", env=keys)
+    runnel.run("volume", "put", source, "far", env=keys)
+    text = "volumes: {data: far}\nrun: 'cat $RUNNEL_VOLUME_DATA/text; env | grep ^AWS_ || echo no keys'\n"
+    assert runnel.run("run", runnel.file(text), env=keys) == "from afar\nno keys\n", runnel.err
+    assert not list((runnel.home / "secrets").iterdir()), "they go with the job"
+    for process in mounts.processes("serve"):
+        os.kill(process, signal.SIGTERM)
 
 
 def test_without_fuse_a_version_is_copied_and_goes_with_its_last_use(runnel, tmp_path):

@@ -10,26 +10,8 @@ import tarfile
 
 import pytest
 
-from s3_server import S3Server
+from test_s3 import cloud, server  # noqa: F401  Fixtures.
 from test_volume import long_put, many_kinds, same, shape, tree  # noqa: F401
-
-
-@pytest.fixture
-def server(tmp_path):
-    folder = tmp_path / "s3"
-    folder.mkdir()
-    made = S3Server(folder)
-    try:
-        yield made.start()
-    finally:
-        made.stop()
-
-
-@pytest.fixture
-def cloud(runnel, server):
-    """`runnel` with the keys of the server."""
-    runnel.env.update(server.env)
-    return runnel
 
 
 @pytest.fixture

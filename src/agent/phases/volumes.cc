@@ -1,11 +1,9 @@
 #include "agent/phases/volumes.h"
 
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "agent/suspect_mounts.h"
 #include "base/check.h"
@@ -28,10 +26,7 @@ enum class Shown : std::uint8_t { kNothing, kMount, kDeadMount, kCopy };
 Shown shown_in(const std::string& tree) {
   const std::vector<std::string> mounts = mounted_places();
   if (std::find(mounts.begin(), mounts.end(), tree) != mounts.end()) {
-    struct statvfs totals;
-    const bool is_dead =
-        ::statvfs(tree.c_str(), &totals) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
-    return is_dead ? Shown::kDeadMount : Shown::kMount;
+    return is_dead_mount(tree) ? Shown::kDeadMount : Shown::kMount;
   }
   const Result<std::vector<std::string>> names = env::list_directory(tree);
   return names.ok() && !names->empty() ? Shown::kCopy : Shown::kNothing;
