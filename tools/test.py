@@ -38,7 +38,8 @@ SIM_LOGS = 300
 SANITIZER_ENV = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=0",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    # Tests fork a child that is killed at some step of the agent; threads of the parent may not have ended by then.
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:die_after_fork=0",
     "ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19",
     "TSAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19",
 }

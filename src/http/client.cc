@@ -27,7 +27,7 @@ Async<void> wait_connected(async::EventLoop& loop, int descriptor, async::StopTo
 
 struct Client::Impl {
   Impl(async::EventLoop& owner, Endpoint server, ClientOptions chosen)
-      : loop(owner), endpoint(std::move(server)), options(chosen), silence(owner) {}
+      : loop(owner), endpoint(std::move(server)), options(std::move(chosen)), silence(owner) {}
 
   Async<Response> run(Request request, OnChunk on_chunk, async::StopToken stop);
   Async<Response> exchange(Request request, OnChunk on_chunk, async::StopToken stop);
@@ -174,7 +174,7 @@ Async<Response> Client::Impl::run(Request request, OnChunk on_chunk, async::Stop
 }
 
 Client::Client(async::EventLoop& loop, Endpoint endpoint, ClientOptions options)
-    : impl_(std::make_unique<Impl>(loop, std::move(endpoint), options)) {}
+    : impl_(std::make_unique<Impl>(loop, std::move(endpoint), std::move(options))) {}
 
 Client::~Client() { CHECK(!impl_->busy, "a client was destroyed during a request"); }
 

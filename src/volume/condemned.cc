@@ -1,5 +1,6 @@
 #include "volume/condemned.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace runnel::volume {
@@ -14,11 +15,20 @@ Error is_damaged() { return Error(Errc::kCorrupt, "a list of garbage is damaged"
 
 }  // namespace
 
+bool Condemned::has_live(const std::string& tag, const std::string& pin) const {
+  const auto found = live.find(tag);
+  return found != live.end() && found->second == pin;
+}
+
 std::string condemned_key(std::string_view nonce) { return "g/" + std::string(nonce); }
 
 std::string encode_condemned(const Condemned& condemned) {
   std::string text(kBegin);
-  for (const std::string& tag : condemned.live) text.append(kLive).append(tag).append("\n");
+  for (const auto& [tag, pin] : condemned.live) {
+    text.append(kLive).append(tag);
+    if (!pin.empty()) text.append(" ").append(pin);
+    text.append("\n");
+  }
   for (const std::string& key : condemned.keys) text.append(kKey).append(key).append("\n");
   return text.append(kEnd);
 }
@@ -34,7 +44,10 @@ Result<Condemned> decode_condemned(std::string_view text) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
     if (line.starts_with(kLive)) {
-      condemned.live.emplace(line.substr(kLive.size()));
+      const std::string_view session = line.substr(kLive.size());
+      const std::size_t blank = std::min(session.find(' '), session.size());
+      const std::size_t pin = std::min(blank + 1, session.size());
+      condemned.live.emplace(session.substr(0, blank), session.substr(pin));
     } else if (line.starts_with(kKey)) {
       condemned.keys.emplace(line.substr(kKey.size()));
     } else {

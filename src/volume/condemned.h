@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,7 +16,13 @@ namespace runnel::volume {
 // there when it was made. docs/design/volume_gc.md.
 struct Condemned {
   std::set<std::string> keys;  // Below the volume's prefix.
-  std::set<std::string> live;  // Tags of sessions: nothing of theirs is among the keys.
+  // What each session that was alive pinned, by its tag: neither that nor what the session had put
+  // is among the keys.
+  std::map<std::string, std::string> live;
+
+  // Whether a session was alive with this pin. A late request may bring a session back as it was at
+  // first, and then only what it pinned at first was kept.
+  bool has_live(const std::string& tag, const std::string& pin) const;
 };
 
 inline constexpr std::int64_t kCondemnedBytesMax = 256 << 20;

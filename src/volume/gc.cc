@@ -105,7 +105,7 @@ class Collection {
     // Objects before sessions: whoever put one of them has a session, or has had one.
     for (const char* kind : {"p/", "i/", "v/", "g/"}) CO_TRY(co_await list(kind, garbage.sizes));
     const std::vector<SeenSession> sessions = CO_TRY(co_await see_sessions());
-    garbage.list.live = CO_TRY(co_await live_tags(head, sessions));
+    garbage.list.live = CO_TRY(co_await live_pins(head, sessions));
     CO_TRY(co_await mark_head(head));
     for (const SeenSession& session : sessions) {
       if (is_pin_of_another(session)) CO_TRY(co_await mark_pin(*session.record));
@@ -163,19 +163,22 @@ class Collection {
     return session.record && volume::has_ended(*session.record, here_);
   }
 
-  // Sessions that no list of garbage has passed over: a late request may bring back the object of
-  // one that was taken for dead, and what it had put may be gone.
-  Async<std::set<std::string>> live_tags(const Head& head, const std::vector<SeenSession>& seen) {
+  // Pins of the sessions, by tag, that no list of garbage has passed over: a late request may bring
+  // back the object of one that was taken for dead, and what it had put or pinned may be gone.
+  Async<std::map<std::string, std::string>> live_pins(const Head& head,
+                                                      const std::vector<SeenSession>& seen) {
     Condemned last;
     if (!head.condemned.empty()) {
       last = CO_TRY(
           co_await load_condemned(volume_.store(), volume_.prefix() + head.condemned, stop_));
     }
-    std::set<std::string> live;
+    std::map<std::string, std::string> live;
     for (const SeenSession& session : seen) {
+      if (!session.record) continue;
       const std::string tag = session_tag(session.key);
-      const bool is_later = session.record && session.record->collections == head.collections;
-      if (is_later || last.live.contains(tag)) live.insert(tag);
+      const std::string& pin = session.record->pin;
+      const bool is_later = session.record->collections == head.collections;
+      if (is_later || last.has_live(tag, pin)) live.emplace(tag, pin);
     }
     co_return live;
   }

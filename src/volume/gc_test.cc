@@ -105,6 +105,24 @@ TEST_F(GcTest, WhoWasPassedOverWithoutALossGoesOn) {
   MUST(loop_->block_on(volume_.keep_session(keys)));
 }
 
+// What it pinned at first was kept; what it has pinned since may be gone.
+TEST_F(GcTest, WhoCameBackAsItWasAtFirstPublishesNothingThatIsGone) {
+  const std::string first = publish("one");
+  const std::string second = publish("two");
+  Volume writer = run(Volume::open(context(), "data"));
+  MUST(loop_->block_on(writer.begin_writing(session_of_this_process("put"))));
+  SessionRecord at_first = writer.session().session().record();
+  at_first.pin = run(Volume::open(context(), "data")).place_of(first).value().key;
+  publish("three");
+  drop(second);
+  store_.objects()[writer.session().session().key()] = {encode_session(at_first), "another"};
+  EXPECT_GT(gc().objects, 0);
+  const Result<void> kept =
+      loop_->block_on(writer.keep_session([] { return std::set<std::string>(); }));
+  ASSERT_FALSE(kept.ok());
+  EXPECT_EQ(kept.error().code, Errc::kConflict);
+}
+
 TEST_F(GcTest, AReaderKeepsItsVersion) {
   const std::string first = publish("one");
   publish("two");

@@ -175,7 +175,7 @@ Async<void> HeldSession::check(KeysInUse keys) {
     co_return Error(Errc::kGone, "the head has moved on").with_value(head.condemned);
   }
   const Condemned last = CO_TRY(Result<Condemned>(list));
-  if (last.live.contains(session_.tag())) co_return {};
+  if (last.has_live(session_.tag(), session_.record().pin)) co_return {};
   // The list may have been made before this session began; one that nobody knows any more may
   // have named anything.
   if (head.collections != known + 1) co_return session_.is_lost();

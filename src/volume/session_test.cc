@@ -91,17 +91,20 @@ TEST(SessionRecordTest, ADamagedOneIsAnError) {
 }
 
 TEST(CondemnedTest, IsReadAsItWasWritten) {
-  const Condemned condemned{{"p/1-2", "v/3-4"}, {"01234567"}};
+  const Condemned condemned{{"p/1-2", "v/3-4"}, {{"01234567", "v/3-4"}, {"89abcdef", ""}}};
   const std::string text = encode_condemned(condemned);
   const Condemned read = MUST(decode_condemned(text));
   EXPECT_EQ(read.keys, condemned.keys);
   EXPECT_EQ(read.live, condemned.live);
+  EXPECT_TRUE(read.has_live("01234567", "v/3-4"));
+  EXPECT_FALSE(read.has_live("01234567", ""));
+  EXPECT_FALSE(read.has_live("76543210", ""));
   EXPECT_TRUE(MUST(decode_condemned(encode_condemned({}))).keys.empty());
 }
 
 // A list that is cut short would leave live sessions out.
 TEST(CondemnedTest, ADamagedOneIsAnError) {
-  const std::string text = encode_condemned({{"p/1-2", "v/3-4"}, {"01234567"}});
+  const std::string text = encode_condemned({{"p/1-2", "v/3-4"}, {{"01234567", "v/3-4"}}});
   for (std::size_t size = 0; size < text.size(); ++size) {
     EXPECT_FALSE(decode_condemned(text.substr(0, size)).ok()) << size;
   }
