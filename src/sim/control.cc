@@ -285,7 +285,9 @@ void SimControl::check_overdue() {
   const std::string before = std::exchange(late_, "");
   if (agenda_.now() - troubled < kOverdueSlack || !settled() || !violation_.empty()) return;
   late_ = check_nothing_overdue(state(), daemon_->controller().writer().now(), kOverdueSlack);
-  if (late_ == before) violation_ = late_;
+  if (late_ != before) late_since_ = agenda_.now();
+  // A retry without a pause has no time from which it is due, and ends that move may let it fit.
+  if (agenda_.now() - late_since_ >= kOverdueSlack) violation_ = late_;
 }
 
 }  // namespace runnel::sim

@@ -121,7 +121,8 @@ class SimControl {
   Time frozen_until_;
   Time troubled_at_;  // When it last could not do what it should.
   Time slow_until_;   // The disk.
-  std::string late_;  // What the last look found overdue; ends that move may make it so for once.
+  std::string late_;  // What the last look found overdue,
+  Time late_since_;   // and the first look that found it.
 };
 
 }  // namespace runnel::sim

@@ -20,6 +20,8 @@ struct Condemned {
   // is among the keys.
   std::map<std::string, std::string> live;
 
+  friend bool operator==(const Condemned&, const Condemned&) = default;
+
   // Whether a session was alive with this pin. A late request may bring a session back as it was at
   // first, and then only what it pinned at first was kept.
   bool has_live(const std::string& tag, const std::string& pin) const;
