@@ -1,5 +1,5 @@
-// Arbitrary bytes as a volume's head, a manifest, a session, a list of garbage and the beginning of a
-// dump. Whatever is read is written as something that is read as the same.
+// Arbitrary bytes as a volume's head, a manifest, a session, a list of garbage and the beginning of
+// a dump. Whatever is read is written as something that is read as the same.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Arbitrary bytes as a pack, as the table of one whose sums are right, as a compressed chunk, and as
-// the table of a cache's segment. No chunk lies outside its pack, and none outside its segment.
+// Arbitrary bytes as a pack, as the table of one whose sums are right, as a compressed chunk, and
+// as the table of a cache's segment. No chunk lies outside its pack, and none outside its segment.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -124,6 +124,9 @@ Async<void> Agent::start() {
   CO_TRY(loop_.spawn(gate_, health_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, devices_.run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, drop_quiet_logs(gate_.token())));
+  const auto standing = [this](const runner::AttemptOnNode& of) { return standing_of(of); };
+  CO_TRY(loop_.spawn(gate_,
+                     preparer_.keep_taking_back(standing, Preparer::kAgainEvery, gate_.token())));
   co_return co_await first_meeting();
 }
 

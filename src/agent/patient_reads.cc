@@ -16,6 +16,7 @@ void PatientReads::look() {
 
 bool PatientReads::may_begin(const std::string& folder) const {
   if (readings_.contains(folder) || readings_.size() >= kAtOnceMax) return false;
+  if (turns_ == Turns::kPerFolder) return true;
   return std::all_of(readings_.begin(), readings_.end(), [this](const auto& entry) {
     return still_for(*entry.second) >= kStandsStill;
   });

@@ -25,12 +25,13 @@ namespace runnel::agent {
 // Contract: run() answers as `read` does, or with kUnavailable when it has stood still for
 //           `silent_max`: then it is left alone, so `read` must own what it touches, and whoever
 //           asks for the same folder is refused at once until it has returned. Reads of one folder
-//           come one after another. One read of all gets on at a time, as a worker's would, which
-//           bounds their memory; one that has stood still for kStandsStill lets the next begin.
+//           come one after another. With Turns::kOneOfAll one read of all gets on at a time, as a
+//           worker's would, which bounds their memory; one that has stood still for kStandsStill
+//           lets the next begin.
 // Threads:  the loop's only; each read has a thread of its own.
 // Lifetime: nobody waits for run() at destruction. Threads that hang are left alone.
-// Limits:   kAtOnceMax reads, of which all but one stand still; when all do for `silent_max`, every
-//           other folder is refused too. kWaitingMax more wait.
+// Limits:   kAtOnceMax reads, of which, for kOneOfAll, all but one stand still; when all do for
+//           `silent_max`, every other folder is refused too. kWaitingMax more wait.
 class PatientReads {
  public:
   static constexpr std::size_t kAtOnceMax = 16;
@@ -39,13 +40,16 @@ class PatientReads {
   static constexpr Duration kStandsStill = Duration::millis(100);
   static constexpr Duration kLookEvery = Duration::millis(50);
 
+  enum class Turns : std::uint8_t { kOneOfAll, kPerFolder };
+
   // `thread` is shown by ps and debuggers; at most 15 bytes.
   PatientReads(async::EventLoop& loop, env::Clock& clock, std::string thread,
-               Duration silent_max = kSilentMax)
+               Duration silent_max = kSilentMax, Turns turns = Turns::kOneOfAll)
       : loop_(loop),
         clock_(clock),
         thread_(std::move(thread)),
         silent_max_(silent_max),
+        turns_(turns),
         changed_(loop) {}
 
   // `reach` tells what may be named when it stands still.
@@ -93,6 +97,7 @@ class PatientReads {
   env::Clock& clock_;
   const std::string thread_;
   const Duration silent_max_;
+  const Turns turns_;
   std::map<std::string, ReadingPtr> readings_;  // By folder.
   std::size_t waiting_ = 0;
   async::Notifier changed_;

@@ -96,6 +96,26 @@ TEST_F(PatientReadsTest, OneThatGetsOnIsNeverGivenUpAndTheOthersWait) {
   EXPECT_EQ(answered_, 2);
 }
 
+// Those whose work other processes do wait for no other folder, only for their own.
+TEST_F(PatientReadsTest, ThoseThatTakeTurnsPerFolderWaitForNoOther) {
+  PatientReads reads(*loop_, env::real_clock(), "reads", Duration::minutes(1),
+                     PatientReads::Turns::kPerFolder);
+  const auto works_on = [stall = stall_] {
+    while (!stall->try_acquire()) {
+    }
+    return Result<int>(8);
+  };
+  const auto answers = [] { return Result<int>(7); };
+  async::Gate gate(*loop_);
+  MUST(loop_->spawn(gate, count(reads.run<int>("/a", works_on))));
+  MUST(loop_->spawn(gate, count(reads.run<int>("/a", answers))));
+  EXPECT_EQ(MUST(ask(reads.run<int>("/b", answers))), 7);
+  EXPECT_EQ(answered_, 0) << "the first is at work";
+  stall_->release();
+  MUST(loop_->block_on(gate.close()));
+  EXPECT_EQ(answered_, 2);
+}
+
 TEST_F(PatientReadsTest, AsManyAsThereMayBeThatStandStillAreAllThatMay) {
   async::Gate gate(*loop_);
   for (std::size_t i = 0; i < PatientReads::kAtOnceMax; ++i) {

@@ -36,7 +36,9 @@ std::vector<output::MetricPlanPtr> plans_on_disk(const std::string& home,
 
 Preparer::Stage::Stage(async::EventLoop& loop, env::Clock& clock, std::shared_ptr<const Phase> of)
     : phase(std::move(of)),
-      calls(loop, clock, std::string(phase->traits().thread), phase->traits().silent_max) {}
+      calls(loop, clock, std::string(phase->traits().thread), phase->traits().silent_max,
+            phase->traits().waits_for_others ? PatientReads::Turns::kPerFolder
+                                             : PatientReads::Turns::kOneOfAll) {}
 
 Preparer::Preparer(async::EventLoop& loop, env::Clock& clock, std::string home,
                    PlaceContext context, std::shared_ptr<const SecretSource> secrets,
@@ -51,10 +53,10 @@ Preparer::Preparer(async::EventLoop& loop, env::Clock& clock, std::string home,
   stages_.emplace_back(loop, clock, std::make_shared<SecretsPhase>(secrets));
   stages_.emplace_back(loop, clock, std::make_shared<MetricPlanPhase>(home_, plans_));
   stages_.emplace_back(loop, clock, std::make_shared<MetricsBeginPhase>(home_));
-  stages_.emplace_back(loop, clock, std::make_shared<CheckpointCopyPhase>(home_));
   stages_.emplace_back(loop, clock,
                        std::make_shared<VolumesPhase>(UsedMounts(home_), std::move(volume_command),
                                                       std::move(secrets)));
+  stages_.emplace_back(loop, clock, std::make_shared<CheckpointCopyPhase>(home_));
   stages_.emplace_back(loop, clock, std::make_shared<OutputBeginPhase>(home_));
 }
 
@@ -255,6 +257,14 @@ Async<void> Preparer::take_back_unwanted(StandingOf standing_of, async::StopToke
     }
   }
   co_return {};
+}
+
+Async<void> Preparer::keep_taking_back(StandingOf standing_of, Duration every,
+                                       async::StopToken stop) {
+  while (true) {
+    CO_TRY(co_await loop_.sleep(every, stop));
+    if (!not_taken_back_.empty()) (void)co_await take_back_unwanted(standing_of, stop);
+  }
 }
 
 std::vector<std::string> Preparer::notices() const {

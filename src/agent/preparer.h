@@ -78,8 +78,10 @@ class Preparer {
   enum class Standing : std::uint8_t { kUnknown, kGone, kOrdered, kBegun };
   using StandingOf = std::function<Standing(const runner::AttemptOnNode&)>;
   Async<void> take_back_unwanted(StandingOf standing_of, async::StopToken stop);
-  // Parts that could not be taken back, and why: sentences. They are tried again at the runner's
-  // next inventory.
+  // Does so again where something could not be taken back, until it is stopped.
+  static constexpr Duration kAgainEvery = Duration::seconds(10);
+  Async<void> keep_taking_back(StandingOf standing_of, Duration every, async::StopToken stop);
+  // Parts that could not be taken back, and why: sentences.
   std::vector<std::string> notices() const;
 
   // Makes plan_of() know the steps of tasks from before our time.

@@ -13,6 +13,8 @@
 #include "agent/place.h"
 #include "agent/preparer.h"
 #include "agent/used_mounts.h"
+#include "async/gate.h"
+#include "async/stop_token.h"
 #include "base/check.h"
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
@@ -205,6 +207,29 @@ TEST_F(PreparerCrash, WhatCannotBeTakenBackIsToldAndTriedAgain) {
   life.settle(Standing::kGone);
   EXPECT_TRUE(life.preparer.notices().empty());
   EXPECT_EQ(records(), 0U);
+}
+
+TEST_F(PreparerCrash, WhatCouldNotBeTakenBackIsTriedAgainInTheSameLife) {
+  begin_again();
+  EXPECT_TRUE(prepares_within(1'000));
+  std::filesystem::remove_all(checkpoint(1));
+  std::filesystem::create_symlink(checkpoint(1), checkpoint(1));
+  Life life(home_.path());
+  life.settle(Standing::kGone);
+  ASSERT_EQ(life.preparer.notices().size(), 1U);
+  std::filesystem::remove(checkpoint(1));
+  async::StopSource stop;
+  async::Gate gate(*life.loop);
+  const auto gone = [](const runner::AttemptOnNode&) { return Standing::kGone; };
+  MUST(life.loop->spawn(gate,
+                        life.preparer.keep_taking_back(gone, Duration::millis(1), stop.token())));
+  for (int i = 0; i < 5'000 && !life.preparer.notices().empty(); ++i) {
+    MUST(life.loop->block_on(life.loop->sleep(Duration::millis(2))));
+  }
+  EXPECT_TRUE(life.preparer.notices().empty());
+  EXPECT_EQ(records(), 0U);
+  stop.stop();
+  MUST(life.loop->block_on(gate.close()));
 }
 
 TEST_F(PreparerCrash, AnAttemptThatBeganKeepsItsParts) {

@@ -1,6 +1,5 @@
 #include "agent/used_mounts.h"
 
-#include "env/file_lock.h"
 #include "env/files.h"
 #include "env/remove_tree.h"
 
@@ -20,6 +19,9 @@ std::string file_of(const std::string& place, const runner::AttemptOnNode& of) {
 }
 
 }  // namespace
+
+UsedMounts::UsedMounts(const std::string& home)
+    : folder_(env::real_path(home).value_or(home) + "/mounts") {}
 
 std::string UsedMounts::place_of(const model::VolumeUse& use) const {
   return folder_ + "/" + use.volume + "@" + use.version;
@@ -41,6 +43,10 @@ Result<void> UsedMounts::remove(const model::VolumeUse& use,
   if (!env::exists(uses_of(place))) return {};
   const env::FileLock lock = TRY(env::FileLock::acquire_within(lock_file(), kLockPatience));
   return env::remove_file(file_of(place, attempt));
+}
+
+Result<env::FileLock> UsedMounts::lock_showing(const std::string& place, Duration patience) {
+  return env::FileLock::acquire_within(place + "/.lock", patience);
 }
 
 Result<bool> UsedMounts::is_used(const std::string& place) {

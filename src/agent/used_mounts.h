@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "env/file_lock.h"
 #include "model/spec.h"
 #include "runner/message.h"
 
@@ -20,7 +21,8 @@ namespace runnel::agent {
 //           may be killed. docs/design/job_volumes.md.
 class UsedMounts {
  public:
-  explicit UsedMounts(const std::string& home) : folder_(home + "/mounts") {}
+  // The kernel knows mounts by their paths without links, so that the home's is looked up.
+  explicit UsedMounts(const std::string& home);
 
   const std::string& folder() const { return folder_; }
   // All of what a version has here, and the folder in it that its files are to be found in.
@@ -30,6 +32,9 @@ class UsedMounts {
   // From here on the attempt uses the version; its folders are made.
   Result<void> add(const model::VolumeUse& use, const runner::AttemptOnNode& attempt) const;
   Result<void> remove(const model::VolumeUse& use, const runner::AttemptOnNode& attempt) const;
+
+  // Held by who brings the files of a place that is used.
+  static Result<env::FileLock> lock_showing(const std::string& place, Duration patience);
 
   static Result<bool> is_used(const std::string& place);
   // Where nobody uses a place, ends what shows the files there, and removes it. False when it is

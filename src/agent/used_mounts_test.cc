@@ -1,5 +1,8 @@
 #include "agent/used_mounts.h"
 
+#include <filesystem>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "env/files.h"
@@ -63,6 +66,14 @@ TEST_F(UsedMountsTest, OneThatIsBusyStays) {
   answer_ = Error(Errc::kIo, "broken");
   EXPECT_FALSE(mounts_.remove_unused(place_, [this] { return answer_; }).ok());
   EXPECT_TRUE(env::exists(place_));
+}
+
+// As the kernel names what is mounted there.
+TEST_F(UsedMountsTest, OfAHomeBehindALinkThePlacesAreItsOwn) {
+  const env::testing::TemporaryDirectory other;
+  const std::string link = other.path() + "/home";
+  std::filesystem::create_directory_symlink(home_.path(), link);
+  EXPECT_EQ(UsedMounts(link).place_of(use_), place_);
 }
 
 TEST_F(UsedMountsTest, VersionsHavePlacesOfTheirOwn) {

@@ -87,12 +87,24 @@ Result<void> Holder::hand_over() {
   handed.request.takes_over = has_served_;
   handed.connection = async::UniqueFd(::fcntl(mount_->descriptor(), F_DUPFD_CLOEXEC, 0));
   handed.first_message = TRY(first_message_.duplicate());
+  if (!handed.connection.valid()) return errno_error("hand over a mount", errno);
   (void)send_mount(server_.get(), handed);
+  handed_at_ = env::real_clock().boot();
+  return {};
+}
+
+// A machine that cannot start a server now may be able to later.
+Result<void> Holder::hand_over_again() {
+  Result<void> handed = hand_over();
+  const Duration now = env::real_clock().boot();
+  if (handed.ok() || !has_served_ || now - died_at_ >= kServesWithin) return handed;
+  start_at_ = now + kPause;
   return {};
 }
 
 Result<async::UniqueFd> Holder::connect() {
-  const Duration until = env::real_clock().boot() + kServerStartsWithin;
+  // Once it was served, signals are looked at between two tries.
+  const Duration until = env::real_clock().boot() + (has_served_ ? kPause : kServerStartsWithin);
   Duration start_again;
   while (true) {
     Result<async::UniqueFd> connected = async::connect_unix(options_.socket);
@@ -112,13 +124,21 @@ Result<async::UniqueFd> Holder::connect() {
   }
 }
 
+std::optional<Duration> Holder::silent_at() const {
+  if (!server_.valid() || serves_) return std::nullopt;
+  return has_served_ ? died_at_ + kServesWithin : handed_at_ + kFirstServesWithin;
+}
+
 int Holder::patience() const {
-  Duration most = options_.look ? kLookEvery : Duration::millis(-1);
-  if (start_at_) {
-    const Duration left = std::max(*start_at_ - env::real_clock().boot(), Duration());
-    most = options_.look ? std::min(most, left) : left;
+  std::optional<Duration> most;
+  if (options_.look) most = kLookEvery;
+  const Duration now = env::real_clock().boot();
+  for (const std::optional<Duration>& at : {start_at_, silent_at()}) {
+    if (!at) continue;
+    const Duration left = std::max(*at - now, Duration());
+    most = most ? std::min(*most, left) : left;
   }
-  return static_cast<int>(most.millis());
+  return most ? static_cast<int>(most->millis()) : -1;
 }
 
 Result<bool> Holder::take_event() {
@@ -131,9 +151,14 @@ Result<bool> Holder::take_event() {
   if (happened == 0 && options_.look && has_served_) options_.look();
   if (happened > 0 && watched[0].revents != 0) TRY(take_signal());
   if (happened > 0 && watched[1].revents != 0) return take_news();
-  const bool is_time = start_at_ && env::real_clock().boot() >= *start_at_;
+  const Duration now = env::real_clock().boot();
+  if (silent_at() && now >= *silent_at()) {
+    server_.reset();
+    return after_server("the server of mounts does not answer", false);
+  }
+  const bool is_time = start_at_ && now >= *start_at_;
   if (is_time && mount_->is_gone()) return false;
-  if (is_time) TRY(hand_over());
+  if (is_time) TRY(hand_over_again());
   return true;
 }
 
@@ -145,7 +170,7 @@ Result<bool> Holder::take_news() {
   }
   server_.reset();
   if (news && news->kind == MountNews::Kind::kEnded) return false;
-  return after_server(news);
+  return after_server(news ? news->why : "what served it has died", news.has_value());
 }
 
 void Holder::take_serving() {
@@ -174,14 +199,15 @@ void Holder::unmount(Unmount how) {
   }
 }
 
-Result<bool> Holder::after_server(const std::optional<MountNews>& last) {
+Result<bool> Holder::after_server(const std::string& what, bool has_said_why) {
   if (mount_->is_gone()) return false;
   const Duration now = env::real_clock().boot();
   const std::string& folder = options_.request.folder;
-  const std::string what = last ? last->why : "what served it has died";
   if (serves_) died_at_ = now;
-  if (!has_served_ && (last || now - begun_at_ > kServerStartsWithin)) {
-    return Error(Errc::kIo, "the mount cannot be served: " + what).with_value(folder);
+  if (!has_served_ && (has_said_why || now - begun_at_ > kServerStartsWithin)) {
+    return Error(Errc::kIo, "the mount cannot be served: " + what)
+        .with_value(folder)
+        .with_hint("see " + options_.server.log_file);
   }
   const bool is_in_time = !has_served_ || now - died_at_ < kServesWithin;
   const bool may_go_on = !has_served_ || can_ask_again();
@@ -189,8 +215,8 @@ Result<bool> Holder::after_server(const std::optional<MountNews>& last) {
     return Error(Errc::kIo, folder + ": " + what + ", and the mount is given up")
         .with_value(folder);
   }
-  if (last || serves_) options_.say(folder + ": " + what + ": it is served again");
-  start_at_ = now + (last ? kPause : kDeathPause);
+  if (has_said_why || serves_) options_.say(folder + ": " + what + ": it is served again");
+  start_at_ = now + (has_said_why ? kPause : kDeathPause);
   serves_ = false;
   return true;
 }

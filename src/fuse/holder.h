@@ -33,6 +33,8 @@ class Holder {
   // So long after it was served, it is to be served again: then the mount is given up, and who
   // waits gets an error.
   static constexpr Duration kServesWithin = Duration::seconds(120);
+  // So long after it was handed over first; who waits for the mount of a task waits longer.
+  static constexpr Duration kFirstServesWithin = Duration::seconds(80);
   static constexpr Duration kPause = Duration::seconds(1);  // After one that could not serve it.
   // Of one that dies, the connection ends before its socket does.
   static constexpr Duration kDeathPause = Duration::millis(20);
@@ -55,13 +57,15 @@ class Holder {
  private:
   Result<void> open();
   Result<void> hand_over();
+  Result<void> hand_over_again();
   Result<async::UniqueFd> connect();
   Result<bool> take_event();  // False once the mount is no more.
   int patience() const;       // Milliseconds until there is something to do besides; -1: for ever.
   Result<bool> take_news();
   void take_serving();
   Result<void> take_signal();
-  Result<bool> after_server(const std::optional<MountNews>& last);
+  Result<bool> after_server(const std::string& what, bool has_said_why);
+  std::optional<Duration> silent_at() const;  // When a server counts as one that will not serve.
   void unmount(Unmount how);
   std::size_t starts_within(Duration now);
 
@@ -75,6 +79,7 @@ class Holder {
   Duration begun_at_;
   Duration died_at_;                  // The last one that has served.
   std::optional<Duration> start_at_;  // When it is handed over again.
+  Duration handed_at_;
   int interrupts_ = 0;
   std::vector<Duration> starts_;
 };

@@ -54,6 +54,9 @@ class Phase {
     Duration silent_max;       // Standing still for so long, it is given up.
     bool is_optional = false;  // Given up, it is left out; else the attempt has failed.
     Parts parts = Parts::kNone;
+    // Its work is done by other processes, so that attempts in different workplaces need not wait
+    // for each other.
+    bool waits_for_others = false;
   };
 
   virtual ~Phase() = default;

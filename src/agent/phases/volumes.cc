@@ -7,9 +7,10 @@
 
 #include "agent/suspect_mounts.h"
 #include "base/check.h"
+#include "env/file_lock.h"
 #include "env/files.h"
 #include "env/process.h"
-#include "env/remove_tree.h"
+#include "env/read_only_tree.h"
 #include "env/subprocess.h"
 #include "json/value.h"
 #include "model/store_variables.h"
@@ -93,6 +94,8 @@ Result<VolumesPhase::Environment> VolumesPhase::environment_for(
 
 Result<void> VolumesPhase::show(const model::VolumeUse& use, const Environment& environment) const {
   const std::string place = mounts_.place_of(use);
+  // Of several attempts that begin with it, one mounts or copies.
+  const env::FileLock lock = TRY(UsedMounts::lock_showing(place, kCopiesWithin));
   switch (shown_in(UsedMounts::tree_of(place))) {
     case Shown::kMount:
     case Shown::kCopy: return {};
@@ -105,11 +108,14 @@ Result<void> VolumesPhase::show(const model::VolumeUse& use, const Environment& 
              environment, kMountsWithin);
 }
 
-// Whole or not at all.
+// Whole or not at all, and for no task to change: others read it as the version, too.
 Result<void> VolumesPhase::copy(const model::VolumeUse& use, const Environment& environment) const {
   const std::string tree = UsedMounts::tree_of(mounts_.place_of(use));
   const std::string part = tree + ".part";
-  TRY(run({"get", target_of(use), part, "--store", use.store}, environment, kCopiesWithin));
+  if (!env::is_read_only_tree(part)) {
+    TRY(run({"get", target_of(use), part, "--store", use.store}, environment, kCopiesWithin));
+  }
+  TRY(env::make_tree_read_only(part));
   return env::rename_file(part, tree);
 }
 

@@ -30,12 +30,15 @@ class VolumesPhase final : public Phase {
   static bool can_mount(const std::string& fuse = kFuse);
 
   Traits traits() const override {
-    return {
-        .thread = "agent-volumes", .silent_max = Duration::minutes(1), .parts = Parts::kUntilEnded};
+    return {.thread = "agent-volumes",
+            .silent_max = Duration::minutes(1),
+            .parts = Parts::kUntilEnded,
+            .waits_for_others = true};
   }
   bool is_needed(const model::StartOrder& order) const override { return !order.volumes.empty(); }
-  Workplace workplace(const model::StartOrder&) const override {
-    return {mounts_.folder(), Reach::kFolder};
+  // One store that is away holds up nobody who reads from another.
+  Workplace workplace(const model::StartOrder& order) const override {
+    return {mounts_.place_of(order.volumes.front()), Reach::kFolder};
   }
   Result<Readiness> prepare(const NodeId& node, const model::StartOrder& order, Readiness so_far,
                             PathTrail& trail) const override;

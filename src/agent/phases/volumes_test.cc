@@ -70,6 +70,9 @@ TEST_F(VolumesPhaseTest, MountsAVersionAndNamesItsFolder) {
 TEST_F(VolumesPhaseTest, CopiesItWhereNothingCanBeMounted) {
   MUST(prepare("/no/such/device"));
   EXPECT_EQ(env::read_file(place_ + "/tree/file").value_or("none"), "text\n");
+  struct stat file{};
+  ASSERT_EQ(::stat((place_ + "/tree/file").c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0222U, 0U) << "others read it as the version, too";
   MUST(prepare("/no/such/device"));
   const std::string words = asked();
   EXPECT_EQ(std::count(words.begin(), words.end(), '\n'), 1) << "it is there";
