@@ -200,8 +200,9 @@ void Oracle::check_removal(const Bucket::Change& change) {
   if (key == "head") return found_wrong("1: the head is removed");
   if (key.starts_with("s/")) {
     const bool is_owners = owners_[key] == change.process || dead_.contains(owners_[key]);
-    // Up to a moment ago: the removal may have been on its way when it went on.
-    constexpr Duration kOnItsWay = Duration::minutes(2);
+    // Up to a while ago: who removes it may have been stopped since, for two minutes at most, and
+    // the removal have been on its way.
+    constexpr Duration kOnItsWay = Duration::minutes(3);
     const bool stood_still =
         agenda_.now() - change.before->changed >= volume::Session::kTtl ||
         (stood_still_.contains(key) && agenda_.now() - stood_still_[key] < kOnItsWay);
