@@ -499,6 +499,12 @@ void add_cache(CLI::App& app, Arguments& arguments) {
   app.add_option("--cache-size", arguments.cache_size, "what it may take")->capture_default_str();
 }
 
+void add_volume_warmup(CLI::App& app, Arguments& arguments) {
+  app.add_option("volume", arguments.volume, "NAME[@VERSION][:/PATH]")->required();
+  add_cache(app, arguments);
+  add_store(app, arguments);
+}
+
 void add_volume_mount(CLI::App& app, Arguments& arguments) {
   app.add_option("volume", arguments.volume, "NAME[@VERSION]")->required();
   app.add_option("dir", arguments.target, "an existing folder")->required();
@@ -599,6 +605,11 @@ const std::vector<Definition>& volume_definitions() {
          add_volume(app, arguments);
          app.add_flag("--repair", arguments.repair, "let later puts store anew what is damaged");
        }},
+      {Command::kVolumeWarmup,
+       "warmup",
+       {},
+       "bring what a version has into a cache on the disk",
+       add_volume_warmup},
       {Command::kVolumeMount, "mount", {}, "show a version as a folder", add_volume_mount},
       {Command::kVolumeUmount,
        "umount",

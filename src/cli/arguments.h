@@ -53,6 +53,7 @@ enum class Command : std::uint8_t {
   kVolumeGc,
   kVolumeStat,
   kVolumeFsck,
+  kVolumeWarmup,
   kVolumeMount,
   kVolumeUmount,
   kVolumeServe,
@@ -144,8 +145,8 @@ struct Arguments {
   bool remove = false;               // volume tag, sync --delete
   bool force = false;                // volume tag --force
   std::optional<std::string> keep;   // volume gc --keep
-  std::optional<std::string> cache;  // volume mount --cache
-  std::string cache_size = "10GiB";  // volume mount --cache-size
+  std::optional<std::string> cache;  // volume mount, warmup: --cache
+  std::string cache_size = "10GiB";  // the same: --cache-size
   std::vector<std::string> folders;  // volume umount
   bool lazy = false;                 // volume umount --lazy
   std::string while_used;            // volume mount --while-used

@@ -66,6 +66,7 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeGc:
     case Command::kVolumeStat:
     case Command::kVolumeFsck:
+    case Command::kVolumeWarmup:
     case Command::kVolumeMount:
     case Command::kVolumeUmount:
     case Command::kVolumeServe: return volume_command(arguments, home);

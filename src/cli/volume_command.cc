@@ -188,6 +188,7 @@ Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) 
     case Command::kVolumeGc: return collect_volume(arguments, home);
     case Command::kVolumeStat: return tell_volume(arguments, home);
     case Command::kVolumeFsck: return check_volume(arguments, home);
+    case Command::kVolumeWarmup: return warm_volume_up(arguments, home);
     case Command::kVolumeMount: return mount_volume(arguments, home);
     case Command::kVolumeUmount: return unmount_volume(arguments, home);
     case Command::kVolumeServe: return serve_volumes(home);

@@ -11,6 +11,7 @@
 
 #include "async/event_loop.h"
 #include "base/check.h"
+#include "cli/cache_folder.h"
 #include "cli/mount_log.h"
 #include "cli/mount_look.h"
 #include "cli/mount_of_attempts.h"
@@ -84,14 +85,6 @@ Result<std::string> folder_to_mount_in(const std::string& given) {
                    "mount it in an empty folder");
   }
   return real;
-}
-
-Result<std::optional<volume::DiskCache::Options>> cache_of(const Arguments& arguments) {
-  if (!arguments.cache) return std::optional<volume::DiskCache::Options>();
-  const Result<Bytes> bytes = parse_bytes(arguments.cache_size);
-  if (!bytes.ok()) return Error(bytes.error()).with_field("cache-size");
-  return std::optional(
-      volume::DiskCache::Options{TRY(home::absolute_path(*arguments.cache)), *bytes});
 }
 
 // The words that ask for the plan's store and cache.

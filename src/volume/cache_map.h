@@ -69,6 +69,10 @@ class CacheMap {
   void restore(std::uint32_t segment, const std::vector<CacheSlot>& slots);
   std::vector<CacheSlot> slots_of(std::uint32_t segment) const;  // Committed ones.
   std::uint64_t bytes() const { return bytes_; }                 // Of committed slots.
+  // Bytes of ranges of up to `range_max` each for which there is room together.
+  std::uint64_t room(std::uint64_t range_max) const {
+    return segments_.size() * (kDataBytes - range_max);
+  }
 
  private:
   struct Key {

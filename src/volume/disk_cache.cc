@@ -5,7 +5,11 @@
 namespace runnel::volume {
 
 DiskCache::DiskCache(async::EventLoop& loop, std::unique_ptr<CacheFolder> folder)
-    : folder_(std::move(folder)), map_(folder_->segments()), loop_(loop), writing_(loop) {}
+    : folder_(std::move(folder)),
+      map_(folder_->segments()),
+      loop_(loop),
+      writing_(loop),
+      written_(loop) {}
 
 Async<std::unique_ptr<DiskCache>> DiskCache::open(async::EventLoop& loop, Options options) {
   std::unique_ptr<async::Worker> writer =
@@ -68,6 +72,12 @@ Async<void> DiskCache::write(CacheMap::Placed placed,
   map_.release(placed.slot.segment);
   writing_bytes_ -= placed.slot.range.length;
   --writes_;
+  written_.notify_all();
+  co_return {};
+}
+
+Async<void> DiskCache::settle() {
+  while (writes_ > 0) CO_TRY(co_await written_.wait());
   co_return {};
 }
 

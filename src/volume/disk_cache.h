@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "async/event.h"
 #include "async/event_loop.h"
 #include "async/gate.h"
 #include "async/worker.h"
@@ -47,9 +48,12 @@ class DiskCache {
             std::shared_ptr<const env::AlignedBytes> bytes);
   // What is here of it is wrong.
   void drop(const CacheSlot& slot);
+  // Waits until what is to be kept is written, or is known not to be.
+  Async<void> settle();
   Async<void> close();
 
   std::uint64_t bytes() const { return map_.bytes(); }
+  std::uint64_t room(std::uint64_t range_max) const { return map_.room(range_max); }
   // Why nothing more is written; none: it is.
   const std::optional<Error>& failed() const { return failed_; }
 
@@ -66,6 +70,7 @@ class DiskCache {
   std::unique_ptr<async::Worker> writer_;
   async::EventLoop& loop_;
   async::Gate writing_;
+  async::Notifier written_;
   std::uint64_t writing_bytes_ = 0;
   int writes_ = 0;
   std::optional<Error> failed_;

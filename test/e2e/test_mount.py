@@ -424,6 +424,35 @@ def test_a_cache_on_the_disk_outlives_the_mount_and_its_processes(runnel, data, 
     assert read_all(), "what the disk has changed is fetched again"
 
 
+def test_a_warm_up_brings_a_version_into_the_cache_before_it_is_read(runnel, data, mounts, tmp_path):
+    options = ("--cache", tmp_path / "cache", "--cache-size", "200MiB")
+    part = runnel.json("volume", "warmup", "data:/many", *options)
+    assert part["files"] == 500 and part["bytes"] == part["fetched_bytes"] >= 500 * 3000
+    told = runnel.json("volume", "warmup", "data", *options)
+    files = [path for path in data.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert told["files"] == len(files) and told["version"] == versions(runnel)[0]
+    assert 5_000_000 < told["fetched_bytes"] <= told["bytes"], "what is short is fetched with what is beside it"
+    again = runnel.run("volume", "warmup", "data", *options)
+    assert again.startswith(f"{len(files)} files of data@{versions(runnel)[0]} are in {tmp_path}/cache: ")
+    assert again.endswith(", 0 B of it fetched now\n")
+
+    (runnel.home / "volumes/data/p").rename(runnel.home / "volumes/data/away")
+    folder = mounts.make("data", "mnt", *options)
+    assert all((folder / path.relative_to(data)).read_bytes() == path.read_bytes() for path in files)
+    for words, code, said in (
+        (("data", *options), 1, "another process uses the cache"),
+        (("data",), 2, "--cache DIR"),
+        (("data:/none", "--cache", tmp_path / "other"), 1, "there is no 'none'"),
+    ):
+        runnel.run("volume", "warmup", *words, code=code)
+        assert said in runnel.err
+    (runnel.home / "volumes/data/away").rename(runnel.home / "volumes/data/p")
+    big = tree(tmp_path / "big", {f"{number}": os.urandom(1_000_000) for number in range(130)})
+    runnel.run("volume", "put", big, "data")
+    runnel.run("volume", "warmup", "data", "--cache", tmp_path / "small", "--cache-size", "128MiB", code=2)
+    assert "these files have more" in runnel.err and "cache-size" in runnel.err
+
+
 def test_a_cache_folder_is_refused_when_it_is_no_cache(runnel, data, mounts, tmp_path):
     folder = tmp_path / "mnt"
     folder.mkdir()

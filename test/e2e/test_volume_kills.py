@@ -1,5 +1,6 @@
 """Kills of what changes a volume, at random moments: RUNNEL_VOLUME_KILLS of them, from RUNNEL_SEED on."""
 
+import hashlib
 import os
 import random
 import shutil
@@ -16,8 +17,12 @@ KILLS = int(os.environ.get("RUNNEL_VOLUME_KILLS", "12"))
 SEED = int(os.environ.get("RUNNEL_SEED", "1"))
 
 
+def digest(content):
+    return hashlib.sha256(content).digest()
+
+
 class Model:
-    """The files of the newest version, and what happens to them."""
+    """The files of the newest version, each by its digest, and what happens to them."""
 
     def __init__(self, dice):
         self.dice = dice
@@ -51,7 +56,7 @@ class Killed:
         self.model = Model(self.dice)
         self.usual = 0.1  # Seconds that commands have taken that were left alone.
         self.kills = 0
-        self.kept = {}  # Files of versions, by id.
+        self.kept = {}  # The files of versions, by id.
         runnel.run("volume", "create", "data", "--store", store)
 
     def change(self):
@@ -61,7 +66,8 @@ class Killed:
         if kind == "put":
             files = self.model.put()
             shutil.rmtree(self.folder / "source", ignore_errors=True)
-            return ("put", tree(self.folder / "source", files), "data"), {**self.model.files, **files}
+            after = self.model.files | {name: digest(content) for name, content in files.items()}
+            return ("put", tree(self.folder / "source", files), "data"), after
         if kind == "gc":
             return ("gc", "data", *self.dice.choice([(), ("--keep", "0s")])), self.model.files
         folder = self.dice.choice(folders)
@@ -107,7 +113,7 @@ class Killed:
         if not self.runnel.json("volume", "versions", "data")["versions"]:
             return {}
         self.runnel.run("volume", "get", f"data@{version}", copy)
-        return {str(path.relative_to(copy)): path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+        return {str(path.relative_to(copy)): digest(path.read_bytes()) for path in copy.rglob("*") if path.is_file()}
 
     def check_all(self):
         """Nothing is left behind, nothing is damaged, and the versions that there are have what they had."""

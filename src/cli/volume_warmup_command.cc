@@ -1,0 +1,55 @@
+#include <memory>
+#include <utility>
+
+#include "cli/cache_folder.h"
+#include "cli/print.h"
+#include "cli/transfer_line.h"
+#include "cli/volume_client.h"
+#include "cli/volume_commands.h"
+#include "cli/volume_target.h"
+#include "env/clock.h"
+#include "volume/warm_up.h"
+
+namespace runnel::cli {
+namespace {
+
+void tell_warm(const Arguments& arguments, const VolumeTarget& target, const volume::WarmUp& done,
+               const std::string& folder) {
+  json::Value value = json::Value::object();
+  value.set("volume", json::Value::text(target.name));
+  value.set("version", json::Value::text(done.version));
+  value.set("files", json::Value::integer(done.files));
+  value.set("bytes", json::Value::integer(done.bytes));
+  value.set("fetched_bytes", json::Value::integer(done.fetched));
+  value.set("cache", json::Value::text(folder));
+  answer(arguments, value,
+         count_text(done.files, "file", "files") + " of " + target.name + "@" + done.version +
+             " are in " + folder + ": " + human(Bytes::count(done.bytes)) + ", " +
+             human(Bytes::count(done.fetched)) + " of it fetched now\n");
+}
+
+}  // namespace
+
+Result<int> warm_volume_up(const Arguments& arguments, const home::Home& home) {
+  const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
+  const auto options = TRY(cache_of(arguments));
+  if (!options) {
+    return Error(Errc::kInvalid, "a warm-up fills a cache on the disk, and none is named")
+        .with_field("cache")
+        .with_hint("--cache DIR, as for the mount that will read it");
+  }
+  const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
+  volume::Volume opened = TRY(client->volume(target.name));
+  const std::unique_ptr<volume::DiskCache> cache =
+      TRY(client->run(volume::DiskCache::open(client->loop(), *options)));
+  TransferLine line("warmup");
+  const Result<volume::WarmUp> done = client->run(volume::warm_up(
+      client->loop(), opened, target.version_or_latest(), target.path, *cache,
+      [&line](const volume::WarmUp& now) { line.draw({now.files, now.bytes, std::nullopt}); }, {}));
+  line.clear();
+  TRY(client->run(cache->close()));
+  tell_warm(arguments, target, TRY(Result<volume::WarmUp>(done)), options->folder);
+  return 0;
+}
+
+}  // namespace runnel::cli
