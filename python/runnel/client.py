@@ -1,5 +1,6 @@
 """The service as Python sees it: documents of jobs and what their tasks reported."""
 
+import errno
 import http.client
 import json
 import os
@@ -33,7 +34,10 @@ class _UnixConnection(http.client.HTTPConnection):
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+        try:
+            self.sock.connect(self._path)
+        except FileNotFoundError:
+            raise FileNotFoundError(errno.ENOENT, "no daemon serves here; any `runnel` command starts one", self._path) from None
 
 
 def _socket_path() -> str:
@@ -46,12 +50,20 @@ def _socket_path() -> str:
     return str(pathlib.Path(home) / "daemon.sock")
 
 
+def _program() -> str | None:
+    beside = pathlib.Path(sys.executable).with_name("runnel")
+    return shutil.which("runnel") or (str(beside) if beside.exists() else None)
+
+
 def _start_daemon() -> None:
     """Any command does so; this one changes nothing else. Who serves $RUNNEL_API is not ours to start."""
-    beside = pathlib.Path(sys.executable).with_name("runnel")
-    found = shutil.which("runnel") or (str(beside) if beside.exists() else None)
-    if found and not os.environ.get("RUNNEL_API"):
+    if os.environ.get("RUNNEL_API"):
+        return
+    if found := _program():
         subprocess.run([found, "home"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    elif not os.path.exists(_socket_path()):
+        raise FileNotFoundError(errno.ENOENT, "no daemon serves this home, and `runnel`, which starts one, is not in PATH",
+                                _socket_path())
 
 
 def get(path: str) -> dict:
