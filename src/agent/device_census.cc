@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/device_kind.h"
+#include "agent/double_grants.h"
 #include "base/check.h"
 #include "model/fields.h"
 
@@ -49,21 +50,24 @@ std::string words_for(const SeenDevice& seen) {
 }  // namespace
 
 DeviceCensus::DeviceCensus(const std::vector<model::NodeInfo>& nodes) {
-  std::map<std::string, int> declared;
   for (const model::NodeInfo& node : nodes) {
-    for (const auto& [kind, count] : node.capacity.accelerators) ++declared[kind];
-  }
-  for (const model::NodeInfo& node : nodes) {
-    for (const auto& [kind, count] : node.capacity.accelerators) {
-      if (declared[kind] == 1) wanted_.push_back({node.id, kind, count});
-    }
+    for (const auto& [kind, count] : node.capacity.accelerators) declare(node.id, kind, count);
   }
 }
+
+void DeviceCensus::declare(const NodeId& node, const std::string& kind, std::int64_t count) {
+  auto wanted = std::ranges::find(wanted_, kind, &Wanted::kind);
+  if (wanted == wanted_.end()) wanted = wanted_.insert(wanted, {node, kind, 0, {}});
+  wanted->count = std::max(wanted->count, count);
+  wanted->nodes.push_back(node);
+}
+
+bool DeviceCensus::watches() const { return !std::ranges::all_of(wanted_, &Wanted::is_shared); }
 
 void DeviceCensus::remember(std::vector<KnownDevice> known) {
   std::erase_if(known, [this](const KnownDevice& device) {
     return std::ranges::none_of(wanted_, [&](const Wanted& wanted) {
-      return wanted.node == device.node && wanted.kind == device.kind &&
+      return !wanted.is_shared() && wanted.node == device.node && wanted.kind == device.kind &&
              device.index < wanted.count;
     });
   });
@@ -127,22 +131,36 @@ void DeviceCensus::miss(const DeviceLook& look, Time now) {
 bool DeviceCensus::meet(const SeenDevice& seen, DeviceLook::By by) {
   if (std::ranges::find(known_, seen.id, &KnownDevice::id) != known_.end()) return false;
   const Wanted* wanted = wanted_by(seen, by);
+  if (wanted != nullptr && wanted->is_shared()) {
+    ++shared_seen_[wanted->kind];
+    return false;
+  }
   if (wanted != nullptr && add(*wanted, seen)) return true;
   notices_.push_back("this machine has " + words_for(seen) +
                      ", which no node declares: it is granted to nobody");
   return false;
 }
 
-void DeviceCensus::compare() {
-  for (const Wanted& wanted : wanted_) {
-    const auto seen = std::ranges::count_if(known_, [&](const KnownDevice& device) {
-      return device.node == wanted.node && device.kind == wanted.kind;
-    });
-    if (seen == wanted.count) continue;
-    notices_.push_back("node " + wanted.node.str() + " declares " + std::to_string(wanted.count) +
-                       " " + wanted.kind + ", of which " + std::to_string(seen) +
-                       " were seen here: the declaration is believed, the others are not watched");
+std::int64_t DeviceCensus::seen_of(const Wanted& wanted) const {
+  if (wanted.is_shared()) {
+    const auto seen = shared_seen_.find(wanted.kind);
+    return seen == shared_seen_.end() ? 0 : seen->second;
   }
+  return std::ranges::count_if(known_, [&](const KnownDevice& device) {
+    return device.node == wanted.node && device.kind == wanted.kind;
+  });
+}
+
+void DeviceCensus::compare(const Wanted& wanted) {
+  const std::int64_t seen = seen_of(wanted);
+  if (seen >= wanted.count) return;
+  const std::string devices = std::to_string(wanted.count) + " " + wanted.kind + ", of which " +
+                              std::to_string(seen) +
+                              " were seen here: the declaration is believed, ";
+  notices_.push_back(wanted.is_shared() ? nodes_text(wanted.nodes) + " declare up to " + devices +
+                                              "and since several nodes declare them none is watched"
+                                        : nodes_text(wanted.nodes) + " declares " + devices +
+                                              "the others are not watched");
 }
 
 bool DeviceCensus::take(const DeviceLook& look, Time now) {
@@ -155,6 +173,7 @@ bool DeviceCensus::take(const DeviceLook& look, Time now) {
   }
   looked_ = true;
   notices_.clear();
+  shared_seen_.clear();
   miss(look, now);
   bool changed = false;
   for (const SeenDevice& seen : look.devices) {
@@ -165,7 +184,7 @@ bool DeviceCensus::take(const DeviceLook& look, Time now) {
     }
     changed = meet(seen, look.by) || changed;
   }
-  compare();
+  for (const Wanted& wanted : wanted_) compare(wanted);
   return changed;
 }
 

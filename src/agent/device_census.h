@@ -28,14 +28,17 @@ struct KnownDevice {
 //
 // Contract: a device keeps its index for as long as the census is kept, whatever its driver counts;
 //           a new one takes the index of none or of one that is missing. Only a device that was
-//           seen once can be missing. A kind that several nodes declare, or whose name no device
-//           has in its own, is none of its business.
+//           seen once can be missing. Of a kind that several nodes declare none is, nor of one
+//           whose name no device has in its own.
 // Threads:  none of its own; no clock, no I/O.
 class DeviceCensus {
  public:
   explicit DeviceCensus(const std::vector<model::NodeInfo>& nodes);
 
-  bool watches() const { return !wanted_.empty(); }
+  // Whether a look has anything to tell.
+  bool looks() const { return !wanted_.empty(); }
+  // Whether a device that is missing can be noticed.
+  bool watches() const;
   // As an earlier life kept it. Whatever is no more declared is dropped.
   void remember(std::vector<KnownDevice> known);
   const std::vector<KnownDevice>& known() const { return known_; }
@@ -51,15 +54,20 @@ class DeviceCensus {
   struct Wanted {
     NodeId node;
     std::string kind;
-    std::int64_t count = 0;
+    std::int64_t count = 0;          // The most that one of the nodes declares.
+    std::vector<NodeId> nodes = {};  // That declare it; with several nobody watches.
+    bool is_shared() const { return nodes.size() > 1; }
   };
+  void declare(const NodeId& node, const std::string& kind, std::int64_t count);
   const Wanted* wanted_by(const SeenDevice& seen, DeviceLook::By by) const;
   bool add(const Wanted& wanted, const SeenDevice& seen);
   void miss(const DeviceLook& look, Time now);
   bool meet(const SeenDevice& seen, DeviceLook::By by);
-  void compare();
+  std::int64_t seen_of(const Wanted& wanted) const;
+  void compare(const Wanted& wanted);
 
-  std::vector<Wanted> wanted_;
+  std::vector<Wanted> wanted_;                       // One for each kind.
+  std::map<std::string, std::int64_t> shared_seen_;  // In the last look, by kind.
   std::vector<KnownDevice> known_;
   std::map<std::string, model::MissingDevice> missing_;  // By id.
   std::vector<std::string> notices_;

@@ -103,6 +103,19 @@ TEST(DeviceCensus, AKindThatTwoNodesDeclareIsNotWatched) {
   EXPECT_FALSE(DeviceCensus({node_with("a", {})}).watches());
 }
 
+TEST(DeviceCensus, WhatTwoNodesDeclareIsCompared) {
+  DeviceCensus census({node_with("a", {{"H100", 2}}), node_with("b", {{"H100", 4}})});
+  EXPECT_TRUE(census.looks());
+  EXPECT_FALSE(census.take(look({0, 1}), {}));
+  EXPECT_EQ(census.notices(),
+            std::vector<std::string>{
+                "nodes a and b declare up to 4 H100, of which 2 were seen here: the declaration is "
+                "believed, and since several nodes declare them none is watched"});
+  EXPECT_EQ(missing(census, "a"), Indices{-1});
+  census.take(look({0, 1, 2, 3}), {});
+  EXPECT_TRUE(census.notices().empty());
+}
+
 TEST(DeviceCensus, InstancesOfMigAreTold) {
   DeviceCensus census({node_with("gpu", {{"H100", 1}})});
   DeviceLook cut = look({0});

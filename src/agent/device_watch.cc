@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "agent/double_grants.h"
 #include "base/check.h"
 #include "env/files.h"
 
@@ -16,13 +17,14 @@ DeviceWatch::DeviceWatch(async::EventLoop& loop, env::Clock& clock,
       file_(std::move(file)),
       tell_(std::move(tell)),
       census_(nodes),
+      double_grants_(double_grant_notices(nodes)),
       done_(loop) {
   for (const model::NodeInfo& node : nodes) nodes_.push_back(node.id);
 }
 
 Result<void> DeviceWatch::start() {
   CHECK(!worker_, "a watch of devices starts twice");
-  if (!census_.watches() || command_.empty()) return {};
+  if (!census_.looks() || command_.empty()) return {};
   worker_ = TRY(async::Worker::create(loop_, {.name = "agent-devices"}));
   return {};
 }
@@ -98,7 +100,8 @@ Async<void> DeviceWatch::keep() {
 }
 
 std::vector<std::string> DeviceWatch::notices() const {
-  std::vector<std::string> all = census_.notices();
+  std::vector<std::string> all = double_grants_;
+  for (std::string& notice : census_.notices()) all.push_back(std::move(notice));
   if (trouble_)
     all.push_back("nobody watches the devices of this machine: " + trouble_->to_string());
   return all;

@@ -69,7 +69,8 @@ class DeviceWatch {
   Tell tell_;
   std::unique_ptr<async::Worker> worker_;
   DeviceCensus census_;
-  std::optional<Error> trouble_;  // Why the last look found nothing.
+  const std::vector<std::string> double_grants_;  // Sentences.
+  std::optional<Error> trouble_;                  // Why the last look found nothing.
   bool looking_ = false;
   bool looked_ = false;     // At least once with an answer.
   bool keeps_ = false;      // The census has changed since it was kept.

@@ -105,6 +105,12 @@ std::vector<std::pair<std::string, std::string>> device_variables(const Devices&
   return {variables.begin(), variables.end()};
 }
 
+bool have_one_driver(std::string_view kind, std::string_view other) {
+  const Maker maker = maker_of(kind);
+  if (maker == Maker::kOther) return to_lower(kind) == to_lower(other);
+  return maker == maker_of(other);
+}
+
 bool is_device_variable(std::string_view name) {
   return std::binary_search(kNames.begin(), kNames.end(), name);
 }

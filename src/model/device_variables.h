@@ -15,6 +15,9 @@ namespace runnel::model {
 std::vector<std::pair<std::string, std::string>> device_variables(const Devices& granted,
                                                                   const Resources& capacity);
 
+// Whether one driver counts and shows the devices of both kinds, so that they are of one maker.
+bool have_one_driver(std::string_view kind, std::string_view other);
+
 // Whether device_variables() may give it. Only the user's envs take its place, never a shell's.
 bool is_device_variable(std::string_view name);
 
