@@ -88,16 +88,21 @@ class RunnelFileSystem(AbstractFileSystem):
         return _info(self._strip_protocol(path), volume.stat(inner), is_link)
 
     def exists(self, path, **_):
-        _, volume, inner = self._place(path)
-        return volume.exists(inner)
+        return self._answers(Volume.exists, path)
 
     def isdir(self, path):
-        _, volume, inner = self._place(path)
-        return volume.isdir(inner)
+        return self._answers(Volume.isdir, path)
 
     def isfile(self, path):
-        _, volume, inner = self._place(path)
-        return volume.isfile(inner)
+        return self._answers(Volume.isfile, path)
+
+    def _answers(self, question, path) -> bool:
+        """Of a volume or a version that is not there: False, as of a path. A store that does not answer raises."""
+        try:
+            _, volume, inner = self._place(path)
+        except FileNotFoundError:
+            return False
+        return question(volume, inner)
 
     def cat_file(self, path, start=None, end=None, **_):
         _, volume, inner = self._place(path)

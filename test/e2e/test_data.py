@@ -508,6 +508,14 @@ def test_a_pickled_file_system_stays_at_its_version(data, runnel):
         assert opened.read() == b"second"
 
 
+@pytest.mark.parametrize("path", ["nosuch", "nosuch/x", "data@nope", "data@nope/x", "data/nope", ""])
+def test_what_is_not_there_does_not_exist_for_fsspec(data, path):
+    import fsspec
+    files = fsspec.filesystem("runnel")
+    assert (files.exists(path), files.isdir(path), files.isfile(path)) == (False, False, False)
+    assert files.exists("data/text")
+
+
 def test_threads_share_what_fsspec_has_open(data, tmp_path):
     import fsspec
     names = files_of(data / "many/1")
