@@ -255,6 +255,7 @@ class Study:
         """All that were asked for: {"trial", "params", "status", "values", "best", "attempt"} each.
 
         values: by metric; None while the trial has none, as when it runs or failed.
+        best: of several objectives each trial of the front has True.
         """
         found: list[dict] = []
         token = ""

@@ -1,9 +1,11 @@
 #include "control/trial_document.h"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 
 #include "base/check.h"
+#include "control/best_trials.h"
 #include "control/job_document.h"
 #include "json/value.h"
 #include "model/status.h"
@@ -49,8 +51,16 @@ void write_moves(json::Writer& out, const brain::Trial& trial) {
 
 enum class Reports : std::uint8_t { kNone, kAll };
 
+enum class Best : std::uint8_t { kNo, kYes };
+
+Best best_of(const brain::Job& job, StepIndex step, TaskIndex trial) {
+  const model::SearchSpec& search = *searching_spec(job, step).search;
+  const brain::Study& study = *searching_step(job, step).study;
+  return is_best_trial(search, study, trial) ? Best::kYes : Best::kNo;
+}
+
 void write_members(json::Writer& out, const brain::Job& job, StepIndex at, TaskIndex index,
-                   Reports reports) {
+                   Reports reports, Best best) {
   const brain::Step& step = searching_step(job, at);
   const model::StepSpec& spec = searching_spec(job, at);
   CHECK(step.study.has_value() && spec.search.has_value(), "only searches have trials");
@@ -58,7 +68,7 @@ void write_members(json::Writer& out, const brain::Job& job, StepIndex at, TaskI
         "a trial is shown that nobody asked for");
   const brain::Trial& trial = step.study->trials.at(static_cast<std::size_t>(index.value()));
   out.field("attempt", brain::attempts_of(step, index).value());
-  out.field("best", step.study->best == index.value());
+  out.field("best", best == Best::kYes);
   out.field("id", job.id.str());
   write_moves(out, trial);
   write_params(out, trial);
@@ -92,18 +102,26 @@ bool is_finished(const brain::Job& job, StepIndex step) {
 
 }  // namespace
 
-void write_trial(json::Writer& out, const brain::Job& job, StepIndex step, TaskIndex trial) {
-  out.begin_object();
-  write_members(out, job, step, trial, Reports::kNone);
-  write_result(out, job, step, trial);
-  out.end_object();
+void write_trials(json::Writer& out, const brain::Job& job, StepIndex step, std::int64_t from,
+                  std::int64_t end) {
+  const std::vector<std::int64_t> best =
+      best_trials(*searching_spec(job, step).search, *searching_step(job, step).study);
+  out.begin_list();
+  for (std::int64_t at = from; at < end; ++at) {
+    const bool marked = std::binary_search(best.begin(), best.end(), at);
+    out.begin_object();
+    write_members(out, job, step, TaskIndex(at), Reports::kNone, marked ? Best::kYes : Best::kNo);
+    write_result(out, job, step, TaskIndex(at));
+    out.end_object();
+  }
+  out.end_list();
 }
 
 std::string trial_document(const brain::Job& job, StepIndex step, TaskIndex trial) {
   std::string text;
   json::Writer out(text);
   out.begin_object();
-  write_members(out, job, step, trial, Reports::kAll);
+  write_members(out, job, step, trial, Reports::kAll, best_of(job, step, trial));
   write_result(out, job, step, trial);
   out.end_object();
   return text;
@@ -115,9 +133,10 @@ std::string trial_answer(const brain::Job& job, StepIndex step,
   json::Writer out(text);
   out.begin_object();
   if (attempt) {
-    write_members(out, job, step, attempt->task.index, Reports::kNone);
+    const TaskIndex trial = attempt->task.index;
+    write_members(out, job, step, trial, Reports::kNone, best_of(job, step, trial));
     out.field("stop", is_over(searching_step(job, step), *attempt));
-    write_result(out, job, step, attempt->task.index);
+    write_result(out, job, step, trial);
   } else {
     out.field("finished", is_finished(job, step));
     out.field("running",

@@ -10,9 +10,11 @@
 
 namespace runnel::control {
 
-// A trial of a study: its parameters, what became of it, its values. Numbers are JSON numbers.
-void write_trial(json::Writer& out, const brain::Job& job, StepIndex step, TaskIndex trial);
-// The same with all of its reports that the study keeps: those that a pruner judged, and the last.
+// The list of a study's trials `from` up to `end`, which is not among them: their parameters, what
+// became of them, their values. Numbers are JSON numbers.
+void write_trials(json::Writer& out, const brain::Job& job, StepIndex step, std::int64_t from,
+                  std::int64_t end);
+// One trial with all of its reports that the study keeps: those that a pruner judged, and the last.
 std::string trial_document(const brain::Job& job, StepIndex step, TaskIndex trial);
 
 // The answer to a call about a trial: the trial, and `stop` when the attempt spoken of is over.

@@ -96,6 +96,23 @@ TEST_F(TrialDocumentTest, TheBestIsMarked) {
   EXPECT_EQ(answer(second).find("best")->dump(), "true");
 }
 
+TEST_F(TrialDocumentTest, EachOfAFrontIsMarked) {
+  const auto first = ask();
+  const auto second = ask();
+  tell(*first, {"2", "1"});
+  tell(*second, {"1", "0"});
+  EXPECT_EQ(answer(first).find("best")->dump(), "true") << "the most accurate";
+  EXPECT_EQ(answer(second).find("best")->dump(), "true") << "the least loss";
+  std::string text;
+  json::Writer out(text);
+  write_trials(out, harness_.brain.state().jobs.at(job_), StepIndex(0), 0, 2);
+  const json::Value trials = MUST(json::parse(text));
+  ASSERT_EQ(trials.as_list().size(), 2U);
+  for (const json::Value& trial : trials.as_list()) {
+    EXPECT_EQ(trial.find("best")->dump(), "true");
+  }
+}
+
 TEST_F(TrialDocumentTest, NobodyGetsOneOfAStudyThatHasEnded) {
   EXPECT_EQ(answer(std::nullopt).dump(),
             R"({"finished":false,"running":0,"trial":null,"waiting":2})");

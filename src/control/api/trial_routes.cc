@@ -62,9 +62,8 @@ std::string trials_document(const brain::Job& job, StepIndex step, std::int64_t 
   json::Writer out(text);
   out.begin_object();
   if (end < count) out.field("next_page_token", std::to_string(end));
-  out.key("trials").begin_list();
-  for (std::int64_t at = from; at < end; ++at) write_trial(out, job, step, TaskIndex(at));
-  out.end_list().end_object();
+  write_trials(out.key("trials"), job, step, from, end);
+  out.end_object();
   return text;
 }
 
