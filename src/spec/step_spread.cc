@@ -48,8 +48,13 @@ void read_exit_code(Scope& scope, const Item& item, model::RetryPolicy& retry) {
   if (std::find(codes.begin(), codes.end(), code) == codes.end()) codes.push_back(code);
 }
 
+// The value is not repeated: it may be the secret itself.
 void refuse_source(Scope& scope, const Item& item) {
-  // The value is not repeated: it may be the secret itself.
+  const std::string_view text = item.node->is_scalar() ? item.node->text : std::string_view();
+  if (text.starts_with("file:") && !text.starts_with("file:/")) {
+    scope.refuse(item, "the path of a secret's file must be absolute", "", "write file:/path");
+    return;
+  }
   scope.refuse(item, "a secret is given by reference, not by value", "",
                "write env:NAME or file:/path");
 }
