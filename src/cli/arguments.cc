@@ -757,6 +757,21 @@ std::string meant_command(const Parser& parser, const std::vector<std::string>& 
   return "runnel: a command goes after --: runnel run --" + printable(command) + "\n";
 }
 
+// Of a word after `volume`, `study` or `job` that is none of their verbs; "" when there is none.
+std::string unknown_verb(const CLI::App& noun, const std::vector<std::string>& words) {
+  if (noun.get_require_subcommand_min() == 0) return "";
+  const auto at = std::find(words.begin(), words.end(), noun.get_name());
+  if (words.end() - at < 2 || at[1].starts_with('-')) return "";
+  std::vector<std::string_view> names;
+  for (const CLI::App* verb : noun.get_subcommands(nullptr)) {
+    names.emplace_back(verb->get_name());
+    for (const std::string& alias : verb->get_aliases()) names.emplace_back(alias);
+  }
+  const std::string near = nearest(at[1], names);
+  return "there is no command '" + noun.get_name() + " " + printable(at[1]) + "'" +
+         (near.empty() ? "" : "; did you mean '" + noun.get_name() + " " + near + "'?");
+}
+
 std::string usage_error(const Parser& parser, const std::vector<std::string>& words,
                         const std::string& what) {
   std::string text = "runnel: " + printable(what);
@@ -766,7 +781,8 @@ std::string usage_error(const Parser& parser, const std::vector<std::string>& wo
     if (!near.empty()) text += "; did you mean '" + near + "'?";
     return text + "\nrunnel --help lists the commands\n";
   }
-  const std::string meant = meant_flag(*parser.chosen(), words);
+  std::string meant = unknown_verb(*parser.chosen(), words);
+  if (meant.empty()) meant = meant_flag(*parser.chosen(), words);
   if (!meant.empty()) text = "runnel: " + meant;
   return text + "\nsee `" + words_of(*parser.chosen()) + " --help`\n";
 }

@@ -108,6 +108,15 @@ TEST(Arguments, AnUnknownCommandGetsTheNearestOne) {
   EXPECT_NE(parse({"cancle", "id"}).error.find("did you mean 'cancel'"), std::string::npos);
 }
 
+TEST(Arguments, AnUnknownVerbGetsTheNearestOne) {
+  EXPECT_EQ(parse({"volume", "snapsho", "s"}).error,
+            "runnel: there is no command 'volume snapsho'; did you mean 'volume snapshot'?\n"
+            "see `runnel volume --help`\n");
+  EXPECT_NE(parse({"study", "creat", "x"}).error.find("did you mean 'study create'?"),
+            std::string::npos);
+  EXPECT_NE(parse({"study"}).error.find("A subcommand is required"), std::string::npos);
+}
+
 TEST(Arguments, ACommandWithoutItsDashesIsShownWithThem) {
   const auto remedy = [](std::initializer_list<const char*> words) { return parse(words).error; };
   EXPECT_EQ(remedy({"run", "--cpus", "2", "python", "train.py", "--lr", "0.1"}),
