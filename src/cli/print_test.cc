@@ -61,6 +61,13 @@ TEST(Progress, TellsTheBestSoFarOrTheOnlyReport) {
   EXPECT_EQ(progress_line(job, front, Duration::seconds(1)), "other            0/2");
 }
 
+TEST(Progress, ANarrowTerminalTakesTheBlanksBeforeTheBest) {
+  const std::string line = "tune             12/200  best accuracy=0.956 (trial 13)";
+  EXPECT_EQ(fitted_progress_line(line, 60), line);
+  EXPECT_EQ(fitted_progress_line(line, 45), "tune   12/200  best accuracy=0.956 (trial 13)");
+  EXPECT_EQ(fitted_progress_line(line, 30).rfind("tune 12/200  best", 0), 0U);
+}
+
 TEST(Progress, TellsTheBestSoFarWhileNoTrialHasEnded) {
   const json::Value search = parsed(R"({"name":"tune","tasks":20,"status":"RUNNING",
       "counts":{"PAUSED":4,"RUNNING":1},"search":{

@@ -106,6 +106,16 @@ std::string progress_line(const json::Value& job, const json::Value& step, Durat
   return line + rate_text(done, running);
 }
 
+std::string fitted_progress_line(std::string line, std::size_t columns) {
+  const std::size_t width = text_width(line);
+  const std::size_t name_end = line.find(' ');
+  const std::size_t next = line.find_first_not_of(' ', name_end);
+  if (width > columns && next != std::string::npos && name_end != std::string::npos) {
+    line.erase(name_end, std::min(width - columns, next - name_end - 1));
+  }
+  return cut_to(line, columns);
+}
+
 Progress::Progress(bool terminal) : terminal_(terminal), yields_(is_pipe(STDOUT_FILENO)) {}
 
 void Progress::draw(const json::Value& job, Duration since_start) {
@@ -178,7 +188,7 @@ std::string Progress::block() {
   const std::size_t shown = std::min(lines_.size(), screen.rows - kRowsForOthers);
   // A line that wraps would be two to wipe out.
   const auto fitting = [&screen](const std::string& line) {
-    return cut_to(line, screen.columns - 1) + "\n";
+    return fitted_progress_line(line, screen.columns - 1) + "\n";
   };
   std::string text = cursor_ == Cursor::kPassingLine ? "\n" : "";
   for (std::size_t at = 0; at < shown; ++at) text += fitting(lines_[at]);

@@ -51,6 +51,9 @@ class Progress {
 // "train   12/200  3 running  1 failed  6 %  ETA 5 s  best accuracy=0.956 (trial 13)": one step of
 // a job's document, with what its progress tells.
 std::string progress_line(const json::Value& job, const json::Value& step, Duration running);
+// In at most so many columns (1 or more): the blanks that fill up the step's name go first, then
+// the end is cut.
+std::string fitted_progress_line(std::string line, std::size_t columns);
 
 // From a job's document with progress: "42 %", "5 s", and a line for each live task that reports.
 // Empty where nothing is told.
