@@ -132,10 +132,10 @@ Result<JobSourceReport> report_of(const Arguments& arguments, const home::Home& 
   JobSourceReport report{.errors = std::move(read.errors), .notes = {}, .source = {}};
   if (!read.spec) return report;
   JobSource job{*std::move(read.spec), {}};
+  report.errors = complete(job, arguments, home, purpose, notes);
   if (purpose == Purpose::kStart && !arguments.env_all) {
     warn(notes, left_behind_warnings(job.spec, env::environment(), home.nodes_file()));
   }
-  report.errors = complete(job, arguments, home, purpose, notes);
   warn(notes, replaced_variable_warnings(job.spec));
   if (report.errors.empty()) report.source = std::move(job);
   return report;

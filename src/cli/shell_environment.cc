@@ -8,6 +8,7 @@
 #include "model/device_variables.h"
 #include "model/names.h"
 #include "model/spec.h"
+#include "model/store_variables.h"
 #include "model/variables.h"
 #include "spec/scope.h"
 
@@ -90,6 +91,24 @@ bool is_named(const model::StepSpec& step, std::string_view name) {
          });
 }
 
+// Of a shell that is a task's: what Runnel gives every task it gave this one, too.
+bool is_of_a_task(const std::vector<std::string>& environment) {
+  return std::ranges::any_of(environment, [](const std::string& variable) {
+    return variable.starts_with("RUNNEL_JOB_ID=");
+  });
+}
+
+bool is_given_to_all(const std::string& name) {
+  model::StepSpec step;
+  step.envs = {{name, ""}};
+  return !model::replaced_variables(step).empty();
+}
+
+// The mounts of the job's volumes have it, which alone need it.
+bool is_for_volumes(const std::string& name, const model::JobSpec& spec) {
+  return model::is_store_source("env:" + name) && model::reads_a_bucket(spec);
+}
+
 bool is_handed_on(std::string_view name) {
   return model::is_identifier(name) && !name.starts_with("RUNNEL_") &&
          std::find(kOfTheShell.begin(), kOfTheShell.end(), name) == kOfTheShell.end();
@@ -100,10 +119,12 @@ bool is_handed_on(std::string_view name) {
 std::vector<std::string> left_behind(const std::vector<std::string>& environment,
                                      const model::JobSpec& spec) {
   std::vector<std::string> names;
+  const bool in_task = is_of_a_task(environment);
   for (const std::string& variable : environment) {
     const std::string name = variable.substr(0, variable.find('='));
     if (name.size() + 1 >= variable.size()) continue;  // Set to nothing.
     if (!std::binary_search(kLookedFor.begin(), kLookedFor.end(), name)) continue;
+    if (is_for_volumes(name, spec) || (in_task && is_given_to_all(name))) continue;
     const bool shows_devices = model::is_device_variable(name);
     const auto has_it = [&](const model::StepSpec& step) {
       return is_named(step, name) || (shows_devices && !step.resources.accelerators.empty());

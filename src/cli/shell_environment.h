@@ -15,7 +15,8 @@ std::vector<std::pair<std::string, std::string>> shell_environment(
     const std::vector<std::string>& environment);
 
 // Those that programs look for and that are set here, but do not reach every task of the job: named
-// neither in its `envs` nor in its secrets. Sorted.
+// neither in its `envs` nor in its secrets. Sorted. Not those that reach the mounts of the job's
+// volumes, once these are pinned, nor, in the shell of a task, what Runnel itself set there.
 std::vector<std::string> left_behind(const std::vector<std::string>& environment,
                                      const model::JobSpec& spec);
 

@@ -44,6 +44,23 @@ TEST(ShellEnvironment, SaysNothingOfDevicesWhereTheyAreAskedFor) {
   EXPECT_TRUE(left_behind(shell, spec).empty()) << "they are shown what they were granted";
 }
 
+TEST(ShellEnvironment, SaysNothingOfWhatTheMountsOfVolumesGet) {
+  model::JobSpec spec = two_steps();
+  const std::vector<std::string> shell = {"AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b"};
+  spec.steps[0].volumes = {{"data", "data", "v", "file:///volumes"}};
+  EXPECT_EQ(left_behind(shell, spec).size(), 2U) << "no bucket is read";
+  spec.steps[0].volumes[0].store = "s3://bucket/prefix";
+  EXPECT_TRUE(left_behind(shell, spec).empty());
+}
+
+TEST(ShellEnvironment, SaysNothingOfWhatRunnelSetInATask) {
+  std::vector<std::string> shell = {"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "HF_HUB=x",
+                                    "KAGGLE_KEY=k"};
+  EXPECT_EQ(left_behind(shell, two_steps()).size(), 3U);
+  shell.emplace_back("RUNNEL_JOB_ID=j1");
+  EXPECT_EQ(left_behind(shell, two_steps()), std::vector<std::string>{"KAGGLE_KEY"});
+}
+
 TEST(ShellEnvironment, HandsOnAllThatTheFileDoesNotSay) {
   model::JobSpec spec = two_steps();
   hand_on_all(
