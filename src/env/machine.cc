@@ -138,6 +138,11 @@ Result<std::string> boot_id() {
   return text;
 }
 
+Result<std::int64_t> pid_namespace() {
+  const FileId id = TRY(file_id("/proc/self/ns/pid"));
+  return id.inode;
+}
+
 Result<std::string> hostname() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0)

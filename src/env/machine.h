@@ -21,6 +21,10 @@ Result<MachineCapacity> machine_capacity(const std::string& root = "/");
 // Changes with each boot: what ran under another boot id runs no more.
 Result<std::string> boot_id();
 
+// The number of the PID namespace that this process is in: a pid means a process only together with
+// it. Unique on a machine for as long as a process is in the namespace.
+Result<std::int64_t> pid_namespace();
+
 Result<std::string> hostname();
 
 }  // namespace runnel::env

@@ -78,6 +78,7 @@ TEST(RealMachine, IsKnown) {
   EXPECT_EQ(MUST(boot_id()).size(), 36U);
   EXPECT_EQ(MUST(boot_id()), MUST(boot_id()));
   EXPECT_FALSE(MUST(hostname()).empty());
+  EXPECT_GT(MUST(pid_namespace()), 0);
 }
 
 TEST_F(Machine, ReadsLimitsThroughEveryGroupOnTheWayUp) {

@@ -206,6 +206,24 @@ TEST_F(GcTest, ADryRunLeavesSessionsOfTheDeadAndSaysSo) {
   EXPECT_TRUE(store_.objects().contains(reader.session().session().key()));
 }
 
+// In a container its process has a number that is nobody's outside.
+TEST_F(GcTest, AReaderInAnotherContainerIsNotTakenForDeadAtOnce) {
+  const std::string first = publish("one");
+  publish("two");
+  Volume reader = run(Volume::open(context(), "data"));
+  SessionRecord who = session_of_this_process("get");
+  who.pid = 1 << 30;
+  ++who.pid_namespace;
+  Snapshot snapshot = run(reader.begin_reading(who, first));
+  drop(first);
+  EXPECT_EQ(gc().sessions, 0);
+  EXPECT_EQ(run(snapshot.list(kRootInode, "", 10)).size(), 1U);
+  who.pid_namespace = session_of_this_process("get").pid_namespace;
+  Volume dead = run(Volume::open(context(), "data"));
+  run(dead.begin_reading(who, "latest"));
+  EXPECT_EQ(gc().sessions, 1);
+}
+
 // A store that only reads are allowed of.
 class ReadOnlyStore final : public object::ForwardingStore {
  public:

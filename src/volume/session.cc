@@ -22,6 +22,7 @@ struct Fields<volume::SessionRecord> {
     visit("kind", record.kind, Required());
     visit("owner", record.owner);
     visit("pid", record.pid);
+    visit("pid_namespace", record.pid_namespace);
     visit("pin", record.pin);
     visit("source", record.source);
     visit("writes", record.writes);
@@ -60,12 +61,15 @@ SessionRecord session_of_this_process(std::string kind) {
   if (Result<std::string> name = env::hostname(); name.ok()) record.host = *std::move(name);
   if (Result<std::string> boot = env::boot_id(); boot.ok()) record.boot = *std::move(boot);
   record.pid = getpid();
+  record.pid_namespace = env::pid_namespace().value_or(0);
   return record;
 }
 
 bool has_ended(const SessionRecord& record, const SessionRecord& here) {
-  if (record.host != here.host || record.host.empty()) return false;
-  return record.boot != here.boot || !env::process_runs(record.pid);
+  const bool is_known = !record.host.empty() && !record.boot.empty() && record.pid_namespace != 0;
+  const bool is_seen_from_here = is_known && record.host == here.host && record.boot == here.boot &&
+                                 record.pid_namespace == here.pid_namespace;
+  return is_seen_from_here && !env::process_runs(record.pid);
 }
 
 // Random numbers whose first half is the session's tag.
@@ -115,6 +119,7 @@ Async<std::optional<Session>> Session::take_over(object::ObjectStore& store, env
   record.host = who.host;
   record.boot = who.boot;
   record.pid = who.pid;
+  record.pid_namespace = who.pid_namespace;
   record.owner = digits_of(random.next());
   const std::uint64_t number = CO_TRY(number_of(key.substr(key.rfind('/') + 1)));
   Session session(store, std::make_shared<Nonces>(random, number), std::move(key), record, stop);

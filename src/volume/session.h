@@ -14,16 +14,17 @@ namespace runnel::volume {
 
 // What a session says of its owner and of what must stay for it.
 struct SessionRecord {
-  std::string kind;              // What the owner does, as messages call it: "put", "get", "gc".
-  std::string pin;               // The key of the manifest that it holds; empty: none.
-  bool writes = false;           // Then it may take over chunks of the pinned version, too.
-  std::int64_t collections = 0;  // Of the head, when nothing that it refers to was condemned.
-  std::int64_t beat = 0;         // Counted up by the owner for as long as it lives.
-  std::string host;              // Where it runs, by name,
-  std::string boot;              // by the id of the boot,
-  std::int64_t pid = 0;          // and the process.
-  std::string source;            // What a put reads; absolute.
-  std::string owner;             // By chance: who takes a session over has another one.
+  std::string kind;                // What the owner does, as messages call it: "put", "get", "gc".
+  std::string pin;                 // The key of the manifest that it holds; empty: none.
+  bool writes = false;             // Then it may take over chunks of the pinned version, too.
+  std::int64_t collections = 0;    // Of the head, when nothing that it refers to was condemned.
+  std::int64_t beat = 0;           // Counted up by the owner for as long as it lives.
+  std::string host;                // Where it runs, by name,
+  std::string boot;                // by the id of the boot,
+  std::int64_t pid = 0;            // and the process,
+  std::int64_t pid_namespace = 0;  // as that namespace numbers it; 0: it is not known.
+  std::string source;              // What a put reads; absolute.
+  std::string owner;               // By chance: who takes a session over has another one.
   friend bool operator==(const SessionRecord&, const SessionRecord&) = default;
 };
 
@@ -36,7 +37,9 @@ Result<SessionRecord> decode_session(std::string_view text);
 // This process, as a session names it.
 SessionRecord session_of_this_process(std::string kind);
 
-// Whether the session's process ran on the machine of `here` and is no more; any other may live.
+// Whether the session's process is known to be no more: only one of the boot and the PID namespace
+// of `here` is. Machines may share a host name, and so may containers of one machine: of another
+// boot or namespace it may live.
 bool has_ended(const SessionRecord& record, const SessionRecord& here);
 
 // An owner's session: an object that keeps what it pins and what it puts from gc for as long as it

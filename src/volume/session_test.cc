@@ -43,6 +43,7 @@ TEST_F(SessionTest, SaysWhoseItIs) {
   EXPECT_EQ(stored(session), session.record());
   EXPECT_EQ(session.record().pid, ::getpid());
   EXPECT_FALSE(session.record().boot.empty());
+  EXPECT_NE(session.record().pid_namespace, 0);
   EXPECT_EQ(session.key().substr(0, 4), "v/s/");
 }
 
@@ -136,18 +137,41 @@ TEST_F(SessionTest, IsTakenOverByOneAndLostToItsOwner) {
   EXPECT_EQ(stored(*taken), taken->record());
 }
 
-TEST_F(SessionTest, AnOwnerHasEndedWhenItsProcessHere) {
+TEST(SessionRecordTest, AnOwnerHasEndedWhenItsProcessHere) {
   const SessionRecord here = session_of_this_process("put");
   EXPECT_FALSE(has_ended(here, here));
   EXPECT_TRUE(has_ended(ended(here), here));
-  SessionRecord before = here;
-  before.boot = "another";
-  EXPECT_TRUE(has_ended(before, here));
+}
+
+// Another machine, or another container of this one, may have the name of this host.
+TEST(SessionRecordTest, AnOwnerThatCannotBeSeenFromHereMayLive) {
+  const SessionRecord here = session_of_this_process("put");
   SessionRecord elsewhere = ended(here);
   elsewhere.host = "elsewhere";
   EXPECT_FALSE(has_ended(elsewhere, here));
-  elsewhere.host.clear();
-  EXPECT_FALSE(has_ended(elsewhere, elsewhere));
+  SessionRecord other_boot = ended(here);
+  other_boot.boot = "another";
+  EXPECT_FALSE(has_ended(other_boot, here));
+  SessionRecord contained = ended(here);
+  ++contained.pid_namespace;
+  EXPECT_FALSE(has_ended(contained, here));
+}
+
+// One that an older program has made says no namespace.
+TEST(SessionRecordTest, AnOwnerThatDoesNotSayWhereItRunsMayLive) {
+  const SessionRecord here = session_of_this_process("put");
+  SessionRecord nameless = ended(here);
+  nameless.host.clear();
+  EXPECT_FALSE(has_ended(nameless, nameless));
+  SessionRecord bootless = ended(here);
+  bootless.boot.clear();
+  EXPECT_FALSE(has_ended(bootless, bootless));
+  SessionRecord older = MUST(decode_session(R"({"kind":"put","pid":1073741824})"));
+  older.host = here.host;
+  older.boot = here.boot;
+  EXPECT_EQ(older.pid_namespace, 0);
+  EXPECT_FALSE(has_ended(older, here));
+  EXPECT_FALSE(has_ended(older, older));
 }
 
 }  // namespace
