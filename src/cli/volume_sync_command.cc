@@ -74,11 +74,14 @@ Result<int> sync_in(const Arguments& arguments, const home::Home& home, const st
 // --- Into a folder of this machine.
 
 // Nobody loses files by naming the wrong folder.
-Error would_remove(const std::string& folder, const std::string& volume, const Paths& surplus) {
-  return Error(Errc::kConflict,
-               folder + " was never synced with " + volume + ", and sync would remove " +
-                   count_text(std::ssize(surplus), "entry", "entries") + " of it that " + volume +
-                   " does not have, as " + printable(surplus.front()))
+Error would_remove(const std::string& folder, const VolumeTarget& from, const std::string& uuid,
+                   const Paths& surplus) {
+  const std::string source = from.path.empty() ? from.name : from.name + ":/" + from.path;
+  return Error(Errc::kConflict, folder + " was never synced with " + source + " (of the volume " +
+                                    uuid + "), and sync would remove " +
+                                    count_text(std::ssize(surplus), "entry", "entries") +
+                                    " of it that " + source + " does not have, as " +
+                                    printable(surplus.front()))
       .with_value(folder)
       .with_hint("see all of it: --dry-run; to let it go: --delete");
 }
@@ -122,9 +125,10 @@ Result<int> sync_out(const Arguments& arguments, const home::Home& home, const V
   const SyncedFrom source = TRY(difference_of(*client, opened, from, place));
   const Paths& surplus = source.difference.surplus;
   if (arguments.dry_run) return answer_dry_run(arguments, surplus, source.difference.missing);
+  const home::SyncSource synced{opened.head().uuid, from.path};
   const bool may_remove =
-      surplus.empty() || arguments.remove || TRY(home::was_synced(home, place, from.name));
-  if (!may_remove) return would_remove(place, from.name, surplus);
+      surplus.empty() || arguments.remove || TRY(home::was_synced(home, place, synced));
+  if (!may_remove) return would_remove(place, from, synced.uuid, surplus);
   TRY(env::make_directories(env::parent_of(place)));
   TRY(remove_surplus(place, surplus));
   const auto sink = TRY(
@@ -133,7 +137,7 @@ Result<int> sync_out(const Arguments& arguments, const home::Home& home, const V
   options.keeps_same = true;
   const volume::GetProgress got = TRY(get_and_tell(*client, opened, source.version, from.path,
                                                    *sink, std::move(options), kSyncWords));
-  TRY(home::remember_synced(home, TRY(env::real_path(place)), from.name));
+  TRY(home::remember_synced(home, TRY(env::real_path(place)), synced));
   json::Value value = got_document(got);
   value.set("removed", paths_document(surplus));
   answer(arguments, value, "");

@@ -287,6 +287,15 @@ Result<FileId> file_id(const std::string& path) {
   return FileId{static_cast<std::int64_t>(status.st_dev), static_cast<std::int64_t>(status.st_ino)};
 }
 
+Result<std::int64_t> birth_time(const std::string& path) {
+  struct statx status{};
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_BTIME, &status) != 0) {
+    return errno_error("look at " + path, errno);
+  }
+  if ((status.stx_mask & STATX_BTIME) == 0) return 0;
+  return status.stx_btime.tv_sec * std::int64_t{1'000'000'000} + status.stx_btime.tv_nsec;
+}
+
 Result<FileInfo> file_info(const std::string& path) {
   struct stat info{};
   if (::lstat(path.c_str(), &info) != 0) return failed("look at", path);

@@ -82,6 +82,10 @@ struct FileId {
 };
 Result<FileId> file_id(const std::string& path);
 
+// When the file or folder was made, in nanoseconds since 1970: its inode number alone may come
+// back. Links are followed. 0 where the file system does not tell.
+Result<std::int64_t> birth_time(const std::string& path);
+
 enum class FileKind : std::uint8_t { kFile, kDirectory, kLink, kOther };
 
 struct FileInfo {

@@ -377,6 +377,19 @@ TEST_F(Files, SyncingNeedsAFolder) {
   EXPECT_EQ(sync_directory(file("absent")).error().code, Errc::kNotFound);
 }
 
+// Where the file system tells nothing all times are 0.
+TEST_F(Files, AFolderWasMadeOnce) {
+  MUST(make_directories(file("a")));
+  const std::int64_t before = MUST(birth_time(file("a")));
+  MUST(append_file(file("a/x"), "x"));
+  MUST(rename_file(file("a"), file("b")));
+  EXPECT_EQ(MUST(birth_time(file("b"))), before);
+  ::usleep(50'000);  // A file system's clock ticks slower than ours.
+  MUST(make_directories(file("a")));
+  EXPECT_EQ(MUST(birth_time(file("a"))) > before, before != 0);
+  EXPECT_EQ(birth_time(file("absent")).error().code, Errc::kNotFound);
+}
+
 TEST_F(Files, AFolderIsTheSameUnderAnotherNameAndACopyIsNot) {
   MUST(make_directories(file("a")));
   MUST(append_file(file("a/x"), "x"));

@@ -1,6 +1,7 @@
 #include "home/synced_folders.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -12,9 +13,14 @@
 
 namespace runnel::home {
 
+// One that is remembered by its name and its volume's, as it once was, says no inode.
 struct SyncedFolder {
   std::string folder;
-  std::string volume;
+  std::string volume;  // Its uuid.
+  std::string path;
+  std::int64_t device = 0;
+  std::int64_t inode = 0;
+  std::int64_t born = 0;  // env::birth_time().
   friend bool operator==(const SyncedFolder&, const SyncedFolder&) = default;
 };
 
@@ -29,7 +35,11 @@ namespace runnel::model {
 template <>
 struct Fields<home::SyncedFolder> {
   static void visit(auto& visit, auto& synced) {
+    visit("born", synced.born);
+    visit("device", synced.device);
     visit("folder", synced.folder, Required());
+    visit("inode", synced.inode);
+    visit("path", synced.path);
     visit("volume", synced.volume, Required());
   }
 };
@@ -58,24 +68,30 @@ Result<SyncedList> read_synced(const Home& home) {
       .with_hint("remove it; sync then asks again before it removes files");
 }
 
+// As it is now.
+Result<SyncedFolder> synced_now(const std::string& folder, const SyncSource& source) {
+  CHECK(folder.starts_with('/'), "a folder is remembered by its absolute path");
+  const env::FileId id = TRY(env::file_id(folder));
+  const std::int64_t born = TRY(env::birth_time(folder));
+  return SyncedFolder{folder, source.uuid, source.path, id.device, id.inode, born};
+}
+
 }  // namespace
 
-Result<bool> was_synced(const Home& home, const std::string& folder, const std::string& volume) {
+Result<bool> was_synced(const Home& home, const std::string& folder, const SyncSource& source) {
+  const SyncedFolder synced = TRY(synced_now(folder, source));
   const SyncedList list = TRY(read_synced(home));
-  const auto found =
-      std::find(list.folders.begin(), list.folders.end(), SyncedFolder{folder, volume});
-  return found != list.folders.end();
+  return std::find(list.folders.begin(), list.folders.end(), synced) != list.folders.end();
 }
 
 Result<void> remember_synced(const Home& home, const std::string& folder,
-                             const std::string& volume) {
-  CHECK(folder.starts_with('/'), "a folder is remembered by its absolute path");
+                             const SyncSource& source) {
+  const SyncedFolder synced = TRY(synced_now(folder, source));
   TRY(env::make_directories(home.root, env::Access::kOwner));
   const env::FileLock lock =
       TRY(env::FileLock::acquire_within(home.synced_file() + ".lock", kSyncedLockWait));
   SyncedList list = TRY(read_synced(home));
-  const SyncedFolder synced{folder, volume};
-  std::erase(list.folders, synced);
+  std::erase_if(list.folders, [&](const SyncedFolder& each) { return each.folder == folder; });
   list.folders.push_back(synced);
   if (list.folders.size() > kSyncedMax) list.folders.erase(list.folders.begin());
   return env::write_file_atomically(home.synced_file(), model::record_text(list),

@@ -1,5 +1,7 @@
 #include "home/synced_folders.h"
 
+#include <cstdio>
+
 #include <gtest/gtest.h>
 
 #include "env/files.h"
@@ -11,31 +13,65 @@ namespace {
 class SyncedFoldersTest : public ::testing::Test {
  protected:
   env::testing::TemporaryDirectory folder_;
+  std::string made(const std::string& name) {
+    MUST(env::make_directories(folder_.file(name)));
+    return folder_.file(name);
+  }
+
   Home home_{folder_.path() + "/home"};
 };
 
 TEST_F(SyncedFoldersTest, AreRememberedWithTheirVolume) {
-  EXPECT_FALSE(MUST(was_synced(home_, "/a", "data")));
-  MUST(remember_synced(home_, "/a", "data"));
-  MUST(remember_synced(home_, "/a", "data"));
-  EXPECT_TRUE(MUST(was_synced(home_, "/a", "data")));
-  EXPECT_FALSE(MUST(was_synced(home_, "/a", "other")));
-  EXPECT_FALSE(MUST(was_synced(home_, "/a/b", "data")));
+  const std::string folder = made("a");
+  EXPECT_FALSE(MUST(was_synced(home_, folder, {"uuid", "set"})));
+  MUST(remember_synced(home_, folder, {"uuid", "set"}));
+  MUST(remember_synced(home_, folder, {"uuid", "set"}));
+  EXPECT_TRUE(MUST(was_synced(home_, folder, {"uuid", "set"})));
+  EXPECT_FALSE(MUST(was_synced(home_, folder, {"other", "set"})));
+  EXPECT_FALSE(MUST(was_synced(home_, folder, {"uuid", ""})));
+  EXPECT_FALSE(MUST(was_synced(home_, made("a/b"), {"uuid", "set"})));
+}
+
+TEST_F(SyncedFoldersTest, AreWhatTheyWereSyncedWithLast) {
+  const std::string folder = made("a");
+  MUST(remember_synced(home_, folder, {"one", ""}));
+  MUST(remember_synced(home_, folder, {"two", ""}));
+  EXPECT_TRUE(MUST(was_synced(home_, folder, {"two", ""})));
+  EXPECT_FALSE(MUST(was_synced(home_, folder, {"one", ""})));
+}
+
+TEST_F(SyncedFoldersTest, AreNotTheFoldersThatCameInTheirPlace) {
+  const std::string folder = made("a");
+  MUST(remember_synced(home_, folder, {"uuid", ""}));
+  ASSERT_EQ(::rename(folder.c_str(), folder_.file("away").c_str()), 0);
+  made("a");
+  EXPECT_FALSE(MUST(was_synced(home_, folder, {"uuid", ""})));
+}
+
+TEST_F(SyncedFoldersTest, AreAskedAboutAgainWhenTheirNameIsAllThatIsKnown) {
+  const std::string folder = made("a");
+  MUST(env::make_directories(home_.root));
+  MUST(env::write_file_atomically(
+      home_.synced_file(), R"({"folders":[{"folder":")" + folder + R"(","volume":"data"}]})"));
+  EXPECT_FALSE(MUST(was_synced(home_, folder, {"data", ""})));
+  MUST(remember_synced(home_, folder, {"uuid", ""}));
+  EXPECT_TRUE(MUST(was_synced(home_, folder, {"uuid", ""})));
 }
 
 TEST_F(SyncedFoldersTest, ForgetTheOldest) {
-  MUST(remember_synced(home_, "/first", "data"));
+  const std::string first = made("first");
+  MUST(remember_synced(home_, first, {"uuid", ""}));
   for (std::size_t count = 0; count < kSyncedMax; ++count) {
-    MUST(remember_synced(home_, "/f" + std::to_string(count), "data"));
+    MUST(remember_synced(home_, made("f" + std::to_string(count)), {"uuid", ""}));
   }
-  EXPECT_FALSE(MUST(was_synced(home_, "/first", "data")));
-  EXPECT_TRUE(MUST(was_synced(home_, "/f0", "data")));
+  EXPECT_FALSE(MUST(was_synced(home_, first, {"uuid", ""})));
+  EXPECT_TRUE(MUST(was_synced(home_, folder_.file("f0"), {"uuid", ""})));
 }
 
 TEST_F(SyncedFoldersTest, SayWhatToDoWithADamagedFile) {
   MUST(env::make_directories(home_.root));
   MUST(env::write_file_atomically(home_.synced_file(), "{"));
-  const Error error = was_synced(home_, "/a", "data").error();
+  const Error error = was_synced(home_, made("a"), {"uuid", ""}).error();
   EXPECT_EQ(error.code, Errc::kCorrupt);
   EXPECT_NE(error.hint.find("remove it"), std::string::npos);
 }

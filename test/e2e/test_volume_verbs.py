@@ -178,6 +178,27 @@ def test_sync_removes_nothing_from_a_folder_that_it_does_not_know(runnel, data, 
     runnel.run("volume", "sync", "other:/", work, code=1)
 
 
+def test_sync_knows_a_volume_and_a_folder_by_more_than_their_names(runnel, data, tmp_path):
+    work = tmp_path / "work"
+    runnel.run("volume", "sync", "data:/a", work)
+
+    def refuses(*source):
+        tree(work, {"mine": b"years"})
+        runnel.run("volume", "sync", *source, work, code=1)
+        assert "never synced with data" in runnel.err and (work / "mine").read_bytes() == b"years"
+
+    elsewhere = ("--store", f"file://{tmp_path}/elsewhere")
+    runnel.run("volume", "create", "other", *elsewhere)
+    (tmp_path / "elsewhere/other").rename(tmp_path / "elsewhere/data")
+    runnel.run("volume", "put", tmp_path / "source", "data", *elsewhere)
+    refuses("data:/a", *elsewhere)
+    refuses("data:/")
+    runnel.run("volume", "sync", "data:/a", work)
+    assert not (work / "mine").exists(), "the one that it was synced with"
+    work.rename(tmp_path / "away")
+    refuses("data:/a")
+
+
 def test_sync_makes_a_volume_as_the_folder_is(runnel, data, tmp_path):
     source = tmp_path / "source"
     (source / "f").unlink()
