@@ -7,7 +7,9 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
+#include "async/together.h"
 #include "model/fields.h"
 
 namespace runnel::model {
@@ -68,6 +70,14 @@ void take_descriptors(msghdr& message, HandedMount& mount) {
   }
 }
 
+Error descriptors_lost() {
+  return Error(Errc::kFull,
+               "the descriptors of a mount did not all arrive: the server of mounts has as many "
+               "files open as it may, or more than two were sent")
+      .with_field("ulimit -n")
+      .with_hint("unmount what nobody needs, or end the server after raising the limit");
+}
+
 Error sender_gone() { return {Errc::kUnavailable, "who asked for a mount is gone"}; }
 
 // Fills the buffer; the descriptors are with its first bytes.
@@ -86,6 +96,7 @@ Async<void> receive_whole(async::EventLoop& loop, int socket, char* bytes, std::
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got <= 0) co_return sender_gone();
     take_descriptors(message, mount);
+    if ((message.msg_flags & MSG_CTRUNC) != 0) co_return descriptors_lost();
     bytes += got;
     size -= static_cast<std::size_t>(got);
   }
@@ -144,7 +155,9 @@ Result<void> send_mount(int socket, const HandedMount& mount) {
   return send_whole(socket, text);
 }
 
-Async<HandedMount> receive_mount(async::EventLoop& loop, int socket, async::StopToken stop) {
+namespace {
+
+Async<HandedMount> receive_request(async::EventLoop& loop, int socket, async::StopToken stop) {
   HandedMount mount;
   Length length{};
   CO_TRY(co_await receive_whole(loop, socket, length.data(), length.size(), mount, stop));
@@ -156,6 +169,18 @@ Async<HandedMount> receive_mount(async::EventLoop& loop, int socket, async::Stop
   CO_TRY(co_await receive_whole(loop, socket, text.data(), text.size(), mount, stop));
   mount.request = CO_TRY(model::parse_record<MountRequest>(text));
   co_return mount;
+}
+
+}  // namespace
+
+Async<HandedMount> receive_mount(async::EventLoop& loop, int socket, Duration patience,
+                                 async::StopToken stop) {
+  return async::with_timeout<HandedMount>(
+      loop, patience,
+      [&loop, socket](async::StopToken token) {
+        return receive_request(loop, socket, std::move(token));
+      },
+      std::move(stop));
 }
 
 void send_news(int socket, const MountNews& news) { (void)send_whole(socket, line_of(news)); }

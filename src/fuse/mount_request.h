@@ -9,6 +9,7 @@
 #include "async/event_loop.h"
 #include "async/unique_fd.h"
 #include "base/result.h"
+#include "base/units.h"
 
 namespace runnel::fuse {
 
@@ -34,8 +35,10 @@ struct HandedMount {
 
 // Sends both over a Unix socket, at once. Blocks for as long as the other end reads.
 Result<void> send_mount(int socket, const HandedMount& mount);
-// The other end of it. kInvalid for what is no request, kUnavailable when the sender is gone.
-Async<HandedMount> receive_mount(async::EventLoop& loop, int socket, async::StopToken stop);
+// The other end of it. kInvalid for what is no request, kUnavailable when the sender is gone, kFull
+// when this process may open no more files, kTimeout when it takes longer than `patience`.
+Async<HandedMount> receive_mount(async::EventLoop& loop, int socket, Duration patience,
+                                 async::StopToken stop);
 
 // What becomes of a mount: lines that its server sends over the same socket.
 struct MountNews {

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -30,8 +32,25 @@ class MountRequestTest : public ::testing::Test {
     handed.first_message = async::UniqueFd(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
     return handed;
   }
-  Result<HandedMount> received() {
-    return loop_->block_on(receive_mount(*loop_, server_.get(), {}));
+  Result<HandedMount> received(Duration patience = Duration::minutes(1)) {
+    return loop_->block_on(receive_mount(*loop_, server_.get(), patience, {}));
+  }
+  // Sends four bytes with so many descriptors.
+  void send_descriptors(std::size_t count) const {
+    const std::vector<int> files(count, holder_.get());
+    std::vector<cmsghdr> control(1 + CMSG_SPACE(count * sizeof(int)) / sizeof(cmsghdr));
+    control[0].cmsg_level = SOL_SOCKET;
+    control[0].cmsg_type = SCM_RIGHTS;
+    control[0].cmsg_len = CMSG_LEN(count * sizeof(int));
+    std::memcpy(CMSG_DATA(control.data()), files.data(), count * sizeof(int));
+    std::array<char, 4> bytes{};
+    iovec piece{bytes.data(), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    ASSERT_EQ(::sendmsg(holder_.get(), &message, 0), 4);
   }
 
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
@@ -66,6 +85,19 @@ TEST_F(MountRequestTest, WhatIsNoneIsRefused) {
 TEST_F(MountRequestTest, OfASenderThatIsGoneThereIsNone) {
   holder_.reset();
   EXPECT_EQ(received().error().code, Errc::kUnavailable);
+}
+
+TEST_F(MountRequestTest, OneThatDoesNotComeIsNotWaitedForForEver) {
+  EXPECT_EQ(received(Duration::millis(20)).error().code, Errc::kTimeout);
+  ASSERT_EQ(::send(holder_.get(), "\1", 1, 0), 1);
+  EXPECT_EQ(received(Duration::millis(20)).error().code, Errc::kTimeout);
+}
+
+TEST_F(MountRequestTest, SaysThatDescriptorsWereLost) {
+  send_descriptors(8);
+  const Error error = received().error();
+  EXPECT_EQ(error.code, Errc::kFull);
+  EXPECT_EQ(error.field, "ulimit -n");
 }
 
 TEST_F(MountRequestTest, NewsComeInLines) {

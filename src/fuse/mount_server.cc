@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "async/socket.h"
@@ -55,18 +56,37 @@ Async<void> MountServer::accept_until_idle(int listener) {
     const Result<void> ready = co_await loop_.readable(listener, idle_.token());
     if (idle_.token().stopped()) co_return {};
     CO_TRY(Result<void>(ready));
-    accept_all(listener);
+    Result<void> accepted = accept_all(listener);
+    if (!accepted.ok()) CO_TRY(co_await wait_for_room(accepted.error()));
+    has_room_ = accepted.ok();
   }
 }
 
-void MountServer::accept_all(int listener) {
+// kIo when there is one more that this process cannot have now.
+Result<void> MountServer::accept_all(int listener) {
   while (true) {
-    async::UniqueFd connection(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!connection.valid()) return;
-    if (!may_ask(connection.get())) continue;
-    begin_mount();
-    if (!loop_.spawn(serving_, serve(std::move(connection))).ok()) end_mount();
+    const int connection = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (connection >= 0) {
+      accept(async::UniqueFd(connection));
+    } else if (errno == EAGAIN) {
+      return {};
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      return errno_error("accept who asks for a mount", errno);
+    }
   }
+}
+
+void MountServer::accept(async::UniqueFd connection) {
+  if (!may_ask(connection.get())) return;
+  (void)loop_.spawn(serving_, serve(std::move(connection)));  // Refused while it ends.
+}
+
+// The listener stays readable: without a pause the loop would do nothing but ask again.
+Async<void> MountServer::wait_for_room(Error error) {
+  if (has_room_) say_(error.to_string());
+  const Result<void> slept = co_await loop_.sleep(kNoRoomPause, idle_.token());
+  if (!slept.ok() && slept.error().code != Errc::kCancelled) co_return slept;
+  co_return {};
 }
 
 void MountServer::begin_mount() {
@@ -80,10 +100,10 @@ void MountServer::end_mount() {
 
 // A server that ends leaves its mounts to the next one, without a word to their holders.
 Async<void> MountServer::serve(async::UniqueFd connection) {
-  Result<HandedMount> mount = co_await receive_mount(loop_, connection.get(), serving_.token());
+  Result<HandedMount> mount =
+      co_await receive_mount(loop_, connection.get(), kRequestPatience, serving_.token());
   Result<void> served =
-      mount.ok() ? co_await serve_handed(connection.get(), *std::move(mount)) : mount.error();
-  end_mount();
+      mount.ok() ? co_await serve_counted(connection.get(), *std::move(mount)) : mount.error();
   if (serving_.token().stopped()) co_return {};
   if (served.ok()) {
     send_news(connection.get(), {MountNews::Kind::kEnded, ""});
@@ -91,6 +111,13 @@ Async<void> MountServer::serve(async::UniqueFd connection) {
     send_news(connection.get(), {MountNews::Kind::kFailed, served.error().to_string()});
   }
   co_return {};
+}
+
+Async<void> MountServer::serve_counted(int connection, HandedMount mount) {
+  begin_mount();
+  Result<void> served = co_await serve_handed(connection, std::move(mount));
+  end_mount();
+  co_return served;
 }
 
 Async<void> MountServer::serve_handed(int connection, HandedMount mount) {

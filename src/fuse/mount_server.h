@@ -19,12 +19,16 @@ namespace runnel::fuse {
 // Contract: a mount is served until it is no more, also when its holder is gone; its holder is told
 //           when it is served, and how that ended. Requests of other users are refused. run()
 //           returns once nothing has been served for kIdle, or at `stop`: then what is served is
-//           left to the next server.
+//           left to the next server. Who connects has kRequestPatience to ask for a mount, and
+//           keeps nothing going before that. With as many files open as the process may have it
+//           goes on, and looks each kNoRoomPause whether there is room for the next mount.
 // Threads:  the loop's only.
 // Lifetime: run() ends before destruction.
 class MountServer {
  public:
   static constexpr Duration kIdle = Duration::seconds(2);
+  static constexpr Duration kRequestPatience = Duration::seconds(10);
+  static constexpr Duration kNoRoomPause = Duration::millis(200);
 
   // `say` gets a sentence about each cause of errors that readers get.
   MountServer(async::EventLoop& loop, std::string socket,
@@ -34,8 +38,11 @@ class MountServer {
 
  private:
   Async<void> accept_until_idle(int listener);
-  void accept_all(int listener);
+  Result<void> accept_all(int listener);
+  void accept(async::UniqueFd connection);
+  Async<void> wait_for_room(Error error);
   Async<void> serve(async::UniqueFd connection);
+  Async<void> serve_counted(int connection, HandedMount mount);
   Async<void> serve_handed(int connection, HandedMount mount);
   Async<void> serve_from(int connection, HandedMount& mount, MountResources::Store& store);
   Async<void> serve_volume(int connection, HandedMount& mount, volume::Volume& volume);
@@ -50,6 +57,7 @@ class MountServer {
   async::Timer until_idle_;
   async::Gate serving_;
   int mounts_ = 0;
+  bool has_room_ = true;  // For the next connection, as far as it is known.
 };
 
 }  // namespace runnel::fuse

@@ -2,8 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -173,6 +177,55 @@ TEST_F(MountServerTest, AMountOutlivesItsHolder) {
     one.server.reset();
     expect_all_in("one");
   });
+}
+
+TEST_F(MountServerTest, WhoSaysNothingKeepsItFromNoEnd) {
+  serve_for([this] {
+    const async::UniqueFd silent = connected();
+    for (int tries = 0; tries < 500 && env::exists(at("socket")); ++tries) ::usleep(10'000);
+    EXPECT_FALSE(env::exists(at("socket")));
+  });
+}
+
+// Lets this process open no file while it is there.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const async::UniqueFd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    rlimit now = before_;
+    now.rlim_cur = static_cast<rlim_t>(next.get());
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &now), 0);
+  }
+  ~NoMoreFiles() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+
+ private:
+  rlimit before_{};
+};
+
+double cpu_seconds() { return static_cast<double>(::clock()) / CLOCKS_PER_SEC; }
+
+TEST_F(MountServerTest, WithoutADescriptorForTheNextItWaitsForOne) {
+  serve_for([this] {
+    const Held one = hand_over("one");
+    ASSERT_EQ(news_of(one).kind, MountNews::Kind::kServing);
+    const async::UniqueFd next(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    at("socket").copy(address.sun_path, sizeof address.sun_path - 1);
+    {
+      const NoMoreFiles none;
+      const auto* const to = reinterpret_cast<const sockaddr*>(&address);
+      ASSERT_EQ(::connect(next.get(), to, sizeof address), 0);
+      const double before = cpu_seconds();
+      ::usleep(1'000'000);
+      EXPECT_LT(cpu_seconds() - before, 0.2);
+    }
+    const Held two = hand_over("two");
+    ASSERT_EQ(news_of(two).kind, MountNews::Kind::kServing);
+    expect_all_in("two");
+  });
+  EXPECT_NE(said_.find("open files"), std::string::npos) << said_;
+  EXPECT_EQ(said_.find("open files"), said_.rfind("open files")) << "it is said once";
 }
 
 TEST_F(MountServerTest, AnotherServerIsNotNeeded) {
