@@ -30,7 +30,10 @@ bool says_to_mount_log(const home::Home& home) {
   return log.ok() && error.ok() && *log == *error;
 }
 
-std::size_t mount_log_size(const home::Home& home) { return read_log(home).size(); }
+std::size_t mount_log_size(const home::Home& home) {
+  const Result<env::FileInfo> log = env::file_info(mount_log(home));
+  return log.ok() ? static_cast<std::size_t>(log->size.count()) : 0;
+}
 
 std::string words_since(const home::Home& home, std::size_t size) {
   const std::string log = read_log(home);

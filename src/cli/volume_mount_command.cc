@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -51,9 +53,26 @@ struct Plan {
   std::string source() const { return "runnel:" + target(); }
 };
 
+// The path without links, also of a dead mount, which itself cannot be looked at: each link is
+// read beside its folder's real path. One that leads in a circle stays as it is after kLinksMax.
+Result<std::string> without_links(std::string path) {
+  constexpr int kLinksMax = 40;
+  for (int links = 0; links < kLinksMax; ++links) {
+    const std::size_t name = path.rfind('/') + 1;
+    const Result<std::string> parent = env::real_path(env::parent_of(path));
+    if (!parent.ok() || name == path.size()) return path;
+    path = (*parent == "/" ? "" : *parent) + "/" + path.substr(name);
+    std::error_code none;
+    const std::string target = std::filesystem::read_symlink(path, none).string();
+    if (target.empty()) return path;
+    path = TRY(home::absolute_path(target.front() == '/' ? target : *parent + "/" + target));
+  }
+  return path;
+}
+
 // An existing folder, by its path without links; what a dead mount has left in it is removed.
 Result<std::string> folder_to_mount_in(const std::string& given) {
-  const std::string path = TRY(home::absolute_path(given));
+  const std::string path = TRY(without_links(TRY(home::absolute_path(given))));
   const auto refused = [&given](const std::string& why, const std::string& hint) {
     return Error(Errc::kInvalid, "'" + given + "' " + why)
         .with_field("dir")
@@ -135,10 +154,12 @@ void tell_mounted(const Arguments& arguments, const Plan& plan) {
   answer(arguments, value, mounted_text(plan) + "\n");
 }
 
+bool is_of_store(const std::string& variable) { return variable.starts_with("AWS_"); }
+
 // The variables of this shell by which a store is reached.
 std::vector<std::string> store_environment() {
   std::vector<std::string> all = env::environment();
-  std::erase_if(all, [](const std::string& variable) { return !variable.starts_with("AWS_"); });
+  std::erase_if(all, std::not_fn(is_of_store));
   return all;
 }
 
@@ -161,6 +182,8 @@ Result<env::DetachedProcess> server_of(const home::Home& home) {
   env::DetachedProcess server;
   server.argv = {TRY(env::executable_path()), "--home", home.root, "volume", "serve"};
   server.environment = env::environment();
+  // It outlives this shell, and each request brings the keys of its own.
+  std::erase_if(server.environment, is_of_store);
   server.log_file = mount_log(home);
   return server;
 }
@@ -232,8 +255,7 @@ Error in_use(const std::string& folder, const Error& error) {
 }
 
 Result<void> unmount(const std::string& given, fuse::Unmount how) {
-  const std::string folder = TRY(home::absolute_path(given));
-  const std::string real = env::real_path(folder).value_or(folder);  // Of a dead one there is none.
+  const std::string real = TRY(without_links(TRY(home::absolute_path(given))));
   if (!fuse::mount_in(real)) {
     return Error(Errc::kNotFound, "no volume is mounted in '" + given + "'")
         .with_field("dir")

@@ -381,6 +381,26 @@ def test_a_mount_outlives_who_holds_it_and_is_made_anew_when_all_are_dead(runnel
     assert not is_mounted(folder)
 
 
+def test_a_dead_mount_behind_links_is_made_anew_and_unmounted(runnel, data, mounts, tmp_path):
+    folder = mounts.make("data")
+    (tmp_path / "shelf").symlink_to(folder.parent)
+    (tmp_path / "link").symlink_to(f"shelf/{folder.name}")
+
+    def die():
+        for verb in ("mount", "serve"):
+            for pid in mounts.processes(verb):
+                kill(pid)
+        runnel.until(lambda: not mounts.processes("serve"))
+
+    die()
+    runnel.run("volume", "mount", "-d", "data", tmp_path / "link")
+    assert "nobody serves any more" in runnel.err
+    assert same(data, folder)
+    die()
+    runnel.run("volume", "umount", tmp_path / "link")
+    assert not is_mounted(folder)
+
+
 def test_a_cache_on_the_disk_outlives_the_mount_and_its_processes(runnel, data, mounts, tmp_path):
     cache = tmp_path / "cache"
     options = ("--cache", cache, "--cache-size", "200MiB")
