@@ -154,7 +154,8 @@ void tell_mounted(const Arguments& arguments, const Plan& plan) {
   answer(arguments, value, mounted_text(plan) + "\n");
 }
 
-bool is_of_store(const std::string& variable) { return variable.starts_with("AWS_"); }
+constexpr std::string_view kStoreVariables = "AWS_";
+bool is_of_store(const std::string& variable) { return variable.starts_with(kStoreVariables); }
 
 // The variables of this shell by which a store is reached.
 std::vector<std::string> store_environment() {
@@ -193,6 +194,7 @@ Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan&
   fuse::Holder::Options options;
   options.source = plan.source();
   options.request = request_of(plan);
+  env::forget_variables(kStoreVariables);  // It may hold for days, beside the tasks of this user.
   options.socket = home.mounts_socket();
   options.server = TRY(server_of(home));
   options.mounted = [&arguments, &home, &plan] {

@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -145,6 +146,18 @@ std::vector<std::string> environment() {
   for (char** each = ::environ; each != nullptr && *each != nullptr; ++each)
     out.emplace_back(*each);
   return out;
+}
+
+void forget_variables(std::string_view prefix) {
+  std::vector<std::string> names;
+  for (char** each = ::environ; each != nullptr && *each != nullptr; ++each) {
+    const std::string_view variable(*each);
+    const std::size_t equals = variable.find('=');
+    if (!variable.starts_with(prefix) || equals == variable.npos) continue;
+    names.emplace_back(variable.substr(0, equals));
+    ::explicit_bzero(*each + equals + 1, variable.size() - equals - 1);
+  }
+  for (const std::string& name : names) ::unsetenv(name.c_str());
 }
 
 Result<std::string> executable_path() {

@@ -19,6 +19,12 @@ std::string user_name();
 // All of them, as "NAME=value".
 std::vector<std::string> environment();
 
+// Unsets the variables whose names begin with `prefix`, and overwrites their values where this
+// process was started with them: every process of the user may read these in /proc/PID/environ.
+// Of a variable that was set anew the older value stays there. No other thread may use the
+// environment meanwhile.
+void forget_variables(std::string_view prefix);
+
 // The file this process was started from.
 Result<std::string> executable_path();
 

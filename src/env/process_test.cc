@@ -120,6 +120,25 @@ TEST(Environment, IsReadable) {
   EXPECT_EQ(variable("RUNNEL_TEST_VARIABLE"), std::nullopt);
 }
 
+// Whether a process that was started with the search path shows it no more once it has forgotten.
+bool forgets_the_search_path() {
+  const std::string path = variable("PATH").value_or("");
+  const auto shown = [&path] {
+    return read_file("/proc/self/environ").value_or("").find("PATH=" + path) != std::string::npos;
+  };
+  if (path.empty() || !shown()) return false;
+  forget_variables("PA");
+  return !shown() && !variable("PATH");
+}
+
+TEST(Environment, IsForgottenWhereOthersCanReadIt) {
+  const pid_t child = ::fork();  // The test itself needs it.
+  if (child == 0) ::_exit(forgets_the_search_path() ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 TEST(ExecutablePath, IsThisTest) {
   const std::string path = MUST(executable_path());
   EXPECT_TRUE(path.starts_with("/"));

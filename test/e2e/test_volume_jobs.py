@@ -177,6 +177,12 @@ def test_the_keys_of_a_bucket_reach_its_mount_and_no_task(runnel, mounts, server
     text = "volumes: {data: far}\nrun: 'cat $RUNNEL_VOLUME_DATA/text; env | grep ^AWS_ || echo no keys'\n"
     assert runnel.run("run", runnel.file(text), env=keys) == "from afar\nno keys\n", runnel.err
     assert not list((runnel.home / "secrets").iterdir()), "they go with the job"
+    for verb in ("mount", "serve"):
+        processes = mounts.processes(verb)
+        assert processes, "they stay for the next task, and show no key to those of others"
+        for process in processes:
+            shown = pathlib.Path(f"/proc/{process}/environ").read_bytes()
+            assert server.env["AWS_SECRET_ACCESS_KEY"].encode() not in shown and b"PATH=" in shown
     for process in mounts.processes("serve"):
         os.kill(process, signal.SIGTERM)
 
