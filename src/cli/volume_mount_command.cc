@@ -2,10 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -62,9 +63,10 @@ Result<std::string> without_links(std::string path) {
     const Result<std::string> parent = env::real_path(env::parent_of(path));
     if (!parent.ok() || name == path.size()) return path;
     path = (*parent == "/" ? "" : *parent) + "/" + path.substr(name);
-    std::error_code none;
-    const std::string target = std::filesystem::read_symlink(path, none).string();
-    if (target.empty()) return path;
+    std::array<char, PATH_MAX> bytes{};
+    const ssize_t size = ::readlink(path.c_str(), bytes.data(), bytes.size());
+    if (size <= 0) return path;  // No link, or nothing that can be looked at.
+    const std::string target(bytes.data(), static_cast<std::size_t>(size));
     path = TRY(home::absolute_path(target.front() == '/' ? target : *parent + "/" + target));
   }
   return path;

@@ -293,6 +293,7 @@ Result<std::int64_t> birth_time(const std::string& path) {
     return errno_error("look at " + path, errno);
   }
   if ((status.stx_mask & STATX_BTIME) == 0) return 0;
+  CHECK(status.stx_btime.tv_nsec < 1'000'000'000, "the kernel tells parts of a second");
   return status.stx_btime.tv_sec * std::int64_t{1'000'000'000} + status.stx_btime.tv_nsec;
 }
 

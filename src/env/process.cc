@@ -149,6 +149,7 @@ std::vector<std::string> environment() {
 }
 
 void forget_variables(std::string_view prefix) {
+  CHECK(!prefix.empty(), "a process does not forget its search path and home");
   std::vector<std::string> names;
   for (char** each = ::environ; each != nullptr && *each != nullptr; ++each) {
     const std::string_view variable(*each);

@@ -399,6 +399,7 @@ def test_a_dead_mount_behind_links_is_made_anew_and_unmounted(runnel, data, moun
     die()
     runnel.run("volume", "umount", tmp_path / "link")
     assert not is_mounted(folder)
+    (runnel.home / "mounts.sock").unlink()  # A killed server's, which the next one replaces.
 
 
 def test_a_cache_on_the_disk_outlives_the_mount_and_its_processes(runnel, data, mounts, tmp_path):
