@@ -69,7 +69,11 @@ Result<Readiness> VolumesPhase::prepare(const NodeId& node, const model::StartOr
     Result<void> shown = show(use, environment);
     if (!shown.ok()) {
       Error error = std::move(shown).error();
-      error.message = "volume " + target_of(use) + " is not there: " + error.message;
+      const bool is_gone = error.code == Errc::kInvalid;
+      error.message =
+          "volume " + target_of(use) + " is not there" +
+          (is_gone ? ", as it was when the job was submitted (a tag keeps a version): " : ": ") +
+          error.message;
       return std::move(error).with_field("volumes." + use.name);
     }
     so_far.volumes.emplace_back(model::volume_variable(use.name), tree);

@@ -93,8 +93,10 @@ TEST_F(VolumesPhaseTest, WhatIsNotThereFailsForGood) {
       R"(echo '{"error":{"code":"not-found","message":"no version","hint":"look"}}'; exit 1)");
   const Error error = prepare().error();
   EXPECT_EQ(error.code, Errc::kInvalid);
-  EXPECT_EQ(error.to_string(),
-            "volumes.data: volume fashion@0123456789abcdef is not there: no version; look");
+  EXPECT_EQ(
+      error.to_string(),
+      "volumes.data: volume fashion@0123456789abcdef is not there, as it was when the job was "
+      "submitted (a tag keeps a version): no version; look");
   answer_with(R"(echo '{"error":{"code":"unavailable","message":"no answer"}}'; exit 1)");
   EXPECT_EQ(prepare().error().code, Errc::kIo) << "it is tried again";
 }
