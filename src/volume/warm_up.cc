@@ -14,11 +14,11 @@
 namespace runnel::volume {
 namespace {
 
-constexpr std::size_t kNamesAtOnce = 4'096;
-constexpr std::uint64_t kRangeBytes = 4 << 20;  // As a mount reads long files ahead.
-constexpr std::size_t kRequestsMax = 8;
+constexpr std::size_t kWarmedNames = 4'096;
+constexpr std::uint64_t kWarmedRange = 4 << 20;  // As a mount reads long files ahead.
+constexpr std::size_t kWarmedAtOnce = 8;
 // All of a batch waits to be written at the same time.
-constexpr std::uint64_t kBatchBytes = DiskCache::kWritingMax / 2;
+constexpr std::uint64_t kWarmedBatch = DiskCache::kWritingMax / 2;
 
 class WarmingUp {
  public:
@@ -48,7 +48,7 @@ class WarmingUp {
   Async<void> take_folder(Inode folder) {
     for (std::string after;;) {
       const std::vector<Snapshot::Entry> entries =
-          CO_TRY(co_await snapshot_.list(folder, after, kNamesAtOnce));
+          CO_TRY(co_await snapshot_.list(folder, after, kWarmedNames));
       if (entries.empty()) co_return {};
       after = entries.back().name;
       for (const Snapshot::Entry& entry : entries) {
@@ -66,7 +66,7 @@ class WarmingUp {
       if (extent.is_hole()) continue;
       batch_bytes_ += extent.stored;
       batch_.push_back(std::move(extent));
-      if (batch_bytes_ >= kBatchBytes) CO_TRY(co_await bring_batch());
+      if (batch_bytes_ >= kWarmedBatch) CO_TRY(co_await bring_batch());
     }
     co_return {};
   }
@@ -75,12 +75,12 @@ class WarmingUp {
     CO_TRY(stop_.check());
     batch_bytes_ = 0;
     std::vector<Async<void>> fetches;
-    for (const Fetch& fetch : plan_fetches(std::exchange(batch_, {}), kRangeBytes)) {
+    for (const Fetch& fetch : plan_fetches(std::exchange(batch_, {}), kWarmedRange)) {
       CO_TRY(count(fetch.length));
       const ObjectRange range{fetch.pack, fetch.offset, fetch.length};
       if (cache_.has(key_, range)) continue;
       fetches.push_back(bring(range));
-      if (fetches.size() < kRequestsMax) continue;
+      if (fetches.size() < kWarmedAtOnce) continue;
       CO_TRY(co_await async::when_all(loop_, std::exchange(fetches, {})));
     }
     CO_TRY(co_await async::when_all(loop_, std::move(fetches)));
@@ -92,7 +92,7 @@ class WarmingUp {
 
   Result<void> count(std::uint64_t bytes) {
     done_.bytes += static_cast<std::int64_t>(bytes);
-    const Bytes room = Bytes::count(static_cast<std::int64_t>(cache_.room(kRangeBytes)));
+    const Bytes room = Bytes::count(static_cast<std::int64_t>(cache_.room(kWarmedRange)));
     if (Bytes::count(done_.bytes) <= room) return {};
     return Error(Errc::kInvalid, "the cache holds " + to_string(room) +
                                      ", and these files have more: what came first would go again")
