@@ -1,6 +1,7 @@
 #include "home/synced_folders.h"
 
 #include <cstdio>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -59,13 +60,18 @@ TEST_F(SyncedFoldersTest, AreAskedAboutAgainWhenTheirNameIsAllThatIsKnown) {
 }
 
 TEST_F(SyncedFoldersTest, ForgetTheOldest) {
-  const std::string first = made("first");
-  MUST(remember_synced(home_, first, {"uuid", ""}));
-  for (std::size_t count = 0; count < kSyncedMax; ++count) {
-    MUST(remember_synced(home_, made("f" + std::to_string(count)), {"uuid", ""}));
+  MUST(remember_synced(home_, made("first"), {"uuid", ""}));
+  MUST(remember_synced(home_, made("second"), {"uuid", ""}));
+  std::string text = MUST(env::read_file(home_.synced_file()));
+  text.resize(text.rfind("]}"));
+  for (std::size_t count = 2; count < kSyncedMax; ++count) {
+    text += R"(,{"folder":"/)" + std::to_string(count) + R"(","volume":"uuid"})";
   }
-  EXPECT_FALSE(MUST(was_synced(home_, first, {"uuid", ""})));
-  EXPECT_TRUE(MUST(was_synced(home_, folder_.file("f0"), {"uuid", ""})));
+  MUST(env::write_file_atomically(home_.synced_file(), text + "]}"));
+  EXPECT_TRUE(MUST(was_synced(home_, made("first"), {"uuid", ""})));
+  MUST(remember_synced(home_, made("last"), {"uuid", ""}));
+  EXPECT_FALSE(MUST(was_synced(home_, made("first"), {"uuid", ""})));
+  EXPECT_TRUE(MUST(was_synced(home_, made("second"), {"uuid", ""})));
 }
 
 TEST_F(SyncedFoldersTest, SayWhatToDoWithADamagedFile) {
