@@ -11,6 +11,8 @@
 #include "env/files.h"
 #include "env/testing/temporary_directory.h"
 #include "output/job_output.h"
+#include "output/log_audit.h"
+#include "output/log_index.h"
 #include "output/log_marker.h"
 #include "output/paths.h"
 #include "output/testing/attempts.h"
@@ -493,6 +495,18 @@ TEST_F(LogMarkerTest, IgnoresWhatIsNoOutput) {
        {"index", "", "x", "1", "1.", "1.2", "1.2.marks", "1.2.outer", "../0.0.out"}) {
     EXPECT_FALSE(marker_.look(name, Time())) << name;
   }
+}
+
+// Both come while a job begins, the index first.
+TEST(LogAudit, AnIndexThatCameAfterItWasLookedForIsNoDamage) {
+  const env::testing::TemporaryDirectory logs;
+  const std::string path = logs.path();
+  LogAudit runs(path, LogAudit::Job::kRuns);
+  LogAudit over(path, LogAudit::Job::kOver);
+  MUST(env::write_file_atomically(index_path(path), ""));
+  MUST(env::write_file_atomically(segment_path(path, 0, 0, model::LogStream::kOut), "1"));
+  EXPECT_TRUE(runs.sentences().empty());
+  EXPECT_EQ(over.sentences().size(), 1U);
 }
 
 }  // namespace

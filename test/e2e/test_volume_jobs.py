@@ -176,7 +176,7 @@ def test_the_keys_of_a_bucket_reach_its_mount_and_no_task(runnel, mounts, server
     runnel.run("volume", "put", source, "far", env=keys)
     text = "volumes: {data: far}\nrun: 'cat $RUNNEL_VOLUME_DATA/text; env | grep ^AWS_ || echo no keys'\n"
     assert runnel.run("run", runnel.file(text), env=keys) == "from afar\nno keys\n", runnel.err
-    assert not list((runnel.home / "secrets").iterdir()), "they go with the job"
+    runnel.until(lambda: not list((runnel.home / "secrets").iterdir()))  # They go with the job.
     for verb in ("mount", "serve"):
         processes = mounts.processes(verb)
         assert processes, "they stay for the next task, and show no key to those of others"
