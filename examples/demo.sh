@@ -17,6 +17,11 @@ finish() {
   for pid in $daemon $runner; do kill "$pid" 2>/dev/null || true; done
   # A daemon that ends still writes its last words into the home.
   for pid in $daemon $runner; do for _ in {1..200}; do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done; done
+  # A mount outlives its last use by half a minute, and who serves it by two seconds more.
+  for tree in "$RUNNEL_HOME"/mounts/*/tree; do
+    [ -d "$tree" ] && runnel volume umount --lazy "$tree" 2>/dev/null || true
+  done
+  for _ in {1..200}; do pgrep -f -- "--home $RUNNEL_HOME volume" >/dev/null || break; sleep 0.05; done
   rm -rf "$RUNNEL_HOME"
 }
 pid_of() { runnel home -o json 2>/dev/null | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"; }
