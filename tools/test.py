@@ -27,7 +27,7 @@ JOBS = str(os.cpu_count())
 UNIT_JOBS = str(2 * (os.cpu_count() or 1))
 # End-to-end tests wait as much as they compute; each has a home of its own. One by one, since some take a minute.
 E2E_JOBS = ["-n", str(2 * (os.cpu_count() or 1) + 1), "--maxschedchunk", "1"]
-E2E_BYTES = 8 << 30  # All homes of a run take 1 GB; that much more may be somebody else's.
+E2E_BYTES = 8 << 30  # Those of all tests that run at a time take 2 GB; that much more may be somebody else's.
 TAIL_LINES = 120
 
 FUZZ_SECONDS = 5

@@ -91,7 +91,8 @@ def test_a_daemon_that_dies_at_its_start_is_missed_and_another_started(runnel):
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE])
 def test_an_attached_run_that_is_ended_says_how_to_follow_its_job(runnel, end):
-    attached = runnel.start("run", "--", "sh", "-c", "while [ ! -e enough ]; do echo more; sleep 0.1; done")
+    attached = runnel.start("run", "--", "sh", "-c", "while [ ! -e enough ]; do echo more; sleep 0.1; done",
+                            preexec_fn=lambda: signal.signal(end, signal.SIG_DFL))  # `nohup make test` ignores HUP.
     job = attached.stderr.readline().split()[1]
     assert attached.stdout.readline() == "more\n"
     if end == signal.SIGPIPE:  # As by `head`.

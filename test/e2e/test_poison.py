@@ -62,7 +62,7 @@ nodes:
 def test_what_runs_on_another_node_of_the_runner_is_innocent(runnel):
     runnel.home.mkdir(mode=0o700)
     (runnel.home / "nodes.yaml").write_text(TWO_NODES)
-    innocent = runnel.up("name: innocent\nresources: {cpus: 1}\nrun: sleep 20")
+    innocent = runnel.up("name: innocent\nresources: {cpus: 1}\nrun: sleep 10")
     poison = runnel.up("name: poison\nresources: {cpus: 1}\nrun: sleep 1; kill -9 $PPID; sleep 10")
     assert runnel.wait(poison, timeout=300)["status"] == "FAILED"
     assert attempts_ended(runnel, poison)[-1]["reason"] == "RunnerLost"
