@@ -82,7 +82,7 @@ Async<void> get_some(object::ObjectStore& store, Gets& gets) {
       continue;
     }
     buffer.resize(get.length);
-    CO_TRY(co_await store.read(get.key, static_cast<std::int64_t>(get.offset), buffer, {}));
+    CO_TRY(co_await store.read(get.key, "", static_cast<std::int64_t>(get.offset), buffer, {}));
     gets.sums.add(get.offset, buffer);
   }
   co_return {};

@@ -4,7 +4,7 @@ usage: python3 rebuild.py URL FOLDER [VERSION]
 
 URL is file:///DIR/NAME or s3://BUCKET/PREFIX/NAME; keys, region and endpoint are those of the AWS_* variables. FOLDER
 must not be there. VERSION is the newest, or the beginning of the id of one of its ancestors. Each page and each file is
-checked by its SHA-256. It needs Python 3.9 and libzstd.so.1.
+checked by its SHA-256, an object of another bucket by its ETag. It needs Python 3.9 and libzstd.so.1.
 """
 
 import ctypes
@@ -73,7 +73,8 @@ class Store:
         if self.url.scheme == "file":
             with open(os.path.join(self.url.path, key), "rb") as file:
                 return file.read()
-        with urllib.request.urlopen(s3_request(self.url.netloc, f"{self.url.path.strip('/')}/{key}")) as answer:
+        with urllib.request.urlopen(s3_request(self.url.netloc, f"{self.url.path.strip('/')}/{key}".lstrip("/"))) as answer:
+            self.etag = answer.headers.get("ETag", "").strip('"')  # Of what was fetched last.
             return answer.read()
 
 
@@ -114,7 +115,10 @@ def extents_of(data):
     for _ in range(data.natural()):
         extent = {"pack": data.take(16), "offset": data.natural(), "stored": data.natural(),
                   "length": data.natural(), "codec": data.take(1)[0]}
-        data.take(8 * -(-extent["stored"] // 65536))  # XXH3 of its blocks; the file's SHA-256 says more.
+        if extent["codec"] == 2:  # The whole object of a bucket: its store's URL, its key, its ETag.
+            extent["object"] = tuple(data.text().decode("utf-8", "surrogateescape") for _ in range(3))
+        else:
+            data.take(8 * -(-extent["stored"] // 65536))  # XXH3 of its blocks; the file's SHA-256 says more.
         found.append(extent)
     return found
 
@@ -172,6 +176,12 @@ def manifest_of(store, version):
 def content_of(store, extent):
     if extent["pack"] == NOBODY:  # A hole.
         return bytes(extent["length"])
+    if "object" in extent:
+        url, key, etag = extent["object"]
+        other = Store(url)
+        content = other.get(key)
+        expect(other.etag == etag and len(content) == extent["length"], f"{url}/{key} is another object")
+        return content
     key = key_of("p", extent["pack"])
     stored = store.get(key)[extent["offset"]:extent["offset"] + extent["stored"]]
     return unzstd(stored, extent["length"], f"{key} at byte {extent['offset']}") if extent["codec"] else stored
@@ -184,7 +194,8 @@ def write_file(store, path, node, extents):
         file.seek(0)
         pieces = [sha256(piece) for piece in iter(lambda: file.read(PIECE), b"")] or [sha256(b"")]
     whole = pieces[0] if len(pieces) == 1 else sha256(b"runnel pieces 1\n", *pieces)
-    expect(whole == node["hash"], os.fsdecode(path))
+    is_object = any("object" in extent for extent in extents)  # Its hash is of its name and ETag.
+    expect(is_object or whole == node["hash"], os.fsdecode(path))
     finish(path, node)
 
 

@@ -479,6 +479,9 @@ void add_volume_import(CLI::App& app, Arguments& arguments) {
                  "a tar, - for one on stdin, file:///DIR or s3://BUCKET/PREFIX")
       ->required();
   app.add_option("target", arguments.target, "NAME[:/FOLDER]")->required();
+  app.add_flag("--link", arguments.link,
+               "leave objects of a bucket where they are: files are read from there");
+  app.add_flag("--mirror", arguments.mirror, "remove from FOLDER what the source does not have");
   add_message(app, arguments);
   add_store(app, arguments);
 }
@@ -604,6 +607,13 @@ const std::vector<Definition>& volume_definitions() {
        [](CLI::App& app, Arguments& arguments) {
          add_volume(app, arguments);
          app.add_flag("--repair", arguments.repair, "let later puts store anew what is damaged");
+       }},
+      {Command::kVolumeBench,
+       "bench",
+       {},
+       "how fast the files of a mount, or of any folder, are read",
+       [](CLI::App& app, Arguments& arguments) {
+         app.add_option("dir", arguments.target, "the folder")->required();
        }},
       {Command::kVolumeWarmup,
        "warmup",

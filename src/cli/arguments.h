@@ -53,6 +53,7 @@ enum class Command : std::uint8_t {
   kVolumeGc,
   kVolumeStat,
   kVolumeFsck,
+  kVolumeBench,
   kVolumeWarmup,
   kVolumeMount,
   kVolumeUmount,
@@ -140,7 +141,8 @@ struct Arguments {
   std::string source;                // volume put, get, cp and others
   std::string target;                // volume put, get, cp and others
   std::optional<std::string> store;  // volume --store
-  bool mirror = false;               // volume put --mirror
+  bool mirror = false;               // volume put|import --mirror
+  bool link = false;                 // volume import --link
   std::string pack_size = "32MiB";   // volume put --pack-size
   bool remove = false;               // volume tag, sync --delete
   bool force = false;                // volume tag --force

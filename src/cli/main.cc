@@ -66,6 +66,7 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeGc:
     case Command::kVolumeStat:
     case Command::kVolumeFsck:
+    case Command::kVolumeBench:
     case Command::kVolumeWarmup:
     case Command::kVolumeMount:
     case Command::kVolumeUmount:

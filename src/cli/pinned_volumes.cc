@@ -13,6 +13,7 @@ namespace {
 struct Pin {
   std::string version;
   std::string store;
+  bool linked = false;
 };
 using Asked = std::tuple<std::string, std::string, std::string>;  // Volume, version and store.
 
@@ -21,7 +22,8 @@ Result<Pin> pin_of(const home::Home& home, const model::VolumeUse& use) {
   const object::StoreUrl place = TRY(home::place_of_volume(home, use.volume, given));
   const VolumeClientPtr client = TRY(VolumeClient::open(place));
   volume::Volume opened = TRY(client->volume(use.volume));
-  return Pin{TRY(opened.place_of(use.version)).version, place.to_string()};
+  return Pin{TRY(opened.place_of(use.version)).version, place.to_string(),
+             opened.head().may_have_links()};
 }
 
 Error in_step(Error error, const model::StepSpec& step, const model::VolumeUse& use) {
@@ -45,6 +47,7 @@ Result<std::vector<std::string>> pin_volumes(const home::Home& home, model::JobS
       const Pin& pin = pins.at(asked);
       use.version = pin.version;
       use.store = pin.store;
+      use.linked = pin.linked;
     }
   }
   return lines;

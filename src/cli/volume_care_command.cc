@@ -7,6 +7,7 @@
 #include "cli/moment_text.h"
 #include "cli/print.h"
 #include "cli/printable.h"
+#include "cli/reading_jobs.h"
 #include "cli/transfer_line.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
@@ -24,6 +25,7 @@ using volume::Volume;
 
 // "the mount in /data (pid 7 on node1)"
 std::string holder_text(const volume::SessionRecord& holder) {
+  if (holder.kind == "job") return "job " + holder.source + ", which has not ended";
   const char* const of = holder.kind == "mount" ? " in " : " of ";
   return "the " + holder.kind + (holder.source.empty() ? "" : of + holder.source) + " (pid " +
          std::to_string(holder.pid) + " on " + holder.host + ")";
@@ -157,8 +159,14 @@ std::string stat_text(const volume::VolumeStat& stat, bool has_price) {
 
 // Whether it is content that is damaged, which can be put anew.
 bool is_of_files(const volume::FsckResult& result) {
+  return std::any_of(
+      result.damages.begin(), result.damages.end(),
+      [](const volume::Damage& damage) { return !damage.path.empty() && !damage.is_linked; });
+}
+
+bool is_of_objects(const volume::FsckResult& result) {
   return std::any_of(result.damages.begin(), result.damages.end(),
-                     [](const volume::Damage& damage) { return !damage.path.empty(); });
+                     [](const volume::Damage& damage) { return damage.is_linked; });
 }
 
 std::string fsck_text(const std::string& name, const volume::FsckResult& result, bool repair) {
@@ -178,6 +186,12 @@ std::string fsck_text(const std::string& name, const volume::FsckResult& result,
             name + "\n";
   } else if (is_of_files(result) && !repair) {
     text += "to let a put store them anew: runnel volume fsck --repair " + name + "\n";
+  }
+  if (is_of_objects(result)) {
+    text +=
+        "to make a version of the objects of today: runnel volume import --link --mirror "
+        "s3://BUCKET/PREFIX " +
+        name + "\n";
   }
   return text;
 }
@@ -206,7 +220,11 @@ Result<int> collect_volume(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
   volume::GcOptions options;
   options.dry_run = arguments.dry_run;
-  if (arguments.keep) options.keep = TRY(parse_duration(*arguments.keep));
+  if (arguments.keep) {
+    options.keep = TRY(parse_duration(*arguments.keep));
+    const object::StoreUrl place = TRY(home::place_of_volume(home, target.name, arguments.store));
+    options.awaited = TRY(reading_jobs(home, target.name, place));
+  }
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));
   const volume::GcResult result = TRY(

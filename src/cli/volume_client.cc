@@ -23,10 +23,12 @@ Result<std::unique_ptr<VolumeClient>> VolumeClient::open_on(std::shared_ptr<asyn
   auto client = std::unique_ptr<VolumeClient>(new VolumeClient(std::move(loop)));
   client->store_ = TRY(object::OpenedStore::open(*client->loop_, env::real_clock(),
                                                  env::real_random(), place, rule));
+  client->others_.emplace(*client->loop_, env::real_clock(), env::real_random());
   return client;
 }
 
 VolumeClient::~VolumeClient() {
+  if (others_) (void)loop_->block_on(others_->stop());
   if (store_) (void)loop_->block_on(store_->stop());
 }
 

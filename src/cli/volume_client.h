@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "home/home.h"
 #include "json/value.h"
 #include "object/open_store.h"
+#include "object/opened_buckets.h"
 #include "volume/volume.h"
 
 namespace runnel::cli {
@@ -29,7 +31,7 @@ class VolumeClient {
 
   async::EventLoop& loop() { return *loop_; }
   volume::VolumeContext context() {
-    return {store_->store(), env::real_clock(), env::real_random(), {}};
+    return {store_->store(), env::real_clock(), env::real_random(), {}, &*others_};
   }
   template <typename T>
   Result<T> run(Async<T> work) {
@@ -47,6 +49,7 @@ class VolumeClient {
 
   std::shared_ptr<async::EventLoop> loop_;  // Of all that are beside each other.
   std::unique_ptr<object::OpenedStore> store_;
+  std::optional<object::OpenedBuckets> others_;  // Of linked objects.
 };
 using VolumeClientPtr = std::unique_ptr<VolumeClient>;
 

@@ -129,13 +129,24 @@ Result<int> put_folder(const Arguments& arguments, const home::Home& home) {
   return 0;
 }
 
+// A folder becomes the place itself; a file goes into a folder that is there.
+Result<std::string> place_of_get(VolumeClient& client, Volume& opened, const VolumeTarget& from,
+                                 const std::string& to) {
+  std::string place = TRY(home::absolute_path(to));
+  if (!is_local_folder(place)) return place;
+  Snapshot snapshot = TRY(client.run(opened.snapshot(from.version_or_latest())));
+  const Snapshot::Found found = TRY(client.run(snapshot.at(from.path)));
+  if (found.node.kind == volume::NodeKind::kFolder) return place;
+  return place + "/" + TRY(volume::path_parts(from.path)).back();
+}
+
 Result<int> get_folder(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.source));
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));
+  const std::string place = TRY(place_of_get(*client, opened, target, arguments.target));
   const auto sink =
-      TRY(volume::FolderSink::open(client->loop(), TRY(home::absolute_path(arguments.target)),
-                                   volume::FolderSink::Same::kNever));
+      TRY(volume::FolderSink::open(client->loop(), place, volume::FolderSink::Same::kNever));
   const volume::GetProgress got = TRY(get_and_tell(*client, opened, target.version_or_latest(),
                                                    target.path, *sink, {}, {"get", "got"}));
   answer(arguments, got_document(got), "");
@@ -188,6 +199,7 @@ Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) 
     case Command::kVolumeGc: return collect_volume(arguments, home);
     case Command::kVolumeStat: return tell_volume(arguments, home);
     case Command::kVolumeFsck: return check_volume(arguments, home);
+    case Command::kVolumeBench: return bench_mount(arguments);
     case Command::kVolumeWarmup: return warm_volume_up(arguments, home);
     case Command::kVolumeMount: return mount_volume(arguments, home);
     case Command::kVolumeUmount: return unmount_volume(arguments, home);

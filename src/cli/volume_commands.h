@@ -21,6 +21,7 @@ Result<int> print_volume_file(const Arguments& arguments, const home::Home& home
 Result<int> tag_volume(const Arguments& arguments, const home::Home& home);
 Result<int> collect_volume(const Arguments& arguments, const home::Home& home);
 Result<int> tell_volume(const Arguments& arguments, const home::Home& home);
+Result<int> bench_mount(const Arguments& arguments);
 Result<int> warm_volume_up(const Arguments& arguments, const home::Home& home);
 Result<int> mount_volume(const Arguments& arguments, const home::Home& home);
 Result<int> unmount_volume(const Arguments& arguments, const home::Home& home);

@@ -58,13 +58,6 @@ Result<std::string> name_of_local(const std::string& path) {
   return real.substr(real.rfind('/') + 1);
 }
 
-bool is_local_folder(const std::string& path) {
-  const Result<std::string> real = env::real_path(path);
-  if (!real.ok()) return false;
-  const Result<env::FileInfo> info = env::file_info(*real);
-  return info.ok() && info->kind == env::FileKind::kDirectory;
-}
-
 Result<int> copy_in(const Arguments& arguments, const home::Home& home, const std::string& from,
                     const VolumeTarget& to) {
   const VolumeClientPtr client = TRY(client_of(arguments, home, to.name));

@@ -12,6 +12,7 @@
 #include "env/files.h"
 #include "home/volume_places.h"
 #include "volume/folder_sink.h"
+#include "volume/link_source.h"
 #include "volume/object_sink.h"
 #include "volume/object_source.h"
 #include "volume/tar_sink.h"
@@ -78,7 +79,30 @@ struct ImportSource {
   std::string name;
 };
 
-Result<ImportSource> import_source(const std::string& given, VolumeClient& client) {
+Error not_linked(const std::string& given) {
+  return Error(Errc::kInvalid, "'" + given + "' cannot be linked")
+      .with_field("source")
+      .with_value(given)
+      .with_hint("link objects of a bucket, s3://BUCKET/PREFIX, or import without --link");
+}
+
+Result<ImportSource> objects_of(const object::StoreUrl& url, bool link, VolumeClient& client) {
+  ImportSource made;
+  made.name = url.to_string();
+  made.store = TRY(client.beside(url, object::KeyRule::kBucket));
+  object::ObjectStore& store = made.store->context().store;
+  const Time now = env::real_clock().wall();
+  if (link) {
+    made.source = std::make_unique<volume::LinkSource>(store, made.name, now, async::StopToken());
+  } else {
+    made.source =
+        std::make_unique<volume::ObjectSource>(client.loop(), store, now, async::StopToken());
+  }
+  return made;
+}
+
+Result<ImportSource> import_source(const std::string& given, bool link, VolumeClient& client) {
+  if (link && !is_url(given)) return not_linked(given);
   ImportSource made;
   made.name = given;
   if (!is_url(given)) {
@@ -87,13 +111,9 @@ Result<ImportSource> import_source(const std::string& given, VolumeClient& clien
     return made;
   }
   const object::StoreUrl url = TRY(object::parse_store_url(given));
-  if (url.scheme == object::StoreUrl::Scheme::kFile) {
-    made.source = volume::source_of(TRY(volume::SourceTree::open(url.path)));
-    return made;
-  }
-  made.store = TRY(client.beside(url, object::KeyRule::kBucket));
-  made.source = std::make_unique<volume::ObjectSource>(
-      client.loop(), made.store->context().store, env::real_clock().wall(), async::StopToken());
+  if (url.scheme == object::StoreUrl::Scheme::kS3) return objects_of(url, link, client);
+  if (link) return not_linked(given);
+  made.source = volume::source_of(TRY(volume::SourceTree::open(url.path)));
   return made;
 }
 
@@ -124,10 +144,11 @@ Result<int> import_volume(const Arguments& arguments, const home::Home& home) {
   TRY(refuse_version(to, "an import"));
   const VolumeClientPtr client = TRY(client_of(arguments, home, to.name));
   Volume opened = TRY(client->volume(to.name));
-  ImportSource from = TRY(import_source(arguments.source, *client));
+  ImportSource from = TRY(import_source(arguments.source, arguments.link, *client));
   volume::PutOptions options;
   options.source = from.name;
   options.into = to.path;
+  options.mirror = arguments.mirror;
   options.message = arguments.message.value_or("");
   const volume::PutResult made = TRY(put_and_tell(
       *client,

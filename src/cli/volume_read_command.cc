@@ -123,8 +123,8 @@ Result<int> print_volume_file(const Arguments& arguments, const home::Home& home
   const std::vector<volume::Extent> extents =
       TRY(opened.client->run(opened.snapshot.extents(found.inode, found.node)));
   for (std::uint64_t offset = 0; offset < found.node.size; offset += kPieceBytes) {
-    put(TRY(opened.client->run(volume::read_bytes(opened.volume.store(), opened.volume.prefix(),
-                                                  extents, offset, kPieceBytes, {}))));
+    put(TRY(opened.client->run(
+        volume::read_bytes(opened.volume.ranges(), extents, offset, kPieceBytes, {}))));
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 #include "cli/printable.h"
 #include "cli/transfer_line.h"
 #include "env/clock.h"
+#include "env/files.h"
 #include "env/tree_bytes.h"
 #include "home/paths.h"
 
@@ -38,6 +39,13 @@ std::optional<std::int64_t> bytes_of_version(VolumeClient& client, volume::Volum
 }
 
 }  // namespace
+
+bool is_local_folder(const std::string& path) {
+  const Result<std::string> real = env::real_path(path);
+  if (!real.ok()) return false;
+  const Result<env::FileInfo> info = env::file_info(*real);
+  return info.ok() && info->kind == env::FileKind::kDirectory;
+}
 
 json::Value got_document(const volume::GetProgress& got) {
   json::Value value = json::Value::object();

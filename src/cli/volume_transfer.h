@@ -35,6 +35,9 @@ Result<volume::GetProgress> get_and_tell(VolumeClient& client, volume::Volume& o
                                          volume::TreeSink& sink, volume::GetOptions options,
                                          TransferWords words);
 
+// Whether there is a folder of this machine, or a link to one.
+bool is_local_folder(const std::string& path);
+
 json::Value got_document(const volume::GetProgress& got);
 
 }  // namespace runnel::cli

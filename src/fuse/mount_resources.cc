@@ -44,6 +44,8 @@ Result<MountResources::Store*> MountResources::hold_store(const MountRequest& re
     store.opened = TRY(object::OpenedStore::open(
         loop_, env::real_clock(), env::real_random(), TRY(object::parse_store_url(request.store)),
         object::KeyRule::kEveryStore, variables_of(request)));
+    store.others = std::make_unique<object::OpenedBuckets>(
+        loop_, env::real_clock(), env::real_random(), variables_of(request));
     stores_.emplace(key, std::move(store));
   }
   Store& held = stores_.at(key);
@@ -56,7 +58,9 @@ Async<void> MountResources::release_store(const MountRequest& request) {
   CHECK(found != stores_.end(), "a store is released that nobody holds");
   if (--found->second.users > 0) co_return {};
   const auto last = stores_.extract(found);
-  co_return co_await last.mapped().opened->stop();
+  const Result<void> stopped = co_await last.mapped().others->stop();
+  CO_TRY(co_await last.mapped().opened->stop());
+  co_return stopped;
 }
 
 Async<volume::DiskCache*> MountResources::hold_disk(const MountRequest& request) {
@@ -113,11 +117,11 @@ Async<volume::PackCache*> MountResources::make_packs(const MountRequest& request
   Packs& held = packs_[key_of_packs(request, uuid)];
   if (!held.cache) {
     held.cache = std::make_unique<volume::PackCache>(
-        loop_, store->second.opened->store(),
-        volume::PackCache::Options{.prefix = request.volume + "/",
-                                   .bytes_max = kMemoryMax,
-                                   .disk = disk,
-                                   .volume = volume::volume_key_of(uuid)},
+        loop_,
+        volume::RangeReader(store->second.opened->store(), request.volume + "/",
+                            store->second.others.get()),
+        volume::PackCache::Options{
+            .bytes_max = kMemoryMax, .disk = disk, .volume = volume::volume_key_of(uuid)},
         async::StopToken());
   }
   ++held.users;

@@ -9,6 +9,7 @@
 #include "async/event_loop.h"
 #include "fuse/mount_request.h"
 #include "object/open_store.h"
+#include "object/opened_buckets.h"
 #include "volume/disk_cache.h"
 #include "volume/pack_cache.h"
 
@@ -30,6 +31,7 @@ class MountResources {
   // The store of a request.
   struct Store {
     std::unique_ptr<object::OpenedStore> opened;
+    std::unique_ptr<object::OpenedBuckets> others;  // Of objects that are linked.
     int users = 0;
   };
   Result<Store*> hold_store(const MountRequest& request);

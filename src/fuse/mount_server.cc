@@ -131,9 +131,10 @@ Async<void> MountServer::serve_handed(int connection, HandedMount mount) {
 Async<void> MountServer::serve_from(int connection, HandedMount& mount,
                                     MountResources::Store& store) {
   const MountRequest request = mount.request;
-  volume::Volume volume = CO_TRY(co_await volume::Volume::open(
-      {store.opened->store(), env::real_clock(), env::real_random(), serving_.token()},
-      request.volume));
+  volume::Volume volume = CO_TRY(
+      co_await volume::Volume::open({store.opened->store(), env::real_clock(), env::real_random(),
+                                     serving_.token(), store.others.get()},
+                                    request.volume));
   co_return co_await serve_volume(connection, mount, volume);
 }
 

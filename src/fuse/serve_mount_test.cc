@@ -107,7 +107,7 @@ class ServeMountTest : public ::testing::Test {
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   object::MemoryStore store_;
   MountNumbers random_;
-  volume::PackCache packs_{*loop_, store_, {.prefix = "data/", .bytes_max = 64 << 20}, {}};
+  volume::PackCache packs_{*loop_, {store_, "data/"}, {.bytes_max = 64 << 20}, {}};
   std::unique_ptr<MountPoint> mount_;
   std::string first_message_;
 };

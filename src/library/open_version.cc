@@ -9,6 +9,7 @@
 #include "env/random.h"
 #include "library/cache_part.h"
 #include "object/open_store.h"
+#include "object/opened_buckets.h"
 #include "object/store_url.h"
 #include "volume/kept_session.h"
 #include "volume/with_pack_cache.h"
@@ -98,13 +99,17 @@ Async<void> OpenVersion::serve_store(async::EventLoop& loop) {
   const object::StoreUrl url = CO_TRY(object::parse_store_url(opening_.reference.store));
   const std::unique_ptr<object::OpenedStore> store =
       CO_TRY(object::OpenedStore::open(loop, env::real_clock(), env::real_random(), url));
-  const Result<void> served = co_await serve_volume(loop, store->store());
+  object::OpenedBuckets others(loop, env::real_clock(), env::real_random());
+  const Result<void> served = co_await serve_volume(loop, store->store(), others);
+  MUST(co_await others.stop());
   MUST(co_await store->stop());
   co_return served;
 }
 
-Async<void> OpenVersion::serve_volume(async::EventLoop& loop, object::ObjectStore& store) {
-  const volume::VolumeContext context{store, env::real_clock(), env::real_random(), hurry_.token()};
+Async<void> OpenVersion::serve_volume(async::EventLoop& loop, object::ObjectStore& store,
+                                      object::StoreFinder& others) {
+  const volume::VolumeContext context{store, env::real_clock(), env::real_random(), hurry_.token(),
+                                      &others};
   Volume volume = CO_TRY(co_await Volume::open(context, opening_.reference.volume));
   Snapshot snapshot = CO_TRY(co_await hold(volume, opening_.reference));
   co_return co_await volume::with_session<void>(

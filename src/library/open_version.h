@@ -76,7 +76,8 @@ class OpenVersion {
   // On the loop, each within the one before.
   Async<void> serve(async::EventLoop& loop);
   Async<void> serve_store(async::EventLoop& loop);
-  Async<void> serve_volume(async::EventLoop& loop, object::ObjectStore& store);
+  Async<void> serve_volume(async::EventLoop& loop, object::ObjectStore& store,
+                           object::StoreFinder& others);
   Async<void> serve_snapshot(async::EventLoop& loop, volume::Volume& volume,
                              volume::Snapshot& snapshot, async::StopToken stop);
   Async<void> serve_reader(async::EventLoop& loop, volume::Snapshot& snapshot,

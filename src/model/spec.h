@@ -76,6 +76,7 @@ struct VolumeUse {
   std::string
       version;        // A whole id once it is submitted; before also "latest", a tag, a beginning.
   std::string store;  // Its URL; empty until it is submitted.
+  bool linked = false;  // Whether files of it may be objects of other buckets.
   friend bool operator==(const VolumeUse&, const VolumeUse&) = default;
 };
 

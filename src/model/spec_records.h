@@ -204,6 +204,7 @@ struct Fields<SecretRef> {
 template <>
 struct Fields<VolumeUse> {
   static void visit(auto& visit, auto& use) {
+    visit("linked", use.linked);
     visit("name", use.name, Required());
     visit("store", use.store);
     visit("version", use.version, Text{"latest"});

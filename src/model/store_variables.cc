@@ -31,11 +31,12 @@ bool is_store_source(std::string_view source) {
                             source.substr(kShellSource.size()));
 }
 
-bool is_bucket(const VolumeUse& use) { return use.store.starts_with("s3://"); }
+bool reads_a_bucket(const VolumeUse& use) { return use.linked || use.store.starts_with("s3://"); }
 
 bool reads_a_bucket(const JobSpec& spec) {
   return std::any_of(spec.steps.begin(), spec.steps.end(), [](const StepSpec& step) {
-    return std::any_of(step.volumes.begin(), step.volumes.end(), is_bucket);
+    return std::any_of(step.volumes.begin(), step.volumes.end(),
+                       [](const VolumeUse& use) { return reads_a_bucket(use); });
   });
 }
 

@@ -14,8 +14,9 @@ std::span<const std::string_view> store_variables();
 // Whether "env:NAME" is one of them.
 bool is_store_source(std::string_view source);
 
-bool is_bucket(const VolumeUse& use);
-// Whether a step of the job reads a volume that is in one.
+// Whether the volume, or a file of it, is in a bucket.
+bool reads_a_bucket(const VolumeUse& use);
+// Whether a step of the job reads such a volume.
 bool reads_a_bucket(const JobSpec& spec);
 
 }  // namespace runnel::model

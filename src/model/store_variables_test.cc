@@ -23,6 +23,9 @@ TEST(StoreVariables, AreNeededWhereAVolumeIsInABucket) {
   EXPECT_FALSE(reads_a_bucket(spec));
   spec.steps[1].volumes.push_back({"more", "fashion", "latest", "s3://bucket/prefix"});
   EXPECT_TRUE(reads_a_bucket(spec));
+  spec.steps[1].volumes.pop_back();
+  spec.steps[1].volumes[0].linked = true;
+  EXPECT_TRUE(reads_a_bucket(spec));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST_F(DecoratorsTest, AMeterCountsRequestsAndBytes) {
   EXPECT_FALSE(loop_->block_on(store.get("b", 10, {})).ok());
   EXPECT_FALSE(loop_->block_on(store.get("a", 1, {})).ok());
   std::string two(2, '?');
-  MUST(loop_->block_on(store.read("a", 1, two, {})));
+  MUST(loop_->block_on(store.read("a", "", 1, two, {})));
   MUST(loop_->block_on(store.list("", "", {})));
   MUST(loop_->block_on(store.remove("a", {})));
   EXPECT_EQ(store.meter().put.requests, 2);

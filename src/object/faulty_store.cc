@@ -57,12 +57,12 @@ Async<Object> FaultyStore::get(std::string key, std::int64_t limit, async::StopT
   co_return object;
 }
 
-Async<void> FaultyStore::read(std::string key, std::int64_t offset, std::span<char> into,
-                              async::StopToken stop) {
+Async<void> FaultyStore::read(std::string key, std::string stamp, std::int64_t offset,
+                              std::span<char> into, async::StopToken stop) {
   const Fate fate = CO_TRY(co_await arrive(Condition::Kind::kNone, stop));
   if (fate == Fate::kLate) co_return took_too_long(name(), key);
   if (fate == Fate::kLostBefore || fate == Fate::kLostAfter) co_return lost(name(), key);
-  CO_TRY(co_await inner().read(std::move(key), offset, into, std::move(stop)));
+  CO_TRY(co_await inner().read(std::move(key), std::move(stamp), offset, into, std::move(stop)));
   flip(into);
   co_return {};
 }

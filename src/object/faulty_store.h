@@ -32,7 +32,7 @@ class FaultyStore final : public ForwardingStore {
   FaultyStore(async::EventLoop& loop, ObjectStore& inner, StoreFaults faults, std::uint64_t seed);
 
   Async<Object> get(std::string key, std::int64_t limit, async::StopToken stop) override;
-  Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
+  Async<void> read(std::string key, std::string stamp, std::int64_t offset, std::span<char> into,
                    async::StopToken stop) override;
   Async<std::string> put(std::string key, Body bytes, Condition condition,
                          async::StopToken stop) override;

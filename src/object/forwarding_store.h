@@ -17,9 +17,9 @@ class ForwardingStore : public ObjectStore {
   Async<Object> get(std::string key, std::int64_t limit, async::StopToken stop) override {
     return inner_.get(std::move(key), limit, std::move(stop));
   }
-  Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
+  Async<void> read(std::string key, std::string stamp, std::int64_t offset, std::span<char> into,
                    async::StopToken stop) override {
-    return inner_.read(std::move(key), offset, into, std::move(stop));
+    return inner_.read(std::move(key), std::move(stamp), offset, into, std::move(stop));
   }
   Async<std::string> put(std::string key, Body bytes, Condition condition,
                          async::StopToken stop) override {

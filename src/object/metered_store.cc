@@ -23,10 +23,10 @@ Async<Object> MeteredStore::get(std::string key, std::int64_t limit, async::Stop
   co_return object;
 }
 
-Async<void> MeteredStore::read(std::string key, std::int64_t offset, std::span<char> into,
-                               async::StopToken stop) {
-  CO_TRY(
-      co_await measured(meter_.read, inner().read(std::move(key), offset, into, std::move(stop))));
+Async<void> MeteredStore::read(std::string key, std::string stamp, std::int64_t offset,
+                               std::span<char> into, async::StopToken stop) {
+  CO_TRY(co_await measured(
+      meter_.read, inner().read(std::move(key), std::move(stamp), offset, into, std::move(stop))));
   meter_.read.bytes += std::ssize(into);
   co_return {};
 }

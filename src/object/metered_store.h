@@ -34,7 +34,7 @@ class MeteredStore final : public ForwardingStore {
   MeteredStore(ObjectStore& inner, env::Clock& clock) : ForwardingStore(inner), clock_(clock) {}
 
   Async<Object> get(std::string key, std::int64_t limit, async::StopToken stop) override;
-  Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
+  Async<void> read(std::string key, std::string stamp, std::int64_t offset, std::span<char> into,
                    async::StopToken stop) override;
   Async<std::string> put(std::string key, Body bytes, Condition condition,
                          async::StopToken stop) override;

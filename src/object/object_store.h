@@ -10,6 +10,7 @@
 
 #include "async/async.h"
 #include "async/stop_token.h"
+#include "base/units.h"
 
 namespace runnel::object {
 
@@ -41,6 +42,10 @@ struct Condition {
 struct Listed {
   std::string key;
   std::int64_t size = 0;  // Bytes.
+  // Another one once the object was replaced: a bucket's ETag without its quotes, a file's inode,
+  // size and time. Empty where the store tells none.
+  std::string stamp;
+  Time changed;  // Of its last put; 0 where the store does not tell.
 };
 
 struct ListPage {
@@ -63,10 +68,11 @@ class ObjectStore {
 
   // The whole object. kNotFound; kInvalid when it has more than `limit` bytes.
   virtual Async<Object> get(std::string key, std::int64_t limit, async::StopToken stop) = 0;
-  // Fills `into`, which is not empty, with the bytes from `offset` on. kCorrupt when the object
-  // ends before.
-  virtual Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
-                           async::StopToken stop) = 0;
+  // Fills `into`, which is not empty, with the bytes from `offset` on, of the object that a list
+  // gave the stamp of; "": of whichever has the key. kPrecondition when another one has it by now,
+  // kCorrupt when the object ends before.
+  virtual Async<void> read(std::string key, std::string stamp, std::int64_t offset,
+                           std::span<char> into, async::StopToken stop) = 0;
   // The ETag of what was put. kPrecondition when the condition does not hold, kConflict when
   // another put under a condition was under way: then the same call may be made again.
   virtual Async<std::string> put(std::string key, Body bytes, Condition condition,

@@ -99,7 +99,7 @@ class ObjectStoreTest : public ::testing::TestWithParam<Kind> {
   }
   Result<Object> get(const std::string& key) { return run(store_.get(key, kAny, {})); }
   Result<void> read(const std::string& key, std::int64_t offset, std::span<char> into) {
-    return run(store_.read(key, offset, into, {}));
+    return run(store_.read(key, "", offset, into, {}));
   }
   std::vector<std::string> keys(const std::string& prefix, const std::string& after = {}) {
     std::vector<std::string> found;
@@ -133,6 +133,21 @@ TEST_P(ObjectStoreTest, RefusesWhatIsLargerThanWasAskedFor) {
   MUST(put("large", "12345"));
   EXPECT_EQ(run(store_.get("large", 4, {})).error().code, Errc::kInvalid);
   EXPECT_TRUE(run(store_.get("large", 5, {})).ok());
+}
+
+TEST_P(ObjectStoreTest, ReadsOnlyTheObjectOfAStamp) {
+  MUST(put("stamped", "0123456789"));
+  const auto listed = [&] { return MUST(run(store_.list("stamped", "", {}))).objects.at(0); };
+  const std::string stamp = listed().stamp;
+  EXPECT_FALSE(stamp.empty());
+  std::string three(3, '?');
+  MUST(run(store_.read("stamped", stamp, 4, three, {})));
+  EXPECT_EQ(three, "456");
+  MUST(put("stamped", "abcdefghij"));
+  EXPECT_NE(listed().stamp, stamp);
+  EXPECT_EQ(run(store_.read("stamped", stamp, 4, three, {})).error().code, Errc::kPrecondition);
+  MUST(run(store_.read("stamped", listed().stamp, 4, three, {})));
+  EXPECT_EQ(three, "efg");
 }
 
 TEST_P(ObjectStoreTest, ReadsARange) {

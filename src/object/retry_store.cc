@@ -75,9 +75,9 @@ Async<Object> RetryStore::get(std::string key, std::int64_t limit, async::StopTo
   co_return co_await repeated<Object>(call, stop);
 }
 
-Async<void> RetryStore::read(std::string key, std::int64_t offset, std::span<char> into,
-                             async::StopToken stop) {
-  const auto call = [&] { return inner().read(key, offset, into, stop); };
+Async<void> RetryStore::read(std::string key, std::string stamp, std::int64_t offset,
+                             std::span<char> into, async::StopToken stop) {
+  const auto call = [&] { return inner().read(key, stamp, offset, into, stop); };
   co_return co_await repeated<void>(call, stop);
 }
 
@@ -117,7 +117,7 @@ Async<std::string> RetryStore::settle(std::string key, Body bytes, Error refusal
   }
   for (const std::int64_t offset : {std::int64_t{0}, size - kComparedEnd}) {
     std::string end(kComparedEnd, '\0');
-    const Result<void> read_end = co_await read(key, offset, end, stop);
+    const Result<void> read_end = co_await read(key, "", offset, end, stop);
     if (!read_end.ok() && read_end.error().code != Errc::kCorrupt) co_return read_end.error();
     if (!read_end.ok() || bytes->compare(offset, kComparedEnd, end) != 0) co_return refusal;
   }

@@ -28,9 +28,9 @@ Async<Object> ThrottledStore::get(std::string key, std::int64_t limit, async::St
   co_return object;
 }
 
-Async<void> ThrottledStore::read(std::string key, std::int64_t offset, std::span<char> into,
-                                 async::StopToken stop) {
-  CO_TRY(co_await inner().read(std::move(key), offset, into, stop));
+Async<void> ThrottledStore::read(std::string key, std::string stamp, std::int64_t offset,
+                                 std::span<char> into, async::StopToken stop) {
+  CO_TRY(co_await inner().read(std::move(key), std::move(stamp), offset, into, stop));
   co_return co_await carry(std::ssize(into), std::move(stop));
 }
 

@@ -238,6 +238,9 @@ const FieldTable& volume_fields() {
         .form = Form::kText,
         .doc = "Where it is, `s3://BUCKET/PREFIX` or `file:///FOLDER`, when this home does not "
                "know it."},
+       {.name = "linked",
+        .form = Form::kBoolean,
+        .doc = "Whether files of it are objects of other buckets; `runnel run` finds it out."},
        {.name = "mode", .form = Form::kText, .doc = "`ro`, the only one so far."}}};
   return kTable;
 }

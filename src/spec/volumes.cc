@@ -21,6 +21,9 @@ model::VolumeUse read_volume_fields(Scope& scope, ObjectReader& object, std::str
     use.version = read_text(scope, *item).value_or(use.version);
   }
   if (const auto item = object.take("store")) use.store = read_text(scope, *item).value_or("");
+  if (const auto item = object.take("linked")) {
+    use.linked = read_boolean(scope, *item).value_or(false);
+  }
   const auto mode = object.take("mode");
   const auto word = mode ? read_text(scope, *mode) : std::nullopt;
   if (word && *word != "ro") {

@@ -31,9 +31,9 @@ class ChangingStore final : public object::ForwardingStore {
     if (got.ok() && changes(key)) got->bytes.front() ^= 1;
     co_return got;
   }
-  Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
+  Async<void> read(std::string key, std::string stamp, std::int64_t offset, std::span<char> into,
                    async::StopToken stop) override {
-    Result<void> done = co_await inner().read(key, offset, into, std::move(stop));
+    Result<void> done = co_await inner().read(key, stamp, offset, into, std::move(stop));
     if (done.ok() && changes(key)) into.front() ^= 1;
     co_return done;
   }
@@ -111,12 +111,12 @@ TEST_F(ChangedOnTheWay, OneFileIsPrinted) {
   Snapshot snapshot = run(volume_->snapshot("latest"));
   const Snapshot::Found found = run(snapshot.at("long"));
   const auto extents = run(snapshot.extents(found.inode, found.node));
-  EXPECT_EQ(run(read_bytes(network_, volume_->prefix(), extents, 0, kLong, {})), long_);
+  EXPECT_EQ(run(read_bytes({network_, volume_->prefix()}, extents, 0, kLong, {})), long_);
 }
 
 TEST_F(ChangedOnTheWay, AMountReadsWhatWasPut) {
   Snapshot snapshot = run(volume_->snapshot("latest"));
-  PackCache cache(*loop_, network_, {.prefix = volume_->prefix(), .bytes_max = 64 << 20}, {});
+  PackCache cache(*loop_, {network_, volume_->prefix()}, {.bytes_max = 64 << 20}, {});
   FileReader reader(snapshot, cache);
   const Snapshot::Found found = run(snapshot.at("long"));
   std::string bytes;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "volume/compression.h"
+#include "volume/fetch_plan.h"
 
 namespace runnel::volume {
 namespace {
@@ -18,11 +19,12 @@ Error damaged(const Extent& extent) {
 }  // namespace
 
 Result<void> check_chunk(const Extent& extent, std::string_view stored) {
-  if (block_sums(stored) == extent.sums) return {};
+  if (extent.linked || block_sums(stored) == extent.sums) return {};
   return damaged(extent);
 }
 
 Result<void> check_blocks(const Extent& extent, std::string_view blocks, std::uint64_t first) {
+  if (extent.linked) return {};
   const std::vector<std::uint64_t> sums = block_sums(blocks);
   if (std::equal(sums.begin(), sums.end(),
                  extent.sums.begin() + static_cast<std::ptrdiff_t>(first)))
@@ -32,7 +34,7 @@ Result<void> check_blocks(const Extent& extent, std::string_view blocks, std::ui
 
 Result<std::string> chunk_of(const Extent& extent, std::string_view stored) {
   TRY(check_chunk(extent, stored));
-  if (extent.codec == Codec::kRaw) return std::string(stored);
+  if (extent.is_as_stored()) return std::string(stored);
   std::string bytes(extent.length, '\0');
   if (!decompress(stored, bytes).ok()) return damaged(extent);
   return bytes;
@@ -40,29 +42,26 @@ Result<std::string> chunk_of(const Extent& extent, std::string_view stored) {
 
 namespace {
 
-Async<std::string> fetch_chunk(object::ObjectStore& store, const std::string& prefix,
-                               const Extent& extent, async::StopToken stop) {
+Async<std::string> fetch_chunk(const RangeReader& ranges, const Extent& extent,
+                               async::StopToken stop) {
   std::string stored(extent.stored, '\0');
-  CO_TRY(co_await store.read(prefix + pack_key(extent.pack),
-                             static_cast<std::int64_t>(extent.offset), stored, std::move(stop)));
+  CO_TRY(co_await ranges.read(stored_range(extent), stored, std::move(stop)));
   co_return chunk_of(extent, stored);
 }
 
 }  // namespace
 
-Async<std::string> read_chunk(object::ObjectStore& store, std::string prefix, Extent extent,
-                              async::StopToken stop) {
+Async<std::string> read_chunk(RangeReader ranges, Extent extent, async::StopToken stop) {
   if (extent.is_hole()) co_return std::string(extent.length, '\0');
-  Result<std::string> chunk = co_await fetch_chunk(store, prefix, extent, stop);
+  Result<std::string> chunk = co_await fetch_chunk(ranges, extent, stop);
   // Its bytes may have been changed on their way; the store is asked once more.
-  if (!chunk.ok() && chunk.error().code == Errc::kCorrupt) {
-    chunk = co_await fetch_chunk(store, prefix, extent, stop);
+  if (!chunk.ok() && chunk.error().code == Errc::kCorrupt && !extent.linked) {
+    chunk = co_await fetch_chunk(ranges, extent, stop);
   }
   co_return chunk;
 }
 
-Async<std::string> read_bytes(object::ObjectStore& store, std::string prefix,
-                              std::vector<Extent> extents, std::uint64_t offset,
+Async<std::string> read_bytes(RangeReader ranges, std::vector<Extent> extents, std::uint64_t offset,
                               std::uint64_t length, async::StopToken stop) {
   std::string bytes;
   std::uint64_t begin = 0;  // Of the extent in the file.
@@ -71,8 +70,13 @@ Async<std::string> read_bytes(object::ObjectStore& store, std::string prefix,
     const std::uint64_t from = std::max(begin, offset);
     const std::uint64_t until = std::min(end, offset + length);
     if (from < until) {
-      const std::string chunk = CO_TRY(co_await read_chunk(store, prefix, extent, stop));
-      bytes.append(chunk, from - begin, until - from);
+      if (extent.linked) {
+        bytes += CO_TRY(
+            co_await read_chunk(ranges, part_of_object(extent, from - begin, until - from), stop));
+      } else {
+        const std::string chunk = CO_TRY(co_await read_chunk(ranges, extent, stop));
+        bytes.append(chunk, from - begin, until - from);
+      }
     }
     begin = end;
     if (begin >= offset + length) break;

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "async/stop_token.h"
-#include "object/object_store.h"
 #include "volume/extent.h"
+#include "volume/range_reader.h"
 
 namespace runnel::volume {
 
-// Whether what is stored of a chunk is what its sums say. kCorrupt names the pack.
+// Whether what is stored of a chunk is what its sums say. kCorrupt names the pack. Objects that are
+// linked have none.
 Result<void> check_chunk(const Extent& extent, std::string_view stored);
 
 // The same of some blocks of it, of which the first has this number.
@@ -22,12 +23,10 @@ Result<std::string> chunk_of(const Extent& extent, std::string_view stored);
 
 // The bytes of a chunk: fetched, checked by its sums, decompressed; zeros of a hole. What is
 // damaged is fetched once more; kCorrupt names the pack.
-Async<std::string> read_chunk(object::ObjectStore& store, std::string prefix, Extent extent,
-                              async::StopToken stop);
+Async<std::string> read_chunk(RangeReader ranges, Extent extent, async::StopToken stop);
 
 // The bytes of a file, [offset, offset + length) or up to its end.
-Async<std::string> read_bytes(object::ObjectStore& store, std::string prefix,
-                              std::vector<Extent> extents, std::uint64_t offset,
+Async<std::string> read_bytes(RangeReader ranges, std::vector<Extent> extents, std::uint64_t offset,
                               std::uint64_t length, async::StopToken stop);
 
 }  // namespace runnel::volume

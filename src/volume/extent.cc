@@ -1,5 +1,6 @@
 #include "volume/extent.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/binary.h"
@@ -13,7 +14,13 @@ constexpr std::size_t kExtentsMax = 1 << 16;
 
 std::uint64_t blocks_of(std::uint64_t stored) { return (stored + kBlockBytes - 1) / kBlockBytes; }
 
+bool is_sound_object(const Extent& extent) {
+  return extent.length > 0 && extent.length <= LinkedObject::kBytesMax && extent.offset == 0 &&
+         extent.stored == extent.length && extent.pack == linked_id(*extent.linked);
+}
+
 bool is_sound(const Extent& extent) {
+  if (extent.linked) return is_sound_object(extent);
   if (extent.length == 0 || extent.length > kChunkBytesMax)
     return extent.is_hole() && extent.length > 0;
   if (extent.is_hole()) return extent.stored == 0 && extent.sums.empty();
@@ -21,7 +28,76 @@ bool is_sound(const Extent& extent) {
   return extent.codec == Codec::kZstd || extent.stored == extent.length;
 }
 
+void append_sums(Encoder& encoder, const std::vector<std::uint64_t>& sums) {
+  for (const std::uint64_t sum : sums) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      encoder.byte(static_cast<std::uint8_t>(sum >> shift & 0xFF));
+    }
+  }
+}
+
+void take_sums(Decoder& decoder, Extent& extent) {
+  if (extent.stored > kChunkBytesMax) return decoder.fail();
+  extent.sums.resize(blocks_of(extent.stored));
+  for (std::uint64_t& sum : extent.sums) {
+    for (int shift = 0; shift < 64; shift += 8) sum |= std::uint64_t{decoder.byte()} << shift;
+  }
+}
+
+void take_object(Decoder& decoder, Extent& extent) {
+  LinkedObject object;
+  object.store = decoder.text();
+  object.key = decoder.text();
+  object.stamp = decoder.text();
+  extent.linked = std::make_shared<const LinkedObject>(std::move(object));
+}
+
 }  // namespace
+
+bool operator==(const Extent& one, const Extent& other) {
+  const bool same_object =
+      one.linked && other.linked ? *one.linked == *other.linked : one.linked == other.linked;
+  return same_object && one.pack == other.pack && one.offset == other.offset &&
+         one.stored == other.stored && one.length == other.length && one.codec == other.codec &&
+         one.sums == other.sums;
+}
+
+Extent linked_extent(LinkedPtr object, std::uint64_t bytes) {
+  Extent extent;
+  extent.pack = linked_id(*object);
+  extent.stored = bytes;
+  extent.length = bytes;
+  extent.codec = Codec::kLinked;
+  extent.linked = std::move(object);
+  return extent;
+}
+
+Extent part_of_object(const Extent& object, std::uint64_t offset, std::uint64_t length) {
+  Extent part = object;
+  part.offset += offset;
+  part.stored = length;
+  part.length = length;
+  return part;
+}
+
+std::vector<Extent> in_pieces(std::vector<Extent> extents) {
+  const auto is_long = [](const Extent& each) {
+    return each.linked && each.length > kChunkBytesMax;
+  };
+  if (std::none_of(extents.begin(), extents.end(), is_long)) return extents;
+  std::vector<Extent> pieces;
+  for (Extent& extent : extents) {
+    if (!is_long(extent)) {
+      pieces.push_back(std::move(extent));
+      continue;
+    }
+    for (std::uint64_t begin = 0; begin < extent.length; begin += kChunkBytesMax) {
+      pieces.push_back(
+          part_of_object(extent, begin, std::min(extent.length - begin, kChunkBytesMax)));
+    }
+  }
+  return pieces;
+}
 
 std::vector<std::uint64_t> block_sums(std::string_view stored) {
   std::vector<std::uint64_t> sums;
@@ -37,11 +113,10 @@ void encode_extent(std::string& out, const Extent& extent) {
   for (const char c : extent.pack.bytes) encoder.byte(static_cast<std::uint8_t>(c));
   encoder.natural(extent.offset).natural(extent.stored).natural(extent.length);
   encoder.byte(static_cast<std::uint8_t>(extent.codec));
-  for (const std::uint64_t sum : extent.sums) {
-    for (int shift = 0; shift < 64; shift += 8) {
-      encoder.byte(static_cast<std::uint8_t>(sum >> shift & 0xFF));
-    }
+  if (extent.linked) {
+    encoder.text(extent.linked->store).text(extent.linked->key).text(extent.linked->stamp);
   }
+  append_sums(encoder, extent.sums);
 }
 
 Extent decode_extent(Decoder& decoder) {
@@ -51,16 +126,17 @@ Extent decode_extent(Decoder& decoder) {
   extent.stored = decoder.natural();
   extent.length = decoder.natural();
   const std::uint8_t codec = decoder.byte();
-  if (codec > static_cast<std::uint8_t>(Codec::kZstd) || extent.stored > kChunkBytesMax) {
+  if (codec > static_cast<std::uint8_t>(Codec::kLinked)) {
     decoder.fail();
     return extent;
   }
   extent.codec = static_cast<Codec>(codec);
-  extent.sums.resize(blocks_of(extent.stored));
-  for (std::uint64_t& sum : extent.sums) {
-    for (int shift = 0; shift < 64; shift += 8) sum |= std::uint64_t{decoder.byte()} << shift;
+  if (extent.codec == Codec::kLinked) {
+    take_object(decoder, extent);
+  } else {
+    take_sums(decoder, extent);
   }
-  if (!is_sound(extent)) decoder.fail();
+  if (!decoder.failed() && !is_sound(extent)) decoder.fail();
   return extent;
 }
 

@@ -7,11 +7,9 @@
 
 namespace runnel::volume {
 
-ExtentReader::ExtentReader(async::EventLoop& loop, object::ObjectStore& store, std::string prefix,
-                           async::StopToken stop)
+ExtentReader::ExtentReader(async::EventLoop& loop, RangeReader ranges, async::StopToken stop)
     : loop_(loop),
-      store_(store),
-      prefix_(std::move(prefix)),
+      ranges_(std::move(ranges)),
       stop_(std::move(stop)),
       requests_(loop),
       ended_(loop) {}
@@ -42,8 +40,9 @@ Async<void> ExtentReader::fetch(Fetch what, std::shared_ptr<Batch> batch) {
     if (!fetched.ok()) chunk = fetched.error();
     // A pack that is cut short may still have the first ones, and what is damaged may have been
     // changed on its way.
-    if (!chunk.ok() && chunk.error().code == Errc::kCorrupt) {
-      chunk = co_await read_chunk(store_, prefix_, batch->extents[index], stop_);
+    const bool is_object = batch->extents[index].linked != nullptr;
+    if (!chunk.ok() && chunk.error().code == Errc::kCorrupt && !is_object) {
+      chunk = co_await read_chunk(ranges_, batch->extents[index], stop_);
     }
   }
   --under_way_;
@@ -53,13 +52,12 @@ Async<void> ExtentReader::fetch(Fetch what, std::shared_ptr<Batch> batch) {
 }
 
 Async<void> ExtentReader::fetch_range(const Fetch& what, Batch& batch) {
-  std::string bytes(what.length, '\0');
-  CO_TRY(co_await store_.read(prefix_ + pack_key(what.pack), static_cast<std::int64_t>(what.offset),
-                              bytes, stop_));
+  std::string bytes(what.range.length, '\0');
+  CO_TRY(co_await ranges_.read(what.range, bytes, stop_));
   for (const std::size_t index : what.extents) {
     const Extent& extent = batch.extents[index];
     batch.chunks[index] = chunk_of(
-        extent, std::string_view(bytes).substr(extent.offset - what.offset, extent.stored));
+        extent, std::string_view(bytes).substr(extent.offset - what.range.offset, extent.stored));
   }
   co_return {};
 }

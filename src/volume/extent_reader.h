@@ -8,8 +8,8 @@
 #include "async/event_loop.h"
 #include "async/gate.h"
 #include "async/stop_token.h"
-#include "object/object_store.h"
 #include "volume/fetch_plan.h"
+#include "volume/range_reader.h"
 
 namespace runnel::volume {
 
@@ -18,14 +18,12 @@ namespace runnel::volume {
 //
 // Contract: close() is awaited before destruction.
 // Threads:  the loop's only.
-// Lifetime: loop and store outlive it.
+// Lifetime: the loop and what `ranges` reads from outlive it.
 class ExtentReader {
  public:
   static constexpr int kRequestsMax = 8;
 
-  // `prefix`: of the volume's keys, with '/' at its end.
-  ExtentReader(async::EventLoop& loop, object::ObjectStore& store, std::string prefix,
-               async::StopToken stop);
+  ExtentReader(async::EventLoop& loop, RangeReader ranges, async::StopToken stop);
 
   // What each of them holds, in their order, zeros of a hole: or why it cannot be had. kCorrupt for
   // a chunk that is damaged, kNotFound for a pack that is not there.
@@ -42,8 +40,7 @@ class ExtentReader {
   Async<void> fetch_range(const Fetch& what, Batch& batch);
 
   async::EventLoop& loop_;
-  object::ObjectStore& store_;
-  const std::string prefix_;
+  const RangeReader ranges_;
   const async::StopToken stop_;
   async::Gate requests_;
   async::Notifier ended_;

@@ -44,7 +44,7 @@ class ExtentReaderTest : public ::testing::Test {
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   object::MemoryStore memory_;
   object::MeteredStore store_{memory_, env::real_clock()};
-  ExtentReader reader_{*loop_, store_, "data/", {}};
+  ExtentReader reader_{*loop_, {store_, "data/"}, {}};
   std::vector<Extent> extents_;
   std::string key_;
 };

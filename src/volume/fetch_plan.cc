@@ -4,6 +4,10 @@
 
 namespace runnel::volume {
 
+ObjectRange stored_range(const Extent& extent) {
+  return {extent.pack, extent.offset, extent.stored, extent.linked};
+}
+
 std::vector<Fetch> plan_fetches(const std::vector<Extent>& extents, std::uint64_t bytes_max) {
   std::vector<std::size_t> order;
   order.reserve(extents.size());
@@ -20,16 +24,15 @@ std::vector<Fetch> plan_fetches(const std::vector<Extent>& extents, std::uint64_
     const Extent& extent = extents[index];
     const std::uint64_t end = extent.offset + extent.stored;
     if (!fetches.empty()) {
-      Fetch& last = fetches.back();
-      const std::uint64_t last_end = last.offset + last.length;
-      const bool is_near = last.pack == extent.pack && extent.offset <= last_end + kFetchGapMax;
+      ObjectRange& last = fetches.back().range;
+      const bool is_near = last.object == extent.pack && extent.offset <= last.end() + kFetchGapMax;
       if (is_near && end - last.offset <= bytes_max) {
-        last.length = std::max(last_end, end) - last.offset;
-        last.extents.push_back(index);
+        last.length = std::max(last.end(), end) - last.offset;
+        fetches.back().extents.push_back(index);
         continue;
       }
     }
-    fetches.push_back({extent.pack, extent.offset, extent.stored, {index}});
+    fetches.push_back({stored_range(extent), {index}});
   }
   return fetches;
 }

@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "volume/extent.h"
+#include "volume/stored_ranges.h"
 
 namespace runnel::volume {
 
-// A range of a pack that is fetched by one request, and which of the extents lie in it.
+// What is stored of a chunk.
+ObjectRange stored_range(const Extent& extent);
+
+// A range of a pack or object that is fetched by one request, and which of the extents lie in it.
 struct Fetch {
-  ObjectId pack;
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
+  ObjectRange range;
   std::vector<std::size_t> extents;  // Their indices, by offset.
 };
 

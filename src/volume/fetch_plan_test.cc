@@ -12,8 +12,8 @@ Extent at(const std::string& pack, std::uint64_t offset, std::uint64_t stored) {
 TEST(FetchPlan, NeighboursGoTogetherInAnyOrder) {
   const auto fetches = plan_fetches({at("a", 208, 100), at("a", 8, 100), at("a", 108, 100)});
   ASSERT_EQ(fetches.size(), 1U);
-  EXPECT_EQ(fetches[0].offset, 8U);
-  EXPECT_EQ(fetches[0].length, 300U);
+  EXPECT_EQ(fetches[0].range.offset, 8U);
+  EXPECT_EQ(fetches[0].range.length, 300U);
   EXPECT_EQ(fetches[0].extents, (std::vector<std::size_t>{1, 2, 0}));
 }
 
@@ -30,7 +30,7 @@ TEST(FetchPlan, NoRequestIsLargerThanItMayBe) {
   }
   const auto fetches = plan_fetches(extents);
   EXPECT_EQ(fetches.size(), 5U);
-  for (const Fetch& fetch : fetches) EXPECT_LE(fetch.length, kFetchBytesMax);
+  for (const Fetch& fetch : fetches) EXPECT_LE(fetch.range.length, kFetchBytesMax);
 }
 
 TEST(FetchPlan, HolesAndEqualExtentsCostNothingMore) {
@@ -38,7 +38,7 @@ TEST(FetchPlan, HolesAndEqualExtentsCostNothingMore) {
   hole.length = 100;
   const auto fetches = plan_fetches({hole, at("a", 8, 100), at("a", 8, 100)});
   ASSERT_EQ(fetches.size(), 1U);
-  EXPECT_EQ(fetches[0].length, 100U);
+  EXPECT_EQ(fetches[0].range.length, 100U);
   EXPECT_EQ(fetches[0].extents.size(), 2U);
 }
 

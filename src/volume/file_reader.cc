@@ -10,16 +10,12 @@
 namespace runnel::volume {
 namespace {
 
-ObjectRange stored_range(const Extent& extent) {
-  return {extent.pack, extent.offset, extent.stored};
-}
-
 // What has to be read of a chunk for [from, until) of it: whole blocks, all of a frame.
 ObjectRange checked_range(const Extent& extent, std::uint64_t from, std::uint64_t until) {
-  if (extent.codec != Codec::kRaw) return stored_range(extent);
+  if (!extent.is_as_stored()) return stored_range(extent);
   const std::uint64_t begin = from / kBlockBytes * kBlockBytes;
   const std::uint64_t end = (until + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-  return {extent.pack, extent.offset + begin, std::min(end, extent.stored) - begin};
+  return {extent.pack, extent.offset + begin, std::min(end, extent.stored) - begin, extent.linked};
 }
 
 // A connection of a store carries some 50 to 100 MB/s: a window is to be brought by many.
@@ -55,7 +51,9 @@ Async<std::vector<HeldBytes>> FileReader::read(Inode file, std::uint64_t offset,
     const std::uint64_t begin = layout->begins[index];
     std::optional<ObjectRange> with;
     if (!is_alone) with = stored_range(extent);
-    if (is_short && !extent.is_hole() && !cache_.has(*with)) {
+    // As with neighbours, that those behind cannot be known is no error of this file.
+    if (is_short && extent.linked) (void)co_await expect_objects_from(file, stored_range(extent));
+    if (is_short && extent.is_packed() && !cache_.has(*with)) {
       // Damage in a neighbour's part of the index is no error of this file.
       const Result<ObjectRange> more = co_await with_neighbours(snapshot_, file, extent);
       if (more.ok()) with = *more;
@@ -72,7 +70,7 @@ Async<FileReader::LayoutPtr> FileReader::layout_of(Inode file) {
   if (node.kind != NodeKind::kFile) co_return Error(Errc::kInvalid, "what is read is no file");
   auto layout = std::make_shared<Layout>();
   layout->size = node.size;
-  layout->extents = CO_TRY(co_await snapshot_.extents(file, node));
+  layout->extents = in_pieces(CO_TRY(co_await snapshot_.extents(file, node)));
   std::uint64_t begin = 0;
   for (const Extent& extent : layout->extents) {
     layout->begins.push_back(begin);
@@ -116,8 +114,27 @@ void FileReader::expect(Inode file, const Layout& layout, Span span) {
     }
   }
   for (const Fetch& fetch : plan_fetches(missing, even_part(missing))) {
-    cache_.expect({fetch.pack, fetch.offset, fetch.length}, file);
+    cache_.expect(fetch.range, file);
   }
+}
+
+// Names that follow each other have inodes that do. The one that is read goes first.
+Async<void> FileReader::expect_objects_from(Inode file, ObjectRange range) {
+  const bool goes_on = file > last_object_ && file - last_object_ <= kObjectsSkipped;
+  last_object_ = file;
+  if (!goes_on) co_return {};
+  if (!cache_.has(range)) cache_.expect(range, file);
+  const Inode begin = file + 1;
+  for (const Snapshot::Stored& next :
+       CO_TRY(co_await snapshot_.stored_from(begin, begin + kObjectsAhead, kObjectsAhead))) {
+    for (const Extent& extent : next.extents) {
+      const bool is_small = extent.linked && extent.stored <= kChunkBytesMax;
+      if (is_small && !cache_.has(stored_range(extent))) {
+        cache_.expect(stored_range(extent), next.inode);
+      }
+    }
+  }
+  co_return {};
 }
 
 // --- A piece of a chunk.
@@ -140,7 +157,7 @@ Async<HeldBytes> FileReader::piece(Extent extent, std::optional<ObjectRange> wit
 Result<HeldBytes> FileReader::part_of(const Extent& extent, const ObjectRange& range,
                                       const HeldBytes& stored, std::uint64_t from,
                                       std::uint64_t until) {
-  if (extent.codec == Codec::kRaw) {
+  if (extent.is_as_stored()) {
     const std::uint64_t begin = range.offset - extent.offset;
     TRY(check_blocks(extent, stored.bytes, begin / kBlockBytes));
     return stored.part(from - begin, until - from);

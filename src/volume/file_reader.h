@@ -15,9 +15,11 @@
 namespace runnel::volume {
 
 // Reads parts of files of one version, as a mount and the library do: small files come with their
-// neighbours, long ones ahead of who reads them in sequence.
+// neighbours, long ones ahead of who reads them in sequence; of objects that are linked and small,
+// those that follow come ahead of who reads one after another.
 //
-// Contract: bytes are given when they are what the index's sums say, else kCorrupt names the pack.
+// Contract: bytes are given when they are what the index's sums say, or of the object that was
+//           linked; else kCorrupt names the pack or the object.
 // Threads:  the loop's only.
 // Lifetime: snapshot and cache outlive it.
 // Limits:   kDecodedBytesMax of decompressed chunks, kExtentsMax extents of files that were read.
@@ -26,6 +28,8 @@ class FileReader {
   static constexpr std::uint64_t kDecodedBytesMax = 16 << 20;
   static constexpr std::size_t kExtentsMax = 100'000;
   static constexpr std::uint64_t kWindowMax = 32 << 20;  // Ahead of one reader.
+  static constexpr Inode kObjectsAhead = 32;
+  static constexpr Inode kObjectsSkipped = 8;  // At most, by who reads one after another.
 
   FileReader(Snapshot& snapshot, PackCache& cache)
       : snapshot_(snapshot),
@@ -58,6 +62,7 @@ class FileReader {
   // Whether what is read is likely to be wanted alone.
   bool look_ahead(Inode file, const Layout& layout, std::uint64_t offset, std::uint64_t length);
   void expect(Inode file, const Layout& layout, Span span);
+  Async<void> expect_objects_from(Inode file, ObjectRange range);
   // [from, until) of a chunk, which is fetched with all of `with`; none: with as little as can be
   // checked.
   Async<HeldBytes> piece(Extent extent, std::optional<ObjectRange> with, std::uint64_t from,
@@ -69,6 +74,7 @@ class FileReader {
   Snapshot& snapshot_;
   PackCache& cache_;
   ReadAhead ahead_;
+  Inode last_object_ = 0;  // The small one that was read last.
   RecentlyUsed<Inode, LayoutPtr> layouts_;
   RecentlyUsed<Place, HeldBytes> decoded_;
 };

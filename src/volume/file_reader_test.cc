@@ -73,9 +73,8 @@ class FileReaderTest : public ::testing::Test {
   }
   // Nothing of the packs is in memory.
   void open_reader() {
-    cache_.emplace(*loop_, store_,
-                   PackCache::Options{
-                       .prefix = volume_->prefix(), .bytes_max = kCacheBytes, .disk = disk_.get()},
+    cache_.emplace(*loop_, volume_->ranges(),
+                   PackCache::Options{.bytes_max = kCacheBytes, .disk = disk_.get()},
                    async::StopToken());
     reader_.emplace(*snapshot_, *cache_);
   }

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kReadAtOnce = 64 << 20;
 constexpr std::size_t kListedAtOnce = 4'096;
+constexpr std::size_t kObjectsAtOnce = 1'024;
 
 bool is_damage(const Error& error) {
   return error.code == Errc::kCorrupt || error.code == Errc::kNotFound;
@@ -55,7 +56,7 @@ class Check {
       : volume_(volume),
         options_(std::move(options)),
         stop_(std::move(stop)),
-        reader_(loop, volume.store(), volume.prefix(), stop_),
+        reader_(loop, volume.ranges(), stop_),
         pages_(volume.store(), volume.prefix(), Volume::kPagesMemory, stop_, PageCheck::kHash) {}
 
   Async<FsckResult> run() {
@@ -94,6 +95,7 @@ class Check {
     Snapshot snapshot(pages_, *std::move(manifest));
     if (!snapshot.manifest().inodes) co_return {};
     CO_TRY(co_await look_into(snapshot, kRootInode, ""));
+    CO_TRY(co_await look_at_objects());
     co_return co_await read_batch();
   }
 
@@ -152,7 +154,39 @@ class Check {
     // The same content at the same places was read for another version.
     const std::string seen(node->hash.data(), node->hash.size());
     if (!read_.insert(hash::sha256(seen + encode_extents(*extents))).second) co_return {};
+    if (is_linked(*extents)) co_return co_await take_object(std::move(path), extents->front());
     co_return co_await take(std::move(path), *std::move(node), *std::move(extents));
+  }
+
+  static bool is_linked(const std::vector<Extent>& extents) {
+    return !extents.empty() && extents.front().linked;
+  }
+
+  // Nobody knows what its bytes should be, but whether it is the one that was linked, its store
+  // tells to who reads one of them.
+  Async<void> take_object(std::string path, const Extent& object) {
+    objects_.push_back(part_of_object(object, 0, 1));
+    object_paths_.push_back(std::move(path));
+    if (objects_.size() < kObjectsAtOnce) co_return {};
+    co_return co_await look_at_objects();
+  }
+
+  Async<void> look_at_objects() {
+    const std::vector<std::string> paths = std::exchange(object_paths_, {});
+    const auto bytes = CO_TRY(co_await reader_.read(std::exchange(objects_, {})));
+    for (std::size_t index = 0; index < paths.size(); ++index) {
+      ++result_.files;
+      if (bytes[index].ok()) continue;
+      const Error& error = bytes[index].error();
+      if (!is_damage(error)) co_return error;
+      result_.damages.push_back({version_, paths[index], error.message, true});
+    }
+    tell_progress();
+    co_return {};
+  }
+
+  void tell_progress() const {
+    if (options_.progress) options_.progress({result_.files, result_.bytes});
   }
 
   Async<void> take(std::string path, Node node, std::vector<Extent> extents) {
@@ -180,7 +214,7 @@ class Check {
       }
       if (is_whole) CO_TRY(compare(file.path, file.node, hash));
     }
-    if (options_.progress) options_.progress({result_.files, result_.bytes});
+    tell_progress();
     co_return {};
   }
 
@@ -198,7 +232,7 @@ class Check {
         const bool is_whole = CO_TRY(add(hash, path, part[index], chunks[index]));
         if (!is_whole) co_return {};
       }
-      if (options_.progress) options_.progress({result_.files, result_.bytes});
+      tell_progress();
     }
     co_return compare(path, node, hash);
   }
@@ -264,6 +298,8 @@ class Check {
   std::vector<Looked> waiting_;
   std::vector<Extent> extents_;  // Of the waiting files.
   std::uint64_t waiting_bytes_ = 0;
+  std::vector<Extent> objects_;  // A byte of each that is linked, and
+  std::vector<std::string> object_paths_;
   std::set<std::pair<ObjectId, std::uint64_t>> bad_;  // Places of chunks.
   std::set<std::string> told_;
   FsckResult result_;

@@ -26,6 +26,7 @@ struct Damage {
   std::string version;
   std::string path;  // "" when it is the version itself: its manifest, or a part of its index.
   std::string what;  // A sentence.
+  bool is_linked = false;  // It is of an object of another bucket.
 };
 
 struct FsckResult {

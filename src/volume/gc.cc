@@ -31,7 +31,7 @@ class Collection {
       : loop_(loop),
         clock_(clock),
         volume_(volume),
-        options_(options),
+        options_(std::move(options)),
         stop_(std::move(stop)),
         here_(session_of_this_process("gc")) {}
 
@@ -392,6 +392,7 @@ class Collection {
   // Versions to be dropped, and those that would be if nobody held them.
   Async<void> find_old(Duration keep) {
     std::vector<SessionRecord> sessions = CO_TRY(co_await see_others());
+    sessions.insert(sessions.end(), options_.awaited.begin(), options_.awaited.end());
     std::vector<OldVersion> all =
         CO_TRY(co_await old_versions(volume_, clock_.wall() - keep, std::move(sessions)));
     for (OldVersion& each : all) {

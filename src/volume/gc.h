@@ -19,6 +19,8 @@ struct GcOptions {
   std::optional<Duration> keep;
   // Whether sessions that may be dead are waited for, Session::kTtl long; else they count as alive.
   bool wait = true;
+  // Who will read a version, as if they had sessions with it: it stays in the head.
+  std::vector<SessionRecord> awaited;
   bool dry_run = false;  // Nothing is changed; who may be dead on another machine counts as alive.
 };
 

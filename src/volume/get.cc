@@ -64,7 +64,7 @@ class Get {
         sink_(sink),
         options_(std::move(options)),
         stop_(std::move(stop)),
-        reader_(loop, volume.store(), volume.prefix(), stop_) {}
+        reader_(loop, volume.ranges(), stop_) {}
 
   Async<GetProgress> run(std::string path) {
     root_ = CO_TRY(path_parts(path));
@@ -109,7 +109,7 @@ class Get {
       co_return {};
     }
     if (options_.keeps_same && CO_TRY(co_await sink_.has(path, node))) co_return {};
-    std::vector<Extent> extents = CO_TRY(co_await snapshot_.extents(inode, node));
+    std::vector<Extent> extents = in_pieces(CO_TRY(co_await snapshot_.extents(inode, node)));
     if (node.size > kBatchBytes) {
       CO_TRY(co_await write_batch());
       co_return co_await get_long(std::move(path), std::move(node), std::move(extents));

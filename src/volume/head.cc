@@ -93,6 +93,10 @@ Error needs_later(const std::string& what, std::int64_t format) {
 
 }  // namespace
 
+bool Head::may_have_links() const {
+  return std::find(features.begin(), features.end(), kLinkedObjects) != features.end();
+}
+
 const VersionPlace* Head::find(std::string_view version) const {
   for (const VersionPlace& place : recent) {
     if (place.version == version) return &place;
@@ -152,10 +156,11 @@ Result<Head> decode_head(std::string_view text) {
             .swept = record->swept};
   for (StoredTag& tag : record->tags) head.tags.emplace(std::move(tag.name), std::move(tag.place));
   if (head.min_reader > kFormat) return needs_later("to read", head.min_reader);
-  if (!head.features.empty()) {
-    return Error(Errc::kUnsupported, "this build does not know the feature '" +
-                                         head.features.front() + "' of the volume")
-        .with_value(head.features.front())
+  for (const std::string& feature : head.features) {
+    if (feature == kLinkedObjects) continue;
+    return Error(Errc::kUnsupported,
+                 "this build does not know the feature '" + feature + "' of the volume")
+        .with_value(feature)
         .with_hint("use a newer build of runnel");
   }
   return head;

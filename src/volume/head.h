@@ -19,6 +19,9 @@ struct VersionPlace {
   friend bool operator==(const VersionPlace&, const VersionPlace&) = default;
 };
 
+// The feature of a volume that has files which are objects of other buckets.
+inline constexpr std::string_view kLinkedObjects = "linked-objects";
+
 // The one object of a volume that is overwritten, always by compare-and-swap.
 struct Head {
   static constexpr std::size_t kRecentMax = 64;
@@ -40,6 +43,8 @@ struct Head {
   std::string condemned;         // The key of the last one; empty while there is none.
   bool swept = false;            // Whether all that it names is deleted.
 
+  // Whether a version may have linked objects.
+  bool may_have_links() const;
   const VersionPlace* newest() const { return recent.empty() ? nullptr : &recent.front(); }
   // A version that the head has, by its whole id; null: none.
   const VersionPlace* find(std::string_view version) const;

@@ -46,10 +46,10 @@ class Marks::Visitor final : public PageVisitor {
 
  private:
   void mark(const Extent& extent) {
-    if (!extent.is_hole()) marks_.keys_.insert(pack_key(extent.pack));
+    if (extent.is_packed()) marks_.keys_.insert(pack_key(extent.pack));
   }
   void count(const Extent& extent) {
-    if (extent.is_hole() || !marks_.chunks_.emplace(extent.pack, extent.offset).second) return;
+    if (!extent.is_packed() || !marks_.chunks_.emplace(extent.pack, extent.offset).second) return;
     Living& living = marks_.packs_[extent.pack];
     living.bytes += extent.stored;
     ++living.chunks;

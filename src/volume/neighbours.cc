@@ -14,9 +14,7 @@ constexpr int kStepsMax = 32;  // Each way.
 // What is known of a part of a pack.
 class Part {
  public:
-  explicit Part(const Extent& chunk) : number_(number_of(chunk)) {
-    range_ = {chunk.pack, chunk.offset, chunk.stored};
-  }
+  explicit Part(const Extent& chunk) : number_(number_of(chunk)) { range_ = stored_range(chunk); }
 
   const ObjectRange& range() const { return range_; }
   // Whether one of them is in the part.

@@ -5,6 +5,7 @@
 
 #include "async/together.h"
 #include "volume/chunker.h"
+#include "volume/object_entry.h"
 
 namespace runnel::volume {
 
@@ -26,32 +27,16 @@ Async<std::optional<object::Listed>> ObjectSource::next_listed() {
     is_listed_ = true;
     next_ = 0;
   }
-  co_return std::optional(page_.objects[next_++]);
-}
-
-Result<ReadEntry> ObjectSource::entry_of(const object::Listed& object) const {
-  ReadEntry entry;
-  const Result<std::vector<std::string>> path = path_parts(object.key);
-  if (!path.ok() || path->empty() || object.key.starts_with('/')) {
-    const std::string why = path.ok() ? "it begins with '/'" : path.error().message;
-    return Error(Errc::kInvalid, "the object '" + object.key + "' of " + store_.name() +
-                                     " cannot be a file of a volume: " + why)
-        .with_value(object.key)
-        .with_hint("give it another key, or import what is below another prefix");
-  }
-  entry.path = *path;
-  const bool is_folder = object.key.ends_with('/') && object.size == 0;
-  entry.node.kind = is_folder ? NodeKind::kFolder : NodeKind::kFile;
-  entry.node.mode = is_folder ? 0755 : 0644;
-  entry.node.changed = now_.millis() / 1'000;
-  return entry;
+  const object::Listed& listed = page_.objects[next_++];
+  if (is_mark_of_folder(listed)) co_return co_await next_listed();
+  co_return std::optional(listed);
 }
 
 Async<void> ObjectSource::read_all(std::vector<Part>& parts) {
   std::vector<Async<void>> reads;
   for (Part& part : parts) {
     if (part.bytes.empty()) continue;
-    reads.push_back(store_.read(part.key, part.offset, part.bytes, stop_));
+    reads.push_back(store_.read(part.key, part.stamp, part.offset, part.bytes, stop_));
     if (reads.size() < kReadsAtOnce) continue;
     CO_TRY(stop_.check());
     CO_TRY(co_await async::when_all(loop_, std::exchange(reads, {})));
@@ -85,14 +70,15 @@ Async<ReadBatch> ObjectSource::next_short(async::Worker& worker) {
     const std::optional<object::Listed> listed = CO_TRY(co_await next_listed());
     batch.is_last = !listed.has_value();
     if (batch.is_last) break;
-    ReadEntry entry = CO_TRY(entry_of(*listed));
+    ReadEntry entry = CO_TRY(entry_of_object(*listed, store_.name(), now_));
     if (listed->size > static_cast<std::int64_t>(kWholeFileMax)) {
-      long_.emplace(LongObject{std::move(entry), listed->key, listed->size, 0, {}});
+      long_.emplace(LongObject{std::move(entry), listed->key, listed->stamp, listed->size, 0, {}});
       break;
     }
     entries.push_back(std::move(entry));
     bytes += static_cast<std::size_t>(listed->size);
-    parts.push_back({listed->key, 0, std::string(static_cast<std::size_t>(listed->size), '\0')});
+    parts.push_back(
+        {listed->key, listed->stamp, 0, std::string(static_cast<std::size_t>(listed->size), '\0')});
   }
   CO_TRY(co_await read_all(parts));
   co_return co_await worker.run([&] {
@@ -111,7 +97,7 @@ std::vector<ObjectSource::Part> ObjectSource::parts_of_long() {
   while (long_->next < long_->size && bytes < SourceTree::kBatchBytes) {
     const auto size = static_cast<std::size_t>(
         std::min<std::int64_t>(long_->size - long_->next, static_cast<std::int64_t>(kPartBytes)));
-    parts.push_back({long_->key, long_->next, std::string(size, '\0')});
+    parts.push_back({long_->key, long_->stamp, long_->next, std::string(size, '\0')});
     long_->next += static_cast<std::int64_t>(size);
     bytes += size;
   }

@@ -14,11 +14,10 @@
 
 namespace runnel::volume {
 
-// Plain objects of a store as a put reads them: each is a file of the name of its key; a key that
-// ends with '/' is a folder. Objects have neither modes nor times: 0644, 0755 and `now`.
+// Plain objects of a store as a put reads them, each as entry_of_object() has it.
 //
-// Contract: kInvalid names a key that is no path. An object that is removed while it is read is an
-//           error.
+// Contract: kInvalid names a key that is no path. An object that is removed or replaced while it is
+//           read is an error.
 // Lifetime: loop and store outlive it.
 // Limits:   kReadsAtOnce requests at a time, of up to kPartBytes each.
 class ObjectSource final : public PutSource {
@@ -36,6 +35,7 @@ class ObjectSource final : public PutSource {
   struct LongObject {
     ReadEntry entry;
     std::string key;
+    std::string stamp;
     std::int64_t size = 0;
     std::int64_t next = 0;  // The first byte that is not asked for.
     FileCutter cutter;
@@ -43,6 +43,7 @@ class ObjectSource final : public PutSource {
   // What is read by one request.
   struct Part {
     std::string key;
+    std::string stamp;
     std::int64_t offset = 0;
     std::string bytes;  // As many as are wanted, to be filled.
   };
@@ -52,7 +53,6 @@ class ObjectSource final : public PutSource {
   Async<ReadBatch> next_long(async::Worker& worker);
   std::vector<Part> parts_of_long();
   Async<void> read_all(std::vector<Part>& parts);
-  Result<ReadEntry> entry_of(const object::Listed& object) const;
 
   async::EventLoop& loop_;
   object::ObjectStore& store_;

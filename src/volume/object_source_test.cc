@@ -65,11 +65,12 @@ class CountingStore final : public object::ForwardingStore {
   CountingStore(object::ObjectStore& store, async::EventLoop& loop)
       : ForwardingStore(store), loop_(loop) {}
 
-  Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
+  Async<void> read(std::string key, std::string stamp, std::int64_t offset, std::span<char> into,
                    async::StopToken stop) override {
     most = std::max(most, ++now_);
     CO_TRY(co_await loop_.sleep(Duration::millis(1), stop));
-    const Result<void> done = co_await ForwardingStore::read(std::move(key), offset, into, stop);
+    const Result<void> done =
+        co_await ForwardingStore::read(std::move(key), std::move(stamp), offset, into, stop);
     --now_;
     co_return done;
   }

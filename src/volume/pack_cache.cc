@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "env/aligned_bytes.h"
-#include "volume/object_id.h"
 
 namespace runnel::volume {
 namespace {
@@ -24,11 +23,11 @@ ObjectRange window_of(const CacheSlot& slot, const ObjectRange& wanted) {
 
 }  // namespace
 
-PackCache::PackCache(async::EventLoop& loop, object::ObjectStore& store, Options options,
+PackCache::PackCache(async::EventLoop& loop, RangeReader ranges, Options options,
                      const async::StopToken& stop)
     : loop_(loop),
-      store_(store),
-      options_(std::move(options)),
+      reader_(std::move(ranges)),
+      options_(options),
       stop_(stop),
       bringing_(loop),
       ended_(loop),
@@ -49,7 +48,7 @@ Async<HeldBytes> PackCache::read(ObjectRange wanted, ObjectRange with) {
     co_return request->bytes.part(wanted.offset - request->range.offset, wanted.length);
   }
   // A pack that is cut short may still have these.
-  const bool is_cut = request->error->code == Errc::kCorrupt;
+  const bool is_cut = request->error->code == Errc::kCorrupt && !wanted.linked;
   if (!is_cut || request->range == wanted) co_return *request->error;
   co_return co_await fetch(wanted);
 }
@@ -59,8 +58,11 @@ bool PackCache::is_near(const ObjectRange& wanted) const {
 }
 
 bool PackCache::has(const ObjectRange& wanted) const {
-  if (is_near(wanted)) return true;
-  return options_.disk != nullptr && options_.disk->has(options_.volume, wanted);
+  return is_near(wanted) || (goes_to_disk(wanted) && options_.disk->has(options_.volume, wanted));
+}
+
+bool PackCache::goes_to_disk(const ObjectRange& range) const {
+  return options_.disk != nullptr && !range.linked;
 }
 
 void PackCache::expect(const ObjectRange& range, Inode file) {
@@ -86,7 +88,7 @@ void PackCache::forget(Inode file) {
 void PackCache::distrust(const ObjectRange& range) {
   ++counts_.distrusted;
   ranges_.drop(range);
-  if (options_.disk == nullptr) return;
+  if (!goes_to_disk(range)) return;
   if (const auto slot = options_.disk->find(options_.volume, range)) options_.disk->drop(*slot);
 }
 
@@ -117,7 +119,7 @@ PackCache::RequestPtr PackCache::on_its_way(const ObjectRange& wanted) const {
 PackCache::RequestPtr PackCache::make_request(const ObjectRange& wanted, const ObjectRange& with) {
   auto request = std::make_shared<Request>();
   request->range = with;
-  if (options_.disk != nullptr) request->slot = options_.disk->find(options_.volume, wanted);
+  if (goes_to_disk(wanted)) request->slot = options_.disk->find(options_.volume, wanted);
   if (request->slot) request->range = window_of(*request->slot, wanted);
   expected_bytes_ += request->range.length;
   return request;
@@ -177,12 +179,10 @@ Async<HeldBytes> PackCache::bytes_of(RequestPtr request) {
 
 Async<HeldBytes> PackCache::fetch(ObjectRange range) {
   const auto bytes = std::make_shared<env::AlignedBytes>(range.length);
-  CO_TRY(co_await store_.read(options_.prefix + pack_key(range.object),
-                              static_cast<std::int64_t>(range.offset), bytes->span(),
-                              stop_.token()));
+  CO_TRY(co_await reader_.read(range, bytes->span(), stop_.token()));
   ++counts_.fetches;
   counts_.bytes += static_cast<std::int64_t>(range.length);
-  if (options_.disk != nullptr) options_.disk->keep(options_.volume, range, bytes);
+  if (goes_to_disk(range)) options_.disk->keep(options_.volume, range, bytes);
   co_return HeldBytes{bytes, bytes->view()};
 }
 

@@ -10,9 +10,9 @@
 #include "async/event_loop.h"
 #include "async/gate.h"
 #include "async/stop_token.h"
-#include "object/object_store.h"
 #include "volume/disk_cache.h"
 #include "volume/node.h"
+#include "volume/range_reader.h"
 #include "volume/stored_ranges.h"
 
 namespace runnel::volume {
@@ -31,10 +31,11 @@ struct PackCacheCounts {
 //
 // Contract: what is on its way is not asked for again, and what somebody waits for goes before what
 //           is only expected. Nothing is checked here: who reads knows the sums, and calls
-//           read_anew() for what is wrong.
+//           read_anew() for what is wrong. Of linked objects, which have no sums, nothing is on the
+//           disk: nobody could see what it has changed.
 // Threads:  the loop's only.
-// Lifetime: loop, store and disk outlive it. close() is awaited before destruction, when nobody is
-//           in read().
+// Lifetime: loop, disk and what `ranges` reads from outlive it. close() is awaited before
+//           destruction, when nobody is in read().
 // Limits:   `bytes_max` of what is in memory; half as many are expected at a time, and more are
 //           passed over.
 class PackCache {
@@ -44,12 +45,11 @@ class PackCache {
   static constexpr std::uint64_t kDiskWindow = 1 << 20;
 
   struct Options {
-    std::string prefix;           // Of the volume's keys, with '/' at its end.
     std::uint64_t bytes_max = 0;  // In memory.
     DiskCache* disk = nullptr;    // None: there is none.
     VolumeKey volume{};           // What the volume is called there.
   };
-  PackCache(async::EventLoop& loop, object::ObjectStore& store, Options options,
+  PackCache(async::EventLoop& loop, RangeReader ranges, Options options,
             const async::StopToken& stop);
 
   // The bytes of `wanted`; when they are nowhere here, all of `with` is fetched, which has them.
@@ -80,6 +80,7 @@ class PackCache {
     bool ended = false;
   };
   void distrust(const ObjectRange& range);
+  bool goes_to_disk(const ObjectRange& range) const;
 
   using RequestPtr = std::shared_ptr<Request>;
   using Requests = std::list<RequestPtr>;
@@ -94,7 +95,7 @@ class PackCache {
   Async<HeldBytes> fetch(ObjectRange range);
 
   async::EventLoop& loop_;
-  object::ObjectStore& store_;
+  const RangeReader reader_;
   const Options options_;
   async::StopSource stop_;
   async::Gate bringing_;

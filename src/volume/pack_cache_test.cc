@@ -26,14 +26,15 @@ class SlowReads final : public object::ForwardingStore {
   SlowReads(async::EventLoop& loop, object::ObjectStore& inner)
       : ForwardingStore(inner), loop_(loop) {}
 
-  Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
+  Async<void> read(std::string key, std::string stamp, std::int64_t offset, std::span<char> into,
                    async::StopToken stop) override {
     reads.push_back(static_cast<std::uint64_t>(offset));
     most = std::max(most, ++under_way_);
     const Result<void> slept = co_await loop_.sleep(Duration::millis(1), stop);
     --under_way_;
     CO_TRY(Result<void>(slept));
-    co_return co_await ForwardingStore::read(std::move(key), offset, into, std::move(stop));
+    co_return co_await ForwardingStore::read(std::move(key), std::move(stamp), offset, into,
+                                             std::move(stop));
   }
 
   std::vector<std::uint64_t> reads;  // Their offsets.
@@ -72,7 +73,7 @@ class PackCacheTest : public ::testing::Test {
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   object::MemoryStore memory_;
   SlowReads store_{*loop_, memory_};
-  PackCache cache_{*loop_, store_, {.prefix = "data/", .bytes_max = kPackCacheBytes}, {}};
+  PackCache cache_{*loop_, {store_, "data/"}, {.bytes_max = kPackCacheBytes}, {}};
 };
 
 TEST_F(PackCacheTest, FetchesOnceWithWhatIsAround) {

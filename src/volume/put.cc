@@ -210,6 +210,7 @@ class Put {
       edit.node = twin;
       extents = twin.extents;
     }
+    if (entry.linked) extents = {linked_extent(entry.linked, entry.node.size)};
     for (const ReadChunk& chunk : entry.chunks) extents.push_back(extent_of(chunk.hash));
     edit.node.extents = std::move(extents);
     edit.exact = options_.mirror;

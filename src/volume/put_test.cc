@@ -66,7 +66,7 @@ class PutTest : public ::testing::Test {
     Snapshot snapshot = run(volume_.snapshot(version));
     const Snapshot::Found found = run(snapshot.at(path));
     std::vector<Extent> extents = run(snapshot.extents(found.inode, found.node));
-    return run(read_bytes(memory_, volume_.prefix(), std::move(extents), 0, found.node.size, {}));
+    return run(read_bytes({memory_, volume_.prefix()}, std::move(extents), 0, found.node.size, {}));
   }
   std::int64_t objects(const std::string& kind) {
     std::int64_t count = 0;
@@ -319,7 +319,7 @@ TEST_F(PutTest, ADamagedChunkIsNamed) {
   Snapshot snapshot = run(volume_.snapshot("latest"));
   const Snapshot::Found found = run(snapshot.at("a"));
   const Error error =
-      loop_->block_on(read_bytes(memory_, volume_.prefix(), found.node.extents, 0, 1'000, {}))
+      loop_->block_on(read_bytes({memory_, volume_.prefix()}, found.node.extents, 0, 1'000, {}))
           .error();
   EXPECT_EQ(error.code, Errc::kCorrupt);
   EXPECT_NE(error.message.find("p/"), std::string::npos);
@@ -384,7 +384,7 @@ TEST_F(PutTest, AFileIsReadFromTheMiddle) {
   const Snapshot::Found found = run(snapshot.at("file"));
   for (const auto& [offset, length] :
        {std::pair<std::uint64_t, std::uint64_t>{0, 10}, {500'000, 300'000}, {999'990, 100}}) {
-    EXPECT_TRUE(run(read_bytes(memory_, volume_.prefix(), found.node.extents, offset, length,
+    EXPECT_TRUE(run(read_bytes({memory_, volume_.prefix()}, found.node.extents, offset, length,
                                {})) == bytes.substr(offset, length));
   }
 }

@@ -26,6 +26,8 @@ struct ReadEntry {
   std::vector<ReadChunk> chunks;
   // Of a file without chunks: it is what the file or link is that came before under this path.
   std::vector<std::string> same_as;
+  // Of a file without chunks: it is the object of a bucket, of `node.size` bytes.
+  LinkedPtr linked = nullptr;
   bool is_first = true;  // Else it goes on with what came with the batch before.
   bool is_whole = true;  // Else more of it comes with the next batch.
 };

@@ -57,7 +57,7 @@ Async<std::string> StorePages::read_stored(PageRef ref, std::uint64_t begin, std
   if (end - begin > ref.stored) {
     auto range = std::make_shared<std::string>(end - begin, '\0');
     const Result<void> fetched =
-        co_await store_.read(key, static_cast<std::int64_t>(begin), *range, stop_);
+        co_await store_.read(key, "", static_cast<std::int64_t>(begin), *range, stop_);
     if (fetched.ok()) {
       fetched_.keep(ref.bundle, begin, {range, *range});
       co_return range->substr(ref.offset - begin, ref.stored);
@@ -66,7 +66,7 @@ Async<std::string> StorePages::read_stored(PageRef ref, std::uint64_t begin, std
     if (fetched.error().code != Errc::kCorrupt) co_return fetched.error();
   }
   std::string stored(ref.stored, '\0');
-  CO_TRY(co_await store_.read(key, static_cast<std::int64_t>(ref.offset), stored, stop_));
+  CO_TRY(co_await store_.read(key, "", static_cast<std::int64_t>(ref.offset), stored, stop_));
   co_return stored;
 }
 

@@ -7,22 +7,26 @@
 #include <string_view>
 #include <utility>
 
+#include "volume/linked_object.h"
 #include "volume/object_id.h"
 #include "volume/recently_used.h"
 
 namespace runnel::volume {
 
-// A part of an object, by its bytes.
+// A part of a pack, or of a linked object, by its bytes.
 struct ObjectRange {
   ObjectId object;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
+  LinkedPtr linked = nullptr;  // What `object` is the id of; none: a pack.
 
   std::uint64_t end() const { return offset + length; }
   bool covers(const ObjectRange& other) const {
     return object == other.object && offset <= other.offset && other.end() <= end();
   }
-  friend bool operator==(const ObjectRange&, const ObjectRange&) = default;
+  friend bool operator==(const ObjectRange& one, const ObjectRange& other) {
+    return one.object == other.object && one.offset == other.offset && one.length == other.length;
+  }
 };
 
 // Bytes that stay for as long as they are held.

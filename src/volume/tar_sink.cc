@@ -29,6 +29,15 @@ Node text_node(const std::string& text) {
   return node;
 }
 
+// Its hash is not that of its bytes.
+Error no_dump(const std::string& path, const LinkedObject& object) {
+  return Error(Errc::kUnsupported,
+               "'" + path + "' is an object of " + object.store + ", which a dump cannot have")
+      .with_value(path)
+      .with_hint(
+          "copy it into another volume and dump that one, or make a tar: runnel volume export");
+}
+
 }  // namespace
 
 // Where the tar goes.
@@ -105,6 +114,8 @@ Async<void> TarSink::finish() {
 // --- On the thread.
 
 Result<void> TarSink::write_head(const std::string& path, const Node& node) {
+  const bool is_linked = !node.extents.empty() && node.extents.front().linked;
+  if (dump_ && is_linked) return no_dump(path, *node.extents.front().linked);
   if (dump_ && !is_begun_) {
     is_begun_ = true;
     TRY(write_text(kDumpBegin, encode_dump_header(*dump_)));

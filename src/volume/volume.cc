@@ -273,12 +273,31 @@ namespace {
 // The packs that an edit and its new chunks refer to.
 void add_packs(const Edit& edit, std::set<std::string>& keys) {
   for (const Extent& extent : edit.node.extents) {
-    if (!extent.is_hole()) keys.insert(pack_key(extent.pack));
+    if (extent.is_packed()) keys.insert(pack_key(extent.pack));
   }
   for (const auto& [name, entry] : edit.entries) add_packs(entry, keys);
 }
 
+bool has_links(const Edit& edit) {
+  const auto& extents = edit.node.extents;
+  if (std::any_of(extents.begin(), extents.end(), [](const Extent& each) { return each.linked; })) {
+    return true;
+  }
+  return std::any_of(edit.entries.begin(), edit.entries.end(),
+                     [](const auto& entry) { return has_links(entry.second); });
+}
+
 }  // namespace
+
+// Before the version: who reads its head may know nothing of them.
+Async<void> Volume::tell_of_links(const Edit& edit) {
+  if (!has_links(edit)) co_return {};
+  co_return co_await change_head([](const Head& head) -> Result<Head> {
+    Head next = head;
+    if (!head.may_have_links()) next.features.emplace_back(kLinkedObjects);
+    return next;
+  });
+}
 
 Async<Manifest> Volume::publish(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
                                 std::string message) {
@@ -301,6 +320,7 @@ Async<Manifest> Volume::publish(const Edit& edit, const NewChunks& chunks, std::
 
 Async<Manifest> Volume::publish_edit(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
                                      std::string message, KeysInUse keys) {
+  CO_TRY(co_await tell_of_links(edit));
   for (int tries = 0; tries < kSwapsMax; ++tries) {
     const std::int64_t generation = head().generation;
     const Result<Edited> edited = co_await edit_newest(edit, chunks, packed, message);

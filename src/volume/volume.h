@@ -9,10 +9,12 @@
 #include "env/clock.h"
 #include "env/random.h"
 #include "object/object_store.h"
+#include "object/store_finder.h"
 #include "volume/edit.h"
 #include "volume/head_register.h"
 #include "volume/held_session.h"
 #include "volume/manifest.h"
+#include "volume/range_reader.h"
 #include "volume/store_pages.h"
 
 namespace runnel::volume {
@@ -23,6 +25,7 @@ struct VolumeContext {
   env::Clock& clock;
   env::Random& random;
   async::StopToken stop;
+  object::StoreFinder* others = nullptr;  // Of linked objects; none: they are not read.
 };
 
 // A volume in its store: its head, its versions, and how a version is added. docs/design/volume.md.
@@ -75,9 +78,10 @@ class Volume {
   Result<VersionPlace> place_of(const std::string& version) const;
 
   // Publishes the newest version changed by the edit, whose chunks are all put. When somebody else
-  // publishes meanwhile, the edit is applied to theirs. The version that it became; no new one when
-  // it changes nothing. kConflict when the session was taken for dead; one of its own is begun
-  // where there is none.
+  // publishes meanwhile, the edit is applied to theirs. The first one with a linked object makes
+  // the volume one that is refused by builds which know none. The version that it became; no new
+  // one when it changes nothing. kConflict when the session was taken for dead; one of its own is
+  // begun where there is none.
   Async<Manifest> publish(const Edit& edit, const NewChunks& chunks, std::int64_t packed,
                           std::string message);
   // Puts a manifest and makes it the newest version, or, `instead`, what the newest one is from
@@ -98,6 +102,8 @@ class Volume {
   std::string new_list_key();
   Async<void> put_object(std::string key, std::string bytes);
   object::ObjectStore& store() { return context_.store; }
+  // Of the chunks and linked objects of its files.
+  RangeReader ranges() { return {context_.store, prefix_, context_.others}; }
   PageSource& pages() { return *pages_; }
   Time wall() const { return context_.clock.wall(); }
   const std::string& prefix() const { return prefix_; }
@@ -123,6 +129,7 @@ class Volume {
                               std::int64_t packed, std::string message);
   Head next_head(const Manifest& manifest, const std::string& text, const std::string& key,
                  bool instead);
+  Async<void> tell_of_links(const Edit& edit);
   Async<bool> comes_of(std::string version, std::int64_t generation);
 
   VolumeContext context_;

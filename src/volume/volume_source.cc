@@ -24,9 +24,7 @@ void add_chunks(ReadBatch& batch, ReadEntry& entry, std::string_view bytes) {
 
 VolumeSource::VolumeSource(async::EventLoop& loop, Volume& volume, Snapshot& snapshot,
                            Snapshot::Found found, std::string name, async::StopToken stop)
-    : snapshot_(snapshot),
-      stop_(stop),
-      reader_(loop, volume.store(), volume.prefix(), std::move(stop)) {
+    : snapshot_(snapshot), stop_(stop), reader_(loop, volume.ranges(), std::move(stop)) {
   if (found.node.kind == NodeKind::kFolder) {
     levels_.push_back({found.inode, "", {}, 0});
     root_ = std::move(found.node);
@@ -98,14 +96,16 @@ Async<bool> VolumeSource::gather_next(Wanted& wanted) {
 Async<void> VolumeSource::take(Inode inode, Node node) {
   std::vector<Extent> extents = CO_TRY(co_await snapshot_.extents(inode, node));
   node.extents.clear();
-  rest_.emplace(Rest{{path_, std::move(node), {}, {}}, std::move(extents), 0});
+  const bool is_linked = !extents.empty() && extents.front().linked;
+  rest_.emplace(
+      Rest{{path_, std::move(node), {}, {}}, in_pieces(std::move(extents)), 0, is_linked});
   co_return {};
 }
 
 // As much of the file as the batch has room for.
 void VolumeSource::take_rest(Wanted& wanted) {
   Rest& rest = *rest_;
-  Part part{rest.entry, 0};
+  Part part{rest.entry, 0, rest.is_linked};
   part.entry.is_first = rest.next == 0;
   while (rest.next < rest.extents.size() && wanted.bytes < SourceTree::kBatchBytes) {
     wanted.bytes += rest.extents[rest.next].length;
@@ -137,7 +137,8 @@ Result<ReadBatch> VolumeSource::batch_of(Wanted wanted, std::vector<Result<std::
       add_chunks(batch, part.entry, **chunk);
     }
     const bool ends = part.entry.node.kind == NodeKind::kFile && part.entry.is_whole;
-    if (ends) TRY(check_whole(part.entry));
+    if (ends && part.is_linked) part.entry.node.hash = hash_.finish();  // Read for the first time.
+    if (ends && !part.is_linked) TRY(check_whole(part.entry));
     batch.entries.push_back(std::move(part.entry));
   }
   return batch;

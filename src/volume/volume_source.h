@@ -40,6 +40,7 @@ class VolumeSource final : public PutSource {
   struct Part {
     ReadEntry entry;
     std::size_t extents = 0;
+    bool is_linked = false;
   };
   // What is to be fetched for a batch.
   struct Wanted {
@@ -53,6 +54,7 @@ class VolumeSource final : public PutSource {
     ReadEntry entry;
     std::vector<Extent> extents;
     std::size_t next = 0;
+    bool is_linked = false;
   };
 
   Async<Wanted> gather();

@@ -9,7 +9,6 @@
 #include "env/aligned_bytes.h"
 #include "volume/fetch_plan.h"
 #include "volume/kept_session.h"
-#include "volume/pack.h"
 
 namespace runnel::volume {
 namespace {
@@ -19,6 +18,14 @@ constexpr std::uint64_t kWarmedRange = 4 << 20;  // As a mount reads long files 
 constexpr std::size_t kWarmedAtOnce = 8;
 // All of a batch waits to be written at the same time.
 constexpr std::uint64_t kWarmedBatch = DiskCache::kWritingMax / 2;
+
+Error no_copy_of(const LinkedObject& object) {
+  const std::string name = object.store + "/" + object.key;
+  return Error(Errc::kUnsupported,
+               "a cache on the disk keeps no objects of other buckets, such as " + name)
+      .with_value(name)
+      .with_hint("pack them first: runnel volume cp, into another volume");
+}
 
 class WarmingUp {
  public:
@@ -64,6 +71,7 @@ class WarmingUp {
     ++done_.files;
     for (Extent& extent : CO_TRY(co_await snapshot_.extents(inode, std::move(node)))) {
       if (extent.is_hole()) continue;
+      if (extent.linked) co_return no_copy_of(*extent.linked);
       batch_bytes_ += extent.stored;
       batch_.push_back(std::move(extent));
       if (batch_bytes_ >= kWarmedBatch) CO_TRY(co_await bring_batch());
@@ -76,10 +84,9 @@ class WarmingUp {
     batch_bytes_ = 0;
     std::vector<Async<void>> fetches;
     for (const Fetch& fetch : plan_fetches(std::exchange(batch_, {}), kWarmedRange)) {
-      CO_TRY(count(fetch.length));
-      const ObjectRange range{fetch.pack, fetch.offset, fetch.length};
-      if (cache_.has(key_, range)) continue;
-      fetches.push_back(bring(range));
+      CO_TRY(count(fetch.range.length));
+      if (cache_.has(key_, fetch.range)) continue;
+      fetches.push_back(bring(fetch.range));
       if (fetches.size() < kWarmedAtOnce) continue;
       CO_TRY(co_await async::when_all(loop_, std::exchange(fetches, {})));
     }
@@ -103,9 +110,7 @@ class WarmingUp {
 
   Async<void> bring(ObjectRange range) {
     const auto bytes = std::make_shared<env::AlignedBytes>(range.length);
-    CO_TRY(co_await volume_.store().read(volume_.prefix() + pack_key(range.object),
-                                         static_cast<std::int64_t>(range.offset), bytes->span(),
-                                         stop_));
+    CO_TRY(co_await volume_.ranges().read(range, bytes->span(), stop_));
     done_.fetched += static_cast<std::int64_t>(range.length);
     cache_.keep(key_, range, bytes);
     co_return {};

@@ -13,9 +13,8 @@ Async<void> warm(Snapshot& snapshot) {
 Async<void> with_pack_cache(async::EventLoop& loop, Volume& volume, const Snapshot& snapshot,
                             PackMemory memory, std::function<Async<void>(PackCache&)> work,
                             async::StopToken stop) {
-  PackCache cache(loop, volume.store(),
-                  {.prefix = volume.prefix(),
-                   .bytes_max = memory.bytes_max,
+  PackCache cache(loop, volume.ranges(),
+                  {.bytes_max = memory.bytes_max,
                    .disk = memory.disk,
                    .volume = volume_key_of(snapshot.manifest().uuid)},
                   stop);

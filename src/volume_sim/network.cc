@@ -66,8 +66,8 @@ Async<object::Object> Network::get(std::string key, std::int64_t limit, async::S
   co_return co_await answer(fate, std::move(object), std::move(stop));
 }
 
-Async<void> Network::read(std::string key, std::int64_t offset, std::span<char> into,
-                          async::StopToken stop) {
+Async<void> Network::read(std::string key, std::string /*stamp*/, std::int64_t offset,
+                          std::span<char> into, async::StopToken stop) {
   const Fate fate = CO_TRY(co_await travel(stop));
   const Bucket::Stored* const found = bucket_->find(key);
   Result<void> done;

@@ -33,7 +33,7 @@ class Network final : public object::ObjectStore {
           const Faults& faults, std::uint64_t process, std::uint64_t seed);
 
   Async<object::Object> get(std::string key, std::int64_t limit, async::StopToken stop) override;
-  Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
+  Async<void> read(std::string key, std::string stamp, std::int64_t offset, std::span<char> into,
                    async::StopToken stop) override;
   Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
                          async::StopToken stop) override;

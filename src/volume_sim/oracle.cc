@@ -21,8 +21,8 @@ class DirectStore final : public object::ObjectStore {
  public:
   explicit DirectStore(const Bucket& bucket) : bucket_(bucket) {}
 
-  Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
-                   async::StopToken /*stop*/) override {
+  Async<void> read(std::string key, std::string /*stamp*/, std::int64_t offset,
+                   std::span<char> into, async::StopToken /*stop*/) override {
     const Bucket::Stored* const found = bucket_.find(key);
     const bool is_there =
         found != nullptr && offset + std::ssize(into) <= std::ssize(*found->bytes);

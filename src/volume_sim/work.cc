@@ -95,8 +95,8 @@ Async<Oracle::Files> files_of(Process& process, volume::Volume& volume, volume::
     }
     CO_TRY(co_await process.loop().sleep(pause));
     const auto extents = CO_TRY(co_await snapshot.extents(inode, node));
-    const std::string bytes = CO_TRY(
-        co_await volume::read_bytes(volume.store(), volume.prefix(), extents, 0, node.size, {}));
+    const std::string bytes =
+        CO_TRY(co_await volume::read_bytes(volume.ranges(), extents, 0, node.size, {}));
     volume::FileHash hash;
     hash.add(bytes);
     if (hash.finish() != node.hash) co_return Error(Errc::kCorrupt, "wrong bytes of " + name);

@@ -537,3 +537,18 @@ def test_what_cannot_be_mounted(runnel, data, mounts, tmp_path):
     assert "is mounted in" in refused("data", folder, code=1)
 
 
+
+
+def test_bench_tells_how_fast_a_mount_is_read(runnel, data, mounts):
+    (data / "long").write_bytes(os.urandom(3_000_000))
+    runnel.run("volume", "put", data, "data")
+    folder = mounts.make("data")
+    rows = {row["row"]: row for row in runnel.json("volume", "bench", folder)["rows"]}
+    small = [path for path in data.rglob("*") if path.is_file() and not path.is_symlink() and 0 < path.stat().st_size <= 128 << 10]
+    assert rows["list"]["count"] == len(list(data.rglob("*"))) and rows["small"]["count"] == len(small)
+    assert rows["long"]["bytes"] >= 3_000_000 and rows["random"]["count"] == 2000
+    assert all(0 <= row["first_ms"] < 60_000 and 0 <= row["again_ms"] < 60_000 for row in rows.values())
+    table = runnel.run("volume", "bench", folder).splitlines()
+    assert table[0].split() == ["READ", "COUNT", "BYTES", "FIRST", "AGAIN"] and len(table) == 5
+    runnel.run("volume", "bench", folder / "none", code=1)
+    assert str(folder / "none") in runnel.err

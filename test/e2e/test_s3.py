@@ -127,3 +127,71 @@ def test_who_may_not_or_cannot_reach_it_is_told_why(cloud, change, told):
 def test_a_bucket_that_is_not_there_is_named(cloud):
     cloud.run("volume", "create", "data", "--store", "s3://nobucket/volumes", code=2)
     assert "nobucket" in cloud.err, cloud.err
+
+
+# --- Objects that stay where they are.
+
+@pytest.fixture
+def raw(cloud, server, tmp_path):
+    """A bucket with 1,000 plain objects, and a volume in a folder that links them."""
+    files = {f"many/{number:04}": os.urandom(300) for number in range(998)}
+    files |= {"long": os.urandom(5_000_001), "with space + plus": b"1", "empty": b""}
+    cloud.run("volume", "create", "source")
+    cloud.run("volume", "put", tree(tmp_path / "source", files), "source")
+    cloud.run("volume", "export", "source", "s3://bkt/plain")
+    cloud.run("volume", "create", "raw")
+    made = cloud.json("volume", "import", "--link", "s3://bkt/plain", "raw")
+    assert made["files"] == 1001 and not list((cloud.home / "volumes/raw").glob("p/*")), "nothing was copied"
+    return server.bucket / "plain"
+
+
+def test_a_bucket_is_read_as_it_is(cloud, raw, tmp_path):
+    cloud.run("volume", "get", "raw", tmp_path / "copy")
+    assert same(raw, tmp_path / "copy")
+    assert cloud.run("volume", "cat", "raw:/with space + plus") == "1"
+    version = cloud.json("volume", "versions", "raw")["versions"][0]["version"]
+    assert cloud.run("volume", "import", "--link", "s3://bkt/plain", "raw").strip() == version, "nothing has changed"
+    code, said = rebuild(f"file://{cloud.home}/volumes/raw", tmp_path / "rebuilt", env=cloud.env)
+    assert code == 0 and same(raw, tmp_path / "rebuilt"), said
+    cloud.run("volume", "create", "packed")
+    cloud.run("volume", "cp", "raw:/", "packed:/")
+    cloud.run("volume", "fsck", "packed")
+    cloud.run("volume", "get", "packed", tmp_path / "unpacked")
+    assert same(raw, tmp_path / "unpacked")
+    cloud.run("volume", "dump", "raw", tmp_path / "dump", code=2)
+    assert "which a dump cannot have" in cloud.err
+    cloud.run("volume", "warmup", "raw", "--cache", tmp_path / "cache", code=2)
+    assert "keeps no objects of other buckets" in cloud.err
+    cloud.run("volume", "export", "raw", tmp_path / "raw.tar")
+
+
+def test_an_object_that_was_replaced_is_an_error_that_names_it(cloud, server, raw, tmp_path):
+    cloud.run("volume", "fsck", "raw")
+    cloud.run("volume", "create", "other")
+    cloud.run("volume", "put", tree(tmp_path / "other", {"0007": os.urandom(300)}), "other")
+    cloud.run("volume", "export", "other", "s3://bkt/plain/many")
+    (raw / "many/0008").unlink()
+    for path, said in (("many/0007", "is another object than the one that was linked"), ("many/0008", "no object")):
+        cloud.run("volume", "cat", f"raw:/{path}", code=1)
+        assert said in cloud.err and f"s3://bkt/plain/{path}" in cloud.err, cloud.err
+    damaged = cloud.run("volume", "fsck", "raw", code=1)
+    assert "many/0007" in damaged and "many/0008" in damaged and "many/0009" not in damaged
+    cloud.run("volume", "get", "raw", tmp_path / "copy", code=1)
+    assert len(list((tmp_path / "copy/many").iterdir())) == 996, "all others are there"
+    cloud.run("volume", "import", "--link", "--mirror", "s3://bkt/plain", "raw")
+    cloud.run("volume", "get", "raw", tmp_path / "again")
+    assert same(raw, tmp_path / "again")
+
+
+def test_what_cannot_be_linked_is_refused(cloud, tmp_path):
+    cloud.run("volume", "create", "raw")
+    for source in (f"file://{tmp_path}", tmp_path / "files.tar"):
+        cloud.run("volume", "import", "--link", source, "raw", code=2)
+        assert "cannot be linked" in cloud.err and "s3://BUCKET/PREFIX" in cloud.err
+    assert cloud.json("volume", "versions", "raw")["versions"] == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fuse") or os.geteuid() != 0, reason="only root may mount here")
+def test_a_job_reads_linked_objects_with_its_keys(cloud, raw):
+    job = cloud.ended("volumes: {raw: raw}\nrun: cat $RUNNEL_VOLUME_RAW/many/* | wc -c; env | grep -c AWS_ || true")
+    assert cloud.run("logs", job).split() == ["299400", "0"], cloud.run("logs", job)

@@ -43,6 +43,8 @@ def test_a_folder_comes_back_as_it_was_put(runnel, tmp_path):
     assert same(source, tmp_path / "copy")
     assert runnel.run("volume", "put", source, "data").strip() == first, "what changes nothing is no version"
     assert runnel.run("volume", "cat", "data:/text") == "hello\n" * 10_000
+    runnel.run("volume", "get", "data:/text", tmp_path / "copy/many")
+    assert (tmp_path / "copy/many/text").read_bytes() == b"hello\n" * 10_000, "a file goes into a folder"
     assert runnel.run("volume", "ls", "data") == "empty\nmany/\ntext\n"
 
     second = runnel.run("volume", "rm", "data:/many").strip()

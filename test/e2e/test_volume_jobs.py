@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from conftest import BINARY, kill
-from test_mount import Mounts, is_mounted
+from test_mount import Mounts, forget, is_mounted
 from test_s3 import server  # noqa: F401  A fixture.
 from test_volume import tree
 
@@ -163,7 +163,8 @@ def test_a_version_that_is_gone_when_its_task_begins_fails_it_by_name(runnel, mo
     job = runnel.up("steps:\n  wait: {run: 'while [ ! -e %s ]; do sleep 0.05; done'}\n"
                     "  read: {depends_on: wait, volumes: {data: data}, run: 'true'}\n" % gate)
     put(runnel, tmp_path, text="two\n")
-    runnel.run("volume", "gc", "data", "--keep", "0s")
+    forget(runnel, version)
+    runnel.run("volume", "gc", "data")
     gate.touch()
     assert runnel.wait(job)["status"] == "FAILED"
     assert f"data@{version}" in runnel.run("explain", job)
@@ -210,3 +211,19 @@ def test_a_plan_tells_nothing_of_stores(runnel):
     file = runnel.file("volumes: {data: {volume: far, store: 's3://nobody/here'}}\nrun: 'true'\n")
     assert "STEP" in runnel.run("plan", "-f", file)
     assert not pathlib.Path(runnel.home, "mounts").exists()
+
+
+def test_gc_keeps_what_a_job_waits_to_read(runnel, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    resources = f"resources: {{cpus: {os.cpu_count()}}}\n"
+    first = runnel.up(resources + "run: sleep 100")
+    job = runnel.up("volumes: {a: data}\n" + resources + "run: cat $RUNNEL_VOLUME_A/text")
+    newest = put(runnel, tmp_path, text="two\n")
+    for words, begin in ((("--dry-run",), "would keep"), ((), "kept")):
+        said = runnel.run("volume", "gc", "data", "--keep", "0s", *words)
+        assert said.startswith(f"{begin} version {version}, ") and f"held by job {job}, which has not ended" in said, said
+    runnel.run("cancel", job, first)
+    runnel.wait(job)
+    runnel.wait(first)
+    assert [each["version"] for each in runnel.json("volume", "gc", "data", "--keep", "0s")["dropped"]] == [version]
+    assert newest != version

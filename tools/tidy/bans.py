@@ -11,7 +11,7 @@ from .source import Source, Violation
 # folder has descriptors of its own, to read ranges and to give a file its name only where none is; so has a put, which
 # reads files part by part and looks whether they changed meanwhile, and a get, which gives them their modes and times.
 _SEAMS = ("src/runner", "src/output/open_file", "src/output/job_output", "src/object/local/object_folder",
-          "src/volume/source_tree", "src/volume/target_tree", "src/volume/tar_reader")
+          "src/volume/source_tree", "src/volume/target_tree", "src/volume/tar_reader", "src/volume/folder_bench")
 _ENV = ("env",)
 _CALL = r"(?<![\w.>:])(?:std::|::)?"
 

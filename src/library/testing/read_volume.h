@@ -19,8 +19,7 @@ class ReadVolume {
       : stored_(stored),
         volume_(stored.open()),
         snapshot_(stored.run(volume_.snapshot("latest"))),
-        cache_(stored.loop(), volume_.store(), {.prefix = volume_.prefix(), .bytes_max = kMemory},
-               {}),
+        cache_(stored.loop(), volume_.ranges(), {.bytes_max = kMemory}, {}),
         reader_(snapshot_, cache_) {}
   ~ReadVolume() { MUST(stored_.loop().block_on(cache_.close())); }
   ReadVolume(const ReadVolume&) = delete;

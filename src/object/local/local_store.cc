@@ -32,11 +32,11 @@ Async<Object> LocalStore::get(std::string key, std::int64_t limit, async::StopTo
   co_return co_await worker().run([&] { return folder_.get(key, limit); });
 }
 
-Async<void> LocalStore::read(std::string key, std::int64_t offset, std::span<char> into,
-                             async::StopToken stop) {
+Async<void> LocalStore::read(std::string key, std::string stamp, std::int64_t offset,
+                             std::span<char> into, async::StopToken stop) {
   CHECK(!into.empty() && offset >= 0, "a read of nothing, or from before the object");
   CO_TRY(stop.check());
-  co_return co_await worker().run([&] { return folder_.read(key, offset, into); });
+  co_return co_await worker().run([&] { return folder_.read(key, stamp, offset, into); });
 }
 
 Async<std::string> LocalStore::put(std::string key, Body bytes, Condition condition,

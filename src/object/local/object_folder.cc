@@ -42,6 +42,15 @@ std::string etag_of(std::string_view bytes) {
   return text.data();
 }
 
+std::string stamp_of(const struct stat& info) {
+  return std::to_string(info.st_ino) + "-" + std::to_string(info.st_size) + "-" +
+         std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec);
+}
+
+Time time_of(const struct stat& info) {
+  return Time::from_millis(info.st_mtim.tv_sec * 1'000 + info.st_mtim.tv_nsec / 1'000'000);
+}
+
 struct OpenObject {
   UniqueFd file;
   std::string path;
@@ -158,13 +167,13 @@ class Walk {
   }
   bool add(const std::string& key) {
     if (!key.starts_with(prefix_) || key <= after_) return true;
-    const Result<env::FileInfo> info = env::file_info(root_ + "/" + key);
-    if (!info.ok() || info->kind != env::FileKind::kFile) return true;
+    struct stat info = {};
+    if (::lstat((root_ + "/" + key).c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return true;
     if (page_.objects.size() == kListPageMax) {
       page_.more = page_.objects.back().key;
       return false;
     }
-    page_.objects.push_back({key, info->size.count()});
+    page_.objects.push_back({key, info.st_size, stamp_of(info), time_of(info)});
     return true;
   }
 
@@ -209,13 +218,18 @@ Result<Object> ObjectFolder::get(const std::string& key, std::int64_t limit) con
   return object;
 }
 
-Result<void> ObjectFolder::read(const std::string& key, std::int64_t offset,
-                                std::span<char> into) const {
+Result<void> ObjectFolder::read(const std::string& key, const std::string& stamp,
+                                std::int64_t offset, std::span<char> into) const {
   TRY(check_key(key));
   const OpenObject opened = TRY(open_object(name_, key, file_of(key)));
-  if (TRY(read_at(opened, offset, into)) < into.size()) {
-    return is_shorter(name_, key, offset + std::ssize(into));
+  const std::size_t size = TRY(read_at(opened, offset, into));
+  // Looked at afterwards: who writes into a file while it is read changes its time.
+  if (!stamp.empty()) {
+    struct stat info = {};
+    if (::fstat(opened.file.get(), &info) != 0) return errno_error("look at " + opened.path, errno);
+    if (stamp_of(info) != stamp) return was_replaced(name_, key);
   }
+  if (size < into.size()) return is_shorter(name_, key, offset + std::ssize(into));
   return {};
 }
 

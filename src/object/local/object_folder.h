@@ -26,7 +26,8 @@ class ObjectFolder {
   static Result<ObjectFolder> open(const std::string& path);
 
   Result<Object> get(const std::string& key, std::int64_t limit) const;
-  Result<void> read(const std::string& key, std::int64_t offset, std::span<char> into) const;
+  Result<void> read(const std::string& key, const std::string& stamp, std::int64_t offset,
+                    std::span<char> into) const;
   Result<std::string> put(const std::string& key, std::string_view bytes,
                           const Condition& condition) const;
   Result<void> remove(const std::string& key) const;

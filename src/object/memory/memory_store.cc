@@ -17,12 +17,13 @@ Async<Object> MemoryStore::get(std::string key, std::int64_t limit, async::StopT
   co_return found->second;
 }
 
-Async<void> MemoryStore::read(std::string key, std::int64_t offset, std::span<char> into,
-                              async::StopToken stop) {
+Async<void> MemoryStore::read(std::string key, std::string stamp, std::int64_t offset,
+                              std::span<char> into, async::StopToken stop) {
   CHECK(!into.empty() && offset >= 0, "a read of nothing, or from before the object");
   CO_TRY(stop.check());
   const auto found = objects_.find(key);
   if (found == objects_.end()) co_return no_object(name_, key);
+  if (!stamp.empty() && found->second.etag != stamp) co_return was_replaced(name_, key);
   const std::string& bytes = found->second.bytes;
   const std::int64_t end = offset + std::ssize(into);
   if (end > std::ssize(bytes)) co_return is_shorter(name_, key, end);
@@ -63,7 +64,8 @@ Async<ListPage> MemoryStore::list(std::string prefix, std::string after, async::
       page.more = page.objects.back().key;
       break;
     }
-    page.objects.push_back({each->first, std::ssize(each->second.bytes)});
+    const Object& object = each->second;
+    page.objects.push_back({each->first, std::ssize(object.bytes), object.etag, {}});
   }
   co_return page;
 }

@@ -14,7 +14,7 @@ class MemoryStore final : public ObjectStore {
   explicit MemoryStore(std::string name = "memory") : name_(std::move(name)) {}
 
   Async<Object> get(std::string key, std::int64_t limit, async::StopToken stop) override;
-  Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
+  Async<void> read(std::string key, std::string stamp, std::int64_t offset, std::span<char> into,
                    async::StopToken stop) override;
   Async<std::string> put(std::string key, Body bytes, Condition condition,
                          async::StopToken stop) override;

@@ -119,6 +119,15 @@ Error s3_error(const http::Response& answer, const Asked& asked) {
       .with_hint(std::string(rule->hint));
 }
 
+std::string_view without_quotes(std::string_view etag) {
+  if (etag.starts_with("W/")) etag.remove_prefix(2);  // A proxy has compressed it.
+  if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"') {
+    etag.remove_prefix(1);
+    etag.remove_suffix(1);
+  }
+  return etag;
+}
+
 Result<ListPage> parse_list(const std::string& body, const std::string& prefix) {
   const auto wrong = [](const std::string& why) {
     return Error(Errc::kCorrupt, "a list of objects " + why);
@@ -131,7 +140,9 @@ Result<ListPage> parse_list(const std::string& body, const std::string& prefix) 
   for (const pugi::xml_node entry : list.children("Contents")) {
     const std::string key = entry.child("Key").child_value();
     if (!key.starts_with(prefix)) return wrong("names the key '" + key + "' outside its prefix");
-    page.objects.push_back({key.substr(prefix.size()), entry.child("Size").text().as_llong(-1)});
+    page.objects.push_back({key.substr(prefix.size()), entry.child("Size").text().as_llong(-1),
+                            std::string(without_quotes(entry.child_value("ETag"))),
+                            parse_rfc3339(entry.child_value("LastModified")).value_or(Time())});
     if (page.objects.back().size < 0) return wrong("tells no size of '" + key + "'");
   }
   const bool truncated = std::string_view(list.child("IsTruncated").child_value()) == "true";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "http/message.h"
@@ -18,6 +19,9 @@ struct Asked {
 // The error that an answer of S3 tells, by its code and, without one, by its status: what it means
 // for the request (object_store.h), in a sentence with the remedy.
 Error s3_error(const http::Response& answer, const Asked& asked);
+
+// An ETag as a stamp: lists of some stores have it without its quotes.
+std::string_view without_quotes(std::string_view etag);
 
 // A page of ListObjectsV2. Keys come without `prefix`, which all of them begin with. kCorrupt for
 // what is no such document.

@@ -75,6 +75,19 @@ TEST(S3Answer, ReadsAList) {
   EXPECT_FALSE(MUST(parse_list(list_of(""), "p/")).more.has_value());
 }
 
+TEST(S3Answer, ReadsStampsAndTimesWhereAStoreTellsThem) {
+  const std::string told =
+      "<Contents><Key>p/a</Key><Size>3</Size><ETag>&quot;abc-2&quot;</ETag>"
+      "<LastModified>2026-11-26T15:00:00.250Z</LastModified></Contents>"
+      "<Contents><Key>p/b</Key><Size>3</Size><ETag>def</ETag></Contents>";
+  const ListPage page = MUST(parse_list(list_of(told), "p/"));
+  ASSERT_EQ(page.objects.size(), 2U);
+  EXPECT_EQ(page.objects[0].stamp, "abc-2");
+  EXPECT_EQ(rfc3339(page.objects[0].changed), "2026-11-26T15:00:00.250Z");
+  EXPECT_EQ(page.objects[1].stamp, "def");
+  EXPECT_EQ(page.objects[1].changed, Time());
+}
+
 TEST(S3Answer, RefusesWhatIsNoList) {
   for (const std::string& body :
        {std::string("no xml"), std::string("<Other/>"), list_of(entry("q/a", "3")),

@@ -87,20 +87,25 @@ Async<Object> S3Store::get(std::string key, std::int64_t limit, async::StopToken
   co_return Object{std::move(answer.body), std::string(answer.headers.find("ETag").value_or(""))};
 }
 
-Async<void> S3Store::read(std::string key, std::int64_t offset, std::span<char> into,
-                          async::StopToken stop) {
+Async<void> S3Store::read(std::string key, std::string stamp, std::int64_t offset,
+                          std::span<char> into, async::StopToken stop) {
   CHECK(!into.empty() && offset >= 0, "a read of nothing, or from before the object");
   const std::int64_t end = offset + std::ssize(into);
   http::OutwardRequest request;
   request.url = url_of(key);
   request.headers.add("Range", "bytes=" + std::to_string(offset) + "-" + std::to_string(end - 1));
+  if (!stamp.empty()) request.headers.add("If-Match", '"' + stamp + '"');
   request.into = into;
   request.body_max = Bytes::count(kAnswerMax);
   Result<http::Response> answer = co_await ask(std::move(request), std::move(stop));
   if (!answer.ok() && answer.error().code == Errc::kCorrupt) co_return is_shorter(name_, key, end);
   if (!answer.ok()) co_return answer.error();
   if (answer->status == 416) co_return is_shorter(name_, key, end);
+  if (answer->status == 412) co_return was_replaced(name_, key);
   if (!answer->success()) co_return s3_error(*answer, asked(key));
+  // A store may not know the condition.
+  const std::string_view etag = answer->headers.find("ETag").value_or("");
+  if (!stamp.empty() && without_quotes(etag) != stamp) co_return was_replaced(name_, key);
   co_return {};
 }
 

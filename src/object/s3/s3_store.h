@@ -25,7 +25,7 @@ class S3Store final : public ObjectStore {
           const AwsSettings& settings, KeyRule rule = KeyRule::kEveryStore);
 
   Async<Object> get(std::string key, std::int64_t limit, async::StopToken stop) override;
-  Async<void> read(std::string key, std::int64_t offset, std::span<char> into,
+  Async<void> read(std::string key, std::string stamp, std::int64_t offset, std::span<char> into,
                    async::StopToken stop) override;
   Async<std::string> put(std::string key, Body bytes, Condition condition,
                          async::StopToken stop) override;

@@ -77,9 +77,9 @@ std::unique_ptr<SourceTree> source_of_contents(const Contents& files) {
   return std::make_unique<ContentsSource>(files);
 }
 
-MemoryVolume::MemoryVolume(std::shared_ptr<async::EventLoop> loop)
+MemoryVolume::MemoryVolume(std::shared_ptr<async::EventLoop> loop, object::StoreFinder* others)
     : loop_(std::move(loop)),
-      volume_(run(Volume::create({store_, env::real_clock(), random_, {}}, "data"))) {}
+      volume_(run(Volume::create({store_, env::real_clock(), random_, {}, others}, "data"))) {}
 
 PutResult MemoryVolume::put(const Contents& files, PutOptions options) {
   return run(put_tree(*loop_, volume_, source_of_contents(files), std::move(options), {}));
@@ -101,19 +101,23 @@ Async<Contents> MemoryVolume::contents_of(Snapshot snapshot, Inode folder, std::
     } else if (node.kind == NodeKind::kLink) {
       all[below] = "-> " + node.target;
     } else {
-      std::vector<Extent> extents = CO_TRY(co_await snapshot.extents(entry.what.inode, node));
-      all[below] = CO_TRY(
-          co_await read_bytes(store_, volume_.prefix(), std::move(extents), 0, node.size, {}));
+      auto extents = in_pieces(CO_TRY(co_await snapshot.extents(entry.what.inode, node)));
+      all[below] =
+          CO_TRY(co_await read_bytes(volume_.ranges(), std::move(extents), 0, node.size, {}));
     }
   }
   co_return all;
 }
 
-std::string MemoryVolume::content(const std::string& path, const std::string& version) {
+Result<std::string> MemoryVolume::try_content(const std::string& path, const std::string& version) {
   Snapshot snapshot = run(volume_.snapshot(version));
-  const Snapshot::Found found = run(snapshot.at(path));
-  std::vector<Extent> extents = run(snapshot.extents(found.inode, found.node));
-  return run(read_bytes(store_, volume_.prefix(), std::move(extents), 0, found.node.size, {}));
+  const Snapshot::Found found = TRY(try_run(snapshot.at(path)));
+  auto extents = in_pieces(run(snapshot.extents(found.inode, found.node)));
+  return try_run(read_bytes(volume_.ranges(), std::move(extents), 0, found.node.size, {}));
+}
+
+std::string MemoryVolume::content(const std::string& path, const std::string& version) {
+  return MUST(try_content(path, version));
 }
 
 Node MemoryVolume::node(const std::string& path, const std::string& version) {

@@ -23,7 +23,9 @@ using Contents = std::map<std::string, std::string>;
 class MemoryVolume {
  public:
   MemoryVolume() : MemoryVolume(MUST(async::EventLoop::create())) {}
-  explicit MemoryVolume(std::shared_ptr<async::EventLoop> loop);
+  // `others`: the stores of linked objects.
+  explicit MemoryVolume(std::shared_ptr<async::EventLoop> loop,
+                        object::StoreFinder* others = nullptr);
 
   template <typename T>
   Result<T> try_run(Async<T> work) {
@@ -37,6 +39,7 @@ class MemoryVolume {
   PutResult put(const Contents& files, PutOptions options = {});
   // Everything of a version, as it was put.
   Contents contents(const std::string& version = "latest");
+  Result<std::string> try_content(const std::string& path, const std::string& version = "latest");
   std::string content(const std::string& path, const std::string& version = "latest");
   Node node(const std::string& path, const std::string& version = "latest");
   Manifest newest();

@@ -1,0 +1,54 @@
+#include "cli/reading_jobs.h"
+
+#include "cli/pages.h"
+#include "cli/print.h"
+#include "cli/session.h"
+#include "cli/target.h"
+#include "env/files.h"
+#include "volume/manifest.h"
+
+namespace runnel::cli {
+namespace {
+
+const json::Value::List& list_of(const json::Value& value, std::string_view key) {
+  static const json::Value::List kNone;
+  const json::Value* const found = value.find(key);
+  return found != nullptr && found->is_list() ? found->as_list() : kNone;
+}
+
+void add_readers(const json::Value& job, const std::string& volume, const std::string& store,
+                 std::vector<volume::SessionRecord>& readers) {
+  const json::Value* const spec = job.find("spec");
+  if (spec == nullptr) return;
+  for (const json::Value& step : list_of(*spec, "steps")) {
+    for (const json::Value& use : list_of(step, "volumes")) {
+      if (text_of(use, "volume") != volume || text_of(use, "store") != store) continue;
+      volume::SessionRecord reader;
+      reader.kind = "job";
+      reader.source = text_of(job, "id");
+      reader.pin = volume::manifest_key(text_of(use, "version"), "");
+      if (readers.empty() || readers.back() != reader) readers.push_back(std::move(reader));
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<volume::SessionRecord>> reading_jobs(const home::Home& home,
+                                                        const std::string& volume,
+                                                        const object::StoreUrl& place) {
+  std::vector<volume::SessionRecord> readers;
+  if (!env::exists(home.event_log())) return readers;
+  Session session(home, Start::kIfAbsent);
+  TRY(session.connect());
+  const json::Value jobs =
+      TRY(read_pages(session, "/api/v1/jobs?filter=unfinished", "jobs", kAllRows));
+  for (const json::Value& each : list_of(jobs, "jobs")) {
+    const auto job = session.get(job_target(text_of(each, "id"), "?include=spec"));
+    if (!job.ok() && job.error().code == Errc::kNotFound) continue;  // Deleted by now.
+    add_readers(TRY(Result<json::Value>(job)), volume, place.to_string(), readers);
+  }
+  return readers;
+}
+
+}  // namespace runnel::cli

@@ -1,0 +1,35 @@
+#include "object/opened_buckets.h"
+
+#include <utility>
+
+namespace runnel::object {
+
+OpenedBuckets::OpenedBuckets(async::EventLoop& loop, env::Clock& clock, env::Random& random,
+                             VariableOf variable)
+    : loop_(loop), clock_(clock), random_(random), variable_(std::move(variable)) {}
+
+Result<ObjectStore*> OpenedBuckets::find(const std::string& url) {
+  const auto found = buckets_.find(url);
+  if (found != buckets_.end()) return &found->second->store();
+  const StoreUrl parsed = TRY(parse_store_url(url));
+  if (parsed.scheme != StoreUrl::Scheme::kS3) {
+    return Error(Errc::kDenied, "the files of a volume cannot be those of " + url)
+        .with_value(url)
+        .with_hint("only objects of a bucket can be linked: s3://BUCKET/PREFIX");
+  }
+  if (buckets_.size() == kBucketsMax) {
+    return Error(Errc::kFull, "a volume has files in more than " + std::to_string(kBucketsMax) +
+                                  " other buckets or prefixes")
+        .with_value(url);
+  }
+  auto opened = TRY(OpenedStore::open(loop_, clock_, random_, parsed, KeyRule::kBucket, variable_));
+  return &buckets_.emplace(url, std::move(opened)).first->second->store();
+}
+
+Async<void> OpenedBuckets::stop() {
+  for (const auto& [url, store] : buckets_) CO_TRY(co_await store->stop());
+  buckets_.clear();
+  co_return {};
+}
+
+}  // namespace runnel::object

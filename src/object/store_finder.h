@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "object/object_store.h"
+
+namespace runnel::object {
+
+// Knows the stores of objects that lie elsewhere than what names them.
+//
+// Threads:  the loop's only.
+// Lifetime: what it found lives as long as it does.
+class StoreFinder {
+ public:
+  virtual ~StoreFinder() = default;
+
+  // By its URL.
+  virtual Result<ObjectStore*> find(const std::string& url) = 0;
+};
+
+}  // namespace runnel::object
