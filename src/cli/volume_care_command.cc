@@ -128,6 +128,7 @@ json::Value stat_document(const volume::VolumeStat& stat, bool has_price) {
   value.set("objects", json::Value::integer(stat.objects));
   value.set("stored_bytes", json::Value::integer(stat.stored_bytes));
   value.set("read_requests", json::Value::integer(stat.reads));
+  if (stat.may_have_links) value.set("linked", json::Value::boolean(true));
   if (!has_price) return value;
   const volume::StorePrice price = volume::store_price(stat);
   json::Value dollars = json::Value::object();
@@ -146,6 +147,9 @@ std::string stat_text(const volume::VolumeStat& stat, bool has_price) {
                      count_text(stat.packs, "pack", "packs") + " among them, " +
                      human(Bytes::count(stat.stored_bytes)) + " stored; read whole by " +
                      count_text(stat.reads, "request", "requests") + "\n";
+  if (stat.may_have_links) {
+    text += "and files that are objects of other buckets: each a request or more, at their price\n";
+  }
   if (stat.sessions > 0) {
     text += count_text(stat.sessions, "session", "sessions") +
             " of processes that read or write it, or were killed\n";

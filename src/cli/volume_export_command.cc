@@ -155,7 +155,7 @@ Result<int> import_volume(const Arguments& arguments, const home::Home& home) {
       [&](volume::PutOptions all) {
         return volume::put_from(client->loop(), opened, std::move(from.source), std::move(all), {});
       },
-      std::move(options), {"import", "imported"}));
+      std::move(options), {"import", arguments.link ? "linked" : "imported"}));
   answer(arguments, manifest_document(made.manifest), made.manifest.version + "\n");
   return 0;
 }

@@ -61,6 +61,7 @@ TEST_F(LinkedObjectsTest, AreFilesWithoutACopyOfThem) {
   keep("folder/", "");
   const PutResult linked = MUST(link());
   EXPECT_EQ(linked.done.stored, 0);
+  EXPECT_EQ(linked.done.bytes, 5'000'002);
   EXPECT_EQ(linked.manifest.totals.bytes, 5'000'002);
   EXPECT_EQ(data_.objects("p/"), 0);
   const Contents all{{"a/b", "1"}, {"a/long", long_one}, {"empty", ""}, {"folder/", ""}};

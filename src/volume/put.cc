@@ -210,7 +210,10 @@ class Put {
       edit.node = twin;
       extents = twin.extents;
     }
-    if (entry.linked) extents = {linked_extent(entry.linked, entry.node.size)};
+    if (entry.linked) {
+      extents = {linked_extent(entry.linked, entry.node.size)};
+      done_.bytes += static_cast<std::int64_t>(entry.node.size);
+    }
     for (const ReadChunk& chunk : entry.chunks) extents.push_back(extent_of(chunk.hash));
     edit.node.extents = std::move(extents);
     edit.exact = options_.mirror;

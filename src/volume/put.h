@@ -16,7 +16,7 @@ namespace runnel::volume {
 
 struct PutProgress {
   std::int64_t files = 0;
-  std::int64_t bytes = 0;   // Read.
+  std::int64_t bytes = 0;   // Read, and those of objects that were linked.
   std::int64_t stored = 0;  // Bytes of packs that were put,
   std::int64_t reused = 0;  // and of those that an earlier run had put, which was interrupted.
 };

@@ -32,6 +32,7 @@ Async<VolumeStat> stat_volume(Volume& volume, async::StopToken stop) {
   for (const VersionPlace& place : volume.head().recent) versions.insert(place.version);
   for (const auto& [name, place] : volume.head().tags) versions.insert(place.version);
   stat.versions = std::ssize(versions);
+  stat.may_have_links = volume.head().may_have_links();
   const std::string prefix = volume.prefix();
   for (std::string after;;) {
     object::ListPage page = CO_TRY(co_await volume.store().list(prefix, after, stop));

@@ -16,6 +16,8 @@ struct VolumeStat {
   std::int64_t objects = 0;  // All of them, the head too.
   std::int64_t stored_bytes = 0;
   std::int64_t reads = 0;  // Requests that read all packs once.
+  bool may_have_links =
+      false;  // Files may be objects of other buckets, which are in none of these.
 };
 
 // By listing its objects: a request for each 1,000 of them.

@@ -146,6 +146,7 @@ def raw(cloud, server, tmp_path):
 
 
 def test_a_bucket_is_read_as_it_is(cloud, raw, tmp_path):
+    assert "objects of other buckets" in cloud.run("volume", "stat", "raw") and cloud.json("volume", "stat", "raw")["linked"]
     cloud.run("volume", "get", "raw", tmp_path / "copy")
     assert same(raw, tmp_path / "copy")
     assert cloud.run("volume", "cat", "raw:/with space + plus") == "1"
