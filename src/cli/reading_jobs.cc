@@ -16,13 +16,20 @@ const json::Value::List& list_of(const json::Value& value, std::string_view key)
   return found != nullptr && found->is_list() ? found->as_list() : kNone;
 }
 
-void add_readers(const json::Value& job, const std::string& volume, const std::string& store,
+// One folder may have several names.
+std::string real_place(const std::string& store) {
+  const Result<object::StoreUrl> url = object::parse_store_url(store);
+  if (!url.ok() || url->scheme != object::StoreUrl::Scheme::kFile) return store;
+  return env::real_path(url->path).value_or(url->path);
+}
+
+void add_readers(const json::Value& job, const std::string& volume, const std::string& place,
                  std::vector<volume::SessionRecord>& readers) {
   const json::Value* const spec = job.find("spec");
   if (spec == nullptr) return;
   for (const json::Value& step : list_of(*spec, "steps")) {
     for (const json::Value& use : list_of(step, "volumes")) {
-      if (text_of(use, "volume") != volume || text_of(use, "store") != store) continue;
+      if (text_of(use, "volume") != volume || real_place(text_of(use, "store")) != place) continue;
       volume::SessionRecord reader;
       reader.kind = "job";
       reader.source = text_of(job, "id");
@@ -38,7 +45,8 @@ Result<std::vector<volume::SessionRecord>> reading_jobs(const home::Home& home,
                                                         const std::string& volume,
                                                         const object::StoreUrl& place) {
   std::vector<volume::SessionRecord> readers;
-  if (!env::exists(home.event_log())) return readers;
+  // Where jobs were and the log is gone, the daemon says so.
+  if (!env::exists(home.event_log()) && !env::exists(home.jobs())) return readers;
   Session session(home, Start::kIfAbsent);
   TRY(session.connect());
   const json::Value jobs =
@@ -46,7 +54,7 @@ Result<std::vector<volume::SessionRecord>> reading_jobs(const home::Home& home,
   for (const json::Value& each : list_of(jobs, "jobs")) {
     const auto job = session.get(job_target(text_of(each, "id"), "?include=spec"));
     if (!job.ok() && job.error().code == Errc::kNotFound) continue;  // Deleted by now.
-    add_readers(TRY(Result<json::Value>(job)), volume, place.to_string(), readers);
+    add_readers(TRY(Result<json::Value>(job)), volume, real_place(place.to_string()), readers);
   }
   return readers;
 }

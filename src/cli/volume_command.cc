@@ -133,10 +133,12 @@ Result<int> put_folder(const Arguments& arguments, const home::Home& home) {
 Result<std::string> place_of_get(VolumeClient& client, Volume& opened, const VolumeTarget& from,
                                  const std::string& to) {
   std::string place = TRY(home::absolute_path(to));
-  if (!is_local_folder(place)) return place;
+  const bool is_meant_as_folder = to.ends_with('/');
+  if (!is_local_folder(place) && !is_meant_as_folder) return place;
   Snapshot snapshot = TRY(client.run(opened.snapshot(from.version_or_latest())));
   const Snapshot::Found found = TRY(client.run(snapshot.at(from.path)));
   if (found.node.kind == volume::NodeKind::kFolder) return place;
+  if (is_meant_as_folder) TRY(env::make_directories(place));
   return place + "/" + TRY(volume::path_parts(from.path)).back();
 }
 

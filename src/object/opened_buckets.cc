@@ -8,22 +8,22 @@ OpenedBuckets::OpenedBuckets(async::EventLoop& loop, env::Clock& clock, env::Ran
                              VariableOf variable)
     : loop_(loop), clock_(clock), random_(random), variable_(std::move(variable)) {}
 
-Result<ObjectStore*> OpenedBuckets::find(const std::string& url) {
-  const auto found = buckets_.find(url);
+Result<ObjectStore*> OpenedBuckets::find(const StoreUrl& url) {
+  const std::string name = url.to_string();
+  const auto found = buckets_.find(name);
   if (found != buckets_.end()) return &found->second->store();
-  const StoreUrl parsed = TRY(parse_store_url(url));
-  if (parsed.scheme != StoreUrl::Scheme::kS3) {
-    return Error(Errc::kDenied, "the files of a volume cannot be those of " + url)
-        .with_value(url)
+  if (url.scheme != StoreUrl::Scheme::kS3) {
+    return Error(Errc::kDenied, "the files of a volume cannot be those of " + name)
+        .with_value(name)
         .with_hint("only objects of a bucket can be linked: s3://BUCKET/PREFIX");
   }
   if (buckets_.size() == kBucketsMax) {
-    return Error(Errc::kFull, "a volume has files in more than " + std::to_string(kBucketsMax) +
-                                  " other buckets or prefixes")
-        .with_value(url);
+    return Error(Errc::kFull,
+                 "files are in more than " + std::to_string(kBucketsMax) + " other buckets")
+        .with_value(name);
   }
-  auto opened = TRY(OpenedStore::open(loop_, clock_, random_, parsed, KeyRule::kBucket, variable_));
-  return &buckets_.emplace(url, std::move(opened)).first->second->store();
+  auto opened = TRY(OpenedStore::open(loop_, clock_, random_, url, KeyRule::kBucket, variable_));
+  return &buckets_.emplace(name, std::move(opened)).first->second->store();
 }
 
 Async<void> OpenedBuckets::stop() {

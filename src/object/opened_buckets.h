@@ -24,7 +24,7 @@ class OpenedBuckets final : public StoreFinder {
   OpenedBuckets(async::EventLoop& loop, env::Clock& clock, env::Random& random,
                 VariableOf variable = OpenedStore::own_variable);
 
-  Result<ObjectStore*> find(const std::string& url) override;
+  Result<ObjectStore*> find(const StoreUrl& url) override;
   Async<void> stop();
 
  private:

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include "base/result.h"
 #include "object/object_store.h"
+#include "object/store_url.h"
 
 namespace runnel::object {
 
@@ -15,8 +14,7 @@ class StoreFinder {
  public:
   virtual ~StoreFinder() = default;
 
-  // By its URL.
-  virtual Result<ObjectStore*> find(const std::string& url) = 0;
+  virtual Result<ObjectStore*> find(const StoreUrl& url) = 0;
 };
 
 }  // namespace runnel::object

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "env/files.h"
 
 namespace runnel::volume {
 namespace {
@@ -14,6 +15,16 @@ Result<void> write_file(const std::string& path, const SinkEntry& file) {
   return make_file(path, file.node, bytes);
 }
 
+// Whoever names one means that it is written to.
+Result<void> refuse_device(const std::string& target) {
+  const Result<env::FileInfo> there = env::file_info(target);
+  if (!there.ok() || there->kind != env::FileKind::kOther) return {};
+  return Error(Errc::kConflict,
+               target + " is a device, a pipe or a socket, which a file would replace")
+      .with_value(target)
+      .with_hint("name a file or folder; to print a file: runnel volume cat");
+}
+
 Result<void> append_all(TargetFile& file, const std::vector<std::string>& chunks) {
   for (const std::string& chunk : chunks) TRY(file.append(chunk));
   return {};
@@ -23,6 +34,7 @@ Result<void> append_all(TargetFile& file, const std::vector<std::string>& chunks
 
 Result<std::unique_ptr<FolderSink>> FolderSink::open(async::EventLoop& loop, std::string target,
                                                      Same same) {
+  TRY(refuse_device(target));
   auto worker = TRY(async::Worker::create(loop, {.name = "volume-get"}));
   return std::unique_ptr<FolderSink>(new FolderSink(std::move(target), same, std::move(worker)));
 }

@@ -165,7 +165,7 @@ class Check {
   // Nobody knows what its bytes should be, but whether it is the one that was linked, its store
   // tells to who reads one of them.
   Async<void> take_object(std::string path, const Extent& object) {
-    objects_.push_back(part_of_object(object, 0, 1));
+    objects_.push_back(part_of_object(object, object.length - 1, 1));
     object_paths_.push_back(std::move(path));
     if (objects_.size() < kObjectsAtOnce) co_return {};
     co_return co_await look_at_objects();

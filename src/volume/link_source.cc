@@ -12,6 +12,11 @@ LinkSource::LinkSource(object::ObjectStore& store, std::string url, Time now, as
 Async<ReadBatch> LinkSource::next(async::Worker& /*worker*/) {
   ReadBatch batch;
   const object::ListPage page = CO_TRY(co_await store_.list("", after_, stop_));
+  if (after_.empty() && page.objects.empty()) {
+    co_return Error(Errc::kNotFound, "there is no object below " + url_)
+        .with_value(url_)
+        .with_hint("link the prefix that objects are below: s3://BUCKET/PREFIX");
+  }
   for (const object::Listed& object : page.objects) {
     if (is_mark_of_folder(object)) continue;
     batch.entries.push_back(CO_TRY(entry_of(object)));

@@ -20,13 +20,13 @@ namespace {
 using testing::Contents;
 using testing::MemoryVolume;
 
-const std::string kBucket = "s3://others/data";
+const std::string kBucket = "s3://others";
 
 // The one bucket that there is.
 class OneBucket final : public object::StoreFinder {
  public:
-  Result<object::ObjectStore*> find(const std::string& url) override {
-    if (url != kBucket) return Error(Errc::kNotFound, "another bucket: " + url);
+  Result<object::ObjectStore*> find(const object::StoreUrl& url) override {
+    if (url.to_string() != kBucket) return Error(Errc::kNotFound, "another bucket");
     return &store;
   }
 
@@ -74,6 +74,56 @@ TEST_F(LinkedObjectsTest, TheSameObjectsAreTheSameVersion) {
   EXPECT_EQ(MUST(link()).manifest.version, version);
   keep("a", "1");  // Put again: nobody knows that its bytes are the same.
   EXPECT_NE(MUST(link()).manifest.version, version);
+}
+
+TEST_F(LinkedObjectsTest, AreFoundByTheirBucketWhateverThePrefix) {
+  Edit root = Edit::folder({});
+  for (const char* const day : {"day1", "day2"}) {
+    keep(std::string(day) + "/a", day);
+    const std::string stamp = bucket_.store.objects().at(std::string(day) + "/a").etag;
+    const auto object =
+        std::make_shared<const LinkedObject>(LinkedObject{kBucket + "/" + day, "a", stamp});
+    Edit& file = root.entries[day];
+    file.node.size = 4;
+    file.node.hash = linked_hash(*object);
+    file.node.extents = {linked_extent(object, 4)};
+  }
+  data_.run(data_.volume().publish(root, {}, 0, ""));
+  EXPECT_EQ(data_.contents(), (Contents{{"day1", "day1"}, {"day2", "day2"}}));
+}
+
+TEST_F(LinkedObjectsTest, AnObjectThatIsMarkedAsAFolderIsRefused) {
+  keep("x", "DATA");
+  keep("x/", "");
+  EXPECT_EQ(link().error().code, Errc::kConflict);
+  keep("x/y", "1");
+  EXPECT_EQ(link().error().code, Errc::kConflict);
+  bucket_.store.objects().erase("x");
+  MUST(link());
+  EXPECT_EQ(data_.contents(), (Contents{{"x/y", "1"}}));
+}
+
+TEST_F(LinkedObjectsTest, AFolderThatIsMarkedIsAFolder) {
+  keep("", "");
+  keep("a/", "");
+  keep("a/b", "1");
+  MUST(link());
+  EXPECT_EQ(data_.contents(), (Contents{{"a/b", "1"}}));
+}
+
+TEST_F(LinkedObjectsTest, WhereNothingIsNothingIsLinked) {
+  EXPECT_EQ(link(true).error().code, Errc::kNotFound);
+  EXPECT_TRUE(data_.volume().head().recent.empty());
+}
+
+TEST_F(LinkedObjectsTest, TimesTellObjectsOfOneSecond) {
+  keep("a", "old");
+  MUST(link());
+  const Node before = data_.node("a");
+  keep("a", "new");
+  MUST(link());
+  EXPECT_EQ(data_.node("a").changed, before.changed);
+  EXPECT_NE(data_.node("a").changed_nanos, before.changed_nanos);
 }
 
 TEST_F(LinkedObjectsTest, AMirrorLosesWhatTheBucketLost) {

@@ -2,9 +2,21 @@
 
 #include <vector>
 
+#include "hash/xxh3.h"
 #include "volume/snapshot.h"
 
 namespace runnel::volume {
+
+namespace {
+
+// Stores tell whole seconds, and `sync` knows a file by its size and time: of two objects that were
+// put in the same second the rest of the time tells which it is.
+std::uint32_t nanos_of(const std::string& stamp) {
+  constexpr std::uint64_t kNanos = 1'000'000'000;
+  return static_cast<std::uint32_t>(hash::xxh3(stamp) % kNanos);
+}
+
+}  // namespace
 
 bool is_mark_of_folder(const object::Listed& object) {
   return object.key.empty() && object.size == 0;
@@ -27,7 +39,8 @@ Result<ReadEntry> entry_of_object(const object::Listed& object, const std::strin
   entry.node.mode = is_folder ? 0755 : 0644;
   const Time changed = object.changed == Time() ? now : object.changed;
   entry.node.changed = changed.millis() / 1'000;
-  entry.node.changed_nanos = static_cast<std::uint32_t>(changed.millis() % 1'000 * 1'000'000);
+  entry.node.changed_nanos = nanos_of(object.stamp);
+  entry.is_of_one_kind = true;
   return entry;
 }
 

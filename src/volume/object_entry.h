@@ -12,9 +12,9 @@ namespace runnel::volume {
 bool is_mark_of_folder(const object::Listed& object);
 
 // What an object is as a file of a volume, but for its bytes: a file of the name of its key; one of
-// no bytes whose key ends with '/' is a folder. Modes are 0644 and 0755, and the time is that of
-// its put, or `now` where the store does not tell. `store` is named by errors: kInvalid for a key
-// that is no path.
+// no bytes whose key ends with '/' is a folder. Modes are 0644 and 0755, and the time is the second
+// of its put, or `now` where the store does not tell, and nanoseconds by its stamp. `store` is
+// named by errors: kInvalid for a key that is no path.
 Result<ReadEntry> entry_of_object(const object::Listed& object, const std::string& store, Time now);
 
 }  // namespace runnel::volume

@@ -81,6 +81,13 @@ Error goes_through(const std::string& way, const std::string& part) {
       .with_hint("mend the source: one path of it goes through a file or a link");
 }
 
+Error is_of_two_kinds(const ReadEntry& entry) {
+  const std::string path = path_text(entry.path);
+  return Error(Errc::kConflict, "the source has '" + path + "' as a file and as a folder")
+      .with_value(path)
+      .with_hint("give the object '" + path + "' another key, or remove '" + path + "/'");
+}
+
 Error no_twin(const ReadEntry& entry) {
   const std::string path = path_text(entry.path);
   return Error(Errc::kInvalid, "'" + path + "' is a hard link to '" + path_text(entry.same_as) +
@@ -201,7 +208,10 @@ class Put {
 
   // The part of a long file is added to those before.
   Result<void> add(const ReadEntry& entry, Edit& into) {
-    Edit& edit = *TRY(entry_of(entry.path, into));
+    const auto [place, is_new] = TRY(entry_of(entry.path, into));
+    Edit& edit = *place;
+    const bool is_another = !is_new && edit.node.kind != entry.node.kind;
+    if (entry.is_of_one_kind && is_another) return is_of_two_kinds(entry);
     std::vector<Extent> extents = std::move(edit.node.extents);
     if (entry.is_first) extents.clear();
     edit.node = entry.node;
@@ -234,9 +244,11 @@ class Put {
     return &edit->node;
   }
 
-  // The entry of the edit under a path of the source, made with the folders on its way.
-  Result<Edit*> entry_of(const std::vector<std::string>& path, Edit& into) const {
+  // The entry of the edit under a path of the source, made with the folders on its way, and whether
+  // it is new.
+  Result<std::pair<Edit*, bool>> entry_of(const std::vector<std::string>& path, Edit& into) const {
     Edit* edit = &into;
+    bool is_made = false;
     std::string way;
     for (const std::string& part : path) {
       if (edit->node.kind != NodeKind::kFolder) return goes_through(way, part);
@@ -244,10 +256,11 @@ class Put {
       const auto [found, is_new] =
           edit->entries.try_emplace(part, is_last ? Edit() : Edit::folder(now_));
       edit = &found->second;
+      is_made = is_new;
       if (is_new) edit->exact = options_.mirror;
       way += (way.empty() ? "" : "/") + part;
     }
-    return edit;
+    return std::pair(edit, is_made);
   }
 
   const Extent& extent_of(const hash::Digest& hash) const {

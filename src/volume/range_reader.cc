@@ -1,5 +1,7 @@
 #include "volume/range_reader.h"
 
+#include <utility>
+
 namespace runnel::volume {
 namespace {
 
@@ -26,9 +28,13 @@ Async<void> RangeReader::read_linked(ObjectRange range, std::span<char> into,
     co_return Error(Errc::kUnsupported, "objects of other buckets are not read here")
         .with_value(object.store);
   }
-  object::ObjectStore* const store = CO_TRY(others_->find(object.store));
+  // By its bucket: there may be a link for each day's prefix.
+  object::StoreUrl bucket = CO_TRY(object::parse_store_url(object.store));
+  const std::string prefix = std::exchange(bucket.prefix, "");
+  object::ObjectStore* const store = CO_TRY(others_->find(bucket));
+  const std::string key = prefix.empty() ? object.key : prefix + "/" + object.key;
   Result<void> read = co_await store->read(
-      object.key, object.stamp, static_cast<std::int64_t>(range.offset), into, std::move(stop));
+      key, object.stamp, static_cast<std::int64_t>(range.offset), into, std::move(stop));
   const bool is_other = !read.ok() && read.error().code == Errc::kPrecondition;
   if (is_other) co_return was_replaced(object);
   co_return read;

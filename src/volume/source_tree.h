@@ -28,8 +28,9 @@ struct ReadEntry {
   std::vector<std::string> same_as;
   // Of a file without chunks: it is the object of a bucket, of `node.size` bytes.
   LinkedPtr linked = nullptr;
-  bool is_first = true;  // Else it goes on with what came with the batch before.
-  bool is_whole = true;  // Else more of it comes with the next batch.
+  bool is_of_one_kind = false;  // What came as another kind under this path is an error.
+  bool is_first = true;         // Else it goes on with what came with the batch before.
+  bool is_whole = true;         // Else more of it comes with the next batch.
 };
 
 // What was read at one time: bounded, so that a put takes no more memory than a few of these.

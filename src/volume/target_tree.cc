@@ -9,11 +9,20 @@
 
 #include "async/unique_fd.h"
 #include "env/files.h"
+#include "hash/sha256.h"
 
 namespace runnel::volume {
 namespace {
 
 constexpr const char* kPart = ".runnel-part";
+
+// A name may be as long as a name can be; what it is called meanwhile is no longer.
+std::string part_of(const std::string& path) {
+  constexpr std::size_t kLongestName = 255;
+  const std::size_t begin = path.rfind('/') + 1;
+  if (path.size() - begin + std::string_view(kPart).size() <= kLongestName) return path + kPart;
+  return path.substr(0, begin) + hash::sha256_hex(path) + kPart;
+}
 
 Error in_its_place(const std::string& path, const char* what) {
   return Error(Errc::kConflict, path + " is " + what)
@@ -49,7 +58,7 @@ Result<void> make_file(const std::string& path, const Node& node, std::string_vi
 }
 
 Result<TargetFile> TargetFile::begin(const std::string& path) {
-  const std::string part = path + kPart;
+  const std::string part = part_of(path);
   async::UniqueFd file(
       ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) return errno_error("make " + part, errno);
@@ -57,21 +66,21 @@ Result<TargetFile> TargetFile::begin(const std::string& path) {
 }
 
 TargetFile::~TargetFile() {
-  if (file_.valid()) (void)::unlink((path_ + kPart).c_str());
+  if (file_.valid()) (void)::unlink(part_of(path_).c_str());
 }
 
 Result<void> TargetFile::append(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t size = ::write(file_.get(), bytes.data(), bytes.size());
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return errno_error("write " + path_ + kPart, errno);
+    if (size < 0) return errno_error("write " + part_of(path_), errno);
     bytes.remove_prefix(static_cast<std::size_t>(size));
   }
   return {};
 }
 
 Result<void> TargetFile::finish(const Node& node) {
-  const std::string part = path_ + kPart;
+  const std::string part = part_of(path_);
   if (::fchmod(file_.get(), node.mode) != 0) return errno_error("set the mode of " + part, errno);
   if (::futimens(file_.get(), times_of(node).data()) != 0) {
     return errno_error("set the time of " + part, errno);
@@ -85,7 +94,7 @@ Result<void> TargetFile::finish(const Node& node) {
 }
 
 Result<void> make_link(const std::string& path, const Node& node) {
-  const std::string part = path + kPart;
+  const std::string part = part_of(path);
   (void)::unlink(part.c_str());
   if (::symlink(node.target.c_str(), part.c_str()) != 0) {
     return errno_error("make the link " + path, errno);

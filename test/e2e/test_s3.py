@@ -184,11 +184,24 @@ def test_an_object_that_was_replaced_is_an_error_that_names_it(cloud, server, ra
     assert same(raw, tmp_path / "again")
 
 
+def test_a_sync_sees_what_was_replaced_in_the_same_second(cloud, tmp_path):
+    cloud.run("volume", "create", "source")
+    cloud.run("volume", "create", "raw")
+    for content in (b"old bytes", b"NEW BYTES"):
+        cloud.run("volume", "put", tree(tmp_path / content.decode(), {"a": content}), "source")
+        cloud.run("volume", "export", "source", "s3://bkt/plain")
+        cloud.run("volume", "import", "--link", "s3://bkt/plain", "raw")
+        cloud.run("volume", "sync", "raw:/", tmp_path / "copy")
+        assert (tmp_path / "copy/a").read_bytes() == content
+
+
 def test_what_cannot_be_linked_is_refused(cloud, tmp_path):
     cloud.run("volume", "create", "raw")
     for source in (f"file://{tmp_path}", tmp_path / "files.tar"):
         cloud.run("volume", "import", "--link", source, "raw", code=2)
         assert "cannot be linked" in cloud.err and "s3://BUCKET/PREFIX" in cloud.err
+    cloud.run("volume", "import", "--link", "--mirror", "s3://bkt/mistyped", "raw", code=1)
+    assert "there is no object below s3://bkt/mistyped" in cloud.err
     assert cloud.json("volume", "versions", "raw")["versions"] == []
 
 

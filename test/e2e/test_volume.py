@@ -254,3 +254,24 @@ def test_a_damaged_pack_is_told_and_serves_nothing(runnel, tmp_path):
     assert f"p/{pack.name}" in runnel.err and "damaged" in runnel.err
     runnel.run("volume", "get", "data", tmp_path / "copy", code=1)
     assert not (tmp_path / "copy/file").exists()
+
+
+def test_names_of_any_length_come_back(runnel, tmp_path):
+    source = tree(tmp_path / "source", {"b" * 255: b"1", "b" * 254: b"2", "zz": b"3"})
+    (source / ("l" * 255)).symlink_to("zz")
+    runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", source, "data")
+    runnel.run("volume", "get", "data", tmp_path / "copy")
+    assert same(source, tmp_path / "copy") and os.readlink(tmp_path / "copy" / ("l" * 255)) == "zz"
+
+
+def test_a_file_that_is_got_replaces_no_pipe_and_goes_into_what_is_named_as_a_folder(runnel, tmp_path):
+    runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", tree(tmp_path / "source", {"text": b"1"}), "data")
+    os.mkfifo(tmp_path / "pipe")
+    runnel.run("volume", "get", "data:/text", tmp_path / "pipe", code=1)
+    assert "which a file would replace" in runnel.err and (tmp_path / "pipe").is_fifo()
+    runnel.run("volume", "get", "data:/text", f"{tmp_path}/new/")
+    assert (tmp_path / "new/text").read_bytes() == b"1"
+    runnel.run("volume", "get", "data:/text", f"{tmp_path}/new/text/", code=1)
+    assert (tmp_path / "new/text").read_bytes() == b"1"

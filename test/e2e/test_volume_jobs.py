@@ -219,7 +219,9 @@ def test_gc_keeps_what_a_job_waits_to_read(runnel, tmp_path):
     first = runnel.up(resources + "run: sleep 100")
     job = runnel.up("volumes: {a: data}\n" + resources + "run: cat $RUNNEL_VOLUME_A/text")
     newest = put(runnel, tmp_path, text="two\n")
-    for words, begin in ((("--dry-run",), "would keep"), ((), "kept")):
+    (tmp_path / "link").symlink_to(runnel.home / "volumes")
+    by_link = ("--store", f"file://{tmp_path}/link")
+    for words, begin in ((("--dry-run",), "would keep"), (by_link, "kept"), ((), "kept")):
         said = runnel.run("volume", "gc", "data", "--keep", "0s", *words)
         assert said.startswith(f"{begin} version {version}, ") and f"held by job {job}, which has not ended" in said, said
     runnel.run("cancel", job, first)
@@ -227,3 +229,15 @@ def test_gc_keeps_what_a_job_waits_to_read(runnel, tmp_path):
     runnel.wait(first)
     assert [each["version"] for each in runnel.json("volume", "gc", "data", "--keep", "0s")["dropped"]] == [version]
     assert newest != version
+
+
+def test_gc_drops_nothing_where_nobody_knows_which_jobs_there_are(runnel, tmp_path):
+    put(runnel, tmp_path, text="one\n")
+    runnel.ended("run: 'true'")
+    put(runnel, tmp_path, text="two\n")
+    runnel.end_idle_daemon()
+    runnel.rest()
+    (runnel.home / "log").rename(tmp_path / "log")
+    runnel.run("volume", "gc", "data", "--keep", "0s", code=1)
+    assert "log" in runnel.err and len(runnel.json("volume", "versions", "data")["versions"]) == 2
+    (tmp_path / "log").rename(runnel.home / "log")
