@@ -15,6 +15,7 @@ import hmac
 import json
 import os
 import sys
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -179,7 +180,10 @@ def content_of(store, extent):
     if "object" in extent:
         url, key, etag = extent["object"]
         other = Store(url)
-        content = other.get(key)
+        try:
+            content = other.get(key)
+        except urllib.error.HTTPError as error:
+            raise SystemExit(f"damaged: {url}/{key}: {error}") from None
         expect(other.etag == etag and len(content) == extent["length"], f"{url}/{key} is another object")
         return content
     key = key_of("p", extent["pack"])

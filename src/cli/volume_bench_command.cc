@@ -32,6 +32,7 @@ json::Value row_document(const volume::BenchRow& row) {
   value.set("row", json::Value::text(row.name));
   value.set("count", json::Value::integer(row.count));
   value.set("bytes", json::Value::integer(row.bytes));
+  if (row.passed_over > 0) value.set("passed_over", json::Value::integer(row.passed_over));
   value.set("first_ms", json::Value::integer(row.first.millis()));
   value.set("again_ms", json::Value::integer(row.again.millis()));
   return value;
@@ -50,6 +51,10 @@ Result<int> bench_mount(const Arguments& arguments) {
     table.add({row.what, std::to_string(row.count), bytes, rate_text(row, row.first),
                rate_text(row, row.again)});
     list.push_back(row_document(row));
+    if (row.passed_over > 0) {
+      say("runnel: warning: " + row.what + ": passed over " +
+          count_text(row.passed_over, "read", "reads") + " that failed");
+    }
   }
   json::Value value = json::Value::object();
   value.set("dir", json::Value::text(folder));

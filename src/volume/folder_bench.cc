@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -107,17 +108,21 @@ class FolderBench {
     while (!folders.empty()) {
       const std::string folder = std::move(folders.back());
       folders.pop_back();
-      std::vector<std::string> names = TRY(env::list_directory(folder));
-      std::sort(names.begin(), names.end());
-      for (const std::string& name : names) {
+      Result<std::vector<std::string>> names = env::list_directory(folder);
+      if (!names.ok() && folder == folder_) return names.error();
+      if (!names.ok()) continue;  // Another user's, or removed meanwhile.
+      std::sort(names->begin(), names->end());
+      for (const std::string& name : *names) {
         if (count == most || (timer != nullptr && timer->is_over())) return files;
         ++count;
         std::string path = folder + "/" + name;
-        const env::FileInfo info = TRY(env::file_info(path));
-        if (info.kind == env::FileKind::kDirectory)
+        const Result<env::FileInfo> info = env::file_info(path);
+        if (!info.ok()) continue;
+        if (info->kind == env::FileKind::kDirectory) {
           folders.push_back(std::move(path));
-        else if (info.kind == env::FileKind::kFile)
-          files.push_back({std::move(path), info.size.count()});
+        } else if (info->kind == env::FileKind::kFile) {
+          files.push_back({std::move(path), info->size.count()});
+        }
       }
     }
     return files;
@@ -154,21 +159,29 @@ class FolderBench {
                });
   }
 
-  // The second time what was reached the first time.
+  // The second time what was read the first time.
   Result<void> row(BenchRow row, std::size_t most,
                    const std::function<Result<std::int64_t>(std::size_t)>& read) {
-    if (most == 0) return {};
+    std::vector<std::size_t> done;
+    std::optional<Error> failed;
     const RowTimer first(clock_, limits_.row);
     for (std::size_t index = 0; index < most && !(index > 0 && first.is_over()); ++index) {
-      row.bytes += TRY(read(index));
-      ++row.count;
+      const Result<std::int64_t> bytes = read(index);
+      if (bytes.ok()) {
+        row.bytes += *bytes;
+        done.push_back(index);
+      } else {
+        failed = bytes.error();
+        ++row.passed_over;
+      }
     }
     row.first = first.time();
+    if (done.empty() && failed) return *failed;
+    if (done.empty()) return {};
     const RowTimer again(clock_, limits_.row);
-    for (std::int64_t index = 0; index < row.count; ++index) {
-      TRY(read(static_cast<std::size_t>(index)));
-    }
+    for (const std::size_t index : done) TRY(read(index));
     row.again = again.time();
+    row.count = std::ssize(done);
     rows_.push_back(std::move(row));
     return {};
   }

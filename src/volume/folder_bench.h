@@ -16,6 +16,7 @@ struct BenchRow {
   std::string what;  // For people.
   std::int64_t count = 0;
   std::int64_t bytes = 0;
+  std::int64_t passed_over = 0;  // Files that could not be read.
   Duration first;
   Duration again;
 };
@@ -34,9 +35,9 @@ struct BenchLimits {
 // How fast one reader reads the files of a folder, a mount or any other: the names of all with
 // their sizes, small files whole, long ones in sequence by 1 MiB, 4 KiB at random places of those.
 // Rows that no file is for are left out. What the kernel remembers is not dropped: of a mount that
-// is new the first time is cold. Blocks.
+// is new the first time is cold. What cannot be read is passed over. Blocks.
 //
-// Errors: kNotFound and kInvalid for what is no folder; what a file answers.
+// Errors: kNotFound and kInvalid for what is no folder; of a row whose files all fail the last one.
 Result<std::vector<BenchRow>> bench_folder(env::Clock& clock, const std::string& folder,
                                            const BenchLimits& limits);
 

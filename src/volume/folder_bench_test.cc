@@ -1,5 +1,8 @@
 #include "volume/folder_bench.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,6 +52,17 @@ TEST_F(FolderBenchTest, WhatNoFileIsForIsLeftOut) {
   EXPECT_THAT(names_of(bench()), ElementsAre("list"));
   keep("one", 1);
   EXPECT_THAT(names_of(bench()), ElementsAre("list", "small"));
+}
+
+TEST_F(FolderBenchTest, ReadsNeitherLinksNorPipes) {
+  keep("a", 1);
+  keep("folder/c", 1);
+  ASSERT_EQ(::symlink("a", (folder_.path() + "/link").c_str()), 0);
+  ASSERT_EQ(::mkfifo((folder_.path() + "/pipe").c_str(), 0600), 0);
+  const auto rows = bench();
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].count, 5);
+  EXPECT_EQ(rows[1].count, 2);
 }
 
 TEST_F(FolderBenchTest, EndsAtItsLimits) {
