@@ -214,6 +214,18 @@ ProcessState process_state(std::int64_t pid) {
   return letter == "D" ? ProcessState::kWaitsForDisk : ProcessState::kRuns;
 }
 
+bool is_being_killed(std::int64_t thread) {
+  constexpr std::uint64_t kKill = std::uint64_t{1} << (SIGKILL - 1);
+  const Result<std::string> status = read_file("/proc/" + std::to_string(thread) + "/status");
+  if (!status.ok()) return false;
+  for (const std::string_view field : {"\nSigPnd:", "\nShdPnd:"}) {
+    const std::size_t at = status->find(field);
+    if (at == std::string::npos) continue;
+    if (std::strtoull(status->c_str() + at + field.size(), nullptr, 16) & kKill) return true;
+  }
+  return false;
+}
+
 std::string process_name(std::int64_t pid) {
   const Result<std::string> name = read_file("/proc/" + std::to_string(pid) + "/comm");
   return name.ok() ? name->substr(0, name->find('\n')) : "";

@@ -52,6 +52,10 @@ enum class ProcessState : std::uint8_t {
 };
 ProcessState process_state(std::int64_t pid);
 
+// Whether SIGKILL waits for a thread, as it does for those of a process that any signal ends: false
+// of one that has ended, or that another user's /proc hides.
+bool is_being_killed(std::int64_t thread);
+
 // As ps shows it, at most 15 bytes; empty when it has ended.
 std::string process_name(std::int64_t pid);
 

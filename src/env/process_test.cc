@@ -236,6 +236,11 @@ TEST(UserName, IsTheShellsElseTheSystems) {
   }
 }
 
+TEST(IsBeingKilled, NobodyWhoRunsOrIsGone) {
+  EXPECT_FALSE(is_being_killed(::getpid()));
+  EXPECT_FALSE(is_being_killed(0));
+}
+
 TEST(ProcessStates, AreThoseOfRunningStoppedAndGoneProcesses) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "env/process.h"
 
 namespace runnel::fuse {
 namespace {
@@ -79,8 +80,7 @@ fuse_entry_param entry_of(Inode inode, const Node& node) {
 // Entries for the kernel, as many as fit.
 class FileService::Listing {
  public:
-  Listing(Request request, std::size_t size, Attributes attributes)
-      : request_(request), bytes_(size), attributes_(attributes) {}
+  Listing(std::size_t size, Attributes attributes) : bytes_(size), attributes_(attributes) {}
 
   // False when it does not fit. `place`: where a list goes on behind it.
   bool add(const std::string& name, const fuse_entry_param& entry, std::uint64_t place) {
@@ -90,8 +90,8 @@ class FileService::Listing {
     const auto next = static_cast<off_t>(place);
     const std::size_t size =
         attributes_ == Attributes::kYes
-            ? ::fuse_add_direntry_plus(request_, at, room, name.c_str(), &entry, next)
-            : ::fuse_add_direntry(request_, at, room, name.c_str(), &entry.attr, next);
+            ? ::fuse_add_direntry_plus(kNoRequest, at, room, name.c_str(), &entry, next)
+            : ::fuse_add_direntry(kNoRequest, at, room, name.c_str(), &entry.attr, next);
     if (size > room) return false;
     used_ += size;
     return true;
@@ -109,10 +109,13 @@ class FileService::Listing {
     constexpr std::size_t kEntryWithAttributes = 160;
     return bytes_.size() / (attributes_ == Attributes::kYes ? kEntryWithAttributes : kEntry) + 1;
   }
-  void send() { ::fuse_reply_buf(request_, bytes_.data(), used_); }
+  void send(Request request) const {
+    if (request != nullptr) ::fuse_reply_buf(request, bytes_.data(), used_);
+  }
 
  private:
-  Request request_;
+  static constexpr Request kNoRequest = nullptr;  // libfuse looks at none to lay an entry out.
+
   std::vector<char> bytes_;
   std::size_t used_ = 0;
   Attributes attributes_;
@@ -127,17 +130,47 @@ FileService::FileService(async::EventLoop& loop, Snapshot& snapshot, volume::Pac
       notices_(notices),
       answering_(loop) {}
 
-void FileService::answer(Request request, Async<void> work) {
-  const Result<void> begun = loop_.spawn(answering_, answer_or_fail(request, std::move(work)));
-  if (!begun.ok()) ::fuse_reply_err(request, ENOTCONN);
+namespace {
+
+// Any other signal is left to wait: programs do not expect that reading a file is interrupted.
+void end_if_killed(fuse_req_t request, void* data) {
+  auto* const waiting = static_cast<WaitingRequest*>(data);
+  const bool is_answered = waiting->request == nullptr;
+  if (is_answered || !env::is_being_killed(::fuse_req_ctx(request)->pid)) return;
+  waiting->request = nullptr;
+  ::fuse_reply_err(request, EINTR);
+}
+
+// None when it is answered already.
+Request take(const std::shared_ptr<WaitingRequest>& waiting) {
+  return std::exchange(waiting->request, nullptr);
+}
+
+}  // namespace
+
+FileService::Waiting FileService::wait_for(Request request) {
+  auto waiting = std::make_shared<WaitingRequest>(WaitingRequest{request});
+  ::fuse_req_interrupt_func(request, &end_if_killed, waiting.get());
+  return waiting;
+}
+
+void FileService::answer(const Waiting& waiting, Async<void> work) {
+  const Result<void> begun = loop_.spawn(answering_, answer_or_fail(waiting, std::move(work)));
+  if (begun.ok()) return;
+  if (const Request request = take(waiting)) ::fuse_reply_err(request, ENOTCONN);
 }
 
 // The work answers, or fails before it has answered.
-Async<void> FileService::answer_or_fail(Request request, Async<void> work) {
+Async<void> FileService::answer_or_fail(Waiting waiting, Async<void> work) {
   const Result<void> done = co_await std::move(work);
+  const Request request = take(waiting);
+  if (request == nullptr) co_return {};
   // What was stopped is left to the next server, which is asked again.
-  const bool is_left = !done.ok() && done.error().code == Errc::kCancelled;
-  if (done.ok() || is_left) co_return {};
+  if (!done.ok() && done.error().code == Errc::kCancelled) {
+    ::fuse_req_interrupt_func(request, nullptr, nullptr);
+    co_return {};
+  }
+  CHECK(!done.ok(), "a request was not answered");
   ::fuse_reply_err(request, number_of(done.error()));
   notices_.tell(done.error());
   co_return {};
@@ -146,10 +179,11 @@ Async<void> FileService::answer_or_fail(Request request, Async<void> work) {
 // --- Names and attributes.
 
 void FileService::look_up(Request request, Inode folder, const std::string& name) {
-  answer(request, answer_look_up(request, folder, name));
+  const Waiting waiting = wait_for(request);
+  answer(waiting, answer_look_up(waiting, folder, name));
 }
 
-Async<void> FileService::answer_look_up(Request request, Inode folder, std::string name) {
+Async<void> FileService::answer_look_up(Waiting waiting, Inode folder, std::string name) {
   const std::optional<volume::Name> found =
       CO_TRY(co_await snapshot_.look_up(folder, std::move(name)));
   fuse_entry_param entry{};  // Without an inode: there is no such name, which is remembered, too.
@@ -158,28 +192,30 @@ Async<void> FileService::answer_look_up(Request request, Inode folder, std::stri
     const Node node = CO_TRY(co_await snapshot_.node(found->inode));
     entry = entry_of(found->inode, node);
   }
-  ::fuse_reply_entry(request, &entry);
+  if (const Request request = take(waiting)) ::fuse_reply_entry(request, &entry);
   co_return {};
 }
 
 void FileService::attributes(Request request, Inode inode) {
-  answer(request, answer_attributes(request, inode));
+  const Waiting waiting = wait_for(request);
+  answer(waiting, answer_attributes(waiting, inode));
 }
 
-Async<void> FileService::answer_attributes(Request request, Inode inode) {
+Async<void> FileService::answer_attributes(Waiting waiting, Inode inode) {
   const Node node = CO_TRY(co_await snapshot_.node(inode));
   const struct stat all = stat_of(inode, node);
-  ::fuse_reply_attr(request, &all, kForLong);
+  if (const Request request = take(waiting)) ::fuse_reply_attr(request, &all, kForLong);
   co_return {};
 }
 
 void FileService::read_link(Request request, Inode inode) {
-  answer(request, answer_read_link(request, inode));
+  const Waiting waiting = wait_for(request);
+  answer(waiting, answer_read_link(waiting, inode));
 }
 
-Async<void> FileService::answer_read_link(Request request, Inode inode) {
+Async<void> FileService::answer_read_link(Waiting waiting, Inode inode) {
   const Node node = CO_TRY(co_await snapshot_.node(inode));
-  ::fuse_reply_readlink(request, node.target.c_str());
+  if (const Request request = take(waiting)) ::fuse_reply_readlink(request, node.target.c_str());
   co_return {};
 }
 
@@ -198,10 +234,11 @@ void FileService::totals(Request request) {
 // --- Bytes.
 
 void FileService::read(Request request, Inode file, std::uint64_t offset, std::uint64_t length) {
-  answer(request, answer_read(request, file, offset, length));
+  const Waiting waiting = wait_for(request);
+  answer(waiting, answer_read(waiting, file, offset, length));
 }
 
-Async<void> FileService::answer_read(Request request, Inode file, std::uint64_t offset,
+Async<void> FileService::answer_read(Waiting waiting, Inode file, std::uint64_t offset,
                                      std::uint64_t length) {
   const std::vector<HeldBytes> pieces = CO_TRY(co_await files_.read(file, offset, length));
   std::vector<iovec> all;
@@ -209,7 +246,9 @@ Async<void> FileService::answer_read(Request request, Inode file, std::uint64_t 
   for (const HeldBytes& piece : pieces) {
     all.push_back({const_cast<char*>(piece.bytes.data()), piece.bytes.size()});
   }
-  ::fuse_reply_iov(request, all.data(), static_cast<int>(all.size()));
+  if (const Request request = take(waiting)) {
+    ::fuse_reply_iov(request, all.data(), static_cast<int>(all.size()));
+  }
   co_return {};
 }
 
@@ -217,14 +256,15 @@ Async<void> FileService::answer_read(Request request, Inode file, std::uint64_t 
 
 void FileService::list(Request request, Inode folder, std::uint64_t place, std::size_t size,
                        Attributes attributes) {
-  answer(request, answer_list(request, folder, place, size, attributes));
+  const Waiting waiting = wait_for(request);
+  answer(waiting, answer_list(waiting, folder, place, size, attributes));
 }
 
-Async<void> FileService::answer_list(Request request, Inode folder, std::uint64_t place,
+Async<void> FileService::answer_list(Waiting waiting, Inode folder, std::uint64_t place,
                                      std::size_t size, Attributes attributes) {
-  Listing listing(request, size, attributes);
+  Listing listing(size, attributes);
   if (!listing.add_dots(folder, place)) {
-    listing.send();
+    listing.send(take(waiting));
     co_return {};
   }
   const std::uint64_t first = place > kDots ? place - kDots : 0;
@@ -244,7 +284,7 @@ Async<void> FileService::answer_list(Request request, Inode folder, std::uint64_
     ++number;
   }
   if (number > first) folders_.remember(folder, number, entries[number - first - 1].name);
-  listing.send();
+  listing.send(take(waiting));
   co_return {};
 }
 

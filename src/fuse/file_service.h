@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "async/event_loop.h"
@@ -19,11 +20,17 @@ namespace runnel::fuse {
 // A request as libfuse knows it.
 using Request = fuse_req*;
 
+// One that the kernel waits for; null once it is answered.
+struct WaitingRequest {
+  Request request = nullptr;
+};
+
 // Answers the kernel's requests for files of one version, whose inodes are those of the mount.
 //
 // Contract: every request that is begun is answered, in any order, with EIO when its bytes cannot
 //           be had, and the cause is said as ErrorNotices does; but for those that a stop of the
-//           cache has ended.
+//           cache has ended. One whose asker is being killed meanwhile is answered at once, with
+//           EINTR, or a store that stalls would keep it: what it asked for goes on.
 // Threads:  the loop's only.
 // Lifetime: loop, snapshot, cache and notices outlive it. close() is awaited before destruction;
 //           what is under way then is answered first.
@@ -47,15 +54,17 @@ class FileService {
 
  private:
   class Listing;
+  using Waiting = std::shared_ptr<WaitingRequest>;
 
-  void answer(Request request, Async<void> work);
-  Async<void> answer_or_fail(Request request, Async<void> work);
-  Async<void> answer_look_up(Request request, volume::Inode folder, std::string name);
-  Async<void> answer_attributes(Request request, volume::Inode inode);
-  Async<void> answer_read_link(Request request, volume::Inode inode);
-  Async<void> answer_read(Request request, volume::Inode file, std::uint64_t offset,
+  static Waiting wait_for(Request request);
+  void answer(const Waiting& waiting, Async<void> work);
+  Async<void> answer_or_fail(Waiting waiting, Async<void> work);
+  Async<void> answer_look_up(Waiting waiting, volume::Inode folder, std::string name);
+  Async<void> answer_attributes(Waiting waiting, volume::Inode inode);
+  Async<void> answer_read_link(Waiting waiting, volume::Inode inode);
+  Async<void> answer_read(Waiting waiting, volume::Inode file, std::uint64_t offset,
                           std::uint64_t length);
-  Async<void> answer_list(Request request, volume::Inode folder, std::uint64_t place,
+  Async<void> answer_list(Waiting waiting, volume::Inode folder, std::uint64_t place,
                           std::size_t size, Attributes attributes);
 
   async::EventLoop& loop_;

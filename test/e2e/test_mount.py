@@ -18,6 +18,7 @@ import time
 import pytest
 
 from conftest import kill
+from test_s3 import server  # noqa: F401  A fixture.
 from test_volume import same, tree
 
 pytestmark = [
@@ -552,3 +553,31 @@ def test_bench_tells_how_fast_a_mount_is_read(runnel, data, mounts):
     assert table[0].split() == ["READ", "COUNT", "BYTES", "FIRST", "AGAIN"] and len(table) == 5
     runnel.run("volume", "bench", folder / "none", code=1)
     assert str(folder / "none") in runnel.err
+
+
+# The asker itself waits for the answer, as when a read-ahead has failed.
+READ_WITHOUT_AHEAD = """
+import mmap, os, sys
+file = mmap.mmap(os.open(sys.argv[1], os.O_RDONLY), 0, prot=mmap.PROT_READ)
+file.madvise(mmap.MADV_RANDOM)
+print(file[5_000_000])
+"""
+
+
+def test_a_reader_can_be_killed_while_the_store_stalls(runnel, server, mounts, tmp_path):  # noqa: F811
+    runnel.env.update(server.env)
+    runnel.run("volume", "create", "far", "--store", "s3://bkt/volumes")
+    content = os.urandom(8_000_000)
+    runnel.run("volume", "put", tree(tmp_path / "far", {"long": content}), "far")
+    folder = mounts.make("far")
+    os.listdir(folder)
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        reader = subprocess.Popen([sys.executable, "-c", READ_WITHOUT_AHEAD, folder / "long"])
+        time.sleep(1)
+        assert reader.poll() is None
+        kill(reader.pid)
+        assert reader.wait(timeout=10) == -signal.SIGKILL
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    assert (folder / "long").read_bytes() == content, "what was asked for goes on"
