@@ -10,12 +10,6 @@
 namespace runnel::cli {
 namespace {
 
-const json::Value::List& list_of(const json::Value& value, std::string_view key) {
-  static const json::Value::List kNone;
-  const json::Value* const found = value.find(key);
-  return found != nullptr && found->is_list() ? found->as_list() : kNone;
-}
-
 // One folder may have several names.
 std::string real_place(const std::string& store) {
   const Result<object::StoreUrl> url = object::parse_store_url(store);
@@ -27,8 +21,8 @@ void add_readers(const json::Value& job, const std::string& volume, const std::s
                  std::vector<volume::SessionRecord>& readers) {
   const json::Value* const spec = job.find("spec");
   if (spec == nullptr) return;
-  for (const json::Value& step : list_of(*spec, "steps")) {
-    for (const json::Value& use : list_of(step, "volumes")) {
+  for (const json::Value& step : list_at(*spec, "steps")) {
+    for (const json::Value& use : list_at(step, "volumes")) {
       if (text_of(use, "volume") != volume || real_place(text_of(use, "store")) != place) continue;
       volume::SessionRecord reader;
       reader.kind = "job";
@@ -51,10 +45,11 @@ Result<std::vector<volume::SessionRecord>> reading_jobs(const home::Home& home,
   TRY(session.connect());
   const json::Value jobs =
       TRY(read_pages(session, "/api/v1/jobs?filter=unfinished", "jobs", kAllRows));
-  for (const json::Value& each : list_of(jobs, "jobs")) {
+  const std::string real = real_place(place.to_string());
+  for (const json::Value& each : list_at(jobs, "jobs")) {
     const auto job = session.get(job_target(text_of(each, "id"), "?include=spec"));
     if (!job.ok() && job.error().code == Errc::kNotFound) continue;  // Deleted by now.
-    add_readers(TRY(Result<json::Value>(job)), volume, real_place(place.to_string()), readers);
+    add_readers(TRY(Result<json::Value>(job)), volume, real, readers);
   }
   return readers;
 }

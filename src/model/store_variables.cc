@@ -31,13 +31,15 @@ bool is_store_source(std::string_view source) {
                             source.substr(kShellSource.size()));
 }
 
-bool reads_a_bucket(const VolumeUse& use) { return use.linked || use.store.starts_with("s3://"); }
+bool reads_a_bucket(const std::vector<VolumeUse>& volumes) {
+  return std::any_of(volumes.begin(), volumes.end(), [](const VolumeUse& use) {
+    return use.linked || use.store.starts_with("s3://");
+  });
+}
 
 bool reads_a_bucket(const JobSpec& spec) {
-  return std::any_of(spec.steps.begin(), spec.steps.end(), [](const StepSpec& step) {
-    return std::any_of(step.volumes.begin(), step.volumes.end(),
-                       [](const VolumeUse& use) { return reads_a_bucket(use); });
-  });
+  return std::any_of(spec.steps.begin(), spec.steps.end(),
+                     [](const StepSpec& step) { return reads_a_bucket(step.volumes); });
 }
 
 }  // namespace runnel::model

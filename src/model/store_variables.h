@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "model/spec.h"
 
@@ -14,8 +15,8 @@ std::span<const std::string_view> store_variables();
 // Whether "env:NAME" is one of them.
 bool is_store_source(std::string_view source);
 
-// Whether the volume, or a file of it, is in a bucket.
-bool reads_a_bucket(const VolumeUse& use);
+// Whether one of the volumes, or a file of one, is in a bucket.
+bool reads_a_bucket(const std::vector<VolumeUse>& volumes);
 // Whether a step of the job reads such a volume.
 bool reads_a_bucket(const JobSpec& spec);
 

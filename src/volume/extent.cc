@@ -62,6 +62,10 @@ bool operator==(const Extent& one, const Extent& other) {
          one.sums == other.sums;
 }
 
+bool is_linked(const std::vector<Extent>& extents) {
+  return !extents.empty() && extents.front().linked;
+}
+
 Extent linked_extent(LinkedPtr object, std::uint64_t bytes) {
   Extent extent;
   extent.pack = linked_id(*object);

@@ -32,6 +32,8 @@ struct Extent {
   friend bool operator==(const Extent& one, const Extent& other);
 };
 
+// Whether they are of a file that is an object of a bucket.
+bool is_linked(const std::vector<Extent>& extents);
 // The one extent of a file that is the object of so many bytes, which are not 0.
 Extent linked_extent(LinkedPtr object, std::uint64_t bytes);
 // A part of such an extent, or of a part of it, to be read; no record has one.

@@ -158,10 +158,6 @@ class Check {
     co_return co_await take(std::move(path), *std::move(node), *std::move(extents));
   }
 
-  static bool is_linked(const std::vector<Extent>& extents) {
-    return !extents.empty() && extents.front().linked;
-  }
-
   // Nobody knows what its bytes should be, but whether it is the one that was linked, its store
   // tells to who reads one of them.
   Async<void> take_object(std::string path, const Extent& object) {

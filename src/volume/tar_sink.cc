@@ -114,8 +114,7 @@ Async<void> TarSink::finish() {
 // --- On the thread.
 
 Result<void> TarSink::write_head(const std::string& path, const Node& node) {
-  const bool is_linked = !node.extents.empty() && node.extents.front().linked;
-  if (dump_ && is_linked) return no_dump(path, *node.extents.front().linked);
+  if (dump_ && is_linked(node.extents)) return no_dump(path, *node.extents.front().linked);
   if (dump_ && !is_begun_) {
     is_begun_ = true;
     TRY(write_text(kDumpBegin, encode_dump_header(*dump_)));

@@ -279,11 +279,8 @@ void add_packs(const Edit& edit, std::set<std::string>& keys) {
 }
 
 bool has_links(const Edit& edit) {
-  const auto& extents = edit.node.extents;
-  if (std::any_of(extents.begin(), extents.end(), [](const Extent& each) { return each.linked; })) {
-    return true;
-  }
-  return std::any_of(edit.entries.begin(), edit.entries.end(),
+  return is_linked(edit.node.extents) ||
+         std::any_of(edit.entries.begin(), edit.entries.end(),
                      [](const auto& entry) { return has_links(entry.second); });
 }
 

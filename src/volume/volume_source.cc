@@ -96,9 +96,9 @@ Async<bool> VolumeSource::gather_next(Wanted& wanted) {
 Async<void> VolumeSource::take(Inode inode, Node node) {
   std::vector<Extent> extents = CO_TRY(co_await snapshot_.extents(inode, node));
   node.extents.clear();
-  const bool is_linked = !extents.empty() && extents.front().linked;
+  const bool is_object = is_linked(extents);
   rest_.emplace(
-      Rest{{path_, std::move(node), {}, {}}, in_pieces(std::move(extents)), 0, is_linked});
+      Rest{{path_, std::move(node), {}, {}}, in_pieces(std::move(extents)), 0, is_object});
   co_return {};
 }
 

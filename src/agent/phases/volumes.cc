@@ -85,10 +85,7 @@ Result<Readiness> VolumesPhase::prepare(const NodeId& node, const model::StartOr
 Result<VolumesPhase::Environment> VolumesPhase::environment_for(
     const NodeId& node, const model::StartOrder& order) const {
   Environment environment = env::environment();
-  const bool needs_keys =
-      std::any_of(order.volumes.begin(), order.volumes.end(),
-                  [](const model::VolumeUse& use) { return model::reads_a_bucket(use); });
-  if (!needs_keys || !secrets_) return environment;
+  if (!model::reads_a_bucket(order.volumes) || !secrets_) return environment;
   for (const auto& [source, value] : TRY(secrets_->values(node, order.attempt.task.job))) {
     if (!model::is_store_source(source)) continue;
     const std::string name = source.substr(source.find(':') + 1) + "=";
