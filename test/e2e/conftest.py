@@ -130,7 +130,20 @@ class Runnel:
         return self.json("up", "-f", self.file(text), **options)["id"]
 
     def job(self, job):
-        return self.json("show", job)
+        """What the daemon says of a job, asked over its socket: a process a look would take a fifth of a core.
+
+        The command is asked where no daemon answers or the job is not known by this id: it starts one, or says why not.
+        """
+        connection = Connection(self.home / "daemon.sock", timeout=5)
+        try:
+            connection.request("GET", f"/api/v1/jobs/{job}")
+            answer = connection.getresponse()
+            text = answer.read()
+            return json.loads(text) if answer.status == 200 else self.json("show", job)
+        except (OSError, http.client.HTTPException):
+            return self.json("show", job)
+        finally:
+            connection.close()
 
     def wait(self, job, timeout=60):
         end = time.monotonic() + timeout
@@ -183,11 +196,13 @@ class Runnel:
             if not folder.name.isdigit() or int(folder.name) == os.getpid():
                 continue
             try:
-                text = (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
-                state = (folder / "stat").read_text().rsplit(")", 1)[1].split()[0]
+                text = (folder / "cmdline").read_bytes()
+                if not text:
+                    continue  # A zombie, or a thread of the kernel.
+                text += (folder / "environ").read_bytes()
             except OSError:
                 continue
-            if state != "Z" and any(mark in text for mark in marks):
+            if any(mark in text for mark in marks):
                 found.append(int(folder.name))
         return found
 

@@ -471,7 +471,7 @@ def test_events_tell_each_change_once(runnel):
 def test_ids_may_be_shortened(runnel):
     job = runnel.up("run: 'true'\n")
     runnel.wait(job)
-    assert runnel.job(job[:8])["id"] == job
+    assert runnel.json("show", job[:8])["id"] == job
 
 
 def test_ps_and_explain(runnel):
