@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,15 @@ struct Waiting {
   async::Latch done;
 };
 using WaitingPtr = std::shared_ptr<Waiting>;
+
+// libcurl sends values as they are, and behind the end of a line stands another header or request.
+Result<void> check_headers(const Headers& headers) {
+  for (const auto& [name, value] : headers.fields()) {
+    if (value.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos) continue;
+    return Error(Errc::kInvalid, "the value of the header " + name + " is not one line");
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -161,6 +171,7 @@ OutwardClient::~OutwardClient() = default;
 
 Async<Response> OutwardClient::request(OutwardRequest request, async::StopToken stop) {
   CO_TRY(stop.check());
+  CO_TRY(check_headers(request.headers));
   if (impl_->gate.closed()) co_return async::cancelled_error();
   if (impl_->under_way >= impl_->limits.waiting_max) {
     co_return Error(Errc::kFull, std::to_string(impl_->under_way) + " requests are under way");

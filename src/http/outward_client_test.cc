@@ -113,6 +113,17 @@ TEST_F(OutwardClientTest, SaysWhatKeptItFromBeingAnswered) {
   EXPECT_FALSE(ask(nowhere).ok());
 }
 
+TEST_F(OutwardClientTest, SendsNoHeaderThatIsMoreThanOne) {
+  const std::string with_nul("a\0b", 3);
+  for (const std::string& value : {std::string("a\r\nX-Other: b"), std::string("a\nb"), with_nul}) {
+    OutwardRequest request = to("/");
+    request.headers.add("X-Mine", value);
+    const Error error = ask(std::move(request)).error();
+    EXPECT_EQ(error.code, Errc::kInvalid);
+    EXPECT_EQ(error.message, "the value of the header X-Mine is not one line");
+  }
+}
+
 TEST_F(OutwardClientTest, AsksManyAtOnceOverFewConnections) {
   async::Gate gate(*loop_);
   std::vector<std::string> bodies(40);

@@ -43,7 +43,7 @@ struct Listed {
   std::string key;
   std::int64_t size = 0;  // Bytes.
   // Another one once the object was replaced: a bucket's ETag without its quotes, a file's inode,
-  // size and time. Empty where the store tells none.
+  // size and time, as is_stamp() has it. Empty where the store tells none.
   std::string stamp;
   Time changed;  // Of its last put; 0 where the store does not tell.
 };

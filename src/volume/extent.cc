@@ -5,6 +5,7 @@
 
 #include "base/binary.h"
 #include "hash/xxh3.h"
+#include "object/stamp.h"
 #include "volume/extent_codec.h"
 
 namespace runnel::volume {
@@ -15,7 +16,8 @@ constexpr std::size_t kExtentsMax = 1 << 16;
 std::uint64_t blocks_of(std::uint64_t stored) { return (stored + kBlockBytes - 1) / kBlockBytes; }
 
 bool is_sound_object(const Extent& extent) {
-  return extent.length > 0 && extent.length <= LinkedObject::kBytesMax && extent.offset == 0 &&
+  return object::is_stamp(extent.linked->stamp) && extent.length > 0 &&
+         extent.length <= LinkedObject::kBytesMax && extent.offset == 0 &&
          extent.stored == extent.length && extent.pack == linked_id(*extent.linked);
 }
 

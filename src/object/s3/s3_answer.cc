@@ -7,6 +7,7 @@
 #include <pugixml.hpp>
 
 #include "object/refusals.h"
+#include "object/stamp.h"
 
 namespace runnel::object {
 namespace {
@@ -128,6 +129,16 @@ std::string_view without_quotes(std::string_view etag) {
   return etag;
 }
 
+namespace {
+
+// None where it is no ETag: a list may come from anybody.
+std::string stamp_of(const pugi::xml_node& entry) {
+  const std::string_view etag = without_quotes(entry.child_value("ETag"));
+  return is_stamp(etag) ? std::string(etag) : std::string();
+}
+
+}  // namespace
+
 Result<ListPage> parse_list(const std::string& body, const std::string& prefix) {
   const auto wrong = [](const std::string& why) {
     return Error(Errc::kCorrupt, "a list of objects " + why);
@@ -141,7 +152,7 @@ Result<ListPage> parse_list(const std::string& body, const std::string& prefix) 
     const std::string key = entry.child("Key").child_value();
     if (!key.starts_with(prefix)) return wrong("names the key '" + key + "' outside its prefix");
     page.objects.push_back({key.substr(prefix.size()), entry.child("Size").text().as_llong(-1),
-                            std::string(without_quotes(entry.child_value("ETag"))),
+                            stamp_of(entry),
                             parse_rfc3339(entry.child_value("LastModified")).value_or(Time())});
     if (page.objects.back().size < 0) return wrong("tells no size of '" + key + "'");
   }

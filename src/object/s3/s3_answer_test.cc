@@ -79,13 +79,15 @@ TEST(S3Answer, ReadsStampsAndTimesWhereAStoreTellsThem) {
   const std::string told =
       "<Contents><Key>p/a</Key><Size>3</Size><ETag>&quot;abc-2&quot;</ETag>"
       "<LastModified>2026-11-26T15:00:00.250Z</LastModified></Contents>"
-      "<Contents><Key>p/b</Key><Size>3</Size><ETag>def</ETag></Contents>";
+      "<Contents><Key>p/b</Key><Size>3</Size><ETag>def</ETag></Contents>"
+      "<Contents><Key>p/c</Key><Size>3</Size><ETag>x&#13;&#10;DELETE /p/c</ETag></Contents>";
   const ListPage page = MUST(parse_list(list_of(told), "p/"));
-  ASSERT_EQ(page.objects.size(), 2U);
+  ASSERT_EQ(page.objects.size(), 3U);
   EXPECT_EQ(page.objects[0].stamp, "abc-2");
   EXPECT_EQ(rfc3339(page.objects[0].changed), "2026-11-26T15:00:00.250Z");
   EXPECT_EQ(page.objects[1].stamp, "def");
   EXPECT_EQ(page.objects[1].changed, Time());
+  EXPECT_EQ(page.objects[2].stamp, "");
 }
 
 TEST(S3Answer, RefusesWhatIsNoList) {
