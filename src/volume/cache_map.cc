@@ -46,6 +46,15 @@ bool CacheMap::has(const VolumeKey& volume, const ObjectRange& wanted) const {
   return at(volume, wanted) != slots_.end();
 }
 
+// A segment that is full has kSlotsMax slots, or less than `range_max` bytes free. Each slot takes
+// up to kSlotAlign bytes more than its range.
+bool CacheMap::has_room(std::uint64_t ranges, std::uint64_t bytes, std::uint64_t range_max) const {
+  const double by_count = static_cast<double>(ranges) / kSlotsMax;
+  const double by_bytes = static_cast<double>(bytes + ranges * kSlotAlign) /
+                          static_cast<double>(kDataBytes - range_max);
+  return by_count + by_bytes <= static_cast<double>(segments_.size());
+}
+
 std::optional<CacheMap::Placed> CacheMap::place(const VolumeKey& volume, const ObjectRange& range) {
   if (range.length == 0 || range.length > kDataBytes) return std::nullopt;
   bool begins = false;

@@ -73,6 +73,8 @@ class CacheMap {
   std::uint64_t room(std::uint64_t range_max) const {
     return segments_.size() * (kDataBytes - range_max);
   }
+  // Whether so many ranges of together so many bytes, of up to `range_max` each, have room.
+  bool has_room(std::uint64_t ranges, std::uint64_t bytes, std::uint64_t range_max) const;
 
  private:
   struct Key {

@@ -43,18 +43,20 @@ Async<std::shared_ptr<env::AlignedBytes>> DiskCache::read(CacheSlot slot, Object
   co_return bytes;
 }
 
-void DiskCache::keep(const VolumeKey& volume, const ObjectRange& range,
+bool DiskCache::keep(const VolumeKey& volume, const ObjectRange& range,
                      std::shared_ptr<const env::AlignedBytes> bytes) {
-  if (failed_ || map_.has(volume, range)) return;
-  if (writes_ >= kWritesMax || writing_bytes_ + range.length > kWritingMax) return;
+  if (failed_) return false;
+  if (map_.has(volume, range)) return true;
+  if (writes_ >= kWritesMax || writing_bytes_ + range.length > kWritingMax) return false;
   const auto placed = map_.place(volume, range);
-  if (!placed) return;
+  if (!placed) return false;
   map_.hold(placed->slot.segment);
   writing_bytes_ += range.length;
   ++writes_;
   const std::uint32_t segment = placed->slot.segment;
-  if (loop_.spawn(writing_, write(*placed, std::move(bytes))).ok()) return;
+  if (loop_.spawn(writing_, write(*placed, std::move(bytes))).ok()) return true;
   map_.release(segment);  // Closed.
+  return false;
 }
 
 Async<void> DiskCache::write(CacheMap::Placed placed,

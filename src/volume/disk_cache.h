@@ -43,8 +43,8 @@ class DiskCache {
   }
   // Bytes of a slot: a part of its range, that begins at a multiple of AlignedBytes::kAlign in it.
   Async<std::shared_ptr<env::AlignedBytes>> read(CacheSlot slot, ObjectRange part);
-  // Writes it in the background, unless it is here, or the cache is busy.
-  void keep(const VolumeKey& volume, const ObjectRange& range,
+  // Writes it in the background, unless it is here. False when the cache is busy or has failed.
+  bool keep(const VolumeKey& volume, const ObjectRange& range,
             std::shared_ptr<const env::AlignedBytes> bytes);
   // What is here of it is wrong.
   void drop(const CacheSlot& slot);
@@ -54,6 +54,9 @@ class DiskCache {
 
   std::uint64_t bytes() const { return map_.bytes(); }
   std::uint64_t room(std::uint64_t range_max) const { return map_.room(range_max); }
+  bool has_room(std::uint64_t ranges, std::uint64_t bytes, std::uint64_t range_max) const {
+    return map_.has_room(ranges, bytes, range_max);
+  }
   // Why nothing more is written; none: it is.
   const std::optional<Error>& failed() const { return failed_; }
 

@@ -1,6 +1,10 @@
 #include "volume/warm_up.h"
 
+#include <cstdint>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -16,8 +20,9 @@ namespace {
 constexpr std::size_t kWarmedNames = 4'096;
 constexpr std::uint64_t kWarmedRange = 4 << 20;  // As a mount reads long files ahead.
 constexpr std::size_t kWarmedAtOnce = 8;
-// All of a batch waits to be written at the same time.
 constexpr std::uint64_t kWarmedBatch = DiskCache::kWritingMax / 2;
+// What comes may take the place of what was there; what comes again lies together from then on.
+constexpr int kRoundsMax = 4;
 
 Error no_copy_of(const LinkedObject& object) {
   const std::string name = object.store + "/" + object.key;
@@ -26,6 +31,24 @@ Error no_copy_of(const LinkedObject& object) {
       .with_value(name)
       .with_hint("pack them first: runnel volume cp, into another volume");
 }
+
+// Ranges of objects. One that lies in another may be in it, too.
+class RangeSet {
+ public:
+  using Start = std::pair<ObjectId, std::uint64_t>;
+
+  bool covers(const ObjectRange& range) const {
+    const auto behind = ranges_.upper_bound({range.object, range.offset});
+    return behind != ranges_.begin() && std::prev(behind)->second.covers(range);
+  }
+  void add(const ObjectRange& range) {
+    ranges_.insert_or_assign(Start(range.object, range.offset), range);
+  }
+  const std::map<Start, ObjectRange>& all() const { return ranges_; }
+
+ private:
+  std::map<Start, ObjectRange> ranges_;
+};
 
 class WarmingUp {
  public:
@@ -48,6 +71,7 @@ class WarmingUp {
       CO_TRY(co_await take_folder(folder));
     }
     CO_TRY(co_await bring_batch());
+    CO_TRY(co_await bring_what_went());
     co_return done_;
   }
 
@@ -80,13 +104,41 @@ class WarmingUp {
   }
 
   Async<void> bring_batch() {
-    CO_TRY(stop_.check());
     batch_bytes_ = 0;
-    std::vector<Async<void>> fetches;
     for (const Fetch& fetch : plan_fetches(std::exchange(batch_, {}), kWarmedRange)) {
-      CO_TRY(count(fetch.range.length));
-      if (cache_.has(key_, fetch.range)) continue;
-      fetches.push_back(bring(fetch.range));
+      CO_TRY(want(fetch.range));
+    }
+    co_return co_await bring_missing();
+  }
+
+  // Files that share chunks want the same ranges.
+  Result<void> want(const ObjectRange& range) {
+    if (wanted_.covers(range)) return {};
+    const std::optional<CacheSlot> slot = cache_.find(key_, range);
+    if (!slot) missing_.push_back(range);
+    const ObjectRange& kept = slot ? slot->range : range;
+    wanted_.add(kept);
+    done_.bytes += static_cast<std::int64_t>(kept.length);
+    const auto bytes = static_cast<std::uint64_t>(done_.bytes);
+    if (cache_.has_room(wanted_.all().size(), bytes, kWarmedRange)) return {};
+    return has_no_room();
+  }
+
+  Error has_no_room() const {
+    const Bytes room = Bytes::count(static_cast<std::int64_t>(cache_.room(kWarmedRange)));
+    return Error(Errc::kInvalid, "the cache holds " + to_string(room) +
+                                     ", or less where files lie in many places, and these files " +
+                                     "have more: what came first would go again")
+        .with_field("cache-size")
+        .with_value(to_string(room))
+        .with_hint("give it more, or name a path");
+  }
+
+  Async<void> bring_missing() {
+    CO_TRY(stop_.check());
+    std::vector<Async<void>> fetches;
+    for (const ObjectRange& range : std::exchange(missing_, {})) {
+      fetches.push_back(bring(range));
       if (fetches.size() < kWarmedAtOnce) continue;
       CO_TRY(co_await async::when_all(loop_, std::exchange(fetches, {})));
     }
@@ -97,23 +149,28 @@ class WarmingUp {
     co_return {};
   }
 
-  Result<void> count(std::uint64_t bytes) {
-    done_.bytes += static_cast<std::int64_t>(bytes);
-    const Bytes room = Bytes::count(static_cast<std::int64_t>(cache_.room(kWarmedRange)));
-    if (Bytes::count(done_.bytes) <= room) return {};
-    return Error(Errc::kInvalid, "the cache holds " + to_string(room) +
-                                     ", and these files have more: what came first would go again")
-        .with_field("cache-size")
-        .with_value(to_string(room))
-        .with_hint("give it more, or name a path");
-  }
-
   Async<void> bring(ObjectRange range) {
     const auto bytes = std::make_shared<env::AlignedBytes>(range.length);
     CO_TRY(co_await volume_.ranges().read(range, bytes->span(), stop_));
     done_.fetched += static_cast<std::int64_t>(range.length);
+    // Others that come at the same time have room beside it, once what waited is written.
+    if (cache_.keep(key_, range, bytes)) co_return {};
+    CO_TRY(co_await cache_.settle());
     cache_.keep(key_, range, bytes);
     co_return {};
+  }
+
+  Async<void> bring_what_went() {
+    for (int round = 0; round < kRoundsMax; ++round) {
+      for (const auto& [start, range] : wanted_.all()) {
+        if (!cache_.find(key_, range)) missing_.push_back(range);
+      }
+      if (missing_.empty()) co_return {};
+      CO_TRY(co_await bring_missing());
+    }
+    co_return Error(Errc::kFull, "the cache does not keep all of these files")
+        .with_field("cache")
+        .with_hint("give it more with --cache-size, or another folder");
   }
 
   async::EventLoop& loop_;
@@ -126,6 +183,8 @@ class WarmingUp {
   std::vector<Inode> folders_;  // That are still to be looked into.
   std::vector<Extent> batch_;
   std::uint64_t batch_bytes_ = 0;
+  RangeSet wanted_;                   // What the cache is to have at the end,
+  std::vector<ObjectRange> missing_;  // and has not yet.
   WarmUp done_;
 };
 
