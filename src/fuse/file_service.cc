@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "env/process.h"
 
 namespace runnel::fuse {
 namespace {
@@ -128,42 +127,24 @@ FileService::FileService(async::EventLoop& loop, Snapshot& snapshot, volume::Pac
       files_(snapshot, cache),
       folders_(snapshot),
       notices_(notices),
+      waiting_(loop),
       answering_(loop) {}
 
-namespace {
-
-// Any other signal is left to wait: programs do not expect that reading a file is interrupted.
-void end_if_killed(fuse_req_t request, void* data) {
-  auto* const waiting = static_cast<WaitingRequest*>(data);
-  const bool is_answered = waiting->request == nullptr;
-  if (is_answered || !env::is_being_killed(::fuse_req_ctx(request)->pid)) return;
-  waiting->request = nullptr;
-  ::fuse_reply_err(request, EINTR);
-}
-
-// None when it is answered already.
-Request take(const std::shared_ptr<WaitingRequest>& waiting) {
-  return std::exchange(waiting->request, nullptr);
-}
-
-}  // namespace
-
-FileService::Waiting FileService::wait_for(Request request) {
-  auto waiting = std::make_shared<WaitingRequest>(WaitingRequest{request});
-  ::fuse_req_interrupt_func(request, &end_if_killed, waiting.get());
-  return waiting;
+Async<void> FileService::close() {
+  CO_TRY(co_await answering_.close());
+  co_return co_await waiting_.close();
 }
 
 void FileService::answer(const Waiting& waiting, Async<void> work) {
   const Result<void> begun = loop_.spawn(answering_, answer_or_fail(waiting, std::move(work)));
   if (begun.ok()) return;
-  if (const Request request = take(waiting)) ::fuse_reply_err(request, ENOTCONN);
+  if (const Request request = waiting->take()) ::fuse_reply_err(request, ENOTCONN);
 }
 
 // The work answers, or fails before it has answered.
 Async<void> FileService::answer_or_fail(Waiting waiting, Async<void> work) {
   const Result<void> done = co_await std::move(work);
-  const Request request = take(waiting);
+  const Request request = waiting->take();
   if (request == nullptr) co_return {};
   // What was stopped is left to the next server, which is asked again.
   if (!done.ok() && done.error().code == Errc::kCancelled) {
@@ -179,7 +160,7 @@ Async<void> FileService::answer_or_fail(Waiting waiting, Async<void> work) {
 // --- Names and attributes.
 
 void FileService::look_up(Request request, Inode folder, const std::string& name) {
-  const Waiting waiting = wait_for(request);
+  const Waiting waiting = waiting_.add(request);
   answer(waiting, answer_look_up(waiting, folder, name));
 }
 
@@ -192,30 +173,30 @@ Async<void> FileService::answer_look_up(Waiting waiting, Inode folder, std::stri
     const Node node = CO_TRY(co_await snapshot_.node(found->inode));
     entry = entry_of(found->inode, node);
   }
-  if (const Request request = take(waiting)) ::fuse_reply_entry(request, &entry);
+  if (const Request request = waiting->take()) ::fuse_reply_entry(request, &entry);
   co_return {};
 }
 
 void FileService::attributes(Request request, Inode inode) {
-  const Waiting waiting = wait_for(request);
+  const Waiting waiting = waiting_.add(request);
   answer(waiting, answer_attributes(waiting, inode));
 }
 
 Async<void> FileService::answer_attributes(Waiting waiting, Inode inode) {
   const Node node = CO_TRY(co_await snapshot_.node(inode));
   const struct stat all = stat_of(inode, node);
-  if (const Request request = take(waiting)) ::fuse_reply_attr(request, &all, kForLong);
+  if (const Request request = waiting->take()) ::fuse_reply_attr(request, &all, kForLong);
   co_return {};
 }
 
 void FileService::read_link(Request request, Inode inode) {
-  const Waiting waiting = wait_for(request);
+  const Waiting waiting = waiting_.add(request);
   answer(waiting, answer_read_link(waiting, inode));
 }
 
 Async<void> FileService::answer_read_link(Waiting waiting, Inode inode) {
   const Node node = CO_TRY(co_await snapshot_.node(inode));
-  if (const Request request = take(waiting)) ::fuse_reply_readlink(request, node.target.c_str());
+  if (const Request request = waiting->take()) ::fuse_reply_readlink(request, node.target.c_str());
   co_return {};
 }
 
@@ -234,7 +215,7 @@ void FileService::totals(Request request) {
 // --- Bytes.
 
 void FileService::read(Request request, Inode file, std::uint64_t offset, std::uint64_t length) {
-  const Waiting waiting = wait_for(request);
+  const Waiting waiting = waiting_.add(request);
   answer(waiting, answer_read(waiting, file, offset, length));
 }
 
@@ -246,7 +227,7 @@ Async<void> FileService::answer_read(Waiting waiting, Inode file, std::uint64_t 
   for (const HeldBytes& piece : pieces) {
     all.push_back({const_cast<char*>(piece.bytes.data()), piece.bytes.size()});
   }
-  if (const Request request = take(waiting)) {
+  if (const Request request = waiting->take()) {
     ::fuse_reply_iov(request, all.data(), static_cast<int>(all.size()));
   }
   co_return {};
@@ -256,7 +237,7 @@ Async<void> FileService::answer_read(Waiting waiting, Inode file, std::uint64_t 
 
 void FileService::list(Request request, Inode folder, std::uint64_t place, std::size_t size,
                        Attributes attributes) {
-  const Waiting waiting = wait_for(request);
+  const Waiting waiting = waiting_.add(request);
   answer(waiting, answer_list(waiting, folder, place, size, attributes));
 }
 
@@ -264,7 +245,7 @@ Async<void> FileService::answer_list(Waiting waiting, Inode folder, std::uint64_
                                      std::size_t size, Attributes attributes) {
   Listing listing(size, attributes);
   if (!listing.add_dots(folder, place)) {
-    listing.send(take(waiting));
+    listing.send(waiting->take());
     co_return {};
   }
   const std::uint64_t first = place > kDots ? place - kDots : 0;
@@ -284,7 +265,7 @@ Async<void> FileService::answer_list(Waiting waiting, Inode folder, std::uint64_
     ++number;
   }
   if (number > first) folders_.remember(folder, number, entries[number - first - 1].name);
-  listing.send(take(waiting));
+  listing.send(waiting->take());
   co_return {};
 }
 

@@ -2,35 +2,25 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "async/event_loop.h"
 #include "async/gate.h"
 #include "fuse/error_notices.h"
+#include "fuse/waiting_requests.h"
 #include "volume/file_reader.h"
 #include "volume/folder_reader.h"
 #include "volume/pack_cache.h"
 #include "volume/snapshot.h"
 
-struct fuse_req;
-
 namespace runnel::fuse {
-
-// A request as libfuse knows it.
-using Request = fuse_req*;
-
-// One that the kernel waits for; null once it is answered.
-struct WaitingRequest {
-  Request request = nullptr;
-};
 
 // Answers the kernel's requests for files of one version, whose inodes are those of the mount.
 //
 // Contract: every request that is begun is answered, in any order, with EIO when its bytes cannot
 //           be had, and the cause is said as ErrorNotices does; but for those that a stop of the
-//           cache has ended. One whose asker is being killed meanwhile is answered at once, with
-//           EINTR, or a store that stalls would keep it: what it asked for goes on.
+//           cache has ended. One whose asker is killed meanwhile is answered as WaitingRequests
+//           does, or a store that stalls would keep it.
 // Threads:  the loop's only.
 // Lifetime: loop, snapshot, cache and notices outlive it. close() is awaited before destruction;
 //           what is under way then is answered first.
@@ -50,13 +40,11 @@ class FileService {
   void list(Request request, volume::Inode folder, std::uint64_t place, std::size_t size,
             Attributes attributes);
   void totals(Request request);
-  Async<void> close() { return answering_.close(); }
+  Async<void> close();
 
  private:
   class Listing;
-  using Waiting = std::shared_ptr<WaitingRequest>;
 
-  static Waiting wait_for(Request request);
   void answer(const Waiting& waiting, Async<void> work);
   Async<void> answer_or_fail(Waiting waiting, Async<void> work);
   Async<void> answer_look_up(Waiting waiting, volume::Inode folder, std::string name);
@@ -72,6 +60,7 @@ class FileService {
   volume::FileReader files_;
   volume::FolderReader folders_;
   ErrorNotices& notices_;
+  WaitingRequests waiting_;
   async::Gate answering_;
 };
 

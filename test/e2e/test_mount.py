@@ -557,14 +557,17 @@ def test_bench_tells_how_fast_a_mount_is_read(runnel, data, mounts):
 
 # The asker itself waits for the answer, as when a read-ahead has failed.
 READ_WITHOUT_AHEAD = """
-import mmap, os, sys
+import mmap, os, signal, sys
+signal.signal(signal.SIGTERM, lambda *_: print("TERM"))
 file = mmap.mmap(os.open(sys.argv[1], os.O_RDONLY), 0, prot=mmap.PROT_READ)
 file.madvise(mmap.MADV_RANDOM)
 print(file[5_000_000])
 """
 
 
-def test_a_reader_can_be_killed_while_the_store_stalls(runnel, server, mounts, tmp_path):  # noqa: F811
+@pytest.mark.parametrize("signals", [[signal.SIGKILL], [signal.SIGTERM, signal.SIGKILL]], ids=["kill", "term-kill"])
+def test_a_reader_can_be_killed_while_the_store_stalls(runnel, server, mounts, tmp_path, signals):  # noqa: F811
+    """Also after a signal that it handles, which is all that the kernel tells of."""
     runnel.env.update(server.env)
     runnel.run("volume", "create", "far", "--store", "s3://bkt/volumes")
     content = os.urandom(8_000_000)
@@ -576,7 +579,9 @@ def test_a_reader_can_be_killed_while_the_store_stalls(runnel, server, mounts, t
         reader = subprocess.Popen([sys.executable, "-c", READ_WITHOUT_AHEAD, folder / "long"])
         time.sleep(1)
         assert reader.poll() is None
-        kill(reader.pid)
+        for each in signals:
+            reader.send_signal(each)
+            time.sleep(1)
         assert reader.wait(timeout=10) == -signal.SIGKILL
     finally:
         server.process.send_signal(signal.SIGCONT)
