@@ -51,7 +51,7 @@ void write_moves(json::Writer& out, const brain::Trial& trial) {
 
 enum class Reports : std::uint8_t { kNone, kAll };
 
-enum class Best : std::uint8_t { kNo, kYes };
+enum class Best : std::uint8_t { kNo, kYes, kNotTold };
 
 Best best_of(const brain::Job& job, StepIndex step, TaskIndex trial) {
   const model::SearchSpec& search = *searching_spec(job, step).search;
@@ -68,7 +68,7 @@ void write_members(json::Writer& out, const brain::Job& job, StepIndex at, TaskI
         "a trial is shown that nobody asked for");
   const brain::Trial& trial = step.study->trials.at(static_cast<std::size_t>(index.value()));
   out.field("attempt", brain::attempts_of(step, index).value());
-  out.field("best", best == Best::kYes);
+  if (best != Best::kNotTold) out.field("best", best == Best::kYes);
   out.field("id", job.id.str());
   write_moves(out, trial);
   write_params(out, trial);
@@ -134,7 +134,10 @@ std::string trial_answer(const brain::Job& job, StepIndex step,
   out.begin_object();
   if (attempt) {
     const TaskIndex trial = attempt->task.index;
-    write_members(out, job, step, trial, Reports::kNone, best_of(job, step, trial));
+    // Each call is answered: a front takes a look at all trials, which whoever asks for it pays.
+    const bool has_front = searching_spec(job, step).search->objectives.size() > 1;
+    const Best best = has_front ? Best::kNotTold : best_of(job, step, trial);
+    write_members(out, job, step, trial, Reports::kNone, best);
     out.field("stop", is_over(searching_step(job, step), *attempt));
     write_result(out, job, step, trial);
   } else {

@@ -17,7 +17,8 @@ void write_trials(json::Writer& out, const brain::Job& job, StepIndex step, std:
 // One trial with all of its reports that the study keeps: those that a pruner judged, and the last.
 std::string trial_document(const brain::Job& job, StepIndex step, TaskIndex trial);
 
-// The answer to a call about a trial: the trial, and `stop` when the attempt spoken of is over.
+// The answer to a call about a trial: the trial, without `best` where there are several objectives,
+// and `stop` when the attempt spoken of is over.
 // Without an attempt nobody got one: {"trial": null, "finished": none will come, "running",
 // "waiting": for another attempt, or for `parallel`}.
 std::string trial_answer(const brain::Job& job, StepIndex step,

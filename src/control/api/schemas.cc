@@ -110,7 +110,7 @@ constexpr std::string_view kShapes = R"json({
            "stopping?": "string"},
   "TaskHistory": {"attempts": ["#Attempt"], "dropped?": "integer", "task": "#Task"},
   "TaskPage": {"next_page_token?": "string", "tasks": ["#Task"]},
-  "Trial": {"attempt": "integer", "best": "boolean", "id": "string", "moves?": ["#Move"],
+  "Trial": {"attempt": "integer", "best?": "boolean", "id": "string", "moves?": ["#Move"],
             "params": {"*": "number|string"}, "reason?": "string", "reports?": ["#Report"],
             "status": "string", "step": "string", "stop?": "boolean", "trial": "integer",
             "value_step?": "integer", "values?": "#Values"},
