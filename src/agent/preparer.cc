@@ -125,7 +125,10 @@ Async<Preparer::Prepared> Preparer::pass_all(const Record& record, async::StopTo
   Readiness ready = known_of(order);
   for (Stage& stage : stages_) {
     if (!stage.phase->is_needed(order)) continue;
-    ready = CO_TRY(co_await pass(stage, record, std::move(ready), stop));
+    for (model::StartOrder& each : stage.phase->split(order)) {
+      const Record of_this{record.node, std::move(each)};
+      ready = CO_TRY(co_await pass(stage, of_this, std::move(ready), stop));
+    }
   }
   if (ready.plan) plans_.remember(plan_key(order.attempt.task), ready.plan);
   co_return prepared(record.node, order, std::move(ready));
@@ -209,17 +212,23 @@ Async<void> Preparer::undo(Record record) {
   co_return undone;
 }
 
+Async<void> Preparer::undo_one(Stage& stage, NodeId node, model::StartOrder order) {
+  const Workplace where = stage.phase->workplace(order);
+  const auto work = [phase = stage.phase, node, order](PathTrail& trail) {
+    return phase->undo(node, order, trail);
+  };
+  co_return co_await stage.calls.run_along<void>(where.folder, work, where.reach);
+}
+
 Async<void> Preparer::undo_parts(const Record& record) {
   const runner::AttemptOnNode of = record.of();
   Result<void> undone;
   for (auto stage = stages_.rbegin(); stage != stages_.rend() && undone.ok(); ++stage) {
     const std::shared_ptr<const Phase> phase = stage->phase;
     if (phase->traits().parts == Phase::Parts::kNone || !phase->is_needed(record.order)) continue;
-    const Workplace where = phase->workplace(record.order);
-    const auto work = [phase, record](PathTrail& trail) {
-      return phase->undo(record.node, record.order, trail);
-    };
-    undone = co_await stage->calls.run_along<void>(where.folder, work, where.reach);
+    for (const model::StartOrder& each : phase->split(record.order)) {
+      if (undone.ok()) undone = co_await undo_one(*stage, record.node, each);
+    }
   }
   if (undone.ok()) undone = co_await drop_record(of);
   if (!undone.ok()) {
@@ -264,7 +273,19 @@ Async<void> Preparer::keep_taking_back(StandingOf standing_of, Duration every,
   while (true) {
     CO_TRY(co_await loop_.sleep(every, stop));
     if (!not_taken_back_.empty()) (void)co_await take_back_unwanted(standing_of, stop);
+    (void)co_await sweep();
   }
+}
+
+// What cannot be swept is tried again.
+Async<void> Preparer::sweep() {
+  for (Stage& stage : stages_) {
+    const std::optional<std::string> folder = stage.phase->swept_folder();
+    if (!folder) continue;
+    const auto work = [phase = stage.phase](PathTrail& trail) { return phase->sweep(trail); };
+    (void)co_await stage.calls.run_along<void>(*folder, work, Reach::kBelow);
+  }
+  co_return {};
 }
 
 std::vector<std::string> Preparer::notices() const {

@@ -104,8 +104,10 @@ class Preparer {
   Async<Prepared> pass_all(const Record& record, async::StopToken stop);
   Async<Prepared> make_with_parts(const Record& record, async::StopToken stop);
   Async<void> undo(Record record);
+  static Async<void> undo_one(Stage& stage, NodeId node, model::StartOrder order);
   Async<void> undo_parts(const Record& record);
   Async<void> drop_record(const runner::AttemptOnNode& of);
+  Async<void> sweep();
   void end_work(const runner::AttemptOnNode& of);
   Async<Readiness> pass(Stage& stage, const Record& record, Readiness so_far,
                         async::StopToken stop);

@@ -1,5 +1,7 @@
 #include "agent/preparer.h"
 
+#include <sys/stat.h>
+
 #include <string>
 
 #include <gtest/gtest.h>
@@ -34,6 +36,10 @@ class PreparerTest : public ::testing::Test {
     if (prepared.ok()) ++prepared_;
     co_return {};
   }
+  Async<void> wait_until_prepared(int attempts) {
+    while (prepared_ < attempts) CO_TRY(co_await loop_->sleep(Duration::millis(5)));
+    co_return {};
+  }
   Result<Preparer::Prepared> prepare(model::StartOrder order) {
     return loop_->block_on(preparer_.prepare(NodeId("n1"), std::move(order), {}));
   }
@@ -42,7 +48,7 @@ class PreparerTest : public ::testing::Test {
   env::testing::TemporaryDirectory home_;
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   async::Gate gate_{*loop_};
-  Preparer preparer_{*loop_, env::real_clock(), home_.path(), {}};
+  Preparer preparer_{*loop_, env::real_clock(), home_.path(), {}, nullptr, {home_.file("runnel")}};
 };
 
 TEST_F(PreparerTest, AnOrderThatNeedsNoPhaseIsReadyAtOnce) {
@@ -86,6 +92,29 @@ TEST_F(PreparerTest, ASecretThatHangsDelaysOnlyThoseWhoNeedIt) {
   mount.end();
   MUST(loop_->block_on(gate_.close()));
   EXPECT_EQ(prepared_, 0);
+}
+
+TEST_F(PreparerTest, AStoreThatIsAwayDelaysOnlyThoseWhoReadFromIt) {
+  const std::string runnel = home_.file("runnel");
+  MUST(env::write_file_atomically(runnel, "#!/bin/sh\ncase \"$*\" in *away@*) while [ ! -e " +
+                                              home_.file("back") +
+                                              " ]; do sleep 0.01; done;; esac\n"));
+  ASSERT_EQ(::chmod(runnel.c_str(), 0700), 0);
+  model::StartOrder near = order_of(0);
+  near.volumes = {{"near", "near", "0123456789abcdef", "file:///volumes"}};
+  constexpr int kAskers = 2 * static_cast<int>(PatientReads::kAtOnceMax);
+  for (int task = 1; task <= kAskers; ++task) {
+    model::StartOrder both = order_of(task);
+    both.volumes = near.volumes;
+    both.volumes.push_back({"away", "away", "0123456789abcdef", "file:///volumes"});
+    MUST(loop_->spawn(gate_, begin(std::move(both))));
+  }
+  (void)loop_->block_on(loop_->sleep(Duration::millis(10)));
+  EXPECT_TRUE(prepare(near).ok());
+  EXPECT_EQ(prepared_, 0);
+  MUST(env::append_file(home_.file("back"), ""));
+  MUST(loop_->block_on(wait_until_prepared(kAskers)));
+  MUST(loop_->block_on(gate_.close()));
 }
 
 }  // namespace

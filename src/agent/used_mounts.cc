@@ -2,12 +2,19 @@
 
 #include "env/files.h"
 #include "env/remove_tree.h"
+#include "hash/sha256.h"
 
 namespace runnel::agent {
 namespace {
 
 // Who holds it unmounts, or makes and removes some files.
 constexpr Duration kLockPatience = Duration::seconds(20);
+
+constexpr std::size_t kStoreDigits = 8;
+constexpr const char* kStrays = "strays";
+constexpr int kStraysMax = 1'000;
+
+std::string copy_mark(const std::string& place) { return place + "/copied"; }
 
 std::string uses_of(const std::string& place) { return place + "/uses"; }
 
@@ -24,7 +31,40 @@ UsedMounts::UsedMounts(const std::string& home)
     : folder_(env::real_path(home).value_or(home) + "/mounts") {}
 
 std::string UsedMounts::place_of(const model::VolumeUse& use) const {
-  return folder_ + "/" + use.volume + "@" + use.version;
+  return folder_ + "/" + use.volume + "@" + use.version + "-" +
+         hash::sha256_hex(use.store).substr(0, kStoreDigits);
+}
+
+Result<std::vector<std::string>> UsedMounts::places() const {
+  const Result<std::vector<std::string>> names = env::list_directory(folder_);
+  if (!names.ok() && names.error().code == Errc::kNotFound) return std::vector<std::string>();
+  std::vector<std::string> places;
+  for (const std::string& name : TRY(Result<std::vector<std::string>>(names))) {
+    if (name.find('@') != std::string::npos) places.push_back(folder_ + "/" + name);
+  }
+  return places;
+}
+
+bool UsedMounts::is_copy(const std::string& place) { return env::exists(copy_mark(place)); }
+
+Result<void> UsedMounts::mark_copy(const std::string& place) {
+  return env::append_file(copy_mark(place), "");
+}
+
+Result<void> UsedMounts::set_strays_aside(const std::string& place) const {
+  const std::string tree = tree_of(place);
+  const Result<std::vector<std::string>> names = env::list_directory(tree);
+  if (is_copy(place) || !names.ok() || names->empty()) return {};
+  const std::string strays = folder_ + "/" + kStrays;
+  TRY(env::make_directories(strays, env::Access::kOwner));
+  for (int number = 1; number <= kStraysMax; ++number) {
+    const std::string aside =
+        strays + place.substr(place.rfind('/')) + "-" + std::to_string(number);
+    if (env::exists(aside)) continue;
+    TRY(env::rename_file(tree, aside));
+    return env::make_directories(tree);
+  }
+  return Error(Errc::kFull, strays + " is full").with_hint("remove what you do not need of it");
 }
 
 Result<void> UsedMounts::add(const model::VolumeUse& use,

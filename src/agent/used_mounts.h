@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "env/file_lock.h"
@@ -11,7 +12,8 @@
 namespace runnel::agent {
 
 // The versions of volumes that attempts of a home read, each in a folder that all of them share:
-// `<home>/mounts/NAME@VERSION/tree`, with a file for each of them in `uses` beside it.
+// `<home>/mounts/NAME@VERSION-STORE/tree`, with a file for each of them in `uses` beside it. STORE
+// is a part of the hash of the store's URL: equal versions of two stores are two places.
 //
 // Contract: add() and remove() are idempotent, and what add() has returned from is not taken away
 //           before remove(): both, and remove_unused(), hold one lock of the home. A kill leaves
@@ -32,6 +34,16 @@ class UsedMounts {
   // From here on the attempt uses the version; its folders are made.
   Result<void> add(const model::VolumeUse& use, const runner::AttemptOnNode& attempt) const;
   Result<void> remove(const model::VolumeUse& use, const runner::AttemptOnNode& attempt) const;
+
+  // All of them, of any attempt.
+  Result<std::vector<std::string>> places() const;
+
+  // Whether the tree is a whole copy, and not what a task has written where a mount was no more.
+  static bool is_copy(const std::string& place);
+  // To be said before the copy, which is whole, gets the tree's name.
+  static Result<void> mark_copy(const std::string& place);
+  // Moves what a tree has, without being a copy, to `<home>/mounts/strays`, where it stays.
+  Result<void> set_strays_aside(const std::string& place) const;
 
   // Held by who brings the files of a place that is used.
   static Result<env::FileLock> lock_showing(const std::string& place, Duration patience);

@@ -212,6 +212,7 @@ Result<bool> Holder::after_server(const std::string& what, bool has_said_why) {
   const bool is_in_time = !has_served_ || now - died_at_ < kServesWithin;
   const bool may_go_on = !has_served_ || can_ask_again();
   if (!may_go_on || !is_in_time || starts_within(now) >= kStartsMax) {
+    mount_->leave_dead();
     return Error(Errc::kIo, folder + ": " + what + ", and the mount is given up")
         .with_value(folder);
   }

@@ -23,7 +23,8 @@ namespace runnel::fuse {
 //           it cannot be kept served. Where nobody serves the mounts of the home it starts who
 //           does. SIGINT unmounts what nobody uses; a second one, SIGTERM and SIGHUP unmount at
 //           once. A mount that cannot be served at all is given up, and one whose server dies on a
-//           kernel that cannot send its requests to another.
+//           kernel that cannot send its requests to another: that one stays, dead, since its
+//           readers are to get errors and no empty folder.
 // Threads:  the only one of its process, whose signals it takes.
 // Lifetime: killed, it leaves its mount served; the mount ends with both.
 class Holder {

@@ -110,7 +110,7 @@ Result<std::unique_ptr<MountPoint>> MountPoint::create(const std::string& folder
 
 // What lies over it, or in its place, is not ours to take away.
 MountPoint::~MountPoint() {
-  if (is_on_top() || is_gone()) ::fuse_session_unmount(session_);
+  if (!stays_ && (is_on_top() || is_gone())) ::fuse_session_unmount(session_);
   ::fuse_session_destroy(session_);
 }
 

@@ -17,7 +17,8 @@ inline constexpr std::size_t kFirstMessageMax = 64 << 10;
 // whoever serves it needs.
 //
 // Contract: the mount goes with the last copy of the descriptor, at once and whoever uses it, when
-//           this is destroyed; unmount_folder() takes it away while nobody uses it.
+//           this is destroyed, unless leave_dead() was called; unmount_folder() takes it away
+//           while nobody uses it.
 // Threads:  none of its own. create() may start fusermount3 and wait for it.
 class MountPoint {
  public:
@@ -28,6 +29,10 @@ class MountPoint {
   ~MountPoint();
   MountPoint(const MountPoint&) = delete;
   MountPoint& operator=(const MountPoint&) = delete;
+
+  // Leaves the mount in its folder, where nobody serves it any more: who reads gets an error, and
+  // not what lies below.
+  void leave_dead() { stays_ = true; }
 
   const std::string& folder() const { return folder_; }
   // Of /dev/fuse.
@@ -45,6 +50,7 @@ class MountPoint {
   fuse_session* session_;  // That mounts; it serves nothing.
   std::string folder_;
   std::string id_;  // As Mounted has it.
+  bool stays_ = false;
 };
 
 // A mount of ours.

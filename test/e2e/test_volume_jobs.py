@@ -1,16 +1,18 @@
 """Volumes of jobs: what tasks read, at which version, by how many mounts, and what is left of these."""
 
+import hashlib
 import json
 import os
 import pathlib
 import signal
 import socket
 import subprocess
+import time
 
 import pytest
 
 from conftest import BINARY, kill
-from test_mount import Mounts, forget, is_mounted
+from test_mount import ASKS_AGAIN, Mounts, forget, is_mounted
 from test_s3 import server  # noqa: F401  A fixture.
 from test_volume import tree
 
@@ -38,7 +40,8 @@ def put(runnel, tmp_path, **files):
 
 
 def place_of(runnel, version):
-    return runnel.home / "mounts" / f"data@{version}"
+    store = hashlib.sha256(f"file://{runnel.home}/volumes".encode()).hexdigest()[:8]
+    return runnel.home / "mounts" / f"data@{version}-{store}"
 
 
 def unused(runnel, version):
@@ -131,6 +134,54 @@ def test_a_dead_mount_goes_with_the_job_that_used_it(runnel, mounts, tmp_path):
     assert runnel.wait(job)["status"] == "SUCCEEDED"
     runnel.until(lambda: not place_of(runnel, version).exists())
     (runnel.home / "mounts.sock").unlink()  # A killed server's, which the next one replaces.
+
+
+def test_a_mount_that_was_killed_after_its_last_use_goes_too(runnel, mounts, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    waits = runnel.up("run: sleep 600")  # Its daemon stays.
+    assert runnel.run("run", runnel.file("volumes: {data: data}\nrun: 'cat $RUNNEL_VOLUME_DATA/text'\n")) == "one\n"
+    runnel.until(lambda: unused(runnel, version))
+    for verb in ("mount", "serve"):
+        for pid in mounts.processes(verb):
+            kill(pid)
+    runnel.until(lambda: not place_of(runnel, version).exists(), timeout=40)
+    runnel.run("cancel", waits)
+    (runnel.home / "mounts.sock").unlink()
+
+
+def test_nobody_reads_or_writes_the_folder_below_a_mount_that_was_given_up(runnel, mounts, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    tree_there = place_of(runnel, version) / "tree"
+    gate = tmp_path / "gate"
+    job = runnel.up("volumes: {data: data}\nrun: 'cat $RUNNEL_VOLUME_DATA/text; while [ ! -e %s ]; do sleep 0.05; done; "
+                    "ls $RUNNEL_VOLUME_DATA && echo silence; touch $RUNNEL_VOLUME_DATA/note || echo refused'\n" % gate)
+    runnel.until(lambda: output(runnel, job))
+    killed = set()
+    while mounts.processes("mount"):  # Ten in a minute are served again.
+        for pid in mounts.processes("serve"):
+            kill(pid)
+            killed.add(pid)
+        time.sleep(0.05)
+    assert len(killed) >= (10 if ASKS_AGAIN else 1)
+    gate.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert [line for line in output(runnel, job) if line in ("one", "silence", "refused")] == ["one", "refused"]
+    assert runnel.run("run", runnel.file("volumes: {data: data}\nrun: 'ls $RUNNEL_VOLUME_DATA'\n")) == "text\n"
+    runnel.run("volume", "umount", tree_there)
+    runnel.until(lambda: not mounts.processes("mount"))
+
+
+def test_what_a_task_writes_where_a_mount_was_is_never_read_as_the_version(runnel, mounts, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    gate = tmp_path / "gate"
+    job = runnel.up("volumes: {data: data}\nrun: 'cat $RUNNEL_VOLUME_DATA/text; while [ ! -e %s ]; do sleep 0.05; done; "
+                    "echo precious > $RUNNEL_VOLUME_DATA/note'\n" % gate)
+    runnel.until(lambda: output(runnel, job))
+    runnel.run("volume", "umount", "--lazy", place_of(runnel, version) / "tree")
+    gate.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    assert runnel.run("run", runnel.file("volumes: {data: data}\nrun: 'ls $RUNNEL_VOLUME_DATA'\n")) == "text\n"
+    assert [path.read_text() for path in (runnel.home / "mounts/strays").rglob("note")] == ["precious\n"]
 
 
 def test_the_whole_home_may_be_killed_under_a_job_with_a_volume(runnel, mounts, tmp_path):

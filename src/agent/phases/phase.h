@@ -63,6 +63,10 @@ class Phase {
   virtual Traits traits() const = 0;
   // Whether the order calls for it. Touches no file.
   virtual bool is_needed(const model::StartOrder& order) const = 0;
+  // The order as several, each of which is passed, and taken back, in a workplace of its own.
+  virtual std::vector<model::StartOrder> split(const model::StartOrder& order) const {
+    return {order};
+  }
   virtual Workplace workplace(const model::StartOrder& order) const = 0;
   // `trail` is told of each place besides the workplace before it is touched.
   virtual Result<Readiness> prepare(const NodeId& node, const model::StartOrder& order,
@@ -70,6 +74,10 @@ class Phase {
   virtual Result<void> undo(const NodeId&, const model::StartOrder&, PathTrail&) const {
     return {};
   }
+  // Where parts may lie of which no record is left; none: there are none.
+  virtual std::optional<std::string> swept_folder() const { return std::nullopt; }
+  // Takes away those that nobody uses. Called now and then.
+  virtual Result<void> sweep(PathTrail&) const { return {}; }
   // After how long prepare() is tried again that failed so for the `tries`-th time; none: the
   // attempt has failed.
   virtual std::optional<Duration> again(const Error&, int) const { return std::nullopt; }

@@ -24,13 +24,15 @@ std::string target_of(const model::VolumeUse& use) { return use.volume + "@" + u
 enum class Shown : std::uint8_t { kNothing, kMount, kDeadMount, kCopy };
 
 // Looks at the folder of a version's files.
-Shown shown_in(const std::string& tree) {
+Shown shown_in(const std::string& place) {
+  const std::string tree = UsedMounts::tree_of(place);
   const std::vector<std::string> mounts = mounted_places();
   if (std::find(mounts.begin(), mounts.end(), tree) != mounts.end()) {
     return is_dead_mount(tree) ? Shown::kDeadMount : Shown::kMount;
   }
   const Result<std::vector<std::string>> names = env::list_directory(tree);
-  return names.ok() && !names->empty() ? Shown::kCopy : Shown::kNothing;
+  const bool has_files = names.ok() && !names->empty();
+  return has_files && UsedMounts::is_copy(place) ? Shown::kCopy : Shown::kNothing;
 }
 
 // What a command that failed has said of it, as `-o json` has it.
@@ -56,6 +58,15 @@ bool VolumesPhase::can_mount(const std::string& fuse) {
   struct stat seen{};
   return ::stat(fuse.c_str(), &seen) == 0 && S_ISCHR(seen.st_mode) &&
          ::access(fuse.c_str(), R_OK | W_OK) == 0;
+}
+
+std::vector<model::StartOrder> VolumesPhase::split(const model::StartOrder& order) const {
+  std::vector<model::StartOrder> orders;
+  for (const model::VolumeUse& use : order.volumes) {
+    orders.push_back(order);
+    orders.back().volumes = {use};
+  }
+  return orders;
 }
 
 Result<Readiness> VolumesPhase::prepare(const NodeId& node, const model::StartOrder& order,
@@ -99,11 +110,11 @@ Result<void> VolumesPhase::show(const model::VolumeUse& use, const Environment& 
   const std::string place = mounts_.place_of(use);
   // Of several attempts that begin with it, one mounts or copies.
   const env::FileLock lock = TRY(UsedMounts::lock_showing(place, kCopiesWithin));
-  switch (shown_in(UsedMounts::tree_of(place))) {
+  switch (shown_in(place)) {
     case Shown::kMount:
     case Shown::kCopy: return {};
-    case Shown::kDeadMount:
-    case Shown::kNothing: break;
+    case Shown::kNothing: TRY(mounts_.set_strays_aside(place)); break;
+    case Shown::kDeadMount: break;
   }
   if (!can_mount(fuse_)) return copy(use, environment);
   return run({"mount", target_of(use), UsedMounts::tree_of(place), "--store", use.store, "--detach",
@@ -113,12 +124,14 @@ Result<void> VolumesPhase::show(const model::VolumeUse& use, const Environment& 
 
 // Whole or not at all, and for no task to change: others read it as the version, too.
 Result<void> VolumesPhase::copy(const model::VolumeUse& use, const Environment& environment) const {
-  const std::string tree = UsedMounts::tree_of(mounts_.place_of(use));
+  const std::string place = mounts_.place_of(use);
+  const std::string tree = UsedMounts::tree_of(place);
   const std::string part = tree + ".part";
   if (!env::is_read_only_tree(part)) {
     TRY(run({"get", target_of(use), part, "--store", use.store}, environment, kCopiesWithin));
   }
   TRY(env::make_tree_read_only(part));
+  TRY(UsedMounts::mark_copy(place));
   return env::rename_file(part, tree);
 }
 
@@ -148,13 +161,23 @@ Result<void> VolumesPhase::undo(const NodeId& node, const model::StartOrder& ord
 Result<void> VolumesPhase::end_unserved(const std::string& place) const {
   if (!env::exists(place)) return {};
   const std::string tree = UsedMounts::tree_of(place);
-  const Shown shown = shown_in(tree);
+  const Shown shown = shown_in(place);
   if (shown == Shown::kMount) return {};
+  if (shown == Shown::kNothing) TRY(mounts_.set_strays_aside(place));
   const auto unmount = [&]() -> Result<void> {
     if (shown != Shown::kDeadMount) return {};
     return run({"umount", "--lazy", tree}, env::environment(), kMountsWithin);
   };
   TRY(mounts_.remove_unused(place, unmount));
+  return {};
+}
+
+// Left by mounts whose holder and server were killed after their last use.
+Result<void> VolumesPhase::sweep(PathTrail& trail) const {
+  for (const std::string& place : TRY(mounts_.places())) {
+    trail.follow(place);
+    if (!TRY(UsedMounts::is_used(place))) TRY(end_unserved(place));
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,8 @@ class VolumesPhase final : public Phase {
             .waits_for_others = true};
   }
   bool is_needed(const model::StartOrder& order) const override { return !order.volumes.empty(); }
-  // One store that is away holds up nobody who reads from another.
+  // Each volume alone: a store that is away holds up nobody who reads from another.
+  std::vector<model::StartOrder> split(const model::StartOrder& order) const override;
   Workplace workplace(const model::StartOrder& order) const override {
     return {mounts_.place_of(order.volumes.front()), Reach::kFolder};
   }
@@ -44,6 +46,8 @@ class VolumesPhase final : public Phase {
                             PathTrail& trail) const override;
   Result<void> undo(const NodeId& node, const model::StartOrder& order,
                     PathTrail& trail) const override;
+  std::optional<std::string> swept_folder() const override { return mounts_.folder(); }
+  Result<void> sweep(PathTrail& trail) const override;
 
  private:
   static constexpr const char* kFuse = "/dev/fuse";

@@ -26,6 +26,7 @@ class VolumesPhaseTest : public ::testing::Test {
   VolumesPhaseTest() {
     order_.attempt = {{JobId("job"), StepIndex(0), TaskIndex(0)}, AttemptNumber(1)};
     order_.volumes = {{"data", "fashion", "0123456789abcdef", "file:///volumes"}};
+    place_ = mounts_.place_of(order_.volumes[0]);
     answer_with("if [ $1 = get ]; then mkdir -p $3; echo text > $3/file; fi");
   }
 
@@ -53,7 +54,7 @@ class VolumesPhaseTest : public ::testing::Test {
   const UsedMounts mounts_{home_.path()};
   std::shared_ptr<GivenKeys> keys_ = std::make_shared<GivenKeys>();
   model::StartOrder order_;
-  const std::string place_ = home_.path() + "/mounts/fashion@0123456789abcdef";
+  std::string place_;
 };
 
 TEST_F(VolumesPhaseTest, MountsAVersionAndNamesItsFolder) {
@@ -78,6 +79,36 @@ TEST_F(VolumesPhaseTest, CopiesItWhereNothingCanBeMounted) {
   EXPECT_EQ(std::count(words.begin(), words.end(), '\n'), 1) << "it is there";
   MUST(undo());
   EXPECT_FALSE(env::exists(place_)) << "a copy goes with its last use";
+}
+
+TEST_F(VolumesPhaseTest, WhatATaskWroteIsNoCopyAndIsKept) {
+  MUST(prepare("/no/such/device"));
+  MUST(undo());
+  ASSERT_TRUE(env::make_directories(place_ + "/tree").ok());
+  MUST(env::append_file(place_ + "/tree/note", "of a task"));
+  MUST(prepare("/no/such/device"));
+  EXPECT_EQ(env::read_file(place_ + "/tree/file").value_or("none"), "text\n");
+  EXPECT_FALSE(env::exists(place_ + "/tree/note"));
+  const std::string strays = home_.path() + "/mounts/strays" + place_.substr(place_.rfind('/'));
+  EXPECT_EQ(env::read_file(strays + "-1/note").value_or("none"), "of a task");
+}
+
+TEST_F(VolumesPhaseTest, EqualVersionsOfTwoStoresAreTwoPlaces) {
+  MUST(prepare());
+  order_.volumes[0].store = "file:///elsewhere";
+  MUST(prepare());
+  EXPECT_NE(mounts_.place_of(order_.volumes[0]), place_);
+  EXPECT_EQ(MUST(mounts_.places()).size(), 2U);
+}
+
+TEST_F(VolumesPhaseTest, SweepsWhatNobodyUses) {
+  MUST(prepare());
+  order_.volumes[0].store = "file:///elsewhere";
+  MUST(prepare());
+  MUST(mounts_.remove(order_.volumes[0], {NodeId("n1"), order_.attempt}));
+  PathTrail trail(home_.path());
+  MUST(phase("/dev/null").sweep(trail));
+  EXPECT_EQ(MUST(mounts_.places()), std::vector<std::string>{place_});
 }
 
 TEST_F(VolumesPhaseTest, AnAttemptThatWillNotBeginLeavesNothing) {
