@@ -9,19 +9,21 @@
 
 #include "async/unique_fd.h"
 #include "env/files.h"
-#include "hash/sha256.h"
+#include "env/random.h"
 
 namespace runnel::volume {
 namespace {
 
-constexpr const char* kPart = ".runnel-part";
-
-// A name may be as long as a name can be; what it is called meanwhile is no longer.
+// A name beside the path that nobody has, as nobody guesses it.
 std::string part_of(const std::string& path) {
-  constexpr std::size_t kLongestName = 255;
-  const std::size_t begin = path.rfind('/') + 1;
-  if (path.size() - begin + std::string_view(kPart).size() <= kLongestName) return path + kPart;
-  return path.substr(0, begin) + hash::sha256_hex(path) + kPart;
+  constexpr std::size_t kDigits = 16;
+  return path.substr(0, path.rfind('/') + 1) + ".runnel-part-" +
+         env::random_hex(env::real_random(), kDigits);
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t end = path.rfind('/');
+  return end == std::string::npos ? "." : path.substr(0, end + 1);
 }
 
 Error in_its_place(const std::string& path, const char* what) {
@@ -58,34 +60,38 @@ Result<void> make_file(const std::string& path, const Node& node, std::string_vi
 }
 
 Result<TargetFile> TargetFile::begin(const std::string& path) {
-  const std::string part = part_of(path);
+  constexpr mode_t kOwners = 0600;
+  async::UniqueFd nameless(
+      ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kOwners));
+  if (nameless.valid()) return TargetFile(path, std::move(nameless), "");
+  std::string part = part_of(path);
   async::UniqueFd file(
-      ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file.valid()) return errno_error("make " + part, errno);
-  return TargetFile(path, std::move(file));
+      ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kOwners));
+  if (!file.valid()) return errno_error("make " + path, errno);
+  return TargetFile(path, std::move(file), std::move(part));
 }
 
 TargetFile::~TargetFile() {
-  if (file_.valid()) (void)::unlink(part_of(path_).c_str());
+  if (file_.valid() && !part_.empty()) (void)::unlink(part_.c_str());
 }
 
 Result<void> TargetFile::append(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t size = ::write(file_.get(), bytes.data(), bytes.size());
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return errno_error("write " + part_of(path_), errno);
+    if (size < 0) return errno_error("write " + path_, errno);
     bytes.remove_prefix(static_cast<std::size_t>(size));
   }
   return {};
 }
 
 Result<void> TargetFile::finish(const Node& node) {
-  const std::string part = part_of(path_);
-  if (::fchmod(file_.get(), node.mode) != 0) return errno_error("set the mode of " + part, errno);
+  if (::fchmod(file_.get(), node.mode) != 0) return errno_error("set the mode of " + path_, errno);
   if (::futimens(file_.get(), times_of(node).data()) != 0) {
-    return errno_error("set the time of " + part, errno);
+    return errno_error("set the time of " + path_, errno);
   }
-  if (::rename(part.c_str(), path_.c_str()) != 0) {
+  if (part_.empty()) TRY(give_name());
+  if (!part_.empty() && ::rename(part_.c_str(), path_.c_str()) != 0) {
     if (errno == EISDIR) return in_its_place(path_, "a folder");
     return errno_error("rename to " + path_, errno);
   }
@@ -93,9 +99,22 @@ Result<void> TargetFile::finish(const Node& node) {
   return {};
 }
 
+// Its own where there is no file yet, else one from which it replaces what is there.
+Result<void> TargetFile::give_name() {
+  const std::string file = "/proc/self/fd/" + std::to_string(file_.get());
+  const auto link_to = [&file](const std::string& name) {
+    return ::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  };
+  if (link_to(path_)) return {};
+  if (errno != EEXIST) return errno_error("make " + path_, errno);
+  std::string part = part_of(path_);
+  if (!link_to(part)) return errno_error("make " + path_, errno);
+  part_ = std::move(part);
+  return {};
+}
+
 Result<void> make_link(const std::string& path, const Node& node) {
   const std::string part = part_of(path);
-  (void)::unlink(part.c_str());
   if (::symlink(node.target.c_str(), part.c_str()) != 0) {
     return errno_error("make the link " + path, errno);
   }

@@ -17,7 +17,9 @@ namespace runnel::volume {
 // Open to its owner until set_attributes(): files are made in it whatever its own bits are. False:
 // it was there, and is as it was.
 Result<bool> make_folder(const std::string& path);
-// Whole, or as it was before: a temporary beside it gets its name.
+// Whole, or as it was before. Two that are made at once never mix, and nobody else's file is
+// touched: what is not whole has no name, or where the file system cannot do that one that nobody
+// has.
 Result<void> make_file(const std::string& path, const Node& node, std::string_view bytes);
 
 // The same of a file whose bytes come in parts. One that is not finished leaves nothing.
@@ -32,11 +34,13 @@ class TargetFile {
   Result<void> finish(const Node& node);
 
  private:
-  TargetFile(std::string path, async::UniqueFd file)
-      : path_(std::move(path)), file_(std::move(file)) {}
+  TargetFile(std::string path, async::UniqueFd file, std::string part)
+      : path_(std::move(path)), file_(std::move(file)), part_(std::move(part)) {}
+  Result<void> give_name();
 
   std::string path_;
   async::UniqueFd file_;
+  std::string part_;  // What it is called until it is whole; empty: it has no name.
 };
 
 Result<void> make_link(const std::string& path, const Node& node);
