@@ -161,43 +161,63 @@ std::string stat_text(const volume::VolumeStat& stat, bool has_price) {
          " to read it once\n";
 }
 
-// Whether it is content that is damaged, which can be put anew.
-bool is_of_files(const volume::FsckResult& result) {
-  return std::any_of(
-      result.damages.begin(), result.damages.end(),
-      [](const volume::Damage& damage) { return !damage.path.empty() && !damage.is_linked; });
+// What a version's damages are of.
+struct Damaged {
+  bool files = false;    // Their content can be put anew.
+  bool objects = false;  // Linked ones.
+  bool versions = false;
+};
+
+Damaged damaged_of(const volume::FsckResult& result, bool of_newest) {
+  Damaged damaged;
+  for (const volume::Damage& damage : result.damages) {
+    if ((damage.version == result.newest) != of_newest) continue;
+    damaged.objects |= damage.is_linked;
+    damaged.files |= !damage.path.empty() && !damage.is_linked;
+    damaged.versions |= damage.path.empty();
+  }
+  return damaged;
 }
 
-bool is_of_objects(const volume::FsckResult& result) {
-  return std::any_of(result.damages.begin(), result.damages.end(),
-                     [](const volume::Damage& damage) { return damage.is_linked; });
+std::string fsck_hints(const std::string& name, const volume::FsckResult& result, bool repair) {
+  const Damaged newest = damaged_of(result, true);
+  const Damaged earlier = damaged_of(result, false);
+  std::string text;
+  if (result.forgotten > 0) {
+    text += "put the damaged files again, and they are stored anew: runnel volume put SOURCE " +
+            name + "\n";
+  } else if (newest.files && !repair) {
+    text += "to let a put store them anew: runnel volume fsck --repair " + name + "\n";
+  }
+  if (newest.objects) {
+    text +=
+        "to list the objects as they are today: runnel volume import --link s3://BUCKET/PREFIX " +
+        name + ":/FOLDER, with --mirror without those that are gone\n";
+  }
+  const bool is_newest_whole = !newest.files && !newest.objects && !newest.versions;
+  if (is_newest_whole && (earlier.files || earlier.objects || earlier.versions)) {
+    text +=
+        "the newest version is whole; earlier ones stay as they are until they are dropped: "
+        "runnel volume gc --keep 0s " +
+        name + " drops all that have no tag\n";
+  }
+  return text;
 }
 
 std::string fsck_text(const std::string& name, const volume::FsckResult& result, bool repair) {
   std::string text;
   for (const volume::Damage& damage : result.damages) {
     text += name + "@" + damage.version + (damage.path.empty() ? "" : ":/") +
-            printable(damage.path) + ": " + damage.what + "\n";
+            printable(damage.path) + ": " + printable(damage.what) + "\n";
   }
   text += "read " + count_text(result.files, "file", "files") + ", " +
           human(Bytes::count(result.bytes)) + " of " +
           count_text(result.versions, "version", "versions") + ": " +
-          (result.damages.empty() ? "whole"
-                                  : count_text(std::ssize(result.damages), "damage", "damages")) +
+          (result.damages.empty()
+               ? "whole"
+               : count_text(std::ssize(result.damages), "damaged path", "damaged paths")) +
           "\n";
-  if (result.forgotten > 0) {
-    text += "put the damaged files again, and they are stored anew: runnel volume put SOURCE " +
-            name + "\n";
-  } else if (is_of_files(result) && !repair) {
-    text += "to let a put store them anew: runnel volume fsck --repair " + name + "\n";
-  }
-  if (is_of_objects(result)) {
-    text +=
-        "to make a version of the objects of today: runnel volume import --link --mirror "
-        "s3://BUCKET/PREFIX " +
-        name + "\n";
-  }
-  return text;
+  return text + fsck_hints(name, result, repair);
 }
 
 }  // namespace

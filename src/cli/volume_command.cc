@@ -26,12 +26,30 @@ using volume::Volume;
 
 // --- Making and listing volumes.
 
+Result<bool> is_known(const home::Home& home, const std::string& name,
+                      const object::StoreUrl& place) {
+  const home::VolumePlaces places = TRY(home::volume_places(home));
+  const auto found = places.find(name);
+  return found != places.end() && found->second == place;
+}
+
+// One that a colleague has made, or another home, becomes this home's, too.
+Result<Volume> made_or_found(VolumeClient& client, const home::Home& home, const std::string& name,
+                             const object::StoreUrl& place) {
+  Result<Volume> made = client.run(Volume::create(client.context(), name));
+  const bool is_there = !made.ok() && made.error().code == Errc::kConflict;
+  if (!is_there || TRY(is_known(home, name, place))) return made;
+  Result<Volume> found = client.volume(name);
+  if (found.ok()) say("runnel: volume " + name + " is there already; this home knows it now");
+  return found;
+}
+
 Result<int> create(const Arguments& arguments, const home::Home& home) {
-  const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
-  const object::StoreUrl place = TRY(home::place_of_volume(home, target.name, arguments.store));
+  const std::string name = TRY(parse_volume_name(arguments.volume));
+  const object::StoreUrl place = TRY(home::place_of_volume(home, name, arguments.store));
   const VolumeClientPtr client = TRY(VolumeClient::open(place));
-  const Volume made = TRY(client->run(Volume::create(client->context(), target.name)));
-  TRY(home::remember_volume(home, target.name, place));
+  const Volume made = TRY(made_or_found(*client, home, name, place));
+  TRY(home::remember_volume(home, name, place));
   json::Value value = json::Value::object();
   value.set("name", json::Value::text(made.name()));
   value.set("store", json::Value::text(place.to_string()));

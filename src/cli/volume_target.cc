@@ -14,6 +14,11 @@ Error no_target(const std::string& text, const std::string& why) {
 }  // namespace
 
 Result<VolumeTarget> parse_volume_target(const std::string& text) {
+  if (text.find("://") != std::string::npos) {
+    return Error(Errc::kInvalid, "'" + text + "' is a URL, and a volume has a name")
+        .with_value(text)
+        .with_hint("write NAME --store " + text);
+  }
   VolumeTarget target;
   const std::size_t colon = text.find(':');
   const std::string volume = text.substr(0, colon);
@@ -37,6 +42,14 @@ Result<void> refuse_version(const VolumeTarget& target, const std::string& what)
   return Error(Errc::kInvalid, what + " makes a new version, and takes none")
       .with_value(target.name + "@" + target.version)
       .with_hint("leave out @" + target.version);
+}
+
+Result<std::string> parse_volume_name(const std::string& text) {
+  VolumeTarget target = TRY(parse_volume_target(text));
+  if (target.name == text) return std::move(target.name);
+  return Error(Errc::kInvalid, "'" + text + "' is more than the name of a volume")
+      .with_value(text)
+      .with_hint("write " + target.name);
 }
 
 Result<CopyEnd> parse_copy_end(const std::string& text) {

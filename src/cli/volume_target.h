@@ -19,6 +19,9 @@ struct VolumeTarget {
 // kInvalid for what is not of that form.
 Result<VolumeTarget> parse_volume_target(const std::string& text);
 
+// A name alone.
+Result<std::string> parse_volume_name(const std::string& text);
+
 // kInvalid when it says a version: `what` makes a new one.
 Result<void> refuse_version(const VolumeTarget& target, const std::string& what);
 

@@ -17,12 +17,19 @@ TEST(VolumeTarget, HasANameAVersionAndAPath) {
   EXPECT_EQ(whole.version, "best");
   EXPECT_EQ(whole.path, "a/b@c:d");
   EXPECT_EQ(MUST(parse_volume_target("data:/")).path, "");
-  EXPECT_EQ(MUST(parse_volume_target("data://a")).path, "a");
 }
 
 TEST(VolumeTarget, RefusesWhatCannotBeMeant) {
-  for (const char* text : {"", ":/a", "data:a", "data@", "@v", "Data", "data@:/a"}) {
+  for (const char* text :
+       {"", ":/a", "data:a", "data@", "@v", "Data", "data@:/a", "data://a", "s3://bucket/a"}) {
     EXPECT_EQ(parse_volume_target(text).error().code, Errc::kInvalid) << text;
+  }
+}
+
+TEST(VolumeTarget, ANameAloneIsNoMore) {
+  EXPECT_EQ(MUST(parse_volume_name("data")), "data");
+  for (const char* text : {"data@v", "data:/", "data:/a"}) {
+    EXPECT_EQ(parse_volume_name(text).error().hint, "write data") << text;
   }
 }
 

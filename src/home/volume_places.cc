@@ -13,7 +13,7 @@ namespace runnel::home {
 // A line of the file.
 struct VolumePlace {
   std::string name;
-  std::string store;
+  std::string store;  // Empty: the home's own folder, wherever the home is.
 };
 
 struct VolumeList {
@@ -28,7 +28,7 @@ template <>
 struct Fields<home::VolumePlace> {
   static void visit(auto& visit, auto& place) {
     visit("name", place.name, Required());
-    visit("store", place.store, Required());
+    visit("store", place.store);
   }
 };
 
@@ -50,6 +50,10 @@ Error damaged(const Home& home, const Error& why) {
       .with_hint("remove it, and name the stores again with --store");
 }
 
+object::StoreUrl own_place(const Home& home) {
+  return {.path = home.volumes(), .bucket = {}, .prefix = {}};
+}
+
 Result<VolumePlaces> places_in(const Home& home, const std::string& text) {
   const Result<json::Value> json = json::parse(text);
   if (!json.ok()) return damaged(home, json.error());
@@ -57,7 +61,8 @@ Result<VolumePlaces> places_in(const Home& home, const std::string& text) {
   if (!list.ok()) return damaged(home, list.error());
   VolumePlaces places;
   for (const VolumePlace& each : list->volumes) {
-    const Result<object::StoreUrl> url = object::parse_store_url(each.store);
+    const Result<object::StoreUrl> url =
+        each.store.empty() ? own_place(home) : object::parse_store_url(each.store);
     if (!url.ok()) return damaged(home, url.error());
     places.emplace(each.name, *url);
   }
@@ -77,7 +82,7 @@ Result<object::StoreUrl> place_of_volume(const Home& home, const std::string& na
   if (given) return object::parse_store_url(*given);
   const VolumePlaces places = TRY(volume_places(home));
   if (const auto found = places.find(name); found != places.end()) return found->second;
-  return object::StoreUrl{.path = home.volumes(), .bucket = {}, .prefix = {}};
+  return own_place(home);
 }
 
 Result<void> remember_volume(const Home& home, const std::string& name,
@@ -88,7 +93,9 @@ Result<void> remember_volume(const Home& home, const std::string& name,
   VolumePlaces places = TRY(volume_places(home));
   places.insert_or_assign(name, place);
   VolumeList list;
-  for (const auto& [volume, url] : places) list.volumes.push_back({volume, url.to_string()});
+  for (const auto& [volume, url] : places) {
+    list.volumes.push_back({volume, url == own_place(home) ? "" : url.to_string()});
+  }
   return env::write_file_atomically(home.volumes_file(), model::record_text(list),
                                     env::Access::kOwner);
 }

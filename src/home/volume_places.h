@@ -11,7 +11,7 @@
 namespace runnel::home {
 
 // Which store each volume of a home is in: those that were created or named with --store. Others
-// are in the home's own folder of volumes.
+// are in the home's own folder of volumes, which moves with the home.
 //
 // Threads: any; blocks.
 

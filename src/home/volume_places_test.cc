@@ -24,6 +24,17 @@ TEST_F(VolumePlacesTest, AreTheHomesOwnFolderUnlessRemembered) {
   EXPECT_EQ(MUST(volume_places(home_)).size(), 2U);
 }
 
+TEST_F(VolumePlacesTest, OfTheHomeItselfMoveWithIt) {
+  MUST(remember_volume(home_, "own", MUST(place_of_volume(home_, "own", {}))));
+  MUST(remember_volume(home_, "far", MUST(object::parse_store_url("file:///far"))));
+  const Home moved{folder_.path() + "/moved"};
+  MUST(env::rename_file(home_.root, moved.root));
+  EXPECT_EQ(MUST(place_of_volume(moved, "own", {})).to_string(),
+            "file://" + moved.root + "/volumes");
+  EXPECT_EQ(MUST(place_of_volume(moved, "far", {})).to_string(), "file:///far");
+  EXPECT_EQ(MUST(volume_places(moved)).size(), 2U);
+}
+
 TEST_F(VolumePlacesTest, RefuseWhatIsNoStore) {
   EXPECT_EQ(place_of_volume(home_, "data", "nowhere").error().code, Errc::kInvalid);
 }

@@ -68,6 +68,7 @@ class Check {
 
  private:
   Async<void> look_at_all() {
+    if (const VersionPlace* newest = volume_.head().newest()) result_.newest = newest->version;
     std::vector<VersionPlace> places = volume_.head().recent;
     for (const auto& [name, place] : volume_.head().tags) places.push_back(place);
     std::set<std::string> seen;

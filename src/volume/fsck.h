@@ -31,6 +31,7 @@ struct Damage {
 
 struct FsckResult {
   std::vector<Damage> damages;  // Each file once, under the newest version that has it.
+  std::string newest;           // Version; none: there is none.
   std::int64_t versions = 0;    // Looked at: those of the head.
   std::int64_t files = 0;       // Read and compared with their hashes.
   std::int64_t bytes = 0;

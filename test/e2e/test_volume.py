@@ -2,6 +2,7 @@
 
 import filecmp
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -220,6 +221,55 @@ def test_the_format_s_page_is_enough_to_rebuild_a_volume(runnel, many_kinds, tmp
     assert code == 1 and "damaged" in said
 
 
+def test_a_home_that_is_moved_or_copied_has_its_own_volumes(runnel, tmp_path):
+    source = tree(tmp_path / "source", {"file": b"1"})
+    runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", source, "data")
+    runnel.run("volume", "create", "far", "--store", f"file://{tmp_path}/far")
+    copy, moved = tmp_path / "copy", tmp_path / "moved"
+    shutil.copytree(runnel.home, copy)
+    runnel.home.rename(moved)
+    for home in (copy, moved):
+        assert runnel.run("--home", home, "volume", "ls", "data") == "file\n"
+        runnel.run("--home", home, "volume", "rm", "data:/file")
+        assert runnel.run("--home", home, "volume", "ls", "data") == ""
+        stores = {each["name"]: each["store"] for each in runnel.json("--home", home, "volume", "list")["volumes"]}
+        assert stores == {"data": f"file://{home}/volumes", "far": f"file://{tmp_path}/far"}
+    assert not runnel.home.exists(), "nobody looks for them where the home was"
+
+
+def test_a_file_that_is_written_touches_no_other(runnel, tmp_path):
+    """What is not whole yet has no name: other people's files, and a second get, are in nobody's way."""
+    old = tree(tmp_path / "old", {"big": b"1" * 30_000_000})
+    new = tree(tmp_path / "new", {"big": b"2" * 30_000_000})
+    runnel.run("volume", "create", "data")
+    versions = [runnel.run("volume", "put", source, "data").strip() for source in (old, new)]
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "big.runnel-part").write_text("precious")
+    os.mkfifo(out / "pipe.runnel-part")
+    runnel.run("volume", "get", "data", out)
+    assert (out / "big.runnel-part").read_text() == "precious"
+    for _ in range(5):
+        gets = [runnel.start("volume", "get", f"data@{version}", out) for version in versions * 2]
+        assert [get.communicate() and get.returncode for get in gets] == [0] * 4
+        assert (out / "big").read_bytes() in ((old / "big").read_bytes(), (new / "big").read_bytes())
+    assert sorted(path.name for path in out.iterdir()) == ["big", "big.runnel-part", "pipe.runnel-part"]
+
+
+def test_a_home_learns_of_a_volume_that_another_one_has_made(runnel, tmp_path):
+    source, store = tree(tmp_path / "source", {"file": b"1"}), ("--store", f"file://{tmp_path}/shared")
+    runnel.run("--home", tmp_path / "first", "volume", "create", "data", *store)
+    runnel.run("--home", tmp_path / "first", "volume", "put", source, "data")
+    runnel.run("volume", "ls", "data", code=1)
+    assert "with --store URL where it is" in runnel.err
+    assert runnel.run("volume", "create", "data", *store) == "data\n"
+    assert "there already; this home knows it now" in runnel.err
+    assert runnel.run("volume", "ls", "data") == "file\n"
+    runnel.run("volume", "create", "data", *store, code=1)
+    assert "there is a volume data already" in runnel.err
+
+
 def test_mistakes_are_named(runnel, tmp_path):
     source = tree(tmp_path / "source", {"file": b"1"})
     runnel.run("volume", "create", "data")
@@ -227,6 +277,9 @@ def test_mistakes_are_named(runnel, tmp_path):
     for words, code, told in (
         (("create", "data"), 1, "there is a volume data already"),
         (("create", "Data"), 2, "1 to 63 of a-z"),
+        (("create", "s3://bucket/data"), 2, "write NAME --store s3://bucket/data"),
+        (("put", source, "file:///data"), 2, "is a URL"),
+        (("create", "more:/in"), 2, "write more"),
         (("create", "more", "--store", "gs://bucket"), 2, "not in this version"),
         (("ls", "other"), 1, "runnel volume create other"),
         (("ls", "data@nothing"), 1, "has no version 'nothing'"),

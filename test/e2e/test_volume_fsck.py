@@ -62,6 +62,8 @@ def test_a_flipped_chunk_is_named_with_its_file_and_comes_back_by_a_put(runnel, 
     assert same(tmp_path / "source", tmp_path / "again")
     first = runnel.json("volume", "versions", "data")["versions"][1]["version"]
     assert {damage["version"] for damage in damages(runnel)} == {first}, "the version before still needs the damaged one"
+    said = runnel.run("volume", "fsck", "data", code=1)
+    assert "the newest version is whole" in said and "--repair" not in said and "gc --keep 0s data" in said
     runnel.run("volume", "gc", "data", "--keep", "0s")
     assert "whole" in runnel.run("volume", "fsck", "data")
 
