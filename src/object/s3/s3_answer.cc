@@ -139,7 +139,8 @@ std::string stamp_of(const pugi::xml_node& entry) {
 
 }  // namespace
 
-Result<ListPage> parse_list(const std::string& body, const std::string& prefix) {
+Result<ListPage> parse_list(const std::string& body, const std::string& prefix,
+                            const std::string& after) {
   const auto wrong = [](const std::string& why) {
     return Error(Errc::kCorrupt, "a list of objects " + why);
   };
@@ -159,6 +160,10 @@ Result<ListPage> parse_list(const std::string& body, const std::string& prefix) 
   const bool truncated = std::string_view(list.child("IsTruncated").child_value()) == "true";
   if (truncated && page.objects.empty()) return wrong("goes on after nothing");
   if (truncated) page.more = page.objects.back().key;
+  if (page.more && *page.more <= after) {
+    return Error(Errc::kUnsupported, "the store lists the same keys again and again")
+        .with_hint("use a store that knows start-after, as S3 does");
+  }
   return page;
 }
 

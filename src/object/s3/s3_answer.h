@@ -24,7 +24,9 @@ Error s3_error(const http::Response& answer, const Asked& asked);
 std::string_view without_quotes(std::string_view etag);
 
 // A page of ListObjectsV2. Keys come without `prefix`, which all of them begin with. kCorrupt for
-// what is no such document.
-Result<ListPage> parse_list(const std::string& body, const std::string& prefix);
+// what is no such document, kUnsupported for a page that goes on with no later key than `after`,
+// which was asked for: its next one would be the same for ever.
+Result<ListPage> parse_list(const std::string& body, const std::string& prefix,
+                            const std::string& after = "");
 
 }  // namespace runnel::object

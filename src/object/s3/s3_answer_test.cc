@@ -75,6 +75,13 @@ TEST(S3Answer, ReadsAList) {
   EXPECT_FALSE(MUST(parse_list(list_of(""), "p/")).more.has_value());
 }
 
+TEST(S3Answer, RefusesAListThatDoesNotGoOn) {
+  const std::string page = list_of(entry("p/a", "3") + entry("p/b", "0"), true);
+  EXPECT_EQ(MUST(parse_list(page, "p/", "a")).more, "b");
+  EXPECT_EQ(parse_list(page, "p/", "b").error().code, Errc::kUnsupported);
+  EXPECT_EQ(parse_list(page, "p/", "c").error().code, Errc::kUnsupported);
+}
+
 TEST(S3Answer, ReadsStampsAndTimesWhereAStoreTellsThem) {
   const std::string told =
       "<Contents><Key>p/a</Key><Size>3</Size><ETag>&quot;abc-2&quot;</ETag>"

@@ -149,13 +149,7 @@ Async<ListPage> S3Store::list(std::string prefix, std::string after, async::Stop
   request.body_max = Bytes::count(kAnswerMax);
   const http::Response answer = CO_TRY(co_await ask(std::move(request), std::move(stop)));
   if (!answer.success()) co_return s3_error(answer, asked(""));
-  ListPage page = CO_TRY(parse_list(answer.body, prefix_));
-  if (page.more && *page.more <= after) {
-    co_return Error(Errc::kUnsupported, name_ + " lists the same keys again and again")
-        .with_value(name_)
-        .with_hint("use a store that knows start-after, as S3 does");
-  }
-  co_return page;
+  co_return parse_list(answer.body, prefix_, after);
 }
 
 }  // namespace runnel::object
