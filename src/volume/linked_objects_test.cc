@@ -103,6 +103,12 @@ TEST_F(LinkedObjectsTest, AnObjectThatIsMarkedAsAFolderIsRefused) {
   EXPECT_EQ(data_.contents(), (Contents{{"x/y", "1"}}));
 }
 
+TEST_F(LinkedObjectsTest, TwoObjectsOfOneNameAreRefused) {
+  keep("x", "one");
+  keep("x/", "two");
+  EXPECT_EQ(link().error().code, Errc::kConflict);
+}
+
 TEST_F(LinkedObjectsTest, AFolderThatIsMarkedIsAFolder) {
   keep("", "");
   keep("a/", "");
@@ -241,6 +247,14 @@ TEST(LinkedExtent, IsReadAsItWasWritten) {
   part.offset = 1;
   EXPECT_EQ(decode_extents(encode_extents({part})).error().code, Errc::kCorrupt);
   EXPECT_EQ(in_pieces({extent}).size(), 5U << 10);
+}
+
+TEST(LinkedExtent, OfWhichAnyObjectOrAnotherRequestWouldBeReadIsDamage) {
+  for (const std::string stamp : {"", "two words", "a\"b", "x\r\nHost: elsewhere", "\x7F"}) {
+    const LinkedObject object{kBucket, "a/b", stamp};
+    const Extent extent = linked_extent(std::make_shared<const LinkedObject>(object), 1);
+    EXPECT_EQ(decode_extents(encode_extents({extent})).error().code, Errc::kCorrupt) << stamp;
+  }
 }
 
 }  // namespace

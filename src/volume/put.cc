@@ -88,6 +88,14 @@ Error is_of_two_kinds(const ReadEntry& entry) {
       .with_hint("give the object '" + path + "' another key, or remove '" + path + "/'");
 }
 
+Error comes_twice(const ReadEntry& entry) {
+  const std::string path = path_text(entry.path);
+  return Error(Errc::kConflict,
+               "the source has '" + path + "' as two objects, with and without '/'")
+      .with_value(path)
+      .with_hint("give one of them another key");
+}
+
 Error no_twin(const ReadEntry& entry) {
   const std::string path = path_text(entry.path);
   return Error(Errc::kInvalid, "'" + path + "' is a hard link to '" + path_text(entry.same_as) +
@@ -212,6 +220,8 @@ class Put {
     Edit& edit = *place;
     const bool is_another = !is_new && edit.node.kind != entry.node.kind;
     if (entry.is_of_one_kind && is_another) return is_of_two_kinds(entry);
+    const bool is_file = entry.node.kind == NodeKind::kFile;
+    if (entry.is_of_one_kind && is_file && entry.is_first && !is_new) return comes_twice(entry);
     std::vector<Extent> extents = std::move(edit.node.extents);
     if (entry.is_first) extents.clear();
     edit.node = entry.node;
@@ -228,7 +238,7 @@ class Put {
     edit.node.extents = std::move(extents);
     edit.exact = options_.mirror;
     if (entry.node.kind != NodeKind::kFolder) edit.entries.clear();
-    if (entry.node.kind == NodeKind::kFile && entry.is_whole) ++done_.files;
+    if (is_file && entry.is_whole) ++done_.files;
     return {};
   }
 

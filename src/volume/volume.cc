@@ -84,8 +84,10 @@ Async<Snapshot> Volume::begin_reading(SessionRecord who, std::string version) {
   const VersionPlace place = CO_TRY(place_of(version));
   Result<HeldSession> held = co_await HeldSession::for_reading(
       *head_, context_.store, context_.random, prefix_, std::move(who), place, context_.stop);
-  const bool may_not_write = !held.ok() && held.error().code == Errc::kDenied;
-  if (!may_not_write) session_.emplace(CO_TRY(std::move(held)));
+  // Unheld, a version is read until gc drops it.
+  const bool cannot_hold =
+      !held.ok() && (held.error().code == Errc::kDenied || held.error().code == Errc::kFull);
+  if (!cannot_hold) session_.emplace(CO_TRY(std::move(held)));
   co_return Snapshot(*pages_, CO_TRY(co_await manifest_at(place)));
 }
 
