@@ -19,6 +19,7 @@
 #include "cli/mount_look.h"
 #include "cli/mount_of_attempts.h"
 #include "cli/print.h"
+#include "cli/printable.h"
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
@@ -40,6 +41,9 @@ using volume::Volume;
 
 constexpr Duration kMountLookEvery = Duration::millis(5);
 constexpr std::size_t kUsersShown = 10;
+
+// Names of files and keys of objects, which are anybody's, make no second line.
+void say_line(const std::string& sentence) { say("runnel: " + printable(sentence)); }
 
 // What is to be mounted, and where.
 struct Plan {
@@ -202,7 +206,7 @@ Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan&
   options.mounted = [&arguments, &home, &plan] {
     says_to_mount_log(home) ? say("runnel: " + mounted_text(plan)) : tell_mounted(arguments, plan);
   };
-  options.say = [](const std::string& sentence) { say("runnel: " + sentence); };
+  options.say = say_line;
   std::optional<MountOfAttempts> of_attempts;
   if (!plan.while_used.empty()) {
     of_attempts.emplace(home, plan.while_used);
@@ -212,6 +216,15 @@ Result<int> hold(const Arguments& arguments, const home::Home& home, const Plan&
   if (of_attempts) of_attempts->end();
   TRY(Result<void>(held));
   return 0;
+}
+
+// Of a mount that is not served yet the answer waits; one that goes meanwhile leaves the folder
+// below it to answer.
+Result<bool> is_served(const std::string& folder) {
+  const std::optional<fuse::Mounted> mounted = fuse::mount_in(folder);
+  if (!mounted || TRY(look_at_mount(folder)) != MountLook::kServed) return false;
+  const std::optional<fuse::Mounted> still = fuse::mount_in(folder);
+  return still && still->id == mounted->id;
 }
 
 // Starts who holds the mount, and waits until the kernel has an answer from it.
@@ -228,9 +241,7 @@ Result<int> hold_detached(const Arguments& arguments, const home::Home& home, co
   holder.environment = env::environment();
   holder.log_file = mount_log(home);
   const std::int64_t pid = TRY(env::spawn_detached(holder));
-  while (true) {
-    // Of a mount that is not served yet the answer waits.
-    if (fuse::mount_in(plan.folder) && TRY(look_at_mount(plan.folder)) == MountLook::kServed) break;
+  while (!TRY(is_served(plan.folder))) {
     if (!env::process_runs(pid)) {
       return Error(Errc::kIo, "not mounted: " + words_since(home, said_before))
           .with_value(plan.folder)
@@ -294,8 +305,7 @@ Result<int> unmount_volume(const Arguments& arguments, const home::Home& /*home*
 Result<int> serve_volumes(const home::Home& home) {
   if (says_to_mount_log(home)) date_lines();
   const auto loop = TRY(async::EventLoop::create());
-  fuse::MountServer server(*loop, home.mounts_socket(),
-                           [](const std::string& sentence) { say("runnel: " + sentence); });
+  fuse::MountServer server(*loop, home.mounts_socket(), say_line);
   async::StopSource stop;
   TRY(loop->on_signal(SIGTERM, [&stop] { stop.stop(); }));
   const Result<void> served = loop->block_on(server.run(stop.token()));
