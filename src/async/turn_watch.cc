@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -39,6 +40,18 @@ std::optional<std::int64_t> waited_for_processor(pid_t thread) {
   return read == 2 ? std::optional<std::int64_t>(waited) : std::nullopt;
 }
 
+// Nanoseconds that the host of this virtual machine gave its processors to others, in steps of
+// 10 ms; 0 where the kernel does not count them.
+std::int64_t stolen_from_machine() {
+  constexpr std::int64_t kNanos = 1'000'000'000;
+  std::FILE* file = std::fopen("/proc/stat", "re");
+  if (file == nullptr) return 0;
+  long long stolen = 0;
+  const int read = std::fscanf(file, "cpu %*d %*d %*d %*d %*d %*d %*d %lld", &stolen);
+  std::fclose(file);
+  return read == 1 ? stolen * (kNanos / ::sysconf(_SC_CLK_TCK)) : 0;
+}
+
 }  // namespace
 
 struct TurnWatch::Look {
@@ -66,10 +79,12 @@ struct TurnWatch::Look {
     const SteadyTime asked_at = std::chrono::steady_clock::now();
     std::unique_lock lock(mutex);
     std::chrono::nanoseconds awake{0};
+    std::optional<std::int64_t> stolen_before;
     for (SteadyTime nap = asked_at; !ended && !answered_at;) {
       changed.wait_for(lock, kLookEvery);
       const SteadyTime now = std::chrono::steady_clock::now();
       awake += std::min<std::chrono::nanoseconds>(now - std::exchange(nap, now), 2 * kLookEvery);
+      if (!answered_at && !stolen_before) stolen_before = stolen_from_machine();
     }
     if (!answered_at) return;
     const SteadyTime answered = *std::exchange(answered_at, std::nullopt);
@@ -77,8 +92,9 @@ struct TurnWatch::Look {
     const auto after = waited_for_processor(driver.thread_id());
     const bool was_busy = driver.turns() - turns > kTurnsOfAStand;
     if (!before || !after || was_busy) return;
+    const std::int64_t stolen = stolen_before ? stolen_from_machine() - *stolen_before : 0;
     const std::chrono::nanoseconds late =
-        (answered - asked_at) - std::chrono::nanoseconds(*after - *before);
+        (answered - asked_at) - std::chrono::nanoseconds(*after - *before + stolen);
     const std::chrono::nanoseconds stood = std::min(late, awake);
     const Duration length =
         Duration::millis(std::chrono::duration_cast<std::chrono::milliseconds>(stood).count());
