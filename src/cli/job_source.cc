@@ -137,6 +137,7 @@ Result<JobSourceReport> report_of(const Arguments& arguments, const home::Home& 
     warn(notes, left_behind_warnings(job.spec, env::environment(), home.nodes_file()));
   }
   warn(notes, replaced_variable_warnings(job.spec));
+  warn(notes, shell_parameter_warnings(job.spec));
   if (report.errors.empty()) report.source = std::move(job);
   return report;
 }

@@ -1,6 +1,10 @@
 #include "cli/job_warnings.h"
 
+#include <algorithm>
+#include <cctype>
 #include <set>
+#include <string_view>
+#include <variant>
 
 #include "cli/shell_environment.h"
 #include "model/device_variables.h"
@@ -17,7 +21,56 @@ std::string hidden_devices(const std::string& name, const std::string& nodes_fil
          ": then nothing keeps others off these devices";
 }
 
+// "$name" or "${name...".
+bool is_expanded(const std::string& script, const std::string& name) {
+  const auto is_of_name = [](char each) {
+    return each == '_' || std::isalnum(static_cast<unsigned char>(each)) != 0;
+  };
+  for (const std::string& begin : {"$" + name, "${" + name}) {
+    for (std::size_t at = script.find(begin); at != std::string::npos;
+         at = script.find(begin, at + 1)) {
+      const std::size_t end = at + begin.size();
+      if (end == script.size() || !is_of_name(script[end])) return true;
+    }
+  }
+  return false;
+}
+
+// "name=" as the shell assigns it.
+bool is_assigned(const std::string& script, const std::string& name) {
+  constexpr std::string_view kBefore = " \t\n;&|(";
+  const std::string assignment = name + "=";
+  for (std::size_t at = script.find(assignment); at != std::string::npos;
+       at = script.find(assignment, at + 1)) {
+    if (at == 0 || kBefore.find(script[at - 1]) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+bool is_variable(const model::StepSpec& step, const std::string& name) {
+  const auto has_name = [&name](const auto& variable) { return variable.first == name; };
+  return std::any_of(step.envs.begin(), step.envs.end(), has_name) ||
+         std::any_of(step.secrets.begin(), step.secrets.end(),
+                     [&name](const model::SecretRef& secret) { return secret.name == name; });
+}
+
 }  // namespace
+
+std::vector<std::string> shell_parameter_warnings(const model::JobSpec& spec) {
+  std::vector<std::string> warnings;
+  for (const model::StepSpec& step : spec.steps) {
+    const auto* const command = std::get_if<model::Command>(&step.run);
+    if (command == nullptr) continue;
+    for (const model::Parameter& parameter : step.params) {
+      const std::string& name = parameter.name;
+      if (!is_expanded(command->script, name)) continue;
+      if (is_assigned(command->script, name) || is_variable(step, name)) continue;
+      warnings.push_back("steps." + step.name + ".run has $" + name +
+                         ", which is empty there: the parameter is written {{" + name + "}}");
+    }
+  }
+  return warnings;
+}
 
 std::vector<std::string> replaced_variable_warnings(const model::JobSpec& spec) {
   std::set<std::string> names;

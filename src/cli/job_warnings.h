@@ -11,6 +11,9 @@ namespace runnel::cli {
 // nobody should have to guess why a gang does not meet.
 std::vector<std::string> replaced_variable_warnings(const model::JobSpec& spec);
 
+// Parameters that a script takes for variables, a line each: it would run, each time with nothing.
+std::vector<std::string> shell_parameter_warnings(const model::JobSpec& spec);
+
 // Variables of the shell (`environment`, NAME=value) that programs look for and the job's tasks do
 // not get: a login prompt, or a run without a GPU, would tell too late. `nodes_file` declares the
 // devices.

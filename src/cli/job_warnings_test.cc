@@ -21,6 +21,25 @@ TEST(JobWarnings, NameAReplacedVariableOnce) {
   EXPECT_THAT(replaced_variable_warnings(spec), ElementsAre(StartsWith("envs.MASTER_PORT takes")));
 }
 
+TEST(JobWarnings, NameAParameterThatAScriptTakesForAVariable) {
+  const auto warnings = [](const std::string& script) {
+    model::JobSpec spec;
+    spec.steps.resize(1);
+    spec.steps[0].name = "train";
+    spec.steps[0].params.resize(1);
+    spec.steps[0].params[0].name = "lr";
+    spec.steps[0].envs = {{"MINE", "1"}};
+    spec.steps[0].run = model::Command::shell(script);
+    return shell_parameter_warnings(spec);
+  };
+  for (const char* script : {"echo \"lr=$lr\"", "train --lr ${lr}", "a $lr $lrate"}) {
+    EXPECT_THAT(warnings(script), ElementsAre(HasSubstr("steps.train.run has $lr, "))) << script;
+  }
+  for (const char* script : {"echo {{lr}}", "lr={{lr}}; echo $lr", "echo $lrate $MINE", "true"}) {
+    EXPECT_THAT(warnings(script), ElementsAre()) << script;
+  }
+}
+
 TEST(JobWarnings, NameWhatStaysInTheShellInOneLine) {
   model::JobSpec spec;
   spec.steps.resize(1);

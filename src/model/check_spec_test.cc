@@ -428,6 +428,9 @@ TEST(CheckSpec, ANewJobReadsVolumesThatCanBe) {
   EXPECT_EQ(with({"data", "Fashion", "latest", ""}), Paths{"steps.search.volumes.data.volume"});
   EXPECT_EQ(with({"data", "fashion", "a/b", ""}), Paths{"steps.search.volumes.data.version"});
   EXPECT_EQ(with({"a b", "fashion", "latest", ""}), Paths{"steps.search.volumes[0].name"});
+  for (const char* store : {"--help", "file://../x", "gs://bucket", "s3:bucket"}) {
+    EXPECT_EQ(with({"data", "fashion", "latest", store}), Paths{"steps.search.volumes.data.store"});
+  }
   EXPECT_EQ(new_faults([](StepSpec& step) {
               step.volumes = {{"a-b", "fashion", "latest", ""}, {"a_b", "fashion", "latest", ""}};
             }),

@@ -316,6 +316,11 @@ std::string volume_rule() {
          " of a-z, 0-9, '-', '_' and '.', as `runnel volume list` shows them";
 }
 
+// "": where the volume is by the list of the home.
+bool is_store_url(const std::string& text) {
+  return text.empty() || text.starts_with("file:///") || text.starts_with("s3://");
+}
+
 void check_volume(const Site& at, const VolumeUse& use) {
   const bool has_name = at.at("name").named(use.name);
   const bool has_volume = at.at("volume").named(use.volume);
@@ -330,6 +335,10 @@ void check_volume(const Site& at, const VolumeUse& use) {
   if (!is_volume_name(use.volume)) {
     at.at("volume").refuse("'" + shown(use.volume) + "' cannot be the name of a volume", use.volume,
                            volume_rule());
+  }
+  if (!is_store_url(use.store)) {
+    at.at("store").refuse("'" + shown(use.store) + "' is no store of volumes", use.store,
+                          "write file:///FOLDER or s3://BUCKET/PREFIX");
   }
   if (is_name(use.version)) return;
   at.at("version").refuse("'" + shown(use.version) + "' cannot be a version", use.version,
