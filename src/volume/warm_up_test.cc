@@ -13,7 +13,6 @@ namespace runnel::volume {
 namespace {
 
 using testing::Contents;
-using testing::noise;
 
 class WarmUpTest : public ::testing::Test {
  protected:
@@ -35,9 +34,11 @@ class WarmUpTest : public ::testing::Test {
 TEST_F(WarmUpTest, WhatComesTakesThePlaceOfNothingThatIsWanted) {
   constexpr std::size_t kMost = 50 << 20;  // Of the 64 MiB of a segment.
   const Bytes four_segments = Bytes::mebi(256);
-  data_.put({{"b/long", noise(kMost, 1)}});
-  data_.put({{"c/1", noise(1'000, 2)}, {"c/2", noise(1'000, 3)}, {"c/3", noise(1'000, 4)}});
-  data_.put({{"a/long", noise(kMost, 5)}});
+  data_.put({{"b/long", testing::noise(kMost, 1)}});
+  data_.put({{"c/1", testing::noise(1'000, 2)},
+             {"c/2", testing::noise(1'000, 3)},
+             {"c/3", testing::noise(1'000, 4)}});
+  data_.put({{"a/long", testing::noise(kMost, 5)}});
   for (const std::string path : {"b", "c/1", "c/2", "c/3"}) warm_up(path, four_segments);
   const WarmUp all = warm_up("", four_segments);
   EXPECT_EQ(all.files, 5);
@@ -50,7 +51,7 @@ TEST_F(WarmUpTest, WhatComesTakesThePlaceOfNothingThatIsWanted) {
 TEST_F(WarmUpTest, RefusesWhatLiesInMorePlacesThanTheCacheHas) {
   for (int number = 0; number < 1'700; ++number) {
     const std::string name = std::to_string(number);
-    data_.put({{name, noise(100, static_cast<std::uint64_t>(number))}});
+    data_.put({{name, testing::noise(100, static_cast<std::uint64_t>(number))}});
   }
   const Error error = try_warm_up("", Bytes::mebi(128)).error();
   EXPECT_EQ(error.code, Errc::kInvalid);
@@ -60,7 +61,7 @@ TEST_F(WarmUpTest, RefusesWhatLiesInMorePlacesThanTheCacheHas) {
 }
 
 TEST_F(WarmUpTest, CountsWhatFilesShareOnce) {
-  const std::string bytes = noise(20 << 20, 1);
+  const std::string bytes = testing::noise(20 << 20, 1);
   Contents files;
   for (int number = 0; number < 8; ++number) files["copy " + std::to_string(number)] = bytes;
   data_.put(files);
