@@ -27,6 +27,8 @@ constexpr Duration kStartLateMax = Duration::seconds(31);
 constexpr Duration kAnswerMax = Duration::seconds(1);  // As Orphans::kSilentMax.
 constexpr Duration kKillMax = Duration::seconds(5);
 constexpr useconds_t kLookEveryMicros = 5'000;
+// Nobody's task. Of a container's, root itself may have no right to read the environment.
+constexpr pid_t kInit = 1;
 
 // A process is the same one only with the same start.
 using Victims = std::map<pid_t, Duration>;
@@ -66,6 +68,7 @@ std::vector<pid_t> of_home(std::vector<pid_t> pids, const std::string& home_toke
   while (true) {
     std::vector<pid_t> silent;
     for (const pid_t pid : pids) {
+      if (pid == kInit) continue;
       const std::optional<std::string> key = environment_value(pid, kAttemptKeyName);
       if (!key && owner_of(pid) == ::geteuid()) silent.push_back(pid);
       if (key && key->starts_with(home_token + ".")) found.push_back(pid);
