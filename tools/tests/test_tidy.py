@@ -170,6 +170,17 @@ def test_cycles_between_files_and_folders_are_found(tmp_path):
     assert cycles == ["src/agent/a.h: cycle", "src/async: cycle"]
 
 
+def test_cycles_between_rooms_of_a_module_are_found(tmp_path):
+    header = '#pragma once\n\n#include "{}"\n\nnamespace runnel::agent {{}}\n'
+    leaf = "#pragma once\n\nnamespace runnel::agent {}\n"
+    of_its_own = {"src/agent/a.h": header.format("agent/one/a.h"), "src/agent/one/a.h": leaf,
+                  "src/agent/b.h": leaf, "src/agent/one/b.h": header.format("agent/b.h")}
+    assert found(tmp_path / "fine", of_its_own) == []
+    twice = {"src/agent/one/a.h": header.format("agent/two/a.h"), "src/agent/two/a.h": leaf,
+             "src/agent/one/b.h": leaf, "src/agent/two/b.h": header.format("agent/one/b.h")}
+    assert found(tmp_path / "planted", twice) == ["src/agent/one: cycle"]
+
+
 def test_edge_that_does_not_lead_down_is_found(tmp_path):
     table = TABLE.replace("runnel_module(brain 4 EDGES base PURE)", "runnel_module(brain 4 EDGES base agent PURE)")
     assert "cmake/modules.cmake: edge" in found(tmp_path, {"cmake/modules.cmake": table})

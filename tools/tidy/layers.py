@@ -192,10 +192,23 @@ def folder_cycles(repository: Repository) -> list[list[str]]:
     return strongly_connected(graph)
 
 
+def inner_cycles(repository: Repository) -> list[list[str]]:
+    """Of folders below modules' own; a module's own folder and a room of it may use each other."""
+    production = {source.path for source in repository.sources if source.is_production}
+    graph: dict[str, set[str]] = {}
+    for path, targets in include_graph(repository).items():
+        folders = {name.rsplit("/", 1)[0] for name in targets}
+        folder = path.rsplit("/", 1)[0]
+        if path in production and folder.count("/") > 1:
+            graph.setdefault(folder, set()).update(name for name in folders - {folder} if name.count("/") > 1)
+    return strongly_connected(graph)
+
+
 def check_cycles(repository: Repository) -> Iterable[Violation]:
     for group in strongly_connected(include_graph(repository)):
         yield Violation(group[0], 1, "cycle", "files include each other: " + ", ".join(group))
-    for group in folder_cycles(repository):
+    for group in folder_cycles(repository) + [
+            [path.removeprefix("src/") for path in group] for group in inner_cycles(repository)]:
         yield Violation(f"src/{group[0]}", 1, "cycle", "folders include each other: " + ", ".join(group))
 
 
