@@ -13,9 +13,7 @@ Async<ReadBatch> LinkSource::next(async::Worker& /*worker*/) {
   ReadBatch batch;
   const object::ListPage page = CO_TRY(co_await store_.list("", after_, stop_));
   if (after_.empty() && page.objects.empty()) {
-    co_return Error(Errc::kNotFound, "there is no object below " + url_)
-        .with_value(url_)
-        .with_hint("link the prefix that objects are below: s3://BUCKET/PREFIX");
+    co_return has_no_object(url_);
   }
   for (const object::Listed& object : page.objects) {
     if (is_mark_of_folder(object)) continue;

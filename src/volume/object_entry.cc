@@ -22,6 +22,12 @@ bool is_mark_of_folder(const object::Listed& object) {
   return object.key.empty() && object.size == 0;
 }
 
+Error has_no_object(const std::string& store) {
+  return Error(Errc::kNotFound, "there is no object below " + store)
+      .with_value(store)
+      .with_hint("name the prefix that objects are below: s3://BUCKET/PREFIX");
+}
+
 Result<ReadEntry> entry_of_object(const object::Listed& object, const std::string& store,
                                   Time now) {
   ReadEntry entry;

@@ -24,6 +24,7 @@ Async<std::optional<object::Listed>> ObjectSource::next_listed() {
     if (is_listed_ && !page_.more) co_return std::optional<object::Listed>();
     const std::string after = page_.more.value_or("");
     page_ = CO_TRY(co_await store_.list("", after, stop_));
+    if (!is_listed_ && page_.objects.empty() && !page_.more) co_return has_no_object(store_.name());
     is_listed_ = true;
     next_ = 0;
   }

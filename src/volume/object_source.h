@@ -16,8 +16,8 @@ namespace runnel::volume {
 
 // Plain objects of a store as a put reads them, each as entry_of_object() has it.
 //
-// Contract: kInvalid names a key that is no path. An object that is removed or replaced while it is
-//           read is an error.
+// Contract: kNotFound when there is no object; kInvalid names a key that is no path. An object that
+//           is removed or replaced while it is read is an error.
 // Lifetime: loop and store outlive it.
 // Limits:   kReadsAtOnce requests at a time, of up to kPartBytes each.
 class ObjectSource final : public PutSource {

@@ -89,6 +89,11 @@ TEST_F(ObjectsTest, AreReadWithManyRequestsUnderWay) {
   EXPECT_EQ(counting.most, ObjectSource::kReadsAtOnce);
 }
 
+TEST_F(ObjectsTest, APrefixWithoutObjectsIsRefused) {
+  EXPECT_EQ(import(store_).error().code, Errc::kNotFound);
+  EXPECT_TRUE(data_.volume().head().recent.empty());
+}
+
 TEST_F(ObjectsTest, AKeyThatIsNoPathIsNamed) {
   const std::string long_part = "a/" + std::string(256, 'x');
   for (const char* key : {"a//b", "a/../b", "/a", "./a", long_part.c_str()}) {

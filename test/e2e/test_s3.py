@@ -200,8 +200,9 @@ def test_what_cannot_be_linked_is_refused(cloud, tmp_path):
     for source in (f"file://{tmp_path}", tmp_path / "files.tar"):
         cloud.run("volume", "import", "--link", source, "raw", code=2)
         assert "cannot be linked" in cloud.err and "s3://BUCKET/PREFIX" in cloud.err
-    cloud.run("volume", "import", "--link", "--mirror", "s3://bkt/mistyped", "raw", code=1)
-    assert "there is no object below s3://bkt/mistyped" in cloud.err
+    for link in (["--link"], []):
+        cloud.run("volume", "import", *link, "--mirror", "s3://bkt/mistyped", "raw", code=1)
+        assert "there is no object below s3://bkt/mistyped" in cloud.err
     assert cloud.json("volume", "versions", "raw")["versions"] == []
 
 
