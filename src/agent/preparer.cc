@@ -226,8 +226,10 @@ Async<void> Preparer::undo_parts(const Record& record) {
   for (auto stage = stages_.rbegin(); stage != stages_.rend() && undone.ok(); ++stage) {
     const std::shared_ptr<const Phase> phase = stage->phase;
     if (phase->traits().parts == Phase::Parts::kNone || !phase->is_needed(record.order)) continue;
+    // One that cannot be taken back keeps none of the others.
     for (const model::StartOrder& each : phase->split(record.order)) {
-      if (undone.ok()) undone = co_await undo_one(*stage, record.node, each);
+      const Result<void> done = co_await undo_one(*stage, record.node, each);
+      if (undone.ok()) undone = done;
     }
   }
   if (undone.ok()) undone = co_await drop_record(of);

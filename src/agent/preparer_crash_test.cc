@@ -3,8 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -68,6 +70,18 @@ namespace {
 
 using Standing = Preparer::Standing;
 
+// Whether the work came to its end, in a process of its own that may die before.
+bool ends(const std::function<bool()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(work() ? 0 : 1);
+  CHECK(child > 0, "the machine starts a process; -1 would mean every process");
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_TRUE(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == kDied) << WEXITSTATUS(status);
+  return WEXITSTATUS(status) == 0;
+}
+
 // One life of an agent, as far as making ready goes.
 struct Life {
   explicit Life(const std::string& home)
@@ -107,18 +121,11 @@ class PreparerCrash : public ::testing::Test {
   }
   // Whether it came to its end, of a life that dies before the change after so many.
   bool prepares_within(int changes) {
-    const pid_t child = ::fork();
-    if (child == 0) {
+    return ends([&] {
       Life life(home_.path());
       changes_until_death = changes;
-      ::_exit(life.prepare(order_).ok() ? 0 : 1);
-    }
-    CHECK(child > 0, "the machine starts a process; -1 would mean every process");
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status));
-    EXPECT_TRUE(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == kDied) << WEXITSTATUS(status);
-    return WEXITSTATUS(status) == 0;
+      return life.prepare(order_).ok();
+    });
   }
 
   std::string checkpoint(std::int64_t task) const {
@@ -281,6 +288,51 @@ TEST_F(PreparerCrash, KilledAtAnyChangeNoUseOfAVolumeStaysForGood) {
     EXPECT_EQ(records(), 0U);
     if (whole) break;
   }
+}
+
+// A version that was copied, which goes with its last use.
+class CopyCrash : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kFiles = 5;
+
+  void copy() const {
+    std::filesystem::create_directories(place_ + "/uses");
+    std::filesystem::create_directories(UsedMounts::tree_of(place_));
+    for (std::size_t number = 0; number < kFiles; ++number) {
+      MUST(env::append_file(UsedMounts::tree_of(place_) + "/" + std::to_string(number), "text"));
+    }
+    MUST(UsedMounts::mark_copy(place_));
+  }
+  bool removes() const {
+    return mounts_.remove_unused(place_, [] { return Result<void>(); }).ok();
+  }
+  std::size_t files() const {
+    return env::list_directory(UsedMounts::tree_of(place_)).value_or({}).size();
+  }
+
+  env::testing::TemporaryDirectory home_;
+  const UsedMounts mounts_{home_.path()};
+  const std::string place_ =
+      mounts_.place_of({"data", "fashion", "0123456789abcdef", "file:///volumes"});
+};
+
+TEST_F(CopyCrash, KilledAtAnyChangeOfItsRemovalNoHalfIsTakenForWhole) {
+  std::size_t fewest = kFiles;
+  for (int changes = 0;; ++changes) {
+    SCOPED_TRACE("killed after " + std::to_string(changes) + " changes");
+    copy();
+    const bool whole = ends([&] {
+      changes_until_death = changes;
+      return removes();
+    });
+    if (UsedMounts::is_copy(place_)) EXPECT_EQ(files(), kFiles);
+    fewest = std::min(fewest, files());
+    EXPECT_EQ(MUST(mounts_.places()).size(), env::exists(place_) ? 1U : 0U) << "it is found again";
+    EXPECT_TRUE(removes());
+    EXPECT_FALSE(env::exists(place_));
+    if (whole) break;
+  }
+  EXPECT_EQ(fewest, 0U);
 }
 
 }  // namespace

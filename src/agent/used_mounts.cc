@@ -1,6 +1,9 @@
 #include "agent/used_mounts.h"
 
+#include <algorithm>
+
 #include "env/files.h"
+#include "env/machine.h"
 #include "env/remove_tree.h"
 #include "hash/sha256.h"
 
@@ -11,12 +14,42 @@ namespace {
 constexpr Duration kLockPatience = Duration::seconds(20);
 
 constexpr std::size_t kStoreDigits = 8;
+constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr const char* kStrays = "strays";
 constexpr int kStraysMax = 1'000;
 
 std::string copy_mark(const std::string& place) { return place + "/copied"; }
 
 std::string uses_of(const std::string& place) { return place + "/uses"; }
+
+// "NAME@VERSION-STORE", as place_of() has it.
+bool is_name_of_place(const std::string& name) {
+  const std::size_t store = name.rfind('-');
+  return name.find('@') < store && name.size() - store == kStoreDigits + 1 &&
+         name.find_first_not_of(kDigits, store + 1) == std::string::npos;
+}
+
+// Of one whose removal was killed last of all nothing but the folder is there.
+bool is_place(const std::string& folder) {
+  const Result<std::vector<std::string>> names = env::list_directory(folder);
+  return env::exists(uses_of(folder)) || (names.ok() && names->empty());
+}
+
+// From here on nobody takes what is left of it for whole.
+Result<void> unmark_copy(const std::string& place) {
+  TRY(env::remove_file(copy_mark(place)));
+  return env::sync_directory(place);
+}
+
+// Its uses last: by them the next look knows it again when this one is killed.
+Result<void> remove_place(const std::string& place) {
+  if (!env::exists(place)) return {};
+  TRY(unmark_copy(place));
+  std::vector<std::string> names = TRY(env::list_directory(place));
+  std::erase(names, "uses");
+  for (const std::string& name : names) TRY(env::remove_tree(place + "/" + name));
+  return env::remove_tree(place);
+}
 
 std::string file_of(const std::string& place, const runner::AttemptOnNode& of) {
   const model::TaskRef& task = of.attempt.task;
@@ -40,21 +73,35 @@ Result<std::vector<std::string>> UsedMounts::places() const {
   if (!names.ok() && names.error().code == Errc::kNotFound) return std::vector<std::string>();
   std::vector<std::string> places;
   for (const std::string& name : TRY(Result<std::vector<std::string>>(names))) {
-    if (name.find('@') != std::string::npos) places.push_back(folder_ + "/" + name);
+    const std::string place = folder_ + "/" + name;
+    if (is_name_of_place(name) && is_place(place)) places.push_back(place);
   }
   return places;
 }
 
-bool UsedMounts::is_copy(const std::string& place) { return env::exists(copy_mark(place)); }
-
-Result<void> UsedMounts::mark_copy(const std::string& place) {
-  return env::append_file(copy_mark(place), "");
+bool UsedMounts::is_copy(const std::string& place) {
+  const Result<std::string> made = env::read_file(copy_mark(place));
+  const Result<std::string> now = env::boot_id();
+  return made.ok() && now.ok() && *made == *now;
 }
 
-Result<void> UsedMounts::set_strays_aside(const std::string& place) const {
+Result<void> UsedMounts::mark_copy(const std::string& place) {
+  return env::write_file_atomically(copy_mark(place), TRY(env::boot_id()));
+}
+
+Result<void> UsedMounts::clear_tree(const std::string& place) const {
   const std::string tree = tree_of(place);
+  if (env::exists(copy_mark(place))) {
+    // Out of sight first: a part of it is neither a copy nor a task's.
+    const std::string left = tree + ".left";
+    TRY(env::remove_tree(left));
+    if (env::exists(tree)) TRY(env::rename_file(tree, left));
+    TRY(unmark_copy(place));
+    TRY(env::remove_tree(left));
+    return env::make_directories(tree);
+  }
   const Result<std::vector<std::string>> names = env::list_directory(tree);
-  if (is_copy(place) || !names.ok() || names->empty()) return {};
+  if (!names.ok() || names->empty()) return {};
   const std::string strays = folder_ + "/" + kStrays;
   TRY(env::make_directories(strays, env::Access::kOwner));
   for (int number = 1; number <= kStraysMax; ++number) {
@@ -102,7 +149,7 @@ Result<bool> UsedMounts::remove_unused(const std::string& place,
   const Result<void> done = unmount();
   if (!done.ok() && done.error().code == Errc::kConflict) return false;
   TRY(Result<void>(done));
-  TRY(env::remove_tree(place));
+  TRY(remove_place(place));
   return true;
 }
 

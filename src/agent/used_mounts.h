@@ -35,15 +35,17 @@ class UsedMounts {
   Result<void> add(const model::VolumeUse& use, const runner::AttemptOnNode& attempt) const;
   Result<void> remove(const model::VolumeUse& use, const runner::AttemptOnNode& attempt) const;
 
-  // All of them, of any attempt.
+  // All of them, of any attempt; what else is in the folder is somebody's.
   Result<std::vector<std::string>> places() const;
 
-  // Whether the tree is a whole copy, and not what a task has written where a mount was no more.
+  // Whether the tree is a whole copy, made since the machine was started: after a power loss nobody
+  // knows what of it is on the disk.
   static bool is_copy(const std::string& place);
   // To be said before the copy, which is whole, gets the tree's name.
   static Result<void> mark_copy(const std::string& place);
-  // Moves what a tree has, without being a copy, to `<home>/mounts/strays`, where it stays.
-  Result<void> set_strays_aside(const std::string& place) const;
+  // Empties the tree: what is left of a copy goes, and what a task has written where a mount was no
+  // more moves to `<home>/mounts/strays`, where it stays.
+  Result<void> clear_tree(const std::string& place) const;
 
   // Held by who brings the files of a place that is used.
   static Result<env::FileLock> lock_showing(const std::string& place, Duration patience);

@@ -37,8 +37,9 @@ struct Workplace {
 //           left. undo() takes back what prepare() made or half made of an attempt that will not
 //           begin or has ended, in this life or an earlier one, and may be called again. Both CHECK
 //           that the order calls for the phase.
-// Threads:  prepare() and undo() block, on a thread that is left alone when it stands still for too
-//           long: so a phase holds nothing that changes. All else is called on the loop.
+// Threads:  prepare(), undo() and sweep() block, on a thread that is left alone when it stands
+//           still for too long: so a phase holds nothing that changes. All else is called on the
+//           loop.
 // Why:      what an attempt needs differs and grows; each part has one place for how it is made and
 //           tried again, and none can block the loop.
 class Phase {

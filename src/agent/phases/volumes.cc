@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "env/file_lock.h"
 #include "env/files.h"
+#include "env/machine.h"
 #include "env/process.h"
 #include "env/read_only_tree.h"
 #include "env/subprocess.h"
@@ -54,6 +55,11 @@ Error told_error(const std::string& command, const env::Finished& finished) {
 
 }  // namespace
 
+const model::VolumeUse& VolumesPhase::only_one(const model::StartOrder& order) {
+  CHECK(order.volumes.size() == 1, "each volume of an attempt has a turn of its own");
+  return order.volumes.front();
+}
+
 bool VolumesPhase::can_mount(const std::string& fuse) {
   struct stat seen{};
   return ::stat(fuse.c_str(), &seen) == 0 && S_ISCHR(seen.st_mode) &&
@@ -71,24 +77,22 @@ std::vector<model::StartOrder> VolumesPhase::split(const model::StartOrder& orde
 
 Result<Readiness> VolumesPhase::prepare(const NodeId& node, const model::StartOrder& order,
                                         Readiness so_far, PathTrail& trail) const {
-  CHECK(is_needed(order), "an attempt that reads no volume has one mounted");
+  const model::VolumeUse& use = only_one(order);
   const Environment environment = TRY(environment_for(node, order));
-  for (const model::VolumeUse& use : order.volumes) {
-    const std::string tree = UsedMounts::tree_of(mounts_.place_of(use));
-    TRY(mounts_.add(use, {node, order.attempt}));
-    trail.follow(tree);
-    Result<void> shown = show(use, environment);
-    if (!shown.ok()) {
-      Error error = std::move(shown).error();
-      const bool is_gone = error.code == Errc::kInvalid;
-      error.message =
-          "volume " + target_of(use) + " is not there" +
-          (is_gone ? ", as it was when the job was submitted (a tag keeps a version): " : ": ") +
-          error.message;
-      return std::move(error).with_field("volumes." + use.name);
-    }
-    so_far.volumes.emplace_back(model::volume_variable(use.name), tree);
+  const std::string tree = UsedMounts::tree_of(mounts_.place_of(use));
+  TRY(mounts_.add(use, {node, order.attempt}));
+  trail.follow(tree);
+  Result<void> shown = show(use, environment);
+  if (!shown.ok()) {
+    Error error = std::move(shown).error();
+    const bool is_gone = error.code == Errc::kInvalid;
+    error.message =
+        "volume " + target_of(use) + " is not there" +
+        (is_gone ? ", as it was when the job was submitted (a tag keeps a version): " : ": ") +
+        error.message;
+    return std::move(error).with_field("volumes." + use.name);
   }
+  so_far.volumes.emplace_back(model::volume_variable(use.name), tree);
   return so_far;
 }
 
@@ -113,7 +117,7 @@ Result<void> VolumesPhase::show(const model::VolumeUse& use, const Environment& 
   switch (shown_in(place)) {
     case Shown::kMount:
     case Shown::kCopy: return {};
-    case Shown::kNothing: TRY(mounts_.set_strays_aside(place)); break;
+    case Shown::kNothing: TRY(mounts_.clear_tree(place)); break;
     case Shown::kDeadMount: break;
   }
   if (!can_mount(fuse_)) return copy(use, environment);
@@ -126,7 +130,8 @@ Result<void> VolumesPhase::show(const model::VolumeUse& use, const Environment& 
 Result<void> VolumesPhase::copy(const model::VolumeUse& use, const Environment& environment) const {
   const std::string place = mounts_.place_of(use);
   const std::string tree = UsedMounts::tree_of(place);
-  const std::string part = tree + ".part";
+  // Of this boot: what one before it got may never have come to the disk.
+  const std::string part = tree + ".part-" + TRY(env::boot_id());
   if (!env::is_read_only_tree(part)) {
     TRY(run({"get", target_of(use), part, "--store", use.store}, environment, kCopiesWithin));
   }
@@ -148,37 +153,36 @@ Result<void> VolumesPhase::run(const std::vector<std::string>& words,
 
 Result<void> VolumesPhase::undo(const NodeId& node, const model::StartOrder& order,
                                 PathTrail& trail) const {
-  for (const model::VolumeUse& use : order.volumes) {
-    const std::string place = mounts_.place_of(use);
-    trail.follow(place);
-    TRY(mounts_.remove(use, {node, order.attempt}));
-    TRY(end_unserved(place));
-  }
-  return {};
+  const model::VolumeUse& use = only_one(order);
+  const std::string place = mounts_.place_of(use);
+  trail.follow(place);
+  TRY(mounts_.remove(use, {node, order.attempt}));
+  return end_unserved(place);
 }
 
 // A mount that is served ends by itself, once nobody has used it for a while.
 Result<void> VolumesPhase::end_unserved(const std::string& place) const {
-  if (!env::exists(place)) return {};
-  const std::string tree = UsedMounts::tree_of(place);
+  if (!env::exists(place) || TRY(UsedMounts::is_used(place))) return {};
   const Shown shown = shown_in(place);
   if (shown == Shown::kMount) return {};
-  if (shown == Shown::kNothing) TRY(mounts_.set_strays_aside(place));
-  const auto unmount = [&]() -> Result<void> {
-    if (shown != Shown::kDeadMount) return {};
-    return run({"umount", "--lazy", tree}, env::environment(), kMountsWithin);
+  // Under the lock of all uses: who begins to use it meanwhile does so before or after.
+  const auto end = [&]() -> Result<void> {
+    if (shown != Shown::kDeadMount) return mounts_.clear_tree(place);
+    return run({"umount", "--lazy", UsedMounts::tree_of(place)}, env::environment(), kMountsWithin);
   };
-  TRY(mounts_.remove_unused(place, unmount));
+  TRY(mounts_.remove_unused(place, end));
   return {};
 }
 
 // Left by mounts whose holder and server were killed after their last use.
 Result<void> VolumesPhase::sweep(PathTrail& trail) const {
+  Result<void> swept;
   for (const std::string& place : TRY(mounts_.places())) {
     trail.follow(place);
-    if (!TRY(UsedMounts::is_used(place))) TRY(end_unserved(place));
+    const Result<void> ended = end_unserved(place);
+    if (swept.ok()) swept = ended;
   }
-  return {};
+  return swept;
 }
 
 }  // namespace runnel::agent

@@ -53,6 +53,8 @@ class VolumesPhase final : public Phase {
   static constexpr const char* kFuse = "/dev/fuse";
 
   using Environment = std::vector<std::string>;
+  // Of an order as split() makes them.
+  static const model::VolumeUse& only_one(const model::StartOrder& order);
   Result<Environment> environment_for(const NodeId& node, const model::StartOrder& order) const;
   Result<void> show(const model::VolumeUse& use, const Environment& environment) const;
   Result<void> copy(const model::VolumeUse& use, const Environment& environment) const;

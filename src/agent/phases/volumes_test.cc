@@ -93,6 +93,17 @@ TEST_F(VolumesPhaseTest, WhatATaskWroteIsNoCopyAndIsKept) {
   EXPECT_EQ(env::read_file(strays + "-1/note").value_or("none"), "of a task");
 }
 
+// After a power loss a copy may have its names and none of its bytes.
+TEST_F(VolumesPhaseTest, ACopyOfBeforeTheMachineWasStartedIsMadeAnew) {
+  MUST(prepare("/no/such/device"));
+  MUST(env::write_file_atomically(place_ + "/copied", "another boot"));
+  MUST(prepare("/no/such/device"));
+  const std::string words = asked();
+  EXPECT_EQ(std::count(words.begin(), words.end(), '\n'), 2);
+  EXPECT_TRUE(UsedMounts::is_copy(place_));
+  EXPECT_FALSE(env::exists(home_.path() + "/mounts/strays")) << "it was no task's";
+}
+
 TEST_F(VolumesPhaseTest, EqualVersionsOfTwoStoresAreTwoPlaces) {
   MUST(prepare());
   order_.volumes[0].store = "file:///elsewhere";
@@ -106,9 +117,17 @@ TEST_F(VolumesPhaseTest, SweepsWhatNobodyUses) {
   order_.volumes[0].store = "file:///elsewhere";
   MUST(prepare());
   MUST(mounts_.remove(order_.volumes[0], {NodeId("n1"), order_.attempt}));
+  const std::string foreign = mounts_.folder() + "/data@v1";
+  const std::string alike = mounts_.folder() + "/data@0123456789abcdef-01234567";
+  for (const std::string& folder : {foreign, alike}) {
+    MUST(env::make_directories(folder));
+    MUST(env::append_file(folder + "/file", "somebody's"));
+  }
   PathTrail trail(home_.path());
   MUST(phase("/dev/null").sweep(trail));
   EXPECT_EQ(MUST(mounts_.places()), std::vector<std::string>{place_});
+  EXPECT_TRUE(env::exists(foreign + "/file"));
+  EXPECT_TRUE(env::exists(alike + "/file"));
 }
 
 TEST_F(VolumesPhaseTest, AnAttemptThatWillNotBeginLeavesNothing) {
