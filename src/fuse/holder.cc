@@ -62,9 +62,11 @@ Result<void> make_blocking(const async::UniqueFd& socket) {
 Result<void> Holder::run() {
   TRY(open());
   TRY(hand_over());
-  while (TRY(take_event())) {
+  while (true) {
+    const Result<bool> goes_on = take_event();
+    if (!goes_on.ok() && has_served_) mount_->leave_dead();
+    if (!TRY(Result<bool>(goes_on))) return {};
   }
-  return {};
 }
 
 Result<void> Holder::open() {
@@ -212,9 +214,9 @@ Result<bool> Holder::after_server(const std::string& what, bool has_said_why) {
   const bool is_in_time = !has_served_ || now - died_at_ < kServesWithin;
   const bool may_go_on = !has_served_ || can_ask_again();
   if (!may_go_on || !is_in_time || starts_within(now) >= kStartsMax) {
-    mount_->leave_dead();
     return Error(Errc::kIo, folder + ": " + what + ", and the mount is given up")
-        .with_value(folder);
+        .with_value(folder)
+        .with_hint("runnel volume umount " + folder);
   }
   if (has_said_why || serves_) options_.say(folder + ": " + what + ": it is served again");
   start_at_ = now + (has_said_why ? kPause : kDeathPause);

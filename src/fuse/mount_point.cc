@@ -1,6 +1,7 @@
 #include "fuse/mount_point.h"
 
 #define FUSE_USE_VERSION 314
+#include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <poll.h>
 #include <sys/mount.h>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "async/unique_fd.h"
 #include "env/files.h"
 #include "env/process.h"
 #include "env/subprocess.h"
@@ -112,6 +114,15 @@ Result<std::unique_ptr<MountPoint>> MountPoint::create(const std::string& folder
 MountPoint::~MountPoint() {
   if (!stays_ && (is_on_top() || is_gone())) ::fuse_session_unmount(session_);
   ::fuse_session_destroy(session_);
+}
+
+void MountPoint::leave_dead() {
+  stays_ = true;
+  if (!is_on_top()) return;
+  // By force the connection ends, and the mount only where nobody uses it: we do.
+  // tidy: allow(file) a place alone, whose files nobody may be there to open
+  const async::UniqueFd used(::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (used.valid()) ::umount2(folder_.c_str(), MNT_FORCE | UMOUNT_NOFOLLOW);
 }
 
 bool MountPoint::is_on_top() const {

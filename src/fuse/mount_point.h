@@ -30,9 +30,10 @@ class MountPoint {
   MountPoint(const MountPoint&) = delete;
   MountPoint& operator=(const MountPoint&) = delete;
 
-  // Leaves the mount in its folder, where nobody serves it any more: who reads gets an error, and
-  // not what lies below.
-  void leave_dead() { stays_ = true; }
+  // Ends the connection and leaves the mount in its folder: who reads, or waits for a server that
+  // does not answer, gets an error, and nobody what lies below. Only root can end a connection that
+  // another process has, too: for others it ends with that process.
+  void leave_dead();
 
   const std::string& folder() const { return folder_; }
   // Of /dev/fuse.

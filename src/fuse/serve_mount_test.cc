@@ -1,12 +1,15 @@
 #include "fuse/serve_mount.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -148,6 +151,22 @@ TEST_F(ServeMountTest, AVersionThatIsNotThereIsNotServed) {
       loop_->block_on(serve_mount(*loop_, volume, packs_, std::move(options), {}));
   ASSERT_FALSE(served.ok());
   EXPECT_EQ(served.error().code, Errc::kNotFound);
+}
+
+// A server that stands still has the connection, too.
+TEST_F(ServeMountTest, OneThatIsGivenUpAnswersWhoWaitsAndHidesWhatLiesBelow) {
+  const async::UniqueFd of_the_server(::dup(mount_->descriptor()));
+  int reason = 0;
+  std::thread reader([&] {
+    struct stat file{};
+    if (::stat((folder_ + "/text").c_str(), &file) != 0) reason = errno;
+  });
+  mount_->leave_dead();
+  mount_.reset();
+  reader.join();
+  EXPECT_TRUE(reason == ENOTCONN || reason == ECONNABORTED) << reason;
+  EXPECT_TRUE(mount_in(folder_).has_value());
+  MUST(unmount_folder(folder_, Unmount::kLazy));
 }
 
 }  // namespace
