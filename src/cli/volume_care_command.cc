@@ -229,7 +229,7 @@ Result<int> tag_volume(const Arguments& arguments, const home::Home& home) {
   json::Value value = json::Value::object();
   value.set("tag", json::Value::text(arguments.target));
   if (arguments.remove) {
-    TRY(client->run(volume::remove_tag(opened, arguments.target)));
+    TRY(client->run_freeing<void>([&] { return volume::remove_tag(opened, arguments.target); }));
     answer(arguments, value, "");
     return 0;
   }
@@ -251,6 +251,7 @@ Result<int> collect_volume(const Arguments& arguments, const home::Home& home) {
   }
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
   Volume opened = TRY(client->volume(target.name));
+  options.make_room = [&client] { return client->give_up_reserve(); };
   const volume::GcResult result = TRY(
       client->run(volume::collect_garbage(client->loop(), env::real_clock(), opened, options, {})));
   answer(arguments, gc_document(result, options.dry_run), gc_text(result, options.dry_run));

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "cli/moment_text.h"
 #include "cli/print.h"
+#include "env/files.h"
 #include "home/volume_places.h"
 
 namespace runnel::cli {
@@ -35,6 +36,21 @@ VolumeClient::~VolumeClient() {
 Result<VolumeClientPtr> client_of(const Arguments& arguments, const home::Home& home,
                                   const std::string& name) {
   return VolumeClient::open(TRY(home::place_of_volume(home, name, arguments.store)));
+}
+
+Result<void> refuse_another_place(const home::Home& home, const std::string& name,
+                                  const object::StoreUrl& place) {
+  const object::StoreUrl known = TRY(home::place_of_volume(home, name, std::nullopt));
+  const bool is_folder = known.scheme == object::StoreUrl::Scheme::kFile;
+  if (known == place || (is_folder && !env::exists(known.path))) return {};
+  const VolumeClientPtr client = TRY(VolumeClient::open(known));
+  const Result<volume::Volume> there = client->volume(name);
+  if (!there.ok() && there.error().code == Errc::kNotFound) return {};
+  return Error(Errc::kConflict,
+               "this home knows a volume " + name + " in " + known.to_string() + " already")
+      .with_field("volume")
+      .with_value(name)
+      .with_hint("give it another name; a volume that is there is named by --store, too");
 }
 
 void answer(const Arguments& arguments, const json::Value& value, const std::string& text) {

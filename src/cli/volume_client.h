@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,16 @@ class VolumeClient {
   Result<T> run(Async<T> work) {
     return loop_->block_on(std::move(work));
   }
+  // Runs what frees room: when the store is full, again in the room that it holds for that.
+  template <typename T>
+  Result<T> run_freeing(const std::function<Async<T>()>& work) {
+    Result<T> done = run(work());
+    const bool is_full = !done.ok() && done.error().code == Errc::kFull;
+    if (!is_full || !TRY(run(give_up_reserve()))) return done;
+    return run(work());
+  }
+  // As OpenedStore.
+  Async<bool> give_up_reserve() { return store_->give_up_reserve(); }
   Result<volume::Volume> volume(const std::string& name) {
     return run(volume::Volume::open(context(), name));
   }
@@ -56,6 +67,11 @@ using VolumeClientPtr = std::unique_ptr<VolumeClient>;
 // Of the store where the volume is, by the home's list or by --store.
 Result<VolumeClientPtr> client_of(const Arguments& arguments, const home::Home& home,
                                   const std::string& name);
+
+// kConflict when the home has a volume of the name in another store: a name stands for one. One
+// that is there no more is in nobody's way.
+Result<void> refuse_another_place(const home::Home& home, const std::string& name,
+                                  const object::StoreUrl& place);
 
 // Prints the document where one is asked for, else the text.
 void answer(const Arguments& arguments, const json::Value& value, const std::string& text);

@@ -47,6 +47,7 @@ Result<Volume> made_or_found(VolumeClient& client, const home::Home& home, const
 Result<int> create(const Arguments& arguments, const home::Home& home) {
   const std::string name = TRY(parse_volume_name(arguments.volume));
   const object::StoreUrl place = TRY(home::place_of_volume(home, name, arguments.store));
+  TRY(refuse_another_place(home, name, place));
   const VolumeClientPtr client = TRY(VolumeClient::open(place));
   const Volume made = TRY(made_or_found(*client, home, name, place));
   TRY(home::remember_volume(home, name, place));
@@ -190,8 +191,8 @@ Result<int> remove(const Arguments& arguments, const home::Home& home) {
   volume::Edit root = volume::Edit::folder();
   const std::vector<std::string> folder(parts.begin(), parts.end() - 1);
   volume::folder_at(root, folder, opened.wall()).entries[parts.back()].gone = true;
-  const volume::Manifest manifest =
-      TRY(client->run(opened.publish(root, {}, 0, arguments.message.value_or(""))));
+  const volume::Manifest manifest = TRY(client->run_freeing<volume::Manifest>(
+      [&] { return opened.publish(root, {}, 0, arguments.message.value_or("")); }));
   answer(arguments, manifest_document(manifest), manifest.version + "\n");
   return 0;
 }

@@ -71,6 +71,11 @@ ObjectStore& OpenedStore::store() {
   return *metered_;
 }
 
+Async<bool> OpenedStore::give_up_reserve() {
+  if (folder_) CO_TRY(co_await folder_->give_up_reserve());
+  co_return folder_ != nullptr;
+}
+
 Async<void> OpenedStore::stop() {
   if (folder_) CO_TRY(co_await folder_->stop());
   if (client_) CO_TRY(co_await client_->stop());

@@ -33,6 +33,9 @@ class OpenedStore {
 
   ObjectStore& store();
   const StoreMeter& meter() const { return metered_->meter(); }
+  // Gives up the room that a folder holds for who frees room. False of a bucket, which holds none:
+  // to try again is of no use.
+  Async<bool> give_up_reserve();
   Async<void> stop();
 
  private:

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kAttemptsMax = 50;  // At condemning, while others swap the head.
 constexpr std::size_t kDeletesAtOnce = 32;
+constexpr std::size_t kShortList = 1'000;  // Keys, which take some 60 KB.
 
 // A session as it was seen; its record when it has one.
 struct SeenSession {
@@ -38,8 +39,10 @@ class Collection {
   Async<GcResult> try_out() {
     Head head = volume_.head();
     if (options_.keep) {
-      CO_TRY(co_await find_old(*options_.keep));
-      head = without(std::move(head), versions_of(result_.dropped));
+      OldOnes old = CO_TRY(co_await find_old(*options_.keep));
+      head = without(std::move(head), versions_of(old.droppable));
+      result_.dropped = std::move(old.droppable);
+      result_.held = std::move(old.held);
     }
     Garbage garbage = CO_TRY(co_await find_garbage(head));
     CO_TRY(co_await add_what_compaction_leaves(head, garbage));
@@ -48,9 +51,14 @@ class Collection {
     co_return std::move(result_);
   }
 
-  // Under the volume's session.
   Async<GcResult> run() {
-    CO_TRY(co_await collect());
+    Result<void> done = co_await collect_in_session();
+    const bool has_no_room = !done.ok() && done.error().code == Errc::kFull;
+    if (has_no_room && options_.make_room && CO_TRY(co_await options_.make_room())) {
+      is_full_ = true;
+      done = co_await collect_in_session();
+    }
+    CO_TRY(std::move(done));
     co_return std::move(result_);
   }
 
@@ -61,6 +69,20 @@ class Collection {
     std::int64_t generation = 0;                // Of the head.
     std::map<std::string, std::int64_t> sizes;  // Bytes, by key.
   };
+
+  Async<void> collect_in_session() {
+    CO_TRY(co_await volume_.begin_writing(session_of_this_process("gc")));
+    const async::StopToken outside = stop_;
+    Result<void> done = co_await with_session<void>(
+        loop_, volume_, [] { return std::set<std::string>(); },
+        [this](async::StopToken token) {
+          stop_ = std::move(token);
+          return collect();
+        },
+        outside);
+    stop_ = outside;
+    co_return done;
+  }
 
   Async<void> collect() {
     CO_TRY(co_await volume_.refresh());
@@ -80,16 +102,30 @@ class Collection {
         if (volume_.head().generation == generation) co_return found.error();
         continue;
       }
-      const Garbage garbage = *std::move(found);
+      Garbage garbage = *std::move(found);
       if (garbage.list.keys.empty()) co_return {};
+      const bool is_part = is_full_ && garbage.list.keys.size() > kShortList;
+      if (is_part) keep_largest(garbage);
       const bool is_condemned = CO_TRY(co_await condemn(garbage));
       if (!is_condemned) continue;
       count(garbage);
-      co_return co_await sweep();
+      CO_TRY(co_await sweep());
+      if (!is_part) co_return {};
+      is_full_ = false;  // There is room now for a list of the rest.
     }
     co_return Error(Errc::kUnavailable, "the volume is changed faster than its garbage is found")
         .with_value(volume_.name())
         .with_hint("run gc again when fewer processes write to it");
+  }
+
+  static void keep_largest(Garbage& garbage) {
+    std::vector<std::string> keys(garbage.list.keys.begin(), garbage.list.keys.end());
+    const auto is_larger = [&garbage](const std::string& one, const std::string& other) {
+      return garbage.sizes.at(one) > garbage.sizes.at(other);
+    };
+    std::nth_element(keys.begin(), keys.begin() + kShortList, keys.end(), is_larger);
+    keys.resize(kShortList);
+    garbage.list.keys = std::set<std::string>(keys.begin(), keys.end());
   }
 
   void count(const Garbage& garbage) {
@@ -234,7 +270,8 @@ class Collection {
     if (head.newest() == nullptr) co_return {};
     const Result<Compaction> done = co_await compact_now(head);
     if (done.ok() && done->is_done) result_.rewritten += done->packed;
-    if (done.ok() || done.error().code == Errc::kCorrupt) co_return {};
+    const bool has_no_room = is_full_ && !done.ok() && done.error().code == Errc::kFull;
+    if (done.ok() || done.error().code == Errc::kCorrupt || has_no_room) co_return {};
     CO_TRY(co_await volume_.refresh());
     if (volume_.head().generation != head.generation) co_return {};
     co_return done.error();
@@ -249,7 +286,8 @@ class Collection {
   };
 
   Async<Compaction> compact_now(const Head& head) {
-    const Needs needs = CO_TRY(co_await find_needs(head));
+    Needs needs = CO_TRY(co_await find_needs(head));
+    if (is_full_) needs.sizes.clear();  // No pack, but the tree of chunks is cut all the same.
     co_return co_await compact(volume_, needs.newest, needs.others, needs.sizes, stop_);
   }
 
@@ -389,27 +427,35 @@ class Collection {
     return versions;
   }
 
-  // Versions to be dropped, and those that would be if nobody held them.
-  Async<void> find_old(Duration keep) {
+  // Versions that may be dropped, and those that might be if nobody held them.
+  struct OldOnes {
+    std::vector<OldVersion> droppable;
+    std::vector<OldVersion> held;
+  };
+
+  Async<OldOnes> find_old(Duration keep) {
     std::vector<SessionRecord> sessions = CO_TRY(co_await see_others());
     sessions.insert(sessions.end(), options_.awaited.begin(), options_.awaited.end());
     std::vector<OldVersion> all =
         CO_TRY(co_await old_versions(volume_, clock_.wall() - keep, std::move(sessions)));
+    OldOnes old;
     for (OldVersion& each : all) {
-      (each.holders.empty() ? result_.dropped : result_.held).push_back(std::move(each));
+      (each.holders.empty() ? old.droppable : old.held).push_back(std::move(each));
     }
-    co_return {};
+    co_return old;
   }
 
   // Who begins to hold one of them meanwhile holds it, also when the head has it no more.
   Async<void> drop_versions(Duration keep) {
-    CO_TRY(co_await find_old(keep));
-    const std::set<std::string> old = versions_of(result_.dropped);
+    OldOnes old = CO_TRY(co_await find_old(keep));
+    result_.held = std::move(old.held);
+    const std::set<std::string> versions = versions_of(old.droppable);
     CO_TRY(co_await volume_.change_head(
-        [&old](const Head& now) -> Result<Head> { return without(now, old); }));
-    std::erase_if(result_.dropped, [this](const OldVersion& each) {
-      return volume_.head().find(each.version) != nullptr;  // Somebody has given it a tag.
-    });
+        [&versions](const Head& now) -> Result<Head> { return without(now, versions); }));
+    for (OldVersion& each : old.droppable) {
+      const bool has_a_tag_by_now = volume_.head().find(each.version) != nullptr;
+      if (!has_a_tag_by_now) result_.dropped.push_back(std::move(each));
+    }
     co_return {};
   }
 
@@ -417,35 +463,23 @@ class Collection {
   env::Clock& clock_;
   Volume& volume_;
   const GcOptions options_;
-  const async::StopToken stop_;
+  async::StopToken stop_;
   const SessionRecord here_;
+  bool is_full_ = false;  // The store, until the first list of garbage is swept.
   Marks marks_;
   std::set<Mark> marked_;
   std::set<std::string> ended_;  // Sessions that a dry run leaves, of processes that are gone.
   GcResult result_;
 };
 
-Async<GcResult> collect_now(async::EventLoop& loop, env::Clock& clock, Volume& volume,
-                            GcOptions options, async::StopToken stop) {
-  Collection collection(loop, clock, volume, options, std::move(stop));
-  co_return co_await collection.run();
-}
-
 }  // namespace
 
 Async<GcResult> collect_garbage(async::EventLoop& loop, env::Clock& clock, Volume& volume,
                                 GcOptions options, async::StopToken stop) {
-  if (options.dry_run) {
-    Collection collection(loop, clock, volume, options, std::move(stop));
-    co_return co_await collection.try_out();
-  }
-  CO_TRY(co_await volume.begin_writing(session_of_this_process("gc")));
-  co_return co_await with_session<GcResult>(
-      loop, volume, [] { return std::set<std::string>(); },
-      [&](async::StopToken token) {
-        return collect_now(loop, clock, volume, options, std::move(token));
-      },
-      std::move(stop));
+  const bool is_tried_out = options.dry_run;
+  Collection collection(loop, clock, volume, std::move(options), std::move(stop));
+  if (is_tried_out) co_return co_await collection.try_out();
+  co_return co_await collection.run();
 }
 
 }  // namespace runnel::volume

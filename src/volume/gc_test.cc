@@ -224,6 +224,60 @@ TEST_F(GcTest, AReaderInAnotherContainerIsNotTakenForDeadAtOnce) {
   EXPECT_EQ(gc().sessions, 1);
 }
 
+// Has no room for packs, nor for more than this.
+class NarrowStore final : public object::ForwardingStore {
+ public:
+  static constexpr std::size_t kRoom = 200'000;
+  using ForwardingStore::ForwardingStore;
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    const bool fits = bytes->size() <= room_ && !key.starts_with("data/p/");
+    if (!fits) co_return Error(Errc::kFull, "no space left on device");
+    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
+                                   std::move(stop));
+  }
+  Async<void> remove(std::string key, async::StopToken stop) override {
+    if (key.starts_with("data/p/")) room_ += kRoom;
+    co_return co_await inner().remove(std::move(key), std::move(stop));
+  }
+
+ private:
+  std::size_t room_ = kRoom;
+};
+
+Async<bool> room_is_made() { co_return true; }
+
+// A list of all that may go has no room: the largest go first, and make some.
+TEST_F(GcTest, InAFullStoreTheLargestGoFirst) {
+  MUST(loop_->block_on(volume_.begin_writing(session_of_this_process("put"))));
+  for (int number = 0; number < 5'000; ++number) put_pack();
+  MUST(loop_->block_on(volume_.end_session()));
+  NarrowStore narrow(store_);
+  Volume volume = run(Volume::open({narrow, env::real_clock(), env::real_random(), {}}, "data"));
+  const auto collect = [&](std::function<Async<bool>()> make_room) {
+    GcOptions options{.wait = false, .make_room = std::move(make_room)};
+    return loop_->block_on(
+        collect_garbage(*loop_, env::real_clock(), volume, std::move(options), {}));
+  };
+  EXPECT_EQ(collect({}).error().code, Errc::kFull);
+  EXPECT_EQ(MUST(collect(room_is_made)).objects, 5'001) << "and the first list";
+  EXPECT_EQ(gc().objects, 0);
+}
+
+// What was dropped before the store was found to be full is told, too.
+TEST_F(GcTest, InAFullStoreAllThatWentIsTold) {
+  for (int number = 0; number < 3; ++number) publish(std::to_string(number));
+  MUST(loop_->block_on(volume_.begin_writing(session_of_this_process("put"))));
+  for (int number = 0; number < 5'000; ++number) put_pack();
+  MUST(loop_->block_on(volume_.end_session()));
+  NarrowStore narrow(store_);
+  Volume volume = run(Volume::open({narrow, env::real_clock(), env::real_random(), {}}, "data"));
+  GcOptions options{.keep = Duration(), .wait = false, .make_room = room_is_made};
+  EXPECT_EQ(run(collect_garbage(*loop_, env::real_clock(), volume, std::move(options), {}))
+                .dropped.size(),
+            2U);
+}
+
 // A store that only reads are allowed of.
 class ReadOnlyStore final : public object::ForwardingStore {
  public:

@@ -296,3 +296,46 @@ def test_out_of_space_a_new_daemon_deletes(small):
     home.run("delete", large)
     home.until(lambda: not (home.home / "jobs" / large).exists())
     home.ended("run: echo hi")
+
+
+@pytest.fixture
+def full_store(runnel, tmp_path):
+    """A volume of two puts, each with packs of its own, on a disk that is full."""
+    disk = Disk(tmp_path, "size=64m")
+    try:
+        runnel.run("volume", "create", "data", "--store", f"file://{disk.folder}/store")
+        for name in ("kept", "other"):
+            source = tmp_path / name
+            source.mkdir()
+            for number in range(100):
+                (source / str(number)).write_bytes(os.urandom(100_000))
+            runnel.run("volume", "put", source, f"data:/{name}")
+        runnel.run("volume", "tag", "data", "first")
+        disk.fill_space()
+        yield disk
+    finally:
+        subprocess.run(["umount", "--lazy", disk.folder], check=True)
+
+
+def test_a_full_store_is_left_by_rm_and_gc(runnel, full_store, tmp_path):
+    runnel.run("volume", "put", tmp_path / "kept", "data:/more", code=1)
+    assert "No space left on device" in runnel.err, runnel.err
+    runnel.run("volume", "rm", "data:/other")
+    runnel.run("volume", "tag", "data", "first", "--delete")
+    assert runnel.json("volume", "gc", "data", "--keep", "0s")["bytes"] > 10_000_000
+    assert (full_store.folder / "store/.runnel/reserve").exists() is False, "the next one who opens the store holds it"
+    runnel.run("volume", "put", tmp_path / "kept", "data:/more")
+    assert (full_store.folder / "store/.runnel/reserve").stat().st_size == 4 << 20
+    runnel.run("volume", "get", "data:/more", tmp_path / "copy")
+    for number in range(100):
+        assert (tmp_path / "copy" / str(number)).read_bytes() == (tmp_path / "kept" / str(number)).read_bytes()
+    assert runnel.run("volume", "fsck", "data").endswith("whole\n")
+
+
+def test_gc_alone_leaves_a_full_store_of_versions_that_are_not_kept(runnel, full_store):
+    full_store.clear()
+    runnel.run("volume", "rm", "data:/other")
+    runnel.run("volume", "tag", "data", "first", "--delete")
+    full_store.fill_space()
+    assert runnel.json("volume", "gc", "data", "--keep", "0s")["bytes"] > 10_000_000
+    assert runnel.run("volume", "fsck", "data").endswith("whole\n")

@@ -268,6 +268,11 @@ def test_a_home_learns_of_a_volume_that_another_one_has_made(runnel, tmp_path):
     assert runnel.run("volume", "ls", "data") == "file\n"
     runnel.run("volume", "create", "data", *store, code=1)
     assert "there is a volume data already" in runnel.err
+    for home in (["--home", tmp_path / "first"], []):
+        runnel.run(*home, "volume", "create", "own", *(store if home else ()))
+    runnel.run("volume", "create", "own", *store, code=1)
+    assert "knows a volume own in file://" in runnel.err, "a name stands for one volume"
+    assert runnel.json("volume", "show", "own")["store"] == f"file://{runnel.home}/volumes"
 
 
 def test_mistakes_are_named(runnel, tmp_path):

@@ -55,6 +55,13 @@ Async<ListPage> LocalStore::list(std::string prefix, std::string after, async::S
   co_return co_await worker().run([&] { return folder_.list(prefix, after); });
 }
 
+Async<void> LocalStore::give_up_reserve() {
+  co_return co_await worker().run([&]() -> Result<void> {
+    folder_.give_up_reserve();
+    return {};
+  });
+}
+
 Async<void> LocalStore::stop() {
   for (const auto& worker : workers_) MUST(co_await worker->stop());
   co_return {};

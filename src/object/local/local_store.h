@@ -32,6 +32,8 @@ class LocalStore final : public ObjectStore {
   Async<void> remove(std::string key, async::StopToken stop) override;
   Async<ListPage> list(std::string prefix, std::string after, async::StopToken stop) override;
   const std::string& name() const override { return folder_.name(); }
+  // As ObjectFolder.
+  Async<void> give_up_reserve();
   Async<void> stop();
 
  private:

@@ -33,6 +33,8 @@ Error not_written(std::string what) {
 using async::UniqueFd;
 
 constexpr std::string_view kOwn = ".runnel";
+constexpr std::string_view kLock = "lock";
+constexpr std::string_view kReserveName = "reserve";
 
 // An ETag of the bytes: whoever swaps an object that carries a nonce never meets the same twice.
 std::string etag_of(std::string_view bytes) {
@@ -117,7 +119,7 @@ Result<void> make_folders(const std::string& root, const std::string& key) {
 // The lock under which objects are replaced and removed.
 Result<env::FileLock> lock_of(const std::string& path) {
   Result<env::FileLock> lock = env::FileLock::acquire_within(
-      path + "/" + std::string(kOwn) + "/lock", ObjectFolder::kLockWait);
+      path + "/" + std::string(kOwn) + "/" + std::string(kLock), ObjectFolder::kLockWait);
   if (lock.ok() || lock.error().code != Errc::kConflict) return lock;
   return Error(Errc::kUnavailable,
                lock.error().message + " for longer than " + to_string(ObjectFolder::kLockWait))
@@ -189,7 +191,8 @@ Result<void> sweep(const std::string& folder) {
   for (const std::string& name : TRY(env::list_directory(folder))) {
     const std::string file = folder + "/" + name;
     const Result<env::FileInfo> info = env::file_info(file);
-    if (!info.ok() || name == "lock" || info->modified > before) continue;
+    const bool is_kept = name == kLock || name == kReserveName;
+    if (!info.ok() || is_kept || info->modified > before) continue;
     TRY(env::remove_file(file));
   }
   return {};
@@ -202,7 +205,20 @@ Result<ObjectFolder> ObjectFolder::open(const std::string& path) {
   const std::string own = path + "/" + std::string(kOwn);
   TRY(env::make_directories(own, env::Access::kOwner));
   TRY(sweep(own));
-  return ObjectFolder(path);
+  ObjectFolder folder(path);
+  folder.hold_reserve();
+  return folder;
+}
+
+env::RoomReserve ObjectFolder::reserve() const {
+  return {path_ + "/" + std::string(kOwn) + "/" + std::string(kReserveName), kReserve};
+}
+
+// One process makes it at a time, and nobody waits: whoever has the lock opened the store, too.
+void ObjectFolder::hold_reserve() const {
+  const Result<env::FileLock> lock =
+      env::FileLock::acquire(path_ + "/" + std::string(kOwn) + "/" + std::string(kLock));
+  if (lock.ok()) reserve().hold();
 }
 
 Result<Object> ObjectFolder::get(const std::string& key, std::int64_t limit) const {

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "env/room_reserve.h"
 #include "object/object_store.h"
 
 namespace runnel::object {
@@ -20,9 +21,10 @@ class ObjectFolder {
  public:
   static constexpr Duration kLockWait = Duration::seconds(4);
   static constexpr Duration kTemporaryKept = Duration::hours(24);
+  static constexpr Bytes kReserve = Bytes::mebi(4);
 
-  // Makes the folder when it is missing, and removes temporaries that a killed process left a day
-  // ago or earlier.
+  // Makes the folder when it is missing, holds its reserve where the disk has room, and removes
+  // temporaries that a killed process left a day ago or earlier.
   static Result<ObjectFolder> open(const std::string& path);
 
   Result<Object> get(const std::string& key, std::int64_t limit) const;
@@ -33,10 +35,17 @@ class ObjectFolder {
   Result<void> remove(const std::string& key) const;
   Result<ListPage> list(const std::string& prefix, const std::string& after) const;
 
+  // Room for who frees room: on a full disk, what says what is to go has to be written first. The
+  // next open() holds it again.
+  void give_up_reserve() const { (void)reserve().give_up(); }
+
   const std::string& name() const { return name_; }
 
  private:
   explicit ObjectFolder(std::string path) : path_(std::move(path)), name_("file://" + path_) {}
+
+  env::RoomReserve reserve() const;
+  void hold_reserve() const;
 
   std::string file_of(const std::string& key) const { return path_ + "/" + key; }
   Result<void> publish(const std::string& temporary, const std::string& key,

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "env/file_lock.h"
 #include "env/files.h"
+#include "env/held_blocks.h"
 #include "env/testing/length_limit.h"
 #include "env/testing/temporary_directory.h"
 
@@ -21,6 +23,11 @@ namespace {
 class ObjectFolderTest : public ::testing::Test {
  protected:
   std::string own(const std::string& name) const { return folder_.path() + "/.runnel/" + name; }
+  bool has_temporary() const {
+    const std::vector<std::string> names = MUST(env::list_directory(folder_.path() + "/.runnel"));
+    return std::any_of(names.begin(), names.end(),
+                       [](const std::string& name) { return name != "lock" && name != "reserve"; });
+  }
 
   env::testing::TemporaryDirectory folder_;
   ObjectFolder objects_ = MUST(ObjectFolder::open(folder_.path()));
@@ -30,7 +37,7 @@ TEST_F(ObjectFolderTest, KeepsAnObjectAsAFileOfItsKey) {
   MUST(objects_.put("v/p/1", "bytes", Condition::absent()));
   EXPECT_EQ(MUST(env::read_file(folder_.path() + "/v/p/1")), "bytes");
   EXPECT_EQ(MUST(env::file_info(folder_.path() + "/v/p/1")).mode & 0077U, 0U);
-  EXPECT_TRUE(MUST(env::list_directory(folder_.path() + "/.runnel")).empty()) << "no temporary";
+  EXPECT_FALSE(has_temporary());
 }
 
 TEST_F(ObjectFolderTest, RemovesOnlyTemporariesThatWereLeftADayAgo) {
@@ -48,8 +55,16 @@ TEST_F(ObjectFolderTest, LeavesNothingOfAPutThatTheDiskRefuses) {
     const env::testing::LengthLimit full(Bytes::count(10));
     EXPECT_FALSE(objects_.put("a", std::string(100, 'x'), Condition::absent()).ok());
   }
-  EXPECT_TRUE(MUST(env::list_directory(folder_.path() + "/.runnel")).empty());
+  EXPECT_FALSE(has_temporary());
   EXPECT_EQ(objects_.get("a", 1'000).error().code, Errc::kNotFound);
+}
+
+TEST_F(ObjectFolderTest, HoldsAReserveThatComesBackOnceItWasGivenUp) {
+  EXPECT_GE(MUST(env::allocated(own("reserve"))), ObjectFolder::kReserve);
+  objects_.give_up_reserve();
+  EXPECT_FALSE(env::exists(own("reserve")));
+  MUST(ObjectFolder::open(folder_.path()));
+  EXPECT_GE(MUST(env::allocated(own("reserve"))), ObjectFolder::kReserve);
 }
 
 TEST_F(ObjectFolderTest, SwapsOfManyThreadsAreOneAfterAnother) {
