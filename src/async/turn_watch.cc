@@ -40,16 +40,17 @@ std::optional<std::int64_t> waited_for_processor(pid_t thread) {
   return read == 2 ? std::optional<std::int64_t>(waited) : std::nullopt;
 }
 
-// Nanoseconds that the host of this virtual machine gave its processors to others, in steps of
-// 10 ms; 0 where the kernel does not count them.
-std::int64_t stolen_from_machine() {
+// Nanoseconds that the host of this virtual machine gave each of its processors to others, on
+// average and in steps of 10 ms; 0 where the kernel does not count them.
+std::int64_t stolen_per_processor() {
   constexpr std::int64_t kNanos = 1'000'000'000;
   std::FILE* file = std::fopen("/proc/stat", "re");
   if (file == nullptr) return 0;
   long long stolen = 0;
   const int read = std::fscanf(file, "cpu %*d %*d %*d %*d %*d %*d %*d %lld", &stolen);
   std::fclose(file);
-  return read == 1 ? stolen * (kNanos / ::sysconf(_SC_CLK_TCK)) : 0;
+  const long processors = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
+  return read == 1 ? stolen * (kNanos / ::sysconf(_SC_CLK_TCK)) / processors : 0;
 }
 
 }  // namespace
@@ -84,7 +85,7 @@ struct TurnWatch::Look {
       changed.wait_for(lock, kLookEvery);
       const SteadyTime now = std::chrono::steady_clock::now();
       awake += std::min<std::chrono::nanoseconds>(now - std::exchange(nap, now), 2 * kLookEvery);
-      if (!answered_at && !stolen_before) stolen_before = stolen_from_machine();
+      if (!answered_at && !stolen_before) stolen_before = stolen_per_processor();
     }
     if (!answered_at) return;
     const SteadyTime answered = *std::exchange(answered_at, std::nullopt);
@@ -92,7 +93,7 @@ struct TurnWatch::Look {
     const auto after = waited_for_processor(driver.thread_id());
     const bool was_busy = driver.turns() - turns > kTurnsOfAStand;
     if (!before || !after || was_busy) return;
-    const std::int64_t stolen = stolen_before ? stolen_from_machine() - *stolen_before : 0;
+    const std::int64_t stolen = stolen_before ? stolen_per_processor() - *stolen_before : 0;
     const std::chrono::nanoseconds late =
         (answered - asked_at) - std::chrono::nanoseconds(*after - *before + stolen);
     const std::chrono::nanoseconds stood = std::min(late, awake);

@@ -66,7 +66,7 @@ std::vector<std::string> shell_parameter_warnings(const model::JobSpec& spec) {
       if (!is_expanded(command->script, name)) continue;
       if (is_assigned(command->script, name) || is_variable(step, name)) continue;
       warnings.push_back("steps." + step.name + ".run has $" + name +
-                         ", which is empty there: the parameter is written {{" + name + "}}");
+                         ", a variable of the shell: the parameter is written {{" + name + "}}");
     }
   }
   return warnings;

@@ -41,8 +41,13 @@ class RangeSet {
     const auto behind = ranges_.upper_bound({range.object, range.offset});
     return behind != ranges_.begin() && std::prev(behind)->second.covers(range);
   }
-  void add(const ObjectRange& range) {
-    ranges_.insert_or_assign(Start(range.object, range.offset), range);
+  // Bytes that it has more of now, as far as ranges that begin at one place tell.
+  std::int64_t add(const ObjectRange& range) {
+    const auto [place, is_new] = ranges_.try_emplace({range.object, range.offset}, range);
+    const std::uint64_t before = is_new ? 0 : place->second.length;
+    if (range.length <= before) return 0;
+    place->second = range;
+    return static_cast<std::int64_t>(range.length - before);
   }
   const std::map<Start, ObjectRange>& all() const { return ranges_; }
 
@@ -117,8 +122,7 @@ class WarmingUp {
     const std::optional<CacheSlot> slot = cache_.find(key_, range);
     if (!slot) missing_.push_back(range);
     const ObjectRange& kept = slot ? slot->range : range;
-    wanted_.add(kept);
-    done_.bytes += static_cast<std::int64_t>(kept.length);
+    done_.bytes += wanted_.add(kept);
     const auto bytes = static_cast<std::uint64_t>(done_.bytes);
     if (cache_.has_room(wanted_.all().size(), bytes, kWarmedRange)) return {};
     return has_no_room();
@@ -160,14 +164,21 @@ class WarmingUp {
     co_return {};
   }
 
+  // Notes what is missing.
+  bool is_whole() {
+    missing_.clear();
+    for (const auto& [start, range] : wanted_.all()) {
+      if (!cache_.find(key_, range)) missing_.push_back(range);
+    }
+    return missing_.empty();
+  }
+
   Async<void> bring_what_went() {
     for (int round = 0; round < kRoundsMax; ++round) {
-      for (const auto& [start, range] : wanted_.all()) {
-        if (!cache_.find(key_, range)) missing_.push_back(range);
-      }
-      if (missing_.empty()) co_return {};
+      if (is_whole()) co_return {};
       CO_TRY(co_await bring_missing());
     }
+    if (is_whole()) co_return {};
     co_return Error(Errc::kFull, "the cache does not keep all of these files")
         .with_field("cache")
         .with_hint("give it more with --cache-size, or another folder");
