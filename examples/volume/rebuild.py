@@ -68,13 +68,25 @@ def s3_request(bucket, key):
 class Store:
     def __init__(self, url):
         self.url = urllib.parse.urlsplit(url)
+        self.places = [self.url.path]
         self.get = functools.lru_cache(maxsize=8)(self.fetch)  # Packs are 64 MiB at most.
 
     def fetch(self, key):
+        """What a clone has not is below the volumes that it comes of, which lie beside it."""
+        for place in self.places if key[:2] in ("p/", "i/") else self.places[:1]:
+            try:
+                return self.fetch_from(place, key)
+            except (FileNotFoundError, urllib.error.HTTPError) as error:
+                if getattr(error, "code", 404) != 404:
+                    raise
+                missing = error
+        raise missing
+
+    def fetch_from(self, place, key):
         if self.url.scheme == "file":
-            with open(os.path.join(self.url.path, key), "rb") as file:
+            with open(os.path.join(place, key), "rb") as file:
                 return file.read()
-        with urllib.request.urlopen(s3_request(self.url.netloc, f"{self.url.path.strip('/')}/{key}".lstrip("/"))) as answer:
+        with urllib.request.urlopen(s3_request(self.url.netloc, f"{place.strip('/')}/{key}".lstrip("/"))) as answer:
             self.etag = answer.headers.get("ETag", "").strip('"')  # Of what was fetched last.
             return answer.read()
 
@@ -164,6 +176,7 @@ def tree(store, ref):
 
 def manifest_of(store, version):
     head = json.loads(store.get("head"))
+    store.places += [os.path.join(os.path.dirname(store.url.path), base) for base in head.get("bases", [])]
     expect(head["min_reader"] <= 1, f"the volume needs a reader of format {head['min_reader']}")
     text = head["manifest"].encode() if head.get("manifest") else store.get(head["recent"][0]["key"])
     expect(sha256(text).hex() == head["manifest_sha256"], "the newest manifest")

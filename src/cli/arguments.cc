@@ -397,6 +397,13 @@ void add_message(CLI::App& app, Arguments& arguments) {
   optional_flag(app, "-m,--message", arguments.message, "what the version is for");
 }
 
+void add_volume_rm(CLI::App& app, Arguments& arguments) {
+  app.add_option("path", arguments.targets, "NAME:/PATH")->required();
+  app.add_flag_callback("-r,--recursive,-R", [] {}, "for hands that know rm: folders go whole");
+  add_message(app, arguments);
+  add_store(app, arguments);
+}
+
 void add_volume_put(CLI::App& app, Arguments& arguments) {
   app.add_option("source", arguments.source, "a folder, or a file")->required();
   app.add_option("target", arguments.target, "NAME[:/FOLDER]")->required();
@@ -442,6 +449,12 @@ void add_volume_sync(CLI::App& app, Arguments& arguments) {
 void add_volume_snapshot(CLI::App& app, Arguments& arguments) {
   app.add_option("volume", arguments.volume, "NAME")->required();
   app.add_option("tag", arguments.target, "a tag that no version has")->required();
+  add_store(app, arguments);
+}
+
+void add_volume_clone(CLI::App& app, Arguments& arguments) {
+  app.add_option("source", arguments.source, "NAME[@VERSION]")->required();
+  app.add_option("target", arguments.target, "the name of the new volume")->required();
   add_store(app, arguments);
 }
 
@@ -559,11 +572,8 @@ const std::vector<Definition>& volume_definitions() {
       {Command::kVolumeRm,
        "rm",
        {},
-       "publish a version without a file or folder",
-       [](CLI::App& app, Arguments& arguments) {
-         add_volume_path(app, arguments);
-         add_message(app, arguments);
-       }},
+       "publish a version without some files or folders",
+       add_volume_rm},
       {Command::kVolumeCp,
        "cp",
        {"copy"},
@@ -580,6 +590,11 @@ const std::vector<Definition>& volume_definitions() {
        {},
        "keep the newest version under a tag",
        add_volume_snapshot},
+      {Command::kVolumeClone,
+       "clone",
+       {},
+       "make a volume that begins with a version of another, and copies nothing",
+       add_volume_clone},
       {Command::kVolumeRestore,
        "restore",
        {},
@@ -626,7 +641,7 @@ const std::vector<Definition>& volume_definitions() {
        {"unmount"},
        "take a mount away, or say who uses it",
        [](CLI::App& app, Arguments& arguments) {
-         app.add_option("dir", arguments.folders, "the folders")->required();
+         app.add_option("dir", arguments.targets, "the folders")->required();
          app.add_flag("--lazy", arguments.lazy,
                       "also while it is in use, which ends with its users");
        }},

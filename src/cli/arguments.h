@@ -44,6 +44,7 @@ enum class Command : std::uint8_t {
   kVolumeMv,
   kVolumeSync,
   kVolumeSnapshot,
+  kVolumeClone,
   kVolumeRestore,
   kVolumeDump,
   kVolumeLoad,
@@ -149,7 +150,7 @@ struct Arguments {
   std::optional<std::string> keep;   // volume gc --keep
   std::optional<std::string> cache;  // volume mount, warmup: --cache
   std::string cache_size = "10GiB";  // the same: --cache-size
-  std::vector<std::string> folders;  // volume umount
+  std::vector<std::string> targets;  // volume rm, volume umount
   bool lazy = false;                 // volume umount --lazy
   std::string while_used;            // volume mount --while-used
   bool looked_up = false;            // volume mount --looked-up

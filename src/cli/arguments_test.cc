@@ -87,6 +87,7 @@ TEST(Arguments, ARestoreGoesWhereItWasUnlessSaid) {
   EXPECT_EQ(back.arguments->target, "");
   EXPECT_EQ(parse({"volume", "restore", "data@v1:/a", "data:/b"}).arguments->target, "data:/b");
   EXPECT_FALSE(parse({"volume", "snapshot", "data"}).error.empty()) << "the tag is needed";
+  EXPECT_EQ(parse({"volume", "clone", "data@v1", "mine"}).arguments->target, "mine");
 }
 
 TEST(Arguments, AVersionGoesOutAndComesInAsAStream) {

@@ -57,6 +57,7 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeMv:
     case Command::kVolumeSync:
     case Command::kVolumeSnapshot:
+    case Command::kVolumeClone:
     case Command::kVolumeRestore:
     case Command::kVolumeDump:
     case Command::kVolumeLoad:

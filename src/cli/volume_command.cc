@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "cli/commands.h"
@@ -176,21 +178,51 @@ Result<int> get_folder(const Arguments& arguments, const home::Home& home) {
 
 // --- Removing.
 
-Result<int> remove(const Arguments& arguments, const home::Home& home) {
-  const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
-  const std::vector<std::string> parts = TRY(volume::path_parts(target.path));
-  if (parts.empty() || !target.version.empty()) {
-    return Error(Errc::kInvalid, "rm needs the path of what is to go from the newest version")
-        .with_value(arguments.volume)
-        .with_hint("runnel volume rm " + target.name + ":/PATH");
+// What goes from the newest version of a volume.
+struct Removal {
+  std::string name;
+  std::set<std::vector<std::string>> paths;
+};
+
+Result<Removal> removal_of(const std::vector<std::string>& targets) {
+  Removal removal;
+  for (const std::string& given : targets) {
+    const VolumeTarget target = TRY(parse_volume_target(given));
+    std::vector<std::string> path = TRY(volume::path_parts(target.path));
+    if (path.empty() || !target.version.empty()) {
+      return Error(Errc::kInvalid, "rm needs the path of what is to go from the newest version")
+          .with_value(given)
+          .with_hint("runnel volume rm " + target.name + ":/PATH");
+    }
+    if (!removal.name.empty() && removal.name != target.name) {
+      return Error(Errc::kInvalid, "one rm makes one version, of one volume")
+          .with_value(given)
+          .with_hint("remove from " + target.name + " by another rm");
+    }
+    removal.name = target.name;
+    removal.paths.insert(std::move(path));
   }
-  const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
-  Volume opened = TRY(client->volume(target.name));
+  return removal;
+}
+
+bool is_below(const std::vector<std::string>& path, const std::vector<std::string>& folder) {
+  return path.size() > folder.size() && std::equal(folder.begin(), folder.end(), path.begin());
+}
+
+Result<int> remove(const Arguments& arguments, const home::Home& home) {
+  const Removal removal = TRY(removal_of(arguments.targets));
+  const VolumeClientPtr client = TRY(client_of(arguments, home, removal.name));
+  Volume opened = TRY(client->volume(removal.name));
   Snapshot snapshot = TRY(client->run(opened.snapshot("latest")));
-  TRY(client->run(snapshot.at(target.path)));  // A word for what is not there.
   volume::Edit root = volume::Edit::folder();
-  const std::vector<std::string> folder(parts.begin(), parts.end() - 1);
-  volume::folder_at(root, folder, opened.wall()).entries[parts.back()].gone = true;
+  const std::vector<std::string>* last = nullptr;
+  for (const std::vector<std::string>& path : removal.paths) {
+    TRY(client->run(snapshot.at(volume::path_text(path))));  // A word for what is not there.
+    if (last != nullptr && is_below(path, *last)) continue;
+    const std::vector<std::string> folder(path.begin(), path.end() - 1);
+    volume::folder_at(root, folder, opened.wall()).entries[path.back()].gone = true;
+    last = &path;
+  }
   const volume::Manifest manifest = TRY(client->run_freeing<volume::Manifest>(
       [&] { return opened.publish(root, {}, 0, arguments.message.value_or("")); }));
   answer(arguments, manifest_document(manifest), manifest.version + "\n");
@@ -211,6 +243,7 @@ Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) 
     case Command::kVolumeMv: return move_paths(arguments, home);
     case Command::kVolumeSync: return sync_folders(arguments, home);
     case Command::kVolumeSnapshot: return snapshot_volume(arguments, home);
+    case Command::kVolumeClone: return clone_volume(arguments, home);
     case Command::kVolumeRestore: return restore_volume(arguments, home);
     case Command::kVolumeDump: return dump_volume(arguments, home);
     case Command::kVolumeLoad: return load_volume(arguments, home);

@@ -10,6 +10,7 @@ Result<int> copy_paths(const Arguments& arguments, const home::Home& home);
 Result<int> move_paths(const Arguments& arguments, const home::Home& home);
 Result<int> sync_folders(const Arguments& arguments, const home::Home& home);
 Result<int> snapshot_volume(const Arguments& arguments, const home::Home& home);
+Result<int> clone_volume(const Arguments& arguments, const home::Home& home);
 Result<int> restore_volume(const Arguments& arguments, const home::Home& home);
 Result<int> dump_volume(const Arguments& arguments, const home::Home& home);
 Result<int> load_volume(const Arguments& arguments, const home::Home& home);

@@ -293,9 +293,9 @@ Result<int> mount_volume(const Arguments& arguments, const home::Home& home) {
 // One that is in use keeps none of the others mounted.
 Result<int> unmount_volume(const Arguments& arguments, const home::Home& /*home*/) {
   const auto how = arguments.lazy ? fuse::Unmount::kLazy : fuse::Unmount::kUnused;
-  CHECK(!arguments.folders.empty(), "an unmount of nothing");
+  CHECK(!arguments.targets.empty(), "an unmount of nothing");
   std::vector<Error> errors;
-  for (const std::string& given : arguments.folders) {
+  for (const std::string& given : arguments.targets) {
     const Result<void> done = unmount(given, how);
     if (!done.ok()) errors.push_back(done.error());
   }

@@ -24,6 +24,12 @@ std::int64_t versions_kept(const Head& head) {
   return std::ssize(versions);
 }
 
+std::vector<std::string> clones_of(const Head& head) {
+  std::vector<std::string> names;
+  for (const auto& [name, clone] : head.clones) names.push_back(name);
+  return names;
+}
+
 json::Value shown_volume_document(const Volume& opened, const object::StoreUrl& place) {
   const Head& head = opened.head();
   json::Value tags = json::Value::object();
@@ -38,6 +44,10 @@ json::Value shown_volume_document(const Volume& opened, const object::StoreUrl& 
   if (head.newest() != nullptr) value.set("newest", json::Value::text(head.newest()->version));
   value.set("versions", json::Value::integer(versions_kept(head)));
   value.set("tags", std::move(tags));
+  if (!head.bases.empty()) value.set("clone_of", json::Value::text(head.bases.front()));
+  json::Value::List clones;
+  for (const std::string& name : clones_of(head)) clones.push_back(json::Value::text(name));
+  value.set("clones", json::Value::list(std::move(clones)));
   return value;
 }
 
@@ -53,7 +63,9 @@ std::string shown_volume_text(const Volume& opened, const object::StoreUrl& plac
                      {"format", std::to_string(volume::kFormat)},
                      {"newest", head.newest() == nullptr ? "" : head.newest()->version},
                      {"versions", std::to_string(versions_kept(head)) + " kept"},
-                     {"tags", tags}});
+                     {"tags", tags},
+                     {"clone of", head.bases.empty() ? "" : head.bases.front()},
+                     {"clones", joined(clones_of(head))}});
 }
 
 json::Value shown_version_document(const Volume& opened, const Manifest& manifest,

@@ -3,6 +3,8 @@
 #include "cli/volume_client.h"
 #include "cli/volume_commands.h"
 #include "cli/volume_target.h"
+#include "home/volume_places.h"
+#include "volume/clone.h"
 #include "volume/rearrange.h"
 #include "volume/tag.h"
 
@@ -19,6 +21,32 @@ Result<int> snapshot_volume(const Arguments& arguments, const home::Home& home) 
   const std::string version = TRY(client->run(volume::take_snapshot(opened, arguments.target)));
   json::Value value = json::Value::object();
   value.set("tag", json::Value::text(arguments.target));
+  value.set("version", json::Value::text(version));
+  answer(arguments, value, version + "\n");
+  return 0;
+}
+
+Result<int> clone_volume(const Arguments& arguments, const home::Home& home) {
+  const VolumeTarget from = TRY(parse_volume_target(arguments.source));
+  if (!from.path.empty()) {
+    return Error(Errc::kInvalid, "a clone has a whole version")
+        .with_value(arguments.source)
+        .with_hint("a folder of it: runnel volume cp " + arguments.source + " NAME:/PATH");
+  }
+  const std::string name = TRY(parse_volume_name(arguments.target));
+  const object::StoreUrl place = TRY(home::place_of_volume(home, from.name, arguments.store));
+  TRY(refuse_another_place(home, name, place));
+  const VolumeClientPtr client = TRY(VolumeClient::open(place));
+  volume::Volume origin = TRY(client->volume(from.name));
+  const volume::Volume made = TRY(
+      client->run(volume::clone_volume(client->context(), origin, from.version_or_latest(), name)));
+  TRY(home::remember_volume(home, name, place));
+  const std::string& version = made.head().newest()->version;
+  json::Value value = json::Value::object();
+  value.set("name", json::Value::text(name));
+  value.set("store", json::Value::text(place.to_string()));
+  value.set("uuid", json::Value::text(made.head().uuid));
+  value.set("clone_of", json::Value::text(from.name));
   value.set("version", json::Value::text(version));
   answer(arguments, value, version + "\n");
   return 0;

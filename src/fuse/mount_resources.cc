@@ -93,10 +93,11 @@ void MountResources::end_turn() {
   turn_ended_.notify_one();
 }
 
-Async<volume::PackCache*> MountResources::hold_packs(const MountRequest& request,
-                                                     const std::string& uuid) {
+Async<volume::PackCache*> MountResources::hold_packs(MountRequest request, std::string uuid,
+                                                     volume::RangeReader ranges) {
   CO_TRY(co_await take_turn());
-  Result<volume::PackCache*> held = co_await make_packs(request, uuid);
+  Result<volume::PackCache*> held =
+      co_await make_packs(std::move(request), std::move(uuid), std::move(ranges));
   end_turn();
   co_return held;
 }
@@ -108,18 +109,15 @@ Async<void> MountResources::release_packs(const MountRequest& request, const std
   co_return ended;
 }
 
-Async<volume::PackCache*> MountResources::make_packs(const MountRequest& request,
-                                                     const std::string& uuid) {
+Async<volume::PackCache*> MountResources::make_packs(MountRequest request, std::string uuid,
+                                                     volume::RangeReader ranges) {
   volume::DiskCache* disk = nullptr;
   if (!request.cache.empty()) disk = CO_TRY(co_await hold_disk(request));
-  const auto store = stores_.find(key_of_store(request));
-  CHECK(store != stores_.end(), "the packs of a store that nobody holds");
+  CHECK(stores_.contains(key_of_store(request)), "the packs of a store that nobody holds");
   Packs& held = packs_[key_of_packs(request, uuid)];
   if (!held.cache) {
     held.cache = std::make_unique<volume::PackCache>(
-        loop_,
-        volume::RangeReader(store->second.opened->store(), request.volume + "/",
-                            store->second.others.get()),
+        loop_, std::move(ranges),
         volume::PackCache::Options{
             .bytes_max = kMemoryMax, .disk = disk, .volume = volume::volume_key_of(uuid)},
         async::StopToken());

@@ -37,8 +37,10 @@ class MountResources {
   Result<Store*> hold_store(const MountRequest& request);
   Async<void> release_store(const MountRequest& request);
 
-  // The packs of its volume, which has this id, in memory and on the disk.
-  Async<volume::PackCache*> hold_packs(const MountRequest& request, const std::string& uuid);
+  // The packs of its volume, which has this id, in memory and on the disk. `ranges`: how they are
+  // read, from the store of the request.
+  Async<volume::PackCache*> hold_packs(MountRequest request, std::string uuid,
+                                       volume::RangeReader ranges);
   Async<void> release_packs(const MountRequest& request, const std::string& uuid);
 
  private:
@@ -53,7 +55,8 @@ class MountResources {
   // A folder is opened or closed by one at a time: two would find each other's lock.
   Async<void> take_turn();
   void end_turn();
-  Async<volume::PackCache*> make_packs(const MountRequest& request, const std::string& uuid);
+  Async<volume::PackCache*> make_packs(MountRequest request, std::string uuid,
+                                       volume::RangeReader ranges);
   Async<void> end_packs(const MountRequest& request, const std::string& uuid);
   Async<volume::DiskCache*> hold_disk(const MountRequest& request);
   Async<void> release_disk(const MountRequest& request);

@@ -149,7 +149,8 @@ Async<void> MountServer::serve_volume(int connection, HandedMount& mount, volume
   options.takes_over = request.takes_over;
   options.say = say_;
   options.serving = [connection] { send_news(connection, {MountNews::Kind::kServing, ""}); };
-  volume::PackCache* const packs = CO_TRY(co_await resources_.hold_packs(request, uuid));
+  volume::PackCache* const packs =
+      CO_TRY(co_await resources_.hold_packs(request, uuid, volume.ranges()));
   Result<void> served =
       co_await serve_mount(loop_, volume, *packs, std::move(options), serving_.token());
   MUST(co_await resources_.release_packs(request, uuid));

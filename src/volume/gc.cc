@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "async/together.h"
+#include "volume/clone.h"
 #include "volume/compact.h"
 #include "volume/condemned.h"
 #include "volume/kept_session.h"
@@ -63,6 +64,9 @@ class Collection {
   }
 
  private:
+  // A manifest, and how far its chunks: marked without them it has still to be marked with.
+  using Mark = std::pair<std::string, Marks::Chunks>;
+
   // What may go, as of a head.
   struct Garbage {
     Condemned list;
@@ -88,6 +92,7 @@ class Collection {
     CO_TRY(co_await volume_.refresh());
     CO_TRY(co_await sweep());
     CO_TRY(co_await remove_dead_sessions());
+    CO_TRY(co_await forget_gone_clones());
     if (options_.keep) CO_TRY(co_await drop_versions(*options_.keep));
     CO_TRY(co_await compact_newest());
     for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
@@ -225,12 +230,21 @@ class Collection {
     for (const VersionPlace& place : places) {
       const bool is_newest = head.newest() != nullptr && place.key == head.newest()->key;
       const Mark mark(place.key, is_newest ? chunks_of_newest() : Marks::Chunks::kNone);
-      if (marked_.contains(mark)) continue;
-      Manifest manifest = CO_TRY(co_await volume_.manifest_at(place));
-      CO_TRY(co_await marks_.add(volume_.pages(), std::move(manifest), mark.second,
-                                 Marks::Missing::kError));
-      has_marked(mark);
+      CO_TRY(co_await mark_place(place, mark));
     }
+    for (const auto& [name, clone] : head.clones) {
+      const auto chunks = clone.has_chunks ? Marks::Chunks::kAll : Marks::Chunks::kNone;
+      CO_TRY(co_await mark_place(clone.place, Mark(clone.place.key, chunks)));
+    }
+    co_return {};
+  }
+
+  Async<void> mark_place(VersionPlace place, Mark mark) {
+    if (marked_.contains(mark)) co_return {};
+    Manifest manifest = CO_TRY(co_await volume_.manifest_at(std::move(place)));
+    CO_TRY(co_await marks_.add(volume_.pages(), std::move(manifest), mark.second,
+                               Marks::Missing::kError));
+    has_marked(mark);
     co_return {};
   }
 
@@ -253,8 +267,6 @@ class Collection {
     co_return {};
   }
 
-  // A manifest, and how far its chunks: marked without them it has still to be marked with.
-  using Mark = std::pair<std::string, Marks::Chunks>;
   void has_marked(const Mark& mark) {
     marked_.insert(mark);
     marks_.add_key(mark.first);
@@ -321,6 +333,8 @@ class Collection {
     for (const VersionPlace& place : head.recent) keys.insert(place.key);
     for (const auto& [name, place] : head.tags) keys.insert(place.key);
     keys.erase(head.newest()->key);
+    // For good: what a clone needs of the newest version itself is not written anew.
+    for (const auto& [name, clone] : head.clones) keys.insert(clone.place.key);
     for (const std::string& key : keys) {
       Result<Manifest> manifest = co_await volume_.manifest_at({"", key, 0});
       if (!manifest.ok() && manifest.error().code == Errc::kNotFound) continue;
@@ -390,6 +404,22 @@ class Collection {
       if (suspects.empty()) co_return {};
     }
     for (const SeenSession& session : suspects) CO_TRY(co_await remove(session));
+    co_return {};
+  }
+
+  // Promises of clones that are no more, or came to nothing; from exactly the head that has them:
+  // whoever makes one meanwhile says so in it.
+  Async<void> forget_gone_clones() {
+    const Head head = volume_.head();
+    Head next = head;
+    for (const auto& [name, clone] : head.clones) {
+      const bool is_there =
+          CO_TRY(co_await has_clone(volume_.store(), volume_.name(), name, clone.nonce, stop_));
+      if (!is_there) next.clones.erase(name);
+    }
+    const bool is_same = volume_.head().generation == head.generation;
+    if (next.clones.size() == head.clones.size() || !is_same) co_return {};
+    CO_TRY(co_await volume_.swap_head(std::move(next)));
     co_return {};
   }
 

@@ -16,17 +16,30 @@ struct StoredTag {
   VersionPlace place;
 };
 
+// A clone as it is stored.
+struct StoredClone {
+  bool has_chunks = false;
+  bool made = false;
+  std::string name;
+  std::string nonce;
+  VersionPlace place;
+};
+
 struct StoredHead {
+  std::vector<std::string> bases;
+  std::vector<StoredClone> clones;
   std::int64_t collections = 0;
   std::string condemned;
   std::vector<std::string> features;
   std::int64_t format = kFormat;
   std::int64_t generation = 0;
+  bool made = false;
   std::string manifest;
   std::string manifest_sha256;
   std::int64_t min_reader = 1;
   std::int64_t min_writer = 1;
   std::string nonce;
+  std::string promise;
   std::vector<VersionPlace> recent;
   bool swept = false;
   std::vector<StoredTag> tags;
@@ -55,18 +68,33 @@ struct Fields<volume::StoredTag> {
 };
 
 template <>
+struct Fields<volume::StoredClone> {
+  static void visit(auto& visit, auto& clone) {
+    visit("has_chunks", clone.has_chunks);
+    visit("made", clone.made);
+    visit("name", clone.name, Required());
+    visit("nonce", clone.nonce, Required());
+    visit("place", clone.place, Required());
+  }
+};
+
+template <>
 struct Fields<volume::StoredHead> {
   static void visit(auto& visit, auto& head) {
+    visit("bases", head.bases);
+    visit("clones", head.clones);
     visit("collections", head.collections);
     visit("condemned", head.condemned);
     visit("features", head.features);
     visit("format", head.format, Required());
     visit("generation", head.generation, Required());
+    visit("made", head.made);
     visit("manifest", head.manifest);
     visit("manifest_sha256", head.manifest_sha256);
     visit("min_reader", head.min_reader, Required());
     visit("min_writer", head.min_writer, Required());
     visit("nonce", head.nonce, Required());
+    visit("promise", head.promise);
     visit("recent", head.recent);
     visit("swept", head.swept);
     visit("tags", head.tags);
@@ -91,10 +119,30 @@ Error needs_later(const std::string& what, std::int64_t format) {
       .with_hint("use a newer build of runnel");
 }
 
+// Looked at before all else: a head with what this build does not know may have other members, too.
+Result<void> check_features(const json::Value& head) {
+  const json::Value* const min_reader = head.find("min_reader");
+  const bool is_number = min_reader != nullptr && min_reader->is_int();
+  if (is_number && min_reader->as_int() > kFormat) {
+    return needs_later("to read", min_reader->as_int());
+  }
+  const json::Value* const features = head.find("features");
+  if (features == nullptr || !features->is_list()) return {};
+  for (const json::Value& each : features->as_list()) {
+    const std::string feature = each.is_text() ? each.as_text() : "";
+    if (feature == kLinkedObjects || feature == kClones) continue;
+    return Error(Errc::kUnsupported,
+                 "this build does not know the feature '" + feature + "' of the volume")
+        .with_value(feature)
+        .with_hint("use a newer build of runnel");
+  }
+  return {};
+}
+
 }  // namespace
 
-bool Head::may_have_links() const {
-  return std::find(features.begin(), features.end(), kLinkedObjects) != features.end();
+bool Head::has_feature(std::string_view feature) const {
+  return std::find(features.begin(), features.end(), feature) != features.end();
 }
 
 const VersionPlace* Head::find(std::string_view version) const {
@@ -114,19 +162,25 @@ bool Head::holds(std::string_view key) const {
 }
 
 std::string encode_head(const Head& head) {
-  StoredHead record{.collections = head.collections,
+  StoredHead record{.bases = head.bases,
+                    .collections = head.collections,
                     .condemned = head.condemned,
                     .features = head.features,
                     .generation = head.generation,
+                    .made = head.is_made,
                     .manifest = head.manifest,
                     .manifest_sha256 = head.manifest_sha256,
                     .min_reader = head.min_reader,
                     .min_writer = head.min_writer,
                     .nonce = head.nonce,
+                    .promise = head.promise,
                     .recent = head.recent,
                     .swept = head.swept,
                     .uuid = head.uuid};
   for (const auto& [name, place] : head.tags) record.tags.push_back({name, place});
+  for (const auto& [name, clone] : head.clones) {
+    record.clones.push_back({clone.has_chunks, clone.is_made, name, clone.nonce, clone.place});
+  }
   std::string text;
   json::Writer out(text);
   model::write_record(out, record);
@@ -140,6 +194,7 @@ Result<Head> decode_head(std::string_view text) {
   const Result<json::Value> json = json::parse(text);
   if (!json.ok()) return no_head(json.error());
   if (const auto later = later_format(*json)) return *later;
+  TRY(check_features(*json));
   Result<StoredHead> record = model::read_record<StoredHead>(*json);
   if (!record.ok()) return no_head(record.error());
   Head head{.uuid = std::move(record->uuid),
@@ -151,17 +206,16 @@ Result<Head> decode_head(std::string_view text) {
             .manifest_sha256 = std::move(record->manifest_sha256),
             .manifest = std::move(record->manifest),
             .recent = std::move(record->recent),
+            .bases = std::move(record->bases),
+            .promise = std::move(record->promise),
+            .is_made = record->made,
             .collections = record->collections,
             .condemned = std::move(record->condemned),
             .swept = record->swept};
   for (StoredTag& tag : record->tags) head.tags.emplace(std::move(tag.name), std::move(tag.place));
-  if (head.min_reader > kFormat) return needs_later("to read", head.min_reader);
-  for (const std::string& feature : head.features) {
-    if (feature == kLinkedObjects) continue;
-    return Error(Errc::kUnsupported,
-                 "this build does not know the feature '" + feature + "' of the volume")
-        .with_value(feature)
-        .with_hint("use a newer build of runnel");
+  for (StoredClone& clone : record->clones) {
+    head.clones.emplace(std::move(clone.name), Clone{std::move(clone.place), std::move(clone.nonce),
+                                                     clone.made, clone.has_chunks});
   }
   return head;
 }

@@ -19,8 +19,19 @@ struct VersionPlace {
   friend bool operator==(const VersionPlace&, const VersionPlace&) = default;
 };
 
+// The promise of a volume to keep a version for a clone of it.
+struct Clone {
+  VersionPlace place;
+  std::string nonce;        // By chance: whose making of the clone it is.
+  bool is_made = false;     // Else it may be on its way, or its making was killed.
+  bool has_chunks = false;  // Whether it takes over chunks by the version's tree of them.
+  friend bool operator==(const Clone&, const Clone&) = default;
+};
+
 // The feature of a volume that has files which are objects of other buckets.
 inline constexpr std::string_view kLinkedObjects = "linked-objects";
+// Of one that is a clone, or that was cloned.
+inline constexpr std::string_view kClones = "clones";
 
 // The one object of a volume that is overwritten, always by compare-and-swap.
 struct Head {
@@ -28,6 +39,8 @@ struct Head {
   static constexpr std::size_t kInlineMax = 8 << 10;
   static constexpr std::size_t kBytesMax = 16 << 10;
   static constexpr std::size_t kTagsMax = 64;
+  static constexpr std::size_t kClonesMax = 16;
+  static constexpr std::size_t kBasesMax = 8;
 
   std::string uuid;
   std::string nonce;  // Drawn anew at each swap, so that no two heads are the same bytes.
@@ -39,12 +52,17 @@ struct Head {
   std::string manifest;              // Itself, when it is short.
   std::vector<VersionPlace> recent;  // Newest first.
   std::map<std::string, VersionPlace> tags;
-  std::int64_t collections = 0;  // Lists of garbage that were condemned, ever.
-  std::string condemned;         // The key of the last one; empty while there is none.
-  bool swept = false;            // Whether all that it names is deleted.
+  std::vector<std::string> bases;       // Of a clone: the volumes that it comes of, the last first.
+  std::string promise;                  // Of a clone: the nonce of what was promised for it,
+  bool is_made = false;                 // and whether the promise was found to be kept.
+  std::map<std::string, Clone> clones;  // Volumes beside it that share its objects, by name.
+  std::int64_t collections = 0;         // Lists of garbage that were condemned, ever.
+  std::string condemned;                // The key of the last one; empty while there is none.
+  bool swept = false;                   // Whether all that it names is deleted.
 
+  bool has_feature(std::string_view feature) const;
   // Whether a version may have linked objects.
-  bool may_have_links() const;
+  bool may_have_links() const { return has_feature(kLinkedObjects); }
   const VersionPlace* newest() const { return recent.empty() ? nullptr : &recent.front(); }
   // A version that the head has, by its whole id; null: none.
   const VersionPlace* find(std::string_view version) const;

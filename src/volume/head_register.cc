@@ -29,12 +29,16 @@ HeadRegister::HeadRegister(object::ObjectStore& store, env::Random& random, std:
       key_(volume_ + "/head"),
       stop_(std::move(stop)) {}
 
-Async<void> HeadRegister::create() {
-  head_ = Head();
-  head_.uuid = digits_of(random_.next()) + digits_of(random_.next());
+std::string HeadRegister::draw_uuid(env::Random& random) {
+  return digits_of(random.next()) + digits_of(random.next());
+}
+
+Async<void> HeadRegister::create(Head first, object::Condition condition) {
+  head_ = std::move(first);
+  if (head_.uuid.empty()) head_.uuid = draw_uuid(random_);
   head_.nonce = digits_of(random_.next());
-  Result<std::string> put = co_await store_.put(key_, object::make_body(encode_head(head_)),
-                                                object::Condition::absent(), stop_);
+  Result<std::string> put =
+      co_await store_.put(key_, object::make_body(encode_head(head_)), std::move(condition), stop_);
   if (!put.ok() && put.error().code == Errc::kPrecondition) {
     co_return Error(Errc::kConflict, "there is a volume " + volume_ + " already")
         .with_field("volume")

@@ -16,11 +16,15 @@ namespace runnel::volume {
 // Lifetime: store and chance outlive it.
 class HeadRegister {
  public:
+  static std::string draw_uuid(env::Random& random);
+
   HeadRegister(object::ObjectStore& store, env::Random& random, std::string volume,
                async::StopToken stop);
 
-  // The first head of a volume. kConflict when there is one already.
-  Async<void> create();
+  // The first head of a volume: `first`, with a uuid where it has none. kConflict when there is one
+  // already, or, by another condition, when that does not hold.
+  Async<void> create(Head first = Head(),
+                     object::Condition condition = object::Condition::absent());
   // The head as it is now. kNotFound when there is no such volume.
   Async<void> load();
   // As it was when it was read or swapped last.

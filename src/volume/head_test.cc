@@ -97,8 +97,10 @@ TEST(Head, NeedsABuildThatKnowsIt) {
   EXPECT_EQ(decode_head(encode_head(later)).error().code, Errc::kUnsupported);
   Head featured = head();
   featured.features = {"encryption"};
-  EXPECT_NE(decode_head(encode_head(featured)).error().message.find("'encryption'"),
-            std::string::npos);
+  const std::string text = encode_head(featured);
+  EXPECT_NE(decode_head(text).error().message.find("'encryption'"), std::string::npos);
+  const std::string with_more = "{\"cipher\":1," + text.substr(1);
+  EXPECT_EQ(decode_head(with_more).error().code, Errc::kUnsupported) << "and not damaged";
   EXPECT_TRUE(check_writable(head()).ok());
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,6 +23,14 @@ class RangeReader {
   RangeReader(object::ObjectStore& store, std::string prefix, object::StoreFinder* others = nullptr)
       : store_(&store), prefix_(std::move(prefix)), others_(others) {}
 
+  // Of a clone: what it reads by is kept for as long as somebody reads.
+  RangeReader(std::shared_ptr<object::ObjectStore> layers, std::string prefix,
+              object::StoreFinder* others)
+      : store_(layers.get()),
+        layers_(std::move(layers)),
+        prefix_(std::move(prefix)),
+        others_(others) {}
+
   // Fills `into`, which is as long as the range. kNotFound, kCorrupt for a pack that ends before;
   // kCorrupt, too, for an object that is another one by now.
   Async<void> read(ObjectRange range, std::span<char> into, async::StopToken stop) const;
@@ -30,6 +39,7 @@ class RangeReader {
   Async<void> read_linked(ObjectRange range, std::span<char> into, async::StopToken stop) const;
 
   object::ObjectStore* store_;
+  std::shared_ptr<object::ObjectStore> layers_;
   std::string prefix_;
   object::StoreFinder* others_;
 };

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "model/names.h"
 #include "object/probe.h"
+#include "volume/clone.h"
 #include "volume/condemned.h"
 #include "volume/digits.h"
 #include "volume/fixed.h"
@@ -55,11 +56,51 @@ Async<Volume> Volume::create(VolumeContext context, std::string name) {
   co_return volume;
 }
 
+Async<Volume> Volume::create_with(VolumeContext context, std::string name, Head first,
+                                  object::Condition condition) {
+  CO_TRY(check_volume_name(name));
+  Volume volume(std::move(context), std::move(name));
+  CO_TRY(co_await volume.head_->create(std::move(first), std::move(condition)));
+  CO_TRY(co_await volume.open_clone());
+  co_return volume;
+}
+
 Async<Volume> Volume::open(VolumeContext context, std::string name) {
   CO_TRY(check_volume_name(name));
   Volume volume(std::move(context), std::move(name));
   CO_TRY(co_await volume.head_->load());
+  if (!volume.head().bases.empty()) CO_TRY(co_await volume.open_clone());
   co_return volume;
+}
+
+Async<void> Volume::open_clone() {
+  const std::vector<std::string> bases = head().bases;
+  const bool are_names = std::all_of(bases.begin(), bases.end(), model::is_volume_name);
+  if (!are_names || bases.empty() || bases.size() > Head::kBasesMax) {
+    co_return Error(Errc::kCorrupt, "the head of the volume is damaged: what it was cloned from");
+  }
+  std::vector<std::string> prefixes{prefix_};
+  for (const std::string& base : bases) prefixes.push_back(base + "/");
+  layers_ = std::make_shared<LayeredStore>(context_.store, std::move(prefixes));
+  pages_ = std::make_unique<StorePages>(*layers_, prefix_, kPagesMemory, context_.stop);
+  if (head().is_made) co_return {};
+  HeadRegister origin(context_.store, context_.random, bases.front(), context_.stop);
+  CO_TRY(co_await keep_promise(origin, bases.front(), name_, head().promise));
+  Head next = head();
+  next.is_made = true;
+  // Else whoever opens it next looks again: one that may only read does so each time.
+  (void)co_await head_->swap(std::move(next));
+  co_return {};
+}
+
+RangeReader Volume::ranges() {
+  if (layers_) return {layers_, prefix_, context_.others};
+  return {context_.store, prefix_, context_.others};
+}
+
+object::ObjectStore& Volume::store() {
+  if (layers_) return *layers_;
+  return context_.store;
 }
 
 // --- Sessions.

@@ -13,6 +13,7 @@
 #include "volume/edit.h"
 #include "volume/head_register.h"
 #include "volume/held_session.h"
+#include "volume/layered_store.h"
 #include "volume/manifest.h"
 #include "volume/range_reader.h"
 #include "volume/store_pages.h"
@@ -44,7 +45,10 @@ class Volume {
   // kConflict when there is one of the name already; kUnsupported when the store ignores
   // conditions.
   static Async<Volume> create(VolumeContext context, std::string name);
-  // kNotFound when there is none.
+  // Of a clone, as clone_volume() makes it.
+  static Async<Volume> create_with(VolumeContext context, std::string name, Head first,
+                                   object::Condition condition);
+  // kNotFound when there is none, or a clone whose making came to nothing.
   static Async<Volume> open(VolumeContext context, std::string name);
 
   const std::string& name() const { return name_; }
@@ -101,9 +105,10 @@ class Volume {
   // For a list of garbage.
   std::string new_list_key();
   Async<void> put_object(std::string key, std::string bytes);
-  object::ObjectStore& store() { return context_.store; }
+  // Of a clone what it shares with others is read from there.
+  object::ObjectStore& store();
   // Of the chunks and linked objects of its files.
-  RangeReader ranges() { return {context_.store, prefix_, context_.others}; }
+  RangeReader ranges();
   PageSource& pages() { return *pages_; }
   Time wall() const { return context_.clock.wall(); }
   const std::string& prefix() const { return prefix_; }
@@ -113,6 +118,8 @@ class Volume {
  private:
   Volume(VolumeContext context, std::string name);
 
+  // To be called of a clone once its head is known.
+  Async<void> open_clone();
   Snapshot empty_snapshot();
   // `text`: of the manifest, where it is known.
   Async<Manifest> manifest_of_text(VersionPlace place, std::string text);
@@ -134,7 +141,8 @@ class Volume {
 
   VolumeContext context_;
   std::string name_;
-  std::string prefix_;  // Of its keys: "NAME/".
+  std::string prefix_;                    // Of its keys: "NAME/".
+  std::shared_ptr<LayeredStore> layers_;  // Of a clone; also of what reads its packs.
   std::unique_ptr<StorePages> pages_;
   std::unique_ptr<HeadRegister> head_;
   std::optional<HeldSession> session_;

@@ -133,6 +133,18 @@ def test_programs_see_what_was_put(runnel, data, mounts, tmp_path):
     assert os.statvfs(folder).f_files >= 500
 
 
+def test_a_mounted_clone_has_what_it_shares_and_what_is_its_own(runnel, data, mounts, tmp_path):
+    runnel.run("volume", "clone", "data", "mine")
+    runnel.run("volume", "put", tree(tmp_path / "more", {"own": os.urandom(200_000)}), "mine")
+    runnel.run("volume", "rm", "data:/many")
+    runnel.run("volume", "gc", "data", "--keep", "0s")
+    folder = mounts.make("mine")
+    assert (folder / "own").read_bytes() == (tmp_path / "more/own").read_bytes()
+    for path in data.rglob("*"):
+        if path.is_file():
+            assert (folder / path.relative_to(data)).read_bytes() == path.read_bytes(), path
+
+
 def test_nothing_can_be_changed(data, mounts):
     folder = mounts.make("data")
     for change in (lambda: (folder / "new").write_text("x"), lambda: (folder / "text").unlink(),

@@ -81,6 +81,19 @@ def test_nothing_stays_in_a_bucket_of_what_was_killed_or_dropped(cloud, server, 
     assert same(source, tmp_path / "copy")
 
 
+def test_a_clone_in_a_bucket_reads_what_it_shares_where_it_is(cloud, server, tmp_path):
+    source = tree(tmp_path / "source", {f"{number}": os.urandom(3000) for number in range(500)})
+    cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")
+    cloud.run("volume", "put", source, "data")
+    cloud.run("volume", "clone", "data", "mine")
+    assert cloud.json("volume", "show", "mine")["store"] == "s3://bkt/volumes"
+    cloud.run("volume", "put", "--mirror", tree(tmp_path / "other", {"a": b"1"}), "data")
+    cloud.run("volume", "gc", "data", "--keep", "0s")
+    cloud.run("volume", "get", "mine", tmp_path / "copy")
+    assert same(source, tmp_path / "copy")
+    assert not list(server.bucket.glob("volumes/mine/p/*"))
+
+
 def test_a_put_goes_on_when_the_server_is_back(cloud, server, tmp_path):
     source = tree(tmp_path / "source", long_put())
     cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")

@@ -291,6 +291,8 @@ def test_mistakes_are_named(runnel, tmp_path):
         (("cat", "data:/none"), 1, "there is no 'none'"),
         (("cat", "data:none"), 2, "has a path without '/'"),
         (("rm", "data"), 2, "rm needs the path of what is to go from the newest version; runnel volume rm data:/PATH"),
+        (("rm", "data:/in/file", "other:/in"), 2, "one rm makes one version, of one volume"),
+        (("rm", "data:/in/file", "data:/none"), 1, "there is no 'none'"),
         (("put", source, "data:/in/file"), 1, "remove it first: runnel volume rm data:/in/file"),
         (("put", tmp_path / "none", "data"), 1, "none"),
         (("put", tmp_path, "data@v1"), 2, "leave out @v1"),

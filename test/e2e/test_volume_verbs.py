@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from test_volume import long_put, same, tree
+from test_volume import long_put, rebuild, same, tree
 
 
 @pytest.fixture
@@ -213,6 +213,34 @@ def test_sync_makes_a_volume_as_the_folder_is(runnel, data, tmp_path):
     for words, said in (((source, tmp_path / "b"), "NAME:/PATH"), (("data:/", "other:/"), "volume cp"),
                         ((source / "a/sub/y", "data:/"), "sync takes folders")):
         runnel.run("volume", "sync", *words, code=2)
+        assert said in runnel.err
+
+
+def test_rm_takes_several_paths_into_one_version(runnel, data):
+    runnel.run("volume", "rm", "-r", "data:/a/sub/y", "data:/f", "data:/a/sub")
+    assert paths(runnel, "data:/") == {"a/x"}
+    assert len(runnel.json("volume", "versions", "data")["versions"]) == 2
+
+
+def test_a_clone_begins_with_a_version_and_goes_its_own_way(runnel, data, tmp_path):
+    version = runnel.run("volume", "clone", "data", "mine").strip()
+    assert version == newest(runnel)["version"] == newest(runnel, "mine")["version"]
+    assert not packs(data.parent / "mine"), "nothing is copied"
+    runnel.run("volume", "put", tree(tmp_path / "more", {"g": b"4"}), "mine")
+    runnel.run("volume", "rm", "data:/a")
+    runnel.run("volume", "gc", "data", "--keep", "0s")
+    assert paths(runnel, "data:/") == {"f"} and paths(runnel, "mine:/") == {"a/x", "a/sub/y", "f", "g"}
+    assert runnel.run("volume", "cat", "mine:/a/sub/y") == "2"
+    assert runnel.run("volume", "fsck", "mine").endswith("whole\n")
+    assert runnel.json("volume", "show", "data")["clones"] == ["mine"]
+    assert runnel.json("volume", "show", "mine")["clone_of"] == "data"
+    code, said = rebuild(f"file://{tmp_path}/store/mine", tmp_path / "rebuilt")
+    assert code == 0 and (tmp_path / "rebuilt/a/x").read_bytes() == b"1", said
+    for words, code, said in (
+        (("data", "mine"), 1, "there is a volume mine already"), (("data:/a", "other"), 2, "runnel volume cp data:/a"),
+        (("data@none", "other"), 1, "has no version 'none'"), (("data", "No"), 2, "1 to 63 of a-z"),
+    ):
+        runnel.run("volume", "clone", *words, code=code)
         assert said in runnel.err
 
 

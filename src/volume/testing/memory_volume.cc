@@ -5,7 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "hash/xxh3.h"
 #include "volume/chunk_read.h"
+#include "volume/clone.h"
 #include "volume/file_cutter.h"
 
 namespace runnel::volume::testing {
@@ -79,7 +81,18 @@ std::unique_ptr<SourceTree> source_of_contents(const Contents& files) {
 
 MemoryVolume::MemoryVolume(std::shared_ptr<async::EventLoop> loop, object::StoreFinder* others)
     : loop_(std::move(loop)),
-      volume_(run(Volume::create({store_, env::real_clock(), random_, {}, others}, "data"))) {}
+      store_(std::make_shared<object::MemoryStore>()),
+      random_(11),
+      volume_(run(Volume::create({*store_, env::real_clock(), random_, {}, others}, "data"))) {}
+
+// Two volumes never draw the same names.
+MemoryVolume::MemoryVolume(MemoryVolume& origin, const std::string& version,
+                           const std::string& name)
+    : loop_(origin.loop_),
+      store_(origin.store_),
+      random_(hash::xxh3(name)),
+      volume_(run(clone_volume({*store_, env::real_clock(), random_, {}}, origin.volume_, version,
+                               name))) {}
 
 PutResult MemoryVolume::put(const Contents& files, PutOptions options) {
   return run(put_tree(*loop_, volume_, source_of_contents(files), std::move(options), {}));
@@ -129,8 +142,8 @@ Manifest MemoryVolume::newest() { return run(volume_.snapshot("latest")).manifes
 
 std::int64_t MemoryVolume::objects(const std::string& kind) {
   std::int64_t count = 0;
-  for (const auto& [key, object] : store_.objects()) {
-    count += key.starts_with("data/" + kind) ? 1 : 0;
+  for (const auto& [key, object] : store_->objects()) {
+    count += key.starts_with(volume_.prefix() + kind) ? 1 : 0;
   }
   return count;
 }

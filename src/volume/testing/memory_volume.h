@@ -26,6 +26,8 @@ class MemoryVolume {
   // `others`: the stores of linked objects.
   explicit MemoryVolume(std::shared_ptr<async::EventLoop> loop,
                         object::StoreFinder* others = nullptr);
+  // A clone of a version, beside its origin.
+  MemoryVolume(MemoryVolume& origin, const std::string& version, const std::string& name);
 
   template <typename T>
   Result<T> try_run(Async<T> work) {
@@ -46,22 +48,24 @@ class MemoryVolume {
   std::int64_t objects(const std::string& kind);  // "p/"
 
   const std::shared_ptr<async::EventLoop>& loop() { return loop_; }
-  object::MemoryStore& store() { return store_; }
+  object::MemoryStore& store() { return *store_; }
+  env::Random& random() { return random_; }
   Volume& volume() { return volume_; }
 
  private:
   class Numbers final : public env::Random {
    public:
+    explicit Numbers(std::uint64_t seed) : numbers_(seed) {}
     std::uint64_t next() override { return numbers_.next(); }
 
    private:
-    SplitMix64 numbers_{11};
+    SplitMix64 numbers_;
   };
 
   Async<Contents> contents_of(Snapshot snapshot, Inode folder, std::string path);
 
-  std::shared_ptr<async::EventLoop> loop_;  // Also of volumes beside it.
-  object::MemoryStore store_;
+  std::shared_ptr<async::EventLoop> loop_;      // Also of volumes beside it.
+  std::shared_ptr<object::MemoryStore> store_;  // Also of clones.
   Numbers random_;
   Volume volume_;
 };
