@@ -70,11 +70,9 @@ Async<object::Condition> condition_of(const VolumeContext& context, std::string 
   CO_TRY(Result<object::Object>(there));
   const Head head = CO_TRY(decode_head(there->bytes));
   if (head.bases.empty() || head.is_made) co_return is_taken(name);
-  HeadRegister origin(context.store, context.random, head.bases.front(), context.stop);
-  const Result<void> loaded = co_await origin.load();
-  const bool is_gone = !loaded.ok() && loaded.error().code == Errc::kNotFound;
-  if (!is_gone) CO_TRY(Result<void>(loaded));
-  if (!is_gone && promises(origin.head(), name, head.promise)) co_return is_taken(name);
+  const bool is_alive =
+      CO_TRY(co_await is_promised(context.store, context.random, head, context.stop));
+  if (is_alive) co_return is_taken(name);
   co_return object::Condition::matches(there->etag);
 }
 
@@ -85,9 +83,10 @@ struct Beginning {
   std::string manifest;
 };
 
-Beginning beginning_of(const Volume& origin, Manifest manifest, const Clone& promised,
-                       env::Random& random) {
+Beginning beginning_of(const Volume& origin, const std::string& name, Manifest manifest,
+                       const Clone& promised, env::Random& random) {
   Beginning begin;
+  begin.head.own_name = name;
   begin.head.uuid = HeadRegister::draw_uuid(random);
   begin.head.promise = promised.nonce;
   begin.head.features = origin.head().features;
@@ -131,6 +130,15 @@ Async<void> keep_promise(HeadRegister& origin, std::string origin_name, std::str
   }
 }
 
+Async<bool> is_promised(object::ObjectStore& store, env::Random& random, Head clone,
+                        async::StopToken stop) {
+  HeadRegister origin(store, random, clone.bases.front(), std::move(stop));
+  const Result<void> loaded = co_await origin.load();
+  if (!loaded.ok() && loaded.error().code == Errc::kNotFound) co_return false;
+  CO_TRY(Result<void>(loaded));
+  co_return promises(origin.head(), clone.own_name, clone.promise);
+}
+
 Async<bool> has_clone(object::ObjectStore& store, std::string origin, std::string clone,
                       std::string nonce, async::StopToken stop) {
   const Result<object::Object> there = co_await store.get(
@@ -151,7 +159,7 @@ Async<Volume> clone_volume(VolumeContext context, Volume& origin, std::string ve
       [&](const Head& now) { return with_promise(now, origin, place.version, name, nonce); }));
   const Clone promised = origin.head().clones.at(name);
   Manifest manifest = CO_TRY(co_await origin.manifest_at(promised.place));
-  const Beginning begin = beginning_of(origin, std::move(manifest), promised, context.random);
+  const Beginning begin = beginning_of(origin, name, std::move(manifest), promised, context.random);
   CO_TRY(co_await context.store.put(name + "/" + begin.key, object::make_body(begin.manifest),
                                     object::Condition::absent(), context.stop));
   co_return co_await Volume::create_with(context, name, begin.head, std::move(condition));

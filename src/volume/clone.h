@@ -23,6 +23,10 @@ Async<Volume> clone_volume(VolumeContext context, Volume& origin, std::string ve
 Async<void> keep_promise(HeadRegister& origin, std::string origin_name, std::string clone,
                          std::string nonce);
 
+// Whether the origin keeps what a clone of this head reads.
+Async<bool> is_promised(object::ObjectStore& store, env::Random& random, Head clone,
+                        async::StopToken stop);
+
 // Whether a promise is to be kept: its clone is there, or nobody can tell.
 Async<bool> has_clone(object::ObjectStore& store, std::string origin, std::string clone,
                       std::string nonce, async::StopToken stop);

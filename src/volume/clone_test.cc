@@ -248,6 +248,21 @@ TEST_F(CloneTest, OfTwoOfANameOneIsMade) {
   EXPECT_EQ(MUST(try_open("mine")).head().promise, other.head().clones.at("mine").nonce);
 }
 
+TEST_F(CloneTest, OneWhoseOriginForgotItIsNamed) {
+  const object::Object before = data_.store().objects().at("data/head");
+  MemoryVolume mine(data_, "latest", "mine");
+  EXPECT_TRUE(is_whole(mine));
+  data_.store().objects()["data/head"] = before;  // From a backup.
+  EXPECT_FALSE(is_whole(mine));
+  EXPECT_EQ(mine.contents(), data_.contents()) << "it is there still";
+}
+
+TEST_F(CloneTest, ACopyOfItsObjectsIsNone) {
+  MUST(try_clone("latest", "mine"));
+  data_.store().objects()["copy/head"] = data_.store().objects().at("mine/head");
+  EXPECT_EQ(try_open("copy").error().code, Errc::kNotFound);
+}
+
 TEST_F(CloneTest, APromiseForWhatBecameAnotherVolumeIsForgotten) {
   MUST(try_clone("latest", "mine"));
   remove_all("mine/");

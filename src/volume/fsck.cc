@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "volume/bundle.h"
+#include "volume/clone.h"
 #include "volume/edit.h"
 #include "volume/extent_reader.h"
 #include "volume/file_hash.h"
@@ -75,7 +76,20 @@ class Check {
     for (const VersionPlace& place : places) {
       if (seen.insert(place.key).second) CO_TRY(co_await look_at(place));
     }
+    if (!volume_.head().bases.empty()) CO_TRY(co_await look_at_promise());
     if (options_.repair && !bad_.empty()) co_return co_await forget();
+    co_return {};
+  }
+
+  // An older head of the origin may have been put back.
+  Async<void> look_at_promise() {
+    const bool is_kept =
+        CO_TRY(co_await is_promised(volume_.store(), volume_.random(), volume_.head(), stop_));
+    if (is_kept) co_return {};
+    const std::string& origin = volume_.head().bases.front();
+    version_ = result_.newest;
+    tell("", "volume " + origin + " keeps no longer what this clone reads of it, and its next gc " +
+                 "may delete that: copy it to a new volume: runnel volume cp");
     co_return {};
   }
 

@@ -9,6 +9,7 @@
 #include "volume/clone.h"
 #include "volume/compact.h"
 #include "volume/condemned.h"
+#include "volume/digits.h"
 #include "volume/kept_session.h"
 #include "volume/marks.h"
 
@@ -18,6 +19,15 @@ namespace {
 constexpr int kAttemptsMax = 50;  // At condemning, while others swap the head.
 constexpr std::size_t kDeletesAtOnce = 32;
 constexpr std::size_t kShortList = 1'000;  // Keys, which take some 60 KB.
+
+// Of a kind of objects, "p/". What else lies there is somebody's: a volume may be called "p".
+bool is_name_of_ours(std::string_view kind, std::string_view name) {
+  constexpr std::string_view kProbe = "probe-";  // Volume::create() may be killed at it.
+  if (kind == "g/") return number_of(name).ok();
+  if (kind == "s/" && name.starts_with(kProbe)) name.remove_prefix(kProbe.size());
+  if (kind == "s/") return number_of(name).ok();
+  return ObjectId::parse(name).ok();
+}
 
 // A session as it was seen; its record when it has one.
 struct SeenSession {
@@ -172,7 +182,8 @@ class Collection {
     for (std::string after;;) {
       object::ListPage page = CO_TRY(co_await volume_.store().list(prefix + kind, after, stop_));
       for (const object::Listed& object : page.objects) {
-        sizes[object.key.substr(prefix.size())] = object.size;
+        const std::string_view name = std::string_view(object.key).substr(prefix.size());
+        if (is_name_of_ours(kind, name.substr(kind.size()))) sizes[std::string(name)] = object.size;
       }
       if (!page.more) co_return {};
       after = *std::move(page.more);

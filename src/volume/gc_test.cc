@@ -245,6 +245,21 @@ class NarrowStore final : public object::ForwardingStore {
   std::size_t room_ = kRoom;
 };
 
+// Volumes may be called "p" or "s", and lie in a store below this one's.
+TEST_F(GcTest, LeavesWhatHasNoNameOfItsOwn) {
+  const std::vector<std::string> foreign = {"p/head",
+                                            "p/p/0123456789abcdef-0123456789abcdef",
+                                            "i/head",
+                                            "v/v/1",
+                                            "g/head",
+                                            "s/head",
+                                            "s/s/0123456789abcdef"};
+  for (const std::string& key : foreign) store_.objects()["data/" + key] = {"theirs", "1"};
+  EXPECT_EQ(gc().objects, 0);
+  EXPECT_EQ(gc().sessions, 0);
+  for (const std::string& key : foreign) EXPECT_TRUE(has(key)) << key;
+}
+
 Async<bool> room_is_made() { co_return true; }
 
 // A list of all that may go has no room: the largest go first, and make some.

@@ -38,6 +38,7 @@ struct StoredHead {
   std::string manifest_sha256;
   std::int64_t min_reader = 1;
   std::int64_t min_writer = 1;
+  std::string name;
   std::string nonce;
   std::string promise;
   std::vector<VersionPlace> recent;
@@ -93,6 +94,7 @@ struct Fields<volume::StoredHead> {
     visit("manifest_sha256", head.manifest_sha256);
     visit("min_reader", head.min_reader, Required());
     visit("min_writer", head.min_writer, Required());
+    visit("name", head.name);
     visit("nonce", head.nonce, Required());
     visit("promise", head.promise);
     visit("recent", head.recent);
@@ -172,6 +174,7 @@ std::string encode_head(const Head& head) {
                     .manifest_sha256 = head.manifest_sha256,
                     .min_reader = head.min_reader,
                     .min_writer = head.min_writer,
+                    .name = head.own_name,
                     .nonce = head.nonce,
                     .promise = head.promise,
                     .recent = head.recent,
@@ -207,6 +210,7 @@ Result<Head> decode_head(std::string_view text) {
             .manifest = std::move(record->manifest),
             .recent = std::move(record->recent),
             .bases = std::move(record->bases),
+            .own_name = std::move(record->name),
             .promise = std::move(record->promise),
             .is_made = record->made,
             .collections = record->collections,

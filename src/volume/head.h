@@ -53,7 +53,8 @@ struct Head {
   std::vector<VersionPlace> recent;  // Newest first.
   std::map<std::string, VersionPlace> tags;
   std::vector<std::string> bases;       // Of a clone: the volumes that it comes of, the last first.
-  std::string promise;                  // Of a clone: the nonce of what was promised for it,
+  std::string own_name;                 // Of a clone: its name,
+  std::string promise;                  // the nonce of what was promised for it,
   bool is_made = false;                 // and whether the promise was found to be kept.
   std::map<std::string, Clone> clones;  // Volumes beside it that share its objects, by name.
   std::int64_t collections = 0;         // Lists of garbage that were condemned, ever.

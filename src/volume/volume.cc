@@ -79,6 +79,13 @@ Async<void> Volume::open_clone() {
   if (!are_names || bases.empty() || bases.size() > Head::kBasesMax) {
     co_return Error(Errc::kCorrupt, "the head of the volume is damaged: what it was cloned from");
   }
+  if (head().own_name != name_) {
+    co_return Error(Errc::kNotFound, "volume " + name_ + " is a copy of the clone " +
+                                         head().own_name + ", for which nobody keeps what it reads")
+        .with_field("volume")
+        .with_value(name_)
+        .with_hint("clone that one: runnel volume clone " + head().own_name + " NAME");
+  }
   std::vector<std::string> prefixes{prefix_};
   for (const std::string& base : bases) prefixes.push_back(base + "/");
   layers_ = std::make_shared<LayeredStore>(context_.store, std::move(prefixes));

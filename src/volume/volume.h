@@ -110,6 +110,7 @@ class Volume {
   // Of the chunks and linked objects of its files.
   RangeReader ranges();
   PageSource& pages() { return *pages_; }
+  env::Random& random() { return context_.random; }
   Time wall() const { return context_.clock.wall(); }
   const std::string& prefix() const { return prefix_; }
   bool has_session() const { return session_.has_value(); }
