@@ -35,6 +35,7 @@ using async::UniqueFd;
 constexpr std::string_view kOwn = ".runnel";
 constexpr std::string_view kLock = "lock";
 constexpr std::string_view kReserveName = "reserve";
+constexpr std::string_view kInodesName = "inodes";
 
 // An ETag of the bytes: whoever swaps an object that carries a nonce never meets the same twice.
 std::string etag_of(std::string_view bytes) {
@@ -121,9 +122,11 @@ Result<env::FileLock> lock_of(const std::string& path) {
   Result<env::FileLock> lock = env::FileLock::acquire_within(
       path + "/" + std::string(kOwn) + "/" + std::string(kLock), ObjectFolder::kLockWait);
   if (lock.ok() || lock.error().code != Errc::kConflict) return lock;
-  return Error(Errc::kUnavailable,
+  // Nothing was done, so it is no answer that was lost.
+  return Error(Errc::kIo,
                lock.error().message + " for longer than " + to_string(ObjectFolder::kLockWait))
-      .with_value(lock.error().value);
+      .with_value(lock.error().value)
+      .with_hint("another writer of the store stands still: let it go on, or end it");
 }
 
 // The names in a folder so that keys come in byte order: a folder is its name with a slash.
@@ -191,7 +194,7 @@ Result<void> sweep(const std::string& folder) {
   for (const std::string& name : TRY(env::list_directory(folder))) {
     const std::string file = folder + "/" + name;
     const Result<env::FileInfo> info = env::file_info(file);
-    const bool is_kept = name == kLock || name == kReserveName;
+    const bool is_kept = name == kLock || name == kReserveName || name == kInodesName;
     if (!info.ok() || is_kept || info->modified > before) continue;
     TRY(env::remove_file(file));
   }
@@ -214,11 +217,17 @@ env::RoomReserve ObjectFolder::reserve() const {
   return {path_ + "/" + std::string(kOwn) + "/" + std::string(kReserveName), kReserve};
 }
 
+env::InodeReserve ObjectFolder::inodes() const {
+  return {path_ + "/" + std::string(kOwn) + "/" + std::string(kInodesName), kReservedInodes};
+}
+
 // One process makes it at a time, and nobody waits: whoever has the lock opened the store, too.
 void ObjectFolder::hold_reserve() const {
   const Result<env::FileLock> lock =
       env::FileLock::acquire(path_ + "/" + std::string(kOwn) + "/" + std::string(kLock));
-  if (lock.ok()) reserve().hold();
+  if (!lock.ok()) return;
+  reserve().hold();
+  inodes().hold();
 }
 
 Result<Object> ObjectFolder::get(const std::string& key, std::int64_t limit) const {

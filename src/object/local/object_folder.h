@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "env/inode_reserve.h"
 #include "env/room_reserve.h"
 #include "object/object_store.h"
 
@@ -22,6 +23,7 @@ class ObjectFolder {
   static constexpr Duration kLockWait = Duration::seconds(4);
   static constexpr Duration kTemporaryKept = Duration::hours(24);
   static constexpr Bytes kReserve = Bytes::mebi(4);
+  static constexpr int kReservedInodes = 16;
 
   // Makes the folder when it is missing, holds its reserve where the disk has room, and removes
   // temporaries that a killed process left a day ago or earlier.
@@ -37,7 +39,10 @@ class ObjectFolder {
 
   // Room for who frees room: on a full disk, what says what is to go has to be written first. The
   // next open() holds it again.
-  void give_up_reserve() const { (void)reserve().give_up(); }
+  void give_up_reserve() const {
+    (void)reserve().give_up();
+    (void)inodes().give_up();
+  }
 
   const std::string& name() const { return name_; }
 
@@ -45,6 +50,7 @@ class ObjectFolder {
   explicit ObjectFolder(std::string path) : path_(std::move(path)), name_("file://" + path_) {}
 
   env::RoomReserve reserve() const;
+  env::InodeReserve inodes() const;
   void hold_reserve() const;
 
   std::string file_of(const std::string& key) const { return path_ + "/" + key; }

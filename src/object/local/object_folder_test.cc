@@ -25,8 +25,9 @@ class ObjectFolderTest : public ::testing::Test {
   std::string own(const std::string& name) const { return folder_.path() + "/.runnel/" + name; }
   bool has_temporary() const {
     const std::vector<std::string> names = MUST(env::list_directory(folder_.path() + "/.runnel"));
-    return std::any_of(names.begin(), names.end(),
-                       [](const std::string& name) { return name != "lock" && name != "reserve"; });
+    return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+      return name != "lock" && name != "reserve" && name != "inodes";
+    });
   }
 
   env::testing::TemporaryDirectory folder_;
