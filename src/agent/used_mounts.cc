@@ -136,6 +136,10 @@ Result<env::FileLock> UsedMounts::lock_showing(const std::string& place, Duratio
   return env::FileLock::acquire_within(place + "/.lock", patience);
 }
 
+Result<env::FileLock> UsedMounts::lock_holding(const std::string& place) {
+  return env::FileLock::acquire(place + "/.holder");
+}
+
 Result<bool> UsedMounts::is_used(const std::string& place) {
   const Result<std::vector<std::string>> uses = env::list_directory(uses_of(place));
   if (!uses.ok() && uses.error().code == Errc::kNotFound) return false;

@@ -50,6 +50,10 @@ class UsedMounts {
   // Held by who brings the files of a place that is used.
   static Result<env::FileLock> lock_showing(const std::string& place, Duration patience);
 
+  // Held for as long as it lives by whoever ends the mount of a place once nobody uses it.
+  static Result<env::FileLock> lock_holding(const std::string& place);
+  static bool is_held(const std::string& place) { return !lock_holding(place).ok(); }
+
   static Result<bool> is_used(const std::string& place);
   // Where nobody uses a place, ends what shows the files there, and removes it. False when it is
   // used, or busy otherwise.

@@ -19,7 +19,9 @@ class MountOfAttempts {
 
   // `place`: as UsedMounts::place_of().
   MountOfAttempts(const home::Home& home, std::string place)
-      : mounts_(home.root), place_(std::move(place)) {}
+      : mounts_(home.root),
+        place_(std::move(place)),
+        held_(agent::UsedMounts::lock_holding(place_)) {}
 
   // To be called each second or so. Waits for others who change its uses.
   void look();
@@ -29,6 +31,7 @@ class MountOfAttempts {
  private:
   const agent::UsedMounts mounts_;
   const std::string place_;
+  const Result<env::FileLock> held_;
   std::optional<Duration> unused_since_;
 };
 

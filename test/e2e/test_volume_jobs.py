@@ -157,7 +157,8 @@ def test_nobody_reads_or_writes_the_folder_below_a_mount_that_was_given_up(runne
                     "ls $RUNNEL_VOLUME_DATA && echo silence; touch $RUNNEL_VOLUME_DATA/note || echo refused'\n" % gate)
     runnel.until(lambda: output(runnel, job))
     killed = set()
-    while mounts.processes("mount"):  # Ten in a minute are served again.
+    end = time.monotonic() + 120
+    while mounts.processes("mount") and time.monotonic() < end:  # Ten in a minute are served again.
         for pid in mounts.processes("serve"):
             kill(pid)
             killed.add(pid)
@@ -182,6 +183,18 @@ def test_what_a_task_writes_where_a_mount_was_is_never_read_as_the_version(runne
     assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert runnel.run("run", runnel.file("volumes: {data: data}\nrun: 'ls $RUNNEL_VOLUME_DATA'\n")) == "text\n"
     assert [path.read_text() for path in (runnel.home / "mounts/strays").rglob("note")] == ["precious\n"]
+
+
+def test_a_mount_whose_holder_was_killed_goes_after_its_last_use(runnel, mounts, tmp_path):
+    version = put(runnel, tmp_path, text="one\n")
+    gate = tmp_path / "gate"
+    job = runnel.up("volumes: {data: data}\nrun: 'cat $RUNNEL_VOLUME_DATA/text; while [ ! -e %s ]; do sleep 0.05; done'\n" % gate)
+    runnel.until(lambda: output(runnel, job))
+    for pid in mounts.processes("mount"):
+        kill(pid)
+    gate.touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    runnel.until(lambda: unused(runnel, version))
 
 
 def test_the_whole_home_may_be_killed_under_a_job_with_a_volume(runnel, mounts, tmp_path):

@@ -46,9 +46,13 @@ Error told_error(const std::string& command, const env::Finished& finished) {
   }
   // What is not there will not be there later either.
   const json::Value* code = error->find("code");
-  const bool is_final =
-      code != nullptr && code->as_text() == std::string(to_string(Errc::kNotFound));
-  Error told(is_final ? Errc::kInvalid : Errc::kIo, message->as_text());
+  const auto is = [&code](Errc of) {
+    return code != nullptr && code->as_text() == std::string(to_string(of));
+  };
+  const Errc kind = is(Errc::kNotFound)   ? Errc::kInvalid
+                    : is(Errc::kConflict) ? Errc::kConflict
+                                          : Errc::kIo;
+  Error told(kind, message->as_text());
   if (const json::Value* hint = error->find("hint")) told.with_hint(hint->as_text());
   return told;
 }
@@ -160,15 +164,17 @@ Result<void> VolumesPhase::undo(const NodeId& node, const model::StartOrder& ord
   return end_unserved(place);
 }
 
-// A mount that is served ends by itself, once nobody has used it for a while.
+// A mount that is served ends by its holder, once unused for a while; without one, here.
 Result<void> VolumesPhase::end_unserved(const std::string& place) const {
   if (!env::exists(place) || TRY(UsedMounts::is_used(place))) return {};
   const Shown shown = shown_in(place);
-  if (shown == Shown::kMount) return {};
+  if (shown == Shown::kMount && UsedMounts::is_held(place)) return {};
   // Under the lock of all uses: who begins to use it meanwhile does so before or after.
   const auto end = [&]() -> Result<void> {
-    if (shown != Shown::kDeadMount) return mounts_.clear_tree(place);
-    return run({"umount", "--lazy", UsedMounts::tree_of(place)}, env::environment(), kMountsWithin);
+    std::vector<std::string> unmount{"umount", UsedMounts::tree_of(place)};
+    if (shown == Shown::kDeadMount) unmount.emplace_back("--lazy");
+    const bool is_mount = shown == Shown::kMount || shown == Shown::kDeadMount;
+    return is_mount ? run(unmount, env::environment(), kMountsWithin) : mounts_.clear_tree(place);
   };
   TRY(mounts_.remove_unused(place, end));
   return {};
