@@ -61,13 +61,27 @@ Result<int> create(const Arguments& arguments, const home::Home& home) {
   return 0;
 }
 
+constexpr Duration kListsWithin = Duration::seconds(5);
+
+// One that is away, or stands still, keeps nobody from the list of the others.
+Result<Volume> opened_soon(VolumeClient& client, const std::string& name) {
+  async::StopSource stop;
+  async::Timer limit(client.loop());
+  limit.start(kListsWithin, [&stop] { stop.stop(); });
+  volume::VolumeContext context = client.context();
+  context.stop = stop.token();
+  Result<Volume> opened = client.run(Volume::open(context, name));
+  if (opened.ok() || opened.error().code != Errc::kCancelled) return opened;
+  return Error(Errc::kTimeout, "its store has not answered within " + to_string(kListsWithin));
+}
+
 json::Value volume_document(const std::string& name, const object::StoreUrl& place) {
   json::Value value = json::Value::object();
   value.set("name", json::Value::text(name));
   value.set("store", json::Value::text(place.to_string()));
   const Result<VolumeClientPtr> client = VolumeClient::open(place);
   const Result<Volume> opened =
-      client.ok() ? (*client)->volume(name) : Result<Volume>(client.error());
+      client.ok() ? opened_soon(**client, name) : Result<Volume>(client.error());
   if (!opened.ok()) {
     value.set("problem", json::Value::text(opened.error().to_string()));
   } else if (const volume::VersionPlace* newest = opened->head().newest()) {
@@ -80,15 +94,20 @@ json::Value volume_document(const std::string& name, const object::StoreUrl& pla
 Result<int> list(const Arguments& arguments, const home::Home& home) {
   Table table({"NAME", "LATEST", "VERSIONS", "STORE"});
   json::Value::List all;
+  std::string names;
   for (const auto& [name, place] : TRY(home::volume_places(home))) {
+    names += name + "\n";
+    if (arguments.output == Output::kName) continue;
     all.push_back(volume_document(name, place));
     const json::Value& value = all.back();
-    table.add({name, or_dash(text_of(value, "version", text_of(value, "problem"))),
+    const std::string problem = text_of(value, "problem");
+    if (!problem.empty()) say("runnel: volume " + name + ": " + problem);
+    table.add({name, problem.empty() ? or_dash(text_of(value, "version")) : "?",
                std::to_string(number_of(value, "versions")), place.to_string()});
   }
   json::Value value = json::Value::object();
   value.set("volumes", json::Value::list(std::move(all)));
-  answer(arguments, value, is_document(arguments.output) ? "" : table_text(table));
+  answer(arguments, value, arguments.output == Output::kName ? names : table_text(table));
   return 0;
 }
 
@@ -98,6 +117,7 @@ Result<int> versions(const Arguments& arguments, const home::Home& home) {
   Volume opened = TRY(client->volume(target.name));
   Table table({"VERSION", "TIME", "FILES", "SIZE", "TAGS", "MESSAGE"});
   json::Value::List all;
+  std::string names;
   for (const volume::VersionPlace& place : opened.head().recent) {
     const Snapshot snapshot = TRY(client->run(opened.snapshot(place.version)));
     const volume::Manifest& manifest = snapshot.manifest();
@@ -106,10 +126,11 @@ Result<int> versions(const Arguments& arguments, const home::Home& home) {
                or_dash(joined(tags_of(opened.head(), manifest.version))),
                or_dash(manifest.message)});
     all.push_back(manifest_document(manifest));
+    names += manifest.version + "\n";
   }
   json::Value value = json::Value::object();
   value.set("versions", json::Value::list(std::move(all)));
-  answer(arguments, value, is_document(arguments.output) ? "" : table_text(table));
+  answer(arguments, value, arguments.output == Output::kName ? names : table_text(table));
   return 0;
 }
 

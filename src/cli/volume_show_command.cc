@@ -26,6 +26,7 @@ std::int64_t versions_kept(const Head& head) {
 
 std::vector<std::string> clones_of(const Head& head) {
   std::vector<std::string> names;
+  names.reserve(head.clones.size());
   for (const auto& [name, clone] : head.clones) names.push_back(name);
   return names;
 }

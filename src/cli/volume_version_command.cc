@@ -38,8 +38,15 @@ Result<int> clone_volume(const Arguments& arguments, const home::Home& home) {
   TRY(refuse_another_place(home, name, place));
   const VolumeClientPtr client = TRY(VolumeClient::open(place));
   volume::Volume origin = TRY(client->volume(from.name));
-  const volume::Volume made = TRY(
-      client->run(volume::clone_volume(client->context(), origin, from.version_or_latest(), name)));
+  Result<volume::Volume> cloned =
+      client->run(volume::clone_volume(client->context(), origin, from.version_or_latest(), name));
+  const bool is_there = !cloned.ok() && cloned.error().code == Errc::kConflict;
+  if (is_there && !TRY(home::volume_places(home)).contains(name)) {
+    return Error(cloned.error())
+        .with_hint("this home does not know it: runnel volume create " + name + " --store " +
+                   place.to_string());
+  }
+  const volume::Volume made = TRY(std::move(cloned));
   TRY(home::remember_volume(home, name, place));
   const std::string& version = made.head().newest()->version;
   json::Value value = json::Value::object();

@@ -53,6 +53,8 @@ def test_a_folder_comes_back_as_it_was_put(runnel, tmp_path):
     assert len(runnel.run("volume", "ls", f"data@{first[:8]}:/many").splitlines()) == 300
     versions = runnel.json("volume", "versions", "data")["versions"]
     assert [each["version"] for each in versions] == [second, first]
+    assert runnel.run("volume", "versions", "data", "-o", "name") == f"{second}\n{first}\n"
+    assert runnel.run("volume", "list", "-o", "name") == "data\n"
     assert versions[1]["message"] == "the first" and versions[1]["files"] == 302
     runnel.run("volume", "get", f"data@{first}:/many/7", tmp_path / "seven")
     assert (tmp_path / "seven").read_bytes() == files["many/7"]
