@@ -25,8 +25,8 @@ PYTHON = ".venv/bin/python"
 JOBS = str(os.cpu_count())
 # The tests of the agent wait more than they compute.
 UNIT_JOBS = str(2 * (os.cpu_count() or 1))
-# End-to-end tests wait as much as they compute; each has a home of its own. One by one, since some take a minute.
-E2E_JOBS = ["-n", str(2 * (os.cpu_count() or 1) + 1), "--maxschedchunk", "1"]
+# End-to-end tests wait more than they compute; each has a home of its own. One by one, since some take a minute.
+E2E_JOBS = ["-n", str(4 * (os.cpu_count() or 1)), "--maxschedchunk", "1"]
 E2E_BYTES = 8 << 30  # Those of all tests that run at a time take 2 GB; that much more may be somebody else's.
 TAIL_LINES = 120
 
