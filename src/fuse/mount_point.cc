@@ -110,9 +110,10 @@ Result<std::unique_ptr<MountPoint>> MountPoint::create(const std::string& folder
   return mounted;
 }
 
-// What lies over it, or in its place, is not ours to take away.
+// What lies over it, or in its place, is not ours to take away. Of a connection that has ended the
+// library takes no mount away.
 MountPoint::~MountPoint() {
-  if (!stays_ && (is_on_top() || is_gone())) ::fuse_session_unmount(session_);
+  if (is_gone() || (!stays_ && is_on_top())) ::fuse_session_unmount(session_);
   ::fuse_session_destroy(session_);
 }
 
