@@ -12,21 +12,11 @@ void add_feature(Head& head) {
   if (!head.has_feature(kClones)) head.features.emplace_back(kClones);
 }
 
-Error is_taken(const std::string& name) {
-  return Error(Errc::kConflict, "there is a volume " + name + " already")
-      .with_field("volume")
-      .with_value(name)
-      .with_hint("see its versions: runnel volume versions " + name);
-}
-
 // The origin's promise to keep the version, in its head.
 Result<Head> with_promise(const Head& now, const Volume& origin, const std::string& version,
                           const std::string& name, const std::string& nonce) {
   const VersionPlace* const there = now.find(version);
-  if (there == nullptr) {
-    return Error(Errc::kNotFound, "version " + version + " was dropped from the volume")
-        .with_value(version);
-  }
+  if (there == nullptr) return was_dropped(version);
   const auto before = now.clones.find(name);
   if (before != now.clones.end() && before->second.is_made) {
     return Error(Errc::kConflict, "volume " + origin.name() + " was cloned as " + name + " before")
@@ -64,16 +54,16 @@ bool promises(const Head& head, const std::string& name, const std::string& nonc
 // The condition under which a clone's head may be put: that there is none, or that it is this one,
 // whose making has come to nothing. A promise that is gone does not come back.
 Async<object::Condition> condition_of(const VolumeContext& context, std::string name) {
-  const Result<object::Object> there = co_await context.store.get(
-      name + "/head", static_cast<std::int64_t>(4 * Head::kBytesMax), context.stop);
-  if (!there.ok() && there.error().code == Errc::kNotFound) co_return object::Condition::absent();
-  CO_TRY(Result<object::Object>(there));
-  const Head head = CO_TRY(decode_head(there->bytes));
-  if (head.bases.empty() || head.is_made) co_return is_taken(name);
+  HeadRegister there(context.store, context.random, name, context.stop);
+  const Result<void> loaded = co_await there.load();
+  if (!loaded.ok() && loaded.error().code == Errc::kNotFound) co_return object::Condition::absent();
+  CO_TRY(Result<void>(loaded));
+  const Head& head = there.head();
+  if (head.bases.empty() || head.is_made) co_return HeadRegister::is_taken(name);
   const bool is_alive =
       CO_TRY(co_await is_promised(context.store, context.random, head, context.stop));
-  if (is_alive) co_return is_taken(name);
-  co_return object::Condition::matches(there->etag);
+  if (is_alive) co_return HeadRegister::is_taken(name);
+  co_return object::Condition::matches(there.etag());
 }
 
 // The first head of the clone, and the manifest that it names.
@@ -109,7 +99,7 @@ Beginning beginning_of(const Volume& origin, const std::string& name, Manifest m
 Result<void> check_origin(const Volume& origin, const std::string& name) {
   TRY(check_volume_name(name));
   TRY(check_writable(origin.head()));
-  if (origin.name() == name) return is_taken(name);
+  if (origin.name() == name) return HeadRegister::is_taken(name);
   if (origin.head().bases.size() < Head::kBasesMax) return {};
   return Error(Errc::kFull, "volume " + origin.name() + " is a clone of a clone, " +
                                 std::to_string(Head::kBasesMax) + " times")
@@ -139,14 +129,13 @@ Async<bool> is_promised(object::ObjectStore& store, env::Random& random, Head cl
   co_return promises(origin.head(), clone.own_name, clone.promise);
 }
 
-Async<bool> has_clone(object::ObjectStore& store, std::string origin, std::string clone,
-                      std::string nonce, async::StopToken stop) {
-  const Result<object::Object> there = co_await store.get(
-      clone + "/head", static_cast<std::int64_t>(4 * Head::kBytesMax), std::move(stop));
-  if (!there.ok()) co_return there.error().code != Errc::kNotFound;
-  const Result<Head> head = decode_head(there->bytes);
-  if (!head.ok()) co_return true;
-  co_return !head->bases.empty() && head->bases.front() == origin && head->promise == nonce;
+Async<bool> has_clone(object::ObjectStore& store, env::Random& random, std::string origin,
+                      std::string clone, std::string nonce, async::StopToken stop) {
+  HeadRegister there(store, random, std::move(clone), std::move(stop));
+  const Result<void> loaded = co_await there.load();
+  if (!loaded.ok()) co_return loaded.error().code != Errc::kNotFound;
+  const Head& head = there.head();
+  co_return !head.bases.empty() && head.bases.front() == origin && head.promise == nonce;
 }
 
 Async<Volume> clone_volume(VolumeContext context, Volume& origin, std::string version,

@@ -28,7 +28,7 @@ Async<bool> is_promised(object::ObjectStore& store, env::Random& random, Head cl
                         async::StopToken stop);
 
 // Whether a promise is to be kept: its clone is there, or nobody can tell.
-Async<bool> has_clone(object::ObjectStore& store, std::string origin, std::string clone,
-                      std::string nonce, async::StopToken stop);
+Async<bool> has_clone(object::ObjectStore& store, env::Random& random, std::string origin,
+                      std::string clone, std::string nonce, async::StopToken stop);
 
 }  // namespace runnel::volume

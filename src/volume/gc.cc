@@ -424,8 +424,8 @@ class Collection {
     const Head head = volume_.head();
     Head next = head;
     for (const auto& [name, clone] : head.clones) {
-      const bool is_there =
-          CO_TRY(co_await has_clone(volume_.store(), volume_.name(), name, clone.nonce, stop_));
+      const bool is_there = CO_TRY(co_await has_clone(volume_.store(), volume_.random(),
+                                                      volume_.name(), name, clone.nonce, stop_));
       if (!is_there) next.clones.erase(name);
     }
     const bool is_same = volume_.head().generation == head.generation;

@@ -163,6 +163,11 @@ bool Head::holds(std::string_view key) const {
          std::any_of(tags.begin(), tags.end(), [&](const auto& tag) { return is_it(tag.second); });
 }
 
+Error was_dropped(const std::string& version) {
+  return Error(Errc::kNotFound, "version " + version + " was dropped from the volume")
+      .with_value(version);
+}
+
 std::string encode_head(const Head& head) {
   StoredHead record{.bases = head.bases,
                     .collections = head.collections,

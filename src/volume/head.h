@@ -72,6 +72,9 @@ struct Head {
   friend bool operator==(const Head&, const Head&) = default;
 };
 
+// kNotFound: a version that the head has no more.
+Error was_dropped(const std::string& version);
+
 // What a head is that is to be swapped: its manifest is left out where it would be too long.
 std::string encode_head(const Head& head);
 // kCorrupt for what is no head; kUnsupported when a later build is needed to read it.

@@ -33,6 +33,13 @@ std::string HeadRegister::draw_uuid(env::Random& random) {
   return digits_of(random.next()) + digits_of(random.next());
 }
 
+Error HeadRegister::is_taken(const std::string& volume) {
+  return Error(Errc::kConflict, "there is a volume " + volume + " already")
+      .with_field("volume")
+      .with_value(volume)
+      .with_hint("see its versions: runnel volume versions " + volume);
+}
+
 Async<void> HeadRegister::create(Head first, object::Condition condition) {
   head_ = std::move(first);
   if (head_.uuid.empty()) head_.uuid = draw_uuid(random_);
@@ -40,10 +47,7 @@ Async<void> HeadRegister::create(Head first, object::Condition condition) {
   Result<std::string> put =
       co_await store_.put(key_, object::make_body(encode_head(head_)), std::move(condition), stop_);
   if (!put.ok() && put.error().code == Errc::kPrecondition) {
-    co_return Error(Errc::kConflict, "there is a volume " + volume_ + " already")
-        .with_field("volume")
-        .with_value(volume_)
-        .with_hint("see its versions: runnel volume versions " + volume_);
+    co_return is_taken(volume_);
   }
   etag_ = CO_TRY(std::move(put));
   co_return {};

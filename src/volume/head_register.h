@@ -17,6 +17,8 @@ namespace runnel::volume {
 class HeadRegister {
  public:
   static std::string draw_uuid(env::Random& random);
+  // kConflict: there is a volume of the name.
+  static Error is_taken(const std::string& volume);
 
   HeadRegister(object::ObjectStore& store, env::Random& random, std::string volume,
                async::StopToken stop);
@@ -29,6 +31,7 @@ class HeadRegister {
   Async<void> load();
   // As it was when it was read or swapped last.
   const Head& head() const { return head_; }
+  const std::string& etag() const { return etag_; }
 
   enum class Swap : std::uint8_t {
     kDone,

@@ -9,11 +9,6 @@
 namespace runnel::volume {
 namespace {
 
-Error is_gone(const VersionPlace& place) {
-  return Error(Errc::kNotFound, "version " + place.version + " was dropped from the volume")
-      .with_value(place.version);
-}
-
 std::string newest_key(const Head& head) {
   return head.newest() == nullptr ? "" : head.newest()->key;
 }
@@ -152,7 +147,7 @@ Async<HeldSession> HeldSession::for_reading(HeadRegister& head, object::ObjectSt
     CO_TRY(co_await head.load());
     if (!head.head().holds(place.key)) {
       CO_TRY(co_await held.end());
-      co_return is_gone(place);
+      co_return was_dropped(place.version);
     }
     if (held.session_.record().collections == head.head().collections) co_return held;
     CO_TRY(co_await held.pin(place.key));

@@ -51,10 +51,7 @@ Async<std::string> set_tag(Volume& volume, std::string version, std::string tag,
     }
     if (is_new && now.tags.size() >= Head::kTagsMax) return is_full(volume);
     const VersionPlace* const there = now.find(place.version);
-    if (there == nullptr) {
-      return Error(Errc::kNotFound, "version " + place.version + " was dropped from the volume")
-          .with_value(place.version);
-    }
+    if (there == nullptr) return was_dropped(place.version);
     Head next = now;
     next.tags[tag] = *there;
     return next;

@@ -16,7 +16,7 @@ namespace runnel::object {
 //
 // Contract: what put() returned for is durable, in its folders too. A put writes a temporary in
 //           `.runnel/` first; what replaces an object, or removes one, holds the lock of the
-//           folder, which is waited for no longer than kLockWait (kUnavailable).
+//           folder, which is waited for no longer than kLockWait (kIo).
 // Threads:  any, many at once, also of other processes.
 class ObjectFolder {
  public:
