@@ -109,6 +109,8 @@ class Agent {
   // A runner that does not answer. It is left alone: its attempts live, and it may go on.
   std::optional<RunnerSilence> runner_silence() const { return runner_.silence(); }
   const Incarnation& incarnation() const { return incarnation_; }
+  // Attempts that cannot begin yet.
+  std::vector<Preparer::Waiting> waiting() const { return preparer_.waiting(); }
   // What a person should know about the home's files and its runner: sentences.
   std::vector<std::string> notices() const;
 

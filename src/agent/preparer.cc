@@ -44,6 +44,7 @@ Preparer::Preparer(async::EventLoop& loop, env::Clock& clock, std::string home,
                    PlaceContext context, std::shared_ptr<const SecretSource> secrets,
                    std::vector<std::string> volume_command)
     : loop_(loop),
+      clock_(clock),
       home_(std::move(home)),
       context_(std::move(context)),
       loads_(loop, clock, "agent-plans", Duration::minutes(10)),
@@ -136,6 +137,24 @@ Async<Preparer::Prepared> Preparer::pass_all(const Record& record, async::StopTo
 
 Async<Readiness> Preparer::pass(Stage& stage, const Record& record, Readiness so_far,
                                 async::StopToken stop) {
+  passing_.insert_or_assign(record.of(),
+                            Passing{stage.phase->waits_for(record.order), clock_.boot()});
+  Result<Readiness> passed = co_await pass_in_time(stage, record, std::move(so_far), stop);
+  passing_.erase(record.of());
+  co_return passed;
+}
+
+std::vector<Preparer::Waiting> Preparer::waiting() const {
+  std::vector<Waiting> all;
+  for (const auto& [of, passing] : passing_) {
+    const Duration lasts = clock_.boot() - passing.since;
+    if (lasts >= kSlowAfter) all.push_back({of, passing.waits_for, clock_.wall() - lasts});
+  }
+  return all;
+}
+
+Async<Readiness> Preparer::pass_in_time(Stage& stage, const Record& record, Readiness so_far,
+                                        async::StopToken stop) {
   for (int tries = 1;; ++tries) {
     Result<Readiness> passed = co_await pass_once(stage, record, so_far, stop);
     if (passed.ok()) co_return passed;

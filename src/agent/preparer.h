@@ -81,6 +81,14 @@ class Preparer {
   // Does so again where something could not be taken back, until it is stopped.
   static constexpr Duration kAgainEvery = Duration::seconds(10);
   Async<void> keep_taking_back(StandingOf standing_of, Duration every, async::StopToken stop);
+  // An attempt that has waited for one thing for longer than kSlowAfter.
+  struct Waiting {
+    runner::AttemptOnNode of;
+    std::string waits_for;  // Phase::waits_for().
+    Time since;
+  };
+  static constexpr Duration kSlowAfter = Duration::seconds(3);
+  std::vector<Waiting> waiting() const;
   // Parts that could not be taken back, and why: sentences.
   std::vector<std::string> notices() const;
 
@@ -111,18 +119,28 @@ class Preparer {
   void end_work(const runner::AttemptOnNode& of);
   Async<Readiness> pass(Stage& stage, const Record& record, Readiness so_far,
                         async::StopToken stop);
+  Async<Readiness> pass_in_time(Stage& stage, const Record& record, Readiness so_far,
+                                async::StopToken stop);
   Async<Readiness> pass_once(Stage& stage, const Record& record, Readiness so_far,
                              async::StopToken stop);
   Result<Prepared> prepared(const NodeId& node, const model::StartOrder& order,
                             Readiness ready) const;
   Readiness known_of(const model::StartOrder& order) const;
 
+  // An attempt in a phase, which it entered then.
+  struct Passing {
+    std::string waits_for;
+    Duration since;  // Since boot.
+  };
+
   async::EventLoop& loop_;
+  env::Clock& clock_;
   const std::string home_;
   const PlaceContext context_;
   output::MetricPlans plans_;
   std::list<Stage> stages_;  // In the order in which attempts pass them.
   PatientReads loads_;
+  std::map<runner::AttemptOnNode, Passing> passing_;
 
   const PreparationRecords records_;
   PatientReads record_calls_;

@@ -7,14 +7,28 @@
 #include <gtest/gtest.h>
 
 #include "agent/testing/dead_mount.h"
+#include "agent/used_mounts.h"
 #include "async/gate.h"
+#include "env/clock.h"
 #include "env/files.h"
+#include "env/remove_tree.h"
 #include "env/testing/temporary_directory.h"
 
 namespace runnel::agent {
 namespace {
 
 using testing::DeadMount;
+
+// The machine's clock, some time ahead.
+class ClockAhead final : public env::Clock {
+ public:
+  Time wall() const override { return env::real_clock().wall() + ahead_; }
+  Duration boot() const override { return env::real_clock().boot() + ahead_; }
+  void skip(Duration step) { ahead_ = ahead_ + step; }
+
+ private:
+  Duration ahead_;
+};
 
 class PreparerTest : public ::testing::Test {
  protected:
@@ -48,7 +62,8 @@ class PreparerTest : public ::testing::Test {
   env::testing::TemporaryDirectory home_;
   std::unique_ptr<async::EventLoop> loop_ = MUST(async::EventLoop::create());
   async::Gate gate_{*loop_};
-  Preparer preparer_{*loop_, env::real_clock(), home_.path(), {}, nullptr, {home_.file("runnel")}};
+  ClockAhead clock_;
+  Preparer preparer_{*loop_, clock_, home_.path(), {}, nullptr, {home_.file("runnel")}};
 };
 
 TEST_F(PreparerTest, AnOrderThatNeedsNoPhaseIsReadyAtOnce) {
@@ -112,9 +127,38 @@ TEST_F(PreparerTest, AStoreThatIsAwayDelaysOnlyThoseWhoReadFromIt) {
   (void)loop_->block_on(loop_->sleep(Duration::millis(10)));
   EXPECT_TRUE(prepare(near).ok());
   EXPECT_EQ(prepared_, 0);
+  EXPECT_TRUE(preparer_.waiting().empty()) << "for a moment only";
+  clock_.skip(Preparer::kSlowAfter);
+  const std::vector<Preparer::Waiting> waiting = preparer_.waiting();
+  ASSERT_EQ(waiting.size(), static_cast<std::size_t>(kAskers));
+  EXPECT_EQ(waiting[0].waits_for, "volume away@0123456789abcdef of file:///volumes");
   MUST(env::append_file(home_.file("back"), ""));
   MUST(loop_->block_on(wait_until_prepared(kAskers)));
+  EXPECT_TRUE(preparer_.waiting().empty());
   MUST(loop_->block_on(gate_.close()));
+}
+
+TEST_F(PreparerTest, APartThatCannotBeTakenBackKeepsNoneOfTheOthers) {
+  const std::string runnel = home_.file("runnel");
+  MUST(env::write_file_atomically(runnel, "#!/bin/sh\nexit 0\n"));
+  ASSERT_EQ(::chmod(runnel.c_str(), 0700), 0);
+  model::StartOrder order = order_of(0);
+  for (const char* name : {"a", "b", "c"}) {
+    order.volumes.push_back({name, name, "0123456789abcdef", "file:///volumes"});
+  }
+  MUST(prepare(order));
+  const UsedMounts mounts(home_.path());
+  const std::string broken = mounts.place_of(order.volumes[1]) + "/uses";
+  MUST(env::remove_tree(broken));
+  MUST(env::append_file(broken, "no folder"));
+  MUST(loop_->block_on(preparer_.take_back({NodeId("n1"), order.attempt})));
+  EXPECT_EQ(MUST(mounts.places()), std::vector<std::string>{mounts.place_of(order.volumes[1])});
+  EXPECT_EQ(preparer_.notices().size(), 1U);
+  MUST(env::remove_file(broken));
+  MUST(loop_->block_on(
+      preparer_.take_back_unwanted([](const auto&) { return Preparer::Standing::kGone; }, {})));
+  EXPECT_TRUE(MUST(mounts.places()).empty());
+  EXPECT_TRUE(preparer_.notices().empty());
 }
 
 }  // namespace

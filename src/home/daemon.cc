@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "agent/slow_starts.h"
 #include "agent/suspect_mounts.h"
 #include "env/clock.h"
 #include "env/files.h"
@@ -168,6 +169,11 @@ control::HomeInfo Daemon::info() const {
   if (const auto silence = agent_->runner_silence()) {
     info.runner_silence = {agent::sentence(*silence),
                            agent::remedy(*silence, home_.root, agent::mounted_places())};
+  }
+  for (agent::SlowStart& start : agent::slow_starts(agent_->waiting())) {
+    info.slow_starts.push_back({std::move(start.job),
+                                start.step,
+                                {std::move(start.sentence), agent::slow_start_remedy()}});
   }
   info.nodes_problem = nodes_watch_->problem();
   info.notices = controller_->notices();

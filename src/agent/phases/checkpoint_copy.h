@@ -45,6 +45,9 @@ class CheckpointCopyPhase final : public Phase {
   }
   bool is_needed(const model::StartOrder& order) const override;
   Workplace workplace(const model::StartOrder& order) const override;
+  std::string waits_for(const model::StartOrder&) const override {
+    return "the copy of the checkpoint that it begins with";
+  }
   Result<Readiness> prepare(const NodeId&, const model::StartOrder& order, Readiness so_far,
                             PathTrail& trail) const override;
   Result<void> undo(const NodeId&, const model::StartOrder& order, PathTrail& trail) const override;

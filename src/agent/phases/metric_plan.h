@@ -24,6 +24,7 @@ class MetricPlanPhase final : public Phase {
   Traits traits() const override { return {"agent-plans", Duration::minutes(10)}; }
   bool is_needed(const model::StartOrder& order) const override;
   Workplace workplace(const model::StartOrder& order) const override;
+  std::string waits_for(const model::StartOrder&) const override { return "the folder of its job"; }
   Result<Readiness> prepare(const NodeId&, const model::StartOrder& order, Readiness so_far,
                             PathTrail& trail) const override;
 

@@ -16,6 +16,7 @@ class MetricsBeginPhase final : public Phase {
   Traits traits() const override { return {"agent-begins", Duration::seconds(4)}; }
   bool is_needed(const model::StartOrder& order) const override;
   Workplace workplace(const model::StartOrder& order) const override;
+  std::string waits_for(const model::StartOrder&) const override { return "its folder"; }
   Result<Readiness> prepare(const NodeId&, const model::StartOrder& order, Readiness so_far,
                             PathTrail& trail) const override;
 

@@ -17,6 +17,7 @@ class OutputBeginPhase final : public Phase {
   Traits traits() const override { return {"agent-outputs", Duration::seconds(4), true}; }
   bool is_needed(const model::StartOrder& order) const override;
   Workplace workplace(const model::StartOrder& order) const override;
+  std::string waits_for(const model::StartOrder&) const override { return "the logs of its job"; }
   Result<Readiness> prepare(const NodeId&, const model::StartOrder& order, Readiness so_far,
                             PathTrail& trail) const override;
 

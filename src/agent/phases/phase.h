@@ -69,6 +69,8 @@ class Phase {
     return {order};
   }
   virtual Workplace workplace(const model::StartOrder& order) const = 0;
+  // What an attempt that is in it waits for: "volume data@0123456789abcdef of s3://bucket".
+  virtual std::string waits_for(const model::StartOrder& order) const = 0;
   // `trail` is told of each place besides the workplace before it is touched.
   virtual Result<Readiness> prepare(const NodeId& node, const model::StartOrder& order,
                                     Readiness so_far, PathTrail& trail) const = 0;

@@ -26,6 +26,7 @@ class SecretsPhase final : public Phase {
   Traits traits() const override { return {"agent-secrets", Duration::seconds(30)}; }
   bool is_needed(const model::StartOrder& order) const override { return !order.secrets.empty(); }
   Workplace workplace(const model::StartOrder& order) const override;
+  std::string waits_for(const model::StartOrder&) const override { return "its secrets"; }
   Result<Readiness> prepare(const NodeId& node, const model::StartOrder& order, Readiness so_far,
                             PathTrail& trail) const override;
 

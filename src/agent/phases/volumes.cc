@@ -79,6 +79,11 @@ std::vector<model::StartOrder> VolumesPhase::split(const model::StartOrder& orde
   return orders;
 }
 
+std::string VolumesPhase::waits_for(const model::StartOrder& order) const {
+  const model::VolumeUse& use = only_one(order);
+  return "volume " + target_of(use) + " of " + use.store;
+}
+
 Result<Readiness> VolumesPhase::prepare(const NodeId& node, const model::StartOrder& order,
                                         Readiness so_far, PathTrail& trail) const {
   const model::VolumeUse& use = only_one(order);
@@ -90,10 +95,11 @@ Result<Readiness> VolumesPhase::prepare(const NodeId& node, const model::StartOr
   if (!shown.ok()) {
     Error error = std::move(shown).error();
     const bool is_gone = error.code == Errc::kInvalid;
-    error.message =
-        "volume " + target_of(use) + " is not there" +
-        (is_gone ? ", as it was when the job was submitted (a tag keeps a version): " : ": ") +
-        error.message;
+    error.message = "volume " + target_of(use) +
+                    (is_gone ? " is not there, as it was when the job was submitted (a tag keeps a "
+                               "version): "
+                             : " cannot be read now: ") +
+                    error.message;
     return std::move(error).with_field("volumes." + use.name);
   }
   so_far.volumes.emplace_back(model::volume_variable(use.name), tree);

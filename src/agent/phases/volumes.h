@@ -15,7 +15,7 @@ namespace runnel::agent {
 // mounted, or copied where this machine cannot mount. docs/design/job_volumes.md.
 class VolumesPhase final : public Phase {
  public:
-  static constexpr Duration kMountsWithin = Duration::seconds(90);
+  static constexpr Duration kMountsWithin = Duration::minutes(2);
   static constexpr Duration kCopiesWithin = Duration::hours(1);
 
   // `command`: what stands before `mount` or `get`, {"runnel", "--home", HOME, "volume"}. `secrets`
@@ -42,6 +42,7 @@ class VolumesPhase final : public Phase {
   Workplace workplace(const model::StartOrder& order) const override {
     return {mounts_.place_of(order.volumes.front()), Reach::kFolder};
   }
+  std::string waits_for(const model::StartOrder& order) const override;
   Result<Readiness> prepare(const NodeId& node, const model::StartOrder& order, Readiness so_far,
                             PathTrail& trail) const override;
   Result<void> undo(const NodeId& node, const model::StartOrder& order,

@@ -7,6 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "env/files.h"
+#include "env/machine.h"
+#include "env/read_only_tree.h"
+#include "env/remove_tree.h"
 #include "env/testing/temporary_directory.h"
 
 namespace runnel::agent {
@@ -102,6 +105,35 @@ TEST_F(VolumesPhaseTest, ACopyOfBeforeTheMachineWasStartedIsMadeAnew) {
   EXPECT_EQ(std::count(words.begin(), words.end(), '\n'), 2);
   EXPECT_TRUE(UsedMounts::is_copy(place_));
   EXPECT_FALSE(env::exists(home_.path() + "/mounts/strays")) << "it was no task's";
+}
+
+TEST_F(VolumesPhaseTest, AWholePartIsTakenOnlyWhenItIsOfThisBoot) {
+  answer_with("mkdir -p $3; echo again > $3/file");
+  const std::string part = place_ + "/tree.part-";
+  for (const std::string& boot : {std::string("another"), MUST(env::boot_id())}) {
+    MUST(env::make_directories(part + boot));
+    MUST(env::append_file(part + boot + "/file", boot));
+    MUST(env::make_tree_read_only(part + boot));
+    MUST(prepare("/no/such/device"));
+    const bool is_asked = boot == "another";
+    EXPECT_EQ(env::read_file(place_ + "/tree/file").value_or("none"), is_asked ? "again\n" : boot);
+    MUST(undo());
+    EXPECT_FALSE(env::exists(place_)) << "parts go with the place";
+  }
+}
+
+TEST_F(VolumesPhaseTest, ASweepGoesOnAfterAPlaceThatCannotBeLookedAt) {
+  for (const char* store : {"file:///a", "file:///b", "file:///c"}) {
+    order_.volumes[0].store = store;
+    MUST(prepare());
+    MUST(mounts_.remove(order_.volumes[0], {NodeId("n1"), order_.attempt}));
+  }
+  const std::string broken = MUST(mounts_.places())[1];
+  MUST(env::remove_tree(broken + "/uses"));
+  MUST(env::append_file(broken + "/uses", "no folder"));
+  PathTrail trail(home_.path());
+  EXPECT_FALSE(phase("/dev/null").sweep(trail).ok());
+  EXPECT_EQ(MUST(mounts_.places()), std::vector<std::string>{broken});
 }
 
 TEST_F(VolumesPhaseTest, EqualVersionsOfTwoStoresAreTwoPlaces) {

@@ -443,6 +443,33 @@ TEST_F(ApiTest, ExplainsWaiting) {
   EXPECT_TRUE(doc.find("waits")->is_list());
 }
 
+TEST_F(ApiTest, TellsWhatKeepsPlacedTasksFromBeginning) {
+  const std::string id = submit({step("a"), step("b", 1)});
+  const auto waits = [&] {
+    std::string all;
+    const json::Value doc = get_json("/api/v1/jobs/" + id + "/explain");
+    for (const json::Value& wait : doc.find("waits")->as_list()) {
+      all += wait.find("step")->as_text() + ":" + wait.find("reason")->as_text() + " ";
+    }
+    return all;
+  };
+  EXPECT_EQ(waits(), "a:Running b:Running ");
+  EXPECT_TRUE(get_json("/api/v1/home").find("slow_starts")->as_list().empty());
+  const Silence volume{"task 0 waits for volume data@1", "it begins by itself"};
+  slow_starts_ = {{JobId(id), StepIndex(1), volume}, {JobId("gone"), StepIndex(0), volume}};
+  EXPECT_EQ(waits(), "b:Preparing a:Running ");
+  const json::Value home = get_json("/api/v1/home");
+  EXPECT_EQ(fault(home, "/api/v1/home"), "");
+  ASSERT_EQ(home.find("slow_starts")->as_list().size(), 1U) << "control knows no job 'gone'";
+  const json::Value& start = home.find("slow_starts")->as_list().front();
+  EXPECT_EQ(start.find("job")->as_text(), id);
+  EXPECT_EQ(start.find("step")->as_text(), "b");
+  EXPECT_EQ(start.find("message")->as_text(), volume.message);
+  end_all(0);
+  EXPECT_EQ(waits(), "");
+  EXPECT_TRUE(get_json("/api/v1/home").find("slow_starts")->as_list().empty());
+}
+
 TEST_F(ApiTest, ShowsNodesAndWhatIsUsed) {
   submit({step("a", 3)});
   const json::Value doc = get_json("/api/v1/nodes");

@@ -54,6 +54,23 @@ std::string disk_explanation(const JobId& job, const Silence& silence) {
   return out.dump();
 }
 
+// In the place of what is said of their steps when everything of them has been placed.
+void explain_slow_starts(const brain::Job& job, const std::vector<SlowStart>& starts,
+                         std::vector<brain::Wait>& waits) {
+  std::vector<brain::Wait> slow;
+  for (const SlowStart& start : starts) {
+    if (start.job != job.id || model::is_end(job.status)) continue;
+    std::erase_if(waits, [&](const brain::Wait& wait) {
+      return wait.step == start.step && wait.reason == "Running";
+    });
+    slow.push_back({.step = start.step,
+                    .reason = "Preparing",
+                    .message = start.silence.message,
+                    .remedy = start.silence.remedy});
+  }
+  waits.insert(waits.begin(), slow.begin(), slow.end());
+}
+
 Result<std::string> explanation(const LogWriter& writer, const JobId& job, const HomeInfo& home,
                                 const std::optional<Silence>& disk_full) {
   json::Value out = json::Value::object();
@@ -69,7 +86,9 @@ Result<std::string> explanation(const LogWriter& writer, const JobId& job, const
     if (disk_full && !over) {
       waits.push_back(wait_for_part(*disk_full, "disk", "DiskFull"));
     }
-    for (const brain::Wait& wait : TRY(writer.brain().explain(job, writer.now()))) {
+    std::vector<brain::Wait> of_steps = TRY(writer.brain().explain(job, writer.now()));
+    explain_slow_starts(found->second, home.slow_starts, of_steps);
+    for (const brain::Wait& wait : of_steps) {
       waits.push_back(wait_document(*found->second.spec, wait));
     }
   }

@@ -15,6 +15,21 @@ Value texts(const std::vector<std::string>& lines) {
   return Value::list(std::move(list));
 }
 
+// Of jobs that have not ended: the agent may hear of an end later.
+Value slow_starts(const std::vector<SlowStart>& starts, const brain::State& state) {
+  Value::List list;
+  for (const SlowStart& start : starts) {
+    const auto job = state.jobs.find(start.job);
+    if (job == state.jobs.end() || model::is_end(job->second.status)) continue;
+    Value out = silence_document(start.silence);
+    out.set("job", Value::text(start.job.str()));
+    const auto position = static_cast<std::size_t>(start.step.value());
+    out.set("step", Value::text(job->second.spec->steps.at(position).name));
+    list.push_back(std::move(out));
+  }
+  return Value::list(std::move(list));
+}
+
 }  // namespace
 
 std::vector<Route> HomeRoutes::table() {
@@ -51,6 +66,7 @@ Async<http::Reply> HomeRoutes::get(Ask, NoQuery) {
   // Not 0: who signals what stands here would signal their own process group.
   out.set("runner_pid", info.runner_pid > 0 ? Value::integer(info.runner_pid) : Value());
   if (info.runner_silence) out.set("runner_silence", silence_document(*info.runner_silence));
+  out.set("slow_starts", slow_starts(info.slow_starts, controller_.state()));
   out.set("socket", Value::text(info.socket));
   out.set("unfinished", Value::boolean(controller_.unfinished()));
   out.set("version", Value::text(info.version));

@@ -19,6 +19,13 @@ struct Account {
   std::string name;
 };
 
+// Tasks of a step that are placed and cannot begin yet.
+struct SlowStart {
+  JobId job;
+  StepIndex step;
+  Silence silence;  // Of what they wait for.
+};
+
 // What a home tells of itself.
 struct HomeInfo {
   std::string home;  // Its folder.
@@ -28,7 +35,8 @@ struct HomeInfo {
   std::int64_t runner_pid = 0;  // 0: not known now.
   std::optional<Silence> runner_silence;
   std::optional<Silence> nodes_problem;  // Why a changed nodes.yaml is not in force.
-  std::vector<std::string> notices;      // What was set right, or could not be; for a person.
+  std::vector<SlowStart> slow_starts;
+  std::vector<std::string> notices;  // What was set right, or could not be; for a person.
 };
 
 // A node of the home is taken away as a cloud takes back spot capacity: `notice` to save and end,

@@ -43,6 +43,7 @@ class ApiTest : public ::testing::Test {
                       .daemon_pid = 7,
                       .runner_pid = runner_pid_,
                       .runner_silence = std::nullopt,
+                      .slow_starts = slow_starts_,
                       .notices = {"a notice"}};
     };
     host.room = []() -> Async<std::optional<Silence>> { co_return std::optional<Silence>(); };
@@ -139,6 +140,7 @@ class ApiTest : public ::testing::Test {
   std::unique_ptr<http::Client> client_;
   std::string streamed_;
   std::int64_t runner_pid_ = 8;
+  std::vector<SlowStart> slow_starts_;
   bool stop_asked_ = false;
   Preemption preempted_;
 };
