@@ -99,7 +99,7 @@ Result<void> Holder::hand_over() {
 Result<void> Holder::hand_over_again() {
   Result<void> handed = hand_over();
   const Duration now = env::real_clock().boot();
-  if (handed.ok() || !has_served_ || now - died_at_ >= kServesWithin) return handed;
+  if (handed.ok() || !has_served_ || now - died_at_ >= options_.serves_within) return handed;
   start_at_ = now + kPause;
   return {};
 }
@@ -128,7 +128,7 @@ Result<async::UniqueFd> Holder::connect() {
 
 std::optional<Duration> Holder::silent_at() const {
   if (!server_.valid() || serves_) return std::nullopt;
-  return has_served_ ? died_at_ + kServesWithin : handed_at_ + kFirstServesWithin;
+  return has_served_ ? died_at_ + options_.serves_within : handed_at_ + kFirstServesWithin;
 }
 
 int Holder::patience() const {
@@ -211,7 +211,7 @@ Result<bool> Holder::after_server(const std::string& what, bool has_said_why) {
         .with_value(folder)
         .with_hint("see " + options_.server.log_file);
   }
-  const bool is_in_time = !has_served_ || now - died_at_ < kServesWithin;
+  const bool is_in_time = !has_served_ || now - died_at_ < options_.serves_within;
   const bool may_go_on = !has_served_ || can_ask_again();
   if (!may_go_on || !is_in_time || starts_within(now) >= kStartsMax) {
     return Error(Errc::kIo, folder + ": " + what + ", and the mount is given up")

@@ -31,11 +31,10 @@ class Holder {
  public:
   static constexpr std::size_t kStartsMax = 10;  // Servers that served it, in kStartsWithin.
   static constexpr Duration kStartsWithin = Duration::seconds(60);
-  // So long after it was served, it is to be served again: then the mount is given up, and who
-  // waits gets an error.
   static constexpr Duration kServesWithin = Duration::seconds(120);
-  // So long after it was handed over first; who waits for the mount of a task waits longer.
-  static constexpr Duration kFirstServesWithin = Duration::seconds(80);
+  // So long after it was handed over first: a server asks a store that is away for 90 s, and who
+  // waits for the mount of a task waits longer.
+  static constexpr Duration kFirstServesWithin = Duration::seconds(100);
   static constexpr Duration kPause = Duration::seconds(1);  // After one that could not serve it.
   // Of one that dies, the connection ends before its socket does.
   static constexpr Duration kDeathPause = Duration::millis(20);
@@ -50,6 +49,9 @@ class Holder {
     std::function<void()> mounted;  // Called once it is served.
     std::function<void()> look;     // Called each kLookEvery, and may unmount; empty: nobody is.
     std::function<void(const std::string&)> say;
+    // So long after it was served, it is to be served again: then the mount is given up, and who
+    // waits gets an error.
+    Duration serves_within = kServesWithin;
   };
 
   explicit Holder(Options options) : options_(std::move(options)) {}

@@ -29,13 +29,22 @@ RetryStore::RetryStore(async::EventLoop& loop, env::Clock& clock, env::Random& r
       options_(options),
       window_(loop, options.under_way_max) {}
 
+Result<RetryStore::Tries> RetryStore::begin() const {
+  const Duration now = clock_.boot();
+  if (given_up_ && now - given_up_->at < options_.rest) return given_up_->error;
+  return Tries{.until = now + options_.deadline};
+}
+
 Async<void> RetryStore::pause(Tries& tries, Error error, async::StopToken stop) {
   if (error.code == Errc::kFull) window_.congested();
   if (!is_mended_by_a_retry(error)) co_return error;
   ++tries.made;
   if (!has_answered_ && tries.made >= options_.tries) co_return error;
   const Duration length = length_of_pause(tries.made);
-  if (clock_.boot() + length >= tries.until) co_return error;
+  if (clock_.boot() + length >= tries.until) {
+    if (is_unknown(error)) given_up_ = GivenUp{clock_.boot(), error};
+    co_return error;
+  }
   ++retries_;
   co_return co_await loop_.sleep(length, std::move(stop));
 }
@@ -56,13 +65,16 @@ Async<T> RetryStore::once(Async<T> call, async::StopToken stop) {
   Result<T> result = co_await std::move(call);
   window_.leave();
   if (result.ok()) window_.succeeded();
-  if (result.ok() || !is_unknown(result.error())) has_answered_ = true;
+  if (result.ok() || !is_unknown(result.error())) {
+    has_answered_ = true;
+    given_up_.reset();
+  }
   co_return result;
 }
 
 template <typename T, typename Call>
 Async<T> RetryStore::repeated(Call call, async::StopToken stop) {
-  Tries tries = begin();
+  Tries tries = CO_TRY(begin());
   while (true) {
     Result<T> result = co_await once(call(), stop);
     if (result.ok()) co_return result;
@@ -84,7 +96,7 @@ Async<void> RetryStore::read(std::string key, std::string stamp, std::int64_t of
 Async<std::string> RetryStore::put(std::string key, Body bytes, Condition condition,
                                    async::StopToken stop) {
   const bool repeatable = condition.kind == Condition::Kind::kAbsent;
-  Tries tries = begin();
+  Tries tries = CO_TRY(begin());
   bool unknown = false;  // Whether an earlier try may have put it.
   while (true) {
     Result<std::string> put = co_await put_once(key, bytes, condition, stop);

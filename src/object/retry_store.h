@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "async/event_loop.h"
@@ -15,8 +16,11 @@ struct RetryOptions {
   int tries = 8;  // Of a store that has never answered: nobody may be there.
   Duration first_pause = Duration::millis(50);  // Doubled with each try; a share of it by chance.
   Duration pause_max = Duration::seconds(5);
-  Duration deadline = Duration::seconds(90);  // No try begins after that.
-  int under_way_max = 32;                     // Requests at one time.
+  // No try begins after that. A store may be away for a minute; and a try that is never answered
+  // lasts up to 25 s more, which makes 90 s.
+  Duration deadline = Duration::seconds(65);
+  Duration rest = Duration::seconds(1);
+  int under_way_max = 32;  // Requests at one time.
 };
 
 // Repeats the requests to another store that a retry may mend, and limits those under way.
@@ -25,7 +29,10 @@ struct RetryOptions {
 //           too: names carry their writer's nonce, so an object of this name with these bytes is
 //           this put's. A put under kMatches, or none, whose outcome is unknown is not repeated:
 //           its error is handed on, and the caller looks what became of it. A store that has
-//           answered once is asked until the deadline: it may be away for a while.
+//           answered once is asked until the deadline: it may be away for a while. When a request
+//           was given up then, those that begin within `rest` get its error at once, unless the
+//           store answers: a kernel asks again for each page that could not be read ahead. (Circuit
+//           breaker: Nygard, "Release It!", 2007.)
 // Threads:  the loop's only.
 // Lifetime: loop, clock, chance and `inner` outlive it.
 class RetryStore final : public ForwardingStore {
@@ -50,7 +57,12 @@ class RetryStore final : public ForwardingStore {
     Duration until;
     int made = 0;
   };
-  Tries begin() const { return {.until = clock_.boot() + options_.deadline}; }
+  struct GivenUp {
+    Duration at;
+    Error error;
+  };
+  // The error of a request that was given up a moment ago.
+  Result<Tries> begin() const;
   // Returns once it is time to try again; the error itself where no further try is made.
   Async<void> pause(Tries& tries, Error error, async::StopToken stop);
   Duration length_of_pause(int tries_made);
@@ -68,6 +80,7 @@ class RetryStore final : public ForwardingStore {
   RetryOptions options_;
   RequestWindow window_;
   bool has_answered_ = false;
+  std::optional<GivenUp> given_up_;  // Since the last answer.
   std::int64_t retries_ = 0;
 };
 

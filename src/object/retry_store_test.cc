@@ -126,6 +126,24 @@ TEST_F(RetryStoreTest, WaitsNotForEver) {
   EXPECT_LT(scripted_.requests, 900);
 }
 
+TEST_F(RetryStoreTest, FailsOthersAtOnceRightAfterItHasGivenUp) {
+  RetryOptions options = quick();
+  options.deadline = Duration::millis(50);
+  options.rest = Duration::millis(200);
+  RetryStore store(*loop_, env::real_clock(), random_, scripted_, options);
+  const auto get = [&] { return loop_->block_on(store.get("key", 1, {})); };
+  MUST(loop_->block_on(store.put("key", make_body("1"), Condition::none(), {})));
+  answer(Errc::kTimeout, false, 1'000);
+  EXPECT_EQ(get().error().code, Errc::kTimeout);
+  const int requests = scripted_.requests;
+  EXPECT_EQ(get().error().code, Errc::kTimeout);
+  EXPECT_EQ(scripted_.requests, requests)
+      << "a kernel's second read of a page waits no second time";
+  scripted_.script.clear();
+  MUST(loop_->block_on(loop_->sleep(options.rest)));
+  EXPECT_EQ(MUST(get()).bytes, "1");
+}
+
 TEST_F(RetryStoreTest, TakesItsOwnPutForDone) {
   answer(Errc::kUnavailable, true);
   const std::string etag = MUST(put("mine", Condition::absent()));

@@ -62,10 +62,24 @@ TEST_F(ObjectFolderTest, LeavesNothingOfAPutThatTheDiskRefuses) {
 
 TEST_F(ObjectFolderTest, HoldsAReserveThatComesBackOnceItWasGivenUp) {
   EXPECT_GE(MUST(env::allocated(own("reserve"))), ObjectFolder::kReserve);
+  EXPECT_EQ(MUST(env::list_directory(own("inodes"))).size(), ObjectFolder::kReservedInodes);
   objects_.give_up_reserve();
   EXPECT_FALSE(env::exists(own("reserve")));
+  EXPECT_FALSE(env::exists(own("inodes")));
   MUST(ObjectFolder::open(folder_.path()));
   EXPECT_GE(MUST(env::allocated(own("reserve"))), ObjectFolder::kReserve);
+}
+
+TEST_F(ObjectFolderTest, AWriterThatStandsStillIsNamedAndHoldsNobodyForEver) {
+  MUST(objects_.put("head", "0", Condition::none()));
+  std::optional<env::FileLock> stands_still = MUST(env::FileLock::acquire(own("lock")));
+  const Result<std::string> swapped = objects_.put("head", "1", Condition::none());
+  ASSERT_FALSE(swapped.ok());
+  EXPECT_EQ(swapped.error().code, Errc::kIo) << "nothing was done, so nobody need ask what became";
+  EXPECT_NE(swapped.error().hint.find("another writer"), std::string::npos);
+  EXPECT_EQ(MUST(objects_.get("head", 10)).bytes, "0");
+  stands_still.reset();
+  MUST(objects_.put("head", "1", Condition::none()));
 }
 
 TEST_F(ObjectFolderTest, SwapsOfManyThreadsAreOneAfterAnother) {
