@@ -40,24 +40,11 @@ std::optional<std::int64_t> waited_for_processor(pid_t thread) {
   return read == 2 ? std::optional<std::int64_t>(waited) : std::nullopt;
 }
 
-// Nanoseconds that the host of this virtual machine gave each of its processors to others, on
-// average and in steps of 10 ms; 0 where the kernel does not count them.
-std::int64_t stolen_per_processor() {
-  constexpr std::int64_t kNanos = 1'000'000'000;
-  std::FILE* file = std::fopen("/proc/stat", "re");
-  if (file == nullptr) return 0;
-  long long stolen = 0;
-  const int read = std::fscanf(file, "cpu %*d %*d %*d %*d %*d %*d %*d %lld", &stolen);
-  std::fclose(file);
-  const long processors = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
-  return read == 1 ? stolen * (kNanos / ::sysconf(_SC_CLK_TCK)) / processors : 0;
-}
-
 }  // namespace
 
 struct TurnWatch::Look {
-  Look(detail::AsioDriver& of, Duration max, std::function<void(Duration)> tell)
-      : driver(of), turn_max(max), on_long_turn(std::move(tell)) {}
+  Look(detail::AsioDriver& of, Duration max, std::function<void(Duration)> tell, Stolen steals)
+      : driver(of), turn_max(max), on_long_turn(std::move(tell)), stolen(std::move(steals)) {}
 
   void run(const std::shared_ptr<Look>& self) {
     pthread_setname_np(pthread_self(), "loop-watch");
@@ -85,7 +72,7 @@ struct TurnWatch::Look {
       changed.wait_for(lock, kLookEvery);
       const SteadyTime now = std::chrono::steady_clock::now();
       awake += std::min<std::chrono::nanoseconds>(now - std::exchange(nap, now), 2 * kLookEvery);
-      if (!answered_at && !stolen_before) stolen_before = stolen_per_processor();
+      if (!answered_at && !stolen_before) stolen_before = stolen();
     }
     if (!answered_at) return;
     const SteadyTime answered = *std::exchange(answered_at, std::nullopt);
@@ -93,9 +80,9 @@ struct TurnWatch::Look {
     const auto after = waited_for_processor(driver.thread_id());
     const bool was_busy = driver.turns() - turns > kTurnsOfAStand;
     if (!before || !after || was_busy) return;
-    const std::int64_t stolen = stolen_before ? stolen_per_processor() - *stolen_before : 0;
+    const std::int64_t was_stolen = stolen_before ? stolen() - *stolen_before : 0;
     const std::chrono::nanoseconds late =
-        (answered - asked_at) - std::chrono::nanoseconds(*after - *before + stolen);
+        (answered - asked_at) - std::chrono::nanoseconds(*after - *before + was_stolen);
     const std::chrono::nanoseconds stood = std::min(late, awake);
     const Duration length =
         Duration::millis(std::chrono::duration_cast<std::chrono::milliseconds>(stood).count());
@@ -112,12 +99,25 @@ struct TurnWatch::Look {
   detail::AsioDriver& driver;
   const Duration turn_max;
   const std::function<void(Duration)> on_long_turn;
+  const Stolen stolen;
   std::mutex mutex;
   std::condition_variable changed;
   bool ended = false;                     // Under mutex,
   std::optional<SteadyTime> answered_at;  // as this.
   std::thread thread;
 };
+
+// On average, and in steps of 10 ms; 0 where the kernel does not count them.
+std::int64_t TurnWatch::stolen_per_processor() {
+  constexpr std::int64_t kNanos = 1'000'000'000;
+  std::FILE* file = std::fopen("/proc/stat", "re");
+  if (file == nullptr) return 0;
+  long long stolen = 0;
+  const int read = std::fscanf(file, "cpu %*d %*d %*d %*d %*d %*d %*d %lld", &stolen);
+  std::fclose(file);
+  const long processors = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
+  return read == 1 ? stolen * (kNanos / ::sysconf(_SC_CLK_TCK)) / processors : 0;
+}
 
 TurnWatch::TurnWatch(std::shared_ptr<Look> look) : look_(std::move(look)) {}
 
@@ -131,10 +131,11 @@ TurnWatch::~TurnWatch() {
 }
 
 Result<std::unique_ptr<TurnWatch>> TurnWatch::start(EventLoop& loop, Duration turn_max,
-                                                    std::function<void(Duration)> on_long_turn) {
+                                                    std::function<void(Duration)> on_long_turn,
+                                                    Stolen stolen) {
   detail::AsioDriver& driver = detail::asio_driver(loop);
   driver.count_turns();
-  auto look = std::make_shared<Look>(driver, turn_max, std::move(on_long_turn));
+  auto look = std::make_shared<Look>(driver, turn_max, std::move(on_long_turn), std::move(stolen));
   try {
     look->thread = std::thread([look] { look->run(look); });
   } catch (const std::system_error& error) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -21,9 +22,13 @@ namespace runnel::async {
 // Why:      law 2 lets one loop decide everything: whatever stands on it stops a whole home.
 class TurnWatch {
  public:
+  // Nanoseconds that the machine's host gave each processor to others, since the machine started.
+  using Stolen = std::function<std::int64_t()>;
+  static std::int64_t stolen_per_processor();
   // kUnavailable when the machine has no thread left.
   static Result<std::unique_ptr<TurnWatch>> start(EventLoop& loop, Duration turn_max,
-                                                  std::function<void(Duration)> on_long_turn);
+                                                  std::function<void(Duration)> on_long_turn,
+                                                  Stolen stolen = stolen_per_processor);
   ~TurnWatch();
   TurnWatch(const TurnWatch&) = delete;
   TurnWatch& operator=(const TurnWatch&) = delete;

@@ -16,11 +16,12 @@ namespace {
 
 class TurnWatchTest : public ::testing::Test {
  protected:
-  void begin(Duration turn_max) {
-    watch_ = MUST(TurnWatch::start(*loop_, turn_max, [this](Duration stood) {
+  void begin(Duration turn_max, TurnWatch::Stolen stolen = TurnWatch::stolen_per_processor) {
+    const auto keep = [this](Duration stood) {
       const std::scoped_lock lock(mutex_);
       told_.push_back(stood);
-    }));
+    };
+    watch_ = MUST(TurnWatch::start(*loop_, turn_max, keep, std::move(stolen)));
   }
   std::vector<Duration> told() {
     watch_.reset();
@@ -90,6 +91,15 @@ TEST_F(TurnWatchTest, AProcessThatIsStoppedStandsNowhere) {
   ::kill(stopped, SIGCONT);
   ASSERT_EQ(::waitpid(stopped, &status, 0), stopped);
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(TurnWatchTest, WhatTheHostGaveToOthersIsNoTurns) {
+  std::int64_t stolen = 0;
+  begin(Duration::millis(100), [&stolen] { return stolen += 10'000'000'000; });
+  pass(Duration::millis(30));
+  stand(Duration::millis(400));
+  EXPECT_TRUE(told().empty());
+  EXPECT_GT(stolen, 10'000'000'000) << "it was looked at before and after";
 }
 
 TEST_F(TurnWatchTest, ALoopThatNobodyRunsIsNotLate) {

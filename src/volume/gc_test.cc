@@ -293,22 +293,30 @@ TEST_F(GcTest, InAFullStoreAllThatWentIsTold) {
             2U);
 }
 
-// A store that only reads are allowed of.
+// A store that can only be read, since whoever asks has no right to write, or it has no room.
 class ReadOnlyStore final : public object::ForwardingStore {
  public:
-  explicit ReadOnlyStore(object::ObjectStore& inner) : ForwardingStore(inner) {}
+  ReadOnlyStore(object::ObjectStore& inner, Errc why) : ForwardingStore(inner), why_(why) {}
   Async<std::string> put(std::string key, object::Body, object::Condition,
                          async::StopToken) override {
-    co_return Error(Errc::kDenied, "may not put " + key);
+    co_return Error(why_, "cannot put " + key);
   }
   Async<void> remove(std::string key, async::StopToken) override {
-    co_return Error(Errc::kDenied, "may not remove " + key);
+    co_return Error(why_, "cannot remove " + key);
   }
+
+ private:
+  const Errc why_;
 };
 
-TEST_F(GcTest, WhoMayOnlyReadReadsWithoutASession) {
+class ReadOnlyStoreTest : public GcTest, public ::testing::WithParamInterface<Errc> {};
+
+INSTANTIATE_TEST_SUITE_P(OfEachKind, ReadOnlyStoreTest,
+                         ::testing::Values(Errc::kDenied, Errc::kFull));
+
+TEST_P(ReadOnlyStoreTest, IsReadWithoutASession) {
   const std::string first = publish("one");
-  ReadOnlyStore store(store_);
+  ReadOnlyStore store(store_, GetParam());
   Volume reader = run(Volume::open({store, env::real_clock(), env::real_random(), {}}, "data"));
   Snapshot snapshot = run(reader.begin_reading(session_of_this_process("get"), "latest"));
   EXPECT_EQ(snapshot.manifest().version, first);

@@ -332,6 +332,22 @@ def test_a_full_store_is_left_by_rm_and_gc(runnel, full_store, tmp_path):
     assert runnel.run("volume", "fsck", "data").endswith("whole\n")
 
 
+def test_a_store_without_inodes_is_left_by_rm_and_gc(runnel, full_store, tmp_path):
+    full_store.clear()
+    full_store.remount("nr_inodes=120")
+    runnel.run("volume", "versions", "data")  # Opened with room, the store holds its reserve.
+    full_store.fill_inodes()
+    runnel.run("volume", "put", tmp_path / "kept", "data:/more", code=1)
+    assert "No space left on device" in runnel.err, runnel.err
+    runnel.run("volume", "rm", "data:/other")
+    runnel.run("volume", "tag", "data", "first", "--delete")
+    assert runnel.json("volume", "gc", "data", "--keep", "0s")["bytes"] > 10_000_000
+    full_store.clear()
+    runnel.run("volume", "put", tmp_path / "kept", "data:/more")
+    assert len(list((full_store.folder / "store/.runnel/inodes").iterdir())) == 16
+    assert runnel.run("volume", "fsck", "data").endswith("whole\n")
+
+
 def test_gc_alone_leaves_a_full_store_of_versions_that_are_not_kept(runnel, full_store):
     full_store.clear()
     runnel.run("volume", "rm", "data:/other")

@@ -1,6 +1,7 @@
 """Objects and volumes on a real S3 server."""
 
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -108,6 +109,19 @@ def test_a_put_goes_on_when_the_server_is_back(cloud, server, tmp_path):
     assert put.returncode == 0, (out, err)
     cloud.run("volume", "get", "data", tmp_path / "copy")
     assert same(source, tmp_path / "copy")
+
+
+def test_a_store_that_does_not_answer_keeps_no_other_from_the_list(cloud, server):
+    cloud.run("volume", "create", "far", "--store", "s3://bkt/volumes")
+    cloud.run("volume", "create", "near")
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        told = cloud.run("volume", "list")
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    far, near = [line.split() for line in told.splitlines()[1:]]
+    assert far[:2] == ["far", "?"] and near[0] == "near", told
+    assert "volume far: its store has not answered within 5" in cloud.err, cloud.err
 
 
 def test_a_flipped_byte_is_named_and_never_given(cloud, server, tmp_path):
