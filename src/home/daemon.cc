@@ -170,10 +170,9 @@ control::HomeInfo Daemon::info() const {
     info.runner_silence = {agent::sentence(*silence),
                            agent::remedy(*silence, home_.root, agent::mounted_places())};
   }
-  for (agent::SlowStart& start : agent::slow_starts(agent_->waiting())) {
-    info.slow_starts.push_back({std::move(start.job),
-                                start.step,
-                                {std::move(start.sentence), agent::slow_start_remedy()}});
+  for (const agent::SlowStart& start : agent::slow_starts(agent_->waiting())) {
+    info.slow_starts.push_back(
+        {start.job, start.step, {start.sentence, agent::slow_start_remedy()}});
   }
   info.nodes_problem = nodes_watch_->problem();
   info.notices = controller_->notices();
