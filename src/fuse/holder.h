@@ -13,6 +13,7 @@
 #include "env/process.h"
 #include "fuse/mount_point.h"
 #include "fuse/mount_request.h"
+#include "object/retry_store.h"
 
 namespace runnel::fuse {
 
@@ -31,10 +32,12 @@ class Holder {
  public:
   static constexpr std::size_t kStartsMax = 10;  // Servers that served it, in kStartsWithin.
   static constexpr Duration kStartsWithin = Duration::seconds(60);
+  // So long after it was served, unless Options say otherwise.
   static constexpr Duration kServesWithin = Duration::seconds(120);
-  // So long after it was handed over first: a server asks a store that is away for 90 s, and who
-  // waits for the mount of a task waits longer.
+  // So long after it was handed over first: its server may ask a store that is away, and who waits
+  // for the mount of a task waits longer.
   static constexpr Duration kFirstServesWithin = Duration::seconds(100);
+  static_assert(kFirstServesWithin > object::kSilentMax);
   static constexpr Duration kPause = Duration::seconds(1);  // After one that could not serve it.
   // Of one that dies, the connection ends before its socket does.
   static constexpr Duration kDeathPause = Duration::millis(20);

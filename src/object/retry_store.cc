@@ -29,20 +29,24 @@ RetryStore::RetryStore(async::EventLoop& loop, env::Clock& clock, env::Random& r
       options_(options),
       window_(loop, options.under_way_max) {}
 
-Result<RetryStore::Tries> RetryStore::begin() const {
+Result<RetryStore::Tries> RetryStore::begin(const std::string& key) const {
   const Duration now = clock_.boot();
-  if (given_up_ && now - given_up_->at < options_.rest) return given_up_->error;
-  return Tries{.until = now + options_.deadline};
+  if (given_up_at_ && now - *given_up_at_ < options_.rest && !has_answered_since(*given_up_at_)) {
+    return Error(Errc::kUnavailable,
+                 name() + " has answered nobody for " + to_string(options_.deadline))
+        .with_value(key);
+  }
+  return Tries{.begun = now, .until = now + options_.deadline};
 }
 
 Async<void> RetryStore::pause(Tries& tries, Error error, async::StopToken stop) {
   if (error.code == Errc::kFull) window_.congested();
   if (!is_mended_by_a_retry(error)) co_return error;
   ++tries.made;
-  if (!has_answered_ && tries.made >= options_.tries) co_return error;
+  if (!answered_at_ && tries.made >= options_.tries) co_return error;
   const Duration length = length_of_pause(tries.made);
   if (clock_.boot() + length >= tries.until) {
-    if (is_unknown(error)) given_up_ = GivenUp{clock_.boot(), error};
+    if (!has_answered_since(tries.begun)) given_up_at_ = clock_.boot();
     co_return error;
   }
   ++retries_;
@@ -59,91 +63,129 @@ Duration RetryStore::length_of_pause(int tries_made) {
       static_cast<std::int64_t>(random_.next() % static_cast<std::uint64_t>(most + 1)));
 }
 
-template <typename T>
-Async<T> RetryStore::once(Async<T> call, async::StopToken stop) {
+Async<void> RetryStore::wait_for_turn(Tries& tries, async::StopToken stop) {
   CO_TRY(co_await window_.enter(std::move(stop)));
+  const Duration now = clock_.boot();
+  const bool has_waited_for_others = tries.made == 0 && has_answered_since(tries.begun);
+  if (has_waited_for_others) tries.until = now + options_.deadline;
+  if (now < tries.until) co_return {};
+  window_.leave();
+  if (!has_answered_since(tries.begun)) given_up_at_ = now;
+  co_return Error(Errc::kTimeout,
+                  name() + " has not answered within " + to_string(options_.deadline));
+}
+
+template <typename T>
+Async<T> RetryStore::once(Tries& tries, Async<T> call, async::StopToken stop) {
+  CO_TRY(co_await wait_for_turn(tries, std::move(stop)));
   Result<T> result = co_await std::move(call);
   window_.leave();
   if (result.ok()) window_.succeeded();
-  if (result.ok() || !is_unknown(result.error())) {
-    has_answered_ = true;
-    given_up_.reset();
-  }
+  const bool is_answer =
+      result.ok() || (!is_unknown(result.error()) && result.error().code != Errc::kCancelled);
+  if (is_answer) answered_at_ = clock_.boot();
   co_return result;
 }
 
 template <typename T, typename Call>
-Async<T> RetryStore::repeated(Call call, async::StopToken stop) {
-  Tries tries = CO_TRY(begin());
+Async<T> RetryStore::repeated(Tries tries, Call call, async::StopToken stop) {
   while (true) {
-    Result<T> result = co_await once(call(), stop);
+    Result<T> result = co_await once(tries, call(), stop);
     if (result.ok()) co_return result;
     CO_TRY(co_await pause(tries, result.error(), stop));
   }
 }
 
-Async<Object> RetryStore::get(std::string key, std::int64_t limit, async::StopToken stop) {
+Async<Object> RetryStore::get_within(Tries tries, std::string key, std::int64_t limit,
+                                     async::StopToken stop) {
   const auto call = [&] { return inner().get(key, limit, stop); };
-  co_return co_await repeated<Object>(call, stop);
+  co_return co_await repeated<Object>(tries, call, stop);
+}
+
+Async<void> RetryStore::read_within(Tries tries, std::string key, std::int64_t offset,
+                                    std::span<char> into, async::StopToken stop) {
+  const auto call = [&] { return inner().read(key, "", offset, into, stop); };
+  co_return co_await repeated<void>(tries, call, stop);
+}
+
+Async<Object> RetryStore::get(std::string key, std::int64_t limit, async::StopToken stop) {
+  const Tries tries = CO_TRY(begin(key));
+  co_return co_await get_within(tries, std::move(key), limit, std::move(stop));
 }
 
 Async<void> RetryStore::read(std::string key, std::string stamp, std::int64_t offset,
                              std::span<char> into, async::StopToken stop) {
+  const Tries tries = CO_TRY(begin(key));
   const auto call = [&] { return inner().read(key, stamp, offset, into, stop); };
-  co_return co_await repeated<void>(call, stop);
+  co_return co_await repeated<void>(tries, call, stop);
 }
 
 Async<std::string> RetryStore::put(std::string key, Body bytes, Condition condition,
                                    async::StopToken stop) {
-  const bool repeatable = condition.kind == Condition::Kind::kAbsent;
-  Tries tries = CO_TRY(begin());
+  const bool is_new = condition.kind == Condition::Kind::kAbsent;
+  const bool is_swap = condition.kind == Condition::Kind::kMatches;
+  Tries tries = CO_TRY(begin(key));
   bool unknown = false;  // Whether an earlier try may have put it.
   while (true) {
-    Result<std::string> put = co_await put_once(key, bytes, condition, stop);
+    Result<std::string> put = co_await once(tries, inner().put(key, bytes, condition, stop), stop);
     if (put.ok()) co_return put;
-    if (unknown && put.error().code == Errc::kPrecondition) {
-      co_return co_await settle(key, bytes, put.error(), stop);
+    const bool is_open = is_unknown(put.error());
+    const bool is_refused = put.error().code == Errc::kPrecondition && unknown;
+    if (is_new && is_refused) {
+      co_return co_await settle_new(tries, key, bytes, put.error(), stop);
     }
-    if (is_unknown(put.error())) {
-      if (!repeatable) co_return put;
-      unknown = true;
+    if (is_swap && (is_open || is_refused)) {
+      const std::optional<std::string> done =
+          CO_TRY(co_await settle_swap(tries, key, bytes, condition.etag, put.error(), stop));
+      if (done) co_return *done;
     }
+    if (is_open && !is_new && !is_swap) co_return put;
+    unknown |= is_open;
     CO_TRY(co_await pause(tries, put.error(), stop));
   }
 }
 
-Async<std::string> RetryStore::put_once(std::string key, Body bytes, Condition condition,
-                                        async::StopToken stop) {
-  return once(inner().put(std::move(key), std::move(bytes), std::move(condition), stop), stop);
-}
-
 // Somebody put the name: an earlier try of this call, when the bytes are the same.
-Async<std::string> RetryStore::settle(std::string key, Body bytes, Error refusal,
-                                      async::StopToken stop) {
+Async<std::string> RetryStore::settle_new(Tries tries, std::string key, Body bytes, Error refusal,
+                                          async::StopToken stop) {
   const std::int64_t size = std::ssize(*bytes);
   if (size <= kComparedWhole) {
-    Result<Object> there = co_await get(key, size, stop);
+    Result<Object> there = co_await get_within(tries, key, size, stop);
     if (!there.ok() && there.error().code != Errc::kInvalid) co_return there.error();
     if (there.ok() && there->bytes == *bytes) co_return std::move(there->etag);
     co_return refusal;
   }
   for (const std::int64_t offset : {std::int64_t{0}, size - kComparedEnd}) {
     std::string end(kComparedEnd, '\0');
-    const Result<void> read_end = co_await read(key, "", offset, end, stop);
+    const Result<void> read_end = co_await read_within(tries, key, offset, end, stop);
     if (!read_end.ok() && read_end.error().code != Errc::kCorrupt) co_return read_end.error();
     if (!read_end.ok() || bytes->compare(offset, kComparedEnd, end) != 0) co_return refusal;
   }
   co_return std::string();
 }
 
+// The new ETag when it was done; none when it may be tried again.
+Async<std::optional<std::string>> RetryStore::settle_swap(Tries tries, std::string key, Body bytes,
+                                                          std::string etag, Error unknown,
+                                                          async::StopToken stop) {
+  const std::int64_t limit = std::max(std::ssize(*bytes), kComparedWhole);
+  Result<Object> there = co_await get_within(tries, key, limit, stop);
+  if (!there.ok()) co_return unknown;
+  if (there->bytes == *bytes) co_return std::optional(std::move(there->etag));
+  if (there->etag == etag) co_return std::optional<std::string>();
+  co_return unknown;
+}
+
 Async<void> RetryStore::remove(std::string key, async::StopToken stop) {
+  const Tries tries = CO_TRY(begin(key));
   const auto call = [&] { return inner().remove(key, stop); };
-  co_return co_await repeated<void>(call, stop);
+  co_return co_await repeated<void>(tries, call, stop);
 }
 
 Async<ListPage> RetryStore::list(std::string prefix, std::string after, async::StopToken stop) {
+  const Tries tries = CO_TRY(begin(prefix));
   const auto call = [&] { return inner().list(prefix, after, stop); };
-  co_return co_await repeated<ListPage>(call, stop);
+  co_return co_await repeated<ListPage>(tries, call, stop);
 }
 
 }  // namespace runnel::object

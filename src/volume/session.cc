@@ -143,7 +143,8 @@ Error Session::is_lost() const {
 }
 
 // Nobody but the owner changes the object, and who takes it over is another one: so what is there
-// of the same owner after an answer that was lost is what was before or what was meant.
+// of the same owner after an answer that was lost is what was before or what was meant. What was
+// before has a new ETag when it was an earlier call's that came late.
 Async<void> Session::replace(SessionRecord next) {
   next.beat = record_.beat + 1;
   const std::string text = encode_session(next);
@@ -159,12 +160,15 @@ Async<void> Session::replace(SessionRecord next) {
     const bool is_open =
         code == Errc::kPrecondition || code == Errc::kUnavailable || code == Errc::kTimeout;
     if (!is_open) co_return put.error();
+    const std::string before = etag_;
     Result<object::Object> there = co_await store_->get(key_, kSessionBytesMax, stop_);
     if (!there.ok() && there.error().code == Errc::kNotFound) co_return is_lost();
     object::Object object = CO_TRY(std::move(there));
     if (CO_TRY(decode_session(object.bytes)).owner != record_.owner) co_return is_lost();
     etag_ = std::move(object.etag);
     if (object.bytes == text) break;
+    // The store has been asked for as long as anybody waits.
+    if (etag_ == before) co_return put.error();
   }
   record_ = std::move(next);
   co_return {};

@@ -188,17 +188,19 @@ class Walk {
   ListPage page_;
 };
 
-// Temporaries of processes that were killed.
-Result<void> sweep(const std::string& folder) {
+// Temporaries of processes that were killed. One that cannot be removed, as in a store that is
+// mounted read-only, is in nobody's way; what else lies there is not ours.
+void sweep(const std::string& folder) {
+  const Result<std::vector<std::string>> names = env::list_directory(folder);
+  if (!names.ok()) return;
   const Time before = env::real_clock().wall() - ObjectFolder::kTemporaryKept;
-  for (const std::string& name : TRY(env::list_directory(folder))) {
+  for (const std::string& name : *names) {
     const std::string file = folder + "/" + name;
     const Result<env::FileInfo> info = env::file_info(file);
-    const bool is_kept = name == kLock || name == kReserveName || name == kInodesName;
-    if (!info.ok() || is_kept || info->modified > before) continue;
-    TRY(env::remove_file(file));
+    const bool is_kept = name == kLock || name == kReserveName;
+    const bool is_file = info.ok() && info->kind == env::FileKind::kFile;
+    if (is_file && !is_kept && info->modified <= before) (void)env::remove_file(file);
   }
-  return {};
 }
 
 }  // namespace
@@ -207,7 +209,7 @@ Result<ObjectFolder> ObjectFolder::open(const std::string& path) {
   CHECK(path.starts_with('/'), "the folder of a store needs an absolute path");
   const std::string own = path + "/" + std::string(kOwn);
   TRY(env::make_directories(own, env::Access::kOwner));
-  TRY(sweep(own));
+  sweep(own);
   ObjectFolder folder(path);
   folder.hold_reserve();
   return folder;

@@ -51,6 +51,16 @@ TEST_F(ObjectFolderTest, RemovesOnlyTemporariesThatWereLeftADayAgo) {
   EXPECT_TRUE(env::exists(own("new")));
 }
 
+TEST_F(ObjectFolderTest, WhatElseLiesAmongTemporariesKeepsNobodyOut) {
+  MUST(env::make_directories(own("somebody's")));
+  for (const char* name : {"somebody's", "inodes"}) {
+    std::filesystem::last_write_time(
+        own(name), std::filesystem::file_time_type::clock::now() - std::chrono::hours(48));
+  }
+  MUST(ObjectFolder::open(folder_.path()));
+  EXPECT_TRUE(env::exists(own("somebody's")));
+}
+
 TEST_F(ObjectFolderTest, LeavesNothingOfAPutThatTheDiskRefuses) {
   {
     const env::testing::LengthLimit full(Bytes::count(10));

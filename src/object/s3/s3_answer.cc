@@ -74,6 +74,7 @@ Errc kind_of(int status) {
   if (status == 403 || status == 401) return Errc::kDenied;
   if (status == 409) return Errc::kConflict;
   if (status == 429 || status == 503) return Errc::kFull;
+  if (status == 501) return Errc::kUnsupported;
   if (status == 408 || status >= 500) return Errc::kUnavailable;
   return Errc::kInvalid;
 }

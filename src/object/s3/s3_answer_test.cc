@@ -29,6 +29,7 @@ TEST(S3Answer, SaysWhatBecameOfTheRequest) {
   EXPECT_EQ(kind(503, "SlowDown"), Errc::kFull);
   EXPECT_EQ(kind(503, ""), Errc::kFull);
   EXPECT_EQ(kind(500, "InternalError"), Errc::kUnavailable);
+  EXPECT_EQ(kind(501, "NotImplemented"), Errc::kUnsupported) << "and will not be in a minute";
   EXPECT_EQ(kind(400, "RequestTimeout"), Errc::kUnavailable) << "a slow network; not our mistake";
   EXPECT_EQ(kind(400, "XAmzContentSHA256Mismatch"), Errc::kConflict) << "not done; again";
   EXPECT_EQ(kind(400, "BadDigest"), Errc::kConflict);
