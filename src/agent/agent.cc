@@ -146,6 +146,8 @@ Async<void> Agent::stop() {
   runner_.send(runner::Leave{});
   // One turn, for the writer to take what was sent.
   (void)co_await loop_.sleep(Duration::millis(1));
+  // A store or a file may keep an attempt for minutes.
+  const async::StopCallback let_go(gate_.token(), [this] { preparer_.stop(); });
   (void)co_await gate_.close();
   (void)co_await devices_.stop();
   (void)co_await watch_.stop();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "async/stop_token.h"
 #include "base/check.h"
 
 namespace runnel::agent {
@@ -14,9 +15,14 @@ void PatientReads::look() {
   }
 }
 
-bool PatientReads::may_begin(const std::string& folder) const {
-  if (readings_.contains(folder) || readings_.size() >= kAtOnceMax) return false;
-  if (turns_ == Turns::kPerFolder) return true;
+bool PatientReads::may_begin(const std::string& folder, const std::string& group) const {
+  if (readings_.contains(folder) || readings_.size() >= at_once_max()) return false;
+  if (turns_ == Turns::kPerFolder) {
+    const auto of_group = std::count_if(readings_.begin(), readings_.end(), [&](const auto& entry) {
+      return !group.empty() && entry.second->group == group;
+    });
+    return static_cast<std::size_t>(of_group) < kGroupMax;
+  }
   return std::all_of(readings_.begin(), readings_.end(), [this](const auto& entry) {
     return still_for(*entry.second) >= kStandsStill;
   });
@@ -34,17 +40,19 @@ std::optional<Error> PatientReads::refusal(const std::string& folder) const {
   if (found != readings_.end() && still_for(*found->second) >= silent_max_) {
     return silent(folder, *found->second);
   }
-  if (readings_.size() < kAtOnceMax) return std::nullopt;
+  if (readings_.size() < at_once_max()) return std::nullopt;
   for (const auto& [other, reading] : readings_) {
     if (still_for(*reading) < silent_max_) return std::nullopt;
   }
   return silent(readings_.begin()->first, *readings_.begin()->second);
 }
 
-Result<PatientReads::ReadingPtr> PatientReads::begin(const std::string& folder, Reach reach,
+Result<PatientReads::ReadingPtr> PatientReads::begin(const std::string& folder, std::string group,
+                                                     Reach reach,
                                                      std::function<void(PathTrail&)> read) {
-  CHECK(may_begin(folder), "a read begins before its turn");
+  CHECK(may_begin(folder, group), "a read begins before its turn");
   const auto reading = std::make_shared<Reading>();
+  reading->group = std::move(group);
   reading->moved_at = clock_.boot();
   reading->reach = reach;
   reading->trail = std::make_shared<PathTrail>(folder);
@@ -65,27 +73,38 @@ Result<PatientReads::ReadingPtr> PatientReads::begin(const std::string& folder, 
   return reading;
 }
 
-Async<void> PatientReads::wait_for_turn(std::string folder) {
-  if (waiting_ >= kWaitingMax) {
+void PatientReads::stop() {
+  stopped_ = true;
+  changed_.notify_all();
+}
+
+Async<void> PatientReads::wait_for_turn(std::string folder, std::string group) {
+  std::size_t& waiting = waiting_[group];
+  if (waiting >= kWaitingMax) {
     co_return Error(Errc::kFull, std::to_string(kWaitingMax) + " reads wait already")
         .with_hint("ask again later");
   }
-  ++waiting_;
+  ++waiting;
   Result<void> turn;
-  for (;;) {
+  while (!stopped_) {
     look();
     const std::optional<Error> refused = refusal(folder);
     if (refused) turn = *refused;
-    if (refused || may_begin(folder)) break;
-    Result<async::Wake> woken = co_await changed_.wait_for(kLookEvery);
+    if (refused || may_begin(folder, group)) break;
+    // That others stand still lets one of all begin, and one of its folder tells when it ends.
+    Result<async::Wake> woken = turns_ == Turns::kPerFolder
+                                    ? co_await changed_.wait_for(kSilentLook)
+                                    : co_await changed_.wait_for(kLookEvery);
     CHECK(woken.ok(), "a wait without a token was stopped");
   }
-  --waiting_;
+  if (stopped_) turn = async::cancelled_error();
+  if (--waiting == 0) waiting_.erase(group);
   co_return turn;
 }
 
 Async<void> PatientReads::wait_for_end(ReadingPtr reading, std::string folder) {
   while (!reading->done) {
+    if (stopped_) co_return async::cancelled_error();
     look();
     if (still_for(*reading) >= silent_max_) co_return silent(folder, *reading);
     Result<async::Wake> woken = co_await changed_.wait_for(kLookEvery);

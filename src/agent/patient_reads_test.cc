@@ -116,6 +116,46 @@ TEST_F(PatientReadsTest, ThoseThatTakeTurnsPerFolderWaitForNoOther) {
   EXPECT_EQ(answered_, 2);
 }
 
+TEST_F(PatientReadsTest, AGroupThatStandsStillLeavesOthersTheirThreads) {
+  PatientReads reads(*loop_, env::real_clock(), "reads", Duration::minutes(1),
+                     PatientReads::Turns::kPerFolder);
+  const auto stalls = [stall = stall_](PathTrail&) {
+    stall->acquire();
+    return Result<int>(8);
+  };
+  async::Gate gate(*loop_);
+  constexpr std::size_t kAskers = PatientReads::kWaitingMax + PatientReads::kGroupMax;
+  for (std::size_t i = 0; i < kAskers; ++i) {
+    const std::string folder = "/far/" + std::to_string(i);
+    MUST(loop_->spawn(gate, count(reads.run_along<int>(folder, stalls, Reach::kBelow, "far"))));
+  }
+  pass(Duration::millis(10));
+  const auto answers = [](PathTrail&) { return Result<int>(7); };
+  EXPECT_EQ(MUST(ask(reads.run_along<int>("/near/1", answers, Reach::kBelow, "near"))), 7);
+  EXPECT_EQ(MUST(ask(reads.run_along<int>("/alone", answers, Reach::kBelow))), 7);
+  EXPECT_EQ(ask(reads.run_along<int>("/far/x", answers, Reach::kBelow, "far")).error().code,
+            Errc::kFull);
+  EXPECT_EQ(answered_, 0);
+  stall_->release(static_cast<std::ptrdiff_t>(kAskers) - 1);
+  stall_->release();
+  MUST(loop_->block_on(gate.close()));
+  EXPECT_EQ(answered_, static_cast<int>(kAskers));
+}
+
+TEST_F(PatientReadsTest, WhoWaitsIsLetGoAtTheEnd) {
+  async::Gate gate(*loop_);
+  MUST(loop_->spawn(gate, count(stalled("/a"))));
+  MUST(loop_->spawn(gate, count(quick("/a"))));
+  pass(Duration::millis(10));
+  const Duration begun = env::real_clock().boot();
+  reads_.stop();
+  MUST(loop_->block_on(gate.close()));
+  EXPECT_LT(env::real_clock().boot() - begun, kShortPatience);
+  EXPECT_EQ(answered_ + silent_, 0);
+  EXPECT_EQ(ask(quick("/b")).error().code, Errc::kCancelled);
+  stall_->release();
+}
+
 TEST_F(PatientReadsTest, AsManyAsThereMayBeThatStandStillAreAllThatMay) {
   async::Gate gate(*loop_);
   for (std::size_t i = 0; i < PatientReads::kAtOnceMax; ++i) {

@@ -90,13 +90,17 @@ Async<Preparer::Prepared> Preparer::prepare(NodeId node, model::StartOrder order
     co_return made;
   }
   const runner::AttemptOnNode of = record.of();
-  while (busy_.contains(of)) {
-    CO_TRY(co_await work_ended_.wait(stop));
-  }
+  CO_TRY(co_await wait_until_idle(of, stop));
   busy_.insert(of);
   Result<Prepared> made = co_await make_with_parts(record, stop);
   end_work(of);
   co_return made;
+}
+
+Async<void> Preparer::wait_until_idle(const runner::AttemptOnNode& of, async::StopToken stop) {
+  const Wait wait(*this, of, "what was made ready of it before, which is still being worked on");
+  while (busy_.contains(of)) CO_TRY(co_await work_ended_.wait(stop));
+  co_return {};
 }
 
 bool Preparer::has_parts_until(Phase::Parts until, const model::StartOrder& order) const {
@@ -137,20 +141,21 @@ Async<Preparer::Prepared> Preparer::pass_all(const Record& record, async::StopTo
 
 Async<Readiness> Preparer::pass(Stage& stage, const Record& record, Readiness so_far,
                                 async::StopToken stop) {
-  passing_.insert_or_assign(record.of(),
-                            Passing{stage.phase->waits_for(record.order), clock_.boot()});
-  Result<Readiness> passed = co_await pass_in_time(stage, record, std::move(so_far), stop);
-  passing_.erase(record.of());
-  co_return passed;
+  const Wait wait(*this, record.of(), stage.phase->waits_for(record.order));
+  co_return co_await pass_in_time(stage, record, std::move(so_far), stop);
 }
 
+Preparer::Wait::Wait(Preparer& preparer, const runner::AttemptOnNode& of, std::string what)
+    : waits_(preparer.waits_),
+      place_(waits_.insert(
+          waits_.end(), {of, std::move(what), preparer.clock_.wall(), preparer.clock_.boot()})) {}
+
 std::vector<Preparer::Waiting> Preparer::waiting() const {
-  std::vector<Waiting> all;
-  for (const auto& [of, passing] : passing_) {
-    const Duration lasts = clock_.boot() - passing.since;
-    if (lasts >= kSlowAfter) all.push_back({of, passing.waits_for, clock_.wall() - lasts});
+  std::vector<Waiting> slow;
+  for (const Waiting& each : waits_) {
+    if (clock_.boot() - each.boot >= kSlowAfter) slow.push_back(each);
   }
-  return all;
+  return slow;
 }
 
 Async<Readiness> Preparer::pass_in_time(Stage& stage, const Record& record, Readiness so_far,
@@ -173,7 +178,8 @@ Async<Readiness> Preparer::pass_once(Stage& stage, const Record& record, Readine
     return Result(Passed{phase->prepare(record.node, record.order, so_far, trail)});
   };
   for (;;) {
-    Result<Passed> called = co_await stage.calls.run_along<Passed>(where.folder, work, where.reach);
+    Result<Passed> called =
+        co_await stage.calls.run_along<Passed>(where.folder, work, where.reach, where.group);
     CO_TRY(stop.check());
     if (called.ok()) co_return std::move(called->outcome);
     if (called.error().code != Errc::kFull) {
@@ -182,6 +188,10 @@ Async<Readiness> Preparer::pass_once(Stage& stage, const Record& record, Readine
     }
     CO_TRY(co_await loop_.sleep(kTurnAgainAfter, stop));
   }
+}
+
+void Preparer::stop() {
+  for (Stage& stage : stages_) stage.calls.stop();
 }
 
 // --- What is taken back.
@@ -236,7 +246,7 @@ Async<void> Preparer::undo_one(Stage& stage, NodeId node, model::StartOrder orde
   const auto work = [phase = stage.phase, node, order](PathTrail& trail) {
     return phase->undo(node, order, trail);
   };
-  co_return co_await stage.calls.run_along<void>(where.folder, work, where.reach);
+  co_return co_await stage.calls.run_along<void>(where.folder, work, where.reach, where.group);
 }
 
 Async<void> Preparer::undo_parts(const Record& record) {

@@ -62,6 +62,9 @@ class Preparer {
   // earlier, and for what takes it back.
   Async<Prepared> prepare(NodeId node, model::StartOrder order, async::StopToken stop);
 
+  // What waits for a phase, or will, is left to the next life of the agent.
+  void stop();
+
   // Whether parts were made for the attempt in this life, and it has not begun.
   bool has_parts(const runner::AttemptOnNode& of) const { return made_.contains(of); }
   // Whether parts of an attempt that has begun are to be taken back at its end.
@@ -86,6 +89,7 @@ class Preparer {
     runner::AttemptOnNode of;
     std::string waits_for;  // Phase::waits_for().
     Time since;
+    Duration boot;  // The same moment, since boot.
   };
   static constexpr Duration kSlowAfter = Duration::seconds(3);
   std::vector<Waiting> waiting() const;
@@ -110,6 +114,8 @@ class Preparer {
   // Whether a phase of the order leaves parts until then, or longer.
   bool has_parts_until(Phase::Parts until, const model::StartOrder& order) const;
   Async<Prepared> pass_all(const Record& record, async::StopToken stop);
+  // Another preparation of the attempt, or what takes it back, may be under way.
+  Async<void> wait_until_idle(const runner::AttemptOnNode& of, async::StopToken stop);
   Async<Prepared> make_with_parts(const Record& record, async::StopToken stop);
   Async<void> undo(Record record);
   static Async<void> undo_one(Stage& stage, NodeId node, model::StartOrder order);
@@ -127,10 +133,17 @@ class Preparer {
                             Readiness ready) const;
   Readiness known_of(const model::StartOrder& order) const;
 
-  // An attempt in a phase, which it entered then.
-  struct Passing {
-    std::string waits_for;
-    Duration since;  // Since boot.
+  // Something that an attempt waits for, for as long as this lives.
+  class Wait {
+   public:
+    Wait(Preparer& preparer, const runner::AttemptOnNode& of, std::string what);
+    ~Wait() { waits_.erase(place_); }
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+
+   private:
+    std::list<Waiting>& waits_;
+    std::list<Waiting>::iterator place_;
   };
 
   async::EventLoop& loop_;
@@ -140,7 +153,7 @@ class Preparer {
   output::MetricPlans plans_;
   std::list<Stage> stages_;  // In the order in which attempts pass them.
   PatientReads loads_;
-  std::map<runner::AttemptOnNode, Passing> passing_;
+  std::list<Waiting> waits_;
 
   const PreparationRecords records_;
   PatientReads record_calls_;

@@ -138,6 +138,22 @@ TEST_F(PreparerTest, AStoreThatIsAwayDelaysOnlyThoseWhoReadFromIt) {
   MUST(loop_->block_on(gate_.close()));
 }
 
+TEST_F(PreparerTest, OfTwoPreparationsOfAnAttemptEachIsToldOf) {
+  DeadMount mount(home_.file("mount"));
+  if (!mount.mounted()) GTEST_SKIP() << "only root with /dev/fuse can mount what never answers";
+  const model::StartOrder order = with_secret(0, home_.file("mount") + "/secret");
+  async::Gate others(*loop_);
+  MUST(loop_->spawn(gate_, begin(order)));
+  MUST(loop_->spawn(others, begin(order)));
+  MUST(loop_->block_on(loop_->sleep(Duration::millis(10))));
+  clock_.skip(Preparer::kSlowAfter);
+  EXPECT_EQ(preparer_.waiting().size(), 2U);
+  mount.end();
+  MUST(loop_->block_on(gate_.close()));
+  MUST(loop_->block_on(others.close()));
+  EXPECT_TRUE(preparer_.waiting().empty());
+}
+
 TEST_F(PreparerTest, APartThatCannotBeTakenBackKeepsNoneOfTheOthers) {
   const std::string runnel = home_.file("runnel");
   MUST(env::write_file_atomically(runnel, "#!/bin/sh\nexit 0\n"));

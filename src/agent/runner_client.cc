@@ -29,6 +29,11 @@ std::int64_t peer_of(const async::UniqueFd& socket) {
   return told ? peer.pid : 0;
 }
 
+bool means_nobody_listens(const Error& error) { return error.code == Errc::kUnavailable; }
+
+// As many wait for it as may: it stands still.
+bool takes_nobody_more(const Error& error) { return error.code == Errc::kFull; }
+
 // Blocks. The new runner's process.
 Result<std::int64_t> start_process(const RunnerClientOptions& options) {
   TRY(env::make_directories(runner::runner_folder(options.home), env::Access::kOwner));
@@ -53,8 +58,8 @@ RunnerClient::RunnerClient(async::EventLoop& loop, env::Clock& clock, RunnerClie
 
 std::optional<RunnerSilence> RunnerClient::silence() const {
   if (!question_ || clock_.boot() - question_->boot < options_.silence_max) return std::nullopt;
-  if (!env::process_runs(pid_)) return RunnerSilence{0, question_->asked_at};
-  return RunnerSilence{pid_, question_->asked_at, stranger_};
+  if (!env::process_runs(pid_)) return RunnerSilence{0, question_->asked_at, {}, is_folder_};
+  return RunnerSilence{pid_, question_->asked_at, stranger_, is_folder_};
 }
 
 // One that waits for its answer already is not asked anew.
@@ -81,11 +86,23 @@ void RunnerClient::take_pid(std::int64_t pid) {
 
 // Blocks.
 RunnerClient::Sight RunnerClient::look(const std::string& home, Name name) {
-  Sight sight{async::connect_unix(runner::runner_socket(home))};
-  const bool nobody_listens = !sight.socket.ok() && sight.socket.error().code == Errc::kUnavailable;
-  if (nobody_listens) sight.lives = runner::runner_lives(home);
+  const std::string socket = runner::runner_socket(home);
+  Sight sight{async::connect_unix(socket)};
+  if (!sight.socket.ok()) {
+    const Result<env::FileInfo> there = env::file_info(socket);
+    sight.is_folder = there.ok() && there->kind == env::FileKind::kDirectory;
+    sight.lives = takes_nobody_more(sight.socket.error()) || runner::runner_lives(home);
+  }
   if (sight.lives && name == Name::kYes) sight.living = runner::living_runner(home);
   return sight;
+}
+
+Async<RunnerClient::Sight> RunnerClient::look_now(Name name) {
+  Result<Sight> sight = co_await looks_.run<Sight>(
+      runner::runner_folder(options_.home),
+      [home = options_.home, name]() -> Result<Sight> { return look(home, name); }, Reach::kFolder);
+  if (sight.ok()) is_folder_ = sight->is_folder;
+  co_return sight;
 }
 
 // One that lives where nobody listens is waited for: it listens again, or ends.
@@ -111,14 +128,18 @@ Async<async::UniqueFd> RunnerClient::reach(async::StopToken stop) {
   Duration pause = kRetryMin;
   while (true) {
     const Name name = search.waited < search.next_name ? Name::kNo : Name::kYes;
-    Sight sight = CO_TRY(co_await looks_.run<Sight>(
-        runner::runner_folder(options_.home),
-        [home = options_.home, name]() -> Result<Sight> { return look(home, name); },
-        Reach::kFolder));
-    if (sight.socket.ok() || sight.socket.error().code != Errc::kUnavailable) {
+    Sight sight = CO_TRY(co_await look_now(name));
+    if (sight.socket.ok()) co_return std::move(sight.socket);
+    const bool is_full = takes_nobody_more(sight.socket.error());
+    if (!is_full && !means_nobody_listens(sight.socket.error())) {
       co_return std::move(sight.socket);
     }
-    if (search.waited >= options_.connect_max) co_return std::move(sight.socket);
+    const bool is_over = search.waited >= options_.connect_max;
+    if (is_over && is_full) {
+      co_return Error(Errc::kTimeout,
+                      "the runner takes no connection within " + human(options_.connect_max));
+    }
+    if (is_over) co_return std::move(sight.socket);
     CO_TRY(co_await start_or_name(search, sight));
     CO_TRY(co_await loop_.sleep(pause, stop));
     search.waited = search.waited + pause;
@@ -244,15 +265,12 @@ Async<void> RunnerClient::write_all(async::StopToken stop) {
 Async<void> RunnerClient::keep_asking(async::StopToken stop) {
   for (;;) {
     CO_TRY(co_await loop_.sleep(kAskEvery, stop));
-    Result<Sight> sight = co_await looks_.run<Sight>(
-        runner::runner_folder(options_.home),
-        [home = options_.home]() -> Result<Sight> { return look(home, Name::kNo); },
-        Reach::kFolder);
+    Result<Sight> sight = co_await look_now(Name::kNo);
     CO_TRY(stop.check());
-    // Nobody listens any more: it is ending, and then its connection ends, too.
-    const bool is_ending =
-        sight.ok() && !sight->socket.ok() && sight->socket.error().code == Errc::kUnavailable;
-    if (is_ending) continue;
+    // It has ended, as its connection will.
+    const bool has_ended = sight.ok() && !sight->socket.ok() && !sight->lives &&
+                           means_nobody_listens(sight->socket.error());
+    if (has_ended) continue;
     begin_question();
     if (!sight.ok() || !sight->socket.ok()) continue;
     const Result<void> answered = co_await ask(*std::move(sight->socket), stop);

@@ -78,11 +78,13 @@ class RunnerClient {
   // What was found of the runner, by its files in the home.
   struct Sight {
     Result<async::UniqueFd> socket;
-    bool lives = false;       // Though it does not listen.
+    bool lives = false;       // Though it does not listen, or takes nobody more.
+    bool is_folder = false;   // Is in the place of its socket.
     std::int64_t living = 0;  // Its process, where that was asked for.
   };
   enum class Name : std::uint8_t { kNo, kYes };
   static Sight look(const std::string& home, Name name);
+  Async<Sight> look_now(Name name);
 
   Async<async::UniqueFd> reach(async::StopToken stop);
   Async<void> start_or_name(Search& search, const Sight& sight);
@@ -109,8 +111,9 @@ class RunnerClient {
     Time asked_at;
   };
   std::optional<Question> question_;
-  std::int64_t pid_ = 0;  // The process that was asked.
-  std::string stranger_;  // See RunnerSilence.
+  std::int64_t pid_ = 0;    // The process that was asked.
+  std::string stranger_;    // See RunnerSilence,
+  bool is_folder_ = false;  // and this.
   std::optional<async::Stream> stream_;
   async::Notifier has_output_;
   std::string in_;

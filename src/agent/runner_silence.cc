@@ -2,19 +2,10 @@
 
 #include "agent/suspect_mounts.h"
 #include "base/shell_word.h"
-#include "env/files.h"
 #include "env/process.h"
 #include "runner/runner.h"
 
 namespace runnel::agent {
-namespace {
-
-bool is_folder(const std::string& path) {
-  const Result<env::FileInfo> info = env::file_info(path);
-  return info.ok() && info->kind == env::FileKind::kDirectory;
-}
-
-}  // namespace
 
 std::string sentence(const RunnerSilence& silence) {
   if (!silence.stranger.empty()) {
@@ -29,7 +20,7 @@ std::string sentence(const RunnerSilence& silence) {
 std::string remedy(const RunnerSilence& silence, const std::string& home,
                    const std::vector<std::string>& mounts) {
   const std::string socket = runner::runner_socket(home);
-  if (is_folder(socket)) {
+  if (silence.is_folder) {
     return "a folder is where its socket belongs: mv " + shell_word(socket) + " " +
            shell_word(socket + ".away");
   }

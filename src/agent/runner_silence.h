@@ -13,6 +13,7 @@ struct RunnerSilence {
   std::int64_t pid = 0;  // 0: it was never reached.
   Time since;
   std::string stranger = {};  // The name of that process where it is no runner, and keeps one away.
+  bool is_folder = false;     // Is where the runner's socket belongs.
 };
 
 // "the runner (process 12) has not answered since 2026-11-22T10:00:00.000Z"

@@ -29,6 +29,7 @@ struct Readiness {
 struct Workplace {
   std::string folder;
   Reach reach = Reach::kBelow;
+  std::string group = {};  // What else it waits for, with other folders: a store. Empty: nothing.
 };
 
 // One part of making an attempt ready: its secrets, its checkpoint, ...

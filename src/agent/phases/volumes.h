@@ -40,7 +40,8 @@ class VolumesPhase final : public Phase {
   // Each volume alone: a store that is away holds up nobody who reads from another.
   std::vector<model::StartOrder> split(const model::StartOrder& order) const override;
   Workplace workplace(const model::StartOrder& order) const override {
-    return {mounts_.place_of(order.volumes.front()), Reach::kFolder};
+    const model::VolumeUse& use = order.volumes.front();
+    return {mounts_.place_of(use), Reach::kFolder, use.store};
   }
   std::string waits_for(const model::StartOrder& order) const override;
   Result<Readiness> prepare(const NodeId& node, const model::StartOrder& order, Readiness so_far,
