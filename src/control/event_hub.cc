@@ -1,5 +1,6 @@
 #include "control/event_hub.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -81,8 +82,16 @@ void EventHub::publish(const std::vector<DurableBatch>& batches) {
 Async<EventPage> EventHub::read(EventQuery query) {
   if (query.after > ring_.last()) co_return cursor_ahead(query.after, ring_.last());
   if (auto recent = ring_.read(query)) co_return *std::move(recent);
-  co_return co_await writer_.read<EventPage>(
-      [query](store::LogReader& log) { return read_events(log, query, kBatchesPerRead); });
+  EventPage page = CO_TRY(co_await writer_.read<EventPage>(
+      [query](store::LogReader& log) { return read_events(log, query, kBatchesPerRead); }));
+  cut(page);
+  co_return page;
+}
+
+// The log may have a batch already that nobody was told of.
+void EventHub::cut(EventPage& page) const {
+  page.through = std::min(page.through, ring_.last());
+  std::erase_if(page.events, [this](const EventRecord& each) { return each.seq > ring_.last(); });
 }
 
 Async<EventSeq> EventHub::oldest() {

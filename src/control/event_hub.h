@@ -35,6 +35,8 @@ class EventHub {
   Async<async::Wake> changed(EventSeq after, Duration patience, async::StopToken stop);
 
  private:
+  void cut(EventPage& page) const;
+
   LogWriter& writer_;
   EventRing ring_;
   async::Notifier grown_;

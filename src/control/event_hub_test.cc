@@ -58,6 +58,19 @@ TEST_F(EventHubTest, ReadsTheSameFromMemoryAndFromTheLog) {
   }
 }
 
+// A page goes on from where it ends: what is durable and not told yet is another page's.
+TEST_F(EventHubTest, NoPageEndsBehindWhatWasTold) {
+  home_.submit({step("a")});
+  EventHub late(*home_.loop, home_.writer());
+  const EventSeq told = late.last();
+  home_.submit({step("b")});
+  ASSERT_GT(home_.control().events().last(), told);
+  const EventPage page = MUST(home_.wait(late.read({EventSeq(0), JobId(), 1'000})));
+  EXPECT_EQ(page.through, told);
+  EXPECT_EQ(page.events.back().seq, told);
+  EXPECT_TRUE(MUST(home_.wait(late.read({page.through, JobId(), 1'000}))).events.empty());
+}
+
 TEST_F(EventHubTest, PagesThroughTheLogWithoutGapOrRepeat) {
   for (int job = 0; job < 5; ++job) {
     ASSERT_TRUE(home_.call(Verb::kCancel, home_.submit({step("a", 3)})).ok());

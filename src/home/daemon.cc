@@ -9,6 +9,7 @@
 
 #include "agent/slow_starts.h"
 #include "agent/suspect_mounts.h"
+#include "control/draining.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/process.h"
@@ -30,6 +31,7 @@ constexpr Duration kDrain = Duration::seconds(2);
 constexpr Duration kCloseMax = Duration::seconds(15);
 constexpr Duration kPlaceEvery = Duration::millis(500);
 constexpr Duration kRoomEvery = Duration::seconds(1);
+constexpr Duration kDrainingEvery = Duration::seconds(1);
 // A runner that answers does so at once; one that does not must not keep the home from answering.
 constexpr Duration kMeetMax = Duration::seconds(1);
 
@@ -120,14 +122,30 @@ void Daemon::end(DaemonEnd why) {
 // A file that cannot be used takes no node away.
 void Daemon::take_nodes(const std::vector<std::string>& device_command) {
   if (nodes_file_.problem) nodes_file_.nodes = nodes_of_log(controller_->state());
-  nodes_ = nodes_file_.nodes;
+  nodes_ = control::with_draining(controller_->state(), nodes_file_.nodes);
+  draining_ = control::draining_among(nodes_, nodes_file_.nodes);
   share_a_runner(nodes_);
-  const auto begin_anew = [this](NodesInForce next) {
-    next_nodes_ = std::move(next);
-    end(DaemonEnd::kNodes);
-  };
-  nodes_watch_ = std::make_unique<NodesWatch>(loop_, home_, device_command, std::move(nodes_file_),
-                                              begin_anew);
+  nodes_watch_ =
+      std::make_unique<NodesWatch>(loop_, home_, device_command, nodes_file_,
+                                   [this](NodesInForce next) { begin_anew(std::move(next)); });
+}
+
+void Daemon::begin_anew(NodesInForce next) {
+  next_nodes_ = std::move(next);
+  end(DaemonEnd::kNodes);
+}
+
+// A node whose last work has ended goes, as nodes come and change.
+Async<void> Daemon::watch_draining() {
+  while (!draining_.empty()) {
+    CO_TRY(co_await loop_.sleep(kDrainingEvery, gate_.token()));
+    const bool is_done = std::any_of(draining_.begin(), draining_.end(), [&](const NodeId& node) {
+      return !control::has_work(controller_->state(), node);
+    });
+    if (is_done) begin_anew(nodes_file_);
+    if (is_done) co_return {};
+  }
+  co_return {};
 }
 
 void Daemon::watch_place() {
@@ -177,6 +195,7 @@ control::HomeInfo Daemon::info() const {
   info.nodes_problem = nodes_watch_->problem();
   info.notices = controller_->notices();
   for (std::string& notice : agent_->notices()) info.notices.push_back(std::move(notice));
+  for (const NodeId& node : draining_) info.notices.push_back(control::draining_notice(node));
   if (const auto& failed = nodes_watch_->failed_look()) {
     info.notices.push_back(
         "the devices of this machine are not known, so no job is granted one; they are looked for "
@@ -238,6 +257,7 @@ Async<void> Daemon::open() {
   server_ = std::make_unique<http::Server>(
       loop_, [this](http::Request request) { return answer(std::move(request)); });
   CO_TRY(loop_.spawn(gate_, nodes_watch_->run(gate_.token())));
+  CO_TRY(loop_.spawn(gate_, watch_draining()));
   CO_TRY(loop_.spawn(gate_, place_watch_->run(gate_.token())));
   CO_TRY(loop_.spawn(gate_, room_watch_->run(gate_.token())));
   co_return server_->listen_unix(home_.socket());

@@ -41,7 +41,8 @@ enum class DaemonEnd : std::uint8_t { kNone, kNodes, kIdle, kAsked };
 // Contract: run() opens the home, serves until there is nothing left to do and nobody is connected,
 //           or until a signal or POST /api/v1/home:stop, or until the nodes of the home are others,
 //           and closes it again. In the latter case next_nodes() are those that a daemon begins
-//           anew with: a start is the one way by which nodes come, change and go. When the home or
+//           anew with: a start is the one way by which nodes come, change and go. A node that its
+//           file names no more is kept until what runs there has ended. When the home or
 //           its log was moved away the process ends at once, as one that was killed: whatever an
 //           orderly end does it does by paths, and those are another's now.
 // Threads:  the loop's; the log writer and the agent own their workers.
@@ -64,6 +65,8 @@ class Daemon {
   Async<void> until_idle();
   bool idle() const;
   void take_nodes(const std::vector<std::string>& device_command);
+  void begin_anew(NodesInForce next);
+  Async<void> watch_draining();
   void watch_place();
   void watch_room();
   control::HomeInfo info() const;
@@ -76,6 +79,7 @@ class Daemon {
   Home home_;
   NodesInForce nodes_file_;  // As it was before the log was read.
   std::vector<model::NodeInfo> nodes_;
+  std::vector<NodeId> draining_;  // Those of them that the file does not name.
   std::string python_path_;
   DaemonLog lines_;
   const Say say_;  // To whoever looks after the home.
