@@ -5,6 +5,7 @@ from pathlib import Path
 
 from runnel.client import ServiceError, get, job, reports
 from runnel.metrics import params, report
+from runnel.saving import saving
 from runnel.study import Study, Trial, TrialPruned, TrialTaken, create_study, load_study
 
 
@@ -17,5 +18,5 @@ def _read_version() -> str:
 
 
 __all__ = ["ServiceError", "Study", "Trial", "TrialPruned", "TrialTaken", "create_study", "get", "job", "load_study",
-           "params", "report", "reports"]
+           "params", "report", "reports", "saving"]
 __version__ = _read_version()

@@ -1,0 +1,102 @@
+"""runnel.saving(): a program that is asked to end while it saves."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+from conftest import ROOT
+
+ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+
+
+def run(source):
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(source)], env=ENV, text=True, capture_output=True, timeout=60)
+
+
+def test_a_request_to_end_waits_for_the_end_of_the_block():
+    done = run("""
+        import os, runnel, signal
+        with runnel.saving():
+            with runnel.saving():
+                os.kill(os.getpid(), signal.SIGTERM)
+            print("saved", flush=True)
+        print("went on")
+    """)
+    assert done.stdout == "saved\n" and done.returncode == -signal.SIGTERM
+
+
+def test_a_handler_of_the_program_gets_it_once():
+    done = run("""
+        import os, runnel, signal
+        signal.signal(signal.SIGTERM, lambda *_: print("asked", flush=True))
+        for _ in range(2):
+            with runnel.saving():
+                os.kill(os.getpid(), signal.SIGTERM)
+                print("saved", flush=True)
+        try:
+            with runnel.saving():
+                os.kill(os.getpid(), signal.SIGTERM)
+                raise OSError("disk full")
+        except OSError as error:
+            print(error)
+    """)
+    assert done.stdout == "saved\nasked\nsaved\nasked\nasked\ndisk full\n", done.stderr
+    assert done.returncode == 0
+
+
+def test_a_thread_saves_as_it_is():
+    done = run("""
+        import runnel, threading
+        def save():
+            with runnel.saving():
+                print("saved")
+        thread = threading.Thread(target=save)
+        thread.start()
+        thread.join()
+    """)
+    assert done.stdout == "saved\n", done.stderr
+
+
+TRIAL = """
+import os, pathlib, pickle, sys, time
+import runnel
+
+state = pathlib.Path(os.environ["RUNNEL_CHECKPOINT_DIR"], "state")
+first = 0
+if "RUNNEL_RESUME_FROM" in os.environ:
+    with state.open("rb") as file:
+        first = pickle.load(file)["step"]
+with open(os.path.join(os.environ["RUNNEL_JOB_DIR"], "begins"), "a") as begins:
+    begins.write(f"{os.environ['RUNNEL_TASK_INDEX']} {first}\\n")
+for step in range(first, 8):
+    with runnel.saving():
+        runnel.report(step=step + 1, loss=float(sys.argv[1]) / (step + 1))
+        with state.open("wb") as file:  # Not whole for a while.
+            file.write(b"")
+            file.flush()
+            time.sleep(0.2)
+            pickle.dump({"step": step + 1}, file)
+"""
+
+
+def test_a_trial_that_is_paused_loses_neither_its_checkpoint_nor_a_step(runnel):
+    """Asked to end by each of its judged reports, in the middle of its save."""
+    (runnel.work / "trial.py").write_text(TRIAL)
+    out = runnel.run("run", runnel.file("""
+        seed: 1
+        params: {x: {uniform: [0, 1]}}
+        search: {metric: loss, mode: min, max_trials: 8, pruner: {method: asha, min_step: 1, max_step: 8, eta: 2}}
+        checkpoint: {dir: ckpt}
+        resources: {cpus: 1}
+        run: python3 trial.py {{x}}
+    """), "-o", "json")
+    job = json.loads(out.splitlines()[-1])["id"] if out else runnel.json("ps", "-a")["jobs"][0]["id"]
+    tasks = runnel.json("show", job, "--tasks")["tasks"]
+    assert {task["status"] for task in tasks} <= {"SUCCEEDED", "PRUNED"}, tasks
+    begins = [line.split() for line in next(runnel.home.rglob("begins")).read_text().splitlines()]
+    again = [int(step) for _, step in begins if int(step) > 0]
+    assert len(begins) > 8 and again, "some were paused and went on"
+    assert len(begins) == 8 + len(again), "none began at the beginning again"
