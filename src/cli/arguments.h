@@ -51,6 +51,7 @@ enum class Command : std::uint8_t {
   kVolumeExport,
   kVolumeImport,
   kVolumeTag,
+  kVolumeDelete,
   kVolumeGc,
   kVolumeStat,
   kVolumeFsck,

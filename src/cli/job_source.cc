@@ -136,6 +136,7 @@ Result<JobSourceReport> report_of(const Arguments& arguments, const home::Home& 
   if (purpose == Purpose::kStart && !arguments.env_all) {
     warn(notes, left_behind_warnings(job.spec, env::environment(), home.nodes_file()));
   }
+  if (purpose == Purpose::kStart) warn(notes, unused_device_warnings(job.spec, context.nodes));
   warn(notes, replaced_variable_warnings(job.spec));
   warn(notes, shell_parameter_warnings(job.spec));
   if (report.errors.empty()) report.source = std::move(job);

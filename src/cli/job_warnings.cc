@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 #include <string_view>
 #include <variant>
@@ -101,6 +102,36 @@ std::vector<std::string> left_behind_warnings(const model::JobSpec& spec,
                        "; pass on with -e NAME, `envs`, --secret NAME, or all with --env-all");
   }
   return warnings;
+}
+
+namespace {
+
+// Or runs elsewhere, or says itself which devices it sees.
+bool asks_for_devices(const model::StepSpec& step) {
+  return step.is_external() || !step.resources.accelerators.empty() ||
+         std::any_of(step.envs.begin(), step.envs.end(), [](const auto& variable) {
+           return model::is_device_variable(variable.first);
+         });
+}
+
+}  // namespace
+
+std::vector<std::string> unused_device_warnings(const model::JobSpec& spec,
+                                                const std::vector<model::NodeInfo>& nodes) {
+  if (std::any_of(spec.steps.begin(), spec.steps.end(), asks_for_devices)) return {};
+  std::map<std::string, std::int64_t> devices;
+  for (const model::NodeInfo& node : nodes) {
+    for (const auto& [kind, count] : node.capacity.accelerators) devices[kind] += count;
+  }
+  std::string all;
+  for (const auto& [kind, count] : devices) {
+    all += (all.empty() ? "" : ", ") + std::to_string(count) + " " + kind;
+  }
+  if (all.empty()) return {};
+  const std::string ask = devices.begin()->first + ":1";
+  return {"the job asks for no device, so its tasks see none of this home's " + all +
+          "; where they need one: --gpus " + ask + ", or resources: {accelerators: \"" + ask +
+          "\"}"};
 }
 
 }  // namespace runnel::cli

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "model/node.h"
 #include "model/spec.h"
 
 namespace runnel::cli {
@@ -20,5 +21,10 @@ std::vector<std::string> shell_parameter_warnings(const model::JobSpec& spec);
 std::vector<std::string> left_behind_warnings(const model::JobSpec& spec,
                                               const std::vector<std::string>& environment,
                                               const std::string& nodes_file);
+
+// A line when the nodes have devices and no step of the job asks for any: its tasks see none, and a
+// training would run on the processor without a word.
+std::vector<std::string> unused_device_warnings(const model::JobSpec& spec,
+                                                const std::vector<model::NodeInfo>& nodes);
 
 }  // namespace runnel::cli

@@ -48,6 +48,22 @@ TEST(JobWarnings, NameWhatStaysInTheShellInOneLine) {
       ElementsAre(HasSubstr("not passed to tasks: HF_TOKEN, WANDB_API_KEY;")));
 }
 
+TEST(JobWarnings, SayThatDevicesAreNotAskedFor) {
+  model::JobSpec spec;
+  spec.steps.resize(2);
+  std::vector<model::NodeInfo> nodes(2);
+  EXPECT_THAT(unused_device_warnings(spec, nodes), ElementsAre());
+  for (model::NodeInfo& node : nodes) node.capacity.accelerators = {{"H100", 2}, {"L4", 1}};
+  EXPECT_THAT(unused_device_warnings(spec, nodes),
+              ElementsAre(AllOf(HasSubstr("none of this home's 4 H100, 2 L4;"),
+                                HasSubstr("--gpus H100:1"))));
+  spec.steps[1].envs = {{"CUDA_VISIBLE_DEVICES", "0"}};
+  EXPECT_THAT(unused_device_warnings(spec, nodes), ElementsAre());
+  spec.steps[1].envs.clear();
+  spec.steps[1].resources.accelerators["L4"] = 1;
+  EXPECT_THAT(unused_device_warnings(spec, nodes), ElementsAre());
+}
+
 TEST(JobWarnings, SayWhereDevicesAreDeclared) {
   model::JobSpec spec;
   spec.steps.resize(1);

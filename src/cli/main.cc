@@ -64,6 +64,7 @@ int dispatch(const Arguments& arguments, const home::Home& home) {
     case Command::kVolumeExport:
     case Command::kVolumeImport:
     case Command::kVolumeTag:
+    case Command::kVolumeDelete:
     case Command::kVolumeGc:
     case Command::kVolumeStat:
     case Command::kVolumeFsck:

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "cli/best_text.h"
 #include "cli/commands.h"
@@ -123,10 +125,44 @@ std::string job_text(Session& session, const json::Value& job) {
   return text;
 }
 
+// "lr=0.1 layers=3"; of a list of values alone, the value.
+std::string params_text(const json::Value& task) {
+  const json::Value* const params = task.find("params");
+  if (params == nullptr || !params->is_object()) return "-";
+  std::string text;
+  for (const auto& [name, value] : params->as_object()) {
+    const bool is_alone = name == "item" && params->as_object().size() == 1;
+    const std::string shown = printable(scalar_text(value));
+    text += (text.empty() ? "" : " ") + (is_alone ? shown : printable(name) + "=" + shown);
+  }
+  return or_dash(text);
+}
+
+// "2: loss=0.31": what a trial told its search last.
+std::string report_text(const json::Value& task) {
+  const json::Value* const report = task.find("report");
+  const json::Value* const values = report == nullptr ? nullptr : report->find("values");
+  if (values == nullptr || !values->is_object()) return "-";
+  std::string text = std::to_string(number_of(*report, "step")) + ":";
+  for (const auto& [name, value] : values->as_object()) {
+    text += " " + printable(name) + "=" + printable(scalar_text(value));
+  }
+  return text;
+}
+
+bool any_has(const json::Value::List& tasks, std::string_view member) {
+  return std::any_of(tasks.begin(), tasks.end(),
+                     [&](const json::Value& task) { return task.find(member) != nullptr; });
+}
+
 std::string tasks_text(const json::Value& page) {
   const json::Value::List& tasks = list_at(page, "tasks");
   const bool devices = any_has_devices(tasks);
+  const bool params = any_has(tasks, "params");
+  const bool reports = any_has(tasks, "report");
   std::vector<std::string> header = {"STEP", "TASK", "STATUS", "ATTEMPTS", "EXIT", "REASON"};
+  if (params) header.emplace_back("PARAMS");
+  if (reports) header.emplace_back("REPORTED");
   if (devices) header.emplace_back("DEVICES");
   Table table(header);
   for (const json::Value& task : tasks) {
@@ -137,6 +173,8 @@ std::string tasks_text(const json::Value& page) {
                                     std::to_string(number_of(task, "attempts")),
                                     code == nullptr ? "-" : code->dump(),
                                     text_of(task, "reason", "-")};
+    if (params) row.push_back(params_text(task));
+    if (reports) row.push_back(report_text(task));
     if (devices) row.push_back(placed_devices_text(task));
     table.add(std::move(row));
   }

@@ -1,5 +1,6 @@
 #include "home/volume_places.h"
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,20 @@ Result<VolumePlaces> places_in(const Home& home, const std::string& text) {
   return places;
 }
 
+Result<void> change_places(const Home& home, const std::function<void(VolumePlaces&)>& change) {
+  TRY(env::make_directories(home.root, env::Access::kOwner));
+  const env::FileLock lock =
+      TRY(env::FileLock::acquire_within(home.volumes_file() + ".lock", kLockWait));
+  VolumePlaces places = TRY(volume_places(home));
+  change(places);
+  VolumeList list;
+  for (const auto& [volume, url] : places) {
+    list.volumes.push_back({volume, url == own_place(home) ? "" : url.to_string()});
+  }
+  return env::write_file_atomically(home.volumes_file(), model::record_text(list),
+                                    env::Access::kOwner);
+}
+
 }  // namespace
 
 Result<VolumePlaces> volume_places(const Home& home) {
@@ -87,17 +102,15 @@ Result<object::StoreUrl> place_of_volume(const Home& home, const std::string& na
 
 Result<void> remember_volume(const Home& home, const std::string& name,
                              const object::StoreUrl& place) {
-  TRY(env::make_directories(home.root, env::Access::kOwner));
-  const env::FileLock lock =
-      TRY(env::FileLock::acquire_within(home.volumes_file() + ".lock", kLockWait));
-  VolumePlaces places = TRY(volume_places(home));
-  places.insert_or_assign(name, place);
-  VolumeList list;
-  for (const auto& [volume, url] : places) {
-    list.volumes.push_back({volume, url == own_place(home) ? "" : url.to_string()});
-  }
-  return env::write_file_atomically(home.volumes_file(), model::record_text(list),
-                                    env::Access::kOwner);
+  return change_places(home, [&](VolumePlaces& places) { places.insert_or_assign(name, place); });
+}
+
+Result<void> forget_volume(const Home& home, const std::string& name,
+                           const object::StoreUrl& place) {
+  return change_places(home, [&](VolumePlaces& places) {
+    const auto found = places.find(name);
+    if (found != places.end() && found->second == place) places.erase(found);
+  });
 }
 
 }  // namespace runnel::home

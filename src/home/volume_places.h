@@ -27,4 +27,8 @@ Result<object::StoreUrl> place_of_volume(const Home& home, const std::string& na
 Result<void> remember_volume(const Home& home, const std::string& name,
                              const object::StoreUrl& place);
 
+// A volume of the name in another store stays.
+Result<void> forget_volume(const Home& home, const std::string& name,
+                           const object::StoreUrl& place);
+
 }  // namespace runnel::home

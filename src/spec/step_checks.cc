@@ -195,6 +195,12 @@ std::int64_t places(const StepDraft& draft, const std::vector<model::NodeInfo>& 
   return count;
 }
 
+// The nodes if several places of one gang might share each.
+std::vector<model::NodeInfo> sharing(std::vector<model::NodeInfo> nodes) {
+  for (model::NodeInfo& node : nodes) node.colocate = true;
+  return nodes;
+}
+
 }  // namespace
 
 void link_steps(const Scope& scope, std::vector<StepDraft>& drafts) {
@@ -244,11 +250,16 @@ void check_capacity(const Scope& scope, const StepDraft& draft, const ParseConte
                  "ask for less" + or_more_nodes(context));
     return;
   }
+  const bool would_share = places(draft, sharing(nodes), needed) >= needed;
   scope.refuse(place_of_size(draft),
                std::to_string(needed) + " places of " + each + " do not fit: the nodes hold " +
-                   std::to_string(found),
+                   std::to_string(found) + (would_share ? ", one each" : ""),
                std::to_string(needed),
-               "ask for " + std::to_string(found) + " or less" + or_more_nodes(context));
+               would_share
+                   ? "let the places of a gang share a node: write colocate: true at the "
+                     "node in " +
+                         context.nodes_file
+                   : "ask for " + std::to_string(found) + " or less" + or_more_nodes(context));
 }
 
 }  // namespace runnel::spec

@@ -132,6 +132,7 @@ Async<bool> is_promised(object::ObjectStore& store, env::Random& random, Head cl
 Async<bool> has_clone(object::ObjectStore& store, env::Random& random, std::string origin,
                       std::string clone, std::string nonce, async::StopToken stop) {
   HeadRegister there(store, random, std::move(clone), std::move(stop));
+  there.see_deleted();  // While somebody reads one that is being deleted, it needs its origin.
   const Result<void> loaded = co_await there.load();
   if (!loaded.ok()) co_return loaded.error().code != Errc::kNotFound;
   const Head& head = there.head();

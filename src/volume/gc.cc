@@ -12,6 +12,7 @@
 #include "volume/digits.h"
 #include "volume/kept_session.h"
 #include "volume/marks.h"
+#include "volume/seen_session.h"
 
 namespace runnel::volume {
 namespace {
@@ -22,19 +23,9 @@ constexpr std::size_t kShortList = 1'000;  // Keys, which take some 60 KB.
 
 // Of a kind of objects, "p/". What else lies there is somebody's: a volume may be called "p".
 bool is_name_of_ours(std::string_view kind, std::string_view name) {
-  constexpr std::string_view kProbe = "probe-";  // Volume::create() may be killed at it.
   if (kind == "g/") return number_of(name).ok();
-  if (kind == "s/" && name.starts_with(kProbe)) name.remove_prefix(kProbe.size());
-  if (kind == "s/") return number_of(name).ok();
   return ObjectId::parse(name).ok();
 }
-
-// A session as it was seen; its record when it has one.
-struct SeenSession {
-  std::string key;  // With the volume's prefix.
-  std::string bytes;
-  std::optional<SessionRecord> record;
-};
 
 class Collection {
  public:
@@ -190,20 +181,13 @@ class Collection {
     }
   }
 
+  // A dry run leaves out those that it would end.
   Async<std::vector<SeenSession>> see_sessions() {
-    std::map<std::string, std::int64_t> sizes;
-    CO_TRY(co_await list("s/", sizes));
     std::vector<SeenSession> seen;
-    for (const auto& [key, size] : sizes) {
-      std::string full = volume_.prefix() + key;
-      Result<object::Object> object = co_await volume_.store().get(full, kSessionBytesMax, stop_);
-      if (!object.ok() && object.error().code == Errc::kNotFound) continue;  // It has ended.
-      SeenSession session{std::move(full), CO_TRY(std::move(object)).bytes, std::nullopt};
-      if (Result<SessionRecord> record = decode_session(session.bytes); record.ok()) {
-        session.record = *std::move(record);
-      }
+    for (SeenSession& session :
+         CO_TRY(co_await volume::see_sessions(volume_.store(), volume_.prefix(), stop_))) {
       if (options_.dry_run && has_ended(session)) {
-        ended_.insert(key);
+        ended_.insert(session.key);
       } else {
         seen.push_back(std::move(session));
       }

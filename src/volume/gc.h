@@ -13,6 +13,10 @@
 
 namespace runnel::volume {
 
+// Called when the store is full, to make the room that is held for that. None, or false: there is
+// no such room.
+using MakeRoom = std::function<Async<bool>()>;
+
 struct GcOptions {
   // Versions without a tag that are older leave the head, but for the newest and those that
   // somebody reads or writes; none: none does.
@@ -22,9 +26,8 @@ struct GcOptions {
   // Who will read a version, as if they had sessions with it: it stays in the head.
   std::vector<SessionRecord> awaited;
   bool dry_run = false;  // Nothing is changed; who may be dead on another machine counts as alive.
-  // Called when the store is full, to make the room that is held for that. Then nothing is packed
-  // anew, and the first list of garbage is short. None, or false: there is no such room.
-  std::function<Async<bool>()> make_room;
+  // Then nothing is packed anew, and the first list of garbage is short.
+  MakeRoom make_room;
 };
 
 // What was done, or, of a dry run, would be. Pages of the index that compaction replaces are known

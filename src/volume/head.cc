@@ -33,6 +33,7 @@ struct StoredHead {
   std::vector<std::string> features;
   std::int64_t format = kFormat;
   std::int64_t generation = 0;
+  bool gone = false;
   bool made = false;
   std::string manifest;
   std::string manifest_sha256;
@@ -89,6 +90,7 @@ struct Fields<volume::StoredHead> {
     visit("features", head.features);
     visit("format", head.format, Required());
     visit("generation", head.generation, Required());
+    visit("gone", head.gone);
     visit("made", head.made);
     visit("manifest", head.manifest);
     visit("manifest_sha256", head.manifest_sha256);
@@ -132,7 +134,7 @@ Result<void> check_features(const json::Value& head) {
   if (features == nullptr || !features->is_list()) return {};
   for (const json::Value& each : features->as_list()) {
     const std::string feature = each.is_text() ? each.as_text() : "";
-    if (feature == kLinkedObjects || feature == kClones) continue;
+    if (feature == kLinkedObjects || feature == kClones || feature == kDeleted) continue;
     return Error(Errc::kUnsupported,
                  "this build does not know the feature '" + feature + "' of the volume")
         .with_value(feature)
@@ -174,6 +176,7 @@ std::string encode_head(const Head& head) {
                     .condemned = head.condemned,
                     .features = head.features,
                     .generation = head.generation,
+                    .gone = head.is_gone,
                     .made = head.is_made,
                     .manifest = head.manifest,
                     .manifest_sha256 = head.manifest_sha256,
@@ -220,7 +223,8 @@ Result<Head> decode_head(std::string_view text) {
             .is_made = record->made,
             .collections = record->collections,
             .condemned = std::move(record->condemned),
-            .swept = record->swept};
+            .swept = record->swept,
+            .is_gone = record->gone};
   for (StoredTag& tag : record->tags) head.tags.emplace(std::move(tag.name), std::move(tag.place));
   for (StoredClone& clone : record->clones) {
     head.clones.emplace(std::move(clone.name), Clone{std::move(clone.place), std::move(clone.nonce),

@@ -32,6 +32,8 @@ struct Clone {
 inline constexpr std::string_view kLinkedObjects = "linked-objects";
 // Of one that is a clone, or that was cloned.
 inline constexpr std::string_view kClones = "clones";
+// Of one that is being deleted, or was: nobody reads or writes it.
+inline constexpr std::string_view kDeleted = "deleted";
 
 // The one object of a volume that is overwritten, always by compare-and-swap.
 struct Head {
@@ -60,8 +62,10 @@ struct Head {
   std::int64_t collections = 0;         // Lists of garbage that were condemned, ever.
   std::string condemned;                // The key of the last one; empty while there is none.
   bool swept = false;                   // Whether all that it names is deleted.
+  bool is_gone = false;                 // Of a deleted one: nothing is left, and the name is free.
 
   bool has_feature(std::string_view feature) const;
+  bool is_deleted() const { return has_feature(kDeleted); }
   // Whether a version may have linked objects.
   bool may_have_links() const { return has_feature(kLinkedObjects); }
   const VersionPlace* newest() const { return recent.empty() ? nullptr : &recent.front(); }

@@ -19,6 +19,15 @@ bool has_its_manifest(const Head& head) {
   return head.manifest.empty() || hash::hex(hash::sha256(head.manifest)) == head.manifest_sha256;
 }
 
+Error was_deleted(const std::string& volume, bool is_gone) {
+  return Error(Errc::kNotFound,
+               "volume " + volume + (is_gone ? " was deleted" : " is being deleted"))
+      .with_field("volume")
+      .with_value(volume)
+      .with_hint(is_gone ? "make it anew: runnel volume create " + volume
+                         : "finish it: runnel volume delete " + volume + " --yes");
+}
+
 }  // namespace
 
 HeadRegister::HeadRegister(object::ObjectStore& store, env::Random& random, std::string volume,
@@ -44,13 +53,25 @@ Async<void> HeadRegister::create(Head first, object::Condition condition) {
   head_ = std::move(first);
   if (head_.uuid.empty()) head_.uuid = draw_uuid(random_);
   head_.nonce = digits_of(random_.next());
-  Result<std::string> put =
-      co_await store_.put(key_, object::make_body(encode_head(head_)), std::move(condition), stop_);
+  const object::Body bytes = object::make_body(encode_head(head_));
+  Result<std::string> put = co_await store_.put(key_, bytes, std::move(condition), stop_);
   if (!put.ok() && put.error().code == Errc::kPrecondition) {
-    co_return is_taken(volume_);
+    put = co_await put_over_deleted(bytes);
   }
   etag_ = CO_TRY(std::move(put));
   co_return {};
+}
+
+Async<std::string> HeadRegister::put_over_deleted(object::Body first) {
+  HeadRegister there(store_, random_, volume_, stop_);
+  there.see_deleted();
+  CO_TRY(co_await there.load());
+  if (!there.head().is_deleted()) co_return is_taken(volume_);
+  if (!there.head().is_gone) co_return was_deleted(volume_, false);
+  Result<std::string> put =
+      co_await store_.put(key_, std::move(first), object::Condition::matches(there.etag()), stop_);
+  if (!put.ok() && put.error().code == Errc::kPrecondition) co_return is_taken(volume_);
+  co_return put;
 }
 
 Async<void> HeadRegister::load() {
@@ -76,6 +97,7 @@ Async<void> HeadRegister::load_once() {
   object::Object object = CO_TRY(std::move(read));
   head_ = CO_TRY(decode_head(object.bytes));
   etag_ = std::move(object.etag);
+  if (head_.is_deleted() && !sees_deleted_) co_return was_deleted(volume_, head_.is_gone);
   co_return {};
 }
 
@@ -88,21 +110,21 @@ Async<HeadRegister::Swap> HeadRegister::swap(Head next) {
     co_return Error(Errc::kFull, "the head of volume " + volume_ + " is full")
         .with_hint("remove tags: runnel volume tag --delete");
   }
-  while (true) {
-    const std::string before = etag_;
-    Result<std::string> put = co_await store_.put(key_, object::make_body(text),
-                                                  object::Condition::matches(before), stop_);
-    if (put.ok()) {
-      head_ = CO_TRY(decode_head(text));
-      etag_ = *std::move(put);
-      co_return Swap::kDone;
-    }
-    if (!is_open(put.error())) co_return put.error();
-    CO_TRY(co_await load());
-    if (head_.nonce == next.nonce) co_return Swap::kDone;
-    const bool is_as_before = etag_ == before && put.error().code != Errc::kPrecondition;
-    if (!is_as_before) co_return Swap::kMoved;
+  const std::string before = etag_;
+  Result<std::string> put =
+      co_await store_.put(key_, object::make_body(text), object::Condition::matches(before), stop_);
+  if (put.ok()) {
+    head_ = CO_TRY(decode_head(text));
+    etag_ = *std::move(put);
+    co_return Swap::kDone;
   }
+  if (!is_open(put.error())) co_return put.error();
+  CO_TRY(co_await load());
+  if (head_.nonce == next.nonce) co_return Swap::kDone;
+  // The store has been asked for as long as anybody waits.
+  const bool is_as_before = etag_ == before && put.error().code != Errc::kPrecondition;
+  if (is_as_before) co_return put.error();
+  co_return Swap::kMoved;
 }
 
 }  // namespace runnel::volume

@@ -23,11 +23,15 @@ class HeadRegister {
   HeadRegister(object::ObjectStore& store, env::Random& random, std::string volume,
                async::StopToken stop);
 
+  // From here on the head of a deleted volume is one like any other.
+  void see_deleted() { sees_deleted_ = true; }
+
   // The first head of a volume: `first`, with a uuid where it has none. kConflict when there is one
-  // already, or, by another condition, when that does not hold.
+  // already, or, by another condition, when that does not hold. It takes the place of one that was
+  // deleted.
   Async<void> create(Head first = Head(),
                      object::Condition condition = object::Condition::absent());
-  // The head as it is now. kNotFound when there is no such volume.
+  // The head as it is now. kNotFound when there is no such volume, or it was deleted.
   Async<void> load();
   // As it was when it was read or swapped last.
   const Head& head() const { return head_; }
@@ -43,12 +47,15 @@ class HeadRegister {
 
  private:
   Async<void> load_once();
+  // Put under a condition that does not hold, a first head may take the place of a deleted one.
+  Async<std::string> put_over_deleted(object::Body first);
 
   object::ObjectStore& store_;
   env::Random& random_;
   const std::string volume_;
   const std::string key_;
   const async::StopToken stop_;
+  bool sees_deleted_ = false;
   Head head_;
   std::string etag_;  // Of the head as it was read.
 };

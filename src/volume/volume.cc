@@ -73,12 +73,32 @@ Async<Volume> Volume::open(VolumeContext context, std::string name) {
   co_return volume;
 }
 
-Async<void> Volume::open_clone() {
-  const std::vector<std::string> bases = head().bases;
+// A clone that nobody keeps anything for can be deleted like any other.
+Async<Volume> Volume::open_to_delete(VolumeContext context, std::string name) {
+  CO_TRY(check_volume_name(name));
+  Volume volume(std::move(context), std::move(name));
+  volume.head_->see_deleted();
+  CO_TRY(co_await volume.head_->load());
+  if (!volume.head().bases.empty()) CO_TRY(volume.read_from_bases());
+  co_return volume;
+}
+
+Result<void> Volume::read_from_bases() {
+  const std::vector<std::string>& bases = head().bases;
   const bool are_names = std::all_of(bases.begin(), bases.end(), model::is_volume_name);
   if (!are_names || bases.empty() || bases.size() > Head::kBasesMax) {
-    co_return Error(Errc::kCorrupt, "the head of the volume is damaged: what it was cloned from");
+    return Error(Errc::kCorrupt, "the head of the volume is damaged: what it was cloned from");
   }
+  std::vector<std::string> prefixes{prefix_};
+  for (const std::string& base : bases) prefixes.push_back(base + "/");
+  layers_ = std::make_shared<LayeredStore>(context_.store, std::move(prefixes));
+  pages_ = std::make_unique<StorePages>(*layers_, prefix_, kPagesMemory, context_.stop);
+  return {};
+}
+
+Async<void> Volume::open_clone() {
+  const std::vector<std::string> bases = head().bases;
+  CO_TRY(read_from_bases());
   if (head().own_name != name_) {
     co_return Error(Errc::kNotFound, "volume " + name_ + " is a copy of the clone " +
                                          head().own_name + ", for which nobody keeps what it reads")
@@ -86,10 +106,6 @@ Async<void> Volume::open_clone() {
         .with_value(name_)
         .with_hint("clone that one: runnel volume clone " + head().own_name + " NAME");
   }
-  std::vector<std::string> prefixes{prefix_};
-  for (const std::string& base : bases) prefixes.push_back(base + "/");
-  layers_ = std::make_shared<LayeredStore>(context_.store, std::move(prefixes));
-  pages_ = std::make_unique<StorePages>(*layers_, prefix_, kPagesMemory, context_.stop);
   if (head().is_made) co_return {};
   HeadRegister origin(context_.store, context_.random, bases.front(), context_.stop);
   CO_TRY(co_await keep_promise(origin, bases.front(), name_, head().promise));

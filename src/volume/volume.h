@@ -50,6 +50,8 @@ class Volume {
                                    object::Condition condition);
   // kNotFound when there is none, or a clone whose making came to nothing.
   static Async<Volume> open(VolumeContext context, std::string name);
+  // The same of one that may be deleted, in whole or in part, for delete_volume().
+  static Async<Volume> open_to_delete(VolumeContext context, std::string name);
 
   const std::string& name() const { return name_; }
   const Head& head() const { return head_->head(); }
@@ -121,6 +123,7 @@ class Volume {
 
   // To be called of a clone once its head is known.
   Async<void> open_clone();
+  Result<void> read_from_bases();
   Snapshot empty_snapshot();
   // `text`: of the manifest, where it is known.
   Async<Manifest> manifest_of_text(VersionPlace place, std::string text);

@@ -95,6 +95,15 @@ def test_a_clone_in_a_bucket_reads_what_it_shares_where_it_is(cloud, server, tmp
     assert not list(server.bucket.glob("volumes/mine/p/*"))
 
 
+def test_of_a_deleted_volume_a_head_stays(cloud, server, tmp_path):
+    cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")
+    cloud.run("volume", "put", tree(tmp_path / "source", {"a": os.urandom(50_000)}), "data")
+    cloud.run("volume", "delete", "data", "--yes")
+    assert [path.name for path in server.bucket.rglob("*") if path.is_file()] == ["head"]
+    cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")
+    cloud.run("volume", "put", tmp_path / "source", "data")
+
+
 def test_a_put_goes_on_when_the_server_is_back(cloud, server, tmp_path):
     source = tree(tmp_path / "source", long_put())
     cloud.run("volume", "create", "data", "--store", "s3://bkt/volumes")

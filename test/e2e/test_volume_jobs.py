@@ -1,5 +1,6 @@
 """Volumes of jobs: what tasks read, at which version, by how many mounts, and what is left of these."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -49,10 +50,14 @@ def unused(runnel, version):
     return not uses.exists() or not list(uses.iterdir())
 
 
-def mounted_below(folder):
-    """The number and the place of each mount below a folder: one that is made anew has another number."""
-    lines = [line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()]
-    return {(words[2], words[4]) for words in lines if words[4].startswith(f"{folder}/")}
+def holders(mounts):
+    """The pids of those that hold mounts, without the commands that started them: another mount has another."""
+    found = set()
+    for pid in mounts.processes("mount"):
+        with contextlib.suppress(OSError):
+            if b"--looked-up" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+                found.add(pid)
+    return found
 
 
 def output(runnel, job):
@@ -90,7 +95,7 @@ def test_the_tasks_of_a_sweep_share_a_mount_which_goes_when_nobody_needs_it(runn
                     "  second: {depends_on: first, run: 'cat $RUNNEL_VOLUME_B/text'}\n")
     seen = set()
     while runnel.job(job)["status"] not in ("SUCCEEDED", "FAILED"):
-        seen |= mounted_below(runnel.home / "mounts")
+        seen |= holders(mounts)
     assert runnel.job(job)["status"] == "SUCCEEDED" and len(seen) == 1, seen
     runnel.until(lambda: len(mounts.processes("serve")) == 1)  # One that starts slowly is started twice.
     runnel.until(lambda: unused(runnel, version))
@@ -283,6 +288,28 @@ def test_what_keeps_a_task_from_beginning_is_named(runnel, server, mounts, tmp_p
     assert runnel.wait(job)["status"] == "SUCCEEDED", runnel.run("explain", job)
     assert "waits since" not in runnel.run("explain", job)
     assert output(runnel, job) == ["second/0: from afar"]
+
+
+def test_a_daemon_ends_although_an_attempt_waits_for_a_silent_store(runnel, server, mounts, tmp_path):  # noqa: F811
+    runnel.env.update(server.env)
+    gate = tmp_path / "gate"
+    runnel.run("volume", "create", "far", "--store", "s3://bkt/volumes")
+    runnel.run("volume", "put", tree(tmp_path / "source", {"text": b"from afar\n"}), "far")
+    job = runnel.up("steps:\n"
+                    "  first: {run: 'while [ ! -e %s ]; do sleep 0.05; done'}\n"
+                    "  second: {depends_on: first, volumes: {data: far}, run: 'cat $RUNNEL_VOLUME_DATA/text'}\n" % gate)
+    daemon = runnel.info()["daemon_pid"]
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        gate.touch()
+        runnel.until(lambda: mounts.processes("mount"))
+        runnel.run("cancel", job)
+        runnel.until(lambda: not pathlib.Path(f"/proc/{daemon}").exists(), timeout=10)
+        assert "without an orderly end" not in runnel.daemon_log()
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    runnel.until(lambda: runnel.run("ps", "-a") and not list((runnel.home / "mounts").glob("far@*")), timeout=60)
+    assert not mounts.processes("mount"), "the next life of the daemon has taken back what was made ready"
 
 
 def test_without_fuse_a_version_is_copied_and_goes_with_its_last_use(runnel, tmp_path):

@@ -264,3 +264,34 @@ def test_a_snapshot_and_a_restore_bring_back_what_was_removed(runnel, data):
     ):
         runnel.run("volume", "restore", *words, code=code)
         assert said in runnel.err
+
+
+def test_a_volume_is_deleted_when_nobody_needs_it(runnel, tmp_path):
+    runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", tree(tmp_path / "source", {"a": b"1" * 5_000}), "data")
+    runnel.run("volume", "delete", "data:/a", "--yes", code=2)
+    assert "runnel volume rm data:/a" in runnel.err
+    runnel.run("volume", "delete", "data@latest", "--yes", code=2)
+    runnel.run("volume", "delete", "data", code=2)
+    assert "volume data has 1 version, the newest of 1 file" in runnel.err and "runnel volume delete data --yes" in runnel.err
+    runnel.run("volume", "clone", "data", "mine")
+    runnel.run("volume", "delete", "data", "--yes", code=1)
+    assert "volume data is in use: cloned as mine" in runnel.err
+    assert runnel.run("volume", "cat", "mine:/a") == "1" * 5_000
+    assert runnel.run("volume", "delete", "mine", "--yes").startswith("deleted volume mine: ")
+    runnel.run("volume", "gc", "data")
+    held = runnel.up("volumes: {a: data}\nrun: sleep 100\n")
+    runnel.run("volume", "delete", "data", "--yes", code=1)
+    assert held in runnel.err, runnel.err
+    runnel.run("cancel", held)
+    runnel.wait(held)
+    runnel.until(lambda: not list((runnel.home / "mounts").glob("data@*")), timeout=60)
+    runnel.run("volume", "delete", "data", "--yes")
+    assert runnel.json("volume", "list")["volumes"] == []
+    files = {path for path in (runnel.home / "volumes").rglob("*") if path.is_file() and ".runnel" not in path.parts}
+    assert files == {runnel.home / "volumes/data/head", runnel.home / "volumes/mine/head"}
+    runnel.run("volume", "ls", "data", code=1)
+    assert "volume data was deleted" in runnel.err
+    runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", tmp_path / "source", "data")
+    assert runnel.run("volume", "cat", "data:/a") == "1" * 5_000

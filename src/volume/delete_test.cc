@@ -1,0 +1,225 @@
+#include "volume/delete.h"
+
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "env/clock.h"
+#include "object/forwarding_store.h"
+#include "volume/clone.h"
+#include "volume/fsck.h"
+#include "volume/tag.h"
+#include "volume/testing/memory_volume.h"
+
+namespace runnel::volume {
+namespace {
+
+using testing::Contents;
+using testing::MemoryVolume;
+
+class DeleteTest : public ::testing::Test {
+ protected:
+  DeleteTest() { data_.put({{"a", a_}, {"b", "2"}}); }
+
+  VolumeContext context() { return {data_.store(), env::real_clock(), data_.random(), {}}; }
+  Result<Volume> try_open(const std::string& name) {
+    return data_.try_run(Volume::open(context(), name));
+  }
+  Result<DeleteResult> try_delete(const std::string& name) {
+    return try_delete_in(data_.store(), name);
+  }
+  Result<DeleteResult> try_delete_in(object::ObjectStore& store, const std::string& name) {
+    Volume volume = TRY(data_.try_run(
+        Volume::open_to_delete({store, env::real_clock(), data_.random(), {}}, name)));
+    return data_.try_run(
+        delete_volume(*data_.loop(), env::real_clock(), volume, {.wait = false}, {}));
+  }
+  GcResult gc(Volume& volume) {
+    return data_.run(
+        collect_garbage(*data_.loop(), env::real_clock(), volume, {.wait = false}, {}));
+  }
+  std::set<std::string> keys(const std::string& prefix) {
+    std::set<std::string> keys;
+    for (const auto& [key, object] : data_.store().objects()) {
+      if (key.starts_with(prefix)) keys.insert(key);
+    }
+    return keys;
+  }
+
+  const std::string a_ = testing::noise(200'000, 1);
+  MemoryVolume data_;
+};
+
+TEST_F(DeleteTest, LeavesAHeadAloneAndTheNameFree) {
+  data_.put({{"c", testing::noise(300'000, 2)}});
+  data_.run(set_tag(data_.volume(), "latest", "first", false));
+  const DeleteResult deleted = MUST(try_delete("data"));
+  EXPECT_GT(deleted.bytes, 500'000);
+  EXPECT_EQ(keys(""), (std::set<std::string>{"data/head"}));
+  EXPECT_LT(data_.store().objects().at("data/head").bytes.size(), 400U);
+  const Error error = try_open("data").error();
+  EXPECT_EQ(error.code, Errc::kNotFound);
+  EXPECT_EQ(error.message, "volume data was deleted");
+  EXPECT_EQ(MUST(try_delete("data")).objects, 0) << "it is done";
+  Volume anew = data_.run(Volume::create(context(), "data"));
+  EXPECT_EQ(anew.head().newest(), nullptr);
+  EXPECT_EQ(data_.try_run(Volume::create(context(), "data")).error().code, Errc::kConflict);
+}
+
+TEST_F(DeleteTest, NobodyDeletesWhatAnotherVolumeReads) {
+  MemoryVolume mine(data_, "latest", "mine");
+  mine.put({{"c", "3"}});
+  const Error error = try_delete("data").error();
+  EXPECT_EQ(error.code, Errc::kConflict);
+  EXPECT_EQ(error.message, "volume data is in use: cloned as mine");
+  EXPECT_EQ(mine.contents(), (Contents{{"a", a_}, {"b", "2"}, {"c", "3"}}));
+  MUST(try_delete("mine"));
+  data_.run(data_.volume().refresh());
+  gc(data_.volume());
+  EXPECT_TRUE(data_.volume().head().clones.empty());
+  EXPECT_EQ(data_.contents(), (Contents{{"a", a_}, {"b", "2"}}));
+  MUST(try_delete("data"));
+  EXPECT_EQ(keys(""), (std::set<std::string>{"data/head", "mine/head"}));
+}
+
+TEST_F(DeleteTest, ACloneMayTakeThePlaceOfADeletedVolume) {
+  MUST(try_delete("data"));
+  MemoryVolume other(data_.loop());
+  Volume origin = data_.run(Volume::create(context(), "data"));
+  EXPECT_EQ(data_.try_run(clone_volume(context(), origin, "latest", "mine")).error().code,
+            Errc::kNotFound)
+      << "it is empty";
+}
+
+TEST_F(DeleteTest, WhoReadsOrWritesIsNamed) {
+  Volume reader = MUST(try_open("data"));
+  SessionRecord who = session_of_this_process("mount");
+  who.source = "/data";
+  data_.run(reader.begin_reading(who, "latest"));
+  const Error error = try_delete("data").error();
+  EXPECT_EQ(error.code, Errc::kConflict);
+  EXPECT_NE(error.message.find("in use: the mount of /data (pid "), std::string::npos)
+      << error.message;
+  MUST(data_.try_run(reader.end_session()));
+  MUST(try_delete("data"));
+}
+
+// Does something at the moment when the volume's head is put for the first time.
+class StoreWithCompany final : public object::ForwardingStore {
+ public:
+  StoreWithCompany(object::ObjectStore& inner, std::function<Async<void>()> work)
+      : ForwardingStore(inner), work_(std::move(work)) {}
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    const auto work = key == "data/head" ? std::exchange(work_, {}) : nullptr;
+    if (work) CO_TRY(co_await work());
+    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
+                                   std::move(stop));
+  }
+
+ private:
+  std::function<Async<void>()> work_;
+};
+
+Async<void> begin_to_read(Volume& reader) {
+  CO_TRY(co_await reader.begin_reading(session_of_this_process("get"), "latest"));
+  co_return {};
+}
+
+TEST_F(DeleteTest, WhoBeganAtTheLastMomentKeepsWhatItReads) {
+  Volume reader = MUST(try_open("data"));
+  const Manifest manifest = data_.newest();
+  StoreWithCompany busy(data_.store(), [&] { return begin_to_read(reader); });
+  EXPECT_EQ(try_delete_in(busy, "data").error().code, Errc::kConflict);
+  EXPECT_EQ(try_open("data").error().message, "volume data is being deleted");
+  EXPECT_EQ(data_.try_run(Volume::create(context(), "data")).error().message,
+            "volume data is being deleted");
+  EXPECT_EQ(data_.objects("p/"), 1) << "it is read still";
+  MUST(data_.try_run(reader.end_session()));
+  MUST(try_delete("data"));
+  EXPECT_EQ(keys(""), (std::set<std::string>{"data/head"}));
+}
+
+Async<void> make_clone(VolumeContext context, Volume& origin) {
+  CO_TRY(co_await clone_volume(context, origin, "latest", "mine"));
+  co_return {};
+}
+
+TEST_F(DeleteTest, ACloneThatIsMadeMeanwhileIsSafe) {
+  Volume origin = MUST(try_open("data"));
+  StoreWithCompany busy(data_.store(), [&] { return make_clone(context(), origin); });
+  EXPECT_EQ(try_delete_in(busy, "data").error().code, Errc::kConflict);
+  Volume mine = MUST(try_open("mine"));
+  EXPECT_TRUE(data_.run(check_volume(*data_.loop(), mine, {}, {})).damages.empty());
+  MUST(try_open("data"));
+}
+
+TEST_F(DeleteTest, AVersionThatIsPublishedMeanwhileGoesWithIt) {
+  Volume other = MUST(try_open("data"));
+  StoreWithCompany busy(data_.store(), [&]() -> Async<void> {
+    return other.change_head([](const Head& now) -> Result<Head> {
+      Head next = now;
+      next.tags["late"] = *now.newest();
+      return next;
+    });
+  });
+  MUST(try_delete_in(busy, "data"));
+  EXPECT_EQ(keys(""), (std::set<std::string>{"data/head"}));
+}
+
+// Ends, with all of its process, before one of its changes.
+class ShortLivedStore final : public object::ForwardingStore {
+ public:
+  ShortLivedStore(object::ObjectStore& inner, int changes)
+      : ForwardingStore(inner), changes_(changes) {}
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    if (changes_-- <= 0) co_return Error(Errc::kCancelled, "killed");
+    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
+                                   std::move(stop));
+  }
+  Async<void> remove(std::string key, async::StopToken stop) override {
+    if (changes_-- <= 0) co_return Error(Errc::kCancelled, "killed");
+    co_return co_await inner().remove(std::move(key), std::move(stop));
+  }
+
+ private:
+  int changes_;
+};
+
+// A session that was left is taken for that of a living process here: this one.
+TEST_F(DeleteTest, KilledBeforeAnyChangeItIsWholeOrIsFinishedLater) {
+  int killed = 0;
+  for (int changes = 0;; ++changes) {
+    SCOPED_TRACE("killed after " + std::to_string(changes) + " changes");
+    MemoryVolume data;
+    data.put({{"a", a_}, {"b", "2"}});
+    const auto open = [&](object::ObjectStore& store) {
+      return data.run(
+          Volume::open_to_delete({store, env::real_clock(), data.random(), {}}, "data"));
+    };
+    ShortLivedStore mortal(data.store(), changes);
+    Volume first = open(mortal);
+    const bool done =
+        data.try_run(delete_volume(*data.loop(), env::real_clock(), first, {.wait = false}, {}))
+            .ok();
+    const Result<Volume> there =
+        data.try_run(Volume::open({data.store(), env::real_clock(), data.random(), {}}, "data"));
+    if (there.ok()) EXPECT_EQ(data.contents(), (Contents{{"a", a_}, {"b", "2"}}));
+    std::erase_if(data.store().objects(),
+                  [](const auto& each) { return each.first.starts_with("data/s/"); });
+    Volume second = open(data.store());
+    MUST(data.try_run(delete_volume(*data.loop(), env::real_clock(), second, {.wait = false}, {})));
+    EXPECT_LE(data.store().objects().size(), 2U) << "a list of garbage may stay for the next gc";
+    EXPECT_EQ(data.objects("p/") + data.objects("i/") + data.objects("v/"), 0);
+    if (done) break;
+    ++killed;
+  }
+  EXPECT_GT(killed, 8);
+}
+
+}  // namespace
+}  // namespace runnel::volume
