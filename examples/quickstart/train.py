@@ -98,10 +98,11 @@ def main():
         if rank != 0:
             continue
         accuracy = accuracy_of(plain, held_back)
-        # First the report: killed before it has saved, it does the epoch again and reports it again.
-        runnel.report(step=epoch + 1, loss=loss, accuracy=accuracy)
-        save(checkpoint, epoch=epoch + 1, model=plain.state_dict(), optimiser=optimiser.state_dict(),
-             schedule=schedule.state_dict())
+        with runnel.saving():  # A search that pauses the trial asks for its end just after the report.
+            # First the report: killed before it has saved, it does the epoch again and reports it again.
+            runnel.report(step=epoch + 1, loss=loss, accuracy=accuracy)
+            save(checkpoint, epoch=epoch + 1, model=plain.state_dict(), optimiser=optimiser.state_dict(),
+                 schedule=schedule.state_dict())
         print(f"epoch {epoch + 1} loss {loss:.4f} accuracy {accuracy:.4f}", flush=True)
 
     if rank == 0 and options.out:

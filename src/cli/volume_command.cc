@@ -61,56 +61,6 @@ Result<int> create(const Arguments& arguments, const home::Home& home) {
   return 0;
 }
 
-constexpr Duration kListsWithin = Duration::seconds(5);
-
-// One that is away, or stands still, keeps nobody from the list of the others.
-Result<Volume> opened_soon(VolumeClient& client, const std::string& name) {
-  async::StopSource stop;
-  async::Timer limit(client.loop());
-  limit.start(kListsWithin, [&stop] { stop.stop(); });
-  volume::VolumeContext context = client.context();
-  context.stop = stop.token();
-  Result<Volume> opened = client.run(Volume::open(context, name));
-  if (opened.ok() || opened.error().code != Errc::kCancelled) return opened;
-  return Error(Errc::kTimeout, "its store has not answered within " + to_string(kListsWithin));
-}
-
-json::Value volume_document(const std::string& name, const object::StoreUrl& place) {
-  json::Value value = json::Value::object();
-  value.set("name", json::Value::text(name));
-  value.set("store", json::Value::text(place.to_string()));
-  const Result<VolumeClientPtr> client = VolumeClient::open(place);
-  const Result<Volume> opened =
-      client.ok() ? opened_soon(**client, name) : Result<Volume>(client.error());
-  if (!opened.ok()) {
-    value.set("problem", json::Value::text(opened.error().to_string()));
-  } else if (const volume::VersionPlace* newest = opened->head().newest()) {
-    value.set("version", json::Value::text(newest->version));
-    value.set("versions", json::Value::integer(std::ssize(opened->head().recent)));
-  }
-  return value;
-}
-
-Result<int> list(const Arguments& arguments, const home::Home& home) {
-  Table table({"NAME", "LATEST", "VERSIONS", "STORE"});
-  json::Value::List all;
-  std::string names;
-  for (const auto& [name, place] : TRY(home::volume_places(home))) {
-    names += name + "\n";
-    if (arguments.output == Output::kName) continue;
-    all.push_back(volume_document(name, place));
-    const json::Value& value = all.back();
-    const std::string problem = text_of(value, "problem");
-    if (!problem.empty()) say("runnel: volume " + name + ": " + problem);
-    table.add({name, problem.empty() ? or_dash(text_of(value, "version")) : "?",
-               std::to_string(number_of(value, "versions")), place.to_string()});
-  }
-  json::Value value = json::Value::object();
-  value.set("volumes", json::Value::list(std::move(all)));
-  answer(arguments, value, arguments.output == Output::kName ? names : table_text(table));
-  return 0;
-}
-
 Result<int> versions(const Arguments& arguments, const home::Home& home) {
   const VolumeTarget target = TRY(parse_volume_target(arguments.volume));
   const VolumeClientPtr client = TRY(client_of(arguments, home, target.name));
@@ -253,7 +203,7 @@ Result<int> remove(const Arguments& arguments, const home::Home& home) {
 Result<int> dispatch_volume(const Arguments& arguments, const home::Home& home) {
   switch (arguments.command) {
     case Command::kVolumeCreate: return create(arguments, home);
-    case Command::kVolumeList: return list(arguments, home);
+    case Command::kVolumeList: return list_volumes(arguments, home);
     case Command::kVolumeVersions: return versions(arguments, home);
     case Command::kVolumeShow: return show_volume(arguments, home);
     case Command::kVolumePut: return put_folder(arguments, home);

@@ -6,6 +6,7 @@
 namespace runnel::cli {
 
 // What `runnel volume` dispatches to; each gives the exit status.
+Result<int> list_volumes(const Arguments& arguments, const home::Home& home);
 Result<int> copy_paths(const Arguments& arguments, const home::Home& home);
 Result<int> move_paths(const Arguments& arguments, const home::Home& home);
 Result<int> sync_folders(const Arguments& arguments, const home::Home& home);

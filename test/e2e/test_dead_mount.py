@@ -200,3 +200,14 @@ def test_a_daemon_is_not_started_over_a_dead_mount_in_its_home(runnel, mount, be
     assert f"{folder} has not answered since 20" in runnel.err and f"umount --lazy {folder}" in runnel.err
     mount.end()
     assert "SUCCEEDED" in runnel.run("ps", "-a")
+
+
+def test_a_volume_on_a_dead_mount_keeps_no_other_from_the_list(runnel, mount):
+    for name in ("gone", "near"):
+        runnel.run("volume", "create", name, "--store", f"file://{runnel.home.parent}/{name}-store")
+    mount.cover(runnel.home.parent / "gone-store")
+    begun = time.monotonic()
+    gone, near = [line.split() for line in runnel.run("volume", "list").splitlines()[1:]]
+    assert time.monotonic() - begun < 15
+    assert gone[:2] == ["gone", "?"] and near[:2] == ["near", "-"]
+    assert "volume gone: its store has not answered within 6" in runnel.err, runnel.err
