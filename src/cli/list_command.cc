@@ -123,6 +123,10 @@ int print_jobs(const Arguments& arguments, Session& session) {
     case Output::kName: put(names(*list)); break;
     default: put(jobs_table(*list, is_whole(arguments.output)));
   }
+  const bool is_table = !is_document(arguments.output) && arguments.output != Output::kName;
+  if (is_table && !arguments.all && list_at(*list, "jobs").empty()) {
+    say("no job runs or waits; those that have ended: runnel ps -a");
+  }
   tell_of_more(*list, arguments.limit);
   const Result<json::Value> info = session.get("/api/v1/home");
   if (!info.ok()) return fail(info.error());

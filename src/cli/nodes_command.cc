@@ -63,8 +63,17 @@ std::string price_of(const json::Value& node) {
   return "$" + without_zeros(paid->dump()) + (is_spot ? "/h spot" : "/h");
 }
 
-std::string nodes_table(const json::Value& answer) {
-  const json::Value::List& nodes = list_at(answer, "nodes");
+// Those that nodes.yaml named once, and that have gone, are history.
+json::Value::List members_of(const json::Value& answer, Output output) {
+  json::Value::List nodes = list_at(answer, "nodes");
+  if (output == Output::kWide) return nodes;
+  std::erase_if(nodes, [](const json::Value& node) {
+    return !flag(node, "up") && text_of(node, "reason") == "Left";
+  });
+  return nodes;
+}
+
+std::string nodes_table(const json::Value::List& nodes) {
   const bool priced = std::any_of(nodes.begin(), nodes.end(), [](const json::Value& node) {
     return node.find("price") != nullptr || node.find("spot_price") != nullptr;
   });
@@ -139,7 +148,7 @@ std::string quarantine_text(const json::Value& answer) {
 
 std::string nodes_text(const json::Value& answer, Output output) {
   if (output == Output::kName) return names_of(answer);
-  return nodes_table(answer) + quarantine_text(answer) +
+  return nodes_table(members_of(answer, output)) + quarantine_text(answer) +
          (output == Output::kWide ? holders_table(answer) : "");
 }
 

@@ -1,6 +1,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/attach.h"
@@ -37,7 +38,14 @@ Result<json::Value> submit(Session& session, const JobSource& source) {
   return session.post("/api/v1/jobs", submission_body(source), new_key());
 }
 
-void print_submitted(const Arguments& arguments, const json::Value& job) {
+// Of a study whose trials are run elsewhere nothing runs here that could be followed.
+bool runs_here(const model::JobSpec& spec) {
+  return std::any_of(spec.steps.begin(), spec.steps.end(),
+                     [](const model::StepSpec& step) { return !step.is_external(); });
+}
+
+void print_submitted(const Arguments& arguments, const model::JobSpec& spec,
+                     const json::Value& job) {
   const std::string id = text_of(job, "id");
   if (is_document(arguments.output)) {
     put(document(job, arguments.output));
@@ -45,8 +53,9 @@ void print_submitted(const Arguments& arguments, const json::Value& job) {
   }
   put(id + "\n");
   if (arguments.output == Output::kName) return;
-  say("logs:    runnel logs -f " + id + "\nstatus:  runnel show " + id +
-      "\ncancel:  runnel cancel " + id);
+  const std::string follow =
+      runs_here(spec) ? "logs:    runnel logs -f " : "trials:  runnel study ask ";
+  say(follow + id + "\nstatus:  runnel show " + id + "\ncancel:  runnel cancel " + id);
 }
 
 // A task may run later, again or elsewhere, so it reads nothing; who sends something should know.
@@ -66,7 +75,7 @@ int up(const Arguments& arguments, const home::Home& home) {
   Session session(home, Start::kIfAbsent);
   const Result<json::Value> job = submit(session, *read.source);
   if (!job.ok()) return fail(job.error());
-  print_submitted(arguments, *job);
+  print_submitted(arguments, read.source->spec, *job);
   return 0;
 }
 
