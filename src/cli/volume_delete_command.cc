@@ -38,15 +38,22 @@ Result<void> check_whole(const VolumeTarget& target) {
                      : "files go by: runnel volume rm " + target.name + ":/" + target.path);
 }
 
-// What is about to be deleted, since nothing brings it back.
-Error unasked(const std::string& name, const volume::VolumeStat& stat) {
-  return Error(Errc::kInvalid, "nothing brings back what is deleted: volume " + name + " has " +
-                                   count_text(stat.versions, "version", "versions") +
-                                   ", the newest of " +
-                                   count_text(stat.newest.files, "file", "files") + ", in " +
-                                   human(Bytes::count(stat.stored_bytes)))
+// What is about to be deleted, since nothing brings it back. Of a damaged one nobody can tell.
+Error unasked(const std::string& name, const Result<volume::VolumeStat>& stat) {
+  const std::string what = stat.ok() ? count_text(stat->versions, "version", "versions") +
+                                           ", the newest of " +
+                                           count_text(stat->newest.files, "file", "files") +
+                                           ", in " + human(Bytes::count(stat->stored_bytes))
+                                     : "what cannot be told: " + stat.error().message;
+  return Error(Errc::kInvalid,
+               "nothing brings back what is deleted: volume " + name + " has " + what)
       .with_field("yes")
       .with_hint("runnel volume delete " + name + " --yes");
+}
+
+bool is_gone(VolumeClient& client, const std::string& name) {
+  const Result<Volume> there = client.run(Volume::open_to_delete(client.context(), name));
+  return there.ok() && there->head().is_gone;
 }
 
 json::Value delete_document(const std::string& name, const volume::DeleteResult& result) {
@@ -69,8 +76,7 @@ Result<int> delete_volume(const Arguments& arguments, const home::Home& home) {
   TRY(check_no_job_reads(home, name, place));
   if (!opened.head().is_deleted()) {
     TRY(client->run(volume::check_unused(opened, {})));
-    const volume::VolumeStat stat = TRY(client->run(volume::stat_volume(opened, {})));
-    if (!arguments.yes) return unasked(name, stat);
+    if (!arguments.yes) return unasked(name, client->run(volume::stat_volume(opened, {})));
   }
   const auto work = [&] {
     return volume::delete_volume(client->loop(), env::real_clock(), opened,
@@ -78,7 +84,7 @@ Result<int> delete_volume(const Arguments& arguments, const home::Home& home) {
                                  {});
   };
   const volume::DeleteResult result = TRY(client->run_freeing<volume::DeleteResult>(work));
-  TRY(home::forget_volume(home, name, place));
+  TRY(home::forget_volume(home, name, place, [&] { return is_gone(*client, name); }));
   answer(arguments, delete_document(name, result),
          "deleted volume " + name + ": " + count_text(result.objects, "object", "objects") + ", " +
              human(Bytes::count(result.bytes)) + "\n");

@@ -41,7 +41,8 @@ Result<int> clone_volume(const Arguments& arguments, const home::Home& home) {
   Result<volume::Volume> cloned =
       client->run(volume::clone_volume(client->context(), origin, from.version_or_latest(), name));
   const bool is_there = !cloned.ok() && cloned.error().code == Errc::kConflict;
-  if (is_there && !TRY(home::volume_places(home)).contains(name)) {
+  const bool is_made = is_there && client->volume(name).ok();
+  if (is_made && !TRY(home::volume_places(home)).contains(name)) {
     return Error(cloned.error())
         .with_hint("this home does not know it: runnel volume create " + name + " --store " +
                    place.to_string());

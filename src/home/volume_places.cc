@@ -105,11 +105,12 @@ Result<void> remember_volume(const Home& home, const std::string& name,
   return change_places(home, [&](VolumePlaces& places) { places.insert_or_assign(name, place); });
 }
 
-Result<void> forget_volume(const Home& home, const std::string& name,
-                           const object::StoreUrl& place) {
+Result<void> forget_volume(const Home& home, const std::string& name, const object::StoreUrl& place,
+                           const std::function<bool()>& is_gone) {
   return change_places(home, [&](VolumePlaces& places) {
     const auto found = places.find(name);
-    if (found != places.end() && found->second == place) places.erase(found);
+    const bool is_it = found != places.end() && found->second == place;
+    if (is_it && is_gone()) places.erase(found);
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,8 +28,9 @@ Result<object::StoreUrl> place_of_volume(const Home& home, const std::string& na
 Result<void> remember_volume(const Home& home, const std::string& name,
                              const object::StoreUrl& place);
 
-// A volume of the name in another store stays.
-Result<void> forget_volume(const Home& home, const std::string& name,
-                           const object::StoreUrl& place);
+// A volume of the name in another store stays, and one that is there again: `is_gone` is asked
+// while nobody else remembers or forgets any.
+Result<void> forget_volume(const Home& home, const std::string& name, const object::StoreUrl& place,
+                           const std::function<bool()>& is_gone);
 
 }  // namespace runnel::home

@@ -35,6 +35,17 @@ TEST_F(VolumePlacesTest, OfTheHomeItselfMoveWithIt) {
   EXPECT_EQ(MUST(volume_places(moved)).size(), 2U);
 }
 
+TEST_F(VolumePlacesTest, AreForgottenOnlyWhenTheyAreGone) {
+  const object::StoreUrl far = MUST(object::parse_store_url("file:///far"));
+  MUST(remember_volume(home_, "data", far));
+  MUST(forget_volume(home_, "data", far, [] { return false; }));
+  MUST(forget_volume(home_, "data", MUST(object::parse_store_url("file:///b")),
+                     [] { return true; }));
+  EXPECT_EQ(MUST(volume_places(home_)).size(), 1U) << "it was made anew, or is another";
+  MUST(forget_volume(home_, "data", far, [] { return true; }));
+  EXPECT_TRUE(MUST(volume_places(home_)).empty());
+}
+
 TEST_F(VolumePlacesTest, RefuseWhatIsNoStore) {
   EXPECT_EQ(place_of_volume(home_, "data", "nowhere").error().code, Errc::kInvalid);
 }

@@ -1,9 +1,11 @@
 #include "volume/delete.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "volume/object_id.h"
 #include "volume/seen_session.h"
 
 namespace runnel::volume {
@@ -28,14 +30,6 @@ std::string owner_of(const SeenSession& session) {
   const SessionRecord& record = *session.record;
   return "the " + record.kind + (record.source.empty() ? "" : " of " + record.source) + " (pid " +
          std::to_string(record.pid) + " on " + record.host + ")";
-}
-
-// Another may have been made under the name meanwhile.
-Result<void> check_same(const Head& now, const Volume& volume, const std::string& uuid) {
-  if (now.uuid == uuid) return {};
-  return Error(Errc::kConflict, "volume " + volume.name() + " was deleted and made anew meanwhile")
-      .with_field("volume")
-      .with_value(volume.name());
 }
 
 // Nobody reads or writes it from here on: whoever looks at the head is refused.
@@ -63,6 +57,46 @@ Head gone(const Head& now) {
   return next;
 }
 
+// What else lies there is somebody's.
+Async<bool> has_objects(Volume& volume, std::string kind, async::StopToken stop) {
+  const std::string folder = volume.prefix() + kind;
+  for (std::string after;;) {
+    object::ListPage page = CO_TRY(co_await volume.store().list(folder, after, stop));
+    for (const object::Listed& object : page.objects) {
+      if (ObjectId::parse(std::string_view(object.key).substr(folder.size())).ok()) co_return true;
+    }
+    if (!page.more) co_return false;
+    after = *std::move(page.more);
+  }
+}
+
+// Objects that are neither its head nor a session nor a list of garbage.
+Async<bool> has_content(Volume& volume, async::StopToken stop) {
+  for (const char* kind : {"p/", "i/", "v/"}) {
+    if (CO_TRY(co_await has_objects(volume, kind, stop))) co_return true;
+  }
+  co_return false;
+}
+
+// Until nothing is left: what a session held when gc looked is left by it, also when it has ended
+// since.
+Async<DeleteResult> empty(async::EventLoop& loop, env::Clock& clock, Volume& volume,
+                          DeleteOptions options, async::StopToken stop) {
+  constexpr int kRoundsMax = 5;
+  DeleteResult result;
+  for (int round = 0; round < kRoundsMax; ++round) {
+    GcOptions of_all{.wait = options.wait, .make_room = options.make_room};
+    const GcResult garbage =
+        CO_TRY(co_await collect_garbage(loop, clock, volume, std::move(of_all), stop));
+    result.objects += garbage.objects;
+    result.bytes += garbage.bytes;
+    CO_TRY(co_await volume.refresh());
+    CO_TRY(co_await check_unused(volume, stop));
+    if (!CO_TRY(co_await has_content(volume, stop))) co_return result;
+  }
+  co_return in_use(volume.name(), "somebody puts objects still").with_hint("run it again");
+}
+
 }  // namespace
 
 Async<void> check_unused(Volume& volume, async::StopToken stop) {
@@ -71,38 +105,30 @@ Async<void> check_unused(Volume& volume, async::StopToken stop) {
   std::string owners;
   for (const SeenSession& session :
        CO_TRY(co_await see_sessions(volume.store(), volume.prefix(), std::move(stop)))) {
-    if (session.record && has_ended(*session.record, here)) continue;
+    if (session.is_probe || (session.record && has_ended(*session.record, here))) continue;
     owners += (owners.empty() ? "" : ", ") + owner_of(session);
   }
   if (owners.empty()) co_return {};
   co_return in_use(volume.name(), owners)
-      .with_hint("of processes that are no more, on other machines: runnel volume gc " +
-                 volume.name());
+      .with_hint(volume.head().is_deleted()
+                     ? "nobody can begin to use it any more; run it again when these have ended"
+                     : "of processes that are no more, on other machines: runnel volume gc " +
+                           volume.name());
 }
 
 Async<DeleteResult> delete_volume(async::EventLoop& loop, env::Clock& clock, Volume& volume,
                                   DeleteOptions options, async::StopToken stop) {
   if (volume.head().is_gone) co_return DeleteResult();
-  const std::string uuid = volume.head().uuid;
   if (!volume.head().is_deleted()) CO_TRY(co_await check_unused(volume, stop));
-  CO_TRY(co_await volume.change_head([&](const Head& now) -> Result<Head> {
-    TRY(check_same(now, volume, uuid));
-    return deleted(now, volume.name());
-  }));
-  GcOptions of_all{.wait = options.wait, .make_room = std::move(options.make_room)};
-  const GcResult garbage =
-      CO_TRY(co_await collect_garbage(loop, clock, volume, std::move(of_all), stop));
-  CO_TRY(co_await volume.refresh());
+  CO_TRY(co_await volume.change_head(
+      [&volume](const Head& now) { return deleted(now, volume.name()); }));
+  DeleteResult result = CO_TRY(co_await empty(loop, clock, volume, std::move(options), stop));
   const std::string last_list = volume.head().condemned;
-  CO_TRY(co_await check_unused(volume, stop));
-  CO_TRY(co_await volume.change_head([&](const Head& now) -> Result<Head> {
-    TRY(check_same(now, volume, uuid));
-    return gone(now);
-  }));
+  CO_TRY(co_await volume.change_head([](const Head& now) -> Result<Head> { return gone(now); }));
   if (!last_list.empty()) {
     CO_TRY(co_await volume.store().remove(volume.prefix() + last_list, stop));
   }
-  co_return DeleteResult{garbage.objects, garbage.bytes};
+  co_return result;
 }
 
 }  // namespace runnel::volume

@@ -11,6 +11,8 @@
 #include "object/forwarding_store.h"
 #include "volume/clone.h"
 #include "volume/fsck.h"
+#include "volume/pack.h"
+#include "volume/put.h"
 #include "volume/tag.h"
 #include "volume/testing/memory_volume.h"
 
@@ -86,12 +88,32 @@ TEST_F(DeleteTest, NobodyDeletesWhatAnotherVolumeReads) {
 }
 
 TEST_F(DeleteTest, ACloneMayTakeThePlaceOfADeletedVolume) {
+  MemoryVolume mine(data_, "latest", "mine");
+  MUST(try_delete("mine"));
+  data_.run(data_.volume().refresh());
+  gc(data_.volume());
+  MemoryVolume again(data_, "latest", "mine");
+  EXPECT_EQ(again.contents(), data_.contents());
+}
+
+// What it held may have been deleted, and the volume of the name is another.
+TEST_F(DeleteTest, AWriterOfBeforeIsNoneOfAVolumeThatIsMadeAnew) {
+  Volume late = MUST(try_open("data"));
+  data_.run(late.begin_writing(session_of_this_process("put")));
+  const std::string key = pack_key(late.new_object_id("pack"));
+  data_.run(late.put_object(key, "pack"));
+  std::erase_if(data_.store().objects(),
+                [](const auto& each) { return each.first.starts_with("data/s/"); });
   MUST(try_delete("data"));
-  MemoryVolume other(data_.loop());
-  Volume origin = data_.run(Volume::create(context(), "data"));
-  EXPECT_EQ(data_.try_run(clone_volume(context(), origin, "latest", "mine")).error().code,
-            Errc::kNotFound)
-      << "it is empty";
+  EXPECT_FALSE(data_.store().objects().contains("data/" + key));
+  data_.run(Volume::create(context(), "data"));
+  Edit root = Edit::folder();
+  root.entries["late"].node.hash = hash::sha256("");
+  const Error error = data_.try_run(late.publish(root, {}, 0, "")).error();
+  EXPECT_EQ(error.code, Errc::kConflict) << error.to_string();
+  EXPECT_EQ(MUST(try_open("data")).head().newest(), nullptr);
+  EXPECT_EQ(data_.try_run(late.keep_session([] { return std::set<std::string>(); })).error().code,
+            Errc::kConflict);
 }
 
 TEST_F(DeleteTest, WhoReadsOrWritesIsNamed) {
@@ -107,20 +129,22 @@ TEST_F(DeleteTest, WhoReadsOrWritesIsNamed) {
   MUST(try_delete("data"));
 }
 
-// Does something at the moment when the volume's head is put for the first time.
+// Does something at the moment when an object of these keys is put for the first time.
 class StoreWithCompany final : public object::ForwardingStore {
  public:
-  StoreWithCompany(object::ObjectStore& inner, std::function<Async<void>()> work)
-      : ForwardingStore(inner), work_(std::move(work)) {}
+  StoreWithCompany(object::ObjectStore& inner, std::function<Async<void>()> work,
+                   std::string keys = "data/head")
+      : ForwardingStore(inner), keys_(std::move(keys)), work_(std::move(work)) {}
   Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
                          async::StopToken stop) override {
-    const auto work = key == "data/head" ? std::exchange(work_, {}) : nullptr;
+    const auto work = key.starts_with(keys_) ? std::exchange(work_, {}) : nullptr;
     if (work) CO_TRY(co_await work());
     co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
                                    std::move(stop));
   }
 
  private:
+  const std::string keys_;
   std::function<Async<void>()> work_;
 };
 
@@ -131,15 +155,45 @@ Async<void> begin_to_read(Volume& reader) {
 
 TEST_F(DeleteTest, WhoBeganAtTheLastMomentKeepsWhatItReads) {
   Volume reader = MUST(try_open("data"));
-  const Manifest manifest = data_.newest();
   StoreWithCompany busy(data_.store(), [&] { return begin_to_read(reader); });
   EXPECT_EQ(try_delete_in(busy, "data").error().code, Errc::kConflict);
   EXPECT_EQ(try_open("data").error().message, "volume data is being deleted");
   EXPECT_EQ(data_.try_run(Volume::create(context(), "data")).error().message,
             "volume data is being deleted");
   EXPECT_EQ(data_.objects("p/"), 1) << "it is read still";
+  data_.run(reader.keep_session([] { return std::set<std::string>(); }));
   MUST(data_.try_run(reader.end_session()));
   MUST(try_delete("data"));
+  EXPECT_EQ(keys(""), (std::set<std::string>{"data/head"}));
+}
+
+// Ends a reader's session before sessions are listed for the fourth time: gc has marked by then.
+class StoreOfAReader final : public object::ForwardingStore {
+ public:
+  StoreOfAReader(object::ObjectStore& inner, std::function<Async<void>()> end)
+      : ForwardingStore(inner), end_(std::move(end)) {}
+  Async<object::ListPage> list(std::string prefix, std::string after,
+                               async::StopToken stop) override {
+    if (prefix == "data/s/" && ++lists_ == 4) CO_TRY(co_await end_());
+    co_return co_await inner().list(std::move(prefix), std::move(after), std::move(stop));
+  }
+
+ private:
+  std::function<Async<void>()> end_;
+  int lists_ = 0;
+};
+
+// It is gone when the sessions are looked at, and nobody deletes what it held but another round.
+TEST_F(DeleteTest, WhatALastReaderHeldGoesToo) {
+  Volume reader = MUST(try_open("data"));
+  std::int64_t held = 0;
+  StoreWithCompany begins(data_.store(), [&] { return begin_to_read(reader); });
+  StoreOfAReader ends(begins, [&] {
+    held = data_.objects("p/");
+    return reader.end_session();
+  });
+  MUST(try_delete_in(ends, "data"));
+  EXPECT_EQ(held, 1) << "gc had left it";
   EXPECT_EQ(keys(""), (std::set<std::string>{"data/head"}));
 }
 
@@ -157,15 +211,14 @@ TEST_F(DeleteTest, ACloneThatIsMadeMeanwhileIsSafe) {
   MUST(try_open("data"));
 }
 
+Async<void> put_more(async::EventLoop& loop, Volume& volume) {
+  CO_TRY(co_await put_tree(loop, volume, testing::source_of_contents({{"c", "3"}}), {}, {}));
+  co_return {};
+}
+
 TEST_F(DeleteTest, AVersionThatIsPublishedMeanwhileGoesWithIt) {
   Volume other = MUST(try_open("data"));
-  StoreWithCompany busy(data_.store(), [&]() -> Async<void> {
-    return other.change_head([](const Head& now) -> Result<Head> {
-      Head next = now;
-      next.tags["late"] = *now.newest();
-      return next;
-    });
-  });
+  StoreWithCompany busy(data_.store(), [&] { return put_more(*data_.loop(), other); });
   MUST(try_delete_in(busy, "data"));
   EXPECT_EQ(keys(""), (std::set<std::string>{"data/head"}));
 }

@@ -62,8 +62,13 @@ class DiskCacheTest : public ::testing::Test {
     auto bytes = std::make_shared<env::AlignedBytes>(length);
     const std::string all = content(object, length);
     std::copy(all.begin(), all.end(), bytes->span().begin());
-    cache_->keep(volume_, range(object, length), std::move(bytes));
+    const bool is_taken = cache_->keep(volume_, range(object, length), std::move(bytes));
     written();
+    // A busy machine takes its time.
+    for (int looks = 0; is_taken && looks < 500; ++looks) {
+      if (cache_->find(volume_, range(object, length))) return;
+      written();
+    }
   }
   void written() { MUST(loop_->block_on(loop_->sleep(Duration::millis(20)))); }
   std::string read(char object, std::uint64_t length) {
@@ -104,7 +109,7 @@ TEST_F(DiskCacheTest, HasNeverMoreThanItMay) {
     on_disk += std::filesystem::file_size(folder_ + "/" + name);
   }
   EXPECT_LE(on_disk, static_cast<std::uint64_t>(kCacheSize.count()) + 100);
-  EXPECT_EQ(read('z', 20 << 20), content('z', 20 << 20));
+  EXPECT_TRUE(read('z', 20 << 20) == content('z', 20 << 20)) << "it is too long to be shown";
   open(Bytes::mebi(128));
   EXPECT_LE(MUST(env::list_directory(folder_)).size(), 4U) << "one segment less";
 }

@@ -46,9 +46,9 @@ class GcTest : public ::testing::Test {
   }
   bool has(const std::string& key) { return store_.objects().contains("data/" + key); }
   // A pack of the volume's session.
-  std::string put_pack() {
-    const std::string key = pack_key(volume_.new_object_id("pack"));
-    MUST(loop_->block_on(volume_.put_object(key, "pack")));
+  std::string put_pack(const std::string& bytes = "pack") {
+    const std::string key = pack_key(volume_.new_object_id(bytes));
+    MUST(loop_->block_on(volume_.put_object(key, bytes)));
     return key;
   }
 
@@ -265,7 +265,7 @@ Async<bool> room_is_made() { co_return true; }
 // A list of all that may go has no room: the largest go first, and make some.
 TEST_F(GcTest, InAFullStoreTheLargestGoFirst) {
   MUST(loop_->block_on(volume_.begin_writing(session_of_this_process("put"))));
-  for (int number = 0; number < 5'000; ++number) put_pack();
+  for (int number = 0; number < 5'000; ++number) put_pack(std::to_string(number));
   MUST(loop_->block_on(volume_.end_session()));
   NarrowStore narrow(store_);
   Volume volume = run(Volume::open({narrow, env::real_clock(), env::real_random(), {}}, "data"));
@@ -283,7 +283,7 @@ TEST_F(GcTest, InAFullStoreTheLargestGoFirst) {
 TEST_F(GcTest, InAFullStoreAllThatWentIsTold) {
   for (int number = 0; number < 3; ++number) publish(std::to_string(number));
   MUST(loop_->block_on(volume_.begin_writing(session_of_this_process("put"))));
-  for (int number = 0; number < 5'000; ++number) put_pack();
+  for (int number = 0; number < 5'000; ++number) put_pack(std::to_string(number));
   MUST(loop_->block_on(volume_.end_session()));
   NarrowStore narrow(store_);
   Volume volume = run(Volume::open({narrow, env::real_clock(), env::real_random(), {}}, "data"));

@@ -28,6 +28,13 @@ Error was_deleted(const std::string& volume, bool is_gone) {
                          : "finish it: runnel volume delete " + volume + " --yes");
 }
 
+Error was_made_anew(const std::string& volume) {
+  return Error(Errc::kConflict, "volume " + volume + " was deleted and made anew meanwhile")
+      .with_field("volume")
+      .with_value(volume)
+      .with_hint("begin again");
+}
+
 }  // namespace
 
 HeadRegister::HeadRegister(object::ObjectStore& store, env::Random& random, std::string volume,
@@ -75,6 +82,14 @@ Async<std::string> HeadRegister::put_over_deleted(object::Body first) {
 }
 
 Async<void> HeadRegister::load() {
+  CO_TRY(co_await load_whole());
+  if (head_.is_deleted() && !sees_deleted_) co_return was_deleted(volume_, head_.is_gone);
+  co_return {};
+}
+
+Async<void> HeadRegister::load_to_hold() { return load_whole(); }
+
+Async<void> HeadRegister::load_whole() {
   Result<void> loaded = co_await load_once();
   const bool is_damaged =
       loaded.ok() ? !has_its_manifest(head_) : loaded.error().code == Errc::kCorrupt;
@@ -95,9 +110,10 @@ Async<void> HeadRegister::load_once() {
                    "volume list");
   }
   object::Object object = CO_TRY(std::move(read));
-  head_ = CO_TRY(decode_head(object.bytes));
+  Head head = CO_TRY(decode_head(object.bytes));
+  if (!head_.uuid.empty() && head.uuid != head_.uuid) co_return was_made_anew(volume_);
+  head_ = std::move(head);
   etag_ = std::move(object.etag);
-  if (head_.is_deleted() && !sees_deleted_) co_return was_deleted(volume_, head_.is_gone);
   co_return {};
 }
 

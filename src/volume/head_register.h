@@ -12,6 +12,8 @@ namespace runnel::volume {
 
 // The one register of a volume: its head, read and changed by compare-and-swap.
 //
+// Contract: once it has read a head it is that volume's: one that was made anew under the name is
+//           kConflict, so that nobody who was late changes it.
 // Threads:  the loop's only.
 // Lifetime: store and chance outlive it.
 class HeadRegister {
@@ -33,6 +35,8 @@ class HeadRegister {
                      object::Condition condition = object::Condition::absent());
   // The head as it is now. kNotFound when there is no such volume, or it was deleted.
   Async<void> load();
+  // The same for who has a session: of a deleted volume, too, what it holds stays.
+  Async<void> load_to_hold();
   // As it was when it was read or swapped last.
   const Head& head() const { return head_; }
   const std::string& etag() const { return etag_; }
@@ -46,6 +50,7 @@ class HeadRegister {
   Async<Swap> swap(Head next);
 
  private:
+  Async<void> load_whole();
   Async<void> load_once();
   // Put under a condition that does not hold, a first head may take the place of a deleted one.
   Async<std::string> put_over_deleted(object::Body first);

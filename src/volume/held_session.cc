@@ -183,7 +183,7 @@ Async<void> HeldSession::check(KeysInUse keys) {
 
 Async<void> HeldSession::keep(KeysInUse keys) {
   while (true) {
-    CO_TRY(co_await head_->load());
+    CO_TRY(co_await head_->load_to_hold());
     Result<void> checked = co_await check(keys);
     if (!checked.ok() && checked.error().code == Errc::kGone) continue;
     CO_TRY(std::move(checked));

@@ -8,9 +8,10 @@
 namespace runnel::volume {
 namespace {
 
-// "0123456789abcdef", or that of a probe, which Volume::create() leaves when it is killed.
+constexpr std::string_view kProbe = "probe-";
+
+// "0123456789abcdef", or that of a probe.
 bool is_name_of_session(std::string_view name) {
-  constexpr std::string_view kProbe = "probe-";
   if (name.starts_with(kProbe)) name.remove_prefix(kProbe.size());
   return number_of(name).ok();
 }
@@ -28,6 +29,7 @@ Async<std::vector<SeenSession>> see_sessions(object::ObjectStore& store, std::st
       Result<object::Object> object = co_await store.get(each.key, kSessionBytesMax, stop);
       if (!object.ok() && object.error().code == Errc::kNotFound) continue;  // It has ended.
       SeenSession session{each.key, CO_TRY(std::move(object)).bytes, std::nullopt};
+      session.is_probe = std::string_view(each.key).substr(folder.size()).starts_with(kProbe);
       if (Result<SessionRecord> record = decode_session(session.bytes); record.ok()) {
         session.record = *std::move(record);
       }

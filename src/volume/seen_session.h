@@ -14,7 +14,8 @@ namespace runnel::volume {
 struct SeenSession {
   std::string key;  // With the volume's prefix.
   std::string bytes;
-  std::optional<SessionRecord> record;  // None: it is damaged, or a probe that was left.
+  std::optional<SessionRecord> record;  // None: it is damaged, or a probe.
+  bool is_probe = false;                // Of a Volume::create() that was killed.
 };
 
 // Those of a volume, in the order of their keys; `prefix` has '/' at its end. What else lies there

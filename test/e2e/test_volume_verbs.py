@@ -1,5 +1,6 @@
 """What `runnel volume` does with names, versions and other places: show, cp, mv, sync, snapshot, restore."""
 
+import json
 import signal
 
 import pytest
@@ -295,3 +296,18 @@ def test_a_volume_is_deleted_when_nobody_needs_it(runnel, tmp_path):
     runnel.run("volume", "create", "data")
     runnel.run("volume", "put", tmp_path / "source", "data")
     assert runnel.run("volume", "cat", "data:/a") == "1" * 5_000
+
+
+def test_a_damaged_volume_can_be_deleted(runnel, tmp_path):
+    runnel.run("volume", "create", "data")
+    runnel.run("volume", "put", tree(tmp_path / "source", {"a": b"1"}), "data")
+    head = runnel.home / "volumes/data/head"
+    record = json.loads(head.read_text())
+    head.write_text(json.dumps({**record, "manifest": ""}, separators=(",", ":"), sort_keys=True))
+    for manifest in (runnel.home / "volumes/data/v").iterdir():
+        manifest.unlink()
+    runnel.run("volume", "ls", "data", code=1)
+    runnel.run("volume", "delete", "data", code=2)
+    assert "what cannot be told" in runnel.err and "--yes" in runnel.err, runnel.err
+    runnel.run("volume", "delete", "data", "--yes")
+    runnel.run("volume", "create", "data")
