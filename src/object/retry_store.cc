@@ -71,8 +71,9 @@ Async<void> RetryStore::wait_for_turn(Tries& tries, async::StopToken stop) {
   if (now < tries.until) co_return {};
   window_.leave();
   if (!has_answered_since(tries.begun)) given_up_at_ = now;
-  co_return Error(Errc::kTimeout,
-                  name() + " has not answered within " + to_string(options_.deadline));
+  co_return Error(Errc::kTimeout, "a request to " + name() +
+                                      " has had neither its turn nor an answer within " +
+                                      to_string(options_.deadline));
 }
 
 template <typename T>
@@ -125,12 +126,13 @@ Async<std::string> RetryStore::put(std::string key, Body bytes, Condition condit
   const bool is_new = condition.kind == Condition::Kind::kAbsent;
   const bool is_swap = condition.kind == Condition::Kind::kMatches;
   Tries tries = CO_TRY(begin(key));
-  bool unknown = false;  // Whether an earlier try may have put it.
   while (true) {
     Result<std::string> put = co_await once(tries, inner().put(key, bytes, condition, stop), stop);
     if (put.ok()) co_return put;
+    tries.made = std::max(tries.made, 1);  // What is looked at now takes time of this request.
     const bool is_open = is_unknown(put.error());
-    const bool is_refused = put.error().code == Errc::kPrecondition && unknown;
+    // Also at the first try: a connection that ended without an answer may have repeated it.
+    const bool is_refused = put.error().code == Errc::kPrecondition;
     if (is_new && is_refused) {
       co_return co_await settle_new(tries, key, bytes, put.error(), stop);
     }
@@ -140,7 +142,6 @@ Async<std::string> RetryStore::put(std::string key, Body bytes, Condition condit
       if (done) co_return *done;
     }
     if (is_open && !is_new && !is_swap) co_return put;
-    unknown |= is_open;
     CO_TRY(co_await pause(tries, put.error(), stop));
   }
 }
@@ -170,6 +171,7 @@ Async<std::optional<std::string>> RetryStore::settle_swap(Tries tries, std::stri
                                                           async::StopToken stop) {
   const std::int64_t limit = std::max(std::ssize(*bytes), kComparedWhole);
   Result<Object> there = co_await get_within(tries, key, limit, stop);
+  CO_TRY(stop.check());
   if (!there.ok()) co_return unknown;
   if (there->bytes == *bytes) co_return std::optional(std::move(there->etag));
   if (there->etag == etag) co_return std::optional<std::string>();

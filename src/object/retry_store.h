@@ -31,9 +31,10 @@ struct RetryOptions {
 //
 // Contract: reads, lists and removals are repeated as they are. A put under kAbsent is repeated,
 //           too: names carry their writer's nonce, so an object of this name with these bytes is
-//           this put's. A put under kMatches whose outcome is unknown is settled by what is there:
-//           it was done when that is these bytes, which carry a nonce, and is repeated when that is
-//           what was to be replaced; anything else may come of it, so its error is handed on. One
+//           this put's. A put under kMatches whose outcome is unknown, or that was refused, since a
+//           connection may have repeated it, is settled by what is there: it was done when that is
+//           these bytes, which carry a nonce, and is repeated when that is what was to be replaced;
+//           anything else may come of it, so its error is handed on. One
 //           without a condition is not repeated. A store that has answered once is asked until the
 //           deadline: it may be away for a while. When it has answered nobody for so long,
 //           requests that begin within `rest` fail at once: a kernel asks again for each page that

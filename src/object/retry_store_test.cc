@@ -163,7 +163,7 @@ TEST_F(RetryStoreTest, WaitsNotForEver) {
 TEST_F(RetryStoreTest, FailsOthersAtOnceRightAfterItHasGivenUp) {
   RetryOptions options = quick();
   options.deadline = Duration::millis(50);
-  options.rest = Duration::millis(200);
+  options.rest = Duration::seconds(2);
   RetryStore store(*loop_, env::real_clock(), random_, scripted_, options);
   const auto get = [&] { return loop_->block_on(store.get("key", 1, {})); };
   MUST(loop_->block_on(store.put("key", make_body("1"), Condition::none(), {})));
@@ -219,6 +219,17 @@ TEST_F(RetryStoreTest, SettlesASwapByWhatIsThere) {
       << "what came of it only who knows the bytes can tell";
 }
 
+// By a connection that ended without an answer, whose request was sent anew below.
+TEST_F(RetryStoreTest, ARequestThatWasRepeatedBelowIsNoOtherWriters) {
+  std::string etag = MUST(put("1", Condition::none()));
+  answer(Errc::kPrecondition, true);
+  etag = MUST(put("2", Condition::matches(etag)));
+  EXPECT_EQ(etag, MUST(get()).etag);
+  (void)memory_.objects().erase("key");
+  answer(Errc::kPrecondition, true);
+  EXPECT_EQ(MUST(put("3", Condition::absent())), MUST(get()).etag);
+}
+
 TEST_F(RetryStoreTest, ASwapThatIsNeverTakenIsGivenUp) {
   RetryOptions options = quick();
   options.deadline = Duration::millis(50);
@@ -258,11 +269,9 @@ TEST_F(RetryStoreTest, NoTryBeginsAfterTheDeadline) {
   scripted_.silent_key = "key";
   scripted_.silent_for = Duration::millis(50);
   scripted_.loop = loop_.get();
-  const Duration begun = env::real_clock().boot();
   std::vector<Async<void>> all;
   for (int number = 0; number < 10; ++number) all.push_back(read_once(store));
   MUST(loop_->block_on(async::when_all(*loop_, std::move(all))));
-  EXPECT_LT(env::real_clock().boot() - begun, Duration::millis(300));
   EXPECT_LE(scripted_.requests, 5);
 }
 
