@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "control/nodes.h"
+
 namespace runnel::control {
 namespace {
-
-bool is_named(const NodeId& node, const std::vector<model::NodeInfo>& named) {
-  return std::any_of(named.begin(), named.end(),
-                     [&](const model::NodeInfo& each) { return each.id == node; });
-}
 
 bool is_at(const brain::Lane& lane, const NodeId& node) {
   return std::any_of(lane.places().begin(), lane.places().end(),
                      [&](const model::Place& place) { return place.node == node; });
+}
+
+bool has_work(const brain::State& state, const NodeId& node) {
+  return std::any_of(state.lanes.begin(), state.lanes.end(),
+                     [&](const auto& entry) { return is_at(entry.second, node); });
 }
 
 bool holds_devices(const brain::State& state, const NodeId& node) {
@@ -22,54 +24,73 @@ bool holds_devices(const brain::State& state, const NodeId& node) {
   });
 }
 
+bool any_holds_devices(const brain::State& state, const std::vector<NodeId>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](const NodeId& node) { return holds_devices(state, node); });
+}
+
 // One that is smaller than what runs on it gets nothing more.
 model::NodeInfo drained(model::NodeInfo node) {
-  node.capacity.milli_cpus = 0;
-  node.capacity.memory = Bytes();
+  node.capacity = model::Resources();
   node.runner.clear();
   return node;
 }
 
+bool is_drained(const model::NodeInfo& node) { return node.capacity == model::Resources(); }
+
 }  // namespace
 
-bool has_work(const brain::State& state, const NodeId& node) {
-  return std::any_of(state.lanes.begin(), state.lanes.end(),
-                     [&](const auto& entry) { return is_at(entry.second, node); });
-}
-
-std::vector<model::NodeInfo> with_draining(const brain::State& state,
-                                           std::vector<model::NodeInfo> named) {
-  std::vector<model::NodeInfo> draining;
-  bool hold_devices = false;
+NodesWithDraining with_draining(const brain::State& state, std::vector<model::NodeInfo> named) {
+  NodesWithDraining all{.nodes = std::move(named)};
+  std::vector<model::NodeInfo> removed;
   for (const auto& [id, node] : state.nodes) {
-    if (is_named(id, named) || !node.up || !has_work(state, id)) continue;
-    draining.push_back(drained(node.info));
-    hold_devices |= holds_devices(state, id);
+    const bool is_named = std::any_of(all.nodes.begin(), all.nodes.end(),
+                                      [&](const auto& each) { return each.id == id; });
+    if (is_named || !node.up || !has_work(state, id)) continue;
+    removed.push_back(drained(node.info));
+    all.draining.push_back(id);
   }
-  for (model::NodeInfo& node : named) {
-    const auto known = state.nodes.find(node.id);
-    const bool joins = known == state.nodes.end() || !known->second.up;
-    if (hold_devices && joins) node.capacity.accelerators.clear();
+  all.is_put_off = any_holds_devices(state, all.draining);
+  if (all.is_put_off) {
+    all.nodes = nodes_of_before(state);
+  } else {
+    all.nodes.insert(all.nodes.end(), removed.begin(), removed.end());
   }
-  named.insert(named.end(), std::make_move_iterator(draining.begin()),
-               std::make_move_iterator(draining.end()));
-  return named;
+  return all;
 }
 
-std::vector<NodeId> draining_among(const std::vector<model::NodeInfo>& nodes,
-                                   const std::vector<model::NodeInfo>& named) {
-  std::vector<NodeId> draining;
-  for (const model::NodeInfo& node : nodes) {
-    if (!is_named(node.id, named)) draining.push_back(node.id);
-  }
-  return draining;
+bool has_drained(const brain::State& state, const NodesWithDraining& nodes) {
+  if (nodes.is_put_off) return !any_holds_devices(state, nodes.draining);
+  return std::any_of(nodes.draining.begin(), nodes.draining.end(),
+                     [&](const NodeId& node) { return !has_work(state, node); });
 }
 
-std::string draining_notice(const NodeId& node) {
-  return "node '" + node.str() +
-         "' is not in nodes.yaml any more: what runs there goes on, nothing else begins there, and "
-         "the node goes with the last of it; to end it now: runnel preempt " +
-         node.str();
+std::vector<model::NodeInfo> nodes_of_before(const brain::State& state) {
+  std::vector<model::NodeInfo> nodes;
+  for (const auto& [id, node] : state.nodes) {
+    const bool has_left = !node.up && node.reason == kNamedNoMore;
+    if (has_left || is_drained(node.info)) continue;
+    nodes.push_back(node.info);
+    nodes.back().runner.clear();
+  }
+  return nodes;
+}
+
+std::vector<std::string> draining_notices(const NodesWithDraining& nodes) {
+  std::vector<std::string> notices;
+  for (const NodeId& node : nodes.draining) {
+    const std::string begin = "node '" + node.str() + "' is not in nodes.yaml any more: ";
+    const std::string end = "; to end it now: runnel preempt " + node.str();
+    notices.push_back(
+        begin +
+        (nodes.is_put_off
+             ? "tasks there hold devices, which no other node may grant meanwhile, so the "
+               "nodes of before stay in force until these have ended"
+             : "what runs there goes on, nothing else begins there, and the node goes with "
+               "the last of it") +
+        end);
+  }
+  return notices;
 }
 
 }  // namespace runnel::control

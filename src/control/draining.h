@@ -12,18 +12,27 @@ namespace runnel::control {
 // Nodes that nodes.yaml names no more while work is going on there: they take nothing new, and are
 // kept until it has ended, so that an edit of the file ends nobody's work.
 
-// The nodes that the file names, and those of the log's that are to be drained. While one of these
-// holds devices, no node that joins has any: on one machine they would be the same.
-std::vector<model::NodeInfo> with_draining(const brain::State& state,
-                                           std::vector<model::NodeInfo> named);
+// The nodes that serve, and what of the file is waited for.
+struct NodesWithDraining {
+  std::vector<model::NodeInfo> nodes;
+  std::vector<NodeId> draining;  // Those of them that the file does not name.
+  // The draining ones hold devices, which another node of this machine would grant once more: the
+  // file is not in force, and all nodes are those of before.
+  bool is_put_off = false;
+};
 
-// Those of `nodes` that the file does not name.
-std::vector<NodeId> draining_among(const std::vector<model::NodeInfo>& nodes,
-                                   const std::vector<model::NodeInfo>& named);
+// `named`: those of the file.
+NodesWithDraining with_draining(const brain::State& state, std::vector<model::NodeInfo> named);
 
-bool has_work(const brain::State& state, const NodeId& node);
+// Whether more of the file may be in force: the work of a draining node has ended, or, where the
+// file was put off, none of them holds a device.
+bool has_drained(const brain::State& state, const NodesWithDraining& nodes);
 
-// "node 'a' is not in nodes.yaml any more: what runs there goes on, ..."
-std::string draining_notice(const NodeId& node);
+// The nodes of before, as their file told them. One that is down may be back; one that was drained
+// is none of them.
+std::vector<model::NodeInfo> nodes_of_before(const brain::State& state);
+
+// What a person should know: sentences.
+std::vector<std::string> draining_notices(const NodesWithDraining& nodes);
 
 }  // namespace runnel::control

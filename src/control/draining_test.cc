@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "control/nodes.h"
+
 namespace runnel::control {
 namespace {
 
@@ -32,27 +34,64 @@ brain::State state_of(const std::vector<model::NodeInfo>& nodes) {
 TEST(Draining, KeepsANodeForAsLongAsWorkGoesOnThere) {
   brain::State state = state_of({node("a"), node("b")});
   state.nodes[NodeId("idle")].up = true;
-  const std::vector<model::NodeInfo> nodes = with_draining(state, {node("b"), node("c")});
-  ASSERT_EQ(nodes.size(), 3U);
-  EXPECT_EQ(nodes[0], node("b"));
-  EXPECT_EQ(nodes[1], node("c"));
-  EXPECT_EQ(nodes[2].id, NodeId("a"));
-  EXPECT_EQ(nodes[2].capacity, model::Resources()) << "it takes nothing new";
-  EXPECT_EQ(draining_among(nodes, {node("b"), node("c")}), std::vector<NodeId>{NodeId("a")});
-  EXPECT_TRUE(has_work(state, NodeId("a")));
+  const NodesWithDraining all = with_draining(state, {node("b"), node("c")});
+  ASSERT_EQ(all.nodes.size(), 3U);
+  EXPECT_EQ(all.nodes[0], node("b"));
+  EXPECT_EQ(all.nodes[1], node("c"));
+  EXPECT_EQ(all.nodes[2].id, NodeId("a"));
+  EXPECT_EQ(all.nodes[2].capacity, model::Resources()) << "it takes nothing new";
+  EXPECT_EQ(all.draining, std::vector<NodeId>{NodeId("a")});
+  EXPECT_EQ(draining_notices(all).size(), 1U);
+  EXPECT_FALSE(has_drained(state, all));
+  state.nodes[NodeId("a")].info = all.nodes[2];
+  EXPECT_EQ(nodes_of_before(state).size(), 1U) << "of a file that cannot be used";
   state.lanes.clear();
-  EXPECT_FALSE(has_work(state, NodeId("a")));
-  EXPECT_EQ(with_draining(state, {node("b")}), std::vector<model::NodeInfo>{node("b")});
+  EXPECT_TRUE(has_drained(state, all));
+  EXPECT_EQ(with_draining(state, {node("b")}).nodes, std::vector<model::NodeInfo>{node("b")});
 }
 
-TEST(Draining, ADeviceIsNotGrantedByTwoNodesOfOneMachine) {
-  const brain::State state = state_of({node("a", 2), node("stays", 1)});
-  const std::vector<model::NodeInfo> nodes =
-      with_draining(state, {node("stays", 1), node("renamed", 2)});
-  ASSERT_EQ(nodes.size(), 3U);
-  EXPECT_EQ(nodes[0], node("stays", 1));
-  EXPECT_TRUE(nodes[1].capacity.accelerators.empty()) << "until 'a' has gone";
-  EXPECT_EQ(nodes[2].capacity.accelerators, node("a", 2).capacity.accelerators);
+// Each node counts the devices of this machine from 0.
+TEST(Draining, PutsTheFileOffWhileANodeThatWouldGoHoldsDevices) {
+  brain::State state = state_of({node("a", 2), node("stays", 1)});
+  const std::vector<model::NodeInfo> file = {node("stays", 1), node("renamed", 2)};
+  for (const char* life : {"first", "second"}) {
+    SCOPED_TRACE(life);
+    const NodesWithDraining all = with_draining(state, file);
+    EXPECT_TRUE(all.is_put_off);
+    EXPECT_EQ(all.nodes, (std::vector<model::NodeInfo>{node("a", 2), node("stays", 1)}));
+    EXPECT_FALSE(has_drained(state, all));
+  }
+  state.lanes.begin()->second.per_place.accelerators.clear();
+  const NodesWithDraining then = with_draining(state, file);
+  EXPECT_FALSE(then.is_put_off);
+  EXPECT_EQ(then.nodes.size(), 3U);
+  EXPECT_TRUE(then.nodes[2].capacity.accelerators.empty());
+}
+
+TEST(Draining, SaysWhatIsWaitedForAndHowToEndIt) {
+  const brain::State idle = state_of({node("a")});
+  const std::vector<std::string> drains = draining_notices(with_draining(idle, {node("b")}));
+  ASSERT_EQ(drains.size(), 1U);
+  EXPECT_NE(drains[0].find("node 'a' is not in nodes.yaml any more: what runs there goes on"),
+            std::string::npos);
+  EXPECT_NE(drains[0].find("runnel preempt a"), std::string::npos);
+  const brain::State busy = state_of({node("a", 1), node("b", 1)});
+  const std::vector<std::string> put_off = draining_notices(with_draining(busy, {node("c", 1)}));
+  ASSERT_EQ(put_off.size(), 2U) << "each node that holds it up";
+  for (const std::string& notice : put_off) {
+    EXPECT_NE(notice.find("the nodes of before stay in force"), std::string::npos) << notice;
+  }
+  EXPECT_TRUE(draining_notices(with_draining(busy, {node("a", 1), node("b", 1)})).empty());
+}
+
+// One that is down has lost its work already, and is none of those of before once it has left.
+TEST(Draining, ANodeThatIsDownIsNotWaitedFor) {
+  brain::State state = state_of({node("a"), node("b")});
+  state.nodes[NodeId("a")].up = false;
+  EXPECT_TRUE(with_draining(state, {node("b")}).draining.empty());
+  EXPECT_EQ(nodes_of_before(state).size(), 2U) << "it may be back";
+  state.nodes[NodeId("a")].reason = std::string(kNamedNoMore);
+  EXPECT_EQ(nodes_of_before(state), std::vector<model::NodeInfo>{node("b")});
 }
 
 }  // namespace

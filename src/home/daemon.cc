@@ -9,7 +9,6 @@
 
 #include "agent/slow_starts.h"
 #include "agent/suspect_mounts.h"
-#include "control/draining.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/process.h"
@@ -83,17 +82,6 @@ void share_a_runner(std::vector<model::NodeInfo>& nodes) {
   for (model::NodeInfo& node : nodes) node.runner = nodes.size() > 1 ? "home" : "";
 }
 
-// Those of before, as their file told them. One that is down may be back.
-std::vector<model::NodeInfo> nodes_of_log(const brain::State& state) {
-  std::vector<model::NodeInfo> nodes;
-  for (const auto& [id, node] : state.nodes) {
-    if (!node.up && node.reason == control::kNamedNoMore) continue;
-    nodes.push_back(node.info);
-    nodes.back().runner.clear();
-  }
-  return nodes;
-}
-
 }  // namespace
 
 Daemon::Daemon(async::EventLoop& loop, Home home, NodesInForce nodes, std::string python_path,
@@ -121,9 +109,9 @@ void Daemon::end(DaemonEnd why) {
 
 // A file that cannot be used takes no node away.
 void Daemon::take_nodes(const std::vector<std::string>& device_command) {
-  if (nodes_file_.problem) nodes_file_.nodes = nodes_of_log(controller_->state());
-  nodes_ = control::with_draining(controller_->state(), nodes_file_.nodes);
-  draining_ = control::draining_among(nodes_, nodes_file_.nodes);
+  if (nodes_file_.problem) nodes_file_.nodes = control::nodes_of_before(controller_->state());
+  draining_ = control::with_draining(controller_->state(), nodes_file_.nodes);
+  nodes_ = draining_.nodes;
   share_a_runner(nodes_);
   nodes_watch_ =
       std::make_unique<NodesWatch>(loop_, home_, device_command, nodes_file_,
@@ -135,15 +123,14 @@ void Daemon::begin_anew(NodesInForce next) {
   end(DaemonEnd::kNodes);
 }
 
-// A node whose last work has ended goes, as nodes come and change.
+// A node whose last work has ended goes as nodes come and change: by a start.
 Async<void> Daemon::watch_draining() {
-  while (!draining_.empty()) {
+  while (!draining_.draining.empty()) {
     CO_TRY(co_await loop_.sleep(kDrainingEvery, gate_.token()));
-    const bool is_done = std::any_of(draining_.begin(), draining_.end(), [&](const NodeId& node) {
-      return !control::has_work(controller_->state(), node);
-    });
-    if (is_done) begin_anew(nodes_file_);
-    if (is_done) co_return {};
+    if (end_ != DaemonEnd::kNone) co_return {};
+    if (!control::has_drained(controller_->state(), draining_)) continue;
+    begin_anew(nodes_file_);
+    co_return {};
   }
   co_return {};
 }
@@ -195,7 +182,9 @@ control::HomeInfo Daemon::info() const {
   info.nodes_problem = nodes_watch_->problem();
   info.notices = controller_->notices();
   for (std::string& notice : agent_->notices()) info.notices.push_back(std::move(notice));
-  for (const NodeId& node : draining_) info.notices.push_back(control::draining_notice(node));
+  for (std::string& notice : control::draining_notices(draining_)) {
+    info.notices.push_back(std::move(notice));
+  }
   if (const auto& failed = nodes_watch_->failed_look()) {
     info.notices.push_back(
         "the devices of this machine are not known, so no job is granted one; they are looked for "

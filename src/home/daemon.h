@@ -13,6 +13,7 @@
 #include "async/gate.h"
 #include "control/api/api.h"
 #include "control/controller.h"
+#include "control/draining.h"
 #include "env/file_lock.h"
 #include "home/answer_record.h"
 #include "home/daemon_log.h"
@@ -79,7 +80,7 @@ class Daemon {
   Home home_;
   NodesInForce nodes_file_;  // As it was before the log was read.
   std::vector<model::NodeInfo> nodes_;
-  std::vector<NodeId> draining_;  // Those of them that the file does not name.
+  control::NodesWithDraining draining_;  // As the file was taken.
   std::string python_path_;
   DaemonLog lines_;
   const Say say_;  // To whoever looks after the home.

@@ -52,6 +52,25 @@ def test_what_runs_on_a_removed_node_ends_there(runnel, how):
     assert sorted(lines_of(runnel, "started")) == ["1-1", "2-1"], "neither was ended"
 
 
+def test_a_renamed_node_grants_no_device_that_is_in_use(runnel):
+    """Each node counts the devices of the machine from 0."""
+    runnel.home.mkdir()
+    file = runnel.home / "nodes.yaml"
+    text = "nodes: [{name: a, cpus: 4, memory: 4GB, accelerators: {H100: 2}}]\n"
+    file.write_text(text)
+    job = runnel.up(WAITS.replace("[1, 2]", "[1]").replace("{cpus: 1}", "{cpus: 1, accelerators: 'H100:1'}"))
+    runnel.until(lambda: lines_of(runnel, "started") == ["1-1"])
+    for name in ("b", "c"):
+        file.write_text(text.replace("name: a", f"name: {name}"))
+        runnel.until(lambda: "the nodes of before stay in force" in runnel.run("home"), timeout=10)
+        kill(runnel.info()["daemon_pid"])
+    later = runnel.up("resources: {cpus: 1, accelerators: 'H100:1'}\nrun: echo $CUDA_VISIBLE_DEVICES\n")
+    assert runnel.wait(later)["status"] == "SUCCEEDED" and runnel.run("logs", later) == "1\n", "0 is in use"
+    next(runnel.home.rglob("started")).with_name("go1").touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
+    runnel.until(lambda: up_nodes(runnel) == ["c"], timeout=20)
+
+
 def test_a_node_that_is_drained_can_be_taken_away_at_once(runnel):
     runnel.home.mkdir()
     (runnel.home / "nodes.yaml").write_text(ONE)
