@@ -35,16 +35,24 @@ Error PatientReads::silent(const std::string& folder, const Reading& reading) co
                     clock_.wall() - still_for(reading));
 }
 
-std::optional<Error> PatientReads::refusal(const std::string& folder) const {
+std::optional<Error> PatientReads::refusal(const std::string& folder,
+                                           const std::string& group) const {
   const auto found = readings_.find(folder);
   if (found != readings_.end() && still_for(*found->second) >= silent_max_) {
     return silent(folder, *found->second);
   }
-  if (readings_.size() < at_once_max()) return std::nullopt;
+  std::size_t silent_ones = 0;
+  std::size_t of_group = 0;
   for (const auto& [other, reading] : readings_) {
-    if (still_for(*reading) < silent_max_) return std::nullopt;
+    if (still_for(*reading) < silent_max_) continue;
+    ++silent_ones;
+    of_group += !group.empty() && reading->group == group ? 1 : 0;
   }
-  return silent(readings_.begin()->first, *readings_.begin()->second);
+  if (silent_ones < at_once_max() && of_group < kGroupMax) return std::nullopt;
+  const auto one = std::find_if(readings_.begin(), readings_.end(), [&](const auto& entry) {
+    return of_group < kGroupMax || entry.second->group == group;
+  });
+  return silent(one->first, *one->second);
 }
 
 Result<PatientReads::ReadingPtr> PatientReads::begin(const std::string& folder, std::string group,
@@ -79,16 +87,15 @@ void PatientReads::stop() {
 }
 
 Async<void> PatientReads::wait_for_turn(std::string folder, std::string group) {
-  std::size_t& waiting = waiting_[group];
-  if (waiting >= kWaitingMax) {
+  if (waiting_[group] >= kWaitingMax) {
     co_return Error(Errc::kFull, std::to_string(kWaitingMax) + " reads wait already")
         .with_hint("ask again later");
   }
-  ++waiting;
+  ++waiting_[group];
   Result<void> turn;
   while (!stopped_) {
     look();
-    const std::optional<Error> refused = refusal(folder);
+    const std::optional<Error> refused = refusal(folder, group);
     if (refused) turn = *refused;
     if (refused || may_begin(folder, group)) break;
     // That others stand still lets one of all begin, and one of its folder tells when it ends.
@@ -98,7 +105,7 @@ Async<void> PatientReads::wait_for_turn(std::string folder, std::string group) {
     CHECK(woken.ok(), "a wait without a token was stopped");
   }
   if (stopped_) turn = async::cancelled_error();
-  if (--waiting == 0) waiting_.erase(group);
+  if (--waiting_[group] == 0) waiting_.erase(group);
   co_return turn;
 }
 

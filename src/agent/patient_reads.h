@@ -34,7 +34,8 @@ namespace runnel::agent {
 // Lifetime: nobody waits for run() at destruction. Threads that hang are left alone, and so are all
 //           at stop(): who waits for them gets kCancelled.
 // Limits:   kAtOnceMax reads, of which all but one stand still, or kPerFolderMax; when all stand
-//           still for `silent_max`, every other folder is refused too. kWaitingMax more wait, of
+//           still for `silent_max`, or all of a group, every other folder, or of the group, is
+//           refused too. kWaitingMax more wait, of
 //           each group.
 class PatientReads {
  public:
@@ -103,7 +104,7 @@ class PatientReads {
   }
   bool may_begin(const std::string& folder, const std::string& group) const;
   // Why nobody need wait for the folder.
-  std::optional<Error> refusal(const std::string& folder) const;
+  std::optional<Error> refusal(const std::string& folder, const std::string& group) const;
   Error silent(const std::string& folder, const Reading& reading) const;
   Result<ReadingPtr> begin(const std::string& folder, std::string group, Reach reach,
                            std::function<void(PathTrail&)> read);

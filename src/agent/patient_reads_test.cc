@@ -142,6 +142,27 @@ TEST_F(PatientReadsTest, AGroupThatStandsStillLeavesOthersTheirThreads) {
   EXPECT_EQ(answered_, static_cast<int>(kAskers));
 }
 
+TEST_F(PatientReadsTest, WhoComesToAGroupThatIsSilentIsRefused) {
+  PatientReads reads(*loop_, env::real_clock(), "reads", kShortPatience,
+                     PatientReads::Turns::kPerFolder);
+  const auto stalls = [stall = stall_](PathTrail&) {
+    stall->acquire();
+    return Result<int>(8);
+  };
+  async::Gate gate(*loop_);
+  for (std::size_t i = 0; i < PatientReads::kGroupMax; ++i) {
+    const std::string folder = "/far/" + std::to_string(i);
+    MUST(loop_->spawn(gate, count(reads.run_along<int>(folder, stalls, Reach::kBelow, "far"))));
+  }
+  pass(Duration::millis(10));
+  EXPECT_EQ(ask(reads.run_along<int>("/far/x", stalls, Reach::kBelow, "far")).error().code,
+            Errc::kUnavailable);
+  MUST(loop_->block_on(gate.close()));
+  EXPECT_EQ(silent_, static_cast<int>(PatientReads::kGroupMax));
+  stall_->release(PatientReads::kGroupMax);
+  pass(Duration::millis(50));
+}
+
 TEST_F(PatientReadsTest, WhoWaitsIsLetGoAtTheEnd) {
   async::Gate gate(*loop_);
   MUST(loop_->spawn(gate, count(stalled("/a"))));

@@ -45,15 +45,21 @@ json::Value document_of(const std::string& name, const object::StoreUrl& place) 
   return value;
 }
 
+json::Value problem_document(const std::string& name, const object::StoreUrl& place,
+                             const Error& problem) {
+  json::Value value = document_of(name, place);
+  value.set("problem", json::Value::text(problem.to_string()));
+  return value;
+}
+
 // Blocks, for ever where the folder is on a dead mount.
 json::Value look(const std::string& name, const object::StoreUrl& place) {
-  json::Value value = document_of(name, place);
   const Result<VolumeClientPtr> client = VolumeClient::open(place);
   const Result<Volume> opened =
       client.ok() ? opened_soon(**client, name) : Result<Volume>(client.error());
-  if (!opened.ok()) {
-    value.set("problem", json::Value::text(opened.error().to_string()));
-  } else if (const volume::VersionPlace* newest = opened->head().newest()) {
+  if (!opened.ok()) return problem_document(name, place, opened.error());
+  json::Value value = document_of(name, place);
+  if (const volume::VersionPlace* newest = opened->head().newest()) {
     value.set("version", json::Value::text(newest->version));
     value.set("versions", json::Value::integer(std::ssize(opened->head().recent)));
   }
@@ -66,18 +72,17 @@ Async<json::Value> look_soon(async::EventLoop& loop, std::string name, object::S
   async::Latch ended(loop);
   async::Timer limit(loop);
   bool is_late = false;
-  const async::AbandonableCall call = CO_TRY(async::AbandonableCall::start(
+  const Result<async::AbandonableCall> call = async::AbandonableCall::start(
       loop, "volume-list", [found, name, place] { found->emplace(look(name, place)); },
-      [&ended] { ended.open(); }));
+      [&ended] { ended.open(); });
+  if (!call.ok()) co_return problem_document(name, place, call.error());
   limit.start(kOpensWithin, [&] {
     is_late = true;
     ended.open();
   });
   CO_TRY(co_await ended.wait());
-  if (!is_late) co_return std::move(**found);
-  json::Value value = document_of(name, place);
-  value.set("problem", json::Value::text(is_silent(kOpensWithin).to_string()));
-  co_return value;
+  if (is_late) co_return problem_document(name, place, is_silent(kOpensWithin));
+  co_return std::move(**found);
 }
 
 Result<json::Value::List> documents(const home::VolumePlaces& places) {

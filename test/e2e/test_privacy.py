@@ -74,7 +74,7 @@ def test_a_home_that_others_could_read_is_closed(runnel):
     runnel.run("ps")
     assert "its mode was 0755" in runnel.err
     assert open_entries(runnel.home) == []
-    runnel.run("ps")
+    runnel.run("ps", "-a")
     assert runnel.err == ""
 
 

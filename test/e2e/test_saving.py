@@ -47,6 +47,21 @@ def test_a_handler_of_the_program_gets_it_once():
     assert done.returncode == 0
 
 
+def test_what_is_forked_in_the_block_can_be_ended():
+    done = run("""
+        import multiprocessing, runnel, time
+        context = multiprocessing.get_context("fork")
+        with runnel.saving():
+            with runnel.saving():
+                child = context.Process(target=time.sleep, args=(100,), daemon=True)
+                child.start()
+        child.terminate()
+        child.join(20)
+        print(child.exitcode)
+    """)
+    assert done.stdout == "-15\n", done.stdout + done.stderr
+
+
 def test_a_thread_saves_as_it_is():
     done = run("""
         import runnel, threading
