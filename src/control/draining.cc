@@ -38,6 +38,17 @@ model::NodeInfo drained(model::NodeInfo node) {
 
 bool is_drained(const model::NodeInfo& node) { return node.capacity == model::Resources(); }
 
+// Those of before, and those that an earlier file had drained already.
+std::vector<model::NodeInfo> all_that_work(const brain::State& state) {
+  std::vector<model::NodeInfo> nodes = nodes_of_before(state);
+  for (const auto& [id, node] : state.nodes) {
+    if (node.up && is_drained(node.info) && has_work(state, id)) {
+      nodes.push_back(drained(node.info));
+    }
+  }
+  return nodes;
+}
+
 }  // namespace
 
 NodesWithDraining with_draining(const brain::State& state, std::vector<model::NodeInfo> named) {
@@ -52,7 +63,7 @@ NodesWithDraining with_draining(const brain::State& state, std::vector<model::No
   }
   all.is_put_off = any_holds_devices(state, all.draining);
   if (all.is_put_off) {
-    all.nodes = nodes_of_before(state);
+    all.nodes = all_that_work(state);
   } else {
     all.nodes.insert(all.nodes.end(), removed.begin(), removed.end());
   }

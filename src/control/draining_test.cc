@@ -68,6 +68,19 @@ TEST(Draining, PutsTheFileOffWhileANodeThatWouldGoHoldsDevices) {
   EXPECT_TRUE(then.nodes[2].capacity.accelerators.empty());
 }
 
+// By an earlier edit of the file, or by one that names it again.
+TEST(Draining, AFileThatIsPutOffEndsNoWorkOfANodeThatIsDrained) {
+  brain::State state = state_of({node("a"), node("gpu", 1)});
+  state.nodes[NodeId("a")].info.capacity = model::Resources();
+  for (const auto& file : {std::vector{node("other")}, std::vector{node("a"), node("other")}}) {
+    const NodesWithDraining all = with_draining(state, file);
+    EXPECT_TRUE(all.is_put_off);
+    ASSERT_EQ(all.nodes.size(), 2U);
+    EXPECT_EQ(all.nodes[0], node("gpu", 1));
+    EXPECT_EQ(all.nodes[1].id, NodeId("a"));
+  }
+}
+
 TEST(Draining, SaysWhatIsWaitedForAndHowToEndIt) {
   const brain::State idle = state_of({node("a")});
   const std::vector<std::string> drains = draining_notices(with_draining(idle, {node("b")}));
