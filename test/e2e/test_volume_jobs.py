@@ -1,6 +1,5 @@
 """Volumes of jobs: what tasks read, at which version, by how many mounts, and what is left of these."""
 
-import contextlib
 import hashlib
 import json
 import os
@@ -50,14 +49,14 @@ def unused(runnel, version):
     return not uses.exists() or not list(uses.iterdir())
 
 
-def holders(mounts):
-    """The pids of those that hold mounts, without the commands that started them: another mount has another."""
-    found = set()
-    for pid in mounts.processes("mount"):
-        with contextlib.suppress(OSError):
-            if b"--looked-up" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
-                found.add(pid)
-    return found
+def holders(place):
+    """The pids of those that hold the mount of a place, by its lock: another mount has another."""
+    try:
+        inode = (place / ".holder").stat().st_ino
+    except OSError:
+        return set()
+    lines = [line.split() for line in pathlib.Path("/proc/locks").read_text().splitlines()]
+    return {words[4] for words in lines if words[1] == "FLOCK" and words[5].endswith(f":{inode}")}
 
 
 def output(runnel, job):
@@ -95,7 +94,7 @@ def test_the_tasks_of_a_sweep_share_a_mount_which_goes_when_nobody_needs_it(runn
                     "  second: {depends_on: first, run: 'cat $RUNNEL_VOLUME_B/text'}\n")
     seen = set()
     while runnel.job(job)["status"] not in ("SUCCEEDED", "FAILED"):
-        seen |= holders(mounts)
+        seen |= holders(place)
     assert runnel.job(job)["status"] == "SUCCEEDED" and len(seen) == 1, seen
     runnel.until(lambda: len(mounts.processes("serve")) == 1)  # One that starts slowly is started twice.
     runnel.until(lambda: unused(runnel, version))
