@@ -126,7 +126,7 @@ std::string job_text(Session& session, const json::Value& job) {
 }
 
 // "lr=0.1 layers=3"; of a list of values alone, the value.
-std::string params_text(const json::Value& task) {
+std::string task_params_text(const json::Value& task) {
   const json::Value* const params = task.find("params");
   if (params == nullptr || !params->is_object()) return "-";
   std::string text;
@@ -139,7 +139,7 @@ std::string params_text(const json::Value& task) {
 }
 
 // "2: loss=0.31": what a trial told its search last.
-std::string report_text(const json::Value& task) {
+std::string task_report_text(const json::Value& task) {
   const json::Value* const report = task.find("report");
   const json::Value* const values = report == nullptr ? nullptr : report->find("values");
   if (values == nullptr || !values->is_object()) return "-";
@@ -173,8 +173,8 @@ std::string tasks_text(const json::Value& page) {
                                     std::to_string(number_of(task, "attempts")),
                                     code == nullptr ? "-" : code->dump(),
                                     text_of(task, "reason", "-")};
-    if (params) row.push_back(params_text(task));
-    if (reports) row.push_back(report_text(task));
+    if (params) row.push_back(task_params_text(task));
+    if (reports) row.push_back(task_report_text(task));
     if (devices) row.push_back(placed_devices_text(task));
     table.add(std::move(row));
   }
