@@ -10,6 +10,7 @@
 #include "cli/session.h"
 #include "cli/silence.h"
 #include "cli/target.h"
+#include "control/nodes.h"
 #include "http/message.h"
 
 namespace runnel::cli {
@@ -68,7 +69,7 @@ json::Value::List members_of(const json::Value& answer, Output output) {
   json::Value::List nodes = list_at(answer, "nodes");
   if (output == Output::kWide) return nodes;
   std::erase_if(nodes, [](const json::Value& node) {
-    return !flag(node, "up") && text_of(node, "reason") == "Left";
+    return !flag(node, "up") && text_of(node, "reason") == control::kNamedNoMore;
   });
   return nodes;
 }

@@ -9,6 +9,7 @@
 #include "cli/failure.h"
 #include "cli/job_end.h"
 #include "cli/job_state.h"
+#include "cli/members_text.h"
 #include "cli/moment_text.h"
 #include "cli/pages.h"
 #include "cli/print.h"
@@ -128,26 +129,16 @@ std::string job_text(Session& session, const json::Value& job) {
 // "lr=0.1 layers=3"; of a list of values alone, the value.
 std::string task_params_text(const json::Value& task) {
   const json::Value* const params = task.find("params");
-  if (params == nullptr || !params->is_object()) return "-";
-  std::string text;
-  for (const auto& [name, value] : params->as_object()) {
-    const bool is_alone = name == "item" && params->as_object().size() == 1;
-    const std::string shown = printable(scalar_text(value));
-    text += (text.empty() ? "" : " ") + (is_alone ? shown : printable(name) + "=" + shown);
-  }
-  return or_dash(text);
+  const json::Value* const item = params == nullptr ? nullptr : params->find("item");
+  const bool is_alone = item != nullptr && params->as_object().size() == 1;
+  return or_dash(is_alone ? printable(scalar_text(*item)) : members_text(params));
 }
 
 // "2: loss=0.31": what a trial told its search last.
 std::string task_report_text(const json::Value& task) {
   const json::Value* const report = task.find("report");
-  const json::Value* const values = report == nullptr ? nullptr : report->find("values");
-  if (values == nullptr || !values->is_object()) return "-";
-  std::string text = std::to_string(number_of(*report, "step")) + ":";
-  for (const auto& [name, value] : values->as_object()) {
-    text += " " + printable(name) + "=" + printable(scalar_text(value));
-  }
-  return text;
+  if (report == nullptr) return "-";
+  return std::to_string(number_of(*report, "step")) + ": " + members_text(report->find("values"));
 }
 
 bool any_has(const json::Value::List& tasks, std::string_view member) {

@@ -7,6 +7,7 @@
 
 #include "cli/best_text.h"
 #include "cli/csv_field.h"
+#include "cli/members_text.h"
 #include "cli/print.h"
 #include "cli/printable.h"
 #include "cli/short_number.h"
@@ -17,18 +18,6 @@ namespace {
 
 // With fewer, the best of all trials are all of them, and no parameter tells them apart.
 constexpr std::int64_t kWholeMin = search::kTopMin + 1;
-
-// "accuracy=0.91 seconds=12".
-std::string values_text(const json::Value& owner, std::string_view key) {
-  const json::Value* values = owner.find(key);
-  std::string text;
-  if (values == nullptr || !values->is_object()) return text;
-  for (const auto& [name, value] : values->as_object()) {
-    text += (text.empty() ? "" : " ") + printable(name) + "=" +
-            short_number(printable(scalar_text(value)));
-  }
-  return text;
-}
 
 // A line for each parameter.
 std::string params_text(const json::Value& owner) {
@@ -131,7 +120,7 @@ std::string studies_table(const json::Value& answer, const Arguments& arguments)
                best == nullptr ? "-"
                : one           ? std::to_string(number_of(*best, "trial"))
                                : "a front",
-               one ? values_text(*best, "values") : "-"});
+               one ? members_text(best->find("values")) : "-"});
   }
   return arguments.output == Output::kName ? names : table_text(table);
 }
@@ -191,8 +180,8 @@ std::string best_text(const json::Value& best, const Arguments&) {
   if (const json::Value* leader = best.find(kBestSoFar)) {
     return "best so far " + leader_text(*leader) + "\n" + params_text(*leader);
   }
-  return "trial " + std::to_string(number_of(best, "trial")) + ": " + values_text(best, "values") +
-         "\n" + params_text(best);
+  return "trial " + std::to_string(number_of(best, "trial")) + ": " +
+         members_text(best.find("values")) + "\n" + params_text(best);
 }
 
 std::string trial_text(const json::Value& trial, const Arguments& arguments) {

@@ -54,17 +54,12 @@ std::string disk_explanation(const JobId& job, const Silence& silence) {
   return out.dump();
 }
 
-// What is halted does not.
-bool may_begin(const brain::Job& job) {
-  return !model::is_end(job.status) && job.status != model::Status::kPaused;
-}
-
 // In the place of what is said of their steps when everything of them has been placed.
 void explain_slow_starts(const brain::Job& job, const std::vector<SlowStart>& starts,
                          std::vector<brain::Wait>& waits) {
   std::vector<brain::Wait> slow;
   for (const SlowStart& start : starts) {
-    if (start.job != job.id || !may_begin(job)) continue;
+    if (start.job != job.id || !may_begin(job.status)) continue;
     std::erase_if(waits, [&](const brain::Wait& wait) {
       return wait.step == start.step && wait.reason == "Running";
     });

@@ -20,9 +20,7 @@ Value slow_starts(const std::vector<SlowStart>& starts, const brain::State& stat
   Value::List list;
   for (const SlowStart& start : starts) {
     const auto job = state.jobs.find(start.job);
-    if (job == state.jobs.end()) continue;
-    const model::Status status = job->second.status;
-    if (model::is_end(status) || status == model::Status::kPaused) continue;
+    if (job == state.jobs.end() || !may_begin(job->second.status)) continue;
     Value out = silence_document(start.silence);
     out.set("job", Value::text(start.job.str()));
     const auto position = static_cast<std::size_t>(start.step.value());

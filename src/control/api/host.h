@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "control/api/silence.h"
+#include "model/status.h"
 
 namespace runnel::control {
 
@@ -25,6 +26,11 @@ struct SlowStart {
   StepIndex step;
   Silence silence;  // Of what they wait for.
 };
+
+// Whether what has been placed of a job may begin: what is halted does not.
+inline bool may_begin(model::Status status) {
+  return !model::is_end(status) && status != model::Status::kPaused;
+}
 
 // What a home tells of itself.
 struct HomeInfo {
