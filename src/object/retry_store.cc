@@ -50,6 +50,7 @@ Async<void> RetryStore::pause(Tries& tries, Error error, async::StopToken stop) 
     co_return error;
   }
   ++retries_;
+  tries.last_error = std::move(error);
   co_return co_await loop_.sleep(length, std::move(stop));
 }
 
@@ -71,6 +72,7 @@ Async<void> RetryStore::wait_for_turn(Tries& tries, async::StopToken stop) {
   if (now < tries.until) co_return {};
   window_.leave();
   if (!has_answered_since(tries.begun)) given_up_at_ = now;
+  if (tries.last_error) co_return *tries.last_error;
   co_return Error(Errc::kTimeout, "a request to " + name() +
                                       " has had neither its turn nor an answer within " +
                                       to_string(options_.deadline));

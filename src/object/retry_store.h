@@ -63,6 +63,7 @@ class RetryStore final : public ForwardingStore {
     Duration begun;
     Duration until;
     int made = 0;
+    std::optional<Error> last_error;  // Of the last try.
   };
   // kUnavailable right after a request was given up.
   Result<Tries> begin(const std::string& key) const;
@@ -70,8 +71,8 @@ class RetryStore final : public ForwardingStore {
   // Returns once it is time to try again; the error itself where no further try is made.
   Async<void> pause(Tries& tries, Error error, async::StopToken stop);
   Duration length_of_pause(int tries_made);
-  // Its turn comes when others have been answered, which takes none of its time; kTimeout when
-  // nobody was.
+  // Its turn comes when others have been answered, which takes none of its time. After its time:
+  // its last error, or kTimeout when it was never tried.
   Async<void> wait_for_turn(Tries& tries, async::StopToken stop);
   template <typename T>
   Async<T> once(Tries& tries, Async<T> call, async::StopToken stop);

@@ -72,6 +72,16 @@ class ScriptedStore final : public ForwardingStore {
   }
 };
 
+// Goes on at each look, as if the machine were slow.
+class SlowMachinesClock final : public env::Clock {
+ public:
+  Time wall() const override { return env::real_clock().wall(); }
+  Duration boot() const override { return now_ = now_ + Duration::millis(20); }
+
+ private:
+  mutable Duration now_;
+};
+
 class SeededRandom final : public env::Random {
  public:
   std::uint64_t next() override { return numbers_.next(); }
@@ -257,6 +267,17 @@ TEST_F(RetryStoreTest, AnObjectThatHasNoAnswerIsNoFaultOfOthers) {
   EXPECT_EQ(MUST(loop_->block_on(store.get("good", 1, {}))).bytes, "1");
   MUST(loop_->block_on(gate.close()));
   EXPECT_GT(read_, 0);
+}
+
+TEST_F(RetryStoreTest, TimeThatEndsInAPauseLeavesTheErrorOfTheLastTry) {
+  SlowMachinesClock clock;
+  RetryOptions options = quick();
+  options.deadline = Duration::millis(50);
+  RetryStore store(*loop_, clock, random_, scripted_, options);
+  MUST(loop_->block_on(store.put("key", make_body("1"), Condition::none(), {})));
+  answer(Errc::kUnavailable, false, 10);
+  EXPECT_EQ(loop_->block_on(store.get("key", 1, {})).error().code, Errc::kUnavailable);
+  EXPECT_EQ(store.retries(), 1) << "it was to be tried again";
 }
 
 // What waits for its turn behind others that are not answered is not tried after its time.
