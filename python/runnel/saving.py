@@ -4,44 +4,73 @@ import contextlib
 import os
 import signal
 import threading
+import weakref
 from collections.abc import Iterator
 from types import FrameType
 
 
-class _Held:
-    """The handler of SIGTERM in a block: keeps that the process was asked to end."""
+class _Block:
+    """A block of `saving()`: open for as long as somebody has it, since an exception may skip its end."""
+
+
+class _Request:
+    """The handler of SIGTERM while blocks are open: keeps that the process was asked to end."""
 
     def __init__(self) -> None:
-        self.before = signal.getsignal(signal.SIGTERM)
-        self.asked = False
+        self.blocks: weakref.WeakSet[_Block] = weakref.WeakSet()  # May overlap: coroutines are in several at a time.
+        self.before: object = signal.SIG_DFL
+        self.is_pending = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
+        self.is_pending = True
+        self.hand_on()
 
-    def end(self) -> None:
-        signal.signal(signal.SIGTERM, self.before)
+    def open(self, block: _Block) -> None:
+        self.blocks.add(block)
+        if signal.getsignal(signal.SIGTERM) is not self:
+            self.before = signal.getsignal(signal.SIGTERM)
+            signal.signal(signal.SIGTERM, self)
+
+    def close(self, block: _Block) -> None:
+        self.blocks.discard(block)
+        self.hand_on()
+
+    def hand_on(self) -> None:
+        if self.blocks:
+            return
+        if signal.getsignal(signal.SIGTERM) is self:  # Else the program has put its own in the block.
+            signal.signal(signal.SIGTERM, self.before)
+        if self.is_pending:
+            self.is_pending = False
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def forget(self) -> None:
+        self.blocks.clear()
+        self.is_pending = False
+        self.hand_on()
 
 
-_blocks: list[_Held] = []  # Those that the main thread is in, the outermost first.
+_request = _Request()
+_forking = threading.local()  # The signals that the thread had blocked before it forked.
 
 
 # A process that is forked in a block is in none. What comes while it is made waits, since Python forgets in a new
 # process what its handlers have not been told of yet.
 def _before_fork() -> None:
-    if _blocks:
+    _forking.blocked = None  # Another signal's handler may raise in the calls below.
+    _forking.blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    if _request.blocks:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 
 
 def _after_fork_in_parent() -> None:
-    if _blocks:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    if _forking.blocked is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, _forking.blocked)
 
 
 def _after_fork_in_child() -> None:
-    if _blocks:
-        _blocks[0].end()
-        _blocks.clear()
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    _request.forget()
+    _after_fork_in_parent()
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
@@ -56,10 +85,11 @@ def saving() -> Iterator[None]:
             torch.save(state, path)
 
     A search that pauses a trial asks it to end just after a report, so that the request would often meet the save of
-    that very step. Who is asked has the step's `grace` (30s) until it is killed; a file that is replaced by another
-    (`os.replace`) is whole even then.
-    SIGTERM comes after the block as it would have come before: to the program's own handler, where it has one. A
-    process that is forked in the block is in none: it ends as it would have.
+    that very step. Who is asked has the step's `grace` (30s), or the notice of a node that is taken away where that is
+    shorter, until it is killed; a file that is replaced by another (`os.replace`) is whole even then.
+    SIGTERM comes after the block, or the last of several that overlap, as it would have come before: to the program's
+    own handler, where it has one. What asyncio's `add_signal_handler` was given is called at once, and again after
+    the block. A process that is forked in the block is in none: it ends as it would have.
     Threads: the main thread, since only that may handle signals; in others the block is run as it is.
     """
     # A handler that is not Python's own cannot be put back.
@@ -67,14 +97,9 @@ def saving() -> Iterator[None]:
     if not is_main or signal.getsignal(signal.SIGTERM) is None:
         yield
         return
-    held = _Held()
-    _blocks.append(held)
-    signal.signal(signal.SIGTERM, held)
+    block = _Block()
     try:
+        _request.open(block)
         yield
     finally:
-        if held in _blocks:  # Else this is a process that was forked in the block.
-            held.end()
-            _blocks.remove(held)
-            if held.asked:
-                os.kill(os.getpid(), signal.SIGTERM)
+        _request.close(block)

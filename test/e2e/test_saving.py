@@ -62,6 +62,94 @@ def test_what_is_forked_in_the_block_can_be_ended():
     assert done.stdout == "-15\n", done.stdout + done.stderr
 
 
+def test_what_a_thread_forks_while_the_block_ends_can_be_ended():
+    done = run("""
+        import os, signal, threading, time
+        forks, left = threading.Event(), threading.Event()
+        def wait_for_the_end_of_the_block():
+            forks.set()
+            left.wait()
+        os.register_at_fork(before=wait_for_the_end_of_the_block)  # The last that is registered is called first.
+        import runnel
+        def fork():
+            child = os.fork()
+            if child == 0:
+                time.sleep(100)
+            os.kill(child, signal.SIGTERM)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            print(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+        thread = threading.Thread(target=fork)
+        with runnel.saving():
+            thread.start()
+            forks.wait()
+        left.set()
+        thread.join()
+    """)
+    assert done.stdout == "-15\nset()\n", done.stdout + done.stderr
+
+
+def test_a_fork_in_the_block_leaves_what_the_program_blocks():
+    done = run("""
+        import os, runnel, signal
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        with runnel.saving():
+            if os.fork() == 0:
+                os._exit(signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+            print(os.wait()[1], *signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+    """)
+    assert done.stdout == "0 15\n", done.stdout + done.stderr
+
+
+def test_blocks_of_coroutines_overlap():
+    done = run("""
+        import asyncio, os, runnel, signal
+        async def save(seconds):
+            with runnel.saving():
+                await asyncio.sleep(seconds)
+                print("saved", flush=True)
+        async def main():
+            asyncio.get_running_loop().call_later(0.3, os.kill, os.getpid(), signal.SIGTERM)
+            await asyncio.gather(save(0.1), save(0.6))
+            print("went on")
+        asyncio.run(main())
+    """)
+    assert done.stdout == "saved\nsaved\n" and done.returncode == -signal.SIGTERM, done.stderr
+
+
+def test_a_handler_that_raises_in_any_place_leaves_no_block():
+    done = run("""
+        import os, runnel, signal
+        class Timeout(Exception): pass
+        def timeout(*_): raise Timeout
+        signal.signal(signal.SIGALRM, timeout)
+        raised = 0
+        for round in range(3000):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 + round % 100 * 1e-6)
+                for _ in range(20):
+                    with runnel.saving():
+                        pass
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Timeout:
+                raised += 1
+        print(raised > 300, flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("went on")
+    """)
+    assert done.stdout == "True\n" and done.returncode == -signal.SIGTERM, (done.stdout, done.stderr)
+
+
+def test_a_handler_that_is_put_in_the_block_stays():
+    done = run("""
+        import os, runnel, signal
+        with runnel.saving():
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.signal(signal.SIGTERM, lambda *_: print("asked"))
+        os.kill(os.getpid(), signal.SIGTERM)
+    """)
+    assert done.stdout == "asked\nasked\n" and done.returncode == 0, done.stderr
+
+
 def test_a_thread_saves_as_it_is():
     done = run("""
         import runnel, threading
