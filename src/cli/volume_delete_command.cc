@@ -38,13 +38,18 @@ Result<void> check_whole(const VolumeTarget& target) {
                      : "files go by: runnel volume rm " + target.name + ":/" + target.path);
 }
 
-// What is about to be deleted, since nothing brings it back. Of a damaged one nobody can tell.
+bool is_damaged(const Error& error) {
+  return error.code == Errc::kCorrupt || error.code == Errc::kNotFound;
+}
+
+// What is about to be deleted, since nothing brings it back.
 Error unasked(const std::string& name, const Result<volume::VolumeStat>& stat) {
-  const std::string what = stat.ok() ? count_text(stat->versions, "version", "versions") +
-                                           ", the newest of " +
-                                           count_text(stat->newest.files, "file", "files") +
-                                           ", in " + human(Bytes::count(stat->stored_bytes))
-                                     : "what cannot be told: " + stat.error().message;
+  if (!stat.ok() && !is_damaged(stat.error())) return stat.error();
+  const std::string what =
+      stat.ok() ? count_text(stat->versions, "version", "versions") + ", the newest of " +
+                      count_text(stat->newest.files, "file", "files") + ", in " +
+                      human(Bytes::count(stat->stored_bytes))
+                : "damage, so its versions are not known (" + stat.error().message + ")";
   return Error(Errc::kInvalid,
                "nothing brings back what is deleted: volume " + name + " has " + what)
       .with_field("yes")

@@ -131,16 +131,18 @@ Async<std::string> RetryStore::put(std::string key, Body bytes, Condition condit
   while (true) {
     Result<std::string> put = co_await once(tries, inner().put(key, bytes, condition, stop), stop);
     if (put.ok()) co_return put;
-    tries.made = std::max(tries.made, 1);  // What is looked at now takes time of this request.
+    Tries looks = tries;
+    looks.made = std::max(looks.made, 1);  // What is looked at now takes time of this request.
+    looks.last_error = put.error();
     const bool is_open = is_unknown(put.error());
     // Also at the first try: a connection that ended without an answer may have repeated it.
     const bool is_refused = put.error().code == Errc::kPrecondition;
     if (is_new && is_refused) {
-      co_return co_await settle_new(tries, key, bytes, put.error(), stop);
+      co_return co_await settle_new(looks, key, bytes, put.error(), stop);
     }
     if (is_swap && (is_open || is_refused)) {
       const std::optional<std::string> done =
-          CO_TRY(co_await settle_swap(tries, key, bytes, condition.etag, put.error(), stop));
+          CO_TRY(co_await settle_swap(looks, key, bytes, condition.etag, put.error(), stop));
       if (done) co_return *done;
     }
     if (is_open && !is_new && !is_swap) co_return put;

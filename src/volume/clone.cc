@@ -129,6 +129,18 @@ Async<bool> is_promised(object::ObjectStore& store, env::Random& random, Head cl
   co_return promises(origin.head(), clone.own_name, clone.promise);
 }
 
+Async<void> release_promise(object::ObjectStore& store, env::Random& random, Head clone,
+                            async::StopToken stop) {
+  HeadRegister origin(store, random, clone.bases.front(), std::move(stop));
+  while (true) {
+    CO_TRY(co_await origin.load());
+    if (!promises(origin.head(), clone.own_name, clone.promise)) co_return {};
+    Head next = origin.head();
+    next.clones.erase(clone.own_name);
+    if (CO_TRY(co_await origin.swap(std::move(next))) == HeadRegister::Swap::kDone) co_return {};
+  }
+}
+
 Async<bool> has_clone(object::ObjectStore& store, env::Random& random, std::string origin,
                       std::string clone, std::string nonce, async::StopToken stop) {
   HeadRegister there(store, random, std::move(clone), std::move(stop));

@@ -23,6 +23,10 @@ Async<Volume> clone_volume(VolumeContext context, Volume& origin, std::string ve
 Async<void> keep_promise(HeadRegister& origin, std::string origin_name, std::string clone,
                          std::string nonce);
 
+// The clone is no more: its origin need not keep anything for it. gc of the origin does the same.
+Async<void> release_promise(object::ObjectStore& store, env::Random& random, Head clone,
+                            async::StopToken stop);
+
 // Whether the origin keeps what a clone of this head reads.
 Async<bool> is_promised(object::ObjectStore& store, env::Random& random, Head clone,
                         async::StopToken stop);

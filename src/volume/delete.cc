@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "volume/clone.h"
 #include "volume/object_id.h"
 #include "volume/seen_session.h"
 
@@ -123,10 +124,15 @@ Async<DeleteResult> delete_volume(async::EventLoop& loop, env::Clock& clock, Vol
   CO_TRY(co_await volume.change_head(
       [&volume](const Head& now) { return deleted(now, volume.name()); }));
   DeleteResult result = CO_TRY(co_await empty(loop, clock, volume, std::move(options), stop));
-  const std::string last_list = volume.head().condemned;
+  const Head last = volume.head();
   CO_TRY(co_await volume.change_head([](const Head& now) -> Result<Head> { return gone(now); }));
-  if (!last_list.empty()) {
-    CO_TRY(co_await volume.store().remove(volume.prefix() + last_list, stop));
+  if (!last.condemned.empty()) {
+    CO_TRY(co_await volume.store().remove(volume.prefix() + last.condemned, stop));
+  }
+  if (!last.bases.empty()) {
+    const Result<void> released =
+        co_await release_promise(volume.store(), volume.random(), last, stop);
+    (void)released;  // It is deleted all the same; gc of the origin finds that, too.
   }
   co_return result;
 }

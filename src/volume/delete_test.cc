@@ -80,7 +80,6 @@ TEST_F(DeleteTest, NobodyDeletesWhatAnotherVolumeReads) {
   EXPECT_EQ(mine.contents(), (Contents{{"a", a_}, {"b", "2"}, {"c", "3"}}));
   MUST(try_delete("mine"));
   data_.run(data_.volume().refresh());
-  gc(data_.volume());
   EXPECT_TRUE(data_.volume().head().clones.empty());
   EXPECT_EQ(data_.contents(), (Contents{{"a", a_}, {"b", "2"}}));
   MUST(try_delete("data"));
@@ -91,9 +90,21 @@ TEST_F(DeleteTest, ACloneMayTakeThePlaceOfADeletedVolume) {
   MemoryVolume mine(data_, "latest", "mine");
   MUST(try_delete("mine"));
   data_.run(data_.volume().refresh());
-  gc(data_.volume());
   MemoryVolume again(data_, "latest", "mine");
   EXPECT_EQ(again.contents(), data_.contents());
+}
+
+// As one whose machine slept.
+TEST_F(DeleteTest, WhoBeatsAfterTheDeletionIsToldOfIt) {
+  Volume late = MUST(try_open("data"));
+  data_.run(late.begin_reading(session_of_this_process("mount"), "latest"));
+  std::erase_if(data_.store().objects(),
+                [](const auto& each) { return each.first.starts_with("data/s/"); });
+  MUST(try_delete("data"));
+  const Error error =
+      data_.try_run(late.keep_session([] { return std::set<std::string>(); })).error();
+  EXPECT_EQ(error.code, Errc::kNotFound);
+  EXPECT_EQ(error.message, "volume data was deleted");
 }
 
 // What it held may have been deleted, and the volume of the name is another.

@@ -87,12 +87,17 @@ Async<void> HeadRegister::load() {
   co_return {};
 }
 
-Async<void> HeadRegister::load_to_hold() { return load_whole(); }
+Async<void> HeadRegister::load_to_hold() {
+  CO_TRY(co_await load_whole());
+  if (head_.is_gone) co_return was_deleted(volume_, true);
+  co_return {};
+}
 
 Async<void> HeadRegister::load_whole() {
   Result<void> loaded = co_await load_once();
   const bool is_damaged =
-      loaded.ok() ? !has_its_manifest(head_) : loaded.error().code == Errc::kCorrupt;
+      loaded.ok() ? !has_its_manifest(head_)
+                  : loaded.error().code == Errc::kCorrupt || loaded.error().code == Errc::kConflict;
   // Its bytes may have been changed on their way; the store is asked once more.
   if (is_damaged) loaded = co_await load_once();
   co_return loaded;
@@ -105,9 +110,11 @@ Async<void> HeadRegister::load_once() {
     co_return Error(Errc::kNotFound, "there is no volume " + volume_ + " in " + store_.name())
         .with_field("volume")
         .with_value(volume_)
-        .with_hint("make it: runnel volume create " + volume_ +
-                   ", with --store URL where it is, or is to be, elsewhere; see all: runnel " +
-                   "volume list");
+        .with_hint(!read.error().hint.empty()
+                       ? read.error().hint
+                       : "make it: runnel volume create " + volume_ +
+                             ", with --store URL where it is, or is to be, elsewhere; see all: "
+                             "runnel volume list");
   }
   object::Object object = CO_TRY(std::move(read));
   Head head = CO_TRY(decode_head(object.bytes));

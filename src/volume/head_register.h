@@ -35,7 +35,7 @@ class HeadRegister {
                      object::Condition condition = object::Condition::absent());
   // The head as it is now. kNotFound when there is no such volume, or it was deleted.
   Async<void> load();
-  // The same for who has a session: of a deleted volume, too, what it holds stays.
+  // The same for who has a session: of a volume that is being deleted, what it holds stays.
   Async<void> load_to_hold();
   // As it was when it was read or swapped last.
   const Head& head() const { return head_; }

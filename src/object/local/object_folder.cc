@@ -207,26 +207,31 @@ void sweep(const std::string& folder) {
 
 Result<ObjectFolder> ObjectFolder::open(const std::string& path) {
   CHECK(path.starts_with('/'), "the folder of a store needs an absolute path");
-  const std::string own = path + "/" + std::string(kOwn);
-  TRY(env::make_directories(own, env::Access::kOwner));
-  sweep(own);
   ObjectFolder folder(path);
-  folder.hold_reserve();
+  if (env::exists(path)) TRY(folder.prepare());
   return folder;
 }
 
+std::string ObjectFolder::own() const { return path_ + "/" + std::string(kOwn); }
+
+Result<void> ObjectFolder::prepare() const {
+  TRY(env::make_directories(own(), env::Access::kOwner));
+  sweep(own());
+  hold_reserve();
+  return {};
+}
+
 env::RoomReserve ObjectFolder::reserve() const {
-  return {path_ + "/" + std::string(kOwn) + "/" + std::string(kReserveName), kReserve};
+  return {own() + "/" + std::string(kReserveName), kReserve};
 }
 
 env::InodeReserve ObjectFolder::inodes() const {
-  return {path_ + "/" + std::string(kOwn) + "/" + std::string(kInodesName), kReservedInodes};
+  return {own() + "/" + std::string(kInodesName), kReservedInodes};
 }
 
 // One process makes it at a time, and nobody waits: whoever has the lock opened the store, too.
 void ObjectFolder::hold_reserve() const {
-  const Result<env::FileLock> lock =
-      env::FileLock::acquire(path_ + "/" + std::string(kOwn) + "/" + std::string(kLock));
+  const Result<env::FileLock> lock = env::FileLock::acquire(own() + "/" + std::string(kLock));
   if (!lock.ok()) return;
   reserve().hold();
   inodes().hold();
@@ -234,7 +239,11 @@ void ObjectFolder::hold_reserve() const {
 
 Result<Object> ObjectFolder::get(const std::string& key, std::int64_t limit) const {
   TRY(check_key(key));
-  const OpenObject opened = TRY(open_object(name_, key, file_of(key)));
+  Result<OpenObject> found = open_object(name_, key, file_of(key));
+  if (!found.ok() && !env::exists(path_)) {
+    return Error(found.error()).with_hint("there is no folder " + path_ + ": is its disk mounted?");
+  }
+  const OpenObject opened = TRY(std::move(found));
   if (opened.size > limit) return is_larger(name_, key, limit);
   Object object;
   object.bytes.resize(static_cast<std::size_t>(opened.size));
@@ -263,8 +272,8 @@ Result<void> ObjectFolder::read(const std::string& key, const std::string& stamp
 Result<std::string> ObjectFolder::put(const std::string& key, std::string_view bytes,
                                       const Condition& condition) const {
   TRY(check_key(key));
-  const std::string temporary =
-      path_ + "/" + std::string(kOwn) + "/" + env::random_hex(env::real_random(), 32);
+  if (!env::exists(own())) TRY(prepare());
+  const std::string temporary = own() + "/" + env::random_hex(env::real_random(), 32);
   Result<void> done = write_whole(temporary, bytes);
   if (done.ok()) done = make_folders(path_, key);
   if (done.ok()) done = publish(temporary, key, condition);
@@ -303,6 +312,7 @@ Result<void> ObjectFolder::check_match(const std::string& key, const Condition& 
 
 Result<void> ObjectFolder::remove(const std::string& key) const {
   TRY(check_key(key));
+  if (!env::exists(own())) return {};
   const std::string file = file_of(key);
   const env::FileLock lock = TRY(lock_of(path_));
   if (::unlink(file.c_str()) != 0) {

@@ -49,6 +49,9 @@ class ObjectFolder {
  private:
   explicit ObjectFolder(std::string path) : path_(std::move(path)), name_("file://" + path_) {}
 
+  std::string own() const;  // The folder of what is no object.
+  // Makes the store's own folder and holds its reserve.
+  Result<void> prepare() const;
   env::RoomReserve reserve() const;
   env::InodeReserve inodes() const;
   void hold_reserve() const;

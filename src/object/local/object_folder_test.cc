@@ -41,6 +41,21 @@ TEST_F(ObjectFolderTest, KeepsAnObjectAsAFileOfItsKey) {
   EXPECT_FALSE(has_temporary());
 }
 
+// As that of a disk which is not mounted now.
+TEST_F(ObjectFolderTest, OnlyAPutMakesAFolderThatIsNotThere) {
+  const std::string path = folder_.path() + "/disk/store";
+  const ObjectFolder store = MUST(ObjectFolder::open(path));
+  const Error error = store.get("v/head", 10).error();
+  EXPECT_EQ(error.code, Errc::kNotFound);
+  EXPECT_EQ(error.hint, "there is no folder " + path + ": is its disk mounted?");
+  EXPECT_TRUE(MUST(store.list("", "")).objects.empty());
+  MUST(store.remove("v/head"));
+  EXPECT_FALSE(env::exists(folder_.path() + "/disk"));
+  MUST(store.put("v/head", "1", Condition::absent()));
+  EXPECT_EQ(MUST(store.get("v/head", 10)).bytes, "1");
+  EXPECT_TRUE(env::exists(path + "/.runnel/reserve"));
+}
+
 TEST_F(ObjectFolderTest, RemovesOnlyTemporariesThatWereLeftADayAgo) {
   MUST(env::write_file_atomically(own("old"), "1"));
   MUST(env::write_file_atomically(own("new"), "1"));
