@@ -34,6 +34,7 @@ std::string notice(const Sharers& sharers) {
 std::vector<std::string> double_grant_notices(const std::vector<model::NodeInfo>& nodes) {
   std::vector<Sharers> drivers;
   for (const model::NodeInfo& node : nodes) {
+    if (node.draining || node.withholds_devices) continue;  // Until the others have let go of them.
     for (const auto& [kind, count] : node.capacity.accelerators) declare(drivers, node.id, kind);
   }
   std::vector<std::string> notices;

@@ -215,29 +215,59 @@ void explain_infeasible(const Wish& wish, const sched::Cluster& known, Wait& wai
 
 // ---- it needs a node that is down
 
-void explain_down(const Wish& wish, Wait& wait) {
-  std::string names;
+// Nodes that a request could use, were they there.
+struct Missing {
+  std::string down;  // "'a' (HeartbeatLost), 'b' (Preempted)".
   std::string bring_back;
-  std::size_t down = 0;
+  std::string draining;
+  std::size_t count = 0;
+};
+
+void add_name(std::string& names, const std::string& name) {
+  names += (names.empty() ? "" : ", ") + name;
+}
+
+Missing missing_nodes(const Wish& wish) {
+  Missing missing;
   for (const auto& [id, node] : wish.state.nodes) {
-    if (node.takes_work() || !sched::could_hold(wish.request, idle_host(node))) continue;
-    if (++down > kHoldersShown) continue;
-    names += (names.empty() ? "" : ", ") + quoted(id.str()) + " (" + node.reason + ")";
+    if (node.takes_work() || !node.is_member()) continue;
+    if (!sched::could_hold(wish.request, idle_host(node))) continue;
+    if (++missing.count > kHoldersShown) continue;
+    const std::string name = quoted(id.str());
+    if (node.up && node.info.draining) {
+      add_name(missing.draining, name);
+      continue;
+    }
+    add_name(missing.down, name + " (" + node.reason + ")");
     if (node.reason == model::kPreemptedReason) continue;  // It comes back by itself.
-    bring_back += (bring_back.empty() ? "" : ", ") + quoted(id.str());
+    add_name(missing.bring_back, name);
   }
-  CHECK(down > 0, "a request needs nodes that are down, and none is");
+  return missing;
+}
+
+void explain_down(const Wish& wish, Wait& wait) {
+  const Missing missing = missing_nodes(wish);
+  CHECK(missing.count > 0, "a request needs nodes that are down, and none is");
   const std::int64_t up = places_in(wish.request, wish.index.cluster, Room::kCapacity);
+  const bool any_drains = !missing.draining.empty();
   wait.reason = "ReqNodeNotAvail";
-  wait.message = need_text(wish.request) + "; " +
-                 (up == 0 ? "no node that is up has that"
-                          : "those that are up hold " + std::to_string(up) + " of them") +
-                 ", and down " + (down == 1 ? "is " : "are ") + names;
-  if (down > kHoldersShown) {
-    wait.message += " and " + std::to_string(down - kHoldersShown) + " more";
+  wait.message =
+      need_text(wish.request) + "; " +
+      (up > 0 ? std::string("those that ") + (any_drains ? "take work" : "are up") + " hold " +
+                    std::to_string(up) + " of them"
+              : std::string("no node that ") + (any_drains ? "takes work" : "is up") + " has that");
+  const std::string be = missing.count == 1 ? " is " : " are ";
+  if (!missing.down.empty()) wait.message += ", and down" + be + missing.down;
+  if (any_drains) wait.message += ", and draining" + be + missing.draining;
+  if (missing.count > kHoldersShown) {
+    wait.message += " and " + std::to_string(missing.count - kHoldersShown) + " more";
   }
-  wait.remedy = bring_back.empty() ? "wait: a node that was preempted comes back by itself"
-                                   : "bring " + bring_back + " back";
+  if (!missing.bring_back.empty()) {
+    wait.remedy = "bring " + missing.bring_back + " back";
+  } else {
+    wait.remedy = any_drains ? "name " + missing.draining + " in nodes.yaml again"
+                             : "wait: a node that was preempted comes back by itself";
+  }
 }
 
 // ---- others come first
@@ -528,8 +558,8 @@ std::optional<NodeId> node_set_apart(const Wish& wish) {
 
 // ---- nobody knows which devices are free
 
-// What a node would have free if no strangers were on it.
-sched::Host host_without_strangers(const Wish& wish, const sched::Host& host) {
+// What a node would have free if it granted its devices.
+sched::Host granting_host(const Wish& wish, const sched::Host& host) {
   Resources used;
   for (const auto& [id, lane] : wish.state.lanes) {
     for (const model::Place& place : lane.places()) {
@@ -571,7 +601,7 @@ bool explain_strangers(const Wish& wish, Wait& wait) {
   std::vector<model::RankRef> strangers;
   for (const sched::Host* host : wish.index.cluster.hosts()) {
     const std::vector<model::RankRef>& here = wish.state.nodes.at(host->id).strangers;
-    without.join(here.empty() ? *host : host_without_strangers(wish, *host));
+    without.join(here.empty() ? *host : granting_host(wish, *host));
     if (here.empty() || !sched::could_hold(wish.request, *host)) continue;
     nodes += (nodes.empty() ? "" : " and ") + quoted(host->id.str());
     strangers.insert(strangers.end(), here.begin(), here.end());
@@ -583,6 +613,26 @@ bool explain_strangers(const Wish& wish, Wait& wait) {
                  free_devices_text(wish) + " until processes of " + jobs_text(jobs) +
                  ", which may have any of them since the node was lost, have ended";
   for (const JobId& job : jobs) block_by(wait, job);
+  return true;
+}
+
+// Whether it is only that nodes.yaml was changed while tasks had devices.
+bool explain_withheld(const Wish& wish, Wait& wait) {
+  sched::Cluster granting;
+  std::string nodes;
+  for (const sched::Host* host : wish.index.cluster.hosts()) {
+    const bool withholds = wish.state.nodes.at(host->id).info.withholds_devices;
+    granting.join(withholds ? granting_host(wish, *host) : *host);
+    if (!withholds || !sched::could_hold(wish.request, *host)) continue;
+    nodes += (nodes.empty() ? "" : " and ") + quoted(host->id.str());
+  }
+  if (nodes.empty() || !sched::place(wish.request, granting)) return false;
+  wait.reason = "Resources";
+  wait.message = need_text(wish.request) + "; " + nodes + " grants no devices" +
+                 free_devices_text(wish) +
+                 " until tasks that began before nodes.yaml was changed, and have some of them, "
+                 "have ended";
+  wait.remedy = "see which: runnel nodes";
   return true;
 }
 
@@ -652,7 +702,7 @@ void explain_busy(const Wish& wish, Wait& wait) {
     wait.reason = "Resources";
     wait.message =
         need_text(wish.request) + ", and there is room: it starts with the next decision";
-  } else if (explain_strangers(wish, wait)) {
+  } else if (explain_strangers(wish, wait) || explain_withheld(wish, wait)) {
     return;
   } else if (lacks_only_quarantined(wish)) {
     explain_quarantine(wish, wait);

@@ -281,6 +281,57 @@ TEST(Explain, ANodeThatWasPreempted) {
          "wait: a node that was preempted comes back by itself");
 }
 
+TEST(Explain, ANodeThatHasLeftIsNoneOfThem) {
+  BrainHarness harness;
+  harness.join("a", 2);
+  harness.join("b", 8);
+  const JobId job = harness.submit({wants(8)});
+  ASSERT_EQ(harness.job_status(job), Status::kRunning);
+  harness.lose("b", "1", std::string(model::kPreemptedReason));
+  EXPECT_EQ(wait_of(harness, harness.submit({wants(4)})).reason, "ReqNodeNotAvail");
+  harness.lose("b", "1", std::string(model::kLeftReason));
+  EXPECT_EQ(harness.brain.state().nodes.at(NodeId("b")).reason, "Left") << "it was down already";
+  for (const Wait& wait : waits_of(harness, job)) {
+    EXPECT_EQ(wait.message.find("'b'"), std::string::npos) << wait.message;
+  }
+  harness.submit({wants(4)});
+  ASSERT_TRUE(harness.last_refusal.has_value());
+  EXPECT_NE(harness.last_refusal->message.find("1 node(s) can never give that"), std::string::npos)
+      << harness.last_refusal->message;
+}
+
+TEST(Explain, ANodeThatDrains) {
+  BrainHarness harness;
+  harness.join("a", 2);
+  model::NodeJoin drained;
+  drained.node.id = NodeId("b");
+  drained.node.capacity = {8000, Bytes::gibi(8), {}};
+  drained.node.draining = true;
+  drained.incarnation = Incarnation("1");
+  harness.decide(drained);
+  expect(wait_of(harness, harness.submit({wants(4)})), "ReqNodeNotAvail",
+         "needs a node with 4 cpus; no node that takes work has that, and draining is 'b'",
+         "name 'b' in nodes.yaml again");
+}
+
+TEST(Explain, DevicesThatAreWithheld) {
+  BrainHarness harness;
+  model::NodeJoin withholding;
+  withholding.node.id = NodeId("a");
+  withholding.node.capacity = {4000, Bytes::gibi(8), {{"H100", 2}}};
+  withholding.node.withholds_devices = true;
+  withholding.incarnation = Incarnation("1");
+  harness.decide(withholding);
+  const JobId job = harness.submit({wants(1, {{"H100", 1}})});
+  EXPECT_EQ(harness.job_status(harness.submit({wants(1)})), Status::kRunning);
+  const Wait wait = wait_of(harness, job);
+  EXPECT_NE(wait.message.find("'a' grants no devices"), std::string::npos) << wait.message;
+  EXPECT_NE(wait.message.find("before nodes.yaml was changed"), std::string::npos) << wait.message;
+  withholding.node.withholds_devices = false;
+  harness.decide(withholding);
+  EXPECT_EQ(harness.job_status(job), Status::kRunning);
+}
+
 TEST(Explain, AGangThatMissesNodesThatAreDown) {
   BrainHarness harness;
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) harness.join(name, 2);

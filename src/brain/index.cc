@@ -339,7 +339,8 @@ void Index::close(const State& state, LaneId lane) {
 
 void Index::settle_node(const State& state, const NodeId& id) {
   settle_host(state, id);
-  known.join(idle_host(state.nodes.at(id)));
+  known.leave(id);
+  if (state.nodes.at(id).is_member()) known.join(idle_host(state.nodes.at(id)));
   settle_quarantine(state, id);
   if (auto was = leaving_at_.find(id); was != leaving_at_.end()) {
     leaving.erase({was->second, id});
@@ -384,7 +385,7 @@ void Index::settle_host(const State& state, const NodeId& id) {
   // free, not less than nothing.
   host.free = host.capacity.beyond(used);
   host.overdrawn = used.beyond(host.capacity);
-  host.withheld = !node.strangers.empty();
+  host.withheld = !node.grants_devices();
   if (host.withheld) host.free.accelerators.clear();
   host.apart = number;
   cluster.join(std::move(host));

@@ -26,7 +26,8 @@ void ask_to_end(Turn& turn, LaneId id) {
 
 void on_notice(Turn& turn, const model::NodeNotice& input) {
   const auto node = turn.state().nodes.find(input.node);
-  if (node == turn.state().nodes.end() || !node->second.takes_work()) return;
+  if (node == turn.state().nodes.end() || !node->second.up) return;
+  if (node->second.leaves_at != Time()) return;  // It was told already.
   if (node->second.incarnation != input.incarnation) return;
   turn.emit(model::NodeLeaving{input.node, input.incarnation, input.leaves_at, input.reason});
   const auto lanes = turn.index().lanes_on.find(input.node);

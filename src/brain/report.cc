@@ -288,8 +288,12 @@ void on_report(Turn& turn, const model::NodeReport& input) {
 
 void on_lost(Turn& turn, const model::NodeLost& input) {
   auto node = turn.state().nodes.find(input.node);
-  if (node == turn.state().nodes.end() || !node->second.up) return;
+  if (node == turn.state().nodes.end()) return;
   if (node->second.incarnation != input.incarnation) return;
+  // One that is down may be back, unless it is not among the nodes any more.
+  const bool is_news = node->second.up || (input.reason == model::kLeftReason &&
+                                           node->second.reason != model::kLeftReason);
+  if (!is_news) return;
   turn.emit(model::NodeLeft{input.node, input.incarnation, input.reason});
   lose(turn, input.node, live_ranks(turn, input.node));
   turn.want_plan();

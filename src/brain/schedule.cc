@@ -102,7 +102,7 @@ bool contended(const Turn& turn, const Lane& lane, const StepKey& key) {
 bool devices_take_more(const Turn& turn, const Lane& lane, const model::Place& place) {
   if (lane.per_place.accelerators.empty()) return true;
   const Node& node = turn.state().nodes.at(place.node);
-  return node.strangers.empty() &&
+  return node.grants_devices() &&
          model::covers(place.devices, held_by(turn.state(), lane, place)) &&
          !model::overlap(place.devices, quarantined_on(node)) &&
          model::are_within(place.devices, node.info.capacity);

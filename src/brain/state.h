@@ -174,8 +174,11 @@ struct Node {
   // Granted to nobody, ascending by kind and index: what vanished, or is back and not proven.
   std::vector<model::QuarantinedDevice> quarantined = {};
 
+  // Whether it may be back, where it is down.
+  bool is_member() const { return up || reason != model::kLeftReason; }
   // Whether it may be given work.
-  bool takes_work() const { return up && leaves_at == Time(); }
+  bool takes_work() const { return up && leaves_at == Time() && !info.draining; }
+  bool grants_devices() const { return strangers.empty() && !info.withholds_devices; }
 
   friend bool operator==(const Node&, const Node&) = default;
 };

@@ -20,6 +20,7 @@ Error too_many(std::string what, std::size_t limit) {
 model::Resources largest(const State& state) {
   model::Resources most;
   for (const auto& [id, node] : state.nodes) {
+    if (!node.is_member()) continue;
     most.milli_cpus = std::max(most.milli_cpus, node.info.capacity.milli_cpus);
     most.memory = std::max(most.memory, node.info.capacity.memory);
     for (const auto& [name, count] : node.info.capacity.accelerators) {
@@ -31,8 +32,9 @@ model::Resources largest(const State& state) {
 
 std::optional<Error> can_never_start(const Turn& turn, const model::JobSpec& spec) {
   const State& state = turn.state();
-  if (state.nodes.empty()) return std::nullopt;
   const sched::Cluster& cluster = turn.index().known;
+  const std::size_t members = cluster.hosts().size();
+  if (members == 0) return std::nullopt;
   for (const model::StepSpec& step : spec.steps) {
     // A step that is asked for from outside takes no place.
     if (step.is_external() || sched::feasible(lane_of(step), cluster)) continue;
@@ -47,7 +49,7 @@ std::optional<Error> can_never_start(const Turn& turn, const model::JobSpec& spe
                                    : std::to_string(step.num_nodes) + " places at once, each";
     return Error(Errc::kInvalid,
                  "step '" + step.name + "' needs " + places + " with " + step.resources.describe() +
-                     ", and " + std::to_string(state.nodes.size()) +
+                     ", and " + std::to_string(members) +
                      " node(s) can never give that; the largest has " + largest(state).describe())
         .with_field("steps." + step.name + ".resources")
         .with_hint(

@@ -25,7 +25,9 @@ std::string state_of(const json::Value& node) {
   const std::string reason = text_of(node, "reason");
   if (!flag(node, "up")) return "down (" + reason + ")";
   const std::string leaves = text_of(node, "leaves_at");
-  return leaves.empty() ? "up" : "leaving at " + moment_text(leaves) + " (" + reason + ")";
+  if (!leaves.empty()) return "leaving at " + moment_text(leaves) + " (" + reason + ")";
+  if (flag(node, "draining")) return "draining";
+  return flag(node, "withholds_devices") ? "up (devices withheld)" : "up";
 }
 
 // "1.5/4": used of all.
@@ -69,7 +71,7 @@ json::Value::List members_of(const json::Value& answer, Output output) {
   json::Value::List nodes = list_at(answer, "nodes");
   if (output == Output::kWide) return nodes;
   std::erase_if(nodes, [](const json::Value& node) {
-    return !flag(node, "up") && text_of(node, "reason") == control::kNamedNoMore;
+    return !flag(node, "up") && text_of(node, "reason") == model::kLeftReason;
   });
   return nodes;
 }

@@ -3,36 +3,29 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.h"
 #include "brain/state.h"
 #include "model/node.h"
 
 namespace runnel::control {
 
-// Nodes that nodes.yaml names no more while work is going on there: they take nothing new, and are
-// kept until it has ended, so that an edit of the file ends nobody's work.
+// An edit of nodes.yaml ends nobody's work, and grants no device twice (docs/design/control.md,
+// "Draining"). What is decided here is pure, so that a daemon that is killed decides it again.
 
-// The nodes that serve, and what of the file is waited for.
-struct NodesWithDraining {
-  std::vector<model::NodeInfo> nodes;
-  std::vector<NodeId> draining;  // Those of them that the file does not name.
-  // The draining ones hold devices, which another node of this machine would grant once more: the
-  // file is not in force, and all nodes are those of before.
-  bool is_put_off = false;
-};
+// The nodes that serve, of those that the file names: one that it does not name is draining while
+// it has work. One that would grant a device that a task has by what it, or another, was before
+// withholds its devices until that task has ended; where it would count devices in use anew, it
+// also keeps those that it had.
+std::vector<model::NodeInfo> nodes_in_force(const brain::State& state,
+                                            const std::vector<model::NodeInfo>& named);
 
-// `named`: those of the file.
-NodesWithDraining with_draining(const brain::State& state, std::vector<model::NodeInfo> named);
+// Whether the end of some work changes what is in force.
+bool are_for_now(const std::vector<model::NodeInfo>& nodes);
 
-// Whether more of the file may be in force: the work of a draining node has ended, or, where the
-// file was put off, none of them holds a device.
-bool has_drained(const brain::State& state, const NodesWithDraining& nodes);
-
-// The nodes of before, as their file told them. One that is down may be back; one that was drained
-// is none of them.
+// The nodes of before, as their file told them. One that is down may be back; one that drains, or
+// has left, is none of them.
 std::vector<model::NodeInfo> nodes_of_before(const brain::State& state);
 
 // What a person should know: sentences.
-std::vector<std::string> draining_notices(const NodesWithDraining& nodes);
+std::vector<std::string> draining_notices(const std::vector<model::NodeInfo>& nodes);
 
 }  // namespace runnel::control

@@ -107,7 +107,7 @@ void Nodes::ask(const node::Up& message) {
 Async<void> Nodes::leave(node::Up message) {
   const Result<void> reported = co_await on_report(report_of(message), message.stamp.up);
   (void)reported;  // Refused or not, it is gone.
-  co_return co_await on_lost({message.node, message.stamp.incarnation, std::string(kNamedNoMore)});
+  co_return co_await on_lost({message.node, message.stamp.incarnation, "Shutdown"});
 }
 
 Async<Outcome> Nodes::decide_join(model::NodeJoin join, node::UpSequence up) {
@@ -200,8 +200,9 @@ Async<void> Nodes::give_notice(NodeId node, Duration notice) {
 Async<void> Nodes::keep(std::vector<NodeId> nodes) {
   std::vector<model::NodeLost> gone;
   for (const auto& [id, node] : writer_.state().nodes) {
-    if (!node.up || std::find(nodes.begin(), nodes.end(), id) != nodes.end()) continue;
-    gone.push_back({id, node.incarnation, std::string(kNamedNoMore)});
+    if (std::find(nodes.begin(), nodes.end(), id) != nodes.end()) continue;
+    if (!node.up && node.reason == model::kLeftReason) continue;
+    gone.push_back({id, node.incarnation, std::string(model::kLeftReason)});
   }
   for (model::NodeLost& node : gone) {
     CO_TRY(co_await on_lost(std::move(node)));

@@ -23,9 +23,6 @@
 
 namespace runnel::control {
 
-// The reason of a node that is not among the nodes any more.
-inline constexpr std::string_view kNamedNoMore = "Left";
-
 // What control has to do with nodes: their messages become inputs of the brain, durable events
 // become orders to them, and who is silent for longer than its lease is given up.
 //

@@ -110,8 +110,7 @@ void Daemon::end(DaemonEnd why) {
 // A file that cannot be used takes no node away.
 void Daemon::take_nodes(const std::vector<std::string>& device_command) {
   if (nodes_file_.problem) nodes_file_.nodes = control::nodes_of_before(controller_->state());
-  draining_ = control::with_draining(controller_->state(), nodes_file_.nodes);
-  nodes_ = draining_.nodes;
+  nodes_ = control::nodes_in_force(controller_->state(), nodes_file_.nodes);
   share_a_runner(nodes_);
   nodes_watch_ =
       std::make_unique<NodesWatch>(loop_, home_, device_command, nodes_file_,
@@ -123,12 +122,15 @@ void Daemon::begin_anew(NodesInForce next) {
   end(DaemonEnd::kNodes);
 }
 
-// A node whose last work has ended goes as nodes come and change: by a start.
+// What the end of some work changes comes as all changes of nodes: by a start.
 Async<void> Daemon::watch_draining() {
-  while (!draining_.draining.empty()) {
+  while (control::are_for_now(nodes_)) {
     CO_TRY(co_await loop_.sleep(kDrainingEvery, gate_.token()));
     if (end_ != DaemonEnd::kNone) co_return {};
-    if (!control::has_drained(controller_->state(), draining_)) continue;
+    std::vector<model::NodeInfo> next =
+        control::nodes_in_force(controller_->state(), nodes_file_.nodes);
+    share_a_runner(next);
+    if (next == nodes_) continue;
     begin_anew(nodes_file_);
     co_return {};
   }
@@ -182,7 +184,7 @@ control::HomeInfo Daemon::info() const {
   info.nodes_problem = nodes_watch_->problem();
   info.notices = controller_->notices();
   for (std::string& notice : agent_->notices()) info.notices.push_back(std::move(notice));
-  for (std::string& notice : control::draining_notices(draining_)) {
+  for (std::string& notice : control::draining_notices(nodes_)) {
     info.notices.push_back(std::move(notice));
   }
   if (const auto& failed = nodes_watch_->failed_look()) {

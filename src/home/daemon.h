@@ -80,7 +80,6 @@ class Daemon {
   Home home_;
   NodesInForce nodes_file_;  // As it was before the log was read.
   std::vector<model::NodeInfo> nodes_;
-  control::NodesWithDraining draining_;  // As the file was taken.
   std::string python_path_;
   DaemonLog lines_;
   const Say say_;  // To whoever looks after the home.

@@ -36,12 +36,23 @@ Maker maker_of(std::string_view kind) {
   return Maker::kNvidia;
 }
 
+std::string driver_of(std::string_view kind) {
+  switch (maker_of(kind)) {
+    case Maker::kNvidia: return "nvidia";
+    case Maker::kAmd: return "amd";
+    case Maker::kIntel: return "intel";
+    case Maker::kGoogle: return "google";
+    case Maker::kOther: break;
+  }
+  return to_lower(kind);
+}
+
 // A driver counts all its devices of the node, whatever kind they are: kind after kind by name.
 std::int64_t count_before(const std::string& kind, const Resources& capacity) {
   std::int64_t before = 0;
   for (const auto& [other, count] : capacity.accelerators) {
     CHECK(count >= 0, "a node with fewer than no devices");
-    if (other < kind && maker_of(other) == maker_of(kind)) before += count;
+    if (other < kind && driver_of(other) == driver_of(kind)) before += count;
   }
   return before;
 }
@@ -105,10 +116,21 @@ std::vector<std::pair<std::string, std::string>> device_variables(const Devices&
   return {variables.begin(), variables.end()};
 }
 
+std::set<MachineDevice> machine_devices(const Devices& granted, const Resources& capacity) {
+  std::set<MachineDevice> shown;
+  for (const auto& [kind, indices] : granted) {
+    const std::int64_t offset = count_before(kind, capacity);
+    for (const auto& [begin, end] : indices.ranges()) {
+      for (std::int64_t index = begin; index < end; ++index) {
+        shown.insert({driver_of(kind), offset + index});
+      }
+    }
+  }
+  return shown;
+}
+
 bool have_one_driver(std::string_view kind, std::string_view other) {
-  const Maker maker = maker_of(kind);
-  if (maker == Maker::kOther) return to_lower(kind) == to_lower(other);
-  return maker == maker_of(other);
+  return driver_of(kind) == driver_of(other);
 }
 
 bool is_device_variable(std::string_view name) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <compare>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +17,17 @@ namespace runnel::model {
 // granted on a node with this capacity (docs/design/devices.md). Without any: those that hide all.
 std::vector<std::pair<std::string, std::string>> device_variables(const Devices& granted,
                                                                   const Resources& capacity);
+
+// A device of the machine, as its driver counts them.
+struct MachineDevice {
+  std::string driver;
+  std::int64_t number = 0;
+
+  friend auto operator<=>(const MachineDevice&, const MachineDevice&) = default;
+};
+
+// Those that device_variables() shows.
+std::set<MachineDevice> machine_devices(const Devices& granted, const Resources& capacity);
 
 // Whether one driver counts and shows the devices of both kinds, so that they are of one maker.
 bool have_one_driver(std::string_view kind, std::string_view other);

@@ -58,6 +58,19 @@ TEST(DeviceVariables, ADriverCountsAllItsDevicesOfTheNode) {
             "1,2");
 }
 
+TEST(DeviceVariables, TheSameDeviceMayHaveSeveralNames) {
+  const auto devices = [](const char* kind, std::int64_t index,
+                          std::map<std::string, std::int64_t> node) {
+    return machine_devices({{kind, IntervalSet::of(index, index + 1)}},
+                           {.accelerators = std::move(node)});
+  };
+  EXPECT_EQ(devices("L4", 0, {{"H100", 2}, {"L4", 1}}), devices("H200", 2, {{"H200", 4}}));
+  EXPECT_EQ(devices("H100", 1, {{"H100", 2}}), devices("H100", 1, {}));
+  EXPECT_NE(devices("H100", 1, {{"A100", 1}}), devices("H100", 1, {}));
+  EXPECT_NE(devices("H100", 0, {}), devices("MI300X", 0, {}));
+  EXPECT_NE(devices("Trainium", 0, {}), devices("Inferentia", 0, {}));
+}
+
 TEST(DeviceVariables, AreKnownByTheirNames) {
   const auto all = {Devices{}, Devices{{"H100", IntervalSet::of(0, 1)}},
                     Devices{{"MI300X", IntervalSet::of(0, 1)}},

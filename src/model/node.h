@@ -13,6 +13,9 @@ namespace runnel::model {
 // Why a node is down that was taken away for a while, and comes back by itself.
 inline constexpr std::string_view kPreemptedReason = "Preempted";
 
+// Why a node is down that is not among the nodes of the home any more.
+inline constexpr std::string_view kLeftReason = "Left";
+
 // What a node says of itself when it joins.
 struct NodeInfo {
   NodeId id;
@@ -21,6 +24,9 @@ struct NodeInfo {
   Resources capacity;
   bool colocate = false;  // Several places of one gang may share this node.
   bool spot = false;      // May be taken away at short notice.
+  bool draining = false;  // Takes nothing new; what runs there goes on.
+  // Grants none of its devices for now: tasks of another node, or of what it was before, have them.
+  bool withholds_devices = false;
   // Nodes that name the same share one: what ends it ends them all. Empty: it has its own.
   std::string runner;
   std::string instance;              // The rented type it is, or is priced as; may be empty.

@@ -127,6 +127,7 @@ struct Fields<NodeInfo> {
     visit("address", node.address, Text{"127.0.0.1"});
     visit("capacity", node.capacity);
     visit("colocate", node.colocate);
+    visit("draining", node.draining);
     visit("id", node.id, Required());
     visit("instance", node.instance);
     visit("pool", node.pool, Text{"local"});
@@ -136,6 +137,7 @@ struct Fields<NodeInfo> {
     visit("runner", node.runner);
     visit("spot", node.spot);
     visit("spot_price_micros", node.spot_price, InMillionths{kPriceMax});
+    visit("withholds_devices", node.withholds_devices);
   }
   static Result<void> check(const NodeInfo& node) { return check_node(node); }
 };

@@ -38,6 +38,18 @@ std::map<NodeId, model::Resources> filled_by(const std::vector<model::Event>& ev
   return filled;
 }
 
+// A node that drains begins no work, and one that withholds its devices none with devices.
+std::string check_held_back(const std::vector<model::Event>& events, const brain::State& state) {
+  for (const auto& [id, begun] : filled_by(events, state)) {
+    const model::NodeInfo& node = state.nodes.at(id).info;
+    if (node.draining) return "work begins on node " + id.str() + ", which is draining";
+    if (node.withholds_devices && !begun.accelerators.empty()) {
+      return "work with devices begins on node " + id.str() + ", which withholds them";
+    }
+  }
+  return "";
+}
+
 // Work that is begun has room. Earlier work may be more than a node has that came back smaller.
 std::string check_capacity(const std::vector<model::Event>& events, const brain::State& state) {
   const std::map<NodeId, model::Resources> filled = filled_by(events, state);
@@ -177,6 +189,7 @@ std::string Invariants::after(const model::Input& input, const std::vector<model
   }
   if (std::string broken = check_budgets(events, state); !broken.empty()) return broken;
   if (std::string broken = check_capacity(events, state); !broken.empty()) return broken;
+  if (std::string broken = check_held_back(events, state); !broken.empty()) return broken;
   if (std::string broken = check_apart(events, state); !broken.empty()) return broken;
   if (std::string broken = quarantine_.check(state); !broken.empty()) return broken;
   return check_state(state);

@@ -259,6 +259,11 @@ void SimNode::resize(std::int64_t milli_cpus) {
   capacity.milli_cpus = milli_cpus;
 }
 
+void SimNode::hold_back(bool devices_only) {
+  bool& flag = devices_only ? info_.withholds_devices : info_.draining;
+  flag = !flag;
+}
+
 void SimNode::lose_device(Duration lasts) {
   const auto all = info_.capacity.accelerators.find(kKind);
   if (all == info_.capacity.accelerators.end()) return;

@@ -45,6 +45,8 @@ class SimNode {
   void remove();
   // It has so much from its next join on, and as much of all else in proportion.
   void resize(std::int64_t milli_cpus);
+  // It takes nothing new, or nothing with devices, from its next join on; or does again.
+  void hold_back(bool devices_only);
   // One of its devices vanishes; what runs with it fails at once, or does not notice.
   void lose_device(Duration lasts);
   void lie();

@@ -34,14 +34,16 @@ enum class FaultKind : std::uint8_t {
   kClockJump,    // The daemon's wall clock jumps back or forth by up to an hour.
   kNodeRemoved,  // The node is gone for good: the home's file lacks it when the daemon comes back.
   kNodeResized,  // The node is another size when the daemon comes back; what runs there goes on.
+  kNodeDrained,  // The node takes nothing new, or no work with devices, when the daemon comes back,
+                 // or does again; what runs there goes on.
   kHungRank,     // Ranks on the node that run or begin in this time hang, for good where the policy
                  // ends them; only in steps that look for it, as the next two.
   kNotFinite,    // Ranks on the node report NaN.
   kSlowRank,     // Ranks on the node lag behind those of their gang.
   kDeviceLost,   // A device of the node vanishes for `lasts`; only where most ask for devices.
 };
-inline constexpr int kFaultKinds = 21;
-inline constexpr int kCommonFaultKinds = 17;  // What may strike any schedule.
+inline constexpr int kFaultKinds = 22;
+inline constexpr int kCommonFaultKinds = 18;  // What may strike any schedule.
 std::string_view to_string(FaultKind kind);
 
 struct Fault {

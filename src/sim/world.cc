@@ -184,6 +184,9 @@ class World {
       case FaultKind::kNodeResized:
         node.resize(dice_.between(1, 8) * 500);
         return control_.crash(fault.lasts, false);
+      case FaultKind::kNodeDrained:
+        node.hold_back(dice_.chance(500));
+        return control_.crash(fault.lasts, false);
       case FaultKind::kHungRank: return node.give_problem(model::HealthProblem::kHung, fault.lasts);
       case FaultKind::kNotFinite:
         return node.give_problem(model::HealthProblem::kNotFinite, fault.lasts);

@@ -395,6 +395,30 @@ TEST(Invariants, MissNoNodeOverItsCapacity) {
   EXPECT_EQ(idle.after(join, {}, state), "") << "it came back smaller, and nothing opens there";
 }
 
+TEST(Invariants, MissNoWorkForANodeThatIsHeldBack) {
+  brain::Brain brain;
+  model::NodeJoin join;
+  join.node.id = NodeId("n");
+  join.node.capacity = {.milli_cpus = 1000, .accelerators = {{"H100", 1}}};
+  join.incarnation = Incarnation("1");
+  Invariants whole;
+  EXPECT_EQ(whole.after(join, brain.decide(join, Time()).events, brain.state()), "");
+  model::Submit submit;
+  submit.job = JobId("a");
+  auto spec = std::make_shared<model::JobSpec>(*submitted("a").spec);
+  spec->steps[0].resources.accelerators["H100"] = 1;
+  submit.spec = spec;
+  const std::vector<model::Event> opened = brain.decide(submit, Time()).events;
+  brain::State state = brain.state();
+  Invariants drained = whole;
+  Invariants withheld = whole;
+  EXPECT_EQ(whole.after(submit, opened, state), "");
+  state.nodes.at(NodeId("n")).info.withholds_devices = true;
+  EXPECT_NE(withheld.after(submit, opened, state), "");
+  state.nodes.at(NodeId("n")).info = {.id = NodeId("n"), .draining = true};
+  EXPECT_NE(drained.after(submit, opened, state), "");
+}
+
 TEST(Invariants, MissNoRetryThatNobodyLookedAt) {
   BrainHarness harness;
   harness.join("n", 1);

@@ -39,7 +39,7 @@ def test_what_runs_on_a_removed_node_ends_there(runnel, how):
     (runnel.home / "nodes.yaml").write_text(ONE.replace("name: a", "name: c"))
     if how == "killed":
         kill(runnel.info()["daemon_pid"])
-    runnel.until(lambda: nodes_of(runnel).get("a") == nodes_of(runnel).get("b") == 0 and nodes_of(runnel)["c"] == 1000, timeout=10)
+    runnel.until(lambda: draining(runnel) == ["a", "b"] and nodes_of(runnel)["c"] == 1000, timeout=10)
     assert "node 'a' is not in nodes.yaml any more: what runs there goes on" in runnel.run("home")
     assert runnel.job(job)["counts"]["RUNNING"] == 2
     assert runnel.run("run", runnel.file("resources: {cpus: 1}\nrun: echo on the new one\n")) == "on the new one\n"
@@ -52,23 +52,51 @@ def test_what_runs_on_a_removed_node_ends_there(runnel, how):
     assert sorted(lines_of(runnel, "started")) == ["1-1", "2-1"], "neither was ended"
 
 
-def test_a_renamed_node_grants_no_device_that_is_in_use(runnel):
+GPU = "nodes: [{name: a, cpus: 4, memory: 4GB, accelerators: {H100: 2}}]\n"
+
+
+@pytest.mark.parametrize("edit", [
+    GPU.replace("name: a", "name: b"),
+    GPU.replace("H100", "H100-80GB"),
+    "nodes: [{name: a, cpus: 1, memory: 1GB}, {name: b, cpus: 4, memory: 4GB, accelerators: {H100: 2}}]\n",
+], ids=["another name", "another kind", "moved"])
+def test_no_edit_grants_a_device_that_is_in_use(runnel, edit):
     """Each node counts the devices of the machine from 0."""
     runnel.home.mkdir()
     file = runnel.home / "nodes.yaml"
-    text = "nodes: [{name: a, cpus: 4, memory: 4GB, accelerators: {H100: 2}}]\n"
-    file.write_text(text)
-    job = runnel.up(WAITS.replace("[1, 2]", "[1]").replace("{cpus: 1}", "{cpus: 1, accelerators: 'H100:1'}"))
+    file.write_text(GPU)
+    job = runnel.up(WAITS.replace("[1, 2]", "[1]").replace("{cpus: 1}", "{cpus: 1, accelerators: 'H100:2'}"))
     runnel.until(lambda: lines_of(runnel, "started") == ["1-1"])
-    for name in ("b", "c"):
-        file.write_text(text.replace("name: a", f"name: {name}"))
-        runnel.until(lambda: "the nodes of before stay in force" in runnel.run("home"), timeout=10)
-        kill(runnel.info()["daemon_pid"])
-    later = runnel.up("resources: {cpus: 1, accelerators: 'H100:1'}\nrun: echo $CUDA_VISIBLE_DEVICES\n")
-    assert runnel.wait(later)["status"] == "SUCCEEDED" and runnel.run("logs", later) == "1\n", "0 is in use"
+    file.write_text(edit.replace("]\n", ", {name: more, cpus: 1, memory: 1GB}]\n"))
+    runnel.until(lambda: "grants no devices yet" in runnel.run("home"), timeout=10)
+    kill(runnel.info()["daemon_pid"])
+    kind = "H100-80GB" if "80GB" in edit else "H100"
+    later = runnel.up("resources: {cpus: 1, accelerators: '%s:1'}\nrun: echo $CUDA_VISIBLE_DEVICES\n" % kind)
+    assert "until tasks that began before nodes.yaml was changed" in runnel.run("explain", later)
+    assert "more" in up_nodes(runnel), "what grants no device that is in use is there at once"
+    next(runnel.home.rglob("started")).with_name("go1").touch()
+    assert runnel.wait(job)["status"] == "SUCCEEDED" and runnel.wait(later)["status"] == "SUCCEEDED"
+    assert runnel.run("logs", later) == "0\n"
+
+
+def test_a_node_that_was_preempted_when_it_was_removed_is_gone(runnel):
+    """No later mistake in the file brings it back."""
+    runnel.home.mkdir()
+    file = runnel.home / "nodes.yaml"
+    file.write_text(TWO)
+    job = runnel.up(WAITS.replace("[1, 2]", "[1]"))
+    runnel.until(lambda: lines_of(runnel, "started") == ["1-1"])
+    node = next(node["id"] for node in runnel.json("nodes")["nodes"] if node["lanes"])
+    other = "b" if node == "a" else "a"
+    runnel.run("preempt", other, "--notice", "0s", "--away", "1h")
+    runnel.until(lambda: up_nodes(runnel) == [node])
+    file.write_text(ONE.replace("name: a", f"name: {node}"))
+    runnel.until(lambda: other not in runnel.run("nodes"), timeout=10)
+    file.write_text("nodes: [\n")
+    kill(runnel.info()["daemon_pid"])
+    assert up_nodes(runnel) == [node]
     next(runnel.home.rglob("started")).with_name("go1").touch()
     assert runnel.wait(job)["status"] == "SUCCEEDED"
-    runnel.until(lambda: up_nodes(runnel) == ["c"], timeout=20)
 
 
 def test_a_node_that_is_drained_can_be_taken_away_at_once(runnel):
@@ -77,7 +105,7 @@ def test_a_node_that_is_drained_can_be_taken_away_at_once(runnel):
     job = runnel.up(WAITS.replace("[1, 2]", "[1]"))
     runnel.until(lambda: lines_of(runnel, "started") == ["1-1"])
     (runnel.home / "nodes.yaml").write_text(ONE.replace("name: a", "name: b"))
-    runnel.until(lambda: nodes_of(runnel).get("a") == 0, timeout=10)
+    runnel.until(lambda: draining(runnel) == ["a"], timeout=10)
     runnel.run("preempt", "a", "--notice", "1s", "--away", "1s")
     runnel.until(lambda: lines_of(runnel, "started") == ["1-1", "1-2"])
     next(runnel.home.rglob("started")).with_name("go1").touch()
@@ -112,6 +140,10 @@ run: |
 
 def nodes_of(runnel):
     return {node["id"]: node["capacity"]["milli_cpus"] for node in runnel.json("nodes")["nodes"]}
+
+
+def draining(runnel):
+    return [node["id"] for node in runnel.json("nodes")["nodes"] if node.get("draining")]
 
 
 def up_nodes(runnel):

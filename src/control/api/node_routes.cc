@@ -57,6 +57,7 @@ Value node_document(const brain::State& state, const brain::Node& node, const Us
   out.set("address", Value::text(node.info.address));
   out.set("capacity", resources_document(node.info.capacity));
   if (!node.info.capacity.accelerators.empty()) out.set("devices", node_devices(state, node));
+  if (node.info.draining) out.set("draining", Value::boolean(true));
   out.set("id", Value::text(node.info.id.str()));
   out.set("incarnation", Value::text(node.incarnation.str()));
   out.set("lanes", Value::integer(use.lanes));
@@ -65,6 +66,7 @@ Value node_document(const brain::State& state, const brain::Node& node, const Us
   if (!node.reason.empty()) out.set("reason", Value::text(node.reason));
   out.set("up", Value::boolean(node.up));
   out.set("used", resources_document(use.held));
+  if (node.info.withholds_devices) out.set("withholds_devices", Value::boolean(true));
   return out;
 }
 

@@ -95,6 +95,8 @@ class RandomModel {
     out.capacity = resources();
     out.colocate = maybe();
     out.spot = maybe();
+    out.draining = maybe();
+    out.withholds_devices = maybe();
     if (maybe()) out.runner = word();
     if (maybe()) out.instance = word();
     out.price = Money::micros(count64() % (kPriceMax.micros() + 1));
