@@ -110,11 +110,10 @@ Async<void> HeadRegister::load_once() {
     co_return Error(Errc::kNotFound, "there is no volume " + volume_ + " in " + store_.name())
         .with_field("volume")
         .with_value(volume_)
-        .with_hint(!read.error().hint.empty()
-                       ? read.error().hint
-                       : "make it: runnel volume create " + volume_ +
-                             ", with --store URL where it is, or is to be, elsewhere; see all: "
-                             "runnel volume list");
+        .with_hint((read.error().hint.empty() ? "" : read.error().hint + " else ") +
+                   "make it: runnel volume create " + volume_ +
+                   ", with --store URL where it is, or is to be, elsewhere; see all: runnel " +
+                   "volume list");
   }
   object::Object object = CO_TRY(std::move(read));
   Head head = CO_TRY(decode_head(object.bytes));

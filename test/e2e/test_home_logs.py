@@ -46,4 +46,5 @@ def test_a_home_that_is_not_there_is_named(runnel):
 
 def test_lines_are_the_owners_alone(runnel):
     runnel.run("run", "--", "true")
+    runnel.until((runnel.home / "daemon.jsonl").exists)  # Written beside the work.
     assert (runnel.home / "daemon.jsonl").stat().st_mode & 0o077 == 0
