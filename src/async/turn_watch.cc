@@ -107,16 +107,15 @@ struct TurnWatch::Look {
   std::thread thread;
 };
 
-// On average, and in steps of 10 ms; 0 where the kernel does not count them.
-std::int64_t TurnWatch::stolen_per_processor() {
+// In steps of 10 ms; 0 where the kernel does not count them.
+std::int64_t TurnWatch::stolen_in_all() {
   constexpr std::int64_t kNanos = 1'000'000'000;
   std::FILE* file = std::fopen("/proc/stat", "re");
   if (file == nullptr) return 0;
   long long stolen = 0;
   const int read = std::fscanf(file, "cpu %*d %*d %*d %*d %*d %*d %*d %lld", &stolen);
   std::fclose(file);
-  const long processors = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
-  return read == 1 ? stolen * (kNanos / ::sysconf(_SC_CLK_TCK)) / processors : 0;
+  return read == 1 ? stolen * (kNanos / ::sysconf(_SC_CLK_TCK)) : 0;
 }
 
 TurnWatch::TurnWatch(std::shared_ptr<Look> look) : look_(std::move(look)) {}

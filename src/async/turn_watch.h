@@ -22,13 +22,14 @@ namespace runnel::async {
 // Why:      law 2 lets one loop decide everything: whatever stands on it stops a whole home.
 class TurnWatch {
  public:
-  // Nanoseconds that the machine's host gave each processor to others, since the machine started.
+  // Nanoseconds that the machine's host gave processors to others, all of them together, since the
+  // machine started: any part may have been the loop's.
   using Stolen = std::function<std::int64_t()>;
-  static std::int64_t stolen_per_processor();
+  static std::int64_t stolen_in_all();
   // kUnavailable when the machine has no thread left.
   static Result<std::unique_ptr<TurnWatch>> start(EventLoop& loop, Duration turn_max,
                                                   std::function<void(Duration)> on_long_turn,
-                                                  Stolen stolen = stolen_per_processor);
+                                                  Stolen stolen = stolen_in_all);
   ~TurnWatch();
   TurnWatch(const TurnWatch&) = delete;
   TurnWatch& operator=(const TurnWatch&) = delete;

@@ -16,7 +16,7 @@ namespace {
 
 class TurnWatchTest : public ::testing::Test {
  protected:
-  void begin(Duration turn_max, TurnWatch::Stolen stolen = TurnWatch::stolen_per_processor) {
+  void begin(Duration turn_max, TurnWatch::Stolen stolen = TurnWatch::stolen_in_all) {
     const auto keep = [this](Duration stood) {
       const std::scoped_lock lock(mutex_);
       told_.push_back(stood);
