@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -40,10 +41,21 @@ std::optional<std::int64_t> waited_for_processor(pid_t thread) {
   return read == 2 ? std::optional<std::int64_t>(waited) : std::nullopt;
 }
 
+// The function of the kernel that the thread sleeps in; "0" while it runs or is ready.
+std::string place_in_kernel(pid_t thread) {
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/wchan";
+  std::FILE* file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) return "0";
+  std::array<char, 64> name{};
+  const std::size_t size = std::fread(name.data(), 1, name.size(), file);
+  std::fclose(file);
+  return std::string(name.data(), size);
+}
+
 }  // namespace
 
 struct TurnWatch::Look {
-  Look(detail::AsioDriver& of, Duration max, std::function<void(Duration)> tell, Stolen steals)
+  Look(detail::AsioDriver& of, Duration max, OnLongTurn tell, Stolen steals)
       : driver(of), turn_max(max), on_long_turn(std::move(tell)), stolen(std::move(steals)) {}
 
   void run(const std::shared_ptr<Look>& self) {
@@ -68,11 +80,14 @@ struct TurnWatch::Look {
     std::unique_lock lock(mutex);
     std::chrono::nanoseconds awake{0};
     std::optional<std::int64_t> stolen_before;
+    std::string where;
     for (SteadyTime nap = asked_at; !ended && !answered_at;) {
       changed.wait_for(lock, kLookEvery);
       const SteadyTime now = std::chrono::steady_clock::now();
       awake += std::min<std::chrono::nanoseconds>(now - std::exchange(nap, now), 2 * kLookEvery);
       if (!answered_at && !stolen_before) stolen_before = stolen();
+      const bool is_long = awake > std::chrono::milliseconds(turn_max.millis());
+      if (!answered_at && is_long && where.empty()) where = place_in_kernel(driver.thread_id());
     }
     if (!answered_at) return;
     const SteadyTime answered = *std::exchange(answered_at, std::nullopt);
@@ -86,7 +101,7 @@ struct TurnWatch::Look {
     const std::chrono::nanoseconds stood = std::min(late, awake);
     const Duration length =
         Duration::millis(std::chrono::duration_cast<std::chrono::milliseconds>(stood).count());
-    if (length > turn_max) on_long_turn(length);
+    if (length > turn_max) on_long_turn(length, where);
   }
 
   // On the loop.
@@ -98,7 +113,7 @@ struct TurnWatch::Look {
 
   detail::AsioDriver& driver;
   const Duration turn_max;
-  const std::function<void(Duration)> on_long_turn;
+  const OnLongTurn on_long_turn;
   const Stolen stolen;
   std::mutex mutex;
   std::condition_variable changed;
@@ -130,8 +145,7 @@ TurnWatch::~TurnWatch() {
 }
 
 Result<std::unique_ptr<TurnWatch>> TurnWatch::start(EventLoop& loop, Duration turn_max,
-                                                    std::function<void(Duration)> on_long_turn,
-                                                    Stolen stolen) {
+                                                    OnLongTurn on_long_turn, Stolen stolen) {
   detail::AsioDriver& driver = detail::asio_driver(loop);
   driver.count_turns();
   auto look = std::make_shared<Look>(driver, turn_max, std::move(on_long_turn), std::move(stolen));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "async/event_loop.h"
 #include "base/result.h"
@@ -26,9 +27,11 @@ class TurnWatch {
   // machine started: any part may have been the loop's.
   using Stolen = std::function<std::int64_t()>;
   static std::int64_t stolen_in_all();
+  // `where`: what the loop waited for in the kernel when `turn_max` was over, "0" for nothing.
+  using OnLongTurn = std::function<void(Duration stood, const std::string& where)>;
   // kUnavailable when the machine has no thread left.
   static Result<std::unique_ptr<TurnWatch>> start(EventLoop& loop, Duration turn_max,
-                                                  std::function<void(Duration)> on_long_turn,
+                                                  OnLongTurn on_long_turn,
                                                   Stolen stolen = stolen_in_all);
   ~TurnWatch();
   TurnWatch(const TurnWatch&) = delete;

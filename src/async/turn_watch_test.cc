@@ -17,9 +17,10 @@ namespace {
 class TurnWatchTest : public ::testing::Test {
  protected:
   void begin(Duration turn_max, TurnWatch::Stolen stolen = TurnWatch::stolen_in_all) {
-    const auto keep = [this](Duration stood) {
+    const auto keep = [this](Duration stood, const std::string& where) {
       const std::scoped_lock lock(mutex_);
       told_.push_back(stood);
+      where_ = where;
     };
     watch_ = MUST(TurnWatch::start(*loop_, turn_max, keep, std::move(stolen)));
   }
@@ -38,6 +39,7 @@ class TurnWatchTest : public ::testing::Test {
   std::unique_ptr<TurnWatch> watch_;
   std::mutex mutex_;
   std::vector<Duration> told_;
+  std::string where_;
 };
 
 TEST_F(TurnWatchTest, ACallThatBlocksIsToldOfOnce) {
@@ -47,6 +49,7 @@ TEST_F(TurnWatchTest, ACallThatBlocksIsToldOfOnce) {
   const std::vector<Duration> all = told();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_GT(all[0], Duration::millis(400));
+  EXPECT_NE(where_.find("sleep"), std::string::npos) << where_;
 }
 
 TEST_F(TurnWatchTest, ATurnThatComputesIsToldOf) {
@@ -75,8 +78,8 @@ TEST_F(TurnWatchTest, AProcessThatIsStoppedStandsNowhere) {
   if (stopped == 0) {
     bool was_told = false;
     const auto loop = MUST(EventLoop::create());
-    const auto watch =
-        MUST(TurnWatch::start(*loop, Duration::millis(400), [&](Duration) { was_told = true; }));
+    const auto watch = MUST(TurnWatch::start(
+        *loop, Duration::millis(400), [&](Duration, const std::string&) { was_told = true; }));
     loop->post([] {
       ::raise(SIGSTOP);
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -45,8 +45,9 @@ Result<std::unique_ptr<async::TurnWatch>> watch_turns(async::EventLoop& loop, co
   const std::optional<std::string> max = env::variable("RUNNEL_TURN_MAX");
   if (!max) return std::unique_ptr<async::TurnWatch>();
   const Duration turn_max = TRY(parse_duration(*max));
-  return async::TurnWatch::start(loop, turn_max, [say](Duration stood) {
-    say("its loop answered nobody for " + human(stood));
+  return async::TurnWatch::start(loop, turn_max, [say](Duration stood, const std::string& where) {
+    say("its loop answered nobody for " + human(stood) +
+        (where == "0" ? "" : ", in " + where + " of the kernel"));
   });
 }
 
