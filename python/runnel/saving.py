@@ -22,8 +22,18 @@ class _Request:
         self.is_pending = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
+        if not self.blocks and signal.getsignal(signal.SIGTERM) is not self:
+            self.call_before(number, frame)  # The program's own handler, put in a block, calls what it found.
+            return
         self.is_pending = True
         self.hand_on()
+
+    def call_before(self, number: int, frame: FrameType | None) -> None:
+        if callable(self.before):
+            self.before(number, frame)
+        elif self.before == signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTERM)
 
     def open(self, block: _Block) -> None:
         self.blocks.add(block)

@@ -51,6 +51,7 @@ std::string words_for(const SeenDevice& seen) {
 
 DeviceCensus::DeviceCensus(const std::vector<model::NodeInfo>& nodes) {
   for (const model::NodeInfo& node : nodes) {
+    if (node.withholds_devices) continue;  // Those in use are another's still.
     for (const auto& [kind, count] : node.capacity.accelerators) declare(node.id, kind, count);
   }
 }

@@ -720,7 +720,7 @@ std::string counted(std::int64_t count, const std::string& what) {
 }
 
 void explain_room(const Wish& wish, Wait& wait) {
-  if (wish.state.nodes.empty()) {
+  if (wish.index.known.hosts().empty()) {
     wait.reason = "ReqNodeNotAvail";
     wait.message = need_text(wish.request) + ", and no node has joined yet";
     wait.remedy =

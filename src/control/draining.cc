@@ -1,7 +1,7 @@
 #include "control/draining.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "model/device_variables.h"
@@ -11,7 +11,6 @@ namespace runnel::control {
 namespace {
 
 using model::Devices;
-using model::MachineDevice;
 using model::NodeInfo;
 using model::Resources;
 
@@ -41,10 +40,12 @@ bool has_work(const brain::State& state, const NodeId& node) {
   });
 }
 
-const NodeInfo* find(const std::vector<NodeInfo>& nodes, const NodeId& id) {
-  const auto found =
-      std::find_if(nodes.begin(), nodes.end(), [&](const NodeInfo& node) { return node.id == id; });
-  return found == nodes.end() ? nullptr : &*found;
+using NodesById = std::map<NodeId, const NodeInfo*>;
+
+NodesById by_id(const std::vector<NodeInfo>& nodes) {
+  NodesById found;
+  for (const NodeInfo& node : nodes) found[node.id] = &node;
+  return found;
 }
 
 Devices all_devices(const Resources& capacity) {
@@ -55,13 +56,9 @@ Devices all_devices(const Resources& capacity) {
   return all;
 }
 
-std::set<MachineDevice> granted_by(const Resources& capacity) {
+// Of the machine.
+Devices granted_by(const Resources& capacity) {
   return model::machine_devices(all_devices(capacity), capacity);
-}
-
-bool overlap(const std::set<MachineDevice>& a, const std::set<MachineDevice>& b) {
-  return std::any_of(a.begin(), a.end(),
-                     [&](const MachineDevice& device) { return b.contains(device); });
 }
 
 bool counts_anew(const InUse& use, const Resources& next) {
@@ -69,27 +66,51 @@ bool counts_anew(const InUse& use, const Resources& next) {
          model::machine_devices(use.devices, next);
 }
 
-// Those in use that their own node will not have: nobody counts them any more.
-std::set<MachineDevice> without_a_node(const InUse& use, const std::vector<NodeInfo>& named) {
-  Devices left = use.devices;
-  if (const NodeInfo* own = find(named, use.node.id); own != nullptr) {
-    model::erase(left, all_devices(own->capacity));
+// Devices of the machine in use that their own node will not have: nobody counts them any more.
+struct WithoutNode {
+  NodeId holder;
+  Devices devices;
+};
+
+std::vector<WithoutNode> devices_without_node(const std::vector<InUse>& in_use,
+                                              const NodesById& named) {
+  std::vector<WithoutNode> all;
+  for (const InUse& use : in_use) {
+    Devices left = use.devices;
+    if (const auto own = named.find(use.node.id); own != named.end()) {
+      model::erase(left, all_devices(own->second->capacity));
+    }
+    if (left.empty()) continue;
+    all.push_back({use.node.id, model::machine_devices(left, use.node.capacity)});
   }
-  return model::machine_devices(left, use.node.capacity);
+  return all;
 }
 
 // What a node grants already by the nodes in force is nothing new: somebody has declared it so.
-std::set<MachineDevice> newly_granted(const brain::State& state, const NodeInfo& node,
-                                      const NodeId& holder) {
-  std::set<MachineDevice> devices = granted_by(node.capacity);
-  const auto before = state.nodes.find(node.id);
-  const bool grants_now = node.id != holder && before != state.nodes.end() && before->second.up &&
-                          !before->second.info.withholds_devices;
-  if (!grants_now) return devices;
-  for (const MachineDevice& device : granted_by(before->second.info.capacity)) {
-    devices.erase(device);
+Devices granted_now(const brain::State& state, const NodeId& id) {
+  const auto node = state.nodes.find(id);
+  const bool grants = node != state.nodes.end() && node->second.up && !node->second.info.draining &&
+                      !node->second.info.withholds_devices;
+  return grants ? granted_by(node->second.info.capacity) : Devices();
+}
+
+bool would_grant_again(const brain::State& state, const NodeInfo& node,
+                       const std::vector<WithoutNode>& without_node) {
+  if (without_node.empty()) return false;
+  const Devices granted = granted_by(node.capacity);
+  Devices newly = granted;
+  model::erase(newly, granted_now(state, node.id));
+  return std::any_of(without_node.begin(), without_node.end(), [&](const WithoutNode& use) {
+    return model::overlap(use.devices, use.holder == node.id ? granted : newly);
+  });
+}
+
+void keep_the_count(NodeInfo& node, const std::vector<InUse>& in_use) {
+  for (const InUse& use : in_use) {
+    if (use.node.id != node.id || !counts_anew(use, node.capacity)) continue;
+    node.capacity.accelerators = use.node.capacity.accelerators;
+    node.withholds_devices = true;
   }
-  return devices;
 }
 
 NodeInfo draining(NodeInfo node) {
@@ -104,23 +125,15 @@ NodeInfo draining(NodeInfo node) {
 std::vector<NodeInfo> nodes_in_force(const brain::State& state,
                                      const std::vector<NodeInfo>& named) {
   const std::vector<InUse> in_use = devices_in_use(state);
+  const NodesById by_name = by_id(named);
+  const std::vector<WithoutNode> without_node = devices_without_node(in_use, by_name);
   std::vector<NodeInfo> nodes = named;
   for (NodeInfo& node : nodes) {
-    for (const InUse& use : in_use) {
-      const bool is_own = use.node.id == node.id;
-      if (is_own && counts_anew(use, node.capacity)) {
-        node.capacity.accelerators = use.node.capacity.accelerators;
-        node.withholds_devices = true;
-      }
-    }
-    for (const InUse& use : in_use) {
-      if (overlap(without_a_node(use, named), newly_granted(state, node, use.node.id))) {
-        node.withholds_devices = true;
-      }
-    }
+    keep_the_count(node, in_use);
+    if (would_grant_again(state, node, without_node)) node.withholds_devices = true;
   }
   for (const auto& [id, node] : state.nodes) {
-    if (find(named, id) != nullptr || !node.up || !has_work(state, id)) continue;
+    if (by_name.contains(id) || !node.up || !has_work(state, id)) continue;
     nodes.push_back(draining(node.info));
   }
   return nodes;

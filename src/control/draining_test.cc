@@ -144,6 +144,18 @@ TEST(Draining, ANodeCountsDevicesInUseAsBefore) {
   EXPECT_EQ(nodes_in_force(state, {next}), Infos{next});
 }
 
+// Which drains while its file is put back for a moment, and has work that needs no device.
+TEST(Draining, ANodeThatDrainsGrantsNothingYet) {
+  brain::State state = state_of({node("a", 2)});
+  take(state, nodes_in_force(state, {node("b", 2)}));
+  const LaneId id(7);
+  state.lanes[id].id = id;
+  state.lanes[id].holding = model::Places{{model::Place{NodeId("b"), 1, {}}}};
+  take(state, nodes_in_force(state, {node("a", 2)}));
+  EXPECT_TRUE(state.nodes[NodeId("b")].info.draining);
+  EXPECT_EQ(held_back(nodes_in_force(state, {node("b", 2)})), "withholds b;drains a;");
+}
+
 // `runnel home` warns of it, and no edit of the file makes it worse.
 TEST(Draining, DevicesThatTheFileDeclaresTwiceAreLeftAsTheyAre) {
   const brain::State state = state_of({node("a", 2), node("b", 2)});

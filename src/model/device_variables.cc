@@ -116,15 +116,12 @@ std::vector<std::pair<std::string, std::string>> device_variables(const Devices&
   return {variables.begin(), variables.end()};
 }
 
-std::set<MachineDevice> machine_devices(const Devices& granted, const Resources& capacity) {
-  std::set<MachineDevice> shown;
+Devices machine_devices(const Devices& granted, const Resources& capacity) {
+  Devices shown;
   for (const auto& [kind, indices] : granted) {
     const std::int64_t offset = count_before(kind, capacity);
-    for (const auto& [begin, end] : indices.ranges()) {
-      for (std::int64_t index = begin; index < end; ++index) {
-        shown.insert({driver_of(kind), offset + index});
-      }
-    }
+    IntervalSet& numbers = shown[driver_of(kind)];
+    for (const auto& [begin, end] : indices.ranges()) numbers.insert(offset + begin, offset + end);
   }
   return shown;
 }

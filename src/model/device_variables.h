@@ -1,8 +1,5 @@
 #pragma once
 
-#include <compare>
-#include <cstdint>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,16 +15,9 @@ namespace runnel::model {
 std::vector<std::pair<std::string, std::string>> device_variables(const Devices& granted,
                                                                   const Resources& capacity);
 
-// A device of the machine, as its driver counts them.
-struct MachineDevice {
-  std::string driver;
-  std::int64_t number = 0;
-
-  friend auto operator<=>(const MachineDevice&, const MachineDevice&) = default;
-};
-
-// Those that device_variables() shows.
-std::set<MachineDevice> machine_devices(const Devices& granted, const Resources& capacity);
+// Those that device_variables() shows, as their drivers count the devices of the machine: numbers by
+// driver.
+Devices machine_devices(const Devices& granted, const Resources& capacity);
 
 // Whether one driver counts and shows the devices of both kinds, so that they are of one maker.
 bool have_one_driver(std::string_view kind, std::string_view other);

@@ -133,7 +133,6 @@ Async<std::string> RetryStore::put(std::string key, Body bytes, Condition condit
     if (put.ok()) co_return put;
     Tries looks = tries;
     looks.made = std::max(looks.made, 1);  // What is looked at now takes time of this request.
-    looks.last_error = put.error();
     const bool is_open = is_unknown(put.error());
     // Also at the first try: a connection that ended without an answer may have repeated it.
     const bool is_refused = put.error().code == Errc::kPrecondition;

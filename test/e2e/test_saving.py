@@ -150,6 +150,21 @@ def test_a_handler_that_is_put_in_the_block_stays():
     assert done.stdout == "asked\nasked\n" and done.returncode == 0, done.stderr
 
 
+def test_a_handler_that_is_put_in_the_block_may_call_the_one_before():
+    done = run("""
+        import os, runnel, signal
+        with runnel.saving():
+            before = signal.getsignal(signal.SIGTERM)
+            def asked(*args):
+                print("asked", flush=True)
+                before(*args)
+            signal.signal(signal.SIGTERM, asked)
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("went on")
+    """)
+    assert done.stdout == "asked\n" and done.returncode == -signal.SIGTERM, done.stderr
+
+
 def test_a_thread_saves_as_it_is():
     done = run("""
         import runnel, threading

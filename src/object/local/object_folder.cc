@@ -208,7 +208,8 @@ void sweep(const std::string& folder) {
 Result<ObjectFolder> ObjectFolder::open(const std::string& path) {
   CHECK(path.starts_with('/'), "the folder of a store needs an absolute path");
   ObjectFolder folder(path);
-  if (env::exists(path)) TRY(folder.prepare());
+  folder.was_there_ = TRY(env::is_there(path));
+  if (folder.was_there_) TRY(folder.prepare());
   return folder;
 }
 
@@ -272,7 +273,8 @@ Result<void> ObjectFolder::read(const std::string& key, const std::string& stamp
 Result<std::string> ObjectFolder::put(const std::string& key, std::string_view bytes,
                                       const Condition& condition) const {
   TRY(check_key(key));
-  if (!env::exists(own())) TRY(prepare());
+  // Where a disk is taken away from below, nothing is put on what it was mounted on.
+  if (!was_there_ && !env::exists(own())) TRY(prepare());
   const std::string temporary = own() + "/" + env::random_hex(env::real_random(), 32);
   Result<void> done = write_whole(temporary, bytes);
   if (done.ok()) done = make_folders(path_, key);
@@ -312,7 +314,7 @@ Result<void> ObjectFolder::check_match(const std::string& key, const Condition& 
 
 Result<void> ObjectFolder::remove(const std::string& key) const {
   TRY(check_key(key));
-  if (!env::exists(own())) return {};
+  if (!TRY(env::is_there(path_))) return {};
   const std::string file = file_of(key);
   const env::FileLock lock = TRY(lock_of(path_));
   if (::unlink(file.c_str()) != 0) {

@@ -65,6 +65,7 @@ class ObjectFolder {
 
   std::string path_;
   std::string name_;
+  bool was_there_ = false;  // When it was opened.
 };
 
 }  // namespace runnel::object

@@ -54,6 +54,10 @@ TEST_F(ObjectFolderTest, OnlyAPutMakesAFolderThatIsNotThere) {
   MUST(store.put("v/head", "1", Condition::absent()));
   EXPECT_EQ(MUST(store.get("v/head", 10)).bytes, "1");
   EXPECT_TRUE(env::exists(path + "/.runnel/reserve"));
+  const ObjectFolder there = MUST(ObjectFolder::open(path));
+  std::filesystem::remove_all(path);
+  EXPECT_FALSE(there.put("v/head", "1", Condition::absent()).ok());
+  EXPECT_FALSE(env::exists(path)) << "its disk was taken away";
 }
 
 TEST_F(ObjectFolderTest, RemovesOnlyTemporariesThatWereLeftADayAgo) {
