@@ -15,7 +15,7 @@ namespace runnel::model {
 std::vector<std::pair<std::string, std::string>> device_variables(const Devices& granted,
                                                                   const Resources& capacity);
 
-// Those that device_variables() shows, by driver: the numbers that it counts them by on the machine.
+// Those that device_variables() shows, by driver: its numbers for them on this machine.
 Devices machine_devices(const Devices& granted, const Resources& capacity);
 
 // Whether one driver counts and shows the devices of both kinds, so that they are of one maker.
