@@ -41,16 +41,19 @@ std::optional<std::int64_t> waited_for_processor(pid_t thread) {
   return read == 2 ? std::optional<std::int64_t>(waited) : std::nullopt;
 }
 
-// The function of the kernel that the thread sleeps in; "0" while it runs or is ready.
-std::string place_in_kernel(pid_t thread) {
-  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/wchan";
+// The beginning of a file that the kernel has of the thread; empty where there is none.
+std::string told_of(pid_t thread, const char* name) {
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/" + name;
   std::FILE* file = std::fopen(path.c_str(), "re");
-  if (file == nullptr) return "0";
-  std::array<char, 64> name{};
-  const std::size_t size = std::fread(name.data(), 1, name.size(), file);
+  if (file == nullptr) return "";
+  std::array<char, 64> bytes{};
+  const std::size_t size = std::fread(bytes.data(), 1, bytes.size(), file);
   std::fclose(file);
-  return std::string(name.data(), size);
+  return std::string(bytes.data(), size);
 }
+
+// Whether it waits for a page of the program: it sleeps, and in no call.
+bool is_paging(pid_t thread) { return told_of(thread, "syscall").starts_with("-1"); }
 
 }  // namespace
 
@@ -71,7 +74,8 @@ struct TurnWatch::Look {
 
   // Asks the loop for an answer. What makes it late besides the loop itself only makes the time
   // that is told of shorter: the loop is asked before, the processor's queue looked at after, and
-  // of each nap no more counts than it was to take, since a process that is stopped sleeps on.
+  // of each nap no more counts than it was to take, since a process that is stopped sleeps on, and
+  // none at whose end the loop waits for code or memory that the kernel had given away.
   void look(const std::shared_ptr<Look>& self) {
     const std::uint64_t turns = driver.turns();
     const auto before = waited_for_processor(driver.thread_id());
@@ -84,10 +88,12 @@ struct TurnWatch::Look {
     for (SteadyTime nap = asked_at; !ended && !answered_at;) {
       changed.wait_for(lock, kLookEvery);
       const SteadyTime now = std::chrono::steady_clock::now();
-      awake += std::min<std::chrono::nanoseconds>(now - std::exchange(nap, now), 2 * kLookEvery);
+      const std::chrono::nanoseconds slept = now - std::exchange(nap, now);
+      if (!answered_at && is_paging(driver.thread_id())) continue;
+      awake += std::min<std::chrono::nanoseconds>(slept, 2 * kLookEvery);
       if (!answered_at && !stolen_before) stolen_before = stolen();
       const bool is_long = awake > std::chrono::milliseconds(turn_max.millis());
-      if (!answered_at && is_long && where.empty()) where = place_in_kernel(driver.thread_id());
+      if (!answered_at && is_long && where.empty()) where = told_of(driver.thread_id(), "wchan");
     }
     if (!answered_at) return;
     const SteadyTime answered = *std::exchange(answered_at, std::nullopt);

@@ -1,15 +1,25 @@
 #include "async/turn_watch.h"
 
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "async/unique_fd.h"
 
 namespace runnel::async {
 namespace {
@@ -103,6 +113,53 @@ TEST_F(TurnWatchTest, WhatTheHostGaveToOthersIsNoTurns) {
   stand(Duration::millis(400));
   EXPECT_TRUE(told().empty());
   EXPECT_GT(stolen, 10'000'000'000) << "it was looked at before and after";
+}
+
+// A page of memory that is not there until somebody puts it there.
+class LatePage {
+ public:
+  static std::unique_ptr<LatePage> make() {
+    UniqueFd faults(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC)));
+    uffdio_api api = {.api = UFFD_API};
+    if (!faults.valid() || ::ioctl(faults.get(), UFFDIO_API, &api) != 0) return nullptr;
+    auto page = std::unique_ptr<LatePage>(new LatePage(std::move(faults)));
+    uffdio_register of_page = {.range = page->range(), .mode = UFFDIO_REGISTER_MODE_MISSING};
+    if (::ioctl(page->faults_.get(), UFFDIO_REGISTER, &of_page) != 0) return nullptr;
+    return page;
+  }
+  ~LatePage() { ::munmap(memory_, kSize); }
+  LatePage(const LatePage&) = delete;
+  LatePage& operator=(const LatePage&) = delete;
+
+  int read() const { return *static_cast<volatile const int*>(memory_); }
+  void put() const {
+    uffdio_zeropage zeros = {.range = range()};
+    (void)::ioctl(faults_.get(), UFFDIO_ZEROPAGE, &zeros);
+  }
+
+ private:
+  static constexpr std::size_t kSize = 4096;
+  explicit LatePage(UniqueFd faults) : faults_(std::move(faults)) {}
+  uffdio_range range() const { return {reinterpret_cast<std::uintptr_t>(memory_), kSize}; }
+
+  UniqueFd faults_;
+  void* memory_ =
+      ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+};
+
+TEST_F(TurnWatchTest, WaitingForAPageOfTheProgramIsNoTurns) {
+  const std::unique_ptr<LatePage> page = LatePage::make();
+  if (page == nullptr) GTEST_SKIP() << "this user may not hold back pages";
+  begin(Duration::millis(100));
+  pass(Duration::millis(30));
+  std::thread puts([&page] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    page->put();
+  });
+  loop_->post([&page] { EXPECT_EQ(page->read(), 0); });
+  pass(Duration::millis(30));
+  puts.join();
+  EXPECT_TRUE(told().empty());
 }
 
 TEST_F(TurnWatchTest, ALoopThatNobodyRunsIsNotLate) {
