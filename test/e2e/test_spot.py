@@ -80,8 +80,9 @@ def test_training_on_spot_equals_the_unbroken_run(runnel):
     alone = runnel.json("up", "-f", EXAMPLES / "spot.yaml", "--name", "alone")["id"]
     runnel.wait(alone, timeout=120)
     job = runnel.json("up", "-f", EXAMPLES / "spot.yaml")["id"]
-    for saved, notice in ((40, "0s"), (120, "2s"), (200, "0s")):
-        runnel.until(lambda: f"saved step {saved}" in runnel.run("logs", job), timeout=60)
+    for lives, (saved, notice) in enumerate(((40, "0s"), (120, "2s"), (200, "0s")), start=1):
+        runnel.until(lambda: f"saved step {saved}" in (log := runnel.run("logs", job)) and log.count("begins at step") == lives,
+                     timeout=60)
         used = {each["id"] for each in runnel.json("nodes")["nodes"] if each["lanes"]}
         runnel.run("preempt", used.pop(), "--notice", notice, "--away", "1s")
     assert runnel.wait(job, timeout=120)["status"] == "SUCCEEDED"
