@@ -10,6 +10,9 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -39,6 +42,31 @@ std::optional<std::int64_t> waited_for_processor(pid_t thread) {
   const int read = std::fscanf(file, "%lld %lld", &ran, &waited);
   std::fclose(file);
   return read == 2 ? std::optional<std::int64_t>(waited) : std::nullopt;
+}
+
+// The same of the other threads of the process, without the caller.
+using Waits = std::map<pid_t, std::int64_t>;
+Waits waits_of_others(pid_t loop) {
+  Waits waits;
+  std::error_code ended;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ended)) {
+    const pid_t thread = std::atoi(task.path().filename().c_str());
+    if (thread == loop || thread == ::gettid()) continue;
+    if (const auto waited = waited_for_processor(thread)) waits[thread] = *waited;
+  }
+  return waits;
+}
+
+// What they have waited since; nothing where one has ended, of which nobody can tell.
+std::optional<std::int64_t> waited_since(const Waits& before, pid_t loop) {
+  const Waits now = waits_of_others(loop);
+  std::int64_t all = 0;
+  for (const auto& [thread, waited] : before) {
+    const auto found = now.find(thread);
+    if (found == now.end()) return std::nullopt;
+    all += found->second - waited;
+  }
+  return all;
 }
 
 // The beginning of a file that the kernel has of the thread; empty where there is none.
@@ -75,7 +103,8 @@ struct TurnWatch::Look {
   // Asks the loop for an answer. What makes it late besides the loop itself only makes the time
   // that is told of shorter: the loop is asked before, the processor's queue looked at after, and
   // of each nap no more counts than it was to take, since a process that is stopped sleeps on, and
-  // none at whose end the loop waits for code or memory that the kernel had given away.
+  // none at whose end the loop waits for code or memory that the kernel had given away. A thread
+  // that it waits for, as one that has the process's map of memory locked, may wait itself.
   void look(const std::shared_ptr<Look>& self) {
     const std::uint64_t turns = driver.turns();
     const auto before = waited_for_processor(driver.thread_id());
@@ -84,6 +113,7 @@ struct TurnWatch::Look {
     std::unique_lock lock(mutex);
     std::chrono::nanoseconds awake{0};
     std::optional<std::int64_t> stolen_before;
+    Waits others_before;
     std::string where;
     for (SteadyTime nap = asked_at; !ended && !answered_at;) {
       changed.wait_for(lock, kLookEvery);
@@ -91,7 +121,10 @@ struct TurnWatch::Look {
       const std::chrono::nanoseconds slept = now - std::exchange(nap, now);
       if (!answered_at && is_paging(driver.thread_id())) continue;
       awake += std::min<std::chrono::nanoseconds>(slept, 2 * kLookEvery);
-      if (!answered_at && !stolen_before) stolen_before = stolen();
+      if (!answered_at && !stolen_before) {
+        stolen_before = stolen();
+        others_before = waits_of_others(driver.thread_id());
+      }
       const bool is_long = awake > std::chrono::milliseconds(turn_max.millis());
       if (!answered_at && is_long && where.empty()) where = told_of(driver.thread_id(), "wchan");
     }
@@ -101,9 +134,11 @@ struct TurnWatch::Look {
     const auto after = waited_for_processor(driver.thread_id());
     const bool was_busy = driver.turns() - turns > kTurnsOfAStand;
     if (!before || !after || was_busy) return;
+    const auto others = waited_since(others_before, driver.thread_id());
+    if (!others) return;
     const std::int64_t was_stolen = stolen_before ? stolen() - *stolen_before : 0;
-    const std::chrono::nanoseconds late =
-        (answered - asked_at) - std::chrono::nanoseconds(*after - *before + was_stolen);
+    const std::int64_t taken = *after - *before + was_stolen + *others;
+    const std::chrono::nanoseconds late = (answered - asked_at) - std::chrono::nanoseconds(taken);
     const std::chrono::nanoseconds stood = std::min(late, awake);
     const Duration length =
         Duration::millis(std::chrono::duration_cast<std::chrono::milliseconds>(stood).count());

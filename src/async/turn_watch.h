@@ -15,9 +15,10 @@ namespace runnel::async {
 // `turn_max`, or calls what blocks.
 //
 // Contract: `on_long_turn` is told how long the loop answered nobody, without the time that it
-//           waited for a processor or for a page of its program, that the machine's host gave to
-//           others, or that the process was stopped. A turn that others follow within a look may
-//           pass unseen, none is told of twice.
+//           waited for a processor or for a page of its program, that other threads of the process
+//           waited for a processor, that the machine's host gave to others, or that the process was
+//           stopped. A turn that others follow within a look may pass unseen, none is told of
+//           twice.
 // Threads:  one of its own, "loop-watch", which also calls `on_long_turn`.
 // Lifetime: the loop, of the machine's driver, outlives it.
 // Why:      law 2 lets one loop decide everything: whatever stands on it stops a whole home.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -9,7 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -159,6 +162,52 @@ TEST_F(TurnWatchTest, WaitingForAPageOfTheProgramIsNoTurns) {
   loop_->post([&page] { EXPECT_EQ(page->read(), 0); });
   pass(Duration::millis(30));
   puts.join();
+  EXPECT_TRUE(told().empty());
+}
+
+void run_on_the_first_processor(int policy) {
+  cpu_set_t first;
+  CPU_ZERO(&first);
+  CPU_SET(0, &first);
+  (void)::sched_setaffinity(0, sizeof first, &first);
+  const sched_param none = {};
+  (void)::sched_setscheduler(0, policy, &none);
+}
+
+std::chrono::nanoseconds computed() {
+  timespec time = {};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+void compute(std::chrono::nanoseconds time) {
+  while (computed() < time) {
+  }
+}
+
+TEST_F(TurnWatchTest, WaitingForAThreadThatHasNoProcessorIsNoTurns) {
+  begin(Duration::millis(150));
+  pass(Duration::millis(30));
+  std::mutex mutex;
+  std::atomic<bool> is_locked = false;
+  std::atomic<bool> is_alone = true;
+  std::thread holds([&] {
+    run_on_the_first_processor(SCHED_IDLE);
+    const std::scoped_lock lock(mutex);
+    is_locked = true;
+    while (is_alone) std::this_thread::yield();
+    compute(computed() + std::chrono::milliseconds(20));
+  });
+  while (!is_locked) std::this_thread::yield();
+  std::thread is_in_its_way([&] {
+    run_on_the_first_processor(SCHED_OTHER);
+    is_alone = false;
+    compute(std::chrono::milliseconds(600));
+  });
+  loop_->post([&mutex] { const std::scoped_lock lock(mutex); });
+  pass(Duration::millis(30));
+  holds.join();
+  is_in_its_way.join();
   EXPECT_TRUE(told().empty());
 }
 
