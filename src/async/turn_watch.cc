@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -50,7 +50,9 @@ Waits waits_of_others(pid_t loop) {
   Waits waits;
   std::error_code ended;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ended)) {
-    const pid_t thread = std::atoi(task.path().filename().c_str());
+    const std::string name = task.path().filename();
+    pid_t thread = 0;
+    std::from_chars(name.data(), name.data() + name.size(), thread);
     if (thread == loop || thread == ::gettid()) continue;
     if (const auto waited = waited_for_processor(thread)) waits[thread] = *waited;
   }
