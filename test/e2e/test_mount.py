@@ -80,10 +80,14 @@ class Mounts:
     def log(self):
         return (self.runnel.home / "mounts.log").read_text()
 
+    def there(self):
+        places = [line.split()[4] for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()]
+        return [place for place in places if place.startswith(f"{self.folder}/")]
+
     def end(self):
-        for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
-            if line.split()[4].startswith(f"{self.folder}/"):
-                subprocess.run(["umount", "--lazy", line.split()[4]], check=True)
+        for place in self.there():
+            subprocess.run(["umount", "--lazy", place])  # Unless it goes by itself just now.
+        assert not self.there()
         self.runnel.until(lambda: not self.processes("mount") and not self.processes("serve"))
 
 
