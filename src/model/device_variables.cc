@@ -36,12 +36,13 @@ Maker maker_of(std::string_view kind) {
   return Maker::kNvidia;
 }
 
+// By a name of the same maker.
 std::string driver_of(std::string_view kind) {
   switch (maker_of(kind)) {
     case Maker::kNvidia: return "nvidia";
     case Maker::kAmd: return "amd";
     case Maker::kIntel: return "intel";
-    case Maker::kGoogle: return "google";
+    case Maker::kGoogle: return "tpu";
     case Maker::kOther: break;
   }
   return to_lower(kind);
@@ -55,16 +56,6 @@ std::int64_t count_before(const std::string& kind, const Resources& capacity) {
     if (other < kind && driver_of(other) == driver_of(kind)) before += count;
   }
   return before;
-}
-
-std::map<Maker, IntervalSet> by_maker(const Devices& granted, const Resources& capacity) {
-  std::map<Maker, IntervalSet> seen;
-  for (const auto& [kind, indices] : granted) {
-    const std::int64_t offset = count_before(kind, capacity);
-    IntervalSet& all = seen[maker_of(kind)];
-    for (const auto& [begin, end] : indices.ranges()) all.insert(offset + begin, offset + end);
-  }
-  return seen;
 }
 
 // "0,1,5".
@@ -112,7 +103,9 @@ std::vector<std::pair<std::string, std::string>> device_variables(const Devices&
                                                   {"NVIDIA_VISIBLE_DEVICES", "void"},
                                                   {"ROCR_VISIBLE_DEVICES", ""},
                                                   {"ZE_AFFINITY_MASK", ""}};
-  for (const auto& [maker, indices] : by_maker(granted, capacity)) show(variables, maker, indices);
+  for (const auto& [driver, numbers] : machine_devices(granted, capacity)) {
+    show(variables, maker_of(driver), numbers);
+  }
   return {variables.begin(), variables.end()};
 }
 
