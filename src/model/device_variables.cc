@@ -74,7 +74,8 @@ void show(std::map<std::string, std::string>& variables, Maker maker, const Inte
   const std::string list = listed(indices);
   switch (maker) {
     case Maker::kNvidia:
-      // As nvidia-smi counts; by default the fastest come first.
+      // As nvidia-smi counts; by default the fastest come first. Beside AMD's, which come before,
+      // CUDA's variable tells of these: HIP's own goes before it.
       variables["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
       variables["CUDA_VISIBLE_DEVICES"] = list;
       variables["NVIDIA_VISIBLE_DEVICES"] = list;

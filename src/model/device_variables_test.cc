@@ -46,6 +46,11 @@ TEST(DeviceVariables, ShowThoseOfOneMakerAndHideTheOthers) {
   EXPECT_EQ(shown({{"PVC", IntervalSet::of(1, 2)}}, {{"PVC", 2}}).at("ZE_AFFINITY_MASK"), "1");
   EXPECT_EQ(shown({{"TPU-v5e", IntervalSet::of(1, 2)}}, {{"TPU-v5e", 4}}).at("TPU_VISIBLE_CHIPS"),
             "1");
+  const Map both = shown({{"H100", IntervalSet::of(1, 2)}, {"MI300X", IntervalSet::of(3, 4)}},
+                         {{"H100", 2}, {"MI300X", 4}});
+  EXPECT_EQ(both.at("CUDA_VISIBLE_DEVICES"), "1") << "no other device of NVIDIA's is shown";
+  EXPECT_EQ(both.at("HIP_VISIBLE_DEVICES"), "0");
+  EXPECT_EQ(both.at("ROCR_VISIBLE_DEVICES"), "3");
   EXPECT_EQ(shown({{"Trainium", IntervalSet::of(1, 2)}}, {{"Trainium", 4}}),
             shown({}, {{"Trainium", 4}}));
 }
