@@ -73,17 +73,17 @@ def _before_fork() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 
 
-def _after_fork_in_parent() -> None:
+def _restore_blocked() -> None:
     if _forking.blocked is not None:
         signal.pthread_sigmask(signal.SIG_SETMASK, _forking.blocked)
 
 
 def _after_fork_in_child() -> None:
     _request.forget()
-    _after_fork_in_parent()
+    _restore_blocked()
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
+os.register_at_fork(before=_before_fork, after_in_parent=_restore_blocked, after_in_child=_after_fork_in_child)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -21,6 +20,7 @@
 #include <utility>
 
 #include "async/detail/asio_driver.h"
+#include "env/files.h"
 
 namespace runnel::async {
 namespace {
@@ -31,26 +31,33 @@ constexpr std::chrono::milliseconds kLookEvery(5);
 // More turns than these in the time that one answer took: the loop was busy, and stood nowhere.
 constexpr std::uint64_t kTurnsOfAStand = 4;
 
+// The beginning of a file that the kernel has of the thread; empty where there is none.
+std::string told_of(pid_t thread, const char* name) {
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/" + name;
+  std::FILE* file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) return "";
+  std::array<char, 64> bytes{};
+  const std::size_t size = std::fread(bytes.data(), 1, bytes.size(), file);
+  std::fclose(file);
+  return std::string(bytes.data(), size);
+}
+
 // Nanoseconds that the thread was ready and had no processor; where the kernel does not count them,
 // none are told of.
 std::optional<std::int64_t> waited_for_processor(pid_t thread) {
-  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/schedstat";
-  std::FILE* file = std::fopen(path.c_str(), "re");
-  if (file == nullptr) return std::nullopt;
-  long long ran = 0;
-  long long waited = 0;
-  const int read = std::fscanf(file, "%lld %lld", &ran, &waited);
-  std::fclose(file);
-  return read == 2 ? std::optional<std::int64_t>(waited) : std::nullopt;
+  const std::string times = told_of(thread, "schedstat");  // "RAN WAITED TURNS"
+  const std::size_t space = times.find(' ');
+  if (space == std::string::npos) return std::nullopt;
+  std::int64_t nanos = 0;
+  const auto read = std::from_chars(times.data() + space + 1, times.data() + times.size(), nanos);
+  return read.ec == std::errc() ? std::optional(nanos) : std::nullopt;
 }
 
 // The same of the other threads of the process, without the caller.
 using Waits = std::map<pid_t, std::int64_t>;
 Waits waits_of_others(pid_t loop) {
   Waits waits;
-  std::error_code ended;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ended)) {
-    const std::string name = task.path().filename();
+  for (const std::string& name : env::list_directory("/proc/self/task").value_or({})) {
     pid_t thread = 0;
     std::from_chars(name.data(), name.data() + name.size(), thread);
     if (thread == loop || thread == ::gettid()) continue;
@@ -69,17 +76,6 @@ std::optional<std::int64_t> waited_since(const Waits& before, pid_t loop) {
     all += found->second - waited;
   }
   return all;
-}
-
-// The beginning of a file that the kernel has of the thread; empty where there is none.
-std::string told_of(pid_t thread, const char* name) {
-  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/" + name;
-  std::FILE* file = std::fopen(path.c_str(), "re");
-  if (file == nullptr) return "";
-  std::array<char, 64> bytes{};
-  const std::size_t size = std::fread(bytes.data(), 1, bytes.size(), file);
-  std::fclose(file);
-  return std::string(bytes.data(), size);
 }
 
 // Whether it waits for a page of the program: it sleeps, and in no call.

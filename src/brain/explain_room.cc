@@ -594,44 +594,57 @@ std::string jobs_text(const std::vector<JobId>& jobs) {
   return text;
 }
 
+// The nodes that the request could use, and that keep it waiting only because they grant no devices
+// for this reason; none when it would wait all the same.
+template <typename Reason>
+std::vector<const Node*> nodes_that_grant_none(const Wish& wish, Reason reason) {
+  sched::Cluster granting;
+  std::vector<const Node*> nodes;
+  for (const sched::Host* host : wish.index.cluster.hosts()) {
+    const Node& node = wish.state.nodes.at(host->id);
+    granting.join(reason(node) ? granting_host(wish, *host) : *host);
+    if (reason(node) && sched::could_hold(wish.request, *host)) nodes.push_back(&node);
+  }
+  const bool helps = !nodes.empty() && sched::place(wish.request, granting).has_value();
+  return helps ? nodes : std::vector<const Node*>();
+}
+
+void tell_of_no_grants(const Wish& wish, const std::vector<const Node*>& nodes,
+                       const std::string& until, Wait& wait) {
+  std::string names;
+  for (const Node* node : nodes) {
+    names += (names.empty() ? "" : " and ") + quoted(node->info.id.str());
+  }
+  wait.reason = "Resources";
+  wait.message = need_text(wish.request) + "; " + names + " grants no devices" +
+                 free_devices_text(wish) + " until " + until + ", have ended";
+}
+
 // Whether it is only that processes which nobody wants any more may have the devices.
 bool explain_strangers(const Wish& wish, Wait& wait) {
-  sched::Cluster without;
-  std::string nodes;
+  const std::vector<const Node*> nodes =
+      nodes_that_grant_none(wish, [](const Node& node) { return !node.strangers.empty(); });
+  if (nodes.empty()) return false;
   std::vector<model::RankRef> strangers;
-  for (const sched::Host* host : wish.index.cluster.hosts()) {
-    const std::vector<model::RankRef>& here = wish.state.nodes.at(host->id).strangers;
-    without.join(here.empty() ? *host : granting_host(wish, *host));
-    if (here.empty() || !sched::could_hold(wish.request, *host)) continue;
-    nodes += (nodes.empty() ? "" : " and ") + quoted(host->id.str());
-    strangers.insert(strangers.end(), here.begin(), here.end());
+  for (const Node* node : nodes) {
+    strangers.insert(strangers.end(), node->strangers.begin(), node->strangers.end());
   }
-  if (nodes.empty() || !sched::place(wish.request, without)) return false;
   const std::vector<JobId> jobs = jobs_of(strangers);
-  wait.reason = "Resources";
-  wait.message = need_text(wish.request) + "; " + nodes + " grants no devices" +
-                 free_devices_text(wish) + " until processes of " + jobs_text(jobs) +
-                 ", which may have any of them since the node was lost, have ended";
+  tell_of_no_grants(
+      wish, nodes,
+      "processes of " + jobs_text(jobs) + ", which may have any of them since the node was lost",
+      wait);
   for (const JobId& job : jobs) block_by(wait, job);
   return true;
 }
 
 // Whether it is only that nodes.yaml was changed while tasks had devices.
 bool explain_withheld(const Wish& wish, Wait& wait) {
-  sched::Cluster granting;
-  std::string nodes;
-  for (const sched::Host* host : wish.index.cluster.hosts()) {
-    const bool withholds = wish.state.nodes.at(host->id).info.withholds_devices;
-    granting.join(withholds ? granting_host(wish, *host) : *host);
-    if (!withholds || !sched::could_hold(wish.request, *host)) continue;
-    nodes += (nodes.empty() ? "" : " and ") + quoted(host->id.str());
-  }
-  if (nodes.empty() || !sched::place(wish.request, granting)) return false;
-  wait.reason = "Resources";
-  wait.message = need_text(wish.request) + "; " + nodes + " grants no devices" +
-                 free_devices_text(wish) +
-                 " until tasks that began before nodes.yaml was changed, and have some of them, "
-                 "have ended";
+  const std::vector<const Node*> nodes =
+      nodes_that_grant_none(wish, [](const Node& node) { return node.info.withholds_devices; });
+  if (nodes.empty()) return false;
+  tell_of_no_grants(wish, nodes,
+                    "tasks that began before nodes.yaml was changed, and have some of them", wait);
   wait.remedy = "see which: runnel nodes";
   return true;
 }

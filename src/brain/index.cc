@@ -339,8 +339,11 @@ void Index::close(const State& state, LaneId lane) {
 
 void Index::settle_node(const State& state, const NodeId& id) {
   settle_host(state, id);
-  known.leave(id);
-  if (state.nodes.at(id).is_member()) known.join(idle_host(state.nodes.at(id)));
+  if (state.nodes.at(id).is_member()) {
+    known.join(idle_host(state.nodes.at(id)));
+  } else {
+    known.leave(id);
+  }
   settle_quarantine(state, id);
   if (auto was = leaving_at_.find(id); was != leaving_at_.end()) {
     leaving.erase({was->second, id});

@@ -10,8 +10,8 @@
 #include "cli/session.h"
 #include "cli/silence.h"
 #include "cli/target.h"
-#include "control/nodes.h"
 #include "http/message.h"
+#include "model/node.h"
 
 namespace runnel::cli {
 namespace {

@@ -110,11 +110,17 @@ void Daemon::end(DaemonEnd why) {
 // A file that cannot be used takes no node away.
 void Daemon::take_nodes(const std::vector<std::string>& device_command) {
   if (nodes_file_.problem) nodes_file_.nodes = control::nodes_of_before(controller_->state());
-  nodes_ = control::nodes_in_force(controller_->state(), nodes_file_.nodes);
-  share_a_runner(nodes_);
+  nodes_ = nodes_due();
   nodes_watch_ =
       std::make_unique<NodesWatch>(loop_, home_, device_command, nodes_file_,
                                    [this](NodesInForce next) { begin_anew(std::move(next)); });
+}
+
+std::vector<model::NodeInfo> Daemon::nodes_due() const {
+  std::vector<model::NodeInfo> nodes =
+      control::nodes_in_force(controller_->state(), nodes_file_.nodes);
+  share_a_runner(nodes);
+  return nodes;
 }
 
 void Daemon::begin_anew(NodesInForce next) {
@@ -127,10 +133,7 @@ Async<void> Daemon::watch_draining() {
   while (control::are_for_now(nodes_)) {
     CO_TRY(co_await loop_.sleep(kDrainingEvery, gate_.token()));
     if (end_ != DaemonEnd::kNone) co_return {};
-    std::vector<model::NodeInfo> next =
-        control::nodes_in_force(controller_->state(), nodes_file_.nodes);
-    share_a_runner(next);
-    if (next == nodes_) continue;
+    if (nodes_due() == nodes_) continue;
     begin_anew(nodes_file_);
     co_return {};
   }

@@ -66,6 +66,8 @@ class Daemon {
   Async<void> until_idle();
   bool idle() const;
   void take_nodes(const std::vector<std::string>& device_command);
+  // Those of the file, and what the work that goes on makes of them.
+  std::vector<model::NodeInfo> nodes_due() const;
   void begin_anew(NodesInForce next);
   Async<void> watch_draining();
   void watch_place();

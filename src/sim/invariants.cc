@@ -23,9 +23,9 @@ const model::StepSpec& spec_at(const std::map<JobId, std::shared_ptr<const model
 }
 
 // The nodes of lanes that were given tasks, and what a place of these takes.
-std::map<NodeId, model::Resources> filled_by(const std::vector<model::Event>& events,
-                                             const brain::State& state) {
-  std::map<NodeId, model::Resources> filled;
+using Filled = std::map<NodeId, model::Resources>;
+Filled filled_by(const std::vector<model::Event>& events, const brain::State& state) {
+  Filled filled;
   for (const model::Event& event : events) {
     const auto* extended = std::get_if<model::LaneExtended>(&event);
     if (extended == nullptr) continue;
@@ -39,8 +39,8 @@ std::map<NodeId, model::Resources> filled_by(const std::vector<model::Event>& ev
 }
 
 // A node that drains begins no work, and one that withholds its devices none with devices.
-std::string check_held_back(const std::vector<model::Event>& events, const brain::State& state) {
-  for (const auto& [id, begun] : filled_by(events, state)) {
+std::string check_held_back(const Filled& filled, const brain::State& state) {
+  for (const auto& [id, begun] : filled) {
     const model::NodeInfo& node = state.nodes.at(id).info;
     if (node.draining) return "work begins on node " + id.str() + ", which is draining";
     if (node.withholds_devices && !begun.accelerators.empty()) {
@@ -51,8 +51,7 @@ std::string check_held_back(const std::vector<model::Event>& events, const brain
 }
 
 // Work that is begun has room. Earlier work may be more than a node has that came back smaller.
-std::string check_capacity(const std::vector<model::Event>& events, const brain::State& state) {
-  const std::map<NodeId, model::Resources> filled = filled_by(events, state);
+std::string check_capacity(const Filled& filled, const brain::State& state) {
   if (filled.empty()) return "";
   std::map<NodeId, model::Resources> used;
   for (const auto& [id, lane] : state.lanes) {
@@ -188,8 +187,9 @@ std::string Invariants::after(const model::Input& input, const std::vector<model
     if (std::string broken = see(event); !broken.empty()) return broken;
   }
   if (std::string broken = check_budgets(events, state); !broken.empty()) return broken;
-  if (std::string broken = check_capacity(events, state); !broken.empty()) return broken;
-  if (std::string broken = check_held_back(events, state); !broken.empty()) return broken;
+  const Filled filled = filled_by(events, state);
+  if (std::string broken = check_capacity(filled, state); !broken.empty()) return broken;
+  if (std::string broken = check_held_back(filled, state); !broken.empty()) return broken;
   if (std::string broken = check_apart(events, state); !broken.empty()) return broken;
   if (std::string broken = quarantine_.check(state); !broken.empty()) return broken;
   return check_state(state);

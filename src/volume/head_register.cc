@@ -14,6 +14,11 @@ bool is_open(const Error& error) {
          error.code == Errc::kTimeout;
 }
 
+// No head, or another volume's.
+bool is_doubtful_read(const Error& error) {
+  return error.code == Errc::kCorrupt || error.code == Errc::kConflict;
+}
+
 // Whether the manifest in it, if any, is the one that it names.
 bool has_its_manifest(const Head& head) {
   return head.manifest.empty() || hash::hex(hash::sha256(head.manifest)) == head.manifest_sha256;
@@ -95,11 +100,10 @@ Async<void> HeadRegister::load_to_hold() {
 
 Async<void> HeadRegister::load_whole() {
   Result<void> loaded = co_await load_once();
-  const bool is_damaged =
-      loaded.ok() ? !has_its_manifest(head_)
-                  : loaded.error().code == Errc::kCorrupt || loaded.error().code == Errc::kConflict;
+  const bool is_doubtful =
+      loaded.ok() ? !has_its_manifest(head_) : is_doubtful_read(loaded.error());
   // Its bytes may have been changed on their way; the store is asked once more.
-  if (is_damaged) loaded = co_await load_once();
+  if (is_doubtful) loaded = co_await load_once();
   co_return loaded;
 }
 
