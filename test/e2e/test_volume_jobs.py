@@ -96,7 +96,7 @@ def test_the_tasks_of_a_sweep_share_a_mount_which_goes_when_nobody_needs_it(runn
     while runnel.job(job)["status"] not in ("SUCCEEDED", "FAILED"):
         seen |= holders(place)
     assert runnel.job(job)["status"] == "SUCCEEDED" and len(seen) == 1, seen
-    runnel.until(lambda: len(mounts.processes("serve")) == 1)  # One that starts slowly is started twice.
+    mounts.server()
     runnel.until(lambda: unused(runnel, version))
     assert is_mounted(place / "tree"), "the next step would find it warm"
     runnel.until(lambda: not place.exists(), timeout=LINGER_S + 30)
