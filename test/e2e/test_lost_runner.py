@@ -66,7 +66,10 @@ def test_a_folder_where_the_runner_listens_is_named_and_left(runnel):
 def test_a_stranger_that_locks_the_home_is_named_and_waited_for(runnel, how):
     runnel.run("ps")
     runnel.rest()
-    with subprocess.Popen(["flock", how, runnel.home, "sleep", "8"]) as stranger:
+    # It holds the lock until its input ends.
+    holds = ["flock", how, runnel.home, "sh", "-c", "echo locked; cat"]
+    with subprocess.Popen(holds, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as stranger:
+        assert stranger.stdout.readline() == "locked\n"
         job = runnel.up("run: true")
         silence = runnel.until(lambda: runnel.info().get("runner_silence"))
         said = json.dumps(silence)
