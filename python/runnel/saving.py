@@ -13,33 +13,38 @@ class _Block:
     """A block of `saving()`: open for as long as somebody has it, since an exception may skip its end."""
 
 
-class _Request:
-    """The handler of SIGTERM while blocks are open: keeps that the process was asked to end."""
+class _Handler:
+    """The handler of SIGTERM that a block has put in place of the one before it."""
 
-    def __init__(self) -> None:
-        self.blocks: weakref.WeakSet[_Block] = weakref.WeakSet()  # May overlap: coroutines are in several at a time.
-        self.before: object = signal.SIG_DFL
-        self.is_pending = False
+    def __init__(self, before: object) -> None:
+        self.before = before
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if not self.blocks and signal.getsignal(signal.SIGTERM) is not self:
-            self.call_before(number, frame)  # The program's own handler, put in a block, calls what it found.
-            return
-        self.is_pending = True
-        self.hand_on()
-
-    def call_before(self, number: int, frame: FrameType | None) -> None:
-        if callable(self.before):
+        if _request.blocks or signal.getsignal(signal.SIGTERM) is self:
+            _request.take()
+        elif callable(self.before):  # The program's own handler, put in a block, calls what it found there.
             self.before(number, frame)
         elif self.before == signal.SIG_DFL:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGTERM)
 
+
+class _Request:
+    """Keeps, while blocks are open, that the process was asked to end."""
+
+    def __init__(self) -> None:
+        self.blocks: weakref.WeakSet[_Block] = weakref.WeakSet()  # May overlap: coroutines are in several at a time.
+        self.is_pending = False
+
+    def take(self) -> None:
+        self.is_pending = True
+        self.hand_on()
+
     def open(self, block: _Block) -> None:
         self.blocks.add(block)
-        if signal.getsignal(signal.SIGTERM) is not self:
-            self.before = signal.getsignal(signal.SIGTERM)
-            signal.signal(signal.SIGTERM, self)
+        before = signal.getsignal(signal.SIGTERM)
+        if not isinstance(before, _Handler):
+            signal.signal(signal.SIGTERM, _Handler(before))
 
     def close(self, block: _Block) -> None:
         self.blocks.discard(block)
@@ -48,8 +53,9 @@ class _Request:
     def hand_on(self) -> None:
         if self.blocks:
             return
-        if signal.getsignal(signal.SIGTERM) is self:  # Else the program has put its own in the block.
-            signal.signal(signal.SIGTERM, self.before)
+        handler = signal.getsignal(signal.SIGTERM)
+        if isinstance(handler, _Handler):  # Else the program has put its own in the block.
+            signal.signal(signal.SIGTERM, handler.before)
         if self.is_pending:
             self.is_pending = False
             os.kill(os.getpid(), signal.SIGTERM)

@@ -50,9 +50,16 @@ std::string words_for(const SeenDevice& seen) {
 }  // namespace
 
 DeviceCensus::DeviceCensus(const std::vector<model::NodeInfo>& nodes) {
+  std::set<std::string> granted;
   for (const model::NodeInfo& node : nodes) {
-    if (node.withholds_devices) continue;  // Those in use are another's still.
-    for (const auto& [kind, count] : node.capacity.accelerators) declare(node.id, kind, count);
+    if (node.withholds_devices) continue;
+    for (const auto& [kind, count] : node.capacity.accelerators) granted.insert(kind);
+  }
+  for (const model::NodeInfo& node : nodes) {
+    for (const auto& [kind, count] : node.capacity.accelerators) {
+      const bool are_of_another = node.withholds_devices && granted.contains(kind);
+      if (!are_of_another) declare(node.id, kind, count);
+    }
   }
 }
 

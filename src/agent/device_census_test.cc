@@ -103,6 +103,24 @@ TEST(DeviceCensus, AKindThatTwoNodesDeclareIsNotWatched) {
   EXPECT_FALSE(DeviceCensus({node_with("a", {})}).watches());
 }
 
+TEST(DeviceCensus, ANodeThatWithholdsDevicesIsWatchedUnlessAnotherHasThem) {
+  model::NodeInfo withholds = node_with("b", {{"H100", 2}});
+  withholds.withholds_devices = true;
+  DeviceCensus alone({withholds});
+  EXPECT_TRUE(alone.watches());
+  alone.take(look({0, 1}), {});
+  alone.take(look({0}), {});
+  EXPECT_EQ(missing(alone, "b"), Indices{1});
+
+  model::NodeInfo drains = node_with("a", {{"H100", 2}});
+  drains.draining = true;
+  DeviceCensus beside({drains, withholds});
+  beside.take(look({0, 1}), {});
+  beside.take(look({0}), {});
+  EXPECT_EQ(missing(beside, "a"), Indices{1});
+  EXPECT_EQ(missing(beside, "b"), Indices{-1});
+}
+
 TEST(DeviceCensus, WhatTwoNodesDeclareIsCompared) {
   DeviceCensus census({node_with("a", {{"H100", 2}}), node_with("b", {{"H100", 4}})});
   EXPECT_TRUE(census.looks());

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 from conftest import ROOT
 
 ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
@@ -163,6 +165,33 @@ def test_a_handler_that_is_put_in_the_block_may_call_the_one_before():
         print("went on")
     """)
     assert done.stdout == "asked\n" and done.returncode == -signal.SIGTERM, done.stderr
+
+
+@pytest.mark.parametrize("in_block", [True, False])
+def test_later_blocks_keep_which_handler_was_before_which(in_block):
+    done = run(f"""
+        import os, runnel, signal
+        signal.signal(signal.SIGTERM, lambda *_: print("first", flush=True))
+        def put(name):
+            before = signal.getsignal(signal.SIGTERM)
+            def asked(*args):
+                print(name, flush=True)
+                before(*args)
+            signal.signal(signal.SIGTERM, asked)
+        for name in ("second", "third"):
+            with runnel.saving():
+                put(name)
+        for epoch in range(3):
+            with runnel.saving():
+                if {in_block} and epoch == 2:
+                    os.kill(os.getpid(), signal.SIGTERM)
+                    print("saved", flush=True)
+        if not {in_block}:
+            os.kill(os.getpid(), signal.SIGTERM)
+        print("went on")
+    """)
+    saved = "saved\n" if in_block else ""
+    assert done.stdout == saved + "third\nsecond\nfirst\nwent on\n" and done.returncode == 0, done.stderr
 
 
 def test_a_thread_saves_as_it_is():
