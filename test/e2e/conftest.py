@@ -166,9 +166,14 @@ class Runnel:
 
     def kill(self):
         """Ends daemon, runner and tasks as a power loss would, without a last word."""
-        for pid in self.pids():
-            kill(pid)
-        self.until(lambda: not self.pids() and self.lock_is_free())
+
+        def all_are_gone():
+            found = self.pids()
+            for pid in found:  # The next time what one of them has just begun.
+                kill(pid)
+            return not found and self.lock_is_free()
+
+        self.until(all_are_gone)
 
     def lock_is_free(self):
         """A killed process may keep its files a moment longer than its place in the list of processes."""

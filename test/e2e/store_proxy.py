@@ -3,6 +3,7 @@
 import json
 import pathlib
 import subprocess
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build/release/bin/store_proxy"
@@ -36,6 +37,13 @@ class StoreProxy:
         """How many there were since `zero`, of one method or all."""
         methods = self.counts()["methods"]
         return sum(each["requests"] for name, each in methods.items() if method in (None, name))
+
+    def until_counted(self, method, count):
+        """Waits for so many requests: each is counted once its answer has gone."""
+        end = time.monotonic() + 30
+        while self.requests(method) < count:
+            assert time.monotonic() < end, f"{self.requests(method)} of {count} requests were counted"
+            time.sleep(0.01)
 
     def visits(self):
         """The requests one by one: (method, target, status, bytes up, bytes down, begin, end), in seconds since `zero`."""

@@ -46,7 +46,8 @@ class Template:
         with open(templates / f"{kind}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not (folder / "about.json").exists():
-                folder.mkdir(exist_ok=True)
+                shutil.rmtree(folder, ignore_errors=True)  # Of one that did not come to its end.
+                folder.mkdir()
                 make_template(Runnel(folder), kind, folder)
         return Template(folder)
 

@@ -210,7 +210,7 @@ def test_on_a_full_disk_nothing_begins(small):
     lines = f"while [ -e {disk.folder}/hold ]; do sleep 0.05; done; head -c 100000 /dev/zero > $RUNNEL_TASK_DIR/out"
     (disk.folder / "hold").touch()
     job = home.up(f"foreach: {list(range(40))}\nresources: {{cpus: 1}}\nrun: |\n  {lines}\n")
-    home.until(lambda: home.job(job)["status"] == "RUNNING")
+    home.until(lambda: "RUNNING" in home.job(job)["counts"])
     disk.fill_space()
     begun = home.job(job)["counts"]["RUNNING"]
     (disk.folder / "hold").unlink()

@@ -109,6 +109,7 @@ def test_what_passes_is_what_was_sent(proxy, client):
     assert (Server.heads[-1]["Host"], Server.heads[-1]["X-Odd"]) == ("bucket.example", "a;  b")
     assert client.ask("HEAD") == (200, b"") and client.ask("GET", "/chunks") == (200, b"abc0123456789")
     assert client.ask("PUT", "/late", b"x", {"Expect": "100-continue"}) == (200, b"")
+    proxy.until_counted("PUT", 2)
     methods = proxy.counts()["methods"]
     assert proxy.counts()["connections"] == 1
     assert methods["PUT"] == {"requests": 2, "up": 5_000_001, "down": 0}
