@@ -29,7 +29,8 @@ struct KnownDevice {
 // Contract: a device keeps its index for as long as the census is kept, whatever its driver counts;
 //           a new one takes the index of none or of one that is missing. Only a device that was
 //           seen once can be missing. Of a kind that several nodes declare none is, nor of one
-//           whose name no device has in its own.
+//           whose name no device has in its own. A node that withholds its devices declares the
+//           kinds that no other node does: where one does, those in use are still that one's.
 // Threads:  none of its own; no clock, no I/O.
 class DeviceCensus {
  public:
