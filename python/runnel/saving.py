@@ -9,6 +9,11 @@ from collections.abc import Iterator
 from types import FrameType
 
 
+# Those that programs handle, a timeout by an alarm above all.
+_HANDLED = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGCHLD,
+            signal.SIGUSR1, signal.SIGUSR2}
+
+
 class _Block:
     """A block of `saving()`: open for as long as somebody has it, since an exception may skip its end."""
 
@@ -38,7 +43,7 @@ class _Request:
 
     def take(self) -> None:
         self.is_pending = True
-        self.hand_on()
+        self.close()
 
     def open(self, block: _Block) -> None:
         self.blocks.add(block)
@@ -46,24 +51,32 @@ class _Request:
         if not isinstance(before, _Handler):
             signal.signal(signal.SIGTERM, _Handler(before))
 
-    def close(self, block: _Block) -> None:
-        self.blocks.discard(block)
-        self.hand_on()
+    def close(self, *ended: _Block) -> None:
+        # A handler that raised in between would leave half of it, and Python drops a SIGTERM that comes while it puts
+        # the default action back.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        try:
+            signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+            for block in ended:
+                self.blocks.discard(block)
+            if not self.blocks:
+                self._hand_on()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
-    def hand_on(self) -> None:
-        if self.blocks:
-            return
+    def _hand_on(self) -> None:
         handler = signal.getsignal(signal.SIGTERM)
         if isinstance(handler, _Handler):  # Else the program has put its own in the block.
             signal.signal(signal.SIGTERM, handler.before)
         if self.is_pending:
+            # To this thread, where it comes once signals do again.
+            signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
             self.is_pending = False
-            os.kill(os.getpid(), signal.SIGTERM)
 
     def forget(self) -> None:
         self.blocks.clear()
         self.is_pending = False
-        self.hand_on()
+        self.close()
 
 
 _request = _Request()
@@ -118,4 +131,8 @@ def saving() -> Iterator[None]:
         _request.open(block)
         yield
     finally:
-        _request.close(block)
+        try:
+            _request.close(block)
+        except BaseException:  # Of a handler, maybe before the block was closed.
+            _request.close(block)
+            raise

@@ -22,6 +22,7 @@ struct Rules {
   void operator()(const model::NodeLost& input) const { on_lost(turn, input); }
   void operator()(const model::NodeReport& input) const { on_report(turn, input); }
   void operator()(const model::NodeNotice& input) const { on_notice(turn, input); }
+  void operator()(const model::NodesDeclared& input) const { on_declared(turn, input); }
   void operator()(const model::Recovered&) const { on_recovered(turn); }
   void operator()(const model::TrialCall& input) const { on_trial_call(turn, input); }
   void operator()(const model::Wake&) const { turn.want_plan(); }

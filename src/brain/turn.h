@@ -97,14 +97,15 @@ class Turn {
 };
 
 // The rules, one file each. None returns anything: what they decide is in the turn.
-void on_submit(Turn& turn, const model::Submit& input);         // submit.cc
-void on_request(Turn& turn, const model::JobRequest& input);    // request.cc
-void on_join(Turn& turn, const model::NodeJoin& input);         // report.cc
-void on_lost(Turn& turn, const model::NodeLost& input);         // report.cc
-void on_report(Turn& turn, const model::NodeReport& input);     // report.cc
-void on_notice(Turn& turn, const model::NodeNotice& input);     // leave.cc
-void on_trial_call(Turn& turn, const model::TrialCall& input);  // external_trials.cc
-void on_recovered(Turn& turn);                                  // external_trials.cc
+void on_submit(Turn& turn, const model::Submit& input);           // submit.cc
+void on_request(Turn& turn, const model::JobRequest& input);      // request.cc
+void on_join(Turn& turn, const model::NodeJoin& input);           // report.cc
+void on_lost(Turn& turn, const model::NodeLost& input);           // report.cc
+void on_report(Turn& turn, const model::NodeReport& input);       // report.cc
+void on_notice(Turn& turn, const model::NodeNotice& input);       // leave.cc
+void on_declared(Turn& turn, const model::NodesDeclared& input);  // declare.cc
+void on_trial_call(Turn& turn, const model::TrialCall& input);    // external_trials.cc
+void on_recovered(Turn& turn);                                    // external_trials.cc
 void leave(Turn& turn);        // leave.cc: nodes whose notice is over
 void stop_asking(Turn& turn);  // housekeep.cc: searches whose time is over
 void expire(Turn& turn);       // housekeep.cc: keys, archive

@@ -364,18 +364,42 @@ TEST_F(ControllerTest, SendsToLinksThatDetachWhileTheySend) {
   EXPECT_EQ(first.started.size() + second.started.size(), 1U);
 }
 
+// As a node of tests joins.
+model::NodeInfo declared(std::int64_t cpus, const char* id) {
+  model::NodeInfo info;
+  info.id = NodeId(id);
+  info.capacity.milli_cpus = cpus * 1000;
+  info.capacity.memory = Bytes::gibi(8);
+  return info;
+}
+
+TEST_F(ControllerTest, ADeclarationHoldsBeforeAnyNodeJoins) {
+  FakeNode& worker = node(Behaviour::kSilent);
+  home_.submit({step("a")});
+  ASSERT_EQ(worker.started.size(), 1U);
+  model::NodeInfo draining = declared(4, "n1");
+  draining.draining = true;
+  ASSERT_TRUE(home_.wait(home_.control().nodes().declare({draining, declared(4, "n0")})).ok());
+  const JobId job = home_.submit({step("b")});
+  turn();
+  EXPECT_EQ(worker.started.size(), 1U);
+  FakeNode& other = node(Behaviour::kSilent, 4, "n0");
+  ASSERT_FALSE(other.started.empty());
+  EXPECT_EQ(other.started.front().attempt.task.job, job);
+}
+
 TEST_F(ControllerTest, TakesTheWorkOfANodeThatTheHomeNoLongerHas) {
   FakeNode& gone = node(Behaviour::kSilent, 4, "gone");
   const JobId job = home_.submit({step("a")});
   ASSERT_EQ(gone.started.size(), 1U);
   drop_node();
-  ASSERT_TRUE(home_.wait(home_.control().nodes().keep({NodeId("n1")})).ok());
+  ASSERT_TRUE(home_.wait(home_.control().nodes().declare({declared(4, "n1")})).ok());
   EXPECT_EQ(home_.control().state().nodes.at(NodeId("gone")).up, false);
   EXPECT_EQ(home_.control().state().nodes.at(NodeId("gone")).reason, "Left");
   FakeNode& other = node(Behaviour::kSilent);
   ASSERT_FALSE(other.started.empty());
   EXPECT_EQ(other.started.front().attempt.task.job, job);
-  ASSERT_TRUE(home_.wait(home_.control().nodes().keep({NodeId("n1")})).ok());
+  ASSERT_TRUE(home_.wait(home_.control().nodes().declare({declared(4, "n1")})).ok());
   EXPECT_TRUE(home_.control().state().nodes.at(NodeId("n1")).up);
 }
 

@@ -68,10 +68,11 @@ Value free_value(const brain::Node& node, const model::Resources& used) {
   const model::Devices out_of_use = brain::quarantined_on(node);
   const model::Resources free =
       node.info.capacity.beyond(model::amount_of(out_of_use)).beyond(used);
+  const bool grants = node.grants_devices() && !node.info.draining;
   Value out = Value::object();
   for (const auto& [kind, all] : node.info.capacity.accelerators) {
     const auto found = free.accelerators.find(kind);
-    const bool any = found != free.accelerators.end() && node.strangers.empty();
+    const bool any = found != free.accelerators.end() && grants;
     out.set(kind, Value::integer(any ? found->second : 0));
   }
   return out;

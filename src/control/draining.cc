@@ -86,7 +86,22 @@ std::vector<WithoutNode> devices_without_node(const std::vector<InUse>& in_use,
   return all;
 }
 
-// What a node grants already by the nodes in force is nothing new: somebody has declared it so.
+// Those of the machine that the file declares on two nodes.
+Devices declared_twice(const std::vector<NodeInfo>& named) {
+  Devices once;
+  Devices twice;
+  for (const NodeInfo& node : named) {
+    Devices again = granted_by(node.capacity);
+    Devices news = again;
+    model::erase(news, once);
+    model::erase(again, news);
+    model::insert(once, news);
+    model::insert(twice, again);
+  }
+  return twice;
+}
+
+// What a node grants already by the nodes in force.
 Devices granted_now(const brain::State& state, const NodeId& id) {
   const auto node = state.nodes.find(id);
   const bool grants = node != state.nodes.end() && node->second.up && !node->second.info.draining &&
@@ -94,12 +109,16 @@ Devices granted_now(const brain::State& state, const NodeId& id) {
   return grants ? granted_by(node->second.info.capacity) : Devices();
 }
 
+// What the file still declares twice is left as it is where it is granted already.
 bool would_grant_again(const brain::State& state, const NodeInfo& node,
-                       const std::vector<WithoutNode>& without_node) {
+                       const std::vector<WithoutNode>& without_node, const Devices& twice) {
   if (without_node.empty()) return false;
   const Devices granted = granted_by(node.capacity);
+  Devices once = granted;
+  model::erase(once, twice);
   Devices newly = granted;
   model::erase(newly, granted_now(state, node.id));
+  model::insert(newly, once);
   return std::any_of(without_node.begin(), without_node.end(), [&](const WithoutNode& use) {
     return model::overlap(use.devices, use.holder == node.id ? granted : newly);
   });
@@ -127,10 +146,11 @@ std::vector<NodeInfo> nodes_in_force(const brain::State& state,
   const std::vector<InUse> in_use = devices_in_use(state);
   const NodesById by_name = by_id(named);
   const std::vector<WithoutNode> without_node = devices_without_node(in_use, by_name);
+  const Devices twice = without_node.empty() ? Devices() : declared_twice(named);
   std::vector<NodeInfo> nodes = named;
   for (NodeInfo& node : nodes) {
     keep_the_count(node, in_use);
-    if (would_grant_again(state, node, without_node)) node.withholds_devices = true;
+    if (would_grant_again(state, node, without_node, twice)) node.withholds_devices = true;
   }
   for (const auto& [id, node] : state.nodes) {
     if (by_name.contains(id) || !node.up || !has_work(state, id)) continue;

@@ -157,10 +157,14 @@ TEST(Draining, ANodeThatDrainsGrantsNothingYet) {
 }
 
 // `runnel home` warns of it, and no edit of the file makes it worse.
-TEST(Draining, DevicesThatTheFileDeclaresTwiceAreLeftAsTheyAre) {
-  const brain::State state = state_of({node("a", 2), node("b", 2)});
+TEST(Draining, DevicesThatTheFileDeclaresTwiceAreLeftAsTheyAreUntilItDeclaresThemOnce) {
+  brain::State state = state_of({node("a", 2), node("b", 2)});
   EXPECT_EQ(held_back(nodes_in_force(state, {node("a", 2), node("b", 2)})), "");
-  EXPECT_EQ(held_back(nodes_in_force(state, {node("b", 2)})), "drains a;");
+  const Infos once = nodes_in_force(state, {node("b", 2)});
+  EXPECT_EQ(held_back(once), "withholds b;drains a;");
+  take(state, once);
+  state.lanes.erase(LaneId(1));
+  EXPECT_EQ(held_back(nodes_in_force(state, {node("b", 2)})), "");
 }
 
 TEST(Draining, SaysWhatIsWaitedForAndHowToEndIt) {

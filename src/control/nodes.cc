@@ -197,16 +197,9 @@ Async<void> Nodes::give_notice(NodeId node, Duration notice) {
   co_return {};
 }
 
-Async<void> Nodes::keep(std::vector<NodeId> nodes) {
-  std::vector<model::NodeLost> gone;
-  for (const auto& [id, node] : writer_.state().nodes) {
-    if (std::find(nodes.begin(), nodes.end(), id) != nodes.end()) continue;
-    if (!node.up && node.reason == model::kLeftReason) continue;
-    gone.push_back({id, node.incarnation, std::string(model::kLeftReason)});
-  }
-  for (model::NodeLost& node : gone) {
-    CO_TRY(co_await on_lost(std::move(node)));
-  }
+Async<void> Nodes::declare(std::vector<model::NodeInfo> nodes) {
+  const Outcome decided = CO_TRY(co_await writer_.decide(model::NodesDeclared{std::move(nodes)}));
+  if (decided.refusal) co_return *decided.refusal;
   co_return {};
 }
 

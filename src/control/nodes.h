@@ -60,8 +60,8 @@ class Nodes {
   // The node will be taken away after `notice`: what runs there is asked to save and end. kConflict
   // for one that is not there or was told already.
   Async<void> give_notice(NodeId node, Duration notice);
-  // Ends the membership of every node that is not among `nodes`: nobody will speak for it any more.
-  Async<void> keep(std::vector<NodeId> nodes);
+  // These are the nodes from now on, before any of them joins: see model::NodesDeclared.
+  Async<void> declare(std::vector<model::NodeInfo> nodes);
 
   // Events that are durable now, up to `through`: sends what they call for.
   void on_durable(std::span<const model::Event> events, EventSeq through);

@@ -21,6 +21,7 @@ struct RoomOf {
   Room operator()(const model::NodeJoin& /*join*/) const { return Room::kHeld; }
   Room operator()(const model::NodeReport& /*report*/) const { return Room::kHeld; }
   Room operator()(const model::NodeLost& /*lost*/) const { return Room::kHeld; }
+  Room operator()(const model::NodesDeclared& /*declared*/) const { return Room::kHeld; }
   Room operator()(const model::Recovered& /*recovered*/) const { return Room::kHeld; }
   Room operator()(const model::Submit& /*submit*/) const { return Room::kOrdinary; }
   Room operator()(const model::Wake& /*wake*/) const { return Room::kOrdinary; }

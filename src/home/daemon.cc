@@ -41,13 +41,6 @@ std::optional<control::Silence> lack_of_room(const Home& home) {
   return control::Silence{room.error().message, room.error().hint};
 }
 
-std::vector<NodeId> ids_of(const std::vector<model::NodeInfo>& nodes) {
-  std::vector<NodeId> ids;
-  ids.reserve(nodes.size());
-  for (const model::NodeInfo& node : nodes) ids.push_back(node.id);
-  return ids;
-}
-
 agent::AgentOptions agent_options(const Home& home, const std::vector<model::NodeInfo>& nodes,
                                   Epoch epoch, std::string executable,
                                   std::vector<std::string> device_command) {
@@ -228,7 +221,7 @@ Async<void> Daemon::open() {
   glue_ = std::make_unique<NodeGlue>(loop_, gate_, *controller_, say_, lines_);
   for (const model::NodeInfo& node : nodes_) controller_->nodes().attach(node.id, *glue_);
   // Before anything is started again elsewhere: the agent ends what the runner still has of them.
-  CO_TRY(co_await controller_->nodes().keep(ids_of(nodes_)));
+  CO_TRY(co_await controller_->nodes().declare(nodes_));
   std::string executable = CO_TRY(env::executable_path());
   agent::AgentOptions options_of_agent =
       agent_options(home_, nodes_, controller_->writer().epoch(), std::move(executable),

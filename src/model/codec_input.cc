@@ -84,6 +84,11 @@ struct Fields<NodeNotice> {
 };
 
 template <>
+struct Fields<NodesDeclared> {
+  static void visit(auto& visit, auto& input) { visit("nodes", input.nodes, Required()); }
+};
+
+template <>
 struct Fields<NodeReport> {
   static void visit(auto& visit, auto& input) {
     visit("devices", input.devices);

@@ -10,7 +10,7 @@ constexpr detail::Words<3> kTrialVerbWords = {"ask", "report", "tell"};
 // In the order of the variant's alternatives.
 constexpr detail::Words<std::variant_size_v<Input>> kInputTypes = {
     "submit", "request",     "node.join",  "node.lost", "node.report",
-    "wake",   "node.notice", "trial.call", "recovered"};
+    "wake",   "node.notice", "trial.call", "recovered", "nodes.declared"};
 
 }  // namespace
 

@@ -120,13 +120,20 @@ struct Recovered {
   friend bool operator==(const Recovered&, const Recovered&) = default;
 };
 
+// The nodes that serve from now on, as their declaration says: who is not among them has left, and
+// the others are so before any of them has joined.
+struct NodesDeclared {
+  std::vector<NodeInfo> nodes;
+  friend bool operator==(const NodesDeclared&, const NodesDeclared&) = default;
+};
+
 // Time passed: whatever waited for `now` may go on.
 struct Wake {
   friend bool operator==(const Wake&, const Wake&) = default;
 };
 
 using Input = std::variant<Submit, JobRequest, NodeJoin, NodeLost, NodeReport, Wake, NodeNotice,
-                           TrialCall, Recovered>;
+                           TrialCall, Recovered, NodesDeclared>;
 
 // "cancel", "halt": the last word of an action's path.
 std::string_view to_string(JobRequest::Verb verb);

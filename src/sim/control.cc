@@ -138,9 +138,13 @@ void SimControl::start() {
 void SimControl::opened() {
   troubled_at_ = agenda_.now();
   control::Nodes& nodes = daemon_->controller().nodes();
-  for (const NodeId& node : declared_) nodes.attach(node, *link_);
+  std::vector<model::NodeInfo> declared;
+  for (const auto& [id, info] : declared_) {
+    nodes.attach(id, *link_);
+    declared.push_back(info);
+  }
   daemon_->ask<void>(watch(), [](const Result<void>&) {});
-  daemon_->ask<void>(nodes.keep({declared_.begin(), declared_.end()}), [](const Result<void>&) {});
+  daemon_->ask<void>(nodes.declare(std::move(declared)), [](const Result<void>&) {});
   daemon_->ask<void>(look_for_overdue(), [](const Result<void>&) {});
 }
 

@@ -42,7 +42,7 @@ class SimControl {
     std::string* violation = nullptr;
     std::function<void(std::size_t node, model::NodeOrders)> send;
     std::map<NodeId, std::size_t>* node_index = nullptr;
-    const std::set<NodeId>* declared =
+    const std::map<NodeId, model::NodeInfo>* declared =
         nullptr;  // The nodes of the home's file, read at each start.
   };
 
@@ -104,7 +104,7 @@ class SimControl {
   std::string& violation_;
   std::function<void(std::size_t, model::NodeOrders)> send_;
   std::map<NodeId, std::size_t>& node_index_;
-  const std::set<NodeId>& declared_;
+  const std::map<NodeId, model::NodeInfo>& declared_;
   Dice dice_;
   const brain::Limits limits_;
 

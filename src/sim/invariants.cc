@@ -50,6 +50,23 @@ std::string check_held_back(const Filled& filled, const brain::State& state) {
   return "";
 }
 
+// What is declared holds at once, of all nodes together.
+std::string check_declared(const model::Input& input, const brain::State& state) {
+  const auto* declared = std::get_if<model::NodesDeclared>(&input);
+  if (declared == nullptr) return "";
+  std::set<NodeId> ids;
+  for (const model::NodeInfo& info : declared->nodes) {
+    ids.insert(info.id);
+    const auto node = state.nodes.find(info.id);
+    const bool is_up = node != state.nodes.end() && node->second.up;
+    if (is_up && node->second.info != info) return "node " + info.id.str() + " is as it was before";
+  }
+  for (const auto& [id, node] : state.nodes) {
+    if (node.up && !ids.contains(id)) return "node " + id.str() + " stays, which is not declared";
+  }
+  return "";
+}
+
 // Work that is begun has room. Earlier work may be more than a node has that came back smaller.
 std::string check_capacity(const Filled& filled, const brain::State& state) {
   if (filled.empty()) return "";
@@ -190,6 +207,7 @@ std::string Invariants::after(const model::Input& input, const std::vector<model
   const Filled filled = filled_by(events, state);
   if (std::string broken = check_capacity(filled, state); !broken.empty()) return broken;
   if (std::string broken = check_held_back(filled, state); !broken.empty()) return broken;
+  if (std::string broken = check_declared(input, state); !broken.empty()) return broken;
   if (std::string broken = check_apart(events, state); !broken.empty()) return broken;
   if (std::string broken = quarantine_.check(state); !broken.empty()) return broken;
   return check_state(state);

@@ -58,7 +58,6 @@ class World {
         askers_(scenario, {&agenda_, &control_, &seen_, &truth_}) {
     for (std::size_t index = 0; index < scenario.nodes.size(); ++index) {
       node_index_[scenario.nodes[index].id] = index;
-      declared_.insert(scenario.nodes[index].id);
       nodes_.push_back(std::make_unique<SimNode>(
           scenario.nodes[index], scenario.seed,
           SimNode::Wiring{
@@ -66,6 +65,7 @@ class World {
               [this, index](node::Up message) { to_control(index, std::move(message)); }}));
     }
     share_runners();
+    for (const auto& node : nodes_) declared_[node->info().id] = node->info();
   }
 
   std::vector<store::Batch> log() const {
@@ -183,9 +183,11 @@ class World {
         return control_.crash(fault.lasts, false);
       case FaultKind::kNodeResized:
         node.resize(dice_.between(1, 8) * 500);
+        declare(node);
         return control_.crash(fault.lasts, false);
       case FaultKind::kNodeDrained:
         node.hold_back(dice_.chance(500));
+        declare(node);
         return control_.crash(fault.lasts, false);
       case FaultKind::kHungRank: return node.give_problem(model::HealthProblem::kHung, fault.lasts);
       case FaultKind::kNotFinite:
@@ -224,6 +226,12 @@ class World {
     for (const auto& [runner, nodes] : runners) {
       for (SimNode* node : nodes) node->share_runner(nodes);
     }
+  }
+
+  // Who was removed stays away.
+  void declare(const SimNode& node) {
+    const auto declared = declared_.find(node.info().id);
+    if (declared != declared_.end()) declared->second = node.info();
   }
 
   void cover(FaultKind kind) {
@@ -408,7 +416,7 @@ class World {
   std::string violation_;
   std::int64_t messages_ = 0;
   std::map<NodeId, std::size_t> node_index_;
-  std::set<NodeId> declared_;
+  std::map<NodeId, model::NodeInfo> declared_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
   SimControl control_;
   Clients clients_;

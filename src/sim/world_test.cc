@@ -419,6 +419,19 @@ TEST(Invariants, MissNoWorkForANodeThatIsHeldBack) {
   EXPECT_NE(drained.after(submit, opened, state), "");
 }
 
+TEST(Invariants, MissNoDeclarationThatIsNotInForce) {
+  BrainHarness harness;
+  harness.join("n", 1);
+  const brain::State before = harness.brain.state();
+  model::NodesDeclared declared{{before.nodes.at(NodeId("n")).info}};
+  Invariants whole;
+  EXPECT_EQ(whole.after(declared, {}, before), "");
+  declared.nodes.front().draining = true;
+  EXPECT_NE(whole.after(declared, {}, before), "");
+  declared.nodes.clear();
+  EXPECT_NE(whole.after(declared, {}, before), "");
+}
+
 TEST(Invariants, MissNoRetryThatNobodyLookedAt) {
   BrainHarness harness;
   harness.join("n", 1);

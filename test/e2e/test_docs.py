@@ -38,6 +38,27 @@ def test_the_python_of_the_search_guide_runs(runnel):
     assert runnel.json("study", "list")["studies"][0]["asked"] == 40
 
 
+SAVING = """
+name: saving
+envs: {{PYTHONPATH: {python}}}
+checkpoint: {{dir: ckpt}}
+params: {{trial: [1, 2]}}
+run: python3 save.py
+"""
+
+
+def test_what_the_search_guide_saves_is_each_task_s_checkpoint(runnel):
+    runnel.use_python_of_the_project()
+    text = (ROOT / "docs" / "guides" / "search.md").read_text()
+    snippet, = [block for block in re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+                if "runnel.saving()" in block]
+    runnel.file("import os\nimport runnel\nimport torch\n\nepoch, loss, state = 1, 0.5, {}\n" + snippet, "save.py")
+    job = runnel.up(SAVING.format(python=ROOT / "python"))
+    assert runnel.wait(job)["status"] == "SUCCEEDED", runnel.run("logs", job)
+    saved = sorted(runnel.home.glob(f"jobs/{job}/**/ckpt/state.pt"))
+    assert len(saved) == 2, saved
+
+
 def test_the_commands_of_the_guide_to_volumes_run(runnel, tmp_path):
     text = (ROOT / "docs" / "guides" / "volumes.md").read_text()
     script = "".join(re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))

@@ -141,6 +141,30 @@ def test_a_handler_that_raises_in_any_place_leaves_no_block():
     assert done.stdout == "True\n" and done.returncode == -signal.SIGTERM, (done.stdout, done.stderr)
 
 
+def test_a_handler_that_raises_at_the_end_of_a_block_loses_no_request():
+    done = run("""
+        import runnel, signal
+        class Timeout(Exception): pass
+        def timeout(*_): raise Timeout
+        signal.signal(signal.SIGALRM, timeout)
+        asked = {}
+        signal.signal(signal.SIGTERM, asked.setdefault)  # Not Python's, so that no other handler runs within it.
+        raised = lost = 0
+        for round in range(6000):
+            asked.clear()
+            try:
+                with runnel.saving():
+                    signal.raise_signal(signal.SIGTERM)
+                    signal.setitimer(signal.ITIMER_REAL, 1e-6 + round % 60 * 1e-6)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Timeout:
+                raised += 1
+            lost += not asked
+        print(raised > 100, lost)
+    """)
+    assert done.stdout == "True 0\n", (done.stdout, done.stderr)
+
+
 def test_a_handler_that_is_put_in_the_block_stays():
     done = run("""
         import os, runnel, signal

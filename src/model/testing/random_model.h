@@ -465,6 +465,9 @@ class RandomModel {
   }
   void fill(Wake&) {}
   void fill(Recovered&) {}
+  void fill(NodesDeclared& out) {
+    for (std::uint64_t count = below(4); count > 0; --count) out.nodes.push_back(node());
+  }
   void fill(NodeNotice& out) { out = {NodeId(word()), Incarnation(text()), time(), text()}; }
 
   template <typename Variant, std::size_t... I>
