@@ -64,6 +64,8 @@ void Brain::replay(const std::vector<model::Event>& events, Time now) {
   }
 }
 
+void Brain::catch_up_searches() { index_->make_searchers(state_); }
+
 Result<std::vector<Wait>> Brain::explain(const JobId& job, Time now) const {
   return brain::explain(state_, *index_, job, now);
 }

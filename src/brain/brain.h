@@ -46,6 +46,9 @@ class Brain {
   Decision decide(const model::Input& input, Time now);
   // Replay: folds events without deciding.
   void replay(const std::vector<model::Event>& events, Time now);
+  // Tells the searches that go on of their studies, as the first question about each would: what
+  // may take a second of a long study is not left to the thread that decides.
+  void catch_up_searches();
 
   const State& state() const { return state_; }
   // See explain.h.

@@ -250,6 +250,16 @@ Searcher& Index::searcher(const State& state, const StepKey& key) {
   return found->second;
 }
 
+void Index::make_searchers(const State& state) {
+  for (const auto& [id, job] : state.jobs) {
+    if (model::is_end(job.status) || job.status == Status::kQueued) continue;
+    for (std::size_t at = 0; at < job.steps.size(); ++at) {
+      const bool goes_on = job.steps[at].study && !model::is_end(job.steps[at].status);
+      if (goes_on) searcher(state, {id, StepIndex(static_cast<std::int32_t>(at))});
+    }
+  }
+}
+
 void Index::drop_searchers(const Job& job) {
   if (!model::is_end(job.status) && job.status != Status::kQueued) return;
   const auto first = searchers_.lower_bound({job.id, StepIndex(0)});

@@ -295,6 +295,19 @@ TEST_F(DocumentsTest, TellThatNoDevicesAreFreeBesideStrangers) {
             R"("step":"1","task":3}]})");
 }
 
+TEST_F(DocumentsTest, TellThatNoDevicesAreFreeThatAreNotGranted) {
+  harness_.devices = 2;
+  harness_.join("gpu", 8);
+  brain::Node node = harness_.brain.state().nodes.at(NodeId("gpu"));
+  const auto free = [&] { return node_devices(harness_.brain.state(), node).find("free")->dump(); };
+  EXPECT_EQ(free(), R"({"H100":2})");
+  node.info.withholds_devices = true;
+  EXPECT_EQ(free(), R"({"H100":0})");
+  node.info.withholds_devices = false;
+  node.info.draining = true;
+  EXPECT_EQ(free(), R"({"H100":0})");
+}
+
 TEST_F(DocumentsTest, TellEveryAttemptOfARetriedTask) {
   harness_.join("n1", 1);
   model::StepSpec again = step("a");

@@ -182,22 +182,62 @@ GpBelief prior_belief(std::size_t coordinates) {
           kNoisePrior.mean};
 }
 
-GpBelief fitted_belief(const GpData& data, const GpBelief& start, int steps_max) {
-  CHECK(data.points.size() == data.values.size(), "points without values");
-  Box box;
-  box.low.assign(data.coordinates.size(), kLogLengthMin);
-  box.high.assign(data.coordinates.size(), kLogLengthMax);
+namespace {
+
+Box box_of(std::size_t coordinates) {
+  Box box{Row(coordinates, kLogLengthMin), Row(coordinates, kLogLengthMax)};
   box.low.insert(box.low.end(), {kLogSignalMin, kLogNoiseMin});
   box.high.insert(box.high.end(), {kLogSignalMax, kLogNoiseMax});
-  const auto loss = [&data](const Row& at, Row& gradient) {
-    return posterior_loss(data, at, gradient);
-  };
-  Minimum best = minimize(loss, packed(start), box, steps_max);
-  // One that takes the differences between neighbours for noise is a valley of its own.
-  GpBelief noisy = prior_belief(data.coordinates.size());
-  noisy.log_noise = kLogNoiseOfRough;
-  Minimum other = minimize(loss, packed(noisy), box, steps_max);
-  return unpacked(other.value < best.value ? other.at : best.at);
+  return box;
+}
+
+// One that takes the differences between neighbours for noise is a valley of its own.
+GpBelief rough_belief(std::size_t coordinates) {
+  GpBelief rough = prior_belief(coordinates);
+  rough.log_noise = kLogNoiseOfRough;
+  return rough;
+}
+
+}  // namespace
+
+struct BeliefFit::State {
+  State(GpData observed, const GpBelief& start, int steps_max)
+      : data(std::move(observed)),
+        box(box_of(data.coordinates.size())),
+        loss([this](const Row& at, Row& gradient) { return posterior_loss(data, at, gradient); }),
+        smooth(loss, packed(start), box),
+        rough(loss, packed(rough_belief(data.coordinates.size())), box),
+        steps_left(steps_max) {}
+
+  GpData data;
+  Box box;
+  SmoothFunction loss;
+  Descent smooth;
+  Descent rough;
+  bool smooth_gains = true;
+  bool rough_gains = true;
+  int steps_left;
+};
+
+BeliefFit::BeliefFit(GpData data, const GpBelief& start, int steps_max) {
+  CHECK(data.points.size() == data.values.size(), "points without values");
+  state_ = std::make_unique<State>(std::move(data), start, steps_max);
+}
+
+BeliefFit::~BeliefFit() = default;
+
+bool BeliefFit::step() {
+  State& s = *state_;
+  if (s.steps_left <= 0) return false;
+  s.smooth_gains = s.smooth_gains && s.smooth.step();
+  s.rough_gains = s.rough_gains && s.rough.step();
+  return --s.steps_left > 0 && (s.smooth_gains || s.rough_gains);
+}
+
+GpBelief BeliefFit::belief() const {
+  const Minimum smooth = state_->smooth.result();
+  const Minimum rough = state_->rough.result();
+  return unpacked(rough.value < smooth.value ? rough.at : smooth.at);
 }
 
 // ---- guessing ----------------------------------------------------------------------------------

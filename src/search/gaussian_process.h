@@ -26,9 +26,25 @@ struct GpData {
 
 GpBelief prior_belief(std::size_t coordinates);
 
-// The belief that the data make most plausible, together with a prior: maximum a posteriori, from
-// `start`, a few steps of L-BFGS. O(steps * (n^3 + n^2 coordinates)).
-GpBelief fitted_belief(const GpData& data, const GpBelief& start, int steps_max);
+// Looks for the belief that the data make most plausible, together with a prior: maximum a
+// posteriori, a few steps of L-BFGS from `start` and from a belief that all is noise, both at once.
+//
+// Contract: a function of what it was made from. Making it and each step cost O(n^3 + n^2
+//           coordinates).
+class BeliefFit {
+ public:
+  BeliefFit(GpData data, const GpBelief& start, int steps_max);
+  ~BeliefFit();
+
+  // Whether there is more to gain: false after `steps_max` steps, or earlier.
+  bool step();
+  // The best belief so far.
+  GpBelief belief() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // Gaussian process regression with the kernel Matern 5/2 and a length for each coordinate
 // (Rasmussen, Williams, "Gaussian processes for machine learning", 2006, algorithm 2.1, equation

@@ -22,6 +22,12 @@ GpData waves(std::size_t count) {
   return data;
 }
 
+GpBelief fitted_belief(const GpData& data, int steps_max) {
+  BeliefFit fit(data, prior_belief(data.coordinates.size()), steps_max);
+  while (fit.step()) continue;
+  return fit.belief();
+}
+
 TEST(GaussianProcess, PassesThroughWhatItObserved) {
   const GpData data = waves(20);
   const GaussianProcess process(data, {{-1, -1}, 0, -13});
@@ -68,9 +74,9 @@ TEST(GaussianProcess, ChoicesAreAlikeOrNot) {
   EXPECT_EQ(slopes.mean[0], 0);
 }
 
-TEST(FittedBelief, FindsWhatMatters) {
+TEST(BeliefFit, FindsWhatMatters) {
   const GpData data = waves(40);
-  const GpBelief belief = fitted_belief(data, prior_belief(2), 50);
+  const GpBelief belief = fitted_belief(data, 50);
   EXPECT_LT(belief.log_lengths[0] + 1, belief.log_lengths[1]);
   EXPECT_LT(belief.log_noise, -7);
   const GaussianProcess process(data, belief);
@@ -79,11 +85,25 @@ TEST(FittedBelief, FindsWhatMatters) {
   }
 }
 
-TEST(FittedBelief, SeesNoise) {
+TEST(BeliefFit, IsWhatItBeganFromUntilItsFirstStepAndEndsAfterTheLast) {
+  const GpBelief start{{-1, -1}, 0, -4};
+  BeliefFit fit(waves(30), start, 3);
+  EXPECT_EQ(fit.belief().log_lengths, start.log_lengths);
+  EXPECT_TRUE(fit.step());
+  const GpBelief after_one = fit.belief();
+  EXPECT_NE(after_one.log_lengths, start.log_lengths);
+  EXPECT_TRUE(fit.step());
+  EXPECT_FALSE(fit.step());
+  const GpBelief last = fit.belief();
+  EXPECT_FALSE(fit.step());
+  EXPECT_EQ(fit.belief().log_lengths, last.log_lengths);
+}
+
+TEST(BeliefFit, SeesNoise) {
   GpData data = waves(60);
   RandomStream stream(8);
   for (double& value : data.values) value += 0.5 * stream.normal();
-  const GpBelief belief = fitted_belief(data, prior_belief(2), 50);
+  const GpBelief belief = fitted_belief(data, 50);
   EXPECT_NEAR(std::exp(belief.log_noise), 0.25, 0.15);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ constexpr std::size_t kBelieversMax = 32;  // Only the latest running trials cou
 constexpr std::size_t kAnchors = 5;
 constexpr std::int64_t kGpStartTrials = 10;
 constexpr int kFitSteps = 12;
+constexpr double kFitAtOnceMax =
+    100;  // Trials; with more, a fit is spread over the tells after it.
 
 enum class GpUse : std::uint8_t { kStart, kMemory, kSuggest };
 
@@ -51,11 +54,8 @@ class GpSampler : public Sampler {
 
   void told(std::int64_t number, const Outcome& outcome) override {
     memory_.add({number, grade_of(outcome), running_.take(number)});
-    if (memory_.count() < next_fit_ || !anything_complete()) return;
-    belief_ = fitted_belief(observations(), belief_, kFitSteps);
-    const bool capped = memory_.count() >= static_cast<std::int64_t>(kBestMax + kSampleMax);
-    next_fit_ = memory_.count() +
-                std::max<std::int64_t>(1, capped ? memory_.count() : memory_.count() / 10);
+    if (!fit_ && memory_.count() >= next_fit_ && anything_complete()) begin_fit();
+    if (fit_) go_on_fitting();
   }
 
  private:
@@ -63,6 +63,25 @@ class GpSampler : public Sampler {
 
   bool anything_complete() const {
     return !memory_.best().empty() && memory_.best().front().grade.kind == Outcome::Kind::kComplete;
+  }
+
+  void begin_fit() {
+    fit_ = std::make_unique<BeliefFit>(observations(), belief_, kFitSteps);
+    const bool capped = memory_.count() >= static_cast<std::int64_t>(kBestMax + kSampleMax);
+    next_fit_ = memory_.count() +
+                std::max<std::int64_t>(1, capped ? memory_.count() : memory_.count() / 10);
+  }
+
+  // As much at a time as a whole fit of kFitAtOnceMax trials costs. The belief before it serves
+  // until it is done.
+  void go_on_fitting() {
+    const double share = kFitAtOnceMax / static_cast<double>(trials().size());
+    const int steps = std::max(1, static_cast<int>(kFitSteps * share * share * share));
+    bool goes_on = true;
+    for (int step = 0; step < steps && goes_on; ++step) goes_on = fit_->step();
+    if (goes_on) return;
+    belief_ = fit_->belief();
+    fit_.reset();
   }
 
   std::vector<const EndedTrial*> trials() const {
@@ -130,6 +149,7 @@ class GpSampler : public Sampler {
   const std::uint64_t seed_;
   TrialMemory memory_;
   GpBelief belief_;
+  std::unique_ptr<BeliefFit> fit_;  // While it goes on.
   std::int64_t next_fit_ = kGpStartTrials;
   RunningTrials running_;
 };

@@ -181,6 +181,23 @@ TEST_P(LearningSampler, FindsMoreThanChanceDoes) {
   }
 }
 
+// A fit of more than 100 trials is spread over the tells after it.
+TEST(GpSampler, SuggestsTheSameFromHalfAFitAndGoesOnLearning) {
+  const Space space(six_numbers());
+  Study study(space, Method::kGp, 400);
+  RandomStream stream(5);
+  const auto again = study.fresh();
+  for (std::int64_t number = 0; number < 140; ++number) {
+    study.ask(random_point(space, stream));
+    again->asked(number, study.points().back());
+    again->told(number, distance_in(space)(number, study.points().back()));
+    study.tell(distance_in(space));
+    if (number < 105 || number % 5 != 0) continue;
+    ASSERT_EQ(again->suggest(number + 1), study.sampler().suggest(number + 1)) << number;
+  }
+  EXPECT_LT(distance(space, study.sampler().suggest(140)), study.best() / 10);
+}
+
 TEST(Nsga2, SpreadsAlongTheFront) {
   const Space space(six_numbers());
   Study study(space, Method::kNsga2, 400, 1, 2);

@@ -64,13 +64,7 @@ def asked_and_told(lines):
     return asked, told
 
 
-# The first ask of a daemon's life computes on its loop what the sampler had learnt: 79 ms after 120 trials, seen on a
-# slow machine.
-LEARNS_ANEW = "250ms"
-
-
 def test_four_askers_that_crash_lose_no_trial_and_tell_none_twice(runnel, python):
-    runnel.env["RUNNEL_TURN_MAX"] = LEARNS_ANEW
     study = create(runnel, TRIALS)
     lines, crashes = [], []
 
