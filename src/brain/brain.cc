@@ -64,7 +64,10 @@ void Brain::replay(const std::vector<model::Event>& events, Time now) {
   }
 }
 
-void Brain::catch_up_searches() { index_->make_searchers(state_); }
+void Brain::catch_up_searches() {
+  constexpr std::size_t kCaughtUpMax = 1'000;
+  index_->make_searchers(state_, kCaughtUpMax);
+}
 
 Result<std::vector<Wait>> Brain::explain(const JobId& job, Time now) const {
   return brain::explain(state_, *index_, job, now);

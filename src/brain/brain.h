@@ -47,7 +47,8 @@ class Brain {
   // Replay: folds events without deciding.
   void replay(const std::vector<model::Event>& events, Time now);
   // Tells the searches that go on of their studies, as the first question about each would: what
-  // may take a second of a long study is not left to the thread that decides.
+  // may take a second of a long study is not left to the thread that decides. Those beyond some
+  // 1,000 trials are left to it, so that many open studies do not keep a control from opening.
   void catch_up_searches();
 
   const State& state() const { return state_; }

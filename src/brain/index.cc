@@ -250,12 +250,19 @@ Searcher& Index::searcher(const State& state, const StepKey& key) {
   return found->second;
 }
 
-void Index::make_searchers(const State& state) {
+void Index::make_searchers(const State& state, std::size_t trials_max) {
+  std::size_t trials = 0;
   for (const auto& [id, job] : state.jobs) {
-    if (model::is_end(job.status) || job.status == Status::kQueued) continue;
+    // A paused one begins anew when it is resumed.
+    const bool runs = !model::is_end(job.status) && job.status != Status::kQueued &&
+                      job.status != Status::kPaused;
+    if (!runs) continue;
     for (std::size_t at = 0; at < job.steps.size(); ++at) {
-      const bool goes_on = job.steps[at].study && !model::is_end(job.steps[at].status);
-      if (goes_on) searcher(state, {id, StepIndex(static_cast<std::int32_t>(at))});
+      const Step& step = job.steps[at];
+      if (!step.study || model::is_end(step.status)) continue;
+      trials += step.study->trials.size();
+      if (trials > trials_max) return;
+      searcher(state, {id, StepIndex(static_cast<std::int32_t>(at))});
     }
   }
 }

@@ -184,7 +184,8 @@ int preempt_node(const Arguments& arguments, const home::Home& home) {
     put(document(*answer, arguments.output));
   } else {
     say("node " + arguments.node + " has its notice: it is gone in " + arguments.notice +
-        ", and back " + arguments.away + " later");
+        ", and back " + arguments.away +
+        " later, or with the daemon's next start (it begins anew when nodes.yaml is edited)");
   }
   return 0;
 }

@@ -134,13 +134,28 @@ Result<json::Value> shown_trials(Session& session, const Arguments& arguments) {
   return out;
 }
 
+// A number that was typed or suggested is one, as in the documents of trials.
+json::Value typed_value(const std::string& text) {
+  return json::is_number(text) ? json::Value::decimal(text) : json::Value::text(text);
+}
+
+// The job's own document has all parameters as texts.
+json::Value with_typed_params(json::Value trial) {
+  json::Value params = json::Value::object();
+  for (const auto& [name, value] : trial.find("params")->as_object()) {
+    params.set(name, typed_value(value.as_text()));
+  }
+  trial.set("params", std::move(params));
+  return trial;
+}
+
 Result<json::Value> best_trial(Session& session, const Arguments& arguments) {
   const json::Value job = TRY(session.get(job_target(arguments.jobs.front(), "")));
   const json::Value& search = *TRY(search_of(job, arguments))->find("search");
-  if (const json::Value* best = search.find("best")) return *best;
+  if (const json::Value* best = search.find("best")) return with_typed_params(*best);
   // Under its own name: nobody should take for the result what may yet change.
   if (const json::Value* leader = search.find(kBestSoFar)) {
-    return json::Value::object({{std::string(kBestSoFar), *leader}});
+    return json::Value::object({{std::string(kBestSoFar), with_typed_params(*leader)}});
   }
   return Error(Errc::kNotFound, "no trial has given a value yet")
       .with_hint("runnel study show " + text_of(job, "id"));
@@ -150,11 +165,6 @@ Result<json::Value> ask(Session& session, const Arguments& arguments) {
   json::Value body = json::Value::object();
   if (arguments.lease) body.set("lease", json::Value::text(*arguments.lease));
   return session.post(study_target(arguments, "/trials:ask"), body.dump());
-}
-
-// What was typed is read where everything else is: "nan" and numbers alike.
-json::Value typed_value(const std::string& text) {
-  return json::is_number(text) ? json::Value::decimal(text) : json::Value::text(text);
 }
 
 json::Value told(const Arguments& arguments) {

@@ -133,6 +133,7 @@ Result<void> LogWriter::open_log() {
   notices_ = log_->open_report().notices;
   epoch_ = TRY(log_->acquire_lease());
   recovered_ = std::make_unique<Recovered>(TRY(options_.fold(*log_, options_.limits)));
+  recovered_->brain.catch_up_searches();
   connection_ = TRY(log_->connect());  // Nobody reads yet.
   return {};
 }

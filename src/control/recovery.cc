@@ -122,7 +122,6 @@ Result<Recovered> recover(store::EventLog& log, brain::Limits limits) {
   }
   CHECK(recovered.brain.state().last_event.value() + 1 == recovered.head.next_event.value(),
         "the state has not folded every event of the log");
-  recovered.brain.catch_up_searches();
   return recovered;
 }
 

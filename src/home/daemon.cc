@@ -272,7 +272,9 @@ void Daemon::tell_start(Duration took) {
   }
 }
 
-bool Daemon::idle() const { return server_->connections() == 0 && !controller_->unfinished(); }
+bool Daemon::idle() const {
+  return server_->connections() == 0 && !controller_->unfinished() && !glue_->has_preempted();
+}
 
 Async<void> Daemon::until_idle() {
   const env::Clock& clock = env::real_clock();

@@ -55,12 +55,14 @@ Async<void> NodeGlue::preempt(control::Preemption what) {
 }
 
 Async<void> NodeGlue::take_away(control::Preemption what) {
+  ++preempted_;
   CO_TRY(co_await loop_.sleep(what.notice, gate_.token()));
   CHECK(agent_ != nullptr, "a node is taken away before its agent is there");
   agent_->take_away(what.node);
   // What was killed is reaped and told before anything else may run there.
   CO_TRY(co_await loop_.sleep(std::max(what.away, kReaped), gate_.token()));
   agent_->bring_back(what.node);
+  --preempted_;
   co_return {};
 }
 

@@ -33,6 +33,8 @@ class NodeGlue final : public control::NodeLink {
   // Gives the notice, and brings the node back when its time is over. A daemon that starts
   // meanwhile brings it back at once.
   Async<void> preempt(control::Preemption what);
+  // Whether a node has its notice, or is not back yet.
+  bool has_preempted() const { return preempted_ > 0; }
 
  private:
   void tell_loss(const std::string& reason);
@@ -46,6 +48,7 @@ class NodeGlue final : public control::NodeLink {
   std::string loss_;  // The reason that was told last.
   Duration loss_told_at_;
   agent::Agent* agent_ = nullptr;
+  int preempted_ = 0;
 };
 
 // The agent's files as the API's source of output.

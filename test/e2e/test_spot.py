@@ -53,6 +53,10 @@ def test_a_node_comes_back(runnel):
     assert re.search(r"spot-1 +spot +leaving at .* \(Preempted\)", states), states
     runnel.until(lambda: re.search(r"spot-1 +spot +down \(Preempted\)", runnel.run("nodes")))
     runnel.until(lambda: re.search("spot-1 +spot +up", runnel.run("nodes")))
+    runnel.run("preempt", "spot-1", "--notice", "100ms", "--away", "6s")
+    assert "and back 6s later, or with the daemon's next start" in runnel.err
+    time.sleep(3)  # A daemon that nobody asks and that has nothing to do ends after two seconds.
+    assert re.search(r"spot-1 +spot +down \(Preempted\)", runnel.run("nodes"))
     runnel.run("preempt", "nobody", code=1)
     assert "the node 'nobody' is not here" in runnel.err
     runnel.run("preempt", "spot-1", "--notice", "12", code=2)
@@ -131,4 +135,4 @@ run: |
     twice = {int(path.stem) for path in shared.glob("*.fit") if path.read_text().count("\n") > 1}
     assert twice <= again
     best = runnel.json("study", "best", job)
-    assert best["params"] == {"a": "2", "b": "3", "c": "1", "d": "1"} and best["values"]["loss"] == 2
+    assert best["params"] == {"a": 2, "b": 3, "c": 1, "d": 1} and best["values"]["loss"] == 2

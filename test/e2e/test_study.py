@@ -102,7 +102,8 @@ def test_four_askers_that_crash_lose_no_trial_and_tell_none_twice(runnel, python
     trials = runnel.json("study", "show", study)["trials"]
     assert [trial["trial"] for trial in trials] == list(range(TRIALS))
     best = min(trials, key=lambda trial: trial["values"]["loss"])
-    assert runnel.json("study", "best", study)["trial"] == best["trial"]
+    shown = runnel.json("study", "best", study)
+    assert (shown["trial"], shown["params"]) == (best["trial"], best["params"]), "numbers are numbers"
     assert runnel.job(study)["status"] == "SUCCEEDED"
 
 
