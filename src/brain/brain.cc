@@ -64,9 +64,8 @@ void Brain::replay(const std::vector<model::Event>& events, Time now) {
   }
 }
 
-void Brain::catch_up_searches() {
-  constexpr std::size_t kCaughtUpMax = 1'000;
-  index_->make_searchers(state_, kCaughtUpMax);
+std::size_t Brain::catch_up_searches(std::size_t trials_max) {
+  return index_->make_searchers(state_, trials_max);
 }
 
 Result<std::vector<Wait>> Brain::explain(const JobId& job, Time now) const {

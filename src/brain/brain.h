@@ -47,9 +47,11 @@ class Brain {
   // Replay: folds events without deciding.
   void replay(const std::vector<model::Event>& events, Time now);
   // Tells the searches that go on of their studies, as the first question about each would: what
-  // may take a second of a long study is not left to the thread that decides. Those beyond some
-  // 1,000 trials are left to it, so that many open studies do not keep a control from opening.
-  void catch_up_searches();
+  // may take half a second of a long study is not left to the thread that decides. Those beyond
+  // `trials_max` trials together are left to it, so that many open studies keep no control from
+  // opening. Returns how many were told.
+  static constexpr std::size_t kCaughtUpMax = 500;
+  std::size_t catch_up_searches(std::size_t trials_max = kCaughtUpMax);
 
   const State& state() const { return state_; }
   // See explain.h.

@@ -419,5 +419,35 @@ TEST_F(ExternalTrialsTest, WhoAsksWhyIsToldToAsk) {
   EXPECT_EQ(waits->front().remedy, "runnel study ask " + job_.str());
 }
 
+// What a control does that comes back: many open studies do not keep it from opening.
+TEST_F(ExternalTrialsTest, SearchesThatGoOnAreCaughtUpAsFarAsTheyAreFew) {
+  for (int each = 0; each < 3; ++each) {
+    study(10);
+    tell(asked(), {"1"});
+    tell(asked(), {"2"});
+  }
+  const auto caught_up = [this](std::size_t trials_max) {
+    return Brain(harness_.brain.state()).catch_up_searches(trials_max);
+  };
+  EXPECT_EQ(caught_up(Brain::kCaughtUpMax), 3U);
+  EXPECT_EQ(caught_up(5), 2U);
+  EXPECT_EQ(caught_up(1), 0U);
+  harness_.decide(model::JobRequest{model::JobRequest::Verb::kHalt, job_, "ann", ""});
+  EXPECT_EQ(caught_up(Brain::kCaughtUpMax), 2U);
+}
+
+// The search goes on as if it had been told on the way.
+TEST_F(ExternalTrialsTest, ACaughtUpSearchAsksForTheSame) {
+  study(10);
+  tell(asked(), {"1"});
+  Brain again(harness_.brain.state());
+  EXPECT_EQ(again.catch_up_searches(), 1U);
+  TrialCall call;
+  call.job = job_;
+  call.lease = Duration::seconds(60);
+  const Decision decision = again.decide(call, harness_.now);
+  EXPECT_EQ(decision.events, harness_.decide(call).events);
+}
+
 }  // namespace
 }  // namespace runnel::brain

@@ -250,7 +250,8 @@ Searcher& Index::searcher(const State& state, const StepKey& key) {
   return found->second;
 }
 
-void Index::make_searchers(const State& state, std::size_t trials_max) {
+std::size_t Index::make_searchers(const State& state, std::size_t trials_max) {
+  std::size_t made = 0;
   std::size_t trials = 0;
   for (const auto& [id, job] : state.jobs) {
     // A paused one begins anew when it is resumed.
@@ -261,10 +262,12 @@ void Index::make_searchers(const State& state, std::size_t trials_max) {
       const Step& step = job.steps[at];
       if (!step.study || model::is_end(step.status)) continue;
       trials += step.study->trials.size();
-      if (trials > trials_max) return;
+      if (trials > trials_max) return made;
       searcher(state, {id, StepIndex(static_cast<std::int32_t>(at))});
+      ++made;
     }
   }
+  return made;
 }
 
 void Index::drop_searchers(const Job& job) {

@@ -42,8 +42,9 @@ struct Index {
 
   // The search of a step that has one, told of everything in the state. Made when first asked for.
   Searcher& searcher(const State& state, const StepKey& key);
-  // Makes those of the jobs that run, as far as these have `trials_max` trials together at most.
-  void make_searchers(const State& state, std::size_t trials_max);
+  // Makes those of the jobs that run, as far as these have `trials_max` trials at most, together.
+  // Returns how many.
+  std::size_t make_searchers(const State& state, std::size_t trials_max);
 
   // The crash whose suspects alone may join what is on the lane's nodes, also once the lane's own
   // task is cleared; zero: everybody may.
