@@ -232,19 +232,24 @@ class Proxy {
 
   Result<void> listen() {
     if (listener_.valid()) return {};
+    reserved_.reset();
     listener_ = TRY(async::listen_tcp(kLoopback, port_));
     port_ = TRY(async::local_port(listener_.get()));
     ::fcntl(listener_.get(), F_SETFL, ::fcntl(listener_.get(), F_GETFL) & ~O_NONBLOCK);
     accepting_ = std::thread([this] { accept_all(); });
     return {};
   }
-  void go_away() {
-    if (!listener_.valid()) return;
+  Result<void> go_away() {
+    if (!listener_.valid()) return {};
     ::shutdown(listener_.get(), SHUT_RDWR);  // It wakes who waits for connections.
     accepting_.join();
     listener_.reset();
+    // Bound by its number a port stays taken, though nobody listens: no other server gets it.
+    reserved_ = TRY(async::listen_tcp(kLoopback, port_));
+    ::shutdown(reserved_.get(), SHUT_RDWR);
     const std::lock_guard lock(mutex_);
     for (const auto& [session, thread] : threads_) session->interrupt();
+    return {};
   }
 
  private:
@@ -281,6 +286,7 @@ class Proxy {
   const std::uint16_t server_;
   std::uint16_t port_ = 0;
   async::UniqueFd listener_;
+  async::UniqueFd reserved_;  // The port, while it is away.
   std::thread accepting_;
   Tally tally_;
   std::mutex mutex_;
@@ -446,7 +452,7 @@ class Commands {
     if (word == "counts") return proxy_.tally().counts();
     if (word == "trace") return proxy_.tally().trace();
     if (word == "zero") proxy_.tally().zero();
-    if (word == "away") proxy_.go_away();
+    if (word == "away") TRY(proxy_.go_away());
     if (word == "back") TRY(proxy_.listen());
     const std::size_t sign = word.find('=');
     if (sign != std::string::npos) TRY(set(word.substr(0, sign), word.substr(sign + 1)));

@@ -4,6 +4,7 @@ import http.client
 import http.server
 import os
 import pathlib
+import socket
 import threading
 import time
 
@@ -200,6 +201,8 @@ def test_it_goes_away_and_comes_back(proxy, client):
     with pytest.raises(ConnectionRefusedError):
         client.ask()
     client.close()
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind(("127.0.0.1", proxy.port))  # Nor does another server stand there meanwhile.
     proxy.tell("back")
     assert client.ask() == (200, LONG)
 
