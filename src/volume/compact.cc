@@ -17,8 +17,7 @@ namespace runnel::volume {
 namespace {
 
 constexpr std::int64_t kPackBytesMax = PutOptions::kPackBytesMax + (32 << 20);  // With its table.
-constexpr std::uint64_t kTableEntryBytes = 48;  // About, of a pack's table for a chunk.
-constexpr std::uint64_t kDeadShare = 20;        // One part in so many may be dead.
+constexpr std::uint64_t kDeadShare = 20;  // One part in so many may be dead.
 
 struct Candidate {
   ObjectId pack;
@@ -244,7 +243,9 @@ std::set<ObjectId> packs_to_compact(const Marks& newest, const Marks& others,
     const auto size = sizes.find(pack_key(pack));
     if (size == sizes.end()) continue;
     const auto stored = static_cast<std::uint64_t>(size->second);
-    const std::uint64_t needed = living.bytes + living.chunks * kTableEntryBytes;
+    // No byte is dead of a pack whose chunks all live: every gc would pack it anew for nothing.
+    const std::uint64_t needed =
+        kPackFrameBytesMax + living.bytes + living.chunks * kPackEntryBytesMax;
     const std::uint64_t unused = stored - std::min(stored, needed);
     bytes += stored;
     dead += unused;

@@ -12,6 +12,7 @@
 #include "object/forwarding_store.h"
 #include "object/memory/memory_store.h"
 #include "volume/condemned.h"
+#include "volume/testing/memory_volume.h"
 
 namespace runnel::volume {
 namespace {
@@ -341,6 +342,25 @@ TEST_F(GcTest, TheNextOneFinishesWhatAKilledOneHasCondemned) {
   gc();
   EXPECT_FALSE(has(pack));
   EXPECT_TRUE(run(Volume::open(context(), "data")).head().swept);
+}
+
+// What is dead of an older version's packs is no reason to pack others anew.
+TEST(GcOfPacksTest, LeavesPacksOfWhichAllIsAlive) {
+  testing::MemoryVolume data;
+  testing::Contents many;
+  for (int number = 0; number < 50; ++number) {
+    many[std::to_string(number)] = testing::noise(3'000, static_cast<std::uint64_t>(number));
+  }
+  data.put(many);
+  data.put({{"0", many["0"]}}, {.mirror = true});
+  for (const char* name : {"a", "b", "c"}) data.put({{name, testing::noise(100, name[0])}});
+  for (const bool dry_run : {true, false}) {
+    const GcOptions options{.wait = false, .dry_run = dry_run};
+    const GcResult result =
+        data.run(collect_garbage(*data.loop(), env::real_clock(), data.volume(), options, {}));
+    EXPECT_EQ(result.rewritten, 0);
+    EXPECT_EQ(result.objects, 0);
+  }
 }
 
 TEST_F(GcTest, DeletesNothingOfAVolumeThatItCannotRead) {

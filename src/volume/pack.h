@@ -22,6 +22,9 @@ struct PackEntry {
 };
 
 inline constexpr std::uint64_t kPackTrailerBytes = 32;
+// A pack has at most as many bytes beside its chunks, and as many more for each of them.
+inline constexpr std::uint64_t kPackFrameBytesMax = 48;
+inline constexpr std::uint64_t kPackEntryBytesMax = 48;
 inline constexpr std::uint64_t kPackBytesTarget = 32 << 20;  // A pack with as many is closed.
 
 // Makes a pack of chunks. docs/design/volume_format.md.

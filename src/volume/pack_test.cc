@@ -33,6 +33,18 @@ TEST(Pack, TellsItsChunksByItself) {
   EXPECT_EQ(builder.count(), 0U);
 }
 
+TEST(Pack, HasNoMoreBesideItsChunksThanIsSaid) {
+  const std::string chunk(kChunkBytesMax, 'x');
+  for (const std::uint64_t count : {1U, 5U, 33U}) {
+    PackBuilder builder;
+    for (std::uint64_t number = 0; number < count; ++number) {
+      builder.add(hash::sha256(chunk), chunk, chunk.size(), Codec::kRaw);
+    }
+    EXPECT_LE(builder.finish().size(),
+              kPackFrameBytesMax + count * (kPackEntryBytesMax + chunk.size()));
+  }
+}
+
 TEST(Pack, RefusesWhatIsNone) {
   PackBuilder builder;
   builder.add(hash::sha256("raw"), "raw", 3, Codec::kRaw);
