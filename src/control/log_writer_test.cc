@@ -101,6 +101,10 @@ class LogWriterTest : public ::testing::Test {
   }
   // Lets what is due happen.
   void turn() { ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(30))).ok()); }
+  // Ends with the answer, or after half a minute.
+  void await_answer(const Asked& asked) {
+    for (int turns = 0; turns < 1'000 && !asked.answer(); ++turns) turn();
+  }
   // The observer heard of each batch of the log once, in order.
   void expect_all_seen() const {
     ASSERT_EQ(watcher_.seen.size(), watch_.storage->batches.size());
@@ -318,7 +322,8 @@ TEST_F(LogWriterTest, FreesRoomBesideACommitThatFindsTheDiskFull) {
   const Asked freeing(*loop_, *writer_, cancel_input("a"));
   ASSERT_TRUE(loop_->block_on(loop_->sleep(Duration::millis(5))).ok());
   watch_.held.unlock();
-  turn();
+  await_answer(taking);
+  await_answer(freeing);
   ASSERT_TRUE(taking.answer().has_value() && freeing.answer().has_value());
   EXPECT_FALSE(taking.answer()->ok());
   EXPECT_TRUE(freeing.answer()->ok());
@@ -414,7 +419,7 @@ TEST_F(LogWriterTest, SaysThatItHasRecoveredOnceThereIsRoom) {
   turn();
   EXPECT_FALSE(recovered.answer().has_value()) << recovered.answer()->error().to_string();
   watch_.full = false;
-  turn();
+  await_answer(recovered);
   ASSERT_TRUE(recovered.answer().has_value());
   EXPECT_TRUE(recovered.answer()->ok());
   EXPECT_EQ(watch_.storage->batches.size(), batches + 1) << "the lease is renewed";
@@ -496,7 +501,7 @@ TEST_F(LogWriterTest, AcceptsNothingThatWasDecidedBesideACommitThatFailed) {
     const Asked second(*loop_, *writer_, submit_input(name + "2"));
     turn();
     watch_.held.unlock();
-    turn();
+    for (const Asked* asked : {&first, &repeat, &second}) await_answer(*asked);
     ASSERT_TRUE(first.answer() && repeat.answer() && second.answer());
     EXPECT_EQ(first.answer()->ok(), kept);
     EXPECT_EQ(repeat.answer()->ok(), kept);
@@ -522,7 +527,7 @@ TEST_F(LogWriterTest, TellsABatchFromAnotherOfItsNumber) {
   turn();
   *watch_.storage = other;  // As if an earlier one of this number had come to light.
   watch_.away = false;
-  turn();
+  await_answer(asked);
   ASSERT_TRUE(asked.answer());
   ASSERT_FALSE(asked.answer()->ok());
   EXPECT_NE(asked.answer()->error().message.find("nothing was accepted"), std::string::npos);
@@ -546,7 +551,8 @@ TEST_F(LogWriterTest, KeepsNobodyWaitingWhenItStopsBesideALogThatIsAway) {
   const Asked node(*loop_, *writer_, join_input("n1"));
   turn();
   close();
-  turn();
+  await_answer(asked);
+  await_answer(node);
   ASSERT_TRUE(asked.answer() && node.answer());
   ASSERT_FALSE(asked.answer()->ok());
   EXPECT_NE(asked.answer()->error().message.find("it is not known whether"), std::string::npos);
@@ -563,7 +569,7 @@ TEST_F(LogWriterTest, DiesWhenItIsToGiveUpALogThatIsAway) {
   turn();
   EXPECT_FALSE(writer_->is_dead());
   writer_->give_up();
-  turn();
+  await_answer(asked);
   EXPECT_TRUE(writer_->is_dead());
   ASSERT_TRUE(asked.answer());
   EXPECT_EQ(watcher_.deaths.size(), 1U);
