@@ -327,18 +327,29 @@ def test_halt_and_resume(runnel):
     assert runnel.wait(job)["status"] == "SUCCEEDED"
 
 
+def ends_after_a_halt_once(go):
+    """A job whose first attempt ends after a halt once the file is there."""
+    return (f"run: |\n  trap 'until test -e {go}; do sleep 0.1; done; exit 1' TERM\n"
+            "  while test $RUNNEL_ATTEMPT = 1; do sleep 0.1; done\ngrace: 60s\n")
+
+
 def test_resume_waits_for_what_a_halt_is_still_ending(runnel):
     """`runnel halt ID; runnel resume ID` is one line of the README."""
-    job = runnel.up("run: |\n  trap 'sleep 1.5; exit 1' TERM\n  while test $RUNNEL_ATTEMPT = 1; do sleep 0.1; done\ngrace: 30s\n")
+    go = runnel.work / "go"
+    job = runnel.up(ends_after_a_halt_once(go))
     runnel.until(lambda: runnel.job(job)["counts"].get("RUNNING"))
     runnel.run("halt", job)
-    runnel.run("resume", job)
-    assert f"runnel: waiting: job {job} is RUNNING: 1 attempt(s) are still ending after halt" in runnel.err
+    resume = runnel.start("resume", job)
+    assert f"runnel: waiting: job {job} is RUNNING: 1 attempt(s) are still ending after halt" in resume.stderr.readline()
+    go.touch()
+    _, err = resume.communicate(timeout=60)
+    assert resume.returncode == 0, err
     assert runnel.wait(job)["status"] == "SUCCEEDED"
 
 
 def test_resume_of_several_waits_for_no_other(runnel):
-    slow = runnel.up("run: |\n  trap 'sleep 3; exit 1' TERM\n  while test $RUNNEL_ATTEMPT = 1; do sleep 0.1; done\ngrace: 30s\n")
+    go = runnel.work / "go"
+    slow = runnel.up(ends_after_a_halt_once(go))
     quick = runnel.up("run: test $RUNNEL_ATTEMPT = 2 || exec sleep 100")
     for job in (slow, quick):
         runnel.until(lambda job=job: runnel.job(job)["counts"].get("RUNNING"))
@@ -347,6 +358,7 @@ def test_resume_of_several_waits_for_no_other(runnel):
     resuming = runnel.start("resume", slow, quick)
     assert runnel.wait(quick)["status"] == "SUCCEEDED"
     assert resuming.poll() is None, "slow has not ended yet"
+    go.touch()
     assert resuming.wait(30) == 0
     assert runnel.wait(slow)["status"] == "SUCCEEDED"
 
