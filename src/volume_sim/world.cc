@@ -1,0 +1,112 @@
+#include "volume_sim/world.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "hash/xxh3.h"
+#include "volume/gc.h"
+
+namespace runnel::volume_sim {
+namespace {
+
+constexpr Time kStart = Time::from_millis(1'700'000'000'000);
+
+Async<void> make(Process& process, Oracle& oracle) {
+  const Result<volume::Volume> made = co_await volume::Volume::create(process.context(), kVolume);
+  if (!made.ok()) oracle.found_wrong("no volume: " + made.error().to_string());
+  co_return {};
+}
+
+Async<volume::GcResult> collect_all(Process& process, volume::GcOptions options) {
+  volume::Volume volume = CO_TRY(co_await volume::Volume::open(process.context(), kVolume));
+  co_return co_await volume::collect_garbage(process.loop(), process.clock(), volume,
+                                             std::move(options), {});
+}
+
+Async<void> collect_the_rest(Process& process, Oracle& oracle) {
+  const Result<volume::GcResult> done = co_await collect_all(process, {});
+  if (!done.ok()) oracle.found_wrong("the last gc ends with " + done.error().to_string());
+  co_return {};
+}
+
+Async<void> expect_nothing_to_do(Process& process, Oracle& oracle) {
+  const Result<volume::GcResult> would = co_await collect_all(process, {.dry_run = true});
+  if (!would.ok()) oracle.found_wrong("a dry run ends with " + would.error().to_string());
+  const bool has_something = would.ok() && (would->objects > 0 || would->rewritten > 0);
+  if (has_something) oracle.found_wrong("two gcs leave a third one something to do");
+  co_return {};
+}
+
+}  // namespace
+
+World::World(SplitMix64& dice, bool told)
+    : dice_(dice),
+      told_(told),
+      agenda_(kStart),
+      bucket_(std::make_shared<Bucket>(agenda_)),
+      oracle_(agenda_, *bucket_) {
+  bucket_->watch([this](const Bucket::Change& change) { note(change); });
+}
+
+void World::note(const Bucket::Change& change) {
+  const std::string& key = change.key;
+  const Bucket::Stored* const after = change.after;
+  const std::string line = std::to_string((agenda_.now() - kStart).millis()) + " by " +
+                           std::to_string(change.process) + " " + key + " " +
+                           (after == nullptr ? "removed" : "put");
+  hash_ = hash::xxh3(std::to_string(hash_) + line);
+  ++changes_[change.process];
+  if (told_) {
+    const bool has_text = after != nullptr && after->bytes->size() < 2'000 &&
+                          key.find("/p/") == std::string::npos &&
+                          key.find("/i/") == std::string::npos;
+    std::printf("%s %s\n", line.c_str(), has_text ? after->bytes->c_str() : "");
+  }
+  if (violation().empty()) oracle_.changes(change);
+}
+
+Duration World::up_to(Duration most) {
+  return Duration::millis(
+      static_cast<std::int64_t>(dice_.next() % static_cast<std::uint64_t>(most.millis() + 1)));
+}
+
+std::unique_ptr<Process> World::new_process() {
+  const Duration skew = up_to(Duration::hours(2)) - Duration::hours(1);
+  return std::make_unique<Process>(agenda_, bucket_, faults_, skew, ++made_, dice_.next());
+}
+
+void World::run_alone(const Work& work) {
+  const Faults before = std::exchange(faults_, {});
+  const std::unique_ptr<Process> process = new_process();
+  process->start(work(*process));
+  while (!process->has_ended()) agenda_.step();
+  faults_ = before;
+}
+
+void World::kill(Process& process) {
+  oracle_.is_dead(process.number());
+  process.kill();
+}
+
+void World::make_volume() {
+  run_alone([this](Process& process) { return make(process, oracle_); });
+}
+
+void World::settle() {
+  faults_ = {};
+  wait(Duration::seconds(300));
+  for (int round = 0; round < 2 && violation().empty(); ++round) {
+    run_alone([this](Process& process) { return collect_the_rest(process, oracle_); });
+  }
+  if (violation().empty()) oracle_.check_end();
+  if (!violation().empty()) return;
+  run_alone([this](Process& process) { return expect_nothing_to_do(process, oracle_); });
+}
+
+void World::wait(Duration length) {
+  bool there = false;
+  agenda_.after(length, [&there] { there = true; });
+  while (!there) agenda_.step();
+}
+
+}  // namespace runnel::volume_sim

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "base/agenda.h"
+#include "base/split_mix.h"
+#include "volume_sim/bucket.h"
+#include "volume_sim/oracle.h"
+#include "volume_sim/process.h"
+
+namespace runnel::volume_sim {
+
+// A volume in a bucket, the oracle that looks at each change of it, and processes, in virtual time.
+//
+// Threads: one.
+class World {
+ public:
+  using Work = std::function<Async<void>(Process&)>;
+
+  // All chance comes from `dice`, which outlives it. `told`: each change goes to stdout.
+  World(SplitMix64& dice, bool told);
+
+  Agenda& agenda() { return agenda_; }
+  Oracle& oracle() { return oracle_; }
+  Faults& faults() { return faults_; }
+  const std::string& violation() const { return oracle_.violation(); }
+  std::uint64_t hash() const { return hash_; }  // Of all that happened to the bucket.
+  // How often this process has changed the bucket.
+  std::int64_t changes_by(const Process& process) { return changes_[process.number()]; }
+
+  // Some while; at most `most`.
+  Duration up_to(Duration most);
+  std::unique_ptr<Process> new_process();
+  // Runs one process to its end, without faults.
+  void run_alone(const Work& work);
+  void kill(Process& process);
+
+  void make_volume();
+  // When no process is left: what is late arrives, and after two gcs nothing is left behind.
+  void settle();
+
+ private:
+  void note(const Bucket::Change& change);
+  void wait(Duration length);
+
+  SplitMix64& dice_;
+  const bool told_;
+  Agenda agenda_;
+  std::shared_ptr<Bucket> bucket_;
+  Oracle oracle_;
+  Faults faults_;
+  std::uint64_t made_ = 0;  // Processes.
+  std::map<std::uint64_t, std::int64_t> changes_;
+  std::uint64_t hash_ = 0;
+};
+
+}  // namespace runnel::volume_sim
