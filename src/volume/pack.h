@@ -22,7 +22,7 @@ struct PackEntry {
 };
 
 inline constexpr std::uint64_t kPackTrailerBytes = 32;
-// A pack has at most as many bytes beside its chunks, and as many more for each of them.
+// At most so many bytes of a pack are no chunk's, and so many more for each chunk.
 inline constexpr std::uint64_t kPackFrameBytesMax = 48;
 inline constexpr std::uint64_t kPackEntryBytesMax = 48;
 inline constexpr std::uint64_t kPackBytesTarget = 32 << 20;  // A pack with as many is closed.

@@ -93,7 +93,6 @@ void World::make_volume() {
 }
 
 void World::settle() {
-  faults_ = {};
   wait(Duration::seconds(300));
   for (int round = 0; round < 2 && violation().empty(); ++round) {
     run_alone([this](Process& process) { return collect_the_rest(process, oracle_); });
