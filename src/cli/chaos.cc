@@ -9,8 +9,10 @@
 namespace runnel::cli {
 namespace {
 
+// Late enough that most programs have saved something, early enough that a step of ten seconds is
+// struck.
 constexpr Duration kStrikeMin = Duration::seconds(1);
-constexpr std::uint64_t kStrikeSpreadMillis = 9'000;
+constexpr std::uint64_t kStrikeSpreadMillis = 5'000;
 
 }  // namespace
 

@@ -154,6 +154,8 @@ def test_the_first_project_is_done_as_its_guide_says(runnel):
     job = None
     for command in commands:
         output = runnel.run(*command.replace("ID", job or "ID").split()[1:])
+        if "--chaos" in command:
+            assert "runnel: chaos: killed process" in runnel.err, runnel.err
         if command.startswith("runnel run"):
             assert re.search(r"train/0.*: y = [12]\.\d\d x \+ [01]\.\d\d, loss 0\.0", output), output
             job = runnel.json("ps", "-a")["jobs"][0]["id"]
