@@ -37,6 +37,7 @@ namespace {
 constexpr std::size_t kTagDigits = 8;
 constexpr std::size_t kNonceDigits = 16;
 constexpr std::uint64_t kLowHalf = 0xffff'ffff;
+constexpr int kTriesMax = 5;  // While late requests of its own are in its way.
 
 }  // namespace
 
@@ -95,7 +96,6 @@ Session::Session(object::ObjectStore& store, std::shared_ptr<env::Random> nonces
 
 Async<Session> Session::begin(object::ObjectStore& store, env::Random& random, std::string prefix,
                               SessionRecord record, async::StopToken stop) {
-  constexpr int kTriesMax = 5;
   record.owner = digits_of(random.next());
   for (int tries = 1;; ++tries) {
     const auto nonces = std::make_shared<Nonces>(random, random.next());
@@ -144,11 +144,12 @@ Error Session::is_lost() const {
 
 // Nobody but the owner changes the object, and who takes it over is another one: so what is there
 // of the same owner after an answer that was lost is what was before or what was meant. What was
-// before has a new ETag when it was an earlier call's that came late.
+// before has a new ETag when it was an earlier call's that came late, and the old one again when a
+// second of those has come since the put was refused.
 Async<void> Session::replace(SessionRecord next) {
   next.beat = record_.beat + 1;
   const std::string text = encode_session(next);
-  while (true) {
+  for (int tries = 1;; ++tries) {
     Result<std::string> put = co_await store_->put(key_, object::make_body(text),
                                                    object::Condition::matches(etag_), stop_);
     if (put.ok()) {
@@ -167,8 +168,9 @@ Async<void> Session::replace(SessionRecord next) {
     if (CO_TRY(decode_session(object.bytes)).owner != record_.owner) co_return is_lost();
     etag_ = std::move(object.etag);
     if (object.bytes == text) break;
-    // The store has been asked for as long as anybody waits.
-    if (etag_ == before) co_return put.error();
+    // A store that does not answer has been asked for as long as anybody waits.
+    const bool may_retry = code == Errc::kPrecondition && tries < kTriesMax;
+    if (etag_ == before && !may_retry) co_return put.error();
   }
   record_ = std::move(next);
   co_return {};

@@ -12,6 +12,7 @@
 
 #include "async/event_loop.h"
 #include "env/random.h"
+#include "object/forwarding_store.h"
 #include "object/memory/memory_store.h"
 #include "volume/condemned.h"
 #include "volume/object_id.h"
@@ -83,6 +84,38 @@ TEST_F(SessionTest, IsNotBroughtBackByItsOwner) {
   EXPECT_NE(error.message.find("this put was taken for dead"), std::string::npos);
   EXPECT_EQ(error.hint, "run it again");
   EXPECT_TRUE(store_.objects().empty());
+}
+
+// Refuses the first swaps as if each met a late request, whose effect another one has undone since.
+class ContestedStore final : public object::ForwardingStore {
+ public:
+  ContestedStore(object::ObjectStore& inner, int refusals)
+      : ForwardingStore(inner), refusals_(refusals) {}
+
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    const bool is_swap = condition.kind == object::Condition::Kind::kMatches;
+    if (is_swap && refusals_-- > 0) co_return Error(Errc::kPrecondition, "was replaced");
+    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition), stop);
+  }
+
+ private:
+  int refusals_;
+};
+
+TEST_F(SessionTest, GoesOnAfterLateRequestsOfItsOwn) {
+  ContestedStore contested(store_, 2);
+  Session session = run(Session::begin(contested, env::real_random(), "v/", {.kind = "put"}, {}));
+  MUST(loop_->block_on(session.replace(session.record())));
+  EXPECT_EQ(stored(session).beat, 1);
+}
+
+TEST_F(SessionTest, GivesUpAtASwapThatIsAlwaysRefused) {
+  ContestedStore contested(store_, 1'000);
+  Session session = run(Session::begin(contested, env::real_random(), "v/", {.kind = "put"}, {}));
+  const Error error = loop_->block_on(session.replace(session.record())).error();
+  EXPECT_EQ(error.code, Errc::kPrecondition);
+  EXPECT_EQ(stored(session).beat, 0);
 }
 
 TEST(SessionRecordTest, ADamagedOneIsAnError) {

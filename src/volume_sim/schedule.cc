@@ -17,7 +17,9 @@ class Schedule {
  public:
   Schedule(std::uint64_t seed, bool told) : dice_(seed), world_(dice_, told) {
     if (chance(70)) draw_faults();
-    has_many_gcs_ = chance(30);
+    const bool comes_twice = chance(15);
+    if (comes_twice) world_.faults() = {.doubled = 600};
+    has_many_gcs_ = comes_twice || chance(30);
   }
 
   Outcome run() {
