@@ -38,7 +38,7 @@ Result<Head> with_promise(const Head& now, const Volume& origin, const std::stri
   return next;
 }
 
-Error came_to_nothing(const std::string& origin, const std::string& name) {
+Error is_no_clone(const std::string& origin, const std::string& name) {
   return Error(Errc::kNotFound, "the clone " + name + " has come to nothing: gc of " + origin +
                                     ", or another clone of that name, went by while it was made")
       .with_field("volume")
@@ -52,17 +52,20 @@ bool promises(const Head& head, const std::string& name, const std::string& nonc
 }
 
 // The condition under which a clone's head may be put: that there is none, or that it is this one,
-// whose making has come to nothing. A promise that is gone does not come back.
+// of a deleted volume or of a clone whose making has come to nothing. A promise that is gone does
+// not come back. While the condition holds no gc takes what the clone begins with.
 Async<object::Condition> condition_of(const VolumeContext& context, std::string name) {
   HeadRegister there(context.store, context.random, name, context.stop);
+  there.see_deleted();
   const Result<void> loaded = co_await there.load();
   if (!loaded.ok() && loaded.error().code == Errc::kNotFound) co_return object::Condition::absent();
   CO_TRY(Result<void>(loaded));
   const Head& head = there.head();
-  if (head.bases.empty() || head.is_made) co_return HeadRegister::is_taken(name);
-  const bool is_alive =
-      CO_TRY(co_await is_promised(context.store, context.random, head, context.stop));
-  if (is_alive) co_return HeadRegister::is_taken(name);
+  if (head.is_gone) co_return object::Condition::matches(there.etag());
+  if (head.is_deleted()) co_return HeadRegister::was_deleted(name, false);
+  const bool is_free =
+      CO_TRY(co_await came_to_nothing(context.store, context.random, head, context.stop));
+  if (!is_free) co_return HeadRegister::is_taken(name);
   co_return object::Condition::matches(there.etag());
 }
 
@@ -113,7 +116,7 @@ Async<void> keep_promise(HeadRegister& origin, std::string origin_name, std::str
                          std::string nonce) {
   while (true) {
     CO_TRY(co_await origin.load());
-    if (!promises(origin.head(), clone, nonce)) co_return came_to_nothing(origin_name, clone);
+    if (!promises(origin.head(), clone, nonce)) co_return is_no_clone(origin_name, clone);
     Head next = origin.head();
     if (std::exchange(next.clones.at(clone).is_made, true)) co_return {};
     if (CO_TRY(co_await origin.swap(std::move(next))) == HeadRegister::Swap::kDone) co_return {};
@@ -127,6 +130,12 @@ Async<bool> is_promised(object::ObjectStore& store, env::Random& random, Head cl
   if (!loaded.ok() && loaded.error().code == Errc::kNotFound) co_return false;
   CO_TRY(Result<void>(loaded));
   co_return promises(origin.head(), clone.own_name, clone.promise);
+}
+
+Async<bool> came_to_nothing(object::ObjectStore& store, env::Random& random, Head clone,
+                            async::StopToken stop) {
+  if (clone.bases.empty() || clone.is_made) co_return false;
+  co_return !CO_TRY(co_await is_promised(store, random, std::move(clone), std::move(stop)));
 }
 
 Async<void> release_promise(object::ObjectStore& store, env::Random& random, Head clone,

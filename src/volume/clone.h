@@ -31,6 +31,10 @@ Async<void> release_promise(object::ObjectStore& store, env::Random& random, Hea
 Async<bool> is_promised(object::ObjectStore& store, env::Random& random, Head clone,
                         async::StopToken stop);
 
+// Whether a head is one of a clone whose making came to nothing: nobody can ever open it.
+Async<bool> came_to_nothing(object::ObjectStore& store, env::Random& random, Head clone,
+                            async::StopToken stop);
+
 // Whether a promise is to be kept: its clone is there, or nobody can tell.
 Async<bool> has_clone(object::ObjectStore& store, env::Random& random, std::string origin,
                       std::string clone, std::string nonce, async::StopToken stop);

@@ -102,6 +102,11 @@ Async<DeleteResult> empty(async::EventLoop& loop, env::Clock& clock, Volume& vol
 
 Async<void> check_unused(Volume& volume, async::StopToken stop) {
   CO_TRY(check_no_clones(volume.head(), volume.name()));
+  // Nobody has ever opened it: what sessions there are is left of a volume that had the name.
+  const bool is_nobodys =
+      !volume.head().is_deleted() &&
+      CO_TRY(co_await came_to_nothing(volume.store(), volume.random(), volume.head(), stop));
+  if (is_nobodys) co_return {};
   const SessionRecord here = session_of_this_process("delete");
   std::string owners;
   for (const SeenSession& session :

@@ -1,6 +1,7 @@
 #include "volume/delete.h"
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -220,6 +221,99 @@ TEST_F(DeleteTest, ACloneThatIsMadeMeanwhileIsSafe) {
   Volume mine = MUST(try_open("mine"));
   EXPECT_TRUE(data_.run(check_volume(*data_.loop(), mine, {}, {})).damages.empty());
   MUST(try_open("data"));
+}
+
+// `before`: the volume as it was.
+Async<void> open_and_delete(async::EventLoop& loop, VolumeContext context, std::string name,
+                            std::optional<Volume>& before) {
+  before.emplace(CO_TRY(co_await Volume::open(context, name)));
+  Volume volume = CO_TRY(co_await Volume::open_to_delete(context, name));
+  CO_TRY(co_await delete_volume(loop, context.clock, volume, {.wait = false}, {}));
+  co_return {};
+}
+
+// Puts an object twice, and something happens between: the first answer was lost.
+class StoreThatAsksTwice final : public object::ForwardingStore {
+ public:
+  StoreThatAsksTwice(object::ObjectStore& inner, std::string key,
+                     std::function<Async<void>()> meanwhile)
+      : ForwardingStore(inner), key_(std::move(key)), meanwhile_(std::move(meanwhile)) {}
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    if (key == key_ && meanwhile_) {
+      CO_TRY(co_await inner().put(key, bytes, condition, stop));
+      CO_TRY(co_await std::exchange(meanwhile_, nullptr)());
+    }
+    co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
+                                   std::move(stop));
+  }
+
+ private:
+  const std::string key_;
+  std::function<Async<void>()> meanwhile_;
+};
+
+TEST_F(DeleteTest, AVolumeThatIsMadeAgainBySomeRetryIsAnother) {
+  std::optional<Volume> late;
+  const auto meanwhile = [&]() -> Async<void> {
+    return open_and_delete(*data_.loop(), context(), "new", late);
+  };
+  StoreThatAsksTwice store(data_.store(), "new/head", meanwhile);
+  const Volume made =
+      data_.run(Volume::create({store, env::real_clock(), data_.random(), {}}, "new"));
+  EXPECT_NE(made.head().uuid, late->head().uuid);
+  EXPECT_EQ(data_.try_run(late->refresh()).error().code, Errc::kConflict);
+}
+
+Async<void> create_and_delete(async::EventLoop& loop, VolumeContext context, std::string name) {
+  CO_TRY(co_await Volume::create(context, name));
+  std::optional<Volume> before;
+  co_return co_await open_and_delete(loop, context, name, before);
+}
+
+// The gc of one that had its name meanwhile has taken its manifest.
+TEST_F(DeleteTest, ACloneTakesNoPlaceThatWasTakenMeanwhile) {
+  StoreWithCompany busy(
+      data_.store(), [&] { return create_and_delete(*data_.loop(), context(), "mine"); },
+      "mine/head");
+  const VolumeContext of_clone{busy, env::real_clock(), data_.random(), {}};
+  const auto clone = [&] {
+    return data_.try_run(clone_volume(of_clone, data_.volume(), "latest", "mine"));
+  };
+  EXPECT_EQ(clone().error().code, Errc::kConflict);
+  MUST(clone());
+  Volume mine = MUST(try_open("mine"));
+  EXPECT_TRUE(data_.run(check_volume(*data_.loop(), mine, {}, {})).damages.empty());
+}
+
+TEST_F(DeleteTest, ACloneWaitsForTheEndOfADeletion) {
+  MemoryVolume mine(data_, "latest", "mine");
+  Volume reader = MUST(try_open("mine"));
+  StoreWithCompany begins(data_.store(), [&] { return begin_to_read(reader); }, "mine/head");
+  EXPECT_EQ(try_delete_in(begins, "mine").error().code, Errc::kConflict);
+  const auto clone = [&] {
+    return data_.try_run(clone_volume(context(), data_.volume(), "latest", "mine"));
+  };
+  EXPECT_EQ(clone().error().message, "volume mine is being deleted");
+  MUST(data_.try_run(reader.end_session()));
+  MUST(try_delete("mine"));
+  MUST(clone());
+}
+
+// Whose session is left is another volume's, and no gc can open the clone to end it.
+TEST_F(DeleteTest, ACloneThatCameToNothingIsDeletedBesideASession) {
+  MemoryVolume mine(data_, "latest", "mine");
+  Head unmade = mine.volume().head();
+  unmade.is_made = false;
+  unmade.promise = "of another";
+  data_.store().objects().at("mine/head").bytes = encode_head(unmade);
+  data_.run(
+      Session::begin(data_.store(), data_.random(), "mine/", session_of_this_process("put"), {}));
+  EXPECT_EQ(try_open("mine").error().code, Errc::kNotFound);
+  EXPECT_EQ(try_delete("mine").error().code, Errc::kConflict) << "that is still alive";
+  std::erase_if(data_.store().objects(),
+                [](const auto& each) { return each.first.starts_with("mine/s/"); });
+  MUST(try_delete("mine"));
 }
 
 Async<void> put_more(async::EventLoop& loop, Volume& volume) {

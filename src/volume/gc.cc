@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -254,9 +255,9 @@ class Collection {
   Async<void> mark_pin(const SessionRecord& record) {
     const Mark mark(record.pin, chunks_of(record));
     if (marked_.contains(mark)) co_return {};
-    Result<Manifest> manifest = co_await volume_.manifest_at({"", record.pin, 0});
-    if (!manifest.ok() && manifest.error().code == Errc::kNotFound) co_return {};
-    CO_TRY(co_await marks_.add(volume_.pages(), CO_TRY(std::move(manifest)), mark.second,
+    std::optional<Manifest> manifest = CO_TRY(co_await volume_.pinned_manifest(record.pin));
+    if (!manifest) co_return {};
+    CO_TRY(co_await marks_.add(volume_.pages(), *std::move(manifest), mark.second,
                                Marks::Missing::kIgnore));
     has_marked(mark);
     co_return {};
@@ -331,10 +332,10 @@ class Collection {
     // For good: what a clone needs of the newest version itself is not written anew.
     for (const auto& [name, clone] : head.clones) keys.insert(clone.place.key);
     for (const std::string& key : keys) {
-      Result<Manifest> manifest = co_await volume_.manifest_at({"", key, 0});
-      if (!manifest.ok() && manifest.error().code == Errc::kNotFound) continue;
-      CO_TRY(co_await needs.others.add(volume_.pages(), CO_TRY(std::move(manifest)),
-                                       Marks::Chunks::kNone, Marks::Missing::kIgnore));
+      std::optional<Manifest> manifest = CO_TRY(co_await volume_.pinned_manifest(key));
+      if (!manifest) continue;
+      CO_TRY(co_await needs.others.add(volume_.pages(), *std::move(manifest), Marks::Chunks::kNone,
+                                       Marks::Missing::kIgnore));
     }
     co_return {};
   }

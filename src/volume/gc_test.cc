@@ -140,6 +140,23 @@ TEST_F(GcTest, AReaderKeepsItsVersion) {
   EXPECT_GT(gc().objects, 0);
 }
 
+// Of a volume that was deleted, and whose name another one has.
+TEST_F(GcTest, ASessionOfAnotherVolumeThatComesLateIsInNobodysWay) {
+  publish("a");
+  run(volume_.begin_reading(session_of_this_process("get"), "latest"));
+  const std::string pin = "data/" + volume_.session().session().record().pin;
+  const std::string session = volume_.session().session().key();
+  const std::map<std::string, object::Object> late{{pin, store_.objects().at(pin)},
+                                                   {session, store_.objects().at(session)}};
+  store_.objects().clear();
+  Volume anew = run(Volume::create(context(), "data"));
+  store_.objects().insert(late.begin(), late.end());
+  Edit root = Edit::folder();
+  root.entries["b"].node.hash = hash::sha256("");
+  run(anew.publish(root, {}, 0, ""));
+  EXPECT_EQ(gc().objects, 1) << "the manifest";
+}
+
 TEST_F(GcTest, AVersionThatSomebodyHoldsStaysInTheHead) {
   const std::string first = publish("one");
   const std::string second = publish("two");

@@ -24,15 +24,6 @@ bool has_its_manifest(const Head& head) {
   return head.manifest.empty() || hash::hex(hash::sha256(head.manifest)) == head.manifest_sha256;
 }
 
-Error was_deleted(const std::string& volume, bool is_gone) {
-  return Error(Errc::kNotFound,
-               "volume " + volume + (is_gone ? " was deleted" : " is being deleted"))
-      .with_field("volume")
-      .with_value(volume)
-      .with_hint(is_gone ? "make it anew: runnel volume create " + volume
-                         : "finish it: runnel volume delete " + volume + " --yes");
-}
-
 Error was_made_anew(const std::string& volume) {
   return Error(Errc::kConflict, "volume " + volume + " was deleted and made anew meanwhile")
       .with_field("volume")
@@ -54,6 +45,15 @@ std::string HeadRegister::draw_uuid(env::Random& random) {
   return digits_of(random.next()) + digits_of(random.next());
 }
 
+Error HeadRegister::was_deleted(const std::string& volume, bool is_gone) {
+  return Error(Errc::kNotFound,
+               "volume " + volume + (is_gone ? " was deleted" : " is being deleted"))
+      .with_field("volume")
+      .with_value(volume)
+      .with_hint(is_gone ? "make it anew: runnel volume create " + volume
+                         : "finish it: runnel volume delete " + volume + " --yes");
+}
+
 Error HeadRegister::is_taken(const std::string& volume) {
   return Error(Errc::kConflict, "there is a volume " + volume + " already")
       .with_field("volume")
@@ -61,29 +61,29 @@ Error HeadRegister::is_taken(const std::string& volume) {
       .with_hint("see its versions: runnel volume versions " + volume);
 }
 
-Async<void> HeadRegister::create(Head first, object::Condition condition) {
-  head_ = std::move(first);
-  if (head_.uuid.empty()) head_.uuid = draw_uuid(random_);
-  head_.nonce = digits_of(random_.next());
-  const object::Body bytes = object::make_body(encode_head(head_));
-  Result<std::string> put = co_await store_.put(key_, bytes, std::move(condition), stop_);
-  if (!put.ok() && put.error().code == Errc::kPrecondition) {
-    put = co_await put_over_deleted(bytes);
-  }
-  etag_ = CO_TRY(std::move(put));
-  co_return {};
-}
-
-Async<std::string> HeadRegister::put_over_deleted(object::Body first) {
+Async<void> HeadRegister::create() {
+  Head first;
+  first.uuid = draw_uuid(random_);
+  const Result<void> created = co_await create_as(first, object::Condition::absent());
+  if (created.ok() || created.error().code != Errc::kConflict) co_return created;
   HeadRegister there(store_, random_, volume_, stop_);
   there.see_deleted();
   CO_TRY(co_await there.load());
   if (!there.head().is_deleted()) co_return is_taken(volume_);
   if (!there.head().is_gone) co_return was_deleted(volume_, false);
+  // The deleted one may have been the first: whoever wrote to it must not take this for it.
+  first.uuid = draw_uuid(random_);
+  co_return co_await create_as(std::move(first), object::Condition::matches(there.etag()));
+}
+
+Async<void> HeadRegister::create_as(Head first, object::Condition condition) {
+  head_ = std::move(first);
+  head_.nonce = digits_of(random_.next());
   Result<std::string> put =
-      co_await store_.put(key_, std::move(first), object::Condition::matches(there.etag()), stop_);
+      co_await store_.put(key_, object::make_body(encode_head(head_)), std::move(condition), stop_);
   if (!put.ok() && put.error().code == Errc::kPrecondition) co_return is_taken(volume_);
-  co_return put;
+  etag_ = CO_TRY(std::move(put));
+  co_return {};
 }
 
 Async<void> HeadRegister::load() {

@@ -21,6 +21,8 @@ class HeadRegister {
   static std::string draw_uuid(env::Random& random);
   // kConflict: there is a volume of the name.
   static Error is_taken(const std::string& volume);
+  // kNotFound: it was deleted, or, unless it is gone, is being deleted.
+  static Error was_deleted(const std::string& volume, bool is_gone);
 
   HeadRegister(object::ObjectStore& store, env::Random& random, std::string volume,
                async::StopToken stop);
@@ -28,11 +30,12 @@ class HeadRegister {
   // From here on the head of a deleted volume is one like any other.
   void see_deleted() { sees_deleted_ = true; }
 
-  // The first head of a volume: `first`, with a uuid where it has none. kConflict when there is one
-  // already, or, by another condition, when that does not hold. It takes the place of one that was
-  // deleted.
-  Async<void> create(Head first = Head(),
-                     object::Condition condition = object::Condition::absent());
+  // The first head of an empty volume. kConflict when there is one already. It takes the place of
+  // one that was deleted.
+  Async<void> create();
+  // The same of one that begins with what is there: `first`, whose manifest may have been taken for
+  // garbage unless the condition has held since before it was put. kConflict when it does not hold.
+  Async<void> create_as(Head first, object::Condition condition);
   // The head as it is now. kNotFound when there is no such volume, or it was deleted.
   Async<void> load();
   // The same for who has a session: of a volume that is being deleted, what it holds stays.
@@ -52,8 +55,6 @@ class HeadRegister {
  private:
   Async<void> load_whole();
   Async<void> load_once();
-  // Put under a condition that does not hold, a first head may take the place of a deleted one.
-  Async<std::string> put_over_deleted(object::Body first);
 
   object::ObjectStore& store_;
   env::Random& random_;

@@ -12,6 +12,7 @@
 #include "base/split_mix.h"
 #include "env/clock.h"
 #include "object/faulty_store.h"
+#include "object/forwarding_store.h"
 #include "object/memory/memory_store.h"
 #include "object/retry_store.h"
 
@@ -88,6 +89,38 @@ TEST_F(VolumeTest, IsMadeOnce) {
   EXPECT_EQ(none.code, Errc::kNotFound);
   EXPECT_NE(none.hint.find("runnel volume create other"), std::string::npos);
   EXPECT_EQ(memory_.objects().size(), 1U) << "the probe is gone";
+}
+
+// Removes the first objects that are put into it, as a gc does that takes their owner for dead.
+class SweptStore final : public object::ForwardingStore {
+ public:
+  SweptStore(object::ObjectStore& inner, int removals)
+      : ForwardingStore(inner), removals_(removals) {}
+
+  Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
+                         async::StopToken stop) override {
+    const std::string etag =
+        CO_TRY(co_await inner().put(key, std::move(bytes), std::move(condition), stop));
+    if (removals_-- > 0) CO_TRY(co_await inner().remove(std::move(key), stop));
+    co_return etag;
+  }
+
+ private:
+  int removals_;
+};
+
+TEST_F(VolumeTest, AStoreIsNotAccusedOfWhatAGcDid) {
+  SweptStore swept(memory_, 1);
+  EXPECT_TRUE(
+      loop_->block_on(Volume::create({swept, env::real_clock(), random_, {}}, "data")).ok());
+}
+
+TEST_F(VolumeTest, AStoreThatForgetsIsRefused) {
+  SweptStore swept(memory_, 1'000);
+  const Result<Volume> made =
+      loop_->block_on(Volume::create({swept, env::real_clock(), random_, {}}, "data"));
+  EXPECT_EQ(made.error().code, Errc::kUnsupported);
+  EXPECT_TRUE(memory_.objects().empty());
 }
 
 TEST_F(VolumeTest, RefusesNamesThatAreNone) {
