@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,25 +10,26 @@
 #include "volume/head.h"
 #include "volume/manifest.h"
 #include "volume_sim/bucket.h"
+#include "volume_sim/reach.h"
 
 namespace runnel::volume_sim {
 
-inline constexpr const char* kVolume = "data";
-
-// What must hold of a volume whatever happens, looked at before each change of the bucket:
-//   1. what the head's versions reach, what a put may take over, and what a reader pins whose
-//      session is there, exists, and is on no list of garbage;
-//   2. heads follow one another: one generation each, a version over the newest one;
+// What must hold of the volumes of a bucket whatever happens, looked at before each change of it:
+//   1. what the versions of a volume's head reach, what a put may take over, and what a reader pins
+//      whose session is there, exists, and is on no list of garbage, wherever it lies: a clone
+//      reads from the volumes that it comes of, once it is made;
+//   2. heads follow one another: one generation each, a version over the newest one; another volume
+//      takes the place of one that is gone, or of a clone that was never made, and of no other; one
+//      that was deleted does not come back, and has no clones when that begins;
 //   3. nothing that was deleted is referred to again;
 //   4. a session is removed by its owner, or after it stood still for Session::kTtl;
-//   5. a version has the same files whoever reads it, whenever.
-// It sees the bucket and what processes have been told, never what they think.
+//   5. a version has the same files whoever reads it, whenever, in whatever volume.
+// It sees the bucket and what processes have been told, never what they think. Keys are whole.
 //
 // Threads: one.
 class Oracle {
  public:
   Oracle(const Agenda& agenda, const Bucket& bucket);
-  ~Oracle();
 
   void changes(const Bucket::Change& change);
   // The process was killed or has ended: a session of its that is there is nobody's.
@@ -39,7 +39,6 @@ class Oracle {
   void holds(const std::string& session, const std::string& manifest_key);
   // A reader is done with its session.
   void lets_go(const std::string& session);
-  bool has_session(const std::string& session) const;
   // A put has been told that this version is published.
   void told_published(const std::string& version);
   // All files of a version with their hashes, as a reader saw them.
@@ -47,29 +46,48 @@ class Oracle {
   void saw(const std::string& version, const Files& files);
   void found_wrong(std::string what);
 
-  // After the last process has ended, and two gcs: nothing is there that nobody needs.
+  // After the last process has ended, and as many gcs as it takes: nothing is there that nobody
+  // needs.
   void check_end();
 
   const std::string& violation() const { return violation_; }
   std::int64_t publishes() const { return publishes_; }
   std::int64_t collections() const { return collections_; }
+  std::int64_t clones() const { return clones_; }        // That were made.
+  std::int64_t deletions() const { return deletions_; }  // Of volumes, that were done.
 
  private:
-  class Reach;
-  using Keys = std::set<std::string>;
+  using Keys = Reach::Keys;
+  // A version as it stands in a head.
+  struct Rooted {
+    std::string key;  // Of its manifest.
+    std::vector<std::string> bases;
+    bool with_chunks = false;
+  };
 
-  void check_head(const Bucket::Stored* before, const Bucket::Stored& after);
-  void check_list(const volume::Head& head);
+  void check_head(const std::string& volume, const std::string& text);
+  void check_successor(const std::string& volume, const volume::Head& last,
+                       const volume::Head& next);
+  void check_versions(const std::string& volume);
+  void check_list(const std::string& volume, const volume::Head& head);
   void check_removal(const Bucket::Change& change);
-  void check_reach(const std::string& manifest_key, bool with_chunks);
-  const Keys& reach(const std::string& manifest_key, bool with_chunks);
-  bool is_needed(const std::string& key);
-  volume::Head head() const;
+  void check_session_removal(const Bucket::Change& change);
+  void check_reach(const Rooted& root);
+  const Keys& reach(const Rooted& root);
+  const volume::Head* head_of(const std::string& volume) const;  // Null: none.
+  // Whether what it has is needed: neither a clone that nobody has opened, nor deleted.
+  bool is_alive(const std::string& volume) const;
+  std::vector<Rooted> roots_of(const std::string& volume) const;
+  // Of all volumes, and of readers.
+  std::vector<Rooted> roots() const;
+  // Whether it may stay: it is needed, or promised to a clone.
+  bool may_stay(const std::string& key);
 
   const Agenda& agenda_;
   const Bucket& bucket_;
-  std::unique_ptr<Reach> reach_;
-  std::map<std::string, std::string> held_;      // Manifest keys, by the readers' sessions.
+  Reach reach_;
+  std::map<std::string, volume::Head> heads_;    // By volume.
+  std::map<std::string, Rooted> held_;           // By the readers' sessions.
   std::map<std::string, std::uint64_t> owners_;  // Of sessions: processes.
   std::set<std::uint64_t> dead_;
   std::map<std::string, Time> stood_still_;  // When a session went on that had been still for long.
@@ -79,6 +97,8 @@ class Oracle {
   std::string violation_;
   std::int64_t publishes_ = 0;
   std::int64_t collections_ = 0;
+  std::int64_t clones_ = 0;
+  std::int64_t deletions_ = 0;
 };
 
 }  // namespace runnel::volume_sim

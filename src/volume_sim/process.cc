@@ -15,8 +15,11 @@ std::unique_ptr<async::VirtualProcess> virtual_process(Agenda& agenda, std::uint
 }  // namespace
 
 Process::Process(Agenda& agenda, std::shared_ptr<Bucket> bucket, const Faults& faults,
-                 Duration skew, std::uint64_t number, std::uint64_t seed)
+                 std::vector<std::string> volumes, Duration skew, std::uint64_t number,
+                 std::uint64_t seed)
     : number_(number),
+      volume_(volumes.front()),
+      others_(volumes.begin() + 1, volumes.end()),
       loop_([&] {
         std::unique_ptr<async::VirtualProcess> process = virtual_process(agenda, seed);
         process_ = process.get();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "async/event_loop.h"
 #include "async/gate.h"
@@ -26,18 +27,19 @@ class SeededRandom final : public env::Random {
   SplitMix64 numbers_;
 };
 
-// A machine's clock, whose time of day may be wrong.
+// A machine's clock, whose time of day may be wrong, and be put right or wrong at any moment.
 class SkewedClock final : public env::Clock {
  public:
   SkewedClock(const Agenda& agenda, Duration skew)
       : agenda_(agenda), booted_(agenda.now()), skew_(skew) {}
   Time wall() const override { return agenda_.now() + skew_; }
   Duration boot() const override { return agenda_.now() - booted_; }
+  void set(Duration skew) { skew_ = skew; }
 
  private:
   const Agenda& agenda_;
   const Time booted_;
-  const Duration skew_;
+  Duration skew_;
 };
 
 // One process of the simulation: a put, a reader, a gc, by its own loop, clock and network.
@@ -46,12 +48,16 @@ class SkewedClock final : public env::Clock {
 // Lifetime: agenda, bucket and faults outlive it; it has ended, or was killed, before destruction.
 class Process {
  public:
-  Process(Agenda& agenda, std::shared_ptr<Bucket> bucket, const Faults& faults, Duration skew,
-          std::uint64_t number, std::uint64_t seed);
+  // `volumes`: names, of which it works on the first.
+  Process(Agenda& agenda, std::shared_ptr<Bucket> bucket, const Faults& faults,
+          std::vector<std::string> volumes, Duration skew, std::uint64_t number,
+          std::uint64_t seed);
   std::uint64_t number() const { return number_; }
+  const std::string& volume() const { return volume_; }
+  const std::vector<std::string>& others() const { return others_; }
 
   async::EventLoop& loop() { return loop_; }
-  env::Clock& clock() { return clock_; }
+  SkewedClock& clock() { return clock_; }
   SplitMix64& dice() { return dice_; }
   volume::VolumeContext context() { return {retries_, clock_, random_, {}}; }
 
@@ -65,6 +71,8 @@ class Process {
   Async<void> run(Async<void> work);
 
   const std::uint64_t number_;
+  const std::string volume_;
+  const std::vector<std::string> others_;
   async::VirtualProcess* process_;  // The loop's.
   async::EventLoop loop_;
   SkewedClock clock_;

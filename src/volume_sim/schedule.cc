@@ -20,6 +20,7 @@ class Schedule {
     const bool comes_twice = chance(15);
     if (comes_twice) world_.faults() = {.doubled = 600};
     has_many_gcs_ = comes_twice || chance(30);
+    if (chance(40)) world_.set_volumes({"data", "one", "two"});
   }
 
   Outcome run() {
@@ -39,6 +40,8 @@ class Schedule {
     outcome_.hash = world_.hash();
     outcome_.publishes = world_.oracle().publishes();
     outcome_.collections = world_.oracle().collections();
+    outcome_.clones = world_.oracle().clones();
+    outcome_.deletions = world_.oracle().deletions();
     return outcome_;
   }
 
@@ -77,9 +80,15 @@ class Schedule {
                                read_version, tag_version, collect,   collect};
     constexpr Work kMostlyGcs[] = {put_files,    remove_files, rearrange, read_version,
                                    read_version, collect,      collect,   collect};
+    constexpr Work kOnSeveral[] = {put_files,    put_files,     remove_files,  rearrange,
+                                   read_version, read_version,  tag_version,   collect,
+                                   collect,      create_volume, clone_another, clone_another,
+                                   delete_whole, delete_whole};
     const std::uint64_t which = dice_.next();
-    const Work work = has_many_gcs_ ? kMostlyGcs[which % std::size(kMostlyGcs)]
-                                    : kWorks[which % std::size(kWorks)];
+    const bool has_several = world_.volumes().size() > 1;
+    const Work work = has_several     ? kOnSeveral[which % std::size(kOnSeveral)]
+                      : has_many_gcs_ ? kMostlyGcs[which % std::size(kMostlyGcs)]
+                                      : kWorks[which % std::size(kWorks)];
     processes_.push_back(world_.new_process());
     processes_.back()->start(work(*processes_.back(), world_.oracle()));
   }
@@ -97,6 +106,7 @@ class Schedule {
     if (processes_.empty()) return;
     const std::size_t which = dice_.next() % processes_.size();
     if (processes_[which]->has_ended()) return;
+    if (chance(10)) return processes_[which]->clock().set(world_.any_skew());
     if (chance(40)) {
       ++outcome_.kills;
       world_.kill(*processes_[which]);

@@ -13,10 +13,13 @@ struct Outcome {
   std::int64_t collections = 0;  // Lists of garbage that were condemned.
   std::int64_t kills = 0;
   std::int64_t freezes = 0;
+  std::int64_t clones = 0;     // That were made.
+  std::int64_t deletions = 0;  // Of volumes, that were done.
 };
 
-// Runs puts, removals, readers, taggers and gcs of one volume beside each other in virtual time,
-// over a network that loses, delays and doubles requests, while processes are killed and stopped.
+// Runs puts, removals, readers, taggers and gcs of one volume, or of three that are created, cloned
+// and deleted, too, beside each other in virtual time, over a network that loses, delays and
+// doubles requests, while processes are killed and stopped and clocks are put right and wrong.
 // `told`: each change of the bucket goes to stdout.
 Outcome run_schedule(std::uint64_t seed, bool told);
 

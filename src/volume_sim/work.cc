@@ -6,6 +6,8 @@
 
 #include "base/check.h"
 #include "volume/chunk_read.h"
+#include "volume/clone.h"
+#include "volume/delete.h"
 #include "volume/file_hash.h"
 #include "volume/gc.h"
 #include "volume/kept_session.h"
@@ -19,7 +21,7 @@ constexpr int kFolders = 3;
 constexpr int kFilesOfFolder = 5;
 constexpr int kContents = 10;  // So few that puts take over chunks of one another.
 
-int pick(Process& process, int count) {
+int pick(Process& process, std::int64_t count) {
   return static_cast<int>(process.dice().next() % static_cast<std::uint64_t>(count));
 }
 
@@ -66,6 +68,8 @@ bool is_expected(const Error& error) {
     case Errc::kCancelled:
     case Errc::kFull:
     case Errc::kConflict: return true;
+    // It was deleted, is being deleted, or is a clone that came to nothing.
+    case Errc::kNotFound: return error.field == "volume";
     default: return false;
   }
 }
@@ -76,10 +80,9 @@ void tell(Oracle& oracle, const char* what, const Result<T>& result) {
   oracle.found_wrong(std::string("a ") + what + " ends with " + result.error().to_string());
 }
 
-// The key of the session that a volume has, below the volume's prefix; empty for none.
+// The key of the session that a volume has; empty for none.
 std::string session_key(volume::Volume& volume) {
-  return volume.has_session() ? volume.session().session().key().substr(volume.prefix().size())
-                              : "";
+  return volume.has_session() ? volume.session().session().key() : "";
 }
 
 Async<Oracle::Files> files_of(Process& process, volume::Volume& volume, volume::Snapshot& snapshot,
@@ -123,7 +126,8 @@ std::string any_version(Process& process, const volume::Volume& volume) {
 }  // namespace
 
 Async<void> put_files(Process& process, Oracle& oracle) {
-  Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
+  Result<volume::Volume> opened =
+      co_await volume::Volume::open(process.context(), process.volume());
   tell(oracle, "put", opened);
   volume::Volume volume = CO_TRY(std::move(opened));
   std::map<std::string, int> files;
@@ -141,7 +145,8 @@ Async<void> put_files(Process& process, Oracle& oracle) {
 }
 
 Async<void> remove_files(Process& process, Oracle& oracle) {
-  Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
+  Result<volume::Volume> opened =
+      co_await volume::Volume::open(process.context(), process.volume());
   tell(oracle, "removal", opened);
   volume::Volume volume = CO_TRY(std::move(opened));
   volume::Edit root = volume::Edit::folder();
@@ -153,7 +158,8 @@ Async<void> remove_files(Process& process, Oracle& oracle) {
 }
 
 Async<void> rearrange(Process& process, Oracle& oracle) {
-  Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
+  Result<volume::Volume> opened =
+      co_await volume::Volume::open(process.context(), process.volume());
   tell(oracle, "rearrangement", opened);
   volume::Volume volume = CO_TRY(std::move(opened));
   const std::string from = "d" + std::to_string(pick(process, kFolders));
@@ -176,7 +182,8 @@ Async<void> rearrange(Process& process, Oracle& oracle) {
 }
 
 Async<void> read_version(Process& process, Oracle& oracle) {
-  Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
+  Result<volume::Volume> opened =
+      co_await volume::Volume::open(process.context(), process.volume());
   tell(oracle, "read", opened);
   volume::Volume volume = CO_TRY(std::move(opened));
   const std::string version = any_version(process, volume);
@@ -186,7 +193,9 @@ Async<void> read_version(Process& process, Oracle& oracle) {
   if (!was_dropped) tell(oracle, "read", begun);
   if (!begun.ok()) co_return {};
   const std::string session = session_key(volume);
-  if (!session.empty()) oracle.holds(session, volume.session().session().record().pin);
+  if (!session.empty()) {
+    oracle.holds(session, volume.prefix() + volume.session().session().record().pin);
+  }
   const std::string id = begun->manifest().version;
   const Result<Oracle::Files> files = co_await volume::with_session<Oracle::Files>(
       process.loop(), volume, [] { return std::set<std::string>(); },
@@ -199,7 +208,8 @@ Async<void> read_version(Process& process, Oracle& oracle) {
 }
 
 Async<void> tag_version(Process& process, Oracle& oracle) {
-  Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
+  Result<volume::Volume> opened =
+      co_await volume::Volume::open(process.context(), process.volume());
   tell(oracle, "tag", opened);
   volume::Volume volume = CO_TRY(std::move(opened));
   const std::string tag = "t" + std::to_string(pick(process, 2));
@@ -219,7 +229,8 @@ Async<void> tag_version(Process& process, Oracle& oracle) {
 }
 
 Async<void> collect(Process& process, Oracle& oracle) {
-  Result<volume::Volume> opened = co_await volume::Volume::open(process.context(), kVolume);
+  Result<volume::Volume> opened =
+      co_await volume::Volume::open(process.context(), process.volume());
   tell(oracle, "gc", opened);
   volume::Volume volume = CO_TRY(std::move(opened));
   volume::GcOptions options;
@@ -228,6 +239,40 @@ Async<void> collect(Process& process, Oracle& oracle) {
   const Result<volume::GcResult> done =
       co_await volume::collect_garbage(process.loop(), process.clock(), volume, options, {});
   tell(oracle, "gc", done);
+  co_return {};
+}
+
+Async<void> create_volume(Process& process, Oracle& oracle) {
+  const Result<volume::Volume> made =
+      co_await volume::Volume::create(process.context(), process.volume());
+  tell(oracle, "creation", made);
+  co_return {};
+}
+
+Async<void> clone_another(Process& process, Oracle& oracle) {
+  if (process.others().empty()) co_return {};
+  const auto which = static_cast<std::size_t>(pick(process, std::ssize(process.others())));
+  Result<volume::Volume> opened =
+      co_await volume::Volume::open(process.context(), process.others()[which]);
+  tell(oracle, "clone", opened);
+  volume::Volume origin = CO_TRY(std::move(opened));
+  const Result<volume::Volume> done = co_await volume::clone_volume(
+      process.context(), origin, any_version(process, origin), process.volume());
+  // The version may have been dropped, and an empty volume has none.
+  const bool was_dropped = !done.ok() && done.error().code == Errc::kNotFound;
+  if (!was_dropped) tell(oracle, "clone", done);
+  co_return {};
+}
+
+Async<void> delete_whole(Process& process, Oracle& oracle) {
+  Result<volume::Volume> opened =
+      co_await volume::Volume::open_to_delete(process.context(), process.volume());
+  tell(oracle, "deletion", opened);
+  volume::Volume volume = CO_TRY(std::move(opened));
+  const bool waits = pick(process, 4) > 0;
+  const Result<volume::DeleteResult> done =
+      co_await volume::delete_volume(process.loop(), process.clock(), volume, {.wait = waits}, {});
+  tell(oracle, "deletion", done);
   co_return {};
 }
 

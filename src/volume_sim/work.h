@@ -15,5 +15,9 @@ Async<void> rearrange(Process& process, Oracle& oracle);
 Async<void> read_version(Process& process, Oracle& oracle);
 Async<void> tag_version(Process& process, Oracle& oracle);
 Async<void> collect(Process& process, Oracle& oracle);
+Async<void> create_volume(Process& process, Oracle& oracle);
+// Makes its volume as a clone of another one, if it can.
+Async<void> clone_another(Process& process, Oracle& oracle);
+Async<void> delete_whole(Process& process, Oracle& oracle);
 
 }  // namespace runnel::volume_sim

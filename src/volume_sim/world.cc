@@ -1,9 +1,11 @@
 #include "volume_sim/world.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
 #include "hash/xxh3.h"
+#include "volume/delete.h"
 #include "volume/gc.h"
 
 namespace runnel::volume_sim {
@@ -12,19 +14,44 @@ namespace {
 constexpr Time kStart = Time::from_millis(1'700'000'000'000);
 
 Async<void> make(Process& process, Oracle& oracle) {
-  const Result<volume::Volume> made = co_await volume::Volume::create(process.context(), kVolume);
+  const Result<volume::Volume> made =
+      co_await volume::Volume::create(process.context(), process.volume());
   if (!made.ok()) oracle.found_wrong("no volume: " + made.error().to_string());
   co_return {};
 }
 
 Async<volume::GcResult> collect_all(Process& process, volume::GcOptions options) {
-  volume::Volume volume = CO_TRY(co_await volume::Volume::open(process.context(), kVolume));
+  volume::Volume volume =
+      CO_TRY(co_await volume::Volume::open(process.context(), process.volume()));
   co_return co_await volume::collect_garbage(process.loop(), process.clock(), volume,
                                              std::move(options), {});
 }
 
+bool is_not_there(const Error& error) {
+  return error.code == Errc::kNotFound && error.field == "volume";
+}
+
+// A volume that cannot be opened: it was deleted, in whole or in part, or is a clone that has come
+// to nothing, or there is none. Afterwards there is an empty one.
+Async<void> make_anew(Process& process) {
+  Result<volume::Volume> there =
+      co_await volume::Volume::open_to_delete(process.context(), process.volume());
+  if (there.ok()) {
+    CO_TRY(co_await volume::delete_volume(process.loop(), process.clock(), *there, {}, {}));
+  } else if (!is_not_there(there.error())) {
+    co_return there.error();
+  }
+  CO_TRY(co_await volume::Volume::create(process.context(), process.volume()));
+  co_return {};
+}
+
 Async<void> collect_the_rest(Process& process, Oracle& oracle) {
-  const Result<volume::GcResult> done = co_await collect_all(process, {});
+  Result<volume::GcResult> done = co_await collect_all(process, {});
+  if (!done.ok() && is_not_there(done.error())) {
+    const Result<void> made = co_await make_anew(process);
+    if (!made.ok()) oracle.found_wrong("a volume is not made anew: " + made.error().to_string());
+    done = co_await collect_all(process, {});
+  }
   if (!done.ok()) oracle.found_wrong("the last gc ends with " + done.error().to_string());
   co_return {};
 }
@@ -71,13 +98,24 @@ Duration World::up_to(Duration most) {
 }
 
 std::unique_ptr<Process> World::new_process() {
-  const Duration skew = up_to(Duration::hours(2)) - Duration::hours(1);
-  return std::make_unique<Process>(agenda_, bucket_, faults_, skew, ++made_, dice_.next());
+  if (volumes_.size() == 1) return new_process_of(volumes_.front());
+  const std::size_t which = dice_.next() % (volumes_.size() + 1);
+  return new_process_of(volumes_[which == volumes_.size() ? 0 : which]);
 }
 
-void World::run_alone(const Work& work) {
+std::unique_ptr<Process> World::new_process_of(const std::string& volume) {
+  std::vector<std::string> names = volumes_;
+  std::iter_swap(names.begin(), std::find(names.begin(), names.end(), volume));
+  const Duration skew = any_skew();
+  return std::make_unique<Process>(agenda_, bucket_, faults_, std::move(names), skew, ++made_,
+                                   dice_.next());
+}
+
+void World::run_alone(const Work& work) { run_alone_on(volumes_.front(), work); }
+
+void World::run_alone_on(const std::string& volume, const Work& work) {
   const Faults before = std::exchange(faults_, {});
-  const std::unique_ptr<Process> process = new_process();
+  const std::unique_ptr<Process> process = new_process_of(volume);
   process->start(work(*process));
   while (!process->has_ended()) agenda_.step();
   faults_ = before;
@@ -94,12 +132,18 @@ void World::make_volume() {
 
 void World::settle() {
   wait(Duration::seconds(300));
-  for (int round = 0; round < 2 && violation().empty(); ++round) {
-    run_alone([this](Process& process) { return collect_the_rest(process, oracle_); });
+  const std::size_t rounds = volumes_.size() + 1;  // What a clone lets go of goes with the next.
+  for (std::size_t round = 0; round < rounds; ++round) {
+    on_each_volume([this](Process& process) { return collect_the_rest(process, oracle_); });
   }
   if (violation().empty()) oracle_.check_end();
-  if (!violation().empty()) return;
-  run_alone([this](Process& process) { return expect_nothing_to_do(process, oracle_); });
+  on_each_volume([this](Process& process) { return expect_nothing_to_do(process, oracle_); });
+}
+
+void World::on_each_volume(const Work& work) {
+  for (auto name = volumes_.rbegin(); name != volumes_.rend(); ++name) {
+    if (violation().empty()) run_alone_on(*name, work);
+  }
 }
 
 void World::wait(Duration length) {

@@ -4,6 +4,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/agenda.h"
 #include "base/split_mix.h"
@@ -13,7 +15,7 @@
 
 namespace runnel::volume_sim {
 
-// A volume in a bucket, the oracle that looks at each change of it, and processes, in virtual time.
+// Volumes in a bucket, the oracle that looks at each change of it, and processes, in virtual time.
 //
 // Threads: one.
 class World {
@@ -31,23 +33,35 @@ class World {
   // How often this process has changed the bucket.
   std::int64_t changes_by(const Process& process) { return changes_[process.number()]; }
 
+  // The volumes that processes work on, of which the first is there from the beginning.
+  const std::vector<std::string>& volumes() const { return volumes_; }
+  void set_volumes(std::vector<std::string> names) { volumes_ = std::move(names); }
+
   // Some while; at most `most`.
   Duration up_to(Duration most);
+  // What a machine's time of day is wrong by.
+  Duration any_skew() { return up_to(Duration::hours(2)) - Duration::hours(1); }
+  // Of a volume by chance, the first one twice as often as any other.
   std::unique_ptr<Process> new_process();
   // Runs one process to its end, without faults.
   void run_alone(const Work& work);
   void kill(Process& process);
 
   void make_volume();
-  // When no process is left: what is late arrives, and after two gcs nothing is left behind.
+  // When no process is left: what is late arrives, and after two gcs of each volume, those of
+  // clones first, nothing is left behind.
   void settle();
 
  private:
+  std::unique_ptr<Process> new_process_of(const std::string& volume);
+  void run_alone_on(const std::string& volume, const Work& work);
+  void on_each_volume(const Work& work);
   void note(const Bucket::Change& change);
   void wait(Duration length);
 
   SplitMix64& dice_;
   const bool told_;
+  std::vector<std::string> volumes_{"data"};
   Agenda agenda_;
   std::shared_ptr<Bucket> bucket_;
   Oracle oracle_;
