@@ -436,6 +436,17 @@ TEST_F(ExternalTrialsTest, SearchesThatGoOnAreCaughtUpAsFarAsTheyAreFew) {
   EXPECT_EQ(caught_up(Brain::kCaughtUpMax), 2U);
 }
 
+TEST_F(ExternalTrialsTest, ASearchWithManyEarlierTrialsIsCaughtUpByNobody) {
+  model::StepSpec spec = outside_step(10);
+  spec.search->from.assign(Brain::kCaughtUpMax, {{{"x", "0.5"}}, {"1"}});
+  job_ = harness_.submit({spec});
+  tell(asked(), {"1"});
+  study(10);
+  tell(asked(), {"1"});
+  EXPECT_EQ(Brain(harness_.brain.state()).catch_up_searches(), 1U) << "the other one";
+  EXPECT_EQ(Brain(harness_.brain.state()).catch_up_searches(2 * Brain::kCaughtUpMax), 2U);
+}
+
 // The search goes on as if it had been told on the way.
 TEST_F(ExternalTrialsTest, ACaughtUpSearchAsksForTheSame) {
   study(10);

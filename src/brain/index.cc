@@ -261,8 +261,9 @@ std::size_t Index::make_searchers(const State& state, std::size_t trials_max) {
     for (std::size_t at = 0; at < job.steps.size(); ++at) {
       const Step& step = job.steps[at];
       if (!step.study || model::is_end(step.status)) continue;
-      trials += step.study->trials.size();
-      if (trials > trials_max) return made;
+      const std::size_t all = step.study->trials.size() + job.spec->steps[at].search->from.size();
+      if (trials + all > trials_max) continue;
+      trials += all;
       searcher(state, {id, StepIndex(static_cast<std::int32_t>(at))});
       ++made;
     }
