@@ -25,10 +25,17 @@ void fill(World& world) {
   }
 }
 
+// What a process does once a world is filled, and to which of its volumes.
+struct Killed {
+  Work work;
+  std::string volume = "data";
+  Work before = nullptr;  // Done to the volume first.
+};
+
 // Whether it was killed after that many of its changes, and had not ended before.
-bool is_killed_after(std::int64_t changes, World& world, Work work) {
-  const std::unique_ptr<Process> process = world.new_process();
-  process->start(work(*process, world.oracle()));
+bool is_killed_after(std::int64_t changes, World& world, const Killed& killed) {
+  const std::unique_ptr<Process> process = world.new_process_of(killed.volume);
+  process->start(killed.work(*process, world.oracle()));
   while (!process->has_ended() && world.changes_by(*process) < changes) world.agenda().step();
   if (process->has_ended()) return false;
   world.kill(*process);
@@ -36,32 +43,45 @@ bool is_killed_after(std::int64_t changes, World& world, Work work) {
 }
 
 // How many steps it has.
-std::int64_t kill_after_each_change(Work work, std::uint64_t seed) {
+std::int64_t kill_after_each_change(const Killed& killed, std::uint64_t seed) {
   for (std::int64_t changes = 0;; ++changes) {
     SplitMix64 dice(seed);
     World world(dice, false);
+    if (killed.volume != "data") world.set_volumes({"data", killed.volume});
     fill(world);
-    const bool is_killed = is_killed_after(changes, world, work);
+    if (killed.before != nullptr) {
+      world.run_alone_on(killed.volume,
+                         [&](Process& process) { return killed.before(process, world.oracle()); });
+    }
+    const bool is_killed = is_killed_after(changes, world, killed);
     world.settle();
     EXPECT_EQ(world.violation(), "") << "seed " << seed << ", killed after " << changes;
     if (!is_killed || !world.violation().empty()) return changes;
   }
 }
 
-void kill_at_each_step(Work work, std::int64_t steps_min) {
+void kill_at_each_step(const Killed& killed, std::int64_t steps_min) {
   std::int64_t most = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    most = std::max(most, kill_after_each_change(work, seed));
+    most = std::max(most, kill_after_each_change(killed, seed));
   }
   EXPECT_GE(most, steps_min);
 }
 
-TEST(KilledAtEachStep, APutLeavesNothingBehind) { kill_at_each_step(put_files, 5); }
-TEST(KilledAtEachStep, ARemovalLeavesNothingBehind) { kill_at_each_step(remove_files, 4); }
-TEST(KilledAtEachStep, ARearrangementLeavesNothingBehind) { kill_at_each_step(rearrange, 4); }
-TEST(KilledAtEachStep, ATagLeavesNothingBehind) { kill_at_each_step(tag_version, 1); }
-TEST(KilledAtEachStep, AReaderLeavesNothingBehind) { kill_at_each_step(read_version, 2); }
-TEST(KilledAtEachStep, AGcLeavesNothingBehind) { kill_at_each_step(collect, 8); }
+TEST(KilledAtEachStep, APutLeavesNothingBehind) { kill_at_each_step({put_files}, 5); }
+TEST(KilledAtEachStep, ARemovalLeavesNothingBehind) { kill_at_each_step({remove_files}, 4); }
+TEST(KilledAtEachStep, ARearrangementLeavesNothingBehind) { kill_at_each_step({rearrange}, 4); }
+TEST(KilledAtEachStep, ATagLeavesNothingBehind) { kill_at_each_step({tag_version}, 1); }
+TEST(KilledAtEachStep, AReaderLeavesNothingBehind) { kill_at_each_step({read_version}, 2); }
+TEST(KilledAtEachStep, ACreationLeavesNothingBehind) {
+  kill_at_each_step({create_volume, "one"}, 4);
+}
+TEST(KilledAtEachStep, ACloneLeavesNothingBehind) { kill_at_each_step({clone_another, "one"}, 5); }
+TEST(KilledAtEachStep, ADeletionLeavesNothingBehind) { kill_at_each_step({delete_whole}, 10); }
+TEST(KilledAtEachStep, ADeletionOfACloneLeavesNothingBehind) {
+  kill_at_each_step({delete_whole, "one", clone_another}, 8);
+}
+TEST(KilledAtEachStep, AGcLeavesNothingBehind) { kill_at_each_step({collect}, 8); }
 
 }  // namespace
 }  // namespace runnel::volume_sim

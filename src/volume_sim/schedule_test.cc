@@ -14,11 +14,15 @@ TEST(Schedule, KeepsItsPromises) {
     all.collections += one.collections;
     all.kills += one.kills;
     all.freezes += one.freezes;
+    all.clones += one.clones;
+    all.deletions += one.deletions;
   }
   EXPECT_GT(all.publishes, 200);
   EXPECT_GT(all.collections, 50);
   EXPECT_GT(all.kills, 20);
   EXPECT_GT(all.freezes, 20);
+  EXPECT_GT(all.clones, 5);
+  EXPECT_GT(all.deletions, 10);
 }
 
 TEST(Schedule, IsTheSameForTheSameSeed) {

@@ -111,8 +111,6 @@ std::unique_ptr<Process> World::new_process_of(const std::string& volume) {
                                    dice_.next());
 }
 
-void World::run_alone(const Work& work) { run_alone_on(volumes_.front(), work); }
-
 void World::run_alone_on(const std::string& volume, const Work& work) {
   const Faults before = std::exchange(faults_, {});
   const std::unique_ptr<Process> process = new_process_of(volume);

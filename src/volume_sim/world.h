@@ -43,8 +43,10 @@ class World {
   Duration any_skew() { return up_to(Duration::hours(2)) - Duration::hours(1); }
   // Of a volume by chance, the first one twice as often as any other.
   std::unique_ptr<Process> new_process();
-  // Runs one process to its end, without faults.
-  void run_alone(const Work& work);
+  std::unique_ptr<Process> new_process_of(const std::string& volume);
+  // Runs one process, of the first volume or of this one, to its end, without faults.
+  void run_alone(const Work& work) { run_alone_on(volumes_.front(), work); }
+  void run_alone_on(const std::string& volume, const Work& work);
   void kill(Process& process);
 
   void make_volume();
@@ -53,8 +55,6 @@ class World {
   void settle();
 
  private:
-  std::unique_ptr<Process> new_process_of(const std::string& volume);
-  void run_alone_on(const std::string& volume, const Work& work);
   void on_each_volume(const Work& work);
   void note(const Bucket::Change& change);
   void wait(Duration length);
