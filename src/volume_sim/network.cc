@@ -42,7 +42,7 @@ Async<Network::Fate> Network::travel(async::StopToken stop) {
   CO_TRY(co_await loop_.sleep(up_to(one_way_), std::move(stop)));
   if (is_cut_) co_return is_dead();
   if (chance(faults_.congested)) co_return Error(Errc::kFull, "too many requests");
-  if (chance(faults_.lost)) co_return Fate::kLost;
+  if (is_away_ || chance(faults_.lost)) co_return Fate::kLost;
   if (chance(faults_.unheard)) co_return Fate::kUnheard;
   if (chance(faults_.late)) co_return Fate::kLate;
   co_return chance(faults_.doubled) ? Fate::kDoubled : Fate::kDone;

@@ -44,6 +44,8 @@ class Network final : public object::ObjectStore {
 
   // The process is dead: from here on its requests have no effect.
   void cut() { is_cut_ = true; }
+  // Nothing arrives while the store is away for it.
+  void set_away(bool is_away) { is_away_ = is_away; }
 
  private:
   enum class Fate : std::uint8_t { kDone, kLost, kUnheard, kLate, kDoubled };
@@ -62,6 +64,7 @@ class Network final : public object::ObjectStore {
   SplitMix64 dice_;
   const Duration one_way_;
   bool is_cut_ = false;
+  bool is_away_ = false;
   const std::string name_ = "bucket";
 };
 

@@ -117,7 +117,7 @@ void Oracle::check_head(const std::string& volume, const std::string& text) {
     ++clones_;
     check_versions(name);
   }
-  if (is_successor && next.collections != last.collections) check_list(volume, next);
+  if (is_successor && next.collections != last.collections) check_list(volume, last, next);
 }
 
 void Oracle::check_successor(const std::string& volume, const volume::Head& last,
@@ -152,17 +152,38 @@ void Oracle::check_reach(const Rooted& root) {
   }
 }
 
-void Oracle::check_list(const std::string& volume, const volume::Head& head) {
-  ++collections_;
+volume::Condemned Oracle::list_of(const std::string& volume, const volume::Head& head) const {
   const Bucket::Stored* const list = bucket_.find(volume + "/" + head.condemned);
-  if (list == nullptr) return found_wrong("1: a list of garbage is not there");
-  const volume::Condemned condemned = MUST(volume::decode_condemned(*list->bytes));
+  return list == nullptr ? volume::Condemned() : MUST(volume::decode_condemned(*list->bytes));
+}
+
+void Oracle::check_list(const std::string& volume, const volume::Head& last,
+                        const volume::Head& next) {
+  ++collections_;
+  const volume::Condemned condemned = list_of(volume, next);
+  if (condemned.keys.empty()) return found_wrong("1: a list of garbage is not there");
+  check_living(volume, last.collections, list_of(volume, last), condemned);
   for (const Rooted& root : roots()) {
     const Keys& needed = reach(root);
     for (const std::string& key : condemned.keys) {
       if (!needed.contains(volume + "/" + key)) continue;
       return found_wrong("1: " + volume + "/" + key + " is condemned and needed by " + root.key);
     }
+  }
+}
+
+// Sessions as they are now: since gc has seen them they may have ended, or have looked.
+void Oracle::check_living(const std::string& volume, std::int64_t collections,
+                          const volume::Condemned& last, const volume::Condemned& next) {
+  for (const auto& [tag, pin] : next.live) {
+    const std::string key = volume + "/s/" + tag;
+    const auto session = bucket_.objects().lower_bound(key);
+    if (session == bucket_.objects().end() || !session->first.starts_with(key)) continue;
+    const Result<volume::SessionRecord> record = volume::decode_session(*session->second.bytes);
+    const bool has_looked =
+        !record.ok() || record->pin != pin || record->collections >= collections;
+    if (has_looked || last.has_live(tag, pin)) continue;
+    return found_wrong("6: " + session->first + " was passed over and is alive again");
   }
 }
 

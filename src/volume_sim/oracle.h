@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/agenda.h"
+#include "volume/condemned.h"
 #include "volume/head.h"
 #include "volume/manifest.h"
 #include "volume_sim/bucket.h"
@@ -23,7 +24,9 @@ namespace runnel::volume_sim {
 //      that was deleted does not come back, and has no clones when that begins;
 //   3. nothing that was deleted is referred to again;
 //   4. a session is removed by its owner, or after it stood still for Session::kTtl;
-//   5. a version has the same files whoever reads it, whenever, in whatever volume.
+//   5. a version has the same files whoever reads it, whenever, in whatever volume;
+//   6. a session that a list of garbage has passed over is alive in no later one before it has
+//      looked.
 // It sees the bucket and what processes have been told, never what they think. Keys are whole.
 //
 // Threads: one.
@@ -69,7 +72,11 @@ class Oracle {
   void check_successor(const std::string& volume, const volume::Head& last,
                        const volume::Head& next);
   void check_versions(const std::string& volume);
-  void check_list(const std::string& volume, const volume::Head& head);
+  void check_list(const std::string& volume, const volume::Head& last, const volume::Head& next);
+  void check_living(const std::string& volume, std::int64_t collections,
+                    const volume::Condemned& last, const volume::Condemned& next);
+  // The list of garbage that a head names, empty for none.
+  volume::Condemned list_of(const std::string& volume, const volume::Head& head) const;
   void check_removal(const Bucket::Change& change);
   void check_session_removal(const Bucket::Change& change);
   void check_reach(const Rooted& root);

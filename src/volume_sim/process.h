@@ -66,6 +66,7 @@ class Process {
   void kill();
   void freeze() { process_->freeze(); }
   void thaw() { process_->thaw(); }
+  Network& network() { return network_; }
 
  private:
   Async<void> run(Async<void> work);

@@ -1,5 +1,6 @@
 #include "volume_sim/schedule.h"
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -104,20 +105,30 @@ class Schedule {
 
   void mishap() {
     if (processes_.empty()) return;
-    const std::size_t which = dice_.next() % processes_.size();
-    if (processes_[which]->has_ended()) return;
-    if (chance(10)) return processes_[which]->clock().set(world_.any_skew());
-    if (chance(40)) {
+    Process& process = *processes_[dice_.next() % processes_.size()];
+    if (process.has_ended()) return;
+    const std::uint64_t what = dice_.next() % 100;
+    if (what < 35) {
       ++outcome_.kills;
-      world_.kill(*processes_[which]);
-      return;
+      world_.kill(process);
+    } else if (what < 45) {
+      process.clock().set(world_.any_skew());
+    } else if (what < 55) {
+      process.network().set_away(true);
+      later_if_there(process, Duration::seconds(200),
+                     [](Process& it) { it.network().set_away(false); });
+    } else {
+      ++outcome_.freezes;
+      process.freeze();
+      later_if_there(process, Duration::seconds(120), [](Process& it) { it.thaw(); });
     }
-    ++outcome_.freezes;
-    Process* const frozen = processes_[which].get();
-    frozen->freeze();
-    world_.agenda().after(world_.up_to(Duration::seconds(120)), [this, frozen] {
-      for (const auto& process : processes_) {
-        if (process.get() == frozen) process->thaw();
+  }
+
+  // Within that time, unless it is no more.
+  void later_if_there(const Process& process, Duration most, std::function<void(Process&)> what) {
+    world_.agenda().after(world_.up_to(most), [this, number = process.number(), what] {
+      for (const auto& each : processes_) {
+        if (each->number() == number) what(*each);
       }
     });
   }
