@@ -125,7 +125,8 @@ class Schedule {
   }
 
   // Within that time, unless it is no more.
-  void later_if_there(const Process& process, Duration most, std::function<void(Process&)> what) {
+  void later_if_there(const Process& process, Duration most,
+                      const std::function<void(Process&)>& what) {
     world_.agenda().after(world_.up_to(most), [this, number = process.number(), what] {
       for (const auto& each : processes_) {
         if (each->number() == number) what(*each);

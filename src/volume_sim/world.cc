@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ranges>
 #include <utility>
 
+#include "base/check.h"
 #include "hash/xxh3.h"
 #include "volume/delete.h"
 #include "volume/gc.h"
@@ -92,6 +94,11 @@ void World::note(const Bucket::Change& change) {
   if (violation().empty()) oracle_.changes(change);
 }
 
+void World::set_volumes(std::vector<std::string> names) {
+  CHECK(!names.empty(), "a world has a volume");
+  volumes_ = std::move(names);
+}
+
 Duration World::up_to(Duration most) {
   return Duration::millis(
       static_cast<std::int64_t>(dice_.next() % static_cast<std::uint64_t>(most.millis() + 1)));
@@ -105,7 +112,9 @@ std::unique_ptr<Process> World::new_process() {
 
 std::unique_ptr<Process> World::new_process_of(const std::string& volume) {
   std::vector<std::string> names = volumes_;
-  std::iter_swap(names.begin(), std::find(names.begin(), names.end(), volume));
+  const auto its = std::find(names.begin(), names.end(), volume);
+  CHECK(its != names.end(), "a process works on a volume of its world");
+  std::iter_swap(names.begin(), its);
   const Duration skew = any_skew();
   return std::make_unique<Process>(agenda_, bucket_, faults_, std::move(names), skew, ++made_,
                                    dice_.next());
@@ -139,8 +148,8 @@ void World::settle() {
 }
 
 void World::on_each_volume(const Work& work) {
-  for (auto name = volumes_.rbegin(); name != volumes_.rend(); ++name) {
-    if (violation().empty()) run_alone_on(*name, work);
+  for (const std::string& volume : std::views::reverse(volumes_)) {
+    if (violation().empty()) run_alone_on(volume, work);
   }
 }
 

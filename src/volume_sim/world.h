@@ -35,7 +35,7 @@ class World {
 
   // The volumes that processes work on, of which the first is there from the beginning.
   const std::vector<std::string>& volumes() const { return volumes_; }
-  void set_volumes(std::vector<std::string> names) { volumes_ = std::move(names); }
+  void set_volumes(std::vector<std::string> names);
 
   // Some while; at most `most`.
   Duration up_to(Duration most);
