@@ -179,6 +179,24 @@ TEST_F(DeleteTest, WhoBeganAtTheLastMomentKeepsWhatItReads) {
   EXPECT_EQ(keys(""), (std::set<std::string>{"data/head"}));
 }
 
+Async<void> begin_to_write(Volume& writer) {
+  return writer.begin_writing(session_of_this_process("put"));
+}
+
+// Its beat reads a head that is being deleted, too: what it holds stays.
+TEST_F(DeleteTest, AWriterThatBeatsMeanwhilePublishesNothing) {
+  Volume late = MUST(try_open("data"));
+  StoreWithCompany busy(data_.store(), [&] { return begin_to_write(late); });
+  EXPECT_EQ(try_delete_in(busy, "data").error().code, Errc::kConflict);
+  data_.run(late.keep_session([] { return std::set<std::string>(); }));
+  Edit root = Edit::folder();
+  root.entries["late"].node.hash = hash::sha256("");
+  const Error error = data_.try_run(late.publish(root, {}, 0, "")).error();
+  EXPECT_EQ(error.message, "volume data is being deleted");
+  MUST(data_.try_run(late.end_session()));
+  MUST(try_delete("data"));
+}
+
 // Ends a reader's session before sessions are listed for the fourth time: gc has marked by then.
 class StoreOfAReader final : public object::ForwardingStore {
  public:

@@ -129,6 +129,8 @@ Async<void> HeadRegister::load_once() {
 
 Async<HeadRegister::Swap> HeadRegister::swap(Head next) {
   CO_TRY(check_writable(head_));
+  // Who has a session may have read it to hold what it has.
+  if (head_.is_deleted() && !sees_deleted_) co_return was_deleted(volume_, head_.is_gone);
   next.generation = head_.generation + 1;
   next.nonce = digits_of(random_.next());
   const std::string text = encode_head(next);

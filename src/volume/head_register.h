@@ -50,6 +50,7 @@ class HeadRegister {
     kMoved,
   };
   // Puts another head in the place of the one that was read, and gives it a generation and a nonce.
+  // kNotFound when that was one of a deleted volume.
   Async<Swap> swap(Head next);
 
  private:

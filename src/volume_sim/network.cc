@@ -112,6 +112,7 @@ Async<object::ListPage> Network::list(std::string prefix, std::string after,
                                       async::StopToken stop) {
   constexpr std::size_t kPage = 7;  // Small, so that something happens between two.
   const Fate fate = CO_TRY(co_await travel(stop));
+  if (chance(faults_.unlisted)) co_return Error(Errc::kDenied, "lists are refused");
   object::ListPage page;
   const auto& objects = bucket_->objects();
   auto each = after < prefix ? objects.lower_bound(prefix) : objects.upper_bound(after);

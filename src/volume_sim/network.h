@@ -19,6 +19,7 @@ struct Faults {
   int doubled = 0;    // A put or removal arrives again up to `late_max` later.
   int congested = 0;  // Refused: too many requests.
   int contended = 0;  // A put under a condition is refused: another one is under way.
+  int unlisted = 0;   // A list is refused, as by a policy.
   Duration late_max = Duration::seconds(200);
 };
 

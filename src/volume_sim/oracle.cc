@@ -126,6 +126,8 @@ void Oracle::check_successor(const std::string& volume, const volume::Head& last
   if (last.is_deleted() && !next.is_deleted()) found_wrong("2: a deleted volume comes back");
   const bool is_deleted_now = next.is_deleted() && !last.is_deleted();
   if (is_deleted_now && !last.clones.empty()) found_wrong("2: a volume with clones is deleted");
+  const bool has_versions = !next.recent.empty() || !next.tags.empty();
+  if (next.is_deleted() && has_versions) found_wrong("2: a deleted volume has a version");
   if (next.is_gone && !last.is_gone) ++deletions_;
   if (next.newest() == nullptr) return;
   const std::string over = last.newest() == nullptr ? "" : last.newest()->version;

@@ -56,7 +56,8 @@ class Schedule {
                        .late = often(),
                        .doubled = often(),
                        .congested = often() / 4,
-                       .contended = often()};
+                       .contended = often(),
+                       .unlisted = often() / 4};
   }
 
   void step() {

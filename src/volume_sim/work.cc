@@ -67,6 +67,7 @@ bool is_expected(const Error& error) {
     case Errc::kTimeout:
     case Errc::kCancelled:
     case Errc::kFull:
+    case Errc::kDenied:
     case Errc::kConflict: return true;
     // It was deleted, is being deleted, or is a clone that came to nothing.
     case Errc::kNotFound: return error.field == "volume";
