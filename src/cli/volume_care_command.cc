@@ -67,10 +67,11 @@ json::Value gc_document(const volume::GcResult& result, bool dry_run) {
   value.set("objects", json::Value::integer(result.objects));
   value.set("bytes", json::Value::integer(result.bytes));
   value.set("rewritten", json::Value::integer(result.rewritten));
+  if (!result.damage.empty()) value.set("damage", json::Value::text(result.damage));
   return value;
 }
 
-std::string gc_text(const volume::GcResult& result, bool dry_run) {
+std::string gc_text(const volume::GcResult& result, const std::string& name, bool dry_run) {
   std::string text;
   for (const volume::OldVersion& old : result.dropped) {
     text += (dry_run ? "would drop version " : "dropped version ") + old_version_text(old) + "\n";
@@ -86,6 +87,10 @@ std::string gc_text(const volume::GcResult& result, bool dry_run) {
   if (result.rewritten > 0) {
     text +=
         (dry_run ? "would pack " : "packed ") + human(Bytes::count(result.rewritten)) + " anew\n";
+  }
+  if (!result.damage.empty()) {
+    text += "packed nothing anew, since the newest version is damaged: " + result.damage +
+            "; see all that is: runnel volume fsck " + name + "\n";
   }
   return text + (dry_run ? "would delete at least " : "deleted ") +
          count_text(result.objects, "object", "objects") + ", " +
@@ -254,7 +259,8 @@ Result<int> collect_volume(const Arguments& arguments, const home::Home& home) {
   options.make_room = [&client] { return client->give_up_reserve(); };
   const volume::GcResult result = TRY(
       client->run(volume::collect_garbage(client->loop(), env::real_clock(), opened, options, {})));
-  answer(arguments, gc_document(result, options.dry_run), gc_text(result, options.dry_run));
+  answer(arguments, gc_document(result, options.dry_run),
+         gc_text(result, target.name, options.dry_run));
   return 0;
 }
 

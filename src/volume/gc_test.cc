@@ -380,6 +380,23 @@ TEST(GcOfPacksTest, LeavesPacksOfWhichAllIsAlive) {
   }
 }
 
+// Damage is not packed anew as if it were whole, and nobody is left to wonder.
+TEST(GcOfPacksTest, SaysThatADamagedVersionIsNotPackedAnew) {
+  testing::MemoryVolume data;
+  const testing::Contents files{{"a", testing::noise(3'000, 1)}, {"b", testing::noise(60'000, 2)}};
+  data.put(files);
+  data.put({{"a", files.at("a")}}, {.mirror = true});
+  for (auto& [key, object] : data.store().objects()) {
+    const std::size_t at = object.bytes.find(files.at("a"));
+    if (at != std::string::npos) object.bytes[at] = static_cast<char>(object.bytes[at] ^ 1);
+  }
+  const GcOptions options{.keep = Duration(), .wait = false};
+  const GcResult result =
+      data.run(collect_garbage(*data.loop(), env::real_clock(), data.volume(), options, {}));
+  EXPECT_EQ(result.rewritten, 0);
+  EXPECT_NE(result.damage.find("p/"), std::string::npos) << result.damage;
+}
+
 TEST_F(GcTest, DeletesNothingOfAVolumeThatItCannotRead) {
   publish("one");
   publish("two");

@@ -14,14 +14,37 @@ namespace {
 constexpr Duration kHorizon = Duration::minutes(8);
 constexpr std::size_t kProcessesMax = 5;  // At one time.
 
+using Work = Async<void> (*)(Process&, Oracle&);
+
+// What processes do, each as often as it stands here. `crowded`: what gets in each other's way.
+std::vector<Work> works_of(bool on_several, bool crowded) {
+  if (on_several && crowded) {
+    return {put_files,     read_version,  collect,      create_volume, clone_another,
+            clone_another, clone_another, delete_whole, delete_whole};
+  }
+  if (on_several) {
+    return {put_files,     put_files,     remove_files, rearrange,   read_version,
+            read_version,  tag_version,   collect,      collect,     create_volume,
+            clone_another, clone_another, delete_whole, delete_whole};
+  }
+  if (crowded) {
+    return {put_files,    remove_files, rearrange, read_version,
+            read_version, collect,      collect,   collect};
+  }
+  return {put_files,    put_files,   put_files, remove_files, rearrange,
+          read_version, tag_version, collect,   collect};
+}
+
 class Schedule {
  public:
   Schedule(std::uint64_t seed, bool told) : dice_(seed), world_(dice_, told) {
     if (chance(70)) draw_faults();
     const bool comes_twice = chance(15);
     if (comes_twice) world_.faults() = {.doubled = 600};
-    has_many_gcs_ = comes_twice || chance(30);
-    if (chance(40)) world_.set_volumes({"data", "one", "two"});
+    is_crowded_ = comes_twice || chance(30);
+    const bool on_several = chance(40);
+    if (on_several) world_.set_volumes({"data", "one", "two"});
+    works_ = works_of(on_several, is_crowded_);
   }
 
   Outcome run() {
@@ -57,7 +80,7 @@ class Schedule {
                        .doubled = often(),
                        .congested = often() / 4,
                        .contended = often(),
-                       .unlisted = often() / 4};
+                       .unlisted = often()};
   }
 
   void step() {
@@ -69,7 +92,7 @@ class Schedule {
   }
 
   void plan_processes(Time end) {
-    const Duration between = Duration::seconds(has_many_gcs_ ? 3 : 6);
+    const Duration between = Duration::seconds(is_crowded_ ? 3 : 6);
     for (Time at = world_.agenda().now(); at < end; at = at + world_.up_to(between * 2)) {
       world_.agenda().at(at, [this] { begin_process(); });
     }
@@ -77,20 +100,7 @@ class Schedule {
 
   void begin_process() {
     if (processes_.size() >= kProcessesMax || !world_.violation().empty()) return;
-    using Work = Async<void> (*)(Process&, Oracle&);
-    constexpr Work kWorks[] = {put_files,    put_files,   put_files, remove_files, rearrange,
-                               read_version, tag_version, collect,   collect};
-    constexpr Work kMostlyGcs[] = {put_files,    remove_files, rearrange, read_version,
-                                   read_version, collect,      collect,   collect};
-    constexpr Work kOnSeveral[] = {put_files,    put_files,     remove_files,  rearrange,
-                                   read_version, read_version,  tag_version,   collect,
-                                   collect,      create_volume, clone_another, clone_another,
-                                   delete_whole, delete_whole};
-    const std::uint64_t which = dice_.next();
-    const bool has_several = world_.volumes().size() > 1;
-    const Work work = has_several     ? kOnSeveral[which % std::size(kOnSeveral)]
-                      : has_many_gcs_ ? kMostlyGcs[which % std::size(kMostlyGcs)]
-                                      : kWorks[which % std::size(kWorks)];
+    const Work work = works_[dice_.next() % works_.size()];
     processes_.push_back(world_.new_process());
     processes_.back()->start(work(*processes_.back(), world_.oracle()));
   }
@@ -137,7 +147,8 @@ class Schedule {
 
   SplitMix64 dice_;
   World world_;
-  bool has_many_gcs_ = false;  // And readers, which get in each other's way.
+  bool is_crowded_ = false;
+  std::vector<Work> works_;
   std::vector<std::unique_ptr<Process>> processes_;
   Outcome outcome_;
 };
