@@ -37,7 +37,7 @@ namespace {
 constexpr std::size_t kTagDigits = 8;
 constexpr std::size_t kNonceDigits = 16;
 constexpr std::uint64_t kLowHalf = 0xffff'ffff;
-constexpr int kTriesMax = 5;  // While late requests of its own are in its way.
+constexpr int kSwapTriesMax = 5;  // While late requests of its own are in its way.
 
 }  // namespace
 
@@ -105,7 +105,7 @@ Async<Session> Session::begin(object::ObjectStore& store, env::Random& random, s
                            object::Condition::absent(), session.stop_);
     // On a slow way it may have been there, and have been taken for dead, before that is known.
     const bool was_removed = !put.ok() && put.error().code == Errc::kNotFound;
-    if (was_removed && tries < kTriesMax) continue;
+    if (was_removed && tries < kSwapTriesMax) continue;
     session.etag_ = CO_TRY(std::move(put));
     co_return session;
   }
@@ -169,7 +169,7 @@ Async<void> Session::replace(SessionRecord next) {
     etag_ = std::move(object.etag);
     if (object.bytes == text) break;
     // A store that does not answer has been asked for as long as anybody waits.
-    const bool may_retry = code == Errc::kPrecondition && tries < kTriesMax;
+    const bool may_retry = code == Errc::kPrecondition && tries < kSwapTriesMax;
     if (etag_ == before && !may_retry) co_return put.error();
   }
   record_ = std::move(next);
