@@ -21,7 +21,8 @@ namespace runnel::volume_sim {
 //      reads from the volumes that it comes of, once it is made;
 //   2. heads follow one another: one generation each, a version over the newest one; another volume
 //      takes the place of one that is gone, or of a clone that was never made, and of no other; one
-//      that was deleted does not come back, has no version any more, and no clones when that begins;
+//      that was deleted does not come back, has no version any more, and no clones when that
+//      begins;
 //   3. nothing that was deleted is referred to again;
 //   4. a session is removed by its owner, or after it stood still for Session::kTtl;
 //   5. a version has the same files whoever reads it, whenever, in whatever volume;
