@@ -12,8 +12,6 @@
 namespace runnel::volume_sim {
 namespace {
 
-using Work = Async<void> (*)(Process&, Oracle&);
-
 constexpr std::uint64_t kSeeds = 8;  // Of each work: what it does is drawn, too.
 
 // A volume with several versions, one of them tagged, garbage, and packs that are half dead.

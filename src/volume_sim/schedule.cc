@@ -14,8 +14,6 @@ namespace {
 constexpr Duration kHorizon = Duration::minutes(8);
 constexpr std::size_t kProcessesMax = 5;  // At one time.
 
-using Work = Async<void> (*)(Process&, Oracle&);
-
 // What processes do, each as often as it stands here. `crowded`: what gets in each other's way.
 std::vector<Work> works_of(bool on_several, bool crowded) {
   if (on_several && crowded) {

@@ -81,6 +81,14 @@ void tell(Oracle& oracle, const char* what, const Result<T>& result) {
   oracle.found_wrong(std::string("a ") + what + " ends with " + result.error().to_string());
 }
 
+// The process's own volume.
+Async<volume::Volume> open(Process& process, Oracle& oracle, const char* what) {
+  Result<volume::Volume> opened =
+      co_await volume::Volume::open(process.context(), process.volume());
+  tell(oracle, what, opened);
+  co_return opened;
+}
+
 // The key of the session that a volume has; empty for none.
 std::string session_key(volume::Volume& volume) {
   return volume.has_session() ? volume.session().session().key() : "";
@@ -127,10 +135,7 @@ std::string any_version(Process& process, const volume::Volume& volume) {
 }  // namespace
 
 Async<void> put_files(Process& process, Oracle& oracle) {
-  Result<volume::Volume> opened =
-      co_await volume::Volume::open(process.context(), process.volume());
-  tell(oracle, "put", opened);
-  volume::Volume volume = CO_TRY(std::move(opened));
+  volume::Volume volume = CO_TRY(co_await open(process, oracle, "put"));
   std::map<std::string, int> files;
   for (int count = 1 + pick(process, 4); count > 0; --count) {
     files["f" + std::to_string(pick(process, kFilesOfFolder))] = pick(process, kContents);
@@ -146,10 +151,7 @@ Async<void> put_files(Process& process, Oracle& oracle) {
 }
 
 Async<void> remove_files(Process& process, Oracle& oracle) {
-  Result<volume::Volume> opened =
-      co_await volume::Volume::open(process.context(), process.volume());
-  tell(oracle, "removal", opened);
-  volume::Volume volume = CO_TRY(std::move(opened));
+  volume::Volume volume = CO_TRY(co_await open(process, oracle, "removal"));
   volume::Edit root = volume::Edit::folder();
   root.entries["d" + std::to_string(pick(process, kFolders))].gone = true;
   const Result<volume::Manifest> done = co_await volume.publish(root, {}, 0, "");
@@ -159,10 +161,7 @@ Async<void> remove_files(Process& process, Oracle& oracle) {
 }
 
 Async<void> rearrange(Process& process, Oracle& oracle) {
-  Result<volume::Volume> opened =
-      co_await volume::Volume::open(process.context(), process.volume());
-  tell(oracle, "rearrangement", opened);
-  volume::Volume volume = CO_TRY(std::move(opened));
+  volume::Volume volume = CO_TRY(co_await open(process, oracle, "rearrangement"));
   const std::string from = "d" + std::to_string(pick(process, kFolders));
   const std::string to = "d" + std::to_string(pick(process, kFolders));
   Result<volume::Rearranged> done = Error(Errc::kCancelled, "nothing was picked");
@@ -183,10 +182,7 @@ Async<void> rearrange(Process& process, Oracle& oracle) {
 }
 
 Async<void> read_version(Process& process, Oracle& oracle) {
-  Result<volume::Volume> opened =
-      co_await volume::Volume::open(process.context(), process.volume());
-  tell(oracle, "read", opened);
-  volume::Volume volume = CO_TRY(std::move(opened));
+  volume::Volume volume = CO_TRY(co_await open(process, oracle, "read"));
   const std::string version = any_version(process, volume);
   Result<volume::Snapshot> begun =
       co_await volume.begin_reading(volume::session_of_this_process("read"), version);
@@ -209,10 +205,7 @@ Async<void> read_version(Process& process, Oracle& oracle) {
 }
 
 Async<void> tag_version(Process& process, Oracle& oracle) {
-  Result<volume::Volume> opened =
-      co_await volume::Volume::open(process.context(), process.volume());
-  tell(oracle, "tag", opened);
-  volume::Volume volume = CO_TRY(std::move(opened));
+  volume::Volume volume = CO_TRY(co_await open(process, oracle, "tag"));
   const std::string tag = "t" + std::to_string(pick(process, 2));
   const bool goes = pick(process, 2) == 0;
   const std::uint64_t which = process.dice().next();
@@ -230,10 +223,7 @@ Async<void> tag_version(Process& process, Oracle& oracle) {
 }
 
 Async<void> collect(Process& process, Oracle& oracle) {
-  Result<volume::Volume> opened =
-      co_await volume::Volume::open(process.context(), process.volume());
-  tell(oracle, "gc", opened);
-  volume::Volume volume = CO_TRY(std::move(opened));
+  volume::Volume volume = CO_TRY(co_await open(process, oracle, "gc"));
   volume::GcOptions options;
   if (pick(process, 3) > 0) options.keep = Duration::seconds(pick(process, 3) * 60);
   options.wait = pick(process, 4) > 0;

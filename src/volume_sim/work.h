@@ -8,6 +8,8 @@ namespace runnel::volume_sim {
 // What processes do, once; each tells the oracle what it was told and saw. An error that a bad
 // network, or a gc that took it for dead, may cause is its end; any other is told to the oracle.
 
+using Work = Async<void> (*)(Process&, Oracle&);
+
 Async<void> put_files(Process& process, Oracle& oracle);
 Async<void> remove_files(Process& process, Oracle& oracle);
 // Gives a file another name, or brings back a folder of any version, by reference.
