@@ -40,7 +40,7 @@ Result<Head> with_promise(const Head& now, const Volume& origin, const std::stri
 
 Error is_no_clone(const std::string& origin, const std::string& name) {
   return Error(Errc::kNotFound, "the clone " + name + " has come to nothing: gc of " + origin +
-                                    ", or another clone of that name, went by while it was made")
+                                    ", or another volume of that name, went by while it was made")
       .with_field("volume")
       .with_value(name)
       .with_hint("make it again: runnel volume clone " + origin + " " + name);
@@ -173,7 +173,12 @@ Async<Volume> clone_volume(VolumeContext context, Volume& origin, std::string ve
   const Beginning begin = beginning_of(origin, name, std::move(manifest), promised, context.random);
   CO_TRY(co_await context.store.put(name + "/" + begin.key, object::make_body(begin.manifest),
                                     object::Condition::absent(), context.stop));
-  co_return co_await Volume::create_with(context, name, begin.head, std::move(condition));
+  Result<Volume> made =
+      co_await Volume::create_with(context, name, begin.head, std::move(condition));
+  const bool is_refused = !made.ok() && made.error().code == Errc::kConflict;
+  if (!is_refused) co_return made;
+  CO_TRY(co_await condition_of(context, name));
+  co_return is_no_clone(origin.name(), name);  // Its place is free again.
 }
 
 }  // namespace runnel::volume

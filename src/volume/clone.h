@@ -13,7 +13,7 @@ namespace runnel::volume {
 // Contract: costs a few requests, however much the version has. Killed at any moment it leaves a
 //           clone that is whole, or nothing but what gc takes back. kConflict when there is a
 //           volume of the name, kNotFound for "latest" of an empty volume, or when gc, or another
-//           clone of the name, went by: then it may be tried again. kFull when a volume was cloned
+//           volume of the name, went by: then it may be tried again. kFull when a volume was cloned
 //           Head::kClonesMax times.
 Async<Volume> clone_volume(VolumeContext context, Volume& origin, std::string version,
                            std::string name);

@@ -8,6 +8,7 @@
 
 #include "env/clock.h"
 #include "object/forwarding_store.h"
+#include "volume/delete.h"
 #include "volume/fsck.h"
 #include "volume/gc.h"
 #include "volume/testing/memory_volume.h"
@@ -189,14 +190,16 @@ TEST_F(CloneTest, KilledBeforeAnyPutItIsThereOrCanBeMadeAgain) {
   EXPECT_EQ(killed, 4) << "promise, manifest, head, and the word that it is made";
 }
 
-// Somebody works on the volume at the moment when the clone's head is put.
+// Somebody works on the volume at the moment when an object, as the clone's head, is put for the
+// first time, or a later one.
 class BusyStore final : public object::ForwardingStore {
  public:
-  BusyStore(object::ObjectStore& inner, std::string key, std::function<Async<void>()> work)
-      : ForwardingStore(inner), key_(std::move(key)), work_(std::move(work)) {}
+  BusyStore(object::ObjectStore& inner, std::string key, std::function<Async<void>()> work,
+            int put = 1)
+      : ForwardingStore(inner), key_(std::move(key)), work_(std::move(work)), left_(put) {}
   Async<std::string> put(std::string key, object::Body bytes, object::Condition condition,
                          async::StopToken stop) override {
-    if (key == key_) CO_TRY(co_await std::exchange(work_, nothing)());
+    if (key == key_ && --left_ == 0) CO_TRY(co_await std::exchange(work_, nothing)());
     co_return co_await inner().put(std::move(key), std::move(bytes), std::move(condition),
                                    std::move(stop));
   }
@@ -206,6 +209,7 @@ class BusyStore final : public object::ForwardingStore {
 
   const std::string key_;
   std::function<Async<void>()> work_;
+  int left_;
 };
 
 Async<void> collect_beside(async::EventLoop& loop, Volume& volume) {
@@ -246,6 +250,22 @@ TEST_F(CloneTest, OfTwoOfANameOneIsMade) {
   EXPECT_EQ(data_.try_run(clone_volume(context, data_.volume(), "latest", "mine")).error().code,
             Errc::kConflict);
   EXPECT_EQ(MUST(try_open("mine")).head().promise, other.head().clones.at("mine").nonce);
+}
+
+Async<void> delete_beside(async::EventLoop& loop, VolumeContext context, std::string name) {
+  Volume volume = CO_TRY(co_await Volume::open_to_delete(context, std::move(name)));
+  CO_TRY(co_await delete_volume(loop, context.clock, volume, {.wait = false}, {}));
+  co_return {};
+}
+
+TEST_F(CloneTest, OneThatIsDeletedWhileItIsMadeIsNone) {
+  const VolumeContext outside{data_.store(), env::real_clock(), data_.random(), {}};
+  BusyStore busy(
+      data_.store(), "mine/head", [&] { return delete_beside(*data_.loop(), outside, "mine"); }, 2);
+  const VolumeContext context{busy, env::real_clock(), data_.random(), {}};
+  const Error error =
+      data_.try_run(clone_volume(context, data_.volume(), "latest", "mine")).error();
+  EXPECT_EQ(error.message, "volume mine was deleted");
 }
 
 TEST_F(CloneTest, OneWhoseOriginForgotItIsNamed) {

@@ -46,13 +46,17 @@ Result<Head> deleted(const Head& now, const std::string& volume) {
   return next;
 }
 
-// What a late reader of a clone needs is kept by the origin for as long as the head names it.
-Head gone(const Head& now) {
+// What a late reader of a clone needs is kept by the origin for as long as the head names it. The
+// last list of garbage stays in the head, which the next call removes if this one is killed.
+Result<Head> gone(const Head& now, const std::string& volume) {
   if (now.is_gone) return now;
+  const bool is_swept = now.condemned.empty() || now.swept;
+  if (!is_swept) return in_use(volume, "somebody else deletes it").with_hint("run it again");
   Head next;
   next.uuid = now.uuid;
   next.features = {std::string(kDeleted)};
   next.collections = now.collections;
+  next.condemned = now.condemned;
   next.swept = true;
   next.is_gone = true;
   return next;
@@ -111,7 +115,11 @@ Async<void> check_unused(Volume& volume, async::StopToken stop) {
   std::string owners;
   for (const SeenSession& session :
        CO_TRY(co_await see_sessions(volume.store(), volume.prefix(), std::move(stop)))) {
-    if (session.is_probe || (session.record && has_ended(*session.record, here))) continue;
+    const bool is_of_nobody =
+        session.is_probe ||
+        (session.record && (has_ended(*session.record, here) ||
+                            is_of_another_volume(*session.record, volume.head().uuid)));
+    if (is_of_nobody) continue;
     owners += (owners.empty() ? "" : ", ") + owner_of(session);
   }
   if (owners.empty()) co_return {};
@@ -124,17 +132,18 @@ Async<void> check_unused(Volume& volume, async::StopToken stop) {
 
 Async<DeleteResult> delete_volume(async::EventLoop& loop, env::Clock& clock, Volume& volume,
                                   DeleteOptions options, async::StopToken stop) {
-  if (volume.head().is_gone) co_return DeleteResult();
   if (!volume.head().is_deleted()) CO_TRY(co_await check_unused(volume, stop));
   CO_TRY(co_await volume.change_head(
       [&volume](const Head& now) { return deleted(now, volume.name()); }));
   DeleteResult result = CO_TRY(co_await empty(loop, clock, volume, std::move(options), stop));
   const Head last = volume.head();
-  CO_TRY(co_await volume.change_head([](const Head& now) -> Result<Head> { return gone(now); }));
-  if (!last.condemned.empty()) {
-    CO_TRY(co_await volume.store().remove(volume.prefix() + last.condemned, stop));
-  }
-  if (!last.bases.empty()) {
+  CO_TRY(
+      co_await volume.change_head([&volume](const Head& now) { return gone(now, volume.name()); }));
+  const std::string condemned = volume.head().condemned;
+  if (!condemned.empty()) CO_TRY(co_await volume.store().remove(volume.prefix() + condemned, stop));
+  // A copy of a clone has the promise of that one.
+  const bool has_promise = !last.bases.empty() && last.own_name == volume.name();
+  if (has_promise) {
     const Result<void> released =
         co_await release_promise(volume.store(), volume.random(), last, stop);
     (void)released;  // It is deleted all the same; gc of the origin finds that, too.

@@ -29,8 +29,8 @@ Async<void> check_unused(Volume& volume, async::StopToken stop);
 //           or writes it any more and the next call goes on. Who began to read at the last moment
 //           keeps what it reads: kConflict, and the rest goes with a later call. What stays is a
 //           head that says so, of some hundred bytes: so nothing that is late can hit a volume that
-//           is made anew under the name. Of a clone, what its origin has kept for it goes with the
-//           origin's next gc.
+//           is made anew under the name. What late requests put below it goes with another call.
+//           What the origin of a clone has kept for it goes with the origin's next gc.
 Async<DeleteResult> delete_volume(async::EventLoop& loop, env::Clock& clock, Volume& volume,
                                   DeleteOptions options, async::StopToken stop);
 

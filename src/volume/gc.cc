@@ -166,7 +166,7 @@ class Collection {
   // Its own pin is of what it has compacted.
   bool is_pin_of_another(const SeenSession& session) const {
     const bool is_own = volume_.has_session() && session.key == volume_.session().session().key();
-    return !is_own && session.record && !session.record->pin.empty();
+    return !is_own && is_of_this_volume(session) && !session.record->pin.empty();
   }
 
   Async<void> list(std::string kind, std::map<std::string, std::int64_t>& sizes) {
@@ -196,22 +196,32 @@ class Collection {
     co_return seen;
   }
 
+  bool is_of_this_volume(const SeenSession& session) const {
+    return session.record && !is_of_another_volume(*session.record, volume_.head().uuid);
+  }
+
   bool has_ended(const SeenSession& session) const {
     return session.record && volume::has_ended(*session.record, here_);
+  }
+
+  // The list of garbage that the head names. What has gone with its volume has none any more.
+  Async<Condemned> last_list(const Head& head) {
+    if (head.condemned.empty()) co_return Condemned();
+    Result<Condemned> list =
+        co_await load_condemned(volume_.store(), volume_.prefix() + head.condemned, stop_);
+    const bool is_removed = head.is_gone && !list.ok() && list.error().code == Errc::kNotFound;
+    if (is_removed) co_return Condemned();
+    co_return list;
   }
 
   // Pins of the sessions, by tag, that no list of garbage has passed over: a late request may bring
   // back the object of one that was taken for dead, and what it had put or pinned may be gone.
   Async<std::map<std::string, std::string>> live_pins(const Head& head,
                                                       const std::vector<SeenSession>& seen) {
-    Condemned last;
-    if (!head.condemned.empty()) {
-      last = CO_TRY(
-          co_await load_condemned(volume_.store(), volume_.prefix() + head.condemned, stop_));
-    }
+    const Condemned last = CO_TRY(co_await last_list(head));
     std::map<std::string, std::string> live;
     for (const SeenSession& session : seen) {
-      if (!session.record) continue;
+      if (!is_of_this_volume(session)) continue;
       const std::string tag = session_tag(session.key);
       const std::string& pin = session.record->pin;
       const bool is_later = session.record->collections == head.collections;

@@ -155,6 +155,7 @@ TEST_F(GcTest, ASessionOfAnotherVolumeThatComesLateIsInNobodysWay) {
   root.entries["b"].node.hash = hash::sha256("");
   run(anew.publish(root, {}, 0, ""));
   EXPECT_EQ(gc().objects, 1) << "the manifest";
+  EXPECT_TRUE(store_.objects().contains(session)) << "its owner may live";
 }
 
 TEST_F(GcTest, AVersionThatSomebodyHoldsStaysInTheHead) {

@@ -62,18 +62,27 @@ Error HeadRegister::is_taken(const std::string& volume) {
 }
 
 Async<void> HeadRegister::create() {
-  Head first;
-  first.uuid = draw_uuid(random_);
-  const Result<void> created = co_await create_as(first, object::Condition::absent());
-  if (created.ok() || created.error().code != Errc::kConflict) co_return created;
+  constexpr int kTriesMax = 5;
+  object::Condition condition = object::Condition::absent();
+  for (int tries = 1;; ++tries) {
+    Head first;
+    // The one that was deleted may have been the last try's: whoever wrote to it must not take this
+    // for it.
+    first.uuid = draw_uuid(random_);
+    const Result<void> created = co_await create_as(std::move(first), condition);
+    const bool is_taken = !created.ok() && created.error().code == Errc::kConflict;
+    if (!is_taken || tries == kTriesMax) co_return created;
+    condition = CO_TRY(co_await place_of_deleted());
+  }
+}
+
+Async<object::Condition> HeadRegister::place_of_deleted() {
   HeadRegister there(store_, random_, volume_, stop_);
   there.see_deleted();
   CO_TRY(co_await there.load());
   if (!there.head().is_deleted()) co_return is_taken(volume_);
   if (!there.head().is_gone) co_return was_deleted(volume_, false);
-  // The deleted one may have been the first: whoever wrote to it must not take this for it.
-  first.uuid = draw_uuid(random_);
-  co_return co_await create_as(std::move(first), object::Condition::matches(there.etag()));
+  co_return object::Condition::matches(there.etag());
 }
 
 Async<void> HeadRegister::create_as(Head first, object::Condition condition) {
@@ -81,7 +90,14 @@ Async<void> HeadRegister::create_as(Head first, object::Condition condition) {
   head_.nonce = digits_of(random_.next());
   Result<std::string> put =
       co_await store_.put(key_, object::make_body(encode_head(head_)), std::move(condition), stop_);
-  if (!put.ok() && put.error().code == Errc::kPrecondition) co_return is_taken(volume_);
+  if (!put.ok() && put.error().code == Errc::kPrecondition) {
+    // A store that repeats a request by itself refuses the second one of a put that was done.
+    HeadRegister there(store_, random_, volume_, stop_);
+    there.see_deleted();
+    const bool is_done = (co_await there.load()).ok() && there.head().nonce == head_.nonce;
+    if (!is_done) co_return is_taken(volume_);
+    put = there.etag();
+  }
   etag_ = CO_TRY(std::move(put));
   co_return {};
 }
@@ -94,7 +110,7 @@ Async<void> HeadRegister::load() {
 
 Async<void> HeadRegister::load_to_hold() {
   CO_TRY(co_await load_whole());
-  if (head_.is_gone) co_return was_deleted(volume_, true);
+  if (head_.is_gone && !sees_deleted_) co_return was_deleted(volume_, true);
   co_return {};
 }
 
@@ -122,6 +138,8 @@ Async<void> HeadRegister::load_once() {
   object::Object object = CO_TRY(std::move(read));
   Head head = CO_TRY(decode_head(object.bytes));
   if (!head_.uuid.empty() && head.uuid != head_.uuid) co_return was_made_anew(volume_);
+  // A beat reads it beside other work, and answers may come in another order than they were asked.
+  if (head.generation < head_.generation) co_return {};
   head_ = std::move(head);
   etag_ = std::move(object.etag);
   co_return {};

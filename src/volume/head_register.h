@@ -40,7 +40,7 @@ class HeadRegister {
   Async<void> load();
   // The same for who has a session: of a volume that is being deleted, what it holds stays.
   Async<void> load_to_hold();
-  // As it was when it was read or swapped last.
+  // The latest that was read or swapped.
   const Head& head() const { return head_; }
   const std::string& etag() const { return etag_; }
 
@@ -54,6 +54,8 @@ class HeadRegister {
   Async<Swap> swap(Head next);
 
  private:
+  // The condition under which a head takes the place of one that was deleted.
+  Async<object::Condition> place_of_deleted();
   Async<void> load_whole();
   Async<void> load_once();
 

@@ -13,6 +13,16 @@ std::string newest_key(const Head& head) {
   return head.newest() == nullptr ? "" : head.newest()->key;
 }
 
+constexpr int kLooksMax = 100;  // At a head that others swap, too, before giving up.
+
+Error changes_too_fast(const std::string& prefix) {
+  const std::string volume = prefix.substr(0, prefix.size() - 1);
+  return Error(Errc::kUnavailable,
+               "others change volume " + volume + " faster than it is looked at")
+      .with_value(volume)
+      .with_hint("try again");
+}
+
 }  // namespace
 
 HeldSession::HeldSession(HeadRegister& head, object::ObjectStore& store, std::string prefix,
@@ -29,16 +39,31 @@ Async<HeldSession> HeldSession::for_writing(HeadRegister& head, object::ObjectSt
   who.writes = true;
   who.pin = newest_key(head.head());
   who.collections = head.head().collections;
+  who.uuid = head.head().uuid;
   Session begun = CO_TRY(co_await Session::begin(store, random, prefix, std::move(who), stop));
   HeldSession held(head, store, std::move(prefix), std::move(begun), std::move(stop));
-  // It refers to nothing yet.
-  while (true) {
-    CO_TRY(co_await head.load());
-    const SessionRecord& record = held.session_.record();
-    const std::string newest = newest_key(head.head());
-    if (record.pin == newest && record.collections == head.head().collections) co_return held;
-    CO_TRY(co_await held.pin(newest));
+  const Result<void> holds = co_await held.hold_newest();
+  if (!holds.ok()) co_return (co_await held.give_up(holds.error())).error();
+  co_return held;
+}
+
+Async<void> HeldSession::hold_newest() {
+  for (int looks = 0; looks < kLooksMax; ++looks) {
+    CO_TRY(co_await head_->load());
+    const SessionRecord& record = session_.record();
+    const std::string newest = newest_key(head_->head());
+    const std::int64_t collections = head_->head().collections;
+    if (record.pin == newest && record.collections == collections) co_return {};
+    CO_TRY(co_await pin(newest, collections));
   }
+  co_return changes_too_fast(prefix_);
+}
+
+// Who begins to use a volume that has gone leaves nothing.
+Async<void> HeldSession::give_up(Error error) {
+  const bool answers = error.code == Errc::kNotFound || error.code == Errc::kConflict;
+  if (answers) (void)co_await end();
+  co_return error;
 }
 
 namespace {
@@ -54,7 +79,7 @@ Async<std::vector<std::string>> session_keys(object::ObjectStore& store, std::st
   }
 }
 
-// Takes over the first session that is as `who`, and whose process has ended.
+// Takes over the first session that is as `who`, of the same volume, and whose process has ended.
 Async<std::optional<Session>> take_over_one(object::ObjectStore& store, env::Random& random,
                                             std::string prefix, SessionRecord who,
                                             async::StopToken stop) {
@@ -62,8 +87,9 @@ Async<std::optional<Session>> take_over_one(object::ObjectStore& store, env::Ran
     const Result<object::Object> there = co_await store.get(key, kSessionBytesMax, stop);
     if (!there.ok()) continue;  // It has just ended, or nobody knows whose it is.
     const Result<SessionRecord> record = decode_session(there->bytes);
-    const bool is_ours = record.ok() && record->writes == who.writes && record->kind == who.kind &&
-                         record->source == who.source && has_ended(*record, who);
+    const bool is_ours = record.ok() && record->uuid == who.uuid && record->writes == who.writes &&
+                         record->kind == who.kind && record->source == who.source &&
+                         has_ended(*record, who);
     if (!is_ours) continue;
     std::optional<Session> taken =
         CO_TRY(co_await Session::take_over(store, random, key, *there, who, stop));
@@ -80,6 +106,7 @@ Async<std::optional<HeldSession>> HeldSession::for_going_on(HeadRegister& head,
                                                             SessionRecord who,
                                                             async::StopToken stop) {
   who.writes = true;
+  who.uuid = head.head().uuid;
   std::optional<Session> taken =
       CO_TRY(co_await take_over_one(store, random, prefix, std::move(who), stop));
   if (!taken) co_return std::optional<HeldSession>();
@@ -98,6 +125,7 @@ Async<std::optional<HeldSession>> HeldSession::for_reading_on(HeadRegister& head
                                                               env::Random& random,
                                                               std::string prefix, SessionRecord who,
                                                               async::StopToken stop) {
+  who.uuid = head.head().uuid;
   std::optional<Session> taken =
       CO_TRY(co_await take_over_one(store, random, prefix, std::move(who), stop));
   if (!taken) co_return std::optional<HeldSession>();
@@ -110,16 +138,17 @@ Async<std::optional<HeldSession>> HeldSession::for_reading_on(HeadRegister& head
 }
 
 Async<void> HeldSession::pin_newest(KeysInUse keys) {
-  while (true) {
+  for (int looks = 0; looks < kLooksMax; ++looks) {
     CO_TRY(co_await head_->load());
-    Result<void> checked = co_await check(keys);
+    const Result<std::int64_t> checked = co_await check(keys);
     if (!checked.ok() && checked.error().code == Errc::kGone) continue;
-    CO_TRY(std::move(checked));
+    const std::int64_t collections = CO_TRY(Result<std::int64_t>(checked));
     const std::string newest = newest_key(head_->head());
     const SessionRecord& record = session_.record();
-    if (record.pin == newest && record.collections == head_->head().collections) co_return {};
-    CO_TRY(co_await pin(newest));
+    if (record.pin == newest && record.collections == collections) co_return {};
+    CO_TRY(co_await pin(newest, collections));
   }
+  co_return changes_too_fast(prefix_);
 }
 
 Async<std::map<std::string, std::int64_t>> HeldSession::own_objects(std::string kind) {
@@ -141,36 +170,44 @@ Async<HeldSession> HeldSession::for_reading(HeadRegister& head, object::ObjectSt
                                             async::StopToken stop) {
   who.pin = place.key;
   who.collections = head.head().collections;
+  who.uuid = head.head().uuid;
   Session begun = CO_TRY(co_await Session::begin(store, random, prefix, std::move(who), stop));
   HeldSession held(head, store, std::move(prefix), std::move(begun), std::move(stop));
-  while (true) {
-    CO_TRY(co_await head.load());
-    if (!head.head().holds(place.key)) {
-      CO_TRY(co_await held.end());
-      co_return was_dropped(place.version);
-    }
-    if (held.session_.record().collections == head.head().collections) co_return held;
-    CO_TRY(co_await held.pin(place.key));
-  }
+  const Result<void> holds = co_await held.hold(std::move(place));
+  if (!holds.ok()) co_return (co_await held.give_up(holds.error())).error();
+  co_return held;
 }
 
-Async<void> HeldSession::pin(std::string manifest_key) {
+Async<void> HeldSession::hold(VersionPlace place) {
+  for (int looks = 0; looks < kLooksMax; ++looks) {
+    CO_TRY(co_await head_->load());
+    if (!head_->head().holds(place.key)) co_return was_dropped(place.version);
+    const std::int64_t collections = head_->head().collections;
+    if (session_.record().collections == collections) co_return {};
+    CO_TRY(co_await pin(place.key, collections));
+  }
+  co_return changes_too_fast(prefix_);
+}
+
+Async<void> HeldSession::pin(std::string manifest_key, std::int64_t collections) {
   SessionRecord next = session_.record();
   next.pin = std::move(manifest_key);
-  next.collections = head_->head().collections;
+  next.collections = collections;
   return session_.replace(std::move(next));
 }
 
-Async<void> HeldSession::check(KeysInUse keys) {
+Async<std::int64_t> HeldSession::check(KeysInUse keys) {
   const Head head = head_->head();
   const std::int64_t known = session_.record().collections;
-  if (head.collections == known) co_return {};
+  if (head.collections == known) co_return known;
+  // One without a list is of a volume that is gone.
+  if (head.condemned.empty()) co_return session_.is_lost();
   const Result<Condemned> list = co_await load_condemned(*store_, prefix_ + head.condemned, stop_);
   if (!list.ok() && list.error().code == Errc::kNotFound) {
     co_return Error(Errc::kGone, "the head has moved on").with_value(head.condemned);
   }
   const Condemned last = CO_TRY(Result<Condemned>(list));
-  if (last.has_live(session_.tag(), session_.record().pin)) co_return {};
+  if (last.has_live(session_.tag(), session_.record().pin)) co_return head.collections;
   // The list may have been made before this session began; one that nobody knows any more may
   // have named anything.
   if (head.collections != known + 1) co_return session_.is_lost();
@@ -178,17 +215,17 @@ Async<void> HeldSession::check(KeysInUse keys) {
   used.insert(session_.record().pin);
   const auto is_condemned = [&](const std::string& key) { return last.keys.contains(key); };
   if (std::any_of(used.begin(), used.end(), is_condemned)) co_return session_.is_lost();
-  co_return {};
+  co_return head.collections;
 }
 
 Async<void> HeldSession::keep(KeysInUse keys) {
-  while (true) {
+  for (int looks = 0; looks < kLooksMax; ++looks) {
     CO_TRY(co_await head_->load_to_hold());
-    Result<void> checked = co_await check(keys);
+    const Result<std::int64_t> checked = co_await check(keys);
     if (!checked.ok() && checked.error().code == Errc::kGone) continue;
-    CO_TRY(std::move(checked));
-    co_return co_await pin(session_.record().pin);
+    co_return co_await pin(session_.record().pin, CO_TRY(Result<std::int64_t>(checked)));
   }
+  co_return changes_too_fast(prefix_);
 }
 
 }  // namespace runnel::volume

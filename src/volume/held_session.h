@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -50,8 +51,10 @@ class HeldSession {
   // The keys of what it has put of a kind ("p/"), and their bytes.
   Async<std::map<std::string, std::int64_t>> own_objects(std::string kind);
   // Whether what a writer refers to may be published by a swap of the head that the register has.
-  // kConflict when the session was taken for dead, kGone when that head is no more.
-  Async<void> check(KeysInUse keys);
+  // The lists of garbage that this head counts, all of which have been looked at: another coroutine
+  // may have read a later head meanwhile. kConflict when the session was taken for dead, kGone when
+  // that head is no more.
+  Async<std::int64_t> check(KeysInUse keys);
   // Says that the owner lives: to be called each Session::kBeat.
   Async<void> keep(KeysInUse keys);
   Async<void> end() { return session_.end(); }
@@ -59,9 +62,16 @@ class HeldSession {
  private:
   HeldSession(HeadRegister& head, object::ObjectStore& store, std::string prefix, Session session,
               async::StopToken stop);
-  Async<void> pin(std::string manifest_key);
-  // Until it holds the newest version, and nothing that it refers to was condemned.
+  // `collections`: of the last head whose list of garbage was looked at.
+  Async<void> pin(std::string manifest_key, std::int64_t collections);
+  // Until it holds the newest version. It refers to nothing yet.
+  Async<void> hold_newest();
+  // The same of one that goes on: nothing that it refers to was condemned.
   Async<void> pin_newest(KeysInUse keys);
+  // Until it holds the version.
+  Async<void> hold(VersionPlace place);
+  // Ends with the error, and ends the session unless the store is away.
+  Async<void> give_up(Error error);
 
   HeadRegister* head_;
   object::ObjectStore* store_;

@@ -11,7 +11,7 @@ namespace runnel::volume {
 
 namespace detail {
 
-// Until it is stopped, or the session was taken for dead.
+// Until it is stopped, the session was taken for dead, or the volume is no more.
 Async<void> keep_session(async::EventLoop& loop, Volume& volume, KeysInUse keys,
                          async::StopToken stop);
 
@@ -25,7 +25,7 @@ Async<T> keep_until_lost(async::EventLoop& loop, Volume& volume, KeysInUse keys,
 }  // namespace detail
 
 // Does the work while the volume's session is kept alive, and ends the session afterwards. The work
-// is stopped when the session was taken for dead: kConflict.
+// is stopped when the session was taken for dead: kConflict. Or the volume was deleted: kNotFound.
 template <typename T>
 Async<T> with_session(async::EventLoop& loop, Volume& volume, KeysInUse keys,
                       async::Stoppable<T> work, async::StopToken stop) {

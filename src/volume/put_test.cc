@@ -463,6 +463,7 @@ class InterruptedPutTest : public PutTest {
     record.source = "/source";
     record.writes = true;
     record.pid = 1 << 30;
+    record.uuid = volume.head().uuid;
     // A tag whose first bit is set: names are not sorted as numbers are.
     const std::string tag = "f0f0f0f0";
     std::map<std::string, object::Object> packs;

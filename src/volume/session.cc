@@ -25,6 +25,7 @@ struct Fields<volume::SessionRecord> {
     visit("pid_namespace", record.pid_namespace);
     visit("pin", record.pin);
     visit("source", record.source);
+    visit("uuid", record.uuid);
     visit("writes", record.writes);
   }
 };
@@ -71,6 +72,10 @@ bool has_ended(const SessionRecord& record, const SessionRecord& here) {
   const bool is_seen_from_here = is_known && record.host == here.host && record.boot == here.boot &&
                                  record.pid_namespace == here.pid_namespace;
   return is_seen_from_here && !env::process_runs(record.pid);
+}
+
+bool is_of_another_volume(const SessionRecord& record, const std::string& uuid) {
+  return !record.uuid.empty() && record.uuid != uuid;
 }
 
 // Random numbers whose first half is the session's tag.

@@ -25,6 +25,7 @@ struct SessionRecord {
   std::int64_t pid_namespace = 0;  // as that namespace numbers it; 0: it is not known.
   std::string source;              // What a put reads; absolute.
   std::string owner;               // By chance: who takes a session over has another one.
+  std::string uuid;                // Of the volume; empty: of an older build.
   friend bool operator==(const SessionRecord&, const SessionRecord&) = default;
 };
 
@@ -41,6 +42,10 @@ SessionRecord session_of_this_process(std::string kind);
 // of `here` is. Machines may share a host name, and so may containers of one machine: of another
 // boot or namespace it may live.
 bool has_ended(const SessionRecord& record, const SessionRecord& here);
+
+// Whether it is a session of a volume that had the name before, which may come late. The owner of
+// one is told that its volume is no more.
+bool is_of_another_volume(const SessionRecord& record, const std::string& uuid);
 
 // An owner's session: an object that keeps what it pins and what it puts from gc for as long as it
 // is there. docs/design/volume_gc.md.

@@ -125,8 +125,11 @@ Async<void> Volume::open_clone() {
   CO_TRY(co_await keep_promise(origin, bases.front(), name_, head().promise));
   Head next = head();
   next.is_made = true;
+  const auto swapped = co_await head_->swap(std::move(next));
+  const bool is_no_more = !swapped.ok() && (swapped.error().code == Errc::kNotFound ||
+                                            swapped.error().code == Errc::kConflict);
+  if (is_no_more) co_return swapped.error();
   // Else whoever opens it next looks again: one that may only read does so each time.
-  (void)co_await head_->swap(std::move(next));
   co_return {};
 }
 
@@ -253,12 +256,7 @@ Async<std::optional<Manifest>> Volume::pinned_manifest(std::string key) {
   Result<Manifest> pinned = co_await manifest_at({"", key, 0});
   if (pinned.ok()) co_return std::optional(*std::move(pinned));
   if (pinned.error().code == Errc::kNotFound) co_return std::optional<Manifest>();
-  if (pinned.error().code != Errc::kCorrupt) co_return pinned.error();
-  const object::Object there =
-      CO_TRY(co_await context_.store.get(prefix_ + key, kManifestBytesMax, context_.stop));
-  const bool is_anothers = CO_TRY(decode_manifest(there.bytes)).uuid != head().uuid;
-  if (!is_anothers) co_return pinned.error();
-  co_return std::optional<Manifest>();
+  co_return pinned.error();
 }
 
 Async<Manifest> Volume::manifest_of_text(VersionPlace place, std::string text) {
@@ -443,9 +441,9 @@ Async<bool> Volume::publish_manifest(Manifest manifest, std::int64_t base, bool 
   const std::string key =
       manifest_key(manifest.version, digits_of(session_->session().nonces().next()));
   CO_TRY(co_await put_object(key, text));
-  Result<void> checked = co_await session_->check(std::move(keys));
+  const Result<std::int64_t> checked = co_await session_->check(std::move(keys));
   const bool is_gone = !checked.ok() && checked.error().code == Errc::kGone;
-  if (!is_gone) CO_TRY(std::move(checked));
+  if (!is_gone) CO_TRY(Result<std::int64_t>(checked));
   if (is_gone || head().generation != base) {
     CO_TRY(co_await head_->load());
     co_return false;

@@ -95,8 +95,7 @@ class Volume {
   Async<bool> publish_manifest(Manifest manifest, std::int64_t base, bool instead, KeysInUse keys);
 
   Async<Manifest> manifest_at(VersionPlace place);
-  // The one that a session pins. None when it is no more, or of a volume that was deleted and had
-  // this name, as a session may be that comes late.
+  // The one that a session pins. None when it is no more.
   Async<std::optional<Manifest>> pinned_manifest(std::string key);
   // As HeadRegister::swap().
   Async<HeadRegister::Swap> swap_head(Head next) { return head_->swap(std::move(next)); }

@@ -18,6 +18,10 @@ bool is_free(const volume::Head& head, bool is_alive) {
 
 std::string below(const std::string& key) { return key.substr(key.find('/') + 1); }
 
+std::string version_of(const std::string& uuid, const std::string& version) {
+  return uuid + " " + version;
+}
+
 }  // namespace
 
 Oracle::Oracle(const Agenda& agenda, const Bucket& bucket)
@@ -107,8 +111,12 @@ void Oracle::check_head(const std::string& volume, const std::string& text) {
   const bool is_successor = last.uuid == next.uuid;
   const bool has_place = last.uuid.empty() || is_successor || is_free(last, is_alive(volume));
   if (!has_place) return found_wrong("2: the head of " + volume + " is another volume's");
+  made_.insert(next.uuid);
   if (is_successor) check_successor(volume, last, next);
+  const bool is_clone = !is_successor && next.newest() != nullptr;
+  if (is_clone) versions_.insert(version_of(next.uuid, next.newest()->version));
   heads_[volume] = next;
+  check_promises(volume, last);
   check_versions(volume);
   for (const auto& [name, clone] : next.clones) {
     const auto before = last.clones.find(name);
@@ -129,14 +137,27 @@ void Oracle::check_successor(const std::string& volume, const volume::Head& last
   const bool has_versions = !next.recent.empty() || !next.tags.empty();
   if (next.is_deleted() && has_versions) found_wrong("2: a deleted volume has a version");
   if (next.is_gone && !last.is_gone) ++deletions_;
+  if (next.is_gone) gone_.insert(next.uuid);
   if (next.newest() == nullptr) return;
   const std::string over = last.newest() == nullptr ? "" : last.newest()->version;
   const Bucket::Stored* const stored = bucket_.find(volume + "/" + next.newest()->key);
   if (next.newest()->version == over || stored == nullptr) return;
   const volume::Manifest manifest = MUST(volume::decode_manifest(*stored->bytes));
   if (manifest.parent != over) return found_wrong("2: a version comes of an older one");
-  versions_.insert(manifest.version);
+  versions_.insert(version_of(next.uuid, manifest.version));
   ++publishes_;
+}
+
+void Oracle::check_promises(const std::string& volume, const volume::Head& last) {
+  const volume::Head& now = heads_.at(volume);
+  for (const auto& [name, clone] : last.clones) {
+    const auto kept = now.clones.find(name);
+    const bool is_kept = kept != now.clones.end() && kept->second.nonce == clone.nonce;
+    const volume::Head* const there = head_of(name);
+    const bool is_needed = there != nullptr && !there->bases.empty() && there->is_made &&
+                           there->bases.front() == volume && there->promise == clone.nonce;
+    if (is_needed && !is_kept) found_wrong("2: the promise to the clone " + name + " is broken");
+  }
 }
 
 void Oracle::check_versions(const std::string& volume) {
@@ -224,13 +245,29 @@ void Oracle::holds(const std::string& session, const std::string& manifest_key) 
 
 void Oracle::lets_go(const std::string& session) { held_.erase(session); }
 
-void Oracle::told_published(const std::string& version) {
-  if (!versions_.contains(version)) found_wrong("2: version " + version + " was never the newest");
+void Oracle::told_published(const volume::Manifest& manifest) {
+  if (versions_.contains(version_of(manifest.uuid, manifest.version))) return;
+  found_wrong("2: version " + manifest.version + " was never the newest");
+}
+
+void Oracle::told_made(const std::string& uuid) {
+  if (!made_.contains(uuid)) found_wrong("2: there was never a volume " + uuid);
+}
+
+void Oracle::told_deleted(const std::string& uuid) {
+  if (!gone_.contains(uuid)) found_wrong("2: volume " + uuid + " was not deleted");
 }
 
 void Oracle::saw(const std::string& version, const Files& files) {
   const auto [known, is_first] = files_.emplace(version, files);
   if (!is_first && known->second != files) found_wrong("5: version " + version + " has changed");
+}
+
+void Oracle::check_deleted(const std::string& volume) {
+  for (const auto& [key, stored] : bucket_.objects()) {
+    const bool is_left = volume_of(key) == volume && below(key) != "head";
+    if (is_left) return found_wrong("7: " + key + " is left of a deleted volume");
+  }
 }
 
 void Oracle::check_end() {

@@ -22,7 +22,7 @@ namespace runnel::volume_sim {
 //   2. heads follow one another: one generation each, a version over the newest one; another volume
 //      takes the place of one that is gone, or of a clone that was never made, and of no other; one
 //      that was deleted does not come back, has no version any more, and no clones when that
-//      begins;
+//      begins; a promise stays as long as the clone that was made of it;
 //   3. nothing that was deleted is referred to again;
 //   4. a session is removed by its owner, or after it stood still for Session::kTtl;
 //   5. a version has the same files whoever reads it, whenever, in whatever volume;
@@ -44,12 +44,17 @@ class Oracle {
   // A reader is done with its session.
   void lets_go(const std::string& session);
   // A put has been told that this version is published.
-  void told_published(const std::string& version);
+  void told_published(const volume::Manifest& manifest);
+  // Somebody has been told that the volume of this uuid was made, empty or as a clone, or deleted.
+  void told_made(const std::string& uuid);
+  void told_deleted(const std::string& uuid);
   // All files of a version with their hashes, as a reader saw them.
   using Files = std::map<std::string, std::string>;
   void saw(const std::string& version, const Files& files);
   void found_wrong(std::string what);
 
+  // While no process works on it, and it was deleted: nothing but its head is there.
+  void check_deleted(const std::string& volume);
   // After the last process has ended, and as many gcs as it takes: nothing is there that nobody
   // needs.
   void check_end();
@@ -72,6 +77,8 @@ class Oracle {
   void check_head(const std::string& volume, const std::string& text);
   void check_successor(const std::string& volume, const volume::Head& last,
                        const volume::Head& next);
+  // `last`: the head before the one that is known by now.
+  void check_promises(const std::string& volume, const volume::Head& last);
   void check_versions(const std::string& volume);
   void check_list(const std::string& volume, const volume::Head& last, const volume::Head& next);
   void check_living(const std::string& volume, std::int64_t collections,
@@ -100,7 +107,9 @@ class Oracle {
   std::set<std::uint64_t> dead_;
   std::map<std::string, Time> stood_still_;  // When a session went on that had been still for long.
   Keys removed_;
-  Keys versions_;  // Ever the newest.
+  Keys versions_;  // Ever the newest of the volume, by its uuid.
+  Keys made_;      // Volumes that there ever were, by uuid,
+  Keys gone_;      // and those that were deleted.
   std::map<std::string, Files> files_;
   std::string violation_;
   std::int64_t publishes_ = 0;

@@ -146,7 +146,7 @@ Async<void> put_files(Process& process, Oracle& oracle) {
   const Result<volume::PutResult> put = co_await volume::put_tree(
       process.loop(), volume, std::make_unique<SmallSource>(files), options, {});
   tell(oracle, "put", put);
-  if (put.ok()) oracle.told_published(put->manifest.version);
+  if (put.ok()) oracle.told_published(put->manifest);
   co_return {};
 }
 
@@ -156,7 +156,7 @@ Async<void> remove_files(Process& process, Oracle& oracle) {
   root.entries["d" + std::to_string(pick(process, kFolders))].gone = true;
   const Result<volume::Manifest> done = co_await volume.publish(root, {}, 0, "");
   tell(oracle, "removal", done);
-  if (done.ok() && !done->version.empty()) oracle.told_published(done->version);
+  if (done.ok() && !done->version.empty()) oracle.told_published(*done);
   co_return {};
 }
 
@@ -177,7 +177,7 @@ Async<void> rearrange(Process& process, Oracle& oracle) {
       !done.ok() && (done.error().code == Errc::kNotFound || done.error().code == Errc::kInvalid);
   if (!cannot_be) tell(oracle, "rearrangement", done);
   const bool is_made = done.ok() && !done->manifest.version.empty();
-  if (is_made) oracle.told_published(done->manifest.version);
+  if (is_made) oracle.told_published(done->manifest);
   co_return {};
 }
 
@@ -237,6 +237,7 @@ Async<void> create_volume(Process& process, Oracle& oracle) {
   const Result<volume::Volume> made =
       co_await volume::Volume::create(process.context(), process.volume());
   tell(oracle, "creation", made);
+  if (made.ok()) oracle.told_made(made->head().uuid);
   co_return {};
 }
 
@@ -252,6 +253,7 @@ Async<void> clone_another(Process& process, Oracle& oracle) {
   // The version may have been dropped, and an empty volume has none.
   const bool was_dropped = !done.ok() && done.error().code == Errc::kNotFound;
   if (!was_dropped) tell(oracle, "clone", done);
+  if (done.ok()) oracle.told_made(done->head().uuid);
   co_return {};
 }
 
@@ -264,6 +266,7 @@ Async<void> delete_whole(Process& process, Oracle& oracle) {
   const Result<volume::DeleteResult> done =
       co_await volume::delete_volume(process.loop(), process.clock(), volume, {.wait = waits}, {});
   tell(oracle, "deletion", done);
+  if (done.ok()) oracle.told_deleted(volume.head().uuid);
   co_return {};
 }
 

@@ -35,11 +35,12 @@ bool is_not_there(const Error& error) {
 
 // A volume that cannot be opened: it was deleted, in whole or in part, or is a clone that has come
 // to nothing, or there is none. Afterwards there is an empty one.
-Async<void> make_anew(Process& process) {
+Async<void> make_anew(Process& process, Oracle& oracle) {
   Result<volume::Volume> there =
       co_await volume::Volume::open_to_delete(process.context(), process.volume());
   if (there.ok()) {
     CO_TRY(co_await volume::delete_volume(process.loop(), process.clock(), *there, {}, {}));
+    oracle.check_deleted(process.volume());
   } else if (!is_not_there(there.error())) {
     co_return there.error();
   }
@@ -50,7 +51,7 @@ Async<void> make_anew(Process& process) {
 Async<void> collect_the_rest(Process& process, Oracle& oracle) {
   Result<volume::GcResult> done = co_await collect_all(process, {});
   if (!done.ok() && is_not_there(done.error())) {
-    const Result<void> made = co_await make_anew(process);
+    const Result<void> made = co_await make_anew(process, oracle);
     if (!made.ok()) oracle.found_wrong("a volume is not made anew: " + made.error().to_string());
     done = co_await collect_all(process, {});
   }

@@ -48,6 +48,7 @@ class World {
   void run_alone(const Work& work) { run_alone_on(volumes_.front(), work); }
   void run_alone_on(const std::string& volume, const Work& work);
   void kill(Process& process);
+  void wait(Duration length);
 
   void make_volume();
   // When no process is left: what is late arrives, and after two gcs of each volume, those of
@@ -57,7 +58,6 @@ class World {
  private:
   void on_each_volume(const Work& work);
   void note(const Bucket::Change& change);
-  void wait(Duration length);
 
   SplitMix64& dice_;
   const bool told_;

@@ -1,0 +1,114 @@
+#include "volume_sim/oracle.h"
+
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "base/agenda.h"
+#include "volume/manifest.h"
+#include "volume_sim/bucket.h"
+
+namespace runnel::volume_sim {
+namespace {
+
+const volume::VersionPlace kPlace{"4444444444444444", "v/0", 1};
+
+// What no schedule does unless the product is broken.
+class OracleTest : public ::testing::Test {
+ protected:
+  OracleTest() {
+    bucket_.watch([this](const Bucket::Change& change) { oracle_.changes(change); });
+    data_.uuid = std::string(32, '1');
+    mine_.uuid = std::string(32, '2');
+    mine_.own_name = "mine";
+    mine_.bases = {"data"};
+    mine_.promise = std::string(16, '3');
+    mine_.is_made = true;
+  }
+
+  void put(const std::string& key, std::string bytes) {
+    const Bucket::Stored* const before = bucket_.find(key);
+    const object::Condition condition =
+        before == nullptr ? object::Condition::absent() : object::Condition::matches(before->etag);
+    MUST(bucket_.put(1, key, object::make_body(std::move(bytes)), condition));
+  }
+  void put_head(const std::string& volume, volume::Head& head) {
+    ++head.generation;
+    put(volume + "/head", encode_head(head));
+  }
+
+  Agenda agenda_{Time::from_millis(0)};
+  Bucket bucket_{agenda_};
+  Oracle oracle_{agenda_, bucket_};
+  volume::Head data_;
+  volume::Head mine_;
+};
+
+TEST_F(OracleTest, APromiseStaysAsLongAsItsClone) {
+  data_.clones["mine"] = {kPlace, mine_.promise, true, false};
+  put_head("data", data_);
+  put_head("mine", mine_);
+  EXPECT_EQ(oracle_.violation(), "");
+  data_.clones.clear();
+  put_head("data", data_);
+  EXPECT_EQ(oracle_.violation(), "2: the promise to the clone mine is broken");
+}
+
+TEST_F(OracleTest, APromiseGoesWithItsClone) {
+  data_.clones["mine"] = {kPlace, mine_.promise, true, false};
+  put_head("data", data_);
+  put_head("mine", mine_);
+  mine_.bases.clear();
+  mine_.features = {std::string(volume::kDeleted)};
+  mine_.is_gone = true;
+  put_head("mine", mine_);
+  data_.clones.clear();
+  put_head("data", data_);
+  EXPECT_EQ(oracle_.violation(), "");
+  EXPECT_EQ(oracle_.deletions(), 1);
+  oracle_.told_deleted(mine_.uuid);
+  EXPECT_EQ(oracle_.violation(), "");
+}
+
+TEST_F(OracleTest, WhatWasToldMustHaveBeen) {
+  put_head("data", data_);
+  oracle_.told_made(data_.uuid);
+  EXPECT_EQ(oracle_.violation(), "");
+  oracle_.told_deleted(data_.uuid);
+  EXPECT_EQ(oracle_.violation(), "2: volume " + data_.uuid + " was not deleted");
+}
+
+TEST_F(OracleTest, AVolumeThatNobodyMadeIsNotTold) {
+  oracle_.told_made(mine_.uuid);
+  EXPECT_EQ(oracle_.violation(), "2: there was never a volume " + mine_.uuid);
+}
+
+// The same files put into two volumes have one id.
+TEST_F(OracleTest, AVersionIsPublishedInItsVolume) {
+  volume::Manifest manifest;
+  manifest.uuid = data_.uuid;
+  manifest.version = volume::version_id("", manifest.tree);
+  data_.recent = {{manifest.version, "v/0", 1}};
+  put("data/v/0", encode_manifest(manifest));
+  put_head("data", data_);
+  oracle_.told_published(manifest);
+  EXPECT_EQ(oracle_.violation(), "");
+  manifest.uuid = mine_.uuid;
+  oracle_.told_published(manifest);
+  EXPECT_EQ(oracle_.violation(), "2: version " + manifest.version + " was never the newest");
+}
+
+TEST_F(OracleTest, NothingIsLeftOfADeletedVolume) {
+  put_head("data", data_);
+  oracle_.check_deleted("data");
+  EXPECT_EQ(oracle_.violation(), "");
+  put("data/g/0123456789abcdef", "");
+  oracle_.check_deleted("mine");
+  EXPECT_EQ(oracle_.violation(), "");
+  oracle_.check_deleted("data");
+  EXPECT_EQ(oracle_.violation(), "7: data/g/0123456789abcdef is left of a deleted volume");
+}
+
+}  // namespace
+}  // namespace runnel::volume_sim
