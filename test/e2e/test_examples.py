@@ -73,7 +73,7 @@ def test_the_main_job_in_small_form(runnel):
     runnel.run("volume", "create", "fashion")
     runnel.run("volume", "put", "/usr/share/datasets/fashion-mnist", "fashion")
     job = runnel.up(text)
-    document = runnel.wait(job, timeout=240)
+    document = runnel.wait(job, timeout=600)
     assert document["status"] == "SUCCEEDED", runnel.run("explain", job)
     report = runnel.run("logs", job, "--step", "report")
     assert "over 10000 test images, each predicted once" in report
