@@ -12,7 +12,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -42,11 +44,23 @@ class TurnWatchTest : public ::testing::Test {
     watch_.reset();
     return told_;
   }
+  std::size_t told_so_far() {
+    const std::scoped_lock lock(mutex_);
+    return told_.size();
+  }
   void pass(Duration time) { MUST(loop_->block_on(loop_->sleep(time))); }
   // In one turn of the loop.
   void stand(Duration time) {
     loop_->post([time] { std::this_thread::sleep_for(std::chrono::milliseconds(time.millis())); });
     pass(Duration::millis(30));
+  }
+  // A watch that gets no processor itself takes a turn for shorter than it is: turns get longer
+  // until one is told of.
+  void until_told(std::size_t count, Duration first, const std::function<void(Duration)>& turn) {
+    for (int doubled = 0; doubled < 6 && told_so_far() < count; ++doubled) {
+      turn(Duration::millis(first.millis() << doubled));
+      for (int look = 0; look < 100 && told_so_far() < count; ++look) pass(Duration::millis(10));
+    }
   }
 
   std::unique_ptr<EventLoop> loop_ = MUST(EventLoop::create());
@@ -59,30 +73,40 @@ class TurnWatchTest : public ::testing::Test {
 TEST_F(TurnWatchTest, ACallThatBlocksIsToldOfOnce) {
   begin(Duration::millis(200));
   pass(Duration::millis(30));
-  stand(Duration::millis(600));
+  Duration longest;
+  until_told(1, Duration::millis(600), [&](Duration time) {
+    const auto begun = std::chrono::steady_clock::now();
+    stand(time);
+    const auto took = std::chrono::steady_clock::now() - begun;
+    longest = Duration::millis(std::chrono::ceil<std::chrono::milliseconds>(took).count());
+  });
   const std::vector<Duration> all = told();
   ASSERT_EQ(all.size(), 1U);
-  EXPECT_GT(all[0], Duration::millis(400));
+  EXPECT_LE(all[0], longest);
   EXPECT_NE(where_.find("sleep"), std::string::npos) << where_;
 }
 
 TEST_F(TurnWatchTest, ATurnThatComputesIsToldOf) {
   begin(Duration::millis(100));
   pass(Duration::millis(30));
-  loop_->post([] {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1'000);
-    while (std::chrono::steady_clock::now() < until) {
-    }
+  until_told(1, Duration::millis(1'000), [this](Duration time) {
+    loop_->post([time] {
+      const auto until =
+          std::chrono::steady_clock::now() + std::chrono::milliseconds(time.millis());
+      while (std::chrono::steady_clock::now() < until) {
+      }
+    });
+    pass(Duration::millis(30));
   });
-  pass(Duration::millis(30));
   EXPECT_EQ(told().size(), 1U);
 }
 
 TEST_F(TurnWatchTest, EachOfTwoTurnsIsToldOf) {
   begin(Duration::millis(100));
   pass(Duration::millis(30));
-  stand(Duration::millis(300));
-  stand(Duration::millis(300));
+  const auto stands = [this](Duration time) { stand(time); };
+  until_told(1, Duration::millis(300), stands);
+  until_told(2, Duration::millis(300), stands);
   EXPECT_EQ(told().size(), 2U);
 }
 

@@ -57,11 +57,11 @@ def processes_of(job, step):
 def test_a_killed_gang_trains_to_the_same_metrics(runnel):
     runnel.use_python_of_the_project()
     unbroken = runnel.up(TRAINING)
-    assert runnel.wait(unbroken, timeout=180)["status"] == "SUCCEEDED", runnel.run("logs", unbroken)
+    assert runnel.wait(unbroken)["status"] == "SUCCEEDED", runnel.run("logs", unbroken)
     job = runnel.up(TRAINING)
-    runnel.until(lambda: "epoch 2 " in runnel.run("logs", job), timeout=120)
+    runnel.until(lambda: "epoch 2 " in runnel.run("logs", job))
     kill(processes_of(job, "train")[-1])
-    assert runnel.wait(job, timeout=180)["status"] == "SUCCEEDED", runnel.run("logs", job)
+    assert runnel.wait(job)["status"] == "SUCCEEDED", runnel.run("logs", job)
     assert "goes on after epoch" in runnel.run("logs", job)
     assert samples(runnel, job) == samples(runnel, unbroken)
 
@@ -73,7 +73,7 @@ def losses_of(runnel, job, step):
 
 def kill_one(runnel, job, step, line):
     """Kills a process of the step once the log holds the line; another, where the first had just ended."""
-    runnel.until(lambda: line in runnel.run("logs", job), timeout=60)
+    runnel.until(lambda: line in runnel.run("logs", job))
     before = losses_of(runnel, job, step)
 
     def is_felt():
@@ -89,12 +89,12 @@ def kill_one(runnel, job, step, line):
 
 def test_text_becomes_the_same_tokens_whoever_is_killed(runnel):
     one_by_one = runnel.json("up", "-f", EXAMPLES / "text.yaml", "-e", "FILES=2000", "--cpus", "2")["id"]
-    assert runnel.wait(one_by_one, timeout=120)["status"] == "SUCCEEDED"
+    assert runnel.wait(one_by_one)["status"] == "SUCCEEDED"
     for _ in range(5):  # A task may be over before a busy machine comes to the kill.
         job = runnel.json("up", "-f", EXAMPLES / "text.yaml", "-e", "FILES=2000")["id"]
         for line in ("2000 files", "shard 0", "shard 3"):
             kill_one(runnel, job, "tokenise", line)
-        document = runnel.wait(job, timeout=120)
+        document = runnel.wait(job)
         assert document["status"] == "SUCCEEDED", runnel.run("logs", job)
         if losses_of(runnel, job, "tokenise") > 0:
             break
@@ -138,7 +138,7 @@ steps:
 """)
     for _ in range(2):
         kill_one(runnel, job, "infer", "begins")
-    assert runnel.wait(job, timeout=120)["status"] == "SUCCEEDED", runnel.run("logs", job)
+    assert runnel.wait(job)["status"] == "SUCCEEDED", runnel.run("logs", job)
     assert "3000 predictions of 3000 images" in runnel.run("logs", job)
     tasks = runnel.json("show", job, "--step", "infer", "--limit", "20")["tasks"]
     assert sum(task["attempts"] for task in tasks) > len(tasks), "somebody was killed"

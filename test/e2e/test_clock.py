@@ -93,7 +93,7 @@ def test_a_search_loses_nothing_while_the_clock_jumps(runnel, jump, killed):
         jump(hours)
         if killed:
             kill(runnel.info()["daemon_pid"])
-    document = runnel.wait(job, timeout=90)
+    document = runnel.wait(job)
     assert document["status"] == "SUCCEEDED", document
     search = document["steps"][0]["search"]
     assert search["asked"] == 12, "its max_duration has not passed"

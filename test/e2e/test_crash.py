@@ -52,9 +52,9 @@ def attempts_ended(runnel, job):
     return [event for event in map(json.loads, lines) if event["type"] == "attempt.ended"]
 
 
-def check(runnel, job, timeout=180):
+def check(runnel, job):
     """The job succeeded, each task once; returns the attempts that were lost with their runner."""
-    assert runnel.wait(job, timeout=timeout)["status"] == "SUCCEEDED"
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert len(set(outputs(runnel, job))) == TASKS, "no task lost"
     ended = attempts_ended(runnel, job)
     lost = [event for event in ended if event["to"] == "NODE_FAIL"]

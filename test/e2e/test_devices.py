@@ -65,7 +65,7 @@ def test_no_two_live_tasks_have_one_device(runnel):
             for victim in victims[left % len(victims)]:
                 kill(info[victim])
             left -= 1
-        assert runnel.wait(job, timeout=180)["status"] == "SUCCEEDED"
+        assert runnel.wait(job)["status"] == "SUCCEEDED"
         assert lines(runnel, job, "broken") == []
         assert sorted(set(map(int, lines(runnel, job, "done")))) == list(range(64)), "no task lost"
         shown |= {line.split()[1] for line in lines(runnel, job, "begun")}
@@ -143,13 +143,13 @@ def test_a_vanished_device_is_left_alone_and_its_task_moves(runnel):
     runnel.until(lambda: (runnel.home / "devices.json").exists())
     holder = dict(reversed(line.split()) for line in lines(runnel, job, "begun"))
     nvml.have([0, 1, 2, 4, 5, 6, 7])
-    runnel.until(lambda: quarantined(runnel), timeout=30)
+    runnel.until(lambda: quarantined(runnel))
     device = quarantined(runnel)[0]
     assert (device["kind"], device["index"]) == ("H100", 3)
     assert device["reason"] == "NVML lists it no more"
     assert "H100:3 of gpu is granted to nobody: missing since" in runnel.run("nodes")
     moved = holder["3"]
-    runnel.until(lambda: attempts_of(runnel, job, moved)[0].get("reason") == "DeviceLost", timeout=60)
+    runnel.until(lambda: attempts_of(runnel, job, moved)[0].get("reason") == "DeviceLost")
     first = attempts_of(runnel, job, moved)[0]
     assert first["status"] == "NODE_FAIL" and first["fault"] == "platform"
     assert "its H100:3 on gpu vanished while it had it" in first["message"]
@@ -160,12 +160,12 @@ def test_a_vanished_device_is_left_alone_and_its_task_moves(runnel):
     assert any("H100:3 of gpu (GPU-3) is missing" in line for line in until_notices(runnel))
     assert [one["index"] for one in quarantined(runnel)] == [3]
     (runnel.home / "jobs" / job / "shared/go").touch()
-    assert runnel.wait(job, timeout=60)["status"] == "SUCCEEDED"
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
     begun = [line.split() for line in lines(runnel, job, "begun")]
     assert len(begun) == 9 and [task for task, _ in begun].count(moved) == 2
     assert [shown for _, shown in begun].count("3") == 1
     nvml.have(range(8))
-    runnel.until(lambda: quarantined(runnel)[0].get("again_at"), timeout=30)
+    runnel.until(lambda: quarantined(runnel)[0].get("again_at"))
 
 
 def test_a_machine_with_devices_needs_no_declaration(runnel):
@@ -187,7 +187,7 @@ run: |
 
 
 def until_notices(runnel):
-    runnel.until(lambda: runnel.info()["notices"], timeout=30)
+    runnel.until(lambda: runnel.info()["notices"])
     return runnel.info()["notices"]
 
 
@@ -243,7 +243,7 @@ def test_devices_of_a_driver_that_hung_are_found_when_it_answers(runnel):
     kill(runnel.info()["daemon_pid"])
     assert "H100" not in runnel.run("nodes", "-o", "wide")
     job = runnel.up("run: while ! test -e $RUNNEL_JOB_DIR/go; do sleep 0.1; done")
-    runnel.until(lambda: "2/2 H100" in runnel.run("nodes", "-o", "wide"), timeout=60)
+    runnel.until(lambda: "2/2 H100" in runnel.run("nodes", "-o", "wide"))
     assert "the nodes of the home are others" in runnel.daemon_log()
     assert runnel.info()["notices"] == []
     assert runnel.wait(runnel.up(ONE))["status"] == "SUCCEEDED"
@@ -290,7 +290,7 @@ run: |
     runnel.until(lambda: (runnel.home / "devices.json").exists())
     nvml.say("\n".join([nvml.lines[0] + " LOST"] + nvml.lines[1:]) + "\n")
     (runnel.home / "jobs" / job / "shared/fail").touch()
-    assert runnel.wait(job, timeout=60)["status"] == "SUCCEEDED"
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert lines(runnel, job, "begun") == ["0", "1"]
     first, second = attempts_of(runnel, job, "0")
     assert first["reason"] == "DeviceLost" and "NVML: GPU is lost" in first["message"]
@@ -319,7 +319,7 @@ def test_a_look_that_hangs_ends_though_its_daemon_was_killed(runnel):
 
     runnel.until(looks)
     kill(runnel.info()["daemon_pid"])
-    runnel.until(lambda: not looks(), timeout=30)
+    runnel.until(lambda: not looks())
     runnel.run("cancel", job)
 
 
@@ -335,6 +335,6 @@ resources: {cpus: 2, accelerators: "H100:2"}
 run: |
   echo $RANK $LOCAL_RANK "$CUDA_VISIBLE_DEVICES" "$NVIDIA_VISIBLE_DEVICES" "<$ROCR_VISIBLE_DEVICES$HIP_VISIBLE_DEVICES$ZE_AFFINITY_MASK>" "${ROCR_VISIBLE_DEVICES-unset}" $RUNNEL_DEVICES >> $RUNNEL_JOB_DIR/seen
 """)
-    assert runnel.wait(job, timeout=60)["status"] == "SUCCEEDED"
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
     assert sorted(lines(runnel, job, "seen")) == [
         f"{rank} {rank % 2} 0,1 0,1 <>  H100:0,1" for rank in range(4)]

@@ -11,7 +11,7 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
 def done(runnel, name):
     job = runnel.json("up", "-f", EXAMPLES / name)["id"]
-    document = runnel.wait(job, timeout=180)
+    document = runnel.wait(job)
     assert document["status"] == "SUCCEEDED", runnel.run("logs", job)
     return job, document
 
@@ -56,7 +56,7 @@ def test_a_survivor_loses_nothing_to_kills(runnel):
         runnel.until(lambda: any(each["name"] == step and each["status"] != "PENDING" for each in runnel.job(job)["steps"]))
         kill(runnel.info()["daemon_pid"])
         kill(runnel.info()["runner_pid"])
-    document = runnel.wait(job, timeout=120)
+    document = runnel.wait(job)
     assert document["status"] == "SUCCEEDED" and document["counts"] == {"SUCCEEDED": 120}
 
 
@@ -73,7 +73,7 @@ def test_the_main_job_in_small_form(runnel):
     runnel.run("volume", "create", "fashion")
     runnel.run("volume", "put", "/usr/share/datasets/fashion-mnist", "fashion")
     job = runnel.up(text)
-    document = runnel.wait(job, timeout=600)
+    document = runnel.wait(job)
     assert document["status"] == "SUCCEEDED", runnel.run("explain", job)
     report = runnel.run("logs", job, "--step", "report")
     assert "over 10000 test images, each predicted once" in report

@@ -144,7 +144,7 @@ run: |
 
 def test_a_search_over_programs_that_only_print_finds_its_best(runnel):
     job = runnel.up(PRINTED)
-    document = runnel.wait(job, timeout=90)
+    document = runnel.wait(job)
     assert document["status"] == "SUCCEEDED"
     tasks = tasks_of(runnel, job)
     least = min(int(task["params"]["x"]) for task in tasks)
@@ -164,7 +164,7 @@ def test_a_killed_daemon_reads_on_where_trials_print(runnel):
     for _ in range(3):
         runnel.until(lambda: runnel.job(job)["status"] in ("RUNNING", "SUCCEEDED"))
         kill(runnel.info()["daemon_pid"])
-    document = runnel.wait(job, timeout=90)
+    document = runnel.wait(job)
     assert document["status"] == "SUCCEEDED" and search_of(document)["asked"] == 12
     for task in tasks_of(runnel, job):
         assert task["status"] in ("SUCCEEDED", "PRUNED")
@@ -181,7 +181,7 @@ metrics: {{tensorboard: tb}}
 resources: {{cpus: 1}}
 run: {sys.executable} trial.py {{{{x}}}}
 """)
-    document = runnel.wait(job, timeout=180)  # Each trial imports its writer, on whatever the machine has left.
+    document = runnel.wait(job)  # Each trial imports its writer, on whatever the machine has left.
     assert document["status"] == "SUCCEEDED", runnel.run("logs", job)
     best = search_of(document)["best"]
     assert best["params"] == {"x": "3"} and math.isclose(best["values"]["validation/loss"], 1.125, rel_tol=1e-7)

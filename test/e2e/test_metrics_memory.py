@@ -32,7 +32,7 @@ def test_large_metrics_files_take_little_memory_and_hold_up_no_end(runnel):
     daemon = runnel.info()["daemon_pid"]
     before = peak_mb(runnel, daemon)
     job = runnel.up(WRITERS)
-    assert runnel.wait(job, timeout=120)["status"] == "SUCCEEDED"
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
     after = peak_mb(runnel, daemon)
     assert runnel.info()["daemon_pid"] == daemon
     events = map(json.loads, runnel.run("events", job, "-o", "json").splitlines())

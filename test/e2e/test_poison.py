@@ -35,8 +35,8 @@ def attempts_ended(runnel, job):
 def test_a_task_that_kills_its_runner_fails_and_no_other(runnel):
     poison = runnel.up(POISON)
     innocent = runnel.up(INNOCENTS)
-    assert runnel.wait(innocent, timeout=300)["status"] == "SUCCEEDED"
-    assert runnel.wait(poison, timeout=300)["status"] == "FAILED"
+    assert runnel.wait(innocent)["status"] == "SUCCEEDED"
+    assert runnel.wait(poison)["status"] == "FAILED"
     done = (runnel.home / "jobs" / innocent / "shared/done").read_text().split()
     assert set(done) == {str(n + 1) for n in range(INNOCENT)}, "a lost attempt may have written too"
     losses = {}
@@ -64,6 +64,6 @@ def test_what_runs_on_another_node_of_the_runner_is_innocent(runnel):
     (runnel.home / "nodes.yaml").write_text(TWO_NODES)
     innocent = runnel.up("name: innocent\nresources: {cpus: 1}\nrun: sleep 10")
     poison = runnel.up("name: poison\nresources: {cpus: 1}\nrun: sleep 1; kill -9 $PPID; sleep 10")
-    assert runnel.wait(poison, timeout=300)["status"] == "FAILED"
+    assert runnel.wait(poison)["status"] == "FAILED"
     assert attempts_ended(runnel, poison)[-1]["reason"] == "RunnerLost"
-    assert runnel.wait(innocent, timeout=300)["status"] == "SUCCEEDED"
+    assert runnel.wait(innocent)["status"] == "SUCCEEDED"

@@ -38,7 +38,7 @@ def check(runnel, job):
 def test_the_worst_go_on_from_the_best(runnel):
     runnel.use_python_of_the_project()
     job = runnel.json("up", "-f", EXAMPLES / "population.yaml")["id"]
-    assert runnel.wait(job, timeout=180)["status"] == "SUCCEEDED", runnel.run("logs", job)
+    assert runnel.wait(job)["status"] == "SUCCEEDED", runnel.run("logs", job)
     trials = check(runnel, job)
     errors = sorted(trial["values"]["error"] for trial in trials if trial["status"] == "SUCCEEDED")
     assert errors[0] < 0.25
@@ -63,5 +63,5 @@ def test_a_population_survives_the_death_of_the_daemon(runnel):
     for _ in range(6):
         time.sleep(1.5)
         kill(runnel.info()["daemon_pid"])
-    assert runnel.wait(job, timeout=180)["status"] == "SUCCEEDED", runnel.run("logs", job)
+    assert runnel.wait(job)["status"] == "SUCCEEDED", runnel.run("logs", job)
     check(runnel, job)

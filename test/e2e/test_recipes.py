@@ -30,7 +30,7 @@ def test_the_twins_of_the_recipes_run(runnel, tmp_path):
     runnel.use_python_of_the_project()
     jobs = {name: runnel.json("up", "-f", RECIPES / f"{name}.yaml")["id"]
             for name in ("mnist_cpu", "multi_cpu", "search_cpu")}
-    documents = {name: runnel.wait(job, timeout=120) for name, job in jobs.items()}
+    documents = {name: runnel.wait(job) for name, job in jobs.items()}
     assert {document["status"] for document in documents.values()} == {"SUCCEEDED"}, documents
     for name in ("mnist_cpu", "multi_cpu"):
         assert re.search(r"accuracy 0\.[78]\d", runnel.run("logs", jobs[name]))

@@ -451,7 +451,7 @@ params: {n: {range: [0, 3]}}
 resources: {cpus: 1}
 command: [python3, -c, "for i in range(25000): print('task', {{n}}, 'line', i)"]
 """)
-    runnel.wait(job, timeout=120)
+    runnel.wait(job)
     lines = runnel.run("logs", job).splitlines()
     assert len(lines) == 100_000
     assert len(set(lines)) == 100_000
@@ -463,7 +463,7 @@ def test_max_log_keeps_head_and_tail(runnel):
 max_log: 1MB
 command: [python3, -c, "import time\\nfor i in range(60):\\n  print(('%d ' % i) * 20000, flush=True)\\n  time.sleep(0.05)\\nprint('the end')"]
 """)
-    assert runnel.wait(job, timeout=120)["status"] == "SUCCEEDED"
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
     out = runnel.run("logs", job)
     assert out.startswith("0 0 0") and out.rstrip().endswith("the end")
     assert "max_log" in out and len(out) < 3_000_000
@@ -505,7 +505,7 @@ def test_a_real_log_is_decided_again_to_the_same(runnel):
 
 def test_fsck_of_a_sound_home(runnel):
     runnel.wait(runnel.up("run: 'true'\n"))
-    runnel.until(lambda: not runnel.pids(), timeout=40)
+    runnel.until(lambda: not runnel.pids())
     runnel.run("fsck")
 
 

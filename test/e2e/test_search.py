@@ -111,7 +111,7 @@ def test_metrics_as_table_csv_and_json(runnel):
 
 def test_asha_parks_and_promotes_from_the_checkpoint(runnel):
     job = runnel.up(LADDER)
-    document = runnel.wait(job, timeout=90)
+    document = runnel.wait(job)
     assert document["status"] == "SUCCEEDED"
     events = [json.loads(line) for line in runnel.run("events", job, "-o", "json").splitlines()]
     kinds = [event["event"]["type"] if "event" in event else event["type"] for event in events]
@@ -131,7 +131,7 @@ def test_a_killed_daemon_loses_no_trial(runnel):
     for _ in range(4):
         runnel.until(lambda: runnel.job(job)["status"] in ("RUNNING", "SUCCEEDED"))
         kill(runnel.info()["daemon_pid"])
-    document = runnel.wait(job, timeout=90)
+    document = runnel.wait(job)
     assert document["status"] == "SUCCEEDED"
     assert search_of(document, "ladder")["asked"] == 12
     assert "all to the same" in runnel.run("simulate", "--verify", runnel.home)

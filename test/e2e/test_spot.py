@@ -82,14 +82,14 @@ def test_training_on_spot_equals_the_unbroken_run(runnel):
     with_spot_nodes(runnel)
     runnel.use_python_of_the_project()
     alone = runnel.json("up", "-f", EXAMPLES / "spot.yaml", "--name", "alone")["id"]
-    runnel.wait(alone, timeout=120)
+    runnel.wait(alone)
     job = runnel.json("up", "-f", EXAMPLES / "spot.yaml")["id"]
     for lives, (saved, notice) in enumerate(((40, "0s"), (120, "2s"), (200, "0s")), start=1):
         runnel.until(lambda: f"saved step {saved}" in (log := runnel.run("logs", job)) and log.count("begins at step") == lives,
                      timeout=60)
         used = {each["id"] for each in runnel.json("nodes")["nodes"] if each["lanes"]}
         runnel.run("preempt", used.pop(), "--notice", notice, "--away", "1s")
-    assert runnel.wait(job, timeout=120)["status"] == "SUCCEEDED"
+    assert runnel.wait(job)["status"] == "SUCCEEDED"
     log = runnel.run("logs", job)
     told = [int(step) for step in re.findall(r"told to go after step (\d+)", log)]
     begun = [int(step) for step in re.findall(r"begins at step (\d+)", log)]

@@ -286,7 +286,7 @@ def test_a_volume_is_deleted_when_nobody_needs_it(runnel, tmp_path):
     assert held in runnel.err, runnel.err
     runnel.run("cancel", held)
     runnel.wait(held)
-    runnel.until(lambda: not list((runnel.home / "mounts").glob("data@*")), timeout=60)
+    runnel.until(lambda: not list((runnel.home / "mounts").glob("data@*")))
     runnel.run("volume", "delete", "data", "--yes")
     assert runnel.json("volume", "list")["volumes"] == []
     files = {path for path in (runnel.home / "volumes").rglob("*") if path.is_file() and ".runnel" not in path.parts}
